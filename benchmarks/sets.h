@@ -1,0 +1,49 @@
+/* The sets a benchmark runs on: one table of what they are and how they are prepared, and their loader. */
+#ifndef BENCHMARKS_SETS_H
+#define BENCHMARKS_SETS_H
+
+#include <hinge/hinge.h>
+
+enum scaling {
+    AS_IS,
+    BY_255,       /* all values divided by 255 */
+    TO_SYMMETRIC, /* each feature to [-1, 1], by its range in the training part; constant ones become 0 */
+    TO_UNIT       /* each feature to [0, 1], likewise */
+};
+
+struct set {
+    const char *name;
+    const char *file; /* FILE.train.xz and FILE.test.xz */
+    hinge_task task;  /* HINGE_C_SVC, or HINGE_EPSILON_SVR on targets with mean 0 and deviation 1 */
+    double C, gamma, p;
+    enum scaling scaling;
+    size_t max_rows; /* so many training rows, drawn at random; 0: all */
+};
+
+extern const struct set sets[];
+extern const size_t n_sets;
+
+/* Examples as both contestants get them. */
+struct part {
+    size_t n, d;
+    double *x; /* [n*d], row-major */
+    double *y; /* [n] */
+};
+
+struct sample {
+    struct part train, test;
+};
+
+/* NULL: no such set. */
+const struct set *set_find(const char *name);
+
+/* 1: both files of the set are in the folder. */
+int set_is_there(const struct set *set, const char *folder);
+
+/* Reads, scales and subsamples; at most max_train and max_test rows (0: all), drawn at random, always the same.
+ * On failure *sample is untouched. */
+hinge_status set_load(const struct set *set, const char *folder, size_t max_train, size_t max_test,
+                      struct sample *sample, hinge_error *err);
+void sample_free(struct sample *sample);
+
+#endif

@@ -1,0 +1,325 @@
+/*
+ * hinge: dense kernel support vector machines, trained exactly at the speed of BLAS.
+ *
+ * This header alone is the manual of the library; include/hinge/io.h adds files.
+ *
+ * Conventions
+ *   - Every function that can fail returns a hinge_status and takes a nullable hinge_error as its last
+ *     argument. On failure output arguments are untouched, nothing is leaked, and the error says what is
+ *     wrong and where. The library never prints, exits, or changes any setting of the process (signals,
+ *     locale, BLAS and OpenMP thread counts); it holds no global state.
+ *   - Whether a call was carried out (hinge_status) is apart from how the solver ended (hinge_outcome): a
+ *     run that hit its limit delivers a usable model and says so in its report.
+ *   - Inputs are borrowed during the call and never kept: a model owns all it needs.
+ *   - Zero means "you decide" only in fields where zero would be illegal; the comment says what is decided.
+ *   - Distinct models may be trained at the same time; a const model may be used by any number of threads.
+ *   - Examples are indexed from 0, except where LIBSVM's files count from 1.
+ */
+#ifndef HINGE_HINGE_H
+#define HINGE_HINGE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define HINGE_VERSION_MAJOR 0
+#define HINGE_VERSION_MINOR 1
+#define HINGE_VERSION_PATCH 0
+#define HINGE_SOVERSION 0 /* changes whenever a compiled program would have to be compiled anew */
+
+#if defined(__GNUC__) || defined(__clang__)
+#define HINGE_API __attribute__((visibility("default")))
+#else
+#define HINGE_API
+#endif
+
+/* "0.1.0" */
+HINGE_API const char *hinge_version(void);
+
+/* ---- Status and errors ------------------------------------------------------------------------------ */
+
+typedef enum hinge_status {
+    HINGE_OK = 0,
+    HINGE_EINVAL,    /* an argument or parameter is out of its range, or does not fit another one */
+    HINGE_ENOMEM,    /* no memory */
+    HINGE_EIO,       /* the system refused to open, read or write */
+    HINGE_EFORMAT,   /* the text or file is not what it should be; the error names the line */
+    HINGE_ESIZE,     /* a size overflows what this machine or BLAS can address */
+    HINGE_ECALLBACK, /* the user's kernel reported a failure */
+    HINGE_EINTERNAL  /* a defect of hinge: please report it */
+} hinge_status;
+
+typedef struct hinge_error {
+    hinge_status status;
+    size_t line;    /* 1-based line of the file, 0 where none is meant */
+    char text[256]; /* whole message, one line, "" where all went well */
+} hinge_error;
+
+/* A short text in English, such as "invalid argument"; never NULL. */
+HINGE_API const char *hinge_status_text(hinge_status status);
+
+/* ---- Matrices --------------------------------------------------------------------------------------- */
+
+typedef enum hinge_dtype { HINGE_F32 = 1, HINGE_F64 = 2 } hinge_dtype;
+
+/* A view of a dense matrix: row i is example i. Nothing is copied, nothing is owned. */
+typedef struct hinge_matrix {
+    const void *data;  /* [rows * stride], row-major, caller's; 4-byte floats or 8-byte doubles */
+    hinge_dtype type;  /* what data points at */
+    size_t rows, cols; /* number of examples, of features */
+    size_t stride;     /* elements from one row to the next, >= cols */
+} hinge_matrix;
+
+HINGE_API hinge_matrix hinge_matrix_f32(const float *data, size_t rows, size_t cols);
+HINGE_API hinge_matrix hinge_matrix_f64(const double *data, size_t rows, size_t cols);
+
+/* ---- Kernels ---------------------------------------------------------------------------------------- */
+
+typedef enum hinge_kernel_type { /* values are LIBSVM's -t */
+    HINGE_LINEAR = 0,      /* <x,z> */
+    HINGE_POLYNOMIAL = 1,  /* (gamma <x,z> + coef0)^degree */
+    HINGE_RBF = 2,         /* exp(-gamma ||x-z||^2) */
+    HINGE_SIGMOID = 3,     /* tanh(gamma <x,z> + coef0); not positive semi-definite in general */
+    HINGE_PRECOMPUTED = 4, /* the matrix holds kernel values, see hinge_params.precomputed_index */
+    HINGE_USER = 5         /* the caller's function, see hinge_user_kernel */
+} hinge_kernel_type;
+
+/* A kernel of the caller's own: fills out[i*ld + j] = K(a_i, b_j) for i < a->rows, j < b->rows. a and b are
+ * HINGE_F64 views of examples. It is called from several threads at once, must be symmetric in its
+ * arguments, and returns 0, or another number to give up (the call then ends with HINGE_ECALLBACK). */
+typedef int (*hinge_user_kernel)(void *cookie, const hinge_matrix *a, const hinge_matrix *b, double *out,
+                                 size_t ld);
+
+#define HINGE_GAMMA_AUTO (-1.0) /* gamma = 1 / number of features */
+
+typedef struct hinge_kernel {
+    hinge_kernel_type type;
+    int degree;    /* polynomial: 0 <= degree; 3 by default */
+    double gamma;  /* polynomial, RBF, sigmoid: >= 0 or HINGE_GAMMA_AUTO; 0 means 0, a constant kernel */
+    double coef0;  /* polynomial, sigmoid; 0 by default */
+    hinge_user_kernel user; /* HINGE_USER: the function, its cookie (may be NULL), */
+    void *cookie;
+    char name[32];          /* and its name [A-Za-z0-9_-], which a model file stores */
+} hinge_kernel;
+
+HINGE_API hinge_kernel hinge_kernel_linear(void);
+HINGE_API hinge_kernel hinge_kernel_polynomial(int degree, double gamma, double coef0);
+HINGE_API hinge_kernel hinge_kernel_rbf(double gamma);
+HINGE_API hinge_kernel hinge_kernel_sigmoid(double gamma, double coef0);
+HINGE_API hinge_kernel hinge_kernel_precomputed(void);
+HINGE_API hinge_kernel hinge_kernel_user(const char *name, hinge_user_kernel function, void *cookie);
+
+/* "linear", "polynomial", "rbf", "sigmoid", "precomputed", "user": LIBSVM's keywords. NULL if out of range. */
+HINGE_API const char *hinge_kernel_keyword(hinge_kernel_type type);
+
+/* ---- Parameters ------------------------------------------------------------------------------------- */
+
+typedef enum hinge_task { /* values are LIBSVM's -s */
+    HINGE_C_SVC = 0,      /* classification, soft margin: Cortes and Vapnik 1995 */
+    HINGE_NU_SVC = 1,     /* classification, nu bounds the fraction of margin errors: Schoelkopf et al. 2000 */
+    HINGE_ONE_CLASS = 2,  /* support of a distribution: Schoelkopf et al. 2001 */
+    HINGE_EPSILON_SVR = 3, /* regression with an epsilon tube */
+    HINGE_NU_SVR = 4      /* regression, nu sets the tube */
+} hinge_task;
+
+typedef enum hinge_precision {
+    HINGE_PRECISION_AUTO = 0, /* f32 kernel rows, the error measured, f64 where it matters */
+    HINGE_PRECISION_F32 = 1,  /* f32 kernel rows whatever the error; it is reported */
+    HINGE_PRECISION_F64 = 2   /* f64 kernel rows */
+} hinge_precision;
+
+typedef enum hinge_outcome {
+    HINGE_CONVERGED = 0, /* violation + measured error <= 2 eps */
+    HINGE_MAX_ITER,      /* params.max_iter reached */
+    HINGE_TIME_LIMIT,    /* params.time_limit reached */
+    HINGE_STOPPED,       /* the progress callback asked for it */
+    HINGE_STALLED,       /* no progress over many rounds, or the kernel rows are too coarse for eps */
+    HINGE_NONFINITE,     /* the kernel produced NaN or infinity: scale the data or lower degree, gamma */
+    HINGE_NO_MARGIN      /* nu-SVC: r <= 0, no separating direction; coefficients are left unscaled */
+} hinge_outcome;
+
+/* "converged", "iteration limit", ...; never NULL. */
+HINGE_API const char *hinge_outcome_text(hinge_outcome outcome);
+
+typedef struct hinge_progress {
+    size_t problem, n_problems; /* which two-class problem this is about, and of how many */
+    size_t rounds;              /* working sets solved */
+    uint64_t iterations;        /* two-variable steps */
+    double violation;           /* max F down - min F up: what is compared with eps */
+    double objective;           /* minimised dual objective, as LIBSVM prints it */
+    size_t n, n_active, n_sv;   /* examples, those not shrunk, those with alpha > 0 */
+    uint64_t rows_computed;     /* kernel rows */
+    double seconds;             /* since the training began */
+} hinge_progress;
+
+/* Called after every round, never by two threads at once; non-zero stops the run: the best model so far is
+ * returned with outcome HINGE_STOPPED. */
+typedef int (*hinge_progress_fn)(void *arg, const hinge_progress *progress);
+
+typedef struct hinge_params {
+    hinge_task task;
+    hinge_kernel kernel;
+    double C;   /* C-SVC, SVR: upper bound of alpha; 0: 1 */
+    double nu;  /* nu tasks, one-class: in (0, 1]; 0: 0.5 */
+    double p;   /* epsilon-SVR: half width of the tube, >= 0; 0 means 0; 0.1 by default */
+    double eps; /* stop when the violation is at most eps; 0: 1e-3 */
+
+    /* C is multiplied by the weight of the example's class and by the example's own. */
+    size_t n_class_weights;
+    const double *class_labels;  /* [n_class_weights], classes not named have weight 1 */
+    const double *class_weights; /* [n_class_weights], >= 0 */
+    const double *weights;       /* [n] example weights >= 0 (0 leaves the example out), or NULL: all 1 */
+
+    /* Warm start: signed coefficients s*alpha, as hinge_model_beta returns them, or NULL: start at 0. They
+     * are moved into the feasible set where they are outside. [n_problems * n] */
+    const double *beta0;
+
+    /* HINGE_PRECOMPUTED: x is [n, L] and K(x_i, x_j) = x[i, precomputed_index[j]]; NULL: index j itself,
+     * L = n. */
+    const size_t *precomputed_index; /* [n], each < L */
+
+    hinge_precision precision;
+    int shrinking;       /* leave examples that will stay at a bound alone for a while: 1 by default, 0: never */
+    int threads;         /* 0: omp_get_max_threads(). The model does not depend on it */
+    size_t cache_bytes;  /* budget for kernel rows; 0: what all rows take, half of the machine's memory at most */
+    size_t working_set;  /* examples in a working set; 0: by n */
+    uint64_t max_iter;   /* two-variable steps a two-class problem; 0: no limit */
+    double time_limit;   /* seconds for the whole training; 0: no limit */
+    uint64_t seed;       /* for all that is drawn at random: equal seeds give equal models */
+    int cpu_level;       /* vector code: 0 the best this processor runs, 1 plain C, 2..4 x86-64-v2..v4 */
+    hinge_progress_fn progress; /* or NULL */
+    void *progress_arg;
+} hinge_params;
+
+/* RBF with HINGE_GAMMA_AUTO, C = 1, nu = 0.5, p = 0.1, eps = 1e-3, shrinking = 1, everything else 0. */
+HINGE_API hinge_params hinge_params_default(hinge_task task);
+
+/* ---- Report ----------------------------------------------------------------------------------------- */
+
+typedef struct hinge_report {
+    hinge_outcome outcome; /* the worst over all two-class problems */
+    size_t n, d;           /* examples and features trained on (weight 0 left out) */
+    size_t n_classes;      /* 2 for regression and one-class, as in LIBSVM */
+    size_t n_problems;     /* two-class problems: k (k-1) / 2 for k classes, 1 otherwise */
+    size_t n_sv, n_bsv;    /* distinct support vectors, and pairs' bounded ones (alpha = C) summed */
+    double objective;      /* minimised dual (negative for C-SVC), summed over problems; dual = -objective */
+    double violation;      /* the largest over problems, of the running gradient */
+    double error;          /* largest |F - F in f64| over the examples measured; NaN: not measured */
+    uint64_t iterations, rounds;
+    uint64_t rows_asked, rows_computed, rows_evicted; /* kernel rows; computed are whole-row equivalents */
+    uint64_t kernel_values; /* kernel values computed in all, certificate included */
+    size_t cache_bytes;    /* budget that held */
+    size_t cache_used;     /* most that was in use at once */
+    size_t memory_bytes;   /* most that hinge had allocated at once during training, cache_used included */
+    int threads;
+    hinge_precision precision; /* HINGE_PRECISION_F32 or _F64: of the rows, at the end */
+    int corrections;       /* times the gradient was recomputed in f64 */
+    double seconds;        /* training, wall clock */
+    struct {               /* of it, by phase; summed over problems, wall clock of each */
+        double rows, select, block, subproblem, certificate;
+    } phase;               /* kernel rows with the gradient update; selection; K_WW; inner solver; checks */
+    double gflop;          /* in GEMM, 1e9 operations */
+    char blas[64];         /* BLAS and the core it chose, such as "OpenBLAS 0.3.21 openmp SkylakeX" */
+    int blas_slow;         /* 1: the processor has AVX-512 and this OpenBLAS chose kernels without it */
+    char path[128];        /* what ran: "block-smo q=1024, gemm f32, rbf v4, centred" */
+} hinge_report;
+
+/* ---- Training --------------------------------------------------------------------------------------- */
+
+typedef struct hinge_model hinge_model;
+
+/* Trains on the rows of x. y[n]: class labels (any finite doubles, compared exactly), targets for
+ * regression, ignored (may be NULL) for one-class. *model is the caller's, to be freed; report may be NULL.
+ * Dual: min 1/2 beta'K beta + p'alpha, s'alpha = delta, 0 <= alpha <= C; solved by block SMO with
+ * second-order working pairs (Fan, Chen, Lin 2005). With more than two classes: one-versus-one.
+ * The class that appears first in y is the positive one, except that -1 first, +1 second are swapped. */
+HINGE_API hinge_status hinge_train(hinge_model **model, const hinge_matrix *x, const double *y,
+                                   const hinge_params *params, hinge_report *report, hinge_error *err);
+
+/* NULL is fine. */
+HINGE_API void hinge_model_free(hinge_model *model);
+
+/* ---- Prediction ------------------------------------------------------------------------------------- */
+
+typedef struct hinge_predict_options {
+    int threads;               /* 0: omp_get_max_threads() */
+    hinge_precision precision; /* auto: f32 where the model's size of coefficients allows it */
+    int cpu_level;             /* as in hinge_params */
+} hinge_predict_options;
+
+/* labels[rows]: class label, +1 / -1 for one-class, or the regression value; NULL: not wanted.
+ * decisions[rows * n_problems]: decision values in LIBSVM's order (1v2, 1v3, ..., 2v3, ...); NULL: not
+ * wanted. A value > 0 votes for the first class of its pair; ties in votes go to the lowest class index.
+ * x has the model's number of features (precomputed: as many columns as the training matrix).
+ * options may be NULL. */
+HINGE_API hinge_status hinge_predict(const hinge_model *model, const hinge_matrix *x,
+                                     const hinge_predict_options *options, double *labels, double *decisions,
+                                     hinge_error *err);
+
+/* ---- What a model holds ----------------------------------------------------------------------------- */
+
+HINGE_API hinge_task hinge_model_task(const hinge_model *model);
+HINGE_API hinge_kernel hinge_model_kernel(const hinge_model *model); /* gamma resolved */
+HINGE_API size_t hinge_model_n_features(const hinge_model *model);
+HINGE_API size_t hinge_model_n_classes(const hinge_model *model); /* 2 for regression and one-class */
+HINGE_API size_t hinge_model_n_problems(const hinge_model *model);
+HINGE_API size_t hinge_model_n_sv(const hinge_model *model);
+
+/* All pointers below are the model's own and live as long as it does. */
+HINGE_API const double *hinge_model_labels(const hinge_model *model);  /* [n_classes]; NULL: no classes */
+HINGE_API const size_t *hinge_model_class_sv(const hinge_model *model); /* [n_classes] SVs a class, or NULL */
+HINGE_API const double *hinge_model_rho(const hinge_model *model);     /* [n_problems]; f = sum - rho */
+HINGE_API const double *hinge_model_objectives(const hinge_model *model); /* [n_problems]; NULL: from a file */
+/* Row of the training matrix of each SV, [n_sv]; NULL for a model read from a file. */
+HINGE_API const size_t *hinge_model_sv_index(const hinge_model *model);
+/* Coefficients as LIBSVM lays them out: [(n_classes-1) * n_sv], row m, column SV. */
+HINGE_API const double *hinge_model_coef(const hinge_model *model);
+/* Copies support vector i into x[n_features]; EINVAL: no such one, or kernel values only. */
+HINGE_API hinge_status hinge_model_sv(const hinge_model *model, size_t i, double *x, hinge_error *err);
+/* Linear kernel: w[n_features] of one problem, f(x) = <w,x> - rho. */
+HINGE_API hinge_status hinge_model_weights(const hinge_model *model, size_t problem, double *w,
+                                           hinge_error *err);
+/* Signed coefficients by training row, beta[n_problems * n], for params.beta0 and certificates; n as
+ * trained (rows of weight 0 included). EINVAL for a model read from a file. */
+HINGE_API hinge_status hinge_model_beta(const hinge_model *model, size_t n, double *beta, hinge_error *err);
+
+/* ---- The full certificate --------------------------------------------------------------------------- */
+
+/* Everything recomputed in f64 from the data and the model; sums (objectives) or largest values (residuals)
+ * over the two-class problems. Weak duality: gap >= 0, and -> 0 at the optimum. */
+typedef struct hinge_certificate {
+    double primal, dual; /* primal objective, minimised; dual objective, maximised */
+    double gap;          /* primal - dual */
+    double kkt;          /* largest violation of stationarity: max F down - min F up */
+    double slackness;    /* largest of alpha (y f - 1 + xi) and (C - alpha) xi, divided by C */
+    double sum_residual; /* |sum s alpha - delta| divided by the sum of C */
+    double box_residual; /* largest alpha outside [0, C], divided by C */
+    double seconds;
+} hinge_certificate;
+
+/* x, y and params as the model was trained. Costs one pass over K(all, SV) in f64. */
+HINGE_API hinge_status hinge_certify(const hinge_model *model, const hinge_matrix *x, const double *y,
+                                     const hinge_params *params, hinge_certificate *certificate,
+                                     hinge_error *err);
+
+/* ---- The machine ------------------------------------------------------------------------------------ */
+
+typedef struct hinge_machine {
+    int threads;         /* omp_get_max_threads() */
+    int cpu_level;       /* highest of 1..4 that this processor runs */
+    int avx512;          /* 1: AVX-512 F, BW, DQ, VL, CD */
+    char blas[64];       /* as in hinge_report */
+    int blas_is_openmp;  /* 1: OpenBLAS's OpenMP build, 0: another build or BLAS */
+    int blas_slow;       /* as in hinge_report */
+    size_t total_memory; /* bytes */
+} hinge_machine;
+
+HINGE_API hinge_machine hinge_machine_info(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

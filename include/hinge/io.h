@@ -1,0 +1,76 @@
+/*
+ * Data and model files. Same conventions as hinge.h.
+ *
+ * Data: LIBSVM text, .npy and CSV, each also compressed with xz or gz (told by content, not by name).
+ * Numbers are read and written without regard to the locale. Model files are LIBSVM's; a model that LIBSVM
+ * cannot represent is written with keys of hinge's own, which LIBSVM refuses.
+ */
+#ifndef HINGE_IO_H
+#define HINGE_IO_H
+
+#include <hinge/hinge.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum hinge_format {
+    HINGE_FORMAT_AUTO = 0, /* .npy by its magic bytes, CSV by the name (.csv, .csv.gz, ...), LIBSVM otherwise */
+    HINGE_FORMAT_LIBSVM,
+    HINGE_FORMAT_NPY,
+    HINGE_FORMAT_CSV
+} hinge_format;
+
+typedef struct hinge_data_options {
+    hinge_format format;
+    hinge_dtype type;        /* of the matrix; 0: HINGE_F64, for .npy that of the file */
+    size_t min_cols;         /* at least so many features; absent ones are 0 */
+    size_t max_cols;         /* LIBSVM: features beyond are left out of the matrix; 0: no limit */
+    int precomputed;         /* LIBSVM: rows start with 0:serial, see hinge_data.serial */
+    long label_column;       /* CSV: from 0, negative from the end (-1 the last); 0: the first */
+    int no_labels;           /* CSV: there is no label column, y is all 0. .npy has none in any case */
+    const char *labels_path; /* .npy: file of n labels, or NULL */
+    int threads;             /* 0: omp_get_max_threads() */
+} hinge_data_options;
+
+/* A dense matrix and its labels, owned. */
+typedef struct hinge_data {
+    hinge_matrix x;
+    double *y;          /* [x.rows]; 0 where the file has no labels */
+    size_t *serial;     /* [x.rows] the 0: entries, from 1, of a precomputed LIBSVM file; otherwise NULL */
+    size_t file_cols;   /* highest feature of the file, even if left out of x */
+    size_t nonzeros;    /* entries of x that are not 0 */
+    void *memory;       /* what x.data points into; private */
+} hinge_data;
+
+/* Reads a file whole; options may be NULL. A LIBSVM line is "<label> <index>:<value> ...", indices from 1
+ * and ascending. Refused with file and line: anything that is not a finite number, duplicate or descending
+ * indices, empty lines, rows of unequal length (CSV). */
+HINGE_API hinge_status hinge_data_read(const char *path, const hinge_data_options *options, hinge_data *data,
+                                       hinge_error *err);
+/* The same from memory; name is used in messages and for HINGE_FORMAT_AUTO. */
+HINGE_API hinge_status hinge_data_parse(const char *name, const void *bytes, size_t size,
+                                        const hinge_data_options *options, hinge_data *data, hinge_error *err);
+/* Frees what the data owns and clears it; an all-zero struct is fine. */
+HINGE_API void hinge_data_free(hinge_data *data);
+/* Writes LIBSVM text (zeros left out, numbers so that reading them back is exact), by atomic rename. */
+HINGE_API hinge_status hinge_data_write(const char *path, const hinge_matrix *x, const double *y,
+                                        hinge_error *err);
+
+/* Model files, LIBSVM's text. Saving writes a temporary file beside path and renames it: a failure leaves an
+ * old file whole. A reloaded model predicts bit for bit the same. */
+HINGE_API hinge_status hinge_model_save(const hinge_model *model, const char *path, hinge_error *err);
+/* user: the function of a model whose kernel is the caller's own; NULL otherwise. */
+HINGE_API hinge_status hinge_model_load(hinge_model **model, const char *path, const hinge_kernel *user,
+                                        hinge_error *err);
+/* To and from memory: *bytes is the caller's, freed with hinge_free; not 0-terminated. */
+HINGE_API hinge_status hinge_model_format(const hinge_model *model, char **bytes, size_t *size,
+                                          hinge_error *err);
+HINGE_API hinge_status hinge_model_parse(hinge_model **model, const char *name, const void *bytes, size_t size,
+                                         const hinge_kernel *user, hinge_error *err);
+HINGE_API void hinge_free(void *memory);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,70 @@
+/*
+ * Gram blocks by GEMM: tiles of dot products, mapped to kernel values while they are hot.
+ */
+#ifndef HG_GRAM_H
+#define HG_GRAM_H
+
+#include "kernels/kernel.h"
+#include "lib/rows.h"
+
+enum { HG_TILE_COLS = 512, HG_TILE_ROWS = 256 }; /* a tile stays in L2 */
+
+/* A set of n vectors of d features: vector i is row order[i] (NULL: i) of a caller's matrix, less shift. */
+struct hg_points {
+    hinge_matrix x;
+    const uint32_t *order; /* [n] or NULL */
+    const double *shift;   /* [d] or NULL */
+    size_t n;
+};
+
+/* out[i * ld + c] = vector ids[i] (ids NULL: first + i) in the type asked for. */
+void hg_points_pack(const struct hg_points *points, const uint32_t *ids, size_t first, size_t count,
+                    hinge_dtype type, void *out, size_t ld);
+/* Where vectors ids[0..count) lie one after the other in the type asked for, with no shift: their address and
+ * stride; otherwise NULL. */
+const void *hg_points_direct(const struct hg_points *points, const uint32_t *ids, size_t first, size_t count,
+                             hinge_dtype type, size_t *stride);
+/* Squared norm of vector i as rounded to type. */
+double hg_points_norm(const struct hg_points *points, size_t i, hinge_dtype type);
+/* norms[i] = squared norm of vector i as rounded to type, in that type. */
+void hg_points_norms(const struct hg_points *points, hinge_dtype type, void *norms, int threads);
+
+/* What makes tiles: a kernel with its maps at one precision. */
+struct hg_tiler {
+    hinge_kernel kernel;
+    const struct hg_maps *maps;
+    hinge_dtype type;
+    size_t d;
+};
+
+/* m x n kernel values from vectors a [m * lda] and b [n * ldb]: dots [m * ld] is the work space; row r of the
+ * values goes to out[r], or stays in dots where out or out[r] is NULL. norms may be NULL where the kernel needs
+ * none. To be called inside a parallel region whose tasks have set one BLAS thread (hg_blas_alone). */
+hinge_status hg_tile_values(const struct hg_tiler *tiler, size_t m, const void *a, size_t lda, const void *norm_a,
+                            size_t n, const void *b, size_t ldb, const void *norm_b, void *dots, size_t ld,
+                            void *const *out);
+
+/* First statement of each of our parallel regions that calls BLAS: sets the thread count of nested regions to one
+ * for this implicit task only, so that OpenBLAS's OpenMP build does not start threads of its own. */
+void hg_blas_alone(void);
+
+/* A source of rows over points. */
+struct hg_gram {
+    struct hg_rows super;
+    struct hg_tiler tiler;
+    struct hg_points points; /* of these */
+    const uint32_t *subset;  /* [super.n] points of this source; NULL: all */
+    const uint32_t *column;  /* precomputed: column of the matrix for each point; NULL: the point itself */
+    const void *norms;       /* [points.n] in the tiler's type; NULL where not needed */
+    size_t tile_cols, max_rows;
+    void *work;              /* per thread and for the rows asked: allocated once */
+    size_t work_bytes;
+};
+
+/* Borrowed: points' matrix, order, shift; subset; column; norms. */
+hinge_status hg_gram_init(struct hg_gram *gram, const struct hg_tiler *tiler, const struct hg_points *points,
+                          const uint32_t *subset, size_t n, const uint32_t *column, const void *norms, int threads,
+                          hinge_error *err);
+void hg_gram_free(struct hg_gram *gram);
+
+#endif

@@ -1,0 +1,109 @@
+#include "kernels/kernel.h"
+
+#include <math.h>
+#include <string.h>
+
+static const struct hg_kernel_row table[HG_KERNELS] = {
+    { HINGE_LINEAR, "linear", HG_FROM_DOTS, HG_MAP_LINEAR, false, false, false, false, true, false },
+    { HINGE_POLYNOMIAL, "polynomial", HG_FROM_DOTS, HG_MAP_POLYNOMIAL, true, true, true, false, true, false },
+    { HINGE_RBF, "rbf", HG_FROM_DOTS, HG_MAP_RBF, true, false, false, true, true, true },
+    { HINGE_SIGMOID, "sigmoid", HG_FROM_DOTS, HG_MAP_SIGMOID, true, true, false, false, false, false },
+    { HINGE_PRECOMPUTED, "precomputed", HG_FROM_MATRIX, HG_MAP_LINEAR, false, false, false, false, false, false },
+    { HINGE_USER, "user", HG_FROM_USER, HG_MAP_LINEAR, false, false, false, false, false, false },
+};
+
+const struct hg_kernel_row *hg_kernel_row(hinge_kernel_type type)
+{
+    return (int)type >= 0 && (int)type < HG_KERNELS ? &table[type] : NULL;
+}
+
+const char *hinge_kernel_keyword(hinge_kernel_type type)
+{
+    const struct hg_kernel_row *row = hg_kernel_row(type);
+    return row != NULL ? row->keyword : NULL;
+}
+
+static hinge_kernel make(hinge_kernel_type type, int degree, double gamma, double coef0)
+{
+    hinge_kernel kernel;
+    memset(&kernel, 0, sizeof kernel);
+    kernel.type = type;
+    kernel.degree = degree;
+    kernel.gamma = gamma;
+    kernel.coef0 = coef0;
+    return kernel;
+}
+
+hinge_kernel hinge_kernel_linear(void)
+{
+    return make(HINGE_LINEAR, 3, HINGE_GAMMA_AUTO, 0);
+}
+
+hinge_kernel hinge_kernel_polynomial(int degree, double gamma, double coef0)
+{
+    return make(HINGE_POLYNOMIAL, degree, gamma, coef0);
+}
+
+hinge_kernel hinge_kernel_rbf(double gamma)
+{
+    return make(HINGE_RBF, 3, gamma, 0);
+}
+
+hinge_kernel hinge_kernel_sigmoid(double gamma, double coef0)
+{
+    return make(HINGE_SIGMOID, 3, gamma, coef0);
+}
+
+hinge_kernel hinge_kernel_precomputed(void)
+{
+    return make(HINGE_PRECOMPUTED, 3, HINGE_GAMMA_AUTO, 0);
+}
+
+hinge_kernel hinge_kernel_user(const char *name, hinge_user_kernel function, void *cookie)
+{
+    hinge_kernel kernel = make(HINGE_USER, 3, HINGE_GAMMA_AUTO, 0);
+    size_t length = name != NULL ? strlen(name) : 0;
+    memcpy(kernel.name, name != NULL ? name : "", HG_MIN(length, sizeof kernel.name - 1));
+    kernel.user = function;
+    kernel.cookie = cookie;
+    return kernel;
+}
+
+static hinge_status check_user(const hinge_kernel *kernel, hinge_error *err)
+{
+    static const char allowed[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-";
+    size_t length = strnlen(kernel->name, sizeof kernel->name);
+    if (length == 0 || length == sizeof kernel->name || strspn(kernel->name, allowed) != length)
+        return hg_fail(err, HINGE_EINVAL, "kernel.name: a user kernel's name has 1 to 31 characters of [A-Za-z0-9_-]");
+    if (kernel->user == NULL)
+        return hg_fail(err, HINGE_EINVAL, "kernel.user: no function given for kernel '%s'", kernel->name);
+    return HINGE_OK;
+}
+
+hinge_status hg_kernel_check(const hinge_kernel *kernel, size_t d, hinge_kernel *resolved, hinge_error *err)
+{
+    const struct hg_kernel_row *row = hg_kernel_row(kernel->type);
+    if (row == NULL)
+        return hg_fail(err, HINGE_EINVAL, "kernel.type: %d is not a kernel", (int)kernel->type);
+    hinge_kernel k = *kernel;
+    if (k.gamma == HINGE_GAMMA_AUTO)
+        k.gamma = 1.0 / (double)HG_MAX(d, (size_t)1);
+    if (row->uses_gamma && !(k.gamma >= 0 && isfinite(k.gamma)))
+        return hg_fail(err, HINGE_EINVAL, "kernel.gamma: %g is not a finite number >= 0", kernel->gamma);
+    if (row->uses_coef0 && !isfinite(k.coef0))
+        return hg_fail(err, HINGE_EINVAL, "kernel.coef0: %g is not a finite number", k.coef0);
+    if (row->uses_degree && k.degree < 0)
+        return hg_fail(err, HINGE_EINVAL, "kernel.degree: %d is negative", k.degree);
+    if (row->source == HG_FROM_USER && check_user(&k, err) != HINGE_OK)
+        return HINGE_EINVAL;
+    *resolved = k;
+    return HINGE_OK;
+}
+
+double hg_kernel_value(const hinge_kernel *kernel, double dot, double norm_x, double norm_z)
+{
+    struct hg_map_args args = { kernel->gamma, kernel->coef0, kernel->degree };
+    double value;
+    hg_maps(1)->f64[hg_kernel_row(kernel->type)->map](&args, 1, &dot, &value, norm_x, &norm_z);
+    return value;
+}

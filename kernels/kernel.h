@@ -1,0 +1,33 @@
+/*
+ * The kernel table: one const row a kernel. Validation, model files, the command and the tests walk it; a new
+ * built-in kernel is one row here and one map in map.c.
+ */
+#ifndef HG_KERNEL_H
+#define HG_KERNEL_H
+
+#include "kernels/map.h"
+#include "lib/base.h"
+
+enum hg_kernel_source { HG_FROM_DOTS, HG_FROM_MATRIX, HG_FROM_USER };
+
+struct hg_kernel_row {
+    hinge_kernel_type type;
+    const char *keyword;         /* LIBSVM's */
+    enum hg_kernel_source source;
+    enum hg_map_kind map;        /* HG_FROM_DOTS */
+    bool uses_gamma, uses_coef0, uses_degree;
+    bool needs_norms, mercer, translation_invariant;
+};
+
+#define HG_KERNELS 6
+
+/* NULL if type is none of hinge_kernel_type. */
+const struct hg_kernel_row *hg_kernel_row(hinge_kernel_type type);
+
+/* Resolves HINGE_GAMMA_AUTO by d, and checks every field the kernel uses. */
+hinge_status hg_kernel_check(const hinge_kernel *kernel, size_t d, hinge_kernel *resolved, hinge_error *err);
+
+/* K(x, z) from <x,z>, ||x||^2 and ||z||^2 in f64 (HG_FROM_DOTS). */
+double hg_kernel_value(const hinge_kernel *kernel, double dot, double norm_x, double norm_z);
+
+#endif

@@ -1,0 +1,391 @@
+/*
+ * Kernel maps: k(x, z_j) from the dot products s = <x, z_j>, one row of a tile at a time.
+ *
+ *   linear      s                             polynomial  (gamma s + coef0)^degree
+ *   rbf         exp(-gamma max(0, ||x||^2 + ||z||^2 - 2 s))
+ *   sigmoid     tanh u = sign(u) (1 - e) / (1 + e),  u = gamma s + coef0,  e = exp(-2 |u|)
+ *
+ * Both exponentials are exp(c d) with d >= 0 and c known for the whole row. So c goes over to base 2 once, in
+ * two parts, hi + lo = c log2(e), and with fused multiply-add no product c d is ever rounded (without it that
+ * rounding costs |c d| / 2 ulp):
+ *
+ *   n = round(d hi)        by adding 1.5 2^23 (f32) or 1.5 2^52 (f64), where the ulp is 1, and subtracting it
+ *   f = d hi - n + d lo    in [-1/2, 1/2]
+ *   2 2^f ~ 2 + f q(f)     q minimises the largest relative error: computed for this file by Remez exchange in
+ *                          50 digits, degree 5 (f32, 2.0e-9) and 10 (f64, 3.4e-18); exp(0) is exactly 1
+ *   2^(n-1)                the low bits of the shifted sum, biased on the way, moved into the exponent field
+ *
+ * The factor 2 keeps every result normal: n - 1 runs from -126 to 127 in f32, and the field of n = -126 is 0,
+ * so that exp is 0 there. Results under 2^-125.5 (c d < -86.99), in f64 under 2^-1021.5 (c d < -708.05), are 0;
+ * overflow gives infinity. d is clamped from above to where that happens, for RBF from below, instead of to 0,
+ * to where exp(c d) rounds to 1: nothing on the way is infinite or denormal. The clamps let NaN pass. Their
+ * bounds are variables, because gcc forms max instructions with these but not with a literal 0.
+ *
+ * The f32 polynomial is in Horner's form, as its loop is bound by the number of multiply-adds, not by their
+ * latency; the f64 one is in powers of f^2, a shorter chain, which is faster on SSE and no slower on AVX.
+ *
+ * Every entry goes through the same whole blocks, the last one padded, so its bits do not depend on its place.
+ * Compiled once a level with HG_LEVEL = plain, v2, v3 or v4; FMA contraction is wanted, no fast-math.
+ */
+#include "kernels/map.h"
+
+#include "hg_config.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#define LOG2E    1.4426950408889634074
+#define LOG2E_LO 2.0355273740931033e-17 /* log2(e) - (double)LOG2E */
+#define SHIFT32  (12582912.0F + 126.0F)
+#define SHIFT64  (6755399441055744.0 + 1022.0)
+
+/* a b + c with one rounding where that is an instruction; clang contracts no product that is used twice */
+#if defined(__FMA__) || defined(__ARM_FEATURE_FMA) || defined(FP_FAST_FMA)
+#define FMA32(a, b, c) fmaf(a, b, c)
+#define FMA64(a, b, c) fma(a, b, c)
+#else
+#define FMA32(a, b, c) ((a) * (b) + (c))
+#define FMA64(a, b, c) ((a) * (b) + (c))
+#endif
+
+enum { BLOCK = 32 }; /* entries */
+
+/* ---- f32 ------------------------------------------------------------ */
+
+struct exp32 {
+    float hi, lo;       /* exp(c d) = 2^(hi d + lo d) */
+    float floor, limit; /* where exp(c d) rounds to 1; where it is 0 or infinite */
+};
+
+struct row32 {
+    struct exp32 exp;
+    float gamma, coef0, norm;
+    int degree;
+};
+
+/* count is a number of blocks */
+typedef void blocks32(const struct row32 *row, size_t count, const float *dot, float *out, const float *norms);
+
+static float to_f32(double x)
+{
+    return x > FLT_MAX ? FLT_MAX : x < -FLT_MAX ? -FLT_MAX : (float)x;
+}
+
+static struct exp32 exp32_scale(double c)
+{
+    double b = c * LOG2E;
+    b = b > 1e37 ? 1e37 : b < -1e37 ? -1e37 : b;
+    float hi = (float)b;
+    double size = fabs(b) < 1e-36 ? 1e-36 : fabs(b);
+    return (struct exp32){ hi, (float)(b - hi), (float)(0x1p-30 / size), (float)((b > 0 ? 129 : 126) / size) };
+}
+
+static inline float exp32(struct exp32 c, float d)
+{
+    d = d > c.limit ? c.limit : d;
+    float shifted = d * c.hi + SHIFT32;
+    float n = shifted - SHIFT32;
+    float f = FMA32(d, c.hi, -n) + d * c.lo;
+    float p = 0x1.41fb28p-12F;
+    p = p * f + 0x1.5f3e54p-9F;
+    p = p * f + 0x1.3b2d4ep-6F;
+    p = p * f + 0x1.c6aee8p-4F;
+    p = p * f + 0x1.ebfbdcp-2F;
+    p = p * f + 0x1.62e430p+0F;
+    p = p * f + 2.0F;
+    uint32_t bits;
+    memcpy(&bits, &shifted, sizeof bits);
+    bits <<= 23;
+    float power;
+    memcpy(&power, &bits, sizeof power);
+    return p * power;
+}
+
+static void polynomial32(const struct row32 *row, size_t count, const float *dot, float *out,
+                         const float *norms)
+{
+    (void)norms;
+    unsigned degree = (unsigned)row->degree, top = 1;
+    while (top <= degree / 2)
+        top *= 2;
+    float gamma = row->gamma, coef0 = row->coef0;
+    for (size_t b = 0; b < count; b++, dot += BLOCK, out += BLOCK) {
+        float u[BLOCK], power[BLOCK];
+        for (int j = 0; j < BLOCK; j++) {
+            u[j] = gamma * dot[j] + coef0;
+            power[j] = u[j];
+        }
+        for (unsigned bit = top / 2; bit > 0; bit /= 2) { /* power = u^(the bits of degree down to this one) */
+            if (degree & bit) {
+                for (int j = 0; j < BLOCK; j++)
+                    power[j] = power[j] * power[j] * u[j];
+            } else {
+                for (int j = 0; j < BLOCK; j++)
+                    power[j] *= power[j];
+            }
+        }
+        for (int j = 0; j < BLOCK; j++)
+            out[j] = degree == 0 && u[j] == u[j] ? 1 : power[j];
+    }
+}
+
+static void rbf32(const struct row32 *row, size_t count, const float *dot, float *out, const float *norms)
+{
+    struct exp32 c = row->exp;
+    float norm = row->norm;
+    size_t n = count * BLOCK;
+#pragma omp simd
+    for (size_t j = 0; j < n; j++) {
+        float d = norm + norms[j] - 2 * dot[j];
+        out[j] = exp32(c, d < c.floor ? c.floor : d);
+    }
+}
+
+static void sigmoid32(const struct row32 *row, size_t count, const float *dot, float *out, const float *norms)
+{
+    (void)norms;
+    struct exp32 c = row->exp;
+    float gamma = row->gamma, coef0 = row->coef0;
+    size_t n = count * BLOCK;
+#pragma omp simd
+    for (size_t j = 0; j < n; j++) {
+        float u = gamma * dot[j] + coef0;
+        float e = exp32(c, fabsf(u));
+        out[j] = copysignf((1 - e) / (1 + e), u);
+    }
+}
+
+static inline void run32(blocks32 *blocks, const struct row32 *row, size_t n, const float *dot, float *out,
+                         const float *norms)
+{
+    size_t done = n / BLOCK * BLOCK, rest = n - done;
+    blocks(row, n / BLOCK, dot, out, norms);
+    if (rest > 0) {
+        float s[BLOCK] = { 0 }, z[BLOCK] = { 0 };
+        memcpy(s, dot + done, rest * sizeof *s);
+        if (norms != NULL)
+            memcpy(z, norms + done, rest * sizeof *z);
+        blocks(row, 1, s, s, z);
+        memcpy(out + done, s, rest * sizeof *s);
+    }
+}
+
+static void map_linear32(const struct hg_map_args *args, size_t n, const float *dot, float *out, float norm,
+                         const float *norms)
+{
+    (void)args, (void)norm, (void)norms;
+    if (out != dot && n > 0)
+        memcpy(out, dot, n * sizeof *out);
+}
+
+static void map_polynomial32(const struct hg_map_args *args, size_t n, const float *dot, float *out, float norm,
+                             const float *norms)
+{
+    (void)norm, (void)norms;
+    struct row32 row = { .gamma = to_f32(args->gamma), .coef0 = to_f32(args->coef0), .degree = args->degree };
+    run32(polynomial32, &row, n, dot, out, NULL);
+}
+
+static void map_rbf32(const struct hg_map_args *args, size_t n, const float *dot, float *out, float norm,
+                      const float *norms)
+{
+    struct row32 row = { .exp = exp32_scale(-args->gamma), .norm = norm };
+    run32(rbf32, &row, n, dot, out, norms);
+}
+
+static void map_sigmoid32(const struct hg_map_args *args, size_t n, const float *dot, float *out, float norm,
+                          const float *norms)
+{
+    (void)norm, (void)norms;
+    struct row32 row = { .exp = exp32_scale(-2), .gamma = to_f32(args->gamma), .coef0 = to_f32(args->coef0) };
+    run32(sigmoid32, &row, n, dot, out, NULL);
+}
+
+/* ---- f64 ------------------------------------------------------------ */
+
+struct exp64 {
+    double hi, lo;       /* exp(c d) = 2^(hi d + lo d) */
+    double floor, limit; /* where exp(c d) rounds to 1; where it is 0 or infinite */
+};
+
+struct row64 {
+    struct exp64 exp;
+    double gamma, coef0, norm;
+    int degree;
+};
+
+/* count is a number of blocks */
+typedef void blocks64(const struct row64 *row, size_t count, const double *dot, double *out,
+                      const double *norms);
+
+static struct exp64 exp64_scale(double c)
+{
+    double hi = c * LOG2E;
+    double lo = fma(c, LOG2E, -hi) + c * LOG2E_LO;
+    if (fabs(hi) > 1e305) {
+        hi = hi > 0 ? 1e305 : -1e305;
+        lo = 0;
+    }
+    double size = fabs(hi) < 1e-300 ? 1e-300 : fabs(hi);
+    return (struct exp64){ hi, lo, 0x1p-60 / size, (hi > 0 ? 1025 : 1022) / size };
+}
+
+static inline double exp64(struct exp64 c, double d)
+{
+    d = d > c.limit ? c.limit : d;
+    double shifted = d * c.hi + SHIFT64;
+    double n = shifted - SHIFT64;
+    double f = FMA64(d, c.hi, -n) + d * c.lo;
+    double ff = f * f;
+    double p = 0x1.b5267ce63eb10p-23 + 0x1.e61b4ef8bc5dap-27 * f;
+    p = 0x1.e79babe52ee4ep-31 * ff + p;
+    p = p * ff + (0x1.ffcbfba97e94ep-16 + 0x1.62bfc79dac09ep-19 * f);
+    p = p * ff + (0x1.5d87fe78cd6d4p-9 + 0x1.4309130ed8a61p-12 * f);
+    p = p * ff + (0x1.c6b08d7049fe8p-4 + 0x1.3b2ab6fba011ap-6 * f);
+    p = p * ff + (0x1.62e42fefa39efp+0 + 0x1.ebfbdff82c5a4p-2 * f);
+    p = p * f + 2.0;
+    uint64_t bits;
+    memcpy(&bits, &shifted, sizeof bits);
+    bits <<= 52;
+    double power;
+    memcpy(&power, &bits, sizeof power);
+    return p * power;
+}
+
+static void polynomial64(const struct row64 *row, size_t count, const double *dot, double *out,
+                         const double *norms)
+{
+    (void)norms;
+    unsigned degree = (unsigned)row->degree, top = 1;
+    while (top <= degree / 2)
+        top *= 2;
+    double gamma = row->gamma, coef0 = row->coef0;
+    for (size_t b = 0; b < count; b++, dot += BLOCK, out += BLOCK) {
+        double u[BLOCK], power[BLOCK];
+        for (int j = 0; j < BLOCK; j++) {
+            u[j] = gamma * dot[j] + coef0;
+            power[j] = u[j];
+        }
+        for (unsigned bit = top / 2; bit > 0; bit /= 2) { /* power = u^(the bits of degree down to this one) */
+            if (degree & bit) {
+                for (int j = 0; j < BLOCK; j++)
+                    power[j] = power[j] * power[j] * u[j];
+            } else {
+                for (int j = 0; j < BLOCK; j++)
+                    power[j] *= power[j];
+            }
+        }
+        for (int j = 0; j < BLOCK; j++)
+            out[j] = degree == 0 && u[j] == u[j] ? 1 : power[j];
+    }
+}
+
+static void rbf64(const struct row64 *row, size_t count, const double *dot, double *out, const double *norms)
+{
+    struct exp64 c = row->exp;
+    double norm = row->norm;
+    size_t n = count * BLOCK;
+#pragma omp simd
+    for (size_t j = 0; j < n; j++) {
+        double d = norm + norms[j] - 2 * dot[j];
+        out[j] = exp64(c, d < c.floor ? c.floor : d);
+    }
+}
+
+static void sigmoid64(const struct row64 *row, size_t count, const double *dot, double *out,
+                      const double *norms)
+{
+    (void)norms;
+    struct exp64 c = row->exp;
+    double gamma = row->gamma, coef0 = row->coef0;
+    size_t n = count * BLOCK;
+#pragma omp simd
+    for (size_t j = 0; j < n; j++) {
+        double u = gamma * dot[j] + coef0;
+        double e = exp64(c, fabs(u));
+        out[j] = copysign((1 - e) / (1 + e), u);
+    }
+}
+
+static inline void run64(blocks64 *blocks, const struct row64 *row, size_t n, const double *dot, double *out,
+                         const double *norms)
+{
+    size_t done = n / BLOCK * BLOCK, rest = n - done;
+    blocks(row, n / BLOCK, dot, out, norms);
+    if (rest > 0) {
+        double s[BLOCK] = { 0 }, z[BLOCK] = { 0 };
+        memcpy(s, dot + done, rest * sizeof *s);
+        if (norms != NULL)
+            memcpy(z, norms + done, rest * sizeof *z);
+        blocks(row, 1, s, s, z);
+        memcpy(out + done, s, rest * sizeof *s);
+    }
+}
+
+static void map_linear64(const struct hg_map_args *args, size_t n, const double *dot, double *out, double norm,
+                         const double *norms)
+{
+    (void)args, (void)norm, (void)norms;
+    if (out != dot && n > 0)
+        memcpy(out, dot, n * sizeof *out);
+}
+
+static void map_polynomial64(const struct hg_map_args *args, size_t n, const double *dot, double *out,
+                             double norm, const double *norms)
+{
+    (void)norm, (void)norms;
+    struct row64 row = { .gamma = args->gamma, .coef0 = args->coef0, .degree = args->degree };
+    run64(polynomial64, &row, n, dot, out, NULL);
+}
+
+static void map_rbf64(const struct hg_map_args *args, size_t n, const double *dot, double *out, double norm,
+                      const double *norms)
+{
+    struct row64 row = { .exp = exp64_scale(-args->gamma), .norm = norm };
+    run64(rbf64, &row, n, dot, out, norms);
+}
+
+static void map_sigmoid64(const struct hg_map_args *args, size_t n, const double *dot, double *out, double norm,
+                          const double *norms)
+{
+    (void)norm, (void)norms;
+    struct row64 row = { .exp = exp64_scale(-2), .gamma = args->gamma, .coef0 = args->coef0 };
+    run64(sigmoid64, &row, n, dot, out, NULL);
+}
+
+/* ---- the tables ----------------------------------------------------- */
+
+#define GLUE_(a, b) a##b
+#define GLUE(a, b)  GLUE_(a, b)
+#define TEXT_(a)    #a
+#define TEXT(a)     TEXT_(a)
+
+const struct hg_maps GLUE(hg_maps_, HG_LEVEL) = {
+    .level = TEXT(HG_LEVEL),
+    .f32 = { map_linear32, map_polynomial32, map_rbf32, map_sigmoid32 },
+    .f64 = { map_linear64, map_polynomial64, map_rbf64, map_sigmoid64 },
+};
+
+/* The plain compilation holds the choice as well. */
+#define IN_plain 1
+#define IN_v2    0
+#define IN_v3    0
+#define IN_v4    0
+#if GLUE(IN_, HG_LEVEL)
+
+extern const struct hg_maps hg_maps_v2, hg_maps_v3, hg_maps_v4;
+
+const struct hg_maps *hg_maps(int level)
+{
+#if HG_X86_LEVELS
+    static const struct hg_maps *const levels[] = { &hg_maps_plain, &hg_maps_v2, &hg_maps_v3, &hg_maps_v4 };
+    return levels[level < 1 ? 0 : level > 4 ? 3 : level - 1];
+#else
+    (void)level;
+    return &hg_maps_plain;
+#endif
+}
+
+#endif

@@ -1,0 +1,36 @@
+/*
+ * Kernel maps: from dot products to kernel values, one row of a tile at a time. The one source map.c is compiled
+ * once for plain C and once for each x86-64 level (v2, v3, v4); hg_maps() picks a table at run time.
+ */
+#ifndef HG_MAP_H
+#define HG_MAP_H
+
+#include <stddef.h>
+
+struct hg_map_args {
+    double gamma, coef0;
+    int degree;
+};
+
+/* out[j] = k(dot[j]; norm, norms[j]) for j < n. dot[j] = <x, z_j>; norm = ||x||^2, norms[j] = ||z_j||^2 (RBF only,
+ * otherwise unused, norms may be NULL). out == dot is allowed, other overlap is not. No alignment is assumed.
+ *   linear: dot          polynomial: (gamma dot + coef0)^degree, by repeated squaring, degree >= 0 (0 gives 1)
+ *   rbf: exp(-gamma max(0, norm + norms[j] - 2 dot[j]))          sigmoid: tanh(gamma dot + coef0)
+ * NaN in gives NaN out. */
+typedef void hg_map_f32(const struct hg_map_args *args, size_t n, const float *dot, float *out, float norm,
+                        const float *norms);
+typedef void hg_map_f64(const struct hg_map_args *args, size_t n, const double *dot, double *out, double norm,
+                        const double *norms);
+
+enum hg_map_kind { HG_MAP_LINEAR, HG_MAP_POLYNOMIAL, HG_MAP_RBF, HG_MAP_SIGMOID, HG_MAP_KINDS };
+
+struct hg_maps {
+    const char *level; /* "plain", "v2", "v3", "v4" */
+    hg_map_f32 *f32[HG_MAP_KINDS];
+    hg_map_f64 *f64[HG_MAP_KINDS];
+};
+
+/* level as hg_cpu_level returns it, 1..4; a level that this build has not gives the next lower one. */
+const struct hg_maps *hg_maps(int level);
+
+#endif

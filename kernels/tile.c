@@ -1,0 +1,142 @@
+/*
+ * Points and tiles: gathering vectors into the working type, and one tile of kernel values by GEMM and map.
+ */
+#include "kernels/gram.h"
+
+#include <cblas.h>
+#include <omp.h>
+#include <string.h>
+
+void hg_blas_alone(void)
+{
+    omp_set_num_threads(1);
+}
+
+static void copy_shifted(const struct hg_points *points, size_t row, hinge_dtype type, void *out)
+{
+    size_t d = points->x.cols, at = row * points->x.stride;
+    const float *from32 = (const float *)points->x.data + at;
+    const double *from64 = (const double *)points->x.data + at;
+    const double *shift = points->shift;
+    float *to32 = out;
+    double *to64 = out;
+    if (points->x.type == HINGE_F32 && type == HINGE_F32 && shift == NULL)
+        memcpy(out, from32, d * sizeof *from32);
+    else if (points->x.type == HINGE_F64 && type == HINGE_F64 && shift == NULL)
+        memcpy(out, from64, d * sizeof *from64);
+    else if (points->x.type == HINGE_F32 && type == HINGE_F32)
+        for (size_t c = 0; c < d; c++)
+            to32[c] = (float)(from32[c] - shift[c]);
+    else if (points->x.type == HINGE_F32)
+        for (size_t c = 0; c < d; c++)
+            to64[c] = (double)from32[c] - (shift != NULL ? shift[c] : 0);
+    else if (type == HINGE_F32 && shift == NULL)
+        for (size_t c = 0; c < d; c++)
+            to32[c] = (float)from64[c];
+    else if (type == HINGE_F32)
+        for (size_t c = 0; c < d; c++)
+            to32[c] = (float)(from64[c] - shift[c]);
+    else
+        for (size_t c = 0; c < d; c++)
+            to64[c] = from64[c] - shift[c];
+}
+
+static size_t size_of(hinge_dtype type)
+{
+    return type == HINGE_F32 ? sizeof(float) : sizeof(double);
+}
+
+static size_t matrix_row(const struct hg_points *points, size_t i)
+{
+    return points->order != NULL ? points->order[i] : i;
+}
+
+void hg_points_pack(const struct hg_points *points, const uint32_t *ids, size_t first, size_t count,
+                    hinge_dtype type, void *out, size_t ld)
+{
+    for (size_t i = 0; i < count; i++)
+        copy_shifted(points, matrix_row(points, ids != NULL ? ids[i] : first + i), type,
+                     (char *)out + i * ld * size_of(type));
+}
+
+const void *hg_points_direct(const struct hg_points *points, const uint32_t *ids, size_t first, size_t count,
+                             hinge_dtype type, size_t *stride)
+{
+    if (points->x.type != type || points->shift != NULL || count == 0)
+        return NULL;
+    size_t row = matrix_row(points, ids != NULL ? ids[0] : first);
+    if (ids != NULL || points->order != NULL)
+        for (size_t i = 1; i < count; i++)
+            if (matrix_row(points, ids != NULL ? ids[i] : first + i) != row + i)
+                return NULL;
+    *stride = points->x.stride;
+    return (const char *)points->x.data + row * points->x.stride * size_of(type);
+}
+
+double hg_points_norm(const struct hg_points *points, size_t i, hinge_dtype type)
+{
+    size_t d = points->x.cols, at = matrix_row(points, i) * points->x.stride;
+    const float *x32 = (const float *)points->x.data + at;
+    const double *x64 = (const double *)points->x.data + at;
+    double sum = 0;
+    for (size_t c = 0; c < d; c++) {
+        double v = points->x.type == HINGE_F32 ? (double)x32[c] : x64[c];
+        if (points->shift != NULL)
+            v -= points->shift[c];
+        if (type == HINGE_F32)
+            v = (float)v;
+        sum += v * v;
+    }
+    return sum;
+}
+
+void hg_points_norms(const struct hg_points *points, hinge_dtype type, void *norms, int threads)
+{
+    float *norms32 = norms;
+    double *norms64 = norms;
+#pragma omp parallel for num_threads(threads) schedule(static)
+    for (size_t i = 0; i < points->n; i++) {
+        double norm = hg_points_norm(points, i, type);
+        if (type == HINGE_F32)
+            norms32[i] = (float)norm;
+        else
+            norms64[i] = norm;
+    }
+}
+
+static void dot_products(const struct hg_tiler *t, size_t m, const void *a, size_t lda, size_t n, const void *b,
+                         size_t ldb, void *dots, size_t ld)
+{
+    int im = (int)m, in = (int)n, id = (int)t->d, ia = (int)lda, ib = (int)ldb, ic = (int)ld;
+    if (t->type == HINGE_F32)
+        cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, im, in, id, 1, a, ia, b, ib, 0, dots, ic);
+    else
+        cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, im, in, id, 1, a, ia, b, ib, 0, dots, ic);
+}
+
+hinge_status hg_tile_values(const struct hg_tiler *t, size_t m, const void *a, size_t lda, const void *norm_a,
+                            size_t n, const void *b, size_t ldb, const void *norm_b, void *dots, size_t ld,
+                            void *const *out)
+{
+    const struct hg_kernel_row *row = hg_kernel_row(t->kernel.type);
+    struct hg_map_args args = { t->kernel.gamma, t->kernel.coef0, t->kernel.degree };
+    if (row->source == HG_FROM_USER) { /* always f64 */
+        hinge_matrix va = { a, HINGE_F64, m, t->d, lda }, vb = { b, HINGE_F64, n, t->d, ldb };
+        if (t->kernel.user(t->kernel.cookie, &va, &vb, dots, ld) != 0)
+            return HINGE_ECALLBACK;
+    } else {
+        dot_products(t, m, a, lda, n, b, ldb, dots, ld);
+    }
+    for (size_t r = 0; r < m; r++) {
+        if (t->type == HINGE_F32) {
+            float *dot = (float *)dots + r * ld, *to = out != NULL && out[r] != NULL ? out[r] : dot;
+            if (row->map != HG_MAP_LINEAR || to != dot)
+                t->maps->f32[row->map](&args, n, dot, to, norm_a != NULL ? ((const float *)norm_a)[r] : 0, norm_b);
+        } else {
+            double *dot = (double *)dots + r * ld, *to = out != NULL && out[r] != NULL ? out[r] : dot;
+            if (row->map != HG_MAP_LINEAR || to != dot)
+                t->maps->f64[row->map](&args, n, dot, to, norm_a != NULL ? ((const double *)norm_a)[r] : 0, norm_b);
+        }
+    }
+    return HINGE_OK;
+}

@@ -1,0 +1,52 @@
+/*
+ * The floor: memory, checked sizes, errors, random numbers, the clock, the processor. Everything may include it.
+ */
+#ifndef HG_BASE_H
+#define HG_BASE_H
+
+#include <hinge/hinge.h>
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define HG_MIN(a, b) ((a) < (b) ? (a) : (b))
+#define HG_MAX(a, b) ((a) > (b) ? (a) : (b))
+
+#if defined(__GNUC__)
+#define HG_PRINTF(f, a) __attribute__((format(printf, f, a)))
+#else
+#define HG_PRINTF(f, a)
+#endif
+
+/* Fills err (nullable) and returns status: "return hg_fail(err, HINGE_EINVAL, "nu: %g", nu);" */
+hinge_status hg_fail(hinge_error *err, hinge_status status, const char *format, ...) HG_PRINTF(3, 4);
+/* The same for a place in a file: the text begins with "file:line: ". */
+hinge_status hg_fail_at(hinge_error *err, hinge_status status, const char *file, size_t line, const char *format,
+                        ...) HG_PRINTF(5, 6);
+/* Clears err and returns HINGE_OK. */
+hinge_status hg_ok(hinge_error *err);
+
+/* count * size bytes, 64-byte aligned, NULL on overflow or without memory; freed by hg_free. count = 0 gives a
+ * pointer that may be freed. hg_zalloc clears. */
+void *hg_alloc(size_t count, size_t size);
+void *hg_zalloc(size_t count, size_t size);
+/* Grows or shrinks; copies min(old, new) elements; memory keeps its place on failure (NULL). */
+void *hg_realloc(void *memory, size_t old_count, size_t count, size_t size);
+void hg_free(void *memory);
+
+/* false: overflow, *product untouched */
+bool hg_mul(size_t a, size_t b, size_t *product);
+
+/* SplitMix64 (Steele, Lea, Flood 2014): the next number, and one in [0, n), n > 0. */
+uint64_t hg_random(uint64_t *state);
+size_t hg_random_below(uint64_t *state, size_t n);
+
+double hg_now(void); /* seconds of a steady clock */
+
+/* 1 plain C, 2..4 x86-64-v2..v4: the level asked for (0: the best), never more than the processor runs. */
+int hg_cpu_level(int asked);
+size_t hg_total_memory(void); /* bytes, the container's limit where there is one */
+int hg_threads(int asked);    /* asked, or omp_get_max_threads() for 0; at least 1 */
+
+#endif

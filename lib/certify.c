@@ -1,0 +1,178 @@
+/*
+ * The full certificate: everything recomputed in f64 from the data and the model's coefficients.
+ *
+ * With h_i(t) = (g_i + off_i + b) t + kink |t| and t in [lo_i, hi_i], the duality gap of coefficients beta and bias b
+ * is the sum over entries of h_i(beta_i) - min h_i >= 0: for C-SVC, with f = g + b, that is sum alpha (y f - 1) +
+ * C max(0, 1 - y f), so primal = dual + gap without the cancellation of subtracting the two.
+ */
+#include "lib/model.h"
+#include "lib/problem.h"
+
+#include <math.h>
+#include <string.h>
+
+struct gradient {
+    double *g;
+    const double *coef;
+};
+
+static void add_tile(void *arg, const struct hg_tile *tile)
+{
+    struct gradient *u = arg;
+    for (size_t r = 0; r < tile->n_rows; r++) {
+        const double *row = tile->row[r];
+        double coef = u->coef[tile->row0 + r];
+        for (size_t c = 0; c < tile->n_cols; c++)
+            u->g[tile->col0 + c] += coef * row[c];
+    }
+}
+
+/* g = K beta in f64, over the points of one problem. */
+static hinge_status gradient(const struct hg_problem *pr, const uint32_t *subset, const struct hg_qp *qp, double *g,
+                             hinge_error *err)
+{
+    struct hg_gram gram = { 0 };
+    uint32_t *point = hg_alloc(qp->n, sizeof *point);
+    double *coef = hg_alloc(qp->n, sizeof *coef);
+    hinge_status status = point != NULL && coef != NULL
+                              ? hg_problem_exact(pr, subset, qp->n, hg_threads(pr->params.threads), &gram, err)
+                              : hg_fail(err, HINGE_ENOMEM, "no memory for %zu rows", qp->n);
+    if (status == HINGE_OK) {
+        size_t n_sv = 0;
+        for (size_t i = 0; i < qp->n; i++)
+            if (hg_qp_beta(qp, i) != 0) {
+                point[n_sv] = (uint32_t)i;
+                coef[n_sv++] = hg_qp_beta(qp, i);
+            }
+        memset(g, 0, qp->n * sizeof *g);
+        struct gradient u = { g, coef };
+        struct hg_fetch fetch = { point, n_sv, NULL, qp->n, NULL, add_tile, &u, NULL };
+        status = n_sv > 0 ? gram.super.ops->fetch(&gram.super, &fetch) : HINGE_OK;
+        if (status != HINGE_OK)
+            hg_fail(err, status, "the kernel function reported a failure");
+    }
+    hg_gram_free(&gram);
+    hg_free(point);
+    hg_free(coef);
+    return status;
+}
+
+/* The entry's part of the gap, and its largest product of slackness. slope = g + off + b. */
+static double entry_gap(double beta, double lo, double hi, double kink, double slope, double *slackness)
+{
+    double here = slope * beta + kink * fabs(beta);
+    double least = HG_MIN(slope * lo + kink * fabs(lo), slope * hi + kink * fabs(hi));
+    if (lo <= 0 && hi >= 0)
+        least = HG_MIN(least, 0.0);
+    double up = slope + (beta < 0 ? -kink : kink), down = slope + (beta > 0 ? kink : -kink), width = hi - lo;
+    if (width > 0) {
+        *slackness = fmax(*slackness, (beta - lo) / width * fmax(0, down));
+        *slackness = fmax(*slackness, (hi - beta) / width * fmax(0, -up));
+    }
+    return here - least;
+}
+
+static void judge(const struct hg_qp *qp, const double *sums, const double *g,
+                  double rho_over_factor, double factor, hinge_certificate *c)
+{
+    double gap = 0, residual = 0, box = 0, slackness = 0;
+    for (int l = 0; l < qp->layers; l++) {
+        double sum = 0, room = 0;
+        double b = qp->layers == 1 ? -rho_over_factor : hg_qp_bias(qp, NULL, qp->n, g, l);
+        for (size_t i = 0; i < qp->n; i++) {
+            double beta = qp->beta[l][i], lo = qp->lo[l][i], hi = qp->hi[l][i];
+            sum += beta;
+            room += hi - lo;
+            if (hi > lo)
+                box = fmax(box, fmax(beta - hi, lo - beta) / (hi - lo));
+            gap += entry_gap(beta, lo, hi, qp->kink, g[i] + qp->off[l][i] + b, &slackness);
+        }
+        residual = fmax(residual, fabs(sum - sums[l]) / fmax(room, 1e-300));
+    }
+    double dual = -hg_qp_objective(qp, g) * factor * factor;
+    c->dual += dual;
+    c->gap += gap * factor * factor;
+    c->primal += dual + gap * factor * factor;
+    c->kkt = fmax(c->kkt, hg_qp_violation(qp, g));
+    c->slackness = fmax(c->slackness, slackness);
+    c->sum_residual = fmax(c->sum_residual, residual);
+    c->box_residual = fmax(c->box_residual, fmax(box, 0));
+}
+
+/* beta of the model into the QP; nu-SVC's are scaled by 1/r, found again from their sum. */
+static double take_beta(const struct hg_problem *pr, const double *beta, const uint32_t *subset, struct hg_qp *qp,
+                        const double *sums)
+{
+    double sum = 0, factor = 1;
+    for (size_t k = 0; k < qp->n; k++)
+        sum += fmax(beta[pr->order[subset[k]]], 0);
+    if (pr->params.task == HINGE_NU_SVC && sums[0] > 0 && sum > 0)
+        factor = sum / sums[0];
+    for (size_t k = 0; k < qp->n; k++) {
+        double b = beta[pr->order[subset[k]]] / factor;
+        qp->beta[0][k] = qp->layers == 2 ? fmax(b, 0) : b;
+        if (qp->layers == 2)
+            qp->beta[1][k] = fmin(b, 0);
+    }
+    return factor;
+}
+
+static hinge_status certify_problem(const struct hg_problem *pr, size_t p, const hinge_model *m, const double *beta,
+                                    hinge_certificate *c, hinge_error *err)
+{
+    struct hg_qp qp = { 0 };
+    double sums[2];
+    uint32_t *subset = hg_alloc(pr->n, sizeof *subset);
+    double *g = hg_alloc(pr->n, sizeof *g);
+    hinge_status status = subset != NULL && g != NULL ? HINGE_OK
+                                                      : hg_fail(err, HINGE_ENOMEM, "no memory for %zu rows", pr->n);
+    if (status == HINGE_OK) {
+        size_t n = hg_problem_points(pr, p, subset);
+        status = hg_problem_qp(pr, p, subset, n, &qp, sums, err);
+    }
+    if (status == HINGE_OK) {
+        double factor = take_beta(pr, beta + p * pr->x.rows, subset, &qp, sums);
+        status = gradient(pr, subset, &qp, g, err);
+        if (status == HINGE_OK)
+            judge(&qp, sums, g, m->rho[p] / factor, factor, c);
+    }
+    hg_qp_free(&qp);
+    hg_free(subset);
+    hg_free(g);
+    return status;
+}
+
+hinge_status hinge_certify(const hinge_model *m, const hinge_matrix *x, const double *y, const hinge_params *params,
+                           hinge_certificate *certificate, hinge_error *err)
+{
+    double begin = hg_now();
+    hinge_certificate c;
+    struct hg_problem pr;
+    memset(&c, 0, sizeof c);
+    hg_ok(err);
+    if (m == NULL || certificate == NULL)
+        return hg_fail(err, HINGE_EINVAL, "%s: NULL", m == NULL ? "model" : "certificate");
+    hinge_status status = hg_problem_init(&pr, x, y, params, err);
+    if (status != HINGE_OK)
+        return status;
+    double *beta = NULL;
+    if (pr.n_problems != m->n_problems || pr.d != m->d || params->task != m->task)
+        status = hg_fail(err, HINGE_EINVAL, "model: not one of these data and parameters (%zu problems of %zu features, "
+                         "the data give %zu of %zu)", m->n_problems, m->d, pr.n_problems, pr.d);
+    if (status == HINGE_OK) {
+        size_t values;
+        if (!hg_mul(pr.n_problems, x->rows, &values) || (beta = hg_alloc(values, sizeof *beta)) == NULL)
+            status = hg_fail(err, HINGE_ENOMEM, "no memory for the coefficients of %zu rows", x->rows);
+        else
+            status = hinge_model_beta(m, x->rows, beta, err);
+    }
+    for (size_t p = 0; p < pr.n_problems && status == HINGE_OK; p++)
+        status = certify_problem(&pr, p, m, beta, &c, err);
+    hg_free(beta);
+    hg_problem_free(&pr);
+    if (status == HINGE_OK) {
+        c.seconds = hg_now() - begin;
+        *certificate = c;
+    }
+    return status;
+}

@@ -1,0 +1,307 @@
+/* Data files: which format it is, LIBSVM's text, and writing. The other formats are in io_table.c. */
+#include "lib/io_data.h"
+#include "lib/bytes.h"
+#include "lib/number.h"
+
+#include <math.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/mman.h>
+
+/* ---- the matrix ---------------------------------------------------------------------------------------- */
+
+/* Fresh pages cost a fifth if they are huge. */
+static void ask_for_huge_pages(void *memory, size_t bytes)
+{
+#ifdef MADV_HUGEPAGE
+    const size_t huge = (size_t)1 << 21;
+    size_t skip = (huge - (uintptr_t)memory % huge) % huge;
+    if (bytes > 2 * huge && skip < bytes)
+        (void)madvise((char *)memory + skip, (bytes - skip) / huge * huge, MADV_HUGEPAGE);
+#else
+    (void)memory, (void)bytes;
+#endif
+}
+
+hinge_status hg_data_reserve(hinge_data *data, const struct hg_source *source, size_t rows, size_t cols,
+                             hinge_dtype type, hinge_error *err)
+{
+    size_t item = type == HINGE_F32 ? sizeof(float) : sizeof(double), bytes;
+    if (rows == 0)
+        return hg_fail_at(err, HINGE_EFORMAT, source->name, 0, "no rows");
+    if (!hg_mul(rows, cols, &bytes) || !hg_mul(bytes, item, &bytes))
+        return hg_fail_at(err, HINGE_ESIZE, source->name, 0, "a dense matrix of %zu x %zu is beyond all sizes",
+                          rows, cols);
+    if (bytes > hg_total_memory() || (data->memory = hg_alloc(bytes, 1)) == NULL)
+        return hg_fail_at(err, HINGE_ENOMEM, source->name, 0,
+                          "a dense matrix of %zu x %zu takes %zu bytes: no memory", rows, cols, bytes);
+    ask_for_huge_pages(data->memory, bytes);
+    data->x = (hinge_matrix){ .data = data->memory, .type = type, .rows = rows, .cols = cols, .stride = cols };
+    data->y = hg_zalloc(rows, sizeof *data->y);
+    if (data->y == NULL)
+        return hg_fail_at(err, HINGE_ENOMEM, source->name, 0, "no memory for %zu labels", rows);
+    return HINGE_OK;
+}
+
+struct hg_row hg_data_row(const hinge_data *data, size_t i)
+{
+    size_t item = data->x.type == HINGE_F32 ? sizeof(float) : sizeof(double);
+    char *start = (char *)data->memory + i * data->x.stride * item;
+    return (struct hg_row){ .data = start, .type = data->x.type, .cols = data->x.cols };
+}
+
+void hinge_data_free(hinge_data *data)
+{
+    if (data == NULL)
+        return;
+    hg_free(data->memory);
+    hg_free(data->y);
+    hg_free(data->serial);
+    *data = (hinge_data){ 0 };
+}
+
+/* ---- LIBSVM -------------------------------------------------------------------------------------------- */
+
+/* Says what is wrong with a label that is not a number. */
+static hinge_status refuse_label(const struct hg_line *line, hinge_error *err)
+{
+    struct hg_excerpt word = hg_excerpt(line->p, line->end);
+    if (line->p == line->end)
+        return hg_fail_at(err, HINGE_EFORMAT, line->file, line->number,
+                          "empty line (a row without features is its label alone)");
+    if (*line->p == '#')
+        return hg_fail_at(err, HINGE_EFORMAT, line->file, line->number,
+                          "a comment cannot stand alone on a line");
+    if (strchr(word.text, ',') != NULL)
+        return hg_fail_at(err, HINGE_EFORMAT, line->file, line->number,
+                          "label '%s': several labels or a decimal comma are not supported", word.text);
+    if (strchr(word.text, ':') != NULL)
+        return hg_fail_at(err, HINGE_EFORMAT, line->file, line->number,
+                          "'%s' where a label must begin the line", word.text);
+    return hg_fail_at(err, HINGE_EFORMAT, line->file, line->number, "label '%s' is not a number", word.text);
+}
+
+/* One line into row i. Without memory it is checked only. */
+static hinge_status read_libsvm_line(const void *arg, const struct hg_line *given, size_t i,
+                                     struct hg_tally *tally, hinge_error *err)
+{
+    const hinge_data *data = arg;
+    struct hg_line line = *given;
+    struct hg_row row = { .type = HINGE_F64 };
+    double label;
+    size_t serial;
+    if (data->memory != NULL) {
+        row = hg_data_row(data, i);
+        hg_row_clear(&row);
+    }
+    line.p = hg_skip_blanks(line.p, line.end);
+    const char *next = hg_parse_double(line.p, line.end, &label);
+    if (next == NULL || (next < line.end && !hg_is_blank(*next)))
+        return refuse_label(&line, err);
+    hinge_status status = hg_line_number(&line, "label", &label, err);
+    if (status == HINGE_OK)
+        status = hg_line_pairs(&line, &row, data->serial != NULL ? &serial : NULL, tally, err);
+    if (status != HINGE_OK)
+        return status;
+    if (data->y != NULL)
+        data->y[i] = label;
+    if (data->serial != NULL)
+        data->serial[i] = serial;
+    return HINGE_OK;
+}
+
+/* Reserves what the lines need. Where that cannot be had, an error in the text comes first: the huge index may
+ * stand behind it. */
+static hinge_status reserve_libsvm(struct hg_lines *lines, const struct hg_source *source, hinge_data *data,
+                                   hinge_error *err)
+{
+    const hinge_data_options *options = source->options;
+    struct hg_tally tally;
+    size_t cols = options->max_cols > 0 ? HG_MIN(lines->last_index, options->max_cols) : lines->last_index;
+    hinge_dtype type = options->type == 0 ? HINGE_F64 : options->type;
+    if (options->precomputed && lines->n > 0) {
+        data->serial = hg_zalloc(lines->n, sizeof *data->serial);
+        if (data->serial == NULL)
+            return hg_fail_at(err, HINGE_ENOMEM, source->name, 0, "no memory for %zu serial numbers", lines->n);
+    }
+    hinge_error own;
+    hinge_status status = hg_data_reserve(data, source, lines->n, HG_MAX(cols, options->min_cols), type, &own);
+    if (status == HINGE_OK)
+        return HINGE_OK;
+    hg_free(data->memory);
+    data->memory = NULL;
+    hinge_status other = hg_lines_read(lines, read_libsvm_line, data, &tally, err);
+    if (other == HINGE_OK && err != NULL)
+        *err = own;
+    return other != HINGE_OK ? other : status;
+}
+
+static hinge_status read_libsvm(const struct hg_source *source, hinge_data *data, hinge_error *err)
+{
+    struct hg_lines lines;
+    struct hg_tally tally;
+    hinge_status status =
+        hg_lines_open(&lines, source->name, source->data, source->size, 1, true, source->threads, err);
+    if (status == HINGE_OK)
+        status = reserve_libsvm(&lines, source, data, err);
+    if (status == HINGE_OK)
+        status = hg_lines_read(&lines, read_libsvm_line, data, &tally, err);
+    if (status == HINGE_OK) {
+        data->file_cols = lines.last_index;
+        data->nonzeros = tally.nonzeros;
+    }
+    hg_lines_free(&lines);
+    return status;
+}
+
+/* ---- reading ------------------------------------------------------------------------------------------- */
+
+static bool ends_with(const char *name, size_t length, const char *ending)
+{
+    size_t n = strlen(ending);
+    return length >= n && strncasecmp(name + length - n, ending, n) == 0;
+}
+
+static hinge_format format_of(const struct hg_source *source)
+{
+    size_t length = strlen(source->name);
+    if (source->options->format != HINGE_FORMAT_AUTO)
+        return source->options->format;
+    if (hg_is_npy(source->data, source->size))
+        return HINGE_FORMAT_NPY;
+    if (ends_with(source->name, length, ".gz") || ends_with(source->name, length, ".xz"))
+        length -= 3;
+    return ends_with(source->name, length, ".csv") ? HINGE_FORMAT_CSV : HINGE_FORMAT_LIBSVM;
+}
+
+static hinge_status check_options(const hinge_data_options *options, hinge_error *err)
+{
+    if (options->format < HINGE_FORMAT_AUTO || options->format > HINGE_FORMAT_CSV)
+        return hg_fail(err, HINGE_EINVAL, "format: %d is none", (int)options->format);
+    if (options->type != 0 && options->type != HINGE_F32 && options->type != HINGE_F64)
+        return hg_fail(err, HINGE_EINVAL, "type: %d is none", (int)options->type);
+    if (options->threads < 0)
+        return hg_fail(err, HINGE_EINVAL, "threads: %d is negative", options->threads);
+    if (options->max_cols > 0 && options->min_cols > options->max_cols)
+        return hg_fail(err, HINGE_EINVAL, "min_cols: %zu exceeds max_cols: %zu", options->min_cols,
+                       options->max_cols);
+    return HINGE_OK;
+}
+
+/* bytes are unpacked already. */
+static hinge_status parse(const char *name, const struct hg_bytes *bytes, const hinge_data_options *options,
+                          hinge_data *data, hinge_error *err)
+{
+    struct hg_source source = { .name = name,
+                                .data = bytes->data,
+                                .size = bytes->size,
+                                .options = options,
+                                .threads = hg_threads(options->threads) };
+    hinge_format format = format_of(&source);
+    hinge_data made = { 0 };
+    hinge_status status;
+    if (options->labels_path != NULL && format != HINGE_FORMAT_NPY)
+        return hg_fail_at(err, HINGE_EINVAL, name, 0,
+                          "labels_path: only .npy data has its labels in another file");
+    if (options->precomputed && format != HINGE_FORMAT_LIBSVM)
+        return hg_fail_at(err, HINGE_EINVAL, name, 0, "precomputed: only LIBSVM data has serial numbers");
+    if (format == HINGE_FORMAT_NPY)
+        status = hg_read_npy(&source, &made, err);
+    else if (format == HINGE_FORMAT_CSV)
+        status = hg_read_csv(&source, &made, err);
+    else
+        status = read_libsvm(&source, &made, err);
+    if (status != HINGE_OK) {
+        hinge_data_free(&made);
+        return status;
+    }
+    *data = made;
+    return hg_ok(err);
+}
+
+hinge_status hinge_data_read(const char *path, const hinge_data_options *options, hinge_data *data,
+                             hinge_error *err)
+{
+    const hinge_data_options none = { 0 };
+    struct hg_bytes bytes = { 0 };
+    options = options == NULL ? &none : options;
+    if (path == NULL || data == NULL)
+        return hg_fail(err, HINGE_EINVAL, "path or data: NULL");
+    hinge_status status = check_options(options, err);
+    if (status == HINGE_OK)
+        status = hg_bytes_read(&bytes, path, err);
+    if (status == HINGE_OK)
+        status = parse(path, &bytes, options, data, err);
+    hg_bytes_free(&bytes);
+    return status;
+}
+
+hinge_status hinge_data_parse(const char *name, const void *memory, size_t size,
+                              const hinge_data_options *options, hinge_data *data, hinge_error *err)
+{
+    const hinge_data_options none = { 0 };
+    struct hg_bytes bytes = { 0 };
+    options = options == NULL ? &none : options;
+    if (name == NULL || data == NULL || (memory == NULL && size > 0))
+        return hg_fail(err, HINGE_EINVAL, "name, bytes or data: NULL");
+    hinge_status status = check_options(options, err);
+    if (status == HINGE_OK)
+        status = hg_bytes_unpack(&bytes, name, memory, size, err);
+    if (status == HINGE_OK)
+        status = parse(name, &bytes, options, data, err);
+    hg_bytes_free(&bytes);
+    return status;
+}
+
+/* ---- writing ------------------------------------------------------------------------------------------- */
+
+struct examples {
+    const hinge_matrix *x;
+    const double *y;
+};
+
+static hinge_status print_example(const void *arg, size_t i, struct hg_text *text, hinge_error *err)
+{
+    const struct examples *examples = arg;
+    const hinge_matrix *x = examples->x;
+    const float *f32 = x->type == HINGE_F32 ? (const float *)x->data + i * x->stride : NULL;
+    const double *f64 = x->type == HINGE_F64 ? (const double *)x->data + i * x->stride : NULL;
+    double label = examples->y != NULL ? examples->y[i] : 0;
+    if (!isfinite(label))
+        return hg_fail(err, HINGE_EINVAL, "y[%zu] is not finite", i);
+    hg_text_number(text, label);
+    for (size_t j = 0; j < x->cols; j++) {
+        double value = f32 != NULL ? (double)f32[j] : f64[j];
+        if (value == 0)
+            continue;
+        if (!isfinite(value))
+            return hg_fail(err, HINGE_EINVAL, "x[%zu, %zu] is not finite", i, j);
+        char *room = hg_text_room(text, 2 * HG_NUMBER_ROOM), *out = room;
+        if (room == NULL)
+            break;
+        *out++ = ' ';
+        out += hg_format_size(out, j + 1);
+        *out++ = ':';
+        out += hg_format_double(out, value);
+        text->size += (size_t)(out - room);
+    }
+    hg_text_add(text, "\n", 1);
+    return HINGE_OK;
+}
+
+hinge_status hinge_data_write(const char *path, const hinge_matrix *x, const double *y, hinge_error *err)
+{
+    struct hg_output output;
+    if (path == NULL || x == NULL || (x->data == NULL && x->rows > 0 && x->cols > 0))
+        return hg_fail(err, HINGE_EINVAL, "path or x: NULL");
+    if ((x->type != HINGE_F32 && x->type != HINGE_F64) || x->stride < x->cols)
+        return hg_fail(err, HINGE_EINVAL, "x: type %d, stride %zu for %zu columns", (int)x->type, x->stride,
+                       x->cols);
+    struct examples examples = { .x = x, .y = y };
+    hinge_status status = hg_output_open(&output, path, err);
+    if (status != HINGE_OK)
+        return status;
+    status = hg_print_rows(x->rows, x->cols, print_example, &examples, hg_output_write, &output, err);
+    status = hg_output_close(&output, status, err);
+    return status == HINGE_OK ? hg_ok(err) : status;
+}

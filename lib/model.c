@@ -1,0 +1,302 @@
+#include "lib/model.h"
+
+#include <math.h>
+#include <string.h>
+
+static bool is_classifier(hinge_task task)
+{
+    return task == HINGE_C_SVC || task == HINGE_NU_SVC;
+}
+
+size_t hg_model_coef_rows(const hinge_model *model)
+{
+    return is_classifier(model->task) ? model->n_classes - 1 : 1;
+}
+
+size_t hg_pair_number(size_t k, size_t first, size_t second)
+{
+    return first * (2 * k - first - 1) / 2 + (second - first - 1);
+}
+
+hinge_model *hg_model_new(hinge_task task, hinge_kernel kernel, size_t n_classes, size_t n_sv, size_t d)
+{
+    hinge_model *m = hg_zalloc(1, sizeof *m);
+    if (m == NULL)
+        return NULL;
+    size_t values = 0, coefs = 0;
+    m->task = task;
+    m->kernel = kernel;
+    m->d = d;
+    m->n_sv = n_sv;
+    m->n_classes = is_classifier(task) ? n_classes : 2;
+    m->n_problems = is_classifier(task) ? n_classes * (n_classes - 1) / 2 : 1;
+    bool ok = hg_mul(n_sv, d, &values) && hg_mul(hg_model_coef_rows(m), n_sv, &coefs);
+    m->rho = hg_zalloc(m->n_problems, sizeof *m->rho);
+    m->coef = ok ? hg_zalloc(coefs, sizeof *m->coef) : NULL;
+    ok = m->rho != NULL && m->coef != NULL;
+    if (is_classifier(task)) {
+        m->labels = hg_zalloc(n_classes, sizeof *m->labels);
+        m->class_sv = hg_zalloc(n_classes, sizeof *m->class_sv);
+        ok = ok && m->labels != NULL && m->class_sv != NULL;
+    }
+    if (kernel.type == HINGE_PRECOMPUTED)
+        ok = ok && (m->sv_serial = hg_zalloc(n_sv, sizeof *m->sv_serial)) != NULL;
+    else
+        ok = ok && (m->sv = hg_zalloc(values, sizeof *m->sv)) != NULL;
+    if (ok)
+        return m;
+    hinge_model_free(m);
+    return NULL;
+}
+
+void hinge_model_free(hinge_model *m)
+{
+    if (m == NULL)
+        return;
+    void *all[] = { m->labels, m->class_sv, m->rho, m->objectives, m->coef, m->sv, m->sv_serial, m->sv_index,
+                    m->shift, m->sv32, m->norms, m->norms32, m->coef32, m->weights };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        hg_free(all[i]);
+    hg_free(m);
+}
+
+/* ---- the derived part ------------------------------------------------------------------------------------------ */
+
+struct hg_points hg_model_points(const hinge_model *m, hinge_dtype type)
+{
+    if (type == HINGE_F32 && m->sv32 != NULL)
+        return (struct hg_points){ { m->sv32, HINGE_F32, m->n_sv, m->d, m->d }, NULL, NULL, m->n_sv };
+    return (struct hg_points){ { m->sv, HINGE_F64, m->n_sv, m->d, m->d }, NULL, m->shift, m->n_sv };
+}
+
+static double largest_norm(const struct hg_points *points)
+{
+    double largest = 0;
+    for (size_t i = 0; i < points->n; i++)
+        largest = fmax(largest, hg_points_norm(points, i, HINGE_F64));
+    return largest;
+}
+
+/* The means of the SVs are taken off under the rule by which training takes off those of the data. */
+static bool choose_shift(hinge_model *m)
+{
+    if (!hg_kernel_row(m->kernel.type)->translation_invariant || m->n_sv == 0)
+        return true;
+    double *mean = hg_zalloc(m->d, sizeof *mean);
+    if (mean == NULL)
+        return false;
+    for (size_t i = 0; i < m->n_sv; i++)
+        for (size_t c = 0; c < m->d; c++)
+            mean[c] += m->sv[i * m->d + c];
+    for (size_t c = 0; c < m->d; c++)
+        mean[c] /= (double)m->n_sv;
+    struct hg_points plain = hg_model_points(m, HINGE_F64), less = plain;
+    less.shift = mean;
+    if (4 * largest_norm(&less) <= largest_norm(&plain))
+        m->shift = mean;
+    else
+        hg_free(mean);
+    return true;
+}
+
+/* The error that f32 kernel values leave in a decision value, about ||coef||_2 max|dK| / 10 (measured for RBF). */
+static double f32_error(const hinge_model *m)
+{
+    const struct hg_kernel_row *row = hg_kernel_row(m->kernel.type);
+    struct hg_points points = hg_model_points(m, HINGE_F64);
+    double norm = largest_norm(&points), ulp = 0x1p-24, dk = ulp, square = 0;
+    for (size_t r = 0; r < hg_model_coef_rows(m); r++) {
+        double sum = 0;
+        for (size_t i = 0; i < m->n_sv; i++)
+            sum += m->coef[r * m->n_sv + i] * m->coef[r * m->n_sv + i];
+        square = fmax(square, sum);
+    }
+    double inner = ulp * (fabs(m->kernel.gamma) * norm + fabs(m->kernel.coef0));
+    if (row->map == HG_MAP_RBF)
+        dk = ulp + 4 * ulp * m->kernel.gamma * norm;
+    else if (row->map == HG_MAP_POLYNOMIAL)
+        dk = 2 * inner * HG_MAX(m->kernel.degree, 1) *
+             pow(m->kernel.gamma * norm + fabs(m->kernel.coef0), HG_MAX(m->kernel.degree - 1, 0));
+    else if (row->map == HG_MAP_SIGMOID)
+        dk = ulp + 2 * inner;
+    return sqrt(square) * dk / 10;
+}
+
+/* Small models predict in f64 (it costs nothing), large ones in f32 where that leaves 1e-4 in a decision value. */
+static bool choose_f32(const hinge_model *m)
+{
+    const struct hg_kernel_row *row = hg_kernel_row(m->kernel.type);
+    if (row->source != HG_FROM_DOTS || row->map == HG_MAP_LINEAR || m->n_sv * m->d <= 65536)
+        return false;
+    double scale = 1;
+    for (size_t p = 0; p < m->n_problems; p++)
+        scale = fmax(scale, fabs(m->rho[p]));
+    return f32_error(m) <= 1e-4 * scale;
+}
+
+static bool derive_f32(hinge_model *m)
+{
+    m->f32_is_enough = choose_f32(m);
+    bool dots = hg_kernel_row(m->kernel.type)->source == HG_FROM_DOTS;
+    size_t coefs = hg_model_coef_rows(m) * m->n_sv;
+    if (m->f32_is_enough) {
+        float *sv32 = hg_alloc(m->n_sv * m->d, sizeof *sv32);
+        m->coef32 = hg_alloc(coefs, sizeof *m->coef32);
+        if (sv32 == NULL || m->coef32 == NULL) {
+            hg_free(sv32);
+            return false;
+        }
+        struct hg_points points = hg_model_points(m, HINGE_F64);
+        hg_points_pack(&points, NULL, 0, m->n_sv, HINGE_F32, sv32, m->d);
+        m->sv32 = sv32;
+        for (size_t i = 0; i < coefs; i++)
+            m->coef32[i] = (float)m->coef[i];
+    }
+    if (!dots || !hg_kernel_row(m->kernel.type)->needs_norms)
+        return true;
+    m->norms = hg_alloc(m->n_sv, sizeof *m->norms);
+    m->norms32 = hg_alloc(m->n_sv, sizeof *m->norms32);
+    if (m->norms == NULL || m->norms32 == NULL)
+        return false;
+    struct hg_points f64 = hg_model_points(m, HINGE_F64);
+    hg_points_norms(&f64, HINGE_F64, m->norms, 1);
+    hg_points_norms(&f64, HINGE_F32, m->norms32, 1);
+    return true;
+}
+
+/* w of each problem: sum coef x over the SVs of its two classes. */
+static bool collapse_linear(hinge_model *m)
+{
+    if (m->kernel.type != HINGE_LINEAR)
+        return true;
+    size_t groups = m->class_sv != NULL ? m->n_classes : 1, values, sv = 0;
+    if (!hg_mul(m->n_problems, m->d, &values) || (m->weights = hg_zalloc(values, sizeof *m->weights)) == NULL)
+        return false;
+    for (size_t c = 0; c < groups; c++) {
+        size_t end = sv + (m->class_sv != NULL ? m->class_sv[c] : m->n_sv);
+        for (; sv < end; sv++)
+            for (size_t other = 0; other < HG_MAX(groups, (size_t)2); other++) {
+                if (other == c)
+                    continue;
+                size_t first = HG_MIN(c, other), second = HG_MAX(c, other);
+                size_t p = groups == 1 ? 0 : hg_pair_number(m->n_classes, first, second);
+                double coef = m->coef[(groups == 1 ? 0 : hg_coef_row(c, other)) * m->n_sv + sv];
+                if (coef != 0)
+                    for (size_t k = 0; k < m->d; k++)
+                        m->weights[p * m->d + k] += coef * m->sv[sv * m->d + k];
+            }
+    }
+    return true;
+}
+
+hinge_status hg_model_finish(hinge_model *m, hinge_error *err)
+{
+    if (!choose_shift(m) || !derive_f32(m) || !collapse_linear(m))
+        return hg_fail(err, HINGE_ENOMEM, "no memory for a model of %zu support vectors of %zu features", m->n_sv, m->d);
+    return HINGE_OK;
+}
+
+/* ---- accessors ------------------------------------------------------------------------------------------------- */
+
+hinge_task hinge_model_task(const hinge_model *m)
+{
+    return m->task;
+}
+
+hinge_kernel hinge_model_kernel(const hinge_model *m)
+{
+    return m->kernel;
+}
+
+size_t hinge_model_n_features(const hinge_model *m)
+{
+    return m->d;
+}
+
+size_t hinge_model_n_classes(const hinge_model *m)
+{
+    return m->n_classes;
+}
+
+size_t hinge_model_n_problems(const hinge_model *m)
+{
+    return m->n_problems;
+}
+
+size_t hinge_model_n_sv(const hinge_model *m)
+{
+    return m->n_sv;
+}
+
+const double *hinge_model_labels(const hinge_model *m)
+{
+    return m->labels;
+}
+
+const size_t *hinge_model_class_sv(const hinge_model *m)
+{
+    return m->class_sv;
+}
+
+const double *hinge_model_rho(const hinge_model *m)
+{
+    return m->rho;
+}
+
+const double *hinge_model_objectives(const hinge_model *m)
+{
+    return m->objectives;
+}
+
+const size_t *hinge_model_sv_index(const hinge_model *m)
+{
+    return m->sv_index;
+}
+
+const double *hinge_model_coef(const hinge_model *m)
+{
+    return m->coef;
+}
+
+hinge_status hinge_model_sv(const hinge_model *m, size_t i, double *x, hinge_error *err)
+{
+    if (i >= m->n_sv)
+        return hg_fail(err, HINGE_EINVAL, "i: there is no support vector %zu, only %zu", i, m->n_sv);
+    if (m->sv == NULL)
+        return hg_fail(err, HINGE_EINVAL, "model: a precomputed kernel's support vectors have no features");
+    memcpy(x, m->sv + i * m->d, m->d * sizeof *x);
+    return hg_ok(err);
+}
+
+hinge_status hinge_model_weights(const hinge_model *m, size_t problem, double *w, hinge_error *err)
+{
+    if (m->weights == NULL)
+        return hg_fail(err, HINGE_EINVAL, "model: its kernel is %s; only a linear one has weights",
+                       hinge_kernel_keyword(m->kernel.type));
+    if (problem >= m->n_problems)
+        return hg_fail(err, HINGE_EINVAL, "problem: there is no problem %zu, only %zu", problem, m->n_problems);
+    memcpy(w, m->weights + problem * m->d, m->d * sizeof *w);
+    return hg_ok(err);
+}
+
+hinge_status hinge_model_beta(const hinge_model *m, size_t n, double *beta, hinge_error *err)
+{
+    if (m->sv_index == NULL)
+        return hg_fail(err, HINGE_EINVAL, "model: read from a file, its training rows are not known");
+    if (n != m->n_trained)
+        return hg_fail(err, HINGE_EINVAL, "n: %zu, but the model was trained on %zu rows", n, m->n_trained);
+    memset(beta, 0, m->n_problems * n * sizeof *beta);
+    size_t groups = m->class_sv != NULL ? m->n_classes : 1, sv = 0;
+    for (size_t c = 0; c < groups; c++) {
+        size_t end = sv + (m->class_sv != NULL ? m->class_sv[c] : m->n_sv);
+        for (; sv < end; sv++) {
+            if (groups == 1 && m->class_sv == NULL)
+                beta[m->sv_index[sv]] = m->coef[sv];
+            for (size_t other = 0; other < groups && m->class_sv != NULL; other++)
+                if (other != c)
+                    beta[hg_pair_number(m->n_classes, HG_MIN(c, other), HG_MAX(c, other)) * n + m->sv_index[sv]] =
+                        m->coef[hg_coef_row(c, other) * m->n_sv + sv];
+        }
+    }
+    return hg_ok(err);
+}

@@ -1,0 +1,159 @@
+/*
+ * Small public pieces: version, texts, matrix views, parameters and their check.
+ */
+#include "lib/params.h"
+#include "kernels/kernel.h"
+
+#include <math.h>
+#include <string.h>
+
+#define QUOTE_(x) #x
+#define QUOTE(x) QUOTE_(x)
+
+const char *hinge_version(void)
+{
+    return QUOTE(HINGE_VERSION_MAJOR) "." QUOTE(HINGE_VERSION_MINOR) "." QUOTE(HINGE_VERSION_PATCH);
+}
+
+const char *hinge_status_text(hinge_status status)
+{
+    static const char *const text[] = { "success", "invalid argument", "out of memory", "input or output failed",
+                                        "malformed input", "size too large", "the kernel function failed",
+                                        "internal error" };
+    return (size_t)status < sizeof text / sizeof *text ? text[status] : "unknown status";
+}
+
+const char *hinge_outcome_text(hinge_outcome outcome)
+{
+    static const char *const text[] = { "converged", "iteration limit", "time limit", "stopped", "stalled",
+                                        "not finite", "no margin" };
+    return (size_t)outcome < sizeof text / sizeof *text ? text[outcome] : "unknown outcome";
+}
+
+hinge_matrix hinge_matrix_f32(const float *data, size_t rows, size_t cols)
+{
+    return (hinge_matrix){ data, HINGE_F32, rows, cols, cols };
+}
+
+hinge_matrix hinge_matrix_f64(const double *data, size_t rows, size_t cols)
+{
+    return (hinge_matrix){ data, HINGE_F64, rows, cols, cols };
+}
+
+hinge_params hinge_params_default(hinge_task task)
+{
+    hinge_params p;
+    memset(&p, 0, sizeof p);
+    p.task = task;
+    p.kernel = hinge_kernel_rbf(HINGE_GAMMA_AUTO);
+    p.C = 1;
+    p.nu = 0.5;
+    p.p = 0.1;
+    p.eps = 1e-3;
+    p.shrinking = 1;
+    return p;
+}
+
+hinge_status hg_matrix_check(const hinge_matrix *x, const char *name, hinge_error *err)
+{
+    size_t values;
+    if (x == NULL || (x->type != HINGE_F32 && x->type != HINGE_F64))
+        return hg_fail(err, HINGE_EINVAL, "%s: not a matrix of type HINGE_F32 or HINGE_F64", name);
+    if (x->stride < x->cols)
+        return hg_fail(err, HINGE_EINVAL, "%s.stride: %zu is less than cols = %zu", name, x->stride, x->cols);
+    if (!hg_mul(x->rows, x->stride, &values) || !hg_mul(values, sizeof(double), &values) || x->rows >= INT32_MAX ||
+        x->stride >= INT32_MAX)
+        return hg_fail(err, HINGE_ESIZE, "%s: %zu x %zu is too large", name, x->rows, x->cols);
+    if (x->data == NULL && x->rows * x->cols > 0)
+        return hg_fail(err, HINGE_EINVAL, "%s.data: NULL for %zu x %zu values", name, x->rows, x->cols);
+    return HINGE_OK;
+}
+
+/* The first value that is not finite, row by row: SIZE_MAX if all are. */
+static size_t first_nonfinite(const hinge_matrix *x, size_t row)
+{
+    double sum = 0;
+    const float *v32 = (const float *)x->data + row * x->stride;
+    const double *v64 = (const double *)x->data + row * x->stride;
+    if (x->type == HINGE_F32) {
+        float s = 0;
+        for (size_t c = 0; c < x->cols; c++)
+            s += v32[c] * 0.0F;
+        sum = (double)s;
+    } else {
+        for (size_t c = 0; c < x->cols; c++)
+            sum += v64[c] * 0.0;
+    }
+    if (sum == 0)
+        return SIZE_MAX;
+    for (size_t c = 0; c < x->cols; c++)
+        if (!isfinite(x->type == HINGE_F32 ? (double)v32[c] : v64[c]))
+            return c;
+    return SIZE_MAX;
+}
+
+hinge_status hg_matrix_check_finite(const hinge_matrix *x, const char *name, int threads, hinge_error *err)
+{
+    size_t bad = SIZE_MAX;
+#pragma omp parallel for num_threads(threads) reduction(min : bad) schedule(static)
+    for (size_t i = 0; i < x->rows; i++)
+        if (i < bad && first_nonfinite(x, i) != SIZE_MAX)
+            bad = i;
+    if (bad == SIZE_MAX)
+        return HINGE_OK;
+    size_t c = first_nonfinite(x, bad), at = bad * x->stride + c;
+    double v = x->type == HINGE_F32 ? (double)((const float *)x->data)[at] : ((const double *)x->data)[at];
+    return hg_fail(err, HINGE_EINVAL, "%s: row %zu, column %zu is %g, not a finite number", name, bad, c, v);
+}
+
+static hinge_status check_weights(const hinge_params *p, size_t n, hinge_error *err)
+{
+    if (p->n_class_weights > 0 && (p->class_labels == NULL || p->class_weights == NULL))
+        return hg_fail(err, HINGE_EINVAL, "class_weights: n_class_weights is %zu, but the arrays are NULL",
+                       p->n_class_weights);
+    for (size_t k = 0; k < p->n_class_weights; k++)
+        if (!(p->class_weights[k] >= 0 && isfinite(p->class_weights[k])))
+            return hg_fail(err, HINGE_EINVAL, "class_weights: the weight of class %g is %g, not a finite number >= 0",
+                           p->class_labels[k], p->class_weights[k]);
+    for (size_t i = 0; p->weights != NULL && i < n; i++)
+        if (!(p->weights[i] >= 0 && isfinite(p->weights[i])))
+            return hg_fail(err, HINGE_EINVAL, "weights: the weight of row %zu is %g, not a finite number >= 0", i,
+                           p->weights[i]);
+    return HINGE_OK;
+}
+
+hinge_status hg_params_check(const hinge_params *params, size_t n, size_t d, hinge_params *resolved, hinge_error *err)
+{
+    hinge_params p = *params;
+    p.C = p.C == 0 ? 1 : p.C;
+    p.nu = p.nu == 0 ? 0.5 : p.nu;
+    p.eps = p.eps == 0 ? 1e-3 : p.eps;
+    if ((int)p.task < HINGE_C_SVC || (int)p.task > HINGE_NU_SVR)
+        return hg_fail(err, HINGE_EINVAL, "task: %d is not a task", (int)p.task);
+    bool has_c = p.task == HINGE_C_SVC || p.task == HINGE_EPSILON_SVR || p.task == HINGE_NU_SVR;
+    bool has_nu = p.task == HINGE_NU_SVC || p.task == HINGE_ONE_CLASS || p.task == HINGE_NU_SVR;
+    if (has_c && !(p.C > 0 && isfinite(p.C)))
+        return hg_fail(err, HINGE_EINVAL, "C: %g is not a finite number > 0", p.C);
+    if (has_nu && !(p.nu > 0 && p.nu <= 1))
+        return hg_fail(err, HINGE_EINVAL, "nu: %g is not in (0, 1]", p.nu);
+    if (p.task == HINGE_EPSILON_SVR && !(p.p >= 0 && isfinite(p.p)))
+        return hg_fail(err, HINGE_EINVAL, "p: %g is not a finite number >= 0", p.p);
+    if (!(p.eps > 0 && isfinite(p.eps)))
+        return hg_fail(err, HINGE_EINVAL, "eps: %g is not a finite number > 0", p.eps);
+    if ((int)p.precision < 0 || (int)p.precision > HINGE_PRECISION_F64)
+        return hg_fail(err, HINGE_EINVAL, "precision: %d is not a hinge_precision", (int)p.precision);
+    if (p.shrinking != 0 && p.shrinking != 1)
+        return hg_fail(err, HINGE_EINVAL, "shrinking: %d is neither 0 nor 1", p.shrinking);
+    if (p.threads < 0 || p.threads > 4096)
+        return hg_fail(err, HINGE_EINVAL, "threads: %d is not in 0 .. 4096", p.threads);
+    if (p.cpu_level < 0 || p.cpu_level > 4)
+        return hg_fail(err, HINGE_EINVAL, "cpu_level: %d is not in 0 .. 4", p.cpu_level);
+    if (!(p.time_limit >= 0))
+        return hg_fail(err, HINGE_EINVAL, "time_limit: %g is not a number >= 0", p.time_limit);
+    hinge_status status = hg_kernel_check(&p.kernel, d, &p.kernel, err);
+    if (status == HINGE_OK)
+        status = check_weights(&p, n, err);
+    if (status == HINGE_OK)
+        *resolved = p;
+    return status;
+}

@@ -1,0 +1,16 @@
+/*
+ * Checks of what a caller hands over.
+ */
+#ifndef HG_PARAMS_H
+#define HG_PARAMS_H
+
+#include "lib/base.h"
+
+/* Shape, stride, type; name is what the message calls the matrix. */
+hinge_status hg_matrix_check(const hinge_matrix *x, const char *name, hinge_error *err);
+/* All values finite. */
+hinge_status hg_matrix_check_finite(const hinge_matrix *x, const char *name, int threads, hinge_error *err);
+/* Every field the task uses; *resolved gets the defaults filled in. n rows, d features. */
+hinge_status hg_params_check(const hinge_params *params, size_t n, size_t d, hinge_params *resolved, hinge_error *err);
+
+#endif

@@ -1,0 +1,300 @@
+/*
+ * Prediction: blocks of examples times all distinct support vectors of all pairs. A tile of kernel values is made by
+ * one GEMM and a map, and folded into the decision values of every pair by a second GEMM with the coefficients of
+ * the tile's class. Linear models need only w. One example alone works on the stack.
+ */
+#include "lib/model.h"
+#include "lib/params.h"
+
+#include <cblas.h>
+#include <math.h>
+#include <omp.h>
+#include <string.h>
+
+enum { STACK_FEATURES = 4096 };
+
+struct job {
+    const hinge_model *m;
+    struct hg_points x;       /* the examples, less the model's shift */
+    struct hg_tiler tiler;
+    struct hg_points sv;
+    const void *sv_norms;     /* in the tiler's type, or NULL */
+    const void *coef;         /* in the tiler's type */
+    double *labels, *decisions;
+};
+
+struct work { /* of one thread, for blocks of up to `rows` examples */
+    size_t rows, cols, ldx;
+    void *x, *norm, *dots, *sv, *part;
+    double *decisions;
+    size_t *votes;
+};
+
+static size_t size_of(hinge_dtype type)
+{
+    return type == HINGE_F32 ? sizeof(float) : sizeof(double);
+}
+
+static size_t columns_of(const hinge_model *m)
+{
+    size_t coef_rows = hg_model_coef_rows(m);
+    return HG_MAX(coef_rows, (size_t)1);
+}
+
+/* Examples a block: by their number alone, so that the bits do not depend on the threads. */
+static size_t block_rows(size_t rows)
+{
+    return rows >= 2048 ? HG_TILE_ROWS : rows >= 128 ? 32 : 8;
+}
+
+/* ---- decision values ------------------------------------------------------------------------------------------- */
+
+/* decisions[r, pair] += K[r, tile] coef[tile, other classes]' for SVs [first, first + n) of class c. */
+static void fold_tile(const struct job *j, const struct work *w, size_t rows, size_t c, size_t first, size_t n)
+{
+    const hinge_model *m = j->m;
+    size_t columns = columns_of(m), stride = m->n_problems;
+    int ir = (int)rows, ic = (int)columns, in = (int)n, ld = (int)w->cols;
+    if (j->tiler.type == HINGE_F32)
+        cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, ir, ic, in, 1, w->dots, ld, (const float *)j->coef + first,
+                    (int)m->n_sv, 0, w->part, ic);
+    else
+        cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, ir, ic, in, 1, w->dots, ld,
+                    (const double *)j->coef + first, (int)m->n_sv, 0, w->part, ic);
+    for (size_t k = 0; k < columns; k++) {
+        size_t other = k < c ? k : k + 1;
+        size_t pair = m->class_sv == NULL ? 0 : hg_pair_number(m->n_classes, HG_MIN(c, other), HG_MAX(c, other));
+        for (size_t r = 0; r < rows; r++)
+            w->decisions[r * stride + pair] += j->tiler.type == HINGE_F32
+                                                   ? (double)((const float *)w->part)[r * columns + k]
+                                                   : ((const double *)w->part)[r * columns + k];
+    }
+}
+
+static hinge_status kernel_tile(const struct job *j, const struct work *w, size_t rows, size_t first, size_t n)
+{
+    size_t size = size_of(j->tiler.type), ldb = j->m->d;
+    const void *b = hg_points_direct(&j->sv, NULL, first, n, j->tiler.type, &ldb);
+    if (b == NULL) {
+        ldb = w->ldx;
+        hg_points_pack(&j->sv, NULL, first, n, j->tiler.type, w->sv, ldb);
+        b = w->sv;
+    }
+    return hg_tile_values(&j->tiler, rows, w->x, w->ldx, j->sv_norms != NULL ? w->norm : NULL, n, b, ldb,
+                          j->sv_norms != NULL ? (const char *)j->sv_norms + first * size : NULL, w->dots, w->cols,
+                          NULL);
+}
+
+static hinge_status decide_by_tiles(const struct job *j, const struct work *w, size_t row, size_t rows)
+{
+    const hinge_model *m = j->m;
+    size_t classes = m->class_sv != NULL ? m->n_classes : 1, first = 0;
+    hg_points_pack(&j->x, NULL, row, rows, j->tiler.type, w->x, w->ldx);
+    if (j->sv_norms != NULL)
+        for (size_t r = 0; r < rows; r++) {
+            double norm = hg_points_norm(&j->x, row + r, j->tiler.type);
+            if (j->tiler.type == HINGE_F32)
+                ((float *)w->norm)[r] = (float)norm;
+            else
+                ((double *)w->norm)[r] = norm;
+        }
+    for (size_t c = 0; c < classes; c++) {
+        size_t end = first + (m->class_sv != NULL ? m->class_sv[c] : m->n_sv);
+        for (; first < end; first += HG_MIN(w->cols, end - first)) {
+            size_t n = HG_MIN(w->cols, end - first);
+            hinge_status status = kernel_tile(j, w, rows, first, n);
+            if (status != HINGE_OK)
+                return status;
+            fold_tile(j, w, rows, c, first, n);
+        }
+    }
+    return HINGE_OK;
+}
+
+static void decide_linear(const struct job *j, const struct work *w, size_t row, size_t rows)
+{
+    const hinge_model *m = j->m;
+    hg_points_pack(&j->x, NULL, row, rows, HINGE_F64, w->x, w->ldx);
+    if (m->d > 0 && m->n_problems > 0)
+        cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)rows, (int)m->n_problems, (int)m->d, 1, w->x,
+                    (int)w->ldx, m->weights, (int)m->d, 0, w->decisions, (int)m->n_problems);
+}
+
+static double matrix_value(const hinge_matrix *x, size_t row, size_t col)
+{
+    size_t at = row * x->stride + col;
+    return x->type == HINGE_F32 ? (double)((const float *)x->data)[at] : ((const double *)x->data)[at];
+}
+
+static void decide_precomputed(const struct job *j, const struct work *w, size_t row, size_t rows)
+{
+    const hinge_model *m = j->m;
+    size_t classes = m->class_sv != NULL ? m->n_classes : 1, sv = 0;
+    for (size_t c = 0; c < classes; c++)
+        for (size_t end = sv + (m->class_sv != NULL ? m->class_sv[c] : m->n_sv); sv < end; sv++)
+            for (size_t k = 0; k < columns_of(m); k++) {
+                size_t other = k < c ? k : k + 1;
+                size_t pair =
+                    m->class_sv == NULL ? 0 : hg_pair_number(m->n_classes, HG_MIN(c, other), HG_MAX(c, other));
+                double coef = m->coef[k * m->n_sv + sv];
+                for (size_t r = 0; coef != 0 && r < rows; r++)
+                    w->decisions[r * m->n_problems + pair] +=
+                        coef * matrix_value(&j->x.x, row + r, m->sv_serial[sv]);
+            }
+}
+
+/* ---- labels ---------------------------------------------------------------------------------------------------- */
+
+static double label_of(const hinge_model *m, const double *decision, size_t *votes)
+{
+    if (m->task == HINGE_ONE_CLASS)
+        return decision[0] > 0 ? 1 : -1;
+    if (m->labels == NULL)
+        return decision[0];
+    memset(votes, 0, m->n_classes * sizeof *votes);
+    size_t best = 0, p = 0;
+    for (size_t a = 0; a < m->n_classes; a++)
+        for (size_t b = a + 1; b < m->n_classes; b++, p++)
+            votes[decision[p] > 0 ? a : b]++;
+    for (size_t c = 1; c < m->n_classes; c++)
+        if (votes[c] > votes[best])
+            best = c;
+    return m->labels[best];
+}
+
+static hinge_status predict_block(const struct job *j, const struct work *w, size_t row, size_t rows)
+{
+    const hinge_model *m = j->m;
+    hinge_status status = HINGE_OK;
+    memset(w->decisions, 0, rows * m->n_problems * sizeof *w->decisions);
+    if (m->sv_serial != NULL)
+        decide_precomputed(j, w, row, rows);
+    else if (m->weights != NULL)
+        decide_linear(j, w, row, rows);
+    else
+        status = decide_by_tiles(j, w, row, rows);
+    for (size_t r = 0; r < rows && status == HINGE_OK; r++) {
+        double *decision = w->decisions + r * m->n_problems;
+        for (size_t p = 0; p < m->n_problems; p++)
+            decision[p] -= m->rho[p];
+        if (j->decisions != NULL)
+            memcpy(j->decisions + (row + r) * m->n_problems, decision, m->n_problems * sizeof *decision);
+        if (j->labels != NULL)
+            j->labels[row + r] = label_of(m, decision, w->votes);
+    }
+    return status;
+}
+
+/* ---- work space ------------------------------------------------------------------------------------------------ */
+
+static size_t aligned(size_t bytes)
+{
+    return (bytes + 63) / 64 * 64;
+}
+
+/* Lays out one thread's work space at base (NULL: only measures); returns its size. */
+static size_t lay_out(const struct job *j, size_t rows, char *base, struct work *w)
+{
+    const hinge_model *m = j->m;
+    size_t size = m->weights != NULL ? sizeof(double) : size_of(j->tiler.type), at = 0, dummy;
+    bool packed = m->sv_serial == NULL && m->weights == NULL &&
+                  hg_points_direct(&j->sv, NULL, 0, m->n_sv, j->tiler.type, &dummy) == NULL;
+    w->rows = rows;
+    w->ldx = (m->d + 15) / 16 * 16;
+    w->cols = HG_MIN((size_t)HG_TILE_COLS, HG_MAX((size_t)32, ((size_t)8 << 20) / (size * HG_MAX(w->ldx, (size_t)1))));
+    size_t features = m->sv_serial == NULL ? w->ldx : 0, tile = m->weights == NULL ? w->cols : 0;
+    w->x = base + at, at += aligned(rows * features * size);
+    w->norm = base + at, at += aligned(rows * size);
+    w->dots = base + at, at += aligned(rows * tile * size);
+    w->sv = base + at, at += aligned(packed ? tile * features * size : 0);
+    w->part = base + at, at += aligned(rows * columns_of(m) * size);
+    w->decisions = (double *)(void *)(base + at), at += aligned(rows * m->n_problems * sizeof(double));
+    w->votes = (size_t *)(void *)(base + at), at += aligned(m->n_classes * sizeof(size_t));
+    return at;
+}
+
+static hinge_status predict_all(const struct job *j, int threads, hinge_error *err)
+{
+    size_t total = j->x.x.rows, rows = block_rows(total), blocks = (total + rows - 1) / rows;
+    struct work measure;
+    size_t bytes = lay_out(j, rows, NULL, &measure);
+    threads = (int)HG_MIN((size_t)threads, HG_MAX(blocks, (size_t)1));
+    char *memory = hg_alloc((size_t)threads, bytes);
+    if (memory == NULL)
+        return hg_fail(err, HINGE_ENOMEM, "no memory for the work space of prediction (%zu bytes)", bytes);
+    int failed = HINGE_OK;
+#pragma omp parallel num_threads(threads)
+    {
+        hg_blas_alone();
+        struct work w;
+        lay_out(j, rows, memory + (size_t)omp_get_thread_num() * bytes, &w);
+#pragma omp for schedule(dynamic, 1)
+        for (size_t b = 0; b < blocks; b++) {
+            hinge_status status = predict_block(j, &w, b * rows, HG_MIN(rows, total - b * rows));
+            if (status != HINGE_OK)
+                __atomic_store_n(&failed, (int)status, __ATOMIC_RELAXED);
+        }
+    }
+    hg_free(memory);
+    return failed == HINGE_OK ? HINGE_OK : hg_fail(err, (hinge_status)failed, "the kernel function reported a failure");
+}
+
+/* ---- the entry ------------------------------------------------------------------------------------------------- */
+
+static hinge_status check(const hinge_model *m, const hinge_matrix *x, const hinge_predict_options *o,
+                          hinge_error *err)
+{
+    if (m == NULL)
+        return hg_fail(err, HINGE_EINVAL, "model: NULL");
+    hinge_status status = hg_matrix_check(x, "x", err);
+    if (status != HINGE_OK)
+        return status;
+    if (m->sv_serial != NULL ? x->cols < m->d : x->cols != m->d)
+        return hg_fail(err, HINGE_EINVAL, "x.cols: %zu, but the model has %zu features", x->cols, m->d);
+    if (o->threads < 0 || o->threads > 4096)
+        return hg_fail(err, HINGE_EINVAL, "threads: %d is not in 0 .. 4096", o->threads);
+    if ((int)o->precision < 0 || (int)o->precision > HINGE_PRECISION_F64)
+        return hg_fail(err, HINGE_EINVAL, "precision: %d is not a hinge_precision", (int)o->precision);
+    if (o->cpu_level < 0 || o->cpu_level > 4)
+        return hg_fail(err, HINGE_EINVAL, "cpu_level: %d is not in 0 .. 4", o->cpu_level);
+    return hg_matrix_check_finite(x, "x", hg_threads(o->threads), err);
+}
+
+/* Coefficients in f32, for a model that keeps none, on request of precision f32. */
+static hinge_status coef_in_f32(const hinge_model *m, float **coef, hinge_error *err)
+{
+    size_t count = hg_model_coef_rows(m) * m->n_sv;
+    *coef = hg_alloc(count, sizeof **coef);
+    if (*coef == NULL)
+        return hg_fail(err, HINGE_ENOMEM, "no memory for %zu coefficients", count);
+    for (size_t i = 0; i < count; i++)
+        (*coef)[i] = (float)m->coef[i];
+    return HINGE_OK;
+}
+
+hinge_status hinge_predict(const hinge_model *m, const hinge_matrix *x, const hinge_predict_options *options,
+                           double *labels, double *decisions, hinge_error *err)
+{
+    static const hinge_predict_options none = { 0, HINGE_PRECISION_AUTO, 0 };
+    const hinge_predict_options *o = options != NULL ? options : &none;
+    hinge_status status = check(m, x, o, err);
+    if (status != HINGE_OK)
+        return status;
+    bool dots = hg_kernel_row(m->kernel.type)->source == HG_FROM_DOTS && m->weights == NULL;
+    bool f32 = dots && (o->precision == HINGE_PRECISION_F32 ||
+                        (o->precision == HINGE_PRECISION_AUTO && m->f32_is_enough));
+    struct job j = { .m = m, .x = { *x, NULL, m->shift, x->rows }, .labels = labels, .decisions = decisions };
+    j.tiler = (struct hg_tiler){ m->kernel, hg_maps(hg_cpu_level(o->cpu_level)), f32 ? HINGE_F32 : HINGE_F64, m->d };
+    j.sv = hg_model_points(m, j.tiler.type);
+    j.sv_norms = f32 ? (const void *)m->norms32 : (const void *)m->norms;
+    j.coef = m->coef;
+    float *coef32 = NULL;
+    if (f32 && m->coef32 == NULL)
+        status = coef_in_f32(m, &coef32, err);
+    if (f32)
+        j.coef = m->coef32 != NULL ? m->coef32 : coef32;
+    if (status == HINGE_OK)
+        status = predict_all(&j, hg_threads(o->threads), err);
+    hg_free(coef32);
+    return status == HINGE_OK ? hg_ok(err) : status;
+}

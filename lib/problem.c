@@ -1,0 +1,410 @@
+#include "lib/problem.h"
+#include "lib/params.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- classes --------------------------------------------------------------------------------------------------- */
+
+struct labelled {
+    double label;
+    uint32_t row;
+};
+
+static int by_label(const void *a, const void *b)
+{
+    const struct labelled *p = a, *q = b;
+    if (p->label != q->label)
+        return p->label < q->label ? -1 : 1;
+    return p->row < q->row ? -1 : p->row > q->row;
+}
+
+static int by_row(const void *a, const void *b)
+{
+    const struct labelled *p = a, *q = b;
+    return p->row < q->row ? -1 : p->row > q->row;
+}
+
+static double class_weight(const hinge_params *p, double label)
+{
+    double weight = 1;
+    for (size_t k = 0; k < p->n_class_weights; k++)
+        if (p->class_labels[k] == label)
+            weight = p->class_weights[k];
+    return weight;
+}
+
+static double example_weight(const hinge_params *p, size_t row)
+{
+    return p->weights != NULL ? p->weights[row] : 1;
+}
+
+/* Classes in order of first appearance (-1, +1 swapped), all rows by class; weight 0 rows are still in. */
+static hinge_status find_classes(struct hg_problem *pr, struct labelled *row, size_t n, hinge_error *err)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (!isfinite(pr->y[i]))
+            return hg_fail(err, HINGE_EINVAL, "y: the label of row %zu is %g, not a finite number", i, pr->y[i]);
+        row[i] = (struct labelled){ pr->y[i] == 0 ? 0 : pr->y[i], (uint32_t)i };
+    }
+    qsort(row, n, sizeof *row, by_label);
+    struct labelled *first = hg_alloc(n, sizeof *first); /* of each class, its first row */
+    if (first == NULL)
+        return hg_fail(err, HINGE_ENOMEM, "no memory for the labels of %zu rows", n);
+    size_t k = 0;
+    for (size_t i = 0; i < n; i++)
+        if (i == 0 || row[i].label != row[i - 1].label)
+            first[k++] = row[i];
+    qsort(first, k, sizeof *first, by_row);
+    if (k == 2 && first[0].label == -1 && first[1].label == 1) {
+        first[0].label = 1;
+        first[1].label = -1;
+    }
+    pr->n_classes = k;
+    pr->labels = hg_alloc(k, sizeof *pr->labels);
+    pr->start = hg_zalloc(k + 1, sizeof *pr->start);
+    if (pr->labels == NULL || pr->start == NULL) {
+        hg_free(first);
+        return hg_fail(err, HINGE_ENOMEM, "no memory for %zu classes", k);
+    }
+    for (size_t c = 0; c < k; c++)
+        pr->labels[c] = first[c].label;
+    hg_free(first);
+    return HINGE_OK;
+}
+
+/* Where the rows of a label begin in rows sorted by label. */
+static size_t lower_bound(const struct labelled *row, size_t n, double label)
+{
+    size_t low = 0, high = n;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (row[middle].label < label)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static hinge_status order_by_class(struct hg_problem *pr, size_t n, hinge_error *err)
+{
+    struct labelled *row = hg_alloc(n, sizeof *row);
+    if (row == NULL)
+        return hg_fail(err, HINGE_ENOMEM, "no memory for the labels of %zu rows", n);
+    hinge_status status = find_classes(pr, row, n, err);
+    for (size_t c = 0; c < pr->n_classes && status == HINGE_OK; c++) {
+        double weight = class_weight(&pr->params, pr->labels[c]);
+        for (size_t i = lower_bound(row, n, pr->labels[c]); i < n && row[i].label == pr->labels[c]; i++) {
+            double w = weight * example_weight(&pr->params, row[i].row);
+            if (w > 0) {
+                pr->order[pr->n] = row[i].row;
+                pr->weight[pr->n++] = w;
+            }
+        }
+        pr->start[c + 1] = pr->n;
+        if (pr->start[c + 1] == pr->start[c])
+            status = hg_fail(err, HINGE_EINVAL, "weights: all rows of class %g have weight 0", pr->labels[c]);
+    }
+    hg_free(row);
+    return status;
+}
+
+static hinge_status order_as_given(struct hg_problem *pr, size_t n, hinge_error *err)
+{
+    bool targets = pr->params.task != HINGE_ONE_CLASS;
+    for (size_t i = 0; i < n; i++) {
+        if (targets && !isfinite(pr->y[i]))
+            return hg_fail(err, HINGE_EINVAL, "y: the target of row %zu is %g, not a finite number", i, pr->y[i]);
+        double w = example_weight(&pr->params, i);
+        if (w > 0) {
+            pr->order[pr->n] = (uint32_t)i;
+            pr->weight[pr->n++] = w;
+        }
+    }
+    pr->n_classes = 2;
+    pr->start = hg_zalloc(2, sizeof *pr->start);
+    if (pr->start == NULL)
+        return hg_fail(err, HINGE_ENOMEM, "no memory for %zu rows", n);
+    pr->start[1] = pr->n;
+    return pr->n > 0 ? HINGE_OK : hg_fail(err, HINGE_EINVAL, "weights: all rows have weight 0");
+}
+
+/* ---- points ---------------------------------------------------------------------------------------------------- */
+
+/* RBF by norms loses digits far from the origin, and is translation invariant: take the column means off where that
+ * cuts the largest squared norm at least fourfold (and only there: 0/1 data are exact as they are). */
+static hinge_status choose_shift(struct hg_problem *pr, int threads, hinge_error *err)
+{
+    if (!hg_kernel_row(pr->params.kernel.type)->translation_invariant || pr->d == 0)
+        return HINGE_OK;
+    double *mean = hg_zalloc(pr->d, sizeof *mean), *row = hg_alloc(pr->d, sizeof *row);
+    if (mean == NULL || row == NULL) {
+        hg_free(mean);
+        hg_free(row);
+        return hg_fail(err, HINGE_ENOMEM, "no memory for the means of %zu columns", pr->d);
+    }
+    for (size_t i = 0; i < pr->n; i++) {
+        hg_points_pack(&pr->points, NULL, i, 1, HINGE_F64, row, pr->d);
+        for (size_t c = 0; c < pr->d; c++)
+            mean[c] += row[c];
+    }
+    for (size_t c = 0; c < pr->d; c++)
+        mean[c] /= (double)pr->n;
+    struct hg_points shifted = pr->points;
+    shifted.shift = mean;
+    double plain = 0, less = 0;
+#pragma omp parallel for num_threads(threads) schedule(static) reduction(max : plain, less)
+    for (size_t i = 0; i < pr->n; i++) {
+        plain = fmax(plain, hg_points_norm(&pr->points, i, HINGE_F64));
+        less = fmax(less, hg_points_norm(&shifted, i, HINGE_F64));
+    }
+    hg_free(row);
+    if (4 * less <= plain) {
+        pr->shift = mean;
+        pr->points.shift = mean;
+    } else {
+        hg_free(mean);
+    }
+    return HINGE_OK;
+}
+
+static hinge_status check_columns(struct hg_problem *pr, hinge_error *err)
+{
+    const size_t *index = pr->params.precomputed_index;
+    if (pr->params.kernel.type != HINGE_PRECOMPUTED)
+        return HINGE_OK;
+    if (index == NULL && pr->x.cols != pr->x.rows)
+        return hg_fail(err, HINGE_EINVAL, "x: a precomputed kernel matrix of %zu rows has %zu columns; without "
+                       "precomputed_index it must be square", pr->x.rows, pr->x.cols);
+    pr->column = hg_alloc(pr->n, sizeof *pr->column);
+    if (pr->column == NULL)
+        return hg_fail(err, HINGE_ENOMEM, "no memory for %zu rows", pr->n);
+    for (size_t i = 0; i < pr->n; i++) {
+        size_t column = index != NULL ? index[pr->order[i]] : pr->order[i];
+        if (column >= pr->x.cols)
+            return hg_fail(err, HINGE_EINVAL, "precomputed_index: row %u has column %zu, the matrix has %zu",
+                           pr->order[i], column, pr->x.cols);
+        pr->column[i] = (uint32_t)column;
+    }
+    return HINGE_OK;
+}
+
+hinge_status hg_problem_init(struct hg_problem *pr, const hinge_matrix *x, const double *y,
+                             const hinge_params *params, hinge_error *err)
+{
+    memset(pr, 0, sizeof *pr);
+    hinge_status status = hg_matrix_check(x, "x", err);
+    if (status == HINGE_OK && params == NULL)
+        status = hg_fail(err, HINGE_EINVAL, "params: NULL");
+    if (status == HINGE_OK && x->rows == 0)
+        status = hg_fail(err, HINGE_EINVAL, "x: no rows to train on");
+    if (status == HINGE_OK)
+        status = hg_params_check(params, x->rows, x->cols, &pr->params, err);
+    if (status == HINGE_OK && y == NULL && params->task != HINGE_ONE_CLASS)
+        status = hg_fail(err, HINGE_EINVAL, "y: NULL, but this task needs labels or targets");
+    if (status != HINGE_OK)
+        return status;
+    int threads = hg_threads(pr->params.threads);
+    pr->x = *x;
+    pr->y = y;
+    pr->d = x->cols;
+    pr->classifies = params->task == HINGE_C_SVC || params->task == HINGE_NU_SVC;
+    pr->order = hg_alloc(x->rows, sizeof *pr->order);
+    pr->weight = hg_alloc(x->rows, sizeof *pr->weight);
+    if (pr->order == NULL || pr->weight == NULL)
+        status = hg_fail(err, HINGE_ENOMEM, "no memory for %zu rows", x->rows);
+    if (status == HINGE_OK)
+        status = hg_matrix_check_finite(x, "x", threads, err);
+    if (status == HINGE_OK)
+        status = pr->classifies ? order_by_class(pr, x->rows, err) : order_as_given(pr, x->rows, err);
+    if (status == HINGE_OK) {
+        pr->n_problems = pr->classifies ? pr->n_classes * (pr->n_classes - 1) / 2 : 1;
+        pr->points = (struct hg_points){ *x, pr->order, NULL, pr->n };
+        status = check_columns(pr, err);
+    }
+    if (status == HINGE_OK)
+        status = choose_shift(pr, threads, err);
+    if (status == HINGE_OK && hg_kernel_row(pr->params.kernel.type)->needs_norms) {
+        pr->norms = hg_alloc(pr->n, sizeof *pr->norms);
+        if (pr->norms == NULL)
+            status = hg_fail(err, HINGE_ENOMEM, "no memory for the norms of %zu rows", pr->n);
+        else
+            hg_points_norms(&pr->points, HINGE_F64, pr->norms, threads);
+    }
+    if (status != HINGE_OK)
+        hg_problem_free(pr);
+    return status;
+}
+
+void hg_problem_free(struct hg_problem *pr)
+{
+    hg_free(pr->order);
+    hg_free(pr->weight);
+    hg_free(pr->labels);
+    hg_free(pr->start);
+    hg_free(pr->shift);
+    hg_free(pr->column);
+    hg_free(pr->norms);
+    memset(pr, 0, sizeof *pr);
+}
+
+/* ---- two-class problems ---------------------------------------------------------------------------------------- */
+
+void hg_problem_pair(const struct hg_problem *pr, size_t p, size_t *first, size_t *second)
+{
+    *first = 0;
+    *second = 1;
+    if (!pr->classifies)
+        return;
+    while (p >= pr->n_classes - 1 - *first) {
+        p -= pr->n_classes - 1 - *first;
+        ++*first;
+    }
+    *second = *first + 1 + p;
+}
+
+size_t hg_problem_points(const struct hg_problem *pr, size_t p, uint32_t *subset)
+{
+    size_t a, b, n = 0;
+    hg_problem_pair(pr, p, &a, &b);
+    for (size_t i = pr->start[a]; i < pr->start[a + 1]; i++)
+        subset[n++] = (uint32_t)i;
+    if (pr->classifies)
+        for (size_t i = pr->start[b]; i < pr->start[b + 1]; i++)
+            subset[n++] = (uint32_t)i;
+    return n;
+}
+
+/* As LIBSVM starts the tasks with a sum: the first entries at their bound until the sum is reached. */
+static void fill(struct hg_qp *qp, int layer, double sum)
+{
+    const double *bound = sum > 0 ? qp->hi[layer] : qp->lo[layer];
+    double left = fabs(sum);
+    for (size_t i = 0; i < qp->n && left > 0; i++) {
+        double part = HG_MIN(fabs(bound[i]), left);
+        qp->beta[layer][i] = part >= fabs(bound[i]) ? bound[i] : sum > 0 ? part : -part;
+        left -= part;
+    }
+}
+
+static void set_boxes(const struct hg_problem *pr, const uint32_t *subset, size_t n_first, struct hg_qp *qp)
+{
+    const hinge_params *p = &pr->params;
+    for (size_t k = 0; k < qp->n; k++) {
+        double w = pr->weight[subset[k]], y = pr->y != NULL ? pr->y[pr->order[subset[k]]] : 0;
+        bool positive = k < n_first;
+        switch (p->task) {
+        case HINGE_C_SVC:
+            qp->off[0][k] = positive ? -1 : 1;
+            qp->hi[0][k] = positive ? p->C * w : 0;
+            qp->lo[0][k] = positive ? 0 : -p->C * w;
+            break;
+        case HINGE_NU_SVC:
+            qp->hi[0][k] = positive ? w : 0;
+            qp->lo[1][k] = positive ? 0 : -w;
+            break;
+        case HINGE_ONE_CLASS:
+            qp->hi[0][k] = w;
+            break;
+        case HINGE_EPSILON_SVR:
+            qp->off[0][k] = -y;
+            qp->hi[0][k] = p->C * w;
+            qp->lo[0][k] = -p->C * w;
+            break;
+        case HINGE_NU_SVR:
+            qp->off[0][k] = qp->off[1][k] = -y;
+            qp->hi[0][k] = p->C * w;
+            qp->lo[1][k] = -p->C * w;
+            break;
+        }
+    }
+}
+
+static hinge_status set_sums(const struct hg_problem *pr, size_t p, const uint32_t *subset, size_t n_first, size_t n,
+                             double *sums, hinge_error *err)
+{
+    const hinge_params *params = &pr->params;
+    double first = 0, second = 0;
+    for (size_t k = 0; k < n; k++)
+        *(k < n_first ? &first : &second) += pr->weight[subset[k]];
+    double total = first + second;
+    sums[0] = sums[1] = 0;
+    if (params->task == HINGE_ONE_CLASS) {
+        sums[0] = params->nu * total;
+    } else if (params->task == HINGE_NU_SVC) {
+        sums[0] = params->nu * total / 2;
+        size_t a, b;
+        hg_problem_pair(pr, p, &a, &b);
+        if (sums[0] > HG_MIN(first, second) * (1 + 1e-12))
+            return hg_fail(err, HINGE_EINVAL,
+                           "nu: %g is infeasible for classes %g and %g; at most %g", params->nu, pr->labels[a],
+                           pr->labels[b], 2 * HG_MIN(first, second) / total);
+        sums[0] = HG_MIN(sums[0], HG_MIN(first, second));
+        sums[1] = -sums[0];
+    } else if (params->task == HINGE_NU_SVR) {
+        sums[0] = params->C * params->nu * total / 2;
+        sums[1] = -sums[0];
+    }
+    return HINGE_OK;
+}
+
+static void take_start(const struct hg_problem *pr, size_t p, const uint32_t *subset, struct hg_qp *qp)
+{
+    const double *beta0 = pr->params.beta0 + p * pr->x.rows;
+    for (size_t k = 0; k < qp->n; k++) {
+        double b = beta0[pr->order[subset[k]]];
+        if (qp->layers == 2) {
+            qp->beta[0][k] = HG_MAX(b, 0.0);
+            qp->beta[1][k] = HG_MIN(b, 0.0);
+        } else {
+            qp->beta[0][k] = b;
+        }
+    }
+}
+
+hinge_status hg_problem_qp(const struct hg_problem *pr, size_t p, const uint32_t *subset, size_t n, struct hg_qp *qp,
+                           double *sums, hinge_error *err)
+{
+    bool two = pr->params.task == HINGE_NU_SVC || pr->params.task == HINGE_NU_SVR;
+    size_t a, b;
+    hg_problem_pair(pr, p, &a, &b);
+    size_t n_first = pr->classifies ? pr->start[a + 1] - pr->start[a] : n;
+    hinge_status status = set_sums(pr, p, subset, n_first, n, sums, err);
+    if (status == HINGE_OK)
+        status = hg_qp_init(qp, n, two ? 2 : 1, err);
+    if (status != HINGE_OK)
+        return status;
+    qp->kink = pr->params.task == HINGE_EPSILON_SVR ? pr->params.p : 0;
+    set_boxes(pr, subset, n_first, qp);
+    if (pr->params.beta0 != NULL)
+        take_start(pr, p, subset, qp);
+    else
+        for (int l = 0; l < qp->layers; l++)
+            fill(qp, l, sums[l]);
+    if (!hg_qp_project(qp, sums)) {
+        hg_qp_free(qp);
+        return hg_fail(err, HINGE_EINTERNAL, "no feasible start for problem %zu", p);
+    }
+    return HINGE_OK;
+}
+
+void hg_problem_bias(const struct hg_problem *pr, const double *bias, double *b, double *factor)
+{
+    *b = bias[0];
+    *factor = 1;
+    if (pr->params.task == HINGE_NU_SVC || pr->params.task == HINGE_NU_SVR) /* m+ = -bias[0], m- = -bias[1] */
+        *b = (bias[0] + bias[1]) / 2;
+    if (pr->params.task == HINGE_NU_SVC) {
+        double r = (bias[1] - bias[0]) / 2;
+        *factor = r > 0 ? 1 / r : 0;
+    }
+}
+
+hinge_status hg_problem_exact(const struct hg_problem *pr, const uint32_t *subset, size_t n, int threads,
+                              struct hg_gram *gram, hinge_error *err)
+{
+    struct hg_tiler tiler = { pr->params.kernel, hg_maps(hg_cpu_level(pr->params.cpu_level)), HINGE_F64, pr->d };
+    return hg_gram_init(gram, &tiler, &pr->points, subset, n, pr->column, pr->norms, threads, err);
+}

@@ -1,0 +1,51 @@
+/*
+ * From data and parameters to QPs: classes and their order, weights, the points as kernels read them, and the QP of
+ * each two-class problem. Training and certification share it.
+ */
+#ifndef HG_PROBLEM_H
+#define HG_PROBLEM_H
+
+#include "kernels/gram.h"
+#include "solver/qp.h"
+
+struct hg_problem {
+    hinge_params params;   /* resolved */
+    hinge_matrix x;        /* the caller's */
+    const double *y;       /* the caller's; NULL for one-class */
+    bool classifies;
+    size_t n, d;           /* rows used (weight > 0), features */
+    uint32_t *order;       /* [n] caller's row of each point: grouped by class, in the caller's order within */
+    double *weight;        /* [n] by point: example weight times class weight */
+    size_t n_classes, n_problems;
+    double *labels;        /* [n_classes] */
+    size_t *start;         /* [n_classes + 1] points of each class; one range for regression and one-class */
+    double *shift;         /* [d] column means, where subtracting them pays; otherwise NULL */
+    uint32_t *column;      /* precomputed: column of each point; otherwise NULL */
+    struct hg_points points; /* the caller's rows, in this order */
+    double *norms;         /* [n] in f64, where the kernel needs them */
+};
+
+hinge_status hg_problem_init(struct hg_problem *problem, const hinge_matrix *x, const double *y,
+                             const hinge_params *params, hinge_error *err);
+void hg_problem_free(struct hg_problem *problem);
+
+/* The classes of problem p, first < second. */
+void hg_problem_pair(const struct hg_problem *problem, size_t p, size_t *first, size_t *second);
+
+/* The points of problem p into subset [room for n]; returns how many. */
+size_t hg_problem_points(const struct hg_problem *problem, size_t p, uint32_t *subset);
+
+/* The QP of problem p over its points, with a feasible start (params.beta0's row p, if given), and the sums that its
+ * layers are held to. */
+hinge_status hg_problem_qp(const struct hg_problem *problem, size_t p, const uint32_t *subset, size_t n,
+                           struct hg_qp *qp, double *sums, hinge_error *err);
+
+/* Takes the scale out of a solved QP: the bias b (f = sum + b), and for nu-SVC the factor 1/r by which coefficients
+ * and b are to be multiplied (1 otherwise). r <= 0 gives factor 0. */
+void hg_problem_bias(const struct hg_problem *problem, const double *layer_bias, double *b, double *factor);
+
+/* Kernel rows of a subset of the points in f64, from the caller's own rows. */
+hinge_status hg_problem_exact(const struct hg_problem *problem, const uint32_t *subset, size_t n, int threads,
+                              struct hg_gram *gram, hinge_error *err);
+
+#endif

@@ -1,0 +1,51 @@
+/*
+ * The seam between kernels and solvers: a source of kernel rows over n points. A solver asks for rows I restricted
+ * to columns J; it never learns what a kernel is. GEMM Gram blocks, precomputed matrices, the user's kernel, and
+ * test fakes implement it.
+ */
+#ifndef HG_ROWS_H
+#define HG_ROWS_H
+
+#include "lib/base.h"
+
+/* A finished tile: values of rows [row0, row0 + n_rows) of those asked for, at positions [col0, col0 + n_cols) of
+ * the column list. row[r] points at the value of position col0; the rows' type is the source's. */
+struct hg_tile {
+    size_t row0, n_rows, col0, n_cols;
+    const void *const *row;
+};
+
+/* Called by the thread that made the tile, while it is hot. All tiles of one column range come to the same thread,
+ * in ascending row0; different column ranges come at the same time. */
+typedef void hg_tile_fn(void *arg, const struct hg_tile *tile);
+
+struct hg_fetch {
+    const uint32_t *rows; /* [n_rows] points */
+    size_t n_rows;
+    const uint32_t *cols; /* [n_cols] points; NULL: points 0 .. n_cols - 1 */
+    size_t n_cols;
+    void *const *out;     /* [n_rows] where row r goes, [n_cols] values; NULL: not kept. out itself may be NULL */
+    hg_tile_fn *tile;     /* or NULL */
+    void *arg;
+    const int *stop;      /* polled between tiles (atomically): non-zero ends early, rows are then incomplete */
+};
+
+struct hg_rows;
+
+struct hg_rows_ops {
+    hinge_status (*diagonal)(const struct hg_rows *rows, double *diagonal); /* [n] K(x_i, x_i) */
+    hinge_status (*fetch)(struct hg_rows *rows, const struct hg_fetch *fetch);
+};
+
+/* First member of every source. One fetch at a time. Threads are the source's own affair; the values and the order
+ * of calls to tile() within a column range do not depend on their number. */
+struct hg_rows {
+    const struct hg_rows_ops *ops;
+    size_t n;
+    hinge_dtype type;
+    int threads;
+    double gflop;         /* done in GEMM so far */
+    uint64_t values;      /* kernel values computed so far */
+};
+
+#endif

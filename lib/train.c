@@ -1,0 +1,475 @@
+/*
+ * Training: the place where a kernel meets a solver. Data and parameters become two-class QPs (problem.c); each is
+ * solved by block SMO over kernel rows by GEMM; what comes out is packed into a model.
+ */
+#include "lib/model.h"
+#include "lib/problem.h"
+#include "solver/block.h"
+
+#include <math.h>
+#include <omp.h>
+#include <stdio.h>
+#include <string.h>
+
+/* One two-class problem solved: coefficients by point of the training. */
+struct solution {
+    uint32_t *point; /* [n_sv] */
+    double *beta;    /* [n_sv] */
+    size_t n_sv, n_bsv;
+    double rho, objective;
+    struct hg_smo_result smo;
+    hinge_precision precision;
+    double gflop;
+    uint64_t values;
+};
+
+struct training {
+    struct hg_problem problem;
+    const hinge_params *params; /* the problem's, resolved */
+    int threads;
+    size_t cache_bytes;
+    double begin;
+    int stop;               /* for all problems; 1: time, 2: callback */
+    omp_lock_t lock;        /* of the callback */
+    struct hg_points points32; /* the working copy in f32; its data NULL where rows are f64 */
+    float *copy32, *norms32;
+    struct solution *solutions; /* [n_problems] */
+};
+
+/* ---- the working copy ------------------------------------------------------------------------------------------ */
+
+static bool wants_f32(const struct training *t)
+{
+    return t->params->precision != HINGE_PRECISION_F64 && t->params->kernel.type != HINGE_USER;
+}
+
+static hinge_status make_copy(struct training *t, hinge_error *err)
+{
+    const struct hg_problem *pr = &t->problem;
+    if (!wants_f32(t) || t->params->kernel.type == HINGE_PRECOMPUTED) {
+        t->points32 = pr->points;
+        return HINGE_OK;
+    }
+    size_t stride = (pr->d + 15) / 16 * 16, values;
+    bool ok = hg_mul(pr->n, stride, &values);
+    t->copy32 = ok ? hg_alloc(values, sizeof(float)) : NULL;
+    t->norms32 = hg_alloc(pr->n, sizeof(float));
+    if (t->copy32 == NULL || t->norms32 == NULL)
+        return hg_fail(err, HINGE_ENOMEM, "no memory for %zu x %zu values in f32", pr->n, pr->d);
+#pragma omp parallel for num_threads(t->threads) schedule(static)
+    for (size_t i = 0; i < pr->n; i++) {
+        hg_points_pack(&pr->points, NULL, i, 1, HINGE_F32, t->copy32 + i * stride, stride);
+        memset(t->copy32 + i * stride + pr->d, 0, (stride - pr->d) * sizeof(float));
+    }
+    t->points32 = (struct hg_points){ { t->copy32, HINGE_F32, pr->n, pr->d, stride }, NULL, NULL, pr->n };
+    hg_points_norms(&t->points32, HINGE_F32, t->norms32, t->threads);
+    return HINGE_OK;
+}
+
+/* ---- one problem ----------------------------------------------------------------------------------------------- */
+
+struct callback {
+    struct training *t;
+    size_t problem;
+};
+
+static int on_progress(void *arg, const hinge_progress *progress)
+{
+    struct callback *c = arg;
+    struct training *t = c->t;
+    hinge_progress p = *progress;
+    p.problem = c->problem;
+    p.n_problems = t->problem.n_problems;
+    p.seconds = hg_now() - t->begin;
+    omp_set_lock(&t->lock);
+    int stop = __atomic_load_n(&t->stop, __ATOMIC_RELAXED) != 0 || t->params->progress(t->params->progress_arg, &p);
+    omp_unset_lock(&t->lock);
+    return stop;
+}
+
+static struct hg_smo_options options_for(struct training *t, struct callback *callback, int threads)
+{
+    const hinge_params *p = t->params;
+    return (struct hg_smo_options){
+        .eps = p->eps,
+        .working_set = p->working_set,
+        .max_iter = p->max_iter,
+        .deadline = p->time_limit > 0 ? t->begin + p->time_limit : 0,
+        .shrinking = p->shrinking,
+        .cache_bytes = t->cache_bytes,
+        .threads = threads,
+        .cpu_level = hg_cpu_level(p->cpu_level),
+        .seed = p->seed,
+        .stop = &t->stop,
+        .progress = p->progress != NULL ? on_progress : NULL,
+        .progress_arg = callback,
+    };
+}
+
+static void add_work(struct hg_smo_result *sum, const struct hg_smo_result *part)
+{
+    sum->iterations += part->iterations;
+    sum->rounds += part->rounds;
+    sum->rows_asked += part->rows_asked;
+    sum->rows_evicted += part->rows_evicted;
+    sum->columns_computed += part->columns_computed;
+    sum->corrections += part->corrections;
+    sum->seconds_rows += part->seconds_rows;
+    sum->seconds_select += part->seconds_select;
+    sum->seconds_block += part->seconds_block;
+    sum->seconds_inner += part->seconds_inner;
+    sum->seconds_certificate += part->seconds_certificate;
+}
+
+/* f32 rows first where they are wanted; where they turn out too coarse, f64 rows from there on. */
+static hinge_status solve(struct training *t, struct hg_qp *qp, const uint32_t *subset,
+                          const struct hg_smo_options *options, struct solution *s, hinge_error *err)
+{
+    const struct hg_problem *pr = &t->problem;
+    struct hg_gram exact = { 0 }, rows = { 0 };
+    hinge_status status = hg_problem_exact(pr, subset, qp->n, options->threads, &exact, err);
+    bool f32 = wants_f32(t);
+    if (status == HINGE_OK && f32) {
+        struct hg_tiler tiler = exact.tiler;
+        tiler.type = HINGE_F32;
+        status = hg_gram_init(&rows, &tiler, &t->points32, subset, qp->n, pr->column, t->norms32, options->threads, err);
+        if (status == HINGE_OK)
+            status = hg_block_smo(qp, &rows.super, &exact.super, options, &s->smo, err);
+    }
+    if (status == HINGE_OK && (!f32 || (s->smo.coarse && t->params->precision == HINGE_PRECISION_AUTO))) {
+        struct hg_smo_result before = s->smo;
+        hg_gram_free(&rows);
+        status = hg_block_smo(qp, &exact.super, &exact.super, options, &s->smo, err);
+        add_work(&s->smo, &before);
+        f32 = false;
+    }
+    s->precision = f32 ? HINGE_PRECISION_F32 : HINGE_PRECISION_F64;
+    s->gflop = rows.super.gflop + exact.super.gflop;
+    s->values = rows.super.values + exact.super.values;
+    s->smo.memory_bytes += rows.work_bytes + exact.work_bytes;
+    hg_gram_free(&rows);
+    hg_gram_free(&exact);
+    return status;
+}
+
+static hinge_status keep_solution(struct training *t, const struct hg_qp *qp, const uint32_t *subset,
+                                  struct solution *s, hinge_error *err)
+{
+    double b, factor;
+    hg_problem_bias(&t->problem, s->smo.bias, &b, &factor);
+    if (factor == 0) {
+        factor = 1;
+        s->smo.outcome = HINGE_NO_MARGIN;
+    }
+    for (size_t i = 0; i < qp->n; i++) {
+        s->n_sv += hg_qp_beta(qp, i) != 0;
+        for (int l = 0; l < qp->layers; l++) {
+            double beta = qp->beta[l][i];
+            s->n_bsv += beta != 0 && (beta >= qp->hi[l][i] || beta <= qp->lo[l][i]);
+        }
+    }
+    s->point = hg_alloc(s->n_sv, sizeof *s->point);
+    s->beta = hg_alloc(s->n_sv, sizeof *s->beta);
+    if (s->point == NULL || s->beta == NULL)
+        return hg_fail(err, HINGE_ENOMEM, "no memory for %zu coefficients", s->n_sv);
+    size_t k = 0;
+    for (size_t i = 0; i < qp->n; i++)
+        if (hg_qp_beta(qp, i) != 0) {
+            s->point[k] = subset[i];
+            s->beta[k++] = hg_qp_beta(qp, i) * factor;
+        }
+    s->rho = -b * factor;
+    s->objective = s->smo.objective * factor * factor;
+    return HINGE_OK;
+}
+
+static hinge_status solve_problem(struct training *t, size_t p, int threads, hinge_error *err)
+{
+    struct callback callback = { t, p };
+    struct hg_smo_options options = options_for(t, &callback, threads);
+    struct hg_qp qp = { 0 };
+    double sums[2];
+    uint32_t *subset = hg_alloc(t->problem.n, sizeof *subset);
+    if (subset == NULL)
+        return hg_fail(err, HINGE_ENOMEM, "no memory for %zu rows", t->problem.n);
+    size_t n = hg_problem_points(&t->problem, p, subset);
+    hinge_status status = hg_problem_qp(&t->problem, p, subset, n, &qp, sums, err);
+    if (status == HINGE_OK)
+        status = solve(t, &qp, subset, &options, &t->solutions[p], err);
+    if (status == HINGE_OK)
+        status = keep_solution(t, &qp, subset, &t->solutions[p], err);
+    hg_qp_free(&qp);
+    hg_free(subset);
+    return status;
+}
+
+/* ---- all problems ---------------------------------------------------------------------------------------------- */
+
+static size_t problem_size(const struct training *t, size_t p)
+{
+    const struct hg_problem *pr = &t->problem;
+    size_t a, b;
+    hg_problem_pair(pr, p, &a, &b);
+    return pr->classifies ? pr->start[a + 1] - pr->start[a] + pr->start[b + 1] - pr->start[b] : pr->n;
+}
+
+/* Bytes that a problem can use at most: all its rows, and what goes with them. */
+static size_t problem_bytes(const struct training *t, size_t p)
+{
+    size_t n = problem_size(t, p), bytes;
+    return hg_mul(n + 64, (n + 64) * sizeof(double), &bytes) ? bytes : SIZE_MAX;
+}
+
+/* Problems run side by side, one thread each, where `threads` of the largest fit the cache budget whole: no row is
+ * evicted then, and the results are those of running them in turn. */
+static bool side_by_side(const struct training *t)
+{
+    size_t largest = 0, all;
+    if (t->threads < 2 || t->problem.n_problems < 2)
+        return false;
+    for (size_t p = 0; p < t->problem.n_problems; p++)
+        largest = HG_MAX(largest, problem_bytes(t, p));
+    return hg_mul(largest, (size_t)t->threads, &all) && all <= t->cache_bytes;
+}
+
+static hinge_status solve_all(struct training *t, hinge_error *err)
+{
+    size_t count = t->problem.n_problems;
+    hinge_status status = HINGE_OK;
+    if (!side_by_side(t)) {
+        for (size_t p = 0; p < count && status == HINGE_OK; p++)
+            status = solve_problem(t, p, t->threads, err);
+        return status;
+    }
+#pragma omp parallel for num_threads(t->threads) schedule(dynamic, 1)
+    for (size_t p = 0; p < count; p++) {
+        hinge_error mine;
+        hg_ok(&mine);
+        hinge_status done = HINGE_OK;
+        omp_set_lock(&t->lock);
+        bool failed = status != HINGE_OK;
+        omp_unset_lock(&t->lock);
+        if (!failed)
+            done = solve_problem(t, p, 1, &mine);
+        if (done != HINGE_OK) {
+            omp_set_lock(&t->lock);
+            if (status == HINGE_OK) {
+                status = done;
+                if (err != NULL)
+                    *err = mine;
+            }
+            omp_unset_lock(&t->lock);
+        }
+    }
+    return status;
+}
+
+/* ---- the model ------------------------------------------------------------------------------------------------- */
+
+/* Marks the points that are SVs of any problem; then numbers them. */
+static size_t number_sv(const struct training *t, uint32_t *number)
+{
+    size_t n_sv = 0;
+    for (size_t p = 0; p < t->problem.n_problems; p++)
+        for (size_t k = 0; k < t->solutions[p].n_sv; k++)
+            number[t->solutions[p].point[k]] = 1;
+    for (size_t i = 0; i < t->problem.n; i++)
+        if (number[i] != 0)
+            number[i] = (uint32_t)n_sv++;
+        else
+            number[i] = UINT32_MAX;
+    return n_sv;
+}
+
+static void fill_sv(const struct training *t, const uint32_t *number, hinge_model *m)
+{
+    const struct hg_problem *pr = &t->problem;
+    struct hg_points plain = pr->points;
+    plain.shift = NULL;
+    for (size_t i = 0, c = 0; i < pr->n; i++) {
+        size_t sv = number[i];
+        while (m->labels != NULL && i >= pr->start[c + 1])
+            c++;
+        if (sv == UINT32_MAX)
+            continue;
+        m->sv_index[sv] = pr->order[i];
+        if (m->class_sv != NULL)
+            m->class_sv[c]++;
+        if (m->sv != NULL)
+            hg_points_pack(&plain, NULL, i, 1, HINGE_F64, m->sv + sv * m->d, m->d);
+        else
+            m->sv_serial[sv] = pr->column[i];
+    }
+}
+
+static void fill_coef(const struct training *t, const uint32_t *number, hinge_model *m)
+{
+    const struct hg_problem *pr = &t->problem;
+    for (size_t p = 0; p < pr->n_problems; p++) {
+        const struct solution *s = &t->solutions[p];
+        size_t a, b;
+        hg_problem_pair(pr, p, &a, &b);
+        for (size_t k = 0; k < s->n_sv; k++) {
+            bool first = !pr->classifies || s->point[k] < pr->start[a + 1];
+            size_t row = !pr->classifies ? 0 : first ? b - 1 : a;
+            m->coef[row * m->n_sv + number[s->point[k]]] = s->beta[k];
+        }
+        m->rho[p] = s->rho;
+        m->objectives[p] = s->objective;
+    }
+}
+
+static hinge_status build_model(const struct training *t, hinge_model **out, hinge_error *err)
+{
+    const struct hg_problem *pr = &t->problem;
+    uint32_t *number = hg_zalloc(pr->n, sizeof *number);
+    if (number == NULL)
+        return hg_fail(err, HINGE_ENOMEM, "no memory for %zu rows", pr->n);
+    size_t n_sv = number_sv(t, number);
+    hinge_model *m = hg_model_new(t->params->task, t->params->kernel, pr->n_classes, n_sv, pr->d);
+    if (m != NULL) {
+        m->sv_index = hg_alloc(n_sv, sizeof *m->sv_index);
+        m->objectives = hg_zalloc(m->n_problems, sizeof *m->objectives);
+    }
+    hinge_status status = HINGE_OK;
+    if (m == NULL || m->sv_index == NULL || m->objectives == NULL) {
+        status = hg_fail(err, HINGE_ENOMEM, "no memory for a model of %zu support vectors of %zu features", n_sv, pr->d);
+    } else {
+        m->n_trained = pr->x.rows;
+        if (m->labels != NULL)
+            memcpy(m->labels, pr->labels, pr->n_classes * sizeof *m->labels);
+        fill_sv(t, number, m);
+        fill_coef(t, number, m);
+        status = hg_model_finish(m, err);
+    }
+    hg_free(number);
+    if (status == HINGE_OK)
+        *out = m;
+    else
+        hinge_model_free(m);
+    return status;
+}
+
+/* ---- the report ------------------------------------------------------------------------------------------------ */
+
+static void report_path(const struct training *t, size_t q, hinge_report *r)
+{
+    const struct hg_problem *pr = &t->problem;
+    const struct hg_kernel_row *row = hg_kernel_row(t->params->kernel.type);
+    static const char *const source[] = { "gemm", "matrix", "callback" };
+    snprintf(r->path, sizeof r->path, "block-smo q=%zu, %s %s, %s %s%s%s", q, source[row->source],
+             r->precision == HINGE_PRECISION_F32 ? "f32" : "f64", row->keyword,
+             hg_maps(hg_cpu_level(t->params->cpu_level))->level, pr->shift != NULL ? ", centred" : "",
+             side_by_side(t) ? ", pairs side by side" : "");
+}
+
+static void fill_report(const struct training *t, const hinge_model *m, hinge_report *r)
+{
+    const struct hg_problem *pr = &t->problem;
+    hinge_machine machine = hinge_machine_info();
+    size_t q = 0, largest = 0;
+    memset(r, 0, sizeof *r);
+    r->n = pr->n;
+    r->d = pr->d;
+    r->n_classes = m->n_classes;
+    r->n_problems = m->n_problems;
+    r->n_sv = m->n_sv;
+    r->precision = wants_f32(t) ? HINGE_PRECISION_F32 : HINGE_PRECISION_F64;
+    r->threads = t->threads;
+    r->cache_bytes = t->cache_bytes;
+    r->error = m->n_problems > 0 ? 0 : NAN;
+    double columns = 0;
+    for (size_t p = 0; p < m->n_problems; p++) {
+        const struct solution *s = &t->solutions[p];
+        r->outcome = HG_MAX(r->outcome, s->smo.outcome);
+        r->n_bsv += s->n_bsv;
+        r->objective += s->objective;
+        r->violation = fmax(r->violation, s->smo.violation);
+        r->error = isnan(s->smo.error) || isnan(r->error) ? NAN : fmax(r->error, s->smo.error);
+        r->iterations += s->smo.iterations;
+        r->rounds += s->smo.rounds;
+        r->rows_asked += s->smo.rows_asked;
+        r->rows_evicted += s->smo.rows_evicted;
+        columns += (double)s->smo.columns_computed / (double)HG_MAX(problem_size(t, p), (size_t)1);
+        r->kernel_values += s->values;
+        r->gflop += s->gflop;
+        r->cache_used = HG_MAX(r->cache_used, s->smo.cache_used);
+        largest = HG_MAX(largest, s->smo.memory_bytes);
+        r->corrections += s->smo.corrections;
+        r->phase.rows += s->smo.seconds_rows;
+        r->phase.select += s->smo.seconds_select;
+        r->phase.block += s->smo.seconds_block;
+        r->phase.subproblem += s->smo.seconds_inner;
+        r->phase.certificate += s->smo.seconds_certificate;
+        q = HG_MAX(q, s->smo.working_set);
+        if (s->precision == HINGE_PRECISION_F64)
+            r->precision = HINGE_PRECISION_F64;
+    }
+    r->rows_computed = (uint64_t)(columns + 0.5);
+    r->memory_bytes = largest * (side_by_side(t) ? (size_t)t->threads : 1) + pr->n * 64 +
+                      (t->copy32 != NULL ? pr->n * (t->points32.x.stride + 1) * sizeof(float) : 0) +
+                      m->n_sv * m->d * (sizeof(double) + (m->sv32 != NULL ? sizeof(float) : 0));
+    memcpy(r->blas, machine.blas, sizeof r->blas);
+    r->blas_slow = machine.blas_slow;
+    r->seconds = hg_now() - t->begin;
+    report_path(t, q, r);
+}
+
+/* ---- the entry ------------------------------------------------------------------------------------------------- */
+
+static size_t default_cache(const struct training *t)
+{
+    size_t need = 0, half = hg_total_memory() / 2;
+    for (size_t p = 0; p < t->problem.n_problems; p++)
+        need = HG_MAX(need, problem_bytes(t, p));
+    if (need > half / 4)
+        return HG_MIN(need, half);
+    return half / 4; /* several problems side by side */
+}
+
+static void training_free(struct training *t)
+{
+    for (size_t p = 0; t->solutions != NULL && p < t->problem.n_problems; p++) {
+        hg_free(t->solutions[p].point);
+        hg_free(t->solutions[p].beta);
+    }
+    hg_free(t->solutions);
+    hg_free(t->copy32);
+    hg_free(t->norms32);
+    hg_problem_free(&t->problem);
+    omp_destroy_lock(&t->lock);
+}
+
+hinge_status hinge_train(hinge_model **model, const hinge_matrix *x, const double *y, const hinge_params *params,
+                         hinge_report *report, hinge_error *err)
+{
+    struct training t;
+    memset(&t, 0, sizeof t);
+    hg_ok(err);
+    if (model == NULL)
+        return hg_fail(err, HINGE_EINVAL, "model: NULL");
+    t.begin = hg_now();
+    omp_init_lock(&t.lock);
+    hinge_model *m = NULL;
+    hinge_status status = hg_problem_init(&t.problem, x, y, params, err);
+    if (status == HINGE_OK) {
+        t.params = &t.problem.params;
+        t.threads = hg_threads(t.params->threads);
+        t.cache_bytes = t.params->cache_bytes > 0 ? t.params->cache_bytes : default_cache(&t);
+        t.solutions = hg_zalloc(t.problem.n_problems, sizeof *t.solutions);
+        if (t.solutions == NULL)
+            status = hg_fail(err, HINGE_ENOMEM, "no memory for %zu two-class problems", t.problem.n_problems);
+    }
+    if (status == HINGE_OK)
+        status = make_copy(&t, err);
+    if (status == HINGE_OK)
+        status = solve_all(&t, err);
+    if (status == HINGE_OK)
+        status = build_model(&t, &m, err);
+    if (status == HINGE_OK && report != NULL)
+        fill_report(&t, m, report);
+    training_free(&t);
+    if (status == HINGE_OK)
+        *model = m;
+    return status;
+}

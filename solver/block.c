@@ -1,0 +1,898 @@
+/*
+ * Block SMO over a source of rows.
+ *
+ *   g     gradient K beta on the active points, in double, whatever the rows' type
+ *   W     working set of q points: the newer ones stay, the rest are the worst violators
+ *   K_WW  kept between rounds; only the part of the points new in W is computed, as a small GEMM
+ *
+ * A round: select_block, load_block (K_WW), solve_block (inner.c), update_gradient: g += K[moved, :]' dbeta, fused
+ * with the tiles of rows that are not in the cache, then the violation of all. Rows are computed only for points that
+ * moved. Nothing that decides looks at the clock or the number of threads, so the result depends on neither.
+ */
+#include "solver/block.h"
+#include "solver/cache.h"
+#include "solver/inner.h"
+#include "hg_config.h"
+
+#include <math.h>
+#include <string.h>
+
+enum {
+    MEASURED = 512,       /* points whose error is measured at the end */
+    UPDATE_COLS = 2048,   /* columns a task of the gradient update */
+    STALL_ROUNDS = 200,   /* without progress */
+    MAX_CORRECTIONS = 2,  /* of the gradient in f64 before the rows themselves are taken in f64 */
+    COMPUTE = 8           /* computing a kernel value costs about so many reads of one */
+};
+
+struct candidate {
+    double value; /* smaller is worse: a larger violation */
+    uint64_t tie; /* a hash of the point: equal violators are taken from all over the data */
+    uint32_t at;
+};
+
+struct moved { /* a point of W whose beta changed */
+    uint32_t point;
+    double delta;
+    size_t width;      /* columns its row holds */
+    void *row;         /* in the cache; NULL: no room */
+};
+
+struct part { /* a sum over rows */
+    size_t count;
+    void **row;
+    double *coef;
+};
+
+struct run {
+    struct hg_rows *rows, *exact;
+    struct hg_qp *qp;
+    const struct hg_smo_options *opt;
+    struct hg_smo_result *res;
+    const struct hg_loops *loops;
+    size_t n, size;          /* points; bytes of a row value */
+
+    size_t m;                /* active points */
+    size_t width;            /* m at the last shrinking: all rows in the cache have at least so many columns */
+    uint32_t *active;        /* [n] the active points, then room */
+    uint32_t *position;      /* [n] of each point among the active ones */
+    double *g;               /* [n] by position */
+    double *up[2], *down[2]; /* [n] by position, see hg_up */
+    double *diagonal;        /* [n] by point */
+    struct hg_extremes extremes[2];
+
+    size_t q, in_w;          /* size of W wanted, points in it */
+    uint32_t *w;             /* [q] points, by slot of K_WW */
+    uint64_t *age;           /* [q] round in which each came */
+    uint8_t *is_in_w;        /* [n] */
+    uint32_t *fresh;         /* [q] slots that are new this round */
+    size_t n_fresh;
+    void **block_row;        /* [q] */
+    uint32_t *block_points;  /* [q] */
+    double *before[2];       /* [q] beta before the inner solve */
+    struct hg_inner inner;
+
+    struct moved *moved;     /* [q] */
+    size_t n_moved;
+    struct part held, group; /* [q] rows in the cache to be added; rows being fetched */
+    uint32_t *group_point;   /* [n] */
+    struct candidate *candidates; /* [n + q] */
+    uint32_t *found;         /* [n] */
+    struct hg_cache cache;
+
+    double round_work;       /* of the last update, in columns read or COMPUTE times computed */
+    double waste;            /* work done on points that could have been left out */
+    bool torn;               /* an update was ended half-way: g is not K beta */
+
+    double objective;        /* running: by the decreases of the inner solver */
+    double best;             /* least violation so far, for the stall test */
+    uint64_t best_round;
+    int *stop;               /* the options' or own_stop */
+    int own_stop;
+    bool exact_rows;         /* rows are f64 */
+};
+
+extern const struct hg_loops hg_loops_plain;
+#if HG_X86_LEVELS
+extern const struct hg_loops hg_loops_v2, hg_loops_v3, hg_loops_v4;
+#endif
+
+const struct hg_loops *hg_loops(int level)
+{
+#if HG_X86_LEVELS
+    const struct hg_loops *const tables[] = { &hg_loops_plain, &hg_loops_v2, &hg_loops_v3, &hg_loops_v4 };
+    return tables[level - 1];
+#else
+    (void)level;
+    return &hg_loops_plain;
+#endif
+}
+
+/* ---- set-up ---------------------------------------------------------------------------------------------------- */
+
+/* 512 at 10k points, 1024 at 30k, 2048 for the largest; all of a small problem. */
+static size_t choose_q(size_t n, size_t asked)
+{
+    if (asked > 0)
+        return HG_MIN(HG_MAX(asked, (size_t)2), n);
+    if (n <= 1024)
+        return n;
+    size_t q = 512;
+    while (q < 2048 && q * 24 < n)
+        q *= 2;
+    return q;
+}
+
+static void run_free(struct run *r)
+{
+    void *all[] = { r->active, r->position, r->g, r->up[0], r->up[1], r->down[0], r->down[1], r->diagonal, r->w,
+                    r->age, r->is_in_w, r->fresh, r->block_row, r->block_points, r->before[0], r->before[1],
+                    r->moved, r->held.row, r->held.coef, r->group.row, r->group.coef, r->group_point, r->candidates, r->found };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        hg_free(all[i]);
+    hg_inner_free(&r->inner);
+    hg_cache_free(&r->cache);
+}
+
+static bool allocate(struct run *r)
+{
+    size_t n = r->n, q = r->q, bytes = 0;
+    struct {
+        void **to;
+        size_t count, size;
+    } wanted[] = {
+        { (void **)&r->active, n, sizeof *r->active },
+        { (void **)&r->position, n, sizeof *r->position },
+        { (void **)&r->g, n, sizeof *r->g },
+        { (void **)&r->up[0], n, sizeof(double) },
+        { (void **)&r->down[0], n, sizeof(double) },
+        { (void **)&r->up[1], r->qp->layers == 2 ? n : 0, sizeof(double) },
+        { (void **)&r->down[1], r->qp->layers == 2 ? n : 0, sizeof(double) },
+        { (void **)&r->diagonal, n, sizeof(double) },
+        { (void **)&r->w, q, sizeof *r->w },
+        { (void **)&r->age, q, sizeof *r->age },
+        { (void **)&r->is_in_w, n, sizeof *r->is_in_w },
+        { (void **)&r->fresh, q, sizeof *r->fresh },
+        { (void **)&r->block_row, q, sizeof *r->block_row },
+        { (void **)&r->block_points, q, sizeof *r->block_points },
+        { (void **)&r->before[0], q, sizeof(double) },
+        { (void **)&r->before[1], q, sizeof(double) },
+        { (void **)&r->moved, q, sizeof *r->moved },
+        { (void **)&r->held.row, q, sizeof(void *) },
+        { (void **)&r->held.coef, q, sizeof(double) },
+        { (void **)&r->group.row, n, sizeof(void *) },
+        { (void **)&r->group.coef, n, sizeof(double) },
+        { (void **)&r->group_point, n, sizeof *r->group_point },
+        { (void **)&r->candidates, n, sizeof *r->candidates },
+        { (void **)&r->found, n, sizeof *r->found },
+    };
+    bool ok = true;
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
+        *wanted[i].to = hg_zalloc(wanted[i].count, wanted[i].size);
+        ok = *wanted[i].to != NULL && ok;
+        bytes += wanted[i].count * wanted[i].size;
+    }
+    r->res->memory_bytes = bytes + q * (q + 32) * r->size;
+    return ok;
+}
+
+static hinge_status run_init(struct run *r, hinge_error *err)
+{
+    r->n = r->m = r->width = r->qp->n;
+    r->size = r->rows->type == HINGE_F32 ? sizeof(float) : sizeof(double);
+    r->exact_rows = r->rows->type == HINGE_F64;
+    r->loops = hg_loops(r->opt->cpu_level);
+    r->q = choose_q(r->n, r->opt->working_set);
+    r->stop = r->opt->stop != NULL ? r->opt->stop : &r->own_stop;
+    r->best = INFINITY;
+    if (!allocate(r))
+        return hg_fail(err, HINGE_ENOMEM, "no memory for a problem of %zu examples", r->n);
+    for (size_t i = 0; i < r->n; i++)
+        r->active[i] = r->position[i] = (uint32_t)i;
+    hinge_status status = hg_inner_init(&r->inner, r->q, r->qp->layers, r->qp->kink, r->rows->type, r->loops, err);
+    /* a problem that is one working set needs no rows */
+    if (status == HINGE_OK)
+        status = hg_cache_init(&r->cache, r->n, r->n, r->size, r->q < r->n ? r->opt->cache_bytes : 0, err);
+    if (status == HINGE_OK) {
+        status = r->rows->ops->diagonal(r->rows, r->diagonal);
+        if (status != HINGE_OK)
+            hg_fail(err, status, "the kernel failed on the diagonal");
+    }
+    return status;
+}
+
+static void set_offsets(struct run *r, size_t at)
+{
+    const struct hg_qp *qp = r->qp;
+    size_t i = r->active[at];
+    for (int l = 0; l < qp->layers; l++) {
+        r->up[l][at] = hg_up(qp->beta[l][i], qp->hi[l][i], qp->off[l][i], qp->kink);
+        r->down[l][at] = hg_down(qp->beta[l][i], qp->lo[l][i], qp->off[l][i], qp->kink);
+    }
+}
+
+/* ---- the gradient ---------------------------------------------------------------------------------------------- */
+
+/* g[first ..] += coef' rows, columns [first, first + n) of rows in the cache */
+static void add_part(const struct run *r, const struct part *part, size_t first, size_t n, double *g)
+{
+    const void *row[8];
+    for (size_t h = 0; h < part->count; h += 8) {
+        size_t count = HG_MIN((size_t)8, part->count - h);
+        for (size_t k = 0; k < count; k++)
+            row[k] = (const char *)part->row[h + k] + first * r->size;
+        if (r->rows->type == HINGE_F32)
+            r->loops->add_rows_f32(count, part->coef + h, (const float *const *)row, n, g);
+        else
+            r->loops->add_rows_f64(count, part->coef + h, (const double *const *)row, n, g);
+    }
+}
+
+static void update_by_held(struct run *r, const struct part *part, size_t first, size_t end)
+{
+    if (part->count == 0)
+        return;
+#pragma omp parallel for num_threads(r->opt->threads) schedule(static)
+    for (size_t at = first; at < end; at += UPDATE_COLS)
+        add_part(r, part, at, HG_MIN((size_t)UPDATE_COLS, end - at), r->g + at);
+}
+
+/* What a fetch does with a finished tile. */
+struct update {
+    struct run *r;
+    hinge_dtype type;
+    double *g;                /* of column 0 of the fetch */
+    const double *coef;       /* [rows of the fetch] */
+    const struct part *held;  /* rows in the cache to be added in the same sweep, or NULL */
+    size_t first;             /* column 0's place in them */
+};
+
+static void poll_clock(struct run *r)
+{
+    if (r->opt->deadline > 0 && hg_now() > r->opt->deadline)
+        __atomic_store_n(r->stop, 1, __ATOMIC_RELAXED);
+}
+
+static bool is_stopped(const struct run *r)
+{
+    return __atomic_load_n(r->stop, __ATOMIC_RELAXED) != 0;
+}
+
+static void update_tile(void *arg, const struct hg_tile *tile)
+{
+    struct update *u = arg;
+    double *g = u->g + tile->col0;
+    if (tile->row0 == 0 && u->held != NULL)
+        add_part(u->r, u->held, u->first + tile->col0, tile->n_cols, g);
+    if (u->type == HINGE_F32)
+        u->r->loops->add_rows_f32(tile->n_rows, u->coef + tile->row0, (const float *const *)tile->row, tile->n_cols, g);
+    else
+        u->r->loops->add_rows_f64(tile->n_rows, u->coef + tile->row0, (const double *const *)tile->row, tile->n_cols,
+                                  g);
+    poll_clock(u->r);
+}
+
+/* Columns [width, m) of the moved points whose rows have that width: fetched, kept, and added to g there; the part
+ * they hold already is added as it stands. */
+static hinge_status update_by_group(struct run *r, size_t width, const struct part *held)
+{
+    struct part *group = &r->group;
+    group->count = 0;
+    for (size_t k = 0; k < r->n_moved; k++)
+        if (r->moved[k].width == width) {
+            r->moved[k].width = SIZE_MAX; /* done */
+            r->group_point[group->count] = r->moved[k].point;
+            group->row[group->count] = r->moved[k].row;
+            group->coef[group->count++] = r->moved[k].delta;
+        }
+    if (width > 0) {
+        update_by_held(r, group, 0, width);
+        if (held != NULL)
+            update_by_held(r, held, 0, width);
+        for (size_t k = 0; k < group->count; k++)
+            group->row[k] = (char *)group->row[k] + width * r->size;
+    }
+    struct update u = { r, r->rows->type, r->g + width, group->coef, held, width };
+    struct hg_fetch fetch = { r->group_point, group->count, r->active + width, r->m - width, group->row, update_tile,
+                              &u, r->stop };
+    hinge_status status = r->rows->ops->fetch(r->rows, &fetch);
+    r->res->columns_computed += (uint64_t)group->count * (r->m - width);
+    if (status == HINGE_OK && !is_stopped(r))
+        for (size_t k = 0; k < group->count; k++)
+            hg_cache_set_width(&r->cache, r->group_point[k], r->m);
+    return status;
+}
+
+/* Columns a slot has room for when m are active: some may come back. */
+static size_t columns_for(const struct run *r, size_t m)
+{
+    return HG_MIN(r->n, m + m / 8 + 64);
+}
+
+/* g += K[moved, :]' delta */
+static hinge_status update_gradient(struct run *r)
+{
+    struct part *held = &r->held;
+    size_t missing = 0;
+    if (r->m * r->size > r->cache.stride) /* more points came back than there was room for */
+        hg_cache_compact(&r->cache, r->width, NULL, r->width, columns_for(r, r->m), r->opt->threads);
+    held->count = 0;
+    for (size_t k = 0; k < r->n_moved; k++) {
+        struct moved *v = &r->moved[k];
+        v->width = 0;
+        v->row = hg_cache_get(&r->cache, v->point, r->res->rounds, &v->width);
+        if (v->row != NULL && v->width == r->m) {
+            held->row[held->count] = v->row;
+            held->coef[held->count++] = v->delta;
+            v->width = SIZE_MAX;
+        } else {
+            missing++;
+        }
+    }
+    r->res->rows_asked += r->n_moved;
+    r->round_work = (double)held->count + COMPUTE * (double)missing;
+    if (missing == 0) {
+        update_by_held(r, held, 0, r->m);
+        return HINGE_OK;
+    }
+    for (size_t k = 0; k < r->n_moved; k++) /* after all gets: rows of this round are not evicted for each other */
+        if (r->moved[k].width != SIZE_MAX && r->moved[k].row == NULL)
+            r->moved[k].row = hg_cache_put(&r->cache, r->moved[k].point, r->res->rounds);
+    hinge_status status = HINGE_OK;
+    bool first = true;
+    for (size_t k = 0; k < r->n_moved && status == HINGE_OK && !is_stopped(r); k++)
+        if (r->moved[k].width != SIZE_MAX) {
+            status = update_by_group(r, r->moved[k].width, first && held->count > 0 ? held : NULL);
+            first = false;
+        }
+    r->torn = status != HINGE_OK || is_stopped(r);
+    return status;
+}
+
+/* Points with beta != 0, and their beta; returns how many. */
+static size_t list_sv(const struct run *r, uint32_t *point, double *coef)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < r->n; i++) {
+        double b = hg_qp_beta(r->qp, i);
+        if (b != 0) {
+            point[count] = (uint32_t)i;
+            coef[count++] = b;
+        }
+    }
+    return count;
+}
+
+/* g at positions [first, m) = K beta, from scratch, by the source given. */
+static hinge_status compute_gradient(struct run *r, struct hg_rows *source, size_t first)
+{
+    size_t n_sv = list_sv(r, r->group_point, r->group.coef);
+    memset(r->g + first, 0, (r->m - first) * sizeof *r->g);
+    if (n_sv == 0 || first == r->m)
+        return HINGE_OK;
+    struct update u = { r, source->type, r->g + first, r->group.coef, NULL, 0 };
+    struct hg_fetch fetch = { r->group_point, n_sv, r->active + first, r->m - first, NULL, update_tile, &u, r->stop };
+    return source->ops->fetch(source, &fetch);
+}
+
+static void scan(struct run *r)
+{
+    double violation = -INFINITY;
+    for (int l = 0; l < r->qp->layers; l++) {
+        r->extremes[l] = r->loops->scan(r->m, r->g, r->up[l], r->down[l]);
+        violation = HG_MAX(violation, r->extremes[l].high - r->extremes[l].low);
+    }
+    r->res->violation = HG_MAX(violation, 0.0);
+    if (r->extremes[0].nan != 0) /* NaN */
+        r->res->violation = NAN;
+}
+
+/* ---- the working set ------------------------------------------------------------------------------------------- */
+
+static uint64_t hash(uint64_t x)
+{
+    return hg_random(&x);
+}
+
+static bool worse(const struct candidate *a, const struct candidate *b)
+{
+    return a->value != b->value ? a->value < b->value : a->tie < b->tie;
+}
+
+/* Brings the k worst of n candidates to the front (quickselect by Hoare's partition). */
+static void worst_first(struct candidate *c, size_t n, size_t k)
+{
+    size_t low = 0, high = n; /* the k-th is in [low, high) */
+    while (high - low > 1 && k > low && k < high) {
+        struct candidate pivot = c[low + (high - low - 1) / 2];
+        size_t i = low, j = high - 1;
+        for (;; i++, j--) {
+            while (worse(&c[i], &pivot))
+                i++;
+            while (worse(&pivot, &c[j]))
+                j--;
+            if (i >= j)
+                break;
+            struct candidate t = c[i];
+            c[i] = c[j];
+            c[j] = t;
+        }
+        if (k <= j + 1) /* [low, j] are no better than (j, high), and j + 1 < high */
+            high = j + 1;
+        else
+            low = j + 1;
+    }
+}
+
+/* A bound below which about `wanted` of sign * (g + off) lie, from a sample; never above `bound`. */
+static double sample_bound(struct run *r, const double *off, double sign, double bound, size_t wanted)
+{
+    size_t step = r->m / 1024, count = 0;
+    if (step < 4)
+        return bound;
+    for (size_t at = 0; at < r->m; at += step) {
+        double v = sign * (r->g[at] + off[at]);
+        if (v < bound)
+            r->candidates[count++] = (struct candidate){ v, at, (uint32_t)at };
+    }
+    size_t k = wanted * 5 / 4 / step + 4;
+    if (k >= count)
+        return bound;
+    worst_first(r->candidates, count, k);
+    double highest = -INFINITY;
+    for (size_t c = 0; c < k; c++)
+        highest = HG_MAX(highest, r->candidates[c].value);
+    return highest;
+}
+
+/* The worst `wanted` violators of one layer and direction that are not in W go into it. */
+static void add_violators(struct run *r, const double *off, double sign, double bound, size_t wanted)
+{
+    if (wanted == 0)
+        return;
+    double tight = sample_bound(r, off, sign, bound, wanted + r->in_w / 4);
+    size_t count = 0;
+    for (int attempt = 0; attempt < 2; attempt++, tight = bound) {
+        size_t found = r->loops->below(r->m, r->g, off, sign, tight, r->found, r->m);
+        count = 0;
+        for (size_t f = 0; f < found; f++) {
+            uint32_t at = r->found[f];
+            if (!r->is_in_w[r->active[at]])
+                r->candidates[count++] =
+                    (struct candidate){ sign * (r->g[at] + off[at]), hash(r->active[at]), at };
+        }
+        if (count >= wanted || tight == bound)
+            break;
+    }
+    worst_first(r->candidates, count, HG_MIN(wanted, count));
+    for (size_t c = 0; c < count && c < wanted; c++) {
+        uint32_t point = r->active[r->candidates[c].at];
+        r->is_in_w[point] = 1;
+        r->block_points[r->n_fresh++] = point; /* placed below */
+    }
+}
+
+/* The slot of the point that has been in W longest. */
+static size_t oldest_slot(const struct run *r)
+{
+    size_t slot = 0;
+    for (size_t k = 1; k < r->in_w; k++)
+        if (r->age[k] < r->age[slot])
+            slot = k;
+    return slot;
+}
+
+/* Half of W (all of it at first) makes room for the worst violators, up and down, of each layer. */
+static void select_block(struct run *r)
+{
+    size_t room = HG_MIN(HG_MAX(r->q - r->in_w, r->q / 2), r->m);
+    r->n_fresh = 0;
+    for (int l = 0; l < r->qp->layers; l++) {
+        size_t share = room / (2 * (size_t)r->qp->layers);
+        const struct hg_extremes *e = &r->extremes[l];
+        add_violators(r, r->up[l], 1, e->high, HG_MAX(share, (size_t)1));
+        size_t left = l + 1 < r->qp->layers ? share : room - HG_MIN(room, r->n_fresh);
+        add_violators(r, r->down[l], -1, -e->low, HG_MAX(left, (size_t)1));
+    }
+    r->n_fresh = HG_MIN(r->n_fresh, r->q);
+    for (size_t f = 0; f < r->n_fresh; f++) {
+        size_t slot = r->in_w < r->q ? r->in_w++ : oldest_slot(r);
+        if (r->age[slot] != 0)
+            r->is_in_w[r->w[slot]] = 0;
+        r->w[slot] = r->block_points[f];
+        r->age[slot] = r->res->rounds;
+        r->fresh[f] = (uint32_t)slot;
+    }
+}
+
+/* K_WW, the rows of fresh slots; then their columns, by symmetry. */
+static hinge_status load_block(struct run *r)
+{
+    struct hg_inner *in = &r->inner;
+    for (size_t f = 0; f < r->n_fresh; f++) {
+        size_t slot = r->fresh[f];
+        r->block_points[f] = r->w[slot];
+        r->block_row[f] = (char *)in->k + slot * in->ld * r->size;
+        in->diagonal[slot] = r->diagonal[r->w[slot]];
+        in->diagonal32[slot] = (float)in->diagonal[slot];
+        for (int l = 0; l < r->qp->layers; l++) {
+            in->lo[l][slot] = r->qp->lo[l][r->w[slot]];
+            in->hi[l][slot] = r->qp->hi[l][r->w[slot]];
+            in->off[l][slot] = r->qp->off[l][r->w[slot]];
+        }
+    }
+    in->q = r->in_w;
+    if (r->n_fresh == 0)
+        return HINGE_OK;
+    struct hg_fetch fetch = { r->block_points, r->n_fresh, r->w, r->in_w, r->block_row, NULL, NULL, r->stop };
+    hinge_status status = r->rows->ops->fetch(r->rows, &fetch);
+#pragma omp parallel for num_threads(r->opt->threads) schedule(static)
+    for (size_t k = 0; k < r->in_w; k++)
+        for (size_t f = 0; f < r->n_fresh; f++) {
+            size_t slot = r->fresh[f];
+            if (r->size == sizeof(float))
+                ((float *)in->k)[k * in->ld + slot] = ((float *)in->k)[slot * in->ld + k];
+            else
+                ((double *)in->k)[k * in->ld + slot] = ((double *)in->k)[slot * in->ld + k];
+        }
+    return status;
+}
+
+/* ---- a round --------------------------------------------------------------------------------------------------- */
+
+static uint64_t steps_allowed(const struct run *r)
+{
+    uint64_t cap = 40 * (uint64_t)r->in_w + 4096;
+    if (r->opt->max_iter == 0)
+        return cap;
+    return HG_MIN(cap, r->opt->max_iter - HG_MIN(r->opt->max_iter, r->res->iterations));
+}
+
+/* Solves on W; leaves the points that moved in r->moved. */
+static void solve_block(struct run *r)
+{
+    struct hg_inner *in = &r->inner;
+    bool whole = r->in_w == r->m;
+    for (size_t k = 0; k < r->in_w; k++) {
+        in->g[k] = r->g[r->position[r->w[k]]];
+        for (int l = 0; l < r->qp->layers; l++)
+            in->beta[l][k] = r->before[l][k] = r->qp->beta[l][r->w[k]];
+    }
+    struct hg_inner_result done =
+        hg_inner_solve(in, whole ? r->opt->eps : r->opt->eps / 2, whole ? 0 : 0.1, steps_allowed(r));
+    r->res->iterations += done.steps;
+    r->objective -= done.decrease;
+    r->n_moved = 0;
+    for (size_t k = 0; k < r->in_w; k++) {
+        double delta = 0;
+        bool touched = false;
+        for (int l = 0; l < r->qp->layers; l++) {
+            delta += in->beta[l][k] - r->before[l][k];
+            touched = touched || in->beta[l][k] != r->before[l][k];
+            r->qp->beta[l][r->w[k]] = in->beta[l][k];
+        }
+        if (touched)
+            set_offsets(r, r->position[r->w[k]]);
+        if (delta != 0)
+            r->moved[r->n_moved++] = (struct moved){ r->w[k], delta, 0, NULL };
+        if (whole)
+            r->g[r->position[r->w[k]]] = in->g[k]; /* W is all there is: the inner solver's g is the gradient */
+    }
+}
+
+static hinge_status one_round(struct run *r)
+{
+    double t0 = hg_now();
+    r->res->rounds++;
+    select_block(r);
+    double t1 = hg_now();
+    hinge_status status = load_block(r);
+    double t2 = hg_now();
+    if (status != HINGE_OK || is_stopped(r))
+        return status;
+    solve_block(r);
+    double t3 = hg_now();
+    if (r->in_w < r->m)
+        status = update_gradient(r);
+    double t4 = hg_now();
+    scan(r);
+    r->res->seconds_select += t1 - t0 + (hg_now() - t4);
+    r->res->seconds_block += t2 - t1;
+    r->res->seconds_inner += t3 - t2;
+    r->res->seconds_rows += t4 - t3;
+    return status;
+}
+
+static void report_progress(struct run *r)
+{
+    if (r->opt->progress == NULL)
+        return;
+    hinge_progress p = { .rounds = r->res->rounds, .iterations = r->res->iterations, .violation = r->res->violation,
+                         .objective = r->objective, .n = r->n, .n_active = r->m,
+                         .rows_computed = r->res->columns_computed / HG_MAX(r->n, (size_t)1) };
+    for (size_t i = 0; i < r->n; i++)
+        p.n_sv += hg_qp_beta(r->qp, i) != 0;
+    if (r->opt->progress(r->opt->progress_arg, &p) != 0)
+        __atomic_store_n(r->stop, 2, __ATOMIC_RELAXED);
+}
+
+/* ---- the end --------------------------------------------------------------------------------------------------- */
+
+struct measure {
+    const double *coef;   /* [n_sv] */
+    double *part;         /* [tiles * MEASURED] */
+    size_t tile_cols;
+};
+
+/* part[tile][r] = sum over the tile's columns of K[r, c] coef[c] */
+static void measure_tile(void *arg, const struct hg_tile *tile)
+{
+    struct measure *m = arg;
+    double *part = m->part + tile->col0 / 32 * MEASURED; /* no tile is narrower than 32 columns but the last */
+    for (size_t k = 0; k < tile->n_rows; k++) {
+        const double *row = tile->row[k];
+        double sum = 0;
+        for (size_t c = 0; c < tile->n_cols; c++)
+            sum += row[c] * m->coef[tile->col0 + c];
+        part[tile->row0 + k] = sum;
+    }
+}
+
+/* The points measured: the worst violators of both directions, and a random sample. */
+static size_t choose_measured(struct run *r, uint32_t *point)
+{
+    size_t count = 0, each = MEASURED / 4 / (size_t)r->qp->layers;
+    if (r->m <= MEASURED) {
+        memcpy(point, r->active, r->m * sizeof *point);
+        return r->m;
+    }
+    for (int l = 0; l < r->qp->layers; l++)
+        for (int direction = 0; direction < 2; direction++) {
+            const double *off = direction == 0 ? r->up[l] : r->down[l];
+            double sign = direction == 0 ? 1 : -1;
+            size_t n = 0;
+            for (size_t at = 0; at < r->m; at++)
+                if (!isinf(off[at]))
+                    r->candidates[n++] = (struct candidate){ sign * (r->g[at] + off[at]), at, (uint32_t)at };
+            worst_first(r->candidates, n, HG_MIN(each, n));
+            for (size_t c = 0; c < each && c < n; c++)
+                point[count++] = r->active[r->candidates[c].at];
+        }
+    uint64_t state = r->opt->seed;
+    while (count < MEASURED)
+        point[count++] = r->active[hg_random_below(&state, r->m)];
+    return count;
+}
+
+/* res->error = max |g - g in f64| over some points. */
+static hinge_status measure_error(struct run *r)
+{
+    uint32_t point[MEASURED];
+    double *coef = r->group.coef;
+    size_t count = choose_measured(r, point), n_sv = list_sv(r, r->group_point, coef);
+    size_t tiles = n_sv / 32 + 1;
+    struct measure m = { coef, hg_zalloc(tiles * MEASURED, sizeof(double)), 0 };
+    if (m.part == NULL)
+        return HINGE_ENOMEM;
+    struct hg_fetch fetch = { point, count, r->group_point, n_sv, NULL, measure_tile, &m, r->stop };
+    hinge_status status = n_sv > 0 ? r->exact->ops->fetch(r->exact, &fetch) : HINGE_OK;
+    double error = 0;
+    for (size_t k = 0; k < count; k++) {
+        double g = 0;
+        for (size_t tile = 0; tile < tiles; tile++)
+            g += m.part[tile * MEASURED + k];
+        error = HG_MAX(error, fabs(g - r->g[r->position[point[k]]]));
+    }
+    hg_free(m.part);
+    if (!is_stopped(r))
+        r->res->error = error;
+    return status;
+}
+
+/* The gradient anew, by the source in f64: the error of all rows so far is gone, and what follows adds only the
+ * error of small changes. */
+static hinge_status correct_gradient(struct run *r)
+{
+    r->res->corrections++;
+    hinge_status status = compute_gradient(r, r->exact, 0);
+    r->torn = status != HINGE_OK || is_stopped(r);
+    if (!r->torn)
+        scan(r);
+    return status;
+}
+
+/* ---- shrinking: points that are part of no violating pair are left out until the rest has converged ----------- */
+
+static bool may_rest(const struct run *r, size_t at)
+{
+    for (int l = 0; l < r->qp->layers; l++)
+        if (!(r->g[at] + r->up[l][at] > r->extremes[l].high && r->g[at] + r->down[l][at] < r->extremes[l].low))
+            return false;
+    return !r->is_in_w[r->active[at]];
+}
+
+static void swap_positions(struct run *r, size_t a, size_t b)
+{
+    uint32_t point = r->active[a];
+    double g = r->g[a];
+    r->active[a] = r->active[b], r->active[b] = point;
+    r->g[a] = r->g[b], r->g[b] = g;
+    for (int l = 0; l < r->qp->layers; l++) {
+        double up = r->up[l][a], down = r->down[l][a];
+        r->up[l][a] = r->up[l][b], r->up[l][b] = up;
+        r->down[l][a] = r->down[l][b], r->down[l][b] = down;
+    }
+    r->position[r->active[a]] = (uint32_t)a;
+    r->position[r->active[b]] = (uint32_t)b;
+}
+
+static void shrink(struct run *r)
+{
+    size_t old = r->m, kept = 0;
+    for (size_t at = 0; at < old; at++)
+        if (!may_rest(r, at))
+            r->found[kept++] = (uint32_t)at;
+    for (size_t k = 0; k < kept; k++) /* found is ascending and found[k] >= k: nothing kept is swapped away */
+        if (r->found[k] != k)
+            swap_positions(r, k, r->found[k]);
+    r->m = r->width = kept;
+    hg_cache_compact(&r->cache, old, r->found, kept, columns_for(r, kept), r->opt->threads);
+    r->waste = 0;
+}
+
+/* Shrinks once the work wasted on points at rest exceeds what their gradient will cost in the end: then the whole
+ * costs at most twice what it would with foresight. */
+static void consider_shrinking(struct run *r)
+{
+    if (!r->opt->shrinking || r->in_w == r->m || r->res->rounds % 4 != 0)
+        return;
+    size_t resting = 0, n_sv = 0;
+    for (size_t at = 0; at < r->m; at++)
+        resting += may_rest(r, at);
+    for (size_t i = 0; i < r->n; i++)
+        n_sv += hg_qp_beta(r->qp, i) != 0;
+    r->waste += 4 * r->round_work * (double)resting;
+    double later = COMPUTE * (double)n_sv * (double)(r->n - r->m + resting);
+    if (resting > r->m / 8 && r->waste > later)
+        shrink(r);
+}
+
+/* Computes the gradient of the points at rest; those that violate become active again. */
+static hinge_status wake(struct run *r)
+{
+    size_t old = r->m;
+    r->m = r->n;
+    hinge_status status = compute_gradient(r, r->rows, old);
+    r->torn = status != HINGE_OK || is_stopped(r);
+    if (r->torn)
+        return status;
+    for (size_t at = old; at < r->n; at++)
+        set_offsets(r, at);
+    scan(r);
+    if (r->res->violation <= r->opt->eps)
+        return HINGE_OK; /* they were rightly left alone */
+    size_t m = old;
+    for (size_t at = old; at < r->n; at++)
+        if (!may_rest(r, at))
+            swap_positions(r, m++, at);
+    r->m = m;
+    return HINGE_OK;
+}
+
+/* ---- the loop -------------------------------------------------------------------------------------------------- */
+
+enum verdict { GO_ON, END };
+
+static enum verdict end_with(struct run *r, hinge_outcome outcome)
+{
+    r->res->outcome = outcome;
+    return END;
+}
+
+/* The violation is small enough: is it so for all points, and are the rows exact enough to say so? */
+static enum verdict verify(struct run *r, hinge_status *status)
+{
+    struct hg_smo_result *res = r->res;
+    if (r->m < r->n) {
+        *status = wake(r);
+        return *status != HINGE_OK ? END : GO_ON; /* judged again */
+    }
+    *status = measure_error(r);
+    if (*status != HINGE_OK)
+        return END;
+    if (is_stopped(r))
+        return GO_ON;
+    if (res->violation + res->error <= 2 * r->opt->eps)
+        return end_with(r, HINGE_CONVERGED);
+    if (res->corrections >= MAX_CORRECTIONS) {
+        res->coarse = !r->exact_rows;
+        return end_with(r, HINGE_STALLED);
+    }
+    *status = correct_gradient(r);
+    return *status != HINGE_OK ? END : GO_ON;
+}
+
+/* What the last round's violation means. */
+static enum verdict judge(struct run *r, hinge_status *status)
+{
+    struct hg_smo_result *res = r->res;
+    if (is_stopped(r))
+        return end_with(r, __atomic_load_n(r->stop, __ATOMIC_RELAXED) == 1 ? HINGE_TIME_LIMIT : HINGE_STOPPED);
+    if (isnan(res->violation))
+        return end_with(r, HINGE_NONFINITE);
+    if (res->violation <= r->opt->eps) {
+        double t = hg_now();
+        size_t m = r->m;
+        int corrections = res->corrections;
+        enum verdict verdict = verify(r, status);
+        res->seconds_certificate += hg_now() - t;
+        if (verdict == GO_ON && (m != r->m || corrections != res->corrections || is_stopped(r)))
+            return judge(r, status);
+        return verdict;
+    }
+    if (r->opt->max_iter > 0 && res->iterations >= r->opt->max_iter)
+        return end_with(r, HINGE_MAX_ITER);
+    if (res->violation < 0.999 * r->best) {
+        r->best = res->violation;
+        r->best_round = res->rounds;
+    } else if (res->rounds - r->best_round > STALL_ROUNDS + r->n / r->q) {
+        return end_with(r, HINGE_STALLED);
+    }
+    return GO_ON;
+}
+
+static hinge_status start(struct run *r)
+{
+    hinge_status status = compute_gradient(r, r->rows, 0);
+    for (size_t at = 0; at < r->m; at++)
+        set_offsets(r, at);
+    r->objective = hg_qp_objective(r->qp, r->g);
+    r->torn = status != HINGE_OK || is_stopped(r);
+    scan(r);
+    return status;
+}
+
+static void finish(struct run *r)
+{
+    struct hg_smo_result *res = r->res;
+    res->working_set = r->q;
+    res->rows_evicted = r->cache.evicted;
+    res->cache_bytes = r->cache.budget;
+    res->cache_used = r->cache.most_bytes;
+    res->memory_bytes += res->cache_used;
+    for (int l = 0; l < r->qp->layers; l++)
+        res->bias[l] = r->torn ? hg_qp_bias(r->qp, r->w, r->in_w, r->inner.g, l)
+                               : hg_qp_bias(r->qp, r->active, r->m, r->g, l);
+    res->objective = r->objective;
+    if (r->m == r->n && !r->torn) {
+        double *by_point = r->group.coef;
+        for (size_t at = 0; at < r->n; at++)
+            by_point[r->active[at]] = r->g[at];
+        res->objective = hg_qp_objective(r->qp, by_point);
+    }
+}
+
+hinge_status hg_block_smo(struct hg_qp *qp, struct hg_rows *rows, struct hg_rows *exact,
+                          const struct hg_smo_options *options, struct hg_smo_result *result, hinge_error *err)
+{
+    struct run r = { .rows = rows, .exact = exact, .qp = qp, .opt = options, .res = result };
+    memset(result, 0, sizeof *result);
+    result->error = NAN;
+    hinge_status status = run_init(&r, err);
+    if (status == HINGE_OK)
+        status = start(&r);
+    while (status == HINGE_OK && judge(&r, &status) == GO_ON) {
+        status = one_round(&r);
+        report_progress(&r);
+        if (status == HINGE_OK && !is_stopped(&r))
+            consider_shrinking(&r);
+    }
+    if (status == HINGE_OK)
+        finish(&r);
+    else if (status == HINGE_ENOMEM)
+        hg_fail(err, status, "no memory while solving a problem of %zu examples", qp->n);
+    else if (err == NULL || err->status == HINGE_OK)
+        hg_fail(err, status, "the kernel function reported a failure");
+    run_free(&r);
+    return status;
+}

@@ -1,0 +1,41 @@
+/*
+ * Block SMO: the default solver. DESIGN: a working set W of q points is solved to (near) optimality by second-order
+ * SMO on K_WW, then the rows of the points that moved update the gradient of all active points.
+ */
+#ifndef HG_BLOCK_H
+#define HG_BLOCK_H
+
+#include "lib/rows.h"
+#include "solver/qp.h"
+
+struct hg_smo_options {
+    double eps;
+    size_t working_set;  /* 0: by n */
+    uint64_t max_iter;   /* 0: none */
+    double deadline;     /* on hg_now's clock; 0: none */
+    bool shrinking;
+    size_t cache_bytes;
+    int threads, cpu_level;
+    uint64_t seed;
+    int *stop;           /* shared by all runs of a training: set by whoever ends it, polled by all */
+    int (*progress)(void *arg, const hinge_progress *p); /* or NULL; problem, n_problems, seconds are not filled */
+    void *progress_arg;
+};
+
+struct hg_smo_result {
+    hinge_outcome outcome;
+    bool coarse;         /* the error of the rows keeps the run from its goal: f64 rows are needed */
+    double violation, error, objective;
+    double bias[2];      /* by layer: the mean of -F over free entries */
+    uint64_t iterations, rounds, rows_asked, rows_evicted, columns_computed; /* columns: kernel values of rows */
+    size_t working_set, cache_bytes, cache_used, memory_bytes;
+    int corrections;
+    double seconds_rows, seconds_select, seconds_block, seconds_inner, seconds_certificate;
+};
+
+/* Solves qp from its beta, which must be feasible. rows: the source; exact: the same kernel in f64, by which the
+ * error of rows is measured and the gradient corrected (may be rows itself). */
+hinge_status hg_block_smo(struct hg_qp *qp, struct hg_rows *rows, struct hg_rows *exact,
+                          const struct hg_smo_options *options, struct hg_smo_result *result, hinge_error *err);
+
+#endif

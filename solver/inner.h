@@ -1,0 +1,39 @@
+/*
+ * The q x q subproblem of a working set: second-order SMO over two-variable steps on K_WW.
+ */
+#ifndef HG_INNER_H
+#define HG_INNER_H
+
+#include "solver/loops.h"
+#include "solver/qp.h"
+
+/* The entries of a working set, by layer; q of them. g is K beta on the points of the set. */
+struct hg_inner {
+    size_t q, cap;        /* used, allocated */
+    int layers;
+    double kink;
+    hinge_dtype type;
+    void *k;              /* [cap * ld] K_WW in the rows' type */
+    size_t ld;
+    double *g;            /* [cap] */
+    double *diagonal;     /* [cap] */
+    float *diagonal32;    /* [cap] */
+    double *beta[2], *lo[2], *hi[2], *off[2], *up[2], *down[2]; /* [cap] each */
+    const struct hg_loops *loops;
+};
+
+hinge_status hg_inner_init(struct hg_inner *inner, size_t cap, int layers, double kink, hinge_dtype type,
+                           const struct hg_loops *loops, hinge_error *err);
+void hg_inner_free(struct hg_inner *inner);
+
+/* What a run of the subproblem did. */
+struct hg_inner_result {
+    double violation;  /* at its end */
+    double decrease;   /* of the objective, >= 0 for a positive semi-definite kernel */
+    uint64_t steps;
+};
+
+/* Solves until the violation is at most max(eps, shrink * first violation), or max_steps. */
+struct hg_inner_result hg_inner_solve(struct hg_inner *inner, double eps, double shrink, uint64_t max_steps);
+
+#endif

@@ -1,0 +1,46 @@
+/*
+ * The solver's inner loops. Like kernels/map.c, the one source loops.c is compiled plain and once an x86-64 level;
+ * hg_loops() picks a table at run time.
+ */
+#ifndef HG_LOOPS_H
+#define HG_LOOPS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* The lowest of g + up and the highest of g + down with their places (lowest index among equals). nan: some g is
+ * not finite. */
+struct hg_extremes {
+    double low, high;
+    size_t i_low, i_high;
+    double nan; /* 0, or NaN */
+};
+
+struct hg_loops {
+    const char *level;
+    /* g[j] += sum over r of coef[r] * row[r][j], j < n */
+    void (*add_rows_f32)(size_t n_rows, const double *coef, const float *const *row, size_t n, double *g);
+    void (*add_rows_f64)(size_t n_rows, const double *coef, const double *const *row, size_t n, double *g);
+    struct hg_extremes (*scan)(size_t n, const double *g, const double *up, const double *down);
+    /* The two above for one inner step: g += di * ki + dj * kj, then the extremes. */
+    struct hg_extremes (*step_f32)(size_t n, double *g, double di, const float *ki, double dj, const float *kj,
+                                   const double *up, const double *down);
+    struct hg_extremes (*step_f64)(size_t n, double *g, double di, const double *ki, double dj, const double *kj,
+                                   const double *up, const double *down);
+    /* Second-order choice (Fan, Chen, Lin 2005, WSS 2): the j that maximises b^2 / a, b = g[j] + down[j] - fi > 0,
+     * a = max(kii + diagonal[j] - 2 ki[j], tau). n if no b is positive. */
+    size_t (*second_f32)(size_t n, const double *g, const double *down, double fi, const float *ki, double kii,
+                         const float *diagonal);
+    size_t (*second_f64)(size_t n, const double *g, const double *down, double fi, const double *ki, double kii,
+                         const float *diagonal);
+    /* out = all j with sign * (g[j] + off[j]) < bound in ascending order, cap of them at most; returns how many. */
+    size_t (*below)(size_t n, const double *g, const double *off, double sign, double bound, uint32_t *out,
+                    size_t cap);
+};
+
+/* level as hg_cpu_level returns it */
+const struct hg_loops *hg_loops(int level);
+
+#define HG_TAU 1e-12 /* LIBSVM's least curvature */
+
+#endif

@@ -1,0 +1,117 @@
+#include "solver/qp.h"
+
+#include <math.h>
+#include <string.h>
+
+hinge_status hg_qp_init(struct hg_qp *qp, size_t n, int layers, hinge_error *err)
+{
+    memset(qp, 0, sizeof *qp);
+    qp->n = n;
+    qp->layers = layers;
+    for (int l = 0; l < layers; l++) {
+        qp->off[l] = hg_zalloc(n, sizeof(double));
+        qp->lo[l] = hg_zalloc(n, sizeof(double));
+        qp->hi[l] = hg_zalloc(n, sizeof(double));
+        qp->beta[l] = hg_zalloc(n, sizeof(double));
+        if (qp->off[l] == NULL || qp->lo[l] == NULL || qp->hi[l] == NULL || qp->beta[l] == NULL) {
+            hg_qp_free(qp);
+            return hg_fail(err, HINGE_ENOMEM, "no memory for a problem of %zu examples", n);
+        }
+    }
+    return HINGE_OK;
+}
+
+void hg_qp_free(struct hg_qp *qp)
+{
+    for (int l = 0; l < 2; l++) {
+        hg_free(qp->off[l]);
+        hg_free(qp->lo[l]);
+        hg_free(qp->hi[l]);
+        hg_free(qp->beta[l]);
+        qp->off[l] = qp->lo[l] = qp->hi[l] = qp->beta[l] = NULL;
+    }
+}
+
+static bool project_layer(size_t n, double *beta, const double *lo, const double *hi, double target)
+{
+    double sum = 0, up = 0, down = 0;
+    for (size_t i = 0; i < n; i++) {
+        beta[i] = beta[i] > hi[i] ? hi[i] : beta[i] >= lo[i] ? beta[i] : lo[i]; /* NaN goes to lo */
+        sum += beta[i];
+        up += hi[i] - beta[i];
+        down += beta[i] - lo[i];
+    }
+    double missing = target - sum, room = missing > 0 ? up : down;
+    if (missing == 0)
+        return true;
+    if (fabs(missing) > room * (1 + 1e-9))
+        return false;
+    double part = HG_MIN(fabs(missing) / room, 1.0);
+    for (size_t i = 0; i < n; i++)
+        beta[i] += part * ((missing > 0 ? hi[i] : lo[i]) - beta[i]);
+    return true;
+}
+
+bool hg_qp_project(struct hg_qp *qp, const double *sums)
+{
+    for (int l = 0; l < qp->layers; l++)
+        if (!project_layer(qp->n, qp->beta[l], qp->lo[l], qp->hi[l], sums[l]))
+            return false;
+    return true;
+}
+
+double hg_qp_objective(const struct hg_qp *qp, const double *g)
+{
+    double sum = 0;
+    for (size_t i = 0; i < qp->n; i++)
+        for (int l = 0; l < qp->layers; l++) {
+            double b = qp->beta[l][i];
+            if (b != 0)
+                sum += b * (0.5 * g[i] + qp->off[l][i]) + qp->kink * fabs(b);
+        }
+    return sum;
+}
+
+static void bounds(const struct hg_qp *qp, const uint32_t *point, size_t count, const double *g, int l,
+                   double *max_down, double *min_up)
+{
+    *max_down = -INFINITY;
+    *min_up = INFINITY;
+    for (size_t k = 0; k < count; k++) {
+        size_t i = point != NULL ? point[k] : k;
+        double b = qp->beta[l][i], off = qp->off[l][i];
+        *min_up = HG_MIN(*min_up, g[k] + hg_up(b, qp->hi[l][i], off, qp->kink));
+        *max_down = HG_MAX(*max_down, g[k] + hg_down(b, qp->lo[l][i], off, qp->kink));
+    }
+}
+
+double hg_qp_bias(const struct hg_qp *qp, const uint32_t *point, size_t count, const double *g, int l)
+{
+    double sum = 0, max_down, min_up;
+    size_t free = 0;
+    for (size_t k = 0; k < count; k++) {
+        size_t i = point != NULL ? point[k] : k;
+        double b = qp->beta[l][i];
+        if (b > qp->lo[l][i] && b < qp->hi[l][i] && (qp->kink == 0 || b != 0)) {
+            sum += g[k] + qp->off[l][i] + (b > 0 ? qp->kink : -qp->kink);
+            free++;
+        }
+    }
+    if (free > 0)
+        return -sum / (double)free;
+    bounds(qp, point, count, g, l, &max_down, &min_up);
+    if (isinf(max_down) || isinf(min_up)) /* one side only: the bound there is; none at all: 0 */
+        return isinf(max_down) && isinf(min_up) ? 0 : isinf(max_down) ? -min_up : -max_down;
+    return -(max_down + min_up) / 2;
+}
+
+double hg_qp_violation(const struct hg_qp *qp, const double *g)
+{
+    double violation = 0;
+    for (int l = 0; l < qp->layers; l++) {
+        double max_down, min_up;
+        bounds(qp, NULL, qp->n, g, l, &max_down, &min_up);
+        violation = HG_MAX(violation, max_down - min_up);
+    }
+    return violation;
+}

@@ -1,0 +1,71 @@
+/*
+ * The one QP behind every task, over n points in one or two layers:
+ *
+ *     min 1/2 b'Kb + sum_l off_l'b_l + kink sum_i |b_1,i|,   b = sum_l b_l
+ *     s.t. lo_l <= b_l <= hi_l,  sum_i b_l,i = as in the start, for each layer l
+ *
+ * b = s * alpha, signed. C-SVC: one layer, off = -y, box [0, C] or [-C, 0]. epsilon-SVR: one layer, off = -target,
+ * kink = epsilon, box [-C, C]: the two variables of a point are the two sides of the kink. One-class: off = 0. The nu
+ * tasks have two sums, hence two layers: by class (nu-SVC; lo = hi = 0 for the other class), by sign (nu-SVR).
+ *
+ * With g = K b, an entry may move up if b < hi: F up = g + off +- kink; down if b > lo. The violation is the largest
+ * over layers of max F over down - min F over up; at the optimum it is <= 0.
+ */
+#ifndef HG_QP_H
+#define HG_QP_H
+
+#include "lib/base.h"
+
+struct hg_qp {
+    size_t n;
+    int layers;
+    double kink;          /* >= 0; one layer only */
+    double *off[2], *lo[2], *hi[2];
+    double *beta[2];      /* in: a feasible start; out: the solution */
+};
+
+/* Offsets such that g + up, g + down are an entry's F in either direction, +inf / -inf where it may not move. */
+static inline double hg_up(double beta, double hi, double off, double kink)
+{
+    return beta < hi ? (beta < 0 ? off - kink : off + kink) : (double)__builtin_inf();
+}
+
+static inline double hg_down(double beta, double lo, double off, double kink)
+{
+    return beta > lo ? (beta > 0 ? off + kink : off - kink) : -(double)__builtin_inf();
+}
+
+/* How far an entry may go in one step. */
+static inline double hg_room_up(double beta, double hi, double kink)
+{
+    return kink > 0 && beta < 0 ? -beta : hi - beta;
+}
+
+static inline double hg_room_down(double beta, double lo, double kink)
+{
+    return kink > 0 && beta > 0 ? beta : beta - lo;
+}
+
+hinge_status hg_qp_init(struct hg_qp *qp, size_t n, int layers, hinge_error *err);
+void hg_qp_free(struct hg_qp *qp);
+
+static inline double hg_qp_beta(const struct hg_qp *qp, size_t i)
+{
+    return qp->layers == 1 ? qp->beta[0][i] : qp->beta[0][i] + qp->beta[1][i];
+}
+
+/* Moves beta into the box and its layer's sums to those given, changing as little as is simple: clip, then take
+ * what is over (or missing) in equal parts of the room there is. false: the sums cannot be reached. */
+bool hg_qp_project(struct hg_qp *qp, const double *sums);
+
+/* 1/2 beta'g + off'beta + kink |beta|_1 */
+double hg_qp_objective(const struct hg_qp *qp, const double *g);
+
+/* The threshold of layer l: the mean of -F over entries strictly inside the box (and off the kink), or, where there
+ * is none, the midpoint of the bounds on it. Over `count` points; g[k] is that of point[k] (point NULL: of k). */
+double hg_qp_bias(const struct hg_qp *qp, const uint32_t *point, size_t count, const double *g, int layer);
+
+/* max F down - min F up of all points, the largest of the layers; g by point. */
+double hg_qp_violation(const struct hg_qp *qp, const double *g);
+
+#endif

@@ -1,0 +1,322 @@
+/*
+ * Kernel maps against long double, slot by slot: every level this processor runs x kind x number type, with
+ * random lengths, misalignments, guard entries around the output, in place and out of place, and special
+ * numbers.
+ *
+ * A map works in its own type with unit eps, so what is allowed is the error of its input arithmetic, carried
+ * through the derivative, plus a fixed number of ulps for the function itself. For the RBF kernel
+ *   |K - K_ref| <= 2 ulp + K gamma eps (norm + norms + |dot|), without FMA K gamma d2 eps more
+ * and with norm = norms = 0, where d2 is exact, 2 ulp alone.
+ *
+ *   check_kernels           one line a slot; levels that this processor or build lacks are skipped by name
+ *   check_kernels --bench   ns an entry, the median, n = 512, out of place
+ */
+#include "kernels/map.h"
+#include "lib/base.h"
+
+#include <float.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h> /* wants the four above it */
+
+enum { MAX_N = 600, GUARD = 16, SHIFT = 16, ROOM = MAX_N + SHIFT + 2 * GUARD, ROUNDS = 300 };
+enum { SAMPLES = 101, REPEATS = 50, BENCH_N = 512 };
+
+static const char *const kind_names[] = { "linear", "polynomial", "rbf", "sigmoid" };
+static const char *const level_names[] = { "", "plain", "v2", "v3", "v4" };
+
+/* One number type at one level, values kept as double outside of the map. */
+struct slot {
+    const struct hg_maps *maps;
+    int level;
+    bool f32;
+    double eps; /* the distance from 1 to the next number */
+    enum hg_map_kind kind;
+};
+
+static double to_type(const struct slot *s, double x)
+{
+    return s->f32 ? (double)(float)x : x;
+}
+
+static double between(uint64_t *state, double low, double high)
+{
+    return low + (high - low) * (double)(hg_random(state) >> 11) * 0x1p-53;
+}
+
+/* Guard bytes 0xA5 everywhere, then runs the slot on numbers of its own type; out and the guards are checked.
+ */
+static void run(const struct slot *s, const struct hg_map_args *args, size_t n, const double *dot, double *out,
+                double norm, const double *norms, size_t shift, bool in_place)
+{
+    static _Alignas(64) unsigned char in[ROOM * 8], to[ROOM * 8], nn[ROOM * 8];
+    size_t size = s->f32 ? 4 : 8, start = (GUARD + shift) * size;
+    unsigned char *input = (in_place ? to : in) + start;
+    memset(to, 0xA5, sizeof to);
+    for (size_t j = 0; j < n; j++) {
+        float d = (float)dot[j], z = norms ? (float)norms[j] : 0;
+        memcpy(input + j * size, s->f32 ? (void *)&d : (const void *)(dot + j), size);
+        if (norms != NULL) /* another misalignment */
+            memcpy(nn + start + (3 + j) * size, s->f32 ? (void *)&z : (const void *)(norms + j), size);
+    }
+    void *z = norms ? nn + start + 3 * size : NULL;
+    if (s->f32)
+        s->maps->f32[s->kind](args, n, (float *)(void *)input, (float *)(void *)(to + start), (float)norm, z);
+    else
+        s->maps->f64[s->kind](args, n, (double *)(void *)input, (double *)(void *)(to + start), norm, z);
+    for (size_t i = 0; i < sizeof to; i++)
+        if (i < start || i >= start + n * size)
+            assert_int_equal(to[i], 0xA5);
+    for (size_t j = 0; j < n; j++) {
+        float f;
+        memcpy(&f, to + start + j * size, sizeof f);
+        if (s->f32)
+            out[j] = (double)f;
+        else
+            memcpy(out + j, to + start + j * size, sizeof *out);
+    }
+}
+
+static long double power(long double x, int degree)
+{
+    long double p = 1;
+    for (int i = 0; i < degree; i++)
+        p *= x;
+    return p;
+}
+
+static long double ulps(const struct slot *s, double got, long double want)
+{
+    int exponent;
+    (void)frexpl(want, &exponent);
+    return fabsl(got - want) / ldexpl(s->eps, exponent - 1);
+}
+
+/* The value, and in *allowed the error a map may make. */
+static long double reference(const struct slot *s, const struct hg_map_args *a, double dot, double norm,
+                             double nj, long double *allowed)
+{
+    long double eps = s->eps, g = a->gamma, product = g * dot, u = product + a->coef0;
+    long double spread = eps * (fabsl(product) + fabsl(a->coef0 / 2.0L) + fabsl(u) / 2), value = dot;
+    *allowed = 0;
+    if (s->kind == HG_MAP_POLYNOMIAL) {
+        value = a->degree == 0 && isnan(u) ? u : power(u, a->degree);
+        if (a->degree > 0)
+            *allowed = a->degree * (power(fabsl(u) + spread, a->degree - 1) * spread + eps / 2 * fabsl(value));
+        *allowed += s->f32 ? FLT_MIN : DBL_MIN;
+    } else if (s->kind == HG_MAP_RBF) {
+        long double d2 = (long double)norm + nj - 2.0L * dot;
+        d2 = d2 < 0 ? 0 : d2;
+        value = g > 0 ? expl(-g * d2) : isnan(d2) ? d2 : 1;
+        spread = norm + nj > 0 ? g * eps * (norm + nj + fabsl((long double)dot)) : 0;
+        if (s->level < 3)
+            spread += g * d2 * eps;
+        int exponent;
+        (void)frexpl(value, &exponent);
+        *allowed = 2 * ldexpl(eps, exponent - 1) + value * expm1l(spread);
+        if (value < (s->f32 ? 0x1.7p-126L : 0x1.7p-1022L)) /* may be taken for 0 */
+            *allowed = s->f32 ? 0x1.7p-126L : 0x1.7p-1022L;
+    } else if (s->kind == HG_MAP_SIGMOID) {
+        value = tanhl(u);
+        *allowed = 4 * eps + spread * (1 - value * value) + spread * spread;
+    }
+    return value;
+}
+
+/* The error as a fraction of the allowed one; 0 where NaN or infinity is as it should be, else infinity. */
+static long double compare(const struct slot *s, const struct hg_map_args *a, double got, double dot,
+                           double norm, double nj)
+{
+    long double allowed, want = reference(s, a, dot, norm, nj, &allowed);
+    long double most = s->f32 ? FLT_MAX : DBL_MAX;
+    if (isnan(want))
+        return isnan(got) ? 0 : INFINITY;
+    if (fabsl(want) > most)
+        return isinf(got) && (got > 0) == (want > 0) ? 0 : fabsl(want) - allowed > most ? INFINITY : 0;
+    if (isinf(got))
+        return fabsl(want) + allowed > most ? 0 : INFINITY;
+    long double error = fabsl(got - want);
+    return error > 0 ? error / allowed : error == 0 ? 0 : INFINITY;
+}
+
+static void expect(const struct slot *s, const struct hg_map_args *a, size_t n, const double *dot,
+                   const double *out, double norm, const double *norms, long double *worst)
+{
+    for (size_t j = 0; j < n; j++) {
+        long double share = compare(s, a, out[j], dot[j], norm, norms ? norms[j] : 0);
+        if (!(share <= 1))
+            fail_msg(
+                "%s %s f%d [%zu of %zu]: gamma %g coef0 %g degree %d dot %.17g norms %.17g %.17g gives %.17g",
+                s->maps->level, kind_names[s->kind], s->f32 ? 32 : 64, j, n, a->gamma, a->coef0, a->degree,
+                dot[j], norm, norms ? norms[j] : 0, out[j]);
+        *worst = HG_MAX(*worst, share);
+    }
+}
+
+static double dot_[MAX_N], out_[MAX_N], again[MAX_N], norms_[MAX_N];
+
+/* Random numbers: values, guards, in place, and that an entry's bits do not depend on where it stands. */
+static void check_random(const struct slot *s, uint64_t *state, long double *worst)
+{
+    static const int degrees[] = { 0, 1, 2, 3, 7, 20 };
+    for (int round = 0; round < ROUNDS; round++) {
+        size_t n = round < 70 ? (size_t)round : hg_random_below(state, MAX_N + 1);
+        struct hg_map_args a = { .gamma = pow(10, between(state, -4, 2)),
+                                 .coef0 = between(state, -1, 1),
+                                 .degree = degrees[hg_random_below(state, 6)] };
+        if (round % 17 == 0)
+            a.gamma = 0;
+        double norm = to_type(s, between(state, 0, 4)),
+               reach = pow(10, between(state, -3, 2)) / (a.gamma + 1e-3);
+        for (size_t j = 0; j < n; j++) {
+            norms_[j] = to_type(s, between(state, 0, 4));
+            double d2 = between(state, -1e-7, reach);
+            dot_[j] =
+                to_type(s, s->kind == HG_MAP_RBF ? (norm + norms_[j] - d2) / 2 : between(state, -reach, reach));
+        }
+        const double *norms = s->kind == HG_MAP_RBF ? norms_ : NULL;
+        run(s, &a, n, dot_, out_, norm, norms, hg_random_below(state, SHIFT - 3), false);
+        expect(s, &a, n, dot_, out_, norm, norms, worst);
+        run(s, &a, n, dot_, again, norm, norms, hg_random_below(state, SHIFT - 3), true);
+        assert_memory_equal(out_, again, n * sizeof *out_);
+        size_t skip = hg_random_below(state, n + 1);
+        run(s, &a, n - skip, dot_ + skip, again, norm, norms ? norms + skip : NULL, 1, false);
+        assert_memory_equal(out_ + skip, again, (n - skip) * sizeof *out_);
+    }
+}
+
+/* Exact squared distances: the exponential alone, over its whole range. Returns the largest error in ulps. */
+static long double check_exponential(const struct slot *s, uint64_t *state, long double *worst)
+{
+    long double most = 0;
+    memset(norms_, 0, sizeof norms_);
+    for (int round = 0; round < ROUNDS; round++) {
+        struct hg_map_args a = { .gamma = pow(10, between(state, -6, 6)) };
+        double reach = (round % 2 ? 1 : s->f32 ? 86.9 : 708) / a.gamma;
+        for (size_t j = 0; j < MAX_N; j++)
+            dot_[j] = to_type(s, -0.5 * between(state, 0, reach));
+        run(s, &a, MAX_N, dot_, out_, 0, norms_, 0, false);
+        expect(s, &a, MAX_N, dot_, out_, 0, norms_, worst);
+        for (size_t j = 0; j < MAX_N; j++)
+            most = HG_MAX(most, ulps(s, out_[j], expl((long double)a.gamma * dot_[j] * 2)));
+    }
+    return most;
+}
+
+static void check_special(const struct slot *s, long double *worst)
+{
+    static const double dots[] = { 0,     -0.0, 1,    -1,   1e-30, -1e-30,   0.5, 50,    -50,   -500,     5000,
+                                   -5000, 1e9,  -1e9, 1e30, -1e30, INFINITY, NAN, -1e35, 1e-45, -INFINITY };
+    static const double gammas[] = { 0, 1e-30, 1e-3, 0.5, 1, 1000, 1e20 };
+    static const double shifts[] = { 0, 1, -1, 1e10 };
+    static const int degrees[] = { 0, 1, 2, 3, 7, 20 };
+    enum { COUNT = sizeof dots / sizeof *dots };
+    for (size_t k = 0; k < 7 * 4 * 6; k++) {
+        struct hg_map_args a = { .gamma = gammas[k % 7],
+                                 .coef0 = shifts[k / 7 % 4],
+                                 .degree = degrees[k / 28] };
+        for (size_t j = 0; j < COUNT; j++) {
+            dot_[j] = to_type(s, dots[j]);
+            norms_[j] = 1;
+        }
+        run(s, &a, COUNT, dot_, out_, 1, s->kind == HG_MAP_RBF ? norms_ : NULL, 1, false);
+        expect(s, &a, COUNT, dot_, out_, 1, s->kind == HG_MAP_RBF ? norms_ : NULL, worst);
+        run(s, &a, COUNT, dot_, out_, NAN, s->kind == HG_MAP_RBF ? norms_ : NULL, 1, false);
+        for (size_t j = 0; s->kind == HG_MAP_RBF && j < COUNT; j++)
+            assert_true(isnan(out_[j]));
+    }
+    struct hg_map_args a = { .gamma = 3 };
+    for (size_t j = 0; j < MAX_N; j++) { /* identical points whose dot product was rounded up */
+        norms_[j] = 7;
+        dot_[j] = 7 * (1 + (double)(j % 5) * s->eps);
+    }
+    run(s, &a, MAX_N, dot_, out_, 7, norms_, 0, false);
+    for (size_t j = 0; s->kind == HG_MAP_RBF && j < MAX_N; j++)
+        assert_true(out_[j] == 1);
+}
+
+static void check_slots(void **state)
+{
+    const struct slot *which = *state;
+    const struct hg_maps *maps = hg_maps(which->level);
+    if (hg_cpu_level(which->level) != which->level || strcmp(maps->level, level_names[which->level]) != 0) {
+        print_message("%s: not built, or not run by this processor\n", level_names[which->level]);
+        skip();
+    }
+    for (int kind = 0; kind < HG_MAP_KINDS; kind++) {
+        struct slot s = *which;
+        s.maps = maps;
+        s.kind = (enum hg_map_kind)kind;
+        long double worst = 0, exact = 0;
+        uint64_t seed = 20240601;
+        check_random(&s, &seed, &worst);
+        check_special(&s, &worst);
+        if (kind == HG_MAP_RBF)
+            exact = check_exponential(&s, &seed, &worst);
+        print_message("%-5s %-10s f%d: error %.3f of what is allowed", maps->level, kind_names[kind],
+                      s.f32 ? 32 : 64, (double)worst);
+        if (kind == HG_MAP_RBF)
+            print_message(", %.2f ulp where the distance is exact", (double)exact);
+        print_message("\n");
+    }
+}
+
+static int ascending(const void *a, const void *b)
+{
+    const double *x = a, *y = b;
+    return (*x > *y) - (*x < *y);
+}
+
+static void bench(void)
+{
+    static _Alignas(64) float d32[BENCH_N], o32[BENCH_N], n32[BENCH_N];
+    static _Alignas(64) double d64[BENCH_N], o64[BENCH_N], n64[BENCH_N];
+    struct hg_map_args a = { .gamma = 0.5, .coef0 = 0.1, .degree = 3 };
+    uint64_t seed = 1;
+    for (size_t j = 0; j < BENCH_N; j++) {
+        d32[j] = (float)(d64[j] = between(&seed, -1, 1));
+        n32[j] = (float)(n64[j] = 2);
+    }
+    for (int level = 1; level <= hg_cpu_level(0); level++)
+        for (int slot = 0; slot < 2 * HG_MAP_KINDS; slot++) {
+            const struct hg_maps *maps = hg_maps(level);
+            int kind = slot % HG_MAP_KINDS;
+            double time[SAMPLES];
+            for (int i = 0; i < SAMPLES; i++) {
+                double start = hg_now();
+                for (int r = 0; r < REPEATS; r++)
+                    if (slot < HG_MAP_KINDS)
+                        maps->f32[kind](&a, BENCH_N, d32, o32, 2, n32);
+                    else
+                        maps->f64[kind](&a, BENCH_N, d64, o64, 2, n64);
+                time[i] = (hg_now() - start) / REPEATS / BENCH_N * 1e9;
+            }
+            qsort(time, SAMPLES, sizeof *time, ascending);
+            printf("%-5s %-10s f%d: %.3f ns\n", maps->level, kind_names[kind], slot < HG_MAP_KINDS ? 32 : 64,
+                   time[SAMPLES / 2]);
+        }
+}
+
+int main(int argc, char **argv)
+{
+    if (argc > 1 && strcmp(argv[1], "--bench") == 0) {
+        bench();
+        return 0;
+    }
+    static struct slot slots[8];
+    static const char *const names[] = { "plain f32", "plain f64", "v2 f32", "v2 f64",
+                                         "v3 f32",    "v3 f64",    "v4 f32", "v4 f64" };
+    struct CMUnitTest tests[8];
+    for (int i = 0; i < 8; i++) {
+        slots[i].level = 1 + i / 2;
+        slots[i].f32 = i % 2 == 0;
+        slots[i].eps = slots[i].f32 ? FLT_EPSILON : DBL_EPSILON;
+        tests[i] = (struct CMUnitTest){ names[i], check_slots, NULL, NULL, slots + i };
+    }
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,827 @@
+/* Data files: what is read, what is refused and where, the same for any number of threads. */
+#include "lib/base.h"
+#include "hg_config.h"
+
+#include <hinge/io.h>
+
+#include <errno.h>
+#include <float.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <dirent.h>
+#include <cmocka.h>
+
+#if HG_HAVE_LZMA
+#include <lzma.h>
+#endif
+#if HG_HAVE_ZLIB
+#include <zlib.h>
+#endif
+
+/* ---- helpers ------------------------------------------------------------------------------------------- */
+
+static char folder[64];
+
+static int make_folder(void **state)
+{
+    (void)state;
+    strcpy(folder, "/tmp/hinge-test-XXXXXX");
+    return mkdtemp(folder) == NULL;
+}
+
+/* Only what the tests put there; anything left over makes rmdir, and so the test, fail. */
+static int remove_folder(void **state)
+{
+    (void)state;
+    return rmdir(folder);
+}
+
+static const char *path_of(const char *name)
+{
+    static char path[256];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    return path;
+}
+
+static void write_file(const char *path, const void *bytes, size_t size)
+{
+    FILE *f = fopen(path, "wb");
+    assert_non_null(f);
+    assert_int_equal(fwrite(bytes, 1, size, f), size);
+    assert_int_equal(fclose(f), 0);
+}
+
+/* A copy without anything behind it, so that sanitizers see a step too far. */
+static hinge_status parse_bytes(const char *name, const void *bytes, size_t size,
+                                const hinge_data_options *options, hinge_data *data, hinge_error *err)
+{
+    char *copy = malloc(size == 0 ? 1 : size);
+    assert_non_null(copy);
+    memcpy(copy, bytes, size);
+    hinge_status status = hinge_data_parse(name, copy, size, options, data, err);
+    free(copy);
+    return status;
+}
+
+static double at(const hinge_data *data, size_t i, size_t j)
+{
+    assert_true(i < data->x.rows && j < data->x.cols);
+    if (data->x.type == HINGE_F32)
+        return (double)((const float *)data->x.data)[i * data->x.stride + j];
+    return ((const double *)data->x.data)[i * data->x.stride + j];
+}
+
+/* Text that must be read as rows x (1 + cols) numbers, the label first. */
+static void check_read(const char *name, const char *text, size_t size, const hinge_data_options *options,
+                       size_t rows, size_t cols, const double *expected)
+{
+    hinge_data data;
+    hinge_error err;
+    hinge_status status = parse_bytes(name, text, size, options, &data, &err);
+    if (status != HINGE_OK)
+        fail_msg("%s", err.text);
+    assert_int_equal(data.x.rows, rows);
+    assert_int_equal(data.x.cols, cols);
+    assert_int_equal(data.x.stride, cols);
+    size_t nonzeros = 0;
+    for (size_t i = 0; i < rows; i++) {
+        assert_true(data.y[i] == expected[i * (cols + 1)]);
+        for (size_t j = 0; j < cols; j++) {
+            if (at(&data, i, j) != expected[i * (cols + 1) + 1 + j])
+                fail_msg("[%zu, %zu]: %g", i, j, at(&data, i, j));
+            nonzeros += at(&data, i, j) != 0;
+        }
+    }
+    assert_int_equal(data.nonzeros, nonzeros);
+    hinge_data_free(&data);
+    assert_null(data.y);
+    hinge_data_free(&data);
+}
+
+#define CHECK_READ(name, text, options, rows, cols, ...)                                                       \
+    check_read(name, text, sizeof(text) - 1, options, rows, cols, (const double[]){ __VA_ARGS__ })
+
+/* Text that must be refused with this status, at this line, for a reason that names part. */
+static void check_refused(const char *name, const void *text, size_t size, const hinge_data_options *options,
+                          hinge_status expected, size_t line, const char *part)
+{
+    hinge_data data, before;
+    hinge_error err;
+    char place[64];
+    memset(&data, 0x5a, sizeof data);
+    before = data;
+    hinge_status status = parse_bytes(name, text, size, options, &data, &err);
+    if (status != expected || err.status != expected)
+        fail_msg("'%s': status %d, not %d", part, (int)status, (int)expected);
+    assert_memory_equal(&data, &before, sizeof data);
+    if (strstr(err.text, part) == NULL)
+        fail_msg("'%s' does not say '%s'", err.text, part);
+    snprintf(place, sizeof place, "%s:%zu: ", name, line);
+    if (err.line != line || (line > 0 && strncmp(err.text, place, strlen(place)) != 0))
+        fail_msg("'%s', line %zu, does not begin with '%s'", err.text, err.line, place);
+    assert_int_equal(parse_bytes(name, text, size, options, &data, NULL), expected);
+}
+
+#define CHECK_REFUSED(name, text, options, line, part)                                                         \
+    check_refused(name, text, sizeof(text) - 1, options, HINGE_EFORMAT, line, part)
+
+/* ---- LIBSVM -------------------------------------------------------------------------------------------- */
+
+static void libsvm_accepts(void **state)
+{
+    (void)state;
+    CHECK_READ("a", "1 1:0.5 3:-2\n-1 2:1e3\n", NULL, 2, 3, 1, 0.5, 0, -2, -1, 0, 1000, 0);
+    CHECK_READ("a", "1 1:0.5 3:-2\n-1 2:1e3", NULL, 2, 3, 1, 0.5, 0, -2, -1, 0, 1000, 0);
+    CHECK_READ("a", "1 1:0.5 \t \r\n-1\t2:1\r\n", NULL, 2, 2, 1, 0.5, 0, -1, 0, 1);
+    CHECK_READ("a", "1\r\n2 1:1\r\n3\r\n", NULL, 3, 1, 1, 0, 2, 1, 3, 0);
+    CHECK_READ("a", "+1 1:1\n1 1:1\n+01e0 1:1\n1.0 1:1\n", NULL, 4, 1, 1, 1, 1, 1, 1, 1, 1, 1);
+    CHECK_READ("a", " 1  1:1   2:2\n", NULL, 1, 2, 1, 1, 2);
+    CHECK_READ("a", "1\n2\n", NULL, 2, 0, 1, 2);
+    CHECK_READ("a", "1", NULL, 1, 0, 1);
+    CHECK_READ("a", "1 1:1 # note\n2 # none\n3 2:7 #\n", NULL, 3, 2, 1, 1, 0, 2, 0, 0, 3, 0, 7);
+    CHECK_READ("a", "1 1:0 2:0.0 4:-0\n", NULL, 1, 4, 1, 0, 0, 0, 0);
+    CHECK_READ("a", "1 0003:0x1p3\n", NULL, 1, 3, 1, 0, 0, 8);
+    CHECK_READ("a", "1.25 1:1\n-3e-5 1:+2\n", NULL, 2, 1, 1.25, 1, -3e-5, 2);
+}
+
+static void libsvm_columns(void **state)
+{
+    (void)state;
+    CHECK_READ("a", "1 1:1 3:3\n", &((hinge_data_options){ .min_cols = 5 }), 1, 5, 1, 1, 0, 3, 0, 0);
+    CHECK_READ("a", "1 1:1 3:3\n", &((hinge_data_options){ .max_cols = 2 }), 1, 2, 1, 1, 0);
+    CHECK_READ("a", "1 1:1 3:3\n", &((hinge_data_options){ .min_cols = 2, .max_cols = 2 }), 1, 2, 1, 1, 0);
+    CHECK_READ("a", "1 1:1 3:3\n", &((hinge_data_options){ .max_cols = 9 }), 1, 3, 1, 1, 0, 3);
+    CHECK_READ("a", "1 1:0.1 2:3\n", &((hinge_data_options){ .type = HINGE_F32 }), 1, 2, 1, (double)0.1f, 3);
+    hinge_data data;
+    const hinge_data_options two = { .max_cols = 2 };
+    /* the widest row is far away, so memory is saved only if max_cols counts before it is reserved */
+    assert_int_equal(hinge_data_parse("a", "1 1:5\n1 2000000000:1", 20, &two, &data, NULL), HINGE_OK);
+    assert_int_equal(data.file_cols, 2000000000);
+    assert_int_equal(data.x.cols, 2);
+    assert_int_equal(data.nonzeros, 1);
+    hinge_data_free(&data);
+}
+
+static void libsvm_refuses(void **state)
+{
+    (void)state;
+    CHECK_REFUSED("a", "", NULL, 0, "no rows");
+    CHECK_REFUSED("a", "1 1:1\n\n1 1:1\n", NULL, 2, "empty line");
+    CHECK_REFUSED("a", "1 1:1\n \t\n", NULL, 2, "empty line");
+    CHECK_REFUSED("a", "1 1:1\n\r\n", NULL, 2, "empty line");
+    CHECK_REFUSED("a", "# c\n1 1:1\n", NULL, 1, "comment");
+    CHECK_REFUSED("a", "1 1:1\n1 2:2 # a:b\n", NULL, 2, "# a:b");
+    CHECK_REFUSED("a", "1 1:1\nabc 1:1\n", NULL, 2, "'abc'");
+    CHECK_REFUSED("a", "1x 1:1\n", NULL, 1, "'1x'");
+    CHECK_REFUSED("a", "1,2 1:1\n", NULL, 1, "'1,2'");
+    CHECK_REFUSED("a", "1:1 2:1\n", NULL, 1, "'1:1'");
+    CHECK_REFUSED("a", "nan 1:1\n", NULL, 1, "label 'nan' is not finite");
+    CHECK_REFUSED("a", "1e999 1:1\n", NULL, 1, "'1e999' is not finite");
+    CHECK_REFUSED("a", "1 qid:3 1:1\n", NULL, 1, "qid:3");
+    CHECK_REFUSED("a", "1 1:1 junk\n", NULL, 1, "'junk'");
+    CHECK_REFUSED("a", "1 1:1 2\n", NULL, 1, "'2'");
+    CHECK_REFUSED("a", "1 -1:1\n", NULL, 1, "'-1:1'");
+    CHECK_REFUSED("a", "1 1.5:1\n", NULL, 1, "'1.5:1'");
+    CHECK_REFUSED("a", "1 1:\n", NULL, 1, "index 1 is not a number");
+    CHECK_REFUSED("a", "1 1: 2\n", NULL, 1, "index 1 is not a number");
+    CHECK_REFUSED("a", "1 1:2x\n", NULL, 1, "'2x'");
+    CHECK_REFUSED("a", "1 1:0,5\n", NULL, 1, "'0,5'");
+    CHECK_REFUSED("a", "1 1:2:3\n", NULL, 1, "'2:3'");
+    CHECK_REFUSED("a", "1 1:1\n1 1:nan\n", NULL, 2, "value 'nan' of index 1 is not finite");
+    CHECK_REFUSED("a", "1 3:-inf\n", NULL, 1, "'-inf' of index 3");
+    CHECK_REFUSED("a", "1 3:1e400\n", NULL, 1, "'1e400' of index 3 is not finite");
+    CHECK_REFUSED("a", "1 1:1 1:2\n", NULL, 1, "index 1 stands twice");
+    CHECK_REFUSED("a", "1 5:1 3:2\n", NULL, 1, "index 3 after 5");
+    CHECK_REFUSED("a", "1 0:1 1:2\n", NULL, 1, "index 0");
+    CHECK_REFUSED("a", "1 2147483648:1\n", NULL, 1, "'2147483648:1' exceeds");
+    CHECK_REFUSED("a", "1 99999999999999999999999:1\n", NULL, 1, "exceeds");
+    CHECK_REFUSED("a", "1 1:\0\n", NULL, 1, "\\x00");
+    CHECK_REFUSED("a",
+                  "\xef\xbb\xbf"
+                  "1 1:1\n",
+                  NULL, 1, "\\xef\\xbb\\xbf");
+    CHECK_REFUSED("a", "1 1:1e39\n", &((hinge_data_options){ .type = HINGE_F32 }), 1, "single precision");
+    CHECK_REFUSED("a",
+                  "1 1:1 3:xaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\n",
+                  NULL, 1, "aaa...'");
+}
+
+static void libsvm_sizes(void **state)
+{
+    (void)state;
+    static char text[40000];
+    size_t n = 0;
+    for (int i = 0; i < 1000; i++)
+        n += (size_t)snprintf(text + n, sizeof text - n, "1 2000000000:1\n");
+    check_refused("a", text, n, NULL, HINGE_ENOMEM, 0, "1000 x 2000000000");
+    check_refused("a", text, n, NULL, HINGE_ENOMEM, 0, "16000000000000 bytes");
+    /* what is wrong in the text comes first, wherever the huge index stands */
+    memcpy(text + 15 * 700, "1 2000000000:x\n", 15);
+    check_refused("a", text, n, NULL, HINGE_EFORMAT, 701, "'x'");
+    hinge_data_options wide = { .min_cols = SIZE_MAX / 2 };
+    check_refused("a", "1 1:1", 5, &wide, HINGE_ESIZE, 0, "beyond all sizes");
+}
+
+static void precomputed(void **state)
+{
+    (void)state;
+    const hinge_data_options options = { .precomputed = 1 };
+    const char text[] = "1 0:2 1:5 2:6\n-1 0:1 1:7 2:0\n1 0:-3.5 2:1\n";
+    hinge_data data;
+    assert_int_equal(hinge_data_parse("a", text, sizeof text - 1, &options, &data, NULL), HINGE_OK);
+    assert_int_equal(data.x.cols, 2);
+    assert_int_equal(data.serial[0], 2);
+    assert_int_equal(data.serial[1], 1);
+    assert_int_equal(data.serial[2], 0); /* not a serial number: fine for test rows, refused by training */
+    assert_true(at(&data, 0, 0) == 5 && at(&data, 0, 1) == 6 && at(&data, 1, 0) == 7 && at(&data, 2, 1) == 1);
+    hinge_data_free(&data);
+    CHECK_REFUSED("a", "1 0:1 1:1\n1 1:1\n", &options, 2, "0:serial");
+    CHECK_REFUSED("a", "1\n", &options, 1, "0:serial");
+    CHECK_REFUSED("a", "1 0:nan 1:1\n", &options, 1, "serial number 'nan'");
+    CHECK_REFUSED("a", "1 0:1 0:2\n", &options, 1, "index 0");
+}
+
+/* Some MB of rows, most of them short, some wider than a chunk is long, against numbers computed here. */
+static double cell(size_t i, size_t j)
+{
+    uint64_t seed = i * 1000003 + j;
+    uint64_t r = hg_random(&seed);
+    return r % 3 == 0 ? (double)(r % 1000) / 255.0 : 0;
+}
+
+enum { MANY = 600, WIDE = 40000, NARROW = 600 };
+
+static size_t width_of(size_t i)
+{
+    return i == 234 || i == 599 ? WIDE : NARROW;
+}
+
+static char *many_rows(size_t *size)
+{
+    size_t room = (size_t)MANY * NARROW * 32 + 2 * (size_t)WIDE * 32, n = 0;
+    char *text = malloc(room);
+    assert_non_null(text);
+    for (size_t i = 0; i < MANY; i++) {
+        n += (size_t)sprintf(text + n, "%zu", i % 7);
+        for (size_t j = 0; j < width_of(i); j++)
+            if (cell(i, j) != 0 || j + 1 == width_of(i))
+                n += (size_t)sprintf(text + n, " %zu:%.17g", j + 1, cell(i, j));
+        text[n++] = '\n';
+    }
+    *size = n;
+    return text;
+}
+
+static void threads_agree(void **state)
+{
+    (void)state;
+    size_t size;
+    char *text = many_rows(&size);
+    for (int threads = 1; threads <= 4; threads++) {
+        const hinge_data_options options = { .threads = threads };
+        hinge_data data;
+        assert_int_equal(hinge_data_parse("a", text, size, &options, &data, NULL), HINGE_OK);
+        assert_int_equal(data.x.rows, MANY);
+        assert_int_equal(data.x.cols, WIDE);
+        const double *x = data.x.data;
+        size_t nonzeros = 0;
+        for (size_t i = 0; i < MANY; i++) {
+            assert_true(data.y[i] == (double)(i % 7));
+            for (size_t j = 0; j < WIDE; j++) {
+                if (x[i * WIDE + j] != (j < width_of(i) ? cell(i, j) : 0))
+                    fail_msg("[%zu, %zu]", i, j);
+                nonzeros += x[i * WIDE + j] != 0;
+            }
+        }
+        assert_int_equal(data.nonzeros, nonzeros);
+        hinge_data_free(&data);
+    }
+    /* two defects: the first one is reported, whoever meets it */
+    size_t line = 1, bad = 0;
+    for (char *p = text; p < text + size; p++) {
+        if (*p == '\n')
+            line++;
+        if ((line == 250 && *p == ':' && bad == 0) || (line == 500 && *p == ':' && bad == 1)) {
+            p[1] = bad == 0 ? 'F' : 'G';
+            bad++;
+        }
+    }
+    for (int threads = 1; threads <= 4; threads++) {
+        const hinge_data_options options = { .threads = threads };
+        check_refused("a", text, size, &options, HINGE_EFORMAT, 250, "'F");
+    }
+    free(text);
+}
+
+/* ---- files and compression ----------------------------------------------------------------------------- */
+
+static const char small[] = "1 1:0.5 3:-2\n-1 2:1e3\n";
+
+static void check_file(const char *path)
+{
+    hinge_data data;
+    hinge_error err;
+    if (hinge_data_read(path, NULL, &data, &err) != HINGE_OK)
+        fail_msg("%s", err.text);
+    assert_int_equal(data.x.rows, 2);
+    assert_int_equal(data.file_cols, 3);
+    assert_true(at(&data, 0, 2) == -2 && at(&data, 1, 1) == 1000 && data.y[1] == -1);
+    hinge_data_free(&data);
+}
+
+static void check_file_refused(const char *path, hinge_status status, const char *part)
+{
+    hinge_data data;
+    hinge_error err;
+    assert_int_equal(hinge_data_read(path, NULL, &data, &err), status);
+    if (strstr(err.text, part) == NULL || strstr(err.text, path) == NULL)
+        fail_msg("'%s' does not say '%s'", err.text, part);
+}
+
+static void files(void **state)
+{
+    (void)state;
+    const char *path = path_of("data");
+    write_file(path, small, sizeof small - 1);
+    check_file(path);
+    unlink(path);
+    check_file_refused(path, HINGE_EIO, "No such file");
+    check_file_refused(folder, HINGE_EIO, "directory");
+    write_file(path, "", 0);
+    check_file_refused(path, HINGE_EFORMAT, "no rows");
+    unlink(path);
+    assert_int_equal(mkfifo(path, 0600), 0); /* not to be mapped */
+    pid_t child = fork();
+    if (child == 0) {
+        FILE *f = fopen(path, "wb");
+        _exit(f == NULL || fwrite(small, 1, sizeof small - 1, f) != sizeof small - 1 || fclose(f) != 0);
+    }
+    check_file(path);
+    unlink(path);
+}
+
+#if HG_HAVE_LZMA
+static void xz_files(void **state)
+{
+    (void)state;
+    uint8_t packed[1024];
+    size_t half = 0, n = 0;
+    const char *path = path_of("data.xz");
+    /* two streams one after the other, cut in the middle of a line */
+    assert_int_equal(lzma_easy_buffer_encode(6, LZMA_CHECK_CRC64, NULL, (const uint8_t *)small, 10, packed,
+                                             &half, sizeof packed),
+                     LZMA_OK);
+    n = half;
+    assert_int_equal(lzma_easy_buffer_encode(6, LZMA_CHECK_CRC64, NULL, (const uint8_t *)small + 10,
+                                             sizeof small - 11, packed, &n, sizeof packed),
+                     LZMA_OK);
+    write_file(path, packed, n);
+    check_file(path);
+    for (size_t size = 6; size < n; size++) {
+        write_file(path, packed, size);
+        if (size == half) /* the first stream alone is whole: its half line is what is wrong */
+            check_file_refused(path, HINGE_EFORMAT, ":1: value '' of index 3");
+        else
+            check_file_refused(path, HINGE_EFORMAT, "xz data ends too early");
+    }
+    packed[half - 30] ^= 0x10;
+    write_file(path, packed, n);
+    check_file_refused(path, HINGE_EFORMAT, "corrupt xz data");
+    unlink(path);
+}
+#endif
+
+#if HG_HAVE_ZLIB
+static size_t gz_pack(const char *text, size_t size, unsigned char *packed, size_t room)
+{
+    z_stream stream = { 0 };
+    assert_int_equal(deflateInit2(&stream, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY), Z_OK);
+    stream.next_in = (unsigned char *)(uintptr_t)text;
+    stream.avail_in = (uInt)size;
+    stream.next_out = packed;
+    stream.avail_out = (uInt)room;
+    assert_int_equal(deflate(&stream, Z_FINISH), Z_STREAM_END);
+    size_t n = stream.total_out;
+    deflateEnd(&stream);
+    return n;
+}
+
+static void gz_files(void **state)
+{
+    (void)state;
+    unsigned char packed[1024];
+    const char *path = path_of("data.gz");
+    size_t half = gz_pack(small, 10, packed, sizeof packed);
+    size_t n = half + gz_pack(small + 10, sizeof small - 11, packed + half, sizeof packed - half);
+    write_file(path, packed, n);
+    check_file(path);
+    for (size_t size = 2; size < n; size++) {
+        write_file(path, packed, size);
+        if (size == half)
+            check_file_refused(path, HINGE_EFORMAT, ":1: value '' of index 3");
+        else
+            check_file_refused(path, HINGE_EFORMAT, "gz data ends too early");
+    }
+    packed[half - 6] ^= 0x10; /* check sum */
+    write_file(path, packed, n);
+    check_file_refused(path, HINGE_EFORMAT, "corrupt gz data");
+    unlink(path);
+    /* much text, so that memory has to grow many times */
+    size_t size;
+    char *text = many_rows(&size);
+    unsigned char *much = malloc(size);
+    assert_non_null(much);
+    n = gz_pack(text, size, much, size);
+    hinge_data data;
+    assert_int_equal(hinge_data_parse("a.gz", much, n, &((hinge_data_options){ .max_cols = 10 }), &data, NULL),
+                     0);
+    assert_int_equal(data.x.rows, MANY);
+    assert_int_equal(data.file_cols, WIDE);
+    assert_true(at(&data, MANY - 1, 9) == cell(MANY - 1, 9));
+    hinge_data_free(&data);
+    free(much);
+    free(text);
+}
+#endif
+
+/* ---- .npy ---------------------------------------------------------------------------------------------- */
+
+/* Writes magic, version, header and data into bytes; returns the size. */
+static size_t npy_bytes(unsigned char *bytes, int version, const char *dict, const void *data, size_t size)
+{
+    size_t length = strlen(dict) + 1, n = 6;
+    memcpy(bytes, "\x93NUMPY", 6);
+    bytes[n++] = (unsigned char)version;
+    bytes[n++] = 0;
+    for (int i = 0; i < (version == 1 ? 2 : 4); i++)
+        bytes[n++] = (unsigned char)(length >> 8 * i);
+    memcpy(bytes + n, dict, length - 1);
+    bytes[n + length - 1] = '\n';
+    memcpy(bytes + n + length, data, size);
+    return n + length + size;
+}
+
+static void check_npy(int version, const char *dict, const void *values, size_t size, hinge_dtype type,
+                      const hinge_data_options *options, size_t rows, size_t cols, const double *expected)
+{
+    unsigned char bytes[1024];
+    hinge_data data;
+    hinge_error err;
+    size_t n = npy_bytes(bytes, version, dict, values, size);
+    if (parse_bytes("a", bytes, n, options, &data, &err) != HINGE_OK)
+        fail_msg("%s: %s", dict, err.text);
+    assert_int_equal(data.x.type, type);
+    assert_int_equal(data.x.rows, rows);
+    assert_int_equal(data.x.cols, cols);
+    assert_int_equal(data.file_cols, HG_MIN(cols, data.file_cols));
+    for (size_t k = 0; k < rows * cols; k++)
+        if (at(&data, k / cols, k % cols) != expected[k])
+            fail_msg("%s: element %zu is %g", dict, k, at(&data, k / cols, k % cols));
+    for (size_t i = 0; i < rows; i++)
+        assert_true(data.y[i] == 0);
+    hinge_data_free(&data);
+}
+
+#define CHECK_NPY(version, dict, values, type, options, rows, cols, ...)                                       \
+    check_npy(version, dict, values, sizeof(values), type, options, rows, cols, (const double[]){ __VA_ARGS__ })
+
+static void npy_accepts(void **state)
+{
+    (void)state;
+    const double f8[] = { 1, 2, 3, -4.5, 0, 6 };
+    const float f4[] = { 1, 2, 3, -4.5F, 0, 0.1F };
+    const int8_t i1[] = { -128, 127, 0, -1 };
+    const uint8_t u1[] = { 255, 0, 1, 128 };
+    const int16_t i2[] = { -32768, 32767, 0, -1 };
+    const uint16_t u2[] = { 65535, 0, 1, 2 };
+    const int32_t i4[] = { INT32_MIN, INT32_MAX, 0, -1 };
+    const uint32_t u4[] = { UINT32_MAX, 0, 1, 2 };
+    const int64_t i8[] = { INT64_MIN, 1, 0, -1 };
+    const uint64_t u8[] = { UINT64_MAX, 0, 1, 2 };
+    CHECK_NPY(1, "{'descr': '<f8', 'fortran_order': False, 'shape': (2, 3), }   ", f8, HINGE_F64, NULL, 2, 3, 1,
+              2, 3, -4.5, 0, 6);
+    CHECK_NPY(2, "{'descr': '<f8', 'fortran_order': False, 'shape': (2, 3)}", f8, HINGE_F64, NULL, 2, 3, 1, 2,
+              3, -4.5, 0, 6);
+    CHECK_NPY(3, "{\"shape\":(2,3),\"fortran_order\":True,\"descr\":\"<f8\"}", f8, HINGE_F64, NULL, 2, 3, 1, 3,
+              0, 2, -4.5, 6);
+    CHECK_NPY(1, "{'descr': '<f4', 'fortran_order': False, 'shape': (3, 2), }", f4, HINGE_F32, NULL, 3, 2, 1, 2,
+              3, -4.5, 0, (double)0.1F);
+    CHECK_NPY(1, "{'descr': '<f4', 'fortran_order': False, 'shape': (3, 2), }", f4, HINGE_F64,
+              &((hinge_data_options){ .type = HINGE_F64 }), 3, 2, 1, 2, 3, -4.5, 0, (double)0.1F);
+    CHECK_NPY(1, "{'descr': '<f8', 'fortran_order': False, 'shape': (6,), }", f8, HINGE_F64, NULL, 6, 1, 1, 2,
+              3, -4.5, 0, 6);
+    CHECK_NPY(1, "{'descr': '<f8', 'fortran_order': False, 'shape': (2, 3), }", f8, HINGE_F32,
+              &((hinge_data_options){ .type = HINGE_F32, .min_cols = 4 }), 2, 4, 1, 2, 3, 0, -4.5, 0, 6, 0);
+#define CHECK_INTEGERS(dtype, values, ...)                                                                     \
+    CHECK_NPY(1, "{'descr': '" dtype "', 'fortran_order': False, 'shape': (2, 2), }", values, HINGE_F64, NULL, \
+              2, 2, __VA_ARGS__)
+    CHECK_INTEGERS("|i1", i1, -128, 127, 0, -1);
+    CHECK_INTEGERS("|u1", u1, 255, 0, 1, 128);
+    CHECK_INTEGERS("|b1", ((const uint8_t[]){ 1, 0, 0, 1 }), 1, 0, 0, 1);
+    CHECK_INTEGERS("<i2", i2, -32768, 32767, 0, -1);
+    CHECK_INTEGERS("<u2", u2, 65535, 0, 1, 2);
+    CHECK_INTEGERS("<i4", i4, INT32_MIN, INT32_MAX, 0, -1);
+    CHECK_INTEGERS("<u4", u4, UINT32_MAX, 0, 1, 2);
+    CHECK_INTEGERS("<i8", i8, -0x1p63, 1, 0, -1);
+    CHECK_INTEGERS("<u8", u8, 0x1p64, 0, 1, 2);
+    CHECK_INTEGERS(">i2", ((const uint8_t[]){ 0xff, 0xfe, 0, 1, 1, 0, 0x80, 0 }), -2, 1, 256, -32768);
+    CHECK_NPY(1, "{'descr': '>f8', 'fortran_order': False, 'shape': (1, 1), }",
+              ((const uint8_t[]){ 0x3f, 0xf8, 0, 0, 0, 0, 0, 0 }), HINGE_F64, NULL, 1, 1, 1.5);
+    CHECK_NPY(1, "{'descr': '>f4', 'fortran_order': False, 'shape': (1, 1), }",
+              ((const uint8_t[]){ 0xc0, 0x40, 0, 0 }), HINGE_F32, NULL, 1, 1, -3);
+}
+
+static void check_npy_refused(const char *dict, const void *values, size_t size,
+                              const hinge_data_options *options, size_t line, const char *part)
+{
+    unsigned char bytes[1024];
+    hinge_data data;
+    hinge_error err;
+    size_t n = npy_bytes(bytes, 1, dict, values, size);
+    assert_int_equal(parse_bytes("a", bytes, n, options, &data, &err), HINGE_EFORMAT);
+    assert_int_equal(err.line, line);
+    if (strstr(err.text, part) == NULL)
+        fail_msg("%s: '%s' does not say '%s'", dict, err.text, part);
+}
+
+static void npy_refuses(void **state)
+{
+    (void)state;
+    const double f8[] = { 1, 2, 3, (double)NAN, 0, 6 }, big[] = { 1, 1e39 };
+#define REFUSED(dict, part) check_npy_refused(dict, f8, sizeof f8, NULL, 0, part)
+    REFUSED("{'descr': '<f2', 'fortran_order': False, 'shape': (2, 3), }", "'<f2'");
+    REFUSED("{'descr': '<c8', 'fortran_order': False, 'shape': (2, 3), }", "'<c8'");
+    REFUSED("{'descr': '|O', 'fortran_order': False, 'shape': (2, 3), }", "'|O'");
+    REFUSED("{'descr': [('a', '<f8')], 'fortran_order': False, 'shape': (2, 3), }", "[('a',");
+    REFUSED("{'descr': '<f8', 'fortran_order': False, 'shape': (1, 2, 3), }", "(1, 2, 3)");
+    REFUSED("{'descr': '<f8', 'fortran_order': False, 'shape': (), }", "()");
+    REFUSED("{'descr': '<f8', 'fortran_order': False, 'shape': (-1, 3), }", "(-1, 3)");
+    REFUSED("{'descr': '<f8', 'fortran_order': False}", "header");
+    REFUSED("{'descr': '<f8', 'fortran_order': Maybe, 'shape': (2, 3), }", "header");
+    REFUSED("{'descr': '<f8' 'fortran_order': False, 'shape': (2, 3), }", "header");
+    REFUSED("{'descr': '<f8', 'fortran_order': False, 'shape': (2, 3)", "header");
+    REFUSED("{'other': 1}", "header");
+    REFUSED("", "header");
+    REFUSED("{'descr': '<f8', 'fortran_order': False, 'shape': (2, 4), }", "48 bytes");
+    REFUSED("{'descr': '<f8', 'fortran_order': False, 'shape': (2, 2), }", "48 bytes");
+    REFUSED("{'descr': '<f8', 'fortran_order': False, 'shape': (0, 2), }", "48 bytes");
+    check_npy_refused("{'descr': '<f8', 'fortran_order': False, 'shape': (0, 2), }", f8, 0, NULL, 0, "no rows");
+    check_npy_refused("{'descr': '<f8', 'fortran_order': False, 'shape': (2, 3), }", f8, sizeof f8, NULL, 2,
+                      "[1, 0] is nan");
+    check_npy_refused("{'descr': '<f8', 'fortran_order': True, 'shape': (2, 3), }", f8, sizeof f8, NULL, 2,
+                      "[1, 1] is nan");
+    check_npy_refused("{'descr': '<f8', 'fortran_order': False, 'shape': (1, 2), }", big, sizeof big,
+                      &((hinge_data_options){ .type = HINGE_F32 }), 1, "single precision");
+    unsigned char bytes[1024];
+    size_t n =
+        npy_bytes(bytes, 1, "{'descr': '<f8', 'fortran_order': False, 'shape': (1, 2), }", big, sizeof big);
+    for (size_t size = 6; size < n; size++)
+        check_refused("a", bytes, size, NULL, HINGE_EFORMAT, 0, "");
+    n = npy_bytes(bytes, 1, "{'descr': '<f8', 'fortran_order': False, 'shape': (4294967296, 4294967296), }",
+                  big, 16);
+    check_refused("a", bytes, n, NULL, HINGE_ESIZE, 0, "beyond all sizes");
+    bytes[6] = 9;
+    check_refused("a", bytes, n, NULL, HINGE_EFORMAT, 0, "version 9");
+}
+
+static void npy_labels(void **state)
+{
+    (void)state;
+    unsigned char bytes[512];
+    const double x[] = { 1, 2, 3, 4, 5, 6 };
+    const int32_t y[] = { 7, -8, 9 };
+    const char *path = path_of("y.npy");
+    write_file(path, bytes,
+               npy_bytes(bytes, 1, "{'descr': '<i4', 'fortran_order': False, 'shape': (3,), }", y, 12));
+    size_t n = npy_bytes(bytes, 1, "{'descr': '<f8', 'fortran_order': False, 'shape': (3, 2), }", x, sizeof x);
+    hinge_data data;
+    const hinge_data_options options = { .labels_path = path };
+    assert_int_equal(hinge_data_parse("x.npy", bytes, n, &options, &data, NULL), HINGE_OK);
+    assert_true(data.y[0] == 7 && data.y[1] == -8 && data.y[2] == 9 && data.nonzeros == 6);
+    hinge_data_free(&data);
+    n = npy_bytes(bytes, 1, "{'descr': '<f8', 'fortran_order': False, 'shape': (2, 3), }", x, sizeof x);
+    hinge_error err;
+    assert_int_equal(hinge_data_parse("x.npy", bytes, n, &options, &data, &err), HINGE_EFORMAT);
+    assert_non_null(strstr(err.text, "3 x 1 labels for 2 rows"));
+    assert_int_equal(hinge_data_parse("x", "1 1:1", 5, &options, &data, &err), HINGE_EINVAL);
+    unlink(path);
+    assert_int_equal(hinge_data_parse("x.npy", bytes, n, &options, &data, &err), HINGE_EIO);
+    assert_non_null(strstr(err.text, path));
+}
+
+/* ---- CSV ----------------------------------------------------------------------------------------------- */
+
+static void csv_accepts(void **state)
+{
+    (void)state;
+    const hinge_data_options last = { .label_column = -1 }, second = { .label_column = 1 },
+                             none = { .no_labels = 1 };
+    const hinge_data_options csv = { .format = HINGE_FORMAT_CSV }, wide = { .min_cols = 3, .type = HINGE_F32 };
+    CHECK_READ("a.csv", "1,2,3\n-1,0,1e3\n", NULL, 2, 2, 1, 2, 3, -1, 0, 1000);
+    CHECK_READ("a.CSV", "y,a,b\r\n1,2,3\r\n-1,0,1e3", NULL, 2, 2, 1, 2, 3, -1, 0, 1000);
+    CHECK_READ("a.csv", "2,3,1\n4,5,6\n", &last, 2, 2, 1, 2, 3, 6, 4, 5);
+    CHECK_READ("a.csv", "2,3,1\n4,5,6\n", &second, 2, 2, 3, 2, 1, 5, 4, 6);
+    CHECK_READ("a.csv", "2,3,1\n4,5,6\n", &none, 2, 3, 0, 2, 3, 1, 0, 4, 5, 6);
+    CHECK_READ("a", "2;3;1\n4;5;6\n", &csv, 2, 2, 2, 3, 1, 4, 5, 6);
+    CHECK_READ("a", "2\t3\t1\n4\t\"5\"\t6\n", &csv, 2, 2, 2, 3, 1, 4, 5, 6);
+    CHECK_READ("a", "\"the, label\",\"a \"\"b\"\"\"\n 2 , \"3\" \n", &csv, 1, 1, 2, 3);
+    CHECK_READ("a", "y\n2\n3\n", &csv, 2, 0, 2, 3);
+    CHECK_READ("a",
+               "\xef\xbb\xbf"
+               "1,2\n",
+               &csv, 1, 1, 1, 2);
+    CHECK_READ("a.csv", "1,0.1\n2,0\n", &wide, 2, 3, 1, (double)0.1F, 0, 0, 2, 0, 0, 0);
+}
+
+static void csv_refuses(void **state)
+{
+    (void)state;
+    CHECK_REFUSED("a.csv", "", NULL, 0, "no rows");
+    CHECK_REFUSED("a.csv", "y,a\n", NULL, 0, "no rows");
+    CHECK_REFUSED("a.csv", "1,2\n1\n", NULL, 2, "1 columns where line 1 has 2");
+    CHECK_REFUSED("a.csv", "1,2\n1,2,3\n", NULL, 2, "3 columns where line 1 has 2");
+    CHECK_REFUSED("a.csv", "1,2\n1,\n", NULL, 2, "column 2 is empty");
+    CHECK_REFUSED("a.csv", "1,,2\n", NULL, 1, "column 2 is empty");
+    CHECK_REFUSED("a.csv", "1,2\n\n1,2\n", NULL, 2, "empty line");
+    CHECK_REFUSED("a.csv", "1,2\n# c\n", NULL, 2, "'# c'");
+    CHECK_REFUSED("a.csv", "a,b\n1,2\n1,x y\n", NULL, 3, "column 2: 'x y' is not a number");
+    CHECK_REFUSED("a.csv", "1,2\n1,NaN\n", NULL, 2, "column 2: 'NaN' is not finite");
+    CHECK_REFUSED("a.csv", "1,inf\n", NULL, 1, "column 2: 'inf' is not finite");
+    CHECK_REFUSED("a.csv", "1,2\ninf,2\n", NULL, 2, "column 1: 'inf' is not finite");
+    CHECK_REFUSED("a.csv", "1,2\n1,\"2\n", NULL, 2, "column 2: '\"2'");
+    CHECK_REFUSED("a.csv", "1,2\n1,1e39\n", &((hinge_data_options){ .type = HINGE_F32 }), 2,
+                  "single precision");
+    check_refused("a.csv", "1,2\n", 4, &((hinge_data_options){ .label_column = 2 }), HINGE_EINVAL, 0,
+                  "label_column: 2");
+    check_refused("a.csv", "1,2\n", 4, &((hinge_data_options){ .label_column = -3 }), HINGE_EINVAL, 0,
+                  "label_column: -3");
+}
+
+static void csv_threads(void **state)
+{
+    (void)state;
+    enum { ROWS = 40000 };
+    char *text = malloc((size_t)ROWS * 64);
+    assert_non_null(text);
+    size_t n = (size_t)sprintf(text, "label,a,b\n");
+    for (int i = 0; i < ROWS; i++)
+        n += (size_t)sprintf(text + n, "%d,%.17g,%d\n", i, i / 255.0, -i);
+    for (int threads = 1; threads <= 4; threads++) {
+        hinge_data data;
+        assert_int_equal(
+            hinge_data_parse("a.csv", text, n, &((hinge_data_options){ .threads = threads }), &data, NULL),
+            HINGE_OK);
+        for (size_t i = 0; i < ROWS; i++)
+            assert_true(data.y[i] == (double)i && at(&data, i, 0) == (double)i / 255.0 &&
+                        at(&data, i, 1) == -(double)i);
+        hinge_data_free(&data);
+    }
+    free(text);
+}
+
+/* ---- writing and options ------------------------------------------------------------------------------- */
+
+static size_t files_in_folder(void)
+{
+    DIR *dir = opendir(folder);
+    size_t n = 0;
+    assert_non_null(dir);
+    for (struct dirent *entry; (entry = readdir(dir)) != NULL;)
+        n += strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0;
+    closedir(dir);
+    return n;
+}
+
+static void writes(void **state)
+{
+    (void)state;
+    enum { ROWS = 5000, COLS = 7, STRIDE = 9 };
+    static double x[ROWS * STRIDE], y[ROWS];
+    uint64_t seed = 5;
+    hinge_data data;
+    hinge_error err;
+    char path[256];
+    snprintf(path, sizeof path, "%s", path_of("out"));
+    for (size_t i = 0; i < ROWS; i++) {
+        y[i] = (double)(hg_random(&seed) % 5) / 3;
+        for (size_t j = 0; j < STRIDE; j++)
+            x[i * STRIDE + j] = hg_random(&seed) % 2 ? ldexp((double)hg_random(&seed), -80)
+                                : j < COLS           ? 0
+                                                     : (double)NAN;
+    }
+    hinge_matrix matrix = { .data = x, .type = HINGE_F64, .rows = ROWS, .cols = COLS, .stride = STRIDE };
+    assert_int_equal(hinge_data_write(path, &matrix, y, &err), HINGE_OK);
+    assert_int_equal(files_in_folder(), 1);
+    assert_int_equal(hinge_data_read(path, &((hinge_data_options){ .min_cols = COLS }), &data, NULL), HINGE_OK);
+    for (size_t i = 0; i < ROWS; i++) {
+        assert_true(data.y[i] == y[i]);
+        for (size_t j = 0; j < COLS; j++)
+            assert_true(at(&data, i, j) == x[i * STRIDE + j]);
+    }
+    hinge_data_free(&data);
+
+    /* the text itself, and the permissions of the file that was there */
+    const float f32[] = { 0.5F, 0, -3, 0, 0, 0 };
+    hinge_matrix single = hinge_matrix_f32(f32, 2, 3);
+    assert_int_equal(chmod(path, 0640), 0);
+    assert_int_equal(hinge_data_write(path, &single, NULL, &err), HINGE_OK);
+    struct stat info;
+    assert_int_equal(stat(path, &info), 0);
+    assert_int_equal(info.st_mode & 07777, 0640);
+    char text[64] = "";
+    FILE *f = fopen(path, "rb");
+    assert_non_null(f);
+    assert_int_equal(fread(text, 1, sizeof text - 1, f), 15);
+    fclose(f);
+    assert_string_equal(text, "0 1:0.5 3:-3\n0\n");
+
+    /* a failure leaves the old file and nothing else */
+    x[3 * STRIDE + 2] = (double)INFINITY;
+    assert_int_equal(hinge_data_write(path, &matrix, y, &err), HINGE_EINVAL);
+    assert_non_null(strstr(err.text, "x[3, 2]"));
+    assert_int_equal(files_in_folder(), 1);
+    assert_int_equal(stat(path, &info), 0);
+    assert_int_equal(info.st_size, 15);
+    unlink(path);
+    assert_int_equal(hinge_data_write(path_of("no/such/folder"), &single, NULL, &err), HINGE_EIO);
+    assert_non_null(strstr(err.text, "No such file"));
+    assert_int_equal(hinge_data_write(folder, &single, NULL, &err), HINGE_EIO);
+    assert_int_equal(hinge_data_write("/dev/full", &single, NULL, &err), HINGE_EIO);
+    assert_non_null(strstr(err.text, "No space"));
+    assert_int_equal(hinge_data_write("/dev/null", &single, NULL, &err), HINGE_OK);
+    assert_int_equal(stat("/dev/null", &info), 0);
+    assert_true(S_ISCHR(info.st_mode));
+    assert_int_equal(files_in_folder(), 0);
+}
+
+/* A link stays one, and what it points at is replaced. */
+static void writes_through_links(void **state)
+{
+    (void)state;
+    const double x[] = { 1 };
+    hinge_matrix matrix = hinge_matrix_f64(x, 1, 1);
+    char target[256];
+    snprintf(target, sizeof target, "%s", path_of("target"));
+    write_file(target, "old", 3);
+    const char *link = path_of("link");
+    assert_int_equal(symlink("target", link), 0);
+    assert_int_equal(hinge_data_write(link, &matrix, NULL, NULL), HINGE_OK);
+    struct stat info;
+    assert_int_equal(lstat(link, &info), 0);
+    assert_true(S_ISLNK(info.st_mode));
+    assert_int_equal(lstat(target, &info), 0);
+    assert_int_equal(info.st_size, 6);
+    unlink(link);
+    unlink(target);
+}
+
+static void bad_options(void **state)
+{
+    (void)state;
+    check_refused("a", "1 1:1", 5, &((hinge_data_options){ .type = (hinge_dtype)7 }), HINGE_EINVAL, 0,
+                  "type: 7");
+    check_refused("a", "1 1:1", 5, &((hinge_data_options){ .format = (hinge_format)9 }), HINGE_EINVAL, 0,
+                  "format: 9");
+    check_refused("a", "1 1:1", 5, &((hinge_data_options){ .threads = -1 }), HINGE_EINVAL, 0, "threads: -1");
+    check_refused("a", "1 1:1", 5, &((hinge_data_options){ .min_cols = 3, .max_cols = 2 }), HINGE_EINVAL, 0,
+                  "min_cols: 3");
+    hinge_data data;
+    assert_int_equal(hinge_data_read(NULL, NULL, &data, NULL), HINGE_EINVAL);
+    assert_int_equal(hinge_data_parse("a", NULL, 1, NULL, &data, NULL), HINGE_EINVAL);
+    hinge_data_free(NULL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(libsvm_accepts),
+        cmocka_unit_test(libsvm_columns),
+        cmocka_unit_test(libsvm_refuses),
+        cmocka_unit_test(libsvm_sizes),
+        cmocka_unit_test(precomputed),
+        cmocka_unit_test(threads_agree),
+        cmocka_unit_test_setup_teardown(files, make_folder, remove_folder),
+#if HG_HAVE_LZMA
+        cmocka_unit_test_setup_teardown(xz_files, make_folder, remove_folder),
+#endif
+#if HG_HAVE_ZLIB
+        cmocka_unit_test_setup_teardown(gz_files, make_folder, remove_folder),
+#endif
+        cmocka_unit_test(npy_accepts),
+        cmocka_unit_test(npy_refuses),
+        cmocka_unit_test_setup_teardown(npy_labels, make_folder, remove_folder),
+        cmocka_unit_test(csv_accepts),
+        cmocka_unit_test(csv_refuses),
+        cmocka_unit_test(csv_threads),
+        cmocka_unit_test_setup_teardown(writes, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(writes_through_links, make_folder, remove_folder),
+        cmocka_unit_test(bad_options),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

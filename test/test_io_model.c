@@ -1,0 +1,564 @@
+/* Model files: LIBSVM's text to the letter, exact reloading, and what is refused and where. */
+#include "lib/model.h"
+
+#include <hinge/io.h>
+#include <libsvm/svm.h>
+
+#include <fcntl.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+static char folder[64], path[128];
+
+static int make_folder(void **state)
+{
+    (void)state;
+    strcpy(folder, "/tmp/hinge-test-XXXXXX");
+    if (mkdtemp(folder) == NULL)
+        return 1;
+    snprintf(path, sizeof path, "%s/model", folder);
+    return 0;
+}
+
+static int remove_folder(void **state)
+{
+    (void)state;
+    return unlink(path) != 0 || rmdir(folder) != 0; /* nothing else may be left there */
+}
+
+static int user_function(void *cookie, const hinge_matrix *a, const hinge_matrix *b, double *out, size_t ld)
+{
+    (void)cookie;
+    for (size_t i = 0; i < a->rows; i++)
+        for (size_t j = 0; j < b->rows; j++)
+            out[i * ld + j] = 1;
+    return 0;
+}
+
+static struct hinge_model *parse_text(const char *text, size_t size, const hinge_kernel *user)
+{
+    struct hinge_model *model = NULL;
+    hinge_error err;
+    char *copy = malloc(size == 0 ? 1 : size);
+    assert_non_null(copy);
+    memcpy(copy, text, size);
+    if (hinge_model_parse(&model, "m", copy, size, user, &err) != HINGE_OK)
+        fail_msg("%s", err.text);
+    free(copy);
+    return model;
+}
+
+static void check_format(const struct hinge_model *model, const char *expected)
+{
+    char *text;
+    size_t size;
+    assert_int_equal(hinge_model_format(model, &text, &size, NULL), HINGE_OK);
+    if (size != strlen(expected) || memcmp(text, expected, size) != 0)
+        fail_msg("%.*s is not\n%s", (int)size, text, expected);
+    hinge_free(text);
+}
+
+static void check_same(const void *a, const void *b, size_t count, size_t size)
+{
+    assert_true((a == NULL) == (b == NULL));
+    if (a != NULL && count > 0)
+        assert_memory_equal(a, b, count * size);
+}
+
+static void check_equal(const struct hinge_model *a, const struct hinge_model *b)
+{
+    assert_int_equal(a->task, b->task);
+    assert_int_equal(a->kernel.type, b->kernel.type);
+    hinge_kernel_type type = a->kernel.type; /* a file holds what its kernel uses */
+    if (type == HINGE_POLYNOMIAL)
+        assert_int_equal(a->kernel.degree, b->kernel.degree);
+    if (type == HINGE_POLYNOMIAL || type == HINGE_RBF || type == HINGE_SIGMOID)
+        assert_true(a->kernel.gamma == b->kernel.gamma);
+    if (type == HINGE_POLYNOMIAL || type == HINGE_SIGMOID)
+        assert_true(a->kernel.coef0 == b->kernel.coef0);
+    assert_int_equal(a->d, b->d);
+    assert_int_equal(a->n_classes, b->n_classes);
+    assert_int_equal(a->n_problems, b->n_problems);
+    assert_int_equal(a->n_sv, b->n_sv);
+    check_same(a->labels, b->labels, a->n_classes, sizeof *a->labels);
+    check_same(a->class_sv, b->class_sv, a->n_classes, sizeof *a->class_sv);
+    check_same(a->rho, b->rho, a->n_problems, sizeof *a->rho);
+    check_same(a->coef, b->coef, hg_model_coef_rows(a) * a->n_sv, sizeof *a->coef);
+    check_same(a->sv, b->sv, a->n_sv * a->d, sizeof *a->sv);
+    check_same(a->sv_serial, b->sv_serial, a->n_sv, sizeof *a->sv_serial);
+}
+
+/* Three classes, four SVs, three features; one SV is all 0, and the highest feature is used. */
+static struct hinge_model *three_classes(hinge_kernel kernel)
+{
+    struct hinge_model *m = hg_model_new(HINGE_C_SVC, kernel, 3, 4, 3);
+    assert_non_null(m);
+    const double rho[] = { 0.25, -1.0 / 3, 1e-20 }, labels[] = { 2, -1, 7 };
+    const double coef[] = { 1, -0.5, -0.5, 0, 0.1, 0, 2, -1e-5 };
+    const double sv[] = { 0.5, 0, -2, 0, 0, 0, 1, 1.0 / 3, 0, 0, 0, 1e22 };
+    const size_t class_sv[] = { 2, 1, 1 };
+    memcpy(m->rho, rho, sizeof rho);
+    memcpy(m->labels, labels, sizeof labels);
+    memcpy(m->class_sv, class_sv, sizeof class_sv);
+    memcpy(m->coef, coef, sizeof coef);
+    memcpy(m->sv, sv, sizeof sv);
+    return m;
+}
+
+#define THREE_CLASSES                                                                                          \
+    "nr_class 3\ntotal_sv 4\nrho 0.25 -0.3333333333333333 1e-20\nlabel 2 -1 7\nnr_sv 2 1 1\nSV\n"              \
+    "1 0.1 1:0.5 3:-2 \n-0.5 0 \n-0.5 2 1:1 2:0.3333333333333333 \n0 -1e-05 3:1e+22 \n"
+
+static void layout(void **state)
+{
+    (void)state;
+    const struct {
+        hinge_kernel kernel;
+        const char *text;
+    } cases[] = {
+        { hinge_kernel_linear(), "svm_type c_svc\nkernel_type linear\n" THREE_CLASSES },
+        { hinge_kernel_polynomial(2, 0.5, -1),
+          "svm_type c_svc\nkernel_type polynomial\ndegree 2\ngamma 0.5\ncoef0 -1\n" THREE_CLASSES },
+        { hinge_kernel_rbf(0.1), "svm_type c_svc\nkernel_type rbf\ngamma 0.1\n" THREE_CLASSES },
+        { hinge_kernel_sigmoid(0.5, 1),
+          "svm_type c_svc\nkernel_type sigmoid\ngamma 0.5\ncoef0 1\n" THREE_CLASSES },
+        { hinge_kernel_user("my-one", user_function, NULL),
+          "svm_type c_svc\nkernel_type user\nhinge_kernel my-one\n" THREE_CLASSES },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct hinge_model *model = three_classes(cases[i].kernel);
+        check_format(model, cases[i].text);
+        struct hinge_model *again = parse_text(cases[i].text, strlen(cases[i].text), &cases[i].kernel);
+        check_equal(model, again);
+        check_format(again, cases[i].text);
+        hinge_model_free(again);
+        hinge_model_free(model);
+    }
+}
+
+static void regression_and_one_class(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {
+        "svm_type one_class\nkernel_type linear\nnr_class 2\ntotal_sv 1\nrho 0.5\nSV\n1 1:0.5 \n",
+        "svm_type epsilon_svr\nkernel_type linear\nnr_class 2\ntotal_sv 2\nrho -3\nSV\n-1 2:0.5 \n1 \n",
+        "svm_type nu_svr\nkernel_type rbf\ngamma 1\nnr_class 2\ntotal_sv 0\nrho 0\nSV\n",
+        "svm_type nu_svc\nkernel_type linear\nnr_class 1\ntotal_sv 0\nrho\nlabel 5\nnr_sv 0\nSV\n",
+        ("svm_type c_svc\nkernel_type linear\nnr_class 2\ntotal_sv 1\nrho 1\nhinge_label 0.5 3000000000\nnr_sv "
+         "1 0\nSV\n"
+         "1 1:1 \n"),
+        ("svm_type c_svc\nkernel_type linear\nnr_class 2\ntotal_sv 1\nrho 1\nlabel -2147483648 "
+         "2147483647\nnr_sv 1 0\n"
+         "SV\n1 1:1 \n"),
+        ("svm_type c_svc\nkernel_type precomputed\nnr_class 2\ntotal_sv 2\nrho 1\nlabel 1 -1\nnr_sv 1 1\nSV\n"
+         "1 0:7 \n-1 0:3 \n"),
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        struct hinge_model *model = parse_text(texts[i], strlen(texts[i]), NULL);
+        check_format(model, texts[i]);
+        hinge_model_free(model);
+    }
+    struct hinge_model *model = parse_text(texts[6], strlen(texts[6]), NULL);
+    assert_int_equal(model->sv_serial[0], 6);
+    assert_int_equal(model->sv_serial[1], 2);
+    assert_int_equal(model->d, 7);
+    hinge_model_free(model);
+}
+
+/* Old files have %g; keys come in any order; CR LF; keys that are not used yet. */
+static void reads_other_layouts(void **state)
+{
+    (void)state;
+    static const char other[] =
+        "total_sv 2\r\nnr_class 2\r\nprobA -1.5\r\nprobB 0.25\r\nkernel_type rbf\r\ngamma .25 \r\n"
+        "label 1 -1\r\nnr_sv 1 1\r\nrho 1.23456e-05\r\nsvm_type c_svc\r\nSV\r\n"
+        "+1 1:.5 3:0 \r\n-1e0 2:0x1p-1";
+    struct hinge_model *model = parse_text(other, sizeof other - 1, NULL);
+    assert_true(model->rho[0] == 1.23456e-05 && model->kernel.gamma == 0.25);
+    assert_int_equal(model->d, 2); /* feature 3 is 0 everywhere */
+    const double sv[] = { 0.5, 0, 0, 0.5 }, coef[] = { 1, -1 };
+    assert_memory_equal(model->sv, sv, sizeof sv);
+    assert_memory_equal(model->coef, coef, sizeof coef);
+    check_format(model, "svm_type c_svc\nkernel_type rbf\ngamma 0.25\nnr_class 2\ntotal_sv 2\nrho 1.23456e-05\n"
+                        "label 1 -1\nnr_sv 1 1\nSV\n1 1:0.5 \n-1 2:0.5 \n");
+    hinge_model_free(model);
+    static const char density[] = "svm_type one_class\nkernel_type linear\nnr_class 2\ntotal_sv 1\nrho 1\n"
+                                  "prob_density_marks 1 2 3 4 5 6 7 8 9 10\nSV\n1 1:1 \n";
+    hinge_model_free(parse_text(density, sizeof density - 1, NULL));
+}
+
+static void check_refused(const char *text, const hinge_kernel *user, hinge_status expected, size_t line,
+                          const char *part)
+{
+    struct hinge_model *model = (struct hinge_model *)(uintptr_t)8, *before = model;
+    hinge_error err;
+    size_t size = strlen(text);
+    char *copy = malloc(size == 0 ? 1 : size);
+    assert_non_null(copy);
+    memcpy(copy, text, size);
+    hinge_status status = hinge_model_parse(&model, "m", copy, size, user, &err);
+    if (status != expected || err.line != line || strstr(err.text, part) == NULL ||
+        strncmp(err.text, "m:", 2) != 0)
+        fail_msg("status %d, line %zu, '%s' where line %zu and '%s' are due", (int)status, err.line, err.text,
+                 line, part);
+    assert_ptr_equal(model, before);
+    assert_int_equal(hinge_model_parse(&model, "m", copy, size, user, NULL), expected);
+    free(copy);
+}
+
+#define REFUSED(text, line, part) check_refused(text, NULL, HINGE_EFORMAT, line, part)
+#define TYPES                     "svm_type c_svc\nkernel_type linear\n"
+#define SIZES                     TYPES "nr_class 2\ntotal_sv 2\n"
+#define CLASSES                   SIZES "rho 0\nlabel 1 -1\nnr_sv 1 1\n"
+
+static void refuses_headers(void **state)
+{
+    (void)state;
+    REFUSED("", 0, "no line 'SV'");
+    REFUSED(CLASSES, 0, "no line 'SV'");
+    REFUSED("1 1:0.5\n", 1, "'1' is not a key");
+    REFUSED("svm_type c_svc\n\n", 2, "'' is not a key");
+    REFUSED(TYPES "colour red\n", 3, "'colour' is not a key");
+    REFUSED(TYPES "svm_type c_svc\n", 3, "svm_type stands in line 1 already");
+    REFUSED("kernel_type linear\nSV\n", 0, "svm_type is missing");
+    REFUSED("svm_type c_svc\nSV\n", 0, "kernel_type is missing");
+    REFUSED("svm_type x_svc\nSV\n", 1, "svm_type 'x_svc' is not known");
+    REFUSED("svm_type\nSV\n", 1, "svm_type '' is not known");
+    REFUSED("svm_type c_svc\nkernel_type cubic\nSV\n", 2, "kernel_type 'cubic' is not known");
+    REFUSED("svm_type c_svc\nkernel_type rbf\nSV\n", 0, "gamma is missing");
+    REFUSED("svm_type c_svc\nkernel_type rbf\ngamma -1\nSV\n", 3, "gamma '-1' is negative");
+    REFUSED("svm_type c_svc\nkernel_type rbf\ngamma nan\nSV\n", 3, "gamma 'nan' is not a finite number");
+    REFUSED("svm_type c_svc\nkernel_type rbf\ngamma 1 2\nSV\n", 3, "gamma '1 2'");
+    REFUSED("svm_type c_svc\nkernel_type polynomial\ngamma 1\ncoef0 0\nSV\n", 0, "degree is missing");
+    REFUSED("svm_type c_svc\nkernel_type polynomial\ndegree -3\nSV\n", 3, "degree '-3'");
+    REFUSED("svm_type c_svc\nkernel_type polynomial\ndegree 3\ngamma 1\nSV\n", 0, "coef0 is missing");
+    REFUSED(TYPES "total_sv 2\nSV\n", 0, "nr_class is missing");
+    REFUSED(TYPES "nr_class 2\nSV\n", 0, "total_sv is missing");
+    REFUSED(TYPES "nr_class 0\ntotal_sv 2\nSV\n", 3, "nr_class '0'");
+    REFUSED(TYPES "nr_class -2\ntotal_sv 2\nSV\n", 3, "nr_class '-2'");
+    REFUSED(TYPES "nr_class 99999999999999999999\ntotal_sv 2\nSV\n", 3, "nr_class '99999999999999999999'");
+    REFUSED(TYPES "nr_class 2000000000\ntotal_sv 2\nrho 0\nSV\n", 5,
+            "rho has 1 values, and nr_class 2000000000");
+    REFUSED(SIZES "SV\n", 0, "rho is missing");
+    REFUSED(SIZES "rho 1 2\nSV\n", 5, "rho has 2 values");
+    REFUSED(SIZES "rho\nSV\n", 5, "rho has 0 values");
+    REFUSED(SIZES "rho 0\nnr_sv 1 1\nSV\n", 0, "label is missing");
+    REFUSED(SIZES "rho 0\nlabel 1\nnr_sv 1 1\nSV\n", 6, "label has 1 values");
+    REFUSED(SIZES "rho 0\nlabel 1 -1\nSV\n", 0, "nr_sv is missing");
+    REFUSED(SIZES "rho 0\nlabel 1 -1\nnr_sv 2\nSV\n", 7, "nr_sv has 1 values");
+    REFUSED(SIZES "rho 0\nlabel 1 -1\nnr_sv 1 2\nSV\n", 7, "sum to 3, and total_sv is 2");
+    REFUSED(SIZES "rho 0\nlabel 1 -1\nnr_sv 3 -1\nSV\n", 7, "nr_sv '3 -1'");
+    REFUSED(SIZES "rho 0\nlabel 1 -1\nnr_sv 1 99999999999999999999\nSV\n", 7, "not all counts");
+    REFUSED(SIZES "rho 0\nlabel 1 -1\nhinge_label 1 -1\nnr_sv 1 1\nSV\n", 7, "beside label");
+    REFUSED(SIZES "rho nan\nlabel 1 -1\nnr_sv 1 1\nSV\n1 1:1\n-1 1:2\n", 5, "rho 'nan' is not finite");
+    REFUSED(SIZES "rho x\nlabel 1 -1\nnr_sv 1 1\nSV\n1 1:1\n-1 1:2\n", 5, "rho 'x' is not a number");
+    REFUSED(SIZES "rho 0\nlabel 1 0.5\nnr_sv 1 1\nSV\n1 1:1\n-1 1:2\n", 6,
+            "label '1 0.5' are not all integers");
+    REFUSED(SIZES "rho 0\nlabel 1 2147483648\nnr_sv 1 1\nSV\n1 1:1\n-1 1:2\n", 6, "not all integers");
+    REFUSED("svm_type nu_svr\nkernel_type linear\nnr_class 3\ntotal_sv 2\nrho 0\nSV\n", 3,
+            "nr_class '3' is not 2");
+    REFUSED("svm_type nu_svr\nkernel_type linear\nnr_class 2\ntotal_sv 2\nrho 0\nlabel 1 2\nSV\n", 1,
+            "no classes");
+    REFUSED(TYPES "nr_class 1\ntotal_sv 1\nrho\nlabel 1\nnr_sv 1\nSV\n1:1\n", 4,
+            "total_sv '1' with nr_class 1");
+    /* what made LIBSVM write behind its arrays */
+    REFUSED(TYPES "nr_class 2\ntotal_sv 1\nrho 0\nlabel 1 -1\nnr_sv 1000000 0\nSV\n1 1:1\n", 7,
+            "sum to 1000000");
+    REFUSED(TYPES "nr_class 2\ntotal_sv 1000000\nrho 0\nlabel 1 -1\nnr_sv 1000000 0\nSV\n1 1:1\n", 10,
+            "1 support vectors, and total_sv is 1000000");
+}
+
+static void refuses_bodies(void **state)
+{
+    (void)state;
+    REFUSED(CLASSES "SV\n", 9, "0 support vectors, and total_sv is 2");
+    REFUSED(CLASSES "SV\n1 1:1\n", 10, "1 support vectors");
+    REFUSED(CLASSES "SV\n1 1:1\n-1 1:1\n1 1:1\n", 11, "3 support vectors");
+    REFUSED(CLASSES "SV\n1 1:1\n\n", 10, "coefficient '' is not a number");
+    REFUSED(CLASSES "SV\n1 1:1\nx 1:1\n", 10, "coefficient 'x' is not a number");
+    REFUSED(CLASSES "SV\n1:1\n1 1:1\n", 9, "coefficient '1:1' is not a number");
+    REFUSED(CLASSES "SV\n1 1:1\n-inf 1:1\n", 10, "coefficient '-inf' is not finite");
+    REFUSED(CLASSES "SV\n1 2 1:1\n1 1:1\n", 9, "'2' is not index:value");
+    REFUSED(CLASSES "SV\n1 1:1\n-1 1:nan\n", 10, "value 'nan' of index 1 is not finite");
+    REFUSED(CLASSES "SV\n1 2:1 1:1\n-1 1:1\n", 9, "index 1 after 2");
+    REFUSED(CLASSES "SV\n1 2:1 2:1\n-1 1:1\n", 9, "index 2 stands twice");
+    REFUSED(CLASSES "SV\n1 0:1\n-1 1:1\n", 9, "index 0");
+    REFUSED(CLASSES "SV\n1 4294967297:1\n-1 1:1\n", 9, "'4294967297:1' exceeds");
+#define KERNEL_VALUES                                                                                          \
+    "svm_type c_svc\nkernel_type precomputed\nnr_class 2\ntotal_sv 2\nrho 0\nlabel 1 -1\nnr_sv 1 1\nSV\n"
+    REFUSED(KERNEL_VALUES "1 0:1\n-1 1:1\n", 10, "0:serial");
+    REFUSED(KERNEL_VALUES "1 0:1\n-1 0:0\n", 10, "serial number");
+    REFUSED(KERNEL_VALUES "1 0:1.5\n-1 0:1\n", 9, "serial number");
+    /* little text, much memory */
+    static char text[60000];
+    size_t n =
+        (size_t)sprintf(text, TYPES "nr_class 2\ntotal_sv 2000\nrho 0\nlabel 1 -1\nnr_sv 1000 1000\nSV\n");
+    for (int i = 0; i < 2000; i++)
+        n += (size_t)sprintf(text + n, "1 2000000000:1\n");
+    check_refused(text, NULL, HINGE_ENOMEM, 0, "2000 x 2000000000 support vectors take 32000000000000 bytes");
+}
+
+static void user_kernels(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "svm_type one_class\nkernel_type user\nhinge_kernel mine\nnr_class 2\ntotal_sv 1\nrho 1\n"
+        "SV\n1 1:1 \n";
+    int cookie;
+    const hinge_kernel mine = hinge_kernel_user("mine", user_function, &cookie);
+    const hinge_kernel other = hinge_kernel_user("other", user_function, NULL), rbf = hinge_kernel_rbf(1);
+    struct hinge_model *model = parse_text(text, sizeof text - 1, &mine);
+    assert_ptr_equal(model->kernel.cookie, &cookie);
+    assert_true(model->kernel.user == user_function);
+    check_format(model, text);
+    hinge_model_free(model);
+    check_refused(text, NULL, HINGE_EINVAL, 3, "'mine'");
+    check_refused(text, &rbf, HINGE_EINVAL, 3, "'mine'");
+    check_refused(text, &other, HINGE_EINVAL, 3, "'mine', not 'other'");
+    REFUSED("svm_type one_class\nkernel_type user\nnr_class 2\ntotal_sv 1\nrho 1\nSV\n1 1:1 \n", 0,
+            "hinge_kernel is missing");
+}
+
+/* A beginning of a good file is refused, until but the last digits are missing. */
+static void truncated(void **state)
+{
+    (void)state;
+    static const char text[] = "svm_type c_svc\nkernel_type rbf\ngamma 0.1\n" THREE_CLASSES;
+    size_t last_line = (size_t)(strstr(text, "0 -1e-05 3:1e+22") - text);
+    for (size_t size = 0; size < sizeof text - 1; size++) {
+        struct hinge_model *model = NULL;
+        char *copy = malloc(size == 0 ? 1 : size);
+        assert_non_null(copy);
+        memcpy(copy, text, size);
+        hinge_status status = hinge_model_parse(&model, "m", copy, size, NULL, NULL);
+        free(copy);
+        if (status != HINGE_EFORMAT && size < last_line + 3)
+            fail_msg("%zu bytes are taken for a model", size);
+        hinge_model_free(model);
+    }
+}
+
+/* Random edits must be refused or read, under sanitizers without complaint. No ':' among them, so that no index
+ * is so large that it takes much memory. */
+static void damaged(void **state)
+{
+    (void)state;
+    static const char text[] = "svm_type c_svc\nkernel_type rbf\ngamma 0.1\n" THREE_CLASSES;
+    static const char bytes[] = "0123456789 .-+e\n\r\t#\0x";
+    uint64_t seed = 9;
+    for (int i = 0; i < 20000; i++) {
+        char *copy = malloc(sizeof text - 1);
+        assert_non_null(copy);
+        memcpy(copy, text, sizeof text - 1);
+        for (int k = 0; k < 1 + i % 3; k++) {
+            char c = bytes[hg_random_below(&seed, sizeof bytes)];
+            copy[hg_random_below(&seed, sizeof text - 1)] = c;
+        }
+        struct hinge_model *model = NULL;
+        hinge_status status = hinge_model_parse(&model, "m", copy, sizeof text - 1, NULL, NULL);
+        assert_true(status == HINGE_OK || status == HINGE_EFORMAT || status == HINGE_ENOMEM);
+        hinge_model_free(model);
+        free(copy);
+    }
+}
+
+/* A model large enough for several chunks and threads, of awkward numbers. */
+static void saves_exactly(void **state)
+{
+    (void)state;
+    enum { N = 3000, D = 50 };
+    struct hinge_model *model = hg_model_new(HINGE_C_SVC, hinge_kernel_rbf(1.0 / 3), 2, N, D);
+    assert_non_null(model);
+    uint64_t seed = 7;
+    hinge_error err;
+    model->labels[0] = 1;
+    model->labels[1] = 1e300;
+    model->class_sv[0] = 1000;
+    model->class_sv[1] = N - 1000;
+    model->rho[0] = -5e-324;
+    for (size_t i = 0; i < N; i++)
+        model->coef[i] = ldexp((double)(hg_random(&seed) | 1), -(int)(hg_random(&seed) % 200));
+    for (size_t i = 0; i < (size_t)N * D; i++)
+        model->sv[i] =
+            hg_random(&seed) % 3 == 0 ? ldexp(-(double)hg_random(&seed), -(int)(hg_random(&seed) % 90)) : 0;
+    model->sv[D - 1] = 1;
+    struct hinge_model *again = NULL;
+    if (hinge_model_save(model, path, &err) != HINGE_OK ||
+        hinge_model_load(&again, path, NULL, &err) != HINGE_OK)
+        fail_msg("%s", err.text);
+    check_equal(model, again);
+    hinge_model_free(again);
+    hinge_model_free(model);
+    assert_int_equal(hinge_model_load(&again, "/nowhere/at/all", NULL, &err), HINGE_EIO);
+    assert_int_equal(hinge_model_save(NULL, path, &err), HINGE_EINVAL);
+}
+
+/* ---- LIBSVM reads ours, we read LIBSVM's --------------------------------------------------------------- */
+
+static void quiet(const char *text)
+{
+    (void)text;
+}
+
+static void libsvm_reads_ours(void **state)
+{
+    (void)state;
+    const hinge_kernel kernels[] = { hinge_kernel_linear(), hinge_kernel_polynomial(2, 0.5, -1),
+                                     hinge_kernel_rbf(0.1), hinge_kernel_sigmoid(0.5, 1) };
+    for (size_t k = 0; k < sizeof kernels / sizeof *kernels; k++) {
+        struct hinge_model *model = three_classes(kernels[k]);
+        assert_int_equal(hinge_model_save(model, path, NULL), HINGE_OK);
+        struct svm_model *theirs = svm_load_model(path);
+        assert_non_null(theirs);
+        assert_int_equal(theirs->l, 4);
+        assert_int_equal(theirs->nr_class, 3);
+        assert_int_equal(theirs->param.kernel_type, kernels[k].type);
+        for (int p = 0; p < 3; p++) {
+            assert_true(theirs->rho[p] == model->rho[p]);
+            assert_true(theirs->label[p] == (int)model->labels[p]);
+            assert_int_equal(theirs->nSV[p], model->class_sv[p]);
+        }
+        for (size_t i = 0; i < 4; i++) {
+            double row[3] = { 0 };
+            for (const struct svm_node *node = theirs->SV[i]; node->index != -1; node++)
+                row[node->index - 1] = node->value;
+            assert_memory_equal(row, model->sv + 3 * i, sizeof row);
+            assert_true(theirs->sv_coef[0][i] == model->coef[i] && theirs->sv_coef[1][i] == model->coef[4 + i]);
+        }
+        svm_free_and_destroy_model(&theirs);
+        hinge_model_free(model);
+    }
+    /* what LIBSVM has no words for, it refuses */
+    struct hinge_model *model = three_classes(hinge_kernel_linear());
+    model->labels[0] = 0.5;
+    assert_int_equal(hinge_model_save(model, path, NULL), HINGE_OK);
+    int errors = dup(STDERR_FILENO), null = open("/dev/null", O_WRONLY); /* where LIBSVM complains */
+    assert_true(errors >= 0 && null >= 0 && dup2(null, STDERR_FILENO) >= 0);
+    const struct svm_model *theirs = svm_load_model(path);
+    assert_true(dup2(errors, STDERR_FILENO) >= 0);
+    close(errors);
+    close(null);
+    assert_null(theirs);
+    hinge_model_free(model);
+}
+
+enum { POINTS = 60, FEATURES = 4 };
+
+static void check_theirs(const struct svm_model *theirs)
+{
+    struct hinge_model *ours = NULL;
+    hinge_error err;
+    assert_int_equal(svm_save_model(path, theirs), 0);
+    if (hinge_model_load(&ours, path, NULL, &err) != HINGE_OK)
+        fail_msg("%s", err.text);
+    assert_int_equal(ours->task, theirs->param.svm_type);
+    assert_int_equal(ours->kernel.type, theirs->param.kernel_type);
+    assert_int_equal(ours->n_classes, theirs->nr_class);
+    assert_int_equal(ours->n_sv, theirs->l);
+    for (size_t p = 0; p < ours->n_problems; p++)
+        assert_true(fabs(ours->rho[p] - theirs->rho[p]) <= 1e-5 * fabs(theirs->rho[p]));
+    for (size_t i = 0; i < ours->n_classes && ours->labels != NULL; i++) {
+        assert_true(ours->labels[i] == theirs->label[i]);
+        assert_int_equal(ours->class_sv[i], theirs->nSV[i]);
+    }
+    for (size_t i = 0; i < ours->n_sv; i++) {
+        for (size_t m = 0; m < hg_model_coef_rows(ours); m++)
+            assert_true(fabs(ours->coef[m * ours->n_sv + i] - theirs->sv_coef[m][i]) <=
+                        1e-15 * fabs(theirs->sv_coef[m][i]));
+        for (const struct svm_node *node = theirs->SV[i]; node->index != -1; node++) {
+            if (ours->sv_serial != NULL)
+                assert_int_equal(ours->sv_serial[i] + 1, (int)node->value);
+            else
+                assert_true(fabs(ours->sv[i * ours->d + (size_t)node->index - 1] - node->value) <=
+                            1e-7 * fabs(node->value));
+            if (ours->sv_serial != NULL)
+                break;
+        }
+    }
+    hinge_model_free(ours);
+}
+
+static void reads_libsvm(void **state)
+{
+    (void)state;
+    static struct svm_node nodes[POINTS][FEATURES + 1], kernel[POINTS][POINTS + 2];
+    static struct svm_node *rows[POINTS], *kernel_rows[POINTS];
+    static double y[POINTS];
+    uint64_t seed = 11;
+    svm_set_print_string_function(quiet);
+    for (int i = 0; i < POINTS; i++) {
+        for (int j = 0; j < FEATURES; j++)
+            nodes[i][j] = (struct svm_node){ j + 1, (double)(hg_random(&seed) % 1000) / 333 - 1.5 };
+        nodes[i][FEATURES].index = -1;
+        rows[i] = nodes[i];
+        kernel_rows[i] = kernel[i];
+        y[i] = (double)(i % 3);
+    }
+    for (int i = 0; i < POINTS; i++) {
+        kernel[i][0] = (struct svm_node){ 0, i + 1 };
+        for (int j = 0; j < POINTS; j++) {
+            double dot = 0;
+            for (int k = 0; k < FEATURES; k++)
+                dot += nodes[i][k].value * nodes[j][k].value;
+            kernel[i][j + 1] = (struct svm_node){ j + 1, dot };
+        }
+        kernel[i][POINTS + 1].index = -1;
+    }
+    for (int task = C_SVC; task <= NU_SVR; task++)
+        for (int type = LINEAR; type <= PRECOMPUTED; type++)
+            for (int probability = 0; probability < 2; probability++) {
+                struct svm_problem problem = { POINTS, y, type == PRECOMPUTED ? kernel_rows : rows };
+                struct svm_parameter param = { .svm_type = task,
+                                               .kernel_type = type,
+                                               .degree = 2,
+                                               .gamma = 0.3,
+                                               .coef0 = 0.1,
+                                               .cache_size = 10,
+                                               .eps = 1e-3,
+                                               .C = 1,
+                                               .nu = 0.4,
+                                               .p = 0.1,
+                                               .shrinking = 1,
+                                               .probability = probability && task != ONE_CLASS };
+                if (type == SIGMOID && task == NU_SVC)
+                    continue; /* may be unbounded */
+                assert_null(svm_check_parameter(&problem, &param));
+                struct svm_model *theirs = svm_train(&problem, &param);
+                check_theirs(theirs);
+                svm_free_and_destroy_model(&theirs);
+            }
+    /* one class only */
+    for (int i = 0; i < POINTS; i++)
+        y[i] = 4;
+    struct svm_problem problem = { POINTS, y, rows };
+    struct svm_parameter param = {
+        .svm_type = C_SVC, .kernel_type = RBF, .gamma = 1, .cache_size = 1, .eps = 1e-3, .C = 1
+    };
+    struct svm_model *theirs = svm_train(&problem, &param);
+    check_theirs(theirs);
+    svm_free_and_destroy_model(&theirs);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(layout),
+        cmocka_unit_test(regression_and_one_class),
+        cmocka_unit_test(reads_other_layouts),
+        cmocka_unit_test(refuses_headers),
+        cmocka_unit_test(refuses_bodies),
+        cmocka_unit_test(user_kernels),
+        cmocka_unit_test(truncated),
+        cmocka_unit_test(damaged),
+        cmocka_unit_test_setup_teardown(saves_exactly, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(reads_libsvm, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(libsvm_reads_ours, make_folder, remove_folder),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

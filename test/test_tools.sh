@@ -1,0 +1,316 @@
+#!/bin/sh
+# The hinge command, from outside: options and refusals, files, reports, interruption.
+# usage: test_tools.sh HINGE SOURCE_DIR. Ends with 0, 1 if a check failed, 77 if nothing could be tried.
+
+hinge=$1
+[ -x "$hinge" ] || { echo "no hinge command at '$hinge'"; exit 77; }
+case $hinge in /*) ;; *) hinge=$PWD/$hinge ;; esac
+
+folder=$(mktemp -d) || exit 77
+trap 'rm -rf "$folder"' EXIT
+trap 'exit 1' HUP TERM
+cd "$folder" || exit 77
+export HINGE_NO_RESTART=1
+unset OMP_NUM_THREADS
+failures=0
+
+ok() { echo "ok - $1"; }
+not_ok() { echo "not ok - $1"; failures=$((failures + 1)); [ ! -s err ] || sed 's/^/#   /' err; }
+
+# check NAME COMMAND...: the command succeeds. What hinge prints is in out and err until it runs again
+check() {
+    name=$1
+    shift
+    "$@" >new.out 2>new.err
+    code=$?
+    if [ "$1" = "$hinge" ]; then
+        mv new.out out
+        mv new.err err
+    fi
+    if [ $code = 0 ]; then ok "$name"; else not_ok "$name: $*"; fi
+}
+
+# refuses CODE WORDS ARGUMENT...: hinge ends with CODE, and one line on stderr that has the words
+refuses() {
+    code=$1 words=$2
+    shift 2
+    "$hinge" "$@" >out 2>err </dev/null
+    got=$?
+    if [ "$got" = "$code" ] && grep -q "^hinge: .*$words" err && [ "$(wc -l <err)" -eq 1 ]; then
+        ok "refuses $*"
+    else
+        not_ok "refuses $*: code $got instead of $code, or no '$words' on stderr"
+    fi
+}
+
+# has FILE WORDS
+has() { grep -q -e "$2" "$1"; }
+
+# keys FILE KEY...: the file is one JSON object with the keys
+keys() {
+    file=$1
+    shift
+    if command -v python3 >/dev/null 2>&1; then
+        python3 -c 'import json, sys
+report = json.load(open(sys.argv[1]))
+missing = [key for key in sys.argv[2:] if key not in report]
+sys.exit("missing: " + " ".join(missing) if missing else 0)' "$file" "$@"
+    else
+        for key in "$@"; do grep -q "\"$key\":" "$file" || { echo "missing: $key" >&2; return 1; }; done
+    fi
+}
+
+# make ROWS COLS KIND: data that are the same everywhere. two: classes +1, -1 by a noisy plane; three: classes
+# 1 2 3; noise: labels by chance; real: targets
+make() {
+    awk -v rows="$1" -v cols="$2" -v kind="$3" 'function next_real() {
+        state = (state * 16807) % 2147483647
+        return state / 2147483647
+    }
+    BEGIN {
+        state = 12345
+        for (i = 0; i < rows; i++) {
+            sum = 0
+            text = ""
+            for (k = 1; k <= cols; k++) {
+                value = 2 * next_real() - 1
+                if (k <= 3) sum += value
+                text = text sprintf(" %d:%.6f", k, value)
+            }
+            sum += 0.4 * (next_real() - 0.5)
+            if (kind == "two") label = sum > 0 ? "+1" : "-1"
+            else if (kind == "three") label = sum > 0.5 ? 3 : sum > -0.5 ? 2 : 1
+            else if (kind == "noise") label = next_real() > 0.5 ? 1 : -1
+            else label = sprintf("%.6f", 3 * sum + 10)
+            print label text
+        }
+    }'
+}
+
+make 240 5 two >two
+make 60 5 two >two.test
+make 240 5 three >three
+make 240 4 real >real
+
+echo "# command line"
+check "prints its version" "$hinge" --version
+check "which is hinge's" has out '^hinge [0-9]'
+check "prints help" "$hinge" --help
+for command in train predict scale info; do
+    check "prints help of $command" "$hinge" $command --help
+    check "which is complete" has out '^usage: hinge '$command
+    check "prints help of $command the other way" "$hinge" help $command
+done
+refuses 2 "hinge help" nonsense
+refuses 2 "--nonsense" train --nonsense two
+refuses 2 "-Z" train -Z two
+refuses 2 "training file" train
+refuses 2 "too many" train two m1 m2
+refuses 2 "-c: needs a value" train two -c
+refuses 2 "--json: takes no value" train --json=1 two
+refuses 2 "--gamma: 'abc' is not a number" train --gamma abc two
+refuses 2 "-g: '-1'" train -g -1 two
+refuses 2 "-c: '0'" train -c 0 two
+refuses 2 "-c: 'inf'" train -c inf two
+refuses 2 "-c: '1x'" train -c 1x two
+refuses 2 "-n: '1.5'" train -n 1.5 two
+refuses 2 "-p: '-1'" train -p -1 two
+refuses 2 "-e: '0'" train -e 0 two
+refuses 2 "-d: '2.5'" train -d 2.5 two
+refuses 2 "-s: '5'" train -s 5 two
+refuses 2 "--kernel: 'cubic'" train --kernel cubic two
+refuses 2 "-m: '0'" train -m 0 two
+refuses 2 "--cache: '4Q'" train --cache 4Q two
+refuses 2 "-h: '2'" train -h 2 two
+refuses 2 "not available yet" train -b 1 two
+refuses 2 "not available yet" train -v 5 two
+refuses 2 "--threads: '0'" train --threads 0 two
+refuses 2 "--precision: 'f16'" train --precision f16 two
+refuses 2 "LABEL=WEIGHT" train --weight 5 two
+refuses 2 "-w: '-2'" train -w1 -2 two
+refuses 2 "test file and a model" predict two
+refuses 2 "not available yet" predict -b 1 two m out
+refuses 2 "standard output" predict --json two m -
+refuses 2 "-l 2" scale -l 2 -u 1 two
+refuses 2 "second value" scale -y 1
+refuses 2 "-s and -r" scale -s a -r b two
+
+echo "# data errors"
+printf '1 1:1\n-1 1:abc\n' >bad
+refuses 1 "absent" train absent
+refuses 1 "bad" train bad
+refuses 1 "no-folder" train two no-folder/model
+refuses 1 "absent" predict two absent out
+refuses 1 "two" predict two two out
+refuses 1 "absent" scale absent
+refuses 1 "absent" scale -r absent two
+refuses 1 "two" scale -r two two
+refuses 1 "absent" info absent
+printf '1 0:1 1:1 2:0\n-1 0:3 1:0 2:1\n' >kernel.bad
+refuses 1 "line 2: 0:3" train -t 4 kernel.bad
+seq 239 >w.short 2>/dev/null || awk 'BEGIN { for (i = 1; i < 240; i++) print i }' >w.short
+refuses 1 "w.short" train --weights w.short two
+check "leaves no model after a failure" test ! -e bad.model -a ! -e out.model
+
+echo "# train and predict"
+check "trains" "$hinge" train -c 10 two
+check "reports" has out '^outcome *converged'
+check "into the default name" test -s two.model
+mkdir -p deep
+cp two deep/other
+check "trains on a file elsewhere" "$hinge" train -q deep/other
+check "into this folder" test -s other.model
+check "is silent with -q" test ! -s out
+"$hinge" train -c 10 -q --no-restart two again >out 2>err
+check "is reproducible" cmp two.model again
+"$hinge" train -c 10 -q --threads 1 two again >out 2>err
+check "with one thread too" cmp two.model again
+check "trains by the long names" "$hinge" train -q --type c_svc --kernel rbf --gamma auto --cost 10 --tolerance 1e-3 \
+    --shrinking 1 two again
+check "to the same model" cmp two.model again
+check "predicts" "$hinge" predict two.test two.model labels
+check "and prints the accuracy" has out '^Accuracy = [0-9.]*% ([0-9]*/60) (classification)$'
+cp out accuracy
+check "a label a line" test "$(grep -c '^-\{0,1\}1$' labels)" = 60
+"$hinge" predict -q two.test two.model - >out 2>err
+check "the same to standard output" cmp labels out
+check "writes decision values" "$hinge" predict -q --decisions decisions two.test two.model
+paste labels decisions >both
+check "whose sign is the label" awk '($1 > 0) != ($2 > 0) { bad = 1 } END { exit bad || NR != 60 }' both
+"$hinge" predict --json two.test two.model labels >report 2>err
+check "predict --json" keys report seconds seconds_load seconds_model n n_sv threads accuracy
+check "writes to a device" "$hinge" predict -q two.test two.model /dev/null
+check "and leaves it one" test -c /dev/null
+echo old >kept
+chmod 640 kept
+check "replaces a file" "$hinge" predict -q two.test two.model kept
+check "by a new one" cmp labels kept
+check "leaves no temporary files" test "$(echo kept*)" = kept
+if [ -c /dev/full ]; then
+    refuses 1 "/dev/full" predict -q two.test two.model /dev/full
+fi
+
+"$hinge" train --json --certify --test two.test -c 10 two m >report 2>err
+check "train --json" keys report outcome seconds seconds_load seconds_save iterations rounds objective violation \
+    error n d n_classes n_sv n_bsv rho rows_computed rows_asked rows_evicted cache_bytes peak_bytes memory_bytes \
+    threads precision path blas primal dual gap kkt slackness seconds_certificate accuracy seconds_predict n_test
+"$hinge" train --certify --test two.test -c 10 two m >out 2>err
+check "--test agrees with predict" has out "$(sed 's/[(%]/./g; s/).*//' accuracy)"
+"$hinge" train --json --test real -s 3 real m >report 2>err
+check "regression --json" keys report objective mse squared_correlation
+check "predicts values" "$hinge" predict real m values
+check "with an error" has out '^Mean squared error = .* (regression)$'
+check "and a correlation" has out '^Squared correlation coefficient = .* (regression)$'
+for task in 0 1 2 3 4; do
+    for kernel in 0 1 2 3; do
+        check "task $task, kernel $kernel" "$hinge" train -q -s $task -t $kernel -n 0.3 -g 0.2 two m
+        check "its model" "$hinge" predict -q two.test m labels
+    done
+done
+check "three classes" "$hinge" train -q -c 10 three m
+check "with decisions of three pairs" "$hinge" predict -q --decisions decisions three m
+check "in three columns" awk 'NF != 3 { bad = 1 } END { exit bad || NR != 240 }' decisions
+
+echo "# weights"
+check "weighs a class" "$hinge" train -q -c 0.01 -w1 50 -w-1 0.02 two m
+"$hinge" predict -q two.test m labels >out 2>err
+check "so that it wins everywhere" awk '$1 != 1 { bad = 1 } END { exit bad }' labels
+"$hinge" train -q -c 0.01 --weight 1=50 --weight -1=0.02 two again >out 2>err
+check "by either name" cmp m again
+awk '{ print ($1 > 0 ? 50 : 0.02) }' two >w
+"$hinge" train -q -c 0.01 --weights w two again >out 2>err
+check "weighs examples" cmp m again
+"$hinge" train -q -w9 2 two m >out 2>err
+check "warns of an absent class" has err 'warning.* 9$'
+
+echo "# formats"
+if command -v xz >/dev/null 2>&1; then
+    xz -k two
+    if "$hinge" train -q -c 10 two.xz again >out 2>err; then
+        check "reads xz" cmp two.model again
+    else
+        check "says that it cannot read xz" has err xz
+    fi
+fi
+sed 's/ [0-9]*:/,/g; s/^+//' two >two.csv
+"$hinge" train -q -c 10 two.csv again >out 2>err
+check "reads CSV" cmp two.model again
+printf '1 0:1 1:4 2:1\n-1 0:2 1:1 2:3\n' >kernel
+check "takes a precomputed kernel" "$hinge" train -q -t 4 kernel m
+check "predicts by it" "$hinge" predict -q kernel m labels
+printf '1\n-1\n' >expected
+check "as it should" cmp expected labels
+printf '1 1:0.5 2:0.5 3:0.5 9:7\n-1 1:-0.5 2:-0.5\n' >wide
+check "predicts data with more features" "$hinge" predict -q wide two.model labels
+check "which do not count" cmp expected labels
+
+echo "# limits"
+"$hinge" train --max-iter 3 two m >out 2>err
+check "stops at an iteration limit" has out '^outcome *iteration'
+check "warns of it" has err 'warning: not converged'
+check "saves a model nevertheless" "$hinge" predict -q two.test m labels
+
+echo "# scale"
+printf '1 1:1 2:5 3:7\n2 1:2 2:5 4:-4\n3 1:3 2:5 3:1\n' >raw
+printf '1 1:-1 3:1 4:1 \n2 3:-1 4:-1 \n3 1:1 3:-0.714286 4:1 \n' >expected
+"$hinge" scale -s ranges raw >out 2>err
+check "scales" cmp expected out
+printf 'x\n-1 1\n1 1 3\n3 0 7\n4 -4 0\n' >expected
+check "saves ranges" cmp expected ranges
+printf '5 1:5 4:-2 9:1\n' >more
+printf '5 1:3 3:-1 \n' >expected
+"$hinge" scale -r ranges more >out 2>err
+check "restores ranges" cmp expected out
+"$hinge" scale -y 0 1 -s ranges raw >out 2>err
+check "scales labels" test "$(cut -d' ' -f1 out | tr '\n' ' ')" = "0 0.5 1 "
+check "saves their range" test "$(head -3 ranges | tr '\n' ' ')" = "y 0 1 1 3 "
+"$hinge" scale --output scaled raw >out 2>err
+check "writes a file" test -s scaled
+if command -v svm-scale >/dev/null 2>&1; then
+    for file in two three real raw; do
+        for options in "" "-l 0" "-y -2 3" "-l -3.5 -u 7"; do
+            # shellcheck disable=SC2086
+            svm-scale $options -s ranges.svm $file >scaled.svm 2>/dev/null
+            # shellcheck disable=SC2086
+            "$hinge" scale $options -s ranges $file >scaled 2>err
+            check "scales $file as svm-scale $options" cmp scaled.svm scaled
+            check "with the same ranges" cmp ranges.svm ranges
+        done
+    done
+fi
+
+echo "# info"
+check "tells about the machine" "$hinge" info
+check "its BLAS" has out '^blas  *[^ ]'
+"$hinge" info --json >report 2>err
+check "info --json" keys report version cpu_level blas blas_is_openmp blas_slow threads total_memory
+check "tells about a model" "$hinge" info two.model
+check "its kernel" has out '^kernel *rbf, gamma 0.2$'
+check "tells about data" "$hinge" info two
+check "their size" has out '^rows *240$'
+"$hinge" info --json two two.model >report 2>err
+check "info --json of files" keys report files
+
+echo "# interruption"
+make 4000 20 noise >hard
+"$hinge" train --verbose -t 2 -g 0.01 -c 1e7 -e 1e-9 --time-limit 100 hard stopped.model >log 2>err &
+child=$!
+seconds=0
+until has err '^4000 examples' || [ $seconds -ge 60 ]; do
+    sleep 1
+    seconds=$((seconds + 1))
+done
+sleep 2
+kill -INT $child 2>/dev/null
+wait $child
+code=$?
+if [ $code = 0 ]; then
+    echo "ok - the hard problem was over before it could be interrupted # SKIP"
+else
+    check "an interrupted training ends with 130" test $code = 130
+    check "with a model" "$hinge" info stopped.model
+    check "that predicts" "$hinge" predict -q hard stopped.model labels
+fi
+
+echo "# $failures checks failed"
+[ $failures = 0 ]

@@ -1,0 +1,414 @@
+/*
+ * Messages, files written whole, JSON, data and scores: see common.h.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common.h"
+
+/* ---- Messages ---- */
+
+static void say(const char *mark, const char *format, va_list arguments)
+{
+    fflush(stdout);
+    fprintf(stderr, "hinge: %s", mark);
+    vfprintf(stderr, format, arguments);
+    fputc('\n', stderr);
+}
+
+void die(int code, const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    say("", format, arguments);
+    va_end(arguments);
+    exit(code);
+}
+
+void warn(const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    say("warning: ", format, arguments);
+    va_end(arguments);
+}
+
+void check(hinge_status status, const hinge_error *err)
+{
+    if (status != HINGE_OK)
+        die(EXIT_DATA, "%s", err->text[0] ? err->text : hinge_status_text(status));
+}
+
+void finish_stdout(void)
+{
+    if (fflush(stdout) || ferror(stdout))
+        die(EXIT_DATA, "cannot write to standard output: %s", strerror(errno));
+}
+
+/* ---- Small things ---- */
+
+void *allocate(size_t count, size_t size)
+{
+    void *memory = calloc(count ? count : 1, size);
+
+    if (!memory)
+        die(EXIT_DATA, "no memory for %zu times %zu bytes", count, size);
+    return memory;
+}
+
+double now(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+int terminal_width(void)
+{
+    struct winsize size = { 0 };
+
+    if (!isatty(STDERR_FILENO))
+        return 0;
+    return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) || !size.ws_col ? 80 : size.ws_col;
+}
+
+const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash ? slash + 1 : path;
+}
+
+static char *join(const char *a, const char *b)
+{
+    size_t size = strlen(a) + strlen(b) + 1;
+    char *text = allocate(size, 1);
+
+    snprintf(text, size, "%s%s", a, b);
+    return text;
+}
+
+/* ---- Files written whole ---- */
+
+int is_stdout(const char *path)
+{
+    return path && strcmp(path, "-") == 0;
+}
+
+/* A temporary file beside path, with the rights that a new file has. */
+static FILE *open_beside(struct output *out)
+{
+    mode_t mask = umask(0);
+    int fd;
+
+    umask(mask);
+    out->temporary = join(out->path, ".XXXXXX");
+    fd = mkstemp(out->temporary);
+    if (fd < 0)
+        return NULL;
+    (void)!fchmod(fd, 0666 & ~mask);
+    return fdopen(fd, "w");
+}
+
+void output_open(struct output *out, const char *path)
+{
+    struct stat status;
+
+    memset(out, 0, sizeof *out);
+    if (is_stdout(path)) {
+        out->file = stdout;
+        return;
+    }
+    out->path = realpath(path, NULL); /* follow links; a path that is not there yet stays as it is */
+    if (!out->path)
+        out->path = join(path, "");
+    if (stat(out->path, &status) == 0 && !S_ISREG(status.st_mode)) /* a pipe, a terminal, /dev/null */
+        out->file = fopen(out->path, "w");
+    else
+        out->file = open_beside(out);
+    if (!out->file)
+        die(EXIT_DATA, "%s: cannot write: %s", path, strerror(errno));
+}
+
+void output_close(struct output *out)
+{
+    int failed;
+
+    if (out->file == stdout) {
+        finish_stdout();
+        return;
+    }
+    failed = ferror(out->file);
+    failed |= fclose(out->file);
+    if (!failed && out->temporary)
+        failed = rename(out->temporary, out->path);
+    if (failed) {
+        int why = errno;
+
+        if (out->temporary)
+            unlink(out->temporary);
+        die(EXIT_DATA, "%s: cannot write: %s", out->path, strerror(why));
+    }
+    free(out->temporary);
+    free(out->path);
+}
+
+void check_writable(const char *path)
+{
+    struct stat status;
+    char *folder;
+
+    if (is_stdout(path))
+        return;
+    if (stat(path, &status) == 0 && S_ISDIR(status.st_mode))
+        die(EXIT_DATA, "%s: cannot write: it is a folder", path);
+    if (stat(path, &status) == 0 && !S_ISREG(status.st_mode))
+        return;
+    folder = join(path, "");
+    folder[base_name(path) - path] = '\0';
+    if (access(*folder ? folder : ".", W_OK | X_OK))
+        die(EXIT_DATA, "%s: cannot write: %s", path, strerror(errno));
+    free(folder);
+}
+
+/* ---- JSON ---- */
+
+static void json_item(struct json *j, const char *key)
+{
+    if (j->depth)
+        printf("%s\n%*s", j->first ? "" : ",", 2 * j->depth, "");
+    j->first = 0;
+    if (key)
+        printf("\"%s\": ", key);
+}
+
+void json_open(struct json *j, const char *key, char bracket)
+{
+    json_item(j, key);
+    putchar(bracket);
+    j->depth++;
+    j->first = 1;
+}
+
+void json_close(struct json *j, char bracket)
+{
+    j->depth--;
+    printf("\n%*s%c", 2 * j->depth, "", bracket);
+    j->first = 0;
+    if (j->depth == 0)
+        putchar('\n');
+}
+
+static void put_real(double value)
+{
+    if (isfinite(value))
+        printf("%.17g", value);
+    else
+        fputs("null", stdout);
+}
+
+void json_real(struct json *j, const char *key, double value)
+{
+    json_item(j, key);
+    put_real(value);
+}
+
+void json_count(struct json *j, const char *key, uint64_t value)
+{
+    json_item(j, key);
+    printf("%llu", (unsigned long long)value);
+}
+
+void json_bool(struct json *j, const char *key, int value)
+{
+    json_item(j, key);
+    fputs(value ? "true" : "false", stdout);
+}
+
+/* Bytes of the UTF-8 character at s, 0 if it is none. */
+static size_t utf8_length(const unsigned char *s)
+{
+    size_t length = 1 + (s[0] >= 0xC0) + (s[0] >= 0xE0) + (s[0] >= 0xF0);
+
+    if ((s[0] >= 0x80 && s[0] < 0xC2) || s[0] >= 0xF5)
+        return 0;
+    for (size_t k = 1; k < length; k++)
+        if ((s[k] & 0xC0) != 0x80)
+            return 0;
+    if ((s[0] == 0xE0 && s[1] < 0xA0) || (s[0] == 0xED && s[1] >= 0xA0) || (s[0] == 0xF0 && s[1] < 0x90) ||
+        (s[0] == 0xF4 && s[1] >= 0x90)) /* overlong, surrogates, beyond the last one */
+        return 0;
+    return length;
+}
+
+void json_text(struct json *j, const char *key, const char *value)
+{
+    const unsigned char *s = (const unsigned char *)value;
+
+    json_item(j, key);
+    putchar('"');
+    while (*s) {
+        size_t length = utf8_length(s);
+
+        if (*s == '"' || *s == '\\')
+            printf("\\%c", *s);
+        else if (*s < 0x20 || *s == 0x7f)
+            printf("\\u%04x", *s);
+        else if (length)
+            fwrite(s, 1, length, stdout);
+        else
+            fputs("\\ufffd", stdout);
+        s += length ? length : 1;
+    }
+    putchar('"');
+}
+
+void json_reals(struct json *j, const char *key, const double *values, size_t count)
+{
+    json_item(j, key);
+    putchar('[');
+    for (size_t k = 0; k < count; k++) {
+        fputs(k ? ", " : "", stdout);
+        put_real(values[k]);
+    }
+    putchar(']');
+}
+
+void json_counts(struct json *j, const char *key, const size_t *values, size_t count)
+{
+    json_item(j, key);
+    putchar('[');
+    for (size_t k = 0; k < count; k++)
+        printf("%s%zu", k ? ", " : "", values[k]);
+    putchar(']');
+}
+
+/* ---- Data ---- */
+
+#define FIELD(name) offsetof(struct data_flags, name)
+const struct tool_option data_options[] = {
+    { 0, "format", "FORMAT", parse_choice, FIELD(format), choice_format,
+      "auto, libsvm, npy or csv; each may be compressed\nwith xz or gz (auto)" },
+    { 0, "labels", "FILE.npy", parse_text, FIELD(labels), NULL, "labels of .npy data" },
+    { 0, "label-column", "K", parse_long, FIELD(label_column), &range_any,
+      "CSV: column of the label, from 0, or from the end\nif negative (0)" },
+    { 0, "no-labels", NULL, parse_flag, FIELD(no_labels), NULL, "CSV: there is no label column" },
+    { 0, "features", "N", parse_size, FIELD(features), &range_positive, "at least so many features" },
+};
+const size_t n_data_options = COUNT_OF(data_options);
+
+void load_data(const char *path, const struct data_flags *flags, size_t exact_cols, int precomputed,
+               int threads, hinge_data *data)
+{
+    hinge_data_options options = { 0 };
+    hinge_error err = { 0 };
+
+    options.format = (hinge_format)flags->format;
+    options.min_cols = exact_cols ? exact_cols : flags->features;
+    options.max_cols = exact_cols;
+    options.precomputed = precomputed;
+    options.label_column = flags->label_column;
+    options.no_labels = flags->no_labels;
+    options.labels_path = flags->labels;
+    options.threads = threads;
+    check(hinge_data_read(path, &options, data, &err), &err);
+}
+
+static int ends_in(const char *text, const char *end)
+{
+    size_t n = strlen(text), m = strlen(end);
+
+    return n >= m && strcmp(text + n - m, end) == 0;
+}
+
+int has_labels(const char *path, const struct data_flags *flags)
+{
+    int npy = flags->format == HINGE_FORMAT_NPY ||
+              (flags->format == HINGE_FORMAT_AUTO &&
+               (ends_in(path, ".npy") || ends_in(path, ".npy.xz") || ends_in(path, ".npy.gz")));
+
+    return npy ? flags->labels != NULL : !flags->no_labels;
+}
+
+int is_regression(hinge_task task)
+{
+    return task == HINGE_EPSILON_SVR || task == HINGE_NU_SVR;
+}
+
+const char *task_keyword(hinge_task task)
+{
+    static const char *const keywords[] = { "c_svc", "nu_svc", "one_class", "epsilon_svr", "nu_svr" };
+
+    return (unsigned)task < COUNT_OF(keywords) ? keywords[task] : "?";
+}
+
+/* Moments are taken about the first pair: sums of large targets would lose their digits. */
+static void score_values(struct score *score, const double *predicted, const double *target)
+{
+    double n = (double)score->n, squares = 0, p = 0, t = 0, pp = 0, tt = 0, pt = 0;
+
+    for (size_t i = 0; i < score->n; i++) {
+        double a = predicted[i] - predicted[0], b = target[i] - target[0], e = predicted[i] - target[i];
+
+        squares += e * e;
+        p += a, t += b;
+        pp += a * a, tt += b * b, pt += a * b;
+    }
+    score->mse = squares / n;
+    score->r2 = (n * pt - p * t) * (n * pt - p * t) / ((n * pp - p * p) * (n * tt - t * t));
+}
+
+struct score score_predictions(hinge_task task, size_t n, const double *predicted, const double *target)
+{
+    struct score score = { .regression = is_regression(task), .n = n };
+
+    for (size_t i = 0; i < n; i++)
+        score.correct += predicted[i] == target[i];
+    score.accuracy = (double)score.correct / (double)n * 100;
+    if (score.regression)
+        score_values(&score, predicted, target);
+    return score;
+}
+
+void print_score(FILE *file, const struct score *score)
+{
+    if (score->regression) {
+        fprintf(file, "Mean squared error = %g (regression)\n", score->mse);
+        fprintf(file, "Squared correlation coefficient = %g (regression)\n", score->r2);
+    } else {
+        fprintf(file, "Accuracy = %g%% (%zu/%zu) (classification)\n", score->accuracy, score->correct,
+                score->n);
+    }
+}
+
+void json_score(struct json *j, const struct score *score)
+{
+    if (score->regression) {
+        json_real(j, "mse", score->mse);
+        json_real(j, "squared_correlation", score->r2);
+    } else {
+        json_real(j, "accuracy", score->accuracy);
+    }
+}
+
+const char *blas_advice(const hinge_machine *machine)
+{
+    if (machine->blas_slow)
+        return "OpenBLAS runs kernels without AVX-512 here: set OPENBLAS_CORETYPE=SkylakeX in the environment "
+               "of programs that use hinge (hinge train and predict do so by themselves)";
+    if (!machine->blas_is_openmp)
+        return "this BLAS is not OpenBLAS's OpenMP build, which hinge is fastest with: link that one, or set "
+               "LD_LIBRARY_PATH to its folder";
+    return NULL;
+}

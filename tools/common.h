@@ -1,0 +1,173 @@
+/*
+ * What the subcommands of hinge share: messages, options, numbers, files written whole, JSON, data.
+ *
+ * A command that cannot go on calls die(): the message goes to stderr as "hinge: ...", and nothing that was
+ * to be written is left behind, since every file is written under another name and renamed at the end.
+ */
+#ifndef HINGE_TOOLS_COMMON_H
+#define HINGE_TOOLS_COMMON_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+#include <hinge/hinge.h>
+#include <hinge/io.h>
+
+#if defined(__GNUC__)
+#define PRINTF_LIKE(text, first) __attribute__((format(printf, text, first)))
+#else
+#define PRINTF_LIKE(text, first)
+#endif
+
+#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
+
+/* ---- Messages and ends: exit codes beside 0 ---- */
+
+enum { EXIT_DATA = 1, EXIT_USAGE = 2, EXIT_STOPPED = 130 };
+
+_Noreturn void die(int code, const char *format, ...) PRINTF_LIKE(2, 3);
+void warn(const char *format, ...) PRINTF_LIKE(1, 2);
+/* Dies of err unless status is HINGE_OK. */
+void check(hinge_status status, const hinge_error *err);
+/* Dies unless everything printed so far has reached standard output. */
+void finish_stdout(void);
+
+void *allocate(size_t count, size_t size); /* zeroed; dies without memory */
+double now(void);                          /* seconds of a clock that only goes forward */
+int terminal_width(void);                  /* columns of stderr, 0: no terminal */
+const char *base_name(const char *path);   /* what follows the last slash */
+
+/* ---- Options: a table row each drives getopt_long, the checks and the help ---- */
+
+struct option_use {
+    const char *shown; /* the option as the user wrote it, "--gamma" */
+    const char *text;  /* its value, NULL: none */
+    int argc;          /* what is left of the command line, for options with two values: */
+    char **argv;       /* see option_next */
+};
+
+struct tool_option {
+    int letter;       /* one-letter name, 0: none */
+    const char *name; /* long name, NULL: none */
+    const char *arg;  /* what the help calls its value, NULL: takes none */
+    void (*parse)(const struct option_use *use, const void *detail, void *field);
+    size_t field;       /* offset of what it sets, from the group's base */
+    const void *detail; /* what parse needs: a range, a list of choices, a value */
+    const char *help;   /* NULL: another name of an option shown elsewhere; '\n' breaks the line */
+};
+
+struct option_group {
+    const char *title;
+    const struct tool_option *options;
+    size_t count;
+    void *base;
+};
+
+/* Reads all options and moves the other arguments to the end; returns the index of the first of them.
+ * --help prints usage and the groups, and exits. */
+int parse_options(int argc, char **argv, const char *usage, const struct option_group *groups, size_t n_groups);
+
+struct range {
+    double low, high;
+    int open; /* low itself is not allowed */
+};
+
+struct choice {
+    const char *name; /* NULL ends a list */
+    int value;
+};
+
+extern const struct range range_any, range_positive, range_not_negative, range_01;
+extern const struct choice choice_off_on[], choice_precision[], choice_format[];
+
+/* Parsers: the comment says what field points at; and what detail is. */
+void parse_flag(const struct option_use *use, const void *detail, void *field);    /* int: becomes 1 */
+void parse_real(const struct option_use *use, const void *detail, void *field);    /* double; range */
+void parse_int(const struct option_use *use, const void *detail, void *field);     /* int; range */
+void parse_long(const struct option_use *use, const void *detail, void *field);    /* long; range */
+void parse_count(const struct option_use *use, const void *detail, void *field);   /* uint64_t; range */
+void parse_size(const struct option_use *use, const void *detail, void *field);    /* size_t; range */
+void parse_bytes(const struct option_use *use, const void *detail, void *field);   /* size_t; nothing */
+void parse_text(const struct option_use *use, const void *detail, void *field);    /* const char *; nothing */
+void parse_choice(const struct option_use *use, const void *detail, void *field);  /* int, enum; choices */
+void parse_not_yet(const struct option_use *use, const void *detail, void *field); /* dies; sentence */
+void parse_zero(const struct option_use *use, const void *detail, void *field);    /* nothing; sentence if 1 */
+
+double real_value(const struct option_use *use, const struct range *range);
+/* The argument after an option's value, for -wI W and -y LOW HIGH; dies if there is none. */
+const char *option_next(const struct option_use *use);
+
+/* ---- Files written whole ---- */
+
+struct output {
+    FILE *file;
+    char *path, *temporary; /* temporary: NULL where path is no regular file */
+};
+
+int is_stdout(const char *path); /* "-" is; NULL is not */
+void output_open(struct output *out, const char *path);
+void output_close(struct output *out); /* only now does path exist or change */
+/* Dies if a file could not be written there, so that a long run is not in vain. */
+void check_writable(const char *path);
+
+/* ---- JSON on standard output: NULL for key inside arrays ---- */
+
+struct json {
+    int depth, first;
+};
+
+void json_open(struct json *j, const char *key, char bracket);
+void json_close(struct json *j, char bracket);
+void json_real(struct json *j, const char *key, double value); /* NaN and infinity become null */
+void json_count(struct json *j, const char *key, uint64_t value);
+void json_bool(struct json *j, const char *key, int value);
+void json_text(struct json *j, const char *key, const char *value);
+void json_reals(struct json *j, const char *key, const double *values, size_t count);
+void json_counts(struct json *j, const char *key, const size_t *values, size_t count);
+
+/* ---- Data ---- */
+
+struct data_flags {
+    int format;
+    const char *labels;
+    long label_column;
+    int no_labels;
+    size_t features;
+};
+
+extern const struct tool_option data_options[];
+extern const size_t n_data_options;
+
+/* Reads a file or dies. exact_cols: so many features, whatever the file has; 0: as the file and flags say. */
+void load_data(const char *path, const struct data_flags *flags, size_t exact_cols, int precomputed,
+               int threads, hinge_data *data);
+/* Whether such a file says anything about labels. */
+int has_labels(const char *path, const struct data_flags *flags);
+
+/* How well predictions hit their targets. */
+struct score {
+    int regression;
+    size_t n, correct;
+    double accuracy; /* percent */
+    double mse, r2;  /* mean squared error, squared correlation coefficient */
+};
+
+struct score score_predictions(hinge_task task, size_t n, const double *predicted, const double *target);
+void print_score(FILE *file, const struct score *score); /* the lines of LIBSVM's svm-predict */
+void json_score(struct json *j, const struct score *score);
+int is_regression(hinge_task task);
+const char *task_keyword(hinge_task task); /* LIBSVM's word */
+
+/* ---- The process ---- */
+
+/* Starts the command anew, once, where OpenBLAS overlooked AVX-512 and nobody chose its core. */
+void restart_if_slow(int allowed, int verbose);
+/* The sentence that says how to cure a slow BLAS, NULL: nothing to cure. */
+const char *blas_advice(const hinge_machine *machine);
+
+int command_train(int argc, char **argv);
+int command_predict(int argc, char **argv);
+int command_scale(int argc, char **argv);
+int command_info(int argc, char **argv);
+
+#endif

@@ -1,0 +1,106 @@
+/*
+ * The hinge command: finds the subcommand, and may start itself anew with a faster BLAS core.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common.h"
+
+static const struct command {
+    const char *name;
+    int (*run)(int argc, char **argv);
+    const char *help;
+} commands[] = {
+    { "train", command_train, "train a model on a data file" },
+    { "predict", command_predict, "predict labels or values with a model" },
+    { "scale", command_scale, "scale the features of a LIBSVM file" },
+    { "info", command_info, "tell about this machine, a model or a data file" },
+};
+
+static char **original_argv; /* before getopt sorts it */
+
+static void print_help(FILE *file)
+{
+    fprintf(file, "usage: hinge COMMAND [options] ...\n\nKernel support vector machines on dense data.\n\n");
+    for (size_t k = 0; k < COUNT_OF(commands); k++)
+        fprintf(file, "  %-9s %s\n", commands[k].name, commands[k].help);
+    fprintf(file, "  %-9s %s\n", "help", "this text, or that of a command");
+    fprintf(file,
+            "\n`hinge COMMAND --help` lists the options of a command, `hinge --version` prints the version.\n"
+            "Options of LIBSVM's svm-train, svm-predict and svm-scale keep their meaning.\n");
+}
+
+static const struct command *find_command(const char *name)
+{
+    for (size_t k = 0; k < COUNT_OF(commands); k++)
+        if (strcmp(name, commands[k].name) == 0)
+            return &commands[k];
+    die(EXIT_USAGE, "'%s' is no command of hinge; see `hinge help`", name);
+}
+
+static int help(int argc, char **argv)
+{
+    if (argc > 1) {
+        char option[] = "--help";
+        char *words[] = { argv[1], option, NULL };
+        return find_command(argv[1])->run(2, words);
+    }
+    print_help(stdout);
+    finish_stdout();
+    return 0;
+}
+
+static int version(void)
+{
+    printf("hinge %s\n", hinge_version());
+    finish_stdout();
+    return 0;
+}
+
+void restart_if_slow(int allowed, int verbose)
+{
+    const char *off = getenv("HINGE_NO_RESTART");
+    hinge_machine machine;
+
+    if (!allowed || getenv("OPENBLAS_CORETYPE") || (off && *off && strcmp(off, "0") != 0))
+        return;
+    machine = hinge_machine_info();
+    if (!machine.avx512 || !machine.blas_slow)
+        return;
+    if (setenv("OPENBLAS_CORETYPE", "SkylakeX", 1) || setenv("HINGE_NO_RESTART", "1", 1))
+        return;
+    if (verbose)
+        fprintf(stderr, "%s runs kernels without AVX-512: starting again with OPENBLAS_CORETYPE=SkylakeX\n",
+                machine.blas);
+    fflush(NULL);
+    execv("/proc/self/exe", original_argv);
+    if (verbose) /* no such file on this system: go on as we are */
+        warn("could not start again");
+}
+
+static char **copy_words(int argc, char **argv)
+{
+    char **copy = allocate((size_t)argc + 1, sizeof *copy);
+
+    memcpy(copy, argv, (size_t)argc * sizeof *copy);
+    return copy;
+}
+
+int main(int argc, char **argv)
+{
+    int code;
+
+    if (argc < 2) {
+        print_help(stderr);
+        return EXIT_USAGE;
+    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0)
+        return help(argc - 1, argv + 1);
+    if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "version") == 0)
+        return version();
+    original_argv = copy_words(argc, argv);
+    code = find_command(argv[1])->run(argc - 1, argv + 1);
+    free(original_argv);
+    return code;
+}

@@ -1,0 +1,340 @@
+/*
+ * hinge info: the machine as a program that uses hinge meets it, a model, or a data file.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common.h"
+
+struct info_settings {
+    struct data_flags data;
+    int json;
+};
+
+#define FIELD(name) offsetof(struct info_settings, name)
+static const struct tool_option info_options[] = {
+    { 0, "json", NULL, parse_flag, FIELD(json), NULL, "print a JSON object" },
+};
+
+/* ---- The machine ---- */
+
+static const char *level_name(int level)
+{
+    static const char *const names[] = { "?", "plain C", "x86-64-v2", "x86-64-v3", "x86-64-v4" };
+
+    return level >= 0 && (size_t)level < COUNT_OF(names) ? names[level] : "?";
+}
+
+static void print_machine(const hinge_machine *m)
+{
+    const char *advice = blas_advice(m);
+
+    printf("%-10s %s\n", "hinge", hinge_version());
+    printf("%-10s %s%s\n", "processor", level_name(m->cpu_level), m->avx512 ? ", AVX-512" : "");
+    printf("%-10s %s\n", "blas", m->blas);
+    printf("%-10s %s\n", "openmp", m->blas_is_openmp ? "yes, OpenBLAS's OpenMP build" : "not in this BLAS");
+    printf("%-10s %d\n", "threads", m->threads);
+    printf("%-10s %.1f GB\n", "memory", (double)m->total_memory / 1073741824);
+    if (advice)
+        printf("%-10s %s\n", "advice", advice);
+}
+
+static void json_machine(struct json *j, const hinge_machine *m)
+{
+    const char *advice = blas_advice(m);
+
+    json_text(j, "version", hinge_version());
+    json_count(j, "cpu_level", (uint64_t)m->cpu_level);
+    json_bool(j, "avx512", m->avx512);
+    json_text(j, "blas", m->blas);
+    json_bool(j, "blas_is_openmp", m->blas_is_openmp);
+    json_bool(j, "blas_slow", m->blas_slow);
+    json_count(j, "threads", (uint64_t)m->threads);
+    json_count(j, "total_memory", m->total_memory);
+    if (advice)
+        json_text(j, "advice", advice);
+}
+
+static void machine(int json)
+{
+    hinge_machine m = hinge_machine_info();
+    struct json j = { 0 };
+
+    if (!json) {
+        print_machine(&m);
+        return;
+    }
+    json_open(&j, NULL, '{');
+    json_machine(&j, &m);
+    json_close(&j, '}');
+}
+
+/* ---- Models ---- */
+
+static int has_gamma(hinge_kernel_type type)
+{
+    return type == HINGE_POLYNOMIAL || type == HINGE_RBF || type == HINGE_SIGMOID;
+}
+
+static void print_classes(const hinge_model *model)
+{
+    const double *labels = hinge_model_labels(model);
+    const size_t *counts = hinge_model_class_sv(model);
+
+    if (!labels)
+        return;
+    for (size_t k = 0; k < hinge_model_n_classes(model); k++) {
+        printf("%-10s %.17g", k ? "" : "classes", labels[k]);
+        if (counts)
+            printf(": %zu support vectors", counts[k]);
+        putchar('\n');
+    }
+}
+
+static void print_model(const hinge_model *model)
+{
+    enum { SHOWN = 12 };
+    hinge_kernel kernel = hinge_model_kernel(model);
+    size_t n_problems = hinge_model_n_problems(model);
+
+    printf("%-10s %s\n", "task", task_keyword(hinge_model_task(model)));
+    printf("%-10s %s", "kernel", hinge_kernel_keyword(kernel.type));
+    if (kernel.type == HINGE_POLYNOMIAL)
+        printf(", degree %d", kernel.degree);
+    if (has_gamma(kernel.type))
+        printf(", gamma %.10g", kernel.gamma);
+    if (kernel.type == HINGE_POLYNOMIAL || kernel.type == HINGE_SIGMOID)
+        printf(", coef0 %.10g", kernel.coef0);
+    printf("\n%-10s %zu\n%-10s %zu\n", "features", hinge_model_n_features(model), "svs",
+           hinge_model_n_sv(model));
+    print_classes(model);
+    printf("%-10s", "rho");
+    for (size_t k = 0; k < n_problems && k < SHOWN; k++)
+        printf(" %.10g", hinge_model_rho(model)[k]);
+    printf(n_problems > SHOWN ? " ... (%zu in all)\n" : "\n", n_problems);
+}
+
+static void json_model(struct json *j, const hinge_model *model)
+{
+    hinge_kernel kernel = hinge_model_kernel(model);
+    size_t n_classes = hinge_model_n_classes(model);
+
+    json_text(j, "kind", "model");
+    json_text(j, "task", task_keyword(hinge_model_task(model)));
+    json_text(j, "kernel", hinge_kernel_keyword(kernel.type));
+    if (kernel.type == HINGE_POLYNOMIAL)
+        json_count(j, "degree", (uint64_t)kernel.degree);
+    if (has_gamma(kernel.type))
+        json_real(j, "gamma", kernel.gamma);
+    if (kernel.type == HINGE_POLYNOMIAL || kernel.type == HINGE_SIGMOID)
+        json_real(j, "coef0", kernel.coef0);
+    json_count(j, "n_features", hinge_model_n_features(model));
+    json_count(j, "n_classes", n_classes);
+    json_count(j, "n_sv", hinge_model_n_sv(model));
+    if (hinge_model_labels(model))
+        json_reals(j, "labels", hinge_model_labels(model), n_classes);
+    if (hinge_model_class_sv(model))
+        json_counts(j, "class_sv", hinge_model_class_sv(model), n_classes);
+    json_reals(j, "rho", hinge_model_rho(model), hinge_model_n_problems(model));
+}
+
+static void model(const char *path, struct json *j)
+{
+    hinge_model *m = NULL;
+    hinge_error err = { 0 };
+
+    check(hinge_model_load(&m, path, NULL, &err), &err);
+    if (j)
+        json_model(j, m);
+    else
+        print_model(m);
+    hinge_model_free(m);
+}
+
+/* ---- Data ---- */
+
+enum { MAX_CLASSES = 64 }; /* with more different labels they are called targets */
+
+struct summary {
+    double low, high, y_low, y_high;
+    size_t n_labels; /* different ones, 0: more than MAX_CLASSES */
+    double labels[MAX_CLASSES];
+    size_t counts[MAX_CLASSES];
+};
+
+static int compare_reals(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+static void count_labels(struct summary *s, const double *y, size_t n)
+{
+    double *sorted = allocate(n, sizeof *sorted);
+
+    memcpy(sorted, y, n * sizeof *sorted);
+    qsort(sorted, n, sizeof *sorted, compare_reals);
+    for (size_t i = 0; i < n; i++) {
+        if (i == 0 || sorted[i] != sorted[i - 1]) {
+            if (s->n_labels == MAX_CLASSES) {
+                s->n_labels = 0;
+                break;
+            }
+            s->labels[s->n_labels++] = sorted[i];
+        }
+        s->counts[s->n_labels - 1]++;
+    }
+    s->y_low = n ? sorted[0] : NAN;
+    s->y_high = n ? sorted[n - 1] : NAN;
+    free(sorted);
+}
+
+static struct summary summarise(const hinge_data *data)
+{
+    struct summary s = { .low = INFINITY, .high = -INFINITY };
+    const hinge_matrix *x = &data->x;
+
+    for (size_t i = 0; i < x->rows; i++)
+        for (size_t k = 0; k < x->cols; k++) {
+            size_t at = i * x->stride + k;
+            double v =
+                x->type == HINGE_F32 ? (double)((const float *)x->data)[at] : ((const double *)x->data)[at];
+
+            s.low = fmin(s.low, v);
+            s.high = fmax(s.high, v);
+        }
+    count_labels(&s, data->y, x->rows);
+    return s;
+}
+
+static double density(const hinge_data *data)
+{
+    double entries = (double)data->x.rows * (double)data->x.cols;
+
+    return entries > 0 ? (double)data->nonzeros / entries : 0;
+}
+
+static void print_data(const hinge_data *data, const struct summary *s, int labelled)
+{
+    printf("%-10s %zu\n%-10s %zu\n", "rows", data->x.rows, "features", data->x.cols);
+    printf("%-10s %.4g %% (%zu entries are not 0)\n", "density", 100 * density(data), data->nonzeros);
+    printf("%-10s %.10g to %.10g\n", "values", s->low, s->high);
+    if (!labelled) {
+        printf("%-10s none\n", "labels");
+        return;
+    }
+    if (!s->n_labels)
+        printf("%-10s %.10g to %.10g\n", "targets", s->y_low, s->y_high);
+    for (size_t k = 0; k < s->n_labels; k++)
+        printf("%-10s %.17g: %zu rows\n", k ? "" : "labels", s->labels[k], s->counts[k]);
+}
+
+static void json_data(struct json *j, const hinge_data *data, const struct summary *s, int labelled)
+{
+    json_text(j, "kind", "data");
+    json_count(j, "rows", data->x.rows);
+    json_count(j, "features", data->x.cols);
+    json_count(j, "nonzeros", data->nonzeros);
+    json_real(j, "density", density(data));
+    json_real(j, "min", s->low);
+    json_real(j, "max", s->high);
+    if (!labelled)
+        return;
+    json_real(j, "target_min", s->y_low);
+    json_real(j, "target_max", s->y_high);
+    if (s->n_labels) {
+        json_reals(j, "labels", s->labels, s->n_labels);
+        json_counts(j, "counts", s->counts, s->n_labels);
+    }
+}
+
+static void data_file(const char *path, const struct data_flags *flags, struct json *j)
+{
+    hinge_data data;
+    struct summary s;
+    int labelled = has_labels(path, flags);
+
+    load_data(path, flags, 0, 0, 0, &data);
+    s = summarise(&data);
+    if (j)
+        json_data(j, &data, &s, labelled);
+    else
+        print_data(&data, &s, labelled);
+    hinge_data_free(&data);
+}
+
+/* Model files begin with a key, data files with a number. */
+static int is_model(const char *path)
+{
+    static const char *const words[] = { "svm_type", "kernel_type", "hinge" };
+    char start[16] = "";
+    FILE *file = fopen(path, "rb");
+
+    if (!file)
+        die(EXIT_DATA, "%s: cannot read: %s", path, strerror(errno));
+    (void)!fread(start, 1, sizeof start - 1, file);
+    fclose(file);
+    for (size_t k = 0; k < COUNT_OF(words); k++)
+        if (strncmp(start, words[k], strlen(words[k])) == 0)
+            return 1;
+    return 0;
+}
+
+static void file_info(const char *path, const struct info_settings *s, struct json *j)
+{
+    if (j) {
+        json_open(j, NULL, '{');
+        json_text(j, "file", path);
+    } else {
+        printf("%-10s %s\n", "file", path);
+    }
+    if (is_model(path))
+        model(path, j);
+    else
+        data_file(path, &s->data, j);
+    if (j)
+        json_close(j, '}');
+}
+
+static void files_info(char **paths, int count, const struct info_settings *s)
+{
+    struct json json = { 0 }, *j = s->json ? &json : NULL;
+
+    if (j) {
+        json_open(j, NULL, '{');
+        json_open(j, "files", '[');
+    }
+    for (int k = 0; k < count; k++) {
+        if (k && !j)
+            putchar('\n');
+        file_info(paths[k], s, j);
+    }
+    if (j) {
+        json_close(j, ']');
+        json_close(j, '}');
+    }
+}
+
+static const char usage[] =
+    "usage: hinge info [options] [file ...]\n\n"
+    "Tells about model files and data files; without a file, about hinge and this machine.";
+
+int command_info(int argc, char **argv)
+{
+    struct info_settings s = { 0 };
+    const struct option_group groups[] = {
+        { "Options (default in parentheses):", info_options, COUNT_OF(info_options), &s },
+        { "Data:", data_options, n_data_options, &s.data },
+    };
+    int first = parse_options(argc, argv, usage, groups, COUNT_OF(groups));
+
+    if (first == argc)
+        machine(s.json);
+    else
+        files_info(argv + first, argc - first, &s);
+    finish_stdout();
+    return 0;
+}

@@ -1,0 +1,331 @@
+/*
+ * Command lines: a table of options drives getopt_long, the checks of values, and the help.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common.h"
+
+const struct range range_any = { -INFINITY, INFINITY, 0 };
+const struct range range_positive = { 0, INFINITY, 1 };
+const struct range range_not_negative = { 0, INFINITY, 0 };
+const struct range range_01 = { 0, 1, 1 };
+
+const struct choice choice_off_on[] = { { "0", 0 }, { "1", 1 }, { NULL, 0 } };
+const struct choice choice_precision[] = { { "auto", HINGE_PRECISION_AUTO },
+                                           { "f32", HINGE_PRECISION_F32 },
+                                           { "f64", HINGE_PRECISION_F64 },
+                                           { NULL, 0 } };
+const struct choice choice_format[] = {
+    { "auto", HINGE_FORMAT_AUTO },
+    { "libsvm", HINGE_FORMAT_LIBSVM },
+    { "npy", HINGE_FORMAT_NPY },
+    { "csv", HINGE_FORMAT_CSV },
+    { NULL, 0 },
+};
+
+/* ---- Values ---- */
+
+static _Noreturn void die_of_range(const struct option_use *use, const struct range *range)
+{
+    if (isfinite(range->low) && isfinite(range->high))
+        die(EXIT_USAGE, "%s: '%s' must be %s %g and at most %g", use->shown, use->text,
+            range->open ? "above" : "at least", range->low, range->high);
+    die(EXIT_USAGE, "%s: '%s' must be %s %g", use->shown, use->text, range->open ? "above" : "at least",
+        range->low);
+}
+
+static void check_range(const struct option_use *use, const struct range *range, double value)
+{
+    if (value < range->low || value > range->high || (range->open && value == range->low))
+        die_of_range(use, range);
+}
+
+double real_value(const struct option_use *use, const struct range *range)
+{
+    char *end;
+    double value = strtod(use->text, &end);
+
+    if (end == use->text || *end || isnan(value))
+        die(EXIT_USAGE, "%s: '%s' is not a number", use->shown, use->text);
+    if (isinf(value))
+        die(EXIT_USAGE, "%s: '%s' is not finite", use->shown, use->text);
+    check_range(use, range, value);
+    return value;
+}
+
+void parse_flag(const struct option_use *use, const void *detail, void *field)
+{
+    (void)use;
+    (void)detail;
+    *(int *)field = 1;
+}
+
+void parse_real(const struct option_use *use, const void *detail, void *field)
+{
+    *(double *)field = real_value(use, detail);
+}
+
+static long long integer_value(const struct option_use *use, const struct range *range, long long largest)
+{
+    char *end;
+    long long value;
+
+    errno = 0;
+    value = strtoll(use->text, &end, 10);
+    if (end == use->text || *end)
+        die(EXIT_USAGE, "%s: '%s' is not a whole number", use->shown, use->text);
+    if (errno || value > largest || value < -largest)
+        die(EXIT_USAGE, "%s: '%s' is too large", use->shown, use->text);
+    check_range(use, range, (double)value);
+    return value;
+}
+
+void parse_int(const struct option_use *use, const void *detail, void *field)
+{
+    *(int *)field = (int)integer_value(use, detail, INT32_MAX);
+}
+
+void parse_long(const struct option_use *use, const void *detail, void *field)
+{
+    *(long *)field = (long)integer_value(use, detail, INT32_MAX);
+}
+
+void parse_count(const struct option_use *use, const void *detail, void *field)
+{
+    *(uint64_t *)field = (uint64_t)integer_value(use, detail, INT64_MAX);
+}
+
+void parse_size(const struct option_use *use, const void *detail, void *field)
+{
+    *(size_t *)field = (size_t)integer_value(use, detail, PTRDIFF_MAX);
+}
+
+void parse_bytes(const struct option_use *use, const void *detail, void *field)
+{
+    static const char units[] = "KMGT";
+    char *end;
+    double value = strtod(use->text, &end);
+    const char *unit = units + 1; /* MB, as svm-train's -m */
+
+    (void)detail;
+    if (end != use->text && *end) {
+        unit = strchr(units, *end >= 'a' ? *end - 'a' + 'A' : *end);
+        end += end[1] == 'B' || end[1] == 'b' ? 2 : 1;
+    }
+    if (end == use->text || !unit || *end || !isfinite(value))
+        die(EXIT_USAGE, "%s: '%s' is not a size in MB, or with K, M, G or T", use->shown, use->text);
+    value = ldexp(value, 10 * (int)(unit - units + 1));
+    if (value < 1 || value >= ldexp(1, 62))
+        die(EXIT_USAGE, "%s: '%s' must be above 0 and fit in memory", use->shown, use->text);
+    *(size_t *)field = (size_t)value;
+}
+
+void parse_text(const struct option_use *use, const void *detail, void *field)
+{
+    (void)detail;
+    if (!*use->text)
+        die(EXIT_USAGE, "%s: the value is empty", use->shown);
+    *(const char **)field = use->text;
+}
+
+static int same_word(const char *a, const char *b)
+{
+    while (*a && (*a == *b || (*a == '-' && *b == '_')))
+        a++, b++;
+    return *a == *b;
+}
+
+static _Noreturn void die_of_choice(const struct option_use *use, const struct choice *choices)
+{
+    char list[200] = "";
+
+    for (const struct choice *c = choices; c->name; c++) {
+        size_t used = strlen(list);
+        snprintf(list + used, sizeof list - used, "%s%s", used ? ", " : "", c->name);
+    }
+    die(EXIT_USAGE, "%s: '%s' is none of %s", use->shown, use->text, list);
+}
+
+void parse_choice(const struct option_use *use, const void *detail, void *field)
+{
+    for (const struct choice *c = detail; c->name; c++)
+        if (same_word(use->text, c->name)) {
+            *(int *)field = c->value;
+            return;
+        }
+    die_of_choice(use, detail);
+}
+
+void parse_not_yet(const struct option_use *use, const void *detail, void *field)
+{
+    (void)field;
+    die(EXIT_USAGE, "%s: %s not available yet", use->shown, (const char *)detail);
+}
+
+void parse_zero(const struct option_use *use, const void *detail, void *field)
+{
+    int wanted = 0;
+
+    parse_choice(use, choice_off_on, &wanted);
+    if (wanted)
+        parse_not_yet(use, detail, field);
+}
+
+const char *option_next(const struct option_use *use)
+{
+    if (optind >= use->argc)
+        die(EXIT_USAGE, "%s %s: a second value is missing", use->shown, use->text);
+    return use->argv[optind++];
+}
+
+/* ---- Help ---- */
+
+enum { HELP_COLUMN = 28 };
+
+static void print_option(const struct tool_option *option)
+{
+    char left[80], name[48] = "";
+    int used;
+
+    if (option->name)
+        snprintf(name, sizeof name, "--%s", option->name);
+    if (option->letter)
+        used = snprintf(left, sizeof left, "  -%c%s%s", option->letter, option->name ? ", " : "", name);
+    else
+        used = snprintf(left, sizeof left, "      %s", name);
+    if (option->arg)
+        used += snprintf(left + used, sizeof left - (size_t)used, " %s", option->arg);
+    if (used < HELP_COLUMN - 1)
+        printf("%-*s", HELP_COLUMN, left);
+    else
+        printf("%s\n%*s", left, HELP_COLUMN, "");
+}
+
+static void print_indented(const char *text)
+{
+    for (; *text; text++) {
+        putchar(*text);
+        if (*text == '\n')
+            printf("%*s", HELP_COLUMN, "");
+    }
+    putchar('\n');
+}
+
+static const struct tool_option help_option = { 0, "help", NULL, parse_flag, 0, NULL, "this text" };
+
+static _Noreturn void print_help(const char *usage, const struct option_group *groups, size_t n_groups)
+{
+    puts(usage);
+    for (size_t g = 0; g < n_groups; g++) {
+        printf("\n%s\n", groups[g].title);
+        for (size_t k = 0; k < groups[g].count; k++)
+            if (groups[g].options[k].help) {
+                print_option(&groups[g].options[k]);
+                print_indented(groups[g].options[k].help);
+            }
+    }
+    print_option(&help_option);
+    print_indented(help_option.help);
+    finish_stdout();
+    exit(0);
+}
+
+/* ---- The command line ---- */
+
+enum { MAX_OPTIONS = 100, LONG_OPTION = 256 }; /* getopt_long answers LONG_OPTION + row, or a letter */
+
+/* All groups in one list, and what getopt_long wants to know about them. */
+struct command_line {
+    const struct tool_option *options[MAX_OPTIONS];
+    void *bases[MAX_OPTIONS];
+    size_t count;
+    struct option longs[MAX_OPTIONS + 1];
+    char shorts[2 * MAX_OPTIONS + 3];
+};
+
+static void add_option(struct command_line *line, const struct tool_option *option, void *base)
+{
+    size_t row = line->count++, n_longs = 0, n_shorts = strlen(line->shorts);
+
+    if (row >= MAX_OPTIONS)
+        die(EXIT_DATA, "too many options in a table");
+    line->options[row] = option;
+    line->bases[row] = base;
+    if (option->letter) {
+        line->shorts[n_shorts++] = (char)option->letter;
+        line->shorts[n_shorts] = option->arg ? ':' : '\0';
+    }
+    while (line->longs[n_longs].name)
+        n_longs++;
+    if (option->name)
+        line->longs[n_longs] = (struct option){ option->name, option->arg ? required_argument : no_argument,
+                                                NULL, LONG_OPTION + (int)row };
+}
+
+static size_t find_option(const struct command_line *line, int answer)
+{
+    size_t row = 0;
+
+    if (answer >= LONG_OPTION)
+        return (size_t)(answer - LONG_OPTION);
+    while (row < line->count && line->options[row]->letter != answer)
+        row++;
+    return row;
+}
+
+static void show_option(const struct command_line *line, int answer, char *shown, size_t size)
+{
+    if (answer >= LONG_OPTION)
+        snprintf(shown, size, "--%s", line->options[answer - LONG_OPTION]->name);
+    else
+        snprintf(shown, size, "-%c", answer);
+}
+
+static _Noreturn void die_of_option(const struct command_line *line, int answer, char **argv)
+{
+    char shown[48];
+
+    if (optopt)
+        show_option(line, optopt, shown, sizeof shown);
+    if (answer == ':')
+        die(EXIT_USAGE, "%s: needs a value; see `hinge %s --help`", shown, argv[0]);
+    if (optopt >= LONG_OPTION)
+        die(EXIT_USAGE, "%s: takes no value", shown);
+    if (optopt)
+        die(EXIT_USAGE, "unknown option '%s'; see `hinge %s --help`", shown, argv[0]);
+    die(EXIT_USAGE, "unknown or ambiguous option '%s'; see `hinge %s --help`", argv[optind - 1], argv[0]);
+}
+
+int parse_options(int argc, char **argv, const char *usage, const struct option_group *groups, size_t n_groups)
+{
+    struct command_line *line = allocate(1, sizeof *line);
+    int answer, help = 0;
+
+    line->shorts[0] = ':'; /* a missing value is told apart from an unknown option */
+    for (size_t g = 0; g < n_groups; g++)
+        for (size_t k = 0; k < groups[g].count; k++)
+            add_option(line, &groups[g].options[k], groups[g].base);
+    add_option(line, &help_option, &help);
+    opterr = 0;
+    while ((answer = getopt_long(argc, argv, line->shorts, line->longs, NULL)) != -1) {
+        struct option_use use = { NULL, optarg, argc, argv };
+        char shown[48];
+        size_t row;
+
+        if (answer == '?' || answer == ':')
+            die_of_option(line, answer, argv);
+        row = find_option(line, answer);
+        show_option(line, answer, shown, sizeof shown);
+        use.shown = shown;
+        line->options[row]->parse(&use, line->options[row]->detail,
+                                  (char *)line->bases[row] + line->options[row]->field);
+        if (help)
+            print_help(usage, groups, n_groups);
+    }
+    free(line);
+    return optind;
+}

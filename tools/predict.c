@@ -1,0 +1,169 @@
+/*
+ * hinge predict: labels or values of the examples of a file, and how well they fit those in the file.
+ */
+#include <stdlib.h>
+
+#include "common.h"
+
+struct predict_settings {
+    hinge_predict_options options;
+    struct data_flags data;
+    const char *decisions;
+    int quiet, verbose, json, no_restart;
+    const char *test_path, *model_path, *output_path;
+};
+
+static const struct range range_level = { 0, 4, 0 };
+
+#define FIELD(name) offsetof(struct predict_settings, name)
+static const struct tool_option predict_options[] = {
+    { 'b', NULL, "0|1", parse_zero, 0, "probability estimates are", "probability estimates: only 0 so far" },
+    { 0, "decisions", "FILE", parse_text, FIELD(decisions), NULL,
+      "write the decision values, a line an example:\nclasses 1 and 2, 1 and 3, ..., 2 and 3, ..." },
+    { 0, "threads", "N", parse_int, FIELD(options.threads), &range_positive,
+      "threads (OMP_NUM_THREADS, or all processors)" },
+    { 0, "precision", "P", parse_choice, FIELD(options.precision), choice_precision,
+      "of kernel values: auto, f32 or f64 (auto)" },
+    { 0, "cpu-level", "L", parse_int, FIELD(options.cpu_level), &range_level,
+      "vector code: 1 plain, 2 to 4 x86-64-v2 to v4 (best)" },
+    { 0, "no-restart", NULL, parse_flag, FIELD(no_restart), NULL,
+      "do not start again with a faster OpenBLAS core;\nthe same as HINGE_NO_RESTART=1" },
+    { 'q', "quiet", NULL, parse_flag, FIELD(quiet), NULL, "print warnings and errors only" },
+    { 0, "verbose", NULL, parse_flag, FIELD(verbose), NULL, "tell more" },
+    { 0, "json", NULL, parse_flag, FIELD(json), NULL, "print the report as a JSON object" },
+};
+
+static const char usage[] = "usage: hinge predict [options] test_file model_file [output_file]\n\n"
+                            "Predicts each example of test_file and writes one label or value a line to\n"
+                            "output_file (-: standard output; none: nothing is written).";
+
+static void read_options(int argc, char **argv, struct predict_settings *s)
+{
+    const struct option_group groups[] = {
+        { "Options (default in parentheses):", predict_options, COUNT_OF(predict_options), s },
+        { "Data:", data_options, n_data_options, &s->data },
+    };
+    int first = parse_options(argc, argv, usage, groups, COUNT_OF(groups));
+    int left = argc - first;
+
+    if (left < 2 || left > 3)
+        die(EXIT_USAGE, "predict: %s; see `hinge predict --help`",
+            left > 3 ? "too many file names" : "a test file and a model file are needed");
+    s->test_path = argv[first];
+    s->model_path = argv[first + 1];
+    s->output_path = left > 2 ? argv[first + 2] : NULL;
+    if (is_stdout(s->output_path) + is_stdout(s->decisions) + s->json > 1)
+        die(EXIT_USAGE, "predict: only one of output_file, --decisions and --json can go to standard output");
+}
+
+struct predict_run {
+    hinge_model *model;
+    hinge_data data;
+    double *labels, *decisions;
+    struct score score;
+    int scored;
+    double seconds_model, seconds_load, seconds;
+};
+
+static void load(const struct predict_settings *s, struct predict_run *run)
+{
+    hinge_error err = { 0 };
+    double start = now();
+    int precomputed;
+
+    check(hinge_model_load(&run->model, s->model_path, NULL, &err), &err);
+    run->seconds_model = now() - start;
+    start = now();
+    precomputed = hinge_model_kernel(run->model).type == HINGE_PRECOMPUTED;
+    load_data(s->test_path, &s->data, hinge_model_n_features(run->model), precomputed, s->options.threads,
+              &run->data);
+    run->seconds_load = now() - start;
+}
+
+static void predict(const struct predict_settings *s, struct predict_run *run)
+{
+    size_t n = run->data.x.rows;
+    hinge_error err = { 0 };
+    double start;
+
+    run->labels = allocate(n, sizeof *run->labels);
+    if (s->decisions)
+        run->decisions = allocate(n, hinge_model_n_problems(run->model) * sizeof *run->decisions);
+    start = now();
+    check(hinge_predict(run->model, &run->data.x, &s->options, run->labels, run->decisions, &err), &err);
+    run->seconds = now() - start;
+    run->scored = has_labels(s->test_path, &s->data);
+    run->score = score_predictions(hinge_model_task(run->model), n, run->labels, run->data.y);
+}
+
+static void write_table(const char *path, const double *values, size_t rows, size_t cols)
+{
+    struct output out;
+
+    output_open(&out, path);
+    for (size_t i = 0; i < rows; i++)
+        for (size_t k = 0; k < cols; k++)
+            fprintf(out.file, "%.17g%c", values[i * cols + k], k + 1 < cols ? ' ' : '\n');
+    output_close(&out);
+}
+
+static void print_json(const struct predict_run *run, const struct predict_settings *s)
+{
+    struct json j = { 0 };
+
+    json_open(&j, NULL, '{');
+    json_real(&j, "seconds", run->seconds);
+    json_real(&j, "seconds_load", run->seconds_load);
+    json_real(&j, "seconds_model", run->seconds_model);
+    json_count(&j, "n", run->data.x.rows);
+    json_count(&j, "d", run->data.x.cols);
+    json_count(&j, "n_sv", hinge_model_n_sv(run->model));
+    json_count(&j, "threads",
+               (uint64_t)(s->options.threads ? s->options.threads : hinge_machine_info().threads));
+    json_text(&j, "blas", hinge_machine_info().blas);
+    if (run->scored)
+        json_score(&j, &run->score);
+    json_close(&j, '}');
+}
+
+/* What svm-predict prints; beside the labels if those go to standard output. */
+static void print_text(const struct predict_run *run, const struct predict_settings *s)
+{
+    FILE *file = is_stdout(s->output_path) || is_stdout(s->decisions) ? stderr : stdout;
+
+    if (run->scored)
+        print_score(file, &run->score);
+    if (s->verbose)
+        fprintf(file, "%zu examples, %zu support vectors: %.3f s (loading %.3f s, model %.3f s)\n",
+                run->data.x.rows, hinge_model_n_sv(run->model), run->seconds, run->seconds_load,
+                run->seconds_model);
+}
+
+int command_predict(int argc, char **argv)
+{
+    struct predict_settings s = { 0 };
+    struct predict_run run = { 0 };
+
+    read_options(argc, argv, &s);
+    restart_if_slow(!s.no_restart, s.verbose);
+    if (s.output_path)
+        check_writable(s.output_path);
+    if (s.decisions)
+        check_writable(s.decisions);
+    load(&s, &run);
+    predict(&s, &run);
+    if (s.output_path)
+        write_table(s.output_path, run.labels, run.data.x.rows, 1);
+    if (s.decisions)
+        write_table(s.decisions, run.decisions, run.data.x.rows, hinge_model_n_problems(run.model));
+    if (s.json)
+        print_json(&run, &s);
+    else if (!s.quiet)
+        print_text(&run, &s);
+    finish_stdout();
+    hinge_model_free(run.model);
+    hinge_data_free(&run.data);
+    free(run.labels);
+    free(run.decisions);
+    return 0;
+}

@@ -1,0 +1,615 @@
+/*
+ * hinge train: svm-train's options and those of hinge; progress, interruption, report, certificate, test.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "common.h"
+
+/* ---- Options ---- */
+
+struct class_weights {
+    size_t count;
+    double *labels, *weights;
+};
+
+struct train_settings {
+    hinge_params params;
+    struct class_weights classes;
+    struct data_flags data;
+    const char *weights, *test, *test_labels;
+    int quiet, verbose, json, certify, no_restart;
+    const char *data_path, *model_path;
+};
+
+static const struct choice choice_task[] = {
+    { "0", HINGE_C_SVC },
+    { "1", HINGE_NU_SVC },
+    { "2", HINGE_ONE_CLASS },
+    { "3", HINGE_EPSILON_SVR },
+    { "4", HINGE_NU_SVR },
+    { "c_svc", HINGE_C_SVC },
+    { "nu_svc", HINGE_NU_SVC },
+    { "one_class", HINGE_ONE_CLASS },
+    { "epsilon_svr", HINGE_EPSILON_SVR },
+    { "nu_svr", HINGE_NU_SVR },
+    { NULL, 0 },
+};
+static const struct choice choice_kernel[] = {
+    { "0", HINGE_LINEAR },
+    { "1", HINGE_POLYNOMIAL },
+    { "2", HINGE_RBF },
+    { "3", HINGE_SIGMOID },
+    { "4", HINGE_PRECOMPUTED },
+    { "linear", HINGE_LINEAR },
+    { "polynomial", HINGE_POLYNOMIAL },
+    { "poly", HINGE_POLYNOMIAL },
+    { "rbf", HINGE_RBF },
+    { "sigmoid", HINGE_SIGMOID },
+    { "precomputed", HINGE_PRECOMPUTED },
+    { NULL, 0 },
+};
+static const struct range range_level = { 0, 4, 0 };
+
+/* svm-train takes 0 for 1 / features too. */
+static void parse_gamma(const struct option_use *use, const void *detail, void *field)
+{
+    double *gamma = field;
+
+    *gamma = strcmp(use->text, "auto") == 0 ? 0 : real_value(use, detail);
+    if (*gamma == 0)
+        *gamma = HINGE_GAMMA_AUTO;
+}
+
+/* -w1 5, -w 1=5 or --weight 1=5; field: struct class_weights. */
+static void parse_weight(const struct option_use *use, const void *detail, void *field)
+{
+    struct class_weights *classes = field;
+    struct option_use label = *use, weight = *use;
+    char *text = strdup(use->text), *equals = text ? strchr(text, '=') : NULL;
+    size_t size = (classes->count + 1) * sizeof(double);
+
+    if (equals)
+        *equals++ = '\0';
+    if (!equals && strncmp(use->shown, "--", 2) == 0)
+        die(EXIT_USAGE, "%s: '%s' is not LABEL=WEIGHT", use->shown, use->text);
+    label.text = text;
+    weight.text = equals ? equals : option_next(use);
+    classes->labels = realloc(classes->labels, size);
+    classes->weights = realloc(classes->weights, size);
+    if (!text || !classes->labels || !classes->weights)
+        die(EXIT_DATA, "no memory");
+    classes->labels[classes->count] = real_value(&label, &range_any);
+    classes->weights[classes->count++] = real_value(&weight, detail);
+    free(text);
+}
+
+#define FIELD(name) offsetof(struct train_settings, name)
+static const struct tool_option problem_options[] = {
+    { 's', "type", "TASK", parse_choice, FIELD(params.task), choice_task,
+      "0 c_svc, 1 nu_svc, 2 one_class, 3 epsilon_svr,\n4 nu_svr; number or name (0)" },
+    { 0, "svm-type", "TASK", parse_choice, FIELD(params.task), choice_task, NULL },
+    { 't', "kernel", "KERNEL", parse_choice, FIELD(params.kernel.type), choice_kernel,
+      "0 linear     <x,z>\n1 polynomial (gamma <x,z> + coef0)^degree\n2 rbf        exp(-gamma |x-z|^2)\n"
+      "3 sigmoid    tanh(gamma <x,z> + coef0)\n4 precomputed, the file holds kernel values (2)" },
+    { 'd', "degree", "D", parse_int, FIELD(params.kernel.degree), &range_not_negative, "degree (3)" },
+    { 'g', "gamma", "G", parse_gamma, FIELD(params.kernel.gamma), &range_not_negative,
+      "gamma; auto or 0: 1 / number of features (auto)" },
+    { 'r', "coef0", "R", parse_real, FIELD(params.kernel.coef0), &range_any, "coef0 (0)" },
+    { 'c', "cost", "C", parse_real, FIELD(params.C), &range_positive, "C of c_svc, epsilon_svr, nu_svr (1)" },
+    { 'n', "nu", "NU", parse_real, FIELD(params.nu), &range_01, "nu of nu_svc, one_class, nu_svr (0.5)" },
+    { 'p', "epsilon-tube", "P", parse_real, FIELD(params.p), &range_not_negative,
+      "half width of epsilon_svr's tube (0.1)" },
+    { 'e', "tolerance", "EPS", parse_real, FIELD(params.eps), &range_positive,
+      "stop at a violation of EPS (0.001)" },
+    { 0, "eps", "EPS", parse_real, FIELD(params.eps), &range_positive, NULL },
+    { 'w', "weight", "I=W", parse_weight, FIELD(classes), &range_not_negative,
+      "multiply C of class I by W; also -wI W" },
+    { 0, "weights", "FILE", parse_text, FIELD(weights), NULL, "multiply C of each example: one number a line" },
+    { 'b', NULL, "0|1", parse_zero, 0, "probability estimates are", "probability estimates: only 0 so far" },
+    { 'v', NULL, "N", parse_not_yet, 0, "cross-validation is", "cross-validation: not yet" },
+};
+static const struct tool_option run_options[] = {
+    { 'm', "cache", "SIZE", parse_bytes, FIELD(params.cache_bytes), NULL,
+      "memory for kernel rows in MB, or with K, M, G, T\n(by the data and the machine)" },
+    { 'h', "shrinking", "0|1", parse_choice, FIELD(params.shrinking), choice_off_on, "shrinking (1)" },
+    { 0, "threads", "N", parse_int, FIELD(params.threads), &range_positive,
+      "threads (OMP_NUM_THREADS, or all processors)" },
+    { 0, "precision", "P", parse_choice, FIELD(params.precision), choice_precision,
+      "of kernel rows: auto, f32 or f64 (auto)" },
+    { 0, "time-limit", "S", parse_real, FIELD(params.time_limit), &range_positive,
+      "stop after S seconds; the model so far is saved" },
+    { 0, "max-iter", "N", parse_count, FIELD(params.max_iter), &range_positive,
+      "stop after N steps a two-class problem; likewise" },
+    { 0, "working-set", "Q", parse_size, FIELD(params.working_set), &range_positive,
+      "examples in a working set (by their number)" },
+    { 0, "seed", "N", parse_count, FIELD(params.seed), &range_not_negative, "of random choices (0)" },
+    { 0, "cpu-level", "L", parse_int, FIELD(params.cpu_level), &range_level,
+      "vector code: 1 plain, 2 to 4 x86-64-v2 to v4 (best)" },
+    { 0, "no-restart", NULL, parse_flag, FIELD(no_restart), NULL,
+      "do not start again with a faster OpenBLAS core;\nthe same as HINGE_NO_RESTART=1" },
+};
+static const struct tool_option output_options[] = {
+    { 'q', "quiet", NULL, parse_flag, FIELD(quiet), NULL, "print warnings and errors only" },
+    { 0, "verbose", NULL, parse_flag, FIELD(verbose), NULL, "tell more" },
+    { 0, "json", NULL, parse_flag, FIELD(json), NULL, "print the report as a JSON object" },
+    { 0, "certify", NULL, parse_flag, FIELD(certify), NULL,
+      "recompute primal, dual, gap and residuals in f64" },
+    { 0, "test", "FILE", parse_text, FIELD(test), NULL, "predict FILE and report how well" },
+    { 0, "test-labels", "FILE.npy", parse_text, FIELD(test_labels), NULL, "labels of --test, if that is .npy" },
+};
+
+static const char usage[] =
+    "usage: hinge train [options] training_file [model_file]\n\n"
+    "Trains a support vector machine. model_file: the name of the training file with .model\n"
+    "added, in the current folder. Ctrl-C saves the best model so far; a second one ends at once.";
+
+static void read_options(int argc, char **argv, struct train_settings *s)
+{
+    const struct option_group groups[] = {
+        { "Problem (default in parentheses):", problem_options, COUNT_OF(problem_options), s },
+        { "Run:", run_options, COUNT_OF(run_options), s },
+        { "Data:", data_options, n_data_options, &s->data },
+        { "Output:", output_options, COUNT_OF(output_options), s },
+    };
+    int first, left;
+
+    s->params = hinge_params_default(HINGE_C_SVC);
+    first = parse_options(argc, argv, usage, groups, COUNT_OF(groups));
+    left = argc - first;
+    if (left < 1 || left > 2)
+        die(EXIT_USAGE, "%s; see `hinge train --help`",
+            left < 1 ? "train: a training file is needed" : "train: too many file names");
+    s->data_path = argv[first];
+    s->model_path = left > 1 ? argv[first + 1] : NULL;
+    s->params.n_class_weights = s->classes.count;
+    s->params.class_labels = s->classes.labels;
+    s->params.class_weights = s->classes.weights;
+}
+
+/* ---- Progress and interruption ---- */
+
+static volatile sig_atomic_t interrupted;
+
+static void on_interrupt(int number)
+{
+    (void)number;
+    interrupted = 1;
+}
+
+/* Once only: a second Ctrl-C meets the default action. A shell's background job, which starts with the signal
+ * ignored, can be interrupted too. */
+static void catch_interrupt(int on)
+{
+    struct sigaction action = { 0 };
+
+    action.sa_handler = on ? on_interrupt : SIG_DFL;
+    action.sa_flags = on ? (int)SA_RESETHAND : 0;
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGINT, &action, NULL);
+}
+
+struct display {
+    int width;       /* columns of the terminal, 0: plain lines */
+    double interval; /* seconds between two lines, 0: no progress at all */
+    int shown;       /* there is a line to be wiped */
+    double time;     /* of the last line, */
+    uint64_t rows;   /* and the rows then, */
+    size_t problem;  /* and the problem */
+};
+
+static void show_progress(struct display *d, const hinge_progress *p)
+{
+    uint64_t before = p->problem == d->problem && p->rows_computed >= d->rows ? d->rows : 0;
+    double speed = (double)(p->rows_computed - before) / fmax(p->seconds - d->time, 1e-3);
+    char pair[64] = "", line[256];
+
+    if (p->n_problems > 1)
+        snprintf(pair, sizeof pair, "pair %zu/%zu  ", p->problem + 1, p->n_problems);
+    snprintf(line, sizeof line, "%sviolation %.2e  support vectors %zu  rows/s %.0f  %.1f s", pair,
+             p->violation, p->n_sv, speed, p->seconds);
+    if (d->width)
+        fprintf(stderr, "\r%.*s\033[K", d->width - 1, line);
+    else
+        fprintf(stderr, "%s\n", line);
+    d->shown = 1;
+    d->time = p->seconds;
+    d->rows = p->rows_computed;
+    d->problem = p->problem;
+}
+
+static int on_progress(void *arg, const hinge_progress *p)
+{
+    struct display *d = arg;
+
+    if (d->interval > 0 && p->seconds - d->time >= d->interval)
+        show_progress(d, p);
+    return interrupted;
+}
+
+static struct display display_of(const struct train_settings *s)
+{
+    struct display d = { 0 };
+
+    if (s->quiet)
+        return d;
+    d.width = terminal_width();
+    d.interval = d.width ? 0.1 : s->verbose ? 10 : 0;
+    return d;
+}
+
+static void wipe(const struct display *d)
+{
+    if (d->shown && d->width)
+        fputs("\r\033[K", stderr);
+}
+
+/* ---- Data ---- */
+
+/* Column of the kernel matrix of each row, from the 0: entries of the file. */
+static size_t *precomputed_index(const hinge_data *data, const char *path)
+{
+    size_t *index;
+
+    if (!data->serial)
+        return NULL;
+    index = allocate(data->x.rows, sizeof *index);
+    for (size_t i = 0; i < data->x.rows; i++) {
+        if (data->serial[i] < 1 || data->serial[i] > data->x.cols)
+            die(EXIT_DATA, "%s: line %zu: 0:%zu names no column of the kernel matrix, which has 1 to %zu", path,
+                i + 1, data->serial[i], data->x.cols);
+        index[i] = data->serial[i] - 1;
+    }
+    return index;
+}
+
+/* One number a line is a CSV file of one column; an .npy file will do as well. */
+static void load_weights(const char *path, size_t n, hinge_data *data)
+{
+    struct data_flags flags = { .format = HINGE_FORMAT_CSV, .no_labels = 1 };
+    size_t length = strlen(path);
+
+    if (length > 4 && strcmp(path + length - 4, ".npy") == 0)
+        flags.format = HINGE_FORMAT_NPY;
+    load_data(path, &flags, 0, 0, 0, data);
+    if (data->x.rows != n || data->x.cols != 1)
+        die(EXIT_DATA, "%s: %zu by %zu numbers instead of one for each of %zu examples", path, data->x.rows,
+            data->x.cols, n);
+    if (data->x.type != HINGE_F64)
+        die(EXIT_DATA, "%s: weights must be doubles", path);
+    for (size_t i = 0; i < n; i++)
+        if (((const double *)data->x.data)[i * data->x.stride] < 0)
+            die(EXIT_DATA, "%s: line %zu: a weight must not be negative", path, i + 1);
+}
+
+static void warn_of_absent_classes(const struct class_weights *classes, const hinge_data *data)
+{
+    for (size_t k = 0; k < classes->count; k++) {
+        size_t i = 0;
+
+        while (i < data->x.rows && data->y[i] != classes->labels[k])
+            i++;
+        if (i == data->x.rows)
+            warn("--weight: no example has label %.17g", classes->labels[k]);
+    }
+}
+
+/* ---- The run ---- */
+
+struct train_run {
+    hinge_data data, weights, test;
+    size_t *index;
+    hinge_model *model;
+    hinge_report report;
+    hinge_certificate certificate;
+    struct score score;
+    double seconds_load, seconds_save, seconds_predict;
+};
+
+static void load(struct train_settings *s, struct train_run *run)
+{
+    int precomputed = s->params.kernel.type == HINGE_PRECOMPUTED;
+    double start = now();
+
+    if (s->params.task != HINGE_ONE_CLASS && !has_labels(s->data_path, &s->data))
+        die(EXIT_DATA, "%s: no labels to train on; give --labels FILE.npy, or leave out --no-labels",
+            s->data_path);
+    load_data(s->data_path, &s->data, 0, precomputed, s->params.threads, &run->data);
+    s->params.precomputed_index = run->index = precomputed_index(&run->data, s->data_path);
+    if (s->weights) {
+        load_weights(s->weights, run->data.x.rows, &run->weights);
+        s->params.weights = run->weights.x.data;
+    }
+    warn_of_absent_classes(&s->classes, &run->data);
+    run->seconds_load = now() - start;
+    if (s->verbose)
+        fprintf(stderr, "%zu examples of %zu features, read in %.3f s\n", run->data.x.rows, run->data.x.cols,
+                run->seconds_load);
+}
+
+static void train(struct train_settings *s, struct train_run *run)
+{
+    struct display display = display_of(s);
+    hinge_error err = { 0 };
+    hinge_status status;
+
+    s->params.progress = on_progress;
+    s->params.progress_arg = &display;
+    catch_interrupt(1);
+    status = hinge_train(&run->model, &run->data.x, run->data.y, &s->params, &run->report, &err);
+    catch_interrupt(0);
+    wipe(&display);
+    check(status, &err);
+    if (run->report.outcome == HINGE_NONFINITE)
+        die(EXIT_DATA, "the kernel produced NaN or infinity, so there is no model: scale the data, or lower "
+                       "gamma or the degree");
+}
+
+static void save(const struct train_settings *s, struct train_run *run)
+{
+    double start = now();
+    struct output out;
+    hinge_error err = { 0 };
+    char *bytes;
+    size_t size;
+
+    check(hinge_model_format(run->model, &bytes, &size, &err), &err);
+    output_open(&out, s->model_path);
+    fwrite(bytes, 1, size, out.file);
+    output_close(&out);
+    hinge_free(bytes);
+    run->seconds_save = now() - start;
+}
+
+/* What can be said before a long training. */
+static void check_test(const struct train_settings *s)
+{
+    struct data_flags flags = s->data;
+
+    if (!s->test)
+        return;
+    flags.labels = s->test_labels;
+    if (access(s->test, R_OK))
+        die(EXIT_DATA, "%s: cannot read: %s", s->test, strerror(errno));
+    if (!has_labels(s->test, &flags))
+        die(EXIT_DATA, "%s: no labels to compare with; give --test-labels FILE.npy", s->test);
+}
+
+static void test(const struct train_settings *s, struct train_run *run)
+{
+    hinge_predict_options options = { s->params.threads, HINGE_PRECISION_AUTO, s->params.cpu_level };
+    struct data_flags flags = s->data;
+    double *labels, start;
+    hinge_error err = { 0 };
+
+    flags.labels = s->test_labels;
+    load_data(s->test, &flags, hinge_model_n_features(run->model), s->params.kernel.type == HINGE_PRECOMPUTED,
+              s->params.threads, &run->test);
+    labels = allocate(run->test.x.rows, sizeof *labels);
+    start = now();
+    check(hinge_predict(run->model, &run->test.x, &options, labels, NULL, &err), &err);
+    run->seconds_predict = now() - start;
+    run->score = score_predictions(s->params.task, run->test.x.rows, labels, run->test.y);
+    free(labels);
+}
+
+static void certify(const struct train_settings *s, struct train_run *run)
+{
+    hinge_error err = { 0 };
+
+    check(hinge_certify(run->model, &run->data.x, run->data.y, &s->params, &run->certificate, &err), &err);
+}
+
+/* ---- Reports ---- */
+
+static uint64_t peak_bytes(void)
+{
+    struct rusage used;
+
+    return getrusage(RUSAGE_SELF, &used) ? 0 : (uint64_t)used.ru_maxrss * 1024;
+}
+
+static const char *precision_name(int precision)
+{
+    for (const struct choice *c = choice_precision; c->name; c++)
+        if (c->value == precision)
+            return c->name;
+    return "?";
+}
+
+static void json_report(struct json *j, const hinge_report *r)
+{
+    json_text(j, "outcome", hinge_outcome_text(r->outcome));
+    json_real(j, "seconds", r->seconds);
+    json_count(j, "iterations", r->iterations);
+    json_count(j, "rounds", r->rounds);
+    json_real(j, "objective", r->objective);
+    json_real(j, "violation", r->violation);
+    json_real(j, "error", r->error);
+    json_count(j, "n", r->n);
+    json_count(j, "d", r->d);
+    json_count(j, "n_classes", r->n_classes);
+    json_count(j, "n_problems", r->n_problems);
+    json_count(j, "n_sv", r->n_sv);
+    json_count(j, "n_bsv", r->n_bsv);
+    json_count(j, "rows_asked", r->rows_asked);
+    json_count(j, "rows_computed", r->rows_computed);
+    json_count(j, "rows_evicted", r->rows_evicted);
+    json_count(j, "kernel_values", r->kernel_values);
+    json_count(j, "cache_bytes", r->cache_bytes);
+    json_count(j, "cache_used", r->cache_used);
+    json_count(j, "memory_bytes", r->memory_bytes);
+    json_count(j, "peak_bytes", peak_bytes());
+    json_count(j, "threads", (uint64_t)r->threads);
+    json_text(j, "precision", precision_name((int)r->precision));
+    json_count(j, "corrections", (uint64_t)r->corrections);
+    json_real(j, "seconds_rows", r->phase.rows);
+    json_real(j, "seconds_select", r->phase.select);
+    json_real(j, "seconds_block", r->phase.block);
+    json_real(j, "seconds_subproblem", r->phase.subproblem);
+    json_real(j, "seconds_check", r->phase.certificate);
+    json_real(j, "gflop", r->gflop);
+    json_text(j, "path", r->path);
+    json_text(j, "blas", r->blas);
+    json_bool(j, "blas_slow", r->blas_slow);
+}
+
+static void json_certificate(struct json *j, const hinge_certificate *c)
+{
+    json_real(j, "primal", c->primal);
+    json_real(j, "dual", c->dual);
+    json_real(j, "gap", c->gap);
+    json_real(j, "kkt", c->kkt);
+    json_real(j, "slackness", c->slackness);
+    json_real(j, "sum_residual", c->sum_residual);
+    json_real(j, "box_residual", c->box_residual);
+    json_real(j, "seconds_certificate", c->seconds);
+}
+
+static void print_json(const struct train_settings *s, const struct train_run *run)
+{
+    struct json j = { 0 };
+
+    json_open(&j, NULL, '{');
+    json_report(&j, &run->report);
+    json_real(&j, "seconds_load", run->seconds_load);
+    json_real(&j, "seconds_save", run->seconds_save);
+    json_reals(&j, "rho", hinge_model_rho(run->model), hinge_model_n_problems(run->model));
+    json_text(&j, "model", s->model_path);
+    if (s->certify)
+        json_certificate(&j, &run->certificate);
+    if (s->test) {
+        json_count(&j, "n_test", run->test.x.rows);
+        json_real(&j, "seconds_predict", run->seconds_predict);
+        json_score(&j, &run->score);
+    }
+    json_close(&j, '}');
+}
+
+static void print_report(const hinge_report *r)
+{
+    printf("%-16s %s\n", "outcome", hinge_outcome_text(r->outcome));
+    printf("%-16s %.10g\n", "objective", r->objective);
+    printf("%-16s %.3g\n", "violation", r->violation);
+    if (isfinite(r->error))
+        printf("%-16s %.3g\n", "measured error", r->error);
+    printf("%-16s %zu (%zu bounded) of %zu examples\n", "support vectors", r->n_sv, r->n_bsv, r->n);
+    printf("%-16s %" PRIu64 " computed", "kernel rows", r->rows_computed);
+    if (r->n_sv)
+        printf(", %.2f per support vector", (double)r->rows_computed / (double)r->n_sv);
+    printf("\n%-16s %" PRIu64 " in %zu rounds\n", "iterations", r->iterations, (size_t)r->rounds);
+}
+
+static void print_phases(const hinge_report *r)
+{
+    printf("%-16s rows %.3f s, selection %.3f s, block %.3f s, subproblem %.3f s, checks %.3f s\n", "phases",
+           r->phase.rows, r->phase.select, r->phase.block, r->phase.subproblem, r->phase.certificate);
+    printf("%-16s %.4g MB, rows take %.4g MB of %.4g MB; whole process %.4g MB\n", "memory",
+           (double)r->memory_bytes / 1048576, (double)r->cache_used / 1048576, (double)r->cache_bytes / 1048576,
+           (double)peak_bytes() / 1048576);
+    printf("%-16s %" PRIu64 ", %.4g GFLOP; %" PRIu64 " rows asked for, %" PRIu64 " given up\n", "kernel values",
+           r->kernel_values, r->gflop, r->rows_asked, r->rows_evicted);
+    printf("%-16s %s, recomputed %d times\n", "precision", precision_name((int)r->precision), r->corrections);
+}
+
+static void print_certificate(const hinge_certificate *c)
+{
+    printf("%-16s primal %.10g, dual %.10g, gap %.3g\n", "certificate", c->primal, c->dual, c->gap);
+    printf("%-16s kkt %.3g, slackness %.3g, sum %.3g, box %.3g (%.3f s)\n", "", c->kkt, c->slackness,
+           c->sum_residual, c->box_residual, c->seconds);
+}
+
+static void print_table(const struct train_settings *s, const struct train_run *run)
+{
+    print_report(&run->report);
+    printf("%-16s %.3f s (loading %.3f s, saving %.3f s)\n", "time", run->report.seconds, run->seconds_load,
+           run->seconds_save);
+    printf("%-16s %s\n", "path", run->report.path);
+    printf("%-16s %d\n", "threads", run->report.threads);
+    printf("%-16s %s\n", "blas", run->report.blas);
+    if (s->verbose)
+        print_phases(&run->report);
+    if (s->certify)
+        print_certificate(&run->certificate);
+    printf("%-16s %s\n", "model", s->model_path);
+    if (s->test) {
+        printf("%-16s %zu examples in %.3f s\n", "test", run->test.x.rows, run->seconds_predict);
+        print_score(stdout, &run->score);
+    }
+}
+
+static void print_warnings(const struct train_settings *s, const hinge_report *r)
+{
+    static const char *const hints[] = {
+        [HINGE_MAX_ITER] = "raise --max-iter for a better model",
+        [HINGE_TIME_LIMIT] = "raise --time-limit for a better model",
+        [HINGE_STALLED] = "scale the data, lower C, or try --precision f64",
+        [HINGE_NO_MARGIN] = "lower --nu; coefficients are left unscaled",
+    };
+    const char *hint = (size_t)r->outcome < COUNT_OF(hints) ? hints[r->outcome] : NULL;
+
+    if (r->outcome == HINGE_STOPPED)
+        fprintf(stderr, "hinge: interrupted; the best model so far is in %s\n", s->model_path);
+    else if (r->outcome != HINGE_CONVERGED)
+        warn("not converged: %s (violation %.3g)%s%s", hinge_outcome_text(r->outcome), r->violation,
+             hint ? "; " : "", hint ? hint : "");
+    if (r->blas_slow && !s->quiet)
+        warn("%s runs kernels without AVX-512: OPENBLAS_CORETYPE=SkylakeX makes it faster", r->blas);
+}
+
+static char *default_model_path(const char *data_path)
+{
+    const char *name = base_name(data_path);
+    size_t size = strlen(name) + sizeof ".model";
+    char *path = allocate(size, 1);
+
+    snprintf(path, size, "%s.model", name);
+    return path;
+}
+
+static void release(struct train_settings *s, struct train_run *run)
+{
+    hinge_model_free(run->model);
+    hinge_data_free(&run->data);
+    hinge_data_free(&run->weights);
+    hinge_data_free(&run->test);
+    free(run->index);
+    free(s->classes.labels);
+    free(s->classes.weights);
+}
+
+int command_train(int argc, char **argv)
+{
+    struct train_settings s = { 0 };
+    struct train_run run = { 0 };
+    char *own_path = NULL;
+
+    read_options(argc, argv, &s);
+    if (!s.model_path)
+        s.model_path = own_path = default_model_path(s.data_path);
+    restart_if_slow(!s.no_restart, s.verbose);
+    check_writable(s.model_path);
+    check_test(&s);
+    load(&s, &run);
+    train(&s, &run);
+    save(&s, &run);
+    print_warnings(&s, &run.report);
+    if (s.certify)
+        certify(&s, &run);
+    if (s.test)
+        test(&s, &run);
+    if (s.json)
+        print_json(&s, &run);
+    else if (!s.quiet)
+        print_table(&s, &run);
+    finish_stdout();
+    release(&s, &run);
+    free(own_path);
+    return run.report.outcome == HINGE_STOPPED ? EXIT_STOPPED : 0;
+}
