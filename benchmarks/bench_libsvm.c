@@ -9,6 +9,7 @@
 #include "benchmarks/sets.h"
 
 #include <libsvm/svm.h>
+#include <malloc.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,7 +40,7 @@ struct run {
     int gave_up; /* LIBSVM: killed at --libsvm-limit; seconds is the limit, nothing else is known */
 };
 
-static void fail(const char *what, const char *text)
+static _Noreturn void fail(const char *what, const char *text)
 {
     fprintf(stderr, "bench_libsvm: %s: %s\n", what, text);
     exit(1);
@@ -78,9 +79,11 @@ static double proc_mb(const char *path, const char *key)
     return kb / 1024;
 }
 
-/* Lets the peak (VmHWM) start again at what is in use now, which is returned. */
+/* Lets the peak (VmHWM) start again at what is in use now, which is returned. What was freed goes back to the
+ * system first, or the next run would use it without being seen. */
 static double start_peak(void)
 {
+    malloc_trim(0);
     FILE *file = fopen("/proc/self/clear_refs", "w");
     if (file) {
         fputs("5", file);

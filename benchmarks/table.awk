@@ -35,6 +35,6 @@ NR == 1 {
 }
 
 END {
-    printf "\nTraining seconds are medians of up to %d runs by the wall clock; threads of hinge: %d, of LIBSVM: 1; " \
-           "eps %g, cache %g MB each; %s.\n", runs, threads, eps, cache, blas
+    printf "\nTraining seconds are medians of up to %d runs by the wall clock; hinge has %d threads, " \
+           "LIBSVM one; eps %g, cache %g MB each; %s.\n", runs, threads, eps, cache, blas
 }

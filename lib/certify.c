@@ -156,7 +156,7 @@ hinge_status hinge_certify(const hinge_model *m, const hinge_matrix *x, const do
     if (status != HINGE_OK)
         return status;
     double *beta = NULL;
-    if (pr.n_problems != m->n_problems || pr.d != m->d || params->task != m->task)
+    if (pr.n_problems != m->n_problems || (m->sv != NULL && pr.d != m->d) || params->task != m->task)
         status = hg_fail(err, HINGE_EINVAL, "model: not one of these data and parameters (%zu problems of %zu features, "
                          "the data give %zu of %zu)", m->n_problems, m->d, pr.n_problems, pr.d);
     if (status == HINGE_OK) {

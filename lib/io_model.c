@@ -94,7 +94,8 @@ static void print_header(const struct hinge_model *model, struct hg_text *text)
     hg_text_print(text, "SV\n");
 }
 
-/* "coefficient coefficient ... index:value index:value ... " */
+/* "coefficient coefficient ... index:value index:value ... ". Zeros are left out, but for the last feature of the
+ * first vector: the number of features is thus in the file, and LIBSVM reads it as well. */
 static hinge_status print_sv(const void *arg, size_t i, struct hg_text *text, hinge_error *err)
 {
     const struct hinge_model *model = arg;
@@ -108,7 +109,8 @@ static hinge_status print_sv(const void *arg, size_t i, struct hg_text *text, hi
         hg_text_print(text, "0:%zu ", model->sv_serial[i] + 1);
     for (size_t j = 0; model->sv != NULL && j < model->d; j++) {
         double value = model->sv[i * model->d + j];
-        char *room = value == 0 ? NULL : hg_text_room(text, 2 * HG_NUMBER_ROOM), *out = room;
+        bool told = value != 0 || (i == 0 && j + 1 == model->d);
+        char *room = !told ? NULL : hg_text_room(text, 2 * HG_NUMBER_ROOM), *out = room;
         if (room == NULL)
             continue;
         out += hg_format_size(out, j + 1);
@@ -511,15 +513,11 @@ static hinge_status check_body(const struct header *header, const struct hg_line
     return HINGE_OK;
 }
 
-/* The number of features is the highest index of a value that is not 0, or the highest serial number: what is
- * known of a model that was saved and loaded again. */
-static void narrow(struct hinge_model *model, size_t last)
+/* A precomputed kernel's model needs as many columns as its highest serial number. */
+static void count_columns(struct hinge_model *model)
 {
     for (size_t i = 0; model->sv_serial != NULL && i < model->n_sv; i++)
-        last = HG_MAX(last, model->sv_serial[i] + 1);
-    for (size_t i = 0; model->sv != NULL && last < model->d && i < model->n_sv; i++)
-        memmove(model->sv + i * last, model->sv + i * model->d, last * sizeof *model->sv);
-    model->d = last;
+        model->d = HG_MAX(model->d, model->sv_serial[i] + 1);
 }
 
 static hinge_status read_body(const struct header *header, struct hinge_model **made, hinge_error *err)
@@ -543,7 +541,7 @@ static hinge_status read_body(const struct header *header, struct hinge_model **
     if (status == HINGE_OK)
         status = hg_lines_read(&lines, read_sv, *made, &tally, err);
     if (status == HINGE_OK)
-        narrow(*made, tally.last);
+        count_columns(*made);
     hg_lines_free(&lines);
     return status;
 }

@@ -49,14 +49,23 @@ hinge_model *hg_model_new(hinge_task task, hinge_kernel kernel, size_t n_classes
     return NULL;
 }
 
+static void free_derived(hinge_model *m)
+{
+    void *all[] = { m->shift, m->sv32, m->norms, m->norms32, m->coef32, m->weights };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        hg_free(all[i]);
+    m->shift = m->norms = m->weights = NULL;
+    m->sv32 = m->norms32 = m->coef32 = NULL;
+}
+
 void hinge_model_free(hinge_model *m)
 {
     if (m == NULL)
         return;
-    void *all[] = { m->labels, m->class_sv, m->rho, m->objectives, m->coef, m->sv, m->sv_serial, m->sv_index,
-                    m->shift, m->sv32, m->norms, m->norms32, m->coef32, m->weights };
+    void *all[] = { m->labels, m->class_sv, m->rho, m->objectives, m->coef, m->sv, m->sv_serial, m->sv_index };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         hg_free(all[i]);
+    free_derived(m);
     hg_free(m);
 }
 
@@ -194,6 +203,31 @@ hinge_status hg_model_finish(hinge_model *m, hinge_error *err)
     if (!choose_shift(m) || !derive_f32(m) || !collapse_linear(m))
         return hg_fail(err, HINGE_ENOMEM, "no memory for a model of %zu support vectors of %zu features", m->n_sv, m->d);
     return HINGE_OK;
+}
+
+hinge_status hinge_model_widen(hinge_model *m, size_t n_features, hinge_error *err)
+{
+    size_t values;
+    if (n_features < m->d)
+        return hg_fail(err, HINGE_EINVAL, "n_features: %zu, but the model has %zu already", n_features, m->d);
+    if (n_features == m->d || m->sv == NULL)
+        return hg_ok(err);
+    hinge_model wide = *m;
+    wide.sv = hg_mul(m->n_sv, n_features, &values) ? hg_zalloc(values, sizeof *wide.sv) : NULL;
+    if (wide.sv == NULL)
+        return hg_fail(err, HINGE_ENOMEM, "no memory for %zu support vectors of %zu features", m->n_sv, n_features);
+    for (size_t i = 0; i < m->n_sv; i++)
+        memcpy(wide.sv + i * n_features, m->sv + i * m->d, m->d * sizeof *wide.sv);
+    wide.d = n_features;
+    wide.shift = wide.norms = wide.weights = NULL;
+    wide.sv32 = wide.norms32 = wide.coef32 = NULL;
+    hinge_status status = hg_model_finish(&wide, err);
+    hinge_model *losing = status == HINGE_OK ? m : &wide; /* its derived part and SVs go */
+    free_derived(losing);
+    hg_free(losing->sv);
+    if (status == HINGE_OK)
+        *m = wide;
+    return status == HINGE_OK ? hg_ok(err) : status;
 }
 
 /* ---- accessors ------------------------------------------------------------------------------------------------- */

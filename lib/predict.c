@@ -167,7 +167,9 @@ static hinge_status predict_block(const struct job *j, const struct work *w, siz
     const hinge_model *m = j->m;
     hinge_status status = HINGE_OK;
     memset(w->decisions, 0, rows * m->n_problems * sizeof *w->decisions);
-    if (m->sv_serial != NULL)
+    if (m->n_sv == 0)
+        ; /* f = -rho, whatever the features */
+    else if (m->sv_serial != NULL)
         decide_precomputed(j, w, row, rows);
     else if (m->weights != NULL)
         decide_linear(j, w, row, rows);
@@ -249,7 +251,8 @@ static hinge_status check(const hinge_model *m, const hinge_matrix *x, const hin
     hinge_status status = hg_matrix_check(x, "x", err);
     if (status != HINGE_OK)
         return status;
-    if (m->sv_serial != NULL ? x->cols < m->d : x->cols != m->d)
+    bool any = m->sv_serial != NULL || m->n_sv == 0; /* more columns do no harm, or none is looked at */
+    if (any ? m->n_sv > 0 && x->cols < m->d : x->cols != m->d)
         return hg_fail(err, HINGE_EINVAL, "x.cols: %zu, but the model has %zu features", x->cols, m->d);
     if (o->threads < 0 || o->threads > 4096)
         return hg_fail(err, HINGE_EINVAL, "threads: %d is not in 0 .. 4096", o->threads);

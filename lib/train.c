@@ -300,6 +300,8 @@ static void fill_sv(const struct training *t, const uint32_t *number, hinge_mode
         else
             m->sv_serial[sv] = pr->column[i];
     }
+    for (size_t sv = 0; m->sv_serial != NULL && sv < m->n_sv; sv++)
+        m->d = HG_MAX(m->d, m->sv_serial[sv] + 1);
 }
 
 static void fill_coef(const struct training *t, const uint32_t *number, hinge_model *m)
@@ -326,7 +328,8 @@ static hinge_status build_model(const struct training *t, hinge_model **out, hin
     if (number == NULL)
         return hg_fail(err, HINGE_ENOMEM, "no memory for %zu rows", pr->n);
     size_t n_sv = number_sv(t, number);
-    hinge_model *m = hg_model_new(t->params->task, t->params->kernel, pr->n_classes, n_sv, pr->d);
+    size_t d = t->params->kernel.type == HINGE_PRECOMPUTED ? 0 : pr->d;
+    hinge_model *m = hg_model_new(t->params->task, t->params->kernel, pr->n_classes, n_sv, d);
     if (m != NULL) {
         m->sv_index = hg_alloc(n_sv, sizeof *m->sv_index);
         m->objectives = hg_zalloc(m->n_problems, sizeof *m->objectives);

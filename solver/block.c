@@ -247,10 +247,17 @@ struct update {
     size_t first;             /* column 0's place in them */
 };
 
+/* The first reason to stop stands. */
+static void request_stop(struct run *r, int reason)
+{
+    int none = 0;
+    __atomic_compare_exchange_n(r->stop, &none, reason, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+}
+
 static void poll_clock(struct run *r)
 {
     if (r->opt->deadline > 0 && hg_now() > r->opt->deadline)
-        __atomic_store_n(r->stop, 1, __ATOMIC_RELAXED);
+        request_stop(r, 1);
 }
 
 static bool is_stopped(const struct run *r)
@@ -525,6 +532,8 @@ static hinge_status load_block(struct run *r)
     if (r->n_fresh == 0)
         return HINGE_OK;
     struct hg_fetch fetch = { r->block_points, r->n_fresh, r->w, r->in_w, r->block_row, NULL, NULL, r->stop };
+    if (r->q == r->n)
+        r->res->columns_computed += (uint64_t)r->n_fresh * r->in_w;
     hinge_status status = r->rows->ops->fetch(r->rows, &fetch);
 #pragma omp parallel for num_threads(r->opt->threads) schedule(static)
     for (size_t k = 0; k < r->in_w; k++)
@@ -613,7 +622,7 @@ static void report_progress(struct run *r)
     for (size_t i = 0; i < r->n; i++)
         p.n_sv += hg_qp_beta(r->qp, i) != 0;
     if (r->opt->progress(r->opt->progress_arg, &p) != 0)
-        __atomic_store_n(r->stop, 2, __ATOMIC_RELAXED);
+        request_stop(r, 2);
 }
 
 /* ---- the end --------------------------------------------------------------------------------------------------- */

@@ -147,9 +147,11 @@ refuses 1 "absent" scale -r absent two
 refuses 1 "two" scale -r two two
 refuses 1 "absent" info absent
 printf '1 0:1 1:1 2:0\n-1 0:3 1:0 2:1\n' >kernel.bad
-refuses 1 "line 2: 0:3" train -t 4 kernel.bad
+refuses 1 "kernel.bad:2: 0:3" train -t 4 kernel.bad
 seq 239 >w.short 2>/dev/null || awk 'BEGIN { for (i = 1; i < 240; i++) print i }' >w.short
 refuses 1 "w.short" train --weights w.short two
+awk '{ print NR == 7 ? -1 : 1 }' two >w.negative
+refuses 1 "w.negative:7" train --weights w.negative two
 check "leaves no model after a failure" test ! -e bad.model -a ! -e out.model
 
 echo "# train and predict"
@@ -165,8 +167,8 @@ check "is silent with -q" test ! -s out
 check "is reproducible" cmp two.model again
 "$hinge" train -c 10 -q --threads 1 two again >out 2>err
 check "with one thread too" cmp two.model again
-check "trains by the long names" "$hinge" train -q --type c_svc --kernel rbf --gamma auto --cost 10 --tolerance 1e-3 \
-    --shrinking 1 two again
+check "trains by the long names" "$hinge" train -q --type c_svc --kernel rbf --gamma auto --cost 10 \
+    --tolerance 1e-3 --shrinking 1 two again
 check "to the same model" cmp two.model again
 check "predicts" "$hinge" predict two.test two.model labels
 check "and prints the accuracy" has out '^Accuracy = [0-9.]*% ([0-9]*/60) (classification)$'
@@ -191,9 +193,10 @@ if [ -c /dev/full ]; then
 fi
 
 "$hinge" train --json --certify --test two.test -c 10 two m >report 2>err
-check "train --json" keys report outcome seconds seconds_load seconds_save iterations rounds objective violation \
-    error n d n_classes n_sv n_bsv rho rows_computed rows_asked rows_evicted cache_bytes peak_bytes memory_bytes \
-    threads precision path blas primal dual gap kkt slackness seconds_certificate accuracy seconds_predict n_test
+check "train --json" keys report outcome seconds seconds_load seconds_save iterations rounds objective \
+    violation error n d n_classes n_sv n_bsv rho rows_computed rows_asked rows_evicted cache_bytes \
+    peak_bytes memory_bytes threads precision path blas primal dual gap kkt slackness \
+    seconds_certificate accuracy seconds_predict n_test
 "$hinge" train --certify --test two.test -c 10 two m >out 2>err
 check "--test agrees with predict" has out "$(sed 's/[(%]/./g; s/).*//' accuracy)"
 "$hinge" train --json --test real -s 3 real m >report 2>err
@@ -217,6 +220,8 @@ check "weighs a class" "$hinge" train -q -c 0.01 -w1 50 -w-1 0.02 two m
 check "so that it wins everywhere" awk '$1 != 1 { bad = 1 } END { exit bad }' labels
 "$hinge" train -q -c 0.01 --weight 1=50 --weight -1=0.02 two again >out 2>err
 check "by either name" cmp m again
+"$hinge" train -q -c 0.01 -w1 5 -w-1 0.02 -w1 10 two again >out 2>err
+check "the product if named twice" cmp m again
 awk '{ print ($1 > 0 ? 50 : 0.02) }' two >w
 "$hinge" train -q -c 0.01 --weights w two again >out 2>err
 check "weighs examples" cmp m again
@@ -310,6 +315,16 @@ else
     check "an interrupted training ends with 130" test $code = 130
     check "with a model" "$hinge" info stopped.model
     check "that predicts" "$hinge" predict -q hard stopped.model labels
+fi
+
+"$hinge" train -t 2 -g 0.01 -c 1e7 -e 1e-9 --time-limit 1 hard limited.model >out 2>err
+code=$?
+if has out '^outcome *converged'; then
+    echo "ok - the hard problem was over within its time limit # SKIP"
+else
+    check "a time limit ends a training well" test $code = 0
+    check "and is told" has out '^outcome *time limit'
+    check "with a model" "$hinge" info limited.model
 fi
 
 echo "# $failures checks failed"

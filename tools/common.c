@@ -308,21 +308,31 @@ const struct tool_option data_options[] = {
 };
 const size_t n_data_options = COUNT_OF(data_options);
 
-void load_data(const char *path, const struct data_flags *flags, size_t exact_cols, int precomputed,
+void load_data(const char *path, const struct data_flags *flags, size_t min_cols, int precomputed,
                int threads, hinge_data *data)
 {
     hinge_data_options options = { 0 };
     hinge_error err = { 0 };
 
     options.format = (hinge_format)flags->format;
-    options.min_cols = exact_cols ? exact_cols : flags->features;
-    options.max_cols = exact_cols;
+    options.min_cols = min_cols > flags->features ? min_cols : flags->features;
     options.precomputed = precomputed;
     options.label_column = flags->label_column;
     options.no_labels = flags->no_labels;
     options.labels_path = flags->labels;
     options.threads = threads;
     check(hinge_data_read(path, &options, data, &err), &err);
+}
+
+void load_test(const char *path, const struct data_flags *flags, hinge_model *model, int precomputed,
+               int threads, hinge_data *data)
+{
+    size_t cols = hinge_model_n_features(model);
+    hinge_error err = { 0 };
+
+    load_data(path, flags, precomputed ? 0 : cols, precomputed, threads, data);
+    if (!precomputed && data->x.cols > cols)
+        check(hinge_model_widen(model, data->x.cols, &err), &err);
 }
 
 static int ends_in(const char *text, const char *end)

@@ -138,8 +138,11 @@ struct data_flags {
 extern const struct tool_option data_options[];
 extern const size_t n_data_options;
 
-/* Reads a file or dies. exact_cols: so many features, whatever the file has; 0: as the file and flags say. */
-void load_data(const char *path, const struct data_flags *flags, size_t exact_cols, int precomputed,
+/* Reads a file or dies. min_cols: at least so many features. */
+void load_data(const char *path, const struct data_flags *flags, size_t min_cols, int precomputed, int threads,
+               hinge_data *data);
+/* The same for data that a model shall predict: features it has not count, its support vectors having 0 there. */
+void load_test(const char *path, const struct data_flags *flags, hinge_model *model, int precomputed,
                int threads, hinge_data *data);
 /* Whether such a file says anything about labels. */
 int has_labels(const char *path, const struct data_flags *flags);

@@ -107,7 +107,7 @@ static void print_model(const hinge_model *model)
         printf(", gamma %.10g", kernel.gamma);
     if (kernel.type == HINGE_POLYNOMIAL || kernel.type == HINGE_SIGMOID)
         printf(", coef0 %.10g", kernel.coef0);
-    printf("\n%-10s %zu\n%-10s %zu\n", "features", hinge_model_n_features(model), "svs",
+    printf("\n%-10s %zu\n%-10s %zu\n", "features", hinge_model_n_features(model), "vectors",
            hinge_model_n_sv(model));
     print_classes(model);
     printf("%-10s", "rho");

@@ -75,8 +75,7 @@ static void load(const struct predict_settings *s, struct predict_run *run)
     run->seconds_model = now() - start;
     start = now();
     precomputed = hinge_model_kernel(run->model).type == HINGE_PRECOMPUTED;
-    load_data(s->test_path, &s->data, hinge_model_n_features(run->model), precomputed, s->options.threads,
-              &run->data);
+    load_test(s->test_path, &s->data, run->model, precomputed, s->options.threads, &run->data);
     run->seconds_load = now() - start;
 }
 

@@ -102,7 +102,7 @@ static int next_line(struct range_file *f)
 
 static _Noreturn void die_of_line(const struct range_file *f, const char *expected)
 {
-    die(EXIT_DATA, "%s: line %zu: %s expected", f->path, f->line, expected);
+    die(EXIT_DATA, "%s:%zu: %s expected", f->path, f->line, expected);
 }
 
 /* The line in hand, as count finite numbers. */

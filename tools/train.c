@@ -67,26 +67,40 @@ static void parse_gamma(const struct option_use *use, const void *detail, void *
         *gamma = HINGE_GAMMA_AUTO;
 }
 
+/* Weights of a class named twice are multiplied, as in svm-train. */
+static void add_class_weight(struct class_weights *classes, double label, double weight)
+{
+    size_t k = 0, size = (classes->count + 1) * sizeof(double);
+
+    while (k < classes->count && classes->labels[k] != label)
+        k++;
+    if (k < classes->count) {
+        classes->weights[k] *= weight;
+        return;
+    }
+    classes->labels = realloc(classes->labels, size);
+    classes->weights = realloc(classes->weights, size);
+    if (!classes->labels || !classes->weights)
+        die(EXIT_DATA, "no memory");
+    classes->labels[classes->count] = label;
+    classes->weights[classes->count++] = weight;
+}
+
 /* -w1 5, -w 1=5 or --weight 1=5; field: struct class_weights. */
 static void parse_weight(const struct option_use *use, const void *detail, void *field)
 {
-    struct class_weights *classes = field;
     struct option_use label = *use, weight = *use;
     char *text = strdup(use->text), *equals = text ? strchr(text, '=') : NULL;
-    size_t size = (classes->count + 1) * sizeof(double);
 
+    if (!text)
+        die(EXIT_DATA, "no memory");
     if (equals)
         *equals++ = '\0';
-    if (!equals && strncmp(use->shown, "--", 2) == 0)
+    else if (strncmp(use->shown, "--", 2) == 0)
         die(EXIT_USAGE, "%s: '%s' is not LABEL=WEIGHT", use->shown, use->text);
     label.text = text;
     weight.text = equals ? equals : option_next(use);
-    classes->labels = realloc(classes->labels, size);
-    classes->weights = realloc(classes->weights, size);
-    if (!text || !classes->labels || !classes->weights)
-        die(EXIT_DATA, "no memory");
-    classes->labels[classes->count] = real_value(&label, &range_any);
-    classes->weights[classes->count++] = real_value(&weight, detail);
+    add_class_weight(field, real_value(&label, &range_any), real_value(&weight, detail));
     free(text);
 }
 
@@ -259,13 +273,13 @@ static size_t *precomputed_index(const hinge_data *data, const char *path)
 
     if (!data->serial)
         return NULL;
-    index = allocate(data->x.rows, sizeof *index);
-    for (size_t i = 0; i < data->x.rows; i++) {
+    for (size_t i = 0; i < data->x.rows; i++)
         if (data->serial[i] < 1 || data->serial[i] > data->x.cols)
-            die(EXIT_DATA, "%s: line %zu: 0:%zu names no column of the kernel matrix, which has 1 to %zu", path,
+            die(EXIT_DATA, "%s:%zu: 0:%zu names no column of the kernel matrix, which has 1 to %zu", path,
                 i + 1, data->serial[i], data->x.cols);
+    index = allocate(data->x.rows, sizeof *index);
+    for (size_t i = 0; i < data->x.rows; i++)
         index[i] = data->serial[i] - 1;
-    }
     return index;
 }
 
@@ -285,7 +299,7 @@ static void load_weights(const char *path, size_t n, hinge_data *data)
         die(EXIT_DATA, "%s: weights must be doubles", path);
     for (size_t i = 0; i < n; i++)
         if (((const double *)data->x.data)[i * data->x.stride] < 0)
-            die(EXIT_DATA, "%s: line %zu: a weight must not be negative", path, i + 1);
+            die(EXIT_DATA, "%s:%zu: a weight must not be negative", path, i + 1);
 }
 
 static void warn_of_absent_classes(const struct class_weights *classes, const hinge_data *data)
@@ -389,8 +403,7 @@ static void test(const struct train_settings *s, struct train_run *run)
     hinge_error err = { 0 };
 
     flags.labels = s->test_labels;
-    load_data(s->test, &flags, hinge_model_n_features(run->model), s->params.kernel.type == HINGE_PRECOMPUTED,
-              s->params.threads, &run->test);
+    load_test(s->test, &flags, run->model, s->params.kernel.type == HINGE_PRECOMPUTED, s->params.threads, &run->test);
     labels = allocate(run->test.x.rows, sizeof *labels);
     start = now();
     check(hinge_predict(run->model, &run->test.x, &options, labels, NULL, &err), &err);
@@ -499,9 +512,10 @@ static void print_report(const hinge_report *r)
     printf("%-16s %.3g\n", "violation", r->violation);
     if (isfinite(r->error))
         printf("%-16s %.3g\n", "measured error", r->error);
-    printf("%-16s %zu (%zu bounded) of %zu examples\n", "support vectors", r->n_sv, r->n_bsv, r->n);
+    printf("%-16s %zu of %zu examples (%zu bounded%s)\n", "support vectors", r->n_sv, r->n, r->n_bsv,
+           r->n_problems > 1 ? ", summed over pairs of classes" : "");
     printf("%-16s %" PRIu64 " computed", "kernel rows", r->rows_computed);
-    if (r->n_sv)
+    if (r->rows_computed && r->n_sv)
         printf(", %.2f per support vector", (double)r->rows_computed / (double)r->n_sv);
     printf("\n%-16s %" PRIu64 " in %zu rounds\n", "iterations", r->iterations, (size_t)r->rounds);
 }
@@ -544,6 +558,12 @@ static void print_table(const struct train_settings *s, const struct train_run *
     }
 }
 
+/* Ctrl-C came, and not after the last step. */
+static int was_stopped(const hinge_report *r)
+{
+    return interrupted && r->outcome != HINGE_CONVERGED;
+}
+
 static void print_warnings(const struct train_settings *s, const hinge_report *r)
 {
     static const char *const hints[] = {
@@ -554,7 +574,7 @@ static void print_warnings(const struct train_settings *s, const hinge_report *r
     };
     const char *hint = (size_t)r->outcome < COUNT_OF(hints) ? hints[r->outcome] : NULL;
 
-    if (r->outcome == HINGE_STOPPED)
+    if (was_stopped(r))
         fprintf(stderr, "hinge: interrupted; the best model so far is in %s\n", s->model_path);
     else if (r->outcome != HINGE_CONVERGED)
         warn("not converged: %s (violation %.3g)%s%s", hinge_outcome_text(r->outcome), r->violation,
@@ -611,5 +631,5 @@ int command_train(int argc, char **argv)
     finish_stdout();
     release(&s, &run);
     free(own_path);
-    return run.report.outcome == HINGE_STOPPED ? EXIT_STOPPED : 0;
+    return was_stopped(&run.report) ? EXIT_STOPPED : 0;
 }

@@ -169,7 +169,7 @@ typedef struct hinge_params {
 
     /* C is multiplied by the weight of the example's class and by the example's own. */
     size_t n_class_weights;
-    const double *class_labels;  /* [n_class_weights], classes not named have weight 1 */
+    const double *class_labels;  /* [n_class_weights]; 1 for classes not named, the product for one named twice */
     const double *class_weights; /* [n_class_weights], >= 0 */
     const double *weights;       /* [n] example weights >= 0 (0 leaves the example out), or NULL: all 1 */
 
@@ -285,6 +285,10 @@ HINGE_API hinge_status hinge_model_weights(const hinge_model *model, size_t prob
 /* Signed coefficients by training row, beta[n_problems * n], for params.beta0 and certificates; n as
  * trained (rows of weight 0 included). EINVAL for a model read from a file. */
 HINGE_API hinge_status hinge_model_beta(const hinge_model *model, size_t n, double *beta, hinge_error *err);
+
+/* Makes the model take examples of more features: its support vectors have 0 in those added, as LIBSVM sees features
+ * that a model has not. Not while other threads use the model; EINVAL if n_features is less than it has. */
+HINGE_API hinge_status hinge_model_widen(hinge_model *model, size_t n_features, hinge_error *err);
 
 /* ---- The full certificate --------------------------------------------------------------------------- */
 

@@ -1,0 +1,485 @@
+/* See support.h. */
+#include "test/support.h"
+
+#include <hinge/io.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static void *get(size_t count, size_t size)
+{
+    void *memory = calloc(count > 0 ? count : 1, size);
+    if (memory == NULL)
+        abort();
+    return memory;
+}
+
+/* ---- Data sets ---------------------------------------------------------------------------------------------- */
+
+uint64_t draw(uint64_t *state)
+{
+    uint64_t z = *state += 0x9e3779b97f4a7c15u;
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+    return z ^ z >> 31;
+}
+
+double draw_unit(uint64_t *state)
+{
+    return (double)(draw(state) >> 11) * 0x1p-53;
+}
+
+double draw_normal(uint64_t *state)
+{
+    double sum = -6;
+    for (int i = 0; i < 12; i++)
+        sum += draw_unit(state);
+    return sum;
+}
+
+struct set set_new(size_t n, size_t d)
+{
+    return (struct set){ n, d, get(n * d, sizeof(double)), get(n, sizeof(double)) };
+}
+
+void set_free(struct set *set)
+{
+    free(set->x);
+    free(set->y);
+    *set = (struct set){ 0 };
+}
+
+hinge_matrix set_matrix(const struct set *set)
+{
+    return hinge_matrix_f64(set->x, set->n, set->d);
+}
+
+struct set set_rows(const struct set *set, const size_t *rows, size_t n)
+{
+    struct set part = set_new(n, set->d);
+    for (size_t i = 0; i < n; i++) {
+        memcpy(part.x + i * set->d, set->x + rows[i] * set->d, set->d * sizeof(double));
+        part.y[i] = set->y[rows[i]];
+    }
+    return part;
+}
+
+struct set set_join(const struct set *a, const struct set *b)
+{
+    struct set both = set_new(a->n + b->n, a->d);
+    memcpy(both.x, a->x, a->n * a->d * sizeof(double));
+    memcpy(both.x + a->n * a->d, b->x, b->n * b->d * sizeof(double));
+    memcpy(both.y, a->y, a->n * sizeof(double));
+    memcpy(both.y + a->n, b->y, b->n * sizeof(double));
+    return both;
+}
+
+struct set set_blobs(uint64_t seed, size_t n, size_t d, size_t k, const double *labels, double noise)
+{
+    struct set set = set_new(n, d);
+    double *centres = get(2 * k * d, sizeof(double));
+    for (size_t i = 0; i < 2 * k * d; i++) /* two blobs a class */
+        centres[i] = draw_normal(&seed);
+    for (size_t i = 0; i < n; i++) {
+        size_t blob = draw(&seed) % (2 * k);
+        for (size_t c = 0; c < d; c++) {
+            double v = centres[blob * d + c] + noise * draw_normal(&seed);
+            set.x[i * d + c] = (double)(float)v; /* exact in f32 */
+        }
+        set.y[i] = labels[blob % k];
+    }
+    free(centres);
+    return set;
+}
+
+struct set set_two_class(uint64_t seed, size_t n, size_t d, double noise)
+{
+    return set_blobs(seed, n, d, 2, (const double[]){ 1, -1 }, noise);
+}
+
+struct set set_regression(uint64_t seed, size_t n, size_t d)
+{
+    struct set set = set_new(n, d);
+    for (size_t i = 0; i < n; i++) {
+        double sum = 0;
+        for (size_t c = 0; c < d; c++) {
+            set.x[i * d + c] = (double)(float)(2 * draw_unit(&seed) - 1);
+            sum += sin(3 * set.x[i * d + c]) / (double)(c + 1);
+        }
+        set.y[i] = sum + 0.2 * draw_normal(&seed);
+    }
+    return set;
+}
+
+void set_scale(struct set *set)
+{
+    for (size_t c = 0; c < set->d; c++) {
+        double low = INFINITY, high = -INFINITY;
+        for (size_t i = 0; i < set->n; i++) {
+            low = fmin(low, set->x[i * set->d + c]);
+            high = fmax(high, set->x[i * set->d + c]);
+        }
+        for (size_t i = 0; i < set->n; i++) {
+            double *v = set->x + i * set->d + c;
+            *v = high > low ? 2 * (*v - low) / (high - low) - 1 : 0;
+        }
+    }
+}
+
+void set_multiply(struct set *set, double factor)
+{
+    for (size_t i = 0; i < set->n * set->d; i++)
+        set->x[i] *= factor;
+}
+
+bool set_read(struct set *set, const char *path, size_t d, size_t first, size_t step, size_t n)
+{
+    if (access(path, R_OK) != 0)
+        return false;
+    char command[600];
+    snprintf(command, sizeof command, "xz -dc '%s'", path);
+    FILE *pipe = popen(command, "r");
+    assert_non_null(pipe);
+    size_t room = 1024, count = 0, capacity = 0;
+    *set = set_new(room, d);
+    char *line = NULL;
+    for (size_t i = 0; (n == 0 || count < n) && getline(&line, &capacity, pipe) > 0; i++) {
+        if (i < first || (i - first) % step != 0)
+            continue;
+        if (count == room) {
+            struct set wide = set_new(2 * room, d);
+            memcpy(wide.x, set->x, room * d * sizeof(double));
+            memcpy(wide.y, set->y, room * sizeof(double));
+            set_free(set);
+            *set = wide;
+            room *= 2;
+        }
+        char *at = line;
+        set->y[count] = strtod(line, &at);
+        for (char *end; *at != '\n' && *at != 0; at = end) {
+            size_t column = strtoul(at, &end, 10);
+            if (end == at || *end != ':')
+                break;
+            double value = strtod(end + 1, &end);
+            if (column >= 1 && column <= d)
+                set->x[count * d + column - 1] = value;
+        }
+        count++;
+    }
+    free(line);
+    pclose(pipe);
+    set->n = count;
+    return count > 0;
+}
+
+struct set set_shipped(const char *name, const char *part, size_t d, size_t first, size_t step, size_t n)
+{
+    char source[256], path[400];
+    const char *root = getenv("HINGE_SOURCE");
+    if (root == NULL) { /* build/test/program */
+        ssize_t length = readlink("/proc/self/exe", source, sizeof source - 1);
+        source[length > 0 ? length : 0] = 0;
+        for (int up = 0; up < 3; up++) {
+            char *slash = strrchr(source, '/');
+            if (slash != NULL)
+                *slash = 0;
+        }
+        root = source;
+    }
+    struct set set = { 0 };
+    snprintf(path, sizeof path, "%s/data/%s.%s.xz", root, name, part);
+    if (!set_read(&set, path, d, first, step, n))
+        fail_msg("cannot read %s: set HINGE_SOURCE to the source's folder", path);
+    return set;
+}
+
+struct set set_shared(const char *name, const char *part, size_t d, size_t first, size_t step, size_t n)
+{
+    const char *root = getenv("HINGE_DATA");
+    if (root == NULL || *root == 0)
+        skip();
+    struct set set = { 0 };
+    char path[512];
+    snprintf(path, sizeof path, "%s/%s.%s.xz", root, name, part);
+    if (!set_read(&set, path, d, first, step, n))
+        fail_msg("cannot read %s", path);
+    return set;
+}
+
+/* ---- Plain loops -------------------------------------------------------------------------------------------- */
+
+double plain_kernel(const hinge_kernel *kernel, const double *a, const double *b, size_t d)
+{
+    double dot = 0, square = 0, gamma = kernel->gamma == HINGE_GAMMA_AUTO ? 1.0 / (double)d : kernel->gamma;
+    for (size_t c = 0; c < d; c++) {
+        dot += a[c] * b[c];
+        square += (a[c] - b[c]) * (a[c] - b[c]);
+    }
+    double power = 1;
+    switch (kernel->type) {
+    case HINGE_LINEAR:
+        return dot;
+    case HINGE_POLYNOMIAL:
+        for (int i = 0; i < kernel->degree; i++)
+            power *= gamma * dot + kernel->coef0;
+        return power;
+    case HINGE_RBF:
+        return exp(-gamma * square);
+    case HINGE_SIGMOID:
+        return tanh(gamma * dot + kernel->coef0);
+    default:
+        abort();
+    }
+}
+
+double *plain_gram(const hinge_kernel *kernel, const struct set *a, const struct set *b)
+{
+    double *gram = get(a->n * b->n, sizeof(double));
+    for (size_t i = 0; i < a->n; i++)
+        for (size_t j = 0; j < b->n; j++)
+            gram[i * b->n + j] = plain_kernel(kernel, a->x + i * a->d, b->x + j * b->d, a->d);
+    return gram;
+}
+
+double *plain_decisions(const hinge_model *model, const struct set *set)
+{
+    size_t k = hinge_model_n_classes(model), problems = hinge_model_n_problems(model);
+    struct set sv = set_new(hinge_model_n_sv(model), set->d);
+    for (size_t i = 0; i < sv.n; i++)
+        assert_int_equal(hinge_model_sv(model, i, sv.x + i * sv.d, NULL), HINGE_OK);
+    hinge_kernel kernel = hinge_model_kernel(model);
+    double *gram = plain_gram(&kernel, set, &sv), *f = get(set->n * problems, sizeof(double));
+    const double *coef = hinge_model_coef(model), *rho = hinge_model_rho(model);
+    const size_t *class_sv = hinge_model_class_sv(model);
+    for (size_t r = 0; r < set->n; r++) {
+        const double *row = gram + r * sv.n;
+        double *out = f + r * problems;
+        if (class_sv == NULL) {
+            for (size_t v = 0; v < sv.n; v++)
+                out[0] += coef[v] * row[v];
+            out[0] -= rho[0];
+            continue;
+        }
+        size_t p = 0, start_i = 0;
+        for (size_t i = 0; i < k; start_i += class_sv[i++]) {
+            size_t start_j = start_i + class_sv[i];
+            for (size_t j = i + 1; j < k; start_j += class_sv[j++], p++) {
+                for (size_t v = start_i; v < start_i + class_sv[i]; v++)
+                    out[p] += coef[(j - 1) * sv.n + v] * row[v];
+                for (size_t v = start_j; v < start_j + class_sv[j]; v++)
+                    out[p] += coef[i * sv.n + v] * row[v];
+                out[p] -= rho[p];
+            }
+        }
+    }
+    free(gram);
+    set_free(&sv);
+    return f;
+}
+
+/* One variable of sign s and coefficient alpha at F: where the best pair stands. */
+static void bound(double *up, double *down, double s, double alpha, double C, double F)
+{
+    if (s > 0 ? alpha < C : alpha > 0)
+        *up = fmin(*up, F);
+    if (s > 0 ? alpha > 0 : alpha < C)
+        *down = fmax(*down, F);
+}
+
+struct plain_certificate plain_certify(hinge_task task, const double *gram, const double *y, const double *C,
+                                       const double *beta, size_t n, double rho, double p)
+{
+    struct plain_certificate r = { 0 };
+    double quadratic = 0, linear = 0, loss = 0, up = INFINITY, down = -INFINITY, sum_C = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (C[i] == 0)
+            continue;
+        double g = 0;
+        for (size_t j = 0; j < n; j++)
+            g += gram[i * n + j] * beta[j];
+        quadratic += beta[i] * g;
+        r.sum += beta[i];
+        sum_C += C[i];
+        double f = g - rho;
+        for (int s = 1; s >= -1; s -= 2) {
+            if (task == HINGE_C_SVC && s != (y[i] > 0 ? 1 : -1))
+                continue;
+            double alpha = task == HINGE_C_SVC ? s * beta[i] : fmax(s * beta[i], 0);
+            double coefficient = task == HINGE_C_SVC ? -1 : p - s * y[i]; /* of alpha in the dual */
+            double margin = s * f + coefficient;                          /* >= -xi where the constraint holds */
+            double xi = fmax(0, -margin);
+            linear += coefficient * alpha;
+            loss += C[i] * xi;
+            bound(&up, &down, s, alpha, C[i], g + s * coefficient);
+            r.slackness = fmax(r.slackness, fmax(alpha * (margin + xi), (C[i] - alpha) * xi) / C[i]);
+            r.box = fmax(r.box, fmax(-alpha, alpha - C[i]) / C[i]);
+        }
+    }
+    r.primal = quadratic / 2 + loss;
+    r.dual = -(quadratic / 2 + linear);
+    r.kkt = down - up;
+    r.sum = fabs(r.sum) / sum_C;
+    return r;
+}
+
+/* ---- hinge -------------------------------------------------------------------------------------------------- */
+
+hinge_model *fit(const struct set *set, const hinge_params *params, hinge_report *report)
+{
+    hinge_model *model = NULL;
+    hinge_error error;
+    hinge_matrix x = set_matrix(set);
+    if (hinge_train(&model, &x, set->y, params, report, &error) != HINGE_OK)
+        fail_msg("training: %s", error.text);
+    assert_non_null(model);
+    return model;
+}
+
+double *fit_beta(const hinge_model *model, size_t n)
+{
+    double *beta = get(hinge_model_n_problems(model) * n, sizeof(double));
+    assert_int_equal(hinge_model_beta(model, n, beta, NULL), HINGE_OK);
+    return beta;
+}
+
+double *fit_labels(const hinge_model *model, const struct set *set)
+{
+    double *labels = get(set->n, sizeof(double));
+    hinge_matrix x = set_matrix(set);
+    assert_int_equal(hinge_predict(model, &x, NULL, labels, NULL, NULL), HINGE_OK);
+    return labels;
+}
+
+double *fit_decisions(const hinge_model *model, const struct set *set, hinge_precision precision)
+{
+    double *f = get(set->n * hinge_model_n_problems(model), sizeof(double));
+    hinge_matrix x = set_matrix(set);
+    hinge_predict_options options = { .precision = precision };
+    assert_int_equal(hinge_predict(model, &x, &options, NULL, f, NULL), HINGE_OK);
+    return f;
+}
+
+/* ---- LIBSVM ------------------------------------------------------------------------------------------------- */
+
+static double heard_objective, heard_rho;
+static size_t heard_problems;
+
+static void listen(const char *text)
+{
+    double objective, rho;
+    if (sscanf(text, "obj = %lf, rho = %lf", &objective, &rho) == 2) {
+        heard_objective += objective;
+        heard_rho = rho;
+        heard_problems++;
+    }
+}
+
+/* Rows as LIBSVM wants them; a precomputed row starts with its serial number. */
+static void make_nodes(const struct set *set, bool precomputed, struct svm_node **nodes, struct svm_node ***rows)
+{
+    *nodes = get(set->n * (set->d + 2), sizeof **nodes);
+    *rows = get(set->n, sizeof **rows);
+    struct svm_node *at = *nodes;
+    for (size_t i = 0; i < set->n; i++) {
+        (*rows)[i] = at;
+        if (precomputed)
+            *at++ = (struct svm_node){ 0, (double)(i + 1) };
+        for (size_t c = 0; c < set->d; c++)
+            if (precomputed || set->x[i * set->d + c] != 0)
+                *at++ = (struct svm_node){ (int)c + 1, set->x[i * set->d + c] };
+        *at++ = (struct svm_node){ -1, 0 };
+    }
+}
+
+struct oracle oracle_train(const struct set *set, const hinge_params *params)
+{
+    struct oracle oracle = { 0 };
+    make_nodes(set, params->kernel.type == HINGE_PRECOMPUTED, &oracle.nodes, &oracle.rows);
+    oracle.class_labels = get(params->n_class_weights, sizeof(int));
+    for (size_t i = 0; i < params->n_class_weights; i++)
+        oracle.class_labels[i] = (int)params->class_labels[i];
+    struct svm_problem problem = { (int)set->n, set->y, oracle.rows };
+    struct svm_parameter p = { .svm_type = (int)params->task,
+                               .kernel_type = (int)params->kernel.type,
+                               .degree = params->kernel.degree,
+                               .gamma = params->kernel.gamma,
+                               .coef0 = params->kernel.coef0,
+                               .cache_size = 400,
+                               .eps = params->eps,
+                               .C = params->C,
+                               .nr_weight = (int)params->n_class_weights,
+                               .weight_label = oracle.class_labels,
+                               .weight = (double *)(uintptr_t)params->class_weights,
+                               .nu = params->nu,
+                               .p = params->p,
+                               .shrinking = 1 };
+    if (p.gamma == HINGE_GAMMA_AUTO)
+        p.gamma = 1.0 / (double)set->d;
+    heard_objective = heard_rho = 0;
+    heard_problems = 0;
+    svm_set_print_string_function(listen);
+    const char *complaint = svm_check_parameter(&problem, &p);
+    if (complaint != NULL)
+        fail_msg("LIBSVM: %s", complaint);
+    oracle.model = svm_train(&problem, &p);
+    oracle.objective = heard_objective;
+    oracle.rho = heard_rho;
+    oracle.n_problems = heard_problems;
+    assert_true(heard_problems > 0);
+    return oracle;
+}
+
+void oracle_predict(const struct oracle *oracle, const struct set *set, double *labels, double *decisions)
+{
+    struct svm_node *nodes, **rows;
+    make_nodes(set, oracle->model->param.kernel_type == PRECOMPUTED, &nodes, &rows);
+    double *scratch = get(oracle->n_problems, sizeof(double));
+    for (size_t i = 0; i < set->n; i++) {
+        double *f = decisions == NULL ? scratch : decisions + i * oracle->n_problems;
+        double label = svm_predict_values(oracle->model, rows[i], f);
+        if (labels != NULL)
+            labels[i] = label;
+    }
+    free(scratch);
+    free(nodes);
+    free(rows);
+}
+
+void oracle_free(struct oracle *oracle)
+{
+    svm_free_and_destroy_model(&oracle->model);
+    free(oracle->nodes);
+    free(oracle->rows);
+    free(oracle->class_labels);
+    *oracle = (struct oracle){ 0 };
+}
+
+/* ---- Assertions --------------------------------------------------------------------------------------------- */
+
+void near_or_fail(double a, double b, double tolerance, const char *what, const char *file, int line)
+{
+    if (fabs(a - b) <= tolerance)
+        return;
+    print_error("%s: %.17g and %.17g differ by %g, more than %g\n", what, a, b, fabs(a - b), tolerance);
+    _fail(file, line);
+}
+
+void close_or_fail(double a, double b, double tolerance, const char *what, const char *file, int line)
+{
+    near_or_fail(a, b, tolerance * fabs(b), what, file, line);
+}
+
+double largest_difference(const double *a, const double *b, size_t n)
+{
+    double largest = 0;
+    for (size_t i = 0; i < n; i++) {
+        double difference = fabs(a[i] - b[i]);
+        if (isnan(difference))
+            return difference;
+        largest = fmax(largest, difference);
+    }
+    return largest;
+}

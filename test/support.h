@@ -1,0 +1,101 @@
+/*
+ * What the tests share: data sets, plain loops to check against, and LIBSVM as the oracle. The plain loops know
+ * nothing of hinge but its public header.
+ */
+#ifndef TEST_SUPPORT_H
+#define TEST_SUPPORT_H
+
+#include <hinge/hinge.h>
+#include <libsvm/svm.h>
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+/* ---- Data sets ---------------------------------------------------------------------------------------------- */
+
+/* n rows of d features, dense, and a label or target each */
+struct set {
+    size_t n, d;
+    double *x, *y;
+};
+
+uint64_t draw(uint64_t *state);         /* SplitMix64 */
+double draw_unit(uint64_t *state);      /* in [0, 1) */
+double draw_normal(uint64_t *state);    /* mean 0, variance 1, roughly */
+
+struct set set_new(size_t n, size_t d);
+void set_free(struct set *set);
+hinge_matrix set_matrix(const struct set *set);
+/* The rows named, in that order; d, labels and values as they are. */
+struct set set_rows(const struct set *set, const size_t *rows, size_t n);
+struct set set_join(const struct set *a, const struct set *b);
+/* Noisy blobs of k classes; the class of row i is drawn, and named labels[class]. */
+struct set set_blobs(uint64_t seed, size_t n, size_t d, size_t k, const double *labels, double noise);
+struct set set_two_class(uint64_t seed, size_t n, size_t d, double noise); /* blobs labelled +1, -1 */
+struct set set_regression(uint64_t seed, size_t n, size_t d);
+/* Every feature mapped to [-1, 1]. */
+void set_scale(struct set *set);
+void set_multiply(struct set *set, double factor);
+
+/* Rows first, first + step, ... of a LIBSVM text file (.xz), at most n (0: all), d features; false: not there. */
+bool set_read(struct set *set, const char *path, size_t d, size_t first, size_t step, size_t n);
+/* A set of the source's data folder; the test fails without it. part: "train" or "test". */
+struct set set_shipped(const char *name, const char *part, size_t d, size_t first, size_t step, size_t n);
+/* A set of HINGE_DATA; the test is skipped where that is unset. */
+struct set set_shared(const char *name, const char *part, size_t d, size_t first, size_t step, size_t n);
+
+/* ---- Plain loops -------------------------------------------------------------------------------------------- */
+
+double plain_kernel(const hinge_kernel *kernel, const double *a, const double *b, size_t d);
+double *plain_gram(const hinge_kernel *kernel, const struct set *a, const struct set *b); /* [a->n * b->n], free() */
+/* Decision values [set->n * n_problems] from the model's support vectors, coefficients and rho. */
+double *plain_decisions(const hinge_model *model, const struct set *set);
+
+struct plain_certificate {
+    double primal, dual, kkt, slackness, sum, box; /* as in hinge_certificate; objective = -dual */
+};
+
+/* One C-SVC or epsilon-SVR problem from the kernel matrix, the signs or targets y, upper bounds C and signed
+ * coefficients; rows with C = 0 take no part. */
+struct plain_certificate plain_certify(hinge_task task, const double *gram, const double *y, const double *C,
+                                       const double *beta, size_t n, double rho, double p);
+
+/* ---- hinge -------------------------------------------------------------------------------------------------- */
+
+/* Trains, and fails the test with the error's text if that fails; report may be NULL. */
+hinge_model *fit(const struct set *set, const hinge_params *params, hinge_report *report);
+double *fit_beta(const hinge_model *model, size_t n); /* [n_problems * n], free() */
+double *fit_labels(const hinge_model *model, const struct set *set);
+double *fit_decisions(const hinge_model *model, const struct set *set, hinge_precision precision);
+
+/* ---- LIBSVM ------------------------------------------------------------------------------------------------- */
+
+struct oracle {
+    struct svm_model *model;
+    struct svm_node *nodes, **rows;
+    int *class_labels;
+    double objective, rho; /* sum over problems; of the last problem */
+    size_t n_problems;
+};
+
+/* Trains LIBSVM as params say (weights of examples excepted), without a word on the terminal. With a precomputed
+ * kernel x holds kernel values. */
+struct oracle oracle_train(const struct set *set, const hinge_params *params);
+void oracle_predict(const struct oracle *oracle, const struct set *set, double *labels, double *decisions);
+void oracle_free(struct oracle *oracle);
+
+/* ---- Assertions --------------------------------------------------------------------------------------------- */
+
+/* |a - b| <= tolerance, NaN fails */
+#define assert_near(a, b, tolerance) near_or_fail((a), (b), (tolerance), #a " = " #b, __FILE__, __LINE__)
+/* |a - b| <= tolerance * |b| */
+#define assert_close(a, b, tolerance) close_or_fail((a), (b), (tolerance), #a " = " #b, __FILE__, __LINE__)
+void near_or_fail(double a, double b, double tolerance, const char *what, const char *file, int line);
+void close_or_fail(double a, double b, double tolerance, const char *what, const char *file, int line);
+double largest_difference(const double *a, const double *b, size_t n);
+
+#endif

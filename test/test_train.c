@@ -1,0 +1,576 @@
+/* Training against LIBSVM, against published values, and against itself by other ways of asking. */
+#include "test/support.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static hinge_params c_svc(hinge_kernel kernel, double C, double eps)
+{
+    hinge_params params = hinge_params_default(HINGE_C_SVC);
+    params.kernel = kernel;
+    params.C = C;
+    params.eps = eps;
+    return params;
+}
+
+static double agreement(const double *a, const double *b, size_t n)
+{
+    size_t same = 0;
+    for (size_t i = 0; i < n; i++)
+        same += a[i] == b[i];
+    return (double)same / (double)n;
+}
+
+/* ---- Against LIBSVM on data --------------------------------------------------------------------------------- */
+
+enum source { SHARED, SHIPPED, TWO_CLASS, FIVE_CLASS, REGRESSION };
+
+struct data_case {
+    enum source source;
+    const char *name;
+    size_t d, n, step;  /* rows 0, step, 2 step ...: n of them; the rows after each of them are predicted */
+    double factor;      /* of all values; 0: every feature to [-1, 1] */
+    hinge_task task;
+    hinge_kernel_type type;
+    double gamma, coef0, C;
+};
+
+static struct set load(const struct data_case *c, size_t first)
+{
+    const double labels[] = { 5, -3, 0, 7, 2 };
+    struct set set;
+    switch (c->source) {
+    case SHARED:
+        set = set_shared(c->name, "train", c->d, first, c->step, c->n);
+        break;
+    case SHIPPED:
+        set = set_shipped(c->name, "train", c->d, first, c->step, c->n);
+        break;
+    case TWO_CLASS:
+        set = set_two_class(1, c->n, c->d, 0.8);
+        break;
+    case FIVE_CLASS:
+        set = set_blobs(2, c->n, c->d, 5, labels, 0.7);
+        break;
+    default:
+        set = set_regression(3, c->n, c->d);
+    }
+    if (c->factor > 0)
+        set_multiply(&set, c->factor);
+    else
+        set_scale(&set);
+    return set;
+}
+
+static const struct data_case data_cases[] = {
+    { SHARED, "heart_scale", 13, 0, 1, 1, HINGE_C_SVC, HINGE_RBF, 0.1, 0, 10 },
+    { SHARED, "a9a", 123, 2500, 5, 1, HINGE_C_SVC, HINGE_RBF, 0.05, 0, 1 },
+    { SHARED, "ijcnn1", 22, 3000, 10, 1, HINGE_C_SVC, HINGE_RBF, 2, 0, 32 },
+    { SHARED, "cod-rna", 8, 2500, 15, 1, HINGE_C_SVC, HINGE_RBF, 0.5, 0, 2 },
+    { SHARED, "covtype.binary", 54, 2500, 20, 0, HINGE_C_SVC, HINGE_RBF, 2, 0, 10 },
+    { SHARED, "satimage", 36, 2200, 2, 0, HINGE_C_SVC, HINGE_RBF, 1, 0, 16 },
+    { SHARED, "letter", 16, 2000, 7, 1, HINGE_C_SVC, HINGE_RBF, 1, 0, 4 },
+    { SHARED, "mnist", 780, 1500, 2, 1.0 / 255, HINGE_C_SVC, HINGE_RBF, 0.02, 0, 10 },
+    { SHARED, "cod-rna", 8, 1500, 20, 1, HINGE_C_SVC, HINGE_LINEAR, 0, 0, 1 },
+    { SHARED, "a9a", 123, 1500, 4, 1, HINGE_C_SVC, HINGE_POLYNOMIAL, 0.05, 1, 1 },
+    { SHARED, "cpusmall", 12, 1500, 2, 0, HINGE_EPSILON_SVR, HINGE_RBF, 0.5, 0, 1 },
+    { SHIPPED, "breast_cancer", 30, 0, 1, 0, HINGE_C_SVC, HINGE_RBF, 0.1, 0, 10 },
+    { SHIPPED, "breast_cancer", 30, 0, 1, 0, HINGE_C_SVC, HINGE_LINEAR, 0, 0, 1 },
+    { SHIPPED, "digits", 64, 1000, 1, 1.0 / 16, HINGE_C_SVC, HINGE_RBF, 0.1, 0, 10 },
+    { SHIPPED, "digits", 64, 1000, 1, 1.0 / 16, HINGE_C_SVC, HINGE_POLYNOMIAL, 0.1, 0.5, 1 },
+    { TWO_CLASS, "two classes", 10, 2000, 1, 1, HINGE_C_SVC, HINGE_RBF, 0.1, 0, 1 },
+    { TWO_CLASS, "two classes", 10, 700, 1, 1, HINGE_C_SVC, HINGE_LINEAR, 0, 0, 0.1 },
+    { TWO_CLASS, "two classes", 10, 1000, 1, 1, HINGE_C_SVC, HINGE_POLYNOMIAL, 0.1, 1, 0.5 },
+    { TWO_CLASS, "two classes", 10, 1000, 1, 1, HINGE_C_SVC, HINGE_SIGMOID, 0.001, 0, 1 },
+    { FIVE_CLASS, "five classes", 8, 1500, 1, 1, HINGE_C_SVC, HINGE_RBF, 0.2, 0, 2 },
+    { REGRESSION, "waves", 5, 1200, 1, 1, HINGE_EPSILON_SVR, HINGE_RBF, 0.5, 0, 4 },
+    { REGRESSION, "waves", 5, 800, 1, 1, HINGE_EPSILON_SVR, HINGE_LINEAR, 0, 0, 0.5 },
+};
+
+static void against_libsvm(void **state)
+{
+    const struct data_case *c = *state;
+    struct set set = load(c, 0);
+    hinge_params params = hinge_params_default(c->task);
+    params.kernel = (hinge_kernel){ .type = c->type, .degree = 3, .gamma = c->gamma, .coef0 = c->coef0 };
+    params.C = c->C;
+    params.eps = 1e-6;
+    struct oracle oracle = oracle_train(&set, &params);
+    hinge_report report;
+    hinge_model *model = fit(&set, &params, &report);
+    assert_int_equal(report.outcome, HINGE_CONVERGED);
+    /* both are the largest over the problems, perhaps not of the same one */
+    assert_true(fmax(report.violation, report.error) <= 2e-6);
+    assert_true(report.n_problems > 1 || report.violation + report.error <= 2e-6);
+    assert_int_equal(report.n, set.n);
+    assert_int_equal(report.d, set.d);
+    assert_int_equal(report.n_problems, oracle.n_problems);
+    assert_close(report.objective, oracle.objective, 1e-6);
+    double sum = 0;
+    for (size_t p = 0; p < report.n_problems; p++) {
+        sum += hinge_model_objectives(model)[p];
+        assert_near(hinge_model_rho(model)[p], oracle.model->rho[p], 1e-4 * (1 + fabs(oracle.model->rho[p])));
+    }
+    assert_close(report.objective, sum, 1e-12);
+
+    /* rows next to the training ones, where there are some */
+    struct set other = c->step > 1 ? load(c, 1) : load(c, 0);
+    double *f = fit_decisions(model, &other, HINGE_PRECISION_AUTO), *labels = fit_labels(model, &other);
+    double *expected = calloc(other.n, sizeof *expected);
+    double *expected_f = calloc(other.n * report.n_problems, sizeof *expected_f);
+    oracle_predict(&oracle, &other, expected, expected_f);
+    if (c->task == HINGE_C_SVC)
+        assert_true(agreement(labels, expected, other.n) >= 0.99);
+    double largest = largest_difference(f, expected_f, other.n * report.n_problems);
+    assert_near(largest, 0, 1e-3);
+    free(f);
+    free(labels);
+    free(expected);
+    free(expected_f);
+    set_free(&other);
+    set_free(&set);
+    oracle_free(&oracle);
+    hinge_model_free(model);
+}
+
+/* ---- Published values (USERS.md (c)) ------------------------------------------------------------------------ */
+
+struct golden {
+    hinge_task task;
+    hinge_kernel_type kernel;
+    double objective, rho;
+    size_t correct;
+};
+
+#define GOLDEN(task, o0, r0, o1, r1, o2, r2, o3, r3)                                                           \
+    { task, HINGE_LINEAR, o0, r0, 0 }, { task, HINGE_POLYNOMIAL, o1, r1, 0 }, { task, HINGE_RBF, o2, r2, 0 },  \
+        { task, HINGE_SIGMOID, o3, r3, 0 }
+
+static const struct golden golden_c_svc[] = {
+    { HINGE_C_SVC, HINGE_LINEAR, -92.473359, -1.049098, 229 },
+    { HINGE_C_SVC, HINGE_POLYNOMIAL, -131.800253, -0.165708, 232 },
+    { HINGE_C_SVC, HINGE_RBF, -100.877292, 0.424508, 234 },
+    { HINGE_C_SVC, HINGE_SIGMOID, -110.099366, -0.334335, 230 },
+};
+
+static const struct golden golden_others[] = {
+    GOLDEN(HINGE_NU_SVC, 0.562974, -0.217044, 60.092733, -0.247356, 9.563630, 0.226564, 7.222225, -0.220945),
+    GOLDEN(HINGE_ONE_CLASS, 8750.837409, 201.259657, 88.127791, 1.916666, 3366.935440, 54.425724, 640.971293,
+           14.889549),
+    GOLDEN(HINGE_EPSILON_SVR, -109.344322, -0.132953, -117.306800, -0.116191, -95.509975, 0.225342, -135.930195,
+           -0.113873),
+    GOLDEN(HINGE_NU_SVR, -112.762014, -0.298399, -123.129739, -0.109936, -107.405051, 0.332139, -121.377676,
+           -0.310937),
+};
+
+static struct set heart(void)
+{
+    struct set train = set_shared("heart_scale", "train", 13, 0, 1, 0);
+    struct set test = set_shared("heart_scale", "test", 13, 0, 1, 0);
+    struct set both = set_join(&train, &test);
+    set_free(&train);
+    set_free(&test);
+    return both;
+}
+
+static void golden(void **state)
+{
+    const struct golden *g = *state;
+    struct set set = heart();
+    assert_int_equal(set.n, 270);
+    hinge_params params = hinge_params_default(g->task);
+    params.kernel = (hinge_kernel){ .type = g->kernel, .degree = 3, .gamma = HINGE_GAMMA_AUTO };
+    params.eps = 1e-6;
+    hinge_report report;
+    hinge_model *model = fit(&set, &params, &report);
+    assert_int_equal(report.outcome, HINGE_CONVERGED);
+    double objective = report.objective, rho = hinge_model_rho(model)[0], expected = g->objective;
+    double expected_rho = g->rho, r = 1;
+    if (g->task == HINGE_NU_SVC) { /* before scaling by r: bounded coefficients are 1/r */
+        double largest = 0;
+        for (size_t i = 0; i < hinge_model_n_sv(model); i++)
+            largest = fmax(largest, fabs(hinge_model_coef(model)[i]));
+        r = 1 / largest;
+        params.eps = 1e-8;
+        struct oracle oracle = oracle_train(&set, &params);
+        double their_largest = 0;
+        for (int i = 0; i < oracle.model->l; i++)
+            their_largest = fmax(their_largest, fabs(oracle.model->sv_coef[0][i]));
+        expected /= their_largest * their_largest; /* r is no published value */
+        expected_rho /= their_largest;
+        oracle_free(&oracle);
+    }
+    /* the sigmoid is indefinite: where a solver ends is its own affair */
+    double loose = g->kernel == HINGE_SIGMOID ? 1000 : 1;
+    assert_close(objective * r * r, expected, 1e-5 * loose);
+    assert_near(rho * r, expected_rho, 1e-4 * loose * (1 + fabs(expected_rho)));
+    if (g->correct > 0) {
+        double *labels = fit_labels(model, &set);
+        double correct = agreement(labels, set.y, set.n) * (double)set.n;
+        assert_near(correct, (double)g->correct, g->kernel == HINGE_SIGMOID ? 2.5 : 0.5);
+        free(labels);
+    }
+    hinge_model_free(model);
+    set_free(&set);
+}
+
+/* ---- What a model holds ------------------------------------------------------------------------------------- */
+
+static void decisions_are_sums(void **state)
+{
+    (void)state;
+    const double labels[] = { 3, 1, 2, 9 };
+    struct set sets[] = { set_two_class(4, 600, 7, 0.9), set_blobs(5, 700, 6, 4, labels, 0.7),
+                          set_regression(6, 500, 4) };
+    const hinge_kernel kernels[] = { hinge_kernel_linear(), hinge_kernel_polynomial(3, 0.1, 1),
+                                     hinge_kernel_rbf(0.2), hinge_kernel_sigmoid(0.01, 0.1) };
+    for (size_t i = 0; i < 3; i++)
+        for (size_t k = 0; k < 4; k++) {
+            hinge_params params = hinge_params_default(i < 2 ? HINGE_C_SVC : HINGE_EPSILON_SVR);
+            params.kernel = kernels[k];
+            hinge_model *model = fit(&sets[i], &params, NULL);
+            size_t count = sets[i].n * hinge_model_n_problems(model);
+            double *plain = plain_decisions(model, &sets[i]);
+            double *automatic = fit_decisions(model, &sets[i], HINGE_PRECISION_AUTO);
+            double *f64 = fit_decisions(model, &sets[i], HINGE_PRECISION_F64);
+            assert_near(largest_difference(automatic, plain, count), 0, 1e-6);
+            assert_near(largest_difference(f64, plain, count), 0, 1e-10);
+            free(plain);
+            free(automatic);
+            free(f64);
+            hinge_model_free(model);
+        }
+    for (size_t i = 0; i < 3; i++)
+        set_free(&sets[i]);
+}
+
+static void layout_is_libsvms(const struct set *set, double C)
+{
+    hinge_params params = c_svc(hinge_kernel_rbf(0.3), C, 1e-9);
+    struct oracle oracle = oracle_train(set, &params);
+    hinge_report report;
+    hinge_model *model = fit(set, &params, &report);
+    const struct svm_model *theirs = oracle.model;
+    size_t k = (size_t)theirs->nr_class, l = (size_t)theirs->l;
+    assert_int_equal(hinge_model_task(model), HINGE_C_SVC);
+    assert_int_equal(hinge_model_n_features(model), set->d);
+    assert_int_equal(hinge_model_n_classes(model), k);
+    assert_int_equal(hinge_model_n_problems(model), k * (k - 1) / 2);
+    assert_int_equal(hinge_model_n_sv(model), l);
+    assert_int_equal(report.n_sv, l);
+    for (size_t i = 0; i < k; i++) {
+        assert_true(hinge_model_labels(model)[i] == theirs->label[i]);
+        assert_int_equal(hinge_model_class_sv(model)[i], theirs->nSV[i]);
+    }
+    for (size_t p = 0; p < k * (k - 1) / 2; p++)
+        assert_near(hinge_model_rho(model)[p], theirs->rho[p], 1e-5);
+    for (size_t i = 0; i < l; i++) {
+        assert_int_equal(hinge_model_sv_index(model)[i], theirs->sv_indices[i] - 1);
+        double *x = calloc(set->d, sizeof *x);
+        assert_int_equal(hinge_model_sv(model, i, x, NULL), HINGE_OK);
+        assert_memory_equal(x, set->x + (theirs->sv_indices[i] - 1) * set->d, set->d * sizeof *x);
+        free(x);
+        for (size_t m = 0; m < k - 1; m++)
+            assert_near(hinge_model_coef(model)[m * l + i], theirs->sv_coef[m][i], 1e-5 * C);
+    }
+    hinge_model_free(model);
+    oracle_free(&oracle);
+}
+
+static void layout(void **state)
+{
+    (void)state;
+    const double labels[] = { 7, -2, 4 };
+    struct set three = set_blobs(7, 90, 3, 3, labels, 0.9), digits = set_shipped("digits", "train", 64, 0, 4, 250);
+    layout_is_libsvms(&three, 1);
+    set_multiply(&digits, 1.0 / 16);
+    layout_is_libsvms(&digits, 0.5);
+    /* -1 first, +1 second are swapped; +1 first, and others, are not */
+    for (int i = 0; i < 3; i++) {
+        struct set two = set_two_class(8, 80, 3, 1);
+        for (size_t r = 0; r < two.n; r++)
+            two.y[r] = i == 0 ? two.y[r] : i == 1 ? -two.y[r] : (two.y[r] + 3) / 2;
+        layout_is_libsvms(&two, 1);
+        set_free(&two);
+    }
+    set_free(&three);
+    set_free(&digits);
+}
+
+static void linear_weights(void **state)
+{
+    (void)state;
+    const double labels[] = { 1, 2, 3 };
+    struct set set = set_blobs(9, 300, 5, 3, labels, 0.8);
+    hinge_params params = c_svc(hinge_kernel_linear(), 0.3, 1e-4);
+    hinge_model *model = fit(&set, &params, NULL);
+    double *f = plain_decisions(model, &set), w[5];
+    for (size_t p = 0; p < 3; p++) {
+        assert_int_equal(hinge_model_weights(model, p, w, NULL), HINGE_OK);
+        for (size_t i = 0; i < set.n; i++)
+            assert_near(plain_kernel(&params.kernel, w, set.x + i * 5, 5) - hinge_model_rho(model)[p], f[i * 3 + p],
+                        1e-9);
+    }
+    assert_int_equal(hinge_model_weights(model, 3, w, NULL), HINGE_EINVAL);
+    free(f);
+    hinge_model_free(model);
+    set_free(&set);
+}
+
+/* ---- Weights ------------------------------------------------------------------------------------------------ */
+
+static void class_weights(void **state)
+{
+    (void)state;
+    const double labels[] = { 3, 1, 2 }, named[] = { 2, 3, 77 }, weights[] = { 0.2, 5, 9 };
+    struct set set = set_blobs(10, 500, 4, 3, labels, 1);
+    hinge_params params = c_svc(hinge_kernel_rbf(0.3), 2, 1e-6), unweighted = params;
+    params.n_class_weights = 3; /* 77 is no class here: LIBSVM warns, hinge takes it as said */
+    params.class_labels = named;
+    params.class_weights = weights;
+    hinge_model *model = NULL;
+    hinge_report report, plain_report;
+    struct oracle oracle = oracle_train(&set, &params);
+    params.n_class_weights = 2;
+    model = fit(&set, &params, &report);
+    assert_close(report.objective, oracle.objective, 1e-6);
+    hinge_model_free(model);
+    model = fit(&set, &unweighted, &plain_report);
+    assert_true(fabs(plain_report.objective / report.objective - 1) > 1e-2);
+    hinge_model_free(model);
+    oracle_free(&oracle);
+    set_free(&set);
+}
+
+static void example_weights(void **state)
+{
+    (void)state;
+    const double labels[] = { 3, 1, 2 };
+    for (size_t k = 2; k <= 3; k++) { /* weight w: w copies of the row, or none */
+        struct set set = set_blobs(11, 400, 4, k, labels, 1);
+        size_t rows[1600], count = 0;
+        double weights[400];
+        for (size_t i = 0; i < set.n; i++) {
+            weights[i] = (double)(i % 4);
+            for (size_t copy = 0; copy < i % 4; copy++)
+                rows[count++] = i;
+        }
+        struct set copies = set_rows(&set, rows, count);
+        hinge_params params = c_svc(hinge_kernel_rbf(0.3), 1.5, 1e-6);
+        struct oracle oracle = oracle_train(&copies, &params);
+        params.weights = weights;
+        hinge_report report;
+        hinge_model *model = fit(&set, &params, &report);
+        assert_int_equal(report.outcome, HINGE_CONVERGED);
+        assert_int_equal(report.n, 300);
+        for(size_t q=0;q<k;q++) printf("L %g %d\n",hinge_model_labels(model)[q],oracle.model->label[q]);
+        assert_close(report.objective, oracle.objective, 1e-6);
+        for (size_t i = 0; i < hinge_model_n_sv(model); i++)
+            assert_true(hinge_model_sv_index(model)[i] % 4 != 0);
+        double *beta = fit_beta(model, set.n);
+        size_t problems = report.n_problems;
+        for (size_t i = 0; i < problems * set.n; i++)
+            assert_true(i % set.n % 4 != 0 || beta[i] == 0);
+        for (size_t p = 0; p < problems; p++)
+            assert_near(hinge_model_rho(model)[p], oracle.model->rho[p], 1e-4);
+        free(beta);
+        hinge_model_free(model);
+        oracle_free(&oracle);
+        set_free(&copies);
+        set_free(&set);
+    }
+}
+
+/* ---- The same asked in other ways --------------------------------------------------------------------------- */
+
+static void precomputed(void **state)
+{
+    (void)state;
+    const double labels[] = { 1, 2, 3 };
+    struct set all = set_blobs(12, 400, 5, 3, labels, 0.9);
+    size_t rows[300];
+    for (size_t j = 0; j < 300; j++)
+        rows[j] = 399 - j; /* a subset, and permuted */
+    struct set set = set_rows(&all, rows, 300);
+    hinge_params params = c_svc(hinge_kernel_rbf(0.2), 3, 1e-6);
+    hinge_report report, indexed;
+    hinge_model *model = fit(&set, &params, &report);
+    struct set gram = { 300, 400, plain_gram(&params.kernel, &set, &all), set.y };
+    params.kernel = hinge_kernel_precomputed();
+    params.precomputed_index = rows;
+    hinge_model *other = fit(&gram, &params, &indexed);
+    assert_close(indexed.objective, report.objective, 1e-6);
+    struct set test = { all.n, all.n, plain_gram(&(hinge_kernel){ .type = HINGE_RBF, .gamma = 0.2 }, &all, &all),
+                        all.y };
+    double *f = fit_decisions(model, &all, HINGE_PRECISION_F64);
+    double *g = fit_decisions(other, &test, HINGE_PRECISION_F64);
+    assert_near(largest_difference(f, g, 3 * all.n), 0, 1e-4);
+    hinge_model_free(other);
+    free(g);
+
+    /* index NULL: square */
+    free(gram.x);
+    gram.d = 300;
+    gram.x = plain_gram(&(hinge_kernel){ .type = HINGE_RBF, .gamma = 0.2 }, &set, &set);
+    params.precomputed_index = NULL;
+    other = fit(&gram, &params, &indexed);
+    assert_close(indexed.objective, report.objective, 1e-6);
+    struct oracle oracle = oracle_train(&gram, &params);
+    assert_close(indexed.objective, oracle.objective, 1e-6);
+    oracle_free(&oracle);
+    hinge_model_free(other);
+    hinge_model_free(model);
+    free(f);
+    free(gram.x);
+    free(test.x);
+    set_free(&set);
+    set_free(&all);
+}
+
+static int plain_block(void *cookie, const hinge_matrix *a, const hinge_matrix *b, double *out, size_t ld)
+{
+    if (a->type != HINGE_F64 || b->type != HINGE_F64 || a->cols != b->cols)
+        return 1;
+    for (size_t i = 0; i < a->rows; i++)
+        for (size_t j = 0; j < b->rows; j++)
+            out[i * ld + j] = plain_kernel(cookie, (const double *)a->data + i * a->stride,
+                                           (const double *)b->data + j * b->stride, a->cols);
+    return 0;
+}
+
+static void user_kernel(void **state)
+{
+    (void)state;
+    const double labels[] = { 1, 2, 3 };
+    struct set set = set_blobs(13, 350, 5, 3, labels, 0.9);
+    hinge_kernel built_in[] = { hinge_kernel_linear(), hinge_kernel_polynomial(2, 0.2, 1), hinge_kernel_rbf(0.2) };
+    for (size_t k = 0; k < 3; k++) {
+        hinge_params params = c_svc(built_in[k], 0.5, 1e-6);
+        hinge_report report, own;
+        hinge_model *model = fit(&set, &params, &report);
+        params.kernel = hinge_kernel_user("plain", plain_block, &built_in[k]);
+        hinge_model *other = fit(&set, &params, &own);
+        assert_close(own.objective, report.objective, 1e-6);
+        double *f = fit_decisions(model, &set, HINGE_PRECISION_F64);
+        double *g = fit_decisions(other, &set, HINGE_PRECISION_F64);
+        assert_near(largest_difference(f, g, 3 * set.n), 0, 1e-4);
+        free(f);
+        free(g);
+        hinge_model_free(model);
+        hinge_model_free(other);
+    }
+    set_free(&set);
+}
+
+/* The same numbers as f32 or f64, and with rows further apart (NaN between them, never to be read). */
+static void views(void **state)
+{
+    (void)state;
+    struct set set = set_two_class(14, 700, 6, 0.8);
+    hinge_params params = c_svc(hinge_kernel_rbf(0.2), 2, 1e-6);
+    float *narrow = calloc(set.n * 6, sizeof *narrow), *wide = calloc(set.n * 9, sizeof *wide);
+    double *wide64 = calloc(set.n * 11, sizeof *wide64);
+    for (size_t i = 0; i < set.n; i++) {
+        for (size_t c = 0; c < 11; c++)
+            wide64[i * 11 + c] = c < 6 ? set.x[i * 6 + c] : (double)NAN;
+        for (size_t c = 0; c < 9; c++)
+            wide[i * 9 + c] = (float)wide64[i * 11 + c];
+        for (size_t c = 0; c < 6; c++)
+            narrow[i * 6 + c] = (float)set.x[i * 6 + c];
+    }
+    hinge_matrix forms[] = { set_matrix(&set), hinge_matrix_f32(narrow, set.n, 6),
+                             { wide, HINGE_F32, set.n, 6, 9 }, { wide64, HINGE_F64, set.n, 6, 11 } };
+    double *first = NULL;
+    for (size_t i = 0; i < 4; i++) {
+        hinge_model *model = NULL;
+        double *f = calloc(set.n, sizeof *f);
+        assert_int_equal(hinge_train(&model, &forms[i], set.y, &params, NULL, NULL), HINGE_OK);
+        assert_int_equal(hinge_predict(model, &forms[i], NULL, NULL, f, NULL), HINGE_OK);
+        hinge_certificate certificate;
+        assert_int_equal(hinge_certify(model, &forms[i], set.y, &params, &certificate, NULL), HINGE_OK);
+        assert_true(certificate.kkt <= 2e-6);
+        if (first == NULL)
+            first = f;
+        else {
+            assert_near(largest_difference(f, first, set.n), 0, 1e-12);
+            free(f);
+        }
+        hinge_model_free(model);
+    }
+    free(first);
+    free(narrow);
+    free(wide);
+    free(wide64);
+    set_free(&set);
+}
+
+static void objectives_agree(void **state)
+{
+    (void)state;
+    const double labels[] = { 1, 2, 3 };
+    struct set sets[] = { set_two_class(15, 2500, 12, 0.9), set_blobs(16, 1200, 6, 3, labels, 0.9) };
+    for (size_t s = 0; s < 2; s++) {
+        hinge_params params = c_svc(hinge_kernel_rbf(0.1), 5, 1e-6);
+        hinge_report first, other;
+        hinge_model_free(fit(&sets[s], &params, &first));
+        assert_int_equal(first.outcome, HINGE_CONVERGED);
+        for (int way = 0; way < 9; way++) {
+            hinge_params p = params;
+            if (way < 4)
+                p.cpu_level = way + 1;
+            p.shrinking = way != 4;
+            if (way == 5)
+                p.precision = HINGE_PRECISION_F64;
+            if (way == 6)
+                p.working_set = 64;
+            if (way == 7)
+                p.cache_bytes = 1 << 20;
+            if (way == 8)
+                p.seed = 12345;
+            hinge_model_free(fit(&sets[s], &p, &other));
+            assert_int_equal(other.outcome, HINGE_CONVERGED);
+            assert_close(other.objective, first.objective, 1e-6);
+            if (way == 7)
+                assert_true(other.cache_bytes <= 1 << 20 && other.cache_used <= 1 << 20);
+        }
+        set_free(&sets[s]);
+    }
+}
+
+static int run_all(void)
+{
+    struct CMUnitTest data[sizeof data_cases / sizeof *data_cases], one[4], other[16];
+    char names[sizeof data_cases / sizeof *data_cases][64], golden_names[20][64];
+    for (size_t i = 0; i < sizeof data_cases / sizeof *data_cases; i++) {
+        const struct data_case *c = &data_cases[i];
+        snprintf(names[i], sizeof names[i], "%s %s", c->name, hinge_kernel_keyword(c->type));
+        data[i] = (struct CMUnitTest){ names[i], against_libsvm, NULL, NULL, (void *)(uintptr_t)c };
+    }
+    for (size_t i = 0; i < 20; i++) {
+        const struct golden *g = i < 4 ? &golden_c_svc[i] : &golden_others[i - 4];
+        const char *const tasks[] = { "C-SVC", "nu-SVC", "one-class", "epsilon-SVR", "nu-SVR" };
+        snprintf(golden_names[i], 64, "golden %s %s", tasks[g->task], hinge_kernel_keyword(g->kernel));
+        struct CMUnitTest test = { golden_names[i], golden, NULL, NULL, (void *)(uintptr_t)g };
+        if (i < 4)
+            one[i] = test;
+        else
+            other[i - 4] = test;
+    }
+    const struct CMUnitTest rest[] = {
+        cmocka_unit_test(decisions_are_sums), cmocka_unit_test(layout),          cmocka_unit_test(linear_weights),
+        cmocka_unit_test(class_weights),      cmocka_unit_test(example_weights), cmocka_unit_test(precomputed),
+        cmocka_unit_test(user_kernel),        cmocka_unit_test(views),           cmocka_unit_test(objectives_agree),
+    };
+    int failed = cmocka_run_group_tests_name("against_libsvm", data, NULL, NULL);
+    failed += cmocka_run_group_tests_name("golden_c_svc", one, NULL, NULL);
+    failed += cmocka_run_group_tests_name("golden_other_tasks", other, NULL, NULL);
+    return failed + cmocka_run_group_tests_name("ways", rest, NULL, NULL);
+}
+
+int main(void)
+{
+    return run_all();
+}
