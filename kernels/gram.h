@@ -9,11 +9,13 @@
 
 enum { HG_TILE_COLS = 512, HG_TILE_ROWS = 256 }; /* a tile stays in L2 */
 
-/* A set of n vectors of d features: vector i is row order[i] (NULL: i) of a caller's matrix, less shift. */
+/* A set of n vectors of d features: vector i is row order[i] (NULL: i) of a caller's matrix, times factor, less
+ * shift. */
 struct hg_points {
     hinge_matrix x;
     const uint32_t *order; /* [n] or NULL */
     const double *shift;   /* [d] or NULL */
+    const double *factor;  /* [d] or NULL */
     size_t n;
 };
 

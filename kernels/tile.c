@@ -12,33 +12,36 @@ void hg_blas_alone(void)
     omp_set_num_threads(1);
 }
 
-static void copy_shifted(const struct hg_points *points, size_t row, hinge_dtype type, void *out)
+static double value_of(const struct hg_points *points, size_t at, size_t c)
+{
+    double v = points->x.type == HINGE_F32 ? (double)((const float *)points->x.data)[at + c]
+                                           : ((const double *)points->x.data)[at + c];
+    if (points->factor != NULL)
+        v *= points->factor[c];
+    return points->shift != NULL ? v - points->shift[c] : v;
+}
+
+/* One vector in the type asked for; the common cases have loops of their own. */
+static void copy_vector(const struct hg_points *points, size_t row, hinge_dtype type, void *out)
 {
     size_t d = points->x.cols, at = row * points->x.stride;
     const float *from32 = (const float *)points->x.data + at;
     const double *from64 = (const double *)points->x.data + at;
-    const double *shift = points->shift;
-    float *to32 = out;
-    double *to64 = out;
-    if (points->x.type == HINGE_F32 && type == HINGE_F32 && shift == NULL)
-        memcpy(out, from32, d * sizeof *from32);
-    else if (points->x.type == HINGE_F64 && type == HINGE_F64 && shift == NULL)
-        memcpy(out, from64, d * sizeof *from64);
-    else if (points->x.type == HINGE_F32 && type == HINGE_F32)
+    bool plain = points->shift == NULL && points->factor == NULL;
+    if (plain && points->x.type == type)
+        memcpy(out, type == HINGE_F32 ? (const void *)from32 : (const void *)from64, d * (type == HINGE_F32 ? 4 : 8));
+    else if (plain && type == HINGE_F32)
         for (size_t c = 0; c < d; c++)
-            to32[c] = (float)(from32[c] - shift[c]);
-    else if (points->x.type == HINGE_F32)
+            ((float *)out)[c] = (float)from64[c];
+    else if (plain)
         for (size_t c = 0; c < d; c++)
-            to64[c] = (double)from32[c] - (shift != NULL ? shift[c] : 0);
-    else if (type == HINGE_F32 && shift == NULL)
-        for (size_t c = 0; c < d; c++)
-            to32[c] = (float)from64[c];
+            ((double *)out)[c] = from32[c];
     else if (type == HINGE_F32)
         for (size_t c = 0; c < d; c++)
-            to32[c] = (float)(from64[c] - shift[c]);
+            ((float *)out)[c] = (float)value_of(points, at, c);
     else
         for (size_t c = 0; c < d; c++)
-            to64[c] = from64[c] - shift[c];
+            ((double *)out)[c] = value_of(points, at, c);
 }
 
 static size_t size_of(hinge_dtype type)
@@ -55,14 +58,14 @@ void hg_points_pack(const struct hg_points *points, const uint32_t *ids, size_t 
                     hinge_dtype type, void *out, size_t ld)
 {
     for (size_t i = 0; i < count; i++)
-        copy_shifted(points, matrix_row(points, ids != NULL ? ids[i] : first + i), type,
+        copy_vector(points, matrix_row(points, ids != NULL ? ids[i] : first + i), type,
                      (char *)out + i * ld * size_of(type));
 }
 
 const void *hg_points_direct(const struct hg_points *points, const uint32_t *ids, size_t first, size_t count,
                              hinge_dtype type, size_t *stride)
 {
-    if (points->x.type != type || points->shift != NULL || count == 0)
+    if (points->x.type != type || points->shift != NULL || points->factor != NULL || count == 0)
         return NULL;
     size_t row = matrix_row(points, ids != NULL ? ids[0] : first);
     if (ids != NULL || points->order != NULL)
@@ -76,13 +79,9 @@ const void *hg_points_direct(const struct hg_points *points, const uint32_t *ids
 double hg_points_norm(const struct hg_points *points, size_t i, hinge_dtype type)
 {
     size_t d = points->x.cols, at = matrix_row(points, i) * points->x.stride;
-    const float *x32 = (const float *)points->x.data + at;
-    const double *x64 = (const double *)points->x.data + at;
     double sum = 0;
     for (size_t c = 0; c < d; c++) {
-        double v = points->x.type == HINGE_F32 ? (double)x32[c] : x64[c];
-        if (points->shift != NULL)
-            v -= points->shift[c];
+        double v = value_of(points, at, c);
         if (type == HINGE_F32)
             v = (float)v;
         sum += v * v;

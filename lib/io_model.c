@@ -531,7 +531,7 @@ static hinge_status read_body(const struct header *header, struct hinge_model **
     if (status == HINGE_OK)
         status = check_body(header, &lines, err);
     if (status == HINGE_OK) {
-        *made = hg_model_new(header->task, header->kernel, header->n_classes, header->n_sv, lines.last_index);
+        *made = hg_model_new(header->task, header->kernel, HINGE_ONE_VS_ONE, header->n_classes, header->n_sv, lines.last_index);
         if (*made == NULL)
             status = hg_fail_at(err, HINGE_ENOMEM, header->file, 0, "no memory for %zu support vectors",
                                 header->n_sv);

@@ -10,7 +10,29 @@ static bool is_classifier(hinge_task task)
 
 size_t hg_model_coef_rows(const hinge_model *model)
 {
-    return is_classifier(model->task) ? model->n_classes - 1 : 1;
+    if (!is_classifier(model->task))
+        return 1;
+    return model->multiclass == HINGE_ONE_VS_REST ? model->n_classes : model->n_classes - 1;
+}
+
+size_t hg_coef_problem(const hinge_model *m, size_t c, size_t row)
+{
+    if (!is_classifier(m->task))
+        return 0;
+    if (m->multiclass == HINGE_ONE_VS_REST)
+        return row;
+    size_t other = row < c ? row : row + 1;
+    return hg_pair_number(m->n_classes, HG_MIN(c, other), HG_MAX(c, other));
+}
+
+size_t hg_model_groups(const hinge_model *m)
+{
+    return m->class_sv != NULL ? m->n_classes : 1;
+}
+
+size_t hg_model_group_sv(const hinge_model *m, size_t c)
+{
+    return m->class_sv != NULL ? m->class_sv[c] : m->n_sv;
 }
 
 size_t hg_pair_number(size_t k, size_t first, size_t second)
@@ -18,7 +40,8 @@ size_t hg_pair_number(size_t k, size_t first, size_t second)
     return first * (2 * k - first - 1) / 2 + (second - first - 1);
 }
 
-hinge_model *hg_model_new(hinge_task task, hinge_kernel kernel, size_t n_classes, size_t n_sv, size_t d)
+hinge_model *hg_model_new(hinge_task task, hinge_kernel kernel, hinge_multiclass multiclass, size_t n_classes,
+                          size_t n_sv, size_t d)
 {
     hinge_model *m = hg_zalloc(1, sizeof *m);
     if (m == NULL)
@@ -29,7 +52,10 @@ hinge_model *hg_model_new(hinge_task task, hinge_kernel kernel, size_t n_classes
     m->d = d;
     m->n_sv = n_sv;
     m->n_classes = is_classifier(task) ? n_classes : 2;
-    m->n_problems = is_classifier(task) ? n_classes * (n_classes - 1) / 2 : 1;
+    m->multiclass = is_classifier(task) && n_classes > 2 ? multiclass : HINGE_ONE_VS_ONE;
+    m->n_problems = !is_classifier(task)                     ? 1
+                    : m->multiclass == HINGE_ONE_VS_REST ? n_classes
+                                                         : n_classes * (n_classes - 1) / 2;
     bool ok = hg_mul(n_sv, d, &values) && hg_mul(hg_model_coef_rows(m), n_sv, &coefs);
     m->rho = hg_zalloc(m->n_problems, sizeof *m->rho);
     m->coef = ok ? hg_zalloc(coefs, sizeof *m->coef) : NULL;
@@ -51,10 +77,10 @@ hinge_model *hg_model_new(hinge_task task, hinge_kernel kernel, size_t n_classes
 
 static void free_derived(hinge_model *m)
 {
-    void *all[] = { m->shift, m->sv32, m->norms, m->norms32, m->coef32, m->weights };
+    void *all[] = { m->shift, m->x_shift, m->sv32, m->norms, m->norms32, m->coef32, m->weights };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         hg_free(all[i]);
-    m->shift = m->norms = m->weights = NULL;
+    m->shift = m->x_shift = m->norms = m->weights = NULL;
     m->sv32 = m->norms32 = m->coef32 = NULL;
 }
 
@@ -62,7 +88,8 @@ void hinge_model_free(hinge_model *m)
 {
     if (m == NULL)
         return;
-    void *all[] = { m->labels, m->class_sv, m->rho, m->objectives, m->coef, m->sv, m->sv_serial, m->sv_index };
+    void *all[] = { m->labels, m->class_sv, m->rho, m->objectives, m->coef, m->sv, m->sv_serial, m->sv_index,
+                    m->prob_a, m->prob_b, m->density_marks, m->scale_factor, m->scale_offset };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         hg_free(all[i]);
     free_derived(m);
@@ -74,8 +101,8 @@ void hinge_model_free(hinge_model *m)
 struct hg_points hg_model_points(const hinge_model *m, hinge_dtype type)
 {
     if (type == HINGE_F32 && m->sv32 != NULL)
-        return (struct hg_points){ { m->sv32, HINGE_F32, m->n_sv, m->d, m->d }, NULL, NULL, m->n_sv };
-    return (struct hg_points){ { m->sv, HINGE_F64, m->n_sv, m->d, m->d }, NULL, m->shift, m->n_sv };
+        return (struct hg_points){ { m->sv32, HINGE_F32, m->n_sv, m->d, m->d }, NULL, NULL, NULL, m->n_sv };
+    return (struct hg_points){ { m->sv, HINGE_F64, m->n_sv, m->d, m->d }, NULL, m->shift, NULL, m->n_sv };
 }
 
 static double largest_norm(const struct hg_points *points)
@@ -173,34 +200,38 @@ static bool derive_f32(hinge_model *m)
     return true;
 }
 
-/* w of each problem: sum coef x over the SVs of its two classes. */
+/* w of each problem: sum coef x over the SVs. */
 static bool collapse_linear(hinge_model *m)
 {
     if (m->kernel.type != HINGE_LINEAR)
         return true;
-    size_t groups = m->class_sv != NULL ? m->n_classes : 1, values, sv = 0;
+    size_t rows = hg_model_coef_rows(m), values, sv = 0;
     if (!hg_mul(m->n_problems, m->d, &values) || (m->weights = hg_zalloc(values, sizeof *m->weights)) == NULL)
         return false;
-    for (size_t c = 0; c < groups; c++) {
-        size_t end = sv + (m->class_sv != NULL ? m->class_sv[c] : m->n_sv);
-        for (; sv < end; sv++)
-            for (size_t other = 0; other < HG_MAX(groups, (size_t)2); other++) {
-                if (other == c)
-                    continue;
-                size_t first = HG_MIN(c, other), second = HG_MAX(c, other);
-                size_t p = groups == 1 ? 0 : hg_pair_number(m->n_classes, first, second);
-                double coef = m->coef[(groups == 1 ? 0 : hg_coef_row(c, other)) * m->n_sv + sv];
-                if (coef != 0)
-                    for (size_t k = 0; k < m->d; k++)
-                        m->weights[p * m->d + k] += coef * m->sv[sv * m->d + k];
+    for (size_t c = 0; c < hg_model_groups(m); c++)
+        for (size_t end = sv + hg_model_group_sv(m, c); sv < end; sv++)
+            for (size_t row = 0; row < rows; row++) {
+                double coef = m->coef[row * m->n_sv + sv], *w = m->weights + hg_coef_problem(m, c, row) * m->d;
+                for (size_t k = 0; coef != 0 && k < m->d; k++)
+                    w[k] += coef * m->sv[sv * m->d + k];
             }
-    }
     return true;
+}
+
+/* What is taken off examples times scale_factor: (x * factor + offset) - shift. */
+static bool derive_x_shift(hinge_model *m)
+{
+    if (m->shift == NULL && m->scale_offset == NULL)
+        return true;
+    m->x_shift = hg_zalloc(m->d, sizeof *m->x_shift);
+    for (size_t c = 0; m->x_shift != NULL && c < m->d; c++)
+        m->x_shift[c] = (m->shift != NULL ? m->shift[c] : 0) - (m->scale_offset != NULL ? m->scale_offset[c] : 0);
+    return m->x_shift != NULL;
 }
 
 hinge_status hg_model_finish(hinge_model *m, hinge_error *err)
 {
-    if (!choose_shift(m) || !derive_f32(m) || !collapse_linear(m))
+    if (!choose_shift(m) || !derive_x_shift(m) || !derive_f32(m) || !collapse_linear(m))
         return hg_fail(err, HINGE_ENOMEM, "no memory for a model of %zu support vectors of %zu features", m->n_sv, m->d);
     return HINGE_OK;
 }
@@ -212,6 +243,8 @@ hinge_status hinge_model_widen(hinge_model *m, size_t n_features, hinge_error *e
         return hg_fail(err, HINGE_EINVAL, "n_features: %zu, but the model has %zu already", n_features, m->d);
     if (n_features == m->d || m->sv == NULL)
         return hg_ok(err);
+    if (m->scale_factor != NULL)
+        return hg_fail(err, HINGE_EINVAL, "model: it scales %zu features; how others are scaled is not known", m->d);
     hinge_model wide = *m;
     wide.sv = hg_mul(m->n_sv, n_features, &values) ? hg_zalloc(values, sizeof *wide.sv) : NULL;
     if (wide.sv == NULL)
@@ -219,7 +252,7 @@ hinge_status hinge_model_widen(hinge_model *m, size_t n_features, hinge_error *e
     for (size_t i = 0; i < m->n_sv; i++)
         memcpy(wide.sv + i * n_features, m->sv + i * m->d, m->d * sizeof *wide.sv);
     wide.d = n_features;
-    wide.shift = wide.norms = wide.weights = NULL;
+    wide.shift = wide.x_shift = wide.norms = wide.weights = NULL;
     wide.sv32 = wide.norms32 = wide.coef32 = NULL;
     hinge_status status = hg_model_finish(&wide, err);
     hinge_model *losing = status == HINGE_OK ? m : &wide; /* its derived part and SVs go */
@@ -228,6 +261,51 @@ hinge_status hinge_model_widen(hinge_model *m, size_t n_features, hinge_error *e
     if (status == HINGE_OK)
         *m = wide;
     return status == HINGE_OK ? hg_ok(err) : status;
+}
+
+hinge_status hinge_model_set_scaling(hinge_model *m, const double *factor, const double *offset, hinge_error *err)
+{
+    if (m->sv == NULL)
+        return hg_fail(err, HINGE_EINVAL, "model: the values of a precomputed kernel cannot be scaled");
+    for (size_t c = 0; factor != NULL && offset != NULL && c < m->d; c++)
+        if (!isfinite(factor[c]) || !isfinite(offset[c]))
+            return hg_fail(err, HINGE_EINVAL, "scaling: x * %g + %g of feature %zu is not finite", factor[c], offset[c],
+                           c);
+    double *f = NULL, *o = NULL;
+    hinge_model scaled = *m;
+    scaled.shift = scaled.x_shift = scaled.norms = scaled.weights = NULL;
+    scaled.sv32 = scaled.norms32 = scaled.coef32 = NULL;
+    if (factor != NULL && offset != NULL) {
+        f = hg_alloc(m->d, sizeof *f);
+        o = hg_alloc(m->d, sizeof *o);
+        if (f == NULL || o == NULL) {
+            hg_free(f);
+            hg_free(o);
+            return hg_fail(err, HINGE_ENOMEM, "no memory for the scaling of %zu features", m->d);
+        }
+        memcpy(f, factor, m->d * sizeof *f);
+        memcpy(o, offset, m->d * sizeof *o);
+    }
+    scaled.scale_factor = f;
+    scaled.scale_offset = o;
+    hinge_status status = hg_model_finish(&scaled, err);
+    hinge_model *losing = status == HINGE_OK ? m : &scaled; /* its derived part and scaling go */
+    free_derived(losing);
+    hg_free(losing->scale_factor);
+    hg_free(losing->scale_offset);
+    if (status == HINGE_OK)
+        *m = scaled;
+    return status == HINGE_OK ? hg_ok(err) : status;
+}
+
+const double *hinge_model_scale_factor(const hinge_model *m)
+{
+    return m->scale_factor;
+}
+
+const double *hinge_model_scale_offset(const hinge_model *m)
+{
+    return m->scale_offset;
 }
 
 /* ---- accessors ------------------------------------------------------------------------------------------------- */
@@ -245,6 +323,11 @@ hinge_kernel hinge_model_kernel(const hinge_model *m)
 size_t hinge_model_n_features(const hinge_model *m)
 {
     return m->d;
+}
+
+hinge_multiclass hinge_model_multiclass(const hinge_model *m)
+{
+    return m->multiclass;
 }
 
 size_t hinge_model_n_classes(const hinge_model *m)
@@ -320,17 +403,10 @@ hinge_status hinge_model_beta(const hinge_model *m, size_t n, double *beta, hing
     if (n != m->n_trained)
         return hg_fail(err, HINGE_EINVAL, "n: %zu, but the model was trained on %zu rows", n, m->n_trained);
     memset(beta, 0, m->n_problems * n * sizeof *beta);
-    size_t groups = m->class_sv != NULL ? m->n_classes : 1, sv = 0;
-    for (size_t c = 0; c < groups; c++) {
-        size_t end = sv + (m->class_sv != NULL ? m->class_sv[c] : m->n_sv);
-        for (; sv < end; sv++) {
-            if (groups == 1 && m->class_sv == NULL)
-                beta[m->sv_index[sv]] = m->coef[sv];
-            for (size_t other = 0; other < groups && m->class_sv != NULL; other++)
-                if (other != c)
-                    beta[hg_pair_number(m->n_classes, HG_MIN(c, other), HG_MAX(c, other)) * n + m->sv_index[sv]] =
-                        m->coef[hg_coef_row(c, other) * m->n_sv + sv];
-        }
-    }
+    size_t rows = hg_model_coef_rows(m), sv = 0;
+    for (size_t c = 0; c < hg_model_groups(m); c++)
+        for (size_t end = sv + hg_model_group_sv(m, c); sv < end; sv++)
+            for (size_t row = 0; row < rows; row++)
+                beta[hg_coef_problem(m, c, row) * n + m->sv_index[sv]] = m->coef[row * m->n_sv + sv];
     return hg_ok(err);
 }

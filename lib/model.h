@@ -11,6 +11,7 @@
 struct hinge_model {
     hinge_task task;
     hinge_kernel kernel;  /* gamma resolved */
+    hinge_multiclass multiclass; /* one-vs-one where there are fewer than three classes */
     size_t d;             /* features; precomputed: columns of the kernel matrix it needs */
     size_t n_classes;     /* 2 for regression and one-class; 1 if training saw one class only */
     size_t n_problems;    /* n_classes (n_classes - 1) / 2; 1 for regression and one-class */
@@ -19,14 +20,18 @@ struct hinge_model {
     size_t *class_sv;     /* [n_classes] SVs of each class; classification; otherwise NULL */
     double *rho;          /* [n_problems] */
     double *objectives;   /* [n_problems]; NULL if read from a file */
-    double *coef;         /* [(n_classes - 1) * n_sv], row m column SV; regression, one-class: one row */
+    double *coef;         /* [coef rows * n_sv], row m column SV; see hg_model_coef_rows */
+    double *prob_a, *prob_b; /* [n_problems] Platt; regression: prob_a[0] is the Laplace sigma; NULL: not calibrated */
+    double *density_marks; /* [10] one-class; NULL: not calibrated */
+    double *scale_factor, *scale_offset; /* [d], both or none: examples are x * factor + offset */
     double *sv;           /* [n_sv * d] as given in f64; NULL for precomputed kernels */
     size_t *sv_serial;    /* precomputed: column of the kernel matrix of each SV, from 0; otherwise NULL */
     size_t *sv_index;     /* [n_sv] training row; NULL if read from a file */
     size_t n_trained;     /* rows of the training matrix, 0 if read from a file */
 
     /* Below: derived by hg_model_finish from what stands above, so that a reloaded model is the same. */
-    double *shift;        /* [d] subtracted from SVs and examples before dot products are taken; NULL: none */
+    double *shift;        /* [d] subtracted from SVs before dot products are taken; NULL: none */
+    double *x_shift;      /* [d] the same for examples times scale_factor: shift - scale_offset; NULL: none */
     bool f32_is_enough;   /* what prediction in precision "auto" goes by */
     float *sv32;          /* [n_sv * d] shifted and rounded; NULL unless f32_is_enough and dot products are taken */
     double *norms;        /* [n_sv] of the shifted vectors; NULL where the kernel needs none */
@@ -35,12 +40,14 @@ struct hinge_model {
     double *weights;      /* linear kernel: [n_problems * d] w of each problem; otherwise NULL */
 };
 
-/* Rows of coef: n_classes - 1, and 1 for regression and one-class. A model of one class has none. */
+/* Rows of coef: n_classes - 1 (one-vs-rest: n_classes), and 1 for regression and one-class. A model of one class has
+ * none. */
 size_t hg_model_coef_rows(const hinge_model *model);
 
 /* Allocates a model with room for its arrays (sv unless precomputed, sv_serial if so; sv_index, objectives not),
  * all cleared. NULL without memory. */
-hinge_model *hg_model_new(hinge_task task, hinge_kernel kernel, size_t n_classes, size_t n_sv, size_t d);
+hinge_model *hg_model_new(hinge_task task, hinge_kernel kernel, hinge_multiclass multiclass, size_t n_classes,
+                          size_t n_sv, size_t d);
 
 /* Fills the derived part. The last step of training and of loading. */
 hinge_status hg_model_finish(hinge_model *model, hinge_error *err);
@@ -48,13 +55,14 @@ hinge_status hg_model_finish(hinge_model *model, hinge_error *err);
 /* The SVs as points. */
 struct hg_points hg_model_points(const hinge_model *model, hinge_dtype type);
 
-/* Number of the problem of two classes, first < second. */
+/* Number of the problem of two classes, first < second (one-vs-one). */
 size_t hg_pair_number(size_t n_classes, size_t first, size_t second);
 
-/* The coefficient row and problem by which class c stands against class other. */
-static inline size_t hg_coef_row(size_t c, size_t other)
-{
-    return other > c ? other - 1 : other;
-}
+/* Coefficient row k of a support vector of class c (0 for regression and one-class) belongs to this problem. */
+size_t hg_coef_problem(const hinge_model *model, size_t c, size_t row);
+
+/* SVs of class c; all of them, as class 0, for regression and one-class. Number of such groups. */
+size_t hg_model_groups(const hinge_model *model);
+size_t hg_model_group_sv(const hinge_model *model, size_t c);
 
 #endif

@@ -142,6 +142,10 @@ hinge_status hg_params_check(const hinge_params *params, size_t n, size_t d, hin
         return hg_fail(err, HINGE_EINVAL, "eps: %g is not a finite number > 0", p.eps);
     if ((int)p.precision < 0 || (int)p.precision > HINGE_PRECISION_F64)
         return hg_fail(err, HINGE_EINVAL, "precision: %d is not a hinge_precision", (int)p.precision);
+    if ((int)p.multiclass < 0 || (int)p.multiclass > HINGE_ONE_VS_REST)
+        return hg_fail(err, HINGE_EINVAL, "multiclass: %d is not a hinge_multiclass", (int)p.multiclass);
+    if (p.probability != 0 && p.probability != 1)
+        return hg_fail(err, HINGE_EINVAL, "probability: %d is neither 0 nor 1", p.probability);
     if (p.shrinking != 0 && p.shrinking != 1)
         return hg_fail(err, HINGE_EINVAL, "shrinking: %d is neither 0 nor 1", p.shrinking);
     if (p.threads < 0 || p.threads > 4096)

@@ -62,8 +62,7 @@ static void fold_tile(const struct job *j, const struct work *w, size_t rows, si
         cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, ir, ic, in, 1, w->dots, ld,
                     (const double *)j->coef + first, (int)m->n_sv, 0, w->part, ic);
     for (size_t k = 0; k < columns; k++) {
-        size_t other = k < c ? k : k + 1;
-        size_t pair = m->class_sv == NULL ? 0 : hg_pair_number(m->n_classes, HG_MIN(c, other), HG_MAX(c, other));
+        size_t pair = hg_coef_problem(m, c, k);
         for (size_t r = 0; r < rows; r++)
             w->decisions[r * stride + pair] += j->tiler.type == HINGE_F32
                                                    ? (double)((const float *)w->part)[r * columns + k]
@@ -88,7 +87,7 @@ static hinge_status kernel_tile(const struct job *j, const struct work *w, size_
 static hinge_status decide_by_tiles(const struct job *j, const struct work *w, size_t row, size_t rows)
 {
     const hinge_model *m = j->m;
-    size_t classes = m->class_sv != NULL ? m->n_classes : 1, first = 0;
+    size_t classes = hg_model_groups(m), first = 0;
     hg_points_pack(&j->x, NULL, row, rows, j->tiler.type, w->x, w->ldx);
     if (j->sv_norms != NULL)
         for (size_t r = 0; r < rows; r++) {
@@ -99,7 +98,7 @@ static hinge_status decide_by_tiles(const struct job *j, const struct work *w, s
                 ((double *)w->norm)[r] = norm;
         }
     for (size_t c = 0; c < classes; c++) {
-        size_t end = first + (m->class_sv != NULL ? m->class_sv[c] : m->n_sv);
+        size_t end = first + hg_model_group_sv(m, c);
         for (; first < end; first += HG_MIN(w->cols, end - first)) {
             size_t n = HG_MIN(w->cols, end - first);
             hinge_status status = kernel_tile(j, w, rows, first, n);
@@ -129,13 +128,11 @@ static double matrix_value(const hinge_matrix *x, size_t row, size_t col)
 static void decide_precomputed(const struct job *j, const struct work *w, size_t row, size_t rows)
 {
     const hinge_model *m = j->m;
-    size_t classes = m->class_sv != NULL ? m->n_classes : 1, sv = 0;
+    size_t classes = hg_model_groups(m), sv = 0;
     for (size_t c = 0; c < classes; c++)
-        for (size_t end = sv + (m->class_sv != NULL ? m->class_sv[c] : m->n_sv); sv < end; sv++)
+        for (size_t end = sv + hg_model_group_sv(m, c); sv < end; sv++)
             for (size_t k = 0; k < columns_of(m); k++) {
-                size_t other = k < c ? k : k + 1;
-                size_t pair =
-                    m->class_sv == NULL ? 0 : hg_pair_number(m->n_classes, HG_MIN(c, other), HG_MAX(c, other));
+                size_t pair = hg_coef_problem(m, c, k);
                 double coef = m->coef[k * m->n_sv + sv];
                 for (size_t r = 0; coef != 0 && r < rows; r++)
                     w->decisions[r * m->n_problems + pair] +=
@@ -151,8 +148,14 @@ static double label_of(const hinge_model *m, const double *decision, size_t *vot
         return decision[0] > 0 ? 1 : -1;
     if (m->labels == NULL)
         return decision[0];
-    memset(votes, 0, m->n_classes * sizeof *votes);
     size_t best = 0, p = 0;
+    if (m->multiclass == HINGE_ONE_VS_REST) {
+        for (size_t c = 1; c < m->n_classes; c++)
+            if (decision[c] > decision[best])
+                best = c;
+        return m->labels[best];
+    }
+    memset(votes, 0, m->n_classes * sizeof *votes);
     for (size_t a = 0; a < m->n_classes; a++)
         for (size_t b = a + 1; b < m->n_classes; b++, p++)
             votes[decision[p] > 0 ? a : b]++;
@@ -286,7 +289,7 @@ hinge_status hinge_predict(const hinge_model *m, const hinge_matrix *x, const hi
     bool dots = hg_kernel_row(m->kernel.type)->source == HG_FROM_DOTS && m->weights == NULL;
     bool f32 = dots && (o->precision == HINGE_PRECISION_F32 ||
                         (o->precision == HINGE_PRECISION_AUTO && m->f32_is_enough));
-    struct job j = { .m = m, .x = { *x, NULL, m->shift, x->rows }, .labels = labels, .decisions = decisions };
+    struct job j = { .m = m, .x = { *x, NULL, m->x_shift, m->scale_factor, x->rows }, .labels = labels, .decisions = decisions };
     j.tiler = (struct hg_tiler){ m->kernel, hg_maps(hg_cpu_level(o->cpu_level)), f32 ? HINGE_F32 : HINGE_F64, m->d };
     j.sv = hg_model_points(m, j.tiler.type);
     j.sv_norms = f32 ? (const void *)m->norms32 : (const void *)m->norms;

@@ -242,8 +242,11 @@ hinge_status hg_problem_init(struct hg_problem *pr, const hinge_matrix *x, const
     if (status == HINGE_OK)
         status = pr->classifies ? order_by_class(pr, x->rows, err) : order_as_given(pr, x->rows, err);
     if (status == HINGE_OK) {
-        pr->n_problems = pr->classifies ? pr->n_classes * (pr->n_classes - 1) / 2 : 1;
-        pr->points = (struct hg_points){ *x, pr->order, NULL, pr->n };
+        pr->one_vs_rest = pr->classifies && pr->n_classes > 2 && pr->params.multiclass == HINGE_ONE_VS_REST;
+        pr->n_problems = !pr->classifies    ? 1
+                         : pr->one_vs_rest ? pr->n_classes
+                                           : pr->n_classes * (pr->n_classes - 1) / 2;
+        pr->points = (struct hg_points){ *x, pr->order, NULL, NULL, pr->n };
         status = check_columns(pr, err);
     }
     if (status == HINGE_OK)
@@ -280,6 +283,11 @@ void hg_problem_pair(const struct hg_problem *pr, size_t p, size_t *first, size_
     *second = 1;
     if (!pr->classifies)
         return;
+    if (pr->one_vs_rest) {
+        *first = p;
+        *second = SIZE_MAX;
+        return;
+    }
     while (p >= pr->n_classes - 1 - *first) {
         p -= pr->n_classes - 1 - *first;
         ++*first;
@@ -287,16 +295,33 @@ void hg_problem_pair(const struct hg_problem *pr, size_t p, size_t *first, size_
     *second = *first + 1 + p;
 }
 
+size_t hg_problem_size(const struct hg_problem *pr, size_t p)
+{
+    size_t a, b;
+    hg_problem_pair(pr, p, &a, &b);
+    if (!pr->classifies || pr->one_vs_rest)
+        return pr->n;
+    return pr->start[a + 1] - pr->start[a] + pr->start[b + 1] - pr->start[b];
+}
+
+static size_t add_range(uint32_t *subset, size_t n, size_t from, size_t to)
+{
+    for (size_t i = from; i < to; i++)
+        subset[n++] = (uint32_t)i;
+    return n;
+}
+
 size_t hg_problem_points(const struct hg_problem *pr, size_t p, uint32_t *subset)
 {
-    size_t a, b, n = 0;
+    size_t a, b;
     hg_problem_pair(pr, p, &a, &b);
-    for (size_t i = pr->start[a]; i < pr->start[a + 1]; i++)
-        subset[n++] = (uint32_t)i;
-    if (pr->classifies)
-        for (size_t i = pr->start[b]; i < pr->start[b + 1]; i++)
-            subset[n++] = (uint32_t)i;
-    return n;
+    size_t n = add_range(subset, 0, pr->start[a], pr->start[a + 1]);
+    if (!pr->classifies)
+        return n;
+    if (!pr->one_vs_rest)
+        return add_range(subset, n, pr->start[b], pr->start[b + 1]);
+    n = add_range(subset, n, 0, pr->start[a]);
+    return add_range(subset, n, pr->start[a + 1], pr->n);
 }
 
 /* As LIBSVM starts the tasks with a sum: the first entries at their bound until the sum is reached. */
@@ -360,9 +385,11 @@ static hinge_status set_sums(const struct hg_problem *pr, size_t p, const uint32
         size_t a, b;
         hg_problem_pair(pr, p, &a, &b);
         if (sums[0] > HG_MIN(first, second) * (1 + 1e-12))
-            return hg_fail(err, HINGE_EINVAL,
-                           "nu: %g is infeasible for classes %g and %g; at most %g", params->nu, pr->labels[a],
-                           pr->labels[b], 2 * HG_MIN(first, second) / total);
+            return pr->one_vs_rest
+                       ? hg_fail(err, HINGE_EINVAL, "nu: %g is infeasible for class %g against the rest; at most %g",
+                                 params->nu, pr->labels[a], 2 * HG_MIN(first, second) / total)
+                       : hg_fail(err, HINGE_EINVAL, "nu: %g is infeasible for classes %g and %g; at most %g",
+                                 params->nu, pr->labels[a], pr->labels[b], 2 * HG_MIN(first, second) / total);
         sums[0] = HG_MIN(sums[0], HG_MIN(first, second));
         sums[1] = -sums[0];
     } else if (params->task == HINGE_NU_SVR) {

@@ -12,7 +12,7 @@ struct hg_problem {
     hinge_params params;   /* resolved */
     hinge_matrix x;        /* the caller's */
     const double *y;       /* the caller's; NULL for one-class */
-    bool classifies;
+    bool classifies, one_vs_rest;
     size_t n, d;           /* rows used (weight > 0), features */
     uint32_t *order;       /* [n] caller's row of each point: grouped by class, in the caller's order within */
     double *weight;        /* [n] by point: example weight times class weight */
@@ -29,8 +29,11 @@ hinge_status hg_problem_init(struct hg_problem *problem, const hinge_matrix *x, 
                              const hinge_params *params, hinge_error *err);
 void hg_problem_free(struct hg_problem *problem);
 
-/* The classes of problem p, first < second. */
+/* The classes of problem p, first < second; one-vs-rest: second is SIZE_MAX. The points of the first class come first
+ * among the problem's. */
 void hg_problem_pair(const struct hg_problem *problem, size_t p, size_t *first, size_t *second);
+
+size_t hg_problem_size(const struct hg_problem *problem, size_t p);
 
 /* The points of problem p into subset [room for n]; returns how many. */
 size_t hg_problem_points(const struct hg_problem *problem, size_t p, uint32_t *subset);

@@ -61,7 +61,7 @@ static hinge_status make_copy(struct training *t, hinge_error *err)
         hg_points_pack(&pr->points, NULL, i, 1, HINGE_F32, t->copy32 + i * stride, stride);
         memset(t->copy32 + i * stride + pr->d, 0, (stride - pr->d) * sizeof(float));
     }
-    t->points32 = (struct hg_points){ { t->copy32, HINGE_F32, pr->n, pr->d, stride }, NULL, NULL, pr->n };
+    t->points32 = (struct hg_points){ { t->copy32, HINGE_F32, pr->n, pr->d, stride }, NULL, NULL, NULL, pr->n };
     hg_points_norms(&t->points32, HINGE_F32, t->norms32, t->threads);
     return HINGE_OK;
 }
@@ -100,6 +100,7 @@ static struct hg_smo_options options_for(struct training *t, struct callback *ca
         .threads = threads,
         .cpu_level = hg_cpu_level(p->cpu_level),
         .seed = p->seed,
+        .measured = HG_MAX((size_t)64, 512 / t->problem.n_problems), /* 512 at least in all */
         .stop = &t->stop,
         .progress = p->progress != NULL ? on_progress : NULL,
         .progress_arg = callback,
@@ -205,18 +206,10 @@ static hinge_status solve_problem(struct training *t, size_t p, int threads, hin
 
 /* ---- all problems ---------------------------------------------------------------------------------------------- */
 
-static size_t problem_size(const struct training *t, size_t p)
-{
-    const struct hg_problem *pr = &t->problem;
-    size_t a, b;
-    hg_problem_pair(pr, p, &a, &b);
-    return pr->classifies ? pr->start[a + 1] - pr->start[a] + pr->start[b + 1] - pr->start[b] : pr->n;
-}
-
 /* Bytes that a problem can use at most: all its rows, and what goes with them. */
 static size_t problem_bytes(const struct training *t, size_t p)
 {
-    size_t n = problem_size(t, p), bytes;
+    size_t n = hg_problem_size(&t->problem, p), bytes;
     return hg_mul(n + 64, (n + 64) * sizeof(double), &bytes) ? bytes : SIZE_MAX;
 }
 
@@ -312,8 +305,8 @@ static void fill_coef(const struct training *t, const uint32_t *number, hinge_mo
         size_t a, b;
         hg_problem_pair(pr, p, &a, &b);
         for (size_t k = 0; k < s->n_sv; k++) {
-            bool first = !pr->classifies || s->point[k] < pr->start[a + 1];
-            size_t row = !pr->classifies ? 0 : first ? b - 1 : a;
+            bool first = s->point[k] < pr->start[a + 1];
+            size_t row = !pr->classifies ? 0 : pr->one_vs_rest ? p : first ? b - 1 : a;
             m->coef[row * m->n_sv + number[s->point[k]]] = s->beta[k];
         }
         m->rho[p] = s->rho;
@@ -329,7 +322,7 @@ static hinge_status build_model(const struct training *t, hinge_model **out, hin
         return hg_fail(err, HINGE_ENOMEM, "no memory for %zu rows", pr->n);
     size_t n_sv = number_sv(t, number);
     size_t d = t->params->kernel.type == HINGE_PRECOMPUTED ? 0 : pr->d;
-    hinge_model *m = hg_model_new(t->params->task, t->params->kernel, pr->n_classes, n_sv, d);
+    hinge_model *m = hg_model_new(t->params->task, t->params->kernel, t->params->multiclass, pr->n_classes, n_sv, d);
     if (m != NULL) {
         m->sv_index = hg_alloc(n_sv, sizeof *m->sv_index);
         m->objectives = hg_zalloc(m->n_problems, sizeof *m->objectives);
@@ -393,7 +386,7 @@ static void fill_report(const struct training *t, const hinge_model *m, hinge_re
         r->rounds += s->smo.rounds;
         r->rows_asked += s->smo.rows_asked;
         r->rows_evicted += s->smo.rows_evicted;
-        columns += (double)s->smo.columns_computed / (double)HG_MAX(problem_size(t, p), (size_t)1);
+        columns += (double)s->smo.columns_computed / (double)HG_MAX(hg_problem_size(&t->problem, p), (size_t)1);
         r->kernel_values += s->values;
         r->gflop += s->gflop;
         r->cache_used = HG_MAX(r->cache_used, s->smo.cache_used);

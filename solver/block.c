@@ -18,7 +18,7 @@
 #include <string.h>
 
 enum {
-    MEASURED = 512,       /* points whose error is measured at the end */
+    MEASURED = 512,       /* most points whose error is measured at the end */
     UPDATE_COLS = 2048,   /* columns a task of the gradient update */
     STALL_ROUNDS = 200,   /* without progress */
     MAX_CORRECTIONS = 2,  /* of the gradient in f64 before the rows themselves are taken in f64 */
@@ -650,8 +650,9 @@ static void measure_tile(void *arg, const struct hg_tile *tile)
 /* The points measured: the worst violators of both directions, and a random sample. */
 static size_t choose_measured(struct run *r, uint32_t *point)
 {
-    size_t count = 0, each = MEASURED / 4 / (size_t)r->qp->layers;
-    if (r->m <= MEASURED) {
+    size_t count = 0, each, all = HG_MIN(r->opt->measured, (size_t)MEASURED);
+    each = all / 4 / (size_t)r->qp->layers;
+    if (r->m <= all) {
         memcpy(point, r->active, r->m * sizeof *point);
         return r->m;
     }
@@ -668,7 +669,7 @@ static size_t choose_measured(struct run *r, uint32_t *point)
                 point[count++] = r->active[r->candidates[c].at];
         }
     uint64_t state = r->opt->seed;
-    while (count < MEASURED)
+    while (count < all)
         point[count++] = r->active[hg_random_below(&state, r->m)];
     return count;
 }

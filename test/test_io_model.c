@@ -181,12 +181,12 @@ static void reads_other_layouts(void **state)
         "+1 1:.5 3:0 \r\n-1e0 2:0x1p-1";
     struct hinge_model *model = parse_text(other, sizeof other - 1, NULL);
     assert_true(model->rho[0] == 1.23456e-05 && model->kernel.gamma == 0.25);
-    assert_int_equal(model->d, 2); /* feature 3 is 0 everywhere */
-    const double sv[] = { 0.5, 0, 0, 0.5 }, coef[] = { 1, -1 };
+    assert_int_equal(model->d, 3); /* feature 3 is 0 everywhere, but it is there */
+    const double sv[] = { 0.5, 0, 0, 0, 0.5, 0 }, coef[] = { 1, -1 };
     assert_memory_equal(model->sv, sv, sizeof sv);
     assert_memory_equal(model->coef, coef, sizeof coef);
     check_format(model, "svm_type c_svc\nkernel_type rbf\ngamma 0.25\nnr_class 2\ntotal_sv 2\nrho 1.23456e-05\n"
-                        "label 1 -1\nnr_sv 1 1\nSV\n1 1:0.5 \n-1 2:0.5 \n");
+                        "label 1 -1\nnr_sv 1 1\nSV\n1 1:0.5 3:0 \n-1 2:0.5 \n");
     hinge_model_free(model);
     static const char density[] = "svm_type one_class\nkernel_type linear\nnr_class 2\ntotal_sv 1\nrho 1\n"
                                   "prob_density_marks 1 2 3 4 5 6 7 8 9 10\nSV\n1 1:1 \n";

@@ -125,6 +125,11 @@ typedef enum hinge_task { /* values are LIBSVM's -s */
     HINGE_NU_SVR = 4      /* regression, nu sets the tube */
 } hinge_task;
 
+typedef enum hinge_multiclass {
+    HINGE_ONE_VS_ONE = 0, /* k (k-1) / 2 problems, the class with most votes wins: LIBSVM's */
+    HINGE_ONE_VS_REST = 1 /* k problems, the class with the largest decision value wins */
+} hinge_multiclass;
+
 typedef enum hinge_precision {
     HINGE_PRECISION_AUTO = 0, /* f32 kernel rows, the error measured, f64 where it matters */
     HINGE_PRECISION_F32 = 1,  /* f32 kernel rows whatever the error; it is reported */
@@ -173,6 +178,12 @@ typedef struct hinge_params {
     const double *class_weights; /* [n_class_weights], >= 0 */
     const double *weights;       /* [n] example weights >= 0 (0 leaves the example out), or NULL: all 1 */
 
+    hinge_multiclass multiclass; /* for three classes or more */
+
+    /* 1: also calibrates the model for hinge_predict_probability, by 5-fold cross-validation seeded by `seed`: Platt
+     * scaling (Platt 2000; Lin, Lin, Weng 2007), a Laplace width for regression, density marks for one-class. */
+    int probability;
+
     /* Warm start: signed coefficients s*alpha, as hinge_model_beta returns them, or NULL: start at 0. They
      * are moved into the feasible set where they are outside. [n_problems * n] */
     const double *beta0;
@@ -203,7 +214,7 @@ typedef struct hinge_report {
     hinge_outcome outcome; /* the worst over all two-class problems */
     size_t n, d;           /* examples and features trained on (weight 0 left out) */
     size_t n_classes;      /* 2 for regression and one-class, as in LIBSVM */
-    size_t n_problems;     /* two-class problems: k (k-1) / 2 for k classes, 1 otherwise */
+    size_t n_problems;     /* two-class problems: k (k-1) / 2 for k classes, k one-vs-rest, 1 otherwise */
     size_t n_sv, n_bsv;    /* distinct support vectors, and pairs' bounded ones (alpha = C) summed */
     double objective;      /* minimised dual (negative for C-SVC), summed over problems; dual = -objective */
     double violation;      /* the largest over problems, of the running gradient */
@@ -252,18 +263,58 @@ typedef struct hinge_predict_options {
 
 /* labels[rows]: class label, +1 / -1 for one-class, or the regression value; NULL: not wanted.
  * decisions[rows * n_problems]: decision values in LIBSVM's order (1v2, 1v3, ..., 2v3, ...); NULL: not
- * wanted. A value > 0 votes for the first class of its pair; ties in votes go to the lowest class index.
+ * wanted. A value > 0 votes for the first class of its pair; ties in votes go to the lowest class index. One-vs-rest:
+ * one value a class, the largest wins.
  * x has the model's number of features (precomputed: as many columns as the training matrix).
  * options may be NULL. */
 HINGE_API hinge_status hinge_predict(const hinge_model *model, const hinge_matrix *x,
                                      const hinge_predict_options *options, double *labels, double *decisions,
                                      hinge_error *err);
 
+/* ---- Probabilities ---------------------------------------------------------------------------------- */
+
+/* 1: the model was calibrated (params.probability, or hinge_calibrate). NULL-safe. */
+HINGE_API int hinge_model_has_probability(const hinge_model *model);
+
+/* Classification: probabilities[rows * n_classes] in the order of hinge_model_labels, each row summing to 1, pairs
+ * coupled as in Wu, Lin, Weng 2004 (method 2), labels[rows] the most probable class (which can differ from
+ * hinge_predict's). One-class: probabilities[rows * 2] of +1 (normal) and -1. Regression has none: see
+ * hinge_model_laplace. labels may be NULL. EINVAL where the model is not calibrated, or one-vs-rest. */
+HINGE_API hinge_status hinge_predict_probability(const hinge_model *model, const hinge_matrix *x,
+                                                 const hinge_predict_options *options, double *labels,
+                                                 double *probabilities, hinge_error *err);
+/* Regression: target = prediction + z, z Laplace distributed with density exp(-|z| / sigma) / (2 sigma). */
+HINGE_API hinge_status hinge_model_laplace(const hinge_model *model, double *sigma, hinge_error *err);
+/* Calibrates an existing model on examples it was not trained on; replaces what calibration it has. */
+HINGE_API hinge_status hinge_calibrate(hinge_model *model, const hinge_matrix *x, const double *y,
+                                       const hinge_predict_options *options, hinge_error *err);
+
+/* ---- Cross-validation ------------------------------------------------------------------------------- */
+
+/* predictions[n]: for each row what a model trained on the other folds predicts (a label, +-1, or a value). Folds
+ * are drawn by params.seed, stratified by class for classification; 2 <= folds <= n. Small folds are trained side by
+ * side. With params.probability, predictions are the most probable classes. report (may be NULL) sums the folds'. */
+HINGE_API hinge_status hinge_cross_validate(const hinge_matrix *x, const double *y, const hinge_params *params,
+                                            size_t folds, double *predictions, hinge_report *report,
+                                            hinge_error *err);
+
+/* ---- Scaling ---------------------------------------------------------------------------------------- */
+
+/* Stores in a model that its examples are to be scaled, x[c] * factor[c] + offset[c], before anything else: it was
+ * trained on data scaled so, and takes raw data from now on. factor, offset: [n_features]; NULL, NULL takes the
+ * scaling off. Kept in files by keys of hinge's own, which LIBSVM refuses. Not for precomputed kernels. */
+HINGE_API hinge_status hinge_model_set_scaling(hinge_model *model, const double *factor, const double *offset,
+                                               hinge_error *err);
+/* The model's own [n_features], or NULL. */
+HINGE_API const double *hinge_model_scale_factor(const hinge_model *model);
+HINGE_API const double *hinge_model_scale_offset(const hinge_model *model);
+
 /* ---- What a model holds ----------------------------------------------------------------------------- */
 
 HINGE_API hinge_task hinge_model_task(const hinge_model *model);
 HINGE_API hinge_kernel hinge_model_kernel(const hinge_model *model); /* gamma resolved */
 HINGE_API size_t hinge_model_n_features(const hinge_model *model);
+HINGE_API hinge_multiclass hinge_model_multiclass(const hinge_model *model);
 HINGE_API size_t hinge_model_n_classes(const hinge_model *model); /* 2 for regression and one-class */
 HINGE_API size_t hinge_model_n_problems(const hinge_model *model);
 HINGE_API size_t hinge_model_n_sv(const hinge_model *model);
@@ -275,7 +326,7 @@ HINGE_API const double *hinge_model_rho(const hinge_model *model);     /* [n_pro
 HINGE_API const double *hinge_model_objectives(const hinge_model *model); /* [n_problems]; NULL: from a file */
 /* Row of the training matrix of each SV, [n_sv]; NULL for a model read from a file. */
 HINGE_API const size_t *hinge_model_sv_index(const hinge_model *model);
-/* Coefficients as LIBSVM lays them out: [(n_classes-1) * n_sv], row m, column SV. */
+/* Coefficients as LIBSVM lays them out: [(n_classes-1) * n_sv], row m, column SV; one-vs-rest: [n_problems * n_sv]. */
 HINGE_API const double *hinge_model_coef(const hinge_model *model);
 /* Copies support vector i into x[n_features]; EINVAL: no such one, or kernel values only. */
 HINGE_API hinge_status hinge_model_sv(const hinge_model *model, size_t i, double *x, hinge_error *err);

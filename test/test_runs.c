@@ -1,0 +1,441 @@
+/* How training runs: threads, limits, warm starts, callbacks, several trainings at once. */
+#include "test/support.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static hinge_params c_svc(double gamma, double C, double eps)
+{
+    hinge_params params = hinge_params_default(HINGE_C_SVC);
+    params.kernel = hinge_kernel_rbf(gamma);
+    params.C = C;
+    params.eps = eps;
+    return params;
+}
+
+/* Bit for bit, all a model holds. */
+static void check_same_model(const hinge_model *a, const hinge_model *b)
+{
+    size_t n_sv = hinge_model_n_sv(a), k = hinge_model_n_classes(a), problems = hinge_model_n_problems(a);
+    assert_int_equal(hinge_model_n_sv(b), n_sv);
+    assert_int_equal(hinge_model_n_classes(b), k);
+    assert_memory_equal(hinge_model_coef(a), hinge_model_coef(b), (k - 1) * n_sv * sizeof(double));
+    assert_memory_equal(hinge_model_rho(a), hinge_model_rho(b), problems * sizeof(double));
+    assert_memory_equal(hinge_model_objectives(a), hinge_model_objectives(b), problems * sizeof(double));
+    assert_memory_equal(hinge_model_sv_index(a), hinge_model_sv_index(b), n_sv * sizeof(size_t));
+}
+
+/* ---- Threads ------------------------------------------------------------------------------------------------ */
+
+static void same_for_threads(const struct set *set, hinge_params params, bool evicts)
+{
+    hinge_model *first = NULL;
+    const int threads[] = { 1, 2, 4, 2 };
+    for (size_t i = 0; i < 4; i++) {
+        params.threads = threads[i];
+        hinge_report report;
+        hinge_model *model = fit(set, &params, &report);
+        assert_int_equal(report.outcome, HINGE_CONVERGED);
+        assert_int_equal(report.threads, threads[i]);
+        assert_true(report.rounds > report.n_problems); /* several working sets, or the test says little */
+        assert_true(!evicts || report.rows_evicted > 0);
+        if (first == NULL)
+            first = model;
+        else {
+            check_same_model(first, model);
+            hinge_model_free(model);
+        }
+    }
+    hinge_model_free(first);
+}
+
+static void threads_two_class(void **state)
+{
+    (void)state;
+    struct set set = set_two_class(20, 6000, 20, 1), part = set;
+    part.n = 3000;
+    hinge_params params = c_svc(0.05, 3, 1e-3);
+    same_for_threads(&part, params, false);
+    same_for_threads(&set, params, false);
+    params.cache_bytes = 1 << 20;
+    same_for_threads(&part, params, true);
+    params.shrinking = 0;
+    params.precision = HINGE_PRECISION_F64;
+    same_for_threads(&part, params, true);
+    set_free(&set);
+}
+
+static void threads_multi_class(void **state)
+{
+    (void)state;
+    const double labels[] = { 4, 2, 8, 6, 1 };
+    struct set set = set_blobs(21, 3000, 20, 5, labels, 0.9);
+    hinge_params params = c_svc(0.05, 3, 1e-3);
+    params.working_set = 128;
+    same_for_threads(&set, params, false);
+    params.cache_bytes = 1 << 20;
+    same_for_threads(&set, params, false);
+    set_free(&set);
+}
+
+static void threads_regression(void **state)
+{
+    (void)state;
+    struct set set = set_regression(22, 3000, 8);
+    hinge_params params = hinge_params_default(HINGE_EPSILON_SVR);
+    params.kernel = hinge_kernel_rbf(0.3);
+    params.C = 5;
+    same_for_threads(&set, params, false);
+    set_free(&set);
+}
+
+/* Predictions of any number of threads are the same bits. */
+static void threads_prediction(void **state)
+{
+    (void)state;
+    const double labels[] = { 4, 2, 8 };
+    struct set set = set_blobs(23, 2000, 12, 3, labels, 0.9);
+    hinge_params params = c_svc(0.1, 1, 1e-3);
+    hinge_model *model = fit(&set, &params, NULL);
+    hinge_matrix x = set_matrix(&set);
+    double *f[3];
+    for (int i = 0; i < 3; i++) {
+        hinge_predict_options options = { .threads = 1 << i };
+        f[i] = calloc(3 * set.n, sizeof(double));
+        assert_int_equal(hinge_predict(model, &x, &options, NULL, f[i], NULL), HINGE_OK);
+        assert_memory_equal(f[0], f[i], 3 * set.n * sizeof(double));
+    }
+    /* one row alone is the same to rounding, and its label follows from its decisions */
+    for (size_t r = 0; r < set.n; r += 37) {
+        hinge_matrix row = hinge_matrix_f64(set.x + r * set.d, 1, set.d);
+        double alone[3], label, votes[3] = { 0 };
+        assert_int_equal(hinge_predict(model, &row, NULL, &label, alone, NULL), HINGE_OK);
+        assert_near(largest_difference(alone, f[0] + 3 * r, 3), 0, 1e-6);
+        for (size_t p = 0, a = 0; a < 3; a++)
+            for (size_t b = a + 1; b < 3; b++, p++)
+                votes[alone[p] > 0 ? a : b]++;
+        size_t best = 0;
+        for (size_t a = 1; a < 3; a++)
+            best = votes[a] > votes[best] ? a : best;
+        assert_true(label == hinge_model_labels(model)[best]);
+    }
+    for (int i = 0; i < 3; i++)
+        free(f[i]);
+    hinge_model_free(model);
+    set_free(&set);
+}
+
+static void blas_is_openmp(void **state)
+{
+    (void)state;
+    hinge_machine machine = hinge_machine_info();
+    print_message("           %s, %d threads, level %d\n", machine.blas, machine.threads, machine.cpu_level);
+    assert_int_equal(machine.blas_is_openmp, 1);
+    assert_in_range(machine.cpu_level, 1, 4);
+    assert_true(machine.total_memory > 1 << 20);
+}
+
+/* ---- Warm start --------------------------------------------------------------------------------------------- */
+
+static void warm_start(void **state)
+{
+    (void)state;
+    const double labels[] = { 4, 2, 8 };
+    for (size_t k = 2; k <= 3; k++) {
+        struct set set = set_blobs(24, 900, 8, k, labels, 1);
+        hinge_params params = c_svc(0.1, 3, 1e-5);
+        hinge_report cold, warm;
+        hinge_model *model = fit(&set, &params, &cold);
+        size_t problems = cold.n_problems, count = problems * set.n;
+        double *beta = fit_beta(model, set.n);
+        params.beta0 = beta;
+        hinge_model *again = fit(&set, &params, &warm);
+        assert_int_equal(warm.outcome, HINGE_CONVERGED);
+        assert_true(warm.iterations <= cold.iterations / 50);
+        assert_close(warm.objective, cold.objective, 1e-9);
+        hinge_model_free(again);
+
+        uint64_t seed = 1; /* garbage, in and out of the box, of either sign */
+        for (size_t i = 0; i < count; i++)
+            beta[i] = draw(&seed) % 3 == 0 ? 0 : 20 * draw_unit(&seed) - 10;
+        again = fit(&set, &params, &warm);
+        assert_int_equal(warm.outcome, HINGE_CONVERGED);
+        assert_close(warm.objective, cold.objective, 1e-6);
+        hinge_model_free(again);
+
+        for (size_t i = 0; i < count; i++) /* at one bound, all of them */
+            beta[i] = 1e300;
+        again = fit(&set, &params, &warm);
+        assert_int_equal(warm.outcome, HINGE_CONVERGED);
+        assert_close(warm.objective, cold.objective, 1e-6);
+        hinge_model_free(again);
+        free(beta);
+        hinge_model_free(model);
+        set_free(&set);
+    }
+}
+
+/* From another C's solution, and for the tasks whose sums are not 0. */
+static void warm_start_other_tasks(void **state)
+{
+    (void)state;
+    struct set sets[] = { set_two_class(25, 500, 5, 1), set_regression(26, 500, 4) };
+    const hinge_task tasks[] = { HINGE_C_SVC, HINGE_NU_SVC, HINGE_ONE_CLASS, HINGE_EPSILON_SVR, HINGE_NU_SVR };
+    for (size_t t = 0; t < 5; t++) {
+        const struct set *set = &sets[t >= 3];
+        hinge_params params = hinge_params_default(tasks[t]);
+        params.kernel = hinge_kernel_rbf(0.2);
+        params.eps = 1e-6;
+        params.nu = 0.3;
+        hinge_report cold, warm;
+        hinge_model *model = fit(set, &params, &cold);
+        assert_int_equal(cold.outcome, HINGE_CONVERGED);
+        uint64_t seed = t;
+        double *beta = fit_beta(model, set->n);
+        params.beta0 = beta;
+        hinge_model_free(model);
+        for (int garbage = 0; garbage < 2; garbage++) {
+            model = fit(set, &params, &warm);
+            assert_int_equal(warm.outcome, HINGE_CONVERGED);
+            assert_close(warm.objective, cold.objective, 1e-6);
+            assert_true(garbage || warm.iterations <= cold.iterations / 10);
+            hinge_model_free(model);
+            for (size_t i = 0; i < set->n; i++)
+                beta[i] = 4 * draw_unit(&seed) - 2;
+        }
+        free(beta);
+    }
+    set_free(&sets[0]);
+    set_free(&sets[1]);
+}
+
+/* ---- Limits and the progress callback ----------------------------------------------------------------------- */
+
+/* A run cut short gives a model that is feasible, predicts, and is what its report says. */
+static void check_usable(const struct set *set, const hinge_params *params, const hinge_model *model,
+                         const hinge_report *report)
+{
+    hinge_certificate certificate;
+    hinge_matrix x = set_matrix(set);
+    assert_int_equal(hinge_certify(model, &x, set->y, params, &certificate, NULL), HINGE_OK);
+    assert_true(certificate.box_residual <= 1e-15);
+    assert_true(certificate.sum_residual <= 1e-10);
+    assert_true(certificate.gap >= 0 && isfinite(certificate.gap));
+    assert_true(certificate.kkt > params->eps); /* not the optimum, or the limit was no limit */
+    assert_near(-certificate.dual, report->objective, 1e-5 * (1 + fabs(report->objective)));
+    assert_true(isfinite(hinge_model_rho(model)[0]));
+    size_t count = set->n * hinge_model_n_problems(model);
+    double *f = fit_decisions(model, set, HINGE_PRECISION_AUTO);
+    for (size_t i = 0; i < count; i++)
+        assert_true(isfinite(f[i]));
+    free(f);
+}
+
+struct watch {
+    atomic_int inside;
+    int overlaps, calls, stop_after, after_stop;
+    size_t n_problems, n;
+    double seconds;
+    bool sane;
+};
+
+static int watch_progress(void *arg, const hinge_progress *p)
+{
+    struct watch *w = arg;
+    w->overlaps += atomic_fetch_add(&w->inside, 1) != 0;
+    w->after_stop += w->stop_after > 0 && w->calls >= w->stop_after;
+    w->calls++;
+    w->sane &= p->problem < p->n_problems && p->n_problems == w->n_problems && p->rounds > 0 && p->n <= w->n &&
+               p->n_active <= p->n && p->n_sv <= p->n && !isnan(p->violation) && isfinite(p->objective) &&
+               p->objective <= 0 && p->seconds >= 0;
+    w->seconds = p->seconds;
+    atomic_fetch_sub(&w->inside, 1);
+    return w->stop_after > 0 && w->calls >= w->stop_after;
+}
+
+static void limits(void **state)
+{
+    (void)state;
+    const double labels[] = { 4, 2, 8, 1 };
+    for (size_t k = 2; k <= 4; k += 2) {
+        struct set set = set_blobs(27, 2500, 10, k, labels, 1.2);
+        hinge_params params = c_svc(0.1, 100, 1e-6);
+        for (int way = 0; way < 4; way++) {
+            struct watch w = { .n_problems = k * (k - 1) / 2, .n = set.n, .sane = true };
+            hinge_params p = params;
+            p.max_iter = way == 0 ? 100 : way == 1 ? 1 : 0;
+            p.time_limit = way == 2 ? 1e-6 : 0;
+            p.progress = watch_progress;
+            p.progress_arg = &w;
+            w.stop_after = way == 3 ? 3 : 0;
+            hinge_report report;
+            hinge_model *model = fit(&set, &p, &report);
+            const hinge_outcome expected[] = { HINGE_MAX_ITER, HINGE_MAX_ITER, HINGE_TIME_LIMIT, HINGE_STOPPED };
+            assert_int_equal(report.outcome, expected[way]);
+            if (way < 2) {
+                assert_true(report.iterations <= p.max_iter * report.n_problems);
+                assert_true(report.iterations >= 1);
+            }
+            assert_true(w.sane);
+            assert_int_equal(w.overlaps, 0);
+            assert_int_equal(w.after_stop, 0);
+            if (way == 3)
+                assert_int_equal(w.calls, 3);
+            assert_true(report.n_sv == hinge_model_n_sv(model));
+            check_usable(&set, &params, model, &report);
+            hinge_model_free(model);
+        }
+        set_free(&set);
+    }
+}
+
+static void time_limit_holds(void **state)
+{
+    (void)state;
+    struct set set = set_two_class(28, 4000, 10, 1.5);
+    hinge_params params = c_svc(0.05, 1e5, 1e-6);
+    params.time_limit = 0.3;
+    hinge_report report;
+    hinge_model *model = fit(&set, &params, &report);
+    assert_int_equal(report.outcome, HINGE_TIME_LIMIT);
+    assert_true(report.seconds >= 0.3 && report.seconds < 3);
+    check_usable(&set, &params, model, &report);
+    hinge_model_free(model);
+    set_free(&set);
+}
+
+static void progress_tells(void **state)
+{
+    (void)state;
+    const double labels[] = { 4, 2, 8 };
+    for (size_t k = 2; k <= 3; k++) {
+        struct set set = set_blobs(29, 1500, 10, k, labels, 1.2);
+        hinge_params params = c_svc(0.1, 10, 1e-3);
+        hinge_model *without = fit(&set, &params, NULL);
+        struct watch w = { .n_problems = k * (k - 1) / 2, .n = set.n, .sane = true };
+        params.progress = watch_progress;
+        params.progress_arg = &w;
+        hinge_report report;
+        hinge_model *with = fit(&set, &params, &report);
+        assert_true(w.sane && w.overlaps == 0);
+        assert_int_equal(w.calls, report.rounds);
+        assert_true(w.seconds <= report.seconds);
+        check_same_model(without, with);
+        hinge_model_free(without);
+        hinge_model_free(with);
+        set_free(&set);
+    }
+}
+
+/* ---- Several at once ---------------------------------------------------------------------------------------- */
+
+struct job {
+    struct set set;
+    hinge_params params;
+    hinge_model *model;
+    double *f;
+};
+
+static void *do_job(void *arg) /* no assertions: cmocka's are for the main thread */
+{
+    struct job *job = arg;
+    hinge_matrix x = set_matrix(&job->set);
+    job->f = calloc(job->set.n * 3, sizeof(double));
+    for (int again = 0; again < 2; again++) {
+        hinge_model_free(job->model);
+        job->model = NULL;
+        if (hinge_train(&job->model, &x, job->set.y, &job->params, NULL, NULL) != HINGE_OK)
+            return NULL;
+    }
+    hinge_predict(job->model, &x, NULL, NULL, job->f, NULL);
+    return NULL;
+}
+
+static void at_once(void **state)
+{
+    (void)state;
+    const double labels[] = { 4, 2, 8 };
+    struct job jobs[6] = { { .set = set_two_class(30, 2000, 10, 1), .params = c_svc(0.1, 2, 1e-3) },
+                           { .set = set_blobs(31, 1500, 7, 3, labels, 1), .params = c_svc(0.2, 5, 1e-4) },
+                           { .set = set_regression(32, 1500, 6), .params = hinge_params_default(HINGE_NU_SVR) } };
+    for (size_t i = 0; i < 3; i++) {
+        jobs[i + 3] = jobs[i];
+        do_job(&jobs[i + 3]); /* alone */
+    }
+    pthread_t threads[3];
+    for (size_t i = 0; i < 3; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, do_job, &jobs[i]), 0);
+    for (size_t i = 0; i < 3; i++)
+        pthread_join(threads[i], NULL);
+    for (size_t i = 0; i < 3; i++) {
+        assert_non_null(jobs[i].model);
+        assert_non_null(jobs[i + 3].model);
+        check_same_model(jobs[i].model, jobs[i + 3].model);
+        size_t count = jobs[i].set.n * hinge_model_n_problems(jobs[i].model);
+        assert_memory_equal(jobs[i].f, jobs[i + 3].f, count * sizeof(double));
+        hinge_model_free(jobs[i].model);
+        hinge_model_free(jobs[i + 3].model);
+        free(jobs[i].f);
+        free(jobs[i + 3].f);
+        set_free(&jobs[i].set);
+    }
+}
+
+struct reader {
+    const hinge_model *model;
+    const struct set *set;
+    double *f;
+};
+
+static void *do_read(void *arg)
+{
+    struct reader *r = arg;
+    hinge_matrix x = set_matrix(r->set);
+    for (int i = 0; i < 5; i++)
+        hinge_predict(r->model, &x, NULL, NULL, r->f, NULL);
+    return NULL;
+}
+
+static void one_model_many_readers(void **state)
+{
+    (void)state;
+    struct set set = set_two_class(33, 800, 6, 1);
+    const hinge_kernel kernels[] = { hinge_kernel_rbf(0.2), hinge_kernel_linear() };
+    for (size_t k = 0; k < 2; k++) {
+        hinge_params params = c_svc(0.2, 1, 1e-3);
+        params.kernel = kernels[k];
+        hinge_model *model = fit(&set, &params, NULL);
+        double *f = fit_decisions(model, &set, HINGE_PRECISION_AUTO);
+        struct reader readers[3];
+        pthread_t threads[3];
+        for (size_t i = 0; i < 3; i++) {
+            readers[i] = (struct reader){ model, &set, calloc(set.n, sizeof(double)) };
+            assert_int_equal(pthread_create(&threads[i], NULL, do_read, &readers[i]), 0);
+        }
+        for (size_t i = 0; i < 3; i++) {
+            pthread_join(threads[i], NULL);
+            assert_memory_equal(readers[i].f, f, set.n * sizeof(double));
+            free(readers[i].f);
+        }
+        free(f);
+        hinge_model_free(model);
+    }
+    set_free(&set);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(blas_is_openmp),      cmocka_unit_test(threads_two_class),
+        cmocka_unit_test(threads_multi_class), cmocka_unit_test(threads_regression),
+        cmocka_unit_test(threads_prediction),  cmocka_unit_test(warm_start),
+        cmocka_unit_test(warm_start_other_tasks), cmocka_unit_test(limits),
+        cmocka_unit_test(time_limit_holds),    cmocka_unit_test(progress_tells),
+        cmocka_unit_test(at_once),             cmocka_unit_test(one_model_many_readers),
+    };
+    return cmocka_run_group_tests_name("runs", tests, NULL, NULL);
+}
