@@ -235,7 +235,9 @@ hinge_status hg_gram_init(struct hg_gram *g, const struct hg_tiler *tiler, const
                           hinge_error *err)
 {
     memset(g, 0, sizeof *g);
-    g->super = (struct hg_rows){ .ops = &ops, .n = n, .type = tiler->type, .threads = threads };
+    /* 2 d operations at 90 GFLOP/s and 0.4 ns of map against 0.3 ns for reading 4 bytes */
+    double cost = hg_kernel_row(tiler->kernel.type)->source == HG_FROM_DOTS ? 1.5 + (double)tiler->d / 14 : 50;
+    g->super = (struct hg_rows){ .ops = &ops, .n = n, .type = tiler->type, .threads = threads, .cost = cost };
     g->tiler = *tiler;
     g->points = *points;
     g->subset = subset;

@@ -21,8 +21,7 @@ enum {
     MEASURED = 512,       /* most points whose error is measured at the end */
     UPDATE_COLS = 2048,   /* columns a task of the gradient update */
     STALL_ROUNDS = 200,   /* without progress */
-    MAX_CORRECTIONS = 2,  /* of the gradient in f64 before the rows themselves are taken in f64 */
-    COMPUTE = 8           /* computing a kernel value costs about so many reads of one */
+    MAX_CORRECTIONS = 2   /* of the gradient in f64 before the rows themselves are taken in f64 */
 };
 
 struct candidate {
@@ -65,6 +64,7 @@ struct run {
     uint32_t *w;             /* [q] points, by slot of K_WW */
     uint64_t *age;           /* [q] round in which each came */
     uint8_t *is_in_w;        /* [n] */
+    uint8_t *was_computed;   /* [n] its row, once */
     uint32_t *fresh;         /* [q] slots that are new this round */
     size_t n_fresh;
     void **block_row;        /* [q] */
@@ -80,8 +80,8 @@ struct run {
     uint32_t *found;         /* [n] */
     struct hg_cache cache;
 
-    double round_work;       /* of the last update, in columns read or COMPUTE times computed */
-    double waste;            /* work done on points that could have been left out */
+    double round_work;       /* of the last update: rows read, and rows computed again times their cost */
+    double waste;            /* work done on points at rest: a first row is none, their gradient will need it too */
     bool torn;               /* an update was ended half-way: g is not K beta */
 
     double objective;        /* running: by the decreases of the inner solver */
@@ -126,7 +126,7 @@ static size_t choose_q(size_t n, size_t asked)
 static void run_free(struct run *r)
 {
     void *all[] = { r->active, r->position, r->g, r->up[0], r->up[1], r->down[0], r->down[1], r->diagonal, r->w,
-                    r->age, r->is_in_w, r->fresh, r->block_row, r->block_points, r->before[0], r->before[1],
+                    r->age, r->is_in_w, r->was_computed, r->fresh, r->block_row, r->block_points, r->before[0], r->before[1],
                     r->moved, r->held.row, r->held.coef, r->group.row, r->group.coef, r->group_point, r->candidates, r->found };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         hg_free(all[i]);
@@ -152,6 +152,7 @@ static bool allocate(struct run *r)
         { (void **)&r->w, q, sizeof *r->w },
         { (void **)&r->age, q, sizeof *r->age },
         { (void **)&r->is_in_w, n, sizeof *r->is_in_w },
+        { (void **)&r->was_computed, n, sizeof *r->was_computed },
         { (void **)&r->fresh, q, sizeof *r->fresh },
         { (void **)&r->block_row, q, sizeof *r->block_row },
         { (void **)&r->block_points, q, sizeof *r->block_points },
@@ -320,7 +321,7 @@ static size_t columns_for(const struct run *r, size_t m)
 static hinge_status update_gradient(struct run *r)
 {
     struct part *held = &r->held;
-    size_t missing = 0;
+    size_t missing = 0, again = 0;
     if (r->m * r->size > r->cache.stride) /* more points came back than there was room for */
         hg_cache_compact(&r->cache, r->width, NULL, r->width, columns_for(r, r->m), r->opt->threads);
     held->count = 0;
@@ -334,10 +335,12 @@ static hinge_status update_gradient(struct run *r)
             v->width = SIZE_MAX;
         } else {
             missing++;
+            again += r->was_computed[v->point];
+            r->was_computed[v->point] = 1;
         }
     }
     r->res->rows_asked += r->n_moved;
-    r->round_work = (double)held->count + COMPUTE * (double)missing;
+    r->round_work = (double)held->count + (1 + r->rows->cost) * (double)again;
     if (missing == 0) {
         update_by_held(r, held, 0, r->m);
         return HINGE_OK;
@@ -762,7 +765,7 @@ static void consider_shrinking(struct run *r)
     for (size_t i = 0; i < r->n; i++)
         n_sv += hg_qp_beta(r->qp, i) != 0;
     r->waste += 4 * r->round_work * (double)resting;
-    double later = COMPUTE * (double)n_sv * (double)(r->n - r->m + resting);
+    double later = (1 + r->rows->cost) * (double)n_sv * (double)(r->n - r->m + resting);
     if (resting > r->m / 8 && r->waste > later)
         shrink(r);
 }

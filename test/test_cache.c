@@ -207,7 +207,7 @@ static size_t slot_bytes(size_t cols, size_t size)
     return stride;
 }
 
-/* ---- by hand --------------------------------------------------------------------------------------------------- */
+/* ---- by hand --------------------------------------------------------------------------------------------- */
 
 static void test_oldest_goes_first(void **state)
 {
@@ -286,7 +286,7 @@ static void test_compaction_by_hand(void **state)
     model_free(m);
 }
 
-/* ---- at random ------------------------------------------------------------------------------------------------- */
+/* ---- at random ------------------------------------------------------------------------------------------- */
 
 /* n_keep of n_old columns, ascending. */
 static size_t choose_columns(uint64_t *seed, size_t n_old, uint32_t *keep)

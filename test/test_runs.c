@@ -201,7 +201,8 @@ static void warm_start_other_tasks(void **state)
         for (int garbage = 0; garbage < 2; garbage++) {
             model = fit(set, &params, &warm);
             assert_int_equal(warm.outcome, HINGE_CONVERGED);
-            assert_close(warm.objective, cold.objective, 1e-6);
+            /* nu-SVC's is divided by r^2, which is as inexact as eps allows */
+            assert_close(warm.objective, cold.objective, tasks[t] == HINGE_NU_SVC ? 1e-5 : 1e-6);
             assert_true(garbage || warm.iterations <= cold.iterations / 10);
             hinge_model_free(model);
             for (size_t i = 0; i < set->n; i++)

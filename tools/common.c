@@ -315,6 +315,7 @@ void load_data(const char *path, const struct data_flags *flags, size_t min_cols
     hinge_error err = { 0 };
 
     options.format = (hinge_format)flags->format;
+    options.type = flags->type;
     options.min_cols = min_cols > flags->features ? min_cols : flags->features;
     options.precomputed = precomputed;
     options.label_column = flags->label_column;
@@ -331,8 +332,26 @@ void load_test(const char *path, const struct data_flags *flags, hinge_model *mo
     hinge_error err = { 0 };
 
     load_data(path, flags, precomputed ? 0 : cols, precomputed, threads, data);
-    if (!precomputed && data->x.cols > cols)
+    if (precomputed || data->x.cols <= cols)
+        return;
+    if (hinge_model_scale_factor(model))
+        data->x.cols = cols; /* a view of fewer columns */
+    else
         check(hinge_model_widen(model, data->x.cols, &err), &err);
+}
+
+void save_model(const hinge_model *model, const char *path)
+{
+    struct output out;
+    hinge_error err = { 0 };
+    char *bytes;
+    size_t size;
+
+    check(hinge_model_format(model, &bytes, &size, &err), &err);
+    output_open(&out, path);
+    fwrite(bytes, 1, size, out.file);
+    output_close(&out);
+    hinge_free(bytes);
 }
 
 static int ends_in(const char *text, const char *end)

@@ -90,8 +90,6 @@ void parse_size(const struct option_use *use, const void *detail, void *field); 
 void parse_bytes(const struct option_use *use, const void *detail, void *field);   /* size_t; nothing */
 void parse_text(const struct option_use *use, const void *detail, void *field);    /* const char *; nothing */
 void parse_choice(const struct option_use *use, const void *detail, void *field);  /* int, enum; choices */
-void parse_not_yet(const struct option_use *use, const void *detail, void *field); /* dies; sentence */
-void parse_zero(const struct option_use *use, const void *detail, void *field);    /* nothing; sentence if 1 */
 
 double real_value(const struct option_use *use, const struct range *range);
 /* The argument after an option's value, for -wI W and -y LOW HIGH; dies if there is none. */
@@ -133,6 +131,7 @@ struct data_flags {
     long label_column;
     int no_labels;
     size_t features;
+    hinge_dtype type; /* of the matrix; 0: the file's */
 };
 
 extern const struct tool_option data_options[];
@@ -141,11 +140,15 @@ extern const size_t n_data_options;
 /* Reads a file or dies. min_cols: at least so many features. */
 void load_data(const char *path, const struct data_flags *flags, size_t min_cols, int precomputed, int threads,
                hinge_data *data);
-/* The same for data that a model shall predict: features it has not count, its support vectors having 0 there. */
+/* The same for data that a model shall predict: features it has not count, its support vectors having 0 there,
+ * unless the model scales its features: then it knows no range of theirs, and they are left out. */
 void load_test(const char *path, const struct data_flags *flags, hinge_model *model, int precomputed,
                int threads, hinge_data *data);
 /* Whether such a file says anything about labels. */
 int has_labels(const char *path, const struct data_flags *flags);
+
+/* Writes a model file, - being standard output. */
+void save_model(const hinge_model *model, const char *path);
 
 /* How well predictions hit their targets. */
 struct score {
@@ -170,6 +173,7 @@ const char *blas_advice(const hinge_machine *machine);
 
 int command_train(int argc, char **argv);
 int command_predict(int argc, char **argv);
+int command_calibrate(int argc, char **argv);
 int command_scale(int argc, char **argv);
 int command_info(int argc, char **argv);
 

@@ -14,6 +14,7 @@ static const struct command {
 } commands[] = {
     { "train", command_train, "train a model on a data file" },
     { "predict", command_predict, "predict labels or values with a model" },
+    { "calibrate", command_calibrate, "give a model probabilities, from data it was not trained on" },
     { "scale", command_scale, "scale the features of a LIBSVM file" },
     { "info", command_info, "tell about this machine, a model or a data file" },
 };
@@ -24,8 +25,8 @@ static void print_help(FILE *file)
 {
     fprintf(file, "usage: hinge COMMAND [options] ...\n\nKernel support vector machines on dense data.\n\n");
     for (size_t k = 0; k < COUNT_OF(commands); k++)
-        fprintf(file, "  %-9s %s\n", commands[k].name, commands[k].help);
-    fprintf(file, "  %-9s %s\n", "help", "this text, or that of a command");
+        fprintf(file, "  %-10s %s\n", commands[k].name, commands[k].help);
+    fprintf(file, "  %-10s %s\n", "help", "this text, or that of a command");
     fprintf(file,
             "\n`hinge COMMAND --help` lists the options of a command, `hinge --version` prints the version.\n"
             "Options of LIBSVM's svm-train, svm-predict and svm-scale keep their meaning.\n");

@@ -78,6 +78,42 @@ static int has_gamma(hinge_kernel_type type)
     return type == HINGE_POLYNOMIAL || type == HINGE_RBF || type == HINGE_SIGMOID;
 }
 
+/* Least and largest factor, and features that are left out. */
+static void print_scaling(const hinge_model *model)
+{
+    const double *factor = hinge_model_scale_factor(model);
+    size_t n = hinge_model_n_features(model), left_out = 0;
+    double low = INFINITY, high = -INFINITY;
+
+    if (!factor)
+        return;
+    for (size_t k = 0; k < n; k++)
+        if (factor[k] == 0) {
+            left_out++;
+        } else {
+            low = fmin(low, factor[k]);
+            high = fmax(high, factor[k]);
+        }
+    printf("%-10s x * factor + offset", "scaling");
+    if (left_out < n)
+        printf(", factors %.10g to %.10g", low, high);
+    if (left_out)
+        printf(", %zu of %zu features left out", left_out, n);
+    putchar('\n');
+}
+
+static void print_calibration(const hinge_model *model)
+{
+    double sigma;
+
+    if (!hinge_model_has_probability(model))
+        return;
+    if (is_regression(hinge_model_task(model)) && hinge_model_laplace(model, &sigma, NULL) == HINGE_OK)
+        printf("%-10s Laplace distribution, sigma %.10g\n", "calibrated", sigma);
+    else
+        printf("%-10s yes, for predict -b 1\n", "calibrated");
+}
+
 static void print_classes(const hinge_model *model)
 {
     const double *labels = hinge_model_labels(model);
@@ -110,10 +146,26 @@ static void print_model(const hinge_model *model)
     printf("\n%-10s %zu\n%-10s %zu\n", "features", hinge_model_n_features(model), "vectors",
            hinge_model_n_sv(model));
     print_classes(model);
+    if (hinge_model_n_classes(model) > 2)
+        printf("%-10s %s\n", "multiclass",
+               hinge_model_multiclass(model) == HINGE_ONE_VS_REST ? "one-vs-rest" : "one-vs-one");
+    print_scaling(model);
+    print_calibration(model);
     printf("%-10s", "rho");
     for (size_t k = 0; k < n_problems && k < SHOWN; k++)
         printf(" %.10g", hinge_model_rho(model)[k]);
     printf(n_problems > SHOWN ? " ... (%zu in all)\n" : "\n", n_problems);
+}
+
+static void json_calibration(struct json *j, const hinge_model *model)
+{
+    int calibrated = hinge_model_has_probability(model);
+    double sigma;
+
+    json_bool(j, "probability", calibrated);
+    if (calibrated && is_regression(hinge_model_task(model)) &&
+        hinge_model_laplace(model, &sigma, NULL) == HINGE_OK)
+        json_real(j, "sigma", sigma);
 }
 
 static void json_model(struct json *j, const hinge_model *model)
@@ -138,6 +190,12 @@ static void json_model(struct json *j, const hinge_model *model)
     if (hinge_model_class_sv(model))
         json_counts(j, "class_sv", hinge_model_class_sv(model), n_classes);
     json_reals(j, "rho", hinge_model_rho(model), hinge_model_n_problems(model));
+    json_text(j, "multiclass", hinge_model_multiclass(model) == HINGE_ONE_VS_REST ? "ovr" : "ovo");
+    if (hinge_model_scale_factor(model)) {
+        json_reals(j, "scale_factor", hinge_model_scale_factor(model), hinge_model_n_features(model));
+        json_reals(j, "scale_offset", hinge_model_scale_offset(model), hinge_model_n_features(model));
+    }
+    json_calibration(j, model);
 }
 
 static void model(const char *path, struct json *j)

@@ -160,21 +160,6 @@ void parse_choice(const struct option_use *use, const void *detail, void *field)
     die_of_choice(use, detail);
 }
 
-void parse_not_yet(const struct option_use *use, const void *detail, void *field)
-{
-    (void)field;
-    die(EXIT_USAGE, "%s: %s not available yet", use->shown, (const char *)detail);
-}
-
-void parse_zero(const struct option_use *use, const void *detail, void *field)
-{
-    int wanted = 0;
-
-    parse_choice(use, choice_off_on, &wanted);
-    if (wanted)
-        parse_not_yet(use, detail, field);
-}
-
 const char *option_next(const struct option_use *use)
 {
     if (optind >= use->argc)

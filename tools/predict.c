@@ -9,7 +9,7 @@ struct predict_settings {
     hinge_predict_options options;
     struct data_flags data;
     const char *decisions;
-    int quiet, verbose, json, no_restart;
+    int probability, quiet, verbose, json, no_restart;
     const char *test_path, *model_path, *output_path;
 };
 
@@ -17,7 +17,8 @@ static const struct range range_level = { 0, 4, 0 };
 
 #define FIELD(name) offsetof(struct predict_settings, name)
 static const struct tool_option predict_options[] = {
-    { 'b', NULL, "0|1", parse_zero, 0, "probability estimates are", "probability estimates: only 0 so far" },
+    { 'b', "probability", "0|1", parse_choice, FIELD(probability), choice_off_on,
+      "1: write the probability of each class too, and the\nmost probable class as label (0)" },
     { 0, "decisions", "FILE", parse_text, FIELD(decisions), NULL,
       "write the decision values, a line an example:\nclasses 1 and 2, 1 and 3, ..., 2 and 3, ..." },
     { 0, "threads", "N", parse_int, FIELD(options.threads), &range_positive,
@@ -35,7 +36,8 @@ static const struct tool_option predict_options[] = {
 
 static const char usage[] = "usage: hinge predict [options] test_file model_file [output_file]\n\n"
                             "Predicts each example of test_file and writes one label or value a line to\n"
-                            "output_file (-: standard output; none: nothing is written).";
+                            "output_file (-: standard output; none: nothing is written). With -b 1, classes get a header and\n"
+                            "lines `label p1 p2 ...`, and regression values are told to have an error of width sigma.";
 
 static void read_options(int argc, char **argv, struct predict_settings *s)
 {
@@ -59,11 +61,21 @@ static void read_options(int argc, char **argv, struct predict_settings *s)
 struct predict_run {
     hinge_model *model;
     hinge_data data;
-    double *labels, *decisions;
+    double *labels, *decisions, *probabilities;
+    double sigma; /* Laplace width of a regression, 0: not wanted */
     struct score score;
     int scored;
     double seconds_model, seconds_load, seconds;
 };
+
+static void check_probability(const struct predict_settings *s, const hinge_model *model)
+{
+    if (s->probability && !hinge_model_has_probability(model))
+        die(EXIT_DATA, "%s: the model has no probabilities: train it with -b 1, or give it some by `hinge calibrate`",
+            s->model_path);
+    if (!s->probability && hinge_model_has_probability(model) && s->verbose)
+        fprintf(stderr, "the model has probabilities, which -b 1 writes\n");
+}
 
 static void load(const struct predict_settings *s, struct predict_run *run)
 {
@@ -73,6 +85,7 @@ static void load(const struct predict_settings *s, struct predict_run *run)
 
     check(hinge_model_load(&run->model, s->model_path, NULL, &err), &err);
     run->seconds_model = now() - start;
+    check_probability(s, run->model);
     start = now();
     precomputed = hinge_model_kernel(run->model).type == HINGE_PRECOMPUTED;
     load_test(s->test_path, &s->data, run->model, precomputed, s->options.threads, &run->data);
@@ -82,14 +95,24 @@ static void load(const struct predict_settings *s, struct predict_run *run)
 static void predict(const struct predict_settings *s, struct predict_run *run)
 {
     size_t n = run->data.x.rows;
+    int classes = s->probability && !is_regression(hinge_model_task(run->model));
     hinge_error err = { 0 };
     double start;
 
     run->labels = allocate(n, sizeof *run->labels);
     if (s->decisions)
         run->decisions = allocate(n, hinge_model_n_problems(run->model) * sizeof *run->decisions);
+    if (classes)
+        run->probabilities = allocate(n, hinge_model_n_classes(run->model) * sizeof *run->probabilities);
+    else if (s->probability)
+        check(hinge_model_laplace(run->model, &run->sigma, &err), &err);
     start = now();
-    check(hinge_predict(run->model, &run->data.x, &s->options, run->labels, run->decisions, &err), &err);
+    if (!classes || run->decisions)
+        check(hinge_predict(run->model, &run->data.x, &s->options, run->labels, run->decisions, &err), &err);
+    if (classes)
+        check(hinge_predict_probability(run->model, &run->data.x, &s->options, run->labels, run->probabilities,
+                                        &err),
+              &err);
     run->seconds = now() - start;
     run->scored = has_labels(s->test_path, &s->data);
     run->score = score_predictions(hinge_model_task(run->model), n, run->labels, run->data.y);
@@ -103,6 +126,27 @@ static void write_table(const char *path, const double *values, size_t rows, siz
     for (size_t i = 0; i < rows; i++)
         for (size_t k = 0; k < cols; k++)
             fprintf(out.file, "%.17g%c", values[i * cols + k], k + 1 < cols ? ' ' : '\n');
+    output_close(&out);
+}
+
+/* svm-predict's layout: a header, then the label and the probability of each class. */
+static void write_probabilities(const char *path, const struct predict_run *run)
+{
+    const double *classes = hinge_model_labels(run->model), *p = run->probabilities;
+    size_t n_classes = hinge_model_n_classes(run->model);
+    struct output out;
+
+    output_open(&out, path);
+    fputs(classes ? "labels" : "label normal outlier", out.file);
+    for (size_t k = 0; classes && k < n_classes; k++)
+        fprintf(out.file, " %.17g", classes[k]);
+    fputc('\n', out.file);
+    for (size_t i = 0; i < run->data.x.rows; i++) {
+        fprintf(out.file, "%.17g", run->labels[i]);
+        for (size_t k = 0; k < n_classes; k++)
+            fprintf(out.file, " %g", *p++);
+        fputc('\n', out.file);
+    }
     output_close(&out);
 }
 
@@ -120,6 +164,8 @@ static void print_json(const struct predict_run *run, const struct predict_setti
     json_count(&j, "threads",
                (uint64_t)(s->options.threads ? s->options.threads : hinge_machine_info().threads));
     json_text(&j, "blas", hinge_machine_info().blas);
+    if (run->sigma > 0)
+        json_real(&j, "sigma", run->sigma);
     if (run->scored)
         json_score(&j, &run->score);
     json_close(&j, '}');
@@ -130,6 +176,11 @@ static void print_text(const struct predict_run *run, const struct predict_setti
 {
     FILE *file = is_stdout(s->output_path) || is_stdout(s->decisions) ? stderr : stdout;
 
+    if (run->sigma > 0)
+        fprintf(file,
+                "Prob. model for test data: target value = predicted value + z,\n"
+                "z: Laplace distribution e^(-|z|/sigma)/(2sigma),sigma=%g\n",
+                run->sigma);
     if (run->scored)
         print_score(file, &run->score);
     if (s->verbose)
@@ -151,7 +202,9 @@ int command_predict(int argc, char **argv)
         check_writable(s.decisions);
     load(&s, &run);
     predict(&s, &run);
-    if (s.output_path)
+    if (s.output_path && run.probabilities)
+        write_probabilities(s.output_path, &run);
+    else if (s.output_path)
         write_table(s.output_path, run.labels, run.data.x.rows, 1);
     if (s.decisions)
         write_table(s.decisions, run.decisions, run.data.x.rows, hinge_model_n_problems(run.model));
@@ -164,5 +217,6 @@ int command_predict(int argc, char **argv)
     hinge_data_free(&run.data);
     free(run.labels);
     free(run.decisions);
+    free(run.probabilities);
     return 0;
 }

@@ -10,7 +10,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "common.h"
+#include "ranges.h"
 
 /* ---- Options ---- */
 
@@ -24,6 +24,10 @@ struct train_settings {
     struct class_weights classes;
     struct data_flags data;
     const char *weights, *test, *test_labels;
+    size_t folds; /* of a cross-validation, 0: train a model */
+    int scale;
+    double scale_lower, scale_upper; /* NaN: not given */
+    const char *scale_restore;
     int quiet, verbose, json, certify, no_restart;
     const char *data_path, *model_path;
 };
@@ -55,7 +59,15 @@ static const struct choice choice_kernel[] = {
     { "precomputed", HINGE_PRECOMPUTED },
     { NULL, 0 },
 };
+static const struct choice choice_multiclass[] = {
+    { "ovo", HINGE_ONE_VS_ONE },
+    { "ovr", HINGE_ONE_VS_REST },
+    { "one_vs_one", HINGE_ONE_VS_ONE },
+    { "one_vs_rest", HINGE_ONE_VS_REST },
+    { NULL, 0 },
+};
 static const struct range range_level = { 0, 4, 0 };
+static const struct range range_folds = { 2, INFINITY, 0 };
 
 /* svm-train takes 0 for 1 / features too. */
 static void parse_gamma(const struct option_use *use, const void *detail, void *field)
@@ -126,8 +138,21 @@ static const struct tool_option problem_options[] = {
     { 'w', "weight", "I=W", parse_weight, FIELD(classes), &range_not_negative,
       "multiply C of class I by W; also -wI W" },
     { 0, "weights", "FILE", parse_text, FIELD(weights), NULL, "multiply C of each example: one number a line" },
-    { 'b', NULL, "0|1", parse_zero, 0, "probability estimates are", "probability estimates: only 0 so far" },
-    { 'v', NULL, "N", parse_not_yet, 0, "cross-validation is", "cross-validation: not yet" },
+    { 0, "multiclass", "HOW", parse_choice, FIELD(params.multiclass), choice_multiclass,
+      "three classes or more: ovo one-vs-one,\novr one-vs-rest (ovo)" },
+    { 'b', "probability", "0|1", parse_choice, FIELD(params.probability), choice_off_on,
+      "1: calibrate the model for predict -b 1, by\n5-fold cross-validation (0)" },
+    { 'v', "folds", "N", parse_size, FIELD(folds), &range_folds,
+      "N-fold cross-validation; no model is written" },
+};
+static const struct tool_option scale_options[] = {
+    { 0, "scale", NULL, parse_flag, FIELD(scale), NULL,
+      "scale each feature to [-1, 1] by its range in the\ntraining file. The model keeps the scaling and\n"
+      "takes raw data. With -v: by the range in all folds" },
+    { 0, "scale-lower", "L", parse_real, FIELD(scale_lower), &range_any, "--scale to L instead of -1" },
+    { 0, "scale-upper", "U", parse_real, FIELD(scale_upper), &range_any, "--scale to U instead of 1" },
+    { 0, "scale-restore", "FILE", parse_text, FIELD(scale_restore), NULL,
+      "--scale by the ranges of a file that svm-scale -s\nor hinge scale -s saved" },
 };
 static const struct tool_option run_options[] = {
     { 'm', "cache", "SIZE", parse_bytes, FIELD(params.cache_bytes), NULL,
@@ -164,10 +189,30 @@ static const char usage[] =
     "Trains a support vector machine. model_file: the name of the training file with .model\n"
     "added, in the current folder. Ctrl-C saves the best model so far; a second one ends at once.";
 
+/* Each of its options asks for scaling. */
+static void read_scaling(struct train_settings *s)
+{
+    int ends = !isnan(s->scale_lower) || !isnan(s->scale_upper);
+
+    if (ends && s->scale_restore)
+        die(EXIT_USAGE, "train: --scale-restore says itself where to scale to; leave out --scale-lower and -upper");
+    if (ends || s->scale_restore)
+        s->scale = 1;
+    if (isnan(s->scale_lower))
+        s->scale_lower = -1;
+    if (isnan(s->scale_upper))
+        s->scale_upper = 1;
+    if (!(s->scale_lower < s->scale_upper))
+        die(EXIT_USAGE, "train: --scale-lower %g must be below --scale-upper %g", s->scale_lower, s->scale_upper);
+    if (s->scale && s->params.kernel.type == HINGE_PRECOMPUTED)
+        die(EXIT_USAGE, "train: --scale: the values of a precomputed kernel cannot be scaled");
+}
+
 static void read_options(int argc, char **argv, struct train_settings *s)
 {
     const struct option_group groups[] = {
         { "Problem (default in parentheses):", problem_options, COUNT_OF(problem_options), s },
+        { "Scaling:", scale_options, COUNT_OF(scale_options), s },
         { "Run:", run_options, COUNT_OF(run_options), s },
         { "Data:", data_options, n_data_options, &s->data },
         { "Output:", output_options, COUNT_OF(output_options), s },
@@ -175,6 +220,7 @@ static void read_options(int argc, char **argv, struct train_settings *s)
     int first, left;
 
     s->params = hinge_params_default(HINGE_C_SVC);
+    s->scale_lower = s->scale_upper = NAN;
     first = parse_options(argc, argv, usage, groups, COUNT_OF(groups));
     left = argc - first;
     if (left < 1 || left > 2)
@@ -185,6 +231,9 @@ static void read_options(int argc, char **argv, struct train_settings *s)
     s->params.n_class_weights = s->classes.count;
     s->params.class_labels = s->classes.labels;
     s->params.class_weights = s->classes.weights;
+    if (s->folds && (s->test || s->certify))
+        die(EXIT_USAGE, "train: -v trains no model for %s", s->test ? "--test" : "--certify");
+    read_scaling(s);
 }
 
 /* ---- Progress and interruption ---- */
@@ -314,11 +363,67 @@ static void warn_of_absent_classes(const struct class_weights *classes, const hi
     }
 }
 
+/* ---- Scaling ---- */
+
+/* x * factor + offset of each feature, both NULL: as they are. */
+struct scaling {
+    double *factor, *offset;
+};
+
+/* In place; the model shall do the same to what it predicts. */
+static void scale_data(hinge_data *data, const struct scaling *scaling)
+{
+    double *x = (double *)data->x.data;
+
+    for (size_t i = 0; i < data->x.rows; i++)
+        for (size_t k = 0; k < data->x.cols; k++) {
+            double *value = x + i * data->x.stride + k;
+            *value = *value * scaling->factor[k] + scaling->offset[k];
+        }
+}
+
+/* By the ranges of the data, unless the file's ranges are given. */
+static void scale_training(const struct train_settings *s, const struct ranges *file, struct targets to,
+                           hinge_data *data, struct scaling *scaling)
+{
+    struct ranges here = { 0 };
+
+    scaling->factor = allocate(data->x.cols, sizeof *scaling->factor);
+    scaling->offset = allocate(data->x.cols, sizeof *scaling->offset);
+    ranges_measure(&here, data);
+    if (s->scale_restore)
+        warn_of_lost_features(&here, file, s->scale_restore);
+    ranges_factors(s->scale_restore ? file : &here, to.x, data->x.cols, scaling->factor, scaling->offset);
+    scale_data(data, scaling);
+    ranges_free(&here);
+}
+
+/* Reads the training file, scaled if wanted. */
+static void load_training(const struct train_settings *s, hinge_data *data, struct scaling *scaling)
+{
+    int precomputed = s->params.kernel.type == HINGE_PRECOMPUTED;
+    struct targets to = { .x = { s->scale_lower, s->scale_upper } };
+    struct data_flags flags = s->data;
+    struct ranges file = { 0 };
+
+    if (s->scale_restore)
+        ranges_read(&file, &to, s->scale_restore);
+    if (to.scale_y)
+        warn("%s: its range of labels is left alone: train scales features only", s->scale_restore);
+    if (s->scale)
+        flags.type = HINGE_F64;
+    load_data(s->data_path, &flags, file.count, precomputed, s->params.threads, data);
+    if (s->scale)
+        scale_training(s, &file, to, data, scaling);
+    ranges_free(&file);
+}
+
 /* ---- The run ---- */
 
 struct train_run {
     hinge_data data, weights, test;
     size_t *index;
+    struct scaling scaling;
     hinge_model *model;
     hinge_report report;
     hinge_certificate certificate;
@@ -328,13 +433,12 @@ struct train_run {
 
 static void load(struct train_settings *s, struct train_run *run)
 {
-    int precomputed = s->params.kernel.type == HINGE_PRECOMPUTED;
     double start = now();
 
-    if (s->params.task != HINGE_ONE_CLASS && !has_labels(s->data_path, &s->data))
+    if ((s->params.task != HINGE_ONE_CLASS || s->folds) && !has_labels(s->data_path, &s->data))
         die(EXIT_DATA, "%s: no labels to train on; give --labels FILE.npy, or leave out --no-labels",
             s->data_path);
-    load_data(s->data_path, &s->data, 0, precomputed, s->params.threads, &run->data);
+    load_training(s, &run->data, &run->scaling);
     s->params.precomputed_index = run->index = precomputed_index(&run->data, s->data_path);
     if (s->weights) {
         load_weights(s->weights, run->data.x.rows, &run->weights);
@@ -347,6 +451,28 @@ static void load(struct train_settings *s, struct train_run *run)
                 run->seconds_load);
 }
 
+/* Leaving one out is the most that can be done, as in svm-train. */
+static size_t n_folds(const struct train_settings *s, size_t n)
+{
+    if (s->folds <= n)
+        return s->folds;
+    warn("-v: %zu folds of %zu examples: leaving one out", s->folds, n);
+    return n;
+}
+
+static hinge_status cross_validate(const struct train_settings *s, struct train_run *run, hinge_error *err)
+{
+    size_t n = run->data.x.rows;
+    double *predictions = allocate(n, sizeof *predictions);
+    hinge_status status = hinge_cross_validate(&run->data.x, run->data.y, &s->params, n_folds(s, n), predictions,
+                                               &run->report, err);
+
+    if (status == HINGE_OK)
+        run->score = score_predictions(s->params.task, n, predictions, run->data.y);
+    free(predictions);
+    return status;
+}
+
 static void train(struct train_settings *s, struct train_run *run)
 {
     struct display display = display_of(s);
@@ -356,10 +482,15 @@ static void train(struct train_settings *s, struct train_run *run)
     s->params.progress = on_progress;
     s->params.progress_arg = &display;
     catch_interrupt(1);
-    status = hinge_train(&run->model, &run->data.x, run->data.y, &s->params, &run->report, &err);
+    if (s->folds)
+        status = cross_validate(s, run, &err);
+    else
+        status = hinge_train(&run->model, &run->data.x, run->data.y, &s->params, &run->report, &err);
     catch_interrupt(0);
     wipe(&display);
     check(status, &err);
+    if (run->scaling.factor && run->model)
+        check(hinge_model_set_scaling(run->model, run->scaling.factor, run->scaling.offset, &err), &err);
     if (run->report.outcome == HINGE_NONFINITE)
         die(EXIT_DATA, "the kernel produced NaN or infinity, so there is no model: scale the data, or lower "
                        "gamma or the degree");
@@ -368,16 +499,8 @@ static void train(struct train_settings *s, struct train_run *run)
 static void save(const struct train_settings *s, struct train_run *run)
 {
     double start = now();
-    struct output out;
-    hinge_error err = { 0 };
-    char *bytes;
-    size_t size;
 
-    check(hinge_model_format(run->model, &bytes, &size, &err), &err);
-    output_open(&out, s->model_path);
-    fwrite(bytes, 1, size, out.file);
-    output_close(&out);
-    hinge_free(bytes);
+    save_model(run->model, s->model_path);
     run->seconds_save = now() - start;
 }
 
@@ -492,6 +615,12 @@ static void print_json(const struct train_settings *s, const struct train_run *r
     json_open(&j, NULL, '{');
     json_report(&j, &run->report);
     json_real(&j, "seconds_load", run->seconds_load);
+    if (s->folds) {
+        json_count(&j, "folds", s->folds);
+        json_score(&j, &run->score);
+        json_close(&j, '}');
+        return;
+    }
     json_real(&j, "seconds_save", run->seconds_save);
     json_reals(&j, "rho", hinge_model_rho(run->model), hinge_model_n_problems(run->model));
     json_text(&j, "model", s->model_path);
@@ -539,6 +668,17 @@ static void print_certificate(const hinge_certificate *c)
            c->sum_residual, c->box_residual, c->seconds);
 }
 
+/* The lines of svm-train -v. */
+static void print_cross_validation(const struct score *score)
+{
+    if (score->regression) {
+        printf("Cross Validation Mean squared error = %g\n", score->mse);
+        printf("Cross Validation Squared correlation coefficient = %g\n", score->r2);
+    } else {
+        printf("Cross Validation Accuracy = %g%%\n", score->accuracy);
+    }
+}
+
 static void print_table(const struct train_settings *s, const struct train_run *run)
 {
     print_report(&run->report);
@@ -551,7 +691,10 @@ static void print_table(const struct train_settings *s, const struct train_run *
         print_phases(&run->report);
     if (s->certify)
         print_certificate(&run->certificate);
-    printf("%-16s %s\n", "model", s->model_path);
+    if (s->folds)
+        printf("%-16s %zu, seed %" PRIu64 "; the above is their sum\n", "folds", s->folds, s->params.seed);
+    else
+        printf("%-16s %s\n", "model", s->model_path);
     if (s->test) {
         printf("%-16s %zu examples in %.3f s\n", "test", run->test.x.rows, run->seconds_predict);
         print_score(stdout, &run->score);
@@ -574,6 +717,8 @@ static void print_warnings(const struct train_settings *s, const hinge_report *r
     };
     const char *hint = (size_t)r->outcome < COUNT_OF(hints) ? hints[r->outcome] : NULL;
 
+    if (was_stopped(r) && s->folds)
+        die(EXIT_STOPPED, "interrupted, so the cross-validation is not complete");
     if (was_stopped(r))
         fprintf(stderr, "hinge: interrupted; the best model so far is in %s\n", s->model_path);
     else if (r->outcome != HINGE_CONVERGED)
@@ -600,6 +745,8 @@ static void release(struct train_settings *s, struct train_run *run)
     hinge_data_free(&run->weights);
     hinge_data_free(&run->test);
     free(run->index);
+    free(run->scaling.factor);
+    free(run->scaling.offset);
     free(s->classes.labels);
     free(s->classes.weights);
 }
@@ -614,11 +761,13 @@ int command_train(int argc, char **argv)
     if (!s.model_path)
         s.model_path = own_path = default_model_path(s.data_path);
     restart_if_slow(!s.no_restart, s.verbose);
-    check_writable(s.model_path);
+    if (!s.folds)
+        check_writable(s.model_path);
     check_test(&s);
     load(&s, &run);
     train(&s, &run);
-    save(&s, &run);
+    if (!s.folds)
+        save(&s, &run);
     print_warnings(&s, &run.report);
     if (s.certify)
         certify(&s, &run);
@@ -628,6 +777,8 @@ int command_train(int argc, char **argv)
         print_json(&s, &run);
     else if (!s.quiet)
         print_table(&s, &run);
+    if (s.folds && !s.json)
+        print_cross_validation(&run.score);
     finish_stdout();
     release(&s, &run);
     free(own_path);

@@ -1,0 +1,349 @@
+/* What must hold for any data: symmetries of the problem, weak duality, and certificates by plain loops. */
+#include "test/support.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const hinge_kernel_type types[] = { HINGE_LINEAR, HINGE_POLYNOMIAL, HINGE_RBF };
+
+static hinge_params small_problem(hinge_task task, hinge_kernel_type type, double C)
+{
+    hinge_params params = hinge_params_default(task);
+    params.kernel = (hinge_kernel){ .type = type, .degree = 2, .gamma = 0.2, .coef0 = 1 };
+    params.C = C;
+    params.eps = 1e-6;
+    return params;
+}
+
+/* Decision values of a model trained on set, at the rows of test; the objective in *objective. */
+static double *decisions_of(const struct set *set, const hinge_params *params, const struct set *test,
+                            double *objective)
+{
+    hinge_report report;
+    hinge_model *model = fit(set, params, &report);
+    assert_int_equal(report.outcome, HINGE_CONVERGED);
+    double *f = fit_decisions(model, test, HINGE_PRECISION_F64);
+    *objective = report.objective;
+    hinge_model_free(model);
+    return f;
+}
+
+/* Both ways of asking have one optimum: g = sign * f, objectives in the given ratio. */
+static void same_optimum(const struct set *a, const hinge_params *params_a, const struct set *test_a,
+                         const struct set *b, const hinge_params *params_b, const struct set *test_b, double sign,
+                         double ratio)
+{
+    double objective_a, objective_b;
+    double *f = decisions_of(a, params_a, test_a, &objective_a), *g = decisions_of(b, params_b, test_b, &objective_b);
+    assert_close(objective_b, objective_a * ratio, 1e-6);
+    for (size_t i = 0; i < test_a->n; i++)
+        assert_near(g[i], sign * f[i], 1e-4);
+    free(f);
+    free(g);
+}
+
+static void permuting(void **state)
+{
+    (void)state;
+    for (size_t t = 0; t < 6; t++) {
+        hinge_task task = t < 3 ? HINGE_C_SVC : HINGE_EPSILON_SVR;
+        struct set set = t < 3 ? set_two_class(40 + t, 350, 5, 1) : set_regression(40 + t, 350, 5);
+        size_t rows[350];
+        uint64_t seed = t;
+        for (size_t i = 0; i < set.n; i++) {
+            size_t j = draw(&seed) % (i + 1);
+            rows[i] = rows[j];
+            rows[j] = i;
+        }
+        struct set other = set_rows(&set, rows, set.n);
+        hinge_params params = small_problem(task, types[t % 3], 0.5);
+        same_optimum(&set, &params, &set, &other, &params, &set, 1, 1); /* +1 is positive in both */
+        set_free(&other);
+        set_free(&set);
+    }
+}
+
+static void flipping_labels(void **state)
+{
+    (void)state;
+    for (size_t k = 0; k < 3; k++) {
+        struct set set = set_two_class(50 + k, 300, 4, 1), flipped = set_two_class(50 + k, 300, 4, 1);
+        for (size_t i = 0; i < set.n; i++)
+            flipped.y[i] = -set.y[i];
+        hinge_params params = small_problem(HINGE_C_SVC, types[k], 0.7);
+        same_optimum(&set, &params, &set, &flipped, &params, &set, -1, 1);
+        set_free(&set);
+        set_free(&flipped);
+        set = set_regression(53 + k, 300, 4);
+        flipped = set_regression(53 + k, 300, 4);
+        for (size_t i = 0; i < set.n; i++)
+            flipped.y[i] = -set.y[i];
+        params = small_problem(HINGE_EPSILON_SVR, types[k], 0.7);
+        same_optimum(&set, &params, &set, &flipped, &params, &set, -1, 1);
+        set_free(&set);
+        set_free(&flipped);
+    }
+}
+
+static void duplicating(void **state)
+{
+    (void)state;
+    for (size_t t = 0; t < 6; t++) {
+        hinge_task task = t < 3 ? HINGE_C_SVC : HINGE_EPSILON_SVR;
+        struct set set = t < 3 ? set_two_class(60 + t, 250, 4, 1) : set_regression(60 + t, 250, 4);
+        struct set copies = set_join(&set, &set);
+        copies.n = 250 + 80; /* the first 80 rows twice */
+        double weights[250];
+        for (size_t i = 0; i < 250; i++)
+            weights[i] = i < 80 ? 2 : 1;
+        hinge_params params = small_problem(task, types[t % 3], 0.6), weighted = params;
+        weighted.weights = weights;
+        same_optimum(&copies, &params, &set, &set, &weighted, &set, 1, 1);
+        for (size_t i = 0; i < 250; i++) /* C w and weight 1/w: nothing changes */
+            weights[i] = 0.25;
+        weighted.C = 4 * params.C;
+        same_optimum(&set, &params, &set, &set, &weighted, &set, 1, 1);
+        set_free(&copies);
+        set_free(&set);
+    }
+}
+
+/* alpha' Q alpha / 2 - sum alpha under alpha -> alpha / s: objective / s. */
+static void scaling_kernel_and_C(void **state)
+{
+    (void)state;
+    for (double s = 0.25; s <= 16; s *= 64) {
+        struct set set = set_two_class(70, 300, 5, 1), scaled = set_two_class(70, 300, 5, 1);
+        set_multiply(&scaled, sqrt(s));
+        hinge_params params = small_problem(HINGE_C_SVC, HINGE_LINEAR, 0.8), other = params;
+        other.C = params.C / s;
+        same_optimum(&set, &params, &set, &scaled, &other, &scaled, 1, 1 / s);
+
+        hinge_kernel rbf = hinge_kernel_rbf(0.3); /* and a kernel that is no inner product of the data */
+        struct set gram = { set.n, set.n, plain_gram(&rbf, &set, &set), set.y };
+        params.kernel = rbf;
+        other.kernel = hinge_kernel_precomputed();
+        set_multiply(&gram, s);
+        same_optimum(&set, &params, &set, &gram, &other, &gram, 1, 1 / s);
+        free(gram.x);
+        set_free(&set);
+        set_free(&scaled);
+    }
+}
+
+/* Givens rotations of pairs of features: no distance changes. */
+static void rotating(void **state)
+{
+    (void)state;
+    struct set set = set_two_class(80, 400, 6, 1), turned = set_two_class(80, 400, 6, 1);
+    for (size_t c = 0; c + 1 < set.d; c++)
+        for (size_t i = 0; i < set.n; i++) {
+            double *a = turned.x + i * set.d + c, u = a[0], v = a[1], angle = 0.3 + (double)c;
+            a[0] = cos(angle) * u - sin(angle) * v;
+            a[1] = sin(angle) * u + cos(angle) * v;
+        }
+    hinge_params params = small_problem(HINGE_C_SVC, HINGE_RBF, 2);
+    same_optimum(&set, &params, &set, &turned, &params, &turned, 1, 1);
+    params.kernel.type = HINGE_LINEAR;
+    same_optimum(&set, &params, &set, &turned, &params, &turned, 1, 1);
+    set_free(&set);
+    set_free(&turned);
+}
+
+static void moving_far_from_origin(void **state)
+{
+    (void)state;
+    for (double offset = 1e3; offset <= 1e4; offset *= 10) {
+        struct set set = set_two_class(81, 500, 6, 1), moved = set_two_class(81, 500, 6, 1);
+        for (size_t i = 0; i < set.n * set.d; i++) {
+            set.x[i] = round(set.x[i] * 0x1p20) * 0x1p-20; /* the sum below is exact */
+            moved.x[i] = set.x[i] + offset;
+        }
+        hinge_params params = small_problem(HINGE_C_SVC, HINGE_RBF, 2);
+        for (int precision = HINGE_PRECISION_AUTO; precision <= HINGE_PRECISION_F64; precision++) {
+            params.precision = (hinge_precision)precision;
+            params.eps = precision == HINGE_PRECISION_F32 ? 1e-4 : 1e-6;
+            double objective, moved_objective;
+            double *f = decisions_of(&set, &params, &set, &objective);
+            hinge_model *model = fit(&moved, &params, NULL);
+            double *g = fit_decisions(model, &moved, HINGE_PRECISION_AUTO);
+            hinge_model_free(model);
+            free(decisions_of(&moved, &params, &moved, &moved_objective));
+            assert_close(moved_objective, objective, 1e-6);
+            for (size_t i = 0; i < set.n; i++)
+                assert_near(g[i], f[i], params.eps * 100);
+            free(f);
+            free(g);
+        }
+        set_free(&set);
+        set_free(&moved);
+    }
+}
+
+/* ---- Certificates ------------------------------------------------------------------------------------------- */
+
+static void check_certificate(const struct set *set, const hinge_params *params, bool converges)
+{
+    hinge_report report;
+    hinge_model *model = fit(set, params, &report);
+    hinge_certificate c;
+    hinge_matrix x = set_matrix(set);
+    assert_int_equal(hinge_certify(model, &x, set->y, params, &c, NULL), HINGE_OK);
+    double *gram = plain_gram(&params->kernel, set, set), *beta = fit_beta(model, set->n);
+    double *C = calloc(set->n, sizeof *C);
+    for (size_t i = 0; i < set->n; i++) {
+        C[i] = params->C * (params->weights != NULL ? params->weights[i] : 1);
+        for (size_t k = 0; k < params->n_class_weights; k++)
+            C[i] *= params->class_labels[k] == set->y[i] ? params->class_weights[k] : 1;
+    }
+    struct plain_certificate plain = plain_certify(params->task, gram, set->y, C, beta, set->n,
+                                                   hinge_model_rho(model)[0], params->p);
+    double size = 1 + fabs(plain.primal) + fabs(plain.dual);
+    assert_near(c.primal, plain.primal, 1e-9 * size);
+    assert_near(c.dual, plain.dual, 1e-9 * size);
+    assert_near(c.gap, plain.primal - plain.dual, 1e-9 * size);
+    assert_near(c.kkt, fmax(plain.kkt, 0), 1e-8 * size);
+    assert_near(c.slackness, plain.slackness, 1e-8 * size);
+    assert_near(c.sum_residual, plain.sum, 1e-12);
+    assert_near(c.box_residual, plain.box, 1e-15);
+    assert_true(c.gap >= 0);
+    assert_true(plain.box <= 1e-15 && plain.sum <= 1e-12);
+    /* the report's running figures are these, within the error it owns up to */
+    assert_near(-report.objective, plain.dual, 1e-6 * size);
+    if (converges) {
+        assert_int_equal(report.outcome, HINGE_CONVERGED);
+        assert_true(report.violation + report.error <= 2 * params->eps);
+        assert_true(report.violation <= params->eps);
+        assert_true(plain.kkt <= report.violation + 2 * report.error + 1e-9 * size);
+    }
+    if (converges && params->kernel.type == HINGE_RBF) {
+        double sum_C = 0;
+        for (size_t i = 0; i < set->n; i++)
+            sum_C += C[i];
+        assert_true(c.gap <= 2 * (plain.kkt + 1e-12) * sum_C);
+    }
+    free(C);
+    free(beta);
+    free(gram);
+    hinge_model_free(model);
+}
+
+static void certificates(void **state)
+{
+    (void)state;
+    for (uint64_t t = 0; t < 48; t++) {
+        uint64_t seed = 900 + t;
+        size_t n = 10 + draw(&seed) % 220, d = 1 + draw(&seed) % 9;
+        bool svr = t % 2 == 1;
+        struct set set = svr ? set_regression(t, n, d) : set_two_class(t, n, d, 0.3 + draw_unit(&seed));
+        set.y[0] = svr ? set.y[0] : 1;
+        set.y[1] = svr ? set.y[1] : -1; /* both classes */
+        hinge_params params = small_problem(svr ? HINGE_EPSILON_SVR : HINGE_C_SVC, types[t / 2 % 3], 1);
+        params.C = pow(10, 3 * draw_unit(&seed) - 2);
+        params.eps = pow(10, -2 - 4 * draw_unit(&seed));
+        params.p = 0.2 * draw_unit(&seed);
+        double weights[230], labels[] = { 1, -1 }, class_weights[] = { 0.5, 3 };
+        for (size_t i = 0; i < n; i++)
+            weights[i] = i >= 2 && draw(&seed) % 5 == 0 ? 0 : 2 * draw_unit(&seed) + 0.1;
+        if (t / 6 % 2 == 1)
+            params.weights = weights;
+        if (!svr && t / 6 % 3 == 1) {
+            params.n_class_weights = 2;
+            params.class_labels = labels;
+            params.class_weights = class_weights;
+        }
+        check_certificate(&set, &params, true);
+        params.max_iter = 5; /* far from the optimum */
+        check_certificate(&set, &params, false);
+        set_free(&set);
+    }
+}
+
+/* Several classes: sums of objectives and the largest of residuals over the pairs. */
+static void certificate_of_pairs(void **state)
+{
+    (void)state;
+    const double labels[] = { 6, 2, 4 };
+    struct set set = set_blobs(90, 240, 4, 3, labels, 1);
+    hinge_params params = small_problem(HINGE_C_SVC, HINGE_RBF, 2);
+    params.max_iter = 60;
+    hinge_model *model = fit(&set, &params, NULL);
+    hinge_certificate c;
+    hinge_matrix x = set_matrix(&set);
+    assert_int_equal(hinge_certify(model, &x, set.y, &params, &c, NULL), HINGE_OK);
+    double *gram = plain_gram(&params.kernel, &set, &set), *beta = fit_beta(model, set.n), primal = 0, dual = 0;
+    double kkt = -INFINITY, slackness = 0;
+    const double *order = hinge_model_labels(model);
+    for (size_t p = 0, a = 0; a < 3; a++)
+        for (size_t b = a + 1; b < 3; b++, p++) {
+            double C[240], sign[240];
+            for (size_t i = 0; i < set.n; i++) {
+                C[i] = set.y[i] == order[a] || set.y[i] == order[b] ? params.C : 0;
+                sign[i] = set.y[i] == order[a] ? 1 : -1;
+                assert_true(C[i] > 0 || beta[p * set.n + i] == 0);
+            }
+            struct plain_certificate plain = plain_certify(HINGE_C_SVC, gram, sign, C, beta + p * set.n, set.n,
+                                                           hinge_model_rho(model)[p], 0);
+            primal += plain.primal;
+            dual += plain.dual;
+            kkt = fmax(kkt, plain.kkt);
+            slackness = fmax(slackness, plain.slackness);
+            assert_near(-hinge_model_objectives(model)[p], plain.dual, 1e-5 * fabs(plain.dual));
+        }
+    assert_true(kkt > 1e-3);
+    assert_close(c.primal, primal, 1e-9);
+    assert_close(c.dual, dual, 1e-9);
+    assert_close(c.gap, primal - dual, 1e-9);
+    assert_near(c.kkt, kkt, 1e-9);
+    assert_near(c.slackness, slackness, 1e-9);
+    free(gram);
+    free(beta);
+    hinge_model_free(model);
+    set_free(&set);
+}
+
+/* On real data whose kernel values are large, the report's error is no understatement. */
+static void honest_error(void **state)
+{
+    (void)state;
+    struct set set = set_shipped("breast_cancer", "train", 30, 0, 1, 0);
+    for (int precision = HINGE_PRECISION_AUTO; precision <= HINGE_PRECISION_F64; precision++)
+        for (int scaled = 0; scaled < 2; scaled++) {
+            if (scaled)
+                set_scale(&set);
+            hinge_params params = hinge_params_default(HINGE_C_SVC);
+            params.kernel = hinge_kernel_rbf(scaled ? 0.05 : 1e-6);
+            params.C = 1e4;
+            params.precision = (hinge_precision)precision;
+            hinge_report report;
+            hinge_model *model = fit(&set, &params, &report);
+            double *gram = plain_gram(&params.kernel, &set, &set), *beta = fit_beta(model, set.n), C[455];
+            for (size_t i = 0; i < set.n; i++)
+                C[i] = params.C;
+            struct plain_certificate plain = plain_certify(HINGE_C_SVC, gram, set.y, C, beta, set.n,
+                                                           hinge_model_rho(model)[0], 0);
+            assert_true(isfinite(report.error));
+            assert_true(plain.kkt <= report.violation + 2 * report.error + 1e-8);
+            if (precision != HINGE_PRECISION_F32)
+                assert_int_equal(report.outcome, HINGE_CONVERGED);
+            if (report.outcome == HINGE_CONVERGED)
+                assert_true(plain.kkt <= 4 * params.eps);
+            free(gram);
+            free(beta);
+            hinge_model_free(model);
+        }
+    set_free(&set);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(permuting),       cmocka_unit_test(flipping_labels),
+        cmocka_unit_test(duplicating),     cmocka_unit_test(scaling_kernel_and_C),
+        cmocka_unit_test(rotating),        cmocka_unit_test(moving_far_from_origin),
+        cmocka_unit_test(certificates),    cmocka_unit_test(certificate_of_pairs),
+        cmocka_unit_test(honest_error),
+    };
+    return cmocka_run_group_tests_name("properties", tests, NULL, NULL);
+}

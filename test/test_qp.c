@@ -1,0 +1,282 @@
+/*
+ * The functions of qp.h by hand, and block SMO on problems whose optimum is known (backwards.h): sizes below
+ * and above the working set, caches from none to all, with and without shrinking, on one to three threads.
+ */
+#include "backwards.h"
+
+/* ---- the functions of qp.h, by hand ---------------------------------------------------------------------- */
+
+static void test_by_hand(void **state)
+{
+    (void)state;
+    struct hg_qp qp;
+    assert_int_equal(hg_qp_init(&qp, 4, 1, NULL), HINGE_OK);
+    double g[4] = { 1, 2, 3, 4 };
+    set(&qp, 0, 0, -1, 0, 2, 1);    /* free: F = 0 */
+    set(&qp, 0, 1, -1, 0, 2, 0);    /* up only: F = 1 */
+    set(&qp, 0, 2, 1, -2, 0, -2);   /* up only: F = 4 */
+    set(&qp, 0, 3, 1, -2, 0, -0.5); /* free: F = 5 */
+    CHECK_NEAR(hg_qp_objective(&qp, g), 0.5 * 1 - 1 + 0.5 * -2 * 3 - 2 + 0.5 * -0.5 * 4 - 0.5, 1e-15);
+    CHECK_NEAR(hg_qp_violation(&qp, g), 5, 1e-15);
+    CHECK_NEAR(hg_qp_bias(&qp, NULL, 4, g, 0), -2.5, 1e-15);
+    static const uint32_t point[] = { 2, 1, 3 };
+    CHECK_NEAR(hg_qp_bias(&qp, point, 3, g, 0), -(3 + 1), 1e-15); /* point 3 has g[2]: free, F = 4 */
+    CHECK_NEAR(hg_qp_bias(&qp, point, 2, g, 0), -1, 1e-15);       /* up only: F = 1 + 1 and 2 - 1 */
+    qp.beta[0][0] = 2;                                            /* down only: F = 0 */
+    qp.beta[0][3] = -2;                                           /* up only: F = 5 */
+    CHECK_NEAR(hg_qp_bias(&qp, NULL, 4, g, 0), -(0 + 1) / 2.0, 1e-15);
+    assert_true(hg_qp_violation(&qp, g) <= 0);
+    qp.kink = 0.25;
+    set(&qp, 0, 0, 1, -2, 2, 0);  /* on the kink: up 2.25, down 1.75 */
+    set(&qp, 0, 1, 1, -2, 2, 1);  /* free, positive: 3.25 */
+    set(&qp, 0, 2, 1, -2, 2, -1); /* free, negative: 3.75 */
+    set(&qp, 0, 3, 1, -2, 2, 2);  /* down only: 5.25 */
+    CHECK_NEAR(hg_qp_violation(&qp, g), 5.25 - 2.25, 1e-15);
+    CHECK_NEAR(hg_qp_bias(&qp, NULL, 4, g, 0), -3.5, 1e-15);
+    CHECK_NEAR(hg_qp_objective(&qp, g), 1 + 1 - 1.5 - 1 + 4 + 2 + 0.25 * 4, 1e-15);
+    hg_qp_free(&qp);
+    hg_qp_free(&qp);
+}
+
+static void test_two_layers_by_hand(void **state)
+{
+    (void)state;
+    struct hg_qp qp;
+    assert_int_equal(hg_qp_init(&qp, 2, 2, NULL), HINGE_OK);
+    double g[2] = { 1, 2 };
+    set(&qp, 0, 0, 0, 0, 1, 0.5);
+    set(&qp, 0, 1, 3, 0, 1, 0.25);
+    set(&qp, 1, 0, -1, -1, 0, -0.5);
+    set(&qp, 1, 1, 4, -1, 0, 0); /* down only */
+    CHECK_NEAR(hg_qp_beta(&qp, 0), 0, 0);
+    CHECK_NEAR(hg_qp_objective(&qp, g), 0.25 + (0.25 + 0.75) + (-0.25 + 0.5), 1e-15);
+    CHECK_NEAR(hg_qp_violation(&qp, g), 6 - 0, 1e-15); /* layer 0: 5 - 1, layer 1: 6 - 0 */
+    CHECK_NEAR(hg_qp_bias(&qp, NULL, 2, g, 0), -3, 1e-15);
+    CHECK_NEAR(hg_qp_bias(&qp, NULL, 2, g, 1), 0, 1e-15);
+    hg_qp_free(&qp);
+}
+
+static void test_project(void **state)
+{
+    (void)state;
+    struct hg_qp qp;
+    assert_int_equal(hg_qp_init(&qp, 3, 1, NULL), HINGE_OK);
+    set(&qp, 0, 0, 0, 0, 1, 5);
+    set(&qp, 0, 1, 0, -1, 0, -0.5);
+    set(&qp, 0, 2, 0, -2, 2, NAN);
+    double sum = 0;
+    assert_true(hg_qp_project(&qp, &sum)); /* clipped: 1, -0.5, -2; 1.5 missing of a room of 0.5 + 4 */
+    CHECK_NEAR(qp.beta[0][0], 1, 1e-15);
+    CHECK_NEAR(qp.beta[0][1], -0.5 + 0.5 / 3, 1e-15);
+    CHECK_NEAR(qp.beta[0][2], -2 + 4 / 3.0, 1e-15);
+    sum = -3; /* all the room there is */
+    assert_true(hg_qp_project(&qp, &sum));
+    assert_true(qp.beta[0][0] == 0 && qp.beta[0][1] == -1 && qp.beta[0][2] == -2);
+    sum = 3;
+    assert_true(hg_qp_project(&qp, &sum));
+    assert_true(qp.beta[0][0] == 1 && qp.beta[0][1] == 0 && qp.beta[0][2] == 2);
+    double before[3];
+    memcpy(before, qp.beta[0], sizeof before);
+    assert_true(hg_qp_project(&qp, &sum)); /* feasible already: not touched */
+    assert_memory_equal(before, qp.beta[0], sizeof before);
+    sum = 3.1;
+    assert_false(hg_qp_project(&qp, &sum));
+    sum = -3.1;
+    assert_false(hg_qp_project(&qp, &sum));
+    hg_qp_free(&qp);
+}
+
+/* ---- known optima ---------------------------------------------------------------------------------------- */
+
+static void solve_and_check(struct problem *p, hinge_dtype type, size_t working_set, double eps)
+{
+    struct hg_smo_options o = options(eps, working_set);
+    restart(p);
+    struct hg_smo_result res = run(p, type, &o);
+    if (res.outcome != HINGE_CONVERGED)
+        print_error("n = %zu, %d layers, kink %g, q = %zu: ended as '%s' at violation %g after %d rounds\n",
+                    p->n, p->qp.layers, p->qp.kink, working_set, hinge_outcome_text(res.outcome), res.violation,
+                    (int)res.rounds);
+    check_optimum(p, &res, eps);
+    assert_int_equal(res.working_set, working_set == 0 ? p->n : HG_MIN(working_set, p->n));
+}
+
+static void test_known_optimum(void **state)
+{
+    (void)state;
+    for (int kind = 0; kind < KINDS; kind++)
+        for (uint64_t seed = 1; seed <= 3; seed++) {
+            struct problem p = problem_new(kind, 40, seed, 0.4, 0.3, 0.5);
+            for (int type = HINGE_F32; type <= HINGE_F64; type++)
+                for (size_t q = 0; q <= 64; q += 16)
+                    solve_and_check(&p, type, q, 1e-9);
+            problem_free(&p);
+            p = problem_new(kind, 500, seed, 0.2, 0.4, 0.5);
+            solve_and_check(&p, seed % 2 ? HINGE_F32 : HINGE_F64, 16, 1e-9);
+            solve_and_check(&p, HINGE_F32, 64, 1e-9);
+            solve_and_check(&p, HINGE_F64, 0, 1e-9);
+            problem_free(&p);
+        }
+}
+
+static void test_known_optimum_2000(void **state)
+{
+    (void)state;
+    for (int kind = 0; kind < KINDS; kind++) {
+        struct problem p = problem_new(kind, 2000, 7, 0.05, 0.1, 0.5);
+        solve_and_check(&p, kind % 2 ? HINGE_F32 : HINGE_F64, 64, 1e-9);
+        problem_free(&p);
+    }
+}
+
+/* Large enough for thresholds from a sample of the points. */
+static void test_known_optimum_4200(void **state)
+{
+    (void)state;
+    struct problem p = problem_new(BY_CLASS, 4200, 8, 0.02, 0.03, 0.5);
+    solve_and_check(&p, HINGE_F64, 256, 1e-7);
+    problem_free(&p);
+}
+
+/* The least working set: one pair, or less than a pair for each layer. */
+static void test_tiny_working_sets(void **state)
+{
+    (void)state;
+    for (int kind = 0; kind < KINDS; kind++)
+        for (size_t q = 2; q <= 7; q++) {
+            struct problem p = problem_new(kind, 40, 9, 0.4, 0.3, 0.5);
+            solve_and_check(&p, HINGE_F64, q, 1e-6);
+            problem_free(&p);
+        }
+}
+
+static void test_tiny_problems(void **state)
+{
+    (void)state;
+    for (int kind = 0; kind < KINDS; kind++)
+        for (size_t n = 1; n <= 6; n++)
+            for (uint64_t seed = 1; seed <= 20; seed++) {
+                struct problem p = problem_new(kind, n, seed, 0.6, 0.2, 0.5);
+                double *optimum = p.optimum[0];
+                bool has_free[2] = { false, false };
+                for (int l = 0; l < p.qp.layers; l++)
+                    for (size_t i = 0; i < n; i++)
+                        has_free[l] |= p.optimum[l][i] > p.qp.lo[l][i] && p.optimum[l][i] < p.qp.hi[l][i] &&
+                                       (kind != KINK || optimum[i] != 0);
+                struct hg_smo_options o = options(1e-9, 0);
+                restart(&p);
+                struct hg_smo_result res = run(&p, HINGE_F64, &o);
+                for (int l = 0; l < p.qp.layers; l++)
+                    if (!has_free[l]) /* then the bias is an interval, and ours need not be its midpoint */
+                        res.bias[l] = p.bias[l];
+                check_optimum(&p, &res, 1e-9);
+                problem_free(&p);
+            }
+}
+
+/* ---- cache, shrinking, threads --------------------------------------------------------------------------- */
+
+static void test_cache_budgets(void **state)
+{
+    (void)state;
+    struct problem p = problem_new(PLAIN, 500, 21, 0.3, 0.3, 0.5);
+    for (int shrinking = 0; shrinking <= 1; shrinking++)
+        for (size_t rows = 0; rows <= 500; rows = rows == 0 ? 1 : rows * 5 - rows / 4) {
+            struct hg_smo_options o = options(1e-8, 16);
+            o.cache_bytes = rows * 4096;
+            o.shrinking = shrinking;
+            restart(&p);
+            struct hg_smo_result res = run(&p, HINGE_F64, &o);
+            check_optimum(&p, &res, 1e-8);
+            assert_true(res.cache_used <= o.cache_bytes && res.cache_bytes == o.cache_bytes);
+            assert_true(res.rows_evicted <= res.rows_asked);
+            if (rows > 0 && rows < 20)
+                assert_true(res.rows_evicted > 0 && res.cache_used > 0);
+            if (rows == 0) /* the start's rows are not counted */
+                assert_true(res.rows_evicted == 0 &&
+                            (shrinking || res.columns_computed == res.rows_asked * 500));
+        }
+    struct hg_smo_options o = options(1e-8, 16);
+    o.shrinking = false;
+    restart(&p);
+    struct hg_smo_result res = run(&p, HINGE_F64, &o);
+    assert_int_equal(res.rows_evicted, 0);
+    assert_true(res.columns_computed <= 500 * 500); /* each row once */
+    problem_free(&p);
+}
+
+/* Many points at bounds and a small working set: shrinking must happen, and the optimum be the same. */
+static void test_shrinking(void **state)
+{
+    (void)state;
+    int shrunk = 0, woken = 0;
+    for (int kind = 0; kind < KINDS; kind++)
+        for (size_t cache_rows = 0; cache_rows <= 1500; cache_rows += 500) {
+            struct problem p = problem_new(kind, 1200, 31, 0.05, 0.25, 0.05);
+            struct watch w = { 0 };
+            struct hg_smo_options o = options(1e-7, 16);
+            o.cache_bytes = cache_rows * 1200 * 8;
+            o.progress = watch_progress, o.progress_arg = &w;
+            restart(&p);
+            struct hg_smo_result res = run(&p, HINGE_F32, &o);
+            shrunk += w.least_active < 1000;
+            woken += w.widened;
+            assert_int_equal(w.rounds, res.rounds);
+            check_optimum(&p, &res, 1e-7);
+            w = (struct watch){ 0 };
+            o.shrinking = false;
+            restart(&p);
+            res = run(&p, HINGE_F32, &o);
+            assert_int_equal(w.least_active, 1200);
+            check_optimum(&p, &res, 1e-7);
+            problem_free(&p);
+        }
+    print_message("shrunk in %d of 16 runs, points came back in %d rounds\n", shrunk, woken);
+    assert_true(shrunk >= 10);
+}
+
+static void test_threads_give_the_same_bits(void **state)
+{
+    (void)state;
+    double *one[2] = { malloc(700 * sizeof(double)), malloc(700 * sizeof(double)) };
+    for (int kind = 0; kind < KINDS; kind++) {
+        struct problem p = problem_new(kind, 700, 41, 0.2, 0.3, 0.1);
+        uint64_t iterations = 0;
+        for (int threads = 1; threads <= 3; threads++) {
+            struct hg_smo_options o = options(1e-6, 32);
+            o.threads = threads;
+            o.cache_bytes = 200 * 700 * 4;
+            restart(&p);
+            struct hg_smo_result res = run(&p, HINGE_F32, &o);
+            assert_int_equal(res.outcome, HINGE_CONVERGED);
+            for (int l = 0; l < p.qp.layers; l++) {
+                if (threads == 1)
+                    memcpy(one[l], p.qp.beta[l], 700 * sizeof(double));
+                assert_memory_equal(one[l], p.qp.beta[l], 700 * sizeof(double));
+            }
+            iterations = threads == 1 ? res.iterations : iterations;
+            assert_int_equal(res.iterations, iterations);
+        }
+        problem_free(&p);
+    }
+    free(one[0]);
+    free(one[1]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_by_hand),
+        cmocka_unit_test(test_two_layers_by_hand),
+        cmocka_unit_test(test_project),
+        cmocka_unit_test(test_known_optimum),
+        cmocka_unit_test(test_known_optimum_2000),
+        cmocka_unit_test(test_known_optimum_4200),
+        cmocka_unit_test(test_tiny_working_sets),
+        cmocka_unit_test(test_tiny_problems),
+        cmocka_unit_test(test_cache_budgets),
+        cmocka_unit_test(test_shrinking),
+        cmocka_unit_test(test_threads_give_the_same_bits),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,255 @@
+/*
+ * How block SMO starts and ends: warm starts, limits, stops, a source that fails, and kernels that are not
+ * finite, not positive definite, or not as exact as they should be.
+ */
+#include "backwards.h"
+
+/* ---- starts and ends ------------------------------------------------------------------------------------- */
+
+static void test_warm_start(void **state)
+{
+    (void)state;
+    for (int kind = 0; kind < KINDS; kind++) {
+        struct problem p = problem_new(kind, 300, 51, 0.3, 0.3, 0.5);
+        struct hg_smo_options o = options(1e-9, 32);
+        for (int l = 0; l < p.qp.layers; l++)
+            memcpy(p.qp.beta[l], p.optimum[l], 300 * sizeof(double));
+        struct hg_smo_result res = run(&p, HINGE_F64, &o);
+        assert_int_equal(res.iterations, 0);
+        check_optimum(&p, &res, 1e-9);
+        for (int l = 0; l < p.qp.layers; l++) { /* not the optimum, and most points not at 0 */
+            for (size_t i = 0; i < 300; i++)
+                p.qp.beta[l][i] = p.qp.lo[l][i] + (i % 7) / 6.0 * (p.qp.hi[l][i] - p.qp.lo[l][i]);
+        }
+        assert_true(hg_qp_project(&p.qp, p.sums));
+        res = run(&p, HINGE_F32, &o);
+        check_optimum(&p, &res, 1e-9);
+        problem_free(&p);
+    }
+}
+
+static void test_iteration_limit(void **state)
+{
+    (void)state;
+    struct problem p = problem_new(PLAIN, 500, 61, 0.3, 0.3, 0.5);
+    for (uint64_t limit = 1; limit < 100; limit = limit * 3 + 1)
+        for (size_t q = 0; q <= 16; q += 16) {
+            struct hg_smo_options o = options(1e-9, q);
+            o.max_iter = limit;
+            restart(&p);
+            double start = plain_objective(p.k, &p.qp);
+            struct hg_smo_result res = run(&p, HINGE_F64, &o);
+            assert_int_equal(res.outcome, HINGE_MAX_ITER);
+            assert_int_equal(res.iterations, limit);
+            check_feasible(&p);
+            CHECK_NEAR(res.objective, plain_objective(p.k, &p.qp), 1e-9 * fabs(start));
+            assert_true(res.objective < start && res.violation > o.eps);
+        }
+    problem_free(&p);
+}
+
+static void test_stop(void **state)
+{
+    (void)state;
+    struct problem p = problem_new(PLAIN, 500, 62, 0.3, 0.3, 0.5);
+    struct hg_smo_options o = options(1e-9, 16);
+    struct watch w = { .stop_at = 3 };
+    o.progress = watch_progress, o.progress_arg = &w;
+    restart(&p);
+    struct hg_smo_result res = run(&p, HINGE_F64, &o);
+    assert_int_equal(res.outcome, HINGE_STOPPED);
+    assert_int_equal(res.rounds, 3);
+    check_feasible(&p);
+    int stop = 2;
+    o.progress = NULL, o.stop = &stop; /* another run of the training was stopped */
+    restart(&p);
+    res = run(&p, HINGE_F64, &o);
+    assert_int_equal(res.outcome, HINGE_STOPPED);
+    assert_int_equal(res.iterations, 0);
+    problem_free(&p);
+}
+
+/* q: 0 all, so that the run is one working set and never fetches rows for an update. */
+static void test_deadline(void **state)
+{
+    (void)state;
+    for (size_t q = 0; q <= 64; q += 64) {
+        struct problem p = problem_new(PLAIN, 1000, 63, 0.8, 0.1, 1e-5);
+        struct hg_smo_options o = options(1e-12, q);
+        double start = hg_now();
+        o.deadline = start + 0.2;
+        o.max_iter = 3000000;                          /* so that a missed deadline does not hang */
+        memset(p.qp.beta[0], 0, p.n * sizeof(double)); /* so that the start needs no rows */
+        p.sums[0] = 0;
+        struct hg_smo_result res = run(&p, HINGE_F64, &o);
+        print_message("q = %zu: ended after %.3f s of 0.2 s\n", q, hg_now() - start);
+        assert_int_equal(res.outcome, HINGE_TIME_LIMIT);
+        assert_true(hg_now() - start < 1);
+        check_feasible(&p);
+        problem_free(&p);
+    }
+}
+
+static void test_failing_source(void **state)
+{
+    (void)state;
+    struct problem p = problem_new(PLAIN, 200, 64, 0.3, 0.3, 0.5);
+    struct hg_smo_options o = options(1e-9, 16);
+    for (int after = 0; after < 12; after++) {
+        struct fake rows = fake_rows(p.k, p.n, HINGE_F64, 1), exact = rows;
+        rows.fail_after = after;
+        struct hg_smo_result res;
+        hinge_error err = { .status = HINGE_OK };
+        restart(&p);
+        assert_int_equal(hg_block_smo(&p.qp, &rows.super, &exact.super, &o, &res, &err), HINGE_ECALLBACK);
+        assert_int_equal(err.status, HINGE_ECALLBACK);
+        assert_true(err.text[0] != '\0');
+    }
+    problem_free(&p);
+}
+
+/* ---- kernels that are not what they should be ------------------------------------------------------------ */
+
+static void test_not_finite(void **state)
+{
+    (void)state;
+    static const double bad[] = { NAN, INFINITY };
+    for (int b = 0; b < 2; b++)
+        for (size_t q = 0; q <= 16; q += 16) {
+            struct problem p = problem_new(PLAIN, 100, 71, 0.5, 0.3, 0.5);
+            for (size_t at = 0; at < 100; at++) /* point 13 against all, point 14 against itself alone */
+                p.k[13 * 100 + at] = p.k[at * 100 + 13] = bad[b];
+            p.k[14 * 100 + 14] = bad[b];
+            for (int type = HINGE_F32; type <= HINGE_F64; type++) {
+                struct hg_smo_options o = options(1e-6, q);
+                restart(&p);
+                assert_int_equal(run(&p, type, &o).outcome, HINGE_NONFINITE);
+            }
+            problem_free(&p);
+        }
+}
+
+/* Every point twice: K is singular (no ridge between twins). The objective and the twins' sums are unique. */
+static void test_duplicates(void **state)
+{
+    (void)state;
+    size_t n = 200;
+    struct problem p = problem_new(PLAIN, n, 72, 0.4, 0.3, 0.5);
+    double *k = malloc(4 * n * n * sizeof *k);
+    struct problem two = { .n = 2 * n, .k = k, .sums = { p.sums[0] } };
+    assert_int_equal(hg_qp_init(&two.qp, 2 * n, 1, NULL), HINGE_OK);
+    for (size_t i = 0; i < 2 * n; i++) {
+        for (size_t j = 0; j < 2 * n; j++)
+            k[i * 2 * n + j] = p.k[i / 2 * n + j / 2];
+        set(&two.qp, 0, i, p.qp.off[0][i / 2], p.qp.lo[0][i / 2] / 2, p.qp.hi[0][i / 2] / 2, 0);
+    }
+    for (size_t q = 0; q <= 16; q += 16) {
+        struct hg_smo_options o = options(1e-9, q);
+        restart(&two);
+        struct hg_smo_result res = run(&two, HINGE_F64, &o);
+        assert_int_equal(res.outcome, HINGE_CONVERGED);
+        check_feasible(&two);
+        CHECK_NEAR(res.objective, p.objective, 1e-6);
+        for (size_t i = 0; i < n; i++)
+            CHECK_NEAR(two.qp.beta[0][2 * i] + two.qp.beta[0][2 * i + 1], p.optimum[0][i], 1e-6);
+    }
+    hg_qp_free(&two.qp);
+    free(k);
+    problem_free(&p);
+}
+
+/* Rank 0: a linear program. Points with less off than the bias are at their upper bound. */
+static void test_zero_kernel(void **state)
+{
+    (void)state;
+    for (size_t q = 0; q <= 8; q += 8) {
+        struct problem p = problem_new(PLAIN, 60, 73, 0, 0.5, 0.5);
+        memset(p.k, 0, 60 * 60 * sizeof *p.k);
+        memset(p.qp.beta[0], 0, 60 * sizeof(double));
+        uint64_t seed = 3;
+        for (size_t i = 0; i < 60; i++)
+            choose_off(&p, 0, i, 0, &seed);
+        memcpy(p.qp.beta[0], p.optimum[0], 60 * sizeof(double));
+        p.objective = plain_objective(p.k, &p.qp);
+        struct hg_smo_options o = options(1e-6, q);
+        restart(&p);
+        struct hg_smo_result res = run(&p, HINGE_F32, &o);
+        assert_int_equal(res.outcome, HINGE_CONVERGED);
+        check_feasible(&p);
+        CHECK_NEAR(res.objective, p.objective, 1e-9);
+        problem_free(&p);
+    }
+}
+
+/* No positive definite K: the run ends, within the box, and no worse than it began. */
+static void test_indefinite_ends(void **state)
+{
+    (void)state;
+    for (int kind = 0; kind < KINDS; kind++)
+        for (size_t q = 0; q <= 16; q += 16) {
+            struct problem p = problem_new(kind, 150, 74, 0.4, 0.3, 0.5);
+            for (size_t i = 0; i < 150; i++)
+                for (size_t j = 0; j < 150; j++)
+                    p.k[i * 150 + j] *= (i + j) % 3 == 0 ? -1 : 1;
+            struct hg_smo_options o = options(1e-6, q);
+            o.max_iter = 200000;
+            restart(&p);
+            double start = plain_objective(p.k, &p.qp);
+            struct hg_smo_result res = run(&p, HINGE_F64, &o);
+            assert_true(res.outcome == HINGE_CONVERGED || res.outcome == HINGE_MAX_ITER ||
+                        res.outcome == HINGE_STALLED);
+            check_feasible(&p);
+            assert_true(plain_objective(p.k, &p.qp) <= start + 1e-9);
+            problem_free(&p);
+        }
+}
+
+/* Rows in f32 that differ from the exact source: good enough for a coarse eps, not for a fine one; and said so.
+ */
+static void test_coarse_rows(void **state)
+{
+    (void)state;
+    struct problem p = problem_new(PLAIN, 300, 75, 0.5, 0.2, 0.5);
+    double *k = malloc(300 * 300 * sizeof *k);
+    for (size_t at = 0; at < 300 * 300; at++)
+        k[at] = p.k[at] * (1 + ((at / 300) * (at % 300) % 2 == 0 ? 1e-4 : -1e-4)); /* symmetric */
+    static const double eps[] = { 1e-1, 1e-9 };
+    for (int e = 0; e < 2; e++) {
+        struct fake rows = fake_rows(k, 300, HINGE_F32, 1), exact = fake_rows(p.k, 300, HINGE_F64, 1);
+        struct hg_smo_options o = options(eps[e], 16);
+        struct hg_smo_result res;
+        restart(&p);
+        assert_int_equal(hg_block_smo(&p.qp, &rows.super, &exact.super, &o, &res, NULL), HINGE_OK);
+        assert_int_equal(res.coarse, e);
+        assert_int_equal(res.outcome, e ? HINGE_STALLED : HINGE_CONVERGED);
+        double *g = malloc(300 * sizeof *g), *wrong = malloc(300 * sizeof *g), error = 0;
+        plain_gradient(p.k, &p.qp, g);
+        plain_gradient(k, &p.qp, wrong);
+        for (size_t i = 0; i < 300; i++)
+            error = HG_MAX(error, fabs(g[i] - wrong[i]));
+        if (e == 0)
+            CHECK_NEAR(res.error, error, 0.01 * error);
+        assert_true(res.error > 0 && isfinite(res.error));
+        free(g);
+        free(wrong);
+    }
+    free(k);
+    problem_free(&p);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_warm_start),
+        cmocka_unit_test(test_iteration_limit),
+        cmocka_unit_test(test_stop),
+        cmocka_unit_test(test_deadline),
+        cmocka_unit_test(test_failing_source),
+        cmocka_unit_test(test_not_finite),
+        cmocka_unit_test(test_duplicates),
+        cmocka_unit_test(test_zero_kernel),
+        cmocka_unit_test(test_indefinite_ends),
+        cmocka_unit_test(test_coarse_rows),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

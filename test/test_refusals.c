@@ -1,0 +1,506 @@
+/* Bad input is refused with a text that says what and where, and leaves outputs alone; odd input is taken. */
+#include "test/support.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { N = 12, D = 3 };
+
+/* A good problem that each test spoils in one place. */
+static double good_x[N * D], good_y[N], good_weights[N];
+static struct set good = { N, D, good_x, good_y };
+
+static int restore(void **state)
+{
+    (void)state;
+    uint64_t seed = 1;
+    for (size_t i = 0; i < N; i++) {
+        for (size_t c = 0; c < D; c++)
+            good_x[i * D + c] = draw_normal(&seed) + (i % 3 == 0 ? 1 : -1);
+        good_y[i] = i % 3 == 0 ? 1 : 2;
+        good_weights[i] = 1;
+    }
+    return 0;
+}
+
+static bool says(const char *text, const char *word)
+{
+    return word == NULL || strcasestr(text, word) != NULL;
+}
+
+/* Training is refused, says all three words (any may be NULL), and touches neither model nor report. */
+static void refused_at(int line, const hinge_matrix *x, const double *y, const hinge_params *params, const char *a,
+                       const char *b, const char *c)
+{
+    hinge_model *untouched = (hinge_model *)&good, *model = untouched;
+    hinge_report report, before;
+    hinge_error error;
+    memset(&report, 0x5a, sizeof report);
+    memset(&before, 0x5a, sizeof before);
+    memset(&error, 0x5a, sizeof error);
+    if (hinge_train(&model, x, y, params, &report, &error) != HINGE_EINVAL)
+        fail_msg("line %d: not refused", line);
+    assert_ptr_equal(model, untouched);
+    assert_memory_equal(&report, &before, sizeof report);
+    assert_int_equal(error.status, HINGE_EINVAL);
+    assert_int_equal(error.line, 0);
+    assert_non_null(memchr(error.text, 0, sizeof error.text));
+    assert_true(strlen(error.text) > 5 && strchr(error.text, '\n') == NULL);
+    if (!says(error.text, a) || !says(error.text, b) || !says(error.text, c))
+        fail_msg("line %d: \"%s\" does not say \"%s\", \"%s\", \"%s\"", line, error.text, a ? a : "", b ? b : "", c ? c : "");
+    assert_int_equal(hinge_train(&model, x, y, params, NULL, NULL), HINGE_EINVAL); /* no one listens */
+    assert_ptr_equal(model, untouched);
+}
+
+#define refused(x, y, params, a, b, c) refused_at(__LINE__, (x), (y), (params), (a), (b), (c))
+
+static hinge_params params_of(hinge_task task)
+{
+    hinge_params params = hinge_params_default(task);
+    params.kernel = hinge_kernel_rbf(0.5);
+    return params;
+}
+
+/* ---- Data --------------------------------------------------------------------------------------------------- */
+
+static void nonfinite_values(void **state)
+{
+    (void)state;
+    hinge_params params = params_of(HINGE_C_SVC);
+    hinge_matrix x = set_matrix(&good);
+    const double bad[] = { NAN, INFINITY, -INFINITY };
+    const char *const words[] = { "nan", "inf", "inf" };
+    for (size_t k = 0; k < 3; k++) {
+        good_x[7 * D + 2] = bad[k];
+        refused(&x, good_y, &params, "7", "2", words[k]);
+        restore(NULL);
+        good_y[5] = bad[k];
+        refused(&x, good_y, &params, "y", "5", words[k]);
+        restore(NULL);
+        params.weights = good_weights;
+        good_weights[4] = bad[k];
+        refused(&x, good_y, &params, "weight", "4", words[k]);
+        restore(NULL);
+        params.weights = NULL;
+
+        float narrow[N * D] = { 0 };
+        narrow[9 * D + 1] = (float)bad[k];
+        hinge_matrix x32 = hinge_matrix_f32(narrow, N, D);
+        refused(&x32, good_y, &params, "9", "1", words[k]);
+
+        hinge_params svr = params_of(HINGE_EPSILON_SVR);
+        good_y[11] = bad[k];
+        refused(&x, good_y, &svr, "y", "11", words[k]);
+        restore(NULL);
+        double beta[N] = { 0 };
+        beta[3] = bad[k];
+        params.beta0 = beta;
+        refused(&x, good_y, &params, "beta0", "3", NULL);
+        params.beta0 = NULL;
+    }
+    params.weights = good_weights;
+    good_weights[6] = -0.5;
+    refused(&x, good_y, &params, "weight", "6", "-0.5");
+    restore(NULL);
+}
+
+/* One bad value in a long matrix is found wherever it is. */
+static void nonfinite_anywhere(void **state)
+{
+    (void)state;
+    struct set set = set_two_class(1, 1500, 17, 1);
+    hinge_params params = params_of(HINGE_C_SVC);
+    hinge_matrix x = set_matrix(&set);
+    for (size_t i = 0; i < set.n * set.d; i += 1237) {
+        char row[24], column[24];
+        double kept = set.x[i];
+        snprintf(row, sizeof row, "%zu", i / set.d);
+        snprintf(column, sizeof column, "%zu", i % set.d);
+        set.x[i] = NAN;
+        refused(&x, set.y, &params, row, column, "nan");
+        set.x[i] = kept;
+    }
+    set_free(&set);
+}
+
+static void shapes(void **state)
+{
+    (void)state;
+    hinge_params params = params_of(HINGE_C_SVC);
+    hinge_matrix x = set_matrix(&good);
+    x.rows = 0;
+    refused(&x, good_y, &params, "row", NULL, NULL);
+    x = set_matrix(&good);
+    x.cols = 0;
+    refused(&x, good_y, &params, NULL, NULL, NULL);
+    x = set_matrix(&good);
+    x.stride = 2;
+    refused(&x, good_y, &params, "stride", "2", NULL);
+    x = set_matrix(&good);
+    x.type = (hinge_dtype)3;
+    refused(&x, good_y, &params, "type", NULL, NULL);
+    x = set_matrix(&good);
+    x.data = NULL;
+    refused(&x, good_y, &params, NULL, NULL, NULL);
+    x = set_matrix(&good);
+    refused(NULL, good_y, &params, NULL, NULL, NULL);
+    refused(&x, NULL, &params, "y", NULL, NULL);
+    refused(&x, good_y, NULL, NULL, NULL, NULL);
+    assert_int_equal(hinge_train(NULL, &x, good_y, &params, NULL, NULL), HINGE_EINVAL);
+    x.rows = SIZE_MAX / 4; /* sizes that overflow are no crash */
+    x.stride = SIZE_MAX / 4;
+    hinge_model *model = NULL;
+    hinge_status status = hinge_train(&model, &x, good_y, &params, NULL, NULL);
+    assert_true(status == HINGE_EINVAL || status == HINGE_ESIZE);
+    assert_null(model);
+}
+
+/* ---- Parameters --------------------------------------------------------------------------------------------- */
+
+#define SPOIL(task, field, value, shown)                                                                       \
+    do {                                                                                                       \
+        hinge_params params = params_of(task);                                                                 \
+        params.field = value;                                                                                  \
+        const char *dot = strrchr(#field, '.');                                                                \
+        refused(&x, good_y, &params, dot != NULL ? dot + 1 : #field, shown, NULL);                             \
+    } while (0)
+
+static void parameters(void **state)
+{
+    (void)state;
+    hinge_matrix x = set_matrix(&good);
+    SPOIL(HINGE_C_SVC, task, (hinge_task)17, "17");
+    SPOIL(HINGE_C_SVC, kernel.type, (hinge_kernel_type)19, "19");
+    SPOIL(HINGE_C_SVC, C, -1.5, "-1.5");
+    SPOIL(HINGE_C_SVC, C, NAN, "nan");
+    SPOIL(HINGE_C_SVC, C, INFINITY, "inf");
+    SPOIL(HINGE_EPSILON_SVR, C, -2, "-2");
+    SPOIL(HINGE_NU_SVR, C, -2, "-2");
+    SPOIL(HINGE_NU_SVC, nu, -0.25, "-0.25");
+    SPOIL(HINGE_NU_SVC, nu, 1.25, "1.25");
+    SPOIL(HINGE_ONE_CLASS, nu, 1.25, "1.25");
+    SPOIL(HINGE_ONE_CLASS, nu, NAN, "nan");
+    SPOIL(HINGE_NU_SVR, nu, 2, "2");
+    SPOIL(HINGE_EPSILON_SVR, p, -0.5, "-0.5");
+    SPOIL(HINGE_EPSILON_SVR, p, NAN, "nan");
+    SPOIL(HINGE_EPSILON_SVR, p, INFINITY, "inf");
+    SPOIL(HINGE_C_SVC, eps, -1e-3, "-0.001");
+    SPOIL(HINGE_C_SVC, eps, NAN, "nan");
+    SPOIL(HINGE_C_SVC, kernel.gamma, -0.5, "-0.5");
+    SPOIL(HINGE_C_SVC, kernel.gamma, NAN, "nan");
+    SPOIL(HINGE_C_SVC, kernel.gamma, INFINITY, "inf");
+    SPOIL(HINGE_C_SVC, precision, (hinge_precision)3, "3");
+    SPOIL(HINGE_C_SVC, shrinking, 2, "2");
+    SPOIL(HINGE_C_SVC, threads, -1, "-1");
+    SPOIL(HINGE_C_SVC, time_limit, -1, "-1");
+    SPOIL(HINGE_C_SVC, time_limit, NAN, "nan");
+    SPOIL(HINGE_C_SVC, cpu_level, 5, "5");
+    SPOIL(HINGE_C_SVC, cpu_level, -1, "-1");
+
+    hinge_params params = params_of(HINGE_C_SVC);
+    params.kernel = hinge_kernel_polynomial(-1, 1, 0);
+    refused(&x, good_y, &params, "degree", "-1", NULL);
+    params.kernel = hinge_kernel_polynomial(2, 1, NAN);
+    refused(&x, good_y, &params, "coef0", "nan", NULL);
+    params.kernel = hinge_kernel_sigmoid(1, INFINITY);
+    refused(&x, good_y, &params, "coef0", "inf", NULL);
+    params.kernel = hinge_kernel_user("none", NULL, NULL);
+    refused(&x, good_y, &params, "user", NULL, NULL);
+}
+
+static void class_weights(void **state)
+{
+    (void)state;
+    hinge_matrix x = set_matrix(&good);
+    hinge_params params = params_of(HINGE_C_SVC);
+    double labels[] = { 1, 2 }, weights[] = { 1, -3 };
+    params.n_class_weights = 2;
+    refused(&x, good_y, &params, "class", NULL, NULL);
+    params.class_labels = labels;
+    refused(&x, good_y, &params, "class_weights", NULL, NULL);
+    params.class_weights = weights;
+    params.class_labels = NULL;
+    refused(&x, good_y, &params, "class", "NULL", NULL);
+    params.class_labels = labels;
+    refused(&x, good_y, &params, "weight", "-3", NULL);
+    weights[1] = NAN;
+    refused(&x, good_y, &params, "weight", "nan", NULL);
+    weights[1] = 0; /* class 2 would be gone */
+    refused(&x, good_y, &params, "class 2", NULL, NULL);
+    weights[1] = 1;
+    for (size_t i = 0; i < N; i++)
+        good_weights[i] = good_y[i] == 1 ? 0 : 1;
+    params.weights = good_weights;
+    refused(&x, good_y, &params, "class 1", NULL, NULL);
+    memset(good_weights, 0, sizeof good_weights);
+    refused(&x, good_y, &params, NULL, NULL, NULL);
+    params = params_of(HINGE_EPSILON_SVR);
+    params.weights = good_weights;
+    refused(&x, good_y, &params, "weight", NULL, NULL);
+    restore(NULL);
+}
+
+static void infeasible_nu(void **state)
+{
+    (void)state;
+    hinge_matrix x = set_matrix(&good); /* 4 of class 1, 8 of class 2: nu 12 / 2 <= 4 */
+    hinge_params params = params_of(HINGE_NU_SVC);
+    params.nu = 0.7;
+    refused(&x, good_y, &params, "nu", "1", "2");
+    for (size_t i = 0; i < N; i++)
+        good_y[i] = i < 5 ? 40 : i < 10 ? 50 : 60; /* 5, 5, 2 */
+    params.nu = 0.8;                               /* 40 and 50 could, 60 cannot */
+    refused(&x, good_y, &params, "nu", "60", NULL);
+    restore(NULL);
+    params.nu = 0.66;
+    hinge_model_free(fit(&good, &params, NULL));
+}
+
+static void precomputed_index(void **state)
+{
+    (void)state;
+    hinge_params params = params_of(HINGE_C_SVC);
+    params.kernel = hinge_kernel_precomputed();
+    hinge_matrix x = set_matrix(&good);
+    refused(&x, good_y, &params, NULL, NULL, NULL); /* 12 rows need 12 columns */
+    size_t index[N] = { 0, 1, 2, 0, 1, 2, 0, 1, 5, 0, 1, 2 };
+    params.precomputed_index = index;
+    refused(&x, good_y, &params, "precomputed_index", "8", "5");
+}
+
+static int gives_up(void *cookie, const hinge_matrix *a, const hinge_matrix *b, double *out, size_t ld)
+{
+    (void)cookie;
+    for (size_t i = 0; i < a->rows; i++)
+        for (size_t j = 0; j < b->rows; j++)
+            out[i * ld + j] = 0;
+    return 7;
+}
+
+static void user_kernel_fails(void **state)
+{
+    (void)state;
+    hinge_params params = params_of(HINGE_C_SVC);
+    params.kernel = hinge_kernel_user("quitter", gives_up, NULL);
+    hinge_matrix x = set_matrix(&good);
+    hinge_model *model = NULL;
+    hinge_error error;
+    assert_int_equal(hinge_train(&model, &x, good_y, &params, NULL, &error), HINGE_ECALLBACK);
+    assert_null(model);
+    assert_int_equal(error.status, HINGE_ECALLBACK);
+    params.kernel = hinge_kernel_user("two words", gives_up, NULL);
+    refused(&x, good_y, &params, "name", NULL, NULL);
+    params.kernel = hinge_kernel_user("", gives_up, NULL);
+    refused(&x, good_y, &params, "name", NULL, NULL);
+}
+
+/* ---- Prediction and accessors ------------------------------------------------------------------------------- */
+
+static void predictions(void **state)
+{
+    (void)state;
+    hinge_params params = params_of(HINGE_C_SVC);
+    hinge_model *model = fit(&good, &params, NULL);
+    hinge_matrix x = set_matrix(&good);
+    double labels[N], f[N];
+    hinge_error error;
+    for (size_t i = 0; i < N; i++)
+        labels[i] = f[i] = 1234;
+    for (int way = 0; way < 8; way++) {
+        hinge_matrix bad = x;
+        hinge_predict_options options = { 0 };
+        double spoiled[N * D];
+        memcpy(spoiled, good_x, sizeof spoiled);
+        const char *words[2] = { NULL, NULL };
+        if (way == 0) {
+            bad.cols = 2;
+            words[0] = "2", words[1] = "3";
+        } else if (way == 1) {
+            bad = hinge_matrix_f64(good_x, 9, 4);
+            words[0] = "4", words[1] = "3";
+        } else if (way == 2) {
+            bad.stride = 2;
+            words[0] = "stride";
+        } else if (way == 3) {
+            bad.data = NULL;
+        } else if (way == 4) {
+            spoiled[6 * D + 1] = NAN;
+            bad.data = spoiled;
+            words[0] = "6", words[1] = "1";
+        } else if (way == 5) {
+            options.threads = -1;
+            words[0] = "threads";
+        } else if (way == 6) {
+            options.precision = (hinge_precision)9;
+            words[0] = "precision";
+        } else {
+            options.cpu_level = 7;
+            words[0] = "cpu_level";
+        }
+        assert_int_equal(hinge_predict(model, &bad, &options, labels, f, &error), HINGE_EINVAL);
+        assert_int_equal(error.status, HINGE_EINVAL);
+        if (!says(error.text, words[0]) || !says(error.text, words[1]))
+            fail_msg("way %d: \"%s\"", way, error.text);
+        assert_int_equal(hinge_predict(model, &bad, &options, labels, f, NULL), HINGE_EINVAL);
+    }
+    assert_int_equal(hinge_predict(NULL, &x, NULL, labels, f, NULL), HINGE_EINVAL);
+    assert_int_equal(hinge_predict(model, NULL, NULL, labels, f, NULL), HINGE_EINVAL);
+    for (size_t i = 0; i < N; i++)
+        assert_true(labels[i] == 1234 && f[i] == 1234);
+    assert_int_equal(hinge_predict(model, &x, NULL, labels, f, &error), HINGE_OK);
+    assert_string_equal(error.text, "");
+    assert_int_equal(error.status, HINGE_OK);
+    assert_int_equal(hinge_predict(model, &x, NULL, NULL, NULL, NULL), HINGE_OK);
+
+    double sv[D] = { 9, 9, 9 }, beta[N] = { 9 };
+    assert_int_equal(hinge_model_sv(model, hinge_model_n_sv(model), sv, &error), HINGE_EINVAL);
+    assert_int_equal(hinge_model_weights(model, 0, sv, &error), HINGE_EINVAL); /* no linear kernel */
+    assert_true(sv[0] == 9 && sv[2] == 9);
+    assert_int_equal(hinge_model_beta(model, N - 1, beta, &error), HINGE_EINVAL);
+    assert_true(beta[0] == 9);
+    hinge_certificate certificate = { .gap = 77 };
+    hinge_matrix narrow = hinge_matrix_f64(good_x, N, 2);
+    assert_int_equal(hinge_certify(model, &narrow, good_y, &params, &certificate, &error), HINGE_EINVAL);
+    hinge_matrix few = hinge_matrix_f64(good_x, N - 1, D);
+    assert_int_equal(hinge_certify(model, &few, good_y, &params, &certificate, &error), HINGE_EINVAL);
+    assert_int_equal(hinge_certify(NULL, &x, good_y, &params, &certificate, &error), HINGE_EINVAL);
+    assert_true(certificate.gap == 77);
+    hinge_model_free(model);
+    hinge_model_free(NULL);
+}
+
+/* ---- Odd, and taken ----------------------------------------------------------------------------------------- */
+
+/* Trains and predicts; every figure is finite. Returns the first label predicted. */
+static double taken(const struct set *set, const hinge_params *params, hinge_outcome outcome)
+{
+    hinge_report report;
+    hinge_model *model = fit(set, params, &report);
+    assert_int_equal(report.outcome, outcome);
+    assert_true(isfinite(report.objective));
+    for (size_t p = 0; p < hinge_model_n_problems(model); p++)
+        assert_true(isfinite(hinge_model_rho(model)[p]));
+    double *labels = fit_labels(model, set), first = labels[0];
+    double *f = fit_decisions(model, set, HINGE_PRECISION_AUTO);
+    for (size_t i = 0; i < set->n * hinge_model_n_problems(model); i++)
+        assert_true(isfinite(f[i]));
+    free(labels);
+    free(f);
+    hinge_model_free(model);
+    return first;
+}
+
+static void one_class_only(void **state)
+{
+    (void)state;
+    struct set set = set_two_class(2, 30, 3, 1);
+    for (size_t i = 0; i < set.n; i++)
+        set.y[i] = 42.5;
+    hinge_params params = params_of(HINGE_C_SVC);
+    assert_true(taken(&set, &params, HINGE_CONVERGED) == 42.5);
+    hinge_model *model = fit(&set, &params, NULL);
+    assert_int_equal(hinge_model_n_classes(model), 1);
+    assert_int_equal(hinge_model_n_problems(model), 0);
+    assert_true(hinge_model_labels(model)[0] == 42.5);
+    hinge_model_free(model);
+    set_free(&set);
+}
+
+static void tiny_and_degenerate(void **state)
+{
+    (void)state;
+    const hinge_task tasks[] = { HINGE_C_SVC, HINGE_ONE_CLASS, HINGE_EPSILON_SVR, HINGE_NU_SVR };
+    const hinge_kernel kernels[] = { hinge_kernel_linear(), hinge_kernel_polynomial(3, 1, 0), hinge_kernel_rbf(1) };
+    for (size_t t = 0; t < 4; t++)
+        for (size_t k = 0; k < 3; k++) {
+            hinge_params params = hinge_params_default(tasks[t]);
+            params.kernel = kernels[k];
+            params.max_iter = 100000; /* rather than hang */
+            for (size_t n = 1; n <= 3; n++) {
+                double x[] = { 0.5, -1, 2 }, y[] = { 1, 2, 1 };
+                struct set line = { n, 1, x, y };
+                taken(&line, &params, HINGE_CONVERGED);
+            }
+            struct set set = set_two_class(3, 60, 4, 1);
+            memset(set.x, 0, set.n * set.d * sizeof(double)); /* nothing to tell rows apart */
+            taken(&set, &params, HINGE_CONVERGED);
+            for (size_t i = 0; i < set.n * set.d; i++) /* one row, many times, of both labels */
+                set.x[i] = 0.25 * (double)(i % set.d);
+            taken(&set, &params, HINGE_CONVERGED);
+            for (size_t i = 0; i < set.n; i++) /* five rows, each many times */
+                set.x[i * set.d] = (double)(i % 5);
+            taken(&set, &params, HINGE_CONVERGED);
+            set_free(&set);
+        }
+    hinge_params params = params_of(HINGE_C_SVC);
+    params.kernel.gamma = 0; /* a constant kernel is legal */
+    taken(&good, &params, HINGE_CONVERGED);
+    params.kernel = hinge_kernel_polynomial(0, 1, 0);
+    taken(&good, &params, HINGE_CONVERGED);
+}
+
+static void labels_kept_apart(void **state)
+{
+    (void)state;
+    const double pairs[][2] = { { 1.2, 1.7 }, { 3e9, 4e9 }, { 1, 1 + 0x1p-52 }, { 1e-300, 2e-300 } };
+    for (size_t k = 0; k < 4; k++) {
+        struct set set = set_blobs(4, 120, 3, 2, pairs[k], 0.1);
+        hinge_params params = params_of(HINGE_C_SVC);
+        params.C = 100;
+        hinge_model *model = fit(&set, &params, NULL);
+        assert_int_equal(hinge_model_n_classes(model), 2);
+        double *labels = fit_labels(model, &set);
+        assert_memory_equal(labels, set.y, set.n * sizeof(double)); /* well apart: all are right */
+        free(labels);
+        hinge_model_free(model);
+        set_free(&set);
+    }
+}
+
+static void kernel_overflows(void **state)
+{
+    (void)state;
+    struct set set = set_two_class(5, 60, 3, 1);
+    set_multiply(&set, 1e30);
+    hinge_params params = params_of(HINGE_C_SVC);
+    params.kernel = hinge_kernel_polynomial(20, 1, 0);
+    for (int precision = 0; precision <= 2; precision++) {
+        hinge_report report;
+        hinge_model *model = NULL;
+        hinge_matrix x = set_matrix(&set);
+        params.precision = (hinge_precision)precision;
+        assert_int_equal(hinge_train(&model, &x, set.y, &params, &report, NULL), HINGE_OK);
+        assert_int_equal(report.outcome, HINGE_NONFINITE);
+        for (size_t i = 0; i < hinge_model_n_sv(model); i++)
+            assert_true(isfinite(hinge_model_coef(model)[i]));
+        hinge_model_free(model);
+    }
+    set_free(&set);
+}
+
+/* Too large for f32, at home in f64: auto finds the way. */
+static void beyond_f32(void **state)
+{
+    (void)state;
+    struct set set = set_two_class(6, 80, 3, 0.5);
+    set_multiply(&set, 1e25); /* <x,x> = 1e50 */
+    hinge_params params = params_of(HINGE_C_SVC);
+    params.kernel = hinge_kernel_rbf(1e-51);
+    taken(&set, &params, HINGE_CONVERGED);
+    set_free(&set);
+}
+
+int main(void)
+{
+#define TEST(f) cmocka_unit_test_setup(f, restore)
+    const struct CMUnitTest tests[] = {
+        TEST(nonfinite_values),  TEST(nonfinite_anywhere), TEST(shapes),
+        TEST(parameters),        TEST(class_weights),      TEST(infeasible_nu),
+        TEST(precomputed_index), TEST(user_kernel_fails),  TEST(predictions),
+        TEST(one_class_only),    TEST(tiny_and_degenerate), TEST(labels_kept_apart),
+        TEST(kernel_overflows),  TEST(beyond_f32),
+    };
+    return cmocka_run_group_tests_name("refusals", tests, NULL, NULL);
+}

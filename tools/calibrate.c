@@ -1,0 +1,114 @@
+/*
+ * hinge calibrate: gives a model probabilities, fitted to its decisions on data that it was not trained on.
+ */
+#include "common.h"
+
+struct calibrate_settings {
+    hinge_predict_options options;
+    struct data_flags data;
+    const char *model_path, *data_path, *output_path;
+    int quiet, json, no_restart;
+};
+
+static const struct range range_level = { 0, 4, 0 };
+
+#define FIELD(name) offsetof(struct calibrate_settings, name)
+static const struct tool_option calibrate_options[] = {
+    { 'o', "output", "FILE", parse_text, FIELD(output_path), NULL, "write the model there (over model_file)" },
+    { 0, "threads", "N", parse_int, FIELD(options.threads), &range_positive,
+      "threads (OMP_NUM_THREADS, or all processors)" },
+    { 0, "precision", "P", parse_choice, FIELD(options.precision), choice_precision,
+      "of kernel values: auto, f32 or f64 (auto)" },
+    { 0, "cpu-level", "L", parse_int, FIELD(options.cpu_level), &range_level,
+      "vector code: 1 plain, 2 to 4 x86-64-v2 to v4 (best)" },
+    { 0, "no-restart", NULL, parse_flag, FIELD(no_restart), NULL,
+      "do not start again with a faster OpenBLAS core;\nthe same as HINGE_NO_RESTART=1" },
+    { 'q', "quiet", NULL, parse_flag, FIELD(quiet), NULL, "print warnings and errors only" },
+    { 0, "json", NULL, parse_flag, FIELD(json), NULL, "print the report as a JSON object" },
+};
+
+static const char usage[] =
+    "usage: hinge calibrate [options] model_file data_file\n\n"
+    "Calibrates a model for `hinge predict -b 1` on examples that it was not trained on, whose labels\n"
+    "are known (one-class: none needed), and replaces its file, or writes another one. On the examples\n"
+    "it was trained on a model is too sure of itself: there `hinge train -b 1` is right.";
+
+static void read_options(int argc, char **argv, struct calibrate_settings *s)
+{
+    const struct option_group groups[] = {
+        { "Options (default in parentheses):", calibrate_options, COUNT_OF(calibrate_options), s },
+        { "Data:", data_options, n_data_options, &s->data },
+    };
+    int first = parse_options(argc, argv, usage, groups, COUNT_OF(groups));
+
+    if (argc - first != 2)
+        die(EXIT_USAGE, "calibrate: %s; see `hinge calibrate --help`",
+            argc - first > 2 ? "too many file names" : "a model file and a data file are needed");
+    s->model_path = argv[first];
+    s->data_path = argv[first + 1];
+    if (!s->output_path)
+        s->output_path = s->model_path;
+    if (is_stdout(s->output_path) && s->json)
+        die(EXIT_USAGE, "calibrate: only one of the model and --json can go to standard output");
+}
+
+static void load(const struct calibrate_settings *s, hinge_model **model, hinge_data *data)
+{
+    hinge_error err = { 0 };
+    int precomputed;
+
+    check(hinge_model_load(model, s->model_path, NULL, &err), &err);
+    if (hinge_model_task(*model) != HINGE_ONE_CLASS && !has_labels(s->data_path, &s->data))
+        die(EXIT_DATA, "%s: no labels to calibrate by; give --labels FILE.npy, or leave out --no-labels",
+            s->data_path);
+    precomputed = hinge_model_kernel(*model).type == HINGE_PRECOMPUTED;
+    load_test(s->data_path, &s->data, *model, precomputed, s->options.threads, data);
+}
+
+static void report(const struct calibrate_settings *s, const hinge_model *model, size_t n, double seconds)
+{
+    FILE *file = is_stdout(s->output_path) ? stderr : stdout;
+    int regression = is_regression(hinge_model_task(model));
+    struct json j = { 0 };
+    double sigma = 0;
+    hinge_error err = { 0 };
+
+    if (regression)
+        check(hinge_model_laplace(model, &sigma, &err), &err);
+    if (s->json) {
+        json_open(&j, NULL, '{');
+        json_text(&j, "model", s->output_path);
+        json_count(&j, "n", n);
+        json_real(&j, "seconds", seconds);
+        if (regression)
+            json_real(&j, "sigma", sigma);
+        json_close(&j, '}');
+    } else if (!s->quiet) {
+        fprintf(file, "%-16s %zu examples in %.3f s\n", "calibrated on", n, seconds);
+        if (regression)
+            fprintf(file, "%-16s %.10g\n", "sigma", sigma);
+        fprintf(file, "%-16s %s\n", "model", s->output_path);
+    }
+}
+
+int command_calibrate(int argc, char **argv)
+{
+    struct calibrate_settings s = { 0 };
+    hinge_model *model = NULL;
+    hinge_data data;
+    hinge_error err = { 0 };
+    double start;
+
+    read_options(argc, argv, &s);
+    restart_if_slow(!s.no_restart, 0);
+    check_writable(s.output_path);
+    load(&s, &model, &data);
+    start = now();
+    check(hinge_calibrate(model, &data.x, data.y, &s.options, &err), &err);
+    save_model(model, s.output_path);
+    report(&s, model, data.x.rows, now() - start);
+    finish_stdout();
+    hinge_model_free(model);
+    hinge_data_free(&data);
+    return 0;
+}
