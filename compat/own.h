@@ -8,6 +8,7 @@
 #include <hinge/compat/svm.h>
 #include <hinge/hinge.h>
 
+#include <locale.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -23,6 +24,13 @@ enum { HGC_MARKS = 10 }; /* of prob_density_marks */
 void hgc_print(const char *format, ...) HGC_PRINTF;
 int hgc_threads(void);       /* 0: not set */
 void hgc_count_training(void);
+
+/* The C locale for this thread, between enter and leave; enter may fail for want of memory. */
+struct hgc_locale {
+    locale_t c, before;
+};
+bool hgc_locale_enter(struct hgc_locale *locale);
+void hgc_locale_leave(struct hgc_locale *locale);
 
 static inline bool hgc_classifies(int svm_type)
 {

@@ -1,7 +1,7 @@
 /*
  * Kernel rows by GEMM. fetch(I, J): gather X_I, then, tile by tile of columns (in parallel), X_I X_tile' by one
- * single-threaded GEMM a block of rows, mapped in place or straight into the rows asked for. The arithmetic of a
- * tile does not depend on the number of threads.
+ * single-threaded GEMM a block of rows, mapped in place or straight into the rows asked for. The arithmetic of
+ * a tile does not depend on the number of threads.
  */
 #include "kernels/gram.h"
 
@@ -13,7 +13,8 @@ static size_t size_of(hinge_dtype type)
     return type == HINGE_F32 ? sizeof(float) : sizeof(double);
 }
 
-/* ---- work space: X_I and its norms once, the rest a thread ---------------------------------------------------- */
+/* ---- work space: X_I and its norms once, the rest a thread
+ * ---------------------------------------------------- */
 
 struct work { /* of one thread */
     void *dots, *b, *norm_b;
@@ -32,8 +33,8 @@ static size_t row_stride(const struct hg_gram *g)
 }
 
 /* Lays out the work space at base (NULL: only measures); returns its size. */
-static size_t lay_out(const struct hg_gram *g, char *base, int thread, void **a, void **norm_a, uint32_t **ids_a,
-                      struct work *w)
+static size_t lay_out(const struct hg_gram *g, char *base, int thread, void **a, void **norm_a,
+                      uint32_t **ids_a, struct work *w)
 {
     size_t size = size_of(g->tiler.type), at = 0;
     size_t per_a = aligned(g->max_rows * row_stride(g) * size);
@@ -51,7 +52,8 @@ static size_t lay_out(const struct hg_gram *g, char *base, int thread, void **a,
     return at;
 }
 
-/* ---- one fetch ------------------------------------------------------------------------------------------------ */
+/* ---- one fetch
+ * ------------------------------------------------------------------------------------------------ */
 
 static size_t point_of(const struct hg_gram *g, size_t i)
 {
@@ -125,10 +127,10 @@ static hinge_status make_tile(struct hg_gram *g, const struct hg_fetch *f, const
         if (looked_up) {
             look_up(g, rows, left->ids + r0, cols, w->ids, w->row);
         } else {
-            hinge_status status = hg_tile_values(
-                &g->tiler, rows, (const char *)left->a + r0 * left->ld * size, left->ld,
-                g->norms != NULL ? (const char *)left->norm + r0 * size : NULL, cols, b, ldb,
-                g->norms != NULL ? w->norm_b : NULL, w->dots, g->tile_cols, w->row);
+            hinge_status status =
+                hg_tile_values(&g->tiler, rows, (const char *)left->a + r0 * left->ld * size, left->ld,
+                               g->norms != NULL ? (const char *)left->norm + r0 * size : NULL, cols, b, ldb,
+                               g->norms != NULL ? w->norm_b : NULL, w->dots, g->tile_cols, w->row);
             if (status != HINGE_OK)
                 return status;
         }
@@ -231,8 +233,8 @@ static hinge_status diagonal(const struct hg_rows *super, double *out)
 static const struct hg_rows_ops ops = { diagonal, fetch };
 
 hinge_status hg_gram_init(struct hg_gram *g, const struct hg_tiler *tiler, const struct hg_points *points,
-                          const uint32_t *subset, size_t n, const uint32_t *column, const void *norms, int threads,
-                          hinge_error *err)
+                          const uint32_t *subset, size_t n, const uint32_t *column, const void *norms,
+                          int threads, hinge_error *err)
 {
     memset(g, 0, sizeof *g);
     /* 2 d operations at 90 GFLOP/s and 0.4 ns of map against 0.3 ns for reading 4 bytes */
@@ -253,7 +255,8 @@ hinge_status hg_gram_init(struct hg_gram *g, const struct hg_tiler *tiler, const
     g->work_bytes = lay_out(g, NULL, threads - 1, &a, &norm_a, &ids_a, &w);
     g->work = hg_alloc(g->work_bytes, 1);
     if (g->work == NULL)
-        return hg_fail(err, HINGE_ENOMEM, "no memory for the work space of kernel blocks (%zu bytes)", g->work_bytes);
+        return hg_fail(err, HINGE_ENOMEM, "no memory for the work space of kernel blocks (%zu bytes)",
+                       g->work_bytes);
     return HINGE_OK;
 }
 

@@ -8,7 +8,8 @@ static const struct hg_kernel_row table[HG_KERNELS] = {
     { HINGE_POLYNOMIAL, "polynomial", HG_FROM_DOTS, HG_MAP_POLYNOMIAL, true, true, true, false, true, false },
     { HINGE_RBF, "rbf", HG_FROM_DOTS, HG_MAP_RBF, true, false, false, true, true, true },
     { HINGE_SIGMOID, "sigmoid", HG_FROM_DOTS, HG_MAP_SIGMOID, true, true, false, false, false, false },
-    { HINGE_PRECOMPUTED, "precomputed", HG_FROM_MATRIX, HG_MAP_LINEAR, false, false, false, false, false, false },
+    { HINGE_PRECOMPUTED, "precomputed", HG_FROM_MATRIX, HG_MAP_LINEAR, false, false, false, false, false,
+      false },
     { HINGE_USER, "user", HG_FROM_USER, HG_MAP_LINEAR, false, false, false, false, false, false },
 };
 
@@ -74,7 +75,8 @@ static hinge_status check_user(const hinge_kernel *kernel, hinge_error *err)
     static const char allowed[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-";
     size_t length = strnlen(kernel->name, sizeof kernel->name);
     if (length == 0 || length == sizeof kernel->name || strspn(kernel->name, allowed) != length)
-        return hg_fail(err, HINGE_EINVAL, "kernel.name: a user kernel's name has 1 to 31 characters of [A-Za-z0-9_-]");
+        return hg_fail(err, HINGE_EINVAL,
+                       "kernel.name: a user kernel's name has 1 to 31 characters of [A-Za-z0-9_-]");
     if (kernel->user == NULL)
         return hg_fail(err, HINGE_EINVAL, "kernel.user: no function given for kernel '%s'", kernel->name);
     return HINGE_OK;

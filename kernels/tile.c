@@ -29,7 +29,8 @@ static void copy_vector(const struct hg_points *points, size_t row, hinge_dtype 
     const double *from64 = (const double *)points->x.data + at;
     bool plain = points->shift == NULL && points->factor == NULL;
     if (plain && points->x.type == type)
-        memcpy(out, type == HINGE_F32 ? (const void *)from32 : (const void *)from64, d * (type == HINGE_F32 ? 4 : 8));
+        memcpy(out, type == HINGE_F32 ? (const void *)from32 : (const void *)from64,
+               d * (type == HINGE_F32 ? 4 : 8));
     else if (plain && type == HINGE_F32)
         for (size_t c = 0; c < d; c++)
             ((float *)out)[c] = (float)from64[c];
@@ -59,7 +60,7 @@ void hg_points_pack(const struct hg_points *points, const uint32_t *ids, size_t 
 {
     for (size_t i = 0; i < count; i++)
         copy_vector(points, matrix_row(points, ids != NULL ? ids[i] : first + i), type,
-                     (char *)out + i * ld * size_of(type));
+                    (char *)out + i * ld * size_of(type));
 }
 
 const void *hg_points_direct(const struct hg_points *points, const uint32_t *ids, size_t first, size_t count,
@@ -130,11 +131,13 @@ hinge_status hg_tile_values(const struct hg_tiler *t, size_t m, const void *a, s
         if (t->type == HINGE_F32) {
             float *dot = (float *)dots + r * ld, *to = out != NULL && out[r] != NULL ? out[r] : dot;
             if (row->map != HG_MAP_LINEAR || to != dot)
-                t->maps->f32[row->map](&args, n, dot, to, norm_a != NULL ? ((const float *)norm_a)[r] : 0, norm_b);
+                t->maps->f32[row->map](&args, n, dot, to, norm_a != NULL ? ((const float *)norm_a)[r] : 0,
+                                       norm_b);
         } else {
             double *dot = (double *)dots + r * ld, *to = out != NULL && out[r] != NULL ? out[r] : dot;
             if (row->map != HG_MAP_LINEAR || to != dot)
-                t->maps->f64[row->map](&args, n, dot, to, norm_a != NULL ? ((const double *)norm_a)[r] : 0, norm_b);
+                t->maps->f64[row->map](&args, n, dot, to, norm_a != NULL ? ((const double *)norm_a)[r] : 0,
+                                       norm_b);
         }
     }
     return HINGE_OK;

@@ -10,7 +10,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* ---- errors -------------------------------------------------------------------------------------------------- */
+/* ---- errors
+ * -------------------------------------------------------------------------------------------------- */
 
 hinge_status hg_ok(hinge_error *err)
 {
@@ -35,8 +36,8 @@ hinge_status hg_fail(hinge_error *err, hinge_status status, const char *format, 
     return status;
 }
 
-hinge_status hg_fail_at(hinge_error *err, hinge_status status, const char *file, size_t line, const char *format,
-                        ...)
+hinge_status hg_fail_at(hinge_error *err, hinge_status status, const char *file, size_t line,
+                        const char *format, ...)
 {
     if (err != NULL) {
         char text[sizeof err->text];
@@ -56,7 +57,8 @@ hinge_status hg_fail_at(hinge_error *err, hinge_status status, const char *file,
     return status;
 }
 
-/* ---- memory -------------------------------------------------------------------------------------------------- */
+/* ---- memory
+ * -------------------------------------------------------------------------------------------------- */
 
 bool hg_mul(size_t a, size_t b, size_t *product)
 {
@@ -99,7 +101,8 @@ void hg_free(void *memory)
     free(memory);
 }
 
-/* ---- random numbers, the clock ------------------------------------------------------------------------------- */
+/* ---- random numbers, the clock
+ * ------------------------------------------------------------------------------- */
 
 uint64_t hg_random(uint64_t *state)
 {
@@ -125,7 +128,8 @@ double hg_now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* ---- the machine --------------------------------------------------------------------------------------------- */
+/* ---- the machine
+ * --------------------------------------------------------------------------------------------- */
 
 int hg_cpu_level(int asked)
 {
@@ -134,7 +138,8 @@ int hg_cpu_level(int asked)
     __builtin_cpu_init();
     if (__builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("popcnt"))
         level = 2;
-    if (level == 2 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2"))
+    if (level == 2 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+        __builtin_cpu_supports("bmi2"))
         level = 3;
     if (level == 3 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
         __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&

@@ -1,9 +1,9 @@
 /*
  * The full certificate: everything recomputed in f64 from the data and the model's coefficients.
  *
- * With h_i(t) = (g_i + off_i + b) t + kink |t| and t in [lo_i, hi_i], the duality gap of coefficients beta and bias b
- * is the sum over entries of h_i(beta_i) - min h_i >= 0: for C-SVC, with f = g + b, that is sum alpha (y f - 1) +
- * C max(0, 1 - y f), so primal = dual + gap without the cancellation of subtracting the two.
+ * With h_i(t) = (g_i + off_i + b) t + kink |t| and t in [lo_i, hi_i], the duality gap of coefficients beta and
+ * bias b is the sum over entries of h_i(beta_i) - min h_i >= 0: for C-SVC, with f = g + b, that is sum alpha (y
+ * f - 1) + C max(0, 1 - y f), so primal = dual + gap without the cancellation of subtracting the two.
  */
 #include "lib/model.h"
 #include "lib/problem.h"
@@ -28,8 +28,8 @@ static void add_tile(void *arg, const struct hg_tile *tile)
 }
 
 /* g = K beta in f64, over the points of one problem. */
-static hinge_status gradient(const struct hg_problem *pr, const uint32_t *subset, const struct hg_qp *qp, double *g,
-                             hinge_error *err)
+static hinge_status gradient(const struct hg_problem *pr, const uint32_t *subset, const struct hg_qp *qp,
+                             double *g, hinge_error *err)
 {
     struct hg_gram gram = { 0 };
     uint32_t *point = hg_alloc(qp->n, sizeof *point);
@@ -57,23 +57,30 @@ static hinge_status gradient(const struct hg_problem *pr, const uint32_t *subset
     return status;
 }
 
-/* The entry's part of the gap, and its largest product of slackness. slope = g + off + b. */
+/* The larger of alpha max(0, slope) and (C - alpha) max(0, -slope), divided by C: alpha (y f - 1 + xi) and
+ * (C - alpha) xi of a variable. */
+static double slack(double alpha, double c, double slope)
+{
+    if (c <= 0)
+        return 0;
+    return slope > 0 ? alpha / c * slope : (c - alpha) / c * -slope;
+}
+
+/* The entry's part of the gap; the slackness of its two variables, b = alpha - alpha*. slope = g + off + bias.
+ */
 static double entry_gap(double beta, double lo, double hi, double kink, double slope, double *slackness)
 {
     double here = slope * beta + kink * fabs(beta);
     double least = HG_MIN(slope * lo + kink * fabs(lo), slope * hi + kink * fabs(hi));
     if (lo <= 0 && hi >= 0)
         least = HG_MIN(least, 0.0);
-    double up = slope + (beta < 0 ? -kink : kink), down = slope + (beta > 0 ? kink : -kink), width = hi - lo;
-    if (width > 0) {
-        *slackness = fmax(*slackness, (beta - lo) / width * fmax(0, down));
-        *slackness = fmax(*slackness, (hi - beta) / width * fmax(0, -up));
-    }
+    *slackness = fmax(*slackness, slack(fmax(beta, 0), hi, slope + kink));
+    *slackness = fmax(*slackness, slack(fmax(-beta, 0), -lo, -slope + kink));
     return here - least;
 }
 
-static void judge(const struct hg_qp *qp, const double *sums, const double *g,
-                  double rho_over_factor, double factor, hinge_certificate *c)
+static void judge(const struct hg_qp *qp, const double *sums, const double *g, double rho_over_factor,
+                  double factor, hinge_certificate *c)
 {
     double gap = 0, residual = 0, box = 0, slackness = 0;
     for (int l = 0; l < qp->layers; l++) {
@@ -100,8 +107,8 @@ static void judge(const struct hg_qp *qp, const double *sums, const double *g,
 }
 
 /* beta of the model into the QP; nu-SVC's are scaled by 1/r, found again from their sum. */
-static double take_beta(const struct hg_problem *pr, const double *beta, const uint32_t *subset, struct hg_qp *qp,
-                        const double *sums)
+static double take_beta(const struct hg_problem *pr, const double *beta, const uint32_t *subset,
+                        struct hg_qp *qp, const double *sums)
 {
     double sum = 0, factor = 1;
     for (size_t k = 0; k < qp->n; k++)
@@ -117,15 +124,15 @@ static double take_beta(const struct hg_problem *pr, const double *beta, const u
     return factor;
 }
 
-static hinge_status certify_problem(const struct hg_problem *pr, size_t p, const hinge_model *m, const double *beta,
-                                    hinge_certificate *c, hinge_error *err)
+static hinge_status certify_problem(const struct hg_problem *pr, size_t p, const hinge_model *m,
+                                    const double *beta, hinge_certificate *c, hinge_error *err)
 {
     struct hg_qp qp = { 0 };
     double sums[2];
     uint32_t *subset = hg_alloc(pr->n, sizeof *subset);
     double *g = hg_alloc(pr->n, sizeof *g);
-    hinge_status status = subset != NULL && g != NULL ? HINGE_OK
-                                                      : hg_fail(err, HINGE_ENOMEM, "no memory for %zu rows", pr->n);
+    hinge_status status =
+        subset != NULL && g != NULL ? HINGE_OK : hg_fail(err, HINGE_ENOMEM, "no memory for %zu rows", pr->n);
     if (status == HINGE_OK) {
         size_t n = hg_problem_points(pr, p, subset);
         status = hg_problem_qp(pr, p, subset, n, &qp, sums, err);
@@ -142,8 +149,8 @@ static hinge_status certify_problem(const struct hg_problem *pr, size_t p, const
     return status;
 }
 
-hinge_status hinge_certify(const hinge_model *m, const hinge_matrix *x, const double *y, const hinge_params *params,
-                           hinge_certificate *certificate, hinge_error *err)
+hinge_status hinge_certify(const hinge_model *m, const hinge_matrix *x, const double *y,
+                           const hinge_params *params, hinge_certificate *certificate, hinge_error *err)
 {
     double begin = hg_now();
     hinge_certificate c;
@@ -157,8 +164,10 @@ hinge_status hinge_certify(const hinge_model *m, const hinge_matrix *x, const do
         return status;
     double *beta = NULL;
     if (pr.n_problems != m->n_problems || (m->sv != NULL && pr.d != m->d) || params->task != m->task)
-        status = hg_fail(err, HINGE_EINVAL, "model: not one of these data and parameters (%zu problems of %zu features, "
-                         "the data give %zu of %zu)", m->n_problems, m->d, pr.n_problems, pr.d);
+        status = hg_fail(err, HINGE_EINVAL,
+                         "model: not one of these data and parameters (%zu problems of %zu features, "
+                         "the data give %zu of %zu)",
+                         m->n_problems, m->d, pr.n_problems, pr.d);
     if (status == HINGE_OK) {
         size_t values;
         if (!hg_mul(pr.n_problems, x->rows, &values) || (beta = hg_alloc(values, sizeof *beta)) == NULL)

@@ -13,7 +13,9 @@
  *     1 1:0.5 3:-2
  *     -1 2:1
  *
- * What LIBSVM has no words for stands under keys of hinge's own (hinge_label, hinge_kernel), which it refuses.
+ * What LIBSVM has no words for stands under keys of hinge's own, which it refuses: hinge_label, hinge_kernel,
+ * hinge_multiclass one_vs_rest (a coefficient and a rho a class), hinge_scale_factor and hinge_scale_offset (a number
+ * a feature).
  */
 #include "lib/model.h"
 #include "lib/bytes.h"
@@ -27,7 +29,7 @@
 #include <string.h>
 
 static const char *const tasks[] = { "c_svc", "nu_svc", "one_class", "epsilon_svr", "nu_svr" };
-enum { N_TASKS = sizeof tasks / sizeof *tasks };
+enum { N_TASKS = sizeof tasks / sizeof *tasks, N_MARKS = 10 };
 
 static bool is_classification(hinge_task task)
 {
@@ -64,12 +66,26 @@ static bool all_int(const double *values, size_t n)
     return true;
 }
 
-static void print_classes(const struct hinge_model *model, struct hg_text *text)
+static void print_labels(const struct hinge_model *model, struct hg_text *text)
 {
     size_t n = model->n_classes;
     print_numbers(text, all_int(model->labels, n) ? "label" : "hinge_label", model->labels, n);
+}
+
+static void print_calibration(const struct hinge_model *model, struct hg_text *text)
+{
+    if (model->prob_a != NULL)
+        print_numbers(text, "probA", model->prob_a, model->n_problems);
+    if (model->prob_b != NULL)
+        print_numbers(text, "probB", model->prob_b, model->n_problems);
+    if (model->density_marks != NULL)
+        print_numbers(text, "prob_density_marks", model->density_marks, N_MARKS);
+}
+
+static void print_class_sv(const struct hinge_model *model, struct hg_text *text)
+{
     hg_text_print(text, "nr_sv");
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < model->n_classes; i++)
         hg_text_print(text, " %zu", model->class_sv[i]);
     hg_text_add(text, "\n", 1);
 }
@@ -87,10 +103,19 @@ static void print_header(const struct hinge_model *model, struct hg_text *text)
         print_numbers(text, "gamma", &kernel->gamma, 1);
     if (has_coef0(kernel->type))
         print_numbers(text, "coef0", &kernel->coef0, 1);
+    if (model->multiclass == HINGE_ONE_VS_REST)
+        hg_text_print(text, "hinge_multiclass one_vs_rest\n");
     hg_text_print(text, "nr_class %zu\ntotal_sv %zu\n", model->n_classes, model->n_sv);
     print_numbers(text, "rho", model->rho, model->n_problems);
     if (is_classification(model->task))
-        print_classes(model, text);
+        print_labels(model, text);
+    print_calibration(model, text);
+    if (is_classification(model->task))
+        print_class_sv(model, text);
+    if (model->scale_factor != NULL) {
+        print_numbers(text, "hinge_scale_factor", model->scale_factor, model->d);
+        print_numbers(text, "hinge_scale_offset", model->scale_offset, model->d);
+    }
     hg_text_print(text, "SV\n");
 }
 
@@ -191,17 +216,21 @@ enum key {
     RHO,
     LABEL,
     HINGE_LABEL,
-    PROB_A, /* the probability keys are known and not used yet */
+    PROB_A,
     PROB_B,
     PROB_DENSITY_MARKS,
     NR_SV,
+    MULTICLASS,
+    SCALE_FACTOR,
+    SCALE_OFFSET,
     N_KEYS
 };
 
 static const char *const keys[N_KEYS] = {
-    "svm_type", "kernel_type",        "hinge_kernel", "degree", "gamma",       "coef0",
-    "nr_class", "total_sv",           "rho",          "label",  "hinge_label", "probA",
-    "probB",    "prob_density_marks", "nr_sv"
+    "svm_type",         "kernel_type",        "hinge_kernel",      "degree", "gamma",       "coef0",
+    "nr_class",         "total_sv",           "rho",               "label",  "hinge_label", "probA",
+    "probB",            "prob_density_marks", "nr_sv",             "hinge_multiclass",
+    "hinge_scale_factor", "hinge_scale_offset"
 };
 
 /* The header's lines, then what they mean. Counts are believed only once as many values stand there. */
@@ -212,7 +241,9 @@ struct header {
     size_t body_number;           /* line of the first one */
     hinge_task task;
     hinge_kernel kernel;
+    hinge_multiclass multiclass;
     size_t n_classes, n_problems, n_sv;
+    size_t n_scaled; /* features that are scaled; 0: not scaled */
 };
 
 static bool has(const struct header *header, enum key key)
@@ -369,6 +400,15 @@ static hinge_status read_kernel(struct header *header, const hinge_kernel *user,
     return status;
 }
 
+static size_t count_values(const struct header *header, enum key key)
+{
+    const struct hg_line *line = &header->lines[key];
+    size_t words = 0;
+    for (const char *p = line->p; p < line->end; p = hg_skip_blanks(word_end(p, line->end), line->end))
+        words++;
+    return words;
+}
+
 /* The key is there and has exactly n values. */
 static hinge_status check_values(const struct header *header, enum key key, size_t n, hinge_error *err)
 {
@@ -376,9 +416,7 @@ static hinge_status check_values(const struct header *header, enum key key, size
     if (status != HINGE_OK)
         return status;
     const struct hg_line *line = &header->lines[key];
-    size_t words = 0;
-    for (const char *p = line->p; p < line->end; p = hg_skip_blanks(word_end(p, line->end), line->end))
-        words++;
+    size_t words = count_values(header, key);
     if (words != n)
         return hg_fail_at(err, HINGE_EFORMAT, header->file, line->number,
                           "%s has %zu values, and nr_class %zu asks for %zu", keys[key], words,
@@ -418,6 +456,59 @@ static hinge_status read_classes(struct header *header, hinge_error *err)
     return status == HINGE_OK ? check_class_sv(header, err) : status;
 }
 
+/* One-vs-rest is told only where it is meant and makes a difference. */
+static hinge_status read_multiclass(struct header *header, hinge_error *err)
+{
+    const struct hg_line *line = &header->lines[MULTICLASS];
+    if (!has(header, MULTICLASS))
+        return HINGE_OK;
+    if (!is_word(line->p, line->end, "one_vs_rest"))
+        return refuse(header, MULTICLASS, "is not known", err);
+    if (!is_classification(header->task) || header->n_classes < 3)
+        return refuse(header, MULTICLASS, "with less than three classes", err);
+    header->multiclass = HINGE_ONE_VS_REST;
+    return HINGE_OK;
+}
+
+/* Each task has keys of its own, with a value a problem, or ten marks. */
+static hinge_status check_calibration(const struct header *header, hinge_error *err)
+{
+    bool classes = is_classification(header->task), one = header->task == HINGE_ONE_CLASS;
+    hinge_status status = HINGE_OK;
+    if (has(header, PROB_A) && (one || header->multiclass == HINGE_ONE_VS_REST))
+        return refuse(header, PROB_A, "of a model that has none", err);
+    if (has(header, PROB_B) && (!classes || header->multiclass == HINGE_ONE_VS_REST))
+        return refuse(header, PROB_B, "of a model that has none", err);
+    if (has(header, PROB_DENSITY_MARKS) && !one)
+        return refuse(header, PROB_DENSITY_MARKS, "of a model that has none", err);
+    if (has(header, PROB_A) || has(header, PROB_B))
+        status = check_values(header, PROB_A, header->n_problems, err);
+    if (status == HINGE_OK && classes && has(header, PROB_A))
+        status = check_values(header, PROB_B, header->n_problems, err);
+    if (status == HINGE_OK && has(header, PROB_DENSITY_MARKS))
+        status = check_values(header, PROB_DENSITY_MARKS, N_MARKS, err);
+    return status;
+}
+
+static hinge_status check_scaling(struct header *header, hinge_error *err)
+{
+    if (!has(header, SCALE_FACTOR) && !has(header, SCALE_OFFSET))
+        return HINGE_OK;
+    hinge_status status = require(header, SCALE_FACTOR, err);
+    if (status == HINGE_OK)
+        status = require(header, SCALE_OFFSET, err);
+    if (status != HINGE_OK)
+        return status;
+    if (header->kernel.type == HINGE_PRECOMPUTED)
+        return refuse(header, SCALE_FACTOR, "with a precomputed kernel", err);
+    size_t factors = count_values(header, SCALE_FACTOR), offsets = count_values(header, SCALE_OFFSET);
+    if (factors != offsets)
+        return hg_fail_at(err, HINGE_EFORMAT, header->file, header->lines[SCALE_OFFSET].number,
+                          "%s has %zu values, and %s %zu", keys[SCALE_OFFSET], offsets, keys[SCALE_FACTOR], factors);
+    header->n_scaled = factors;
+    return HINGE_OK;
+}
+
 static hinge_status read_sizes(struct header *header, hinge_error *err)
 {
     bool classes = is_classification(header->task);
@@ -431,9 +522,18 @@ static hinge_status read_sizes(struct header *header, hinge_error *err)
     if (!classes && (has(header, LABEL) || has(header, HINGE_LABEL) || has(header, NR_SV)))
         return refuse(header, SVM_TYPE, "has no classes, and label or nr_sv is there", err);
     uint64_t k = header->n_classes; /* at most 2^31 */
-    header->n_problems = classes ? (size_t)(k * (k - 1) / 2) : 1;
+    status = read_multiclass(header, err);
+    if (status != HINGE_OK)
+        return status;
+    header->n_problems = !classes                                    ? 1
+                         : header->multiclass == HINGE_ONE_VS_REST ? (size_t)k
+                                                                     : (size_t)(k * (k - 1) / 2);
     status = check_values(header, RHO, header->n_problems, err);
-    return status == HINGE_OK && classes ? read_classes(header, err) : status;
+    if (status == HINGE_OK && classes)
+        status = read_classes(header, err);
+    if (status == HINGE_OK)
+        status = check_calibration(header, err);
+    return status == HINGE_OK ? check_scaling(header, err) : status;
 }
 
 /* ---- reading: the arrays and the support vectors ------------------------------------------------------- */
@@ -453,10 +553,40 @@ static hinge_status read_numbers(const struct header *header, enum key key, bool
     return HINGE_OK;
 }
 
+/* An array of n numbers that a model may do without. */
+static hinge_status read_optional(const struct header *header, enum key key, size_t n, double **values,
+                                  hinge_error *err)
+{
+    if (!has(header, key))
+        return HINGE_OK;
+    *values = hg_alloc(n, sizeof **values);
+    if (*values == NULL)
+        return hg_fail_at(err, HINGE_ENOMEM, header->file, header->lines[key].number, "no memory for %zu numbers", n);
+    return read_numbers(header, key, false, *values, err);
+}
+
+static hinge_status read_calibration(const struct header *header, struct hinge_model *model, hinge_error *err)
+{
+    hinge_status status = read_optional(header, PROB_A, model->n_problems, &model->prob_a, err);
+    if (status == HINGE_OK)
+        status = read_optional(header, PROB_B, model->n_problems, &model->prob_b, err);
+    if (status == HINGE_OK)
+        status = read_optional(header, PROB_DENSITY_MARKS, N_MARKS, &model->density_marks, err);
+    if (status == HINGE_OK && model->prob_a != NULL && model->labels == NULL && model->prob_a[0] < 0)
+        status = refuse(header, PROB_A, "is a width, and negative", err);
+    return status;
+}
+
 /* The header is checked: as many values as the model's arrays take. */
 static hinge_status read_arrays(const struct header *header, struct hinge_model *model, hinge_error *err)
 {
     hinge_status status = read_numbers(header, RHO, false, model->rho, err);
+    if (status == HINGE_OK)
+        status = read_calibration(header, model, err);
+    if (status == HINGE_OK)
+        status = read_optional(header, SCALE_FACTOR, model->d, &model->scale_factor, err);
+    if (status == HINGE_OK)
+        status = read_optional(header, SCALE_OFFSET, model->d, &model->scale_offset, err);
     if (status != HINGE_OK || model->labels == NULL)
         return status;
     bool own = has(header, HINGE_LABEL);
@@ -496,6 +626,12 @@ static hinge_status read_sv(const void *arg, const struct hg_line *given, size_t
 static hinge_status check_body(const struct header *header, const struct hg_lines *lines, hinge_error *err)
 {
     size_t coef_rows = is_classification(header->task) ? header->n_classes - 1 : 1, bytes;
+    size_t d = HG_MAX(lines->last_index, header->n_scaled);
+    coef_rows += header->multiclass == HINGE_ONE_VS_REST;
+    if (header->n_scaled > 0 && header->n_scaled < lines->last_index)
+        return hg_fail_at(err, HINGE_EFORMAT, header->file, header->lines[SCALE_FACTOR].number,
+                          "%s has %zu values, and the support vectors %zu features", keys[SCALE_FACTOR],
+                          header->n_scaled, lines->last_index);
     if (lines->n != header->n_sv)
         return hg_fail_at(err, HINGE_EFORMAT, header->file,
                           header->body_number + HG_MIN(lines->n, header->n_sv),
@@ -503,13 +639,12 @@ static hinge_status check_body(const struct header *header, const struct hg_line
     if (coef_rows > 0 && header->n_sv > lines->size / coef_rows)
         return hg_fail_at(err, HINGE_EFORMAT, header->file, header->body_number,
                           "%zu bytes cannot hold %zu x %zu coefficients", lines->size, coef_rows, header->n_sv);
-    if (!hg_mul(header->n_sv, lines->last_index, &bytes) || !hg_mul(bytes, sizeof(double), &bytes))
+    if (!hg_mul(header->n_sv, d, &bytes) || !hg_mul(bytes, sizeof(double), &bytes))
         return hg_fail_at(err, HINGE_ESIZE, header->file, 0, "%zu x %zu support vectors are beyond all sizes",
-                          header->n_sv, lines->last_index);
+                          header->n_sv, d);
     if (bytes > hg_total_memory())
         return hg_fail_at(err, HINGE_ENOMEM, header->file, 0,
-                          "%zu x %zu support vectors take %zu bytes: no memory", header->n_sv,
-                          lines->last_index, bytes);
+                          "%zu x %zu support vectors take %zu bytes: no memory", header->n_sv, d, bytes);
     return HINGE_OK;
 }
 
@@ -531,7 +666,8 @@ static hinge_status read_body(const struct header *header, struct hinge_model **
     if (status == HINGE_OK)
         status = check_body(header, &lines, err);
     if (status == HINGE_OK) {
-        *made = hg_model_new(header->task, header->kernel, HINGE_ONE_VS_ONE, header->n_classes, header->n_sv, lines.last_index);
+        *made = hg_model_new(header->task, header->kernel, header->multiclass, header->n_classes, header->n_sv,
+                             HG_MAX(lines.last_index, header->n_scaled));
         if (*made == NULL)
             status = hg_fail_at(err, HINGE_ENOMEM, header->file, 0, "no memory for %zu support vectors",
                                 header->n_sv);

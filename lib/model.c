@@ -53,7 +53,7 @@ hinge_model *hg_model_new(hinge_task task, hinge_kernel kernel, hinge_multiclass
     m->n_sv = n_sv;
     m->n_classes = is_classifier(task) ? n_classes : 2;
     m->multiclass = is_classifier(task) && n_classes > 2 ? multiclass : HINGE_ONE_VS_ONE;
-    m->n_problems = !is_classifier(task)                     ? 1
+    m->n_problems = !is_classifier(task)                 ? 1
                     : m->multiclass == HINGE_ONE_VS_REST ? n_classes
                                                          : n_classes * (n_classes - 1) / 2;
     bool ok = hg_mul(n_sv, d, &values) && hg_mul(hg_model_coef_rows(m), n_sv, &coefs);
@@ -88,15 +88,17 @@ void hinge_model_free(hinge_model *m)
 {
     if (m == NULL)
         return;
-    void *all[] = { m->labels, m->class_sv, m->rho, m->objectives, m->coef, m->sv, m->sv_serial, m->sv_index,
-                    m->prob_a, m->prob_b, m->density_marks, m->scale_factor, m->scale_offset };
+    void *all[] = { m->labels,      m->class_sv, m->rho,    m->objectives, m->coef,          m->sv,
+                    m->sv_serial,   m->sv_index, m->prob_a, m->prob_b,     m->density_marks, m->scale_factor,
+                    m->scale_offset };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         hg_free(all[i]);
     free_derived(m);
     hg_free(m);
 }
 
-/* ---- the derived part ------------------------------------------------------------------------------------------ */
+/* ---- the derived part
+ * ------------------------------------------------------------------------------------------ */
 
 struct hg_points hg_model_points(const hinge_model *m, hinge_dtype type)
 {
@@ -135,7 +137,8 @@ static bool choose_shift(hinge_model *m)
     return true;
 }
 
-/* The error that f32 kernel values leave in a decision value, about ||coef||_2 max|dK| / 10 (measured for RBF). */
+/* The error that f32 kernel values leave in a decision value, about ||coef||_2 max|dK| / 10 (measured for RBF).
+ */
 static double f32_error(const hinge_model *m)
 {
     const struct hg_kernel_row *row = hg_kernel_row(m->kernel.type);
@@ -158,7 +161,8 @@ static double f32_error(const hinge_model *m)
     return sqrt(square) * dk / 10;
 }
 
-/* Small models predict in f64 (it costs nothing), large ones in f32 where that leaves 1e-4 in a decision value. */
+/* Small models predict in f64 (it costs nothing), large ones in f32 where that leaves 1e-4 in a decision value.
+ */
 static bool choose_f32(const hinge_model *m)
 {
     const struct hg_kernel_row *row = hg_kernel_row(m->kernel.type);
@@ -225,14 +229,16 @@ static bool derive_x_shift(hinge_model *m)
         return true;
     m->x_shift = hg_zalloc(m->d, sizeof *m->x_shift);
     for (size_t c = 0; m->x_shift != NULL && c < m->d; c++)
-        m->x_shift[c] = (m->shift != NULL ? m->shift[c] : 0) - (m->scale_offset != NULL ? m->scale_offset[c] : 0);
+        m->x_shift[c] =
+            (m->shift != NULL ? m->shift[c] : 0) - (m->scale_offset != NULL ? m->scale_offset[c] : 0);
     return m->x_shift != NULL;
 }
 
 hinge_status hg_model_finish(hinge_model *m, hinge_error *err)
 {
     if (!choose_shift(m) || !derive_x_shift(m) || !derive_f32(m) || !collapse_linear(m))
-        return hg_fail(err, HINGE_ENOMEM, "no memory for a model of %zu support vectors of %zu features", m->n_sv, m->d);
+        return hg_fail(err, HINGE_ENOMEM, "no memory for a model of %zu support vectors of %zu features",
+                       m->n_sv, m->d);
     return HINGE_OK;
 }
 
@@ -244,11 +250,13 @@ hinge_status hinge_model_widen(hinge_model *m, size_t n_features, hinge_error *e
     if (n_features == m->d || m->sv == NULL)
         return hg_ok(err);
     if (m->scale_factor != NULL)
-        return hg_fail(err, HINGE_EINVAL, "model: it scales %zu features; how others are scaled is not known", m->d);
+        return hg_fail(err, HINGE_EINVAL, "model: it scales %zu features; how others are scaled is not known",
+                       m->d);
     hinge_model wide = *m;
     wide.sv = hg_mul(m->n_sv, n_features, &values) ? hg_zalloc(values, sizeof *wide.sv) : NULL;
     if (wide.sv == NULL)
-        return hg_fail(err, HINGE_ENOMEM, "no memory for %zu support vectors of %zu features", m->n_sv, n_features);
+        return hg_fail(err, HINGE_ENOMEM, "no memory for %zu support vectors of %zu features", m->n_sv,
+                       n_features);
     for (size_t i = 0; i < m->n_sv; i++)
         memcpy(wide.sv + i * n_features, m->sv + i * m->d, m->d * sizeof *wide.sv);
     wide.d = n_features;
@@ -263,14 +271,15 @@ hinge_status hinge_model_widen(hinge_model *m, size_t n_features, hinge_error *e
     return status == HINGE_OK ? hg_ok(err) : status;
 }
 
-hinge_status hinge_model_set_scaling(hinge_model *m, const double *factor, const double *offset, hinge_error *err)
+hinge_status hinge_model_set_scaling(hinge_model *m, const double *factor, const double *offset,
+                                     hinge_error *err)
 {
     if (m->sv == NULL)
         return hg_fail(err, HINGE_EINVAL, "model: the values of a precomputed kernel cannot be scaled");
     for (size_t c = 0; factor != NULL && offset != NULL && c < m->d; c++)
         if (!isfinite(factor[c]) || !isfinite(offset[c]))
-            return hg_fail(err, HINGE_EINVAL, "scaling: x * %g + %g of feature %zu is not finite", factor[c], offset[c],
-                           c);
+            return hg_fail(err, HINGE_EINVAL, "scaling: x * %g + %g of feature %zu is not finite", factor[c],
+                           offset[c], c);
     double *f = NULL, *o = NULL;
     hinge_model scaled = *m;
     scaled.shift = scaled.x_shift = scaled.norms = scaled.weights = NULL;
@@ -308,7 +317,8 @@ const double *hinge_model_scale_offset(const hinge_model *m)
     return m->scale_offset;
 }
 
-/* ---- accessors ------------------------------------------------------------------------------------------------- */
+/* ---- accessors
+ * ------------------------------------------------------------------------------------------------- */
 
 hinge_task hinge_model_task(const hinge_model *m)
 {

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #define QUOTE_(x) #x
-#define QUOTE(x) QUOTE_(x)
+#define QUOTE(x)  QUOTE_(x)
 
 const char *hinge_version(void)
 {
@@ -17,16 +17,21 @@ const char *hinge_version(void)
 
 const char *hinge_status_text(hinge_status status)
 {
-    static const char *const text[] = { "success", "invalid argument", "out of memory", "input or output failed",
-                                        "malformed input", "size too large", "the kernel function failed",
+    static const char *const text[] = { "success",
+                                        "invalid argument",
+                                        "out of memory",
+                                        "input or output failed",
+                                        "malformed input",
+                                        "size too large",
+                                        "the kernel function failed",
                                         "internal error" };
     return (size_t)status < sizeof text / sizeof *text ? text[status] : "unknown status";
 }
 
 const char *hinge_outcome_text(hinge_outcome outcome)
 {
-    static const char *const text[] = { "converged", "iteration limit", "time limit", "stopped", "stalled",
-                                        "not finite", "no margin" };
+    static const char *const text[] = { "converged", "iteration limit", "time limit", "stopped",
+                                        "stalled",   "not finite",      "no margin" };
     return (size_t)outcome < sizeof text / sizeof *text ? text[outcome] : "unknown outcome";
 }
 
@@ -61,8 +66,8 @@ hinge_status hg_matrix_check(const hinge_matrix *x, const char *name, hinge_erro
         return hg_fail(err, HINGE_EINVAL, "%s: not a matrix of type HINGE_F32 or HINGE_F64", name);
     if (x->stride < x->cols)
         return hg_fail(err, HINGE_EINVAL, "%s.stride: %zu is less than cols = %zu", name, x->stride, x->cols);
-    if (!hg_mul(x->rows, x->stride, &values) || !hg_mul(values, sizeof(double), &values) || x->rows >= INT32_MAX ||
-        x->stride >= INT32_MAX)
+    if (!hg_mul(x->rows, x->stride, &values) || !hg_mul(values, sizeof(double), &values) ||
+        x->rows >= INT32_MAX || x->stride >= INT32_MAX)
         return hg_fail(err, HINGE_ESIZE, "%s: %zu x %zu is too large", name, x->rows, x->cols);
     if (x->data == NULL && x->rows * x->cols > 0)
         return hg_fail(err, HINGE_EINVAL, "%s.data: NULL for %zu x %zu values", name, x->rows, x->cols);
@@ -113,16 +118,18 @@ static hinge_status check_weights(const hinge_params *p, size_t n, hinge_error *
                        p->n_class_weights);
     for (size_t k = 0; k < p->n_class_weights; k++)
         if (!(p->class_weights[k] >= 0 && isfinite(p->class_weights[k])))
-            return hg_fail(err, HINGE_EINVAL, "class_weights: the weight of class %g is %g, not a finite number >= 0",
+            return hg_fail(err, HINGE_EINVAL,
+                           "class_weights: the weight of class %g is %g, not a finite number >= 0",
                            p->class_labels[k], p->class_weights[k]);
     for (size_t i = 0; p->weights != NULL && i < n; i++)
         if (!(p->weights[i] >= 0 && isfinite(p->weights[i])))
-            return hg_fail(err, HINGE_EINVAL, "weights: the weight of row %zu is %g, not a finite number >= 0", i,
-                           p->weights[i]);
+            return hg_fail(err, HINGE_EINVAL, "weights: the weight of row %zu is %g, not a finite number >= 0",
+                           i, p->weights[i]);
     return HINGE_OK;
 }
 
-hinge_status hg_params_check(const hinge_params *params, size_t n, size_t d, hinge_params *resolved, hinge_error *err)
+hinge_status hg_params_check(const hinge_params *params, size_t n, size_t d, hinge_params *resolved,
+                             hinge_error *err)
 {
     hinge_params p = *params;
     p.C = p.C == 0 ? 1 : p.C;

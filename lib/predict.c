@@ -1,7 +1,7 @@
 /*
- * Prediction: blocks of examples times all distinct support vectors of all pairs. A tile of kernel values is made by
- * one GEMM and a map, and folded into the decision values of every pair by a second GEMM with the coefficients of
- * the tile's class. Linear models need only w. One example alone works on the stack.
+ * Prediction: blocks of examples times all distinct support vectors of all pairs. A tile of kernel values is
+ * made by one GEMM and a map, and folded into the decision values of every pair by a second GEMM with the
+ * coefficients of the tile's class. Linear models need only w. One example alone works on the stack.
  */
 #include "lib/model.h"
 #include "lib/params.h"
@@ -15,11 +15,11 @@ enum { STACK_FEATURES = 4096 };
 
 struct job {
     const hinge_model *m;
-    struct hg_points x;       /* the examples, less the model's shift */
+    struct hg_points x; /* the examples, less the model's shift */
     struct hg_tiler tiler;
     struct hg_points sv;
-    const void *sv_norms;     /* in the tiler's type, or NULL */
-    const void *coef;         /* in the tiler's type */
+    const void *sv_norms; /* in the tiler's type, or NULL */
+    const void *coef;     /* in the tiler's type */
     double *labels, *decisions;
 };
 
@@ -47,7 +47,8 @@ static size_t block_rows(size_t rows)
     return rows >= 2048 ? HG_TILE_ROWS : rows >= 128 ? 32 : 8;
 }
 
-/* ---- decision values ------------------------------------------------------------------------------------------- */
+/* ---- decision values
+ * ------------------------------------------------------------------------------------------- */
 
 /* decisions[r, pair] += K[r, tile] coef[tile, other classes]' for SVs [first, first + n) of class c. */
 static void fold_tile(const struct job *j, const struct work *w, size_t rows, size_t c, size_t first, size_t n)
@@ -56,8 +57,8 @@ static void fold_tile(const struct job *j, const struct work *w, size_t rows, si
     size_t columns = columns_of(m), stride = m->n_problems;
     int ir = (int)rows, ic = (int)columns, in = (int)n, ld = (int)w->cols;
     if (j->tiler.type == HINGE_F32)
-        cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, ir, ic, in, 1, w->dots, ld, (const float *)j->coef + first,
-                    (int)m->n_sv, 0, w->part, ic);
+        cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, ir, ic, in, 1, w->dots, ld,
+                    (const float *)j->coef + first, (int)m->n_sv, 0, w->part, ic);
     else
         cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, ir, ic, in, 1, w->dots, ld,
                     (const double *)j->coef + first, (int)m->n_sv, 0, w->part, ic);
@@ -80,8 +81,8 @@ static hinge_status kernel_tile(const struct job *j, const struct work *w, size_
         b = w->sv;
     }
     return hg_tile_values(&j->tiler, rows, w->x, w->ldx, j->sv_norms != NULL ? w->norm : NULL, n, b, ldb,
-                          j->sv_norms != NULL ? (const char *)j->sv_norms + first * size : NULL, w->dots, w->cols,
-                          NULL);
+                          j->sv_norms != NULL ? (const char *)j->sv_norms + first * size : NULL, w->dots,
+                          w->cols, NULL);
 }
 
 static hinge_status decide_by_tiles(const struct job *j, const struct work *w, size_t row, size_t rows)
@@ -140,7 +141,8 @@ static void decide_precomputed(const struct job *j, const struct work *w, size_t
             }
 }
 
-/* ---- labels ---------------------------------------------------------------------------------------------------- */
+/* ---- labels
+ * ---------------------------------------------------------------------------------------------------- */
 
 static double label_of(const hinge_model *m, const double *decision, size_t *votes)
 {
@@ -190,7 +192,8 @@ static hinge_status predict_block(const struct job *j, const struct work *w, siz
     return status;
 }
 
-/* ---- work space ------------------------------------------------------------------------------------------------ */
+/* ---- work space
+ * ------------------------------------------------------------------------------------------------ */
 
 static size_t aligned(size_t bytes)
 {
@@ -206,7 +209,8 @@ static size_t lay_out(const struct job *j, size_t rows, char *base, struct work 
                   hg_points_direct(&j->sv, NULL, 0, m->n_sv, j->tiler.type, &dummy) == NULL;
     w->rows = rows;
     w->ldx = (m->d + 15) / 16 * 16;
-    w->cols = HG_MIN((size_t)HG_TILE_COLS, HG_MAX((size_t)32, ((size_t)8 << 20) / (size * HG_MAX(w->ldx, (size_t)1))));
+    w->cols = HG_MIN((size_t)HG_TILE_COLS,
+                     HG_MAX((size_t)32, ((size_t)8 << 20) / (size * HG_MAX(w->ldx, (size_t)1))));
     size_t features = m->sv_serial == NULL ? w->ldx : 0, tile = m->weights == NULL ? w->cols : 0;
     w->x = base + at, at += aligned(rows * features * size);
     w->norm = base + at, at += aligned(rows * size);
@@ -241,10 +245,12 @@ static hinge_status predict_all(const struct job *j, int threads, hinge_error *e
         }
     }
     hg_free(memory);
-    return failed == HINGE_OK ? HINGE_OK : hg_fail(err, (hinge_status)failed, "the kernel function reported a failure");
+    return failed == HINGE_OK ? HINGE_OK
+                              : hg_fail(err, (hinge_status)failed, "the kernel function reported a failure");
 }
 
-/* ---- the entry ------------------------------------------------------------------------------------------------- */
+/* ---- the entry
+ * ------------------------------------------------------------------------------------------------- */
 
 static hinge_status check(const hinge_model *m, const hinge_matrix *x, const hinge_predict_options *o,
                           hinge_error *err)
@@ -289,8 +295,12 @@ hinge_status hinge_predict(const hinge_model *m, const hinge_matrix *x, const hi
     bool dots = hg_kernel_row(m->kernel.type)->source == HG_FROM_DOTS && m->weights == NULL;
     bool f32 = dots && (o->precision == HINGE_PRECISION_F32 ||
                         (o->precision == HINGE_PRECISION_AUTO && m->f32_is_enough));
-    struct job j = { .m = m, .x = { *x, NULL, m->x_shift, m->scale_factor, x->rows }, .labels = labels, .decisions = decisions };
-    j.tiler = (struct hg_tiler){ m->kernel, hg_maps(hg_cpu_level(o->cpu_level)), f32 ? HINGE_F32 : HINGE_F64, m->d };
+    struct job j = { .m = m,
+                     .x = { *x, NULL, m->x_shift, m->scale_factor, x->rows },
+                     .labels = labels,
+                     .decisions = decisions };
+    j.tiler =
+        (struct hg_tiler){ m->kernel, hg_maps(hg_cpu_level(o->cpu_level)), f32 ? HINGE_F32 : HINGE_F64, m->d };
     j.sv = hg_model_points(m, j.tiler.type);
     j.sv_norms = f32 ? (const void *)m->norms32 : (const void *)m->norms;
     j.coef = m->coef;

@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- classes --------------------------------------------------------------------------------------------------- */
+/* ---- classes
+ * --------------------------------------------------------------------------------------------------- */
 
 struct labelled {
     double label;
@@ -45,7 +46,8 @@ static hinge_status find_classes(struct hg_problem *pr, struct labelled *row, si
 {
     for (size_t i = 0; i < n; i++) {
         if (!isfinite(pr->y[i]))
-            return hg_fail(err, HINGE_EINVAL, "y: the label of row %zu is %g, not a finite number", i, pr->y[i]);
+            return hg_fail(err, HINGE_EINVAL, "y: the label of row %zu is %g, not a finite number", i,
+                           pr->y[i]);
         row[i] = (struct labelled){ pr->y[i] == 0 ? 0 : pr->y[i], (uint32_t)i };
     }
     qsort(row, n, sizeof *row, by_label);
@@ -116,7 +118,8 @@ static hinge_status order_as_given(struct hg_problem *pr, size_t n, hinge_error 
     bool targets = pr->params.task != HINGE_ONE_CLASS;
     for (size_t i = 0; i < n; i++) {
         if (targets && !isfinite(pr->y[i]))
-            return hg_fail(err, HINGE_EINVAL, "y: the target of row %zu is %g, not a finite number", i, pr->y[i]);
+            return hg_fail(err, HINGE_EINVAL, "y: the target of row %zu is %g, not a finite number", i,
+                           pr->y[i]);
         double w = example_weight(&pr->params, i);
         if (w > 0) {
             pr->order[pr->n] = (uint32_t)i;
@@ -131,7 +134,8 @@ static hinge_status order_as_given(struct hg_problem *pr, size_t n, hinge_error 
     return pr->n > 0 ? HINGE_OK : hg_fail(err, HINGE_EINVAL, "weights: all rows have weight 0");
 }
 
-/* ---- points ---------------------------------------------------------------------------------------------------- */
+/* ---- points
+ * ---------------------------------------------------------------------------------------------------- */
 
 enum { STRETCH = 1024 }; /* rows summed in one go, whatever the number of threads */
 
@@ -159,8 +163,8 @@ static void add_columns(const struct hg_points *points, double *sum, double *par
             sum[c] += part[s * 2 * d + c];
 }
 
-/* RBF by norms loses digits far from the origin, and is translation invariant: take the column means off where that
- * cuts the largest squared norm at least fourfold (and only there: 0/1 data are exact as they are). */
+/* RBF by norms loses digits far from the origin, and is translation invariant: take the column means off where
+ * that cuts the largest squared norm at least fourfold (and only there: 0/1 data are exact as they are). */
 static hinge_status choose_shift(struct hg_problem *pr, int threads, hinge_error *err)
 {
     if (!hg_kernel_row(pr->params.kernel.type)->translation_invariant || pr->d == 0)
@@ -198,8 +202,10 @@ static hinge_status check_columns(struct hg_problem *pr, hinge_error *err)
     if (pr->params.kernel.type != HINGE_PRECOMPUTED)
         return HINGE_OK;
     if (index == NULL && pr->x.cols != pr->x.rows)
-        return hg_fail(err, HINGE_EINVAL, "x: a precomputed kernel matrix of %zu rows has %zu columns; without "
-                       "precomputed_index it must be square", pr->x.rows, pr->x.cols);
+        return hg_fail(err, HINGE_EINVAL,
+                       "x: a precomputed kernel matrix of %zu rows has %zu columns; without "
+                       "precomputed_index it must be square",
+                       pr->x.rows, pr->x.cols);
     pr->column = hg_alloc(pr->n, sizeof *pr->column);
     if (pr->column == NULL)
         return hg_fail(err, HINGE_ENOMEM, "no memory for %zu rows", pr->n);
@@ -243,7 +249,7 @@ hinge_status hg_problem_init(struct hg_problem *pr, const hinge_matrix *x, const
         status = pr->classifies ? order_by_class(pr, x->rows, err) : order_as_given(pr, x->rows, err);
     if (status == HINGE_OK) {
         pr->one_vs_rest = pr->classifies && pr->n_classes > 2 && pr->params.multiclass == HINGE_ONE_VS_REST;
-        pr->n_problems = !pr->classifies    ? 1
+        pr->n_problems = !pr->classifies   ? 1
                          : pr->one_vs_rest ? pr->n_classes
                                            : pr->n_classes * (pr->n_classes - 1) / 2;
         pr->points = (struct hg_points){ *x, pr->order, NULL, NULL, pr->n };
@@ -275,7 +281,8 @@ void hg_problem_free(struct hg_problem *pr)
     memset(pr, 0, sizeof *pr);
 }
 
-/* ---- two-class problems ---------------------------------------------------------------------------------------- */
+/* ---- two-class problems
+ * ---------------------------------------------------------------------------------------- */
 
 void hg_problem_pair(const struct hg_problem *pr, size_t p, size_t *first, size_t *second)
 {
@@ -369,8 +376,8 @@ static void set_boxes(const struct hg_problem *pr, const uint32_t *subset, size_
     }
 }
 
-static hinge_status set_sums(const struct hg_problem *pr, size_t p, const uint32_t *subset, size_t n_first, size_t n,
-                             double *sums, hinge_error *err)
+static hinge_status set_sums(const struct hg_problem *pr, size_t p, const uint32_t *subset, size_t n_first,
+                             size_t n, double *sums, hinge_error *err)
 {
     const hinge_params *params = &pr->params;
     double first = 0, second = 0;
@@ -386,8 +393,9 @@ static hinge_status set_sums(const struct hg_problem *pr, size_t p, const uint32
         hg_problem_pair(pr, p, &a, &b);
         if (sums[0] > HG_MIN(first, second) * (1 + 1e-12))
             return pr->one_vs_rest
-                       ? hg_fail(err, HINGE_EINVAL, "nu: %g is infeasible for class %g against the rest; at most %g",
-                                 params->nu, pr->labels[a], 2 * HG_MIN(first, second) / total)
+                       ? hg_fail(err, HINGE_EINVAL,
+                                 "nu: %g is infeasible for class %g against the rest; at most %g", params->nu,
+                                 pr->labels[a], 2 * HG_MIN(first, second) / total)
                        : hg_fail(err, HINGE_EINVAL, "nu: %g is infeasible for classes %g and %g; at most %g",
                                  params->nu, pr->labels[a], pr->labels[b], 2 * HG_MIN(first, second) / total);
         sums[0] = HG_MIN(sums[0], HG_MIN(first, second));
@@ -399,7 +407,20 @@ static hinge_status set_sums(const struct hg_problem *pr, size_t p, const uint32
     return HINGE_OK;
 }
 
-static void take_start(const struct hg_problem *pr, size_t p, const uint32_t *subset, struct hg_qp *qp)
+/* nu-SVC's coefficients come as a model has them, divided by r: each layer is brought back to its sum. */
+static void unscale(struct hg_qp *qp, const double *sums)
+{
+    for (int l = 0; l < qp->layers; l++) {
+        double sum = 0;
+        for (size_t k = 0; k < qp->n; k++)
+            sum += qp->beta[l][k];
+        for (size_t k = 0; sum != 0 && isfinite(sum) && k < qp->n; k++)
+            qp->beta[l][k] *= sums[l] / sum;
+    }
+}
+
+static void take_start(const struct hg_problem *pr, size_t p, const uint32_t *subset, struct hg_qp *qp,
+                       const double *sums)
 {
     const double *beta0 = pr->params.beta0 + p * pr->x.rows;
     for (size_t k = 0; k < qp->n; k++) {
@@ -411,10 +432,12 @@ static void take_start(const struct hg_problem *pr, size_t p, const uint32_t *su
             qp->beta[0][k] = b;
         }
     }
+    if (pr->params.task == HINGE_NU_SVC)
+        unscale(qp, sums);
 }
 
-hinge_status hg_problem_qp(const struct hg_problem *pr, size_t p, const uint32_t *subset, size_t n, struct hg_qp *qp,
-                           double *sums, hinge_error *err)
+hinge_status hg_problem_qp(const struct hg_problem *pr, size_t p, const uint32_t *subset, size_t n,
+                           struct hg_qp *qp, double *sums, hinge_error *err)
 {
     bool two = pr->params.task == HINGE_NU_SVC || pr->params.task == HINGE_NU_SVR;
     size_t a, b;
@@ -428,7 +451,7 @@ hinge_status hg_problem_qp(const struct hg_problem *pr, size_t p, const uint32_t
     qp->kink = pr->params.task == HINGE_EPSILON_SVR ? pr->params.p : 0;
     set_boxes(pr, subset, n_first, qp);
     if (pr->params.beta0 != NULL)
-        take_start(pr, p, subset, qp);
+        take_start(pr, p, subset, qp, sums);
     else
         for (int l = 0; l < qp->layers; l++)
             fill(qp, l, sums[l]);
@@ -454,6 +477,7 @@ void hg_problem_bias(const struct hg_problem *pr, const double *bias, double *b,
 hinge_status hg_problem_exact(const struct hg_problem *pr, const uint32_t *subset, size_t n, int threads,
                               struct hg_gram *gram, hinge_error *err)
 {
-    struct hg_tiler tiler = { pr->params.kernel, hg_maps(hg_cpu_level(pr->params.cpu_level)), HINGE_F64, pr->d };
+    struct hg_tiler tiler = { pr->params.kernel, hg_maps(hg_cpu_level(pr->params.cpu_level)), HINGE_F64,
+                              pr->d };
     return hg_gram_init(gram, &tiler, &pr->points, subset, n, pr->column, pr->norms, threads, err);
 }

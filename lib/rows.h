@@ -44,7 +44,7 @@ struct hg_rows {
     size_t n;
     hinge_dtype type;
     int threads;
-    double cost;          /* of computing a value, in reads of one from memory; a rough figure, the same on all machines */
+    double cost;          /* of computing a value, in reads of one from memory: a rough figure, machine or not */
     double gflop;         /* done in GEMM so far */
     uint64_t values;      /* kernel values computed so far */
 };

@@ -1,8 +1,9 @@
 /*
- * Training: the place where a kernel meets a solver. Data and parameters become two-class QPs (problem.c); each is
- * solved by block SMO over kernel rows by GEMM; what comes out is packed into a model.
+ * Training: the place where a kernel meets a solver. Data and parameters become two-class QPs (problem.c); each
+ * is solved by block SMO over kernel rows by GEMM; what comes out is packed into a model.
  */
 #include "lib/model.h"
+#include "lib/proba.h"
 #include "lib/problem.h"
 #include "solver/block.h"
 
@@ -29,14 +30,15 @@ struct training {
     int threads;
     size_t cache_bytes;
     double begin;
-    int stop;               /* for all problems; 1: time, 2: callback */
-    omp_lock_t lock;        /* of the callback */
+    int stop;                  /* for all problems; 1: time, 2: callback */
+    omp_lock_t lock;           /* of the callback */
     struct hg_points points32; /* the working copy in f32; its data NULL where rows are f64 */
     float *copy32, *norms32;
     struct solution *solutions; /* [n_problems] */
 };
 
-/* ---- the working copy ------------------------------------------------------------------------------------------ */
+/* ---- the working copy
+ * ------------------------------------------------------------------------------------------ */
 
 static bool wants_f32(const struct training *t)
 {
@@ -66,7 +68,8 @@ static hinge_status make_copy(struct training *t, hinge_error *err)
     return HINGE_OK;
 }
 
-/* ---- one problem ----------------------------------------------------------------------------------------------- */
+/* ---- one problem
+ * ----------------------------------------------------------------------------------------------- */
 
 struct callback {
     struct training *t;
@@ -82,7 +85,8 @@ static int on_progress(void *arg, const hinge_progress *progress)
     p.n_problems = t->problem.n_problems;
     p.seconds = hg_now() - t->begin;
     omp_set_lock(&t->lock);
-    int stop = __atomic_load_n(&t->stop, __ATOMIC_RELAXED) != 0 || t->params->progress(t->params->progress_arg, &p);
+    int stop =
+        __atomic_load_n(&t->stop, __ATOMIC_RELAXED) != 0 || t->params->progress(t->params->progress_arg, &p);
     omp_unset_lock(&t->lock);
     return stop;
 }
@@ -122,8 +126,18 @@ static void add_work(struct hg_smo_result *sum, const struct hg_smo_result *part
     sum->seconds_certificate += part->seconds_certificate;
 }
 
+/* Values overflowed in f32: the problem anew, from its start. */
+static hinge_status start_again(const struct training *t, size_t p, const uint32_t *subset, struct hg_qp *qp,
+                                hinge_error *err)
+{
+    double sums[2];
+    size_t n = qp->n;
+    hg_qp_free(qp);
+    return hg_problem_qp(&t->problem, p, subset, n, qp, sums, err);
+}
+
 /* f32 rows first where they are wanted; where they turn out too coarse, f64 rows from there on. */
-static hinge_status solve(struct training *t, struct hg_qp *qp, const uint32_t *subset,
+static hinge_status solve(struct training *t, size_t p, struct hg_qp *qp, const uint32_t *subset,
                           const struct hg_smo_options *options, struct solution *s, hinge_error *err)
 {
     const struct hg_problem *pr = &t->problem;
@@ -133,14 +147,20 @@ static hinge_status solve(struct training *t, struct hg_qp *qp, const uint32_t *
     if (status == HINGE_OK && f32) {
         struct hg_tiler tiler = exact.tiler;
         tiler.type = HINGE_F32;
-        status = hg_gram_init(&rows, &tiler, &t->points32, subset, qp->n, pr->column, t->norms32, options->threads, err);
+        status = hg_gram_init(&rows, &tiler, &t->points32, subset, qp->n, pr->column, t->norms32,
+                              options->threads, err);
         if (status == HINGE_OK)
             status = hg_block_smo(qp, &rows.super, &exact.super, options, &s->smo, err);
     }
-    if (status == HINGE_OK && (!f32 || (s->smo.coarse && t->params->precision == HINGE_PRECISION_AUTO))) {
+    bool overflow = f32 && s->smo.outcome == HINGE_NONFINITE;
+    if (status == HINGE_OK &&
+        (!f32 || ((s->smo.coarse || overflow) && t->params->precision == HINGE_PRECISION_AUTO))) {
         struct hg_smo_result before = s->smo;
         hg_gram_free(&rows);
-        status = hg_block_smo(qp, &exact.super, &exact.super, options, &s->smo, err);
+        if (overflow)
+            status = start_again(t, p, subset, qp, err);
+        if (status == HINGE_OK)
+            status = hg_block_smo(qp, &exact.super, &exact.super, options, &s->smo, err);
         add_work(&s->smo, &before);
         f32 = false;
     }
@@ -158,6 +178,8 @@ static hinge_status keep_solution(struct training *t, const struct hg_qp *qp, co
 {
     double b, factor;
     hg_problem_bias(&t->problem, s->smo.bias, &b, &factor);
+    if (!isfinite(b)) /* HINGE_NONFINITE */
+        b = 0;
     if (factor == 0) {
         factor = 1;
         s->smo.outcome = HINGE_NO_MARGIN;
@@ -196,7 +218,7 @@ static hinge_status solve_problem(struct training *t, size_t p, int threads, hin
     size_t n = hg_problem_points(&t->problem, p, subset);
     hinge_status status = hg_problem_qp(&t->problem, p, subset, n, &qp, sums, err);
     if (status == HINGE_OK)
-        status = solve(t, &qp, subset, &options, &t->solutions[p], err);
+        status = solve(t, p, &qp, subset, &options, &t->solutions[p], err);
     if (status == HINGE_OK)
         status = keep_solution(t, &qp, subset, &t->solutions[p], err);
     hg_qp_free(&qp);
@@ -204,7 +226,8 @@ static hinge_status solve_problem(struct training *t, size_t p, int threads, hin
     return status;
 }
 
-/* ---- all problems ---------------------------------------------------------------------------------------------- */
+/* ---- all problems
+ * ---------------------------------------------------------------------------------------------- */
 
 /* Bytes that a problem can use at most: all its rows, and what goes with them. */
 static size_t problem_bytes(const struct training *t, size_t p)
@@ -213,8 +236,8 @@ static size_t problem_bytes(const struct training *t, size_t p)
     return hg_mul(n + 64, (n + 64) * sizeof(double), &bytes) ? bytes : SIZE_MAX;
 }
 
-/* Problems run side by side, one thread each, where `threads` of the largest fit the cache budget whole: no row is
- * evicted then, and the results are those of running them in turn. */
+/* Problems run side by side, one thread each, where `threads` of the largest fit the cache budget whole: no row
+ * is evicted then, and the results are those of running them in turn. */
 static bool side_by_side(const struct training *t)
 {
     size_t largest = 0, all;
@@ -257,7 +280,8 @@ static hinge_status solve_all(struct training *t, hinge_error *err)
     return status;
 }
 
-/* ---- the model ------------------------------------------------------------------------------------------------- */
+/* ---- the model
+ * ------------------------------------------------------------------------------------------------- */
 
 /* Marks the points that are SVs of any problem; then numbers them. */
 static size_t number_sv(const struct training *t, uint32_t *number)
@@ -322,14 +346,16 @@ static hinge_status build_model(const struct training *t, hinge_model **out, hin
         return hg_fail(err, HINGE_ENOMEM, "no memory for %zu rows", pr->n);
     size_t n_sv = number_sv(t, number);
     size_t d = t->params->kernel.type == HINGE_PRECOMPUTED ? 0 : pr->d;
-    hinge_model *m = hg_model_new(t->params->task, t->params->kernel, t->params->multiclass, pr->n_classes, n_sv, d);
+    hinge_model *m =
+        hg_model_new(t->params->task, t->params->kernel, t->params->multiclass, pr->n_classes, n_sv, d);
     if (m != NULL) {
         m->sv_index = hg_alloc(n_sv, sizeof *m->sv_index);
         m->objectives = hg_zalloc(m->n_problems, sizeof *m->objectives);
     }
     hinge_status status = HINGE_OK;
     if (m == NULL || m->sv_index == NULL || m->objectives == NULL) {
-        status = hg_fail(err, HINGE_ENOMEM, "no memory for a model of %zu support vectors of %zu features", n_sv, pr->d);
+        status = hg_fail(err, HINGE_ENOMEM, "no memory for a model of %zu support vectors of %zu features",
+                         n_sv, pr->d);
     } else {
         m->n_trained = pr->x.rows;
         if (m->labels != NULL)
@@ -346,7 +372,8 @@ static hinge_status build_model(const struct training *t, hinge_model **out, hin
     return status;
 }
 
-/* ---- the report ------------------------------------------------------------------------------------------------ */
+/* ---- the report
+ * ------------------------------------------------------------------------------------------------ */
 
 static void report_path(const struct training *t, size_t q, hinge_report *r)
 {
@@ -411,7 +438,8 @@ static void fill_report(const struct training *t, const hinge_model *m, hinge_re
     report_path(t, q, r);
 }
 
-/* ---- the entry ------------------------------------------------------------------------------------------------- */
+/* ---- the entry
+ * ------------------------------------------------------------------------------------------------- */
 
 static size_t default_cache(const struct training *t)
 {
@@ -436,8 +464,8 @@ static void training_free(struct training *t)
     omp_destroy_lock(&t->lock);
 }
 
-hinge_status hinge_train(hinge_model **model, const hinge_matrix *x, const double *y, const hinge_params *params,
-                         hinge_report *report, hinge_error *err)
+hinge_status hinge_train(hinge_model **model, const hinge_matrix *x, const double *y,
+                         const hinge_params *params, hinge_report *report, hinge_error *err)
 {
     struct training t;
     memset(&t, 0, sizeof t);
@@ -448,6 +476,8 @@ hinge_status hinge_train(hinge_model **model, const hinge_matrix *x, const doubl
     omp_init_lock(&t.lock);
     hinge_model *m = NULL;
     hinge_status status = hg_problem_init(&t.problem, x, y, params, err);
+    if (status == HINGE_OK && t.problem.one_vs_rest && t.problem.params.probability)
+        status = hg_fail(err, HINGE_EINVAL, "probability: one-vs-rest models have no probabilities");
     if (status == HINGE_OK) {
         t.params = &t.problem.params;
         t.threads = hg_threads(t.params->threads);
@@ -462,10 +492,20 @@ hinge_status hinge_train(hinge_model **model, const hinge_matrix *x, const doubl
         status = solve_all(&t, err);
     if (status == HINGE_OK)
         status = build_model(&t, &m, err);
-    if (status == HINGE_OK && report != NULL)
-        fill_report(&t, m, report);
+    hinge_report r = { 0 };
+    if (status == HINGE_OK)
+        fill_report(&t, m, &r);
+    bool ended = r.outcome == HINGE_TIME_LIMIT || r.outcome == HINGE_STOPPED;
     training_free(&t);
+    if (status == HINGE_OK && params->probability && !ended) {
+        status = hg_calibrate_by_folds(m, x, y, params, t.begin, &r.outcome, err);
+        r.seconds = hg_now() - t.begin;
+    }
+    if (status == HINGE_OK && report != NULL)
+        *report = r;
     if (status == HINGE_OK)
         *model = m;
+    else
+        hinge_model_free(m);
     return status;
 }

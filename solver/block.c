@@ -5,9 +5,10 @@
  *   W     working set of q points: the newer ones stay, the rest are the worst violators
  *   K_WW  kept between rounds; only the part of the points new in W is computed, as a small GEMM
  *
- * A round: select_block, load_block (K_WW), solve_block (inner.c), update_gradient: g += K[moved, :]' dbeta, fused
- * with the tiles of rows that are not in the cache, then the violation of all. Rows are computed only for points that
- * moved. Nothing that decides looks at the clock or the number of threads, so the result depends on neither.
+ * A round: select_block, load_block (K_WW), solve_block (inner.c), update_gradient: g += K[moved, :]' dbeta,
+ * fused with the tiles of rows that are not in the cache, then the violation of all. Rows are computed only for
+ * points that moved. Nothing that decides looks at the clock or the number of threads, so the result depends on
+ * neither.
  */
 #include "solver/block.h"
 #include "solver/cache.h"
@@ -18,10 +19,10 @@
 #include <string.h>
 
 enum {
-    MEASURED = 512,       /* most points whose error is measured at the end */
-    UPDATE_COLS = 2048,   /* columns a task of the gradient update */
-    STALL_ROUNDS = 200,   /* without progress */
-    MAX_CORRECTIONS = 2   /* of the gradient in f64 before the rows themselves are taken in f64 */
+    MEASURED = 512,     /* most points whose error is measured at the end */
+    UPDATE_COLS = 2048, /* columns a task of the gradient update */
+    STALL_ROUNDS = 200, /* without progress */
+    MAX_CORRECTIONS = 2 /* of the gradient in f64 before the rows themselves are taken in f64 */
 };
 
 struct candidate {
@@ -33,8 +34,8 @@ struct candidate {
 struct moved { /* a point of W whose beta changed */
     uint32_t point;
     double delta;
-    size_t width;      /* columns its row holds */
-    void *row;         /* in the cache; NULL: no room */
+    size_t width; /* columns its row holds */
+    void *row;    /* in the cache; NULL: no room */
 };
 
 struct part { /* a sum over rows */
@@ -49,7 +50,7 @@ struct run {
     const struct hg_smo_options *opt;
     struct hg_smo_result *res;
     const struct hg_loops *loops;
-    size_t n, size;          /* points; bytes of a row value */
+    size_t n, size; /* points; bytes of a row value */
 
     size_t m;                /* active points */
     size_t width;            /* m at the last shrinking: all rows in the cache have at least so many columns */
@@ -60,36 +61,37 @@ struct run {
     double *diagonal;        /* [n] by point */
     struct hg_extremes extremes[2];
 
-    size_t q, in_w;          /* size of W wanted, points in it */
-    uint32_t *w;             /* [q] points, by slot of K_WW */
-    uint64_t *age;           /* [q] round in which each came */
-    uint8_t *is_in_w;        /* [n] */
-    uint8_t *was_computed;   /* [n] its row, once */
-    uint32_t *fresh;         /* [q] slots that are new this round */
+    size_t q, in_w;        /* size of W wanted, points in it */
+    uint32_t *w;           /* [q] points, by slot of K_WW */
+    uint64_t *age;         /* [q] round in which each came */
+    uint8_t *is_in_w;      /* [n] */
+    uint8_t *was_computed; /* [n] its row, once */
+    uint32_t *fresh;       /* [q] slots that are new this round */
     size_t n_fresh;
-    void **block_row;        /* [q] */
-    uint32_t *block_points;  /* [q] */
-    double *before[2];       /* [q] beta before the inner solve */
+    void **block_row;       /* [q] */
+    uint32_t *block_points; /* [q] */
+    double *before[2];      /* [q] beta before the inner solve */
     struct hg_inner inner;
 
-    struct moved *moved;     /* [q] */
+    struct moved *moved; /* [q] */
     size_t n_moved;
-    struct part held, group; /* [q] rows in the cache to be added; rows being fetched */
-    uint32_t *group_point;   /* [n] */
+    struct part held, group;      /* [q] rows in the cache to be added; rows being fetched */
+    uint32_t *group_point;        /* [n] */
     struct candidate *candidates; /* [n + q] */
-    uint32_t *found;         /* [n] */
+    uint32_t *found;              /* [n] */
     struct hg_cache cache;
 
-    double round_work;       /* of the last update: rows read, and rows computed again times their cost */
-    double waste;            /* work done on points at rest: a first row is none, their gradient will need it too */
-    bool torn;               /* an update was ended half-way: g is not K beta */
+    double round_work; /* of the last update: rows read, and rows computed again times their cost */
+    double waste;      /* work done on points at rest: a first row is none, their gradient will need it too */
+    bool torn;         /* an update was ended half-way: g is not K beta */
 
-    double objective;        /* running: by the decreases of the inner solver */
-    double best;             /* least violation so far, for the stall test */
-    uint64_t best_round;
-    int *stop;               /* the options' or own_stop */
+    double objective;      /* running: by the decreases of the inner solver */
+    double best;           /* least violation so far, for the stall test, */
+    uint64_t best_round;   /* the round it was seen in, */
+    double best_objective; /* and the objective then */
+    int *stop;             /* the options' or own_stop */
     int own_stop;
-    bool exact_rows;         /* rows are f64 */
+    bool exact_rows; /* rows are f64 */
 };
 
 extern const struct hg_loops hg_loops_plain;
@@ -108,13 +110,14 @@ const struct hg_loops *hg_loops(int level)
 #endif
 }
 
-/* ---- set-up ---------------------------------------------------------------------------------------------------- */
+/* ---- set-up
+ * ---------------------------------------------------------------------------------------------------- */
 
 /* 512 at 10k points, 1024 at 30k, 2048 for the largest; all of a small problem. */
-static size_t choose_q(size_t n, size_t asked)
+static size_t choose_q(size_t n, int layers, size_t asked)
 {
-    if (asked > 0)
-        return HG_MIN(HG_MAX(asked, (size_t)2), n);
+    if (asked > 0) /* half of it holds a pair of each layer */
+        return HG_MIN(HG_MAX(asked, 4 * (size_t)layers), n);
     if (n <= 1024)
         return n;
     size_t q = 512;
@@ -125,9 +128,11 @@ static size_t choose_q(size_t n, size_t asked)
 
 static void run_free(struct run *r)
 {
-    void *all[] = { r->active, r->position, r->g, r->up[0], r->up[1], r->down[0], r->down[1], r->diagonal, r->w,
-                    r->age, r->is_in_w, r->was_computed, r->fresh, r->block_row, r->block_points, r->before[0], r->before[1],
-                    r->moved, r->held.row, r->held.coef, r->group.row, r->group.coef, r->group_point, r->candidates, r->found };
+    void *all[] = { r->active,    r->position,     r->g,           r->up[0],      r->up[1],
+                    r->down[0],   r->down[1],      r->diagonal,    r->w,          r->age,
+                    r->is_in_w,   r->was_computed, r->fresh,       r->block_row,  r->block_points,
+                    r->before[0], r->before[1],    r->moved,       r->held.row,   r->held.coef,
+                    r->group.row, r->group.coef,   r->group_point, r->candidates, r->found };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         hg_free(all[i]);
     hg_inner_free(&r->inner);
@@ -183,14 +188,15 @@ static hinge_status run_init(struct run *r, hinge_error *err)
     r->size = r->rows->type == HINGE_F32 ? sizeof(float) : sizeof(double);
     r->exact_rows = r->rows->type == HINGE_F64;
     r->loops = hg_loops(r->opt->cpu_level);
-    r->q = choose_q(r->n, r->opt->working_set);
+    r->q = choose_q(r->n, r->qp->layers, r->opt->working_set);
     r->stop = r->opt->stop != NULL ? r->opt->stop : &r->own_stop;
     r->best = INFINITY;
     if (!allocate(r))
         return hg_fail(err, HINGE_ENOMEM, "no memory for a problem of %zu examples", r->n);
     for (size_t i = 0; i < r->n; i++)
         r->active[i] = r->position[i] = (uint32_t)i;
-    hinge_status status = hg_inner_init(&r->inner, r->q, r->qp->layers, r->qp->kink, r->rows->type, r->loops, err);
+    hinge_status status =
+        hg_inner_init(&r->inner, r->q, r->qp->layers, r->qp->kink, r->rows->type, r->loops, err);
     /* a problem that is one working set needs no rows */
     if (status == HINGE_OK)
         status = hg_cache_init(&r->cache, r->n, r->n, r->size, r->q < r->n ? r->opt->cache_bytes : 0, err);
@@ -212,7 +218,8 @@ static void set_offsets(struct run *r, size_t at)
     }
 }
 
-/* ---- the gradient ---------------------------------------------------------------------------------------------- */
+/* ---- the gradient
+ * ---------------------------------------------------------------------------------------------- */
 
 /* g[first ..] += coef' rows, columns [first, first + n) of rows in the cache */
 static void add_part(const struct run *r, const struct part *part, size_t first, size_t n, double *g)
@@ -242,10 +249,10 @@ static void update_by_held(struct run *r, const struct part *part, size_t first,
 struct update {
     struct run *r;
     hinge_dtype type;
-    double *g;                /* of column 0 of the fetch */
-    const double *coef;       /* [rows of the fetch] */
-    const struct part *held;  /* rows in the cache to be added in the same sweep, or NULL */
-    size_t first;             /* column 0's place in them */
+    double *g;               /* of column 0 of the fetch */
+    const double *coef;      /* [rows of the fetch] */
+    const struct part *held; /* rows in the cache to be added in the same sweep, or NULL */
+    size_t first;            /* column 0's place in them */
 };
 
 /* The first reason to stop stands. */
@@ -273,15 +280,16 @@ static void update_tile(void *arg, const struct hg_tile *tile)
     if (tile->row0 == 0 && u->held != NULL)
         add_part(u->r, u->held, u->first + tile->col0, tile->n_cols, g);
     if (u->type == HINGE_F32)
-        u->r->loops->add_rows_f32(tile->n_rows, u->coef + tile->row0, (const float *const *)tile->row, tile->n_cols, g);
+        u->r->loops->add_rows_f32(tile->n_rows, u->coef + tile->row0, (const float *const *)tile->row,
+                                  tile->n_cols, g);
     else
-        u->r->loops->add_rows_f64(tile->n_rows, u->coef + tile->row0, (const double *const *)tile->row, tile->n_cols,
-                                  g);
+        u->r->loops->add_rows_f64(tile->n_rows, u->coef + tile->row0, (const double *const *)tile->row,
+                                  tile->n_cols, g);
     poll_clock(u->r);
 }
 
-/* Columns [width, m) of the moved points whose rows have that width: fetched, kept, and added to g there; the part
- * they hold already is added as it stands. */
+/* Columns [width, m) of the moved points whose rows have that width: fetched, kept, and added to g there; the
+ * part they hold already is added as it stands. */
 static hinge_status update_by_group(struct run *r, size_t width, const struct part *held)
 {
     struct part *group = &r->group;
@@ -301,8 +309,9 @@ static hinge_status update_by_group(struct run *r, size_t width, const struct pa
             group->row[k] = (char *)group->row[k] + width * r->size;
     }
     struct update u = { r, r->rows->type, r->g + width, group->coef, held, width };
-    struct hg_fetch fetch = { r->group_point, group->count, r->active + width, r->m - width, group->row, update_tile,
-                              &u, r->stop };
+    struct hg_fetch fetch = {
+        r->group_point, group->count, r->active + width, r->m - width, group->row, update_tile, &u, r->stop
+    };
     hinge_status status = r->rows->ops->fetch(r->rows, &fetch);
     r->res->columns_computed += (uint64_t)group->count * (r->m - width);
     if (status == HINGE_OK && !is_stopped(r))
@@ -345,7 +354,8 @@ static hinge_status update_gradient(struct run *r)
         update_by_held(r, held, 0, r->m);
         return HINGE_OK;
     }
-    for (size_t k = 0; k < r->n_moved; k++) /* after all gets: rows of this round are not evicted for each other */
+    for (size_t k = 0; k < r->n_moved;
+         k++) /* after all gets: rows of this round are not evicted for each other */
         if (r->moved[k].width != SIZE_MAX && r->moved[k].row == NULL)
             r->moved[k].row = hg_cache_put(&r->cache, r->moved[k].point, r->res->rounds);
     hinge_status status = HINGE_OK;
@@ -381,7 +391,8 @@ static hinge_status compute_gradient(struct run *r, struct hg_rows *source, size
     if (n_sv == 0 || first == r->m)
         return HINGE_OK;
     struct update u = { r, source->type, r->g + first, r->group.coef, NULL, 0 };
-    struct hg_fetch fetch = { r->group_point, n_sv, r->active + first, r->m - first, NULL, update_tile, &u, r->stop };
+    struct hg_fetch fetch = { r->group_point, n_sv, r->active + first, r->m - first, NULL, update_tile, &u,
+                              r->stop };
     return source->ops->fetch(source, &fetch);
 }
 
@@ -397,7 +408,8 @@ static void scan(struct run *r)
         r->res->violation = NAN;
 }
 
-/* ---- the working set ------------------------------------------------------------------------------------------- */
+/* ---- the working set
+ * ------------------------------------------------------------------------------------------- */
 
 static uint64_t hash(uint64_t x)
 {
@@ -504,7 +516,6 @@ static void select_block(struct run *r)
         size_t left = l + 1 < r->qp->layers ? share : room - HG_MIN(room, r->n_fresh);
         add_violators(r, r->down[l], -1, -e->low, HG_MAX(left, (size_t)1));
     }
-    r->n_fresh = HG_MIN(r->n_fresh, r->q);
     for (size_t f = 0; f < r->n_fresh; f++) {
         size_t slot = r->in_w < r->q ? r->in_w++ : oldest_slot(r);
         if (r->age[slot] != 0)
@@ -550,7 +561,8 @@ static hinge_status load_block(struct run *r)
     return status;
 }
 
-/* ---- a round --------------------------------------------------------------------------------------------------- */
+/* ---- a round
+ * --------------------------------------------------------------------------------------------------- */
 
 static uint64_t steps_allowed(const struct run *r)
 {
@@ -619,8 +631,12 @@ static void report_progress(struct run *r)
 {
     if (r->opt->progress == NULL)
         return;
-    hinge_progress p = { .rounds = r->res->rounds, .iterations = r->res->iterations, .violation = r->res->violation,
-                         .objective = r->objective, .n = r->n, .n_active = r->m,
+    hinge_progress p = { .rounds = r->res->rounds,
+                         .iterations = r->res->iterations,
+                         .violation = r->res->violation,
+                         .objective = r->objective,
+                         .n = r->n,
+                         .n_active = r->m,
                          .rows_computed = r->res->columns_computed / HG_MAX(r->n, (size_t)1) };
     for (size_t i = 0; i < r->n; i++)
         p.n_sv += hg_qp_beta(r->qp, i) != 0;
@@ -628,11 +644,12 @@ static void report_progress(struct run *r)
         request_stop(r, 2);
 }
 
-/* ---- the end --------------------------------------------------------------------------------------------------- */
+/* ---- the end
+ * --------------------------------------------------------------------------------------------------- */
 
 struct measure {
-    const double *coef;   /* [n_sv] */
-    double *part;         /* [tiles * MEASURED] */
+    const double *coef; /* [n_sv] */
+    double *part;       /* [tiles * MEASURED] */
     size_t tile_cols;
 };
 
@@ -714,7 +731,8 @@ static hinge_status correct_gradient(struct run *r)
     return status;
 }
 
-/* ---- shrinking: points that are part of no violating pair are left out until the rest has converged ----------- */
+/* ---- shrinking: points that are part of no violating pair are left out until the rest has converged
+ * ----------- */
 
 static bool may_rest(const struct run *r, size_t at)
 {
@@ -753,12 +771,12 @@ static void shrink(struct run *r)
     r->waste = 0;
 }
 
-/* Shrinks once the work wasted on points at rest exceeds what their gradient will cost in the end: then the whole
- * costs at most twice what it would with foresight. */
+/* Shrinks once the work wasted on points at rest exceeds what their gradient will cost in the end: then the
+ * whole costs at most twice what it would with foresight. */
 static void consider_shrinking(struct run *r)
 {
-    if (!r->opt->shrinking || r->in_w == r->m || r->res->rounds % 4 != 0)
-        return;
+    if (!r->opt->shrinking || r->in_w == r->m || r->res->rounds % 4 != 0 || r->res->corrections > 0)
+        return; /* a corrected gradient is not to be computed anew from rows */
     size_t resting = 0, n_sv = 0;
     for (size_t at = 0; at < r->m; at++)
         resting += may_rest(r, at);
@@ -792,7 +810,8 @@ static hinge_status wake(struct run *r)
     return HINGE_OK;
 }
 
-/* ---- the loop -------------------------------------------------------------------------------------------------- */
+/* ---- the loop
+ * -------------------------------------------------------------------------------------------------- */
 
 enum verdict { GO_ON, END };
 
@@ -845,11 +864,16 @@ static enum verdict judge(struct run *r, hinge_status *status)
     }
     if (r->opt->max_iter > 0 && res->iterations >= r->opt->max_iter)
         return end_with(r, HINGE_MAX_ITER);
-    if (res->violation < 0.999 * r->best) {
+    bool better = res->violation < 0.999 * r->best;
+    if (!better && res->rounds - r->best_round > STALL_ROUNDS + r->n / r->q) {
+        if (r->best_objective - r->objective <= 1e-10 * fabs(r->objective))
+            return end_with(r, HINGE_STALLED);
+        better = true; /* the violation goes up and down, but the objective moves */
+    }
+    if (better) {
         r->best = res->violation;
         r->best_round = res->rounds;
-    } else if (res->rounds - r->best_round > STALL_ROUNDS + r->n / r->q) {
-        return end_with(r, HINGE_STALLED);
+        r->best_objective = r->objective;
     }
     return GO_ON;
 }

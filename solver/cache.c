@@ -3,7 +3,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* Bytes of a row slot: whole cache lines, and never a multiple of a page, or rows would fall on each other's sets. */
+/* Bytes of a row slot: whole cache lines, and never a multiple of a page, or rows would fall on each other's
+ * sets. */
 static size_t slot_bytes(size_t cols, size_t size)
 {
     size_t bytes = (cols * size + 63) / 64 * 64;
@@ -19,7 +20,8 @@ static void lay_out(struct hg_cache *c, size_t cols)
     memset(c->slot_of, 0xff, c->n * sizeof *c->slot_of);
 }
 
-hinge_status hg_cache_init(struct hg_cache *c, size_t n, size_t cols, size_t size, size_t budget, hinge_error *err)
+hinge_status hg_cache_init(struct hg_cache *c, size_t n, size_t cols, size_t size, size_t budget,
+                           hinge_error *err)
 {
     memset(c, 0, sizeof *c);
     c->n = n;
@@ -35,11 +37,12 @@ hinge_status hg_cache_init(struct hg_cache *c, size_t n, size_t cols, size_t siz
     c->stamp = hg_alloc(n, sizeof *c->stamp);
     c->newer = hg_alloc(n, sizeof *c->newer);
     c->older = hg_alloc(n, sizeof *c->older);
+    c->by_age = hg_alloc(n, sizeof *c->by_age);
     bool ok = c->slot_of != NULL && c->point_of != NULL && c->width != NULL && c->stamp != NULL &&
-              c->newer != NULL && c->older != NULL;
+              c->newer != NULL && c->older != NULL && c->by_age != NULL;
     if (ok && c->arena_bytes > 0) {
-        void *arena = mmap(NULL, c->arena_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
-                           -1, 0);
+        void *arena = mmap(NULL, c->arena_bytes, PROT_READ | PROT_WRITE,
+                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         ok = arena != MAP_FAILED;
         c->arena = ok ? arena : NULL;
 #ifdef MADV_HUGEPAGE
@@ -65,6 +68,7 @@ void hg_cache_free(struct hg_cache *c)
     hg_free(c->stamp);
     hg_free(c->newer);
     hg_free(c->older);
+    hg_free(c->by_age);
     memset(c, 0, sizeof *c);
 }
 
@@ -141,7 +145,18 @@ static void keep_columns(const struct hg_cache *c, char *row, const uint32_t *ke
             ((double *)(void *)row)[k] = ((double *)(void *)row)[keep[k]];
 }
 
-void hg_cache_compact(struct hg_cache *c, size_t n_old, const uint32_t *keep, size_t n_keep, size_t cols, int threads)
+/* Slots whose rows have at least `width` columns into by_age, the oldest first; returns how many. */
+static size_t list_by_age(struct hg_cache *c, size_t width)
+{
+    size_t count = 0;
+    for (int32_t s = c->oldest; s >= 0; s = c->newer[s])
+        if (c->width[s] >= width)
+            c->by_age[count++] = s;
+    return count;
+}
+
+void hg_cache_compact(struct hg_cache *c, size_t n_old, const uint32_t *keep, size_t n_keep, size_t cols,
+                      int threads)
 {
     size_t old_stride = c->stride, filled = c->used, left = 0;
     if (keep != NULL) {
@@ -150,26 +165,35 @@ void hg_cache_compact(struct hg_cache *c, size_t n_old, const uint32_t *keep, si
             if (c->width[s] >= n_old)
                 keep_columns(c, c->arena + s * old_stride, keep, n_keep);
     }
-    for (size_t s = 0; s < filled; s++) { /* close the gaps */
-        if (c->width[s] < n_old)
+    size_t kept = list_by_age(c, n_old), room = HG_MIN(c->n, c->arena_bytes / slot_bytes(cols, c->size));
+    size_t first = kept - HG_MIN(kept, room); /* older ones go */
+    for (size_t s = 0; s < filled; s++)
+        c->newer[s] = -1;
+    for (size_t k = first; k < kept; k++)
+        c->newer[c->by_age[k]] = 0;
+    for (size_t s = 0; s < filled; s++) { /* close the gaps; newer[s] becomes the slot that slot s moves to */
+        if (c->newer[s] < 0)
             continue;
         if (left != s)
             memmove(c->arena + left * old_stride, c->arena + s * old_stride, n_keep * c->size);
         c->point_of[left] = c->point_of[s];
-        c->stamp[left++] = c->stamp[s];
+        c->stamp[left] = c->stamp[s];
+        c->newer[s] = (int32_t)left++;
     }
+    for (size_t k = first; k < kept; k++)
+        c->by_age[k] = c->newer[c->by_age[k]];
     lay_out(c, cols);
-    left = HG_MIN(left, c->n_slots);
     if (c->stride < old_stride)
         for (size_t s = 0; s < left; s++)
             memmove(c->arena + s * c->stride, c->arena + s * old_stride, n_keep * c->size);
     else
         for (size_t s = left; s-- > 0;)
             memmove(c->arena + s * c->stride, c->arena + s * old_stride, n_keep * c->size);
-    for (size_t s = 0; s < left; s++) {
+    for (size_t k = first; k < kept; k++) {
+        int32_t s = c->by_age[k];
         c->width[s] = (uint32_t)n_keep;
-        c->slot_of[c->point_of[s]] = (int32_t)s;
-        link_newest(c, (int32_t)s);
+        c->slot_of[c->point_of[s]] = s;
+        link_newest(c, s);
     }
     c->used = left;
     c->most_bytes = HG_MAX(c->most_bytes, left * c->stride);

@@ -23,6 +23,7 @@ struct hg_cache {
     uint64_t *stamp;       /* [n] per slot: pinned while equal to the round asking */
     int32_t *newer, *older; /* [n] LRU list over slots */
     int32_t newest, oldest;
+    int32_t *by_age;       /* [n] for compaction */
     uint64_t evicted;
 };
 
@@ -37,7 +38,8 @@ void *hg_cache_get(struct hg_cache *cache, uint32_t point, uint64_t stamp, size_
 void *hg_cache_put(struct hg_cache *cache, uint32_t point, uint64_t stamp);
 void hg_cache_set_width(struct hg_cache *cache, uint32_t point, size_t width);
 /* Lays the arena out anew for rows of up to `cols` values, keeping column keep[c] (ascending positions; NULL: c) of
- * each row as column c, for c < n_keep; rows narrower than n_old are dropped, as are rows there is no room for. */
+ * each row as column c, for c < n_keep; rows narrower than n_old are dropped, as are the oldest where
+ * there is no room for all. */
 void hg_cache_compact(struct hg_cache *cache, size_t n_old, const uint32_t *keep, size_t n_keep, size_t cols,
                       int threads);
 

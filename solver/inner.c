@@ -71,8 +71,10 @@ static size_t second(const struct hg_inner *in, int l, const struct hg_extremes 
 {
     size_t i = e->i_low;
     if (in->type == HINGE_F32)
-        return in->loops->second_f32(in->q, in->g, in->down[l], e->low, row(in, i), in->diagonal[i], in->diagonal32);
-    return in->loops->second_f64(in->q, in->g, in->down[l], e->low, row(in, i), in->diagonal[i], in->diagonal32);
+        return in->loops->second_f32(in->q, in->g, in->down[l], e->low, row(in, i), in->diagonal[i],
+                                     in->diagonal32);
+    return in->loops->second_f64(in->q, in->g, in->down[l], e->low, row(in, i), in->diagonal[i],
+                                 in->diagonal32);
 }
 
 /* b_i += step, b_j -= step; exactly onto the bound where it is the bound that ends the step. */
@@ -83,7 +85,8 @@ static double move_pair(struct hg_inner *in, int l, size_t i, size_t j, double *
     double curvature = HG_MAX(in->diagonal[i] + in->diagonal[j] - 2 * value(in, i, j), HG_TAU);
     double room_i = hg_room_up(*bi, in->hi[l][i], in->kink), room_j = hg_room_down(*bj, in->lo[l][j], in->kink);
     double step = HG_MIN(slope / curvature, HG_MIN(room_i, room_j));
-    double end_i = in->kink > 0 && *bi < 0 ? 0 : in->hi[l][i], end_j = in->kink > 0 && *bj > 0 ? 0 : in->lo[l][j];
+    double end_i = in->kink > 0 && *bi < 0 ? 0 : in->hi[l][i],
+           end_j = in->kink > 0 && *bj > 0 ? 0 : in->lo[l][j];
     *bi = step >= room_i ? end_i : *bi + step;
     *bj = step >= room_j ? end_j : *bj - step;
     *decrease += step * (slope - 0.5 * step * curvature);

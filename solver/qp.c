@@ -42,13 +42,17 @@ static bool project_layer(size_t n, double *beta, const double *lo, const double
         down += beta[i] - lo[i];
     }
     double missing = target - sum, room = missing > 0 ? up : down;
-    if (missing == 0)
-        return true;
-    if (fabs(missing) > room * (1 + 1e-9))
+    if (fabs(missing) > room + 1e-9 * (up + down))
         return false;
-    double part = HG_MIN(fabs(missing) / room, 1.0);
-    for (size_t i = 0; i < n; i++)
-        beta[i] += part * ((missing > 0 ? hi[i] : lo[i]) - beta[i]);
+    /* entries inside their box first: those at a bound are to stay there (a warm start's sum is off by
+     * rounding) */
+    for (int pass = 0; pass < 2; pass++)
+        for (size_t i = 0; i < n && missing != 0; i++)
+            if (pass == 1 || (beta[i] > lo[i] && beta[i] < hi[i])) {
+                double end = missing > 0 ? hi[i] : lo[i], step = end - beta[i];
+                beta[i] = fabs(step) <= fabs(missing) ? end : beta[i] + missing;
+                missing = fabs(step) <= fabs(missing) ? missing - step : 0;
+            }
     return true;
 }
 

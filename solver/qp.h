@@ -54,8 +54,9 @@ static inline double hg_qp_beta(const struct hg_qp *qp, size_t i)
     return qp->layers == 1 ? qp->beta[0][i] : qp->beta[0][i] + qp->beta[1][i];
 }
 
-/* Moves beta into the box and its layer's sums to those given, changing as little as is simple: clip, then take
- * what is over (or missing) in equal parts of the room there is. false: the sums cannot be reached. */
+/* Moves beta into the box and its layers' sums to those given: clips, then takes what is over (or missing) from the
+ * entries inside their box, one after the other, and only then from those at a bound. false: the sums cannot be
+ * reached. */
 bool hg_qp_project(struct hg_qp *qp, const double *sums);
 
 /* 1/2 beta'g + off'beta + kink |beta|_1 */

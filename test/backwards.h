@@ -273,6 +273,7 @@ static inline void check_optimum(const struct problem *p, const struct hg_smo_re
     plain_gradient(p->k, &p->qp, g);
     assert_true(hg_qp_violation(&p->qp, g) <= 2 * eps + 1e-13 * (double)p->n);
     assert_true(res->violation <= eps && res->error <= 2 * eps);
+    assert_int_equal(res->corrections, 0); /* the rows are exact: the gradient must be so at once */
     CHECK_NEAR(res->objective, hg_qp_objective(&p->qp, g), 1e-11 * (1 + fabs(p->objective)) + eps);
     CHECK_NEAR(res->objective, p->objective, 1e-11 * (1 + fabs(p->objective)) + eps * tolerance * (double)p->n);
     for (int l = 0; l < p->qp.layers; l++) {
@@ -293,6 +294,7 @@ struct watch {
     int widened; /* points came back */
     size_t last_active;
     uint64_t iterations;
+    double objective;
 };
 
 static inline int watch_progress(void *arg, const hinge_progress *p)
@@ -301,6 +303,8 @@ static inline int watch_progress(void *arg, const hinge_progress *p)
     w->rounds++;
     assert_int_equal(p->rounds, w->rounds);
     assert_true(p->iterations >= w->iterations && p->n_active <= p->n && p->n_sv <= p->n);
+    assert_true(w->rounds == 1 || p->objective <= w->objective + 1e-12 * fabs(w->objective));
+    w->objective = p->objective;
     w->least_active = w->rounds == 1 ? p->n_active : HG_MIN(w->least_active, p->n_active);
     w->widened += w->rounds > 1 && p->n_active > w->last_active;
     w->last_active = p->n_active;

@@ -17,7 +17,8 @@ static void *get(size_t count, size_t size)
     return memory;
 }
 
-/* ---- Data sets ---------------------------------------------------------------------------------------------- */
+/* ---- Data sets ----------------------------------------------------------------------------------------------
+ */
 
 uint64_t draw(uint64_t *state)
 {
@@ -209,7 +210,8 @@ struct set set_shared(const char *name, const char *part, size_t d, size_t first
     return set;
 }
 
-/* ---- Plain loops -------------------------------------------------------------------------------------------- */
+/* ---- Plain loops --------------------------------------------------------------------------------------------
+ */
 
 double plain_kernel(const hinge_kernel *kernel, const double *a, const double *b, size_t d)
 {
@@ -280,12 +282,13 @@ double *plain_decisions(const hinge_model *model, const struct set *set)
     return f;
 }
 
-/* One variable of sign s and coefficient alpha at F: where the best pair stands. */
+/* One variable of sign s and coefficient alpha at F: where the best pair stands. C is a product whose last bit
+ * depends on its order. */
 static void bound(double *up, double *down, double s, double alpha, double C, double F)
 {
-    if (s > 0 ? alpha < C : alpha > 0)
+    if (s > 0 ? alpha < C * (1 - 1e-15) : alpha > 0)
         *up = fmin(*up, F);
-    if (s > 0 ? alpha > 0 : alpha < C)
+    if (s > 0 ? alpha > 0 : alpha < C * (1 - 1e-15))
         *down = fmax(*down, F);
 }
 
@@ -309,7 +312,7 @@ struct plain_certificate plain_certify(hinge_task task, const double *gram, cons
                 continue;
             double alpha = task == HINGE_C_SVC ? s * beta[i] : fmax(s * beta[i], 0);
             double coefficient = task == HINGE_C_SVC ? -1 : p - s * y[i]; /* of alpha in the dual */
-            double margin = s * f + coefficient;                          /* >= -xi where the constraint holds */
+            double margin = s * f + coefficient; /* >= -xi where the constraint holds */
             double xi = fmax(0, -margin);
             linear += coefficient * alpha;
             loss += C[i] * xi;
@@ -325,7 +328,8 @@ struct plain_certificate plain_certify(hinge_task task, const double *gram, cons
     return r;
 }
 
-/* ---- hinge -------------------------------------------------------------------------------------------------- */
+/* ---- hinge --------------------------------------------------------------------------------------------------
+ */
 
 hinge_model *fit(const struct set *set, const hinge_params *params, hinge_report *report)
 {
@@ -362,7 +366,8 @@ double *fit_decisions(const hinge_model *model, const struct set *set, hinge_pre
     return f;
 }
 
-/* ---- LIBSVM ------------------------------------------------------------------------------------------------- */
+/* ---- LIBSVM -------------------------------------------------------------------------------------------------
+ */
 
 static double heard_objective, heard_rho;
 static size_t heard_problems;
@@ -378,7 +383,8 @@ static void listen(const char *text)
 }
 
 /* Rows as LIBSVM wants them; a precomputed row starts with its serial number. */
-static void make_nodes(const struct set *set, bool precomputed, struct svm_node **nodes, struct svm_node ***rows)
+static void make_nodes(const struct set *set, bool precomputed, struct svm_node **nodes,
+                       struct svm_node ***rows)
 {
     *nodes = get(set->n * (set->d + 2), sizeof **nodes);
     *rows = get(set->n, sizeof **rows);
@@ -457,7 +463,8 @@ void oracle_free(struct oracle *oracle)
     *oracle = (struct oracle){ 0 };
 }
 
-/* ---- Assertions --------------------------------------------------------------------------------------------- */
+/* ---- Assertions ---------------------------------------------------------------------------------------------
+ */
 
 void near_or_fail(double a, double b, double tolerance, const char *what, const char *file, int line)
 {

@@ -15,7 +15,8 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
-/* ---- Data sets ---------------------------------------------------------------------------------------------- */
+/* ---- Data sets ----------------------------------------------------------------------------------------------
+ */
 
 /* n rows of d features, dense, and a label or target each */
 struct set {
@@ -23,9 +24,9 @@ struct set {
     double *x, *y;
 };
 
-uint64_t draw(uint64_t *state);         /* SplitMix64 */
-double draw_unit(uint64_t *state);      /* in [0, 1) */
-double draw_normal(uint64_t *state);    /* mean 0, variance 1, roughly */
+uint64_t draw(uint64_t *state);      /* SplitMix64 */
+double draw_unit(uint64_t *state);   /* in [0, 1) */
+double draw_normal(uint64_t *state); /* mean 0, variance 1, roughly */
 
 struct set set_new(size_t n, size_t d);
 void set_free(struct set *set);
@@ -41,17 +42,20 @@ struct set set_regression(uint64_t seed, size_t n, size_t d);
 void set_scale(struct set *set);
 void set_multiply(struct set *set, double factor);
 
-/* Rows first, first + step, ... of a LIBSVM text file (.xz), at most n (0: all), d features; false: not there. */
+/* Rows first, first + step, ... of a LIBSVM text file (.xz), at most n (0: all), d features; false: not there.
+ */
 bool set_read(struct set *set, const char *path, size_t d, size_t first, size_t step, size_t n);
 /* A set of the source's data folder; the test fails without it. part: "train" or "test". */
 struct set set_shipped(const char *name, const char *part, size_t d, size_t first, size_t step, size_t n);
 /* A set of HINGE_DATA; the test is skipped where that is unset. */
 struct set set_shared(const char *name, const char *part, size_t d, size_t first, size_t step, size_t n);
 
-/* ---- Plain loops -------------------------------------------------------------------------------------------- */
+/* ---- Plain loops --------------------------------------------------------------------------------------------
+ */
 
 double plain_kernel(const hinge_kernel *kernel, const double *a, const double *b, size_t d);
-double *plain_gram(const hinge_kernel *kernel, const struct set *a, const struct set *b); /* [a->n * b->n], free() */
+double *plain_gram(const hinge_kernel *kernel, const struct set *a,
+                   const struct set *b); /* [a->n * b->n], free() */
 /* Decision values [set->n * n_problems] from the model's support vectors, coefficients and rho. */
 double *plain_decisions(const hinge_model *model, const struct set *set);
 
@@ -64,7 +68,8 @@ struct plain_certificate {
 struct plain_certificate plain_certify(hinge_task task, const double *gram, const double *y, const double *C,
                                        const double *beta, size_t n, double rho, double p);
 
-/* ---- hinge -------------------------------------------------------------------------------------------------- */
+/* ---- hinge --------------------------------------------------------------------------------------------------
+ */
 
 /* Trains, and fails the test with the error's text if that fails; report may be NULL. */
 hinge_model *fit(const struct set *set, const hinge_params *params, hinge_report *report);
@@ -72,7 +77,8 @@ double *fit_beta(const hinge_model *model, size_t n); /* [n_problems * n], free(
 double *fit_labels(const hinge_model *model, const struct set *set);
 double *fit_decisions(const hinge_model *model, const struct set *set, hinge_precision precision);
 
-/* ---- LIBSVM ------------------------------------------------------------------------------------------------- */
+/* ---- LIBSVM -------------------------------------------------------------------------------------------------
+ */
 
 struct oracle {
     struct svm_model *model;
@@ -82,13 +88,14 @@ struct oracle {
     size_t n_problems;
 };
 
-/* Trains LIBSVM as params say (weights of examples excepted), without a word on the terminal. With a precomputed
- * kernel x holds kernel values. */
+/* Trains LIBSVM as params say (weights of examples excepted), without a word on the terminal. With a
+ * precomputed kernel x holds kernel values. */
 struct oracle oracle_train(const struct set *set, const hinge_params *params);
 void oracle_predict(const struct oracle *oracle, const struct set *set, double *labels, double *decisions);
 void oracle_free(struct oracle *oracle);
 
-/* ---- Assertions --------------------------------------------------------------------------------------------- */
+/* ---- Assertions ---------------------------------------------------------------------------------------------
+ */
 
 /* |a - b| <= tolerance, NaN fails */
 #define assert_near(a, b, tolerance) near_or_fail((a), (b), (tolerance), #a " = " #b, __FILE__, __LINE__)

@@ -29,8 +29,8 @@ static double between(uint64_t *state, double low, double high)
 /* Lengths around blocks and vectors, or any. */
 static size_t some_length(uint64_t *state)
 {
-    static const size_t edges[] = { 0, 1, 2, 3, 7, 8, 9, 15, 16, 17, 63, 64, 65, 127,
-                                    128, 129, 511, 512, 513, MAX_N };
+    static const size_t edges[] = { 0,  1,  2,  3,   7,   8,   9,   15,  16,  17,
+                                    63, 64, 65, 127, 128, 129, 511, 512, 513, MAX_N };
     size_t pick = hg_random_below(state, 40);
     return pick < sizeof edges / sizeof *edges ? edges[pick] : hg_random_below(state, MAX_N + 1);
 }

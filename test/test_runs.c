@@ -29,7 +29,8 @@ static void check_same_model(const hinge_model *a, const hinge_model *b)
     assert_memory_equal(hinge_model_sv_index(a), hinge_model_sv_index(b), n_sv * sizeof(size_t));
 }
 
-/* ---- Threads ------------------------------------------------------------------------------------------------ */
+/* ---- Threads ------------------------------------------------------------------------------------------------
+ */
 
 static void same_for_threads(const struct set *set, hinge_params params, bool evicts)
 {
@@ -139,7 +140,8 @@ static void blas_is_openmp(void **state)
     assert_true(machine.total_memory > 1 << 20);
 }
 
-/* ---- Warm start --------------------------------------------------------------------------------------------- */
+/* ---- Warm start ---------------------------------------------------------------------------------------------
+ */
 
 static void warm_start(void **state)
 {
@@ -155,7 +157,6 @@ static void warm_start(void **state)
         params.beta0 = beta;
         hinge_model *again = fit(&set, &params, &warm);
         assert_int_equal(warm.outcome, HINGE_CONVERGED);
-        assert_true(warm.iterations <= cold.iterations / 50);
         assert_close(warm.objective, cold.objective, 1e-9);
         hinge_model_free(again);
 
@@ -203,7 +204,6 @@ static void warm_start_other_tasks(void **state)
             assert_int_equal(warm.outcome, HINGE_CONVERGED);
             /* nu-SVC's is divided by r^2, which is as inexact as eps allows */
             assert_close(warm.objective, cold.objective, tasks[t] == HINGE_NU_SVC ? 1e-5 : 1e-6);
-            assert_true(garbage || warm.iterations <= cold.iterations / 10);
             hinge_model_free(model);
             for (size_t i = 0; i < set->n; i++)
                 beta[i] = 4 * draw_unit(&seed) - 2;
@@ -214,7 +214,39 @@ static void warm_start_other_tasks(void **state)
     set_free(&sets[1]);
 }
 
-/* ---- Limits and the progress callback ----------------------------------------------------------------------- */
+/* From a solution, next to nothing is left to do. */
+static void warm_start_is_quick(void **state)
+{
+    (void)state;
+    struct set sets[] = { set_two_class(34, 900, 8, 1), set_regression(35, 900, 5) };
+    const hinge_task tasks[] = { HINGE_C_SVC, HINGE_NU_SVC, HINGE_ONE_CLASS, HINGE_EPSILON_SVR, HINGE_NU_SVR };
+    size_t slow = 0;
+    for (size_t t = 0; t < 5; t++) {
+        const struct set *set = &sets[t >= 3];
+        hinge_params params = hinge_params_default(tasks[t]);
+        params.kernel = hinge_kernel_rbf(0.2);
+        params.nu = 0.3;
+        params.precision = HINGE_PRECISION_F64;
+        hinge_report cold, warm;
+        hinge_model *model = fit(set, &params, &cold);
+        double *beta = fit_beta(model, set->n);
+        params.beta0 = beta;
+        hinge_model_free(model);
+        hinge_model_free(fit(set, &params, &warm));
+        if (warm.iterations > cold.iterations / 50) {
+            print_error("task %d: %u iterations, cold %u\n", (int)tasks[t], (unsigned)warm.iterations,
+                        (unsigned)cold.iterations);
+            slow++;
+        }
+        free(beta);
+    }
+    set_free(&sets[0]);
+    set_free(&sets[1]);
+    assert_int_equal(slow, 0);
+}
+
+/* ---- Limits and the progress callback -----------------------------------------------------------------------
+ */
 
 /* A run cut short gives a model that is feasible, predicts, and is what its report says. */
 static void check_usable(const struct set *set, const hinge_params *params, const hinge_model *model,
@@ -275,7 +307,8 @@ static void limits(void **state)
             w.stop_after = way == 3 ? 3 : 0;
             hinge_report report;
             hinge_model *model = fit(&set, &p, &report);
-            const hinge_outcome expected[] = { HINGE_MAX_ITER, HINGE_MAX_ITER, HINGE_TIME_LIMIT, HINGE_STOPPED };
+            const hinge_outcome expected[] = { HINGE_MAX_ITER, HINGE_MAX_ITER, HINGE_TIME_LIMIT,
+                                               HINGE_STOPPED };
             assert_int_equal(report.outcome, expected[way]);
             if (way < 2) {
                 assert_true(report.iterations <= p.max_iter * report.n_problems);
@@ -332,7 +365,8 @@ static void progress_tells(void **state)
     }
 }
 
-/* ---- Several at once ---------------------------------------------------------------------------------------- */
+/* ---- Several at once ----------------------------------------------------------------------------------------
+ */
 
 struct job {
     struct set set;
@@ -362,7 +396,8 @@ static void at_once(void **state)
     const double labels[] = { 4, 2, 8 };
     struct job jobs[6] = { { .set = set_two_class(30, 2000, 10, 1), .params = c_svc(0.1, 2, 1e-3) },
                            { .set = set_blobs(31, 1500, 7, 3, labels, 1), .params = c_svc(0.2, 5, 1e-4) },
-                           { .set = set_regression(32, 1500, 6), .params = hinge_params_default(HINGE_NU_SVR) } };
+                           { .set = set_regression(32, 1500, 6),
+                             .params = hinge_params_default(HINGE_NU_SVR) } };
     for (size_t i = 0; i < 3; i++) {
         jobs[i + 3] = jobs[i];
         do_job(&jobs[i + 3]); /* alone */
@@ -431,12 +466,13 @@ static void one_model_many_readers(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(blas_is_openmp),      cmocka_unit_test(threads_two_class),
-        cmocka_unit_test(threads_multi_class), cmocka_unit_test(threads_regression),
-        cmocka_unit_test(threads_prediction),  cmocka_unit_test(warm_start),
+        cmocka_unit_test(blas_is_openmp),         cmocka_unit_test(threads_two_class),
+        cmocka_unit_test(threads_multi_class),    cmocka_unit_test(threads_regression),
+        cmocka_unit_test(threads_prediction),     cmocka_unit_test(warm_start),
         cmocka_unit_test(warm_start_other_tasks), cmocka_unit_test(limits),
-        cmocka_unit_test(time_limit_holds),    cmocka_unit_test(progress_tells),
-        cmocka_unit_test(at_once),             cmocka_unit_test(one_model_many_readers),
+        cmocka_unit_test(warm_start_is_quick),    cmocka_unit_test(time_limit_holds),
+        cmocka_unit_test(progress_tells),         cmocka_unit_test(at_once),
+        cmocka_unit_test(one_model_many_readers),
     };
     return cmocka_run_group_tests_name("runs", tests, NULL, NULL);
 }

@@ -96,7 +96,7 @@ echo "# command line"
 check "prints its version" "$hinge" --version
 check "which is hinge's" has out '^hinge [0-9]'
 check "prints help" "$hinge" --help
-for command in train predict scale info; do
+for command in train predict calibrate scale info; do
     check "prints help of $command" "$hinge" $command --help
     check "which is complete" has out '^usage: hinge '$command
     check "prints help of $command the other way" "$hinge" help $command
@@ -122,14 +122,24 @@ refuses 2 "--kernel: 'cubic'" train --kernel cubic two
 refuses 2 "-m: '0'" train -m 0 two
 refuses 2 "--cache: '4Q'" train --cache 4Q two
 refuses 2 "-h: '2'" train -h 2 two
-refuses 2 "not available yet" train -b 1 two
-refuses 2 "not available yet" train -v 5 two
+refuses 2 "-b: '2'" train -b 2 two
+refuses 2 "-v: '1'" train -v 1 two
+refuses 2 "--test" train -v 5 --test two.test two
+refuses 2 "--certify" train -v 5 --certify two
+refuses 2 "--multiclass: 'all'" train --multiclass all two
+refuses 2 "--seed: '-1'" train --seed -1 two
+refuses 2 "--scale-lower 1" train --scale --scale-lower 1 two
+refuses 2 "--scale-restore" train --scale-upper 2 --scale-restore ranges two
+refuses 2 "precomputed" train -t 4 --scale two
 refuses 2 "--threads: '0'" train --threads 0 two
 refuses 2 "--precision: 'f16'" train --precision f16 two
 refuses 2 "LABEL=WEIGHT" train --weight 5 two
 refuses 2 "-w: '-2'" train -w1 -2 two
 refuses 2 "test file and a model" predict two
-refuses 2 "not available yet" predict -b 1 two m out
+refuses 2 "-b: '2'" predict -b 2 two m out
+refuses 2 "model file and a data" calibrate two
+refuses 2 "too many" calibrate two two two
+refuses 2 "standard output" calibrate --json -o - two two
 refuses 2 "standard output" predict --json two m -
 refuses 2 "-l 2" scale -l 2 -u 1 two
 refuses 2 "second value" scale -y 1
@@ -143,6 +153,10 @@ refuses 1 "no-folder" train two no-folder/model
 refuses 1 "absent" predict two absent out
 refuses 1 "two" predict two two out
 refuses 1 "absent" scale absent
+refuses 1 "absent" train --scale-restore absent two
+refuses 1 "two:1: x expected" train --scale-restore two two
+refuses 1 "absent" calibrate absent two
+refuses 1 "two" calibrate two two
 refuses 1 "absent" scale -r absent two
 refuses 1 "two" scale -r two two
 refuses 1 "absent" info absent
@@ -283,6 +297,167 @@ if command -v svm-scale >/dev/null 2>&1; then
         done
     done
 fi
+
+echo "# scaling in the model"
+# feature 1 is wide, 2 narrow, 3 does not tell, 4 never changes
+sed 's/ 2:[^ ]*//; s/ 3:[^ ]*//; s/ 4:[^ ]*//; s/ 5:[^ ]*//' two |
+    awk '{ split($2, e, ":"); print $1, "1:" 1000 * e[2] + 5000, "2:" e[2] * e[2] / 100, "3:" NR % 7, "4:3" }' >wide
+sed 's/ 2:[^ ]*//; s/ 3:[^ ]*//; s/ 4:[^ ]*//; s/ 5:[^ ]*//' two.test |
+    awk '{ split($2, e, ":"); print $1, "1:" 1000 * e[2] + 5000, "2:" e[2] * e[2] / 100, "3:" NR % 7, "4:5" }' >wide.test
+"$hinge" scale -s ranges wide >wide.scaled 2>err
+"$hinge" scale -r ranges wide.test >wide.scaled.test 2>err
+check "trains on scaled data" "$hinge" train -q -g 0.5 wide.scaled m
+"$hinge" predict --decisions decisions wide.scaled.test m labels >accuracy 2>err
+check "trains with --scale" "$hinge" train --certify -g 0.5 --scale --test wide.test wide scaled.model
+check "to as good a certificate" has out 'kkt [0-9.]*e-0[45],\|kkt 0.000[0-9]*,'
+check "--test scales" has out "$(sed 's/[(%]/./g; s/).*//' accuracy)"
+check "predicts raw data" "$hinge" predict --decisions again wide.test scaled.model labels.again
+check "as well as scaled ones" cmp accuracy out
+check "with the same labels" cmp labels labels.again
+paste decisions again >both
+check "and nearly the same decisions" awk '{ d = $1 - $2; bad += d > 1e-3 || d < -1e-3 } END { exit bad || NR != 60 }' both
+sed 's/$/ 9:12345/' wide.test >wider.test
+check "leaves out features without a range" "$hinge" predict -q wider.test scaled.model labels.again
+check "so that they do not count" cmp labels labels.again
+check "tells of the scaling" "$hinge" info scaled.model
+check "and what it leaves out" has out '^scaling .*1 of 4 features left out$'
+"$hinge" info --json scaled.model >report 2>err
+check "in JSON too" has report '"scale_factor": \['
+check "restores ranges" "$hinge" train -q -g 0.5 --scale-restore ranges wide again
+check "to the same model" cmp scaled.model again
+check "scales to other ends" "$hinge" train -q -g 0.5 --scale-lower 0 --scale-upper 2 wide again
+check "which make another model" test "$(cmp -s scaled.model again; echo $?)" = 1
+"$hinge" scale -l 0 -u 2 -s ranges wide >wide.scaled 2>err
+"$hinge" train -q -g 0.5 --scale-restore ranges wide m >out 2>err
+check "that of a range file with those ends" cmp again m
+"$hinge" scale -y 0 1 -s ranges wide >wide.scaled 2>err
+"$hinge" train -q -g 0.5 --scale-restore ranges wide m >out 2>err
+check "leaves labels alone" cmp scaled.model m
+check "and says so" has err 'warning.*labels'
+grep -v '^2 ' ranges | tail -n +4 >few
+"$hinge" train -q -g 0.5 --scale-restore few wide m >out 2>err
+check "warns of a feature without range" has err 'warning.*no range for feature 2'
+if command -v svm-predict >/dev/null 2>&1; then
+    check "svm-predict refuses the model" test "$(svm-predict wide.test scaled.model out >/dev/null 2>&1; echo $?)" != 0
+fi
+
+echo "# classes"
+check "trains one-vs-rest" "$hinge" train -q -c 10 --multiclass ovr three rest.model
+check "predicts by it" "$hinge" predict --decisions decisions three rest.model labels
+paste labels decisions >both
+"$hinge" info --json rest.model >report 2>err
+check "info tells one-vs-rest" has report '"multiclass": "ovr"'
+check "the labels too" has report '"labels": \['
+order=$(sed -n 's/.*"labels": \[\([^]]*\)\].*/\1/p' report)
+check "the largest decision wins" awk -v order="$order" 'BEGIN { split(order, label, ", ") }
+    { best = 1; for (k = 2; k <= 3; k++) if ($(k + 1) > $(best + 1)) best = k; bad += $1 != label[best] }
+    END { exit bad || NF != 4 || NR != 240 }' both
+check "one-vs-one by name" "$hinge" train -q -c 10 --multiclass one-vs-one three m
+"$hinge" train -q -c 10 three again >out 2>err
+check "which is the default" cmp m again
+
+echo "# cross-validation"
+cp two.model two.model.kept
+rm -f real.model three.model
+check "cross-validates" "$hinge" train -v 5 -c 10 two
+check "and prints the accuracy last" test "$(tail -n 1 out | sed 's/[0-9.]*%$/N/')" = "Cross Validation Accuracy = N"
+check "writes no model" cmp two.model two.model.kept
+cp out first
+check "prints it alone with -q" "$hinge" train -q -v 5 -c 10 two
+check "which is the same" test "$(cat out)" = "$(tail -n 1 first)"
+check "reproducibly, with any threads" "$hinge" train -q -v 5 -c 10 --threads 1 two
+check "likewise" test "$(cat out)" = "$(tail -n 1 first)"
+check "a good one" awk '{ sub("%", "", $5); exit !($5 + 0 > 80 && $5 + 0 <= 100) }' out
+check "takes another seed" "$hinge" train -q -v 5 -c 10 --seed 7 two
+check "cross-validates a regression" "$hinge" train -q -v 3 -s 3 real
+sed 's/= [-0-9.e+]*$/= N/' out >lines
+printf 'Cross Validation Mean squared error = N\nCross Validation Squared correlation coefficient = N\n' >expected
+check "and prints its two lines" cmp expected lines
+"$hinge" train --json -v 3 -s 3 real >report 2>err
+check "train -v --json" keys report folds mse squared_correlation outcome seconds n_sv
+"$hinge" train --json -v 3 --scale --multiclass ovr three >report 2>err
+check "with scaling, one-vs-rest" keys report folds accuracy
+check "writes no model of them" test ! -e real.model -a ! -e three.model
+head -n 12 two >few
+check "leaves one out where folds are too many" "$hinge" train -q -v 99 few
+check "warns of it" has err 'warning: -v: 99 folds of 12 examples'
+refuses 1 "no labels" train -v 3 --no-labels -s 2 two.csv
+
+echo "# probabilities"
+# rows FILE COLUMNS: each line behind the header has a label and COLUMNS - 1 probabilities that sum to 1
+rows() {
+    awk -v columns="$2" 'NR > 1 {
+        sum = 0
+        for (k = 2; k <= NF; k++) { sum += $k; if ($k < 0 || $k > 1) bad = 1 }
+        if (NF != columns || sum < 0.9999 || sum > 1.0001) bad = 1
+    } END { exit bad || NR < 2 }' "$1"
+}
+check "trains with -b 1" "$hinge" train -q -b 1 -c 10 two b.model
+check "and calibrates" "$hinge" info b.model
+check "as info tells" has out '^calibrated'
+"$hinge" train -q -b 1 -c 10 --threads 1 two again >out 2>err
+check "reproducibly" cmp b.model again
+"$hinge" train -q --probability 1 -c 10 --seed 5 two again >out 2>err
+check "differently with another seed" test "$(cmp -s b.model again; echo $?)" = 1
+check "predicts with -b 1" "$hinge" predict -b 1 two.test b.model p
+check "and prints the accuracy" has out '^Accuracy = [0-9.]*% ([0-9]*/60) (classification)$'
+check "writes a header" test "$(head -n 1 p)" = "$(sed -n 's/^label /labels /p' b.model)"
+check "and probabilities" rows p 3
+check "of which the label's is the largest" awk 'NR == 1 { split($0, l); next }
+    { bad += $1 != ($2 >= $3 ? l[2] : l[3]) } END { exit bad }' p
+check "without -b labels only" "$hinge" predict -q two.test b.model labels
+check "a word a line" awk 'NF != 1 { bad = 1 } END { exit bad || NR != 60 }' labels
+"$hinge" predict -q -b 1 --decisions decisions two.test b.model p >out 2>err
+tail -n +2 p | paste - decisions | sort -g -k 4 >both
+check "monotone in the decision" awk -v first="$(head -n 1 p | cut -d' ' -f2)" '
+    NR > 1 && $2 < last { bad = 1 } { last = $2 } END { exit bad || NR != 60 || first != 1 }' both
+"$hinge" predict --json -b 1 two.test b.model p >report 2>err
+check "predict -b 1 --json" keys report seconds n accuracy
+check "three classes" "$hinge" train -q -b 1 -c 10 three m
+check "their probabilities" "$hinge" predict -q -b 1 three m p
+check "in three columns" rows p 4
+check "regression" "$hinge" train -q -b 1 -s 3 real m
+check "predicts with sigma" "$hinge" predict -b 1 real m values
+check "as svm-predict tells it" has out '^z: Laplace distribution e^(-|z|/sigma)/(2sigma),sigma=[0-9.e-]*$'
+check "before the error" test "$(wc -l <out)" = 4
+check "and plain values" awk 'NF != 1 { bad = 1 } END { exit bad || NR != 240 }' values
+"$hinge" predict --json -b 1 real m values >report 2>err
+check "sigma in JSON" keys report sigma mse
+check "one-class" "$hinge" train -q -b 1 -s 2 -n 0.2 two m
+check "its probabilities" "$hinge" predict -q -b 1 two m p
+check "under their header" test "$(head -n 1 p)" = "label normal outlier"
+check "in two columns" rows p 3
+refuses 1 "two.model: the model has no probabilities.*calibrate" predict -b 1 two.test two.model p
+refuses 1 "" train -b 1 --multiclass ovr three
+refuses 1 "" calibrate rest.model three
+
+"$hinge" train -q -b 1 -c 1e6 -e 1e-9 --max-iter 2 two m >out 2>err
+check "predicts after a limit, or warns that it cannot" sh -c "grep -q 'no probabilities' err || $hinge info m | grep -q ^calibrated"
+
+echo "# calibrate"
+cp two.model held.model
+check "calibrates on other data" "$hinge" calibrate two.model two.test -o held.model
+check "tells about it" has out '^calibrated on *60 examples'
+check "leaves the model itself" cmp two.model two.model.kept
+check "the new one predicts" "$hinge" predict -q -b 1 two.test held.model p
+check "probabilities" rows p 3
+"$hinge" predict -q two.test held.model labels >out 2>err
+"$hinge" predict -q two.test two.model again >out 2>err
+check "and the same labels as before" cmp labels again
+cp two.model held
+check "replaces a model" "$hinge" calibrate -q held two.test
+check "silently with -q" test ! -s out
+check "by the same as -o" cmp held held.model
+check "leaves no temporary files" test "$(echo held*)" = "held held.model"
+"$hinge" calibrate --json held two.test >report 2>err
+check "calibrate --json" keys report model n seconds
+"$hinge" train -q -s 3 real m >out 2>err
+check "calibrates a regression" "$hinge" calibrate m real
+check "and tells sigma" has out '^sigma *[0-9]'
+check "a model that scales" "$hinge" calibrate -q scaled.model wide.test
+check "which then predicts" "$hinge" predict -q -b 1 wide.test scaled.model p
+check "its probabilities" rows p 3
+refuses 1 "no labels" calibrate --no-labels two.model two.csv
 
 echo "# info"
 check "tells about the machine" "$hinge" info

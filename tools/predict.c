@@ -20,7 +20,7 @@ static const struct tool_option predict_options[] = {
     { 'b', "probability", "0|1", parse_choice, FIELD(probability), choice_off_on,
       "1: write the probability of each class too, and the\nmost probable class as label (0)" },
     { 0, "decisions", "FILE", parse_text, FIELD(decisions), NULL,
-      "write the decision values, a line an example:\nclasses 1 and 2, 1 and 3, ..., 2 and 3, ..." },
+      "write the decision values, a line an example:\nclasses 1 and 2, 1 and 3, ..., 2 and 3, ...;\none-vs-rest: a value a class" },
     { 0, "threads", "N", parse_int, FIELD(options.threads), &range_positive,
       "threads (OMP_NUM_THREADS, or all processors)" },
     { 0, "precision", "P", parse_choice, FIELD(options.precision), choice_precision,
@@ -36,8 +36,9 @@ static const struct tool_option predict_options[] = {
 
 static const char usage[] = "usage: hinge predict [options] test_file model_file [output_file]\n\n"
                             "Predicts each example of test_file and writes one label or value a line to\n"
-                            "output_file (-: standard output; none: nothing is written). With -b 1, classes get a header and\n"
-                            "lines `label p1 p2 ...`, and regression values are told to have an error of width sigma.";
+                            "output_file (-: standard output; none: nothing is written). With -b 1, classes are\n"
+                            "written as a header and lines `label p1 p2 ...`; for values the width sigma of\n"
+                            "their Laplace distributed error is printed.";
 
 static void read_options(int argc, char **argv, struct predict_settings *s)
 {
@@ -71,7 +72,8 @@ struct predict_run {
 static void check_probability(const struct predict_settings *s, const hinge_model *model)
 {
     if (s->probability && !hinge_model_has_probability(model))
-        die(EXIT_DATA, "%s: the model has no probabilities: train it with -b 1, or give it some by `hinge calibrate`",
+        die(EXIT_DATA,
+            "%s: the model has no probabilities: train it with -b 1, or give it some by `hinge calibrate`",
             s->model_path);
     if (!s->probability && hinge_model_has_probability(model) && s->verbose)
         fprintf(stderr, "the model has probabilities, which -b 1 writes\n");

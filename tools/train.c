@@ -634,15 +634,24 @@ static void print_json(const struct train_settings *s, const struct train_run *r
     json_close(&j, '}');
 }
 
-static void print_report(const hinge_report *r)
+static void print_vectors(const hinge_report *r, size_t folds)
+{
+    if (folds)
+        printf("%-16s %zu in %zu folds of %zu examples (%zu bounded)\n", "support vectors", r->n_sv, folds, r->n,
+               r->n_bsv);
+    else
+        printf("%-16s %zu of %zu examples (%zu bounded%s)\n", "support vectors", r->n_sv, r->n, r->n_bsv,
+               r->n_problems > 1 ? ", summed over pairs of classes" : "");
+}
+
+static void print_report(const hinge_report *r, size_t folds)
 {
     printf("%-16s %s\n", "outcome", hinge_outcome_text(r->outcome));
     printf("%-16s %.10g\n", "objective", r->objective);
     printf("%-16s %.3g\n", "violation", r->violation);
     if (isfinite(r->error))
         printf("%-16s %.3g\n", "measured error", r->error);
-    printf("%-16s %zu of %zu examples (%zu bounded%s)\n", "support vectors", r->n_sv, r->n, r->n_bsv,
-           r->n_problems > 1 ? ", summed over pairs of classes" : "");
+    print_vectors(r, folds);
     printf("%-16s %" PRIu64 " computed", "kernel rows", r->rows_computed);
     if (r->rows_computed && r->n_sv)
         printf(", %.2f per support vector", (double)r->rows_computed / (double)r->n_sv);
@@ -681,7 +690,7 @@ static void print_cross_validation(const struct score *score)
 
 static void print_table(const struct train_settings *s, const struct train_run *run)
 {
-    print_report(&run->report);
+    print_report(&run->report, s->folds);
     printf("%-16s %.3f s (loading %.3f s, saving %.3f s)\n", "time", run->report.seconds, run->seconds_load,
            run->seconds_save);
     printf("%-16s %s\n", "path", run->report.path);
@@ -692,7 +701,7 @@ static void print_table(const struct train_settings *s, const struct train_run *
     if (s->certify)
         print_certificate(&run->certificate);
     if (s->folds)
-        printf("%-16s %zu, seed %" PRIu64 "; the above is their sum\n", "folds", s->folds, s->params.seed);
+        printf("%-16s %zu, drawn by seed %" PRIu64 "; the numbers above are their sums\n", "folds", s->folds, s->params.seed);
     else
         printf("%-16s %s\n", "model", s->model_path);
     if (s->test) {
@@ -707,8 +716,9 @@ static int was_stopped(const hinge_report *r)
     return interrupted && r->outcome != HINGE_CONVERGED;
 }
 
-static void print_warnings(const struct train_settings *s, const hinge_report *r)
+static void print_warnings(const struct train_settings *s, const struct train_run *run)
 {
+    const hinge_report *r = &run->report;
     static const char *const hints[] = {
         [HINGE_MAX_ITER] = "raise --max-iter for a better model",
         [HINGE_TIME_LIMIT] = "raise --time-limit for a better model",
@@ -724,6 +734,8 @@ static void print_warnings(const struct train_settings *s, const hinge_report *r
     else if (r->outcome != HINGE_CONVERGED)
         warn("not converged: %s (violation %.3g)%s%s", hinge_outcome_text(r->outcome), r->violation,
              hint ? "; " : "", hint ? hint : "");
+    if (s->params.probability && run->model && !hinge_model_has_probability(run->model))
+        warn("%s has no probabilities: the run ended before them; `hinge calibrate` can add them", s->model_path);
     if (r->blas_slow && !s->quiet)
         warn("%s runs kernels without AVX-512: OPENBLAS_CORETYPE=SkylakeX makes it faster", r->blas);
 }
@@ -768,7 +780,7 @@ int command_train(int argc, char **argv)
     train(&s, &run);
     if (!s.folds)
         save(&s, &run);
-    print_warnings(&s, &run.report);
+    print_warnings(&s, &run);
     if (s.certify)
         certify(&s, &run);
     if (s.test)

@@ -142,7 +142,8 @@ typedef enum hinge_outcome {
     HINGE_TIME_LIMIT,    /* params.time_limit reached */
     HINGE_STOPPED,       /* the progress callback asked for it */
     HINGE_STALLED,       /* no progress over many rounds, or the kernel rows are too coarse for eps */
-    HINGE_NONFINITE,     /* the kernel produced NaN or infinity: scale the data or lower degree, gamma */
+    HINGE_NONFINITE,     /* the kernel produced NaN or infinity: scale the data or lower degree, gamma. The model's
+                          * coefficients are finite, but of no use; objective and violation may be NaN */
     HINGE_NO_MARGIN      /* nu-SVC: r <= 0, no separating direction; coefficients are left unscaled */
 } hinge_outcome;
 
@@ -218,7 +219,8 @@ typedef struct hinge_report {
     size_t n_sv, n_bsv;    /* distinct support vectors, and pairs' bounded ones (alpha = C) summed */
     double objective;      /* minimised dual (negative for C-SVC), summed over problems; dual = -objective */
     double violation;      /* the largest over problems, of the running gradient */
-    double error;          /* largest |F - F in f64| over the examples measured; NaN: not measured */
+    double error;          /* largest |F - F in f64| over the examples measured; NaN: not measured. It may be another
+                            * problem's than violation: CONVERGED is said of each problem's own sum */
     uint64_t iterations, rounds;
     uint64_t rows_asked, rows_computed, rows_evicted; /* kernel rows; computed are whole-row equivalents */
     uint64_t kernel_values; /* kernel values computed in all, certificate included */
@@ -246,7 +248,8 @@ typedef struct hinge_model hinge_model;
  * regression, ignored (may be NULL) for one-class. *model is the caller's, to be freed; report may be NULL.
  * Dual: min 1/2 beta'K beta + p'alpha, s'alpha = delta, 0 <= alpha <= C; solved by block SMO with
  * second-order working pairs (Fan, Chen, Lin 2005). With more than two classes: one-versus-one.
- * The class that appears first in y is the positive one, except that -1 first, +1 second are swapped. */
+ * The class that appears first in y (rows of weight 0 included) is the positive one, except that -1 first, +1 second
+ * are swapped. */
 HINGE_API hinge_status hinge_train(hinge_model **model, const hinge_matrix *x, const double *y,
                                    const hinge_params *params, hinge_report *report, hinge_error *err);
 

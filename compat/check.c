@@ -1,0 +1,143 @@
+/*
+ * What cannot be trained, and the words for it. Callers of LIBSVM compare with its own messages; those of hinge's, for
+ * what LIBSVM lets pass and hinge does not, come last.
+ */
+#include "compat/own.h"
+
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+
+static bool has_gamma(const struct svm_parameter *p)
+{
+    return p->kernel_type == POLY || p->kernel_type == RBF || p->kernel_type == SIGMOID;
+}
+
+static const char *check_kinds(const struct svm_parameter *p)
+{
+    if (p->svm_type < C_SVC || p->svm_type > NU_SVR)
+        return "unknown svm type";
+    if (p->kernel_type < LINEAR || p->kernel_type > PRECOMPUTED)
+        return "unknown kernel type";
+    if (has_gamma(p) && p->gamma < 0)
+        return "gamma < 0";
+    if (p->kernel_type == POLY && p->degree < 0)
+        return "degree of polynomial kernel < 0";
+    return NULL;
+}
+
+static const char *check_numbers(const struct svm_parameter *p)
+{
+    bool has_c = p->svm_type == C_SVC || hgc_regresses(p->svm_type);
+    bool has_nu = p->svm_type == NU_SVC || p->svm_type == ONE_CLASS || p->svm_type == NU_SVR;
+    if (!(p->eps > 0))
+        return "eps <= 0";
+    if (has_c && !(p->C > 0))
+        return "C <= 0";
+    if (has_nu && !(p->nu > 0 && p->nu <= 1))
+        return "nu <= 0 or nu > 1";
+    if (p->svm_type == EPSILON_SVR && !(p->p >= 0))
+        return "p < 0";
+    return NULL;
+}
+
+static const char *check_switches(const struct svm_parameter *p)
+{
+    if (p->shrinking != 0 && p->shrinking != 1)
+        return "shrinking != 0 and shrinking != 1";
+    if (p->probability != 0 && p->probability != 1)
+        return "probability != 0 and probability != 1";
+#ifdef HINGE_LIBSVM_324
+    if (p->probability == 1 && p->svm_type == ONE_CLASS)
+        return "one-class SVM probability output not supported yet";
+#endif
+    return NULL;
+}
+
+static int compare_ints(const void *a, const void *b)
+{
+    int x = *(const int *)a, y = *(const int *)b;
+    return (x > y) - (x < y);
+}
+
+/* For every two classes nu (n1 + n2) / 2 <= min(n1, n2): it holds for all if it does for the smallest and largest. */
+static const char *check_nu(const struct svm_problem *prob, double nu)
+{
+    int *label = malloc((size_t)prob->l * sizeof *label);
+    int smallest = INT_MAX, largest = 0, classes = 0;
+    if (label == NULL)
+        return "no memory for the labels";
+    for (int i = 0; i < prob->l; i++)
+        label[i] = (int)prob->y[i];
+    qsort(label, (size_t)prob->l, sizeof *label, compare_ints);
+    for (int i = 0, run = 1; i < prob->l; i++, run++)
+        if (i + 1 == prob->l || label[i + 1] != label[i]) {
+            smallest = run < smallest ? run : smallest;
+            largest = run > largest ? run : largest;
+            classes++;
+            run = 0;
+        }
+    free(label);
+    return classes > 1 && nu * ((double)smallest + largest) / 2 > smallest ? "specified nu is infeasible" : NULL;
+}
+
+/* LIBSVM would go on with these, to infinite loops, NaN, or merged classes. */
+static const char *check_targets(const struct svm_problem *prob, const struct svm_parameter *p)
+{
+    if (prob->l < 1)
+        return "no examples";
+    if (prob->x == NULL || (prob->y == NULL && p->svm_type != ONE_CLASS))
+        return "x or y is NULL";
+    for (int i = 0; i < prob->l && p->svm_type != ONE_CLASS; i++) {
+        if (!isfinite(prob->y[i]))
+            return "a label or target is not a finite number";
+        if (hgc_classifies(p->svm_type) && !(prob->y[i] > INT_MIN - 1.0 && prob->y[i] < INT_MAX + 1.0))
+            return "a class label does not fit an int";
+    }
+    return NULL;
+}
+
+static const char *check_hinge(const struct svm_problem *prob, const struct svm_parameter *p)
+{
+    bool has_c = p->svm_type == C_SVC || hgc_regresses(p->svm_type);
+    bool has_coef0 = p->kernel_type == POLY || p->kernel_type == SIGMOID;
+    if (!isfinite(p->eps) || (has_c && !isfinite(p->C)) || (p->svm_type == EPSILON_SVR && !isfinite(p->p)) ||
+        (has_gamma(p) && !isfinite(p->gamma)) || (has_coef0 && !isfinite(p->coef0)))
+        return "a parameter is not a finite number";
+    if (p->svm_type == C_SVC && p->nr_weight > 0 && (p->weight_label == NULL || p->weight == NULL))
+        return "weight_label or weight is NULL";
+    for (int k = 0; p->svm_type == C_SVC && k < p->nr_weight; k++)
+        if (!(p->weight[k] > 0 && isfinite(p->weight[k])))
+            return "the weight of a class is not a finite number > 0";
+    size_t columns;
+    const char *fault = hgc_dense_columns(prob, p, &columns);
+    return fault != NULL ? fault : hgc_dense_fits((size_t)prob->l, columns);
+}
+
+static const char *check_all(const struct svm_problem *prob, const struct svm_parameter *p, bool lenient)
+{
+    if (prob == NULL || p == NULL)
+        return "problem or parameters are NULL";
+    const char *fault = check_kinds(p);
+    if (fault == NULL && !lenient && !(p->cache_size > 0))
+        fault = "cache_size <= 0";
+    if (fault == NULL)
+        fault = check_numbers(p);
+    if (fault == NULL && !lenient)
+        fault = check_switches(p);
+    if (fault == NULL)
+        fault = check_targets(prob, p);
+    if (fault == NULL && p->svm_type == NU_SVC)
+        fault = check_nu(prob, p->nu);
+    return fault == NULL ? check_hinge(prob, p) : fault;
+}
+
+const char *hgc_fault(const struct svm_problem *prob, const struct svm_parameter *param)
+{
+    return check_all(prob, param, true);
+}
+
+const char *svm_check_parameter(const struct svm_problem *prob, const struct svm_parameter *param)
+{
+    return check_all(prob, param, false);
+}

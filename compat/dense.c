@@ -1,0 +1,202 @@
+/*
+ * Sparse examples to a dense matrix. The columns that are not 0 in every example are found by a set of bits, one a
+ * feature index; a column's number is its index's rank among the bits set. Precomputed kernels: instead of features,
+ * the serial numbers of the examples.
+ */
+#include "compat/own.h"
+
+#include <limits.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char no_memory[] = "no memory for the examples as dense rows";
+static const char too_large[] = "the examples as dense rows do not fit the memory";
+static const char no_serial[] = "precomputed kernel: an example does not begin with 0:serial, or has too few values";
+
+struct columns {
+    size_t words;
+    uint64_t *bits;   /* [words]; bit i of word w: index 64 w + i occurs */
+    uint32_t *before; /* [words] bits set in the words before */
+    size_t count;
+};
+
+static void columns_free(struct columns *c)
+{
+    free(c->bits);
+    free(c->before);
+    memset(c, 0, sizeof *c);
+}
+
+static size_t column_of(const struct columns *c, int index)
+{
+    size_t word = (size_t)index / 64;
+    uint64_t below = ((uint64_t)1 << (size_t)index % 64) - 1;
+    return c->before[word] + (size_t)__builtin_popcountll(c->bits[word] & below);
+}
+
+static bool is_precomputed(const struct svm_parameter *param)
+{
+    return param->kernel_type == PRECOMPUTED;
+}
+
+/* Serial number of an example, 0: it has none that fits. */
+static int serial_of(const struct svm_node *x)
+{
+    return x[0].index == 0 && x[0].value >= 1 && x[0].value < INT_MAX ? (int)x[0].value : 0;
+}
+
+/* Every row reaches the largest serial number. */
+static const char *check_kernel_values(const struct svm_problem *prob, int max)
+{
+    for (int i = 0; i < prob->l; i++)
+        for (int s = 1; s <= max; s++) {
+            if (prob->x[i][s].index == -1)
+                return no_serial;
+            if (!isfinite(prob->x[i][s].value))
+                return "a kernel value is not a finite number";
+        }
+    return NULL;
+}
+
+/* The largest index that matters; *max stays -1 where there is none. */
+static const char *largest_index(const struct svm_problem *prob, bool precomputed, int *max)
+{
+    for (int i = 0; i < prob->l; i++) {
+        const struct svm_node *x = prob->x[i];
+        if (x == NULL)
+            return "an example is NULL";
+        if (precomputed && serial_of(x) == 0)
+            return no_serial;
+        if (precomputed && serial_of(x) > *max)
+            *max = serial_of(x);
+        for (int last = -1; !precomputed && x->index != -1; last = x->index, x++) {
+            if (x->index <= last)
+                return "feature indices are not ascending";
+            if (!isfinite(x->value))
+                return "a feature is not a finite number";
+            if (x->value != 0 && x->index > *max)
+                *max = x->index;
+        }
+    }
+    return NULL;
+}
+
+static void set_bit(struct columns *c, int index)
+{
+    c->bits[(size_t)index / 64] |= (uint64_t)1 << (size_t)index % 64;
+}
+
+static const char *columns_find(struct columns *c, const struct svm_problem *prob, bool precomputed)
+{
+    int max = -1;
+    memset(c, 0, sizeof *c);
+    const char *fault = largest_index(prob, precomputed, &max);
+    if (fault == NULL && precomputed)
+        fault = check_kernel_values(prob, max);
+    if (fault != NULL)
+        return fault;
+    c->words = (size_t)((long long)max / 64 + 1);
+    c->bits = calloc(c->words, sizeof *c->bits);
+    c->before = calloc(c->words, sizeof *c->before);
+    if (c->bits == NULL || c->before == NULL) {
+        columns_free(c);
+        return no_memory;
+    }
+    for (int i = 0; i < prob->l; i++) {
+        if (precomputed)
+            set_bit(c, serial_of(prob->x[i]));
+        for (const struct svm_node *x = prob->x[i]; !precomputed && x->index != -1; x++)
+            if (x->value != 0)
+                set_bit(c, x->index);
+    }
+    for (size_t w = 0; w < c->words; w++) {
+        c->before[w] = (uint32_t)c->count;
+        c->count += (size_t)__builtin_popcountll(c->bits[w]);
+    }
+    return NULL;
+}
+
+const char *hgc_dense_columns(const struct svm_problem *prob, const struct svm_parameter *param, size_t *columns)
+{
+    struct columns c;
+    const char *fault = columns_find(&c, prob, is_precomputed(param));
+    *columns = c.count;
+    columns_free(&c);
+    return fault;
+}
+
+/* f64 rows here, and hinge's own f32 copy of them, in four fifths of the machine's memory. */
+const char *hgc_dense_fits(size_t rows, size_t columns)
+{
+    double bytes = (double)rows * (double)columns * (sizeof(double) + sizeof(float));
+    return bytes <= 0.8 * (double)hinge_machine_info().total_memory ? NULL : too_large;
+}
+
+static void fill_features(struct hgc_dense *dense, const struct columns *c, const struct svm_problem *prob)
+{
+    for (int i = 0; i < prob->l; i++) {
+        double *row = dense->values + (size_t)i * dense->x.stride;
+        for (const struct svm_node *x = prob->x[i]; x->index != -1; x++)
+            if (x->value != 0)
+                row[column_of(c, x->index)] = x->value;
+    }
+}
+
+/* Node s of a row is the value with the example of serial number s, whatever its index says: as LIBSVM reads it. */
+static void fill_kernel_values(struct hgc_dense *dense, const struct columns *c, const struct svm_problem *prob)
+{
+    for (int i = 0; i < prob->l; i++) {
+        double *row = dense->values + (size_t)i * dense->x.stride;
+        for (size_t w = 0; w < c->words; w++)
+            for (uint64_t bits = c->bits[w]; bits != 0; bits &= bits - 1)
+                *row++ = prob->x[i][64 * w + (size_t)__builtin_ctzll(bits)].value;
+        dense->serial[i] = column_of(c, serial_of(prob->x[i]));
+    }
+}
+
+/* A column of zeros stands where all examples are 0. */
+static const char *allocate(struct hgc_dense *dense, const struct svm_problem *prob, const struct svm_parameter *param,
+                            size_t columns)
+{
+    size_t rows = (size_t)prob->l, cols = columns > 0 ? columns : 1;
+    const char *fault = hgc_dense_fits(rows, cols);
+    if (fault != NULL)
+        return fault;
+    dense->values = calloc(rows, cols * sizeof(double));
+    dense->y = param->svm_type != ONE_CLASS ? malloc(rows * sizeof(double)) : NULL;
+    dense->serial = is_precomputed(param) ? malloc(rows * sizeof(size_t)) : NULL;
+    if (dense->values == NULL || (dense->y == NULL && param->svm_type != ONE_CLASS) ||
+        (dense->serial == NULL && is_precomputed(param)))
+        return no_memory;
+    dense->x = hinge_matrix_f64(dense->values, rows, cols);
+    return NULL;
+}
+
+const char *hgc_dense_make(struct hgc_dense *dense, const struct svm_problem *prob, const struct svm_parameter *param)
+{
+    struct columns c;
+    memset(dense, 0, sizeof *dense);
+    const char *fault = columns_find(&c, prob, is_precomputed(param));
+    if (fault == NULL)
+        fault = allocate(dense, prob, param, c.count);
+    if (fault == NULL && is_precomputed(param))
+        fill_kernel_values(dense, &c, prob);
+    else if (fault == NULL)
+        fill_features(dense, &c, prob);
+    for (int i = 0; fault == NULL && dense->y != NULL && i < prob->l; i++)
+        dense->y[i] = hgc_classifies(param->svm_type) ? (double)(int)prob->y[i] : prob->y[i];
+    columns_free(&c);
+    if (fault != NULL)
+        hgc_dense_free(dense);
+    return fault;
+}
+
+void hgc_dense_free(struct hgc_dense *dense)
+{
+    free(dense->values);
+    free(dense->y);
+    free(dense->serial);
+    memset(dense, 0, sizeof *dense);
+}

@@ -1,0 +1,204 @@
+/*
+ * The figures that LIBSVM prints of each two-class problem once it is solved, computed from the model's coefficients:
+ *
+ *     C-SVC, SVR   nu = sum |coef| / (C l)
+ *     nu-SVC       C = 1 / r, where the coefficients are alpha / r and sum alpha = nu l
+ *     nu-SVR       epsilon, half the width of the tube: |y - f(x)| of a free support vector
+ */
+#include "compat/own.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A run of support vectors, [first, first + n), with the coefficients of one problem. */
+struct part {
+    const double *coef;
+    int first, n;
+    double bound; /* of the coefficients */
+};
+
+struct figures {
+    int n_sv, n_bsv;
+    double sum; /* of |coef| */
+};
+
+static void add_part(struct figures *f, const struct part *part)
+{
+    for (int i = part->first; i < part->first + part->n; i++) {
+        double size = fabs(part->coef[i]);
+        f->sum += size;
+        f->n_sv += size > 0;
+        f->n_bsv += size > 0 && size >= part->bound * (1 - 1e-12);
+    }
+}
+
+static void print_end(const struct figures *f, double objective, double rho)
+{
+    hgc_print("obj = %f, rho = %f\n", objective, rho);
+    hgc_print("nSV = %d, nBSV = %d\n", f->n_sv, f->n_bsv);
+}
+
+static void print_begin(const unsigned long long *iterations, size_t problem)
+{
+    hgc_print("\noptimization finished, #iter = %d\n", iterations != NULL ? (int)iterations[problem] : 0);
+}
+
+/* ---- epsilon of nu-SVR ----------------------------------------------------------------------------------------- */
+
+/* Residuals f - y over examples below and above the tube's middle: sums over the free ones, bounds by the others. */
+struct tube {
+    double sum[2], low[2], high[2];
+    size_t free[2];
+};
+
+static void tube_add(struct tube *tube, double residual, double coef, double C)
+{
+    for (int side = 0; side < 2; side++) { /* 0: coef > 0, epsilon = y - f; 1: coef < 0, epsilon = f - y */
+        double epsilon = side == 0 ? -residual : residual, alpha = side == 0 ? coef : -coef;
+        if (alpha >= C * (1 - 1e-12))
+            tube->high[side] = fmin(tube->high[side], epsilon);
+        else if (alpha <= 0)
+            tube->low[side] = fmax(tube->low[side], epsilon);
+        else {
+            tube->sum[side] += epsilon;
+            tube->free[side]++;
+        }
+    }
+}
+
+enum { CHUNK = 256 };
+
+/* Adds the examples row[n] whose coefficients are coef[n]. */
+static bool tube_scan(struct tube *tube, const struct hgc_dense *dense, const hinge_model *model, const size_t *row,
+                      const double *coef, size_t n, double C)
+{
+    static const hinge_predict_options in_double = { 0, HINGE_PRECISION_F64, 0 };
+    hinge_predict_options options = in_double;
+    size_t d = dense->x.cols;
+    double values[CHUNK], *chunk = malloc(CHUNK * d * sizeof *chunk);
+    bool ok = chunk != NULL;
+    options.threads = hgc_threads();
+    for (size_t first = 0; ok && first < n; first += CHUNK) {
+        size_t count = n - first < CHUNK ? n - first : CHUNK;
+        for (size_t k = 0; k < count; k++)
+            memcpy(chunk + k * d, dense->values + row[first + k] * d, d * sizeof *chunk);
+        hinge_matrix x = hinge_matrix_f64(chunk, count, d);
+        ok = hinge_predict(model, &x, &options, NULL, values, NULL) == HINGE_OK;
+        for (size_t k = 0; ok && k < count; k++)
+            tube_add(tube, values[k] - dense->y[row[first + k]], coef[first + k], C);
+    }
+    free(chunk);
+    return ok;
+}
+
+static double tube_side(const struct tube *tube, int side)
+{
+    return tube->free[side] > 0 ? tube->sum[side] / (double)tube->free[side] : (tube->low[side] + tube->high[side]) / 2;
+}
+
+/* From the support vectors; from all examples where no support vector of one side is free. */
+static double epsilon_of(const struct hgc_dense *dense, const hinge_model *model, double C)
+{
+    struct tube tube = { { 0, 0 }, { -INFINITY, -INFINITY }, { INFINITY, INFINITY }, { 0, 0 } }, empty = tube;
+    size_t n = dense->x.rows, *row;
+    bool ok = tube_scan(&tube, dense, model, hinge_model_sv_index(model), hinge_model_coef(model),
+                        hinge_model_n_sv(model), C);
+    if (ok && (tube.free[0] == 0 || tube.free[1] == 0)) {
+        double *beta = malloc(n * sizeof *beta);
+        row = malloc(n * sizeof *row);
+        ok = beta != NULL && row != NULL && hinge_model_beta(model, n, beta, NULL) == HINGE_OK;
+        for (size_t i = 0; ok && i < n; i++)
+            row[i] = i;
+        tube = empty;
+        ok = ok && tube_scan(&tube, dense, model, row, beta, n, C);
+        free(beta);
+        free(row);
+    }
+    return ok ? (tube_side(&tube, 0) + tube_side(&tube, 1)) / 2 : NAN;
+}
+
+/* ---- the problems ---------------------------------------------------------------------------------------------- */
+
+static double class_weight(const struct svm_parameter *p, int label)
+{
+    double weight = 1;
+    for (int k = 0; k < p->nr_weight; k++)
+        if (p->weight_label[k] == label)
+            weight *= p->weight[k];
+    return weight;
+}
+
+static void print_single(const struct svm_problem *prob, const struct svm_parameter *param,
+                         const struct hgc_dense *dense, const hinge_model *trained, const struct svm_model *m,
+                         const unsigned long long *iterations)
+{
+    struct figures f = { 0, 0, 0 };
+    add_part(&f, &(struct part){ m->sv_coef[0], 0, m->l, param->svm_type == ONE_CLASS ? 1 : param->C });
+    print_begin(iterations, 0);
+    if (param->svm_type == NU_SVR)
+        hgc_print("epsilon = %f\n", epsilon_of(dense, trained, param->C));
+    else if (param->svm_type == EPSILON_SVR)
+        hgc_print("nu = %f\n", f.sum / (param->C * prob->l));
+    print_end(&f, hinge_model_objectives(trained)[0], m->rho[0]);
+}
+
+/* Examples of each class, for free(); NULL: no memory. */
+static double *class_sizes(const struct hgc_dense *dense, const struct svm_model *m)
+{
+    double *size = calloc((size_t)m->nr_class + 1, sizeof *size);
+    for (size_t i = 0; size != NULL && i < dense->x.rows; i++) {
+        int c = 0;
+        while (c < m->nr_class && dense->y[i] != m->label[c])
+            c++;
+        size[c]++;
+    }
+    return size;
+}
+
+/* l: examples of both classes. */
+static void print_pair(const struct svm_parameter *param, struct part *a, struct part *b, double l)
+{
+    struct figures f = { 0, 0, 0 };
+    add_part(&f, a);
+    add_part(&f, b);
+    if (param->svm_type == NU_SVC) {
+        double bound = f.sum / (param->nu * l);
+        hgc_print("C = %f\n", bound);
+        a->bound = b->bound = bound * (1 - 1e-9); /* the sum is rounded */
+    } else if (a->bound == b->bound) {
+        hgc_print("nu = %f\n", f.sum / (a->bound * l));
+    }
+}
+
+static void print_pairs(const struct svm_parameter *param, const struct hgc_dense *dense, const hinge_model *trained,
+                        const struct svm_model *m, const unsigned long long *iterations)
+{
+    double *size = class_sizes(dense, m);
+    int first_a = 0, p = 0;
+    for (int a = 0; size != NULL && a < m->nr_class; first_a += m->nSV[a++]) {
+        int first_b = first_a + m->nSV[a];
+        for (int b = a + 1; b < m->nr_class; first_b += m->nSV[b++], p++) {
+            struct part of_a = { m->sv_coef[b - 1], first_a, m->nSV[a], param->C * class_weight(param, m->label[a]) };
+            struct part of_b = { m->sv_coef[a], first_b, m->nSV[b], param->C * class_weight(param, m->label[b]) };
+            struct figures f = { 0, 0, 0 };
+            print_begin(iterations, (size_t)p);
+            print_pair(param, &of_a, &of_b, size[a] + size[b]);
+            add_part(&f, &of_a);
+            add_part(&f, &of_b);
+            print_end(&f, hinge_model_objectives(trained)[p], m->rho[p]);
+        }
+    }
+    hgc_print("Total nSV = %d\n", m->l);
+    free(size);
+}
+
+void hgc_print_problems(const struct svm_problem *prob, const struct svm_parameter *param,
+                        const struct hgc_dense *dense, const hinge_model *trained, const struct svm_model *model,
+                        const unsigned long long *iterations)
+{
+    if (hgc_classifies(param->svm_type))
+        print_pairs(param, dense, trained, model, iterations);
+    else
+        print_single(prob, param, dense, trained, model, iterations);
+}

@@ -1,0 +1,305 @@
+/*
+ * Training and cross-validation: LIBSVM's problem and parameters in hinge's words, and hinge's model in LIBSVM's
+ * fields.
+ */
+#include "compat/own.h"
+
+#include <hinge/io.h>
+
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- parameters ------------------------------------------------------------------------------------------------ */
+
+/* Steps of each two-class problem, from the progress reports. Those of folds, for probability, are about fewer examples
+ * of the problem and do not count. */
+struct steps {
+    unsigned long long *iterations; /* [n_problems] */
+    size_t *examples;               /* [n_problems] */
+    size_t n_problems;
+};
+
+/* Room is made at the first report; without memory the counts stay away. */
+static int on_progress(void *arg, const hinge_progress *progress)
+{
+    struct steps *s = arg;
+    size_t p = progress->problem;
+    if (s->iterations == NULL) {
+        s->iterations = calloc(progress->n_problems, sizeof *s->iterations);
+        s->examples = calloc(progress->n_problems, sizeof *s->examples);
+        s->n_problems = s->iterations != NULL && s->examples != NULL ? progress->n_problems : 0;
+    }
+    if (p < s->n_problems && progress->n >= s->examples[p]) {
+        s->iterations[p] = progress->iterations;
+        s->examples[p] = progress->n;
+    }
+    return 0;
+}
+
+static hinge_kernel kernel_of(const struct svm_parameter *p)
+{
+    switch (p->kernel_type) {
+    case POLY: return hinge_kernel_polynomial(p->degree, p->gamma, p->coef0);
+    case RBF: return hinge_kernel_rbf(p->gamma);
+    case SIGMOID: return hinge_kernel_sigmoid(p->gamma, p->coef0);
+    case PRECOMPUTED: return hinge_kernel_precomputed();
+    default: return hinge_kernel_linear();
+    }
+}
+
+static size_t cache_bytes(const struct svm_parameter *p)
+{
+    double bytes = p->cache_size * 1048576;
+    return !(bytes >= 1) ? 1 : bytes < (double)(SIZE_MAX / 2) ? (size_t)bytes : SIZE_MAX / 2;
+}
+
+static bool wants_probability(const struct svm_parameter *p)
+{
+#ifdef HINGE_LIBSVM_324
+    if (p->svm_type == ONE_CLASS)
+        return false;
+#endif
+    return p->probability != 0;
+}
+
+/* class_labels: [nr_weight] room of the caller's. */
+static hinge_params params_of(const struct svm_parameter *p, const struct hgc_dense *dense, double *class_labels)
+{
+    hinge_params q = hinge_params_default((hinge_task)p->svm_type);
+    q.kernel = kernel_of(p);
+    q.eps = p->eps;
+    q.C = p->svm_type == C_SVC || hgc_regresses(p->svm_type) ? p->C : 1;
+    q.nu = p->svm_type == C_SVC || p->svm_type == EPSILON_SVR ? 0 : p->nu;
+    q.p = p->svm_type == EPSILON_SVR ? p->p : 0;
+    q.shrinking = p->shrinking != 0;
+    q.probability = wants_probability(p);
+    q.cache_bytes = cache_bytes(p);
+    q.precomputed_index = dense->serial;
+    q.threads = hgc_threads();
+    if (p->svm_type == C_SVC && p->nr_weight > 0) {
+        for (int k = 0; k < p->nr_weight; k++)
+            class_labels[k] = p->weight_label[k];
+        q.n_class_weights = (size_t)p->nr_weight;
+        q.class_labels = class_labels;
+        q.class_weights = p->weight;
+    }
+    return q;
+}
+
+/* Problem and parameters as hinge takes them. */
+struct job {
+    struct hgc_dense dense;
+    double *class_labels;
+    hinge_params params;
+};
+
+static bool job_init(struct job *job, const struct svm_problem *prob, const struct svm_parameter *param)
+{
+    memset(job, 0, sizeof *job);
+    const char *fault = hgc_fault(prob, param);
+    if (fault == NULL)
+        fault = hgc_dense_make(&job->dense, prob, param);
+    if (fault == NULL) {
+        size_t n = param->svm_type == C_SVC && param->nr_weight > 0 ? (size_t)param->nr_weight : 0;
+        job->class_labels = malloc((n + 1) * sizeof *job->class_labels);
+        if (job->class_labels == NULL)
+            fault = "no memory for the weights";
+        else
+            job->params = params_of(param, &job->dense, job->class_labels);
+    }
+    if (fault != NULL)
+        hgc_print("ERROR: %s\n", fault);
+    return fault == NULL;
+}
+
+static void job_free(struct job *job)
+{
+    hgc_dense_free(&job->dense);
+    free(job->class_labels);
+}
+
+/* ---- the model ------------------------------------------------------------------------------------------------- */
+
+static double *copy_doubles(const double *values, size_t n, bool *ok)
+{
+    double *copy = malloc((n + 1) * sizeof *copy);
+    if (copy == NULL)
+        *ok = false;
+    else if (n > 0)
+        memcpy(copy, values, n * sizeof *copy);
+    return copy;
+}
+
+static bool fill_classes(struct svm_model *m, const hinge_model *h)
+{
+    m->label = malloc(((size_t)m->nr_class + 1) * sizeof *m->label);
+    m->nSV = malloc(((size_t)m->nr_class + 1) * sizeof *m->nSV);
+    for (int c = 0; m->label != NULL && m->nSV != NULL && c < m->nr_class; c++) {
+        m->label[c] = (int)hinge_model_labels(h)[c];
+        m->nSV[c] = (int)hinge_model_class_sv(h)[c];
+    }
+    return m->label != NULL && m->nSV != NULL;
+}
+
+static bool fill_support_vectors(struct svm_model *m, const hinge_model *h, const struct svm_problem *prob)
+{
+    size_t l = hinge_model_n_sv(h), rows = (size_t)m->nr_class - 1;
+    bool ok = true;
+    m->l = (int)l;
+    m->SV = malloc((l + 1) * sizeof *m->SV);
+    m->sv_indices = malloc((l + 1) * sizeof *m->sv_indices);
+    m->sv_coef = calloc(rows + 1, sizeof *m->sv_coef);
+    if (m->SV == NULL || m->sv_indices == NULL || m->sv_coef == NULL)
+        return false;
+    for (size_t k = 0; k < rows; k++)
+        m->sv_coef[k] = copy_doubles(hinge_model_coef(h) + k * l, l, &ok);
+    for (size_t i = 0; i < l; i++) {
+        m->SV[i] = prob->x[hinge_model_sv_index(h)[i]];
+        m->sv_indices[i] = (int)hinge_model_sv_index(h)[i] + 1;
+    }
+    return ok;
+}
+
+/* The numbers behind a key of the header of a model's text; NULL: no such key, or no memory. */
+static double *header_values(const char *text, const char *end, const char *key, size_t n)
+{
+    size_t length = strlen(key);
+    for (const char *line = text; line != NULL && line < end && strncmp(line, "SV", 2) != 0;) {
+        const char *stop = memchr(line, '\n', (size_t)(end - line));
+        if (stop != NULL && (size_t)(stop - line) > length && memcmp(line, key, length) == 0 && line[length] == ' ') {
+            double *values = malloc((n + 1) * sizeof *values);
+            char *p = (char *)line + length;
+            for (size_t i = 0; values != NULL && i < n; i++)
+                values[i] = strtod(p, &p);
+            return values;
+        }
+        line = stop != NULL ? stop + 1 : NULL;
+    }
+    return NULL;
+}
+
+/* hinge hands the calibration out in its model's text. */
+static bool fill_probability(struct svm_model *m, const hinge_model *h)
+{
+    struct hgc_locale locale;
+    char *text = NULL;
+    size_t size = 0, pairs = hinge_model_n_problems(h);
+    if (!hinge_model_has_probability(h))
+        return true;
+    if (hinge_model_format(h, &text, &size, NULL) != HINGE_OK || !hgc_locale_enter(&locale)) {
+        hinge_free(text);
+        return false;
+    }
+    bool classifies = hgc_classifies(m->param.svm_type);
+    if (m->param.svm_type != ONE_CLASS)
+        m->probA = header_values(text, text + size, "probA", classifies ? pairs : 1);
+    if (classifies)
+        m->probB = header_values(text, text + size, "probB", pairs);
+#ifndef HINGE_LIBSVM_324
+    if (m->param.svm_type == ONE_CLASS)
+        m->prob_density_marks = header_values(text, text + size, "prob_density_marks", HGC_MARKS);
+#endif
+    hgc_locale_leave(&locale);
+    hinge_free(text);
+    return true;
+}
+
+static struct svm_model *model_of(const hinge_model *h, const struct svm_problem *prob,
+                                  const struct svm_parameter *param)
+{
+    struct svm_model *m = calloc(1, sizeof *m);
+    if (m == NULL)
+        return NULL;
+    bool ok = true;
+    m->param = *param;
+    m->nr_class = (int)hinge_model_n_classes(h);
+    m->rho = copy_doubles(hinge_model_rho(h), hinge_model_n_problems(h), &ok);
+    ok = ok && fill_support_vectors(m, h, prob);
+    ok = ok && (!hgc_classifies(param->svm_type) || fill_classes(m, h));
+    ok = ok && fill_probability(m, h);
+    if (!ok)
+        svm_free_and_destroy_model(&m);
+    return m;
+}
+
+/* ---- the entries ----------------------------------------------------------------------------------------------- */
+
+static void warn_of_weights(const struct svm_parameter *param, const hinge_model *h)
+{
+    for (int k = 0; param->svm_type == C_SVC && k < param->nr_weight; k++) {
+        size_t c = 0, classes = hinge_model_n_classes(h);
+        while (c < classes && hinge_model_labels(h)[c] != param->weight_label[k])
+            c++;
+        if (c == classes)
+            hgc_print("WARNING: a weight is given for class %d, which does not occur\n", param->weight_label[k]);
+    }
+}
+
+static struct svm_model *train(const struct job *job, const struct svm_problem *prob,
+                               const struct svm_parameter *param)
+{
+    struct steps steps = { NULL, NULL, 0 };
+    hinge_params params = job->params;
+    hinge_model *trained = NULL;
+    struct svm_model *m = NULL;
+    hinge_report report;
+    hinge_error err;
+    params.progress = on_progress;
+    params.progress_arg = &steps;
+    hgc_count_training();
+    if (hinge_train(&trained, &job->dense.x, job->dense.y, &params, &report, &err) != HINGE_OK) {
+        hgc_print("ERROR: %s\n", err.text);
+    } else {
+        m = model_of(trained, prob, param);
+        warn_of_weights(param, trained);
+        if (hgc_classifies(param->svm_type) && hinge_model_n_classes(trained) == 1)
+            hgc_print("WARNING: all examples are of one class\n");
+        if (m != NULL)
+            hgc_print_problems(prob, param, &job->dense, trained, m,
+                               steps.n_problems > 0 ? steps.iterations : NULL);
+        else
+            hgc_print("ERROR: no memory for the model\n");
+        if (report.outcome != HINGE_CONVERGED)
+            hgc_print("WARNING: training ended early: %s\n", hinge_outcome_text(report.outcome));
+    }
+    hinge_model_free(trained);
+    free(steps.iterations);
+    free(steps.examples);
+    return m;
+}
+
+struct svm_model *svm_train(const struct svm_problem *prob, const struct svm_parameter *param)
+{
+    struct job job;
+    struct svm_model *m = NULL;
+    if (job_init(&job, prob, param))
+        m = train(&job, prob, param);
+    job_free(&job);
+    return m;
+}
+
+void svm_cross_validation(const struct svm_problem *prob, const struct svm_parameter *param, int nr_fold,
+                          double *target)
+{
+    struct job job;
+    hinge_error err = { HINGE_OK, 0, "" };
+    if (prob == NULL || param == NULL || target == NULL)
+        return;
+    if (nr_fold > prob->l) {
+        hgc_print("WARNING: %d folds asked for of %d examples: one example a fold\n", nr_fold, prob->l);
+        nr_fold = prob->l;
+    }
+    bool ok = job_init(&job, prob, param);
+    if (ok) {
+        hgc_count_training();
+        ok = hinge_cross_validate(&job.dense.x, job.dense.y, &job.params, nr_fold > 0 ? (size_t)nr_fold : 0, target,
+                                  NULL, &err) == HINGE_OK;
+        if (!ok)
+            hgc_print("ERROR: %s\n", err.text);
+    }
+    for (int i = 0; !ok && i < prob->l; i++)
+        target[i] = NAN;
+    job_free(&job);
+}

@@ -1,0 +1,165 @@
+#!/usr/bin/env python3
+"""layering.py SOURCE libhinge.a libhinge.so: what the structure of hinge promises, checked.
+
+  - who includes what: the layers of include/, lib/, kernels/, solver/, tools/, examples/, benchmarks/
+  - no object of the library holds writable data; tables that the loader relocates (.data.rel.ro) are read-only
+  - the library calls nothing that prints, ends the process or changes its settings
+  - the shared library exports what test/symbols.txt lists, and nothing that does not begin with hinge_
+  - no line is longer than 112 columns
+
+Prints each violation, one a line; exit 1 if there is any. After a change of the API on purpose:
+layering.py SOURCE libhinge.a libhinge.so --update writes test/symbols.txt anew.
+"""
+import os
+import re
+import subprocess
+import sys
+
+COLUMNS = 120
+STANDARD = """
+    assert complex ctype errno fenv float inttypes iso646 limits locale math setjmp signal stdalign stdarg
+    stdatomic stdbool stddef stdint stdio stdlib stdnoreturn string tgmath threads time uchar wchar wctype
+""".split()
+FORBIDDEN = """
+    exit _exit _Exit quick_exit abort __assert_fail atexit on_exit printf vprintf puts putchar perror
+    __printf_chk __vprintf_chk stdout stderr signal sigaction sigprocmask raise setlocale uselocale setenv
+    putenv unsetenv chdir umask rand srand random srandom strtok fesetround fesetenv feenableexcept
+    openblas_set_num_threads goto_set_num_threads omp_set_dynamic omp_set_nested omp_set_max_active_levels
+""".split()
+# where these may be called: it is inside a parallel region, local to the task
+ONLY_IN = {"omp_set_num_threads": "kernels_tile.c.o"}
+FLOOR = ["lib/base.h", "lib/rows.h"]
+
+problems = []
+
+
+def complain(text):
+    problems.append(text)
+    print(text)
+
+
+# ---- includes ------------------------------------------------------------------------------------------------
+
+def sources(root):
+    for folder in ("include", "lib", "kernels", "solver", "tools", "examples", "benchmarks", "test"):
+        for path, _, names in os.walk(os.path.join(root, folder)):
+            for name in sorted(names):
+                if name.endswith((".c", ".h")):
+                    yield os.path.relpath(os.path.join(path, name), root)
+
+
+def target_of(root, path, name):
+    """An include as a path in the tree; hinge/... for public headers; the bare name for the system's."""
+    if name.startswith("hinge/"):
+        return name
+    beside = os.path.normpath(os.path.join(os.path.dirname(path), name))
+    for candidate in (beside, name):
+        if os.path.exists(os.path.join(root, candidate)):
+            return candidate
+    return name
+
+
+def allowed(path, target):
+    layer, inside = path.split("/")[0], target.split("/")[0]
+    public = target.startswith("hinge/")
+    ours = inside in ("lib", "kernels", "solver", "tools", "examples", "benchmarks", "test", "include")
+    if layer == "include":
+        return public or (target.endswith(".h") and target[:-2] in STANDARD)
+    if path in FLOOR:
+        return public or target in FLOOR or not ours
+    if layer in ("kernels", "solver"):
+        return public or not ours or inside == layer or target in FLOOR
+    if layer == "lib":
+        return public or not ours or inside in ("lib", "kernels", "solver")
+    if layer in ("tools", "examples", "benchmarks"):
+        return public or not ours or inside == layer
+    return True
+
+
+def check_includes(root):
+    pattern = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]')
+    count = 0
+    for path in sources(root):
+        with open(os.path.join(root, path), encoding="utf-8") as file:
+            for number, line in enumerate(file, 1):
+                match = pattern.match(line)
+                if match:
+                    count += 1
+                    if not allowed(path, target_of(root, path, match.group(1))):
+                        complain(f"{path}:{number}: must not include {match.group(1)}")
+                    if match.group(1) == "libsvm/svm.h" and path.split("/")[0] not in ("benchmarks", "test"):
+                        complain(f"{path}:{number}: only benchmarks and tests may include libsvm")
+    if count == 0:
+        complain("no includes found: is this the source directory?")
+
+
+def check_lines(root):
+    for path in sources(root):
+        with open(os.path.join(root, path), encoding="utf-8") as file:
+            long = [(number, len(line.rstrip("\n"))) for number, line in enumerate(file, 1)
+                    if len(line.rstrip("\n")) > COLUMNS]
+        if long:
+            number, length = long[0]
+            complain(f"{path}:{number}: {length} columns, {COLUMNS} at most; {len(long)} such lines")
+
+
+# ---- objects -------------------------------------------------------------------------------------------------
+
+def nm(*arguments):
+    return subprocess.run(["nm", *arguments], check=True, capture_output=True, text=True).stdout.splitlines()
+
+
+def check_objects(archive):
+    """sysv format: name|value|class|type|size|line|section"""
+    member, count = "?", 0
+    for line in nm("--format=sysv", archive):
+        match = re.match(r"(?:Symbols from|Undefined symbols from) .*\[(.*)\]", line)
+        if match:
+            member = os.path.basename(match.group(1))
+        fields = [field.strip() for field in line.split("|")]
+        if len(fields) != 7 or fields[0] == "Name":
+            continue
+        count += 1
+        name, kind, section = fields[0], fields[2], fields[6]
+        writable = kind in "dDbBCsSgG" and not section.startswith(".data.rel.ro")
+        if writable or section.startswith((".tdata", ".tbss")):
+            complain(f"{member}: {name} is writable data ({kind} {section})")
+        if kind == "U" and name in FORBIDDEN:
+            complain(f"{member}: uses {name}")
+        if kind == "U" and name in ONLY_IN and not member.endswith(ONLY_IN[name]):
+            complain(f"{member}: uses {name}")
+        if kind in "TDBRVWC" and not name.startswith(("hg_", "hinge_", "_")):
+            complain(f"{member}: {name} begins neither with hg_ nor with hinge_")
+    if count == 0:
+        complain(f"{archive}: no symbols")
+
+
+def check_exports(shared, listed, update):
+    exported = sorted(line.split()[-1] for line in nm("-D", "--defined-only", shared))
+    if update:
+        with open(listed, "w", encoding="utf-8") as file:
+            file.write("".join(name + "\n" for name in exported))
+    with open(listed, encoding="utf-8") as file:
+        wanted = file.read().split()
+    for name in exported:
+        if not name.startswith("hinge_"):
+            complain(f"exported: {name} does not begin with hinge_")
+    for name in sorted(set(exported) - set(wanted)):
+        complain(f"exported: {name} is not in test/symbols.txt")
+    for name in sorted(set(wanted) - set(exported)):
+        complain(f"not exported: {name}, which test/symbols.txt lists")
+
+
+def main():
+    if len(sys.argv) not in (4, 5):
+        sys.exit(__doc__)
+    root, archive, shared = sys.argv[1:4]
+    check_includes(root)
+    check_lines(root)
+    check_objects(archive)
+    check_exports(shared, os.path.join(root, "test", "symbols.txt"), "--update" in sys.argv)
+    print(f"{len(problems)} violations")
+    sys.exit(1 if problems else 0)
+
+
+main()

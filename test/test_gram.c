@@ -1,0 +1,522 @@
+/*
+ * Gram blocks against the scalar definition of each kernel in long double: every row of the kernel table, both
+ * working types, both types of the data, strides, order, factor, shift, subset, lists of columns, and row and
+ * column counts around the tiles' edges.
+ *
+ * The reference takes the vectors as they are rounded to the working type and bounds what GEMM may lose, d eps
+ * sum |x_c z_c|, carried through the kernel's derivative. Apart from the values: every (row, column) comes to
+ * the callback once, ascending in row0 within a range of columns; what it sees is what is kept; the bits do not
+ * depend on the number of threads; nothing is written beside the rows asked for.
+ */
+#include "kernels/gram.h"
+
+#include <float.h>
+#include <math.h>
+#include <omp.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h> /* wants the four above it */
+
+enum { POINTS = 1400, PAD = 5, CHECKED = 6000 };
+
+/* ---- data
+ * ------------------------------------------------------------------------------------------------------ */
+
+/* A source of rows with all that it borrows. */
+struct source {
+    struct hg_gram gram;
+    void *data, *norms;
+    double *shift, *factor;
+    uint32_t *order, *subset, *column;
+    int calls_left; /* of the user's kernel; negative: no limit */
+};
+
+/* (1 + <a,b>)^2 - sum |a_c - b_c|: no function of the dot product alone */
+static int user_kernel(void *cookie, const hinge_matrix *a, const hinge_matrix *b, double *out, size_t ld)
+{
+    int *left = cookie;
+    if (*left >= 0 && __atomic_fetch_sub(left, 1, __ATOMIC_RELAXED) <= 0)
+        return 3;
+    if (a->type != HINGE_F64 || b->type != HINGE_F64 || a->cols != b->cols)
+        return 4;
+    for (size_t i = 0; i < a->rows; i++)
+        for (size_t j = 0; j < b->rows; j++) {
+            const double *x = (const double *)a->data + i * a->stride,
+                         *z = (const double *)b->data + j * b->stride;
+            double dot = 0, distance = 0;
+            for (size_t c = 0; c < a->cols; c++)
+                dot += x[c] * z[c], distance += fabs(x[c] - z[c]);
+            out[i * ld + j] = (1 + dot) * (1 + dot) - distance;
+        }
+    return 0;
+}
+
+static double unit(uint64_t *seed)
+{
+    return (double)(hg_random(seed) >> 11) * 0x1p-52 - 1;
+}
+
+static uint32_t *shuffled(uint64_t *seed, size_t n)
+{
+    uint32_t *list = malloc(n * sizeof *list);
+    for (size_t i = 0; i < n; i++) {
+        size_t at = hg_random_below(seed, i + 1);
+        list[i] = list[at];
+        list[at] = (uint32_t)i;
+    }
+    return list;
+}
+
+static hinge_kernel kernel_of(hinge_kernel_type type, int *calls_left)
+{
+    switch (type) {
+    case HINGE_LINEAR:
+        return hinge_kernel_linear();
+    case HINGE_POLYNOMIAL:
+        return hinge_kernel_polynomial(3, 0.5, 1);
+    case HINGE_RBF:
+        return hinge_kernel_rbf(0.3);
+    case HINGE_SIGMOID:
+        return hinge_kernel_sigmoid(0.2, -0.1);
+    case HINGE_PRECOMPUTED:
+        return hinge_kernel_precomputed();
+    default:
+        return hinge_kernel_user("own", user_kernel, calls_left);
+    }
+}
+
+struct shape {
+    hinge_kernel_type kernel;
+    hinge_dtype type, data_type;
+    size_t n, d, gap; /* points of the source; features; elements between rows */
+    bool order, shift, factor, subset;
+};
+
+static struct source *source_new(const struct shape *s, int threads, uint64_t seed)
+{
+    struct source *o = calloc(1, sizeof *o);
+    bool table = s->kernel == HINGE_PRECOMPUTED;
+    size_t rows = s->n + (s->subset ? 9 : 0), d = table ? rows + 3 : s->d, stride = d + s->gap;
+    o->calls_left = -1;
+    o->data = malloc((rows + 1) * stride * 8);
+    for (size_t at = 0; at < rows * stride; at++) {
+        double v = unit(&seed);
+        if (s->data_type == HINGE_F32)
+            ((float *)o->data)[at] =
+                at % stride < d ? (float)v : NAN; /* what is between the rows is not read */
+        else
+            ((double *)o->data)[at] = at % stride < d ? v : (double)NAN;
+    }
+    o->order = s->order ? shuffled(&seed, rows) : NULL;
+    o->subset = s->subset ? shuffled(&seed, rows) : NULL;
+    o->column = table && s->gap > 0 ? shuffled(&seed, rows) : NULL;
+    if (s->shift)
+        o->shift = malloc(d * sizeof(double));
+    if (s->factor)
+        o->factor = malloc(d * sizeof(double));
+    for (size_t c = 0; c < d && s->shift; c++)
+        o->shift[c] = unit(&seed);
+    for (size_t c = 0; c < d && s->factor; c++)
+        o->factor[c] = 1 + unit(&seed) / 2;
+    struct hg_points points = { .x = { o->data, s->data_type, rows, d, stride },
+                                .order = o->order,
+                                .shift = o->shift,
+                                .factor = o->factor,
+                                .n = rows };
+    if (hg_kernel_row(s->kernel)->needs_norms) {
+        o->norms = malloc(rows * 8);
+        hg_points_norms(&points, s->type, o->norms, threads);
+    }
+    struct hg_tiler tiler = { kernel_of(s->kernel, &o->calls_left), hg_maps(hg_cpu_level(0)), s->type, d };
+    assert_int_equal(
+        hg_gram_init(&o->gram, &tiler, &points, o->subset, s->n, o->column, o->norms, threads, NULL), HINGE_OK);
+    assert_int_equal(o->gram.super.n, s->n);
+    assert_int_equal(o->gram.super.type, s->type);
+    return o;
+}
+
+static void source_free(struct source *o)
+{
+    hg_gram_free(&o->gram);
+    free(o->data), free(o->norms), free(o->shift), free(o->factor);
+    free(o->order), free(o->subset), free(o->column);
+    free(o);
+}
+
+/* ---- the definition
+ * -------------------------------------------------------------------------------------------- */
+
+static size_t point_of(const struct source *o, size_t i)
+{
+    return o->subset != NULL ? o->subset[i] : i;
+}
+
+/* Feature c of point i as rounded to the working type. */
+static long double feature(const struct source *o, size_t i, size_t c)
+{
+    const hinge_matrix *x = &o->gram.points.x;
+    size_t p = point_of(o, i), at = (o->order != NULL ? o->order[p] : p) * x->stride + c;
+    double v = x->type == HINGE_F32 ? (double)((const float *)x->data)[at] : ((const double *)x->data)[at];
+    if (o->factor != NULL)
+        v *= o->factor[c];
+    if (o->shift != NULL)
+        v -= o->shift[c];
+    return o->gram.tiler.type == HINGE_F32 ? (long double)(float)v : (long double)v;
+}
+
+/* K(i, j), and how far a value in the working type may be from it. */
+static long double plain_value(const struct source *o, size_t i, size_t j, long double *tolerance)
+{
+    const hinge_kernel *k = &o->gram.tiler.kernel;
+    long double dot = 0, size = 0, ni = 0, nj = 0, distance = 0, eps = FLT_EPSILON;
+    if (o->gram.tiler.type == HINGE_F64)
+        eps = DBL_EPSILON;
+    if (k->type == HINGE_PRECOMPUTED) {
+        size_t col = o->column != NULL ? o->column[point_of(o, j)] : point_of(o, j);
+        *tolerance = 0;
+        return feature(o, i, col);
+    }
+    for (size_t c = 0; c < o->gram.tiler.d; c++) {
+        long double x = feature(o, i, c), z = feature(o, j, c);
+        dot += x * z, size += fabsl(x * z), ni += x * x, nj += z * z, distance += fabsl(x - z);
+    }
+    long double lost = (long double)o->gram.tiler.d * eps * size, u = k->gamma * dot + k->coef0;
+    long double lost_u =
+        fabsl((long double)k->gamma) * (lost + eps * fabsl(dot)) + 2 * eps * (fabsl(u) + fabs(k->coef0));
+    switch (k->type) {
+    case HINGE_LINEAR:
+        *tolerance = lost;
+        return dot;
+    case HINGE_POLYNOMIAL:
+        *tolerance =
+            k->degree * powl(fabsl(u) + lost_u, k->degree - 1) * lost_u + 4 * eps * powl(fabsl(u), k->degree);
+        return powl(u, k->degree);
+    case HINGE_RBF: {
+        long double value = expl(-k->gamma * (ni + nj - 2 * dot));
+        *tolerance =
+            value * (expl(k->gamma * (2 * lost + 4 * eps * (ni + nj + fabsl(dot)))) - 1) + 4 * eps * value;
+        return value;
+    }
+    case HINGE_SIGMOID:
+        *tolerance = lost_u + 4 * eps;
+        return tanhl(u);
+    default:
+        *tolerance = (2 * (1 + size) * lost + (long double)o->gram.tiler.d * eps * distance) +
+                     4 * eps * ((1 + size) * (1 + size) + distance);
+        return (1 + dot) * (1 + dot) - distance;
+    }
+}
+
+/* ---- fetching with everything watched
+ * -------------------------------------------------------------------------- */
+
+struct watch {
+    struct source *source;
+    size_t n_rows, n_cols, size, tiles;
+    char *seen;               /* [n_rows * n_cols] values as the callback saw them */
+    unsigned char *times;     /* [n_rows * n_cols] */
+    size_t *next_row, *width; /* [n_cols] at each col0: the row0 that must come next; n_cols of the range */
+    int *busy;                /* [n_cols] */
+    int stop, stop_at, bad;
+};
+
+static void watch_tile(void *arg, const struct hg_tile *t)
+{
+    struct watch *w = arg;
+    int bad =
+        t->n_rows == 0 || t->n_cols == 0 || t->row0 + t->n_rows > w->n_rows || t->col0 + t->n_cols > w->n_cols;
+    if (!bad) {
+        bad |= __atomic_exchange_n(&w->busy[t->col0], 1, __ATOMIC_ACQUIRE) != 0;
+        bad |= t->row0 != w->next_row[t->col0] || (w->width[t->col0] != 0 && w->width[t->col0] != t->n_cols);
+        w->next_row[t->col0] = t->row0 + t->n_rows;
+        w->width[t->col0] = t->n_cols;
+        for (size_t r = 0; r < t->n_rows; r++) {
+            size_t at = (t->row0 + r) * w->n_cols + t->col0;
+            memcpy(w->seen + at * w->size, t->row[r], t->n_cols * w->size);
+            for (size_t c = 0; c < t->n_cols; c++)
+                w->times[at + c]++;
+        }
+        __atomic_store_n(&w->busy[t->col0], 0, __ATOMIC_RELEASE);
+    }
+    if (bad)
+        __atomic_store_n(&w->bad, 1, __ATOMIC_RELAXED);
+    if ((int)__atomic_add_fetch(&w->tiles, 1, __ATOMIC_RELAXED) == w->stop_at)
+        __atomic_store_n(&w->stop, 1, __ATOMIC_RELAXED);
+}
+
+static struct watch *watch_new(struct source *o, size_t n_rows, size_t n_cols)
+{
+    struct watch *w = calloc(1, sizeof *w);
+    *w = (struct watch){ .source = o,
+                         .n_rows = n_rows,
+                         .n_cols = n_cols,
+                         .size = o->gram.super.type == HINGE_F32 ? sizeof(float) : sizeof(double) };
+    w->seen = calloc(n_rows * n_cols + 1, w->size);
+    w->times = calloc(n_rows * n_cols + 1, 1);
+    w->next_row = calloc(n_cols + 1, sizeof(size_t));
+    w->width = calloc(n_cols + 1, sizeof(size_t));
+    w->busy = calloc(n_cols + 1, sizeof(int));
+    return w;
+}
+
+static void watch_free(struct watch *w)
+{
+    free(w->seen), free(w->times), free(w->next_row), free(w->width), free(w->busy);
+    free(w);
+}
+
+static double value_at(const void *values, size_t size, size_t at)
+{
+    return size == sizeof(float) ? (double)((const float *)values)[at] : ((const double *)values)[at];
+}
+
+static void check_values(const struct watch *w, const uint32_t *rows, const uint32_t *cols, uint64_t seed)
+{
+    size_t all = w->n_rows * w->n_cols;
+    for (size_t k = 0; k < HG_MIN(all, (size_t)CHECKED); k++) {
+        size_t at = all <= CHECKED ? k : k < 200 ? (k % 2 ? all - k : k) : hg_random_below(&seed, all);
+        size_t r = at / w->n_cols, c = at % w->n_cols;
+        long double tolerance, want = plain_value(w->source, rows[r], cols != NULL ? cols[c] : c, &tolerance);
+        double got = value_at(w->seen, w->size, at);
+        if (!(fabsl(got - want) <= tolerance))
+            print_error("K[%zu, %zu] = %.17g, want %.17Lg within %Lg\n", r, c, got, want, tolerance);
+        assert_true(fabsl(got - want) <= tolerance);
+    }
+}
+
+enum keep { KEEP_NONE, KEEP_ALL, KEEP_SOME, KEEP_KINDS };
+
+/* Fetches, checks all but the values, and returns the watch. */
+static struct watch *fetch(struct source *o, const uint32_t *rows, size_t n_rows, const uint32_t *cols,
+                           size_t n_cols, enum keep keep)
+{
+    struct watch *w = watch_new(o, n_rows, n_cols);
+    size_t bytes = (n_cols + PAD) * w->size;
+    unsigned char *memory = malloc(n_rows * bytes + 1);
+    void **out = malloc((n_rows + 1) * sizeof *out);
+    memset(memory, 0xA5, n_rows * bytes);
+    for (size_t r = 0; r < n_rows; r++)
+        out[r] = keep == KEEP_SOME && r % 3 == 1 ? NULL : memory + r * bytes;
+    uint64_t values = o->gram.super.values;
+    struct hg_fetch f = { rows, n_rows, cols, n_cols, keep == KEEP_NONE ? NULL : out, watch_tile, w, &w->stop };
+    assert_int_equal(o->gram.super.ops->fetch(&o->gram.super, &f), HINGE_OK);
+    assert_int_equal(o->gram.super.values - values, n_rows * n_cols);
+    assert_int_equal(w->bad, 0);
+    for (size_t at = 0; at < n_rows * n_cols; at++)
+        assert_int_equal(w->times[at], 1);
+    for (size_t r = 0; r < n_rows; r++) {
+        const unsigned char *row = memory + r * bytes;
+        bool kept = keep != KEEP_NONE && out[r] != NULL;
+        if (kept)
+            assert_memory_equal(row, w->seen + r * n_cols * w->size, n_cols * w->size);
+        for (size_t b = kept ? n_cols * w->size : 0; b < bytes; b++)
+            assert_int_equal(row[b], 0xA5);
+    }
+    free(out);
+    free(memory);
+    return w;
+}
+
+/* ---- the tests
+ * ------------------------------------------------------------------------------------------------- */
+
+static uint32_t *some_points(uint64_t *seed, size_t n, size_t count, bool contiguous)
+{
+    uint32_t *list = malloc((count + 1) * sizeof *list);
+    size_t first = contiguous ? hg_random_below(seed, n - count + 1) : 0;
+    for (size_t k = 0; k < count; k++)
+        list[k] = (uint32_t)(contiguous ? first + k : hg_random_below(seed, n));
+    return list;
+}
+
+static void check_shape(const struct shape *s, size_t n_rows, size_t n_cols, int pick, uint64_t *seed)
+{
+    enum { NO_LIST, SCATTERED, CONTIGUOUS };
+    bool run = pick % 4 == 3 && n_rows <= s->n; /* rows one after the other need no gathering */
+    uint32_t *rows = some_points(seed, s->n, n_rows, run);
+    uint32_t *cols = pick % 3 == NO_LIST ? NULL : some_points(seed, s->n, n_cols, pick % 3 == CONTIGUOUS);
+    uint64_t data = hg_random(seed);
+    struct watch *first = NULL;
+    static const int threads[] = { 1, 2, 4, 3 };
+    for (int t = 0; t < (pick % 2 ? 4 : 2); t++) {
+        struct source *o = source_new(s, threads[t], data);
+        struct watch *w = fetch(o, rows, n_rows, cols, n_cols, (enum keep)((pick + t) % KEEP_KINDS));
+        if (first == NULL) {
+            check_values(w, rows, cols, data);
+            first = w;
+        } else {
+            assert_memory_equal(w->seen, first->seen, n_rows * n_cols * w->size);
+            watch_free(w);
+        }
+        source_free(o);
+    }
+    watch_free(first);
+    free(rows);
+    free(cols);
+}
+
+static void test_fetch(void **state)
+{
+    const hinge_kernel_type kernel = (hinge_kernel_type) * (const int *)*state;
+    static const size_t n_rows[] = { 1, 7, 255, 256, 257, 600 }, n_cols[] = { 1, 511, 512, 513, 1300, 40 };
+    uint64_t seed = 100 + (uint64_t)kernel;
+    int pick = 0;
+    for (int type = kernel == HINGE_USER ? HINGE_F64 : HINGE_F32; type <= HINGE_F64;
+         type++) /* user's are f64 */
+        for (int data_type = HINGE_F32; data_type <= HINGE_F64; data_type++)
+            for (size_t a = 0; a < 6; a++)
+                for (size_t b = 0; b < 6; b++, pick++) {
+                    unsigned bits = (unsigned)hg_random(&seed);
+                    if ((a + b + (size_t)pick / 36) % 2 != 0 && a + b > 6) /* half of the large ones */
+                        continue;
+                    struct shape s = { kernel,
+                                       type,
+                                       data_type,
+                                       HG_MAX(n_cols[b], n_rows[a] / (a == 5 ? 2 : 1)),
+                                       1 + hg_random_below(&seed, 40),
+                                       bits & 1 ? 3 : 0,
+                                       bits & 2,
+                                       bits & 4,
+                                       bits & 8,
+                                       bits & 16 };
+                    if (kernel == HINGE_PRECOMPUTED)
+                        s.shift = s.factor = false;
+                    check_shape(&s, n_rows[a], n_cols[b], pick + (int)a, &seed);
+                }
+}
+
+/* Long vectors: narrow tiles, and fewer rows at once than are asked for. */
+static void test_long_vectors(void **state)
+{
+    (void)state;
+    uint64_t seed = 5;
+    for (int gathered = 0; gathered < 2; gathered++) {
+        struct shape s = { HINGE_RBF, HINGE_F32, HINGE_F32, 130, 70001, 0, false, gathered, false, false };
+        struct source *o = source_new(&s, 2, 9);
+        assert_true(o->gram.max_rows < 130 && o->gram.tile_cols < 130 && o->gram.tile_cols >= 32);
+        o->gram.tiler.kernel.gamma = 1e-5;
+        uint32_t *rows = some_points(&seed, 130, 130, true);
+        struct watch *w = fetch(o, rows, 130, NULL, 130, KEEP_SOME);
+        for (size_t k = 0; k < 60; k++) {
+            size_t at = k * 287 % (130 * 130);
+            long double tolerance, want = plain_value(o, at / 130, at % 130, &tolerance);
+            assert_true(fabsl(value_at(w->seen, w->size, at) - want) <= tolerance);
+        }
+        watch_free(w);
+        free(rows);
+        source_free(o);
+    }
+}
+
+static void test_nothing_asked(void **state)
+{
+    (void)state;
+    struct shape s = { HINGE_RBF, HINGE_F32, HINGE_F64, 20, 5, 0, false, false, false, false };
+    struct source *o = source_new(&s, 2, 9);
+    uint32_t rows[3] = { 1, 2, 3 };
+    watch_free(fetch(o, rows, 0, NULL, 20, KEEP_ALL));
+    watch_free(fetch(o, rows, 3, NULL, 0, KEEP_ALL));
+    source_free(o);
+}
+
+static void test_stop(void **state)
+{
+    (void)state;
+    struct shape s = { HINGE_RBF, HINGE_F32, HINGE_F32, 10000, 4, 0, false, false, false, false };
+    for (int threads = 1; threads <= 3; threads++) {
+        struct source *o = source_new(&s, threads, 9);
+        struct watch *w = watch_new(o, 2, 10000);
+        uint32_t rows[2] = { 1, 9999 };
+        struct hg_fetch f = { rows, 2, NULL, 10000, NULL, watch_tile, w, &w->stop };
+        w->stop_at = 3;
+        assert_int_equal(o->gram.super.ops->fetch(&o->gram.super, &f), HINGE_OK);
+        assert_true(w->tiles >= 3 && w->tiles < (size_t)(3 + threads)); /* of 20; those begun are finished */
+        w->tiles = 0;                                                   /* and a flag already set */
+        assert_int_equal(o->gram.super.ops->fetch(&o->gram.super, &f), HINGE_OK);
+        assert_int_equal(w->tiles, 0);
+        watch_free(w);
+        source_free(o);
+    }
+}
+
+static void test_user_failure(void **state)
+{
+    (void)state;
+    struct shape s = { HINGE_USER, HINGE_F64, HINGE_F32, 1300, 4, 0, false, false, false, false };
+    uint32_t rows[2] = { 1, 2 };
+    double diagonal[1300];
+    for (int threads = 1; threads <= 3; threads++)
+        for (int calls = 0; calls < 3; calls++) {
+            struct source *o = source_new(&s, threads, 9);
+            struct hg_fetch f = { .rows = rows, .n_rows = 2, .n_cols = 1300 };
+            o->calls_left = calls;
+            assert_int_equal(o->gram.super.ops->fetch(&o->gram.super, &f), HINGE_ECALLBACK);
+            o->calls_left = calls;
+            assert_int_equal(o->gram.super.ops->diagonal(&o->gram.super, diagonal), HINGE_ECALLBACK);
+            o->calls_left = 3;
+            assert_int_equal(o->gram.super.ops->fetch(&o->gram.super, &f), HINGE_OK);
+            source_free(o);
+        }
+}
+
+static void test_diagonal(void **state)
+{
+    (void)state;
+    static double diagonal[300];
+    for (int kernel = 0; kernel < HG_KERNELS; kernel++)
+        for (unsigned bits = 0; bits < 64; bits++) {
+            struct shape s = { kernel,
+                               bits & 1 && kernel != HINGE_USER ? HINGE_F32 : HINGE_F64,
+                               bits & 2 ? HINGE_F32 : HINGE_F64,
+                               300,
+                               17,
+                               bits & 4 ? 2 : 0,
+                               bits & 8,
+                               bits & 16 && kernel != HINGE_PRECOMPUTED,
+                               bits & 32 && kernel != HINGE_PRECOMPUTED,
+                               bits & 4 };
+            struct source *o = source_new(&s, 1, bits);
+            assert_int_equal(o->gram.super.ops->diagonal(&o->gram.super, diagonal), HINGE_OK);
+            for (size_t i = 0; i < 300; i++) {
+                long double tolerance, want = plain_value(o, i, i, &tolerance);
+                if (kernel == HINGE_PRECOMPUTED) /* always in double: f32 rows may round it */
+                    tolerance = fabsl(want) * FLT_EPSILON;
+                assert_true(fabsl(diagonal[i] - want) <= tolerance);
+                assert_true(kernel != HINGE_RBF || diagonal[i] == 1);
+            }
+            source_free(o);
+        }
+}
+
+/* The caller's thread counts are its own. */
+static void test_settings_are_left_alone(void **state)
+{
+    (void)state;
+    struct shape s = { HINGE_RBF, HINGE_F32, HINGE_F32, 600, 4, 0, false, false, false, false };
+    omp_set_num_threads(3);
+    struct source *o = source_new(&s, 2, 9);
+    uint32_t rows[2] = { 1, 2 };
+    watch_free(fetch(o, rows, 2, NULL, 600, KEEP_ALL));
+    assert_int_equal(omp_get_max_threads(), 3);
+    source_free(o);
+}
+
+int main(void)
+{
+    static const int kernels[HG_KERNELS] = { 0, 1, 2, 3, 4, 5 };
+    struct CMUnitTest tests[HG_KERNELS + 6] = { 0 };
+    for (int k = 0; k < HG_KERNELS; k++) {
+        tests[k] = (struct CMUnitTest)cmocka_unit_test_prestate(test_fetch, (void *)&kernels[k]);
+        tests[k].name = hg_kernel_row((hinge_kernel_type)k)->keyword;
+    }
+    const struct CMUnitTest others[] = {
+        cmocka_unit_test(test_long_vectors), cmocka_unit_test(test_nothing_asked),
+        cmocka_unit_test(test_stop),         cmocka_unit_test(test_user_failure),
+        cmocka_unit_test(test_diagonal),     cmocka_unit_test(test_settings_are_left_alone),
+    };
+    memcpy(tests + HG_KERNELS, others, sizeof others);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
