@@ -15,8 +15,8 @@ struct hg_tile {
     const void *const *row;
 };
 
-/* Called by the thread that made the tile, while it is hot. All tiles of one column range come to the same thread,
- * in ascending row0; different column ranges come at the same time. */
+/* Called by the thread that made the tile, while it is hot. The tiles of one column range come one after the other, in
+ * ascending row0, and no range is narrower than 32 columns but the last; different ranges come at the same time. */
 typedef void hg_tile_fn(void *arg, const struct hg_tile *tile);
 
 struct hg_fetch {

@@ -619,6 +619,7 @@ static hinge_status one_round(struct run *r)
     if (r->in_w < r->m)
         status = update_gradient(r);
     double t4 = hg_now();
+    poll_clock(r);
     scan(r);
     r->res->seconds_select += t1 - t0 + (hg_now() - t4);
     r->res->seconds_block += t2 - t1;
@@ -670,8 +671,8 @@ static void measure_tile(void *arg, const struct hg_tile *tile)
 /* The points measured: the worst violators of both directions, and a random sample. */
 static size_t choose_measured(struct run *r, uint32_t *point)
 {
-    size_t count = 0, each, all = HG_MIN(r->opt->measured, (size_t)MEASURED);
-    each = all / 4 / (size_t)r->qp->layers;
+    size_t all = r->opt->measured > 0 ? HG_MIN(r->opt->measured, (size_t)MEASURED) : (size_t)MEASURED;
+    size_t count = 0, each = all / 4 / (size_t)r->qp->layers;
     if (r->m <= all) {
         memcpy(point, r->active, r->m * sizeof *point);
         return r->m;
@@ -728,6 +729,7 @@ static hinge_status correct_gradient(struct run *r)
     r->torn = status != HINGE_OK || is_stopped(r);
     if (!r->torn)
         scan(r);
+    r->best = INFINITY; /* the violation may well be larger now */
     return status;
 }
 
@@ -799,6 +801,7 @@ static hinge_status wake(struct run *r)
         return status;
     for (size_t at = old; at < r->n; at++)
         set_offsets(r, at);
+    r->best = INFINITY;
     scan(r);
     if (r->res->violation <= r->opt->eps)
         return HINGE_OK; /* they were rightly left alone */

@@ -17,7 +17,7 @@ struct hg_smo_options {
     size_t cache_bytes;
     int threads, cpu_level;
     uint64_t seed;
-    size_t measured;     /* points whose error is measured at the end, 512 at most */
+    size_t measured;     /* points whose error is measured at the end, at most 512; 0: 512 */
     int *stop;           /* shared by all runs of a training: set by whoever ends it, polled by all */
     int (*progress)(void *arg, const hinge_progress *p); /* or NULL; problem, n_problems, seconds are not filled */
     void *progress_arg;

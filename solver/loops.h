@@ -13,7 +13,7 @@
 struct hg_extremes {
     double low, high;
     size_t i_low, i_high;
-    double nan; /* 0, or NaN */
+    double nan; /* 0, or NaN; scan's only */
 };
 
 struct hg_loops {

@@ -66,7 +66,7 @@ double hg_qp_objective(const struct hg_qp *qp, const double *g);
  * is none, the midpoint of the bounds on it. Over `count` points; g[k] is that of point[k] (point NULL: of k). */
 double hg_qp_bias(const struct hg_qp *qp, const uint32_t *point, size_t count, const double *g, int layer);
 
-/* max F down - min F up of all points, the largest of the layers; g by point. */
+/* max F down - min F up of all points, the largest of the layers, 0 at least; g by point. */
 double hg_qp_violation(const struct hg_qp *qp, const double *g);
 
 #endif

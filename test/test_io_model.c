@@ -92,6 +92,12 @@ static void check_equal(const struct hinge_model *a, const struct hinge_model *b
     check_same(a->coef, b->coef, hg_model_coef_rows(a) * a->n_sv, sizeof *a->coef);
     check_same(a->sv, b->sv, a->n_sv * a->d, sizeof *a->sv);
     check_same(a->sv_serial, b->sv_serial, a->n_sv, sizeof *a->sv_serial);
+    assert_int_equal(a->multiclass, b->multiclass);
+    check_same(a->prob_a, b->prob_a, a->n_problems, sizeof *a->prob_a);
+    check_same(a->prob_b, b->prob_b, a->n_problems, sizeof *a->prob_b);
+    check_same(a->density_marks, b->density_marks, 10, sizeof *a->density_marks);
+    check_same(a->scale_factor, b->scale_factor, a->d, sizeof *a->scale_factor);
+    check_same(a->scale_offset, b->scale_offset, a->d, sizeof *a->scale_offset);
 }
 
 /* Three classes, four SVs, three features; one SV is all 0, and the highest feature is used. */
@@ -114,6 +120,14 @@ static struct hinge_model *three_classes(hinge_kernel kernel)
 #define THREE_CLASSES                                                                                          \
     "nr_class 3\ntotal_sv 4\nrho 0.25 -0.3333333333333333 1e-20\nlabel 2 -1 7\nnr_sv 2 1 1\nSV\n"              \
     "1 0.1 1:0.5 3:-2 \n-0.5 0 \n-0.5 2 1:1 2:0.3333333333333333 \n0 -1e-05 3:1e+22 \n"
+
+#define ONE_VS_REST                                                                                            \
+    "svm_type c_svc\nkernel_type rbf\ngamma 0.5\nhinge_multiclass one_vs_rest\nnr_class 3\ntotal_sv 2\n"      \
+    "rho 1 -1 0.5\nlabel 4 2 8\nnr_sv 1 0 1\nSV\n1 0 -0.25 1:1 2:0 \n-1 0.5 0 2:3 \n"
+
+#define SCALED                                                                                                 \
+    "svm_type c_svc\nkernel_type rbf\ngamma 0.5\nnr_class 2\ntotal_sv 2\nrho 1\nlabel 1 -1\nprobA -2\n"        \
+    "probB 0.1\nnr_sv 1 1\nhinge_scale_factor 0.5 2 0\nhinge_scale_offset -1 0 3\nSV\n1 1:1 3:0 \n-1 2:3 \n"
 
 static void layout(void **state)
 {
@@ -158,6 +172,15 @@ static void regression_and_one_class(void **state)
          "SV\n1 1:1 \n"),
         ("svm_type c_svc\nkernel_type precomputed\nnr_class 2\ntotal_sv 2\nrho 1\nlabel 1 -1\nnr_sv 1 1\nSV\n"
          "1 0:7 \n-1 0:3 \n"),
+        /* calibrated */
+        "svm_type epsilon_svr\nkernel_type linear\nnr_class 2\ntotal_sv 1\nrho -3\nprobA 0.5\nSV\n-1 2:0.5 \n",
+        "svm_type one_class\nkernel_type linear\nnr_class 2\ntotal_sv 1\nrho 0.5\nprob_density_marks -5 -4 -3 -2 "
+        "-1 1 2 3 4 5e-324\nSV\n1 1:0.5 \n",
+        "svm_type c_svc\nkernel_type linear\nnr_class 1\ntotal_sv 0\nrho\nlabel 5\nprobA\nprobB\nnr_sv 0\nSV\n",
+        ONE_VS_REST,
+        SCALED,
+        "svm_type nu_svr\nkernel_type linear\nnr_class 2\ntotal_sv 0\nrho 0\nhinge_scale_factor 1 2\n"
+        "hinge_scale_offset 0 0.5\nSV\n",
     };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         struct hinge_model *model = parse_text(texts[i], strlen(texts[i]), NULL);
@@ -171,7 +194,7 @@ static void regression_and_one_class(void **state)
     hinge_model_free(model);
 }
 
-/* Old files have %g; keys come in any order; CR LF; keys that are not used yet. */
+/* Old files have %g; keys come in any order; CR LF. */
 static void reads_other_layouts(void **state)
 {
     (void)state;
@@ -186,7 +209,7 @@ static void reads_other_layouts(void **state)
     assert_memory_equal(model->sv, sv, sizeof sv);
     assert_memory_equal(model->coef, coef, sizeof coef);
     check_format(model, "svm_type c_svc\nkernel_type rbf\ngamma 0.25\nnr_class 2\ntotal_sv 2\nrho 1.23456e-05\n"
-                        "label 1 -1\nnr_sv 1 1\nSV\n1 1:0.5 3:0 \n-1 2:0.5 \n");
+                        "label 1 -1\nprobA -1.5\nprobB 0.25\nnr_sv 1 1\nSV\n1 1:0.5 3:0 \n-1 2:0.5 \n");
     hinge_model_free(model);
     static const char density[] = "svm_type one_class\nkernel_type linear\nnr_class 2\ntotal_sv 1\nrho 1\n"
                                   "prob_density_marks 1 2 3 4 5 6 7 8 9 10\nSV\n1 1:1 \n";
@@ -274,6 +297,60 @@ static void refuses_headers(void **state)
             "1 support vectors, and total_sv is 1000000");
 }
 
+#define ONE_CLASS_SIZES "svm_type one_class\nkernel_type linear\nnr_class 2\ntotal_sv 1\nrho 0\n"
+#define SVR_SIZES       "svm_type nu_svr\nkernel_type linear\nnr_class 2\ntotal_sv 1\nrho 0\n"
+#define ONE_SV          "SV\n1 1:1\n"
+
+static void refuses_calibration(void **state)
+{
+    (void)state;
+    REFUSED(CLASSES "probA 1 2\nprobB 1\nSV\n1 1:1\n-1 1:2\n", 8, "probA has 2 values");
+    REFUSED(CLASSES "probA 1\nprobB\nSV\n1 1:1\n-1 1:2\n", 9, "probB has 0 values");
+    REFUSED(CLASSES "probA 1\nSV\n1 1:1\n-1 1:2\n", 0, "probB is missing");
+    REFUSED(CLASSES "probB 1\nSV\n1 1:1\n-1 1:2\n", 0, "probA is missing");
+    REFUSED(CLASSES "probA 1\nprobB inf\nSV\n1 1:1\n-1 1:2\n", 9, "probB 'inf' is not finite");
+    REFUSED(CLASSES "probA one\nprobB 1\nSV\n1 1:1\n-1 1:2\n", 8, "probA 'one' is not a number");
+    REFUSED(CLASSES "prob_density_marks 1 2 3 4 5 6 7 8 9 10\nSV\n1 1:1\n-1 1:2\n", 8, "of a model that has none");
+    REFUSED(ONE_CLASS_SIZES "probA 1\n" ONE_SV, 6, "probA '1' of a model that has none");
+    REFUSED(ONE_CLASS_SIZES "prob_density_marks 1 2 3\n" ONE_SV, 6, "prob_density_marks has 3 values");
+    REFUSED(ONE_CLASS_SIZES "prob_density_marks 1 2 3 4 5 6 7 8 9 x\n" ONE_SV, 6, "prob_density_marks 'x'");
+    REFUSED(SVR_SIZES "probA -1\n" ONE_SV, 6, "negative");
+    REFUSED(SVR_SIZES "probA 1 2\n" ONE_SV, 6, "probA has 2 values");
+    REFUSED(SVR_SIZES "probA 1\nprobB 1\n" ONE_SV, 7, "probB '1' of a model that has none");
+}
+
+static void refuses_our_own(void **state)
+{
+    (void)state;
+    REFUSED(CLASSES "hinge_multiclass one_vs_rest\nSV\n1 1:1\n-1 1:2\n", 8, "less than three classes");
+    REFUSED(SVR_SIZES "hinge_multiclass one_vs_rest\n" ONE_SV, 6, "less than three classes");
+    REFUSED(CLASSES "hinge_multiclass all\nSV\n1 1:1\n-1 1:2\n", 8, "hinge_multiclass 'all' is not known");
+    REFUSED(TYPES "hinge_multiclass one_vs_rest\nnr_class 4\ntotal_sv 1\nrho 1 2 3 4 5 6\nSV\n", 6,
+            "rho has 6 values, and nr_class 4 asks for 4");
+    REFUSED(TYPES "hinge_multiclass one_vs_rest\nnr_class 3\ntotal_sv 1\nrho 1 2 3\nlabel 1 2 3\nnr_sv 1 0 0\n"
+                  "probA 1 2 3\nprobB 1 2 3\nSV\n1 2 3 1:1\n",
+            9, "probA '1 2 3' of a model that has none");
+    REFUSED(TYPES "hinge_multiclass one_vs_rest\nnr_class 3\ntotal_sv 1\nrho 1 2 3\nlabel 1 2 3\nnr_sv 1 0 0\n"
+                  "SV\n1 2 1:1\n",
+            10, "coefficient");
+    REFUSED(SVR_SIZES "hinge_scale_factor 1\n" ONE_SV, 0, "hinge_scale_offset is missing");
+    REFUSED(SVR_SIZES "hinge_scale_offset 1\n" ONE_SV, 0, "hinge_scale_factor is missing");
+    REFUSED(SVR_SIZES "hinge_scale_factor 1 1\nhinge_scale_offset 1\n" ONE_SV, 7, "hinge_scale_offset has 1 values");
+    REFUSED(SVR_SIZES "hinge_scale_factor 1\nhinge_scale_offset nan\n" ONE_SV, 7, "hinge_scale_offset 'nan'");
+    REFUSED(SVR_SIZES "hinge_scale_factor 1\nhinge_scale_offset 1\nSV\n1 2:1\n", 6,
+            "hinge_scale_factor has 1 values, and the support vectors 2 features");
+    REFUSED("svm_type nu_svr\nkernel_type precomputed\nnr_class 2\ntotal_sv 1\nrho 0\nhinge_scale_factor 1\n"
+            "hinge_scale_offset 1\nSV\n1 0:1\n",
+            6, "with a precomputed kernel");
+    /* a feature more than the vectors name is one that is 0 there */
+    struct hinge_model *model = parse_text(SVR_SIZES "hinge_scale_factor 1 2\nhinge_scale_offset 0 1\n" ONE_SV,
+                                           strlen(SVR_SIZES "hinge_scale_factor 1 2\nhinge_scale_offset 0 1\n" ONE_SV),
+                                           NULL);
+    assert_int_equal(model->d, 2);
+    assert_true(model->sv[0] == 1 && model->sv[1] == 0);
+    hinge_model_free(model);
+}
+
 static void refuses_bodies(void **state)
 {
     (void)state;
@@ -349,19 +426,21 @@ static void truncated(void **state)
 static void damaged(void **state)
 {
     (void)state;
-    static const char text[] = "svm_type c_svc\nkernel_type rbf\ngamma 0.1\n" THREE_CLASSES;
+    static const char *const texts[] = { "svm_type c_svc\nkernel_type rbf\ngamma 0.1\n" THREE_CLASSES, ONE_VS_REST,
+                                         SCALED };
     static const char bytes[] = "0123456789 .-+e\n\r\t#\0x";
     uint64_t seed = 9;
-    for (int i = 0; i < 20000; i++) {
-        char *copy = malloc(sizeof text - 1);
+    for (int i = 0; i < 30000; i++) {
+        size_t size = strlen(texts[i % 3]);
+        char *copy = malloc(size);
         assert_non_null(copy);
-        memcpy(copy, text, sizeof text - 1);
-        for (int k = 0; k < 1 + i % 3; k++) {
+        memcpy(copy, texts[i % 3], size);
+        for (int k = 0; k < 1 + i / 3 % 3; k++) {
             char c = bytes[hg_random_below(&seed, sizeof bytes)];
-            copy[hg_random_below(&seed, sizeof text - 1)] = c;
+            copy[hg_random_below(&seed, size)] = c;
         }
         struct hinge_model *model = NULL;
-        hinge_status status = hinge_model_parse(&model, "m", copy, sizeof text - 1, NULL, NULL);
+        hinge_status status = hinge_model_parse(&model, "m", copy, size, NULL, NULL);
         assert_true(status == HINGE_OK || status == HINGE_EFORMAT || status == HINGE_ENOMEM);
         hinge_model_free(model);
         free(copy);
@@ -463,6 +542,13 @@ static void check_theirs(const struct svm_model *theirs)
     assert_int_equal(ours->n_sv, theirs->l);
     for (size_t p = 0; p < ours->n_problems; p++)
         assert_true(fabs(ours->rho[p] - theirs->rho[p]) <= 1e-5 * fabs(theirs->rho[p]));
+    assert_true((ours->prob_a != NULL) == (theirs->probA != NULL));
+    assert_true((ours->prob_b != NULL) == (theirs->probB != NULL));
+    for (size_t p = 0; p < ours->n_problems && ours->prob_a != NULL; p++) {
+        assert_true(fabs(ours->prob_a[p] - theirs->probA[p]) <= 1e-5 * fabs(theirs->probA[p]));
+        if (ours->prob_b != NULL)
+            assert_true(fabs(ours->prob_b[p] - theirs->probB[p]) <= 1e-5 * fabs(theirs->probB[p]));
+    }
     for (size_t i = 0; i < ours->n_classes && ours->labels != NULL; i++) {
         assert_true(ours->labels[i] == theirs->label[i]);
         assert_int_equal(ours->class_sv[i], theirs->nSV[i]);
@@ -552,6 +638,8 @@ int main(void)
         cmocka_unit_test(regression_and_one_class),
         cmocka_unit_test(reads_other_layouts),
         cmocka_unit_test(refuses_headers),
+        cmocka_unit_test(refuses_calibration),
+        cmocka_unit_test(refuses_our_own),
         cmocka_unit_test(refuses_bodies),
         cmocka_unit_test(user_kernels),
         cmocka_unit_test(truncated),

@@ -20,7 +20,8 @@ static const struct tool_option predict_options[] = {
     { 'b', "probability", "0|1", parse_choice, FIELD(probability), choice_off_on,
       "1: write the probability of each class too, and the\nmost probable class as label (0)" },
     { 0, "decisions", "FILE", parse_text, FIELD(decisions), NULL,
-      "write the decision values, a line an example:\nclasses 1 and 2, 1 and 3, ..., 2 and 3, ...;\none-vs-rest: a value a class" },
+      "write the decision values, a line an example:\nclasses 1 and 2, 1 and 3, ..., 2 and 3, ...;\n"
+      "one-vs-rest: a value a class" },
     { 0, "threads", "N", parse_int, FIELD(options.threads), &range_positive,
       "threads (OMP_NUM_THREADS, or all processors)" },
     { 0, "precision", "P", parse_choice, FIELD(options.precision), choice_precision,

@@ -701,7 +701,8 @@ static void print_table(const struct train_settings *s, const struct train_run *
     if (s->certify)
         print_certificate(&run->certificate);
     if (s->folds)
-        printf("%-16s %zu, drawn by seed %" PRIu64 "; the numbers above are their sums\n", "folds", s->folds, s->params.seed);
+        printf("%-16s %zu, drawn by seed %" PRIu64 "; the numbers above are their sums\n", "folds", s->folds,
+               s->params.seed);
     else
         printf("%-16s %s\n", "model", s->model_path);
     if (s->test) {

@@ -1,0 +1,903 @@
+/*
+ * The interface of LIBSVM on top of hinge, through compat/svm.h alone: golden values, the structs' meaning, refusals,
+ * model files (of LIBSVM's svm-train too, where it is installed), prediction from the public fields.
+ */
+#include <hinge/compat/svm.h>
+#include <hinge/hinge.h>
+#include <hinge/io.h>
+
+#include <limits.h>
+#include <locale.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <setjmp.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+/* ---- what the tests share -------------------------------------------------------------------------------------- */
+
+static char printed[1 << 16];
+
+static void keep_text(const char *text)
+{
+    size_t used = strlen(printed);
+    snprintf(printed + used, sizeof printed - used, "%s", text);
+}
+
+/* The number behind the last occurrence of a word. */
+static double printed_number(const char *word)
+{
+    const char *found = NULL;
+    for (const char *p = printed; (p = strstr(p, word)) != NULL; p++)
+        found = p;
+    if (found == NULL)
+        fail_msg("no '%s' in: %s", word, printed);
+    return strtod(found + strlen(word), NULL);
+}
+
+static void near(double a, double b, double tolerance, const char *what)
+{
+    if (!(fabs(a - b) <= tolerance))
+        fail_msg("%s: %.12g, but %.12g expected, within %g", what, a, b, tolerance);
+}
+
+/* A problem and what it points into. */
+struct set {
+    struct svm_problem prob;
+    struct svm_node *nodes;
+    size_t d;
+    double *x; /* [l * d], dense */
+};
+
+/* Zeros are left out, as in a file; keep_zeros: all nodes stand there. */
+static struct set set_of(const double *x, const double *y, size_t n, size_t d, bool keep_zeros)
+{
+    struct set s = { { (int)n, malloc(n * sizeof(double)), malloc(n * sizeof(struct svm_node *)) },
+                     malloc(n * (d + 2) * sizeof(struct svm_node)), d, malloc(n * d * sizeof(double)) };
+    struct svm_node *node = s.nodes;
+    memcpy(s.prob.y, y, n * sizeof(double));
+    memcpy(s.x, x, n * d * sizeof(double));
+    for (size_t i = 0; i < n; i++) {
+        s.prob.x[i] = node;
+        for (size_t c = 0; c < d; c++)
+            if (x[i * d + c] != 0 || keep_zeros)
+                *node++ = (struct svm_node){ (int)c + 1, x[i * d + c] };
+        *node++ = (struct svm_node){ -1, 0 };
+    }
+    return s;
+}
+
+static void set_free(struct set *s)
+{
+    free(s->prob.y);
+    free(s->prob.x);
+    free(s->nodes);
+    free(s->x);
+}
+
+/* n rows from a file of LIBSVM's, of another one behind it where named; features scaled to [0, 1] on request. */
+static struct set set_read(const char *folder, const char *first, const char *second, size_t n, bool scale)
+{
+    const char *name[] = { first, second };
+    double *x = NULL, *y = NULL;
+    size_t rows = 0, d = 0;
+    for (int k = 0; k < 2 && name[k] != NULL; k++) {
+        char path[1024];
+        hinge_error err;
+        hinge_data data;
+        snprintf(path, sizeof path, "%s/%s", folder, name[k]);
+        if (hinge_data_read(path, NULL, &data, &err) != HINGE_OK)
+            fail_msg("%s", err.text);
+        d = data.x.cols;
+        x = realloc(x, (rows + data.x.rows) * d * sizeof *x);
+        y = realloc(y, (rows + data.x.rows) * sizeof *y);
+        for (size_t i = 0; i < data.x.rows; i++)
+            memcpy(x + (rows + i) * d, (const double *)data.x.data + i * data.x.stride, d * sizeof *x);
+        memcpy(y + rows, data.y, data.x.rows * sizeof *y);
+        rows += data.x.rows;
+        hinge_data_free(&data);
+    }
+    rows = n > 0 && n < rows ? n : rows;
+    for (size_t c = 0; c < d && scale; c++) {
+        double low = INFINITY, high = -INFINITY;
+        for (size_t i = 0; i < rows; i++) {
+            low = fmin(low, x[i * d + c]);
+            high = fmax(high, x[i * d + c]);
+        }
+        for (size_t i = 0; i < rows; i++)
+            x[i * d + c] = high > low ? (x[i * d + c] - low) / (high - low) : 0;
+    }
+    struct set s = set_of(x, y, rows, d, false);
+    free(x);
+    free(y);
+    return s;
+}
+
+static const char *source_folder(char *room, size_t size)
+{
+    const char *source = getenv("HINGE_SOURCE");
+    snprintf(room, size, "%s/data", source != NULL ? source : ".");
+    return room;
+}
+
+static struct set shipped(const char *file, size_t n, bool scale)
+{
+    char folder[512];
+    return set_read(source_folder(folder, sizeof folder), file, NULL, n, scale);
+}
+
+static struct svm_parameter parameters(int svm_type, int kernel_type, double gamma)
+{
+    return (struct svm_parameter){ svm_type, kernel_type, 3, gamma, 0, 100, 1e-3, 1, 0, NULL, NULL, 0.5, 0.1, 1, 0 };
+}
+
+static struct svm_model *fit(const struct set *s, const struct svm_parameter *p)
+{
+    printed[0] = 0;
+    const char *fault = svm_check_parameter(&s->prob, p);
+    if (fault != NULL)
+        fail_msg("%s", fault);
+    struct svm_model *m = svm_train(&s->prob, p);
+    if (m == NULL)
+        fail_msg("not trained: %s", printed);
+    return m;
+}
+
+static size_t pairs_of(const struct svm_model *m)
+{
+    return (size_t)m->nr_class * (size_t)(m->nr_class - 1) / 2;
+}
+
+/* Largest difference of decision values over the examples of a set. */
+static double decision_difference(const struct svm_model *a, const struct svm_model *b, const struct set *s)
+{
+    double of_a[64], of_b[64], largest = 0;
+    for (int i = 0; i < s->prob.l; i++) {
+        svm_predict_values(a, s->prob.x[i], of_a);
+        svm_predict_values(b, s->prob.x[i], of_b);
+        for (size_t p = 0; p < pairs_of(a); p++)
+            largest = fmax(largest, fabs(of_a[p] - of_b[p]));
+    }
+    return largest;
+}
+
+/* ---- golden values --------------------------------------------------------------------------------------------- */
+
+struct golden {
+    double objective, rho, C; /* C: 1 / r as nu-SVC prints it; else 0 */
+};
+
+/* heart_scale, 270 x 13, LIBSVM 3.37 at eps 1e-8 */
+static const struct golden golden[5][4] = {
+    { { -92.473359, -1.049098, 0 }, { -131.800253, -0.165708, 0 }, { -100.877292, 0.424508, 0 }, { -110.099366, 0, 0 } },
+    { { 0.562974, -0.217044, 0.033185 }, { 60.092733, -0.247356, 2.249991 }, { 9.563630, 0.226564, 0.465965 },
+      { 7.222225, 0, 0.461185 } },
+    { { 8750.837409, 201.259657, 0 }, { 88.127791, 1.916666, 0 }, { 3366.935440, 54.425724, 0 }, { 640.971293, 0, 0 } },
+    { { -109.344322, -0.132953, 0 }, { -117.306800, -0.116191, 0 }, { -95.509975, 0.225342, 0 }, { -135.930195, 0, 0 } },
+    { { -112.762014, -0.298399, 0 }, { -123.129739, -0.109936, 0 }, { -107.405051, 0.332139, 0 }, { -121.377676, 0, 0 } },
+};
+
+static void heart_gives_the_golden_values(void **state)
+{
+    const char *folder = getenv("HINGE_DATA");
+    (void)state;
+    if (folder == NULL)
+        skip();
+    struct set s = set_read(folder, "heart_scale.train.xz", "heart_scale.test.xz", 0, false);
+    assert_int_equal(s.prob.l, 270);
+    for (int task = C_SVC; task <= NU_SVR; task++)
+        for (int kernel = LINEAR; kernel <= SIGMOID; kernel++) {
+            struct svm_parameter p = parameters(task, kernel, 1.0 / 13);
+            struct golden g = golden[task][kernel];
+            char what[64];
+            p.eps = 1e-6;
+            struct svm_model *m = fit(&s, &p);
+            double objective = printed_number("obj = "), scale = 1;
+            if (task == NU_SVC) /* objective r^2 */
+                scale = g.C * g.C / (printed_number("C = ") * printed_number("C = "));
+            snprintf(what, sizeof what, "task %d kernel %d", task, kernel);
+            /* %f prints six decimals of objective and C */
+            near(objective * scale, g.objective,
+                 fabs(g.objective) * (kernel == SIGMOID ? 0.05 : 1e-5) + (task == NU_SVC ? fabs(objective) * 4e-5 : 1e-6),
+                 what);
+            if (kernel != SIGMOID)
+                near(m->rho[0], g.rho, 1e-4 * (1 + fabs(g.rho)), what);
+            near(printed_number("rho = "), m->rho[0], 1e-6, what);
+            assert_int_equal((int)printed_number("\nnSV = "), m->l);
+            svm_free_and_destroy_model(&m);
+            assert_null(m);
+        }
+    set_free(&s);
+}
+
+/* ---- structs --------------------------------------------------------------------------------------------------- */
+
+/* As a compiler for LP64 lays LIBSVM 3.37's struct out. */
+static void layout_is_that_of_337(void **state)
+{
+    (void)state;
+    if (sizeof(void *) != 8)
+        skip();
+    assert_int_equal(sizeof(struct svm_node), 16);
+    assert_int_equal(sizeof(struct svm_problem), 24);
+    assert_int_equal(sizeof(struct svm_parameter), 104);
+    assert_int_equal(offsetof(struct svm_parameter, gamma), 16);
+    assert_int_equal(offsetof(struct svm_parameter, weight_label), 64);
+    assert_int_equal(offsetof(struct svm_parameter, probability), 100);
+    assert_int_equal(offsetof(struct svm_model, nr_class), 104);
+    assert_int_equal(offsetof(struct svm_model, SV), 112);
+    assert_int_equal(offsetof(struct svm_model, probB), 144);
+    assert_int_equal(offsetof(struct svm_model, prob_density_marks), 152);
+    assert_int_equal(offsetof(struct svm_model, sv_indices), 160);
+    assert_int_equal(offsetof(struct svm_model, free_sv), 184);
+    assert_int_equal(sizeof(struct svm_model), 192);
+    assert_int_equal(libsvm_version, 337);
+    assert_int_equal(LIBSVM_VERSION, 337);
+}
+
+static void check_fields(const struct svm_model *m, const struct set *s, const struct svm_parameter *p)
+{
+    bool classifies = p->svm_type == C_SVC || p->svm_type == NU_SVC;
+    assert_memory_equal(&m->param, p, sizeof *p);
+    assert_int_equal(m->free_sv, 0);
+    assert_int_equal(svm_get_svm_type(m), p->svm_type);
+    assert_int_equal(svm_get_nr_class(m), m->nr_class);
+    assert_int_equal(svm_get_nr_sv(m), m->l);
+    assert_true(m->l > 0);
+    assert_null(m->probA);
+    assert_null(m->prob_density_marks);
+    for (int i = 0; i < m->l; i++) {
+        assert_in_range(m->sv_indices[i], 1, s->prob.l);
+        assert_ptr_equal(m->SV[i], s->prob.x[m->sv_indices[i] - 1]);
+    }
+    if (!classifies) {
+        assert_int_equal(m->nr_class, 2);
+        assert_null(m->label);
+        assert_null(m->nSV);
+        return;
+    }
+    int labels[16], *indices = malloc((size_t)m->l * sizeof *indices), i = 0;
+    svm_get_labels(m, labels);
+    svm_get_sv_indices(m, indices);
+    assert_memory_equal(indices, m->sv_indices, (size_t)m->l * sizeof *indices);
+    assert_int_equal(labels[0], (int)s->prob.y[0]);
+    for (int c = 0; c < m->nr_class; c++)
+        for (int k = 0; k < m->nSV[c]; k++, i++)
+            assert_int_equal((int)s->prob.y[m->sv_indices[i] - 1], labels[c]);
+    assert_int_equal(i, m->l);
+    free(indices);
+}
+
+/* The decision values of hinge's own prediction, from the file that the compat library writes. */
+static void check_decisions(const struct svm_model *m, const struct set *s)
+{
+    hinge_model *h = NULL;
+    hinge_error err;
+    hinge_predict_options options = { 1, HINGE_PRECISION_F64, 0 };
+    size_t n = (size_t)s->prob.l, pairs = pairs_of(m);
+    double *decisions = malloc(n * pairs * sizeof *decisions), *labels = malloc(n * sizeof *labels), mine[64];
+    hinge_matrix x = hinge_matrix_f64(s->x, n, s->d);
+    assert_int_equal(svm_save_model("fields.model", m), 0);
+    if (hinge_model_load(&h, "fields.model", NULL, &err) != HINGE_OK ||
+        hinge_model_widen(h, s->d, &err) != HINGE_OK ||
+        hinge_predict(h, &x, &options, labels, decisions, &err) != HINGE_OK)
+        fail_msg("%s", err.text);
+    for (size_t i = 0; i < n; i++) {
+        double label = svm_predict_values(m, s->prob.x[i], mine);
+        assert_true(label == svm_predict(m, s->prob.x[i]));
+        for (size_t p = 0; p < pairs; p++)
+            near(mine[p], decisions[i * pairs + p], 1e-9 * (1 + fabs(mine[p])), "decision value");
+        if (m->label != NULL || m->param.svm_type == ONE_CLASS)
+            near(label, labels[i], 0, "label");
+    }
+    hinge_model_free(h);
+    free(decisions);
+    free(labels);
+}
+
+static void fields_are_libsvms(void **state)
+{
+    (void)state;
+    struct set two = shipped("breast_cancer.train.xz", 200, true), ten = shipped("digits.train.xz", 300, true);
+    for (int task = C_SVC; task <= NU_SVR; task++)
+        for (int kernel = LINEAR; kernel <= SIGMOID; kernel++) {
+            struct svm_parameter p = parameters(task, kernel, kernel == SIGMOID ? 0.01 : 0.1);
+            p.nu = 0.1;
+            struct svm_model *m = fit(&two, &p);
+            check_fields(m, &two, &p);
+            check_decisions(m, &two);
+            svm_free_and_destroy_model(&m);
+            if (task > NU_SVC)
+                continue;
+            m = fit(&ten, &p);
+            assert_int_equal(m->nr_class, 10);
+            assert_int_equal((int)printed_number("Total nSV = "), m->l);
+            check_fields(m, &ten, &p);
+            check_decisions(m, &ten);
+            svm_free_and_destroy_model(&m);
+        }
+    set_free(&two);
+    set_free(&ten);
+}
+
+/* What a wrapper does: it copies the fields into memory of its own and frees the model. */
+static void copied_models_predict(void **state)
+{
+    (void)state;
+    struct set s = shipped("breast_cancer.train.xz", 150, true);
+    struct svm_parameter p = parameters(C_SVC, RBF, 0.5);
+    struct svm_model *m = fit(&s, &p), copy = *m;
+    double *coef = malloc((size_t)m->l * sizeof *coef), rho = m->rho[0], before[150], after;
+    int label[2], n_sv[2];
+    struct svm_node **rows = malloc((size_t)m->l * sizeof *rows);
+    memcpy(coef, m->sv_coef[0], (size_t)m->l * sizeof *coef);
+    memcpy(rows, m->SV, (size_t)m->l * sizeof *rows);
+    memcpy(label, m->label, sizeof label);
+    memcpy(n_sv, m->nSV, sizeof n_sv);
+    for (int i = 0; i < s.prob.l; i++)
+        svm_predict_values(m, s.prob.x[i], &before[i]);
+    svm_free_and_destroy_model(&m);
+    copy.sv_coef = &coef;
+    copy.SV = rows;
+    copy.rho = &rho;
+    copy.label = label;
+    copy.nSV = n_sv;
+    copy.sv_indices = NULL;
+    for (int i = 0; i < s.prob.l; i++) {
+        svm_predict_values(&copy, s.prob.x[i], &after);
+        assert_true(after == before[i]);
+    }
+    assert_int_equal(svm_save_model("copy.model", &copy), 0);
+    free(coef);
+    free(rows);
+    set_free(&s);
+}
+
+static void null_does_no_harm(void **state)
+{
+    struct svm_model *none = NULL;
+    struct svm_parameter p = parameters(C_SVC, RBF, 1);
+    struct svm_node x = { -1, 0 };
+    double values[4] = { 0 };
+    (void)state;
+    assert_null(svm_train(NULL, &p));
+    assert_null(svm_train(NULL, NULL));
+    assert_non_null(svm_check_parameter(NULL, &p));
+    svm_cross_validation(NULL, NULL, 5, NULL);
+    assert_int_equal(svm_save_model("x", NULL), -1);
+    assert_null(svm_load_model(NULL));
+    assert_null(svm_load_model("no/such/file"));
+    svm_get_svm_type(NULL);
+    assert_int_equal(svm_get_nr_class(NULL), 0);
+    assert_int_equal(svm_get_nr_sv(NULL), 0);
+    svm_get_labels(NULL, NULL);
+    svm_get_sv_indices(NULL, NULL);
+    assert_true(svm_get_svr_probability(NULL) == 0);
+    assert_int_equal(svm_check_probability_model(NULL), 0);
+    assert_true(svm_predict(NULL, &x) == 0);
+    assert_true(svm_predict_values(NULL, &x, values) == 0);
+    assert_true(svm_predict_probability(NULL, &x, values) == 0);
+    svm_free_model_content(NULL);
+    svm_free_and_destroy_model(NULL);
+    svm_free_and_destroy_model(&none);
+    svm_destroy_param(NULL);
+}
+
+/* ---- refusals -------------------------------------------------------------------------------------------------- */
+
+static void refuse(const struct svm_problem *prob, const struct svm_parameter *p, const char *message)
+{
+    const char *fault = svm_check_parameter(prob, p);
+    if (fault == NULL || strcmp(fault, message) != 0)
+        fail_msg("'%s' instead of '%s'", fault != NULL ? fault : "NULL", message);
+}
+
+static void messages_are_libsvms(void **state)
+{
+    (void)state;
+    double x[] = { 1, 2, 3, 4, 5 }, y[] = { 1, 1, 1, 1, 2 };
+    struct set s = set_of(x, y, 5, 1, false);
+    const struct svm_parameter good = parameters(C_SVC, RBF, 1);
+    struct svm_parameter p = good;
+    assert_null(svm_check_parameter(&s.prob, &p));
+#define REFUSES(field, value, message) (p = good, p.field = (value), refuse(&s.prob, &p, message))
+    REFUSES(svm_type, 5, "unknown svm type");
+    REFUSES(svm_type, -1, "unknown svm type");
+    REFUSES(kernel_type, 5, "unknown kernel type");
+    REFUSES(gamma, -1, "gamma < 0");
+    REFUSES(cache_size, 0, "cache_size <= 0");
+    REFUSES(eps, 0, "eps <= 0");
+    REFUSES(eps, NAN, "eps <= 0");
+    REFUSES(C, 0, "C <= 0");
+    REFUSES(shrinking, 2, "shrinking != 0 and shrinking != 1");
+    REFUSES(probability, -1, "probability != 0 and probability != 1");
+#undef REFUSES
+    p = parameters(C_SVC, POLY, 1);
+    p.degree = -1;
+    refuse(&s.prob, &p, "degree of polynomial kernel < 0");
+    p = parameters(NU_SVC, RBF, 1);
+    refuse(&s.prob, &p, "specified nu is infeasible");
+    p.nu = 1.5;
+    refuse(&s.prob, &p, "nu <= 0 or nu > 1");
+    p = parameters(EPSILON_SVR, RBF, 1);
+    p.p = -0.1;
+    refuse(&s.prob, &p, "p < 0");
+    p = parameters(NU_SVC, RBF, 1); /* 0.4 (4 + 1) / 2 = 1 */
+    p.nu = 0.4;
+    assert_null(svm_check_parameter(&s.prob, &p));
+    p = parameters(LINEAR, C_SVC, -1); /* a parameter that does not matter */
+    p.nu = p.p = -1;
+    assert_null(svm_check_parameter(&s.prob, &p));
+    set_free(&s);
+}
+
+/* Refused by the check and by training, which says why and gives NULL. */
+static void refuse_to_train(const struct set *s, const struct svm_parameter *p, const char *words)
+{
+    double target[16] = { 0 };
+    const char *fault = svm_check_parameter(&s->prob, p);
+    if (fault == NULL || strstr(fault, words) == NULL)
+        fail_msg("'%s' without '%s'", fault != NULL ? fault : "NULL", words);
+    printed[0] = 0;
+    assert_null(svm_train(&s->prob, p));
+    assert_non_null(strstr(printed, words));
+    if (s->prob.l > 16)
+        return;
+    svm_cross_validation(&s->prob, p, 2, target);
+    assert_true(isnan(target[0]));
+}
+
+static void what_hinge_cannot_train_is_told(void **state)
+{
+    (void)state;
+    double x[] = { 1, 2, 3, 4 }, y[] = { 1, 1, 2, 2 }, weight[] = { 0 };
+    int weight_label[] = { 2 };
+    struct svm_parameter p = parameters(C_SVC, RBF, 1);
+    struct set s = set_of(x, y, 4, 1, false);
+    s.prob.x[2]->value = NAN;
+    refuse_to_train(&s, &p, "not a finite number");
+    s.prob.x[2]->value = 3;
+    s.prob.y[0] = 3e9;
+    refuse_to_train(&s, &p, "does not fit an int");
+    s.prob.y[0] = INFINITY;
+    refuse_to_train(&s, &p, "not a finite number");
+    s.prob.y[0] = 1;
+    p.nr_weight = 1;
+    p.weight_label = weight_label;
+    p.weight = weight;
+    refuse_to_train(&s, &p, "weight of a class");
+    p = parameters(C_SVC, RBF, INFINITY);
+    refuse_to_train(&s, &p, "a parameter is not a finite");
+    p = parameters(C_SVC, PRECOMPUTED, 1);
+    refuse_to_train(&s, &p, "0:serial");
+    set_free(&s);
+    double pair[] = { 1, 2, 3, 4 };
+    s = set_of(pair, y, 2, 2, false);
+    s.prob.x[0][1].index = 1;
+    p = parameters(C_SVC, RBF, 1);
+    refuse_to_train(&s, &p, "not ascending");
+    set_free(&s);
+}
+
+/* One value a row, each in a column of its own: as dense rows more than the machine's memory. */
+static void too_large_is_told(void **state)
+{
+    (void)state;
+    size_t n = (size_t)sqrt((double)hinge_machine_info().total_memory / 8);
+    struct set s = { { (int)n, malloc(n * sizeof(double)), malloc(n * sizeof(struct svm_node *)) },
+                     malloc(2 * n * sizeof(struct svm_node)), 0, NULL };
+    struct svm_parameter p = parameters(C_SVC, LINEAR, 1);
+    for (size_t i = 0; i < n; i++) {
+        s.prob.x[i] = s.nodes + 2 * i;
+        s.nodes[2 * i] = (struct svm_node){ (int)i + 1, 1 };
+        s.nodes[2 * i + 1] = (struct svm_node){ -1, 0 };
+        s.prob.y[i] = i % 2 ? 1 : -1;
+    }
+    refuse_to_train(&s, &p, "do not fit the memory");
+    set_free(&s);
+}
+
+static void labels_are_ints(void **state)
+{
+    (void)state;
+    double x[] = { 1, 2, 3, 4 }, y[] = { 1.2, 1.7, 2.5, 2.9 };
+    struct set s = set_of(x, y, 4, 1, false);
+    struct svm_parameter p = parameters(C_SVC, LINEAR, 1);
+    struct svm_model *m = fit(&s, &p);
+    assert_int_equal(m->nr_class, 2);
+    assert_int_equal(m->label[0], 1);
+    assert_int_equal(m->label[1], 2);
+    svm_free_and_destroy_model(&m);
+    s.prob.y[2] = s.prob.y[3] = 1;
+    m = fit(&s, &p);
+    assert_int_equal(m->nr_class, 1);
+    assert_int_equal(m->l, 0);
+    assert_true(svm_predict(m, s.prob.x[0]) == 1);
+    assert_int_equal(svm_save_model("one.model", m), 0);
+    svm_free_and_destroy_model(&m);
+    m = svm_load_model("one.model");
+    assert_non_null(m);
+    assert_true(svm_predict(m, s.prob.x[0]) == 1);
+    svm_free_and_destroy_model(&m);
+    set_free(&s);
+}
+
+/* ---- shapes of data -------------------------------------------------------------------------------------------- */
+
+static void columns_of_zeros_are_dropped(void **state)
+{
+    (void)state;
+    struct set s = shipped("breast_cancer.train.xz", 100, true);
+    struct set wide = set_of(s.x, s.prob.y, 100, s.d, true);
+    struct svm_parameter p = parameters(C_SVC, RBF, 0.5);
+    for (int i = 0; i < 100; i++) /* indices far apart, and one feature that is always 0 */
+        for (struct svm_node *x = wide.prob.x[i]; x->index != -1; x++)
+            x->index = x->index * 70000001 - 70000000;
+    struct svm_model *a = fit(&s, &p), *b = fit(&wide, &p);
+    assert_int_equal(a->l, b->l);
+    assert_memory_equal(a->sv_coef[0], b->sv_coef[0], (size_t)a->l * sizeof(double));
+    svm_free_and_destroy_model(&a);
+    svm_free_and_destroy_model(&b);
+    set_free(&s);
+    set_free(&wide);
+}
+
+static void rows_of_zeros_are_fine(void **state)
+{
+    (void)state;
+    double x[] = { 0, 0, 0, 0 }, y[] = { 1, -1, 1, -1 };
+    struct set s = set_of(x, y, 4, 1, false);
+    for (int task = C_SVC; task <= NU_SVR; task++) {
+        struct svm_parameter p = parameters(task, RBF, 1);
+        struct svm_model *m = fit(&s, &p);
+        assert_true(isfinite(svm_predict(m, s.prob.x[0])));
+        svm_free_and_destroy_model(&m);
+    }
+    set_free(&s);
+}
+
+/* Linear kernel, its values given: all rows, then every other row under its own serial number, last first. */
+static void precomputed_is_linear(void **state)
+{
+    (void)state;
+    struct set s = shipped("breast_cancer.train.xz", 60, true);
+    double gram[60 * 62];
+    for (int i = 0; i < 60; i++)
+        for (int j = -1; j < 60; j++) {
+            double sum = j < 0 ? i + 1 : 0;
+            for (size_t c = 0; j >= 0 && c < s.d; c++)
+                sum += s.x[(size_t)i * s.d + c] * s.x[(size_t)j * s.d + c];
+            gram[i * 61 + j + 1] = sum;
+        }
+    struct set k = set_of(gram, s.prob.y, 60, 61, true);
+    for (struct svm_node *x = k.nodes; x < k.nodes + 60 * 62; x++)
+        x->index -= x->index > 0;
+    for (int subset = 0; subset < 2; subset++) {
+        struct svm_parameter p = parameters(C_SVC, LINEAR, 0);
+        p.eps = 1e-6;
+        for (int i = 0; subset && i < 30; i++) {
+            s.prob.x[i] = s.prob.x[59 - i];
+            k.prob.x[i] = k.prob.x[59 - i];
+            s.prob.y[i] = k.prob.y[i] = s.prob.y[59 - i];
+        }
+        s.prob.l = k.prob.l = subset ? 30 : 60;
+        struct svm_model *a = fit(&s, &p);
+        p.kernel_type = PRECOMPUTED;
+        struct svm_model *b = fit(&k, &p);
+        double of_a, of_b;
+        for (int i = 0; i < s.prob.l; i++) {
+            svm_predict_values(a, s.prob.x[i], &of_a);
+            svm_predict_values(b, k.prob.x[i], &of_b);
+            near(of_b, of_a, 1e-4, "decision by kernel values");
+        }
+        assert_int_equal(svm_save_model("pre.model", b), 0);
+        struct svm_model *c = svm_load_model("pre.model");
+        assert_non_null(c);
+        assert_true(decision_difference(b, c, &k) == 0);
+        svm_free_and_destroy_model(&a);
+        svm_free_and_destroy_model(&b);
+        svm_free_and_destroy_model(&c);
+    }
+    k.prob.x[0][31].index = -1; /* too few values for the serial numbers */
+    struct svm_parameter p = parameters(C_SVC, PRECOMPUTED, 0);
+    refuse_to_train(&k, &p, "too few values");
+    set_free(&s);
+    set_free(&k);
+}
+
+/* ---- probability, cross-validation ----------------------------------------------------------------------------- */
+
+static void probabilities_add_up(void **state)
+{
+    (void)state;
+    struct set two = shipped("breast_cancer.train.xz", 200, true), ten = shipped("digits.train.xz", 300, true);
+    struct svm_parameter p = parameters(C_SVC, RBF, 0.5);
+    double estimates[16];
+    p.probability = 1;
+    for (int k = 0; k < 2; k++) {
+        const struct set *s = k == 0 ? &two : &ten;
+        struct svm_model *m = fit(s, &p);
+        assert_int_equal(svm_check_probability_model(m), 1);
+        int right = 0;
+        for (int i = 0; i < s->prob.l; i++) {
+            double label = svm_predict_probability(m, s->prob.x[i], estimates), sum = 0;
+            for (int c = 0; c < m->nr_class; c++) {
+                assert_true(estimates[c] >= 0 && estimates[c] <= 1);
+                sum += estimates[c];
+                if (m->label[c] == (int)label)
+                    for (int b = 0; b < m->nr_class; b++)
+                        assert_true(estimates[b] <= estimates[c]);
+            }
+            near(sum, 1, 1e-9, "sum of probabilities");
+            right += label == s->prob.y[i];
+        }
+        assert_true(right > 0.9 * s->prob.l);
+        svm_free_and_destroy_model(&m);
+    }
+    set_free(&two);
+    set_free(&ten);
+}
+
+static void regression_and_one_class_calibrate(void **state)
+{
+    (void)state;
+    struct set s = shipped("breast_cancer.train.xz", 200, true);
+    struct svm_parameter p = parameters(EPSILON_SVR, RBF, 0.5);
+    double estimates[2];
+    p.probability = 1;
+    struct svm_model *m = fit(&s, &p);
+    assert_non_null(m->probA);
+    assert_null(m->probB);
+    assert_true(svm_get_svr_probability(m) > 0 && svm_get_svr_probability(m) < 1);
+    assert_true(svm_predict_probability(m, s.prob.x[0], estimates) == svm_predict(m, s.prob.x[0]));
+    svm_free_and_destroy_model(&m);
+    p.svm_type = ONE_CLASS;
+    m = fit(&s, &p);
+    assert_non_null(m->prob_density_marks);
+    for (int i = 1; i < 10; i++)
+        assert_true(m->prob_density_marks[i] >= m->prob_density_marks[i - 1]);
+    assert_int_equal(svm_save_model("marks.model", m), 0);
+    struct svm_model *again = svm_load_model("marks.model");
+    assert_non_null(again);
+    assert_memory_equal(again->prob_density_marks, m->prob_density_marks, 10 * sizeof(double));
+    for (int i = 0; i < s.prob.l; i++) {
+        assert_true(svm_predict_probability(m, s.prob.x[i], estimates) == svm_predict(m, s.prob.x[i]));
+        near(estimates[0] + estimates[1], 1, 1e-15, "sum");
+    }
+    svm_free_and_destroy_model(&m);
+    svm_free_and_destroy_model(&again);
+    set_free(&s);
+}
+
+static void cross_validation_predicts(void **state)
+{
+    (void)state;
+    struct set s = shipped("breast_cancer.train.xz", 200, true);
+    double first[200], second[200];
+    for (int task = C_SVC; task <= NU_SVR; task++) {
+        struct svm_parameter p = parameters(task, RBF, 0.5);
+        double right = 0, error = 0;
+        p.nu = 0.2;
+        unsigned long before = hinge_svm_train_count();
+        svm_cross_validation(&s.prob, &p, 5, first);
+        assert_true(hinge_svm_train_count() > before);
+        svm_cross_validation(&s.prob, &p, 5, second);
+        assert_memory_equal(first, second, sizeof first);
+        for (int i = 0; i < 200; i++) {
+            right += first[i] == s.prob.y[i];
+            error += (first[i] - s.prob.y[i]) * (first[i] - s.prob.y[i]) / 200;
+        }
+        assert_true(task > NU_SVC || right >= 180);
+        assert_true(task < EPSILON_SVR || error < 0.3);
+        svm_cross_validation(&s.prob, &p, 1000, first); /* as many folds as examples, and a line that says so */
+        assert_true(isfinite(first[0]));
+    }
+    set_free(&s);
+}
+
+static void threads_do_not_change_the_model(void **state)
+{
+    (void)state;
+    struct set s = shipped("digits.train.xz", 300, true);
+    struct svm_parameter p = parameters(C_SVC, RBF, 0.05);
+    svm_set_num_threads(1);
+    assert_int_equal(svm_get_max_threads(), 1);
+    struct svm_model *one = fit(&s, &p);
+    svm_set_num_threads(2);
+    assert_int_equal(svm_get_max_threads(), 2);
+    struct svm_model *two = fit(&s, &p);
+    svm_set_num_threads(0);
+    assert_true(svm_get_max_threads() >= 1);
+    assert_true(decision_difference(one, two, &s) == 0);
+    svm_free_and_destroy_model(&one);
+    svm_free_and_destroy_model(&two);
+    set_free(&s);
+}
+
+/* ---- files ----------------------------------------------------------------------------------------------------- */
+
+static void files_are_lossless(void **state)
+{
+    (void)state;
+    struct set two = shipped("breast_cancer.train.xz", 150, true), ten = shipped("digits.train.xz", 300, true);
+    for (int task = C_SVC; task <= NU_SVR; task++) {
+        const struct set *s = task == C_SVC ? &ten : &two;
+        struct svm_parameter p = parameters(task, task == C_SVC ? RBF : POLY, 0.3);
+        p.probability = task != ONE_CLASS;
+        p.coef0 = 1.0 / 3;
+        p.nu = 0.1;
+        struct svm_model *m = fit(s, &p);
+        bool german = setlocale(LC_NUMERIC, "de_DE.UTF-8") != NULL; /* decimal comma, where it is installed */
+        assert_int_equal(svm_save_model("round.model", m), 0);
+        struct svm_model *again = svm_load_model("round.model");
+        if (german)
+            setlocale(LC_NUMERIC, "C");
+        assert_non_null(again);
+        assert_int_equal(again->free_sv, 1);
+        assert_null(again->sv_indices);
+        assert_int_equal(again->l, m->l);
+        assert_true(again->param.gamma == m->param.gamma);
+        assert_int_equal(svm_check_probability_model(again), svm_check_probability_model(m));
+        assert_true(decision_difference(m, again, s) == 0);
+        svm_free_and_destroy_model(&m);
+        svm_free_and_destroy_model(&again);
+    }
+    set_free(&two);
+    set_free(&ten);
+}
+
+static void refuse_file(const char *text)
+{
+    FILE *f = fopen("bad.model", "w");
+    fputs(text, f);
+    fclose(f);
+    if (svm_load_model("bad.model") != NULL)
+        fail_msg("taken for a model: %s", text);
+}
+
+static void broken_files_are_refused(void **state)
+{
+    (void)state;
+#define HEAD "svm_type c_svc\nkernel_type linear\nnr_class 2\ntotal_sv 1\n"
+    FILE *f = fopen("good.model", "w");
+    fputs(HEAD "rho 0.5\nlabel 1 -1\nnr_sv 1 0\nSV\n1 1:2 3:4 \n", f);
+    fclose(f);
+    struct svm_model *m = svm_load_model("good.model");
+    assert_non_null(m);
+    svm_free_and_destroy_model(&m);
+    refuse_file("");
+    refuse_file("no model at all\n");
+    refuse_file(HEAD "rho 0.5\nlabel 1 -1\nnr_sv 1000000 0\nSV\n1 1:2\n");
+    refuse_file(HEAD "rho 0.5\nlabel 1 -1\nnr_sv -1 2\nSV\n1 1:2\n");
+    refuse_file(HEAD "rho 0.5\nlabel 1 -1\nSV\n1 1:2\n");
+    refuse_file(HEAD "label 1 -1\nnr_sv 1 0\nSV\n1 1:2\n");
+    refuse_file(HEAD "rho 0.5\nnr_sv 1 0\nSV\n1 1:2\n");
+    refuse_file(HEAD "rho 0.5 7\nlabel 1 -1\nnr_sv 1 0\nSV\n1 1:2\n");
+    refuse_file(HEAD "rho 0.5\nrho 0.5\nlabel 1 -1\nnr_sv 1 0\nSV\n1 1:2\n");
+    refuse_file(HEAD "rho x\nlabel 1 -1\nnr_sv 1 0\nSV\n1 1:2\n");
+    refuse_file(HEAD "rho 0.5\nlabel 1 -1\nnr_sv 1 0\nSV\n");
+    refuse_file(HEAD "rho 0.5\nlabel 1 -1\nnr_sv 1 0\nSV\n1 1:\n");
+    refuse_file(HEAD "rho 0.5\nlabel 1 -1\nnr_sv 1 0\nSV\n1 1\n");
+    refuse_file(HEAD "rho 0.5\nlabel 1 -1\nnr_sv 1 0\nSV\n1 -1:2\n");
+    refuse_file(HEAD "rho 0.5\nlabel 1 -1\nnr_sv 1 0\nSV\n1 1:2\n1 1:2\n");
+    refuse_file("rho 0.5\n" HEAD "label 1 -1\nnr_sv 1 0\nSV\n1 1:2\n");
+    refuse_file("svm_type c_svc\nkernel_type linear\nnr_class 2147483647\ntotal_sv 0\nrho 1\nSV\n");
+    refuse_file("svm_type c_svc\nkernel_type linear\nnr_class 2\ntotal_sv 2147483647\nrho 1\nSV\n");
+    refuse_file("svm_type c_svc\nkernel_type nonsense\nnr_class 2\ntotal_sv 0\nrho 1\nlabel 1 2\nnr_sv 0 0\nSV\n");
+    refuse_file("svm_type c_svc\nkernel_type precomputed\nnr_class 2\ntotal_sv 1\nrho 1\nlabel 1 2\nnr_sv 1 0\nSV\n1 \n");
+#undef HEAD
+}
+
+static bool have_svm_train(void)
+{
+    return system("svm-train >/dev/null 2>&1; test $? -ne 127") == 0 && access("/bin/sh", X_OK) == 0;
+}
+
+static void write_data(const struct set *s, const char *name)
+{
+    hinge_matrix x = hinge_matrix_f64(s->x, (size_t)s->prob.l, s->d);
+    assert_int_equal(hinge_data_write(name, &x, s->prob.y, NULL), HINGE_OK);
+}
+
+/* What svm-predict prints of a model is what svm_predict and svm_predict_probability return. */
+static void compare_outputs(const struct svm_model *m, const struct set *s, bool probability)
+{
+    FILE *f = fopen("real.out", "r");
+    char line[1024];
+    double estimates[16];
+    assert_non_null(f);
+    if (probability)
+        assert_non_null(fgets(line, sizeof line, f));
+    for (int i = 0; i < s->prob.l; i++) {
+        assert_non_null(fgets(line, sizeof line, f));
+        char *p = line;
+        double label = probability ? svm_predict_probability(m, s->prob.x[i], estimates) : svm_predict(m, s->prob.x[i]);
+        near(label, strtod(p, &p), 1e-5 * (1 + fabs(label)), "prediction"); /* %g of older ones has six digits */
+        for (int c = 0; probability && c < m->nr_class; c++)
+            near(estimates[c], strtod(p, &p), 1e-5, "probability");
+    }
+    fclose(f);
+}
+
+static void models_of_svm_train_load(void **state)
+{
+    (void)state;
+    if (!have_svm_train())
+        skip();
+    struct set two = shipped("breast_cancer.train.xz", 150, true), ten = shipped("digits.train.xz", 300, true);
+    write_data(&two, "two");
+    write_data(&ten, "ten");
+    for (int task = C_SVC; task <= NU_SVR; task++)
+        for (int kernel = LINEAR; kernel <= SIGMOID; kernel++)
+            for (int classes = 2; classes <= (task <= NU_SVC ? 10 : 2); classes += 8) {
+                bool probability = task <= NU_SVC && (kernel == RBF || kernel == LINEAR);
+                const char *data = classes == 2 ? "two" : "ten";
+                const struct set *s = classes == 2 ? &two : &ten;
+                char command[256];
+                snprintf(command, sizeof command,
+                         "svm-train -q -s %d -t %d -g 0.1 -r 0.5 -n 0.1 -b %d %s real.model && "
+                         "svm-predict -b %d %s real.model real.out >/dev/null",
+                         task, kernel, probability, data, probability, data);
+                assert_int_equal(system(command), 0);
+                struct svm_model *m = svm_load_model("real.model");
+                assert_non_null(m);
+                compare_outputs(m, s, probability);
+                svm_free_and_destroy_model(&m);
+            }
+    set_free(&two);
+    set_free(&ten);
+}
+
+/* ---- all ------------------------------------------------------------------------------------------------------- */
+
+static char folder[] = "/tmp/hinge-compat-XXXXXX";
+
+static int set_up(void **state)
+{
+    (void)state;
+    svm_set_print_string_function(keep_text);
+    return mkdtemp(folder) == NULL || chdir(folder) != 0;
+}
+
+static int tear_down(void **state)
+{
+    static const char *const files[] = { "fields.model", "copy.model", "one.model",  "pre.model", "marks.model",
+                                         "round.model",  "bad.model",  "good.model", "real.model", "real.out",
+                                         "two",          "ten" };
+    (void)state;
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+        unlink(files[i]);
+    return chdir("/") != 0 || rmdir(folder) != 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(heart_gives_the_golden_values),
+        cmocka_unit_test(layout_is_that_of_337),
+        cmocka_unit_test(fields_are_libsvms),
+        cmocka_unit_test(copied_models_predict),
+        cmocka_unit_test(null_does_no_harm),
+        cmocka_unit_test(messages_are_libsvms),
+        cmocka_unit_test(what_hinge_cannot_train_is_told),
+        cmocka_unit_test(too_large_is_told),
+        cmocka_unit_test(labels_are_ints),
+        cmocka_unit_test(columns_of_zeros_are_dropped),
+        cmocka_unit_test(rows_of_zeros_are_fine),
+        cmocka_unit_test(precomputed_is_linear),
+        cmocka_unit_test(probabilities_add_up),
+        cmocka_unit_test(regression_and_one_class_calibrate),
+        cmocka_unit_test(cross_validation_predicts),
+        cmocka_unit_test(threads_do_not_change_the_model),
+        cmocka_unit_test(files_are_lossless),
+        cmocka_unit_test(broken_files_are_refused),
+        cmocka_unit_test(models_of_svm_train_load),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
