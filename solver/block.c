@@ -869,8 +869,10 @@ static enum verdict judge(struct run *r, hinge_status *status)
         return end_with(r, HINGE_MAX_ITER);
     bool better = res->violation < 0.999 * r->best;
     if (!better && res->rounds - r->best_round > STALL_ROUNDS + r->n / r->q) {
-        if (r->best_objective - r->objective <= 1e-10 * fabs(r->objective))
+        if (r->best_objective - r->objective <= 1e-10 * fabs(r->objective)) {
+            res->coarse = !r->exact_rows; /* f64 rows may get further */
             return end_with(r, HINGE_STALLED);
+        }
         better = true; /* the violation goes up and down, but the objective moves */
     }
     if (better) {

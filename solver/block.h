@@ -25,7 +25,7 @@ struct hg_smo_options {
 
 struct hg_smo_result {
     hinge_outcome outcome;
-    bool coarse;         /* the error of the rows keeps the run from its goal: f64 rows are needed */
+    bool coarse;         /* the rows, or so it seems, keep the run from its goal: f64 rows are to be tried */
     double violation, error, objective;
     double bias[2];      /* by layer: the mean of -F over free entries */
     uint64_t iterations, rounds, rows_asked, rows_evicted, columns_computed; /* columns: kernel values of rows */

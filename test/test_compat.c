@@ -266,7 +266,10 @@ static void check_fields(const struct svm_model *m, const struct set *s, const s
     svm_get_labels(m, labels);
     svm_get_sv_indices(m, indices);
     assert_memory_equal(indices, m->sv_indices, (size_t)m->l * sizeof *indices);
-    assert_int_equal(labels[0], (int)s->prob.y[0]);
+    if (m->nr_class > 2) /* -1, +1 are swapped */
+        assert_int_equal(labels[0], (int)s->prob.y[0]);
+    else
+        assert_int_equal(labels[0], 1);
     for (int c = 0; c < m->nr_class; c++)
         for (int k = 0; k < m->nSV[c]; k++, i++)
             assert_int_equal((int)s->prob.y[m->sv_indices[i] - 1], labels[c]);

@@ -105,7 +105,8 @@ numbers() {
 
 # same_model MODEL TEST KIND: hinge predict and svm-predict agree on one model; leaves MODEL.hinge, MODEL.svm
 same_model() {
-    "$hinge" predict --precision f64 "$2" "$1" "$1.hinge" >"$1.hinge.text" 2>err || { echo "hinge predict: $(cat err)"; return; }
+    "$hinge" predict --precision f64 "$2" "$1" "$1.hinge" >"$1.hinge.text" 2>err ||
+        { echo "hinge predict of $1: $(cat err)"; return; }
     svm-predict "$2" "$1" "$1.svm" >"$1.svm.text" 2>err || { echo "svm-predict of $1: $(cat err)"; return; }
     if [ "$3" = values ]; then
         off=$(distance "$1.hinge" "$1.svm" "$2")
