@@ -10,7 +10,49 @@
 
 /* ---- kernel values --------------------------------------------------------------------------------------------- */
 
-static double dot(const struct svm_node *a, const struct svm_node *b)
+/* The example: its nodes, and spread out where its indices are few enough, so that a support vector's nodes find their
+ * partners without a search. */
+struct example {
+    const struct svm_node *x;
+    double *spread;   /* [size] by index, or NULL */
+    unsigned size;    /* its largest index + 1 */
+    double norm;      /* sum of squares */
+    int first, count; /* its smallest index, its nodes; full: one for every index from the smallest to the largest */
+    bool full;
+};
+
+static double square(double v)
+{
+    return v * v;
+}
+
+/* Room of l + 1 numbers and, where that is not much more, of the example's size. */
+static double *example_init(struct example *e, const struct svm_node *x, int kernel_type, size_t l)
+{
+    size_t size = 0, spread = 0;
+    *e = (struct example){ x, NULL, 0, 0, x->index, 0, false };
+    for (const struct svm_node *p = x; kernel_type != PRECOMPUTED && p->index != -1; p++)
+        if (p->index >= 0 && (size_t)p->index >= size)
+            size = (size_t)p->index + 1;
+    if (kernel_type != PRECOMPUTED && size <= 16 * l + 256)
+        spread = size;
+    double *room = malloc((l + 1 + spread) * sizeof *room);
+    if (room == NULL || kernel_type == PRECOMPUTED || spread < size)
+        return room;
+    e->spread = room + l + 1;
+    e->size = (unsigned)size;
+    memset(e->spread, 0, size * sizeof *room);
+    for (const struct svm_node *p = x; p->index != -1; p++)
+        if (p->index >= 0) {
+            e->spread[p->index] = p->value;
+            e->norm += square(p->value);
+            e->count++;
+        }
+    e->full = e->first >= 0 && e->count == (int)size - e->first;
+    return room;
+}
+
+static double sparse_dot(const struct svm_node *a, const struct svm_node *b)
 {
     double sum = 0;
     while (a->index != -1 && b->index != -1) {
@@ -24,12 +66,22 @@ static double dot(const struct svm_node *a, const struct svm_node *b)
     return sum;
 }
 
-static double square(double v)
+/* The end, -1, is beyond every size as an unsigned number. Two sums: half the wait for additions. */
+static double dot(const struct example *e, const struct svm_node *sv)
 {
-    return v * v;
+    double even = 0, odd = 0;
+    if (e->spread == NULL)
+        return sparse_dot(e->x, sv);
+    for (; (unsigned)sv[0].index < e->size; sv += 2) {
+        even += sv[0].value * e->spread[sv[0].index];
+        if ((unsigned)sv[1].index >= e->size)
+            break;
+        odd += sv[1].value * e->spread[sv[1].index];
+    }
+    return even + odd;
 }
 
-static double square_distance(const struct svm_node *a, const struct svm_node *b)
+static double sparse_distance(const struct svm_node *a, const struct svm_node *b)
 {
     double sum = 0;
     while (a->index != -1 && b->index != -1) {
@@ -47,6 +99,39 @@ static double square_distance(const struct svm_node *a, const struct svm_node *b
     return sum;
 }
 
+/* Sum of squares of those of x's features that z has too. */
+static double norm_met(const struct example *e, const struct svm_node *sv)
+{
+    double met = 0;
+    for (; (unsigned)sv->index < e->size; sv++)
+        met += square(e->spread[sv->index]);
+    return met;
+}
+
+/* ||x - z||^2: over z's features, and what x has besides them; nothing, exactly, where z has all of x's. */
+static double square_distance(const struct example *e, const struct svm_node *sv)
+{
+    double sum = 0, met = 0;
+    const struct svm_node *p = sv;
+    if (e->spread == NULL)
+        return sparse_distance(e->x, sv);
+    if (e->full) {
+        for (; (unsigned)p->index < e->size; p++)
+            sum += square(p->value - e->spread[p->index]);
+        bool covered = p - sv == e->count && (p == sv || sv->index >= e->first);
+        met = covered ? e->norm : norm_met(e, sv);
+    } else {
+        for (; (unsigned)p->index < e->size; p++) {
+            double v = e->spread[p->index];
+            sum += square(p->value - v);
+            met += square(v);
+        }
+    }
+    for (; p->index != -1; p++)
+        sum += square(p->value);
+    return sum + fmax(e->norm - met, 0);
+}
+
 static double power(double base, int exponent)
 {
     double result = 1;
@@ -56,25 +141,25 @@ static double power(double base, int exponent)
     return result;
 }
 
-static double kernel(const struct svm_parameter *p, const struct svm_node *x, const struct svm_node *sv)
+static double kernel(const struct svm_parameter *p, const struct example *e, const struct svm_node *sv)
 {
     switch (p->kernel_type) {
-    case LINEAR: return dot(x, sv);
-    case POLY: return power(p->gamma * dot(x, sv) + p->coef0, p->degree);
-    case RBF: return exp(-p->gamma * square_distance(x, sv));
-    case SIGMOID: return tanh(p->gamma * dot(x, sv) + p->coef0);
-    case PRECOMPUTED: return x[(int)sv->value].value;
+    case LINEAR: return dot(e, sv);
+    case POLY: return power(p->gamma * dot(e, sv) + p->coef0, p->degree);
+    case RBF: return exp(-p->gamma * square_distance(e, sv));
+    case SIGMOID: return tanh(p->gamma * dot(e, sv) + p->coef0);
+    case PRECOMPUTED: return e->x[(int)sv->value].value;
     default: return 0;
     }
 }
 
 /* ---- decision values ------------------------------------------------------------------------------------------- */
 
-static double decide_single(const struct svm_model *m, const struct svm_node *x)
+static double decide_single(const struct svm_model *m, const double *values)
 {
     double sum = 0;
     for (int i = 0; i < m->l; i++)
-        sum += m->sv_coef[0][i] * kernel(&m->param, x, m->SV[i]);
+        sum += m->sv_coef[0][i] * values[i];
     return sum - m->rho[0];
 }
 
@@ -90,14 +175,17 @@ static double decide_pair(const struct svm_model *m, const double *values, int a
     return sum;
 }
 
-/* The class with most votes, the first of those with equally many. */
+/* The class with most votes, the first of those with equally many; votes: room for all classes. decisions may be NULL. */
 static double classify(const struct svm_model *m, const double *values, int *votes, double *decisions)
 {
     int best = 0;
+    memset(votes, 0, (size_t)m->nr_class * sizeof *votes);
     for (int a = 0, first_a = 0, p = 0; a < m->nr_class; first_a += m->nSV[a++])
         for (int b = a + 1, first_b = first_a + m->nSV[a]; b < m->nr_class; first_b += m->nSV[b++], p++) {
-            decisions[p] = decide_pair(m, values, a, first_a, b, first_b) - m->rho[p];
-            votes[decisions[p] > 0 ? a : b]++;
+            double decision = decide_pair(m, values, a, first_a, b, first_b) - m->rho[p];
+            votes[decision > 0 ? a : b]++;
+            if (decisions != NULL)
+                decisions[p] = decision;
         }
     for (int c = 1; c < m->nr_class; c++)
         if (votes[c] > votes[best])
@@ -111,28 +199,42 @@ static size_t n_pairs(const struct svm_model *m)
     return k * (k - (k > 0)) / 2;
 }
 
-/* decisions: room for all pairs, or NULL. */
-static double predict(const struct svm_model *m, const struct svm_node *x, double *decisions)
+enum { STACK_CLASSES = 64 };
+
+static double label_of(const struct svm_model *m, const double *values, double *decisions)
 {
     if (!hgc_classifies(m->param.svm_type)) {
-        double value = decide_single(m, x);
+        double value = decide_single(m, values);
         if (decisions != NULL)
             decisions[0] = value;
         return m->param.svm_type != ONE_CLASS ? value : value > 0 ? 1 : -1;
     }
-    size_t n = (size_t)(m->l > 0 ? m->l : 0), room = decisions == NULL ? n_pairs(m) : 0;
-    double *values = malloc((n + room + 1) * sizeof *values);
-    int *votes = calloc((size_t)m->nr_class + 1, sizeof *votes);
-    double label = 0;
-    if (values != NULL && votes != NULL) {
-        for (size_t i = 0; i < n; i++)
-            values[i] = kernel(&m->param, x, m->SV[i]);
-        label = classify(m, values, votes, decisions == NULL ? values + n : decisions);
-    } else {
+    int few[STACK_CLASSES], *votes = few;
+    if (m->nr_class < 1)
+        return 0;
+    if (m->nr_class > STACK_CLASSES && (votes = malloc((size_t)m->nr_class * sizeof *votes)) == NULL) {
         hgc_print("no memory for a prediction\n");
+        return 0;
     }
+    double label = classify(m, values, votes, decisions);
+    if (votes != few)
+        free(votes);
+    return label;
+}
+
+/* decisions: room for all pairs, or NULL. */
+static double predict(const struct svm_model *m, const struct svm_node *x, double *decisions)
+{
+    struct example e;
+    double *values = example_init(&e, x, m->param.kernel_type, m->l > 0 ? (size_t)m->l : 0);
+    if (values == NULL) {
+        hgc_print("no memory for a prediction\n");
+        return 0;
+    }
+    for (int i = 0; i < m->l; i++)
+        values[i] = kernel(&m->param, &e, m->SV[i]);
+    double label = label_of(m, values, decisions);
     free(values);
-    free(votes);
     return label;
 }
 

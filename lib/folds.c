@@ -9,9 +9,10 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- dealing --------------------------------------------------------------------------------------------------- */
+/* ---- dealing --------------------------------------------------------------------------------------------- */
 
-void hg_folds_deal(uint64_t *state, const size_t *start, size_t groups, size_t folds, uint32_t *work, uint32_t *fold)
+void hg_folds_deal(uint64_t *state, const size_t *start, size_t groups, size_t folds, uint32_t *work,
+                   uint32_t *fold)
 {
     for (size_t g = 0; g < groups; g++) {
         size_t n = start[g + 1] - start[g];
@@ -28,9 +29,10 @@ void hg_folds_deal(uint64_t *state, const size_t *start, size_t groups, size_t f
     }
 }
 
-/* ---- trainings that belong together ---------------------------------------------------------------------------- */
+/* ---- trainings that belong together ---------------------------------------------------------------------- */
 
-/* Where `threads` of the largest problems fit the cache budget whole, and hardly a thread would have nothing to do. */
+/* Where `threads` of the largest problems fit the cache budget whole, and hardly a thread would have nothing to
+ * do. */
 static bool side_by_side(const struct hg_jobs *jobs, int threads)
 {
     size_t n = jobs->largest + 64, t = (size_t)threads, bytes;
@@ -99,7 +101,8 @@ static int on_progress(void *arg, const hinge_progress *progress)
     p.n_problems *= jobs->n_jobs;
     p.seconds = hg_now() - jobs->begin;
     omp_set_lock(&jobs->lock);
-    int stop = __atomic_load_n(&jobs->stopped, __ATOMIC_RELAXED) || jobs->params.progress(jobs->params.progress_arg, &p);
+    int stop = __atomic_load_n(&jobs->stopped, __ATOMIC_RELAXED) ||
+               jobs->params.progress(jobs->params.progress_arg, &p);
     if (stop)
         __atomic_store_n(&jobs->stopped, 1, __ATOMIC_RELAXED);
     omp_unset_lock(&jobs->lock);
@@ -119,8 +122,9 @@ static void gather(const hinge_matrix *x, const uint32_t *rows, size_t n, void *
         memcpy((char *)out + i * bytes, (const char *)x->data + rows[i] * step, bytes);
 }
 
-static hinge_status train_by_weights(const struct hg_jobs *jobs, const uint32_t *rows, size_t n, hinge_params *p,
-                                     hinge_model **model, hinge_report *report, hinge_error *err)
+static hinge_status train_by_weights(const struct hg_jobs *jobs, const uint32_t *rows, size_t n,
+                                     hinge_params *p, hinge_model **model, hinge_report *report,
+                                     hinge_error *err)
 {
     double *weights = hg_zalloc(jobs->x->rows, sizeof *weights);
     if (weights == NULL)
@@ -165,8 +169,9 @@ static hinge_status train_on_copy(const struct hg_jobs *jobs, const uint32_t *ro
     return status;
 }
 
-hinge_status hg_jobs_train(struct hg_jobs *jobs, size_t number, int threads, const uint32_t *rows, size_t n, bool copy,
-                           const hinge_params *params, hinge_model **model, hinge_report *report, hinge_error *err)
+hinge_status hg_jobs_train(struct hg_jobs *jobs, size_t number, int threads, const uint32_t *rows, size_t n,
+                           bool copy, const hinge_params *params, hinge_model **model, hinge_report *report,
+                           hinge_error *err)
 {
     struct ticket ticket = { jobs, number };
     hinge_params p = *params;
@@ -182,13 +187,14 @@ hinge_status hg_jobs_train(struct hg_jobs *jobs, size_t number, int threads, con
                 : train_by_weights(jobs, rows, n, &p, model, report, err);
 }
 
-/* ---- rows held out --------------------------------------------------------------------------------------------- */
+/* ---- rows held out --------------------------------------------------------------------------------------- */
 
 hinge_status hg_predict_rows(const hinge_model *model, const hinge_matrix *x, const uint32_t *rows, size_t n,
-                             bool probable, const hinge_predict_options *options, double *labels, double *decisions,
-                             hinge_error *err)
+                             bool probable, const hinge_predict_options *options, double *labels,
+                             double *decisions, hinge_error *err)
 {
-    size_t bytes = HG_MAX(row_bytes(x, x->cols), (size_t)1), classes = hinge_model_n_classes(model);
+    size_t bytes = HG_MAX(row_bytes(x, x->cols), (size_t)1);
+    size_t classes = hinge_model_n_classes(model), problems = hinge_model_n_problems(model);
     size_t chunk = HG_MIN(HG_MAX((size_t)256, ((size_t)64 << 20) / bytes), HG_MIN(n, (size_t)8192));
     char *data = hg_alloc(chunk, bytes);
     double *probability = hg_alloc(probable ? chunk * classes : 0, sizeof *probability);
@@ -202,15 +208,15 @@ hinge_status hg_predict_rows(const hinge_model *model, const hinge_matrix *x, co
         if (probable)
             status = hinge_predict_probability(model, &part, options, label, probability, err);
         else
-            status = hinge_predict(model, &part, options, label,
-                                   decisions != NULL ? decisions + i * hinge_model_n_problems(model) : NULL, err);
+            status = hinge_predict(model, &part, options, label, decisions != NULL ? decisions + i * problems : NULL,
+                                   err);
     }
     hg_free(data);
     hg_free(probability);
     return status;
 }
 
-/* ---- cross-validation ------------------------------------------------------------------------------------------ */
+/* ---- cross-validation ------------------------------------------------------------------------------------ */
 
 struct validation {
     struct hg_jobs jobs;
@@ -285,13 +291,13 @@ static hinge_status validate_fold(void *arg, size_t f, int threads, hinge_error 
         status = hg_fail(&mine, HINGE_ENOMEM, "no memory for %zu rows", v->n);
     if (status == HINGE_OK) {
         split_rows(v, f, rows, &n_train, &n_held);
-        status = hg_jobs_train(&v->jobs, f, threads, rows, n_train, v->misses_class[f], params, &model, &v->reports[f],
-                               &mine);
+        status = hg_jobs_train(&v->jobs, f, threads, rows, n_train, v->misses_class[f], params, &model,
+                               &v->reports[f], &mine);
     }
     if (status == HINGE_OK) /* a run that was stopped may lack its calibration */
         status = hg_predict_rows(model, v->jobs.x, rows + n_train, n_held,
-                                 params->probability && hinge_model_has_probability(model), &options, label, NULL,
-                                 &mine);
+                                 params->probability && hinge_model_has_probability(model), &options, label,
+                                 NULL, &mine);
     for (size_t i = 0; status == HINGE_OK && i < n_held; i++)
         v->prediction[rows[n_train + i]] = label[i];
     hinge_model_free(model);
@@ -345,7 +351,8 @@ static void sum_reports(const struct validation *v, bool by_side, hinge_report *
     }
     sum.seconds = hg_now() - v->jobs.begin;
     size_t used = strlen(sum.path);
-    snprintf(sum.path + used, sizeof sum.path - used, ", %zu folds %s", v->folds, by_side ? "side by side" : "in turn");
+    snprintf(sum.path + used, sizeof sum.path - used, ", %zu folds %s", v->folds,
+             by_side ? "side by side" : "in turn");
     *report = sum;
 }
 
@@ -366,7 +373,8 @@ static hinge_status validate(struct validation *v, double *predictions, hinge_re
     v->prediction = hg_alloc(v->n, sizeof *v->prediction);
     v->reports = hg_zalloc(v->folds, sizeof *v->reports);
     hinge_status status = HINGE_OK;
-    if (v->fold == NULL || v->used == NULL || v->misses_class == NULL || v->prediction == NULL || v->reports == NULL)
+    if (v->fold == NULL || v->used == NULL || v->misses_class == NULL || v->prediction == NULL ||
+        v->reports == NULL)
         status = hg_fail(err, HINGE_ENOMEM, "no memory for %zu folds of %zu rows", v->folds, v->n);
     if (status == HINGE_OK)
         status = draw_folds(v, err);
@@ -385,12 +393,13 @@ static hinge_status validate(struct validation *v, double *predictions, hinge_re
     return status;
 }
 
-hinge_status hinge_cross_validate(const hinge_matrix *x, const double *y, const hinge_params *params, size_t folds,
-                                  double *predictions, hinge_report *report, hinge_error *err)
+hinge_status hinge_cross_validate(const hinge_matrix *x, const double *y, const hinge_params *params,
+                                  size_t folds, double *predictions, hinge_report *report, hinge_error *err)
 {
     struct hg_problem problem = { 0 };
     struct validation v = { .problem = &problem, .folds = folds };
-    v.jobs = (struct hg_jobs){ .x = x, .y = y, .n_jobs = folds, .begin = hg_now(), .job = validate_fold, .arg = &v };
+    v.jobs = (struct hg_jobs){ .x = x, .y = y, .n_jobs = folds, .begin = hg_now(), .job = validate_fold };
+    v.jobs.arg = &v;
     if (params == NULL)
         return hg_fail(err, HINGE_EINVAL, "params: NULL");
     if (predictions == NULL)

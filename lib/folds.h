@@ -1,6 +1,6 @@
 /*
- * Folds: rows dealt at random to parts of equal size, and trainings that belong together, on all parts but one each:
- * side by side where they are small, in turn otherwise. What comes out is the same either way.
+ * Folds: rows dealt at random to parts of equal size, and trainings that belong together, on all parts but one
+ * each: side by side where they are small, in turn otherwise. What comes out is the same either way.
  */
 #ifndef HG_FOLDS_H
 #define HG_FOLDS_H
@@ -9,15 +9,16 @@
 
 #include <omp.h>
 
-/* fold[i] in [0, folds) for positions start[0] .. start[groups] - 1: each group (a class, say) is permuted and dealt
- * to the folds in turn, going on where the group before ended. Every fold gets its share of each group and of all, to
- * within one. work: as large as fold. */
-void hg_folds_deal(uint64_t *state, const size_t *start, size_t groups, size_t folds, uint32_t *work, uint32_t *fold);
+/* fold[i] in [0, folds) for positions start[0] .. start[groups] - 1: each group (a class, say) is permuted and
+ * dealt to the folds in turn, going on where the group before ended. Every fold gets its share of each group
+ * and of all, to within one. work: as large as fold. */
+void hg_folds_deal(uint64_t *state, const size_t *start, size_t groups, size_t folds, uint32_t *work,
+                   uint32_t *fold);
 
 struct hg_jobs {
     const hinge_matrix *x;
     const double *y;
-    hinge_params params; /* for every job; weights, threads, callback and time limit are seen to by hg_jobs_train */
+    hinge_params params; /* for every job; hg_jobs_train sees to weights, threads, callback, time limit */
     size_t n_jobs;
     size_t largest;      /* examples of the largest two-class problem in any job */
     double begin;        /* time limit and progress count from here */
@@ -30,15 +31,16 @@ struct hg_jobs {
 /* Runs jobs 0 .. n_jobs - 1 until one fails; *by_side (may be NULL) tells whether side by side. */
 hinge_status hg_jobs_run(struct hg_jobs *jobs, bool *by_side, hinge_error *err);
 
-/* Within a job: trains on the rows named, in ascending order; the others take no part. copy: on a copy of them, as it
- * must be where a class of y is missing among them; otherwise by weights of 0. */
-hinge_status hg_jobs_train(struct hg_jobs *jobs, size_t number, int threads, const uint32_t *rows, size_t n, bool copy,
-                           const hinge_params *params, hinge_model **model, hinge_report *report, hinge_error *err);
+/* Within a job: trains on the rows named, in ascending order; the others take no part. copy: on a copy of them,
+ * as it must be where a class of y is missing among them; otherwise by weights of 0. */
+hinge_status hg_jobs_train(struct hg_jobs *jobs, size_t number, int threads, const uint32_t *rows, size_t n,
+                           bool copy, const hinge_params *params, hinge_model **model, hinge_report *report,
+                           hinge_error *err);
 
-/* hinge_predict for the rows named (most probable classes where `probable`), gathered a chunk at a time. labels[n],
- * decisions[n * n_problems], either may be NULL. */
+/* hinge_predict for the rows named (most probable classes where `probable`), gathered a chunk at a time.
+ * labels[n], decisions[n * n_problems], either may be NULL. */
 hinge_status hg_predict_rows(const hinge_model *model, const hinge_matrix *x, const uint32_t *rows, size_t n,
-                             bool probable, const hinge_predict_options *options, double *labels, double *decisions,
-                             hinge_error *err);
+                             bool probable, const hinge_predict_options *options, double *labels,
+                             double *decisions, hinge_error *err);
 
 #endif

@@ -14,8 +14,8 @@
  *     -1 2:1
  *
  * What LIBSVM has no words for stands under keys of hinge's own, which it refuses: hinge_label, hinge_kernel,
- * hinge_multiclass one_vs_rest (a coefficient and a rho a class), hinge_scale_factor and hinge_scale_offset (a number
- * a feature).
+ * hinge_multiclass one_vs_rest (a coefficient and a rho a class), hinge_scale_factor and hinge_scale_offset (a
+ * number a feature).
  */
 #include "lib/model.h"
 #include "lib/bytes.h"
@@ -504,7 +504,8 @@ static hinge_status check_scaling(struct header *header, hinge_error *err)
     size_t factors = count_values(header, SCALE_FACTOR), offsets = count_values(header, SCALE_OFFSET);
     if (factors != offsets)
         return hg_fail_at(err, HINGE_EFORMAT, header->file, header->lines[SCALE_OFFSET].number,
-                          "%s has %zu values, and %s %zu", keys[SCALE_OFFSET], offsets, keys[SCALE_FACTOR], factors);
+                          "%s has %zu values, and %s %zu", keys[SCALE_OFFSET], offsets, keys[SCALE_FACTOR],
+                          factors);
     header->n_scaled = factors;
     return HINGE_OK;
 }
@@ -561,7 +562,8 @@ static hinge_status read_optional(const struct header *header, enum key key, siz
         return HINGE_OK;
     *values = hg_alloc(n, sizeof **values);
     if (*values == NULL)
-        return hg_fail_at(err, HINGE_ENOMEM, header->file, header->lines[key].number, "no memory for %zu numbers", n);
+        return hg_fail_at(err, HINGE_ENOMEM, header->file, header->lines[key].number,
+                          "no memory for %zu numbers", n);
     return read_numbers(header, key, false, *values, err);
 }
 

@@ -100,7 +100,7 @@ static size_t first_nonfinite(const hinge_matrix *x, size_t row)
 hinge_status hg_matrix_check_finite(const hinge_matrix *x, const char *name, int threads, hinge_error *err)
 {
     size_t bad = SIZE_MAX;
-#pragma omp parallel for num_threads(threads) reduction(min : bad) schedule(static)
+#pragma omp parallel for num_threads(threads) reduction(min : bad) schedule(static) if (x->rows * x->cols > 65536)
     for (size_t i = 0; i < x->rows; i++)
         if (i < bad && first_nonfinite(x, i) != SIZE_MAX)
             bad = i;

@@ -11,7 +11,7 @@
 #include <omp.h>
 #include <string.h>
 
-enum { STACK_FEATURES = 4096 };
+enum { STACK_BYTES = 1 << 16 }; /* a small batch needs no allocation */
 
 struct job {
     const hinge_model *m;
@@ -44,7 +44,7 @@ static size_t columns_of(const hinge_model *m)
 /* Examples a block: by their number alone, so that the bits do not depend on the threads. */
 static size_t block_rows(size_t rows)
 {
-    return rows >= 2048 ? HG_TILE_ROWS : rows >= 128 ? 32 : 8;
+    return rows >= 2048 ? HG_TILE_ROWS : rows >= 128 ? 32 : HG_MIN(rows, (size_t)8);
 }
 
 /* ---- decision values
@@ -224,11 +224,13 @@ static size_t lay_out(const struct job *j, size_t rows, char *base, struct work 
 
 static hinge_status predict_all(const struct job *j, int threads, hinge_error *err)
 {
-    size_t total = j->x.x.rows, rows = block_rows(total), blocks = (total + rows - 1) / rows;
+    size_t total = j->x.x.rows, rows = HG_MAX(block_rows(total), (size_t)1), blocks = (total + rows - 1) / rows;
     struct work measure;
     size_t bytes = lay_out(j, rows, NULL, &measure);
     threads = (int)HG_MIN((size_t)threads, HG_MAX(blocks, (size_t)1));
-    char *memory = hg_alloc((size_t)threads, bytes);
+    _Alignas(64) char stack[STACK_BYTES];
+    bool small = threads == 1 && bytes <= sizeof stack;
+    char *memory = small ? stack : hg_alloc((size_t)threads, bytes);
     if (memory == NULL)
         return hg_fail(err, HINGE_ENOMEM, "no memory for the work space of prediction (%zu bytes)", bytes);
     int failed = HINGE_OK;
@@ -244,7 +246,8 @@ static hinge_status predict_all(const struct job *j, int threads, hinge_error *e
                 __atomic_store_n(&failed, (int)status, __ATOMIC_RELAXED);
         }
     }
-    hg_free(memory);
+    if (!small)
+        hg_free(memory);
     return failed == HINGE_OK ? HINGE_OK
                               : hg_fail(err, (hinge_status)failed, "the kernel function reported a failure");
 }

@@ -1,7 +1,8 @@
 /*
- * Probabilities. Classification: a sigmoid over each pair's decision values (Platt 2000; Lin, Lin, Weng 2007), fitted
- * on values from 5-fold cross-validation of the pair, and coupling of the pairs (Wu, Lin, Weng 2004). Regression: the
- * width of a Laplace density of the residuals. One-class: where a decision value stands among those of training.
+ * Probabilities. Classification: a sigmoid over each pair's decision values (Platt 2000; Lin, Lin, Weng 2007),
+ * fitted on values from 5-fold cross-validation of the pair, and coupling of the pairs (Wu, Lin, Weng 2004).
+ * Regression: the width of a Laplace density of the residuals. One-class: where a decision value stands among
+ * those of training.
  */
 #include "lib/proba.h"
 #include "lib/folds.h"
@@ -16,7 +17,7 @@ enum { FOLDS = 5, MARKS = 10 };
 
 static const double LEAST = 1e-7; /* no pair is surer than this */
 
-/* ---- the sigmoid ----------------------------------------------------------------------------------------------- */
+/* ---- the sigmoid ----------------------------------------------------------------------------------------- */
 
 double hg_sigmoid(double decision, double a, double b)
 {
@@ -87,10 +88,11 @@ void hg_fit_sigmoid(const double *decision, const bool *first, size_t n, double 
     }
 }
 
-/* ---- coupling -------------------------------------------------------------------------------------------------- */
+/* ---- coupling -------------------------------------------------------------------------------------------- */
 
 /* minimise sum over i of (sum over j of r_ji p_i - r_ij p_j)^2 on the simplex: p'Qp with Q_ii = sum of r_ji^2,
- * Q_ij = -r_ji r_ij. One coordinate after the other is set to what Qp = (p'Qp) e asks of it, and p is scaled back. */
+ * Q_ij = -r_ji r_ij. One coordinate after the other is set to what Qp = (p'Qp) e asks of it, and p is scaled
+ * back. */
 void hg_couple_pairs(size_t k, const double *r, double *p, double *work)
 {
     double *q = work, *qp = work + k * k, limit = 0.005 / (double)k;
@@ -127,7 +129,7 @@ void hg_couple_pairs(size_t k, const double *r, double *p, double *work)
     }
 }
 
-/* ---- from decision values to what a model keeps ---------------------------------------------------------------- */
+/* ---- from decision values to what a model keeps ---------------------------------------------------------- */
 
 /* What a calibration sets; moves into the model as a whole. */
 struct calibrated {
@@ -220,14 +222,14 @@ static bool density_marks(double *decision, size_t n, double *marks)
     return true;
 }
 
-/* ---- calibration by folds -------------------------------------------------------------------------------------- */
+/* ---- calibration by folds -------------------------------------------------------------------------------- */
 
 struct calibration {
     struct hg_jobs jobs; /* job p * FOLDS + f: fold f of problem p */
     const hinge_model *model;
     const struct hg_problem *problem;
-    size_t *start;    /* [n_problems + 1] where problem p's decision values begin, */
-    double *decision; /* in the order of its points: first class first */
+    size_t *start;       /* [n_problems + 1] where problem p's decision values begin, */
+    double *decision;    /* in the order of its points: first class first */
     hinge_outcome ended; /* TIME_LIMIT or STOPPED, of any fold; otherwise CONVERGED */
 };
 
@@ -237,7 +239,7 @@ struct part {
     uint32_t *train, *held;        /* rows of the caller's matrix; positions held out are in work */
     double *decision;
     size_t n, n_train, n_held;
-    double first, second;          /* summed weights of the training rows */
+    double first, second; /* summed weights of the training rows */
 };
 
 static void part_free(struct part *part)
@@ -273,7 +275,8 @@ static void split(const struct calibration *c, size_t p, size_t f, struct part *
     const struct hg_problem *pr = c->problem;
     size_t a, b;
     hg_problem_pair(pr, p, &a, &b);
-    size_t n = hg_problem_points(pr, p, part->point), n_first = pr->classifies ? pr->start[a + 1] - pr->start[a] : n;
+    size_t n = hg_problem_points(pr, p, part->point);
+    size_t n_first = pr->classifies ? pr->start[a + 1] - pr->start[a] : n;
     size_t start[3] = { 0, n_first, n };
     uint64_t stream = pr->params.seed + p * UINT64_C(0x632be59bd9b4e019), state = hg_random(&stream);
     hg_folds_deal(&state, start, 2, HG_MIN((size_t)FOLDS, n), part->work, part->fold);
@@ -300,7 +303,8 @@ static void note_end(struct calibration *c, hinge_outcome outcome)
 }
 
 /* Without a model where training sees one class only; otherwise by one, its sign as the whole model has it. */
-static hinge_status decide_held(struct calibration *c, size_t number, struct part *part, int threads, hinge_error *err)
+static hinge_status decide_held(struct calibration *c, size_t number, struct part *part, int threads,
+                                hinge_error *err)
 {
     const struct hg_problem *pr = c->problem;
     hinge_params params = c->jobs.params;
@@ -317,11 +321,11 @@ static hinge_status decide_held(struct calibration *c, size_t number, struct par
     }
     if (params.task == HINGE_NU_SVC) /* a fold's share of the classes can differ by a row */
         params.nu = HG_MIN(params.nu, 2 * HG_MIN(part->first, part->second) / total);
-    hinge_status status = hg_jobs_train(&c->jobs, number, threads, part->train, part->n_train, pr->n_classes > 2,
-                                        &params, &model, &report, err);
+    hinge_status status = hg_jobs_train(&c->jobs, number, threads, part->train, part->n_train,
+                                        pr->n_classes > 2, &params, &model, &report, err);
     if (status == HINGE_OK)
-        status = hg_predict_rows(model, c->jobs.x, part->held, part->n_held, false, &options, NULL, part->decision,
-                                 err);
+        status = hg_predict_rows(model, c->jobs.x, part->held, part->n_held, false, &options, NULL,
+                                 part->decision, err);
     if (status == HINGE_OK) {
         note_end(c, report.outcome);
         sign = pr->classifies && model->labels[0] != pr->labels[a] ? -1 : 1;
@@ -395,8 +399,9 @@ static hinge_status by_folds(struct calibration *c, hinge_model *model, hinge_er
     }
     size_t total = c->start[pr->n_problems];
     c->decision = hg_zalloc(total, sizeof *c->decision);
-    hinge_status status = c->decision != NULL ? calibrated_init(&result, model, err)
-                                              : hg_fail(err, HINGE_ENOMEM, "no memory for %zu decision values", total);
+    hinge_status status = c->decision != NULL
+                              ? calibrated_init(&result, model, err)
+                              : hg_fail(err, HINGE_ENOMEM, "no memory for %zu decision values", total);
     if (status == HINGE_OK)
         status = hg_jobs_run(&c->jobs, NULL, err);
     bool sound = status == HINGE_OK && c->ended == HINGE_CONVERGED && all_finite(c->decision, total);
@@ -432,7 +437,8 @@ static hinge_status by_training_rows(hinge_model *model, const hinge_matrix *x, 
 }
 
 hinge_status hg_calibrate_by_folds(hinge_model *model, const hinge_matrix *x, const double *y,
-                                   const hinge_params *params, double begin, hinge_outcome *outcome, hinge_error *err)
+                                   const hinge_params *params, double begin, hinge_outcome *outcome,
+                                   hinge_error *err)
 {
     struct hg_problem problem;
     struct calibration c = { .model = model, .problem = &problem };
@@ -442,8 +448,13 @@ hinge_status hg_calibrate_by_folds(hinge_model *model, const hinge_matrix *x, co
     hinge_status status = hg_problem_init(&problem, x, y, &plain, err);
     if (status != HINGE_OK)
         return status;
-    c.jobs = (struct hg_jobs){ .x = x, .y = y, .params = plain, .n_jobs = FOLDS * problem.n_problems, .begin = begin,
-                               .job = calibrate_fold, .arg = &c };
+    c.jobs = (struct hg_jobs){ .x = x,
+                               .y = y,
+                               .params = plain,
+                               .n_jobs = FOLDS * problem.n_problems,
+                               .begin = begin,
+                               .job = calibrate_fold,
+                               .arg = &c };
     if (problem.one_vs_rest)
         status = hg_fail(err, HINGE_EINVAL, "probability: one-vs-rest models have no probabilities");
     else if (params->task == HINGE_ONE_CLASS)
@@ -455,7 +466,7 @@ hinge_status hg_calibrate_by_folds(hinge_model *model, const hinge_matrix *x, co
     return status;
 }
 
-/* ---- calibration on data held out ------------------------------------------------------------------------------ */
+/* ---- calibration on data held out ------------------------------------------------------------------------ */
 
 static size_t class_of(const hinge_model *m, double label)
 {
@@ -466,8 +477,8 @@ static size_t class_of(const hinge_model *m, double label)
 }
 
 /* The class of each row, and that each class is there. count: [n_classes] cleared */
-static hinge_status classify_rows(const hinge_model *m, const double *y, size_t n, uint32_t *class, size_t *count,
-                                  hinge_error *err)
+static hinge_status classify_rows(const hinge_model *m, const double *y, size_t n, uint32_t *class,
+                                  size_t *count, hinge_error *err)
 {
     for (size_t i = 0; i < n; i++) {
         size_t c = class_of(m, y[i]);
@@ -520,8 +531,10 @@ static hinge_status fit_held_out(const hinge_model *m, const double *y, double *
     if (m->task == HINGE_ONE_CLASS)
         return density_marks(decision, n, result->marks)
                    ? HINGE_OK
-                   : hg_fail(err, HINGE_EINVAL, "x: %zu rows are too few: five are needed on either side of the "
-                             "decision value 0", n);
+                   : hg_fail(err, HINGE_EINVAL,
+                             "x: %zu rows are too few: five are needed on either side of the "
+                             "decision value 0",
+                             n);
     for (size_t i = 0; i < n; i++) {
         if (!isfinite(y[i]))
             return hg_fail(err, HINGE_EINVAL, "y: the target of row %zu is %g, not a finite number", i, y[i]);
@@ -545,9 +558,9 @@ hinge_status hinge_calibrate(hinge_model *m, const hinge_matrix *x, const double
     if (x->rows == 0)
         return hg_fail(err, HINGE_EINVAL, "x: no rows to calibrate on");
     double *decision = hg_mul(x->rows, m->n_problems, &values) ? hg_alloc(values, sizeof *decision) : NULL;
-    hinge_status status = decision != NULL ? calibrated_init(&result, m, err)
-                                           : hg_fail(err, HINGE_ENOMEM, "no memory for the decision values of %zu rows",
-                                                     x->rows);
+    hinge_status status =
+        decision != NULL ? calibrated_init(&result, m, err)
+                         : hg_fail(err, HINGE_ENOMEM, "no memory for the decision values of %zu rows", x->rows);
     if (status == HINGE_OK)
         status = hinge_predict(m, x, options, NULL, decision, err);
     if (status == HINGE_OK)
@@ -559,7 +572,7 @@ hinge_status hinge_calibrate(hinge_model *m, const hinge_matrix *x, const double
     return status == HINGE_OK ? hg_ok(err) : status;
 }
 
-/* ---- prediction ------------------------------------------------------------------------------------------------ */
+/* ---- prediction ------------------------------------------------------------------------------------------ */
 
 int hinge_model_has_probability(const hinge_model *m)
 {
@@ -627,23 +640,26 @@ static double row_probabilities(const hinge_model *m, const double *decision, do
     return m->labels[best];
 }
 
-static hinge_status check(const hinge_model *m, const hinge_matrix *x, const double *probabilities, hinge_error *err)
+static hinge_status check(const hinge_model *m, const hinge_matrix *x, const double *probabilities,
+                          hinge_error *err)
 {
     if (m == NULL || x == NULL || probabilities == NULL)
         return hg_fail(err, HINGE_EINVAL, "model, x or probabilities: NULL");
     if (m->multiclass == HINGE_ONE_VS_REST)
         return hg_fail(err, HINGE_EINVAL, "model: one-vs-rest models have no probabilities");
     if (m->task == HINGE_EPSILON_SVR || m->task == HINGE_NU_SVR)
-        return hg_fail(err, HINGE_EINVAL, "model: of a regression, whose probabilities hinge_model_laplace tells");
+        return hg_fail(err, HINGE_EINVAL,
+                       "model: of a regression, whose probabilities hinge_model_laplace tells");
     if (!hinge_model_has_probability(m))
         return hg_fail(err, HINGE_EINVAL, "model: not calibrated (params.probability, or hinge_calibrate)");
     return HINGE_OK;
 }
 
 /* A chunk of rows. decision: [rows * n_problems], work: threads times work_size */
-static hinge_status predict_chunk(const hinge_model *m, const hinge_matrix *x, const hinge_predict_options *options,
-                                  double *labels, double *probabilities, double *decision, double *work,
-                                  size_t work_size, int threads, hinge_error *err)
+static hinge_status predict_chunk(const hinge_model *m, const hinge_matrix *x,
+                                  const hinge_predict_options *options, double *labels, double *probabilities,
+                                  double *decision, double *work, size_t work_size, int threads,
+                                  hinge_error *err)
 {
     hinge_status status = hinge_predict(m, x, options, NULL, decision, err);
     if (status != HINGE_OK)
@@ -651,7 +667,8 @@ static hinge_status predict_chunk(const hinge_model *m, const hinge_matrix *x, c
 #pragma omp parallel for num_threads(threads) schedule(static)
     for (size_t i = 0; i < x->rows; i++) {
         double *mine = work + (size_t)omp_get_thread_num() * work_size;
-        double label = row_probabilities(m, decision + i * m->n_problems, probabilities + i * m->n_classes, mine);
+        double label =
+            row_probabilities(m, decision + i * m->n_problems, probabilities + i * m->n_classes, mine);
         if (labels != NULL)
             labels[i] = label;
     }
@@ -659,8 +676,8 @@ static hinge_status predict_chunk(const hinge_model *m, const hinge_matrix *x, c
 }
 
 hinge_status hinge_predict_probability(const hinge_model *m, const hinge_matrix *x,
-                                       const hinge_predict_options *options, double *labels, double *probabilities,
-                                       hinge_error *err)
+                                       const hinge_predict_options *options, double *labels,
+                                       double *probabilities, hinge_error *err)
 {
     hinge_status status = check(m, x, probabilities, err);
     if (status == HINGE_OK)
@@ -671,7 +688,8 @@ hinge_status hinge_predict_probability(const hinge_model *m, const hinge_matrix 
         return status;
     int asked = options != NULL ? options->threads : 0, threads = asked > 4096 ? 1 : hg_threads(asked);
     size_t k = m->n_classes, work_size = (2 * k * k + k + 7) / 8 * 8;
-    size_t chunk = HG_MIN(HG_MAX((size_t)4096, ((size_t)2 << 20) / HG_MAX(m->n_problems, (size_t)1)), x->rows), values;
+    size_t chunk = HG_MIN(HG_MAX((size_t)4096, ((size_t)2 << 20) / HG_MAX(m->n_problems, (size_t)1)), x->rows),
+           values;
     size_t type = x->type == HINGE_F32 ? sizeof(float) : sizeof(double);
     double *decision = hg_mul(chunk, m->n_problems, &values) ? hg_alloc(values, sizeof *decision) : NULL;
     double *work = hg_alloc((size_t)threads * work_size, sizeof *work);
@@ -681,8 +699,8 @@ hinge_status hinge_predict_probability(const hinge_model *m, const hinge_matrix 
         hinge_matrix part = *x;
         part.rows = HG_MIN(chunk, x->rows - i);
         part.data = x->data != NULL ? (const char *)x->data + i * x->stride * type : NULL;
-        status = predict_chunk(m, &part, options, labels != NULL ? labels + i : NULL, probabilities + i * k, decision,
-                               work, work_size, threads, err);
+        status = predict_chunk(m, &part, options, labels != NULL ? labels + i : NULL, probabilities + i * k,
+                               decision, work, work_size, threads, err);
     }
     hg_free(decision);
     hg_free(work);

@@ -37,7 +37,7 @@ static double share_equal(const double *a, const double *b, size_t n)
     return (double)equal / (double)n;
 }
 
-/* ---- Dealing ------------------------------------------------------------------------------------------------ */
+/* ---- Dealing --------------------------------------------------------------------------------------------- */
 
 static void check_counts(const uint32_t *fold, size_t from, size_t to, size_t folds)
 {
@@ -83,9 +83,10 @@ static void deals(void **state)
     assert_int_equal(orders, 24);
 }
 
-/* ---- No model sees what it predicts ------------------------------------------------------------------------- */
+/* ---- No model sees what it predicts ---------------------------------------------------------------------- */
 
-/* With K = 1 a regression that did not see a row predicts its bias, one value a fold; one that did comes near y. */
+/* With K = 1 a regression that did not see a row predicts its bias, one value a fold; one that did comes near
+ * y. */
 static void held_out(void **state)
 {
     (void)state;
@@ -159,7 +160,7 @@ static void leave_one_out(void **state)
     set_free(&set);
 }
 
-/* ---- Seeds and threads -------------------------------------------------------------------------------------- */
+/* ---- Seeds and threads ----------------------------------------------------------------------------------- */
 
 static void same_for_threads(const struct set *set, hinge_params params)
 {
@@ -210,7 +211,7 @@ static void threads_and_seeds(void **state)
     set_free(&line);
 }
 
-/* ---- LIBSVM's figures --------------------------------------------------------------------------------------- */
+/* ---- LIBSVM's figures ------------------------------------------------------------------------------------ */
 
 static void quiet(const char *text)
 {
@@ -219,7 +220,8 @@ static void quiet(const char *text)
 
 static double *their_validation(const struct set *set, const hinge_params *params, int folds)
 {
-    struct svm_node *nodes = calloc(set->n * (set->d + 1), sizeof *nodes), **rows = calloc(set->n, sizeof *rows);
+    struct svm_node *nodes = calloc(set->n * (set->d + 1), sizeof *nodes),
+                    **rows = calloc(set->n, sizeof *rows);
     for (size_t i = 0; i < set->n; i++) {
         rows[i] = nodes + i * (set->d + 1);
         for (size_t c = 0; c < set->d; c++)
@@ -227,9 +229,15 @@ static double *their_validation(const struct set *set, const hinge_params *param
         rows[i][set->d].index = -1;
     }
     struct svm_problem problem = { (int)set->n, set->y, rows };
-    struct svm_parameter p = { .svm_type = (int)params->task, .kernel_type = RBF, .gamma = params->kernel.gamma,
-                               .cache_size = 200, .eps = params->eps, .C = params->C, .nu = params->nu,
-                               .p = params->p, .shrinking = 1 };
+    struct svm_parameter p = { .svm_type = (int)params->task,
+                               .kernel_type = RBF,
+                               .gamma = params->kernel.gamma,
+                               .cache_size = 200,
+                               .eps = params->eps,
+                               .C = params->C,
+                               .nu = params->nu,
+                               .p = params->p,
+                               .shrinking = 1 };
     double *target = calloc(set->n, sizeof *target);
     svm_set_print_string_function(quiet);
     svm_cross_validation(&problem, &p, folds, target);
@@ -278,9 +286,10 @@ static void like_libsvm(void **state)
     set_free(&set);
 }
 
-/* ---- Odd sets ----------------------------------------------------------------------------------------------- */
+/* ---- Odd sets -------------------------------------------------------------------------------------------- */
 
-/* A class of one row is unknown to the fold that predicts it; rows of weight 0 are predicted, not trained on. */
+/* A class of one row is unknown to the fold that predicts it; rows of weight 0 are predicted, not trained on.
+ */
 static void odd_classes(void **state)
 {
     (void)state;
@@ -320,6 +329,11 @@ static void odd_classes(void **state)
     p = validate(&set, &params, 2, NULL);
     assert_true(p[0] == -1 && p[1] == 1);
     free(p);
+    set.y[0] = set.y[1] = 4; /* one class */
+    params.probability = 1;
+    p = validate(&set, &params, 2, NULL);
+    assert_true(p[0] == 4 && p[1] == 4);
+    free(p);
     set_free(&set);
 }
 
@@ -355,7 +369,7 @@ static void precomputed(void **state)
     set_free(&set);
 }
 
-/* ---- Errors, stops ------------------------------------------------------------------------------------------ */
+/* ---- Errors, stops --------------------------------------------------------------------------------------- */
 
 static int gives_up(void *cookie, const hinge_matrix *a, const hinge_matrix *b, double *out, size_t ld)
 {

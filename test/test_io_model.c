@@ -343,9 +343,8 @@ static void refuses_our_own(void **state)
             "hinge_scale_offset 1\nSV\n1 0:1\n",
             6, "with a precomputed kernel");
     /* a feature more than the vectors name is one that is 0 there */
-    struct hinge_model *model = parse_text(SVR_SIZES "hinge_scale_factor 1 2\nhinge_scale_offset 0 1\n" ONE_SV,
-                                           strlen(SVR_SIZES "hinge_scale_factor 1 2\nhinge_scale_offset 0 1\n" ONE_SV),
-                                           NULL);
+    static const char wide[] = SVR_SIZES "hinge_scale_factor 1 2\nhinge_scale_offset 0 1\n" ONE_SV;
+    struct hinge_model *model = parse_text(wide, sizeof wide - 1, NULL);
     assert_int_equal(model->d, 2);
     assert_true(model->sv[0] == 1 && model->sv[1] == 0);
     hinge_model_free(model);
