@@ -1,6 +1,6 @@
 /*
- * The three things the compat library remembers for the process: where it prints, how many threads it may use, and how
- * often hinge trained. And what frees and reads models.
+ * The three things the compat library remembers for the process: where it prints, how many threads it may use,
+ * and how often hinge trained. And what frees and reads models.
  */
 #include "compat/own.h"
 
@@ -64,7 +64,7 @@ unsigned long hinge_svm_train_count(void)
     return atomic_load(&n_trainings);
 }
 
-/* ---- reading models -------------------------------------------------------------------------------------------- */
+/* ---- reading models -------------------------------------------------------------------------------------- */
 
 int svm_get_svm_type(const struct svm_model *model)
 {
@@ -114,7 +114,7 @@ int svm_check_probability_model(const struct svm_model *model)
     return hgc_regresses(model->param.svm_type) && model->probA != NULL;
 }
 
-/* ---- freeing --------------------------------------------------------------------------------------------------- */
+/* ---- freeing --------------------------------------------------------------------------------------------- */
 
 void svm_free_model_content(struct svm_model *model)
 {

@@ -1,6 +1,6 @@
 /*
- * What cannot be trained, and the words for it. Callers of LIBSVM compare with its own messages; those of hinge's, for
- * what LIBSVM lets pass and hinge does not, come last.
+ * What cannot be trained, and the words for it. Callers of LIBSVM compare with its own messages; those of
+ * hinge's, for what LIBSVM lets pass and hinge does not, come last.
  */
 #include "compat/own.h"
 
@@ -60,7 +60,8 @@ static int compare_ints(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* For every two classes nu (n1 + n2) / 2 <= min(n1, n2): it holds for all if it does for the smallest and largest. */
+/* For every two classes nu (n1 + n2) / 2 <= min(n1, n2): it holds for all if it does for the smallest and
+ * largest. */
 static const char *check_nu(const struct svm_problem *prob, double nu)
 {
     int *label = malloc((size_t)prob->l * sizeof *label);
@@ -78,7 +79,8 @@ static const char *check_nu(const struct svm_problem *prob, double nu)
             run = 0;
         }
     free(label);
-    return classes > 1 && nu * ((double)smallest + largest) / 2 > smallest ? "specified nu is infeasible" : NULL;
+    return classes > 1 && nu * ((double)smallest + largest) / 2 > smallest ? "specified nu is infeasible"
+                                                                           : NULL;
 }
 
 /* LIBSVM would go on with these, to infinite loops, NaN, or merged classes. */

@@ -1,7 +1,7 @@
 /*
- * Sparse examples to a dense matrix. The columns that are not 0 in every example are found by a set of bits, one a
- * feature index; a column's number is its index's rank among the bits set. Precomputed kernels: instead of features,
- * the serial numbers of the examples.
+ * Sparse examples to a dense matrix. The columns that are not 0 in every example are found by a set of bits,
+ * one a feature index; a column's number is its index's rank among the bits set. Precomputed kernels: instead
+ * of features, the serial numbers of the examples.
  */
 #include "compat/own.h"
 
@@ -13,7 +13,8 @@
 
 static const char no_memory[] = "no memory for the examples as dense rows";
 static const char too_large[] = "the examples as dense rows do not fit the memory";
-static const char no_serial[] = "precomputed kernel: an example does not begin with 0:serial, or has too few values";
+static const char no_serial[] =
+    "precomputed kernel: an example does not begin with 0:serial, or has too few values";
 
 struct columns {
     size_t words;
@@ -118,7 +119,8 @@ static const char *columns_find(struct columns *c, const struct svm_problem *pro
     return NULL;
 }
 
-const char *hgc_dense_columns(const struct svm_problem *prob, const struct svm_parameter *param, size_t *columns)
+const char *hgc_dense_columns(const struct svm_problem *prob, const struct svm_parameter *param,
+                              size_t *columns)
 {
     struct columns c;
     const char *fault = columns_find(&c, prob, is_precomputed(param));
@@ -144,7 +146,8 @@ static void fill_features(struct hgc_dense *dense, const struct columns *c, cons
     }
 }
 
-/* Node s of a row is the value with the example of serial number s, whatever its index says: as LIBSVM reads it. */
+/* Node s of a row is the value with the example of serial number s, whatever its index says: as LIBSVM reads
+ * it. */
 static void fill_kernel_values(struct hgc_dense *dense, const struct columns *c, const struct svm_problem *prob)
 {
     for (int i = 0; i < prob->l; i++) {
@@ -157,8 +160,8 @@ static void fill_kernel_values(struct hgc_dense *dense, const struct columns *c,
 }
 
 /* A column of zeros stands where all examples are 0. */
-static const char *allocate(struct hgc_dense *dense, const struct svm_problem *prob, const struct svm_parameter *param,
-                            size_t columns)
+static const char *allocate(struct hgc_dense *dense, const struct svm_problem *prob,
+                            const struct svm_parameter *param, size_t columns)
 {
     size_t rows = (size_t)prob->l, cols = columns > 0 ? columns : 1;
     const char *fault = hgc_dense_fits(rows, cols);
@@ -174,7 +177,8 @@ static const char *allocate(struct hgc_dense *dense, const struct svm_problem *p
     return NULL;
 }
 
-const char *hgc_dense_make(struct hgc_dense *dense, const struct svm_problem *prob, const struct svm_parameter *param)
+const char *hgc_dense_make(struct hgc_dense *dense, const struct svm_problem *prob,
+                           const struct svm_parameter *param)
 {
     struct columns c;
     memset(dense, 0, sizeof *dense);

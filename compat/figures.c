@@ -1,5 +1,6 @@
 /*
- * The figures that LIBSVM prints of each two-class problem once it is solved, computed from the model's coefficients:
+ * The figures that LIBSVM prints of each two-class problem once it is solved, computed from the model's
+ * coefficients:
  *
  *     C-SVC, SVR   nu = sum |coef| / (C l)
  *     nu-SVC       C = 1 / r, where the coefficients are alpha / r and sum alpha = nu l
@@ -44,9 +45,10 @@ static void print_begin(const unsigned long long *iterations, size_t problem)
     hgc_print("\noptimization finished, #iter = %d\n", iterations != NULL ? (int)iterations[problem] : 0);
 }
 
-/* ---- epsilon of nu-SVR ----------------------------------------------------------------------------------------- */
+/* ---- epsilon of nu-SVR ----------------------------------------------------------------------------------- */
 
-/* Residuals f - y over examples below and above the tube's middle: sums over the free ones, bounds by the others. */
+/* Residuals f - y over examples below and above the tube's middle: sums over the free ones, bounds by the
+ * others. */
 struct tube {
     double sum[2], low[2], high[2];
     size_t free[2];
@@ -70,8 +72,8 @@ static void tube_add(struct tube *tube, double residual, double coef, double C)
 enum { CHUNK = 256 };
 
 /* Adds the examples row[n] whose coefficients are coef[n]. */
-static bool tube_scan(struct tube *tube, const struct hgc_dense *dense, const hinge_model *model, const size_t *row,
-                      const double *coef, size_t n, double C)
+static bool tube_scan(struct tube *tube, const struct hgc_dense *dense, const hinge_model *model,
+                      const size_t *row, const double *coef, size_t n, double C)
 {
     static const hinge_predict_options in_double = { 0, HINGE_PRECISION_F64, 0 };
     hinge_predict_options options = in_double;
@@ -94,7 +96,8 @@ static bool tube_scan(struct tube *tube, const struct hgc_dense *dense, const hi
 
 static double tube_side(const struct tube *tube, int side)
 {
-    return tube->free[side] > 0 ? tube->sum[side] / (double)tube->free[side] : (tube->low[side] + tube->high[side]) / 2;
+    return tube->free[side] > 0 ? tube->sum[side] / (double)tube->free[side]
+                                : (tube->low[side] + tube->high[side]) / 2;
 }
 
 /* From the support vectors; from all examples where no support vector of one side is free. */
@@ -118,7 +121,7 @@ static double epsilon_of(const struct hgc_dense *dense, const hinge_model *model
     return ok ? (tube_side(&tube, 0) + tube_side(&tube, 1)) / 2 : NAN;
 }
 
-/* ---- the problems ---------------------------------------------------------------------------------------------- */
+/* ---- the problems ---------------------------------------------------------------------------------------- */
 
 static double class_weight(const struct svm_parameter *p, int label)
 {
@@ -171,16 +174,19 @@ static void print_pair(const struct svm_parameter *param, struct part *a, struct
     }
 }
 
-static void print_pairs(const struct svm_parameter *param, const struct hgc_dense *dense, const hinge_model *trained,
-                        const struct svm_model *m, const unsigned long long *iterations)
+static void print_pairs(const struct svm_parameter *param, const struct hgc_dense *dense,
+                        const hinge_model *trained, const struct svm_model *m,
+                        const unsigned long long *iterations)
 {
     double *size = class_sizes(dense, m);
     int first_a = 0, p = 0;
     for (int a = 0; size != NULL && a < m->nr_class; first_a += m->nSV[a++]) {
         int first_b = first_a + m->nSV[a];
         for (int b = a + 1; b < m->nr_class; first_b += m->nSV[b++], p++) {
-            struct part of_a = { m->sv_coef[b - 1], first_a, m->nSV[a], param->C * class_weight(param, m->label[a]) };
-            struct part of_b = { m->sv_coef[a], first_b, m->nSV[b], param->C * class_weight(param, m->label[b]) };
+            struct part of_a = { m->sv_coef[b - 1], first_a, m->nSV[a],
+                                 param->C * class_weight(param, m->label[a]) };
+            struct part of_b = { m->sv_coef[a], first_b, m->nSV[b],
+                                 param->C * class_weight(param, m->label[b]) };
             struct figures f = { 0, 0, 0 };
             print_begin(iterations, (size_t)p);
             print_pair(param, &of_a, &of_b, size[a] + size[b]);
@@ -194,8 +200,8 @@ static void print_pairs(const struct svm_parameter *param, const struct hgc_dens
 }
 
 void hgc_print_problems(const struct svm_problem *prob, const struct svm_parameter *param,
-                        const struct hgc_dense *dense, const hinge_model *trained, const struct svm_model *model,
-                        const unsigned long long *iterations)
+                        const struct hgc_dense *dense, const hinge_model *trained,
+                        const struct svm_model *model, const unsigned long long *iterations)
 {
     if (hgc_classifies(param->svm_type))
         print_pairs(param, dense, trained, model, iterations);

@@ -1,7 +1,7 @@
 /*
- * Model files: LIBSVM's text, a line a key, then "SV" and a line a support vector (doc of hinge's own: lib/io_model.c).
- * Written from and read into the public fields. Numbers in full, in the C locale of this thread alone; counts are
- * believed only once as many values stand there.
+ * Model files: LIBSVM's text, a line a key, then "SV" and a line a support vector (doc of hinge's own:
+ * lib/io_model.c). Written from and read into the public fields. Numbers in full, in the C locale of this
+ * thread alone; counts are believed only once as many values stand there.
  */
 #include "compat/own.h"
 
@@ -37,7 +37,7 @@ static bool has_gamma(int kernel)
     return kernel == POLY || kernel == RBF || kernel == SIGMOID;
 }
 
-/* ---- writing --------------------------------------------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------------------------------------------- */
 
 static void write_doubles(FILE *f, const char *key, const double *values, size_t n)
 {
@@ -122,7 +122,7 @@ int svm_save_model(const char *model_file_name, const struct svm_model *model)
     return fclose(f) != 0 || failed ? -1 : 0;
 }
 
-/* ---- reading: words -------------------------------------------------------------------------------------------- */
+/* ---- reading: words -------------------------------------------------------------------------------------- */
 
 /* A file's text, ended by 0, and where reading stands. */
 struct reader {
@@ -211,7 +211,8 @@ static bool read_keyword(struct reader *r, const char *const *names, int *value)
     if (!next_word(r, &word, &end))
         return false;
     for (*value = 0; names[*value] != NULL; ++*value)
-        if (strlen(names[*value]) == (size_t)(end - word) && memcmp(names[*value], word, (size_t)(end - word)) == 0)
+        if (strlen(names[*value]) == (size_t)(end - word) &&
+            memcmp(names[*value], word, (size_t)(end - word)) == 0)
             return true;
     return false;
 }
@@ -239,11 +240,25 @@ static bool read_ints(struct reader *r, int n, int **values)
     return ok;
 }
 
-/* ---- reading: header and support vectors ----------------------------------------------------------------------- */
+/* ---- reading: header and support vectors ----------------------------------------------------------------- */
 
 static bool is(const char *word, const char *end, const char *key)
 {
     return strlen(key) == (size_t)(end - word) && memcmp(word, key, (size_t)(end - word)) == 0;
+}
+
+/* In the layout of 3.24 there is no place for them. */
+static bool read_marks(struct reader *r, struct svm_model *m)
+{
+#ifndef HINGE_LIBSVM_324
+    return read_doubles(r, HGC_MARKS, &m->prob_density_marks);
+#else
+    double *marks = NULL;
+    bool ok = read_doubles(r, HGC_MARKS, &marks);
+    (void)m;
+    free(marks);
+    return ok;
+#endif
 }
 
 /* One line behind its key. nr_class stands before the arrays. */
@@ -261,7 +276,8 @@ static bool read_value(struct reader *r, const char *key, const char *end, struc
     if (is(key, end, "coef0"))
         return read_double(r, &m->param.coef0);
     if (is(key, end, "nr_class"))
-        return m->nr_class == 0 && read_int(r, &m->nr_class) && m->nr_class > 0 && (size_t)m->nr_class < r->size;
+        return m->nr_class == 0 && read_int(r, &m->nr_class) && m->nr_class > 0 &&
+               (size_t)m->nr_class < r->size;
     if (is(key, end, "total_sv"))
         return read_int(r, &m->l) && m->l >= 0 && (size_t)m->l < r->size;
     if (m->nr_class == 0)
@@ -274,10 +290,8 @@ static bool read_value(struct reader *r, const char *key, const char *end, struc
         return read_doubles(r, pairs, &m->probA);
     if (is(key, end, "probB"))
         return read_doubles(r, pairs, &m->probB);
-#ifndef HINGE_LIBSVM_324
     if (is(key, end, "prob_density_marks"))
-        return read_doubles(r, HGC_MARKS, &m->prob_density_marks);
-#endif
+        return read_marks(r, m);
     return is(key, end, "nr_sv") && read_ints(r, m->nr_class, &m->nSV);
 }
 
@@ -355,7 +369,8 @@ static bool read_support_vectors(struct reader *r, struct svm_model *m)
             if (!read_double(r, &m->sv_coef[k][i]))
                 return false;
         node = read_nodes(r, node);
-        if (node == NULL || (m->param.kernel_type == PRECOMPUTED && (m->SV[i]->index != 0 || m->SV[i]->value < 1)))
+        if (node == NULL ||
+            (m->param.kernel_type == PRECOMPUTED && (m->SV[i]->index != 0 || m->SV[i]->value < 1)))
             return false;
     }
     while (r->p < r->text + r->size && end_line(r))

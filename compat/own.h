@@ -1,6 +1,6 @@
 /*
- * What the files of the compat library share. They know hinge by its public header only; names that are not svm.h's
- * begin with hgc_.
+ * What the files of the compat library share. They know hinge by its public header only; names that are not
+ * svm.h's begin with hgc_.
  */
 #ifndef HINGE_COMPAT_OWN_H
 #define HINGE_COMPAT_OWN_H
@@ -42,7 +42,8 @@ static inline bool hgc_regresses(int svm_type)
     return svm_type == EPSILON_SVR || svm_type == NU_SVR;
 }
 
-/* What svm_train cannot do without: NULL, or a message. Leaves out what it could ignore (cache, shrinking, ...). */
+/* What svm_train cannot do without: NULL, or a message. Leaves out what it could ignore (cache, shrinking,
+ * ...). */
 const char *hgc_fault(const struct svm_problem *prob, const struct svm_parameter *param);
 
 /* A problem as hinge takes it, owned. */
@@ -54,16 +55,18 @@ struct hgc_dense {
 };
 
 /* NULL, or a message; *dense is cleared then. */
-const char *hgc_dense_make(struct hgc_dense *dense, const struct svm_problem *prob, const struct svm_parameter *param);
+const char *hgc_dense_make(struct hgc_dense *dense, const struct svm_problem *prob,
+                           const struct svm_parameter *param);
 void hgc_dense_free(struct hgc_dense *dense);
 /* Features that are not 0 everywhere (precomputed: serial numbers that occur), or a message. */
-const char *hgc_dense_columns(const struct svm_problem *prob, const struct svm_parameter *param, size_t *columns);
+const char *hgc_dense_columns(const struct svm_problem *prob, const struct svm_parameter *param,
+                              size_t *columns);
 /* NULL, or that so many values cannot be held. */
 const char *hgc_dense_fits(size_t rows, size_t columns);
 
 /* Prints what LIBSVM prints of each two-class problem. iterations[n_problems], or NULL. */
 void hgc_print_problems(const struct svm_problem *prob, const struct svm_parameter *param,
-                        const struct hgc_dense *dense, const hinge_model *trained, const struct svm_model *model,
-                        const unsigned long long *iterations);
+                        const struct hgc_dense *dense, const hinge_model *trained,
+                        const struct svm_model *model, const unsigned long long *iterations);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * Prediction of one example from the public fields of a model, which may be the caller's own making: sparse kernel
- * values in the order of LIBSVM's definition, in double, one support vector after the other.
+ * Prediction of one example from the public fields of a model, which may be the caller's own making: kernel
+ * values in double, one support vector after the other.
  */
 #include "compat/own.h"
 
@@ -8,17 +8,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- kernel values --------------------------------------------------------------------------------------------- */
+/* ---- kernel values --------------------------------------------------------------------------------------- */
 
-/* The example: its nodes, and spread out where its indices are few enough, so that a support vector's nodes find their
- * partners without a search. */
+/* The example: its nodes, and spread out where its indices are few enough, so that a support vector's nodes
+ * find their partners without a search. */
 struct example {
     const struct svm_node *x;
     double *spread;   /* [size] by index, or NULL */
     unsigned size;    /* its largest index + 1 */
     double norm;      /* sum of squares */
-    int first, count; /* its smallest index, its nodes; full: one for every index from the smallest to the largest */
-    bool full;
+    int first, count; /* its smallest index; its nodes */
+    bool full;        /* it has a node for every index from the smallest to the largest */
 };
 
 static double square(double v)
@@ -153,7 +153,7 @@ static double kernel(const struct svm_parameter *p, const struct example *e, con
     }
 }
 
-/* ---- decision values ------------------------------------------------------------------------------------------- */
+/* ---- decision values ------------------------------------------------------------------------------------- */
 
 static double decide_single(const struct svm_model *m, const double *values)
 {
@@ -164,7 +164,8 @@ static double decide_single(const struct svm_model *m, const double *values)
 }
 
 /* f of class a against class b: sum over SVs of a of coef[b - 1], over SVs of b of coef[a]. */
-static double decide_pair(const struct svm_model *m, const double *values, int a, int first_a, int b, int first_b)
+static double decide_pair(const struct svm_model *m, const double *values, int a, int first_a, int b,
+                          int first_b)
 {
     double sum = 0;
     const double *of_a = m->sv_coef[b - 1], *of_b = m->sv_coef[a];
@@ -175,7 +176,8 @@ static double decide_pair(const struct svm_model *m, const double *values, int a
     return sum;
 }
 
-/* The class with most votes, the first of those with equally many; votes: room for all classes. decisions may be NULL. */
+/* The class with most votes, the first of those with equally many; votes: room for all classes. decisions
+ * may be NULL. */
 static double classify(const struct svm_model *m, const double *values, int *votes, double *decisions)
 {
     int best = 0;
@@ -248,7 +250,7 @@ double svm_predict(const struct svm_model *model, const struct svm_node *x)
     return svm_predict_values(model, x, NULL);
 }
 
-/* ---- probabilities --------------------------------------------------------------------------------------------- */
+/* ---- probabilities --------------------------------------------------------------------------------------- */
 
 /* 1 / (1 + exp(a f + b)) without overflow. */
 static double sigmoid(double f, double a, double b)
@@ -257,9 +259,9 @@ static double sigmoid(double f, double a, double b)
     return z >= 0 ? exp(-z) / (1 + exp(-z)) : 1 / (1 + exp(z));
 }
 
-/* Couples r[i][j] = P(i | i or j) to p[k]: min sum_i sum_{j != i} (r_ji p_i - r_ij p_j)^2 with sum p = 1, by the
- * second method of Wu, Lin, Weng 2004: fixed point of Q_tt p_t = p'Qp - sum_{j != t} Q_tj p_j, normalised on the way.
- * q: room for k k, qp: for k. */
+/* Couples r[i][j] = P(i | i or j) to p[k]: min sum_i sum_{j != i} (r_ji p_i - r_ij p_j)^2 with sum p = 1, by
+ * the second method of Wu, Lin, Weng 2004: fixed point of Q_tt p_t = p'Qp - sum_{j != t} Q_tj p_j,
+ * normalised on the way. q: room for k k, qp: for k. */
 static void couple(int k, const double *r, double *p, double *q, double *qp)
 {
     double tolerance = 0.005 / k;

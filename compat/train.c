@@ -1,6 +1,6 @@
 /*
- * Training and cross-validation: LIBSVM's problem and parameters in hinge's words, and hinge's model in LIBSVM's
- * fields.
+ * Training and cross-validation: LIBSVM's problem and parameters in hinge's words, and hinge's model in
+ * LIBSVM's fields.
  */
 #include "compat/own.h"
 
@@ -11,10 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- parameters ------------------------------------------------------------------------------------------------ */
+/* ---- parameters ------------------------------------------------------------------------------------------ */
 
-/* Steps of each two-class problem, from the progress reports. Those of folds, for probability, are about fewer examples
- * of the problem and do not count. */
+/* Steps of each two-class problem, from the progress reports. Those of folds, for probability, are about
+ * fewer examples of the problem and do not count. */
 struct steps {
     unsigned long long *iterations; /* [n_problems] */
     size_t *examples;               /* [n_problems] */
@@ -65,7 +65,8 @@ static bool wants_probability(const struct svm_parameter *p)
 }
 
 /* class_labels: [nr_weight] room of the caller's. */
-static hinge_params params_of(const struct svm_parameter *p, const struct hgc_dense *dense, double *class_labels)
+static hinge_params params_of(const struct svm_parameter *p, const struct hgc_dense *dense,
+                              double *class_labels)
 {
     hinge_params q = hinge_params_default((hinge_task)p->svm_type);
     q.kernel = kernel_of(p);
@@ -120,7 +121,7 @@ static void job_free(struct job *job)
     free(job->class_labels);
 }
 
-/* ---- the model ------------------------------------------------------------------------------------------------- */
+/* ---- the model ------------------------------------------------------------------------------------------- */
 
 static double *copy_doubles(const double *values, size_t n, bool *ok)
 {
@@ -168,7 +169,8 @@ static double *header_values(const char *text, const char *end, const char *key,
     size_t length = strlen(key);
     for (const char *line = text; line != NULL && line < end && strncmp(line, "SV", 2) != 0;) {
         const char *stop = memchr(line, '\n', (size_t)(end - line));
-        if (stop != NULL && (size_t)(stop - line) > length && memcmp(line, key, length) == 0 && line[length] == ' ') {
+        if (stop != NULL && (size_t)(stop - line) > length && memcmp(line, key, length) == 0 &&
+            line[length] == ' ') {
             double *values = malloc((n + 1) * sizeof *values);
             char *p = (char *)line + length;
             for (size_t i = 0; values != NULL && i < n; i++)
@@ -224,7 +226,7 @@ static struct svm_model *model_of(const hinge_model *h, const struct svm_problem
     return m;
 }
 
-/* ---- the entries ----------------------------------------------------------------------------------------------- */
+/* ---- the entries ----------------------------------------------------------------------------------------- */
 
 static void warn_of_weights(const struct svm_parameter *param, const hinge_model *h)
 {
@@ -233,7 +235,8 @@ static void warn_of_weights(const struct svm_parameter *param, const hinge_model
         while (c < classes && hinge_model_labels(h)[c] != param->weight_label[k])
             c++;
         if (c == classes)
-            hgc_print("WARNING: a weight is given for class %d, which does not occur\n", param->weight_label[k]);
+            hgc_print("WARNING: a weight is given for class %d, which does not occur\n",
+                      param->weight_label[k]);
     }
 }
 
@@ -294,8 +297,8 @@ void svm_cross_validation(const struct svm_problem *prob, const struct svm_param
     bool ok = job_init(&job, prob, param);
     if (ok) {
         hgc_count_training();
-        ok = hinge_cross_validate(&job.dense.x, job.dense.y, &job.params, nr_fold > 0 ? (size_t)nr_fold : 0, target,
-                                  NULL, &err) == HINGE_OK;
+        ok = hinge_cross_validate(&job.dense.x, job.dense.y, &job.params, nr_fold > 0 ? (size_t)nr_fold : 0,
+                                  target, NULL, &err) == HINGE_OK;
         if (!ok)
             hgc_print("ERROR: %s\n", err.text);
     }

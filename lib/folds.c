@@ -204,12 +204,12 @@ hinge_status hg_predict_rows(const hinge_model *model, const hinge_matrix *x, co
     for (size_t i = 0; i < n && status == HINGE_OK; i += chunk) {
         hinge_matrix part = { data, x->type, HG_MIN(chunk, n - i), x->cols, x->cols };
         double *label = labels != NULL ? labels + i : NULL;
+        double *decision = decisions != NULL ? decisions + i * problems : NULL;
         gather(x, rows + i, part.rows, data);
         if (probable)
             status = hinge_predict_probability(model, &part, options, label, probability, err);
         else
-            status = hinge_predict(model, &part, options, label, decisions != NULL ? decisions + i * problems : NULL,
-                                   err);
+            status = hinge_predict(model, &part, options, label, decision, err);
     }
     hg_free(data);
     hg_free(probability);

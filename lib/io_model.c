@@ -119,8 +119,8 @@ static void print_header(const struct hinge_model *model, struct hg_text *text)
     hg_text_print(text, "SV\n");
 }
 
-/* "coefficient coefficient ... index:value index:value ... ". Zeros are left out, but for the last feature of the
- * first vector: the number of features is thus in the file, and LIBSVM reads it as well. */
+/* "coefficient coefficient ... index:value index:value ... ". Zeros are left out, but for the last feature of
+ * the first vector: the number of features is thus in the file, and LIBSVM reads it as well. */
 static hinge_status print_sv(const void *arg, size_t i, struct hg_text *text, hinge_error *err)
 {
     const struct hinge_model *model = arg;

@@ -1,5 +1,7 @@
-"""LIBSVM's Python interface, Debian's or PyPI's, as its users write it. usage: dropin.py MODULE_OF_SVMUTIL DATA.
-Ends with 0 where everything works and the library behind it is hinge; 77 without the module."""
+"""LIBSVM's Python interface, Debian's or PyPI's, as its users write it.
+
+usage: dropin.py MODULE_OF_SVMUTIL DATA. Ends with 0 where everything works and the library behind it is
+hinge; 77 without the module."""
 import importlib
 import sys
 
@@ -18,7 +20,8 @@ labels, (accuracy, _, _), values = svmutil.svm_predict(y, x, model, "-q")
 assert accuracy > 95, accuracy
 assert len(values) == len(y) and all((v[0] > 0) == (l == model.get_labels()[0]) for v, l in zip(values, labels))
 assert sum(model.nSV[:2]) == model.get_nr_sv() == len(model.get_SV()) == len(model.get_sv_indices())
-assert model.get_SV()[0] == {k: v for k, v in model.get_SV()[0].items() if v == x[model.get_sv_indices()[0] - 1].get(k, 0)}
+row = x[model.get_sv_indices()[0] - 1]
+assert all(row.get(k, 0) == v for k, v in model.get_SV()[0].items())
 
 svmutil.svm_save_model("python.model", model)
 again = svmutil.svm_load_model("python.model")
@@ -32,7 +35,8 @@ sigma = svmutil.svm_train(y, x, "-s 3 -b 1 -q").get_svr_probability()
 assert 0 < sigma < 1, sigma
 
 rows = 40
-gram = [[i + 1] + [sum(v * b.get(k, 0) for k, v in a.items()) for b in x[:rows]] for i, a in enumerate(x[:rows])]
+gram = [[i + 1] + [sum(v * b.get(k, 0) for k, v in a.items()) for b in x[:rows]]
+        for i, a in enumerate(x[:rows])]
 problem = svm.svm_problem(y[:rows], gram, isKernel=True)
 kernel = svmutil.svm_train(problem, svm.svm_parameter("-t 4 -q"))
 assert svmutil.svm_predict(y[:rows], gram, kernel, "-q")[1][0] > 90

@@ -1,6 +1,6 @@
 /*
- * The interface of LIBSVM on top of hinge, through compat/svm.h alone: golden values, the structs' meaning, refusals,
- * model files (of LIBSVM's svm-train too, where it is installed), prediction from the public fields.
+ * The interface of LIBSVM on top of hinge, through compat/svm.h alone: golden values, the structs' meaning,
+ * refusals, model files (of LIBSVM's svm-train too, where it is installed), prediction from the public fields.
  */
 #include <hinge/compat/svm.h>
 #include <hinge/hinge.h>
@@ -20,7 +20,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-/* ---- what the tests share -------------------------------------------------------------------------------------- */
+/* ---- what the tests share -------------------------------------------------------------------------------- */
 
 static char printed[1 << 16];
 
@@ -81,7 +81,8 @@ static void set_free(struct set *s)
     free(s->x);
 }
 
-/* n rows from a file of LIBSVM's, of another one behind it where named; features scaled to [0, 1] on request. */
+/* n rows from a file of LIBSVM's, of another one behind it where named; features scaled to [0, 1] on
+ * request. */
 static struct set set_read(const char *folder, const char *first, const char *second, size_t n, bool scale)
 {
     const char *name[] = { first, second };
@@ -134,7 +135,8 @@ static struct set shipped(const char *file, size_t n, bool scale)
 
 static struct svm_parameter parameters(int svm_type, int kernel_type, double gamma)
 {
-    return (struct svm_parameter){ svm_type, kernel_type, 3, gamma, 0, 100, 1e-3, 1, 0, NULL, NULL, 0.5, 0.1, 1, 0 };
+    return (struct svm_parameter){ svm_type, kernel_type, 3,    gamma, 0,   100, 1e-3, 1,
+                                   0,        NULL,        NULL, 0.5,   0.1, 1,   0 };
 }
 
 static struct svm_model *fit(const struct set *s, const struct svm_parameter *p)
@@ -167,7 +169,7 @@ static double decision_difference(const struct svm_model *a, const struct svm_mo
     return largest;
 }
 
-/* ---- golden values --------------------------------------------------------------------------------------------- */
+/* ---- golden values --------------------------------------------------------------------------------------- */
 
 struct golden {
     double objective, rho, C; /* C: 1 / r as nu-SVC prints it; else 0 */
@@ -175,12 +177,26 @@ struct golden {
 
 /* heart_scale, 270 x 13, LIBSVM 3.37 at eps 1e-8 */
 static const struct golden golden[5][4] = {
-    { { -92.473359, -1.049098, 0 }, { -131.800253, -0.165708, 0 }, { -100.877292, 0.424508, 0 }, { -110.099366, 0, 0 } },
-    { { 0.562974, -0.217044, 0.033185 }, { 60.092733, -0.247356, 2.249991 }, { 9.563630, 0.226564, 0.465965 },
+    { { -92.473359, -1.049098, 0 },
+      { -131.800253, -0.165708, 0 },
+      { -100.877292, 0.424508, 0 },
+      { -110.099366, 0, 0 } },
+    { { 0.562974, -0.217044, 0.033185 },
+      { 60.092733, -0.247356, 2.249991 },
+      { 9.563630, 0.226564, 0.465965 },
       { 7.222225, 0, 0.461185 } },
-    { { 8750.837409, 201.259657, 0 }, { 88.127791, 1.916666, 0 }, { 3366.935440, 54.425724, 0 }, { 640.971293, 0, 0 } },
-    { { -109.344322, -0.132953, 0 }, { -117.306800, -0.116191, 0 }, { -95.509975, 0.225342, 0 }, { -135.930195, 0, 0 } },
-    { { -112.762014, -0.298399, 0 }, { -123.129739, -0.109936, 0 }, { -107.405051, 0.332139, 0 }, { -121.377676, 0, 0 } },
+    { { 8750.837409, 201.259657, 0 },
+      { 88.127791, 1.916666, 0 },
+      { 3366.935440, 54.425724, 0 },
+      { 640.971293, 0, 0 } },
+    { { -109.344322, -0.132953, 0 },
+      { -117.306800, -0.116191, 0 },
+      { -95.509975, 0.225342, 0 },
+      { -135.930195, 0, 0 } },
+    { { -112.762014, -0.298399, 0 },
+      { -123.129739, -0.109936, 0 },
+      { -107.405051, 0.332139, 0 },
+      { -121.377676, 0, 0 } },
 };
 
 static void heart_gives_the_golden_values(void **state)
@@ -204,7 +220,8 @@ static void heart_gives_the_golden_values(void **state)
             snprintf(what, sizeof what, "task %d kernel %d", task, kernel);
             /* %f prints six decimals of objective and C */
             near(objective * scale, g.objective,
-                 fabs(g.objective) * (kernel == SIGMOID ? 0.05 : 1e-5) + (task == NU_SVC ? fabs(objective) * 4e-5 : 1e-6),
+                 fabs(g.objective) * (kernel == SIGMOID ? 0.05 : 1e-5) +
+                     (task == NU_SVC ? fabs(objective) * 4e-5 : 1e-6),
                  what);
             if (kernel != SIGMOID)
                 near(m->rho[0], g.rho, 1e-4 * (1 + fabs(g.rho)), what);
@@ -216,7 +233,7 @@ static void heart_gives_the_golden_values(void **state)
     set_free(&s);
 }
 
-/* ---- structs --------------------------------------------------------------------------------------------------- */
+/* ---- structs --------------------------------------------------------------------------------------------- */
 
 /* As a compiler for LP64 lays LIBSVM 3.37's struct out. */
 static void layout_is_that_of_337(void **state)
@@ -392,7 +409,7 @@ static void null_does_no_harm(void **state)
     svm_destroy_param(NULL);
 }
 
-/* ---- refusals -------------------------------------------------------------------------------------------------- */
+/* ---- refusals -------------------------------------------------------------------------------------------- */
 
 static void refuse(const struct svm_problem *prob, const struct svm_parameter *p, const char *message)
 {
@@ -531,7 +548,7 @@ static void labels_are_ints(void **state)
     set_free(&s);
 }
 
-/* ---- shapes of data -------------------------------------------------------------------------------------------- */
+/* ---- shapes of data -------------------------------------------------------------------------------------- */
 
 static void columns_of_zeros_are_dropped(void **state)
 {
@@ -614,7 +631,7 @@ static void precomputed_is_linear(void **state)
     set_free(&k);
 }
 
-/* ---- probability, cross-validation ----------------------------------------------------------------------------- */
+/* ---- probability, cross-validation ----------------------------------------------------------------------- */
 
 static void probabilities_add_up(void **state)
 {
@@ -723,7 +740,7 @@ static void threads_do_not_change_the_model(void **state)
     set_free(&s);
 }
 
-/* ---- files ----------------------------------------------------------------------------------------------------- */
+/* ---- files ----------------------------------------------------------------------------------------------- */
 
 static void files_are_lossless(void **state)
 {
@@ -792,8 +809,10 @@ static void broken_files_are_refused(void **state)
     refuse_file("rho 0.5\n" HEAD "label 1 -1\nnr_sv 1 0\nSV\n1 1:2\n");
     refuse_file("svm_type c_svc\nkernel_type linear\nnr_class 2147483647\ntotal_sv 0\nrho 1\nSV\n");
     refuse_file("svm_type c_svc\nkernel_type linear\nnr_class 2\ntotal_sv 2147483647\nrho 1\nSV\n");
-    refuse_file("svm_type c_svc\nkernel_type nonsense\nnr_class 2\ntotal_sv 0\nrho 1\nlabel 1 2\nnr_sv 0 0\nSV\n");
-    refuse_file("svm_type c_svc\nkernel_type precomputed\nnr_class 2\ntotal_sv 1\nrho 1\nlabel 1 2\nnr_sv 1 0\nSV\n1 \n");
+    refuse_file(
+        "svm_type c_svc\nkernel_type nonsense\nnr_class 2\ntotal_sv 0\nrho 1\nlabel 1 2\nnr_sv 0 0\nSV\n");
+    refuse_file("svm_type c_svc\nkernel_type precomputed\nnr_class 2\ntotal_sv 1\nrho 1\nlabel 1 2\nnr_sv 1 "
+                "0\nSV\n1 \n");
 #undef HEAD
 }
 
@@ -820,8 +839,10 @@ static void compare_outputs(const struct svm_model *m, const struct set *s, bool
     for (int i = 0; i < s->prob.l; i++) {
         assert_non_null(fgets(line, sizeof line, f));
         char *p = line;
-        double label = probability ? svm_predict_probability(m, s->prob.x[i], estimates) : svm_predict(m, s->prob.x[i]);
-        near(label, strtod(p, &p), 1e-5 * (1 + fabs(label)), "prediction"); /* %g of older ones has six digits */
+        double label =
+            probability ? svm_predict_probability(m, s->prob.x[i], estimates) : svm_predict(m, s->prob.x[i]);
+        near(label, strtod(p, &p), 1e-5 * (1 + fabs(label)),
+             "prediction"); /* %g of older ones has six digits */
         for (int c = 0; probability && c < m->nr_class; c++)
             near(estimates[c], strtod(p, &p), 1e-5, "probability");
     }
@@ -857,7 +878,7 @@ static void models_of_svm_train_load(void **state)
     set_free(&ten);
 }
 
-/* ---- all ------------------------------------------------------------------------------------------------------- */
+/* ---- all ------------------------------------------------------------------------------------------------- */
 
 static char folder[] = "/tmp/hinge-compat-XXXXXX";
 

@@ -1,7 +1,9 @@
 #!/bin/sh
-# LIBSVM's own programs, unmodified, with hinge in place of their library, against the same programs as they are.
+# LIBSVM's own programs, unmodified, with hinge in place of their library, against the same programs as they
+# are.
 # usage: test_dropin.sh FOLDER_WITH_libsvm.so.3 SOURCE_DIR [COUNT_PROGRAM]
-# HINGE_DATA: heart_scale from there too. HINGE_LIBSVM_OFFICIAL: folder of PyPI's package libsvm, if Python cannot find it.
+# HINGE_DATA: heart_scale from there too. HINGE_LIBSVM_OFFICIAL: folder of PyPI's package libsvm, where Python
+# does not find it.
 # Ends with 0, 1 if a check failed, 77 without svm-train.
 
 folder=$1 source=$2 count=$3
@@ -31,7 +33,7 @@ check() {
     if "$@" >check.out 2>&1; then ok "$name"; else not_ok "$name"; sed 's/^/#   /' check.out; fi
 }
 
-# ---- which library runs ----------------------------------------------------------------------------------------------
+# ---- which library runs --------------------------------------------------------------------------------------
 
 # binds PROGRAM FUNCTION ARGUMENT...: the dynamic linker takes the program's function from our library
 binds() {
@@ -41,11 +43,11 @@ binds() {
         grep "binding file .*$program.* to $folder/libsvm.so.3 .*$function" >/dev/null
 }
 
-# ---- comparing outputs -----------------------------------------------------------------------------------------------
+# ---- comparing outputs ---------------------------------------------------------------------------------------
 
-# same_lines OBJ RHO: ours.log has the lines of real.log in their order, objective and bias within the tolerances,
-# counts within 2 % and 3 (linear kernels 15 %: the coefficients are not unique there); progress dots and iteration
-# counts aside
+# same_lines OBJ RHO: ours.log has the lines of real.log in their order, objective and bias within the
+# tolerances, counts within 2 % and 3 (linear kernels 15 %: the coefficients are not unique there); progress
+# dots and iteration counts aside
 same_lines() {
     counts=0.02
     case $what in *"-t 0"*) counts=0.15 ;; esac
@@ -83,8 +85,8 @@ same_values() {
     END { if (NR == 0 || same < share * NR) { print same + 0 " of " NR " alike"; exit 1 } }'
 }
 
-# compare NAME OBJ RHO SHARE ROOM DATA OPTION...: trains with both, compares what is printed and predicted, and has each
-# library predict from the model of the other
+# compare NAME OBJ RHO SHARE ROOM DATA OPTION...: trains with both, compares what is printed and predicted, and
+# has each library predict from the model of the other
 compare() {
     what=$1 obj=$2 rho=$3 share=$4 room=$5 data=$6
     shift 6
@@ -114,7 +116,7 @@ grid() { # SET NU: five tasks, four kernels
     done
 }
 
-# ---- the programs ----------------------------------------------------------------------------------------------------
+# ---- the programs --------------------------------------------------------------------------------------------
 
 xz -dc "$source/data/breast_cancer.train.xz" | head -200 >raw
 svm-scale raw >cancer
@@ -122,7 +124,8 @@ xz -dc "$source/data/digits.train.xz" | head -300 >raw
 svm-scale -l 0 raw >digits
 
 check "svm-train takes svm_train from our library" binds svm-train svm_train -q cancer bound.model
-check "svm-predict takes svm_predict from our library" binds svm-predict svm_predict cancer bound.model bound.out
+check "svm-predict takes svm_predict from our library" \
+    binds svm-predict svm_predict cancer bound.model bound.out
 if [ -x "$count" ]; then check "a program for 3.24 has hinge train, by its counter" ours "$count"; fi
 
 grid cancer 0.3
@@ -150,17 +153,19 @@ compare "kernel values" 1e-4 1e-3 0.99 0 kernel -t 4 -e 1e-5
 sed -n '1~2p' kernel >some
 compare "kernel values of some examples" 1e-4 1e-3 0.99 0 some -t 4 -e 1e-5
 
-# ---- probability, cross-validation, refusals ---------------------------------------------------------------------------
+# ---- probability, cross-validation, refusals -----------------------------------------------------------------
 
 probabilities() { # DATA OPTION...: mean absolute difference below 0.02, equal headers
     data=$1
     shift
     svm-train -q -b 1 "$@" $data real.model && svm-predict -b 1 $data real.model real.out >/dev/null &&
-        ours svm-train -q -b 1 "$@" $data ours.model && ours svm-predict -b 1 $data ours.model ours.out >/dev/null &&
+        ours svm-train -q -b 1 "$@" $data ours.model &&
+        ours svm-predict -b 1 $data ours.model ours.out >/dev/null &&
         [ "$(head -1 ours.out)" = "$(head -1 real.out)" ] &&
         paste -d ' ' ours.out real.out | awk 'NR > 1 { k = NF / 2
             for (i = 2; i <= k; i++) { d = $i - $(i + k); sum += d < 0 ? -d : d; n++ } }
-        END { print sum / n; exit !(n > 0 && sum / n < 0.02) }' && svm-predict -b 1 $data ours.model cross.out &&
+        END { print sum / n; exit !(n > 0 && sum / n < 0.02) }' &&
+        svm-predict -b 1 $data ours.model cross.out &&
         cmp cross.out ours.out
 }
 check "probabilities, two classes" probabilities cancer
@@ -179,7 +184,8 @@ check "five folds, regression" folds "Cross Validation Mean squared error" 0.05 
 
 laplace() {
     svm-train -q -s 3 -b 1 cancer real.model && ours svm-train -q -s 3 -b 1 cancer ours.model || return 1
-    awk '$1 == "probA" { a[++n] = $2 } END { print a[1], a[2]; exit !(n == 2 && a[1] / a[2] < 1.2 && a[2] / a[1] < 1.2) }' \
+    awk '$1 == "probA" { a[++n] = $2 }
+        END { print a[1], a[2]; exit !(n == 2 && a[1] / a[2] < 1.2 && a[2] / a[1] < 1.2) }' \
         ours.model real.model
 }
 check "Laplace width" laplace
@@ -196,7 +202,7 @@ check "a value that is no number" refuses "not a finite number" nan
 check "nu out of reach" refuses "specified nu is infeasible" cancer -s 1 -n 0.99
 check "C = 0" refuses "C <= 0" cancer -c 0
 
-# ---- Python ------------------------------------------------------------------------------------------------------------
+# ---- Python --------------------------------------------------------------------------------------------------
 
 # python NAME COMMAND...: 77 is a module that is not there
 python() {
@@ -215,12 +221,15 @@ if [ -x /usr/bin/python3 ]; then
 fi
 package=$HINGE_LIBSVM_OFFICIAL
 if [ -z "$package" ] && command -v python3 >/dev/null 2>&1; then
-    package=$(python3 -c 'import importlib.util as u; s = u.find_spec("libsvm"); print(s.submodule_search_locations[0] if s else "")')
+    package=$(python3 -c 'import importlib.util
+spec = importlib.util.find_spec("libsvm")
+print(spec.submodule_search_locations[0] if spec else "")')
 fi
 library=$(ls "$package"/clib*.so 2>/dev/null | head -1)
 if [ -n "$library" ] && [ -f "$folder/libsvm.so.4" ]; then
     mkdir site && cp -R "$package" site/libsvm && cp "$folder/libsvm.so.4" "site/libsvm/${library##*/}"
-    python "PyPI's libsvm-official" env PYTHONPATH="$work/site" python3 "$source/test/dropin.py" libsvm.svmutil cancer
+    python "PyPI's libsvm-official" \
+        env PYTHONPATH="$work/site" python3 "$source/test/dropin.py" libsvm.svmutil cancer
 else
     echo "ok - PyPI's libsvm-official # skip: no package libsvm"
 fi

@@ -174,8 +174,8 @@ static void regression_and_one_class(void **state)
          "1 0:7 \n-1 0:3 \n"),
         /* calibrated */
         "svm_type epsilon_svr\nkernel_type linear\nnr_class 2\ntotal_sv 1\nrho -3\nprobA 0.5\nSV\n-1 2:0.5 \n",
-        "svm_type one_class\nkernel_type linear\nnr_class 2\ntotal_sv 1\nrho 0.5\nprob_density_marks -5 -4 -3 -2 "
-        "-1 1 2 3 4 5e-324\nSV\n1 1:0.5 \n",
+        "svm_type one_class\nkernel_type linear\nnr_class 2\ntotal_sv 1\nrho 0.5\n"
+        "prob_density_marks -5 -4 -3 -2 -1 1 2 3 4 5e-324\nSV\n1 1:0.5 \n",
         "svm_type c_svc\nkernel_type linear\nnr_class 1\ntotal_sv 0\nrho\nlabel 5\nprobA\nprobB\nnr_sv 0\nSV\n",
         ONE_VS_REST,
         SCALED,
@@ -310,7 +310,8 @@ static void refuses_calibration(void **state)
     REFUSED(CLASSES "probB 1\nSV\n1 1:1\n-1 1:2\n", 0, "probA is missing");
     REFUSED(CLASSES "probA 1\nprobB inf\nSV\n1 1:1\n-1 1:2\n", 9, "probB 'inf' is not finite");
     REFUSED(CLASSES "probA one\nprobB 1\nSV\n1 1:1\n-1 1:2\n", 8, "probA 'one' is not a number");
-    REFUSED(CLASSES "prob_density_marks 1 2 3 4 5 6 7 8 9 10\nSV\n1 1:1\n-1 1:2\n", 8, "of a model that has none");
+    REFUSED(CLASSES "prob_density_marks 1 2 3 4 5 6 7 8 9 10\nSV\n1 1:1\n-1 1:2\n", 8,
+            "of a model that has none");
     REFUSED(ONE_CLASS_SIZES "probA 1\n" ONE_SV, 6, "probA '1' of a model that has none");
     REFUSED(ONE_CLASS_SIZES "prob_density_marks 1 2 3\n" ONE_SV, 6, "prob_density_marks has 3 values");
     REFUSED(ONE_CLASS_SIZES "prob_density_marks 1 2 3 4 5 6 7 8 9 x\n" ONE_SV, 6, "prob_density_marks 'x'");
@@ -335,7 +336,8 @@ static void refuses_our_own(void **state)
             10, "coefficient");
     REFUSED(SVR_SIZES "hinge_scale_factor 1\n" ONE_SV, 0, "hinge_scale_offset is missing");
     REFUSED(SVR_SIZES "hinge_scale_offset 1\n" ONE_SV, 0, "hinge_scale_factor is missing");
-    REFUSED(SVR_SIZES "hinge_scale_factor 1 1\nhinge_scale_offset 1\n" ONE_SV, 7, "hinge_scale_offset has 1 values");
+    REFUSED(SVR_SIZES "hinge_scale_factor 1 1\nhinge_scale_offset 1\n" ONE_SV, 7,
+            "hinge_scale_offset has 1 values");
     REFUSED(SVR_SIZES "hinge_scale_factor 1\nhinge_scale_offset nan\n" ONE_SV, 7, "hinge_scale_offset 'nan'");
     REFUSED(SVR_SIZES "hinge_scale_factor 1\nhinge_scale_offset 1\nSV\n1 2:1\n", 6,
             "hinge_scale_factor has 1 values, and the support vectors 2 features");
@@ -425,8 +427,8 @@ static void truncated(void **state)
 static void damaged(void **state)
 {
     (void)state;
-    static const char *const texts[] = { "svm_type c_svc\nkernel_type rbf\ngamma 0.1\n" THREE_CLASSES, ONE_VS_REST,
-                                         SCALED };
+    static const char *const texts[] = { "svm_type c_svc\nkernel_type rbf\ngamma 0.1\n" THREE_CLASSES,
+                                         ONE_VS_REST, SCALED };
     static const char bytes[] = "0123456789 .-+e\n\r\t#\0x";
     uint64_t seed = 9;
     for (int i = 0; i < 30000; i++) {

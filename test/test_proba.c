@@ -322,13 +322,43 @@ static void laplace(void **state)
     nu.nu = 0.4;
     widths("made, nu", &set, nu);
     set_free(&set);
-    set = set_shared("abalone", "train", 8, 0, 4, 0);
+}
+
+static void laplace_shared(void **state)
+{
+    (void)state;
+    struct set set = set_shared("abalone", "train", 8, 0, 4, 0);
     set_scale(&set);
     widths("abalone", &set, probable(HINGE_EPSILON_SVR, 0.5, 10));
     set_free(&set);
 }
 
 /* ---- One-class ------------------------------------------------------------------------------------------- */
+
+/* f(x) = x, by hand. */
+static void density_marks(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "svm_type one_class\nkernel_type linear\nnr_class 2\ntotal_sv 1\nrho 0\nSV\n1 1:1\n";
+    const double marks[] = { -9, -7, -5, -3, -1, 0.5, 2, 4, 6, 8 };
+    const double at[] = { -9.5, -9, -8, -0.5, 0.2, 1, 7, 8, 9 };
+    const double expected[] = { 0.001, 0.1, 0.1, 0.5, 0.5, 0.6, 0.9, 0.9, 0.999 };
+    double data[20], p[18], label[9];
+    hinge_model *model = NULL;
+    assert_int_equal(hinge_model_parse(&model, "m", text, sizeof text - 1, NULL, NULL), HINGE_OK);
+    for (int i = 0; i < 20; i++)
+        data[i] = (i * 7) % 20 - 10; /* -10 .. 9 in disorder */
+    hinge_matrix x = hinge_matrix_f64(data, 20, 1), some = hinge_matrix_f64(at, 9, 1);
+    assert_int_equal(hinge_calibrate(model, &x, NULL, NULL, NULL), HINGE_OK);
+    assert_memory_equal(model->density_marks, marks, sizeof marks);
+    assert_int_equal(hinge_predict_probability(model, &some, NULL, label, p, NULL), HINGE_OK);
+    for (size_t i = 0; i < 9; i++) {
+        assert_true(p[2 * i] == expected[i] && p[2 * i + 1] == 1 - expected[i]);
+        assert_true(label[i] == (at[i] > 0 ? 1 : -1));
+    }
+    hinge_model_free(model);
+}
 
 static void density(void **state)
 {
@@ -861,7 +891,9 @@ int main(void)
         cmocka_unit_test(like_libsvm_shipped),
         cmocka_unit_test(like_libsvm_shared),
         cmocka_unit_test(laplace),
+        cmocka_unit_test(laplace_shared),
         cmocka_unit_test(density),
+        cmocka_unit_test(density_marks),
         cmocka_unit_test(monotone),
         cmocka_unit_test(threads_and_seeds),
         cmocka_unit_test(weights_of_zero),

@@ -276,7 +276,8 @@ HINGE_API hinge_status hinge_predict(const hinge_model *model, const hinge_matri
 
 /* ---- Probabilities ---------------------------------------------------------------------------------- */
 
-/* 1: the model was calibrated (params.probability, or hinge_calibrate). NULL-safe. */
+/* 1: the model was calibrated (params.probability, or hinge_calibrate). A training that was stopped, and a one-class
+ * model with fewer than 5 rows on a side, is not. NULL-safe. */
 HINGE_API int hinge_model_has_probability(const hinge_model *model);
 
 /* Classification: probabilities[rows * n_classes] in the order of hinge_model_labels, each row summing to 1, pairs

@@ -1,18 +1,20 @@
 /*
- * LIBSVM's C interface, on top of hinge: the structs, constants and functions of its svm.h, laid out as in LIBSVM
- * 3.37, or as in 3.24 (Debian's libsvm.so.3) where HINGE_LIBSVM_324 is defined. A program written for LIBSVM is
- * compiled anew with -include or an include path, or only started with libsvm.so.3 or .4 of LIBDIR/hinge.
+ * LIBSVM's C interface, on top of hinge: the structs, constants and functions of its svm.h, laid out as in
+ * LIBSVM 3.37, or as in 3.24 (Debian's libsvm.so.3) where HINGE_LIBSVM_324 is defined. A program written for
+ * LIBSVM includes this header instead and is linked with hinge-svm; a compiled one is started with LIBDIR/hinge
+ * in LD_LIBRARY_PATH, where libsvm.so.3 and libsvm.so.4 are.
  *
  * What differs from LIBSVM
- *   - Every function takes NULL. svm_train returns NULL where it cannot train, after a line that says why to the print
- *     function; svm_check_parameter finds those cases before, but for the end of memory.
+ *   - Every function takes NULL. svm_train returns NULL where it cannot train, and sends a line that says why
+ *     to the print function; svm_check_parameter finds those cases before, but for the end of memory.
  *   - Examples become dense rows during training; columns that are 0 in all examples are left out.
- *   - Folds (cross-validation, probability) are drawn from a fixed seed, not by rand(): equal calls give equal results.
- *   - Model files hold every number in full and neither writing nor reading changes the process's locale.
+ *   - Folds (cross-validation, probability) are drawn from a fixed seed, not by rand(): equal calls give equal
+ *     results.
+ *   - Model files hold every number in full; neither writing nor reading touches the process's locale.
  *   - svm_train and svm_cross_validation use svm_set_num_threads threads.
  *
- * This is the one library of hinge's that prints (svm_set_print_string_function, to stdout by default) and that holds
- * state: that function, the number of threads, and a count of trainings.
+ * This is the one library of hinge's that prints (svm_set_print_string_function, to stdout by default) and that
+ * holds state: that function, the number of threads, and a count of trainings.
  */
 #ifndef HINGE_COMPAT_SVM_H
 #define HINGE_COMPAT_SVM_H
@@ -35,21 +37,22 @@ extern "C" {
 
 HINGE_SVM_API extern int libsvm_version; /* LIBSVM_VERSION */
 
-/* One feature. An example is an array of these, indices ascending, ended by index -1. Precomputed kernels: node 0 has
- * index 0 and the example's serial number, from 1; node s the kernel value with the example of serial number s. */
+/* One feature. An example is an array of these, indices ascending, ended by index -1. Precomputed kernels:
+ * node 0 has index 0 and the example's serial number, from 1; node s the kernel value with the example of
+ * serial number s. */
 struct svm_node {
     int index;
     double value;
 };
 
 struct svm_problem {
-    int l;              /* examples */
-    double *y;          /* [l] class labels (integers) or targets */
+    int l;               /* examples */
+    double *y;           /* [l] class labels (integers) or targets */
     struct svm_node **x; /* [l] */
 };
 
-enum { C_SVC, NU_SVC, ONE_CLASS, EPSILON_SVR, NU_SVR };   /* svm_type */
-enum { LINEAR, POLY, RBF, SIGMOID, PRECOMPUTED };         /* kernel_type */
+enum { C_SVC, NU_SVC, ONE_CLASS, EPSILON_SVR, NU_SVR }; /* svm_type */
+enum { LINEAR, POLY, RBF, SIGMOID, PRECOMPUTED };       /* kernel_type */
 
 struct svm_parameter {
     int svm_type;
@@ -90,21 +93,22 @@ struct svm_model {
     int free_sv;          /* 1: SV[0] is a block that belongs to the model, which came from a file */
 };
 
-/* ---- training ------------------------------------------------------------------------------------------------- */
+/* ---- training -------------------------------------------------------------------------------------------- */
 
 /* NULL, or what is wrong: then svm_train and svm_cross_validation would refuse. */
-HINGE_SVM_API const char *svm_check_parameter(const struct svm_problem *prob, const struct svm_parameter *param);
+HINGE_SVM_API const char *svm_check_parameter(const struct svm_problem *prob,
+                                              const struct svm_parameter *param);
 HINGE_SVM_API struct svm_model *svm_train(const struct svm_problem *prob, const struct svm_parameter *param);
 /* target[l]: predictions of models trained on the other folds; all NaN after a failure. */
-HINGE_SVM_API void svm_cross_validation(const struct svm_problem *prob, const struct svm_parameter *param, int nr_fold,
-                                        double *target);
+HINGE_SVM_API void svm_cross_validation(const struct svm_problem *prob, const struct svm_parameter *param,
+                                        int nr_fold, double *target);
 
-/* ---- model files: LIBSVM's text. 0, or -1 and NULL on failure --------------------------------------------------- */
+/* ---- model files: LIBSVM's text. 0, or -1 and NULL on failure -------------------------------------------- */
 
 HINGE_SVM_API int svm_save_model(const char *model_file_name, const struct svm_model *model);
 HINGE_SVM_API struct svm_model *svm_load_model(const char *model_file_name);
 
-/* ---- what a model holds ----------------------------------------------------------------------------------------- */
+/* ---- what a model holds ---------------------------------------------------------------------------------- */
 
 HINGE_SVM_API int svm_get_svm_type(const struct svm_model *model);
 HINGE_SVM_API int svm_get_nr_class(const struct svm_model *model);
@@ -114,20 +118,21 @@ HINGE_SVM_API int svm_get_nr_sv(const struct svm_model *model);
 HINGE_SVM_API double svm_get_svr_probability(const struct svm_model *model);
 HINGE_SVM_API int svm_check_probability_model(const struct svm_model *model);
 
-/* ---- prediction, one example a call: from the model's public fields alone --------------------------------------- */
+/* ---- prediction, one example a call: from the model's public fields alone -------------------------------- */
 
-HINGE_SVM_API double svm_predict_values(const struct svm_model *model, const struct svm_node *x, double *dec_values);
+HINGE_SVM_API double svm_predict_values(const struct svm_model *model, const struct svm_node *x,
+                                        double *dec_values);
 HINGE_SVM_API double svm_predict(const struct svm_model *model, const struct svm_node *x);
 HINGE_SVM_API double svm_predict_probability(const struct svm_model *model, const struct svm_node *x,
                                              double *prob_estimates);
 
-/* ---- freeing ---------------------------------------------------------------------------------------------------- */
+/* ---- freeing --------------------------------------------------------------------------------------------- */
 
 HINGE_SVM_API void svm_free_model_content(struct svm_model *model_ptr);
 HINGE_SVM_API void svm_free_and_destroy_model(struct svm_model **model_ptr_ptr);
 HINGE_SVM_API void svm_destroy_param(struct svm_parameter *param);
 
-/* ---- the process ------------------------------------------------------------------------------------------------ */
+/* ---- the process ----------------------------------------------------------------------------------------- */
 
 /* NULL: back to stdout. */
 HINGE_SVM_API void svm_set_print_string_function(void (*print_func)(const char *));
