@@ -55,6 +55,12 @@ static size_t cache_bytes(const struct svm_parameter *p)
     return !(bytes >= 1) ? 1 : bytes < (double)(SIZE_MAX / 2) ? (size_t)bytes : SIZE_MAX / 2;
 }
 
+/* Ten times LIBSVM's own limit of two-variable steps: a block of hinge's takes more of them, at less each. */
+static uint64_t step_limit(size_t examples)
+{
+    return examples > 100000 ? 1000 * (uint64_t)examples : 100000000;
+}
+
 static bool wants_probability(const struct svm_parameter *p)
 {
 #ifdef HINGE_LIBSVM_324
@@ -79,6 +85,7 @@ static hinge_params params_of(const struct svm_parameter *p, const struct hgc_de
     q.cache_bytes = cache_bytes(p);
     q.precomputed_index = dense->serial;
     q.threads = hgc_threads();
+    q.max_iter = step_limit(dense->x.rows);
     if (p->svm_type == C_SVC && p->nr_weight > 0) {
         for (int k = 0; k < p->nr_weight; k++)
             class_labels[k] = p->weight_label[k];

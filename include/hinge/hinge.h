@@ -144,7 +144,8 @@ typedef enum hinge_outcome {
     HINGE_STALLED,       /* no progress over many rounds, or the kernel rows are too coarse for eps */
     HINGE_NONFINITE,     /* the kernel produced NaN or infinity: scale the data or lower degree, gamma. The model's
                           * coefficients are finite, but of no use; objective and violation may be NaN */
-    HINGE_NO_MARGIN      /* nu-SVC: r <= 0, no separating direction; coefficients are left unscaled */
+    HINGE_NO_MARGIN      /* nu-SVC: r <= 0 within the error of F: no separating direction; coefficients are left
+                          * unscaled */
 } hinge_outcome;
 
 /* "converged", "iteration limit", ...; never NULL. */
