@@ -116,14 +116,20 @@ static void touch_memory(const struct part *train, double cache_mb)
 /* --- score --------------------------------------------------------------------------------------------------
  */
 
+static int is_regression(hinge_task task)
+{
+    return task == HINGE_EPSILON_SVR || task == HINGE_NU_SVR;
+}
+
+/* Per cent of right labels (one-class: of examples accepted), or the mean squared error. */
 static double score_of(hinge_task task, const double *predicted, const double *y, size_t n)
 {
     double right = 0, squares = 0;
     for (size_t i = 0; i < n; i++) {
-        right += predicted[i] == y[i];
+        right += task == HINGE_ONE_CLASS ? predicted[i] > 0 : predicted[i] == y[i];
         squares += (predicted[i] - y[i]) * (predicted[i] - y[i]);
     }
-    return task == HINGE_C_SVC ? 100 * right / (double)n : squares / (double)n;
+    return is_regression(task) ? squares / (double)n : 100 * right / (double)n;
 }
 
 /* --- hinge --------------------------------------------------------------------------------------------------
@@ -139,7 +145,7 @@ static struct run run_hinge(const struct set *set, const struct sample *sample, 
     hinge_params params = hinge_params_default(set->task);
     params.kernel = hinge_kernel_rbf(set->gamma);
     params.C = set->C;
-    params.p = set->p;
+    params.p = params.nu = set->p;
     params.eps = options->eps;
     params.threads = options->threads;
     params.cache_bytes = (size_t)(options->cache_mb * 1048576);
@@ -210,6 +216,7 @@ static struct run run_libsvm(const struct set *set, const struct sample *sample,
         .eps = options->eps,
         .C = set->C,
         .p = set->p,
+        .nu = set->p,
         .shrinking = 1,
     };
     const char *complaint = svm_check_parameter(&problem, &parameter);
@@ -334,7 +341,7 @@ static void print_run(const char *who, const struct set *set, const struct run *
         return;
     }
     printf("  %-7s %10.3f s  objective %-16.10g %8zu SVs  %s %.6g  prediction %.3f s  memory +%.0f MB\n", who,
-           run->seconds, run->objective, run->n_sv, set->task == HINGE_C_SVC ? "accuracy %" : "MSE", run->score,
+           run->seconds, run->objective, run->n_sv, is_regression(set->task) ? "MSE" : set->task == HINGE_ONE_CLASS ? "accepted %" : "accuracy %", run->score,
            run->predict_seconds, run->memory_mb);
 }
 
@@ -371,7 +378,7 @@ static void write_csv(FILE *csv, const struct set *set, const struct sample *sam
     const struct run *h = &contest->hinge, *l = &contest->libsvm;
     const hinge_report *report = &contest->report;
     fprintf(csv, "%s,%s,%zu,%zu,%zu,%zu,%g,%g,%g,%g,%g,%d,%d,%d,", set->name,
-            set->task == HINGE_C_SVC ? "classification" : "regression", sample->train.n, sample->train.d,
+            is_regression(set->task) ? "regression" : "classification", sample->train.n, sample->train.d,
             sample->test.n, report->n_classes, set->C, set->gamma, set->p, options->eps, options->cache_mb,
             report->threads, options->repeat, contest->libsvm_runs);
     fprintf(csv, "%.6g,%.10g,%zu,%.6g,%.6g,%.0f,", h->seconds, h->objective, h->n_sv, h->score,

@@ -25,6 +25,9 @@ const struct set sets[] = {
     { "cpusmall", "cpusmall", HINGE_EPSILON_SVR, 10, 1, 0.1, TO_SYMMETRIC, 0 },
     { "cadata", "cadata", HINGE_EPSILON_SVR, 10, 1, 0.1, TO_SYMMETRIC, 0 },
     { "casp", "casp", HINGE_EPSILON_SVR, 10, 1, 0.1, TO_SYMMETRIC, 0 },
+    { "a9a-nu", "a9a", HINGE_NU_SVC, 1, 0.05, 0.3, AS_IS, 0 },
+    { "a9a-one-class", "a9a", HINGE_ONE_CLASS, 1, 0.05, 0.2, AS_IS, 0 },
+    { "casp-nu", "casp", HINGE_NU_SVR, 10, 1, 0.5, TO_SYMMETRIC, 0 },
 };
 const size_t n_sets = sizeof sets / sizeof *sets;
 
@@ -107,7 +110,7 @@ static void fit_scaling(enum scaling scaling, const hinge_matrix *x, struct line
 /* Targets of regression get mean 0 and deviation 1; labels stay. */
 static struct line fit_target(hinge_task task, const double *y, size_t n)
 {
-    if (task != HINGE_EPSILON_SVR)
+    if (task != HINGE_EPSILON_SVR && task != HINGE_NU_SVR)
         return (struct line){ 0, 1 };
     double sum = 0, squares = 0;
     for (size_t i = 0; i < n; i++)

@@ -14,8 +14,8 @@ enum scaling {
 struct set {
     const char *name;
     const char *file; /* FILE.train.xz and FILE.test.xz */
-    hinge_task task;  /* HINGE_C_SVC, or HINGE_EPSILON_SVR on targets with mean 0 and deviation 1 */
-    double C, gamma, p;
+    hinge_task task;  /* regression is on targets with mean 0 and deviation 1 */
+    double C, gamma, p; /* p: nu for the nu tasks and one-class */
     enum scaling scaling;
     size_t max_rows; /* so many training rows, drawn at random; 0: all */
 };

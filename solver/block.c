@@ -383,17 +383,36 @@ static size_t list_sv(const struct run *r, uint32_t *point, double *coef)
     return count;
 }
 
-/* g at positions [first, m) = K beta, from scratch, by the source given. */
+/* Room in the cache for the rows of the first points listed, as far as it goes; NULL for the rest. */
+static void **keep_rows(struct run *r, size_t count)
+{
+    for (size_t k = 0; k < count; k++) {
+        r->group.row[k] = r->cache.used < r->cache.n_slots ? hg_cache_put(&r->cache, r->group_point[k], 0) : NULL;
+        r->was_computed[r->group_point[k]] = 1;
+    }
+    return r->group.row;
+}
+
+/* g at positions [first, m) = K beta, from scratch, by the source given. At the start the rows are kept. */
 static hinge_status compute_gradient(struct run *r, struct hg_rows *source, size_t first)
 {
     size_t n_sv = list_sv(r, r->group_point, r->group.coef);
     memset(r->g + first, 0, (r->m - first) * sizeof *r->g);
     if (n_sv == 0 || first == r->m)
         return HINGE_OK;
+    bool keep = source == r->rows && r->res->rounds == 0;
     struct update u = { r, source->type, r->g + first, r->group.coef, NULL, 0 };
-    struct hg_fetch fetch = { r->group_point, n_sv, r->active + first, r->m - first, NULL, update_tile, &u,
-                              r->stop };
-    return source->ops->fetch(source, &fetch);
+    struct hg_fetch fetch = { r->group_point, n_sv, r->active + first, r->m - first, keep ? keep_rows(r, n_sv) : NULL,
+                              update_tile, &u, r->stop };
+    hinge_status status = source->ops->fetch(source, &fetch);
+    if (keep) {
+        r->res->rows_asked += n_sv;
+        r->res->columns_computed += (uint64_t)n_sv * r->m;
+    }
+    if (keep && status == HINGE_OK && !is_stopped(r))
+        for (size_t k = 0; k < n_sv; k++)
+            hg_cache_set_width(&r->cache, r->group_point[k], r->m);
+    return status;
 }
 
 static void scan(struct run *r)
@@ -785,7 +804,8 @@ static void consider_shrinking(struct run *r)
     for (size_t i = 0; i < r->n; i++)
         n_sv += hg_qp_beta(r->qp, i) != 0;
     r->waste += 4 * r->round_work * (double)resting;
-    double later = (1 + r->rows->cost) * (double)n_sv * (double)(r->n - r->m + resting);
+    double later = (1 + r->rows->cost) * (double)n_sv * (double)(r->n - r->m + resting) +
+                   3 * (double)r->cache.used * (double)r->m; /* waking the points, and compacting the cache */
     if (resting > r->m / 8 && r->waste > later)
         shrink(r);
 }

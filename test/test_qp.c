@@ -252,7 +252,7 @@ static void test_points_come_back(void **state)
         struct problem p = problem_new(run_number % KINDS, N, 3 + run_number / KINDS, 0.3, 0.3, 0.004);
         struct watch w = { 0 };
         struct hg_smo_options o = options(1e-3, 8);
-        o.cache_bytes = 100 * N * 8;
+        o.cache_bytes = 20 * N * 8;
         o.progress = watch_progress, o.progress_arg = &w;
         for (int l = 0; l < p.qp.layers; l++)
             for (size_t i = 0; i < N; i++)
