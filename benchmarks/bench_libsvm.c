@@ -121,6 +121,11 @@ static int is_regression(hinge_task task)
     return task == HINGE_EPSILON_SVR || task == HINGE_NU_SVR;
 }
 
+static const char *score_name(hinge_task task)
+{
+    return is_regression(task) ? "MSE" : task == HINGE_ONE_CLASS ? "accepted %" : "accuracy %";
+}
+
 /* Per cent of right labels (one-class: of examples accepted), or the mean squared error. */
 static double score_of(hinge_task task, const double *predicted, const double *y, size_t n)
 {
@@ -341,7 +346,7 @@ static void print_run(const char *who, const struct set *set, const struct run *
         return;
     }
     printf("  %-7s %10.3f s  objective %-16.10g %8zu SVs  %s %.6g  prediction %.3f s  memory +%.0f MB\n", who,
-           run->seconds, run->objective, run->n_sv, is_regression(set->task) ? "MSE" : set->task == HINGE_ONE_CLASS ? "accepted %" : "accuracy %", run->score,
+           run->seconds, run->objective, run->n_sv, score_name(set->task), run->score,
            run->predict_seconds, run->memory_mb);
 }
 
