@@ -61,8 +61,7 @@ static void *allocate(size_t n, size_t size)
     return memory;
 }
 
-/* --- memory -------------------------------------------------------------------------------------------------
- */
+/* --- memory ------------------------------------------------------------------------------------------------------- */
 
 /* A line "key:  123 kB" of a file under /proc, in MB; 0 where there is none. */
 static double proc_mb(const char *path, const char *key)
@@ -113,8 +112,7 @@ static void touch_memory(const struct part *train, double cache_mb)
     free((void *)memory);
 }
 
-/* --- score --------------------------------------------------------------------------------------------------
- */
+/* --- score -------------------------------------------------------------------------------------------------------- */
 
 static int is_regression(hinge_task task)
 {
@@ -137,8 +135,7 @@ static double score_of(hinge_task task, const double *predicted, const double *y
     return is_regression(task) ? squares / (double)n : 100 * right / (double)n;
 }
 
-/* --- hinge --------------------------------------------------------------------------------------------------
- */
+/* --- hinge -------------------------------------------------------------------------------------------------------- */
 
 static struct run run_hinge(const struct set *set, const struct sample *sample, const struct options *options,
                             hinge_report *report)
@@ -177,8 +174,7 @@ static struct run run_hinge(const struct set *set, const struct sample *sample, 
     return run;
 }
 
-/* --- LIBSVM -------------------------------------------------------------------------------------------------
- */
+/* --- LIBSVM ------------------------------------------------------------------------------------------------------- */
 
 /* LIBSVM tells the objective only in what it prints: "obj = %f, rho = %f", once a pair of classes. */
 static double libsvm_objective;
@@ -275,8 +271,7 @@ static struct run run_libsvm_limited(const struct set *set, const struct sample 
     return run;
 }
 
-/* --- one set ------------------------------------------------------------------------------------------------
- */
+/* --- one set ------------------------------------------------------------------------------------------------------ */
 
 struct contest {
     struct run hinge, libsvm; /* seconds are medians */
@@ -331,8 +326,7 @@ static struct contest compete(const struct set *set, const struct sample *sample
     return contest;
 }
 
-/* --- output -------------------------------------------------------------------------------------------------
- */
+/* --- output ------------------------------------------------------------------------------------------------------- */
 
 static double rows_per_sv(const hinge_report *report)
 {
@@ -418,8 +412,7 @@ static FILE *open_csv(const char *path)
     return csv;
 }
 
-/* --- command ------------------------------------------------------------------------------------------------
- */
+/* --- command ------------------------------------------------------------------------------------------------------ */
 
 static const char usage[] =
     "bench_libsvm [option]...: trains and tests hinge and LIBSVM on the same data, and compares them\n"

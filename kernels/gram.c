@@ -13,8 +13,7 @@ static size_t size_of(hinge_dtype type)
     return type == HINGE_F32 ? sizeof(float) : sizeof(double);
 }
 
-/* ---- work space: X_I and its norms once, the rest a thread
- * ---------------------------------------------------- */
+/* ---- work space: X_I and its norms once, the rest a thread ------------------------------------------------------- */
 
 struct work { /* of one thread */
     void *dots, *b, *norm_b;
@@ -52,8 +51,7 @@ static size_t lay_out(const struct hg_gram *g, char *base, int thread, void **a,
     return at;
 }
 
-/* ---- one fetch
- * ------------------------------------------------------------------------------------------------ */
+/* ---- one fetch --------------------------------------------------------------------------------------------------- */
 
 static size_t point_of(const struct hg_gram *g, size_t i)
 {

@@ -97,8 +97,7 @@ void hinge_model_free(hinge_model *m)
     hg_free(m);
 }
 
-/* ---- the derived part
- * ------------------------------------------------------------------------------------------ */
+/* ---- the derived part -------------------------------------------------------------------------------------------- */
 
 struct hg_points hg_model_points(const hinge_model *m, hinge_dtype type)
 {
@@ -317,8 +316,7 @@ const double *hinge_model_scale_offset(const hinge_model *m)
     return m->scale_offset;
 }
 
-/* ---- accessors
- * ------------------------------------------------------------------------------------------------- */
+/* ---- accessors --------------------------------------------------------------------------------------------------- */
 
 hinge_task hinge_model_task(const hinge_model *m)
 {

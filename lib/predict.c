@@ -47,8 +47,7 @@ static size_t block_rows(size_t rows)
     return rows >= 2048 ? HG_TILE_ROWS : rows >= 128 ? 32 : HG_MIN(rows, (size_t)8);
 }
 
-/* ---- decision values
- * ------------------------------------------------------------------------------------------- */
+/* ---- decision values --------------------------------------------------------------------------------------------- */
 
 /* decisions[r, pair] += K[r, tile] coef[tile, other classes]' for SVs [first, first + n) of class c. */
 static void fold_tile(const struct job *j, const struct work *w, size_t rows, size_t c, size_t first, size_t n)
@@ -141,8 +140,7 @@ static void decide_precomputed(const struct job *j, const struct work *w, size_t
             }
 }
 
-/* ---- labels
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- labels ------------------------------------------------------------------------------------------------------ */
 
 static double label_of(const hinge_model *m, const double *decision, size_t *votes)
 {
@@ -192,8 +190,7 @@ static hinge_status predict_block(const struct job *j, const struct work *w, siz
     return status;
 }
 
-/* ---- work space
- * ------------------------------------------------------------------------------------------------ */
+/* ---- work space -------------------------------------------------------------------------------------------------- */
 
 static size_t aligned(size_t bytes)
 {
@@ -252,8 +249,7 @@ static hinge_status predict_all(const struct job *j, int threads, hinge_error *e
                               : hg_fail(err, (hinge_status)failed, "the kernel function reported a failure");
 }
 
-/* ---- the entry
- * ------------------------------------------------------------------------------------------------- */
+/* ---- the entry --------------------------------------------------------------------------------------------------- */
 
 static hinge_status check(const hinge_model *m, const hinge_matrix *x, const hinge_predict_options *o,
                           hinge_error *err)

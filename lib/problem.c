@@ -5,8 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- classes
- * --------------------------------------------------------------------------------------------------- */
+/* ---- classes ----------------------------------------------------------------------------------------------------- */
 
 struct labelled {
     double label;
@@ -134,8 +133,7 @@ static hinge_status order_as_given(struct hg_problem *pr, size_t n, hinge_error 
     return pr->n > 0 ? HINGE_OK : hg_fail(err, HINGE_EINVAL, "weights: all rows have weight 0");
 }
 
-/* ---- points
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- points ------------------------------------------------------------------------------------------------------ */
 
 enum { STRETCH = 1024 }; /* rows summed in one go, whatever the number of threads */
 
@@ -281,8 +279,7 @@ void hg_problem_free(struct hg_problem *pr)
     memset(pr, 0, sizeof *pr);
 }
 
-/* ---- two-class problems
- * ---------------------------------------------------------------------------------------- */
+/* ---- two-class problems ------------------------------------------------------------------------------------------ */
 
 void hg_problem_pair(const struct hg_problem *pr, size_t p, size_t *first, size_t *second)
 {

@@ -37,8 +37,7 @@ struct training {
     struct solution *solutions; /* [n_problems] */
 };
 
-/* ---- the working copy
- * ------------------------------------------------------------------------------------------ */
+/* ---- the working copy -------------------------------------------------------------------------------------------- */
 
 static bool wants_f32(const struct training *t)
 {
@@ -68,8 +67,7 @@ static hinge_status make_copy(struct training *t, hinge_error *err)
     return HINGE_OK;
 }
 
-/* ---- one problem
- * ----------------------------------------------------------------------------------------------- */
+/* ---- one problem ------------------------------------------------------------------------------------------------- */
 
 struct callback {
     struct training *t;
@@ -226,8 +224,7 @@ static hinge_status solve_problem(struct training *t, size_t p, int threads, hin
     return status;
 }
 
-/* ---- all problems
- * ---------------------------------------------------------------------------------------------- */
+/* ---- all problems ------------------------------------------------------------------------------------------------ */
 
 /* Bytes that a problem can use at most: all its rows, and what goes with them. */
 static size_t problem_bytes(const struct training *t, size_t p)
@@ -280,8 +277,7 @@ static hinge_status solve_all(struct training *t, hinge_error *err)
     return status;
 }
 
-/* ---- the model
- * ------------------------------------------------------------------------------------------------- */
+/* ---- the model --------------------------------------------------------------------------------------------------- */
 
 /* Marks the points that are SVs of any problem; then numbers them. */
 static size_t number_sv(const struct training *t, uint32_t *number)
@@ -372,8 +368,7 @@ static hinge_status build_model(const struct training *t, hinge_model **out, hin
     return status;
 }
 
-/* ---- the report
- * ------------------------------------------------------------------------------------------------ */
+/* ---- the report -------------------------------------------------------------------------------------------------- */
 
 static void report_path(const struct training *t, size_t q, hinge_report *r)
 {
@@ -438,8 +433,7 @@ static void fill_report(const struct training *t, const hinge_model *m, hinge_re
     report_path(t, q, r);
 }
 
-/* ---- the entry
- * ------------------------------------------------------------------------------------------------- */
+/* ---- the entry --------------------------------------------------------------------------------------------------- */
 
 static size_t default_cache(const struct training *t)
 {

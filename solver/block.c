@@ -110,8 +110,7 @@ const struct hg_loops *hg_loops(int level)
 #endif
 }
 
-/* ---- set-up
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- set-up ------------------------------------------------------------------------------------------------------ */
 
 /* 512 at 10k points, 1024 at 30k, 2048 for the largest; all of a small problem. */
 static size_t choose_q(size_t n, int layers, size_t asked)
@@ -218,8 +217,7 @@ static void set_offsets(struct run *r, size_t at)
     }
 }
 
-/* ---- the gradient
- * ---------------------------------------------------------------------------------------------- */
+/* ---- the gradient ------------------------------------------------------------------------------------------------ */
 
 /* g[first ..] += coef' rows, columns [first, first + n) of rows in the cache */
 static void add_part(const struct run *r, const struct part *part, size_t first, size_t n, double *g)
@@ -427,8 +425,7 @@ static void scan(struct run *r)
         r->res->violation = NAN;
 }
 
-/* ---- the working set
- * ------------------------------------------------------------------------------------------- */
+/* ---- the working set --------------------------------------------------------------------------------------------- */
 
 static uint64_t hash(uint64_t x)
 {
@@ -580,8 +577,7 @@ static hinge_status load_block(struct run *r)
     return status;
 }
 
-/* ---- a round
- * --------------------------------------------------------------------------------------------------- */
+/* ---- a round ----------------------------------------------------------------------------------------------------- */
 
 static uint64_t steps_allowed(const struct run *r)
 {
@@ -664,8 +660,7 @@ static void report_progress(struct run *r)
         request_stop(r, 2);
 }
 
-/* ---- the end
- * --------------------------------------------------------------------------------------------------- */
+/* ---- the end ----------------------------------------------------------------------------------------------------- */
 
 struct measure {
     const double *coef; /* [n_sv] */
@@ -752,8 +747,7 @@ static hinge_status correct_gradient(struct run *r)
     return status;
 }
 
-/* ---- shrinking: points that are part of no violating pair are left out until the rest has converged
- * ----------- */
+/* ---- shrinking: points that are part of no violating pair are left out until the rest has converged -------------- */
 
 static bool may_rest(const struct run *r, size_t at)
 {
@@ -833,8 +827,7 @@ static hinge_status wake(struct run *r)
     return HINGE_OK;
 }
 
-/* ---- the loop
- * -------------------------------------------------------------------------------------------------- */
+/* ---- the loop ---------------------------------------------------------------------------------------------------- */
 
 enum verdict { GO_ON, END };
 

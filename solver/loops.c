@@ -1,12 +1,12 @@
 #include "solver/loops.h"
 #include "hg_config.h"
 
+#include <float.h>
 #include <math.h>
 
 enum { BLOCK = 64 };
 
-/* ---- gradient update: memory bandwidth; eight rows a sweep so that g is read and written once for eight -----
- */
+/* ---- gradient update: memory bandwidth; eight rows a sweep so that g is read and written once for eight ---------- */
 
 #define ADD_ROWS(NAME, REAL)                                                                                   \
     static void NAME##_8(const double *c, const REAL *const *row, size_t n, double *restrict g)                \
@@ -33,8 +33,14 @@ enum { BLOCK = 64 };
 ADD_ROWS(add_rows_f32, float)
 ADD_ROWS(add_rows_f64, double)
 
-/* ---- extremes: the value of each block by a vector reduction, the place by a look into the best block
- * -------- */
+/* ---- extremes: the value of each block by a vector reduction, the place by a look into the best block --------- */
+
+/* Where nothing may move, the value is infinite; clang's reductions begin with the largest finite number. */
+static void mark_none(struct hg_extremes *e)
+{
+    e->low = e->low < DBL_MAX ? e->low : INFINITY;
+    e->high = e->high > -DBL_MAX ? e->high : -INFINITY;
+}
 
 static size_t place(size_t begin, size_t end, const double *g, const double *off, double value)
 {
@@ -64,6 +70,7 @@ static struct hg_extremes scan(size_t n, const double *g, const double *up, cons
         if (high > e.high)
             e.high = high, high_block = b;
     }
+    mark_none(&e);
     if (e.low < INFINITY)
         e.i_low = place(low_block, n, g, up, e.low);
     if (e.high > -INFINITY)
@@ -93,6 +100,7 @@ static struct hg_extremes scan(size_t n, const double *g, const double *up, cons
             if (high > e.high)                                                                                 \
                 e.high = high, high_block = b;                                                                 \
         }                                                                                                      \
+        mark_none(&e);                                                                                         \
         if (e.low < INFINITY)                                                                                  \
             e.i_low = place(low_block, n, g, up, e.low);                                                       \
         if (e.high > -INFINITY)                                                                                \
@@ -103,8 +111,7 @@ static struct hg_extremes scan(size_t n, const double *g, const double *up, cons
 STEP(step_f32, float)
 STEP(step_f64, double)
 
-/* ---- second-order choice; the gain only ranks, so f32 is enough
- * ------------------------------------------------ */
+/* ---- second-order choice; the gain only ranks, so f32 is enough -------------------------------------------------- */
 
 #define SECOND(NAME, REAL)                                                                                     \
     static size_t NAME(size_t n, const double *g, const double *down, double fi, const REAL *ki, double kii,   \

@@ -17,8 +17,7 @@ static void *get(size_t count, size_t size)
     return memory;
 }
 
-/* ---- Data sets ----------------------------------------------------------------------------------------------
- */
+/* ---- Data sets --------------------------------------------------------------------------------------------------- */
 
 uint64_t draw(uint64_t *state)
 {
@@ -210,8 +209,7 @@ struct set set_shared(const char *name, const char *part, size_t d, size_t first
     return set;
 }
 
-/* ---- Plain loops --------------------------------------------------------------------------------------------
- */
+/* ---- Plain loops ------------------------------------------------------------------------------------------------- */
 
 double plain_kernel(const hinge_kernel *kernel, const double *a, const double *b, size_t d)
 {
@@ -328,8 +326,7 @@ struct plain_certificate plain_certify(hinge_task task, const double *gram, cons
     return r;
 }
 
-/* ---- hinge --------------------------------------------------------------------------------------------------
- */
+/* ---- hinge ------------------------------------------------------------------------------------------------------- */
 
 hinge_model *fit(const struct set *set, const hinge_params *params, hinge_report *report)
 {
@@ -366,8 +363,7 @@ double *fit_decisions(const hinge_model *model, const struct set *set, hinge_pre
     return f;
 }
 
-/* ---- LIBSVM -------------------------------------------------------------------------------------------------
- */
+/* ---- LIBSVM ------------------------------------------------------------------------------------------------------ */
 
 static double heard_objective, heard_rho;
 static size_t heard_problems;
@@ -463,8 +459,7 @@ void oracle_free(struct oracle *oracle)
     *oracle = (struct oracle){ 0 };
 }
 
-/* ---- Assertions ---------------------------------------------------------------------------------------------
- */
+/* ---- Assertions -------------------------------------------------------------------------------------------------- */
 
 void near_or_fail(double a, double b, double tolerance, const char *what, const char *file, int line)
 {

@@ -15,8 +15,7 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
-/* ---- Data sets ----------------------------------------------------------------------------------------------
- */
+/* ---- Data sets --------------------------------------------------------------------------------------------------- */
 
 /* n rows of d features, dense, and a label or target each */
 struct set {
@@ -50,8 +49,7 @@ struct set set_shipped(const char *name, const char *part, size_t d, size_t firs
 /* A set of HINGE_DATA; the test is skipped where that is unset. */
 struct set set_shared(const char *name, const char *part, size_t d, size_t first, size_t step, size_t n);
 
-/* ---- Plain loops --------------------------------------------------------------------------------------------
- */
+/* ---- Plain loops ------------------------------------------------------------------------------------------------- */
 
 double plain_kernel(const hinge_kernel *kernel, const double *a, const double *b, size_t d);
 double *plain_gram(const hinge_kernel *kernel, const struct set *a,
@@ -68,8 +66,7 @@ struct plain_certificate {
 struct plain_certificate plain_certify(hinge_task task, const double *gram, const double *y, const double *C,
                                        const double *beta, size_t n, double rho, double p);
 
-/* ---- hinge --------------------------------------------------------------------------------------------------
- */
+/* ---- hinge ------------------------------------------------------------------------------------------------------- */
 
 /* Trains, and fails the test with the error's text if that fails; report may be NULL. */
 hinge_model *fit(const struct set *set, const hinge_params *params, hinge_report *report);
@@ -77,8 +74,7 @@ double *fit_beta(const hinge_model *model, size_t n); /* [n_problems * n], free(
 double *fit_labels(const hinge_model *model, const struct set *set);
 double *fit_decisions(const hinge_model *model, const struct set *set, hinge_precision precision);
 
-/* ---- LIBSVM -------------------------------------------------------------------------------------------------
- */
+/* ---- LIBSVM ------------------------------------------------------------------------------------------------------ */
 
 struct oracle {
     struct svm_model *model;
@@ -94,8 +90,7 @@ struct oracle oracle_train(const struct set *set, const hinge_params *params);
 void oracle_predict(const struct oracle *oracle, const struct set *set, double *labels, double *decisions);
 void oracle_free(struct oracle *oracle);
 
-/* ---- Assertions ---------------------------------------------------------------------------------------------
- */
+/* ---- Assertions -------------------------------------------------------------------------------------------------- */
 
 /* |a - b| <= tolerance, NaN fails */
 #define assert_near(a, b, tolerance) near_or_fail((a), (b), (tolerance), #a " = " #b, __FILE__, __LINE__)

@@ -22,8 +22,7 @@
 
 enum { POINTS = 1400, PAD = 5, CHECKED = 6000 };
 
-/* ---- data
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- data -------------------------------------------------------------------------------------------------------- */
 
 /* A source of rows with all that it borrows. */
 struct source {
@@ -146,8 +145,7 @@ static void source_free(struct source *o)
     free(o);
 }
 
-/* ---- the definition
- * -------------------------------------------------------------------------------------------- */
+/* ---- the definition ---------------------------------------------------------------------------------------------- */
 
 static size_t point_of(const struct source *o, size_t i)
 {
@@ -210,8 +208,7 @@ static long double plain_value(const struct source *o, size_t i, size_t j, long 
     }
 }
 
-/* ---- fetching with everything watched
- * -------------------------------------------------------------------------- */
+/* ---- fetching with everything watched ---------------------------------------------------------------------------- */
 
 struct watch {
     struct source *source;
@@ -320,8 +317,7 @@ static struct watch *fetch(struct source *o, const uint32_t *rows, size_t n_rows
     return w;
 }
 
-/* ---- the tests
- * ------------------------------------------------------------------------------------------------- */
+/* ---- the tests --------------------------------------------------------------------------------------------------- */
 
 static uint32_t *some_points(uint64_t *seed, size_t n, size_t count, bool contiguous)
 {

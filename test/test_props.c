@@ -182,8 +182,7 @@ static void moving_far_from_origin(void **state)
     }
 }
 
-/* ---- Certificates -------------------------------------------------------------------------------------------
- */
+/* ---- Certificates ------------------------------------------------------------------------------------------------ */
 
 static void check_certificate(const struct set *set, const hinge_params *params, bool converges)
 {

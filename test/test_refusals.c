@@ -64,8 +64,7 @@ static hinge_params params_of(hinge_task task)
     return params;
 }
 
-/* ---- Data ---------------------------------------------------------------------------------------------------
- */
+/* ---- Data -------------------------------------------------------------------------------------------------------- */
 
 static void nonfinite_values(void **state)
 {
@@ -151,8 +150,7 @@ static void shapes(void **state)
     assert_null(model);
 }
 
-/* ---- Parameters ---------------------------------------------------------------------------------------------
- */
+/* ---- Parameters -------------------------------------------------------------------------------------------------- */
 
 #define SPOIL(task, field, value, shown)                                                                       \
     do {                                                                                                       \
@@ -291,8 +289,7 @@ static void user_kernel_fails(void **state)
     refused(&x, good_y, &params, "name", NULL, NULL);
 }
 
-/* ---- Prediction and accessors -------------------------------------------------------------------------------
- */
+/* ---- Prediction and accessors ------------------------------------------------------------------------------------ */
 
 static void predictions(void **state)
 {
@@ -367,8 +364,7 @@ static void predictions(void **state)
     hinge_model_free(NULL);
 }
 
-/* ---- Odd, and taken -----------------------------------------------------------------------------------------
- */
+/* ---- Odd, and taken ---------------------------------------------------------------------------------------------- */
 
 /* Trains and predicts; every figure is finite. Returns the first label predicted. */
 static double taken(const struct set *set, const hinge_params *params, hinge_outcome outcome)

@@ -29,8 +29,7 @@ static void check_same_model(const hinge_model *a, const hinge_model *b)
     assert_memory_equal(hinge_model_sv_index(a), hinge_model_sv_index(b), n_sv * sizeof(size_t));
 }
 
-/* ---- Threads ------------------------------------------------------------------------------------------------
- */
+/* ---- Threads ----------------------------------------------------------------------------------------------------- */
 
 static void same_for_threads(const struct set *set, hinge_params params, bool evicts)
 {
@@ -140,8 +139,7 @@ static void blas_is_openmp(void **state)
     assert_true(machine.total_memory > 1 << 20);
 }
 
-/* ---- Warm start ---------------------------------------------------------------------------------------------
- */
+/* ---- Warm start -------------------------------------------------------------------------------------------------- */
 
 static void warm_start(void **state)
 {
@@ -245,8 +243,7 @@ static void warm_start_is_quick(void **state)
     assert_int_equal(slow, 0);
 }
 
-/* ---- Limits and the progress callback -----------------------------------------------------------------------
- */
+/* ---- Limits and the progress callback ---------------------------------------------------------------------------- */
 
 /* A run cut short gives a model that is feasible, predicts, and is what its report says. */
 static void check_usable(const struct set *set, const hinge_params *params, const hinge_model *model,
@@ -365,8 +362,7 @@ static void progress_tells(void **state)
     }
 }
 
-/* ---- Several at once ----------------------------------------------------------------------------------------
- */
+/* ---- Several at once --------------------------------------------------------------------------------------------- */
 
 struct job {
     struct set set;

@@ -23,8 +23,7 @@ static double agreement(const double *a, const double *b, size_t n)
     return (double)same / (double)n;
 }
 
-/* ---- Against LIBSVM on data ---------------------------------------------------------------------------------
- */
+/* ---- Against LIBSVM on data -------------------------------------------------------------------------------------- */
 
 enum source { SHARED, SHIPPED, TWO_CLASS, FIVE_CLASS, REGRESSION };
 
@@ -136,8 +135,7 @@ static void against_libsvm(void **state)
     hinge_model_free(model);
 }
 
-/* ---- Published values (USERS.md (c)) ------------------------------------------------------------------------
- */
+/* ---- Published values (USERS.md (c)) ----------------------------------------------------------------------------- */
 
 struct golden {
     hinge_task task;
@@ -220,8 +218,7 @@ static void golden(void **state)
     set_free(&set);
 }
 
-/* ---- What a model holds -------------------------------------------------------------------------------------
- */
+/* ---- What a model holds ------------------------------------------------------------------------------------------ */
 
 static void decisions_are_sums(void **state)
 {
@@ -325,8 +322,7 @@ static void linear_weights(void **state)
     set_free(&set);
 }
 
-/* ---- Weights ------------------------------------------------------------------------------------------------
- */
+/* ---- Weights ----------------------------------------------------------------------------------------------------- */
 
 static void class_weights(void **state)
 {
@@ -392,8 +388,7 @@ static void example_weights(void **state)
     }
 }
 
-/* ---- The same asked in other ways ---------------------------------------------------------------------------
- */
+/* ---- The same asked in other ways -------------------------------------------------------------------------------- */
 
 static void precomputed(void **state)
 {
