@@ -8,11 +8,6 @@
 #include <omp.h>
 #include <string.h>
 
-static size_t size_of(hinge_dtype type)
-{
-    return type == HINGE_F32 ? sizeof(float) : sizeof(double);
-}
-
 /* ---- work space: X_I and its norms once, the rest a thread ------------------------------------------------------- */
 
 struct work { /* of one thread */
@@ -20,11 +15,6 @@ struct work { /* of one thread */
     uint32_t *ids;
     void **row;
 };
-
-static size_t aligned(size_t bytes)
-{
-    return (bytes + 63) / 64 * 64;
-}
 
 static size_t row_stride(const struct hg_gram *g)
 {
@@ -35,18 +25,18 @@ static size_t row_stride(const struct hg_gram *g)
 static size_t lay_out(const struct hg_gram *g, char *base, int thread, void **a, void **norm_a,
                       uint32_t **ids_a, struct work *w)
 {
-    size_t size = size_of(g->tiler.type), at = 0;
-    size_t per_a = aligned(g->max_rows * row_stride(g) * size);
+    size_t size = hg_size_of(g->tiler.type), at = 0;
+    size_t per_a = hg_aligned(g->max_rows * row_stride(g) * size);
     size_t rows = HG_TILE_ROWS, cols = g->tile_cols;
     *a = base + at, at += per_a;
-    *norm_a = base + at, at += aligned(g->max_rows * size);
-    *ids_a = (uint32_t *)(void *)(base + at), at += aligned(g->max_rows * sizeof(uint32_t));
+    *norm_a = base + at, at += hg_aligned(g->max_rows * size);
+    *ids_a = (uint32_t *)(void *)(base + at), at += hg_aligned(g->max_rows * sizeof(uint32_t));
     for (int t = 0; t <= thread; t++) {
-        w->dots = base + at, at += aligned(rows * cols * size);
-        w->b = base + at, at += aligned(cols * row_stride(g) * size);
-        w->norm_b = base + at, at += aligned(cols * size);
-        w->ids = (uint32_t *)(void *)(base + at), at += aligned(cols * sizeof(uint32_t));
-        w->row = (void **)(void *)(base + at), at += aligned(rows * sizeof(void *));
+        w->dots = base + at, at += hg_aligned(rows * cols * size);
+        w->b = base + at, at += hg_aligned(cols * row_stride(g) * size);
+        w->norm_b = base + at, at += hg_aligned(cols * size);
+        w->ids = (uint32_t *)(void *)(base + at), at += hg_aligned(cols * sizeof(uint32_t));
+        w->row = (void **)(void *)(base + at), at += hg_aligned(rows * sizeof(void *));
     }
     return at;
 }
@@ -70,12 +60,6 @@ static void gather_norms(const struct hg_gram *g, const uint32_t *ids, size_t co
     }
 }
 
-static double matrix_value(const hinge_matrix *x, size_t row, size_t col)
-{
-    size_t at = row * x->stride + col;
-    return x->type == HINGE_F32 ? (double)((const float *)x->data)[at] : ((const double *)x->data)[at];
-}
-
 /* Precomputed: values are looked up. */
 static void look_up(const struct hg_gram *g, size_t m, const uint32_t *rows, size_t n, const uint32_t *cols,
                     void *const *out)
@@ -84,7 +68,7 @@ static void look_up(const struct hg_gram *g, size_t m, const uint32_t *rows, siz
     for (size_t r = 0; r < m; r++) {
         size_t row = order != NULL ? order[rows[r]] : rows[r];
         for (size_t c = 0; c < n; c++) {
-            double value = matrix_value(&g->points.x, row, g->column != NULL ? g->column[cols[c]] : cols[c]);
+            double value = hg_matrix_value(&g->points.x, row, g->column != NULL ? g->column[cols[c]] : cols[c]);
             if (g->tiler.type == HINGE_F32)
                 ((float *)out[r])[c] = (float)value;
             else
@@ -103,7 +87,7 @@ struct left {
 static hinge_status make_tile(struct hg_gram *g, const struct hg_fetch *f, const struct left *left, size_t col0,
                               const struct work *w)
 {
-    size_t size = size_of(g->tiler.type), cols = HG_MIN(g->tile_cols, f->n_cols - col0), ldb = row_stride(g);
+    size_t size = hg_size_of(g->tiler.type), cols = HG_MIN(g->tile_cols, f->n_cols - col0), ldb = row_stride(g);
     bool looked_up = g->tiler.kernel.type == HINGE_PRECOMPUTED;
     for (size_t c = 0; c < cols; c++)
         w->ids[c] = (uint32_t)point_of(g, f->cols != NULL ? f->cols[col0 + c] : col0 + c);
@@ -162,7 +146,7 @@ static hinge_status fetch_some(struct hg_gram *g, const struct hg_fetch *f, size
         left.a = a;
     gather_norms(g, ids_a, count, norm_a);
 
-    size_t tiles = (f->n_cols + g->tile_cols - 1) / g->tile_cols, size = size_of(g->tiler.type);
+    size_t tiles = (f->n_cols + g->tile_cols - 1) / g->tile_cols, size = hg_size_of(g->tiler.type);
     int failed = HINGE_OK;
 #pragma omp parallel num_threads(g->super.threads)
     {
@@ -243,7 +227,7 @@ hinge_status hg_gram_init(struct hg_gram *g, const struct hg_tiler *tiler, const
     g->subset = subset;
     g->column = column;
     g->norms = norms;
-    size_t bytes = HG_MAX(row_stride(g), (size_t)1) * size_of(tiler->type);
+    size_t bytes = HG_MAX(row_stride(g), (size_t)1) * hg_size_of(tiler->type);
     g->tile_cols = HG_MIN((size_t)HG_TILE_COLS, HG_MAX((size_t)32, ((size_t)8 << 20) / bytes / 16 * 16));
     g->max_rows = HG_MIN((size_t)2048, HG_MAX((size_t)64, ((size_t)32 << 20) / bytes));
     g->max_rows = HG_MIN(g->max_rows, HG_MAX(n, (size_t)1));

@@ -12,10 +12,9 @@ void hg_blas_alone(void)
     omp_set_num_threads(1);
 }
 
-static double value_of(const struct hg_points *points, size_t at, size_t c)
+static double value_of(const struct hg_points *points, size_t row, size_t c)
 {
-    double v = points->x.type == HINGE_F32 ? (double)((const float *)points->x.data)[at + c]
-                                           : ((const double *)points->x.data)[at + c];
+    double v = hg_matrix_value(&points->x, row, c);
     if (points->factor != NULL)
         v *= points->factor[c];
     return points->shift != NULL ? v - points->shift[c] : v;
@@ -30,7 +29,7 @@ static void copy_vector(const struct hg_points *points, size_t row, hinge_dtype 
     bool plain = points->shift == NULL && points->factor == NULL;
     if (plain && points->x.type == type)
         memcpy(out, type == HINGE_F32 ? (const void *)from32 : (const void *)from64,
-               d * (type == HINGE_F32 ? 4 : 8));
+               d * hg_size_of(type));
     else if (plain && type == HINGE_F32)
         for (size_t c = 0; c < d; c++)
             ((float *)out)[c] = (float)from64[c];
@@ -39,15 +38,10 @@ static void copy_vector(const struct hg_points *points, size_t row, hinge_dtype 
             ((double *)out)[c] = from32[c];
     else if (type == HINGE_F32)
         for (size_t c = 0; c < d; c++)
-            ((float *)out)[c] = (float)value_of(points, at, c);
+            ((float *)out)[c] = (float)value_of(points, row, c);
     else
         for (size_t c = 0; c < d; c++)
-            ((double *)out)[c] = value_of(points, at, c);
-}
-
-static size_t size_of(hinge_dtype type)
-{
-    return type == HINGE_F32 ? sizeof(float) : sizeof(double);
+            ((double *)out)[c] = value_of(points, row, c);
 }
 
 static size_t matrix_row(const struct hg_points *points, size_t i)
@@ -60,7 +54,7 @@ void hg_points_pack(const struct hg_points *points, const uint32_t *ids, size_t 
 {
     for (size_t i = 0; i < count; i++)
         copy_vector(points, matrix_row(points, ids != NULL ? ids[i] : first + i), type,
-                    (char *)out + i * ld * size_of(type));
+                    (char *)out + i * ld * hg_size_of(type));
 }
 
 const void *hg_points_direct(const struct hg_points *points, const uint32_t *ids, size_t first, size_t count,
@@ -74,15 +68,15 @@ const void *hg_points_direct(const struct hg_points *points, const uint32_t *ids
             if (matrix_row(points, ids != NULL ? ids[i] : first + i) != row + i)
                 return NULL;
     *stride = points->x.stride;
-    return (const char *)points->x.data + row * points->x.stride * size_of(type);
+    return (const char *)points->x.data + row * points->x.stride * hg_size_of(type);
 }
 
 double hg_points_norm(const struct hg_points *points, size_t i, hinge_dtype type)
 {
-    size_t d = points->x.cols, at = matrix_row(points, i) * points->x.stride;
+    size_t d = points->x.cols, row = matrix_row(points, i);
     double sum = 0;
     for (size_t c = 0; c < d; c++) {
-        double v = value_of(points, at, c);
+        double v = value_of(points, row, c);
         if (type == HINGE_F32)
             v = (float)v;
         sum += v * v;

@@ -42,6 +42,23 @@ bool hg_mul(size_t a, size_t b, size_t *product);
 uint64_t hg_random(uint64_t *state);
 size_t hg_random_below(uint64_t *state, size_t n);
 
+/* Bytes of a value; bytes rounded up to a cache line; one value of a matrix. */
+static inline size_t hg_size_of(hinge_dtype type)
+{
+    return type == HINGE_F32 ? sizeof(float) : sizeof(double);
+}
+
+static inline size_t hg_aligned(size_t bytes)
+{
+    return (bytes + 63) / 64 * 64;
+}
+
+static inline double hg_matrix_value(const hinge_matrix *x, size_t row, size_t col)
+{
+    size_t at = row * x->stride + col;
+    return x->type == HINGE_F32 ? (double)((const float *)x->data)[at] : ((const double *)x->data)[at];
+}
+
 double hg_now(void); /* seconds of a steady clock */
 
 /* 1 plain C, 2..4 x86-64-v2..v4: the level asked for (0: the best), never more than the processor runs. */

@@ -241,6 +241,26 @@ hinge_status hg_model_finish(hinge_model *m, hinge_error *err)
     return HINGE_OK;
 }
 
+/* Takes over `changed`, a copy of *m with other SVs or scaling (which it owns), and derives the rest anew. On failure
+ * *m is as it was; what either loses is freed. */
+static hinge_status replace(hinge_model *m, hinge_model *changed, hinge_error *err)
+{
+    changed->shift = changed->x_shift = changed->norms = changed->weights = NULL;
+    changed->sv32 = changed->norms32 = changed->coef32 = NULL;
+    hinge_model old = *m;
+    hinge_status status = hg_model_finish(changed, err);
+    hinge_model *losing = status == HINGE_OK ? &old : changed, *staying = status == HINGE_OK ? changed : &old;
+    free_derived(losing);
+    if (losing->sv != staying->sv)
+        hg_free(losing->sv);
+    if (losing->scale_factor != staying->scale_factor)
+        hg_free(losing->scale_factor);
+    if (losing->scale_offset != staying->scale_offset)
+        hg_free(losing->scale_offset);
+    *m = *staying;
+    return status == HINGE_OK ? hg_ok(err) : status;
+}
+
 hinge_status hinge_model_widen(hinge_model *m, size_t n_features, hinge_error *err)
 {
     size_t values;
@@ -259,15 +279,7 @@ hinge_status hinge_model_widen(hinge_model *m, size_t n_features, hinge_error *e
     for (size_t i = 0; i < m->n_sv; i++)
         memcpy(wide.sv + i * n_features, m->sv + i * m->d, m->d * sizeof *wide.sv);
     wide.d = n_features;
-    wide.shift = wide.x_shift = wide.norms = wide.weights = NULL;
-    wide.sv32 = wide.norms32 = wide.coef32 = NULL;
-    hinge_status status = hg_model_finish(&wide, err);
-    hinge_model *losing = status == HINGE_OK ? m : &wide; /* its derived part and SVs go */
-    free_derived(losing);
-    hg_free(losing->sv);
-    if (status == HINGE_OK)
-        *m = wide;
-    return status == HINGE_OK ? hg_ok(err) : status;
+    return replace(m, &wide, err);
 }
 
 hinge_status hinge_model_set_scaling(hinge_model *m, const double *factor, const double *offset,
@@ -281,8 +293,6 @@ hinge_status hinge_model_set_scaling(hinge_model *m, const double *factor, const
                            offset[c], c);
     double *f = NULL, *o = NULL;
     hinge_model scaled = *m;
-    scaled.shift = scaled.x_shift = scaled.norms = scaled.weights = NULL;
-    scaled.sv32 = scaled.norms32 = scaled.coef32 = NULL;
     if (factor != NULL && offset != NULL) {
         f = hg_alloc(m->d, sizeof *f);
         o = hg_alloc(m->d, sizeof *o);
@@ -296,14 +306,7 @@ hinge_status hinge_model_set_scaling(hinge_model *m, const double *factor, const
     }
     scaled.scale_factor = f;
     scaled.scale_offset = o;
-    hinge_status status = hg_model_finish(&scaled, err);
-    hinge_model *losing = status == HINGE_OK ? m : &scaled; /* its derived part and scaling go */
-    free_derived(losing);
-    hg_free(losing->scale_factor);
-    hg_free(losing->scale_offset);
-    if (status == HINGE_OK)
-        *m = scaled;
-    return status == HINGE_OK ? hg_ok(err) : status;
+    return replace(m, &scaled, err);
 }
 
 const double *hinge_model_scale_factor(const hinge_model *m)

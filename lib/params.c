@@ -106,8 +106,8 @@ hinge_status hg_matrix_check_finite(const hinge_matrix *x, const char *name, int
             bad = i;
     if (bad == SIZE_MAX)
         return HINGE_OK;
-    size_t c = first_nonfinite(x, bad), at = bad * x->stride + c;
-    double v = x->type == HINGE_F32 ? (double)((const float *)x->data)[at] : ((const double *)x->data)[at];
+    size_t c = first_nonfinite(x, bad);
+    double v = hg_matrix_value(x, bad, c);
     return hg_fail(err, HINGE_EINVAL, "%s: row %zu, column %zu is %g, not a finite number", name, bad, c, v);
 }
 

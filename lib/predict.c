@@ -30,11 +30,6 @@ struct work { /* of one thread, for blocks of up to `rows` examples */
     size_t *votes;
 };
 
-static size_t size_of(hinge_dtype type)
-{
-    return type == HINGE_F32 ? sizeof(float) : sizeof(double);
-}
-
 static size_t columns_of(const hinge_model *m)
 {
     size_t coef_rows = hg_model_coef_rows(m);
@@ -72,7 +67,7 @@ static void fold_tile(const struct job *j, const struct work *w, size_t rows, si
 
 static hinge_status kernel_tile(const struct job *j, const struct work *w, size_t rows, size_t first, size_t n)
 {
-    size_t size = size_of(j->tiler.type), ldb = j->m->d;
+    size_t size = hg_size_of(j->tiler.type), ldb = j->m->d;
     const void *b = hg_points_direct(&j->sv, NULL, first, n, j->tiler.type, &ldb);
     if (b == NULL) {
         ldb = w->ldx;
@@ -119,12 +114,6 @@ static void decide_linear(const struct job *j, const struct work *w, size_t row,
                     (int)w->ldx, m->weights, (int)m->d, 0, w->decisions, (int)m->n_problems);
 }
 
-static double matrix_value(const hinge_matrix *x, size_t row, size_t col)
-{
-    size_t at = row * x->stride + col;
-    return x->type == HINGE_F32 ? (double)((const float *)x->data)[at] : ((const double *)x->data)[at];
-}
-
 static void decide_precomputed(const struct job *j, const struct work *w, size_t row, size_t rows)
 {
     const hinge_model *m = j->m;
@@ -136,7 +125,7 @@ static void decide_precomputed(const struct job *j, const struct work *w, size_t
                 double coef = m->coef[k * m->n_sv + sv];
                 for (size_t r = 0; coef != 0 && r < rows; r++)
                     w->decisions[r * m->n_problems + pair] +=
-                        coef * matrix_value(&j->x.x, row + r, m->sv_serial[sv]);
+                        coef * hg_matrix_value(&j->x.x, row + r, m->sv_serial[sv]);
             }
 }
 
@@ -192,16 +181,11 @@ static hinge_status predict_block(const struct job *j, const struct work *w, siz
 
 /* ---- work space -------------------------------------------------------------------------------------------------- */
 
-static size_t aligned(size_t bytes)
-{
-    return (bytes + 63) / 64 * 64;
-}
-
 /* Lays out one thread's work space at base (NULL: only measures); returns its size. */
 static size_t lay_out(const struct job *j, size_t rows, char *base, struct work *w)
 {
     const hinge_model *m = j->m;
-    size_t size = m->weights != NULL ? sizeof(double) : size_of(j->tiler.type), at = 0, dummy;
+    size_t size = m->weights != NULL ? sizeof(double) : hg_size_of(j->tiler.type), at = 0, dummy;
     bool packed = m->sv_serial == NULL && m->weights == NULL &&
                   hg_points_direct(&j->sv, NULL, 0, m->n_sv, j->tiler.type, &dummy) == NULL;
     w->rows = rows;
@@ -209,13 +193,13 @@ static size_t lay_out(const struct job *j, size_t rows, char *base, struct work 
     w->cols = HG_MIN((size_t)HG_TILE_COLS,
                      HG_MAX((size_t)32, ((size_t)8 << 20) / (size * HG_MAX(w->ldx, (size_t)1))));
     size_t features = m->sv_serial == NULL ? w->ldx : 0, tile = m->weights == NULL ? w->cols : 0;
-    w->x = base + at, at += aligned(rows * features * size);
-    w->norm = base + at, at += aligned(rows * size);
-    w->dots = base + at, at += aligned(rows * tile * size);
-    w->sv = base + at, at += aligned(packed ? tile * features * size : 0);
-    w->part = base + at, at += aligned(rows * columns_of(m) * size);
-    w->decisions = (double *)(void *)(base + at), at += aligned(rows * m->n_problems * sizeof(double));
-    w->votes = (size_t *)(void *)(base + at), at += aligned(m->n_classes * sizeof(size_t));
+    w->x = base + at, at += hg_aligned(rows * features * size);
+    w->norm = base + at, at += hg_aligned(rows * size);
+    w->dots = base + at, at += hg_aligned(rows * tile * size);
+    w->sv = base + at, at += hg_aligned(packed ? tile * features * size : 0);
+    w->part = base + at, at += hg_aligned(rows * columns_of(m) * size);
+    w->decisions = (double *)(void *)(base + at), at += hg_aligned(rows * m->n_problems * sizeof(double));
+    w->votes = (size_t *)(void *)(base + at), at += hg_aligned(m->n_classes * sizeof(size_t));
     return at;
 }
 

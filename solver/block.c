@@ -184,7 +184,7 @@ static bool allocate(struct run *r)
 static hinge_status run_init(struct run *r, hinge_error *err)
 {
     r->n = r->m = r->width = r->qp->n;
-    r->size = r->rows->type == HINGE_F32 ? sizeof(float) : sizeof(double);
+    r->size = hg_size_of(r->rows->type);
     r->exact_rows = r->rows->type == HINGE_F64;
     r->loops = hg_loops(r->opt->cpu_level);
     r->q = choose_q(r->n, r->qp->layers, r->opt->working_set);
@@ -665,7 +665,6 @@ static void report_progress(struct run *r)
 struct measure {
     const double *coef; /* [n_sv] */
     double *part;       /* [tiles * MEASURED] */
-    size_t tile_cols;
 };
 
 /* part[tile][r] = sum over the tile's columns of K[r, c] coef[c] */
@@ -716,7 +715,7 @@ static hinge_status measure_error(struct run *r)
     double *coef = r->group.coef;
     size_t count = choose_measured(r, point), n_sv = list_sv(r, r->group_point, coef);
     size_t tiles = n_sv / 32 + 1;
-    struct measure m = { coef, hg_zalloc(tiles * MEASURED, sizeof(double)), 0 };
+    struct measure m = { coef, hg_zalloc(tiles * MEASURED, sizeof(double)) };
     if (m.part == NULL)
         return HINGE_ENOMEM;
     struct hg_fetch fetch = { point, count, r->group_point, n_sv, NULL, measure_tile, &m, r->stop };

@@ -3,11 +3,6 @@
 #include <math.h>
 #include <string.h>
 
-static size_t size_of(hinge_dtype type)
-{
-    return type == HINGE_F32 ? sizeof(float) : sizeof(double);
-}
-
 hinge_status hg_inner_init(struct hg_inner *in, size_t cap, int layers, double kink, hinge_dtype type,
                            const struct hg_loops *loops, hinge_error *err)
 {
@@ -18,7 +13,7 @@ hinge_status hg_inner_init(struct hg_inner *in, size_t cap, int layers, double k
     in->kink = kink;
     in->type = type;
     in->loops = loops;
-    in->k = hg_alloc(cap * in->ld, size_of(type));
+    in->k = hg_alloc(cap * in->ld, hg_size_of(type));
     in->g = hg_zalloc(cap, sizeof(double));
     in->diagonal = hg_zalloc(cap, sizeof(double));
     in->diagonal32 = hg_zalloc(cap, sizeof(float));
@@ -57,7 +52,7 @@ static void set_offsets(struct hg_inner *in, int l, size_t k)
 
 static const void *row(const struct hg_inner *in, size_t i)
 {
-    return (const char *)in->k + i * in->ld * size_of(in->type);
+    return (const char *)in->k + i * in->ld * hg_size_of(in->type);
 }
 
 static double value(const struct hg_inner *in, size_t i, size_t j)
