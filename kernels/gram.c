@@ -1,7 +1,7 @@
 /*
- * Kernel rows by GEMM. fetch(I, J): gather X_I, then, tile by tile of columns (in parallel), X_I X_tile' by one
- * single-threaded GEMM a block of rows, mapped in place or straight into the rows asked for. The arithmetic of
- * a tile does not depend on the number of threads.
+ * Kernel rows. fetch(I, J): gather X_I, then, tile by tile of columns (in parallel), X_I X_tile' by one
+ * single-threaded GEMM a block of rows, or by lists and panels, mapped in place or straight into the rows asked
+ * for. The arithmetic of a tile does not depend on the number of threads.
  */
 #include "kernels/gram.h"
 
@@ -12,8 +12,15 @@
 
 struct work { /* of one thread */
     void *dots, *b, *norm_b;
+    void *rows; /* lists: vectors on their way into lists or panels */
     uint32_t *ids;
     void **row;
+};
+
+struct shared { /* by all threads: X_I */
+    void *a, *norm;
+    uint32_t *ids;
+    struct hg_lists lists;
 };
 
 static size_t row_stride(const struct hg_gram *g)
@@ -22,18 +29,20 @@ static size_t row_stride(const struct hg_gram *g)
 }
 
 /* Lays out the work space at base (NULL: only measures); returns its size. */
-static size_t lay_out(const struct hg_gram *g, char *base, int thread, void **a, void **norm_a,
-                      uint32_t **ids_a, struct work *w)
+static size_t lay_out(const struct hg_gram *g, char *base, int thread, struct shared *s, struct work *w)
 {
-    size_t size = hg_size_of(g->tiler.type), at = 0;
-    size_t per_a = hg_aligned(g->max_rows * row_stride(g) * size);
+    hinge_dtype type = g->tiler.type;
+    size_t size = hg_size_of(type), at = 0, stride = row_stride(g) * size;
     size_t rows = HG_TILE_ROWS, cols = g->tile_cols;
-    *a = base + at, at += per_a;
-    *norm_a = base + at, at += hg_aligned(g->max_rows * size);
-    *ids_a = (uint32_t *)(void *)(base + at), at += hg_aligned(g->max_rows * sizeof(uint32_t));
+    s->a = base + at, at += g->tiler.lists ? 0 : hg_aligned(g->max_rows * stride);
+    if (g->tiler.lists)
+        at += hg_lists_lay_out(&s->lists, g->max_rows, g->tiler.d, type, base + at);
+    s->norm = base + at, at += hg_aligned(g->max_rows * size);
+    s->ids = (uint32_t *)(void *)(base + at), at += hg_aligned(g->max_rows * sizeof(uint32_t));
     for (int t = 0; t <= thread; t++) {
         w->dots = base + at, at += hg_aligned(rows * cols * size);
-        w->b = base + at, at += hg_aligned(cols * row_stride(g) * size);
+        w->b = base + at, at += hg_aligned(cols * stride);
+        w->rows = base + at, at += g->tiler.lists ? hg_aligned(hg_panel_cols(type) * stride) : 0;
         w->norm_b = base + at, at += hg_aligned(cols * size);
         w->ids = (uint32_t *)(void *)(base + at), at += hg_aligned(cols * sizeof(uint32_t));
         w->row = (void **)(void *)(base + at), at += hg_aligned(rows * sizeof(void *));
@@ -77,47 +86,89 @@ static void look_up(const struct hg_gram *g, size_t m, const uint32_t *rows, siz
     }
 }
 
-/* X_I as GEMM reads it. */
-struct left {
-    const uint32_t *ids;
-    const void *a, *norm;
-    size_t ld, count, row0; /* row0: of the rows asked for */
-};
-
-static hinge_status make_tile(struct hg_gram *g, const struct hg_fetch *f, const struct left *left, size_t col0,
-                              const struct work *w)
+/* A tile of columns kept as panels: [tile_cols] ids, [tile_cols] norms, the panels. */
+static size_t kept_tile(const struct hg_gram *g, char *base, uint32_t **ids, void **norms, void **panels)
 {
-    size_t size = hg_size_of(g->tiler.type), cols = HG_MIN(g->tile_cols, f->n_cols - col0), ldb = row_stride(g);
-    bool looked_up = g->tiler.kernel.type == HINGE_PRECOMPUTED;
-    for (size_t c = 0; c < cols; c++)
-        w->ids[c] = (uint32_t)point_of(g, f->cols != NULL ? f->cols[col0 + c] : col0 + c);
-    const void *b = NULL;
-    if (!looked_up) {
-        b = hg_points_direct(&g->points, w->ids, 0, cols, g->tiler.type, &ldb);
-        if (b == NULL) {
-            hg_points_pack(&g->points, w->ids, 0, cols, g->tiler.type, w->b, ldb);
-            b = w->b;
-        }
+    size_t size = hg_size_of(g->tiler.type), at = 0;
+    *ids = (uint32_t *)(void *)(base + at), at += hg_aligned(g->tile_cols * sizeof(uint32_t));
+    *norms = base + at, at += hg_aligned(g->tile_cols * size);
+    *panels = base + at, at += hg_aligned(hg_panels_size(g->tile_cols, g->tiler.d, g->tiler.type) * size);
+    return at;
+}
+
+/* Without memory for it, nothing is kept. */
+static void keep_columns(struct hg_gram *g)
+{
+    uint32_t *ids;
+    void *norms, *panels;
+    size_t tiles = (g->super.n + g->tile_cols - 1) / g->tile_cols;
+    if (g->kept != NULL || !g->tiler.lists)
+        return;
+    g->kept_bytes = kept_tile(g, NULL, &ids, &norms, &panels);
+    g->kept = hg_alloc(tiles, g->kept_bytes);
+    if (g->kept == NULL)
+        return;
+    g->work_bytes += tiles * g->kept_bytes;
+    for (size_t t = 0; t < tiles; t++) {
+        kept_tile(g, g->kept + t * g->kept_bytes, &ids, &norms, &panels);
+        memset(ids, 0xff, g->tile_cols * sizeof *ids); /* no point's number */
     }
-    gather_norms(g, w->ids, cols, w->norm_b);
-    for (size_t r0 = 0; r0 < left->count; r0 += HG_TILE_ROWS) {
-        size_t rows = HG_MIN((size_t)HG_TILE_ROWS, left->count - r0);
+}
+
+/* The columns of a tile as its maker reads them. */
+static struct hg_right make_right(struct hg_gram *g, const struct hg_fetch *f, size_t col0, size_t cols,
+                                  const struct work *w)
+{
+    struct hg_right right = { cols, row_stride(g), w->b, g->norms != NULL ? w->norm_b : NULL };
+    uint32_t *ids = w->ids;
+    for (size_t c = 0; c < cols; c++)
+        ids[c] = (uint32_t)point_of(g, f->cols != NULL ? f->cols[col0 + c] : col0 + c);
+    if (g->tiler.kernel.type == HINGE_PRECOMPUTED)
+        return right;
+    if (f->again && g->kept != NULL) {
+        uint32_t *kept;
+        void *norms, *panels;
+        kept_tile(g, g->kept + col0 / g->tile_cols * g->kept_bytes, &kept, &norms, &panels);
+        right.x = panels;
+        right.norm = g->norms != NULL ? norms : NULL;
+        if (memcmp(kept, ids, cols * sizeof *ids) == 0)
+            return right;
+        memcpy(kept, ids, cols * sizeof *ids);
+        memset(kept + cols, 0xff, (g->tile_cols - cols) * sizeof *ids);
+    }
+    gather_norms(g, ids, cols, g->norms != NULL ? (void *)right.norm : NULL);
+    if (g->tiler.lists) {
+        hg_points_panels(&g->points, ids, 0, cols, g->tiler.type, (void *)right.x, w->rows, row_stride(g));
+        return right;
+    }
+    const void *direct = hg_points_direct(&g->points, ids, 0, cols, g->tiler.type, &right.ld);
+    if (direct != NULL)
+        right.x = direct;
+    else
+        hg_points_pack(&g->points, ids, 0, cols, g->tiler.type, w->b, row_stride(g));
+    return right;
+}
+
+static hinge_status make_tile(struct hg_gram *g, const struct hg_fetch *f, const struct hg_left *left,
+                              const uint32_t *ids, size_t row0, size_t count, size_t col0, const struct work *w)
+{
+    size_t size = hg_size_of(g->tiler.type), cols = HG_MIN(g->tile_cols, f->n_cols - col0);
+    struct hg_right right = make_right(g, f, col0, cols, w);
+    for (size_t r0 = 0; r0 < count; r0 += HG_TILE_ROWS) {
+        size_t rows = HG_MIN((size_t)HG_TILE_ROWS, count - r0);
         for (size_t r = 0; r < rows; r++) {
-            char *out = f->out != NULL ? f->out[left->row0 + r0 + r] : NULL;
+            char *out = f->out != NULL ? f->out[row0 + r0 + r] : NULL;
             w->row[r] = out != NULL ? out + col0 * size : (char *)w->dots + r * g->tile_cols * size;
         }
-        if (looked_up) {
-            look_up(g, rows, left->ids + r0, cols, w->ids, w->row);
-        } else {
-            hinge_status status =
-                hg_tile_values(&g->tiler, rows, (const char *)left->a + r0 * left->ld * size, left->ld,
-                               g->norms != NULL ? (const char *)left->norm + r0 * size : NULL, cols, b, ldb,
-                               g->norms != NULL ? w->norm_b : NULL, w->dots, g->tile_cols, w->row);
-            if (status != HINGE_OK)
-                return status;
-        }
+        hinge_status status = HINGE_OK;
+        if (g->tiler.kernel.type == HINGE_PRECOMPUTED)
+            look_up(g, rows, ids + r0, cols, w->ids, w->row);
+        else
+            status = hg_tile_values(&g->tiler, left, r0, rows, &right, w->dots, g->tile_cols, w->row);
+        if (status != HINGE_OK)
+            return status;
         if (f->tile != NULL) {
-            struct hg_tile tile = { left->row0 + r0, rows, col0, cols, (const void *const *)w->row };
+            struct hg_tile tile = { row0 + r0, rows, col0, cols, (const void *const *)w->row };
             f->tile(f->arg, &tile);
         }
     }
@@ -129,43 +180,52 @@ static bool stopped(const struct hg_fetch *f)
     return f->stop != NULL && __atomic_load_n(f->stop, __ATOMIC_RELAXED) != 0;
 }
 
+/* Vector r of X_I into its place. */
+static void gather_vector(const struct hg_gram *g, struct shared *s, size_t r, const struct work *w)
+{
+    size_t stride = row_stride(g);
+    hinge_dtype type = g->tiler.type;
+    void *to = g->tiler.lists ? w->rows : (char *)s->a + r * stride * hg_size_of(type);
+    hg_points_pack(&g->points, s->ids + r, 0, 1, type, to, stride);
+    if (g->tiler.lists)
+        hg_lists_set(&s->lists, r, to, g->tiler.d, type);
+}
+
 /* Rows [row0, row0 + count) of those asked for, count <= max_rows. */
 static hinge_status fetch_some(struct hg_gram *g, const struct hg_fetch *f, size_t row0, size_t count)
 {
-    void *a, *norm_a;
-    uint32_t *ids_a;
+    struct shared s;
     struct work first;
-    lay_out(g, g->work, 0, &a, &norm_a, &ids_a, &first);
+    lay_out(g, g->work, 0, &s, &first);
     for (size_t r = 0; r < count; r++)
-        ids_a[r] = (uint32_t)point_of(g, f->rows[row0 + r]);
-    struct left left = { ids_a, NULL, norm_a, row_stride(g), count, row0 };
-    if (g->tiler.kernel.type != HINGE_PRECOMPUTED)
-        left.a = hg_points_direct(&g->points, ids_a, 0, count, g->tiler.type, &left.ld);
-    bool gather = left.a == NULL && g->tiler.kernel.type != HINGE_PRECOMPUTED;
-    if (gather)
-        left.a = a;
-    gather_norms(g, ids_a, count, norm_a);
+        s.ids[r] = (uint32_t)point_of(g, f->rows[row0 + r]);
+    struct hg_left left = { row_stride(g), NULL, g->norms != NULL ? s.norm : NULL, s.lists };
+    bool gather = g->tiler.kernel.type != HINGE_PRECOMPUTED;
+    if (gather && !g->tiler.lists)
+        left.x = hg_points_direct(&g->points, s.ids, 0, count, g->tiler.type, &left.ld);
+    gather = gather && left.x == NULL;
+    if (left.x == NULL)
+        left.x = s.a;
+    gather_norms(g, s.ids, count, s.norm);
 
-    size_t tiles = (f->n_cols + g->tile_cols - 1) / g->tile_cols, size = hg_size_of(g->tiler.type);
+    size_t tiles = (f->n_cols + g->tile_cols - 1) / g->tile_cols;
     int failed = HINGE_OK;
 #pragma omp parallel num_threads(g->super.threads)
     {
         hg_blas_alone();
-        void *a_, *norm_;
-        uint32_t *ids_;
+        struct shared mine = s;
         struct work w;
-        lay_out(g, g->work, omp_get_thread_num(), &a_, &norm_, &ids_, &w);
+        lay_out(g, g->work, omp_get_thread_num(), &mine, &w);
         if (gather) {
 #pragma omp for schedule(static)
             for (size_t r = 0; r < count; r++)
-                hg_points_pack(&g->points, ids_a + r, 0, 1, g->tiler.type, (char *)a + r * row_stride(g) * size,
-                               row_stride(g));
+                gather_vector(g, &mine, r, &w);
         }
 #pragma omp for schedule(dynamic, 1)
         for (size_t tile = 0; tile < tiles; tile++) {
             if (stopped(f) || __atomic_load_n(&failed, __ATOMIC_RELAXED) != HINGE_OK)
                 continue;
-            hinge_status status = make_tile(g, f, &left, tile * g->tile_cols, &w);
+            hinge_status status = make_tile(g, f, &left, s.ids, row0, count, tile * g->tile_cols, &w);
             if (status != HINGE_OK)
                 __atomic_store_n(&failed, (int)status, __ATOMIC_RELAXED);
         }
@@ -177,11 +237,14 @@ static hinge_status fetch(struct hg_rows *super, const struct hg_fetch *f)
 {
     struct hg_gram *g = (struct hg_gram *)super;
     hinge_status status = HINGE_OK;
+    if (f->again)
+        keep_columns(g);
     for (size_t r = 0; r < f->n_rows && status == HINGE_OK && !stopped(f); r += g->max_rows)
         status = fetch_some(g, f, r, HG_MIN(g->max_rows, f->n_rows - r));
     super->values += (uint64_t)f->n_rows * f->n_cols;
     if (hg_kernel_row(g->tiler.kernel.type)->source == HG_FROM_DOTS)
-        super->gflop += 2e-9 * (double)f->n_rows * (double)f->n_cols * (double)g->tiler.d;
+        super->gflop += 2e-9 * (double)f->n_rows * (double)f->n_cols *
+                        (g->tiler.lists ? g->points.nonzeros : (double)g->tiler.d);
     return status;
 }
 
@@ -219,10 +282,13 @@ hinge_status hg_gram_init(struct hg_gram *g, const struct hg_tiler *tiler, const
                           int threads, hinge_error *err)
 {
     memset(g, 0, sizeof *g);
-    /* 2 d operations at 90 GFLOP/s and 0.4 ns of map against 0.3 ns for reading 4 bytes */
-    double cost = hg_kernel_row(tiler->kernel.type)->source == HG_FROM_DOTS ? 1.5 + (double)tiler->d / 14 : 50;
+    bool dots = hg_kernel_row(tiler->kernel.type)->source == HG_FROM_DOTS;
+    bool lists = dots && hg_lists_win(points->nonzeros, tiler->d, tiler->type, tiler->maps->level[0] == 'v' ? tiler->maps->level[1] - '0' : 1);
+    /* ns an entry of GEMM or lists, and 0.4 of map, against 0.3 for reading 4 bytes */
+    double cost = !dots ? 50 : 1.3 + 0.1 * (lists ? points->nonzeros : 0.8 * (double)tiler->d);
     g->super = (struct hg_rows){ .ops = &ops, .n = n, .type = tiler->type, .threads = threads, .cost = cost };
     g->tiler = *tiler;
+    g->tiler.lists = lists;
     g->points = *points;
     g->subset = subset;
     g->column = column;
@@ -231,10 +297,9 @@ hinge_status hg_gram_init(struct hg_gram *g, const struct hg_tiler *tiler, const
     g->tile_cols = HG_MIN((size_t)HG_TILE_COLS, HG_MAX((size_t)32, ((size_t)8 << 20) / bytes / 16 * 16));
     g->max_rows = HG_MIN((size_t)2048, HG_MAX((size_t)64, ((size_t)32 << 20) / bytes));
     g->max_rows = HG_MIN(g->max_rows, HG_MAX(n, (size_t)1));
-    void *a, *norm_a;
-    uint32_t *ids_a;
+    struct shared shared;
     struct work w;
-    g->work_bytes = lay_out(g, NULL, threads - 1, &a, &norm_a, &ids_a, &w);
+    g->work_bytes = lay_out(g, NULL, threads - 1, &shared, &w);
     g->work = hg_alloc(g->work_bytes, 1);
     if (g->work == NULL)
         return hg_fail(err, HINGE_ENOMEM, "no memory for the work space of kernel blocks (%zu bytes)",
@@ -245,5 +310,6 @@ hinge_status hg_gram_init(struct hg_gram *g, const struct hg_tiler *tiler, const
 void hg_gram_free(struct hg_gram *g)
 {
     hg_free(g->work);
-    g->work = NULL;
+    hg_free(g->kept);
+    g->work = g->kept = NULL;
 }

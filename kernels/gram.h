@@ -5,6 +5,7 @@
 #define HG_GRAM_H
 
 #include "kernels/kernel.h"
+#include "kernels/panel.h"
 #include "lib/rows.h"
 
 enum { HG_TILE_COLS = 512, HG_TILE_ROWS = 256 }; /* a tile stays in L2 */
@@ -17,6 +18,7 @@ struct hg_points {
     const double *shift;   /* [d] or NULL */
     const double *factor;  /* [d] or NULL */
     size_t n;
+    double nonzeros;       /* of a vector, on average; 0: not counted, taken as dense */
 };
 
 /* out[i * ld + c] = vector ids[i] (ids NULL: first + i) in the type asked for. */
@@ -31,20 +33,48 @@ double hg_points_norm(const struct hg_points *points, size_t i, hinge_dtype type
 /* norms[i] = squared norm of vector i as rounded to type, in that type. */
 void hg_points_norms(const struct hg_points *points, hinge_dtype type, void *norms, int threads);
 
-/* What makes tiles: a kernel with its maps at one precision. */
+/* Non-zeros of a vector on average, as rounded to f32. */
+double hg_points_nonzeros(const struct hg_points *points, int threads);
+
+/* What makes tiles: a kernel with its maps at one precision; by lists and panels (panel.h) or by GEMM. */
 struct hg_tiler {
     hinge_kernel kernel;
     const struct hg_maps *maps;
     hinge_dtype type;
     size_t d;
+    bool lists;
 };
 
-/* m x n kernel values from vectors a [m * lda] and b [n * ldb]: dots [m * ld] is the work space; row r of the
- * values goes to out[r], or stays in dots where out or out[r] is NULL. norms may be NULL where the kernel needs
- * none. To be called inside a parallel region whose tasks have set one BLAS thread (hg_blas_alone). */
-hinge_status hg_tile_values(const struct hg_tiler *tiler, size_t m, const void *a, size_t lda, const void *norm_a,
-                            size_t n, const void *b, size_t ldb, const void *norm_b, void *dots, size_t ld,
-                            void *const *out);
+/* The two sides of a tile. norm may be NULL where the kernel needs none. */
+struct hg_left {
+    size_t ld;
+    const void *x;         /* [rows * ld] */
+    const void *norm;      /* [rows] */
+    struct hg_lists lists; /* instead of x */
+};
+
+struct hg_right {
+    size_t count, ld;
+    const void *x;    /* [count * ld]; tiler.lists: whole panels, one after the other */
+    const void *norm; /* [count] */
+};
+
+/* Values of a panel of d features, and of the panels of `count` vectors. */
+static inline size_t hg_panels_size(size_t count, size_t d, hinge_dtype type)
+{
+    size_t width = hg_panel_cols(type);
+    return (count + width - 1) / width * width * d;
+}
+
+/* Panels of vectors ids[0..count) (NULL: first ..); rows: work space for one panel's vectors, [hg_panel_cols * ld]. */
+void hg_points_panels(const struct hg_points *points, const uint32_t *ids, size_t first, size_t count,
+                      hinge_dtype type, void *panels, void *rows, size_t ld);
+
+/* Kernel values of rows [row0, row0 + m) of the left side and all columns of the right one: dots [m * ld], 64-byte
+ * aligned, is the work space; row r of the values goes to out[r], or stays in dots where out or out[r] is NULL. To be
+ * called inside a parallel region whose tasks have set one BLAS thread (hg_blas_alone). */
+hinge_status hg_tile_values(const struct hg_tiler *tiler, const struct hg_left *left, size_t row0, size_t m,
+                            const struct hg_right *right, void *dots, size_t ld, void *const *out);
 
 /* First statement of each of our parallel regions that calls BLAS: sets the thread count of nested regions to one
  * for this implicit task only, so that OpenBLAS's OpenMP build does not start threads of its own. */
@@ -61,6 +91,8 @@ struct hg_gram {
     size_t tile_cols, max_rows;
     void *work;              /* per thread and for the rows asked: allocated once */
     size_t work_bytes;
+    char *kept;              /* lists: columns as panels, by tile, for fetches of the same columns; or NULL */
+    size_t kept_bytes;       /* of a tile */
 };
 
 /* Borrowed: points' matrix, order, shift; subset; column; norms. */

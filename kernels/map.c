@@ -50,39 +50,25 @@
 #define FMA64(a, b, c) ((a) * (b) + (c))
 #endif
 
-enum { BLOCK = 32 }; /* entries */
+enum { BLOCK = HG_MAP_BLOCK };
 
 /* ---- f32 ------------------------------------------------------------ */
-
-struct exp32 {
-    float hi, lo;       /* exp(c d) = 2^(hi d + lo d) */
-    float floor, limit; /* where exp(c d) rounds to 1; where it is 0 or infinite */
-};
-
-struct row32 {
-    struct exp32 exp;
-    float gamma, coef0, norm;
-    int degree;
-};
-
-/* count is a number of blocks */
-typedef void blocks32(const struct row32 *row, size_t count, const float *dot, float *out, const float *norms);
 
 static float to_f32(double x)
 {
     return x > FLT_MAX ? FLT_MAX : x < -FLT_MAX ? -FLT_MAX : (float)x;
 }
 
-static struct exp32 exp32_scale(double c)
+static struct hg_exp32 exp32_scale(double c)
 {
     double b = c * LOG2E;
     b = b > 1e37 ? 1e37 : b < -1e37 ? -1e37 : b;
     float hi = (float)b;
     double size = fabs(b) < 1e-36 ? 1e-36 : fabs(b);
-    return (struct exp32){ hi, (float)(b - hi), (float)(0x1p-30 / size), (float)((b > 0 ? 129 : 126) / size) };
+    return (struct hg_exp32){ hi, (float)(b - hi), (float)(0x1p-30 / size), (float)((b > 0 ? 129 : 126) / size) };
 }
 
-static inline float exp32(struct exp32 c, float d)
+static inline float exp32(struct hg_exp32 c, float d)
 {
     d = d > c.limit ? c.limit : d;
     float shifted = d * c.hi + SHIFT32;
@@ -103,7 +89,7 @@ static inline float exp32(struct exp32 c, float d)
     return p * power;
 }
 
-static void polynomial32(const struct row32 *row, size_t count, const float *dot, float *out,
+static void polynomial32(const struct hg_row32 *row, size_t count, const float *dot, float *out,
                          const float *norms)
 {
     (void)norms;
@@ -131,9 +117,9 @@ static void polynomial32(const struct row32 *row, size_t count, const float *dot
     }
 }
 
-static void rbf32(const struct row32 *row, size_t count, const float *dot, float *out, const float *norms)
+static void rbf32(const struct hg_row32 *row, size_t count, const float *dot, float *out, const float *norms)
 {
-    struct exp32 c = row->exp;
+    struct hg_exp32 c = row->exp;
     float norm = row->norm;
     size_t n = count * BLOCK;
 #pragma omp simd
@@ -143,10 +129,10 @@ static void rbf32(const struct row32 *row, size_t count, const float *dot, float
     }
 }
 
-static void sigmoid32(const struct row32 *row, size_t count, const float *dot, float *out, const float *norms)
+static void sigmoid32(const struct hg_row32 *row, size_t count, const float *dot, float *out, const float *norms)
 {
     (void)norms;
-    struct exp32 c = row->exp;
+    struct hg_exp32 c = row->exp;
     float gamma = row->gamma, coef0 = row->coef0;
     size_t n = count * BLOCK;
 #pragma omp simd
@@ -157,7 +143,7 @@ static void sigmoid32(const struct row32 *row, size_t count, const float *dot, f
     }
 }
 
-static inline void run32(blocks32 *blocks, const struct row32 *row, size_t n, const float *dot, float *out,
+static inline void run32(hg_blocks32 *blocks, const struct hg_row32 *row, size_t n, const float *dot, float *out,
                          const float *norms)
 {
     size_t done = n / BLOCK * BLOCK, rest = n - done;
@@ -172,55 +158,61 @@ static inline void run32(blocks32 *blocks, const struct row32 *row, size_t n, co
     }
 }
 
-static void map_linear32(const struct hg_map_args *args, size_t n, const float *dot, float *out, float norm,
-                         const float *norms)
+static void linear32(const struct hg_row32 *row, size_t count, const float *dot, float *out,
+                     const float *norms)
 {
-    (void)args, (void)norm, (void)norms;
-    if (out != dot && n > 0)
-        memcpy(out, dot, n * sizeof *out);
+    (void)row, (void)norms;
+    if (out != dot && count > 0)
+        memcpy(out, dot, count * BLOCK * sizeof *out);
+}
+
+static struct hg_row32 prepare32(enum hg_map_kind kind, const struct hg_map_args *args)
+{
+    if (kind == HG_MAP_RBF)
+        return (struct hg_row32){ .exp = exp32_scale(-args->gamma) };
+    return (struct hg_row32){
+        .exp = exp32_scale(-2), .gamma = to_f32(args->gamma), .coef0 = to_f32(args->coef0), .degree = args->degree
+    };
+}
+
+static void map_linear32(const struct hg_map_args *args, size_t n, const float *dot, float *out, float norm,
+                      const float *norms)
+{
+    struct hg_row32 row = prepare32(HG_MAP_LINEAR, args);
+    row.norm = norm;
+    (void)norms;
+    run32(linear32, &row, n, dot, out, NULL);
 }
 
 static void map_polynomial32(const struct hg_map_args *args, size_t n, const float *dot, float *out, float norm,
-                             const float *norms)
+                      const float *norms)
 {
-    (void)norm, (void)norms;
-    struct row32 row = { .gamma = to_f32(args->gamma), .coef0 = to_f32(args->coef0), .degree = args->degree };
+    struct hg_row32 row = prepare32(HG_MAP_POLYNOMIAL, args);
+    row.norm = norm;
+    (void)norms;
     run32(polynomial32, &row, n, dot, out, NULL);
 }
 
 static void map_rbf32(const struct hg_map_args *args, size_t n, const float *dot, float *out, float norm,
                       const float *norms)
 {
-    struct row32 row = { .exp = exp32_scale(-args->gamma), .norm = norm };
+    struct hg_row32 row = prepare32(HG_MAP_RBF, args);
+    row.norm = norm;
     run32(rbf32, &row, n, dot, out, norms);
 }
 
 static void map_sigmoid32(const struct hg_map_args *args, size_t n, const float *dot, float *out, float norm,
-                          const float *norms)
+                      const float *norms)
 {
-    (void)norm, (void)norms;
-    struct row32 row = { .exp = exp32_scale(-2), .gamma = to_f32(args->gamma), .coef0 = to_f32(args->coef0) };
+    struct hg_row32 row = prepare32(HG_MAP_SIGMOID, args);
+    row.norm = norm;
+    (void)norms;
     run32(sigmoid32, &row, n, dot, out, NULL);
 }
 
 /* ---- f64 ------------------------------------------------------------ */
 
-struct exp64 {
-    double hi, lo;       /* exp(c d) = 2^(hi d + lo d) */
-    double floor, limit; /* where exp(c d) rounds to 1; where it is 0 or infinite */
-};
-
-struct row64 {
-    struct exp64 exp;
-    double gamma, coef0, norm;
-    int degree;
-};
-
-/* count is a number of blocks */
-typedef void blocks64(const struct row64 *row, size_t count, const double *dot, double *out,
-                      const double *norms);
-
-static struct exp64 exp64_scale(double c)
+static struct hg_exp64 exp64_scale(double c)
 {
     double hi = c * LOG2E;
     double lo = fma(c, LOG2E, -hi) + c * LOG2E_LO;
@@ -229,10 +221,10 @@ static struct exp64 exp64_scale(double c)
         lo = 0;
     }
     double size = fabs(hi) < 1e-300 ? 1e-300 : fabs(hi);
-    return (struct exp64){ hi, lo, 0x1p-60 / size, (hi > 0 ? 1025 : 1022) / size };
+    return (struct hg_exp64){ hi, lo, 0x1p-60 / size, (hi > 0 ? 1025 : 1022) / size };
 }
 
-static inline double exp64(struct exp64 c, double d)
+static inline double exp64(struct hg_exp64 c, double d)
 {
     d = d > c.limit ? c.limit : d;
     double shifted = d * c.hi + SHIFT64;
@@ -254,7 +246,7 @@ static inline double exp64(struct exp64 c, double d)
     return p * power;
 }
 
-static void polynomial64(const struct row64 *row, size_t count, const double *dot, double *out,
+static void polynomial64(const struct hg_row64 *row, size_t count, const double *dot, double *out,
                          const double *norms)
 {
     (void)norms;
@@ -282,9 +274,9 @@ static void polynomial64(const struct row64 *row, size_t count, const double *do
     }
 }
 
-static void rbf64(const struct row64 *row, size_t count, const double *dot, double *out, const double *norms)
+static void rbf64(const struct hg_row64 *row, size_t count, const double *dot, double *out, const double *norms)
 {
-    struct exp64 c = row->exp;
+    struct hg_exp64 c = row->exp;
     double norm = row->norm;
     size_t n = count * BLOCK;
 #pragma omp simd
@@ -294,11 +286,11 @@ static void rbf64(const struct row64 *row, size_t count, const double *dot, doub
     }
 }
 
-static void sigmoid64(const struct row64 *row, size_t count, const double *dot, double *out,
+static void sigmoid64(const struct hg_row64 *row, size_t count, const double *dot, double *out,
                       const double *norms)
 {
     (void)norms;
-    struct exp64 c = row->exp;
+    struct hg_exp64 c = row->exp;
     double gamma = row->gamma, coef0 = row->coef0;
     size_t n = count * BLOCK;
 #pragma omp simd
@@ -309,7 +301,7 @@ static void sigmoid64(const struct row64 *row, size_t count, const double *dot, 
     }
 }
 
-static inline void run64(blocks64 *blocks, const struct row64 *row, size_t n, const double *dot, double *out,
+static inline void run64(hg_blocks64 *blocks, const struct hg_row64 *row, size_t n, const double *dot, double *out,
                          const double *norms)
 {
     size_t done = n / BLOCK * BLOCK, rest = n - done;
@@ -324,34 +316,55 @@ static inline void run64(blocks64 *blocks, const struct row64 *row, size_t n, co
     }
 }
 
-static void map_linear64(const struct hg_map_args *args, size_t n, const double *dot, double *out, double norm,
-                         const double *norms)
+static void linear64(const struct hg_row64 *row, size_t count, const double *dot, double *out,
+                     const double *norms)
 {
-    (void)args, (void)norm, (void)norms;
-    if (out != dot && n > 0)
-        memcpy(out, dot, n * sizeof *out);
+    (void)row, (void)norms;
+    if (out != dot && count > 0)
+        memcpy(out, dot, count * BLOCK * sizeof *out);
 }
 
-static void map_polynomial64(const struct hg_map_args *args, size_t n, const double *dot, double *out,
-                             double norm, const double *norms)
+static struct hg_row64 prepare64(enum hg_map_kind kind, const struct hg_map_args *args)
 {
-    (void)norm, (void)norms;
-    struct row64 row = { .gamma = args->gamma, .coef0 = args->coef0, .degree = args->degree };
+    if (kind == HG_MAP_RBF)
+        return (struct hg_row64){ .exp = exp64_scale(-args->gamma) };
+    return (struct hg_row64){
+        .exp = exp64_scale(-2), .gamma = args->gamma, .coef0 = args->coef0, .degree = args->degree
+    };
+}
+
+static void map_linear64(const struct hg_map_args *args, size_t n, const double *dot, double *out, double norm,
+                      const double *norms)
+{
+    struct hg_row64 row = prepare64(HG_MAP_LINEAR, args);
+    row.norm = norm;
+    (void)norms;
+    run64(linear64, &row, n, dot, out, NULL);
+}
+
+static void map_polynomial64(const struct hg_map_args *args, size_t n, const double *dot, double *out, double norm,
+                      const double *norms)
+{
+    struct hg_row64 row = prepare64(HG_MAP_POLYNOMIAL, args);
+    row.norm = norm;
+    (void)norms;
     run64(polynomial64, &row, n, dot, out, NULL);
 }
 
 static void map_rbf64(const struct hg_map_args *args, size_t n, const double *dot, double *out, double norm,
                       const double *norms)
 {
-    struct row64 row = { .exp = exp64_scale(-args->gamma), .norm = norm };
+    struct hg_row64 row = prepare64(HG_MAP_RBF, args);
+    row.norm = norm;
     run64(rbf64, &row, n, dot, out, norms);
 }
 
 static void map_sigmoid64(const struct hg_map_args *args, size_t n, const double *dot, double *out, double norm,
-                          const double *norms)
+                      const double *norms)
 {
-    (void)norm, (void)norms;
-    struct row64 row = { .exp = exp64_scale(-2), .gamma = args->gamma, .coef0 = args->coef0 };
+    struct hg_row64 row = prepare64(HG_MAP_SIGMOID, args);
+    row.norm = norm;
+    (void)norms;
     run64(sigmoid64, &row, n, dot, out, NULL);
 }
 
@@ -362,10 +375,20 @@ static void map_sigmoid64(const struct hg_map_args *args, size_t n, const double
 #define TEXT_(a)    #a
 #define TEXT(a)     TEXT_(a)
 
+/* panel.c's, of the same level */
+void GLUE(hg_panel32_, HG_LEVEL)(const struct hg_panel_job *, const float *, const float *, size_t, size_t);
+void GLUE(hg_panel64_, HG_LEVEL)(const struct hg_panel_job *, const double *, const double *, size_t, size_t);
+
 const struct hg_maps GLUE(hg_maps_, HG_LEVEL) = {
     .level = TEXT(HG_LEVEL),
     .f32 = { map_linear32, map_polynomial32, map_rbf32, map_sigmoid32 },
     .f64 = { map_linear64, map_polynomial64, map_rbf64, map_sigmoid64 },
+    .prepare32 = prepare32,
+    .prepare64 = prepare64,
+    .blocks32 = { linear32, polynomial32, rbf32, sigmoid32 },
+    .blocks64 = { linear64, polynomial64, rbf64, sigmoid64 },
+    .panel32 = GLUE(hg_panel32_, HG_LEVEL),
+    .panel64 = GLUE(hg_panel64_, HG_LEVEL),
 };
 
 /* The plain compilation holds the choice as well. */

@@ -24,10 +24,49 @@ typedef void hg_map_f64(const struct hg_map_args *args, size_t n, const double *
 
 enum hg_map_kind { HG_MAP_LINEAR, HG_MAP_POLYNOMIAL, HG_MAP_RBF, HG_MAP_SIGMOID, HG_MAP_KINDS };
 
+/* The same in two steps, for maps of short stretches: what depends on the kernel alone is prepared once, the row's
+ * norm is set, and whole blocks of entries are mapped. */
+enum { HG_MAP_BLOCK = 32 };
+
+struct hg_exp32 {
+    float hi, lo;       /* exp(c d) = 2^(hi d + lo d) */
+    float floor, limit; /* where exp(c d) rounds to 1; where it is 0 or infinite */
+};
+
+struct hg_exp64 {
+    double hi, lo, floor, limit;
+};
+
+struct hg_row32 {
+    struct hg_exp32 exp;
+    float gamma, coef0, norm;
+    int degree;
+};
+
+struct hg_row64 {
+    struct hg_exp64 exp;
+    double gamma, coef0, norm;
+    int degree;
+};
+
+/* count: blocks; norms [count * HG_MAP_BLOCK], RBF only */
+typedef void hg_blocks32(const struct hg_row32 *row, size_t count, const float *dot, float *out, const float *norms);
+typedef void hg_blocks64(const struct hg_row64 *row, size_t count, const double *dot, double *out,
+                         const double *norms);
+
+struct hg_panel_job;
+
 struct hg_maps {
     const char *level; /* "plain", "v2", "v3", "v4" */
     hg_map_f32 *f32[HG_MAP_KINDS];
     hg_map_f64 *f64[HG_MAP_KINDS];
+    struct hg_row32 (*prepare32)(enum hg_map_kind kind, const struct hg_map_args *args);
+    struct hg_row64 (*prepare64)(enum hg_map_kind kind, const struct hg_map_args *args);
+    hg_blocks32 *blocks32[HG_MAP_KINDS];
+    hg_blocks64 *blocks64[HG_MAP_KINDS];
+    /* tiles by panel.h: norms [n] of the panel's n columns, or NULL */
+    void (*panel32)(const struct hg_panel_job *job, const float *panel, const float *norms, size_t col, size_t n);
+    void (*panel64)(const struct hg_panel_job *job, const double *panel, const double *norms, size_t col, size_t n);
 };
 
 /* level as hg_cpu_level returns it, 1..4; a level that this build has not gives the next lower one. */

@@ -98,6 +98,27 @@ void hg_points_norms(const struct hg_points *points, hinge_dtype type, void *nor
     }
 }
 
+double hg_points_nonzeros(const struct hg_points *points, int threads)
+{
+    size_t d = points->x.cols, all = 0;
+#pragma omp parallel for num_threads(threads) schedule(static) reduction(+ : all)
+    for (size_t i = 0; i < points->n; i++)
+        for (size_t c = 0, row = matrix_row(points, i); c < d; c++)
+            all += (float)value_of(points, row, c) != 0;
+    return points->n > 0 ? (double)all / (double)points->n : 0;
+}
+
+void hg_points_panels(const struct hg_points *points, const uint32_t *ids, size_t first, size_t count,
+                      hinge_dtype type, void *panels, void *rows, size_t ld)
+{
+    size_t width = hg_panel_cols(type), d = points->x.cols;
+    for (size_t c = 0; c < count; c += width) {
+        size_t n = HG_MIN(width, count - c);
+        hg_points_pack(points, ids != NULL ? ids + c : NULL, first + c, n, type, rows, ld);
+        hg_panel_set((char *)panels + c * d * hg_size_of(type), rows, ld, n, d, type);
+    }
+}
+
 static void dot_products(const struct hg_tiler *t, size_t m, const void *a, size_t lda, size_t n, const void *b,
                          size_t ldb, void *dots, size_t ld)
 {
@@ -108,30 +129,69 @@ static void dot_products(const struct hg_tiler *t, size_t m, const void *a, size
         cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, im, in, id, 1, a, ia, b, ib, 0, dots, ic);
 }
 
-hinge_status hg_tile_values(const struct hg_tiler *t, size_t m, const void *a, size_t lda, const void *norm_a,
-                            size_t n, const void *b, size_t ldb, const void *norm_b, void *dots, size_t ld,
-                            void *const *out)
+enum { ROWS_AT_ONCE = 64 }; /* of a panel job: its sums stay in L1 with a stretch of the panel */
+
+/* Values by lists and panels: panel after panel, and a panel's rows while it is in L1. */
+static void list_values(const struct hg_tiler *t, const struct hg_left *left, size_t row0, size_t m,
+                        const struct hg_right *right, void *dots, size_t ld, void *const *out)
+{
+    size_t size = hg_size_of(t->type), width = hg_panel_cols(t->type);
+    _Alignas(64) char sums[ROWS_AT_ONCE * HG_PANEL_BYTES];
+    void *to[HG_TILE_ROWS];
+    for (size_t r = 0; r < m; r++)
+        to[r] = out != NULL && out[r] != NULL ? out[r] : (char *)dots + r * ld * size;
+    struct hg_panel_job job = {
+        t->maps, hg_kernel_row(t->kernel.type)->map, { t->kernel.gamma, t->kernel.coef0, t->kernel.degree },
+        &left->lists, 0, 0, NULL, sums, NULL,
+    };
+    size_t at_once = left->lists.stretches > 1 ? ROWS_AT_ONCE : m;
+    for (size_t c = 0; c < right->count; c += width) {
+        const char *panel = (const char *)right->x + c * t->d * size;
+        const char *norms = right->norm != NULL ? (const char *)right->norm + c * size : NULL;
+        for (size_t r = 0; r < m; r += at_once) {
+            job.row0 = row0 + r;
+            job.rows = HG_MIN(at_once, m - r);
+            job.norm = left->norm != NULL ? (const char *)left->norm + (row0 + r) * size : NULL;
+            job.out = to + r;
+            if (t->type == HINGE_F32)
+                t->maps->panel32(&job, (const float *)(const void *)panel, (const float *)(const void *)norms, c,
+                                 HG_MIN(width, right->count - c));
+            else
+                t->maps->panel64(&job, (const double *)(const void *)panel, (const double *)(const void *)norms, c,
+                                 HG_MIN(width, right->count - c));
+        }
+    }
+}
+
+hinge_status hg_tile_values(const struct hg_tiler *t, const struct hg_left *left, size_t row0, size_t m,
+                            const struct hg_right *right, void *dots, size_t ld, void *const *out)
 {
     const struct hg_kernel_row *row = hg_kernel_row(t->kernel.type);
     struct hg_map_args args = { t->kernel.gamma, t->kernel.coef0, t->kernel.degree };
+    size_t n = right->count, size = hg_size_of(t->type);
+    const void *a = (const char *)left->x + row0 * left->ld * size;
+    if (t->lists) {
+        list_values(t, left, row0, m, right, dots, ld, out);
+        return HINGE_OK;
+    }
     if (row->source == HG_FROM_USER) { /* always f64 */
-        hinge_matrix va = { a, HINGE_F64, m, t->d, lda }, vb = { b, HINGE_F64, n, t->d, ldb };
+        hinge_matrix va = { a, HINGE_F64, m, t->d, left->ld }, vb = { right->x, HINGE_F64, n, t->d, right->ld };
         if (t->kernel.user(t->kernel.cookie, &va, &vb, dots, ld) != 0)
             return HINGE_ECALLBACK;
     } else {
-        dot_products(t, m, a, lda, n, b, ldb, dots, ld);
+        dot_products(t, m, a, left->ld, n, right->x, right->ld, dots, ld);
     }
     for (size_t r = 0; r < m; r++) {
         if (t->type == HINGE_F32) {
             float *dot = (float *)dots + r * ld, *to = out != NULL && out[r] != NULL ? out[r] : dot;
             if (row->map != HG_MAP_LINEAR || to != dot)
-                t->maps->f32[row->map](&args, n, dot, to, norm_a != NULL ? ((const float *)norm_a)[r] : 0,
-                                       norm_b);
+                t->maps->f32[row->map](&args, n, dot, to,
+                                       left->norm != NULL ? ((const float *)left->norm)[row0 + r] : 0, right->norm);
         } else {
             double *dot = (double *)dots + r * ld, *to = out != NULL && out[r] != NULL ? out[r] : dot;
             if (row->map != HG_MAP_LINEAR || to != dot)
-                t->maps->f64[row->map](&args, n, dot, to, norm_a != NULL ? ((const double *)norm_a)[r] : 0,
-                                       norm_b);
+                t->maps->f64[row->map](&args, n, dot, to,
+                                       left->norm != NULL ? ((const double *)left->norm)[row0 + r] : 0, right->norm);
         }
     }
     return HINGE_OK;

@@ -74,9 +74,9 @@ static hinge_status kernel_tile(const struct job *j, const struct work *w, size_
         hg_points_pack(&j->sv, NULL, first, n, j->tiler.type, w->sv, ldb);
         b = w->sv;
     }
-    return hg_tile_values(&j->tiler, rows, w->x, w->ldx, j->sv_norms != NULL ? w->norm : NULL, n, b, ldb,
-                          j->sv_norms != NULL ? (const char *)j->sv_norms + first * size : NULL, w->dots,
-                          w->cols, NULL);
+    struct hg_left left = { w->ldx, w->x, j->sv_norms != NULL ? w->norm : NULL, { 0 } };
+    struct hg_right right = { n, ldb, b, j->sv_norms != NULL ? (const char *)j->sv_norms + first * size : NULL };
+    return hg_tile_values(&j->tiler, &left, 0, rows, &right, w->dots, w->cols, NULL);
 }
 
 static hinge_status decide_by_tiles(const struct job *j, const struct work *w, size_t row, size_t rows)
@@ -283,7 +283,8 @@ hinge_status hinge_predict(const hinge_model *m, const hinge_matrix *x, const hi
                      .labels = labels,
                      .decisions = decisions };
     j.tiler =
-        (struct hg_tiler){ m->kernel, hg_maps(hg_cpu_level(o->cpu_level)), f32 ? HINGE_F32 : HINGE_F64, m->d };
+        (struct hg_tiler){ m->kernel, hg_maps(hg_cpu_level(o->cpu_level)), f32 ? HINGE_F32 : HINGE_F64, m->d,
+                            false };
     j.sv = hg_model_points(m, j.tiler.type);
     j.sv_norms = f32 ? (const void *)m->norms32 : (const void *)m->norms;
     j.coef = m->coef;

@@ -250,11 +250,13 @@ hinge_status hg_problem_init(struct hg_problem *pr, const hinge_matrix *x, const
         pr->n_problems = !pr->classifies   ? 1
                          : pr->one_vs_rest ? pr->n_classes
                                            : pr->n_classes * (pr->n_classes - 1) / 2;
-        pr->points = (struct hg_points){ *x, pr->order, NULL, NULL, pr->n };
+        pr->points = (struct hg_points){ *x, pr->order, NULL, NULL, pr->n, 0 };
         status = check_columns(pr, err);
     }
     if (status == HINGE_OK)
         status = choose_shift(pr, threads, err);
+    if (status == HINGE_OK && hg_kernel_row(pr->params.kernel.type)->source == HG_FROM_DOTS)
+        pr->points.nonzeros = hg_points_nonzeros(&pr->points, threads);
     if (status == HINGE_OK && hg_kernel_row(pr->params.kernel.type)->needs_norms) {
         pr->norms = hg_alloc(pr->n, sizeof *pr->norms);
         if (pr->norms == NULL)
@@ -477,6 +479,6 @@ hinge_status hg_problem_exact(const struct hg_problem *pr, const uint32_t *subse
                               struct hg_gram *gram, hinge_error *err)
 {
     struct hg_tiler tiler = { pr->params.kernel, hg_maps(hg_cpu_level(pr->params.cpu_level)), HINGE_F64,
-                              pr->d };
+                              pr->d, false };
     return hg_gram_init(gram, &tiler, &pr->points, subset, n, pr->column, pr->norms, threads, err);
 }

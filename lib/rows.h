@@ -28,6 +28,7 @@ struct hg_fetch {
     hg_tile_fn *tile;     /* or NULL */
     void *arg;
     const int *stop;      /* polled between tiles (atomically): non-zero ends early, rows are then incomplete */
+    bool again;           /* these columns will be asked for again: what they are made from is worth keeping */
 };
 
 struct hg_rows;

@@ -20,6 +20,7 @@
 
 enum {
     MEASURED = 512,     /* most points whose error is measured at the end */
+    LINE = 16,          /* f32 values in a cache line */
     UPDATE_COLS = 2048, /* columns a task of the gradient update */
     STALL_ROUNDS = 200, /* without progress */
     MAX_CORRECTIONS = 2 /* of the gradient in f64 before the rows themselves are taken in f64 */
@@ -308,7 +309,7 @@ static hinge_status update_by_group(struct run *r, size_t width, const struct pa
     }
     struct update u = { r, r->rows->type, r->g + width, group->coef, held, width };
     struct hg_fetch fetch = {
-        r->group_point, group->count, r->active + width, r->m - width, group->row, update_tile, &u, r->stop
+        r->group_point, group->count, r->active + width, r->m - width, group->row, update_tile, &u, r->stop, true
     };
     hinge_status status = r->rows->ops->fetch(r->rows, &fetch);
     r->res->columns_computed += (uint64_t)group->count * (r->m - width);
@@ -401,7 +402,7 @@ static hinge_status compute_gradient(struct run *r, struct hg_rows *source, size
     bool keep = source == r->rows && r->res->rounds == 0;
     struct update u = { r, source->type, r->g + first, r->group.coef, NULL, 0 };
     struct hg_fetch fetch = { r->group_point, n_sv, r->active + first, r->m - first, keep ? keep_rows(r, n_sv) : NULL,
-                              update_tile, &u, r->stop };
+                              update_tile, &u, r->stop, false };
     hinge_status status = source->ops->fetch(source, &fetch);
     if (keep) {
         r->res->rows_asked += n_sv;
@@ -542,6 +543,25 @@ static void select_block(struct run *r)
     }
 }
 
+/* K_WW's rows of points that stay, at the columns of fresh slots, by symmetry from a tile of the fresh rows. The fresh
+ * slots mostly are neighbours: a few columns of the tile at a time, whole cache lines are read and written. */
+static void mirror_tile(void *arg, const struct hg_tile *tile)
+{
+    const struct run *r = arg;
+    const struct hg_inner *in = &r->inner;
+    for (size_t c0 = 0; c0 < tile->n_cols; c0 += LINE)
+        for (size_t f = 0; f < tile->n_rows; f++)
+            for (size_t c = c0; c < HG_MIN(tile->n_cols, c0 + LINE); c++) {
+                size_t to = (tile->col0 + c) * in->ld + r->fresh[tile->row0 + f];
+                if (r->age[tile->col0 + c] == r->res->rounds) /* fresh itself */
+                    continue;
+                if (r->size == sizeof(float))
+                    ((float *)in->k)[to] = ((const float *)tile->row[f])[c];
+                else
+                    ((double *)in->k)[to] = ((const double *)tile->row[f])[c];
+            }
+}
+
 /* K_WW, the rows of fresh slots; then their columns, by symmetry. */
 static hinge_status load_block(struct run *r)
 {
@@ -561,20 +581,11 @@ static hinge_status load_block(struct run *r)
     in->q = r->in_w;
     if (r->n_fresh == 0)
         return HINGE_OK;
-    struct hg_fetch fetch = { r->block_points, r->n_fresh, r->w, r->in_w, r->block_row, NULL, NULL, r->stop };
+    struct hg_fetch fetch = { r->block_points, r->n_fresh, r->w, r->in_w, r->block_row, mirror_tile, r, r->stop,
+                              false };
     if (r->q == r->n)
         r->res->columns_computed += (uint64_t)r->n_fresh * r->in_w;
-    hinge_status status = r->rows->ops->fetch(r->rows, &fetch);
-#pragma omp parallel for num_threads(r->opt->threads) schedule(static)
-    for (size_t k = 0; k < r->in_w; k++)
-        for (size_t f = 0; f < r->n_fresh; f++) {
-            size_t slot = r->fresh[f];
-            if (r->size == sizeof(float))
-                ((float *)in->k)[k * in->ld + slot] = ((float *)in->k)[slot * in->ld + k];
-            else
-                ((double *)in->k)[k * in->ld + slot] = ((double *)in->k)[slot * in->ld + k];
-        }
-    return status;
+    return r->rows->ops->fetch(r->rows, &fetch);
 }
 
 /* ---- a round ----------------------------------------------------------------------------------------------------- */
@@ -718,7 +729,7 @@ static hinge_status measure_error(struct run *r)
     struct measure m = { coef, hg_zalloc(tiles * MEASURED, sizeof(double)) };
     if (m.part == NULL)
         return HINGE_ENOMEM;
-    struct hg_fetch fetch = { point, count, r->group_point, n_sv, NULL, measure_tile, &m, r->stop };
+    struct hg_fetch fetch = { point, count, r->group_point, n_sv, NULL, measure_tile, &m, r->stop, false };
     hinge_status status = n_sv > 0 ? r->exact->ops->fetch(r->exact, &fetch) : HINGE_OK;
     double error = 0;
     for (size_t k = 0; k < count; k++) {

@@ -1,0 +1,54 @@
+/*
+ * Tiles without BLAS, for vectors with few non-zeros, or few features: one side as lists of its non-zeros, the other
+ * in panels of columns that lie feature by feature. A dot product is then one multiply-add for each non-zero of
+ * the row, as many columns at once as a vector holds; sums run over ascending features, so that an entry's bits depend on
+ * nothing but its two vectors (and the level).
+ */
+#ifndef HG_PANEL_H
+#define HG_PANEL_H
+
+#include "kernels/map.h"
+#include "lib/base.h"
+
+enum {
+    HG_PANEL_BYTES = 256, /* of one feature of a panel: 64 columns in f32, 32 in f64 */
+    HG_STRETCH = 128      /* features at a time: so much of a panel stays in L1 */
+};
+
+static inline size_t hg_panel_cols(hinge_dtype type)
+{
+    return HG_PANEL_BYTES / hg_size_of(type);
+}
+
+/* The non-zeros of some vectors of d features. Vector r has its own from r * capacity on; those of stretch s of its
+ * features end at end[r * stretches + s]. */
+struct hg_lists {
+    size_t stretches, capacity;
+    uint32_t *end;
+    uint32_t *at;  /* feature * hg_panel_cols */
+    void *value;
+};
+
+/* Bytes of lists for `count` vectors of d features; lays them out at base (NULL: only measures). */
+size_t hg_lists_lay_out(struct hg_lists *lists, size_t count, size_t d, hinge_dtype type, char *base);
+/* Vector r of the lists from its d values. */
+void hg_lists_set(struct hg_lists *lists, size_t r, const void *vector, size_t d, hinge_dtype type);
+/* One panel [d * hg_panel_cols] from `count` vectors of `ld` values each; columns that are left over are 0. */
+void hg_panel_set(void *panel, const void *vectors, size_t ld, size_t count, size_t d, hinge_dtype type);
+
+/* What maps->panel32 and panel64 fill: out[r][col .. col + n) with the kernel values of row r and a panel's n columns. */
+struct hg_panel_job {
+    const struct hg_maps *maps;
+    enum hg_map_kind kind;
+    struct hg_map_args args;
+    const struct hg_lists *lists;
+    size_t row0, rows;  /* of the lists */
+    const void *norm;   /* [rows] or NULL */
+    void *sums;         /* work space, [rows * hg_panel_cols], 64-byte aligned, where there are several stretches */
+    void *const *out;   /* [rows], column 0 of the tile */
+};
+
+/* True where lists are faster than GEMM by counted work: vectors of d features with so many non-zeros on average. */
+bool hg_lists_win(double nonzeros, size_t d, hinge_dtype type, int level);
+
+#endif
