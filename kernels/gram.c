@@ -283,9 +283,11 @@ hinge_status hg_gram_init(struct hg_gram *g, const struct hg_tiler *tiler, const
 {
     memset(g, 0, sizeof *g);
     bool dots = hg_kernel_row(tiler->kernel.type)->source == HG_FROM_DOTS;
-    bool lists = dots && hg_lists_win(points->nonzeros, tiler->d, tiler->type, tiler->maps->level[0] == 'v' ? tiler->maps->level[1] - '0' : 1);
-    /* ns an entry of GEMM or lists, and 0.4 of map, against 0.3 for reading 4 bytes */
-    double cost = !dots ? 50 : 1.3 + 0.1 * (lists ? points->nonzeros : 0.8 * (double)tiler->d);
+    bool lists = dots && hg_lists_win(points->nonzeros, tiler->d, tiler->type, tiler->maps->number);
+    /* ns an entry of GEMM or lists, and of the map, against 0.3 for reading 4 bytes */
+    double cost = !dots ? 50 : 1.2 + 0.1 * (lists ? points->nonzeros : 0.8 * (double)tiler->d);
+    if (lists && tiler->d > 96) /* a panel and the lists do not both fit L1 */
+        cost *= 1.4;
     g->super = (struct hg_rows){ .ops = &ops, .n = n, .type = tiler->type, .threads = threads, .cost = cost };
     g->tiler = *tiler;
     g->tiler.lists = lists;

@@ -379,8 +379,14 @@ static void map_sigmoid64(const struct hg_map_args *args, size_t n, const double
 void GLUE(hg_panel32_, HG_LEVEL)(const struct hg_panel_job *, const float *, const float *, size_t, size_t);
 void GLUE(hg_panel64_, HG_LEVEL)(const struct hg_panel_job *, const double *, const double *, size_t, size_t);
 
+#define NUMBER_plain 1
+#define NUMBER_v2    2
+#define NUMBER_v3    3
+#define NUMBER_v4    4
+
 const struct hg_maps GLUE(hg_maps_, HG_LEVEL) = {
     .level = TEXT(HG_LEVEL),
+    .number = GLUE(NUMBER_, HG_LEVEL),
     .f32 = { map_linear32, map_polynomial32, map_rbf32, map_sigmoid32 },
     .f64 = { map_linear64, map_polynomial64, map_rbf64, map_sigmoid64 },
     .prepare32 = prepare32,
@@ -392,11 +398,7 @@ const struct hg_maps GLUE(hg_maps_, HG_LEVEL) = {
 };
 
 /* The plain compilation holds the choice as well. */
-#define IN_plain 1
-#define IN_v2    0
-#define IN_v3    0
-#define IN_v4    0
-#if GLUE(IN_, HG_LEVEL)
+#if GLUE(NUMBER_, HG_LEVEL) == 1
 
 extern const struct hg_maps hg_maps_v2, hg_maps_v3, hg_maps_v4;
 

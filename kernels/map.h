@@ -58,6 +58,7 @@ struct hg_panel_job;
 
 struct hg_maps {
     const char *level; /* "plain", "v2", "v3", "v4" */
+    int number;        /* 1 .. 4 */
     hg_map_f32 *f32[HG_MAP_KINDS];
     hg_map_f64 *f64[HG_MAP_KINDS];
     struct hg_row32 (*prepare32)(enum hg_map_kind kind, const struct hg_map_args *args);

@@ -1,8 +1,8 @@
 /*
  * Tiles without BLAS, for vectors with few non-zeros, or few features: one side as lists of its non-zeros, the other
  * in panels of columns that lie feature by feature. A dot product is then one multiply-add for each non-zero of
- * the row, as many columns at once as a vector holds; sums run over ascending features, so that an entry's bits depend on
- * nothing but its two vectors (and the level).
+ * the row, as many columns at once as a vector holds; sums run over ascending features, so that an entry's bits
+ * depend on nothing but its two vectors (and the level).
  */
 #ifndef HG_PANEL_H
 #define HG_PANEL_H
@@ -36,7 +36,8 @@ void hg_lists_set(struct hg_lists *lists, size_t r, const void *vector, size_t d
 /* One panel [d * hg_panel_cols] from `count` vectors of `ld` values each; columns that are left over are 0. */
 void hg_panel_set(void *panel, const void *vectors, size_t ld, size_t count, size_t d, hinge_dtype type);
 
-/* What maps->panel32 and panel64 fill: out[r][col .. col + n) with the kernel values of row r and a panel's n columns. */
+/* What maps->panel32 and panel64 fill: out[r][col .. col + n) with the kernel values of row r and a panel's n
+ * columns. */
 struct hg_panel_job {
     const struct hg_maps *maps;
     enum hg_map_kind kind;

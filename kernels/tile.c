@@ -108,6 +108,44 @@ double hg_points_nonzeros(const struct hg_points *points, int threads)
     return points->n > 0 ? (double)all / (double)points->n : 0;
 }
 
+enum { SUM_ROWS = 512 }; /* summed together: the sums do not depend on the threads */
+
+double *hg_points_centre(const struct hg_points *points, int threads, bool *wanted)
+{
+    size_t d = points->x.cols, count = (points->n + SUM_ROWS - 1) / SUM_ROWS, sums = d + 1;
+    double *mean = hg_zalloc(sums, sizeof *mean), *part = hg_zalloc(count * (sums + d), sizeof *part);
+    *wanted = true;
+    if (mean == NULL || part == NULL) {
+        hg_free(mean);
+        hg_free(part);
+        return NULL;
+    }
+#pragma omp parallel for num_threads(threads) schedule(static)
+    for (size_t s = 0; s < count; s++) {
+        double *sum = part + s * (sums + d), *row = sum + sums;
+        for (size_t i = s * SUM_ROWS; i < HG_MIN(points->n, (s + 1) * SUM_ROWS); i++) {
+            hg_points_pack(points, NULL, i, 1, HINGE_F64, row, d);
+            for (size_t c = 0; c < d; c++) {
+                sum[c] += row[c];
+                sum[d] += row[c] * row[c];
+            }
+        }
+    }
+    for (size_t s = 0; s < count; s++)
+        for (size_t c = 0; c < sums; c++)
+            mean[c] += part[s * (sums + d) + c] / (double)points->n;
+    hg_free(part);
+    double plain = mean[d], less = plain;
+    for (size_t c = 0; c < d; c++)
+        less -= mean[c] * mean[c];
+    bool sparse = points->nonzeros < 0.75 * (double)d;
+    *wanted = (sparse ? 4 : 1.5) * less <= plain;
+    if (*wanted)
+        return mean;
+    hg_free(mean);
+    return NULL;
+}
+
 void hg_points_panels(const struct hg_points *points, const uint32_t *ids, size_t first, size_t count,
                       hinge_dtype type, void *panels, void *rows, size_t ld)
 {

@@ -77,11 +77,12 @@ hinge_model *hg_model_new(hinge_task task, hinge_kernel kernel, hinge_multiclass
 
 static void free_derived(hinge_model *m)
 {
-    void *all[] = { m->shift, m->x_shift, m->sv32, m->norms, m->norms32, m->coef32, m->weights };
+    void *all[] = { m->shift, m->x_shift, m->sv32, m->panels, m->norms, m->norms32, m->coef32, m->weights };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         hg_free(all[i]);
     m->shift = m->x_shift = m->norms = m->weights = NULL;
     m->sv32 = m->norms32 = m->coef32 = NULL;
+    m->panels = NULL;
 }
 
 void hinge_model_free(hinge_model *m)
@@ -106,58 +107,68 @@ struct hg_points hg_model_points(const hinge_model *m, hinge_dtype type)
     return (struct hg_points){ { m->sv, HINGE_F64, m->n_sv, m->d, m->d }, NULL, m->shift, NULL, m->n_sv, 0 };
 }
 
-static double largest_norm(const struct hg_points *points)
-{
-    double largest = 0;
-    for (size_t i = 0; i < points->n; i++)
-        largest = fmax(largest, hg_points_norm(points, i, HINGE_F64));
-    return largest;
-}
-
 /* The means of the SVs are taken off under the rule by which training takes off those of the data. */
 static bool choose_shift(hinge_model *m)
 {
     if (!hg_kernel_row(m->kernel.type)->translation_invariant || m->n_sv == 0)
         return true;
-    double *mean = hg_zalloc(m->d, sizeof *mean);
-    if (mean == NULL)
-        return false;
-    for (size_t i = 0; i < m->n_sv; i++)
-        for (size_t c = 0; c < m->d; c++)
-            mean[c] += m->sv[i * m->d + c];
-    for (size_t c = 0; c < m->d; c++)
-        mean[c] /= (double)m->n_sv;
-    struct hg_points plain = hg_model_points(m, HINGE_F64), less = plain;
-    less.shift = mean;
-    if (4 * largest_norm(&less) <= largest_norm(&plain))
-        m->shift = mean;
-    else
-        hg_free(mean);
-    return true;
+    bool wanted;
+    struct hg_points points = hg_model_points(m, HINGE_F64);
+    points.nonzeros = hg_points_nonzeros(&points, 1);
+    m->shift = hg_points_centre(&points, 1, &wanted);
+    return m->shift != NULL || !wanted;
 }
 
-/* The error that f32 kernel values leave in a decision value, about ||coef||_2 max|dK| / 10 (measured for RBF).
- */
+/* max |K in f32 - K in f64| over a sample of pairs of SVs. */
+static double f32_difference(const hinge_model *m)
+{
+    enum { ROWS = 32, COLS = 64 };
+    const struct hg_maps *maps = hg_maps(hg_cpu_level(0));
+    enum hg_map_kind kind = hg_kernel_row(m->kernel.type)->map;
+    struct hg_map_args args = { m->kernel.gamma, m->kernel.coef0, m->kernel.degree };
+    struct hg_points points = hg_model_points(m, HINGE_F64);
+    float *row = hg_alloc(2 * m->d + 1, sizeof *row), *col = row + m->d;
+    double *x = hg_alloc(2 * m->d + 1, sizeof *x), *z = x + m->d, largest = 0;
+    for (size_t r = 0; row != NULL && x != NULL && r < HG_MIN(m->n_sv, (size_t)ROWS); r++) {
+        size_t i = r * m->n_sv / HG_MIN(m->n_sv, (size_t)ROWS);
+        hg_points_pack(&points, NULL, i, 1, HINGE_F32, row, m->d);
+        hg_points_pack(&points, NULL, i, 1, HINGE_F64, x, m->d);
+        for (size_t c = 0; c < HG_MIN(m->n_sv, (size_t)COLS); c++) {
+            size_t j = (i + 1 + c * c) % m->n_sv;
+            hg_points_pack(&points, NULL, j, 1, HINGE_F32, col, m->d);
+            hg_points_pack(&points, NULL, j, 1, HINGE_F64, z, m->d);
+            float dot32 = 0, norms32[2] = { 0, 0 };
+            double dot = 0, norms[2] = { 0, 0 };
+            for (size_t k = 0; k < m->d; k++) {
+                dot32 += row[k] * col[k];
+                dot += x[k] * z[k];
+                norms[0] += x[k] * x[k], norms[1] += z[k] * z[k];
+            }
+            norms32[0] = (float)hg_points_norm(&points, i, HINGE_F32);
+            norms32[1] = (float)hg_points_norm(&points, j, HINGE_F32);
+            maps->f32[kind](&args, 1, &dot32, &dot32, norms32[0], norms32 + 1);
+            double error = fabs((double)dot32 - hg_kernel_value(&m->kernel, dot, norms[0], norms[1]));
+            largest = isnan(error) ? INFINITY : fmax(largest, error);
+        }
+    }
+    bool measured = row != NULL && x != NULL;
+    hg_free(row);
+    hg_free(x);
+    return measured ? HG_MAX(largest, 0x1p-25) : INFINITY; /* without memory: f64 */
+}
+
+/* The error that f32 kernel values leave in a decision value, about ||coef||_2 max|dK| / 10 (measured for RBF); twice
+ * that, as the largest difference is a sample's. */
 static double f32_error(const hinge_model *m)
 {
-    const struct hg_kernel_row *row = hg_kernel_row(m->kernel.type);
-    struct hg_points points = hg_model_points(m, HINGE_F64);
-    double norm = largest_norm(&points), ulp = 0x1p-24, dk = ulp, square = 0;
+    double square = 0;
     for (size_t r = 0; r < hg_model_coef_rows(m); r++) {
         double sum = 0;
         for (size_t i = 0; i < m->n_sv; i++)
             sum += m->coef[r * m->n_sv + i] * m->coef[r * m->n_sv + i];
         square = fmax(square, sum);
     }
-    double inner = ulp * (fabs(m->kernel.gamma) * norm + fabs(m->kernel.coef0));
-    if (row->map == HG_MAP_RBF)
-        dk = ulp + 4 * ulp * m->kernel.gamma * norm;
-    else if (row->map == HG_MAP_POLYNOMIAL)
-        dk = 2 * inner * HG_MAX(m->kernel.degree, 1) *
-             pow(m->kernel.gamma * norm + fabs(m->kernel.coef0), HG_MAX(m->kernel.degree - 1, 0));
-    else if (row->map == HG_MAP_SIGMOID)
-        dk = ulp + 2 * inner;
-    return sqrt(square) * dk / 10;
+    return sqrt(square) * f32_difference(m) / 5;
 }
 
 /* Small models predict in f64 (it costs nothing), large ones in f32 where that leaves 1e-4 in a decision value.
@@ -173,21 +184,40 @@ static bool choose_f32(const hinge_model *m)
     return f32_error(m) <= 1e-4 * scale;
 }
 
+static bool derive_panels(hinge_model *m, const struct hg_points *sv)
+{
+    hinge_dtype type = m->f32_is_enough ? HINGE_F32 : HINGE_F64;
+    size_t ld = HG_MAX(m->d, (size_t)1), size = hg_size_of(type);
+    if (m->n_sv < hg_panel_cols(type) / 4 || /* panels would be mostly empty */
+        !hg_lists_win(hg_points_nonzeros(sv, 1), m->d, type, hg_cpu_level(0)))
+        return true;
+    void *rows = hg_alloc(hg_panel_cols(type) * ld, size);
+    m->panels = hg_alloc(hg_panels_size(m->n_sv, m->d, type), size);
+    if (rows != NULL && m->panels != NULL)
+        hg_points_panels(sv, NULL, 0, m->n_sv, type, m->panels, rows, ld);
+    hg_free(rows);
+    return rows != NULL && m->panels != NULL;
+}
+
 static bool derive_f32(hinge_model *m)
 {
     m->f32_is_enough = choose_f32(m);
     bool dots = hg_kernel_row(m->kernel.type)->source == HG_FROM_DOTS;
     size_t coefs = hg_model_coef_rows(m) * m->n_sv;
-    if (m->f32_is_enough) {
+    struct hg_points f64 = hg_model_points(m, HINGE_F64);
+    if (dots && m->kernel.type != HINGE_LINEAR && !derive_panels(m, &f64))
+        return false;
+    if (m->f32_is_enough && m->panels == NULL) {
         float *sv32 = hg_alloc(m->n_sv * m->d, sizeof *sv32);
-        m->coef32 = hg_alloc(coefs, sizeof *m->coef32);
-        if (sv32 == NULL || m->coef32 == NULL) {
-            hg_free(sv32);
+        if (sv32 == NULL)
             return false;
-        }
-        struct hg_points points = hg_model_points(m, HINGE_F64);
-        hg_points_pack(&points, NULL, 0, m->n_sv, HINGE_F32, sv32, m->d);
+        hg_points_pack(&f64, NULL, 0, m->n_sv, HINGE_F32, sv32, m->d);
         m->sv32 = sv32;
+    }
+    if (m->f32_is_enough) {
+        m->coef32 = hg_alloc(coefs, sizeof *m->coef32);
+        if (m->coef32 == NULL)
+            return false;
         for (size_t i = 0; i < coefs; i++)
             m->coef32[i] = (float)m->coef[i];
     }
@@ -197,7 +227,6 @@ static bool derive_f32(hinge_model *m)
     m->norms32 = hg_alloc(m->n_sv, sizeof *m->norms32);
     if (m->norms == NULL || m->norms32 == NULL)
         return false;
-    struct hg_points f64 = hg_model_points(m, HINGE_F64);
     hg_points_norms(&f64, HINGE_F64, m->norms, 1);
     hg_points_norms(&f64, HINGE_F32, m->norms32, 1);
     return true;

@@ -34,6 +34,8 @@ struct hinge_model {
     double *x_shift;      /* [d] the same for examples times scale_factor: shift - scale_offset; NULL: none */
     bool f32_is_enough;   /* what prediction in precision "auto" goes by */
     float *sv32;          /* [n_sv * d] shifted and rounded; NULL unless f32_is_enough and dot products are taken */
+    void *panels;         /* instead of it, where lists win: the SVs as panels (kernels/panel.h), in f32 if that is
+                           * enough, otherwise in f64 */
     double *norms;        /* [n_sv] of the shifted vectors; NULL where the kernel needs none */
     float *norms32;       /* [n_sv] the same of the vectors rounded to f32 */
     float *coef32;        /* as coef; NULL unless f32_is_enough */

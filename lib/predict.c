@@ -26,6 +26,7 @@ struct job {
 struct work { /* of one thread, for blocks of up to `rows` examples */
     size_t rows, cols, ldx;
     void *x, *norm, *dots, *sv, *part;
+    struct hg_lists lists; /* of x, where the SVs are panels */
     double *decisions;
     size_t *votes;
 };
@@ -44,18 +45,26 @@ static size_t block_rows(size_t rows)
 
 /* ---- decision values --------------------------------------------------------------------------------------------- */
 
-/* decisions[r, pair] += K[r, tile] coef[tile, other classes]' for SVs [first, first + n) of class c. */
-static void fold_tile(const struct job *j, const struct work *w, size_t rows, size_t c, size_t first, size_t n)
+/* decisions[r, pair] += K[r, SVs] coef[SVs, other classes]' for SVs [first, first + n) of class c, the values of
+ * which begin at column `at` of the tile. */
+static void fold_tile(const struct job *j, const struct work *w, size_t rows, size_t c, size_t first, size_t n,
+                      size_t at)
 {
     const hinge_model *m = j->m;
     size_t columns = columns_of(m), stride = m->n_problems;
     int ir = (int)rows, ic = (int)columns, in = (int)n, ld = (int)w->cols;
-    if (j->tiler.type == HINGE_F32)
-        cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, ir, ic, in, 1, w->dots, ld,
-                    (const float *)j->coef + first, (int)m->n_sv, 0, w->part, ic);
+    const float *dots32 = (const float *)w->dots + at, *coef32 = (const float *)j->coef + first;
+    const double *dots64 = (const double *)w->dots + at, *coef64 = (const double *)j->coef + first;
+    if (j->tiler.type == HINGE_F32 && columns == 1)
+        cblas_sgemv(CblasRowMajor, CblasNoTrans, ir, in, 1, dots32, ld, coef32, 1, 0, w->part, 1);
+    else if (j->tiler.type == HINGE_F32)
+        cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, ir, ic, in, 1, dots32, ld, coef32, (int)m->n_sv, 0,
+                    w->part, ic);
+    else if (columns == 1)
+        cblas_dgemv(CblasRowMajor, CblasNoTrans, ir, in, 1, dots64, ld, coef64, 1, 0, w->part, 1);
     else
-        cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, ir, ic, in, 1, w->dots, ld,
-                    (const double *)j->coef + first, (int)m->n_sv, 0, w->part, ic);
+        cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, ir, ic, in, 1, dots64, ld, coef64, (int)m->n_sv, 0,
+                    w->part, ic);
     for (size_t k = 0; k < columns; k++) {
         size_t pair = hg_coef_problem(m, c, k);
         for (size_t r = 0; r < rows; r++)
@@ -67,39 +76,56 @@ static void fold_tile(const struct job *j, const struct work *w, size_t rows, si
 
 static hinge_status kernel_tile(const struct job *j, const struct work *w, size_t rows, size_t first, size_t n)
 {
-    size_t size = hg_size_of(j->tiler.type), ldb = j->m->d;
-    const void *b = hg_points_direct(&j->sv, NULL, first, n, j->tiler.type, &ldb);
-    if (b == NULL) {
-        ldb = w->ldx;
-        hg_points_pack(&j->sv, NULL, first, n, j->tiler.type, w->sv, ldb);
-        b = w->sv;
+    size_t size = hg_size_of(j->tiler.type);
+    struct hg_left left = { w->ldx, w->x, j->sv_norms != NULL ? w->norm : NULL, w->lists };
+    struct hg_right right = { n, j->m->d, NULL, NULL };
+    if (j->sv_norms != NULL)
+        right.norm = (const char *)j->sv_norms + first * size;
+    if (j->tiler.lists)
+        right.x = (const char *)j->m->panels + first * j->m->d * size;
+    else
+        right.x = hg_points_direct(&j->sv, NULL, first, n, j->tiler.type, &right.ld);
+    if (right.x == NULL) {
+        right.ld = w->ldx;
+        right.x = w->sv;
+        hg_points_pack(&j->sv, NULL, first, n, j->tiler.type, w->sv, right.ld);
     }
-    struct hg_left left = { w->ldx, w->x, j->sv_norms != NULL ? w->norm : NULL, { 0 } };
-    struct hg_right right = { n, ldb, b, j->sv_norms != NULL ? (const char *)j->sv_norms + first * size : NULL };
     return hg_tile_values(&j->tiler, &left, 0, rows, &right, w->dots, w->cols, NULL);
+}
+
+/* The examples as a tile's left side. */
+static void load_rows(const struct job *j, const struct work *w, size_t row, size_t rows)
+{
+    size_t size = hg_size_of(j->tiler.type);
+    struct hg_lists lists = w->lists;
+    hg_points_pack(&j->x, NULL, row, rows, j->tiler.type, w->x, w->ldx);
+    for (size_t r = 0; r < rows && j->tiler.lists; r++)
+        hg_lists_set(&lists, r, (const char *)w->x + r * w->ldx * size, j->m->d, j->tiler.type);
+    for (size_t r = 0; r < rows && j->sv_norms != NULL; r++) {
+        double norm = hg_points_norm(&j->x, row + r, j->tiler.type);
+        if (j->tiler.type == HINGE_F32)
+            ((float *)w->norm)[r] = (float)norm;
+        else
+            ((double *)w->norm)[r] = norm;
+    }
 }
 
 static hinge_status decide_by_tiles(const struct job *j, const struct work *w, size_t row, size_t rows)
 {
     const hinge_model *m = j->m;
-    size_t classes = hg_model_groups(m), first = 0;
-    hg_points_pack(&j->x, NULL, row, rows, j->tiler.type, w->x, w->ldx);
-    if (j->sv_norms != NULL)
-        for (size_t r = 0; r < rows; r++) {
-            double norm = hg_points_norm(&j->x, row + r, j->tiler.type);
-            if (j->tiler.type == HINGE_F32)
-                ((float *)w->norm)[r] = (float)norm;
-            else
-                ((double *)w->norm)[r] = norm;
-        }
-    for (size_t c = 0; c < classes; c++) {
-        size_t end = first + hg_model_group_sv(m, c);
-        for (; first < end; first += HG_MIN(w->cols, end - first)) {
-            size_t n = HG_MIN(w->cols, end - first);
-            hinge_status status = kernel_tile(j, w, rows, first, n);
-            if (status != HINGE_OK)
-                return status;
-            fold_tile(j, w, rows, c, first, n);
+    size_t c = 0, class_end = hg_model_group_sv(m, 0);
+    load_rows(j, w, row, rows);
+    for (size_t first = 0; first < m->n_sv; first += w->cols) {
+        size_t end = HG_MIN(m->n_sv, first + w->cols);
+        hinge_status status = kernel_tile(j, w, rows, first, end - first);
+        if (status != HINGE_OK)
+            return status;
+        for (size_t sv = first; sv < end;) {
+            while (sv >= class_end)
+                class_end += hg_model_group_sv(m, ++c);
+            size_t n = HG_MIN(end, class_end) - sv;
+            fold_tile(j, w, rows, c, sv, n, sv - first);
+            sv += n;
         }
     }
     return HINGE_OK;
@@ -186,12 +212,12 @@ static size_t lay_out(const struct job *j, size_t rows, char *base, struct work 
 {
     const hinge_model *m = j->m;
     size_t size = m->weights != NULL ? sizeof(double) : hg_size_of(j->tiler.type), at = 0, dummy;
-    bool packed = m->sv_serial == NULL && m->weights == NULL &&
+    bool packed = m->sv_serial == NULL && m->weights == NULL && !j->tiler.lists &&
                   hg_points_direct(&j->sv, NULL, 0, m->n_sv, j->tiler.type, &dummy) == NULL;
     w->rows = rows;
     w->ldx = (m->d + 15) / 16 * 16;
     w->cols = HG_MIN((size_t)HG_TILE_COLS,
-                     HG_MAX((size_t)32, ((size_t)8 << 20) / (size * HG_MAX(w->ldx, (size_t)1))));
+                     HG_MAX((size_t)64, ((size_t)8 << 20) / (size * HG_MAX(w->ldx, (size_t)1)) / 64 * 64));
     size_t features = m->sv_serial == NULL ? w->ldx : 0, tile = m->weights == NULL ? w->cols : 0;
     w->x = base + at, at += hg_aligned(rows * features * size);
     w->norm = base + at, at += hg_aligned(rows * size);
@@ -199,6 +225,8 @@ static size_t lay_out(const struct job *j, size_t rows, char *base, struct work 
     w->sv = base + at, at += hg_aligned(packed ? tile * features * size : 0);
     w->part = base + at, at += hg_aligned(rows * columns_of(m) * size);
     w->decisions = (double *)(void *)(base + at), at += hg_aligned(rows * m->n_problems * sizeof(double));
+    if (j->tiler.lists)
+        at += hg_lists_lay_out(&w->lists, rows, m->d, j->tiler.type, base + at);
     w->votes = (size_t *)(void *)(base + at), at += hg_aligned(m->n_classes * sizeof(size_t));
     return at;
 }
@@ -285,6 +313,7 @@ hinge_status hinge_predict(const hinge_model *m, const hinge_matrix *x, const hi
     j.tiler =
         (struct hg_tiler){ m->kernel, hg_maps(hg_cpu_level(o->cpu_level)), f32 ? HINGE_F32 : HINGE_F64, m->d,
                             false };
+    j.tiler.lists = m->panels != NULL && f32 == m->f32_is_enough;
     j.sv = hg_model_points(m, j.tiler.type);
     j.sv_norms = f32 ? (const void *)m->norms32 : (const void *)m->norms;
     j.coef = m->coef;

@@ -135,62 +135,21 @@ static hinge_status order_as_given(struct hg_problem *pr, size_t n, hinge_error 
 
 /* ---- points ------------------------------------------------------------------------------------------------------ */
 
-enum { STRETCH = 1024 }; /* rows summed in one go, whatever the number of threads */
-
-static size_t stretches(size_t n)
-{
-    return (n + STRETCH - 1) / STRETCH;
-}
-
-/* sum[c] += column c. part: [stretches * 2 * d] */
-static void add_columns(const struct hg_points *points, double *sum, double *part, int threads)
-{
-    size_t d = points->x.cols, count = stretches(points->n);
-#pragma omp parallel for num_threads(threads) schedule(static)
-    for (size_t s = 0; s < count; s++) {
-        double *mine = part + s * 2 * d, *row = mine + d;
-        memset(mine, 0, d * sizeof *mine);
-        for (size_t i = s * STRETCH; i < HG_MIN(points->n, (s + 1) * STRETCH); i++) {
-            hg_points_pack(points, NULL, i, 1, HINGE_F64, row, d);
-            for (size_t c = 0; c < d; c++)
-                mine[c] += row[c];
-        }
-    }
-    for (size_t s = 0; s < count; s++)
-        for (size_t c = 0; c < d; c++)
-            sum[c] += part[s * 2 * d + c];
-}
-
-/* RBF by norms loses digits far from the origin, and is translation invariant: take the column means off where
- * that cuts the largest squared norm at least fourfold (and only there: 0/1 data are exact as they are). */
 static hinge_status choose_shift(struct hg_problem *pr, int threads, hinge_error *err)
 {
-    if (!hg_kernel_row(pr->params.kernel.type)->translation_invariant || pr->d == 0)
+    const struct hg_kernel_row *row = hg_kernel_row(pr->params.kernel.type);
+    if (row->source != HG_FROM_DOTS)
         return HINGE_OK;
-    double *mean = hg_zalloc(pr->d, sizeof *mean), *part = hg_alloc(stretches(pr->n) * 2 * pr->d, sizeof *part);
-    if (mean == NULL || part == NULL) {
-        hg_free(mean);
-        hg_free(part);
+    pr->points.nonzeros = hg_points_nonzeros(&pr->points, threads);
+    if (!row->translation_invariant || pr->d == 0)
+        return HINGE_OK;
+    bool wanted;
+    pr->shift = hg_points_centre(&pr->points, threads, &wanted);
+    if (pr->shift == NULL && wanted)
         return hg_fail(err, HINGE_ENOMEM, "no memory for the means of %zu columns", pr->d);
-    }
-    add_columns(&pr->points, mean, part, threads);
-    for (size_t c = 0; c < pr->d; c++)
-        mean[c] /= (double)pr->n;
-    struct hg_points shifted = pr->points;
-    shifted.shift = mean;
-    double plain = 0, less = 0;
-#pragma omp parallel for num_threads(threads) schedule(static) reduction(max : plain, less)
-    for (size_t i = 0; i < pr->n; i++) {
-        plain = fmax(plain, hg_points_norm(&pr->points, i, HINGE_F64));
-        less = fmax(less, hg_points_norm(&shifted, i, HINGE_F64));
-    }
-    hg_free(part);
-    if (4 * less <= plain) {
-        pr->shift = mean;
-        pr->points.shift = mean;
-    } else {
-        hg_free(mean);
-    }
+    pr->points.shift = pr->shift;
+    if (pr->shift != NULL)
+        pr->points.nonzeros = hg_points_nonzeros(&pr->points, threads);
     return HINGE_OK;
 }
 
@@ -255,8 +214,6 @@ hinge_status hg_problem_init(struct hg_problem *pr, const hinge_matrix *x, const
     }
     if (status == HINGE_OK)
         status = choose_shift(pr, threads, err);
-    if (status == HINGE_OK && hg_kernel_row(pr->params.kernel.type)->source == HG_FROM_DOTS)
-        pr->points.nonzeros = hg_points_nonzeros(&pr->points, threads);
     if (status == HINGE_OK && hg_kernel_row(pr->params.kernel.type)->needs_norms) {
         pr->norms = hg_alloc(pr->n, sizeof *pr->norms);
         if (pr->norms == NULL)

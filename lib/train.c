@@ -427,7 +427,8 @@ static void fill_report(const struct training *t, const hinge_model *m, hinge_re
     r->rows_computed = (uint64_t)(columns + 0.5);
     r->memory_bytes = largest * (side_by_side(t) ? (size_t)t->threads : 1) + pr->n * 64 +
                       (t->copy32 != NULL ? pr->n * (t->points32.x.stride + 1) * sizeof(float) : 0) +
-                      m->n_sv * m->d * (sizeof(double) + (m->sv32 != NULL ? sizeof(float) : 0));
+                      m->n_sv * m->d * (sizeof(double) + (m->f32_is_enough ? sizeof(float) : 0)) +
+                      (m->panels != NULL && !m->f32_is_enough ? m->n_sv * m->d * sizeof(double) : 0);
     memcpy(r->blas, machine.blas, sizeof r->blas);
     r->blas_slow = machine.blas_slow;
     r->seconds = hg_now() - t->begin;

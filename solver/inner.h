@@ -19,6 +19,13 @@ struct hg_inner {
     double *diagonal;     /* [cap] */
     float *diagonal32;    /* [cap] */
     double *beta[2], *lo[2], *hi[2], *off[2], *up[2], *down[2]; /* [cap] each */
+    /* The same in f32, relative to off[0] - middle: while `narrow`. */
+    bool narrow;
+    double middle;
+    float *g32, *up32[2], *down32[2];
+    double *start;        /* [cap] sum of the layers' beta when g was last K beta in f64 */
+    void **row;           /* [cap] */
+    double *coef;         /* [cap] */
     const struct hg_loops *loops;
 };
 
@@ -33,7 +40,9 @@ struct hg_inner_result {
     uint64_t steps;
 };
 
-/* Solves until the violation is at most max(eps, shrink * first violation), or max_steps. */
-struct hg_inner_result hg_inner_solve(struct hg_inner *inner, double eps, double shrink, uint64_t max_steps);
+/* Solves until the violation is at most max(eps, shrink * first violation), or max_steps. Where that is coarse enough
+ * for it, steps are made in f32; `exact`: g is to be K beta in f64 all the same, and the violation is judged by it. */
+struct hg_inner_result hg_inner_solve(struct hg_inner *inner, double eps, double shrink, bool exact,
+                                      uint64_t max_steps);
 
 #endif

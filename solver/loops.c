@@ -3,8 +3,12 @@
 
 #include <float.h>
 #include <math.h>
+#include <string.h>
 
-enum { BLOCK = 64 };
+enum {
+    BLOCK = 256, /* entries whose extremes are reduced to one; */
+    GROUP = 16   /* in which they are looked for so many at a time */
+};
 
 /* ---- gradient update: memory bandwidth; eight rows a sweep so that g is read and written once for eight ---------- */
 
@@ -36,120 +40,150 @@ ADD_ROWS(add_rows_f64, double)
 /* ---- extremes: the value of each block by a vector reduction, the place by a look into the best block --------- */
 
 /* Where nothing may move, the value is infinite; clang's reductions begin with the largest finite number. */
-static void mark_none(struct hg_extremes *e)
+static void mark_none(struct hg_extremes *e, double largest)
 {
-    e->low = e->low < DBL_MAX ? e->low : INFINITY;
-    e->high = e->high > -DBL_MAX ? e->high : -INFINITY;
+    e->low = e->low < largest ? e->low : INFINITY;
+    e->high = e->high > -largest ? e->high : -INFINITY;
 }
 
-static size_t place(size_t begin, size_t end, const double *g, const double *off, double value)
-{
-    for (size_t j = begin; j < end; j++)
-        if (g[j] + off[j] == value)
-            return j;
-    return begin;
-}
+/* The first j >= begin whose g + off is value, which is there. */
+#define PLACE(NAME, SUM)                                                                                       \
+    static size_t NAME(size_t begin, size_t end, const SUM *g, const SUM *off, double value)                   \
+    {                                                                                                          \
+        SUM wanted = (SUM)value;                                                                               \
+        for (; begin + GROUP <= end; begin += GROUP) {                                                         \
+            int any = 0;                                                                                       \
+            _Pragma("omp simd reduction(| : any)") for (size_t j = 0; j < GROUP; j++)                          \
+                any |= g[begin + j] + off[begin + j] == wanted;                                                \
+            if (any)                                                                                           \
+                break;                                                                                         \
+        }                                                                                                      \
+        while (begin + 1 < end && g[begin] + off[begin] != wanted)                                             \
+            begin++;                                                                                           \
+        return begin;                                                                                          \
+    }
+
+PLACE(place, double)
+PLACE(place_narrow, float)
+
+/* The extremes of a stretch; v is VALUE, and then AFTER is done with it. */
+#define EXTREMES(SUM, PLACE_NAME, LARGEST, VALUE, AFTER)                                                       \
+    struct hg_extremes e = { INFINITY, -INFINITY, n, n, 0 };                                                   \
+    size_t low_block = 0, high_block = 0;                                                                      \
+    SUM nan = 0;                                                                                               \
+    for (size_t b = 0; b < n; b += BLOCK) {                                                                    \
+        size_t end = b + BLOCK < n ? b + BLOCK : n;                                                            \
+        SUM low = (SUM)INFINITY, high = (SUM)-INFINITY;                                                        \
+        _Pragma("omp simd reduction(min : low) reduction(max : high) reduction(+ : nan)") for (size_t j = b;   \
+                                                                                               j < end; j++)   \
+        {                                                                                                      \
+            SUM v = VALUE, u = v + up[j], d = v + down[j];                                                     \
+            AFTER;                                                                                             \
+            low = u < low ? u : low;                                                                           \
+            high = d > high ? d : high;                                                                        \
+        }                                                                                                      \
+        if (low < (SUM)e.low)                                                                                  \
+            e.low = low, low_block = b;                                                                        \
+        if (high > (SUM)e.high)                                                                                \
+            e.high = high, high_block = b;                                                                     \
+    }                                                                                                          \
+    mark_none(&e, LARGEST);                                                                                    \
+    if (e.low < INFINITY)                                                                                      \
+        e.i_low = PLACE_NAME(low_block, n, g, up, e.low);                                                      \
+    if (e.high > -INFINITY)                                                                                    \
+        e.i_high = PLACE_NAME(high_block, n, g, down, e.high);                                                 \
+    e.nan = (double)nan;                                                                                       \
+    return e;
 
 static struct hg_extremes scan(size_t n, const double *g, const double *up, const double *down)
 {
-    struct hg_extremes e = { INFINITY, -INFINITY, n, n, 0 };
-    size_t low_block = 0, high_block = 0;
-    double nan = 0;
-    for (size_t b = 0; b < n; b += BLOCK) {
-        size_t end = b + BLOCK < n ? b + BLOCK : n;
-        double low = INFINITY, high = -INFINITY;
-#pragma omp simd reduction(min : low) reduction(max : high) reduction(+ : nan)
-        for (size_t j = b; j < end; j++) {
-            double u = g[j] + up[j], d = g[j] + down[j];
-            low = u < low ? u : low;
-            high = d > high ? d : high;
-            nan += g[j] * 0.0;
-        }
-        if (low < e.low)
-            e.low = low, low_block = b;
-        if (high > e.high)
-            e.high = high, high_block = b;
-    }
-    mark_none(&e);
-    if (e.low < INFINITY)
-        e.i_low = place(low_block, n, g, up, e.low);
-    if (e.high > -INFINITY)
-        e.i_high = place(high_block, n, g, down, e.high);
-    e.nan = nan;
-    return e;
+    EXTREMES(double, place, DBL_MAX, g[j], nan += v * 0.0)
 }
 
-#define STEP(NAME, REAL)                                                                                       \
-    static struct hg_extremes NAME(size_t n, double *restrict g, double di, const REAL *ki, double dj,         \
-                                   const REAL *kj, const double *up, const double *down) {                     \
-        struct hg_extremes e = { INFINITY, -INFINITY, n, n, 0 };                                               \
-        size_t low_block = 0, high_block = 0;                                                                  \
-        for (size_t b = 0; b < n; b += BLOCK) {                                                                \
-            size_t end = b + BLOCK < n ? b + BLOCK : n;                                                        \
-            double low = INFINITY, high = -INFINITY;                                                           \
-            _Pragma("omp simd reduction(min : low) reduction(max : high)") for (size_t j = b; j < end; j++)    \
-            {                                                                                                  \
-                double v = g[j] + (di * (double)ki[j] + dj * (double)kj[j]);                                   \
-                double u = v + up[j], d = v + down[j];                                                         \
-                g[j] = v;                                                                                      \
-                low = u < low ? u : low;                                                                       \
-                high = d > high ? d : high;                                                                    \
-            }                                                                                                  \
-            if (low < e.low)                                                                                   \
-                e.low = low, low_block = b;                                                                    \
-            if (high > e.high)                                                                                 \
-                e.high = high, high_block = b;                                                                 \
-        }                                                                                                      \
-        mark_none(&e);                                                                                         \
-        if (e.low < INFINITY)                                                                                  \
-            e.i_low = place(low_block, n, g, up, e.low);                                                       \
-        if (e.high > -INFINITY)                                                                                \
-            e.i_high = place(high_block, n, g, down, e.high);                                                  \
-        return e;                                                                                              \
+static struct hg_extremes scan_narrow(size_t n, const float *g, const float *up, const float *down)
+{
+    EXTREMES(float, place_narrow, (double)FLT_MAX, g[j], nan += v * 0.0F)
+}
+
+#define STEP(NAME, SUM, REAL, PLACE_NAME, LARGEST)                                                             \
+    static struct hg_extremes NAME(size_t n, SUM *restrict g, double di, const REAL *ki, double dj,            \
+                                   const REAL *kj, const SUM *up, const SUM *down)                             \
+    {                                                                                                          \
+        SUM ci = (SUM)di, cj = (SUM)dj;                                                                        \
+        EXTREMES(SUM, PLACE_NAME, LARGEST, g[j] + (ci * (SUM)ki[j] + cj * (SUM)kj[j]), g[j] = v)               \
     }
 
-STEP(step_f32, float)
-STEP(step_f64, double)
+STEP(step_f32, double, float, place, DBL_MAX)
+STEP(step_f64, double, double, place, DBL_MAX)
+STEP(step_narrow, float, float, place_narrow, (double)FLT_MAX)
 
 /* ---- second-order choice; the gain only ranks, so f32 is enough -------------------------------------------------- */
 
-#define SECOND(NAME, REAL)                                                                                     \
-    static size_t NAME(size_t n, const double *g, const double *down, double fi, const REAL *ki, double kii,   \
+static size_t first_of(size_t n, const float *values, float value)
+{
+    size_t j = 0;
+    for (; j + GROUP <= n; j += GROUP) {
+        int any = 0;
+#pragma omp simd reduction(| : any)
+        for (size_t k = 0; k < GROUP; k++)
+            any |= values[j + k] == value;
+        if (any)
+            break;
+    }
+    while (values[j] != value)
+        j++;
+    return j;
+}
+
+#define SECOND(NAME, SUM, REAL, GAIN)                                                                          \
+    static size_t NAME(size_t n, const SUM *g, const SUM *down, double fi, const REAL *ki, double kii,         \
                        const float *diagonal)                                                                  \
     {                                                                                                          \
-        float best = 0;                                                                                        \
+        float best = 0, k0 = (float)kii;                                                                       \
+        SUM low = (SUM)fi;                                                                                     \
         size_t best_j = n;                                                                                     \
         for (size_t b = 0; b < n; b += BLOCK) {                                                                \
             size_t count = b + BLOCK < n ? BLOCK : n - b;                                                      \
-            float gain[BLOCK], high = 0, k0 = (float)kii;                                                      \
+            float gain[BLOCK], high = 0;                                                                       \
             _Pragma("omp simd reduction(max : high)") for (size_t j = 0; j < count; j++)                       \
             {                                                                                                  \
-                float v = (float)(g[b + j] + down[b + j] - fi);                                                \
+                float v = (float)(g[b + j] + down[b + j] - low);                                               \
                 float a = k0 + diagonal[b + j] - 2 * (float)ki[b + j];                                         \
                 a = a > (float)HG_TAU ? a : (float)HG_TAU;                                                     \
-                float w = v > 0 ? v * v / a : 0;                                                               \
+                float w = v > 0 ? GAIN : 0;                                                                    \
                 gain[j] = w;                                                                                   \
                 high = w > high ? w : high;                                                                    \
             }                                                                                                  \
             if (high > best) {                                                                                 \
                 best = high;                                                                                   \
-                for (best_j = 0; gain[best_j] != high; best_j++)                                               \
-                    ;                                                                                          \
-                best_j += b;                                                                                   \
+                best_j = b + first_of(count, gain, high);                                                      \
             }                                                                                                  \
         }                                                                                                      \
         return best_j;                                                                                         \
     }
 
-SECOND(second_f32, float)
-SECOND(second_f64, double)
+/* 1 / a to 3 digits, a > 0: the exponent's complement, and one step of Newton's. */
+static inline float inverse(float a)
+{
+    uint32_t bits;
+    memcpy(&bits, &a, sizeof bits);
+    bits = 0x7ef311c7 - bits;
+    float x;
+    memcpy(&x, &bits, sizeof x);
+    return x * (2 - a * x);
+}
+
+SECOND(second_f32, double, float, v * v / a)
+SECOND(second_f64, double, double, v * v / a)
+SECOND(second_narrow, float, float, v * v * inverse(a))
 
 static size_t below(size_t n, const double *g, const double *off, double sign, double bound, uint32_t *out,
                     size_t cap)
 {
+    enum { STRETCH = 64 };
     size_t count = 0;
-    for (size_t b = 0; b < n; b += BLOCK) {
-        size_t end = b + BLOCK < n ? b + BLOCK : n;
+    for (size_t b = 0; b < n; b += STRETCH) {
+        size_t end = b + STRETCH < n ? b + STRETCH : n;
         double low = INFINITY;
 #pragma omp simd reduction(min : low)
         for (size_t j = b; j < end; j++) {
@@ -173,4 +207,5 @@ static size_t below(size_t n, const double *g, const double *off, double sign, d
 extern const struct hg_loops JOIN(hg_loops_, HG_LEVEL);
 const struct hg_loops JOIN(hg_loops_, HG_LEVEL) = {
     QUOTE(HG_LEVEL), add_rows_f32, add_rows_f64, scan, step_f32, step_f64, second_f32, second_f64, below,
+    scan_narrow, step_narrow, second_narrow,
 };

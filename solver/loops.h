@@ -36,6 +36,13 @@ struct hg_loops {
     /* out = all j with sign * (g[j] + off[j]) < bound in ascending order, cap of them at most; returns how many. */
     size_t (*below)(size_t n, const double *g, const double *off, double sign, double bound, uint32_t *out,
                     size_t cap);
+    /* scan, step and second with everything in f32: about 1e-6 of the largest |g| is lost in a thousand steps, and
+     * second ranks by gains good to 3 digits. */
+    struct hg_extremes (*scan_narrow)(size_t n, const float *g, const float *up, const float *down);
+    struct hg_extremes (*step_narrow)(size_t n, float *g, double di, const float *ki, double dj, const float *kj,
+                                      const float *up, const float *down);
+    size_t (*second_narrow)(size_t n, const float *g, const float *down, double fi, const float *ki, double kii,
+                            const float *diagonal);
 };
 
 /* level as hg_cpu_level returns it */

@@ -327,8 +327,8 @@ static void limits(void **state)
 static void time_limit_holds(void **state)
 {
     (void)state;
-    struct set set = set_two_class(28, 4000, 10, 1.5);
-    hinge_params params = c_svc(0.05, 1e5, 1e-6);
+    struct set set = set_two_class(28, 8000, 10, 1.5);
+    hinge_params params = c_svc(0.05, 1e6, 1e-7);
     params.time_limit = 0.3;
     hinge_report report;
     hinge_model *model = fit(&set, &params, &report);
