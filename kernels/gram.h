@@ -46,10 +46,6 @@ hinge_status hg_tile_values(const struct hg_tiler *tiler, size_t m, const void *
                             size_t n, const void *b, size_t ldb, const void *norm_b, void *dots, size_t ld,
                             void *const *out);
 
-/* First statement of each of our parallel regions that calls BLAS: sets the thread count of nested regions to one
- * for this implicit task only, so that OpenBLAS's OpenMP build does not start threads of its own. */
-void hg_blas_alone(void);
-
 /* A source of rows over points. */
 struct hg_gram {
     struct hg_rows super;
