@@ -45,8 +45,9 @@ hinge_status hinge_polynomial_dimension(size_t d, int degree, size_t rows, size_
     if (dimension == NULL)
         return hg_fail(err, HINGE_EINVAL, "dimension: NULL");
     if (d >= INT32_MAX || !binomial(d, (size_t)degree, &count))
-        return hg_fail(err, HINGE_ESIZE, "degree: %d of %zu features has more monomials than can be numbered; use the "
-                                         "kernel",
+        return hg_fail(err, HINGE_ESIZE,
+                       "degree: %d of %zu features has more monomials than can be numbered; use the "
+                       "kernel",
                        degree, d);
     bool fits = hg_mul(count, sizeof(double), &values) && hg_mul(values, rows, &values) && values <= hg_total_memory();
     if (rows > 0 && (!fits || count >= INT32_MAX))
@@ -120,8 +121,9 @@ hinge_status hinge_polynomial_features(const hinge_matrix *x, const hinge_kernel
     if (status == HINGE_OK)
         status = hg_kernel_check(kernel, x->cols, &k, err);
     if (status == HINGE_OK && k.coef0 < 0)
-        status = hg_fail(err, HINGE_EINVAL, "kernel.coef0: %g is negative, so that no features have it as their inner "
-                                            "product",
+        status = hg_fail(err, HINGE_EINVAL,
+                         "kernel.coef0: %g is negative, so that no features have it as their inner "
+                         "product",
                          k.coef0);
     if (status == HINGE_OK && (threads < 0 || threads > 4096))
         status = hg_fail(err, HINGE_EINVAL, "threads: %d is not in 0 .. 4096", threads);

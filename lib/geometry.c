@@ -302,8 +302,9 @@ hinge_status hinge_mercer_check(const hinge_matrix *x, const hinge_kernel *kerne
         return status;
     m.tolerance = tolerance > 0 ? tolerance : 1e-10;
     if (!hg_mul(pr.n, pr.n, &values) || !hg_mul(values, sizeof *K, &values) || values > hg_total_memory())
-        status = hg_fail(err, HINGE_ESIZE, "x: the kernel matrix of %zu rows does not fit this machine's memory; "
-                                           "take a sample",
+        status = hg_fail(err, HINGE_ESIZE,
+                         "x: the kernel matrix of %zu rows does not fit this machine's memory; "
+                         "take a sample",
                          pr.n);
     else if ((K = hg_alloc(values, 1)) == NULL || (value = hg_alloc(pr.n, sizeof *value)) == NULL)
         status = hg_fail(err, HINGE_ENOMEM, "no memory for the kernel matrix of %zu rows", pr.n);

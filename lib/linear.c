@@ -60,8 +60,8 @@ static void decide(const hinge_matrix *x, size_t first, size_t count, const doub
         for (size_t c = 0; c < k; c++)
             decisions[i * k + c] = b != NULL ? b[c] : 0;
     if (d > 0)
-        cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)count, (int)k, (int)d, 1, rows, (int)ld, w, (int)d,
-                    1, decisions, (int)k);
+        cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)count, (int)k, (int)d, 1, rows, (int)ld, w, (int)d, 1,
+                    decisions, (int)k);
 }
 
 hinge_status hinge_linear_decisions(const hinge_matrix *x, const double *w, const double *b, size_t k, int threads,
@@ -71,9 +71,10 @@ hinge_status hinge_linear_decisions(const hinge_matrix *x, const double *w, cons
     if (status != HINGE_OK)
         return status;
     if (k == 0 || k >= INT32_MAX || w == NULL || decisions == NULL)
-        return hg_fail(err, HINGE_EINVAL, "%s", k == 0 || k >= INT32_MAX ? "k: not in 1 .. 2^31 - 2"
-                                                : w == NULL              ? "w: NULL"
-                                                                         : "decisions: NULL");
+        return hg_fail(err, HINGE_EINVAL, "%s",
+                       k == 0 || k >= INT32_MAX ? "k: not in 1 .. 2^31 - 2"
+                       : w == NULL              ? "w: NULL"
+                                                : "decisions: NULL");
     bool failed = false;
 #pragma omp parallel num_threads(hg_threads(threads))
     {
@@ -160,8 +161,7 @@ static void take(struct hg_online *o, hinge_status status, double *w, double *b)
 }
 
 hinge_status hinge_perceptron(const hinge_matrix *x, const double *y, const hinge_perceptron_options *options,
-                              double *w, double *b, hinge_online_round *history, size_t *n_rounds,
-                              hinge_error *err)
+                              double *w, double *b, hinge_online_round *history, size_t *n_rounds, hinge_error *err)
 {
     hinge_perceptron_options p = options != NULL ? *options : (hinge_perceptron_options){ 0 };
     struct hg_online o;

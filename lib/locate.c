@@ -79,9 +79,9 @@ static size_t find_all(const hinge_model *m, const hinge_matrix *x, const double
     size_t missing = 0, sv = 0;
     for (size_t c = 0; c < hg_model_groups(m); c++)
         for (size_t end = sv + hg_model_group_sv(m, c); sv < end; sv++) {
-            index[sv] = m->sv == NULL ? (m->sv_serial[sv] < x->rows ? m->sv_serial[sv] : SIZE_MAX)
-                                      : find(x, y, entry, taken, m->sv + sv * m->d,
-                                             m->labels != NULL ? &m->labels[c] : NULL);
+            index[sv] = m->sv == NULL
+                            ? (m->sv_serial[sv] < x->rows ? m->sv_serial[sv] : SIZE_MAX)
+                            : find(x, y, entry, taken, m->sv + sv * m->d, m->labels != NULL ? &m->labels[c] : NULL);
             if (index[sv] != SIZE_MAX)
                 taken[index[sv]] = true;
             else if (missing++ == 0)

@@ -14,12 +14,12 @@
 struct leaving {
     struct hg_jobs jobs;
     const struct hg_problem *problem; /* all rows */
-    size_t n;           /* rows of x */
-    uint32_t *left_out; /* [n_jobs] row that a job leaves out */
-    bool *used, *alone; /* [n] weight > 0; the only row of its class */
-    double *beta;       /* [n_problems * n] of all rows */
-    double *prediction; /* [n] */
-    hinge_outcome *outcome; /* [n_jobs] */
+    size_t n;                         /* rows of x */
+    uint32_t *left_out;               /* [n_jobs] row that a job leaves out */
+    bool *used, *alone;               /* [n] weight > 0; the only row of its class */
+    double *beta;                     /* [n_problems * n] of all rows */
+    double *prediction;               /* [n] */
+    hinge_outcome *outcome;           /* [n_jobs] */
 };
 
 static hinge_status leave_out(void *arg, size_t job, int threads, hinge_error *err)
@@ -41,12 +41,11 @@ static hinge_status leave_out(void *arg, size_t job, int threads, hinge_error *e
         if (i != out && l->used[i])
             rows[count++] = (uint32_t)i;
     params.beta0 = l->beta;
-    hinge_status status = hg_jobs_train(&l->jobs, job + 1, threads, rows, count, l->alone[out], &params, &model,
-                                        &report, err);
+    hinge_status status =
+        hg_jobs_train(&l->jobs, job + 1, threads, rows, count, l->alone[out], &params, &model, &report, err);
     if (status == HINGE_OK) {
         l->outcome[job] = report.outcome;
-        status =
-            hg_predict_rows(model, l->jobs.x, &out, 1, false, &options, &l->prediction[out], NULL, err);
+        status = hg_predict_rows(model, l->jobs.x, &out, 1, false, &options, &l->prediction[out], NULL, err);
     }
     hinge_model_free(model);
     hg_free(rows);
@@ -160,8 +159,9 @@ hinge_status hinge_leave_one_out(const hinge_matrix *x, const double *y, const h
     if (params == NULL)
         return hg_fail(err, HINGE_EINVAL, "params: NULL");
     if (params->task != HINGE_C_SVC && params->task != HINGE_EPSILON_SVR)
-        return hg_fail(err, HINGE_EINVAL, "task: neither C-SVC nor epsilon-SVR: in the others each row changes the "
-                                          "problem; cross-validate with as many folds as rows");
+        return hg_fail(err, HINGE_EINVAL,
+                       "task: neither C-SVC nor epsilon-SVR: in the others each row changes the "
+                       "problem; cross-validate with as many folds as rows");
     hinge_status status = hg_problem_init(&problem, x, y, params, err);
     if (status != HINGE_OK)
         return status;

@@ -18,9 +18,9 @@
 struct sgd {
     struct hg_online *o;
     const hinge_sgd_options *p;
-    double t;         /* steps so far */
-    double *w, b;     /* [d] mean of the iterates, or the last one */
-    double *mean;     /* [d] of the rows, with a bias; otherwise NULL */
+    double t;     /* steps so far */
+    double *w, b; /* [d] mean of the iterates, or the last one */
+    double *mean; /* [d] of the rows, with a bias; otherwise NULL */
 };
 
 static double step_size(const hinge_sgd_options *p, double t)

@@ -49,8 +49,9 @@ static void batch_by_plain_loops(void **state)
     double start[4] = { 0.3, -0.2, 0.1, 0.05 };
     for (int strict = 0; strict < 2; strict++)
         for (int bias = 0; bias < 2; bias++) {
-            hinge_perceptron_options options = { .step = 0.01, .rounds = 40, .bias = bias, .strict = strict,
-                                                 .w0 = start };
+            hinge_perceptron_options options = {
+                .step = 0.01, .rounds = 40, .bias = bias, .strict = strict, .w0 = start
+            };
             double w[4], b = 0, v[4], a = 0;
             hinge_online_round history[40];
             hinge_matrix x = set_matrix(&set);

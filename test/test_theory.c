@@ -104,13 +104,13 @@ static void losses_by_hand(void **state)
 {
     (void)state;
     static const double at[5] = { -2, 0, 0.5, 1, 3 };
-    static const double want[HINGE_N_LOSSES][5] = { { 3, 1, 0.5, 0, 0 },
-                                                    { 2, 0, 0, 0, 0 },
-                                                    { 3.068508493859523, 1, 0.6839485140762355,
-                                                      0.4519410830830482, 0.0700967311653661 },
-                                                    { 1, 1, 0, 0, 0 },
-                                                    { 7.38905609893065, 1, 0.6065306597126334,
-                                                      0.36787944117144233, 0.049787068367863944 } };
+    static const double want[HINGE_N_LOSSES][5] = {
+        { 3, 1, 0.5, 0, 0 },
+        { 2, 0, 0, 0, 0 },
+        { 3.068508493859523, 1, 0.6839485140762355, 0.4519410830830482, 0.0700967311653661 },
+        { 1, 1, 0, 0, 0 },
+        { 7.38905609893065, 1, 0.6065306597126334, 0.36787944117144233, 0.049787068367863944 }
+    };
     for (int l = 0; l < HINGE_N_LOSSES; l++) {
         double mean = 0;
         for (size_t k = 0; k < 5; k++) {
@@ -138,8 +138,13 @@ static void losses_by_hand(void **state)
 static void dimensions(void **state)
 {
     (void)state;
-    static const size_t want[][3] = { { 2, 2, 6 }, { 3, 4, 35 }, { 784, 2, 308505 }, { 1, 1000, 1001 }, { 5, 0, 1 },
-                                      { 0, 3, 1 }, { 30, 30, 118264581564861424 } };
+    static const size_t want[][3] = { { 2, 2, 6 },
+                                      { 3, 4, 35 },
+                                      { 784, 2, 308505 },
+                                      { 1, 1000, 1001 },
+                                      { 5, 0, 1 },
+                                      { 0, 3, 1 },
+                                      { 30, 30, 118264581564861424 } };
     hinge_error err;
     size_t dimension = 77;
     for (size_t k = 0; k < sizeof want / sizeof *want; k++) {
@@ -175,8 +180,8 @@ static void features_multiply_to_the_kernel(void **state)
         size_t d;
         int degree;
         double gamma, zeta;
-    } cases[] = { { 1, 5, 0.7, 1 }, { 2, 2, 1, 1 }, { 3, 4, 0.3, 0.5 }, { 6, 3, 1.3, 0 },
-                  { 4, 1, 2, 3 },   { 9, 5, 0.1, 2 }, { 3, 0, 1, 1 },   { 4, 6, HINGE_GAMMA_AUTO, 1 } };
+    } cases[] = { { 1, 5, 0.7, 1 }, { 2, 2, 1, 1 },   { 3, 4, 0.3, 0.5 }, { 6, 3, 1.3, 0 },
+                  { 4, 1, 2, 3 },   { 9, 5, 0.1, 2 }, { 3, 0, 1, 1 },     { 4, 6, HINGE_GAMMA_AUTO, 1 } };
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
         struct set set = set_two_class(k, 40, cases[k].d, 1);
         hinge_kernel kernel = hinge_kernel_polynomial(cases[k].degree, cases[k].gamma, cases[k].zeta);
@@ -326,7 +331,7 @@ static void toy_by_hand(void **state)
     assert_int_equal(hinge_radius(&x, &params.kernel, 0, 0, &R, NULL), HINGE_OK);
     assert_int_equal(hinge_radius(&x, &params.kernel, 1, 0, &centred, NULL), HINGE_OK);
     assert_near(R, 3, 1e-14);
-    assert_near(centred, sqrt(3.3125), 1e-14); /* mean (1.75, 0.5), farthest (0, 0) */
+    assert_near(centred, sqrt(3.3125), 1e-14);                              /* mean (1.75, 0.5), farthest (0, 0) */
     assert_true(hinge_bound_vc_fat(R, sqrt(0.5), 2) == 3);                  /* min(18, 2) + 1 */
     assert_true(hinge_bound_vc_fat(1.5, 1, INFINITY) == 4);                 /* ceil(2.25) + 1 */
     assert_true(hinge_bound_vc_slides(centred, sqrt(0.5), 2) == 2);         /* min(2, 27) */
