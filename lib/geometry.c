@@ -208,7 +208,7 @@ hinge_status hinge_radius(const hinge_matrix *x, const hinge_kernel *kernel, int
             hg_fail(err, status, "the kernel function reported a failure");
         if (status == HINGE_OK && centred)
             status = centre(&gram, ids, diagonal, err);
-        for (size_t i = 0; status == HINGE_OK && i < pr.n; i++)
+        for (size_t i = 0; status == HINGE_OK && i < pr.n && !isnan(square); i++)
             square = isnan(diagonal[i]) ? NAN : fmax(square, diagonal[i]);
     }
     if (status == HINGE_OK && !isfinite(square))

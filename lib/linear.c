@@ -220,6 +220,8 @@ hinge_status hinge_sgd(const hinge_matrix *x, const double *y, const hinge_sgd_o
         return hg_fail(err, HINGE_EINVAL, "lambda: %g is not a finite number > 0", p.lambda);
     if (!(p.eta >= 0 && isfinite(p.eta) && p.power >= 0 && isfinite(p.power)))
         return hg_fail(err, HINGE_EINVAL, "eta, power: %g, %g are not finite numbers >= 0", p.eta, p.power);
+    if (history != NULL && p.epochs == 0)
+        return hg_fail(err, HINGE_EINVAL, "history: its length is not known with epochs = 0; see hinge_sgd_epochs");
     p.batch = p.batch == 0 ? 1 : p.batch;
     if (p.epochs == 0)
         p.epochs = hinge_sgd_epochs(p.lambda, largest_norm(x, hg_threads(p.threads)), x->rows, p.batch);

@@ -129,20 +129,26 @@ static void regression(void **state)
     set_free(&set);
 }
 
-/* All alpha at C: b is the middle of a range, which any row may bound, so every row is left out. */
+/* Two vectors at C, none on the margin: b is the middle of a range, which (5) bounds too: 0.25 of [-0.25, 0.75].
+ * Without (5) it is 0: a row that is no support vector has a say, so every row is left out. */
 static void no_margin_vector(void **state)
 {
     (void)state;
-    struct set set = set_two_class(4, 40, 2, 1);
-    for (size_t i = 0; i < set.n; i++)
-        set.y[i] = i % 2 ? 1 : -1;
+    double x[5] = { -1, 1, 5, -30, 30 }, y[5] = { -1, 1, 1, -1, 1 };
+    struct set set = { 5, 1, x, y }, rest = { 4, 1, x, y };
     hinge_params params = hinge_params_default(HINGE_C_SVC);
-    params.kernel = hinge_kernel_rbf(0.5);
-    params.C = 1e-3;
+    params.kernel = hinge_kernel_linear();
+    params.C = 0.125;
     params.eps = 1e-9;
     hinge_leave_one_out_report r = compare(&set, &params, 0);
-    assert_int_equal(r.retrained, set.n);
-    set_free(&set);
+    assert_true(r.n_sv == 2 && r.retrained == 5);
+    hinge_model *model = fit(&set, &params, NULL);
+    assert_near(hinge_model_rho(model)[0], -0.25, 1e-9);
+    hinge_model_free(model);
+    x[2] = 30; /* (5) is gone */
+    model = fit(&rest, &params, NULL);
+    assert_near(hinge_model_rho(model)[0], 0, 1e-9);
+    hinge_model_free(model);
 }
 
 static int stop_at_third(void *arg, const hinge_progress *progress)

@@ -333,6 +333,9 @@ static void refusals(void **state)
     SAYS(hinge_sgd(&m, y, &s, w, &b, NULL, &err), "lambda: 0");
     s = good, s.eta = -1;
     SAYS(hinge_sgd(&m, y, &s, w, &b, NULL, &err), "eta");
+    s = good, s.epochs = 0;
+    hinge_online_round round;
+    SAYS(hinge_sgd(&m, y, &s, w, &b, &round, &err), "history");
     s = good, s.threads = -1;
     SAYS(hinge_sgd(&m, y, &s, w, &b, NULL, &err), "threads: -1");
     SAYS(hinge_perceptron(&m, odd, &p, w, &b, NULL, NULL, &err), "row 1 is 0");

@@ -130,6 +130,7 @@ struct picture {
     size_t n_regions;
     double region_label[256]; /* classes of the model in its order, then labels that only the data have */
     int drawn[256];           /* it has an area in the picture */
+    int *class_of;            /* [n] region of each example's label */
     int *region;              /* [GRID * GRID] of each point of the grid, row by row from below */
     double *f;                /* [GRID * GRID] first decision value */
     int two;                  /* one decision value, whose sign is the class */
@@ -183,7 +184,7 @@ static void list_regions(struct picture *p)
     for (size_t k = 0; k < hinge_model_n_classes(model); k++)
         region_of(p, labels[k]);
     for (size_t i = 0; i < p->s->data.x.rows; i++)
-        region_of(p, p->s->data.y[i]);
+        p->class_of[i] = region_of(p, p->s->data.y[i]);
 }
 
 static void predict_grid(struct picture *p)
@@ -211,7 +212,7 @@ static void predict_grid(struct picture *p)
         check(hinge_predict(s->model, &view, &options, labels, decisions, &err), &err);
         for (size_t column = 0; column < GRID; column++) {
             p->region[row * GRID + column] = region_of(p, labels[column]);
-            p->f[row * GRID + column] = decisions[column * problems];
+            p->f[row * GRID + column] = p->two ? decisions[column] : 0;
         }
     }
     free(x);
@@ -304,7 +305,7 @@ static size_t kind_of(const struct picture *p, size_t i)
 }
 
 /* Examples by class and kind, a block each pair that there are any of; count[region * 4 + kind]. */
-static void write_points(struct picture *p, const struct gnuplot *g, size_t *count)
+static void write_points(const struct picture *p, const struct gnuplot *g, size_t *count)
 {
     FILE *file = gnuplot_file(g, "points.dat");
     const struct subject *s = p->s;
@@ -313,7 +314,7 @@ static void write_points(struct picture *p, const struct gnuplot *g, size_t *cou
     for (size_t k = 0; k < p->n_regions; k++)
         for (size_t kind = 0; kind < 4; kind++) {
             for (size_t i = 0; i < s->data.x.rows; i++)
-                if (region_of(p, s->data.y[i]) == (int)k && kind_of(p, i) == kind) {
+                if (p->class_of[i] == (int)k && kind_of(p, i) == kind) {
                     fprintf(file, "%.10g %.10g\n", value_of(s, i, p->feature[0]), value_of(s, i, p->feature[1]));
                     count[k * 4 + kind]++;
                 }
@@ -496,6 +497,7 @@ static void draw_model(const struct plot_settings *settings)
     for (size_t axis = 0; axis < 2; axis++)
         p.feature[axis] = settings->features[axis] ? settings->features[axis] - 1 : axis;
     p.two = hinge_model_n_problems(s.model) == 1;
+    p.class_of = allocate(s.data.x.rows, sizeof *p.class_of);
     p.region = allocate((size_t)GRID * GRID, sizeof *p.region);
     p.f = allocate((size_t)GRID * GRID, sizeof *p.f);
     list_regions(&p);
@@ -514,6 +516,7 @@ static void draw_model(const struct plot_settings *settings)
     script(&p, &g, count);
     gnuplot_draw(&g);
     free(count);
+    free(p.class_of);
     free(p.region);
     free(p.f);
     subject_free(&s);

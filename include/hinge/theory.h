@@ -76,9 +76,9 @@ typedef struct hinge_perceptron_options {
 } hinge_perceptron_options;
 
 /* w += eta sum y_i x_i over examples with y_i f_i <= 0, a round at a time, until a round ends with no error left or
- * nothing can change any more. y[rows]: +1, -1. w[d]; *b only with options->bias (NULL otherwise); history[rounds] or
- * NULL gets *n_rounds entries, of those carried out. On separable data the number of rounds is finite (sum of the
- * errors of a batch run <= n R^2 / margin^2). options may be NULL. EINVAL: labels, values that are not finite. */
+ * nothing can change any more. y[rows]: +1, -1. w[d]; *b only with options->bias (NULL otherwise); history[rounds] gets
+ * *n_rounds entries, of those carried out; both may be NULL. On separable data the number of rounds is finite (sum of
+ * the errors of a batch run <= n R^2 / margin^2). options may be NULL. EINVAL: labels, values that are not finite. */
 HINGE_API hinge_status hinge_perceptron(const hinge_matrix *x, const double *y,
                                         const hinge_perceptron_options *options, double *w, double *b,
                                         hinge_online_round *history, size_t *n_rounds, hinge_error *err);
@@ -102,7 +102,7 @@ typedef struct hinge_sgd_options {
  * holds the optimum (Shalev-Shwartz, Singer, Srebro 2007). With a bias, rows are taken relative to their mean, b takes
  * steps of 1 / sqrt(t) (with eta > 0: eta_t), and in the end the value that is best for w, exactly. w[d]; *b only with
  * options->bias (NULL otherwise); history[epochs] or NULL: after each epoch, of what would be returned then but for
- * that last step of b. EINVAL: labels, lambda, values that are not finite. */
+ * that last step of b. EINVAL: labels, lambda, values that are not finite, history without a number of epochs. */
 HINGE_API hinge_status hinge_sgd(const hinge_matrix *x, const double *y, const hinge_sgd_options *options, double *w,
                                  double *b, hinge_online_round *history, hinge_error *err);
 /* Epochs after which the Pegasos step's mean is within 1e-2 of the optimum, relative to it, on data of radius R
