@@ -81,10 +81,6 @@ void hg_points_panels(const struct hg_points *points, const uint32_t *ids, size_
 hinge_status hg_tile_values(const struct hg_tiler *tiler, const struct hg_left *left, size_t row0, size_t m,
                             const struct hg_right *right, void *dots, size_t ld, void *const *out);
 
-/* First statement of each of our parallel regions that calls BLAS: sets the thread count of nested regions to one
- * for this implicit task only, so that OpenBLAS's OpenMP build does not start threads of its own. */
-void hg_blas_alone(void);
-
 /* A source of rows over points. */
 struct hg_gram {
     struct hg_rows super;

@@ -4,13 +4,7 @@
 #include "kernels/gram.h"
 
 #include <cblas.h>
-#include <omp.h>
 #include <string.h>
-
-void hg_blas_alone(void)
-{
-    omp_set_num_threads(1);
-}
 
 static double value_of(const struct hg_points *points, size_t row, size_t c)
 {

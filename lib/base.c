@@ -169,3 +169,8 @@ int hg_threads(int asked)
     int threads = asked > 0 ? asked : omp_get_max_threads();
     return HG_MAX(threads, 1);
 }
+
+void hg_blas_alone(void)
+{
+    omp_set_num_threads(1);
+}

@@ -66,4 +66,8 @@ int hg_cpu_level(int asked);
 size_t hg_total_memory(void); /* bytes, the container's limit where there is one */
 int hg_threads(int asked);    /* asked, or omp_get_max_threads() for 0; at least 1 */
 
+/* First statement of each of our parallel regions that calls BLAS: sets the thread count of nested regions to one
+ * for this implicit task only, so that OpenBLAS's OpenMP build does not start threads of its own. */
+void hg_blas_alone(void);
+
 #endif

@@ -8,6 +8,7 @@
 #include "lib/model.h"
 #include "lib/problem.h"
 
+#include <hinge/theory.h>
 #include <math.h>
 #include <string.h>
 
@@ -124,57 +125,90 @@ static double take_beta(const struct hg_problem *pr, const double *beta, const u
     return factor;
 }
 
+/* A problem's QP with the coefficients of a model in it. */
+struct solved {
+    struct hg_qp qp;
+    double sums[2];
+    uint32_t *subset; /* [qp.n] points */
+    double *g;        /* [qp.n] K beta in f64 */
+    double factor;    /* by which the model's coefficients are larger: nu-SVC's 1/r */
+};
+
+static void solved_free(struct solved *s)
+{
+    hg_qp_free(&s->qp);
+    hg_free(s->subset);
+    hg_free(s->g);
+}
+
+/* beta: [n_problems * rows] of the model. What has been made is to be freed on failure too. */
+static hinge_status solved_init(struct solved *s, const struct hg_problem *pr, size_t p, const double *beta,
+                                hinge_error *err)
+{
+    memset(s, 0, sizeof *s);
+    s->subset = hg_alloc(pr->n, sizeof *s->subset);
+    s->g = hg_alloc(pr->n, sizeof *s->g);
+    if (s->subset == NULL || s->g == NULL)
+        return hg_fail(err, HINGE_ENOMEM, "no memory for %zu rows", pr->n);
+    size_t n = hg_problem_points(pr, p, s->subset);
+    hinge_status status = hg_problem_qp(pr, p, s->subset, n, &s->qp, s->sums, err);
+    if (status != HINGE_OK)
+        return status;
+    s->factor = take_beta(pr, beta + p * pr->x.rows, s->subset, &s->qp, s->sums);
+    return gradient(pr, s->subset, &s->qp, s->g, err);
+}
+
 static hinge_status certify_problem(const struct hg_problem *pr, size_t p, const hinge_model *m,
                                     const double *beta, hinge_certificate *c, hinge_error *err)
 {
-    struct hg_qp qp = { 0 };
-    double sums[2];
-    uint32_t *subset = hg_alloc(pr->n, sizeof *subset);
-    double *g = hg_alloc(pr->n, sizeof *g);
-    hinge_status status =
-        subset != NULL && g != NULL ? HINGE_OK : hg_fail(err, HINGE_ENOMEM, "no memory for %zu rows", pr->n);
+    struct solved s;
+    hinge_status status = solved_init(&s, pr, p, beta, err);
+    if (status == HINGE_OK)
+        judge(&s.qp, s.sums, s.g, m->rho[p] / s.factor, s.factor, c);
+    solved_free(&s);
+    return status;
+}
+
+/* The problem that a model solves, and its coefficients [n_problems * rows], the caller's. */
+static hinge_status open_problem(const hinge_model *m, const hinge_matrix *x, const double *y,
+                                 const hinge_params *params, struct hg_problem *pr, double **beta, hinge_error *err)
+{
+    hinge_status status = hg_problem_init(pr, x, y, params, err);
+    if (status != HINGE_OK)
+        return status;
+    *beta = NULL;
+    if (pr->n_problems != m->n_problems || (m->sv != NULL && pr->d != m->d) || params->task != m->task)
+        status = hg_fail(err, HINGE_EINVAL,
+                         "model: not one of these data and parameters (%zu problems of %zu features, "
+                         "the data give %zu of %zu)",
+                         m->n_problems, m->d, pr->n_problems, pr->d);
     if (status == HINGE_OK) {
-        size_t n = hg_problem_points(pr, p, subset);
-        status = hg_problem_qp(pr, p, subset, n, &qp, sums, err);
+        size_t values;
+        if (!hg_mul(pr->n_problems, x->rows, &values) || (*beta = hg_alloc(values, sizeof **beta)) == NULL)
+            status = hg_fail(err, HINGE_ENOMEM, "no memory for the coefficients of %zu rows", x->rows);
+        else
+            status = hinge_model_beta(m, x->rows, *beta, err);
     }
-    if (status == HINGE_OK) {
-        double factor = take_beta(pr, beta + p * pr->x.rows, subset, &qp, sums);
-        status = gradient(pr, subset, &qp, g, err);
-        if (status == HINGE_OK)
-            judge(&qp, sums, g, m->rho[p] / factor, factor, c);
+    if (status != HINGE_OK) {
+        hg_free(*beta);
+        hg_problem_free(pr);
     }
-    hg_qp_free(&qp);
-    hg_free(subset);
-    hg_free(g);
     return status;
 }
 
 hinge_status hinge_certify(const hinge_model *m, const hinge_matrix *x, const double *y,
                            const hinge_params *params, hinge_certificate *certificate, hinge_error *err)
 {
-    double begin = hg_now();
+    double begin = hg_now(), *beta;
     hinge_certificate c;
     struct hg_problem pr;
     memset(&c, 0, sizeof c);
     hg_ok(err);
     if (m == NULL || certificate == NULL)
         return hg_fail(err, HINGE_EINVAL, "%s: NULL", m == NULL ? "model" : "certificate");
-    hinge_status status = hg_problem_init(&pr, x, y, params, err);
+    hinge_status status = open_problem(m, x, y, params, &pr, &beta, err);
     if (status != HINGE_OK)
         return status;
-    double *beta = NULL;
-    if (pr.n_problems != m->n_problems || (m->sv != NULL && pr.d != m->d) || params->task != m->task)
-        status = hg_fail(err, HINGE_EINVAL,
-                         "model: not one of these data and parameters (%zu problems of %zu features, "
-                         "the data give %zu of %zu)",
-                         m->n_problems, m->d, pr.n_problems, pr.d);
-    if (status == HINGE_OK) {
-        size_t values;
-        if (!hg_mul(pr.n_problems, x->rows, &values) || (beta = hg_alloc(values, sizeof *beta)) == NULL)
-            status = hg_fail(err, HINGE_ENOMEM, "no memory for the coefficients of %zu rows", x->rows);
-        else
-            status = hinge_model_beta(m, x->rows, beta, err);
-    }
     for (size_t p = 0; p < pr.n_problems && status == HINGE_OK; p++)
         status = certify_problem(&pr, p, m, beta, &c, err);
     hg_free(beta);
@@ -183,5 +217,85 @@ hinge_status hinge_certify(const hinge_model *m, const hinge_matrix *x, const do
         c.seconds = hg_now() - begin;
         *certificate = c;
     }
+    return status;
+}
+
+/* ---- kinds of support vectors, classes of slack ------------------------------------------------------------------ */
+
+/* The example's variable: that of its own class, all others are fixed at 0. */
+static hinge_point point_of(const struct solved *s, size_t i, double bias, double tolerance)
+{
+    const struct hg_qp *qp = &s->qp;
+    int last = qp->layers - 1; /* nu-SVC: layer 0 has the box of +1, layer 1 that of -1 */
+    hinge_point p = { 0 };
+    p.y = qp->hi[0][i] > 0 ? 1 : -1;
+    p.alpha = fabs(hg_qp_beta(qp, i)) * s->factor;
+    p.C = (p.y > 0 ? qp->hi[0][i] : -qp->lo[last][i]) * s->factor;
+    p.f = s->g[i] * s->factor + bias;
+    p.slack = hinge_slack(p.y, p.f);
+    p.kind = hinge_sv_kind_of(p.alpha, p.C);
+    p.slack_class = hinge_slack_class_of(p.slack, tolerance);
+    return p;
+}
+
+/* Optimality bounds b at each example: alpha < C asks for y f >= 1, alpha > 0 for y f <= 1; both sides of f = g + b. */
+static void bound_bias(const hinge_point *p, double bias, hinge_kinds *k)
+{
+    double at = p->y - (p->f - bias); /* the b with y f = 1 */
+    bool grows = p->kind != HINGE_NON_MARGIN_SV, falls = p->kind != HINGE_NO_SV;
+    if (p->y > 0 ? grows : falls)
+        k->bias_low = fmax(k->bias_low, at);
+    if (p->y > 0 ? falls : grows)
+        k->bias_high = fmin(k->bias_high, at);
+}
+
+static void count_point(const hinge_point *p, double bias, hinge_kinds *k)
+{
+    k->n++;
+    k->n_margin_sv += p->kind == HINGE_MARGIN_SV;
+    k->n_non_margin_sv += p->kind == HINGE_NON_MARGIN_SV;
+    k->n_slack[p->slack_class]++;
+    k->sum_alpha += p->alpha;
+    k->norm2 += p->alpha * p->y * (p->f - bias);
+    k->alpha_slackness = fmax(k->alpha_slackness, p->alpha / p->C * fabs(p->y * p->f - 1 + p->slack));
+    k->slack_slackness = fmax(k->slack_slackness, (p->C - p->alpha) / p->C * p->slack);
+    bound_bias(p, bias, k);
+}
+
+hinge_status hinge_kinds_of(const hinge_model *m, const hinge_matrix *x, const double *y,
+                            const hinge_params *params, size_t problem, double tolerance, hinge_kinds *kinds,
+                            hinge_point *points, hinge_error *err)
+{
+    struct hg_problem pr;
+    struct solved s;
+    double *beta;
+    hg_ok(err);
+    if (m == NULL || kinds == NULL)
+        return hg_fail(err, HINGE_EINVAL, "%s: NULL", m == NULL ? "model" : "kinds");
+    if (m->task != HINGE_C_SVC && m->task != HINGE_NU_SVC)
+        return hg_fail(err, HINGE_EINVAL, "model: slack classes are those of classification");
+    if (problem >= m->n_problems)
+        return hg_fail(err, HINGE_EINVAL, "problem: there is no problem %zu, only %zu", problem, m->n_problems);
+    if (!(tolerance >= 0 && tolerance < 0.5))
+        return hg_fail(err, HINGE_EINVAL, "tolerance: %g is not in [0, 0.5)", tolerance);
+    hinge_status status = open_problem(m, x, y, params, &pr, &beta, err);
+    if (status != HINGE_OK)
+        return status;
+    status = solved_init(&s, &pr, problem, beta, err);
+    if (status == HINGE_OK) {
+        hinge_kinds k = { .bias = -m->rho[problem], .bias_low = -INFINITY, .bias_high = INFINITY };
+        if (points != NULL)
+            memset(points, 0, x->rows * sizeof *points);
+        for (size_t i = 0; i < s.qp.n; i++) {
+            hinge_point p = point_of(&s, i, k.bias, tolerance);
+            count_point(&p, k.bias, &k);
+            if (points != NULL)
+                points[pr.order[s.subset[i]]] = p;
+        }
+        *kinds = k;
+    }
+    solved_free(&s);
+    hg_free(beta);
+    hg_problem_free(&pr);
     return status;
 }

@@ -32,7 +32,7 @@ struct hg_jobs {
 hinge_status hg_jobs_run(struct hg_jobs *jobs, bool *by_side, hinge_error *err);
 
 /* Within a job: trains on the rows named, in ascending order; the others take no part. copy: on a copy of them,
- * as it must be where a class of y is missing among them; otherwise by weights of 0. */
+ * as it must be where a class of y is missing among them (beta0 is then not used); otherwise by weights of 0. */
 hinge_status hg_jobs_train(struct hg_jobs *jobs, size_t number, int threads, const uint32_t *rows, size_t n,
                            bool copy, const hinge_params *params, hinge_model **model, hinge_report *report,
                            hinge_error *err);

@@ -304,6 +304,7 @@ const struct tool_option data_options[] = {
     { 0, "label-column", "K", parse_long, FIELD(label_column), &range_any,
       "CSV: column of the label, from 0, or from the end\nif negative (0)" },
     { 0, "no-labels", NULL, parse_flag, FIELD(no_labels), NULL, "CSV: there is no label column" },
+    /* the last: plot has a --features of its own */
     { 0, "features", "N", parse_size, FIELD(features), &range_positive, "at least so many features" },
 };
 const size_t n_data_options = COUNT_OF(data_options);
@@ -429,6 +430,25 @@ void json_score(struct json *j, const struct score *score)
     } else {
         json_real(j, "accuracy", score->accuracy);
     }
+}
+
+void print_certificate(const hinge_certificate *c)
+{
+    printf("%-16s primal %.10g, dual %.10g, gap %.3g\n", "certificate", c->primal, c->dual, c->gap);
+    printf("%-16s kkt %.3g, slackness %.3g, sum %.3g, box %.3g (%.3f s)\n", "", c->kkt, c->slackness,
+           c->sum_residual, c->box_residual, c->seconds);
+}
+
+void json_certificate(struct json *j, const hinge_certificate *c)
+{
+    json_real(j, "primal", c->primal);
+    json_real(j, "dual", c->dual);
+    json_real(j, "gap", c->gap);
+    json_real(j, "kkt", c->kkt);
+    json_real(j, "slackness", c->slackness);
+    json_real(j, "sum_residual", c->sum_residual);
+    json_real(j, "box_residual", c->box_residual);
+    json_real(j, "seconds_certificate", c->seconds);
 }
 
 const char *blas_advice(const hinge_machine *machine)

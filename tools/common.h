@@ -78,7 +78,12 @@ struct choice {
 };
 
 extern const struct range range_any, range_positive, range_not_negative, range_01;
-extern const struct choice choice_off_on[], choice_precision[], choice_format[];
+extern const struct choice choice_off_on[], choice_precision[], choice_format[], choice_kernel[];
+
+struct class_weights {
+    size_t count;
+    double *labels, *weights;
+};
 
 /* Parsers: the comment says what field points at; and what detail is. */
 void parse_flag(const struct option_use *use, const void *detail, void *field);    /* int: becomes 1 */
@@ -90,6 +95,10 @@ void parse_size(const struct option_use *use, const void *detail, void *field); 
 void parse_bytes(const struct option_use *use, const void *detail, void *field);   /* size_t; nothing */
 void parse_text(const struct option_use *use, const void *detail, void *field);    /* const char *; nothing */
 void parse_choice(const struct option_use *use, const void *detail, void *field);  /* int, enum; choices */
+/* double; range. As svm-train, it takes 0, and auto, for 1 / features. */
+void parse_gamma(const struct option_use *use, const void *detail, void *field);
+/* struct class_weights; range. -w1 5, -w 1=5 or --weight 1=5. */
+void parse_weight(const struct option_use *use, const void *detail, void *field);
 
 double real_value(const struct option_use *use, const struct range *range);
 /* The argument after an option's value, for -wI W and -y LOW HIGH; dies if there is none. */
@@ -164,6 +173,9 @@ void json_score(struct json *j, const struct score *score);
 int is_regression(hinge_task task);
 const char *task_keyword(hinge_task task); /* LIBSVM's word */
 
+void print_certificate(const hinge_certificate *certificate);
+void json_certificate(struct json *j, const hinge_certificate *certificate);
+
 /* ---- The process ---- */
 
 /* Starts the command anew, once, where OpenBLAS overlooked AVX-512 and nobody chose its core. */
@@ -176,5 +188,7 @@ int command_predict(int argc, char **argv);
 int command_calibrate(int argc, char **argv);
 int command_scale(int argc, char **argv);
 int command_info(int argc, char **argv);
+int command_report(int argc, char **argv);
+int command_plot(int argc, char **argv);
 
 #endif

@@ -16,6 +16,8 @@ static const struct command {
     { "predict", command_predict, "predict labels or values with a model" },
     { "calibrate", command_calibrate, "give a model probabilities, from data it was not trained on" },
     { "scale", command_scale, "scale the features of a LIBSVM file" },
+    { "report", command_report, "certificate, margin, support vectors, slacks, bounds and losses of a model on data" },
+    { "plot", command_plot, "draw a model's decision regions, or error and support vectors against C" },
     { "info", command_info, "tell about this machine, a model or a data file" },
 };
 

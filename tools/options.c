@@ -27,6 +27,21 @@ const struct choice choice_format[] = {
     { NULL, 0 },
 };
 
+const struct choice choice_kernel[] = {
+    { "0", HINGE_LINEAR },
+    { "1", HINGE_POLYNOMIAL },
+    { "2", HINGE_RBF },
+    { "3", HINGE_SIGMOID },
+    { "4", HINGE_PRECOMPUTED },
+    { "linear", HINGE_LINEAR },
+    { "polynomial", HINGE_POLYNOMIAL },
+    { "poly", HINGE_POLYNOMIAL },
+    { "rbf", HINGE_RBF },
+    { "sigmoid", HINGE_SIGMOID },
+    { "precomputed", HINGE_PRECOMPUTED },
+    { NULL, 0 },
+};
+
 /* ---- Values ---- */
 
 static _Noreturn void die_of_range(const struct option_use *use, const struct range *range)
@@ -165,6 +180,51 @@ const char *option_next(const struct option_use *use)
     if (optind >= use->argc)
         die(EXIT_USAGE, "%s %s: a second value is missing", use->shown, use->text);
     return use->argv[optind++];
+}
+
+void parse_gamma(const struct option_use *use, const void *detail, void *field)
+{
+    double *gamma = field;
+
+    *gamma = strcmp(use->text, "auto") == 0 ? 0 : real_value(use, detail);
+    if (*gamma == 0)
+        *gamma = HINGE_GAMMA_AUTO;
+}
+
+/* Weights of a class named twice are multiplied, as in svm-train. */
+static void add_class_weight(struct class_weights *classes, double label, double weight)
+{
+    size_t k = 0, size = (classes->count + 1) * sizeof(double);
+
+    while (k < classes->count && classes->labels[k] != label)
+        k++;
+    if (k < classes->count) {
+        classes->weights[k] *= weight;
+        return;
+    }
+    classes->labels = realloc(classes->labels, size);
+    classes->weights = realloc(classes->weights, size);
+    if (!classes->labels || !classes->weights)
+        die(EXIT_DATA, "no memory");
+    classes->labels[classes->count] = label;
+    classes->weights[classes->count++] = weight;
+}
+
+void parse_weight(const struct option_use *use, const void *detail, void *field)
+{
+    struct option_use label = *use, weight = *use;
+    char *text = strdup(use->text), *equals = text ? strchr(text, '=') : NULL;
+
+    if (!text)
+        die(EXIT_DATA, "no memory");
+    if (equals)
+        *equals++ = '\0';
+    else if (strncmp(use->shown, "--", 2) == 0)
+        die(EXIT_USAGE, "%s: '%s' is not LABEL=WEIGHT", use->shown, use->text);
+    label.text = text;
+    weight.text = equals ? equals : option_next(use);
+    add_class_weight(field, real_value(&label, &range_any), real_value(&weight, detail));
+    free(text);
 }
 
 /* ---- Help ---- */

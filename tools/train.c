@@ -14,11 +14,6 @@
 
 /* ---- Options ---- */
 
-struct class_weights {
-    size_t count;
-    double *labels, *weights;
-};
-
 struct train_settings {
     hinge_params params;
     struct class_weights classes;
@@ -45,20 +40,6 @@ static const struct choice choice_task[] = {
     { "nu_svr", HINGE_NU_SVR },
     { NULL, 0 },
 };
-static const struct choice choice_kernel[] = {
-    { "0", HINGE_LINEAR },
-    { "1", HINGE_POLYNOMIAL },
-    { "2", HINGE_RBF },
-    { "3", HINGE_SIGMOID },
-    { "4", HINGE_PRECOMPUTED },
-    { "linear", HINGE_LINEAR },
-    { "polynomial", HINGE_POLYNOMIAL },
-    { "poly", HINGE_POLYNOMIAL },
-    { "rbf", HINGE_RBF },
-    { "sigmoid", HINGE_SIGMOID },
-    { "precomputed", HINGE_PRECOMPUTED },
-    { NULL, 0 },
-};
 static const struct choice choice_multiclass[] = {
     { "ovo", HINGE_ONE_VS_ONE },
     { "ovr", HINGE_ONE_VS_REST },
@@ -68,53 +49,6 @@ static const struct choice choice_multiclass[] = {
 };
 static const struct range range_level = { 0, 4, 0 };
 static const struct range range_folds = { 2, INFINITY, 0 };
-
-/* svm-train takes 0 for 1 / features too. */
-static void parse_gamma(const struct option_use *use, const void *detail, void *field)
-{
-    double *gamma = field;
-
-    *gamma = strcmp(use->text, "auto") == 0 ? 0 : real_value(use, detail);
-    if (*gamma == 0)
-        *gamma = HINGE_GAMMA_AUTO;
-}
-
-/* Weights of a class named twice are multiplied, as in svm-train. */
-static void add_class_weight(struct class_weights *classes, double label, double weight)
-{
-    size_t k = 0, size = (classes->count + 1) * sizeof(double);
-
-    while (k < classes->count && classes->labels[k] != label)
-        k++;
-    if (k < classes->count) {
-        classes->weights[k] *= weight;
-        return;
-    }
-    classes->labels = realloc(classes->labels, size);
-    classes->weights = realloc(classes->weights, size);
-    if (!classes->labels || !classes->weights)
-        die(EXIT_DATA, "no memory");
-    classes->labels[classes->count] = label;
-    classes->weights[classes->count++] = weight;
-}
-
-/* -w1 5, -w 1=5 or --weight 1=5; field: struct class_weights. */
-static void parse_weight(const struct option_use *use, const void *detail, void *field)
-{
-    struct option_use label = *use, weight = *use;
-    char *text = strdup(use->text), *equals = text ? strchr(text, '=') : NULL;
-
-    if (!text)
-        die(EXIT_DATA, "no memory");
-    if (equals)
-        *equals++ = '\0';
-    else if (strncmp(use->shown, "--", 2) == 0)
-        die(EXIT_USAGE, "%s: '%s' is not LABEL=WEIGHT", use->shown, use->text);
-    label.text = text;
-    weight.text = equals ? equals : option_next(use);
-    add_class_weight(field, real_value(&label, &range_any), real_value(&weight, detail));
-    free(text);
-}
 
 #define FIELD(name) offsetof(struct train_settings, name)
 static const struct tool_option problem_options[] = {
@@ -596,18 +530,6 @@ static void json_report(struct json *j, const hinge_report *r)
     json_bool(j, "blas_slow", r->blas_slow);
 }
 
-static void json_certificate(struct json *j, const hinge_certificate *c)
-{
-    json_real(j, "primal", c->primal);
-    json_real(j, "dual", c->dual);
-    json_real(j, "gap", c->gap);
-    json_real(j, "kkt", c->kkt);
-    json_real(j, "slackness", c->slackness);
-    json_real(j, "sum_residual", c->sum_residual);
-    json_real(j, "box_residual", c->box_residual);
-    json_real(j, "seconds_certificate", c->seconds);
-}
-
 static void print_json(const struct train_settings *s, const struct train_run *run)
 {
     struct json j = { 0 };
@@ -668,13 +590,6 @@ static void print_phases(const hinge_report *r)
     printf("%-16s %" PRIu64 ", %.4g GFLOP; %" PRIu64 " rows asked for, %" PRIu64 " given up\n", "kernel values",
            r->kernel_values, r->gflop, r->rows_asked, r->rows_evicted);
     printf("%-16s %s, recomputed %d times\n", "precision", precision_name((int)r->precision), r->corrections);
-}
-
-static void print_certificate(const hinge_certificate *c)
-{
-    printf("%-16s primal %.10g, dual %.10g, gap %.3g\n", "certificate", c->primal, c->dual, c->gap);
-    printf("%-16s kkt %.3g, slackness %.3g, sum %.3g, box %.3g (%.3f s)\n", "", c->kkt, c->slackness,
-           c->sum_residual, c->box_residual, c->seconds);
 }
 
 /* The lines of svm-train -v. */

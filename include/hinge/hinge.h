@@ -1,7 +1,8 @@
 /*
  * hinge: dense kernel support vector machines, trained exactly at the speed of BLAS.
  *
- * This header alone is the manual of the library; include/hinge/io.h adds files.
+ * This header alone is the manual of the library; include/hinge/io.h adds files, include/hinge/theory.h what textbooks
+ * derive.
  *
  * Conventions
  *   - Every function that can fail returns a hinge_status and takes a nullable hinge_error as its last

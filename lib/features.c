@@ -1,0 +1,153 @@
+/*
+ * Explicit polynomial features. A monomial of degree q is a non-decreasing list of q variables; taken level by level,
+ * it is one of degree q - 1 (its parent) times a variable that is not before the parent's last.
+ */
+#include "kernels/kernel.h"
+#include "lib/params.h"
+
+#include <hinge/theory.h>
+#include <math.h>
+
+struct monomial {
+    size_t parent;
+    uint32_t variable;
+    uint32_t count; /* how often the variable is in it: the exponent of its last variable */
+};
+
+struct polynomial {
+    size_t d, dimension;
+    int degree;
+    double gamma, zeta;
+    struct monomial *monomial; /* [dimension] */
+    double *coefficient;       /* [dimension] */
+};
+
+/* C(d + degree, degree), false where it is not below SIZE_MAX; exact: each partial product is a binomial. */
+static bool binomial(size_t d, size_t degree, size_t *result)
+{
+    size_t small = HG_MIN(d, degree), large = HG_MAX(d, degree);
+    __extension__ typedef unsigned __int128 wide;
+    wide value = 1;
+    for (size_t k = 1; k <= small; k++) {
+        value = value * (large + k) / k;
+        if (value >= SIZE_MAX)
+            return false;
+    }
+    *result = (size_t)value;
+    return true;
+}
+
+hinge_status hinge_polynomial_dimension(size_t d, int degree, size_t rows, size_t *dimension, hinge_error *err)
+{
+    size_t count, values;
+    if (degree < 0)
+        return hg_fail(err, HINGE_EINVAL, "degree: %d is negative", degree);
+    if (dimension == NULL)
+        return hg_fail(err, HINGE_EINVAL, "dimension: NULL");
+    if (d >= INT32_MAX || !binomial(d, (size_t)degree, &count))
+        return hg_fail(err, HINGE_ESIZE,
+                       "degree: %d of %zu features has more monomials than can be numbered; use the "
+                       "kernel",
+                       degree, d);
+    bool fits = hg_mul(count, sizeof(double), &values) && hg_mul(values, rows, &values) && values <= hg_total_memory();
+    if (rows > 0 && (!fits || count >= INT32_MAX))
+        return hg_fail(err, HINGE_ESIZE,
+                       "degree: %d of %zu features gives C(%zu, %d) = %zu monomials, %.3g bytes for %zu rows, and "
+                       "this machine has %.3g; use the kernel",
+                       degree, d, d + (size_t)degree, degree, count, 8 * (double)count * (double)rows, rows,
+                       (double)hg_total_memory());
+    *dimension = count;
+    return hg_ok(err);
+}
+
+/* sqrt(C(Q, q) zeta^(Q-q) gamma^q), without overflow before the product itself overflows. */
+static double level_scale(const struct polynomial *p, int q)
+{
+    double scale = 1;
+    for (int k = 1; k <= q; k++)
+        scale *= sqrt((double)(p->degree - q + k) / k * p->gamma);
+    for (int k = q; k < p->degree; k++)
+        scale *= sqrt(p->zeta);
+    return scale;
+}
+
+/* The multinomial q! / prod k_j! goes from parent to child by q / (exponent of the variable added). */
+static void list_monomials(struct polynomial *p)
+{
+    size_t level = 0, next = 1; /* first of the level, and after its last */
+    p->monomial[0] = (struct monomial){ 0, 0, 0 };
+    p->coefficient[0] = 1;
+    for (int q = 1; q <= p->degree; q++) {
+        size_t at = next;
+        for (size_t parent = level; parent < next; parent++)
+            for (size_t v = p->monomial[parent].variable; v < p->d; v++) {
+                uint32_t last = p->monomial[parent].variable, before = p->monomial[parent].count;
+                uint32_t count = v == last ? before + 1 : 1;
+                p->monomial[at] = (struct monomial){ parent, (uint32_t)v, count };
+                p->coefficient[at++] = p->coefficient[parent] * sqrt((double)q / count);
+            }
+        level = next;
+        next = at;
+    }
+    /* levels again, each with its own scale */
+    size_t start = 0, end = 1;
+    for (int q = 0; q <= p->degree; q++) {
+        double scale = level_scale(p, q);
+        for (size_t k = start; k < end; k++)
+            p->coefficient[k] *= scale;
+        start = end;
+        while (end < p->dimension && p->monomial[end].parent < start)
+            end++;
+    }
+}
+
+static void map_row(const struct polynomial *p, const hinge_matrix *x, size_t row, double *z)
+{
+    z[0] = 1;
+    for (size_t k = 1; k < p->dimension; k++)
+        z[k] = z[p->monomial[k].parent] * hg_matrix_value(x, row, p->monomial[k].variable);
+    for (size_t k = 0; k < p->dimension; k++)
+        z[k] *= p->coefficient[k];
+}
+
+hinge_status hinge_polynomial_features(const hinge_matrix *x, const hinge_kernel *kernel, int threads, double *z,
+                                       hinge_error *err)
+{
+    struct polynomial p = { 0 };
+    hinge_kernel k;
+    hinge_status status = hg_matrix_check(x, "x", err);
+    if (status == HINGE_OK && (kernel == NULL || kernel->type != HINGE_POLYNOMIAL || z == NULL))
+        status = hg_fail(err, HINGE_EINVAL, "%s", z == NULL ? "z: NULL" : "kernel: not a polynomial one");
+    if (status == HINGE_OK)
+        status = hg_kernel_check(kernel, x->cols, &k, err);
+    if (status == HINGE_OK && k.coef0 < 0)
+        status = hg_fail(err, HINGE_EINVAL,
+                         "kernel.coef0: %g is negative, so that no features have it as their inner "
+                         "product",
+                         k.coef0);
+    if (status == HINGE_OK && (threads < 0 || threads > 4096))
+        status = hg_fail(err, HINGE_EINVAL, "threads: %d is not in 0 .. 4096", threads);
+    if (status == HINGE_OK)
+        status = hg_matrix_check_finite(x, "x", hg_threads(threads), err);
+    if (status == HINGE_OK)
+        status = hinge_polynomial_dimension(x->cols, k.degree, HG_MAX(x->rows, (size_t)1), &p.dimension, err);
+    if (status != HINGE_OK)
+        return status;
+    p.d = x->cols;
+    p.degree = k.degree;
+    p.gamma = k.gamma;
+    p.zeta = k.coef0;
+    p.monomial = hg_alloc(p.dimension, sizeof *p.monomial);
+    p.coefficient = hg_alloc(p.dimension, sizeof *p.coefficient);
+    if (p.monomial == NULL || p.coefficient == NULL) {
+        status = hg_fail(err, HINGE_ENOMEM, "no memory for %zu monomials", p.dimension);
+    } else {
+        list_monomials(&p);
+#pragma omp parallel for num_threads(hg_threads(threads)) schedule(static)
+        for (size_t i = 0; i < x->rows; i++)
+            map_row(&p, x, i, z + i * p.dimension);
+    }
+    hg_free(p.monomial);
+    hg_free(p.coefficient);
+    return status == HINGE_OK ? hg_ok(err) : status;
+}

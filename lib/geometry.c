@@ -1,0 +1,328 @@
+/*
+ * Lengths in feature space, by kernel values in f64: ||w|| of a model, the radius of the data, and whether the kernel
+ * matrix is one of inner products at all (Mercer).
+ */
+#include "lib/model.h"
+#include "lib/params.h"
+#include "lib/problem.h"
+
+#include <hinge/theory.h>
+#include <lapacke.h>
+#include <math.h>
+#include <string.h>
+
+/* sum[c] += coef[r] K(row r, column c) over the rows of a tile; coef NULL: 1. Columns of different tiles are apart. */
+struct column_sums {
+    double *sum;
+    const double *coef;
+};
+
+static void add_tile(void *arg, const struct hg_tile *tile)
+{
+    const struct column_sums *s = arg;
+    for (size_t r = 0; r < tile->n_rows; r++) {
+        const double *row = tile->row[r];
+        double coef = s->coef != NULL ? s->coef[tile->row0 + r] : 1;
+        for (size_t c = 0; c < tile->n_cols; c++)
+            s->sum[tile->col0 + c] += coef * row[c];
+    }
+}
+
+/* sum[n] = K coef over points[n] of a source. */
+static hinge_status multiply(struct hg_gram *gram, const uint32_t *points, size_t n, const double *coef, double *sum,
+                             hinge_error *err)
+{
+    struct column_sums sums = { sum, coef };
+    struct hg_fetch fetch = { points, n, points, n, NULL, add_tile, &sums, NULL };
+    memset(sum, 0, n * sizeof *sum);
+    hinge_status status = n > 0 ? gram->super.ops->fetch(&gram->super, &fetch) : HINGE_OK;
+    return status == HINGE_OK ? status : hg_fail(err, status, "the kernel function reported a failure");
+}
+
+/* ---- ||w|| ------------------------------------------------------------------------------------------------------- */
+
+/* The support vectors of a problem and their coefficients; room for n_sv of each. */
+static size_t problem_sv(const hinge_model *m, size_t problem, uint32_t *id, double *coef)
+{
+    size_t count = 0, sv = 0;
+    for (size_t c = 0; c < hg_model_groups(m); c++)
+        for (size_t end = sv + hg_model_group_sv(m, c); sv < end; sv++)
+            for (size_t row = 0; row < hg_model_coef_rows(m); row++) {
+                double value = m->coef[row * m->n_sv + sv];
+                if (value != 0 && hg_coef_problem(m, c, row) == problem) {
+                    id[count] = (uint32_t)sv;
+                    coef[count++] = value;
+                }
+            }
+    return count;
+}
+
+static hinge_status check_problem(const hinge_model *m, size_t problem, const void *out, hinge_error *err)
+{
+    if (m == NULL || out == NULL)
+        return hg_fail(err, HINGE_EINVAL, "%s: NULL", m == NULL ? "model" : "result");
+    if (problem >= m->n_problems)
+        return hg_fail(err, HINGE_EINVAL, "problem: there is no problem %zu, only %zu", problem, m->n_problems);
+    return HINGE_OK;
+}
+
+hinge_status hinge_model_norm2(const hinge_model *m, size_t problem, double *norm2, hinge_error *err)
+{
+    hinge_status status = check_problem(m, problem, norm2, err);
+    if (status != HINGE_OK)
+        return status;
+    if (m->sv == NULL)
+        return hg_fail(err, HINGE_EINVAL, "model: a precomputed kernel's support vectors have no features");
+    uint32_t *id = hg_alloc(m->n_sv, sizeof *id);
+    double *coef = hg_alloc(m->n_sv, sizeof *coef), *g = hg_alloc(m->n_sv, sizeof *g), sum = 0;
+    struct hg_gram gram = { 0 };
+    struct hg_tiler tiler = { m->kernel, hg_maps(hg_cpu_level(0)), HINGE_F64, m->d };
+    struct hg_points points = hg_model_points(m, HINGE_F64);
+    if (id == NULL || coef == NULL || g == NULL)
+        status = hg_fail(err, HINGE_ENOMEM, "no memory for %zu support vectors", m->n_sv);
+    if (status == HINGE_OK)
+        status = hg_gram_init(&gram, &tiler, &points, NULL, m->n_sv, NULL, m->norms, hg_threads(0), err);
+    if (status == HINGE_OK) {
+        size_t count = problem_sv(m, problem, id, coef);
+        status = multiply(&gram, id, count, coef, g, err);
+        for (size_t i = 0; i < count; i++)
+            sum += coef[i] * g[i];
+    }
+    if (status == HINGE_OK)
+        *norm2 = sum;
+    hg_gram_free(&gram);
+    hg_free(id);
+    hg_free(coef);
+    hg_free(g);
+    return status == HINGE_OK ? hg_ok(err) : status;
+}
+
+hinge_status hinge_model_sum_alpha(const hinge_model *m, size_t problem, double *sum_alpha, hinge_error *err)
+{
+    double sum = 0;
+    hinge_status status = check_problem(m, problem, sum_alpha, err);
+    if (status != HINGE_OK)
+        return status;
+    if (m->task != HINGE_C_SVC)
+        return hg_fail(err, HINGE_EINVAL, "model: not a C-SVC one");
+    size_t sv = 0;
+    for (size_t c = 0; c < m->n_classes; c++)
+        for (size_t end = sv + m->class_sv[c]; sv < end; sv++)
+            for (size_t row = 0; row < hg_model_coef_rows(m); row++)
+                if (hg_coef_problem(m, c, row) == problem)
+                    sum += fabs(m->coef[row * m->n_sv + sv]);
+    *sum_alpha = sum;
+    return hg_ok(err);
+}
+
+/* ---- the kernel matrix of given points --------------------------------------------------------------------------- */
+
+/* Points with a kernel and nothing else: the problem of one-class, which has no labels. */
+static hinge_status open_points(struct hg_problem *pr, struct hg_gram *gram, const hinge_matrix *x,
+                                const hinge_kernel *kernel, int threads, uint32_t **ids, hinge_error *err)
+{
+    hinge_params params = hinge_params_default(HINGE_ONE_CLASS);
+    if (kernel == NULL)
+        return hg_fail(err, HINGE_EINVAL, "kernel: NULL");
+    params.kernel = *kernel;
+    params.threads = threads;
+    hinge_status status = hg_problem_init(pr, x, NULL, &params, err);
+    if (status != HINGE_OK)
+        return status;
+    *ids = hg_alloc(pr->n, sizeof **ids);
+    if (*ids == NULL)
+        status = hg_fail(err, HINGE_ENOMEM, "no memory for %zu rows", pr->n);
+    for (size_t i = 0; status == HINGE_OK && i < pr->n; i++)
+        (*ids)[i] = (uint32_t)i;
+    if (status == HINGE_OK)
+        status = hg_problem_exact(pr, NULL, pr->n, hg_threads(threads), gram, err);
+    if (status != HINGE_OK) {
+        hg_free(*ids);
+        hg_problem_free(pr);
+    }
+    return status;
+}
+
+static void close_points(struct hg_problem *pr, struct hg_gram *gram, uint32_t *ids)
+{
+    hg_gram_free(gram);
+    hg_free(ids);
+    hg_problem_free(pr);
+}
+
+/* ||Phi(x_i) - mean||^2 = K_ii - 2/n sum_j K_ij + 1/n^2 sum_jk K_jk; diagonal: K_ii, becomes that. */
+static hinge_status centre(struct hg_gram *gram, const uint32_t *ids, double *diagonal, hinge_error *err)
+{
+    size_t n = gram->super.n;
+    double all = 0, *sum = hg_alloc(n, sizeof *sum);
+    if (sum == NULL)
+        return hg_fail(err, HINGE_ENOMEM, "no memory for %zu rows", n);
+    hinge_status status = multiply(gram, ids, n, NULL, sum, err);
+    for (size_t i = 0; i < n; i++)
+        all += sum[i] / (double)n / (double)n;
+    for (size_t i = 0; i < n; i++)
+        diagonal[i] += all - 2 * sum[i] / (double)n;
+    hg_free(sum);
+    return status;
+}
+
+/* The linear kernel's feature space is that of the data: no kernel values are needed. */
+static hinge_status linear_centred(const hinge_matrix *x, double *square, hinge_error *err)
+{
+    double *mean = hg_zalloc(x->cols, sizeof *mean);
+    if (mean == NULL)
+        return hg_fail(err, HINGE_ENOMEM, "no memory for the means of %zu features", x->cols);
+    for (size_t i = 0; i < x->rows; i++)
+        for (size_t c = 0; c < x->cols; c++)
+            mean[c] += hg_matrix_value(x, i, c) / (double)x->rows;
+    *square = 0;
+    for (size_t i = 0; i < x->rows; i++) {
+        double sum = 0;
+        for (size_t c = 0; c < x->cols; c++)
+            sum += (hg_matrix_value(x, i, c) - mean[c]) * (hg_matrix_value(x, i, c) - mean[c]);
+        *square = fmax(*square, sum);
+    }
+    hg_free(mean);
+    return HINGE_OK;
+}
+
+hinge_status hinge_radius(const hinge_matrix *x, const hinge_kernel *kernel, int centred, int threads, double *radius,
+                          hinge_error *err)
+{
+    struct hg_problem pr;
+    struct hg_gram gram = { 0 };
+    uint32_t *ids;
+    double square = 0, *diagonal = NULL;
+    if (radius == NULL || (centred != 0 && centred != 1))
+        return hg_fail(err, HINGE_EINVAL, "%s", radius == NULL ? "radius: NULL" : "centred: neither 0 nor 1");
+    hinge_status status = open_points(&pr, &gram, x, kernel, threads, &ids, err);
+    if (status != HINGE_OK)
+        return status;
+    if (centred && kernel->type == HINGE_LINEAR) {
+        status = linear_centred(x, &square, err);
+    } else if ((diagonal = hg_alloc(pr.n, sizeof *diagonal)) == NULL) {
+        status = hg_fail(err, HINGE_ENOMEM, "no memory for %zu rows", pr.n);
+    } else {
+        status = gram.super.ops->diagonal(&gram.super, diagonal);
+        if (status != HINGE_OK)
+            hg_fail(err, status, "the kernel function reported a failure");
+        if (status == HINGE_OK && centred)
+            status = centre(&gram, ids, diagonal, err);
+        for (size_t i = 0; status == HINGE_OK && i < pr.n && !isnan(square); i++)
+            square = isnan(diagonal[i]) ? NAN : fmax(square, diagonal[i]);
+    }
+    if (status == HINGE_OK && !isfinite(square))
+        status = hg_fail(err, HINGE_EINVAL, "kernel: its values are not finite on these data");
+    if (status == HINGE_OK)
+        *radius = sqrt(square);
+    hg_free(diagonal);
+    close_points(&pr, &gram, ids);
+    return status == HINGE_OK ? hg_ok(err) : status;
+}
+
+/* ---- Mercer ------------------------------------------------------------------------------------------------------ */
+
+/* K [n * n], all of it. */
+static hinge_status whole_matrix(struct hg_gram *gram, const uint32_t *ids, double *K, hinge_error *err)
+{
+    size_t n = gram->super.n;
+    void **row = hg_alloc(n, sizeof *row);
+    if (row == NULL)
+        return hg_fail(err, HINGE_ENOMEM, "no memory for %zu rows", n);
+    for (size_t i = 0; i < n; i++)
+        row[i] = K + i * n;
+    struct hg_fetch fetch = { ids, n, ids, n, row, NULL, NULL, NULL };
+    hinge_status status = gram->super.ops->fetch(&gram->super, &fetch);
+    hg_free(row);
+    if (status != HINGE_OK)
+        return hg_fail(err, status, "the kernel function reported a failure");
+    for (size_t i = 0; i < n * n; i++)
+        if (!isfinite(K[i]))
+            return hg_fail(err, HINGE_EINVAL, "kernel: K(%zu, %zu) is %g, not a finite number", i / n, i % n, K[i]);
+    return HINGE_OK;
+}
+
+/* K becomes (K + K') / 2. */
+static void symmetrise(double *K, size_t n, double *asymmetry, double *largest)
+{
+    *asymmetry = *largest = 0;
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j <= i; j++) {
+            double a = K[i * n + j], b = K[j * n + i];
+            *asymmetry = fmax(*asymmetry, fabs(a - b));
+            *largest = fmax(*largest, fmax(fabs(a), fabs(b)));
+            K[i * n + j] = K[j * n + i] = a / 2 + b / 2;
+        }
+}
+
+/* Eigenvalues in ascending order; K is destroyed. One BLAS thread, so that their bits do not depend on how many there
+ * are. */
+static hinge_status eigenvalues(double *K, size_t n, double *value, hinge_error *err)
+{
+    lapack_int size = (lapack_int)n, found = 0, info = 0, one_int = 0, z_sides[2];
+    double one = 0, z = 0;
+    double *work = NULL;
+    lapack_int *iwork = NULL;
+    hinge_status status = HINGE_OK;
+#pragma omp parallel num_threads(1)
+    {
+        hg_blas_alone();
+        info = LAPACKE_dsyevr_work(LAPACK_COL_MAJOR, 'N', 'A', 'L', size, K, size, 0, 0, 0, 0, 0, &found, value, &z, 1,
+                                   z_sides, &one, -1, &one_int, -1); /* how much work space? */
+        if (info == 0) {
+            work = hg_alloc((size_t)one, sizeof *work);
+            iwork = hg_alloc((size_t)one_int, sizeof *iwork);
+        }
+        if (work != NULL && iwork != NULL)
+            info = LAPACKE_dsyevr_work(LAPACK_COL_MAJOR, 'N', 'A', 'L', size, K, size, 0, 0, 0, 0, 0, &found, value, &z,
+                                       1, z_sides, work, (lapack_int)one, iwork, one_int);
+    }
+    if (info == 0 && (work == NULL || iwork == NULL))
+        status = hg_fail(err, HINGE_ENOMEM, "no memory for the eigenvalues of %zu rows", n);
+    else if (info != 0)
+        status = hg_fail(err, HINGE_EINTERNAL, "LAPACK's dsyevr failed: %d", (int)info);
+    hg_free(work);
+    hg_free(iwork);
+    return status;
+}
+
+hinge_status hinge_mercer_check(const hinge_matrix *x, const hinge_kernel *kernel, double tolerance, int threads,
+                                hinge_mercer *mercer, hinge_error *err)
+{
+    struct hg_problem pr;
+    struct hg_gram gram = { 0 };
+    hinge_mercer m = { 0 };
+    uint32_t *ids;
+    size_t values;
+    double *K = NULL, *value = NULL, largest;
+    if (mercer == NULL || !(tolerance >= 0 && tolerance < 1))
+        return hg_fail(err, HINGE_EINVAL, "%s", mercer == NULL ? "mercer: NULL" : "tolerance: not in [0, 1)");
+    hinge_status status = open_points(&pr, &gram, x, kernel, threads, &ids, err);
+    if (status != HINGE_OK)
+        return status;
+    m.tolerance = tolerance > 0 ? tolerance : 1e-10;
+    if (!hg_mul(pr.n, pr.n, &values) || !hg_mul(values, sizeof *K, &values) || values > hg_total_memory())
+        status = hg_fail(err, HINGE_ESIZE,
+                         "x: the kernel matrix of %zu rows does not fit this machine's memory; "
+                         "take a sample",
+                         pr.n);
+    else if ((K = hg_alloc(values, 1)) == NULL || (value = hg_alloc(pr.n, sizeof *value)) == NULL)
+        status = hg_fail(err, HINGE_ENOMEM, "no memory for the kernel matrix of %zu rows", pr.n);
+    if (status == HINGE_OK)
+        status = whole_matrix(&gram, ids, K, err);
+    if (status == HINGE_OK) {
+        symmetrise(K, pr.n, &m.asymmetry, &largest);
+        status = eigenvalues(K, pr.n, value, err);
+    }
+    if (status == HINGE_OK) {
+        m.smallest = value[0];
+        m.largest = value[pr.n - 1];
+        m.symmetric = m.asymmetry <= m.tolerance * largest;
+        m.semidefinite = m.smallest >= -m.tolerance * fmax(m.largest, -m.smallest);
+        *mercer = m;
+    }
+    hg_free(K);
+    hg_free(value);
+    close_points(&pr, &gram, ids);
+    return status == HINGE_OK ? hg_ok(err) : status;
+}

@@ -1,0 +1,189 @@
+/*
+ * Exact leave-one-out. A row that is no support vector is predicted as by the model of all rows: its alpha is 0, so
+ * that model is optimal without it too. Each of the others is left out by a training that starts from the coefficients
+ * of all rows; what the row takes with it is made up for by the others (hg_qp_project).
+ */
+#include "lib/folds.h"
+#include "lib/model.h"
+#include "lib/problem.h"
+
+#include <hinge/theory.h>
+#include <math.h>
+#include <string.h>
+
+struct leaving {
+    struct hg_jobs jobs;
+    const struct hg_problem *problem; /* all rows */
+    size_t n;                         /* rows of x */
+    uint32_t *left_out;               /* [n_jobs] row that a job leaves out */
+    bool *used, *alone;               /* [n] weight > 0; the only row of its class */
+    double *beta;                     /* [n_problems * n] of all rows */
+    double *prediction;               /* [n] */
+    hinge_outcome *outcome;           /* [n_jobs] */
+};
+
+static hinge_status leave_out(void *arg, size_t job, int threads, hinge_error *err)
+{
+    struct leaving *l = arg;
+    hinge_params params = l->jobs.params;
+    hinge_predict_options options = { .threads = 1, .cpu_level = params.cpu_level };
+    hinge_report report;
+    hinge_model *model = NULL;
+    uint32_t out = l->left_out[job], *rows = hg_alloc(l->n, sizeof *rows);
+    size_t count = 0;
+    if (rows == NULL)
+        return hg_fail(err, HINGE_ENOMEM, "no memory for %zu rows", l->n);
+    if (__atomic_load_n(&l->jobs.stopped, __ATOMIC_RELAXED)) {
+        hg_free(rows);
+        return HINGE_OK;
+    }
+    for (size_t i = 0; i < l->n; i++)
+        if (i != out && l->used[i])
+            rows[count++] = (uint32_t)i;
+    params.beta0 = l->beta;
+    hinge_status status =
+        hg_jobs_train(&l->jobs, job + 1, threads, rows, count, l->alone[out], &params, &model, &report, err);
+    if (status == HINGE_OK) {
+        l->outcome[job] = report.outcome;
+        status = hg_predict_rows(model, l->jobs.x, &out, 1, false, &options, &l->prediction[out], NULL, err);
+    }
+    hinge_model_free(model);
+    hg_free(rows);
+    return status;
+}
+
+/* Whether the b of each problem is held by a margin support vector. */
+static bool bias_is_held(const struct leaving *l, size_t n_problems)
+{
+    const struct hg_problem *pr = l->problem;
+    for (size_t p = 0; p < n_problems; p++) {
+        bool held = false;
+        for (size_t k = 0; k < pr->n && !held; k++)
+            held = hinge_sv_kind_of(fabs(l->beta[p * l->n + pr->order[k]]), pr->params.C * pr->weight[k]) ==
+                   HINGE_MARGIN_SV;
+        if (!held)
+            return false;
+    }
+    return true;
+}
+
+static void choose_rows(struct leaving *l, const hinge_model *m)
+{
+    const struct hg_problem *pr = l->problem;
+    bool all = !bias_is_held(l, m->n_problems);
+    for (size_t k = 0; k < pr->n; k++)
+        l->used[pr->order[k]] = true;
+    for (size_t c = 0; pr->classifies && c < pr->n_classes; c++)
+        l->alone[pr->order[pr->start[c]]] = pr->start[c + 1] - pr->start[c] == 1;
+    bool *sv = l->alone + l->n; /* room behind */
+    for (size_t k = 0; k < m->n_sv; k++)
+        sv[m->sv_index[k]] = true;
+    for (size_t i = 0; i < l->n; i++)
+        if (l->used[i] && (all || sv[i]))
+            l->left_out[l->jobs.n_jobs++] = (uint32_t)i;
+}
+
+static void summarise(const struct leaving *l, const hinge_model *m, hinge_leave_one_out_report *r)
+{
+    double square = 0;
+    r->n = l->problem->n;
+    r->n_sv = m->n_sv;
+    r->retrained = l->jobs.n_jobs;
+    for (size_t i = 0; i < l->n; i++) {
+        double miss = l->prediction[i] - l->jobs.y[i];
+        r->errors += l->used[i] && miss != 0;
+        square += l->used[i] ? miss * miss : 0;
+    }
+    r->error = (double)r->errors / (double)r->n;
+    r->bound = hinge_bound_leave_one_out(r->n_sv, r->n);
+    if (!l->problem->classifies) {
+        r->errors = 0;
+        r->error = square / (double)r->n;
+        r->bound = NAN;
+    }
+    for (size_t j = 0; j < l->jobs.n_jobs; j++)
+        r->outcome = HG_MAX(r->outcome, l->outcome[j]);
+    if (l->jobs.stopped)
+        r->outcome = HINGE_STOPPED;
+    r->seconds = hg_now() - l->jobs.begin;
+}
+
+static hinge_status run(struct leaving *l, hinge_leave_one_out_report *report, hinge_error *err)
+{
+    const struct hg_problem *pr = l->problem;
+    hinge_model *m = NULL;
+    hinge_report first;
+    size_t cells;
+    l->left_out = hg_alloc(l->n, sizeof *l->left_out);
+    l->used = hg_zalloc(l->n, sizeof *l->used);
+    l->alone = hg_zalloc(2 * l->n, sizeof *l->alone);
+    l->prediction = hg_alloc(l->n, sizeof *l->prediction);
+    l->outcome = hg_zalloc(l->n, sizeof *l->outcome);
+    l->beta = hg_mul(pr->n_problems, l->n, &cells) ? hg_alloc(cells, sizeof *l->beta) : NULL;
+    if (l->left_out == NULL || l->used == NULL || l->alone == NULL || l->prediction == NULL || l->outcome == NULL ||
+        l->beta == NULL)
+        return hg_fail(err, HINGE_ENOMEM, "no memory for %zu rows", l->n);
+    hinge_status status = hinge_train(&m, l->jobs.x, l->jobs.y, &l->jobs.params, &first, err);
+    if (status == HINGE_OK)
+        status = hinge_model_beta(m, l->n, l->beta, err);
+    if (status == HINGE_OK)
+        status = hinge_predict(m, l->jobs.x, NULL, l->prediction, NULL, err);
+    if (status == HINGE_OK) {
+        report->outcome = first.outcome;
+        l->jobs.stopped = first.outcome == HINGE_STOPPED;
+        l->jobs.params.beta0 = NULL;
+        choose_rows(l, m);
+        status = hg_jobs_run(&l->jobs, NULL, err);
+    }
+    if (status == HINGE_OK)
+        summarise(l, m, report);
+    hinge_model_free(m);
+    return status;
+}
+
+static size_t largest_problem(const struct hg_problem *pr)
+{
+    size_t largest = 0;
+    for (size_t p = 0; p < pr->n_problems; p++)
+        largest = HG_MAX(largest, hg_problem_size(pr, p));
+    return largest;
+}
+
+hinge_status hinge_leave_one_out(const hinge_matrix *x, const double *y, const hinge_params *params,
+                                 double *predictions, hinge_leave_one_out_report *report, hinge_error *err)
+{
+    struct hg_problem problem;
+    hinge_leave_one_out_report r = { 0 };
+    struct leaving l = { .problem = &problem };
+    hg_ok(err);
+    if (params == NULL)
+        return hg_fail(err, HINGE_EINVAL, "params: NULL");
+    if (params->task != HINGE_C_SVC && params->task != HINGE_EPSILON_SVR)
+        return hg_fail(err, HINGE_EINVAL,
+                       "task: neither C-SVC nor epsilon-SVR: in the others each row changes the "
+                       "problem; cross-validate with as many folds as rows");
+    hinge_status status = hg_problem_init(&problem, x, y, params, err);
+    if (status != HINGE_OK)
+        return status;
+    l.n = x->rows;
+    l.jobs = (struct hg_jobs){ .x = x, .y = y, .params = *params, .begin = hg_now(), .job = leave_out };
+    l.jobs.arg = &l;
+    l.jobs.params.probability = 0;
+    l.jobs.largest = largest_problem(&problem);
+    if (problem.n < 2)
+        status = hg_fail(err, HINGE_EINVAL, "x: one row of weight > 0 cannot be left out");
+    else
+        status = run(&l, &r, err);
+    if (status == HINGE_OK && predictions != NULL && r.outcome != HINGE_STOPPED)
+        memcpy(predictions, l.prediction, l.n * sizeof *predictions);
+    if (status == HINGE_OK && report != NULL)
+        *report = r;
+    hg_free(l.left_out);
+    hg_free(l.used);
+    hg_free(l.alone);
+    hg_free(l.prediction);
+    hg_free(l.outcome);
+    hg_free(l.beta);
+    hg_problem_free(&problem);
+    return status == HINGE_OK ? hg_ok(err) : status;
+}

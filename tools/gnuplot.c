@@ -1,0 +1,210 @@
+#include <dirent.h>
+#include <errno.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "gnuplot.h"
+
+extern char **environ;
+
+static const struct terminal {
+    const char *ending, *line;
+    double points; /* size of points, so that they look alike */
+} terminals[] = {
+    { ".svg", "svg size 960,640 dynamic font 'Helvetica,14' background '#ffffff'", 0.5 },
+    { ".png", "pngcairo size 1440,960 font 'Sans,15' background '#ffffff'", 1 },
+};
+
+static const struct terminal *terminal_of(const char *picture)
+{
+    size_t length = strlen(picture);
+
+    for (size_t k = 0; k < COUNT_OF(terminals); k++) {
+        size_t n = strlen(terminals[k].ending);
+
+        if (length > n && strcmp(picture + length - n, terminals[k].ending) == 0)
+            return &terminals[k];
+    }
+    die(EXIT_USAGE, "-o: '%s' ends neither in .svg nor in .png", picture);
+}
+
+static char *path_in(const struct gnuplot *g, const char *name)
+{
+    size_t size = strlen(g->folder) + strlen(name) + 2;
+    char *path = allocate(size, 1);
+
+    snprintf(path, size, "%s/%s", g->folder, name);
+    return path;
+}
+
+static void make_folder(struct gnuplot *g, const char *keep)
+{
+    const char *temporary = getenv("TMPDIR");
+
+    if (keep) {
+        g->keep = 1;
+        if (mkdir(keep, 0777) && errno != EEXIST)
+            die(EXIT_DATA, "%s: cannot make the folder: %s", keep, strerror(errno));
+        g->folder = realpath(keep, NULL);
+    } else {
+        g->folder = allocate(4096, 1);
+        snprintf(g->folder, 4096, "%s/hinge-plot-XXXXXX", temporary && *temporary ? temporary : "/tmp");
+        if (!mkdtemp(g->folder))
+            die(EXIT_DATA, "%s: cannot make the folder: %s", g->folder, strerror(errno));
+    }
+    if (!g->folder)
+        die(EXIT_DATA, "%s: %s", keep, strerror(errno));
+}
+
+static void remove_folder(struct gnuplot *g)
+{
+    DIR *folder = g->keep ? NULL : opendir(g->folder);
+    struct dirent *entry;
+
+    while (folder && (entry = readdir(folder)))
+        if (entry->d_name[0] != '.') {
+            char *path = path_in(g, entry->d_name);
+
+            unlink(path);
+            free(path);
+        }
+    if (folder) {
+        closedir(folder);
+        rmdir(g->folder);
+    }
+    free(g->folder);
+}
+
+void gnuplot_open(struct gnuplot *g, const char *picture, const char *keep)
+{
+    const struct terminal *terminal = terminal_of(picture);
+
+    memset(g, 0, sizeof *g);
+    g->picture = picture;
+    check_writable(picture);
+    make_folder(g, keep);
+    g->script = gnuplot_file(g, "plot.gp");
+    fprintf(g->script, "# gnuplot plot.gp draws plot%s\n", terminal->ending);
+    fprintf(g->script, "if (!exists('picture')) picture = 'plot%s'\n", terminal->ending);
+    fprintf(g->script, "set terminal %s\nset output picture\nset encoding utf8\nscale = %g\n", terminal->line,
+            terminal->points);
+}
+
+FILE *gnuplot_file(const struct gnuplot *g, const char *name)
+{
+    char *path = path_in(g, name);
+    FILE *file = fopen(path, "w");
+
+    if (!file)
+        die(EXIT_DATA, "%s: cannot write: %s", path, strerror(errno));
+    free(path);
+    return file;
+}
+
+void gnuplot_close_file(FILE *file)
+{
+    int failed = ferror(file);
+
+    if (fclose(file) || failed)
+        die(EXIT_DATA, "cannot write data for gnuplot: %s", strerror(errno));
+}
+
+static void quote(FILE *file, const char *text)
+{
+    putc('\'', file);
+    for (; *text; text++) {
+        if (*text == '\'')
+            putc('\'', file);
+        putc(*text, file);
+    }
+    putc('\'', file);
+}
+
+void gnuplot_text(const struct gnuplot *g, const char *text)
+{
+    quote(g->script, text);
+}
+
+/* name = 'text' or cd 'text' for gnuplot's -e; the caller's to free. */
+static char *command(const char *start, const char *text)
+{
+    char *line = NULL;
+    size_t size = 0;
+    FILE *file = open_memstream(&line, &size);
+
+    if (!file)
+        die(EXIT_DATA, "no memory");
+    fputs(start, file);
+    quote(file, text);
+    if (fclose(file))
+        die(EXIT_DATA, "no memory");
+    return line;
+}
+
+/* Where the picture goes until it is whole; made here, so that nobody else has the name. */
+static char *beside(const char *picture)
+{
+    size_t size = strlen(picture) + 8;
+    char *path = allocate(size, 1), *whole;
+    mode_t mask = umask(0);
+    int fd;
+
+    umask(mask);
+    snprintf(path, size, "%s.XXXXXX", picture);
+    fd = mkstemp(path);
+    if (fd < 0 || fchmod(fd, 0666 & ~mask))
+        die(EXIT_DATA, "%s: cannot write: %s", picture, strerror(errno));
+    close(fd);
+    whole = realpath(path, NULL); /* gnuplot works in another folder */
+    free(path);
+    return whole;
+}
+
+/* 0, or what went wrong: an error number, or minus the exit code. */
+static int run(char *const *words)
+{
+    pid_t child;
+    int status, error = posix_spawnp(&child, words[0], NULL, NULL, words, environ);
+
+    if (error)
+        return error;
+    while (waitpid(child, &status, 0) < 0)
+        if (errno != EINTR)
+            return errno;
+    return WIFEXITED(status) ? -WEXITSTATUS(status) : -1;
+}
+
+void gnuplot_draw(struct gnuplot *g)
+{
+    char name[] = "gnuplot", option[] = "-e";
+    char *temporary = beside(g->picture), *to = command("picture = ", temporary), *in = command("cd ", g->folder);
+    char *script = path_in(g, "plot.gp"), *words[] = { name, option, in, option, to, script, NULL };
+    struct stat made = { 0 };
+    int failed;
+
+    gnuplot_close_file(g->script);
+    failed = run(words);
+    if (!failed && (stat(temporary, &made) || made.st_size == 0))
+        failed = -1;
+    if (!failed && rename(temporary, g->picture))
+        failed = errno;
+    if (failed)
+        unlink(temporary);
+    free(temporary);
+    free(to);
+    free(in);
+    free(script);
+    if (failed && g->keep)
+        fprintf(stderr, "hinge: data and script are in %s\n", g->folder);
+    remove_folder(g);
+    if (failed == ENOENT)
+        die(EXIT_DATA, "gnuplot is not installed (Debian: apt-get install gnuplot-nox); with --keep FOLDER data and "
+                       "script are kept for drawing elsewhere");
+    if (failed)
+        die(EXIT_DATA, "%s: gnuplot could not draw it: %s", g->picture,
+            failed > 0 ? strerror(failed) : "see its message above");
+}

@@ -1,0 +1,675 @@
+/*
+ * hinge report: what the theory says of a model on data. Confusion matrix, losses and slacks need the decision values
+ * only; certificate, kinds of support vectors and bounds need the rows the model was trained on, which are found again
+ * by their values, and the parameters it was trained with, which a model file does not hold.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "subject.h"
+
+struct report_settings {
+    hinge_params params; /* C, nu, p: 0 or NaN where not given */
+    struct class_weights classes;
+    struct data_flags data;
+    double tolerance, delta;
+    const char *points;
+    int leave_one_out, json, no_restart;
+    const char *model_path, *data_path;
+};
+
+static const struct range range_tolerance = { 0, 0.49, 0 };
+static const struct range range_delta = { 0, 0.999999, 1 };
+
+#define FIELD(name) offsetof(struct report_settings, name)
+static const struct tool_option training_options[] = {
+    { 'c', "cost", "C", parse_real, FIELD(params.C), &range_positive,
+      "C of c_svc, epsilon_svr, nu_svr. c_svc: where it is\nnot given, the largest coefficient, if several have it" },
+    { 'n', "nu", "NU", parse_real, FIELD(params.nu), &range_01, "nu of nu_svc, one_class, nu_svr" },
+    { 'p', "epsilon-tube", "P", parse_real, FIELD(params.p), &range_not_negative, "half width of epsilon_svr's tube" },
+    { 'e', "tolerance", "EPS", parse_real, FIELD(params.eps), &range_positive,
+      "violation at which --leave-one-out stops (0.001)" },
+    { 'w', "weight", "I=W", parse_weight, FIELD(classes), &range_not_negative,
+      "C of class I was multiplied by W; also -wI W" },
+};
+static const struct tool_option report_options[] = {
+    { 0, "leave-one-out", NULL, parse_flag, FIELD(leave_one_out), NULL,
+      "the exact error beside its bound: one training\neach support vector" },
+    { 0, "slack-tolerance", "T", parse_real, FIELD(tolerance), &range_tolerance,
+      "a slack within T of 0 or 1 counts as 0 or 1 (0.001)" },
+    { 0, "delta", "D", parse_real, FIELD(delta), &range_delta, "the VC bound holds with probability 1 - D (0.05)" },
+    { 0, "points", "FILE", parse_text, FIELD(points), NULL,
+      "write alpha, C, f, slack, kind and class of every\nexample, a line each and problem" },
+    { 0, "threads", "N", parse_int, FIELD(params.threads), &range_positive,
+      "threads (OMP_NUM_THREADS, or all processors)" },
+    { 0, "no-restart", NULL, parse_flag, FIELD(no_restart), NULL,
+      "do not start again with a faster OpenBLAS core;\nthe same as HINGE_NO_RESTART=1" },
+    { 0, "json", NULL, parse_flag, FIELD(json), NULL, "print the report as a JSON object" },
+};
+
+static const char usage[] =
+    "usage: hinge report [options] model_file data_file\n\n"
+    "Tells what the theory says of a model on labelled data. On the data it was trained on (its support\n"
+    "vectors are looked for among them): duality certificate, kinds of support vectors, range of b, margin,\n"
+    "bounds. On any data: slacks, losses, confusion matrix. Data are given as to predict.";
+
+/* ---- What is found out ---- */
+
+/* A two-class problem. */
+struct two_class {
+    double positive, negative; /* labels; negative NaN: the rest */
+    size_t n, n_slack[4];
+    double losses[HINGE_N_LOSSES];
+    double norm2;      /* NaN: not known */
+    hinge_kinds kinds; /* where there is a certificate */
+};
+
+struct bounds {
+    double radius, radius_centred; /* in feature space; centred: NaN where it would take too long */
+    double dimension;              /* of the feature space */
+    double leave_one_out, vc_fat, vc_slides, vc_risk, lambda, stability, stability_best;
+};
+
+struct report {
+    struct subject s;
+    struct two_class *problems; /* [n_problems], classification only */
+    size_t n_problems;
+    int certified;
+    char why[300];  /* where not */
+    int C_of_model; /* not given, but seen in the coefficients */
+    hinge_certificate certificate;
+    struct bounds bounds; /* two classes, certified */
+    hinge_leave_one_out_report loo;
+    size_t n_labels, *confusion; /* [n_labels * n_labels], rows true, columns predicted */
+    double *label;
+    struct score score;
+};
+
+/* ---- Parameters ---- */
+
+/* The largest |coefficient| over its class's weight, and whether several support vectors have it: of those at C. */
+static double largest_coefficient(const hinge_model *model, const struct class_weights *classes, size_t *count)
+{
+    const double *coef = hinge_model_coef(model), *labels = hinge_model_labels(model);
+    const size_t *class_sv = hinge_model_class_sv(model);
+    size_t n_sv = hinge_model_n_sv(model), k = hinge_model_n_classes(model), sv = 0;
+    size_t rows = hinge_model_multiclass(model) == HINGE_ONE_VS_REST ? k : k - 1;
+    double largest = 0;
+
+    *count = 0;
+    for (size_t c = 0; c < k; c++) {
+        double weight = 1;
+
+        for (size_t i = 0; i < classes->count; i++)
+            if (classes->labels[i] == labels[c])
+                weight = classes->weights[i];
+        for (size_t end = sv + class_sv[c]; sv < end; sv++)
+            for (size_t row = 0; row < rows; row++) {
+                double value = fabs(coef[row * n_sv + sv]) / weight;
+
+                if (value > largest * (1 + 1e-12))
+                    largest = value, *count = 1;
+                else if (value >= largest * (1 - 1e-12))
+                    ++*count;
+            }
+    }
+    return largest;
+}
+
+/* What is missing for a certificate, or NULL. Fills in C where the coefficients show it. */
+static const char *complete_params(struct report_settings *s, struct report *r)
+{
+    hinge_params *p = &s->params;
+    size_t count;
+    double largest;
+
+    switch (p->task) {
+    case HINGE_C_SVC:
+        if (p->C > 0)
+            return NULL;
+        largest = largest_coefficient(r->s.model, &s->classes, &count);
+        if (count < 2)
+            return "a model file does not hold C, and no two coefficients are at a common bound: give -c";
+        p->C = largest;
+        r->C_of_model = 1;
+        return NULL;
+    case HINGE_NU_SVC:
+    case HINGE_ONE_CLASS:
+        return p->nu > 0 ? NULL : "a model file does not hold nu: give -n";
+    case HINGE_EPSILON_SVR:
+        return p->C > 0 && !isnan(p->p) ? NULL : "a model file does not hold C and the tube: give -c and -p";
+    default:
+        return p->C > 0 && p->nu > 0 ? NULL : "a model file does not hold C and nu: give -c and -n";
+    }
+}
+
+static void set_params(struct report_settings *s, const hinge_model *model)
+{
+    s->params.task = hinge_model_task(model);
+    s->params.kernel = hinge_model_kernel(model);
+    s->params.multiclass = hinge_model_multiclass(model);
+    s->params.n_class_weights = s->classes.count;
+    s->params.class_labels = s->classes.labels;
+    s->params.class_weights = s->classes.weights;
+}
+
+/* ---- Decision values: slacks, losses, confusion ---- */
+
+static void judge_problem(struct report *r, size_t p, double tolerance)
+{
+    const struct subject *s = &r->s;
+    struct two_class *t = &r->problems[p];
+    double *margins = allocate(s->data.x.rows, sizeof *margins);
+    size_t a, b;
+
+    problem_classes(s->model, p, &a, &b);
+    t->positive = hinge_model_labels(s->model)[a];
+    t->negative = b == SIZE_MAX ? NAN : hinge_model_labels(s->model)[b];
+    for (size_t i = 0; i < s->data.x.rows; i++) {
+        double y = problem_sign(s->model, p, s->data.y[i]), f = s->decisions[i * r->n_problems + p];
+
+        if (y == 0)
+            continue;
+        margins[t->n++] = y * f;
+        t->n_slack[hinge_slack_class_of(hinge_slack(y, f), tolerance)]++;
+    }
+    for (int l = 0; l < HINGE_N_LOSSES; l++)
+        t->losses[l] = hinge_loss_mean((hinge_loss)l, margins, t->n);
+    if (hinge_model_norm2(s->model, p, &t->norm2, NULL) != HINGE_OK)
+        t->norm2 = NAN;
+    free(margins);
+}
+
+static size_t label_number(struct report *r, double label)
+{
+    size_t k = 0;
+
+    while (k < r->n_labels && r->label[k] != label)
+        k++;
+    return k;
+}
+
+/* Classes of the model in its order, then labels that only the data have. */
+static void confuse(struct report *r)
+{
+    static const double normal[2] = { 1, -1 };
+    const struct subject *s = &r->s;
+    const double *labels = is_classifier(s->model) ? hinge_model_labels(s->model) : normal;
+    size_t n_classes = hinge_model_n_classes(s->model), n = s->data.x.rows, room = n_classes + n;
+
+    r->label = allocate(room, sizeof *r->label);
+    for (size_t k = 0; k < n_classes; k++)
+        r->label[r->n_labels++] = labels[k];
+    for (size_t i = 0; i < n && r->n_labels < n_classes + 100; i++)
+        if (label_number(r, s->data.y[i]) == r->n_labels)
+            r->label[r->n_labels++] = s->data.y[i];
+    r->confusion = allocate(r->n_labels, r->n_labels * sizeof *r->confusion);
+    for (size_t i = 0; i < n; i++) {
+        size_t row = label_number(r, s->data.y[i]), column = label_number(r, s->labels[i]);
+
+        if (row < r->n_labels)
+            r->confusion[row * r->n_labels + column]++;
+    }
+}
+
+/* ---- Coefficients: certificate, kinds, bounds ---- */
+
+static double dimension_of(const hinge_kernel *kernel, size_t d)
+{
+    size_t dimension;
+
+    if (kernel->type == HINGE_LINEAR)
+        return (double)d;
+    if (kernel->type != HINGE_POLYNOMIAL)
+        return INFINITY;
+    if (kernel->coef0 == 0 && d > 0) /* monomials of the full degree only */
+        d--;
+    return hinge_polynomial_dimension(d, kernel->degree, 0, &dimension, NULL) == HINGE_OK ? (double)dimension
+                                                                                          : INFINITY;
+}
+
+static void find_bounds(struct report *r, const struct report_settings *s)
+{
+    enum { CENTRED_ROWS = 20000 }; /* n^2 kernel values, unless the kernel is linear */
+    const struct two_class *t = &r->problems[0];
+    struct bounds *b = &r->bounds;
+    size_t n = t->n;
+    hinge_kernel kernel = s->params.kernel;
+    double margin = hinge_margin(t->norm2), h;
+
+    b->radius = b->radius_centred = NAN;
+    if (hinge_radius(&r->s.trained, &kernel, 0, s->params.threads, &b->radius, NULL) != HINGE_OK)
+        b->radius = NAN;
+    if ((n <= CENTRED_ROWS || kernel.type == HINGE_LINEAR) &&
+        hinge_radius(&r->s.trained, &kernel, 1, s->params.threads, &b->radius_centred, NULL) != HINGE_OK)
+        b->radius_centred = NAN;
+    b->dimension = dimension_of(&kernel, r->s.trained.cols);
+    b->leave_one_out = hinge_bound_leave_one_out(hinge_model_n_sv(r->s.model), n);
+    b->vc_fat = hinge_bound_vc_fat(b->radius, margin, b->dimension);
+    b->vc_slides = hinge_bound_vc_slides(b->radius_centred, margin, b->dimension);
+    h = b->vc_fat < b->vc_slides || isnan(b->vc_slides) ? b->vc_fat : b->vc_slides;
+    b->vc_risk = hinge_bound_vc_risk(t->losses[HINGE_LOSS_ZERO_ONE], h, n, s->delta);
+    if (s->params.task != HINGE_C_SVC)
+        return;
+    b->lambda = hinge_tradeoff_convert(HINGE_TRADEOFF_SUM, HINGE_TRADEOFF_LAMBDA, s->params.C, n);
+    b->stability = hinge_bound_stability(t->losses[HINGE_LOSS_HINGE], t->norm2, b->lambda, b->radius, n);
+    b->stability_best = hinge_bound_stability_best(b->radius, sqrt(t->norm2), n);
+}
+
+/* One training a support vector can take a while. */
+static int on_progress(void *arg, const hinge_progress *p)
+{
+    double *shown = arg;
+
+    if (terminal_width() && p->seconds - *shown >= 0.2) {
+        fprintf(stderr, "\rleaving out one row: training %zu of %zu\033[K", p->problem + 1, p->n_problems);
+        *shown = p->seconds;
+    }
+    return 0;
+}
+
+static void leave_one_out(struct report *r, const struct report_settings *s)
+{
+    hinge_params params = s->params;
+    hinge_error err = { 0 };
+    double shown = 0;
+
+    params.progress = on_progress;
+    params.progress_arg = &shown;
+    check(hinge_leave_one_out(&r->s.trained, r->s.data.y, &params, NULL, &r->loo, &err), &err);
+    if (shown > 0)
+        fputs("\r\033[K", stderr);
+}
+
+static void certify(struct report *r, struct report_settings *s)
+{
+    const char *missing = r->s.located ? complete_params(s, r) : r->s.why;
+    hinge_error err = { 0 };
+    const hinge_matrix *x = &r->s.trained;
+    const double *y = r->s.data.y;
+
+    if (missing) {
+        snprintf(r->why, sizeof r->why, "%s", missing);
+        return;
+    }
+    if (hinge_certify(r->s.model, x, y, &s->params, &r->certificate, &err) != HINGE_OK) {
+        snprintf(r->why, sizeof r->why, "%s", err.text);
+        return;
+    }
+    for (size_t p = 0; r->problems && p < r->n_problems; p++)
+        check(hinge_kinds_of(r->s.model, x, y, &s->params, p, s->tolerance, &r->problems[p].kinds, NULL, &err), &err);
+    r->certified = 1;
+    if (r->problems && r->n_problems == 1)
+        find_bounds(r, s);
+}
+
+static void find_out(struct report *r, struct report_settings *s)
+{
+    hinge_task task;
+
+    subject_load(&r->s, s->model_path, s->data_path, &s->data, s->params.threads);
+    task = hinge_model_task(r->s.model);
+    r->n_problems = hinge_model_n_problems(r->s.model);
+    set_params(s, r->s.model);
+    r->score = score_predictions(task, r->s.data.x.rows, r->s.labels, r->s.data.y);
+    if (is_classifier(r->s.model)) {
+        r->problems = allocate(r->n_problems, sizeof *r->problems);
+        for (size_t p = 0; p < r->n_problems; p++)
+            judge_problem(r, p, s->tolerance);
+    }
+    if (!is_regression(task))
+        confuse(r);
+    certify(r, s);
+    if (s->leave_one_out && !r->certified)
+        die(EXIT_DATA, "--leave-one-out: %s", r->why);
+    if (s->leave_one_out)
+        leave_one_out(r, s);
+}
+
+/* ---- A line an example and problem ---- */
+
+static const char *const kind_names[] = { "none", "margin", "non-margin" };
+static const char *const slack_names[] = { "outside", "inside", "boundary", "wrong" };
+
+static void write_points(const struct report *r, const struct report_settings *s)
+{
+    const struct subject *u = &r->s;
+    hinge_point *points = allocate(u->data.x.rows, sizeof *points);
+    hinge_error err = { 0 };
+    hinge_kinds kinds;
+    struct output out;
+
+    if (!r->problems)
+        die(EXIT_USAGE, "--points: slack classes are those of classification");
+    output_open(&out, s->points);
+    fputs("row problem y f slack class alpha C kind\n", out.file);
+    for (size_t p = 0; p < r->n_problems; p++) {
+        if (r->certified)
+            check(hinge_kinds_of(u->model, &u->trained, u->data.y, &s->params, p, s->tolerance, &kinds, points, &err),
+                  &err);
+        for (size_t i = 0; i < u->data.x.rows; i++) {
+            double y = problem_sign(u->model, p, u->data.y[i]), f = u->decisions[i * r->n_problems + p];
+            double slack = hinge_slack(y, f);
+
+            if (y == 0)
+                continue;
+            fprintf(out.file, "%zu %zu %+.0f %.10g %.10g %s", i + 1, p + 1, y, f, slack,
+                    slack_names[hinge_slack_class_of(slack, s->tolerance)]);
+            if (r->certified)
+                fprintf(out.file, " %.10g %.10g %s\n", points[i].alpha, points[i].C, kind_names[points[i].kind]);
+            else
+                fputs(" - - -\n", out.file);
+        }
+    }
+    output_close(&out);
+    free(points);
+}
+
+/* ---- Text ---- */
+
+static void print_head(const struct report *r, const struct report_settings *s)
+{
+    hinge_kernel kernel = hinge_model_kernel(r->s.model);
+
+    printf("%-16s %s, %s kernel, %zu support vectors", "model", task_keyword(hinge_model_task(r->s.model)),
+           hinge_kernel_keyword(kernel.type), hinge_model_n_sv(r->s.model));
+    if (r->problems)
+        printf(", %zu classes", hinge_model_n_classes(r->s.model));
+    printf("\n%-16s %zu examples of %zu features%s\n", "data", r->s.data.x.rows, r->s.data.x.cols,
+           r->s.located ? ", the support vectors among them" : "");
+    if (!r->certified) {
+        printf("%-16s left out: %s\n", "certificate", r->why);
+        return;
+    }
+    if (s->params.C > 0)
+        printf("%-16s %.10g%s\n", "C", s->params.C, r->C_of_model ? ", the largest coefficient; -c gives another" : "");
+    print_certificate(&r->certificate);
+}
+
+static void print_slacks(const size_t *n)
+{
+    printf("%-16s %zu on the margin or beyond it (xi = 0), %zu inside (0 < xi < 1),\n", "slacks", n[HINGE_SLACK_NONE],
+           n[HINGE_SLACK_INSIDE]);
+    printf("%-16s %zu on the boundary (xi = 1), %zu on the wrong side (xi > 1)\n", "", n[HINGE_SLACK_BOUNDARY],
+           n[HINGE_SLACK_WRONG]);
+}
+
+static void print_losses(const double *losses)
+{
+    printf("%-16s", "losses");
+    for (int l = 0; l < HINGE_N_LOSSES; l++)
+        printf("%s %s %.6g", l ? "," : "", hinge_loss_name((hinge_loss)l), losses[l]);
+    putchar('\n');
+}
+
+static void print_bounds(const struct report *r, const struct report_settings *s)
+{
+    const struct bounds *b = &r->bounds;
+    const struct two_class *t = &r->problems[0];
+
+    printf("%-16s %.6g, of centred data %.6g; feature space of %.10g dimensions\n", "radius R", b->radius,
+           b->radius_centred, b->dimension);
+    printf("%-16s <= min(ceil(R^2/rho^2), d) + 1 = %.10g\n", "VC dimension", b->vc_fat);
+    if (!isnan(b->vc_slides))
+        printf("%-16s <= min(d, ceil(4 R^2/rho^2)) = %.10g, R of centred data\n", "", b->vc_slides);
+    printf("%-16s risk <= %.6g with probability %g%s\n", "VC bound", b->vc_risk, 1 - s->delta,
+           b->vc_risk >= 1 ? ", which says nothing" : "");
+    if (b->lambda > 0) {
+        printf("%-16s risk <= R_n(w) + lambda |w|^2 + 2 R^2/(lambda n) = %.6g, lambda = %.6g\n", "stability",
+               b->stability, b->lambda);
+        printf("%-16s with the best lambda for |w| <= %.6g: R_n + %.6g\n", "", sqrt(t->norm2), b->stability_best);
+    }
+}
+
+static void print_leave_one_out(const struct report *r, const struct report_settings *s)
+{
+    size_t n = r->s.data.x.rows, n_sv = hinge_model_n_sv(r->s.model);
+
+    if (!r->certified || is_regression(s->params.task) || !r->problems)
+        return;
+    printf("%-16s error <= #SV/N = %zu/%zu = %.6g\n", "leave one out", n_sv, n, hinge_bound_leave_one_out(n_sv, n));
+    if (s->leave_one_out)
+        printf("%-16s exact: %zu/%zu = %.6g (%zu trainings, %.3f s)\n", "", r->loo.errors, r->loo.n, r->loo.error,
+               r->loo.retrained, r->loo.seconds);
+}
+
+static void print_one_problem(const struct report *r)
+{
+    const struct two_class *t = &r->problems[0];
+
+    if (r->certified) {
+        const hinge_kinds *k = &t->kinds;
+
+        printf("%-16s %.10g; the optimality conditions allow %.10g to %.10g\n", "b", k->bias,
+               fmin(k->bias_low, k->bias_high), fmax(k->bias_low, k->bias_high));
+        printf("%-16s %zu on the margin (0 < alpha < C), %zu not (alpha = C)\n", "support vectors", k->n_margin_sv,
+               k->n_non_margin_sv);
+    }
+    if (!isnan(t->norm2))
+        printf("%-16s 1/|w| = %.6g\n", "margin", hinge_margin(t->norm2));
+    print_slacks(t->n_slack);
+}
+
+static void print_problems(const struct report *r)
+{
+    enum { SHOWN = 45 };
+    size_t n = r->n_problems;
+
+    printf("%-16s %8s %8s %8s %8s %8s %8s %8s %8s %10s\n", "problem", "rows", "1/|w|", "margin", "alpha=C", "xi=0",
+           "xi<1", "xi=1", "xi>1", "hinge loss");
+    for (size_t p = 0; p < n && p < SHOWN; p++) {
+        const struct two_class *t = &r->problems[p];
+        char name[64];
+
+        if (isnan(t->negative))
+            snprintf(name, sizeof name, "%.6g, rest", t->positive);
+        else
+            snprintf(name, sizeof name, "%.6g, %.6g", t->positive, t->negative);
+        printf("%-16s %8zu %8.4g", name, t->n, hinge_margin(t->norm2));
+        if (r->certified)
+            printf(" %8zu %8zu", t->kinds.n_margin_sv, t->kinds.n_non_margin_sv);
+        else
+            printf(" %8s %8s", "-", "-");
+        printf(" %8zu %8zu %8zu %8zu %10.4g\n", t->n_slack[0], t->n_slack[1], t->n_slack[2], t->n_slack[3],
+               t->losses[HINGE_LOSS_HINGE]);
+    }
+    if (n > SHOWN)
+        printf("%-16s of %zu problems; --json has all\n", "...", n);
+}
+
+static void print_confusion(const struct report *r)
+{
+    enum { SHOWN = 26 };
+    size_t n = r->n_labels;
+
+    if (n > SHOWN) {
+        printf("%-16s of %zu classes; --json has it\n", "confusion", n);
+        return;
+    }
+    printf("%-16s columns: predicted\n%16s", "confusion", "");
+    for (size_t k = 0; k < n; k++)
+        printf(" %6g", r->label[k]);
+    putchar('\n');
+    for (size_t i = 0; i < n; i++) {
+        printf("%16g", r->label[i]);
+        for (size_t k = 0; k < n; k++)
+            printf(" %6zu", r->confusion[i * n + k]);
+        putchar('\n');
+    }
+}
+
+static void print_text(const struct report *r, const struct report_settings *s)
+{
+    print_head(r, s);
+    if (r->problems && r->n_problems == 1)
+        print_one_problem(r);
+    else if (r->problems)
+        print_problems(r);
+    print_leave_one_out(r, s);
+    if (r->certified && r->problems && r->n_problems == 1)
+        print_bounds(r, s);
+    if (r->problems && r->n_problems == 1)
+        print_losses(r->problems[0].losses);
+    if (r->confusion)
+        print_confusion(r);
+    print_score(stdout, &r->score);
+}
+
+/* ---- JSON ---- */
+
+static void json_problem(struct json *j, const struct report *r, const struct two_class *t)
+{
+    json_open(j, NULL, '{');
+    json_real(j, "positive", t->positive);
+    json_real(j, "negative", t->negative);
+    json_count(j, "n", t->n);
+    json_counts(j, "slack", t->n_slack, 4);
+    json_real(j, "norm2", t->norm2);
+    json_real(j, "margin", hinge_margin(t->norm2));
+    if (r->certified) {
+        json_count(j, "n_margin_sv", t->kinds.n_margin_sv);
+        json_count(j, "n_non_margin_sv", t->kinds.n_non_margin_sv);
+        json_real(j, "bias", t->kinds.bias);
+        json_real(j, "bias_low", t->kinds.bias_low);
+        json_real(j, "bias_high", t->kinds.bias_high);
+        json_real(j, "sum_alpha", t->kinds.sum_alpha);
+        json_real(j, "alpha_slackness", t->kinds.alpha_slackness);
+        json_real(j, "slack_slackness", t->kinds.slack_slackness);
+    }
+    json_open(j, "losses", '{');
+    for (int l = 0; l < HINGE_N_LOSSES; l++)
+        json_real(j, hinge_loss_name((hinge_loss)l), t->losses[l]);
+    json_close(j, '}');
+    json_close(j, '}');
+}
+
+static void json_bounds(struct json *j, const struct bounds *b)
+{
+    json_open(j, "bounds", '{');
+    json_real(j, "leave_one_out", b->leave_one_out);
+    json_real(j, "radius", b->radius);
+    json_real(j, "radius_centred", b->radius_centred);
+    json_real(j, "dimension", b->dimension);
+    json_real(j, "vc_fat", b->vc_fat);
+    json_real(j, "vc_slides", b->vc_slides);
+    json_real(j, "vc_risk", b->vc_risk);
+    if (b->lambda > 0) {
+        json_real(j, "lambda", b->lambda);
+        json_real(j, "stability", b->stability);
+        json_real(j, "stability_best", b->stability_best);
+    }
+    json_close(j, '}');
+}
+
+static void json_confusion(struct json *j, const struct report *r)
+{
+    json_open(j, "confusion", '{');
+    json_reals(j, "labels", r->label, r->n_labels);
+    json_open(j, "counts", '[');
+    for (size_t k = 0; k < r->n_labels; k++)
+        json_counts(j, NULL, r->confusion + k * r->n_labels, r->n_labels);
+    json_close(j, ']');
+    json_close(j, '}');
+}
+
+static void print_json(const struct report *r, const struct report_settings *s)
+{
+    struct json j = { 0 };
+
+    json_open(&j, NULL, '{');
+    json_text(&j, "model", s->model_path);
+    json_text(&j, "data", s->data_path);
+    json_text(&j, "task", task_keyword(s->params.task));
+    json_text(&j, "kernel", hinge_kernel_keyword(s->params.kernel.type));
+    json_count(&j, "n", r->s.data.x.rows);
+    json_count(&j, "d", r->s.data.x.cols);
+    json_count(&j, "n_sv", hinge_model_n_sv(r->s.model));
+    json_bool(&j, "located", r->s.located);
+    json_bool(&j, "certified", r->certified);
+    if (!r->certified)
+        json_text(&j, "why_not", r->why);
+    if (r->certified && s->params.C > 0) {
+        json_real(&j, "C", s->params.C);
+        json_bool(&j, "C_of_model", r->C_of_model);
+    }
+    if (r->certified) {
+        json_open(&j, "certificate", '{');
+        json_certificate(&j, &r->certificate);
+        json_close(&j, '}');
+    }
+    if (r->problems) {
+        json_open(&j, "problems", '[');
+        for (size_t p = 0; p < r->n_problems; p++)
+            json_problem(&j, r, &r->problems[p]);
+        json_close(&j, ']');
+    }
+    if (r->certified && r->problems && r->n_problems == 1)
+        json_bounds(&j, &r->bounds);
+    if (s->leave_one_out) {
+        json_open(&j, "leave_one_out", '{');
+        json_count(&j, "n", r->loo.n);
+        json_count(&j, "retrained", r->loo.retrained);
+        json_count(&j, "errors", r->loo.errors);
+        json_real(&j, "error", r->loo.error);
+        json_real(&j, "bound", r->loo.bound);
+        json_real(&j, "seconds", r->loo.seconds);
+        json_close(&j, '}');
+    }
+    if (r->confusion)
+        json_confusion(&j, r);
+    json_score(&j, &r->score);
+    json_close(&j, '}');
+}
+
+/* ---- The command ---- */
+
+static void read_options(int argc, char **argv, struct report_settings *s)
+{
+    const struct option_group groups[] = {
+        { "How the model was trained:", training_options, COUNT_OF(training_options), s },
+        { "Report (default in parentheses):", report_options, COUNT_OF(report_options), s },
+        { "Data:", data_options, n_data_options, &s->data },
+    };
+    int first;
+
+    s->params = hinge_params_default(HINGE_C_SVC);
+    s->params.C = s->params.nu = 0;
+    s->params.p = NAN;
+    s->tolerance = 1e-3;
+    s->delta = 0.05;
+    first = parse_options(argc, argv, usage, groups, COUNT_OF(groups));
+    if (argc - first != 2)
+        die(EXIT_USAGE, "report: %s; see `hinge report --help`",
+            argc - first > 2 ? "too many file names" : "a model file and a data file are needed");
+    s->model_path = argv[first];
+    s->data_path = argv[first + 1];
+    if (is_stdout(s->points) && s->json)
+        die(EXIT_USAGE, "report: only one of --points and --json can go to standard output");
+}
+
+int command_report(int argc, char **argv)
+{
+    struct report_settings s = { 0 };
+    struct report r = { 0 };
+
+    read_options(argc, argv, &s);
+    restart_if_slow(!s.no_restart, 0);
+    if (s.points)
+        check_writable(s.points);
+    find_out(&r, &s);
+    if (s.points)
+        write_points(&r, &s);
+    if (s.json)
+        print_json(&r, &s);
+    else if (!is_stdout(s.points))
+        print_text(&r, &s);
+    finish_stdout();
+    subject_free(&r.s);
+    free(r.problems);
+    free(r.label);
+    free(r.confusion);
+    free(s.classes.labels);
+    free(s.classes.weights);
+    return 0;
+}

@@ -1,0 +1,106 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "subject.h"
+
+static void scale(struct subject *s)
+{
+    const double *factor = hinge_model_scale_factor(s->model), *offset = hinge_model_scale_offset(s->model);
+    const hinge_matrix *x = &s->data.x;
+
+    s->trained = *x;
+    if (!factor)
+        return;
+    s->scaled = allocate(x->rows, x->cols * sizeof *s->scaled);
+    for (size_t i = 0; i < x->rows; i++)
+        for (size_t k = 0; k < x->cols; k++) {
+            double value = ((const double *)x->data)[i * x->stride + k];
+
+            s->scaled[i * x->cols + k] = value * factor[k] + offset[k];
+        }
+    s->trained = hinge_matrix_f64(s->scaled, x->rows, x->cols);
+}
+
+/* A precomputed kernel's rows must be those of the kernel matrix, in its order. */
+static int rows_in_order(const struct subject *s)
+{
+    for (size_t i = 0; s->data.serial && i < s->data.x.rows; i++)
+        if (s->data.serial[i] != i + 1)
+            return 0;
+    return 1;
+}
+
+static void locate(struct subject *s)
+{
+    hinge_error err = { 0 };
+
+    if (!rows_in_order(s))
+        snprintf(s->why, sizeof s->why, "the rows of the kernel matrix are not in their order");
+    else if (hinge_model_locate(s->model, &s->trained, s->data.y, NULL, &err) != HINGE_OK)
+        snprintf(s->why, sizeof s->why, "%s", err.text);
+    else
+        s->located = 1;
+}
+
+void subject_load(struct subject *s, const char *model_path, const char *data_path, const struct data_flags *flags,
+                  int threads)
+{
+    hinge_predict_options options = { threads, HINGE_PRECISION_F64, 0 };
+    struct data_flags as_doubles = *flags;
+    hinge_error err = { 0 };
+    size_t n;
+
+    memset(s, 0, sizeof *s);
+    check(hinge_model_load(&s->model, model_path, NULL, &err), &err);
+    if (!has_labels(data_path, flags))
+        die(EXIT_DATA, "%s: no labels to compare with; give --labels FILE.npy, or leave out --no-labels", data_path);
+    as_doubles.type = HINGE_F64;
+    load_test(data_path, &as_doubles, s->model, hinge_model_kernel(s->model).type == HINGE_PRECOMPUTED, threads,
+              &s->data);
+    n = s->data.x.rows;
+    if (n == 0)
+        die(EXIT_DATA, "%s: no examples", data_path);
+    scale(s);
+    s->labels = allocate(n, sizeof *s->labels);
+    s->decisions = allocate(n, hinge_model_n_problems(s->model) * sizeof *s->decisions);
+    check(hinge_predict(s->model, &s->data.x, &options, s->labels, s->decisions, &err), &err);
+    locate(s);
+}
+
+void subject_free(struct subject *s)
+{
+    hinge_model_free(s->model);
+    hinge_data_free(&s->data);
+    free(s->scaled);
+    free(s->labels);
+    free(s->decisions);
+}
+
+int is_classifier(const hinge_model *model)
+{
+    return hinge_model_labels(model) != NULL;
+}
+
+void problem_classes(const hinge_model *model, size_t problem, size_t *a, size_t *b)
+{
+    size_t left = problem, n_classes = hinge_model_n_classes(model);
+
+    *a = problem;
+    *b = SIZE_MAX;
+    if (hinge_model_multiclass(model) == HINGE_ONE_VS_REST)
+        return;
+    for (*a = 0; left >= n_classes - 1 - *a; ++*a)
+        left -= n_classes - 1 - *a;
+    *b = *a + 1 + left;
+}
+
+double problem_sign(const hinge_model *model, size_t problem, double label)
+{
+    const double *labels = hinge_model_labels(model);
+    size_t a, b;
+
+    problem_classes(model, problem, &a, &b);
+    if (label == labels[a])
+        return 1;
+    return b == SIZE_MAX || label == labels[b] ? -1 : 0;
+}
