@@ -33,7 +33,7 @@ static hinge_status multiply(struct hg_gram *gram, const uint32_t *points, size_
                              hinge_error *err)
 {
     struct column_sums sums = { sum, coef };
-    struct hg_fetch fetch = { points, n, points, n, NULL, add_tile, &sums, NULL };
+    struct hg_fetch fetch = { points, n, points, n, NULL, add_tile, &sums, NULL, false };
     memset(sum, 0, n * sizeof *sum);
     hinge_status status = n > 0 ? gram->super.ops->fetch(&gram->super, &fetch) : HINGE_OK;
     return status == HINGE_OK ? status : hg_fail(err, status, "the kernel function reported a failure");
@@ -76,7 +76,7 @@ hinge_status hinge_model_norm2(const hinge_model *m, size_t problem, double *nor
     uint32_t *id = hg_alloc(m->n_sv, sizeof *id);
     double *coef = hg_alloc(m->n_sv, sizeof *coef), *g = hg_alloc(m->n_sv, sizeof *g), sum = 0;
     struct hg_gram gram = { 0 };
-    struct hg_tiler tiler = { m->kernel, hg_maps(hg_cpu_level(0)), HINGE_F64, m->d };
+    struct hg_tiler tiler = { m->kernel, hg_maps(hg_cpu_level(0)), HINGE_F64, m->d, false };
     struct hg_points points = hg_model_points(m, HINGE_F64);
     if (id == NULL || coef == NULL || g == NULL)
         status = hg_fail(err, HINGE_ENOMEM, "no memory for %zu support vectors", m->n_sv);
@@ -231,7 +231,7 @@ static hinge_status whole_matrix(struct hg_gram *gram, const uint32_t *ids, doub
         return hg_fail(err, HINGE_ENOMEM, "no memory for %zu rows", n);
     for (size_t i = 0; i < n; i++)
         row[i] = K + i * n;
-    struct hg_fetch fetch = { ids, n, ids, n, row, NULL, NULL, NULL };
+    struct hg_fetch fetch = { ids, n, ids, n, row, NULL, NULL, NULL, false };
     hinge_status status = gram->super.ops->fetch(&gram->super, &fetch);
     hg_free(row);
     if (status != HINGE_OK)

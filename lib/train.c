@@ -22,6 +22,7 @@ struct solution {
     hinge_precision precision;
     double gflop;
     uint64_t values;
+    bool lists; /* its kernel rows came from lists, not GEMM */
 };
 
 struct training {
@@ -166,6 +167,7 @@ static hinge_status solve(struct training *t, size_t p, struct hg_qp *qp, const 
     s->precision = f32 ? HINGE_PRECISION_F32 : HINGE_PRECISION_F64;
     s->gflop = rows.super.gflop + exact.super.gflop;
     s->values = rows.super.values + exact.super.values;
+    s->lists = f32 ? rows.tiler.lists : exact.tiler.lists;
     s->smo.memory_bytes += rows.work_bytes + exact.work_bytes;
     hg_gram_free(&rows);
     hg_gram_free(&exact);
@@ -376,8 +378,8 @@ static void report_path(const struct training *t, size_t q, hinge_report *r)
     const struct hg_problem *pr = &t->problem;
     const struct hg_kernel_row *row = hg_kernel_row(t->params->kernel.type);
     static const char *const source[] = { "gemm", "matrix", "callback" };
-    snprintf(r->path, sizeof r->path, "block-smo q=%zu, %s %s, %s %s%s%s", q, source[row->source],
-             r->precision == HINGE_PRECISION_F32 ? "f32" : "f64", row->keyword,
+    snprintf(r->path, sizeof r->path, "block-smo q=%zu, %s %s, %s %s%s%s", q,
+             t->problem.n_problems > 0 && t->solutions[0].lists ? "lists" : source[row->source], r->precision == HINGE_PRECISION_F32 ? "f32" : "f64", row->keyword,
              hg_maps(hg_cpu_level(t->params->cpu_level))->level, pr->shift != NULL ? ", centred" : "",
              side_by_side(t) ? ", pairs side by side" : "");
 }

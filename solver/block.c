@@ -18,6 +18,10 @@
 #include <math.h>
 #include <string.h>
 
+/* Rows that cost no more than so many reads of them, and do not stay in a processor's cache, are not worth the first
+ * touch of memory unless they are asked for again and again (measured). */
+static const double CHEAP = 2.6;
+
 enum {
     MEASURED = 512,     /* most points whose error is measured at the end */
     LINE = 16,          /* f32 values in a cache line */
@@ -66,7 +70,8 @@ struct run {
     uint32_t *w;           /* [q] points, by slot of K_WW */
     uint64_t *age;         /* [q] round in which each came */
     uint8_t *is_in_w;      /* [n] */
-    uint8_t *was_computed; /* [n] its row, once */
+    uint8_t *was_computed; /* [n] its row, so many times (255: or more) */
+    uint8_t patience;      /* a row is kept when it is computed once more than so often */
     uint32_t *fresh;       /* [q] slots that are new this round */
     size_t n_fresh;
     void **block_row;       /* [q] */
@@ -183,14 +188,6 @@ static bool allocate(struct run *r)
     return ok;
 }
 
-/* A problem that is one working set needs no rows. Where rows are cheap and many, first touch of the memory to keep
- * them and reading them again cost more than computing them again. */
-static bool keeps_rows(const struct run *r)
-{
-    const double cheap = 2.6; /* measured; so is the size that stays in a processor's cache anyway */
-    return r->q < r->n && (r->rows->cost > cheap || r->n <= 4096);
-}
-
 static hinge_status run_init(struct run *r, hinge_error *err)
 {
     r->n = r->m = r->width = r->qp->n;
@@ -201,6 +198,7 @@ static hinge_status run_init(struct run *r, hinge_error *err)
     r->stop = r->opt->stop != NULL ? r->opt->stop : &r->own_stop;
     r->best = INFINITY;
     r->target = r->opt->eps;
+    r->patience = r->rows->cost > CHEAP || r->n <= 4096 ? 0 : 3;
     if (!allocate(r))
         return hg_fail(err, HINGE_ENOMEM, "no memory for a problem of %zu examples", r->n);
     for (size_t i = 0; i < r->n; i++)
@@ -208,7 +206,8 @@ static hinge_status run_init(struct run *r, hinge_error *err)
     hinge_status status =
         hg_inner_init(&r->inner, r->q, r->qp->layers, r->qp->kink, r->rows->type, r->loops, err);
     if (status == HINGE_OK)
-        status = hg_cache_init(&r->cache, r->n, r->n, r->size, keeps_rows(r) ? r->opt->cache_bytes : 0, err);
+        /* a problem that is one working set needs no rows */
+        status = hg_cache_init(&r->cache, r->n, r->n, r->size, r->q < r->n ? r->opt->cache_bytes : 0, err);
     if (status == HINGE_OK) {
         status = r->rows->ops->diagonal(r->rows, r->diagonal);
         if (status != HINGE_OK)
@@ -352,8 +351,8 @@ static hinge_status update_gradient(struct run *r)
             v->width = SIZE_MAX;
         } else {
             missing++;
-            again += r->was_computed[v->point];
-            r->was_computed[v->point] = 1;
+            again += r->was_computed[v->point] > 0;
+            r->was_computed[v->point] = (uint8_t)HG_MIN(r->was_computed[v->point] + 1, 255);
         }
     }
     r->res->rows_asked += r->n_moved;
@@ -364,7 +363,8 @@ static hinge_status update_gradient(struct run *r)
     }
     for (size_t k = 0; k < r->n_moved;
          k++) /* after all gets: rows of this round are not evicted for each other */
-        if (r->moved[k].width != SIZE_MAX && r->moved[k].row == NULL)
+        if (r->moved[k].width != SIZE_MAX && r->moved[k].row == NULL &&
+            r->was_computed[r->moved[k].point] > r->patience)
             r->moved[k].row = hg_cache_put(&r->cache, r->moved[k].point, r->res->rounds);
     hinge_status status = HINGE_OK;
     bool first = true;

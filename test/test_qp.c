@@ -227,7 +227,7 @@ static void test_shrinking(void **state)
             struct hg_smo_result res = run(&p, HINGE_F32, &o);
             shrunk += w.least_active < 1000;
             assert_int_equal(w.rounds, res.rounds);
-            CHECK_NEAR(w.objective, res.objective, 1e-7 * fabs(res.objective)); /* by steps (in f32), and from scratch */
+            CHECK_NEAR(w.objective, res.objective, 1e-7 * fabs(res.objective)); /* by f32 steps, and anew */
             check_optimum(&p, &res, 1e-7);
             w = (struct watch){ 0 };
             o.shrinking = false;

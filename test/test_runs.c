@@ -328,8 +328,9 @@ static void time_limit_holds(void **state)
 {
     (void)state;
     struct set set = set_two_class(28, 8000, 10, 1.5);
-    hinge_params params = c_svc(0.05, 1e6, 1e-7);
+    hinge_params params = c_svc(0.05, 1e5, 1e-7);
     params.time_limit = 0.3;
+    params.precision = HINGE_PRECISION_F64;
     hinge_report report;
     hinge_model *model = fit(&set, &params, &report);
     assert_int_equal(report.outcome, HINGE_TIME_LIMIT);

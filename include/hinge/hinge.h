@@ -236,10 +236,11 @@ typedef struct hinge_report {
     struct {               /* of it, by phase; summed over problems, wall clock of each */
         double rows, select, block, subproblem, certificate;
     } phase;               /* kernel rows with the gradient update; selection; K_WW; inner solver; checks */
-    double gflop;          /* in GEMM, 1e9 operations */
+    double gflop;          /* in dot products, 1e9 operations (by lists: of non-zeros only) */
     char blas[64];         /* BLAS and the core it chose, such as "OpenBLAS 0.3.21 openmp SkylakeX" */
     int blas_slow;         /* 1: the processor has AVX-512 and this OpenBLAS chose kernels without it */
-    char path[128];        /* what ran: "block-smo q=1024, gemm f32, rbf v4, centred" */
+    char path[128];        /* what ran: "block-smo q=1024, gemm f32, rbf v4, centred"; "lists" instead of "gemm"
+                            * for data with few non-zeros or few features */
 } hinge_report;
 
 /* ---- Training --------------------------------------------------------------------------------------- */
