@@ -218,7 +218,7 @@ static double next_normal(uint64_t *state)
 
 struct clusters {
     size_t directions;
-    double centre[CLUSTERS][DIRECTIONS];               /* corners: -1 or 1 */
+    double centre[CLUSTERS][DIRECTIONS];              /* corners: -1 or 1 */
     double stretch[CLUSTERS][DIRECTIONS][DIRECTIONS]; /* [from][to] */
 };
 
