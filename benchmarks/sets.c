@@ -203,6 +203,74 @@ done:
     return status;
 }
 
+/* --- made up ------------------------------------------------------------------------------------------------------ */
+
+enum { CLUSTERS = 8, DIRECTIONS = 20 };
+
+/* Standard normal, by the sum of twelve uniform numbers: near enough for data that only have to be cloudy. */
+static double next_normal(uint64_t *state)
+{
+    double sum = -6;
+    for (int i = 0; i < 12; i++)
+        sum += (double)(next_random(state) >> 11) * 0x1p-53;
+    return sum;
+}
+
+struct clusters {
+    size_t directions;
+    double centre[CLUSTERS][DIRECTIONS];              /* corners: -1 or 1 */
+    double stretch[CLUSTERS][DIRECTIONS][DIRECTIONS]; /* [from][to] */
+};
+
+static struct clusters draw_clusters(size_t d, uint64_t *state)
+{
+    struct clusters c = { .directions = d < DIRECTIONS ? d : DIRECTIONS };
+    for (size_t k = 0; k < CLUSTERS; k++)
+        for (size_t i = 0; i < c.directions; i++) {
+            c.centre[k][i] = next_random(state) & 1 ? 1 : -1;
+            for (size_t j = 0; j < c.directions; j++)
+                c.stretch[k][i][j] = next_normal(state) / sqrt((double)c.directions);
+        }
+    return c;
+}
+
+static hinge_status draw_part(const struct clusters *c, size_t n, size_t d, uint64_t *state, struct part *part,
+                              hinge_error *err)
+{
+    *part = (struct part){ n, d, malloc(n * d * sizeof *part->x), malloc(n * sizeof *part->y) };
+    if (!part->x || !part->y)
+        return no_memory(err);
+    for (size_t row = 0; row < n; row++) {
+        double *x = part->x + row * d;
+        size_t k = next_random(state) % CLUSTERS;
+        for (size_t j = 0; j < d; j++)
+            x[j] = j < c->directions ? c->centre[k][j] : next_normal(state);
+        for (size_t i = 0; i < c->directions; i++) {
+            double z = next_normal(state);
+            for (size_t j = 0; j < c->directions; j++)
+                x[j] += z * c->stretch[k][i][j];
+        }
+        int flipped = next_random(state) % 20 == 0;
+        part->y[row] = (int)(k % 2) != flipped ? 1 : -1;
+    }
+    return HINGE_OK;
+}
+
+hinge_status set_generate(size_t n, size_t d, size_t n_test, struct sample *sample, hinge_error *err)
+{
+    uint64_t state = 12345;
+    struct sample made = { 0 };
+    struct clusters clusters = draw_clusters(d, &state);
+    hinge_status status = draw_part(&clusters, n, d, &state, &made.train, err);
+    if (status == HINGE_OK)
+        status = draw_part(&clusters, n_test, d, &state, &made.test, err);
+    if (status == HINGE_OK)
+        *sample = made;
+    else
+        sample_free(&made);
+    return status;
+}
+
 void sample_free(struct sample *sample)
 {
     free(sample->train.x);

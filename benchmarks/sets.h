@@ -44,6 +44,9 @@ int set_is_there(const struct set *set, const char *folder);
  * On failure *sample is untouched. */
 hinge_status set_load(const struct set *set, const char *folder, size_t max_train, size_t max_test,
                       struct sample *sample, hinge_error *err);
+/* Two classes made up: four clusters each around corners of a cube in min(d, 20) directions, stretched at random, the
+ * other features noise, of deviation 1 or so; 5 % of the labels are flipped. Always the same. */
+hinge_status set_generate(size_t n, size_t d, size_t n_test, struct sample *sample, hinge_error *err);
 void sample_free(struct sample *sample);
 
 #endif

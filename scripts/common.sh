@@ -1,4 +1,4 @@
-# Shared by ./demo, ./check and benchmarks/run, which source it from the top of the source tree: install what is
+# Shared by ./demo, ./check and benchmarks/compare, which source it from the top of the source tree: install what is
 # missing, build with Meson, run with the right BLAS.
 
 # What the library and the hinge command need on Debian; "package=command" where a command does as well.

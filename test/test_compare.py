@@ -1,0 +1,108 @@
+#!/usr/bin/env python3
+"""test_compare.py SOURCE PROGRAMS: benchmarks/compare runs, with the contestants that need no network, on the sets that
+ship and one made here; hinge and LIBSVM find the same optimum, and the recomputed objective is what each says of its
+own. Figures are no test. Exit status 77 where it cannot run."""
+import csv
+import lzma
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+SOURCE, PROGRAMS = Path(sys.argv[1]), Path(sys.argv[2])
+if not all((PROGRAMS / name).exists() for name in ("prepare", "run_hinge", "run_libsvm", "judge", "floor")):
+    print("the programs of benchmarks/compare are not all built")
+    sys.exit(77)
+FOLDER = Path(tempfile.mkdtemp())
+failures = 0
+
+
+def check(name, good, *seen):
+    global failures
+    failures += not good
+    print(f"{'ok' if good else 'not ok'} - {name}", *(() if good else seen), flush=True)
+
+
+def compare(*options, wrap=""):
+    """(exit status, what it printed, the lines of its CSV)"""
+    out = FOLDER / "out"
+    shutil.rmtree(out, ignore_errors=True)
+    command = [SOURCE / "benchmarks/compare", "--bin", PROGRAMS, "--data", FOLDER, "--out", out, "--repeat", "1",
+               "--only", "hinge,libsvm", "--cache", "100", "--eps", "1e-5", *options]
+    done = subprocess.run(command, text=True, check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          env=dict(os.environ, HINGE_BENCH_WRAP=wrap))
+    check("no exception was left", "Traceback" not in done.stdout, done.stdout)
+    with open(next(out.glob("*.csv")), encoding="utf-8", newline="") as file:
+        return done.returncode, done.stdout, [row for row in csv.DictReader(file) if row["contestant"] != "floor"]
+
+
+def write_regression():
+    """A regression set by the name of abalone: y = x0 x1 + x2, and some noise."""
+    draw = random.Random(1)
+    for part, n in (("train", 300), ("test", 60)):
+        with lzma.open(FOLDER / f"abalone.{part}.xz", "wt", encoding="ascii") as file:
+            for _ in range(n):
+                x = [draw.uniform(-1, 1) for _ in range(8)]
+                features = " ".join(f"{j + 1}:{v:.6f}" for j, v in enumerate(x))
+                file.write(f"{x[0] * x[1] + x[2] + draw.gauss(0, 0.1):.6f} {features}\n")
+
+
+def near(a, b, tolerance):
+    return abs(float(a) - float(b)) <= tolerance * abs(float(b))
+
+
+def check_agreement():
+    status, said, rows = compare("--sets", "breast_cancer,digits,abalone")
+    check("it ends well", status == 0, said)
+    check("a line a run", len(rows) == 6, rows)
+    for h, l in zip(rows[::2], rows[1::2]):
+        name = h["set"]
+        check(f"{name}: both contestants", (h["contestant"], l["contestant"]) == ("hinge", "libsvm"), h, l)
+        check(f"{name}: both find the optimum", near(h["objective"], l["objective"], 1e-5), h, l)
+        for row in (h, l):
+            said_same = near(row["objective_said"], row["objective"], 1e-6)
+            check(f"{name}: {row['contestant']}'s own objective", said_same, row)
+            check(f"{name}: {row['contestant']}'s constraints", float(row["sum_residual"]) < 1e-9, row["sum_residual"])
+        check(f"{name}: equal scores", near(h["score"], l["score"], 1e-3), h["score"], l["score"])
+        check(f"{name}: hinge converged", h["outcome"] == "converged", h["outcome"])
+    report = (FOLDER / "out/compare.md").read_text(encoding="utf-8")
+    whole = report.count("*floor*") == 3 and "digits: 1438 x 64" in report
+    check("the report has all sets and their floors", whole, report)
+    if shutil.which("gnuplot"):
+        chart = FOLDER / "out/compare.svg"
+        check("the chart is drawn", chart.exists() and "</svg>" in chart.read_text(encoding="utf-8"), said)
+
+
+def check_scaling():
+    status, said, rows = compare("--scale-d", "5,20", "--rows", "300")
+    check("scaling ends well", status == 0, said)
+    check("made-up data", [row["d"] for row in rows] == ["5", "5", "20", "20"] and near(rows[2]["objective"],
+          rows[3]["objective"], 1e-5), rows)
+
+
+def check_failures():
+    status, said, rows = compare("--sets", "digits", "--limit", "0.0001")
+    over = [row["outcome"] for row in rows] == ["> 0.0001 s"] * 2
+    check("over the limit, and not tried again", over, rows)
+    status, said, rows = compare("--sets", "digits", wrap="false")
+    failed = [row["outcome"] for row in rows] == ["exit status 1: no message"] * 2
+    check("contestants that fail are reported", status == 1 and failed, said)
+    status, said, rows = compare("--sets", "nonsense,breast_cancer")
+    others = "no such set" in said and len(rows) == 2
+    check("a set that fails does not stop the others", status == 1 and others, said)
+
+
+try:
+    for path in (SOURCE / "data").glob("*.xz"):
+        shutil.copy(path, FOLDER)
+    write_regression()
+    check_agreement()
+    check_scaling()
+    check_failures()
+finally:
+    shutil.rmtree(FOLDER)
+print(f"{failures} failed")
+sys.exit(failures > 0)
