@@ -288,6 +288,8 @@ hinge_status hg_gram_init(struct hg_gram *g, const struct hg_tiler *tiler, const
     double cost = !dots ? 50 : 1.2 + 0.1 * (lists ? points->nonzeros : 0.8 * (double)tiler->d);
     if (lists && tiler->d > 96) /* a panel and the lists do not both fit L1 */
         cost *= 1.4;
+    if (tiler->type == HINGE_F64)
+        cost *= 2;
     g->super = (struct hg_rows){ .ops = &ops, .n = n, .type = tiler->type, .threads = threads, .cost = cost };
     g->tiler = *tiler;
     g->tiler.lists = lists;

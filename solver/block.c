@@ -813,19 +813,25 @@ static void shrink(struct run *r)
     r->waste = 0;
 }
 
+/* What the gradient of points at rest is computed from: where it was corrected once, in f64 again. */
+static struct hg_rows *waking_source(const struct run *r)
+{
+    return r->res->corrections > 0 ? r->exact : r->rows;
+}
+
 /* Shrinks once the work wasted on points at rest exceeds what their gradient will cost in the end: then the
  * whole costs at most twice what it would with foresight. */
 static void consider_shrinking(struct run *r)
 {
-    if (!r->opt->shrinking || r->in_w == r->m || r->res->rounds % 4 != 0 || r->res->corrections > 0)
-        return; /* a corrected gradient is not to be computed anew from rows */
+    if (!r->opt->shrinking || r->in_w == r->m || r->res->rounds % 4 != 0)
+        return;
     size_t resting = 0, n_sv = 0;
     for (size_t at = 0; at < r->m; at++)
         resting += may_rest(r, at);
     for (size_t i = 0; i < r->n; i++)
         n_sv += hg_qp_beta(r->qp, i) != 0;
     r->waste += 4 * r->round_work * (double)resting;
-    double later = (1 + r->rows->cost) * (double)n_sv * (double)(r->n - r->m + resting) +
+    double later = (1 + waking_source(r)->cost) * (double)n_sv * (double)(r->n - r->m + resting) +
                    3 * (double)r->cache.used * (double)r->m; /* waking the points, and compacting the cache */
     if (resting > r->m / 8 && r->waste > later)
         shrink(r);
@@ -836,7 +842,7 @@ static hinge_status wake(struct run *r)
 {
     size_t old = r->m;
     r->m = r->n;
-    hinge_status status = compute_gradient(r, r->rows, old);
+    hinge_status status = compute_gradient(r, waking_source(r), old);
     r->torn = status != HINGE_OK || is_stopped(r);
     if (r->torn)
         return status;
