@@ -232,7 +232,8 @@ static hinge_status keep_solution(struct training *t, const struct hg_qp *qp, co
     hg_problem_bias(&t->problem, s->smo.bias, &b, &factor);
     if (!isfinite(b)) /* HINGE_NONFINITE */
         b = 0;
-    if (factor == 0 || 1 / factor <= s->smo.error) { /* r <= 0, or lost in the error of F (NaN: not measured) */
+    bool scaled = t->params->task == HINGE_NU_SVC;
+    if (scaled && (factor == 0 || 1 / factor <= s->smo.error)) { /* r <= 0, or lost in F's error (NaN: not measured) */
         factor = 1;
         s->smo.outcome = HINGE_NO_MARGIN;
     }

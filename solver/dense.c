@@ -33,7 +33,7 @@ struct run {
     double *q, *p, *a, *c, *e_, *f; /* scaled copies */
     double *col, *row_a, *row_e;   /* scales, powers of two: u = col * scaled u, rows times row */
     double cost, size;             /* of the objective; of u beside col */
-    struct point at, predictor, step, base, tau_part; /* base, tau_part: the two solutions of a step */
+    struct point at, best, predictor, step, base, tau_part; /* base, tau_part: the two solutions of a step */
     double *r1, *r2, *r3, r4;      /* residuals of the model */
     double *qu, *rc, *b1, *b2, *b3, *l1, *l2, *l3; /* products, right-hand sides, what is left of them */
     double *factor, *root_a, *room, *work;
@@ -131,7 +131,7 @@ static hinge_status check(const hinge_qp *qp, hinge_error *err)
 static size_t lay_out(struct run *r, double *base)
 {
     size_t n = r->n, m = r->m, e = r->e, at = 0;
-    struct point *points[] = { &r->at, &r->predictor, &r->step, &r->base, &r->tau_part };
+    struct point *points[] = { &r->at, &r->best, &r->predictor, &r->step, &r->base, &r->tau_part };
     struct {
         double **to;
         size_t count;
@@ -528,6 +528,34 @@ static bool iterate(struct run *r)
     return step > 1e-12;
 }
 
+static void copy_point(const struct run *r, struct point *to, const struct point *from)
+{
+    memcpy(to->u, from->u, r->n * sizeof(double));
+    memcpy(to->z, from->z, r->m * sizeof(double));
+    memcpy(to->y, from->y, r->e * sizeof(double));
+    memcpy(to->s, from->s, r->m * sizeof(double));
+    to->tau = from->tau;
+    to->kappa = from->kappa;
+}
+
+/* The point solves the problem to eps. u is nowhere near as accurate as the objective, and the last iterations gain
+ * digits fast: go on while they do. Ends at the best point. */
+static void polish(struct run *r, double solved, hinge_qp_result *result)
+{
+    copy_point(r, &r->best, &r->at);
+    for (double last = INFINITY; solved > 0 && solved < 0.2 * last && iterate(r); result->iterations++) {
+        last = solved;
+        residuals(r);
+        solved = accuracy(r);
+        if (!(solved < last))
+            break;
+        result->residual = solved;
+        copy_point(r, &r->best, &r->at);
+    }
+    copy_point(r, &r->at, &r->best);
+    residuals(r);
+}
+
 static hinge_qp_outcome run_solver(struct run *r, hinge_qp_result *result)
 {
     uint64_t most = r->problem->max_iter > 0 ? r->problem->max_iter : 200, since = 0;
@@ -536,8 +564,10 @@ static hinge_qp_outcome run_solver(struct run *r, hinge_qp_result *result)
         residuals(r);
         double solved = accuracy(r), none = infeasible(r), falls = unbounded(r);
         result->residual = solved;
-        if (solved <= r->eps)
+        if (solved <= r->eps) {
+            polish(r, solved, result);
             return HINGE_QP_SOLVED;
+        }
         double least = fmin(solved, fmin(none, falls));
         since = least < 0.9 * best ? 0 : since + 1;
         best = fmin(best, least);

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { MAX_STEPS = 10, MAX_SEARCHES = 40, MAX_HALVINGS = 12 };
+enum { MAX_STEPS = 10, MAX_SEARCHES = 40, MAX_HALVINGS = 12, MAX_POLISHES = 4 };
 
 /* ---- the proximal step ------------------------------------------------------------------------------------------- */
 
@@ -133,6 +133,48 @@ static bool newton(struct hg_finish *s, bool search)
     return false;
 }
 
+/* Free coefficients move by what the last step says, others stay. */
+static void polish_rows(void *arg, const struct hg_block *b)
+{
+    struct hg_finish *s = arg;
+    const struct hg_qp *qp = s->qp;
+    for (size_t k = 0; k < b->count; k++) {
+        size_t i = b->first + k;
+        double *beta = &qp->beta[0][i], moved = *beta - s->sigma * b->t[k];
+        if (*beta != 0 && *beta > qp->lo[0][i] && *beta < qp->hi[0][i] && moved > qp->lo[0][i] && moved < qp->hi[0][i])
+            *beta = moved;
+        b->y[0][k] = *beta;
+    }
+}
+
+/* A projection loses digits: sigma times the rounding of f. So what is left of Z'beta = w is taken out by small changes
+ * of the free coefficients, while it falls. false: stopped */
+static bool polish(struct hg_finish *s)
+{
+    double left = sqrt(dot(s, s->acc, s->acc));
+    s->steps++;
+    if (left == 0 || !hg_cholesky_factor(s->cholesky, s->space->normal))
+        return true;
+    for (int k = 0; k < MAX_POLISHES; k++) {
+        memcpy(s->force, s->acc, s->space->cols * sizeof(double));
+        hg_cholesky_solve(s->cholesky, s->force);
+        struct hg_sweep sweep = {
+            .v = s->force, .n_acc = 1, .acc = { s->acc }, .exact = true, .rows = polish_rows, .arg = s
+        };
+        if (!hg_sweep_run(s->space, &sweep))
+            return false;
+        for (size_t c = 0; c < s->space->cols; c++) {
+            s->trial[c] += s->force[c];
+            s->acc[c] -= ridge(s, c) * s->trial[c] + linear(s, c);
+        }
+        double now = sqrt(dot(s, s->acc, s->acc));
+        if (!(now < 0.1 * left))
+            return true;
+        left = now;
+    }
+    return true;
+}
+
 bool hg_finish_step(struct hg_finish *s, double sigma, bool search)
 {
     double *beta = s->qp->beta[0];
@@ -140,7 +182,7 @@ bool hg_finish_step(struct hg_finish *s, double sigma, bool search)
     memcpy(s->from, beta, s->qp->n * sizeof(double));
     memcpy(s->guess, s->w, s->space->cols * sizeof(double));
     memset(s->force, 0, s->space->cols * sizeof(double));
-    if (newton(s, search)) {
+    if (newton(s, search) && polish(s)) {
         memcpy(s->w, s->trial, s->space->cols * sizeof(double));
         return true;
     }
@@ -272,11 +314,37 @@ static double choose_bias(const struct hg_finish *s)
     return gap_at(s, best) < 0.999 * gap_at(s, usual) ? best : usual;
 }
 
+/* The sum is put right by the one coefficient that is furthest from its bounds and from 0; those at a bound or at 0 are
+ * to stay there. Only what is more than one can take goes to others too. */
+static bool settle_sum(const struct hg_finish *s)
+{
+    const struct hg_qp *qp = s->qp;
+    double *beta = qp->beta[0], sum = 0, low = 0, size = 0, most = 0, target = s->sum;
+    size_t roomiest = 0;
+    for (size_t i = 0; i < qp->n; i++) {
+        double whole = sum + beta[i], part = whole - sum;
+        low += (sum - (whole - part)) + (beta[i] - part);
+        sum = whole;
+        size += fabs(beta[i]);
+        double far = beta[i] > 0 ? qp->hi[0][i] - beta[i] : beta[i] - qp->lo[0][i], room = fmin(far, fabs(beta[i]));
+        if (room > most)
+            most = room, roomiest = i;
+    }
+    double missing = target - (sum + low);
+    if (fabs(missing) <= 1e-15 * size)
+        return true;
+    if (fabs(missing) < 0.5 * most) {
+        beta[roomiest] += missing;
+        return true;
+    }
+    return hg_qp_project(s->qp, &target);
+}
+
 bool hg_finish_judge(struct hg_finish *s, struct hg_worth *worth)
 {
     struct hg_qp *qp = s->qp;
-    double square = 0, moved = 0, sum = s->sum;
-    if (s->space->intercept && !hg_qp_project(qp, &sum))
+    double square = 0, moved = 0;
+    if (s->space->intercept && !settle_sum(s))
         return false;
     if (!decision_values(s))
         return false;

@@ -253,10 +253,11 @@ static double margin_bound(const struct run *r, const double *z_beta, double sum
     return sum_a > off ? (sqrt(square) + sqrt(r->space.largest) * off) / (sum_a - off) : INFINITY;
 }
 
-/* The relative gap of the objectives of w and of beta, each by itself. */
+/* The relative gap of the objectives of w and beta, each by itself, with what the sum beta lacks may be worth. */
 static double relative_gap(const struct run *r, const struct hg_sweep *s)
 {
     double w = 0, beta = 0, bias = r->opt->intercept ? r->w[r->cols - 1] : 0;
+    double lacking = r->opt->intercept ? fabs(r->acc[0][r->cols - 1] - r->opt->sum) * (fabs(bias) + r->scale) : 0;
     for (size_t c = 0; c < r->space.factor->d; c++) {
         double x = r->acc[0][c] - r->q[c];
         w += r->w[c] * r->w[c];
@@ -268,7 +269,9 @@ static double relative_gap(const struct run *r, const struct hg_sweep *s)
         double margin = 1 + s->least[LEAST_MARGIN];
         primal = margin > 0 ? w / (2 * margin * margin) : INFINITY;
     }
-    return isinf(primal) ? INFINITY : (primal - dual) / fmax(fmax(fabs(primal), fabs(dual)), r->floor);
+    if (isinf(primal))
+        return INFINITY;
+    return (fabs(primal - dual) + lacking) / fmax(fmax(fabs(primal), fabs(dual)), r->floor);
 }
 
 /* The sums over rows that the state stands for, and the matrix factored. */
@@ -442,6 +445,7 @@ static bool finish_with(struct run *r, double sigma, bool search)
         last = worth.gap;
         if (ends)
             break;
+        sigma *= 10;
     }
     r->res->finishing += f.steps;
     return last < INFINITY;
