@@ -125,6 +125,15 @@ double hg_now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+bool hg_poll_stop(int *stop, double deadline)
+{
+    if (deadline > 0 && hg_now() > deadline) {
+        int none = 0;
+        __atomic_compare_exchange_n(stop, &none, 1, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+    }
+    return __atomic_load_n(stop, __ATOMIC_RELAXED) != 0;
+}
+
 /* ---- the machine ------------------------------------------------------------------------------------------------- */
 
 int hg_cpu_level(int asked)

@@ -61,6 +61,9 @@ static inline double hg_matrix_value(const hinge_matrix *x, size_t row, size_t c
 
 double hg_now(void); /* seconds of a steady clock */
 
+/* *stop is not 0 (read atomically); past the deadline on hg_now's clock (0: none) it becomes 1. */
+bool hg_poll_stop(int *stop, double deadline);
+
 /* 1 plain C, 2..4 x86-64-v2..v4: the level asked for (0: the best), never more than the processor runs. */
 int hg_cpu_level(int asked);
 size_t hg_total_memory(void); /* bytes, the container's limit where there is one */

@@ -59,11 +59,13 @@ static hinge_status gradient(const struct hg_problem *pr, const uint32_t *subset
 }
 
 /* The larger of alpha max(0, slope) and (C - alpha) max(0, -slope), divided by C: alpha (y f - 1 + xi) and
- * (C - alpha) xi of a variable. */
+ * (C - alpha) xi of a variable. Hard margin: alpha |y f - 1|. */
 static double slack(double alpha, double c, double slope)
 {
     if (c <= 0)
         return 0;
+    if (isinf(c))
+        return alpha * fabs(slope);
     return slope > 0 ? alpha / c * slope : (c - alpha) / c * -slope;
 }
 
@@ -80,28 +82,42 @@ static double entry_gap(double beta, double lo, double hi, double kink, double s
     return here - least;
 }
 
-static void judge(const struct hg_qp *qp, const double *sums, const double *g, double rho_over_factor,
-                  double factor, hinge_certificate *c)
+/* Hard margin: (w, b) over the least y f is feasible where that is > 0, and worth what it is worth. */
+static double hard_gap(const struct hg_qp *qp, const double *g, double b)
+{
+    double square = 0, least = INFINITY;
+    for (size_t i = 0; i < qp->n; i++) {
+        square += qp->beta[0][i] * g[i];
+        least = fmin(least, (qp->hi[0][i] > 0 ? 1 : -1) * (g[i] + b));
+    }
+    return least > 0 ? square / (2 * least * least) + hg_qp_objective(qp, g) : INFINITY;
+}
+
+static void judge(const struct hg_problem *pr, const struct hg_qp *qp, const double *sums, const double *g,
+                  double rho_over_factor, double factor, hinge_certificate *c)
 {
     double gap = 0, residual = 0, box = 0, slackness = 0;
+    bool hard = pr->params.task == HINGE_C_SVC && isinf(pr->params.C), bias = !pr->params.no_bias;
     for (int l = 0; l < qp->layers; l++) {
         double sum = 0, room = 0;
         double b = qp->layers == 1 ? -rho_over_factor : hg_qp_bias(qp, NULL, qp->n, g, l);
         for (size_t i = 0; i < qp->n; i++) {
             double beta = qp->beta[l][i], lo = qp->lo[l][i], hi = qp->hi[l][i];
             sum += beta;
-            room += hi - lo;
+            room += hard ? fabs(beta) : hi - lo;
             if (hi > lo)
-                box = fmax(box, fmax(beta - hi, lo - beta) / (hi - lo));
+                box = fmax(box, fmax(beta - hi, lo - beta) / (hard ? 1 : hi - lo));
             gap += entry_gap(beta, lo, hi, qp->kink, g[i] + qp->off[l][i] + b, &slackness);
         }
-        residual = fmax(residual, fabs(sum - sums[l]) / fmax(room, 1e-300));
+        residual = bias ? fmax(residual, fabs(sum - sums[l]) / fmax(room, 1e-300)) : residual;
     }
+    if (hard)
+        gap = hard_gap(qp, g, -rho_over_factor);
     double dual = -hg_qp_objective(qp, g) * factor * factor;
     c->dual += dual;
     c->gap += gap * factor * factor;
     c->primal += dual + gap * factor * factor;
-    c->kkt = fmax(c->kkt, hg_qp_violation(qp, g));
+    c->kkt = fmax(c->kkt, bias ? hg_qp_violation(qp, g) : hg_qp_violation_alone(qp, g));
     c->slackness = fmax(c->slackness, slackness);
     c->sum_residual = fmax(c->sum_residual, residual);
     c->box_residual = fmax(c->box_residual, fmax(box, 0));
@@ -164,7 +180,7 @@ static hinge_status certify_problem(const struct hg_problem *pr, size_t p, const
     struct solved s;
     hinge_status status = solved_init(&s, pr, p, beta, err);
     if (status == HINGE_OK)
-        judge(&s.qp, s.sums, s.g, m->rho[p] / s.factor, s.factor, c);
+        judge(pr, &s.qp, s.sums, s.g, m->rho[p] / s.factor, s.factor, c);
     solved_free(&s);
     return status;
 }

@@ -128,6 +128,32 @@ static hinge_status check_weights(const hinge_params *p, size_t n, hinge_error *
     return HINGE_OK;
 }
 
+/* What one solver alone can do. */
+static hinge_status check_solver(const hinge_params *p, hinge_error *err)
+{
+    bool one_sum = p->task != HINGE_NU_SVC && p->task != HINGE_NU_SVR;
+    bool hard = p->task == HINGE_C_SVC && isinf(p->C);
+    const char *wish = hard ? "C: the hard margin" : p->no_bias ? "no_bias: a model without bias" : "rank: a factor";
+    if ((int)p->solver < 0 || (int)p->solver > HINGE_SOLVER_INTERIOR_POINT)
+        return hg_fail(err, HINGE_EINVAL, "solver: %d is not a hinge_solver", (int)p->solver);
+    if (p->no_bias != 0 && p->no_bias != 1)
+        return hg_fail(err, HINGE_EINVAL, "no_bias: %d is neither 0 nor 1", p->no_bias);
+    if (p->no_bias && (!one_sum || p->task == HINGE_ONE_CLASS))
+        return hg_fail(err, HINGE_EINVAL, "no_bias: this task's sum of coefficients is what its nu stands for");
+    if (p->solver == HINGE_SOLVER_INTERIOR_POINT && !one_sum)
+        return hg_fail(err, HINGE_EINVAL, "solver: the interior point does not train the nu tasks of two sums");
+    if (hg_params_need_interior(p) && !one_sum)
+        return hg_fail(err, HINGE_EINVAL, "%s is the interior point's, which does not train the nu tasks", wish);
+    if (p->solver == HINGE_SOLVER_SMO && hg_params_need_interior(p))
+        return hg_fail(err, HINGE_EINVAL, "%s needs the interior point, and the solver asked for is SMO", wish);
+    return HINGE_OK;
+}
+
+bool hg_params_need_interior(const hinge_params *p)
+{
+    return p->rank > 0 || p->no_bias || (p->task == HINGE_C_SVC && isinf(p->C));
+}
+
 hinge_status hg_params_check(const hinge_params *params, size_t n, size_t d, hinge_params *resolved,
                              hinge_error *err)
 {
@@ -139,7 +165,7 @@ hinge_status hg_params_check(const hinge_params *params, size_t n, size_t d, hin
         return hg_fail(err, HINGE_EINVAL, "task: %d is not a task", (int)p.task);
     bool has_c = p.task == HINGE_C_SVC || p.task == HINGE_EPSILON_SVR || p.task == HINGE_NU_SVR;
     bool has_nu = p.task == HINGE_NU_SVC || p.task == HINGE_ONE_CLASS || p.task == HINGE_NU_SVR;
-    if (has_c && !(p.C > 0 && isfinite(p.C)))
+    if (has_c && !(p.C > 0 && (isfinite(p.C) || p.task == HINGE_C_SVC)))
         return hg_fail(err, HINGE_EINVAL, "C: %g is not a finite number > 0", p.C);
     if (has_nu && !(p.nu > 0 && p.nu <= 1))
         return hg_fail(err, HINGE_EINVAL, "nu: %g is not in (0, 1]", p.nu);
@@ -161,7 +187,9 @@ hinge_status hg_params_check(const hinge_params *params, size_t n, size_t d, hin
         return hg_fail(err, HINGE_EINVAL, "cpu_level: %d is not in 0 .. 4", p.cpu_level);
     if (!(p.time_limit >= 0))
         return hg_fail(err, HINGE_EINVAL, "time_limit: %g is not a number >= 0", p.time_limit);
-    hinge_status status = hg_kernel_check(&p.kernel, d, &p.kernel, err);
+    hinge_status status = check_solver(&p, err);
+    if (status == HINGE_OK)
+        status = hg_kernel_check(&p.kernel, d, &p.kernel, err);
     if (status == HINGE_OK)
         status = check_weights(&p, n, err);
     if (status == HINGE_OK)

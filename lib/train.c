@@ -1,8 +1,11 @@
 /*
  * Training: the place where a kernel meets a solver. Data and parameters become two-class QPs (problem.c); each
- * is solved by block SMO over kernel rows by GEMM; what comes out is packed into a model.
+ * is solved by block SMO over kernel rows by GEMM, or by the interior point over a factor of the kernel; what comes out
+ * is packed into a model.
  */
+#include "lib/lowrank.h"
 #include "lib/model.h"
+#include "lib/params.h"
 #include "lib/proba.h"
 #include "lib/problem.h"
 #include "solver/block.h"
@@ -18,17 +21,20 @@ struct solution {
     double *beta;    /* [n_sv] */
     size_t n_sv, n_bsv;
     double rho, objective;
-    struct hg_smo_result smo;
+    struct hg_smo_result smo; /* the interior point's are told in its terms */
     hinge_precision precision;
     double gflop;
     uint64_t values;
     bool lists; /* its kernel rows came from lists, not GEMM */
+    double gap, trace_error, margin_bound; /* interior point */
+    size_t rank;
 };
 
 struct training {
     struct hg_problem problem;
     const hinge_params *params; /* the problem's, resolved */
     int threads;
+    bool interior;             /* the solver */
     size_t cache_bytes;
     double begin;
     int stop;                  /* for all problems; 1: time, 2: callback */
@@ -42,7 +48,7 @@ struct training {
 
 static bool wants_f32(const struct training *t)
 {
-    return t->params->precision != HINGE_PRECISION_F64 && t->params->kernel.type != HINGE_USER;
+    return t->params->precision != HINGE_PRECISION_F64 && t->params->kernel.type != HINGE_USER && !t->interior;
 }
 
 static hinge_status make_copy(struct training *t, hinge_error *err)
@@ -174,6 +180,54 @@ static hinge_status solve(struct training *t, size_t p, struct hg_qp *qp, const 
     return status;
 }
 
+static void tell_as_smo(const struct hg_interior_result *r, struct solution *s)
+{
+    s->smo.outcome = r->outcome;
+    s->smo.violation = r->violation;
+    s->smo.error = s->trace_error > 0 ? NAN : 0;
+    s->smo.objective = r->objective;
+    s->smo.bias[0] = r->bias;
+    s->smo.iterations = r->iterations + r->finishing;
+    s->smo.rounds = r->iterations;
+    s->smo.seconds_rows += r->seconds_normal;
+    s->smo.seconds_inner = r->seconds_solve;
+    s->smo.seconds_certificate = r->seconds_finish;
+    s->smo.memory_bytes = r->memory_bytes;
+    s->precision = HINGE_PRECISION_F64;
+    s->gflop = r->gflop;
+    s->gap = r->gap;
+    s->margin_bound = r->margin_bound;
+}
+
+/* The interior point, on the data or on a factor of their kernel. */
+static hinge_status solve_inside(struct training *t, struct hg_qp *qp, const uint32_t *subset, double sum,
+                                 const struct hg_smo_options *o, struct solution *s, hinge_error *err)
+{
+    struct hg_lowrank z;
+    struct hg_interior_result result;
+    struct hg_interior_options options = {
+        .eps = o->eps, .gap = fmin(o->eps, 1e-6), .intercept = !t->params->no_bias, .sum = sum, .max_iter = o->max_iter,
+        .deadline = o->deadline, .threads = o->threads, .stop = o->stop, .progress = o->progress,
+        .progress_arg = o->progress_arg
+    };
+    double begin = hg_now();
+    hinge_status status =
+        hg_lowrank_init(&z, &t->problem, subset, qp->n, t->params->rank, o->threads, o->stop, o->deadline, err);
+    if (status != HINGE_OK)
+        return status;
+    s->rank = z.super.d;
+    s->trace_error = z.trace_error;
+    s->values = z.values;
+    s->smo.seconds_rows = hg_now() - begin;
+    status = hg_interior_point(qp, &z.super, &options, &result, err);
+    if (status == HINGE_OK) {
+        tell_as_smo(&result, s);
+        s->smo.memory_bytes += z.bytes;
+    }
+    hg_lowrank_free(&z);
+    return status;
+}
+
 static hinge_status keep_solution(struct training *t, const struct hg_qp *qp, const uint32_t *subset,
                                   struct solution *s, hinge_error *err)
 {
@@ -181,7 +235,8 @@ static hinge_status keep_solution(struct training *t, const struct hg_qp *qp, co
     hg_problem_bias(&t->problem, s->smo.bias, &b, &factor);
     if (!isfinite(b)) /* HINGE_NONFINITE */
         b = 0;
-    if (factor == 0 || 1 / factor <= s->smo.error) { /* r <= 0, or lost in the error of F (NaN: not measured) */
+    bool scaled = t->params->task == HINGE_NU_SVC;
+    if (scaled && (factor == 0 || 1 / factor <= s->smo.error)) { /* r <= 0, or lost in F's error (NaN: not measured) */
         factor = 1;
         s->smo.outcome = HINGE_NO_MARGIN;
     }
@@ -218,7 +273,9 @@ static hinge_status solve_problem(struct training *t, size_t p, int threads, hin
         return hg_fail(err, HINGE_ENOMEM, "no memory for %zu rows", t->problem.n);
     size_t n = hg_problem_points(&t->problem, p, subset);
     hinge_status status = hg_problem_qp(&t->problem, p, subset, n, &qp, sums, err);
-    if (status == HINGE_OK)
+    if (status == HINGE_OK && t->interior)
+        status = solve_inside(t, &qp, subset, sums[0], &options, &t->solutions[p], err);
+    else if (status == HINGE_OK)
         status = solve(t, p, &qp, subset, &options, &t->solutions[p], err);
     if (status == HINGE_OK)
         status = keep_solution(t, &qp, subset, &t->solutions[p], err);
@@ -233,6 +290,8 @@ static hinge_status solve_problem(struct training *t, size_t p, int threads, hin
 static size_t problem_bytes(const struct training *t, size_t p)
 {
     size_t n = hg_problem_size(&t->problem, p), bytes;
+    if (t->interior)
+        return hg_mul(t->problem.d + 64, (t->problem.d + 64) * 40 * sizeof(double), &bytes) ? bytes : SIZE_MAX;
     return hg_mul(n + 64, (n + 64) * sizeof(double), &bytes) ? bytes : SIZE_MAX;
 }
 
@@ -373,13 +432,22 @@ static hinge_status build_model(const struct training *t, hinge_model **out, hin
 
 /* ---- the report -------------------------------------------------------------------------------------------------- */
 
-static void report_path(const struct training *t, size_t q, hinge_report *r)
+/* margin: no hyperplane has a larger one (hard margin) */
+static void report_path(const struct training *t, size_t q, double margin, hinge_report *r)
 {
     const struct hg_problem *pr = &t->problem;
     const struct hg_kernel_row *row = hg_kernel_row(t->params->kernel.type);
     static const char *const source[] = { "gemm", "matrix", "callback" };
-    snprintf(r->path, sizeof r->path, "block-smo q=%zu, %s %s, %s %s%s%s", q,
-             t->problem.n_problems > 0 && t->solutions[0].lists ? "lists" : source[row->source], r->precision == HINGE_PRECISION_F32 ? "f32" : "f64", row->keyword,
+    if (t->interior) {
+        int used = snprintf(r->path, sizeof r->path, "interior-point d=%zu, %s%s%s", r->rank, row->keyword,
+                            t->params->no_bias ? ", no bias" : "", side_by_side(t) ? ", pairs side by side" : "");
+        if (r->outcome == HINGE_NO_MARGIN && used > 0 && (size_t)used < sizeof r->path)
+            snprintf(r->path + used, sizeof r->path - (size_t)used, ", no margin above %.2g", margin);
+        return;
+    }
+    bool lists = t->problem.n_problems > 0 && t->solutions[0].lists;
+    snprintf(r->path, sizeof r->path, "block-smo q=%zu, %s %s, %s %s%s%s", q, lists ? "lists" : source[row->source],
+             r->precision == HINGE_PRECISION_F32 ? "f32" : "f64", row->keyword,
              hg_maps(hg_cpu_level(t->params->cpu_level))->level, pr->shift != NULL ? ", centred" : "",
              side_by_side(t) ? ", pairs side by side" : "");
 }
@@ -389,6 +457,7 @@ static void fill_report(const struct training *t, const hinge_model *m, hinge_re
     const struct hg_problem *pr = &t->problem;
     hinge_machine machine = hinge_machine_info();
     size_t q = 0, largest = 0;
+    double margin = INFINITY;
     memset(r, 0, sizeof *r);
     r->n = pr->n;
     r->d = pr->d;
@@ -399,6 +468,7 @@ static void fill_report(const struct training *t, const hinge_model *m, hinge_re
     r->threads = t->threads;
     r->cache_bytes = t->cache_bytes;
     r->error = m->n_problems > 0 ? 0 : NAN;
+    r->gap = t->interior ? 0 : NAN;
     double columns = 0;
     for (size_t p = 0; p < m->n_problems; p++) {
         const struct solution *s = &t->solutions[p];
@@ -407,6 +477,10 @@ static void fill_report(const struct training *t, const hinge_model *m, hinge_re
         r->objective += s->objective;
         r->violation = fmax(r->violation, s->smo.violation);
         r->error = isnan(s->smo.error) || isnan(r->error) ? NAN : fmax(r->error, s->smo.error);
+        r->gap = fmax(r->gap, t->interior ? s->gap : NAN);
+        r->rank = HG_MAX(r->rank, s->rank);
+        r->trace_error = fmax(r->trace_error, s->trace_error);
+        margin = s->smo.outcome == HINGE_NO_MARGIN ? fmin(margin, s->margin_bound) : margin;
         r->iterations += s->smo.iterations;
         r->rounds += s->smo.rounds;
         r->rows_asked += s->smo.rows_asked;
@@ -434,7 +508,7 @@ static void fill_report(const struct training *t, const hinge_model *m, hinge_re
     memcpy(r->blas, machine.blas, sizeof r->blas);
     r->blas_slow = machine.blas_slow;
     r->seconds = hg_now() - t->begin;
-    report_path(t, q, r);
+    report_path(t, q, margin, r);
 }
 
 /* ---- the entry --------------------------------------------------------------------------------------------------- */
@@ -447,6 +521,18 @@ static size_t default_cache(const struct training *t)
     if (need > half / 4)
         return HG_MIN(need, half);
     return half / 4; /* several problems side by side */
+}
+
+static bool uses_interior(const struct hg_problem *pr)
+{
+    const hinge_params *p = &pr->params;
+    if (p->solver != HINGE_SOLVER_AUTO)
+        return p->solver == HINGE_SOLVER_INTERIOR_POINT;
+    if (hg_params_need_interior(p))
+        return true;
+    bool asks_for_smo =
+        p->beta0 != NULL || p->max_iter > 0 || p->working_set > 0 || p->precision == HINGE_PRECISION_F32;
+    return !asks_for_smo && hg_lowrank_pays(pr);
 }
 
 static void training_free(struct training *t)
@@ -479,6 +565,7 @@ hinge_status hinge_train(hinge_model **model, const hinge_matrix *x, const doubl
     if (status == HINGE_OK) {
         t.params = &t.problem.params;
         t.threads = hg_threads(t.params->threads);
+        t.interior = uses_interior(&t.problem);
         t.cache_bytes = t.params->cache_bytes > 0 ? t.params->cache_bytes : default_cache(&t);
         t.solutions = hg_zalloc(t.problem.n_problems, sizeof *t.solutions);
         if (t.solutions == NULL)

@@ -119,3 +119,14 @@ double hg_qp_violation(const struct hg_qp *qp, const double *g)
     }
     return violation;
 }
+
+double hg_qp_violation_alone(const struct hg_qp *qp, const double *g)
+{
+    double violation = 0;
+    for (int l = 0; l < qp->layers; l++) {
+        double max_down, min_up;
+        bounds(qp, NULL, qp->n, g, l, &max_down, &min_up);
+        violation = HG_MAX(violation, HG_MAX(max_down, -min_up));
+    }
+    return violation;
+}

@@ -69,4 +69,7 @@ double hg_qp_bias(const struct hg_qp *qp, const uint32_t *point, size_t count, c
 /* max F down - min F up of all points, the largest of the layers, 0 at least; g by point. */
 double hg_qp_violation(const struct hg_qp *qp, const double *g);
 
+/* The same where no sum is held to: the largest of max F down and -min F up, 0 at least. */
+double hg_qp_violation_alone(const struct hg_qp *qp, const double *g);
+
 #endif

@@ -47,8 +47,21 @@ static const struct choice choice_multiclass[] = {
     { "one_vs_rest", HINGE_ONE_VS_REST },
     { NULL, 0 },
 };
+static const struct choice choice_solver[] = {
+    { "auto", HINGE_SOLVER_AUTO },
+    { "smo", HINGE_SOLVER_SMO },
+    { "ipm", HINGE_SOLVER_INTERIOR_POINT },
+    { "interior-point", HINGE_SOLVER_INTERIOR_POINT },
+    { NULL, 0 },
+};
 static const struct range range_level = { 0, 4, 0 };
 static const struct range range_folds = { 2, INFINITY, 0 };
+
+/* inf is the hard margin. */
+static void parse_cost(const struct option_use *use, const void *detail, void *field)
+{
+    *(double *)field = strcmp(use->text, "inf") == 0 ? INFINITY : real_value(use, detail);
+}
 
 #define FIELD(name) offsetof(struct train_settings, name)
 static const struct tool_option problem_options[] = {
@@ -62,7 +75,8 @@ static const struct tool_option problem_options[] = {
     { 'g', "gamma", "G", parse_gamma, FIELD(params.kernel.gamma), &range_not_negative,
       "gamma; auto or 0: 1 / number of features (auto)" },
     { 'r', "coef0", "R", parse_real, FIELD(params.kernel.coef0), &range_any, "coef0 (0)" },
-    { 'c', "cost", "C", parse_real, FIELD(params.C), &range_positive, "C of c_svc, epsilon_svr, nu_svr (1)" },
+    { 'c', "cost", "C", parse_cost, FIELD(params.C), &range_positive,
+      "C of c_svc, epsilon_svr, nu_svr (1); inf: the hard\nmargin of c_svc" },
     { 'n', "nu", "NU", parse_real, FIELD(params.nu), &range_01, "nu of nu_svc, one_class, nu_svr (0.5)" },
     { 'p', "epsilon-tube", "P", parse_real, FIELD(params.p), &range_not_negative,
       "half width of epsilon_svr's tube (0.1)" },
@@ -72,6 +86,8 @@ static const struct tool_option problem_options[] = {
     { 'w', "weight", "I=W", parse_weight, FIELD(classes), &range_not_negative,
       "multiply C of class I by W; also -wI W" },
     { 0, "weights", "FILE", parse_text, FIELD(weights), NULL, "multiply C of each example: one number a line" },
+    { 0, "no-bias", NULL, parse_flag, FIELD(params.no_bias), NULL,
+      "f = <w,phi(x)>, no threshold: c_svc, epsilon_svr" },
     { 0, "multiclass", "HOW", parse_choice, FIELD(params.multiclass), choice_multiclass,
       "three classes or more: ovo one-vs-one,\novr one-vs-rest (ovo)" },
     { 'b', "probability", "0|1", parse_choice, FIELD(params.probability), choice_off_on,
@@ -89,6 +105,10 @@ static const struct tool_option scale_options[] = {
       "--scale by the ranges of a file that svm-scale -s\nor hinge scale -s saved" },
 };
 static const struct tool_option run_options[] = {
+    { 0, "solver", "S", parse_choice, FIELD(params.solver), choice_solver,
+      "auto, smo or ipm, the interior point (auto)" },
+    { 0, "rank", "R", parse_size, FIELD(params.rank), &range_positive,
+      "interior point on a factor of the kernel matrix of\nR columns (all of linear, 1000 of other kernels)" },
     { 'm', "cache", "SIZE", parse_bytes, FIELD(params.cache_bytes), NULL,
       "memory for kernel rows in MB, or with K, M, G, T\n(by the data and the machine)" },
     { 'h', "shrinking", "0|1", parse_choice, FIELD(params.shrinking), choice_off_on, "shrinking (1)" },
@@ -502,6 +522,9 @@ static void json_report(struct json *j, const hinge_report *r)
     json_real(j, "objective", r->objective);
     json_real(j, "violation", r->violation);
     json_real(j, "error", r->error);
+    json_real(j, "gap_relative", r->gap);
+    json_count(j, "rank", r->rank);
+    json_real(j, "trace_error", r->trace_error);
     json_count(j, "n", r->n);
     json_count(j, "d", r->d);
     json_count(j, "n_classes", r->n_classes);
@@ -571,13 +594,20 @@ static void print_report(const hinge_report *r, size_t folds)
     printf("%-16s %s\n", "outcome", hinge_outcome_text(r->outcome));
     printf("%-16s %.10g\n", "objective", r->objective);
     printf("%-16s %.3g\n", "violation", r->violation);
-    if (isfinite(r->error))
+    if (isfinite(r->gap))
+        printf("%-16s %.3g\n", "relative gap", r->gap);
+    else if (isfinite(r->error))
         printf("%-16s %.3g\n", "measured error", r->error);
+    if (r->trace_error > 0)
+        printf("%-16s rank %zu, %.3g of the kernel's trace left out\n", "factor", r->rank, r->trace_error);
     print_vectors(r, folds);
-    printf("%-16s %" PRIu64 " computed", "kernel rows", r->rows_computed);
-    if (r->rows_computed && r->n_sv)
-        printf(", %.2f per support vector", (double)r->rows_computed / (double)r->n_sv);
-    printf("\n%-16s %" PRIu64 " in %zu rounds\n", "iterations", r->iterations, (size_t)r->rounds);
+    if (r->rank == 0) {
+        printf("%-16s %" PRIu64 " computed", "kernel rows", r->rows_computed);
+        if (r->rows_computed && r->n_sv)
+            printf(", %.2f per support vector", (double)r->rows_computed / (double)r->n_sv);
+        printf("\n");
+    }
+    printf("%-16s %" PRIu64 " in %zu rounds\n", "iterations", r->iterations, (size_t)r->rounds);
 }
 
 static void print_phases(const hinge_report *r)
@@ -639,9 +669,14 @@ static void print_warnings(const struct train_settings *s, const struct train_ru
         [HINGE_MAX_ITER] = "raise --max-iter for a better model",
         [HINGE_TIME_LIMIT] = "raise --time-limit for a better model",
         [HINGE_STALLED] = "scale the data, lower C, or try --precision f64",
-        [HINGE_NO_MARGIN] = "lower --nu; coefficients are left unscaled",
     };
     const char *hint = (size_t)r->outcome < COUNT_OF(hints) ? hints[r->outcome] : NULL;
+
+    if (r->outcome == HINGE_NO_MARGIN)
+        hint = s->params.task == HINGE_NU_SVC ? "lower --nu; coefficients are left unscaled"
+                                              : "the classes cannot be separated; give a finite -c";
+    if (r->outcome == HINGE_STALLED && r->rank > 0)
+        hint = "scale the data, or lower C";
 
     if (was_stopped(r) && s->folds)
         die(EXIT_STOPPED, "interrupted, so the cross-validation is not complete");

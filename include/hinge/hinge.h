@@ -137,8 +137,17 @@ typedef enum hinge_precision {
     HINGE_PRECISION_F64 = 2   /* f64 kernel rows */
 } hinge_precision;
 
+typedef enum hinge_solver {
+    HINGE_SOLVER_AUTO = 0,      /* the interior point where it has less work to do (linear kernels, many rows) or
+                                 * alone can do it (hard margin, no_bias, rank); SMO otherwise, and with beta0, max_iter
+                                 * or working_set */
+    HINGE_SOLVER_SMO,           /* block SMO: every kernel, every task */
+    HINGE_SOLVER_INTERIOR_POINT /* C-SVC, epsilon-SVR, one-class; kernels other than the linear one by a factor of low
+                                 * rank. All in f64. beta0, shrinking, working_set have no part in it */
+} hinge_solver;
+
 typedef enum hinge_outcome {
-    HINGE_CONVERGED = 0, /* violation + measured error <= 2 eps */
+    HINGE_CONVERGED = 0, /* SMO: violation + measured error <= 2 eps. Interior point: report.gap <= min(eps, 1e-6) */
     HINGE_MAX_ITER,      /* params.max_iter reached */
     HINGE_TIME_LIMIT,    /* params.time_limit reached */
     HINGE_STOPPED,       /* the progress callback asked for it */
@@ -146,7 +155,8 @@ typedef enum hinge_outcome {
     HINGE_NONFINITE,     /* the kernel produced NaN or infinity: scale the data or lower degree, gamma. The model's
                           * coefficients are finite, but of no use; objective and violation may be NaN */
     HINGE_NO_MARGIN      /* nu-SVC: r <= 0 within the error of F: no separating direction; coefficients are left
-                          * unscaled */
+                          * unscaled. Hard margin: a combination of rows proves that no hyperplane separates the classes
+                          * (report.path: with a margin above so much); the model is empty */
 } hinge_outcome;
 
 /* "converged", "iteration limit", ...; never NULL. */
@@ -156,7 +166,7 @@ typedef struct hinge_progress {
     size_t problem, n_problems; /* which two-class problem this is about, and of how many */
     size_t rounds;              /* working sets solved */
     uint64_t iterations;        /* two-variable steps */
-    double violation;           /* max F down - min F up: what is compared with eps */
+    double violation;           /* max F down - min F up: what is compared with eps. Interior point: the relative gap */
     double objective;           /* minimised dual objective, as LIBSVM prints it */
     size_t n, n_active, n_sv;   /* examples, those not shrunk, those with alpha > 0 */
     uint64_t rows_computed;     /* kernel rows */
@@ -170,7 +180,7 @@ typedef int (*hinge_progress_fn)(void *arg, const hinge_progress *progress);
 typedef struct hinge_params {
     hinge_task task;
     hinge_kernel kernel;
-    double C;   /* C-SVC, SVR: upper bound of alpha; 0: 1 */
+    double C;   /* C-SVC, SVR: upper bound of alpha; 0: 1. C-SVC: INFINITY is the hard margin */
     double nu;  /* nu tasks, one-class: in (0, 1]; 0: 0.5 */
     double p;   /* epsilon-SVR: half width of the tube, >= 0; 0 means 0; 0.1 by default */
     double eps; /* stop when the violation is at most eps; 0: 1e-3 */
@@ -194,6 +204,11 @@ typedef struct hinge_params {
     /* HINGE_PRECOMPUTED: x is [n, L] and K(x_i, x_j) = x[i, precomputed_index[j]]; NULL: index j itself,
      * L = n. */
     const size_t *precomputed_index; /* [n], each < L */
+
+    hinge_solver solver;
+    size_t rank;  /* interior point: columns at most of the factor Z, K ~ ZZ' (report.trace_error says how near); 0: all
+                   * of the linear kernel, 1000 of others */
+    int no_bias;  /* 1: f = <w, phi(x)>, rho = 0 (C-SVC, epsilon-SVR; interior point): homogeneous halfspaces */
 
     hinge_precision precision;
     int shrinking;       /* leave examples that will stay at a bound alone for a while: 1 by default, 0: never */
@@ -220,7 +235,12 @@ typedef struct hinge_report {
     size_t n_problems;     /* two-class problems: k (k-1) / 2 for k classes, k one-vs-rest, 1 otherwise */
     size_t n_sv, n_bsv;    /* distinct support vectors, and pairs' bounded ones (alpha = C) summed */
     double objective;      /* minimised dual (negative for C-SVC), summed over problems; dual = -objective */
-    double violation;      /* the largest over problems, of the running gradient */
+    double violation;      /* the largest over problems, of the running gradient; interior point: of the final one */
+    double gap;            /* interior point: the largest over problems of the relative gap, (primal + objective) / the
+                            * larger of both, from the coefficients as returned. NaN: SMO, which measures none */
+    size_t rank;           /* interior point: most columns of Z; 0: SMO */
+    double trace_error;    /* the largest over problems of trace(K - ZZ') / trace(K); objective, gap and violation are
+                            * of the kernel ZZ'. 0 for the linear kernel, and with SMO */
     double error;          /* largest |F - F in f64| over the examples measured; NaN: not measured. It may be another
                             * problem's than violation: CONVERGED is said of each problem's own sum */
     uint64_t iterations, rounds;
@@ -235,12 +255,13 @@ typedef struct hinge_report {
     double seconds;        /* training, wall clock */
     struct {               /* of it, by phase; summed over problems, wall clock of each */
         double rows, select, block, subproblem, certificate;
-    } phase;               /* kernel rows with the gradient update; selection; K_WW; inner solver; checks */
+    } phase;               /* kernel rows with the gradient update; selection; K_WW; inner solver; checks. Interior
+                            * point: rows are normal matrices, subproblem the steps, certificate the finish */
     double gflop;          /* in dot products, 1e9 operations (by lists: of non-zeros only) */
     char blas[64];         /* BLAS and the core it chose, such as "OpenBLAS 0.3.21 openmp SkylakeX" */
     int blas_slow;         /* 1: the processor has AVX-512 and this OpenBLAS chose kernels without it */
     char path[128];        /* what ran: "block-smo q=1024, gemm f32, rbf v4, centred"; "lists" instead of "gemm"
-                            * for data with few non-zeros or few features */
+                            * for data with few non-zeros or few features; "interior-point d=123, linear" */
 } hinge_report;
 
 /* ---- Training --------------------------------------------------------------------------------------- */
@@ -351,7 +372,8 @@ HINGE_API hinge_status hinge_model_widen(hinge_model *model, size_t n_features, 
 /* ---- The full certificate --------------------------------------------------------------------------- */
 
 /* Everything recomputed in f64 from the data and the model; sums (objectives) or largest values (residuals)
- * over the two-class problems. Weak duality: gap >= 0, and -> 0 at the optimum. */
+ * over the two-class problems. Weak duality: gap >= 0, and -> 0 at the optimum. Hard margin: primal is that of (w, b)
+ * divided by the least y f, infinite where that is not > 0; residuals are not divided by C. */
 typedef struct hinge_certificate {
     double primal, dual; /* primal objective, minimised; dual objective, maximised */
     double gap;          /* primal - dual */

@@ -1,0 +1,32 @@
+/*
+ * What the interior point takes in place of kernel rows: a matrix Z with K = Z Z' (nearly), by rows. For the linear
+ * kernel Z is the data themselves, gathered block by block; for others a pivoted partial Cholesky factor of K.
+ */
+#ifndef HG_LOWRANK_H
+#define HG_LOWRANK_H
+
+#include "lib/problem.h"
+#include "solver/interior.h"
+
+struct hg_lowrank {
+    struct hg_factor super;
+    const struct hg_points *points; /* linear: the data, */
+    const uint32_t *subset;         /* [super.n] and the points of this problem */
+    double *z;                      /* others: [super.n * super.d] */
+    double trace_error;             /* trace(K - ZZ') / trace(K); 0 for the linear kernel as it is */
+    uint64_t values;                /* kernel values computed */
+    size_t bytes;                   /* allocated */
+};
+
+/* The factor of the problem on n points `subset`. rank: columns at most; 0: all of the linear kernel, HG_RANK_DEFAULT
+ * at most of others. *stop, deadline: see hg_poll_stop. Borrows subset. */
+hinge_status hg_lowrank_init(struct hg_lowrank *lowrank, const struct hg_problem *problem, const uint32_t *subset,
+                             size_t n, size_t rank, int threads, int *stop, double deadline, hinge_error *err);
+void hg_lowrank_free(struct hg_lowrank *lowrank);
+
+enum { HG_RANK_DEFAULT = 1000 };
+
+/* Whether the interior point solves these problems where the caller leaves it open, by counted work. */
+bool hg_lowrank_pays(const struct hg_problem *problem);
+
+#endif

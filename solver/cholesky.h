@@ -1,0 +1,16 @@
+/*
+ * Pivoted partial Cholesky factor of a kernel matrix, K ~ Z Z' (Fine and Scheinberg 2001): the next pivot is the row of
+ * the largest remaining diagonal, so the trace of what is left, K - Z Z' (positive semi-definite), falls greedily.
+ */
+#ifndef HG_CHOLESKY_H
+#define HG_CHOLESKY_H
+
+#include "lib/rows.h"
+
+/* z[i * rank + c]: Z, columns from the returned *used on are 0. left: the trace of K - ZZ' over that of K. Stops early
+ * where that is below `enough`, at a pivot lost in rounding, when *stop becomes non-zero, and past the deadline (on
+ * hg_now's clock; 0: none), which sets *stop to 1. rows: f64. */
+hinge_status hg_pivoted_cholesky(struct hg_rows *rows, size_t rank, double enough, int *stop, double deadline,
+                                 double *z, size_t *used, double *left);
+
+#endif

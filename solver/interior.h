@@ -1,0 +1,42 @@
+/*
+ * Interior point for SVMs whose kernel has low rank, K = Z Z' with Z n x d: the linear kernel, explicit features, or a
+ * factor of a kernel matrix. doc/interior-point.md has the mathematics.
+ */
+#ifndef HG_INTERIOR_H
+#define HG_INTERIOR_H
+
+#include "solver/qp.h"
+#include "solver/sweep.h"
+
+struct hg_interior_options {
+    double eps;          /* the violation wanted: the run goes on for it while it can, see result.outcome */
+    double gap;          /* the relative duality gap that counts as converged */
+    bool intercept;      /* the sum constraint is there */
+    double sum;          /* what beta sums to, with an intercept */
+    uint64_t max_iter;   /* 0: as many as there is progress */
+    double deadline;     /* on hg_now's clock; 0: none */
+    int threads;
+    int *stop;           /* see struct hg_smo_options */
+    int (*progress)(void *arg, const hinge_progress *p); /* or NULL; problem, n_problems, seconds are not filled */
+    void *progress_arg;
+};
+
+struct hg_interior_result {
+    hinge_outcome outcome;  /* CONVERGED: the gap of what is returned, from beta alone, is at most options.gap.
+                             * NO_MARGIN: hard margin, and rows prove that none separates the classes */
+    double objective, gap, violation, bias; /* as in struct hg_worth */
+    double margin_bound;    /* hard margin: no hyperplane has a larger geometric margin; otherwise infinite */
+    uint64_t iterations;    /* Newton systems of the interior point */
+    uint64_t finishing;     /* and of the finish */
+    double gflop;
+    size_t memory_bytes;
+    double seconds_normal, seconds_solve, seconds_finish;
+};
+
+/* Solves a problem of one layer over the rows of factor. qp->beta needs no start; it comes back feasible, with zeros
+ * and bounds exact. */
+hinge_status hg_interior_point(struct hg_qp *qp, const struct hg_factor *factor,
+                               const struct hg_interior_options *options, struct hg_interior_result *result,
+                               hinge_error *err);
+
+#endif

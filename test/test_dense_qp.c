@@ -1,0 +1,504 @@
+/* General convex QPs: problems built backwards from a known optimum; the hard margin three ways; proofs checked. */
+#include "test/support.h"
+
+#include <hinge/qp.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- plain loops ------------------------------------------------------------------------------------------------- */
+
+static double *zeros(size_t n)
+{
+    double *x = calloc(n > 0 ? n : 1, sizeof *x);
+    assert_non_null(x);
+    return x;
+}
+
+/* out = M x, M [rows * cols] */
+static void multiply(const double *m, size_t rows, size_t cols, const double *x, double *out)
+{
+    for (size_t i = 0; i < rows; i++) {
+        out[i] = 0;
+        for (size_t j = 0; j < cols; j++)
+            out[i] += m[i * cols + j] * x[j];
+    }
+}
+
+/* out -= M'x */
+static void take_off(const double *m, size_t rows, size_t cols, const double *x, double *out)
+{
+    for (size_t i = 0; i < rows; i++)
+        for (size_t j = 0; j < cols; j++)
+            out[j] -= m[i * cols + j] * x[i];
+}
+
+static double dot(const double *x, const double *y, size_t n)
+{
+    double sum = 0;
+    for (size_t k = 0; k < n; k++)
+        sum += x[k] * y[k];
+    return sum;
+}
+
+struct answer {
+    hinge_qp_result r;
+    double *u, *z, *y;
+};
+
+static struct answer solve(const hinge_qp *qp)
+{
+    struct answer a = { .u = zeros(qp->n), .z = zeros(qp->n_inequalities), .y = zeros(qp->n_equalities) };
+    hinge_error err;
+    a.r.u = a.u, a.r.z = a.z, a.r.y = a.y;
+    if (hinge_qp_solve(qp, &a.r, &err) != HINGE_OK)
+        fail_msg("%s", err.text);
+    return a;
+}
+
+static void answer_free(struct answer *a)
+{
+    free(a->u);
+    free(a->z);
+    free(a->y);
+}
+
+/* The KKT conditions and both objectives, from the problem and u, z, y alone. */
+static void check_optimal(const hinge_qp *qp, const struct answer *a, double tolerance)
+{
+    size_t n = qp->n, m = qp->n_inequalities, e = qp->n_equalities;
+    double *qu = zeros(n), *gradient = zeros(n), *au = zeros(m), *eu = zeros(e);
+    assert_int_equal(a->r.outcome, HINGE_QP_SOLVED);
+    if (qp->q != NULL)
+        multiply(qp->q, n, n, a->u, qu);
+    for (size_t k = 0; k < n; k++)
+        gradient[k] = qu[k] + (qp->p != NULL ? qp->p[k] : 0);
+    take_off(qp->a, m, n, a->z, gradient);
+    take_off(qp->e, e, n, a->y, gradient);
+    for (size_t k = 0; k < n; k++)
+        assert_near(gradient[k], 0, tolerance);
+    multiply(qp->a, m, n, a->u, au);
+    for (size_t k = 0; k < m; k++) {
+        assert_true(au[k] >= qp->c[k] - tolerance && a->z[k] >= -tolerance);
+        assert_near(a->z[k] * (au[k] - qp->c[k]), 0, tolerance);
+    }
+    multiply(qp->e, e, n, a->u, eu);
+    for (size_t k = 0; k < e; k++)
+        assert_near(eu[k], qp->f[k], tolerance);
+    double primal = dot(a->u, qu, n) / 2 + (qp->p != NULL ? dot(qp->p, a->u, n) : 0);
+    double dual = dot(qp->c, a->z, m) + dot(qp->f, a->y, e) - dot(a->u, qu, n) / 2;
+    assert_near(a->r.primal, primal, 1e-10 * (1 + fabs(primal)));
+    assert_near(a->r.dual, dual, 1e-10 * (1 + fabs(dual)));
+    assert_near(primal, dual, tolerance * (1 + fabs(primal)));
+    free(qu);
+    free(gradient);
+    free(au);
+    free(eu);
+}
+
+/* ---- backwards from the optimum ---------------------------------------------------------------------------------- */
+
+/* Q of the given rank, u, z >= 0 (a third of the rows active) and y drawn; p, c, f such that they are optimal. */
+static void built_backwards(size_t n, size_t m, size_t e, size_t rank, uint64_t seed, double scale)
+{
+    double *b = zeros(rank * n), *q = zeros(n * n), *a = zeros(m * n), *eq = zeros(e * n), *p = zeros(n), *c = zeros(m),
+           *f = zeros(e), *u = zeros(n), *z = zeros(m), *y = zeros(e), *column = zeros(n);
+    for (size_t k = 0; k < n; k++) {
+        column[k] = pow(scale, draw_unit(&seed) * 2 - 1); /* features of different size */
+        u[k] = draw_normal(&seed) / column[k];
+    }
+    for (size_t k = 0; k < rank * n; k++)
+        b[k] = draw_normal(&seed) * column[k % n];
+    for (size_t k = 0; k < m * n; k++)
+        a[k] = draw_normal(&seed) * column[k % n];
+    for (size_t k = 0; k < e * n; k++)
+        eq[k] = draw_normal(&seed) * column[k % n];
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < n; j++)
+            for (size_t k = 0; k < rank; k++)
+                q[i * n + j] += b[k * n + i] * b[k * n + j];
+    multiply(q, n, n, u, p);
+    for (size_t k = 0; k < n; k++)
+        p[k] = -p[k];
+    multiply(a, m, n, u, c);
+    multiply(eq, e, n, u, f);
+    for (size_t k = 0; k < m; k++) {
+        bool active = k % 3 == 0;
+        z[k] = active ? 0.5 + draw_unit(&seed) : 0;
+        c[k] -= active ? 0 : 0.5 + draw_unit(&seed);
+    }
+    for (size_t k = 0; k < e; k++)
+        y[k] = -draw_normal(&seed);
+    for (size_t i = 0; i < m; i++)
+        for (size_t j = 0; j < n; j++)
+            p[j] += a[i * n + j] * z[i];
+    for (size_t i = 0; i < e; i++)
+        for (size_t j = 0; j < n; j++)
+            p[j] += eq[i * n + j] * y[i];
+    double *qu = zeros(n);
+    multiply(q, n, n, u, qu);
+    double optimum = dot(u, qu, n) / 2 + dot(p, u, n);
+    hinge_qp qp = { .n = n, .q = q, .p = p, .n_inequalities = m, .a = a, .c = c, .n_equalities = e, .e = eq, .f = f };
+    struct answer got = solve(&qp);
+    check_optimal(&qp, &got, 1e-6 * scale);
+    assert_near(got.r.primal, optimum, 1e-8 * (1 + fabs(optimum)));
+    for (size_t k = 0; k < n && rank >= n; k++)
+        assert_near(got.u[k] * column[k], u[k] * column[k], 1e-6);
+    answer_free(&got);
+    double *all[] = { b, q, a, eq, p, c, f, u, z, y, column, qu };
+    for (size_t k = 0; k < sizeof all / sizeof *all; k++)
+        free(all[k]);
+}
+
+static void known_optimum(void **state)
+{
+    (void)state;
+    for (uint64_t t = 0; t < 12; t++) {
+        built_backwards(1 + 3 * t, 2 + 5 * t, t % 4 == 0 ? 0 : (1 + 3 * t) / 4, 1 + 3 * t, 70 + t, 1);
+        built_backwards(5 + 3 * t, 40 + 5 * t, t % 3, 2 + t, 80 + t, 1); /* Q singular */
+        built_backwards(4 + 2 * t, 30 + 5 * t, t % 3, 4 + 2 * t, 90 + t, 30);
+    }
+    built_backwards(60, 40, 10, 60, 7, 1);
+    built_backwards(30, 0, 7, 30, 8, 1); /* equalities alone, */
+    built_backwards(25, 0, 0, 25, 9, 1); /* and nothing at all */
+}
+
+/* min x + y, x + 2 y >= 2, x, y >= 0: (0, 1). The same twice over: equalities that depend on each other. */
+static void linear_program(void **state)
+{
+    (void)state;
+    double p[] = { 1, 1 }, a[] = { 1, 2, 1, 0, 0, 1 }, c[] = { 2, 0, 0 };
+    hinge_qp qp = { .n = 2, .p = p, .n_inequalities = 3, .a = a, .c = c };
+    struct answer x = solve(&qp);
+    check_optimal(&qp, &x, 1e-8);
+    assert_near(x.u[0], 0, 1e-8);
+    assert_near(x.u[1], 1, 1e-8);
+    assert_near(x.z[0], 0.5, 1e-8);
+    answer_free(&x);
+    double e[] = { 1, 1, 2, 2, -1, -1 }, f[] = { 3, 6, -3 }, p2[] = { 1, 2 };
+    qp = (hinge_qp){ .n = 2, .p = p2, .n_inequalities = 2, .a = a + 2, .c = c + 1, .n_equalities = 3, .e = e, .f = f };
+    x = solve(&qp);
+    check_optimal(&qp, &x, 1e-7);
+    assert_near(x.u[0], 3, 1e-7);
+    assert_near(x.r.primal, 3, 1e-8);
+    answer_free(&x);
+}
+
+/* ---- proofs ------------------------------------------------------------------------------------------------------ */
+
+/* A'z + E'y = 0, z >= 0, c'z + f'y = 1: with A u >= c, E u = f that is 0 >= 1. */
+static void check_infeasible(const hinge_qp *qp, const struct answer *a, double tolerance)
+{
+    double *left = zeros(qp->n);
+    assert_int_equal(a->r.outcome, HINGE_QP_INFEASIBLE);
+    assert_true(isinf(a->r.primal) && a->r.primal > 0);
+    take_off(qp->a, qp->n_inequalities, qp->n, a->z, left);
+    take_off(qp->e, qp->n_equalities, qp->n, a->y, left);
+    for (size_t k = 0; k < qp->n; k++)
+        assert_near(left[k], 0, tolerance);
+    for (size_t k = 0; k < qp->n_inequalities; k++)
+        assert_true(a->z[k] >= 0);
+    assert_near(dot(qp->c, a->z, qp->n_inequalities) + dot(qp->f, a->y, qp->n_equalities), 1, 1e-9);
+    free(left);
+}
+
+static void check_unbounded(const hinge_qp *qp, const struct answer *a, double tolerance)
+{
+    double *product = zeros(qp->n + qp->n_inequalities + qp->n_equalities);
+    assert_int_equal(a->r.outcome, HINGE_QP_UNBOUNDED);
+    assert_true(isinf(a->r.primal) && a->r.primal < 0);
+    assert_near(dot(qp->p, a->u, qp->n), -1, 1e-9);
+    if (qp->q != NULL)
+        multiply(qp->q, qp->n, qp->n, a->u, product);
+    for (size_t k = 0; k < qp->n; k++)
+        assert_near(product[k], 0, tolerance);
+    multiply(qp->a, qp->n_inequalities, qp->n, a->u, product);
+    for (size_t k = 0; k < qp->n_inequalities; k++)
+        assert_true(product[k] >= -tolerance);
+    multiply(qp->e, qp->n_equalities, qp->n, a->u, product);
+    for (size_t k = 0; k < qp->n_equalities; k++)
+        assert_near(product[k], 0, tolerance);
+    free(product);
+}
+
+static void proofs(void **state)
+{
+    (void)state;
+    double up[] = { 1, -1 }, c[] = { 1, 0 }, p = -1, one = 1;
+    hinge_qp qp = { .n = 1, .q = &one, .n_inequalities = 2, .a = up, .c = c }; /* x >= 1 and -x >= 0 */
+    struct answer x = solve(&qp);
+    check_infeasible(&qp, &x, 1e-8);
+    answer_free(&x);
+    qp = (hinge_qp){ .n = 1, .p = &p, .n_inequalities = 1, .a = up, .c = c }; /* min -x, x >= 1 */
+    x = solve(&qp);
+    check_unbounded(&qp, &x, 1e-8);
+    answer_free(&x);
+    /* min x^2 - y, y = 2 z, z >= 0: falls along (0, 2, 1) */
+    double q3[] = { 2, 0, 0, 0, 0, 0, 0, 0, 0 }, p3[] = { 0, -1, 0 }, a3[] = { 0, 0, 1 }, e3[] = { 0, 1, -2 }, zero = 0;
+    qp = (hinge_qp){ .n = 3, .q = q3, .p = p3, .n_inequalities = 1, .a = a3, .c = &zero, .n_equalities = 1, .e = e3,
+                     .f = &zero };
+    x = solve(&qp);
+    check_unbounded(&qp, &x, 1e-8);
+    assert_near(x.u[1], 1, 1e-7);
+    assert_near(x.u[2], 0.5, 1e-7);
+    answer_free(&x);
+    double e2[] = { 1, 1, 1, 1 }, f2[] = { 1, 2 }; /* equalities that contradict each other */
+    qp = (hinge_qp){ .n = 2, .n_equalities = 2, .e = e2, .f = f2 };
+    x = solve(&qp);
+    check_infeasible(&qp, &x, 1e-8);
+    answer_free(&x);
+}
+
+/* ---- the hard margin, three ways --------------------------------------------------------------------------------- */
+
+/* u = (b; w), Q = diag(0, I), rows y (1, x'), c = 1 */
+static hinge_qp primal_problem(const struct set *s)
+{
+    size_t n = s->d + 1;
+    double *q = zeros(n * n), *a = zeros(s->n * n), *c = zeros(s->n);
+    for (size_t k = 1; k < n; k++)
+        q[k * n + k] = 1;
+    for (size_t i = 0; i < s->n; i++) {
+        c[i] = 1;
+        a[i * n] = s->y[i];
+        for (size_t k = 0; k < s->d; k++)
+            a[i * n + 1 + k] = s->y[i] * s->x[i * s->d + k];
+    }
+    return (hinge_qp){ .n = n, .q = q, .n_inequalities = s->n, .a = a, .c = c };
+}
+
+/* min 1/2 a'Q_D a - 1'a, y'a = 0, a >= 0, Q_D = y y' K */
+static hinge_qp dual_problem(const struct set *s, const hinge_kernel *kernel)
+{
+    size_t n = s->n;
+    double *q = plain_gram(kernel, s, s), *p = zeros(n), *a = zeros(n * n), *c = zeros(n), *f = zeros(1);
+    for (size_t i = 0; i < n; i++) {
+        p[i] = -1;
+        a[i * n + i] = 1;
+        for (size_t j = 0; j < n; j++)
+            q[i * n + j] *= s->y[i] * s->y[j];
+    }
+    return (hinge_qp){ .n = n, .q = q, .p = p, .n_inequalities = n, .a = a, .c = c, .n_equalities = 1, .e = s->y,
+                       .f = f };
+}
+
+static void problem_free(hinge_qp *qp, bool dual)
+{
+    free((void *)qp->q);
+    free((void *)qp->p);
+    free((void *)qp->a);
+    free((void *)qp->c);
+    if (dual)
+        free((void *)qp->f);
+}
+
+/* Two clouds, moved apart by `margin` along a direction. */
+static struct set separable(uint64_t seed, size_t n, size_t d, double margin, double scale)
+{
+    struct set s = set_new(n, d);
+    for (size_t i = 0; i < n; i++) {
+        double sum = 0;
+        for (size_t k = 0; k < d; k++)
+            sum += s.x[i * d + k] = draw_normal(&seed);
+        s.y[i] = i == 0 ? 1 : i == 1 ? -1 : sum > 0 ? 1 : -1;
+        for (size_t k = 0; k < d; k++)
+            s.x[i * d + k] = scale * (s.x[i * d + k] + s.y[i] * (fabs(sum) + margin) / (double)d);
+    }
+    return s;
+}
+
+static hinge_params hard(hinge_kernel kernel)
+{
+    hinge_params p = hinge_params_default(HINGE_C_SVC);
+    p.kernel = kernel;
+    p.C = INFINITY;
+    return p;
+}
+
+static void linear_three_ways(void **state)
+{
+    (void)state;
+    hinge_kernel linear = hinge_kernel_linear();
+    for (uint64_t t = 0; t < 10; t++) {
+        struct set s = separable(40 + t, 8 + 9 * t, 1 + t % 7, 0.2, t % 3 == 2 ? 20 : 1);
+        hinge_qp primal = primal_problem(&s), dual = dual_problem(&s, &linear);
+        struct answer p = solve(&primal), a = solve(&dual);
+        check_optimal(&primal, &p, 1e-7);
+        check_optimal(&dual, &a, 1e-7);
+        assert_near(p.r.primal, -a.r.primal, 1e-8 * (1 + p.r.primal)); /* strong duality */
+        hinge_params params = hard(linear);
+        hinge_report report;
+        hinge_model *model = fit(&s, &params, &report);
+        assert_int_equal(report.outcome, HINGE_CONVERGED);
+        double w[8], sign = s.y[0]; /* the class that comes first is positive */
+        assert_int_equal(hinge_model_weights(model, 0, w, NULL), HINGE_OK);
+        sign = hinge_model_labels(model)[0];
+        double least = INFINITY;
+        for (size_t k = 0; k < s.d; k++) {
+            double from_dual = 0;
+            for (size_t i = 0; i < s.n; i++)
+                from_dual += a.u[i] * s.y[i] * s.x[i * s.d + k];
+            assert_near(from_dual, p.u[1 + k], 1e-8);
+            assert_near(sign * w[k], p.u[1 + k], 1e-8);
+        }
+        assert_near(-a.y[0], p.u[0], 1e-8); /* b is the multiplier of y'a = 0 */
+        assert_near(-sign * hinge_model_rho(model)[0], p.u[0], 1e-8);
+        for (size_t i = 0; i < s.n; i++)
+            least = fmin(least, s.y[i] * (p.u[0] + dot(p.u + 1, s.x + i * s.d, s.d)));
+        assert_near(least, 1, 1e-8);
+        assert_near(report.objective, -p.r.primal, 1e-7 * (1 + p.r.primal));
+        hinge_model_free(model);
+        answer_free(&p);
+        answer_free(&a);
+        problem_free(&primal, false);
+        problem_free(&dual, true);
+        set_free(&s);
+    }
+}
+
+static void inseparable(void **state)
+{
+    (void)state;
+    hinge_kernel linear = hinge_kernel_linear();
+    for (uint64_t t = 0; t < 6; t++) {
+        struct set s = separable(50 + t, 20 + 12 * t, 1 + t % 5, 0.2, 1);
+        if (t % 2 == 0) { /* one label is wrong: the point of a class deepest inside the other */
+            memcpy(s.x + 2 * s.d, s.x + 3 * s.d, s.d * sizeof *s.x);
+            s.y[2] = -s.y[3];
+        } else {
+            for (size_t i = 0; i < s.n; i++)
+                s.y[i] = i % 2 == 0 ? 1 : -1;
+        }
+        hinge_qp primal = primal_problem(&s), dual = dual_problem(&s, &linear);
+        struct answer p = solve(&primal), a = solve(&dual);
+        check_infeasible(&primal, &p, 1e-7);
+        check_unbounded(&dual, &a, 1e-7);
+        hinge_params params = hard(linear);
+        hinge_report report;
+        hinge_model *model = fit(&s, &params, &report);
+        assert_int_equal(report.outcome, HINGE_NO_MARGIN);
+        assert_non_null(strstr(report.path, "no margin above"));
+        assert_int_equal(report.n_sv, 0);
+        hinge_model_free(model);
+        answer_free(&p);
+        answer_free(&a);
+        problem_free(&primal, false);
+        problem_free(&dual, true);
+        set_free(&s);
+    }
+}
+
+static struct set xor_set(void)
+{
+    struct set s = set_new(4, 2);
+    const double x[] = { 1, 1, -1, -1, 1, -1, -1, 1 }, y[] = { 1, 1, -1, -1 };
+    memcpy(s.x, x, sizeof x);
+    memcpy(s.y, y, sizeof y);
+    return s;
+}
+
+static struct set rings(void)
+{
+    struct set s = set_new(60, 2);
+    for (size_t i = 0; i < s.n; i++) {
+        double angle = 2.4 * (double)i, radius = i % 2 == 0 ? 1 : 2;
+        s.x[2 * i] = radius * cos(angle) + 0.3;
+        s.x[2 * i + 1] = radius * sin(angle);
+        s.y[i] = i % 2 == 0 ? 1 : -1;
+    }
+    return s;
+}
+
+/* By the dual QP, and by hinge itself on a factor of full rank. */
+static void kernels(void **state)
+{
+    (void)state;
+    const hinge_kernel kernel[] = { hinge_kernel_rbf(1), hinge_kernel_polynomial(2, 1, 1) };
+    for (size_t t = 0; t < 4; t++) {
+        struct set s = t < 2 ? xor_set() : rings();
+        hinge_qp dual = dual_problem(&s, &kernel[t % 2]);
+        struct answer a = solve(&dual);
+        check_optimal(&dual, &a, 1e-7);
+        hinge_params params = hard(kernel[t % 2]);
+        hinge_report report;
+        hinge_model *model = fit(&s, &params, &report);
+        assert_int_equal(report.outcome, HINGE_CONVERGED);
+        assert_true(report.trace_error <= 1e-12);
+        double *f = fit_decisions(model, &s, HINGE_PRECISION_F64), *gram = plain_gram(&kernel[t % 2], &s, &s);
+        assert_true(hinge_model_labels(model)[0] == 1);
+        double least = INFINITY;
+        for (size_t i = 0; i < s.n; i++) {
+            double g = -a.y[0];
+            for (size_t j = 0; j < s.n; j++)
+                g += a.u[j] * s.y[j] * gram[i * s.n + j];
+            assert_near(f[i], g, 1e-7);
+            assert_true(s.y[i] * g > 0); /* no training error */
+            least = fmin(least, s.y[i] * g);
+        }
+        assert_near(least, 1, 1e-8);
+        assert_near(report.objective, a.r.primal, 1e-8 * (1 + fabs(a.r.primal)));
+        if (t == 1) /* by hand: a = 1/8, w'w = 1/2 */
+            for (size_t i = 0; i < 4; i++)
+                assert_near(a.u[i], 0.125, 1e-8);
+        free(f);
+        free(gram);
+        hinge_model_free(model);
+        answer_free(&a);
+        problem_free(&dual, true);
+        set_free(&s);
+    }
+}
+
+/* ---- refusals ---------------------------------------------------------------------------------------------------- */
+
+static void refused(const hinge_qp *qp, const char *words)
+{
+    hinge_qp_result r = { .iterations = 77 };
+    hinge_error err;
+    assert_int_equal(hinge_qp_solve(qp, &r, &err), HINGE_EINVAL);
+    if (strstr(err.text, words) == NULL)
+        fail_msg("'%s' does not say '%s'", err.text, words);
+    assert_int_equal(r.iterations, 77);
+}
+
+static void refusals(void **state)
+{
+    (void)state;
+    double q[] = { 1, 0, 0, 1 }, bad[] = { 1, 0, NAN, 1 }, skew[] = { 1, 0.5, 0, 1 }, saddle[] = { 1, 0, 0, -1 };
+    double indefinite[] = { 1, 2, 2, 1 }, c = 0;
+    hinge_qp good = { .n = 2, .q = q }, qp = good;
+    struct answer x = solve(&good);
+    check_optimal(&good, &x, 1e-10);
+    answer_free(&x);
+    qp.q = bad, refused(&qp, "q[2]: nan");
+    qp.q = skew, refused(&qp, "not symmetric");
+    qp.q = saddle, refused(&qp, "not positive semi-definite");
+    qp.q = indefinite, refused(&qp, "not positive semi-definite");
+    qp = good, qp.n = 0, refused(&qp, "no variables");
+    qp = good, qp.n_inequalities = 1, refused(&qp, "a: NULL");
+    qp.a = q, refused(&qp, "c: NULL");
+    qp = good, qp.n_equalities = 1, qp.e = q, refused(&qp, "f: NULL");
+    qp = good, qp.eps = -1, refused(&qp, "eps: -1");
+    qp = good, qp.eps = NAN, refused(&qp, "eps: nan");
+    assert_int_equal(hinge_qp_solve(NULL, NULL, NULL), HINGE_EINVAL);
+    qp = (hinge_qp){ .n = 2, .q = q, .n_inequalities = 1, .a = q, .c = &c, .max_iter = 1 };
+    double p[] = { -1, 3 }; /* one iteration is not enough, and it is said */
+    qp.p = p;
+    x = solve(&qp);
+    assert_int_equal(x.r.outcome, HINGE_QP_LIMIT);
+    assert_int_equal(x.r.iterations, 1);
+    answer_free(&x);
+    assert_string_equal(hinge_qp_outcome_text(HINGE_QP_UNBOUNDED), "unbounded");
+    assert_string_equal(hinge_qp_outcome_text((hinge_qp_outcome)9), "unknown outcome");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(known_optimum), cmocka_unit_test(linear_program), cmocka_unit_test(proofs),
+        cmocka_unit_test(linear_three_ways), cmocka_unit_test(inseparable), cmocka_unit_test(kernels),
+        cmocka_unit_test(refusals),
+    };
+    return cmocka_run_group_tests_name("general QPs", tests, NULL, NULL);
+}
