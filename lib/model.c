@@ -276,6 +276,7 @@ static hinge_status replace(hinge_model *m, hinge_model *changed, hinge_error *e
 {
     changed->shift = changed->x_shift = changed->norms = changed->weights = NULL;
     changed->sv32 = changed->norms32 = changed->coef32 = NULL;
+    changed->panels = NULL;
     hinge_model old = *m;
     hinge_status status = hg_model_finish(changed, err);
     hinge_model *losing = status == HINGE_OK ? &old : changed, *staying = status == HINGE_OK ? changed : &old;
