@@ -15,12 +15,19 @@ struct work { /* of one thread */
     void *rows; /* lists: vectors on their way into lists or panels */
     uint32_t *ids;
     void **row;
+    uint8_t *near; /* [cells] those that some column of the tile is near to; where there are cells */
+};
+
+struct stretch { /* rows asked for one after the other, of one cell */
+    uint32_t cell, first, end;
 };
 
 struct shared { /* by all threads: X_I */
     void *a, *norm;
     uint32_t *ids;
     struct hg_lists lists;
+    struct stretch *stretch; /* where there are cells */
+    size_t n_stretches;
 };
 
 static size_t row_stride(const struct hg_gram *g)
@@ -39,6 +46,8 @@ static size_t lay_out(const struct hg_gram *g, char *base, int thread, struct sh
         at += hg_lists_lay_out(&s->lists, g->max_rows, g->tiler.d, type, base + at);
     s->norm = base + at, at += hg_aligned(g->max_rows * size);
     s->ids = (uint32_t *)(void *)(base + at), at += hg_aligned(g->max_rows * sizeof(uint32_t));
+    s->stretch = (struct stretch *)(void *)(base + at);
+    at += g->points.cells != NULL ? hg_aligned(g->max_rows * sizeof *s->stretch) : 0;
     for (int t = 0; t <= thread; t++) {
         w->dots = base + at, at += hg_aligned(rows * cols * size);
         w->b = base + at, at += hg_aligned(cols * stride);
@@ -46,6 +55,7 @@ static size_t lay_out(const struct hg_gram *g, char *base, int thread, struct sh
         w->norm_b = base + at, at += hg_aligned(cols * size);
         w->ids = (uint32_t *)(void *)(base + at), at += hg_aligned(cols * sizeof(uint32_t));
         w->row = (void **)(void *)(base + at), at += hg_aligned(rows * sizeof(void *));
+        w->near = (uint8_t *)(base + at), at += g->points.cells != NULL ? hg_aligned(g->points.cells->count) : 0;
     }
     return at;
 }
@@ -86,55 +96,87 @@ static void look_up(const struct hg_gram *g, size_t m, const uint32_t *rows, siz
     }
 }
 
-/* A tile of columns kept as panels: [tile_cols] ids, [tile_cols] norms, the panels. */
-static size_t kept_tile(const struct hg_gram *g, char *base, uint32_t **ids, void **norms, void **panels)
+struct kept { /* a tile of columns kept as panels */
+    uint64_t *number; /* hg_fetch's, of the last fetch that saw these columns */
+    uint32_t *ids;    /* [tile_cols] */
+    void *norms;      /* [tile_cols] */
+    uint8_t *near;    /* [cells] as struct work's */
+    void *panels;
+};
+
+static size_t kept_tile(const struct hg_gram *g, char *base, struct kept *k)
 {
     size_t size = hg_size_of(g->tiler.type), at = 0;
-    *ids = (uint32_t *)(void *)(base + at), at += hg_aligned(g->tile_cols * sizeof(uint32_t));
-    *norms = base + at, at += hg_aligned(g->tile_cols * size);
-    *panels = base + at, at += hg_aligned(hg_panels_size(g->tile_cols, g->tiler.d, g->tiler.type) * size);
+    k->number = (uint64_t *)(void *)(base + at), at += hg_aligned(sizeof(uint64_t));
+    k->ids = (uint32_t *)(void *)(base + at), at += hg_aligned(g->tile_cols * sizeof(uint32_t));
+    k->norms = base + at, at += hg_aligned(g->tile_cols * size);
+    k->near = (uint8_t *)(base + at), at += g->points.cells != NULL ? hg_aligned(g->points.cells->count) : 0;
+    k->panels = base + at, at += hg_aligned(hg_panels_size(g->tile_cols, g->tiler.d, g->tiler.type) * size);
     return at;
 }
 
 /* Without memory for it, nothing is kept. */
 static void keep_columns(struct hg_gram *g)
 {
-    uint32_t *ids;
-    void *norms, *panels;
+    struct kept k;
     size_t tiles = (g->super.n + g->tile_cols - 1) / g->tile_cols;
     if (g->kept != NULL || !g->tiler.lists)
         return;
-    g->kept_bytes = kept_tile(g, NULL, &ids, &norms, &panels);
+    g->kept_bytes = kept_tile(g, NULL, &k);
     g->kept = hg_alloc(tiles, g->kept_bytes);
     if (g->kept == NULL)
         return;
     g->work_bytes += tiles * g->kept_bytes;
     for (size_t t = 0; t < tiles; t++) {
-        kept_tile(g, g->kept + t * g->kept_bytes, &ids, &norms, &panels);
-        memset(ids, 0xff, g->tile_cols * sizeof *ids); /* no point's number */
+        kept_tile(g, g->kept + t * g->kept_bytes, &k);
+        *k.number = 0;
+        memset(k.ids, 0xff, g->tile_cols * sizeof *k.ids); /* no point's number */
     }
 }
 
-/* The columns of a tile as its maker reads them. */
+/* Which cells' rows matter to some of the tile's columns. */
+static void find_near(const struct hg_cells *cells, const uint32_t *ids, size_t count, uint8_t *near)
+{
+    memset(near, 0, cells->count);
+    for (size_t c = 0; c < count; c++) {
+        uint32_t cell = cells->cell[ids[c]];
+        if (c > 0 && cell == cells->cell[ids[c - 1]])
+            continue;
+        const uint8_t *far = cells->far + cell * cells->count;
+        for (size_t k = 0; k < cells->count; k++)
+            near[k] |= (uint8_t)!far[k];
+    }
+}
+
+/* The columns of a tile as its maker reads them; *near: the cells of rows that matter to them, NULL: all do. */
 static struct hg_right make_right(struct hg_gram *g, const struct hg_fetch *f, size_t col0, size_t cols,
-                                  const struct work *w)
+                                  const struct work *w, const uint8_t **near)
 {
     struct hg_right right = { cols, row_stride(g), w->b, g->norms != NULL ? w->norm_b : NULL };
     uint32_t *ids = w->ids;
+    struct kept k = { .near = w->near };
+    bool keeps = f->again != 0 && g->kept != NULL;
+    *near = f->near && g->points.cells != NULL ? w->near : NULL;
+    if (keeps) {
+        kept_tile(g, g->kept + col0 / g->tile_cols * g->kept_bytes, &k);
+        right.x = k.panels;
+        right.norm = g->norms != NULL ? k.norms : NULL;
+        *near = *near != NULL ? k.near : NULL;
+        if (*k.number == f->again)
+            return right;
+        *k.number = f->again;
+    }
     for (size_t c = 0; c < cols; c++)
         ids[c] = (uint32_t)point_of(g, f->cols != NULL ? f->cols[col0 + c] : col0 + c);
     if (g->tiler.kernel.type == HINGE_PRECOMPUTED)
         return right;
-    if (f->again && g->kept != NULL) {
-        uint32_t *kept;
-        void *norms, *panels;
-        kept_tile(g, g->kept + col0 / g->tile_cols * g->kept_bytes, &kept, &norms, &panels);
-        right.x = panels;
-        right.norm = g->norms != NULL ? norms : NULL;
-        if (memcmp(kept, ids, cols * sizeof *ids) == 0)
+    if (g->points.cells != NULL)
+        find_near(g->points.cells, ids, cols, k.near);
+    if (keeps) {
+        if (memcmp(k.ids, ids, cols * sizeof *ids) == 0)
             return right;
-        memcpy(kept, ids, cols * sizeof *ids);
-        memset(kept + cols, 0xff, (g->tile_cols - cols) * sizeof *ids);
+        memcpy(k.ids, ids, cols * sizeof *ids);
+        memset(k.ids + cols, 0xff, (g->tile_cols - cols) * sizeof *ids);
     }
     gather_norms(g, ids, cols, g->norms != NULL ? (void *)right.norm : NULL);
     if (g->tiler.lists) {
@@ -149,29 +191,87 @@ static struct hg_right make_right(struct hg_gram *g, const struct hg_fetch *f, s
     return right;
 }
 
-static hinge_status make_tile(struct hg_gram *g, const struct hg_fetch *f, const struct hg_left *left,
-                              const uint32_t *ids, size_t row0, size_t count, size_t col0, const struct work *w)
+static void find_stretches(const struct hg_gram *g, struct shared *s, size_t count)
 {
-    size_t size = hg_size_of(g->tiler.type), cols = HG_MIN(g->tile_cols, f->n_cols - col0);
-    struct hg_right right = make_right(g, f, col0, cols, w);
-    for (size_t r0 = 0; r0 < count; r0 += HG_TILE_ROWS) {
-        size_t rows = HG_MIN((size_t)HG_TILE_ROWS, count - r0);
+    s->n_stretches = 0;
+    for (size_t r = 0; r < count; r++) {
+        uint32_t cell = g->points.cells->cell[s->ids[r]];
+        if (r == 0 || cell != s->stretch[s->n_stretches - 1].cell)
+            s->stretch[s->n_stretches++] = (struct stretch){ cell, (uint32_t)r, (uint32_t)r };
+        s->stretch[s->n_stretches - 1].end = (uint32_t)r + 1;
+    }
+}
+
+/* Rows [first, end) of those gathered, which are from row0 on of those asked for, at the tile's columns. */
+static hinge_status make_rows(struct hg_gram *g, const struct hg_fetch *f, const struct hg_left *left,
+                              const struct shared *s, const struct hg_right *right, size_t row0, size_t first,
+                              size_t end, size_t col0, const struct work *w)
+{
+    size_t size = hg_size_of(g->tiler.type), rows;
+    for (size_t r0 = first; r0 < end; r0 += rows) {
+        rows = HG_MIN((size_t)HG_TILE_ROWS, end - r0);
         for (size_t r = 0; r < rows; r++) {
             char *out = f->out != NULL ? f->out[row0 + r0 + r] : NULL;
             w->row[r] = out != NULL ? out + col0 * size : (char *)w->dots + r * g->tile_cols * size;
         }
         hinge_status status = HINGE_OK;
         if (g->tiler.kernel.type == HINGE_PRECOMPUTED)
-            look_up(g, rows, ids + r0, cols, w->ids, w->row);
+            look_up(g, rows, s->ids + r0, right->count, w->ids, w->row);
         else
-            status = hg_tile_values(&g->tiler, left, r0, rows, &right, w->dots, g->tile_cols, w->row);
+            status = hg_tile_values(&g->tiler, left, r0, rows, right, w->dots, g->tile_cols, w->row);
         if (status != HINGE_OK)
             return status;
         if (f->tile != NULL) {
-            struct hg_tile tile = { row0 + r0, rows, col0, cols, (const void *const *)w->row };
+            struct hg_tile tile = { row0 + r0, rows, col0, right->count, (const void *const *)w->row };
             f->tile(f->arg, &tile);
         }
     }
+    return HINGE_OK;
+}
+
+static void clear_rows(const struct hg_gram *g, const struct hg_fetch *f, size_t first, size_t end, size_t col0,
+                       size_t cols)
+{
+    size_t size = hg_size_of(g->tiler.type);
+    for (size_t r = first; r < end && f->out != NULL; r++)
+        if (f->out[r] != NULL)
+            memset((char *)f->out[r] + col0 * size, 0, cols * size);
+}
+
+/* Rows [row0, row0 + count) of those asked for, without those whose cells are far from all of the tile's columns;
+ * *values: how many were computed. */
+static hinge_status make_tile(struct hg_gram *g, const struct hg_fetch *f, const struct hg_left *left,
+                              const struct shared *s, size_t row0, size_t count, size_t col0, const struct work *w,
+                              uint64_t *values)
+{
+    size_t cols = HG_MIN(g->tile_cols, f->n_cols - col0), done = 0;
+    const uint8_t *near;
+    struct hg_right right = make_right(g, f, col0, cols, w, &near);
+    if (near == NULL) {
+        *values += count * cols;
+        return make_rows(g, f, left, s, &right, row0, 0, count, col0, w);
+    }
+    for (size_t k = 0; k < s->n_stretches;) {
+        if (!near[s->stretch[k].cell]) {
+            k++;
+            continue;
+        }
+        size_t first = s->stretch[k].first, end;
+        do
+            end = s->stretch[k++].end;
+        while (k < s->n_stretches && near[s->stretch[k].cell]);
+        if (row0 + done == 0 && first > 0 && f->tile != NULL)
+            f->tile(f->arg, &(struct hg_tile){ 0, 0, col0, cols, NULL });
+        clear_rows(g, f, row0 + done, row0 + first, col0, cols);
+        hinge_status status = make_rows(g, f, left, s, &right, row0, first, end, col0, w);
+        if (status != HINGE_OK)
+            return status;
+        *values += (end - first) * cols;
+        done = end;
+    }
+    if (row0 + done == 0 && f->tile != NULL)
+        f->tile(f->arg, &(struct hg_tile){ 0, 0, col0, cols, NULL });
+    clear_rows(g, f, row0 + done, row0 + count, col0, cols);
     return HINGE_OK;
 }
 
@@ -199,6 +299,8 @@ static hinge_status fetch_some(struct hg_gram *g, const struct hg_fetch *f, size
     lay_out(g, g->work, 0, &s, &first);
     for (size_t r = 0; r < count; r++)
         s.ids[r] = (uint32_t)point_of(g, f->rows[row0 + r]);
+    if (f->near && g->points.cells != NULL)
+        find_stretches(g, &s, count);
     struct hg_left left = { row_stride(g), NULL, g->norms != NULL ? s.norm : NULL, s.lists };
     bool gather = g->tiler.kernel.type != HINGE_PRECOMPUTED;
     if (gather && !g->tiler.lists)
@@ -210,7 +312,8 @@ static hinge_status fetch_some(struct hg_gram *g, const struct hg_fetch *f, size
 
     size_t tiles = (f->n_cols + g->tile_cols - 1) / g->tile_cols;
     int failed = HINGE_OK;
-#pragma omp parallel num_threads(g->super.threads)
+    uint64_t values = 0;
+#pragma omp parallel num_threads(g->super.threads) reduction(+ : values)
     {
         hg_blas_alone();
         struct shared mine = s;
@@ -225,11 +328,14 @@ static hinge_status fetch_some(struct hg_gram *g, const struct hg_fetch *f, size
         for (size_t tile = 0; tile < tiles; tile++) {
             if (stopped(f) || __atomic_load_n(&failed, __ATOMIC_RELAXED) != HINGE_OK)
                 continue;
-            hinge_status status = make_tile(g, f, &left, s.ids, row0, count, tile * g->tile_cols, &w);
+            hinge_status status = make_tile(g, f, &left, &s, row0, count, tile * g->tile_cols, &w, &values);
             if (status != HINGE_OK)
                 __atomic_store_n(&failed, (int)status, __ATOMIC_RELAXED);
         }
     }
+    g->super.values += values;
+    if (hg_kernel_row(g->tiler.kernel.type)->source == HG_FROM_DOTS)
+        g->super.gflop += 2e-9 * (double)values * (g->tiler.lists ? g->points.nonzeros : (double)g->tiler.d);
     return (hinge_status)failed;
 }
 
@@ -237,14 +343,10 @@ static hinge_status fetch(struct hg_rows *super, const struct hg_fetch *f)
 {
     struct hg_gram *g = (struct hg_gram *)super;
     hinge_status status = HINGE_OK;
-    if (f->again)
+    if (f->again != 0)
         keep_columns(g);
     for (size_t r = 0; r < f->n_rows && status == HINGE_OK && !stopped(f); r += g->max_rows)
         status = fetch_some(g, f, r, HG_MIN(g->max_rows, f->n_rows - r));
-    super->values += (uint64_t)f->n_rows * f->n_cols;
-    if (hg_kernel_row(g->tiler.kernel.type)->source == HG_FROM_DOTS)
-        super->gflop += 2e-9 * (double)f->n_rows * (double)f->n_cols *
-                        (g->tiler.lists ? g->points.nonzeros : (double)g->tiler.d);
     return status;
 }
 
@@ -275,6 +377,23 @@ static hinge_status diagonal(const struct hg_rows *super, double *out)
     return status;
 }
 
+/* The source's points by cell, by their number within. */
+static bool order_by_cell(struct hg_gram *g)
+{
+    const struct hg_cells *cells = g->points.cells;
+    size_t n = g->super.n, *next = hg_zalloc(cells->count + 1, sizeof *next);
+    g->order = hg_alloc(n, sizeof *g->order);
+    bool ok = next != NULL && g->order != NULL;
+    for (size_t i = 0; ok && i < n; i++)
+        next[cells->cell[point_of(g, i)] + 1]++;
+    for (size_t c = 0; ok && c < cells->count; c++)
+        next[c + 1] += next[c];
+    for (size_t i = 0; ok && i < n; i++)
+        g->order[next[cells->cell[point_of(g, i)]]++] = (uint32_t)i;
+    hg_free(next);
+    return ok;
+}
+
 static const struct hg_rows_ops ops = { diagonal, fetch };
 
 hinge_status hg_gram_init(struct hg_gram *g, const struct hg_tiler *tiler, const struct hg_points *points,
@@ -290,6 +409,8 @@ hinge_status hg_gram_init(struct hg_gram *g, const struct hg_tiler *tiler, const
         cost *= 1.4;
     if (tiler->type == HINGE_F64)
         cost *= 2;
+    if (points->cells != NULL)
+        cost *= points->cells->near;
     g->super = (struct hg_rows){ .ops = &ops, .n = n, .type = tiler->type, .threads = threads, .cost = cost };
     g->tiler = *tiler;
     g->tiler.lists = lists;
@@ -305,9 +426,10 @@ hinge_status hg_gram_init(struct hg_gram *g, const struct hg_tiler *tiler, const
     struct work w;
     g->work_bytes = lay_out(g, NULL, threads - 1, &shared, &w);
     g->work = hg_alloc(g->work_bytes, 1);
-    if (g->work == NULL)
+    if (g->work == NULL || (points->cells != NULL && !order_by_cell(g)))
         return hg_fail(err, HINGE_ENOMEM, "no memory for the work space of kernel blocks (%zu bytes)",
                        g->work_bytes);
+    g->super.order = g->order;
     return HINGE_OK;
 }
 
@@ -315,5 +437,7 @@ void hg_gram_free(struct hg_gram *g)
 {
     hg_free(g->work);
     hg_free(g->kept);
+    hg_free(g->order);
     g->work = g->kept = NULL;
+    g->order = NULL;
 }

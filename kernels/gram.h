@@ -4,6 +4,7 @@
 #ifndef HG_GRAM_H
 #define HG_GRAM_H
 
+#include "kernels/cells.h"
 #include "kernels/kernel.h"
 #include "kernels/panel.h"
 #include "lib/rows.h"
@@ -19,7 +20,11 @@ struct hg_points {
     const double *factor;  /* [d] or NULL */
     size_t n;
     double nonzeros;       /* of a vector, on average; 0: not counted, taken as dense */
+    const struct hg_cells *cells; /* of the vectors, or NULL */
 };
+
+/* Feature c of vector i. */
+double hg_points_value(const struct hg_points *points, size_t i, size_t c);
 
 /* out[i * ld + c] = vector ids[i] (ids NULL: first + i) in the type asked for. */
 void hg_points_pack(const struct hg_points *points, const uint32_t *ids, size_t first, size_t count,
@@ -89,6 +94,7 @@ struct hg_gram {
     const uint32_t *subset;  /* [super.n] points of this source; NULL: all */
     const uint32_t *column;  /* precomputed: column of the matrix for each point; NULL: the point itself */
     const void *norms;       /* [points.n] in the tiler's type; NULL where not needed */
+    uint32_t *order;         /* [super.n] the source's points by cell; NULL: no cells */
     size_t tile_cols, max_rows;
     void *work;              /* per thread and for the rows asked: allocated once */
     size_t work_bytes;

@@ -43,6 +43,11 @@ static size_t matrix_row(const struct hg_points *points, size_t i)
     return points->order != NULL ? points->order[i] : i;
 }
 
+double hg_points_value(const struct hg_points *points, size_t i, size_t c)
+{
+    return value_of(points, matrix_row(points, i), c);
+}
+
 void hg_points_pack(const struct hg_points *points, const uint32_t *ids, size_t first, size_t count,
                     hinge_dtype type, void *out, size_t ld)
 {

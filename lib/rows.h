@@ -16,7 +16,8 @@ struct hg_tile {
 };
 
 /* Called by the thread that made the tile, while it is hot. The tiles of one column range come one after the other, in
- * ascending row0, and no range is narrower than 32 columns but the last; different ranges come at the same time. */
+ * ascending row0, and no range is narrower than 32 columns but the last; different ranges come at the same time. Where
+ * negligible values are left out, the first tile of a range has row0 = 0 all the same, with no rows if need be. */
 typedef void hg_tile_fn(void *arg, const struct hg_tile *tile);
 
 struct hg_fetch {
@@ -28,7 +29,9 @@ struct hg_fetch {
     hg_tile_fn *tile;     /* or NULL */
     void *arg;
     const int *stop;      /* polled between tiles (atomically): non-zero ends early, rows are then incomplete */
-    bool again;           /* these columns will be asked for again: what they are made from is worth keeping */
+    uint64_t again;       /* not 0: these columns will be asked for again, by this number; what they are made from is
+                           * worth keeping */
+    bool near;            /* values known to be negligible may be left out: 0 in `out`, not given to tile() */
 };
 
 struct hg_rows;
@@ -45,6 +48,7 @@ struct hg_rows {
     size_t n;
     hinge_dtype type;
     int threads;
+    const uint32_t *order; /* [n] all points, so that those whose values matter to each other are close; or NULL */
     double cost;          /* of computing a value, in reads of one from memory: a rough figure, machine or not */
     double gflop;         /* done in GEMM so far */
     uint64_t values;      /* kernel values computed so far */

@@ -41,10 +41,11 @@ struct training {
     omp_lock_t lock;           /* of the callback */
     struct hg_points points32; /* the working copy in f32; its data NULL where rows are f64 */
     float *copy32, *norms32;
+    struct hg_cells cells;     /* of the points; empty where no kernel values are negligible */
     struct solution *solutions; /* [n_problems] */
 };
 
-/* ---- the working copy -------------------------------------------------------------------------------------------- */
+/* ---- the points -------------------------------------------------------------------------------------------- */
 
 static bool wants_f32(const struct training *t)
 {
@@ -70,9 +71,26 @@ static hinge_status make_copy(struct training *t, hinge_error *err)
         memset(t->copy32 + i * stride + pr->d, 0, (stride - pr->d) * sizeof(float));
     }
     t->points32 = (struct hg_points){ { t->copy32, HINGE_F32, pr->n, pr->d, stride }, NULL, NULL, NULL, pr->n,
-                                     pr->points.nonzeros };
+                                     pr->points.nonzeros, NULL };
     hg_points_norms(&t->points32, HINGE_F32, t->norms32, t->threads);
     return HINGE_OK;
+}
+
+/* RBF: values that, all together, change no gradient by more than eps / 10,000 need not be computed: cells as far from
+ * each other as that. */
+static hinge_status make_cells(struct training *t, hinge_error *err)
+{
+    const hinge_params *p = t->params;
+    double box = 0;
+    if (p->kernel.type != HINGE_RBF || !(p->kernel.gamma > 0) || t->interior)
+        return HINGE_OK;
+    for (size_t i = 0; i < t->problem.n; i++)
+        box += t->problem.weight[i] * HG_MAX(p->C, 1.0);
+    hinge_status status =
+        hg_cells_init(&t->cells, &t->points32, log(1e4 * box / p->eps) / p->kernel.gamma, t->threads, err);
+    if (status == HINGE_OK && t->cells.count > 0)
+        t->problem.points.cells = t->points32.cells = &t->cells;
+    return status;
 }
 
 /* ---- one problem ------------------------------------------------------------------------------------------------- */
@@ -446,9 +464,12 @@ static void report_path(const struct training *t, size_t q, double margin, hinge
         return;
     }
     bool lists = t->problem.n_problems > 0 && t->solutions[0].lists;
-    snprintf(r->path, sizeof r->path, "block-smo q=%zu, %s %s, %s %s%s%s", q, lists ? "lists" : source[row->source],
+    char near[32] = "";
+    if (t->cells.count > 0)
+        snprintf(near, sizeof near, ", %.2g %% near", 100 * t->cells.near);
+    snprintf(r->path, sizeof r->path, "block-smo q=%zu, %s %s, %s %s%s%s%s", q, lists ? "lists" : source[row->source],
              r->precision == HINGE_PRECISION_F32 ? "f32" : "f64", row->keyword,
-             hg_maps(hg_cpu_level(t->params->cpu_level))->level, pr->shift != NULL ? ", centred" : "",
+             hg_maps(hg_cpu_level(t->params->cpu_level))->level, pr->shift != NULL ? ", centred" : "", near,
              side_by_side(t) ? ", pairs side by side" : "");
 }
 
@@ -544,6 +565,7 @@ static void training_free(struct training *t)
     hg_free(t->solutions);
     hg_free(t->copy32);
     hg_free(t->norms32);
+    hg_cells_free(&t->cells);
     hg_problem_free(&t->problem);
     omp_destroy_lock(&t->lock);
 }
@@ -573,6 +595,8 @@ hinge_status hinge_train(hinge_model **model, const hinge_matrix *x, const doubl
     }
     if (status == HINGE_OK)
         status = make_copy(&t, err);
+    if (status == HINGE_OK)
+        status = make_cells(&t, err);
     if (status == HINGE_OK)
         status = solve_all(&t, err);
     if (status == HINGE_OK)

@@ -16,14 +16,19 @@
 #include "hg_config.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Rows that cost no more than so many reads of them, and do not stay in a processor's cache, are not worth the first
  * touch of memory unless they are asked for again and again (measured). */
 static const double CHEAP = 2.6;
+/* Rows that cost less than this are not worth reading, most of whose values are left out as negligible. */
+static const double WORTHLESS = 0.6;
 
 enum {
-    MEASURED = 512,     /* most points whose error is measured at the end */
+    MEASURED = 512,     /* most points whose error is measured at the end, */
+    EARLY = 64,         /* and on the way there, */
+    AHEAD = 20,         /* at so many times the violation to be reached */
     LINE = 16,          /* f32 values in a cache line */
     UPDATE_COLS = 2048, /* columns a task of the gradient update */
     STALL_ROUNDS = 200, /* without progress */
@@ -37,7 +42,7 @@ struct candidate {
 };
 
 struct moved { /* a point of W whose beta changed */
-    uint32_t point;
+    uint32_t point, at; /* at: its position */
     double delta;
     size_t width; /* columns its row holds */
     void *row;    /* in the cache; NULL: no room */
@@ -59,6 +64,7 @@ struct run {
 
     size_t m;                /* active points */
     size_t width;            /* m at the last shrinking: all rows in the cache have at least so many columns */
+    uint64_t columns;        /* a number of the active points' list as it stands, not 0 */
     uint32_t *active;        /* [n] the active points, then room */
     uint32_t *position;      /* [n] of each point among the active ones */
     double *g;               /* [n] by position */
@@ -99,6 +105,8 @@ struct run {
     int *stop;             /* the options' or own_stop */
     int own_stop;
     bool exact_rows; /* rows are f64 */
+    bool looked;     /* ahead */
+    bool local;      /* most values of a row are left out as negligible: rows cost next to nothing */
 };
 
 extern const struct hg_loops hg_loops_plain;
@@ -119,15 +127,16 @@ const struct hg_loops *hg_loops(int level)
 
 /* ---- set-up ------------------------------------------------------------------------------------------------------ */
 
-/* 256 at a few thousand points, 512 at 10k, 1024 at 20k, 2048 from 25k on; all of a small problem. */
-static size_t choose_q(size_t n, int layers, size_t asked)
+/* 256 at a few thousand points, 512 at 10k, 1024 at 20k, 2048 from 25k on; all of a small problem. Where rows cost next
+ * to nothing, K_WW is what a round costs: less of it. */
+static size_t choose_q(size_t n, int layers, bool local, size_t asked)
 {
     if (asked > 0) /* half of it holds a pair of each layer */
         return HG_MIN(HG_MAX(asked, 4 * (size_t)layers), n);
     if (n <= 512)
         return n;
     size_t q = 256;
-    while (q < 2048 && q * 24 < n)
+    while (q < (local ? 1024 : 2048) && q * (local ? 200 : 24) < n)
         q *= 2;
     return q;
 }
@@ -193,21 +202,26 @@ static hinge_status run_init(struct run *r, hinge_error *err)
     r->n = r->m = r->width = r->qp->n;
     r->size = hg_size_of(r->rows->type);
     r->exact_rows = r->rows->type == HINGE_F64;
+    r->local = r->rows->order != NULL && r->rows->cost <= WORTHLESS;
     r->loops = hg_loops(r->opt->cpu_level);
-    r->q = choose_q(r->n, r->qp->layers, r->opt->working_set);
+    r->q = choose_q(r->n, r->qp->layers, r->local, r->opt->working_set);
     r->stop = r->opt->stop != NULL ? r->opt->stop : &r->own_stop;
+    r->columns = 1;
     r->best = INFINITY;
     r->target = r->opt->eps;
     r->patience = r->rows->cost > CHEAP || r->n <= 4096 ? 0 : 3;
     if (!allocate(r))
         return hg_fail(err, HINGE_ENOMEM, "no memory for a problem of %zu examples", r->n);
     for (size_t i = 0; i < r->n; i++)
-        r->active[i] = r->position[i] = (uint32_t)i;
+        r->active[i] = r->rows->order != NULL ? r->rows->order[i] : (uint32_t)i;
+    for (size_t i = 0; i < r->n; i++)
+        r->position[r->active[i]] = (uint32_t)i;
     hinge_status status =
         hg_inner_init(&r->inner, r->q, r->qp->layers, r->qp->kink, r->rows->type, r->loops, err);
     if (status == HINGE_OK)
         /* a problem that is one working set needs no rows */
-        status = hg_cache_init(&r->cache, r->n, r->n, r->size, r->q < r->n ? r->opt->cache_bytes : 0, err);
+        status = hg_cache_init(&r->cache, r->n, r->n, r->size,
+                               r->q < r->n && !r->local ? r->opt->cache_bytes : 0, err);
     if (status == HINGE_OK) {
         status = r->rows->ops->diagonal(r->rows, r->diagonal);
         if (status != HINGE_OK)
@@ -317,10 +331,12 @@ static hinge_status update_by_group(struct run *r, size_t width, const struct pa
     }
     struct update u = { r, r->rows->type, r->g + width, group->coef, held, width };
     struct hg_fetch fetch = {
-        r->group_point, group->count, r->active + width, r->m - width, group->row, update_tile, &u, r->stop, true
+        r->group_point, group->count, r->active + width, r->m - width, group->row, update_tile, &u, r->stop,
+        r->columns << 32 | width, true
     };
+    uint64_t before = r->rows->values;
     hinge_status status = r->rows->ops->fetch(r->rows, &fetch);
-    r->res->columns_computed += (uint64_t)group->count * (r->m - width);
+    r->res->columns_computed += r->rows->values - before;
     if (status == HINGE_OK && !is_stopped(r))
         for (size_t k = 0; k < group->count; k++)
             hg_cache_set_width(&r->cache, r->group_point[k], r->m);
@@ -333,6 +349,12 @@ static size_t columns_for(const struct run *r, size_t m)
     return HG_MIN(r->n, m + m / 8 + 64);
 }
 
+static int by_position(const void *a, const void *b)
+{
+    const struct moved *p = a, *q = b;
+    return (p->at > q->at) - (p->at < q->at);
+}
+
 /* g += K[moved, :]' delta */
 static hinge_status update_gradient(struct run *r)
 {
@@ -340,6 +362,8 @@ static hinge_status update_gradient(struct run *r)
     size_t missing = 0, again = 0;
     if (r->m * r->size > r->cache.stride) /* more points came back than there was room for */
         hg_cache_compact(&r->cache, r->width, NULL, r->width, columns_for(r, r->m), r->opt->threads);
+    if (r->rows->order != NULL) /* neighbours side by side */
+        qsort(r->moved, r->n_moved, sizeof *r->moved, by_position);
     held->count = 0;
     for (size_t k = 0; k < r->n_moved; k++) {
         struct moved *v = &r->moved[k];
@@ -377,14 +401,14 @@ static hinge_status update_gradient(struct run *r)
     return status;
 }
 
-/* Points with beta != 0, and their beta; returns how many. */
+/* Points with beta != 0 in the order of their positions, and their beta; returns how many. */
 static size_t list_sv(const struct run *r, uint32_t *point, double *coef)
 {
     size_t count = 0;
-    for (size_t i = 0; i < r->n; i++) {
-        double b = hg_qp_beta(r->qp, i);
+    for (size_t at = 0; at < r->n; at++) {
+        double b = hg_qp_beta(r->qp, r->active[at]);
         if (b != 0) {
-            point[count] = (uint32_t)i;
+            point[count] = r->active[at];
             coef[count++] = b;
         }
     }
@@ -411,11 +435,12 @@ static hinge_status compute_gradient(struct run *r, struct hg_rows *source, size
     bool keep = source == r->rows && r->res->rounds == 0;
     struct update u = { r, source->type, r->g + first, r->group.coef, NULL, 0 };
     struct hg_fetch fetch = { r->group_point, n_sv, r->active + first, r->m - first, keep ? keep_rows(r, n_sv) : NULL,
-                              update_tile, &u, r->stop, false };
+                              update_tile, &u, r->stop, 0, true };
+    uint64_t before = source->values;
     hinge_status status = source->ops->fetch(source, &fetch);
     if (keep) {
         r->res->rows_asked += n_sv;
-        r->res->columns_computed += (uint64_t)n_sv * r->m;
+        r->res->columns_computed += source->values - before;
     }
     if (keep && status == HINGE_OK && !is_stopped(r))
         for (size_t k = 0; k < n_sv; k++)
@@ -599,7 +624,7 @@ static hinge_status load_block(struct run *r)
     if (r->n_fresh == 0)
         return HINGE_OK;
     struct hg_fetch fetch = { r->block_points, r->n_fresh, r->w, r->in_w, r->block_row, mirror_tile, r, r->stop,
-                              false };
+                              0, false };
     if (r->q == r->n)
         r->res->columns_computed += (uint64_t)r->n_fresh * r->in_w;
     return r->rows->ops->fetch(r->rows, &fetch);
@@ -641,7 +666,7 @@ static void solve_block(struct run *r)
         if (touched)
             set_offsets(r, r->position[r->w[k]]);
         if (delta != 0)
-            r->moved[r->n_moved++] = (struct moved){ r->w[k], delta, 0, NULL };
+            r->moved[r->n_moved++] = (struct moved){ r->w[k], r->position[r->w[k]], delta, 0, NULL };
         if (whole)
             r->g[r->position[r->w[k]]] = in->g[k]; /* W is all there is: the inner solver's g is the gradient */
     }
@@ -710,9 +735,9 @@ static void measure_tile(void *arg, const struct hg_tile *tile)
 }
 
 /* The points measured: the worst violators of both directions, and a random sample. */
-static size_t choose_measured(struct run *r, uint32_t *point)
+static size_t choose_measured(struct run *r, size_t most, uint32_t *point)
 {
-    size_t all = r->opt->measured > 0 ? HG_MIN(r->opt->measured, (size_t)MEASURED) : (size_t)MEASURED;
+    size_t all = r->opt->measured > 0 ? HG_MIN(r->opt->measured, most) : most;
     size_t count = 0, each = all / 4 / (size_t)r->qp->layers;
     if (r->m <= all) {
         memcpy(point, r->active, r->m * sizeof *point);
@@ -736,17 +761,17 @@ static size_t choose_measured(struct run *r, uint32_t *point)
     return count;
 }
 
-/* res->error = max |g - g in f64| over some points. */
-static hinge_status measure_error(struct run *r)
+/* res->error = max |g - g in f64| over some points, `most` at most. */
+static hinge_status measure_error(struct run *r, size_t most)
 {
     uint32_t point[MEASURED];
     double *coef = r->group.coef;
-    size_t count = choose_measured(r, point), n_sv = list_sv(r, r->group_point, coef);
+    size_t count = choose_measured(r, most, point), n_sv = list_sv(r, r->group_point, coef);
     size_t tiles = n_sv / 32 + 1;
     struct measure m = { coef, hg_zalloc(tiles * MEASURED, sizeof(double)) };
     if (m.part == NULL)
         return HINGE_ENOMEM;
-    struct hg_fetch fetch = { point, count, r->group_point, n_sv, NULL, measure_tile, &m, r->stop, false };
+    struct hg_fetch fetch = { point, count, r->group_point, n_sv, NULL, measure_tile, &m, r->stop, 0, false };
     hinge_status status = n_sv > 0 ? r->exact->ops->fetch(r->exact, &fetch) : HINGE_OK;
     double error = 0;
     for (size_t k = 0; k < count; k++) {
@@ -784,30 +809,35 @@ static bool may_rest(const struct run *r, size_t at)
     return !r->is_in_w[r->active[at]];
 }
 
-static void swap_positions(struct run *r, size_t a, size_t b)
+/* Positions [first, end): those that may not rest come first, then the others, each in their order, so that neighbours
+ * stay neighbours. found: where the former were. Returns where the latter begin; their g and offsets are gone. */
+static size_t part_resting(struct run *r, size_t first, size_t end)
 {
-    uint32_t point = r->active[a];
-    double g = r->g[a];
-    r->active[a] = r->active[b], r->active[b] = point;
-    r->g[a] = r->g[b], r->g[b] = g;
-    for (int l = 0; l < r->qp->layers; l++) {
-        double up = r->up[l][a], down = r->down[l][a];
-        r->up[l][a] = r->up[l][b], r->up[l][b] = up;
-        r->down[l][a] = r->down[l][b], r->down[l][b] = down;
+    size_t kept = first, resting = 0;
+    for (size_t at = first; at < end; at++) {
+        if (may_rest(r, at)) {
+            r->group_point[resting++] = r->active[at];
+            continue;
+        }
+        r->found[kept - first] = (uint32_t)at;
+        r->active[kept] = r->active[at];
+        r->g[kept] = r->g[at];
+        for (int l = 0; l < r->qp->layers; l++) {
+            r->up[l][kept] = r->up[l][at];
+            r->down[l][kept] = r->down[l][at];
+        }
+        kept++;
     }
-    r->position[r->active[a]] = (uint32_t)a;
-    r->position[r->active[b]] = (uint32_t)b;
+    memcpy(r->active + kept, r->group_point, resting * sizeof *r->active);
+    for (size_t at = first; at < end; at++)
+        r->position[r->active[at]] = (uint32_t)at;
+    r->columns++;
+    return kept;
 }
 
 static void shrink(struct run *r)
 {
-    size_t old = r->m, kept = 0;
-    for (size_t at = 0; at < old; at++)
-        if (!may_rest(r, at))
-            r->found[kept++] = (uint32_t)at;
-    for (size_t k = 0; k < kept; k++) /* found is ascending and found[k] >= k: nothing kept is swapped away */
-        if (r->found[k] != k)
-            swap_positions(r, k, r->found[k]);
+    size_t old = r->m, kept = part_resting(r, 0, old);
     r->m = r->width = kept;
     hg_cache_compact(&r->cache, old, r->found, kept, columns_for(r, kept), r->opt->threads);
     r->waste = 0;
@@ -852,11 +882,7 @@ static hinge_status wake(struct run *r)
     scan(r);
     if (r->res->violation <= r->target)
         return HINGE_OK; /* they were rightly left alone */
-    size_t m = old;
-    for (size_t at = old; at < r->n; at++)
-        if (!may_rest(r, at))
-            swap_positions(r, m++, at);
-    r->m = m;
+    r->m = part_resting(r, old, r->n);
     return HINGE_OK;
 }
 
@@ -878,7 +904,7 @@ static enum verdict verify(struct run *r, hinge_status *status)
         *status = wake(r);
         return *status != HINGE_OK ? END : GO_ON; /* judged again */
     }
-    *status = measure_error(r);
+    *status = measure_error(r, MEASURED);
     if (*status != HINGE_OK)
         return END;
     if (is_stopped(r))
@@ -896,6 +922,20 @@ static enum verdict verify(struct run *r, hinge_status *status)
     }
     *status = correct_gradient(r);
     return *status != HINGE_OK ? END : GO_ON;
+}
+
+/* On the way: where the rows' error will not do in the end, the active gradient is corrected while it is still far from
+ * the goal, and what follows is not done twice. */
+static hinge_status look_ahead(struct run *r)
+{
+    r->looked = true;
+    double t = hg_now();
+    hinge_status status = measure_error(r, EARLY);
+    if (status == HINGE_OK && !is_stopped(r) && r->res->error > r->opt->eps)
+        status = correct_gradient(r);
+    r->res->error = NAN;
+    r->res->seconds_certificate += hg_now() - t;
+    return status;
 }
 
 /* What the last round's violation means. */
@@ -917,6 +957,10 @@ static enum verdict judge(struct run *r, hinge_status *status)
         if (verdict == GO_ON && (m != r->m || corrections != res->corrections || is_stopped(r)))
             return judge(r, status);
         return verdict;
+    }
+    if (!r->looked && res->violation <= AHEAD * r->target && r->rows != r->exact && r->in_w < r->m) {
+        *status = look_ahead(r);
+        return *status != HINGE_OK ? END : GO_ON;
     }
     if (r->opt->max_iter > 0 && res->iterations >= r->opt->max_iter)
         return end_with(r, HINGE_MAX_ITER);

@@ -67,6 +67,7 @@ static inline hinge_status fake_fetch(struct hg_rows *super, const struct hg_fet
     if (s->fail_after >= 0 && s->fetches >= (size_t)s->fail_after)
         return HINGE_ECALLBACK;
     s->fetches++;
+    super->values += (uint64_t)f->n_rows * f->n_cols;
 #pragma omp parallel for num_threads(super->threads) schedule(dynamic, 1)
     for (size_t c0 = 0; c0 < f->n_cols; c0 += TILE_COLS)
         for (size_t r0 = 0; r0 < f->n_rows && !stopped(f); r0 += TILE_ROWS)

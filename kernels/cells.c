@@ -1,0 +1,182 @@
+#include "kernels/cells.h"
+#include "kernels/gram.h"
+
+#include <math.h>
+#include <string.h>
+
+enum {
+    PAIRS = 1024,    /* drawn to see whether cells can pay */
+    SAMPLE = 128,    /* points that choose a node's split */
+    LEAF = 512,      /* points of a leaf, where they vary at all */
+    MOST_CELLS = 2048,
+    MOST_DEPTH = 48
+};
+static const double WORTH = 0.5; /* share of near pairs that is still worth it */
+
+static double squared_distance(const struct hg_points *points, size_t i, size_t j)
+{
+    double sum = 0;
+    for (size_t c = 0; c < points->x.cols; c++) {
+        double d = hg_points_value(points, i, c) - hg_points_value(points, j, c);
+        sum += d * d;
+    }
+    return sum;
+}
+
+static bool may_pay(const struct hg_points *points, double distance2)
+{
+    uint64_t state = 1;
+    size_t near = 0;
+    if (points->n < 8 * (size_t)LEAF)
+        return false;
+    for (size_t k = 0; k < PAIRS; k++) {
+        size_t i = hg_random_below(&state, points->n), j = hg_random_below(&state, points->n);
+        near += squared_distance(points, i, j) < distance2;
+    }
+    return (double)near < WORTH * PAIRS;
+}
+
+/* ---- the tree ---------------------------------------------------------------------------------------------------- */
+
+struct tree {
+    const struct hg_points *points;
+    uint32_t *id; /* [n] points, those of a node side by side */
+    uint32_t *end; /* [n] of the leaves found so far */
+    size_t leaves, leaf;
+};
+
+/* The feature that varies most over a sample of points id[0..n), and its mean there; false: none varies. */
+static bool choose_split(const struct hg_points *points, const uint32_t *id, size_t n, size_t *feature, double *at)
+{
+    double most = 0;
+    size_t count = HG_MIN(n, (size_t)SAMPLE);
+    for (size_t c = 0; c < points->x.cols; c++) {
+        double sum = 0, squares = 0, low = INFINITY, high = -INFINITY;
+        for (size_t k = 0; k < count; k++) {
+            double v = hg_points_value(points, id[k * n / count], c);
+            sum += v, squares += v * v;
+            low = HG_MIN(low, v), high = HG_MAX(high, v);
+        }
+        double mean = sum / (double)count, spread = squares - sum * mean;
+        if (spread > most && high > low) {
+            most = spread;
+            *feature = c;
+            *at = HG_MIN(HG_MAX(mean, low), low + 0.999 * (high - low)); /* both sides get some */
+        }
+    }
+    return most > 0;
+}
+
+static void split(struct tree *t, size_t begin, size_t end, int depth)
+{
+    size_t feature, low = begin, high = end;
+    double at;
+    if (end - begin <= t->leaf || depth >= MOST_DEPTH ||
+        !choose_split(t->points, t->id + begin, end - begin, &feature, &at)) {
+        t->end[t->leaves++] = (uint32_t)end;
+        return;
+    }
+    while (low < high) {
+        uint32_t point = t->id[low];
+        if (hg_points_value(t->points, point, feature) <= at) {
+            low++;
+        } else {
+            t->id[low] = t->id[--high];
+            t->id[high] = point;
+        }
+    }
+    if (low > begin)
+        split(t, begin, low, depth + 1);
+    if (low < end)
+        split(t, low, end, depth + 1);
+}
+
+/* ---- far pairs --------------------------------------------------------------------------------------------------- */
+
+/* box[cell]: the least value of each feature, then the greatest */
+static void bound(const struct tree *t, struct hg_cells *cells, float *box, int threads)
+{
+    size_t d = t->points->x.cols;
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 8)
+    for (size_t c = 0; c < cells->count; c++) {
+        float *low = box + 2 * c * d, *high = low + d;
+        size_t begin = c > 0 ? t->end[c - 1] : 0;
+        for (size_t k = begin; k < t->end[c]; k++) {
+            cells->cell[t->id[k]] = (uint32_t)c;
+            for (size_t f = 0; f < d; f++) {
+                float v = (float)hg_points_value(t->points, t->id[k], f);
+                low[f] = k == begin ? v : HG_MIN(low[f], v);
+                high[f] = k == begin ? v : HG_MAX(high[f], v);
+            }
+        }
+    }
+}
+
+static bool boxes_are_far(const float *a, const float *b, size_t d, double distance2)
+{
+    float sum = 0;
+    for (size_t f = 0; f < d; f++) {
+        float gap = HG_MAX(HG_MAX(a[f] - b[d + f], b[f] - a[d + f]), 0.0f);
+        sum += gap * gap;
+    }
+    return sum >= distance2 * 1.0001; /* the boxes are rounded to f32 */
+}
+
+static void compare(const struct tree *t, struct hg_cells *cells, const float *box, double distance2, int threads)
+{
+    size_t d = t->points->x.cols, count = cells->count;
+    double near = 0, n = (double)t->points->n;
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 8)
+    for (size_t a = 0; a < count; a++)
+        for (size_t b = 0; b < a; b++)
+            cells->far[a * count + b] = boxes_are_far(box + 2 * a * d, box + 2 * b * d, d, distance2);
+    for (size_t a = 0; a < count; a++)
+        for (size_t b = 0; b <= a; b++) {
+            uint8_t far = cells->far[b * count + a] = cells->far[a * count + b];
+            double in_a = t->end[a] - (a > 0 ? t->end[a - 1] : 0), in_b = t->end[b] - (b > 0 ? t->end[b - 1] : 0);
+            near += far ? 0 : (a == b ? 1 : 2) * in_a * in_b;
+        }
+    cells->near = near / (n * n);
+}
+
+hinge_status hg_cells_init(struct hg_cells *cells, const struct hg_points *points, double distance2, int threads,
+                           hinge_error *err)
+{
+    memset(cells, 0, sizeof *cells);
+    if (!may_pay(points, distance2))
+        return HINGE_OK;
+    size_t n = points->n;
+    struct tree t = { .points = points, .id = hg_alloc(n, sizeof *t.id), .end = hg_alloc(n, sizeof *t.end),
+                      .leaf = HG_MAX((size_t)LEAF, n / (MOST_CELLS / 2)) };
+    float *box = NULL;
+    cells->cell = hg_alloc(n, sizeof *cells->cell);
+    bool ok = t.id != NULL && t.end != NULL && cells->cell != NULL;
+    if (ok) {
+        for (size_t i = 0; i < n; i++)
+            t.id[i] = (uint32_t)i;
+        split(&t, 0, n, 0);
+        cells->count = t.leaves;
+    }
+    if (ok && t.leaves <= MOST_CELLS) {
+        cells->far = hg_zalloc(t.leaves * t.leaves, 1);
+        box = hg_alloc(t.leaves, 2 * HG_MAX(points->x.cols, (size_t)1) * sizeof *box);
+        ok = cells->far != NULL && box != NULL;
+        if (ok) {
+            bound(&t, cells, box, threads);
+            compare(&t, cells, box, distance2, threads);
+        }
+    }
+    hg_free(t.id);
+    hg_free(t.end);
+    hg_free(box);
+    if (!ok || cells->far == NULL || cells->near > WORTH)
+        hg_cells_free(cells);
+    return ok ? HINGE_OK : hg_fail(err, HINGE_ENOMEM, "no memory for the cells of %zu rows", n);
+}
+
+void hg_cells_free(struct hg_cells *cells)
+{
+    hg_free(cells->cell);
+    hg_free(cells->far);
+    memset(cells, 0, sizeof *cells);
+}

@@ -1,0 +1,27 @@
+/*
+ * Cells: points grouped so that most pairs of groups are far apart. An RBF kernel falls off so fast that, where gamma is
+ * large against the spread of the data, values between far cells are below any given bound and need not be computed.
+ * The groups are the leaves of a tree of halves along the feature that varies most (a k-d tree, Bentley 1975), and two
+ * of them are far where their bounding boxes are: then every pair is at least as far.
+ */
+#ifndef HG_CELLS_H
+#define HG_CELLS_H
+
+#include "lib/base.h"
+
+struct hg_points;
+
+struct hg_cells {
+    size_t count;
+    uint32_t *cell; /* [points] of each point, numbered in the tree's order: neighbours have close numbers */
+    uint8_t *far;   /* [count * count] 1: every pair's squared distance is at least the one asked for */
+    double near;    /* share of all pairs of points whose cells are not far, in (0, 1] */
+};
+
+/* Cells of the points for a squared distance. *cells stays empty (count 0) where it would not pay: less than half
+ * of all pairs would be far. Does not depend on threads. */
+hinge_status hg_cells_init(struct hg_cells *cells, const struct hg_points *points, double distance2, int threads,
+                           hinge_error *err);
+void hg_cells_free(struct hg_cells *cells);
+
+#endif

@@ -1,0 +1,215 @@
+/*
+ * Cells (kernels/cells.h): that pairs called far are, by their own distance; that rows without far values differ from
+ * whole rows by no more than such values; and that trainings which leave values out reach the optimum of the whole
+ * kernel, by plain loops.
+ */
+#include "kernels/gram.h"
+#include "test/support.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { N = 4200, D = 5 };
+
+/* Twelve groups at the corners of a stretched grid, shuffled; labels by a wavy border within each. */
+static struct set grouped(uint64_t seed, double spread)
+{
+    struct set s = set_new(N, D);
+    for (size_t i = 0; i < N; i++) {
+        size_t group = (size_t)(draw_unit(&seed) * 12);
+        double *x = s.x + i * D;
+        for (size_t c = 0; c < D; c++)
+            x[c] = draw_unit(&seed);
+        double side = x[0] + 0.3 * sin(9 * x[1]) - 0.5;
+        s.y[i] = side + 0.1 * draw_normal(&seed) > 0 ? 1 : -1;
+        x[2] += spread * (double)(group % 3);
+        x[3] += spread * (double)(group / 3);
+    }
+    return s;
+}
+
+static double squared(const double *a, const double *b)
+{
+    double sum = 0;
+    for (size_t c = 0; c < D; c++)
+        sum += (a[c] - b[c]) * (a[c] - b[c]);
+    return sum;
+}
+
+static struct hg_points points_of(const struct set *s)
+{
+    return (struct hg_points){ .x = set_matrix(s), .n = s->n, .nonzeros = D };
+}
+
+static void test_far_pairs_are_far(void **state)
+{
+    (void)state;
+    struct set s = grouped(1, 4);
+    struct hg_points points = points_of(&s);
+    for (double distance2 = 1; distance2 < 20; distance2 *= 4) {
+        struct hg_cells cells;
+        assert_int_equal(hg_cells_init(&cells, &points, distance2, 2, NULL), HINGE_OK);
+        assert_true(cells.count > 1 && cells.near < 0.5);
+        double near = 0;
+        size_t truly_near = 0;
+        for (size_t i = 0; i < N; i++)
+            for (size_t j = 0; j < N; j++) {
+                bool far = cells.far[cells.cell[i] * cells.count + cells.cell[j]] != 0;
+                bool is_far = squared(s.x + i * D, s.x + j * D) >= distance2;
+                assert_true(is_far || !far);
+                near += !far;
+                truly_near += !is_far;
+            }
+        assert_near(cells.near, near / ((double)N * N), 1e-12);
+        assert_true(near < 6 * (double)truly_near); /* boxes are not tight, but not useless either */
+        hg_cells_free(&cells);
+    }
+    set_free(&s);
+}
+
+static void test_no_cells_where_they_do_not_pay(void **state)
+{
+    (void)state;
+    struct set s = grouped(2, 0);
+    struct hg_points points = points_of(&s);
+    struct hg_cells cells;
+    assert_int_equal(hg_cells_init(&cells, &points, 3, 1, NULL), HINGE_OK); /* most pairs are nearer */
+    assert_true(cells.count == 0 && cells.cell == NULL && cells.far == NULL);
+    for (size_t at = 0; at < N * D; at++)
+        s.x[at] = at < N * D / 2 ? 0 : 100; /* two places: leaves that cannot be split */
+    assert_int_equal(hg_cells_init(&cells, &points, 3, 1, NULL), HINGE_OK);
+    assert_true(cells.count == 0 || cells.count == 2);
+    hg_cells_free(&cells);
+    set_free(&s);
+}
+
+struct seen {
+    double *sum; /* [N] of the rows that tile() saw */
+    size_t first; /* tiles with row0 = 0 */
+};
+
+static void add_tile(void *arg, const struct hg_tile *tile)
+{
+    struct seen *seen = arg;
+    if (tile->row0 == 0) {
+#pragma omp atomic
+        seen->first++;
+    }
+    for (size_t r = 0; r < tile->n_rows; r++)
+        for (size_t c = 0; c < tile->n_cols; c++)
+            seen->sum[tile->col0 + c] += ((const double *)tile->row[r])[c];
+}
+
+static void test_rows_without_far_values(void **state)
+{
+    (void)state;
+    enum { ROWS = 300 };
+    struct set s = grouped(3, 6);
+    struct hg_points points = points_of(&s);
+    struct hg_cells cells;
+    double gamma = 2, distance2 = 12, *norms = malloc(N * sizeof *norms);
+    hg_points_norms(&points, HINGE_F64, norms, 1);
+    assert_int_equal(hg_cells_init(&cells, &points, distance2, 1, NULL), HINGE_OK);
+    assert_true(cells.count > 0);
+    points.cells = &cells;
+    hinge_kernel kernel = hinge_kernel_rbf(gamma);
+    struct hg_tiler tiler = { kernel, hg_maps(hg_cpu_level(0)), HINGE_F64, D, false };
+    struct hg_gram gram;
+    assert_int_equal(hg_gram_init(&gram, &tiler, &points, NULL, N, NULL, norms, 2, NULL), HINGE_OK);
+    uint32_t rows[ROWS];
+    void *out[ROWS];
+    double *kept = malloc(ROWS * N * sizeof *kept), *sum = calloc(N, sizeof *sum);
+    for (size_t r = 0; r < ROWS; r++) {
+        rows[r] = (uint32_t)(r * 37 % N);
+        out[r] = r % 3 ? kept + r * N : NULL;
+    }
+    for (uint64_t number = 0; number < 3; number++) { /* panels kept and not; columns by cell */
+        struct seen seen = { sum, 0 };
+        struct hg_fetch fetch = { rows, ROWS, gram.super.order, N, out, add_tile, &seen, NULL, number, true };
+        memset(sum, 0, N * sizeof *sum);
+        memset(kept, 0xff, ROWS * N * sizeof *kept);
+        uint64_t before = gram.super.values;
+        assert_int_equal(gram.super.ops->fetch(&gram.super, &fetch), HINGE_OK);
+        assert_true(gram.super.values - before < (uint64_t)ROWS * N / 2);
+        assert_int_equal(seen.first, (N + gram.tile_cols - 1) / gram.tile_cols);
+        for (size_t c = 0; c < N; c++) {
+            double whole = 0;
+            for (size_t r = 0; r < ROWS; r++) {
+                size_t point = gram.super.order[c];
+                double k = plain_kernel(&kernel, s.x + rows[r] * D, s.x + point * D, D);
+                whole += k;
+                if (out[r] != NULL)
+                    assert_near(kept[r * N + c], k, exp(-gamma * distance2) + 1e-13);
+            }
+            assert_near(sum[c], whole, ROWS * (exp(-gamma * distance2) + 1e-13));
+        }
+    }
+    hg_gram_free(&gram);
+    hg_cells_free(&cells);
+    free(norms), free(kept), free(sum);
+    set_free(&s);
+}
+
+/* Largest violation of the whole problem by plain sums. */
+static double violation_of(const struct set *s, const hinge_params *p, const double *beta, double p_svr)
+{
+    double low = INFINITY, high = -INFINITY;
+    bool svr = p->task == HINGE_EPSILON_SVR, one = p->task == HINGE_ONE_CLASS;
+    for (size_t i = 0; i < s->n; i++) {
+        double g = 0;
+        for (size_t j = 0; j < s->n; j++)
+            if (beta[j] != 0)
+                g += beta[j] * exp(-p->kernel.gamma * squared(s->x + i * D, s->x + j * D));
+        double hi = svr ? p->C : one ? 1 : s->y[i] > 0 ? p->C : 0, lo = svr ? -p->C : one || s->y[i] > 0 ? 0 : -p->C;
+        double f = g - (one ? 0 : s->y[i]);
+        if (beta[i] < hi)
+            low = fmin(low, f + (svr && beta[i] >= 0 ? p_svr : svr ? -p_svr : 0));
+        if (beta[i] > lo)
+            high = fmax(high, f + (svr && beta[i] > 0 ? p_svr : svr ? -p_svr : 0));
+    }
+    return high - low;
+}
+
+static void test_trainings(void **state)
+{
+    (void)state;
+    static const hinge_task tasks[] = { HINGE_C_SVC, HINGE_EPSILON_SVR, HINGE_ONE_CLASS };
+    struct set s = grouped(4, 8);
+    for (size_t t = 0; t < 3; t++)
+        for (int large = 0; large < 2; large++) {
+            hinge_params params = hinge_params_default(tasks[t]);
+            params.kernel = hinge_kernel_rbf(3);
+            params.C = 20;
+            params.nu = 0.05;
+            params.p = 0.2;
+            params.working_set = large ? 2048 : 64;
+            params.precision = large ? HINGE_PRECISION_F64 : HINGE_PRECISION_AUTO;
+            double *beta[2];
+            for (int threads = 1; threads <= 2; threads++) {
+                hinge_report report;
+                params.threads = threads;
+                hinge_model *model = fit(&s, &params, &report);
+                assert_int_equal(report.outcome, HINGE_CONVERGED);
+                assert_non_null(strstr(report.path, " near"));
+                assert_true(report.kernel_values > 0 && report.rows_computed < report.rows_asked);
+                beta[threads - 1] = fit_beta(model, N);
+                hinge_model_free(model);
+            }
+            assert_memory_equal(beta[0], beta[1], N * sizeof(double));
+            assert_true(violation_of(&s, &params, beta[0], params.p) <= 2 * params.eps * 1.01);
+            free(beta[0]), free(beta[1]);
+        }
+    set_free(&s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_far_pairs_are_far),
+        cmocka_unit_test(test_no_cells_where_they_do_not_pay),
+        cmocka_unit_test(test_rows_without_far_values),
+        cmocka_unit_test(test_trainings),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
