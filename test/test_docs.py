@@ -2,8 +2,8 @@
 """test_docs.py SOURCE BUILD HINGE [--update] [PAGE...]: README.md, CHANGELOG.md and doc/*.md keep their word.
 
 Every fenced block is checked, or the test fails:
-  c     a whole program (it has a main), or statements that go into the page's frame, a block with the line "the example"
-        (it may stand in an HTML comment). Compiled against the library without a warning, and run.
+  c     a whole program (it has a main), or statements that go into the page's frame, a block with the line "the
+        example" (it may stand in an HTML comment). Compiled against the library without a warning, and run.
   sh    run as it stands, in a folder of the page's own that has the source's data and examples, with the hinge command
         in PATH and the library where pkg-config finds it. It must succeed.
   text  what the example before it prints; "..." stands for what differs from machine to machine.
@@ -12,6 +12,7 @@ An HTML comment on the line before a block says what is special about it:
   needs: COMMAND...     skipped, and said so, where one of these is not installed
   not run: WHY          sh: its grammar is checked, and that it names no option the command does not have
   output not shown: WHY
+  varies: WORD, ...     text: lines that begin with one of these words need only do that
 What prints something must show it. Links within the source must lead somewhere, and every page must be linked from
 doc/README.md. --update writes what comes out into the pages, to be read by a human being. Exit 1 if anything differs,
 77 without a compiler.
@@ -45,8 +46,8 @@ def fail(page, what):
 
 
 def run(command, folder, **more):
-    return subprocess.run(command, cwd=folder, env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                          timeout=300, **more)
+    return subprocess.run(command, cwd=folder, env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          text=True, timeout=300, **more)
 
 
 def install(folder):
@@ -118,7 +119,10 @@ def check_script(page, script):
                     fail(page, f"hinge {line[1]} has no option {option}")
 
 
-def same(shown, got):
+def same(shown, got, varies):
+    """Lines that begin with one of the words of varies are compared up to there."""
+    if varies:
+        shown, got = (re.sub(rf"^( *(?:{'|'.join(varies)})\b).*", r"\1", text, flags=re.M) for text in (shown, got))
     return re.fullmatch(".*".join(map(re.escape, shown.split("..."))), got, re.S) is not None
 
 
@@ -144,7 +148,7 @@ def check_blocks(page, text, folder):
         if language == "text":
             if got is None:
                 fail(page, f"a text block follows no example:\n{content}")
-            elif not same(content, got):
+            elif not same(content, got, detail.split(", ") if kind == "varies" else []):
                 fail(page, f"the output of\n{shown}--- is not\n{content}--- but\n{got}")
                 pieces += [text[at:m.start(3)], got]
                 at = m.end(3)

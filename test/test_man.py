@@ -2,7 +2,8 @@
 """test_man.py HINGE SOURCE PAGE...: the manual pages, as a reader sees them.
 
 mandoc and groff have nothing to say against any of them; every option of `hinge COMMAND --help` stands in the page's
-text and the other way round; every example succeeds; every command has a page. Exit 1 if not, 77 without mandoc and groff.
+text and the other way round; every example succeeds; every command has a page. Exit 1 if not, 77 without mandoc and
+groff.
 """
 import os
 import re
