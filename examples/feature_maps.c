@@ -39,9 +39,12 @@ int main(void)
         state = state * 1664525u + 1013904223u;
         points[i] = state / 2147483648.0 - 1;
     }
-    for (size_t i = 0; i < N; i++) /* inside or outside of a ball */
-        y[i] = points[D * i] * points[D * i] + points[D * i + 1] * points[D * i + 1] +
-                       points[D * i + 2] * points[D * i + 2] < 1 ? 1 : -1;
+    for (size_t i = 0; i < N; i++) { /* inside or outside of a ball */
+        double square = 0;
+        for (size_t c = 0; c < D; c++)
+            square += points[D * i + c] * points[D * i + c];
+        y[i] = square < 1 ? 1 : -1;
+    }
 
     hinge_matrix x = hinge_matrix_f64(points, N, D), features = hinge_matrix_f64(z, N, FEATURES);
     hinge_kernel kernel = hinge_kernel_polynomial(2, 1, 1);

@@ -22,7 +22,9 @@ static hinge_qp_outcome primal(const double *x, const double *y, double *u)
 {
     double q[] = { 0, 0, 0,  0, 1, 0,  0, 0, 1 }, a[N * 3], c[N];
     for (size_t i = 0; i < N; i++) {
-        a[3 * i] = y[i], a[3 * i + 1] = y[i] * x[D * i], a[3 * i + 2] = y[i] * x[D * i + 1];
+        a[3 * i] = y[i];
+        a[3 * i + 1] = y[i] * x[D * i];
+        a[3 * i + 2] = y[i] * x[D * i + 1];
         c[i] = 1;
     }
     hinge_qp qp = { .n = 3, .q = q, .n_inequalities = N, .a = a, .c = c };
@@ -48,9 +50,11 @@ static void dual(const double *x, const double *y, double *u)
     hinge_qp_result result = { .u = alpha, .y = b };
     hinge_error err;
     check(hinge_qp_solve(&qp, &result, &err), &err);
-    u[0] = -b[0], u[1] = u[2] = 0;
+    u[0] = -b[0];
+    u[1] = u[2] = 0;
     for (size_t i = 0; i < N; i++)
-        u[1] += alpha[i] * y[i] * x[D * i], u[2] += alpha[i] * y[i] * x[D * i + 1];
+        for (size_t c = 0; c < D; c++)
+            u[1 + c] += alpha[i] * y[i] * x[D * i + c];
 }
 
 static hinge_outcome train(const double *x, const double *y, double *u)
