@@ -13,8 +13,8 @@ An HTML comment on the line before a block says what is special about it:
   not run: WHY          sh: its grammar is checked, and that it names no option the command does not have
   output not shown: WHY
   varies: WORD, ...     text: lines that begin with one of these words need only do that
-What prints something must show it. Links within the source must lead somewhere, and every page must be linked from
-doc/README.md. --update writes what comes out into the pages, to be read by a human being. Exit 1 if anything differs,
+What prints something must show it. Links within the source must lead somewhere, every page must be linked from
+doc/README.md, and the changelog speaks of the version that is built. --update writes what comes out into the pages, to be read by a human being. Exit 1 if anything differs,
 77 without a compiler.
 """
 import glob
@@ -220,6 +220,9 @@ def main():
         if os.path.dirname(page).endswith("doc") and not page.endswith("README.md") and \
                 f"]({os.path.basename(page)})" not in index:
             fail(page, "doc/README.md does not link to it")
+        version = run([hinge, "--version"], source).stdout.split()[1] if page.endswith("CHANGELOG.md") else ""
+        if version and f"\n## {version}" not in text:
+            fail(page, f"no word of version {version}")
         if update and changed != text:
             with open(page, "w", encoding="utf-8") as file:
                 file.write(changed)
