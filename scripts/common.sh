@@ -5,7 +5,8 @@
 build_packages='meson=meson ninja-build=ninja gcc=cc libc6-dev pkg-config=pkg-config libopenblas-openmp-dev
     liblapacke-dev liblzma-dev zlib1g-dev'
 # What the tests need beyond that.
-test_packages='libcmocka-dev libsvm-dev libsvm-tools=svm-train g++=c++ python3=python3 xz-utils=xz'
+test_packages='libcmocka-dev libsvm-dev libsvm-tools=svm-train g++=c++ python3=python3 xz-utils=xz
+    doxygen=doxygen mandoc=mandoc groff-base=groff cmake=cmake gnuplot-nox=gnuplot'
 
 fail() {
     printf '%s: %s\n' "$(basename "$0")" "$*" >&2
