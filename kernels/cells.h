@@ -1,6 +1,6 @@
 /*
- * Cells: points grouped so that most pairs of groups are far apart. An RBF kernel falls off so fast that, where gamma is
- * large against the spread of the data, values between far cells are below any given bound and need not be computed.
+ * Cells: points grouped so that most pairs of groups are far apart. An RBF kernel falls off so fast that, where gamma
+ * is large against the spread of the data, values between far cells are below any given bound and need not be computed.
  * The groups are the leaves of a tree of halves along the feature that varies most (a k-d tree, Bentley 1975), and two
  * of them are far where their bounding boxes are: then every pair is at least as far.
  */

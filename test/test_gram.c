@@ -298,7 +298,8 @@ static struct watch *fetch(struct source *o, const uint32_t *rows, size_t n_rows
     for (size_t r = 0; r < n_rows; r++)
         out[r] = keep == KEEP_SOME && r % 3 == 1 ? NULL : memory + r * bytes;
     uint64_t values = o->gram.super.values;
-    struct hg_fetch f = { rows, n_rows, cols, n_cols, keep == KEEP_NONE ? NULL : out, watch_tile, w, &w->stop, 0, false };
+    struct hg_fetch f = { rows, n_rows, cols, n_cols, keep == KEEP_NONE ? NULL : out, watch_tile, w, &w->stop, 0,
+                          false };
     assert_int_equal(o->gram.super.ops->fetch(&o->gram.super, &f), HINGE_OK);
     assert_int_equal(o->gram.super.values - values, n_rows * n_cols);
     assert_int_equal(w->bad, 0);
