@@ -342,10 +342,7 @@ static hinge_status calibrate_fold(void *arg, size_t number, int threads, hinge_
     size_t p = number / FOLDS, n = c->start[p + 1] - c->start[p];
     const struct hg_jobs *jobs = &c->jobs;
     struct part part;
-    if (__atomic_load_n(&jobs->stopped, __ATOMIC_RELAXED))
-        note_end(c, HINGE_STOPPED);
-    else if (jobs->params.time_limit > 0 && hg_now() - jobs->begin >= jobs->params.time_limit)
-        note_end(c, HINGE_TIME_LIMIT);
+    note_end(c, hg_jobs_ended(jobs));
     if (__atomic_load_n(&c->ended, __ATOMIC_RELAXED) != HINGE_CONVERGED)
         return HINGE_OK;
     hinge_status status = part_init(&part, n, err);
