@@ -289,6 +289,9 @@ static hinge_status keep_solution(struct training *t, const struct hg_qp *qp, co
         }
     s->rho = -b * factor;
     s->objective = s->smo.objective * factor * factor;
+    bool hard = t->params->task == HINGE_C_SVC && isinf(t->params->C); /* there, infinity has a meaning */
+    if (!hard && (!isfinite(s->objective) || !isfinite(s->rho)))
+        s->smo.outcome = HINGE_NONFINITE;
     return HINGE_OK;
 }
 

@@ -896,7 +896,7 @@ static enum verdict judge(struct run *r, hinge_status *status)
     struct hg_smo_result *res = r->res;
     if (is_stopped(r))
         return end_with(r, __atomic_load_n(r->halt.stop, __ATOMIC_RELAXED) == 1 ? HINGE_TIME_LIMIT : HINGE_STOPPED);
-    if (isnan(res->violation))
+    if (!isfinite(res->violation))
         return end_with(r, HINGE_NONFINITE);
     if (res->violation <= r->target) {
         double t = hg_now();
@@ -918,7 +918,14 @@ static enum verdict judge(struct run *r, hinge_status *status)
             res->coarse = !r->exact_rows; /* f64 rows may get further */
             return end_with(r, HINGE_STALLED);
         }
-        better = true; /* the violation goes up and down, but the objective moves */
+        better = true; /* the violation goes up and down, but the objective moves; or so rows without digits say */
+        *status = r->exact_rows ? HINGE_OK : measure_error(r);
+        if (*status != HINGE_OK)
+            return END;
+        if (res->error > res->violation) {
+            res->coarse = true;
+            return end_with(r, HINGE_STALLED);
+        }
     }
     if (better) {
         r->best = res->violation;
