@@ -125,13 +125,24 @@ double hg_now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-bool hg_poll_stop(int *stop, double deadline)
+void hg_request_halt(const struct hg_halt *halt, int reason)
 {
-    if (deadline > 0 && hg_now() > deadline) {
-        int none = 0;
-        __atomic_compare_exchange_n(stop, &none, 1, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
-    }
-    return __atomic_load_n(stop, __ATOMIC_RELAXED) != 0;
+    int none = 0;
+    __atomic_compare_exchange_n(halt->stop, &none, reason, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+}
+
+bool hg_halted(const struct hg_halt *halt)
+{
+    return __atomic_load_n(halt->stop, __ATOMIC_RELAXED) != 0;
+}
+
+bool hg_poll_halt(const struct hg_halt *halt)
+{
+    if (halt->deadline > 0 && hg_now() > halt->deadline)
+        hg_request_halt(halt, 1);
+    if (halt->ask != NULL && omp_get_thread_num() == 0 && !hg_halted(halt))
+        halt->ask(halt->arg);
+    return hg_halted(halt);
 }
 
 /* ---- the machine ------------------------------------------------------------------------------------------------- */

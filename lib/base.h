@@ -61,8 +61,17 @@ static inline double hg_matrix_value(const hinge_matrix *x, size_t row, size_t c
 
 double hg_now(void); /* seconds of a steady clock */
 
-/* *stop is not 0 (read atomically); past the deadline on hg_now's clock (0: none) it becomes 1. */
-bool hg_poll_stop(int *stop, double deadline);
+/* What ends work early. Polled now and then by all that takes long. */
+struct hg_halt {
+    int *stop;              /* shared by all runs of a training, atomic: not 0 ends them; 1: time, 2: the caller */
+    double deadline;        /* on hg_now's clock: past it *stop becomes 1; 0: none */
+    void (*ask)(void *arg); /* or NULL: called by the thread that began the work, and may set *stop */
+    void *arg;
+};
+bool hg_halted(const struct hg_halt *halt); /* *stop is not 0 */
+bool hg_poll_halt(const struct hg_halt *halt); /* the same, after a look at the clock and a question */
+/* Sets *stop, unless there is a reason already. */
+void hg_request_halt(const struct hg_halt *halt, int reason);
 
 /* 1 plain C, 2..4 x86-64-v2..v4: the level asked for (0: the best), never more than the processor runs. */
 int hg_cpu_level(int asked);

@@ -332,7 +332,7 @@ hinge_status hg_print_rows(size_t rows, size_t width, hg_row_printer print, cons
 static char *resolve(const char *path)
 {
     char *target = realpath(path, NULL);
-    return target != NULL ? target : strdup(path);
+    return target != NULL || errno == ENOMEM ? target : strdup(path);
 }
 
 /* A new file in the folder of output->target, with the permissions the target has. */

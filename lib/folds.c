@@ -86,6 +86,14 @@ hinge_status hg_jobs_run(struct hg_jobs *jobs, bool *by_side, hinge_error *err)
     return status;
 }
 
+hinge_outcome hg_jobs_ended(const struct hg_jobs *jobs)
+{
+    if (__atomic_load_n(&jobs->stopped, __ATOMIC_RELAXED))
+        return HINGE_STOPPED;
+    bool late = jobs->params.time_limit > 0 && hg_now() - jobs->begin >= jobs->params.time_limit;
+    return late ? HINGE_TIME_LIMIT : HINGE_CONVERGED;
+}
+
 struct ticket {
     struct hg_jobs *jobs;
     size_t number;
@@ -290,17 +298,19 @@ static hinge_status validate_fold(void *arg, size_t f, int threads, hinge_error 
     hg_ok(&mine);
     if (rows == NULL || label == NULL)
         status = hg_fail(&mine, HINGE_ENOMEM, "no memory for %zu rows", v->n);
-    if (status == HINGE_OK) {
+    v->reports[f].outcome = hg_jobs_ended(&v->jobs);
+    if (status == HINGE_OK)
         split_rows(v, f, rows, &n_train, &n_held);
+    if (status == HINGE_OK && v->reports[f].outcome == HINGE_CONVERGED)
         status = hg_jobs_train(&v->jobs, f, threads, rows, n_train, v->misses_class[f], params, &model,
                                &v->reports[f], &mine);
-    }
-    if (status == HINGE_OK) /* a run that was stopped may lack its calibration */
+    bool ended = v->reports[f].outcome == HINGE_STOPPED || v->reports[f].outcome == HINGE_TIME_LIMIT;
+    if (status == HINGE_OK && !ended)
         status = hg_predict_rows(model, v->jobs.x, rows + n_train, n_held,
                                  params->probability && hinge_model_has_probability(model), &options, label,
                                  NULL, &mine);
     for (size_t i = 0; status == HINGE_OK && i < n_held; i++)
-        v->prediction[rows[n_train + i]] = label[i];
+        v->prediction[rows[n_train + i]] = ended ? NAN : label[i];
     hinge_model_free(model);
     hg_free(rows);
     hg_free(label);

@@ -31,6 +31,9 @@ struct hg_jobs {
 /* Runs jobs 0 .. n_jobs - 1 until one fails; *by_side (may be NULL) tells whether side by side. */
 hinge_status hg_jobs_run(struct hg_jobs *jobs, bool *by_side, hinge_error *err);
 
+/* Whether the caller or the time limit has ended the jobs: STOPPED, TIME_LIMIT, otherwise CONVERGED. */
+hinge_outcome hg_jobs_ended(const struct hg_jobs *jobs);
+
 /* Within a job: trains on the rows named, in ascending order; the others take no part. copy: on a copy of them,
  * as it must be where a class of y is missing among them (beta0 is then not used); otherwise by weights of 0. */
 hinge_status hg_jobs_train(struct hg_jobs *jobs, size_t number, int threads, const uint32_t *rows, size_t n,

@@ -8,6 +8,7 @@
 #include <cblas.h>
 #include <hinge/theory.h>
 #include <math.h>
+#include <omp.h>
 #include <string.h>
 
 /* ---- decision functions ------------------------------------------------------------------------------------------ */
@@ -75,20 +76,21 @@ hinge_status hinge_linear_decisions(const hinge_matrix *x, const double *w, cons
                        k == 0 || k >= INT32_MAX ? "k: not in 1 .. 2^31 - 2"
                        : w == NULL              ? "w: NULL"
                                                 : "decisions: NULL");
-    bool failed = false;
-#pragma omp parallel num_threads(hg_threads(threads))
+    size_t share = x->type == HINGE_F32 ? CHUNK * x->cols : 0; /* of a thread */
+    threads = hg_threads(threads);
+    double *room = hg_alloc((size_t)threads * share, sizeof *room);
+    if (room == NULL)
+        return hg_fail(err, HINGE_ENOMEM, "no memory for %d rows of %zu features", CHUNK, x->cols);
+#pragma omp parallel num_threads(threads)
     {
         hg_blas_alone();
-        double *room = hg_alloc(x->type == HINGE_F32 ? CHUNK * x->cols : 0, sizeof *room);
-        if (room == NULL)
-            __atomic_store_n(&failed, true, __ATOMIC_RELAXED);
+        double *mine = room + (size_t)omp_get_thread_num() * share;
 #pragma omp for schedule(static)
         for (size_t i = 0; i < x->rows; i += CHUNK)
-            if (room != NULL)
-                decide(x, i, HG_MIN((size_t)CHUNK, x->rows - i), w, b, k, room, decisions + i * k);
-        hg_free(room);
+            decide(x, i, HG_MIN((size_t)CHUNK, x->rows - i), w, b, k, mine, decisions + i * k);
     }
-    return failed ? hg_fail(err, HINGE_ENOMEM, "no memory for %d rows of %zu features", CHUNK, x->cols) : hg_ok(err);
+    hg_free(room);
+    return hg_ok(err);
 }
 
 hinge_status hinge_linear_model(hinge_model **model, const double *w, size_t d, double b, double positive,

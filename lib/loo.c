@@ -33,7 +33,8 @@ static hinge_status leave_out(void *arg, size_t job, int threads, hinge_error *e
     size_t count = 0;
     if (rows == NULL)
         return hg_fail(err, HINGE_ENOMEM, "no memory for %zu rows", l->n);
-    if (__atomic_load_n(&l->jobs.stopped, __ATOMIC_RELAXED)) {
+    l->outcome[job] = hg_jobs_ended(&l->jobs);
+    if (l->outcome[job] != HINGE_CONVERGED) {
         hg_free(rows);
         return HINGE_OK;
     }
@@ -101,8 +102,13 @@ static void summarise(const struct leaving *l, const hinge_model *m, hinge_leave
         r->error = square / (double)r->n;
         r->bound = NAN;
     }
-    for (size_t j = 0; j < l->jobs.n_jobs; j++)
+    bool late = r->outcome == HINGE_TIME_LIMIT;
+    for (size_t j = 0; j < l->jobs.n_jobs; j++) {
         r->outcome = HG_MAX(r->outcome, l->outcome[j]);
+        late = late || l->outcome[j] == HINGE_TIME_LIMIT;
+    }
+    if (late)
+        r->outcome = HINGE_TIME_LIMIT;
     if (l->jobs.stopped)
         r->outcome = HINGE_STOPPED;
     r->seconds = hg_now() - l->jobs.begin;
@@ -174,7 +180,7 @@ hinge_status hinge_leave_one_out(const hinge_matrix *x, const double *y, const h
         status = hg_fail(err, HINGE_EINVAL, "x: one row of weight > 0 cannot be left out");
     else
         status = run(&l, &r, err);
-    if (status == HINGE_OK && predictions != NULL && r.outcome != HINGE_STOPPED)
+    if (status == HINGE_OK && predictions != NULL && r.outcome != HINGE_STOPPED && r.outcome != HINGE_TIME_LIMIT)
         memcpy(predictions, l.prediction, l.n * sizeof *predictions);
     if (status == HINGE_OK && report != NULL)
         *report = r;

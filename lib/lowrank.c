@@ -29,7 +29,7 @@ static void drop_columns(struct hg_lowrank *l, size_t rank, size_t used)
 }
 
 static hinge_status factor_kernel(struct hg_lowrank *l, const struct hg_problem *pr, size_t rank, int threads,
-                                  int *stop, double deadline, hinge_error *err)
+                                  const struct hg_halt *halt, hinge_error *err)
 {
     struct hg_gram gram = { 0 };
     size_t n = l->super.n, values, used = 0;
@@ -41,7 +41,7 @@ static hinge_status factor_kernel(struct hg_lowrank *l, const struct hg_problem 
     hinge_status status = hg_problem_exact(pr, l->subset, n, threads, &gram, err);
     if (status != HINGE_OK)
         return status;
-    status = hg_pivoted_cholesky(&gram.super, rank, 1e-14, stop, deadline, l->z, &used, &l->trace_error);
+    status = hg_pivoted_cholesky(&gram.super, rank, 1e-14, halt, l->z, &used, &l->trace_error);
     l->values = gram.super.values;
     hg_gram_free(&gram);
     if (status == HINGE_ENOMEM)
@@ -54,12 +54,12 @@ static hinge_status factor_kernel(struct hg_lowrank *l, const struct hg_problem 
 }
 
 hinge_status hg_lowrank_init(struct hg_lowrank *l, const struct hg_problem *pr, const uint32_t *subset, size_t n,
-                             size_t rank, int threads, int *stop, double deadline, hinge_error *err)
+                             size_t rank, int threads, const struct hg_halt *halt, hinge_error *err)
 {
     *l = (struct hg_lowrank){ .super = { n, pr->d, rows_of_points }, .points = &pr->points, .subset = subset };
     if (pr->params.kernel.type == HINGE_LINEAR && (rank == 0 || rank >= pr->d))
         return HINGE_OK;
-    hinge_status status = factor_kernel(l, pr, rank, threads, stop, deadline, err);
+    hinge_status status = factor_kernel(l, pr, rank, threads, halt, err);
     if (status != HINGE_OK)
         hg_lowrank_free(l);
     return status;

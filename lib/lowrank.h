@@ -19,9 +19,9 @@ struct hg_lowrank {
 };
 
 /* The factor of the problem on n points `subset`. rank: columns at most; 0: all of the linear kernel, HG_RANK_DEFAULT
- * at most of others. *stop, deadline: see hg_poll_stop. Borrows subset. */
+ * at most of others. Ends early when halted. Borrows subset. */
 hinge_status hg_lowrank_init(struct hg_lowrank *lowrank, const struct hg_problem *problem, const uint32_t *subset,
-                             size_t n, size_t rank, int threads, int *stop, double deadline, hinge_error *err);
+                             size_t n, size_t rank, int threads, const struct hg_halt *halt, hinge_error *err);
 void hg_lowrank_free(struct hg_lowrank *lowrank);
 
 enum { HG_RANK_DEFAULT = 1000 };

@@ -119,8 +119,8 @@ static bool choose_shift(hinge_model *m)
     return m->shift != NULL || !wanted;
 }
 
-/* max |K in f32 - K in f64| over a sample of pairs of SVs. */
-static double f32_difference(const hinge_model *m)
+/* *difference = max |K in f32 - K in f64| over a sample of pairs of SVs; false: no memory. */
+static bool f32_difference(const hinge_model *m, double *difference)
 {
     enum { ROWS = 32, COLS = 64 };
     const struct hg_maps *maps = hg_maps(hg_cpu_level(0));
@@ -154,34 +154,42 @@ static double f32_difference(const hinge_model *m)
     bool measured = row != NULL && x != NULL;
     hg_free(row);
     hg_free(x);
-    return measured ? HG_MAX(largest, 0x1p-25) : INFINITY; /* without memory: f64 */
+    *difference = HG_MAX(largest, 0x1p-25);
+    return measured;
 }
 
 /* The error that f32 kernel values leave in a decision value, about ||coef||_2 max|dK| / 10 (measured for RBF); twice
  * that, as the largest difference is a sample's. */
-static double f32_error(const hinge_model *m)
+static bool f32_error(const hinge_model *m, double *error)
 {
-    double square = 0;
+    double square = 0, difference;
+    if (!f32_difference(m, &difference))
+        return false;
     for (size_t r = 0; r < hg_model_coef_rows(m); r++) {
         double sum = 0;
         for (size_t i = 0; i < m->n_sv; i++)
             sum += m->coef[r * m->n_sv + i] * m->coef[r * m->n_sv + i];
         square = fmax(square, sum);
     }
-    return sqrt(square) * f32_difference(m) / 5;
+    *error = sqrt(square) * difference / 5;
+    return true;
 }
 
 /* Small models predict in f64 (it costs nothing), large ones in f32 where that leaves 1e-4 in a decision value.
  */
-static bool choose_f32(const hinge_model *m)
+static bool choose_f32(hinge_model *m)
 {
     const struct hg_kernel_row *row = hg_kernel_row(m->kernel.type);
+    m->f32_is_enough = false;
     if (row->source != HG_FROM_DOTS || row->map == HG_MAP_LINEAR || m->n_sv * m->d <= 65536)
-        return false;
-    double scale = 1;
+        return true;
+    double scale = 1, error;
     for (size_t p = 0; p < m->n_problems; p++)
         scale = fmax(scale, fabs(m->rho[p]));
-    return f32_error(m) <= 1e-4 * scale;
+    if (!f32_error(m, &error))
+        return false;
+    m->f32_is_enough = error <= 1e-4 * scale;
+    return true;
 }
 
 static bool derive_panels(hinge_model *m, const struct hg_points *sv)
@@ -201,7 +209,8 @@ static bool derive_panels(hinge_model *m, const struct hg_points *sv)
 
 static bool derive_f32(hinge_model *m)
 {
-    m->f32_is_enough = choose_f32(m);
+    if (!choose_f32(m))
+        return false;
     bool dots = hg_kernel_row(m->kernel.type)->source == HG_FROM_DOTS;
     size_t coefs = hg_model_coef_rows(m) * m->n_sv;
     struct hg_points f64 = hg_model_points(m, HINGE_F64);

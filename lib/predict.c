@@ -231,7 +231,7 @@ static size_t lay_out(const struct job *j, size_t rows, char *base, struct work 
     return at;
 }
 
-static hinge_status predict_all(const struct job *j, int threads, hinge_error *err)
+static hinge_status predict_all(struct job *j, int threads, hinge_error *err)
 {
     size_t total = j->x.x.rows, rows = HG_MAX(block_rows(total), (size_t)1), blocks = (total + rows - 1) / rows;
     struct work measure;
@@ -283,6 +283,26 @@ static hinge_status check(const hinge_model *m, const hinge_matrix *x, const hin
     return hg_matrix_check_finite(x, "x", hg_threads(o->threads), err);
 }
 
+/* A kernel of the user's can give up after some rows: their results wait until all are there. */
+static hinge_status predict_by_callback(struct job *j, int threads, hinge_error *err)
+{
+    double *labels = j->labels, *decisions = j->decisions;
+    size_t rows = j->x.x.rows, values;
+    bool ok = hg_mul(rows, j->m->n_problems, &values);
+    j->labels = labels != NULL ? hg_alloc(rows, sizeof *labels) : NULL;
+    j->decisions = ok && decisions != NULL ? hg_alloc(values, sizeof *decisions) : NULL;
+    ok = (labels == NULL || j->labels != NULL) && (decisions == NULL || j->decisions != NULL);
+    hinge_status status = ok ? predict_all(j, threads, err)
+                             : hg_fail(err, HINGE_ENOMEM, "no memory for the decision values of %zu rows", rows);
+    if (status == HINGE_OK && labels != NULL)
+        memcpy(labels, j->labels, rows * sizeof *labels);
+    if (status == HINGE_OK && decisions != NULL)
+        memcpy(decisions, j->decisions, values * sizeof *decisions);
+    hg_free(j->labels);
+    hg_free(j->decisions);
+    return status;
+}
+
 /* Coefficients in f32, for a model that keeps none, on request of precision f32. */
 static hinge_status coef_in_f32(const hinge_model *m, float **coef, hinge_error *err)
 {
@@ -323,7 +343,7 @@ hinge_status hinge_predict(const hinge_model *m, const hinge_matrix *x, const hi
     if (f32)
         j.coef = m->coef32 != NULL ? m->coef32 : coef32;
     if (status == HINGE_OK)
-        status = predict_all(&j, hg_threads(o->threads), err);
+        status = (m->kernel.type == HINGE_USER ? predict_by_callback : predict_all)(&j, hg_threads(o->threads), err);
     hg_free(coef32);
     return status == HINGE_OK ? hg_ok(err) : status;
 }

@@ -342,10 +342,7 @@ static hinge_status calibrate_fold(void *arg, size_t number, int threads, hinge_
     size_t p = number / FOLDS, n = c->start[p + 1] - c->start[p];
     const struct hg_jobs *jobs = &c->jobs;
     struct part part;
-    if (__atomic_load_n(&jobs->stopped, __ATOMIC_RELAXED))
-        note_end(c, HINGE_STOPPED);
-    else if (jobs->params.time_limit > 0 && hg_now() - jobs->begin >= jobs->params.time_limit)
-        note_end(c, HINGE_TIME_LIMIT);
+    note_end(c, hg_jobs_ended(jobs));
     if (__atomic_load_n(&c->ended, __ATOMIC_RELAXED) != HINGE_CONVERGED)
         return HINGE_OK;
     hinge_status status = part_init(&part, n, err);
@@ -693,14 +690,28 @@ hinge_status hinge_predict_probability(const hinge_model *m, const hinge_matrix 
     size_t type = x->type == HINGE_F32 ? sizeof(float) : sizeof(double);
     double *decision = hg_mul(chunk, m->n_problems, &values) ? hg_alloc(values, sizeof *decision) : NULL;
     double *work = hg_alloc((size_t)threads * work_size, sizeof *work);
-    if (decision == NULL || work == NULL)
+    bool again = x->rows > chunk; /* outputs wait until the last chunk has gone well */
+    double *p = probabilities, *label = labels;
+    if (again) {
+        p = hg_mul(x->rows, k, &values) ? hg_alloc(values, sizeof *p) : NULL;
+        label = hg_alloc(x->rows, sizeof *label);
+    }
+    if (decision == NULL || work == NULL || p == NULL || (again && label == NULL))
         status = hg_fail(err, HINGE_ENOMEM, "no memory for the probabilities of %zu classes", k);
     for (size_t i = 0; status == HINGE_OK && (i == 0 || i < x->rows); i += HG_MAX(chunk, (size_t)1)) {
         hinge_matrix part = *x;
         part.rows = HG_MIN(chunk, x->rows - i);
         part.data = x->data != NULL ? (const char *)x->data + i * x->stride * type : NULL;
-        status = predict_chunk(m, &part, options, labels != NULL ? labels + i : NULL, probabilities + i * k,
-                               decision, work, work_size, threads, err);
+        status = predict_chunk(m, &part, options, label != NULL ? label + i : NULL, p + i * k, decision, work,
+                               work_size, threads, err);
+    }
+    if (status == HINGE_OK && again)
+        memcpy(probabilities, p, x->rows * k * sizeof *p);
+    if (status == HINGE_OK && again && labels != NULL)
+        memcpy(labels, label, x->rows * sizeof *label);
+    if (again) {
+        hg_free(p);
+        hg_free(label);
     }
     hg_free(decision);
     hg_free(work);

@@ -95,24 +95,56 @@ static hinge_status make_cells(struct training *t, hinge_error *err)
 
 /* ---- one problem ------------------------------------------------------------------------------------------------- */
 
+static const double ASK_EVERY = 0.1; /* seconds, where a round takes longer */
+
 struct callback {
     struct training *t;
-    size_t problem;
+    struct hg_halt halt;
+    hinge_progress last; /* told, or about to be */
+    double told;         /* when, on hg_now's clock */
 };
+
+static int tell(struct callback *c)
+{
+    struct training *t = c->t;
+    omp_set_lock(&t->lock);
+    c->told = hg_now();
+    c->last.seconds = c->told - t->begin;
+    int stop = hg_halted(&c->halt) || t->params->progress(t->params->progress_arg, &c->last);
+    omp_unset_lock(&t->lock);
+    return stop;
+}
 
 static int on_progress(void *arg, const hinge_progress *progress)
 {
     struct callback *c = arg;
-    struct training *t = c->t;
-    hinge_progress p = *progress;
-    p.problem = c->problem;
-    p.n_problems = t->problem.n_problems;
-    p.seconds = hg_now() - t->begin;
-    omp_set_lock(&t->lock);
-    int stop =
-        __atomic_load_n(&t->stop, __ATOMIC_RELAXED) != 0 || t->params->progress(t->params->progress_arg, &p);
-    omp_unset_lock(&t->lock);
-    return stop;
+    size_t problem = c->last.problem, n_problems = c->last.n_problems;
+    c->last = *progress;
+    c->last.problem = problem;
+    c->last.n_problems = n_problems;
+    return tell(c);
+}
+
+/* In the middle of a round; with what the last one came to. */
+static void on_question(void *arg)
+{
+    struct callback *c = arg;
+    if (hg_now() - c->told >= ASK_EVERY && tell(c))
+        hg_request_halt(&c->halt, 2);
+}
+
+static struct callback callback_of(struct training *t, size_t problem)
+{
+    const hinge_params *p = t->params;
+    struct callback c = { .t = t, .told = t->begin };
+    c.halt.stop = &t->stop;
+    c.halt.deadline = p->time_limit > 0 ? t->begin + p->time_limit : 0;
+    c.halt.ask = p->progress != NULL ? on_question : NULL;
+    c.last.problem = problem;
+    c.last.n_problems = t->problem.n_problems;
+    c.last.n = c.last.n_active = hg_problem_size(&t->problem, problem);
+    c.last.violation = INFINITY;
+    return c;
 }
 
 static struct hg_smo_options options_for(struct training *t, struct callback *callback, int threads)
@@ -122,14 +154,13 @@ static struct hg_smo_options options_for(struct training *t, struct callback *ca
         .eps = p->eps,
         .working_set = p->working_set,
         .max_iter = p->max_iter,
-        .deadline = p->time_limit > 0 ? t->begin + p->time_limit : 0,
         .shrinking = p->shrinking,
         .cache_bytes = t->cache_bytes,
         .threads = threads,
         .cpu_level = hg_cpu_level(p->cpu_level),
         .seed = p->seed,
         .measured = HG_MAX((size_t)64, 512 / t->problem.n_problems), /* 512 at least in all */
-        .stop = &t->stop,
+        .halt = callback->halt,
         .progress = p->progress != NULL ? on_progress : NULL,
         .progress_arg = callback,
     };
@@ -225,12 +256,11 @@ static hinge_status solve_inside(struct training *t, struct hg_qp *qp, const uin
     struct hg_interior_result result;
     struct hg_interior_options options = {
         .eps = o->eps, .gap = fmin(o->eps, 1e-6), .intercept = !t->params->no_bias, .sum = sum, .max_iter = o->max_iter,
-        .deadline = o->deadline, .threads = o->threads, .stop = o->stop, .progress = o->progress,
-        .progress_arg = o->progress_arg
+        .threads = o->threads, .halt = o->halt, .progress = o->progress, .progress_arg = o->progress_arg
     };
     double begin = hg_now();
     hinge_status status =
-        hg_lowrank_init(&z, &t->problem, subset, qp->n, t->params->rank, o->threads, o->stop, o->deadline, err);
+        hg_lowrank_init(&z, &t->problem, subset, qp->n, t->params->rank, o->threads, &o->halt, err);
     if (status != HINGE_OK)
         return status;
     s->rank = z.super.d;
@@ -277,12 +307,16 @@ static hinge_status keep_solution(struct training *t, const struct hg_qp *qp, co
         }
     s->rho = -b * factor;
     s->objective = s->smo.objective * factor * factor;
+    bool hard = t->params->task == HINGE_C_SVC && isinf(t->params->C); /* there, infinity has a meaning */
+    if (!hard && (!isfinite(s->objective) || !isfinite(s->rho)))
+        s->smo.outcome = HINGE_NONFINITE;
     return HINGE_OK;
 }
 
 static hinge_status solve_problem(struct training *t, size_t p, int threads, hinge_error *err)
 {
-    struct callback callback = { t, p };
+    struct callback callback = callback_of(t, p);
+    callback.halt.arg = &callback;
     struct hg_smo_options options = options_for(t, &callback, threads);
     struct hg_qp qp = { 0 };
     double sums[2];

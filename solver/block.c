@@ -102,7 +102,7 @@ struct run {
     double best;           /* least violation so far, for the stall test, */
     uint64_t best_round;   /* the round it was seen in, */
     double best_objective; /* and the objective then */
-    int *stop;             /* the options' or own_stop */
+    struct hg_halt halt;   /* the options', its stop perhaps own_stop */
     int own_stop;
     bool exact_rows; /* rows are f64 */
     bool looked;     /* ahead */
@@ -205,7 +205,9 @@ static hinge_status run_init(struct run *r, hinge_error *err)
     r->local = r->rows->order != NULL && r->rows->cost <= WORTHLESS;
     r->loops = hg_loops(r->opt->cpu_level);
     r->q = choose_q(r->n, r->qp->layers, r->local, r->opt->working_set);
-    r->stop = r->opt->stop != NULL ? r->opt->stop : &r->own_stop;
+    r->halt = r->opt->halt;
+    if (r->halt.stop == NULL)
+        r->halt.stop = &r->own_stop;
     r->columns = 1;
     r->best = INFINITY;
     r->target = r->opt->eps;
@@ -276,22 +278,9 @@ struct update {
     size_t first;            /* column 0's place in them */
 };
 
-/* The first reason to stop stands. */
-static void request_stop(struct run *r, int reason)
-{
-    int none = 0;
-    __atomic_compare_exchange_n(r->stop, &none, reason, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
-}
-
-static void poll_clock(struct run *r)
-{
-    if (r->opt->deadline > 0 && hg_now() > r->opt->deadline)
-        request_stop(r, 1);
-}
-
 static bool is_stopped(const struct run *r)
 {
-    return __atomic_load_n(r->stop, __ATOMIC_RELAXED) != 0;
+    return hg_halted(&r->halt);
 }
 
 static void update_tile(void *arg, const struct hg_tile *tile)
@@ -306,7 +295,7 @@ static void update_tile(void *arg, const struct hg_tile *tile)
     else
         u->r->loops->add_rows_f64(tile->n_rows, u->coef + tile->row0, (const double *const *)tile->row,
                                   tile->n_cols, g);
-    poll_clock(u->r);
+    hg_poll_halt(&u->r->halt);
 }
 
 /* Columns [width, m) of the moved points whose rows have that width: fetched, kept, and added to g there; the
@@ -331,7 +320,7 @@ static hinge_status update_by_group(struct run *r, size_t width, const struct pa
     }
     struct update u = { r, r->rows->type, r->g + width, group->coef, held, width };
     struct hg_fetch fetch = {
-        r->group_point, group->count, r->active + width, r->m - width, group->row, update_tile, &u, r->stop,
+        r->group_point, group->count, r->active + width, r->m - width, group->row, update_tile, &u, r->halt.stop,
         r->columns << 32 | width, true
     };
     uint64_t before = r->rows->values;
@@ -435,7 +424,7 @@ static hinge_status compute_gradient(struct run *r, struct hg_rows *source, size
     bool keep = source == r->rows && r->res->rounds == 0;
     struct update u = { r, source->type, r->g + first, r->group.coef, NULL, 0 };
     struct hg_fetch fetch = { r->group_point, n_sv, r->active + first, r->m - first, keep ? keep_rows(r, n_sv) : NULL,
-                              update_tile, &u, r->stop, 0, true };
+                              update_tile, &u, r->halt.stop, 0, true };
     uint64_t before = source->values;
     hinge_status status = source->ops->fetch(source, &fetch);
     if (keep) {
@@ -602,6 +591,7 @@ static void mirror_tile(void *arg, const struct hg_tile *tile)
                 else
                     ((double *)in->k)[to] = ((const double *)tile->row[f])[c];
             }
+    hg_poll_halt(&r->halt);
 }
 
 /* K_WW, the rows of fresh slots; then their columns, by symmetry. */
@@ -623,7 +613,7 @@ static hinge_status load_block(struct run *r)
     in->q = r->in_w;
     if (r->n_fresh == 0)
         return HINGE_OK;
-    struct hg_fetch fetch = { r->block_points, r->n_fresh, r->w, r->in_w, r->block_row, mirror_tile, r, r->stop,
+    struct hg_fetch fetch = { r->block_points, r->n_fresh, r->w, r->in_w, r->block_row, mirror_tile, r, r->halt.stop,
                               0, false };
     if (r->q == r->n)
         r->res->columns_computed += (uint64_t)r->n_fresh * r->in_w;
@@ -687,7 +677,7 @@ static hinge_status one_round(struct run *r)
     if (r->in_w < r->m)
         status = update_gradient(r);
     double t4 = hg_now();
-    poll_clock(r);
+    hg_poll_halt(&r->halt);
     scan(r);
     r->res->seconds_select += t1 - t0 + (hg_now() - t4);
     r->res->seconds_block += t2 - t1;
@@ -710,12 +700,13 @@ static void report_progress(struct run *r)
     for (size_t i = 0; i < r->n; i++)
         p.n_sv += hg_qp_beta(r->qp, i) != 0;
     if (r->opt->progress(r->opt->progress_arg, &p) != 0)
-        request_stop(r, 2);
+        hg_request_halt(&r->halt, 2);
 }
 
 /* ---- the end ----------------------------------------------------------------------------------------------------- */
 
 struct measure {
+    const struct hg_halt *halt;
     const double *coef; /* [n_sv] */
     double *part;       /* [tiles * MEASURED] */
 };
@@ -732,6 +723,7 @@ static void measure_tile(void *arg, const struct hg_tile *tile)
             sum += row[c] * m->coef[tile->col0 + c];
         part[tile->row0 + k] = sum;
     }
+    hg_poll_halt(m->halt);
 }
 
 /* The points measured: the worst violators of both directions, and a random sample. */
@@ -768,10 +760,10 @@ static hinge_status measure_error(struct run *r, size_t most)
     double *coef = r->group.coef;
     size_t count = choose_measured(r, most, point), n_sv = list_sv(r, r->group_point, coef);
     size_t tiles = n_sv / 32 + 1;
-    struct measure m = { coef, hg_zalloc(tiles * MEASURED, sizeof(double)) };
+    struct measure m = { &r->halt, coef, hg_zalloc(tiles * MEASURED, sizeof(double)) };
     if (m.part == NULL)
         return HINGE_ENOMEM;
-    struct hg_fetch fetch = { point, count, r->group_point, n_sv, NULL, measure_tile, &m, r->stop, 0, false };
+    struct hg_fetch fetch = { point, count, r->group_point, n_sv, NULL, measure_tile, &m, r->halt.stop, 0, false };
     hinge_status status = n_sv > 0 ? r->exact->ops->fetch(r->exact, &fetch) : HINGE_OK;
     double error = 0;
     for (size_t k = 0; k < count; k++) {
@@ -943,8 +935,8 @@ static enum verdict judge(struct run *r, hinge_status *status)
 {
     struct hg_smo_result *res = r->res;
     if (is_stopped(r))
-        return end_with(r, __atomic_load_n(r->stop, __ATOMIC_RELAXED) == 1 ? HINGE_TIME_LIMIT : HINGE_STOPPED);
-    if (isnan(res->violation))
+        return end_with(r, __atomic_load_n(r->halt.stop, __ATOMIC_RELAXED) == 1 ? HINGE_TIME_LIMIT : HINGE_STOPPED);
+    if (!isfinite(res->violation))
         return end_with(r, HINGE_NONFINITE);
     if (res->violation <= r->target) {
         double t = hg_now();
@@ -970,7 +962,14 @@ static enum verdict judge(struct run *r, hinge_status *status)
             res->coarse = !r->exact_rows; /* f64 rows may get further */
             return end_with(r, HINGE_STALLED);
         }
-        better = true; /* the violation goes up and down, but the objective moves */
+        better = true; /* the violation goes up and down, but the objective moves; or so rows without digits say */
+        *status = r->exact_rows ? HINGE_OK : measure_error(r, MEASURED);
+        if (*status != HINGE_OK)
+            return END;
+        if (res->error > res->violation) {
+            res->coarse = true;
+            return end_with(r, HINGE_STALLED);
+        }
     }
     if (better) {
         r->best = res->violation;

@@ -12,13 +12,12 @@ struct hg_smo_options {
     double eps;
     size_t working_set;  /* 0: by n */
     uint64_t max_iter;   /* 0: none */
-    double deadline;     /* on hg_now's clock; 0: none */
     bool shrinking;
     size_t cache_bytes;
     int threads, cpu_level;
     uint64_t seed;
     size_t measured;     /* points whose error is measured at the end, at most 512; 0: 512 */
-    int *stop;           /* shared by all runs of a training: set by whoever ends it, polled by all */
+    struct hg_halt halt; /* stop may be NULL */
     int (*progress)(void *arg, const hinge_progress *p); /* or NULL; problem, n_problems, seconds are not filled */
     void *progress_arg;
 };

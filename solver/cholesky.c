@@ -40,7 +40,7 @@ static void add_column(const struct hg_rows *rows, size_t pivot, const double *k
     diagonal[pivot] = 0;
 }
 
-hinge_status hg_pivoted_cholesky(struct hg_rows *rows, size_t rank, double enough, int *stop, double deadline,
+hinge_status hg_pivoted_cholesky(struct hg_rows *rows, size_t rank, double enough, const struct hg_halt *halt,
                                  double *z, size_t *used, double *left)
 {
     size_t n = rows->n, c = 0;
@@ -51,7 +51,7 @@ hinge_status hg_pivoted_cholesky(struct hg_rows *rows, size_t rank, double enoug
     double largest = status == HINGE_OK && n > 0 ? diagonal[pivot] : 0;
     trace = status == HINGE_OK && n > 0 ? whole : 0;
     while (status == HINGE_OK && c < rank && trace > enough * whole && diagonal[pivot] > 1e-15 * largest &&
-           !hg_poll_stop(stop, deadline)) {
+           !hg_poll_halt(halt)) {
         uint32_t row = (uint32_t)pivot;
         void *out = k;
         struct hg_fetch fetch = { &row, 1, NULL, n, &out, NULL, NULL, NULL, 0, false };

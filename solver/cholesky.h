@@ -8,9 +8,8 @@
 #include "lib/rows.h"
 
 /* z[i * rank + c]: Z, columns from the returned *used on are 0. left: the trace of K - ZZ' over that of K. Stops early
- * where that is below `enough`, at a pivot lost in rounding, when *stop becomes non-zero, and past the deadline (on
- * hg_now's clock; 0: none), which sets *stop to 1. rows: f64. */
-hinge_status hg_pivoted_cholesky(struct hg_rows *rows, size_t rank, double enough, int *stop, double deadline,
+ * where that is below `enough`, at a pivot lost in rounding, and when halted. rows: f64. */
+hinge_status hg_pivoted_cholesky(struct hg_rows *rows, size_t rank, double enough, const struct hg_halt *halt,
                                  double *z, size_t *used, double *left);
 
 #endif

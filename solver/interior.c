@@ -351,7 +351,7 @@ static bool report_progress(struct run *r, const struct hg_sweep *s)
     p.objective = square / 2 + s->sum[LINEAR];
     if (r->opt->progress(r->opt->progress_arg, &p) == 0)
         return true;
-    __atomic_store_n(r->opt->stop, 2, __ATOMIC_RELAXED);
+    hg_request_halt(&r->opt->halt, 2);
     return false;
 }
 
@@ -496,10 +496,8 @@ static void shorten(struct run *r, const struct hg_worth *worth, const struct hg
 static void salvage(struct run *r)
 {
     struct hg_worth worth;
-    int *stop = r->space.stop;
-    double deadline = r->space.deadline;
-    r->space.stop = &r->no_stop;
-    r->space.deadline = 0;
+    struct hg_halt halt = r->space.halt;
+    r->space.halt = (struct hg_halt){ .stop = &r->no_stop };
     struct hg_finish f = finish_of(r);
     round_to_bounds(r);
     if (hg_finish_judge(&f, &worth)) {
@@ -510,8 +508,7 @@ static void salvage(struct run *r)
                 keep_better(r, &worth);
         }
     }
-    r->space.stop = stop;
-    r->space.deadline = deadline;
+    r->space.halt = halt;
 }
 
 /* ---- the run ----------------------------------------------------------------------------------------------------- */
@@ -623,7 +620,7 @@ static hinge_outcome outcome_of(const struct run *r, enum verdict verdict)
     if (r->worth.gap <= r->opt->gap)
         return HINGE_CONVERGED;
     if (verdict == HALTED)
-        return __atomic_load_n(r->opt->stop, __ATOMIC_RELAXED) == 1 ? HINGE_TIME_LIMIT : HINGE_STOPPED;
+        return __atomic_load_n(r->opt->halt.stop, __ATOMIC_RELAXED) == 1 ? HINGE_TIME_LIMIT : HINGE_STOPPED;
     return verdict == LIMIT ? HINGE_MAX_ITER : HINGE_STALLED;
 }
 
@@ -635,8 +632,8 @@ hinge_status hg_interior_point(struct hg_qp *qp, const struct hg_factor *factor,
     memset(result, 0, sizeof *result);
     result->margin_bound = INFINITY;
     r.worth.gap = NAN;
-    hinge_status status = hg_sweep_init(&r.space, factor, options->intercept, options->threads, options->stop,
-                                        options->deadline, err);
+    hinge_status status =
+        hg_sweep_init(&r.space, factor, options->intercept, options->threads, &options->halt, err);
     r.cols = r.space.cols;
     for (size_t i = 0; i < r.n; i++)
         if (qp->lo[0][i] < 0 && qp->hi[0][i] > 0)

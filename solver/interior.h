@@ -14,9 +14,8 @@ struct hg_interior_options {
     bool intercept;      /* the sum constraint is there */
     double sum;          /* what beta sums to, with an intercept */
     uint64_t max_iter;   /* 0: as many as there is progress */
-    double deadline;     /* on hg_now's clock; 0: none */
     int threads;
-    int *stop;           /* see struct hg_smo_options */
+    struct hg_halt halt;
     int (*progress)(void *arg, const hinge_progress *p); /* or NULL; problem, n_problems, seconds are not filled */
     void *progress_arg;
 };

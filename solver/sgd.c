@@ -77,14 +77,11 @@ static int by_value(const void *a, const void *b)
 
 /* The b that minimises sum max(0, 1 - y (f + b)): its slope is -1 for each +1 with b < 1 - f and +1 for each -1 with
  * b > -1 - f, so that it rises by 1 at each y - f, from minus the number of +1. Where it is 0 between two of them,
- * their middle. */
-static hinge_status best_bias(const struct sgd *s, double *best, hinge_error *err)
+ * their middle. at: room for a number an example. */
+static double best_bias(const struct sgd *s, double *at)
 {
     const hinge_matrix *x = &s->o->x;
     size_t n = x->rows, positive = 0;
-    double *at = hg_alloc(n, sizeof *at);
-    if (at == NULL)
-        return hg_fail(err, HINGE_ENOMEM, "no memory for the decisions of %zu examples", n);
     for (size_t i = 0; i < n; i++) {
         double f = 0;
         for (size_t c = 0; c < x->cols; c++)
@@ -94,11 +91,8 @@ static hinge_status best_bias(const struct sgd *s, double *best, hinge_error *er
     }
     qsort(at, n, sizeof *at, by_value);
     if (positive == 0 || positive == n)
-        *best = positive == 0 ? at[0] : at[n - 1];
-    else
-        *best = (at[positive - 1] + at[positive]) / 2;
-    hg_free(at);
-    return HINGE_OK;
+        return positive == 0 ? at[0] : at[n - 1];
+    return (at[positive - 1] + at[positive]) / 2;
 }
 
 static void record(struct sgd *s, hinge_online_round *round)
@@ -132,10 +126,11 @@ hinge_status hg_sgd(struct hg_online *o, const hinge_sgd_options *p, hinge_onlin
     uint64_t state = p->seed;
     size_t d = o->x.cols;
     struct sgd s = { .o = o, .p = p, .w = hg_zalloc(d, sizeof(double)) };
-    hinge_status status = HINGE_OK;
-    if (s.w == NULL || (o->bias && !find_mean(&s))) {
+    double *room = hg_alloc(o->x.rows, sizeof *room);
+    if (s.w == NULL || room == NULL || (o->bias && !find_mean(&s))) {
         hg_free(s.w);
-        return hg_fail(err, HINGE_ENOMEM, "no memory for %zu features", d);
+        hg_free(room);
+        return hg_fail(err, HINGE_ENOMEM, "no memory for %zu examples of %zu features", o->x.rows, d);
     }
     for (size_t epoch = 0; epoch < p->epochs; epoch++) {
         hg_online_shuffle(o, &state);
@@ -148,10 +143,11 @@ hinge_status hg_sgd(struct hg_online *o, const hinge_sgd_options *p, hinge_onlin
             record(&s, &history[epoch]);
     }
     if (o->bias)
-        status = best_bias(&s, &s.b, err);
+        s.b = best_bias(&s, room);
     memcpy(o->w, s.w, d * sizeof *o->w);
     o->b = s.b;
     hg_free(s.w);
     hg_free(s.mean);
-    return status;
+    hg_free(room);
+    return HINGE_OK;
 }

@@ -129,7 +129,7 @@ static void sweep_block(const struct hg_sweep_space *s, const struct hg_sweep *w
 
 bool hg_sweep_stopped(const struct hg_sweep_space *s)
 {
-    return __atomic_load_n(s->stop, __ATOMIC_RELAXED) != 0;
+    return hg_halted(&s->halt);
 }
 
 static void sweep_slot(const struct hg_sweep_space *s, const struct hg_sweep *w, size_t number, double *room)
@@ -143,7 +143,7 @@ static void sweep_slot(const struct hg_sweep_space *s, const struct hg_sweep *w,
     memset(slot.sum, 0, HG_SWEEP_SUMS * sizeof(double));
     slot.least[0] = slot.least[1] = INFINITY;
     size_t first = number * s->slot_rows, end = HG_MIN(s->n, first + s->slot_rows);
-    for (; first < end && !hg_poll_stop(s->stop, s->deadline); first += HG_SWEEP_BLOCK)
+    for (; first < end && !hg_poll_halt(&s->halt); first += HG_SWEEP_BLOCK)
         sweep_block(s, w, &slot, first, HG_MIN((size_t)HG_SWEEP_BLOCK, end - first), room);
 }
 
@@ -253,11 +253,11 @@ static void measure(struct hg_sweep_space *s, double *mean)
 }
 
 hinge_status hg_sweep_init(struct hg_sweep_space *s, const struct hg_factor *factor, bool intercept, int threads,
-                           int *stop, double deadline, hinge_error *err)
+                           const struct hg_halt *halt, hinge_error *err)
 {
     memset(s, 0, sizeof *s);
     *s = (struct hg_sweep_space){ .factor = factor, .intercept = intercept, .n = factor->n, .threads = threads,
-                                  .stop = stop, .deadline = deadline };
+                                  .halt = *halt };
     s->cols = factor->d + intercept;
     s->ld = HG_MAX((s->cols + 7) / 8 * 8, (size_t)8);
     size_t values = 0, square = 0;

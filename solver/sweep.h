@@ -56,15 +56,15 @@ struct hg_sweep_space {
     int threads;
     double *work;                 /* of the slots and the threads */
     size_t work_slot, work_thread; /* in doubles */
-    int *stop;                    /* polled at every block, atomically: non-zero ends a sweep early */
-    double deadline;              /* on hg_now's clock: past it *stop becomes 1; 0: none */
+    struct hg_halt halt;          /* polled at every block: ends a sweep early */
     double gflop;                 /* done so far */
     size_t bytes;                 /* allocated */
 };
 
-/* Borrows factor and stop. Takes the column means where there is an intercept, and the norms: two sweeps. */
+/* Borrows factor and what halt points to. Takes the column means where there is an intercept, and the norms: two
+ * sweeps. */
 hinge_status hg_sweep_init(struct hg_sweep_space *space, const struct hg_factor *factor, bool intercept, int threads,
-                           int *stop, double deadline, hinge_error *err);
+                           const struct hg_halt *halt, hinge_error *err);
 void hg_sweep_free(struct hg_sweep_space *space);
 
 /* false: ended early, the results are incomplete */

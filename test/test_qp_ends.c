@@ -61,7 +61,7 @@ static void test_stop(void **state)
     assert_int_equal(res.rounds, 3);
     check_feasible(&p);
     int stop = 2;
-    o.progress = NULL, o.stop = &stop; /* another run of the training was stopped */
+    o.progress = NULL, o.halt.stop = &stop; /* another run of the training was stopped */
     restart(&p);
     res = run(&p, HINGE_F64, &o);
     assert_int_equal(res.outcome, HINGE_STOPPED);
@@ -77,7 +77,7 @@ static void test_deadline(void **state)
         struct problem p = problem_new(PLAIN, 1000, 63, 0.8, 0.1, 1e-5);
         struct hg_smo_options o = options(1e-12, q);
         double start = hg_now();
-        o.deadline = start + 0.2;
+        o.halt.deadline = start + 0.2;
         o.max_iter = 3000000;                          /* so that a missed deadline does not hang */
         memset(p.qp.beta[0], 0, p.n * sizeof(double)); /* so that the start needs no rows */
         p.sums[0] = 0;

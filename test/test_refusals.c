@@ -289,6 +289,46 @@ static void user_kernel_fails(void **state)
     refused(&x, good_y, &params, "name", NULL, NULL);
 }
 
+static int rows_left;
+
+static int gives_up_later(void *cookie, const hinge_matrix *a, const hinge_matrix *b, double *out, size_t ld)
+{
+    (void)cookie;
+    for (size_t i = 0; i < a->rows; i++)
+        for (size_t k = 0; k < b->rows; k++)
+            out[i * ld + k] = i == k;
+    return __atomic_sub_fetch(&rows_left, (int)a->rows, __ATOMIC_RELAXED) < 0;
+}
+
+/* It gives up after some of the rows: none of their results is told. */
+static void user_kernel_fails_later(void **state)
+{
+    (void)state;
+    hinge_params params = params_of(HINGE_C_SVC);
+    params.kernel = hinge_kernel_user("quitter", gives_up_later, NULL);
+    rows_left = 1 << 20;
+    hinge_model *model = fit(&good, &params, NULL);
+    struct set many = set_two_class(3, 700, D, 1);
+    hinge_matrix x = set_matrix(&many);
+    hinge_error error;
+    double labels[700], decisions[700];
+    for (int threads = 1; threads <= 2; threads++) {
+        hinge_predict_options options = { .threads = threads };
+        for (size_t i = 0; i < 700; i++)
+            labels[i] = decisions[i] = -77;
+        rows_left = 500;
+        assert_int_equal(hinge_predict(model, &x, &options, labels, decisions, &error), HINGE_ECALLBACK);
+        for (size_t i = 0; i < 700; i++)
+            assert_true(labels[i] == -77 && decisions[i] == -77);
+    }
+    rows_left = 1 << 20;
+    assert_int_equal(hinge_predict(model, &x, NULL, labels, decisions, &error), HINGE_OK);
+    for (size_t i = 0; i < 700; i++)
+        assert_true(labels[i] != -77 && decisions[i] != -77);
+    hinge_model_free(model);
+    set_free(&many);
+}
+
 /* ---- Prediction and accessors ------------------------------------------------------------------------------------ */
 
 static void predictions(void **state)
@@ -525,7 +565,7 @@ int main(void)
         TEST(precomputed_index), TEST(user_kernel_fails),   TEST(predictions),
         TEST(one_class_only),    TEST(tiny_and_degenerate), TEST(labels_kept_apart),
         TEST(kernel_overflows),  TEST(beyond_f32),          TEST(nonfinite_start),
-        TEST(no_features),
+        TEST(no_features),       TEST(user_kernel_fails_later),
     };
     return cmocka_run_group_tests_name("refusals", tests, NULL, NULL);
 }

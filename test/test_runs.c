@@ -354,7 +354,7 @@ static void progress_tells(void **state)
         hinge_report report;
         hinge_model *with = fit(&set, &params, &report);
         assert_true(w.sane && w.overlaps == 0);
-        assert_int_equal(w.calls, report.rounds);
+        assert_true((uint64_t)w.calls >= report.rounds); /* more often where a round takes long */
         assert_true(w.seconds <= report.seconds);
         check_same_model(without, with);
         hinge_model_free(without);

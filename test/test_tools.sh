@@ -502,6 +502,10 @@ else
     check "and is told" has out '^outcome *time limit'
     check "with a model" "$hinge" info limited.model
 fi
+"$hinge" train -v 5 --time-limit 0.0001 hard >out 2>err
+code=$?
+check "a cross-validation out of time is refused" test $code = 1
+check "without an accuracy" test ! -s out
 
 echo "# $failures checks failed"
 [ $failures = 0 ]

@@ -680,6 +680,8 @@ static void print_warnings(const struct train_settings *s, const struct train_ru
 
     if (was_stopped(r) && s->folds)
         die(EXIT_STOPPED, "interrupted, so the cross-validation is not complete");
+    if (r->outcome == HINGE_TIME_LIMIT && s->folds)
+        die(EXIT_DATA, "the time limit was reached, so the cross-validation is not complete");
     if (was_stopped(r))
         fprintf(stderr, "hinge: interrupted; the best model so far is in %s\n", s->model_path);
     else if (r->outcome != HINGE_CONVERGED)

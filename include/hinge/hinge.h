@@ -173,8 +173,9 @@ typedef struct hinge_progress {
     double seconds;             /* since the training began */
 } hinge_progress;
 
-/* Called after every round, never by two threads at once; non-zero stops the run: the best model so far is
- * returned with outcome HINGE_STOPPED. */
+/* Called after every round, and in long rounds about ten times a second with the figures of the last one (before the
+ * first: violation infinite); never by two threads at once. Non-zero stops the run: the best model so far is returned
+ * with outcome HINGE_STOPPED. */
 typedef int (*hinge_progress_fn)(void *arg, const hinge_progress *progress);
 
 typedef struct hinge_params {
@@ -321,7 +322,8 @@ HINGE_API hinge_status hinge_calibrate(hinge_model *model, const hinge_matrix *x
 
 /* predictions[n]: for each row what a model trained on the other folds predicts (a label, +-1, or a value). Folds
  * are drawn by params.seed, stratified by class for classification; 2 <= folds <= n. Small folds are trained side by
- * side. With params.probability, predictions are the most probable classes. report (may be NULL) sums the folds'. */
+ * side. With params.probability, predictions are the most probable classes. Where the time limit or the callback
+ * ends it, rows of folds that are not done get NaN. report (may be NULL) sums the folds'. */
 HINGE_API hinge_status hinge_cross_validate(const hinge_matrix *x, const double *y, const hinge_params *params,
                                             size_t folds, double *predictions, hinge_report *report,
                                             hinge_error *err);

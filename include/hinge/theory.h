@@ -242,8 +242,8 @@ typedef struct hinge_leave_one_out_report {
  * all others. Rows that are no support vector do not change the solution, so only the others are left out, each by a
  * training that starts from the solution of all rows; all rows, where a problem has no margin SV (its b is the middle
  * of a range that other rows bound too). Trainings run side by side. params.progress is called for each: problem counts
- * them, non-zero stops (predictions untouched, outcome HINGE_STOPPED). EINVAL: another task (there, every row has a
- * say), fewer than two rows. */
+ * them. Where it or the time limit ends the run, predictions are untouched, and errors of no use. EINVAL: another task
+ * (there, every row has a say), fewer than two rows. */
 HINGE_API hinge_status hinge_leave_one_out(const hinge_matrix *x, const double *y, const hinge_params *params,
                                            double *predictions, hinge_leave_one_out_report *report,
                                            hinge_error *err);

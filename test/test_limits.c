@@ -1,0 +1,277 @@
+/*
+ * Limits that the caller sets, by a clock and a count that are not hinge's: the time limit, a cancel, and the budget of
+ * memory by the system's own figure for this process. Machines are noisy: of three attempts, the best counts.
+ */
+#include "test/support.h"
+
+#include <hinge/io.h>
+#include <hinge/theory.h>
+
+#include <malloc.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { ATTEMPTS = 3, LARGE = 100000 };
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* ---- runs that would take far longer ----------------------------------------------------------------------------- */
+
+enum way { TRAIN, VALIDATE, LEAVE_ONE_OUT };
+
+struct run {
+    const char *name;
+    enum way way;
+    size_t n, d;
+    hinge_task task;
+    hinge_kernel kernel;
+    double C, eps;
+    hinge_solver solver;
+    size_t rank;
+    hinge_precision precision;
+    int probability;
+};
+
+#define RBF(g) { .type = HINGE_RBF, .gamma = (g) }
+#define LINEAR { .type = HINGE_LINEAR }
+
+static const struct run runs[] = {
+    { "block SMO, f32", TRAIN, LARGE, 50, HINGE_C_SVC, RBF(0.01), 1e3, 1e-3, HINGE_SOLVER_SMO, 0, 1, 0 },
+    { "block SMO, f64", TRAIN, LARGE, 50, HINGE_EPSILON_SVR, RBF(0.01), 1e3, 1e-3, HINGE_SOLVER_SMO, 0, 2, 0 },
+    { "block SMO, wide", TRAIN, LARGE, 600, HINGE_C_SVC, RBF(1e-3), 10, 1e-3, HINGE_SOLVER_SMO, 0, 0, 0 },
+    { "interior point", TRAIN, LARGE, 600, HINGE_C_SVC, LINEAR, 1, 1e-9, HINGE_SOLVER_INTERIOR_POINT, 0, 0, 0 },
+    { "low rank", TRAIN, LARGE, 50, HINGE_C_SVC, RBF(0.1), 10, 1e-3, HINGE_SOLVER_INTERIOR_POINT, 1500, 0, 0 },
+    { "cross-validation", VALIDATE, LARGE, 50, HINGE_C_SVC, RBF(0.01), 1e3, 1e-3, HINGE_SOLVER_AUTO, 0, 0, 0 },
+    { "calibration", TRAIN, 30000, 20, HINGE_C_SVC, RBF(0.5), 1, 1e-3, HINGE_SOLVER_AUTO, 0, 0, 1 },
+    { "leave-one-out", LEAVE_ONE_OUT, 4000, 20, HINGE_C_SVC, RBF(0.5), 1, 1e-3, HINGE_SOLVER_AUTO, 0, 0, 0 },
+};
+
+struct wish {
+    double at; /* when the run is to end */
+    size_t calls;
+};
+
+static int ends_at(void *arg, const hinge_progress *progress)
+{
+    struct wish *wish = arg;
+    (void)progress;
+    wish->calls++;
+    return now() >= wish->at;
+}
+
+/* Runs, ended by the clock or the callback; returns the seconds it took and how it ended. */
+static double ended_run(const struct run *run, const struct set *set, double limit, bool cancel, double *predictions,
+                        hinge_outcome *outcome)
+{
+    hinge_params p = hinge_params_default(run->task);
+    hinge_matrix x = set_matrix(set);
+    hinge_model *model = NULL;
+    hinge_report report = { 0 };
+    hinge_leave_one_out_report loo = { 0 };
+    hinge_error err;
+    double begin = now();
+    struct wish wish = { .at = begin + limit };
+    p.kernel = run->kernel;
+    p.C = run->C;
+    p.eps = run->eps;
+    p.solver = run->solver;
+    p.rank = run->rank;
+    p.precision = run->precision;
+    p.probability = run->probability;
+    p.cache_bytes = (size_t)1 << 30;
+    p.time_limit = cancel ? 0 : limit;
+    p.progress = cancel ? ends_at : NULL;
+    p.progress_arg = &wish;
+    hinge_status status = run->way == TRAIN      ? hinge_train(&model, &x, set->y, &p, &report, &err)
+                          : run->way == VALIDATE ? hinge_cross_validate(&x, set->y, &p, 5, predictions, &report, &err)
+                                                 : hinge_leave_one_out(&x, set->y, &p, predictions, &loo, &err);
+    double seconds = now() - begin;
+    if (status != HINGE_OK)
+        fail_msg("%s: %s", run->name, err.text);
+    *outcome = run->way == LEAVE_ONE_OUT ? loo.outcome : report.outcome;
+    hinge_model_free(model);
+    return seconds;
+}
+
+static void keeps_to(double limit, bool cancel, double grace)
+{
+    for (size_t k = 0; k < sizeof runs / sizeof *runs; k++) {
+        const struct run *run = &runs[k];
+        struct set set = run->task == HINGE_EPSILON_SVR ? set_regression(k, run->n, run->d)
+                                                        : set_two_class(k, run->n, run->d, 2);
+        double *predictions = malloc(run->n * sizeof *predictions), best = INFINITY;
+        for (int attempt = 0; attempt < ATTEMPTS && best > limit + grace; attempt++) {
+            hinge_outcome outcome;
+            for (size_t i = 0; i < run->n; i++)
+                predictions[i] = -77;
+            double seconds = ended_run(run, &set, limit, cancel, predictions, &outcome);
+            assert_int_equal(outcome, cancel ? HINGE_STOPPED : HINGE_TIME_LIMIT);
+            assert_true(seconds >= limit);
+            best = fmin(best, seconds);
+            if (run->way == VALIDATE) /* no fold is done by then, or none is left */
+                for (size_t i = 0; i < run->n; i++)
+                    assert_true(isnan(predictions[i]) || predictions[i] == 1 || predictions[i] == -1);
+            for (size_t i = 0; run->way == LEAVE_ONE_OUT && i < run->n; i++)
+                assert_true(predictions[i] == -77);
+        }
+        print_message("%-18s %s: %.2f s over %g s\n", run->name, cancel ? "cancel" : "limit ", best - limit, limit);
+        if (best > limit + grace)
+            fail_msg("%s: %.2f s for a %s after %.2f s", run->name, best, cancel ? "cancel" : "time limit", limit);
+        free(predictions);
+        set_free(&set);
+    }
+}
+
+static void time_limits(void **state)
+{
+    (void)state;
+    keeps_to(1.2, false, 0.5);
+}
+
+static void cancels(void **state)
+{
+    (void)state;
+    keeps_to(1.2, true, 0.5);
+}
+
+/* ---- memory ------------------------------------------------------------------------------------------------------ */
+
+/* A figure of /proc/self/status in bytes. */
+static double own_memory(const char *key)
+{
+    char line[200];
+    double kib = NAN;
+    FILE *file = fopen("/proc/self/status", "r");
+    assert_non_null(file);
+    while (fgets(line, sizeof line, file) != NULL)
+        if (strncmp(line, key, strlen(key)) == 0)
+            kib = strtod(line + strlen(key), NULL);
+    fclose(file);
+    return 1024 * kib;
+}
+
+/* From now on VmHWM counts anew; false: not permitted. */
+static bool forget_peak(void)
+{
+    FILE *file = fopen("/proc/self/clear_refs", "w");
+    bool written = file != NULL && fputs("5", file) >= 0;
+    return file != NULL && fclose(file) == 0 && written;
+}
+
+static const char *const names[] = { "a9a",      "abalone",     "breast_cancer", "cadata", "casp",     "cod-rna",
+                                     "covtype.binary", "cpusmall", "digits", "heart_scale", "ijcnn1", "letter",
+                                     "mnist",    "satimage",    "shuttle" };
+
+/* The first rows of a shared set, or of one that ships; false: not there. */
+static bool read_set(const char *name, hinge_data *data)
+{
+    const char *const folders[] = { getenv("HINGE_DATA"), getenv("HINGE_SOURCE") };
+    char path[400];
+    for (int k = 0; k < 2; k++) {
+        if (folders[k] == NULL)
+            continue;
+        snprintf(path, sizeof path, "%s%s/%s.train.xz", folders[k], k == 0 ? "" : "/data", name);
+        if (access(path, R_OK) == 0 && hinge_data_read(path, NULL, data, NULL) == HINGE_OK)
+            return true;
+    }
+    return false;
+}
+
+static bool is_regression(const char *name)
+{
+    return strcmp(name, "abalone") == 0 || strcmp(name, "cadata") == 0 || strcmp(name, "casp") == 0 ||
+           strcmp(name, "cpusmall") == 0;
+}
+
+/* What the process grew by at most, against what it was granted and what hinge says. */
+static void check_budget(const char *name, const hinge_data *data, size_t rows, size_t budget)
+{
+    hinge_matrix x = data->x;
+    hinge_params p = hinge_params_default(is_regression(name) ? HINGE_EPSILON_SVR : HINGE_C_SVC);
+    hinge_report report;
+    hinge_error err;
+    hinge_model *model = NULL;
+    x.rows = x.rows < rows ? x.rows : rows;
+    p.cache_bytes = budget;
+    p.time_limit = 2; /* by then it is full */
+    p.threads = 2;
+    malloc_trim(0); /* what was freed is no room for this */
+    double before = own_memory("VmRSS:");
+    if (!forget_peak())
+        skip();
+    if (hinge_train(&model, &x, data->y, &p, &report, &err) != HINGE_OK)
+        fail_msg("%s: %s", name, err.text);
+    double grown = own_memory("VmHWM:") - before, told = (double)report.memory_bytes;
+    print_message("%-15s %6zu x %-4zu budget %5.0f MB: rows %5.0f, in all %5.0f, the system says %5.0f MB\n", name,
+                  x.rows, x.cols, 1e-6 * (double)budget, 1e-6 * (double)report.cache_used, 1e-6 * told, 1e-6 * grown);
+    assert_true(report.cache_bytes == budget && report.cache_used <= budget);
+    if (grown > 1.05 * told + 2e6) /* the C library's and OpenMP's own */
+        fail_msg("%s: hinge says %.1f MB, the system %.1f MB", name, 1e-6 * told, 1e-6 * grown);
+    hinge_model_free(model);
+}
+
+static void memory_budgets(void **state)
+{
+    (void)state;
+    size_t found = 0;
+    struct set warm = set_two_class(1, 4000, 60, 1); /* BLAS and OpenMP take what they keep */
+    hinge_params p = hinge_params_default(HINGE_C_SVC);
+    p.threads = 2;
+    hinge_model_free(fit(&warm, &p, NULL));
+    p.precision = HINGE_PRECISION_F64;
+    hinge_model_free(fit(&warm, &p, NULL));
+    set_free(&warm);
+    for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
+        hinge_data data = { 0 };
+        if (!read_set(names[k], &data))
+            continue;
+        found++;
+        check_budget(names[k], &data, 20000, (size_t)20 << 20);
+        check_budget(names[k], &data, 20000, (size_t)200 << 20);
+        hinge_data_free(&data);
+    }
+    print_message("%zu of %zu sets; the others are where HINGE_DATA says\n", found, sizeof names / sizeof *names);
+    assert_true(found >= 2);
+}
+
+/* No row fits, or a handful: the same optimum. */
+static void small_budgets(void **state)
+{
+    (void)state;
+    struct set set = set_two_class(7, 3000, 10, 1.5);
+    const size_t budgets[] = { 0, 1, 64, 4096, 3 * 3000 * sizeof(float), 1 << 20 };
+    hinge_params p = hinge_params_default(HINGE_C_SVC);
+    double objective = NAN;
+    p.C = 10;
+    p.eps = 1e-5;
+    for (size_t k = 0; k < sizeof budgets / sizeof *budgets; k++) {
+        hinge_report report;
+        p.cache_bytes = budgets[k];
+        hinge_model_free(fit(&set, &p, &report));
+        assert_int_equal(report.outcome, HINGE_CONVERGED);
+        assert_true(k == 0 || report.cache_used <= budgets[k]);
+        objective = k == 0 ? report.objective : objective;
+        assert_close(report.objective, objective, 1e-6);
+    }
+    set_free(&set);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(time_limits),
+        cmocka_unit_test(cancels),
+        cmocka_unit_test(memory_budgets),
+        cmocka_unit_test(small_budgets),
+    };
+    return cmocka_run_group_tests_name("limits", tests, NULL, NULL);
+}
