@@ -147,15 +147,28 @@ static struct callback callback_of(struct training *t, size_t problem)
     return c;
 }
 
+/* Bytes that a problem can use at most: all its rows, and what goes with them. */
+static size_t problem_bytes(const struct training *t, size_t p)
+{
+    size_t n = hg_problem_size(&t->problem, p), bytes;
+    if (t->interior)
+        return hg_mul(t->problem.d + 64, (t->problem.d + 64) * 40 * sizeof(double), &bytes) ? bytes : SIZE_MAX;
+    return hg_mul(n + 64, (n + 64) * sizeof(double), &bytes) ? bytes : SIZE_MAX;
+}
+
 static struct hg_smo_options options_for(struct training *t, struct callback *callback, int threads)
 {
     const hinge_params *p = t->params;
+    /* where there are several problems, some of them may run at once */
+    size_t newton = t->problem.n_problems > 1 ? HG_MIN(problem_bytes(t, callback->last.problem), t->cache_bytes)
+                                              : t->cache_bytes;
     return (struct hg_smo_options){
         .eps = p->eps,
         .working_set = p->working_set,
         .max_iter = p->max_iter,
         .shrinking = p->shrinking,
         .cache_bytes = t->cache_bytes,
+        .newton_bytes = p->newton ? newton : 0,
         .threads = threads,
         .cpu_level = hg_cpu_level(p->cpu_level),
         .seed = p->seed,
@@ -179,6 +192,8 @@ static void add_work(struct hg_smo_result *sum, const struct hg_smo_result *part
     sum->seconds_block += part->seconds_block;
     sum->seconds_inner += part->seconds_inner;
     sum->seconds_certificate += part->seconds_certificate;
+    sum->seconds_newton += part->seconds_newton;
+    sum->newton_steps += part->newton_steps;
 }
 
 /* Values overflowed in f32: the problem anew, from its start. */
@@ -338,15 +353,6 @@ static hinge_status solve_problem(struct training *t, size_t p, int threads, hin
 
 /* ---- all problems ------------------------------------------------------------------------------------------------ */
 
-/* Bytes that a problem can use at most: all its rows, and what goes with them. */
-static size_t problem_bytes(const struct training *t, size_t p)
-{
-    size_t n = hg_problem_size(&t->problem, p), bytes;
-    if (t->interior)
-        return hg_mul(t->problem.d + 64, (t->problem.d + 64) * 40 * sizeof(double), &bytes) ? bytes : SIZE_MAX;
-    return hg_mul(n + 64, (n + 64) * sizeof(double), &bytes) ? bytes : SIZE_MAX;
-}
-
 /* Problems run side by side, one thread each, where `threads` of the largest fit the cache budget whole: no row
  * is evicted then, and the results are those of running them in turn. */
 static bool side_by_side(const struct training *t)
@@ -501,10 +507,11 @@ static void report_path(const struct training *t, size_t q, double margin, hinge
     char near[32] = "";
     if (t->cells.count > 0)
         snprintf(near, sizeof near, ", %.2g %% near", 100 * t->cells.near);
-    snprintf(r->path, sizeof r->path, "block-smo q=%zu, %s %s, %s %s%s%s%s", q, lists ? "lists" : source[row->source],
-             r->precision == HINGE_PRECISION_F32 ? "f32" : "f64", row->keyword,
+    snprintf(r->path, sizeof r->path, "block-smo q=%zu, %s %s, %s %s%s%s%s%s%s", q,
+             lists ? "lists" : source[row->source], r->precision == HINGE_PRECISION_F32 ? "f32" : "f64", row->keyword,
              hg_maps(hg_cpu_level(t->params->cpu_level))->level, pr->shift != NULL ? ", centred" : "", near,
-             side_by_side(t) ? ", pairs side by side" : "");
+             side_by_side(t) ? ", pairs side by side" : "", r->newton_steps > 0 ? ", newton" : "",
+             r->newton_no_room > 0 ? ", no room for newton" : "");
 }
 
 static void fill_report(const struct training *t, const hinge_model *m, hinge_report *r)
@@ -551,6 +558,9 @@ static void fill_report(const struct training *t, const hinge_model *m, hinge_re
         r->phase.block += s->smo.seconds_block;
         r->phase.subproblem += s->smo.seconds_inner;
         r->phase.certificate += s->smo.seconds_certificate;
+        r->phase.newton += s->smo.seconds_newton;
+        r->newton_steps += s->smo.newton_steps;
+        r->newton_no_room = HG_MAX(r->newton_no_room, s->smo.newton_no_room);
         q = HG_MAX(q, s->smo.working_set);
         if (s->precision == HINGE_PRECISION_F64)
             r->precision = HINGE_PRECISION_F64;

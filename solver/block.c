@@ -13,6 +13,7 @@
 #include "solver/block.h"
 #include "solver/cache.h"
 #include "solver/inner.h"
+#include "solver/newton.h"
 #include "hg_config.h"
 
 #include <math.h>
@@ -107,6 +108,8 @@ struct run {
     bool exact_rows; /* rows are f64 */
     bool looked;     /* ahead */
     bool local;      /* most values of a row are left out as negligible: rows cost next to nothing */
+    struct hg_newton_rule newton;
+    size_t newton_bytes; /* of its largest block */
 };
 
 extern const struct hg_loops hg_loops_plain;
@@ -211,6 +214,7 @@ static hinge_status run_init(struct run *r, hinge_error *err)
     r->columns = 1;
     r->best = INFINITY;
     r->target = r->opt->eps;
+    r->newton.least = INFINITY;
     r->patience = r->rows->cost > CHEAP || r->n <= 4096 ? 0 : 3;
     if (!allocate(r))
         return hg_fail(err, HINGE_ENOMEM, "no memory for a problem of %zu examples", r->n);
@@ -835,10 +839,10 @@ static void shrink(struct run *r)
     r->waste = 0;
 }
 
-/* What the gradient of points at rest is computed from: where it was corrected once, in f64 again. */
+/* What the gradient of points at rest is computed from: where it was corrected once, or Newton's, in f64 again. */
 static struct hg_rows *waking_source(const struct run *r)
 {
-    return r->res->corrections > 0 ? r->exact : r->rows;
+    return r->res->corrections > 0 || r->newton_bytes > 0 ? r->exact : r->rows;
 }
 
 /* Shrinks once the work wasted on points at rest exceeds what their gradient will cost in the end: then the
@@ -864,6 +868,7 @@ static hinge_status wake(struct run *r)
 {
     size_t old = r->m;
     r->m = r->n;
+    r->columns++;
     hinge_status status = compute_gradient(r, waking_source(r), old);
     r->torn = status != HINGE_OK || is_stopped(r);
     if (r->torn)
@@ -875,6 +880,70 @@ static hinge_status wake(struct run *r)
     if (r->res->violation <= r->target)
         return HINGE_OK; /* they were rightly left alone */
     r->m = part_resting(r, old, r->n);
+    return HINGE_OK;
+}
+
+/* ---- the Newton finish ------------------------------------------------------------------------------------------- */
+
+/* After a round that made so many steps. */
+static bool newton_is_due(struct run *r, uint64_t steps)
+{
+    double low = INFINITY, high = -INFINITY, violation = r->res->violation;
+    if (r->opt->newton_bytes == 0 || is_stopped(r))
+        return false;
+    r->newton.work += r->round_work * (double)r->m + (double)r->in_w * (2 * (double)steps + (1 + r->rows->cost) *
+                                                                         (double)r->n_fresh);
+    if (r->in_w < r->m && r->res->rounds % 4 != 0)
+        return false;
+    for (size_t at = 0; at < r->m; at++) {
+        double f = r->g[at] + r->qp->off[0][r->active[at]];
+        low = HG_MIN(low, f);
+        high = HG_MAX(high, f);
+    }
+    return hg_newton_is_due(&r->newton, r->qp, r->exact, violation, high - low, r->target);
+}
+
+static void newton_progress(void *arg, double violation)
+{
+    struct run *r = arg;
+    r->res->rounds++;
+    r->res->violation = violation;
+    report_progress(r);
+}
+
+/* Newton's steps; where they gain, g is that of all points in f64. */
+static hinge_status finish_by_newton(struct run *r)
+{
+    struct hg_newton_result result;
+    size_t rows = r->cache.used * r->cache.stride;
+    uint64_t rounds = r->res->rounds;
+    double *g = r->group.coef, begin = hg_now(), violation = r->res->violation;
+    struct hg_newton_options options = {
+        .eps = r->target, .bytes = r->opt->newton_bytes - HG_MIN(r->opt->newton_bytes, rows),
+        .threads = r->opt->threads, .cpu_level = r->opt->cpu_level, .halt = r->halt,
+        .progress = newton_progress, .progress_arg = r
+    };
+    hinge_status status = hg_newton_finish(r->qp, r->exact, g, &options, &result);
+    hg_newton_tell(&r->newton, &result);
+    r->res->seconds_newton += hg_now() - begin;
+    r->res->newton_steps += result.systems;
+    r->res->newton_no_room = result.end == HG_NEWTON_NO_ROOM ? result.bytes : 0;
+    r->res->iterations += result.steps;
+    r->res->violation = violation;
+    r->best_round += r->res->rounds - rounds;
+    if (result.end != HG_NEWTON_NO_ROOM)
+        r->newton_bytes = HG_MAX(r->newton_bytes, result.bytes);
+    if (status != HINGE_OK || !result.gained)
+        return status;
+    r->m = r->n;
+    r->columns++;
+    for (size_t at = 0; at < r->n; at++) {
+        r->g[at] = g[r->active[at]];
+        set_offsets(r, at);
+    }
+    r->objective = hg_qp_objective(r->qp, g);
+    r->best = INFINITY;
+    scan(r);
     return HINGE_OK;
 }
 
@@ -997,7 +1066,7 @@ static void finish(struct run *r)
     res->rows_evicted = r->cache.evicted;
     res->cache_bytes = r->cache.budget;
     res->cache_used = r->cache.most_bytes;
-    res->memory_bytes += res->cache_used;
+    res->memory_bytes += res->cache_used + r->newton_bytes;
     for (int l = 0; l < r->qp->layers; l++)
         res->bias[l] = r->torn ? hg_qp_bias(r->qp, r->w, r->in_w, r->inner.g, l)
                                : hg_qp_bias(r->qp, r->active, r->m, r->g, l);
@@ -1020,9 +1089,12 @@ hinge_status hg_block_smo(struct hg_qp *qp, struct hg_rows *rows, struct hg_rows
     if (status == HINGE_OK)
         status = start(&r);
     while (status == HINGE_OK && judge(&r, &status) == GO_ON) {
+        uint64_t steps = result->iterations;
         status = one_round(&r);
         report_progress(&r);
-        if (status == HINGE_OK && !is_stopped(&r))
+        if (status == HINGE_OK && newton_is_due(&r, result->iterations - steps))
+            status = finish_by_newton(&r);
+        else if (status == HINGE_OK && !is_stopped(&r))
             consider_shrinking(&r);
     }
     if (status == HINGE_OK)

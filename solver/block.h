@@ -14,6 +14,7 @@ struct hg_smo_options {
     uint64_t max_iter;   /* 0: none */
     bool shrinking;
     size_t cache_bytes;
+    size_t newton_bytes; /* for rows and the Newton finish's block together; 0: no Newton finish */
     int threads, cpu_level;
     uint64_t seed;
     size_t measured;     /* points whose error is measured at the end, at most 512; 0: 512 */
@@ -30,7 +31,9 @@ struct hg_smo_result {
     uint64_t iterations, rounds, rows_asked, rows_evicted, columns_computed; /* columns: kernel values of rows */
     size_t working_set, cache_bytes, cache_used, memory_bytes;
     int corrections;
-    double seconds_rows, seconds_select, seconds_block, seconds_inner, seconds_certificate;
+    uint64_t newton_steps; /* linear systems of the Newton finish */
+    size_t newton_no_room; /* bytes that it would have taken where there was no room for it; otherwise 0 */
+    double seconds_rows, seconds_select, seconds_block, seconds_inner, seconds_newton, seconds_certificate;
 };
 
 /* Solves qp from its beta, which must be feasible. rows: the source; exact: the same kernel in f64, by which the

@@ -112,6 +112,8 @@ static const struct tool_option run_options[] = {
     { 'm', "cache", "SIZE", parse_bytes, FIELD(params.cache_bytes), NULL,
       "memory for kernel rows in MB, or with K, M, G, T\n(by the data and the machine)" },
     { 'h', "shrinking", "0|1", parse_choice, FIELD(params.shrinking), choice_off_on, "shrinking (1)" },
+    { 0, "newton", "0|1", parse_choice, FIELD(params.newton), choice_off_on,
+      "end by Newton's steps where that is less work (1)" },
     { 0, "threads", "N", parse_int, FIELD(params.threads), &range_positive,
       "threads (OMP_NUM_THREADS, or all processors)" },
     { 0, "precision", "P", parse_choice, FIELD(params.precision), choice_precision,
@@ -531,6 +533,8 @@ static void json_report(struct json *j, const hinge_report *r)
     json_count(j, "n_problems", r->n_problems);
     json_count(j, "n_sv", r->n_sv);
     json_count(j, "n_bsv", r->n_bsv);
+    json_count(j, "newton_steps", r->newton_steps);
+    json_count(j, "newton_no_room", r->newton_no_room);
     json_count(j, "rows_asked", r->rows_asked);
     json_count(j, "rows_computed", r->rows_computed);
     json_count(j, "rows_evicted", r->rows_evicted);
@@ -546,6 +550,7 @@ static void json_report(struct json *j, const hinge_report *r)
     json_real(j, "seconds_select", r->phase.select);
     json_real(j, "seconds_block", r->phase.block);
     json_real(j, "seconds_subproblem", r->phase.subproblem);
+    json_real(j, "seconds_newton", r->phase.newton);
     json_real(j, "seconds_check", r->phase.certificate);
     json_real(j, "gflop", r->gflop);
     json_text(j, "path", r->path);
@@ -607,13 +612,17 @@ static void print_report(const hinge_report *r, size_t folds)
             printf(", %.2f per support vector", (double)r->rows_computed / (double)r->n_sv);
         printf("\n");
     }
-    printf("%-16s %" PRIu64 " in %zu rounds\n", "iterations", r->iterations, (size_t)r->rounds);
+    printf("%-16s %" PRIu64 " in %zu rounds", "iterations", r->iterations, (size_t)r->rounds);
+    if (r->newton_steps)
+        printf(", then %" PRIu64 " of Newton", r->newton_steps);
+    printf("\n");
 }
 
 static void print_phases(const hinge_report *r)
 {
-    printf("%-16s rows %.3f s, selection %.3f s, block %.3f s, subproblem %.3f s, checks %.3f s\n", "phases",
-           r->phase.rows, r->phase.select, r->phase.block, r->phase.subproblem, r->phase.certificate);
+    printf("%-16s rows %.3f s, selection %.3f s, block %.3f s, subproblem %.3f s, Newton %.3f s, checks %.3f s\n",
+           "phases", r->phase.rows, r->phase.select, r->phase.block, r->phase.subproblem, r->phase.newton,
+           r->phase.certificate);
     printf("%-16s %.4g MB, rows take %.4g MB of %.4g MB; whole process %.4g MB\n", "memory",
            (double)r->memory_bytes / 1048576, (double)r->cache_used / 1048576, (double)r->cache_bytes / 1048576,
            (double)peak_bytes() / 1048576);

@@ -213,8 +213,11 @@ typedef struct hinge_params {
 
     hinge_precision precision;
     int shrinking;       /* leave examples that will stay at a bound alone for a while: 1 by default, 0: never */
+    int newton;          /* end SMO by Newton's steps on the examples inside their boxes, in f64, where by counted work
+                          * that is less (tight eps, large C): 1 by default, 0: never */
     int threads;         /* 0: omp_get_max_threads(). The model does not depend on it */
-    size_t cache_bytes;  /* budget for kernel rows; 0: what all rows take, half of the machine's memory at most */
+    size_t cache_bytes;  /* budget for kernel rows and Newton's matrices; 0: what all rows take, half of the machine's
+                          * memory at most */
     size_t working_set;  /* examples in a working set; 0: by n */
     uint64_t max_iter;   /* two-variable steps a two-class problem; 0: no limit */
     double time_limit;   /* seconds for the whole training; 0: no limit */
@@ -224,7 +227,7 @@ typedef struct hinge_params {
     void *progress_arg;
 } hinge_params;
 
-/* RBF with HINGE_GAMMA_AUTO, C = 1, nu = 0.5, p = 0.1, eps = 1e-3, shrinking = 1, everything else 0. */
+/* RBF with HINGE_GAMMA_AUTO, C = 1, nu = 0.5, p = 0.1, eps = 1e-3, shrinking = newton = 1, the rest 0. */
 HINGE_API hinge_params hinge_params_default(hinge_task task);
 
 /* ---- Report ----------------------------------------------------------------------------------------- */
@@ -245,6 +248,8 @@ typedef struct hinge_report {
     double error;          /* largest |F - F in f64| over the examples measured; NaN: not measured. It may be another
                             * problem's than violation: CONVERGED is said of each problem's own sum */
     uint64_t iterations, rounds;
+    uint64_t newton_steps; /* linear systems that ended SMO */
+    size_t newton_no_room; /* 0, or bytes of Newton's matrices where cache_bytes lacks room for them: SMO goes on */
     uint64_t rows_asked, rows_computed, rows_evicted; /* kernel rows; computed are whole-row equivalents */
     uint64_t kernel_values; /* kernel values computed in all, certificate included */
     size_t cache_bytes;    /* budget that held */
@@ -255,14 +260,15 @@ typedef struct hinge_report {
     int corrections;       /* times the gradient was recomputed in f64 */
     double seconds;        /* training, wall clock */
     struct {               /* of it, by phase; summed over problems, wall clock of each */
-        double rows, select, block, subproblem, certificate;
-    } phase;               /* kernel rows with the gradient update; selection; K_WW; inner solver; checks. Interior
-                            * point: rows are normal matrices, subproblem the steps, certificate the finish */
+        double rows, select, block, subproblem, newton, certificate;
+    } phase;               /* kernel rows with the gradient update; selection; K_WW; inner solver; Newton; checks.
+                            * Interior point: rows are normal matrices, subproblem the steps, certificate the finish */
     double gflop;          /* in dot products, 1e9 operations (by lists: of non-zeros only) */
     char blas[64];         /* BLAS and the core it chose, such as "OpenBLAS 0.3.21 openmp SkylakeX" */
     int blas_slow;         /* 1: the processor has AVX-512 and this OpenBLAS chose kernels without it */
     char path[128];        /* what ran: "block-smo q=1024, gemm f32, rbf v4, centred"; "lists" instead of "gemm"
-                            * for data with few non-zeros or few features; "interior-point d=123, linear" */
+                            * for data with few non-zeros or few features; then ", newton" or ", no room for newton".
+                            * "interior-point d=123, linear" */
 } hinge_report;
 
 /* ---- Training --------------------------------------------------------------------------------------- */

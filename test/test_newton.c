@@ -1,0 +1,408 @@
+/*
+ * The Newton finish: on problems whose optimum is known (backwards.h), against the dense QP solver for all tasks, on
+ * degenerate problems, within budgets, stopped, and with any number of threads. Claims are checked in plain loops.
+ */
+#include "backwards.h"
+#include "solver/newton.h"
+#include "support.h"
+
+#include <hinge/qp.h>
+
+static struct hg_newton_options finish_options(double eps, int threads, int *stop)
+{
+    return (struct hg_newton_options){ .eps = eps,
+                                       .bytes = (size_t)1 << 30,
+                                       .threads = threads,
+                                       .cpu_level = hg_cpu_level(0),
+                                       .halt = { .stop = stop } };
+}
+
+static struct hg_newton_result finish(struct problem *p, const struct hg_newton_options *o, double *g)
+{
+    struct fake rows = fake_rows(p->k, p->n, HINGE_F64, o->threads);
+    struct hg_newton_result res;
+    assert_int_equal(hg_newton_finish(&p->qp, &rows.super, g, o, &res), HINGE_OK);
+    check_feasible(p);
+    return res;
+}
+
+/* From where SMO stops at a violation of `from`; 0: from the start. */
+static void finish_and_check(struct problem *p, double from)
+{
+    int stop = 0;
+    struct hg_newton_options o = finish_options(1e-10, 1, &stop);
+    struct hg_smo_options smo = options(from, 64);
+    double *g = malloc(p->n * sizeof *g), *plain = malloc(p->n * sizeof *plain);
+    restart(p);
+    if (from > 0)
+        run(p, HINGE_F64, &smo);
+    struct hg_newton_result res = finish(p, &o, g);
+    plain_gradient(p->k, &p->qp, plain);
+    assert_int_equal(res.end, HG_NEWTON_DONE);
+    assert_true(res.gained && res.systems > 0 && res.factored > 0 && res.gflop > 0);
+    assert_true(res.bytes > 0 && res.bytes <= o.bytes);
+    assert_true(hg_qp_violation(&p->qp, plain) <= 1e-10 + 1e-14 * (double)p->n && res.violation <= 1e-10);
+    assert_true(largest_difference(g, plain, p->n) <= 1e-14 * (double)p->n);
+    CHECK_NEAR(hg_qp_objective(&p->qp, plain), p->objective, 1e-10 * fabs(p->objective));
+    for (int l = 0; l < p->qp.layers; l++)
+        for (size_t i = 0; i < p->n; i++)
+            CHECK_NEAR(p->qp.beta[l][i], p->optimum[l][i], 1e-4);
+    free(g);
+    free(plain);
+}
+
+static void test_known_optimum(void **state)
+{
+    (void)state;
+    static const double ridge[] = { 0.5, 1e-3, 1e-5 };
+    for (int kind = 0; kind < KINDS; kind++)
+        for (size_t r = 0; r < 3; r++) {
+            struct problem p = problem_new(kind, 400, 5 + r, 0.4, 0.3, ridge[r]);
+            finish_and_check(&p, 1e-3);
+            finish_and_check(&p, 0.1);
+            problem_free(&p);
+        }
+}
+
+/* One factorisation and a few solutions are enough where the bounds are nearly right. */
+static void test_few_systems(void **state)
+{
+    (void)state;
+    double g[400];
+    int stop = 0;
+    struct hg_newton_options o = finish_options(1e-10, 1, &stop);
+    struct hg_smo_options smo = options(1e-3, 64);
+    for (int kind = 0; kind < KINDS; kind++) {
+        struct problem p = problem_new(kind, 400, 2, 0.4, 0.3, 0.5);
+        restart(&p);
+        run(&p, HINGE_F64, &smo);
+        struct hg_newton_result res = finish(&p, &o, g);
+        assert_true(res.end == HG_NEWTON_DONE && res.systems <= 4 && res.factored <= 2 && res.steps == 0);
+        problem_free(&p);
+    }
+}
+
+/* No entry is inside its box at the optimum, nor at the start. */
+static void test_all_at_bounds(void **state)
+{
+    (void)state;
+    double g[200];
+    int stop = 0;
+    struct hg_newton_options o = finish_options(1e-9, 1, &stop);
+    for (int kind = 0; kind < KINDS; kind++) {
+        struct problem p = problem_new(kind, 200, 12, 0, 0.5, 0.5);
+        restart(&p);
+        struct hg_smo_options smo = options(1e-2, 16);
+        run(&p, HINGE_F64, &smo);
+        struct hg_newton_result res = finish(&p, &o, g);
+        assert_int_equal(res.end, HG_NEWTON_DONE);
+        for (size_t i = 0; i < 200; i++)
+            CHECK_NEAR(p.qp.beta[0][i], p.optimum[0][i], 1e-9);
+        problem_free(&p);
+    }
+}
+
+/* ---- all tasks, against the dense QP ----------------------------------------------------------------------------- */
+
+/* The dual in alpha: a variable a point, two for regression (s = +1, then s = -1). */
+static double dense_objective(const struct set *s, const hinge_params *p)
+{
+    bool svr = p->task == HINGE_EPSILON_SVR || p->task == HINGE_NU_SVR;
+    bool two_sums = p->task == HINGE_NU_SVC || p->task == HINGE_NU_SVR;
+    size_t n = s->n, m = svr ? 2 * n : n;
+    double *k = plain_gram(&p->kernel, s, s), *q = calloc(m * m, sizeof *q), *linear = calloc(m, sizeof *linear);
+    double *a = calloc(2 * m * m, sizeof *a), *c = calloc(2 * m, sizeof *c), *e = calloc(2 * m, sizeof *e);
+    double f[2] = { 0, 0 }, total = 0;
+    for (size_t i = 0; i < n; i++)
+        total += p->weights != NULL ? p->weights[i] : 1;
+    for (size_t v = 0; v < m; v++) {
+        size_t i = v % n;
+        double sign = svr ? (v < n ? 1 : -1) : p->task == HINGE_ONE_CLASS ? 1 : s->y[i];
+        double w = p->weights != NULL ? p->weights[i] : 1;
+        double box = (p->task == HINGE_C_SVC || svr ? p->C : 1) * w;
+        for (size_t u = 0; u < m; u++)
+            q[v * m + u] = sign * (svr ? (u < n ? 1 : -1) : p->task == HINGE_ONE_CLASS ? 1 : s->y[u % n]) *
+                           k[i * n + u % n];
+        linear[v] = p->task == HINGE_C_SVC ? -1 : svr ? -sign * s->y[i] : 0;
+        linear[v] += p->task == HINGE_EPSILON_SVR ? p->p : 0;
+        a[v * m + v] = 1;
+        a[(m + v) * m + v] = -1;
+        c[m + v] = -box;
+        if (two_sums)
+            e[(sign > 0 ? 0 : m) + v] = 1;
+        else
+            e[v] = sign;
+    }
+    f[0] = p->task == HINGE_ONE_CLASS ? p->nu * total
+                                      : two_sums ? p->nu * total / 2 * (p->task == HINGE_NU_SVR ? p->C : 1) : 0;
+    f[1] = f[0];
+    hinge_qp qp = { .n = m, .q = q, .p = linear, .n_inequalities = 2 * m, .a = a, .c = c,
+                    .n_equalities = two_sums ? 2 : 1, .e = e, .f = f, .eps = 1e-12 };
+    hinge_qp_result result = { 0 };
+    assert_int_equal(hinge_qp_solve(&qp, &result, NULL), HINGE_OK);
+    assert_true(result.residual < 1e-10);
+    free(k), free(q), free(linear), free(a), free(c), free(e);
+    return result.primal;
+}
+
+static void check_certificate(const struct set *s, const hinge_params *p, const hinge_model *m)
+{
+    double *gram = plain_gram(&p->kernel, s, s), *beta = fit_beta(m, s->n), *c = malloc(s->n * sizeof *c);
+    for (size_t i = 0; i < s->n; i++)
+        c[i] = p->C * (p->weights != NULL ? p->weights[i] : 1);
+    struct plain_certificate plain =
+        plain_certify(p->task, gram, s->y, c, beta, s->n, hinge_model_rho(m)[0], p->p);
+    assert_true(plain.kkt <= 2e-9);
+    assert_true(plain.primal - plain.dual <= 1e-8 * (1 + fabs(plain.primal)) && plain.box == 0 && plain.sum <= 1e-12);
+    free(gram), free(beta), free(c);
+}
+
+/* Whether Newton's steps were called for. */
+static bool agree(const struct set *s, hinge_params p)
+{
+    hinge_report r, alone;
+    p.solver = HINGE_SOLVER_SMO;
+    p.eps = 1e-9;
+    p.working_set = 16;
+    p.threads = 1;
+    hinge_model *m = fit(s, &p, &r);
+    assert_int_equal(r.outcome, HINGE_CONVERGED);
+    assert_true((r.newton_steps > 0) == (strstr(r.path, ", newton") != NULL) && r.newton_no_room == 0);
+    double scale = 1;
+    if (p.task == HINGE_NU_SVC) { /* objective and alpha are of the problem divided by r */
+        double *beta = fit_beta(m, s->n), sum = 0;
+        for (size_t i = 0; i < s->n; i++)
+            sum += fabs(beta[i]);
+        scale = p.nu * (double)s->n / sum;
+        free(beta);
+    }
+    double dense = dense_objective(s, &p);
+    if (!(fabs(r.objective * scale * scale - dense) <= 1e-9 * (1 + fabs(dense))))
+        print_error("task %d, C %g, kernel %d: %.15g, the dense QP says %.15g\n", (int)p.task, p.C, (int)p.kernel.type,
+                    r.objective * scale * scale, dense);
+    assert_true(fabs(r.objective * scale * scale - dense) <= 1e-9 * (1 + fabs(dense)));
+    if (p.task == HINGE_C_SVC || p.task == HINGE_EPSILON_SVR)
+        check_certificate(s, &p, m);
+    hinge_model_free(m);
+    if (p.task != HINGE_C_SVC)
+        return r.newton_steps > 0;
+    p.newton = 0;
+    m = fit(s, &p, &alone);
+    assert_true(alone.newton_steps == 0 && strstr(alone.path, "newton") == NULL);
+    assert_true(r.newton_steps == 0 || r.iterations < alone.iterations);
+    hinge_model_free(m);
+    return r.newton_steps > 0;
+}
+
+static void test_tasks(void **state)
+{
+    (void)state;
+    struct set c = set_two_class(3, 120, 4, 1.5), r = set_regression(4, 80, 3);
+    double weights[120];
+    int used = 0;
+    for (size_t i = 0; i < 120; i++)
+        weights[i] = 0.5 + (double)(i % 4) / 2;
+    for (int task = HINGE_C_SVC; task <= HINGE_NU_SVR; task++) {
+        hinge_params p = hinge_params_default(task);
+        bool svr = task == HINGE_EPSILON_SVR || task == HINGE_NU_SVR;
+        p.kernel = hinge_kernel_rbf(0.1);
+        p.C = 300;
+        p.nu = 0.1;
+        p.p = 0.05;
+        used += agree(svr ? &r : &c, p);
+        if (task != HINGE_NU_SVC) { /* nu-SVC's factor above is for weights of 1 */
+            p.weights = weights;
+            used += agree(svr ? &r : &c, p);
+        }
+    }
+    print_message("used in %d of 9 trainings\n", used);
+    assert_true(used >= 6);
+    set_free(&c);
+    set_free(&r);
+}
+
+/* Every row three times, some of them with the other label; kernels of rank 3 and 10; C from tiny to huge. */
+static void test_degenerate(void **state)
+{
+    (void)state;
+    struct set s = set_two_class(7, 120, 2, 1.5);
+    for (size_t i = 40; i < 120; i++)
+        memcpy(s.x + i * 2, s.x + (i % 40) * 2, 2 * sizeof(double));
+    for (size_t i = 40; i < 120; i++)
+        s.y[i] = i % 7 == 0 ? -s.y[i % 40] : s.y[i % 40];
+    hinge_params p = hinge_params_default(HINGE_C_SVC);
+    p.p = 0.1;
+    for (int kernel = 0; kernel < 3; kernel++)
+        for (p.C = 0.3; p.C < 1e4; p.C *= 160) {
+            p.kernel = kernel == 0   ? hinge_kernel_linear()
+                       : kernel == 1 ? hinge_kernel_polynomial(3, 0.5, 1)
+                                     : hinge_kernel_rbf(2);
+            hinge_params q = p;
+            hinge_report r;
+            q.solver = HINGE_SOLVER_SMO, q.eps = 1e-9, q.working_set = 16, q.max_iter = 2000000;
+            hinge_model *m = fit(&s, &q, &r);
+            double dense = dense_objective(&s, &q);
+            bool ended = r.outcome == HINGE_CONVERGED || /* rounding keeps F from 1e-9 where C is huge */
+                         (r.outcome == HINGE_STALLED && p.C > 1000);
+            if (!ended || fabs(r.objective - dense) > 1e-9 * (1 + fabs(dense)))
+                print_error("kernel %d, C %g: %s, %.15g, the dense QP says %.15g\n", kernel, p.C,
+                            hinge_outcome_text(r.outcome), r.objective, dense);
+            assert_true(ended);
+            assert_close(r.objective, dense, 1e-9);
+            hinge_model_free(m);
+        }
+    set_free(&s);
+}
+
+/* ---- budgets, threads, ends -------------------------------------------------------------------------------------- */
+
+static void test_no_room(void **state)
+{
+    (void)state;
+    double g[400];
+    int stop = 0;
+    struct hg_newton_options o = finish_options(1e-9, 1, &stop);
+    struct problem p = problem_new(PLAIN, 400, 2, 0.4, 0.3, 0.5);
+    struct hg_smo_options smo = options(1e-3, 64);
+    restart(&p);
+    run(&p, HINGE_F64, &smo);
+    double *before = malloc(400 * sizeof *before);
+    memcpy(before, p.qp.beta[0], 400 * sizeof *before);
+    o.bytes = 100000;
+    struct hg_newton_result res = finish(&p, &o, g);
+    assert_true(res.end == HG_NEWTON_NO_ROOM && !res.gained && res.bytes > o.bytes && res.systems == 0);
+    assert_memory_equal(before, p.qp.beta[0], 400 * sizeof *before);
+    o.bytes = res.bytes * 3 / 2; /* those near the bounds need more than those inside */
+    assert_int_equal(finish(&p, &o, g).end, HG_NEWTON_DONE);
+    free(before);
+    problem_free(&p);
+
+    struct set s = set_two_class(3, 400, 4, 1.5);
+    hinge_params params = hinge_params_default(HINGE_C_SVC);
+    hinge_report r;
+    params.kernel = hinge_kernel_rbf(0.1), params.C = 300, params.eps = 1e-8, params.working_set = 16;
+    params.cache_bytes = 20000;
+    hinge_model *m = fit(&s, &params, &r);
+    assert_true(r.newton_steps == 0 && r.newton_no_room > 0);
+    assert_non_null(strstr(r.path, "no room for newton"));
+    hinge_model_free(m);
+    set_free(&s);
+}
+
+/* More rows than are factored at a time. */
+static void test_threads_give_the_same_bits(void **state)
+{
+    (void)state;
+    enum { N = 900 };
+    double *one[2] = { malloc(N * sizeof(double)), malloc(N * sizeof(double)) }, *g = malloc(N * sizeof *g),
+           *first = malloc(N * sizeof *first);
+    for (int kind = 0; kind < KINDS; kind++) {
+        struct problem p = problem_new(kind, N, 41, 0.7, 0.2, 1e-3);
+        for (int threads = 1; threads <= 3; threads++) {
+            int stop = 0;
+            struct hg_newton_options o = finish_options(1e-9, threads, &stop);
+            struct hg_smo_options smo = options(0.05, 64);
+            restart(&p);
+            run(&p, HINGE_F32, &smo);
+            struct hg_newton_result res = finish(&p, &o, threads == 1 ? first : g);
+            assert_int_equal(res.end, HG_NEWTON_DONE);
+            for (int l = 0; l < p.qp.layers; l++) {
+                if (threads == 1)
+                    memcpy(one[l], p.qp.beta[l], N * sizeof(double));
+                assert_memory_equal(one[l], p.qp.beta[l], N * sizeof(double));
+            }
+            if (threads > 1)
+                assert_memory_equal(first, g, N * sizeof *g);
+        }
+        problem_free(&p);
+    }
+    free(one[0]), free(one[1]), free(g), free(first);
+}
+
+struct stopper {
+    int *stop, after, called;
+};
+
+static void stop_later(void *arg, double violation)
+{
+    struct stopper *s = arg;
+    assert_true(violation >= -1e-9);
+    if (++s->called == s->after)
+        *s->stop = 2;
+}
+
+static void test_stopped(void **state)
+{
+    (void)state;
+    double g[600];
+    struct problem p = problem_new(PLAIN, 600, 3, 0.5, 0.2, 1e-5);
+    for (int after = 0; after < 6; after++) {
+        int stop = after == 0 ? 2 : 0;
+        struct stopper s = { &stop, after, 0 };
+        struct hg_newton_options o = finish_options(1e-10, 1, &stop);
+        o.progress = stop_later, o.progress_arg = &s;
+        o.halt.deadline = after == 5 ? hg_now() - 1 : 0;
+        restart(&p);
+        double start = plain_objective(p.k, &p.qp);
+        struct hg_newton_result res = finish(&p, &o, g);
+        assert_int_equal(res.end, HG_NEWTON_ENDED);
+        assert_int_equal(stop, after == 5 ? 1 : 2);
+        double end = plain_objective(p.k, &p.qp);
+        assert_true(res.gained ? end < start : end == start);
+    }
+    problem_free(&p);
+}
+
+static void test_failing_source(void **state)
+{
+    (void)state;
+    double g[200];
+    struct problem p = problem_new(BY_SIGN, 200, 64, 0.3, 0.3, 0.5);
+    int stop = 0;
+    struct hg_newton_options o = finish_options(1e-10, 1, &stop);
+    for (int after = 0; after < 3; after++) {
+        struct fake rows = fake_rows(p.k, p.n, HINGE_F64, 1);
+        struct hg_newton_result res;
+        rows.fail_after = after;
+        restart(&p);
+        assert_int_equal(hg_newton_finish(&p.qp, &rows.super, g, &o, &res), HINGE_ECALLBACK);
+        check_feasible(&p);
+    }
+    problem_free(&p);
+}
+
+/* SMO turns to it for a tight eps, and never where it was told not to. */
+static void test_when(void **state)
+{
+    (void)state;
+    for (int threads = 1; threads <= 2; threads++) {
+        struct problem p = problem_new(PLAIN, 1200, 5, 0.3, 0.2, 1e-3);
+        for (int newton = -1; newton <= 1; newton++) { /* -1: without room for it */
+            struct hg_smo_options o = options(1e-8, 64);
+            o.newton_bytes = newton < 0 ? 5000 : newton ? (size_t)1 << 30 : 0;
+            o.threads = threads;
+            restart(&p);
+            struct hg_smo_result res = run(&p, HINGE_F64, &o);
+            assert_true((res.newton_steps > 0) == (newton > 0) && (res.newton_no_room > 0) == (newton < 0));
+            check_optimum(&p, &res, 1e-8);
+        }
+        problem_free(&p);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_known_optimum),
+        cmocka_unit_test(test_few_systems),
+        cmocka_unit_test(test_all_at_bounds),
+        cmocka_unit_test(test_tasks),
+        cmocka_unit_test(test_degenerate),
+        cmocka_unit_test(test_no_room),
+        cmocka_unit_test(test_threads_give_the_same_bits),
+        cmocka_unit_test(test_stopped),
+        cmocka_unit_test(test_failing_source),
+        cmocka_unit_test(test_when),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
