@@ -97,7 +97,7 @@ static void judge(const struct hg_problem *pr, const struct hg_qp *qp, const dou
                   double rho_over_factor, double factor, hinge_certificate *c)
 {
     double gap = 0, residual = 0, box = 0, slackness = 0;
-    bool hard = pr->params.task == HINGE_C_SVC && isinf(pr->params.C), bias = !pr->params.no_bias;
+    bool hard = pr->params.task == HINGE_C_SVC && isinf(pr->params.C);
     for (int l = 0; l < qp->layers; l++) {
         double sum = 0, room = 0;
         double b = qp->layers == 1 ? -rho_over_factor : hg_qp_bias(qp, NULL, qp->n, g, l);
@@ -109,7 +109,7 @@ static void judge(const struct hg_problem *pr, const struct hg_qp *qp, const dou
                 box = fmax(box, fmax(beta - hi, lo - beta) / (hard ? 1 : hi - lo));
             gap += entry_gap(beta, lo, hi, qp->kink, g[i] + qp->off[l][i] + b, &slackness);
         }
-        residual = bias ? fmax(residual, fabs(sum - sums[l]) / fmax(room, 1e-300)) : residual;
+        residual = qp->no_sum ? 0 : fmax(residual, fabs(sum - sums[l]) / fmax(room, 1e-300));
     }
     if (hard)
         gap = hard_gap(qp, g, -rho_over_factor);
@@ -117,7 +117,7 @@ static void judge(const struct hg_problem *pr, const struct hg_qp *qp, const dou
     c->dual += dual;
     c->gap += gap * factor * factor;
     c->primal += dual + gap * factor * factor;
-    c->kkt = fmax(c->kkt, bias ? hg_qp_violation(qp, g) : hg_qp_violation_alone(qp, g));
+    c->kkt = fmax(c->kkt, hg_qp_violation(qp, g));
     c->slackness = fmax(c->slackness, slackness);
     c->sum_residual = fmax(c->sum_residual, residual);
     c->box_residual = fmax(c->box_residual, fmax(box, 0));

@@ -206,8 +206,8 @@ static hinge_status solve_inside(struct training *t, struct hg_qp *qp, const uin
     struct hg_lowrank z;
     struct hg_interior_result result;
     struct hg_interior_options options = {
-        .eps = o->eps, .gap = fmin(o->eps, 1e-6), .intercept = !t->params->no_bias, .sum = sum, .max_iter = o->max_iter,
-        .deadline = o->deadline, .threads = o->threads, .stop = o->stop, .progress = o->progress,
+        .eps = o->eps, .gap = fmin(o->eps, 1e-6), .sum = sum, .max_iter = o->max_iter, .deadline = o->deadline,
+        .threads = o->threads, .stop = o->stop, .progress = o->progress,
         .progress_arg = o->progress_arg
     };
     double begin = hg_now();
@@ -446,10 +446,10 @@ static void report_path(const struct training *t, size_t q, double margin, hinge
         return;
     }
     bool lists = t->problem.n_problems > 0 && t->solutions[0].lists;
-    snprintf(r->path, sizeof r->path, "block-smo q=%zu, %s %s, %s %s%s%s", q, lists ? "lists" : source[row->source],
+    snprintf(r->path, sizeof r->path, "block-smo q=%zu, %s %s, %s %s%s%s%s", q, lists ? "lists" : source[row->source],
              r->precision == HINGE_PRECISION_F32 ? "f32" : "f64", row->keyword,
              hg_maps(hg_cpu_level(t->params->cpu_level))->level, pr->shift != NULL ? ", centred" : "",
-             side_by_side(t) ? ", pairs side by side" : "");
+             t->params->no_bias ? ", no bias" : "", side_by_side(t) ? ", pairs side by side" : "");
 }
 
 static void fill_report(const struct training *t, const hinge_model *m, hinge_report *r)

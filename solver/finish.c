@@ -352,7 +352,7 @@ bool hg_finish_judge(struct hg_finish *s, struct hg_worth *worth)
         square += s->trial[c] * s->trial[c];
         moved += s->trial[c] * s->space->shift[c];
     }
-    worth->violation = s->space->intercept ? hg_qp_violation(qp, s->f) : hg_qp_violation_alone(qp, s->f);
+    worth->violation = hg_qp_violation(qp, s->f);
     worth->bias = choose_bias(s);
     worth->objective = square / 2;
     for (size_t i = 0; i < qp->n; i++)
