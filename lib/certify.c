@@ -28,11 +28,43 @@ static void add_tile(void *arg, const struct hg_tile *tile)
     }
 }
 
+/* g = X w, w = X'beta: the linear kernel without its matrix. */
+static hinge_status linear_gradient(const struct hg_problem *pr, const uint32_t *subset, const struct hg_qp *qp,
+                                    double *g, hinge_error *err)
+{
+    size_t d = pr->d;
+    long double *w = hg_zalloc(d, sizeof *w);
+    double *x = hg_alloc(d, sizeof *x);
+    if (w != NULL && x != NULL) {
+        for (size_t i = 0; i < qp->n; i++) {
+            double beta = hg_qp_beta(qp, i);
+            if (beta == 0)
+                continue;
+            hg_points_pack(&pr->points, subset + i, 0, 1, HINGE_F64, x, d);
+            for (size_t c = 0; c < d; c++)
+                w[c] += (long double)beta * x[c];
+        }
+        for (size_t i = 0; i < qp->n; i++) {
+            long double sum = 0;
+            hg_points_pack(&pr->points, subset + i, 0, 1, HINGE_F64, x, d);
+            for (size_t c = 0; c < d; c++)
+                sum += w[c] * x[c];
+            g[i] = (double)sum;
+        }
+    }
+    bool ok = w != NULL && x != NULL;
+    hg_free(w);
+    hg_free(x);
+    return ok ? HINGE_OK : hg_fail(err, HINGE_ENOMEM, "no memory for %zu weights", d);
+}
+
 /* g = K beta in f64, over the points of one problem. */
 static hinge_status gradient(const struct hg_problem *pr, const uint32_t *subset, const struct hg_qp *qp,
                              double *g, hinge_error *err)
 {
     struct hg_gram gram = { 0 };
+    if (pr->params.kernel.type == HINGE_LINEAR)
+        return linear_gradient(pr, subset, qp, g, err);
     uint32_t *point = hg_alloc(qp->n, sizeof *point);
     double *coef = hg_alloc(qp->n, sizeof *coef);
     hinge_status status = point != NULL && coef != NULL

@@ -385,7 +385,8 @@ typedef struct hinge_certificate {
     double seconds;
 } hinge_certificate;
 
-/* x, y and params as the model was trained. Costs one pass over K(all, SV) in f64. */
+/* x, y and params as the model was trained. Costs one pass over K(all, SV) in f64, or with the linear
+ * kernel two over x. */
 HINGE_API hinge_status hinge_certify(const hinge_model *model, const hinge_matrix *x, const double *y,
                                      const hinge_params *params, hinge_certificate *certificate,
                                      hinge_error *err);
