@@ -257,7 +257,7 @@ static hinge_status keep_solution(struct training *t, const struct hg_qp *qp, co
             s->point[k] = subset[i];
             s->beta[k++] = hg_qp_beta(qp, i) * factor;
         }
-    s->rho = -b * factor;
+    s->rho = b != 0 ? -b * factor : 0; /* never -0 */
     s->objective = s->smo.objective * factor * factor;
     return HINGE_OK;
 }

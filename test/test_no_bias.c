@@ -98,7 +98,7 @@ static void check(const struct set *set, const double *gram, const hinge_params 
     assert_int_equal(report.outcome, HINGE_CONVERGED);
     assert_int_equal(strncmp(report.path, "block-smo", 9), 0);
     assert_non_null(strstr(report.path, "no bias"));
-    assert_true(hinge_model_rho(model)[0] == 0);
+    assert_true(hinge_model_rho(model)[0] == 0 && !signbit(hinge_model_rho(model)[0]));
     assert_true(report.violation <= params->eps);
     assert_close(report.objective, optimum, 1e-8);
     assert_true(largest_difference(f, g, set->n) <= 1e-8 * (1 + fabs(optimum)));
