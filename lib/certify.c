@@ -28,11 +28,43 @@ static void add_tile(void *arg, const struct hg_tile *tile)
     }
 }
 
+/* g = X w, w = X'beta: the linear kernel without its matrix. */
+static hinge_status linear_gradient(const struct hg_problem *pr, const uint32_t *subset, const struct hg_qp *qp,
+                                    double *g, hinge_error *err)
+{
+    size_t d = pr->d;
+    long double *w = hg_zalloc(d, sizeof *w);
+    double *x = hg_alloc(d, sizeof *x);
+    if (w != NULL && x != NULL) {
+        for (size_t i = 0; i < qp->n; i++) {
+            double beta = hg_qp_beta(qp, i);
+            if (beta == 0)
+                continue;
+            hg_points_pack(&pr->points, subset + i, 0, 1, HINGE_F64, x, d);
+            for (size_t c = 0; c < d; c++)
+                w[c] += (long double)beta * x[c];
+        }
+        for (size_t i = 0; i < qp->n; i++) {
+            long double sum = 0;
+            hg_points_pack(&pr->points, subset + i, 0, 1, HINGE_F64, x, d);
+            for (size_t c = 0; c < d; c++)
+                sum += w[c] * x[c];
+            g[i] = (double)sum;
+        }
+    }
+    bool ok = w != NULL && x != NULL;
+    hg_free(w);
+    hg_free(x);
+    return ok ? HINGE_OK : hg_fail(err, HINGE_ENOMEM, "no memory for %zu weights", d);
+}
+
 /* g = K beta in f64, over the points of one problem. */
 static hinge_status gradient(const struct hg_problem *pr, const uint32_t *subset, const struct hg_qp *qp,
                              double *g, hinge_error *err)
 {
     struct hg_gram gram = { 0 };
+    if (pr->params.kernel.type == HINGE_LINEAR)
+        return linear_gradient(pr, subset, qp, g, err);
     uint32_t *point = hg_alloc(qp->n, sizeof *point);
     double *coef = hg_alloc(qp->n, sizeof *coef);
     hinge_status status = point != NULL && coef != NULL
@@ -97,7 +129,7 @@ static void judge(const struct hg_problem *pr, const struct hg_qp *qp, const dou
                   double rho_over_factor, double factor, hinge_certificate *c)
 {
     double gap = 0, residual = 0, box = 0, slackness = 0;
-    bool hard = pr->params.task == HINGE_C_SVC && isinf(pr->params.C), bias = !pr->params.no_bias;
+    bool hard = pr->params.task == HINGE_C_SVC && isinf(pr->params.C);
     for (int l = 0; l < qp->layers; l++) {
         double sum = 0, room = 0;
         double b = qp->layers == 1 ? -rho_over_factor : hg_qp_bias(qp, NULL, qp->n, g, l);
@@ -109,7 +141,7 @@ static void judge(const struct hg_problem *pr, const struct hg_qp *qp, const dou
                 box = fmax(box, fmax(beta - hi, lo - beta) / (hard ? 1 : hi - lo));
             gap += entry_gap(beta, lo, hi, qp->kink, g[i] + qp->off[l][i] + b, &slackness);
         }
-        residual = bias ? fmax(residual, fabs(sum - sums[l]) / fmax(room, 1e-300)) : residual;
+        residual = qp->no_sum ? 0 : fmax(residual, fabs(sum - sums[l]) / fmax(room, 1e-300));
     }
     if (hard)
         gap = hard_gap(qp, g, -rho_over_factor);
@@ -117,7 +149,7 @@ static void judge(const struct hg_problem *pr, const struct hg_qp *qp, const dou
     c->dual += dual;
     c->gap += gap * factor * factor;
     c->primal += dual + gap * factor * factor;
-    c->kkt = fmax(c->kkt, bias ? hg_qp_violation(qp, g) : hg_qp_violation_alone(qp, g));
+    c->kkt = fmax(c->kkt, hg_qp_violation(qp, g));
     c->slackness = fmax(c->slackness, slackness);
     c->sum_residual = fmax(c->sum_residual, residual);
     c->box_residual = fmax(c->box_residual, fmax(box, 0));

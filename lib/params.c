@@ -134,7 +134,7 @@ static hinge_status check_solver(const hinge_params *p, hinge_error *err)
 {
     bool one_sum = p->task != HINGE_NU_SVC && p->task != HINGE_NU_SVR;
     bool hard = p->task == HINGE_C_SVC && isinf(p->C);
-    const char *wish = hard ? "C: the hard margin" : p->no_bias ? "no_bias: a model without bias" : "rank: a factor";
+    const char *wish = hard ? "C: the hard margin" : "rank: a factor";
     if ((int)p->solver < 0 || (int)p->solver > HINGE_SOLVER_INTERIOR_POINT)
         return hg_fail(err, HINGE_EINVAL, "solver: %d is not a hinge_solver", (int)p->solver);
     if (p->no_bias != 0 && p->no_bias != 1)
@@ -152,7 +152,7 @@ static hinge_status check_solver(const hinge_params *p, hinge_error *err)
 
 bool hg_params_need_interior(const hinge_params *p)
 {
-    return p->rank > 0 || p->no_bias || (p->task == HINGE_C_SVC && isinf(p->C));
+    return p->rank > 0 || (p->task == HINGE_C_SVC && isinf(p->C));
 }
 
 hinge_status hg_params_check(const hinge_params *params, size_t n, size_t d, hinge_params *resolved,

@@ -406,6 +406,7 @@ hinge_status hg_problem_qp(const struct hg_problem *pr, size_t p, const uint32_t
         status = hg_qp_init(qp, n, two ? 2 : 1, err);
     if (status != HINGE_OK)
         return status;
+    qp->no_sum = pr->params.no_bias;
     qp->kink = pr->params.task == HINGE_EPSILON_SVR ? pr->params.p : 0;
     set_boxes(pr, subset, n_first, qp);
     if (pr->params.beta0 != NULL)

@@ -270,8 +270,8 @@ static hinge_status solve_inside(struct training *t, struct hg_qp *qp, const uin
     struct hg_lowrank z;
     struct hg_interior_result result;
     struct hg_interior_options options = {
-        .eps = o->eps, .gap = fmin(o->eps, 1e-6), .intercept = !t->params->no_bias, .sum = sum, .max_iter = o->max_iter,
-        .threads = o->threads, .halt = o->halt, .progress = o->progress, .progress_arg = o->progress_arg
+        .eps = o->eps, .gap = fmin(o->eps, 1e-6), .sum = sum, .max_iter = o->max_iter, .threads = o->threads,
+        .halt = o->halt, .progress = o->progress, .progress_arg = o->progress_arg
     };
     double begin = hg_now();
     hinge_status status =
@@ -320,7 +320,7 @@ static hinge_status keep_solution(struct training *t, const struct hg_qp *qp, co
             s->point[k] = subset[i];
             s->beta[k++] = hg_qp_beta(qp, i) * factor;
         }
-    s->rho = -b * factor;
+    s->rho = b != 0 ? -b * factor : 0; /* never -0 */
     s->objective = s->smo.objective * factor * factor;
     bool hard = t->params->task == HINGE_C_SVC && isinf(t->params->C); /* there, infinity has a meaning */
     if (!hard && (!isfinite(s->objective) || !isfinite(s->rho)))
@@ -507,9 +507,10 @@ static void report_path(const struct training *t, size_t q, double margin, hinge
     char near[32] = "";
     if (t->cells.count > 0)
         snprintf(near, sizeof near, ", %.2g %% near", 100 * t->cells.near);
-    snprintf(r->path, sizeof r->path, "block-smo q=%zu, %s %s, %s %s%s%s%s%s%s", q,
+    snprintf(r->path, sizeof r->path, "block-smo q=%zu, %s %s, %s %s%s%s%s%s%s%s", q,
              lists ? "lists" : source[row->source], r->precision == HINGE_PRECISION_F32 ? "f32" : "f64", row->keyword,
              hg_maps(hg_cpu_level(t->params->cpu_level))->level, pr->shift != NULL ? ", centred" : "", near,
+             t->params->no_bias ? ", no bias" : "",
              side_by_side(t) ? ", pairs side by side" : "", r->newton_steps > 0 ? ", newton" : "",
              r->newton_no_room > 0 ? ", no room for newton" : "");
 }

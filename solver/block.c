@@ -223,7 +223,8 @@ static hinge_status run_init(struct run *r, hinge_error *err)
     for (size_t i = 0; i < r->n; i++)
         r->position[r->active[i]] = (uint32_t)i;
     hinge_status status =
-        hg_inner_init(&r->inner, r->q, r->qp->layers, r->qp->kink, r->rows->type, r->loops, err);
+        hg_inner_init(&r->inner, r->q + r->qp->no_sum, r->qp->layers, r->qp->no_sum, r->qp->kink, r->rows->type,
+                      r->loops, err);
     if (status == HINGE_OK)
         /* a problem that is one working set needs no rows */
         status = hg_cache_init(&r->cache, r->n, r->n, r->size,
@@ -445,8 +446,13 @@ static void scan(struct run *r)
 {
     double violation = -INFINITY;
     for (int l = 0; l < r->qp->layers; l++) {
-        r->extremes[l] = r->loops->scan(r->m, r->g, r->up[l], r->down[l]);
-        violation = HG_MAX(violation, r->extremes[l].high - r->extremes[l].low);
+        struct hg_extremes *e = &r->extremes[l];
+        *e = r->loops->scan(r->m, r->g, r->up[l], r->down[l]);
+        violation = HG_MAX(violation, hg_violation(r->qp, e->high, e->low));
+        if (r->qp->no_sum) { /* 0 stands for the partner of a step alone */
+            e->high = HG_MAX(e->high, 0.0);
+            e->low = HG_MIN(e->low, 0.0);
+        }
     }
     r->res->violation = HG_MAX(violation, 0.0);
     if (r->extremes[0].nan != 0) /* NaN */
@@ -614,7 +620,7 @@ static hinge_status load_block(struct run *r)
             in->off[l][slot] = r->qp->off[l][r->w[slot]];
         }
     }
-    in->q = r->in_w;
+    in->q = r->in_w + r->qp->no_sum;
     if (r->n_fresh == 0)
         return HINGE_OK;
     struct hg_fetch fetch = { r->block_points, r->n_fresh, r->w, r->in_w, r->block_row, mirror_tile, r, r->halt.stop,
@@ -889,7 +895,7 @@ static hinge_status wake(struct run *r)
 static bool newton_is_due(struct run *r, uint64_t steps)
 {
     double low = INFINITY, high = -INFINITY, violation = r->res->violation;
-    if (r->opt->newton_bytes == 0 || is_stopped(r))
+    if (r->opt->newton_bytes == 0 || r->qp->no_sum || is_stopped(r)) /* its systems hold the sums */
         return false;
     r->newton.work += r->round_work * (double)r->m + (double)r->in_w * (2 * (double)steps + (1 + r->rows->cost) *
                                                                          (double)r->n_fresh);

@@ -205,16 +205,15 @@ static void f_rows(void *arg, const struct hg_block *b)
     memcpy(s->f + b->first, b->t, b->count * sizeof(double));
 }
 
-/* trial = w = Z'beta with intercept 0, and f = Z w */
+/* trial = w = X'beta with intercept 0, as a model will have it (x - shift is rounded), and f = Z w */
 static bool decision_values(struct hg_finish *s)
 {
     size_t d = s->space->factor->d;
-    struct hg_sweep sum = { .n_acc = 1, .acc = { s->trial }, .exact = true, .rows = beta_rows, .arg = s };
+    struct hg_sweep sum = { .n_acc = 1, .acc = { s->trial }, .exact = true, .as_is = true, .rows = beta_rows,
+                            .arg = s };
     struct hg_sweep values = { .v = s->trial, .rows = f_rows, .arg = s };
     if (!hg_sweep_run(s->space, &sum))
         return false;
-    for (size_t c = 0; c < d; c++)
-        s->trial[c] -= linear(s, c);
     if (s->space->intercept)
         s->trial[d] = 0;
     return hg_sweep_run(s->space, &values);
@@ -319,21 +318,18 @@ static double choose_bias(const struct hg_finish *s)
 static bool settle_sum(const struct hg_finish *s)
 {
     const struct hg_qp *qp = s->qp;
-    double *beta = qp->beta[0], sum = 0, low = 0, size = 0, most = 0, target = s->sum;
+    double *beta = qp->beta[0], sum = 0, low = 0, most = 0, target = s->sum;
     size_t roomiest = 0;
     for (size_t i = 0; i < qp->n; i++) {
         double whole = sum + beta[i], part = whole - sum;
         low += (sum - (whole - part)) + (beta[i] - part);
         sum = whole;
-        size += fabs(beta[i]);
         double far = beta[i] > 0 ? qp->hi[0][i] - beta[i] : beta[i] - qp->lo[0][i], room = fmin(far, fabs(beta[i]));
         if (room > most)
             most = room, roomiest = i;
     }
     double missing = target - (sum + low);
-    if (fabs(missing) <= 1e-15 * size)
-        return true;
-    if (fabs(missing) < 0.5 * most) {
+    if (missing == 0 || fabs(missing) < 0.5 * most) {
         beta[roomiest] += missing;
         return true;
     }
@@ -352,7 +348,7 @@ bool hg_finish_judge(struct hg_finish *s, struct hg_worth *worth)
         square += s->trial[c] * s->trial[c];
         moved += s->trial[c] * s->space->shift[c];
     }
-    worth->violation = s->space->intercept ? hg_qp_violation(qp, s->f) : hg_qp_violation_alone(qp, s->f);
+    worth->violation = hg_qp_violation(qp, s->f);
     worth->bias = choose_bias(s);
     worth->objective = square / 2;
     for (size_t i = 0; i < qp->n; i++)

@@ -23,7 +23,7 @@ struct hg_worth {
     double objective;  /* minimised: 1/2 beta'K beta + h(beta) */
     double primal;     /* of w = Z'beta and bias; primal + objective = gap */
     double gap;        /* relative to the largest of |primal|, |objective|, floor; infinite: no feasible w */
-    double violation;  /* max F down - min F up; without an intercept the larger of max F down and -min F up, >= 0 */
+    double violation;  /* see hg_qp_violation */
     double bias;       /* of f = <x, w> + bias */
 };
 

@@ -3,13 +3,14 @@
 #include <math.h>
 #include <string.h>
 
-hinge_status hg_inner_init(struct hg_inner *in, size_t cap, int layers, double kink, hinge_dtype type,
+hinge_status hg_inner_init(struct hg_inner *in, size_t cap, int layers, bool no_sum, double kink, hinge_dtype type,
                            const struct hg_loops *loops, hinge_error *err)
 {
     memset(in, 0, sizeof *in);
     in->cap = cap;
     in->ld = (cap + 15) / 16 * 16 + 16; /* not a power of two, for the caches' sake */
     in->layers = layers;
+    in->no_sum = no_sum;
     in->kink = kink;
     in->type = type;
     in->loops = loops;
@@ -59,11 +60,16 @@ void hg_inner_free(struct hg_inner *in)
     memset(in, 0, sizeof *in);
 }
 
+static double kink_of(const struct hg_inner *in, size_t k)
+{
+    return in->no_sum && k + 1 == in->q ? 0 : in->kink;
+}
+
 static void set_offsets(struct hg_inner *in, int l, size_t k)
 {
-    double b = in->beta[l][k], off = in->off[l][k];
-    in->up[l][k] = hg_up(b, in->hi[l][k], off, in->kink);
-    in->down[l][k] = hg_down(b, in->lo[l][k], off, in->kink);
+    double b = in->beta[l][k], off = in->off[l][k], kink = kink_of(in, k);
+    in->up[l][k] = hg_up(b, in->hi[l][k], off, kink);
+    in->down[l][k] = hg_down(b, in->lo[l][k], off, kink);
     if (in->narrow) {
         in->up32[l][k] = (float)(in->up[l][k] - in->off[0][k]);
         in->down32[l][k] = (float)(in->down[l][k] - in->off[0][k]);
@@ -115,10 +121,10 @@ static double move_pair(struct hg_inner *in, int l, size_t i, size_t j, double *
     double *bi = &in->beta[l][i], *bj = &in->beta[l][j];
     double slope = slope_of(in, l, i, j);
     double curvature = HG_MAX(in->diagonal[i] + in->diagonal[j] - 2 * value(in, i, j), HG_TAU);
-    double room_i = hg_room_up(*bi, in->hi[l][i], in->kink), room_j = hg_room_down(*bj, in->lo[l][j], in->kink);
+    double kink_i = kink_of(in, i), kink_j = kink_of(in, j);
+    double room_i = hg_room_up(*bi, in->hi[l][i], kink_i), room_j = hg_room_down(*bj, in->lo[l][j], kink_j);
     double step = HG_MIN(slope / curvature, HG_MIN(room_i, room_j));
-    double end_i = in->kink > 0 && *bi < 0 ? 0 : in->hi[l][i],
-           end_j = in->kink > 0 && *bj > 0 ? 0 : in->lo[l][j];
+    double end_i = kink_i > 0 && *bi < 0 ? 0 : in->hi[l][i], end_j = kink_j > 0 && *bj > 0 ? 0 : in->lo[l][j];
     *bi = step >= room_i ? end_i : *bi + step;
     *bj = step >= room_j ? end_j : *bj - step;
     *decrease += step * (slope - 0.5 * step * curvature);
@@ -212,10 +218,25 @@ static void widen(struct hg_inner *in, bool exact)
         in->loops->add_rows_f32(moved, in->coef, (const float *const *)in->row, in->q, in->g);
 }
 
+/* The last slot of no_sum: g = 0 and F = 0 whatever the others do. */
+static void make_last_slot(struct hg_inner *in)
+{
+    size_t last = in->q - 1, size = hg_size_of(in->type);
+    memset((char *)in->k + last * in->ld * size, 0, in->q * size);
+    for (size_t k = 0; k < last; k++)
+        memset((char *)in->k + (k * in->ld + last) * size, 0, size);
+    in->g[last] = in->diagonal[last] = in->beta[0][last] = in->off[0][last] = 0;
+    in->diagonal32[last] = 0;
+    in->lo[0][last] = -INFINITY;
+    in->hi[0][last] = INFINITY;
+}
+
 struct hg_inner_result hg_inner_solve(struct hg_inner *in, double eps, double shrink, bool exact, uint64_t max_steps)
 {
     struct hg_inner_result result = { 0, 0, 0 };
     struct hg_extremes e[2];
+    if (in->no_sum)
+        make_last_slot(in);
     double violation = look(in, e), target = HG_MAX(eps, shrink * violation);
     while (violation > target && narrow_down(in, target, e)) {
         in->narrow = true;

@@ -7,9 +7,11 @@
 #include "solver/loops.h"
 #include "solver/qp.h"
 
-/* The entries of a working set, by layer; q of them. g is K beta on the points of the set. */
+/* The entries of a working set, by layer; q of them. g is K beta on the points of the set. Without a sum the last slot
+ * is an entry of kernel 0 and no bounds: a pair with it is a step of one entry alone. */
 struct hg_inner {
-    size_t q, cap;        /* used, allocated */
+    size_t q, cap;        /* used, allocated; the last slot of no_sum counts */
+    bool no_sum;
     int layers;
     double kink;
     hinge_dtype type;
@@ -29,8 +31,8 @@ struct hg_inner {
     const struct hg_loops *loops;
 };
 
-hinge_status hg_inner_init(struct hg_inner *inner, size_t cap, int layers, double kink, hinge_dtype type,
-                           const struct hg_loops *loops, hinge_error *err);
+hinge_status hg_inner_init(struct hg_inner *inner, size_t cap, int layers, bool no_sum, double kink,
+                           hinge_dtype type, const struct hg_loops *loops, hinge_error *err);
 void hg_inner_free(struct hg_inner *inner);
 
 /* What a run of the subproblem did. */

@@ -247,7 +247,7 @@ static double dot(const double *a, const double *b, size_t n)
  * geometric margin, is at most what is returned. */
 static double margin_bound(const struct run *r, const double *z_beta, double sum_a)
 {
-    double square = 0, off = r->opt->intercept ? fabs(z_beta[r->cols - 1] - r->opt->sum) : 0;
+    double square = 0, off = !r->qp->no_sum ? fabs(z_beta[r->cols - 1] - r->opt->sum) : 0;
     for (size_t c = 0; c < r->space.factor->d; c++)
         square += z_beta[c] * z_beta[c];
     return sum_a > off ? (sqrt(square) + sqrt(r->space.largest) * off) / (sum_a - off) : INFINITY;
@@ -256,13 +256,13 @@ static double margin_bound(const struct run *r, const double *z_beta, double sum
 /* The relative gap of the objectives of w and beta, each by itself, with what the sum beta lacks may be worth. */
 static double relative_gap(const struct run *r, const struct hg_sweep *s)
 {
-    double w = 0, beta = 0, bias = r->opt->intercept ? r->w[r->cols - 1] : 0;
-    double lacking = r->opt->intercept ? fabs(r->acc[0][r->cols - 1] - r->opt->sum) * (fabs(bias) + r->scale) : 0;
+    double w = 0, beta = 0, bias = !r->qp->no_sum ? r->w[r->cols - 1] : 0;
+    double lacking = !r->qp->no_sum ? fabs(r->acc[0][r->cols - 1] - r->opt->sum) * (fabs(bias) + r->scale) : 0;
     for (size_t c = 0; c < r->space.factor->d; c++) {
         double x = r->acc[0][c] - r->q[c];
         w += r->w[c] * r->w[c];
         beta += x * x;
-        bias -= r->opt->intercept ? r->space.shift[c] * r->w[c] : 0;
+        bias -= !r->qp->no_sum ? r->space.shift[c] * r->w[c] : 0;
     }
     double primal = w / 2 + s->sum[SLACK] + r->opt->sum * bias, dual = -(beta / 2 + s->sum[LINEAR]);
     if (isinf(r->side[0].cap[0])) { /* y = margin - 1; scaled to margins of 1 */
@@ -587,7 +587,7 @@ static void start(struct run *r)
             s->m[i] = bounded ? fmax(-p, 0) + size : 0;
         }
     }
-    for (size_t c = 0; r->opt->intercept && c < r->cols; c++)
+    for (size_t c = 0; !r->qp->no_sum && c < r->cols; c++)
         r->q[c] = c + 1 < r->cols ? -r->opt->sum * r->space.shift[c] : r->opt->sum;
 }
 
@@ -632,8 +632,7 @@ hinge_status hg_interior_point(struct hg_qp *qp, const struct hg_factor *factor,
     memset(result, 0, sizeof *result);
     result->margin_bound = INFINITY;
     r.worth.gap = NAN;
-    hinge_status status =
-        hg_sweep_init(&r.space, factor, options->intercept, options->threads, &options->halt, err);
+    hinge_status status = hg_sweep_init(&r.space, factor, !qp->no_sum, options->threads, &options->halt, err);
     r.cols = r.space.cols;
     for (size_t i = 0; i < r.n; i++)
         if (qp->lo[0][i] < 0 && qp->hi[0][i] > 0)

@@ -11,8 +11,7 @@
 struct hg_interior_options {
     double eps;          /* the violation wanted: the run goes on for it while it can, see result.outcome */
     double gap;          /* the relative duality gap that counts as converged */
-    bool intercept;      /* the sum constraint is there */
-    double sum;          /* what beta sums to, with an intercept */
+    double sum;          /* what beta sums to, unless qp->no_sum */
     uint64_t max_iter;   /* 0: as many as there is progress */
     int threads;
     struct hg_halt halt;

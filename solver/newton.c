@@ -548,7 +548,7 @@ static hinge_status load_block(struct newton *t)
     t->l = (struct factor){ .ld = padded(t->cap) };
     t->s = (struct factor){ .ld = t->max_held + 2 };
     hinge_status status =
-        hg_inner_init(&t->in, q, t->qp->layers, t->qp->kink, HINGE_F64, hg_loops(t->opt->cpu_level), NULL);
+        hg_inner_init(&t->in, q, t->qp->layers, false, t->qp->kink, HINGE_F64, hg_loops(t->opt->cpu_level), NULL);
     if (status != HINGE_OK)
         return status;
     t->in.q = q;

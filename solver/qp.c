@@ -32,7 +32,8 @@ void hg_qp_free(struct hg_qp *qp)
     }
 }
 
-static bool project_layer(size_t n, double *beta, const double *lo, const double *hi, double target)
+/* target: the sum, or NULL */
+static bool project_layer(size_t n, double *beta, const double *lo, const double *hi, const double *target)
 {
     double sum = 0, up = 0, down = 0;
     for (size_t i = 0; i < n; i++) {
@@ -41,7 +42,7 @@ static bool project_layer(size_t n, double *beta, const double *lo, const double
         up += hi[i] - beta[i];
         down += beta[i] - lo[i];
     }
-    double missing = target - sum, room = missing > 0 ? up : down;
+    double missing = target != NULL ? *target - sum : 0, room = missing > 0 ? up : down;
     if (fabs(missing) > room + 1e-9 * (up + down))
         return false;
     /* entries inside their box first: those at a bound are to stay there (a warm start's sum is off by
@@ -59,7 +60,7 @@ static bool project_layer(size_t n, double *beta, const double *lo, const double
 bool hg_qp_project(struct hg_qp *qp, const double *sums)
 {
     for (int l = 0; l < qp->layers; l++)
-        if (!project_layer(qp->n, qp->beta[l], qp->lo[l], qp->hi[l], sums[l]))
+        if (!project_layer(qp->n, qp->beta[l], qp->lo[l], qp->hi[l], qp->no_sum ? NULL : &sums[l]))
             return false;
     return true;
 }
@@ -93,6 +94,8 @@ double hg_qp_bias(const struct hg_qp *qp, const uint32_t *point, size_t count, c
 {
     double sum = 0, max_down, min_up;
     size_t free = 0;
+    if (qp->no_sum)
+        return 0;
     for (size_t k = 0; k < count; k++) {
         size_t i = point != NULL ? point[k] : k;
         double b = qp->beta[l][i];
@@ -115,18 +118,7 @@ double hg_qp_violation(const struct hg_qp *qp, const double *g)
     for (int l = 0; l < qp->layers; l++) {
         double max_down, min_up;
         bounds(qp, NULL, qp->n, g, l, &max_down, &min_up);
-        violation = HG_MAX(violation, max_down - min_up);
-    }
-    return violation;
-}
-
-double hg_qp_violation_alone(const struct hg_qp *qp, const double *g)
-{
-    double violation = 0;
-    for (int l = 0; l < qp->layers; l++) {
-        double max_down, min_up;
-        bounds(qp, NULL, qp->n, g, l, &max_down, &min_up);
-        violation = HG_MAX(violation, HG_MAX(max_down, -min_up));
+        violation = HG_MAX(violation, hg_violation(qp, max_down, min_up));
     }
     return violation;
 }

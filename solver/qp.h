@@ -10,6 +10,9 @@
  *
  * With g = K b, an entry may move up if b < hi: F up = g + off +- kink; down if b > lo. The violation is the largest
  * over layers of max F over down - min F over up; at the optimum it is <= 0.
+ *
+ * Without a sum (f through the origin: no bias), 0 takes part in both: the violation is the larger of max F down and
+ * - min F up. One layer only.
  */
 #ifndef HG_QP_H
 #define HG_QP_H
@@ -19,6 +22,7 @@
 struct hg_qp {
     size_t n;
     int layers;
+    bool no_sum;          /* no sum is held to, and the bias is 0 */
     double kink;          /* >= 0; one layer only */
     double *off[2], *lo[2], *hi[2];
     double *beta[2];      /* in: a feasible start; out: the solution */
@@ -56,20 +60,24 @@ static inline double hg_qp_beta(const struct hg_qp *qp, size_t i)
 
 /* Moves beta into the box and its layers' sums to those given: clips, then takes what is over (or missing) from the
  * entries inside their box, one after the other, and only then from those at a bound. false: the sums cannot be
- * reached. */
+ * reached. Without a sum it clips, and no more. */
 bool hg_qp_project(struct hg_qp *qp, const double *sums);
 
 /* 1/2 beta'g + off'beta + kink |beta|_1 */
 double hg_qp_objective(const struct hg_qp *qp, const double *g);
 
 /* The threshold of layer l: the mean of -F over entries strictly inside the box (and off the kink), or, where there
- * is none, the midpoint of the bounds on it. Over `count` points; g[k] is that of point[k] (point NULL: of k). */
+ * is none, the midpoint of the bounds on it; without a sum 0. Over `count` points; g[k] is that of point[k] (point
+ * NULL: of k). */
 double hg_qp_bias(const struct hg_qp *qp, const uint32_t *point, size_t count, const double *g, int layer);
 
-/* max F down - min F up of all points, the largest of the layers, 0 at least; g by point. */
+/* The violation of all points, 0 at least; g by point. */
 double hg_qp_violation(const struct hg_qp *qp, const double *g);
 
-/* The same where no sum is held to: the largest of max F down and -min F up, 0 at least. */
-double hg_qp_violation_alone(const struct hg_qp *qp, const double *g);
+/* Of one layer, by its extremes. */
+static inline double hg_violation(const struct hg_qp *qp, double max_down, double min_up)
+{
+    return qp->no_sum ? HG_MAX(max_down, -min_up) : max_down - min_up;
+}
 
 #endif

@@ -40,13 +40,13 @@ static struct slot slot_of(const struct hg_sweep_space *s, size_t number)
 /* ---- one slot ---------------------------------------------------------------------------------------------------- */
 
 /* Rows [first, first + count) as swept. */
-static void make_rows(const struct hg_sweep_space *s, size_t first, size_t count, double *z)
+static void make_rows(const struct hg_sweep_space *s, size_t first, size_t count, bool as_is, double *z)
 {
     size_t d = s->factor->d;
     s->factor->rows(s->factor, first, count, z, s->ld);
     for (size_t k = 0; s->intercept && k < count; k++) {
         double *row = z + k * s->ld;
-        for (size_t c = 0; c < d; c++)
+        for (size_t c = 0; c < d && !as_is; c++)
             row[c] -= s->shift[c];
         row[d] = 1;
     }
@@ -109,7 +109,7 @@ static void sweep_block(const struct hg_sweep_space *s, const struct hg_sweep *w
     struct hg_block block = { .first = first, .count = count, .rows = z, .sum = slot->sum, .least = slot->least };
     double *weight = t + HG_SWEEP_BLOCK;
     if (w->v != NULL || w->n_acc > 0 || w->normal || w->raw)
-        make_rows(s, first, count, z);
+        make_rows(s, first, count, w->as_is, z);
     if (w->v != NULL) {
         cblas_dgemv(CblasRowMajor, CblasNoTrans, (int)count, (int)s->cols, 1, z, (int)s->ld, w->v, 1, 0, t, 1);
         block.t = t;
@@ -223,7 +223,7 @@ static void add_ones(void *arg, const struct hg_block *block)
 {
     (void)arg;
     for (size_t k = 0; k < block->count; k++)
-        block->y[0][k] = 1;
+        block->y[0][k] = block->weight[k] = 1;
 }
 
 static void add_norms(void *arg, const struct hg_block *block)
@@ -239,16 +239,20 @@ static void add_norms(void *arg, const struct hg_block *block)
     }
 }
 
-/* Column means, so that far-away data do not spoil the normal matrix; then the norms. mean: [cols] */
+/* Far-away columns are shifted by their means, so that they do not spoil the normal matrix; then the norms.
+ * mean: [cols] */
 static void measure(struct hg_sweep_space *s, double *mean)
 {
-    struct hg_sweep sum = { .n_acc = 1, .acc = { mean }, .rows = add_ones };
+    double n = (double)s->n;
+    struct hg_sweep sum = { .n_acc = 1, .acc = { mean }, .normal = true, .rows = add_ones };
     struct hg_sweep norms = { .raw = true, .rows = add_norms, .arg = s };
     if (s->intercept && hg_sweep_run(s, &sum))
-        for (size_t c = 0; c < s->factor->d; c++)
-            s->shift[c] = mean[c] / (double)s->n;
+        for (size_t c = 0; c < s->factor->d; c++) {
+            double m = mean[c] / n, variance = s->normal[c * s->ld + c] / n - m * m;
+            s->shift[c] = m * m > 9 * variance ? m : 0;
+        }
     hg_sweep_run(s, &norms);
-    s->norm = norms.sum[0] / (double)s->n;
+    s->norm = norms.sum[0] / n;
     s->largest = -norms.least[0];
 }
 

@@ -2,8 +2,9 @@
  * Passes over a matrix Z of n rows and d columns (K = Z Z') that is never held whole: blocks of rows are made in f64,
  * used, and forgotten. Memory is O(d^2) however many rows there are.
  *
- * Rows are swept as z_i' = (x_i - shift, 1): with an intercept the last column is 1 and shift the column means, so that
- * <z_i, w> = <x_i, u> + b for w = (u, b + <shift, u>); without one the rows are as they come.
+ * Rows are swept as z_i' = (x_i - shift, 1): with an intercept the last column is 1, and shift has the means of columns
+ * that are far from 0 (more than three standard deviations: there x - shift is hardly rounded), so that <z_i, w> =
+ * <x_i, u> + b for w = (u, b + <shift, u>); without one the rows are as they come.
  *
  * The n rows fall into a number of slots that depends on n and d alone; a slot is swept by one thread from its first
  * row to its last, and the slots' sums are added in order: the results are the same bits for any number of threads.
@@ -38,6 +39,7 @@ struct hg_sweep {
     int n_acc;                    /* how many of acc are wanted, 0 .. HG_SWEEP_ACC */
     double *acc[HG_SWEEP_ACC];    /* [cols] sum_i y_i z_i */
     bool raw;                     /* the rows themselves are wanted */
+    bool as_is;                   /* rows without the shift */
     bool exact;                   /* acc[0] in twice the working precision, rounded at the end */
     bool normal;                  /* sum_i weight_i z_i z_i' into the space's normal, lower triangle */
     void (*rows)(void *arg, const struct hg_block *block);
@@ -61,8 +63,8 @@ struct hg_sweep_space {
     size_t bytes;                 /* allocated */
 };
 
-/* Borrows factor and what halt points to. Takes the column means where there is an intercept, and the norms: two
- * sweeps. */
+/* Borrows factor and what halt points to. Takes column means and squares where there is an intercept, and the norms:
+ * two sweeps. */
 hinge_status hg_sweep_init(struct hg_sweep_space *space, const struct hg_factor *factor, bool intercept, int threads,
                            const struct hg_halt *halt, hinge_error *err);
 void hg_sweep_free(struct hg_sweep_space *space);

@@ -699,7 +699,7 @@ static void choice(void **state)
     chosen(&wide, &params, false);
     chosen(&few, &params, false);
     params.no_bias = 1;
-    chosen(&wide, &params, true);
+    chosen(&wide, &params, false);
     params.no_bias = 0;
     params.beta0 = beta0;
     chosen(&set, &params, false);
@@ -739,9 +739,11 @@ static void refusals(void **state)
     p = good, p.task = HINGE_NU_SVC, refused(&set, &p, "solver: the interior point does not train the nu tasks");
     p.task = HINGE_NU_SVR, refused(&set, &p, "does not train the nu tasks");
     p.solver = HINGE_SOLVER_AUTO, p.rank = 5, refused(&set, &p, "rank: a factor");
-    p = good, p.task = HINGE_ONE_CLASS, p.no_bias = 1, refused(&set, &p, "no_bias: ");
-    p = good, p.solver = HINGE_SOLVER_SMO, p.no_bias = 1, refused(&set, &p, "no_bias: a model without bias needs");
-    p.no_bias = 0, p.rank = 3, refused(&set, &p, "rank: a factor needs the interior point");
+    p = good, p.solver = HINGE_SOLVER_SMO, p.no_bias = 1;
+    p.task = HINGE_ONE_CLASS, refused(&set, &p, "no_bias: this task's sum");
+    p.task = HINGE_NU_SVC, refused(&set, &p, "no_bias: this task's sum");
+    p.task = HINGE_NU_SVR, refused(&set, &p, "no_bias: this task's sum");
+    p = good, p.solver = HINGE_SOLVER_SMO, p.rank = 3, refused(&set, &p, "rank: a factor needs the interior point");
     p.rank = 0, p.C = INFINITY, refused(&set, &p, "C: the hard margin needs the interior point");
     p = good, p.C = NAN, refused(&set, &p, "C: nan");
     p = good, p.C = -INFINITY, refused(&set, &p, "C: -inf");

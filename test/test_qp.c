@@ -88,6 +88,17 @@ static void test_project(void **state)
     assert_false(hg_qp_project(&qp, &sum));
     sum = -3.1;
     assert_false(hg_qp_project(&qp, &sum));
+    qp.no_sum = true; /* only clipped */
+    qp.beta[0][1] = -7;
+    assert_true(hg_qp_project(&qp, &sum));
+    assert_true(qp.beta[0][0] == 1 && qp.beta[0][1] == -1 && qp.beta[0][2] == 2);
+    double g[] = { 3, -4, 0.5 }; /* down, up, down */
+    CHECK_NEAR(hg_qp_violation(&qp, g), 4, 0);
+    CHECK_NEAR(hg_qp_bias(&qp, NULL, 3, g, 0), 0, 0);
+    g[1] = -2;
+    CHECK_NEAR(hg_qp_violation(&qp, g), 3, 0);
+    g[0] = -1, g[1] = 1, g[2] = -2; /* at rest */
+    CHECK_NEAR(hg_qp_violation(&qp, g), 0, 0);
     hg_qp_free(&qp);
 }
 
@@ -168,7 +179,7 @@ static void test_tiny_problems(void **state)
                 for (int l = 0; l < p.qp.layers; l++)
                     for (size_t i = 0; i < n; i++)
                         has_free[l] |= p.optimum[l][i] > p.qp.lo[l][i] && p.optimum[l][i] < p.qp.hi[l][i] &&
-                                       (kind != KINK || optimum[i] != 0);
+                                       (p.qp.kink == 0 || optimum[i] != 0);
                 struct hg_smo_options o = options(1e-9, 0);
                 restart(&p);
                 struct hg_smo_result res = run(&p, HINGE_F64, &o);

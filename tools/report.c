@@ -32,6 +32,7 @@ static const struct tool_option training_options[] = {
       "violation at which --leave-one-out stops (0.001)" },
     { 'w', "weight", "I=W", parse_weight, FIELD(classes), &range_not_negative,
       "C of class I was multiplied by W; also -wI W" },
+    { 0, "no-bias", NULL, parse_flag, FIELD(params.no_bias), NULL, "it was trained without threshold" },
 };
 static const struct tool_option report_options[] = {
     { 0, "leave-one-out", NULL, parse_flag, FIELD(leave_one_out), NULL,

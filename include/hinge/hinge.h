@@ -139,8 +139,8 @@ typedef enum hinge_precision {
 
 typedef enum hinge_solver {
     HINGE_SOLVER_AUTO = 0,      /* the interior point where it has less work to do (linear kernels, many rows) or
-                                 * alone can do it (hard margin, no_bias, rank); SMO otherwise, and with beta0, max_iter
-                                 * or working_set */
+                                 * alone can do it (hard margin, rank); SMO otherwise, and with beta0, max_iter or
+                                 * working_set */
     HINGE_SOLVER_SMO,           /* block SMO: every kernel, every task */
     HINGE_SOLVER_INTERIOR_POINT /* C-SVC, epsilon-SVR, one-class; kernels other than the linear one by a factor of low
                                  * rank. All in f64. beta0, shrinking, working_set have no part in it */
@@ -209,7 +209,7 @@ typedef struct hinge_params {
     hinge_solver solver;
     size_t rank;  /* interior point: columns at most of the factor Z, K ~ ZZ' (report.trace_error says how near); 0: all
                    * of the linear kernel, 1000 of others */
-    int no_bias;  /* 1: f = <w, phi(x)>, rho = 0 (C-SVC, epsilon-SVR; interior point): homogeneous halfspaces */
+    int no_bias;  /* 1: f = <w, phi(x)>, rho = 0, and no sum is held to (C-SVC, epsilon-SVR): homogeneous halfspaces */
 
     hinge_precision precision;
     int shrinking;       /* leave examples that will stay at a bound alone for a while: 1 by default, 0: never */
@@ -385,14 +385,16 @@ HINGE_API hinge_status hinge_model_widen(hinge_model *model, size_t n_features, 
 typedef struct hinge_certificate {
     double primal, dual; /* primal objective, minimised; dual objective, maximised */
     double gap;          /* primal - dual */
-    double kkt;          /* largest violation of stationarity: max F down - min F up */
+    double kkt;          /* largest violation of stationarity: max F down - min F up (max F down or - min F up
+                          * without bias, whichever is larger) */
     double slackness;    /* largest of alpha (y f - 1 + xi) and (C - alpha) xi, divided by C */
     double sum_residual; /* |sum s alpha - delta| divided by the sum of C */
     double box_residual; /* largest alpha outside [0, C], divided by C */
     double seconds;
 } hinge_certificate;
 
-/* x, y and params as the model was trained. Costs one pass over K(all, SV) in f64. */
+/* x, y and params as the model was trained. Costs one pass over K(all, SV) in f64, or with the linear
+ * kernel two over x. */
 HINGE_API hinge_status hinge_certify(const hinge_model *model, const hinge_matrix *x, const double *y,
                                      const hinge_params *params, hinge_certificate *certificate,
                                      hinge_error *err);
