@@ -32,7 +32,8 @@ hinge_status hg_data_reserve(hinge_data *data, const struct hg_source *source, s
     if (!hg_mul(rows, cols, &bytes) || !hg_mul(bytes, item, &bytes))
         return hg_fail_at(err, HINGE_ESIZE, source->name, 0, "a dense matrix of %zu x %zu is beyond all sizes",
                           rows, cols);
-    if (bytes > hg_total_memory() || (data->memory = hg_alloc(bytes, 1)) == NULL)
+    size_t total = hg_total_memory(); /* for labels too: there may be rows without columns */
+    if (bytes > total || rows > (total - bytes) / sizeof *data->y || (data->memory = hg_alloc(bytes, 1)) == NULL)
         return hg_fail_at(err, HINGE_ENOMEM, source->name, 0,
                           "a dense matrix of %zu x %zu takes %zu bytes: no memory", rows, cols, bytes);
     ask_for_huge_pages(data->memory, bytes);

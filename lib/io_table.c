@@ -241,7 +241,7 @@ static size_t npy_row(const struct npy *npy, size_t i, const struct hg_row *row,
             *bad = value;
             return j;
         }
-        *nonzeros += value != 0;
+        *nonzeros += hg_row_nonzero(row, value);
     }
     return npy->cols;
 }
@@ -414,7 +414,7 @@ static hinge_status read_csv_line(const void *arg, const struct hg_line *line, s
                 csv->data->y[i] = value;
             else if (!hg_row_set(&row, column++, value))
                 return refuse_field(line, field, begin, stop, "is too large for single precision", err);
-            tally->nonzeros += field != csv->label && value != 0;
+            tally->nonzeros += field != csv->label && hg_row_nonzero(&row, value);
         }
         field++;
         if (p == line->end)

@@ -297,7 +297,7 @@ hinge_status hg_line_pairs(struct hg_line *line, const struct hg_row *row, size_
             continue;
         if (!hg_row_set(row, index - 1, value))
             return refuse_value(line, number, index, value, true, err);
-        nonzeros++;
+        nonzeros += hg_row_nonzero(row, value);
     }
     line->p = end;
     tally->nonzeros += nonzeros;
