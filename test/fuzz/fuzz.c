@@ -116,7 +116,7 @@ hinge_status fuzz_read(const uint8_t *bytes, size_t size, const hinge_data_optio
     return status;
 }
 
-/* ---------------------------------------------------------------------------------------------- libFuzzer ------------------------------------------------------------------------------------------------------ */
+/* ---- libFuzzer --------------------------------------------------------------------------------------------------- */
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -134,7 +134,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     return 0;
 }
 
-/* ---- replay: folder [folder ...] ---------------------------------------------------------------------------------- */
+/* ---- replay: folder [folder ...] --------------------------------------------------------------------------------- */
 
 #ifdef FUZZ_REPLAY
 /* good_... must be accepted, bad_... refused; others may be either. */
