@@ -181,8 +181,8 @@ static hinge_status check_options(const hinge_data_options *options, hinge_error
         return hg_fail(err, HINGE_EINVAL, "format: %d is none", (int)options->format);
     if (options->type != 0 && options->type != HINGE_F32 && options->type != HINGE_F64)
         return hg_fail(err, HINGE_EINVAL, "type: %d is none", (int)options->type);
-    if (options->threads < 0)
-        return hg_fail(err, HINGE_EINVAL, "threads: %d is negative", options->threads);
+    if (options->threads < 0 || options->threads > 4096)
+        return hg_fail(err, HINGE_EINVAL, "threads: %d is not in 0 .. 4096", options->threads);
     if (options->max_cols > 0 && options->min_cols > options->max_cols)
         return hg_fail(err, HINGE_EINVAL, "min_cols: %zu exceeds max_cols: %zu", options->min_cols,
                        options->max_cols);

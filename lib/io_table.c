@@ -262,7 +262,8 @@ static hinge_status fill_npy(const struct hg_source *source, const struct npy *n
                              hinge_error *err)
 {
     size_t bad_row = SIZE_MAX, nonzeros = 0;
-#pragma omp parallel for schedule(static) num_threads(source->threads) reduction(min : bad_row) \
+    int threads = (int)HG_MIN((size_t)source->threads, HG_MAX(npy->rows, (size_t)1));
+#pragma omp parallel for schedule(static) num_threads(threads) reduction(min : bad_row) \
     reduction(+ : nonzeros)
     for (size_t i = 0; i < npy->rows; i++) {
         struct hg_row row = hg_data_row(data, i);
