@@ -41,21 +41,21 @@ static size_t lay_out(const struct hg_gram *g, char *base, int thread, struct sh
     hinge_dtype type = g->tiler.type;
     size_t size = hg_size_of(type), at = 0, stride = row_stride(g) * size;
     size_t rows = HG_TILE_ROWS, cols = g->tile_cols;
-    s->a = base + at, at += g->tiler.lists ? 0 : hg_aligned(g->max_rows * stride);
+    *w = (struct work){ 0 };
+    s->a = hg_take(base, &at, g->tiler.lists ? 0 : g->max_rows * stride);
     if (g->tiler.lists)
-        at += hg_lists_lay_out(&s->lists, g->max_rows, g->tiler.d, type, base + at);
-    s->norm = base + at, at += hg_aligned(g->max_rows * size);
-    s->ids = (uint32_t *)(void *)(base + at), at += hg_aligned(g->max_rows * sizeof(uint32_t));
-    s->stretch = (struct stretch *)(void *)(base + at);
-    at += g->points.cells != NULL ? hg_aligned(g->max_rows * sizeof *s->stretch) : 0;
+        at += hg_lists_lay_out(&s->lists, g->max_rows, g->tiler.d, type, base != NULL ? base + at : NULL);
+    s->norm = hg_take(base, &at, g->max_rows * size);
+    s->ids = hg_take(base, &at, g->max_rows * sizeof(uint32_t));
+    s->stretch = hg_take(base, &at, g->points.cells != NULL ? g->max_rows * sizeof *s->stretch : 0);
     for (int t = 0; t <= thread; t++) {
-        w->dots = base + at, at += hg_aligned(rows * cols * size);
-        w->b = base + at, at += hg_aligned(cols * stride);
-        w->rows = base + at, at += g->tiler.lists ? hg_aligned(hg_panel_cols(type) * stride) : 0;
-        w->norm_b = base + at, at += hg_aligned(cols * size);
-        w->ids = (uint32_t *)(void *)(base + at), at += hg_aligned(cols * sizeof(uint32_t));
-        w->row = (void **)(void *)(base + at), at += hg_aligned(rows * sizeof(void *));
-        w->near = (uint8_t *)(base + at), at += g->points.cells != NULL ? hg_aligned(g->points.cells->count) : 0;
+        w->dots = hg_take(base, &at, rows * cols * size);
+        w->b = hg_take(base, &at, cols * stride);
+        w->rows = hg_take(base, &at, g->tiler.lists ? hg_panel_cols(type) * stride : 0);
+        w->norm_b = hg_take(base, &at, cols * size);
+        w->ids = hg_take(base, &at, cols * sizeof(uint32_t));
+        w->row = hg_take(base, &at, rows * sizeof(void *));
+        w->near = hg_take(base, &at, g->points.cells != NULL ? g->points.cells->count : 0);
     }
     return at;
 }
@@ -107,11 +107,11 @@ struct kept { /* a tile of columns kept as panels */
 static size_t kept_tile(const struct hg_gram *g, char *base, struct kept *k)
 {
     size_t size = hg_size_of(g->tiler.type), at = 0;
-    k->number = (uint64_t *)(void *)(base + at), at += hg_aligned(sizeof(uint64_t));
-    k->ids = (uint32_t *)(void *)(base + at), at += hg_aligned(g->tile_cols * sizeof(uint32_t));
-    k->norms = base + at, at += hg_aligned(g->tile_cols * size);
-    k->near = (uint8_t *)(base + at), at += g->points.cells != NULL ? hg_aligned(g->points.cells->count) : 0;
-    k->panels = base + at, at += hg_aligned(hg_panels_size(g->tile_cols, g->tiler.d, g->tiler.type) * size);
+    k->number = hg_take(base, &at, sizeof(uint64_t));
+    k->ids = hg_take(base, &at, g->tile_cols * sizeof(uint32_t));
+    k->norms = hg_take(base, &at, g->tile_cols * size);
+    k->near = hg_take(base, &at, g->points.cells != NULL ? g->points.cells->count : 0);
+    k->panels = hg_take(base, &at, hg_panels_size(g->tile_cols, g->tiler.d, g->tiler.type) * size);
     return at;
 }
 

@@ -6,9 +6,9 @@ size_t hg_lists_lay_out(struct hg_lists *lists, size_t count, size_t d, hinge_dt
     size_t at = 0;
     lists->stretches = HG_MAX((d + HG_STRETCH - 1) / HG_STRETCH, (size_t)1);
     lists->capacity = d;
-    lists->end = (uint32_t *)(void *)(base + at), at += hg_aligned(count * lists->stretches * sizeof(uint32_t));
-    lists->at = (uint32_t *)(void *)(base + at), at += hg_aligned(count * d * sizeof(uint32_t));
-    lists->value = base + at, at += hg_aligned(count * d * hg_size_of(type));
+    lists->end = hg_take(base, &at, count * lists->stretches * sizeof(uint32_t));
+    lists->at = hg_take(base, &at, count * d * sizeof(uint32_t));
+    lists->value = hg_take(base, &at, count * d * hg_size_of(type));
     return at;
 }
 

@@ -53,6 +53,15 @@ static inline size_t hg_aligned(size_t bytes)
     return (bytes + 63) / 64 * 64;
 }
 
+/* The next bytes, rounded up to a cache line, of a block of memory laid out from base on; base NULL: NULL, the block
+ * is only measured. *at: what is taken already. */
+static inline void *hg_take(char *base, size_t *at, size_t bytes)
+{
+    void *place = base != NULL ? base + *at : NULL;
+    *at += hg_aligned(bytes);
+    return place;
+}
+
 static inline double hg_matrix_value(const hinge_matrix *x, size_t row, size_t col)
 {
     size_t at = row * x->stride + col;

@@ -32,7 +32,8 @@ hinge_status hg_data_reserve(hinge_data *data, const struct hg_source *source, s
     if (!hg_mul(rows, cols, &bytes) || !hg_mul(bytes, item, &bytes))
         return hg_fail_at(err, HINGE_ESIZE, source->name, 0, "a dense matrix of %zu x %zu is beyond all sizes",
                           rows, cols);
-    if (bytes > hg_total_memory() || (data->memory = hg_alloc(bytes, 1)) == NULL)
+    size_t total = hg_total_memory(); /* for labels too: there may be rows without columns */
+    if (bytes > total || rows > (total - bytes) / sizeof *data->y || (data->memory = hg_alloc(bytes, 1)) == NULL)
         return hg_fail_at(err, HINGE_ENOMEM, source->name, 0,
                           "a dense matrix of %zu x %zu takes %zu bytes: no memory", rows, cols, bytes);
     ask_for_huge_pages(data->memory, bytes);
@@ -180,8 +181,8 @@ static hinge_status check_options(const hinge_data_options *options, hinge_error
         return hg_fail(err, HINGE_EINVAL, "format: %d is none", (int)options->format);
     if (options->type != 0 && options->type != HINGE_F32 && options->type != HINGE_F64)
         return hg_fail(err, HINGE_EINVAL, "type: %d is none", (int)options->type);
-    if (options->threads < 0)
-        return hg_fail(err, HINGE_EINVAL, "threads: %d is negative", options->threads);
+    if (options->threads < 0 || options->threads > 4096)
+        return hg_fail(err, HINGE_EINVAL, "threads: %d is not in 0 .. 4096", options->threads);
     if (options->max_cols > 0 && options->min_cols > options->max_cols)
         return hg_fail(err, HINGE_EINVAL, "min_cols: %zu exceeds max_cols: %zu", options->min_cols,
                        options->max_cols);

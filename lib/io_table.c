@@ -241,7 +241,7 @@ static size_t npy_row(const struct npy *npy, size_t i, const struct hg_row *row,
             *bad = value;
             return j;
         }
-        *nonzeros += value != 0;
+        *nonzeros += hg_row_nonzero(row, value);
     }
     return npy->cols;
 }
@@ -262,7 +262,8 @@ static hinge_status fill_npy(const struct hg_source *source, const struct npy *n
                              hinge_error *err)
 {
     size_t bad_row = SIZE_MAX, nonzeros = 0;
-#pragma omp parallel for schedule(static) num_threads(source->threads) reduction(min : bad_row) \
+    int threads = (int)HG_MIN((size_t)source->threads, HG_MAX(npy->rows, (size_t)1));
+#pragma omp parallel for schedule(static) num_threads(threads) reduction(min : bad_row) \
     reduction(+ : nonzeros)
     for (size_t i = 0; i < npy->rows; i++) {
         struct hg_row row = hg_data_row(data, i);
@@ -414,7 +415,7 @@ static hinge_status read_csv_line(const void *arg, const struct hg_line *line, s
                 csv->data->y[i] = value;
             else if (!hg_row_set(&row, column++, value))
                 return refuse_field(line, field, begin, stop, "is too large for single precision", err);
-            tally->nonzeros += field != csv->label && value != 0;
+            tally->nonzeros += field != csv->label && hg_row_nonzero(&row, value);
         }
         field++;
         if (p == line->end)

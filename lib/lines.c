@@ -66,13 +66,14 @@ hinge_status hg_lines_open(struct hg_lines *lines, const char *file, const char 
                            size_t first_number, bool pairs, int threads, hinge_error *err)
 {
     *lines = (struct hg_lines){
-        .file = file, .text = text, .size = size, .first_number = first_number, .threads = threads
+        .file = file, .text = text, .size = size, .first_number = first_number
     };
     lines->n_chunks = size / STRETCH + (size % STRETCH != 0);
+    lines->threads = (int)HG_MIN((size_t)threads, HG_MAX(lines->n_chunks, (size_t)1));
     lines->chunks = hg_zalloc(lines->n_chunks, sizeof *lines->chunks);
     if (lines->chunks == NULL)
         return hg_fail_at(err, HINGE_ENOMEM, file, 0, "no memory");
-#pragma omp parallel for schedule(dynamic) num_threads(threads)
+#pragma omp parallel for schedule(dynamic) num_threads(lines->threads)
     for (size_t i = 0; i < lines->n_chunks; i++)
         count_chunk(lines, &lines->chunks[i], i, pairs);
     for (size_t i = 0; i < lines->n_chunks; i++) {
@@ -297,7 +298,7 @@ hinge_status hg_line_pairs(struct hg_line *line, const struct hg_row *row, size_
             continue;
         if (!hg_row_set(row, index - 1, value))
             return refuse_value(line, number, index, value, true, err);
-        nonzeros++;
+        nonzeros += hg_row_nonzero(row, value);
     }
     line->p = end;
     tally->nonzeros += nonzeros;

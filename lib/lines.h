@@ -90,6 +90,12 @@ static inline bool hg_row_set(const struct hg_row *row, size_t j, double value)
     return true;
 }
 
+/* Whether the value that hg_row_set stored is not 0: small ones are, in single precision. */
+static inline bool hg_row_nonzero(const struct hg_row *row, double value)
+{
+    return row->type == HINGE_F64 ? value != 0 : (float)value != 0;
+}
+
 void hg_row_clear(const struct hg_row *row);
 
 /* What is left of a line: "index:value index:value ..." and perhaps a comment. Indices ascend from 1; those

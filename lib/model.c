@@ -133,18 +133,18 @@ static bool f32_difference(const hinge_model *m, double *difference)
         size_t i = r * m->n_sv / HG_MIN(m->n_sv, (size_t)ROWS);
         hg_points_pack(&points, NULL, i, 1, HINGE_F32, row, m->d);
         hg_points_pack(&points, NULL, i, 1, HINGE_F64, x, m->d);
+        float norms32[2] = { (float)hg_points_norm(&points, i, HINGE_F32), 0 };
         for (size_t c = 0; c < HG_MIN(m->n_sv, (size_t)COLS); c++) {
             size_t j = (i + 1 + c * c) % m->n_sv;
             hg_points_pack(&points, NULL, j, 1, HINGE_F32, col, m->d);
             hg_points_pack(&points, NULL, j, 1, HINGE_F64, z, m->d);
-            float dot32 = 0, norms32[2] = { 0, 0 };
+            float dot32 = 0;
             double dot = 0, norms[2] = { 0, 0 };
             for (size_t k = 0; k < m->d; k++) {
                 dot32 += row[k] * col[k];
                 dot += x[k] * z[k];
                 norms[0] += x[k] * x[k], norms[1] += z[k] * z[k];
             }
-            norms32[0] = (float)hg_points_norm(&points, i, HINGE_F32);
             norms32[1] = (float)hg_points_norm(&points, j, HINGE_F32);
             maps->f32[kind](&args, 1, &dot32, &dot32, norms32[0], norms32 + 1);
             double error = fabs((double)dot32 - hg_kernel_value(&m->kernel, dot, norms[0], norms[1]));

@@ -289,7 +289,7 @@ static const char *parse_magnitude(const char *p, const char *end, double *value
     }
     if (digits == 0)
         return parse_special(start, end, value);
-    if (digits == 1 && fraction == 0 && w == 0 && end - p >= 2 && (*p | 0x20) == 'x' &&
+    if (p == start + 1 && w == 0 && end - p >= 2 && (*p | 0x20) == 'x' &&
         (is_hex_digit(p[1]) || (p[1] == '.' && end - p >= 3 && is_hex_digit(p[2]))))
         return parse_slowly(p + 1, end, true, value);
     p = parse_exponent(p, end, 'e', &q);
@@ -332,19 +332,6 @@ const char *hg_parse_size(const char *p, const char *end, size_t *value)
     }
     *value = v;
     return p == start ? NULL : p;
-}
-
-const char *hg_parse_long(const char *p, const char *end, long *value)
-{
-    bool negative = p < end && *p == '-';
-    size_t size;
-    if (p < end && (*p == '-' || *p == '+'))
-        p++;
-    p = hg_parse_size(p, end, &size);
-    if (p == NULL || size > (size_t)LONG_MAX) /* LONG_MIN is not worth a special case */
-        return NULL;
-    *value = negative ? -(long)size : (long)size;
-    return p;
 }
 
 /* ---- writing ------------------------------------------------------------------------------------------- */

@@ -11,7 +11,6 @@
  * infinite or NaN ("inf", "nan"), so that a caller who refuses one can name it; too large a one is infinite. */
 const char *hg_parse_double(const char *p, const char *end, double *value);
 /* NULL also where the number does not fit. The size has no sign. */
-const char *hg_parse_long(const char *p, const char *end, long *value);
 const char *hg_parse_size(const char *p, const char *end, size_t *value);
 
 /* The bytes of p[8], the first one lowest; compilers make one load of it. */

@@ -219,15 +219,15 @@ static size_t lay_out(const struct job *j, size_t rows, char *base, struct work 
     w->cols = HG_MIN((size_t)HG_TILE_COLS,
                      HG_MAX((size_t)64, ((size_t)8 << 20) / (size * HG_MAX(w->ldx, (size_t)1)) / 64 * 64));
     size_t features = m->sv_serial == NULL ? w->ldx : 0, tile = m->weights == NULL ? w->cols : 0;
-    w->x = base + at, at += hg_aligned(rows * features * size);
-    w->norm = base + at, at += hg_aligned(rows * size);
-    w->dots = base + at, at += hg_aligned(rows * tile * size);
-    w->sv = base + at, at += hg_aligned(packed ? tile * features * size : 0);
-    w->part = base + at, at += hg_aligned(rows * columns_of(m) * size);
-    w->decisions = (double *)(void *)(base + at), at += hg_aligned(rows * m->n_problems * sizeof(double));
+    w->x = hg_take(base, &at, rows * features * size);
+    w->norm = hg_take(base, &at, rows * size);
+    w->dots = hg_take(base, &at, rows * tile * size);
+    w->sv = hg_take(base, &at, packed ? tile * features * size : 0);
+    w->part = hg_take(base, &at, rows * columns_of(m) * size);
+    w->decisions = hg_take(base, &at, rows * m->n_problems * sizeof(double));
     if (j->tiler.lists)
-        at += hg_lists_lay_out(&w->lists, rows, m->d, j->tiler.type, base + at);
-    w->votes = (size_t *)(void *)(base + at), at += hg_aligned(m->n_classes * sizeof(size_t));
+        at += hg_lists_lay_out(&w->lists, rows, m->d, j->tiler.type, base != NULL ? base + at : NULL);
+    w->votes = hg_take(base, &at, m->n_classes * sizeof(size_t));
     return at;
 }
 

@@ -37,7 +37,7 @@ struct source {
 static int user_kernel(void *cookie, const hinge_matrix *a, const hinge_matrix *b, double *out, size_t ld)
 {
     int *left = cookie;
-    if (*left >= 0 && __atomic_fetch_sub(left, 1, __ATOMIC_RELAXED) <= 0)
+    if (__atomic_load_n(left, __ATOMIC_RELAXED) >= 0 && __atomic_fetch_sub(left, 1, __ATOMIC_RELAXED) <= 0)
         return 3;
     if (a->type != HINGE_F64 || b->type != HINGE_F64 || a->cols != b->cols)
         return 4;

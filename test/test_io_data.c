@@ -789,6 +789,7 @@ static void bad_options(void **state)
     check_refused("a", "1 1:1", 5, &((hinge_data_options){ .format = (hinge_format)9 }), HINGE_EINVAL, 0,
                   "format: 9");
     check_refused("a", "1 1:1", 5, &((hinge_data_options){ .threads = -1 }), HINGE_EINVAL, 0, "threads: -1");
+    check_refused("a", "1 1:1", 5, &((hinge_data_options){ .threads = 4097 }), HINGE_EINVAL, 0, "threads: 4097");
     check_refused("a", "1 1:1", 5, &((hinge_data_options){ .min_cols = 3, .max_cols = 2 }), HINGE_EINVAL, 0,
                   "min_cols: 3");
     hinge_data data;

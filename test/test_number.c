@@ -195,6 +195,7 @@ static void parse_stops_and_refuses(void **state)
                   { "3,5", 1, 3 },
                   { "4:2", 1, 4 },
                   { "0x", 1, 0 },
+                  { "0.x8", 2, 0 },
                   { "0xg", 1, 0 },
                   { "0x.", 1, 0 },
                   { "1x3", 1, 1 },
@@ -366,22 +367,15 @@ static void format_random(void **state)
 static void integers(void **state)
 {
     (void)state;
-    static const struct {
-        const char *text;
-        int length;
-        long value;
-    } longs[] = { { "0", 1, 0 },  { "-5x", 2, -5 }, { "+12", 3, 12 }, { "", -1, 0 },
-                  { "-", -1, 0 }, { "x", -1, 0 },   { "3.5", 1, 3 },  { "99999999999999999999", -1, 0 } };
-    for (size_t i = 0; i < sizeof longs / sizeof *longs; i++) {
-        long value = 77;
-        const char *text = longs[i].text, *end = hg_parse_long(text, text + strlen(text), &value);
-        if (longs[i].length < 0) {
-            assert_null(end);
-        } else {
-            assert_ptr_equal(end, text + longs[i].length);
-            assert_int_equal(value, longs[i].value);
-        }
+    const char *const none[] = { "", "-", "x", "-5", "+5", "99999999999999999999" };
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
+        size_t value = 77;
+        assert_null(hg_parse_size(none[i], none[i] + strlen(none[i]), &value));
     }
+    const char *some = "12x";
+    size_t twelve;
+    assert_ptr_equal(hg_parse_size(some, some + 3, &twelve), some + 2);
+    assert_int_equal(twelve, 12);
     size_t size;
     char text[64];
     text[hg_format_size(text, SIZE_MAX)] = '\0';

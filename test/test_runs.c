@@ -2,7 +2,6 @@
 #include "test/support.h"
 
 #include <math.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -363,103 +362,6 @@ static void progress_tells(void **state)
     }
 }
 
-/* ---- Several at once --------------------------------------------------------------------------------------------- */
-
-struct job {
-    struct set set;
-    hinge_params params;
-    hinge_model *model;
-    double *f;
-};
-
-static void *do_job(void *arg) /* no assertions: cmocka's are for the main thread */
-{
-    struct job *job = arg;
-    hinge_matrix x = set_matrix(&job->set);
-    job->f = calloc(job->set.n * 3, sizeof(double));
-    for (int again = 0; again < 2; again++) {
-        hinge_model_free(job->model);
-        job->model = NULL;
-        if (hinge_train(&job->model, &x, job->set.y, &job->params, NULL, NULL) != HINGE_OK)
-            return NULL;
-    }
-    hinge_predict(job->model, &x, NULL, NULL, job->f, NULL);
-    return NULL;
-}
-
-static void at_once(void **state)
-{
-    (void)state;
-    const double labels[] = { 4, 2, 8 };
-    struct job jobs[6] = { { .set = set_two_class(30, 2000, 10, 1), .params = c_svc(0.1, 2, 1e-3) },
-                           { .set = set_blobs(31, 1500, 7, 3, labels, 1), .params = c_svc(0.2, 5, 1e-4) },
-                           { .set = set_regression(32, 1500, 6),
-                             .params = hinge_params_default(HINGE_NU_SVR) } };
-    for (size_t i = 0; i < 3; i++) {
-        jobs[i + 3] = jobs[i];
-        do_job(&jobs[i + 3]); /* alone */
-    }
-    pthread_t threads[3];
-    for (size_t i = 0; i < 3; i++)
-        assert_int_equal(pthread_create(&threads[i], NULL, do_job, &jobs[i]), 0);
-    for (size_t i = 0; i < 3; i++)
-        pthread_join(threads[i], NULL);
-    for (size_t i = 0; i < 3; i++) {
-        assert_non_null(jobs[i].model);
-        assert_non_null(jobs[i + 3].model);
-        check_same_model(jobs[i].model, jobs[i + 3].model);
-        size_t count = jobs[i].set.n * hinge_model_n_problems(jobs[i].model);
-        assert_memory_equal(jobs[i].f, jobs[i + 3].f, count * sizeof(double));
-        hinge_model_free(jobs[i].model);
-        hinge_model_free(jobs[i + 3].model);
-        free(jobs[i].f);
-        free(jobs[i + 3].f);
-        set_free(&jobs[i].set);
-    }
-}
-
-struct reader {
-    const hinge_model *model;
-    const struct set *set;
-    double *f;
-};
-
-static void *do_read(void *arg)
-{
-    struct reader *r = arg;
-    hinge_matrix x = set_matrix(r->set);
-    for (int i = 0; i < 5; i++)
-        hinge_predict(r->model, &x, NULL, NULL, r->f, NULL);
-    return NULL;
-}
-
-static void one_model_many_readers(void **state)
-{
-    (void)state;
-    struct set set = set_two_class(33, 800, 6, 1);
-    const hinge_kernel kernels[] = { hinge_kernel_rbf(0.2), hinge_kernel_linear() };
-    for (size_t k = 0; k < 2; k++) {
-        hinge_params params = c_svc(0.2, 1, 1e-3);
-        params.kernel = kernels[k];
-        hinge_model *model = fit(&set, &params, NULL);
-        double *f = fit_decisions(model, &set, HINGE_PRECISION_AUTO);
-        struct reader readers[3];
-        pthread_t threads[3];
-        for (size_t i = 0; i < 3; i++) {
-            readers[i] = (struct reader){ model, &set, calloc(set.n, sizeof(double)) };
-            assert_int_equal(pthread_create(&threads[i], NULL, do_read, &readers[i]), 0);
-        }
-        for (size_t i = 0; i < 3; i++) {
-            pthread_join(threads[i], NULL);
-            assert_memory_equal(readers[i].f, f, set.n * sizeof(double));
-            free(readers[i].f);
-        }
-        free(f);
-        hinge_model_free(model);
-    }
-    set_free(&set);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -468,8 +370,7 @@ int main(void)
         cmocka_unit_test(threads_prediction),     cmocka_unit_test(warm_start),
         cmocka_unit_test(warm_start_other_tasks), cmocka_unit_test(limits),
         cmocka_unit_test(warm_start_is_quick),    cmocka_unit_test(time_limit_holds),
-        cmocka_unit_test(progress_tells),         cmocka_unit_test(at_once),
-        cmocka_unit_test(one_model_many_readers),
+        cmocka_unit_test(progress_tells),
     };
     return cmocka_run_group_tests_name("runs", tests, NULL, NULL);
 }

@@ -160,6 +160,10 @@ refuses 1 "absent" calibrate absent two
 refuses 1 "two" calibrate two two
 refuses 1 "absent" scale -r absent two
 refuses 1 "two" scale -r two two
+printf '1 1:-1e308\n2 1:1e308\n1 1:0\n' >wide
+refuses 1 "1e+308" scale wide
+refuses 1 "feature 1" train --scale wide
+refuses 1 "threads: 5000" train --threads 5000 two
 refuses 1 "absent" info absent
 printf '1 0:1 1:1 2:0\n-1 0:3 1:0 2:1\n' >kernel.bad
 refuses 1 "kernel.bad:2: 0:3" train -t 4 kernel.bad

@@ -77,6 +77,9 @@ void ranges_factors(const struct ranges *ranges, struct interval to, size_t cols
             continue;
         factor[k] = (to.high - to.low) / (ranges->x[k].high - ranges->x[k].low);
         offset[k] = to.low - ranges->x[k].low * factor[k];
+        if (!isfinite(factor[k]) || !isfinite(offset[k]) || !isfinite(ranges->x[k].high - ranges->x[k].low))
+            die(EXIT_DATA, "feature %zu: values from %g to %g cannot be scaled", k + 1, ranges->x[k].low,
+                ranges->x[k].high);
     }
 }
 
@@ -148,10 +151,11 @@ static void read_feature(struct range_file *f, struct ranges *ranges)
     index = (size_t)v[0];
     if (index > ranges->count) {
         size_t count = index > 2 * ranges->count ? index : 2 * ranges->count;
-        struct interval *x = realloc(ranges->x, count * sizeof *x);
+        int fits = count <= hinge_machine_info().total_memory / sizeof *ranges->x;
+        struct interval *x = fits ? realloc(ranges->x, count * sizeof *x) : NULL;
 
         if (!x)
-            die(EXIT_DATA, "no memory for %zu features", count);
+            die(EXIT_DATA, "%s:%zu: no memory for %zu features", f->path, f->line, index);
         memset(x + ranges->count, 0, (count - ranges->count) * sizeof *x);
         ranges->x = x;
         ranges->count = count;

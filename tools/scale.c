@@ -4,6 +4,8 @@
  * Each feature goes linearly from [min, max] of the data to [lower, upper]; a feature that never changes is
  * left out, and so are zeros. Range files: see ranges.c.
  */
+#include <math.h>
+
 #include "ranges.h"
 
 struct scale_settings {
@@ -57,13 +59,18 @@ static void read_options(int argc, char **argv, struct scale_settings *s, const 
 
 /* ---- Scaling ---- */
 
+/* Ends are met exactly. */
 static double scaled(struct interval from, struct interval to, double value)
 {
+    double result = to.low + (to.high - to.low) * (value - from.low) / (from.high - from.low);
+
     if (value == from.low)
         return to.low;
     if (value == from.high)
         return to.high;
-    return to.low + (to.high - to.low) * (value - from.low) / (from.high - from.low);
+    if (!isfinite(result) || !isfinite(from.high - from.low))
+        die(EXIT_DATA, "a value of %g cannot be scaled from %g .. %g", value, from.low, from.high);
+    return result;
 }
 
 /* One line; returns the entries written. */

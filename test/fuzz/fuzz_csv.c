@@ -1,0 +1,34 @@
+/* CSV, with the label in the first or last column, or none. */
+#include "fuzz.h"
+
+bool fuzz_one(const uint8_t *bytes, size_t size)
+{
+    const hinge_data_options plain = { .format = HINGE_FORMAT_CSV, .no_labels = 1 };
+    const hinge_data_options first = { .format = HINGE_FORMAT_CSV };
+    const hinge_data_options last = {
+        .format = HINGE_FORMAT_CSV, .label_column = -1, .type = HINGE_F32, .min_cols = 4
+    };
+    hinge_data data, other;
+    hinge_status status = fuzz_read(bytes, size, &plain, &data);
+
+    if (fuzz_read(bytes, size, &first, &other) == HINGE_OK) {
+        CHECK(status == HINGE_OK || status == HINGE_ENOMEM);
+        for (size_t i = 0; status == HINGE_OK && i < data.x.rows; i++) {
+            CHECK(other.x.cols + 1 == data.x.cols && other.y[i] == fuzz_value(&data, i, 0));
+            for (size_t j = 0; j < other.x.cols; j++)
+                CHECK(fuzz_value(&other, i, j) == fuzz_value(&data, i, j + 1));
+        }
+    } else {
+        CHECK(status != HINGE_OK);
+    }
+    hinge_data_free(&other);
+    if (fuzz_read(bytes, size, &last, &other) == HINGE_OK)
+        for (size_t i = 0; status == HINGE_OK && i < data.x.rows; i++) {
+            CHECK(other.y[i] == fuzz_value(&data, i, data.x.cols - 1));
+            for (size_t j = 0; j + 1 < data.x.cols; j++)
+                CHECK(fuzz_value(&other, i, j) == (double)(float)fuzz_value(&data, i, j));
+        }
+    hinge_data_free(&other);
+    hinge_data_free(&data);
+    return status == HINGE_OK;
+}
