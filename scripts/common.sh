@@ -7,6 +7,9 @@ build_packages='meson=meson ninja-build=ninja gcc=cc libc6-dev pkg-config=pkg-co
 # What the tests need beyond that.
 test_packages='libcmocka-dev libsvm-dev libsvm-tools=svm-train g++=c++ python3=python3 xz-utils=xz'
 
+# For the checks of .ci/run: other compilers and processors, static analysis, coverage.
+cross_packages='gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user'
+
 fail() {
     printf '%s: %s\n' "$(basename "$0")" "$*" >&2
     exit 1
