@@ -49,7 +49,7 @@ keeps_run_path() {
 # --- a Meson subproject; its tools are asked for, so that the command is installed too
 mkdir subprojects
 ln -s "$source" subprojects/hinge
-step 'subproject: set up' meson setup sub --buildtype=debug --prefix="$prefix" --libdir=lib --wrap-mode=forcefallback \
+step 'subproject: set up' meson setup sub --buildtype=debug --prefix="$prefix" --libdir=lib --force-fallback-for=hinge \
     -Dhinge:tools=enabled -Dhinge:werror=false
 step 'subproject: build' ninja -C sub
 step 'subproject: the programs run' meson test -C sub --no-rebuild
