@@ -170,7 +170,7 @@ static double decide_pair(const struct svm_model *m, const double *values, int a
     double sum = 0;
     const double *of_a = m->sv_coef[b - 1], *of_b = m->sv_coef[a];
     for (int i = first_a; i < first_a + m->nSV[a]; i++)
-        sum += of_a[i] * values[i];
+        sum += of_a[i] * values[i]; /* NOLINT(clang-analyzer-core.UndefinedBinaryOperatorResult): nSV sums to l */
     for (int i = first_b; i < first_b + m->nSV[b]; i++)
         sum += of_b[i] * values[i];
     return sum;
@@ -307,7 +307,7 @@ static double clip(double p)
 static double classify_probability(const struct svm_model *m, const struct svm_node *x, double *estimates)
 {
     size_t k = (size_t)m->nr_class, pairs = n_pairs(m);
-    double *decisions = malloc((pairs + 2 * k * k + k + 1) * sizeof *decisions);
+    double *decisions = calloc(pairs + 2 * k * k + k + 1, sizeof *decisions); /* 0 where predict fails */
     if (decisions == NULL) {
         hgc_print("no memory for a prediction\n");
         return 0;
@@ -341,7 +341,7 @@ static double classify_probability(const struct svm_model *m, const struct svm_n
 /* The share of the marks, tenths of the training's decision values, that lie at or below the decision value. */
 static double one_class_probability(const struct svm_model *m, const struct svm_node *x, double *estimates)
 {
-    double decision, label = predict(m, x, &decision), share = 0.999;
+    double decision = 0, label = predict(m, x, &decision), share = 0.999;
     const double *marks = m->prob_density_marks;
     if (decision < marks[0])
         share = 0.001;

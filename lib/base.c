@@ -22,7 +22,7 @@ hinge_status hg_ok(hinge_error *err)
     return HINGE_OK;
 }
 
-hinge_status hg_fail(hinge_error *err, hinge_status status, const char *format, ...)
+hinge_status(hg_fail)(hinge_error *err, hinge_status status, const char *format, ...)
 {
     if (err != NULL) {
         va_list args;
@@ -35,8 +35,8 @@ hinge_status hg_fail(hinge_error *err, hinge_status status, const char *format, 
     return status;
 }
 
-hinge_status hg_fail_at(hinge_error *err, hinge_status status, const char *file, size_t line,
-                        const char *format, ...)
+hinge_status(hg_fail_at)(hinge_error *err, hinge_status status, const char *file, size_t line, const char *format,
+                         ...)
 {
     if (err != NULL) {
         char text[sizeof err->text];

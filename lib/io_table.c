@@ -225,6 +225,7 @@ static double element(const struct npy *npy, size_t i, size_t j)
         memcpy(&value, &half, sizeof value);
         return (double)value;
     }
+    /* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): item is 1, 2, 4 or 8 */
     if (npy->kind == 'i' && (bits >> (8 * npy->item - 1) & 1) != 0) { /* negative: minus its complement */
         uint64_t all = npy->item == 8 ? UINT64_MAX : (UINT64_C(1) << 8 * npy->item) - 1;
         return -(double)(all - bits + 1);

@@ -327,7 +327,7 @@ hinge_status hinge_predict(const hinge_model *m, const hinge_matrix *x, const hi
     bool f32 = dots && (o->precision == HINGE_PRECISION_F32 ||
                         (o->precision == HINGE_PRECISION_AUTO && m->f32_is_enough));
     struct job j = { .m = m,
-                     .x = { *x, NULL, m->x_shift, m->scale_factor, x->rows },
+                     .x = { .x = *x, .shift = m->x_shift, .factor = m->scale_factor, .n = x->rows },
                      .labels = labels,
                      .decisions = decisions };
     j.tiler =

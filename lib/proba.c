@@ -66,6 +66,7 @@ void hg_fit_sigmoid(const double *decision, const bool *first, size_t n, double 
         n_first += first[i];
     double n_second = (double)n - n_first;
     struct sigmoid s = { decision, first, n, (n_first + 1) / (n_first + 2), 1 / (n_second + 2) };
+    /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): a and b are the caller's */
     *a = 0;
     *b = log((n_second + 1) / (n_first + 1));
     double value = loss(&s, *a, *b);
@@ -364,6 +365,7 @@ static hinge_status fit_problems(const struct calibration *c, struct calibrated 
     if (!pr->classifies) {
         for (size_t i = 0; i < pr->n; i++)
             c->decision[i] = pr->y[pr->order[i]] - c->decision[i];
+        /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): allocated by calibrated_init */
         result->a[0] = laplace_width(c->decision, pr->n);
         return HINGE_OK;
     }

@@ -6,7 +6,11 @@ build_packages='meson=meson ninja-build=ninja gcc=cc libc6-dev pkg-config=pkg-co
     liblapacke-dev liblzma-dev zlib1g-dev'
 # What the tests need beyond that.
 test_packages='libcmocka-dev libsvm-dev libsvm-tools=svm-train g++=c++ python3=python3 xz-utils=xz
-    doxygen=doxygen mandoc=mandoc groff-base=groff cmake=cmake gnuplot-nox=gnuplot'
+    doxygen=doxygen mandoc=mandoc groff-base=groff cmake=cmake make=make gnuplot-nox=gnuplot'
+
+# What continuous integration needs beyond that: other compilers and processors, static analysis.
+analysis_packages='clang=clang clang-tidy=clang-tidy cppcheck=cppcheck libomp-dev'
+cross_packages='gcc-aarch64-linux-gnu=aarch64-linux-gnu-gcc libc6-dev-arm64-cross qemu-user=qemu-aarch64'
 
 fail() {
     printf '%s: %s\n' "$(basename "$0")" "$*" >&2

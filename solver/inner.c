@@ -161,7 +161,9 @@ static void run(struct hg_inner *in, struct hg_extremes *e, double target, uint6
                 struct hg_inner_result *result)
 {
     for (;; result->steps++) {
+        /* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): look() filled e of each layer */
         int l = in->layers == 2 && e[1].high - e[1].low > e[0].high - e[0].low;
+        /* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult) */
         result->violation = e[l].high - e[l].low;
         if (!(result->violation > target) || result->steps >= max_steps)
             return;

@@ -191,6 +191,7 @@ static void count_work(struct hg_sweep_space *s, const struct hg_sweep *w)
 
 bool hg_sweep_run(struct hg_sweep_space *s, struct hg_sweep *w)
 {
+    /* NOLINTNEXTLINE(clang-analyzer-deadcode.DeadStores): the pragma reads it */
     int threads = (int)HG_MIN((size_t)s->threads, s->slots);
     double *rooms = s->work + s->slots * s->work_slot;
 #pragma omp parallel num_threads(threads)

@@ -19,7 +19,15 @@ static unsigned control_register(void)
 {
     return _mm_getcsr() & ~0x3FU; /* without the six flags that arithmetic raises */
 }
+#elif defined(__aarch64__)
+static unsigned control_register(void)
+{
+    unsigned long value;
+    __asm__ volatile("mrs %0, fpcr" : "=r"(value));
+    return (unsigned)value;
+}
 #else
+#define UNKNOWN_REGISTER
 static unsigned control_register(void)
 {
     return 0;
@@ -67,7 +75,7 @@ static struct settings look(void *library)
 static void same_process(const struct settings *before, const struct settings *after, const char *when)
 {
     fprintf(stderr, "%s: control register %x\n", when, after->control);
-    expect(before->control == after->control, "MXCSR");
+    expect(before->control == after->control, "the floating-point control register");
     expect(strcmp(before->locale, after->locale) == 0, "the locale");
     for (int k = 1; k < SIGNALS; k++)
         if (before->action[k].sa_handler != after->action[k].sa_handler ||
@@ -148,7 +156,7 @@ int main(int argc, char **argv)
     expect(loaded.openblas == after.openblas, "openblas_get_num_threads");
     fflush(stdout);
     expect(fseek(printed, 0, SEEK_END) == 0 && ftell(printed) == 0, "something was printed");
-#if !defined(__SSE__)
+#if defined(UNKNOWN_REGISTER)
     if (failures == 0)
         return 77; /* the register, the point of it all, was not looked at */
 #endif

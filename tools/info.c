@@ -261,8 +261,10 @@ static struct summary summarise(const hinge_data *data)
             double v =
                 x->type == HINGE_F32 ? (double)((const float *)x->data)[at] : ((const double *)x->data)[at];
 
-            s.low = fmin(s.low, v);
-            s.high = fmax(s.high, v);
+            if (v < s.low) /* fmin, fmax: gcc 12 for aarch64 crashes on them here */
+                s.low = v;
+            if (v > s.high)
+                s.high = v;
         }
     count_labels(&s, data->y, x->rows);
     return s;

@@ -182,6 +182,7 @@ static void list_regions(struct picture *p)
     const double *labels = is_classifier(model) ? hinge_model_labels(model) : normal;
 
     for (size_t k = 0; k < hinge_model_n_classes(model); k++)
+        /* NOLINTNEXTLINE(clang-analyzer-core.CallAndMessage): two classes where it is no classifier */
         region_of(p, labels[k]);
     for (size_t i = 0; i < p->s->data.x.rows; i++)
         p->class_of[i] = region_of(p, p->s->data.y[i]);

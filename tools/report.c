@@ -201,6 +201,7 @@ static void confuse(struct report *r)
 
     r->label = allocate(room, sizeof *r->label);
     for (size_t k = 0; k < n_classes; k++)
+        /* NOLINTNEXTLINE(clang-analyzer-core.uninitialized.Assign): two classes where it is no classifier */
         r->label[r->n_labels++] = labels[k];
     for (size_t i = 0; i < n && r->n_labels < n_classes + 100; i++)
         if (label_number(r, s->data.y[i]) == r->n_labels)

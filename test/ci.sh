@@ -1,0 +1,11 @@
+#!/bin/sh
+# ci.sh WHEN COMMAND...: runs it where WHEN is "always" and CI=true, or WHEN is "all" and HINGE_CI=all; it takes minutes,
+# or needs what the other tests do not. Skipped elsewhere.
+when=$1
+shift
+[ "${HINGE_CI:-}" = all ] || { [ "$when" = always ] && [ "${CI:-}" = true ]; } || {
+    echo "skipped: CI=true for one compiler more, HINGE_CI=all for all there is"
+    exit 77
+}
+unset LD_LIBRARY_PATH MALLOC_PERTURB_
+exec nice "$@"
