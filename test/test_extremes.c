@@ -448,7 +448,7 @@ static void far_from_zero(void **state)
     params.C = 1e-9;
     params.time_limit = 10;
     r = report_of(&far, params, HINGE_PRECISION_AUTO);
-    if (r.precision != HINGE_PRECISION_F64 && r.corrections == 0)
+    if (r.precision != HINGE_PRECISION_F64 && r.corrections == 0 && r.newton_steps == 0) /* all three are in f64 */
         fail_msg("polynomial kernel at 1e4: f32, unnoticed (error %g)", r.error);
     set_free(&set);
     set_free(&far);
