@@ -69,8 +69,8 @@ static bool choose_split(const struct hg_points *points, const uint32_t *id, siz
 
 static void split(struct tree *t, size_t begin, size_t end, int depth)
 {
-    size_t feature, low = begin, high = end;
-    double at;
+    size_t feature = 0, low = begin, high = end;
+    double at = 0;
     if (end - begin <= t->leaf || depth >= MOST_DEPTH ||
         !choose_split(t->points, t->id + begin, end - begin, &feature, &at)) {
         t->end[t->leaves++] = (uint32_t)end;

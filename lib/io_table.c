@@ -263,6 +263,7 @@ static hinge_status fill_npy(const struct hg_source *source, const struct npy *n
                              hinge_error *err)
 {
     size_t bad_row = SIZE_MAX, nonzeros = 0;
+    /* NOLINTNEXTLINE(clang-analyzer-deadcode.DeadStores): the pragma reads it */
     int threads = (int)HG_MIN((size_t)source->threads, HG_MAX(npy->rows, (size_t)1));
 #pragma omp parallel for schedule(static) num_threads(threads) reduction(min : bad_row) \
     reduction(+ : nonzeros)

@@ -303,6 +303,7 @@ static bool prepare(struct newton *t)
     }
     size_t n = 0;
     for (int l = 0; l < t->in.layers; l++)
+        /* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): at most two layers */
         if (count[l] > 0)
             t->held[n++] = -1 - l;
     for (size_t r = 0; r < t->l.rows; r++)
@@ -663,7 +664,7 @@ static void mend_sums(struct newton *t, const double *sums)
                 to = &qp->beta[l][i];
             }
         }
-        if (fabs(missing) < most)
+        if (to != NULL && fabs(missing) < most)
             *to += missing;
     }
 }
@@ -797,7 +798,7 @@ hinge_status hg_newton_finish(struct hg_qp *qp, struct hg_rows *rows, double *gr
         result->end = HG_NEWTON_NO_ROOM;
         result->bytes = HG_MAX(block_bytes(&t, t.q), n * sizeof(double));
     }
-    if (status == HINGE_OK && result->gained)
+    if (ok && status == HINGE_OK && result->gained)
         memcpy(gradient, t.g, n * sizeof *gradient);
     hg_free(a);
     hg_free(b);
