@@ -93,6 +93,12 @@ static void split(struct tree *t, size_t begin, size_t end, int depth)
 
 /* ---- far pairs --------------------------------------------------------------------------------------------------- */
 
+/* The first of cell c's points in t->id; those of c end where c + 1's begin. */
+static size_t begin_of(const struct tree *t, size_t c)
+{
+    return c > 0 ? t->end[c - 1] : 0;
+}
+
 /* box[cell]: the least value of each feature, then the greatest */
 static void bound(const struct tree *t, struct hg_cells *cells, float *box, int threads)
 {
@@ -100,7 +106,7 @@ static void bound(const struct tree *t, struct hg_cells *cells, float *box, int 
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 8)
     for (size_t c = 0; c < cells->count; c++) {
         float *low = box + 2 * c * d, *high = low + d;
-        size_t begin = c > 0 ? t->end[c - 1] : 0;
+        size_t begin = begin_of(t, c);
         for (size_t k = begin; k < t->end[c]; k++) {
             cells->cell[t->id[k]] = (uint32_t)c;
             for (size_t f = 0; f < d; f++) {
@@ -133,7 +139,7 @@ static void compare(const struct tree *t, struct hg_cells *cells, const float *b
     for (size_t a = 0; a < count; a++)
         for (size_t b = 0; b <= a; b++) {
             uint8_t far = cells->far[b * count + a] = cells->far[a * count + b];
-            double in_a = t->end[a] - (a > 0 ? t->end[a - 1] : 0), in_b = t->end[b] - (b > 0 ? t->end[b - 1] : 0);
+            double in_a = (double)(t->end[a] - begin_of(t, a)), in_b = (double)(t->end[b] - begin_of(t, b));
             near += far ? 0 : (a == b ? 1 : 2) * in_a * in_b;
         }
     cells->near = near / (n * n);

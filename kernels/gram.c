@@ -156,23 +156,22 @@ static struct hg_right make_right(struct hg_gram *g, const struct hg_fetch *f, s
     uint32_t *ids = w->ids;
     struct kept k = { .near = w->near };
     bool keeps = f->again != 0 && g->kept != NULL;
-    *near = f->near && g->points.cells != NULL ? w->near : NULL;
     if (keeps) {
         kept_tile(g, g->kept + col0 / g->tile_cols * g->kept_bytes, &k);
         right.x = k.panels;
         right.norm = g->norms != NULL ? k.norms : NULL;
-        *near = *near != NULL ? k.near : NULL;
-        if (*k.number == f->again)
-            return right;
-        *k.number = f->again;
     }
+    *near = f->near && g->points.cells != NULL ? k.near : NULL;
+    if (keeps && *k.number == f->again)
+        return right;
     for (size_t c = 0; c < cols; c++)
         ids[c] = (uint32_t)point_of(g, f->cols != NULL ? f->cols[col0 + c] : col0 + c);
     if (g->tiler.kernel.type == HINGE_PRECOMPUTED)
         return right;
-    if (g->points.cells != NULL)
+    if (g->points.cells != NULL && (keeps || f->near))
         find_near(g->points.cells, ids, cols, k.near);
     if (keeps) {
+        *k.number = f->again;
         if (memcmp(k.ids, ids, cols * sizeof *ids) == 0)
             return right;
         memcpy(k.ids, ids, cols * sizeof *ids);
@@ -251,6 +250,8 @@ static hinge_status make_tile(struct hg_gram *g, const struct hg_fetch *f, const
         *values += count * cols;
         return make_rows(g, f, left, s, &right, row0, 0, count, col0, w);
     }
+    if (row0 == 0 && !near[s->stretch[0].cell] && f->tile != NULL) /* the range begins without rows */
+        f->tile(f->arg, &(struct hg_tile){ 0, 0, col0, cols, NULL });
     for (size_t k = 0; k < s->n_stretches;) {
         if (!near[s->stretch[k].cell]) {
             k++;
@@ -260,8 +261,6 @@ static hinge_status make_tile(struct hg_gram *g, const struct hg_fetch *f, const
         do
             end = s->stretch[k++].end;
         while (k < s->n_stretches && near[s->stretch[k].cell]);
-        if (row0 + done == 0 && first > 0 && f->tile != NULL)
-            f->tile(f->arg, &(struct hg_tile){ 0, 0, col0, cols, NULL });
         clear_rows(g, f, row0 + done, row0 + first, col0, cols);
         hinge_status status = make_rows(g, f, left, s, &right, row0, first, end, col0, w);
         if (status != HINGE_OK)
@@ -269,8 +268,6 @@ static hinge_status make_tile(struct hg_gram *g, const struct hg_fetch *f, const
         *values += (end - first) * cols;
         done = end;
     }
-    if (row0 + done == 0 && f->tile != NULL)
-        f->tile(f->arg, &(struct hg_tile){ 0, 0, col0, cols, NULL });
     clear_rows(g, f, row0 + done, row0 + count, col0, cols);
     return HINGE_OK;
 }

@@ -71,12 +71,7 @@ static hinge_status gradient(const struct hg_problem *pr, const uint32_t *subset
                               ? hg_problem_exact(pr, subset, qp->n, hg_threads(pr->params.threads), &gram, err)
                               : hg_fail(err, HINGE_ENOMEM, "no memory for %zu rows", qp->n);
     if (status == HINGE_OK) {
-        size_t n_sv = 0;
-        for (size_t i = 0; i < qp->n; i++)
-            if (hg_qp_beta(qp, i) != 0) {
-                point[n_sv] = (uint32_t)i;
-                coef[n_sv++] = hg_qp_beta(qp, i);
-            }
+        size_t n_sv = hg_qp_support(qp, NULL, point, coef);
         memset(g, 0, qp->n * sizeof *g);
         struct gradient u = { g, coef };
         struct hg_fetch fetch = { point, n_sv, NULL, qp->n, NULL, add_tile, &u, NULL, 0, false };

@@ -45,7 +45,7 @@ struct training {
     struct solution *solutions; /* [n_problems] */
 };
 
-/* ---- the points -------------------------------------------------------------------------------------------- */
+/* ---- the points -------------------------------------------------------------------------------------------------- */
 
 static bool wants_f32(const struct training *t)
 {
@@ -303,23 +303,21 @@ static hinge_status keep_solution(struct training *t, const struct hg_qp *qp, co
         factor = 1;
         s->smo.outcome = HINGE_NO_MARGIN;
     }
-    for (size_t i = 0; i < qp->n; i++) {
-        s->n_sv += hg_qp_beta(qp, i) != 0;
-        for (int l = 0; l < qp->layers; l++) {
+    s->n_sv = hg_qp_support(qp, NULL, NULL, NULL);
+    for (int l = 0; l < qp->layers; l++)
+        for (size_t i = 0; i < qp->n; i++) {
             double beta = qp->beta[l][i];
             s->n_bsv += beta != 0 && (beta >= qp->hi[l][i] || beta <= qp->lo[l][i]);
         }
-    }
     s->point = hg_alloc(s->n_sv, sizeof *s->point);
     s->beta = hg_alloc(s->n_sv, sizeof *s->beta);
     if (s->point == NULL || s->beta == NULL)
         return hg_fail(err, HINGE_ENOMEM, "no memory for %zu coefficients", s->n_sv);
-    size_t k = 0;
-    for (size_t i = 0; i < qp->n; i++)
-        if (hg_qp_beta(qp, i) != 0) {
-            s->point[k] = subset[i];
-            s->beta[k++] = hg_qp_beta(qp, i) * factor;
-        }
+    hg_qp_support(qp, NULL, s->point, s->beta);
+    for (size_t k = 0; k < s->n_sv; k++) {
+        s->point[k] = subset[s->point[k]];
+        s->beta[k] *= factor;
+    }
     s->rho = b != 0 ? -b * factor : 0; /* never -0 */
     s->objective = s->smo.objective * factor * factor;
     bool hard = t->params->task == HINGE_C_SVC && isinf(t->params->C); /* there, infinity has a meaning */

@@ -395,20 +395,6 @@ static hinge_status update_gradient(struct run *r)
     return status;
 }
 
-/* Points with beta != 0 in the order of their positions, and their beta; returns how many. */
-static size_t list_sv(const struct run *r, uint32_t *point, double *coef)
-{
-    size_t count = 0;
-    for (size_t at = 0; at < r->n; at++) {
-        double b = hg_qp_beta(r->qp, r->active[at]);
-        if (b != 0) {
-            point[count] = r->active[at];
-            coef[count++] = b;
-        }
-    }
-    return count;
-}
-
 /* Room in the cache for the rows of the first points listed, as far as it goes; NULL for the rest. */
 static void **keep_rows(struct run *r, size_t count)
 {
@@ -422,7 +408,7 @@ static void **keep_rows(struct run *r, size_t count)
 /* g at positions [first, m) = K beta, from scratch, by the source given. At the start the rows are kept. */
 static hinge_status compute_gradient(struct run *r, struct hg_rows *source, size_t first)
 {
-    size_t n_sv = list_sv(r, r->group_point, r->group.coef);
+    size_t n_sv = hg_qp_support(r->qp, r->active, r->group_point, r->group.coef);
     memset(r->g + first, 0, (r->m - first) * sizeof *r->g);
     if (n_sv == 0 || first == r->m)
         return HINGE_OK;
@@ -706,9 +692,8 @@ static void report_progress(struct run *r)
                          .objective = r->objective,
                          .n = r->n,
                          .n_active = r->m,
+                         .n_sv = hg_qp_support(r->qp, NULL, NULL, NULL),
                          .rows_computed = r->res->columns_computed / HG_MAX(r->n, (size_t)1) };
-    for (size_t i = 0; i < r->n; i++)
-        p.n_sv += hg_qp_beta(r->qp, i) != 0;
     if (r->opt->progress(r->opt->progress_arg, &p) != 0)
         hg_request_halt(&r->halt, 2);
 }
@@ -768,7 +753,7 @@ static hinge_status measure_error(struct run *r, size_t most)
 {
     uint32_t point[MEASURED];
     double *coef = r->group.coef;
-    size_t count = choose_measured(r, most, point), n_sv = list_sv(r, r->group_point, coef);
+    size_t count = choose_measured(r, most, point), n_sv = hg_qp_support(r->qp, r->active, r->group_point, coef);
     size_t tiles = n_sv / 32 + 1;
     struct measure m = { &r->halt, coef, hg_zalloc(tiles * MEASURED, sizeof(double)) };
     if (m.part == NULL)
@@ -857,11 +842,9 @@ static void consider_shrinking(struct run *r)
 {
     if (!r->opt->shrinking || r->in_w == r->m || r->res->rounds % 4 != 0)
         return;
-    size_t resting = 0, n_sv = 0;
+    size_t resting = 0, n_sv = hg_qp_support(r->qp, NULL, NULL, NULL);
     for (size_t at = 0; at < r->m; at++)
         resting += may_rest(r, at);
-    for (size_t i = 0; i < r->n; i++)
-        n_sv += hg_qp_beta(r->qp, i) != 0;
     r->waste += 4 * r->round_work * (double)resting;
     double later = (1 + waking_source(r)->cost) * (double)n_sv * (double)(r->n - r->m + resting) +
                    3 * (double)r->cache.used * (double)r->m; /* waking the points, and compacting the cache */

@@ -701,12 +701,7 @@ static void give_back(struct newton *t)
 
 static hinge_status gradient(struct newton *t)
 {
-    size_t count = 0;
-    for (size_t i = 0; i < t->qp->n; i++)
-        if (hg_qp_beta(t->qp, i) != 0) {
-            t->list[count] = (uint32_t)i;
-            t->coef[count++] = hg_qp_beta(t->qp, i);
-        }
+    size_t count = hg_qp_support(t->qp, NULL, t->list, t->coef);
     memset(t->g, 0, t->qp->n * sizeof *t->g);
     return add_rows(t, count, t->g);
 }
@@ -818,13 +813,12 @@ static const double OPERATION = 0.1, FACTORED = 3, SYSTEMS = 10, PASSES = 3;
 
 static double work_of(const struct hg_qp *qp, const struct hg_rows *rows)
 {
-    double n = (double)qp->n, inside = 0, n_sv = 0;
+    double n = (double)qp->n, inside = 0, n_sv = (double)hg_qp_support(qp, NULL, NULL, NULL);
     for (size_t i = 0; i < qp->n; i++) {
         bool in = false;
         for (int l = 0; l < qp->layers; l++)
             in = in || is_inside(qp, qp->beta[l][i], l, i);
         inside += in;
-        n_sv += hg_qp_beta(qp, i) != 0;
     }
     return OPERATION * FACTORED * inside * inside * inside / 3 + 4 * SYSTEMS * inside * inside +
            (1 + rows->cost) * (inside * inside + n * (n_sv + PASSES * inside));

@@ -32,6 +32,23 @@ void hg_qp_free(struct hg_qp *qp)
     }
 }
 
+size_t hg_qp_support(const struct hg_qp *qp, const uint32_t *order, uint32_t *point, double *coef)
+{
+    size_t count = 0;
+    for (size_t k = 0; k < qp->n; k++) {
+        size_t i = order != NULL ? order[k] : k;
+        double b = hg_qp_beta(qp, i);
+        if (b == 0)
+            continue;
+        if (point != NULL)
+            point[count] = (uint32_t)i;
+        if (coef != NULL)
+            coef[count] = b;
+        count++;
+    }
+    return count;
+}
+
 /* target: the sum, or NULL */
 static bool project_layer(size_t n, double *beta, const double *lo, const double *hi, const double *target)
 {

@@ -58,6 +58,10 @@ static inline double hg_qp_beta(const struct hg_qp *qp, size_t i)
     return qp->layers == 1 ? qp->beta[0][i] : qp->beta[0][i] + qp->beta[1][i];
 }
 
+/* The points with beta != 0, in the order given (NULL: by number), and their beta; returns how many. point and coef [n]
+ * may be NULL: they are only counted. */
+size_t hg_qp_support(const struct hg_qp *qp, const uint32_t *order, uint32_t *point, double *coef);
+
 /* Moves beta into the box and its layers' sums to those given: clips, then takes what is over (or missing) from the
  * entries inside their box, one after the other, and only then from those at a bound. false: the sums cannot be
  * reached. Without a sum it clips, and no more. */

@@ -4,7 +4,7 @@
 when=$1
 shift
 [ "${HINGE_CI:-}" = all ] || { [ "$when" = always ] && [ "${CI:-}" = true ]; } || {
-    echo "skipped: CI=true for one compiler more, HINGE_CI=all for all there is"
+    echo "skipped: CI=true runs some of these, HINGE_CI=all every one"
     exit 77
 }
 unset LD_LIBRARY_PATH MALLOC_PERTURB_

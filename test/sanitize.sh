@@ -1,11 +1,9 @@
 #!/bin/sh
 # sanitize.sh KIND SOURCE FOLDER [TEST...]: builds SOURCE in FOLDER with -Db_sanitize=KIND and runs the TESTs there, or
-# all unit tests. Only where CI=true, as it takes minutes. KIND thread: clang, and LLVM's OpenMP with its tool
+# the unit tests (the long ones with HINGE_CI=all). It takes minutes. KIND thread: clang, and LLVM's OpenMP with its tool
 # libarcher, by which ThreadSanitizer knows what OpenMP orders; BLAS, which is not built so, is not looked into.
 set -eu
-[ "${CI:-}" = true ] || { echo "skipped: CI is not true"; exit 77; }
 kind=$1 source=$2 folder=$3
-[ "$kind" != thread ] || [ "${HINGE_CI:-}" = all ] || { echo "skipped: HINGE_CI is not all"; exit 77; }
 shift 3
 if [ "$kind" = thread ]; then
     CC=$(command -v clang || command -v clang-14) || { echo "skipped: no clang"; exit 77; }

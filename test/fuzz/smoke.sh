@@ -1,9 +1,8 @@
 #!/bin/sh
 # smoke.sh SOURCE FOLDER [SECONDS]: builds the fuzz targets with clang in FOLDER and runs them, SECONDS in all (60).
-# Only in CI (CI=true): it takes minutes, and the inputs in corpus/ are replayed in any case.
+# It takes minutes, and the inputs in corpus/ are replayed in any case.
 set -eu
 source=$1 folder=$2 seconds=${3:-60}
-[ "${HINGE_CI:-}" = all ] || { echo "skipped: HINGE_CI is not all"; exit 77; }
 clang=$(command -v clang || command -v clang-14) || { echo "no clang"; exit 77; }
 echo 'int LLVMFuzzerTestOneInput(const unsigned char *p, unsigned long n) { return p == 0 && n > 0; }' |
     "$clang" -x c -fsanitize=fuzzer,address -o /dev/null - 2>/dev/null || { echo "no libFuzzer"; exit 77; }
