@@ -570,23 +570,48 @@ static void select_block(struct run *r)
     place_fresh(r);
 }
 
-/* K_WW's rows of points that stay, at the columns of fresh slots, by symmetry from a tile of the fresh rows. The fresh
- * slots mostly are neighbours: a few columns of the tile at a time, whole cache lines are read and written. */
+/* K[slot of columns c0 ..][slots of rows f0 ..] = tile', f32. Slots that are neighbours are written as whole lines. */
+static void mirror_block(const struct run *r, const struct hg_tile *tile, size_t f0, size_t c0)
+{
+    const struct hg_inner *in = &r->inner;
+    const uint32_t *fresh = r->fresh + tile->row0 + f0;
+    size_t rows = HG_MIN((size_t)LINE, tile->n_rows - f0), cols = HG_MIN((size_t)LINE, tile->n_cols - c0);
+    bool whole = rows == LINE;
+    float line[LINE][LINE];
+    for (size_t f = 0; f < rows; f++)
+        whole = whole && fresh[f] == fresh[0] + f;
+    for (size_t f = 0; f < rows; f++) {
+        const float *row = (const float *)tile->row[f0 + f] + c0;
+        for (size_t c = 0; c < cols; c++)
+            line[c][f] = row[c];
+    }
+    for (size_t c = 0; c < cols; c++) {
+        float *to = (float *)in->k + (tile->col0 + c0 + c) * in->ld;
+        if (r->age[tile->col0 + c0 + c] == r->res->rounds) /* fresh itself */
+            continue;
+        if (whole)
+            memcpy(to + fresh[0], line[c], sizeof line[c]);
+        else
+            for (size_t f = 0; f < rows; f++)
+                to[fresh[f]] = line[c][f];
+    }
+}
+
+/* K_WW's rows of points that stay, at the columns of fresh slots, by symmetry from a tile of the fresh rows. */
 static void mirror_tile(void *arg, const struct hg_tile *tile)
 {
     const struct run *r = arg;
     const struct hg_inner *in = &r->inner;
-    for (size_t c0 = 0; c0 < tile->n_cols; c0 += LINE)
-        for (size_t f = 0; f < tile->n_rows; f++)
-            for (size_t c = c0; c < HG_MIN(tile->n_cols, c0 + LINE); c++) {
-                size_t to = (tile->col0 + c) * in->ld + r->fresh[tile->row0 + f];
-                if (r->age[tile->col0 + c] == r->res->rounds) /* fresh itself */
-                    continue;
-                if (r->size == sizeof(float))
-                    ((float *)in->k)[to] = ((const float *)tile->row[f])[c];
-                else
-                    ((double *)in->k)[to] = ((const double *)tile->row[f])[c];
-            }
+    if (r->size == sizeof(float)) {
+        for (size_t f = 0; f < tile->n_rows; f += LINE)
+            for (size_t c = 0; c < tile->n_cols; c += LINE)
+                mirror_block(r, tile, f, c);
+    } else
+        for (size_t c = 0; c < tile->n_cols; c++)
+            for (size_t f = 0; f < tile->n_rows; f++)
+                if (r->age[tile->col0 + c] != r->res->rounds)
+                    ((double *)in->k)[(tile->col0 + c) * in->ld + r->fresh[tile->row0 + f]] =
+                        ((const double *)tile->row[f])[c];
     hg_poll_halt(&r->halt);
 }
 
