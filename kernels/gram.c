@@ -409,6 +409,7 @@ hinge_status hg_gram_init(struct hg_gram *g, const struct hg_tiler *tiler, const
     if (points->cells != NULL)
         cost *= points->cells->near;
     g->super = (struct hg_rows){ .ops = &ops, .n = n, .type = tiler->type, .threads = threads, .cost = cost };
+    g->super.unit = tiler->kernel.type == HINGE_RBF;
     g->tiler = *tiler;
     g->tiler.lists = lists;
     g->points = *points;

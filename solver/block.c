@@ -26,10 +26,14 @@ static const double CHEAP = 2.6;
 /* Rows that cost less than this are not worth reading, most of whose values are left out as negligible. */
 static const double WORTHLESS = 0.6;
 
+/* Values in 16 bits are good to 2^-15: a larger move than so many eps would alter an entry of g wrongly by eps / 4. */
+static const double COARSE = 8192;
+
 enum {
     MEASURED = 512,     /* most points whose error is measured at the end, */
     EARLY = 64,         /* and on the way there, */
     AHEAD = 20,         /* at so many times the violation to be reached */
+    SMALL = 4096,       /* points: their rows mostly stay in the processor's cache */
     LINE = 16,          /* f32 values in a cache line */
     UPDATE_COLS = 2048, /* columns a task of the gradient update */
     STALL_ROUNDS = 200, /* without progress */
@@ -61,7 +65,8 @@ struct run {
     const struct hg_smo_options *opt;
     struct hg_smo_result *res;
     const struct hg_loops *loops;
-    size_t n, size; /* points; bytes of a row value */
+    size_t n, size; /* points; bytes of a row value, */
+    size_t held_size; /* of one in the cache: 2 where rows are held as half (loops.h) */
 
     size_t m;                /* active points */
     size_t width;            /* m at the last shrinking: all rows in the cache have at least so many columns */
@@ -93,6 +98,9 @@ struct run {
     struct candidate *candidates; /* [n + q] */
     uint32_t *found;              /* [n] */
     struct hg_cache cache;
+    double coarse_move;  /* rows of larger moves are not taken from the cache's 16 bits, but computed again; */
+    size_t refined;      /* so many since it was last set */
+    double *coarse;      /* [n] by point: the sum of its moves by rows of 16 bits */
 
     double round_work; /* of the last update: rows read, and rows computed again times their cost */
     double waste;      /* work done on points at rest: a first row is none, their gradient will need it too */
@@ -107,6 +115,7 @@ struct run {
     int own_stop;
     bool exact_rows; /* rows are f64 */
     bool looked;     /* ahead */
+    bool settled;    /* in the end */
     bool local;      /* most values of a row are left out as negligible: rows cost next to nothing */
     struct hg_newton_rule newton;
     size_t newton_bytes; /* of its largest block */
@@ -150,7 +159,8 @@ static void run_free(struct run *r)
                     r->down[0],   r->down[1],      r->diagonal,    r->w,          r->age,
                     r->is_in_w,   r->was_computed, r->fresh,       r->block_row,  r->block_points,
                     r->before[0], r->before[1],    r->moved,       r->held.row,   r->held.coef,
-                    r->group.row, r->group.coef,   r->group_point, r->candidates, r->found };
+                    r->group.row, r->group.coef,   r->group_point, r->candidates, r->found,
+                    r->coarse };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         hg_free(all[i]);
     hg_inner_free(&r->inner);
@@ -189,6 +199,7 @@ static bool allocate(struct run *r)
         { (void **)&r->group_point, n, sizeof *r->group_point },
         { (void **)&r->candidates, n, sizeof *r->candidates },
         { (void **)&r->found, n, sizeof *r->found },
+        { (void **)&r->coarse, r->held_size < r->size ? n : 0, sizeof *r->coarse },
     };
     bool ok = true;
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
@@ -200,11 +211,20 @@ static bool allocate(struct run *r)
     return ok;
 }
 
+/* Are rows held in 16 bits? */
+static bool is_half(const struct run *r)
+{
+    return r->held_size < r->size;
+}
+
 static hinge_status run_init(struct run *r, hinge_error *err)
 {
     r->n = r->m = r->width = r->qp->n;
     r->size = hg_size_of(r->rows->type);
     r->exact_rows = r->rows->type == HINGE_F64;
+    r->held_size = r->rows->unit && !r->exact_rows && r->n > SMALL ? sizeof(uint16_t) : r->size;
+    r->coarse_move = COARSE * r->opt->eps;
+    r->settled = !is_half(r);
     r->local = r->rows->order != NULL && r->rows->cost <= WORTHLESS;
     r->loops = hg_loops(r->opt->cpu_level);
     r->q = choose_q(r->n, r->qp->layers, r->local, r->opt->working_set);
@@ -215,7 +235,7 @@ static hinge_status run_init(struct run *r, hinge_error *err)
     r->best = INFINITY;
     r->target = r->opt->eps;
     r->newton.least = INFINITY;
-    r->patience = r->rows->cost > CHEAP || r->n <= 4096 ? 0 : 3;
+    r->patience = r->rows->cost > CHEAP || r->n <= SMALL ? 0 : 3;
     if (!allocate(r))
         return hg_fail(err, HINGE_ENOMEM, "no memory for a problem of %zu examples", r->n);
     for (size_t i = 0; i < r->n; i++)
@@ -227,7 +247,7 @@ static hinge_status run_init(struct run *r, hinge_error *err)
                       r->loops, err);
     if (status == HINGE_OK)
         /* a problem that is one working set needs no rows */
-        status = hg_cache_init(&r->cache, r->n, r->n, r->size,
+        status = hg_cache_init(&r->cache, r->n, r->n, r->held_size,
                                r->q < r->n && !r->local ? r->opt->cache_bytes : 0, err);
     if (status == HINGE_OK) {
         status = r->rows->ops->diagonal(r->rows, r->diagonal);
@@ -247,7 +267,18 @@ static void set_offsets(struct run *r, size_t at)
     }
 }
 
+static uint64_t hash(uint64_t x)
+{
+    return hg_random(&x);
+}
+
 /* ---- the gradient ------------------------------------------------------------------------------------------------ */
+
+/* Of a value in the cache, where reading one of f32 is 1. */
+static double read_cost(const struct run *r)
+{
+    return is_half(r) ? 0.5 : 1;
+}
 
 /* g[first ..] += coef' rows, columns [first, first + n) of rows in the cache */
 static void add_part(const struct run *r, const struct part *part, size_t first, size_t n, double *g)
@@ -256,8 +287,10 @@ static void add_part(const struct run *r, const struct part *part, size_t first,
     for (size_t h = 0; h < part->count; h += 8) {
         size_t count = HG_MIN((size_t)8, part->count - h);
         for (size_t k = 0; k < count; k++)
-            row[k] = (const char *)part->row[h + k] + first * r->size;
-        if (r->rows->type == HINGE_F32)
+            row[k] = (const char *)part->row[h + k] + first * r->held_size;
+        if (is_half(r))
+            r->loops->add_rows_half(count, part->coef + h, (const uint16_t *const *)row, n, g);
+        else if (r->rows->type == HINGE_F32)
             r->loops->add_rows_f32(count, part->coef + h, (const float *const *)row, n, g);
         else
             r->loops->add_rows_f64(count, part->coef + h, (const double *const *)row, n, g);
@@ -279,7 +312,8 @@ struct update {
     hinge_dtype type;
     double *g;               /* of column 0 of the fetch */
     const double *coef;      /* [rows of the fetch] */
-    const struct part *held; /* rows in the cache to be added in the same sweep, or NULL */
+    const uint32_t *point;   /* [rows of the fetch] */
+    void *const *keep;       /* [rows of the fetch] where they are held as half, or NULL; or NULL */
     size_t first;            /* column 0's place in them */
 };
 
@@ -292,20 +326,23 @@ static void update_tile(void *arg, const struct hg_tile *tile)
 {
     struct update *u = arg;
     double *g = u->g + tile->col0;
-    if (tile->row0 == 0 && u->held != NULL)
-        add_part(u->r, u->held, u->first + tile->col0, tile->n_cols, g);
     if (u->type == HINGE_F32)
         u->r->loops->add_rows_f32(tile->n_rows, u->coef + tile->row0, (const float *const *)tile->row,
                                   tile->n_cols, g);
     else
         u->r->loops->add_rows_f64(tile->n_rows, u->coef + tile->row0, (const double *const *)tile->row,
                                   tile->n_cols, g);
+    for (size_t k = 0; u->keep != NULL && k < tile->n_rows; k++)
+        if (u->keep[tile->row0 + k] != NULL)
+            u->r->loops->to_half(tile->n_cols, tile->row[k],
+                                 (uint32_t)(hash(u->point[tile->row0 + k]) + u->first + tile->col0),
+                                 (uint16_t *)u->keep[tile->row0 + k] + tile->col0);
     hg_poll_halt(&u->r->halt);
 }
 
 /* Columns [width, m) of the moved points whose rows have that width: fetched, kept, and added to g there; the
  * part they hold already is added as it stands. */
-static hinge_status update_by_group(struct run *r, size_t width, const struct part *held)
+static hinge_status update_by_group(struct run *r, size_t width)
 {
     struct part *group = &r->group;
     group->count = 0;
@@ -318,22 +355,20 @@ static hinge_status update_by_group(struct run *r, size_t width, const struct pa
         }
     if (width > 0) {
         update_by_held(r, group, 0, width);
-        if (held != NULL)
-            update_by_held(r, held, 0, width);
         for (size_t k = 0; k < group->count; k++)
-            group->row[k] = (char *)group->row[k] + width * r->size;
+            group->row[k] = (char *)group->row[k] + width * r->held_size;
     }
-    struct update u = { r, r->rows->type, r->g + width, group->coef, held, width };
-    struct hg_fetch fetch = {
-        r->group_point, group->count, r->active + width, r->m - width, group->row, update_tile, &u, r->halt.stop,
-        r->columns << 32 | width, true
-    };
+    bool half = is_half(r);
+    struct update u = { r, r->rows->type, r->g + width, group->coef, r->group_point, half ? group->row : NULL, width };
+    struct hg_fetch fetch = { r->group_point, group->count, r->active + width, r->m - width,
+                              half ? NULL : group->row, update_tile, &u, r->halt.stop, r->columns << 32 | width, true };
     uint64_t before = r->rows->values;
     hinge_status status = r->rows->ops->fetch(r->rows, &fetch);
     r->res->columns_computed += r->rows->values - before;
     if (status == HINGE_OK && !is_stopped(r))
         for (size_t k = 0; k < group->count; k++)
-            hg_cache_set_width(&r->cache, r->group_point[k], r->m);
+            if (group->row[k] != NULL)
+                hg_cache_set_width(&r->cache, r->group_point[k], r->m);
     return status;
 }
 
@@ -349,12 +384,27 @@ static int by_position(const void *a, const void *b)
     return (p->at > q->at) - (p->at < q->at);
 }
 
+/* Whether a move may be made by a row of 16 bits; if so it is noted. Where moves are many that may not, computing their
+ * rows again costs more than the error that a later look will find (settle). */
+static bool may_be_coarse(struct run *r, const struct moved *v)
+{
+    if (fabs(v->delta) <= r->coarse_move) {
+        r->coarse[v->point] += v->delta;
+        return true;
+    }
+    if (++r->refined > r->n / 8) {
+        r->coarse_move *= 4;
+        r->refined = 0;
+    }
+    return false;
+}
+
 /* g += K[moved, :]' delta */
 static hinge_status update_gradient(struct run *r)
 {
     struct part *held = &r->held;
     size_t missing = 0, again = 0;
-    if (r->m * r->size > r->cache.stride) /* more points came back than there was room for */
+    if (r->m * r->held_size > r->cache.stride) /* more points came back than there was room for */
         hg_cache_compact(&r->cache, r->width, NULL, r->width, columns_for(r, r->m), r->opt->threads);
     if (r->rows->order != NULL) /* neighbours side by side */
         qsort(r->moved, r->n_moved, sizeof *r->moved, by_position);
@@ -363,6 +413,10 @@ static hinge_status update_gradient(struct run *r)
         struct moved *v = &r->moved[k];
         v->width = 0;
         v->row = hg_cache_get(&r->cache, v->point, r->res->rounds, &v->width);
+        if (v->row != NULL && is_half(r) && !may_be_coarse(r, v)) {
+            v->row = NULL; /* as if it were not there */
+            v->width = 0;
+        }
         if (v->row != NULL && v->width == r->m) {
             held->row[held->count] = v->row;
             held->coef[held->count++] = v->delta;
@@ -374,23 +428,19 @@ static hinge_status update_gradient(struct run *r)
         }
     }
     r->res->rows_asked += r->n_moved;
-    r->round_work = (double)held->count + (1 + r->rows->cost) * (double)again;
-    if (missing == 0) {
-        update_by_held(r, held, 0, r->m);
+    r->round_work = read_cost(r) * (double)held->count + (1 + r->rows->cost) * (double)again;
+    update_by_held(r, held, 0, r->m);
+    if (missing == 0)
         return HINGE_OK;
-    }
     for (size_t k = 0; k < r->n_moved;
          k++) /* after all gets: rows of this round are not evicted for each other */
         if (r->moved[k].width != SIZE_MAX && r->moved[k].row == NULL &&
-            r->was_computed[r->moved[k].point] > r->patience)
+            r->was_computed[r->moved[k].point] > r->patience && r->cache.slot_of[r->moved[k].point] < 0)
             r->moved[k].row = hg_cache_put(&r->cache, r->moved[k].point, r->res->rounds);
     hinge_status status = HINGE_OK;
-    bool first = true;
     for (size_t k = 0; k < r->n_moved && status == HINGE_OK && !is_stopped(r); k++)
-        if (r->moved[k].width != SIZE_MAX) {
-            status = update_by_group(r, r->moved[k].width, first && held->count > 0 ? held : NULL);
-            first = false;
-        }
+        if (r->moved[k].width != SIZE_MAX)
+            status = update_by_group(r, r->moved[k].width);
     r->torn = status != HINGE_OK || is_stopped(r);
     return status;
 }
@@ -413,9 +463,11 @@ static hinge_status compute_gradient(struct run *r, struct hg_rows *source, size
     if (n_sv == 0 || first == r->m)
         return HINGE_OK;
     bool keep = source == r->rows && r->res->rounds == 0;
-    struct update u = { r, source->type, r->g + first, r->group.coef, NULL, 0 };
-    struct hg_fetch fetch = { r->group_point, n_sv, r->active + first, r->m - first, keep ? keep_rows(r, n_sv) : NULL,
-                              update_tile, &u, r->halt.stop, 0, true };
+    bool half = is_half(r);
+    void *const *rows = keep ? keep_rows(r, n_sv) : NULL;
+    struct update u = { r, source->type, r->g + first, r->group.coef, r->group_point, half ? rows : NULL, first };
+    struct hg_fetch fetch = { r->group_point, n_sv, r->active + first, r->m - first, half ? NULL : rows, update_tile,
+                              &u, r->halt.stop, 0, true };
     uint64_t before = source->values;
     hinge_status status = source->ops->fetch(source, &fetch);
     if (keep) {
@@ -446,11 +498,6 @@ static void scan(struct run *r)
 }
 
 /* ---- the working set --------------------------------------------------------------------------------------------- */
-
-static uint64_t hash(uint64_t x)
-{
-    return hg_random(&x);
-}
 
 static bool worse(const struct candidate *a, const struct candidate *b)
 {
@@ -798,6 +845,13 @@ static hinge_status measure_error(struct run *r, size_t most)
     return status;
 }
 
+/* g is that of rows as they are. */
+static void forget_coarse(struct run *r)
+{
+    if (is_half(r))
+        memset(r->coarse, 0, r->n * sizeof *r->coarse);
+}
+
 /* The gradient anew, by the source in f64: the error of all rows so far is gone, and what follows adds only the
  * error of small changes. */
 static hinge_status correct_gradient(struct run *r)
@@ -805,6 +859,7 @@ static hinge_status correct_gradient(struct run *r)
     r->res->corrections++;
     hinge_status status = compute_gradient(r, r->exact, 0);
     r->torn = status != HINGE_OK || is_stopped(r);
+    forget_coarse(r);
     if (!r->torn)
         scan(r);
     r->best = INFINITY; /* the violation may well be larger now */
@@ -872,7 +927,8 @@ static void consider_shrinking(struct run *r)
         resting += may_rest(r, at);
     r->waste += 4 * r->round_work * (double)resting;
     double later = (1 + waking_source(r)->cost) * (double)n_sv * (double)(r->n - r->m + resting) +
-                   3 * (double)r->cache.used * (double)r->m; /* waking the points, and compacting the cache */
+                   /* waking the points, and compacting the cache */
+                   3 * read_cost(r) * (double)r->cache.used * (double)r->m;
     if (resting > r->m / 8 && r->waste > later)
         shrink(r);
 }
@@ -884,6 +940,7 @@ static hinge_status wake(struct run *r)
     r->m = r->n;
     r->columns++;
     hinge_status status = compute_gradient(r, waking_source(r), old);
+    forget_coarse(r); /* columns that know nothing of those moves */
     r->torn = status != HINGE_OK || is_stopped(r);
     if (r->torn)
         return status;
@@ -951,6 +1008,7 @@ static hinge_status finish_by_newton(struct run *r)
         return status;
     r->m = r->n;
     r->columns++;
+    forget_coarse(r);
     for (size_t at = 0; at < r->n; at++) {
         r->g[at] = g[r->active[at]];
         set_offsets(r, at);
@@ -971,13 +1029,72 @@ static enum verdict end_with(struct run *r, hinge_outcome outcome)
     return END;
 }
 
+/* Takes back the moves by rows of 16 bits larger than `most`, and makes them again by rows in f32. */
+static hinge_status make_again(struct run *r, double most)
+{
+    struct part *held = &r->held;
+    hinge_status status = HINGE_OK;
+    size_t at = 0;
+    while (at < r->m && status == HINGE_OK && !is_stopped(r)) {
+        r->n_moved = held->count = 0;
+        for (; at < r->m && r->n_moved < r->q; at++) {
+            uint32_t i = r->active[at];
+            size_t width = 0;
+            void *row = fabs(r->coarse[i]) > most ? hg_cache_get(&r->cache, i, r->res->rounds, &width) : NULL;
+            if (row == NULL || width != r->m)
+                continue;
+            held->row[held->count] = row;
+            held->coef[held->count++] = -r->coarse[i];
+            r->moved[r->n_moved++] = (struct moved){ i, (uint32_t)at, r->coarse[i], 0, NULL };
+            r->coarse[i] = 0;
+        }
+        update_by_held(r, held, 0, r->m);
+        if (r->n_moved > 0)
+            status = update_by_group(r, 0);
+    }
+    r->torn = status != HINGE_OK || is_stopped(r);
+    if (!r->torn)
+        scan(r);
+    return status;
+}
+
+/* Looks at the error. Where it is more than `most_error` and rows are held in 16 bits, the largest sums of moves by them,
+ * whose squares are all but a share of the squares of all, are made again, so that eps / 16 of it is left. */
+static hinge_status settle(struct run *r, double most_error)
+{
+    double all = 0, rest, most = 0;
+    hinge_status status = measure_error(r, EARLY);
+    if (!is_half(r) || status != HINGE_OK || is_stopped(r) || r->res->error <= most_error)
+        return status;
+    double share = r->opt->eps / 16 / r->res->error;
+    for (size_t i = 0; i < r->n; i++) {
+        all += r->coarse[i] * r->coarse[i];
+        most = HG_MAX(most, fabs(r->coarse[i]));
+    }
+    do {
+        rest = 0;
+        most *= 0.75;
+        for (size_t i = 0; i < r->n; i++)
+            rest += fabs(r->coarse[i]) <= most ? r->coarse[i] * r->coarse[i] : 0;
+    } while (rest > share * share * all);
+    status = make_again(r, most);
+    if (status == HINGE_OK && !is_stopped(r))
+        status = measure_error(r, EARLY);
+    return status;
+}
+
 /* The violation is small enough: is it so for all points, and are the rows exact enough to say so? */
 static enum verdict verify(struct run *r, hinge_status *status)
 {
     struct hg_smo_result *res = r->res;
+    if (!r->settled) { /* before points are woken, whose gradients know nothing of those moves */
+        r->settled = true;
+        *status = settle(r, r->opt->eps / 4);
+        return *status != HINGE_OK ? END : GO_ON; /* judged again */
+    }
     if (r->m < r->n) {
         *status = wake(r);
-        return *status != HINGE_OK ? END : GO_ON; /* judged again */
+        return *status != HINGE_OK ? END : GO_ON;
     }
     *status = measure_error(r, MEASURED);
     if (*status != HINGE_OK)
@@ -1005,7 +1122,7 @@ static hinge_status look_ahead(struct run *r)
 {
     r->looked = true;
     double t = hg_now();
-    hinge_status status = measure_error(r, EARLY);
+    hinge_status status = settle(r, r->opt->eps / 8);
     if (status == HINGE_OK && !is_stopped(r) && r->res->error > r->opt->eps)
         status = correct_gradient(r);
     r->res->error = NAN;
@@ -1025,11 +1142,13 @@ static enum verdict judge(struct run *r, hinge_status *status)
         double t = hg_now();
         size_t m = r->m;
         int corrections = res->corrections;
+        bool settled = r->settled;
         enum verdict verdict = verify(r, status);
         res->seconds_certificate += hg_now() - t;
         if (verdict == GO_ON && res->violation > r->target)
             return GO_ON;
-        if (verdict == GO_ON && (m != r->m || corrections != res->corrections || is_stopped(r)))
+        if (verdict == GO_ON &&
+            (m != r->m || corrections != res->corrections || settled != r->settled || is_stopped(r)))
             return judge(r, status);
         return verdict;
     }

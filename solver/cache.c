@@ -137,7 +137,10 @@ void hg_cache_set_width(struct hg_cache *c, uint32_t point, size_t width)
 
 static void keep_columns(const struct hg_cache *c, char *row, const uint32_t *keep, size_t n_keep)
 {
-    if (c->size == sizeof(float))
+    if (c->size == sizeof(uint16_t))
+        for (size_t k = 0; k < n_keep; k++)
+            ((uint16_t *)(void *)row)[k] = ((uint16_t *)(void *)row)[keep[k]];
+    else if (c->size == sizeof(float))
         for (size_t k = 0; k < n_keep; k++) /* keep[k] >= k */
             ((float *)(void *)row)[k] = ((float *)(void *)row)[keep[k]];
     else
