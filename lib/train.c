@@ -43,6 +43,7 @@ struct training {
     float *copy32, *norms32;
     struct hg_cells cells;     /* of the points; empty where no kernel values are negligible */
     struct solution *solutions; /* [n_problems] */
+    struct hg_arena *arenas;    /* [threads] of those that problems run in */
 };
 
 /* ---- the points -------------------------------------------------------------------------------------------------- */
@@ -168,6 +169,7 @@ static struct hg_smo_options options_for(struct training *t, struct callback *ca
         .max_iter = p->max_iter,
         .shrinking = p->shrinking,
         .cache_bytes = t->cache_bytes,
+        .arena = &t->arenas[threads < t->threads ? omp_get_thread_num() : 0],
         .newton_bytes = p->newton ? newton : 0,
         .threads = threads,
         .cpu_level = hg_cpu_level(p->cpu_level),
@@ -614,6 +616,9 @@ static void training_free(struct training *t)
         hg_free(t->solutions[p].point);
         hg_free(t->solutions[p].beta);
     }
+    for (int k = 0; t->arenas != NULL && k < t->threads; k++)
+        hg_arena_free(&t->arenas[k]);
+    hg_free(t->arenas);
     hg_free(t->solutions);
     hg_free(t->copy32);
     hg_free(t->norms32);
@@ -642,7 +647,11 @@ hinge_status hinge_train(hinge_model **model, const hinge_matrix *x, const doubl
         t.interior = uses_interior(&t.problem);
         t.cache_bytes = t.params->cache_bytes > 0 ? t.params->cache_bytes : default_cache(&t);
         t.solutions = hg_zalloc(t.problem.n_problems, sizeof *t.solutions);
-        if (t.solutions == NULL)
+        t.arenas = hg_zalloc((size_t)t.threads, sizeof *t.arenas);
+        for (size_t p = 0; t.arenas != NULL && p < t.problem.n_problems; p++)
+            for (int k = 0; k < t.threads; k++)
+                t.arenas[k].most_points = HG_MAX(t.arenas[k].most_points, hg_problem_size(&t.problem, p));
+        if (t.solutions == NULL || t.arenas == NULL)
             status = hg_fail(err, HINGE_ENOMEM, "no memory for %zu two-class problems", t.problem.n_problems);
     }
     if (status == HINGE_OK)

@@ -228,7 +228,7 @@ static hinge_status run_init(struct run *r, hinge_error *err)
     if (status == HINGE_OK)
         /* a problem that is one working set needs no rows */
         status = hg_cache_init(&r->cache, r->n, r->n, r->size,
-                               r->q < r->n && !r->local ? r->opt->cache_bytes : 0, err);
+                               r->q < r->n && !r->local ? r->opt->cache_bytes : 0, r->opt->arena, err);
     if (status == HINGE_OK) {
         status = r->rows->ops->diagonal(r->rows, r->diagonal);
         if (status != HINGE_OK)
