@@ -40,7 +40,7 @@ static size_t lay_out(const struct hg_gram *g, char *base, int thread, struct sh
 {
     hinge_dtype type = g->tiler.type;
     size_t size = hg_size_of(type), at = 0, stride = row_stride(g) * size;
-    size_t rows = HG_TILE_ROWS, cols = g->tile_cols;
+    size_t rows = HG_MIN((size_t)HG_TILE_ROWS, g->max_rows), cols = g->tile_cols;
     *w = (struct work){ 0 };
     s->a = hg_take(base, &at, g->tiler.lists ? 0 : g->max_rows * stride);
     if (g->tiler.lists)
@@ -207,17 +207,18 @@ static hinge_status make_rows(struct hg_gram *g, const struct hg_fetch *f, const
                               size_t end, size_t col0, const struct work *w)
 {
     size_t size = hg_size_of(g->tiler.type), rows;
+    size_t ld = HG_MIN(g->tile_cols, (right->count + 63) / 64 * 64); /* few columns touch little memory */
     for (size_t r0 = first; r0 < end; r0 += rows) {
         rows = HG_MIN((size_t)HG_TILE_ROWS, end - r0);
         for (size_t r = 0; r < rows; r++) {
             char *out = f->out != NULL ? f->out[row0 + r0 + r] : NULL;
-            w->row[r] = out != NULL ? out + col0 * size : (char *)w->dots + r * g->tile_cols * size;
+            w->row[r] = out != NULL ? out + col0 * size : (char *)w->dots + r * ld * size;
         }
         hinge_status status = HINGE_OK;
         if (g->tiler.kernel.type == HINGE_PRECOMPUTED)
             look_up(g, rows, s->ids + r0, right->count, w->ids, w->row);
         else
-            status = hg_tile_values(&g->tiler, left, r0, rows, right, w->dots, g->tile_cols, w->row);
+            status = hg_tile_values(&g->tiler, left, r0, rows, right, w->dots, ld, w->row);
         if (status != HINGE_OK)
             return status;
         if (f->tile != NULL) {
@@ -418,6 +419,7 @@ hinge_status hg_gram_init(struct hg_gram *g, const struct hg_tiler *tiler, const
     g->norms = norms;
     size_t bytes = HG_MAX(row_stride(g), (size_t)1) * hg_size_of(tiler->type);
     g->tile_cols = HG_MIN((size_t)HG_TILE_COLS, HG_MAX((size_t)32, ((size_t)8 << 20) / bytes / 16 * 16));
+    g->tile_cols = HG_MIN(g->tile_cols, HG_MAX((n + 63) / 64, (size_t)1) * 64); /* whole panels */
     g->max_rows = HG_MIN((size_t)2048, HG_MAX((size_t)64, ((size_t)32 << 20) / bytes));
     g->max_rows = HG_MIN(g->max_rows, HG_MAX(n, (size_t)1));
     struct shared shared;

@@ -190,6 +190,11 @@ int hg_threads(int asked)
     return HG_MAX(threads, 1);
 }
 
+int hg_team(int threads, double work)
+{
+    return work < 1e7 ? 1 : threads;
+}
+
 void hg_blas_alone(void)
 {
     omp_set_num_threads(1);

@@ -90,6 +90,9 @@ void hg_request_halt(const struct hg_halt *halt, int reason);
 int hg_cpu_level(int asked);
 size_t hg_total_memory(void); /* bytes, the container's limit where there is one */
 int hg_threads(int asked);    /* asked, or omp_get_max_threads() for 0; at least 1 */
+/* 1 where so many multiply-adds are done sooner by one thread than a team is sure to have met at the end (some 2 ms: a
+ * busy machine lets threads wait); otherwise threads. */
+int hg_team(int threads, double work);
 
 /* First statement of each of our parallel regions that calls BLAS: sets the thread count of nested regions to one
  * for this implicit task only, so that OpenBLAS's OpenMP build does not start threads of its own. */

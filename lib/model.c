@@ -175,13 +175,18 @@ static bool f32_error(const hinge_model *m, double *error)
     return true;
 }
 
+static bool is_small(const hinge_model *m)
+{
+    return m->n_sv * m->d <= 65536;
+}
+
 /* Small models predict in f64 (it costs nothing), large ones in f32 where that leaves 1e-4 in a decision value.
  */
 static bool choose_f32(hinge_model *m)
 {
     const struct hg_kernel_row *row = hg_kernel_row(m->kernel.type);
     m->f32_is_enough = false;
-    if (row->source != HG_FROM_DOTS || row->map == HG_MAP_LINEAR || m->n_sv * m->d <= 65536)
+    if (row->source != HG_FROM_DOTS || row->map == HG_MAP_LINEAR || is_small(m))
         return true;
     double scale = 1, error;
     for (size_t p = 0; p < m->n_problems; p++)
@@ -192,12 +197,22 @@ static bool choose_f32(hinge_model *m)
     return true;
 }
 
+/* Also where GEMM would be as fast or a little faster, but the model is small: examples come one by one then, and GEMM
+ * packs all SVs anew for each. */
+static bool wants_panels(const hinge_model *m, const struct hg_points *sv, hinge_dtype type)
+{
+    int level = hg_cpu_level(0);
+    if (m->n_sv < hg_panel_cols(type) / 4) /* panels would be mostly empty */
+        return false;
+    return hg_lists_win(hg_points_nonzeros(sv, 1), m->d, type, level) ||
+           (is_small(m) && m->d <= HG_STRETCH && level >= 3);
+}
+
 static bool derive_panels(hinge_model *m, const struct hg_points *sv)
 {
     hinge_dtype type = m->f32_is_enough ? HINGE_F32 : HINGE_F64;
     size_t ld = HG_MAX(m->d, (size_t)1), size = hg_size_of(type);
-    if (m->n_sv < hg_panel_cols(type) / 4 || /* panels would be mostly empty */
-        !hg_lists_win(hg_points_nonzeros(sv, 1), m->d, type, hg_cpu_level(0)))
+    if (!wants_panels(m, sv, type))
         return true;
     void *rows = hg_alloc(hg_panel_cols(type) * ld, size);
     m->panels = hg_alloc(hg_panels_size(m->n_sv, m->d, type), size);

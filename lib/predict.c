@@ -261,6 +261,16 @@ static hinge_status predict_all(struct job *j, int threads, hinge_error *err)
                               : hg_fail(err, (hinge_status)failed, "the kernel function reported a failure");
 }
 
+/* Threads worth starting. */
+static int team_for(const hinge_model *m, size_t rows, int asked)
+{
+    double vectors = m->weights != NULL ? (double)m->n_problems : (double)m->n_sv;
+    int threads = hg_threads(asked);
+    if (m->kernel.type == HINGE_USER)
+        return threads;
+    return hg_team(threads, (double)rows * vectors * (double)(m->d + columns_of(m) + 10));
+}
+
 /* ---- the entry --------------------------------------------------------------------------------------------------- */
 
 static hinge_status check(const hinge_model *m, const hinge_matrix *x, const hinge_predict_options *o,
@@ -280,7 +290,7 @@ static hinge_status check(const hinge_model *m, const hinge_matrix *x, const hin
         return hg_fail(err, HINGE_EINVAL, "precision: %d is not a hinge_precision", (int)o->precision);
     if (o->cpu_level < 0 || o->cpu_level > 4)
         return hg_fail(err, HINGE_EINVAL, "cpu_level: %d is not in 0 .. 4", o->cpu_level);
-    return hg_matrix_check_finite(x, "x", hg_threads(o->threads), err);
+    return hg_matrix_check_finite(x, "x", team_for(m, x->rows, o->threads), err);
 }
 
 /* A kernel of the user's can give up after some rows: their results wait until all are there. */
@@ -342,8 +352,9 @@ hinge_status hinge_predict(const hinge_model *m, const hinge_matrix *x, const hi
         status = coef_in_f32(m, &coef32, err);
     if (f32)
         j.coef = m->coef32 != NULL ? m->coef32 : coef32;
+    int threads = team_for(m, x->rows, o->threads);
     if (status == HINGE_OK)
-        status = (m->kernel.type == HINGE_USER ? predict_by_callback : predict_all)(&j, hg_threads(o->threads), err);
+        status = (m->kernel.type == HINGE_USER ? predict_by_callback : predict_all)(&j, threads, err);
     hg_free(coef32);
     return status == HINGE_OK ? hg_ok(err) : status;
 }

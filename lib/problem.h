@@ -13,6 +13,7 @@ struct hg_problem {
     hinge_matrix x;        /* the caller's */
     const double *y;       /* the caller's; NULL for one-class */
     bool classifies, one_vs_rest;
+    int threads;           /* asked for; 1 where the problem is too small to share */
     size_t n, d;           /* rows used (weight > 0), features */
     uint32_t *order;       /* [n] caller's row of each point: grouped by class, in the caller's order within */
     double *weight;        /* [n] by point: example weight times class weight */

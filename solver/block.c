@@ -248,7 +248,7 @@ static hinge_status run_init(struct run *r, hinge_error *err)
     if (status == HINGE_OK)
         /* a problem that is one working set needs no rows */
         status = hg_cache_init(&r->cache, r->n, r->n, r->held_size,
-                               r->q < r->n && !r->local ? r->opt->cache_bytes : 0, err);
+                               r->q < r->n && !r->local ? r->opt->cache_bytes : 0, r->opt->arena, err);
     if (status == HINGE_OK) {
         status = r->rows->ops->diagonal(r->rows, r->diagonal);
         if (status != HINGE_OK)
@@ -607,6 +607,14 @@ static void select_block(struct run *r)
 {
     size_t room = HG_MIN(HG_MAX(r->q - r->in_w, r->q / 2), r->m);
     r->n_fresh = 0;
+    if (r->q == r->n && r->in_w == 0) { /* all there are, at once */
+        for (; r->n_fresh < r->n; r->n_fresh++) {
+            r->block_points[r->n_fresh] = r->active[r->n_fresh];
+            r->is_in_w[r->active[r->n_fresh]] = 1;
+        }
+        place_fresh(r);
+        return;
+    }
     for (int l = 0; l < r->qp->layers; l++) {
         size_t share = room / (2 * (size_t)r->qp->layers);
         const struct hg_extremes *e = &r->extremes[l];
@@ -649,7 +657,9 @@ static void mirror_tile(void *arg, const struct hg_tile *tile)
 {
     const struct run *r = arg;
     const struct hg_inner *in = &r->inner;
-    if (r->size == sizeof(float)) {
+    if (r->n_fresh == r->in_w)
+        ; /* every row is there already */
+    else if (r->size == sizeof(float)) {
         for (size_t f = 0; f < tile->n_rows; f += LINE)
             for (size_t c = 0; c < tile->n_cols; c += LINE)
                 mirror_block(r, tile, f, c);
@@ -785,9 +795,11 @@ static void measure_tile(void *arg, const struct hg_tile *tile)
     double *part = m->part + tile->col0 / 32 * MEASURED; /* no tile is narrower than 32 columns but the last */
     for (size_t k = 0; k < tile->n_rows; k++) {
         const double *row = tile->row[k];
+        const double *coef = m->coef + tile->col0;
         double sum = 0;
+#pragma omp simd reduction(+ : sum)
         for (size_t c = 0; c < tile->n_cols; c++)
-            sum += row[c] * m->coef[tile->col0 + c];
+            sum += row[c] * coef[c];
         part[tile->row0 + k] = sum;
     }
     hg_poll_halt(m->halt);

@@ -6,6 +6,7 @@
 #define HG_BLOCK_H
 
 #include "lib/rows.h"
+#include "solver/cache.h"
 #include "solver/qp.h"
 
 struct hg_smo_options {
@@ -14,6 +15,7 @@ struct hg_smo_options {
     uint64_t max_iter;   /* 0: none */
     bool shrinking;
     size_t cache_bytes;
+    struct hg_arena *arena; /* for the rows, kept by the caller between problems; or NULL */
     size_t newton_bytes; /* for rows and the Newton finish's block together; 0: no Newton finish */
     int threads, cpu_level;
     uint64_t seed;

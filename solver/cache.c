@@ -20,15 +20,45 @@ static void lay_out(struct hg_cache *c, size_t cols)
     memset(c->slot_of, 0xff, c->n * sizeof *c->slot_of);
 }
 
+void hg_arena_free(struct hg_arena *arena)
+{
+    if (arena->memory != NULL)
+        munmap(arena->memory, arena->bytes);
+    *arena = (struct hg_arena){ .most_points = arena->most_points };
+}
+
+/* An arena of that many bytes at least, anew where it has fewer; NULL: no memory. */
+static char *reserve(struct hg_arena *arena, size_t bytes)
+{
+    if (arena->bytes >= bytes)
+        return arena->memory;
+    hg_arena_free(arena);
+    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory == MAP_FAILED)
+        return NULL;
+#ifdef MADV_HUGEPAGE
+    madvise(memory, bytes, MADV_HUGEPAGE);
+#endif
+    arena->memory = memory;
+    arena->bytes = bytes;
+    return arena->memory;
+}
+
+/* What a cache of so many rows can fill. */
+static size_t bytes_for(size_t n, size_t cols, size_t size, size_t budget)
+{
+    return HG_MIN(budget, n * slot_bytes(cols, size));
+}
+
 hinge_status hg_cache_init(struct hg_cache *c, size_t n, size_t cols, size_t size, size_t budget,
-                           hinge_error *err)
+                           struct hg_arena *lent, hinge_error *err)
 {
     memset(c, 0, sizeof *c);
     c->n = n;
     c->size = size;
     c->budget = budget;
     size_t slots = HG_MIN(n, budget / slot_bytes(cols, size));
-    c->arena_bytes = HG_MIN(budget, n * slot_bytes(cols, size));
+    c->arena_bytes = bytes_for(n, cols, size, budget);
     if (slots == 0)
         c->arena_bytes = 0;
     c->slot_of = hg_alloc(n, sizeof *c->slot_of);
@@ -41,14 +71,9 @@ hinge_status hg_cache_init(struct hg_cache *c, size_t n, size_t cols, size_t siz
     bool ok = c->slot_of != NULL && c->point_of != NULL && c->width != NULL && c->stamp != NULL &&
               c->newer != NULL && c->older != NULL && c->by_age != NULL;
     if (ok && c->arena_bytes > 0) {
-        void *arena = mmap(NULL, c->arena_bytes, PROT_READ | PROT_WRITE,
-                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-        ok = arena != MAP_FAILED;
-        c->arena = ok ? arena : NULL;
-#ifdef MADV_HUGEPAGE
-        if (ok)
-            madvise(arena, c->arena_bytes, MADV_HUGEPAGE);
-#endif
+        size_t most = lent != NULL ? HG_MAX(lent->most_points, n) : n;
+        c->arena = reserve(lent != NULL ? lent : &c->own, HG_MAX(c->arena_bytes, bytes_for(most, most, size, budget)));
+        ok = c->arena != NULL;
     }
     if (!ok) {
         hg_cache_free(c);
@@ -60,8 +85,7 @@ hinge_status hg_cache_init(struct hg_cache *c, size_t n, size_t cols, size_t siz
 
 void hg_cache_free(struct hg_cache *c)
 {
-    if (c->arena != NULL)
-        munmap(c->arena, c->arena_bytes);
+    hg_arena_free(&c->own);
     hg_free(c->slot_of);
     hg_free(c->point_of);
     hg_free(c->width);

@@ -8,6 +8,14 @@
 
 #include "lib/base.h"
 
+/* Memory that one cache after the other takes, so that its pages are found only once; zeroed at first. */
+struct hg_arena {
+    char *memory;
+    size_t bytes;
+    size_t most_points; /* the caller's: of the largest problem that is to come */
+};
+void hg_arena_free(struct hg_arena *arena);
+
 struct hg_cache {
     size_t n;              /* points */
     size_t size;           /* bytes a value */
@@ -17,6 +25,7 @@ struct hg_cache {
     size_t most_bytes;     /* most bytes in use at once */
     char *arena;
     size_t arena_bytes;
+    struct hg_arena own;   /* where none was lent */
     int32_t *slot_of;      /* [n] or -1 */
     uint32_t *point_of;    /* [n] per slot */
     uint32_t *width;       /* [n] per slot: columns filled */
@@ -27,9 +36,10 @@ struct hg_cache {
     uint64_t evicted;
 };
 
-/* Room for rows of up to `cols` values of `size` bytes. */
+/* Room for rows of up to `cols` values of `size` bytes; in memory that is lent (or NULL), for as long as the cache is
+ * there. */
 hinge_status hg_cache_init(struct hg_cache *cache, size_t n, size_t cols, size_t size, size_t budget,
-                           hinge_error *err);
+                           struct hg_arena *lent, hinge_error *err);
 void hg_cache_free(struct hg_cache *cache);
 
 /* The row of a point and its width, now the newest and pinned by stamp; NULL: not there. */

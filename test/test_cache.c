@@ -191,7 +191,7 @@ static struct model *model_new(size_t n, size_t cols, size_t size, size_t budget
     struct model *m = calloc(1, sizeof *m);
     assert_non_null(m);
     m->n = n, m->cols = cols, m->size = size, m->budget = budget, m->stamp = 1;
-    assert_int_equal(hg_cache_init(&m->cache, n, cols, size, budget, NULL), HINGE_OK);
+    assert_int_equal(hg_cache_init(&m->cache, n, cols, size, budget, NULL, NULL), HINGE_OK);
     check_all(m);
     return m;
 }
@@ -207,11 +207,37 @@ static void model_free(struct model *m)
 static size_t slot_bytes(size_t cols, size_t size)
 {
     struct hg_cache c;
-    assert_int_equal(hg_cache_init(&c, 3, cols, size, (size_t)1 << 20, NULL), HINGE_OK);
+    assert_int_equal(hg_cache_init(&c, 3, cols, size, (size_t)1 << 20, NULL, NULL), HINGE_OK);
     size_t stride = c.stride;
     assert_true(stride >= cols * size && stride % 64 == 0);
     hg_cache_free(&c);
     return stride;
+}
+
+/* ---- memory lent ------------------------------------------------------------------------------------------ */
+
+/* One cache after the other in the same memory, which grows where it is too small and is the lender's to free. */
+static void test_lent_memory(void **state)
+{
+    (void)state;
+    struct hg_arena arena = { .most_points = 40 };
+    struct hg_cache c;
+    const size_t points[] = { 20, 40, 10, 50 };
+    char *first = NULL;
+    for (size_t i = 0; i < 4; i++) {
+        size_t n = points[i];
+        assert_int_equal(hg_cache_init(&c, n, n, sizeof(float), (size_t)1 << 20, &arena, NULL), HINGE_OK);
+        assert_true(c.arena == arena.memory && arena.bytes >= n * c.stride && c.n_slots == n);
+        first = i == 0 ? c.arena : first;
+        assert_true(c.arena == first || n > arena.most_points);
+        for (uint32_t k = 0; k < n; k++)
+            memset(hg_cache_put(&c, k, 1), (int)i, n * sizeof(float));
+        hg_cache_free(&c);
+        assert_true(arena.memory[0] == (char)i); /* still there */
+    }
+    hg_arena_free(&arena);
+    assert_true(arena.memory == NULL && arena.bytes == 0 && arena.most_points == 40);
+    hg_arena_free(&arena); /* twice is fine */
 }
 
 /* ---- by hand --------------------------------------------------------------------------------------------- */
@@ -399,6 +425,7 @@ int main(void)
         cmocka_unit_test(test_compaction_by_hand),
         cmocka_unit_test(test_random_calls),
         cmocka_unit_test(test_rows_of_a_page),
+        cmocka_unit_test(test_lent_memory),
         cmocka_unit_test(test_age_outlives_compaction),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -476,6 +476,26 @@ check "their size" has out '^rows *240$'
 "$hinge" info --json two two.model >report 2>err
 check "info --json of files" keys report files
 
+echo "# profile"
+make 3000 20 noise >noisy
+check "profiles a training" "$hinge" train --profile -t 2 -g 0.05 -c 10 noisy noisy.model
+check "with all phases, whose shares add up" awk '/^  [a-zA-Z]+ +[0-9.]+ s +[0-9.]+ %/ { n++; sum += $4 }
+    END { exit !(n == 7 && sum > 99 && sum < 101) }' out
+check "most of it in the solver's" awk '/^  other / { other = $4 } END { exit !(other != "" && other < 20) }' out
+check "and with a floor" has out '^  floor .* one pass'
+check "profiles as JSON" "$hinge" train --profile --json -t 2 -g 0.05 -c 10 noisy noisy.model
+check "by the report's counters" python3 -c 'import json
+r = json.load(open("out"))
+p = r["profile"]
+phases = sum(r["seconds_" + k] for k in ("rows", "select", "block", "subproblem", "newton", "check"))
+assert 0.8 * r["seconds"] <= phases <= 1.01 * r["seconds"], (phases, r["seconds"])
+assert abs(phases + p["seconds_other"] - r["seconds"]) < 1e-9
+assert p["rows_found"] == max(r["rows_asked"] - r["rows_computed"], 0)
+assert p["bytes_read"] == r["rows_asked"] * r["n"] * (4 if r["precision"] == "f32" else 8)
+assert 0 < p["seconds_floor"] < r["seconds"] and p["rows_floor"] in (2048, 3000)'
+check "of a linear kernel, without a floor" "$hinge" train --profile -t 0 two two.profile
+check "which it does not have" awk '/^  floor/ { exit 1 }' out
+
 echo "# interruption"
 make 4000 20 noise >hard
 "$hinge" train --verbose -t 2 -g 0.01 -c 1e7 -e 1e-9 --time-limit 100 hard stopped.model >log 2>err &

@@ -23,7 +23,7 @@ struct train_settings {
     int scale;
     double scale_lower, scale_upper; /* NaN: not given */
     const char *scale_restore;
-    int quiet, verbose, json, certify, no_restart;
+    int quiet, verbose, json, certify, profile, no_restart;
     const char *data_path, *model_path;
 };
 
@@ -136,6 +136,8 @@ static const struct tool_option output_options[] = {
     { 0, "json", NULL, parse_flag, FIELD(json), NULL, "print the report as a JSON object" },
     { 0, "certify", NULL, parse_flag, FIELD(certify), NULL,
       "recompute primal, dual, gap and residuals in f64" },
+    { 0, "profile", NULL, parse_flag, FIELD(profile), NULL,
+      "where the time went, beside what one pass over the kernel takes" },
     { 0, "test", "FILE", parse_text, FIELD(test), NULL, "predict FILE and report how well" },
     { 0, "test-labels", "FILE.npy", parse_text, FIELD(test_labels), NULL, "labels of --test, if that is .npy" },
 };
@@ -385,6 +387,8 @@ struct train_run {
     hinge_certificate certificate;
     struct score score;
     double seconds_load, seconds_save, seconds_predict;
+    double seconds_floor; /* of a pass over support vectors x examples; NaN: not measured */
+    size_t rows_floor;    /* measured on so many examples */
 };
 
 static void load(struct train_settings *s, struct train_run *run)
@@ -429,6 +433,40 @@ static hinge_status cross_validate(const struct train_settings *s, struct train_
     return status;
 }
 
+/* One pass over the kernel, support vectors times examples, in blocks and mapped, by predicting as many examples as
+ * take some 20 ms, all of them at most: the better of two times, extrapolated to all. The values are summed, not
+ * stored. */
+static void measure_floor(const struct train_settings *s, struct train_run *run)
+{
+    enum { AT_FIRST = 2048, RUNS = 2 };
+    const hinge_report *r = &run->report;
+    hinge_predict_options options = { .threads = r->threads, .precision = r->precision,
+                                      .cpu_level = s->params.cpu_level };
+    hinge_matrix some = run->data.x;
+    size_t all = some.rows;
+    double least = INFINITY, *labels = allocate(all, sizeof *labels);
+
+    run->seconds_floor = NAN;
+    if (r->rank > 0 || r->n_sv == 0 || s->params.kernel.type == HINGE_LINEAR) { /* no kernel rows were needed */
+        free(labels);
+        return;
+    }
+    for (size_t rows = AT_FIRST; isinf(least); rows *= 4) {
+        some.rows = rows < all ? rows : all;
+        for (int k = 0; k < RUNS; k++) {
+            double start = now();
+            hinge_error err = { 0 };
+            check(hinge_predict(run->model, &some, &options, labels, NULL, &err), &err);
+            least = fmin(least, now() - start);
+        }
+        if (least < 0.02 && some.rows < all)
+            least = INFINITY; /* too short: more of them */
+    }
+    run->rows_floor = some.rows;
+    run->seconds_floor = least * (double)all / (double)some.rows;
+    free(labels);
+}
+
 static void train(struct train_settings *s, struct train_run *run)
 {
     struct display display = display_of(s);
@@ -445,6 +483,9 @@ static void train(struct train_settings *s, struct train_run *run)
     catch_interrupt(0);
     wipe(&display);
     check(status, &err);
+    run->seconds_floor = NAN;
+    if (s->profile && run->model) /* it takes what it was trained on, until it is told of the scaling */
+        measure_floor(s, run);
     if (run->scaling.factor && run->model)
         check(hinge_model_set_scaling(run->model, run->scaling.factor, run->scaling.offset, &err), &err);
     if (run->report.outcome == HINGE_NONFINITE)
@@ -558,6 +599,47 @@ static void json_report(struct json *j, const hinge_report *r)
     json_bool(j, "blas_slow", r->blas_slow);
 }
 
+/* What the phases leave over: checking and ordering the data, copies of them, the model. */
+static double seconds_other(const hinge_report *r)
+{
+    return r->seconds - r->phase.rows - r->phase.select - r->phase.block - r->phase.subproblem - r->phase.newton -
+           r->phase.certificate;
+}
+
+/* Seconds in which kernel values are computed, among other things. */
+static double seconds_kernel(const hinge_report *r)
+{
+    return r->phase.rows + r->phase.block + r->phase.newton + r->phase.certificate;
+}
+
+/* Rows asked for and found in the cache, as whole rows. */
+static uint64_t rows_found(const hinge_report *r)
+{
+    return r->rows_asked > r->rows_computed ? r->rows_asked - r->rows_computed : 0;
+}
+
+/* Of kernel rows that the gradient's update read: found in the cache, or computed just then. */
+static double bytes_read(const hinge_report *r)
+{
+    return (double)r->rows_asked * (double)r->n / (double)r->n_problems *
+           (r->precision == HINGE_PRECISION_F32 ? sizeof(float) : sizeof(double));
+}
+
+static void json_profile(struct json *j, const struct train_run *run)
+{
+    const hinge_report *r = &run->report;
+
+    json_open(j, "profile", '{');
+    json_real(j, "seconds_other", seconds_other(r));
+    json_real(j, "seconds_floor", run->seconds_floor);
+    json_count(j, "rows_floor", run->rows_floor);
+    json_count(j, "rows_found", rows_found(r));
+    json_real(j, "bytes_read", bytes_read(r));
+    json_real(j, "values_per_second", (double)r->kernel_values / seconds_kernel(r));
+    json_real(j, "gflop_per_second", r->gflop / seconds_kernel(r));
+    json_close(j, '}');
+}
+
 static void print_json(const struct train_settings *s, const struct train_run *run)
 {
     struct json j = { 0 };
@@ -571,6 +653,8 @@ static void print_json(const struct train_settings *s, const struct train_run *r
         json_close(&j, '}');
         return;
     }
+    if (s->profile)
+        json_profile(&j, run);
     json_real(&j, "seconds_save", run->seconds_save);
     json_reals(&j, "rho", hinge_model_rho(run->model), hinge_model_n_problems(run->model));
     json_text(&j, "model", s->model_path);
@@ -631,6 +715,41 @@ static void print_phases(const hinge_report *r)
     printf("%-16s %s, recomputed %d times\n", "precision", precision_name((int)r->precision), r->corrections);
 }
 
+static void print_phase(const hinge_report *r, const char *name, double seconds, const char *what)
+{
+    printf("  %-14s %9.4f s  %5.1f %%  %s\n", name, seconds, 100 * seconds / r->seconds, what);
+}
+
+static void print_profile(const struct train_run *run)
+{
+    const hinge_report *r = &run->report;
+    char text[128];
+
+    printf("%-16s seconds, share of the training's%s\n", "profile",
+           strstr(r->path, "side by side") ? "; problems side by side: the threads' seconds, summed" : "");
+    snprintf(text, sizeof text, "kernel rows and the gradient: %.4g MB of rows read", bytes_read(r) / 1e6);
+    print_phase(r, "rows", r->phase.rows, text);
+    print_phase(r, "selection", r->phase.select, "working sets, and the violation of all");
+    print_phase(r, "block", r->phase.block, "K_WW of the working sets");
+    snprintf(text, sizeof text, "%" PRIu64 " steps, %.0f ns each", r->iterations,
+             r->iterations ? 1e9 * r->phase.subproblem / (double)r->iterations : 0.0);
+    print_phase(r, "subproblem", r->phase.subproblem, text);
+    snprintf(text, sizeof text, "%" PRIu64 " systems", r->newton_steps);
+    print_phase(r, "Newton", r->phase.newton, text);
+    snprintf(text, sizeof text, "error measured, %d corrections, waking", r->corrections);
+    print_phase(r, "checks", r->phase.certificate, text);
+    print_phase(r, "other", seconds_other(r), "checking and copying the data, the model");
+    printf("  %-14s %.4g million, %.4g million/s, %.4g GFLOP/s (of dot products) in rows, block, Newton, checks\n",
+           "kernel values", 1e-6 * (double)r->kernel_values, 1e-6 * (double)r->kernel_values / seconds_kernel(r),
+           r->gflop / seconds_kernel(r));
+    printf("  %-14s %" PRIu64 " rows asked for, %" PRIu64 " found, %" PRIu64 " computed, %" PRIu64 " given up\n",
+           "cache", r->rows_asked, rows_found(r), r->rows_computed, r->rows_evicted);
+    if (isfinite(run->seconds_floor))
+        printf("  %-14s %.4f s for one pass, support vectors x examples, extrapolated from predicting %zu; "
+               "the training took %.1f of them\n",
+               "floor", run->seconds_floor, run->rows_floor, r->seconds / run->seconds_floor);
+}
+
 /* The lines of svm-train -v. */
 static void print_cross_validation(const struct score *score)
 {
@@ -652,6 +771,8 @@ static void print_table(const struct train_settings *s, const struct train_run *
     printf("%-16s %s\n", "blas", run->report.blas);
     if (s->verbose)
         print_phases(&run->report);
+    if (s->profile)
+        print_profile(run);
     if (s->certify)
         print_certificate(&run->certificate);
     if (s->folds)

@@ -255,7 +255,7 @@ typedef struct hinge_report {
     size_t cache_bytes;    /* budget that held */
     size_t cache_used;     /* most that was in use at once */
     size_t memory_bytes;   /* most that hinge had allocated at once during training, cache_used included */
-    int threads;
+    int threads;           /* asked for; problems too small to share are solved by one */
     hinge_precision precision; /* HINGE_PRECISION_F32 or _F64: of the rows, at the end */
     int corrections;       /* times the gradient was recomputed in f64 */
     double seconds;        /* training, wall clock */
