@@ -133,7 +133,8 @@ typedef enum hinge_multiclass {
 
 typedef enum hinge_precision {
     HINGE_PRECISION_AUTO = 0, /* f32 kernel rows, the error measured, f64 where it matters */
-    HINGE_PRECISION_F32 = 1,  /* f32 kernel rows whatever the error; it is reported */
+    HINGE_PRECISION_F32 = 1,  /* f32 kernel rows whatever the error; it is reported. RBF with gamma max ||x||^2 above
+                               * 16,384, where f32 cannot tell a row from itself, takes f64 */
     HINGE_PRECISION_F64 = 2   /* f64 kernel rows */
 } hinge_precision;
 
