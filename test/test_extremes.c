@@ -303,8 +303,8 @@ static void identity_kernel(void **state)
     set_free(&set);
 }
 
-/* Narrow RBF kernels on rows that come twice, K = I but for the twins: asked for f32, the objective is right to what f32
- * can hold, and examples of the training are known again. With each twin alpha = min(C, 1/2), as K 1 = 2 for both. */
+/* Narrow RBF kernels on rows that come twice, K = I but for the twins: alpha = min(C, 1/2) for each. Asked for f32, the
+ * objective is right to what f32 can hold, and decision values at examples of the training are +-1. */
 static void narrow_kernels(void **state)
 {
     (void)state;
