@@ -328,25 +328,6 @@ static size_t *precomputed_index(const hinge_data *data, const char *path)
     return index;
 }
 
-/* One number a line is a CSV file of one column; an .npy file will do as well. */
-static void load_weights(const char *path, size_t n, hinge_data *data)
-{
-    struct data_flags flags = { .format = HINGE_FORMAT_CSV, .no_labels = 1 };
-    size_t length = strlen(path);
-
-    if (length > 4 && strcmp(path + length - 4, ".npy") == 0)
-        flags.format = HINGE_FORMAT_NPY;
-    load_data(path, &flags, 0, 0, 0, data);
-    if (data->x.rows != n || data->x.cols != 1)
-        die(EXIT_DATA, "%s: %zu by %zu numbers instead of one for each of %zu examples", path, data->x.rows,
-            data->x.cols, n);
-    if (data->x.type != HINGE_F64)
-        die(EXIT_DATA, "%s: weights must be doubles", path);
-    for (size_t i = 0; i < n; i++)
-        if (((const double *)data->x.data)[i * data->x.stride] < 0)
-            die(EXIT_DATA, "%s:%zu: a weight must not be negative", path, i + 1);
-}
-
 static void warn_of_absent_classes(const struct class_weights *classes, const hinge_data *data)
 {
     for (size_t k = 0; k < classes->count; k++) {
