@@ -278,7 +278,7 @@ static int watch_progress(void *arg, const hinge_progress *p)
     w->overlaps += atomic_fetch_add(&w->inside, 1) != 0;
     w->after_stop += w->stop_after > 0 && w->calls >= w->stop_after;
     w->calls++;
-    w->sane &= p->problem < p->n_problems && p->n_problems == w->n_problems && p->rounds > 0 && p->n <= w->n &&
+    w->sane &= p->problem < p->n_problems && p->n_problems == w->n_problems && p->n <= w->n &&
                p->n_active <= p->n && p->n_sv <= p->n && !isnan(p->violation) && isfinite(p->objective) &&
                p->objective <= 0 && p->seconds >= 0;
     w->seconds = p->seconds;
