@@ -102,6 +102,14 @@ hinge_status hg_kernel_check(const hinge_kernel *kernel, size_t d, hinge_kernel 
     return HINGE_OK;
 }
 
+bool hg_kernel_beyond_f32(const hinge_kernel *kernel, size_t n, const double *norms)
+{
+    double largest = 0;
+    for (size_t i = 0; kernel->type == HINGE_RBF && i < n; i++)
+        largest = HG_MAX(largest, norms[i]);
+    return kernel->gamma * largest > 16384; /* of 2^23, an ulp of f32 */
+}
+
 double hg_kernel_value(const hinge_kernel *kernel, double dot, double norm_x, double norm_z)
 {
     struct hg_map_args args = { kernel->gamma, kernel->coef0, kernel->degree };

@@ -27,6 +27,10 @@ const struct hg_kernel_row *hg_kernel_row(hinge_kernel_type type);
 /* Resolves HINGE_GAMMA_AUTO by d, and checks every field the kernel uses. */
 hinge_status hg_kernel_check(const hinge_kernel *kernel, size_t d, hinge_kernel *resolved, hinge_error *err);
 
+/* RBF so narrow that dot products in f32 cannot tell a row from itself: their rounding of ||x - x||^2 = 0 would change
+ * K(x, x) = 1 by about 1 % or more. norms: [n] squared norms; not looked at for other kernels. */
+bool hg_kernel_beyond_f32(const hinge_kernel *kernel, size_t n, const double *norms);
+
 /* K(x, z) from <x,z>, ||x||^2 and ||z||^2 in f64 (HG_FROM_DOTS). */
 double hg_kernel_value(const hinge_kernel *kernel, double dot, double norm_x, double norm_z);
 

@@ -164,6 +164,8 @@ static double take_beta(const struct hg_problem *pr, const double *beta, const u
         qp->beta[0][k] = qp->layers == 2 ? fmax(b, 0) : b;
         if (qp->layers == 2)
             qp->beta[1][k] = fmin(b, 0);
+        for (int l = 0; l < qp->layers && factor != 1; l++) /* what division rounded is not inside its box */
+            qp->beta[l][k] = hg_qp_snap(qp->beta[l][k], qp->lo[l][k], qp->hi[l][k]);
     }
     return factor;
 }

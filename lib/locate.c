@@ -1,5 +1,7 @@
 /*
- * Which rows of the data are a model's support vectors: by a hash of their values, then by the values themselves.
+ * Which rows of the data are a model's support vectors: by a hash of their values, then by the values themselves. Rows
+ * that are equal but for their targets have one f, and the larger a target above it, the larger its coefficient at the
+ * optimum: so the largest coefficients > 0 are those of the largest targets, and the least < 0 those of the least.
  */
 #include "lib/model.h"
 #include "lib/params.h"
@@ -11,6 +13,7 @@
 
 struct entry {
     uint64_t hash;
+    double target; /* regression; otherwise 0 */
     uint32_t row;
 };
 
@@ -19,6 +22,8 @@ static int by_hash(const void *a, const void *b)
     const struct entry *p = a, *q = b;
     if (p->hash != q->hash)
         return p->hash < q->hash ? -1 : 1;
+    if (p->target != q->target)
+        return p->target < q->target ? -1 : 1;
     return p->row < q->row ? -1 : p->row > q->row;
 }
 
@@ -31,10 +36,16 @@ static void mix(uint64_t *hash, double value)
     *hash = hg_random(hash);
 }
 
-static void hash_rows(const hinge_matrix *x, struct entry *entry)
+static bool has_targets(const hinge_model *m)
+{
+    return m->task == HINGE_EPSILON_SVR || m->task == HINGE_NU_SVR;
+}
+
+static void hash_rows(const hinge_matrix *x, const double *targets, struct entry *entry)
 {
     for (size_t i = 0; i < x->rows; i++) {
-        entry[i] = (struct entry){ 0, (uint32_t)i };
+        bool known = targets != NULL && isfinite(targets[i]);
+        entry[i] = (struct entry){ 0, known ? targets[i] : 0, (uint32_t)i };
         for (size_t c = 0; c < x->cols; c++)
             mix(&entry[i].hash, hg_matrix_value(x, i, c));
     }
@@ -49,12 +60,13 @@ static bool same(const hinge_matrix *x, size_t row, const double *sv)
     return true;
 }
 
-/* The first row, not taken yet, with the values and (label != NULL) the label; SIZE_MAX: none. */
+/* The first row (or last, in the order of targets), not taken yet, with the values and (label != NULL) the label;
+ * SIZE_MAX: none. */
 static size_t find(const hinge_matrix *x, const double *y, const struct entry *entry, const bool *taken,
-                   const double *sv, const double *label)
+                   const double *sv, const double *label, bool last)
 {
     uint64_t hash = 0;
-    size_t low = 0, high = x->rows;
+    size_t low = 0, high = x->rows, found = SIZE_MAX;
     for (size_t c = 0; c < x->cols; c++)
         mix(&hash, sv[c]);
     while (low < high) {
@@ -66,27 +78,55 @@ static size_t find(const hinge_matrix *x, const double *y, const struct entry *e
     }
     for (; low < x->rows && entry[low].hash == hash; low++) {
         size_t row = entry[low].row;
-        if (!taken[row] && (label == NULL || y[row] == *label) && same(x, row, sv))
-            return row;
+        if (!taken[row] && (label == NULL || y[row] == *label) && same(x, row, sv)) {
+            found = row;
+            if (!last)
+                break;
+        }
     }
-    return SIZE_MAX;
+    return found;
+}
+
+struct turn {
+    double size; /* |coefficient|; 0 where all are alike */
+    size_t sv;
+};
+
+static int by_size(const void *a, const void *b)
+{
+    const struct turn *p = a, *q = b;
+    if (p->size != q->size)
+        return p->size > q->size ? -1 : 1;
+    return p->sv < q->sv ? -1 : p->sv > q->sv;
+}
+
+/* The order in which support vectors choose: as they stand; of regression the largest coefficients first. */
+static void take_turns(const hinge_model *m, struct turn *turn)
+{
+    for (size_t sv = 0; sv < m->n_sv; sv++)
+        turn[sv] = (struct turn){ has_targets(m) ? fabs(m->coef[sv]) : 0, sv };
+    qsort(turn, m->n_sv, sizeof *turn, by_size);
 }
 
 /* index[n_sv]; returns how many are missing, *first the first of them. */
 static size_t find_all(const hinge_model *m, const hinge_matrix *x, const double *y, const struct entry *entry,
-                       bool *taken, size_t *index, size_t *first)
+                       const struct turn *turn, bool *taken, size_t *index, size_t *first)
 {
-    size_t missing = 0, sv = 0;
-    for (size_t c = 0; c < hg_model_groups(m); c++)
-        for (size_t end = sv + hg_model_group_sv(m, c); sv < end; sv++) {
-            index[sv] = m->sv == NULL
-                            ? (m->sv_serial[sv] < x->rows ? m->sv_serial[sv] : SIZE_MAX)
-                            : find(x, y, entry, taken, m->sv + sv * m->d, m->labels != NULL ? &m->labels[c] : NULL);
-            if (index[sv] != SIZE_MAX)
-                taken[index[sv]] = true;
-            else if (missing++ == 0)
-                *first = sv;
+    size_t missing = 0, c = 0, end = 0;
+    for (size_t i = 0; i < m->n_sv; i++) {
+        size_t sv = turn[i].sv;
+        while (m->labels != NULL && i == end + m->class_sv[c]) /* classification: they are as they stand */
+            end += m->class_sv[c++];
+        index[sv] = m->sv == NULL ? (m->sv_serial[sv] < x->rows ? m->sv_serial[sv] : SIZE_MAX)
+                                  : find(x, y, entry, taken, m->sv + sv * m->d,
+                                         m->labels != NULL ? &m->labels[c] : NULL, has_targets(m) && m->coef[sv] > 0);
+        if (index[sv] != SIZE_MAX) {
+            taken[index[sv]] = true;
+        } else {
+            *first = missing > 0 ? HG_MIN(*first, sv) : sv;
+            missing++;
         }
+    }
     return missing;
 }
 
@@ -103,14 +143,16 @@ hinge_status hinge_model_locate(hinge_model *m, const hinge_matrix *x, const dou
     if (status != HINGE_OK)
         return status;
     struct entry *entry = hg_alloc(x->rows, sizeof *entry);
+    struct turn *turn = hg_alloc(m->n_sv, sizeof *turn);
     bool *taken = hg_zalloc(x->rows, sizeof *taken);
     size_t *index = hg_alloc(m->n_sv, sizeof *index), lost = 0, first = 0;
-    if (entry == NULL || taken == NULL || index == NULL) {
+    if (entry == NULL || turn == NULL || taken == NULL || index == NULL) {
         status = hg_fail(err, HINGE_ENOMEM, "no memory for %zu rows", x->rows);
     } else {
         if (m->sv != NULL)
-            hash_rows(x, entry);
-        lost = find_all(m, x, y, entry, taken, index, &first);
+            hash_rows(x, has_targets(m) ? y : NULL, entry);
+        take_turns(m, turn);
+        lost = find_all(m, x, y, entry, turn, taken, index, &first);
         if (missing != NULL)
             *missing = lost;
         if (lost > 0)
@@ -120,6 +162,7 @@ hinge_status hinge_model_locate(hinge_model *m, const hinge_matrix *x, const dou
                              lost, m->n_sv, first, x->rows);
     }
     hg_free(entry);
+    hg_free(turn);
     hg_free(taken);
     if (status != HINGE_OK) {
         hg_free(index);

@@ -186,7 +186,8 @@ static bool choose_f32(hinge_model *m)
 {
     const struct hg_kernel_row *row = hg_kernel_row(m->kernel.type);
     m->f32_is_enough = false;
-    if (row->source != HG_FROM_DOTS || row->map == HG_MAP_LINEAR || is_small(m))
+    m->beyond_f32 = hg_kernel_beyond_f32(&m->kernel, m->n_sv, m->norms);
+    if (m->beyond_f32 || row->source != HG_FROM_DOTS || row->map == HG_MAP_LINEAR || is_small(m))
         return true;
     double scale = 1, error;
     for (size_t p = 0; p < m->n_problems; p++)
@@ -222,6 +223,20 @@ static bool derive_panels(hinge_model *m, const struct hg_points *sv)
     return rows != NULL && m->panels != NULL;
 }
 
+static bool derive_norms(hinge_model *m)
+{
+    if (!hg_kernel_row(m->kernel.type)->needs_norms)
+        return true;
+    struct hg_points f64 = hg_model_points(m, HINGE_F64);
+    m->norms = hg_alloc(m->n_sv, sizeof *m->norms);
+    m->norms32 = hg_alloc(m->n_sv, sizeof *m->norms32);
+    if (m->norms == NULL || m->norms32 == NULL)
+        return false;
+    hg_points_norms(&f64, HINGE_F64, m->norms, 1);
+    hg_points_norms(&f64, HINGE_F32, m->norms32, 1);
+    return true;
+}
+
 static bool derive_f32(hinge_model *m)
 {
     if (!choose_f32(m))
@@ -245,14 +260,6 @@ static bool derive_f32(hinge_model *m)
         for (size_t i = 0; i < coefs; i++)
             m->coef32[i] = (float)m->coef[i];
     }
-    if (!dots || !hg_kernel_row(m->kernel.type)->needs_norms)
-        return true;
-    m->norms = hg_alloc(m->n_sv, sizeof *m->norms);
-    m->norms32 = hg_alloc(m->n_sv, sizeof *m->norms32);
-    if (m->norms == NULL || m->norms32 == NULL)
-        return false;
-    hg_points_norms(&f64, HINGE_F64, m->norms, 1);
-    hg_points_norms(&f64, HINGE_F32, m->norms32, 1);
     return true;
 }
 
@@ -288,7 +295,7 @@ static bool derive_x_shift(hinge_model *m)
 
 hinge_status hg_model_finish(hinge_model *m, hinge_error *err)
 {
-    if (!choose_shift(m) || !derive_x_shift(m) || !derive_f32(m) || !collapse_linear(m))
+    if (!choose_shift(m) || !derive_x_shift(m) || !derive_norms(m) || !derive_f32(m) || !collapse_linear(m))
         return hg_fail(err, HINGE_ENOMEM, "no memory for a model of %zu support vectors of %zu features",
                        m->n_sv, m->d);
     return HINGE_OK;

@@ -33,6 +33,7 @@ struct hinge_model {
     double *shift;        /* [d] subtracted from SVs before dot products are taken; NULL: none */
     double *x_shift;      /* [d] the same for examples times scale_factor: shift - scale_offset; NULL: none */
     bool f32_is_enough;   /* what prediction in precision "auto" goes by */
+    bool beyond_f32;      /* hg_kernel_beyond_f32: what it goes by in precision f32 */
     float *sv32;          /* [n_sv * d] shifted and rounded; NULL unless f32_is_enough and dot products are taken */
     void *panels;         /* instead of it, where lists win: the SVs as panels (kernels/panel.h), in f32 if that is
                            * enough, otherwise in f64 */

@@ -334,7 +334,7 @@ hinge_status hinge_predict(const hinge_model *m, const hinge_matrix *x, const hi
     if (status != HINGE_OK)
         return status;
     bool dots = hg_kernel_row(m->kernel.type)->source == HG_FROM_DOTS && m->weights == NULL;
-    bool f32 = dots && (o->precision == HINGE_PRECISION_F32 ||
+    bool f32 = dots && ((o->precision == HINGE_PRECISION_F32 && !m->beyond_f32) ||
                         (o->precision == HINGE_PRECISION_AUTO && m->f32_is_enough));
     struct job j = { .m = m,
                      .x = { .x = *x, .shift = m->x_shift, .factor = m->scale_factor, .n = x->rows },

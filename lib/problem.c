@@ -377,10 +377,8 @@ static void unscale(struct hg_qp *qp, const double *sums)
         double sum = 0;
         for (size_t k = 0; k < qp->n; k++)
             sum += qp->beta[l][k];
-        for (size_t k = 0; sum != 0 && isfinite(sum) && k < qp->n; k++) {
-            double beta = qp->beta[l][k] * sums[l] / sum, bound = beta > 0 ? qp->hi[l][k] : qp->lo[l][k];
-            qp->beta[l][k] = fabs(beta - bound) <= 1e-10 * fabs(bound) ? bound : beta; /* rounding is no move */
-        }
+        for (size_t k = 0; sum != 0 && isfinite(sum) && k < qp->n; k++)
+            qp->beta[l][k] = hg_qp_snap(qp->beta[l][k] * sums[l] / sum, qp->lo[l][k], qp->hi[l][k]);
     }
 }
 

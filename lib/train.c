@@ -35,6 +35,7 @@ struct training {
     const hinge_params *params; /* the problem's, resolved */
     int threads;
     bool interior;             /* the solver */
+    bool beyond_f32;           /* hg_kernel_beyond_f32, which precision f32 gives way to */
     size_t cache_bytes;
     double begin;
     int stop;                  /* for all problems; 1: time, 2: callback */
@@ -50,12 +51,14 @@ struct training {
 
 static bool wants_f32(const struct training *t)
 {
-    return t->params->precision != HINGE_PRECISION_F64 && t->params->kernel.type != HINGE_USER && !t->interior;
+    return t->params->precision != HINGE_PRECISION_F64 && t->params->kernel.type != HINGE_USER && !t->interior &&
+           !(t->params->precision == HINGE_PRECISION_F32 && t->beyond_f32);
 }
 
 static hinge_status make_copy(struct training *t, hinge_error *err)
 {
     const struct hg_problem *pr = &t->problem;
+    t->beyond_f32 = hg_kernel_beyond_f32(&t->params->kernel, pr->n, pr->norms);
     if (!wants_f32(t) || t->params->kernel.type == HINGE_PRECOMPUTED) {
         t->points32 = pr->points;
         return HINGE_OK;

@@ -4,9 +4,9 @@
 # What the library and the hinge command need on Debian; "package=command" where a command does as well.
 build_packages='meson=meson ninja-build=ninja gcc=cc libc6-dev pkg-config=pkg-config libopenblas-openmp-dev
     liblapacke-dev liblzma-dev zlib1g-dev'
-# What the tests need beyond that.
+# What the tests need beyond that; gfortran where they link OpenBLAS statically.
 test_packages='libcmocka-dev libsvm-dev libsvm-tools=svm-train g++=c++ python3=python3 xz-utils=xz
-    doxygen=doxygen mandoc=mandoc groff-base=groff cmake=cmake make=make gnuplot-nox=gnuplot'
+    gfortran=gfortran doxygen=doxygen mandoc=mandoc groff-base=groff cmake=cmake make=make gnuplot-nox=gnuplot'
 
 # What continuous integration needs beyond that: other compilers and processors, static analysis.
 analysis_packages='clang=clang clang-tidy=clang-tidy cppcheck=cppcheck libomp-dev'

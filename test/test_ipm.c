@@ -557,7 +557,7 @@ static void check_usable(const hinge_model *model, const struct set *set, const 
 }
 
 struct watch {
-    uint64_t calls, stop_at;
+    uint64_t calls, stop_at, rounds;
     double last;
 };
 
@@ -566,7 +566,10 @@ static int watch(void *arg, const hinge_progress *p)
     struct watch *w = arg;
     w->calls++;
     assert_true(p->n == 3000 && p->n_active == 3000 && p->n_sv <= 3000 && p->n_problems == 1);
-    assert_int_equal(p->rounds, w->calls - 1);
+    bool first = w->calls == 1, again = !first && p->rounds == w->rounds; /* asked in mid-round, where that takes long */
+    assert_true(again ? p->seconds - w->last > 0.05 : p->rounds == (first ? 0 : w->rounds + 1));
+    w->rounds = p->rounds;
+    w->last = p->seconds;
     assert_true(p->violation >= 0 && p->seconds >= 0);
     return w->calls == w->stop_at;
 }

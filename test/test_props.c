@@ -231,6 +231,30 @@ static void check_certificate(const struct set *set, const hinge_params *params,
     hinge_model_free(model);
 }
 
+/* nu-SVC: coefficients are divided by r; those at a bound are to be there still when it is multiplied again, also they
+ * are no free support vectors. */
+static void certificates_of_nu(void **state)
+{
+    (void)state;
+    for (uint64_t t = 0; t < 40; t++) {
+        struct set set = set_two_class(t, 60 + 7 * t, 2 + t % 9, 0.2);
+        hinge_params params = small_problem(HINGE_NU_SVC, HINGE_RBF, 1);
+        params.nu = 0.3 + 0.01 * (double)t;
+        params.eps = 1e-8;
+        hinge_report r;
+        hinge_model *model = fit(&set, &params, &r);
+        hinge_certificate c;
+        hinge_matrix x = set_matrix(&set);
+        assert_int_equal(r.outcome, HINGE_CONVERGED);
+        assert_int_equal(hinge_certify(model, &x, set.y, &params, &c, NULL), HINGE_OK);
+        assert_close(c.dual, -r.objective, 1e-6);
+        if (!(c.gap >= 0 && c.gap <= 1e-4 * fabs(c.dual)))
+            fail_msg("%zu examples, nu = %g: gap %g of %g", set.n, params.nu, c.gap, c.dual);
+        hinge_model_free(model);
+        set_free(&set);
+    }
+}
+
 static void certificates(void **state)
 {
     (void)state;
@@ -370,7 +394,7 @@ int main(void)
         cmocka_unit_test(permuting),    cmocka_unit_test(flipping_labels),
         cmocka_unit_test(duplicating),  cmocka_unit_test(scaling_kernel_and_C),
         cmocka_unit_test(rotating),     cmocka_unit_test(moving_far_from_origin),
-        cmocka_unit_test(certificates), cmocka_unit_test(certificate_of_pairs),
+        cmocka_unit_test(certificates), cmocka_unit_test(certificates_of_nu), cmocka_unit_test(certificate_of_pairs),
         cmocka_unit_test(honest_error), cmocka_unit_test(slackness_of_regression),
     };
     return cmocka_run_group_tests_name("properties", tests, NULL, NULL);

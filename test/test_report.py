@@ -233,6 +233,15 @@ def other_tasks():
     check("class weights left out", report("-c", 1, "m", "pair")["certificate"]["box_residual"] > 1)
     check("class weights, C of the model", abs(report("-w1", 3, "m", "pair")["C"] - 1) < 1e-9)
 
+    with open("pair", encoding="utf-8") as lines, open("weights", "w", encoding="utf-8") as out:
+        out.writelines(f"{1 + k % 7 / 4}\n" for k, _ in enumerate(lines))
+    run("train", "-q", "-c", 2, "-g", 1, "--weights", "weights", "-e", 1e-5, "pair", "m")
+    r = report("--weights", "weights", "m", "pair")
+    check("weights of examples, C of the model", abs(r["C"] - 2) < 1e-9)
+    check("weights of examples", r["certificate"]["kkt"] < 1e-4 and r["certificate"]["box_residual"] == 0)
+    check("weights of examples left out", report("-c", 2, "m", "pair")["certificate"]["box_residual"] > 0.5)
+    run("report", "--weights", "m", "m", "pair", code=1, says="m")
+
     run("train", "-q", "-c", 1e6, "-g", 1, "-e", 1e-5, "three", "m")
     r = report("m", "three")
     check("no coefficient at a bound: C is asked for", r["certified"] or "give -c" in r["why_not"])

@@ -563,6 +563,36 @@ static hinge_model *through_a_file(const hinge_model *model)
     return again;
 }
 
+/* Rows that are equal but for their targets, in an order of their own: the certificate shows that the right ones were
+ * found, for coefficients at another row would not be optimal. */
+static void locating_targets(void **state)
+{
+    (void)state;
+    for (int k = 0; k < 4; k++) {
+        struct set once = set_regression(40 + k, 90, 2), twice = set_join(&once, &once), set = set_join(&twice, &once);
+        for (size_t i = 0; i < set.n; i++) /* each row three times, targets up to 1 apart */
+            set.y[i] = once.y[i % once.n] + (double)(i * 2654435761U % 1000) / 1000;
+        hinge_params params = hinge_params_default(k % 2 == 0 ? HINGE_EPSILON_SVR : HINGE_NU_SVR);
+        params.kernel = hinge_kernel_rbf(0.5);
+        params.C = k < 2 ? 1 : 30;
+        params.eps = 1e-6;
+        hinge_model *model = fit(&set, &params, NULL), *again = through_a_file(model);
+        hinge_matrix x = set_matrix(&set);
+        hinge_certificate a, b;
+        assert_int_equal(hinge_model_locate(again, &x, set.y, NULL, NULL), HINGE_OK);
+        assert_int_equal(hinge_certify(model, &x, set.y, &params, &a, NULL), HINGE_OK);
+        assert_int_equal(hinge_certify(again, &x, set.y, &params, &b, NULL), HINGE_OK);
+        assert_true(b.kkt <= 2e-6);
+        assert_near(a.primal, b.primal, 1e-7 * a.primal);
+        assert_near(a.gap, b.gap, 1e-7 * a.primal);
+        hinge_model_free(again);
+        hinge_model_free(model);
+        set_free(&set);
+        set_free(&twice);
+        set_free(&once);
+    }
+}
+
 static void locating(void **state)
 {
     (void)state;
@@ -711,7 +741,7 @@ int main(void)
         cmocka_unit_test(range_of_b),
         cmocka_unit_test(kinds_of_models),
         cmocka_unit_test(kinds_refused),
-        cmocka_unit_test(locating),
+        cmocka_unit_test(locating), cmocka_unit_test(locating_targets),
         cmocka_unit_test(conversions),
         cmocka_unit_test(max_margin_form),
     };

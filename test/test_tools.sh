@@ -144,6 +144,13 @@ refuses 2 "standard output" calibrate --json -o - two two
 refuses 2 "standard output" predict --json two m -
 refuses 2 "-l 2" scale -l 2 -u 1 two
 refuses 2 "second value" scale -y 1
+refuses 2 "-t linear" train --solver sgd two
+refuses 2 "-t linear" train --solver perceptron -t 0 -s 3 two
+refuses 2 "--certify" train --solver sgd -t 0 --certify two
+refuses 2 "--weight" train --solver sgd -t 0 -w1 2 two
+refuses 2 "-c inf" train --solver sgd -t 0 -c inf two
+refuses 2 "--epochs" train -t 0 --epochs 5 two
+refuses 2 "--batch" train -t 0 --batch 5 two
 refuses 2 "-s and -r" scale -s a -r b two
 
 echo "# data errors"
@@ -232,6 +239,29 @@ done
 check "three classes" "$hinge" train -q -c 10 three m
 check "with decisions of three pairs" "$hinge" predict -q --decisions decisions three m
 check "in three columns" awk 'NF != 3 { bad = 1 } END { exit bad || NR != 240 }' decisions
+
+echo "# perceptron and sgd"
+number() { sed -n "s/.*\"$1\": \([-0-9.e+]*\).*/\1/p" out; } # of the JSON printed last
+check "trains exactly" "$hinge" train -t 0 -c 1 -e 1e-6 --certify --json two exact.model
+exact=$(number primal)
+check "trains by sgd" "$hinge" train -t 0 -c 1 --solver sgd --json two sgd.model
+check "to within 1 % of the optimum" awk -v a="$(number objective)" -v b="$exact" \
+    'BEGIN { exit !(b > 0 && a >= b * (1 - 1e-9) && a <= 1.01 * b) }'
+check "is the same with another number of threads" "$hinge" train -q -t 0 --solver sgd --threads 1 two again.model
+check "bit for bit" cmp sgd.model again.model
+check "without a threshold" "$hinge" train -q -t 0 --solver sgd --no-bias --epochs 20 --batch 8 two origin.model
+check "which is 0" has origin.model '^rho -*0$'
+check "warns where the perceptron cannot separate" "$hinge" train -t 0 --solver perceptron --epochs 3 two some.model
+check "in words" has err 'not separated in 3 rounds'
+awk '{ split($2, a, ":"); split($3, b, ":"); split($4, c, ":"); s = a[2] + b[2] + c[2] } s > 0.3 || s < -0.3' two >apart
+for batch in "" "--batch 1"; do
+    # shellcheck disable=SC2086 # nothing, or words
+    check "separates by the perceptron $batch" "$hinge" train -t 0 --solver perceptron $batch apart apart.model
+    check "without an error" has out '^errors *0 of'
+    check "predicts by it" "$hinge" predict apart apart.model apart.out
+    check "all of them" has out '^Accuracy = 100%'
+done
+refuses 1 "more than two classes" train -t 0 --solver sgd three
 
 echo "# weights"
 check "weighs a class" "$hinge" train -q -c 0.01 -w1 50 -w-1 0.02 two m

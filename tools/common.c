@@ -326,6 +326,24 @@ void load_data(const char *path, const struct data_flags *flags, size_t min_cols
     check(hinge_data_read(path, &options, data, &err), &err);
 }
 
+void load_weights(const char *path, size_t n, hinge_data *data)
+{
+    struct data_flags flags = { .format = HINGE_FORMAT_CSV, .no_labels = 1 };
+    size_t length = strlen(path);
+
+    if (length > 4 && strcmp(path + length - 4, ".npy") == 0)
+        flags.format = HINGE_FORMAT_NPY;
+    load_data(path, &flags, 0, 0, 0, data);
+    if (data->x.rows != n || data->x.cols != 1)
+        die(EXIT_DATA, "%s: %zu by %zu numbers instead of one for each of %zu examples", path, data->x.rows,
+            data->x.cols, n);
+    if (data->x.type != HINGE_F64)
+        die(EXIT_DATA, "%s: weights must be doubles", path);
+    for (size_t i = 0; i < n; i++)
+        if (((const double *)data->x.data)[i * data->x.stride] < 0)
+            die(EXIT_DATA, "%s:%zu: a weight must not be negative", path, i + 1);
+}
+
 void load_test(const char *path, const struct data_flags *flags, hinge_model *model, int precomputed,
                int threads, hinge_data *data)
 {

@@ -149,6 +149,8 @@ extern const size_t n_data_options;
 /* Reads a file or dies. min_cols: at least so many features. */
 void load_data(const char *path, const struct data_flags *flags, size_t min_cols, int precomputed, int threads,
                hinge_data *data);
+/* Weights of n examples, one number a line or an .npy file; the caller's, to be freed by hinge_data_free. */
+void load_weights(const char *path, size_t n, hinge_data *data);
 /* The same for data that a model shall predict: features it has not count, its support vectors having 0 there,
  * unless the model scales its features: then it knows no range of theirs, and they are left out. */
 void load_test(const char *path, const struct data_flags *flags, hinge_model *model, int precomputed,

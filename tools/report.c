@@ -14,7 +14,7 @@ struct report_settings {
     struct class_weights classes;
     struct data_flags data;
     double tolerance, delta;
-    const char *points;
+    const char *weights, *points;
     int leave_one_out, json, no_restart;
     const char *model_path, *data_path;
 };
@@ -32,6 +32,7 @@ static const struct tool_option training_options[] = {
       "violation at which --leave-one-out stops (0.001)" },
     { 'w', "weight", "I=W", parse_weight, FIELD(classes), &range_not_negative,
       "C of class I was multiplied by W; also -wI W" },
+    { 0, "weights", "FILE", parse_text, FIELD(weights), NULL, "C of each example was multiplied: one number a line" },
     { 0, "no-bias", NULL, parse_flag, FIELD(params.no_bias), NULL, "it was trained without threshold" },
 };
 static const struct tool_option report_options[] = {
@@ -74,6 +75,7 @@ struct bounds {
 
 struct report {
     struct subject s;
+    hinge_data weights;
     struct two_class *problems; /* [n_problems], classification only */
     size_t n_problems;
     int certified;
@@ -89,9 +91,12 @@ struct report {
 
 /* ---- Parameters ---- */
 
-/* The largest |coefficient| over its class's weight, and whether several support vectors have it: of those at C. */
-static double largest_coefficient(const hinge_model *model, const struct class_weights *classes, size_t *count)
+/* The largest |coefficient| over its weight (those of examples or NULL: 1), and whether several support vectors have
+ * it: of those at C. */
+static double largest_coefficient(const hinge_model *model, const struct class_weights *classes,
+                                  const double *weights, size_t *count)
 {
+    const size_t *index = hinge_model_sv_index(model);
     const double *coef = hinge_model_coef(model), *labels = hinge_model_labels(model);
     const size_t *class_sv = hinge_model_class_sv(model);
     size_t n_sv = hinge_model_n_sv(model), k = hinge_model_n_classes(model), sv = 0;
@@ -107,7 +112,7 @@ static double largest_coefficient(const hinge_model *model, const struct class_w
                 weight = classes->weights[i];
         for (size_t end = sv + class_sv[c]; sv < end; sv++)
             for (size_t row = 0; row < rows; row++) {
-                double value = fabs(coef[row * n_sv + sv]) / weight;
+                double value = fabs(coef[row * n_sv + sv]) / weight / (weights ? weights[index[sv]] : 1);
 
                 if (value > largest * (1 + 1e-12))
                     largest = value, *count = 1;
@@ -129,7 +134,7 @@ static const char *complete_params(struct report_settings *s, struct report *r)
     case HINGE_C_SVC:
         if (p->C > 0)
             return NULL;
-        largest = largest_coefficient(r->s.model, &s->classes, &count);
+        largest = largest_coefficient(r->s.model, &s->classes, p->weights, &count);
         if (count < 2)
             return "a model file does not hold C, and no two coefficients are at a common bound: give -c";
         p->C = largest;
@@ -311,6 +316,10 @@ static void find_out(struct report *r, struct report_settings *s)
     hinge_task task;
 
     subject_load(&r->s, s->model_path, s->data_path, &s->data, s->params.threads);
+    if (s->weights) {
+        load_weights(s->weights, r->s.data.x.rows, &r->weights);
+        s->params.weights = r->weights.x.data;
+    }
     task = hinge_model_task(r->s.model);
     r->n_problems = hinge_model_n_problems(r->s.model);
     set_params(s, r->s.model);
@@ -668,6 +677,7 @@ int command_report(int argc, char **argv)
         print_text(&r, &s);
     finish_stdout();
     subject_free(&r.s);
+    hinge_data_free(&r.weights);
     free(r.problems);
     free(r.label);
     free(r.confusion);

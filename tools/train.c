@@ -10,6 +10,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "online.h"
 #include "ranges.h"
 
 /* ---- Options ---- */
@@ -20,6 +21,7 @@ struct train_settings {
     struct data_flags data;
     const char *weights, *test, *test_labels;
     size_t folds; /* of a cross-validation, 0: train a model */
+    struct online online;
     int scale;
     double scale_lower, scale_upper; /* NaN: not given */
     const char *scale_restore;
@@ -52,6 +54,8 @@ static const struct choice choice_solver[] = {
     { "smo", HINGE_SOLVER_SMO },
     { "ipm", HINGE_SOLVER_INTERIOR_POINT },
     { "interior-point", HINGE_SOLVER_INTERIOR_POINT },
+    { "perceptron", SOLVER_PERCEPTRON },
+    { "sgd", SOLVER_SGD },
     { NULL, 0 },
 };
 static const struct range range_level = { 0, 4, 0 };
@@ -106,7 +110,11 @@ static const struct tool_option scale_options[] = {
 };
 static const struct tool_option run_options[] = {
     { 0, "solver", "S", parse_choice, FIELD(params.solver), choice_solver,
-      "auto, smo or ipm, the interior point (auto)" },
+      "auto, smo or ipm, the interior point (auto); for two\nclasses and -t linear, perceptron and sgd" },
+    { 0, "epochs", "N", parse_size, FIELD(online.epochs), &range_positive,
+      "perceptron: at most N rounds (1000); sgd: N passes\nover the examples (by their size and C)" },
+    { 0, "batch", "N", parse_size, FIELD(online.batch), &range_positive,
+      "perceptron (all), sgd (1): N examples a step" },
     { 0, "rank", "R", parse_size, FIELD(params.rank), &range_positive,
       "interior point on a factor of the kernel matrix of\nR columns (all of linear, 1000 of other kernels)" },
     { 'm', "cache", "SIZE", parse_bytes, FIELD(params.cache_bytes), NULL,
@@ -166,6 +174,37 @@ static void read_scaling(struct train_settings *s)
         die(EXIT_USAGE, "train: --scale: the values of a precomputed kernel cannot be scaled");
 }
 
+/* What the perceptron and sgd cannot do is refused. */
+static void read_online(struct train_settings *s)
+{
+    const struct {
+        int given;
+        const char *name;
+    } others[] = {
+        { s->folds > 0, "-v" },
+        { s->weights != NULL, "--weights" },
+        { s->classes.count > 0, "--weight" },
+        { s->params.probability, "-b" },
+        { s->certify, "--certify" },
+        { s->params.time_limit > 0, "--time-limit" },
+        { s->params.max_iter > 0, "--max-iter" },
+        { isinf(s->params.C), "-c inf" },
+    };
+    int online = (int)s->params.solver >= SOLVER_PERCEPTRON;
+
+    if (!online && (s->online.epochs || s->online.batch))
+        die(EXIT_USAGE, "train: --%s is for --solver perceptron and sgd", s->online.epochs ? "epochs" : "batch");
+    if (!online)
+        return;
+    if (s->params.task != HINGE_C_SVC || s->params.kernel.type != HINGE_LINEAR)
+        die(EXIT_USAGE, "train: --solver perceptron and sgd are for c_svc with -t linear");
+    for (size_t k = 0; k < COUNT_OF(others); k++)
+        if (others[k].given)
+            die(EXIT_USAGE, "train: --solver perceptron and sgd know no %s", others[k].name);
+    s->online.solver = (int)s->params.solver;
+    s->params.solver = HINGE_SOLVER_AUTO;
+}
+
 static void read_options(int argc, char **argv, struct train_settings *s)
 {
     const struct option_group groups[] = {
@@ -191,6 +230,7 @@ static void read_options(int argc, char **argv, struct train_settings *s)
     s->params.class_weights = s->classes.weights;
     if (s->folds && (s->test || s->certify))
         die(EXIT_USAGE, "train: -v trains no model for %s", s->test ? "--test" : "--certify");
+    read_online(s);
     read_scaling(s);
 }
 
@@ -290,25 +330,6 @@ static size_t *precomputed_index(const hinge_data *data, const char *path)
     return index;
 }
 
-/* One number a line is a CSV file of one column; an .npy file will do as well. */
-static void load_weights(const char *path, size_t n, hinge_data *data)
-{
-    struct data_flags flags = { .format = HINGE_FORMAT_CSV, .no_labels = 1 };
-    size_t length = strlen(path);
-
-    if (length > 4 && strcmp(path + length - 4, ".npy") == 0)
-        flags.format = HINGE_FORMAT_NPY;
-    load_data(path, &flags, 0, 0, 0, data);
-    if (data->x.rows != n || data->x.cols != 1)
-        die(EXIT_DATA, "%s: %zu by %zu numbers instead of one for each of %zu examples", path, data->x.rows,
-            data->x.cols, n);
-    if (data->x.type != HINGE_F64)
-        die(EXIT_DATA, "%s: weights must be doubles", path);
-    for (size_t i = 0; i < n; i++)
-        if (((const double *)data->x.data)[i * data->x.stride] < 0)
-            die(EXIT_DATA, "%s:%zu: a weight must not be negative", path, i + 1);
-}
-
 static void warn_of_absent_classes(const struct class_weights *classes, const hinge_data *data)
 {
     for (size_t k = 0; k < classes->count; k++) {
@@ -368,7 +389,7 @@ static void load_training(const struct train_settings *s, hinge_data *data, stru
         ranges_read(&file, &to, s->scale_restore);
     if (to.scale_y)
         warn("%s: its range of labels is left alone: train scales features only", s->scale_restore);
-    if (s->scale)
+    if (s->scale || s->online.solver)
         flags.type = HINGE_F64;
     load_data(s->data_path, &flags, file.count, precomputed, s->params.threads, data);
     if (s->scale)
@@ -473,19 +494,23 @@ static void train(struct train_settings *s, struct train_run *run)
     hinge_error err = { 0 };
     hinge_status status;
 
-    s->params.progress = on_progress;
-    s->params.progress_arg = &display;
-    catch_interrupt(1);
-    if (s->folds)
-        status = cross_validate(s, run, &err);
-    else
-        status = hinge_train(&run->model, &run->data.x, run->data.y, &s->params, &run->report, &err);
-    catch_interrupt(0);
-    wipe(&display);
-    check(status, &err);
-    run->seconds_floor = NAN;
-    if (s->profile && run->model) /* it takes what it was trained on, until it is told of the scaling */
-        measure_floor(s, run);
+    if (s->online.solver) {
+        run->model = online_train(&s->online, &run->data, s->data_path, &s->params);
+    } else {
+        s->params.progress = on_progress;
+        s->params.progress_arg = &display;
+        catch_interrupt(1);
+        if (s->folds)
+            status = cross_validate(s, run, &err);
+        else
+            status = hinge_train(&run->model, &run->data.x, run->data.y, &s->params, &run->report, &err);
+        catch_interrupt(0);
+        wipe(&display);
+        check(status, &err);
+        run->seconds_floor = NAN;
+        if (s->profile && run->model) /* it takes what it was trained on, until it is told of the scaling */
+            measure_floor(s, run);
+    }
     if (run->scaling.factor && run->model)
         check(hinge_model_set_scaling(run->model, run->scaling.factor, run->scaling.offset, &err), &err);
     if (run->report.outcome == HINGE_NONFINITE)
@@ -640,12 +665,40 @@ static void json_profile(struct json *j, const struct train_run *run)
     json_close(j, '}');
 }
 
+static const char *online_name(const struct online *o)
+{
+    return o->solver == SOLVER_SGD ? "sgd" : "perceptron";
+}
+
+static void json_online(struct json *j, const struct train_run *run, const struct online *o)
+{
+    json_text(j, "solver", online_name(o));
+    json_real(j, "seconds", o->seconds);
+    json_count(j, "epochs", o->epochs);
+    json_count(j, "errors", o->errors);
+    json_real(j, "objective", o->objective);
+    json_count(j, "n", run->data.x.rows);
+    json_count(j, "d", run->data.x.cols);
+}
+
+static void print_online(const struct train_run *run, const struct online *o)
+{
+    printf("%-16s %s, %zu epochs\n", "solver", online_name(o), o->epochs);
+    printf("%-16s %zu of %zu examples\n", "errors", o->errors, run->data.x.rows);
+    printf("%-16s %.10g, 1/2 |w|^2 + C sum of slacks\n", "objective", o->objective);
+    printf("%-16s %.3f s (loading %.3f s, saving %.3f s)\n", "time", o->seconds, run->seconds_load,
+           run->seconds_save);
+}
+
 static void print_json(const struct train_settings *s, const struct train_run *run)
 {
     struct json j = { 0 };
 
     json_open(&j, NULL, '{');
-    json_report(&j, &run->report);
+    if (s->online.solver)
+        json_online(&j, run, &s->online);
+    else
+        json_report(&j, &run->report);
     json_real(&j, "seconds_load", run->seconds_load);
     if (s->folds) {
         json_count(&j, "folds", s->folds);
@@ -761,7 +814,7 @@ static void print_cross_validation(const struct score *score)
     }
 }
 
-static void print_table(const struct train_settings *s, const struct train_run *run)
+static void print_run(const struct train_settings *s, const struct train_run *run)
 {
     print_report(&run->report, s->folds);
     printf("%-16s %.3f s (loading %.3f s, saving %.3f s)\n", "time", run->report.seconds, run->seconds_load,
@@ -773,6 +826,14 @@ static void print_table(const struct train_settings *s, const struct train_run *
         print_phases(&run->report);
     if (s->profile)
         print_profile(run);
+}
+
+static void print_table(const struct train_settings *s, const struct train_run *run)
+{
+    if (s->online.solver)
+        print_online(run, &s->online);
+    else
+        print_run(s, run);
     if (s->certify)
         print_certificate(&run->certificate);
     if (s->folds)
@@ -808,6 +869,8 @@ static void print_warnings(const struct train_settings *s, const struct train_ru
     if (r->outcome == HINGE_STALLED && r->rank > 0)
         hint = "scale the data, or lower C";
 
+    if (s->online.solver == SOLVER_PERCEPTRON && s->online.errors > 0)
+        warn("not separated in %zu rounds: %zu errors are left", s->online.epochs, s->online.errors);
     if (was_stopped(r) && s->folds)
         die(EXIT_STOPPED, "interrupted, so the cross-validation is not complete");
     if (r->outcome == HINGE_TIME_LIMIT && s->folds)

@@ -133,7 +133,8 @@ typedef enum hinge_multiclass {
 
 typedef enum hinge_precision {
     HINGE_PRECISION_AUTO = 0, /* f32 kernel rows, the error measured, f64 where it matters */
-    HINGE_PRECISION_F32 = 1,  /* f32 kernel rows whatever the error; it is reported */
+    HINGE_PRECISION_F32 = 1,  /* f32 kernel rows whatever the error; it is reported. RBF with gamma max ||x||^2 above
+                               * 16,384, where f32 cannot tell a row from itself, takes f64 */
     HINGE_PRECISION_F64 = 2   /* f64 kernel rows */
 } hinge_precision;
 
@@ -209,7 +210,8 @@ typedef struct hinge_params {
     hinge_solver solver;
     size_t rank;  /* interior point: columns at most of the factor Z, K ~ ZZ' (report.trace_error says how near); 0: all
                    * of the linear kernel, 1000 of others */
-    int no_bias;  /* 1: f = <w, phi(x)>, rho = 0, and no sum is held to (C-SVC, epsilon-SVR): homogeneous halfspaces */
+    int no_bias;  /* 1: f = <w, phi(x)>, rho = 0, and no sum is held to (C-SVC, epsilon-SVR): homogeneous halfspaces.
+                   * Model files do not tell (LIBSVM refuses keys it does not know): set it to certify a model read */
 
     hinge_precision precision;
     int shrinking;       /* leave examples that will stay at a bound alone for a while: 1 by default, 0: never */

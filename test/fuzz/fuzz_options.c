@@ -10,6 +10,7 @@
 #include "tools/common.c"
 #undef FIELD
 #include "tools/options.c"
+#include "tools/online.c"
 #include "tools/ranges.c"
 #define read_options read_train_options
 #include "tools/train.c"
@@ -56,6 +57,15 @@ static void train_briefly(const struct train_settings *s)
     if (params.kernel.type == HINGE_PRECOMPUTED)
         matrix = hinge_matrix_f64(gram, 6, 6);
     params.threads = params.threads > 2 ? 2 : params.threads;
+    if (s->online.solver != 0) {
+        struct online online = s->online;
+        hinge_data data = { .x = matrix, .y = (double *)y };
+        online.epochs = online.epochs > 20 ? 20 : online.epochs;
+        model = online_train(&online, &data, "six", &params); /* or it ends by exit, where w is not finite */
+        CHECK(hinge_predict(model, &matrix, NULL, labels, NULL, &err) == HINGE_OK && online.objective >= 0);
+        hinge_model_free(model);
+        return;
+    }
     params.time_limit = params.time_limit > 0.1 || params.time_limit == 0 ? 0.1 : params.time_limit;
     params.max_iter = params.max_iter > 1000 || params.max_iter == 0 ? 1000 : params.max_iter;
     params.progress = stop_soon;
