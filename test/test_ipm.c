@@ -566,7 +566,7 @@ static int watch(void *arg, const hinge_progress *p)
     struct watch *w = arg;
     w->calls++;
     assert_true(p->n == 3000 && p->n_active == 3000 && p->n_sv <= 3000 && p->n_problems == 1);
-    bool first = w->calls == 1, again = !first && p->rounds == w->rounds; /* asked in mid-round, where that takes long */
+    bool first = w->calls == 1, again = !first && p->rounds == w->rounds; /* asked in mid-round, where that is long */
     assert_true(again ? p->seconds - w->last > 0.05 : p->rounds == (first ? 0 : w->rounds + 1));
     w->rounds = p->rounds;
     w->last = p->seconds;
