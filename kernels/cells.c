@@ -13,25 +13,18 @@ enum {
 };
 static const double WORTH = 0.5; /* share of near pairs that is still worth it */
 
-static double squared_distance(const struct hg_points *points, size_t i, size_t j)
-{
-    double sum = 0;
-    for (size_t c = 0; c < points->x.cols; c++) {
-        double d = hg_points_value(points, i, c) - hg_points_value(points, j, c);
-        sum += d * d;
-    }
-    return sum;
-}
-
-static bool may_pay(const struct hg_points *points, double distance2)
+bool hg_cells_may_pay(const struct hg_points *a, const struct hg_points *b, double distance2)
 {
     uint64_t state = 1;
     size_t near = 0;
-    if (points->n < 8 * (size_t)LEAF)
-        return false;
     for (size_t k = 0; k < PAIRS; k++) {
-        size_t i = hg_random_below(&state, points->n), j = hg_random_below(&state, points->n);
-        near += squared_distance(points, i, j) < distance2;
+        size_t i = hg_random_below(&state, a->n), j = hg_random_below(&state, b->n);
+        double sum = 0;
+        for (size_t c = 0; c < a->x.cols; c++) {
+            double d = hg_points_value(a, i, c) - hg_points_value(b, j, c);
+            sum += d * d;
+        }
+        near += sum < distance2;
     }
     return (double)near < WORTH * PAIRS;
 }
@@ -41,7 +34,7 @@ static bool may_pay(const struct hg_points *points, double distance2)
 struct tree {
     const struct hg_points *points;
     uint32_t *id; /* [n] points, those of a node side by side */
-    uint32_t *end; /* [n] of the leaves found so far */
+    uint32_t *end; /* [n] of the leaves found so far, or NULL */
     size_t leaves, leaf;
 };
 
@@ -73,7 +66,8 @@ static void split(struct tree *t, size_t begin, size_t end, int depth)
     double at = 0;
     if (end - begin <= t->leaf || depth >= MOST_DEPTH ||
         !choose_split(t->points, t->id + begin, end - begin, &feature, &at)) {
-        t->end[t->leaves++] = (uint32_t)end;
+        if (t->end != NULL)
+            t->end[t->leaves++] = (uint32_t)end;
         return;
     }
     while (low < high) {
@@ -91,7 +85,25 @@ static void split(struct tree *t, size_t begin, size_t end, int depth)
         split(t, low, end, depth + 1);
 }
 
+void hg_cells_sort(const struct hg_points *points, size_t leaf, uint32_t *ids, size_t n)
+{
+    struct tree t = { .points = points, .id = ids, .leaf = leaf };
+    split(&t, 0, n, 0);
+}
+
 /* ---- far pairs --------------------------------------------------------------------------------------------------- */
+
+void hg_cells_box(const struct hg_points *points, const uint32_t *ids, size_t n, float *box)
+{
+    size_t d = points->x.cols;
+    float *low = box, *high = box + d;
+    for (size_t k = 0; k < n; k++)
+        for (size_t f = 0; f < d; f++) {
+            float v = (float)hg_points_value(points, ids[k], f);
+            low[f] = k == 0 ? v : HG_MIN(low[f], v);
+            high[f] = k == 0 ? v : HG_MAX(high[f], v);
+        }
+}
 
 /* The first of cell c's points in t->id; those of c end where c + 1's begin. */
 static size_t begin_of(const struct tree *t, size_t c)
@@ -105,20 +117,14 @@ static void bound(const struct tree *t, struct hg_cells *cells, float *box, int 
     size_t d = t->points->x.cols;
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 8)
     for (size_t c = 0; c < cells->count; c++) {
-        float *low = box + 2 * c * d, *high = low + d;
         size_t begin = begin_of(t, c);
-        for (size_t k = begin; k < t->end[c]; k++) {
+        hg_cells_box(t->points, t->id + begin, t->end[c] - begin, box + 2 * c * d);
+        for (size_t k = begin; k < t->end[c]; k++)
             cells->cell[t->id[k]] = (uint32_t)c;
-            for (size_t f = 0; f < d; f++) {
-                float v = (float)hg_points_value(t->points, t->id[k], f);
-                low[f] = k == begin ? v : HG_MIN(low[f], v);
-                high[f] = k == begin ? v : HG_MAX(high[f], v);
-            }
-        }
     }
 }
 
-static bool boxes_are_far(const float *a, const float *b, size_t d, double distance2)
+bool hg_cells_are_far(const float *a, const float *b, size_t d, double distance2)
 {
     float sum = 0;
     for (size_t f = 0; f < d; f++) {
@@ -135,7 +141,7 @@ static void compare(const struct tree *t, struct hg_cells *cells, const float *b
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 8)
     for (size_t a = 0; a < count; a++)
         for (size_t b = 0; b < a; b++)
-            cells->far[a * count + b] = boxes_are_far(box + 2 * a * d, box + 2 * b * d, d, distance2);
+            cells->far[a * count + b] = hg_cells_are_far(box + 2 * a * d, box + 2 * b * d, d, distance2);
     for (size_t a = 0; a < count; a++)
         for (size_t b = 0; b <= a; b++) {
             uint8_t far = cells->far[b * count + a] = cells->far[a * count + b];
@@ -149,7 +155,7 @@ hinge_status hg_cells_init(struct hg_cells *cells, const struct hg_points *point
                            hinge_error *err)
 {
     memset(cells, 0, sizeof *cells);
-    if (!may_pay(points, distance2))
+    if (points->n < 8 * (size_t)LEAF || !hg_cells_may_pay(points, points, distance2))
         return HINGE_OK;
     size_t n = points->n;
     struct tree t = { .points = points, .id = hg_alloc(n, sizeof *t.id), .end = hg_alloc(n, sizeof *t.end),

@@ -3,7 +3,7 @@
  * made by one GEMM and a map, and folded into the decision values of every pair by a second GEMM with the
  * coefficients of the tile's class. Linear models need only w. One example alone works on the stack.
  */
-#include "lib/model.h"
+#include "lib/nearby.h"
 #include "lib/params.h"
 
 #include <cblas.h>
@@ -20,6 +20,8 @@ struct job {
     struct hg_points sv;
     const void *sv_norms; /* in the tiler's type, or NULL */
     const void *coef;     /* in the tiler's type */
+    const void *panels;   /* of the SVs, where the tiler works by lists */
+    struct hg_nearby nearby;
     double *labels, *decisions;
 };
 
@@ -82,7 +84,7 @@ static hinge_status kernel_tile(const struct job *j, const struct work *w, size_
     if (j->sv_norms != NULL)
         right.norm = (const char *)j->sv_norms + first * size;
     if (j->tiler.lists)
-        right.x = (const char *)j->m->panels + first * j->m->d * size;
+        right.x = (const char *)j->panels + first * j->m->d * size;
     else
         right.x = hg_points_direct(&j->sv, NULL, first, n, j->tiler.type, &right.ld);
     if (right.x == NULL) {
@@ -110,13 +112,21 @@ static void load_rows(const struct job *j, const struct work *w, size_t row, siz
     }
 }
 
+/* The next SVs from `first` on: all, or those that matter to the examples. */
+static bool next_tile(const struct job *j, const struct work *w, size_t row, size_t *first, size_t *end)
+{
+    if (j->nearby.sv != NULL)
+        return hg_nearby_next(&j->nearby, row / w->rows, w->cols, first, end);
+    *end = HG_MIN(j->m->n_sv, *first + w->cols);
+    return *first < j->m->n_sv;
+}
+
 static hinge_status decide_by_tiles(const struct job *j, const struct work *w, size_t row, size_t rows)
 {
     const hinge_model *m = j->m;
     size_t c = 0, class_end = hg_model_group_sv(m, 0);
     load_rows(j, w, row, rows);
-    for (size_t first = 0; first < m->n_sv; first += w->cols) {
-        size_t end = HG_MIN(m->n_sv, first + w->cols);
+    for (size_t first = 0, end; next_tile(j, w, row, &first, &end); first = end) {
         hinge_status status = kernel_tile(j, w, rows, first, end - first);
         if (status != HINGE_OK)
             return status;
@@ -197,10 +207,11 @@ static hinge_status predict_block(const struct job *j, const struct work *w, siz
         double *decision = w->decisions + r * m->n_problems;
         for (size_t p = 0; p < m->n_problems; p++)
             decision[p] -= m->rho[p];
+        size_t example = j->x.order != NULL ? j->x.order[row + r] : row + r;
         if (j->decisions != NULL)
-            memcpy(j->decisions + (row + r) * m->n_problems, decision, m->n_problems * sizeof *decision);
+            memcpy(j->decisions + example * m->n_problems, decision, m->n_problems * sizeof *decision);
         if (j->labels != NULL)
-            j->labels[row + r] = label_of(m, decision, w->votes);
+            j->labels[example] = label_of(m, decision, w->votes);
     }
     return status;
 }
@@ -325,6 +336,22 @@ static hinge_status coef_in_f32(const hinge_model *m, float **coef, hinge_error 
     return HINGE_OK;
 }
 
+/* Examples and SVs in an order in which neighbours are side by side, where that pays. */
+static hinge_status leave_out_far(struct job *j, int threads, hinge_error *err)
+{
+    struct hg_nearby *n = &j->nearby;
+    hinge_status status =
+        hg_nearby_init(n, j->m, &j->x, &j->sv, block_rows(j->x.n), j->tiler.type, threads, err);
+    if (status != HINGE_OK || n->sv == NULL)
+        return status;
+    j->x.order = n->example;
+    j->sv.order = n->sv;
+    j->sv_norms = n->norms;
+    j->coef = n->coef;
+    j->panels = n->panels;
+    return HINGE_OK;
+}
+
 hinge_status hinge_predict(const hinge_model *m, const hinge_matrix *x, const hinge_predict_options *options,
                            double *labels, double *decisions, hinge_error *err)
 {
@@ -353,8 +380,12 @@ hinge_status hinge_predict(const hinge_model *m, const hinge_matrix *x, const hi
     if (f32)
         j.coef = m->coef32 != NULL ? m->coef32 : coef32;
     int threads = team_for(m, x->rows, o->threads);
+    j.panels = m->panels;
+    if (status == HINGE_OK && dots)
+        status = leave_out_far(&j, hg_threads(o->threads), err);
     if (status == HINGE_OK)
         status = (m->kernel.type == HINGE_USER ? predict_by_callback : predict_all)(&j, threads, err);
     hg_free(coef32);
+    hg_nearby_free(&j.nearby);
     return status == HINGE_OK ? hg_ok(err) : status;
 }

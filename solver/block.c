@@ -1070,8 +1070,8 @@ static hinge_status make_again(struct run *r, double most)
     return status;
 }
 
-/* Looks at the error. Where it is more than `most_error` and rows are held in 16 bits, the largest sums of moves by them,
- * whose squares are all but a share of the squares of all, are made again, so that eps / 16 of it is left. */
+/* Looks at the error. Where it is more than `most_error` and rows are held in 16 bits, the largest sums of moves by
+ * them, whose squares are all but a share of the squares of all, are made again, so that eps / 16 of it is left. */
 static hinge_status settle(struct run *r, double most_error)
 {
     double all = 0, rest, most = 0;

@@ -78,8 +78,8 @@ static void add_rows_half(size_t n_rows, const double *coef, const uint16_t *con
         for (; r + 4 <= n_rows; r += 4) {
             const uint16_t *restrict r0 = row[r] + b, *restrict r1 = row[r + 1] + b;
             const uint16_t *restrict r2 = row[r + 2] + b, *restrict r3 = row[r + 3] + b;
-            float c0 = (float)(coef[r] * UNIT), c1 = (float)(coef[r + 1] * UNIT), c2 = (float)(coef[r + 2] * UNIT);
-            float c3 = (float)(coef[r + 3] * UNIT);
+            float c0 = (float)(coef[r] * UNIT), c1 = (float)(coef[r + 1] * UNIT);
+            float c2 = (float)(coef[r + 2] * UNIT), c3 = (float)(coef[r + 3] * UNIT);
 #pragma omp simd
             for (size_t j = 0; j < count; j++)
                 sum[j] += (c0 * square(r0[j]) + c1 * square(r1[j])) +
@@ -267,6 +267,6 @@ static size_t below(size_t n, const double *g, const double *off, double sign, d
 
 extern const struct hg_loops JOIN(hg_loops_, HG_LEVEL);
 const struct hg_loops JOIN(hg_loops_, HG_LEVEL) = {
-    QUOTE(HG_LEVEL), add_rows_f32, add_rows_f64, add_rows_half, to_half, scan, step_f32, step_f64, second_f32, second_f64, below,
-    scan_narrow, step_narrow, second_narrow,
+    QUOTE(HG_LEVEL), add_rows_f32, add_rows_f64, add_rows_half, to_half, scan, step_f32, step_f64, second_f32,
+    second_f64, below, scan_narrow, step_narrow, second_narrow,
 };

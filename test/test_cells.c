@@ -4,6 +4,7 @@
  * kernel, by plain loops.
  */
 #include "kernels/gram.h"
+#include "lib/nearby.h"
 #include "test/support.h"
 
 #include <math.h>
@@ -203,6 +204,73 @@ static void test_trainings(void **state)
     set_free(&s);
 }
 
+/* Share of (block, SV) pairs that prediction computes. */
+static double nearby_share(const hinge_model *model, const struct set *s, hinge_dtype type)
+{
+    struct hg_points points = points_of(s), sv = hg_model_points(model, type);
+    struct hg_nearby nearby;
+    size_t computed = 0, blocks = (s->n + 255) / 256;
+    points.shift = model->x_shift;
+    assert_int_equal(hg_nearby_init(&nearby, model, &points, &sv, 256, type, 2, NULL), HINGE_OK);
+    assert_non_null(nearby.sv);
+    for (size_t b = 0; b < blocks; b++)
+        for (size_t first = 0, end; hg_nearby_next(&nearby, b, 512, &first, &end); first = end) {
+            assert_true(end > first && end - first <= 512 && first % HG_STRIP == 0);
+            computed += end - first;
+        }
+    hg_nearby_free(&nearby);
+    return (double)computed / (double)(blocks * model->n_sv);
+}
+
+/* Decision values of a large batch are the sums over all SVs, and those of its examples in small batches. */
+static void test_predictions(void **state)
+{
+    (void)state;
+    struct set s = grouped(5, 8), asked = grouped(6, 8);
+    for (size_t i = 0; i < N; i++) /* three classes, one of them rare */
+        s.y[i] = i % 50 == 0 ? 7 : s.y[i];
+    for (int task = 0; task < 2; task++)
+        for (int f32 = 0; f32 < 2; f32++) {
+            hinge_params params = hinge_params_default(task == 0 ? HINGE_C_SVC : HINGE_EPSILON_SVR);
+            params.kernel = hinge_kernel_rbf(3);
+            params.C = task == 0 ? 0.05 : 5;
+            params.p = 0.01;
+            hinge_model *model = fit(&s, &params, NULL);
+            hinge_predict_options options = { 2, f32 ? HINGE_PRECISION_F32 : HINGE_PRECISION_F64, 0 };
+            size_t problems = task == 0 ? 3 : 1;
+            assert_true(model->n_sv > 2048);
+            assert_true(nearby_share(model, &asked, f32 ? HINGE_F32 : HINGE_F64) < 0.5);
+            double *all = malloc(N * problems * sizeof *all), *few = malloc(N * problems * sizeof *few);
+            double *labels[2] = { malloc(N * sizeof(double)), malloc(N * sizeof(double)) };
+            hinge_matrix x = set_matrix(&asked);
+            assert_int_equal(hinge_predict(model, &x, &options, labels[0], all, NULL), HINGE_OK);
+            for (size_t first = 0; first < N; first += 600) {
+                hinge_matrix part = hinge_matrix_f64(asked.x + first * D, HG_MIN((size_t)600, N - first), D);
+                assert_int_equal(hinge_predict(model, &part, &options, labels[1] + first, few + first * problems,
+                                               NULL), HINGE_OK);
+            }
+            double limit = f32 ? 1e-4 : 1e-9;
+            for (size_t i = 0; i < N * problems; i++)
+                assert_true(fabs(all[i] - few[i]) <= limit);
+            for (size_t i = 0; i < N; i++) {
+                bool clear = true;
+                for (size_t p = 0; p < problems; p++)
+                    clear = clear && fabs(few[i * problems + p]) > limit;
+                assert_true(task == 1 ? fabs(labels[0][i] - labels[1][i]) <= limit
+                                      : labels[0][i] == labels[1][i] || !clear);
+            }
+            for (size_t i = 0; task == 1 && i < N; i += 97) {
+                double f = -model->rho[0];
+                for (size_t k = 0; k < model->n_sv; k++)
+                    f += model->coef[k] * exp(-3 * squared(model->sv + k * D, asked.x + i * D));
+                assert_true(fabs(f - all[i]) <= (f32 ? 5e-3 : limit));
+            }
+            free(all), free(few), free(labels[0]), free(labels[1]);
+            hinge_model_free(model);
+        }
+    set_free(&s), set_free(&asked);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -210,6 +278,7 @@ int main(void)
         cmocka_unit_test(test_no_cells_where_they_do_not_pay),
         cmocka_unit_test(test_rows_without_far_values),
         cmocka_unit_test(test_trainings),
+        cmocka_unit_test(test_predictions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

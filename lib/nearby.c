@@ -1,0 +1,125 @@
+#include "lib/nearby.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { LEAST_ROWS = 1024, LEAST_SV = 2048 }; /* fewer are not worth sorting */
+
+/* Squared distance from which on the SVs' values are negligible, all together. */
+static double negligible(const hinge_model *m, hinge_dtype type)
+{
+    double sum = 0, scale = 1;
+    for (size_t i = 0; i < m->n_sv; i++) {
+        double largest = 0;
+        for (size_t k = 0; k < hg_model_coef_rows(m); k++)
+            largest = HG_MAX(largest, fabs(m->coef[k * m->n_sv + i]));
+        sum += largest;
+    }
+    for (size_t p = 0; p < m->n_problems; p++)
+        scale = HG_MAX(scale, fabs(m->rho[p]));
+    return log(sum / scale / (type == HINGE_F32 ? 1e-6 : 1e-10)) / m->kernel.gamma;
+}
+
+/* SVs within their classes, examples all together. */
+static void sort(struct hg_nearby *n, const hinge_model *m, const struct hg_points *examples,
+                 const struct hg_points *sv)
+{
+    for (size_t i = 0; i < examples->n; i++)
+        n->example[i] = (uint32_t)i;
+    for (size_t i = 0; i < m->n_sv; i++)
+        n->sv[i] = (uint32_t)i;
+#pragma omp parallel sections num_threads(2)
+    {
+#pragma omp section
+        hg_cells_sort(examples, n->block, n->example, examples->n);
+#pragma omp section
+        for (size_t c = 0, first = 0; c < hg_model_groups(m); first += hg_model_group_sv(m, c++))
+            if (hg_model_group_sv(m, c) > 0)
+                hg_cells_sort(sv, HG_STRIP, n->sv + first, hg_model_group_sv(m, c));
+    }
+}
+
+static void bound(const struct hg_points *points, const uint32_t *ids, size_t each, float *box, int threads)
+{
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 8)
+    for (size_t first = 0; first < points->n; first += each)
+        hg_cells_box(points, ids + first, HG_MIN(each, points->n - first),
+                     box + first / each * 2 * points->x.cols);
+}
+
+static void put(void *values, hinge_dtype type, size_t i, double value)
+{
+    if (type == HINGE_F32)
+        ((float *)values)[i] = (float)value;
+    else
+        ((double *)values)[i] = value;
+}
+
+hinge_status hg_nearby_init(struct hg_nearby *n, const hinge_model *m, const struct hg_points *examples,
+                            const struct hg_points *sv, size_t block, hinge_dtype type, int threads, hinge_error *err)
+{
+    *n = (struct hg_nearby){ .block = block, .n_sv = m->n_sv, .d = m->d };
+    if (m->kernel.type != HINGE_RBF || !(m->kernel.gamma > 0) || examples->n < LEAST_ROWS || m->n_sv < LEAST_SV)
+        return HINGE_OK;
+    n->distance2 = negligible(m, type);
+    if (!isfinite(n->distance2) || !hg_cells_may_pay(examples, sv, n->distance2))
+        return HINGE_OK;
+    size_t size = hg_size_of(type), d2 = 2 * m->d, ld = m->d, rows = hg_model_coef_rows(m);
+    const void *norms = type == HINGE_F32 ? (const void *)m->norms32 : (const void *)m->norms;
+    void *room = hg_alloc(hg_panel_cols(type) * ld, size);
+    n->example = hg_alloc(examples->n, sizeof *n->example);
+    n->sv = hg_alloc(m->n_sv, sizeof *n->sv);
+    n->block_box = hg_alloc((examples->n + block - 1) / block, d2 * sizeof *n->block_box);
+    n->strip_box = hg_alloc((m->n_sv + HG_STRIP - 1) / HG_STRIP, d2 * sizeof *n->strip_box);
+    n->coef = hg_alloc(rows * m->n_sv, size);
+    n->norms = norms != NULL ? hg_alloc(m->n_sv, size) : NULL;
+    n->panels = m->panels != NULL ? hg_alloc(hg_panels_size(m->n_sv, m->d, type), size) : NULL;
+    bool ok = room != NULL && n->example != NULL && n->sv != NULL && n->block_box != NULL && n->strip_box != NULL &&
+              n->coef != NULL && (norms == NULL || n->norms != NULL) && (m->panels == NULL || n->panels != NULL);
+    if (ok) {
+        sort(n, m, examples, sv);
+        bound(examples, n->example, block, n->block_box, threads);
+        bound(sv, n->sv, HG_STRIP, n->strip_box, threads);
+        for (size_t i = 0; i < m->n_sv; i++) {
+            for (size_t r = 0; r < rows; r++)
+                put(n->coef, type, r * m->n_sv + i, m->coef[r * m->n_sv + n->sv[i]]);
+            if (norms != NULL)
+                put(n->norms, type, i, type == HINGE_F32 ? (double)m->norms32[n->sv[i]] : m->norms[n->sv[i]]);
+        }
+        if (n->panels != NULL)
+            hg_points_panels(sv, n->sv, 0, m->n_sv, type, n->panels, room, ld);
+    }
+    hg_free(room);
+    if (ok)
+        return HINGE_OK;
+    hg_nearby_free(n);
+    return hg_fail(err, HINGE_ENOMEM, "no memory to sort %zu support vectors and %zu examples", m->n_sv, examples->n);
+}
+
+void hg_nearby_free(struct hg_nearby *n)
+{
+    void *all[] = { n->example, n->sv, n->block_box, n->strip_box, n->panels, n->norms, n->coef };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        hg_free(all[i]);
+    *n = (struct hg_nearby){ 0 };
+}
+
+static bool is_far(const struct hg_nearby *n, size_t block, size_t sv)
+{
+    return hg_cells_are_far(n->block_box + block * 2 * n->d, n->strip_box + sv / HG_STRIP * 2 * n->d, n->d,
+                            n->distance2);
+}
+
+bool hg_nearby_next(const struct hg_nearby *n, size_t block, size_t most, size_t *first, size_t *end)
+{
+    size_t begin = *first;
+    while (begin < n->n_sv && is_far(n, block, begin))
+        begin += HG_STRIP;
+    if (begin >= n->n_sv)
+        return false;
+    *first = begin;
+    *end = HG_MIN(begin + HG_STRIP, n->n_sv);
+    while (*end < n->n_sv && *end + HG_STRIP - begin <= most && !is_far(n, block, *end))
+        *end = HG_MIN(*end + HG_STRIP, n->n_sv);
+    return true;
+}
