@@ -334,6 +334,7 @@ static void add_report(hinge_report *sum, const hinge_report *r)
     sum->rows_asked += r->rows_asked;
     sum->rows_computed += r->rows_computed;
     sum->rows_evicted += r->rows_evicted;
+    sum->bytes_read += r->bytes_read;
     sum->kernel_values += r->kernel_values;
     sum->cache_bytes = HG_MAX(sum->cache_bytes, r->cache_bytes);
     sum->cache_used = HG_MAX(sum->cache_used, r->cache_used);

@@ -190,6 +190,7 @@ static void add_work(struct hg_smo_result *sum, const struct hg_smo_result *part
     sum->rounds += part->rounds;
     sum->rows_asked += part->rows_asked;
     sum->rows_evicted += part->rows_evicted;
+    sum->bytes_read += part->bytes_read;
     sum->columns_computed += part->columns_computed;
     sum->corrections += part->corrections;
     sum->seconds_rows += part->seconds_rows;
@@ -551,6 +552,7 @@ static void fill_report(const struct training *t, const hinge_model *m, hinge_re
         r->rounds += s->smo.rounds;
         r->rows_asked += s->smo.rows_asked;
         r->rows_evicted += s->smo.rows_evicted;
+        r->bytes_read += s->smo.bytes_read;
         columns += (double)s->smo.columns_computed / (double)HG_MAX(hg_problem_size(&t->problem, p), (size_t)1);
         r->kernel_values += s->values;
         r->gflop += s->gflop;

@@ -301,6 +301,7 @@ static void update_by_held(struct run *r, const struct part *part, size_t first,
 {
     if (part->count == 0)
         return;
+    r->res->bytes_read += (uint64_t)part->count * (end - first) * r->held_size;
 #pragma omp parallel for num_threads(r->opt->threads) schedule(static)
     for (size_t at = first; at < end; at += UPDATE_COLS)
         add_part(r, part, at, HG_MIN((size_t)UPDATE_COLS, end - at), r->g + at);
@@ -365,6 +366,7 @@ static hinge_status update_by_group(struct run *r, size_t width)
     uint64_t before = r->rows->values;
     hinge_status status = r->rows->ops->fetch(r->rows, &fetch);
     r->res->columns_computed += r->rows->values - before;
+    r->res->bytes_read += (r->rows->values - before) * r->size;
     if (status == HINGE_OK && !is_stopped(r))
         for (size_t k = 0; k < group->count; k++)
             if (group->row[k] != NULL)
@@ -473,6 +475,7 @@ static hinge_status compute_gradient(struct run *r, struct hg_rows *source, size
     if (keep) {
         r->res->rows_asked += n_sv;
         r->res->columns_computed += source->values - before;
+        r->res->bytes_read += (source->values - before) * r->size;
     }
     if (keep && status == HINGE_OK && !is_stopped(r))
         for (size_t k = 0; k < n_sv; k++)
@@ -1060,6 +1063,7 @@ static hinge_status make_again(struct run *r, double most)
             r->moved[r->n_moved++] = (struct moved){ i, (uint32_t)at, r->coarse[i], 0, NULL };
             r->coarse[i] = 0;
         }
+        r->res->rows_asked += 2 * r->n_moved;
         update_by_held(r, held, 0, r->m);
         if (r->n_moved > 0)
             status = update_by_group(r, 0);

@@ -31,6 +31,7 @@ struct hg_smo_result {
     double violation, error, objective;
     double bias[2];      /* by layer: the mean of -F over free entries */
     uint64_t iterations, rounds, rows_asked, rows_evicted, columns_computed; /* columns: kernel values of rows */
+    uint64_t bytes_read; /* of rows, by updates of the gradient */
     size_t working_set, cache_bytes, cache_used, memory_bytes;
     int corrections;
     uint64_t newton_steps; /* linear systems of the Newton finish */

@@ -604,6 +604,7 @@ static void json_report(struct json *j, const hinge_report *r)
     json_count(j, "rows_asked", r->rows_asked);
     json_count(j, "rows_computed", r->rows_computed);
     json_count(j, "rows_evicted", r->rows_evicted);
+    json_count(j, "bytes_read", r->bytes_read);
     json_count(j, "kernel_values", r->kernel_values);
     json_count(j, "cache_bytes", r->cache_bytes);
     json_count(j, "cache_used", r->cache_used);
@@ -643,13 +644,6 @@ static uint64_t rows_found(const hinge_report *r)
     return r->rows_asked > r->rows_computed ? r->rows_asked - r->rows_computed : 0;
 }
 
-/* Of kernel rows that the gradient's update read: found in the cache, or computed just then. */
-static double bytes_read(const hinge_report *r)
-{
-    return (double)r->rows_asked * (double)r->n / (double)r->n_problems *
-           (r->precision == HINGE_PRECISION_F32 ? sizeof(float) : sizeof(double));
-}
-
 static void json_profile(struct json *j, const struct train_run *run)
 {
     const hinge_report *r = &run->report;
@@ -659,7 +653,6 @@ static void json_profile(struct json *j, const struct train_run *run)
     json_real(j, "seconds_floor", run->seconds_floor);
     json_count(j, "rows_floor", run->rows_floor);
     json_count(j, "rows_found", rows_found(r));
-    json_real(j, "bytes_read", bytes_read(r));
     json_real(j, "values_per_second", (double)r->kernel_values / seconds_kernel(r));
     json_real(j, "gflop_per_second", r->gflop / seconds_kernel(r));
     json_close(j, '}');
@@ -780,7 +773,7 @@ static void print_profile(const struct train_run *run)
 
     printf("%-16s seconds, share of the training's%s\n", "profile",
            strstr(r->path, "side by side") ? "; problems side by side: the threads' seconds, summed" : "");
-    snprintf(text, sizeof text, "kernel rows and the gradient: %.4g MB of rows read", bytes_read(r) / 1e6);
+    snprintf(text, sizeof text, "kernel rows and the gradient: %.4g MB of rows read", 1e-6 * (double)r->bytes_read);
     print_phase(r, "rows", r->phase.rows, text);
     print_phase(r, "selection", r->phase.select, "working sets, and the violation of all");
     print_phase(r, "block", r->phase.block, "K_WW of the working sets");
