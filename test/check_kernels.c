@@ -9,10 +9,13 @@
  * and with norm = norms = 0, where d2 is exact, 2 ulp alone.
  *
  *   check_kernels           one line a slot; levels that this processor or build lacks are skipped by name
- *   check_kernels --bench   ns an entry, the median, n = 512, out of place
+ *   check_kernels --bench   medians, by level: maps, ns an entry, n = 512, out of place; an inner SMO step on a random RBF
+ *                           block of q points (whose solution is checked), ns, steps in f32, in f64 on f32 rows, and
+ *                           in f64; updates of the gradient by rows in memory, ns a value and GB/s of rows, and to_half
  */
 #include "kernels/map.h"
 #include "lib/base.h"
+#include "solver/inner.h"
 
 #include <float.h>
 #include <math.h>
@@ -26,6 +29,8 @@
 
 enum { MAX_N = 600, GUARD = 16, SHIFT = 16, ROOM = MAX_N + SHIFT + 2 * GUARD, ROUNDS = 300 };
 enum { SAMPLES = 101, REPEATS = 50, BENCH_N = 512 };
+enum { RUNS = 9, FEATURES = 8, BENCH_ROWS = 256, COLUMNS = 1 << 17, TILE = 2048 }; /* 64 MB of rows in 16 bits */
+enum { TO_HALF, ADD_HALF, ADD_F32, ADD_F64 };
 
 static const char *const kind_names[] = { "linear", "polynomial", "rbf", "sigmoid" };
 static const char *const level_names[] = { "", "plain", "v2", "v3", "v4" };
@@ -272,7 +277,162 @@ static int ascending(const void *a, const void *b)
     return (*x > *y) - (*x < *y);
 }
 
-static void bench(void)
+static double median(double *values, size_t n)
+{
+    qsort(values, n, sizeof *values, ascending);
+    return values[n / 2];
+}
+
+/* A C-SVC block from beta = 0: q random points of two classes, g = 0, off = -y, 0 <= y beta <= C. */
+static void draw_block(struct hg_inner *in, size_t q, uint64_t *state)
+{
+    static double x[2048][FEATURES];
+    in->q = q;
+    for (size_t i = 0; i < q; i++) {
+        double y = i % 2 ? 1 : -1, c = 10;
+        for (size_t k = 0; k < FEATURES; k++)
+            x[i][k] = between(state, -1, 1) + (k == 0 ? 0.3 * y : 0);
+        in->beta[0][i] = in->g[i] = 0;
+        in->off[0][i] = -y;
+        in->lo[0][i] = y > 0 ? 0 : -c;
+        in->hi[0][i] = y > 0 ? c : 0;
+        in->diagonal[i] = in->diagonal32[i] = 1;
+        for (size_t j = 0; j <= i; j++) {
+            double d2 = 0;
+            for (size_t k = 0; k < FEATURES; k++)
+                d2 += (x[i][k] - x[j][k]) * (x[i][k] - x[j][k]);
+            size_t at = i * in->ld + j, mirror = j * in->ld + i;
+            if (in->type == HINGE_F32)
+                ((float *)in->k)[at] = ((float *)in->k)[mirror] = (float)exp(-0.5 * d2);
+            else
+                ((double *)in->k)[at] = ((double *)in->k)[mirror] = exp(-0.5 * d2);
+        }
+    }
+}
+
+/* The violation of beta, from K in plain loops; infinite where beta leaves its box or its sum is not 0. */
+static double block_violation(const struct hg_inner *in)
+{
+    double low = INFINITY, high = -INFINITY, sum = 0;
+    for (size_t i = 0; i < in->q; i++) {
+        double f = in->off[0][i], b = in->beta[0][i];
+        for (size_t j = 0; j < in->q; j++) {
+            size_t at = i * in->ld + j;
+            f += (in->type == HINGE_F32 ? (double)((float *)in->k)[at] : ((double *)in->k)[at]) * in->beta[0][j];
+        }
+        low = b < in->hi[0][i] ? HG_MIN(low, f) : low;
+        high = b > in->lo[0][i] ? HG_MAX(high, f) : high;
+        sum += b;
+        if (!(b >= in->lo[0][i] && b <= in->hi[0][i]))
+            return INFINITY;
+    }
+    return fabs(sum) > 1e-9 * (double)in->q ? INFINITY : high - low;
+}
+
+/* Steps in f32 are made down to 2e-5 of the largest |F|, 1 here: eps says whether they are. */
+static bool bench_inner(int level)
+{
+    static const struct {
+        const char *name;
+        hinge_dtype type;
+        double eps;
+    } kinds[] = { { "f32", HINGE_F32, 1e-2 }, { "f32, sums in f64", HINGE_F32, 1e-5 }, { "f64", HINGE_F64, 1e-2 } };
+    static const size_t sizes[] = { 64, 256, 1024, 2048 };
+    bool right = true;
+    for (size_t c = 0; c < 12; c++) {
+        hinge_dtype type = kinds[c / 4].type;
+        double eps = kinds[c / 4].eps, time[RUNS];
+        struct hg_inner in;
+        struct hg_inner_result result = { 0 };
+        uint64_t seed = 7;
+        if (hg_inner_init(&in, sizes[c % 4], 1, false, 0, type, hg_loops(level), NULL) != HINGE_OK)
+            return false;
+        draw_block(&in, sizes[c % 4], &seed);
+        for (int run_no = 0; run_no < RUNS; run_no++) {
+            int repeats = sizes[c % 4] < 1024 ? 20 : 1;
+            double seconds = 0;
+            uint64_t steps = 0;
+            for (int k = 0; k < repeats; k++) {
+                memset(in.g, 0, in.q * sizeof *in.g);
+                memset(in.beta[0], 0, in.q * sizeof *in.beta[0]);
+                double start = hg_now();
+                result = hg_inner_solve(&in, eps, 0, false, UINT64_MAX);
+                seconds += hg_now() - start;
+                steps += result.steps;
+            }
+            time[run_no] = seconds / (double)steps * 1e9;
+        }
+        double violation = block_violation(&in);
+        printf("%-5s step, %-16s q %4zu: %.0f ns, %zu steps\n", level_names[level], kinds[c / 4].name, sizes[c % 4],
+               median(time, RUNS), (size_t)result.steps);
+        if (!(violation <= 1.01 * eps)) {
+            printf("wrong: violation %g, %g was to be reached\n", violation, eps);
+            right = false;
+        }
+        hg_inner_free(&in);
+    }
+    return right;
+}
+
+/* One thread's updates as the solver makes them: a tile of columns of all rows, eight at a time. */
+static void sweep(const struct hg_loops *loops, int which, char *rows, uint16_t *half, const double *coef, double *g)
+{
+    for (size_t at = 0; at < COLUMNS; at += TILE)
+        for (size_t r = 0; r < BENCH_ROWS; r += 8) {
+            const void *row[8];
+            for (size_t k = 0; k < 8; k++) {
+                size_t entry = (r + k) * COLUMNS + at;
+                row[k] = which == ADD_HALF ? (char *)(half + entry) : rows + entry * (which == ADD_F64 ? 8 : 4);
+                if (which == TO_HALF)
+                    loops->to_half(TILE, row[k], (uint32_t)entry, half + entry);
+            }
+            if (which == ADD_F32)
+                loops->add_rows_f32(8, coef, (const float *const *)row, TILE, g + at);
+            else if (which == ADD_F64)
+                loops->add_rows_f64(8, coef, (const double *const *)row, TILE, g + at);
+            else if (which == ADD_HALF)
+                loops->add_rows_half(8, coef, (const uint16_t *const *)row, TILE, g + at);
+        }
+}
+
+/* Rows of random values; more than a processor's caches hold. */
+static bool bench_rows(void)
+{
+    static const char *const names[] = { "to_half", "add_rows_half", "add_rows_f32", "add_rows_f64" };
+    static const double bytes[] = { 4 + 2, 2, 4, 8 };
+    const size_t values = (size_t)BENCH_ROWS * COLUMNS;
+    char *rows = hg_alloc(values, sizeof(double));
+    uint16_t *half = hg_alloc(values, sizeof *half);
+    double *g = hg_zalloc(COLUMNS, sizeof *g), coef[8], time[RUNS];
+    uint64_t seed = 3;
+    bool room = rows != NULL && half != NULL && g != NULL;
+    for (size_t k = 0; k < 8; k++)
+        coef[k] = between(&seed, -1, 1);
+    for (int which = TO_HALF; which <= ADD_F64 && room; which++) {
+        for (size_t k = 0; k < values && (which == TO_HALF || which == ADD_F64); k++)
+            if (which == TO_HALF)
+                ((float *)(void *)rows)[k] = (float)between(&seed, 0, 1);
+            else
+                ((double *)(void *)rows)[k] = between(&seed, 0, 1);
+        for (int level = 1; level <= hg_cpu_level(0); level++) {
+            sweep(hg_loops(level), which, rows, half, coef, g); /* memory is there afterwards */
+            for (int i = 0; i < RUNS; i++) {
+                double start = hg_now();
+                sweep(hg_loops(level), which, rows, half, coef, g);
+                time[i] = (hg_now() - start) / (double)values * 1e9;
+            }
+            double ns = median(time, RUNS);
+            printf("%-5s %-13s %.3f ns a value, %.1f GB/s\n", level_names[level], names[which], ns,
+                   bytes[which] / ns);
+        }
+    }
+    hg_free(rows);
+    hg_free(half);
+    hg_free(g);
+    return room;
+}
+
+static void bench_maps(void)
 {
     static _Alignas(64) float d32[BENCH_N], o32[BENCH_N], n32[BENCH_N];
     static _Alignas(64) double d64[BENCH_N], o64[BENCH_N], n64[BENCH_N];
@@ -296,18 +456,24 @@ static void bench(void)
                         maps->f64[kind](&a, BENCH_N, d64, o64, 2, n64);
                 time[i] = (hg_now() - start) / REPEATS / BENCH_N * 1e9;
             }
-            qsort(time, SAMPLES, sizeof *time, ascending);
             printf("%-5s %-10s f%d: %.3f ns\n", maps->level, kind_names[kind], slot < HG_MAP_KINDS ? 32 : 64,
-                   time[SAMPLES / 2]);
+                   median(time, SAMPLES));
         }
+}
+
+static bool bench(void)
+{
+    bool right = true;
+    bench_maps();
+    for (int level = 1; level <= hg_cpu_level(0); level++)
+        right = bench_inner(level) && right;
+    return bench_rows() && right;
 }
 
 int main(int argc, char **argv)
 {
-    if (argc > 1 && strcmp(argv[1], "--bench") == 0) {
-        bench();
-        return 0;
-    }
+    if (argc > 1 && strcmp(argv[1], "--bench") == 0)
+        return bench() ? EXIT_SUCCESS : EXIT_FAILURE;
     static struct slot slots[8];
     static const char *const names[] = { "plain f32", "plain f64", "v2 f32", "v2 f64",
                                          "v3 f32",    "v3 f64",    "v4 f32", "v4 f64" };
