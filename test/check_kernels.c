@@ -9,9 +9,9 @@
  * and with norm = norms = 0, where d2 is exact, 2 ulp alone.
  *
  *   check_kernels           one line a slot; levels that this processor or build lacks are skipped by name
- *   check_kernels --bench   medians, by level: maps, ns an entry, n = 512, out of place; inner SMO steps, ns, on a random
- *                           RBF block of q points (the solution is checked), in f32, in f64 on f32 rows, and in f64;
- *                           updates of the gradient by rows in memory and to_half, ns a value and GB/s of rows
+ *   check_kernels --bench   medians, by level: maps, ns an entry, n = 512, out of place; inner SMO steps, ns, on a
+ *                           random RBF block of q points (the solution is checked), in f32, in f64 on f32 rows, and
+ *                           in f64; updates of the gradient by rows in memory and to_half, ns a value and GB/s
  */
 #include "kernels/map.h"
 #include "lib/base.h"
