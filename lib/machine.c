@@ -1,5 +1,5 @@
 /*
- * What machine and what BLAS this is. OpenBLAS's own functions are looked up weakly: any CBLAS will do.
+ * What machine and what BLAS this is. OpenBLAS's and BLIS's own functions are looked up weakly: any CBLAS will do.
  */
 #include "lib/base.h"
 
@@ -12,9 +12,21 @@
 extern char *openblas_get_config(void) __attribute__((weak));
 extern char *openblas_get_corename(void) __attribute__((weak));
 extern int openblas_get_parallel(void) __attribute__((weak));
+extern char *bli_info_get_version_str(void) __attribute__((weak));
+extern int bli_arch_query_id(void) __attribute__((weak));
+extern char *bli_arch_string(int id) __attribute__((weak));
 #define HAVE(f) ((f) != NULL)
+
+static bool name_blis(char *name, size_t size)
+{
+    if (!HAVE(bli_info_get_version_str) || !HAVE(bli_arch_query_id) || !HAVE(bli_arch_string))
+        return false;
+    snprintf(name, size, "BLIS %s %s", bli_info_get_version_str(), bli_arch_string(bli_arch_query_id()));
+    return true;
+}
 #else
 #define HAVE(f) 0
+#define name_blis(name, size) false
 #endif
 
 static bool has_avx512(void)
@@ -39,6 +51,8 @@ hinge_machine hinge_machine_info(void)
     m.cpu_level = hg_cpu_level(0);
     m.avx512 = has_avx512();
     m.total_memory = hg_total_memory();
+    if (name_blis(m.blas, sizeof m.blas)) /* though LAPACKE may bring OpenBLAS along */
+        return m;
     if (!HAVE(openblas_get_config) || !HAVE(openblas_get_corename) || !HAVE(openblas_get_parallel)) {
         snprintf(m.blas, sizeof m.blas, "BLAS");
         return m;
