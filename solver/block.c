@@ -23,6 +23,8 @@
 /* Rows that cost no more than so many reads of them, and do not stay in a processor's cache, are not worth the first
  * touch of memory unless they are asked for again and again (measured). */
 static const double CHEAP = 2.6;
+/* Rows that cost more are not computed again for the digits they lost in the cache. */
+static const double DEAR = 6;
 /* Rows that cost less than this are not worth reading, most of whose values are left out as negligible. */
 static const double WORTHLESS = 0.6;
 
@@ -211,6 +213,13 @@ static bool allocate(struct run *r)
     return ok;
 }
 
+/* Rows in 16 bits make some be computed again: not where they cost much, unless otherwise they would not fit. */
+static bool pays_half(const struct run *r)
+{
+    bool fit = r->opt->cache_bytes / r->size / HG_MAX(r->n, (size_t)1) >= r->n / 2;
+    return r->rows->unit && !r->exact_rows && r->n > SMALL && (r->rows->cost <= DEAR || !fit);
+}
+
 /* Are rows held in 16 bits? */
 static bool is_half(const struct run *r)
 {
@@ -222,7 +231,7 @@ static hinge_status run_init(struct run *r, hinge_error *err)
     r->n = r->m = r->width = r->qp->n;
     r->size = hg_size_of(r->rows->type);
     r->exact_rows = r->rows->type == HINGE_F64;
-    r->held_size = r->rows->unit && !r->exact_rows && r->n > SMALL ? sizeof(uint16_t) : r->size;
+    r->held_size = pays_half(r) ? sizeof(uint16_t) : r->size;
     r->coarse_move = COARSE * r->opt->eps;
     r->settled = !is_half(r);
     r->local = r->rows->order != NULL && r->rows->cost <= WORTHLESS;
