@@ -103,6 +103,10 @@ void hg_cells_box(const struct hg_points *points, const uint32_t *ids, size_t n,
             low[f] = k == 0 ? v : HG_MIN(low[f], v);
             high[f] = k == 0 ? v : HG_MAX(high[f], v);
         }
+    for (size_t f = 0; f < d; f++) { /* rounding */
+        low[f] = nextafterf(low[f], -INFINITY);
+        high[f] = nextafterf(high[f], INFINITY);
+    }
 }
 
 /* The first of cell c's points in t->id; those of c end where c + 1's begin. */

@@ -68,7 +68,7 @@ static hinge_status gradient(const struct hg_problem *pr, const uint32_t *subset
     uint32_t *point = hg_alloc(qp->n, sizeof *point);
     double *coef = hg_alloc(qp->n, sizeof *coef);
     hinge_status status = point != NULL && coef != NULL
-                              ? hg_problem_exact(pr, subset, qp->n, hg_threads(pr->params.threads), &gram, err)
+                              ? hg_problem_exact(pr, subset, qp->n, pr->threads, &gram, err)
                               : hg_fail(err, HINGE_ENOMEM, "no memory for %zu rows", qp->n);
     if (status == HINGE_OK) {
         size_t n_sv = hg_qp_support(qp, NULL, point, coef);

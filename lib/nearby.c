@@ -8,27 +8,28 @@ enum { LEAST_ROWS = 1024, LEAST_SV = 2048 }; /* fewer are not worth sorting */
 /* Squared distance from which on the SVs' values are negligible, all together. */
 static double negligible(const hinge_model *m, hinge_dtype type)
 {
-    double sum = 0, scale = 1;
+    double sum = 0, scale = 1, most = 0;
     for (size_t i = 0; i < m->n_sv; i++) {
         double largest = 0;
         for (size_t k = 0; k < hg_model_coef_rows(m); k++)
             largest = HG_MAX(largest, fabs(m->coef[k * m->n_sv + i]));
         sum += largest;
+        most = HG_MAX(most, largest);
     }
     for (size_t p = 0; p < m->n_problems; p++)
         scale = HG_MAX(scale, fabs(m->rho[p]));
-    return log(sum / scale / (type == HINGE_F32 ? 1e-6 : 1e-10)) / m->kernel.gamma;
+    return log(sum / HG_MIN(scale, most) / (type == HINGE_F32 ? 1e-6 : 1e-10)) / m->kernel.gamma;
 }
 
 /* SVs within their classes, examples all together. */
 static void sort(struct hg_nearby *n, const hinge_model *m, const struct hg_points *examples,
-                 const struct hg_points *sv)
+                 const struct hg_points *sv, int threads)
 {
     for (size_t i = 0; i < examples->n; i++)
         n->example[i] = (uint32_t)i;
     for (size_t i = 0; i < m->n_sv; i++)
         n->sv[i] = (uint32_t)i;
-#pragma omp parallel sections num_threads(2)
+#pragma omp parallel sections num_threads(threads > 1 ? 2 : 1)
     {
 #pragma omp section
         hg_cells_sort(examples, n->block, n->example, examples->n);
@@ -56,7 +57,8 @@ static void put(void *values, hinge_dtype type, size_t i, double value)
 }
 
 hinge_status hg_nearby_init(struct hg_nearby *n, const hinge_model *m, const struct hg_points *examples,
-                            const struct hg_points *sv, size_t block, hinge_dtype type, int threads, hinge_error *err)
+                            const struct hg_points *sv, size_t block, hinge_dtype type, bool lists, int threads,
+                            hinge_error *err)
 {
     *n = (struct hg_nearby){ .block = block, .n_sv = m->n_sv, .d = m->d };
     if (m->kernel.type != HINGE_RBF || !(m->kernel.gamma > 0) || examples->n < LEAST_ROWS || m->n_sv < LEAST_SV)
@@ -73,11 +75,11 @@ hinge_status hg_nearby_init(struct hg_nearby *n, const hinge_model *m, const str
     n->strip_box = hg_alloc((m->n_sv + HG_STRIP - 1) / HG_STRIP, d2 * sizeof *n->strip_box);
     n->coef = hg_alloc(rows * m->n_sv, size);
     n->norms = norms != NULL ? hg_alloc(m->n_sv, size) : NULL;
-    n->panels = m->panels != NULL ? hg_alloc(hg_panels_size(m->n_sv, m->d, type), size) : NULL;
+    n->panels = lists ? hg_alloc(hg_panels_size(m->n_sv, m->d, type), size) : NULL;
     bool ok = room != NULL && n->example != NULL && n->sv != NULL && n->block_box != NULL && n->strip_box != NULL &&
-              n->coef != NULL && (norms == NULL || n->norms != NULL) && (m->panels == NULL || n->panels != NULL);
+              n->coef != NULL && (norms == NULL || n->norms != NULL) && (!lists || n->panels != NULL);
     if (ok) {
-        sort(n, m, examples, sv);
+        sort(n, m, examples, sv, threads);
         bound(examples, n->example, block, n->block_box, threads);
         bound(sv, n->sv, HG_STRIP, n->strip_box, threads);
         for (size_t i = 0; i < m->n_sv; i++) {

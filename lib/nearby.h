@@ -20,9 +20,11 @@ struct hg_nearby {
 };
 
 /* Leaves nothing sorted where it would not pay: few examples or SVs, or half of the pairs are near. All values left out
- * change a decision value by 1e-10 at most (f32: 1e-6), where it is larger than 1, of the largest |rho|. */
+ * change a decision value by at most 1e-10 (f32: 1e-6) of the largest coefficient, or of max(1, largest |rho|) if that is
+ * less. lists: panels are wanted. */
 hinge_status hg_nearby_init(struct hg_nearby *nearby, const hinge_model *model, const struct hg_points *examples,
-                            const struct hg_points *sv, size_t block, hinge_dtype type, int threads, hinge_error *err);
+                            const struct hg_points *sv, size_t block, hinge_dtype type, bool lists, int threads,
+                            hinge_error *err);
 void hg_nearby_free(struct hg_nearby *nearby);
 
 /* The next range of SVs, `most` at most and beginning at *first or later, that matter to examples of a block; false:

@@ -341,7 +341,7 @@ static hinge_status leave_out_far(struct job *j, int threads, hinge_error *err)
 {
     struct hg_nearby *n = &j->nearby;
     hinge_status status =
-        hg_nearby_init(n, j->m, &j->x, &j->sv, block_rows(j->x.n), j->tiler.type, threads, err);
+        hg_nearby_init(n, j->m, &j->x, &j->sv, block_rows(j->x.n), j->tiler.type, j->tiler.lists, threads, err);
     if (status != HINGE_OK || n->sv == NULL)
         return status;
     j->x.order = n->example;

@@ -361,7 +361,7 @@ static hinge_status calibrate_fold(void *arg, size_t number, int threads, hinge_
 static hinge_status fit_problems(const struct calibration *c, struct calibrated *result, hinge_error *err)
 {
     const struct hg_problem *pr = c->problem;
-    int threads = hg_threads(pr->params.threads);
+    int threads = pr->threads;
     if (!pr->classifies) {
         for (size_t i = 0; i < pr->n; i++)
             c->decision[i] = pr->y[pr->order[i]] - c->decision[i];

@@ -653,9 +653,11 @@ hinge_status hinge_train(hinge_model **model, const hinge_matrix *x, const doubl
         t.cache_bytes = t.params->cache_bytes > 0 ? t.params->cache_bytes : default_cache(&t);
         t.solutions = hg_zalloc(t.problem.n_problems, sizeof *t.solutions);
         t.arenas = hg_zalloc((size_t)t.threads, sizeof *t.arenas);
-        for (size_t p = 0; t.arenas != NULL && p < t.problem.n_problems; p++)
-            for (int k = 0; k < t.threads; k++)
-                t.arenas[k].most_points = HG_MAX(t.arenas[k].most_points, hg_problem_size(&t.problem, p));
+        size_t most = 0;
+        for (size_t p = 0; p < t.problem.n_problems; p++)
+            most = HG_MAX(most, hg_problem_size(&t.problem, p));
+        for (int k = 0; t.arenas != NULL && k < t.threads; k++)
+            t.arenas[k].most_points = most;
         if (t.solutions == NULL || t.arenas == NULL)
             status = hg_fail(err, HINGE_ENOMEM, "no memory for %zu two-class problems", t.problem.n_problems);
     }

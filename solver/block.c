@@ -217,7 +217,8 @@ static bool allocate(struct run *r)
 static bool pays_half(const struct run *r)
 {
     bool fit = r->opt->cache_bytes / r->size / HG_MAX(r->n, (size_t)1) >= r->n / 2;
-    return r->rows->unit && !r->exact_rows && r->n > SMALL && (r->rows->cost <= DEAR || !fit);
+    return r->rows->unit && !r->exact_rows && r->n > SMALL && (r->rows->cost <= DEAR || !fit) &&
+           r->rows->order == NULL; /* what is left out of a row is not packed either */
 }
 
 /* Are rows held in 16 bits? */
@@ -395,14 +396,12 @@ static int by_position(const void *a, const void *b)
     return (p->at > q->at) - (p->at < q->at);
 }
 
-/* Whether a move may be made by a row of 16 bits; if so it is noted. Where moves are many that may not, computing their
- * rows again costs more than the error that a later look will find (settle). */
+/* Whether a move may be made by a row of 16 bits. Where moves are many that may not, computing their rows again costs
+ * more than the error that a later look will find (settle). */
 static bool may_be_coarse(struct run *r, const struct moved *v)
 {
-    if (fabs(v->delta) <= r->coarse_move) {
-        r->coarse[v->point] += v->delta;
+    if (fabs(v->delta) <= r->coarse_move)
         return true;
-    }
     if (++r->refined > r->n / 8) {
         r->coarse_move *= 4;
         r->refined = 0;
@@ -432,6 +431,8 @@ static hinge_status update_gradient(struct run *r)
             held->row[held->count] = v->row;
             held->coef[held->count++] = v->delta;
             v->width = SIZE_MAX;
+            if (is_half(r))
+                r->coarse[v->point] += v->delta;
         } else {
             missing++;
             again += r->was_computed[v->point] > 0;
@@ -446,8 +447,11 @@ static hinge_status update_gradient(struct run *r)
     for (size_t k = 0; k < r->n_moved;
          k++) /* after all gets: rows of this round are not evicted for each other */
         if (r->moved[k].width != SIZE_MAX && r->moved[k].row == NULL &&
-            r->was_computed[r->moved[k].point] > r->patience && r->cache.slot_of[r->moved[k].point] < 0)
+            r->was_computed[r->moved[k].point] > r->patience && r->cache.slot_of[r->moved[k].point] < 0) {
             r->moved[k].row = hg_cache_put(&r->cache, r->moved[k].point, r->res->rounds);
+            if (is_half(r))
+                r->coarse[r->moved[k].point] = 0; /* those moves were by other bits */
+        }
     hinge_status status = HINGE_OK;
     for (size_t k = 0; k < r->n_moved && status == HINGE_OK && !is_stopped(r); k++)
         if (r->moved[k].width != SIZE_MAX)
@@ -872,6 +876,8 @@ static hinge_status measure_error(struct run *r, size_t most)
 /* g is that of rows as they are. */
 static void forget_coarse(struct run *r)
 {
+    r->coarse_move = COARSE * r->opt->eps;
+    r->refined = 0;
     if (is_half(r))
         memset(r->coarse, 0, r->n * sizeof *r->coarse);
 }
@@ -1010,7 +1016,7 @@ static void newton_progress(void *arg, double violation)
 static hinge_status finish_by_newton(struct run *r)
 {
     struct hg_newton_result result;
-    size_t rows = r->cache.used * r->cache.stride;
+    size_t rows = hg_cache_touched(&r->cache);
     uint64_t rounds = r->res->rounds;
     double *g = r->group.coef, begin = hg_now(), violation = r->res->violation;
     struct hg_newton_options options = {
@@ -1092,15 +1098,18 @@ static hinge_status settle(struct run *r, double most_error)
     if (!is_half(r) || status != HINGE_OK || is_stopped(r) || r->res->error <= most_error)
         return status;
     double share = r->opt->eps / 16 / r->res->error;
-    for (size_t i = 0; i < r->n; i++) {
-        all += r->coarse[i] * r->coarse[i];
-        most = HG_MAX(most, fabs(r->coarse[i]));
+    for (size_t at = 0; at < r->m; at++) {
+        double moved = fabs(r->coarse[r->active[at]]);
+        all += moved * moved;
+        most = HG_MAX(most, moved);
     }
     do {
         rest = 0;
         most *= 0.75;
-        for (size_t i = 0; i < r->n; i++)
-            rest += fabs(r->coarse[i]) <= most ? r->coarse[i] * r->coarse[i] : 0;
+        for (size_t at = 0; at < r->m; at++) {
+            double moved = fabs(r->coarse[r->active[at]]);
+            rest += moved <= most ? moved * moved : 0;
+        }
     } while (rest > share * share * all);
     status = make_again(r, most);
     if (status == HINGE_OK && !is_stopped(r))
@@ -1115,6 +1124,7 @@ static enum verdict verify(struct run *r, hinge_status *status)
     if (!r->settled) { /* before points are woken, whose gradients know nothing of those moves */
         r->settled = true;
         *status = settle(r, r->opt->eps / 4);
+        res->error = NAN; /* that of few points */
         return *status != HINGE_OK ? END : GO_ON; /* judged again */
     }
     if (r->m < r->n) {
@@ -1224,7 +1234,7 @@ static void finish(struct run *r)
     res->rows_evicted = r->cache.evicted;
     res->cache_bytes = r->cache.budget;
     res->cache_used = r->cache.most_bytes;
-    res->memory_bytes += res->cache_used + r->newton_bytes;
+    res->memory_bytes += hg_cache_touched(&r->cache) + r->newton_bytes;
     for (int l = 0; l < r->qp->layers; l++)
         res->bias[l] = r->torn ? hg_qp_bias(r->qp, r->w, r->in_w, r->inner.g, l)
                                : hg_qp_bias(r->qp, r->active, r->m, r->g, l);

@@ -57,6 +57,7 @@ hinge_status hg_cache_init(struct hg_cache *c, size_t n, size_t cols, size_t siz
     c->n = n;
     c->size = size;
     c->budget = budget;
+    c->lent = lent;
     size_t slots = HG_MIN(n, budget / slot_bytes(cols, size));
     c->arena_bytes = bytes_for(n, cols, size, budget);
     if (slots == 0)
@@ -83,8 +84,15 @@ hinge_status hg_cache_init(struct hg_cache *c, size_t n, size_t cols, size_t siz
     return HINGE_OK;
 }
 
+size_t hg_cache_touched(const struct hg_cache *c)
+{
+    return HG_MAX(c->most_bytes, c->lent != NULL ? c->lent->touched : 0);
+}
+
 void hg_cache_free(struct hg_cache *c)
 {
+    if (c->lent != NULL)
+        c->lent->touched = hg_cache_touched(c);
     hg_arena_free(&c->own);
     hg_free(c->slot_of);
     hg_free(c->point_of);

@@ -13,6 +13,7 @@ struct hg_arena {
     char *memory;
     size_t bytes;
     size_t most_points; /* the caller's: of the largest problem that is to come */
+    size_t touched;     /* most bytes that a cache had in use: they stay in memory */
 };
 void hg_arena_free(struct hg_arena *arena);
 
@@ -25,7 +26,8 @@ struct hg_cache {
     size_t most_bytes;     /* most bytes in use at once */
     char *arena;
     size_t arena_bytes;
-    struct hg_arena own;   /* where none was lent */
+    struct hg_arena *lent; /* or NULL: */
+    struct hg_arena own;
     int32_t *slot_of;      /* [n] or -1 */
     uint32_t *point_of;    /* [n] per slot */
     uint32_t *width;       /* [n] per slot: columns filled */
@@ -41,6 +43,9 @@ struct hg_cache {
 hinge_status hg_cache_init(struct hg_cache *cache, size_t n, size_t cols, size_t size, size_t budget,
                            struct hg_arena *lent, hinge_error *err);
 void hg_cache_free(struct hg_cache *cache);
+
+/* Bytes of memory that the rows take, those of the arena's earlier caches among them. */
+size_t hg_cache_touched(const struct hg_cache *cache);
 
 /* The row of a point and its width, now the newest and pinned by stamp; NULL: not there. */
 void *hg_cache_get(struct hg_cache *cache, uint32_t point, uint64_t stamp, size_t *width);

@@ -58,7 +58,9 @@ static void to_half(size_t n, const float *from, uint32_t seed, uint16_t *to)
 #pragma omp simd
     for (size_t j = 0; j < n; j++) {
         int32_t dither = (int32_t)((seed + (uint32_t)j) * 0x9e3779b1U >> (32 - DIGITS));
-        int32_t h = ((int32_t)(root(from[j]) * (65535.1F * (1 << DIGITS))) + dither) >> DIGITS;
+        float v = root(from[j]);
+        v = v < 1 ? v : 1; /* NaN too: g has it anyway */
+        int32_t h = ((int32_t)(v * (65535.1F * (1 << DIGITS))) + dither) >> DIGITS;
         to[j] = (uint16_t)(h < 65535 ? h : 65535); /* 1 stays 1 */
     }
 }

@@ -111,7 +111,7 @@ static double largest_coefficient(const hinge_model *model, const struct class_w
             if (classes->labels[i] == labels[c])
                 weight = classes->weights[i];
         for (size_t end = sv + class_sv[c]; sv < end; sv++)
-            for (size_t row = 0; row < rows; row++) {
+            for (size_t row = 0; row < rows && !(weights && weights[index[sv]] == 0); row++) {
                 double value = fabs(coef[row * n_sv + sv]) / weight / (weights ? weights[index[sv]] : 1);
 
                 if (value > largest * (1 + 1e-12))

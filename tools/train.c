@@ -186,6 +186,7 @@ static void read_online(struct train_settings *s)
         { s->classes.count > 0, "--weight" },
         { s->params.probability, "-b" },
         { s->certify, "--certify" },
+        { s->profile, "--profile" },
         { s->params.time_limit > 0, "--time-limit" },
         { s->params.max_iter > 0, "--max-iter" },
         { isinf(s->params.C), "-c inf" },

@@ -253,8 +253,8 @@ typedef struct hinge_report {
     uint64_t newton_steps; /* linear systems that ended SMO */
     size_t newton_no_room; /* 0, or bytes of Newton's matrices where cache_bytes lacks room for them: SMO goes on */
     uint64_t rows_asked, rows_computed, rows_evicted; /* kernel rows; computed are whole-row equivalents */
-    uint64_t bytes_read;   /* of kernel rows, by updates of the gradient. A value in the cache has 2 bytes for RBF with
-                            * f32 rows and more than 4096 examples, otherwise 4 or 8; one computed just then 4 or 8 */
+    uint64_t bytes_read;   /* of kernel rows, by updates of the gradient. A value in the cache has 2, 4 or 8 bytes (RBF:
+                            * 2 where rows are many and cheap), one computed just then 4 or 8 */
     uint64_t kernel_values; /* kernel values computed in all, certificate included */
     size_t cache_bytes;    /* budget that held */
     size_t cache_used;     /* most that was in use at once */
