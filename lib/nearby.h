@@ -19,9 +19,9 @@ struct hg_nearby {
     void *panels, *norms, *coef; /* the model's, in the SVs' new order; NULL where it has none */
 };
 
-/* Leaves nothing sorted where it would not pay: few examples or SVs, or half of the pairs are near. All values left out
- * change a decision value by at most 1e-10 (f32: 1e-6) of the largest coefficient, or of max(1, largest |rho|) if that is
- * less. lists: panels are wanted. */
+/* Leaves nothing sorted where it would not pay: few examples or SVs, or half of the pairs are near. All values that are
+ * left out change a decision value by at most 1e-10 (f32: 1e-6) of the largest coefficient, or of max(1, largest |rho|)
+ * if that is less. lists: panels are wanted. */
 hinge_status hg_nearby_init(struct hg_nearby *nearby, const hinge_model *model, const struct hg_points *examples,
                             const struct hg_points *sv, size_t block, hinge_dtype type, bool lists, int threads,
                             hinge_error *err);
