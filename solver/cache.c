@@ -86,7 +86,10 @@ hinge_status hg_cache_init(struct hg_cache *c, size_t n, size_t cols, size_t siz
 
 size_t hg_cache_touched(const struct hg_cache *c)
 {
-    return HG_MAX(c->most_bytes, c->lent != NULL ? c->lent->touched : 0);
+    const size_t huge = (size_t)2 << 20; /* a page may be, and the arena begins and ends within one */
+    size_t bytes = c->most_bytes > 0 ? (c->most_bytes / huge + 1) * huge : 0;
+    bytes = HG_MIN(bytes, c->lent != NULL ? c->lent->bytes : c->own.bytes);
+    return HG_MAX(bytes, c->lent != NULL ? c->lent->touched : 0);
 }
 
 void hg_cache_free(struct hg_cache *c)
