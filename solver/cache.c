@@ -86,8 +86,8 @@ hinge_status hg_cache_init(struct hg_cache *c, size_t n, size_t cols, size_t siz
 
 size_t hg_cache_touched(const struct hg_cache *c)
 {
-    const size_t huge = (size_t)2 << 20; /* a page may be, and the arena begins and ends within one */
-    size_t bytes = c->most_bytes > 0 ? (c->most_bytes / huge + 1) * huge : 0;
+    const size_t huge = (size_t)2 << 20; /* the last page may be, and little of it used */
+    size_t bytes = c->most_bytes > 0 ? c->most_bytes + huge : 0;
     bytes = HG_MIN(bytes, c->lent != NULL ? c->lent->bytes : c->own.bytes);
     return HG_MAX(bytes, c->lent != NULL ? c->lent->touched : 0);
 }
