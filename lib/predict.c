@@ -375,14 +375,15 @@ hinge_status hinge_predict(const hinge_model *m, const hinge_matrix *x, const hi
     j.sv_norms = f32 ? (const void *)m->norms32 : (const void *)m->norms;
     j.coef = m->coef;
     float *coef32 = NULL;
-    if (f32 && m->coef32 == NULL)
-        status = coef_in_f32(m, &coef32, err);
-    if (f32)
-        j.coef = m->coef32 != NULL ? m->coef32 : coef32;
-    int threads = team_for(m, x->rows, o->threads);
     j.panels = m->panels;
-    if (status == HINGE_OK && dots)
-        status = leave_out_far(&j, hg_threads(o->threads), err);
+    int threads = team_for(m, x->rows, o->threads);
+    if (dots)
+        status = leave_out_far(&j, threads, err);
+    if (status == HINGE_OK && f32 && j.nearby.sv == NULL) {
+        if (m->coef32 == NULL)
+            status = coef_in_f32(m, &coef32, err);
+        j.coef = m->coef32 != NULL ? m->coef32 : coef32;
+    }
     if (status == HINGE_OK)
         status = (m->kernel.type == HINGE_USER ? predict_by_callback : predict_all)(&j, threads, err);
     hg_free(coef32);

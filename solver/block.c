@@ -351,6 +351,27 @@ static void update_tile(void *arg, const struct hg_tile *tile)
     hg_poll_halt(&u->r->halt);
 }
 
+/* g[first ..] += K[points of the group, first ..]' their coefficients. rows: NULL, or where each is kept in the cache
+ * from column `first` on (or NULL); those count in the report. again: hg_fetch's. */
+static hinge_status add_group(struct run *r, struct hg_rows *source, size_t first, void *const *rows, uint64_t again)
+{
+    const struct part *group = &r->group;
+    bool half = is_half(r);
+    struct update u = { r, source->type, r->g + first, group->coef, r->group_point, half ? rows : NULL, first };
+    struct hg_fetch fetch = { r->group_point, group->count, r->active + first, r->m - first, half ? NULL : rows,
+                              update_tile, &u, r->halt.stop, again, true };
+    uint64_t before = source->values;
+    hinge_status status = source->ops->fetch(source, &fetch);
+    if (rows == NULL)
+        return status;
+    r->res->columns_computed += source->values - before;
+    r->res->bytes_read += (source->values - before) * r->size;
+    for (size_t k = 0; k < group->count && status == HINGE_OK && !is_stopped(r); k++)
+        if (rows[k] != NULL)
+            hg_cache_set_width(&r->cache, r->group_point[k], r->m);
+    return status;
+}
+
 /* Columns [width, m) of the moved points whose rows have that width: fetched, kept, and added to g there; the
  * part they hold already is added as it stands. */
 static hinge_status update_by_group(struct run *r, size_t width)
@@ -369,19 +390,7 @@ static hinge_status update_by_group(struct run *r, size_t width)
         for (size_t k = 0; k < group->count; k++)
             group->row[k] = (char *)group->row[k] + width * r->held_size;
     }
-    bool half = is_half(r);
-    struct update u = { r, r->rows->type, r->g + width, group->coef, r->group_point, half ? group->row : NULL, width };
-    struct hg_fetch fetch = { r->group_point, group->count, r->active + width, r->m - width,
-                              half ? NULL : group->row, update_tile, &u, r->halt.stop, r->columns << 32 | width, true };
-    uint64_t before = r->rows->values;
-    hinge_status status = r->rows->ops->fetch(r->rows, &fetch);
-    r->res->columns_computed += r->rows->values - before;
-    r->res->bytes_read += (r->rows->values - before) * r->size;
-    if (status == HINGE_OK && !is_stopped(r))
-        for (size_t k = 0; k < group->count; k++)
-            if (group->row[k] != NULL)
-                hg_cache_set_width(&r->cache, r->group_point[k], r->m);
-    return status;
+    return add_group(r, r->rows, width, group->row, r->columns << 32 | width);
 }
 
 /* Columns a slot has room for when m are active: some may come back. */
@@ -473,27 +482,13 @@ static void **keep_rows(struct run *r, size_t count)
 /* g at positions [first, m) = K beta, from scratch, by the source given. At the start the rows are kept. */
 static hinge_status compute_gradient(struct run *r, struct hg_rows *source, size_t first)
 {
-    size_t n_sv = hg_qp_support(r->qp, r->active, r->group_point, r->group.coef);
+    size_t n_sv = r->group.count = hg_qp_support(r->qp, r->active, r->group_point, r->group.coef);
     memset(r->g + first, 0, (r->m - first) * sizeof *r->g);
     if (n_sv == 0 || first == r->m)
         return HINGE_OK;
     bool keep = source == r->rows && r->res->rounds == 0;
-    bool half = is_half(r);
-    void *const *rows = keep ? keep_rows(r, n_sv) : NULL;
-    struct update u = { r, source->type, r->g + first, r->group.coef, r->group_point, half ? rows : NULL, first };
-    struct hg_fetch fetch = { r->group_point, n_sv, r->active + first, r->m - first, half ? NULL : rows, update_tile,
-                              &u, r->halt.stop, 0, true };
-    uint64_t before = source->values;
-    hinge_status status = source->ops->fetch(source, &fetch);
-    if (keep) {
-        r->res->rows_asked += n_sv;
-        r->res->columns_computed += source->values - before;
-        r->res->bytes_read += (source->values - before) * r->size;
-    }
-    if (keep && status == HINGE_OK && !is_stopped(r))
-        for (size_t k = 0; k < n_sv; k++)
-            hg_cache_set_width(&r->cache, r->group_point[k], r->m);
-    return status;
+    r->res->rows_asked += keep ? n_sv : 0;
+    return add_group(r, source, first, keep ? keep_rows(r, n_sv) : NULL, 0);
 }
 
 static void scan(struct run *r)
