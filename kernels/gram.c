@@ -1,10 +1,12 @@
 /*
  * Kernel rows. fetch(I, J): gather X_I, then, tile by tile of columns (in parallel), X_I X_tile' by one
  * single-threaded GEMM a block of rows, or by lists and panels, mapped in place or straight into the rows asked
- * for. The arithmetic of a tile does not depend on the number of threads.
+ * for; or counts, and a table (hamming.h). The arithmetic of a tile does not depend on the number of threads.
  */
 #include "kernels/gram.h"
 
+#include <float.h>
+#include <math.h>
 #include <omp.h>
 #include <string.h>
 
@@ -15,6 +17,7 @@ struct work { /* of one thread */
     void *rows; /* lists: vectors on their way into lists or panels */
     uint32_t *ids;
     void **row;
+    uint8_t *code; /* [HG_CODE_ROWS * HG_CODE_COLS] counts */
     uint8_t *near; /* [cells] those that some column of the tile is near to; where there are cells */
 };
 
@@ -26,6 +29,7 @@ struct shared { /* by all threads: X_I */
     void *a, *norm;
     uint32_t *ids;
     struct hg_lists lists;
+    struct hg_gathered gathered;
     struct stretch *stretch; /* where there are cells */
     size_t n_stretches;
 };
@@ -42,15 +46,18 @@ static size_t lay_out(const struct hg_gram *g, char *base, int thread, struct sh
     size_t size = hg_size_of(type), at = 0, stride = row_stride(g) * size;
     size_t rows = HG_MIN((size_t)HG_TILE_ROWS, g->max_rows), cols = g->tile_cols;
     *w = (struct work){ 0 };
-    s->a = hg_take(base, &at, g->tiler.lists ? 0 : g->max_rows * stride);
+    s->a = hg_take(base, &at, g->tiler.lists || g->hamming != NULL ? 0 : g->max_rows * stride);
     if (g->tiler.lists)
         at += hg_lists_lay_out(&s->lists, g->max_rows, g->tiler.d, type, base != NULL ? base + at : NULL);
+    if (g->hamming != NULL)
+        at += hg_gathered_lay_out(&s->gathered, g->hamming, g->max_rows, base != NULL ? base + at : NULL);
     s->norm = hg_take(base, &at, g->max_rows * size);
     s->ids = hg_take(base, &at, g->max_rows * sizeof(uint32_t));
     s->stretch = hg_take(base, &at, g->points.cells != NULL ? g->max_rows * sizeof *s->stretch : 0);
     for (int t = 0; t <= thread; t++) {
         w->dots = hg_take(base, &at, rows * cols * size);
-        w->b = hg_take(base, &at, cols * stride);
+        w->b = hg_take(base, &at, g->hamming != NULL ? hg_hamming_panel_bytes(g->hamming) : cols * stride);
+        w->code = hg_take(base, &at, g->hamming != NULL ? HG_CODE_ROWS * HG_CODE_COLS : 0);
         w->rows = hg_take(base, &at, g->tiler.lists ? hg_panel_cols(type) * stride : 0);
         w->norm_b = hg_take(base, &at, cols * size);
         w->ids = hg_take(base, &at, cols * sizeof(uint32_t));
@@ -111,7 +118,8 @@ static size_t kept_tile(const struct hg_gram *g, char *base, struct kept *k)
     k->ids = hg_take(base, &at, g->tile_cols * sizeof(uint32_t));
     k->norms = hg_take(base, &at, g->tile_cols * size);
     k->near = hg_take(base, &at, g->points.cells != NULL ? g->points.cells->count : 0);
-    k->panels = hg_take(base, &at, hg_panels_size(g->tile_cols, g->tiler.d, g->tiler.type) * size);
+    k->panels = hg_take(base, &at, g->hamming != NULL ? hg_hamming_panel_bytes(g->hamming)
+                                                      : hg_panels_size(g->tile_cols, g->tiler.d, g->tiler.type) * size);
     return at;
 }
 
@@ -120,7 +128,7 @@ static void keep_columns(struct hg_gram *g)
 {
     struct kept k;
     size_t tiles = (g->super.n + g->tile_cols - 1) / g->tile_cols;
-    if (g->kept != NULL || !g->tiler.lists)
+    if (g->kept != NULL || (!g->tiler.lists && g->hamming == NULL))
         return;
     g->kept_bytes = kept_tile(g, NULL, &k);
     g->kept = hg_alloc(tiles, g->kept_bytes);
@@ -177,6 +185,10 @@ static struct hg_right make_right(struct hg_gram *g, const struct hg_fetch *f, s
         memcpy(k.ids, ids, cols * sizeof *ids);
         memset(k.ids + cols, 0xff, (g->tile_cols - cols) * sizeof *ids);
     }
+    if (g->hamming != NULL) {
+        hg_hamming_panel(g->hamming, ids, cols, (void *)right.x);
+        return right;
+    }
     gather_norms(g, ids, cols, g->norms != NULL ? (void *)right.norm : NULL);
     if (g->tiler.lists) {
         hg_points_panels(&g->points, ids, 0, cols, g->tiler.type, (void *)right.x, w->rows, row_stride(g));
@@ -222,11 +234,45 @@ static hinge_status make_rows(struct hg_gram *g, const struct hg_fetch *f, const
         if (status != HINGE_OK)
             return status;
         if (f->tile != NULL) {
-            struct hg_tile tile = { row0 + r0, rows, col0, right->count, (const void *const *)w->row };
+            struct hg_tile tile = { row0 + r0, rows, col0, right->count, (const void *const *)w->row, NULL, NULL };
             f->tile(f->arg, &tile);
         }
     }
     return HINGE_OK;
+}
+
+/* Row r of counts as values. */
+static void look_up_counts(const struct hg_gram *g, const uint8_t *count, size_t n, void *out)
+{
+    if (g->tiler.type == HINGE_F32)
+        for (size_t c = 0; c < n; c++)
+            ((float *)out)[c] = g->value32[count[c]];
+    else
+        for (size_t c = 0; c < n; c++)
+            ((double *)out)[c] = g->value[count[c]];
+}
+
+/* make_rows by counts, of all rows. */
+static void count_rows(struct hg_gram *g, const struct hg_fetch *f, const struct shared *s,
+                       const struct hg_right *right, size_t row0, size_t count, size_t col0, const struct work *w)
+{
+    size_t size = hg_size_of(g->tiler.type), cols = right->count, rows;
+    for (size_t r0 = 0; r0 < count; r0 += rows) {
+        rows = HG_MIN((size_t)HG_CODE_ROWS, count - r0);
+        g->tiler.maps->counts(&s->gathered, r0, rows, right->x, w->code);
+        struct hg_tile tile = { row0 + r0, rows, col0, cols, NULL, &g->codes, w->code };
+        if (!f->coded || g->tiler.type != HINGE_F32) {
+            for (size_t r = 0; r < rows; r++) {
+                char *out = f->out != NULL ? f->out[row0 + r0 + r] : NULL;
+                w->row[r] = out != NULL ? out + col0 * size : (char *)w->dots + r * HG_CODE_COLS * size;
+                look_up_counts(g, w->code + r * HG_CODE_COLS, cols, w->row[r]);
+            }
+            tile.row = (const void *const *)w->row;
+            tile.codes = NULL;
+        }
+        if (f->tile != NULL)
+            f->tile(f->arg, &tile);
+    }
 }
 
 static void clear_rows(const struct hg_gram *g, const struct hg_fetch *f, size_t first, size_t end, size_t col0,
@@ -247,12 +293,17 @@ static hinge_status make_tile(struct hg_gram *g, const struct hg_fetch *f, const
     size_t cols = HG_MIN(g->tile_cols, f->n_cols - col0), done = 0;
     const uint8_t *near;
     struct hg_right right = make_right(g, f, col0, cols, w, &near);
+    if (g->hamming != NULL) {
+        *values += count * cols;
+        count_rows(g, f, s, &right, row0, count, col0, w);
+        return HINGE_OK;
+    }
     if (near == NULL) {
         *values += count * cols;
         return make_rows(g, f, left, s, &right, row0, 0, count, col0, w);
     }
     if (row0 == 0 && !near[s->stretch[0].cell] && f->tile != NULL) /* the range begins without rows */
-        f->tile(f->arg, &(struct hg_tile){ 0, 0, col0, cols, NULL });
+        f->tile(f->arg, &(struct hg_tile){ .col0 = col0, .n_cols = cols });
     for (size_t k = 0; k < s->n_stretches;) {
         if (!near[s->stretch[k].cell]) {
             k++;
@@ -283,6 +334,10 @@ static void gather_vector(const struct hg_gram *g, struct shared *s, size_t r, c
 {
     size_t stride = row_stride(g);
     hinge_dtype type = g->tiler.type;
+    if (g->hamming != NULL) {
+        hg_gathered_set(&s->gathered, r, g->hamming, s->ids[r]);
+        return;
+    }
     void *to = g->tiler.lists ? w->rows : (char *)s->a + r * stride * hg_size_of(type);
     hg_points_pack(&g->points, s->ids + r, 0, 1, type, to, stride);
     if (g->tiler.lists)
@@ -301,7 +356,7 @@ static hinge_status fetch_some(struct hg_gram *g, const struct hg_fetch *f, size
         find_stretches(g, &s, count);
     struct hg_left left = { row_stride(g), NULL, g->norms != NULL ? s.norm : NULL, s.lists };
     bool gather = g->tiler.kernel.type != HINGE_PRECOMPUTED;
-    if (gather && !g->tiler.lists)
+    if (gather && !g->tiler.lists && g->hamming == NULL)
         left.x = hg_points_direct(&g->points, s.ids, 0, count, g->tiler.type, &left.ld);
     gather = gather && left.x == NULL;
     if (left.x == NULL)
@@ -332,7 +387,7 @@ static hinge_status fetch_some(struct hg_gram *g, const struct hg_fetch *f, size
         }
     }
     g->super.values += values;
-    if (hg_kernel_row(g->tiler.kernel.type)->source == HG_FROM_DOTS)
+    if (hg_kernel_row(g->tiler.kernel.type)->source == HG_FROM_DOTS && g->hamming == NULL)
         g->super.gflop += 2e-9 * (double)values * (g->tiler.lists ? g->points.nonzeros : (double)g->tiler.d);
     return (hinge_status)failed;
 }
@@ -356,7 +411,9 @@ static hinge_status diagonal(const struct hg_rows *super, double *out)
     hinge_status status = x != NULL ? HINGE_OK : HINGE_ENOMEM;
     for (size_t i = 0; i < super->n && status == HINGE_OK; i++) {
         uint32_t p = (uint32_t)point_of(g, i);
-        if (row->source == HG_FROM_DOTS) {
+        if (g->hamming != NULL) {
+            out[i] = g->value[0];
+        } else if (row->source == HG_FROM_DOTS) {
             double norm = hg_points_norm(&g->points, p, g->tiler.type);
             out[i] = hg_kernel_value(&g->tiler.kernel, norm, norm, norm);
         } else if (row->source == HG_FROM_MATRIX) {
@@ -392,6 +449,21 @@ static bool order_by_cell(struct hg_gram *g)
     return ok;
 }
 
+/* The kernel's values by distance. As codes, what is below 1e-30 is none: products too small for f32's normal numbers
+ * are slow. */
+static void fill_tables(struct hg_gram *g)
+{
+    double unit = -g->tiler.kernel.gamma * g->hamming->step2;
+    for (int c = 0; c < HG_COUNTS; c++) {
+        g->value[c] = exp(unit * c);
+        g->value32[c] = g->value[c] >= (double)FLT_MIN ? (float)g->value[c] : 0;
+    }
+    for (int c = 0; c < 16; c++) {
+        g->codes.low[c] = g->value[c] > 1e-30 ? g->value32[c] : 0;
+        g->codes.high[c] = g->value[16 * c] > 1e-30 ? g->value32[16 * c] : 0;
+    }
+}
+
 static const struct hg_rows_ops ops = { diagonal, fetch };
 
 hinge_status hg_gram_init(struct hg_gram *g, const struct hg_tiler *tiler, const struct hg_points *points,
@@ -400,7 +472,9 @@ hinge_status hg_gram_init(struct hg_gram *g, const struct hg_tiler *tiler, const
 {
     memset(g, 0, sizeof *g);
     bool dots = hg_kernel_row(tiler->kernel.type)->source == HG_FROM_DOTS;
-    bool lists = dots && hg_lists_win(points->nonzeros, tiler->d, tiler->type, tiler->maps->number);
+    g->hamming = tiler->kernel.type == HINGE_RBF ? points->hamming : NULL;
+    bool lists = dots && g->hamming == NULL &&
+                 hg_lists_win(points->nonzeros, tiler->d, tiler->type, tiler->maps->number);
     /* ns an entry of GEMM or lists, and of the map, against 0.3 for reading 4 bytes */
     double cost = !dots ? 50 : 1.2 + 0.1 * (lists ? points->nonzeros : 0.8 * (double)tiler->d);
     if (lists && tiler->d > 96) /* a panel and the lists do not both fit L1 */
@@ -409,6 +483,8 @@ hinge_status hg_gram_init(struct hg_gram *g, const struct hg_tiler *tiler, const
         cost *= 2;
     if (points->cells != NULL)
         cost *= points->cells->near;
+    if (g->hamming != NULL)
+        cost = tiler->type == HINGE_F32 ? 0.2 + 0.003 * g->hamming->listed : 3;
     g->super = (struct hg_rows){ .ops = &ops, .n = n, .type = tiler->type, .threads = threads, .cost = cost };
     g->super.unit = tiler->kernel.type == HINGE_RBF;
     g->tiler = *tiler;
@@ -419,9 +495,13 @@ hinge_status hg_gram_init(struct hg_gram *g, const struct hg_tiler *tiler, const
     g->norms = norms;
     size_t bytes = HG_MAX(row_stride(g), (size_t)1) * hg_size_of(tiler->type);
     g->tile_cols = HG_MIN((size_t)HG_TILE_COLS, HG_MAX((size_t)32, ((size_t)8 << 20) / bytes / 16 * 16));
+    if (g->hamming != NULL)
+        g->tile_cols = HG_COUNT_COLS;
     g->tile_cols = HG_MIN(g->tile_cols, HG_MAX((n + 63) / 64, (size_t)1) * 64); /* whole panels */
     g->max_rows = HG_MIN((size_t)2048, HG_MAX((size_t)64, ((size_t)32 << 20) / bytes));
     g->max_rows = HG_MIN(g->max_rows, HG_MAX(n, (size_t)1));
+    if (g->hamming != NULL)
+        fill_tables(g);
     struct shared shared;
     struct work w;
     g->work_bytes = lay_out(g, NULL, threads - 1, &shared, &w);

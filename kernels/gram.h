@@ -5,6 +5,7 @@
 #define HG_GRAM_H
 
 #include "kernels/cells.h"
+#include "kernels/hamming.h"
 #include "kernels/kernel.h"
 #include "kernels/panel.h"
 #include "lib/rows.h"
@@ -21,6 +22,7 @@ struct hg_points {
     size_t n;
     double nonzeros;       /* of a vector, on average; 0: not counted, taken as dense */
     const struct hg_cells *cells; /* of the vectors, or NULL */
+    const struct hg_hamming *hamming; /* of the vectors, or NULL */
 };
 
 /* Feature c of vector i. */
@@ -94,6 +96,10 @@ struct hg_gram {
     const uint32_t *subset;  /* [super.n] points of this source; NULL: all */
     const uint32_t *column;  /* precomputed: column of the matrix for each point; NULL: the point itself */
     const void *norms;       /* [points.n] in the tiler's type; NULL where not needed */
+    const struct hg_hamming *hamming; /* of the points, where values are taken from tables; NULL: they are not */
+    struct hg_codes codes;   /* of the values by distance */
+    float value32[HG_COUNTS];
+    double value[HG_COUNTS];
     uint32_t *order;         /* [super.n] the source's points by cell; NULL: no cells */
     size_t tile_cols, max_rows;
     void *work;              /* per thread and for the rows asked: allocated once */

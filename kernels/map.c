@@ -375,9 +375,10 @@ static void map_sigmoid64(const struct hg_map_args *args, size_t n, const double
 #define TEXT_(a)    #a
 #define TEXT(a)     TEXT_(a)
 
-/* panel.c's, of the same level */
+/* panel.c's and counts.c's, of the same level */
 void GLUE(hg_panel32_, HG_LEVEL)(const struct hg_panel_job *, const float *, const float *, size_t, size_t);
 void GLUE(hg_panel64_, HG_LEVEL)(const struct hg_panel_job *, const double *, const double *, size_t, size_t);
+hg_hamming_rows GLUE(hg_counts_, HG_LEVEL);
 
 #define NUMBER_plain 1
 #define NUMBER_v2    2
@@ -395,6 +396,7 @@ const struct hg_maps GLUE(hg_maps_, HG_LEVEL) = {
     .blocks64 = { linear64, polynomial64, rbf64, sigmoid64 },
     .panel32 = GLUE(hg_panel32_, HG_LEVEL),
     .panel64 = GLUE(hg_panel64_, HG_LEVEL),
+    .counts = GLUE(hg_counts_, HG_LEVEL),
 };
 
 /* The plain compilation holds the choice as well. */

@@ -5,6 +5,8 @@
 #ifndef HG_MAP_H
 #define HG_MAP_H
 
+#include "kernels/hamming.h"
+
 #include <stddef.h>
 
 struct hg_map_args {
@@ -68,6 +70,7 @@ struct hg_maps {
     /* tiles by panel.h: norms [n] of the panel's n columns, or NULL */
     void (*panel32)(const struct hg_panel_job *job, const float *panel, const float *norms, size_t col, size_t n);
     void (*panel64)(const struct hg_panel_job *job, const double *panel, const double *norms, size_t col, size_t n);
+    hg_hamming_rows *counts;
 };
 
 /* level as hg_cpu_level returns it, 1..4; a level that this build has not gives the next lower one. */

@@ -74,7 +74,7 @@ static hinge_status gradient(const struct hg_problem *pr, const uint32_t *subset
         size_t n_sv = hg_qp_support(qp, NULL, point, coef);
         memset(g, 0, qp->n * sizeof *g);
         struct gradient u = { g, coef };
-        struct hg_fetch fetch = { point, n_sv, NULL, qp->n, NULL, add_tile, &u, NULL, 0, false };
+        struct hg_fetch fetch = { point, n_sv, NULL, qp->n, NULL, add_tile, &u, NULL, 0, false, false };
         status = n_sv > 0 ? gram.super.ops->fetch(&gram.super, &fetch) : HINGE_OK;
         if (status != HINGE_OK)
             hg_fail(err, status, "the kernel function reported a failure");

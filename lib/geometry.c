@@ -33,7 +33,7 @@ static hinge_status multiply(struct hg_gram *gram, const uint32_t *points, size_
                              hinge_error *err)
 {
     struct column_sums sums = { sum, coef };
-    struct hg_fetch fetch = { points, n, points, n, NULL, add_tile, &sums, NULL, 0, false };
+    struct hg_fetch fetch = { points, n, points, n, NULL, add_tile, &sums, NULL, 0, false, false };
     memset(sum, 0, n * sizeof *sum);
     hinge_status status = n > 0 ? gram->super.ops->fetch(&gram->super, &fetch) : HINGE_OK;
     return status == HINGE_OK ? status : hg_fail(err, status, "the kernel function reported a failure");
@@ -231,7 +231,7 @@ static hinge_status whole_matrix(struct hg_gram *gram, const uint32_t *ids, doub
         return hg_fail(err, HINGE_ENOMEM, "no memory for %zu rows", n);
     for (size_t i = 0; i < n; i++)
         row[i] = K + i * n;
-    struct hg_fetch fetch = { ids, n, ids, n, row, NULL, NULL, NULL, 0, false };
+    struct hg_fetch fetch = { ids, n, ids, n, row, NULL, NULL, NULL, 0, false, false };
     hinge_status status = gram->super.ops->fetch(&gram->super, &fetch);
     hg_free(row);
     if (status != HINGE_OK)

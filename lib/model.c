@@ -103,8 +103,8 @@ void hinge_model_free(hinge_model *m)
 struct hg_points hg_model_points(const hinge_model *m, hinge_dtype type)
 {
     if (type == HINGE_F32 && m->sv32 != NULL)
-        return (struct hg_points){ { m->sv32, HINGE_F32, m->n_sv, m->d, m->d }, NULL, NULL, NULL, m->n_sv, 0, NULL };
-    return (struct hg_points){ { m->sv, HINGE_F64, m->n_sv, m->d, m->d }, NULL, m->shift, NULL, m->n_sv, 0, NULL };
+        return (struct hg_points){ .x = { m->sv32, HINGE_F32, m->n_sv, m->d, m->d }, .n = m->n_sv };
+    return (struct hg_points){ .x = { m->sv, HINGE_F64, m->n_sv, m->d, m->d }, .shift = m->shift, .n = m->n_sv };
 }
 
 /* The means of the SVs are taken off under the rule by which training takes off those of the data. */

@@ -216,7 +216,7 @@ hinge_status hg_problem_init(struct hg_problem *pr, const hinge_matrix *x, const
         pr->n_problems = !pr->classifies   ? 1
                          : pr->one_vs_rest ? pr->n_classes
                                            : pr->n_classes * (pr->n_classes - 1) / 2;
-        pr->points = (struct hg_points){ *x, pr->order, NULL, NULL, pr->n, 0, NULL };
+        pr->points = (struct hg_points){ *x, pr->order, NULL, NULL, pr->n, 0, NULL, NULL };
         status = check_columns(pr, err);
     }
     if (status == HINGE_OK)

@@ -8,11 +8,20 @@
 
 #include "lib/base.h"
 
+/* Of few different values, f32: code c stands for high[c >> 4] * low[c & 15]. */
+struct hg_codes {
+    float high[16], low[16];
+};
+
+enum { HG_CODE_COLS = 128, HG_CODE_ROWS = 64 }; /* of a coded tile, at most; all columns of it may be read */
+
 /* A finished tile: values of rows [row0, row0 + n_rows) of those asked for, at positions [col0, col0 + n_cols) of
  * the column list. row[r] points at the value of position col0; the rows' type is the source's. */
 struct hg_tile {
     size_t row0, n_rows, col0, n_cols;
     const void *const *row;
+    const struct hg_codes *codes; /* not NULL: the tile is coded, and row is NULL */
+    const uint8_t *code;          /* [n_rows * HG_CODE_COLS] */
 };
 
 /* Called by the thread that made the tile, while it is hot. The tiles of one column range come one after the other, in
@@ -32,6 +41,7 @@ struct hg_fetch {
     uint64_t again;       /* not 0: these columns will be asked for again, by this number; what they are made from is
                            * worth keeping */
     bool near;            /* values known to be negligible may be left out: 0 in `out`, not given to tile() */
+    bool coded;           /* tile() takes coded tiles too: where `out` is NULL and type f32, the source may make them */
 };
 
 struct hg_rows;

@@ -40,8 +40,9 @@ struct training {
     double begin;
     int stop;                  /* for all problems; 1: time, 2: callback */
     omp_lock_t lock;           /* of the callback */
-    struct hg_points points32; /* the working copy in f32; its data NULL where rows are f64 */
+    struct hg_points points32; /* the working copy in f32; the problem's where rows are f64, or made of lists */
     float *copy32, *norms32;
+    struct hg_hamming hamming; /* of the points; empty where their features are not like that */
     struct hg_cells cells;     /* of the points; empty where no kernel values are negligible */
     struct solution *solutions; /* [n_problems] */
     struct hg_arena *arenas;    /* [threads] of those that problems run in */
@@ -55,11 +56,22 @@ static bool wants_f32(const struct training *t)
            !(t->params->precision == HINGE_PRECISION_F32 && t->beyond_f32);
 }
 
+/* RBF of features of two values each: rows are made of the points' lists, not of their values. */
+static hinge_status make_hamming(struct training *t, hinge_error *err)
+{
+    if (t->params->kernel.type != HINGE_RBF || t->interior)
+        return HINGE_OK;
+    hinge_status status = hg_hamming_init(&t->hamming, &t->problem.points, err);
+    if (status == HINGE_OK && t->hamming.features > 0)
+        t->problem.points.hamming = &t->hamming;
+    return status;
+}
+
 static hinge_status make_copy(struct training *t, hinge_error *err)
 {
     const struct hg_problem *pr = &t->problem;
     t->beyond_f32 = hg_kernel_beyond_f32(&t->params->kernel, pr->n, pr->norms);
-    if (!wants_f32(t) || t->params->kernel.type == HINGE_PRECOMPUTED) {
+    if (!wants_f32(t) || t->params->kernel.type == HINGE_PRECOMPUTED || t->hamming.features > 0) {
         t->points32 = pr->points;
         return HINGE_OK;
     }
@@ -75,7 +87,7 @@ static hinge_status make_copy(struct training *t, hinge_error *err)
         memset(t->copy32 + i * stride + pr->d, 0, (stride - pr->d) * sizeof(float));
     }
     t->points32 = (struct hg_points){ { t->copy32, HINGE_F32, pr->n, pr->d, stride }, NULL, NULL, NULL, pr->n,
-                                     pr->points.nonzeros, NULL };
+                                     pr->points.nonzeros, NULL, NULL };
     hg_points_norms(&t->points32, HINGE_F32, t->norms32, t->threads);
     return HINGE_OK;
 }
@@ -86,7 +98,7 @@ static hinge_status make_cells(struct training *t, hinge_error *err)
 {
     const hinge_params *p = t->params;
     double box = 0;
-    if (p->kernel.type != HINGE_RBF || !(p->kernel.gamma > 0) || t->interior)
+    if (p->kernel.type != HINGE_RBF || !(p->kernel.gamma > 0) || t->interior || t->hamming.features > 0)
         return HINGE_OK;
     for (size_t i = 0; i < t->problem.n; i++)
         box += t->problem.weight[i] * HG_MAX(p->C, 1.0);
@@ -512,7 +524,8 @@ static void report_path(const struct training *t, size_t q, double margin, hinge
     if (t->cells.count > 0)
         snprintf(near, sizeof near, ", %.2g %% near", 100 * t->cells.near);
     snprintf(r->path, sizeof r->path, "block-smo q=%zu, %s %s, %s %s%s%s%s%s%s%s", q,
-             lists ? "lists" : source[row->source], r->precision == HINGE_PRECISION_F32 ? "f32" : "f64", row->keyword,
+             t->hamming.features > 0 ? "counts" : lists ? "lists" : source[row->source],
+             r->precision == HINGE_PRECISION_F32 ? "f32" : "f64", row->keyword,
              hg_maps(hg_cpu_level(t->params->cpu_level))->level, pr->shift != NULL ? ", centred" : "", near,
              t->params->no_bias ? ", no bias" : "",
              side_by_side(t) ? ", pairs side by side" : "", r->newton_steps > 0 ? ", newton" : "",
@@ -573,6 +586,7 @@ static void fill_report(const struct training *t, const hinge_model *m, hinge_re
     }
     r->rows_computed = (uint64_t)(columns + 0.5);
     r->memory_bytes = largest * (side_by_side(t) ? (size_t)t->threads : 1) + pr->n * 64 +
+                      hg_hamming_bytes(&t->hamming) +
                       (t->copy32 != NULL ? pr->n * (t->points32.x.stride + 1) * sizeof(float) : 0) +
                       m->n_sv * m->d * (sizeof(double) + (m->f32_is_enough ? sizeof(float) : 0)) +
                       (m->panels != NULL && !m->f32_is_enough ? m->n_sv * m->d * sizeof(double) : 0);
@@ -627,6 +641,7 @@ static void training_free(struct training *t)
     hg_free(t->solutions);
     hg_free(t->copy32);
     hg_free(t->norms32);
+    hg_hamming_free(&t->hamming);
     hg_cells_free(&t->cells);
     hg_problem_free(&t->problem);
     omp_destroy_lock(&t->lock);
@@ -663,6 +678,8 @@ hinge_status hinge_train(hinge_model **model, const hinge_matrix *x, const doubl
     }
     if (status == HINGE_OK)
         hold_small(t.problem.n);
+    if (status == HINGE_OK)
+        status = make_hamming(&t, err);
     if (status == HINGE_OK)
         status = make_copy(&t, err);
     if (status == HINGE_OK)

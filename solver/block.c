@@ -25,10 +25,12 @@
 static const double CHEAP = 2.6;
 /* Rows that cost more are not computed again for the digits they lost in the cache. */
 static const double DEAR = 6;
-/* Rows that cost less than this are not worth reading, most of whose values are left out as negligible. */
+/* Rows that cost less than this are not worth reading: most of their values are left out as negligible, or they are
+ * made of bytes. */
 static const double WORTHLESS = 0.6;
 
-/* Values in 16 bits are good to 2^-15: a larger move than so many eps would alter an entry of g wrongly by eps / 4. */
+/* Values in 16 bits are good to 2^-15: a larger move than so many eps would alter an entry of g wrongly by eps / 4.
+ * Sums in f32, where rows come coded, are for smaller moves only, too. */
 static const double COARSE = 8192;
 
 enum {
@@ -118,7 +120,7 @@ struct run {
     bool exact_rows; /* rows are f64 */
     bool looked;     /* ahead */
     bool settled;    /* in the end */
-    bool local;      /* most values of a row are left out as negligible: rows cost next to nothing */
+    bool cheap;      /* rows cost next to nothing: none are cached */
     struct hg_newton_rule newton;
     size_t newton_bytes; /* of its largest block */
 };
@@ -142,15 +144,16 @@ const struct hg_loops *hg_loops(int level)
 /* ---- set-up ------------------------------------------------------------------------------------------------------ */
 
 /* 256 at a few thousand points, 512 at 10k, 1024 at 20k, 2048 from 25k on; all of a small problem. Where rows cost next
- * to nothing, K_WW is what a round costs: less of it. */
-static size_t choose_q(size_t n, int layers, bool local, size_t asked)
+ * to nothing, K_WW is what a round costs: less of it, and least where most values are left out. */
+static size_t choose_q(const struct run *r)
 {
+    size_t n = r->n, q = 256, asked = r->opt->working_set;
+    size_t most = r->cheap ? 1024 : 2048, share = r->cheap && r->rows->order != NULL ? 200 : 24;
     if (asked > 0) /* half of it holds a pair of each layer */
-        return HG_MIN(HG_MAX(asked, 4 * (size_t)layers), n);
+        return HG_MIN(HG_MAX(asked, 4 * (size_t)r->qp->layers), n);
     if (n <= 512)
         return n;
-    size_t q = 256;
-    while (q < (local ? 1024 : 2048) && q * (local ? 200 : 24) < n)
+    while (q < most && q * share < n)
         q *= 2;
     return q;
 }
@@ -218,7 +221,8 @@ static bool pays_half(const struct run *r)
 {
     bool fit = r->opt->cache_bytes / r->size / HG_MAX(r->n, (size_t)1) >= r->n / 2;
     return r->rows->unit && !r->exact_rows && r->n > SMALL && (r->rows->cost <= DEAR || !fit) &&
-           r->rows->order == NULL; /* what is left out of a row is not packed either */
+           r->rows->order == NULL && /* what is left out of a row is not packed either */
+           !r->cheap;
 }
 
 /* Are rows held in 16 bits? */
@@ -232,12 +236,12 @@ static hinge_status run_init(struct run *r, hinge_error *err)
     r->n = r->m = r->width = r->qp->n;
     r->size = hg_size_of(r->rows->type);
     r->exact_rows = r->rows->type == HINGE_F64;
+    r->cheap = r->rows->cost <= WORTHLESS;
     r->held_size = pays_half(r) ? sizeof(uint16_t) : r->size;
     r->coarse_move = COARSE * r->opt->eps;
     r->settled = !is_half(r);
-    r->local = r->rows->order != NULL && r->rows->cost <= WORTHLESS;
     r->loops = hg_loops(r->opt->cpu_level);
-    r->q = choose_q(r->n, r->qp->layers, r->local, r->opt->working_set);
+    r->q = choose_q(r);
     r->halt = r->opt->halt;
     if (r->halt.stop == NULL)
         r->halt.stop = &r->own_stop;
@@ -258,7 +262,7 @@ static hinge_status run_init(struct run *r, hinge_error *err)
     if (status == HINGE_OK)
         /* a problem that is one working set needs no rows */
         status = hg_cache_init(&r->cache, r->n, r->n, r->held_size,
-                               r->q < r->n && !r->local ? r->opt->cache_bytes : 0, r->opt->arena, err);
+                               r->q < r->n && !r->cheap ? r->opt->cache_bytes : 0, r->opt->arena, err);
     if (status == HINGE_OK) {
         status = r->rows->ops->diagonal(r->rows, r->diagonal);
         if (status != HINGE_OK)
@@ -317,6 +321,20 @@ static void update_by_held(struct run *r, const struct part *part, size_t first,
         add_part(r, part, at, HG_MIN((size_t)UPDATE_COLS, end - at), r->g + at);
 }
 
+/* Is a move too large for sums in f32? */
+static bool is_large(const struct run *r, double delta)
+{
+    return fabs(delta) > COARSE * r->opt->eps;
+}
+
+static bool any_large(const struct run *r, size_t n, const double *coef)
+{
+    bool any = false;
+    for (size_t k = 0; k < n; k++)
+        any = any || is_large(r, coef[k]);
+    return any;
+}
+
 /* What a fetch does with a finished tile. */
 struct update {
     struct run *r;
@@ -336,13 +354,15 @@ static bool is_stopped(const struct run *r)
 static void update_tile(void *arg, const struct hg_tile *tile)
 {
     struct update *u = arg;
+    const double *coef = u->coef + tile->row0;
     double *g = u->g + tile->col0;
-    if (u->type == HINGE_F32)
-        u->r->loops->add_rows_f32(tile->n_rows, u->coef + tile->row0, (const float *const *)tile->row,
-                                  tile->n_cols, g);
+    if (tile->codes != NULL)
+        u->r->loops->add_codes(tile->n_rows, coef, any_large(u->r, tile->n_rows, coef), tile->codes, tile->code,
+                               tile->n_cols, g);
+    else if (u->type == HINGE_F32)
+        u->r->loops->add_rows_f32(tile->n_rows, coef, (const float *const *)tile->row, tile->n_cols, g);
     else
-        u->r->loops->add_rows_f64(tile->n_rows, u->coef + tile->row0, (const double *const *)tile->row,
-                                  tile->n_cols, g);
+        u->r->loops->add_rows_f64(tile->n_rows, coef, (const double *const *)tile->row, tile->n_cols, g);
     for (size_t k = 0; u->keep != NULL && k < tile->n_rows; k++)
         if (u->keep[tile->row0 + k] != NULL)
             u->r->loops->to_half(tile->n_cols, tile->row[k],
@@ -356,10 +376,10 @@ static void update_tile(void *arg, const struct hg_tile *tile)
 static hinge_status add_group(struct run *r, struct hg_rows *source, size_t first, void *const *rows, uint64_t again)
 {
     const struct part *group = &r->group;
-    bool half = is_half(r);
+    bool half = is_half(r), coded = r->cache.n_slots == 0;
     struct update u = { r, source->type, r->g + first, group->coef, r->group_point, half ? rows : NULL, first };
-    struct hg_fetch fetch = { r->group_point, group->count, r->active + first, r->m - first, half ? NULL : rows,
-                              update_tile, &u, r->halt.stop, again, true };
+    struct hg_fetch fetch = { r->group_point, group->count, r->active + first, r->m - first,
+                              half || coded ? NULL : rows, update_tile, &u, r->halt.stop, again, true, coded };
     uint64_t before = source->values;
     hinge_status status = source->ops->fetch(source, &fetch);
     if (rows == NULL)
@@ -427,6 +447,13 @@ static hinge_status update_gradient(struct run *r)
         hg_cache_compact(&r->cache, r->width, NULL, r->width, columns_for(r, r->m), r->opt->threads);
     if (r->rows->order != NULL) /* neighbours side by side */
         qsort(r->moved, r->n_moved, sizeof *r->moved, by_position);
+    else if (r->cheap) /* large moves first, so that few tiles have some */
+        for (size_t k = 0, large = 0; k < r->n_moved; k++)
+            if (is_large(r, r->moved[k].delta)) {
+                struct moved v = r->moved[k];
+                r->moved[k] = r->moved[large];
+                r->moved[large++] = v;
+            }
     held->count = 0;
     for (size_t k = 0; k < r->n_moved; k++) {
         struct moved *v = &r->moved[k];
@@ -703,7 +730,7 @@ static hinge_status load_block(struct run *r)
     if (r->n_fresh == 0)
         return HINGE_OK;
     struct hg_fetch fetch = { r->block_points, r->n_fresh, r->w, r->in_w, r->block_row, mirror_tile, r, r->halt.stop,
-                              0, false };
+                              0, false, false };
     if (r->q == r->n)
         r->res->columns_computed += (uint64_t)r->n_fresh * r->in_w;
     return r->rows->ops->fetch(r->rows, &fetch);
@@ -853,7 +880,8 @@ static hinge_status measure_error(struct run *r, size_t most)
     struct measure m = { &r->halt, coef, hg_zalloc(tiles * MEASURED, sizeof(double)) };
     if (m.part == NULL)
         return HINGE_ENOMEM;
-    struct hg_fetch fetch = { point, count, r->group_point, n_sv, NULL, measure_tile, &m, r->halt.stop, 0, false };
+    struct hg_fetch fetch = { point, count, r->group_point, n_sv, NULL, measure_tile, &m, r->halt.stop, 0, false,
+                              false };
     hinge_status status = n_sv > 0 ? r->exact->ops->fetch(r->exact, &fetch) : HINGE_OK;
     double error = 0;
     for (size_t k = 0; k < count; k++) {

@@ -54,7 +54,7 @@ hinge_status hg_pivoted_cholesky(struct hg_rows *rows, size_t rank, double enoug
            !hg_poll_halt(halt)) {
         uint32_t row = (uint32_t)pivot;
         void *out = k;
-        struct hg_fetch fetch = { &row, 1, NULL, n, &out, NULL, NULL, NULL, 0, false };
+        struct hg_fetch fetch = { &row, 1, NULL, n, &out, NULL, NULL, NULL, 0, false, false };
         status = rows->ops->fetch(rows, &fetch);
         if (status == HINGE_OK)
             add_column(rows, pivot, k, rank, c++, z, diagonal);

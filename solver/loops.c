@@ -4,6 +4,9 @@
 #include <float.h>
 #include <math.h>
 #include <string.h>
+#ifdef __AVX512F__
+#include <immintrin.h>
+#endif
 
 enum {
     BLOCK = 256, /* entries whose extremes are reduced to one; */
@@ -98,6 +101,112 @@ static void add_rows_half(size_t n_rows, const double *coef, const uint16_t *con
         for (size_t j = 0; j < count; j++)
             g[b + j] += (double)sum[j];
     }
+}
+
+/* ---- the same for codes ------------------------------------------------------------------------------------------ */
+
+enum {
+    AT_ONCE = 64,    /* columns: their sums stay in registers */
+    NARROW_ROWS = 16 /* added up in f32 */
+};
+
+#ifdef __AVX512F__
+
+/* The values of 16 codes, each factor by one look into a table of 16: a permutation uses the lowest 4 bits only. */
+struct factors {
+    __m512 high, low;
+};
+
+static inline struct factors look_up(const uint8_t *code, __m512 high, __m512 low)
+{
+    __m512i c = _mm512_cvtepu8_epi32(_mm_load_si128((const __m128i *)(const void *)code));
+    return (struct factors){ _mm512_permutexvar_ps(_mm512_srli_epi32(c, 4), high), _mm512_permutexvar_ps(c, low) };
+}
+
+static inline __m512 add_16(__m512 sum, const uint8_t *code, __m512 high, __m512 low)
+{
+    struct factors f = look_up(code, high, low);
+    return _mm512_fmadd_ps(f.low, f.high, sum);
+}
+
+static void sum_codes(size_t n_rows, const double *coef, const struct hg_codes *codes, const uint8_t *code, double *sum)
+{
+    __m512 a = _mm512_setzero_ps(), b = a, c = a, d = a;
+    __m512 table = _mm512_loadu_ps(codes->high), low = _mm512_loadu_ps(codes->low);
+    for (size_t r = 0; r < n_rows; r++, code += HG_CODE_COLS) {
+        __m512 high = _mm512_mul_ps(table, _mm512_set1_ps((float)coef[r]));
+        a = add_16(a, code, high, low);
+        b = add_16(b, code + 16, high, low);
+        c = add_16(c, code + 32, high, low);
+        d = add_16(d, code + 48, high, low);
+    }
+    float narrow[AT_ONCE];
+    _mm512_storeu_ps(narrow, a);
+    _mm512_storeu_ps(narrow + 16, b);
+    _mm512_storeu_ps(narrow + 32, c);
+    _mm512_storeu_ps(narrow + 48, d);
+    for (size_t j = 0; j < AT_ONCE; j++)
+        sum[j] = (double)narrow[j];
+}
+
+static void sum_codes_wide(size_t n_rows, const double *coef, const struct hg_codes *codes, const uint8_t *code,
+                           double *sum)
+{
+    __m512 high = _mm512_loadu_ps(codes->high), low = _mm512_loadu_ps(codes->low);
+    for (size_t b = 0; b < AT_ONCE; b += 32) {
+        __m512d s[4] = { _mm512_setzero_pd(), _mm512_setzero_pd(), _mm512_setzero_pd(), _mm512_setzero_pd() };
+        for (size_t r = 0; r < n_rows; r++) {
+            __m512d c = _mm512_set1_pd(coef[r]);
+            for (size_t k = 0; k < 2; k++) {
+                struct factors f = look_up(code + r * HG_CODE_COLS + b + 16 * k, high, low);
+                __m512 v = _mm512_mul_ps(f.high, f.low);
+                __m512d upper = _mm512_castpd256_pd512(_mm512_extractf64x4_pd(_mm512_castps_pd(v), 1));
+                s[2 * k] = _mm512_fmadd_pd(c, _mm512_cvtps_pd(_mm512_castps512_ps256(v)), s[2 * k]);
+                s[2 * k + 1] = _mm512_fmadd_pd(c, _mm512_cvtps_pd(_mm512_castps512_ps256(_mm512_castpd_ps(upper))),
+                                               s[2 * k + 1]);
+            }
+        }
+        for (size_t k = 0; k < 4; k++)
+            _mm512_storeu_pd(sum + b + 8 * k, s[k]);
+    }
+}
+
+#else
+
+#define SUM_CODES(NAME, SUM)                                                                                   \
+    static void NAME(size_t n_rows, const double *coef, const struct hg_codes *codes, const uint8_t *code,     \
+                     double *sum)                                                                              \
+    {                                                                                                          \
+        SUM total[AT_ONCE] = { 0 };                                                                            \
+        float value[256];                                                                                      \
+        for (size_t c = 0; c < 256; c++)                                                                       \
+            value[c] = codes->high[c >> 4] * codes->low[c & 15];                                               \
+        for (size_t r = 0; r < n_rows; r++, code += HG_CODE_COLS) {                                            \
+            SUM c = (SUM)coef[r];                                                                              \
+            _Pragma("omp simd") for (size_t j = 0; j < AT_ONCE; j++) total[j] += c * (SUM)value[code[j]];      \
+        }                                                                                                      \
+        for (size_t j = 0; j < AT_ONCE; j++)                                                                   \
+            sum[j] = (double)total[j];                                                                         \
+    }
+
+SUM_CODES(sum_codes, float)
+SUM_CODES(sum_codes_wide, double)
+
+#endif
+
+static void add_codes(size_t n_rows, const double *coef, bool wide, const struct hg_codes *codes, const uint8_t *code,
+                      size_t n, double *restrict g)
+{
+    size_t at_once = wide ? n_rows : NARROW_ROWS;
+    for (size_t b = 0; b < n; b += AT_ONCE)
+        for (size_t r = 0; r < n_rows; r += at_once) {
+            double sum[AT_ONCE];
+            (wide ? sum_codes_wide : sum_codes)(HG_MIN(at_once, n_rows - r), coef + r, codes,
+                                                code + r * HG_CODE_COLS + b, sum);
+#pragma omp simd
+            for (size_t j = 0; j < HG_MIN((size_t)AT_ONCE, n - b); j++)
+                g[b + j] += sum[j];
+        }
 }
 
 /* ---- extremes: the value of each block by a vector reduction, the place by a look into the best block --------- */
@@ -269,6 +378,6 @@ static size_t below(size_t n, const double *g, const double *off, double sign, d
 
 extern const struct hg_loops JOIN(hg_loops_, HG_LEVEL);
 const struct hg_loops JOIN(hg_loops_, HG_LEVEL) = {
-    QUOTE(HG_LEVEL), add_rows_f32, add_rows_f64, add_rows_half, to_half, scan, step_f32, step_f64, second_f32,
-    second_f64, below, scan_narrow, step_narrow, second_narrow,
+    QUOTE(HG_LEVEL), add_rows_f32, add_rows_f64, add_rows_half, to_half, add_codes, scan, step_f32, step_f64,
+    second_f32, second_f64, below, scan_narrow, step_narrow, second_narrow,
 };

@@ -5,6 +5,8 @@
 #ifndef HG_LOOPS_H
 #define HG_LOOPS_H
 
+#include "lib/rows.h"
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -26,6 +28,10 @@ struct hg_loops {
      * average (equal values, of which features of whole numbers have many, would all be rounded the same way). */
     void (*add_rows_half)(size_t n_rows, const double *coef, const uint16_t *const *row, size_t n, double *g);
     void (*to_half)(size_t n, const float *from, uint32_t seed, uint16_t *to);
+    /* g[j] += sum over r of coef[r] * the value of code[r * HG_CODE_COLS + j], j < n <= HG_CODE_COLS; in sums
+     * of f64 (wide), or of f32 over 16 rows each, which are made twice as fast. */
+    void (*add_codes)(size_t n_rows, const double *coef, bool wide, const struct hg_codes *codes, const uint8_t *code,
+                      size_t n, double *g);
     struct hg_extremes (*scan)(size_t n, const double *g, const double *up, const double *down);
     /* The two above for one inner step: g += di * ki + dj * kj, then the extremes. */
     struct hg_extremes (*step_f32)(size_t n, double *g, double di, const float *ki, double dj, const float *kj,

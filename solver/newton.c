@@ -593,7 +593,7 @@ static hinge_status load_block(struct newton *t)
             t->in.off[l][k] = t->qp->off[l][t->point[k]];
         }
     }
-    struct hg_fetch fetch = { t->point, q, t->point, q, row, NULL, NULL, t->opt->halt.stop, 0, false };
+    struct hg_fetch fetch = { t->point, q, t->point, q, row, NULL, NULL, t->opt->halt.stop, 0, false, false };
     status = t->rows->ops->fetch(t->rows, &fetch);
     hg_free(row);
     for (size_t k = 0; k < q && status == HINGE_OK; k++) {
@@ -626,7 +626,7 @@ static void add_tile(void *arg, const struct hg_tile *tile)
 static hinge_status add_rows(struct newton *t, size_t count, double *g)
 {
     struct update u = { t, g };
-    struct hg_fetch fetch = { t->list, count, NULL, t->qp->n, NULL, add_tile, &u, t->opt->halt.stop, 0, false };
+    struct hg_fetch fetch = { t->list, count, NULL, t->qp->n, NULL, add_tile, &u, t->opt->halt.stop, 0, false, false };
     t->res->passes++;
     return count > 0 ? t->rows->ops->fetch(t->rows, &fetch) : HINGE_OK;
 }

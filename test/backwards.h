@@ -51,7 +51,7 @@ static inline void make_tile(const struct fake *s, const struct hg_fetch *f, siz
         }
         row[r] = to;
     }
-    struct hg_tile tile = { r0, rows, c0, cols, row };
+    struct hg_tile tile = { r0, rows, c0, cols, row, NULL, NULL };
     if (f->tile != NULL)
         f->tile(f->arg, &tile);
 }
@@ -85,7 +85,7 @@ static inline hinge_status fake_diagonal(const struct hg_rows *super, double *di
 static inline struct fake fake_rows(const double *k, size_t n, hinge_dtype type, int threads)
 {
     static const struct hg_rows_ops ops = { fake_diagonal, fake_fetch };
-    return (struct fake){ .super = { .ops = &ops, .n = n, .type = type, .threads = threads },
+    return (struct fake){ .super = { .ops = &ops, .n = n, .type = type, .threads = threads, .cost = 0.7 },
                           .k = k,
                           .fail_after = -1 };
 }

@@ -1,0 +1,181 @@
+#include "kernels/hamming.h"
+#include "kernels/gram.h"
+
+#include <math.h>
+#include <string.h>
+
+struct pair { /* the values of a feature */
+    double *common, *rare; /* [d]; rare: NaN where there is but one */
+    double *rares;         /* [d] points that have it */
+};
+
+/* The values of point i; x [d]: work space. */
+static const double *vector(const struct hg_points *points, size_t i, double *x)
+{
+    size_t stride;
+    const double *direct = hg_points_direct(points, NULL, i, 1, HINGE_F64, &stride);
+    if (direct == NULL)
+        hg_points_pack(points, NULL, i, 1, HINGE_F64, x, points->x.cols);
+    return direct != NULL ? direct : x;
+}
+
+/* Adds a point's values to those seen; false: some feature has a third one. */
+static bool learn(struct pair *p, size_t d, const double *x)
+{
+    int strange = 0;
+#pragma omp simd reduction(| : strange)
+    for (size_t f = 0; f < d; f++) {
+        int other = x[f] != p->common[f];
+        strange |= other & (x[f] != p->rare[f]);
+        p->rares[f] += other;
+    }
+    for (size_t f = 0; strange && f < d; f++) {
+        if (x[f] != p->common[f] && isnan(p->rare[f]))
+            p->rare[f] = x[f];
+        if (x[f] != p->common[f] && x[f] != p->rare[f])
+            return false;
+    }
+    return true;
+}
+
+static void swap_to_rarer(struct pair *p, size_t d, size_t n)
+{
+    for (size_t f = 0; f < d; f++)
+        if (2 * p->rares[f] > (double)n) {
+            double common = p->common[f];
+            p->common[f] = p->rare[f];
+            p->rare[f] = common;
+            p->rares[f] = (double)n - p->rares[f];
+        }
+}
+
+/* The step of all features that vary, 0 where they differ in it; at[f]: where such a feature's line is in a panel. */
+static double find_step(struct hg_hamming *h, const struct pair *p, size_t d, uint32_t *at)
+{
+    double step = 0;
+    for (size_t f = 0; f < d; f++) {
+        double mine = fabs(p->rare[f] - p->common[f]);
+        if (isnan(mine))
+            continue;
+        if (h->features == 0)
+            step = mine;
+        if (fabs(mine - step) > 1e-12 * step)
+            return 0;
+        at[f] = (uint32_t)(++h->features * HG_COUNT_COLS); /* the first line is the lists' lengths */
+    }
+    return step;
+}
+
+/* The lists; false where two of them might be longer together than counts go. */
+static bool fill(struct hg_hamming *h, const struct hg_points *points, const struct pair *p, const uint32_t *at,
+                 double *x)
+{
+    size_t d = points->x.cols, next = 0, all = 0;
+    uint32_t zeros = (uint32_t)((h->features + 1) * HG_COUNT_COLS);
+    for (size_t i = 0; i < points->n; i++) {
+        h->begin[i] = next;
+        const double *v = vector(points, i, x);
+        for (size_t f = 0; f < d; f++)
+            if (v[f] == p->rare[f])
+                h->at[next++] = at[f];
+        size_t length = next - h->begin[i];
+        h->longest = HG_MAX(h->longest, length);
+        all += length;
+        h->length[i] = (uint8_t)length;
+        while (next % HG_COUNTED != 0)
+            h->at[next++] = zeros;
+    }
+    h->begin[points->n] = next;
+    h->points = points->n;
+    h->listed = (double)all / (double)points->n;
+    bool few = HG_MIN(2 * h->longest, h->features) < HG_COUNTS;
+    h->longest = (h->longest + HG_COUNTED - 1) / HG_COUNTED * HG_COUNTED;
+    return few;
+}
+
+hinge_status hg_hamming_init(struct hg_hamming *h, const struct hg_points *points, hinge_error *err)
+{
+    size_t n = points->n, d = points->x.cols, total = 0;
+    memset(h, 0, sizeof *h);
+    if (n == 0 || d == 0 || d >= UINT32_MAX / HG_COUNT_COLS)
+        return HINGE_OK;
+    double *x = hg_alloc(3 * d, sizeof *x);
+    struct pair p = { x != NULL ? x + d : NULL, x != NULL ? x + 2 * d : NULL, hg_zalloc(d, sizeof *p.rares) };
+    uint32_t *at = hg_zalloc(d, sizeof *at);
+    bool ok = x != NULL && p.rares != NULL && at != NULL, like_that = ok;
+    if (ok) {
+        hg_points_pack(points, NULL, 0, 1, HINGE_F64, p.common, d);
+        for (size_t f = 0; f < d; f++)
+            p.rare[f] = NAN;
+    }
+    for (size_t i = 1; i < n && like_that; i++) {
+        like_that = learn(&p, d, vector(points, i, x));
+    }
+    if (like_that) {
+        swap_to_rarer(&p, d, n);
+        double step = find_step(h, &p, d, at);
+        h->step2 = step * step;
+        like_that = h->step2 > 0;
+    }
+    if (like_that) {
+        for (size_t f = 0; f < d; f++)
+            total += (size_t)p.rares[f];
+        h->begin = hg_alloc(n + 1, sizeof *h->begin);
+        h->length = hg_alloc(n, 1);
+        h->at = hg_alloc(total + n * (HG_COUNTED - 1), sizeof *h->at);
+        ok = h->begin != NULL && h->length != NULL && h->at != NULL;
+        like_that = ok && fill(h, points, &p, at, x);
+    }
+    hg_free(x);
+    hg_free(p.rares);
+    hg_free(at);
+    if (!like_that)
+        hg_hamming_free(h);
+    return ok ? HINGE_OK : hg_fail(err, HINGE_ENOMEM, "no memory for the lists of %zu rows", n);
+}
+
+size_t hg_hamming_bytes(const struct hg_hamming *h)
+{
+    if (h->features == 0)
+        return 0;
+    return h->points * (sizeof *h->begin + sizeof *h->length) + h->begin[h->points] * sizeof *h->at;
+}
+
+void hg_hamming_free(struct hg_hamming *h)
+{
+    hg_free(h->length);
+    hg_free(h->begin);
+    hg_free(h->at);
+    memset(h, 0, sizeof *h);
+}
+
+size_t hg_hamming_panel_bytes(const struct hg_hamming *h)
+{
+    return (h->features + 2) * HG_COUNT_COLS;
+}
+
+void hg_hamming_panel(const struct hg_hamming *h, const uint32_t *ids, size_t count, uint8_t *panel)
+{
+    memset(panel, 0, hg_hamming_panel_bytes(h));
+    for (size_t c = 0; c < count; c++) {
+        size_t begin = h->begin[ids[c]];
+        panel[c] = h->length[ids[c]];
+        for (size_t k = begin; k < begin + h->length[ids[c]]; k++)
+            panel[h->at[k] + c] = 1;
+    }
+}
+
+size_t hg_gathered_lay_out(struct hg_gathered *g, const struct hg_hamming *h, size_t count, char *base)
+{
+    size_t at = 0;
+    g->capacity = h->longest;
+    g->at = hg_take(base, &at, count * g->capacity * sizeof *g->at);
+    g->length = hg_take(base, &at, count);
+    return at;
+}
+
+void hg_gathered_set(struct hg_gathered *g, size_t r, const struct hg_hamming *h, uint32_t i)
+{
+    g->length[r] = h->length[i];
+    memcpy(g->at + r * g->capacity, h->at + h->begin[i], (h->begin[i + 1] - h->begin[i]) * sizeof *g->at);
+}

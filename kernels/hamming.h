@@ -1,0 +1,59 @@
+/*
+ * Points whose features take two values each, all of them the same step apart (0 and 1, -1 and 1, categories as one
+ * feature for each). The squared distance of two such points is step^2 times the number of features in which they
+ * differ (Hamming 1950), so RBF rows are made of counts: bytes, by adding up a byte for each feature in which a
+ * point has its rarer value. The kernel's value of each count is in a table.
+ */
+#ifndef HG_HAMMING_H
+#define HG_HAMMING_H
+
+#include "lib/rows.h"
+
+enum {
+    HG_COUNT_COLS = HG_CODE_COLS, /* columns of a panel of bytes */
+    HG_COUNTED = 4,               /* entries of a list at a time */
+    HG_COUNTS = 256               /* values that a distance may have, 0 among them */
+};
+
+struct hg_points;
+
+struct hg_hamming {
+    size_t features; /* that vary; 0: points are not like that */
+    double step2;    /* squared distance of a feature's two values */
+    double listed;   /* entries of a point's list, on average, */
+    size_t longest;  /* and at most, a multiple of HG_COUNTED */
+    size_t points;
+    uint8_t *length; /* [points] of its list, without what fills it up to a multiple of HG_COUNTED */
+    size_t *begin;   /* [points + 1] */
+    uint32_t *at;    /* point i's list, from begin[i] to begin[i + 1]: where its rarer features' lines are in a panel */
+};
+
+/* *hamming stays empty (features 0) where points are not like that, or may differ in HG_COUNTS features or more. */
+hinge_status hg_hamming_init(struct hg_hamming *hamming, const struct hg_points *points, hinge_error *err);
+void hg_hamming_free(struct hg_hamming *hamming);
+size_t hg_hamming_bytes(const struct hg_hamming *hamming);
+
+/* Bytes of a panel: a line for the columns' lengths, one for each feature, and one of zeros. */
+size_t hg_hamming_panel_bytes(const struct hg_hamming *hamming);
+/* Points ids[0..count) as the columns of a panel, 64-byte aligned; columns that are left over are points of the
+ * commoner values. */
+void hg_hamming_panel(const struct hg_hamming *hamming, const uint32_t *ids, size_t count, uint8_t *panel);
+
+/* Lists of some points, one after the other, in the order in which they are read. */
+struct hg_gathered {
+    size_t capacity; /* longest */
+    uint32_t *at;    /* [points * capacity] */
+    uint8_t *length; /* [points] */
+};
+
+/* Bytes of that for `count` points; lays it out at base (NULL: only measures). */
+size_t hg_gathered_lay_out(struct hg_gathered *gathered, const struct hg_hamming *hamming, size_t count, char *base);
+/* Entry r: point i. */
+void hg_gathered_set(struct hg_gathered *gathered, size_t r, const struct hg_hamming *hamming, uint32_t i);
+
+/* What maps->counts fills: counts[r * HG_COUNT_COLS + c] = features in which entry row0 + r and column c of the panel
+ * differ, r < rows; counts are 64-byte aligned. */
+typedef void hg_hamming_rows(const struct hg_gathered *gathered, size_t row0, size_t rows, const uint8_t *panel,
+                             uint8_t *counts);
+
+#endif

@@ -1,0 +1,293 @@
+/*
+ * Rows by counts (kernels/hamming.h): that features of two values each, one step apart, are told from others; that
+ * counts and the values made of them are those of plain loops, at every level; and that trainings by them reach the
+ * optimum that LIBSVM reaches, with the violation of plain sums.
+ */
+#include "kernels/gram.h"
+#include "test/support.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { N = 700, D = 37 };
+
+/* Features that are high, each with a share of its own; some hardly ever, some mostly, two never or always. */
+static struct set two_valued(uint64_t seed, size_t n, size_t d, double low, double high)
+{
+    struct set s = set_new(n, d);
+    for (size_t i = 0; i < n; i++) {
+        double side = 0;
+        for (size_t f = 0; f < d; f++) {
+            double share = f == 3 ? 0 : f == 4 ? 1 : (double)((f * 7) % 19 + 1) / 20;
+            bool is_high = draw_unit(&seed) < share;
+            s.x[i * d + f] = is_high ? high : low;
+            side += (is_high ? 1 - share : -share) * (f % 3 == 0 ? 1 : -0.6);
+        }
+        s.y[i] = side + 0.5 * draw_normal(&seed) > 0 ? 1 : -1;
+    }
+    return s;
+}
+
+static struct hg_points points_of(const struct set *s)
+{
+    return (struct hg_points){ .x = set_matrix(s), .n = s->n, .nonzeros = (double)s->d };
+}
+
+static size_t differing(const double *a, const double *b, size_t d)
+{
+    size_t count = 0;
+    for (size_t f = 0; f < d; f++)
+        count += a[f] != b[f];
+    return count;
+}
+
+static void test_counts_at_every_level(void **state)
+{
+    (void)state;
+    struct set s = two_valued(1, N, D, 0, 1);
+    struct hg_points points = points_of(&s);
+    struct hg_hamming h;
+    assert_int_equal(hg_hamming_init(&h, &points, NULL), HINGE_OK);
+    assert_int_equal(h.features, D - 2);
+    assert_true(h.step2 == 1 && h.listed > 0 && h.listed <= D / 2.0);
+    uint8_t *panel = aligned_alloc(64, hg_hamming_panel_bytes(&h));
+    static _Alignas(64) uint8_t counts[HG_CODE_ROWS * HG_COUNT_COLS];
+    struct hg_gathered gathered;
+    char *memory = aligned_alloc(64, (hg_gathered_lay_out(&gathered, &h, HG_CODE_ROWS, NULL) + 63) / 64 * 64);
+    hg_gathered_lay_out(&gathered, &h, HG_CODE_ROWS, memory);
+    uint32_t cols[HG_COUNT_COLS], rows[HG_CODE_ROWS];
+    for (uint32_t c = 0; c < HG_COUNT_COLS; c++)
+        cols[c] = c * 31 % N;
+    for (uint32_t r = 0; r < HG_CODE_ROWS; r++) {
+        rows[r] = r * 13 % N;
+        hg_gathered_set(&gathered, r, &h, rows[r]);
+    }
+    for (int level = 1; level <= hg_cpu_level(0); level++)
+        for (size_t n = 1; n <= HG_COUNT_COLS; n += 9) {
+            hg_hamming_panel(&h, cols, n, panel);
+            hg_maps(level)->counts(&gathered, 2, HG_CODE_ROWS - 2, panel, counts);
+            for (size_t r = 0; r < HG_CODE_ROWS - 2; r++)
+                for (size_t c = 0; c < n; c++)
+                    assert_int_equal(counts[r * HG_COUNT_COLS + c],
+                                     differing(s.x + rows[r + 2] * D, s.x + cols[c] * D, D));
+        }
+    hg_hamming_free(&h);
+    free(panel), free(memory);
+    set_free(&s);
+}
+
+static bool is_two_valued(const struct set *s)
+{
+    struct hg_points points = points_of(s);
+    struct hg_hamming h;
+    assert_int_equal(hg_hamming_init(&h, &points, NULL), HINGE_OK);
+    bool yes = h.features > 0;
+    assert_true(yes == (h.at != NULL) && yes == (hg_hamming_bytes(&h) > 0));
+    hg_hamming_free(&h);
+    return yes;
+}
+
+static void test_what_is_like_that(void **state)
+{
+    (void)state;
+    static const double low[] = { 0, -1, 1, 0.1, -1e9, 0 }, high[] = { 1, 1, 0, 0.3, -1e9 + 1, 1e-7 };
+    for (size_t k = 0; k < sizeof low / sizeof *low; k++) {
+        struct set s = two_valued(2, N, D, low[k], high[k]);
+        assert_true(is_two_valued(&s));
+        double *last = s.x + (N - 1) * D + D - 1, other = *last == low[k] ? high[k] : low[k];
+        *last = low[k] + 2 * (high[k] - low[k]); /* a third value, */
+        assert_false(is_two_valued(&s));
+        *last = other;
+        assert_true(is_two_valued(&s));
+        for (size_t i = 0; i < N; i++) /* a step of its own, */
+            s.x[i * D] *= s.x[i * D] == high[k] ? 1.001 : 1;
+        assert_true(is_two_valued(&s) == (high[k] == 0));
+        set_free(&s);
+    }
+    struct set s = two_valued(3, N, D, 5, 5); /* one value only, */
+    assert_false(is_two_valued(&s));
+    set_free(&s);
+    s = two_valued(3, N, 255, 0, 1);
+    assert_true(is_two_valued(&s));
+    set_free(&s);
+    s = two_valued(3, N, 700, 0, 1); /* points more than 255 features apart */
+    assert_false(is_two_valued(&s));
+    for (size_t k = 0; k < N * 700; k++) /* many features, few of which are ever high in a point */
+        s.x[k] = k % 23 == 0 || k % 700 == 8 ? s.x[k] : 0;
+    assert_true(is_two_valued(&s));
+    set_free(&s);
+}
+
+struct sums {
+    double *g;
+    const double *coef;
+    const struct hg_loops *loops;
+    size_t coded;
+};
+
+static void add_tile(void *arg, const struct hg_tile *tile)
+{
+    struct sums *sums = arg;
+    for (size_t r = 0; r < tile->n_rows; r++)
+        for (size_t c = 0; c < tile->n_cols; c++) {
+            double value;
+            if (tile->codes == NULL) {
+                value = ((const double *)tile->row[r])[c];
+            } else {
+                uint8_t code = tile->code[r * HG_CODE_COLS + c];
+                value = tile->codes->high[code >> 4] * tile->codes->low[code & 15];
+                sums->coded++;
+            }
+            sums->g[tile->col0 + c] += sums->coef[tile->row0 + r] * value;
+        }
+}
+
+/* Rows as a source gives them, kept, coded, of a shuffled subset, columns again and again: those of the kernel. */
+static void test_rows(void **state)
+{
+    (void)state;
+    enum { ROWS = 300, M = 650 };
+    struct set s = two_valued(4, N, D, -0.25, 0.5);
+    struct hg_points points = points_of(&s);
+    struct hg_hamming h;
+    assert_int_equal(hg_hamming_init(&h, &points, NULL), HINGE_OK);
+    points.hamming = &h;
+    double shift[D];
+    for (size_t f = 0; f < D; f++)
+        shift[f] = 0.1 * (double)f;
+    points.shift = shift;
+    uint32_t subset[M], rows[ROWS], cols[M];
+    for (uint32_t i = 0; i < M; i++) {
+        subset[i] = (i * 17 + 5) % N;
+        cols[i] = (i * 3 + 1) % M;
+    }
+    double coef[ROWS], *sum = calloc(M, sizeof *sum);
+    float *kept32 = malloc(ROWS * M * sizeof *kept32);
+    double *kept = malloc(ROWS * M * sizeof *kept);
+    void *out[ROWS];
+    for (uint32_t r = 0; r < ROWS; r++) {
+        rows[r] = r * 7 % M;
+        coef[r] = r % 2 ? 1.5 : -0.5;
+    }
+    for (int gamma = 0; gamma < 4; gamma++) {
+        hinge_kernel kernel = hinge_kernel_rbf((double[]){ 0, 0.01, 1, 1e10 }[gamma]);
+        for (int f32 = 0; f32 < 2; f32++) {
+            struct hg_tiler tiler = { kernel, hg_maps(hg_cpu_level(0)), f32 ? HINGE_F32 : HINGE_F64, D, false };
+            struct hg_gram gram;
+            assert_int_equal(hg_gram_init(&gram, &tiler, &points, subset, M, NULL, NULL, 2, NULL), HINGE_OK);
+            for (uint64_t number = 0; number < 3; number++) {
+                for (size_t r = 0; r < ROWS; r++)
+                    out[r] = r % 4 == 0 ? NULL : f32 ? (void *)(kept32 + r * M) : (void *)(kept + r * M);
+                struct hg_fetch keep = { rows, ROWS, cols, M, out, NULL, NULL, NULL, number, true, false };
+                assert_int_equal(gram.super.ops->fetch(&gram.super, &keep), HINGE_OK);
+                memset(sum, 0, M * sizeof *sum);
+                struct sums sums = { sum, coef, NULL, 0 };
+                struct hg_fetch add = { rows, ROWS, cols, M, NULL, add_tile, &sums, NULL, number, true, true };
+                gram.super.threads = 1; /* sums.coded is one for all */
+                assert_int_equal(gram.super.ops->fetch(&gram.super, &add), HINGE_OK);
+                gram.super.threads = 2;
+                assert_int_equal(sums.coded, f32 ? ROWS * M : 0);
+                for (size_t c = 0; c < M; c++) {
+                    double whole = 0;
+                    for (size_t r = 0; r < ROWS; r++) {
+                        double k = plain_kernel(&kernel, s.x + subset[rows[r]] * D, s.x + subset[cols[c]] * D, D);
+                        whole += coef[r] * k;
+                        if (out[r] != NULL)
+                            assert_near(f32 ? kept32[r * M + c] : kept[r * M + c], k, f32 ? 6e-8 : 1e-15);
+                    }
+                    assert_near(sum[c], whole, f32 ? 4e-5 : 1e-12);
+                }
+            }
+            hg_gram_free(&gram);
+        }
+    }
+    hg_hamming_free(&h);
+    free(sum), free(kept32), free(kept);
+    set_free(&s);
+}
+
+/* max over i in up, j in down of their f, by plain sums */
+static double violation_of(const struct set *s, const hinge_params *p, const double *beta)
+{
+    double low = INFINITY, high = -INFINITY;
+    bool one = p->task == HINGE_ONE_CLASS;
+    for (size_t i = 0; i < s->n; i++) {
+        double f = one ? 0 : -s->y[i];
+        for (size_t j = 0; j < s->n; j++)
+            f += beta[j] * plain_kernel(&p->kernel, s->x + i * s->d, s->x + j * s->d, s->d);
+        double hi = one ? 1 : s->y[i] > 0 ? p->C : 0, lo = one || s->y[i] > 0 ? 0 : -p->C;
+        if (beta[i] < hi)
+            low = fmin(low, f);
+        if (beta[i] > lo)
+            high = fmax(high, f);
+    }
+    return high - low;
+}
+
+static void test_trainings(void **state)
+{
+    (void)state;
+    struct set s = two_valued(5, 3 * N, D, 0, 1);
+    for (int task = 0; task < 2; task++)
+        for (int large = 0; large < 2; large++)
+            for (int eps = 0; eps < 2; eps++) {
+                hinge_params params = hinge_params_default(task == 0 ? HINGE_C_SVC : HINGE_ONE_CLASS);
+                params.kernel = hinge_kernel_rbf(large ? 0.2 : 0.02);
+                params.C = large ? 1000 : 1;
+                params.nu = 0.3;
+                params.eps = eps == 0 ? 1e-3 : 1e-6;
+                double *beta[3];
+                for (int k = 0; k < 3; k++) { /* threads 1 and 2; the lowest level */
+                    hinge_report report;
+                    params.threads = k == 1 ? 2 : 1;
+                    params.cpu_level = k == 2 ? 1 : 0;
+                    hinge_model *model = fit(&s, &params, &report);
+                    assert_int_equal(report.outcome, HINGE_CONVERGED);
+                    assert_non_null(strstr(report.path, "counts f"));
+                    beta[k] = fit_beta(model, s.n);
+                    assert_true(violation_of(&s, &params, beta[k]) <= 2 * params.eps * 1.01);
+                    hinge_model_free(model);
+                }
+                assert_memory_equal(beta[0], beta[1], s.n * sizeof(double));
+                free(beta[0]), free(beta[1]), free(beta[2]);
+            }
+    set_free(&s);
+}
+
+static void test_libsvm_agrees(void **state)
+{
+    (void)state;
+    struct set s = two_valued(6, 2 * N, D, -1, 1);
+    for (size_t i = 0; i < s.n; i++) /* three classes */
+        s.y[i] = i % 5 == 0 ? 3 : s.y[i];
+    for (int task = 0; task < 2; task++) {
+        hinge_params params = hinge_params_default(task == 0 ? HINGE_C_SVC : HINGE_EPSILON_SVR);
+        params.kernel = hinge_kernel_rbf(0.02);
+        params.C = 10;
+        params.p = 0.1;
+        params.eps = 1e-5;
+        hinge_report report;
+        hinge_model *model = fit(&s, &params, &report);
+        assert_non_null(strstr(report.path, "counts f32"));
+        struct oracle oracle = oracle_train(&s, &params);
+        size_t problems = task == 0 ? 3 : 1;
+        double *labels = malloc(s.n * sizeof *labels), *theirs = malloc(s.n * problems * sizeof *theirs);
+        oracle_predict(&oracle, &s, labels, theirs);
+        double *ours = fit_decisions(model, &s, HINGE_PRECISION_AUTO);
+        assert_true(largest_difference(ours, theirs, s.n * problems) < 2e-3);
+        free(labels), free(theirs), free(ours);
+        oracle_free(&oracle);
+        hinge_model_free(model);
+    }
+    set_free(&s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_counts_at_every_level), cmocka_unit_test(test_what_is_like_that),
+        cmocka_unit_test(test_rows), cmocka_unit_test(test_trainings), cmocka_unit_test(test_libsvm_agrees),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
