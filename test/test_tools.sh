@@ -524,7 +524,7 @@ p = r["profile"]
 phases = sum(r["seconds_" + k] for k in ("rows", "select", "block", "subproblem", "newton", "check"))
 assert 0.8 * r["seconds"] <= phases <= 1.01 * r["seconds"], (phases, r["seconds"])
 assert abs(phases + p["seconds_other"] - r["seconds"]) < 1e-9
-stages = p["seconds_rows"]
+stages = p["stages"]
 assert list(stages) == ["gather", "products", "map", "update", "pack", "read", "rest"], stages
 assert abs(sum(stages.values()) - r["seconds_rows"]) < 1e-9 and min(stages.values()) > -1e-6, stages
 assert 0 < p["gflop_rows"] < r["gflop"] and 0 < 1e9 * p["gbytes_rows_read"] < r["bytes_read"], p

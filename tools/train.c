@@ -694,7 +694,7 @@ static void json_profile(struct json *j, const struct train_run *run)
 
     json_open(j, "profile", '{');
     stages_of(r, stages);
-    json_open(j, "seconds_rows", '{');
+    json_open(j, "stages", '{');
     for (int k = 0; k < STAGES; k++)
         json_real(j, stages[k].name, stages[k].seconds);
     json_close(j, '}');
