@@ -19,7 +19,16 @@ struct work { /* of one thread */
     void **row;
     uint8_t *code; /* [HG_CODE_ROWS * HG_CODE_COLS] counts */
     uint8_t *near; /* [cells] those that some column of the tile is near to; where there are cells */
+    struct watch *watch;
 };
+
+struct watch { /* of one thread: where its seconds went */
+    double last;
+    hinge_stages *spent; /* NULL: not wanted */
+};
+
+#pragma omp declare reduction(hg_stages : hinge_stages : hg_add_stages(&omp_out, &omp_in)) \
+    initializer(omp_priv = (hinge_stages){ 0 })
 
 struct stretch { /* rows asked for one after the other, of one cell */
     uint32_t cell, first, end;
@@ -68,6 +77,19 @@ static size_t lay_out(const struct hg_gram *g, char *base, int thread, struct sh
 }
 
 /* ---- one fetch --------------------------------------------------------------------------------------------------- */
+
+enum stage { WAITING, GATHER, PRODUCTS, MAP, UPDATE };
+
+/* What passed since the last look was spent on this. */
+static void lap(struct watch *watch, enum stage stage)
+{
+    hinge_stages *s = watch->spent;
+    if (s == NULL)
+        return;
+    double now = hg_now(), other = 0, *const to[] = { &other, &s->gather, &s->products, &s->map, &s->update };
+    *to[stage] += now - watch->last;
+    watch->last = now;
+}
 
 static size_t point_of(const struct hg_gram *g, size_t i)
 {
@@ -230,12 +252,17 @@ static hinge_status make_rows(struct hg_gram *g, const struct hg_fetch *f, const
         if (g->tiler.kernel.type == HINGE_PRECOMPUTED)
             look_up(g, rows, s->ids + r0, right->count, w->ids, w->row);
         else
-            status = hg_tile_values(&g->tiler, left, r0, rows, right, w->dots, ld, w->row);
+            status = hg_tile_products(&g->tiler, left, r0, rows, right, w->dots, ld, w->row);
         if (status != HINGE_OK)
             return status;
+        lap(w->watch, PRODUCTS);
+        if (g->tiler.kernel.type != HINGE_PRECOMPUTED)
+            hg_tile_map(&g->tiler, left, r0, rows, right, w->dots, ld, w->row);
+        lap(w->watch, MAP);
         if (f->tile != NULL) {
             struct hg_tile tile = { row0 + r0, rows, col0, right->count, (const void *const *)w->row, NULL, NULL };
             f->tile(f->arg, &tile);
+            lap(w->watch, UPDATE);
         }
     }
     return HINGE_OK;
@@ -260,6 +287,7 @@ static void count_rows(struct hg_gram *g, const struct hg_fetch *f, const struct
     for (size_t r0 = 0; r0 < count; r0 += rows) {
         rows = HG_MIN((size_t)HG_CODE_ROWS, count - r0);
         g->tiler.maps->counts(&s->gathered, r0, rows, right->x, w->code);
+        lap(w->watch, PRODUCTS);
         struct hg_tile tile = { row0 + r0, rows, col0, cols, NULL, &g->codes, w->code };
         if (!f->coded || g->tiler.type != HINGE_F32) {
             for (size_t r = 0; r < rows; r++) {
@@ -269,19 +297,23 @@ static void count_rows(struct hg_gram *g, const struct hg_fetch *f, const struct
             }
             tile.row = (const void *const *)w->row;
             tile.codes = NULL;
+            lap(w->watch, MAP);
         }
-        if (f->tile != NULL)
+        if (f->tile != NULL) {
             f->tile(f->arg, &tile);
+            lap(w->watch, UPDATE);
+        }
     }
 }
 
 static void clear_rows(const struct hg_gram *g, const struct hg_fetch *f, size_t first, size_t end, size_t col0,
-                       size_t cols)
+                       size_t cols, const struct work *w)
 {
     size_t size = hg_size_of(g->tiler.type);
     for (size_t r = first; r < end && f->out != NULL; r++)
         if (f->out[r] != NULL)
             memset((char *)f->out[r] + col0 * size, 0, cols * size);
+    lap(w->watch, MAP);
 }
 
 /* Rows [row0, row0 + count) of those asked for, without those whose cells are far from all of the tile's columns;
@@ -293,6 +325,7 @@ static hinge_status make_tile(struct hg_gram *g, const struct hg_fetch *f, const
     size_t cols = HG_MIN(g->tile_cols, f->n_cols - col0), done = 0;
     const uint8_t *near;
     struct hg_right right = make_right(g, f, col0, cols, w, &near);
+    lap(w->watch, GATHER);
     if (g->hamming != NULL) {
         *values += count * cols;
         count_rows(g, f, s, &right, row0, count, col0, w);
@@ -313,14 +346,14 @@ static hinge_status make_tile(struct hg_gram *g, const struct hg_fetch *f, const
         do
             end = s->stretch[k++].end;
         while (k < s->n_stretches && near[s->stretch[k].cell]);
-        clear_rows(g, f, row0 + done, row0 + first, col0, cols);
+        clear_rows(g, f, row0 + done, row0 + first, col0, cols, w);
         hinge_status status = make_rows(g, f, left, s, &right, row0, first, end, col0, w);
         if (status != HINGE_OK)
             return status;
         *values += (end - first) * cols;
         done = end;
     }
-    clear_rows(g, f, row0 + done, row0 + count, col0, cols);
+    clear_rows(g, f, row0 + done, row0 + count, col0, cols, w);
     return HINGE_OK;
 }
 
@@ -347,8 +380,12 @@ static void gather_vector(const struct hg_gram *g, struct shared *s, size_t r, c
 /* Rows [row0, row0 + count) of those asked for, count <= max_rows. */
 static hinge_status fetch_some(struct hg_gram *g, const struct hg_fetch *f, size_t row0, size_t count)
 {
+    hinge_stages *stages = g->super.stages;
+    hinge_stages spent = { 0 };
+    struct watch watch = { 0, stages != NULL ? &spent : NULL };
     struct shared s;
     struct work first;
+    lap(&watch, WAITING);
     lay_out(g, g->work, 0, &s, &first);
     for (size_t r = 0; r < count; r++)
         s.ids[r] = (uint32_t)point_of(g, f->rows[row0 + r]);
@@ -362,20 +399,27 @@ static hinge_status fetch_some(struct hg_gram *g, const struct hg_fetch *f, size
     if (left.x == NULL)
         left.x = s.a;
     gather_norms(g, s.ids, count, s.norm);
+    lap(&watch, GATHER);
 
     size_t tiles = (f->n_cols + g->tile_cols - 1) / g->tile_cols;
     int failed = HINGE_OK;
     uint64_t values = 0;
-#pragma omp parallel num_threads(g->super.threads) reduction(+ : values)
+#pragma omp parallel num_threads(g->super.threads) reduction(+ : values) reduction(hg_stages : spent)
     {
         hg_blas_alone();
         struct shared mine = s;
         struct work w;
+        struct watch own = { 0, stages != NULL ? &spent : NULL };
+        lap(&own, WAITING);
         lay_out(g, g->work, omp_get_thread_num(), &mine, &w);
+        w.watch = &own;
         if (gather) {
-#pragma omp for schedule(static)
+#pragma omp for schedule(static) nowait
             for (size_t r = 0; r < count; r++)
                 gather_vector(g, &mine, r, &w);
+            lap(&own, GATHER);
+#pragma omp barrier
+            lap(&own, WAITING);
         }
 #pragma omp for schedule(dynamic, 1)
         for (size_t tile = 0; tile < tiles; tile++) {
@@ -388,7 +432,10 @@ static hinge_status fetch_some(struct hg_gram *g, const struct hg_fetch *f, size
     }
     g->super.values += values;
     if (hg_kernel_row(g->tiler.kernel.type)->source == HG_FROM_DOTS && g->hamming == NULL)
-        g->super.gflop += 2e-9 * (double)values * (g->tiler.lists ? g->points.nonzeros : (double)g->tiler.d);
+        spent.gflop = 2e-9 * (double)values * (g->tiler.lists ? g->points.nonzeros : (double)g->tiler.d);
+    g->super.gflop += spent.gflop;
+    if (stages != NULL)
+        hg_add_stages(stages, &spent);
     return (hinge_status)failed;
 }
 

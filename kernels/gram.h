@@ -87,6 +87,11 @@ void hg_points_panels(const struct hg_points *points, const uint32_t *ids, size_
  * called inside a parallel region whose tasks have set one BLAS thread (hg_blas_alone). */
 hinge_status hg_tile_values(const struct hg_tiler *tiler, const struct hg_left *left, size_t row0, size_t m,
                             const struct hg_right *right, void *dots, size_t ld, void *const *out);
+/* Its two halves: the dot products, and the map. Lists do both, and a kernel of the user's all, in the first. */
+hinge_status hg_tile_products(const struct hg_tiler *tiler, const struct hg_left *left, size_t row0, size_t m,
+                              const struct hg_right *right, void *dots, size_t ld, void *const *out);
+void hg_tile_map(const struct hg_tiler *tiler, const struct hg_left *left, size_t row0, size_t m,
+                 const struct hg_right *right, void *dots, size_t ld, void *const *out);
 
 /* A source of rows over points. */
 struct hg_gram {

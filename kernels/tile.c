@@ -200,25 +200,30 @@ static void list_values(const struct hg_tiler *t, const struct hg_left *left, si
     }
 }
 
-hinge_status hg_tile_values(const struct hg_tiler *t, const struct hg_left *left, size_t row0, size_t m,
-                            const struct hg_right *right, void *dots, size_t ld, void *const *out)
+hinge_status hg_tile_products(const struct hg_tiler *t, const struct hg_left *left, size_t row0, size_t m,
+                              const struct hg_right *right, void *dots, size_t ld, void *const *out)
 {
-    const struct hg_kernel_row *row = hg_kernel_row(t->kernel.type);
-    struct hg_map_args args = { t->kernel.gamma, t->kernel.coef0, t->kernel.degree };
-    size_t n = right->count, size = hg_size_of(t->type);
-    const void *a = (const char *)left->x + row0 * left->ld * size;
+    size_t n = right->count;
+    const void *a = (const char *)left->x + row0 * left->ld * hg_size_of(t->type);
     if (t->lists) {
         list_values(t, left, row0, m, right, dots, ld, out);
-        return HINGE_OK;
-    }
-    if (row->source == HG_FROM_USER) { /* always f64 */
+    } else if (hg_kernel_row(t->kernel.type)->source == HG_FROM_USER) { /* always f64 */
         hinge_matrix va = { a, HINGE_F64, m, t->d, left->ld }, vb = { right->x, HINGE_F64, n, t->d, right->ld };
         if (t->kernel.user(t->kernel.cookie, &va, &vb, dots, ld) != 0)
             return HINGE_ECALLBACK;
     } else {
         dot_products(t, m, a, left->ld, n, right->x, right->ld, dots, ld);
     }
-    for (size_t r = 0; r < m; r++) {
+    return HINGE_OK;
+}
+
+void hg_tile_map(const struct hg_tiler *t, const struct hg_left *left, size_t row0, size_t m,
+                 const struct hg_right *right, void *dots, size_t ld, void *const *out)
+{
+    const struct hg_kernel_row *row = hg_kernel_row(t->kernel.type);
+    struct hg_map_args args = { t->kernel.gamma, t->kernel.coef0, t->kernel.degree };
+    size_t n = right->count;
+    for (size_t r = 0; r < m && !t->lists; r++) {
         if (t->type == HINGE_F32) {
             float *dot = (float *)dots + r * ld, *to = out != NULL && out[r] != NULL ? out[r] : dot;
             if (row->map != HG_MAP_LINEAR || to != dot)
@@ -231,5 +236,13 @@ hinge_status hg_tile_values(const struct hg_tiler *t, const struct hg_left *left
                                        left->norm != NULL ? ((const double *)left->norm)[row0 + r] : 0, right->norm);
         }
     }
-    return HINGE_OK;
+}
+
+hinge_status hg_tile_values(const struct hg_tiler *t, const struct hg_left *left, size_t row0, size_t m,
+                            const struct hg_right *right, void *dots, size_t ld, void *const *out)
+{
+    hinge_status status = hg_tile_products(t, left, row0, m, right, dots, ld, out);
+    if (status == HINGE_OK)
+        hg_tile_map(t, left, row0, m, right, dots, ld, out);
+    return status;
 }

@@ -331,6 +331,8 @@ static void add_report(hinge_report *sum, const hinge_report *r)
     sum->error = isnan(sum->error) || isnan(r->error) ? NAN : fmax(sum->error, r->error);
     sum->iterations += r->iterations;
     sum->rounds += r->rounds;
+    sum->newton_steps += r->newton_steps;
+    sum->newton_no_room = HG_MAX(sum->newton_no_room, r->newton_no_room);
     sum->rows_asked += r->rows_asked;
     sum->rows_computed += r->rows_computed;
     sum->rows_evicted += r->rows_evicted;
@@ -345,7 +347,9 @@ static void add_report(hinge_report *sum, const hinge_report *r)
     sum->phase.select += r->phase.select;
     sum->phase.block += r->phase.block;
     sum->phase.subproblem += r->phase.subproblem;
+    sum->phase.newton += r->phase.newton;
     sum->phase.certificate += r->phase.certificate;
+    hg_add_stages(&sum->stages, &r->stages);
     sum->gflop += r->gflop;
 }
 

@@ -184,6 +184,8 @@ hinge_status hg_params_check(const hinge_params *params, size_t n, size_t d, hin
         return hg_fail(err, HINGE_EINVAL, "shrinking: %d is neither 0 nor 1", p.shrinking);
     if (p.newton != 0 && p.newton != 1)
         return hg_fail(err, HINGE_EINVAL, "newton: %d is neither 0 nor 1", p.newton);
+    if (p.profile != 0 && p.profile != 1)
+        return hg_fail(err, HINGE_EINVAL, "profile: %d is neither 0 nor 1", p.profile);
     if (p.threads < 0 || p.threads > 4096)
         return hg_fail(err, HINGE_EINVAL, "threads: %d is not in 0 .. 4096", p.threads);
     if (p.cpu_level < 0 || p.cpu_level > 4)

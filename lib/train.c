@@ -189,6 +189,7 @@ static struct hg_smo_options options_for(struct training *t, struct callback *ca
         .threads = threads,
         .cpu_level = hg_cpu_level(p->cpu_level),
         .seed = p->seed,
+        .profile = p->profile != 0,
         .measured = HG_MAX((size_t)64, 512 / t->problem.n_problems), /* 512 at least in all */
         .halt = callback->halt,
         .progress = p->progress != NULL ? on_progress : NULL,
@@ -205,6 +206,7 @@ static void add_work(struct hg_smo_result *sum, const struct hg_smo_result *part
     sum->bytes_read += part->bytes_read;
     sum->columns_computed += part->columns_computed;
     sum->corrections += part->corrections;
+    hg_add_stages(&sum->stages, &part->stages);
     sum->seconds_rows += part->seconds_rows;
     sum->seconds_select += part->seconds_select;
     sum->seconds_block += part->seconds_block;
@@ -572,6 +574,7 @@ static void fill_report(const struct training *t, const hinge_model *m, hinge_re
         r->cache_used = HG_MAX(r->cache_used, s->smo.cache_used);
         largest = HG_MAX(largest, s->smo.memory_bytes);
         r->corrections += s->smo.corrections;
+        hg_add_stages(&r->stages, &s->smo.stages);
         r->phase.rows += s->smo.seconds_rows;
         r->phase.select += s->smo.seconds_select;
         r->phase.block += s->smo.seconds_block;

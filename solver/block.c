@@ -315,10 +315,22 @@ static void update_by_held(struct run *r, const struct part *part, size_t first,
 {
     if (part->count == 0)
         return;
-    r->res->bytes_read += (uint64_t)part->count * (end - first) * r->held_size;
-#pragma omp parallel for num_threads(r->opt->threads) schedule(static)
-    for (size_t at = first; at < end; at += UPDATE_COLS)
-        add_part(r, part, at, HG_MIN((size_t)UPDATE_COLS, end - at), r->g + at);
+    uint64_t bytes = (uint64_t)part->count * (end - first) * r->held_size;
+    hinge_stages *stages = r->rows->stages;
+    double seconds = 0;
+    r->res->bytes_read += bytes;
+#pragma omp parallel num_threads(r->opt->threads) reduction(+ : seconds)
+    {
+        double begin = stages != NULL ? hg_now() : 0;
+#pragma omp for schedule(static) nowait
+        for (size_t at = first; at < end; at += UPDATE_COLS)
+            add_part(r, part, at, HG_MIN((size_t)UPDATE_COLS, end - at), r->g + at);
+        seconds += stages != NULL ? hg_now() - begin : 0;
+    }
+    if (stages != NULL) {
+        stages->read += seconds;
+        stages->gbytes += 1e-9 * (double)bytes;
+    }
 }
 
 /* Is a move too large for sums in f32? */
@@ -363,11 +375,18 @@ static void update_tile(void *arg, const struct hg_tile *tile)
         u->r->loops->add_rows_f32(tile->n_rows, coef, (const float *const *)tile->row, tile->n_cols, g);
     else
         u->r->loops->add_rows_f64(tile->n_rows, coef, (const double *const *)tile->row, tile->n_cols, g);
+    hinge_stages *stages = u->keep != NULL ? u->r->rows->stages : NULL;
+    double begin = stages != NULL ? hg_now() : 0;
     for (size_t k = 0; u->keep != NULL && k < tile->n_rows; k++)
         if (u->keep[tile->row0 + k] != NULL)
             u->r->loops->to_half(tile->n_cols, tile->row[k],
                                  (uint32_t)(hash(u->point[tile->row0 + k]) + u->first + tile->col0),
                                  (uint16_t *)u->keep[tile->row0 + k] + tile->col0);
+    if (stages != NULL) {
+        double seconds = hg_now() - begin;
+#pragma omp atomic
+        stages->pack += seconds;
+    }
     hg_poll_halt(&u->r->halt);
 }
 
@@ -790,8 +809,10 @@ static hinge_status one_round(struct run *r)
         return status;
     solve_block(r);
     double t3 = hg_now();
+    r->rows->stages = r->opt->profile ? &r->res->stages : NULL;
     if (r->in_w < r->m)
         status = update_gradient(r);
+    r->rows->stages = NULL;
     double t4 = hg_now();
     hg_poll_halt(&r->halt);
     scan(r);
@@ -1250,9 +1271,20 @@ static hinge_status start(struct run *r)
     return status;
 }
 
+/* Threads' seconds to their share of the clock's. */
+static void share_stages(struct run *r)
+{
+    hinge_stages *s = &r->res->stages;
+    double *const seconds[] = { &s->gather, &s->products, &s->map, &s->update, &s->pack, &s->read };
+    s->update -= s->pack; /* the source, which has both as tile(), does not tell them apart */
+    for (size_t k = 0; k < sizeof seconds / sizeof *seconds; k++)
+        *seconds[k] /= r->opt->threads;
+}
+
 static void finish(struct run *r)
 {
     struct hg_smo_result *res = r->res;
+    share_stages(r);
     res->working_set = r->q;
     res->rows_evicted = r->cache.evicted;
     res->cache_bytes = r->cache.budget;

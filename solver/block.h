@@ -19,6 +19,7 @@ struct hg_smo_options {
     size_t newton_bytes; /* for rows and the Newton finish's block together; 0: no Newton finish */
     int threads, cpu_level;
     uint64_t seed;
+    bool profile;
     size_t measured;     /* points whose error is measured at the end, at most 512; 0: 512 */
     struct hg_halt halt; /* stop may be NULL */
     int (*progress)(void *arg, const hinge_progress *p); /* or NULL; problem, n_problems, seconds are not filled */
@@ -36,6 +37,7 @@ struct hg_smo_result {
     int corrections;
     uint64_t newton_steps; /* linear systems of the Newton finish */
     size_t newton_no_room; /* bytes that it would have taken where there was no room for it; otherwise 0 */
+    hinge_stages stages; /* of seconds_rows, where profile */
     double seconds_rows, seconds_select, seconds_block, seconds_inner, seconds_newton, seconds_certificate;
 };
 

@@ -18,6 +18,7 @@ int main(void)
     SHOW(hinge_kernel);
     SHOW(hinge_progress);
     SHOW(hinge_params);
+    SHOW(hinge_stages);
     SHOW(hinge_report);
     SHOW(hinge_predict_options);
     SHOW(hinge_certificate);

@@ -61,6 +61,7 @@ static struct job make_job(const char *name, const struct set *set, hinge_task t
     job.params.kernel = kernel;
     job.params.threads = 2;
     job.params.working_set = 64;
+    job.params.profile = 1;
     return job;
 }
 

@@ -187,6 +187,7 @@ static void parameters(void **state)
     SPOIL(HINGE_C_SVC, precision, (hinge_precision)3, "3");
     SPOIL(HINGE_C_SVC, shrinking, 2, "2");
     SPOIL(HINGE_C_SVC, newton, 2, "2");
+    SPOIL(HINGE_C_SVC, profile, -1, "-1");
     SPOIL(HINGE_C_SVC, threads, -1, "-1");
     SPOIL(HINGE_C_SVC, time_limit, -1, "-1");
     SPOIL(HINGE_C_SVC, time_limit, NAN, "nan");

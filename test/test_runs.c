@@ -363,6 +363,85 @@ static void progress_tells(void **state)
     }
 }
 
+/* ---- Where the time goes ----------------------------------------------------------------------------------------- */
+
+/* What can be said of any clock: the stages are parts of the phase, and no machine is as fast as 1e4 a second. */
+static void check_stages(const hinge_report *r)
+{
+    const hinge_stages *s = &r->stages;
+    const double parts[] = { s->gather, s->products, s->map, s->update, s->pack, s->read };
+    double sum = 0;
+    for (size_t k = 0; k < sizeof parts / sizeof *parts; k++) {
+        assert_true(parts[k] >= 0);
+        sum += parts[k];
+    }
+    assert_true(sum > 0 && sum <= r->phase.rows + 1e-6);
+    assert_true(s->gflop > 0 && s->gflop < r->gflop && s->gflop < 1e4 * s->products);
+    assert_true(s->gbytes > 0 && s->gbytes <= 1e-9 * (double)r->bytes_read && s->gbytes < 1e4 * s->read);
+    assert_true(s->gather > 0 && s->update > 0);
+}
+
+static void stages_are_parts(void **state)
+{
+    (void)state;
+    const double labels[] = { 4, 2, 8 };
+    const struct {
+        size_t n, d, k;
+        hinge_precision precision;
+        bool sparse;
+    } cases[] = {
+        { 1500, 50, 2, HINGE_PRECISION_F64, false },
+        { 1500, 50, 2, HINGE_PRECISION_F32, false },
+        { 1500, 50, 2, HINGE_PRECISION_F32, true },
+        { 2400, 50, 3, HINGE_PRECISION_F64, false }, /* problems side by side */
+        { 4500, 50, 2, HINGE_PRECISION_F32, false }, /* rows in 16 bits */
+    };
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        size_t d = cases[c].d, n = cases[c].n;
+        struct set set = set_blobs(31, n, d, cases[c].k, labels, 3);
+        for (size_t i = 0; i < n * d && cases[c].sparse; i++)
+            set.x[i] = i % 20 == 0 ? set.x[i] : 0;
+        hinge_params params = c_svc(0.005, 10, 1e-3);
+        params.precision = cases[c].precision;
+        params.threads = 2;
+        params.max_iter = 4000;
+        hinge_report plain, r;
+        hinge_model *without = fit(&set, &params, &plain);
+        params.profile = 1;
+        hinge_model *with = fit(&set, &params, &r);
+        check_same_model(without, with);
+        assert_memory_equal(&plain.stages, &(hinge_stages){ 0 }, sizeof plain.stages);
+        check_stages(&r);
+        assert_true((strstr(r.path, "lists") != NULL) == cases[c].sparse);
+        assert_true(cases[c].sparse || r.stages.map > 0);
+        assert_true((r.stages.pack > 0) == (n > 4096));
+        if (r.precision == HINGE_PRECISION_F64) { /* a row's value is read where it was computed, or in the cache */
+            double computed = 8e9 * r.stages.gflop / (2 * (double)d), bytes = (double)r.bytes_read;
+            assert_true(fabs(1e9 * r.stages.gbytes + computed - bytes) <= 1e-9 * bytes);
+        }
+        hinge_model_free(without);
+        hinge_model_free(with);
+        set_free(&set);
+    }
+}
+
+static void stages_of_folds(void **state)
+{
+    (void)state;
+    struct set set = set_two_class(32, 1800, 60, 1);
+    hinge_params params = c_svc(0.005, 10, 1e-3);
+    params.threads = 2;
+    params.profile = 1;
+    hinge_matrix x = set_matrix(&set);
+    double *labels = malloc(set.n * sizeof *labels);
+    hinge_report r;
+    hinge_error err = { 0 };
+    assert_int_equal(hinge_cross_validate(&x, set.y, &params, 3, labels, &r, &err), HINGE_OK);
+    check_stages(&r);
+    free(labels);
+    set_free(&set);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -371,7 +450,8 @@ int main(void)
         cmocka_unit_test(threads_prediction),     cmocka_unit_test(warm_start),
         cmocka_unit_test(warm_start_other_tasks), cmocka_unit_test(limits),
         cmocka_unit_test(warm_start_is_quick),    cmocka_unit_test(time_limit_holds),
-        cmocka_unit_test(progress_tells),
+        cmocka_unit_test(progress_tells),         cmocka_unit_test(stages_are_parts),
+        cmocka_unit_test(stages_of_folds),
     };
     return cmocka_run_group_tests_name("runs", tests, NULL, NULL);
 }

@@ -512,6 +512,10 @@ check "profiles a training" "$hinge" train --profile -t 2 -g 0.05 -c 10 noisy no
 check "with all phases, whose shares add up" awk '/^  [a-zA-Z]+ +[0-9.]+ s +[0-9.]+ %/ { n++; sum += $4 }
     END { exit !(n == 7 && sum > 99 && sum < 101) }' out
 check "most of it in the solver's" awk '/^  other / { other = $4 } END { exit !(other != "" && other < 20) }' out
+check "rows by stage, whose shares add up to theirs" awk '/^  rows / { rows = $4 }
+    /^    [a-z]+ +-?[0-9.]+ s +-?[0-9.]+ %/ { n++; sum += $4 }
+    END { exit !(n == 7 && sum > rows - 0.5 && sum < rows + 0.5) }' out
+check "and what the system took" has out '^  system .* page faults'
 check "and with a floor" has out '^  floor .* one pass'
 check "profiles as JSON" "$hinge" train --profile --json -t 2 -g 0.05 -c 10 noisy noisy.model
 check "by the report's counters" python3 -c 'import json
@@ -520,6 +524,11 @@ p = r["profile"]
 phases = sum(r["seconds_" + k] for k in ("rows", "select", "block", "subproblem", "newton", "check"))
 assert 0.8 * r["seconds"] <= phases <= 1.01 * r["seconds"], (phases, r["seconds"])
 assert abs(phases + p["seconds_other"] - r["seconds"]) < 1e-9
+stages = p["stages"]
+assert list(stages) == ["gather", "products", "map", "update", "pack", "read", "rest"], stages
+assert abs(sum(stages.values()) - r["seconds_rows"]) < 1e-9 and min(stages.values()) > -1e-6, stages
+assert 0 < p["gflop_rows"] < r["gflop"] and 0 < 1e9 * p["gbytes_rows_read"] < r["bytes_read"], p
+assert p["page_faults"] >= 0 and p["seconds_system"] >= 0
 assert p["rows_found"] == max(r["rows_asked"] - r["rows_computed"], 0)
 assert 0 < r["bytes_read"] <= r["rows_asked"] * r["n"] * (4 if r["precision"] == "f32" else 8)
 assert 0 < p["seconds_floor"] < r["seconds"] and p["rows_floor"] in (2048, 3000)'

@@ -409,6 +409,8 @@ struct train_run {
     hinge_certificate certificate;
     struct score score;
     double seconds_load, seconds_save, seconds_predict;
+    double seconds_system; /* of the threads' in training, and new pages in it */
+    uint64_t page_faults;
     double seconds_floor; /* of a pass over support vectors x examples; NaN: not measured */
     size_t rows_floor;    /* measured on so many examples */
 };
@@ -489,8 +491,14 @@ static void measure_floor(const struct train_settings *s, struct train_run *run)
     free(labels);
 }
 
+static double seconds_of(const struct timeval *t)
+{
+    return (double)t->tv_sec + 1e-6 * (double)t->tv_usec;
+}
+
 static void train(struct train_settings *s, struct train_run *run)
 {
+    struct rusage before, after;
     struct display display = display_of(s);
     hinge_error err = { 0 };
     hinge_status status;
@@ -500,14 +508,19 @@ static void train(struct train_settings *s, struct train_run *run)
     } else {
         s->params.progress = on_progress;
         s->params.progress_arg = &display;
+        s->params.profile = s->profile;
         catch_interrupt(1);
+        getrusage(RUSAGE_SELF, &before);
         if (s->folds)
             status = cross_validate(s, run, &err);
         else
             status = hinge_train(&run->model, &run->data.x, run->data.y, &s->params, &run->report, &err);
+        getrusage(RUSAGE_SELF, &after);
         catch_interrupt(0);
         wipe(&display);
         check(status, &err);
+        run->seconds_system = seconds_of(&after.ru_stime) - seconds_of(&before.ru_stime);
+        run->page_faults = (uint64_t)(after.ru_minflt - before.ru_minflt);
         run->seconds_floor = NAN;
         if (s->profile && run->model) /* it takes what it was trained on, until it is told of the scaling */
             measure_floor(s, run);
@@ -645,11 +658,50 @@ static uint64_t rows_found(const hinge_report *r)
     return r->rows_asked > r->rows_computed ? r->rows_asked - r->rows_computed : 0;
 }
 
+struct stage { /* of the phase "rows" */
+    const char *name;
+    double seconds;
+    char what[96];
+};
+
+enum { STAGES = 7 };
+
+static void stages_of(const hinge_report *r, struct stage *stages)
+{
+    const hinge_stages *s = &r->stages;
+    double spent = s->gather + s->products + s->map + s->update + s->pack + s->read;
+    const struct stage all[STAGES] = {
+        { "gather", s->gather, "examples into the layout of blocks" },
+        { "products", s->products, "" },
+        { "map", s->map, "dot products to kernel values" },
+        { "update", s->update, "of the gradient, by rows just computed" },
+        { "pack", s->pack, "into the cache's 16 bits" },
+        { "read", s->read, "" },
+        { "rest", r->phase.rows - spent, "waiting for each other, and the lists of what is cached" },
+    };
+
+    memcpy(stages, all, sizeof all);
+    snprintf(stages[1].what, sizeof stages[1].what, "%s%s, %.4g GFLOP/s", "dot products",
+             strstr(r->path, ", lists") ? " and map, by lists" : "", s->products > 0 ? s->gflop / s->products : 0.0);
+    snprintf(stages[5].what, sizeof stages[5].what, "cached rows into the gradient, %.4g MB at %.4g GB/s",
+             1e3 * s->gbytes, s->read > 0 ? s->gbytes / s->read : 0.0);
+}
+
 static void json_profile(struct json *j, const struct train_run *run)
 {
     const hinge_report *r = &run->report;
+    struct stage stages[STAGES];
 
     json_open(j, "profile", '{');
+    stages_of(r, stages);
+    json_open(j, "stages", '{');
+    for (int k = 0; k < STAGES; k++)
+        json_real(j, stages[k].name, stages[k].seconds);
+    json_close(j, '}');
+    json_real(j, "gflop_rows", r->stages.gflop);
+    json_real(j, "gbytes_rows_read", r->stages.gbytes);
+    json_real(j, "seconds_system", run->seconds_system);
+    json_count(j, "page_faults", run->page_faults);
     json_real(j, "seconds_other", seconds_other(r));
     json_real(j, "seconds_floor", run->seconds_floor);
     json_count(j, "rows_floor", run->rows_floor);
@@ -770,12 +822,18 @@ static void print_phase(const hinge_report *r, const char *name, double seconds,
 static void print_profile(const struct train_run *run)
 {
     const hinge_report *r = &run->report;
+    struct stage stages[STAGES];
     char text[128];
 
     printf("%-16s seconds, share of the training's%s\n", "profile",
            strstr(r->path, "side by side") ? "; problems side by side: the threads' seconds, summed" : "");
-    snprintf(text, sizeof text, "kernel rows and the gradient: %.4g MB of rows read", 1e-6 * (double)r->bytes_read);
+    snprintf(text, sizeof text, "kernel rows and the gradient, %.4g MB of rows read; threads' seconds / threads:",
+             1e-6 * (double)r->bytes_read);
     print_phase(r, "rows", r->phase.rows, text);
+    stages_of(r, stages);
+    for (int k = 0; k < STAGES; k++)
+        printf("    %-12s %9.4f s  %5.1f %%  %s\n", stages[k].name, stages[k].seconds,
+               100 * stages[k].seconds / r->seconds, stages[k].what);
     print_phase(r, "selection", r->phase.select, "working sets, and the violation of all");
     print_phase(r, "block", r->phase.block, "K_WW of the working sets");
     snprintf(text, sizeof text, "%" PRIu64 " steps, %.0f ns each", r->iterations,
@@ -786,6 +844,8 @@ static void print_profile(const struct train_run *run)
     snprintf(text, sizeof text, "error measured, %d corrections, waking", r->corrections);
     print_phase(r, "checks", r->phase.certificate, text);
     print_phase(r, "other", seconds_other(r), "checking and copying the data, the model");
+    printf("  %-14s %9.4f s of the threads' in all this were the system's, %" PRIu64 " page faults\n", "system",
+           run->seconds_system, run->page_faults);
     printf("  %-14s %.4g million, %.4g million/s, %.4g GFLOP/s (of dot products) in rows, block, Newton, checks\n",
            "kernel values", 1e-6 * (double)r->kernel_values, 1e-6 * (double)r->kernel_values / seconds_kernel(r),
            r->gflop / seconds_kernel(r));

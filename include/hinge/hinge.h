@@ -225,6 +225,7 @@ typedef struct hinge_params {
     double time_limit;   /* seconds for the whole training; 0: no limit */
     uint64_t seed;       /* for all that is drawn at random: equal seeds give equal models */
     int cpu_level;       /* vector code: 0 the best this processor runs, 1 plain C, 2..4 x86-64-v2..v4 */
+    int profile;         /* 1: fill report.stages, for a few looks at the clock a tile; 0, by default: leave them 0 */
     hinge_progress_fn progress; /* or NULL */
     void *progress_arg;
 } hinge_params;
@@ -233,6 +234,21 @@ typedef struct hinge_params {
 HINGE_API hinge_params hinge_params_default(hinge_task task);
 
 /* ---- Report ----------------------------------------------------------------------------------------- */
+
+/* What kernel rows and the gradient's update took (SMO), summed over problems: seconds of a problem's threads, divided
+ * by their number. What is left of phase.rows is waiting for each other, and the lists of what the cache holds. New
+ * pages of memory count where they are written first: products, map, or pack. */
+typedef struct hinge_stages {
+    double gather;   /* examples brought into the layout that products are made from */
+    double products; /* dot products, and kernel values that are looked up or the caller's; by lists, which map at once,
+                      * also the map */
+    double map;      /* dot products to kernel values, and storing them */
+    double update;   /* of the gradient, by rows just computed */
+    double pack;     /* of rows into the cache's 16 bits */
+    double read;     /* update of the gradient by rows in the cache, */
+    double gbytes;   /* which were so large, 1e9 bytes (16 bits, f32 or f64 a value, as bytes_read) */
+    double gflop;    /* in these dot products, 1e9 operations (by lists: of non-zeros only) */
+} hinge_stages;
 
 typedef struct hinge_report {
     hinge_outcome outcome; /* the worst over all two-class problems */
@@ -267,6 +283,7 @@ typedef struct hinge_report {
         double rows, select, block, subproblem, newton, certificate;
     } phase;               /* kernel rows with the gradient update; selection; K_WW; inner solver; Newton; checks.
                             * Interior point: rows are normal matrices, subproblem the steps, certificate the finish */
+    hinge_stages stages;   /* of phase.rows; all 0 unless params.profile asks */
     double gflop;          /* in dot products, 1e9 operations (by lists: of non-zeros only) */
     char blas[64];         /* BLAS and the core it chose, such as "OpenBLAS 0.3.21 openmp SkylakeX" */
     int blas_slow;         /* 1: the processor has AVX-512 and this OpenBLAS chose kernels without it */
