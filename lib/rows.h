@@ -41,7 +41,7 @@ struct hg_fetch {
     uint64_t again;       /* not 0: these columns will be asked for again, by this number; what they are made from is
                            * worth keeping */
     bool near;            /* values known to be negligible may be left out: 0 in `out`, not given to tile() */
-    bool coded;           /* tile() takes coded tiles too: where `out` is NULL and type f32, the source may make them */
+    bool coded;           /* tile() takes coded tiles too; what comes coded does not go to `out` */
 };
 
 struct hg_rows;

@@ -395,10 +395,10 @@ static void update_tile(void *arg, const struct hg_tile *tile)
 static hinge_status add_group(struct run *r, struct hg_rows *source, size_t first, void *const *rows, uint64_t again)
 {
     const struct part *group = &r->group;
-    bool half = is_half(r), coded = r->cache.n_slots == 0;
+    bool half = is_half(r);
     struct update u = { r, source->type, r->g + first, group->coef, r->group_point, half ? rows : NULL, first };
     struct hg_fetch fetch = { r->group_point, group->count, r->active + first, r->m - first,
-                              half || coded ? NULL : rows, update_tile, &u, r->halt.stop, again, true, coded };
+                              half ? NULL : rows, update_tile, &u, r->halt.stop, again, true, r->cheap };
     uint64_t before = source->values;
     hinge_status status = source->ops->fetch(source, &fetch);
     if (rows == NULL)
@@ -714,6 +714,17 @@ static void mirror_tile(void *arg, const struct hg_tile *tile)
 {
     const struct run *r = arg;
     const struct hg_inner *in = &r->inner;
+    const void *row[HG_CODE_ROWS];
+    struct hg_tile decoded = *tile;
+    for (size_t f = 0; tile->codes != NULL && f < tile->n_rows; f++) {
+        float *to = (float *)r->block_row[tile->row0 + f] + tile->col0;
+        r->loops->decode(tile->codes, tile->code + f * HG_CODE_COLS, tile->n_cols, to);
+        row[f] = to;
+    }
+    if (tile->codes != NULL) {
+        decoded.row = row;
+        tile = &decoded;
+    }
     if (r->n_fresh == r->in_w)
         ; /* every row is there already */
     else if (r->size == sizeof(float)) {
@@ -749,7 +760,7 @@ static hinge_status load_block(struct run *r)
     if (r->n_fresh == 0)
         return HINGE_OK;
     struct hg_fetch fetch = { r->block_points, r->n_fresh, r->w, r->in_w, r->block_row, mirror_tile, r, r->halt.stop,
-                              0, false, false };
+                              0, false, r->cheap };
     if (r->q == r->n)
         r->res->columns_computed += (uint64_t)r->n_fresh * r->in_w;
     return r->rows->ops->fetch(r->rows, &fetch);

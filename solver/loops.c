@@ -171,7 +171,23 @@ static void sum_codes_wide(size_t n_rows, const double *coef, const struct hg_co
     }
 }
 
+static void decode(const struct hg_codes *codes, const uint8_t *code, size_t n, float *out)
+{
+    __m512 high = _mm512_loadu_ps(codes->high), low = _mm512_loadu_ps(codes->low);
+    for (size_t j = 0; j < n; j += 16) {
+        struct factors f = look_up(code + j, high, low);
+        __mmask16 wanted = n - j < 16 ? (__mmask16)((1U << (n - j)) - 1) : (__mmask16)0xffff;
+        _mm512_mask_storeu_ps(out + j, wanted, _mm512_mul_ps(f.high, f.low));
+    }
+}
+
 #else
+
+static void decode(const struct hg_codes *codes, const uint8_t *code, size_t n, float *out)
+{
+    for (size_t j = 0; j < n; j++)
+        out[j] = codes->high[code[j] >> 4] * codes->low[code[j] & 15];
+}
 
 #define SUM_CODES(NAME, SUM)                                                                                   \
     static void NAME(size_t n_rows, const double *coef, const struct hg_codes *codes, const uint8_t *code,     \
@@ -378,6 +394,6 @@ static size_t below(size_t n, const double *g, const double *off, double sign, d
 
 extern const struct hg_loops JOIN(hg_loops_, HG_LEVEL);
 const struct hg_loops JOIN(hg_loops_, HG_LEVEL) = {
-    QUOTE(HG_LEVEL), add_rows_f32, add_rows_f64, add_rows_half, to_half, add_codes, scan, step_f32, step_f64,
-    second_f32, second_f64, below, scan_narrow, step_narrow, second_narrow,
+    QUOTE(HG_LEVEL), add_rows_f32, add_rows_f64, add_rows_half, to_half, add_codes, decode, scan, step_f32,
+    step_f64, second_f32, second_f64, below, scan_narrow, step_narrow, second_narrow,
 };

@@ -32,6 +32,8 @@ struct hg_loops {
      * of f64 (wide), or of f32 over 16 rows each, which are made twice as fast. */
     void (*add_codes)(size_t n_rows, const double *coef, bool wide, const struct hg_codes *codes, const uint8_t *code,
                       size_t n, double *g);
+    /* out[j] = the value of code[j], j < n <= HG_CODE_COLS */
+    void (*decode)(const struct hg_codes *codes, const uint8_t *code, size_t n, float *out);
     struct hg_extremes (*scan)(size_t n, const double *g, const double *up, const double *down);
     /* The two above for one inner step: g += di * ki + dj * kj, then the extremes. */
     struct hg_extremes (*step_f32)(size_t n, double *g, double di, const float *ki, double dj, const float *kj,

@@ -266,6 +266,12 @@ static void test_codes(void **state)
                 scale[j] += fabs(v);
             }
         }
+        float value[HG_CODE_COLS + 1];
+        value[n] = 4711;
+        loops->decode(&codes, code, n, value);
+        assert_true(value[n] == 4711);
+        for (size_t j = 0; j < n; j++)
+            assert_true(value[j] == codes.high[code[j] / 16] * codes.low[code[j] % 16]);
         guard(g, n);
         loops->add_codes(n_rows, coef, wide, &codes, code, n, g);
         check_guard(g, n);
