@@ -143,7 +143,8 @@ hinge_status hinge_polynomial_features(const hinge_matrix *x, const hinge_kernel
         status = hg_fail(err, HINGE_ENOMEM, "no memory for %zu monomials", p.dimension);
     } else {
         list_monomials(&p);
-#pragma omp parallel for num_threads(hg_threads(threads)) schedule(static)
+        threads = hg_team(hg_threads(threads), (double)x->rows * (double)p.dimension);
+#pragma omp parallel for num_threads(threads) schedule(static)
         for (size_t i = 0; i < x->rows; i++)
             map_row(&p, x, i, z + i * p.dimension);
     }

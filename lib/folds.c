@@ -203,10 +203,11 @@ hinge_status hg_predict_rows(const hinge_model *model, const hinge_matrix *x, co
                              double *decisions, hinge_error *err)
 {
     size_t bytes = HG_MAX(row_bytes(x, x->cols), (size_t)1);
-    size_t classes = hinge_model_n_classes(model), problems = hinge_model_n_problems(model);
-    size_t chunk = HG_MIN(HG_MAX((size_t)256, ((size_t)64 << 20) / bytes), HG_MIN(n, (size_t)8192));
+    size_t classes = probable ? hinge_model_n_classes(model) : 0, problems = hinge_model_n_problems(model);
+    /* 64 MB; long chunks, since each of them may sort the support vectors (lib/nearby.h) */
+    size_t chunk = HG_MIN(n, HG_MAX((size_t)256, ((size_t)64 << 20) / (bytes + classes * sizeof(double))));
     char *data = hg_alloc(chunk, bytes);
-    double *probability = hg_alloc(probable ? chunk * classes : 0, sizeof *probability);
+    double *probability = hg_alloc(chunk * classes, sizeof *probability);
     hinge_status status = HINGE_OK;
     if (data == NULL || probability == NULL)
         status = hg_fail(err, HINGE_ENOMEM, "no memory for a copy of %zu rows of %zu features", chunk, x->cols);

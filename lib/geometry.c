@@ -78,10 +78,11 @@ hinge_status hinge_model_norm2(const hinge_model *m, size_t problem, double *nor
     struct hg_gram gram = { 0 };
     struct hg_tiler tiler = { m->kernel, hg_maps(hg_cpu_level(0)), HINGE_F64, m->d, false };
     struct hg_points points = hg_model_points(m, HINGE_F64);
+    int threads = hg_kernel_team(&m->kernel, 0, (double)m->n_sv * (double)m->n_sv, m->d);
     if (id == NULL || coef == NULL || g == NULL)
         status = hg_fail(err, HINGE_ENOMEM, "no memory for %zu support vectors", m->n_sv);
     if (status == HINGE_OK)
-        status = hg_gram_init(&gram, &tiler, &points, NULL, m->n_sv, NULL, m->norms, hg_threads(0), err);
+        status = hg_gram_init(&gram, &tiler, &points, NULL, m->n_sv, NULL, m->norms, threads, err);
     if (status == HINGE_OK) {
         size_t count = problem_sv(m, problem, id, coef);
         status = multiply(&gram, id, count, coef, g, err);
@@ -135,7 +136,7 @@ static hinge_status open_points(struct hg_problem *pr, struct hg_gram *gram, con
     for (size_t i = 0; status == HINGE_OK && i < pr->n; i++)
         (*ids)[i] = (uint32_t)i;
     if (status == HINGE_OK)
-        status = hg_problem_exact(pr, NULL, pr->n, hg_threads(threads), gram, err);
+        status = hg_problem_exact(pr, NULL, pr->n, pr->threads, gram, err);
     if (status != HINGE_OK) {
         hg_free(*ids);
         hg_problem_free(pr);

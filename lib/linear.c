@@ -77,7 +77,7 @@ hinge_status hinge_linear_decisions(const hinge_matrix *x, const double *w, cons
                        : w == NULL              ? "w: NULL"
                                                 : "decisions: NULL");
     size_t share = x->type == HINGE_F32 ? CHUNK * x->cols : 0; /* of a thread */
-    threads = hg_threads(threads);
+    threads = hg_team(hg_threads(threads), (double)x->rows * (double)x->cols * (double)k);
     double *room = hg_alloc((size_t)threads * share, sizeof *room);
     if (room == NULL)
         return hg_fail(err, HINGE_ENOMEM, "no memory for %d rows of %zu features", CHUNK, x->cols);
@@ -198,6 +198,7 @@ size_t hinge_sgd_epochs(double lambda, double radius, size_t m, size_t batch)
 static double largest_norm(const hinge_matrix *x, int threads)
 {
     double largest = 0;
+    threads = hg_team(threads, (double)x->rows * (double)x->cols);
 #pragma omp parallel for num_threads(threads) reduction(max : largest) schedule(static)
     for (size_t i = 0; i < x->rows; i++) {
         double sum = 0;

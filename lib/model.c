@@ -107,6 +107,11 @@ struct hg_points hg_model_points(const hinge_model *m, hinge_dtype type)
     return (struct hg_points){ .x = { m->sv, HINGE_F64, m->n_sv, m->d, m->d }, .shift = m->shift, .n = m->n_sv };
 }
 
+const void *hg_model_norms(const hinge_model *m, hinge_dtype type)
+{
+    return type == HINGE_F32 ? (const void *)m->norms32 : (const void *)m->norms;
+}
+
 /* The means of the SVs are taken off under the rule by which training takes off those of the data. */
 static bool choose_shift(hinge_model *m)
 {

@@ -57,6 +57,7 @@ hinge_status hg_model_finish(hinge_model *model, hinge_error *err);
 
 /* The SVs as points. */
 struct hg_points hg_model_points(const hinge_model *model, hinge_dtype type);
+const void *hg_model_norms(const hinge_model *model, hinge_dtype type); /* theirs, [n_sv]; NULL: none needed */
 
 /* Number of the problem of two classes, first < second (one-vs-one). */
 size_t hg_pair_number(size_t n_classes, size_t first, size_t second);

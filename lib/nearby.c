@@ -48,12 +48,14 @@ static void bound(const struct hg_points *points, const uint32_t *ids, size_t ea
                      box + first / each * 2 * points->x.cols);
 }
 
-static void put(void *values, hinge_dtype type, size_t i, double value)
+/* values[k] = row[sv[k]], in the type of the values */
+static void reorder(const double *row, const uint32_t *sv, size_t n, hinge_dtype type, void *values)
 {
-    if (type == HINGE_F32)
-        ((float *)values)[i] = (float)value;
-    else
-        ((double *)values)[i] = value;
+    for (size_t k = 0; k < n; k++)
+        if (type == HINGE_F32)
+            ((float *)values)[k] = (float)row[sv[k]];
+        else
+            ((double *)values)[k] = row[sv[k]];
 }
 
 hinge_status hg_nearby_init(struct hg_nearby *n, const hinge_model *m, const struct hg_points *examples,
@@ -67,7 +69,7 @@ hinge_status hg_nearby_init(struct hg_nearby *n, const hinge_model *m, const str
     if (!isfinite(n->distance2) || !hg_cells_may_pay(examples, sv, n->distance2))
         return HINGE_OK;
     size_t size = hg_size_of(type), d2 = 2 * m->d, ld = m->d, rows = hg_model_coef_rows(m);
-    const void *norms = type == HINGE_F32 ? (const void *)m->norms32 : (const void *)m->norms;
+    const char *norms = hg_model_norms(m, type);
     void *room = hg_alloc(hg_panel_cols(type) * ld, size);
     n->example = hg_alloc(examples->n, sizeof *n->example);
     n->sv = hg_alloc(m->n_sv, sizeof *n->sv);
@@ -82,12 +84,10 @@ hinge_status hg_nearby_init(struct hg_nearby *n, const hinge_model *m, const str
         sort(n, m, examples, sv, threads);
         bound(examples, n->example, block, n->block_box, threads);
         bound(sv, n->sv, HG_STRIP, n->strip_box, threads);
-        for (size_t i = 0; i < m->n_sv; i++) {
-            for (size_t r = 0; r < rows; r++)
-                put(n->coef, type, r * m->n_sv + i, m->coef[r * m->n_sv + n->sv[i]]);
-            if (norms != NULL)
-                put(n->norms, type, i, type == HINGE_F32 ? (double)m->norms32[n->sv[i]] : m->norms[n->sv[i]]);
-        }
+        for (size_t r = 0; r < rows; r++)
+            reorder(m->coef + r * m->n_sv, n->sv, m->n_sv, type, (char *)n->coef + r * m->n_sv * size);
+        for (size_t i = 0; norms != NULL && i < m->n_sv; i++)
+            memcpy((char *)n->norms + i * size, norms + n->sv[i] * size, size);
         if (n->panels != NULL)
             hg_points_panels(sv, n->sv, 0, m->n_sv, type, n->panels, room, ld);
     }

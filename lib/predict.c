@@ -276,10 +276,7 @@ static hinge_status predict_all(struct job *j, int threads, hinge_error *err)
 static int team_for(const hinge_model *m, size_t rows, int asked)
 {
     double vectors = m->weights != NULL ? (double)m->n_problems : (double)m->n_sv;
-    int threads = hg_threads(asked);
-    if (m->kernel.type == HINGE_USER)
-        return threads;
-    return hg_team(threads, (double)rows * vectors * (double)(m->d + columns_of(m) + 10));
+    return hg_kernel_team(&m->kernel, asked, (double)rows * vectors, m->d + columns_of(m));
 }
 
 /* ---- the entry --------------------------------------------------------------------------------------------------- */
@@ -372,7 +369,7 @@ hinge_status hinge_predict(const hinge_model *m, const hinge_matrix *x, const hi
                             false };
     j.tiler.lists = m->panels != NULL && f32 == m->f32_is_enough;
     j.sv = hg_model_points(m, j.tiler.type);
-    j.sv_norms = f32 ? (const void *)m->norms32 : (const void *)m->norms;
+    j.sv_norms = hg_model_norms(m, j.tiler.type);
     j.coef = m->coef;
     float *coef32 = NULL;
     j.panels = m->panels;

@@ -192,12 +192,7 @@ hinge_status hg_problem_init(struct hg_problem *pr, const hinge_matrix *x, const
         status = hg_fail(err, HINGE_EINVAL, "y: NULL, but this task needs labels or targets");
     if (status != HINGE_OK)
         return status;
-    /* a kernel value: d multiply-adds and some 10 more; the user's: nobody knows */
-    hinge_kernel_type kernel = pr->params.kernel.type;
-    double value = 10 + (double)(kernel == HINGE_PRECOMPUTED ? 0 : x->cols);
-    int threads = hg_threads(pr->params.threads);
-    if (kernel != HINGE_USER)
-        threads = hg_team(threads, (double)x->rows * (double)x->rows * value);
+    int threads = hg_kernel_team(&pr->params.kernel, pr->params.threads, (double)x->rows * (double)x->rows, x->cols);
     pr->threads = threads;
     pr->x = *x;
     pr->y = y;

@@ -87,13 +87,18 @@ static void check_scribble(const void *memory, size_t size)
 }
 
 /* Outputs after a call: hashed, or untouched. */
-static void check_output(hinge_status status, const void *memory, size_t size, uint64_t *hash)
+static hinge_status check_output(hinge_status status, const void *memory, size_t size, uint64_t *hash)
 {
     if (status == HINGE_OK)
         mix(hash, memory, size);
     else
         check_scribble(memory, size);
+    return status;
 }
+
+/* A call of hinge with one output, a variable or an array. */
+#define FAULTED_OUTPUT(out, call) \
+    (scribble(&(out), sizeof(out)), check_output(FAULTED(call), &(out), sizeof(out), hash))
 
 static void hash_model(const hinge_model *model, uint64_t *hash)
 {
@@ -103,6 +108,18 @@ static void hash_model(const hinge_model *model, uint64_t *hash)
     assert_int_equal(hinge_model_format(model, &bytes, &size, &err), HINGE_OK);
     mix(hash, bytes, size);
     hinge_free(bytes);
+}
+
+/* The same of a model, which is freed. */
+static hinge_status check_model(hinge_status status, hinge_model **model, uint64_t *hash)
+{
+    if (status == HINGE_OK) {
+        hash_model(*model, hash);
+        hinge_model_free(*model);
+    } else {
+        check_scribble(model, sizeof *model);
+    }
+    return status;
 }
 
 /* Fails every allocation of a call in turn, the first hundreds one by one, later ones with growing steps. */
@@ -159,14 +176,9 @@ static hinge_status call_train(const void *arg, uint64_t *hash, hinge_error *err
     scribble(&model, sizeof model);
     scribble(&report, sizeof report);
     hinge_status status = FAULTED(hinge_train(&model, s->x, s->y, &s->params, &report, err));
-    if (status == HINGE_OK) {
-        hash_model(model, hash);
-        hinge_model_free(model);
-    } else {
-        check_scribble(&model, sizeof model);
+    if (status != HINGE_OK)
         check_scribble(&report, sizeof report);
-    }
-    return status;
+    return check_model(status, &model, hash);
 }
 
 static void train_everyhow(const char *name, const hinge_matrix *x, const double *y, hinge_params params)
@@ -425,10 +437,7 @@ static hinge_status call_norm2(const void *arg, uint64_t *hash, hinge_error *err
 {
     const struct subject *s = arg;
     double norm2;
-    scribble(&norm2, sizeof norm2);
-    hinge_status status = FAULTED(hinge_model_norm2(s->model, 0, &norm2, err));
-    check_output(status, &norm2, sizeof norm2, hash);
-    return status;
+    return FAULTED_OUTPUT(norm2, hinge_model_norm2(s->model, 0, &norm2, err));
 }
 
 static hinge_status call_format(const void *arg, uint64_t *hash, hinge_error *err)
@@ -619,20 +628,14 @@ static hinge_status call_mercer(const void *arg, uint64_t *hash, hinge_error *er
 {
     const struct subject *s = arg;
     hinge_mercer mercer;
-    scribble(&mercer, sizeof mercer);
-    hinge_status status = FAULTED(hinge_mercer_check(s->x, &s->params.kernel, 0, 2, &mercer, err));
-    check_output(status, &mercer, sizeof mercer, hash);
-    return status;
+    return FAULTED_OUTPUT(mercer, hinge_mercer_check(s->x, &s->params.kernel, 0, 2, &mercer, err));
 }
 
 static hinge_status call_radius(const void *arg, uint64_t *hash, hinge_error *err)
 {
     const struct subject *s = arg;
     double radius;
-    scribble(&radius, sizeof radius);
-    hinge_status status = FAULTED(hinge_radius(s->x, &s->params.kernel, 1, 2, &radius, err));
-    check_output(status, &radius, sizeof radius, hash);
-    return status;
+    return FAULTED_OUTPUT(radius, hinge_radius(s->x, &s->params.kernel, 1, 2, &radius, err));
 }
 
 static hinge_status call_features(const void *arg, uint64_t *hash, hinge_error *err)
@@ -640,10 +643,7 @@ static hinge_status call_features(const void *arg, uint64_t *hash, hinge_error *
     const struct subject *s = arg;
     double z[40 * 10];
     hinge_kernel kernel = hinge_kernel_polynomial(2, 1, 1);
-    scribble(z, sizeof z);
-    hinge_status status = FAULTED(hinge_polynomial_features(s->x, &kernel, 2, z, err));
-    check_output(status, z, sizeof z, hash);
-    return status;
+    return FAULTED_OUTPUT(z, hinge_polynomial_features(s->x, &kernel, 2, z, err));
 }
 
 static hinge_status call_perceptron(const void *arg, uint64_t *hash, hinge_error *err)
@@ -685,10 +685,7 @@ static hinge_status call_decisions(const void *arg, uint64_t *hash, hinge_error 
     const struct subject *s = arg;
     const double w[6] = { 1, 2, 3, 4, 5, 6 };
     double out[80];
-    scribble(out, sizeof out);
-    hinge_status status = FAULTED(hinge_linear_decisions(s->x, w, NULL, 2, 2, out, err));
-    check_output(status, out, sizeof out, hash);
-    return status;
+    return FAULTED_OUTPUT(out, hinge_linear_decisions(s->x, w, NULL, 2, 2, out, err));
 }
 
 static hinge_status call_linear_model(const void *arg, uint64_t *hash, hinge_error *err)
@@ -698,13 +695,7 @@ static hinge_status call_linear_model(const void *arg, uint64_t *hash, hinge_err
     (void)arg;
     scribble(&model, sizeof model);
     hinge_status status = FAULTED(hinge_linear_model(&model, w, 3, 1, 1, -1, err));
-    if (status == HINGE_OK) {
-        hash_model(model, hash);
-        hinge_model_free(model);
-    } else {
-        check_scribble(&model, sizeof model);
-    }
-    return status;
+    return check_model(status, &model, hash);
 }
 
 static hinge_status call_qp(const void *arg, uint64_t *hash, hinge_error *err)
@@ -804,13 +795,7 @@ static hinge_status call_load(const void *arg, uint64_t *hash, hinge_error *err)
     hinge_status status = FAULTED(bytes != NULL ? hinge_model_parse(&model, r->path, bytes, size, NULL, err)
                                                 : hinge_model_load(&model, r->path, NULL, err));
     free(bytes);
-    if (status == HINGE_OK) {
-        hash_model(model, hash);
-        hinge_model_free(model);
-    } else {
-        check_scribble(&model, sizeof model);
-    }
-    return status;
+    return check_model(status, &model, hash);
 }
 
 static void write_file(const char *path, const void *bytes, size_t size)

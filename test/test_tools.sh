@@ -149,6 +149,14 @@ refuses 2 "-t linear" train --solver perceptron -t 0 -s 3 two
 refuses 2 "--certify" train --solver sgd -t 0 --certify two
 refuses 2 "--weight" train --solver sgd -t 0 -w1 2 two
 refuses 2 "-c inf" train --solver sgd -t 0 -c inf two
+for option in "--tolerance 0.01" "--cache 10" "--shrinking 0" "--newton 0" "--rank 5" "--precision f32" \
+    "--working-set 9" "--cpu-level 1" "--multiclass ovr" "--time-limit 1" "--max-iter 9"; do
+    for solver in perceptron sgd; do
+        # shellcheck disable=SC2086 # an option and its value
+        refuses 2 "know no ${option% *}" train --solver $solver -t 0 $option two
+    done
+done
+check "options at their defaults are let pass" "$hinge" train -q --solver sgd -t 0 -h 1 --precision auto two sgd.model
 refuses 2 "--epochs" train -t 0 --epochs 5 two
 refuses 2 "--batch" train -t 0 --batch 5 two
 refuses 2 "-s and -r" scale -s a -r b two

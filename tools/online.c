@@ -1,7 +1,6 @@
 /*
  * A linear classifier round by round: labels to +1 and -1, the library's perceptron or SGD, a model of w.
  */
-#include <math.h>
 #include <stdlib.h>
 
 #include <hinge/theory.h>
@@ -29,20 +28,6 @@ static double *signs(const hinge_data *data, const char *path, double labels[2])
     return y;
 }
 
-static double radius(const hinge_matrix *x)
-{
-    double largest = 0;
-
-    for (size_t i = 0; i < x->rows; i++) {
-        double square = 0;
-
-        for (size_t k = 0; k < x->cols; k++)
-            square += pow(((const double *)x->data)[i * x->stride + k], 2);
-        largest = fmax(largest, square);
-    }
-    return sqrt(largest);
-}
-
 static void run(struct online *o, const hinge_matrix *x, const double *y, const hinge_params *p, double *w, double *b)
 {
     hinge_error err = { 0 };
@@ -57,8 +42,13 @@ static void run(struct online *o, const hinge_matrix *x, const double *y, const 
         return;
     }
     o->lambda = hinge_tradeoff_convert(HINGE_TRADEOFF_SUM, HINGE_TRADEOFF_LAMBDA, p->C, x->rows);
-    if (o->epochs == 0)
-        o->epochs = hinge_sgd_epochs(o->lambda, radius(x), x->rows, o->batch ? o->batch : 1);
+    if (o->epochs == 0) {
+        const hinge_kernel linear = hinge_kernel_linear();
+        double radius;
+
+        check(hinge_radius(x, &linear, 0, p->threads, &radius, &err), &err);
+        o->epochs = hinge_sgd_epochs(o->lambda, radius, x->rows, o->batch);
+    }
     hinge_sgd_options options = { .lambda = o->lambda,
                                   .epochs = o->epochs,
                                   .batch = o->batch,

@@ -174,9 +174,10 @@ static void read_scaling(struct train_settings *s)
         die(EXIT_USAGE, "train: --scale: the values of a precomputed kernel cannot be scaled");
 }
 
-/* What the perceptron and sgd cannot do is refused. */
+/* What the perceptron and sgd cannot do is refused; what c_svc with -t linear passes over, they pass over. */
 static void read_online(struct train_settings *s)
 {
+    const hinge_params *p = &s->params, none = hinge_params_default(HINGE_C_SVC);
     const struct {
         int given;
         const char *name;
@@ -184,25 +185,34 @@ static void read_online(struct train_settings *s)
         { s->folds > 0, "-v" },
         { s->weights != NULL, "--weights" },
         { s->classes.count > 0, "--weight" },
-        { s->params.probability, "-b" },
         { s->certify, "--certify" },
         { s->profile, "--profile" },
-        { s->params.time_limit > 0, "--time-limit" },
-        { s->params.max_iter > 0, "--max-iter" },
-        { isinf(s->params.C), "-c inf" },
+        { p->probability, "-b" },
+        { p->time_limit > 0, "--time-limit" },
+        { p->max_iter > 0, "--max-iter" },
+        { isinf(p->C), "-c inf" },
+        { p->eps != none.eps, "--tolerance" },
+        { p->cache_bytes != none.cache_bytes, "--cache" },
+        { p->shrinking != none.shrinking, "--shrinking" },
+        { p->newton != none.newton, "--newton" },
+        { p->rank != none.rank, "--rank" },
+        { p->precision != none.precision, "--precision" },
+        { p->working_set != none.working_set, "--working-set" },
+        { p->cpu_level != none.cpu_level, "--cpu-level" },
+        { p->multiclass != none.multiclass, "--multiclass" },
     };
-    int online = (int)s->params.solver >= SOLVER_PERCEPTRON;
+    int online = (int)p->solver >= SOLVER_PERCEPTRON;
 
     if (!online && (s->online.epochs || s->online.batch))
         die(EXIT_USAGE, "train: --%s is for --solver perceptron and sgd", s->online.epochs ? "epochs" : "batch");
     if (!online)
         return;
-    if (s->params.task != HINGE_C_SVC || s->params.kernel.type != HINGE_LINEAR)
+    if (p->task != HINGE_C_SVC || p->kernel.type != HINGE_LINEAR)
         die(EXIT_USAGE, "train: --solver perceptron and sgd are for c_svc with -t linear");
     for (size_t k = 0; k < COUNT_OF(others); k++)
         if (others[k].given)
             die(EXIT_USAGE, "train: --solver perceptron and sgd know no %s", others[k].name);
-    s->online.solver = (int)s->params.solver;
+    s->online.solver = (int)p->solver;
     s->params.solver = HINGE_SOLVER_AUTO;
 }
 
