@@ -289,7 +289,7 @@ static void count_rows(struct hg_gram *g, const struct hg_fetch *f, const struct
         g->tiler.maps->counts(&s->gathered, r0, rows, right->x, w->code);
         lap(w->watch, PRODUCTS);
         struct hg_tile tile = { row0 + r0, rows, col0, cols, NULL, &g->codes, w->code };
-        if (!f->coded || g->tiler.type != HINGE_F32) {
+        if (!f->coded || !g->super.coded) {
             for (size_t r = 0; r < rows; r++) {
                 char *out = f->out != NULL ? f->out[row0 + r0 + r] : NULL;
                 w->row[r] = out != NULL ? out + col0 * size : (char *)w->dots + r * HG_CODE_COLS * size;
@@ -534,6 +534,7 @@ hinge_status hg_gram_init(struct hg_gram *g, const struct hg_tiler *tiler, const
         cost = tiler->type == HINGE_F32 ? 0.2 + 0.003 * g->hamming->listed : 3;
     g->super = (struct hg_rows){ .ops = &ops, .n = n, .type = tiler->type, .threads = threads, .cost = cost };
     g->super.unit = tiler->kernel.type == HINGE_RBF;
+    g->super.coded = g->hamming != NULL && tiler->type == HINGE_F32;
     g->tiler = *tiler;
     g->tiler.lists = lists;
     g->points = *points;

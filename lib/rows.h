@@ -58,6 +58,7 @@ struct hg_rows {
     size_t n;
     hinge_dtype type;
     int threads;
+    bool coded;            /* tiles may come coded */
     bool unit;             /* all values are in [0, 1], but for rounding */
     const uint32_t *order; /* [n] all points, so that those whose values matter to each other are close; or NULL */
     double cost;          /* of computing a value, in reads of one from memory: a rough figure, machine or not */

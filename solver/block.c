@@ -404,7 +404,7 @@ static hinge_status add_group(struct run *r, struct hg_rows *source, size_t firs
     if (rows == NULL)
         return status;
     r->res->columns_computed += source->values - before;
-    r->res->bytes_read += (source->values - before) * r->size;
+    r->res->bytes_read += (source->values - before) * (source->coded ? 1 : r->size);
     for (size_t k = 0; k < group->count && status == HINGE_OK && !is_stopped(r); k++)
         if (rows[k] != NULL)
             hg_cache_set_width(&r->cache, r->group_point[k], r->m);

@@ -183,7 +183,8 @@ static void test_rows(void **state)
                 assert_int_equal(gram.super.ops->fetch(&gram.super, &keep), HINGE_OK);
                 memset(sum, 0, M * sizeof *sum);
                 struct sums sums = { sum, coef, NULL, 0 };
-                struct hg_fetch add = { rows, ROWS, cols, M, f32 ? out : NULL, add_tile, &sums, NULL, number, true, true };
+                struct hg_fetch add = { rows, ROWS, cols, M, f32 ? out : NULL, add_tile, &sums, NULL, number, true,
+                                        true };
                 gram.super.threads = 1; /* sums.coded is one for all */
                 assert_int_equal(gram.super.ops->fetch(&gram.super, &add), HINGE_OK);
                 gram.super.threads = 2;

@@ -665,7 +665,7 @@ static double seconds_kernel(const hinge_report *r)
 /* Rows asked for and found in the cache, as whole rows. */
 static uint64_t rows_found(const hinge_report *r)
 {
-    return r->rows_asked > r->rows_computed ? r->rows_asked - r->rows_computed : 0;
+    return r->cache_used > 0 && r->rows_asked > r->rows_computed ? r->rows_asked - r->rows_computed : 0;
 }
 
 struct stage { /* of the phase "rows" */
@@ -691,8 +691,12 @@ static void stages_of(const hinge_report *r, struct stage *stages)
     };
 
     memcpy(stages, all, sizeof all);
-    snprintf(stages[1].what, sizeof stages[1].what, "%s%s, %.4g GFLOP/s", "dot products",
-             strstr(r->path, ", lists") ? " and map, by lists" : "", s->products > 0 ? s->gflop / s->products : 0.0);
+    if (strstr(r->path, ", counts") != NULL)
+        snprintf(stages[1].what, sizeof stages[1].what, "features in which examples differ, counted");
+    else
+        snprintf(stages[1].what, sizeof stages[1].what, "dot products%s, %.4g GFLOP/s",
+                 strstr(r->path, ", lists") ? " and map, by lists" : "",
+                 s->products > 0 ? s->gflop / s->products : 0.0);
     snprintf(stages[5].what, sizeof stages[5].what, "cached rows into the gradient, %.4g MB at %.4g GB/s",
              1e3 * s->gbytes, s->read > 0 ? s->gbytes / s->read : 0.0);
 }

@@ -241,7 +241,7 @@ HINGE_API hinge_params hinge_params_default(hinge_task task);
 typedef struct hinge_stages {
     double gather;   /* examples brought into the layout that products are made from */
     double products; /* dot products, and kernel values that are looked up or the caller's; by lists, which map at once,
-                      * also the map */
+                      * also the map; by counts, those */
     double map;      /* dot products to kernel values, and storing them */
     double update;   /* of the gradient, by rows just computed */
     double pack;     /* of rows into the cache's 16 bits */
@@ -270,7 +270,7 @@ typedef struct hinge_report {
     size_t newton_no_room; /* 0, or bytes of Newton's matrices where cache_bytes lacks room for them: SMO goes on */
     uint64_t rows_asked, rows_computed, rows_evicted; /* kernel rows; computed are whole-row equivalents */
     uint64_t bytes_read;   /* of kernel rows, by updates of the gradient. A value in the cache has 2, 4 or 8 bytes (RBF:
-                            * 2 where rows are many and cheap), one computed just then 4 or 8 */
+                            * 2 where rows are many and cheap), one computed just then 4 or 8, or 1 as a count */
     uint64_t kernel_values; /* kernel values computed in all, certificate included */
     size_t cache_bytes;    /* budget that held */
     size_t cache_used;     /* most that was in use at once */
@@ -288,7 +288,8 @@ typedef struct hinge_report {
     char blas[64];         /* BLAS and the core it chose, such as "OpenBLAS 0.3.21 openmp SkylakeX" */
     int blas_slow;         /* 1: the processor has AVX-512 and this OpenBLAS chose kernels without it */
     char path[128];        /* what ran: "block-smo q=1024, gemm f32, rbf v4, centred"; "lists" instead of "gemm"
-                            * for data with few non-zeros or few features; then ", newton" or ", no room for newton".
+                            * for data with few non-zeros or few features, "counts" for RBF on features of two values
+                            * each, one step apart; then ", newton" or ", no room for newton".
                             * "interior-point d=123, linear" */
 } hinge_report;
 
