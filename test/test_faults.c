@@ -274,6 +274,11 @@ static void trainings_of_all_kinds(void **state)
     for (size_t i = 0; i < set.n * set.d; i++) /* centred */
         set.x[i] += 100;
     train_everyhow("far from 0", &x, set.y, params_of(HINGE_C_SVC));
+    for (size_t i = 0; i < set.n * set.d; i++) /* two values: counts */
+        set.x[i] = set.x[i] > 100;
+    params = params_of(HINGE_C_SVC);
+    params.working_set = 32;
+    train_everyhow("counts", &x, set.y, params);
     set_free(&set);
     struct set wide = set_two_class(5, 300, 300, 1); /* large enough for an f32 copy in the model */
     hinge_matrix xw = set_matrix(&wide);
