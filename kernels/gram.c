@@ -377,6 +377,13 @@ static void gather_vector(const struct hg_gram *g, struct shared *s, size_t r, c
         hg_lists_set(&s->lists, r, to, g->tiler.d, type);
 }
 
+/* Threads worth starting for so many values: this is done round after round, by a team that is awake. */
+static int team_for(const struct hg_gram *g, double values)
+{
+    bool user = g->tiler.kernel.type == HINGE_USER; /* nobody knows what that costs */
+    return user ? g->super.threads : hg_team(g->super.threads, 10 * values * (double)(g->tiler.d + 10));
+}
+
 /* Rows [row0, row0 + count) of those asked for, count <= max_rows. */
 static hinge_status fetch_some(struct hg_gram *g, const struct hg_fetch *f, size_t row0, size_t count)
 {
@@ -404,7 +411,8 @@ static hinge_status fetch_some(struct hg_gram *g, const struct hg_fetch *f, size
     size_t tiles = (f->n_cols + g->tile_cols - 1) / g->tile_cols;
     int failed = HINGE_OK;
     uint64_t values = 0;
-#pragma omp parallel num_threads(g->super.threads) reduction(+ : values) reduction(hg_stages : spent)
+    int team = team_for(g, (double)count * (double)f->n_cols);
+#pragma omp parallel num_threads(team) reduction(+ : values) reduction(hg_stages : spent)
     {
         hg_blas_alone();
         struct shared mine = s;
