@@ -504,7 +504,7 @@ static bool order_by_cell(struct hg_gram *g)
     return ok;
 }
 
-/* The kernel's values by distance. As codes, what is below 1e-30 is none: products too small for f32's normal numbers
+/* The kernel's values by distance. As codes, what is below 1e-25 is none: products too small for f32's normal numbers
  * are slow. */
 static void fill_tables(struct hg_gram *g)
 {
@@ -514,8 +514,8 @@ static void fill_tables(struct hg_gram *g)
         g->value32[c] = g->value[c] >= (double)FLT_MIN ? (float)g->value[c] : 0;
     }
     for (int c = 0; c < 16; c++) {
-        g->codes.low[c] = g->value[c] > 1e-30 ? g->value32[c] : 0;
-        g->codes.high[c] = g->value[16 * c] > 1e-30 ? g->value32[16 * c] : 0;
+        g->codes.low[c] = g->value[c] > 1e-25 ? g->value32[c] : 0;
+        g->codes.high[c] = g->value[16 * c] > 1e-25 ? g->value32[16 * c] : 0;
     }
 }
 

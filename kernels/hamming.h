@@ -10,6 +10,7 @@
 #include "lib/rows.h"
 
 enum {
+    HG_COUNTS_LEVEL = 4, /* of instructions from which on this is faster than lists: tables of 16 are registers there */
     HG_COUNT_COLS = HG_CODE_COLS, /* columns of a panel of bytes */
     HG_COUNTED = 4,               /* entries of a list at a time */
     HG_COUNTS = 256               /* values that a distance may have, 0 among them */

@@ -59,7 +59,8 @@ static bool wants_f32(const struct training *t)
 /* RBF of features of two values each: rows are made of the points' lists, not of their values. */
 static hinge_status make_hamming(struct training *t, hinge_error *err)
 {
-    if (t->params->kernel.type != HINGE_RBF || t->interior)
+    bool fast = hg_cpu_level(t->params->cpu_level) >= HG_COUNTS_LEVEL;
+    if (t->params->kernel.type != HINGE_RBF || t->interior || !fast)
         return HINGE_OK;
     hinge_status status = hg_hamming_init(&t->hamming, &t->problem.points, err);
     if (status == HINGE_OK && t->hamming.features > 0)

@@ -11,8 +11,10 @@
  *   check_kernels           one line a slot; levels that this processor or build lacks are skipped by name
  *   check_kernels --bench   medians, by level: maps, ns an entry, n = 512, out of place; inner SMO steps, ns, on a
  *                           random RBF block of q points (the solution is checked), in f32, in f64 on f32 rows, and
- *                           in f64; updates of the gradient by rows in memory and to_half, ns a value and GB/s
+ *                           in f64; updates of the gradient by rows in memory and to_half, ns a value and GB/s;
+ *                           counts of 14 features of 123, and what is made of them
  */
+#include "kernels/gram.h"
 #include "kernels/map.h"
 #include "lib/base.h"
 #include "solver/inner.h"
@@ -432,6 +434,63 @@ static bool bench_rows(void)
     return room;
 }
 
+/* 64 points of 123 features of two values, 14 of them the rarer one, against 128: in L1, as the solver does it. */
+static bool bench_counts(void)
+{
+    enum { POINTS = HG_CODE_COLS, D = 123, LISTED = 14 };
+    static const char *const names[] = { "counts", "add_codes", "add wide", "decode" };
+    static _Alignas(64) uint8_t panel[(D + 2) * HG_CODE_COLS], counts[HG_CODE_ROWS * HG_CODE_COLS];
+    static double x[POINTS * D], g[HG_CODE_COLS], coef[HG_CODE_ROWS];
+    static float out[HG_CODE_COLS];
+    uint32_t ids[POINTS];
+    uint64_t seed = 5;
+    struct hg_codes codes;
+    struct hg_points points = { .x = hinge_matrix_f64(x, POINTS, D), .n = POINTS };
+    for (uint32_t i = 0; i < POINTS; i++) {
+        ids[i] = i;
+        for (size_t k = 0; k < LISTED; k++)
+            x[i * D + k * 8 + hg_random_below(&seed, 8)] = 1;
+    }
+    for (size_t c = 0; c < 16; c++) {
+        codes.high[c] = c < 7 ? (float)exp(-8.0 * (double)c) : 0;
+        codes.low[c] = (float)exp(-0.5 * (double)c);
+    }
+    for (size_t r = 0; r < HG_CODE_ROWS; r++)
+        coef[r] = between(&seed, -1, 1);
+    struct hg_hamming h;
+    struct hg_gathered gathered;
+    if (hg_hamming_init(&h, &points, NULL) != HINGE_OK || hg_hamming_panel_bytes(&h) > sizeof panel)
+        return false;
+    char *memory = hg_alloc(1, hg_gathered_lay_out(&gathered, &h, HG_CODE_ROWS, NULL));
+    if (memory == NULL)
+        return false;
+    hg_gathered_lay_out(&gathered, &h, HG_CODE_ROWS, memory);
+    for (uint32_t r = 0; r < HG_CODE_ROWS; r++)
+        hg_gathered_set(&gathered, r, &h, r);
+    hg_hamming_panel(&h, ids, POINTS, panel);
+    for (int level = 1; level <= hg_cpu_level(0); level++)
+        for (int which = 0; which < 4; which++) {
+            const struct hg_loops *loops = hg_loops(level);
+            double time[SAMPLES];
+            for (int i = 0; i < SAMPLES; i++) {
+                double start = hg_now();
+                for (int n = 0; n < REPEATS; n++)
+                    if (which == 0)
+                        hg_maps(level)->counts(&gathered, 0, HG_CODE_ROWS, panel, counts);
+                    else if (which < 3)
+                        loops->add_codes(HG_CODE_ROWS, coef, which == 2, &codes, counts, HG_CODE_COLS, g);
+                    else
+                        for (size_t r = 0; r < HG_CODE_ROWS; r++)
+                            loops->decode(&codes, counts + r * HG_CODE_COLS, HG_CODE_COLS, out);
+                time[i] = (hg_now() - start) / REPEATS / sizeof counts * 1e9;
+            }
+            printf("%-5s %-13s %.3f ns a value\n", level_names[level], names[which], median(time, SAMPLES));
+        }
+    hg_free(memory);
+    hg_hamming_free(&h);
+    return true;
+}
+
 static void bench_maps(void)
 {
     static _Alignas(64) float d32[BENCH_N], o32[BENCH_N], n32[BENCH_N];
@@ -467,7 +526,7 @@ static bool bench(void)
     bench_maps();
     for (int level = 1; level <= hg_cpu_level(0); level++)
         right = bench_inner(level) && right;
-    return bench_rows() && right;
+    return bench_counts() && bench_rows() && right;
 }
 
 int main(int argc, char **argv)

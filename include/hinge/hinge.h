@@ -289,7 +289,7 @@ typedef struct hinge_report {
     int blas_slow;         /* 1: the processor has AVX-512 and this OpenBLAS chose kernels without it */
     char path[128];        /* what ran: "block-smo q=1024, gemm f32, rbf v4, centred"; "lists" instead of "gemm"
                             * for data with few non-zeros or few features, "counts" for RBF on features of two values
-                            * each, one step apart; then ", newton" or ", no room for newton".
+                            * each, one step apart, where there is AVX-512; then ", newton" or ", no room for newton".
                             * "interior-point d=123, linear" */
 } hinge_report;
 
