@@ -411,8 +411,8 @@ static hinge_status fetch_some(struct hg_gram *g, const struct hg_fetch *f, size
     size_t tiles = (f->n_cols + g->tile_cols - 1) / g->tile_cols;
     int failed = HINGE_OK;
     uint64_t values = 0;
-    int team = team_for(g, (double)count * (double)f->n_cols);
-#pragma omp parallel num_threads(team) reduction(+ : values) reduction(hg_stages : spent)
+#pragma omp parallel num_threads(team_for(g, (double)count * (double)f->n_cols)) reduction(+ : values) \
+    reduction(hg_stages : spent)
     {
         hg_blas_alone();
         struct shared mine = s;

@@ -143,8 +143,8 @@ hinge_status hinge_polynomial_features(const hinge_matrix *x, const hinge_kernel
         status = hg_fail(err, HINGE_ENOMEM, "no memory for %zu monomials", p.dimension);
     } else {
         list_monomials(&p);
-        threads = hg_team(hg_threads(threads), (double)x->rows * (double)p.dimension);
-#pragma omp parallel for num_threads(threads) schedule(static)
+#pragma omp parallel for schedule(static) \
+    num_threads(hg_team(hg_threads(threads), (double)x->rows * (double)p.dimension))
         for (size_t i = 0; i < x->rows; i++)
             map_row(&p, x, i, z + i * p.dimension);
     }

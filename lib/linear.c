@@ -198,8 +198,8 @@ size_t hinge_sgd_epochs(double lambda, double radius, size_t m, size_t batch)
 static double largest_norm(const hinge_matrix *x, int threads)
 {
     double largest = 0;
-    threads = hg_team(threads, (double)x->rows * (double)x->cols);
-#pragma omp parallel for num_threads(threads) reduction(max : largest) schedule(static)
+#pragma omp parallel for num_threads(hg_team(threads, (double)x->rows * (double)x->cols)) reduction(max : largest) \
+    schedule(static)
     for (size_t i = 0; i < x->rows; i++) {
         double sum = 0;
         for (size_t c = 0; c < x->cols; c++)

@@ -693,7 +693,7 @@ static void mirror_block(const struct run *r, const struct hg_tile *tile, size_t
     for (size_t f = 0; f < rows; f++)
         whole = whole && fresh[f] == fresh[0] + f;
     for (size_t f = 0; f < rows; f++) {
-        const float *row = (const float *)tile->row[f0 + f] + c0;
+        const float *row = (const float *)r->block_row[tile->row0 + f0 + f] + tile->col0 + c0;
         for (size_t c = 0; c < cols; c++)
             line[c][f] = row[c];
     }
@@ -714,17 +714,9 @@ static void mirror_tile(void *arg, const struct hg_tile *tile)
 {
     const struct run *r = arg;
     const struct hg_inner *in = &r->inner;
-    const void *row[HG_CODE_ROWS];
-    struct hg_tile decoded = *tile;
-    for (size_t f = 0; tile->codes != NULL && f < tile->n_rows; f++) {
-        float *to = (float *)r->block_row[tile->row0 + f] + tile->col0;
-        r->loops->decode(tile->codes, tile->code + f * HG_CODE_COLS, tile->n_cols, to);
-        row[f] = to;
-    }
-    if (tile->codes != NULL) {
-        decoded.row = row;
-        tile = &decoded;
-    }
+    for (size_t f = 0; tile->codes != NULL && f < tile->n_rows; f++)
+        r->loops->decode(tile->codes, tile->code + f * HG_CODE_COLS, tile->n_cols,
+                         (float *)r->block_row[tile->row0 + f] + tile->col0);
     if (r->n_fresh == r->in_w)
         ; /* every row is there already */
     else if (r->size == sizeof(float)) {
@@ -736,7 +728,7 @@ static void mirror_tile(void *arg, const struct hg_tile *tile)
             for (size_t f = 0; f < tile->n_rows; f++)
                 if (r->age[tile->col0 + c] != r->res->rounds)
                     ((double *)in->k)[(tile->col0 + c) * in->ld + r->fresh[tile->row0 + f]] =
-                        ((const double *)tile->row[f])[c];
+                        ((const double *)r->block_row[tile->row0 + f])[tile->col0 + c];
     hg_poll_halt(&r->halt);
 }
 

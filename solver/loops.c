@@ -176,7 +176,7 @@ static void decode(const struct hg_codes *codes, const uint8_t *code, size_t n, 
     __m512 high = _mm512_loadu_ps(codes->high), low = _mm512_loadu_ps(codes->low);
     for (size_t j = 0; j < n; j += 16) {
         struct factors f = look_up(code + j, high, low);
-        __mmask16 wanted = n - j < 16 ? (__mmask16)((1U << (n - j)) - 1) : (__mmask16)0xffff;
+        __mmask16 wanted = (__mmask16)(n - j < 16 ? (1U << (n - j)) - 1 : 0xffffU);
         _mm512_mask_storeu_ps(out + j, wanted, _mm512_mul_ps(f.high, f.low));
     }
 }
