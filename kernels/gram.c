@@ -5,7 +5,6 @@
  */
 #include "kernels/gram.h"
 
-#include <float.h>
 #include <math.h>
 #include <omp.h>
 #include <string.h>
@@ -273,7 +272,7 @@ static void look_up_counts(const struct hg_gram *g, const uint8_t *count, size_t
 {
     if (g->tiler.type == HINGE_F32)
         for (size_t c = 0; c < n; c++)
-            ((float *)out)[c] = g->value32[count[c]];
+            ((float *)out)[c] = (float)g->value[count[c]];
     else
         for (size_t c = 0; c < n; c++)
             ((double *)out)[c] = g->value[count[c]];
@@ -377,13 +376,6 @@ static void gather_vector(const struct hg_gram *g, struct shared *s, size_t r, c
         hg_lists_set(&s->lists, r, to, g->tiler.d, type);
 }
 
-/* Threads worth starting for so many values: this is done round after round, by a team that is awake. */
-static int team_for(const struct hg_gram *g, double values)
-{
-    bool user = g->tiler.kernel.type == HINGE_USER; /* nobody knows what that costs */
-    return user ? g->super.threads : hg_team(g->super.threads, 10 * values * (double)(g->tiler.d + 10));
-}
-
 /* Rows [row0, row0 + count) of those asked for, count <= max_rows. */
 static hinge_status fetch_some(struct hg_gram *g, const struct hg_fetch *f, size_t row0, size_t count)
 {
@@ -411,8 +403,9 @@ static hinge_status fetch_some(struct hg_gram *g, const struct hg_fetch *f, size
     size_t tiles = (f->n_cols + g->tile_cols - 1) / g->tile_cols;
     int failed = HINGE_OK;
     uint64_t values = 0;
-#pragma omp parallel num_threads(team_for(g, (double)count * (double)f->n_cols)) reduction(+ : values) \
-    reduction(hg_stages : spent)
+/* a tenth of the work is worth a team that is awake, round after round */
+#pragma omp parallel reduction(+ : values) reduction(hg_stages : spent) num_threads( \
+    hg_kernel_team(&g->tiler.kernel, g->super.threads, 10 * (double)count * (double)f->n_cols, g->tiler.d))
     {
         hg_blas_alone();
         struct shared mine = s;
@@ -509,13 +502,11 @@ static bool order_by_cell(struct hg_gram *g)
 static void fill_tables(struct hg_gram *g)
 {
     double unit = -g->tiler.kernel.gamma * g->hamming->step2;
-    for (int c = 0; c < HG_COUNTS; c++) {
+    for (int c = 0; c < HG_COUNTS; c++)
         g->value[c] = exp(unit * c);
-        g->value32[c] = g->value[c] >= (double)FLT_MIN ? (float)g->value[c] : 0;
-    }
     for (int c = 0; c < 16; c++) {
-        g->codes.low[c] = g->value[c] > 1e-25 ? g->value32[c] : 0;
-        g->codes.high[c] = g->value[16 * c] > 1e-25 ? g->value32[16 * c] : 0;
+        g->codes.low[c] = g->value[c] > 1e-25 ? (float)g->value[c] : 0;
+        g->codes.high[c] = g->value[16 * c] > 1e-25 ? (float)g->value[16 * c] : 0;
     }
 }
 

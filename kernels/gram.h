@@ -103,7 +103,6 @@ struct hg_gram {
     const void *norms;       /* [points.n] in the tiler's type; NULL where not needed */
     const struct hg_hamming *hamming; /* of the points, where values are taken from tables; NULL: they are not */
     struct hg_codes codes;   /* of the values by distance */
-    float value32[HG_COUNTS];
     double value[HG_COUNTS];
     uint32_t *order;         /* [super.n] the source's points by cell; NULL: no cells */
     size_t tile_cols, max_rows;

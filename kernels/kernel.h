@@ -34,4 +34,8 @@ bool hg_kernel_beyond_f32(const hinge_kernel *kernel, size_t n, const double *no
 /* K(x, z) from <x,z>, ||x||^2 and ||z||^2 in f64 (HG_FROM_DOTS). */
 double hg_kernel_value(const hinge_kernel *kernel, double dot, double norm_x, double norm_z);
 
+/* Threads worth starting for so many kernel values of d features; asked: as in hg_threads. Of the user's kernel nobody
+ * knows what it takes. */
+int hg_kernel_team(const hinge_kernel *kernel, int asked, double values, size_t d);
+
 #endif

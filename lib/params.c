@@ -112,13 +112,6 @@ hinge_status hg_matrix_check_finite(const hinge_matrix *x, const char *name, int
     return hg_fail(err, HINGE_EINVAL, "%s: row %zu, column %zu is %g, not a finite number", name, bad, c, v);
 }
 
-int hg_kernel_team(const hinge_kernel *kernel, int asked, double values, size_t d)
-{
-    int threads = hg_threads(asked);
-    double each = 10 + (double)(kernel->type == HINGE_PRECOMPUTED ? 0 : d); /* d multiply-adds, and the map */
-    return kernel->type == HINGE_USER ? threads : hg_team(threads, values * each);
-}
-
 static hinge_status check_weights(const hinge_params *p, size_t n, hinge_error *err)
 {
     if (p->n_class_weights > 0 && (p->class_labels == NULL || p->class_weights == NULL))

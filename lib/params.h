@@ -13,10 +13,6 @@ hinge_status hg_matrix_check_finite(const hinge_matrix *x, const char *name, int
 /* Every field the task uses; *resolved gets the defaults filled in. n rows, d features. */
 hinge_status hg_params_check(const hinge_params *params, size_t n, size_t d, hinge_params *resolved, hinge_error *err);
 
-/* Threads worth starting for so many kernel values of d features; asked: as in hg_threads. Of the user's kernel nobody
- * knows what it takes. */
-int hg_kernel_team(const hinge_kernel *kernel, int asked, double values, size_t d);
-
 /* SMO does not do what they ask for. */
 bool hg_params_need_interior(const hinge_params *params);
 

@@ -34,7 +34,8 @@ struct hg_fetch {
     size_t n_rows;
     const uint32_t *cols; /* [n_cols] points; NULL: points 0 .. n_cols - 1 */
     size_t n_cols;
-    void *const *out;     /* [n_rows] where row r goes, [n_cols] values; NULL: not kept. out itself may be NULL */
+    void *const *out;     /* [n_rows] where row r goes, [n_cols] values, a tile's before tile() sees it; NULL: not kept.
+                           * out itself may be NULL */
     hg_tile_fn *tile;     /* or NULL */
     void *arg;
     const int *stop;      /* polled between tiles (atomically): non-zero ends early, rows are then incomplete */

@@ -466,7 +466,7 @@ static hinge_status update_gradient(struct run *r)
         hg_cache_compact(&r->cache, r->width, NULL, r->width, columns_for(r, r->m), r->opt->threads);
     if (r->rows->order != NULL) /* neighbours side by side */
         qsort(r->moved, r->n_moved, sizeof *r->moved, by_position);
-    else if (r->cheap) /* large moves first, so that few tiles have some */
+    else if (r->rows->coded) /* large moves first, so that few tiles have some */
         for (size_t k = 0, large = 0; k < r->n_moved; k++)
             if (is_large(r, r->moved[k].delta)) {
                 struct moved v = r->moved[k];

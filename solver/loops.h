@@ -29,7 +29,7 @@ struct hg_loops {
     void (*add_rows_half)(size_t n_rows, const double *coef, const uint16_t *const *row, size_t n, double *g);
     void (*to_half)(size_t n, const float *from, uint32_t seed, uint16_t *to);
     /* g[j] += sum over r of coef[r] * the value of code[r * HG_CODE_COLS + j], j < n <= HG_CODE_COLS; in sums
-     * of f64 (wide), or of f32 over 16 rows each, which are made twice as fast. */
+     * of f64 (wide), or with AVX-512 of f32 over 16 rows each, which are made twice as fast. */
     void (*add_codes)(size_t n_rows, const double *coef, bool wide, const struct hg_codes *codes, const uint8_t *code,
                       size_t n, double *g);
     /* out[j] = the value of code[j], j < n <= HG_CODE_COLS */
