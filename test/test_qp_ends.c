@@ -4,6 +4,8 @@
  */
 #include "backwards.h"
 
+#include <time.h>
+
 /* ---- starts and ends ------------------------------------------------------------------------------------- */
 
 static void test_warm_start(void **state)
@@ -69,6 +71,12 @@ static void test_stop(void **state)
     problem_free(&p);
 }
 
+/* Of a processor, by all threads. */
+static double process_seconds(void)
+{
+    return (double)clock() / CLOCKS_PER_SEC;
+}
+
 /* q: 0 all, so that the run is one working set and never fetches rows for an update. */
 static void test_deadline(void **state)
 {
@@ -76,15 +84,16 @@ static void test_deadline(void **state)
     for (size_t q = 0; q <= 64; q += 64) {
         struct problem p = problem_new(PLAIN, 1000, 63, 0.8, 0.1, 1e-5);
         struct hg_smo_options o = options(1e-12, q);
-        double start = hg_now();
+        double start = hg_now(), used = process_seconds();
         o.halt.deadline = start + 0.2;
         o.max_iter = 3000000;                          /* so that a missed deadline does not hang */
         memset(p.qp.beta[0], 0, p.n * sizeof(double)); /* so that the start needs no rows */
         p.sums[0] = 0;
         struct hg_smo_result res = run(&p, HINGE_F64, &o);
-        print_message("q = %zu: ended after %.3f s of 0.2 s\n", q, hg_now() - start);
+        used = process_seconds() - used; /* where the machine is busy, the clock goes on without us */
+        print_message("q = %zu: ended after %.3f s of 0.2 s, %.3f of them used\n", q, hg_now() - start, used);
         assert_int_equal(res.outcome, HINGE_TIME_LIMIT);
-        assert_true(hg_now() - start < 1);
+        assert_true(used < 1);
         check_feasible(&p);
         problem_free(&p);
     }
