@@ -73,6 +73,10 @@ def check_agreement():
     report = (FOLDER / "out/compare.md").read_text(encoding="utf-8")
     whole = report.count("*floor*") == 3 and "digits: 1438 x 64" in report
     check("the report has all sets and their floors", whole, report)
+    for h, l in zip(rows[::2], rows[1::2]):
+        ratios = [f"{float(l[key]) / float(h[key]):.2f}" for key in ("train_s", "predict_s")]
+        line = next((line for line in report.splitlines() if line.startswith(f"| {h['set']}, ")), "")
+        check(f"{h['set']}: the ratios", ", ".join(ratios) in line, ratios, line)
     if shutil.which("gnuplot"):
         chart = FOLDER / "out/compare.svg"
         check("the chart is drawn", chart.exists() and "</svg>" in chart.read_text(encoding="utf-8"), said)
