@@ -152,10 +152,14 @@ static void keep_columns(struct hg_gram *g)
     if (g->kept != NULL || (!g->tiler.lists && g->hamming == NULL))
         return;
     g->kept_bytes = kept_tile(g, NULL, &k);
-    g->kept = hg_alloc(tiles, g->kept_bytes);
+    size_t bytes = tiles * g->kept_bytes;
+    size_t most = g->lent != NULL ? g->lent->most_points / g->tile_cols + 1 : 0;
+    g->kept = g->lent != NULL ? hg_arena_reserve(g->lent, HG_MAX(most, tiles) * g->kept_bytes) : hg_alloc(bytes, 1);
     if (g->kept == NULL)
         return;
-    g->work_bytes += tiles * g->kept_bytes;
+    if (g->lent != NULL)
+        bytes = g->lent->touched = HG_MAX(g->lent->touched, bytes);
+    g->work_bytes += bytes;
     for (size_t t = 0; t < tiles; t++) {
         kept_tile(g, g->kept + t * g->kept_bytes, &k);
         *k.number = 0;
@@ -563,7 +567,8 @@ hinge_status hg_gram_init(struct hg_gram *g, const struct hg_tiler *tiler, const
 void hg_gram_free(struct hg_gram *g)
 {
     hg_free(g->work);
-    hg_free(g->kept);
+    if (g->lent == NULL)
+        hg_free(g->kept);
     hg_free(g->order);
     g->work = g->kept = NULL;
     g->order = NULL;

@@ -108,6 +108,7 @@ struct hg_gram {
     size_t tile_cols, max_rows;
     void *work;              /* per thread and for the rows asked: allocated once */
     size_t work_bytes;
+    struct hg_arena *lent;   /* the caller's, for what is kept; or NULL */
     char *kept;              /* lists: columns as panels, by tile, for fetches of the same columns; or NULL */
     size_t kept_bytes;       /* of a tile */
 };

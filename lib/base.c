@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -97,6 +98,29 @@ void *hg_realloc(void *memory, size_t old_count, size_t count, size_t size)
 void hg_free(void *memory)
 {
     free(memory);
+}
+
+char *hg_arena_reserve(struct hg_arena *arena, size_t bytes)
+{
+    if (arena->bytes >= bytes)
+        return arena->memory;
+    hg_arena_free(arena);
+    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory == MAP_FAILED)
+        return NULL;
+#ifdef MADV_HUGEPAGE
+    madvise(memory, bytes, MADV_HUGEPAGE);
+#endif
+    arena->memory = memory;
+    arena->bytes = bytes;
+    return arena->memory;
+}
+
+void hg_arena_free(struct hg_arena *arena)
+{
+    if (arena->memory != NULL)
+        munmap(arena->memory, arena->bytes);
+    *arena = (struct hg_arena){ .most_points = arena->most_points };
 }
 
 /* ---- random numbers, the clock ----------------------------------------------------------------------------------- */

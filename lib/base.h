@@ -39,6 +39,18 @@ void *hg_zalloc(size_t count, size_t size);
 void *hg_realloc(void *memory, size_t old_count, size_t count, size_t size);
 void hg_free(void *memory);
 
+/* Memory that one problem after the other takes, so that its pages are found only once: zeroed at first, taken as it is
+ * touched, on huge pages where the system gives them. */
+struct hg_arena {
+    char *memory;
+    size_t bytes;
+    size_t most_points; /* the caller's: of the largest problem that is to come */
+    size_t touched;     /* most bytes that a problem had in use: they stay in memory */
+};
+/* That many bytes at least; anew, and what was there is gone, where it has fewer. NULL: no memory. */
+char *hg_arena_reserve(struct hg_arena *arena, size_t bytes);
+void hg_arena_free(struct hg_arena *arena);
+
 /* false: overflow, *product untouched */
 bool hg_mul(size_t a, size_t b, size_t *product);
 

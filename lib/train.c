@@ -30,6 +30,11 @@ struct solution {
     size_t rank;
 };
 
+/* What one problem after the other takes. */
+struct room {
+    struct hg_arena rows, panels;
+};
+
 struct training {
     struct hg_problem problem;
     const hinge_params *params; /* the problem's, resolved */
@@ -45,7 +50,7 @@ struct training {
     struct hg_hamming hamming; /* of the points; empty where their features are not like that */
     struct hg_cells cells;     /* of the points; empty where no kernel values are negligible */
     struct solution *solutions; /* [n_problems] */
-    struct hg_arena *arenas;    /* [threads] of those that problems run in */
+    struct room *rooms;         /* [threads] of those that problems run in */
 };
 
 /* ---- the points -------------------------------------------------------------------------------------------------- */
@@ -173,6 +178,12 @@ static size_t problem_bytes(const struct training *t, size_t p)
     return hg_mul(n + 64, (n + 64) * sizeof(double), &bytes) ? bytes : SIZE_MAX;
 }
 
+/* Of the problem that runs here with so many threads. */
+static struct room *room_of(const struct training *t, int threads)
+{
+    return &t->rooms[threads < t->threads ? omp_get_thread_num() : 0];
+}
+
 static struct hg_smo_options options_for(struct training *t, struct callback *callback, int threads)
 {
     const hinge_params *p = t->params;
@@ -185,7 +196,7 @@ static struct hg_smo_options options_for(struct training *t, struct callback *ca
         .max_iter = p->max_iter,
         .shrinking = p->shrinking,
         .cache_bytes = t->cache_bytes,
-        .arena = &t->arenas[threads < t->threads ? omp_get_thread_num() : 0],
+        .arena = &room_of(t, threads)->rows,
         .newton_bytes = p->newton ? newton : 0,
         .threads = threads,
         .cpu_level = hg_cpu_level(p->cpu_level),
@@ -235,11 +246,13 @@ static hinge_status solve(struct training *t, size_t p, struct hg_qp *qp, const 
     struct hg_gram exact = { 0 }, rows = { 0 };
     hinge_status status = hg_problem_exact(pr, subset, qp->n, options->threads, &exact, err);
     bool f32 = wants_f32(t);
+    struct hg_arena *panels = t->problem.n_problems > 1 ? &room_of(t, options->threads)->panels : NULL;
     if (status == HINGE_OK && f32) {
         struct hg_tiler tiler = exact.tiler;
         tiler.type = HINGE_F32;
         status = hg_gram_init(&rows, &tiler, &t->points32, subset, qp->n, pr->column, t->norms32,
                               options->threads, err);
+        rows.lent = panels;
         if (status == HINGE_OK)
             status = hg_block_smo(qp, &rows.super, &exact.super, options, &s->smo, err);
     }
@@ -248,6 +261,7 @@ static hinge_status solve(struct training *t, size_t p, struct hg_qp *qp, const 
         (!f32 || ((s->smo.coarse || overflow) && t->params->precision == HINGE_PRECISION_AUTO))) {
         struct hg_smo_result before = s->smo;
         hg_gram_free(&rows);
+        exact.lent = panels;
         if (overflow)
             status = start_again(t, p, subset, qp, err);
         if (status == HINGE_OK)
@@ -639,9 +653,11 @@ static void training_free(struct training *t)
         hg_free(t->solutions[p].point);
         hg_free(t->solutions[p].beta);
     }
-    for (int k = 0; t->arenas != NULL && k < t->threads; k++)
-        hg_arena_free(&t->arenas[k]);
-    hg_free(t->arenas);
+    for (int k = 0; t->rooms != NULL && k < t->threads; k++) {
+        hg_arena_free(&t->rooms[k].rows);
+        hg_arena_free(&t->rooms[k].panels);
+    }
+    hg_free(t->rooms);
     hg_free(t->solutions);
     hg_free(t->copy32);
     hg_free(t->norms32);
@@ -671,13 +687,13 @@ hinge_status hinge_train(hinge_model **model, const hinge_matrix *x, const doubl
         t.interior = uses_interior(&t.problem);
         t.cache_bytes = t.params->cache_bytes > 0 ? t.params->cache_bytes : default_cache(&t);
         t.solutions = hg_zalloc(t.problem.n_problems, sizeof *t.solutions);
-        t.arenas = hg_zalloc((size_t)t.threads, sizeof *t.arenas);
+        t.rooms = hg_zalloc((size_t)t.threads, sizeof *t.rooms);
         size_t most = 0;
         for (size_t p = 0; p < t.problem.n_problems; p++)
             most = HG_MAX(most, hg_problem_size(&t.problem, p));
-        for (int k = 0; t.arenas != NULL && k < t.threads; k++)
-            t.arenas[k].most_points = most;
-        if (t.solutions == NULL || t.arenas == NULL)
+        for (int k = 0; t.rooms != NULL && k < t.threads; k++)
+            t.rooms[k].rows.most_points = t.rooms[k].panels.most_points = most;
+        if (t.solutions == NULL || t.rooms == NULL)
             status = hg_fail(err, HINGE_ENOMEM, "no memory for %zu two-class problems", t.problem.n_problems);
     }
     if (status == HINGE_OK)

@@ -1,7 +1,6 @@
 #include "solver/cache.h"
 
 #include <string.h>
-#include <sys/mman.h>
 
 /* Bytes of a row slot: whole cache lines, and never a multiple of a page, or rows would fall on each other's
  * sets. */
@@ -18,30 +17,6 @@ static void lay_out(struct hg_cache *c, size_t cols)
     c->used = 0;
     c->newest = c->oldest = -1;
     memset(c->slot_of, 0xff, c->n * sizeof *c->slot_of);
-}
-
-void hg_arena_free(struct hg_arena *arena)
-{
-    if (arena->memory != NULL)
-        munmap(arena->memory, arena->bytes);
-    *arena = (struct hg_arena){ .most_points = arena->most_points };
-}
-
-/* An arena of that many bytes at least, anew where it has fewer; NULL: no memory. */
-static char *reserve(struct hg_arena *arena, size_t bytes)
-{
-    if (arena->bytes >= bytes)
-        return arena->memory;
-    hg_arena_free(arena);
-    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (memory == MAP_FAILED)
-        return NULL;
-#ifdef MADV_HUGEPAGE
-    madvise(memory, bytes, MADV_HUGEPAGE);
-#endif
-    arena->memory = memory;
-    arena->bytes = bytes;
-    return arena->memory;
 }
 
 /* What a cache of so many rows can fill. */
@@ -73,7 +48,8 @@ hinge_status hg_cache_init(struct hg_cache *c, size_t n, size_t cols, size_t siz
               c->newer != NULL && c->older != NULL && c->by_age != NULL;
     if (ok && c->arena_bytes > 0) {
         size_t most = lent != NULL ? HG_MAX(lent->most_points, n) : n;
-        c->arena = reserve(lent != NULL ? lent : &c->own, HG_MAX(c->arena_bytes, bytes_for(most, most, size, budget)));
+        c->arena = hg_arena_reserve(lent != NULL ? lent : &c->own,
+                                    HG_MAX(c->arena_bytes, bytes_for(most, most, size, budget)));
         ok = c->arena != NULL;
     }
     if (!ok) {

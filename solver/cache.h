@@ -8,15 +8,6 @@
 
 #include "lib/base.h"
 
-/* Memory that one cache after the other takes, so that its pages are found only once; zeroed at first. */
-struct hg_arena {
-    char *memory;
-    size_t bytes;
-    size_t most_points; /* the caller's: of the largest problem that is to come */
-    size_t touched;     /* most bytes that a cache had in use: they stay in memory */
-};
-void hg_arena_free(struct hg_arena *arena);
-
 struct hg_cache {
     size_t n;              /* points */
     size_t size;           /* bytes a value */

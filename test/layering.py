@@ -31,7 +31,7 @@ FORBIDDEN = """
 # where these may be called: inside a parallel region, local to the task; and the ways to get memory
 ONLY_IN = {"omp_set_num_threads": "lib_base.c.o", "aligned_alloc": "lib_base.c.o",
            "free": ("lib_base.c.o", "lib_bytes.c.o"), "strdup": "lib_bytes.c.o", "realpath": "lib_bytes.c.o",
-           "mmap": ("lib_bytes.c.o", "solver_cache.c.o"), "mmap64": ("lib_bytes.c.o", "solver_cache.c.o")}
+           "mmap": ("lib_bytes.c.o", "lib_base.c.o"), "mmap64": ("lib_bytes.c.o", "lib_base.c.o")}
 FLOOR = ["lib/base.h", "lib/rows.h"]
 
 problems = []
