@@ -50,16 +50,26 @@
 #define FMA64(a, b, c) ((a) * (b) + (c))
 #endif
 
+#define GLUE_(a, b) a##b
+#define GLUE(a, b)  GLUE_(a, b)
+#define TEXT_(a)    #a
+#define TEXT(a)     TEXT_(a)
+
 enum { BLOCK = HG_MAP_BLOCK };
 
-/* ---- f32 ------------------------------------------------------------ */
+/* ---- exp(c d) ---------------------------------------------------------------------------------------------------- */
 
-static float to_f32(double x)
+static float real32(double x)
 {
     return x > FLT_MAX ? FLT_MAX : x < -FLT_MAX ? -FLT_MAX : (float)x;
 }
 
-static struct hg_exp32 exp32_scale(double c)
+static double real64(double x)
+{
+    return x;
+}
+
+static struct hg_exp32 exp_scale32(double c)
 {
     double b = c * LOG2E;
     b = b > 1e37 ? 1e37 : b < -1e37 ? -1e37 : b;
@@ -89,130 +99,7 @@ static inline float exp32(struct hg_exp32 c, float d)
     return p * power;
 }
 
-static void polynomial32(const struct hg_row32 *row, size_t count, const float *dot, float *out,
-                         const float *norms)
-{
-    (void)norms;
-    unsigned degree = (unsigned)row->degree, top = 1;
-    while (top <= degree / 2)
-        top *= 2;
-    float gamma = row->gamma, coef0 = row->coef0;
-    for (size_t b = 0; b < count; b++, dot += BLOCK, out += BLOCK) {
-        float u[BLOCK], power[BLOCK];
-        for (int j = 0; j < BLOCK; j++) {
-            u[j] = gamma * dot[j] + coef0;
-            power[j] = u[j];
-        }
-        for (unsigned bit = top / 2; bit > 0; bit /= 2) { /* power = u^(the bits of degree down to this one) */
-            if (degree & bit) {
-                for (int j = 0; j < BLOCK; j++)
-                    power[j] = power[j] * power[j] * u[j];
-            } else {
-                for (int j = 0; j < BLOCK; j++)
-                    power[j] *= power[j];
-            }
-        }
-        for (int j = 0; j < BLOCK; j++)
-            out[j] = degree == 0 && u[j] == u[j] ? 1 : power[j];
-    }
-}
-
-static void rbf32(const struct hg_row32 *row, size_t count, const float *dot, float *out, const float *norms)
-{
-    struct hg_exp32 c = row->exp;
-    float norm = row->norm;
-    size_t n = count * BLOCK;
-#pragma omp simd
-    for (size_t j = 0; j < n; j++) {
-        float d = norm + norms[j] - 2 * dot[j];
-        out[j] = exp32(c, d < c.floor ? c.floor : d);
-    }
-}
-
-static void sigmoid32(const struct hg_row32 *row, size_t count, const float *dot, float *out, const float *norms)
-{
-    (void)norms;
-    struct hg_exp32 c = row->exp;
-    float gamma = row->gamma, coef0 = row->coef0;
-    size_t n = count * BLOCK;
-#pragma omp simd
-    for (size_t j = 0; j < n; j++) {
-        float u = gamma * dot[j] + coef0;
-        float e = exp32(c, fabsf(u));
-        out[j] = copysignf((1 - e) / (1 + e), u);
-    }
-}
-
-static inline void run32(hg_blocks32 *blocks, const struct hg_row32 *row, size_t n, const float *dot, float *out,
-                         const float *norms)
-{
-    size_t done = n / BLOCK * BLOCK, rest = n - done;
-    blocks(row, n / BLOCK, dot, out, norms);
-    if (rest > 0) {
-        float s[BLOCK] = { 0 }, z[BLOCK] = { 0 };
-        memcpy(s, dot + done, rest * sizeof *s);
-        if (norms != NULL)
-            memcpy(z, norms + done, rest * sizeof *z);
-        blocks(row, 1, s, s, z);
-        memcpy(out + done, s, rest * sizeof *s);
-    }
-}
-
-static void linear32(const struct hg_row32 *row, size_t count, const float *dot, float *out,
-                     const float *norms)
-{
-    (void)row, (void)norms;
-    if (out != dot && count > 0)
-        memcpy(out, dot, count * BLOCK * sizeof *out);
-}
-
-static struct hg_row32 prepare32(enum hg_map_kind kind, const struct hg_map_args *args)
-{
-    if (kind == HG_MAP_RBF)
-        return (struct hg_row32){ .exp = exp32_scale(-args->gamma) };
-    return (struct hg_row32){
-        .exp = exp32_scale(-2), .gamma = to_f32(args->gamma), .coef0 = to_f32(args->coef0), .degree = args->degree
-    };
-}
-
-static void map_linear32(const struct hg_map_args *args, size_t n, const float *dot, float *out, float norm,
-                      const float *norms)
-{
-    struct hg_row32 row = prepare32(HG_MAP_LINEAR, args);
-    row.norm = norm;
-    (void)norms;
-    run32(linear32, &row, n, dot, out, NULL);
-}
-
-static void map_polynomial32(const struct hg_map_args *args, size_t n, const float *dot, float *out, float norm,
-                      const float *norms)
-{
-    struct hg_row32 row = prepare32(HG_MAP_POLYNOMIAL, args);
-    row.norm = norm;
-    (void)norms;
-    run32(polynomial32, &row, n, dot, out, NULL);
-}
-
-static void map_rbf32(const struct hg_map_args *args, size_t n, const float *dot, float *out, float norm,
-                      const float *norms)
-{
-    struct hg_row32 row = prepare32(HG_MAP_RBF, args);
-    row.norm = norm;
-    run32(rbf32, &row, n, dot, out, norms);
-}
-
-static void map_sigmoid32(const struct hg_map_args *args, size_t n, const float *dot, float *out, float norm,
-                      const float *norms)
-{
-    struct hg_row32 row = prepare32(HG_MAP_SIGMOID, args);
-    row.norm = norm;
-    (void)norms;
-    run32(sigmoid32, &row, n, dot, out, NULL);
-}
-
-/* ---- f64 ------------------------------------------------------------ */
-
-static struct hg_exp64 exp64_scale(double c)
+static struct hg_exp64 exp_scale64(double c)
 {
     double hi = c * LOG2E;
     double lo = fma(c, LOG2E, -hi) + c * LOG2E_LO;
@@ -246,134 +133,21 @@ static inline double exp64(struct hg_exp64 c, double d)
     return p * power;
 }
 
-static void polynomial64(const struct hg_row64 *row, size_t count, const double *dot, double *out,
-                         const double *norms)
-{
-    (void)norms;
-    unsigned degree = (unsigned)row->degree, top = 1;
-    while (top <= degree / 2)
-        top *= 2;
-    double gamma = row->gamma, coef0 = row->coef0;
-    for (size_t b = 0; b < count; b++, dot += BLOCK, out += BLOCK) {
-        double u[BLOCK], power[BLOCK];
-        for (int j = 0; j < BLOCK; j++) {
-            u[j] = gamma * dot[j] + coef0;
-            power[j] = u[j];
-        }
-        for (unsigned bit = top / 2; bit > 0; bit /= 2) { /* power = u^(the bits of degree down to this one) */
-            if (degree & bit) {
-                for (int j = 0; j < BLOCK; j++)
-                    power[j] = power[j] * power[j] * u[j];
-            } else {
-                for (int j = 0; j < BLOCK; j++)
-                    power[j] *= power[j];
-            }
-        }
-        for (int j = 0; j < BLOCK; j++)
-            out[j] = degree == 0 && u[j] == u[j] ? 1 : power[j];
-    }
-}
+/* ---- rows -------------------------------------------------------------------------------------------------------- */
 
-static void rbf64(const struct hg_row64 *row, size_t count, const double *dot, double *out, const double *norms)
-{
-    struct hg_exp64 c = row->exp;
-    double norm = row->norm;
-    size_t n = count * BLOCK;
-#pragma omp simd
-    for (size_t j = 0; j < n; j++) {
-        double d = norm + norms[j] - 2 * dot[j];
-        out[j] = exp64(c, d < c.floor ? c.floor : d);
-    }
-}
+#define REAL     float
+#define BITS     32
+#define FABS     fabsf
+#define COPYSIGN copysignf
+#include "kernels/map_rows.h"
 
-static void sigmoid64(const struct hg_row64 *row, size_t count, const double *dot, double *out,
-                      const double *norms)
-{
-    (void)norms;
-    struct hg_exp64 c = row->exp;
-    double gamma = row->gamma, coef0 = row->coef0;
-    size_t n = count * BLOCK;
-#pragma omp simd
-    for (size_t j = 0; j < n; j++) {
-        double u = gamma * dot[j] + coef0;
-        double e = exp64(c, fabs(u));
-        out[j] = copysign((1 - e) / (1 + e), u);
-    }
-}
+#define REAL     double
+#define BITS     64
+#define FABS     fabs
+#define COPYSIGN copysign
+#include "kernels/map_rows.h"
 
-static inline void run64(hg_blocks64 *blocks, const struct hg_row64 *row, size_t n, const double *dot, double *out,
-                         const double *norms)
-{
-    size_t done = n / BLOCK * BLOCK, rest = n - done;
-    blocks(row, n / BLOCK, dot, out, norms);
-    if (rest > 0) {
-        double s[BLOCK] = { 0 }, z[BLOCK] = { 0 };
-        memcpy(s, dot + done, rest * sizeof *s);
-        if (norms != NULL)
-            memcpy(z, norms + done, rest * sizeof *z);
-        blocks(row, 1, s, s, z);
-        memcpy(out + done, s, rest * sizeof *s);
-    }
-}
-
-static void linear64(const struct hg_row64 *row, size_t count, const double *dot, double *out,
-                     const double *norms)
-{
-    (void)row, (void)norms;
-    if (out != dot && count > 0)
-        memcpy(out, dot, count * BLOCK * sizeof *out);
-}
-
-static struct hg_row64 prepare64(enum hg_map_kind kind, const struct hg_map_args *args)
-{
-    if (kind == HG_MAP_RBF)
-        return (struct hg_row64){ .exp = exp64_scale(-args->gamma) };
-    return (struct hg_row64){
-        .exp = exp64_scale(-2), .gamma = args->gamma, .coef0 = args->coef0, .degree = args->degree
-    };
-}
-
-static void map_linear64(const struct hg_map_args *args, size_t n, const double *dot, double *out, double norm,
-                      const double *norms)
-{
-    struct hg_row64 row = prepare64(HG_MAP_LINEAR, args);
-    row.norm = norm;
-    (void)norms;
-    run64(linear64, &row, n, dot, out, NULL);
-}
-
-static void map_polynomial64(const struct hg_map_args *args, size_t n, const double *dot, double *out, double norm,
-                      const double *norms)
-{
-    struct hg_row64 row = prepare64(HG_MAP_POLYNOMIAL, args);
-    row.norm = norm;
-    (void)norms;
-    run64(polynomial64, &row, n, dot, out, NULL);
-}
-
-static void map_rbf64(const struct hg_map_args *args, size_t n, const double *dot, double *out, double norm,
-                      const double *norms)
-{
-    struct hg_row64 row = prepare64(HG_MAP_RBF, args);
-    row.norm = norm;
-    run64(rbf64, &row, n, dot, out, norms);
-}
-
-static void map_sigmoid64(const struct hg_map_args *args, size_t n, const double *dot, double *out, double norm,
-                      const double *norms)
-{
-    struct hg_row64 row = prepare64(HG_MAP_SIGMOID, args);
-    row.norm = norm;
-    (void)norms;
-    run64(sigmoid64, &row, n, dot, out, NULL);
-}
-
-/* ---- the tables ----------------------------------------------------- */
-
-#define GLUE_(a, b) a##b
-#define GLUE(a, b)  GLUE_(a, b)
-#define TEXT_(a)    #a
-#define TEXT(a)     TEXT_(a)
+/* ---- the tables -------------------------------------------------------------------------------------------------- */
 
 /* panel.c's and counts.c's, of the same level */
 void GLUE(hg_panel32_, HG_LEVEL)(const struct hg_panel_job *, const float *, const float *, size_t, size_t);

@@ -1,0 +1,114 @@
+/*
+ * Rows of kernel values in one type: for map.c, which includes it once for each. REAL: float or double; BITS: 32 or 64,
+ * what names end in; FABS, COPYSIGN: of that type. All four are undefined in the end.
+ */
+#define OF(name) GLUE(name, BITS)
+
+/* ---- blocks ------------------------------------------------------------------------------------------------------ */
+
+static void OF(linear)(const struct OF(hg_row) *row, size_t count, const REAL *dot, REAL *out, const REAL *norms)
+{
+    (void)row, (void)norms;
+    if (out != dot && count > 0)
+        memcpy(out, dot, count * BLOCK * sizeof *out);
+}
+
+static void OF(polynomial)(const struct OF(hg_row) *row, size_t count, const REAL *dot, REAL *out, const REAL *norms)
+{
+    (void)norms;
+    unsigned degree = (unsigned)row->degree, top = 1;
+    while (top <= degree / 2)
+        top *= 2;
+    REAL gamma = row->gamma, coef0 = row->coef0;
+    for (size_t b = 0; b < count; b++, dot += BLOCK, out += BLOCK) {
+        REAL u[BLOCK], power[BLOCK];
+        for (int j = 0; j < BLOCK; j++) {
+            u[j] = gamma * dot[j] + coef0;
+            power[j] = u[j];
+        }
+        for (unsigned bit = top / 2; bit > 0; bit /= 2) { /* power = u^(the bits of degree down to this one) */
+            if (degree & bit) {
+                for (int j = 0; j < BLOCK; j++)
+                    power[j] = power[j] * power[j] * u[j];
+            } else {
+                for (int j = 0; j < BLOCK; j++)
+                    power[j] *= power[j];
+            }
+        }
+        for (int j = 0; j < BLOCK; j++)
+            out[j] = degree == 0 && u[j] == u[j] ? 1 : power[j];
+    }
+}
+
+static void OF(rbf)(const struct OF(hg_row) *row, size_t count, const REAL *dot, REAL *out, const REAL *norms)
+{
+    struct OF(hg_exp) c = row->exp;
+    REAL norm = row->norm;
+    size_t n = count * BLOCK;
+#pragma omp simd
+    for (size_t j = 0; j < n; j++) {
+        REAL d = norm + norms[j] - 2 * dot[j];
+        out[j] = OF(exp)(c, d < c.floor ? c.floor : d);
+    }
+}
+
+static void OF(sigmoid)(const struct OF(hg_row) *row, size_t count, const REAL *dot, REAL *out, const REAL *norms)
+{
+    (void)norms;
+    struct OF(hg_exp) c = row->exp;
+    REAL gamma = row->gamma, coef0 = row->coef0;
+    size_t n = count * BLOCK;
+#pragma omp simd
+    for (size_t j = 0; j < n; j++) {
+        REAL u = gamma * dot[j] + coef0;
+        REAL e = OF(exp)(c, FABS(u));
+        out[j] = COPYSIGN((1 - e) / (1 + e), u);
+    }
+}
+
+/* ---- whole rows -------------------------------------------------------------------------------------------------- */
+
+static struct OF(hg_row) OF(prepare)(enum hg_map_kind kind, const struct hg_map_args *args)
+{
+    if (kind == HG_MAP_RBF)
+        return (struct OF(hg_row)){ .exp = OF(exp_scale)(-args->gamma) };
+    return (struct OF(hg_row)){ .exp = OF(exp_scale)(-2),
+                                .gamma = OF(real)(args->gamma),
+                                .coef0 = OF(real)(args->coef0),
+                                .degree = args->degree };
+}
+
+static inline void OF(run)(OF(hg_blocks) *blocks, const struct OF(hg_row) *row, size_t n, const REAL *dot, REAL *out,
+                           const REAL *norms)
+{
+    size_t done = n / BLOCK * BLOCK, rest = n - done;
+    blocks(row, n / BLOCK, dot, out, norms);
+    if (rest > 0) {
+        REAL s[BLOCK] = { 0 }, z[BLOCK] = { 0 };
+        memcpy(s, dot + done, rest * sizeof *s);
+        if (norms != NULL)
+            memcpy(z, norms + done, rest * sizeof *z);
+        blocks(row, 1, s, s, z);
+        memcpy(out + done, s, rest * sizeof *s);
+    }
+}
+
+#define MAP(NAME, KIND)                                                                                       \
+    static void OF(map_##NAME)(const struct hg_map_args *args, size_t n, const REAL *dot, REAL *out,          \
+                               REAL norm, const REAL *norms)                                                  \
+    {                                                                                                         \
+        struct OF(hg_row) row = OF(prepare)(KIND, args);                                                      \
+        row.norm = norm;                                                                                      \
+        OF(run)(OF(NAME), &row, n, dot, out, norms);                                                          \
+    }
+MAP(linear, HG_MAP_LINEAR)
+MAP(polynomial, HG_MAP_POLYNOMIAL)
+MAP(rbf, HG_MAP_RBF)
+MAP(sigmoid, HG_MAP_SIGMOID)
+
+#undef MAP
+#undef OF
+#undef REAL
+#undef BITS
+#undef FABS
+#undef COPYSIGN
