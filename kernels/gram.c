@@ -322,10 +322,10 @@ static void clear_rows(const struct hg_gram *g, const struct hg_fetch *f, size_t
 /* Rows [row0, row0 + count) of those asked for, without those whose cells are far from all of the tile's columns;
  * *values: how many were computed. */
 static hinge_status make_tile(struct hg_gram *g, const struct hg_fetch *f, const struct hg_left *left,
-                              const struct shared *s, size_t row0, size_t count, size_t col0, const struct work *w,
-                              uint64_t *values)
+                              const struct shared *s, size_t row0, size_t count, size_t col0, size_t width,
+                              const struct work *w, uint64_t *values)
 {
-    size_t cols = HG_MIN(g->tile_cols, f->n_cols - col0), done = 0;
+    size_t cols = HG_MIN(width, f->n_cols - col0), done = 0;
     const uint8_t *near;
     struct hg_right right = make_right(g, f, col0, cols, w, &near);
     lap(w->watch, GATHER);
@@ -380,6 +380,15 @@ static void gather_vector(const struct hg_gram *g, struct shared *s, size_t r, c
         hg_lists_set(&s->lists, r, to, g->tiler.d, type);
 }
 
+/* Columns of a tile: fewer where there are few in all, so that each thread has some; by what is fetched alone, so that
+ * values do not depend on the threads. What is kept or counted has its tiles as they are. */
+static size_t tile_width(const struct hg_gram *g, const struct hg_fetch *f)
+{
+    if (f->again != 0 || g->hamming != NULL)
+        return g->tile_cols;
+    return HG_MIN(g->tile_cols, HG_MAX(f->n_cols / 4 / 64, (size_t)1) * 64);
+}
+
 /* Rows [row0, row0 + count) of those asked for, count <= max_rows. */
 static hinge_status fetch_some(struct hg_gram *g, const struct hg_fetch *f, size_t row0, size_t count)
 {
@@ -404,7 +413,7 @@ static hinge_status fetch_some(struct hg_gram *g, const struct hg_fetch *f, size
     gather_norms(g, s.ids, count, s.norm);
     lap(&watch, GATHER);
 
-    size_t tiles = (f->n_cols + g->tile_cols - 1) / g->tile_cols;
+    size_t width = tile_width(g, f), tiles = (f->n_cols + width - 1) / width;
     int failed = HINGE_OK;
     uint64_t values = 0;
 /* a tenth of the work is worth a team that is awake, round after round */
@@ -430,7 +439,7 @@ static hinge_status fetch_some(struct hg_gram *g, const struct hg_fetch *f, size
         for (size_t tile = 0; tile < tiles; tile++) {
             if (stopped(f) || __atomic_load_n(&failed, __ATOMIC_RELAXED) != HINGE_OK)
                 continue;
-            hinge_status status = make_tile(g, f, &left, &s, row0, count, tile * g->tile_cols, &w, &values);
+            hinge_status status = make_tile(g, f, &left, &s, row0, count, tile * width, width, &w, &values);
             if (status != HINGE_OK)
                 __atomic_store_n(&failed, (int)status, __ATOMIC_RELAXED);
         }
