@@ -416,10 +416,14 @@ static hinge_status fetch_some(struct hg_gram *g, const struct hg_fetch *f, size
     size_t width = tile_width(g, f), tiles = (f->n_cols + width - 1) / width;
     int failed = HINGE_OK;
     uint64_t values = 0;
-/* a tenth of the work is worth a team that is awake, round after round */
-#pragma omp parallel reduction(+ : values) reduction(hg_stages : spent) num_threads( \
-    hg_kernel_team(&g->tiler.kernel, g->super.threads, 10 * (double)count * (double)f->n_cols, g->tiler.d))
+    /* a tenth of the work is worth a team that is awake, round after round */
+    int team = hg_kernel_team(&g->tiler.kernel, g->super.threads, 10 * (double)count * (double)f->n_cols, g->tiler.d);
+    team = hg_crew_size(&g->super.crew, team);
+    double worked = 0, start = hg_now();
+#pragma omp parallel reduction(+ : values) reduction(hg_stages : spent) num_threads(team)
     {
+        bool first_of_team = omp_get_thread_num() == 0;
+        double begin = hg_now();
         hg_blas_alone();
         struct shared mine = s;
         struct work w;
@@ -432,10 +436,13 @@ static hinge_status fetch_some(struct hg_gram *g, const struct hg_fetch *f, size
             for (size_t r = 0; r < count; r++)
                 gather_vector(g, &mine, r, &w);
             lap(&own, GATHER);
+            if (first_of_team)
+                worked += hg_now() - begin;
 #pragma omp barrier
             lap(&own, WAITING);
+            begin = hg_now();
         }
-#pragma omp for schedule(dynamic, 1)
+#pragma omp for schedule(dynamic, 1) nowait
         for (size_t tile = 0; tile < tiles; tile++) {
             if (stopped(f) || __atomic_load_n(&failed, __ATOMIC_RELAXED) != HINGE_OK)
                 continue;
@@ -443,7 +450,10 @@ static hinge_status fetch_some(struct hg_gram *g, const struct hg_fetch *f, size
             if (status != HINGE_OK)
                 __atomic_store_n(&failed, (int)status, __ATOMIC_RELAXED);
         }
+        if (first_of_team)
+            worked += hg_now() - begin;
     }
+    hg_crew_tell(&g->super.crew, team, worked, hg_now() - start - worked);
     g->super.values += values;
     if (hg_kernel_row(g->tiler.kernel.type)->source == HG_FROM_DOTS && g->hamming == NULL)
         spent.gflop = 2e-9 * (double)values * (g->tiler.lists ? g->points.nonzeros : (double)g->tiler.d);

@@ -219,6 +219,31 @@ int hg_team(int threads, double work)
     return work < 1e7 ? 1 : threads;
 }
 
+int hg_crew_size(struct hg_crew *crew, int threads)
+{
+    if (threads < 2 || crew->alone == 0)
+        return threads;
+    crew->alone--;
+    return 1;
+}
+
+/* Alone, the calling thread would have worked as long as all of them together. */
+void hg_crew_tell(struct hg_crew *crew, int threads, double worked, double waited)
+{
+    enum { FEW = 4, SHORT = 32, LONG = 2048 };
+    if (threads < 2)
+        return;
+    crew->worked = 0.9 * crew->worked + worked;
+    crew->waited = 0.9 * crew->waited + waited;
+    crew->teams++;
+    if (crew->teams >= SHORT)
+        crew->spell = 0;
+    if (crew->teams >= FEW && crew->waited > 1.25 * (threads - 1) * crew->worked) {
+        int spell = HG_MIN(HG_MAX(2 * crew->spell, SHORT), LONG);
+        *crew = (struct hg_crew){ .alone = spell, .spell = spell };
+    }
+}
+
 void hg_blas_alone(void)
 {
     omp_set_num_threads(1);

@@ -106,6 +106,18 @@ int hg_threads(int asked);    /* asked, or omp_get_max_threads() for 0; at least
  * busy machine lets threads wait); otherwise threads. */
 int hg_team(int threads, double work);
 
+/* How the teams of many short regions in a row fare. Where another program holds a processor, each of them waits at its
+ * end for the thread that may not run, for the system's time slice of some milliseconds: then one thread alone is
+ * faster, for a while. Results must not depend on it. All 0 at first. */
+struct hg_crew {
+    double worked, waited; /* seconds of the calling thread in teams, the last ones' above all */
+    int teams;             /* since that was 0 */
+    int alone, spell;      /* regions left to be alone in; how many it were at last */
+};
+int hg_crew_size(struct hg_crew *crew, int threads); /* of the next region: threads, or 1 */
+/* A region of so many threads has ended, after the calling thread worked and waited for so many seconds. */
+void hg_crew_tell(struct hg_crew *crew, int threads, double worked, double waited);
+
 /* First statement of each of our parallel regions that calls BLAS: sets the thread count of nested regions to one
  * for this implicit task only, so that OpenBLAS's OpenMP build does not start threads of its own. */
 void hg_blas_alone(void);

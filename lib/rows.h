@@ -65,6 +65,7 @@ struct hg_rows {
     double cost;          /* of computing a value, in reads of one from memory: a rough figure, machine or not */
     double gflop;         /* done in GEMM so far */
     uint64_t values;      /* kernel values computed so far */
+    struct hg_crew crew;  /* of fetches, and of what else is done round after round */
     hinge_stages *stages; /* NULL, or what fetches add their threads' seconds to, time in tile() as update; and gflop */
 };
 

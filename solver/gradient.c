@@ -4,6 +4,7 @@
  */
 #include "solver/run.h"
 
+#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,16 +40,20 @@ static void update_by_held(struct hg_run *r, const struct hg_part *part, size_t 
         return;
     uint64_t bytes = (uint64_t)part->count * (end - first) * r->held_size;
     hinge_stages *stages = r->rows->stages;
-    double seconds = 0;
+    int team = hg_crew_size(&r->rows->crew, r->opt->threads);
+    double seconds = 0, worked = 0, start = hg_now();
     r->res->bytes_read += bytes;
-#pragma omp parallel num_threads(r->opt->threads) reduction(+ : seconds)
+#pragma omp parallel num_threads(team) reduction(+ : seconds)
     {
-        double begin = stages != NULL ? hg_now() : 0;
+        double begin = hg_now();
 #pragma omp for schedule(static) nowait
         for (size_t at = first; at < end; at += UPDATE_COLS)
             add_part(r, part, at, HG_MIN((size_t)UPDATE_COLS, end - at), r->g + at);
-        seconds += stages != NULL ? hg_now() - begin : 0;
+        seconds += hg_now() - begin;
+        if (omp_get_thread_num() == 0)
+            worked = seconds;
     }
+    hg_crew_tell(&r->rows->crew, team, worked, hg_now() - start - worked);
     if (stages != NULL) {
         stages->read += seconds;
         stages->gbytes += 1e-9 * (double)bytes;
