@@ -1,8 +1,8 @@
 /*
  * hinge: dense kernel support vector machines, trained exactly at the speed of BLAS.
  *
- * This header alone is the manual of the library; include/hinge/io.h adds files, include/hinge/theory.h what textbooks
- * derive.
+ * This header alone is the manual of the library; hinge/io.h adds files, hinge/theory.h what textbooks derive,
+ * hinge/qp.h convex quadratic programs.
  *
  * Conventions
  *   - Every function that can fail returns a hinge_status and takes a nullable hinge_error as its last
@@ -71,7 +71,7 @@ typedef struct hinge_matrix {
     const void *data;  /* [rows * stride], row-major, caller's; 4-byte floats or 8-byte doubles */
     hinge_dtype type;  /* what data points at */
     size_t rows, cols; /* number of examples, of features */
-    size_t stride;     /* elements from one row to the next, >= cols */
+    size_t stride;     /* elements from one row to the next, >= cols; rows and stride below 2^31 - 1, or ESIZE */
 } hinge_matrix;
 
 HINGE_API hinge_matrix hinge_matrix_f32(const float *data, size_t rows, size_t cols);
@@ -140,8 +140,8 @@ typedef enum hinge_precision {
 
 typedef enum hinge_solver {
     HINGE_SOLVER_AUTO = 0,      /* the interior point where it has less work to do (linear kernels, many rows) or
-                                 * alone can do it (hard margin, rank); SMO otherwise, and with beta0, max_iter or
-                                 * working_set */
+                                 * alone can do it (hard margin, rank); SMO otherwise, and with beta0, max_iter,
+                                 * working_set or precision f32 */
     HINGE_SOLVER_SMO,           /* block SMO: every kernel, every task */
     HINGE_SOLVER_INTERIOR_POINT /* C-SVC, epsilon-SVR, one-class; kernels other than the linear one by a factor of low
                                  * rank. All in f64. beta0, shrinking, working_set have no part in it */
@@ -216,12 +216,13 @@ typedef struct hinge_params {
     hinge_precision precision;
     int shrinking;       /* leave examples that will stay at a bound alone for a while: 1 by default, 0: never */
     int newton;          /* end SMO by Newton's steps on the examples inside their boxes, in f64, where by counted work
-                          * that is less (tight eps, large C): 1 by default, 0: never */
-    int threads;         /* 0: omp_get_max_threads(). The model does not depend on it */
-    size_t cache_bytes;  /* budget for kernel rows and Newton's matrices; 0: what all rows take, half of the machine's
-                          * memory at most */
+                          * that is less (tight eps, large C): 1 by default, 0: never. Not with no_bias */
+    int threads;         /* 0: omp_get_max_threads(); 4096 at most. The model does not depend on it */
+    size_t cache_bytes;  /* budget for kernel rows and Newton's matrices; 0: what all rows of the largest problem take
+                          * in f64, but at least an eighth and at most half of hinge_machine.total_memory. Only what is
+                          * filled is taken from the system */
     size_t working_set;  /* examples in a working set; 0: by n */
-    uint64_t max_iter;   /* two-variable steps a two-class problem; 0: no limit */
+    uint64_t max_iter;   /* two-variable steps a two-class problem (interior point: Newton systems); 0: no limit */
     double time_limit;   /* seconds for the whole training; 0: no limit */
     uint64_t seed;       /* for all that is drawn at random: equal seeds give equal models */
     int cpu_level;       /* vector code: 0 the best this processor runs, 1 plain C, 2..4 x86-64-v2..v4 */
@@ -300,7 +301,8 @@ typedef struct hinge_model hinge_model;
 /* Trains on the rows of x. y[n]: class labels (any finite doubles, compared exactly), targets for
  * regression, ignored (may be NULL) for one-class. *model is the caller's, to be freed; report may be NULL.
  * Dual: min 1/2 beta'K beta + p'alpha, s'alpha = delta, 0 <= alpha <= C; solved by block SMO with
- * second-order working pairs (Fan, Chen, Lin 2005). With more than two classes: one-versus-one.
+ * second-order working pairs (Fan, Chen, Lin 2005) or by the interior point (Mehrotra 1992): params.solver. More than
+ * two classes: params.multiclass.
  * The class that appears first in y (rows of weight 0 included) is the positive one, except that -1 first, +1 second
  * are swapped. */
 HINGE_API hinge_status hinge_train(hinge_model **model, const hinge_matrix *x, const double *y,
@@ -430,7 +432,7 @@ typedef struct hinge_machine {
     char blas[64];       /* as in hinge_report */
     int blas_is_openmp;  /* 1: OpenBLAS's OpenMP build, 0: another build or BLAS */
     int blas_slow;       /* as in hinge_report */
-    size_t total_memory; /* bytes */
+    size_t total_memory; /* bytes; a container's limit, where that is less */
 } hinge_machine;
 
 HINGE_API hinge_machine hinge_machine_info(void);

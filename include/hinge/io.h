@@ -2,6 +2,10 @@
  * Data and model files. Same conventions as hinge.h.
  *
  * Data: LIBSVM text, .npy and CSV, each also compressed with xz or gz (told by content, not by name).
+ *   LIBSVM  "<label> <index>:<value> ...", indices from 1 and ascending; what is left out is 0; "# ..." may end a line
+ *   .npy    one or two dimensions of floats (4 or 8 bytes), integers or bools, in C's order or Fortran's
+ *   CSV     fields apart by commas, or else semicolons or tabs, as line 1 tells; line 1 is passed over as a header if
+ *           it holds anything but numbers; a field may be in quotes
  * Numbers are read and written without regard to the locale. Model files are LIBSVM's; a model that LIBSVM
  * cannot represent is written with keys of hinge's own, which LIBSVM refuses.
  */
@@ -43,9 +47,8 @@ typedef struct hinge_data {
     void *memory;       /* what x.data points into; private */
 } hinge_data;
 
-/* Reads a file whole; options may be NULL. A LIBSVM line is "<label> <index>:<value> ...", indices from 1
- * and ascending. Refused with file and line: anything that is not a finite number, duplicate or descending
- * indices, empty lines, rows of unequal length (CSV). */
+/* Reads a file whole; options may be NULL. Refused with file and line: anything that is not a finite number, duplicate
+ * or descending indices, empty lines, rows of unequal length (CSV). */
 HINGE_API hinge_status hinge_data_read(const char *path, const hinge_data_options *options, hinge_data *data,
                                        hinge_error *err);
 /* The same from memory; name is used in messages and for HINGE_FORMAT_AUTO. */
@@ -57,8 +60,10 @@ HINGE_API void hinge_data_free(hinge_data *data);
 HINGE_API hinge_status hinge_data_write(const char *path, const hinge_matrix *x, const double *y,
                                         hinge_error *err);
 
-/* Model files, LIBSVM's text. Saving writes a temporary file beside path and renames it: a failure leaves an
- * old file whole. A reloaded model predicts bit for bit the same. */
+/* Model files, LIBSVM's text; those that hinge or LIBSVM wrote are read, also compressed with xz or gz. Keys of hinge's
+ * own: hinge_multiclass (one-vs-rest), hinge_scale_factor and hinge_scale_offset, hinge_kernel (the caller's),
+ * hinge_label (labels that are no integers). Saving writes a temporary file beside path and renames it: a failure
+ * leaves an old file whole. A reloaded model predicts bit for bit the same. */
 HINGE_API hinge_status hinge_model_save(const hinge_model *model, const char *path, hinge_error *err);
 /* user: the function of a model whose kernel is the caller's own; NULL otherwise. */
 HINGE_API hinge_status hinge_model_load(hinge_model **model, const char *path, const hinge_kernel *user,

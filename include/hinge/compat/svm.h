@@ -12,6 +12,8 @@
  *     results.
  *   - Model files hold every number in full; neither writing nor reading touches the process's locale.
  *   - svm_train and svm_cross_validation use svm_set_num_threads threads.
+ *   - Training ends after ten times as many steps as LIBSVM's own limit; a line says so, and the model is the one
+ *     so far.
  *
  * This is the one library of hinge's that prints (svm_set_print_string_function, to stdout by default) and that
  * holds state: that function, the number of threads, and a count of trainings.
