@@ -473,7 +473,7 @@ const char *blas_advice(const hinge_machine *machine)
 {
     if (machine->blas_slow)
         return "OpenBLAS runs kernels without AVX-512 here: set OPENBLAS_CORETYPE=SkylakeX in the environment "
-               "of programs that use hinge (hinge train and predict do so by themselves)";
+               "of programs that use hinge (the hinge command does so by itself)";
     if (!machine->blas_is_openmp)
         return "this BLAS is not OpenBLAS's OpenMP build, which hinge is fastest with: link that one, or set "
                "LD_LIBRARY_PATH to its folder";
