@@ -89,7 +89,7 @@ static const struct tool_option problem_options[] = {
     { 0, "eps", "EPS", parse_real, FIELD(params.eps), &range_positive, NULL },
     { 'w', "weight", "I=W", parse_weight, FIELD(classes), &range_not_negative,
       "multiply C of class I by W; also -wI W" },
-    { 0, "weights", "FILE", parse_text, FIELD(weights), NULL, "multiply C of each example: one number a line" },
+    { 0, "weights", "FILE", parse_text, FIELD(weights), NULL, "multiply C of each example: one number a line,\nor .npy" },
     { 0, "no-bias", NULL, parse_flag, FIELD(params.no_bias), NULL,
       "f = <w,phi(x)>, no threshold: c_svc, epsilon_svr" },
     { 0, "multiclass", "HOW", parse_choice, FIELD(params.multiclass), choice_multiclass,
