@@ -5,7 +5,7 @@
  *   W     working set of q points: the newer ones stay, the rest are the worst violators
  *   K_WW  kept between rounds; only the part of the points new in W is computed, as a small GEMM
  *
- * A round: select, load (K_WW), solve_block (inner.c), update: g += K[moved, :]' dbeta, fused with the tiles of rows
+ * A round: select, load (K_WW), solve (inner.c), update: g += K[moved, :]' dbeta, fused with the tiles of rows
  * that are not in the cache, then the violation of all. Rows are computed only for points that moved. Nothing that
  * decides looks at the clock or the number of threads, so the result depends on neither.
  */

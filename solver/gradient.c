@@ -162,7 +162,7 @@ static int by_position(const void *a, const void *b)
 }
 
 /* Whether a move may be made by a row of 16 bits. Where moves are many that may not, computing their rows again costs
- * more than the error that a later look will find (settle). */
+ * more than the error that a later look will find (hg_settle). */
 static bool may_be_coarse(struct hg_run *r, const struct hg_moved *v)
 {
     if (fabs(v->delta) <= r->coarse_move)

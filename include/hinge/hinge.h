@@ -304,7 +304,7 @@ typedef struct hinge_model hinge_model;
  * second-order working pairs (Fan, Chen, Lin 2005) or by the interior point (Mehrotra 1992): params.solver. More than
  * two classes: params.multiclass.
  * The class that appears first in y (rows of weight 0 included) is the positive one, except that -1 first, +1 second
- * are swapped. */
+ * are swapped. Where there is one class only, the model has no problem and predicts that class. */
 HINGE_API hinge_status hinge_train(hinge_model **model, const hinge_matrix *x, const double *y,
                                    const hinge_params *params, hinge_report *report, hinge_error *err);
 
