@@ -331,8 +331,8 @@ HINGE_API hinge_status hinge_predict(const hinge_model *model, const hinge_matri
 
 /* ---- Probabilities ---------------------------------------------------------------------------------- */
 
-/* 1: the model was calibrated (params.probability, or hinge_calibrate). A training that was stopped, and a one-class
- * model with fewer than 5 rows on a side, is not. NULL-safe. */
+/* 1: the model was calibrated (params.probability, or hinge_calibrate). A training that the time limit or the callback
+ * ended, and a one-class model with fewer than 5 rows on a side, is not. NULL-safe. */
 HINGE_API int hinge_model_has_probability(const hinge_model *model);
 
 /* Classification: probabilities[rows * n_classes] in the order of hinge_model_labels, each row summing to 1, pairs
@@ -344,7 +344,9 @@ HINGE_API hinge_status hinge_predict_probability(const hinge_model *model, const
                                                  double *probabilities, hinge_error *err);
 /* Regression: target = prediction + z, z Laplace distributed with density exp(-|z| / sigma) / (2 sigma). */
 HINGE_API hinge_status hinge_model_laplace(const hinge_model *model, double *sigma, hinge_error *err);
-/* Calibrates an existing model on examples it was not trained on; replaces what calibration it has. */
+/* Calibrates an existing model on examples it was not trained on; replaces what calibration it has. Not while other
+ * threads use the model. EINVAL: one-vs-rest, a label that is no class of the model's or a class without a row,
+ * one-class with fewer than 5 rows on a side. */
 HINGE_API hinge_status hinge_calibrate(hinge_model *model, const hinge_matrix *x, const double *y,
                                        const hinge_predict_options *options, hinge_error *err);
 
@@ -353,7 +355,8 @@ HINGE_API hinge_status hinge_calibrate(hinge_model *model, const hinge_matrix *x
 /* predictions[n]: for each row what a model trained on the other folds predicts (a label, +-1, or a value). Folds
  * are drawn by params.seed, stratified by class for classification; 2 <= folds <= n. Small folds are trained side by
  * side. With params.probability, predictions are the most probable classes. Where the time limit or the callback
- * ends it, rows of folds that are not done get NaN. report (may be NULL) sums the folds'. */
+ * ends it, rows of folds that are not done get NaN. params.beta0 has no part in it. report (may be NULL) sums the
+ * folds'. */
 HINGE_API hinge_status hinge_cross_validate(const hinge_matrix *x, const double *y, const hinge_params *params,
                                             size_t folds, double *predictions, hinge_report *report,
                                             hinge_error *err);
@@ -398,7 +401,8 @@ HINGE_API hinge_status hinge_model_weights(const hinge_model *model, size_t prob
 HINGE_API hinge_status hinge_model_beta(const hinge_model *model, size_t n, double *beta, hinge_error *err);
 
 /* Makes the model take examples of more features: its support vectors have 0 in those added, as LIBSVM sees features
- * that a model has not. Not while other threads use the model; EINVAL if n_features is less than it has. */
+ * that a model has not. Not while other threads use the model. EINVAL: n_features is less than it has, or the model
+ * scales its features. */
 HINGE_API hinge_status hinge_model_widen(hinge_model *model, size_t n_features, hinge_error *err);
 
 /* ---- The full certificate --------------------------------------------------------------------------- */
@@ -417,8 +421,8 @@ typedef struct hinge_certificate {
     double seconds;
 } hinge_certificate;
 
-/* x, y and params as the model was trained. Costs one pass over K(all, SV) in f64, or with the linear
- * kernel two over x. */
+/* x, y and params as the model was trained; a model from a file needs hinge_model_locate (hinge/theory.h) before. Costs
+ * one pass over K(all, SV) in f64, or with the linear kernel two over x. */
 HINGE_API hinge_status hinge_certify(const hinge_model *model, const hinge_matrix *x, const double *y,
                                      const hinge_params *params, hinge_certificate *certificate,
                                      hinge_error *err);
