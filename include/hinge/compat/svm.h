@@ -1,8 +1,9 @@
 /*
  * LIBSVM's C interface, on top of hinge: the structs, constants and functions of its svm.h, laid out as in
- * LIBSVM 3.37, or as in 3.24 (Debian's libsvm.so.3) where HINGE_LIBSVM_324 is defined. A program written for
- * LIBSVM includes this header instead and is linked with hinge-svm; a compiled one is started with LIBDIR/hinge
- * in LD_LIBRARY_PATH, where libsvm.so.3 and libsvm.so.4 are.
+ * LIBSVM 3.37, or as in 3.24 (Debian's libsvm.so.3) where HINGE_LIBSVM_324 is defined: that is for the stand-in
+ * libsvm.so.3 alone, and hinge-svm is built without. A program written for LIBSVM includes this header instead and is
+ * linked with hinge-svm; a compiled one is started with LIBDIR/hinge in LD_LIBRARY_PATH, where libsvm.so.3 and
+ * libsvm.so.4 are.
  *
  * What differs from LIBSVM
  *   - Every function takes NULL. svm_train returns NULL where it cannot train, and sends a line that says why
