@@ -13,6 +13,8 @@ cd "$folder" || exit 77
 export HINGE_NO_RESTART=1
 unset OMP_NUM_THREADS
 failures=0
+digits=$2/data/digits.train.xz
+case $2 in /*) ;; *) digits=$OLDPWD/$digits ;; esac
 
 ok() { echo "ok - $1"; }
 not_ok() { echo "not ok - $1"; failures=$((failures + 1)); [ ! -s err ] || sed 's/^/#   /' err; }
@@ -540,6 +542,11 @@ assert p["page_faults"] >= 0 and p["seconds_system"] >= 0
 assert p["rows_found"] == max(r["rows_asked"] - r["rows_computed"], 0)
 assert 0 < r["bytes_read"] <= r["rows_asked"] * r["n"] * (4 if r["precision"] == "f32" else 8)
 assert 0 < p["seconds_floor"] < r["seconds"] and p["rows_floor"] in (2048, 3000)'
+check "profiles several problems" "$hinge" train --profile --threads 2 -g 0.001 "$digits" digits.model
+check "side by side, so that nobody knows what the clock leaves over" awk '/^  other / { n++ }
+    END { exit n != 0 }' out
+check "profiles them as JSON" "$hinge" train --profile --json --threads 2 -g 0.001 "$digits" digits.model
+check "which is null in JSON" has out '"seconds_other": null'
 make 5000 20 noise >large
 for precision in f32 f64; do
     check "counts bytes of $precision rows" "$hinge" train --json --precision $precision -h 0 -g 0.05 -c 1 large large.model

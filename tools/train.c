@@ -650,9 +650,17 @@ static void json_report(struct json *j, const hinge_report *r)
     json_bool(j, "blas_slow", r->blas_slow);
 }
 
-/* What the phases leave over: checking and ordering the data, copies of them, the model. */
+/* Phases are then sums over threads, more than the seconds by the clock. */
+static int ran_side_by_side(const hinge_report *r)
+{
+    return strstr(r->path, "side by side") != NULL;
+}
+
+/* What the phases leave over: checking and ordering the data, copies of them, the model. NaN: nobody knows. */
 static double seconds_other(const hinge_report *r)
 {
+    if (ran_side_by_side(r))
+        return NAN;
     return r->seconds - r->phase.rows - r->phase.select - r->phase.block - r->phase.subproblem - r->phase.newton -
            r->phase.certificate;
 }
@@ -841,7 +849,7 @@ static void print_profile(const struct train_run *run)
     char text[128];
 
     printf("%-16s seconds, share of the training's%s\n", "profile",
-           strstr(r->path, "side by side") ? "; problems side by side: the threads' seconds, summed" : "");
+           ran_side_by_side(r) ? "; problems side by side: the threads' seconds, summed" : "");
     snprintf(text, sizeof text, "kernel rows and the gradient, %.4g MB of rows read; threads' seconds / threads:",
              1e-6 * (double)r->bytes_read);
     print_phase(r, "rows", r->phase.rows, text);
@@ -858,7 +866,8 @@ static void print_profile(const struct train_run *run)
     print_phase(r, "Newton", r->phase.newton, text);
     snprintf(text, sizeof text, "error measured, %d corrections, waking", r->corrections);
     print_phase(r, "checks", r->phase.certificate, text);
-    print_phase(r, "other", seconds_other(r), "checking and copying the data, the model");
+    if (!ran_side_by_side(r))
+        print_phase(r, "other", seconds_other(r), "checking and copying the data, the model");
     printf("  %-14s %9.4f s of the threads' in all this were the system's, %" PRIu64 " page faults\n", "system",
            run->seconds_system, run->page_faults);
     printf("  %-14s %.4g million, %.4g million/s, %.4g GFLOP/s (of dot products) in rows, block, Newton, checks\n",
