@@ -564,10 +564,11 @@ hinge_status hg_gram_init(struct hg_gram *g, const struct hg_tiler *tiler, const
     g->column = column;
     g->norms = norms;
     size_t bytes = HG_MAX(row_stride(g), (size_t)1) * hg_size_of(tiler->type);
-    g->tile_cols = HG_MIN((size_t)HG_TILE_COLS, HG_MAX((size_t)32, ((size_t)8 << 20) / bytes / 16 * 16));
-    if (g->hamming != NULL)
-        g->tile_cols = HG_COUNT_COLS;
+    size_t whole = lists ? hg_panel_cols(tiler->type) : 16, fit = ((size_t)8 << 20) / bytes / whole * whole;
+    g->tile_cols = HG_MIN((size_t)HG_TILE_COLS, HG_MAX(fit, HG_MAX(whole, (size_t)32)));
     g->tile_cols = HG_MIN(g->tile_cols, HG_MAX((n + 63) / 64, (size_t)1) * 64); /* whole panels */
+    if (g->hamming != NULL) /* however few the points */
+        g->tile_cols = HG_COUNT_COLS;
     g->max_rows = HG_MIN((size_t)2048, HG_MAX((size_t)64, ((size_t)32 << 20) / bytes));
     g->max_rows = HG_MIN(g->max_rows, HG_MAX(n, (size_t)1));
     if (g->hamming != NULL)
@@ -576,9 +577,11 @@ hinge_status hg_gram_init(struct hg_gram *g, const struct hg_tiler *tiler, const
     struct work w;
     g->work_bytes = lay_out(g, NULL, threads - 1, &shared, &w);
     g->work = hg_alloc(g->work_bytes, 1);
-    if (g->work == NULL || (points->cells != NULL && !order_by_cell(g)))
+    if (g->work == NULL || (points->cells != NULL && !order_by_cell(g))) {
+        hg_gram_free(g);
         return hg_fail(err, HINGE_ENOMEM, "no memory for the work space of kernel blocks (%zu bytes)",
                        g->work_bytes);
+    }
     g->super.order = g->order;
     return HINGE_OK;
 }

@@ -71,7 +71,7 @@ struct hg_right {
     const void *norm; /* [count] */
 };
 
-/* Values of a panel of d features, and of the panels of `count` vectors. */
+/* Values of the panels that `count` vectors of d features take; the last is whole. */
 static inline size_t hg_panels_size(size_t count, size_t d, hinge_dtype type)
 {
     size_t width = hg_panel_cols(type);
@@ -113,7 +113,7 @@ struct hg_gram {
     size_t kept_bytes;       /* of a tile */
 };
 
-/* Borrowed: points' matrix, order, shift; subset; column; norms. */
+/* Borrowed: what points refer to; subset; column; norms. On failure nothing is left to be freed. */
 hinge_status hg_gram_init(struct hg_gram *gram, const struct hg_tiler *tiler, const struct hg_points *points,
                           const uint32_t *subset, size_t n, const uint32_t *column, const void *norms, int threads,
                           hinge_error *err);

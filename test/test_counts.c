@@ -208,6 +208,43 @@ static void test_rows(void **state)
     set_free(&s);
 }
 
+/* Fewer points than a tile has columns, none of whose rows is kept. */
+static void test_few_points(void **state)
+{
+    (void)state;
+    static const size_t count[] = { 1, 2, 63, 64, 65, 127, 128, 129 };
+    for (size_t k = 0; k < sizeof count / sizeof *count; k++) {
+        size_t n = count[k];
+        struct set s = two_valued(7, 200, D, 0, 1);
+        struct hg_points points = points_of(&s);
+        struct hg_hamming h;
+        assert_int_equal(hg_hamming_init(&h, &points, NULL), HINGE_OK);
+        points.hamming = &h;
+        hinge_kernel kernel = hinge_kernel_rbf(0.05);
+        struct hg_tiler tiler = { kernel, hg_maps(hg_cpu_level(0)), HINGE_F64, D, false };
+        struct hg_gram gram;
+        assert_int_equal(hg_gram_init(&gram, &tiler, &points, NULL, n, NULL, NULL, 1, NULL), HINGE_OK);
+        uint32_t rows[129];
+        double sum[129] = { 0 }, coef[129];
+        for (uint32_t r = 0; r < n; r++) {
+            rows[r] = r;
+            coef[r] = 1 + r % 3;
+        }
+        struct sums sums = { sum, coef, NULL, 0 };
+        struct hg_fetch f = { rows, n, NULL, n, NULL, add_tile, &sums, NULL, 0, false, false };
+        assert_int_equal(gram.super.ops->fetch(&gram.super, &f), HINGE_OK);
+        for (size_t c = 0; c < n; c++) {
+            double whole = 0;
+            for (size_t r = 0; r < n; r++)
+                whole += coef[r] * plain_kernel(&kernel, s.x + r * D, s.x + c * D, D);
+            assert_near(sum[c], whole, 1e-11);
+        }
+        hg_gram_free(&gram);
+        hg_hamming_free(&h);
+        set_free(&s);
+    }
+}
+
 /* max over i in up, j in down of their f, by plain sums */
 static double violation_of(const struct set *s, const hinge_params *p, const double *beta)
 {
@@ -290,7 +327,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_counts_at_every_level), cmocka_unit_test(test_what_is_like_that),
-        cmocka_unit_test(test_rows), cmocka_unit_test(test_trainings), cmocka_unit_test(test_libsvm_agrees),
+        cmocka_unit_test(test_rows),                  cmocka_unit_test(test_few_points),
+        cmocka_unit_test(test_trainings),             cmocka_unit_test(test_libsvm_agrees),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

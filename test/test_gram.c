@@ -92,6 +92,7 @@ struct shape {
     hinge_dtype type, data_type;
     size_t n, d, gap; /* points of the source; features; elements between rows */
     bool order, shift, factor, subset;
+    size_t each; /* not 0: one value in so many is not 0, so that rows come by lists */
 };
 
 static struct source *source_new(const struct shape *s, int threads, uint64_t seed)
@@ -103,6 +104,7 @@ static struct source *source_new(const struct shape *s, int threads, uint64_t se
     o->data = malloc((rows + 1) * stride * 8);
     for (size_t at = 0; at < rows * stride; at++) {
         double v = unit(&seed);
+        v = s->each > 0 && at % s->each != 0 ? 0 : v;
         if (s->data_type == HINGE_F32)
             ((float *)o->data)[at] =
                 at % stride < d ? (float)v : NAN; /* what is between the rows is not read */
@@ -124,7 +126,8 @@ static struct source *source_new(const struct shape *s, int threads, uint64_t se
                                 .order = o->order,
                                 .shift = o->shift,
                                 .factor = o->factor,
-                                .n = rows };
+                                .n = rows,
+                                .nonzeros = s->each > 0 ? (double)d / (double)s->each : 0 };
     if (hg_kernel_row(s->kernel)->needs_norms) {
         o->norms = malloc(rows * 8);
         hg_points_norms(&points, s->type, o->norms, threads);
@@ -378,7 +381,8 @@ static void test_fetch(void **state)
                                        bits & 2,
                                        bits & 4,
                                        bits & 8,
-                                       bits & 16 };
+                                       bits & 16,
+                                       0 };
                     if (kernel == HINGE_PRECOMPUTED)
                         s.shift = s.factor = false;
                     check_shape(&s, n_rows[a], n_cols[b], pick + (int)a, &seed);
@@ -391,7 +395,7 @@ static void test_long_vectors(void **state)
     (void)state;
     uint64_t seed = 5;
     for (int gathered = 0; gathered < 2; gathered++) {
-        struct shape s = { HINGE_RBF, HINGE_F32, HINGE_F32, 130, 70001, 0, false, gathered, false, false };
+        struct shape s = { HINGE_RBF, HINGE_F32, HINGE_F32, 130, 70001, 0, false, gathered, false, false, 0 };
         struct source *o = source_new(&s, 2, 9);
         assert_true(o->gram.max_rows < 130 && o->gram.tile_cols < 130 && o->gram.tile_cols >= 32);
         o->gram.tiler.kernel.gamma = 1e-5;
@@ -408,10 +412,32 @@ static void test_long_vectors(void **state)
     }
 }
 
+/* Vectors of few non-zeros, so long that a tile has fewer columns than it might; the last panel of a tile is whole. */
+static void test_long_lists(void **state)
+{
+    (void)state;
+    uint64_t seed = 6;
+    for (int type = HINGE_F32; type <= HINGE_F64; type++) {
+        struct shape s = { HINGE_RBF, type, HINGE_F32, 450, 5003, 0, false, false, false, false, 11 };
+        struct source *o = source_new(&s, 1, 9);
+        assert_true(o->gram.tiler.lists && o->gram.tile_cols < 450);
+        o->gram.tiler.kernel.gamma = 1e-3;
+        uint32_t *rows = some_points(&seed, 450, 9, false);
+        struct watch *w = fetch(o, rows, 9, NULL, 450, KEEP_SOME);
+        for (size_t at = 0; at < 9 * 450; at += 4) {
+            long double tolerance, want = plain_value(o, rows[at / 450], at % 450, &tolerance);
+            assert_true(fabsl(value_at(w->seen, w->size, at) - want) <= tolerance);
+        }
+        watch_free(w);
+        free(rows);
+        source_free(o);
+    }
+}
+
 static void test_nothing_asked(void **state)
 {
     (void)state;
-    struct shape s = { HINGE_RBF, HINGE_F32, HINGE_F64, 20, 5, 0, false, false, false, false };
+    struct shape s = { HINGE_RBF, HINGE_F32, HINGE_F64, 20, 5, 0, false, false, false, false, 0 };
     struct source *o = source_new(&s, 2, 9);
     uint32_t rows[3] = { 1, 2, 3 };
     watch_free(fetch(o, rows, 0, NULL, 20, KEEP_ALL));
@@ -422,7 +448,7 @@ static void test_nothing_asked(void **state)
 static void test_stop(void **state)
 {
     (void)state;
-    struct shape s = { HINGE_RBF, HINGE_F32, HINGE_F32, 10000, 4, 0, false, false, false, false };
+    struct shape s = { HINGE_RBF, HINGE_F32, HINGE_F32, 10000, 4, 0, false, false, false, false, 0 };
     for (int threads = 1; threads <= 3; threads++) {
         struct source *o = source_new(&s, threads, 9);
         struct watch *w = watch_new(o, 2, 10000);
@@ -442,7 +468,7 @@ static void test_stop(void **state)
 static void test_user_failure(void **state)
 {
     (void)state;
-    struct shape s = { HINGE_USER, HINGE_F64, HINGE_F32, 1300, 4, 0, false, false, false, false };
+    struct shape s = { HINGE_USER, HINGE_F64, HINGE_F32, 1300, 4, 0, false, false, false, false, 0 };
     uint32_t rows[2] = { 1, 2 };
     double diagonal[1300];
     for (int threads = 1; threads <= 3; threads++)
@@ -474,7 +500,8 @@ static void test_diagonal(void **state)
                                bits & 8,
                                bits & 16 && kernel != HINGE_PRECOMPUTED,
                                bits & 32 && kernel != HINGE_PRECOMPUTED,
-                               bits & 4 };
+                               bits & 4,
+                               0 };
             struct source *o = source_new(&s, 1, bits);
             assert_int_equal(o->gram.super.ops->diagonal(&o->gram.super, diagonal), HINGE_OK);
             for (size_t i = 0; i < 300; i++) {
@@ -492,7 +519,7 @@ static void test_diagonal(void **state)
 static void test_settings_are_left_alone(void **state)
 {
     (void)state;
-    struct shape s = { HINGE_RBF, HINGE_F32, HINGE_F32, 600, 4, 0, false, false, false, false };
+    struct shape s = { HINGE_RBF, HINGE_F32, HINGE_F32, 600, 4, 0, false, false, false, false, 0 };
     omp_set_num_threads(3);
     struct source *o = source_new(&s, 2, 9);
     uint32_t rows[2] = { 1, 2 };
@@ -504,7 +531,7 @@ static void test_settings_are_left_alone(void **state)
 int main(void)
 {
     static const int kernels[HG_KERNELS] = { 0, 1, 2, 3, 4, 5 };
-    struct CMUnitTest tests[HG_KERNELS + 6] = { 0 };
+    struct CMUnitTest tests[HG_KERNELS + 7] = { 0 };
     for (int k = 0; k < HG_KERNELS; k++) {
         tests[k] = (struct CMUnitTest)cmocka_unit_test_prestate(test_fetch, (void *)&kernels[k]);
         tests[k].name = hg_kernel_row((hinge_kernel_type)k)->keyword;
@@ -513,6 +540,7 @@ int main(void)
         cmocka_unit_test(test_long_vectors), cmocka_unit_test(test_nothing_asked),
         cmocka_unit_test(test_stop),         cmocka_unit_test(test_user_failure),
         cmocka_unit_test(test_diagonal),     cmocka_unit_test(test_settings_are_left_alone),
+        cmocka_unit_test(test_long_lists),
     };
     memcpy(tests + HG_KERNELS, others, sizeof others);
     return cmocka_run_group_tests(tests, NULL, NULL);
