@@ -109,7 +109,7 @@ static bool allocate(struct hg_run *r)
         { (void **)&r->group_point, n, sizeof *r->group_point },
         { (void **)&r->candidates, n, sizeof *r->candidates },
         { (void **)&r->found, n, sizeof *r->found },
-        { (void **)&r->coarse, r->held_size < r->size ? n : 0, sizeof *r->coarse },
+        { (void **)&r->coarse, hg_is_half(r) ? n : 0, sizeof *r->coarse },
     };
     bool ok = true;
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
@@ -383,7 +383,7 @@ static void newton_progress(void *arg, double violation)
 static hinge_status finish_by_newton(struct hg_run *r)
 {
     struct hg_newton_result result;
-    size_t rows = hg_cache_touched(&r->cache);
+    size_t rows = r->cache.most_bytes; /* its own: what the arena holds depends on which problems ran there before */
     uint64_t rounds = r->res->rounds;
     double *g = r->group.coef, begin = hg_now(), violation = r->res->violation;
     struct hg_newton_options options = { .eps = r->target,
@@ -500,7 +500,9 @@ static enum verdict judge(struct hg_run *r, hinge_status *status)
     }
     if (!r->looked && res->violation <= AHEAD * r->target && r->rows != r->exact && r->in_w < r->m) {
         *status = look_ahead(r);
-        return *status != HINGE_OK ? END : GO_ON;
+        if (*status != HINGE_OK)
+            return END;
+        return hg_is_stopped(r) ? judge(r, status) : GO_ON; /* no other W: the bias may have to come from this one */
     }
     if (r->opt->max_iter > 0 && res->iterations >= r->opt->max_iter)
         return end_with(r, HINGE_MAX_ITER);

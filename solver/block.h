@@ -1,6 +1,6 @@
 /*
- * Block SMO: the default solver. DESIGN: a working set W of q points is solved to (near) optimality by second-order
- * SMO on K_WW, then the rows of the points that moved update the gradient of all active points.
+ * Block SMO: the default solver. A working set W of q points is solved to (near) optimality by second-order SMO on
+ * K_WW, then the rows of the points that moved update the gradient of all active points.
  */
 #ifndef HG_BLOCK_H
 #define HG_BLOCK_H

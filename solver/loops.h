@@ -35,7 +35,7 @@ struct hg_loops {
     /* out[j] = the value of code[j], j < n <= HG_CODE_COLS */
     void (*decode)(const struct hg_codes *codes, const uint8_t *code, size_t n, float *out);
     struct hg_extremes (*scan)(size_t n, const double *g, const double *up, const double *down);
-    /* The two above for one inner step: g += di * ki + dj * kj, then the extremes. */
+    /* An inner step: g += di * ki + dj * kj, then the extremes as scan finds them. */
     struct hg_extremes (*step_f32)(size_t n, double *g, double di, const float *ki, double dj, const float *kj,
                                    const double *up, const double *down);
     struct hg_extremes (*step_f64)(size_t n, double *g, double di, const double *ki, double dj, const double *kj,

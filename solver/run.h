@@ -69,7 +69,7 @@ struct hg_run {
 
     struct hg_moved *moved; /* [q] */
     size_t n_moved;
-    struct hg_part held, group;   /* [q] rows in the cache to be added; rows being fetched */
+    struct hg_part held, group;   /* [q] rows in the cache to be added; [n] rows being fetched */
     uint32_t *group_point;        /* [n] */
     struct hg_candidate *candidates; /* [n] */
     uint32_t *found;              /* [n] */

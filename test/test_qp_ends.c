@@ -253,6 +253,56 @@ static void test_coarse_rows(void **state)
     problem_free(&p);
 }
 
+/* A question that ends the run once the exact source has been asked so often. */
+struct asker {
+    const struct fake *exact;
+    size_t fetches;
+    int stop;
+};
+
+static void ask(void *arg)
+{
+    struct asker *a = arg;
+    if (a->exact->fetches >= a->fetches)
+        a->stop = 2;
+}
+
+/* Stopped while the error of the rows is measured, or the gradient corrected: the bias is between the bounds that the
+ * points set it, as far as the rows are right. */
+static void test_stop_in_correction(void **state)
+{
+    (void)state;
+    enum { N = 300 };
+    double *k = malloc(N * N * sizeof *k), *g = malloc(N * sizeof *g);
+    for (uint64_t seed = 75; seed < 80; seed++) {
+        struct problem p = problem_new(PLAIN, N, seed, 0.5, 0.2, 0.5);
+        for (size_t at = 0; at < N * N; at++)
+            k[at] = p.k[at] * (1 + ((at / N) * (at % N) % 2 == 0 ? 1e-4 : -1e-4));
+        for (size_t fetches = 1; fetches <= 2; fetches++) {
+            struct fake rows = fake_rows(k, N, HINGE_F32, 1), exact = fake_rows(p.k, N, HINGE_F64, 1);
+            struct asker a = { &exact, fetches, 0 };
+            struct hg_smo_options o = options(1e-5, 16);
+            struct hg_smo_result res;
+            o.halt.stop = &a.stop, o.halt.ask = ask, o.halt.arg = &a;
+            restart(&p);
+            assert_int_equal(hg_block_smo(&p.qp, &rows.super, &exact.super, &o, &res, NULL), HINGE_OK);
+            assert_int_equal(res.outcome, HINGE_STOPPED);
+            assert_int_equal(res.corrections, fetches - 1);
+            check_feasible(&p);
+            plain_gradient(p.k, &p.qp, g);
+            double low = INFINITY, high = -INFINITY;
+            for (size_t i = 0; i < N; i++) {
+                low = fmin(low, g[i] + hg_up(p.qp.beta[0][i], p.qp.hi[0][i], p.qp.off[0][i], 0));
+                high = fmax(high, g[i] + hg_down(p.qp.beta[0][i], p.qp.lo[0][i], p.qp.off[0][i], 0));
+            }
+            assert_true(high - low < 0.1); /* not far from the end */
+            assert_true(-res.bias[0] >= low - 1e-2 && -res.bias[0] <= high + 1e-2);
+        }
+        problem_free(&p);
+    }
+    free(k), free(g);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -266,6 +316,7 @@ int main(void)
         cmocka_unit_test(test_zero_kernel),
         cmocka_unit_test(test_indefinite_ends),
         cmocka_unit_test(test_coarse_rows),
+        cmocka_unit_test(test_stop_in_correction),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -82,6 +82,36 @@ static void threads_multi_class(void **state)
     set_free(&set);
 }
 
+/* Of three problems the first is the largest, and leaves little of the memory that it shares with those after it: the
+ * room for their Newton finish is the same, wherever they run. */
+static void threads_newton(void **state)
+{
+    (void)state;
+    const double labels[] = { 4, 2, 8 };
+    struct set all = set_blobs(36, 2400, 8, 3, labels, 1.4);
+    size_t rows[2400], count = 0, last = 0;
+    for (size_t i = 0; i < all.n; i++)
+        if (all.y[i] != 8 || last++ < 60)
+            rows[count++] = i;
+    struct set set = set_rows(&all, rows, count);
+    hinge_params params = c_svc(0.1, 300, 1e-8);
+    params.working_set = 64;
+    hinge_model *model[2];
+    hinge_report report[2];
+    for (int t = 0; t < 2; t++) {
+        params.threads = t + 1;
+        model[t] = fit(&set, &params, &report[t]);
+        assert_int_equal(report[t].outcome, HINGE_CONVERGED);
+    }
+    assert_true(report[0].newton_steps > 0);
+    assert_int_equal(report[0].newton_steps, report[1].newton_steps);
+    check_same_model(model[0], model[1]);
+    for (int t = 0; t < 2; t++)
+        hinge_model_free(model[t]);
+    set_free(&set);
+    set_free(&all);
+}
+
 static void threads_regression(void **state)
 {
     (void)state;
@@ -481,8 +511,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(blas_is_openmp),         cmocka_unit_test(threads_two_class),
-        cmocka_unit_test(threads_multi_class),    cmocka_unit_test(threads_regression),
-        cmocka_unit_test(threads_prediction),     cmocka_unit_test(warm_start),
+        cmocka_unit_test(threads_multi_class),    cmocka_unit_test(threads_newton),
+        cmocka_unit_test(threads_regression),     cmocka_unit_test(threads_prediction),
+        cmocka_unit_test(warm_start),
         cmocka_unit_test(warm_start_other_tasks), cmocka_unit_test(limits),
         cmocka_unit_test(warm_start_is_quick),    cmocka_unit_test(time_limit_holds),
         cmocka_unit_test(progress_tells),         cmocka_unit_test(stages_are_parts),
