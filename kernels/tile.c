@@ -159,7 +159,8 @@ void hg_points_panels(const struct hg_points *points, const uint32_t *ids, size_
 static void dot_products(const struct hg_tiler *t, size_t m, const void *a, size_t lda, size_t n, const void *b,
                          size_t ldb, void *dots, size_t ld)
 {
-    int im = (int)m, in = (int)n, id = (int)t->d, ia = (int)lda, ib = (int)ldb, ic = (int)ld;
+    int im = (int)m, in = (int)n, id = (int)t->d, ic = (int)ld;
+    int ia = (int)HG_MAX(lda, (size_t)1), ib = (int)HG_MAX(ldb, (size_t)1); /* without features too */
     if (t->type == HINGE_F32)
         cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, im, in, id, 1, a, ia, b, ib, 0, dots, ic);
     else
