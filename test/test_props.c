@@ -31,12 +31,11 @@ static double *decisions_of(const struct set *set, const hinge_params *params, c
 
 /* Both ways of asking have one optimum: g = sign * f, objectives in the given ratio. */
 static void same_optimum(const struct set *a, const hinge_params *params_a, const struct set *test_a,
-                         const struct set *b, const hinge_params *params_b, const struct set *test_b,
-                         double sign, double ratio)
+                         const struct set *b, const hinge_params *params_b, const struct set *test_b, double sign,
+                         double ratio)
 {
     double objective_a, objective_b;
-    double *f = decisions_of(a, params_a, test_a, &objective_a),
-           *g = decisions_of(b, params_b, test_b, &objective_b);
+    double *f = decisions_of(a, params_a, test_a, &objective_a), *g = decisions_of(b, params_b, test_b, &objective_b);
     assert_close(objective_b, objective_a * ratio, 1e-6);
     for (size_t i = 0; i < test_a->n; i++)
         assert_near(g[i], sign * f[i], 1e-4);
@@ -212,19 +211,18 @@ static void check_certificate(const struct set *set, const hinge_params *params,
     assert_true(c.gap >= 0);
     assert_true(plain.box <= 1e-15 && plain.sum <= 1e-12);
     /* the report's running figures are these, within the error it owns up to */
-    assert_near(-report.objective, plain.dual, 1e-6 * size);
+    double sum_C = 0;
+    for (size_t i = 0; i < set->n; i++)
+        sum_C += C[i];
+    assert_near(-report.objective, plain.dual, 1e-6 * size + (isfinite(report.error) ? report.error * sum_C : 0));
     if (converges) {
         assert_int_equal(report.outcome, HINGE_CONVERGED);
         assert_true(report.violation + report.error <= 2 * params->eps);
         assert_true(report.violation <= params->eps);
         assert_true(plain.kkt <= report.violation + 2 * report.error + 1e-9 * size);
     }
-    if (converges && params->kernel.type == HINGE_RBF) {
-        double sum_C = 0;
-        for (size_t i = 0; i < set->n; i++)
-            sum_C += C[i];
-        assert_true(c.gap <= 2 * (plain.kkt + 1e-12) * sum_C);
-    }
+    if (converges && params->kernel.type == HINGE_RBF)
+        assert_true(c.gap <= 2 * (fmax(plain.kkt, 0) + 1e-12) * sum_C);
     free(C);
     free(beta);
     free(gram);
@@ -286,6 +284,59 @@ static void certificates(void **state)
     }
 }
 
+/* A value of a feature: dense, of two values, mostly 0. */
+static double value_of_kind(unsigned kind, uint64_t *seed)
+{
+    switch (kind) {
+    case 0:
+        return draw_normal(seed);
+    case 1:
+        return draw(seed) % 3 == 0;
+    case 2:
+        return draw(seed) % 2 == 0 ? 1 : -1;
+    default:
+        return draw(seed) % 20 == 0 ? draw_unit(seed) : 0;
+    }
+}
+
+/* Two rows or hundreds, one feature or thousands: whichever way rows are made, the optimum is one. */
+static void shapes_at_random(void **state)
+{
+    (void)state;
+    static const size_t widths[] = { 1, 2, 7, 12, 40, 130, 700 };
+    static const double Cs[] = { 0.1, 1, 30 };
+    uint64_t seed = 97;
+    for (unsigned t = 0; t < 200; t++) {
+        unsigned kind = t % 4;
+        bool is_long = t % 100 == 3, is_regression = draw(&seed) % 3 == 0, repeats = draw(&seed) % 5 == 0;
+        size_t d = is_long ? 5003 : widths[draw(&seed) % 7];
+        size_t n = is_long ? 450 : 2 + draw(&seed) % (t % 8 < 4 ? 140 : d < 200 ? 400 : 12);
+        struct set set = set_new(n, d);
+        for (size_t i = 0; i < n; i++) {
+            double sum = 0;
+            for (size_t j = 0; j < d; j++) {
+                double v = repeats && i % 2 == 1 ? set.x[(i - 1) * d + j] : value_of_kind(kind, &seed);
+                set.x[i * d + j] = v;
+                sum += j % 3 == 0 ? v : -v;
+            }
+            sum += draw_normal(&seed);
+            set.y[i] = is_regression ? sum : i < 2 ? (i == 0 ? 1 : -1) : sum > 0 ? 1 : -1;
+        }
+        hinge_params params =
+            small_problem(is_regression ? HINGE_EPSILON_SVR : HINGE_C_SVC, types[draw(&seed) % 3], Cs[draw(&seed) % 3]);
+        params.kernel.gamma = (t % 3 == 0 ? 5.0 : 0.5) / (double)d;
+        params.eps = 1e-4;
+        params.threads = 1 + (int)(draw(&seed) % 2);
+        params.working_set = draw(&seed) % 3 == 0 ? 16 : 0;
+        params.solver = HINGE_SOLVER_SMO;
+        print_message("%u: %zu x %zu of kind %u%s, kernel %d, C = %g, %s\n", t, n, d, kind,
+                      repeats ? ", each twice" : "", (int)params.kernel.type, params.C,
+                      is_regression ? "regression" : "classes");
+        check_certificate(&set, &params, true);
+        set_free(&set);
+    }
+}
+
 /* Complementary slackness of each of a point's two variables, alpha and alpha*, as the header has it. */
 static void slackness_of_regression(void **state)
 {
@@ -335,8 +386,8 @@ static void certificate_of_pairs(void **state)
                 sign[i] = set.y[i] == order[a] ? 1 : -1;
                 assert_true(C[i] > 0 || beta[p * set.n + i] == 0);
             }
-            struct plain_certificate plain = plain_certify(HINGE_C_SVC, gram, sign, C, beta + p * set.n, set.n,
-                                                           hinge_model_rho(model)[p], 0);
+            struct plain_certificate plain =
+                plain_certify(HINGE_C_SVC, gram, sign, C, beta + p * set.n, set.n, hinge_model_rho(model)[p], 0);
             primal += plain.primal;
             dual += plain.dual;
             kkt = fmax(kkt, plain.kkt);
@@ -391,11 +442,18 @@ static void honest_error(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(permuting),    cmocka_unit_test(flipping_labels),
-        cmocka_unit_test(duplicating),  cmocka_unit_test(scaling_kernel_and_C),
-        cmocka_unit_test(rotating),     cmocka_unit_test(moving_far_from_origin),
-        cmocka_unit_test(certificates), cmocka_unit_test(certificates_of_nu), cmocka_unit_test(certificate_of_pairs),
-        cmocka_unit_test(honest_error), cmocka_unit_test(slackness_of_regression),
+        cmocka_unit_test(permuting),
+        cmocka_unit_test(flipping_labels),
+        cmocka_unit_test(duplicating),
+        cmocka_unit_test(scaling_kernel_and_C),
+        cmocka_unit_test(rotating),
+        cmocka_unit_test(moving_far_from_origin),
+        cmocka_unit_test(certificates),
+        cmocka_unit_test(certificates_of_nu),
+        cmocka_unit_test(certificate_of_pairs),
+        cmocka_unit_test(honest_error),
+        cmocka_unit_test(slackness_of_regression),
+        cmocka_unit_test(shapes_at_random),
     };
     return cmocka_run_group_tests_name("properties", tests, NULL, NULL);
 }
