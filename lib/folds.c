@@ -423,7 +423,9 @@ hinge_status hinge_cross_validate(const hinge_matrix *x, const double *y, const 
         return hg_fail(err, HINGE_EINVAL, "predictions: NULL");
     v.jobs.params = *params;
     v.jobs.params.beta0 = NULL;
+    v.jobs.params.scaling = NULL;
     hinge_status status = hg_problem_init(&problem, x, y, &v.jobs.params, err);
+    v.jobs.params.scaling = params->scaling;
     if (status != HINGE_OK)
         return status;
     v.n = x->rows;

@@ -444,7 +444,9 @@ hinge_status hg_calibrate_by_folds(hinge_model *model, const hinge_matrix *x, co
     hinge_params plain = *params;
     plain.probability = 0;
     plain.beta0 = NULL;
+    plain.scaling = NULL;
     hinge_status status = hg_problem_init(&problem, x, y, &plain, err);
+    plain.scaling = params->scaling; /* fitted on each fold's training part */
     if (status != HINGE_OK)
         return status;
     c.jobs = (struct hg_jobs){ .x = x,

@@ -186,6 +186,9 @@ hinge_status hg_problem_init(struct hg_problem *pr, const hinge_matrix *x, const
         status = hg_fail(err, HINGE_EINVAL, "params: NULL");
     if (status == HINGE_OK && x->rows == 0)
         status = hg_fail(err, HINGE_EINVAL, "x: no rows to train on");
+    if (status == HINGE_OK && params->scaling != NULL)
+        status = hg_fail(err, HINGE_EINVAL, "scaling: scale the rows (hinge_scaling_apply), and set it to NULL; only "
+                                            "hinge_train and hinge_cross_validate scale them");
     if (status == HINGE_OK)
         status = hg_params_check(params, x->rows, x->cols, &pr->params, err);
     if (status == HINGE_OK && y == NULL && params->task != HINGE_ONE_CLASS)

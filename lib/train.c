@@ -8,6 +8,7 @@
 #include "lib/params.h"
 #include "lib/proba.h"
 #include "lib/problem.h"
+#include "lib/scaling.h"
 #include "solver/block.h"
 
 #include <math.h>
@@ -667,17 +668,14 @@ static void training_free(struct training *t)
     omp_destroy_lock(&t->lock);
 }
 
-hinge_status hinge_train(hinge_model **model, const hinge_matrix *x, const double *y,
-                         const hinge_params *params, hinge_report *report, hinge_error *err)
+/* Without calibration, which is checked all the same. */
+static hinge_status train_plain(hinge_model **model, const hinge_matrix *x, const double *y, const hinge_params *params,
+                                double begin, hinge_report *report, hinge_error *err)
 {
     struct training t;
     memset(&t, 0, sizeof t);
-    hg_ok(err);
-    if (model == NULL)
-        return hg_fail(err, HINGE_EINVAL, "model: NULL");
-    t.begin = hg_now();
+    t.begin = begin;
     omp_init_lock(&t.lock);
-    hinge_model *m = NULL;
     hinge_status status = hg_problem_init(&t.problem, x, y, params, err);
     if (status == HINGE_OK && t.problem.one_vs_rest && t.problem.params.probability)
         status = hg_fail(err, HINGE_EINVAL, "probability: one-vs-rest models have no probabilities");
@@ -707,15 +705,37 @@ hinge_status hinge_train(hinge_model **model, const hinge_matrix *x, const doubl
     if (status == HINGE_OK)
         status = solve_all(&t, err);
     if (status == HINGE_OK)
-        status = build_model(&t, &m, err);
-    hinge_report r = { 0 };
+        status = build_model(&t, model, err);
     if (status == HINGE_OK)
-        fill_report(&t, m, &r);
-    bool ended = r.outcome == HINGE_TIME_LIMIT || r.outcome == HINGE_STOPPED;
+        fill_report(&t, *model, report);
     training_free(&t);
+    return status;
+}
+
+hinge_status hinge_train(hinge_model **model, const hinge_matrix *x, const double *y,
+                         const hinge_params *params, hinge_report *report, hinge_error *err)
+{
+    struct hg_scaled scaled;
+    hinge_report r = { 0 };
+    hinge_model *m = NULL;
+    double begin = hg_now();
+    hg_ok(err);
+    if (model == NULL)
+        return hg_fail(err, HINGE_EINVAL, "model: NULL");
+    if (params == NULL)
+        return hg_fail(err, HINGE_EINVAL, "params: NULL");
+    hinge_status status = hg_scaled_init(&scaled, x, params, err);
+    if (status != HINGE_OK)
+        return status;
+    status = train_plain(&m, &scaled.x, y, &scaled.params, begin, &r, err);
+    if (status == HINGE_OK && params->scaling != NULL)
+        status = hinge_scaling_attach(&scaled.scaling, m, err);
+    r.memory_bytes += scaled.data != NULL ? x->rows * x->cols * sizeof *scaled.data : 0;
+    hg_scaled_free(&scaled);
+    bool ended = r.outcome == HINGE_TIME_LIMIT || r.outcome == HINGE_STOPPED;
     if (status == HINGE_OK && params->probability && !ended) {
-        status = hg_calibrate_by_folds(m, x, y, params, t.begin, &r.outcome, err);
-        r.seconds = hg_now() - t.begin;
+        status = hg_calibrate_by_folds(m, x, y, params, begin, &r.outcome, err);
+        r.seconds = hg_now() - begin;
     }
     if (status == HINGE_OK && report != NULL)
         *report = r;

@@ -330,6 +330,21 @@ check "scales labels" test "$(cut -d' ' -f1 out | tr '\n' ' ')" = "0 0.5 1 "
 check "saves their range" test "$(head -3 ranges | tr '\n' ' ')" = "y 0 1 1 3 "
 "$hinge" scale --output scaled raw >out 2>err
 check "writes a file" test -s scaled
+printf '1,1,5,7,0\n2,2,5,0,-4\n3,3,5,1,0\n' >raw.csv
+check "scales CSV" "$hinge" scale --output csv.scaled raw.csv
+check "to the same" cmp scaled csv.scaled
+cut -d, -f2- raw.csv >bare.csv
+check "scales without labels" "$hinge" scale --no-labels --output bare bare.csv
+check "likewise" test "$(cut -d' ' -f2- bare)" = "$(cut -d' ' -f2- scaled)"
+if command -v python3 >/dev/null 2>&1; then
+    python3 -c 'import struct
+head = "{\x27descr\x27: \x27<f8\x27, \x27fortran_order\x27: False, \x27shape\x27: (3, 4), }"
+head += " " * (117 - len(head)) + "\n"
+values = struct.pack("<12d", 1, 5, 7, 0, 2, 5, 0, -4, 3, 5, 1, 0)
+open("raw.npy", "wb").write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head.encode() + values)'
+    check "scales .npy" "$hinge" scale --output npy.scaled raw.npy
+    check "features to the same" test "$(cut -d' ' -f2- npy.scaled)" = "$(cut -d' ' -f2- scaled)"
+fi
 if command -v svm-scale >/dev/null 2>&1; then
     for file in two three real raw; do
         for options in "" "-l 0" "-y -2 3" "-l -3.5 -u 7"; do
@@ -385,6 +400,21 @@ check "warns of a feature without range" has err 'warning.*no range for feature 
 if command -v svm-predict >/dev/null 2>&1; then
     check "svm-predict refuses the model" test "$(svm-predict wide.test scaled.model out >/dev/null 2>&1; echo $?)" != 0
 fi
+
+# leaving one out, by hand: each training has the ranges of its own rows
+awk 'BEGIN { for (k = 1; k <= 9; k++) print k * k, "1:" (k == 9 ? 400 : 10 * k + 3), "2:" k % 4 }' >steep
+k=1
+while [ $k -le 9 ]; do
+    sed "${k}d" steep >rest
+    sed -n "${k}p" steep >one
+    "$hinge" train -q -s 3 -c 100 -e 1e-7 --scale rest m 2>err
+    "$hinge" predict -q one m label 2>err
+    echo "$((k * k)) $(cat label)"
+    k=$((k + 1))
+done | awk '{ sum += ($1 - $2) * ($1 - $2) } END { printf "%.4f\n", sum / NR }' >expected
+"$hinge" train -q -v 9 -s 3 -c 100 -e 1e-7 --scale steep >out 2>err
+check "each fold has ranges of its own" awk -v got="$(sed -n 's/.*Mean squared error = //p' out)" \
+    '{ exit !(got > $1 * (1 - 1e-4) && got < $1 * (1 + 1e-4)) }' expected
 
 echo "# classes"
 check "trains one-vs-rest" "$hinge" train -q -c 10 --multiclass ovr three rest.model

@@ -42,14 +42,15 @@ static void widen(struct interval *interval, double value)
 void ranges_measure(struct ranges *ranges, const hinge_data *data)
 {
     size_t rows = data->x.rows, cols = data->x.cols;
+    hinge_scaling fitted = { 0 };
+    hinge_error err = { 0 };
 
+    check(hinge_scaling_fit(&fitted, &data->x, NULL, 0, 1, &err), &err);
     ranges->count = cols;
     ranges->x = allocate(cols, sizeof *ranges->x);
-    for (size_t k = 0; k < cols && rows; k++)
-        ranges->x[k] = (struct interval){ row_of(data, 0)[k], row_of(data, 0)[k] };
-    for (size_t i = 1; i < rows; i++)
-        for (size_t k = 0; k < cols; k++)
-            widen(&ranges->x[k], row_of(data, i)[k]);
+    for (size_t k = 0; k < cols; k++)
+        ranges->x[k] = (struct interval){ fitted.low[k], fitted.high[k] };
+    hinge_scaling_free(&fitted);
     ranges->y = (struct interval){ INFINITY, -INFINITY };
     for (size_t i = 0; i < rows; i++)
         widen(&ranges->y, data->y[i]);
@@ -68,19 +69,17 @@ void warn_of_lost_features(const struct ranges *here, const struct ranges *file,
         warn("%s: no range for %zu features, from %zu on, which are left out", path, lost, first);
 }
 
-void ranges_factors(const struct ranges *ranges, struct interval to, size_t cols, double *factor,
-                    double *offset)
+hinge_scaling ranges_scaling(const struct ranges *ranges, struct interval to, size_t cols)
 {
-    for (size_t k = 0; k < cols; k++) {
-        factor[k] = offset[k] = 0;
-        if (ranges_leave_out(ranges, k))
-            continue;
-        factor[k] = (to.high - to.low) / (ranges->x[k].high - ranges->x[k].low);
-        offset[k] = to.low - ranges->x[k].low * factor[k];
-        if (!isfinite(factor[k]) || !isfinite(offset[k]) || !isfinite(ranges->x[k].high - ranges->x[k].low))
-            die(EXIT_DATA, "feature %zu: values from %g to %g cannot be scaled", k + 1, ranges->x[k].low,
-                ranges->x[k].high);
+    hinge_scaling scaling = { .lower = to.low, .upper = to.high, .n_features = cols };
+
+    scaling.low = allocate(cols, sizeof *scaling.low);
+    scaling.high = allocate(cols, sizeof *scaling.high);
+    for (size_t k = 0; k < cols && k < ranges->count; k++) {
+        scaling.low[k] = ranges->x[k].low;
+        scaling.high[k] = ranges->x[k].high;
     }
+    return scaling;
 }
 
 /* ---- Range files ---- */

@@ -38,8 +38,7 @@ const double *row_of(const hinge_data *data, size_t i);
 int ranges_leave_out(const struct ranges *ranges, size_t feature);
 /* Warns of features that change here, but are left out by the ranges of a file. */
 void warn_of_lost_features(const struct ranges *here, const struct ranges *file, const char *path);
-/* The ranges as factor[cols] and offset[cols]: a feature becomes value * factor + offset. */
-void ranges_factors(const struct ranges *ranges, struct interval to, size_t cols, double *factor,
-                    double *offset);
+/* The ranges of so many features, those left out as [0, 0]; low and high are the caller's, to be freed by free(). */
+hinge_scaling ranges_scaling(const struct ranges *ranges, struct interval to, size_t cols);
 
 #endif

@@ -37,12 +37,13 @@ static const struct tool_option scale_options[] = {
 };
 
 static const char usage[] = "usage: hinge scale [options] data_file\n\n"
-                            "Scales the features of a LIBSVM file, which may be compressed with xz or gz.";
+                            "Scales the features of a data file, and writes LIBSVM text.";
 
 static void read_options(int argc, char **argv, struct scale_settings *s, const char **data_path)
 {
     const struct option_group groups[] = {
         { "Options (default in parentheses):", scale_options, COUNT_OF(scale_options), s },
+        { "Data:", data_options, n_data_options, &s->data },
     };
     int first = parse_options(argc, argv, usage, groups, COUNT_OF(groups));
 
@@ -120,8 +121,8 @@ int command_scale(int argc, char **argv)
     read_options(argc, argv, &s, &path);
     if (s.restore)
         ranges_read(&file, &s.to, s.restore);
-    s.data = (struct data_flags){ .format = HINGE_FORMAT_LIBSVM, .features = file.count };
-    load_data(path, &s.data, 0, 0, 0, &data);
+    s.data.type = HINGE_F64;
+    load_data(path, &s.data, file.count, 0, 0, &data);
     ranges_measure(&here, &data);
     if (s.restore) {
         warn_of_lost_features(&here, &file, s.restore);

@@ -103,7 +103,7 @@ static const struct tool_option problem_options[] = {
 static const struct tool_option scale_options[] = {
     { 0, "scale", NULL, parse_flag, FIELD(scale), NULL,
       "scale each feature to [-1, 1] by its range in the\ntraining file. The model keeps the scaling and\n"
-      "takes raw data. With -v: by the range in all folds" },
+      "takes raw data. With -v: by the ranges of what each\nfold trains on" },
     { 0, "scale-lower", "L", parse_real, FIELD(scale_lower), &range_any, "--scale to L instead of -1" },
     { 0, "scale-upper", "U", parse_real, FIELD(scale_upper), &range_any, "--scale to U instead of 1" },
     { 0, "scale-restore", "FILE", parse_text, FIELD(scale_restore), NULL,
@@ -356,41 +356,23 @@ static void warn_of_absent_classes(const struct class_weights *classes, const hi
 
 /* ---- Scaling ---- */
 
-/* x * factor + offset of each feature, both NULL: as they are. */
-struct scaling {
-    double *factor, *offset;
-};
-
-/* In place; the model shall do the same to what it predicts. */
-static void scale_data(hinge_data *data, const struct scaling *scaling)
-{
-    double *x = (double *)data->x.data;
-
-    for (size_t i = 0; i < data->x.rows; i++)
-        for (size_t k = 0; k < data->x.cols; k++) {
-            double *value = x + i * data->x.stride + k;
-            *value = *value * scaling->factor[k] + scaling->offset[k];
-        }
-}
-
-/* By the ranges of the data, unless the file's ranges are given. */
+/* In place, by the ranges of the data unless the file's are given; the model shall do the same to what it predicts. */
 static void scale_training(const struct train_settings *s, const struct ranges *file, struct targets to,
-                           hinge_data *data, struct scaling *scaling)
+                           hinge_data *data, hinge_scaling *scaling)
 {
     struct ranges here = { 0 };
+    hinge_error err = { 0 };
 
-    scaling->factor = allocate(data->x.cols, sizeof *scaling->factor);
-    scaling->offset = allocate(data->x.cols, sizeof *scaling->offset);
     ranges_measure(&here, data);
     if (s->scale_restore)
         warn_of_lost_features(&here, file, s->scale_restore);
-    ranges_factors(s->scale_restore ? file : &here, to.x, data->x.cols, scaling->factor, scaling->offset);
-    scale_data(data, scaling);
+    *scaling = ranges_scaling(s->scale_restore ? file : &here, to.x, data->x.cols);
+    check(hinge_scaling_apply(scaling, &data->x, (double *)data->x.data, data->x.stride, &err), &err);
     ranges_free(&here);
 }
 
 /* Reads the training file, scaled if wanted. */
-static void load_training(const struct train_settings *s, hinge_data *data, struct scaling *scaling)
+static void load_training(struct train_settings *s, hinge_data *data, hinge_scaling *scaling)
 {
     int precomputed = s->params.kernel.type == HINGE_PRECOMPUTED;
     struct targets to = { .x = { s->scale_lower, s->scale_upper } };
@@ -404,8 +386,12 @@ static void load_training(const struct train_settings *s, hinge_data *data, stru
     if (s->scale || s->online.solver)
         flags.type = HINGE_F64;
     load_data(s->data_path, &flags, file.count, precomputed, s->params.threads, data);
-    if (s->scale)
+    if (s->scale && s->folds && !s->scale_restore) { /* each fold fits the ranges of what it trains on */
+        *scaling = (hinge_scaling){ .lower = to.x.low, .upper = to.x.high };
+        s->params.scaling = scaling;
+    } else if (s->scale) {
         scale_training(s, &file, to, data, scaling);
+    }
     ranges_free(&file);
 }
 
@@ -414,7 +400,7 @@ static void load_training(const struct train_settings *s, hinge_data *data, stru
 struct train_run {
     hinge_data data, weights, test;
     size_t *index;
-    struct scaling scaling;
+    hinge_scaling scaling; /* low NULL: none, or of each fold */
     hinge_model *model;
     hinge_report report;
     hinge_certificate certificate;
@@ -536,8 +522,8 @@ static void train(struct train_settings *s, struct train_run *run)
         if (s->profile && run->model) /* it takes what it was trained on, until it is told of the scaling */
             measure_floor(s, run);
     }
-    if (run->scaling.factor && run->model)
-        check(hinge_model_set_scaling(run->model, run->scaling.factor, run->scaling.offset, &err), &err);
+    if (run->scaling.low && run->model)
+        check(hinge_scaling_attach(&run->scaling, run->model, &err), &err);
     if (run->report.outcome == HINGE_NONFINITE)
         die(EXIT_DATA, "the kernel produced NaN or infinity, so there is no model: scale the data, or lower "
                        "gamma or the degree");
@@ -981,8 +967,8 @@ static void release(struct train_settings *s, struct train_run *run)
     hinge_data_free(&run->weights);
     hinge_data_free(&run->test);
     free(run->index);
-    free(run->scaling.factor);
-    free(run->scaling.offset);
+    free(run->scaling.low);
+    free(run->scaling.high);
     free(s->classes.labels);
     free(s->classes.weights);
 }

@@ -116,6 +116,16 @@ HINGE_API hinge_kernel hinge_kernel_user(const char *name, hinge_user_kernel fun
 /* "linear", "polynomial", "rbf", "sigmoid", "precomputed", "user": LIBSVM's keywords. NULL if out of range. */
 HINGE_API const char *hinge_kernel_keyword(hinge_kernel_type type);
 
+/* ---- Scaling ---------------------------------------------------------------------------------------- */
+
+/* A linear map that takes each feature from its range [low, high] to [lower, upper]; a feature whose low and high are
+ * equal becomes 0. Made by hinge_scaling_fit, or filled by hand, as from ranges in a file. */
+typedef struct hinge_scaling {
+    double lower, upper; /* lower < upper */
+    size_t n_features;
+    double *low, *high;  /* [n_features] */
+} hinge_scaling;
+
 /* ---- Parameters ------------------------------------------------------------------------------------- */
 
 typedef enum hinge_task { /* values are LIBSVM's -s */
@@ -192,6 +202,12 @@ typedef struct hinge_params {
     const double *class_labels;  /* [n_class_weights]; 1 for classes not named, the product for one named twice */
     const double *class_weights; /* [n_class_weights], >= 0 */
     const double *weights;       /* [n] example weights >= 0 (0 leaves the example out), or NULL: all 1 */
+
+    /* NULL: examples are taken as they are. Otherwise they are scaled before anything else, and the model keeps the
+     * scaling and takes raw examples. Where low is NULL, only lower and upper count, and the ranges are those of the
+     * rows of weight > 0: in cross-validation and calibration, of each fold's training part. For hinge_train and
+     * hinge_cross_validate, which then hold a copy of x in f64; others refuse it and take scaled rows. */
+    const hinge_scaling *scaling;
 
     hinge_multiclass multiclass; /* for three classes or more */
 
@@ -361,7 +377,27 @@ HINGE_API hinge_status hinge_cross_validate(const hinge_matrix *x, const double 
                                             size_t folds, double *predictions, hinge_report *report,
                                             hinge_error *err);
 
-/* ---- Scaling ---------------------------------------------------------------------------------------- */
+/* ---- Scaling, see hinge_scaling --------------------------------------------------------------------- */
+
+/* Takes the ranges of the rows of x, those of weight > 0 where weights[rows] is not NULL. *scaling is overwritten, and
+ * to be freed with hinge_scaling_free. EINVAL: values that are not finite. */
+HINGE_API hinge_status hinge_scaling_fit(hinge_scaling *scaling, const hinge_matrix *x, const double *weights,
+                                         double lower, double upper, hinge_error *err);
+/* Frees low and high of a fitted scaling and clears it. */
+HINGE_API void hinge_scaling_free(hinge_scaling *scaling);
+/* factor[n_features], offset[n_features]: a feature becomes x * factor + offset. EINVAL: lower and upper are no range,
+ * or a feature's range is too wide or narrow for doubles. */
+HINGE_API hinge_status hinge_scaling_factors(const hinge_scaling *scaling, double *factor, double *offset,
+                                             hinge_error *err);
+/* out[i * ld + c], ld >= x->cols = n_features, gets the scaled examples, just as a model with this scaling sees them.
+ * out may be x's own data, of type HINGE_F64, with ld its stride. */
+HINGE_API hinge_status hinge_scaling_apply(const hinge_scaling *scaling, const hinge_matrix *x, double *out, size_t ld,
+                                           hinge_error *err);
+/* The other way: x holds scaled examples. A feature without width gets the one value it had. */
+HINGE_API hinge_status hinge_scaling_invert(const hinge_scaling *scaling, const hinge_matrix *x, double *out, size_t ld,
+                                            hinge_error *err);
+/* Stores the scaling in a model that was trained on examples scaled by it: hinge_model_set_scaling. */
+HINGE_API hinge_status hinge_scaling_attach(const hinge_scaling *scaling, hinge_model *model, hinge_error *err);
 
 /* Stores in a model that its examples are to be scaled, x[c] * factor[c] + offset[c], before anything else: it was
  * trained on data scaled so, and takes raw data from now on. factor, offset: [n_features]; NULL, NULL takes the

@@ -1,0 +1,178 @@
+/*
+ * Scaling of features: ranges fitted, examples mapped and mapped back, the map stored in a model.
+ */
+#include "lib/scaling.h"
+#include "lib/params.h"
+
+#include <math.h>
+
+/* ---- fitting ----------------------------------------------------------------------------------------------------- */
+
+hinge_status hinge_scaling_fit(hinge_scaling *scaling, const hinge_matrix *x, const double *weights, double lower,
+                               double upper, hinge_error *err)
+{
+    hinge_scaling s = { .lower = lower, .upper = upper };
+    hinge_status status = hg_matrix_check(x, "x", err);
+    if (status == HINGE_OK)
+        status = hg_matrix_check_finite(x, "x", 1, err);
+    if (status != HINGE_OK)
+        return status;
+    s.n_features = x->cols;
+    s.low = hg_alloc(x->cols, sizeof *s.low);
+    s.high = hg_alloc(x->cols, sizeof *s.high);
+    if (s.low == NULL || s.high == NULL) {
+        hinge_scaling_free(&s);
+        return hg_fail(err, HINGE_ENOMEM, "no memory for the ranges of %zu features", x->cols);
+    }
+    bool none = true;
+    for (size_t i = 0; i < x->rows; i++) {
+        if (weights != NULL && weights[i] == 0)
+            continue;
+        for (size_t c = 0; c < x->cols; c++) {
+            double value = hg_matrix_value(x, i, c);
+            s.low[c] = none ? value : fmin(s.low[c], value);
+            s.high[c] = none ? value : fmax(s.high[c], value);
+        }
+        none = false;
+    }
+    for (size_t c = 0; none && c < x->cols; c++)
+        s.low[c] = s.high[c] = 0;
+    *scaling = s;
+    return hg_ok(err);
+}
+
+void hinge_scaling_free(hinge_scaling *scaling)
+{
+    hg_free(scaling->low);
+    hg_free(scaling->high);
+    *scaling = (hinge_scaling){ 0 };
+}
+
+/* ---- the map ----------------------------------------------------------------------------------------------------- */
+
+hinge_status hinge_scaling_factors(const hinge_scaling *s, double *factor, double *offset, hinge_error *err)
+{
+    if (!(s->lower < s->upper && isfinite(s->upper - s->lower)))
+        return hg_fail(err, HINGE_EINVAL, "scaling: from lower = %g to upper = %g is no range", s->lower, s->upper);
+    if (s->n_features > 0 && (s->low == NULL || s->high == NULL))
+        return hg_fail(err, HINGE_EINVAL, "scaling: low or high is NULL, so it has no ranges: hinge_scaling_fit");
+    for (size_t c = 0; c < s->n_features; c++) {
+        double low = s->low[c], width = s->high[c] - low;
+        factor[c] = width != 0 ? (s->upper - s->lower) / width : 0;
+        offset[c] = width != 0 ? s->lower - low * factor[c] : 0;
+        if (!(width >= 0 && isfinite(width) && isfinite(factor[c]) && isfinite(offset[c])))
+            return hg_fail(err, HINGE_EINVAL, "scaling: feature %zu of %zu: values from %g to %g cannot be scaled",
+                           c + 1, s->n_features, low, s->high[c]);
+    }
+    return hg_ok(err);
+}
+
+/* factor[n_features], and the offsets behind them; the caller's. */
+static hinge_status make_factors(const hinge_scaling *s, double **factor, hinge_error *err)
+{
+    double *f = hg_alloc(2 * s->n_features, sizeof *f);
+    if (f == NULL)
+        return hg_fail(err, HINGE_ENOMEM, "no memory for the scaling of %zu features", s->n_features);
+    hinge_status status = hinge_scaling_factors(s, f, f + s->n_features, err);
+    if (status == HINGE_OK)
+        *factor = f;
+    else
+        hg_free(f);
+    return status;
+}
+
+/* x, and a scaling with as many features. */
+static hinge_status check_matrix(const hinge_scaling *s, const hinge_matrix *x, size_t ld, hinge_error *err)
+{
+    hinge_status status = hg_matrix_check(x, "x", err);
+    if (status == HINGE_OK && x->cols != s->n_features)
+        status = hg_fail(err, HINGE_EINVAL, "x: %zu features, but the scaling has %zu", x->cols, s->n_features);
+    if (status == HINGE_OK && ld < x->cols)
+        status = hg_fail(err, HINGE_EINVAL, "ld: %zu is less than x.cols = %zu", ld, x->cols);
+    return status;
+}
+
+hinge_status hinge_scaling_apply(const hinge_scaling *s, const hinge_matrix *x, double *out, size_t ld,
+                                 hinge_error *err)
+{
+    double *factor = NULL;
+    hinge_status status = check_matrix(s, x, ld, err);
+    if (status == HINGE_OK)
+        status = make_factors(s, &factor, err);
+    for (size_t i = 0; status == HINGE_OK && i < x->rows; i++)
+        for (size_t c = 0; c < x->cols; c++)
+            out[i * ld + c] = hg_matrix_value(x, i, c) * factor[c] + factor[x->cols + c];
+    hg_free(factor);
+    return status;
+}
+
+hinge_status hinge_scaling_invert(const hinge_scaling *s, const hinge_matrix *x, double *out, size_t ld,
+                                  hinge_error *err)
+{
+    double *factor = NULL;
+    hinge_status status = check_matrix(s, x, ld, err);
+    if (status == HINGE_OK)
+        status = make_factors(s, &factor, err);
+    for (size_t i = 0; status == HINGE_OK && i < x->rows; i++)
+        for (size_t c = 0; c < x->cols; c++) {
+            double value = hg_matrix_value(x, i, c) - s->lower;
+            out[i * ld + c] = factor[c] != 0 ? s->low[c] + value / factor[c] : s->low[c];
+        }
+    hg_free(factor);
+    return status;
+}
+
+/* ---- models ------------------------------------------------------------------------------------------------------ */
+
+hinge_status hinge_scaling_attach(const hinge_scaling *s, hinge_model *model, hinge_error *err)
+{
+    double *factor = NULL;
+    if (s->n_features != hinge_model_n_features(model))
+        return hg_fail(err, HINGE_EINVAL, "scaling: %zu features, but the model has %zu", s->n_features,
+                       hinge_model_n_features(model));
+    hinge_status status = make_factors(s, &factor, err);
+    if (status == HINGE_OK)
+        status = hinge_model_set_scaling(model, factor, factor + s->n_features, err);
+    hg_free(factor);
+    return status;
+}
+
+/* ---- training ---------------------------------------------------------------------------------------------------- */
+
+hinge_status hg_scaled_init(struct hg_scaled *scaled, const hinge_matrix *x, const hinge_params *params,
+                            hinge_error *err)
+{
+    hinge_status status = hg_matrix_check(x, "x", err);
+    *scaled = (struct hg_scaled){ .params = *params };
+    scaled->params.scaling = NULL;
+    if (status != HINGE_OK)
+        return status;
+    scaled->x = *x;
+    if (params->scaling == NULL)
+        return HINGE_OK;
+    if (params->kernel.type == HINGE_PRECOMPUTED)
+        return hg_fail(err, HINGE_EINVAL, "scaling: the values of a precomputed kernel cannot be scaled");
+    scaled->scaling = *params->scaling;
+    if (params->scaling->low == NULL) {
+        status = hinge_scaling_fit(&scaled->fitted, x, params->weights, params->scaling->lower, params->scaling->upper,
+                                   err);
+        scaled->scaling = scaled->fitted;
+    }
+    scaled->data = status == HINGE_OK ? hg_alloc(x->rows * x->cols, sizeof *scaled->data) : NULL;
+    if (status == HINGE_OK && scaled->data == NULL)
+        status = hg_fail(err, HINGE_ENOMEM, "no memory for %zu x %zu scaled values", x->rows, x->cols);
+    if (status == HINGE_OK)
+        status = hinge_scaling_apply(&scaled->scaling, x, scaled->data, x->cols, err);
+    if (status == HINGE_OK)
+        scaled->x = hinge_matrix_f64(scaled->data, x->rows, x->cols);
+    else
+        hg_scaled_free(scaled);
+    return status;
+}
+
+void hg_scaled_free(struct hg_scaled *scaled)
+{
+    hg_free(scaled->data);
+    hinge_scaling_free(&scaled->fitted);
+    scaled->data = NULL;
+}

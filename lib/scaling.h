@@ -1,0 +1,21 @@
+/*
+ * Examples to train on, scaled where the parameters ask for it.
+ */
+#ifndef HG_SCALING_H
+#define HG_SCALING_H
+
+#include "lib/base.h"
+
+struct hg_scaled {
+    hinge_matrix x;        /* the caller's, or data */
+    hinge_params params;   /* without their scaling */
+    hinge_scaling scaling; /* of the parameters, its ranges fitted where it had none */
+    hinge_scaling fitted;  /* ranges that are to be freed, or none */
+    double *data;          /* [rows * cols], NULL: not scaled */
+};
+
+hinge_status hg_scaled_init(struct hg_scaled *scaled, const hinge_matrix *x, const hinge_params *params,
+                            hinge_error *err);
+void hg_scaled_free(struct hg_scaled *scaled);
+
+#endif
