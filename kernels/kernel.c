@@ -110,6 +110,36 @@ bool hg_kernel_beyond_f32(const hinge_kernel *kernel, size_t n, const double *no
     return kernel->gamma * largest > 16384; /* of 2^23, an ulp of f32 */
 }
 
+double hg_dot_error(hinge_dtype type, size_t d)
+{
+    /* GEMM adds up blocks of some 400 products; the worst runs of equal products lose a sixth of an ulp each */
+    return (type == HINGE_F32 ? 0x1p-24 : 0x1p-53) * (2 + (double)HG_MIN(d, (size_t)512) / 4);
+}
+
+double hg_kernel_error(const hinge_kernel *kernel, hinge_dtype type, size_t d, double norm)
+{
+    double ulp = type == HINGE_F32 ? 0x1p-24 : 0x1p-53, dot = (hg_dot_error(type, d) + 2 * ulp) * norm;
+    double most = kernel->gamma * norm + fabs(kernel->coef0), lost = kernel->gamma * dot + 4 * ulp * most;
+    double error = 0;
+    switch (kernel->type) {
+    case HINGE_LINEAR:
+        error = dot;
+        break;
+    case HINGE_POLYNOMIAL:
+        error = kernel->degree > 0 ? kernel->degree * pow(most + lost, kernel->degree - 1) * lost : 0;
+        break;
+    case HINGE_RBF: /* of the squared distance; of the vectors; of the map */
+        error = fmin(1, expm1(2 * kernel->gamma * (dot + ulp * norm)) + 2 * ulp * sqrt(kernel->gamma * norm) + 4 * ulp);
+        break;
+    case HINGE_SIGMOID:
+        error = fmin(2, lost + 4 * ulp);
+        break;
+    default:
+        break;
+    }
+    return isnan(error) ? INFINITY : error; /* NaN: infinite values */
+}
+
 double hg_kernel_value(const hinge_kernel *kernel, double dot, double norm_x, double norm_z)
 {
     struct hg_map_args args = { kernel->gamma, kernel->coef0, kernel->degree };

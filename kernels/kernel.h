@@ -31,6 +31,16 @@ hinge_status hg_kernel_check(const hinge_kernel *kernel, size_t d, hinge_kernel 
  * K(x, x) = 1 by about 1 % or more. norms: [n] squared norms; not looked at for other kernels. */
 bool hg_kernel_beyond_f32(const hinge_kernel *kernel, size_t n, const double *norms);
 
+/* What rounding may take from the dot product of two vectors of d features, by GEMM or lists, as a share of the product
+ * of their norms: observed for the worst, which is all features equal, with some to spare. */
+double hg_dot_error(hinge_dtype type, size_t d);
+
+/* A bound of how wrong a kernel value by GEMM or lists in `type` can be, over all pairs of vectors of d features whose
+ * squared norms (RBF: after centring) are at most `norm`: that of the dot product's rounding, of the vectors' own to
+ * f32, and of the map. RBF: at most 1, and never for equal vectors, whose value is 1. Infinite where values overflow;
+ * 0 for values that are not computed but given. */
+double hg_kernel_error(const hinge_kernel *kernel, hinge_dtype type, size_t d, double norm);
+
 /* K(x, z) from <x,z>, ||x||^2 and ||z||^2 in f64 (HG_FROM_DOTS). */
 double hg_kernel_value(const hinge_kernel *kernel, double dot, double norm_x, double norm_z);
 

@@ -515,6 +515,71 @@ static void test_diagonal(void **state)
         }
 }
 
+/* ---- how wrong values can be ------------------------------------------------------------------------------------- */
+
+/* Random, in [0, 1) far from 0, and alike: of those, each product rounds the same way. */
+static void fill_kind(int kind, struct source *o, size_t values, double scale, uint64_t *seed)
+{
+    double alike = scale * (0.05 + fabs(unit(seed)));
+    for (size_t at = 0; at < values; at++)
+        ((double *)o->data)[at] = kind == 0   ? scale * unit(seed)
+                                  : kind == 1 ? scale * (1 + unit(seed) / 4)
+                                              : alike * (1 + 1e-7 * unit(seed));
+}
+
+/* The largest error of a block against long double on the vectors as given, as a share of the bound; at most 1. */
+static double worst_share(const struct shape *s, int kind, double gamma_norm, uint64_t *seed)
+{
+    struct source *o = source_new(s, 2, hg_random(seed));
+    hinge_kernel *k = &o->gram.tiler.kernel;
+    fill_kind(kind, o, s->n * s->d, pow(10, 4 * unit(seed)), seed);
+    if (o->norms != NULL)
+        hg_points_norms(&o->gram.points, s->type, o->norms, 1);
+    uint32_t rows[64];
+    double norm = 0, worst = 0;
+    for (uint32_t i = 0; i < s->n; i++) {
+        rows[i] = i;
+        norm = HG_MAX(norm, hg_points_norm(&o->gram.points, i, HINGE_F64));
+    }
+    k->gamma = gamma_norm / norm;
+    double bound = hg_kernel_error(k, s->type, s->d, norm);
+    struct watch *w = fetch(o, rows, s->n, NULL, s->n, KEEP_NONE);
+    hinge_dtype type = s->type;
+    o->gram.tiler.type = HINGE_F64; /* the definition's: vectors are not rounded */
+    for (size_t at = 0; at < s->n * s->n; at++) {
+        long double tolerance, want = plain_value(o, at / s->n, at % s->n, &tolerance);
+        double share = (double)fabsl(value_at(w->seen, w->size, at) - want) / bound;
+        if (!(share <= 1))
+            print_error("K[%zu, %zu] of %zu features: %g of the bound %g\n", at / s->n, at % s->n, s->d, share, bound);
+        assert_true(share <= 1);
+        worst = HG_MAX(worst, share);
+    }
+    o->gram.tiler.type = type;
+    watch_free(w);
+    source_free(o);
+    return worst;
+}
+
+static void test_error_bound(void **state)
+{
+    (void)state;
+    static const size_t d[] = { 1, 2, 9, 40, 300, 784, 1500 };
+    static const hinge_kernel_type kernels[] = { HINGE_LINEAR, HINGE_POLYNOMIAL, HINGE_RBF, HINGE_SIGMOID };
+    uint64_t seed = 77;
+    for (int k = 0; k < 4; k++)
+        for (int type = HINGE_F32; type <= HINGE_F64; type++) {
+            double most = 0;
+            for (size_t c = 0; c < 7; c++)
+                for (int kind = 0; kind < 3; kind++)
+                    for (double gamma_norm = 0.01; gamma_norm < 1e6; gamma_norm *= 100) {
+                        struct shape s = { kernels[k], type, HINGE_F64, 24, d[c], 0, .each = kind == 2 ? 0 : 1 };
+                        double share = worst_share(&s, kind, gamma_norm, &seed);
+                        most = HG_MAX(most, share);
+                    }
+            assert_true(most > 0.05); /* it is not an idle one */
+        }
+}
+
 /* The caller's thread counts are its own. */
 static void test_settings_are_left_alone(void **state)
 {
@@ -531,7 +596,7 @@ static void test_settings_are_left_alone(void **state)
 int main(void)
 {
     static const int kernels[HG_KERNELS] = { 0, 1, 2, 3, 4, 5 };
-    struct CMUnitTest tests[HG_KERNELS + 7] = { 0 };
+    struct CMUnitTest tests[HG_KERNELS + 8] = { 0 };
     for (int k = 0; k < HG_KERNELS; k++) {
         tests[k] = (struct CMUnitTest)cmocka_unit_test_prestate(test_fetch, (void *)&kernels[k]);
         tests[k].name = hg_kernel_row((hinge_kernel_type)k)->keyword;
@@ -540,7 +605,7 @@ int main(void)
         cmocka_unit_test(test_long_vectors), cmocka_unit_test(test_nothing_asked),
         cmocka_unit_test(test_stop),         cmocka_unit_test(test_user_failure),
         cmocka_unit_test(test_diagonal),     cmocka_unit_test(test_settings_are_left_alone),
-        cmocka_unit_test(test_long_lists),
+        cmocka_unit_test(test_long_lists),   cmocka_unit_test(test_error_bound),
     };
     memcpy(tests + HG_KERNELS, others, sizeof others);
     return cmocka_run_group_tests(tests, NULL, NULL);
