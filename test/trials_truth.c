@@ -1,0 +1,465 @@
+/* Plain loops: kernel values, sums, conditions of optimality in long double. See trials.h. */
+#include "test/trials.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const double ulp = DBL_EPSILON / 2; /* what a rounding to 53 bits may be off by, relative */
+
+static bool same_row(const double *a, const double *b, size_t d)
+{
+    for (size_t c = 0; c < d; c++)
+        if (a[c] != b[c])
+            return false;
+    return true;
+}
+
+/* The square of the distance from the mean of the examples: norms, where the data may be moved to the origin. */
+static double centred_norm(const double *mean, const double *a, size_t d)
+{
+    double sum = 0;
+    for (size_t c = 0; c < d; c++)
+        sum += (a[c] - mean[c]) * (a[c] - mean[c]);
+    return sum;
+}
+
+static long double rbf(const struct trial *t, const double *a, const double *b, double norms, double *slack)
+{
+    long double square = 0;
+    for (size_t c = 0; c < t->d; c++) {
+        long double v = (long double)a[c] - b[c];
+        square += v * v;
+    }
+    long double x = t->params.kernel.gamma * square;
+    long double k = t->n > 1000 ? (long double)exp(-(double)x) : expl(-x);
+    /* by differences, or by norms as long as those can be meant: the sum of two norms and a product cancels */
+    double by_norms = same_row(a, b, t->d) ? 0 : 4 * t->params.kernel.gamma * norms;
+    double off = ulp * (((double)t->d + 8) * (double)x + fmin(by_norms * (2 + (double)t->d / 8), 4e10) + 8);
+    *slack = (double)k * (off < 1e-3 ? 1.001 * off : expm1(fmin(off, 700)));
+    return k;
+}
+
+static long double power_of(long double base, int degree)
+{
+    long double p = 1;
+    for (int i = 0; i < degree; i++)
+        p *= base;
+    return p;
+}
+
+static long double of_products(const struct trial *t, const double *a, const double *b, double *slack)
+{
+    long double dot = 0, absolute = 0;
+    const hinge_kernel *k = &t->params.kernel;
+    for (size_t c = 0; c < t->d; c++) {
+        long double v = (long double)a[c] * b[c];
+        dot += v;
+        absolute += fabsl(v);
+    }
+    double terms = (double)t->d + 4;
+    if (k->type == HINGE_LINEAR) {
+        *slack = ulp * terms * (double)absolute;
+        return dot;
+    }
+    long double base = k->gamma * dot + k->coef0;
+    long double off = ulp * terms * (k->gamma * absolute + fabs(k->coef0)), size = fabsl(base) + off;
+    if (k->type == HINGE_SIGMOID) {
+        long double value = tanhl(base);
+        *slack = (double)(off * (1 - value * value) + off * off) + 8 * ulp;
+        return value;
+    }
+    *slack =
+        (double)(k->degree * power_of(size, k->degree - 1) * off + 4 * k->degree * ulp * power_of(size, k->degree));
+    return power_of(base, k->degree);
+}
+
+static long double of_user(const struct trial *t, const double *a, const double *b, double *slack)
+{
+    hinge_matrix u = hinge_matrix_f64(a, 1, t->d), v = hinge_matrix_f64(b, 1, t->d);
+    double value = NAN;
+    struct user_cookie cookie = t->user;
+    trial_user_kernel(&cookie, &u, &v, &value, 1);
+    *slack = 4 * ulp * fabs(value);
+    return value;
+}
+
+/* K(row, example j) */
+static long double kernel_value(const struct trial *t, const double *row, size_t j, double norms, double *slack)
+{
+    switch (t->params.kernel.type) {
+    case HINGE_PRECOMPUTED:
+        *slack = 0;
+        return row[t->params.precomputed_index != NULL ? t->params.precomputed_index[j] : j];
+    case HINGE_RBF:
+        return rbf(t, row, t->x + j * t->d, norms, slack);
+    case HINGE_USER:
+        return of_user(t, row, t->x + j * t->d, slack);
+    default:
+        return of_products(t, row, t->x + j * t->d, slack);
+    }
+}
+
+/* Support vectors of any problem, and the norms of all examples about their mean. */
+static size_t *find_svs(size_t n, const double *beta, size_t problems, size_t *count)
+{
+    size_t *svs = room(n, sizeof *svs);
+    *count = 0;
+    for (size_t j = 0; j < n; j++) {
+        bool is_sv = false;
+        for (size_t p = 0; p < problems; p++)
+            is_sv = is_sv || beta[p * n + j] != 0;
+        if (is_sv)
+            svs[(*count)++] = j;
+    }
+    return svs;
+}
+
+static double *mean_of(const struct trial *t)
+{
+    double *mean = room(t->d, sizeof *mean);
+    for (size_t i = 0; i < t->n; i++)
+        for (size_t c = 0; c < t->d; c++)
+            mean[c] += t->x[i * t->d + c] / (double)t->n;
+    return mean;
+}
+
+/* One row's kernel values go to all problems' sums. */
+static void add_row(const struct trial *t, const double *beta, size_t problems, const size_t *svs, size_t n_sv,
+                    const long double *k, const double *off, size_t row, struct sums *sums)
+{
+    for (size_t p = 0; p < problems; p++) {
+        long double g = 0, absolute = 0, slack = 0;
+        size_t terms = 0;
+        for (size_t v = 0; v < n_sv; v++) {
+            double b = beta[p * t->n + svs[v]];
+            if (b == 0)
+                continue;
+            terms++;
+            g += b * k[v];
+            absolute += fabsl(b * k[v]);
+            slack += fabs(b) * off[v];
+        }
+        sums->g[p * sums->rows + row] = g;
+        sums->absolute[p * sums->rows + row] = (double)absolute;
+        sums->slack[p * sums->rows + row] = (double)(slack + ((double)terms + 8) * ulp * absolute);
+    }
+}
+
+struct sums truth_sums(const struct trial *t, const double *beta, size_t problems, const double *rows, size_t count)
+{
+    struct sums sums = { .rows = count,
+                         .g = room(problems * count, sizeof(long double)),
+                         .slack = room(problems * count, sizeof(double)),
+                         .absolute = room(problems * count, sizeof(double)) };
+    size_t n_sv, *svs = find_svs(t->n, beta, problems, &n_sv);
+    bool is_rbf = t->params.kernel.type == HINGE_RBF;
+    double *mean = mean_of(t), *norms = room(n_sv, sizeof *norms), *off = room(n_sv, sizeof *off);
+    long double *k = room(n_sv, sizeof *k);
+    for (size_t v = 0; is_rbf && v < n_sv; v++)
+        norms[v] = centred_norm(mean, t->x + svs[v] * t->d, t->d);
+    for (size_t i = 0; i < count; i++) {
+        double norm = is_rbf ? centred_norm(mean, rows + i * t->d, t->d) : 0;
+        for (size_t v = 0; v < n_sv; v++) {
+            k[v] = kernel_value(t, rows + i * t->d, svs[v], norm + norms[v], off + v);
+            sums.largest_kernel = fmax(sums.largest_kernel, (double)fabsl(k[v]));
+            if (k[v] != k[v])
+                sums.largest_kernel = INFINITY;
+        }
+        add_row(t, beta, problems, svs, n_sv, k, off, i, &sums);
+    }
+    free(svs);
+    free(mean);
+    free(norms);
+    free(off);
+    free(k);
+    return sums;
+}
+
+void sums_free(struct sums *sums)
+{
+    free(sums->g);
+    free(sums->slack);
+    free(sums->absolute);
+}
+
+/* ---- Classes ----------------------------------------------------------------------------------------------------- */
+
+/* In the order of hinge's: as they come, but -1 first, +1 second the other way round. */
+size_t truth_classes(const struct trial *t, double labels[MAX_CLASSES])
+{
+    size_t k = 0;
+    for (size_t i = 0; i < t->n; i++) {
+        size_t j = 0;
+        while (j < k && labels[j] != t->y[i])
+            j++;
+        if (j == k)
+            labels[k++] = t->y[i];
+    }
+    if (k == 2 && labels[0] == -1 && labels[1] == 1) {
+        labels[0] = 1;
+        labels[1] = -1;
+    }
+    return k;
+}
+
+static bool is_classification(const struct trial *t)
+{
+    return t->params.task == HINGE_C_SVC || t->params.task == HINGE_NU_SVC;
+}
+
+/* The classes of problem p: the second is k where it is all the others. */
+static void classes_of(const struct trial *t, size_t k, size_t p, size_t *first, size_t *second)
+{
+    *first = 0;
+    *second = 1;
+    if (k == 2)
+        return;
+    if (t->params.multiclass == HINGE_ONE_VS_REST) {
+        *first = p;
+        *second = k;
+        return;
+    }
+    for (size_t i = 0; i < k; i++)
+        for (size_t j = i + 1; j < k; j++)
+            if (p-- == 0) {
+                *first = i;
+                *second = j;
+                return;
+            }
+}
+
+static double sign_among(const struct trial *t, const double *labels, size_t k, size_t p, size_t i)
+{
+    if (!is_classification(t))
+        return 1;
+    size_t first, second;
+    classes_of(t, k, p, &first, &second);
+    return t->y[i] == labels[first] ? 1 : second == k || t->y[i] == labels[second] ? -1 : 0;
+}
+
+double truth_sign(const struct trial *t, const hinge_model *model, size_t p, size_t i)
+{
+    return sign_among(t, hinge_model_labels(model), hinge_model_n_classes(model), p, i);
+}
+
+double truth_cap(const struct trial *t, size_t i)
+{
+    const hinge_params *p = &t->params;
+    double cap = p->task == HINGE_NU_SVC || p->task == HINGE_ONE_CLASS ? 1 : p->C;
+    double weight = t->weights != NULL ? t->weights[i] : 1;
+    for (size_t k = 0; k < p->n_class_weights; k++)
+        if (p->class_labels[k] == t->y[i])
+            weight *= p->class_weights[k];
+    return weight == 0 ? 0 : cap * weight;
+}
+
+/* nu-SVC: nu / 2 of all weight is to be found in either class. */
+static bool nu_is_feasible(const struct trial *t, const double *labels, size_t k)
+{
+    for (size_t a = 0; a < k; a++)
+        for (size_t b = a + 1; b < k; b++) {
+            double sums[2] = { 0, 0 };
+            for (size_t i = 0; i < t->n; i++)
+                if (t->y[i] == labels[a] || t->y[i] == labels[b])
+                    sums[t->y[i] == labels[b]] += truth_cap(t, i);
+            if (t->params.nu * (sums[0] + sums[1]) / 2 > fmin(sums[0], sums[1]))
+                return false;
+        }
+    return true;
+}
+
+bool truth_valid(const struct trial *t, const char **why)
+{
+    const hinge_params *p = &t->params;
+    double labels[MAX_CLASSES], weight = 0, least = INFINITY;
+    size_t k = is_classification(t) ? truth_classes(t, labels) : 2;
+    for (size_t i = 0; i < t->n; i++)
+        weight += t->weights != NULL ? t->weights[i] : 1;
+    for (size_t a = 0; is_classification(t) && a < k; a++) {
+        double of_class = 0;
+        for (size_t i = 0; i < t->n; i++)
+            of_class += t->y[i] == labels[a] ? truth_cap(t, i) : 0;
+        least = fmin(least, of_class);
+    }
+    bool hard = p->task == HINGE_C_SVC && isinf(p->C);
+    *why = weight == 0                                                         ? "no example has a weight"
+           : least == 0                                                        ? "a class without weight"
+           : p->task == HINGE_NU_SVC && k > 1 && !nu_is_feasible(t, labels, k) ? "nu"
+           : p->solver == HINGE_SOLVER_INTERIOR_POINT && (p->task == HINGE_NU_SVC || p->task == HINGE_NU_SVR)
+               ? "the interior point does not do nu"
+           : p->solver == HINGE_SOLVER_INTERIOR_POINT && p->precision == HINGE_PRECISION_F32
+               ? "the interior point in f32"
+           : hard && (p->solver == HINGE_SOLVER_SMO || p->precision == HINGE_PRECISION_F32 || p->max_iter > 0 ||
+                      p->working_set > 0)
+               ? "the hard margin is the interior point's"
+           : p->solver == HINGE_SOLVER_SMO && p->rank > 0                        ? "a rank is the interior point's"
+           : p->rank > 0 && (p->task == HINGE_NU_SVC || p->task == HINGE_NU_SVR) ? "a rank without the interior point"
+                                                                                 : NULL;
+    return *why == NULL;
+}
+
+/* ---- Conditions of optimality ------------------------------------------------------------------------------------ */
+
+struct variable {
+    double s, p, alpha, cap;
+    int layer;
+};
+
+/* The variables of an example: one, or two for regression. */
+static size_t variables_of(const struct trial *t, double sign, size_t i, double beta, struct variable v[2])
+{
+    double cap = truth_cap(t, i), y = t->y[i], tube = t->params.p;
+    switch (t->params.task) {
+    case HINGE_C_SVC:
+        v[0] = (struct variable){ sign, -1, sign * beta, cap, 0 };
+        return 1;
+    case HINGE_NU_SVC:
+        v[0] = (struct variable){ sign, 0, sign * beta, cap, sign < 0 };
+        return 1;
+    case HINGE_ONE_CLASS:
+        v[0] = (struct variable){ 1, 0, beta, cap, 0 };
+        return 1;
+    case HINGE_EPSILON_SVR:
+        v[0] = (struct variable){ 1, tube - y, fmax(beta, 0), cap, 0 };
+        v[1] = (struct variable){ -1, tube + y, fmax(-beta, 0), cap, 0 };
+        return 2;
+    default:
+        v[0] = (struct variable){ 1, -y, fmax(beta, 0), cap, 0 };
+        v[1] = (struct variable){ -1, y, fmax(-beta, 0), cap, 1 };
+        return 2;
+    }
+}
+
+/* Where one layer stands: least F that may rise, largest that may fall; as it is, and moved by slack. */
+struct layer {
+    long double up, down, up_low, down_low, up_high, down_high;
+    long double free_low, free_high;
+};
+
+static void look_at(struct layer *l, const struct variable *v, long double F, double slack, double tolerance)
+{
+    bool below = v->alpha<v->cap *(1 - tolerance), above = v->alpha> 0;
+    if (v->s > 0 ? below : above) {
+        l->up = fminl(l->up, F);
+        l->up_low = fminl(l->up_low, F + slack);
+        l->up_high = fminl(l->up_high, F - slack);
+    }
+    if (v->s > 0 ? above : below) {
+        l->down = fmaxl(l->down, F);
+        l->down_low = fmaxl(l->down_low, F - slack);
+        l->down_high = fmaxl(l->down_high, F + slack);
+    }
+    if (above && below) {
+        l->free_low = fminl(l->free_low, F);
+        l->free_high = fmaxl(l->free_high, F);
+    }
+}
+
+static void settle(struct verdict *out, const struct layer *layers, bool no_bias, bool one_layer)
+{
+    out->kkt = out->kkt_low = out->kkt_high = -INFINITY;
+    for (int k = 0; k < (one_layer ? 1 : 2); k++) {
+        const struct layer *l = layers + k;
+        if (no_bias) {
+            out->kkt = fmaxl(l->down, -l->up);
+            out->kkt_low = fmaxl(l->down_low, -l->up_low);
+            out->kkt_high = fmaxl(l->down_high, -l->up_high);
+            continue;
+        }
+        out->kkt = fmaxl(out->kkt, l->down - l->up);
+        out->kkt_low = fmaxl(out->kkt_low, l->down_low - l->up_low);
+        out->kkt_high = fmaxl(out->kkt_high, l->down_high - l->up_high);
+    }
+    bool has_free = layers->free_low <= layers->free_high;
+    out->rho_low = (double)(has_free ? layers->free_low : fminl(layers->up, layers->down));
+    out->rho_high = (double)(has_free ? layers->free_high : fmaxl(layers->up, layers->down));
+}
+
+/* What one example adds to the gap: h(b) - min h over its box. */
+static long double gap_of(const struct variable *v, size_t count, long double f)
+{
+    long double gap = 0;
+    for (size_t k = 0; k < count; k++) {
+        long double y = v[k].s * f + v[k].p; /* >= 0 where the constraint holds */
+        gap += v[k].alpha * y + (y < 0 && !isinf(v[k].cap) ? -v[k].cap * y : 0);
+    }
+    return gap;
+}
+
+/* nu-SVC: coefficients were divided by r; the sum of alpha tells it. */
+static double divisor(const struct trial *t, const hinge_model *model, size_t p, const double *beta)
+{
+    double sum = 0, weight = 0;
+    for (size_t i = 0; i < t->n; i++)
+        if (truth_sign(t, model, p, i) != 0) {
+            sum += fabs(beta[i]);
+            weight += truth_cap(t, i);
+        }
+    return sum > 0 ? t->params.nu * weight / sum : 1;
+}
+
+/* The sums that are held: 0; nu times the weight; nu / 2 times it for either layer. */
+static void judge_sums(const struct trial *t, struct verdict *out, const long double sums[2], long double weight)
+{
+    const hinge_params *p = &t->params;
+    long double half = p->nu * weight / 2, off = 0;
+    if (p->task == HINGE_ONE_CLASS)
+        off = fabsl(sums[0] - 2 * half);
+    else if (p->task == HINGE_NU_SVC)
+        off = fmaxl(fabsl(sums[0] - half), fabsl(sums[1] - half));
+    else if (p->task == HINGE_NU_SVR) /* both sides of an example may be in use where the tube is 0: only less shows */
+        off = fmaxl(fabsl(sums[0] - sums[1]), fmaxl(sums[0], sums[1]) - half);
+    else if (!p->no_bias)
+        off = fabsl(sums[0] - sums[1]);
+    out->sum = (double)off;
+}
+
+struct verdict truth_verdict(const struct trial *t, const hinge_model *model, size_t p, const double *beta,
+                             const struct sums *sums, double rho, bool unscaled)
+{
+    static const struct layer empty = { INFINITY, -INFINITY, INFINITY, -INFINITY,
+                                        INFINITY, -INFINITY, INFINITY, -INFINITY };
+    const hinge_params *params = &t->params;
+    bool nu_svc = params->task == HINGE_NU_SVC, two_layers = nu_svc || params->task == HINGE_NU_SVR;
+    struct verdict out = { .r = nu_svc && !unscaled ? divisor(t, model, p, beta) : 1 };
+    struct layer layers[2] = { empty, empty };
+    long double held[2] = { 0, 0 }, weight = 0, quadratic = 0;
+    for (size_t i = 0; i < t->n; i++) {
+        double sign = truth_sign(t, model, p, i), b = beta[i] * out.r;
+        if (sign == 0 || truth_cap(t, i) == 0)
+            continue;
+        size_t at = p * sums->rows + i;
+        long double g = sums->g[at] * out.r;
+        double slack = sums->slack[at] * out.r;
+        struct variable v[2];
+        size_t count = variables_of(t, sign, i, b, v);
+        for (size_t k = 0; k < count; k++) {
+            double off = slack + 4 * ulp * (fabs((double)g) + fabs(v[k].p));
+            look_at(&layers[v[k].layer], &v[k], g + v[k].s * v[k].p, off, nu_svc ? 1e-12 : 1e-15);
+            held[v[k].s < 0] += v[k].alpha;
+            out.objective += v[k].p * v[k].alpha;
+            out.absolute += fabs(v[k].p) * v[k].alpha;
+            out.box = fmax(out.box, fmax(-v[k].alpha, v[k].alpha - v[k].cap) / (isinf(v[k].cap) ? 1 : v[k].cap));
+            out.slack = fmax(out.slack, off);
+        }
+        if (params->task == HINGE_NU_SVC && isnan(out.box))
+            out.box = INFINITY;
+        weight += truth_cap(t, i);
+        quadratic += b * g / 2;
+        out.absolute += fabsl(b) * sums->absolute[at] * out.r / 2;
+        out.sum_scale += fabs(b);
+        out.gap += gap_of(v, count, g - rho * out.r);
+        out.n++;
+    }
+    out.objective += quadratic;
+    out.sum_caps = (double)weight;
+    judge_sums(t, &out, held, weight);
+    settle(&out, layers, params->no_bias, !two_layers);
+    if (params->task == HINGE_NU_SVR && fmaxl(held[0], held[1]) < params->nu * weight / 2 * (1 - 1e-9L)) {
+        out.kkt = out.kkt_low = out.kkt_high = 0; /* a tube of 0: what both sides are is not told */
+    }
+    out.primal = out.gap - out.objective;
+    return out;
+}
