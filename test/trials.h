@@ -89,6 +89,7 @@ struct verdict {
     double sum, sum_scale;    /* how far the sums are from what they should be; sum of |beta| */
     double box;               /* largest alpha outside its box, divided by the box */
     double rho_low, rho_high; /* what the conditions of optimality allow */
+    double middle, margin;    /* nu tasks: mean, and half the difference, of the two layers' thresholds */
     double r;                 /* nu-SVC: what coefficients were divided by */
     double slack;             /* largest of F */
     double sum_caps;
@@ -111,6 +112,11 @@ void check_predictions(const struct trial *trial, const hinge_model *model, cons
                        const double *beta);
 void check_oracle(const struct trial *trial, const hinge_model *model, const hinge_report *report,
                   const struct verdict *verdicts, const double *beta);
+void check_facts(const struct trial *trial, const hinge_model *model, const struct sums *sums, const double *beta);
+void check_no_margin(const struct trial *trial, const hinge_model *model, const hinge_report *report,
+                     const struct verdict *verdicts);
+/* LIBSVM's coefficients by training row, [problems * n]; false: it did not end. */
+bool oracle_solve(const struct trial *trial, size_t problems, double *beta);
 void check_extras(struct trial *trial, const hinge_model *model, const hinge_report *report);
 void check_qp(uint64_t number);
 

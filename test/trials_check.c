@@ -167,7 +167,8 @@ static void check_objective(const struct trial *t, const hinge_model *model, con
         return;
     double rounding = (double)v->absolute * 1e-12 + v->slack * v->sum_scale + 1e-300;
     bool zero_is_feasible = t->params.task == HINGE_C_SVC || t->params.task == HINGE_EPSILON_SVR;
-    if (zero_is_feasible && v->objective > rounding)
+    bool as_asked = t->params.rank > 0 && r->trace_error > 0; /* another kernel's optimum */
+    if (zero_is_feasible && !as_asked && v->objective > rounding)
         finding("worse than nothing", "objective %Lg (told %g), the zero model's 0; %s (problem %zu)", v->objective,
                 r->objective, hinge_outcome_text(r->outcome), p);
     const double *told = hinge_model_objectives(model);
@@ -195,6 +196,23 @@ static void check_rho(const struct trial *t, const hinge_report *r, const struct
     if (!(rho >= v->rho_low - allowed && rho <= v->rho_high + allowed))
         finding("rho", "%.12g, where %.12g to %.12g is allowed, and %g for eps (problem %zu)", rho, v->rho_low,
                 v->rho_high, allowed, p);
+}
+
+/* The nu tasks: rho is the mean of the two thresholds, and what nu-SVC divides by half their difference. */
+static void check_thresholds(const struct trial *t, const hinge_report *r, const struct verdict *v, size_t p,
+                             double rho)
+{
+    bool is_svc = t->params.task == HINGE_NU_SVC;
+    if ((!is_svc && t->params.task != HINGE_NU_SVR) || r->outcome != HINGE_CONVERGED || !t->symmetric ||
+        !isfinite(v->middle) || !isfinite(v->margin))
+        return;
+    double allowed = 3 * t->params.eps + 2 * v->slack;
+    if (!(fabs(rho * v->r - v->middle) <= allowed))
+        finding("rho", "%.12g, half way between the thresholds is %.12g, allowed %g (problem %zu)", rho * v->r,
+                v->middle, allowed, p);
+    if (is_svc && !(fabs(v->r - v->margin) <= allowed))
+        finding("r", "%.12g, half of what is between the thresholds is %.12g, allowed %g (problem %zu)", v->r,
+                v->margin, allowed, p);
 }
 
 /* Hard margin: every example is beyond the margin, and the gap is closed. */
@@ -310,8 +328,13 @@ static void check_model(struct trial *t, const hinge_model *model, const hinge_r
             if (r->outcome != HINGE_NO_MARGIN)
                 check_objective(t, model, r, verdicts + p, p);
             check_rho(t, r, verdicts + p, p, rho[p]);
+            check_thresholds(t, r, verdicts + p, p, rho[p]);
             check_hard(t, model, r, verdicts + p, &sums, p, rho[p]);
         }
+        if (!skip)
+            check_no_margin(t, model, r, verdicts);
+        if (t->certify && !skip && hinge_model_n_problems(model) > 0 && r->outcome != HINGE_NO_MARGIN)
+            check_facts(t, model, &sums, beta);
         if (t->certify && !skip && r->outcome != HINGE_NO_MARGIN)
             check_certificate(t, model, r, verdicts);
         if (!skip) {

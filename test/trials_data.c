@@ -191,7 +191,7 @@ static void tame_gamma(struct trial *t)
         mean += t->x[i] / (double)(t->n * t->d);
     for (size_t i = 0; i < t->n * t->d; i++)
         spread += (t->x[i] - mean) * (t->x[i] - mean) / (double)(t->n * t->d);
-    if (strncmp(t->shape, "wild", 4) != 0 && spread > 0 && isfinite(spread))
+    if (strncmp(t->shape, "wild", 4) != 0 && spread > 1e-24 * mean * mean && isfinite(spread))
         t->params.kernel.gamma /= (double)t->d * spread;
 }
 

@@ -251,7 +251,7 @@ static void oracle_beta(const struct trial *t, const struct svm_model *model, do
 }
 
 /* In a process of its own: it may take for ever. */
-static bool run_oracle(const struct trial *t, size_t problems, double *beta)
+bool oracle_solve(const struct trial *t, size_t problems, double *beta)
 {
     int ends[2];
     if (pipe(ends) != 0)
@@ -291,7 +291,7 @@ void check_oracle(const struct trial *t, const hinge_model *model, const hinge_r
         return;
     double *theirs = room(problems * t->n, sizeof *theirs);
     phase("LIBSVM");
-    if (!run_oracle(t, problems, theirs)) {
+    if (!oracle_solve(t, problems, theirs)) {
         tell("LIBSVM does not end\n");
         free(theirs);
         return;

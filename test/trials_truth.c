@@ -372,6 +372,14 @@ static void settle(struct verdict *out, const struct layer *layers, bool no_bias
         out->kkt_low = fmaxl(out->kkt_low, l->down_low - l->up_low);
         out->kkt_high = fmaxl(out->kkt_high, l->down_high - l->up_high);
     }
+    long double thresholds[2];
+    for (int k = 0; k < 2; k++) {
+        const struct layer *l = layers + k;
+        bool inside = l->free_low <= l->free_high;
+        thresholds[k] = inside ? (l->free_low + l->free_high) / 2 : (l->up + l->down) / 2;
+    }
+    out->middle = (double)(thresholds[0] + thresholds[1]) / 2;
+    out->margin = (double)(thresholds[0] - thresholds[1]) / 2;
     bool has_free = layers->free_low <= layers->free_high;
     out->rho_low = (double)(has_free ? layers->free_low : fminl(layers->up, layers->down));
     out->rho_high = (double)(has_free ? layers->free_high : fmaxl(layers->up, layers->down));

@@ -1,0 +1,144 @@
+/* What else hinge says of a model: kinds of support vectors, weights, files found again, that there is no margin. See
+ * trials.h. */
+#include "test/trials.h"
+
+#include <float.h>
+#include <hinge/io.h>
+#include <hinge/theory.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void check_kinds(const struct trial *t, const hinge_model *model, const double *beta)
+{
+    hinge_error error;
+    if (t->params.task != HINGE_C_SVC && t->params.task != HINGE_NU_SVC)
+        return;
+    phase("hinge_kinds_of");
+    for (size_t p = 0; p < hinge_model_n_problems(model); p++) {
+        hinge_kinds kinds;
+        hinge_status status = hinge_kinds_of(model, &t->matrix, t->y, &t->params, p, 1e-6, &kinds, NULL, &error);
+        size_t n = 0, n_sv = 0;
+        if (status != HINGE_OK) {
+            finding("kinds", "%s", error.text);
+            return;
+        }
+        for (size_t i = 0; i < t->n; i++) {
+            bool counts = truth_sign(t, model, p, i) != 0 && (t->weights == NULL || t->weights[i] > 0);
+            n += counts;
+            n_sv += counts && beta[p * t->n + i] != 0;
+        }
+        if (kinds.n != n || kinds.n_margin_sv + kinds.n_non_margin_sv != n_sv)
+            finding("kinds", "%zu examples, %zu + %zu SVs; plain loops %zu, %zu (problem %zu)", kinds.n,
+                    kinds.n_margin_sv, kinds.n_non_margin_sv, n, n_sv, p);
+        if (kinds.bias != -hinge_model_rho(model)[p] || !(kinds.bias_low <= kinds.bias_high))
+            finding("kinds", "bias %.17g, rho %.17g, allowed from %.17g to %.17g (problem %zu)", kinds.bias,
+                    hinge_model_rho(model)[p], kinds.bias_low, kinds.bias_high, p);
+    }
+}
+
+/* Linear: <w, x> is the sum over support vectors. */
+static void check_weights(const struct trial *t, const hinge_model *model, const struct sums *sums)
+{
+    double *w = room(t->d, sizeof *w);
+    hinge_error error;
+    for (size_t p = 0; p < hinge_model_n_problems(model) && t->params.kernel.type == HINGE_LINEAR; p++) {
+        if (hinge_model_weights(model, p, w, &error) != HINGE_OK) {
+            finding("weights", "%s", error.text);
+            break;
+        }
+        for (size_t i = 0; i < t->n && i < 20; i++) {
+            long double f = 0;
+            for (size_t c = 0; c < t->d; c++)
+                f += (long double)w[c] * t->x[i * t->d + c];
+            size_t at = p * sums->rows + i;
+            if (!(fabsl(f - sums->g[at]) <= 2 * sums->slack[at] + DBL_EPSILON * fabsl(f))) {
+                finding("weights", "<w, x> %.12Lg, plain loops %.12Lg, allowed %g (problem %zu)", f, sums->g[at],
+                        2 * sums->slack[at], p);
+                break;
+            }
+        }
+    }
+    free(w);
+}
+
+/* A model read from a file finds its support vectors among the examples again. */
+static void check_locate(const struct trial *t, const hinge_model *model)
+{
+    char *bytes = NULL;
+    size_t size = 0, missing = 0;
+    hinge_model *again = NULL;
+    hinge_error error;
+    if (t->params.kernel.type == HINGE_PRECOMPUTED || hinge_model_n_sv(model) == 0)
+        return;
+    phase("hinge_model_locate");
+    if (hinge_model_format(model, &bytes, &size, &error) == HINGE_OK &&
+        hinge_model_parse(&again, "model", bytes, size, &t->params.kernel, &error) == HINGE_OK &&
+        hinge_model_locate(again, &t->matrix, t->y, &missing, &error) != HINGE_OK)
+        finding("locate", "%zu missing: %s", missing, error.text);
+    hinge_model_free(again);
+    hinge_free(bytes);
+}
+
+void check_facts(const struct trial *t, const hinge_model *model, const struct sums *sums, const double *beta)
+{
+    check_kinds(t, model, beta);
+    check_weights(t, model, sums);
+    check_locate(t, model);
+    phase("checks");
+}
+
+/* Hard margin, told that there is none above so much: a solution of LIBSVM's for a large C shows one, or not. */
+static void check_not_separable(const struct trial *t, const hinge_model *model, const hinge_report *r)
+{
+    double claim = 0, rho = 0, *beta = room(t->n, sizeof *beta);
+    struct trial soft = *t;
+    const char *words = strstr(r->path, "no margin above ");
+    soft.params.C = 1e6;
+    soft.params.eps = 1e-4;
+    if (words == NULL || sscanf(words, "no margin above %lf", &claim) != 1)
+        finding("no margin", "the path does not say above what: %s", r->path);
+    else if (hinge_model_n_problems(model) == 1 && oracle_solve(&soft, 1, beta)) {
+        struct sums sums = truth_sums(t, beta, 1, t->x, t->n);
+        struct verdict v = truth_verdict(&soft, model, 0, beta, &sums, rho, false);
+        long double least = INFINITY, largest = -INFINITY, norm = sqrtl(2 * (v.objective + v.sum_scale));
+        for (size_t i = 0; i < t->n; i++) {
+            double sign = truth_sign(t, model, 0, i);
+            long double g = sums.g[i];
+            if (truth_cap(t, i) == 0)
+                continue;
+            if (sign > 0)
+                least = fminl(least, g - sums.slack[i]);
+            else
+                largest = fmaxl(largest, g + sums.slack[i]);
+        }
+        long double margin = norm > 0 ? (least - largest) / 2 / norm : 0;
+        tell("LIBSVM's margin %Lg\n", margin);
+        if (margin > claim * (1 + 1e-6))
+            finding("no margin", "none above %g is told, LIBSVM has %Lg", claim, margin);
+        sums_free(&sums);
+    }
+    free(beta);
+}
+
+void check_no_margin(const struct trial *t, const hinge_model *model, const hinge_report *r,
+                     const struct verdict *verdicts)
+{
+    double worst = INFINITY, eps = t->params.eps, error = isnan(r->error) ? 0 : r->error;
+    if (r->outcome != HINGE_NO_MARGIN)
+        return;
+    if (t->params.task == HINGE_C_SVC) {
+        if (t->psd && !t->params.no_bias)
+            check_not_separable(t, model, r);
+        return;
+    }
+    for (size_t p = 0; p < hinge_model_n_problems(model); p++) { /* one of them has none */
+        double off = verdicts[p].n == 0 ? INFINITY
+                                        : verdicts[p].margin - 2 * eps - 2 * error - 4 * verdicts[p].slack -
+                                              fmax(0, (double)verdicts[p].kkt);
+        worst = fmin(worst, off);
+    }
+    if (worst > 0 && isfinite(worst))
+        finding("no margin", "r is told to be 0; plain loops find at least %g more than eps and rounding explain",
+                worst);
+}
