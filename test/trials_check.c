@@ -172,7 +172,7 @@ static void check_objective(const struct trial *t, const hinge_model *model, con
         finding("worse than nothing", "objective %Lg (told %g), the zero model's 0; %s (problem %zu)", v->objective,
                 r->objective, hinge_outcome_text(r->outcome), p);
     const double *told = hinge_model_objectives(model);
-    if (told == NULL || is_hard(t))
+    if (told == NULL || is_hard(t) || (t->params.task == HINGE_NU_SVR && isnan(v->middle)))
         return;
     bool approximate = r->precision == HINGE_PRECISION_F32 || r->trace_error > 0;
     double error = r->outcome == HINGE_CONVERGED ? fmax(t->params.eps, isnan(r->error) ? 0 : r->error) : 2 * r->error;

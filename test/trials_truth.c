@@ -340,7 +340,8 @@ struct layer {
 
 static void look_at(struct layer *l, const struct variable *v, long double F, double slack, double tolerance)
 {
-    bool below = v->alpha<v->cap *(1 - tolerance), above = v->alpha> 0;
+    double end = v->cap * (1 - tolerance);
+    bool below = v->alpha<end, above = v->alpha> 0;
     if (v->s > 0 ? below : above) {
         l->up = fminl(l->up, F);
         l->up_low = fminl(l->up_low, F + slack);
@@ -374,7 +375,7 @@ static void settle(struct verdict *out, const struct layer *layers, bool no_bias
     }
     long double thresholds[2];
     for (int k = 0; k < 2; k++) {
-        const struct layer *l = layers + k;
+        const struct layer *l = layers + (one_layer ? 0 : k);
         bool inside = l->free_low <= l->free_high;
         thresholds[k] = inside ? (l->free_low + l->free_high) / 2 : (l->up + l->down) / 2;
     }
@@ -432,7 +433,7 @@ struct verdict truth_verdict(const struct trial *t, const hinge_model *model, si
     const hinge_params *params = &t->params;
     bool nu_svc = params->task == HINGE_NU_SVC, two_layers = nu_svc || params->task == HINGE_NU_SVR;
     struct verdict out = { .r = nu_svc && !unscaled ? divisor(t, model, p, beta) : 1 };
-    struct layer layers[2] = { empty, empty };
+    struct layer layers[2] = { empty, empty }, both = empty;
     long double held[2] = { 0, 0 }, weight = 0, quadratic = 0;
     for (size_t i = 0; i < t->n; i++) {
         double sign = truth_sign(t, model, p, i), b = beta[i] * out.r;
@@ -446,14 +447,13 @@ struct verdict truth_verdict(const struct trial *t, const hinge_model *model, si
         for (size_t k = 0; k < count; k++) {
             double off = slack + 4 * ulp * (fabs((double)g) + fabs(v[k].p));
             look_at(&layers[v[k].layer], &v[k], g + v[k].s * v[k].p, off, nu_svc ? 1e-12 : 1e-15);
+            look_at(&both, &v[k], g + v[k].s * v[k].p, off, 1e-15);
             held[v[k].s < 0] += v[k].alpha;
             out.objective += v[k].p * v[k].alpha;
             out.absolute += fabs(v[k].p) * v[k].alpha;
             out.box = fmax(out.box, fmax(-v[k].alpha, v[k].alpha - v[k].cap) / (isinf(v[k].cap) ? 1 : v[k].cap));
             out.slack = fmax(out.slack, off);
         }
-        if (params->task == HINGE_NU_SVC && isnan(out.box))
-            out.box = INFINITY;
         weight += truth_cap(t, i);
         quadratic += b * g / 2;
         out.absolute += fabsl(b) * sums->absolute[at] * out.r / 2;
@@ -466,7 +466,10 @@ struct verdict truth_verdict(const struct trial *t, const hinge_model *model, si
     judge_sums(t, &out, held, weight);
     settle(&out, layers, params->no_bias, !two_layers);
     if (params->task == HINGE_NU_SVR && fmaxl(held[0], held[1]) < params->nu * weight / 2 * (1 - 1e-9L)) {
-        out.kkt = out.kkt_low = out.kkt_high = 0; /* a tube of 0: what both sides are is not told */
+        /* a tube of 0: both sides of an example may be in use, and only their difference is told */
+        settle(&out, &both, false, true);
+        out.kkt_low /= 2;
+        out.middle = out.margin = NAN;
     }
     out.primal = out.gap - out.objective;
     return out;
