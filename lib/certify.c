@@ -307,39 +307,81 @@ static void count_point(const hinge_point *p, double bias, hinge_kinds *k)
     bound_bias(p, bias, k);
 }
 
+static hinge_status look_at_problem(const struct hg_problem *pr, size_t p, const hinge_model *m, const double *beta,
+                                    double tolerance, hinge_kinds *kinds, hinge_point *points, hinge_error *err)
+{
+    struct solved s;
+    hinge_status status = solved_init(&s, pr, p, beta, err);
+    hinge_kinds k = { .bias = -m->rho[p], .bias_low = -INFINITY, .bias_high = INFINITY };
+    if (points != NULL && status == HINGE_OK)
+        memset(points, 0, pr->x.rows * sizeof *points);
+    for (size_t i = 0; status == HINGE_OK && i < s.qp.n; i++) {
+        hinge_point point = point_of(&s, i, k.bias, tolerance);
+        count_point(&point, k.bias, &k);
+        if (points != NULL)
+            points[pr->order[s.subset[i]]] = point;
+    }
+    solved_free(&s);
+    *kinds = k;
+    return status;
+}
+
+/* What hinge_kinds_of and hinge_kinds_each both refuse. */
+static hinge_status check_kinds(const hinge_model *m, const void *out, double tolerance, hinge_error *err)
+{
+    hg_ok(err);
+    if (m == NULL || out == NULL)
+        return hg_fail(err, HINGE_EINVAL, "%s: NULL", m == NULL ? "model" : "kinds");
+    if (m->task != HINGE_C_SVC && m->task != HINGE_NU_SVC)
+        return hg_fail(err, HINGE_EINVAL, "model: slack classes are those of classification");
+    if (!(tolerance >= 0 && tolerance < 0.5))
+        return hg_fail(err, HINGE_EINVAL, "tolerance: %g is not in [0, 0.5)", tolerance);
+    return HINGE_OK;
+}
+
 hinge_status hinge_kinds_of(const hinge_model *m, const hinge_matrix *x, const double *y,
                             const hinge_params *params, size_t problem, double tolerance, hinge_kinds *kinds,
                             hinge_point *points, hinge_error *err)
 {
     struct hg_problem pr;
-    struct solved s;
+    hinge_kinds k;
     double *beta;
-    hg_ok(err);
-    if (m == NULL || kinds == NULL)
-        return hg_fail(err, HINGE_EINVAL, "%s: NULL", m == NULL ? "model" : "kinds");
-    if (m->task != HINGE_C_SVC && m->task != HINGE_NU_SVC)
-        return hg_fail(err, HINGE_EINVAL, "model: slack classes are those of classification");
-    if (problem >= m->n_problems)
-        return hg_fail(err, HINGE_EINVAL, "problem: there is no problem %zu, only %zu", problem, m->n_problems);
-    if (!(tolerance >= 0 && tolerance < 0.5))
-        return hg_fail(err, HINGE_EINVAL, "tolerance: %g is not in [0, 0.5)", tolerance);
-    hinge_status status = open_problem(m, x, y, params, &pr, &beta, err);
+    hinge_status status = check_kinds(m, kinds, tolerance, err);
+    if (status == HINGE_OK && problem >= m->n_problems)
+        status = hg_fail(err, HINGE_EINVAL, "problem: there is no problem %zu, only %zu", problem, m->n_problems);
+    if (status == HINGE_OK)
+        status = open_problem(m, x, y, params, &pr, &beta, err);
     if (status != HINGE_OK)
         return status;
-    status = solved_init(&s, &pr, problem, beta, err);
-    if (status == HINGE_OK) {
-        hinge_kinds k = { .bias = -m->rho[problem], .bias_low = -INFINITY, .bias_high = INFINITY };
-        if (points != NULL)
-            memset(points, 0, x->rows * sizeof *points);
-        for (size_t i = 0; i < s.qp.n; i++) {
-            hinge_point p = point_of(&s, i, k.bias, tolerance);
-            count_point(&p, k.bias, &k);
-            if (points != NULL)
-                points[pr.order[s.subset[i]]] = p;
-        }
+    status = look_at_problem(&pr, problem, m, beta, tolerance, &k, points, err);
+    if (status == HINGE_OK)
         *kinds = k;
+    hg_free(beta);
+    hg_problem_free(&pr);
+    return status;
+}
+
+hinge_status hinge_kinds_each(const hinge_model *m, const hinge_matrix *x, const double *y, const hinge_params *params,
+                              double tolerance, hinge_kinds_fn each, void *arg, hinge_error *err)
+{
+    struct hg_problem pr;
+    hinge_kinds kinds;
+    double *beta;
+    hinge_status status = each == NULL ? hg_fail(err, HINGE_EINVAL, "each: NULL")
+                                       : check_kinds(m, &kinds, tolerance, err);
+    if (status == HINGE_OK)
+        status = open_problem(m, x, y, params, &pr, &beta, err);
+    if (status != HINGE_OK)
+        return status;
+    hinge_point *points = hg_alloc(x->rows, sizeof *points);
+    if (points == NULL)
+        status = hg_fail(err, HINGE_ENOMEM, "no memory for %zu rows", x->rows);
+    for (size_t p = 0; p < pr.n_problems && status == HINGE_OK; p++) {
+        status = look_at_problem(&pr, p, m, beta, tolerance, &kinds, points, err);
+        if (status == HINGE_OK && each(arg, p, &kinds, points) != 0)
+            status = hg_fail(err, HINGE_ECALLBACK, "each: gave up at problem %zu of %zu", p + 1, pr.n_problems);
     }
-    solved_free(&s);
+    hg_free(points);
     hg_free(beta);
     hg_problem_free(&pr);
     return status;

@@ -41,19 +41,30 @@ static hinge_status multiply(struct hg_gram *gram, const uint32_t *points, size_
 
 /* ---- ||w|| ------------------------------------------------------------------------------------------------------- */
 
+/* The row of coefficients that class c has in a problem; SIZE_MAX: it is not in it. */
+static size_t coef_row(const hinge_model *m, size_t c, size_t problem)
+{
+    size_t row = 0, rows = hg_model_coef_rows(m);
+    while (row < rows && hg_coef_problem(m, c, row) != problem)
+        row++;
+    return row < rows ? row : SIZE_MAX;
+}
+
 /* The support vectors of a problem and their coefficients; room for n_sv of each. */
 static size_t problem_sv(const hinge_model *m, size_t problem, uint32_t *id, double *coef)
 {
     size_t count = 0, sv = 0;
-    for (size_t c = 0; c < hg_model_groups(m); c++)
-        for (size_t end = sv + hg_model_group_sv(m, c); sv < end; sv++)
-            for (size_t row = 0; row < hg_model_coef_rows(m); row++) {
-                double value = m->coef[row * m->n_sv + sv];
-                if (value != 0 && hg_coef_problem(m, c, row) == problem) {
-                    id[count] = (uint32_t)sv;
-                    coef[count++] = value;
-                }
+    for (size_t c = 0; c < hg_model_groups(m); c++) {
+        size_t end = sv + hg_model_group_sv(m, c), row = coef_row(m, c, problem);
+        for (; row != SIZE_MAX && sv < end; sv++) {
+            double value = m->coef[row * m->n_sv + sv];
+            if (value != 0) {
+                id[count] = (uint32_t)sv;
+                coef[count++] = value;
             }
+        }
+        sv = end;
+    }
     return count;
 }
 
@@ -73,22 +84,25 @@ hinge_status hinge_model_norm2(const hinge_model *m, size_t problem, double *nor
         return status;
     if (m->sv == NULL)
         return hg_fail(err, HINGE_EINVAL, "model: a precomputed kernel's support vectors have no features");
-    uint32_t *id = hg_alloc(m->n_sv, sizeof *id);
+    uint32_t *id = hg_alloc(2 * m->n_sv, sizeof *id), *own = id + m->n_sv;
     double *coef = hg_alloc(m->n_sv, sizeof *coef), *g = hg_alloc(m->n_sv, sizeof *g), sum = 0;
     struct hg_gram gram = { 0 };
     struct hg_tiler tiler = { m->kernel, hg_maps(hg_cpu_level(0)), HINGE_F64, m->d, false };
     struct hg_points points = hg_model_points(m, HINGE_F64);
-    int threads = hg_kernel_team(&m->kernel, 0, (double)m->n_sv * (double)m->n_sv, m->d);
-    if (id == NULL || coef == NULL || g == NULL)
+    size_t count = 0;
+    if (id == NULL || coef == NULL || g == NULL) {
         status = hg_fail(err, HINGE_ENOMEM, "no memory for %zu support vectors", m->n_sv);
-    if (status == HINGE_OK)
-        status = hg_gram_init(&gram, &tiler, &points, NULL, m->n_sv, NULL, m->norms, threads, err);
-    if (status == HINGE_OK) {
-        size_t count = problem_sv(m, problem, id, coef);
-        status = multiply(&gram, id, count, coef, g, err);
+    } else {
+        count = problem_sv(m, problem, id, coef);
         for (size_t i = 0; i < count; i++)
-            sum += coef[i] * g[i];
+            own[i] = (uint32_t)i;
+        int threads = hg_kernel_team(&m->kernel, 0, (double)count * (double)count, m->d);
+        status = hg_gram_init(&gram, &tiler, &points, id, count, NULL, m->norms, threads, err);
     }
+    if (status == HINGE_OK)
+        status = multiply(&gram, own, count, coef, g, err);
+    for (size_t i = 0; status == HINGE_OK && i < count; i++)
+        sum += coef[i] * g[i];
     if (status == HINGE_OK)
         *norm2 = sum;
     hg_gram_free(&gram);
@@ -107,11 +121,12 @@ hinge_status hinge_model_sum_alpha(const hinge_model *m, size_t problem, double 
     if (m->task != HINGE_C_SVC)
         return hg_fail(err, HINGE_EINVAL, "model: not a C-SVC one");
     size_t sv = 0;
-    for (size_t c = 0; c < m->n_classes; c++)
-        for (size_t end = sv + m->class_sv[c]; sv < end; sv++)
-            for (size_t row = 0; row < hg_model_coef_rows(m); row++)
-                if (hg_coef_problem(m, c, row) == problem)
-                    sum += fabs(m->coef[row * m->n_sv + sv]);
+    for (size_t c = 0; c < m->n_classes; c++) {
+        size_t end = sv + m->class_sv[c], row = coef_row(m, c, problem);
+        for (; row != SIZE_MAX && sv < end; sv++)
+            sum += fabs(m->coef[row * m->n_sv + sv]);
+        sv = end;
+    }
     *sum_alpha = sum;
     return hg_ok(err);
 }

@@ -14,8 +14,8 @@
  *     -1 2:1
  *
  * What LIBSVM has no words for stands under keys of hinge's own, which it refuses: hinge_label, hinge_kernel,
- * hinge_multiclass one_vs_rest (a coefficient and a rho a class), hinge_scale_factor and hinge_scale_offset (a
- * number a feature).
+ * hinge_multiclass one_vs_rest (a coefficient and a rho a class), hinge_scale_factor and hinge_scale_offset (a number a
+ * feature), hinge_training (parameters).
  */
 #include "lib/model.h"
 #include "lib/bytes.h"
@@ -116,6 +116,8 @@ static void print_header(const struct hinge_model *model, struct hg_text *text)
         print_numbers(text, "hinge_scale_factor", model->scale_factor, model->d);
         print_numbers(text, "hinge_scale_offset", model->scale_offset, model->d);
     }
+    if (model->training != NULL)
+        print_numbers(text, "hinge_training", model->training, model->n_training);
     hg_text_print(text, "SV\n");
 }
 
@@ -223,6 +225,7 @@ enum key {
     MULTICLASS,
     SCALE_FACTOR,
     SCALE_OFFSET,
+    TRAINING,
     N_KEYS
 };
 
@@ -230,7 +233,7 @@ static const char *const keys[N_KEYS] = {
     "svm_type",         "kernel_type",        "hinge_kernel",      "degree", "gamma",       "coef0",
     "nr_class",         "total_sv",           "rho",               "label",  "hinge_label", "probA",
     "probB",            "prob_density_marks", "nr_sv",             "hinge_multiclass",
-    "hinge_scale_factor", "hinge_scale_offset"
+    "hinge_scale_factor", "hinge_scale_offset", "hinge_training"
 };
 
 /* The header's lines, then what they mean. Counts are believed only once as many values stand there. */
@@ -579,6 +582,21 @@ static hinge_status read_calibration(const struct header *header, struct hinge_m
     return status;
 }
 
+/* C, nu, p, eps, bias or not, weights of examples or not, then labels and weights of classes: lib/model.h. */
+static hinge_status read_training(const struct header *header, struct hinge_model *model, hinge_error *err)
+{
+    size_t n = has(header, TRAINING) ? count_values(header, TRAINING) : 0;
+    if (has(header, TRAINING) && (n < HG_TRAINING_FIELDS || (n - HG_TRAINING_FIELDS) % 2 != 0))
+        return refuse(header, TRAINING, "has not as many values as it should", err);
+    model->n_training = n;
+    hinge_status status = read_optional(header, TRAINING, n, &model->training, err);
+    size_t labels = HG_TRAINING_FIELDS, weights = (labels + n) / 2; /* labels alone may be negative */
+    for (size_t i = 0; status == HINGE_OK && i < n; i++)
+        if (model->training[i] < 0 && (i < labels || i >= weights))
+            status = refuse(header, TRAINING, "has a negative number", err);
+    return status;
+}
+
 /* The header is checked: as many values as the model's arrays take. */
 static hinge_status read_arrays(const struct header *header, struct hinge_model *model, hinge_error *err)
 {
@@ -589,6 +607,8 @@ static hinge_status read_arrays(const struct header *header, struct hinge_model 
         status = read_optional(header, SCALE_FACTOR, model->d, &model->scale_factor, err);
     if (status == HINGE_OK)
         status = read_optional(header, SCALE_OFFSET, model->d, &model->scale_offset, err);
+    if (status == HINGE_OK)
+        status = read_training(header, model, err);
     if (status != HINGE_OK || model->labels == NULL)
         return status;
     bool own = has(header, HINGE_LABEL);

@@ -91,7 +91,7 @@ void hinge_model_free(hinge_model *m)
         return;
     void *all[] = { m->labels,      m->class_sv, m->rho,    m->objectives, m->coef,          m->sv,
                     m->sv_serial,   m->sv_index, m->prob_a, m->prob_b,     m->density_marks, m->scale_factor,
-                    m->scale_offset };
+                    m->scale_offset, m->training };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         hg_free(all[i]);
     free_derived(m);
@@ -383,6 +383,57 @@ const double *hinge_model_scale_factor(const hinge_model *m)
 const double *hinge_model_scale_offset(const hinge_model *m)
 {
     return m->scale_offset;
+}
+
+/* ---- how it was trained ----------------------------------------------------------------------------------------- */
+
+/* Labels and weights of classes stand one behind the other: arrays that hinge_params can point at. The hard margin's C
+ * is 0, since files hold finite numbers. */
+hinge_status hinge_model_set_training(hinge_model *m, const hinge_params *p, hinge_error *err)
+{
+    double *t = NULL;
+    size_t k = p != NULL ? p->n_class_weights : 0;
+    if (p != NULL && p->task != m->task)
+        return hg_fail(err, HINGE_EINVAL, "params.task: not that of the model");
+    if (p != NULL && (t = hg_alloc(HG_TRAINING_FIELDS + 2 * k, sizeof *t)) == NULL)
+        return hg_fail(err, HINGE_ENOMEM, "no memory for the parameters of a training");
+    if (t != NULL) {
+        t[HG_TRAINING_C] = isinf(p->C) ? 0 : p->C == 0 ? 1 : p->C;
+        t[HG_TRAINING_NU] = p->nu == 0 ? 0.5 : p->nu;
+        t[HG_TRAINING_P] = p->p;
+        t[HG_TRAINING_EPS] = p->eps == 0 ? 1e-3 : p->eps;
+        t[HG_TRAINING_NO_BIAS] = p->no_bias != 0;
+        t[HG_TRAINING_WEIGHTED] = p->weights != NULL;
+        for (size_t c = 0; c < k; c++) {
+            t[HG_TRAINING_FIELDS + c] = p->class_labels[c];
+            t[HG_TRAINING_FIELDS + k + c] = p->class_weights[c];
+        }
+    }
+    hg_free(m->training);
+    m->training = t;
+    m->n_training = t != NULL ? HG_TRAINING_FIELDS + 2 * k : 0;
+    return hg_ok(err);
+}
+
+int hinge_model_training(const hinge_model *m, hinge_params *p, int *weighted)
+{
+    const double *t = m->training;
+    if (t == NULL)
+        return 0;
+    p->task = m->task;
+    p->kernel = m->kernel;
+    p->multiclass = m->multiclass;
+    p->C = t[HG_TRAINING_C] == 0 ? INFINITY : t[HG_TRAINING_C];
+    p->nu = t[HG_TRAINING_NU];
+    p->p = t[HG_TRAINING_P];
+    p->eps = t[HG_TRAINING_EPS];
+    p->no_bias = t[HG_TRAINING_NO_BIAS] != 0;
+    p->n_class_weights = (m->n_training - HG_TRAINING_FIELDS) / 2;
+    p->class_labels = t + HG_TRAINING_FIELDS;
+    p->class_weights = t + HG_TRAINING_FIELDS + p->n_class_weights;
+    if (weighted != NULL)
+        *weighted = t[HG_TRAINING_WEIGHTED] != 0;
+    return 1;
 }
 
 /* ---- accessors --------------------------------------------------------------------------------------------------- */

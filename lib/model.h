@@ -24,6 +24,8 @@ struct hinge_model {
     double *prob_a, *prob_b; /* [n_problems] Platt; regression: prob_a[0] is the Laplace sigma; NULL: not calibrated */
     double *density_marks; /* [10] one-class; NULL: not calibrated */
     double *scale_factor, *scale_offset; /* [d], both or none: examples are x * factor + offset */
+    double *training;     /* [n_training] by hg_training_field, NULL: not told */
+    size_t n_training;
     double *sv;           /* [n_sv * d] as given in f64; NULL for precomputed kernels */
     size_t *sv_serial;    /* precomputed: column of the kernel matrix of each SV, from 0; otherwise NULL */
     size_t *sv_index;     /* [n_sv] training row; NULL if read from a file */
@@ -41,6 +43,17 @@ struct hinge_model {
     float *norms32;       /* [n_sv] the same of the vectors rounded to f32 */
     float *coef32;        /* as coef; NULL unless f32_is_enough */
     double *weights;      /* linear kernel: [n_problems * d] w of each problem; otherwise NULL */
+};
+
+/* What model.training holds; behind it the label and the weight of each class that has one. */
+enum hg_training_field {
+    HG_TRAINING_C,
+    HG_TRAINING_NU,
+    HG_TRAINING_P,
+    HG_TRAINING_EPS,
+    HG_TRAINING_NO_BIAS,
+    HG_TRAINING_WEIGHTED,
+    HG_TRAINING_FIELDS
 };
 
 /* Rows of coef: n_classes - 1 (one-vs-rest: n_classes), and 1 for regression and one-class. A model of one class has

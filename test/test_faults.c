@@ -215,6 +215,10 @@ static void trainings(void **state)
     rest.multiclass = HINGE_ONE_VS_REST;
     rest.nu = 0.2;
     train_everyhow("one-vs-rest", &x3, three.y, rest);
+    const hinge_scaling ends = { .lower = -1, .upper = 1 };
+    hinge_params scaled = params_of(HINGE_C_SVC);
+    scaled.scaling = &ends;
+    train_everyhow("scaled", &x2, two.y, scaled);
     set_free(&two);
     set_free(&three);
     set_free(&line);
@@ -438,6 +442,24 @@ static hinge_status call_kinds(const void *arg, uint64_t *hash, hinge_error *err
     return status;
 }
 
+static int hash_kinds(void *arg, size_t problem, const hinge_kinds *kinds, const hinge_point *points)
+{
+    (void)points;
+    mix(arg, &problem, sizeof problem);
+    mix(arg, kinds, sizeof *kinds);
+    return 0;
+}
+
+static hinge_status call_kinds_each(const void *arg, uint64_t *hash, hinge_error *err)
+{
+    const struct subject *s = arg;
+    uint64_t told = 0;
+    hinge_status status = FAULTED(hinge_kinds_each(s->model, s->x, s->y, &s->params, 0.01, hash_kinds, &told, err));
+    if (status == HINGE_OK)
+        mix(hash, &told, sizeof told);
+    return status;
+}
+
 static hinge_status call_norm2(const void *arg, uint64_t *hash, hinge_error *err)
 {
     const struct subject *s = arg;
@@ -504,6 +526,7 @@ static void looks_at_models(void **state)
         fail_allocations("probabilities", call_probability, &s);
         fail_allocations("certify", call_certify, &s);
         fail_allocations("kinds", call_kinds, &s);
+        fail_allocations("kinds of each problem", call_kinds_each, &s);
         fail_allocations("norm", call_norm2, &s);
         fail_allocations("format", call_format, &s);
         s.model = linear.model;

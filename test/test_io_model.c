@@ -179,6 +179,8 @@ static void regression_and_one_class(void **state)
         "svm_type c_svc\nkernel_type linear\nnr_class 1\ntotal_sv 0\nrho\nlabel 5\nprobA\nprobB\nnr_sv 0\nSV\n",
         ONE_VS_REST,
         SCALED,
+        "svm_type epsilon_svr\nkernel_type linear\nnr_class 2\ntotal_sv 0\nrho 0\n"
+        "hinge_training 4 0.5 0.1 0.001 0 1 -1 1 2 0.25\nSV\n",
         "svm_type nu_svr\nkernel_type linear\nnr_class 2\ntotal_sv 0\nrho 0\nhinge_scale_factor 1 2\n"
         "hinge_scale_offset 0 0.5\nSV\n",
     };
@@ -192,6 +194,46 @@ static void regression_and_one_class(void **state)
     assert_int_equal(model->sv_serial[1], 2);
     assert_int_equal(model->d, 7);
     hinge_model_free(model);
+}
+
+/* How a model was trained goes through a file, the hard margin too. */
+static void training_is_told(void **state)
+{
+    (void)state;
+    const double labels[] = { 2, -1 }, weights[] = { 0.5, 3 }, examples[] = { 1 };
+    for (int hard = 0; hard < 2; hard++) {
+        struct hinge_model *model = three_classes(hinge_kernel_rbf(0.1));
+        hinge_params params = hinge_params_default(HINGE_C_SVC), told = { 0 };
+        int weighted = -1;
+        params.C = hard ? INFINITY : 7;
+        params.nu = 0.25;
+        params.p = 0.5;
+        params.eps = 1e-5;
+        params.no_bias = hard;
+        params.n_class_weights = hard ? 0 : 2;
+        params.class_labels = labels;
+        params.class_weights = weights;
+        params.weights = hard ? NULL : examples;
+        assert_int_equal(hinge_model_training(model, &told, &weighted), 0);
+        assert_int_equal(hinge_model_set_training(model, &params, NULL), HINGE_OK);
+        char *bytes;
+        size_t size;
+        assert_int_equal(hinge_model_format(model, &bytes, &size, NULL), HINGE_OK);
+        struct hinge_model *again = parse_text(bytes, size, NULL);
+        assert_int_equal(hinge_model_training(again, &told, &weighted), 1);
+        assert_true(told.task == HINGE_C_SVC && told.kernel.type == HINGE_RBF && told.kernel.gamma == 0.1);
+        assert_true(told.C == params.C && told.nu == 0.25 && told.p == 0.5 && told.eps == 1e-5);
+        assert_true(told.no_bias == hard && weighted == !hard && told.n_class_weights == params.n_class_weights);
+        for (size_t k = 0; k < told.n_class_weights; k++)
+            assert_true(told.class_labels[k] == labels[k] && told.class_weights[k] == weights[k]);
+        assert_int_equal(hinge_model_set_training(again, NULL, NULL), HINGE_OK);
+        assert_int_equal(hinge_model_training(again, &told, NULL), 0);
+        params.task = HINGE_NU_SVC;
+        assert_int_equal(hinge_model_set_training(model, &params, NULL), HINGE_EINVAL);
+        hinge_free(bytes);
+        hinge_model_free(model);
+        hinge_model_free(again);
+    }
 }
 
 /* Old files have %g; keys come in any order; CR LF. */
@@ -334,6 +376,10 @@ static void refuses_our_own(void **state)
     REFUSED(TYPES "hinge_multiclass one_vs_rest\nnr_class 3\ntotal_sv 1\nrho 1 2 3\nlabel 1 2 3\nnr_sv 1 0 0\n"
                   "SV\n1 2 1:1\n",
             10, "coefficient");
+    REFUSED(SVR_SIZES "hinge_training 1 1 1 1 0\n" ONE_SV, 6, "not as many values");
+    REFUSED(SVR_SIZES "hinge_training 1 1 1 1 0 0 3\n" ONE_SV, 6, "not as many values");
+    REFUSED(SVR_SIZES "hinge_training 1 1 1 -1 0 0\n" ONE_SV, 6, "a negative number");
+    REFUSED(SVR_SIZES "hinge_training 1 1 1 1 0 0 -3 -2\n" ONE_SV, 6, "a negative number");
     REFUSED(SVR_SIZES "hinge_scale_factor 1\n" ONE_SV, 0, "hinge_scale_offset is missing");
     REFUSED(SVR_SIZES "hinge_scale_offset 1\n" ONE_SV, 0, "hinge_scale_factor is missing");
     REFUSED(SVR_SIZES "hinge_scale_factor 1 1\nhinge_scale_offset 1\n" ONE_SV, 7,
@@ -637,6 +683,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(layout),
         cmocka_unit_test(regression_and_one_class),
+        cmocka_unit_test(training_is_told),
         cmocka_unit_test(reads_other_layouts),
         cmocka_unit_test(refuses_headers),
         cmocka_unit_test(refuses_calibration),

@@ -135,9 +135,12 @@ def two_classes():
     h = min(bounds["vc_fat"], bounds["vc_slides"])
     near("VC bound", bounds["vc_risk"], losses["0-1"]
          + 2 * math.sqrt(2 * (h * math.log(2 * math.e * n / h) + math.log(2 / 0.05)) / n), 1e-6)
-    near("lambda", bounds["lambda"], 1 / (2 * C * n), 1e-15)
-    near("stability", bounds["stability"], losses["hinge"] + norm2 / (2 * C * n) + 4 * C, 1e-6)
-    near("stability at its best", bounds["stability_best"], math.sqrt(8 * norm2 / n), 1e-6)
+    check("no stability of a machine with a bias", "stability" not in bounds)
+    near("leave-one-out bound", bounds["leave_one_out"], r["n_sv"] / n, 1e-12)
+    run("train", "-q", "-c", C, "-g", gamma, "--no-bias", "--scale", data, "homogeneous.model")
+    homogeneous = report("-c", C, "--no-bias", "homogeneous.model", data)["bounds"]
+    near("lambda", homogeneous["lambda"], 1 / (2 * C * n), 1e-15)
+    near("stability", homogeneous["stability"], 4 * C, 1e-9)
     right = [[sum(1 for i in range(n) if y[i] == a and (1 if f[i] > 0 else -1) == b) for b in (1, -1)]
              for a in (1, -1)]
     order = r["confusion"]["labels"]
@@ -162,8 +165,19 @@ def two_classes():
     guessed = report("two.model", data)
     check("C of the coefficients", guessed["C_of_model"] and guessed["C"] == C
           and guessed["certificate"]["gap"] == c["gap"])
-    wrong = report("-c", C / 2, "two.model", data)["certificate"]
-    check("another C is noticed", wrong["box_residual"] > 0.5)
+    check("parameters that fit", r["misfit"] == guessed["misfit"] == "", r["misfit"])
+    wrong = report("-c", C / 2, "two.model", data)
+    check("another C is noticed", wrong["certificate"]["box_residual"] > 0.5)
+    check("too small a C is said", "reach 2, above C = 1" in wrong["misfit"], wrong["misfit"])
+    check("in words too", "do not fit: coefficients reach 2" in run("report", "-c", C / 2, "two.model", data))
+    large = report("-c", 10 * C, "two.model", data)["misfit"]
+    check("too large a C is said", f"{p['n_non_margin_sv']} coefficients" not in large and "are at 2, below C = 20" in large,
+          large)
+    hard = report("-c", "inf", "two.model", data)
+    check("so is the hard margin's", "below C = inf" in hard["misfit"], hard)
+    run("train", "-q", "-c", C, "-g", gamma, "--scale", "--record", data, "recorded.model")
+    recorded = report("recorded.model", data)
+    check("a model that tells how it was trained", recorded["C"] == C and not recorded["C_of_model"])
     text = run("report", "two.model", data)
     check("text", all(w in text for w in ("certificate", "gap", "1/|w|", "xi = 0", "#SV/N", "VC bound", "0-1",
                                           "confusion", "Accuracy")))
@@ -232,6 +246,29 @@ def other_tasks():
     check("class weights", r["certificate"]["kkt"] < 1e-4 and r["certificate"]["box_residual"] == 0)
     check("class weights left out", report("-c", 1, "m", "pair")["certificate"]["box_residual"] > 1)
     check("class weights, C of the model", abs(report("-w1", 3, "m", "pair")["C"] - 1) < 1e-9)
+    r = report("m", "pair")
+    check("class weights that nobody tells", not r["certified"] and "give the weights" in r["why_not"], r)
+    run("train", "-q", "-c", 1, "-g", 1, "-w1", 3, "-e", 1e-5, "--record", "pair", "recorded")
+    r = report("recorded", "pair")
+    check("a model that tells its class weights", r["certificate"]["kkt"] < 1e-4 and r["misfit"] == "", r)
+
+    run("train", "-q", "-s", 1, "-n", 0.3, "-g", 1, "pair", "m")
+    r = report("-n", 0.3, "m", "pair")
+    check("nu-SVC has no leave-one-out bound", r["certified"] and r["bounds"]["leave_one_out"] is None)
+    check("in words neither", "#SV/N" not in run("report", "-n", 0.3, "m", "pair"))
+    check("another nu is said", "other parameters" in report("-n", 0.6, "m", "pair")["misfit"])
+    run("train", "-q", "-s", 3, "-c", 2, "-p", 0.2, "-g", 1, "--record", "real", "m")
+    check("regression that tells its parameters", report("m", "real")["certificate"]["kkt"] < 2e-3)
+    check("regression with another C", "below C = 9" in report("-c", 9, "m", "real")["misfit"])
+
+    apart = [(k, [x[0] + 20 * (k > 0), x[1]]) for k, x in rows]
+    write_data("apart", [1 if k else -1 for k, _ in apart], [x for _, x in apart])
+    run("train", "-q", "-c", "inf", "-t", "linear", "apart", "m")
+    r = report("-c", "inf", "m", "apart")
+    check("hard margin", r["certified"] and r["certificate"]["gap"] < 1e-6 and r["misfit"] == "", r)
+    check("hard margin in words", "nan" not in run("report", "-c", "inf", "m", "apart"))
+    run("train", "-q", "-c", "inf", "-t", "linear", "--record", "apart", "m")
+    check("hard margin that tells", report("m", "apart")["certified"])
 
     with open("pair", encoding="utf-8") as lines, open("weights", "w", encoding="utf-8") as out:
         out.writelines(f"{1 + k % 7 / 4}\n" for k, _ in enumerate(lines))
@@ -255,6 +292,8 @@ def other_tasks():
     run("train", "-q", "-c", 2, "-t", 4, "-e", 1e-6, "gram", "g")
     a, b = report("-c", 2, "m", "pair"), report("-c", 2, "g", "gram")
     near("precomputed kernel", b["certificate"]["primal"], a["certificate"]["primal"], 1e-5)
+    near("its norm", b["problems"][0]["norm2"], a["problems"][0]["norm2"], 1e-5 * a["problems"][0]["norm2"])
+    check("no number is missing", "nan" not in run("report", "-c", 2, "g", "gram"))
     lines = open("gram").read().splitlines(True)
     open("turned", "w").writelines(lines[1:] + lines[:1])
     check("precomputed rows in another order", "not in their order" in report("-c", 2, "g", "turned")["why_not"])
@@ -262,6 +301,30 @@ def other_tasks():
         file.write(open("pair").read() + "7 1:0.5\n")
     r = report("m", "odd")
     check("a label the model has not", r["confusion"]["labels"][2] == 7 and sum(r["problems"][0]["slack"]) == 120)
+
+
+def many_classes():
+    """The problems of many classes, each as if it stood alone."""
+    rows = [(k % 9, [math.cos(k % 9) + x[0], math.sin(k % 9) + x[1]]) for k, (_, x) in enumerate(small_data())]
+    write_data("nine", [k for k, _ in rows], [x for _, x in rows])
+    run("train", "-q", "-c", 3, "-g", 1, "-e", 1e-6, "nine", "k9")
+    r = report("-c", 3, "--points", "points", "k9", "nine")
+    points = [line.split() for line in open("points").read().splitlines()[1:]]
+    check("a problem a pair", len(r["problems"]) == 36)
+    for number, p in enumerate(r["problems"]):
+        pair = [row for row in rows if row[0] in (p["positive"], p["negative"])]
+        mine = [q for q in points if int(q[1]) == number + 1]
+        alpha = [float(q[6]) * float(q[2]) for q in mine]
+        norm2 = sum(u * v * rbf(1, a, b) for u, (_, a) in zip(alpha, pair) for v, (_, b) in zip(alpha, pair))
+        good = len(mine) == len(pair) == p["n"] and abs(norm2 - p["norm2"]) < 1e-6 * norm2
+        good = good and p["n_non_margin_sv"] == sum(abs(abs(v) - 3) < 1e-9 for v in alpha)
+        good = good and p["n_margin_sv"] == sum(1e-9 < abs(v) < 3 - 1e-9 for v in alpha)
+        if not good or number == 35:
+            check(f"problem {number}", good, p)
+    run("train", "-q", "-c", 3, "-g", 1, "nine", "other")
+    unseen_rows = report("other", "three")["problems"]
+    near("norms from support vectors alone", unseen_rows[0]["norm2"], r["problems"][0]["norm2"],
+         1e-3 * r["problems"][0]["norm2"])
 
 
 def refusals():
@@ -334,6 +397,7 @@ try:
     shipped = two_classes()
     unseen(shipped)
     other_tasks()
+    many_classes()
     refusals()
     plot(shipped)
 finally:

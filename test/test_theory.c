@@ -445,6 +445,41 @@ static void range_of_b(void **state)
     hinge_model_free(model);
 }
 
+struct each {
+    const hinge_model *model;
+    const struct set *set;
+    const hinge_params *params;
+    size_t calls, last;
+};
+
+/* What hinge_kinds_each tells is what hinge_kinds_of does. */
+static int same_as_alone(void *arg, size_t problem, const hinge_kinds *kinds, const hinge_point *points)
+{
+    struct each *e = arg;
+    hinge_matrix x = set_matrix(e->set);
+    hinge_point *alone = malloc(e->set->n * sizeof *alone);
+    hinge_kinds k;
+    assert_int_equal(problem, e->calls++);
+    assert_int_equal(hinge_kinds_of(e->model, &x, e->set->y, e->params, problem, 1e-3, &k, alone, NULL), HINGE_OK);
+    assert_memory_equal(&k, kinds, sizeof k);
+    assert_memory_equal(alone, points, e->set->n * sizeof *alone);
+    free(alone);
+    return problem == e->last;
+}
+
+static void check_each(const hinge_model *model, const struct set *set, const hinge_params *params)
+{
+    struct each e = { model, set, params, 0, SIZE_MAX };
+    hinge_matrix x = set_matrix(set);
+    assert_int_equal(hinge_kinds_each(model, &x, set->y, params, 1e-3, same_as_alone, &e, NULL), HINGE_OK);
+    assert_int_equal(e.calls, hinge_model_n_problems(model));
+    e.calls = e.last = 0;
+    assert_int_equal(hinge_kinds_each(model, &x, set->y, params, 1e-3, same_as_alone, &e, NULL), HINGE_ECALLBACK);
+    assert_int_equal(e.calls, 1);
+    assert_int_equal(hinge_kinds_each(model, &x, set->y, params, 1e-3, NULL, &e, NULL), HINGE_EINVAL);
+    assert_int_equal(hinge_kinds_each(model, &x, set->y, params, 0.5, same_as_alone, &e, NULL), HINGE_EINVAL);
+}
+
 /* Counts, classes and residuals of a problem in plain loops. */
 static void check_kinds(const struct set *set, const hinge_params *params, double violation)
 {
@@ -491,6 +526,7 @@ static void check_kinds(const struct set *set, const hinge_params *params, doubl
             bounded += k.n_non_margin_sv;
         }
     assert_int_equal(bounded, report.n_bsv);
+    check_each(model, set, params);
     free(points);
     free(f);
     free(beta);

@@ -88,6 +88,7 @@ struct class_weights {
 /* Parsers: the comment says what field points at; and what detail is. */
 void parse_flag(const struct option_use *use, const void *detail, void *field);    /* int: becomes 1 */
 void parse_real(const struct option_use *use, const void *detail, void *field);    /* double; range */
+void parse_cost(const struct option_use *use, const void *detail, void *field);    /* double; range, or inf */
 void parse_int(const struct option_use *use, const void *detail, void *field);     /* int; range */
 void parse_long(const struct option_use *use, const void *detail, void *field);    /* long; range */
 void parse_count(const struct option_use *use, const void *detail, void *field);   /* uint64_t; range */

@@ -84,6 +84,11 @@ void parse_real(const struct option_use *use, const void *detail, void *field)
     *(double *)field = real_value(use, detail);
 }
 
+void parse_cost(const struct option_use *use, const void *detail, void *field)
+{
+    *(double *)field = strcmp(use->text, "inf") == 0 ? INFINITY : real_value(use, detail);
+}
+
 static long long integer_value(const struct option_use *use, const struct range *range, long long largest)
 {
     char *end;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "recall.h"
 #include "subject.h"
 
 struct report_settings {
@@ -24,8 +25,9 @@ static const struct range range_delta = { 0, 0.999999, 1 };
 
 #define FIELD(name) offsetof(struct report_settings, name)
 static const struct tool_option training_options[] = {
-    { 'c', "cost", "C", parse_real, FIELD(params.C), &range_positive,
-      "C of c_svc, epsilon_svr, nu_svr. c_svc: where it is\nnot given, the largest coefficient, if several have it" },
+    { 'c', "cost", "C", parse_cost, FIELD(params.C), &range_positive,
+      "C of c_svc, epsilon_svr, nu_svr; inf: the hard margin\nof c_svc. c_svc: where it is not given, the largest\n"
+      "coefficient, if several have it" },
     { 'n', "nu", "NU", parse_real, FIELD(params.nu), &range_01, "nu of nu_svc, one_class, nu_svr" },
     { 'p', "epsilon-tube", "P", parse_real, FIELD(params.p), &range_not_negative, "half width of epsilon_svr's tube" },
     { 'e', "tolerance", "EPS", parse_real, FIELD(params.eps), &range_positive,
@@ -70,7 +72,9 @@ struct two_class {
 struct bounds {
     double radius, radius_centred; /* in feature space; centred: NaN where it would take too long */
     double dimension;              /* of the feature space */
-    double leave_one_out, vc_fat, vc_slides, vc_risk, lambda, stability, stability_best;
+    double leave_one_out; /* NaN: it does not hold */
+    double vc_fat, vc_slides, vc_risk;
+    double lambda, stability; /* without bias, which the theorem is about; otherwise 0 */
 };
 
 struct report {
@@ -79,8 +83,8 @@ struct report {
     struct two_class *problems; /* [n_problems], classification only */
     size_t n_problems;
     int certified;
-    char why[300];  /* where not */
-    int C_of_model; /* not given, but seen in the coefficients */
+    char why[400];  /* where not */
+    struct recall recall;
     hinge_certificate certificate;
     struct bounds bounds; /* two classes, certified */
     hinge_leave_one_out_report loo;
@@ -90,65 +94,6 @@ struct report {
 };
 
 /* ---- Parameters ---- */
-
-/* The largest |coefficient| over its weight (those of examples or NULL: 1), and whether several support vectors have
- * it: of those at C. */
-static double largest_coefficient(const hinge_model *model, const struct class_weights *classes,
-                                  const double *weights, size_t *count)
-{
-    const size_t *index = hinge_model_sv_index(model);
-    const double *coef = hinge_model_coef(model), *labels = hinge_model_labels(model);
-    const size_t *class_sv = hinge_model_class_sv(model);
-    size_t n_sv = hinge_model_n_sv(model), k = hinge_model_n_classes(model), sv = 0;
-    size_t rows = hinge_model_multiclass(model) == HINGE_ONE_VS_REST ? k : k - 1;
-    double largest = 0;
-
-    *count = 0;
-    for (size_t c = 0; c < k; c++) {
-        double weight = 1;
-
-        for (size_t i = 0; i < classes->count; i++)
-            if (classes->labels[i] == labels[c])
-                weight = classes->weights[i];
-        for (size_t end = sv + class_sv[c]; sv < end; sv++)
-            for (size_t row = 0; row < rows && !(weights && weights[index[sv]] == 0); row++) {
-                double value = fabs(coef[row * n_sv + sv]) / weight / (weights ? weights[index[sv]] : 1);
-
-                if (value > largest * (1 + 1e-12))
-                    largest = value, *count = 1;
-                else if (value >= largest * (1 - 1e-12))
-                    ++*count;
-            }
-    }
-    return largest;
-}
-
-/* What is missing for a certificate, or NULL. Fills in C where the coefficients show it. */
-static const char *complete_params(struct report_settings *s, struct report *r)
-{
-    hinge_params *p = &s->params;
-    size_t count;
-    double largest;
-
-    switch (p->task) {
-    case HINGE_C_SVC:
-        if (p->C > 0)
-            return NULL;
-        largest = largest_coefficient(r->s.model, &s->classes, p->weights, &count);
-        if (count < 2)
-            return "a model file does not hold C, and no two coefficients are at a common bound: give -c";
-        p->C = largest;
-        r->C_of_model = 1;
-        return NULL;
-    case HINGE_NU_SVC:
-    case HINGE_ONE_CLASS:
-        return p->nu > 0 ? NULL : "a model file does not hold nu: give -n";
-    case HINGE_EPSILON_SVR:
-        return p->C > 0 && !isnan(p->p) ? NULL : "a model file does not hold C and the tube: give -c and -p";
-    default:
-        return p->C > 0 && p->nu > 0 ? NULL : "a model file does not hold C and nu: give -c and -n";
-    }
-}
 
 static void set_params(struct report_settings *s, const hinge_model *model)
 {
@@ -165,26 +110,56 @@ static void set_params(struct report_settings *s, const hinge_model *model)
 static void judge_problem(struct report *r, size_t p, double tolerance)
 {
     const struct subject *s = &r->s;
+    const double *labels = hinge_model_labels(s->model);
     struct two_class *t = &r->problems[p];
     double *margins = allocate(s->data.x.rows, sizeof *margins);
     size_t a, b;
 
     problem_classes(s->model, p, &a, &b);
-    t->positive = hinge_model_labels(s->model)[a];
-    t->negative = b == SIZE_MAX ? NAN : hinge_model_labels(s->model)[b];
+    t->positive = labels[a];
+    t->negative = b == SIZE_MAX ? NAN : labels[b];
     for (size_t i = 0; i < s->data.x.rows; i++) {
-        double y = problem_sign(s->model, p, s->data.y[i]), f = s->decisions[i * r->n_problems + p];
+        double label = s->data.y[i], f = s->decisions[i * r->n_problems + p];
+        double y = label == t->positive ? 1 : -1;
 
-        if (y == 0)
+        if (y < 0 && b != SIZE_MAX && label != t->negative)
             continue;
         margins[t->n++] = y * f;
         t->n_slack[hinge_slack_class_of(hinge_slack(y, f), tolerance)]++;
     }
     for (int l = 0; l < HINGE_N_LOSSES; l++)
         t->losses[l] = hinge_loss_mean((hinge_loss)l, margins, t->n);
-    if (hinge_model_norm2(s->model, p, &t->norm2, NULL) != HINGE_OK)
-        t->norm2 = NAN;
     free(margins);
+}
+
+/* ||w||^2 of each problem. Where the rows trained on are known, that is the sum of beta (f - b) over them, for any
+ * kernel; otherwise kernel values of support vectors are computed, which a precomputed kernel does not have. */
+static void find_norms(struct report *r)
+{
+    const hinge_model *model = r->s.model;
+    const double *coef = hinge_model_coef(model), *rho = hinge_model_rho(model);
+    const size_t *index = hinge_model_sv_index(model), *class_sv = hinge_model_class_sv(model);
+    size_t n = r->n_problems, n_sv = hinge_model_n_sv(model);
+
+    for (size_t p = 0; p < n; p++) {
+        struct two_class *t = &r->problems[p];
+        size_t sides[2], first = 0;
+
+        if (!r->s.located) {
+            t->norm2 = hinge_model_norm2(model, p, &t->norm2, NULL) == HINGE_OK ? t->norm2 : NAN;
+            continue;
+        }
+        problem_classes(model, p, &sides[0], &sides[1]);
+        t->norm2 = 0;
+        for (size_t c = 0; c < hinge_model_n_classes(model); first += class_sv[c++]) {
+            size_t row = sides[1] == SIZE_MAX ? p : c == sides[0] ? sides[1] - 1 : sides[0];
+
+            if (sides[1] != SIZE_MAX && c != sides[0] && c != sides[1])
+                continue;
+            for (size_t sv = first; sv < first + class_sv[c]; sv++)
+                t->norm2 += coef[row * n_sv + sv] * (r->s.decisions[index[sv] * n + p] + rho[p]);
+        }
+    }
 }
 
 static size_t label_number(struct report *r, double label)
@@ -252,16 +227,26 @@ static void find_bounds(struct report *r, const struct report_settings *s)
         hinge_radius(&r->s.trained, &kernel, 1, s->params.threads, &b->radius_centred, NULL) != HINGE_OK)
         b->radius_centred = NAN;
     b->dimension = dimension_of(&kernel, r->s.trained.cols);
-    b->leave_one_out = hinge_bound_leave_one_out(hinge_model_n_sv(r->s.model), n);
     b->vc_fat = hinge_bound_vc_fat(b->radius, margin, b->dimension);
     b->vc_slides = hinge_bound_vc_slides(b->radius_centred, margin, b->dimension);
     h = b->vc_fat < b->vc_slides || isnan(b->vc_slides) ? b->vc_fat : b->vc_slides;
     b->vc_risk = hinge_bound_vc_risk(t->losses[HINGE_LOSS_ZERO_ONE], h, n, s->delta);
-    if (s->params.task != HINGE_C_SVC)
+    if (s->params.task != HINGE_C_SVC || !s->params.no_bias)
         return;
     b->lambda = hinge_tradeoff_convert(HINGE_TRADEOFF_SUM, HINGE_TRADEOFF_LAMBDA, s->params.C, n);
-    b->stability = hinge_bound_stability(t->losses[HINGE_LOSS_HINGE], t->norm2, b->lambda, b->radius, n);
-    b->stability_best = hinge_bound_stability_best(b->radius, sqrt(t->norm2), n);
+    b->stability = hinge_bound_stability(0, 0, b->lambda, b->radius, n);
+}
+
+/* Leaving out a row that is no support vector must leave the solution as it is: so it does for C-SVC, whose b is that
+ * of margin support vectors. */
+static double bound_leave_one_out(const struct report *r, const struct report_settings *s)
+{
+    if (!r->certified || !r->problems || s->params.task != HINGE_C_SVC)
+        return NAN;
+    for (size_t p = 0; p < r->n_problems; p++)
+        if (r->problems[p].kinds.n_margin_sv == 0 && !s->params.no_bias)
+            return NAN;
+    return hinge_bound_leave_one_out(hinge_model_n_sv(r->s.model), r->s.data.x.rows);
 }
 
 /* One training a support vector can take a while. */
@@ -289,9 +274,18 @@ static void leave_one_out(struct report *r, const struct report_settings *s)
         fputs("\r\033[K", stderr);
 }
 
+static int keep_kinds(void *arg, size_t problem, const hinge_kinds *kinds, const hinge_point *points)
+{
+    struct two_class *problems = arg;
+
+    (void)points;
+    problems[problem].kinds = *kinds;
+    return 0;
+}
+
 static void certify(struct report *r, struct report_settings *s)
 {
-    const char *missing = r->s.located ? complete_params(s, r) : r->s.why;
+    const char *missing = r->s.located ? recall_params(r->s.model, &s->params, &r->recall) : r->s.why;
     hinge_error err = { 0 };
     const hinge_matrix *x = &r->s.trained;
     const double *y = r->s.data.y;
@@ -304,11 +298,17 @@ static void certify(struct report *r, struct report_settings *s)
         snprintf(r->why, sizeof r->why, "%s", err.text);
         return;
     }
-    for (size_t p = 0; r->problems && p < r->n_problems; p++)
-        check(hinge_kinds_of(r->s.model, x, y, &s->params, p, s->tolerance, &r->problems[p].kinds, NULL, &err), &err);
+    recall_check(r->s.model, &s->params, &r->certificate, &r->recall);
+    if (r->recall.misfit[0] && r->recall.C_of_coefficients) {
+        snprintf(r->why, sizeof r->why, "C is not known: %s", r->recall.misfit);
+        return;
+    }
+    if (r->problems)
+        check(hinge_kinds_each(r->s.model, x, y, &s->params, s->tolerance, keep_kinds, r->problems, &err), &err);
     r->certified = 1;
     if (r->problems && r->n_problems == 1)
         find_bounds(r, s);
+    r->bounds.leave_one_out = bound_leave_one_out(r, s);
 }
 
 static void find_out(struct report *r, struct report_settings *s)
@@ -328,6 +328,7 @@ static void find_out(struct report *r, struct report_settings *s)
         r->problems = allocate(r->n_problems, sizeof *r->problems);
         for (size_t p = 0; p < r->n_problems; p++)
             judge_problem(r, p, s->tolerance);
+        find_norms(r);
     }
     if (!is_regression(task))
         confuse(r);
@@ -343,38 +344,54 @@ static void find_out(struct report *r, struct report_settings *s)
 static const char *const kind_names[] = { "none", "margin", "non-margin" };
 static const char *const slack_names[] = { "outside", "inside", "boundary", "wrong" };
 
+struct points_file {
+    const struct report *report;
+    double tolerance;
+    FILE *file;
+};
+
+/* points: NULL without certificate. */
+static int write_problem(void *arg, size_t p, const hinge_kinds *kinds, const hinge_point *points)
+{
+    const struct points_file *out = arg;
+    const struct report *r = out->report;
+    const struct two_class *t = &r->problems[p];
+
+    (void)kinds;
+    for (size_t i = 0; i < r->s.data.x.rows; i++) {
+        double label = r->s.data.y[i], f = r->s.decisions[i * r->n_problems + p], y = label == t->positive ? 1 : -1;
+        double slack = hinge_slack(y, f);
+
+        if (y < 0 && !isnan(t->negative) && label != t->negative)
+            continue;
+        fprintf(out->file, "%zu %zu %+.0f %.10g %.10g %s", i + 1, p + 1, y, f, slack,
+                slack_names[hinge_slack_class_of(slack, out->tolerance)]);
+        if (points)
+            fprintf(out->file, " %.10g %.10g %s\n", points[i].alpha, points[i].C, kind_names[points[i].kind]);
+        else
+            fputs(" - - -\n", out->file);
+    }
+    return 0;
+}
+
 static void write_points(const struct report *r, const struct report_settings *s)
 {
-    const struct subject *u = &r->s;
-    hinge_point *points = allocate(u->data.x.rows, sizeof *points);
+    struct points_file points = { r, s->tolerance, NULL };
     hinge_error err = { 0 };
-    hinge_kinds kinds;
     struct output out;
 
     if (!r->problems)
         die(EXIT_USAGE, "--points: slack classes are those of classification");
     output_open(&out, s->points);
+    points.file = out.file;
     fputs("row problem y f slack class alpha C kind\n", out.file);
-    for (size_t p = 0; p < r->n_problems; p++) {
-        if (r->certified)
-            check(hinge_kinds_of(u->model, &u->trained, u->data.y, &s->params, p, s->tolerance, &kinds, points, &err),
-                  &err);
-        for (size_t i = 0; i < u->data.x.rows; i++) {
-            double y = problem_sign(u->model, p, u->data.y[i]), f = u->decisions[i * r->n_problems + p];
-            double slack = hinge_slack(y, f);
-
-            if (y == 0)
-                continue;
-            fprintf(out.file, "%zu %zu %+.0f %.10g %.10g %s", i + 1, p + 1, y, f, slack,
-                    slack_names[hinge_slack_class_of(slack, s->tolerance)]);
-            if (r->certified)
-                fprintf(out.file, " %.10g %.10g %s\n", points[i].alpha, points[i].C, kind_names[points[i].kind]);
-            else
-                fputs(" - - -\n", out.file);
-        }
-    }
+    if (r->certified)
+        check(hinge_kinds_each(r->s.model, &r->s.trained, r->s.data.y, &s->params, s->tolerance, write_problem, &points,
+                               &err),
+              &err);
+    for (size_t p = 0; p < r->n_problems && !r->certified; p++)
+        write_problem(&points, p, NULL, NULL);
     output_close(&out);
-    free(points);
 }
 
 /* ---- Text ---- */
@@ -394,7 +411,10 @@ static void print_head(const struct report *r, const struct report_settings *s)
         return;
     }
     if (s->params.C > 0)
-        printf("%-16s %.10g%s\n", "C", s->params.C, r->C_of_model ? ", the largest coefficient; -c gives another" : "");
+        printf("%-16s %.10g%s\n", "C", s->params.C,
+               r->recall.C_of_coefficients ? ", the largest coefficient; -c gives another" : "");
+    if (r->recall.misfit[0])
+        printf("%-16s do not fit: %s\n", "parameters", r->recall.misfit);
     print_certificate(&r->certificate);
 }
 
@@ -417,7 +437,6 @@ static void print_losses(const double *losses)
 static void print_bounds(const struct report *r, const struct report_settings *s)
 {
     const struct bounds *b = &r->bounds;
-    const struct two_class *t = &r->problems[0];
 
     printf("%-16s %.6g, of centred data %.6g; feature space of %.10g dimensions\n", "radius R", b->radius,
            b->radius_centred, b->dimension);
@@ -426,20 +445,21 @@ static void print_bounds(const struct report *r, const struct report_settings *s
         printf("%-16s <= min(d, ceil(4 R^2/rho^2)) = %.10g, R of centred data\n", "", b->vc_slides);
     printf("%-16s risk <= %.6g with probability %g%s\n", "VC bound", b->vc_risk, 1 - s->delta,
            b->vc_risk >= 1 ? ", which says nothing" : "");
-    if (b->lambda > 0) {
-        printf("%-16s risk <= R_n(w) + lambda |w|^2 + 2 R^2/(lambda n) = %.6g, lambda = %.6g\n", "stability",
-               b->stability, b->lambda);
-        printf("%-16s with the best lambda for |w| <= %.6g: R_n + %.6g\n", "", sqrt(t->norm2), b->stability_best);
-    }
+    if (b->lambda > 0)
+        printf("%-16s hinge risk - its mean here <= 2 R^2/(lambda n) = %.6g on average over training sets; "
+               "lambda = %.6g\n", "stability", b->stability, b->lambda);
 }
 
 static void print_leave_one_out(const struct report *r, const struct report_settings *s)
 {
     size_t n = r->s.data.x.rows, n_sv = hinge_model_n_sv(r->s.model);
 
-    if (!r->certified || is_regression(s->params.task) || !r->problems)
+    if (isnan(r->bounds.leave_one_out) && !s->leave_one_out)
         return;
-    printf("%-16s error <= #SV/N = %zu/%zu = %.6g\n", "leave one out", n_sv, n, hinge_bound_leave_one_out(n_sv, n));
+    if (isnan(r->bounds.leave_one_out))
+        printf("%-16s no bound: b is free, without a margin support vector\n", "leave one out");
+    else
+        printf("%-16s error <= #SV/N = %zu/%zu = %.6g\n", "leave one out", n_sv, n, r->bounds.leave_one_out);
     if (s->leave_one_out)
         printf("%-16s exact: %zu/%zu = %.6g (%zu trainings, %.3f s)\n", "", r->loo.errors, r->loo.n, r->loo.error,
                r->loo.retrained, r->loo.seconds);
@@ -568,7 +588,6 @@ static void json_bounds(struct json *j, const struct bounds *b)
     if (b->lambda > 0) {
         json_real(j, "lambda", b->lambda);
         json_real(j, "stability", b->stability);
-        json_real(j, "stability_best", b->stability_best);
     }
     json_close(j, '}');
 }
@@ -602,9 +621,10 @@ static void print_json(const struct report *r, const struct report_settings *s)
         json_text(&j, "why_not", r->why);
     if (r->certified && s->params.C > 0) {
         json_real(&j, "C", s->params.C);
-        json_bool(&j, "C_of_model", r->C_of_model);
+        json_bool(&j, "C_of_model", r->recall.C_of_coefficients);
     }
     if (r->certified) {
+        json_text(&j, "misfit", r->recall.misfit);
         json_open(&j, "certificate", '{');
         json_certificate(&j, &r->certificate);
         json_close(&j, '}');
@@ -668,6 +688,7 @@ int command_report(int argc, char **argv)
     restart_if_slow(!s.no_restart, 0);
     if (s.points)
         check_writable(s.points);
+    r.bounds.leave_one_out = NAN;
     find_out(&r, &s);
     if (s.points)
         write_points(&r, &s);

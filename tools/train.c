@@ -25,7 +25,7 @@ struct train_settings {
     int scale;
     double scale_lower, scale_upper; /* NaN: not given */
     const char *scale_restore;
-    int quiet, verbose, json, certify, profile, no_restart;
+    int quiet, verbose, json, certify, profile, record, no_restart;
     const char *data_path, *model_path;
 };
 
@@ -60,12 +60,6 @@ static const struct choice choice_solver[] = {
 };
 static const struct range range_level = { 0, 4, 0 };
 static const struct range range_folds = { 2, INFINITY, 0 };
-
-/* inf is the hard margin. */
-static void parse_cost(const struct option_use *use, const void *detail, void *field)
-{
-    *(double *)field = strcmp(use->text, "inf") == 0 ? INFINITY : real_value(use, detail);
-}
 
 #define FIELD(name) offsetof(struct train_settings, name)
 static const struct tool_option problem_options[] = {
@@ -147,6 +141,8 @@ static const struct tool_option output_options[] = {
       "recompute primal, dual, gap and residuals in f64" },
     { 0, "profile", NULL, parse_flag, FIELD(profile), NULL,
       "where the time went, beside what one pass over the kernel takes" },
+    { 0, "record", NULL, parse_flag, FIELD(record), NULL,
+      "store in the model how it was trained, for hinge\nreport; svm-predict refuses such a model" },
     { 0, "test", "FILE", parse_text, FIELD(test), NULL, "predict FILE and report how well" },
     { 0, "test-labels", "FILE.npy", parse_text, FIELD(test_labels), NULL, "labels of --test, if that is .npy" },
 };
@@ -188,6 +184,7 @@ static void read_online(struct train_settings *s)
         { s->classes.count > 0, "--weight" },
         { s->certify, "--certify" },
         { s->profile, "--profile" },
+        { s->record, "--record" },
         { p->probability, "-b" },
         { p->time_limit > 0, "--time-limit" },
         { p->max_iter > 0, "--max-iter" },
@@ -524,6 +521,8 @@ static void train(struct train_settings *s, struct train_run *run)
     }
     if (run->scaling.low && run->model)
         check(hinge_scaling_attach(&run->scaling, run->model, &err), &err);
+    if (s->record && run->model)
+        check(hinge_model_set_training(run->model, &s->params, &err), &err);
     if (run->report.outcome == HINGE_NONFINITE)
         die(EXIT_DATA, "the kernel produced NaN or infinity, so there is no model: scale the data, or lower "
                        "gamma or the degree");

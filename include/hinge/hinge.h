@@ -408,6 +408,15 @@ HINGE_API hinge_status hinge_model_set_scaling(hinge_model *model, const double 
 HINGE_API const double *hinge_model_scale_factor(const hinge_model *model);
 HINGE_API const double *hinge_model_scale_offset(const hinge_model *model);
 
+/* ---- How it was trained ------------------------------------------------------------------------------ */
+
+/* Stores in a model with which parameters it was trained, so that its file can tell: C, nu, p, eps, no_bias, weights of
+ * classes, and whether examples had weights. NULL: forgets them. A key of hinge's own, which LIBSVM refuses. */
+HINGE_API hinge_status hinge_model_set_training(hinge_model *model, const hinge_params *params, hinge_error *err);
+/* 1: it is stored; sets those fields of *params (task and kernel too; arrays are the model's own), and *weighted (or
+ * NULL) to 1 where examples had weights. 0: it is not, and nothing is set. */
+HINGE_API int hinge_model_training(const hinge_model *model, hinge_params *params, int *weighted);
+
 /* ---- What a model holds ----------------------------------------------------------------------------- */
 
 HINGE_API hinge_task hinge_model_task(const hinge_model *model);

@@ -62,8 +62,9 @@ HINGE_API hinge_status hinge_data_write(const char *path, const hinge_matrix *x,
 
 /* Model files, LIBSVM's text; those that hinge or LIBSVM wrote are read, also compressed with xz or gz. Keys of hinge's
  * own: hinge_multiclass (one-vs-rest), hinge_scale_factor and hinge_scale_offset, hinge_kernel (the caller's),
- * hinge_label (labels that are no integers). Saving writes a temporary file beside path and renames it: a failure
- * leaves an old file whole. A reloaded model predicts bit for bit the same. */
+ * hinge_label (labels that are no integers), hinge_training (C, nu, p, eps, 1 without bias, 1 with weights of examples,
+ * labels of classes that have weights, their weights; C = 0: the hard margin). Saving writes a temporary file beside
+ * path and renames it: a failure leaves an old file whole. A reloaded model predicts bit for bit the same. */
 HINGE_API hinge_status hinge_model_save(const hinge_model *model, const char *path, hinge_error *err);
 /* user: the function of a model whose kernel is the caller's own; NULL otherwise. */
 HINGE_API hinge_status hinge_model_load(hinge_model **model, const char *path, const hinge_kernel *user,

@@ -192,6 +192,14 @@ HINGE_API hinge_status hinge_kinds_of(const hinge_model *model, const hinge_matr
                                       const hinge_params *params, size_t problem, double tolerance,
                                       hinge_kinds *kinds, hinge_point *points, hinge_error *err);
 
+/* Told of a problem, and of all its rows, points[x->rows], which are gone when it returns; not 0 ends the call. */
+typedef int (*hinge_kinds_fn)(void *arg, size_t problem, const hinge_kinds *kinds, const hinge_point *points);
+/* hinge_kinds_of for every problem in turn, with data and coefficients set up once: what models of many classes need.
+ * ECALLBACK: each returned something else than 0. */
+HINGE_API hinge_status hinge_kinds_each(const hinge_model *model, const hinge_matrix *x, const double *y,
+                                        const hinge_params *params, double tolerance, hinge_kinds_fn each, void *arg,
+                                        hinge_error *err);
+
 /* Finds the training row of each support vector of a model that was read from a file, by equality of all features and,
  * for classification, of the label; hinge_model_sv_index, hinge_model_beta, hinge_certify and hinge_kinds_of then work
  * as after training. x is as the model was trained: scaled, if it scales. Of equal rows the first are taken, each
@@ -203,7 +211,8 @@ HINGE_API hinge_status hinge_model_locate(hinge_model *model, const hinge_matrix
 
 /* ---- Margin and radius ------------------------------------------------------------------------------------- */
 
-/* *norm2 = ||w||^2 = beta' K beta of one problem, from the support vectors. EINVAL: precomputed kernel. */
+/* *norm2 = ||w||^2 = beta' K beta of one problem, from the support vectors. EINVAL: precomputed kernel, whose values at
+ * the rows trained on tell it: hinge_kinds. */
 HINGE_API hinge_status hinge_model_norm2(const hinge_model *model, size_t problem, double *norm2, hinge_error *err);
 /* 1 / ||w||: the distance of the margin from the boundary in feature space [Shi], [Perez], [Notes 9]. norm2 > 0. */
 HINGE_API double hinge_margin(double norm2);
@@ -214,7 +223,9 @@ HINGE_API hinge_status hinge_radius(const hinge_matrix *x, const hinge_kernel *k
 
 /* ---- Bounds ------------------------------------------------------------------------------------------------ */
 
-/* Leave-one-out error <= number of support vectors / n: [Perez], [Ho]. */
+/* Leave-one-out error <= number of support vectors / n: [Perez], [Ho]. It holds for C-SVC where each problem has a
+ * margin support vector: leaving another row out does not change the solution. It does not for nu-SVC, whose sums are
+ * shares of n. */
 HINGE_API double hinge_bound_leave_one_out(size_t n_sv, size_t n);
 /* VC dimension of rho-fat hyperplanes on a ball of radius R in d dimensions <= min(ceil(R^2/rho^2), d) + 1 [Perez,
  * "Fat Hyperplanes Shatter Fewer Points"]. d may be infinite. */

@@ -1,0 +1,159 @@
+#include <math.h>
+
+#include "recall.h"
+
+/* The coefficients of a class, or of all where there are none, divided by their weights: several that are equal, and
+ * larger than all others, are at C. */
+struct pile {
+    double value; /* of the largest */
+    size_t count;
+};
+
+static int is_regression_svm(hinge_task task)
+{
+    return task == HINGE_EPSILON_SVR || task == HINGE_NU_SVR;
+}
+
+static size_t n_groups(const hinge_model *model)
+{
+    return hinge_model_class_sv(model) ? hinge_model_n_classes(model) : 1;
+}
+
+static double weight_of_class(const hinge_params *p, double label)
+{
+    double weight = 1;
+
+    for (size_t k = 0; k < p->n_class_weights; k++)
+        if (p->class_labels[k] == label)
+            weight *= p->class_weights[k];
+    return weight;
+}
+
+static struct pile find_pile(const hinge_model *model, const hinge_params *p, size_t group)
+{
+    const size_t *index = hinge_model_sv_index(model), *class_sv = hinge_model_class_sv(model);
+    size_t n_sv = hinge_model_n_sv(model), first = 0, end = n_sv, rows = 1;
+    double class_weight = 1;
+    struct pile pile = { 0 };
+
+    if (class_sv) {
+        for (size_t c = 0; c < group; c++)
+            first += class_sv[c];
+        end = first + class_sv[group];
+        rows = n_groups(model) - (hinge_model_multiclass(model) != HINGE_ONE_VS_REST);
+        class_weight = weight_of_class(p, hinge_model_labels(model)[group]);
+    }
+    for (size_t sv = first; sv < end; sv++)
+        for (size_t row = 0; row < rows; row++) {
+            double weight = class_weight * (p->weights ? p->weights[index[sv]] : 1);
+            double value = weight > 0 ? fabs(hinge_model_coef(model)[row * n_sv + sv]) / weight : 0;
+
+            if (value > pile.value * (1 + 1e-12))
+                pile = (struct pile){ value, 1 };
+            else if (value > 0 && value >= pile.value * (1 - 1e-12))
+                pile.count++;
+        }
+    return pile;
+}
+
+/* That of the largest coefficient of all. */
+static struct pile highest_pile(const hinge_model *model, const hinge_params *p)
+{
+    struct pile highest = { 0 };
+
+    for (size_t g = 0; g < n_groups(model); g++) {
+        struct pile pile = find_pile(model, p, g);
+
+        if (pile.value > highest.value * (1 + 1e-12))
+            highest = pile;
+        else if (pile.value >= highest.value * (1 - 1e-12))
+            highest.count += pile.count;
+    }
+    return highest;
+}
+
+const char *recall_params(const hinge_model *model, hinge_params *p, struct recall *recall)
+{
+    hinge_params trained = *p;
+    int weighted;
+
+    if (hinge_model_training(model, &trained, &weighted)) {
+        if (weighted && !p->weights)
+            return "it was trained with weights of examples: give --weights";
+        p->C = p->C > 0 ? p->C : trained.C;
+        p->nu = p->nu > 0 ? p->nu : trained.nu;
+        p->p = isnan(p->p) ? trained.p : p->p;
+        p->no_bias |= trained.no_bias;
+        if (p->n_class_weights == 0) {
+            p->n_class_weights = trained.n_class_weights;
+            p->class_labels = trained.class_labels;
+            p->class_weights = trained.class_weights;
+        }
+    }
+    switch (p->task) {
+    case HINGE_C_SVC:
+        if (!(p->C > 0)) {
+            struct pile pile = highest_pile(model, p);
+
+            if (pile.count < 2)
+                return "a model file does not hold C, and no two coefficients are at a common bound: give -c";
+            p->C = pile.value;
+            recall->C_of_coefficients = 1;
+        }
+        return NULL;
+    case HINGE_NU_SVC:
+    case HINGE_ONE_CLASS:
+        return p->nu > 0 ? NULL : "a model file does not hold nu: give -n";
+    case HINGE_EPSILON_SVR:
+        return p->C > 0 && !isnan(p->p) ? NULL : "a model file does not hold C and the tube: give -c and -p";
+    default:
+        return p->C > 0 && p->nu > 0 ? NULL : "a model file does not hold C and nu: give -c and -n";
+    }
+}
+
+/* Coefficients above their bounds, or a pile of them below although the conditions of optimality do not hold. */
+static void check_C(const hinge_model *model, const hinge_params *p, double slackness, struct recall *recall)
+{
+    double highest = highest_pile(model, p).value;
+
+    if (highest > p->C * (1 + 1e-6)) {
+        snprintf(recall->misfit, sizeof recall->misfit,
+                 "coefficients reach %.10g, above C = %.10g: it was trained with another C, or with weights", highest,
+                 p->C);
+        return;
+    }
+    for (size_t g = 0; g < n_groups(model) && slackness > 0.02; g++) {
+        struct pile pile = find_pile(model, p, g);
+        char of[64] = "";
+
+        if (pile.count < 2 || pile.value > p->C * (1 - 1e-6))
+            continue;
+        if (hinge_model_class_sv(model))
+            snprintf(of, sizeof of, " of class %.10g", hinge_model_labels(model)[g]);
+        snprintf(recall->misfit, sizeof recall->misfit,
+                 "%zu coefficients%s are at %.10g, below C = %.10g, though their slack is not 0: %s", pile.count, of,
+                 pile.value, p->C,
+                 pile.value < highest * (1 - 1e-6) ? "give the weights it was trained with, -w or --weights"
+                                                   : "it was trained with another C, or with weights");
+        return;
+    }
+}
+
+void recall_check(const hinge_model *model, const hinge_params *p, const hinge_certificate *c, struct recall *recall)
+{
+    enum { SIZE = sizeof recall->misfit };
+
+    if (p->task == HINGE_C_SVC || is_regression_svm(p->task))
+        check_C(model, p, c->slackness, recall);
+    if (recall->misfit[0])
+        return;
+    if (c->box_residual > 1e-6)
+        snprintf(recall->misfit, SIZE, "coefficients are outside their bounds by %.3g of them: other parameters or "
+                 "weights were trained with", c->box_residual);
+    else if (c->sum_residual > 1e-6)
+        snprintf(recall->misfit, SIZE, "the sum of the coefficients is off by %.3g: other parameters or weights were "
+                 "trained with", c->sum_residual);
+    else if (c->slackness > 0.1)
+        snprintf(recall->misfit, SIZE, "the conditions of optimality do not hold (slackness %.3g): other parameters or "
+                 "weights were trained with, or the training was ended early", c->slackness);
+}
