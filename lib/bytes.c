@@ -194,11 +194,33 @@ static bool begins_with(const void *data, size_t size, const char *magic, size_t
     return size >= length && memcmp(data, magic, length) == 0;
 }
 
+/* Names a kind of compressed file that is not read; NULL: it is none that is known. */
+static const char *foreign_kind(const void *data, size_t size)
+{
+    static const struct {
+        const char *magic;
+        size_t at, length;
+        const char *kind;
+    } kinds[] = {
+        { "1AY&SY", 4, 6, "compressed with bzip2" }, /* behind BZh9 */
+        { "\x28\xb5\x2f\xfd", 0, 4, "compressed with zstd" },
+        { "PK\x03\x04", 0, 4, "a zip archive" }, /* .npz is one */
+    };
+    for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; k++)
+        if (size >= kinds[k].at &&
+            begins_with((const char *)data + kinds[k].at, size - kinds[k].at, kinds[k].magic, kinds[k].length))
+            return kinds[k].kind;
+    return NULL;
+}
+
 hinge_status hg_bytes_unpack(struct hg_bytes *bytes, const char *name, const void *data, size_t size,
                              hinge_error *err)
 {
     bool xz = begins_with(data, size, "\xfd\x37\x7a\x58\x5a\x00", 6),
          gz = begins_with(data, size, "\x1f\x8b", 2);
+    const char *foreign = size > 0 ? foreign_kind(data, size) : NULL;
+    if (foreign != NULL)
+        return hg_fail_at(err, HINGE_EFORMAT, name, 0, "%s; of packed files only xz and gz are read", foreign);
     *bytes = (struct hg_bytes){ .data = data, .size = size };
     if (!xz && !gz)
         return HINGE_OK;

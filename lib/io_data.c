@@ -82,8 +82,19 @@ static hinge_status refuse_label(const struct hg_line *line, hinge_error *err)
     return hg_fail_at(err, HINGE_EFORMAT, line->file, line->number, "label '%s' is not a number", word.text);
 }
 
+/* Fields apart by commas, semicolons or tabs, and no pair among them. */
+static bool looks_like_csv(const struct hg_line *line)
+{
+    const char *p = hg_skip_blanks(line->p, line->end), *end = line->end;
+    while (end > p && hg_is_blank(end[-1]))
+        end--;
+    size_t length = (size_t)(end - p);
+    return memchr(p, ':', length) == NULL && (memchr(p, ',', length) != NULL || memchr(p, ';', length) != NULL ||
+                                              memchr(p, '\t', length) != NULL);
+}
+
 /* One line into row i. Without memory it is checked only. */
-static hinge_status read_libsvm_line(const void *arg, const struct hg_line *given, size_t i,
+static hinge_status read_pairs_line(const void *arg, const struct hg_line *given, size_t i,
                                      struct hg_tally *tally, hinge_error *err)
 {
     const hinge_data *data = arg;
@@ -109,6 +120,18 @@ static hinge_status read_libsvm_line(const void *arg, const struct hg_line *give
     if (data->serial != NULL)
         data->serial[i] = serial;
     return HINGE_OK;
+}
+
+static hinge_status read_libsvm_line(const void *arg, const struct hg_line *line, size_t i, struct hg_tally *tally,
+                                     hinge_error *err)
+{
+    hinge_status status = read_pairs_line(arg, line, i, tally, err);
+    if (status == HINGE_EFORMAT && looks_like_csv(line))
+        return hg_fail_at(err, HINGE_EFORMAT, line->file, line->number,
+                          "'%s' has no pair index:value, but looks like CSV: read it as such (--format csv, "
+                          "HINGE_FORMAT_CSV)",
+                          hg_excerpt_all(line->p, line->end).text);
+    return status;
 }
 
 /* Reserves what the lines need. Where that cannot be had, an error in the text comes first: the huge index may
@@ -149,6 +172,7 @@ static hinge_status read_libsvm(const struct hg_source *source, hinge_data *data
         status = hg_lines_read(&lines, read_libsvm_line, data, &tally, err);
     if (status == HINGE_OK) {
         data->file_cols = lines.last_index;
+        data->labelled = 1;
         data->nonzeros = tally.nonzeros;
     }
     hg_lines_free(&lines);
@@ -172,7 +196,8 @@ static hinge_format format_of(const struct hg_source *source)
         return HINGE_FORMAT_NPY;
     if (ends_with(source->name, length, ".gz") || ends_with(source->name, length, ".xz"))
         length -= 3;
-    return ends_with(source->name, length, ".csv") ? HINGE_FORMAT_CSV : HINGE_FORMAT_LIBSVM;
+    bool table = ends_with(source->name, length, ".csv") || ends_with(source->name, length, ".tsv");
+    return table ? HINGE_FORMAT_CSV : HINGE_FORMAT_LIBSVM;
 }
 
 static hinge_status check_options(const hinge_data_options *options, hinge_error *err)
@@ -183,10 +208,38 @@ static hinge_status check_options(const hinge_data_options *options, hinge_error
         return hg_fail(err, HINGE_EINVAL, "type: %d is none", (int)options->type);
     if (options->threads < 0 || options->threads > 4096)
         return hg_fail(err, HINGE_EINVAL, "threads: %d is not in 0 .. 4096", options->threads);
+    if (options->header < -1 || options->header > 1)
+        return hg_fail(err, HINGE_EINVAL, "header: %d is none of -1, 0, 1", options->header);
     if (options->max_cols > 0 && options->min_cols > options->max_cols)
         return hg_fail(err, HINGE_EINVAL, "min_cols: %zu exceeds max_cols: %zu", options->min_cols,
                        options->max_cols);
     return HINGE_OK;
+}
+
+/* What is no text of lines that end in LF or CR LF: where they end in CR alone, all of it is one line. */
+static hinge_status check_lines(const struct hg_source *source, hinge_error *err)
+{
+    const char *text = source->data;
+    const struct hg_line line = hg_next_line(source->name, 1, &text, source->data + source->size);
+    if (memchr(line.p, '\r', (size_t)(line.end - line.p)) == NULL)
+        return HINGE_OK;
+    return hg_fail_at(err, HINGE_EFORMAT, source->name, 1,
+                      "lines end in CR alone, as on old Macs: convert them, as by tr '\\r' '\\n'");
+}
+
+/* Reads by the format; text without the byte-order mark that spreadsheets write. */
+static hinge_status read_as(hinge_format format, struct hg_source *source, hinge_data *data, hinge_error *err)
+{
+    if (format == HINGE_FORMAT_NPY)
+        return hg_read_npy(source, data, err);
+    if (source->size >= 3 && memcmp(source->data, "\xef\xbb\xbf", 3) == 0) {
+        source->data += 3;
+        source->size -= 3;
+    }
+    hinge_status status = check_lines(source, err);
+    if (status != HINGE_OK)
+        return status;
+    return format == HINGE_FORMAT_CSV ? hg_read_csv(source, data, err) : read_libsvm(source, data, err);
 }
 
 /* bytes are unpacked already. */
@@ -199,19 +252,14 @@ static hinge_status parse(const char *name, const struct hg_bytes *bytes, const 
                                 .options = options,
                                 .threads = hg_threads(options->threads) };
     hinge_format format = format_of(&source);
-    hinge_data made = { 0 };
-    hinge_status status;
+    hinge_data made = { .format = format };
     if (options->labels_path != NULL && format != HINGE_FORMAT_NPY)
         return hg_fail_at(err, HINGE_EINVAL, name, 0,
-                          "labels_path: only .npy data has its labels in another file");
+                          "labels in another file (--labels, labels_path) are for .npy data only, and this is %s",
+                          format == HINGE_FORMAT_CSV ? "CSV" : "LIBSVM text");
     if (options->precomputed && format != HINGE_FORMAT_LIBSVM)
         return hg_fail_at(err, HINGE_EINVAL, name, 0, "precomputed: only LIBSVM data has serial numbers");
-    if (format == HINGE_FORMAT_NPY)
-        status = hg_read_npy(&source, &made, err);
-    else if (format == HINGE_FORMAT_CSV)
-        status = hg_read_csv(&source, &made, err);
-    else
-        status = read_libsvm(&source, &made, err);
+    hinge_status status = read_as(format, &source, &made, err);
     if (status != HINGE_OK) {
         hinge_data_free(&made);
         return status;

@@ -107,6 +107,14 @@ static const char *parse_shape(const char *p, const char *end, struct npy *npy)
     return npy->n_dims > 0 ? expect(p, end, ')') : NULL;
 }
 
+/* Names the shape up to its closing bracket. */
+static hinge_status refuse_shape(const char *name, const char *shape, const char *end, hinge_error *err)
+{
+    const char *close = memchr(shape, ')', (size_t)(end - shape));
+    return hg_fail_at(err, HINGE_EFORMAT, name, 0, "shape %s is not of one or two dimensions",
+                      hg_excerpt_all(shape, close != NULL ? close + 1 : end).text);
+}
+
 /* {'descr': '<f8', 'fortran_order': False, 'shape': (3, 4), } with the keys in any order. */
 static hinge_status parse_npy_dict(const char *name, const char *p, const char *end, struct npy *npy,
                                    hinge_error *err)
@@ -132,8 +140,7 @@ static hinge_status parse_npy_dict(const char *name, const char *p, const char *
         } else if (is_word(key, length, "shape")) {
             p = parse_shape(p, end, npy);
             if (p == NULL)
-                return hg_fail_at(err, HINGE_EFORMAT, name, 0, "shape %s is not of one or two dimensions",
-                                  hg_excerpt_all(value, HG_MIN(end, value + 24)).text);
+                return refuse_shape(name, value, end, err);
             seen |= 4;
         } else {
             p = NULL;
@@ -310,6 +317,11 @@ hinge_status hg_read_npy(const struct hg_source *source, hinge_data *data, hinge
     hinge_status status = parse_npy(source->name, source->data, source->size, &npy, err);
     if (status != HINGE_OK)
         return status;
+    if (npy.n_dims == 1 && source->options->max_cols != 1)
+        return hg_fail_at(err, HINGE_EFORMAT, source->name, 0,
+                          "an array of one dimension is no list of examples: reshape it to (%zu, 1), examples of one "
+                          "feature, or to (1, %zu), one example",
+                          npy.rows, npy.rows);
     hinge_dtype type = source->options->type;
     if (type == 0)
         type = npy.kind == 'f' && npy.item == 4 ? HINGE_F32 : HINGE_F64;
@@ -319,6 +331,7 @@ hinge_status hg_read_npy(const struct hg_source *source, hinge_data *data, hinge
     if (status == HINGE_OK && source->options->labels_path != NULL)
         status = read_npy_labels(source->options->labels_path, data->y, npy.rows, err);
     data->file_cols = npy.cols;
+    data->labelled = source->options->labels_path != NULL;
     return status;
 }
 
@@ -359,22 +372,44 @@ static const char *csv_field(const char *p, const char *end, char delimiter, con
     return next;
 }
 
-/* Number of fields; *numbers: all of them are numbers (of any kind). */
-static size_t csv_count(const struct hg_line *line, char delimiter, bool *numbers)
+/* What the fields of a line are; empty ones are neither numbers nor words. */
+struct csv_fields {
+    size_t count, numbers, words; /* numbers of any kind, inf and nan too */
+    size_t word;                  /* the first word's place, from 1 */
+    struct hg_excerpt text;       /* and what it is */
+};
+
+static struct csv_fields csv_count(const struct hg_line *line, char delimiter)
 {
-    size_t n = 0;
-    *numbers = true;
+    struct csv_fields fields = { 0 };
     for (const char *p = line->p;; p++) {
         const char *begin, *stop;
         double value;
         p = csv_field(p, line->end, delimiter, &begin, &stop);
-        n++;
-        /* an empty field is a defect of a row of numbers, not the sign of a header */
-        if (begin < stop && hg_parse_double(begin, stop, &value) != stop)
-            *numbers = false;
+        fields.count++;
+        if (begin < stop && hg_parse_double(begin, stop, &value) == stop) {
+            fields.numbers++;
+        } else if (begin < stop && fields.words++ == 0) {
+            fields.word = fields.count;
+            fields.text = hg_excerpt_all(begin, stop);
+        }
         if (p == line->end)
-            return n;
+            return fields;
     }
+}
+
+/* A header has no number in it. A line of which only some fields are numbers may be either: the caller must say. */
+static hinge_status csv_header(const struct csv_fields *fields, const struct hg_source *source, bool *header,
+                               hinge_error *err)
+{
+    *header = source->options->header > 0 ||
+              (source->options->header == 0 && fields->words > 0 && fields->numbers == 0);
+    if (source->options->header != 0 || fields->words == 0 || fields->numbers == 0)
+        return HINGE_OK;
+    return hg_fail_at(err, HINGE_EFORMAT, source->name, 1,
+                      "column %zu: '%s' beside numbers: say whether this line is a header (--header, header = 1) or an "
+                      "example (--no-header, header = -1)",
+                      fields->word, fields->text.text);
 }
 
 static hinge_status refuse_field(const struct hg_line *line, size_t field, const char *begin, const char *stop,
@@ -435,7 +470,6 @@ static hinge_status csv_layout(struct csv *csv, const struct hg_source *source, 
 {
     const hinge_data_options *options = source->options;
     size_t length = (size_t)(line->end - line->p);
-    bool numbers;
     csv->delimiter = ',';
     if (length > 0 && memchr(line->p, ',', length) == NULL) {
         if (memchr(line->p, ';', length) != NULL)
@@ -443,16 +477,19 @@ static hinge_status csv_layout(struct csv *csv, const struct hg_source *source, 
         else if (memchr(line->p, '\t', length) != NULL)
             csv->delimiter = '\t';
     }
-    csv->fields = csv_count(line, csv->delimiter, &numbers);
-    *header = !numbers;
+    const struct csv_fields fields = csv_count(line, csv->delimiter);
+    csv->fields = fields.count;
     csv->label = SIZE_MAX;
-    if (options->no_labels)
-        return HINGE_OK;
-    long column = options->label_column;
-    size_t distance = column < 0 ? (size_t) - (column + 1) : (size_t)column; /* from either end */
+    hinge_status status = csv_header(&fields, source, header, err);
+    if (status != HINGE_OK || options->no_labels)
+        return status;
+    long column = options->label_column == 0 ? 1 : options->label_column;
+    size_t distance = column < 0 ? (size_t) - (column + 1) : (size_t)(column - 1); /* from either end */
     if (distance >= csv->fields)
-        return hg_fail_at(err, HINGE_EINVAL, source->name, 0, "label_column: %ld of %zu columns", column,
-                          csv->fields);
+        return hg_fail_at(err, HINGE_EINVAL, source->name, 0,
+                          "label column (--label-column, label_column) %ld: there are %zu columns, from 1, or from -1 "
+                          "for the last",
+                          column, csv->fields);
     csv->label = column < 0 ? csv->fields - 1 - distance : distance;
     return HINGE_OK;
 }
@@ -464,9 +501,6 @@ hinge_status hg_read_csv(const struct hg_source *source, hinge_data *data, hinge
     struct hg_lines lines = { 0 };
     struct hg_tally tally;
     bool header;
-    if (source->size >= 3 &&
-        memcmp(text, "\xef\xbb\xbf", 3) == 0) /* byte-order mark, as spreadsheets write it */
-        text += 3;
     if (text == end)
         return hg_fail_at(err, HINGE_EFORMAT, source->name, 0, "no rows");
     const char *second = text;
@@ -477,7 +511,10 @@ hinge_status hg_read_csv(const struct hg_source *source, hinge_data *data, hinge
     text = header ? second : text;
     status = hg_lines_open(&lines, source->name, text, (size_t)(end - text), header ? 2 : 1, false,
                            source->threads, err);
-    data->file_cols = csv.fields - (csv.label != SIZE_MAX);
+    data->header = header;
+    data->labelled = csv.label != SIZE_MAX;
+    data->label_column = data->labelled ? csv.label + 1 : 0;
+    data->file_cols = csv.fields - (size_t)data->labelled;
     hinge_dtype type = source->options->type == 0 ? HINGE_F64 : source->options->type;
     if (status == HINGE_OK)
         status = hg_data_reserve(data, source, lines.n, HG_MAX(data->file_cols, source->options->min_cols),

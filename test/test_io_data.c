@@ -147,6 +147,10 @@ static void libsvm_accepts(void **state)
     CHECK_READ("a", "1 1:1 # note\n2 # none\n3 2:7 #\n", NULL, 3, 2, 1, 1, 0, 2, 0, 0, 3, 0, 7);
     CHECK_READ("a", "1 1:0 2:0.0 4:-0\n", NULL, 1, 4, 1, 0, 0, 0, 0);
     CHECK_READ("a", "1 0003:0x1p3\n", NULL, 1, 3, 1, 0, 0, 8);
+    CHECK_READ("a",
+               "\xef\xbb\xbf"
+               "1 1:3\n-1\n",
+               NULL, 2, 1, 1, 3, -1, 0);
     CHECK_READ("a", "1.25 1:1\n-3e-5 1:+2\n", NULL, 2, 1, 1.25, 1, -3e-5, 2);
 }
 
@@ -202,10 +206,12 @@ static void libsvm_refuses(void **state)
     CHECK_REFUSED("a", "1 2147483648:1\n", NULL, 1, "'2147483648:1' exceeds");
     CHECK_REFUSED("a", "1 99999999999999999999999:1\n", NULL, 1, "exceeds");
     CHECK_REFUSED("a", "1 1:\0\n", NULL, 1, "\\x00");
-    CHECK_REFUSED("a",
-                  "\xef\xbb\xbf"
-                  "1 1:1\n",
-                  NULL, 1, "\\xef\\xbb\\xbf");
+    CHECK_REFUSED("a", "1 1:1\r-1 1:2\r", NULL, 1, "CR alone");
+    CHECK_REFUSED("a", "1 1:1\n1 \xef\xbb\xbf\n", NULL, 2, "\\xef\\xbb\\xbf");
+    CHECK_REFUSED("a.txt", "5.1,3.5,0\n", NULL, 1, "'5.1,3.5,0' has no pair index:value, but looks like CSV: ");
+    CHECK_REFUSED("a.gz", "1 1:1\ny;a;b\n", NULL, 2, "--format csv");
+    CHECK_REFUSED("a.data", "1\t2\t3\n", NULL, 1, "--format csv");
+    CHECK_REFUSED("a", "1 2 3\n", NULL, 1, "'2' is not index:value");
     CHECK_REFUSED("a", "1 1:1e39\n", &((hinge_data_options){ .type = HINGE_F32 }), 1, "single precision");
     CHECK_REFUSED("a",
                   "1 1:1 3:xaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\n",
@@ -514,8 +520,8 @@ static void npy_accepts(void **state)
               3, -4.5, 0, (double)0.1F);
     CHECK_NPY(1, "{'descr': '<f4', 'fortran_order': False, 'shape': (3, 2), }", f4, HINGE_F64,
               &((hinge_data_options){ .type = HINGE_F64 }), 3, 2, 1, 2, 3, -4.5, 0, (double)0.1F);
-    CHECK_NPY(1, "{'descr': '<f8', 'fortran_order': False, 'shape': (6,), }", f8, HINGE_F64, NULL, 6, 1, 1, 2,
-              3, -4.5, 0, 6);
+    CHECK_NPY(1, "{'descr': '<f8', 'fortran_order': False, 'shape': (6,), }", f8, HINGE_F64,
+              &((hinge_data_options){ .max_cols = 1 }), 6, 1, 1, 2, 3, -4.5, 0, 6);
     CHECK_NPY(1, "{'descr': '<f8', 'fortran_order': False, 'shape': (2, 3), }", f8, HINGE_F32,
               &((hinge_data_options){ .type = HINGE_F32, .min_cols = 4 }), 2, 4, 1, 2, 3, 0, -4.5, 0, 6, 0);
 #define CHECK_INTEGERS(dtype, values, ...)                                                                     \
@@ -559,7 +565,8 @@ static void npy_refuses(void **state)
     REFUSED("{'descr': '<c8', 'fortran_order': False, 'shape': (2, 3), }", "'<c8'");
     REFUSED("{'descr': '|O', 'fortran_order': False, 'shape': (2, 3), }", "'|O'");
     REFUSED("{'descr': [('a', '<f8')], 'fortran_order': False, 'shape': (2, 3), }", "[('a',");
-    REFUSED("{'descr': '<f8', 'fortran_order': False, 'shape': (1, 2, 3), }", "(1, 2, 3)");
+    REFUSED("{'descr': '<f8', 'fortran_order': False, 'shape': (1, 2, 3), }", "shape (1, 2, 3) is not");
+    REFUSED("{'descr': '<f8', 'fortran_order': False, 'shape': (6,), }", "reshape it to (6, 1)");
     REFUSED("{'descr': '<f8', 'fortran_order': False, 'shape': (), }", "()");
     REFUSED("{'descr': '<f8', 'fortran_order': False, 'shape': (-1, 3), }", "(-1, 3)");
     REFUSED("{'descr': '<f8', 'fortran_order': False}", "header");
@@ -588,6 +595,16 @@ static void npy_refuses(void **state)
     check_refused("a", bytes, n, NULL, HINGE_ESIZE, 0, "beyond all sizes");
     bytes[6] = 9;
     check_refused("a", bytes, n, NULL, HINGE_EFORMAT, 0, "version 9");
+}
+
+/* Archives and files packed otherwise are named. */
+static void foreign_files(void **state)
+{
+    (void)state;
+    CHECK_REFUSED("a", "BZh91AY&SY\x01\x02", NULL, 0, "compressed with bzip2; of packed files only xz and gz");
+    CHECK_REFUSED("a", "\x28\xb5\x2f\xfd\x04", NULL, 0, "compressed with zstd");
+    CHECK_REFUSED("a.npz", "PK\x03\x04\x14", NULL, 0, "a zip archive");
+    CHECK_REFUSED("a", "BZh91\n", NULL, 1, "label 'BZh91'");
 }
 
 static void npy_labels(void **state)
@@ -620,7 +637,7 @@ static void npy_labels(void **state)
 static void csv_accepts(void **state)
 {
     (void)state;
-    const hinge_data_options last = { .label_column = -1 }, second = { .label_column = 1 },
+    const hinge_data_options last = { .label_column = -1 }, second = { .label_column = 2 },
                              none = { .no_labels = 1 };
     const hinge_data_options csv = { .format = HINGE_FORMAT_CSV }, wide = { .min_cols = 3, .type = HINGE_F32 };
     CHECK_READ("a.csv", "1,2,3\n-1,0,1e3\n", NULL, 2, 2, 1, 2, 3, -1, 0, 1000);
@@ -636,6 +653,7 @@ static void csv_accepts(void **state)
                "\xef\xbb\xbf"
                "1,2\n",
                &csv, 1, 1, 1, 2);
+    CHECK_READ("a.tsv", "y\ta\n2\t3\n", NULL, 1, 1, 2, 3);
     CHECK_READ("a.csv", "1,0.1\n2,0\n", &wide, 2, 3, 1, (double)0.1F, 0, 0, 2, 0, 0, 0);
 }
 
@@ -655,12 +673,60 @@ static void csv_refuses(void **state)
     CHECK_REFUSED("a.csv", "1,inf\n", NULL, 1, "column 2: 'inf' is not finite");
     CHECK_REFUSED("a.csv", "1,2\ninf,2\n", NULL, 2, "column 1: 'inf' is not finite");
     CHECK_REFUSED("a.csv", "1,2\n1,\"2\n", NULL, 2, "column 2: '\"2'");
+    CHECK_REFUSED("a.csv", "y,a\r1,2\r", NULL, 1, "CR alone");
     CHECK_REFUSED("a.csv", "1,2\n1,1e39\n", &((hinge_data_options){ .type = HINGE_F32 }), 2,
                   "single precision");
-    check_refused("a.csv", "1,2\n", 4, &((hinge_data_options){ .label_column = 2 }), HINGE_EINVAL, 0,
-                  "label_column: 2");
+    check_refused("a.csv", "1,2\n", 4, &((hinge_data_options){ .label_column = 3 }), HINGE_EINVAL, 0,
+                  "label column (--label-column, label_column) 3: there are 2 columns");
     check_refused("a.csv", "1,2\n", 4, &((hinge_data_options){ .label_column = -3 }), HINGE_EINVAL, 0,
-                  "label_column: -3");
+                  ") -3: there are 2 columns");
+}
+
+/* Whether line 1 is a header: told by its fields where they agree, and by the caller otherwise. */
+static void csv_headers(void **state)
+{
+    (void)state;
+    const hinge_data_options header = { .header = 1 }, none = { .header = -1 };
+    CHECK_READ("a.csv", "y,,b\n1,2,3\n", NULL, 1, 2, 1, 2, 3);
+    CHECK_READ("a.csv", "0,1,2\n1,2,3\n", &header, 1, 2, 1, 2, 3);
+    CHECK_READ("a.csv", "y,1,2\n1,2,3\n", &header, 1, 2, 1, 2, 3);
+    CHECK_READ("a.csv", "0,1,2\n1,2,3\n", &none, 2, 2, 0, 1, 2, 1, 2, 3);
+    CHECK_REFUSED("a.csv", "1,NA,3\n1,2,3\n", NULL, 1, "column 2: 'NA' beside numbers: say whether");
+    CHECK_REFUSED("a.csv", "y,1,2\n1,2,3\n", NULL, 1, "--no-header");
+    CHECK_REFUSED("a.csv", "1,NA,3\n1,2,3\n", &none, 1, "column 2: 'NA' is not a number");
+    CHECK_REFUSED("a.csv", "y,a,b\n1,2,3\n", &none, 1, "column 1: 'y' is not a number");
+    CHECK_REFUSED("a.csv", "y,a,b\n1,NA,3\n", NULL, 2, "column 2: 'NA' is not a number");
+    check_refused("a.csv", "1,2\n", 4, &((hinge_data_options){ .header = 2 }), HINGE_EINVAL, 0, "header: 2");
+}
+
+/* What a file turned out to be. */
+static void tells_what_it_read(void **state)
+{
+    (void)state;
+    const struct {
+        const char *name, *text;
+        hinge_data_options options;
+        hinge_format format;
+        int labelled, header;
+        size_t column;
+    } cases[] = {
+        { "a", "1 1:1\n", { 0 }, HINGE_FORMAT_LIBSVM, 1, 0, 0 },
+        { "a.csv", "y,a,b\n1,2,3\n", { 0 }, HINGE_FORMAT_CSV, 1, 1, 1 },
+        { "a.csv", "1,2,3\n", { .label_column = 1 }, HINGE_FORMAT_CSV, 1, 0, 1 },
+        { "a.csv", "1,2,3\n", { .label_column = -1 }, HINGE_FORMAT_CSV, 1, 0, 3 },
+        { "a.csv", "1,2,3\n", { .label_column = 2, .header = -1 }, HINGE_FORMAT_CSV, 1, 0, 2 },
+        { "a", "1,2,3\n", { .no_labels = 1, .format = HINGE_FORMAT_CSV }, HINGE_FORMAT_CSV, 0, 0, 0 },
+    };
+    for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {
+        hinge_data data;
+        assert_int_equal(
+            parse_bytes(cases[k].name, cases[k].text, strlen(cases[k].text), &cases[k].options, &data, NULL), HINGE_OK);
+        assert_int_equal(data.format, cases[k].format);
+        assert_int_equal(data.labelled, cases[k].labelled);
+        assert_int_equal(data.header, cases[k].header);
+        assert_int_equal(data.label_column, cases[k].column);
+        hinge_data_free(&data);
+    }
 }
 
 static void csv_threads(void **state)
@@ -816,9 +882,12 @@ int main(void)
 #endif
         cmocka_unit_test(npy_accepts),
         cmocka_unit_test(npy_refuses),
+        cmocka_unit_test(foreign_files),
         cmocka_unit_test_setup_teardown(npy_labels, make_folder, remove_folder),
         cmocka_unit_test(csv_accepts),
         cmocka_unit_test(csv_refuses),
+        cmocka_unit_test(csv_headers),
+        cmocka_unit_test(tells_what_it_read),
         cmocka_unit_test(csv_threads),
         cmocka_unit_test_setup_teardown(writes, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(writes_through_links, make_folder, remove_folder),

@@ -301,9 +301,12 @@ const struct tool_option data_options[] = {
     { 0, "format", "FORMAT", parse_choice, FIELD(format), choice_format,
       "auto, libsvm, npy or csv; each may be compressed\nwith xz or gz (auto)" },
     { 0, "labels", "FILE.npy", parse_text, FIELD(labels), NULL, "labels of .npy data" },
-    { 0, "label-column", "K", parse_long, FIELD(label_column), &range_any,
-      "CSV: column of the label, from 0, or from the end\nif negative (0)" },
+    { 0, "label-column", "K", parse_column, FIELD(label_column), NULL,
+      "CSV: column of the label, from 1, or from -1 for\nthe last (1)" },
     { 0, "no-labels", NULL, parse_flag, FIELD(no_labels), NULL, "CSV: there is no label column" },
+    { 0, "header", NULL, parse_flag, FIELD(header), NULL,
+      "CSV: line 1 is a header (so it is where none of its\nfields is a number)" },
+    { 0, "no-header", NULL, parse_flag, FIELD(no_header), NULL, "CSV: line 1 is an example" },
     /* the last: plot has a --features of its own */
     { 0, "features", "N", parse_size, FIELD(features), &range_positive, "at least so many features" },
 };
@@ -315,6 +318,9 @@ void load_data(const char *path, const struct data_flags *flags, size_t min_cols
     hinge_data_options options = { 0 };
     hinge_error err = { 0 };
 
+    if (flags->header && flags->no_header)
+        die(EXIT_USAGE, "--header and --no-header do not go together");
+    options.header = flags->header - flags->no_header;
     options.format = (hinge_format)flags->format;
     options.type = flags->type;
     options.min_cols = min_cols > flags->features ? min_cols : flags->features;
@@ -326,19 +332,24 @@ void load_data(const char *path, const struct data_flags *flags, size_t min_cols
     check(hinge_data_read(path, &options, data, &err), &err);
 }
 
+static int ends_in(const char *text, const char *end)
+{
+    size_t n = strlen(text), m = strlen(end);
+
+    return n >= m && strcmp(text + n - m, end) == 0;
+}
+
 void load_weights(const char *path, size_t n, hinge_data *data)
 {
-    struct data_flags flags = { .format = HINGE_FORMAT_CSV, .no_labels = 1 };
-    size_t length = strlen(path);
+    hinge_data_options options = { .format = HINGE_FORMAT_CSV, .type = HINGE_F64, .max_cols = 1, .no_labels = 1 };
+    hinge_error err = { 0 };
 
-    if (length > 4 && strcmp(path + length - 4, ".npy") == 0)
-        flags.format = HINGE_FORMAT_NPY;
-    load_data(path, &flags, 0, 0, 0, data);
+    if (ends_in(path, ".npy"))
+        options.format = HINGE_FORMAT_NPY;
+    check(hinge_data_read(path, &options, data, &err), &err);
     if (data->x.rows != n || data->x.cols != 1)
         die(EXIT_DATA, "%s: %zu by %zu numbers instead of one for each of %zu examples", path, data->x.rows,
             data->x.cols, n);
-    if (data->x.type != HINGE_F64)
-        die(EXIT_DATA, "%s: weights must be doubles", path);
     for (size_t i = 0; i < n; i++)
         if (((const double *)data->x.data)[i * data->x.stride] < 0)
             die(EXIT_DATA, "%s:%zu: a weight must not be negative", path, i + 1);
@@ -371,13 +382,6 @@ void save_model(const hinge_model *model, const char *path)
     fwrite(bytes, 1, size, out.file);
     output_close(&out);
     hinge_free(bytes); /* NOLINT(clang-analyzer-unix.Malloc): output_close frees */
-}
-
-static int ends_in(const char *text, const char *end)
-{
-    size_t n = strlen(text), m = strlen(end);
-
-    return n >= m && strcmp(text + n - m, end) == 0;
 }
 
 int has_labels(const char *path, const struct data_flags *flags)

@@ -90,7 +90,6 @@ void parse_flag(const struct option_use *use, const void *detail, void *field); 
 void parse_real(const struct option_use *use, const void *detail, void *field);    /* double; range */
 void parse_cost(const struct option_use *use, const void *detail, void *field);    /* double; range, or inf */
 void parse_int(const struct option_use *use, const void *detail, void *field);     /* int; range */
-void parse_long(const struct option_use *use, const void *detail, void *field);    /* long; range */
 void parse_count(const struct option_use *use, const void *detail, void *field);   /* uint64_t; range */
 void parse_size(const struct option_use *use, const void *detail, void *field);    /* size_t; range */
 void parse_bytes(const struct option_use *use, const void *detail, void *field);   /* size_t; nothing */
@@ -98,6 +97,8 @@ void parse_text(const struct option_use *use, const void *detail, void *field); 
 void parse_choice(const struct option_use *use, const void *detail, void *field);  /* int, enum; choices */
 /* double; range. As svm-train, it takes 0, and auto, for 1 / features. */
 void parse_gamma(const struct option_use *use, const void *detail, void *field);
+/* long; nothing. A column from 1, or from the end by -1. */
+void parse_column(const struct option_use *use, const void *detail, void *field);
 /* struct class_weights; range. -w1 5, -w 1=5 or --weight 1=5. */
 void parse_weight(const struct option_use *use, const void *detail, void *field);
 
@@ -139,7 +140,7 @@ struct data_flags {
     int format;
     const char *labels;
     long label_column;
-    int no_labels;
+    int no_labels, header, no_header;
     size_t features;
     hinge_dtype type; /* of the matrix; 0: the file's */
 };

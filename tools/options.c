@@ -109,9 +109,12 @@ void parse_int(const struct option_use *use, const void *detail, void *field)
     *(int *)field = (int)integer_value(use, detail, INT32_MAX);
 }
 
-void parse_long(const struct option_use *use, const void *detail, void *field)
+void parse_column(const struct option_use *use, const void *detail, void *field)
 {
-    *(long *)field = (long)integer_value(use, detail, INT32_MAX);
+    (void)detail;
+    *(long *)field = (long)integer_value(use, &range_any, INT32_MAX);
+    if (*(long *)field == 0)
+        die(EXIT_USAGE, "%s: '%s' is none: columns count from 1, or from -1 for the last", use->shown, use->text);
 }
 
 void parse_count(const struct option_use *use, const void *detail, void *field)

@@ -3,9 +3,10 @@
  *
  * Data: LIBSVM text, .npy and CSV, each also compressed with xz or gz (told by content, not by name).
  *   LIBSVM  "<label> <index>:<value> ...", indices from 1 and ascending; what is left out is 0; "# ..." may end a line
- *   .npy    one or two dimensions of floats (4 or 8 bytes), integers or bools, in C's order or Fortran's
- *   CSV     fields apart by commas, or else semicolons or tabs, as line 1 tells; line 1 is passed over as a header if
- *           it holds anything but numbers; a field may be in quotes
+ *   .npy    two dimensions of floats (4 or 8 bytes), integers or bools, in C's order or Fortran's; labels may have one
+ *   CSV     fields apart by commas, or else semicolons or tabs, as line 1 tells; a field may be in quotes. Line 1 is
+ *           passed over as a header if no field of it is a number; where only some are, options.header must say
+ * Text may begin with a byte-order mark (UTF-8).
  * Numbers are read and written without regard to the locale. Model files are LIBSVM's; a model that LIBSVM
  * cannot represent is written with keys of hinge's own, which LIBSVM refuses.
  */
@@ -19,7 +20,7 @@ extern "C" {
 #endif
 
 typedef enum hinge_format {
-    HINGE_FORMAT_AUTO = 0, /* .npy by its magic bytes, CSV by the name (.csv, .csv.gz, ...), LIBSVM otherwise */
+    HINGE_FORMAT_AUTO = 0, /* .npy by its magic bytes, CSV by the name (.csv, .tsv, .csv.gz, ...), LIBSVM otherwise */
     HINGE_FORMAT_LIBSVM,
     HINGE_FORMAT_NPY,
     HINGE_FORMAT_CSV
@@ -29,10 +30,12 @@ typedef struct hinge_data_options {
     hinge_format format;
     hinge_dtype type;        /* of the matrix; 0: HINGE_F64, for .npy that of the file */
     size_t min_cols;         /* at least so many features; absent ones are 0 */
-    size_t max_cols;         /* LIBSVM: features beyond are left out of the matrix; 0: no limit */
+    size_t max_cols;         /* LIBSVM: features beyond are left out of the matrix; 0: no limit. .npy: 1 takes an array
+                              * of one dimension as a column, which is refused otherwise */
     int precomputed;         /* LIBSVM: rows start with 0:serial, see hinge_data.serial */
-    long label_column;       /* CSV: from 0, negative from the end (-1 the last); 0: the first */
+    long label_column;       /* CSV: from 1, or negative from the end (-1 the last); 0: the first */
     int no_labels;           /* CSV: there is no label column, y is all 0. .npy has none in any case */
+    int header;              /* CSV: 1: line 1 is a header; -1: it is an example; 0: told by its fields, see above */
     const char *labels_path; /* .npy: file of n labels, or NULL */
     int threads;             /* 0: omp_get_max_threads() */
 } hinge_data_options;
@@ -42,6 +45,10 @@ typedef struct hinge_data {
     hinge_matrix x;
     double *y;          /* [x.rows]; 0 where the file has no labels */
     size_t *serial;     /* [x.rows] the 0: entries, from 1, of a precomputed LIBSVM file; otherwise NULL */
+    hinge_format format; /* of the file; never HINGE_FORMAT_AUTO */
+    int labelled;        /* 1: y is from the file, or from labels_path */
+    size_t label_column; /* CSV: the column that y is from, from 1; 0: none */
+    int header;          /* CSV: 1: line 1 was passed over */
     size_t file_cols;   /* highest feature of the file, even if left out of x */
     size_t nonzeros;    /* entries of x that are not 0 */
     void *memory;       /* what x.data points into; private */
