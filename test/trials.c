@@ -118,7 +118,8 @@ static double cpu_bound(const struct trial *t)
 static double memory_bound(const struct trial *t)
 {
     double n = (double)t->n, d = (double)t->d, rank = fmin(n, fmax(d, 1000));
-    return 3e8 + 8 * (3 * n * n + 12 * n * d + 6 * n * rank + 12 * rank * rank) * (t->params.threads > 1 ? 1.5 : 1);
+    return 6e7 + 3.5e7 * t->params.threads +
+           8 * (3 * n * n + 12 * n * d + 6 * n * rank + 12 * rank * rank) * (t->params.threads > 1 ? 1.5 : 1);
 }
 
 static void run_trial(uint64_t number)
@@ -133,6 +134,7 @@ static void run_trial(uint64_t number)
     check_training(&t);
     getrusage(RUSAGE_SELF, &usage);
     double peak = (double)usage.ru_maxrss * 1024, allowed = memory_bound(&t);
+    tell("%.0f MB at once, allowed %.0f; %.2f s of processor time\n", peak / 1e6, allowed / 1e6, processor_time());
     if (peak > allowed)
         finding("memory", "%.0f MB at once, allowed %.0f", peak / 1e6, allowed / 1e6);
     trial_free(&t);

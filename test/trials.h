@@ -40,6 +40,7 @@ struct trial {
     bool integer_labels, psd, symmetric;
     unsigned stop_after; /* looks at the progress until the callback says stop; 0: none */
     unsigned looks;
+    double stopped; /* processor time when it said so; 0: not yet */
     bool twice, round_trip, certify, warm, oracle;
     size_t folds;   /* 0: no cross-validation */
     char shape[96]; /* of the data, in words */
@@ -58,6 +59,7 @@ void trial_dump(const struct trial *trial, const char *path);
 bool chance(uint64_t *state, double probability);
 size_t pick(uint64_t *state, size_t n);                         /* 0 .. n - 1 */
 double power_between(uint64_t *state, double low, double high); /* 10^low .. 10^high */
+double processor_time(void);                                    /* seconds of this process, all threads */
 void *room(size_t count, size_t size);                          /* zeros; never NULL */
 
 /* ---- Truth ------------------------------------------------------------------------------------------------------- */

@@ -54,6 +54,21 @@ static void check_outcome(const struct trial *t, const hinge_report *r, double l
         remark("stalled");
 }
 
+/* Limits are obeyed: by counted steps, and by processor time, which a busy machine does not stretch. */
+static void check_limits(const struct trial *t, const hinge_report *r, double begun)
+{
+    const hinge_params *p = &t->params;
+    double ended = processor_time(), threads = p->threads;
+    if (p->max_iter > 0 && r->iterations > p->max_iter * (r->n_problems > 0 ? r->n_problems : 1))
+        finding("max_iter", "%llu steps, %llu allowed in each of %zu problems", (unsigned long long)r->iterations,
+                (unsigned long long)p->max_iter, r->n_problems);
+    if (p->time_limit > 0 && ended - begun > threads * (p->time_limit + 0.5))
+        finding("time limit", "%.2f s of processor time, limit %g s, %d threads", ended - begun, p->time_limit,
+                p->threads);
+    if (t->stopped > 0 && ended - t->stopped > threads * 0.5)
+        finding("stop", "%.2f s of processor time after it was asked for, %d threads", ended - t->stopped, p->threads);
+}
+
 static void check_report(const struct trial *t, const hinge_model *model, const hinge_report *r)
 {
     size_t n = 0, problems = hinge_model_n_problems(model);
@@ -354,7 +369,9 @@ void check_training(struct trial *t)
     hinge_error error;
     const char *why;
     bool valid = truth_valid(t, &why);
+    double begun = processor_time();
     t->looks = 0;
+    t->stopped = 0;
     phase("hinge_train");
     hinge_status status = hinge_train(&model, &t->matrix, t->y, &t->params, &report, &error);
     phase("checks");
@@ -368,6 +385,7 @@ void check_training(struct trial *t)
     tell("%s: %s, objective %.10g, violation %g, error %g, gap %g, %zu SVs, %llu steps, %llu rounds, %g s\n",
          report.path, hinge_outcome_text(report.outcome), report.objective, report.violation, report.error, report.gap,
          report.n_sv, (unsigned long long)report.iterations, (unsigned long long)report.rounds, report.seconds);
+    check_limits(t, &report, begun);
     if (valid || hinge_model_n_problems(model) > 0)
         check_model(t, model, &report);
     check_extras(t, model, &report);
