@@ -190,6 +190,24 @@ hinge_status hg_cells_init(struct hg_cells *cells, const struct hg_points *point
     return ok ? HINGE_OK : hg_fail(err, HINGE_ENOMEM, "no memory for the cells of %zu rows", n);
 }
 
+uint32_t *hg_cells_order(const struct hg_cells *cells, const uint32_t *subset, size_t n)
+{
+    size_t *next = hg_zalloc(cells->count + 1, sizeof *next);
+    uint32_t *order = hg_alloc(n, sizeof *order);
+    bool ok = next != NULL && order != NULL;
+    for (size_t i = 0; ok && i < n; i++)
+        next[cells->cell[subset != NULL ? subset[i] : i] + 1]++;
+    for (size_t c = 0; ok && c < cells->count; c++)
+        next[c + 1] += next[c];
+    for (size_t i = 0; ok && i < n; i++)
+        order[next[cells->cell[subset != NULL ? subset[i] : i]]++] = (uint32_t)i;
+    hg_free(next);
+    if (ok)
+        return order;
+    hg_free(order);
+    return NULL;
+}
+
 void hg_cells_free(struct hg_cells *cells)
 {
     hg_free(cells->cell);

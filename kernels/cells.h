@@ -24,6 +24,10 @@ hinge_status hg_cells_init(struct hg_cells *cells, const struct hg_points *point
                            hinge_error *err);
 void hg_cells_free(struct hg_cells *cells);
 
+/* The numbers 0 .. n - 1 of the points subset[0..n) (NULL: 0 .. n - 1) by cell, and by number within; NULL: no memory.
+ * To be freed. */
+uint32_t *hg_cells_order(const struct hg_cells *cells, const uint32_t *subset, size_t n);
+
 /* The parts of it, for two sets of points. */
 
 /* Whether more than half of all pairs of a point of a and one of b seem to be at least that far apart. */

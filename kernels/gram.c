@@ -18,6 +18,8 @@ struct work { /* of one thread */
     void **row;
     uint8_t *code; /* [HG_CODE_ROWS * HG_CODE_COLS] counts */
     uint8_t *near; /* [cells] those that some column of the tile is near to; where there are cells */
+    struct hg_match *match; /* [cols] columns of the tile that are equal to rows asked for */
+    size_t n_match;
     struct watch *watch;
 };
 
@@ -71,6 +73,7 @@ static size_t lay_out(const struct hg_gram *g, char *base, int thread, struct sh
         w->ids = hg_take(base, &at, cols * sizeof(uint32_t));
         w->row = hg_take(base, &at, rows * sizeof(void *));
         w->near = hg_take(base, &at, g->points.cells != NULL ? g->points.cells->count : 0);
+        w->match = hg_take(base, &at, g->equal.where != NULL ? cols * sizeof *w->match : 0);
     }
     return at;
 }
@@ -185,8 +188,8 @@ static void find_near(const struct hg_cells *cells, const uint32_t *ids, size_t 
 static struct hg_right make_right(struct hg_gram *g, const struct hg_fetch *f, size_t col0, size_t cols,
                                   const struct work *w, const uint8_t **near)
 {
-    struct hg_right right = { cols, row_stride(g), w->b, g->norms != NULL ? w->norm_b : NULL };
     uint32_t *ids = w->ids;
+    struct hg_right right = { cols, row_stride(g), w->b, g->norms != NULL ? w->norm_b : NULL, { &g->points, ids, 0 } };
     struct kept k = { .near = w->near };
     bool keeps = f->again != 0 && g->kept != NULL;
     if (keeps) {
@@ -261,6 +264,7 @@ static hinge_status make_rows(struct hg_gram *g, const struct hg_fetch *f, const
         lap(w->watch, PRODUCTS);
         if (g->tiler.kernel.type != HINGE_PRECOMPUTED)
             hg_tile_map(&g->tiler, left, r0, rows, right, w->dots, ld, w->row);
+        hg_equal_set(&g->equal, w->match, w->n_match, r0, r0 + rows, g->tiler.type, w->row);
         lap(w->watch, MAP);
         if (f->tile != NULL) {
             struct hg_tile tile = { row0 + r0, rows, col0, right->count, (const void *const *)w->row, NULL, NULL };
@@ -323,7 +327,7 @@ static void clear_rows(const struct hg_gram *g, const struct hg_fetch *f, size_t
  * *values: how many were computed. */
 static hinge_status make_tile(struct hg_gram *g, const struct hg_fetch *f, const struct hg_left *left,
                               const struct shared *s, size_t row0, size_t count, size_t col0, size_t width,
-                              const struct work *w, uint64_t *values)
+                              struct work *w, uint64_t *values)
 {
     size_t cols = HG_MIN(width, f->n_cols - col0), done = 0;
     const uint8_t *near;
@@ -334,6 +338,7 @@ static hinge_status make_tile(struct hg_gram *g, const struct hg_fetch *f, const
         count_rows(g, f, s, &right, row0, count, col0, w);
         return HINGE_OK;
     }
+    w->n_match = g->equal.where != NULL ? hg_equal_match(&g->equal, col0, cols, w->match) : 0;
     if (near == NULL) {
         *values += count * cols;
         return make_rows(g, f, left, s, &right, row0, 0, count, col0, w);
@@ -403,7 +408,9 @@ static hinge_status fetch_some(struct hg_gram *g, const struct hg_fetch *f, size
         s.ids[r] = (uint32_t)point_of(g, f->rows[row0 + r]);
     if (f->near && g->points.cells != NULL)
         find_stretches(g, &s, count);
-    struct hg_left left = { row_stride(g), NULL, g->norms != NULL ? s.norm : NULL, s.lists };
+    if (g->equal.where != NULL)
+        hg_equal_ask(&g->equal, f->rows + row0, count);
+    struct hg_left left = { row_stride(g), NULL, g->norms != NULL ? s.norm : NULL, s.lists, { &g->points, s.ids, 0 } };
     bool gather = g->tiler.kernel.type != HINGE_PRECOMPUTED;
     if (gather && !g->tiler.lists && g->hamming == NULL)
         left.x = hg_points_direct(&g->points, s.ids, 0, count, g->tiler.type, &left.ld);
@@ -454,6 +461,8 @@ static hinge_status fetch_some(struct hg_gram *g, const struct hg_fetch *f, size
             worked += hg_now() - begin;
     }
     hg_crew_tell(&g->super.crew, team, worked, hg_now() - start - worked);
+    if (g->equal.where != NULL)
+        hg_equal_forget(&g->equal, f->rows + row0, count);
     g->super.values += values;
     if (hg_kernel_row(g->tiler.kernel.type)->source == HG_FROM_DOTS && g->hamming == NULL)
         spent.gflop = 2e-9 * (double)values * (g->tiler.lists ? g->points.nonzeros : (double)g->tiler.d);
@@ -469,6 +478,8 @@ static hinge_status fetch(struct hg_rows *super, const struct hg_fetch *f)
     hinge_status status = HINGE_OK;
     if (f->again != 0)
         keep_columns(g);
+    if (g->equal.where != NULL)
+        hg_equal_columns(&g->equal, f->cols, f->n_cols, f->again);
     for (size_t r = 0; r < f->n_rows && status == HINGE_OK && !stopped(f); r += g->max_rows)
         status = fetch_some(g, f, r, HG_MIN(g->max_rows, f->n_rows - r));
     return status;
@@ -503,34 +514,13 @@ static hinge_status diagonal(const struct hg_rows *super, double *out)
     return status;
 }
 
-/* The source's points by cell, by their number within. */
-static bool order_by_cell(struct hg_gram *g)
+/* The tiler's, for the source's points. */
+static double close_for(const struct hg_gram *g, const struct hg_points *points, const uint32_t *subset, size_t n)
 {
-    const struct hg_cells *cells = g->points.cells;
-    size_t n = g->super.n, *next = hg_zalloc(cells->count + 1, sizeof *next);
-    g->order = hg_alloc(n, sizeof *g->order);
-    bool ok = next != NULL && g->order != NULL;
-    for (size_t i = 0; ok && i < n; i++)
-        next[cells->cell[point_of(g, i)] + 1]++;
-    for (size_t c = 0; ok && c < cells->count; c++)
-        next[c + 1] += next[c];
-    for (size_t i = 0; ok && i < n; i++)
-        g->order[next[cells->cell[point_of(g, i)]]++] = (uint32_t)i;
-    hg_free(next);
-    return ok;
-}
-
-/* The kernel's values by distance. As codes, what is below 1e-25 is none: products too small for f32's normal numbers
- * are slow. */
-static void fill_tables(struct hg_gram *g)
-{
-    double unit = -g->tiler.kernel.gamma * g->hamming->step2;
-    for (int c = 0; c < HG_COUNTS; c++)
-        g->value[c] = exp(unit * c);
-    for (int c = 0; c < 16; c++) {
-        g->codes.low[c] = g->value[c] > 1e-25 ? (float)g->value[c] : 0;
-        g->codes.high[c] = g->value[16 * c] > 1e-25 ? (float)g->value[16 * c] : 0;
-    }
+    double largest = 0;
+    for (size_t i = 0; g->tiler.type == HINGE_F64 && g->norms != NULL && i < n; i++)
+        largest = HG_MAX(largest, ((const double *)g->norms)[subset != NULL ? subset[i] : i]);
+    return points->hamming == NULL ? hg_tiler_close(&g->tiler.kernel, g->tiler.type, g->tiler.d, largest) : 0;
 }
 
 static const struct hg_rows_ops ops = { diagonal, fetch };
@@ -542,7 +532,10 @@ hinge_status hg_gram_init(struct hg_gram *g, const struct hg_tiler *tiler, const
     memset(g, 0, sizeof *g);
     bool dots = hg_kernel_row(tiler->kernel.type)->source == HG_FROM_DOTS;
     g->hamming = tiler->kernel.type == HINGE_RBF ? points->hamming : NULL;
-    bool lists = dots && g->hamming == NULL &&
+    g->norms = norms;
+    g->tiler = *tiler;
+    g->tiler.close = close_for(g, points, subset, n);
+    bool lists = dots && g->hamming == NULL && !(g->tiler.close > 0) &&
                  hg_lists_win(points->nonzeros, tiler->d, tiler->type, tiler->maps->number);
     /* ns an entry of GEMM or lists, and of the map, against 0.3 for reading 4 bytes */
     double cost = !dots ? 50 : 1.2 + 0.1 * (lists ? points->nonzeros : 0.8 * (double)tiler->d);
@@ -557,12 +550,10 @@ hinge_status hg_gram_init(struct hg_gram *g, const struct hg_tiler *tiler, const
     g->super = (struct hg_rows){ .ops = &ops, .n = n, .type = tiler->type, .threads = threads, .cost = cost };
     g->super.unit = tiler->kernel.type == HINGE_RBF;
     g->super.coded = g->hamming != NULL && tiler->type == HINGE_F32;
-    g->tiler = *tiler;
     g->tiler.lists = lists;
     g->points = *points;
     g->subset = subset;
     g->column = column;
-    g->norms = norms;
     size_t bytes = HG_MAX(row_stride(g), (size_t)1) * hg_size_of(tiler->type);
     size_t whole = lists ? hg_panel_cols(tiler->type) : 16, fit = ((size_t)8 << 20) / bytes / whole * whole;
     g->tile_cols = HG_MIN((size_t)HG_TILE_COLS, HG_MAX(fit, HG_MAX(whole, (size_t)32)));
@@ -572,12 +563,18 @@ hinge_status hg_gram_init(struct hg_gram *g, const struct hg_tiler *tiler, const
     g->max_rows = HG_MIN((size_t)2048, HG_MAX((size_t)64, ((size_t)32 << 20) / bytes));
     g->max_rows = HG_MIN(g->max_rows, HG_MAX(n, (size_t)1));
     if (g->hamming != NULL)
-        fill_tables(g);
+        hg_hamming_values(g->hamming, tiler->kernel.gamma, g->value, &g->codes);
+    if (tiler->kernel.type == HINGE_RBF && g->hamming == NULL) {
+        hinge_status status = hg_equal_init(&g->equal, points->equal, points->n, subset, n, g->max_rows, err);
+        if (status != HINGE_OK)
+            return status;
+    }
     struct shared shared;
     struct work w;
     g->work_bytes = lay_out(g, NULL, threads - 1, &shared, &w);
     g->work = hg_alloc(g->work_bytes, 1);
-    if (g->work == NULL || (points->cells != NULL && !order_by_cell(g))) {
+    g->order = points->cells != NULL ? hg_cells_order(points->cells, subset, n) : NULL;
+    if (g->work == NULL || (points->cells != NULL && g->order == NULL)) {
         hg_gram_free(g);
         return hg_fail(err, HINGE_ENOMEM, "no memory for the work space of kernel blocks (%zu bytes)",
                        g->work_bytes);
@@ -592,6 +589,7 @@ void hg_gram_free(struct hg_gram *g)
     if (g->lent == NULL)
         hg_free(g->kept);
     hg_free(g->order);
+    hg_equal_free(&g->equal);
     g->work = g->kept = NULL;
     g->order = NULL;
 }

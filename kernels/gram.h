@@ -5,6 +5,7 @@
 #define HG_GRAM_H
 
 #include "kernels/cells.h"
+#include "kernels/equal.h"
 #include "kernels/hamming.h"
 #include "kernels/kernel.h"
 #include "kernels/panel.h"
@@ -12,8 +13,8 @@
 
 enum { HG_TILE_COLS = 512, HG_TILE_ROWS = 256 }; /* a tile stays in L2 */
 
-/* A set of n vectors of d features: vector i is row order[i] (NULL: i) of a caller's matrix, times factor, less
- * shift. */
+/* A set of n vectors of d features: vector i is row order[i] (NULL: i) of a caller's matrix, times factor, plus offset,
+ * less shift. */
 struct hg_points {
     hinge_matrix x;
     const uint32_t *order; /* [n] or NULL */
@@ -23,11 +24,15 @@ struct hg_points {
     double nonzeros;       /* of a vector, on average; 0: not counted, taken as dense */
     const struct hg_cells *cells; /* of the vectors, or NULL */
     const struct hg_hamming *hamming; /* of the vectors, or NULL */
+    const double *offset;  /* [d] or NULL */
+    const uint32_t *equal; /* [n] hg_equal_find's of the vectors, or NULL */
 };
 
 /* Feature c of vector i. */
 double hg_points_value(const struct hg_points *points, size_t i, size_t c);
 
+/* out[k] = feature first + k of vector i before the shift, for k < count. */
+void hg_points_given(const struct hg_points *points, size_t i, size_t first, size_t count, double *out);
 /* out[i * ld + c] = vector ids[i] (ids NULL: first + i) in the type asked for. */
 void hg_points_pack(const struct hg_points *points, const uint32_t *ids, size_t first, size_t count,
                     hinge_dtype type, void *out, size_t ld);
@@ -55,6 +60,19 @@ struct hg_tiler {
     hinge_dtype type;
     size_t d;
     bool lists;
+    double close; /* RBF in f64: squared distances below this, and what their rounding may be, are taken anew from the
+                   * vectors' differences; 0: none is. Not by lists. A source of rows sets it itself. */
+};
+
+/* The tiler's `close` for vectors whose squared norms are at most `norm`: so that values are right to 1e-11. */
+double hg_tiler_close(const hinge_kernel *kernel, hinge_dtype type, size_t d, double norm);
+
+/* Where a side's vectors are from: vector i of it is point ids[i] (NULL: first + i). Looked at where the tiler wants
+ * differences. */
+struct hg_origin {
+    const struct hg_points *points;
+    const uint32_t *ids;
+    size_t first;
 };
 
 /* The two sides of a tile. norm may be NULL where the kernel needs none. */
@@ -63,12 +81,14 @@ struct hg_left {
     const void *x;         /* [rows * ld] */
     const void *norm;      /* [rows] */
     struct hg_lists lists; /* instead of x */
+    struct hg_origin origin;
 };
 
 struct hg_right {
     size_t count, ld;
     const void *x;    /* [count * ld]; tiler.lists: whole panels, one after the other */
     const void *norm; /* [count] */
+    struct hg_origin origin;
 };
 
 /* Values of the panels that `count` vectors of d features take; the last is whole. */
@@ -105,6 +125,7 @@ struct hg_gram {
     struct hg_codes codes;   /* of the values by distance */
     double value[HG_COUNTS];
     uint32_t *order;         /* [super.n] the source's points by cell; NULL: no cells */
+    struct hg_equal equal;   /* RBF by norms; otherwise empty */
     size_t tile_cols, max_rows;
     void *work;              /* per thread and for the rows asked: allocated once */
     size_t work_bytes;

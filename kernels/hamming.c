@@ -1,6 +1,7 @@
 #include "kernels/hamming.h"
 #include "kernels/gram.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -115,7 +116,7 @@ hinge_status hg_hamming_init(struct hg_hamming *h, const struct hg_points *point
         swap_to_rarer(&p, d, n);
         double step = find_step(h, &p, d, at);
         h->step2 = step * step;
-        like_that = h->step2 > 0;
+        like_that = h->step2 >= DBL_MIN && isfinite(h->step2);
     }
     if (like_that) {
         for (size_t f = 0; f < d; f++)
@@ -132,6 +133,16 @@ hinge_status hg_hamming_init(struct hg_hamming *h, const struct hg_points *point
     if (!like_that)
         hg_hamming_free(h);
     return ok ? HINGE_OK : hg_fail(err, HINGE_ENOMEM, "no memory for the lists of %zu rows", n);
+}
+
+void hg_hamming_values(const struct hg_hamming *h, double gamma, double *value, struct hg_codes *codes)
+{
+    for (int c = 0; c < HG_COUNTS; c++)
+        value[c] = c == 0 ? 1 : exp(-gamma * h->step2 * c); /* also where gamma step^2 is infinite */
+    for (int c = 0; c < 16; c++) {
+        codes->low[c] = value[c] > 1e-25 ? (float)value[c] : 0;
+        codes->high[c] = value[16 * c] > 1e-25 ? (float)value[16 * c] : 0;
+    }
 }
 
 size_t hg_hamming_bytes(const struct hg_hamming *h)

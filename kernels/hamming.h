@@ -34,6 +34,10 @@ hinge_status hg_hamming_init(struct hg_hamming *hamming, const struct hg_points 
 void hg_hamming_free(struct hg_hamming *hamming);
 size_t hg_hamming_bytes(const struct hg_hamming *hamming);
 
+/* An RBF kernel's value [HG_COUNTS] of each number of features that differ, and the same as codes: there, what is below
+ * 1e-25 is 0, as products too small for f32's normal numbers are slow. */
+void hg_hamming_values(const struct hg_hamming *hamming, double gamma, double *value, struct hg_codes *codes);
+
 /* Bytes of a panel: a line for the columns' lengths, one for each feature, and one of zeros. */
 size_t hg_hamming_panel_bytes(const struct hg_hamming *hamming);
 /* Points ids[0..count) as the columns of a panel, 64-byte aligned; columns that are left over are points of the

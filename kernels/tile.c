@@ -4,6 +4,8 @@
 #include "kernels/gram.h"
 
 #include <cblas.h>
+#include <float.h>
+#include <math.h>
 #include <string.h>
 
 static double value_of(const struct hg_points *points, size_t row, size_t c)
@@ -11,6 +13,8 @@ static double value_of(const struct hg_points *points, size_t row, size_t c)
     double v = hg_matrix_value(&points->x, row, c);
     if (points->factor != NULL)
         v *= points->factor[c];
+    if (points->offset != NULL)
+        v += points->offset[c];
     return points->shift != NULL ? v - points->shift[c] : v;
 }
 
@@ -20,7 +24,7 @@ static void copy_vector(const struct hg_points *points, size_t row, hinge_dtype 
     size_t d = points->x.cols, at = row * points->x.stride;
     const float *from32 = (const float *)points->x.data + at;
     const double *from64 = (const double *)points->x.data + at;
-    bool plain = points->shift == NULL && points->factor == NULL;
+    bool plain = points->shift == NULL && points->factor == NULL && points->offset == NULL;
     if (plain && points->x.type == type)
         memcpy(out, type == HINGE_F32 ? (const void *)from32 : (const void *)from64,
                d * hg_size_of(type));
@@ -48,6 +52,21 @@ double hg_points_value(const struct hg_points *points, size_t i, size_t c)
     return value_of(points, matrix_row(points, i), c);
 }
 
+void hg_points_given(const struct hg_points *points, size_t i, size_t first, size_t count, double *out)
+{
+    struct hg_points given = *points;
+    size_t row = matrix_row(points, i), at = row * points->x.stride + first;
+    given.shift = NULL;
+    if (points->factor != NULL || points->offset != NULL)
+        for (size_t k = 0; k < count; k++)
+            out[k] = value_of(&given, row, first + k);
+    else if (points->x.type == HINGE_F64)
+        memcpy(out, (const double *)points->x.data + at, count * sizeof *out);
+    else
+        for (size_t k = 0; k < count; k++)
+            out[k] = ((const float *)points->x.data)[at + k];
+}
+
 void hg_points_pack(const struct hg_points *points, const uint32_t *ids, size_t first, size_t count,
                     hinge_dtype type, void *out, size_t ld)
 {
@@ -59,7 +78,8 @@ void hg_points_pack(const struct hg_points *points, const uint32_t *ids, size_t 
 const void *hg_points_direct(const struct hg_points *points, const uint32_t *ids, size_t first, size_t count,
                              hinge_dtype type, size_t *stride)
 {
-    if (points->x.type != type || points->shift != NULL || points->factor != NULL || count == 0)
+    if (points->x.type != type || points->shift != NULL || points->factor != NULL || points->offset != NULL ||
+        count == 0)
         return NULL;
     size_t row = matrix_row(points, ids != NULL ? ids[0] : first);
     if (ids != NULL || points->order != NULL)
@@ -218,13 +238,72 @@ hinge_status hg_tile_products(const struct hg_tiler *t, const struct hg_left *le
     return HINGE_OK;
 }
 
+/* ---- squared distances that norms and dot products do not tell --------------------------------------------------- */
+
+enum { AT_ONCE = 256 }; /* features */
+
+/* Of what rounding takes from a squared distance in f64, the share of the two squared norms. */
+static double distance_error(size_t d)
+{
+    return hg_dot_error(HINGE_F64, d) + 3 * 0x1p-53;
+}
+
+double hg_tiler_close(const hinge_kernel *kernel, hinge_dtype type, size_t d, double norm)
+{
+    static const double wanted = 1e-11;
+    if (kernel->type != HINGE_RBF || type != HINGE_F64 || hg_kernel_error(kernel, type, d, norm) <= wanted)
+        return 0;
+    double lost = 2 * kernel->gamma * distance_error(d) * fmin(norm, DBL_MAX / 4); /* K's error where K is 1 */
+    return fmax(log(fmin(lost, DBL_MAX) / wanted), 1) / kernel->gamma;
+}
+
+/* Where vector i of a side stands in its matrix, counted from its points. */
+static size_t point_of(const struct hg_origin *o, size_t i)
+{
+    return o->ids != NULL ? o->ids[i] : o->first + i;
+}
+
+static double squared_difference(const struct hg_origin *a, size_t i, const struct hg_origin *b, size_t j, size_t d)
+{
+    double x[AT_ONCE], z[AT_ONCE], sum = 0;
+    for (size_t c = 0, count; c < d; c += count) {
+        count = HG_MIN((size_t)AT_ONCE, d - c);
+        hg_points_given(a->points, point_of(a, i), c, count, x);
+        hg_points_given(b->points, point_of(b, j), c, count, z);
+#pragma omp simd reduction(+ : sum)
+        for (size_t k = 0; k < count; k++)
+            sum += (x[k] - z[k]) * (x[k] - z[k]);
+    }
+    return sum;
+}
+
+/* The dot products of row i to -1/2 squared distances: by differences where those are small, or not to be told. */
+static void take_distances(const struct hg_tiler *t, const struct hg_left *left, size_t i, const struct hg_right *right,
+                           double *dot)
+{
+    double norm = ((const double *)left->norm)[i], lost = distance_error(t->d);
+    const double *norms = right->norm;
+    for (size_t c = 0; c < right->count; c++) {
+        double both = norm + norms[c], distance = both - 2 * dot[c];
+        if (!(distance >= t->close + lost * both)) /* NaN where features are so large that norms are infinite */
+            distance = squared_difference(&left->origin, i, &right->origin, c, t->d);
+        dot[c] = -distance / 2;
+    }
+}
+
 void hg_tile_map(const struct hg_tiler *t, const struct hg_left *left, size_t row0, size_t m,
                  const struct hg_right *right, void *dots, size_t ld, void *const *out)
 {
     const struct hg_kernel_row *row = hg_kernel_row(t->kernel.type);
     struct hg_map_args args = { t->kernel.gamma, t->kernel.coef0, t->kernel.degree };
+    static const double zero[HG_TILE_COLS];
     size_t n = right->count;
-    for (size_t r = 0; r < m && !t->lists; r++) {
+    for (size_t r = 0; r < m && t->close > 0; r++) {
+        double *dot = (double *)dots + r * ld;
+        take_distances(t, left, row0 + r, right, dot);
+        t->maps->f64[HG_MAP_RBF](&args, n, dot, out != NULL && out[r] != NULL ? out[r] : dot, 0, zero);
+    }
+    for (size_t r = 0; r < m && !t->lists && !(t->close > 0); r++) {
         if (t->type == HINGE_F32) {
             float *dot = (float *)dots + r * ld, *to = out != NULL && out[r] != NULL ? out[r] : dot;
             if (row->map != HG_MAP_LINEAR || to != dot)

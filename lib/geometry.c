@@ -87,7 +87,7 @@ hinge_status hinge_model_norm2(const hinge_model *m, size_t problem, double *nor
     uint32_t *id = hg_alloc(2 * m->n_sv, sizeof *id), *own = id + m->n_sv;
     double *coef = hg_alloc(m->n_sv, sizeof *coef), *g = hg_alloc(m->n_sv, sizeof *g), sum = 0;
     struct hg_gram gram = { 0 };
-    struct hg_tiler tiler = { m->kernel, hg_maps(hg_cpu_level(0)), HINGE_F64, m->d, false };
+    struct hg_tiler tiler = { m->kernel, hg_maps(hg_cpu_level(0)), HINGE_F64, m->d, false, 0 };
     struct hg_points points = hg_model_points(m, HINGE_F64);
     size_t count = 0;
     if (id == NULL || coef == NULL || g == NULL) {

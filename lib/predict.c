@@ -79,8 +79,8 @@ static void fold_tile(const struct job *j, const struct work *w, size_t rows, si
 static hinge_status kernel_tile(const struct job *j, const struct work *w, size_t rows, size_t first, size_t n)
 {
     size_t size = hg_size_of(j->tiler.type);
-    struct hg_left left = { w->ldx, w->x, j->sv_norms != NULL ? w->norm : NULL, w->lists };
-    struct hg_right right = { n, j->m->d, NULL, NULL };
+    struct hg_left left = { w->ldx, w->x, j->sv_norms != NULL ? w->norm : NULL, w->lists, { 0 } };
+    struct hg_right right = { n, j->m->d, NULL, NULL, { 0 } };
     if (j->sv_norms != NULL)
         right.norm = (const char *)j->sv_norms + first * size;
     if (j->tiler.lists)
@@ -366,7 +366,7 @@ hinge_status hinge_predict(const hinge_model *m, const hinge_matrix *x, const hi
                      .decisions = decisions };
     j.tiler =
         (struct hg_tiler){ m->kernel, hg_maps(hg_cpu_level(o->cpu_level)), f32 ? HINGE_F32 : HINGE_F64, m->d,
-                            false };
+                            false, 0 };
     j.tiler.lists = m->panels != NULL && f32 == m->f32_is_enough;
     j.sv = hg_model_points(m, j.tiler.type);
     j.sv_norms = hg_model_norms(m, j.tiler.type);

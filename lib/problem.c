@@ -214,7 +214,7 @@ hinge_status hg_problem_init(struct hg_problem *pr, const hinge_matrix *x, const
         pr->n_problems = !pr->classifies   ? 1
                          : pr->one_vs_rest ? pr->n_classes
                                            : pr->n_classes * (pr->n_classes - 1) / 2;
-        pr->points = (struct hg_points){ *x, pr->order, NULL, NULL, pr->n, 0, NULL, NULL };
+        pr->points = (struct hg_points){ *x, pr->order, NULL, NULL, pr->n, 0, NULL, NULL, NULL, NULL };
         status = check_columns(pr, err);
     }
     if (status == HINGE_OK)
@@ -225,6 +225,10 @@ hinge_status hg_problem_init(struct hg_problem *pr, const hinge_matrix *x, const
             status = hg_fail(err, HINGE_ENOMEM, "no memory for the norms of %zu rows", pr->n);
         else
             hg_points_norms(&pr->points, HINGE_F64, pr->norms, threads);
+    }
+    if (status == HINGE_OK && pr->params.kernel.type == HINGE_RBF) {
+        status = hg_equal_find(&pr->points, threads, &pr->equal, err);
+        pr->points.equal = pr->equal;
     }
     if (status != HINGE_OK)
         hg_problem_free(pr);
@@ -240,6 +244,7 @@ void hg_problem_free(struct hg_problem *pr)
     hg_free(pr->shift);
     hg_free(pr->column);
     hg_free(pr->norms);
+    hg_free(pr->equal);
     memset(pr, 0, sizeof *pr);
 }
 
@@ -440,6 +445,6 @@ hinge_status hg_problem_exact(const struct hg_problem *pr, const uint32_t *subse
                               struct hg_gram *gram, hinge_error *err)
 {
     struct hg_tiler tiler = { pr->params.kernel, hg_maps(hg_cpu_level(pr->params.cpu_level)), HINGE_F64,
-                              pr->d, false };
+                              pr->d, false, 0 };
     return hg_gram_init(gram, &tiler, &pr->points, subset, n, pr->column, pr->norms, threads, err);
 }

@@ -24,6 +24,7 @@ struct hg_problem {
     uint32_t *column;      /* precomputed: column of each point; otherwise NULL */
     struct hg_points points; /* the caller's rows, in this order */
     double *norms;         /* [n] in f64, where the kernel needs them */
+    uint32_t *equal;       /* [n] RBF: the first point that is equal to each; NULL: no two are */
 };
 
 hinge_status hg_problem_init(struct hg_problem *problem, const hinge_matrix *x, const double *y,

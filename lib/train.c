@@ -94,7 +94,7 @@ static hinge_status make_copy(struct training *t, hinge_error *err)
         memset(t->copy32 + i * stride + pr->d, 0, (stride - pr->d) * sizeof(float));
     }
     t->points32 = (struct hg_points){ { t->copy32, HINGE_F32, pr->n, pr->d, stride }, NULL, NULL, NULL, pr->n,
-                                     pr->points.nonzeros, NULL, NULL };
+                                     pr->points.nonzeros, NULL, NULL, NULL, pr->equal };
     hg_points_norms(&t->points32, HINGE_F32, t->norms32, t->threads);
     return HINGE_OK;
 }

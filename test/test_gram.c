@@ -132,7 +132,7 @@ static struct source *source_new(const struct shape *s, int threads, uint64_t se
         o->norms = malloc(rows * 8);
         hg_points_norms(&points, s->type, o->norms, threads);
     }
-    struct hg_tiler tiler = { kernel_of(s->kernel, &o->calls_left), hg_maps(hg_cpu_level(0)), s->type, d, false };
+    struct hg_tiler tiler = { kernel_of(s->kernel, &o->calls_left), hg_maps(hg_cpu_level(0)), s->type, d, false, 0 };
     assert_int_equal(
         hg_gram_init(&o->gram, &tiler, &points, o->subset, s->n, o->column, o->norms, threads, NULL), HINGE_OK);
     assert_int_equal(o->gram.super.n, s->n);

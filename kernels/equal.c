@@ -1,0 +1,213 @@
+#include "kernels/equal.h"
+#include "kernels/gram.h"
+
+#include <string.h>
+
+/* ---- points ------------------------------------------------------------------------------------------------------ */
+
+enum { AT_ONCE = 128 }; /* features */
+
+uint64_t hg_equal_hash(const struct hg_points *points, size_t i)
+{
+    double x[AT_ONCE];
+    uint64_t sum = 0, odd = 1;
+    for (size_t c = 0, count; c < points->x.cols; c += count) {
+        count = HG_MIN((size_t)AT_ONCE, points->x.cols - c);
+        hg_points_given(points, i, c, count, x);
+        for (size_t k = 0; k < count; k++) {
+            double v = x[k] + 0.0; /* -0 is 0 */
+            uint64_t bits;
+            memcpy(&bits, &v, sizeof bits);
+            odd += 0x9e3779b97f4a7c16; /* even: what it is added to stays odd */
+            sum += (bits ^ bits >> 32) * odd;
+        }
+    }
+    return (sum ^ sum >> 32) * 0x9e3779b97f4a7c15;
+}
+
+bool hg_equal_points(const struct hg_points *a, size_t i, const struct hg_points *b, size_t j)
+{
+    double x[AT_ONCE], z[AT_ONCE];
+    for (size_t c = 0, count; c < a->x.cols; c += count) {
+        count = HG_MIN((size_t)AT_ONCE, a->x.cols - c);
+        hg_points_given(a, i, c, count, x);
+        hg_points_given(b, j, c, count, z);
+        for (size_t k = 0; k < count; k++)
+            if (x[k] != z[k])
+                return false;
+    }
+    return true;
+}
+
+hinge_status hg_equal_find(const struct hg_points *points, int threads, uint32_t **first, hinge_error *err)
+{
+    size_t n = points->n, slots = 16, equal = 0;
+    while (slots < 2 * n)
+        slots *= 2;
+    uint64_t *hash = hg_alloc(n, sizeof *hash);
+    uint32_t *slot = hg_zalloc(slots, sizeof *slot); /* 1 + a point */
+    *first = hg_alloc(n, sizeof **first);
+    bool ok = hash != NULL && slot != NULL && *first != NULL;
+    if (ok) {
+#pragma omp parallel for num_threads(threads) schedule(static)
+        for (size_t i = 0; i < n; i++)
+            hash[i] = hg_equal_hash(points, i);
+        for (size_t i = 0; i < n; i++) {
+            size_t at = (size_t)(hash[i] >> 20) & (slots - 1);
+            while (slot[at] != 0 && (hash[slot[at] - 1] != hash[i] || !hg_equal_points(points, slot[at] - 1, points, i)))
+                at = (at + 1) & (slots - 1);
+            if (slot[at] == 0)
+                slot[at] = (uint32_t)i + 1;
+            (*first)[i] = slot[at] - 1;
+            equal += (*first)[i] != i;
+        }
+    }
+    hg_free(hash);
+    hg_free(slot);
+    if (!ok || equal == 0) {
+        hg_free(*first);
+        *first = NULL;
+    }
+    return ok ? HINGE_OK : hg_fail(err, HINGE_ENOMEM, "no memory to look for equal ones among %zu rows", n);
+}
+
+/* ---- a source's rows --------------------------------------------------------------------------------------------- */
+
+/* first and twin, by rows of the source; neither where no two are equal. */
+static bool number_rows(struct hg_equal *e, const uint32_t *first, size_t n_points, const uint32_t *subset, size_t n)
+{
+    size_t equal = 0;
+    uint32_t *row = hg_zalloc(n_points, sizeof *row); /* 1 + the first row that is equal to a point */
+    e->first = hg_alloc(n, sizeof *e->first);
+    e->twin = hg_zalloc(n, sizeof *e->twin);
+    bool ok = row != NULL && e->first != NULL && e->twin != NULL;
+    for (size_t i = 0; ok && i < n; i++) {
+        uint32_t point = first[subset != NULL ? subset[i] : i];
+        if (row[point] == 0)
+            row[point] = (uint32_t)i + 1;
+        e->first[i] = row[point] - 1;
+        if (e->first[i] != i) {
+            e->twin[i] = e->twin[e->first[i]] = 1;
+            equal++;
+        }
+    }
+    hg_free(row);
+    if (ok && equal == 0) {
+        hg_free(e->first);
+        hg_free(e->twin);
+        e->first = NULL;
+        e->twin = NULL;
+    }
+    return ok;
+}
+
+hinge_status hg_equal_init(struct hg_equal *e, const uint32_t *first, size_t n_points, const uint32_t *subset, size_t n,
+                           size_t most_rows, hinge_error *err)
+{
+    memset(e, 0, sizeof *e);
+    e->where = hg_zalloc(n, sizeof *e->where);
+    e->asked = hg_zalloc(n, sizeof *e->asked);
+    e->next = hg_zalloc(most_rows, sizeof *e->next);
+    e->maybe = hg_zalloc(n, sizeof *e->maybe);
+    bool ok = e->where != NULL && e->asked != NULL && e->next != NULL && e->maybe != NULL;
+    if (ok && first != NULL)
+        ok = number_rows(e, first, n_points, subset, n);
+    if (ok)
+        return HINGE_OK;
+    hg_equal_free(e);
+    return hg_fail(err, HINGE_ENOMEM, "no memory to look for equal ones among %zu rows", n);
+}
+
+void hg_equal_free(struct hg_equal *e)
+{
+    void *all[] = { e->first, e->twin, e->where, e->asked, e->next, e->maybe };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        hg_free(all[i]);
+    memset(e, 0, sizeof *e);
+}
+
+static uint32_t row_of(const struct hg_equal *e, size_t col)
+{
+    return e->cols != NULL ? e->cols[col] : (uint32_t)col;
+}
+
+/* The first of those equal to row i. */
+static uint32_t first_of(const struct hg_equal *e, uint32_t i)
+{
+    return e->first != NULL ? e->first[i] : i;
+}
+
+static bool is_column(const struct hg_equal *e, uint32_t i, size_t n_cols)
+{
+    return e->where[i] < n_cols && row_of(e, e->where[i]) == i;
+}
+
+void hg_equal_columns(struct hg_equal *e, const uint32_t *cols, size_t n_cols, uint64_t again)
+{
+    bool known = again != 0 ? again == e->again : cols == NULL && e->cols == NULL && e->again == 0;
+    known = known && e->n_cols == n_cols;
+    e->cols = cols;
+    e->n_cols = n_cols;
+    e->again = again;
+    for (size_t c = 0; !known && c < n_cols; c++) {
+        uint32_t i = row_of(e, c);
+        e->maybe[c] = e->twin != NULL ? e->twin[i] : 0;
+        if (is_column(e, i, c)) /* twice: where has but one of them */
+            e->maybe[c] = e->maybe[e->where[i]] = 1;
+        e->where[i] = (uint32_t)c;
+    }
+}
+
+enum { OWN = 2 }; /* in maybe, beside what is so for all rows */
+
+void hg_equal_ask(struct hg_equal *e, const uint32_t *rows, size_t count)
+{
+    for (size_t r = count; r-- > 0;) { /* so that the first is found first */
+        uint32_t i = rows[r], first = first_of(e, i);
+        e->next[r] = e->asked[first];
+        e->asked[first] = (uint32_t)r + 1;
+        if (is_column(e, i, e->n_cols))
+            e->maybe[e->where[i]] |= OWN;
+    }
+}
+
+void hg_equal_forget(struct hg_equal *e, const uint32_t *rows, size_t count)
+{
+    for (size_t r = 0; r < count; r++) {
+        e->asked[first_of(e, rows[r])] = 0;
+        if (is_column(e, rows[r], e->n_cols))
+            e->maybe[e->where[rows[r]]] &= (uint8_t)~OWN;
+    }
+}
+
+size_t hg_equal_match(const struct hg_equal *e, size_t col0, size_t n, struct hg_match *match)
+{
+    size_t count = 0;
+    for (size_t c = 0; c < n; c++) {
+        uint64_t eight = 1;
+        if (c % sizeof eight == 0 && c + sizeof eight <= n)
+            memcpy(&eight, e->maybe + col0 + c, sizeof eight);
+        if (eight == 0) {
+            c += sizeof eight - 1;
+            continue;
+        }
+        uint32_t row = e->maybe[col0 + c] != 0 ? e->asked[first_of(e, row_of(e, col0 + c))] : 0;
+        if (row != 0)
+            match[count++] = (struct hg_match){ (uint32_t)c, row };
+    }
+    return count;
+}
+
+void hg_equal_set(const struct hg_equal *e, struct hg_match *match, size_t n_match, size_t first, size_t end,
+                  hinge_dtype type, void *const *row)
+{
+    for (struct hg_match *m = match; m < match + n_match; m++)
+        for (; m->row != 0 && m->row <= end; m->row = e->next[m->row - 1]) {
+            if (m->row <= first) /* left out as negligible: it is not, so this does not happen to equal ones */
+                continue;
+            if (type == HINGE_F32)
+                ((float *)row[m->row - 1 - first])[m->col] = 1;
+            else
+                ((double *)row[m->row - 1 - first])[m->col] = 1;
+        }
+}
