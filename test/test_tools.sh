@@ -299,6 +299,75 @@ fi
 sed 's/ [0-9]*:/,/g; s/^+//' two >two.csv
 "$hinge" train -q -c 10 two.csv again >out 2>err
 check "reads CSV" cmp two.model again
+
+# tables: columns, headers, labels
+cut -d, -f1-5 two.csv >narrow.csv
+sed 's/$/,1/' two.csv >wide.csv
+sed 's/$/,0/' two.csv >zeros.csv
+cut -d, -f2- two.csv >bare.csv
+{ echo y,a,b,c,d,e; cat two.csv; } >headed.csv
+awk -F, '{ print $2 "," $3 "," $4 "," $5 "," $6 "," $1 }' two.csv >last.csv
+refuses 1 "narrow.csv: 4 features an example, and the model has 5; column 1" predict narrow.csv two.model labels
+refuses 1 "narrow.csv: 4 features" train --test narrow.csv two.csv never.model
+refuses 1 "narrow.csv: 4 features" report two.model narrow.csv
+refuses 1 "narrow.csv: 4 features" calibrate -o never.model two.model narrow.csv
+refuses 1 "wide.csv: 6 features an example, and the model has 5$" predict wide.csv two.model labels
+refuses 1 "bare.csv: 4 features.* column 1 was taken for the label: say --no-labels" predict bare.csv two.model labels
+refuses 1 "two.csv: 6 features.*leave out --no-labels" predict --no-labels two.csv two.model labels
+check "trains nothing where the test file does not fit" test ! -e never.model
+check "takes fewer columns where it is said" "$hinge" predict -q --features 5 narrow.csv two.model labels
+check "and more that are 0" "$hinge" predict -q zeros.csv two.model again
+"$hinge" predict -q two.csv two.model labels >out 2>err
+check "which do not count" cmp labels again
+check "predicts CSV without labels" "$hinge" predict -q --no-labels bare.csv two.model again
+check "likewise" cmp labels again
+refuses 2 "nothing to do: no output_file is named, and bare.csv has no labels" predict --no-labels bare.csv two.model
+check "a header is passed over" "$hinge" predict -q headed.csv two.model again
+check "so that it does not count" cmp labels again
+check "or where it is said" "$hinge" predict -q --header headed.csv two.model again
+check "it does not count either" cmp labels again
+refuses 1 "headed.csv:1: column 1: 'y'" predict -q --no-header headed.csv two.model again
+{ echo 9,1,2,3,4,5; cat two.csv; } >numbers.csv
+check "a header of numbers is passed over where it is said" "$hinge" predict -q --header numbers.csv two.model again
+check "and does not count" cmp labels again
+{ echo 1,NA,2,3,4,5; cat two.csv; } >mixed.csv
+refuses 1 "mixed.csv:1: column 2: 'NA' beside numbers.*--no-header" train mixed.csv
+refuses 2 "--header and --no-header" train --header --no-header two.csv
+check "the label last" "$hinge" predict -q --label-column -1 last.csv two.model again
+check "to the same" cmp labels again
+check "or by its number from 1" "$hinge" predict -q --label-column 6 last.csv two.model again
+check "likewise" cmp labels again
+refuses 2 "--label-column: '0' is none: columns count from 1" train --label-column 0 two.csv
+refuses 1 "two.csv: label column (--label-column.* 7: there are 6 columns" train --label-column 7 two.csv
+refuses 1 "(--labels, labels_path) are for .npy data only, and this is CSV" train --labels y.npy two.csv
+cp two.csv two.txt
+refuses 1 "two.txt:1: .* looks like CSV: read it as such (--format csv" train two.txt
+check "reads it so" "$hinge" predict -q --format csv two.txt two.model again
+check "to the same" cmp labels again
+check "info tells of the header" "$hinge" info headed.csv
+check "in words" has out '^header *line 1$'
+check "and of the label" has out '^label *column 1 of 6$'
+"$hinge" info --json --label-column -1 last.csv >report 2>err
+check "in JSON too" has report '"label_column": 6'
+
+# labels that look like something else
+awk '{ sub(/^[^ ]*/, NR % 40 + 0.5); print }' two >values
+check "trains on values" "$hinge" train -q -g 0.1 values m
+check "but warns" has err 'warning: values: 40 different labels in 240 examples .* -s 3'
+"$hinge" train -q -s 3 values m >out 2>err
+check "not where they are values" test ! -s err
+sed 's/^[^ ]*/7/' two >one
+check "trains on one class" "$hinge" train -q one m
+check "but warns" has err 'warning: one: all examples have the label 7'
+check "predicts strange labels" "$hinge" predict one two.model
+check "but warns" has err 'warning: one: none of its labels'
+"$hinge" train -q --test one two m >out 2>err
+check "in training too" has err 'warning: one: none of its labels'
+refuses 1 "one: the label of example 1 is 7" calibrate -o m two.model one
+"$hinge" train -q -s 2 bare.csv m >out 2>err
+check "warns of a feature taken for the label" has err 'warning: bare.csv: column 1 was taken for the label'
+"$hinge" train -q -s 2 two.csv m >out 2>err
+check "not of a label" test ! -s err
 printf '1 0:1 1:4 2:1\n-1 0:2 1:1 2:3\n' >kernel
 check "takes a precomputed kernel" "$hinge" train -q -t 4 kernel m
 check "predicts by it" "$hinge" predict -q kernel m labels
@@ -532,7 +601,7 @@ check "and tells sigma" has out '^sigma *[0-9]'
 check "a model that scales" "$hinge" calibrate -q scaled.model wide.test
 check "which then predicts" "$hinge" predict -q -b 1 wide.test scaled.model p
 check "its probabilities" rows p 3
-refuses 1 "no labels" calibrate --no-labels two.model two.csv
+refuses 1 "leave out --no-labels" calibrate --no-labels two.model two.csv
 
 echo "# info"
 check "tells about the machine" "$hinge" info

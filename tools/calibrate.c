@@ -55,14 +55,12 @@ static void read_options(int argc, char **argv, struct calibrate_settings *s)
 static void load(const struct calibrate_settings *s, hinge_model **model, hinge_data *data)
 {
     hinge_error err = { 0 };
-    int precomputed;
 
     check(hinge_model_load(model, s->model_path, NULL, &err), &err);
-    if (hinge_model_task(*model) != HINGE_ONE_CLASS && !has_labels(s->data_path, &s->data))
-        die(EXIT_DATA, "%s: no labels to calibrate by; give --labels FILE.npy, or leave out --no-labels",
-            s->data_path);
-    precomputed = hinge_model_kernel(*model).type == HINGE_PRECOMPUTED;
-    load_test(s->data_path, &s->data, *model, precomputed, s->options.threads, data);
+    load_for_model(s->data_path, &s->data, *model, s->options.threads, data);
+    if (hinge_model_task(*model) != HINGE_ONE_CLASS)
+        need_labels(s->data_path, data, "calibrate by", "--labels");
+    check_labels(s->data_path, data, *model);
 }
 
 static void report(const struct calibrate_settings *s, const hinge_model *model, size_t n, double seconds)
@@ -104,7 +102,8 @@ int command_calibrate(int argc, char **argv)
     check_writable(s.output_path);
     load(&s, &model, &data);
     start = now();
-    check(hinge_calibrate(model, &data.x, data.y, &s.options, &err), &err);
+    if (hinge_calibrate(model, &data.x, data.y, &s.options, &err) != HINGE_OK)
+        die(EXIT_DATA, "%s by %s: %s", s.model_path, s.data_path, err.text);
     save_model(model, s.output_path);
     report(&s, model, data.x.rows, now() - start);
     finish_stdout();

@@ -294,104 +294,7 @@ void json_counts(struct json *j, const char *key, const size_t *values, size_t c
     putchar(']');
 }
 
-/* ---- Data ---- */
-
-#define FIELD(name) offsetof(struct data_flags, name)
-const struct tool_option data_options[] = {
-    { 0, "format", "FORMAT", parse_choice, FIELD(format), choice_format,
-      "auto, libsvm, npy or csv; each may be compressed\nwith xz or gz (auto)" },
-    { 0, "labels", "FILE.npy", parse_text, FIELD(labels), NULL, "labels of .npy data" },
-    { 0, "label-column", "K", parse_column, FIELD(label_column), NULL,
-      "CSV: column of the label, from 1, or from -1 for\nthe last (1)" },
-    { 0, "no-labels", NULL, parse_flag, FIELD(no_labels), NULL, "CSV: there is no label column" },
-    { 0, "header", NULL, parse_flag, FIELD(header), NULL,
-      "CSV: line 1 is a header (so it is where none of its\nfields is a number)" },
-    { 0, "no-header", NULL, parse_flag, FIELD(no_header), NULL, "CSV: line 1 is an example" },
-    /* the last: plot has a --features of its own */
-    { 0, "features", "N", parse_size, FIELD(features), &range_positive, "at least so many features" },
-};
-const size_t n_data_options = COUNT_OF(data_options);
-
-void load_data(const char *path, const struct data_flags *flags, size_t min_cols, int precomputed,
-               int threads, hinge_data *data)
-{
-    hinge_data_options options = { 0 };
-    hinge_error err = { 0 };
-
-    if (flags->header && flags->no_header)
-        die(EXIT_USAGE, "--header and --no-header do not go together");
-    options.header = flags->header - flags->no_header;
-    options.format = (hinge_format)flags->format;
-    options.type = flags->type;
-    options.min_cols = min_cols > flags->features ? min_cols : flags->features;
-    options.precomputed = precomputed;
-    options.label_column = flags->label_column;
-    options.no_labels = flags->no_labels;
-    options.labels_path = flags->labels;
-    options.threads = threads;
-    check(hinge_data_read(path, &options, data, &err), &err);
-}
-
-static int ends_in(const char *text, const char *end)
-{
-    size_t n = strlen(text), m = strlen(end);
-
-    return n >= m && strcmp(text + n - m, end) == 0;
-}
-
-void load_weights(const char *path, size_t n, hinge_data *data)
-{
-    hinge_data_options options = { .format = HINGE_FORMAT_CSV, .type = HINGE_F64, .max_cols = 1, .no_labels = 1 };
-    hinge_error err = { 0 };
-
-    if (ends_in(path, ".npy"))
-        options.format = HINGE_FORMAT_NPY;
-    check(hinge_data_read(path, &options, data, &err), &err);
-    if (data->x.rows != n || data->x.cols != 1)
-        die(EXIT_DATA, "%s: %zu by %zu numbers instead of one for each of %zu examples", path, data->x.rows,
-            data->x.cols, n);
-    for (size_t i = 0; i < n; i++)
-        if (((const double *)data->x.data)[i * data->x.stride] < 0)
-            die(EXIT_DATA, "%s:%zu: a weight must not be negative", path, i + 1);
-}
-
-void load_test(const char *path, const struct data_flags *flags, hinge_model *model, int precomputed,
-               int threads, hinge_data *data)
-{
-    size_t cols = hinge_model_n_features(model);
-    hinge_error err = { 0 };
-
-    load_data(path, flags, precomputed ? 0 : cols, precomputed, threads, data);
-    if (precomputed || data->x.cols <= cols)
-        return;
-    if (hinge_model_scale_factor(model))
-        data->x.cols = cols; /* a view of fewer columns */
-    else
-        check(hinge_model_widen(model, data->x.cols, &err), &err);
-}
-
-void save_model(const hinge_model *model, const char *path)
-{
-    struct output out;
-    hinge_error err = { 0 };
-    char *bytes;
-    size_t size;
-
-    check(hinge_model_format(model, &bytes, &size, &err), &err);
-    output_open(&out, path);
-    fwrite(bytes, 1, size, out.file);
-    output_close(&out);
-    hinge_free(bytes); /* NOLINT(clang-analyzer-unix.Malloc): output_close frees */
-}
-
-int has_labels(const char *path, const struct data_flags *flags)
-{
-    int npy = flags->format == HINGE_FORMAT_NPY ||
-              (flags->format == HINGE_FORMAT_AUTO &&
-               (ends_in(path, ".npy") || ends_in(path, ".npy.xz") || ends_in(path, ".npy.gz")));
-
-    return npy ? flags->labels != NULL : !flags->no_labels;
-}
+/* ---- Scores ---- */
 
 int is_regression(hinge_task task)
 {
@@ -482,4 +385,18 @@ const char *blas_advice(const hinge_machine *machine)
         return "this BLAS is not OpenBLAS's OpenMP build, which hinge is fastest with: link that one, or set "
                "LD_LIBRARY_PATH to its folder";
     return NULL;
+}
+
+void save_model(const hinge_model *model, const char *path)
+{
+    struct output out;
+    hinge_error err = { 0 };
+    char *bytes;
+    size_t size;
+
+    check(hinge_model_format(model, &bytes, &size, &err), &err);
+    output_open(&out, path);
+    fwrite(bytes, 1, size, out.file);
+    output_close(&out);
+    hinge_free(bytes); /* NOLINT(clang-analyzer-unix.Malloc): output_close frees */
 }

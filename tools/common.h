@@ -153,12 +153,24 @@ void load_data(const char *path, const struct data_flags *flags, size_t min_cols
                hinge_data *data);
 /* Weights of n examples, one number a line or an .npy file; the caller's, to be freed by hinge_data_free. */
 void load_weights(const char *path, size_t n, hinge_data *data);
-/* The same for data that a model shall predict: features it has not count, its support vectors having 0 there,
- * unless the model scales its features: then it knows no range of theirs, and they are left out. */
-void load_test(const char *path, const struct data_flags *flags, hinge_model *model, int precomputed,
-               int threads, hinge_data *data);
-/* Whether such a file says anything about labels. */
-int has_labels(const char *path, const struct data_flags *flags);
+/* The same for data that a model of cols features shall predict; dies of a table that has not as many. */
+void load_test(const char *path, const struct data_flags *flags, size_t cols, int precomputed, int threads,
+               hinge_data *data);
+/* Makes model and data fit each other: features that the model has not count, its support vectors having 0 there,
+ * unless it scales its features: then it knows no range of theirs, and they are left out. */
+void fit_test(hinge_model *model, hinge_data *data);
+/* Both. */
+void load_for_model(const char *path, const struct data_flags *flags, hinge_model *model, int threads, hinge_data *data);
+/* Dies where the data have no labels for what is wanted; option names a file of them. */
+void need_labels(const char *path, const hinge_data *data, const char *what, const char *option);
+double entry_of(const hinge_data *data, size_t i, size_t k);
+double *sorted_labels(const hinge_data *data); /* the caller's */
+/* Warns of training data whose labels look like something else than the task takes them for. */
+void warn_of_labels(const char *path, const struct data_flags *flags, hinge_task task, const hinge_data *data);
+/* Warns where no label is a class of the model, so that an accuracy says nothing. */
+void warn_of_unknown_labels(const char *path, const hinge_data *data, const hinge_model *model);
+/* Dies of a label that is none. */
+void check_labels(const char *path, const hinge_data *data, const hinge_model *model);
 
 /* Writes a model file, - being standard output. */
 void save_model(const hinge_model *model, const char *path);

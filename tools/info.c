@@ -222,19 +222,11 @@ struct summary {
     size_t counts[MAX_CLASSES];
 };
 
-static int compare_reals(const void *a, const void *b)
+static void count_labels(struct summary *s, const hinge_data *data)
 {
-    double x = *(const double *)a, y = *(const double *)b;
+    size_t n = data->x.rows;
+    double *sorted = sorted_labels(data);
 
-    return (x > y) - (x < y);
-}
-
-static void count_labels(struct summary *s, const double *y, size_t n)
-{
-    double *sorted = allocate(n, sizeof *sorted);
-
-    memcpy(sorted, y, n * sizeof *sorted);
-    qsort(sorted, n, sizeof *sorted, compare_reals);
     for (size_t i = 0; i < n; i++) {
         if (i == 0 || sorted[i] != sorted[i - 1]) {
             if (s->n_labels == MAX_CLASSES) {
@@ -257,17 +249,24 @@ static struct summary summarise(const hinge_data *data)
 
     for (size_t i = 0; i < x->rows; i++)
         for (size_t k = 0; k < x->cols; k++) {
-            size_t at = i * x->stride + k;
-            double v =
-                x->type == HINGE_F32 ? (double)((const float *)x->data)[at] : ((const double *)x->data)[at];
+            double v = entry_of(data, i, k);
 
             if (v < s.low) /* fmin, fmax: gcc 12 for aarch64 crashes on them here */
                 s.low = v;
             if (v > s.high)
                 s.high = v;
         }
-    count_labels(&s, data->y, x->rows);
+    count_labels(&s, data);
     return s;
+}
+
+static const char *format_name(const hinge_data *data)
+{
+    const struct choice *c = choice_format;
+
+    while (c->value != (int)data->format)
+        c++;
+    return c->name;
 }
 
 static double density(const hinge_data *data)
@@ -277,31 +276,41 @@ static double density(const hinge_data *data)
     return entries > 0 ? (double)data->nonzeros / entries : 0;
 }
 
-static void print_data(const hinge_data *data, const struct summary *s, int labelled)
+static void print_data(const hinge_data *data, const struct summary *s)
 {
+    printf("%-10s %s\n", "format", format_name(data));
+    if (data->format == HINGE_FORMAT_CSV)
+        printf("%-10s %s\n", "header", data->header ? "line 1" : "none");
     printf("%-10s %zu\n%-10s %zu\n", "rows", data->x.rows, "features", data->x.cols);
     printf("%-10s %.4g %% (%zu entries are not 0)\n", "density", 100 * density(data), data->nonzeros);
     printf("%-10s %.10g to %.10g\n", "values", s->low, s->high);
-    if (!labelled) {
+    if (!data->labelled) {
         printf("%-10s none\n", "labels");
         return;
     }
+    if (data->label_column)
+        printf("%-10s column %zu of %zu\n", "label", data->label_column, data->file_cols + 1);
     if (!s->n_labels)
         printf("%-10s %.10g to %.10g\n", "targets", s->y_low, s->y_high);
     for (size_t k = 0; k < s->n_labels; k++)
         printf("%-10s %.17g: %zu rows\n", k ? "" : "labels", s->labels[k], s->counts[k]);
 }
 
-static void json_data(struct json *j, const hinge_data *data, const struct summary *s, int labelled)
+static void json_data(struct json *j, const hinge_data *data, const struct summary *s)
 {
     json_text(j, "kind", "data");
+    json_text(j, "format", format_name(data));
+    if (data->format == HINGE_FORMAT_CSV)
+        json_bool(j, "header", data->header);
+    if (data->label_column)
+        json_count(j, "label_column", data->label_column);
     json_count(j, "rows", data->x.rows);
     json_count(j, "features", data->x.cols);
     json_count(j, "nonzeros", data->nonzeros);
     json_real(j, "density", density(data));
     json_real(j, "min", s->low);
     json_real(j, "max", s->high);
-    if (!labelled)
+    if (!data->labelled)
         return;
     json_real(j, "target_min", s->y_low);
     json_real(j, "target_max", s->y_high);
@@ -315,14 +324,13 @@ static void data_file(const char *path, const struct data_flags *flags, struct j
 {
     hinge_data data;
     struct summary s;
-    int labelled = has_labels(path, flags);
 
     load_data(path, flags, 0, 0, 0, &data);
     s = summarise(&data);
     if (j)
-        json_data(j, &data, &s, labelled);
+        json_data(j, &data, &s);
     else
-        print_data(&data, &s, labelled);
+        print_data(&data, &s);
     hinge_data_free(&data);
 }
 

@@ -591,8 +591,8 @@ static void draw_path(struct plot_settings *settings)
     FILE *file;
 
     load_data(settings->data_path, &settings->data, 0, 0, params.threads, &data);
-    if (!has_labels(settings->data_path, &settings->data))
-        die(EXIT_DATA, "%s: no labels to train on", settings->data_path);
+    need_labels(settings->data_path, &data, "train on", "--labels");
+    warn_of_labels(settings->data_path, &settings->data, params.task, &data);
     gnuplot_open(&g, settings->output, settings->keep);
     file = gnuplot_file(&g, "path.dat");
     fputs("# C, cross-validated error in percent, support vectors of a model of all examples\n", file);

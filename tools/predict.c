@@ -84,15 +84,18 @@ static void load(const struct predict_settings *s, struct predict_run *run)
 {
     hinge_error err = { 0 };
     double start = now();
-    int precomputed;
 
     check(hinge_model_load(&run->model, s->model_path, NULL, &err), &err);
     run->seconds_model = now() - start;
     check_probability(s, run->model);
     start = now();
-    precomputed = hinge_model_kernel(run->model).type == HINGE_PRECOMPUTED;
-    load_test(s->test_path, &s->data, run->model, precomputed, s->options.threads, &run->data);
+    load_for_model(s->test_path, &s->data, run->model, s->options.threads, &run->data);
     run->seconds_load = now() - start;
+    run->scored = run->data.labelled;
+    if (!run->scored && !s->output_path && !s->decisions && !s->probability && !s->json)
+        die(EXIT_USAGE, "predict: nothing to do: no output_file is named, and %s has no labels to compare with",
+            s->test_path);
+    warn_of_unknown_labels(s->test_path, &run->data, run->model);
 }
 
 static void predict(const struct predict_settings *s, struct predict_run *run)
@@ -117,7 +120,6 @@ static void predict(const struct predict_settings *s, struct predict_run *run)
                                         &err),
               &err);
     run->seconds = now() - start;
-    run->scored = has_labels(s->test_path, &s->data);
     run->score = score_predictions(hinge_model_task(run->model), n, run->labels, run->data.y);
 }
 

@@ -52,11 +52,9 @@ void subject_load(struct subject *s, const char *model_path, const char *data_pa
 
     memset(s, 0, sizeof *s);
     check(hinge_model_load(&s->model, model_path, NULL, &err), &err);
-    if (!has_labels(data_path, flags))
-        die(EXIT_DATA, "%s: no labels to compare with; give --labels FILE.npy, or leave out --no-labels", data_path);
     as_doubles.type = HINGE_F64;
-    load_test(data_path, &as_doubles, s->model, hinge_model_kernel(s->model).type == HINGE_PRECOMPUTED, threads,
-              &s->data);
+    load_for_model(data_path, &as_doubles, s->model, threads, &s->data);
+    need_labels(data_path, &s->data, "compare with", "--labels");
     n = s->data.x.rows;
     if (n == 0)
         die(EXIT_DATA, "%s: no examples", data_path);

@@ -413,10 +413,10 @@ static void load(struct train_settings *s, struct train_run *run)
 {
     double start = now();
 
-    if ((s->params.task != HINGE_ONE_CLASS || s->folds) && !has_labels(s->data_path, &s->data))
-        die(EXIT_DATA, "%s: no labels to train on; give --labels FILE.npy, or leave out --no-labels",
-            s->data_path);
     load_training(s, &run->data, &run->scaling);
+    if (s->params.task != HINGE_ONE_CLASS || s->folds)
+        need_labels(s->data_path, &run->data, "train on", "--labels");
+    warn_of_labels(s->data_path, &s->data, s->params.task, &run->data);
     s->params.precomputed_index = run->index = precomputed_index(&run->data, s->data_path);
     if (s->weights) {
         load_weights(s->weights, run->data.x.rows, &run->weights);
@@ -536,29 +536,27 @@ static void save(const struct train_settings *s, struct train_run *run)
     run->seconds_save = now() - start;
 }
 
-/* What can be said before a long training. */
-static void check_test(const struct train_settings *s)
+/* Before a long training, so that what is wrong with the file is said at once. */
+static void read_test(const struct train_settings *s, struct train_run *run)
 {
     struct data_flags flags = s->data;
 
     if (!s->test)
         return;
     flags.labels = s->test_labels;
-    if (access(s->test, R_OK))
-        die(EXIT_DATA, "%s: cannot read: %s", s->test, strerror(errno));
-    if (!has_labels(s->test, &flags))
-        die(EXIT_DATA, "%s: no labels to compare with; give --test-labels FILE.npy", s->test);
+    load_test(s->test, &flags, run->data.x.cols, s->params.kernel.type == HINGE_PRECOMPUTED, s->params.threads,
+              &run->test);
+    need_labels(s->test, &run->test, "compare with", "--test-labels");
 }
 
 static void test(const struct train_settings *s, struct train_run *run)
 {
     hinge_predict_options options = { s->params.threads, HINGE_PRECISION_AUTO, s->params.cpu_level };
-    struct data_flags flags = s->data;
     double *labels, start;
     hinge_error err = { 0 };
 
-    flags.labels = s->test_labels;
-    load_test(s->test, &flags, run->model, s->params.kernel.type == HINGE_PRECOMPUTED, s->params.threads, &run->test);
+    fit_test(run->model, &run->test);
+    warn_of_unknown_labels(s->test, &run->test, run->model);
     labels = allocate(run->test.x.rows, sizeof *labels);
     start = now();
     check(hinge_predict(run->model, &run->test.x, &options, labels, NULL, &err), &err);
@@ -984,8 +982,8 @@ int command_train(int argc, char **argv)
     restart_if_slow(!s.no_restart, s.verbose);
     if (!s.folds)
         check_writable(s.model_path);
-    check_test(&s);
     load(&s, &run);
+    read_test(&s, &run);
     train(&s, &run);
     if (!s.folds)
         save(&s, &run);

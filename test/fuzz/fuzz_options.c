@@ -8,6 +8,7 @@
 #include "lib/number.h"
 
 #include "tools/common.c"
+#include "tools/data.c"
 #undef FIELD
 #include "tools/options.c"
 #include "tools/online.c"

@@ -1,0 +1,224 @@
+/*
+ * Data files as the commands take them: options, weights, what fits a model, what labels look like.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common.h"
+
+/* ---- Reading ---- */
+
+#define FIELD(name) offsetof(struct data_flags, name)
+const struct tool_option data_options[] = {
+    { 0, "format", "FORMAT", parse_choice, FIELD(format), choice_format,
+      "auto, libsvm, npy or csv; each may be compressed\nwith xz or gz (auto)" },
+    { 0, "labels", "FILE.npy", parse_text, FIELD(labels), NULL, "labels of .npy data" },
+    { 0, "label-column", "K", parse_column, FIELD(label_column), NULL,
+      "CSV: column of the label, from 1, or from -1 for\nthe last (1)" },
+    { 0, "no-labels", NULL, parse_flag, FIELD(no_labels), NULL, "CSV: there is no label column" },
+    { 0, "header", NULL, parse_flag, FIELD(header), NULL,
+      "CSV: line 1 is a header (so it is where none of its\nfields is a number)" },
+    { 0, "no-header", NULL, parse_flag, FIELD(no_header), NULL, "CSV: line 1 is an example" },
+    /* the last: plot has a --features of its own */
+    { 0, "features", "N", parse_size, FIELD(features), &range_positive, "at least so many features" },
+};
+const size_t n_data_options = COUNT_OF(data_options);
+
+void load_data(const char *path, const struct data_flags *flags, size_t min_cols, int precomputed,
+               int threads, hinge_data *data)
+{
+    hinge_data_options options = { 0 };
+    hinge_error err = { 0 };
+
+    if (flags->header && flags->no_header)
+        die(EXIT_USAGE, "--header and --no-header do not go together");
+    options.header = flags->header - flags->no_header;
+    options.format = (hinge_format)flags->format;
+    options.type = flags->type;
+    options.min_cols = min_cols > flags->features ? min_cols : flags->features;
+    options.precomputed = precomputed;
+    options.label_column = flags->label_column;
+    options.no_labels = flags->no_labels;
+    options.labels_path = flags->labels;
+    options.threads = threads;
+    check(hinge_data_read(path, &options, data, &err), &err);
+}
+
+static int ends_in(const char *text, const char *end)
+{
+    size_t n = strlen(text), m = strlen(end);
+
+    return n >= m && strcmp(text + n - m, end) == 0;
+}
+
+void load_weights(const char *path, size_t n, hinge_data *data)
+{
+    hinge_data_options options = { .format = HINGE_FORMAT_CSV, .type = HINGE_F64, .max_cols = 1, .no_labels = 1 };
+    hinge_error err = { 0 };
+
+    if (ends_in(path, ".npy"))
+        options.format = HINGE_FORMAT_NPY;
+    check(hinge_data_read(path, &options, data, &err), &err);
+    if (data->x.rows != n || data->x.cols != 1)
+        die(EXIT_DATA, "%s: %zu by %zu numbers instead of one for each of %zu examples", path, data->x.rows,
+            data->x.cols, n);
+    for (size_t i = 0; i < n; i++)
+        if (((const double *)data->x.data)[i * data->x.stride] < 0)
+            die(EXIT_DATA, "%s:%zu: a weight must not be negative", path, i + 1);
+}
+
+/* ---- Data for a model ---- */
+
+double entry_of(const hinge_data *data, size_t i, size_t k)
+{
+    size_t at = i * data->x.stride + k;
+
+    return data->x.type == HINGE_F32 ? (double)((const float *)data->x.data)[at] : ((const double *)data->x.data)[at];
+}
+
+/* Whether features from cols on are 0 in every example: a model file by LIBSVM does not tell of such. */
+static int zero_from(const hinge_data *data, size_t cols)
+{
+    for (size_t i = 0; i < data->x.rows; i++)
+        for (size_t k = cols; k < data->x.cols; k++)
+            if (entry_of(data, i, k) != 0)
+                return 0;
+    return 1;
+}
+
+/* LIBSVM text leaves out what is 0, a table does not: one of other columns is another table. */
+static void check_columns(const char *path, const struct data_flags *flags, const hinge_data *data, size_t cols)
+{
+    size_t count = data->file_cols > flags->features ? data->file_cols : flags->features;
+    const char *hint = "";
+
+    if (data->format == HINGE_FORMAT_LIBSVM || count == cols || (count > cols && zero_from(data, cols)))
+        return;
+    if (data->label_column && !flags->label_column && data->file_cols + 1 == cols)
+        hint = "; column 1 was taken for the label: say --no-labels if it is a feature";
+    else if (data->format == HINGE_FORMAT_CSV && !data->labelled && data->file_cols == cols + 1)
+        hint = "; leave out --no-labels if there is a label among them";
+    die(EXIT_DATA, "%s: %zu features an example, and the model has %zu%s", path, data->file_cols, cols, hint);
+}
+
+void load_test(const char *path, const struct data_flags *flags, size_t cols, int precomputed, int threads,
+               hinge_data *data)
+{
+    load_data(path, flags, precomputed ? 0 : cols, precomputed, threads, data);
+    if (!precomputed)
+        check_columns(path, flags, data, cols);
+}
+
+void fit_test(hinge_model *model, hinge_data *data)
+{
+    size_t cols = hinge_model_n_features(model);
+    hinge_error err = { 0 };
+
+    if (hinge_model_kernel(model).type == HINGE_PRECOMPUTED || data->x.cols <= cols)
+        return;
+    if (hinge_model_scale_factor(model))
+        data->x.cols = cols; /* a view of fewer columns */
+    else
+        check(hinge_model_widen(model, data->x.cols, &err), &err);
+}
+
+void load_for_model(const char *path, const struct data_flags *flags, hinge_model *model, int threads, hinge_data *data)
+{
+    load_test(path, flags, hinge_model_n_features(model), hinge_model_kernel(model).type == HINGE_PRECOMPUTED, threads,
+              data);
+    fit_test(model, data);
+}
+
+void need_labels(const char *path, const hinge_data *data, const char *what, const char *option)
+{
+    if (data->labelled)
+        return;
+    if (data->format == HINGE_FORMAT_NPY)
+        die(EXIT_DATA, "%s: no labels to %s; give %s FILE.npy", path, what, option);
+    die(EXIT_DATA, "%s: no labels to %s; leave out --no-labels", path, what);
+}
+
+/* ---- Labels ---- */
+
+static int compare_reals(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+double *sorted_labels(const hinge_data *data)
+{
+    size_t n = data->x.rows;
+    double *sorted = allocate(n, sizeof *sorted);
+
+    memcpy(sorted, data->y, n * sizeof *sorted);
+    qsort(sorted, n, sizeof *sorted, compare_reals);
+    return sorted;
+}
+
+static void warn_of_classes(const char *path, const hinge_data *data)
+{
+    enum { FEW = 10 };
+    size_t n = data->x.rows, classes = 0;
+    double *sorted = sorted_labels(data);
+    int whole = 1;
+
+    for (size_t i = 0; i < n; i++) {
+        classes += i == 0 || sorted[i] != sorted[i - 1];
+        whole &= sorted[i] == floor(sorted[i]);
+    }
+    if (classes == 1)
+        warn("%s: all examples have the label %.17g, and a model of them predicts nothing else", path, sorted[0]);
+    else if (classes > FEW && (!whole || classes > n / 5))
+        warn("%s: %zu different labels in %zu examples are taken for classes; where they are values, train with -s 3 "
+             "(epsilon_svr)",
+             path, classes, n);
+    free(sorted);
+}
+
+void warn_of_labels(const char *path, const struct data_flags *flags, hinge_task task, const hinge_data *data)
+{
+    size_t i = 0;
+
+    if (task == HINGE_C_SVC || task == HINGE_NU_SVC)
+        warn_of_classes(path, data);
+    if (task != HINGE_ONE_CLASS || !data->label_column || flags->label_column)
+        return;
+    while (i < data->x.rows && fabs(data->y[i]) == 1)
+        i++;
+    if (i < data->x.rows)
+        warn("%s: column 1 was taken for the label, which one_class does not need: say --no-labels if it is a feature",
+             path);
+}
+
+static int is_class(const hinge_model *model, double label)
+{
+    const double *labels = hinge_model_labels(model);
+    size_t k = 0, n = hinge_model_n_classes(model);
+
+    while (k < n && labels[k] != label)
+        k++;
+    return k < n;
+}
+
+void warn_of_unknown_labels(const char *path, const hinge_data *data, const hinge_model *model)
+{
+    size_t i = 0;
+
+    if (!hinge_model_labels(model) || !data->labelled)
+        return;
+    while (i < data->x.rows && !is_class(model, data->y[i]))
+        i++;
+    if (i == data->x.rows)
+        warn("%s: none of its labels is a class of the model", path);
+}
+
+void check_labels(const char *path, const hinge_data *data, const hinge_model *model)
+{
+    for (size_t i = 0; hinge_model_labels(model) && i < data->x.rows; i++)
+        if (!is_class(model, data->y[i]))
+            die(EXIT_DATA, "%s: the label of example %zu is %.17g, which is no class of the model", path, i + 1,
+                data->y[i]);
+}
