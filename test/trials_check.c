@@ -29,6 +29,8 @@ static bool may_overflow(const struct trial *t, double largest_kernel)
         largest = fmax(largest, fabs(t->x[i]));
     bool f32 = t->params.precision == HINGE_PRECISION_F32;
     const hinge_kernel *k = &t->params.kernel;
+    if (t->params.C > 1e50 && !is_hard(t))
+        return true;
     double product =
         k->type == HINGE_POLYNOMIAL ? fabs(k->gamma) * largest * largest * (double)t->d + fabs(k->coef0) : 0;
     product = product > 1 ? pow(product, k->degree) : 0;
@@ -135,6 +137,23 @@ static void check_feasible(const struct trial *t, const struct verdict *v, size_
     double allowed = 1e-10 * v->sum_scale + 1e-14 * (double)v->n * (is_hard(t) ? 1 : fmin(v->sum_caps, 1e300)) + 1e-300;
     if (!(v->sum <= allowed))
         finding("sum", "off by %g, allowed %g: sum of |beta| %g (problem %zu)", v->sum, allowed, v->sum_scale, p);
+}
+
+/* Coefficients that are what adding and taking away leaves over, where kernel values are of one size. */
+static void check_leftovers(const struct trial *t, const double *beta, size_t p)
+{
+    double largest = 0;
+    hinge_kernel_type type = t->params.kernel.type;
+    if (type != HINGE_RBF && type != HINGE_SIGMOID)
+        return;
+    for (size_t i = 0; i < t->n; i++)
+        largest = fmax(largest, fabs(beta[i]));
+    for (size_t i = 0; i < t->n; i++)
+        if (beta[i] != 0 && fabs(beta[i]) < DBL_EPSILON / 4 * largest && truth_cap(t, i) >= largest) {
+            finding("leftover", "a coefficient of %g, where the largest is %g (row %zu, problem %zu)", beta[i], largest,
+                    i, p);
+            return;
+        }
 }
 
 /* The relative gap is promised of the kernel ZZ', which trace_error tells apart from K. */
@@ -278,17 +297,17 @@ static void check_certificate(const struct trial *t, const hinge_model *model, c
         double square = v->r * v->r;
         dual -= v->objective / square;
         absolute += v->absolute / square;
-        gap += v->gap;
+        gap += v->gap / square;
         slack += v->slack * (v->sum_scale + v->sum_caps) / square;
         low = fmaxl(low, v->kkt_low / (v->r > 1 ? v->r : 1));
         high = fmaxl(high, v->kkt_high / (v->r < 1 ? v->r : 1));
         unit = fmax(unit, v->slack / v->r);
     }
-    bool is_nu = t->params.task == HINGE_NU_SVC || t->params.task == HINGE_NU_SVR;
+    bool is_nu = t->params.task == HINGE_NU_SVR;
     double allowed = 1e-10 * (double)absolute + slack;
     if (!(fabs(c.dual - (double)dual) <= allowed))
         finding("certificate", "dual %.12g, plain loops %.12Lg, allowed %g", c.dual, dual, allowed);
-    if (!is_nu && !(fabs(c.gap - (double)gap) <= 1e-9 * fabs((double)gap) + allowed))
+    if (!is_nu && !(fabs(c.gap - (double)gap) <= 1e-9 * (fabs((double)gap) + (double)absolute) + allowed))
         finding("certificate", "gap %.12g, plain loops %.12Lg, allowed %g", c.gap, gap, allowed);
     if (t->params.task != HINGE_NU_SVR && !(c.kkt >= low * (1 - 1e-9L) && c.kkt <= high * (1 + 1e-9L)))
         finding("certificate", "kkt %.12g, plain loops %.12Lg to %.12Lg", c.kkt, low, high);
@@ -338,6 +357,7 @@ static void check_model(struct trial *t, const hinge_model *model, const hinge_r
             verdicts[p] = truth_verdict(t, model, p, beta + p * t->n, &sums, rho[p], r->outcome == HINGE_NO_MARGIN);
             if (r->outcome != HINGE_NO_MARGIN)
                 check_feasible(t, verdicts + p, p);
+            check_leftovers(t, beta + p * t->n, p);
             if (r->outcome == HINGE_CONVERGED)
                 check_converged(t, r, verdicts + p, p, trace);
             if (r->outcome != HINGE_NO_MARGIN)

@@ -143,6 +143,8 @@ static void draw_task(struct trial *t, uint64_t *s)
     p->no_bias = (p->task == HINGE_C_SVC || p->task == HINGE_EPSILON_SVR) && chance(s, 0.08);
     if (p->task == HINGE_C_SVC && chance(s, 0.08))
         p->C = INFINITY;
+    else if (chance(s, 0.01))
+        p->C = power_between(s, 50, 308);
     t->n_labels = 2;
     if ((p->task == HINGE_C_SVC || p->task == HINGE_NU_SVC) && chance(s, 0.25)) {
         t->n_labels = 2 + (int)pick(s, MAX_CLASSES - 1);

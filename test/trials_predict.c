@@ -174,8 +174,8 @@ static void check_folds(struct trial *t)
         return;
     }
     hinge_status status = hinge_cross_validate(&t->matrix, t->y, &t->params, t->folds, predictions, &report, &error);
-    if (status != HINGE_OK)
-        remark("cross-validation: %s", error.text);
+    if (status != HINGE_OK && t->weights == NULL && t->params.n_class_weights == 0)
+        finding("cross-validation", "%s", error.text);
     for (size_t i = 0; status == HINGE_OK && i < t->n; i++) {
         bool known = !classes && isfinite(predictions[i]);
         for (size_t a = 0; classes && a < k; a++)

@@ -458,6 +458,7 @@ struct verdict truth_verdict(const struct trial *t, const hinge_model *model, si
         quadratic += b * g / 2;
         out.absolute += fabsl(b) * sums->absolute[at] * out.r / 2;
         out.sum_scale += fabs(b);
+        v->p -= nu_svc ? out.r : 0; /* the margin, which is 1 after the division */
         out.gap += gap_of(v, count, g - rho * out.r);
         out.n++;
     }
