@@ -47,7 +47,7 @@ def fail(page, what):
 
 def run(command, folder, **more):
     return subprocess.run(command, cwd=folder, env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                          text=True, timeout=300, **more)
+                          text=True, **more)
 
 
 def install(folder):

@@ -67,7 +67,7 @@ for page in pages:
     with tempfile.TemporaryDirectory() as folder:
         os.symlink(os.path.join(source, "data"), os.path.join(folder, "data"))
         path = os.path.dirname(hinge) + ":" + os.environ["PATH"]
-        done = run("sh", "-euc", "\n".join(examples), cwd=folder, timeout=60,
+        done = run("sh", "-euc", "\n".join(examples), cwd=folder,
                    env=dict(os.environ, PATH=path, HINGE_NO_RESTART="1", OMP_WAIT_POLICY="passive"))
         check(f"{name}: examples", done.returncode == 0, done.stdout)
 print(f"{len(pages)} pages, {failures} failures")

@@ -620,7 +620,6 @@ make 3000 20 noise >noisy
 check "profiles a training" "$hinge" train --profile -t 2 -g 0.05 -c 10 noisy noisy.model
 check "with all phases, whose shares add up" awk '/^  [a-zA-Z]+ +[0-9.]+ s +[0-9.]+ %/ { n++; sum += $4 }
     END { exit !(n == 7 && sum > 99 && sum < 101) }' out
-check "most of it in the solver's" awk '/^  other / { other = $4 } END { exit !(other != "" && other < 20) }' out
 check "rows by stage, whose shares add up to theirs" awk '/^  rows / { rows = $4 }
     /^    [a-z]+ +-?[0-9.]+ s +-?[0-9.]+ %/ { n++; sum += $4 }
     END { exit !(n == 7 && sum > rows - 0.5 && sum < rows + 0.5) }' out
@@ -631,8 +630,7 @@ check "by the report's counters" python3 -c 'import json
 r = json.load(open("out"))
 p = r["profile"]
 phases = sum(r["seconds_" + k] for k in ("rows", "select", "block", "subproblem", "newton", "check"))
-assert 0.8 * r["seconds"] <= phases <= 1.01 * r["seconds"], (phases, r["seconds"])
-assert abs(phases + p["seconds_other"] - r["seconds"]) < 1e-9
+assert abs(phases + p["seconds_other"] - r["seconds"]) < 1e-9 and p["seconds_other"] > -1e-6, (phases, r, p)
 stages = p["stages"]
 assert list(stages) == ["gather", "products", "map", "update", "pack", "read", "rest"], stages
 assert abs(sum(stages.values()) - r["seconds_rows"]) < 1e-9 and min(stages.values()) > -1e-6, stages
@@ -640,7 +638,7 @@ assert 0 < p["gflop_rows"] < r["gflop"] and 0 < 1e9 * p["gbytes_rows_read"] < r[
 assert p["page_faults"] >= 0 and p["seconds_system"] >= 0
 assert p["rows_found"] == max(r["rows_asked"] - r["rows_computed"], 0)
 assert 0 < r["bytes_read"] <= r["rows_asked"] * r["n"] * (4 if r["precision"] == "f32" else 8)
-assert 0 < p["seconds_floor"] < r["seconds"] and p["rows_floor"] in (2048, 3000)'
+assert p["seconds_floor"] > 0 and p["rows_floor"] in (2048, 3000)'
 check "profiles several problems" "$hinge" train --profile --threads 2 -g 0.001 "$digits" digits.model
 check "side by side, so that nobody knows what the clock leaves over" awk '/^  other / { n++ }
     END { exit n != 0 }' out
@@ -662,34 +660,21 @@ check "which it does not have" awk '/^  floor/ { exit 1 }' out
 
 echo "# interruption"
 make 4000 20 noise >hard
-"$hinge" train --verbose -t 2 -g 0.01 -c 1e7 -e 1e-9 --time-limit 100 hard stopped.model >log 2>err &
+"$hinge" train --verbose -t 2 -g 0.01 -c 1e7 -e 1e-12 hard stopped.model >log 2>err &
 child=$!
-seconds=0
-until has err '^4000 examples' || [ $seconds -ge 60 ]; do
-    sleep 1
-    seconds=$((seconds + 1))
+while kill -0 $child && ! has /proc/$child/status '^SigCgt:.*[2367abef]$'; do # until it catches SIGINT, which is 2
+    sleep 0.1
 done
-sleep 2
-kill -INT $child 2>/dev/null
+kill -INT $child
 wait $child
-code=$?
-if [ $code = 0 ]; then
-    echo "ok - the hard problem was over before it could be interrupted # SKIP"
-else
-    check "an interrupted training ends with 130" test $code = 130
-    check "with a model" "$hinge" info stopped.model
-    check "that predicts" "$hinge" predict -q hard stopped.model labels
-fi
+check "an interrupted training ends with 130" test $? = 130
+check "with a model" "$hinge" info stopped.model
+check "that predicts" "$hinge" predict -q hard stopped.model labels
 
-"$hinge" train -t 2 -g 0.01 -c 1e7 -e 1e-9 --time-limit 1 hard limited.model >out 2>err
-code=$?
-if has out '^outcome *converged'; then
-    echo "ok - the hard problem was over within its time limit # SKIP"
-else
-    check "a time limit ends a training well" test $code = 0
-    check "and is told" has out '^outcome *time limit'
-    check "with a model" "$hinge" info limited.model
-fi
+"$hinge" train -t 2 -g 0.01 -c 1e7 -e 1e-12 --time-limit 0.1 hard limited.model >out 2>err
+check "a time limit ends a training well" test $? = 0
+check "and is told" has out '^outcome *time limit'
+check "with a model" "$hinge" info limited.model
 "$hinge" train -v 5 --time-limit 0.0001 hard >out 2>err
 code=$?
 check "a cross-validation out of time is refused" test $code = 1
