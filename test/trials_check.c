@@ -202,7 +202,12 @@ static void check_objective(const struct trial *t, const hinge_model *model, con
     double rounding = (double)v->absolute * 1e-12 + v->slack * v->sum_scale + 1e-300;
     bool zero_is_feasible = t->params.task == HINGE_C_SVC || t->params.task == HINGE_EPSILON_SVR;
     bool as_asked = t->params.rank > 0 && r->trace_error > 0; /* another kernel's optimum */
-    if (zero_is_feasible && !as_asked && v->objective > rounding)
+    double head_start = 0;                                    /* what coefficients given beforehand may leave */
+    if (t->params.beta0 != NULL)
+        head_start = r->outcome == HINGE_CONVERGED ? t->params.eps * v->sum_scale
+                     : r->outcome == HINGE_STALLED ? 0
+                                                   : INFINITY;
+    if (zero_is_feasible && !as_asked && v->objective > rounding + head_start)
         finding("worse than nothing", "objective %Lg (told %g), the zero model's 0; %s (problem %zu)", v->objective,
                 r->objective, hinge_outcome_text(r->outcome), p);
     const double *told = hinge_model_objectives(model);
@@ -253,7 +258,7 @@ static void check_thresholds(const struct trial *t, const hinge_report *r, const
 static void check_hard(const struct trial *t, const hinge_model *model, const hinge_report *r, const struct verdict *v,
                        const struct sums *sums, size_t p, double rho)
 {
-    if (!is_hard(t) || r->outcome != HINGE_CONVERGED || !t->psd)
+    if (!is_hard(t) || r->outcome != HINGE_CONVERGED || !t->psd || (t->params.rank > 0 && r->trace_error > 0))
         return;
     long double least = INFINITY, norm2 = 2 * (v->objective + v->sum_scale);
     double slack = 0;

@@ -127,8 +127,8 @@ void check_no_margin(const struct trial *t, const hinge_model *model, const hing
     double worst = INFINITY, eps = t->params.eps, error = isnan(r->error) ? 0 : r->error;
     if (r->outcome != HINGE_NO_MARGIN)
         return;
-    if (t->params.task == HINGE_C_SVC) {
-        if (t->psd && !t->params.no_bias)
+    if (t->params.task == HINGE_C_SVC) { /* of another kernel, if a rank was asked for */
+        if (t->psd && !t->params.no_bias && t->params.rank == 0)
             check_not_separable(t, model, r);
         return;
     }
