@@ -75,7 +75,7 @@ enum { CHUNK = 256 };
 static bool tube_scan(struct tube *tube, const struct hgc_dense *dense, const hinge_model *model,
                       const size_t *row, const double *coef, size_t n, double C)
 {
-    static const hinge_predict_options in_double = { 0, HINGE_PRECISION_F64, 0 };
+    static const hinge_predict_options in_double = { .precision = HINGE_PRECISION_F64 };
     hinge_predict_options options = in_double;
     size_t d = dense->x.cols;
     double values[CHUNK], *chunk = malloc(CHUNK * d * sizeof *chunk);

@@ -181,6 +181,8 @@ hinge_status hinge_perceptron(const hinge_matrix *x, const double *y, const hing
     status = hg_online_init(&o, x, y, p.batch, p.bias, hg_threads(p.threads), err);
     if (status != HINGE_OK)
         return status;
+    o.progress = p.progress;
+    o.progress_arg = p.progress_arg;
     status = hg_perceptron(&o, &p, history, &rounds, err);
     if (status == HINGE_OK && n_rounds != NULL)
         *n_rounds = rounds;
@@ -231,6 +233,8 @@ hinge_status hinge_sgd(const hinge_matrix *x, const double *y, const hinge_sgd_o
     status = hg_online_init(&o, x, y, p.batch, p.bias, hg_threads(p.threads), err);
     if (status != HINGE_OK)
         return status;
+    o.progress = p.progress;
+    o.progress_arg = p.progress_arg;
     status = hg_sgd(&o, &p, history, err);
     take(&o, status, w, b);
     return status == HINGE_OK ? hg_ok(err) : status;

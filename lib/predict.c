@@ -23,6 +23,12 @@ struct job {
     const void *panels;   /* of the SVs, where the tiler works by lists */
     struct hg_nearby nearby;
     double *labels, *decisions;
+    /* the caller's callback, and what it is told */
+    const hinge_predict_options *options;
+    omp_lock_t lock;
+    double begin, told; /* hg_now's: of the call, and when the callback was called last */
+    size_t done;        /* rows, atomic */
+    int stopped;        /* atomic: it wants an end */
 };
 
 struct work { /* of one thread, for blocks of up to `rows` examples */
@@ -242,6 +248,23 @@ static size_t lay_out(const struct job *j, size_t rows, char *base, struct work 
     return at;
 }
 
+/* After so many rows: tells the callback, if nobody else is telling it. */
+static void tell(struct job *j, size_t rows)
+{
+    size_t done = __atomic_add_fetch(&j->done, rows, __ATOMIC_RELAXED);
+    if (j->options->progress == NULL || !omp_test_lock(&j->lock))
+        return;
+    double now = hg_now();
+    if (now - j->told >= 0.1 && !__atomic_load_n(&j->stopped, __ATOMIC_RELAXED)) {
+        const hinge_progress p = { .n_problems = 1, .n = j->x.x.rows, .n_active = j->x.x.rows - done,
+                                   .seconds = now - j->begin };
+        j->told = now;
+        if (j->options->progress(j->options->progress_arg, &p) != 0)
+            __atomic_store_n(&j->stopped, 1, __ATOMIC_RELAXED);
+    }
+    omp_unset_lock(&j->lock);
+}
+
 static hinge_status predict_all(struct job *j, int threads, hinge_error *err)
 {
     size_t total = j->x.x.rows, rows = HG_MAX(block_rows(total), (size_t)1), blocks = (total + rows - 1) / rows;
@@ -261,13 +284,20 @@ static hinge_status predict_all(struct job *j, int threads, hinge_error *err)
         lay_out(j, rows, memory + (size_t)omp_get_thread_num() * bytes, &w);
 #pragma omp for schedule(dynamic, 1)
         for (size_t b = 0; b < blocks; b++) {
-            hinge_status status = predict_block(j, &w, b * rows, HG_MIN(rows, total - b * rows));
+            size_t count = HG_MIN(rows, total - b * rows);
+            if (__atomic_load_n(&j->stopped, __ATOMIC_RELAXED))
+                continue;
+            hinge_status status = predict_block(j, &w, b * rows, count);
             if (status != HINGE_OK)
                 __atomic_store_n(&failed, (int)status, __ATOMIC_RELAXED);
+            tell(j, count);
         }
     }
     if (!small)
         hg_free(memory);
+    if (failed == HINGE_OK && j->stopped)
+        return hg_fail(err, HINGE_ECALLBACK, "progress: the callback ended the prediction after %zu of %zu rows",
+                       j->done, total);
     return failed == HINGE_OK ? HINGE_OK
                               : hg_fail(err, (hinge_status)failed, "the kernel function reported a failure");
 }
@@ -301,7 +331,7 @@ static hinge_status check(const hinge_model *m, const hinge_matrix *x, const hin
     return hg_matrix_check_finite(x, "x", team_for(m, x->rows, o->threads), err);
 }
 
-/* A kernel of the user's can give up after some rows: their results wait until all are there. */
+/* A callback can end it after some rows: results wait until all are there. */
 static hinge_status predict_by_callback(struct job *j, int threads, hinge_error *err)
 {
     double *labels = j->labels, *decisions = j->decisions;
@@ -352,7 +382,7 @@ static hinge_status leave_out_far(struct job *j, int threads, hinge_error *err)
 hinge_status hinge_predict(const hinge_model *m, const hinge_matrix *x, const hinge_predict_options *options,
                            double *labels, double *decisions, hinge_error *err)
 {
-    static const hinge_predict_options none = { 0, HINGE_PRECISION_AUTO, 0 };
+    static const hinge_predict_options none = { 0 };
     const hinge_predict_options *o = options != NULL ? options : &none;
     hinge_status status = check(m, x, o, err);
     if (status != HINGE_OK)
@@ -363,7 +393,10 @@ hinge_status hinge_predict(const hinge_model *m, const hinge_matrix *x, const hi
     struct job j = { .m = m,
                      .x = { .x = *x, .shift = m->x_shift, .factor = m->scale_factor, .n = x->rows },
                      .labels = labels,
-                     .decisions = decisions };
+                     .decisions = decisions,
+                     .options = o,
+                     .begin = hg_now(),
+                     .told = -INFINITY };
     j.tiler =
         (struct hg_tiler){ m->kernel, hg_maps(hg_cpu_level(o->cpu_level)), f32 ? HINGE_F32 : HINGE_F64, m->d,
                             false, 0 };
@@ -374,6 +407,7 @@ hinge_status hinge_predict(const hinge_model *m, const hinge_matrix *x, const hi
     float *coef32 = NULL;
     j.panels = m->panels;
     int threads = team_for(m, x->rows, o->threads);
+    omp_init_lock(&j.lock);
     if (dots)
         status = leave_out_far(&j, threads, err);
     if (status == HINGE_OK && f32 && j.nearby.sv == NULL) {
@@ -382,7 +416,8 @@ hinge_status hinge_predict(const hinge_model *m, const hinge_matrix *x, const hi
         j.coef = m->coef32 != NULL ? m->coef32 : coef32;
     }
     if (status == HINGE_OK)
-        status = (m->kernel.type == HINGE_USER ? predict_by_callback : predict_all)(&j, threads, err);
+        status = (m->kernel.type == HINGE_USER || o->progress ? predict_by_callback : predict_all)(&j, threads, err);
+    omp_destroy_lock(&j.lock);
     hg_free(coef32);
     hg_nearby_free(&j.nearby);
     return status == HINGE_OK ? hg_ok(err) : status;

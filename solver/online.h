@@ -18,6 +18,13 @@ struct hg_online {
     double *w, b;         /* [d] where the method stands */
     bool bias;            /* b takes part */
     const double *mean;   /* [d] taken off the rows of batches, or NULL; the caller's */
+    /* the caller's callback or NULL, and what it is told */
+    hinge_progress_fn progress;
+    void *progress_arg;
+    double begin, told;   /* seconds of hg_now: of the run's begin, and when it was called last */
+    size_t rounds, unseen; /* carried out, and values looked at since the clock was */
+    uint64_t steps;
+    bool stopped;         /* it wants an end */
     /* work space */
     size_t batch;         /* rows of a batch, at most */
     uint32_t *order;      /* [n] the examples as they are visited */
@@ -42,6 +49,10 @@ void hg_online_free(struct hg_online *o);
  * example is in it as the result. */
 bool hg_online_sweep(struct hg_online *o, const double *w, double b, double offset, bool strict, double *gradient,
                      struct hg_sweep *sweep);
+
+/* To be called after each batch with round_over false, and after each round with true: tells the callback of every
+ * round and, in long ones, about ten times a second. True: it wants an end. loss: of the round, or NaN. */
+bool hg_online_tell(struct hg_online *o, bool round_over, double loss);
 
 /* The order of the next pass. */
 void hg_online_shuffle(struct hg_online *o, uint64_t *state);

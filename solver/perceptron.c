@@ -4,6 +4,7 @@
  */
 #include "solver/online.h"
 
+#include <math.h>
 #include <string.h>
 
 static void record(hinge_online_round *history, size_t round, const struct hg_sweep *sweep, size_t n)
@@ -29,6 +30,8 @@ static hinge_status all_at_once(struct hg_online *o, const hinge_perceptron_opti
             o->b += p->step * gradient[d];
         any = hg_online_sweep(o, o->w, o->b, 0, p->strict, gradient, &sweep);
         record(history, round++, &sweep, o->x.rows);
+        if (hg_online_tell(o, true, sweep.loss / (double)o->x.rows))
+            break;
     }
     *n_rounds = round;
     hg_free(gradient);
@@ -49,6 +52,8 @@ static void visit_all(struct hg_online *o, const hinge_perceptron_options *p)
         }
         if (any)
             hg_online_step(o, rows, ld, count, 1, p->step, p->step);
+        if (hg_online_tell(o, false, NAN))
+            break;
     }
 }
 
@@ -66,8 +71,12 @@ static void batch_by_batch(struct hg_online *o, const hinge_perceptron_options *
             hg_blas_alone();
             visit_all(o, p);
         }
+        if (o->stopped)
+            break;
         any = hg_online_sweep(o, o->w, o->b, 0, p->strict, NULL, &sweep);
         record(history, round++, &sweep, o->x.rows);
+        if (hg_online_tell(o, true, sweep.loss / (double)o->x.rows))
+            break;
     }
     *n_rounds = round;
 }

@@ -66,6 +66,8 @@ static void visit_all(struct sgd *s)
                        bias_step_size(s->p, s->t) / (double)count);
         project(s);
         average(s);
+        if (hg_online_tell(o, false, NAN))
+            break;
     }
 }
 
@@ -139,9 +141,14 @@ hinge_status hg_sgd(struct hg_online *o, const hinge_sgd_options *p, hinge_onlin
             hg_blas_alone();
             visit_all(&s);
         }
+        if (o->stopped)
+            break;
         if (history != NULL)
             record(&s, &history[epoch]);
+        if (hg_online_tell(o, true, history != NULL ? history[epoch].objective : NAN))
+            break;
     }
+
     if (o->bias)
         s.b = best_bias(&s, room);
     memcpy(o->w, s.w, d * sizeof *o->w);

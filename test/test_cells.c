@@ -236,7 +236,8 @@ static void test_predictions(void **state)
             params.C = task == 0 ? 0.05 : 5;
             params.p = 0.01;
             hinge_model *model = fit(&s, &params, NULL);
-            hinge_predict_options options = { 2, f32 ? HINGE_PRECISION_F32 : HINGE_PRECISION_F64, 0 };
+            hinge_predict_options options = { .threads = 2,
+                                              .precision = f32 ? HINGE_PRECISION_F32 : HINGE_PRECISION_F64 };
             size_t problems = task == 0 ? 3 : 1;
             assert_true(model->n_sv > 2048);
             assert_true(nearby_share(model, &asked, f32 ? HINGE_F32 : HINGE_F64) < 0.5);

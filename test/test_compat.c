@@ -299,7 +299,7 @@ static void check_decisions(const struct svm_model *m, const struct set *s)
 {
     hinge_model *h = NULL;
     hinge_error err;
-    hinge_predict_options options = { 1, HINGE_PRECISION_F64, 0 };
+    hinge_predict_options options = { .threads = 1, .precision = HINGE_PRECISION_F64 };
     size_t n = (size_t)s->prob.l, pairs = pairs_of(m);
     double *decisions = malloc(n * pairs * sizeof *decisions), *labels = malloc(n * sizeof *labels), mine[64];
     hinge_matrix x = hinge_matrix_f64(s->x, n, s->d);

@@ -326,7 +326,7 @@ static void narrow_kernels(void **state)
             inputs++;
             assert_close(r.objective, -0.5 * HALF, 1e-2);
             for (int of = 0; of <= HINGE_PRECISION_F64; of++) {
-                hinge_predict_options options = { 1, (hinge_precision)of, 0 };
+                hinge_predict_options options = { .threads = 1, .precision = (hinge_precision)of };
                 assert_int_equal(hinge_predict(model, &x, &options, NULL, decisions, NULL), HINGE_OK);
                 for (size_t i = 0; i < set.n; i++)
                     assert_near(decisions[i], set.y[i], 0.02);

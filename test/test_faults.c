@@ -516,9 +516,9 @@ static void looks_at_models(void **state)
 {
     (void)state;
     struct three t = three_classes(hinge_kernel_rbf(0.5)), linear = three_classes(hinge_kernel_linear());
-    const hinge_predict_options options[] = { { 1, HINGE_PRECISION_AUTO, 0 },
-                                              { 2, HINGE_PRECISION_F32, 0 },
-                                              { 2, HINGE_PRECISION_F64, 1 } };
+    const hinge_predict_options options[] = { { .threads = 1 },
+                                              { .threads = 2, .precision = HINGE_PRECISION_F32 },
+                                              { .threads = 2, .precision = HINGE_PRECISION_F64, .cpu_level = 1 } };
     for (size_t i = 0; i < 3; i++) {
         struct subject s = { .x = &t.x, .y = t.set.y, .params = t.params, .model = t.model, .options = &options[i] };
         s.params.threads = options[i].threads;

@@ -353,6 +353,55 @@ static void refusals(void **state)
     assert_int_equal(hinge_sgd_epochs(1e-6, 100, 100, 1), 1000);
 }
 
+struct watch {
+    size_t last, calls, rounds; /* it ends the run after so many rounds */
+    uint64_t steps;
+};
+
+static int watching(void *arg, const hinge_progress *p)
+{
+    struct watch *w = arg;
+    assert_true(p->n_problems == 1 && p->n == 600 && isnan(p->violation));
+    assert_true(p->rounds >= w->rounds && p->iterations >= w->steps && p->seconds >= 0);
+    w->calls += p->rounds > w->rounds; /* once a round at least */
+    w->rounds = p->rounds;
+    w->steps = p->iterations;
+    return p->rounds >= w->last;
+}
+
+/* A run that its callback ends after some rounds has come to what a run of as many rounds comes to. */
+static void callback_ends_it(void **state)
+{
+    (void)state;
+    struct set set = set_two_class(23, 600, 5, 3);
+    hinge_matrix x = set_matrix(&set);
+    for (size_t batch = 0; batch <= 7; batch += 7)
+        for (size_t last = 1; last <= 4; last += 3) {
+            hinge_perceptron_options p = { .rounds = last, .batch = batch, .bias = 1 };
+            hinge_sgd_options s = { .lambda = 1e-3, .epochs = last, .batch = batch, .bias = 1 };
+            double w[5], v[5], b, a;
+            size_t rounds;
+            struct watch watch = { .last = last };
+            assert_int_equal(hinge_perceptron(&x, set.y, &p, w, &b, NULL, NULL, NULL), HINGE_OK);
+            p.rounds = 50;
+            p.progress = watching;
+            p.progress_arg = &watch;
+            assert_int_equal(hinge_perceptron(&x, set.y, &p, v, &a, NULL, &rounds, NULL), HINGE_OK);
+            assert_true(rounds == last && watch.rounds == last && watch.calls == last);
+            assert_true(memcmp(v, w, sizeof v) == 0 && a == b);
+            watch = (struct watch){ .last = last };
+            assert_int_equal(hinge_sgd(&x, set.y, &s, w, &b, NULL, NULL), HINGE_OK);
+            s.epochs = 50;
+            s.progress = watching;
+            s.progress_arg = &watch;
+            assert_int_equal(hinge_sgd(&x, set.y, &s, v, &a, NULL, NULL), HINGE_OK);
+            assert_true(watch.rounds == last && watch.calls == last);
+            assert_int_equal(watch.steps, last * (batch == 0 ? 600 : 86));
+            assert_true(memcmp(v, w, sizeof v) == 0 && a == b);
+        }
+    set_free(&set);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -360,6 +409,7 @@ int main(void)
         cmocka_unit_test(strict_from_zero_stays), cmocka_unit_test(near_the_optimum),
         cmocka_unit_test(steps_by_hand),          cmocka_unit_test(best_bias),
         cmocka_unit_test(threads_seeds_types),    cmocka_unit_test(refusals),
+        cmocka_unit_test(callback_ends_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

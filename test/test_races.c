@@ -246,7 +246,8 @@ static void one_model_many_readers(void **state)
         struct reader readers[6];
         pthread_t threads[6];
         for (size_t i = 0; i < 6; i++) /* first the ones that read alone: auto, f32, f64 */
-            readers[i] = (struct reader){ model, &set, &params, { 2, (hinge_precision)(i % 3), 0 }, { 0 }, false };
+            readers[i] = (struct reader){ .model = model, .set = &set, .params = &params,
+                                          .options = { .threads = 2, .precision = (hinge_precision)(i % 3) } };
         for (size_t i = 0; i < 3; i++)
             do_read(&readers[i]);
         for (size_t i = 3; i < 6; i++)

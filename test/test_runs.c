@@ -507,6 +507,56 @@ static void crews(void **state)
     assert_int_equal(hg_crew_size(&crew, 2), 2); /* regions of one thread say nothing */
 }
 
+struct told {
+    size_t calls, left;
+    int answer;
+};
+
+static int of_prediction(void *arg, const hinge_progress *p)
+{
+    struct told *t = arg;
+    assert_true(p->n == 5000 && p->n_active < 5000 && p->n_problems == 1);
+    t->calls++;
+    t->left = p->n_active;
+    return t->answer;
+}
+
+/* The callback hears of the first rows that are done, and can end the prediction, which then leaves no half results. */
+static void prediction_tells(void **state)
+{
+    (void)state;
+    struct set set = set_two_class(77, 5000, 6, 2);
+    size_t first[300];
+    for (size_t i = 0; i < 300; i++)
+        first[i] = i;
+    struct set some = set_rows(&set, first, 300);
+    hinge_params params = hinge_params_default(HINGE_C_SVC);
+    hinge_model *model = fit(&some, &params, NULL);
+    double *labels = fit_labels(model, &set), *again = malloc(5000 * sizeof *again);
+    hinge_matrix x = set_matrix(&set);
+    for (int threads = 1; threads <= 2; threads++) {
+        struct told told = { 0 };
+        hinge_predict_options options = { .threads = threads, .progress = of_prediction, .progress_arg = &told };
+        hinge_error err;
+        assert_int_equal(hinge_predict(model, &x, &options, again, NULL, NULL), HINGE_OK);
+        assert_true(told.calls > 0);
+        assert_memory_equal(again, labels, 5000 * sizeof *again);
+        for (size_t i = 0; i < 5000; i++)
+            again[i] = 42;
+        told = (struct told){ .answer = 1 };
+        assert_int_equal(hinge_predict(model, &x, &options, again, NULL, &err), HINGE_ECALLBACK);
+        assert_non_null(strstr(err.text, "progress"));
+        assert_true(told.calls == 1 && told.left > 0);
+        for (size_t i = 0; i < 5000; i++)
+            assert_true(again[i] == 42);
+    }
+    free(labels);
+    free(again);
+    hinge_model_free(model);
+    set_free(&set);
+    set_free(&some);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -517,6 +567,7 @@ int main(void)
         cmocka_unit_test(warm_start_other_tasks), cmocka_unit_test(limits),
         cmocka_unit_test(warm_start_is_quick),    cmocka_unit_test(time_limit_holds),
         cmocka_unit_test(progress_tells),         cmocka_unit_test(stages_are_parts),
+        cmocka_unit_test(prediction_tells),
         cmocka_unit_test(stages_of_folds),        cmocka_unit_test(crews),
     };
     return cmocka_run_group_tests_name("runs", tests, NULL, NULL);

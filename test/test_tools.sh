@@ -152,7 +152,7 @@ refuses 2 "--certify" train --solver sgd -t 0 --certify two
 refuses 2 "--weight" train --solver sgd -t 0 -w1 2 two
 refuses 2 "-c inf" train --solver sgd -t 0 -c inf two
 for option in "--tolerance 0.01" "--cache 10" "--shrinking 0" "--newton 0" "--rank 5" "--precision f32" \
-    "--working-set 9" "--cpu-level 1" "--multiclass ovr" "--time-limit 1" "--max-iter 9"; do
+    "--working-set 9" "--cpu-level 1" "--multiclass ovr" "--max-iter 9"; do
     for solver in perceptron sgd; do
         # shellcheck disable=SC2086 # an option and its value
         refuses 2 "know no ${option% *}" train --solver $solver -t 0 $option two
@@ -675,6 +675,25 @@ check "that predicts" "$hinge" predict -q hard stopped.model labels
 check "a time limit ends a training well" test $? = 0
 check "and is told" has out '^outcome *time limit'
 check "with a model" "$hinge" info limited.model
+for solver in "sgd --batch 1" "perceptron --batch 1" perceptron; do
+    # shellcheck disable=SC2086 # a solver and its option
+    "$hinge" train -t 0 --solver $solver --epochs 1000000000 hard stopped.model >log 2>err &
+    child=$!
+    while kill -0 $child && ! has /proc/$child/status '^SigCgt:.*[2367abef]$'; do
+        sleep 0.1
+    done
+    kill -INT $child
+    wait $child
+    code=$?
+    check "$solver: interrupted, it ends with 130" test $code = 130
+    check "says so" has err 'interrupted; the best model so far is in stopped.model'
+    check "has a model" "$hinge" predict -q hard stopped.model labels
+    # shellcheck disable=SC2086
+    "$hinge" train -t 0 --solver $solver --epochs 1000000000 --time-limit 0.2 hard limited.model >out 2>err
+    check "$solver: a time limit ends it well" test $? = 0
+    check "is told" has err 'not converged: time limit after [0-9]* whole epochs'
+    check "has a model too" "$hinge" predict -q hard limited.model labels
+done
 "$hinge" train -v 5 --time-limit 0.0001 hard >out 2>err
 code=$?
 check "a cross-validation out of time is refused" test $code = 1

@@ -15,7 +15,7 @@ static const struct command {
     { "train", command_train, "train a model on a data file" },
     { "predict", command_predict, "predict labels or values with a model" },
     { "calibrate", command_calibrate, "give a model probabilities, from data it was not trained on" },
-    { "scale", command_scale, "scale the features of a LIBSVM file" },
+    { "scale", command_scale, "scale the features of a data file" },
     { "report", command_report, "certificate, margin, support vectors, slacks, bounds and losses of a model on data" },
     { "plot", command_plot, "draw a model's decision regions, or error and support vectors against C" },
     { "info", command_info, "tell about this machine, a model or a data file" },

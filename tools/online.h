@@ -15,7 +15,7 @@ struct online {
     double seconds;
 };
 
-/* Trains on data in f64 and of two classes, the caller's model; dies if they are not. */
+/* Trains on data in f64 and of two classes, the caller's model; dies if they are not. params->progress may end it. */
 hinge_model *online_train(struct online *o, const hinge_data *data, const char *path, const hinge_params *params);
 
 #endif

@@ -190,7 +190,7 @@ static void list_regions(struct picture *p)
 
 static void predict_grid(struct picture *p)
 {
-    hinge_predict_options options = { p->settings->params.threads, HINGE_PRECISION_F64, 0 };
+    hinge_predict_options options = { .threads = p->settings->params.threads, .precision = HINGE_PRECISION_F64 };
     const struct subject *s = p->s;
     size_t d = s->data.x.cols, n = s->data.x.rows, problems = hinge_model_n_problems(s->model);
     double *x = allocate(GRID, d * sizeof *x), *mean = allocate(d, sizeof *mean),

@@ -45,7 +45,7 @@ static void locate(struct subject *s)
 void subject_load(struct subject *s, const char *model_path, const char *data_path, const struct data_flags *flags,
                   int threads)
 {
-    hinge_predict_options options = { threads, HINGE_PRECISION_F64, 0 };
+    hinge_predict_options options = { .threads = threads, .precision = HINGE_PRECISION_F64 };
     struct data_flags as_doubles = *flags;
     hinge_error err = { 0 };
     size_t n;

@@ -186,7 +186,6 @@ static void read_online(struct train_settings *s)
         { s->profile, "--profile" },
         { s->record, "--record" },
         { p->probability, "-b" },
-        { p->time_limit > 0, "--time-limit" },
         { p->max_iter > 0, "--max-iter" },
         { isinf(p->C), "-c inf" },
         { p->eps != none.eps, "--tolerance" },
@@ -272,6 +271,8 @@ struct display {
     double time;     /* of the last line, */
     uint64_t rows;   /* and the rows then, */
     size_t problem;  /* and the problem */
+    double limit;    /* seconds after which the callback ends the run, as the library does not; 0: none */
+    hinge_outcome outcome; /* STOPPED, TIME_LIMIT: the callback ended it */
 };
 
 static void show_progress(struct display *d, const hinge_progress *p)
@@ -282,7 +283,10 @@ static void show_progress(struct display *d, const hinge_progress *p)
 
     if (p->n_problems > 1)
         snprintf(pair, sizeof pair, "pair %zu/%zu  ", p->problem + 1, p->n_problems);
-    snprintf(line, sizeof line, "%sviolation %.2e  support vectors %zu  rows/s %.0f  %.1f s", pair,
+    if (isnan(p->violation)) /* perceptron, sgd */
+        snprintf(line, sizeof line, "%zu epochs  %.1f s", p->rounds, p->seconds);
+    else
+        snprintf(line, sizeof line, "%sviolation %.2e  support vectors %zu  rows/s %.0f  %.1f s", pair,
              p->violation, p->n_sv, speed, p->seconds);
     if (d->width)
         fprintf(stderr, "\r%.*s\033[K", d->width - 1, line);
@@ -300,7 +304,9 @@ static int on_progress(void *arg, const hinge_progress *p)
 
     if (d->interval > 0 && p->seconds - d->time >= d->interval)
         show_progress(d, p);
-    return interrupted;
+    if (interrupted || (d->limit > 0 && p->seconds >= d->limit))
+        d->outcome = interrupted ? HINGE_STOPPED : HINGE_TIME_LIMIT;
+    return d->outcome != HINGE_CONVERGED;
 }
 
 static struct display display_of(const struct train_settings *s)
@@ -495,30 +501,31 @@ static void train(struct train_settings *s, struct train_run *run)
     struct rusage before, after;
     struct display display = display_of(s);
     hinge_error err = { 0 };
-    hinge_status status;
+    hinge_status status = HINGE_OK;
 
+    s->params.progress = on_progress;
+    s->params.progress_arg = &display;
+    s->params.profile = s->profile;
+    catch_interrupt(1);
+    getrusage(RUSAGE_SELF, &before);
     if (s->online.solver) {
+        display.limit = s->params.time_limit;
         run->model = online_train(&s->online, &run->data, s->data_path, &s->params);
+        run->report.outcome = display.outcome;
+    } else if (s->folds) {
+        status = cross_validate(s, run, &err);
     } else {
-        s->params.progress = on_progress;
-        s->params.progress_arg = &display;
-        s->params.profile = s->profile;
-        catch_interrupt(1);
-        getrusage(RUSAGE_SELF, &before);
-        if (s->folds)
-            status = cross_validate(s, run, &err);
-        else
-            status = hinge_train(&run->model, &run->data.x, run->data.y, &s->params, &run->report, &err);
-        getrusage(RUSAGE_SELF, &after);
-        catch_interrupt(0);
-        wipe(&display);
-        check(status, &err);
-        run->seconds_system = seconds_of(&after.ru_stime) - seconds_of(&before.ru_stime);
-        run->page_faults = (uint64_t)(after.ru_minflt - before.ru_minflt);
-        run->seconds_floor = NAN;
-        if (s->profile && run->model) /* it takes what it was trained on, until it is told of the scaling */
-            measure_floor(s, run);
+        status = hinge_train(&run->model, &run->data.x, run->data.y, &s->params, &run->report, &err);
     }
+    getrusage(RUSAGE_SELF, &after);
+    catch_interrupt(0);
+    wipe(&display);
+    check(status, &err);
+    run->seconds_system = seconds_of(&after.ru_stime) - seconds_of(&before.ru_stime);
+    run->page_faults = (uint64_t)(after.ru_minflt - before.ru_minflt);
+    run->seconds_floor = NAN;
+    if (s->profile && run->model) /* it takes what it was trained on, until it is told of the scaling */
+        measure_floor(s, run);
     if (run->scaling.low && run->model)
         check(hinge_scaling_attach(&run->scaling, run->model, &err), &err);
     if (s->record && run->model)
@@ -551,7 +558,7 @@ static void read_test(const struct train_settings *s, struct train_run *run)
 
 static void test(const struct train_settings *s, struct train_run *run)
 {
-    hinge_predict_options options = { s->params.threads, HINGE_PRECISION_AUTO, s->params.cpu_level };
+    hinge_predict_options options = { .threads = s->params.threads, .cpu_level = s->params.cpu_level };
     double *labels, start;
     hinge_error err = { 0 };
 
@@ -930,7 +937,7 @@ static void print_warnings(const struct train_settings *s, const struct train_ru
     if (r->outcome == HINGE_STALLED && r->rank > 0)
         hint = "scale the data, or lower C";
 
-    if (s->online.solver == SOLVER_PERCEPTRON && s->online.errors > 0)
+    if (s->online.solver == SOLVER_PERCEPTRON && s->online.errors > 0 && r->outcome == HINGE_CONVERGED)
         warn("not separated in %zu rounds: %zu errors are left", s->online.epochs, s->online.errors);
     if (was_stopped(r) && s->folds)
         die(EXIT_STOPPED, "interrupted, so the cross-validation is not complete");
@@ -938,6 +945,8 @@ static void print_warnings(const struct train_settings *s, const struct train_ru
         die(EXIT_DATA, "the time limit was reached, so the cross-validation is not complete");
     if (was_stopped(r))
         fprintf(stderr, "hinge: interrupted; the best model so far is in %s\n", s->model_path);
+    else if (r->outcome != HINGE_CONVERGED && s->online.solver)
+        warn("not converged: %s after %zu whole epochs", hinge_outcome_text(r->outcome), s->online.epochs);
     else if (r->outcome != HINGE_CONVERGED)
         warn("not converged: %s (violation %.3g)%s%s", hinge_outcome_text(r->outcome), r->violation,
              hint ? "; " : "", hint ? hint : "");

@@ -49,7 +49,7 @@ typedef enum hinge_status {
     HINGE_EIO,       /* the system refused to open, read or write */
     HINGE_EFORMAT,   /* the text or file is not what it should be; the error names the line */
     HINGE_ESIZE,     /* a size overflows what this machine or BLAS can address */
-    HINGE_ECALLBACK, /* the user's kernel reported a failure */
+    HINGE_ECALLBACK, /* the user's kernel reported a failure, or a callback ended what has no half results */
     HINGE_EINTERNAL  /* a defect of hinge: please report it */
 } hinge_status;
 
@@ -333,6 +333,10 @@ typedef struct hinge_predict_options {
     int threads;               /* 0: omp_get_max_threads() */
     hinge_precision precision; /* auto: f32 where the model's size of coefficients allows it */
     int cpu_level;             /* as in hinge_params */
+    /* Or NULL: told at most ten times a second of n rows in all, n_active of them left to do, and the seconds; other
+     * fields are 0. Never called by two threads at once. Not 0 ends the prediction with HINGE_ECALLBACK. */
+    hinge_progress_fn progress;
+    void *progress_arg;
 } hinge_predict_options;
 
 /* labels[rows]: class label, +1 / -1 for one-class, or the regression value; NULL: not wanted.

@@ -63,6 +63,10 @@ typedef struct hinge_online_round {
     size_t errors;    /* examples with y f <= 0 */
 } hinge_online_round;
 
+/* Both methods call options.progress after each round and, in long ones, about ten times a second: rounds are those
+ * carried out, iterations the batches, objective as above where the round was measured, otherwise NaN, violation NaN.
+ * Another value than 0 ends the run, and w and b are what it has come to. */
+
 typedef struct hinge_perceptron_options {
     double step;      /* eta > 0; 0: 1 */
     size_t rounds;    /* T, at most; 0: 1000 */
@@ -73,6 +77,8 @@ typedef struct hinge_perceptron_options {
     const double *w0; /* [d] w_1, or NULL: 0; b begins at 0 */
     uint64_t seed;    /* batch > 0: of the order of the examples, drawn anew each round */
     int threads;      /* 0: omp_get_max_threads(). The result does not depend on it */
+    hinge_progress_fn progress; /* or NULL; see hinge_online_round */
+    void *progress_arg;
 } hinge_perceptron_options;
 
 /* w += eta sum y_i x_i over examples with y_i f_i <= 0, a round at a time, until a round ends with no error left or
@@ -94,6 +100,8 @@ typedef struct hinge_sgd_options {
     int last;       /* 1: the last iterate; 0: the mean of all, weighted by t */
     uint64_t seed;  /* of the order of the examples, drawn anew each epoch */
     int threads;    /* for the measuring of history; 0: omp_get_max_threads(). The result does not depend on it */
+    hinge_progress_fn progress; /* or NULL; see hinge_online_round */
+    void *progress_arg;
 } hinge_sgd_options;
 
 /* Soft-SVM by stochastic subgradients: min lambda ||w||^2 + 1/m sum max(0, 1 - y_i (<x_i, w> + b)) [Karagiannis, eq.
