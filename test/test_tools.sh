@@ -662,7 +662,8 @@ echo "# interruption"
 make 4000 20 noise >hard
 "$hinge" train --verbose -t 2 -g 0.01 -c 1e7 -e 1e-12 hard stopped.model >log 2>err &
 child=$!
-while kill -0 $child && ! has /proc/$child/status '^SigCgt:.*[2367abef]$'; do # until it catches SIGINT, which is 2
+# until it has begun, and catches SIGINT, which is 2
+until { has err '^4000 examples' && has /proc/$child/status '^SigCgt:.*[2367abef]$'; } || ! kill -0 $child; do
     sleep 0.1
 done
 kill -INT $child
