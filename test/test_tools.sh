@@ -167,7 +167,14 @@ echo "# data errors"
 printf '1 1:1\n-1 1:abc\n' >bad
 refuses 1 "absent" train absent
 refuses 1 "bad" train bad
-refuses 1 "no-folder" train two no-folder/model
+refuses 1 "no-folder/model: cannot write: there is no folder no-folder/" train two no-folder/model
+refuses 1 "absent" train --json absent
+check "an error is JSON with --json" keys out error exit_status
+check "with the message" has out '"error": "absent: '
+refuses 2 "--nonsense" predict --nonsense --json
+check "and so is a wrong option" has out '"exit_status": 2'
+refuses 1 "absent" info --json two absent
+check "and an error behind what was right" test "$(grep -c '' out)" = 4
 refuses 1 "absent" predict two absent out
 refuses 1 "two" predict two two out
 refuses 1 "absent" scale absent
@@ -230,7 +237,7 @@ fi
 
 "$hinge" train --json --certify --test two.test -c 10 two m >report 2>err
 check "train --json" keys report outcome seconds seconds_load seconds_save iterations rounds objective \
-    violation error n d n_classes n_sv n_bsv rho rows_computed rows_asked rows_evicted cache_bytes \
+    task kernel gamma C eps violation error n d n_classes n_sv n_bsv rho rows_computed rows_asked rows_evicted cache_bytes \
     peak_bytes memory_bytes threads precision path blas primal dual gap kkt slackness \
     seconds_certificate accuracy seconds_predict n_test
 "$hinge" train --certify --test two.test -c 10 two m >out 2>err
@@ -610,6 +617,21 @@ check "its BLAS" has out '^blas  *[^ ]'
 check "info --json" keys report version cpu_level blas blas_is_openmp blas_slow threads total_memory
 check "tells about a model" "$hinge" info two.model
 check "its kernel" has out '^kernel *rbf, gamma 0.2$'
+"$hinge" train -t 0 -c 0.1 two linear.model >out 2>err
+rho=$(sed -n 's/^rho *//p' out)
+check "training tells rho" awk -v a="$rho" -v b="$(sed -n 's/^rho //p' linear.model)" \
+    'BEGIN { d = a - b; exit !(a && d < 1e-9 && d > -1e-9) }'
+check "tells of a linear model" "$hinge" info linear.model
+# f = <w,x> + b, as the decisions of predict
+sed -n 's/^w *//p; s/^b *//p' out | tr '\n' ' ' >w
+"$hinge" predict -q --decisions decisions two.test linear.model
+check "its w and b" awk 'NR == FNR { split($0, w); next } FNR == 1 && NR != FNR && !n { n = 1 }
+    FILENAME == "decisions" { f[FNR] = $1; next }
+    { s = w[6]; for (k = 2; k <= NF; k++) { split($k, e, ":"); s += w[e[1]] * e[2] }
+      d = s - f[FNR]; bad += d > 1e-6 || d < -1e-6; rows++ } END { exit bad || rows != 60 }' w decisions two.test
+"$hinge" info --json linear.model >report 2>err
+check "in JSON too" keys report files
+check "with w and b" has report '"w": \['
 check "tells about data" "$hinge" info two
 check "their size" has out '^rows *240$'
 "$hinge" info --json two two.model >report 2>err
@@ -660,6 +682,18 @@ check "which it does not have" awk '/^  floor/ { exit 1 }' out
 
 echo "# interruption"
 make 4000 20 noise >hard
+if command -v python3 >/dev/null 2>&1; then
+    # at a terminal, which Python gives: progress a tenth of a second
+    for folds in 3 ""; do
+        # shellcheck disable=SC2086 # an option, or nothing
+        check "shows progress${folds:+ of folds}" python3 -c 'import os, pty, sys
+pty.spawn(sys.argv[2:], lambda fd: (lambda text: (open(sys.argv[1], "ab").write(text), text)[1])(os.read(fd, 4096)))
+' "shown$folds" "$hinge" train ${folds:+-v $folds} -t 2 -g 0.01 -c 1e7 -e 2e-12 --time-limit 1 hard pty.model
+        check "and where it stops" has "shown$folds" 'violation [^ ]*, stops at 2.0e-12'
+    done
+    check "and the fold" has shown3 'fold 1/3'
+    check "but only where there are some" test "$(grep -c fold shown)" = 0
+fi
 "$hinge" train --verbose -t 2 -g 0.01 -c 1e7 -e 1e-12 hard stopped.model >log 2>err &
 child=$!
 # until it has begun, and catches SIGINT, which is 2

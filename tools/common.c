@@ -24,12 +24,36 @@ static void say(const char *mark, const char *format, va_list arguments)
     fputc('\n', stderr);
 }
 
+static int errors_in_json;
+
+void die_in_json(void)
+{
+    errors_in_json = 1;
+}
+
+static void json_error(int code, const char *format, va_list arguments)
+{
+    struct json j = { 0 };
+    char text[1024];
+
+    errors_in_json = 0; /* once */
+    vsnprintf(text, sizeof text, format, arguments);
+    json_open(&j, NULL, '{');
+    json_text(&j, "error", text);
+    json_count(&j, "exit_status", (uint64_t)code);
+    json_close(&j, '}');
+}
+
 void die(int code, const char *format, ...)
 {
     va_list arguments;
 
     va_start(arguments, format);
     say("", format, arguments);
+    va_end(arguments);
+    va_start(arguments, format);
+    if (errors_in_json)
+        json_error(code, format, arguments);
     va_end(arguments);
     exit(code);
 }
@@ -177,26 +201,38 @@ void check_writable(const char *path)
         return;
     folder = join(path, "");
     folder[base_name(path) - path] = '\0';
+    if (*folder && access(folder, F_OK))
+        die(EXIT_DATA, "%s: cannot write: there is no folder %s", path, folder);
     if (access(*folder ? folder : ".", W_OK | X_OK))
         die(EXIT_DATA, "%s: cannot write: %s", path, strerror(errno));
     free(folder);
 }
 
-/* ---- JSON ---- */
+/* ---- JSON: held back until the outermost bracket closes, so that an error leaves no half of an object ---- */
+
+static struct {
+    FILE *file;
+    char *text;
+    size_t size;
+} page;
 
 static void json_item(struct json *j, const char *key)
 {
+    if (j->depth == 0)
+        page.file = open_memstream(&page.text, &page.size);
+    if (!page.file)
+        die(EXIT_DATA, "no memory for JSON");
     if (j->depth)
-        printf("%s\n%*s", j->first ? "" : ",", 2 * j->depth, "");
+        fprintf(page.file, "%s\n%*s", j->first ? "" : ",", 2 * j->depth, "");
     j->first = 0;
     if (key)
-        printf("\"%s\": ", key);
+        fprintf(page.file, "\"%s\": ", key);
 }
 
 void json_open(struct json *j, const char *key, char bracket)
 {
     json_item(j, key);
-    putchar(bracket);
+    putc(bracket, page.file);
     j->depth++;
     j->first = 1;
 }
@@ -204,18 +240,23 @@ void json_open(struct json *j, const char *key, char bracket)
 void json_close(struct json *j, char bracket)
 {
     j->depth--;
-    printf("\n%*s%c", 2 * j->depth, "", bracket);
+    fprintf(page.file, "\n%*s%c", 2 * j->depth, "", bracket);
     j->first = 0;
-    if (j->depth == 0)
-        putchar('\n');
+    if (j->depth)
+        return;
+    putc('\n', page.file);
+    if (fclose(page.file))
+        die(EXIT_DATA, "no memory for JSON");
+    fwrite(page.text, 1, page.size, stdout);
+    free(page.text);
 }
 
 static void put_real(double value)
 {
     if (isfinite(value))
-        printf("%.17g", value);
+        fprintf(page.file, "%.17g", value);
     else
-        fputs("null", stdout);
+        fputs("null", page.file);
 }
 
 void json_real(struct json *j, const char *key, double value)
@@ -227,13 +268,13 @@ void json_real(struct json *j, const char *key, double value)
 void json_count(struct json *j, const char *key, uint64_t value)
 {
     json_item(j, key);
-    printf("%llu", (unsigned long long)value);
+    fprintf(page.file, "%llu", (unsigned long long)value);
 }
 
 void json_bool(struct json *j, const char *key, int value)
 {
     json_item(j, key);
-    fputs(value ? "true" : "false", stdout);
+    fputs(value ? "true" : "false", page.file);
 }
 
 /* Bytes of the UTF-8 character at s, 0 if it is none. */
@@ -257,44 +298,59 @@ void json_text(struct json *j, const char *key, const char *value)
     const unsigned char *s = (const unsigned char *)value;
 
     json_item(j, key);
-    putchar('"');
+    putc('"', page.file);
     while (*s) {
         size_t length = utf8_length(s);
 
         if (*s == '"' || *s == '\\')
-            printf("\\%c", *s);
+            fprintf(page.file, "\\%c", *s);
         else if (*s < 0x20 || *s == 0x7f)
-            printf("\\u%04x", *s);
+            fprintf(page.file, "\\u%04x", *s);
         else if (length)
-            fwrite(s, 1, length, stdout);
+            fwrite(s, 1, length, page.file);
         else
-            fputs("\\ufffd", stdout);
+            fputs("\\ufffd", page.file);
         s += length ? length : 1;
     }
-    putchar('"');
+    putc('"', page.file);
 }
 
 void json_reals(struct json *j, const char *key, const double *values, size_t count)
 {
     json_item(j, key);
-    putchar('[');
+    putc('[', page.file);
     for (size_t k = 0; k < count; k++) {
-        fputs(k ? ", " : "", stdout);
+        fputs(k ? ", " : "", page.file);
         put_real(values[k]);
     }
-    putchar(']');
+    putc(']', page.file);
 }
 
 void json_counts(struct json *j, const char *key, const size_t *values, size_t count)
 {
     json_item(j, key);
-    putchar('[');
+    putc('[', page.file);
     for (size_t k = 0; k < count; k++)
-        printf("%s%zu", k ? ", " : "", values[k]);
-    putchar(']');
+        fprintf(page.file, "%s%zu", k ? ", " : "", values[k]);
+    putc(']', page.file);
 }
 
 /* ---- Scores ---- */
+
+void print_reals(const char *name, int column, const double *values, size_t count)
+{
+    enum { SHOWN = 12 };
+
+    printf("%-*s", column - 1, name);
+    for (size_t k = 0; k < count && k < SHOWN; k++)
+        printf(" %.10g", values[k]);
+    printf(count > SHOWN ? " ... (%zu in all)\n" : "\n", count);
+}
+
+int has_gamma(hinge_kernel_type type)
+{
+    return type == HINGE_POLYNOMIAL || type == HINGE_RBF || type == HINGE_SIGMOID;
+}
 
 int is_regression(hinge_task task)
 {

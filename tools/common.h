@@ -27,6 +27,8 @@ enum { EXIT_DATA = 1, EXIT_USAGE = 2, EXIT_STOPPED = 130 };
 
 _Noreturn void die(int code, const char *format, ...) PRINTF_LIKE(2, 3);
 void warn(const char *format, ...) PRINTF_LIKE(1, 2);
+/* From now on the message of die() goes to standard output too, as {"error": ..., "exit_status": ...}. */
+void die_in_json(void);
 /* Dies of err unless status is HINGE_OK. */
 void check(hinge_status status, const hinge_error *err);
 /* Dies unless everything printed so far has reached standard output. */
@@ -174,6 +176,10 @@ void check_labels(const char *path, const hinge_data *data, const hinge_model *m
 
 /* Writes a model file, - being standard output. */
 void save_model(const hinge_model *model, const char *path);
+
+/* A line of at most 12 numbers, the first at the column after the name. */
+void print_reals(const char *name, int column, const double *values, size_t count);
+int has_gamma(hinge_kernel_type type);
 
 /* How well predictions hit their targets. */
 struct score {

@@ -73,11 +73,6 @@ static void machine(int json)
 
 /* ---- Models ---- */
 
-static int has_gamma(hinge_kernel_type type)
-{
-    return type == HINGE_POLYNOMIAL || type == HINGE_RBF || type == HINGE_SIGMOID;
-}
-
 /* Least and largest factor, and features that are left out. */
 static void print_scaling(const hinge_model *model)
 {
@@ -129,11 +124,59 @@ static void print_classes(const hinge_model *model)
     }
 }
 
+/* f(x) = <w,x> + b of each problem, all features of it; NULL: the kernel is another one. The caller's. */
+static double *weights_of(const hinge_model *model)
+{
+    size_t d = hinge_model_n_features(model), n = hinge_model_n_problems(model);
+    hinge_error err = { 0 };
+    double *w;
+
+    if (hinge_model_kernel(model).type != HINGE_LINEAR)
+        return NULL;
+    w = allocate(n, d * sizeof *w);
+    for (size_t k = 0; k < n; k++)
+        check(hinge_model_weights(model, k, w + k * d, &err), &err);
+    return w;
+}
+
+static void print_weights(const hinge_model *model)
+{
+    enum { FEW = 6 };
+    size_t d = hinge_model_n_features(model), n = hinge_model_n_problems(model);
+    double *w = weights_of(model);
+
+    if (w)
+        printf("%-10s f(x) = <w,x> + b%s\n", "linear", hinge_model_scale_factor(model) ? ", x scaled" : "");
+    for (size_t k = 0; w && k < n && k < FEW; k++) {
+        print_reals("w", 11, w + k * d, d);
+        printf("%-10s %.10g\n", "b", -hinge_model_rho(model)[k]);
+    }
+    if (w && n > FEW)
+        printf("%-10s (%zu w and b in all; --json has them)\n", "...", n);
+    free(w);
+}
+
+static void json_weights(struct json *j, const hinge_model *model)
+{
+    size_t d = hinge_model_n_features(model), n = hinge_model_n_problems(model);
+    double *w = weights_of(model);
+
+    if (!w)
+        return;
+    json_open(j, "w", '[');
+    for (size_t k = 0; k < n; k++)
+        json_reals(j, NULL, w + k * d, d);
+    json_close(j, ']');
+    json_open(j, "b", '[');
+    for (size_t k = 0; k < n; k++)
+        json_real(j, NULL, -hinge_model_rho(model)[k]);
+    json_close(j, ']');
+    free(w);
+}
+
 static void print_model(const hinge_model *model)
 {
-    enum { SHOWN = 12 };
     hinge_kernel kernel = hinge_model_kernel(model);
-    size_t n_problems = hinge_model_n_problems(model);
 
     printf("%-10s %s\n", "task", task_keyword(hinge_model_task(model)));
     printf("%-10s %s", "kernel", hinge_kernel_keyword(kernel.type));
@@ -151,10 +194,8 @@ static void print_model(const hinge_model *model)
                hinge_model_multiclass(model) == HINGE_ONE_VS_REST ? "one-vs-rest" : "one-vs-one");
     print_scaling(model);
     print_calibration(model);
-    printf("%-10s", "rho");
-    for (size_t k = 0; k < n_problems && k < SHOWN; k++)
-        printf(" %.10g", hinge_model_rho(model)[k]);
-    printf(n_problems > SHOWN ? " ... (%zu in all)\n" : "\n", n_problems);
+    print_reals("rho", 11, hinge_model_rho(model), hinge_model_n_problems(model));
+    print_weights(model);
 }
 
 static void json_calibration(struct json *j, const hinge_model *model)
@@ -196,6 +237,7 @@ static void json_model(struct json *j, const hinge_model *model)
         json_reals(j, "scale_offset", hinge_model_scale_offset(model), hinge_model_n_features(model));
     }
     json_calibration(j, model);
+    json_weights(j, model);
 }
 
 static void model(const char *path, struct json *j)

@@ -358,6 +358,9 @@ int parse_options(int argc, char **argv, const char *usage, const struct option_
     struct command_line *line = allocate(1, sizeof *line);
     int answer, help = 0;
 
+    for (int k = 1; k < argc; k++) /* before any of them can be wrong */
+        if (strcmp(argv[k], "--json") == 0)
+            die_in_json();
     line->shorts[0] = ':'; /* a missing value is told apart from an unknown option */
     for (size_t g = 0; g < n_groups; g++)
         for (size_t k = 0; k < groups[g].count; k++)

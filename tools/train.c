@@ -268,6 +268,8 @@ struct display {
     int width;       /* columns of the terminal, 0: plain lines */
     double interval; /* seconds between two lines, 0: no progress at all */
     int shown;       /* there is a line to be wiped */
+    size_t folds;    /* of a cross-validation, or 0 */
+    double eps;      /* SMO's violation stops there */
     double time;     /* of the last line, */
     uint64_t rows;   /* and the rows then, */
     size_t problem;  /* and the problem */
@@ -279,15 +281,18 @@ static void show_progress(struct display *d, const hinge_progress *p)
 {
     uint64_t before = p->problem == d->problem && p->rows_computed >= d->rows ? d->rows : 0;
     double speed = (double)(p->rows_computed - before) / fmax(p->seconds - d->time, 1e-3);
-    char pair[64] = "", line[256];
+    int interior = p->rounds > 0 && p->rounds == p->iterations && p->rows_computed == 0;
+    char part[64] = "", line[256];
 
     if (p->n_problems > 1)
-        snprintf(pair, sizeof pair, "pair %zu/%zu  ", p->problem + 1, p->n_problems);
+        snprintf(part, sizeof part, "%s %zu/%zu  ", p->n_problems == d->folds ? "fold" : "problem", p->problem + 1,
+                 p->n_problems);
     if (isnan(p->violation)) /* perceptron, sgd */
         snprintf(line, sizeof line, "%zu epochs  %.1f s", p->rounds, p->seconds);
     else
-        snprintf(line, sizeof line, "%sviolation %.2e  support vectors %zu  rows/s %.0f  %.1f s", pair,
-             p->violation, p->n_sv, speed, p->seconds);
+        snprintf(line, sizeof line, "%s%s %.1e, stops at %.1e  support vectors %zu  rows/s %.0f  %.1f s", part,
+                 interior ? "relative gap" : "violation", p->violation, interior ? fmin(d->eps, 1e-6) : d->eps,
+                 p->n_sv, speed, p->seconds);
     if (d->width)
         fprintf(stderr, "\r%.*s\033[K", d->width - 1, line);
     else
@@ -311,7 +316,7 @@ static int on_progress(void *arg, const hinge_progress *p)
 
 static struct display display_of(const struct train_settings *s)
 {
-    struct display d = { 0 };
+    struct display d = { .folds = s->folds, .eps = s->params.eps };
 
     if (s->quiet)
         return d;
@@ -749,11 +754,34 @@ static void print_online(const struct train_run *run, const struct online *o)
            run->seconds_save);
 }
 
+static void json_task(struct json *j, const struct train_settings *s, const struct train_run *run)
+{
+    const hinge_params *p = &s->params;
+    const hinge_kernel *kernel = &p->kernel;
+
+    json_text(j, "task", task_keyword(p->task));
+    json_text(j, "kernel", hinge_kernel_keyword(kernel->type));
+    if (kernel->type == HINGE_POLYNOMIAL)
+        json_count(j, "degree", (uint64_t)kernel->degree);
+    if (has_gamma(kernel->type))
+        json_real(j, "gamma", kernel->gamma == HINGE_GAMMA_AUTO ? 1.0 / (double)run->data.x.cols : kernel->gamma);
+    if (kernel->type == HINGE_POLYNOMIAL || kernel->type == HINGE_SIGMOID)
+        json_real(j, "coef0", kernel->coef0);
+    if (p->task == HINGE_C_SVC || is_regression(p->task))
+        json_real(j, "C", p->C);
+    if (p->task != HINGE_C_SVC && p->task != HINGE_EPSILON_SVR)
+        json_real(j, "nu", p->nu);
+    if (p->task == HINGE_EPSILON_SVR)
+        json_real(j, "p", p->p);
+    json_real(j, "eps", p->eps);
+}
+
 static void print_json(const struct train_settings *s, const struct train_run *run)
 {
     struct json j = { 0 };
 
     json_open(&j, NULL, '{');
+    json_task(&j, s, run);
     if (s->online.solver)
         json_online(&j, run, &s->online);
     else
@@ -902,6 +930,8 @@ static void print_table(const struct train_settings *s, const struct train_run *
         print_online(run, &s->online);
     else
         print_run(s, run);
+    if (run->model && hinge_model_n_problems(run->model) <= 3) /* of more, hinge info tells */
+        print_reals("rho", 17, hinge_model_rho(run->model), hinge_model_n_problems(run->model));
     if (s->certify)
         print_certificate(&run->certificate);
     if (s->folds)
