@@ -57,6 +57,15 @@ hinge_status(hg_fail_at)(hinge_error *err, hinge_status status, const char *file
     return status;
 }
 
+hinge_outcome hg_worse_outcome(hinge_outcome a, hinge_outcome b)
+{
+    if (a == HINGE_STOPPED || b == HINGE_STOPPED)
+        return HINGE_STOPPED;
+    if (a == HINGE_TIME_LIMIT || b == HINGE_TIME_LIMIT)
+        return HINGE_TIME_LIMIT;
+    return HG_MAX(a, b);
+}
+
 /* ---- memory ------------------------------------------------------------------------------------------------------ */
 
 bool hg_mul(size_t a, size_t b, size_t *product)

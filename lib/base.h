@@ -84,6 +84,16 @@ static inline double hg_matrix_value(const hinge_matrix *x, size_t row, size_t c
     return x->type == HINGE_F32 ? (double)((const float *)x->data)[at] : ((const double *)x->data)[at];
 }
 
+/* The larger of two; NaN where one is, so that what could not be computed does not pass for small. */
+static inline double hg_larger(double a, double b)
+{
+    return a > b || a != a ? a : b;
+}
+
+/* The outcome of two runs together: what ended them early (the caller, then the time), since the rest is then
+ * unfinished; otherwise the worse. */
+hinge_outcome hg_worse_outcome(hinge_outcome a, hinge_outcome b);
+
 double hg_now(void); /* seconds of a steady clock */
 
 /* What ends work early. Polled now and then by all that takes long. */

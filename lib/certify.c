@@ -104,8 +104,8 @@ static double entry_gap(double beta, double lo, double hi, double kink, double s
     double least = HG_MIN(slope * lo + kink * fabs(lo), slope * hi + kink * fabs(hi));
     if (lo <= 0 && hi >= 0)
         least = HG_MIN(least, 0.0);
-    *slackness = fmax(*slackness, slack(fmax(beta, 0), hi, slope + kink));
-    *slackness = fmax(*slackness, slack(fmax(-beta, 0), -lo, -slope + kink));
+    *slackness = hg_larger(*slackness, slack(fmax(beta, 0), hi, slope + kink));
+    *slackness = hg_larger(*slackness, slack(fmax(-beta, 0), -lo, -slope + kink));
     return here - least;
 }
 
@@ -120,21 +120,34 @@ static double hard_gap(const struct hg_qp *qp, const double *g, double b)
     return least > 0 ? square / (2 * least * least) + hg_qp_objective(qp, g) : INFINITY;
 }
 
+/* The bias of each layer, b being the model's. Two layers have b - r and b + r: r is what nu-SVC's coefficients were
+ * divided by; where they were not (no margin was found), and for nu-SVR's tube, it is what the gradients say. */
+static void layer_bias(const struct hg_qp *qp, const double *g, double b, double factor, double *bias)
+{
+    bias[0] = bias[1] = b;
+    if (qp->layers == 1)
+        return;
+    bool scaled = fabs(factor - 1) > 1e-9;
+    double r = scaled ? 1 / factor : (hg_qp_bias(qp, NULL, qp->n, g, 1) - hg_qp_bias(qp, NULL, qp->n, g, 0)) / 2;
+    bias[0] -= r;
+    bias[1] += r;
+}
+
 static void judge(const struct hg_problem *pr, const struct hg_qp *qp, const double *sums, const double *g,
                   double rho_over_factor, double factor, hinge_certificate *c)
 {
-    double gap = 0, residual = 0, box = 0, slackness = 0;
+    double gap = 0, residual = 0, box = 0, slackness = 0, bias[2];
     bool hard = pr->params.task == HINGE_C_SVC && isinf(pr->params.C);
+    layer_bias(qp, g, -rho_over_factor, factor, bias);
     for (int l = 0; l < qp->layers; l++) {
         double sum = 0, room = 0;
-        double b = qp->layers == 1 ? -rho_over_factor : hg_qp_bias(qp, NULL, qp->n, g, l);
         for (size_t i = 0; i < qp->n; i++) {
             double beta = qp->beta[l][i], lo = qp->lo[l][i], hi = qp->hi[l][i];
             sum += beta;
             room += hard ? fabs(beta) : hi - lo;
             if (hi > lo)
                 box = fmax(box, fmax(beta - hi, lo - beta) / (hard ? 1 : hi - lo));
-            gap += entry_gap(beta, lo, hi, qp->kink, g[i] + qp->off[l][i] + b, &slackness);
+            gap += entry_gap(beta, lo, hi, qp->kink, g[i] + qp->off[l][i] + bias[l], &slackness);
         }
         residual = qp->no_sum ? 0 : fmax(residual, fabs(sum - sums[l]) / fmax(room, 1e-300));
     }
@@ -144,9 +157,9 @@ static void judge(const struct hg_problem *pr, const struct hg_qp *qp, const dou
     c->dual += dual;
     c->gap += gap * factor * factor;
     c->primal += dual + gap * factor * factor;
-    c->kkt = fmax(c->kkt, hg_qp_violation(qp, g));
-    c->slackness = fmax(c->slackness, slackness);
-    c->sum_residual = fmax(c->sum_residual, residual);
+    c->kkt = hg_larger(c->kkt, hg_qp_violation(qp, g));
+    c->slackness = hg_larger(c->slackness, slackness);
+    c->sum_residual = hg_larger(c->sum_residual, residual);
     c->box_residual = fmax(c->box_residual, fmax(box, 0));
 }
 
@@ -155,18 +168,14 @@ static double take_beta(const struct hg_problem *pr, const double *beta, const u
                         struct hg_qp *qp, const double *sums)
 {
     double sum = 0, factor = 1;
+    hg_problem_take(pr, beta, subset, qp, sums);
     for (size_t k = 0; k < qp->n; k++)
-        sum += fmax(beta[pr->order[subset[k]]], 0);
+        sum += qp->beta[0][k];
     if (pr->params.task == HINGE_NU_SVC && sums[0] > 0 && sum > 0)
         factor = sum / sums[0];
-    for (size_t k = 0; k < qp->n; k++) {
-        double b = beta[pr->order[subset[k]]] / factor;
-        qp->beta[0][k] = qp->layers == 2 ? fmax(b, 0) : b;
-        if (qp->layers == 2)
-            qp->beta[1][k] = fmin(b, 0);
-        for (int l = 0; l < qp->layers && factor != 1; l++) /* what division rounded is not inside its box */
-            qp->beta[l][k] = hg_qp_snap(qp->beta[l][k], qp->lo[l][k], qp->hi[l][k]);
-    }
+    for (int l = 0; l < qp->layers && factor != 1; l++)
+        for (size_t k = 0; k < qp->n; k++) /* what division rounded is not inside its box */
+            qp->beta[l][k] = hg_qp_snap(qp->beta[l][k] / factor, qp->lo[l][k], qp->hi[l][k]);
     return factor;
 }
 
@@ -302,8 +311,8 @@ static void count_point(const hinge_point *p, double bias, hinge_kinds *k)
     k->n_slack[p->slack_class]++;
     k->sum_alpha += p->alpha;
     k->norm2 += p->alpha * p->y * (p->f - bias);
-    k->alpha_slackness = fmax(k->alpha_slackness, p->alpha / p->C * fabs(p->y * p->f - 1 + p->slack));
-    k->slack_slackness = fmax(k->slack_slackness, (p->C - p->alpha) / p->C * p->slack);
+    k->alpha_slackness = hg_larger(k->alpha_slackness, p->alpha / p->C * fabs(p->y * p->f - 1 + p->slack));
+    k->slack_slackness = hg_larger(k->slack_slackness, (p->C - p->alpha) / p->C * p->slack);
     bound_bias(p, bias, k);
 }
 
@@ -320,6 +329,11 @@ static hinge_status look_at_problem(const struct hg_problem *pr, size_t p, const
         count_point(&point, k.bias, &k);
         if (points != NULL)
             points[pr->order[s.subset[i]]] = point;
+    }
+    if (k.bias_low > k.bias_high) { /* by the violation, no b meets all conditions: those that miss them least */
+        double low = k.bias_high;
+        k.bias_high = k.bias_low;
+        k.bias_low = low;
     }
     solved_free(&s);
     *kinds = k;

@@ -322,14 +322,17 @@ static hinge_status validate_fold(void *arg, size_t f, int threads, hinge_error 
 /* Sums where work is meant, otherwise the worst. */
 static void add_report(hinge_report *sum, const hinge_report *r)
 {
-    sum->outcome = HG_MAX(sum->outcome, r->outcome);
+    sum->outcome = hg_worse_outcome(sum->outcome, r->outcome);
     sum->n_classes = HG_MAX(sum->n_classes, r->n_classes);
     sum->n_problems += r->n_problems;
     sum->n_sv += r->n_sv;
     sum->n_bsv += r->n_bsv;
     sum->objective += r->objective;
-    sum->violation = fmax(sum->violation, r->violation);
-    sum->error = isnan(sum->error) || isnan(r->error) ? NAN : fmax(sum->error, r->error);
+    sum->violation = hg_larger(sum->violation, r->violation);
+    sum->error = hg_larger(sum->error, r->error);
+    sum->gap = fmax(sum->gap, r->gap); /* NaN: a fold by SMO, which measures none */
+    sum->rank = HG_MAX(sum->rank, r->rank);
+    sum->trace_error = hg_larger(sum->trace_error, r->trace_error);
     sum->iterations += r->iterations;
     sum->rounds += r->rounds;
     sum->newton_steps += r->newton_steps;

@@ -102,13 +102,8 @@ static void summarise(const struct leaving *l, const hinge_model *m, hinge_leave
         r->error = square / (double)r->n;
         r->bound = NAN;
     }
-    bool late = r->outcome == HINGE_TIME_LIMIT;
-    for (size_t j = 0; j < l->jobs.n_jobs; j++) {
-        r->outcome = HG_MAX(r->outcome, l->outcome[j]);
-        late = late || l->outcome[j] == HINGE_TIME_LIMIT;
-    }
-    if (late)
-        r->outcome = HINGE_TIME_LIMIT;
+    for (size_t j = 0; j < l->jobs.n_jobs; j++)
+        r->outcome = hg_worse_outcome(r->outcome, l->outcome[j]);
     if (l->jobs.stopped)
         r->outcome = HINGE_STOPPED;
     r->seconds = hg_now() - l->jobs.begin;

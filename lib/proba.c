@@ -299,7 +299,7 @@ static void note_end(struct calibration *c, hinge_outcome outcome)
     if (outcome != HINGE_TIME_LIMIT && outcome != HINGE_STOPPED)
         return;
     omp_set_lock(&c->jobs.lock);
-    c->ended = HG_MAX(c->ended, outcome);
+    c->ended = hg_worse_outcome(c->ended, outcome);
     omp_unset_lock(&c->jobs.lock);
 }
 
@@ -462,7 +462,7 @@ hinge_status hg_calibrate_by_folds(hinge_model *model, const hinge_matrix *x, co
         status = by_training_rows(model, x, &problem, err);
     else if (problem.classifies || problem.n > 1)
         status = by_folds(&c, model, err);
-    *outcome = HG_MAX(*outcome, c.ended);
+    *outcome = hg_worse_outcome(*outcome, c.ended);
     hg_problem_free(&problem);
     return status;
 }

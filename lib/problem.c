@@ -1,6 +1,7 @@
 #include "lib/problem.h"
 #include "lib/params.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -134,6 +135,20 @@ static hinge_status order_as_given(struct hg_problem *pr, size_t n, hinge_error 
     return pr->n > 0 ? HINGE_OK : hg_fail(err, HINGE_EINVAL, "weights: all rows have weight 0");
 }
 
+/* Sums of boxes that overflow would leave coefficients that are no numbers. */
+static hinge_status check_boxes(const struct hg_problem *pr, hinge_error *err)
+{
+    const hinge_params *p = &pr->params;
+    bool has_c = p->task != HINGE_NU_SVC && p->task != HINGE_ONE_CLASS && isfinite(p->C);
+    double sum = 0, C = has_c ? HG_MAX(p->C, 1.0) : 1;
+    for (size_t i = 0; i < pr->n; i++)
+        sum += C * pr->weight[i];
+    return sum <= DBL_MAX / 8 ? HINGE_OK
+                              : hg_fail(err, HINGE_EINVAL,
+                                        "C: the bounds of %zu rows, %g times their weights, sum to more than %.2g", pr->n,
+                                        C, DBL_MAX / 8);
+}
+
 /* ---- points ------------------------------------------------------------------------------------------------------ */
 
 static hinge_status choose_shift(struct hg_problem *pr, int threads, hinge_error *err)
@@ -209,6 +224,8 @@ hinge_status hg_problem_init(struct hg_problem *pr, const hinge_matrix *x, const
         status = hg_matrix_check_finite(x, "x", threads, err);
     if (status == HINGE_OK)
         status = pr->classifies ? order_by_class(pr, x->rows, err) : order_as_given(pr, x->rows, err);
+    if (status == HINGE_OK)
+        status = check_boxes(pr, err);
     if (status == HINGE_OK) {
         pr->one_vs_rest = pr->classifies && pr->n_classes > 2 && pr->params.multiclass == HINGE_ONE_VS_REST;
         pr->n_problems = !pr->classifies   ? 1
@@ -385,12 +402,32 @@ static void unscale(struct hg_qp *qp, const double *sums)
     }
 }
 
-static void take_start(const struct hg_problem *pr, size_t p, const uint32_t *subset, struct hg_qp *qp,
-                       const double *sums)
+/* nu-SVR whose tube is 0 has points with both coefficients, of which the model keeps the difference: what the sums lack
+ * goes to both sides of points inside their boxes, which leaves all differences as they are. */
+static void take_both_sides(struct hg_qp *qp, const double *sums)
 {
-    const double *beta0 = pr->params.beta0 + p * pr->x.rows;
+    double lacking = sums[0], other = -sums[1];
     for (size_t k = 0; k < qp->n; k++) {
-        double b = beta0[pr->order[subset[k]]];
+        lacking -= qp->beta[0][k];
+        other += qp->beta[1][k];
+    }
+    lacking = HG_MIN(lacking, other);
+    if (!(lacking > 1e-9 * sums[0])) /* rounding */
+        return;
+    for (size_t k = 0; k < qp->n && lacking > 0; k++) {
+        double room = HG_MIN(qp->hi[0][k] - qp->beta[0][k], qp->beta[1][k] - qp->lo[1][k]);
+        double part = HG_MIN(HG_MAX(room, 0.0), lacking);
+        qp->beta[0][k] += part;
+        qp->beta[1][k] -= part;
+        lacking -= part;
+    }
+}
+
+void hg_problem_take(const struct hg_problem *pr, const double *beta, const uint32_t *subset, struct hg_qp *qp,
+                     const double *sums)
+{
+    for (size_t k = 0; k < qp->n; k++) {
+        double b = beta[pr->order[subset[k]]];
         if (qp->layers == 2) {
             qp->beta[0][k] = HG_MAX(b, 0.0);
             qp->beta[1][k] = HG_MIN(b, 0.0);
@@ -398,8 +435,8 @@ static void take_start(const struct hg_problem *pr, size_t p, const uint32_t *su
             qp->beta[0][k] = b;
         }
     }
-    if (pr->params.task == HINGE_NU_SVC)
-        unscale(qp, sums);
+    if (pr->params.task == HINGE_NU_SVR)
+        take_both_sides(qp, sums);
 }
 
 hinge_status hg_problem_qp(const struct hg_problem *pr, size_t p, const uint32_t *subset, size_t n,
@@ -417,9 +454,11 @@ hinge_status hg_problem_qp(const struct hg_problem *pr, size_t p, const uint32_t
     qp->no_sum = pr->params.no_bias;
     qp->kink = pr->params.task == HINGE_EPSILON_SVR ? pr->params.p : 0;
     set_boxes(pr, subset, n_first, qp);
-    if (pr->params.beta0 != NULL)
-        take_start(pr, p, subset, qp, sums);
-    else
+    if (pr->params.beta0 != NULL) {
+        hg_problem_take(pr, pr->params.beta0 + p * pr->x.rows, subset, qp, sums);
+        if (pr->params.task == HINGE_NU_SVC)
+            unscale(qp, sums);
+    } else
         for (int l = 0; l < qp->layers; l++)
             fill(qp, l, sums[l]);
     if (!hg_qp_project(qp, sums)) {
@@ -437,7 +476,7 @@ void hg_problem_bias(const struct hg_problem *pr, const double *bias, double *b,
         *b = (bias[0] + bias[1]) / 2;
     if (pr->params.task == HINGE_NU_SVC) {
         double r = (bias[1] - bias[0]) / 2;
-        *factor = r > 0 ? 1 / r : 0;
+        *factor = r > 0 && isfinite(1 / r) ? 1 / r : 0;
     }
 }
 

@@ -45,6 +45,10 @@ size_t hg_problem_points(const struct hg_problem *problem, size_t p, uint32_t *s
 hinge_status hg_problem_qp(const struct hg_problem *problem, size_t p, const uint32_t *subset, size_t n,
                            struct hg_qp *qp, double *sums, hinge_error *err);
 
+/* Coefficients as a model has them, by the caller's rows, into the QP; nu-SVC's remain divided by r. */
+void hg_problem_take(const struct hg_problem *problem, const double *beta, const uint32_t *subset, struct hg_qp *qp,
+                     const double *sums);
+
 /* Takes the scale out of a solved QP: the bias b (f = sum + b), and for nu-SVC the factor 1/r by which coefficients
  * and b are to be multiplied (1 otherwise). r <= 0 gives factor 0. */
 void hg_problem_bias(const struct hg_problem *problem, const double *layer_bias, double *b, double *factor);

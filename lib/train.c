@@ -334,17 +334,23 @@ static hinge_status keep_solution(struct training *t, const struct hg_qp *qp, co
     hg_problem_bias(&t->problem, s->smo.bias, &b, &factor);
     if (!isfinite(b)) /* HINGE_NONFINITE */
         b = 0;
-    bool scaled = t->params->task == HINGE_NU_SVC;
-    if (scaled && (factor == 0 || 1 / factor <= s->smo.error)) { /* r <= 0, or lost in F's error (NaN: not measured) */
+    bool converged = s->smo.outcome == HINGE_CONVERGED;
+    if (factor == 0 || (converged && 1 / factor <= s->smo.error)) { /* r <= 0, or lost in F's error (NaN: not known) */
         factor = 1;
-        s->smo.outcome = HINGE_NO_MARGIN;
+        s->smo.outcome = converged ? HINGE_NO_MARGIN : s->smo.outcome; /* a run cut short has not found out */
     }
+    double largest = 0;
     s->n_sv = hg_qp_support(qp, NULL, NULL, NULL);
     for (int l = 0; l < qp->layers; l++)
         for (size_t i = 0; i < qp->n; i++) {
             double beta = qp->beta[l][i];
+            largest = HG_MAX(largest, fabs(beta));
             s->n_bsv += beta != 0 && (beta >= qp->hi[l][i] || beta <= qp->lo[l][i]);
         }
+    if (!isfinite(largest * factor)) { /* coefficients stay finite */
+        factor = 1;
+        s->smo.outcome = HINGE_NONFINITE;
+    }
     s->point = hg_alloc(s->n_sv, sizeof *s->point);
     s->beta = hg_alloc(s->n_sv, sizeof *s->beta);
     if (s->point == NULL || s->beta == NULL)
@@ -570,14 +576,14 @@ static void fill_report(const struct training *t, const hinge_model *m, hinge_re
     double columns = 0;
     for (size_t p = 0; p < m->n_problems; p++) {
         const struct solution *s = &t->solutions[p];
-        r->outcome = HG_MAX(r->outcome, s->smo.outcome);
+        r->outcome = hg_worse_outcome(r->outcome, s->smo.outcome);
         r->n_bsv += s->n_bsv;
         r->objective += s->objective;
-        r->violation = fmax(r->violation, s->smo.violation);
-        r->error = isnan(s->smo.error) || isnan(r->error) ? NAN : fmax(r->error, s->smo.error);
-        r->gap = fmax(r->gap, t->interior ? s->gap : NAN);
+        r->violation = hg_larger(r->violation, s->smo.violation);
+        r->error = hg_larger(r->error, s->smo.error);
+        r->gap = hg_larger(r->gap, s->gap);
         r->rank = HG_MAX(r->rank, s->rank);
-        r->trace_error = fmax(r->trace_error, s->trace_error);
+        r->trace_error = hg_larger(r->trace_error, s->trace_error);
         margin = s->smo.outcome == HINGE_NO_MARGIN ? fmin(margin, s->margin_bound) : margin;
         r->iterations += s->smo.iterations;
         r->rounds += s->smo.rounds;

@@ -554,6 +554,7 @@ static void finish(struct hg_run *r)
 {
     struct hg_smo_result *res = r->res;
     share_stages(r);
+    hg_qp_tidy(r->qp);
     res->working_set = r->q;
     res->rows_evicted = r->cache.evicted;
     res->cache_bytes = r->cache.budget;

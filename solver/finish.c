@@ -356,7 +356,7 @@ bool hg_finish_judge(struct hg_finish *s, struct hg_worth *worth)
     double gap = is_hard(qp) ? hard_primal(s, square, worth->bias) + worth->objective : gap_at(s, worth->bias);
     worth->primal = gap - worth->objective;
     double size = fmax(fmax(fabs(worth->primal), fabs(worth->objective)), s->floor);
-    worth->gap = isinf(gap) ? INFINITY : size > 0 ? fmax(gap, 0) / size : 0;
+    worth->gap = !isfinite(gap) ? INFINITY : size > 0 ? fmax(gap, 0) / size : 0;
     worth->bias -= moved; /* <z, w> + bias = <x, w> + bias - <shift, w> */
     return true;
 }

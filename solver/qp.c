@@ -1,5 +1,6 @@
 #include "solver/qp.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -49,28 +50,57 @@ size_t hg_qp_support(const struct hg_qp *qp, const uint32_t *order, uint32_t *po
     return count;
 }
 
+/* Brings entries that are a few roundings from 0 or from a bound there. */
+static void tidy_layer(size_t n, double *beta, const double *lo, const double *hi)
+{
+    double most = 0;
+    for (size_t i = 0; i < n; i++)
+        most = HG_MAX(most, fabs(beta[i]));
+    for (size_t i = 0; i < n; i++) {
+        double tiny = 8 * DBL_EPSILON * HG_MIN(most, hi[i] - lo[i]);
+        if (fabs(beta[i]) <= tiny && lo[i] <= 0 && hi[i] >= 0)
+            beta[i] = 0;
+        else if (fabs(hi[i] - beta[i]) <= tiny)
+            beta[i] = hi[i];
+        else if (fabs(beta[i] - lo[i]) <= tiny)
+            beta[i] = lo[i];
+    }
+}
+
+void hg_qp_tidy(struct hg_qp *qp)
+{
+    for (int l = 0; l < qp->layers; l++)
+        tidy_layer(qp->n, qp->beta[l], qp->lo[l], qp->hi[l]);
+}
+
 /* target: the sum, or NULL */
 static bool project_layer(size_t n, double *beta, const double *lo, const double *hi, const double *target)
 {
-    double sum = 0, up = 0, down = 0;
-    for (size_t i = 0; i < n; i++) {
+    double up = 0, down = 0;
+    long double sum = 0, size = 0;
+    for (size_t i = 0; i < n; i++)
         beta[i] = beta[i] > hi[i] ? hi[i] : beta[i] >= lo[i] ? beta[i] : lo[i]; /* NaN goes to lo */
+    tidy_layer(n, beta, lo, hi);
+    for (size_t i = 0; i < n; i++) {
         sum += beta[i];
+        size += fabs(beta[i]);
         up += hi[i] - beta[i];
         down += beta[i] - lo[i];
     }
-    double missing = target != NULL ? *target - sum : 0, room = missing > 0 ? up : down;
+    double missing = target != NULL ? (double)(*target - sum) : 0, room = missing > 0 ? up : down;
     if (fabs(missing) > room + 1e-9 * (up + down))
         return false;
-    /* entries inside their box first: those at a bound are to stay there (a warm start's sum is off by
-     * rounding) */
+    /* Entries inside their box come first. Those at a bound stay there for what rounding made of a warm start's sum:
+     * one that left it by so little would hold the bias alone. */
+    double rounding = 1e-12 * (double)size;
     for (int pass = 0; pass < 2; pass++)
-        for (size_t i = 0; i < n && missing != 0; i++)
+        for (size_t i = 0; i < n && fabs(missing) > (pass == 0 ? 0 : rounding); i++)
             if (pass == 1 || (beta[i] > lo[i] && beta[i] < hi[i])) {
                 double end = missing > 0 ? hi[i] : lo[i], step = end - beta[i];
                 beta[i] = fabs(step) <= fabs(missing) ? end : beta[i] + missing;
                 missing = fabs(step) <= fabs(missing) ? missing - step : 0;
             }
+    tidy_layer(n, beta, lo, hi);
     return true;
 }
 
@@ -102,8 +132,8 @@ static void bounds(const struct hg_qp *qp, const uint32_t *point, size_t count, 
     for (size_t k = 0; k < count; k++) {
         size_t i = point != NULL ? point[k] : k;
         double b = qp->beta[l][i], off = qp->off[l][i];
-        *min_up = HG_MIN(*min_up, g[k] + hg_up(b, qp->hi[l][i], off, qp->kink));
-        *max_down = HG_MAX(*max_down, g[k] + hg_down(b, qp->lo[l][i], off, qp->kink));
+        *min_up = -hg_larger(-*min_up, -(g[k] + hg_up(b, qp->hi[l][i], off, qp->kink)));
+        *max_down = hg_larger(*max_down, g[k] + hg_down(b, qp->lo[l][i], off, qp->kink));
     }
 }
 
@@ -135,7 +165,7 @@ double hg_qp_violation(const struct hg_qp *qp, const double *g)
     for (int l = 0; l < qp->layers; l++) {
         double max_down, min_up;
         bounds(qp, NULL, qp->n, g, l, &max_down, &min_up);
-        violation = HG_MAX(violation, hg_violation(qp, max_down, min_up));
+        violation = hg_larger(violation, hg_violation(qp, max_down, min_up));
     }
     return violation;
 }

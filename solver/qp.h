@@ -69,6 +69,10 @@ static inline double hg_qp_snap(double beta, double lo, double hi)
  * may be NULL: they are only counted. */
 size_t hg_qp_support(const struct hg_qp *qp, const uint32_t *order, uint32_t *point, double *coef);
 
+/* Entries that are a few roundings from 0 or from a bound, as steps that should cancel leave them, are brought there: they
+ * are not inside their box, and the bias must not hang on them. */
+void hg_qp_tidy(struct hg_qp *qp);
+
 /* Moves beta into the box and its layers' sums to those given: clips, then takes what is over (or missing) from the
  * entries inside their box, one after the other, and only then from those at a bound. false: the sums cannot be
  * reached. Without a sum it clips, and no more. */
@@ -82,7 +86,7 @@ double hg_qp_objective(const struct hg_qp *qp, const double *g);
  * NULL: of k). */
 double hg_qp_bias(const struct hg_qp *qp, const uint32_t *point, size_t count, const double *g, int layer);
 
-/* The violation of all points, 0 at least; g by point. */
+/* The violation of all points, 0 at least; NaN where a gradient is. g by point. */
 double hg_qp_violation(const struct hg_qp *qp, const double *g);
 
 /* Of one layer, by its extremes. */

@@ -165,8 +165,8 @@ typedef enum hinge_outcome {
     HINGE_STALLED,       /* no progress over many rounds, or the kernel rows are too coarse for eps */
     HINGE_NONFINITE,     /* the kernel produced NaN or infinity: scale the data or lower degree, gamma. The model's
                           * coefficients are finite, but of no use; objective and violation may be NaN */
-    HINGE_NO_MARGIN      /* nu-SVC: r <= 0 within the error of F: no separating direction; coefficients are left
-                          * unscaled. Hard margin: a combination of rows proves that no hyperplane separates the classes
+    HINGE_NO_MARGIN      /* nu-SVC: a run to the end has r <= 0 within the error of F: no separating direction;
+                          * coefficients are left unscaled, as where a run was ended with r <= 0. Hard margin: a combination of rows proves that no hyperplane separates the classes
                           * (report.path: with a margin above so much); the model is empty */
 } hinge_outcome;
 
@@ -268,7 +268,7 @@ typedef struct hinge_stages {
 } hinge_stages;
 
 typedef struct hinge_report {
-    hinge_outcome outcome; /* the worst over all two-class problems */
+    hinge_outcome outcome; /* the worst over all two-class problems; STOPPED, TIME_LIMIT before all others */
     size_t n, d;           /* examples and features trained on (weight 0 left out) */
     size_t n_classes;      /* 2 for regression and one-class, as in LIBSVM */
     size_t n_problems;     /* two-class problems: k (k-1) / 2 for k classes, k one-vs-rest, 1 otherwise */

@@ -189,7 +189,8 @@ typedef struct hinge_kinds {
     double norm2;              /* ||w||^2 = beta' K beta */
     double bias;               /* the model's b */
     double bias_low, bias_high; /* b that the optimality conditions allow [Perez, "In other cases there are a range of
-                                 * solutions"]; where there are margin SVs, low = high but for the violation */
+                                 * solutions"], low <= high. Where they contradict each other by the violation, as
+                                 * they do where there are margin SVs, b between them breaks none by more than that */
     double alpha_slackness;    /* largest |alpha (y f - 1 + xi)|, divided by C: [Shi, eq. 6] */
     double slack_slackness;    /* largest (C - alpha) xi, divided by C: [Shi, eq. 7] */
 } hinge_kinds;
