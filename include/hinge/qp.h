@@ -29,7 +29,7 @@ typedef enum hinge_qp_outcome {
     HINGE_QP_INFEASIBLE, /* no u meets the constraints. Proof: z >= 0, y with A'z + E'y = 0 and c'z + f'y = 1 */
     HINGE_QP_UNBOUNDED,  /* the objective falls for ever along u, wherever constraints are met at all: Qu = 0, Au >= 0,
                           * Eu = 0, p'u = -1 */
-    HINGE_QP_LIMIT       /* max_iter reached, or rounding kept the run from eps: u, z, y as they were then */
+    HINGE_QP_LIMIT       /* max_iter reached, or rounding kept the run from eps: the best u, z, y that were seen */
 } hinge_qp_outcome;
 
 /* "solved", "infeasible", "unbounded", "iteration limit"; never NULL. */
@@ -44,12 +44,16 @@ typedef struct hinge_qp_result {
     double primal, dual;   /* 1/2 u'Qu + p'u and c'z + f'y - 1/2 u'Qu; infeasible: +infinity; unbounded: -infinity */
     double residual;       /* rows and columns scaled to largest elements of about 1: the largest of |Qu + p - A'z -
                             * E'y| over 1 + max |p|, what u lacks of its constraints over 1 + max |c|, |f|, and primal -
-                            * dual over 1 + |primal|. Of a proof: what it lacks of the zeros above */
-    uint64_t iterations;   /* matrices factored */
+                            * dual over 1 + |primal|. Where the rounding of large z, y, u keeps the first two from eps,
+                            * but not from 1e-6, max |z|, |y|, |u| is added to what they are over. Of a proof: what it
+                            * lacks of the zeros above */
+    uint64_t iterations;   /* steps of the interior point */
 } hinge_qp_result;
 
 /* Solves by a homogeneous interior point (Andersen and Ye 1999, with Mehrotra's corrector): it ends at a solution or at
- * a proof that there is none. Work of an iteration: A'DA and a factorisation of n + n_equalities rows; one thread.
+ * a proof that there is none. From the inequalities that its last points find active, a solution or a proof is computed
+ * as exactly as rounding allows. Two inequalities that together are an equality may be given as such (y'u >= 0 and
+ * -y'u >= 0). Work of an iteration: A'DA and a factorisation of n + n_equalities rows; one thread.
  * Memory: 2 (n + n_equalities)^2 + 2 n_inequalities n. EINVAL: what is not finite, Q not symmetric or not positive
  * semi-definite, NULL arrays. */
 HINGE_API hinge_status hinge_qp_solve(const hinge_qp *problem, hinge_qp_result *result, hinge_error *err);
