@@ -13,6 +13,7 @@ struct hg_codes {
     float high[16], low[16];
 };
 
+enum { HG_DOUBTFUL = 16 };
 enum { HG_CODE_COLS = 128, HG_CODE_ROWS = 64 }; /* of a coded tile, at most; all columns of it may be read */
 
 /* A finished tile: values of rows [row0, row0 + n_rows) of those asked for, at positions [col0, col0 + n_cols) of
@@ -59,6 +60,8 @@ struct hg_rows {
     size_t n;
     hinge_dtype type;
     int threads;
+    uint32_t doubtful[HG_DOUBTFUL]; /* points whose values rounding alters most, as far as the source can tell */
+    size_t n_doubtful;
     bool coded;            /* tiles may come coded */
     bool unit;             /* all values are in [0, 1], but for rounding */
     const uint32_t *order; /* [n] all points, so that those whose values matter to each other are close; or NULL */

@@ -41,7 +41,7 @@ struct training {
     const hinge_params *params; /* the problem's, resolved */
     int threads;
     bool interior;             /* the solver */
-    bool beyond_f32;           /* hg_kernel_beyond_f32, which precision f32 gives way to */
+    bool beyond_f32;           /* hg_kernel_beyond_f32: rows are f64, whatever is asked for */
     size_t cache_bytes;
     double begin;
     int stop;                  /* for all problems; 1: time, 2: callback */
@@ -59,7 +59,7 @@ struct training {
 static bool wants_f32(const struct training *t)
 {
     return t->params->precision != HINGE_PRECISION_F64 && t->params->kernel.type != HINGE_USER && !t->interior &&
-           !(t->params->precision == HINGE_PRECISION_F32 && t->beyond_f32);
+           !t->beyond_f32;
 }
 
 /* RBF of features of two values each: rows are made of the points' lists, not of their values. */
@@ -201,7 +201,6 @@ static struct hg_smo_options options_for(struct training *t, struct callback *ca
         .newton_bytes = p->newton ? newton : 0,
         .threads = threads,
         .cpu_level = hg_cpu_level(p->cpu_level),
-        .seed = p->seed,
         .profile = p->profile != 0,
         .measured = HG_MAX((size_t)64, 512 / t->problem.n_problems), /* 512 at least in all */
         .halt = callback->halt,

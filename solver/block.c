@@ -12,6 +12,7 @@
 #include "solver/run.h"
 #include "hg_config.h"
 
+#include <float.h>
 #include <string.h>
 
 /* Rows that cost no more than so many reads of them, and do not stay in a processor's cache, are not worth the first
@@ -23,12 +24,24 @@ static const double DEAR = 6;
  * made of bytes. */
 static const double WORTHLESS = 0.6;
 
+/* So many times the noise of the objective is more than noise. */
+static const double CERTAIN = 32;
+
 enum {
     AHEAD = 20,         /* the error is looked at on the way, at so many times the violation to be reached */
     SMALL = 4096,       /* points: their rows mostly stay in the processor's cache */
-    STALL_ROUNDS = 200, /* without progress */
+    STALL_ROUNDS = 200, /* without progress; */
+    STALL_WHOLE = 20,   /* where each is a run over all points */
+    MAX_CHECKS = 8,     /* that find the violation larger than it seemed, before the gradient is corrected */
     MAX_CORRECTIONS = 2 /* of the gradient in f64 before the rows themselves are taken in f64 */
 };
+
+/* Steps after which a run ends, whatever it gains: no more than a fraction of a second's for small problems, and, for
+ * large ones, far more than any that is known to have converged (some 200 a point). */
+static uint64_t most_steps(size_t n)
+{
+    return HG_MIN(5000 * ((uint64_t)n + 100), 10000000 + 1000 * (uint64_t)n);
+}
 
 extern const struct hg_loops hg_loops_plain;
 #if HG_X86_LEVELS
@@ -70,7 +83,8 @@ static void run_free(struct hg_run *r)
                     r->is_in_w,   r->was_computed, r->fresh,       r->block_row,  r->block_points,
                     r->before[0], r->before[1],    r->moved,       r->held.row,   r->held.coef,
                     r->group.row, r->group.coef,   r->group_point, r->candidates, r->found,
-                    r->coarse };
+                    r->coarse,    r->g_before,     r->kept.beta[0], r->kept.beta[1],
+                    r->is_exact };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         hg_free(all[i]);
     hg_inner_free(&r->inner);
@@ -92,6 +106,7 @@ static bool allocate(struct hg_run *r)
         { (void **)&r->up[1], r->qp->layers == 2 ? n : 0, sizeof(double) },
         { (void **)&r->down[1], r->qp->layers == 2 ? n : 0, sizeof(double) },
         { (void **)&r->diagonal, n, sizeof(double) },
+        { (void **)&r->is_exact, n, sizeof *r->is_exact },
         { (void **)&r->w, q, sizeof *r->w },
         { (void **)&r->age, q, sizeof *r->age },
         { (void **)&r->is_in_w, n, sizeof *r->is_in_w },
@@ -101,6 +116,7 @@ static bool allocate(struct hg_run *r)
         { (void **)&r->block_points, q, sizeof *r->block_points },
         { (void **)&r->before[0], q, sizeof(double) },
         { (void **)&r->before[1], q, sizeof(double) },
+        { (void **)&r->g_before, q, sizeof(double) },
         { (void **)&r->moved, q, sizeof *r->moved },
         { (void **)&r->held.row, q, sizeof(void *) },
         { (void **)&r->held.coef, q, sizeof(double) },
@@ -110,6 +126,8 @@ static bool allocate(struct hg_run *r)
         { (void **)&r->candidates, n, sizeof *r->candidates },
         { (void **)&r->found, n, sizeof *r->found },
         { (void **)&r->coarse, hg_is_half(r) ? n : 0, sizeof *r->coarse },
+        { (void **)&r->kept.beta[0], n, sizeof(double) },
+        { (void **)&r->kept.beta[1], r->qp->layers == 2 ? n : 0, sizeof(double) },
     };
     bool ok = true;
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
@@ -128,6 +146,22 @@ static bool pays_half(const struct hg_run *r)
     return r->rows->unit && !r->exact_rows && r->n > SMALL && (r->rows->cost <= DEAR || !fit) &&
            r->rows->order == NULL && /* what is left out of a row is not packed either */
            !r->cheap;
+}
+
+/* K(x, x), and the points whose error is always measured. */
+static hinge_status look_at_diagonal(struct hg_run *r)
+{
+    hinge_status status = r->rows->ops->diagonal(r->rows, r->diagonal);
+    for (size_t i = 0; i < r->n; i++)
+        r->candidates[i] = (struct hg_candidate){ -fabs(r->diagonal[i]), i, (uint32_t)i };
+    r->n_doubtful = r->rows->n_doubtful;
+    memcpy(r->doubtful, r->rows->doubtful, sizeof r->doubtful);
+    if (r->n_doubtful == 0 && r->n > HG_DOUBTFUL) {
+        hg_worst_first(r->candidates, r->n, HG_DOUBTFUL);
+        for (; r->n_doubtful < HG_DOUBTFUL; r->n_doubtful++)
+            r->doubtful[r->n_doubtful] = r->candidates[r->n_doubtful].at;
+    }
+    return status;
 }
 
 static hinge_status run_init(struct hg_run *r, hinge_error *err)
@@ -162,7 +196,7 @@ static hinge_status run_init(struct hg_run *r, hinge_error *err)
         status = hg_cache_init(&r->cache, r->n, r->n, r->held_size, r->q < r->n && !r->cheap ? r->opt->cache_bytes : 0,
                                r->opt->arena, err);
     if (status == HINGE_OK) {
-        status = r->rows->ops->diagonal(r->rows, r->diagonal);
+        status = look_at_diagonal(r);
         if (status != HINGE_OK)
             hg_fail(err, status, "the kernel failed on the diagonal");
     }
@@ -195,14 +229,14 @@ static void solve_block(struct hg_run *r)
     struct hg_inner *in = &r->inner;
     bool whole = r->in_w == r->m;
     for (size_t k = 0; k < r->in_w; k++) {
-        in->g[k] = r->g[r->position[r->w[k]]];
+        in->g[k] = r->g_before[k] = r->g[r->position[r->w[k]]];
         for (int l = 0; l < r->qp->layers; l++)
             in->beta[l][k] = r->before[l][k] = r->qp->beta[l][r->w[k]];
     }
     struct hg_inner_result done =
         hg_inner_solve(in, whole ? r->target : r->target / 2, whole ? 0 : 0.1, whole, steps_allowed(r));
     r->res->iterations += done.steps;
-    r->objective -= done.decrease;
+    r->decrease = done.decrease;
     r->n_moved = 0;
     for (size_t k = 0; k < r->in_w; k++) {
         double delta = 0;
@@ -221,6 +255,22 @@ static void solve_block(struct hg_run *r)
     }
 }
 
+/* What the moves of W have changed in the objective, by g before and after them: not by K_WW, whose rounding may be
+ * another one. */
+static double change_of_objective(const struct hg_run *r)
+{
+    double change = 0;
+    for (size_t k = 0; k < r->in_w; k++) {
+        double g = (r->g_before[k] + r->g[r->position[r->w[k]]]) / 2;
+        for (int l = 0; l < r->qp->layers; l++) {
+            double now = r->inner.beta[l][k], before = r->before[l][k];
+            if (now != before)
+                change += (now - before) * (g + r->inner.off[l][k]) + r->qp->kink * (fabs(now) - fabs(before));
+        }
+    }
+    return change;
+}
+
 static hinge_status one_round(struct hg_run *r)
 {
     double t0 = hg_now();
@@ -237,6 +287,7 @@ static hinge_status one_round(struct hg_run *r)
     if (r->in_w < r->m)
         status = hg_update_gradient(r);
     r->rows->stages = NULL;
+    r->objective += r->torn ? -r->decrease : change_of_objective(r);
     double t4 = hg_now();
     hg_poll_halt(&r->halt);
     hg_scan(r);
@@ -353,11 +404,17 @@ static hinge_status wake(struct hg_run *r)
 
 /* ---- the Newton finish ------------------------------------------------------------------------------------------- */
 
+static bool may_use_newton(const struct hg_run *r)
+{
+    return r->opt->newton_bytes > 0 && !r->qp->no_sum && /* its systems hold the sums */
+           (r->opt->max_iter == 0 || r->res->iterations < r->opt->max_iter);
+}
+
 /* After a round that made so many steps. */
 static bool newton_is_due(struct hg_run *r, uint64_t steps)
 {
     double low = INFINITY, high = -INFINITY, violation = r->res->violation;
-    if (r->opt->newton_bytes == 0 || r->qp->no_sum || hg_is_stopped(r)) /* its systems hold the sums */
+    if (!may_use_newton(r) || hg_is_stopped(r))
         return false;
     r->newton.work +=
         r->round_work * (double)r->m + (double)r->in_w * (2 * (double)steps + (1 + r->rows->cost) * (double)r->n_fresh);
@@ -388,6 +445,7 @@ static hinge_status finish_by_newton(struct hg_run *r)
     double *g = r->group.coef, begin = hg_now(), violation = r->res->violation;
     struct hg_newton_options options = { .eps = r->target,
                                          .bytes = r->opt->newton_bytes - HG_MIN(r->opt->newton_bytes, rows),
+                                         .max_steps = r->opt->max_iter > 0 ? r->opt->max_iter - r->res->iterations : 0,
                                          .threads = r->opt->threads,
                                          .cpu_level = r->opt->cpu_level,
                                          .halt = r->halt,
@@ -398,7 +456,7 @@ static hinge_status finish_by_newton(struct hg_run *r)
     r->res->seconds_newton += hg_now() - begin;
     r->res->newton_steps += result.systems;
     r->res->newton_no_room = result.end == HG_NEWTON_NO_ROOM ? result.bytes : 0;
-    r->res->iterations += result.steps;
+    r->res->iterations += result.systems + result.steps;
     r->res->violation = violation;
     r->best_round += r->res->rounds - rounds;
     if (result.end != HG_NEWTON_NO_ROOM)
@@ -432,6 +490,7 @@ static enum verdict end_with(struct hg_run *r, hinge_outcome outcome)
 static enum verdict verify(struct hg_run *r, hinge_status *status)
 {
     struct hg_smo_result *res = r->res;
+    bool proven = false;
     if (!r->settled) { /* before points are woken, whose gradients know nothing of those moves */
         r->settled = true;
         *status = hg_settle(r, r->opt->eps / 4);
@@ -442,16 +501,16 @@ static enum verdict verify(struct hg_run *r, hinge_status *status)
         *status = wake(r);
         return *status != HINGE_OK ? END : GO_ON;
     }
-    *status = hg_measure_error(r, HG_MEASURED);
-    if (*status != HINGE_OK)
-        return END;
-    if (hg_is_stopped(r))
-        return GO_ON;
-    if (res->violation + res->error <= 2 * r->opt->eps)
+    *status = hg_prove(r, &proven);
+    if (*status != HINGE_OK || hg_is_stopped(r))
+        return *status != HINGE_OK ? END : GO_ON;
+    if (proven)
         return end_with(r, HINGE_CONVERGED);
-    double left = 2 * r->opt->eps - res->error;
+    if (res->violation > r->opt->eps && ++r->checks % MAX_CHECKS != 0)
+        return GO_ON; /* the points that decide are exact now, and say that there is more to do */
+    double left = r->opt->eps - 2.2 * res->error;
     if (left >= 0.25 * r->opt->eps && r->target > left) { /* cheaper than a gradient in f64 */
-        r->target = 0.9 * left;
+        r->target = left;
         return GO_ON;
     }
     if (res->corrections >= MAX_CORRECTIONS) {
@@ -474,6 +533,64 @@ static hinge_status look_ahead(struct hg_run *r)
     r->res->error = NAN;
     r->res->seconds_certificate += hg_now() - t;
     return status;
+}
+
+/* What the rounding of kernel values and of their sums may make of the objective, in f64 or as rows are: each term of
+ * beta'K beta has one of its own. */
+static double noise(const struct hg_run *r, bool exact)
+{
+    double size = 0;
+    for (size_t i = 0; i < r->n; i++) {
+        double beta = hg_qp_beta(r->qp, i);
+        size += beta * beta * fabs(r->diagonal[i]);
+        for (int l = 0; l < r->qp->layers; l++)
+            size += fabs(r->qp->off[l][i] * r->qp->beta[l][i]);
+    }
+    return size * (exact ? DBL_EPSILON : FLT_EPSILON) / 2;
+}
+
+/* Keeps beta where its objective, just recomputed in f64, is certainly the lowest so far. */
+static void keep(struct hg_run *r)
+{
+    if (!(r->objective + CERTAIN * noise(r, true) <= r->kept.objective))
+        return;
+    r->kept.objective = r->objective;
+    r->kept.violation = r->res->violation;
+    for (int l = 0; l < r->qp->layers; l++) {
+        memcpy(r->kept.beta[l], r->qp->beta[l], r->n * sizeof(double));
+        r->kept.bias[l] = hg_qp_bias(r->qp, r->active, r->m, r->g, l);
+    }
+}
+
+static double recompute_objective(struct hg_run *r)
+{
+    double *by_point = r->group.coef;
+    for (size_t at = 0; at < r->n; at++)
+        by_point[r->active[at]] = r->g[at];
+    return hg_qp_objective(r->qp, by_point);
+}
+
+/* No progress for long, or so it seems: the gradient and the objective of all points in f64 say whether it is so.
+ * Rounding is none. */
+static hinge_status look_back(struct hg_run *r, bool *better)
+{
+    size_t old = r->m;
+    double t = hg_now();
+    r->m = r->n;
+    r->columns += old < r->n;
+    hinge_status status = hg_compute_gradient(r, r->exact, 0);
+    hg_forget_coarse(r);
+    r->torn = status != HINGE_OK || hg_is_stopped(r);
+    if (r->torn)
+        return status;
+    for (size_t at = 0; at < r->n; at++)
+        set_offsets(r, at);
+    hg_scan(r);
+    r->objective = recompute_objective(r);
+    keep(r);
+    *better = r->best_objective - r->objective > noise(r, true);
+    r->res->seconds_certificate += hg_now() - t;
+    return HINGE_OK;
 }
 
 /* What the last round's violation means. */
@@ -506,18 +623,20 @@ static enum verdict judge(struct hg_run *r, hinge_status *status)
     }
     if (r->opt->max_iter > 0 && res->iterations >= r->opt->max_iter)
         return end_with(r, HINGE_MAX_ITER);
-    bool better = res->violation < 0.999 * r->best;
-    if (!better && res->rounds - r->best_round > STALL_ROUNDS + r->n / r->q) {
-        if (r->best_objective - r->objective <= 1e-10 * fabs(r->objective)) {
-            res->coarse = !r->exact_rows; /* f64 rows may get further */
-            return end_with(r, HINGE_STALLED);
-        }
-        better = true; /* the violation goes up and down, but the objective moves; or so rows without digits say */
-        *status = r->exact_rows ? HINGE_OK : hg_measure_error(r, HG_MEASURED);
+    uint64_t patience = r->in_w == r->n ? STALL_WHOLE : STALL_ROUNDS + r->n / r->q;
+    bool better = res->violation < 0.999 * r->best, enough = res->iterations >= most_steps(r->n);
+    if (enough || (!better && res->rounds - r->best_round > patience)) {
+        *status = look_back(r, &better);
         if (*status != HINGE_OK)
             return END;
-        if (res->error > res->violation) {
-            res->coarse = true;
+        if (hg_is_stopped(r) || !isfinite(res->violation) || res->violation <= r->target)
+            return judge(r, status);
+        if ((enough || !better) && r->newton.tries == 0 && may_use_newton(r)) {
+            *status = finish_by_newton(r); /* the last resort */
+            return *status != HINGE_OK ? END : GO_ON;
+        }
+        if (enough || !better) {
+            res->coarse = !r->exact_rows; /* f64 rows may get further */
             return end_with(r, HINGE_STALLED);
         }
     }
@@ -534,9 +653,15 @@ static hinge_status start(struct hg_run *r)
     hinge_status status = hg_compute_gradient(r, r->rows, 0);
     for (size_t at = 0; at < r->m; at++)
         set_offsets(r, at);
-    r->objective = hg_qp_objective(r->qp, r->g);
     r->torn = status != HINGE_OK || hg_is_stopped(r);
+    r->objective = recompute_objective(r);
+    r->kept.objective = INFINITY;
     hg_scan(r);
+    for (size_t i = 0; i < r->n; i++)
+        if (!isfinite(r->diagonal[i]))
+            r->res->violation = NAN;
+    if (!r->torn)
+        keep(r);
     return status;
 }
 
@@ -560,15 +685,18 @@ static void finish(struct hg_run *r)
     res->cache_bytes = r->cache.budget;
     res->cache_used = r->cache.most_bytes;
     res->memory_bytes += hg_cache_touched(&r->cache) + r->newton_bytes;
+    res->objective = r->m == r->n && !r->torn ? recompute_objective(r) : r->objective;
     for (int l = 0; l < r->qp->layers; l++)
         res->bias[l] =
             r->torn ? hg_qp_bias(r->qp, r->w, r->in_w, r->inner.g, l) : hg_qp_bias(r->qp, r->active, r->m, r->g, l);
-    res->objective = r->objective;
-    if (r->m == r->n && !r->torn) {
-        double *by_point = r->group.coef;
-        for (size_t at = 0; at < r->n; at++)
-            by_point[r->active[at]] = r->g[at];
-        res->objective = hg_qp_objective(r->qp, by_point);
+    double doubt = CERTAIN * noise(r, r->exact_rows || res->outcome == HINGE_STALLED);
+    if (res->outcome == HINGE_CONVERGED || res->outcome == HINGE_NONFINITE || res->objective + doubt <= r->kept.objective)
+        return;
+    res->objective = r->kept.objective; /* rounding may have led away from it */
+    res->violation = r->kept.violation;
+    for (int l = 0; l < r->qp->layers; l++) {
+        memcpy(r->qp->beta[l], r->kept.beta[l], r->n * sizeof(double));
+        res->bias[l] = r->kept.bias[l];
     }
 }
 

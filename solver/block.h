@@ -18,7 +18,6 @@ struct hg_smo_options {
     struct hg_arena *arena; /* for the rows, kept by the caller between problems; or NULL */
     size_t newton_bytes; /* for rows and the Newton finish's block together; 0: no Newton finish */
     int threads, cpu_level;
-    uint64_t seed;
     bool profile;
     size_t measured;     /* points whose error is measured at the end, at most 512; 0: 512 */
     struct hg_halt halt; /* stop may be NULL */

@@ -4,6 +4,7 @@
  */
 #include "solver/run.h"
 
+#include <float.h>
 #include <omp.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,9 @@
 /* Values in 16 bits are good to 2^-15: a larger move than so many eps would alter an entry of g wrongly by eps / 4.
  * Sums in f32, where rows come coded, are for smaller moves only, too. */
 static const double COARSE = 8192;
+
+/* The certificate's violation may be so many eps where rounding in f64 is what keeps it from 1. */
+static const double SLACK = 1.05;
 
 enum {
     EARLY = 64,        /* points whose error is measured on the way */
@@ -274,32 +278,36 @@ void hg_scan(struct hg_run *r)
 struct measure {
     const struct hg_halt *halt;
     const double *coef; /* [n_sv] */
-    double *part;       /* [tiles * HG_MEASURED] */
+    double *part, *square; /* [tiles * HG_MEASURED] */
 };
 
-/* part[tile][r] = sum over the tile's columns of K[r, c] coef[c] */
+/* part[tile][r] = sum over the tile's columns of K[r, c] coef[c], square[tile][r] that of the squares of its terms. */
 static void measure_tile(void *arg, const struct hg_tile *tile)
 {
     struct measure *m = arg;
-    double *part = m->part + tile->col0 / 32 * HG_MEASURED; /* no tile is narrower than 32 columns but the last */
+    size_t at = tile->col0 / 32 * HG_MEASURED + tile->row0; /* no tile is narrower than 32 columns but the last */
     for (size_t k = 0; k < tile->n_rows; k++) {
         const double *row = tile->row[k];
         const double *coef = m->coef + tile->col0;
-        double sum = 0;
-#pragma omp simd reduction(+ : sum)
-        for (size_t c = 0; c < tile->n_cols; c++)
-            sum += row[c] * coef[c];
-        part[tile->row0 + k] = sum;
+        double sum = 0, square = 0;
+#pragma omp simd reduction(+ : sum, square)
+        for (size_t c = 0; c < tile->n_cols; c++) {
+            double term = row[c] * coef[c];
+            sum += term;
+            square += term * term;
+        }
+        m->part[at + k] = sum;
+        m->square[at + k] = square;
     }
     hg_poll_halt(m->halt);
 }
 
-/* The points measured: the worst violators of both directions, and a random sample. */
+/* The points measured, `most` at most: the worst violators of both directions, those whose values rounding alters most,
+ * and a random sample; or all active ones. */
 static size_t choose_measured(struct hg_run *r, size_t most, uint32_t *point)
 {
-    size_t all = r->opt->measured > 0 ? HG_MIN(r->opt->measured, most) : most;
-    size_t count = 0, each = all / 4 / (size_t)r->qp->layers;
-    if (r->m <= all) {
+    size_t count = 0, each = most / 4 / (size_t)r->qp->layers;
+    if (r->m <= most) {
         memcpy(point, r->active, r->m * sizeof *point);
         return r->m;
     }
@@ -315,35 +323,110 @@ static size_t choose_measured(struct hg_run *r, size_t most, uint32_t *point)
             for (size_t c = 0; c < each && c < n; c++)
                 point[count++] = r->active[r->candidates[c].at];
         }
-    uint64_t state = r->opt->seed;
-    while (count < all)
+    for (size_t k = 0; k < r->n_doubtful && count < most * 3 / 4; k++)
+        if (r->position[r->doubtful[k]] < r->m)
+            point[count++] = r->doubtful[k];
+    uint64_t state = r->n;
+    while (count < most)
         point[count++] = r->active[hg_random_below(&state, r->m)];
     return count;
+}
+
+struct measured {
+    double error;    /* the largest |g - g in f64| */
+    double rounding; /* what adding up in f64 may make of g */
+};
+
+/* Over active points, HG_MEASURED at a time; with `mend` g becomes what it is in f64. */
+static hinge_status measure(struct hg_run *r, const uint32_t *point, size_t count, bool mend, struct measured *result)
+{
+    size_t n_sv = hg_qp_support(r->qp, r->active, r->group_point, r->group.coef), tiles = n_sv / 32 + 1;
+    size_t values = tiles * HG_MEASURED;
+    struct measure m = { &r->halt, r->group.coef, hg_alloc(2 * values, sizeof(double)), NULL };
+    hinge_status status = m.part != NULL ? HINGE_OK : HINGE_ENOMEM;
+    double most = 0;
+    result->error = 0;
+    for (size_t first = 0; first < count && status == HINGE_OK && !hg_is_stopped(r); first += HG_MEASURED) {
+        struct hg_fetch fetch = { .rows = point + first, .n_rows = HG_MIN((size_t)HG_MEASURED, count - first),
+                                  .cols = r->group_point, .n_cols = n_sv, .tile = measure_tile, .arg = &m,
+                                  .stop = r->halt.stop };
+        m.square = m.part + values;
+        memset(m.part, 0, 2 * values * sizeof *m.part);
+        if (n_sv > 0)
+            status = r->exact->ops->fetch(r->exact, &fetch);
+        for (size_t k = 0; k < fetch.n_rows && status == HINGE_OK && !hg_is_stopped(r); k++) {
+            double g = 0, square = 0, *old = &r->g[r->position[fetch.rows[k]]];
+            for (size_t tile = 0; tile < tiles; tile++) {
+                g += m.part[tile * HG_MEASURED + k];
+                square += m.square[tile * HG_MEASURED + k];
+            }
+            result->error = HG_MAX(result->error, fabs(g - *old));
+            most = HG_MAX(most, square);
+            *old = mend ? g : *old;
+        }
+    }
+    result->rounding = DBL_EPSILON * sqrt(most) * (1 + sqrt((double)n_sv) / 8);
+    hg_free(m.part);
+    return status;
 }
 
 hinge_status hg_measure_error(struct hg_run *r, size_t most)
 {
     uint32_t point[HG_MEASURED];
-    double *coef = r->group.coef;
-    size_t count = choose_measured(r, most, point), n_sv = hg_qp_support(r->qp, r->active, r->group_point, coef);
-    size_t tiles = n_sv / 32 + 1;
-    struct measure m = { &r->halt, coef, hg_zalloc(tiles * HG_MEASURED, sizeof(double)) };
-    if (m.part == NULL)
-        return HINGE_ENOMEM;
-    struct hg_fetch fetch = {
-        point, count, r->group_point, n_sv, NULL, measure_tile, &m, r->halt.stop, 0, false, false
-    };
-    hinge_status status = n_sv > 0 ? r->exact->ops->fetch(r->exact, &fetch) : HINGE_OK;
-    double error = 0;
-    for (size_t k = 0; k < count; k++) {
-        double g = 0;
-        for (size_t tile = 0; tile < tiles; tile++)
-            g += m.part[tile * HG_MEASURED + k];
-        error = HG_MAX(error, fabs(g - r->g[r->position[point[k]]]));
-    }
-    hg_free(m.part);
+    struct measured result;
+    hinge_status status = measure(r, point, choose_measured(r, most, point), false, &result);
     if (!hg_is_stopped(r))
-        r->res->error = error;
+        r->res->error = result.error;
+    return status;
+}
+
+/* Active points not yet made exact that may break the bounds on F if g is wrong by `error` there: bounds of width eps
+ * around the middle of the extremes, or 0 where no sum is held. */
+static size_t find_doubted(struct hg_run *r, double error, uint32_t *point)
+{
+    size_t count = 0;
+    for (size_t at = 0; at < r->m; at++) {
+        bool doubted = false;
+        for (int l = 0; l < r->qp->layers; l++) {
+            const struct hg_extremes *e = &r->extremes[l];
+            double half = r->qp->no_sum ? r->opt->eps : r->opt->eps / 2, middle = r->qp->no_sum ? 0 : (e->high + e->low) / 2;
+            doubted = doubted || r->g[at] + r->up[l][at] < middle - half + error ||
+                      r->g[at] + r->down[l][at] > middle + half - error;
+        }
+        if (doubted && !r->is_exact[r->active[at]])
+            point[count++] = r->active[at];
+    }
+    return count;
+}
+
+hinge_status hg_prove(struct hg_run *r, bool *proven)
+{
+    uint32_t *point = r->found;
+    size_t most = r->opt->measured > 0 ? HG_MIN(r->opt->measured, (size_t)HG_MEASURED) : HG_MEASURED;
+    size_t count = choose_measured(r, most, point), room = HG_MAX(r->m / 4, (size_t)HG_MEASURED);
+    struct measured result;
+    *proven = false;
+    memset(r->is_exact, 0, r->n);
+    hinge_status status = measure(r, point, count, true, &result);
+    double rounding = result.rounding;
+    /* with what a sample does not see; nothing where all points are measured */
+    double error = count == r->m ? 0 : result.error * (1 + 32 / (double)count);
+    while (status == HINGE_OK && !hg_is_stopped(r)) {
+        for (size_t k = 0; k < count; k++)
+            r->is_exact[point[k]] = 1;
+        hg_scan(r);
+        r->res->error = error + rounding;
+        if (!(r->res->violation <= r->opt->eps && r->res->violation + 2 * rounding <= SLACK * r->opt->eps))
+            break;
+        count = r->res->violation + 2 * error <= r->opt->eps ? 0 : find_doubted(r, error, point);
+        *proven = count == 0;
+        if (*proven || count > room)
+            break;
+        room -= count;
+        status = measure(r, point, count, true, &result);
+        error = HG_MAX(error, result.error);
+        rounding = HG_MAX(rounding, result.rounding);
+    }
     return status;
 }
 

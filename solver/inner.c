@@ -87,6 +87,12 @@ static double value(const struct hg_inner *in, size_t i, size_t j)
     return in->type == HINGE_F32 ? (double)((const float *)in->k)[at] : ((const double *)in->k)[at];
 }
 
+void hg_inner_take_diagonal(struct hg_inner *in, size_t slot)
+{
+    in->diagonal[slot] = value(in, slot, slot);
+    in->diagonal32[slot] = (float)in->diagonal[slot];
+}
+
 static struct hg_extremes scan(const struct hg_inner *in, int l)
 {
     return in->narrow ? in->loops->scan_narrow(in->q, in->g32, in->up32[l], in->down32[l])

@@ -35,6 +35,9 @@ hinge_status hg_inner_init(struct hg_inner *inner, size_t cap, int layers, bool 
                            hinge_dtype type, const struct hg_loops *loops, hinge_error *err);
 void hg_inner_free(struct hg_inner *inner);
 
+/* K_WW's entry of a slot on its diagonal, once it is there. */
+void hg_inner_take_diagonal(struct hg_inner *inner, size_t slot);
+
 /* What a run of the subproblem did. */
 struct hg_inner_result {
     double violation;  /* at its end */

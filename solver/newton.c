@@ -78,6 +78,12 @@ static bool is_stopped(const struct newton *t)
     return hg_poll_halt(&t->opt->halt);
 }
 
+/* By the caller, or the steps allowed are made. */
+static bool is_over(const struct newton *t)
+{
+    return is_stopped(t) || (t->opt->max_steps > 0 && t->res->systems + t->res->steps >= t->opt->max_steps);
+}
+
 /* ---- factors: the arithmetic of a piece does not depend on the number of threads --------------------------------- */
 
 /* x [count * ld] = x L^-T, row by row: L^-1 of each row. */
@@ -91,8 +97,9 @@ static void forward(const struct newton *t, const struct factor *f, size_t n, do
         hg_blas_alone();
 #pragma omp for schedule(dynamic, 1)
         for (size_t r = 0; r < count; r += piece)
-            cblas_dtrsm(CblasRowMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit,
-                        (int)HG_MIN(piece, count - r), (int)n, 1, f->l, (int)f->ld, x + r * ld, (int)ld);
+            if (!is_stopped(t)) /* what is left undone is not used then */
+                cblas_dtrsm(CblasRowMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit,
+                            (int)HG_MIN(piece, count - r), (int)n, 1, f->l, (int)f->ld, x + r * ld, (int)ld);
     }
     t->res->gflop += 1e-9 * (double)count * (double)n * (double)n;
 }
@@ -107,6 +114,8 @@ static bool extend(const struct newton *t, struct factor *f, size_t rows)
         if (is_stopped(t))
             return false;
         forward(t, f, r0, x, ld, count);
+        if (is_stopped(t))
+            return false;
         lapack_int info = 0;
 #pragma omp parallel num_threads(t->opt->threads)
         {
@@ -445,7 +454,7 @@ static bool face(struct newton *t, double tolerance, double *decrease)
         return false;
     memcpy(t->g_trial, t->in.g, t->q * sizeof *t->g_trial);
     bool whole = false, same_rows = true;
-    for (int k = 0; k < MAX_FIXES && !is_stopped(t); k++) {
+    for (int k = 0; k < MAX_FIXES && !is_over(t); k++) {
         solve(t);
         if (k == 0)
             memcpy(t->first, t->d, t->l.rows * sizeof *t->d);
@@ -479,7 +488,9 @@ static bool face(struct newton *t, double tolerance, double *decrease)
 /* SMO, for about a step an entry. */
 static bool go_on_by_smo(struct newton *t, double target, double *decrease)
 {
-    struct hg_inner_result done = hg_inner_solve(&t->in, target, 0, true, t->q);
+    uint64_t made = t->res->systems + t->res->steps, most = t->opt->max_steps;
+    struct hg_inner_result done =
+        hg_inner_solve(&t->in, target, 0, true, most == 0 ? t->q : HG_MIN(t->q, most - HG_MIN(most, made)));
     t->res->steps += done.steps;
     *decrease = done.decrease;
     return done.decrease > 0;
@@ -499,10 +510,10 @@ static bool adapt_ridge(struct newton *t, bool lowered)
 static void solve_block(struct newton *t, double target)
 {
     double violation = look(t);
-    for (int k = 0; k < MAX_FACES && violation > target && !is_stopped(t); k++) {
+    for (int k = 0; k < MAX_FACES && violation > target && !is_over(t); k++) {
         double decrease = 0;
         bool lowered = face(t, target / 4, &decrease);
-        if (!adapt_ridge(t, lowered) && !is_stopped(t)) {
+        if (!adapt_ridge(t, lowered) && !is_over(t)) {
             t->ridge = t->least;
             if (!go_on_by_smo(t, target, &decrease))
                 return;
@@ -723,7 +734,7 @@ static hinge_status pass(struct newton *t, const double *sums, bool *go_on)
         return HINGE_OK;
     }
     hinge_status status = load_block(t);
-    if (status == HINGE_OK && !is_stopped(t)) {
+    if (status == HINGE_OK && !is_stopped(t) && t->largest > 0) { /* otherwise K_FF is nowhere positive definite */
         solve_block(t, HG_MAX(t->opt->eps / 2, 0.01 * violation));
         status = carry_over(t, sums);
         bool whole = status == HINGE_OK && !is_stopped(t);
@@ -761,7 +772,7 @@ static hinge_status run(struct newton *t)
     hinge_status status = gradient(t);
     t->res->violation = hg_qp_violation(t->qp, t->g);
     bool go_on = true;
-    for (int k = 0; k < MAX_PASSES && status == HINGE_OK && !is_stopped(t) && t->res->violation > t->opt->eps && go_on;
+    for (int k = 0; k < MAX_PASSES && status == HINGE_OK && !is_over(t) && t->res->violation > t->opt->eps && go_on;
          k++)
         status = pass(t, sums, &go_on);
     if (t->res->violation <= t->opt->eps)

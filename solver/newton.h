@@ -11,6 +11,7 @@
 struct hg_newton_options {
     double eps;
     size_t bytes;        /* that a block and its factor may take */
+    uint64_t max_steps;  /* linear systems and two-variable steps; 0: no limit */
     int threads, cpu_level;
     struct hg_halt halt; /* its stop is not NULL */
     void (*progress)(void *arg, double violation); /* after every step, or NULL; violation: of the block */

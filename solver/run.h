@@ -29,6 +29,11 @@ struct hg_moved { /* a point of W whose beta changed */
     void *row;    /* in the cache; NULL: no room */
 };
 
+struct hg_start { /* a beta to go back to, and what is known of it */
+    double *beta[2]; /* [n] */
+    double objective, violation, bias[2];
+};
+
 struct hg_part { /* a sum over rows */
     size_t count;
     void **row;
@@ -51,7 +56,10 @@ struct hg_run {
     uint32_t *position;      /* [n] of each point among the active ones */
     double *g;               /* [n] by position */
     double *up[2], *down[2]; /* [n] by position, see hg_up */
-    double *diagonal;        /* [n] by point */
+    double *diagonal;        /* [n] K(x_i, x_i), by point */
+    uint32_t doubtful[HG_DOUBTFUL]; /* the source's, or the points where |diagonal| is largest */
+    size_t n_doubtful;
+    uint8_t *is_exact;       /* [n] by point: g there is that of f64 (hg_prove) */
     struct hg_extremes extremes[2];
 
     size_t q, in_w;        /* size of W wanted, points in it */
@@ -64,7 +72,8 @@ struct hg_run {
     size_t n_fresh;
     void **block_row;       /* [q] */
     uint32_t *block_points; /* [q] */
-    double *before[2];      /* [q] beta before the inner solve */
+    double *before[2];      /* [q] beta before the inner solve, */
+    double *g_before;       /* [q] and g */
     struct hg_inner inner;
 
     struct hg_moved *moved; /* [q] */
@@ -83,10 +92,13 @@ struct hg_run {
     bool torn;         /* an update was ended half-way: g is not K beta */
 
     double target;         /* violation to be reached: eps, or less where the error of F takes a share of 2 eps */
-    double objective;      /* running: by the decreases of the inner solver */
+    double decrease;       /* of the objective in this round, by K_WW; */
+    double objective;      /* running: by what each round's moves changed, or recomputed */
     double best;           /* least violation so far, for the stall test, */
     uint64_t best_round;   /* the round it was seen in, */
     double best_objective; /* and the objective then */
+    int checks;            /* that found g wrong where it decides */
+    struct hg_start kept;  /* the best beta known by an objective that was recomputed */
     struct hg_halt halt;   /* the options', its stop perhaps own_stop */
     int own_stop;
     bool exact_rows; /* rows are f64 */
@@ -149,6 +161,10 @@ void hg_scan(struct hg_run *r);
 
 /* res->error = max |g - g in f64| over some points, `most` at most. */
 hinge_status hg_measure_error(struct hg_run *r, size_t most);
+
+/* Whether the violation of all points is at most eps in f64: g is made exact where it decides, so that res->violation
+ * is that of exact values, and its error elsewhere (res->error) cannot matter. All points are active. */
+hinge_status hg_prove(struct hg_run *r, bool *proven);
 
 /* Looks at the error of few points. Where it is more than `most_error` and rows are held in 16 bits, the largest sums
  * of moves by them, whose squares are all but a share of the squares of all, are made again, so that eps / 16 of it

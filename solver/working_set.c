@@ -189,8 +189,6 @@ hinge_status hg_load_block(struct hg_run *r)
         size_t slot = r->fresh[f];
         r->block_points[f] = r->w[slot];
         r->block_row[f] = (char *)in->k + slot * in->ld * r->size;
-        in->diagonal[slot] = r->diagonal[r->w[slot]];
-        in->diagonal32[slot] = (float)in->diagonal[slot];
         for (int l = 0; l < r->qp->layers; l++) {
             in->lo[l][slot] = r->qp->lo[l][r->w[slot]];
             in->hi[l][slot] = r->qp->hi[l][r->w[slot]];
@@ -204,5 +202,8 @@ hinge_status hg_load_block(struct hg_run *r)
                               r->halt.stop,    0,          false, r->cheap };
     if (r->q == r->n)
         r->res->columns_computed += (uint64_t)r->n_fresh * r->in_w;
-    return r->rows->ops->fetch(r->rows, &fetch);
+    hinge_status status = r->rows->ops->fetch(r->rows, &fetch);
+    for (size_t f = 0; f < r->n_fresh; f++) /* of the block itself: steps are as long as its curvature says */
+        hg_inner_take_diagonal(in, r->fresh[f]);
+    return status;
 }
