@@ -223,6 +223,26 @@ static hinge_status certify_problem(const struct hg_problem *pr, size_t p, const
     return status;
 }
 
+/* The model's coefficients. One from a file has been located without weights: where a row that was found has weight 0,
+ * its support vector is an equal one. */
+static hinge_status find_beta(const hinge_model *m, const hinge_matrix *x, const double *y, const double *weights,
+                              double *beta, hinge_error *err)
+{
+    struct hinge_model located = *m;
+    size_t *index = NULL;
+    bool weightless = false;
+    for (size_t k = 0; weights != NULL && m->objectives == NULL && m->sv_index != NULL && m->n_trained == x->rows &&
+                       k < m->n_sv; k++)
+        weightless = weightless || weights[m->sv_index[k]] == 0;
+    hinge_status status = weightless ? hg_find_rows(m, x, y, weights, &index, NULL, err) : HINGE_OK;
+    if (index != NULL)
+        located.sv_index = index;
+    if (status == HINGE_OK)
+        status = hinge_model_beta(&located, x->rows, beta, err);
+    hg_free(index);
+    return status;
+}
+
 /* The problem that a model solves, and its coefficients [n_problems * rows], the caller's. */
 static hinge_status open_problem(const hinge_model *m, const hinge_matrix *x, const double *y,
                                  const hinge_params *params, struct hg_problem *pr, double **beta, hinge_error *err)
@@ -241,7 +261,7 @@ static hinge_status open_problem(const hinge_model *m, const hinge_matrix *x, co
         if (!hg_mul(pr->n_problems, x->rows, &values) || (*beta = hg_alloc(values, sizeof **beta)) == NULL)
             status = hg_fail(err, HINGE_ENOMEM, "no memory for the coefficients of %zu rows", x->rows);
         else
-            status = hinge_model_beta(m, x->rows, *beta, err);
+            status = find_beta(m, x, y, pr->params.weights, *beta, err);
     }
     if (status != HINGE_OK) {
         hg_free(*beta);

@@ -285,11 +285,23 @@ static void split_rows(const struct validation *v, size_t f, uint32_t *rows, siz
             rows[*n_train + (*n_held)++] = (uint32_t)i;
 }
 
+/* The largest nu that the classes allow without fold f (folds: with all rows); work: [n_classes]. */
+static double most_nu(const struct validation *v, size_t f, double *work)
+{
+    const struct hg_problem *pr = v->problem;
+    for (size_t c = 0; c < pr->n_classes; c++) {
+        work[c] = 0;
+        for (size_t k = pr->start[c]; k < pr->start[c + 1]; k++)
+            work[c] += v->fold[pr->order[k]] != f ? pr->weight[k] : 0;
+    }
+    return hg_most_nu(work, pr->n_classes, pr->one_vs_rest);
+}
+
 static hinge_status validate_fold(void *arg, size_t f, int threads, hinge_error *err)
 {
     struct validation *v = arg;
-    const hinge_params *params = &v->jobs.params;
-    hinge_predict_options options = { .threads = threads, .cpu_level = params->cpu_level };
+    hinge_params params = v->jobs.params;
+    hinge_predict_options options = { .threads = threads, .cpu_level = params.cpu_level };
     size_t n_train, n_held;
     hinge_model *model = NULL;
     hinge_error mine;
@@ -302,13 +314,15 @@ static hinge_status validate_fold(void *arg, size_t f, int threads, hinge_error 
     v->reports[f].outcome = hg_jobs_ended(&v->jobs);
     if (status == HINGE_OK)
         split_rows(v, f, rows, &n_train, &n_held);
+    if (status == HINGE_OK && params.task == HINGE_NU_SVC) /* a fold's share of the classes can differ by a row */
+        params.nu = HG_MIN(v->problem->params.nu, most_nu(v, f, label));
     if (status == HINGE_OK && v->reports[f].outcome == HINGE_CONVERGED)
-        status = hg_jobs_train(&v->jobs, f, threads, rows, n_train, v->misses_class[f], params, &model,
+        status = hg_jobs_train(&v->jobs, f, threads, rows, n_train, v->misses_class[f], &params, &model,
                                &v->reports[f], &mine);
     bool ended = v->reports[f].outcome == HINGE_STOPPED || v->reports[f].outcome == HINGE_TIME_LIMIT;
     if (status == HINGE_OK && !ended)
         status = hg_predict_rows(model, v->jobs.x, rows + n_train, n_held,
-                                 params->probability && hinge_model_has_probability(model), &options, label,
+                                 params.probability && hinge_model_has_probability(model), &options, label,
                                  NULL, &mine);
     for (size_t i = 0; status == HINGE_OK && i < n_held; i++)
         v->prediction[rows[n_train + i]] = ended ? NAN : label[i];
@@ -386,6 +400,7 @@ static size_t largest_problem(const struct hg_problem *pr)
 
 static hinge_status validate(struct validation *v, double *predictions, hinge_report *report, hinge_error *err)
 {
+    const hinge_params *params = &v->problem->params;
     bool by_side = false;
     v->fold = hg_alloc(v->n, sizeof *v->fold);
     v->used = hg_zalloc(v->n, sizeof *v->used);
@@ -398,6 +413,11 @@ static hinge_status validate(struct validation *v, double *predictions, hinge_re
         status = hg_fail(err, HINGE_ENOMEM, "no memory for %zu folds of %zu rows", v->folds, v->n);
     if (status == HINGE_OK)
         status = draw_folds(v, err);
+    if (status == HINGE_OK && params->task == HINGE_NU_SVC) { /* not for the want of rows in a fold alone */
+        double most = most_nu(v, v->folds, v->prediction);
+        if (params->nu > most * (1 + 1e-12))
+            status = hg_fail(err, HINGE_EINVAL, "nu: %g is infeasible for these classes; at most %g", params->nu, most);
+    }
     if (status == HINGE_OK)
         status = hg_jobs_run(&v->jobs, &by_side, err);
     if (status == HINGE_OK) {

@@ -322,7 +322,7 @@ static hinge_status print_example(const void *arg, size_t i, struct hg_text *tex
     for (size_t j = 0; j < x->cols; j++) {
         /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): x was checked */
         double value = f32 != NULL ? (double)f32[j] : f64[j];
-        if (value == 0)
+        if (value == 0 && !signbit(value))
             continue;
         if (!isfinite(value))
             return hg_fail(err, HINGE_EINVAL, "x[%zu, %zu] is not finite", i, j);

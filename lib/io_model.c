@@ -15,7 +15,8 @@
  *
  * What LIBSVM has no words for stands under keys of hinge's own, which it refuses: hinge_label, hinge_kernel,
  * hinge_multiclass one_vs_rest (a coefficient and a rho a class), hinge_scale_factor and hinge_scale_offset (a number a
- * feature), hinge_training (parameters).
+ * feature), hinge_training (parameters). The number of features is that of the support vectors; where there are none,
+ * "SV hinge_features 5" tells it, of which LIBSVM reads the first word.
  */
 #include "lib/model.h"
 #include "lib/bytes.h"
@@ -118,7 +119,10 @@ static void print_header(const struct hinge_model *model, struct hg_text *text)
     }
     if (model->training != NULL)
         print_numbers(text, "hinge_training", model->training, model->n_training);
-    hg_text_print(text, "SV\n");
+    if (model->n_sv == 0 && model->d > 0 && model->scale_factor == NULL)
+        hg_text_print(text, "SV hinge_features %zu\n", model->d);
+    else
+        hg_text_print(text, "SV\n");
 }
 
 /* "coefficient coefficient ... index:value index:value ... ". Zeros are left out, but for the last feature of
@@ -136,7 +140,7 @@ static hinge_status print_sv(const void *arg, size_t i, struct hg_text *text, hi
         hg_text_print(text, "0:%zu ", model->sv_serial[i] + 1);
     for (size_t j = 0; model->sv != NULL && j < model->d; j++) {
         double value = model->sv[i * model->d + j];
-        bool told = value != 0 || (i == 0 && j + 1 == model->d);
+        bool told = value != 0 || signbit(value) || (i == 0 && j + 1 == model->d);
         char *room = !told ? NULL : hg_text_room(text, 2 * HG_NUMBER_ROOM), *out = room;
         if (room == NULL)
             continue;
@@ -247,6 +251,7 @@ struct header {
     hinge_multiclass multiclass;
     size_t n_classes, n_problems, n_sv;
     size_t n_scaled; /* features that are scaled; 0: not scaled */
+    size_t n_told;   /* features that the line "SV" tells; 0: none */
 };
 
 static bool has(const struct header *header, enum key key)
@@ -278,6 +283,19 @@ static bool is_word(const char *p, const char *end, const char *word)
     return (size_t)(end - p) == strlen(word) && memcmp(p, word, (size_t)(end - p)) == 0;
 }
 
+/* What stands behind "SV": nothing of a model that has support vectors, or the number of features. */
+static hinge_status read_features(struct header *header, const struct hg_line *line, const char *p, hinge_error *err)
+{
+    const char *name = hg_skip_blanks(p, line->end), *stop = word_end(name, line->end);
+    const char *number = hg_skip_blanks(stop, line->end);
+    if (!is_word(name, stop, "hinge_features"))
+        return HINGE_OK;
+    if (hg_parse_size(number, line->end, &header->n_told) == NULL || header->n_told > INT_MAX)
+        return hg_fail_at(err, HINGE_EFORMAT, header->file, line->number, "hinge_features '%s' is not a count",
+                          hg_excerpt_all(number, line->end).text);
+    return HINGE_OK;
+}
+
 /* Files "key value ..." lines under their keys, up to the line "SV". */
 static hinge_status find_keys(struct header *header, const char *p, const char *end, hinge_error *err)
 {
@@ -288,7 +306,7 @@ static hinge_status find_keys(struct header *header, const char *p, const char *
         if (is_word(line.p, stop, "SV")) {
             header->body = p;
             header->body_number = number + 1;
-            return HINGE_OK;
+            return read_features(header, &line, stop, err);
         }
         while (key < N_KEYS && !is_word(line.p, stop, keys[key]))
             key++;
@@ -648,12 +666,12 @@ static hinge_status read_sv(const void *arg, const struct hg_line *given, size_t
 static hinge_status check_body(const struct header *header, const struct hg_lines *lines, hinge_error *err)
 {
     size_t coef_rows = is_classification(header->task) ? header->n_classes - 1 : 1, bytes;
-    size_t d = HG_MAX(lines->last_index, header->n_scaled);
+    size_t told = HG_MAX(lines->last_index, header->n_told), d = HG_MAX(told, header->n_scaled);
     coef_rows += header->multiclass == HINGE_ONE_VS_REST;
-    if (header->n_scaled > 0 && header->n_scaled < lines->last_index)
+    if (header->n_scaled > 0 && header->n_scaled < told)
         return hg_fail_at(err, HINGE_EFORMAT, header->file, header->lines[SCALE_FACTOR].number,
                           "%s has %zu values, and the support vectors %zu features", keys[SCALE_FACTOR],
-                          header->n_scaled, lines->last_index);
+                          header->n_scaled, told);
     if (lines->n != header->n_sv)
         return hg_fail_at(err, HINGE_EFORMAT, header->file,
                           header->body_number + HG_MIN(lines->n, header->n_sv),
@@ -689,7 +707,7 @@ static hinge_status read_body(const struct header *header, struct hinge_model **
         status = check_body(header, &lines, err);
     if (status == HINGE_OK) {
         *made = hg_model_new(header->task, header->kernel, header->multiclass, header->n_classes, header->n_sv,
-                             HG_MAX(lines.last_index, header->n_scaled));
+                             HG_MAX(HG_MAX(lines.last_index, header->n_told), header->n_scaled));
         if (*made == NULL)
             status = hg_fail_at(err, HINGE_ENOMEM, header->file, 0, "no memory for %zu support vectors",
                                 header->n_sv);

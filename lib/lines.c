@@ -291,7 +291,7 @@ hinge_status hg_line_pairs(struct hg_line *line, const struct hg_row *row, size_
         if (!whole || !isfinite(value))
             return refuse_value(line, number, index, value, whole, err);
         previous = index;
-        if (value == 0)
+        if (value == 0 && !signbit(value))
             continue;
         last = index;
         if (index > cols)

@@ -108,6 +108,12 @@ static void take_turns(const hinge_model *m, struct turn *turn)
     qsort(turn, m->n_sv, sizeof *turn, by_size);
 }
 
+/* Precomputed kernels: the row of a serial number. */
+static size_t serial_row(size_t serial, size_t rows, const bool *taken)
+{
+    return serial < rows && !taken[serial] ? serial : SIZE_MAX;
+}
+
 /* index[n_sv]; returns how many are missing, *first the first of them. */
 static size_t find_all(const hinge_model *m, const hinge_matrix *x, const double *y, const struct entry *entry,
                        const struct turn *turn, bool *taken, size_t *index, size_t *first)
@@ -117,7 +123,7 @@ static size_t find_all(const hinge_model *m, const hinge_matrix *x, const double
         size_t sv = turn[i].sv;
         while (m->labels != NULL && i == end + m->class_sv[c]) /* classification: they are as they stand */
             end += m->class_sv[c++];
-        index[sv] = m->sv == NULL ? (m->sv_serial[sv] < x->rows ? m->sv_serial[sv] : SIZE_MAX)
+        index[sv] = m->sv == NULL ? serial_row(m->sv_serial[sv], x->rows, taken)
                                   : find(x, y, entry, taken, m->sv + sv * m->d,
                                          m->labels != NULL ? &m->labels[c] : NULL, has_targets(m) && m->coef[sv] > 0);
         if (index[sv] != SIZE_MAX) {
@@ -130,25 +136,19 @@ static size_t find_all(const hinge_model *m, const hinge_matrix *x, const double
     return missing;
 }
 
-hinge_status hinge_model_locate(hinge_model *m, const hinge_matrix *x, const double *y, size_t *missing,
-                                hinge_error *err)
+hinge_status hg_find_rows(const hinge_model *m, const hinge_matrix *x, const double *y, const double *weights,
+                          size_t **found, size_t *missing, hinge_error *err)
 {
-    if (m == NULL)
-        return hg_fail(err, HINGE_EINVAL, "model: NULL");
-    hinge_status status = hg_matrix_check(x, "x", err);
-    if (status == HINGE_OK && m->sv != NULL && m->n_sv > 0 && x->cols != m->d)
-        status = hg_fail(err, HINGE_EINVAL, "x.cols: %zu, but the model has %zu features", x->cols, m->d);
-    if (status == HINGE_OK && m->labels != NULL && y == NULL)
-        status = hg_fail(err, HINGE_EINVAL, "y: NULL, but the model's support vectors have labels");
-    if (status != HINGE_OK)
-        return status;
     struct entry *entry = hg_alloc(x->rows, sizeof *entry);
     struct turn *turn = hg_alloc(m->n_sv, sizeof *turn);
     bool *taken = hg_zalloc(x->rows, sizeof *taken);
     size_t *index = hg_alloc(m->n_sv, sizeof *index), lost = 0, first = 0;
+    hinge_status status = HINGE_OK;
     if (entry == NULL || turn == NULL || taken == NULL || index == NULL) {
         status = hg_fail(err, HINGE_ENOMEM, "no memory for %zu rows", x->rows);
     } else {
+        for (size_t i = 0; weights != NULL && i < x->rows; i++)
+            taken[i] = weights[i] == 0;
         if (m->sv != NULL)
             hash_rows(x, has_targets(m) ? y : NULL, entry);
         take_turns(m, turn);
@@ -164,10 +164,28 @@ hinge_status hinge_model_locate(hinge_model *m, const hinge_matrix *x, const dou
     hg_free(entry);
     hg_free(turn);
     hg_free(taken);
-    if (status != HINGE_OK) {
+    if (status == HINGE_OK)
+        *found = index;
+    else
         hg_free(index);
+    return status;
+}
+
+hinge_status hinge_model_locate(hinge_model *m, const hinge_matrix *x, const double *y, size_t *missing,
+                                hinge_error *err)
+{
+    size_t *index;
+    if (m == NULL)
+        return hg_fail(err, HINGE_EINVAL, "model: NULL");
+    hinge_status status = hg_matrix_check(x, "x", err);
+    if (status == HINGE_OK && m->sv != NULL && m->n_sv > 0 && x->cols != m->d)
+        status = hg_fail(err, HINGE_EINVAL, "x.cols: %zu, but the model has %zu features", x->cols, m->d);
+    if (status == HINGE_OK && m->labels != NULL && y == NULL)
+        status = hg_fail(err, HINGE_EINVAL, "y: NULL, but the model's support vectors have labels");
+    if (status == HINGE_OK)
+        status = hg_find_rows(m, x, y, NULL, &index, missing, err);
+    if (status != HINGE_OK)
         return status;
-    }
     hg_free(m->sv_index);
     m->sv_index = index;
     m->n_trained = x->rows;

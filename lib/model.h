@@ -72,6 +72,10 @@ hinge_status hg_model_finish(hinge_model *model, hinge_error *err);
 struct hg_points hg_model_points(const hinge_model *model, hinge_dtype type);
 const void *hg_model_norms(const hinge_model *model, hinge_dtype type); /* theirs, [n_sv]; NULL: none needed */
 
+/* hinge_model_locate's search, without rows of weight 0 (weights: [x->rows] or NULL): *index [n_sv] is the caller's. */
+hinge_status hg_find_rows(const hinge_model *model, const hinge_matrix *x, const double *y, const double *weights,
+                          size_t **index, size_t *missing, hinge_error *err);
+
 /* Number of the problem of two classes, first < second (one-vs-one). */
 size_t hg_pair_number(size_t n_classes, size_t first, size_t second);
 

@@ -310,7 +310,7 @@ static hinge_status decide_held(struct calibration *c, size_t number, struct par
     const struct hg_problem *pr = c->problem;
     hinge_params params = c->jobs.params;
     hinge_predict_options options = { .threads = threads, .cpu_level = params.cpu_level };
-    double total = part->first + part->second, sign = 1;
+    double sign = 1;
     hinge_model *model = NULL;
     hinge_report report;
     size_t a, b;
@@ -321,7 +321,7 @@ static hinge_status decide_held(struct calibration *c, size_t number, struct par
         return HINGE_OK;
     }
     if (params.task == HINGE_NU_SVC) /* a fold's share of the classes can differ by a row */
-        params.nu = HG_MIN(params.nu, 2 * HG_MIN(part->first, part->second) / total);
+        params.nu = HG_MIN(params.nu, hg_most_nu((double[]){ part->first, part->second }, 2, false));
     hinge_status status = hg_jobs_train(&c->jobs, number, threads, part->train, part->n_train,
                                         pr->n_classes > 2, &params, &model, &report, err);
     if (status == HINGE_OK)

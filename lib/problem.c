@@ -145,8 +145,8 @@ static hinge_status check_boxes(const struct hg_problem *pr, hinge_error *err)
         sum += C * pr->weight[i];
     return sum <= DBL_MAX / 8 ? HINGE_OK
                               : hg_fail(err, HINGE_EINVAL,
-                                        "C: the bounds of %zu rows, %g times their weights, sum to more than %.2g", pr->n,
-                                        C, DBL_MAX / 8);
+                                        "C: the bounds of %zu rows, %g times their weights, sum to more than %.2g",
+                                        pr->n, C, DBL_MAX / 8);
 }
 
 /* ---- points ------------------------------------------------------------------------------------------------------ */
@@ -359,6 +359,22 @@ static void set_boxes(const struct hg_problem *pr, const uint32_t *subset, size_
     }
 }
 
+double hg_most_nu(const double *weight, size_t n_classes, bool one_vs_rest)
+{
+    double least = INFINITY, largest = 0, total = 0, most = 1;
+    for (size_t c = 0; c < n_classes; c++) {
+        total += weight[c];
+        largest = HG_MAX(largest, weight[c]);
+        least = weight[c] > 0 ? HG_MIN(least, weight[c]) : least;
+    }
+    if (!one_vs_rest) /* of the smallest and the largest class */
+        return least < INFINITY ? 2 * least / (least + largest) : 1;
+    for (size_t c = 0; c < n_classes; c++)
+        if (weight[c] > 0 && weight[c] < total)
+            most = HG_MIN(most, 2 * HG_MIN(weight[c], total - weight[c]) / total);
+    return most;
+}
+
 static hinge_status set_sums(const struct hg_problem *pr, size_t p, const uint32_t *subset, size_t n_first,
                              size_t n, double *sums, hinge_error *err)
 {
@@ -378,9 +394,10 @@ static hinge_status set_sums(const struct hg_problem *pr, size_t p, const uint32
             return pr->one_vs_rest
                        ? hg_fail(err, HINGE_EINVAL,
                                  "nu: %g is infeasible for class %g against the rest; at most %g", params->nu,
-                                 pr->labels[a], 2 * HG_MIN(first, second) / total)
+                                 pr->labels[a], hg_most_nu((double[]){ first, second }, 2, false))
                        : hg_fail(err, HINGE_EINVAL, "nu: %g is infeasible for classes %g and %g; at most %g",
-                                 params->nu, pr->labels[a], pr->labels[b], 2 * HG_MIN(first, second) / total);
+                                 params->nu, pr->labels[a], pr->labels[b],
+                                 hg_most_nu((double[]){ first, second }, 2, false));
         sums[0] = HG_MIN(sums[0], HG_MIN(first, second));
         sums[1] = -sums[0];
     } else if (params->task == HINGE_NU_SVR) {

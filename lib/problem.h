@@ -40,6 +40,10 @@ size_t hg_problem_size(const struct hg_problem *problem, size_t p);
 /* The points of problem p into subset [room for n]; returns how many. */
 size_t hg_problem_points(const struct hg_problem *problem, size_t p, uint32_t *subset);
 
+/* nu-SVC: the largest nu that can be reached in each two-class problem of classes whose examples' weights sum so;
+ * classes of weight 0 are not there. */
+double hg_most_nu(const double *weight, size_t n_classes, bool one_vs_rest);
+
 /* The QP of problem p over its points, with a feasible start (params.beta0's row p, if given), and the sums that its
  * layers are held to. */
 hinge_status hg_problem_qp(const struct hg_problem *problem, size_t p, const uint32_t *subset, size_t n,

@@ -48,7 +48,7 @@ void hg_online_free(struct hg_online *o)
 
 static void copy_row(const hinge_matrix *x, size_t row, double *out)
 {
-    if (x->type == HINGE_F64)
+    if (x->type == HINGE_F64 && x->cols > 0)
         memcpy(out, (const double *)x->data + row * x->stride, x->cols * sizeof *out);
     else
         for (size_t c = 0; c < x->cols; c++)

@@ -50,44 +50,35 @@ size_t hg_qp_support(const struct hg_qp *qp, const uint32_t *order, uint32_t *po
     return count;
 }
 
-/* Brings entries that are a few roundings from 0 or from a bound there. */
-static void tidy_layer(size_t n, double *beta, const double *lo, const double *hi)
-{
-    double most = 0;
-    for (size_t i = 0; i < n; i++)
-        most = HG_MAX(most, fabs(beta[i]));
-    for (size_t i = 0; i < n; i++) {
-        double tiny = 8 * DBL_EPSILON * HG_MIN(most, hi[i] - lo[i]);
-        if (fabs(beta[i]) <= tiny && lo[i] <= 0 && hi[i] >= 0)
-            beta[i] = 0;
-        else if (fabs(hi[i] - beta[i]) <= tiny)
-            beta[i] = hi[i];
-        else if (fabs(beta[i] - lo[i]) <= tiny)
-            beta[i] = lo[i];
-    }
-}
-
 void hg_qp_tidy(struct hg_qp *qp)
 {
     for (int l = 0; l < qp->layers; l++)
-        tidy_layer(qp->n, qp->beta[l], qp->lo[l], qp->hi[l]);
+        for (size_t i = 0; i < qp->n; i++)
+            qp->size = HG_MAX(qp->size, fabs(qp->beta[l][i]));
+    for (int l = 0; l < qp->layers; l++)
+        for (size_t i = 0; i < qp->n; i++) {
+            double *beta = &qp->beta[l][i], lo = qp->lo[l][i], hi = qp->hi[l][i];
+            double tiny = 8 * DBL_EPSILON * HG_MIN(qp->size, hi - lo);
+            if (fabs(*beta) <= tiny && lo <= 0 && hi >= 0)
+                *beta = 0;
+            else if (fabs(hi - *beta) <= tiny)
+                *beta = hi;
+            else if (fabs(*beta - lo) <= tiny)
+                *beta = lo;
+        }
 }
 
-/* target: the sum, or NULL */
-static bool project_layer(size_t n, double *beta, const double *lo, const double *hi, const double *target)
+static bool settle_sum(size_t n, double *beta, const double *lo, const double *hi, double target)
 {
     double up = 0, down = 0;
     long double sum = 0, size = 0;
-    for (size_t i = 0; i < n; i++)
-        beta[i] = beta[i] > hi[i] ? hi[i] : beta[i] >= lo[i] ? beta[i] : lo[i]; /* NaN goes to lo */
-    tidy_layer(n, beta, lo, hi);
     for (size_t i = 0; i < n; i++) {
         sum += beta[i];
         size += fabs(beta[i]);
         up += hi[i] - beta[i];
         down += beta[i] - lo[i];
     }
-    double missing = target != NULL ? (double)(*target - sum) : 0, room = missing > 0 ? up : down;
+    double missing = (double)(target - sum), room = missing > 0 ? up : down;
     if (fabs(missing) > room + 1e-9 * (up + down))
         return false;
     /* Entries inside their box come first. Those at a bound stay there for what rounding made of a warm start's sum:
@@ -100,15 +91,21 @@ static bool project_layer(size_t n, double *beta, const double *lo, const double
                 beta[i] = fabs(step) <= fabs(missing) ? end : beta[i] + missing;
                 missing = fabs(step) <= fabs(missing) ? missing - step : 0;
             }
-    tidy_layer(n, beta, lo, hi);
     return true;
 }
 
 bool hg_qp_project(struct hg_qp *qp, const double *sums)
 {
     for (int l = 0; l < qp->layers; l++)
-        if (!project_layer(qp->n, qp->beta[l], qp->lo[l], qp->hi[l], qp->no_sum ? NULL : &sums[l]))
+        for (size_t i = 0; i < qp->n; i++) {
+            double *beta = &qp->beta[l][i], lo = qp->lo[l][i], hi = qp->hi[l][i];
+            *beta = *beta > hi ? hi : *beta >= lo ? *beta : lo; /* NaN goes to lo */
+        }
+    hg_qp_tidy(qp);
+    for (int l = 0; l < qp->layers && !qp->no_sum; l++)
+        if (!settle_sum(qp->n, qp->beta[l], qp->lo[l], qp->hi[l], sums[l]))
             return false;
+    hg_qp_tidy(qp);
     return true;
 }
 

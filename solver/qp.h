@@ -26,6 +26,7 @@ struct hg_qp {
     double kink;          /* >= 0; one layer only */
     double *off[2], *lo[2], *hi[2];
     double *beta[2];      /* in: a feasible start; out: the solution */
+    double size;          /* largest |beta| that hg_qp_tidy has met: rounding is relative to it */
 };
 
 /* Offsets such that g + up, g + down are an entry's F in either direction, +inf / -inf where it may not move. */
@@ -69,7 +70,7 @@ static inline double hg_qp_snap(double beta, double lo, double hi)
  * may be NULL: they are only counted. */
 size_t hg_qp_support(const struct hg_qp *qp, const uint32_t *order, uint32_t *point, double *coef);
 
-/* Entries that are a few roundings from 0 or from a bound, as steps that should cancel leave them, are brought there: they
+/* Brings entries that are a few roundings from 0 or from a bound there, as steps that should cancel leave them: they
  * are not inside their box, and the bias must not hang on them. */
 void hg_qp_tidy(struct hg_qp *qp);
 

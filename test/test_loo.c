@@ -151,6 +151,33 @@ static void no_margin_vector(void **state)
     hinge_model_free(model);
 }
 
+/* Where coefficients are 0 or C and b is the middle of a range, what rounding leaves of the start for all rows must not
+ * hold it. */
+static void warm_as_cold(void **state)
+{
+    (void)state;
+    for (uint64_t t = 0; t < 110; t++) {
+        uint64_t seed = t * 77 + 5;
+        const double C[] = { 0.1, 0.3, 1, 10 }, p[] = { 0, 0.1, 0.3, 0.5 };
+        size_t n = 5 + draw(&seed) % 30, d = 1 + draw(&seed) % 3;
+        struct set set = set_regression(t, n, d);
+        for (size_t whole = draw(&seed) % 2, i = 0; whole && i < set.n * set.d; i++)
+            set.x[i] = rint(set.x[i]);
+        for (size_t halves = draw(&seed) % 2, i = 0; halves && i < set.n; i++)
+            set.y[i] = rint(2 * set.y[i]) / 2;
+        hinge_params params = hinge_params_default(HINGE_EPSILON_SVR);
+        params.kernel = draw(&seed) % 2 ? hinge_kernel_rbf(1) : hinge_kernel_linear();
+        params.C = C[draw(&seed) % 4];
+        params.p = p[draw(&seed) % 4];
+        params.eps = 1e-9;
+        params.solver = HINGE_SOLVER_SMO;
+        params.precision = HINGE_PRECISION_F64;
+        params.threads = 1;
+        compare(&set, &params, 1e-6);
+        set_free(&set);
+    }
+}
+
 static int stop_at_third(void *arg, const hinge_progress *progress)
 {
     size_t *last = arg;
@@ -198,6 +225,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(by_hand),    cmocka_unit_test(two_classes),      cmocka_unit_test(more_classes),
         cmocka_unit_test(regression), cmocka_unit_test(no_margin_vector), cmocka_unit_test(stops_threads_refusals),
+        cmocka_unit_test(warm_as_cold),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

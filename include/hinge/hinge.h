@@ -166,8 +166,9 @@ typedef enum hinge_outcome {
     HINGE_NONFINITE,     /* the kernel produced NaN or infinity: scale the data or lower degree, gamma. The model's
                           * coefficients are finite, but of no use; objective and violation may be NaN */
     HINGE_NO_MARGIN      /* nu-SVC: a run to the end has r <= 0 within the error of F: no separating direction;
-                          * coefficients are left unscaled, as where a run was ended with r <= 0. Hard margin: a combination of rows proves that no hyperplane separates the classes
-                          * (report.path: with a margin above so much); the model is empty */
+                          * coefficients are left unscaled, as where a run was ended with r <= 0. Hard margin: a
+                          * combination of rows proves that no hyperplane separates the classes (report.path: with a
+                          * margin above so much); the model is empty */
 } hinge_outcome;
 
 /* "converged", "iteration limit", ...; never NULL. */

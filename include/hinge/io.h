@@ -63,7 +63,7 @@ HINGE_API hinge_status hinge_data_parse(const char *name, const void *bytes, siz
                                         const hinge_data_options *options, hinge_data *data, hinge_error *err);
 /* Frees what the data owns and clears it; an all-zero struct is fine. */
 HINGE_API void hinge_data_free(hinge_data *data);
-/* Writes LIBSVM text (zeros left out, numbers so that reading them back is exact), by atomic rename. */
+/* Writes LIBSVM text (zeros left out, but for -0; numbers so that reading them back is exact), by atomic rename. */
 HINGE_API hinge_status hinge_data_write(const char *path, const hinge_matrix *x, const double *y,
                                         hinge_error *err);
 

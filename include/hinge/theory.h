@@ -213,8 +213,9 @@ HINGE_API hinge_status hinge_kinds_each(const hinge_model *model, const hinge_ma
  * for classification, of the label; hinge_model_sv_index, hinge_model_beta, hinge_certify and hinge_kinds_of then work
  * as after training. x is as the model was trained: scaled, if it scales. Of equal rows the first are taken, each
  * once; of those with different targets (regression, y not NULL) the ones for which the coefficients are optimal, where
- * examples have no weights. Precomputed kernels: x[i, i] belongs to row i. EINVAL: some are not there; *missing (or
- * NULL) says how many, and the model is as it was. Not while other threads use the model. */
+ * examples have no weights; hinge_certify and hinge_kinds_of look anew where a row found has weight 0. Precomputed
+ * kernels: x[i, i] belongs to row i. EINVAL: some are not there; *missing (or NULL) says how many, and the model is as
+ * it was. Not while other threads use the model. */
 HINGE_API hinge_status hinge_model_locate(hinge_model *model, const hinge_matrix *x, const double *y,
                                           size_t *missing, hinge_error *err);
 

@@ -1,0 +1,440 @@
+/*
+ * What is said of a run is so: outcomes, figures of reports and certificates, and what a warm start or a file keeps,
+ * each beside plain loops or a second way to the same thing.
+ */
+#include "test/support.h"
+
+#include <hinge/io.h>
+#include <hinge/theory.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- Outcomes ---------------------------------------------------------------------------------------------------- */
+
+static int stop_at_once(void *arg, const hinge_progress *progress)
+{
+    (void)arg;
+    (void)progress;
+    return 1;
+}
+
+/* A run of nu-SVC that was cut short says so, also where its r is not above 0 yet; one to the end on two classes that
+ * are the same says that there is no margin. */
+static void nu_svc_cut_short(void **state)
+{
+    (void)state;
+    struct set set = set_two_class(3, 900, 4, 6);
+    for (int way = 0; way < 3; way++) {
+        hinge_params params = hinge_params_default(HINGE_NU_SVC);
+        params.kernel = hinge_kernel_rbf(0.01);
+        params.nu = 0.9;
+        params.working_set = 16;
+        params.max_iter = way == 0 ? 2 : 0;
+        params.time_limit = way == 1 ? 1e-9 : 0;
+        params.progress = way == 2 ? stop_at_once : NULL;
+        const hinge_outcome expected[] = { HINGE_MAX_ITER, HINGE_TIME_LIMIT, HINGE_STOPPED };
+        hinge_report report;
+        hinge_model_free(fit(&set, &params, &report));
+        assert_int_equal(report.outcome, expected[way]);
+    }
+    set_free(&set);
+    double x[] = { 0, 1, 2, 0, 1, 2 }, y[] = { 1, 1, 1, -1, -1, -1 };
+    struct set same = { 6, 1, x, y };
+    hinge_params params = hinge_params_default(HINGE_NU_SVC);
+    hinge_report report;
+    hinge_model_free(fit(&same, &params, &report));
+    assert_int_equal(report.outcome, HINGE_NO_MARGIN);
+}
+
+/* <a, b>, and NaN for the pairs with an example whose first feature is the cookie's. */
+static int with_a_hole(void *cookie, const hinge_matrix *a, const hinge_matrix *b, double *out, size_t ld)
+{
+    double hole = *(double *)cookie;
+    for (size_t i = 0; i < a->rows; i++)
+        for (size_t j = 0; j < b->rows; j++) {
+            const double *u = (const double *)a->data + i * a->stride, *v = (const double *)b->data + j * b->stride;
+            out[i * ld + j] = u[0] == hole || v[0] == hole ? NAN : u[0] * v[0] + u[1] * v[1];
+        }
+    return 0;
+}
+
+/* One kernel value that is no number makes violation and certificate no numbers, not 0: in one problem, and where only
+ * one of three has it. */
+static void nan_is_not_0(void **state)
+{
+    (void)state;
+    const double labels[] = { 1, 2, 3 };
+    for (size_t k = 2; k <= 3; k++) {
+        struct set set = set_blobs(5, 60, 2, k, labels, 1);
+        hinge_matrix x = set_matrix(&set);
+        double hole = INFINITY;
+        hinge_params params = hinge_params_default(HINGE_C_SVC);
+        params.kernel = hinge_kernel_user("hole", with_a_hole, &hole);
+        hinge_model *model = fit(&set, &params, NULL);
+        hinge_certificate c;
+        for (size_t i = 0; i < set.n; i += 7) {
+            hole = set.x[i * 2];
+            assert_int_equal(hinge_certify(model, &x, set.y, &params, &c, NULL), HINGE_OK);
+            assert_true(isnan(c.kkt) && isnan(c.gap) && isnan(c.slackness));
+        }
+        hinge_report report;
+        hinge_model *other = fit(&set, &params, &report);
+        assert_int_equal(report.outcome, HINGE_NONFINITE);
+        assert_true(isnan(report.violation));
+        for (size_t m = 0; m < (k - 1) * report.n_sv; m++)
+            assert_true(isfinite(hinge_model_coef(other)[m]));
+        hinge_model_free(other);
+        hinge_model_free(model);
+        set_free(&set);
+    }
+}
+
+/* Bounds whose sum is beyond all numbers are refused by name; below that, coefficients are numbers. */
+static void bounds_that_overflow(void **state)
+{
+    (void)state;
+    struct set set = set_two_class(6, 40, 2, 1);
+    hinge_matrix x = set_matrix(&set);
+    double weights[40];
+    for (int task = 0; task <= HINGE_NU_SVR; task++)
+        for (int way = 0; way < 2; way++) {
+            bool has_c = task != HINGE_NU_SVC && task != HINGE_ONE_CLASS;
+            hinge_params params = hinge_params_default((hinge_task)task);
+            hinge_model *model = NULL;
+            hinge_error err;
+            for (size_t i = 0; i < set.n; i++)
+                weights[i] = way == 0 ? 1e307 : 1e200;
+            params.weights = weights;
+            params.C = has_c && way == 1 ? 1e107 : 1;
+            params.max_iter = 1000;
+            assert_int_equal(hinge_train(&model, &x, set.y, &params, NULL, &err),
+                             way == 0 || has_c ? HINGE_EINVAL : HINGE_OK);
+            assert_true(model == NULL || isfinite(hinge_model_coef(model)[0]));
+            assert_true(model != NULL || strstr(err.text, "weights") != NULL);
+            hinge_model_free(model);
+        }
+    set_free(&set);
+}
+
+/* ---- Certificates ------------------------------------------------------------------------------------------------ */
+
+/* The model's text with another rho, read again, its support vectors found. */
+static hinge_model *with_rho(const hinge_model *model, const struct set *set, double rho)
+{
+    char *text, *copy = NULL;
+    size_t size;
+    hinge_model *changed = NULL;
+    hinge_matrix x = set_matrix(set);
+    assert_int_equal(hinge_model_format(model, &text, &size, NULL), HINGE_OK);
+    char *line = strstr(text, "\nrho ") + 1, *end = strchr(line, '\n');
+    assert_true(asprintf(&copy, "%.*srho %.17g%.*s", (int)(line - text), text, rho, (int)(size - (size_t)(end - text)),
+                         end) > 0);
+    assert_int_equal(hinge_model_parse(&changed, "changed", copy, strlen(copy), NULL, NULL), HINGE_OK);
+    assert_int_equal(hinge_model_locate(changed, &x, set->y, NULL, NULL), HINGE_OK);
+    hinge_free(text);
+    free(copy);
+    return changed;
+}
+
+/* Duality gap of nu-SVC's coefficients as a model has them: those of C-SVC with C = 1/r, found from their sum. */
+static double plain_gap(const hinge_model *model, const struct set *set, double nu)
+{
+    double *f = plain_decisions(model, set), *beta = fit_beta(model, set->n), gap = 0, sum = 0;
+    for (size_t i = 0; i < set->n; i++)
+        sum += fabs(beta[i]);
+    for (size_t i = 0; i < set->n; i++) {
+        double margin = set->y[i] * f[i] - 1, C = sum / (nu * (double)set->n);
+        gap += fabs(beta[i]) * margin + (margin < 0 ? -C * margin : 0);
+    }
+    free(f);
+    free(beta);
+    return gap;
+}
+
+/* The certificate of the nu tasks is that of the model with its rho: moved, the gap of nu-SVC is what plain loops find,
+ * that of nu-SVR grows, and the slackness of both. */
+static void rho_is_judged(void **state)
+{
+    (void)state;
+    for (int task = HINGE_NU_SVC; task <= HINGE_NU_SVR; task += HINGE_NU_SVR - HINGE_NU_SVC) {
+        struct set set = task == HINGE_NU_SVC ? set_two_class(8, 120, 3, 1) : set_regression(8, 120, 3);
+        hinge_matrix x = set_matrix(&set);
+        hinge_params params = hinge_params_default((hinge_task)task);
+        params.nu = 0.4;
+        params.eps = 1e-8;
+        hinge_model *model = fit(&set, &params, NULL);
+        for (int step = -2; step <= 2; step++) {
+            hinge_model *moved = with_rho(model, &set, hinge_model_rho(model)[0] + 0.25 * step);
+            hinge_certificate c;
+            assert_int_equal(hinge_certify(moved, &x, set.y, &params, &c, NULL), HINGE_OK);
+            assert_true(step == 0 ? fabs(c.gap) < 1e-4 : c.gap > 0.1);
+            assert_true(step == 0 ? c.slackness < 1e-6 : c.slackness > 0.01);
+            if (task == HINGE_NU_SVC)
+                assert_near(c.gap, plain_gap(moved, &set, params.nu), 1e-9 * (1 + fabs(c.primal)));
+            hinge_model_free(moved);
+        }
+        hinge_model_free(model);
+        set_free(&set);
+    }
+}
+
+/* The range of b that a report gives holds the model's b, its ends in order. */
+static void range_in_order(void **state)
+{
+    (void)state;
+    for (uint64_t t = 0; t < 40; t++) {
+        struct set set = set_two_class(t, 10 + 3 * t, 2, 1);
+        hinge_matrix x = set_matrix(&set);
+        hinge_params params = hinge_params_default(HINGE_C_SVC);
+        params.C = t % 2 == 0 ? 0.01 : 5;
+        hinge_report report;
+        hinge_model *model = fit(&set, &params, &report);
+        hinge_kinds kinds;
+        if (report.n_problems == 1) {
+            assert_int_equal(hinge_kinds_of(model, &x, set.y, &params, 0, 1e-3, &kinds, NULL, NULL), HINGE_OK);
+            assert_true(kinds.bias_low <= kinds.bias_high);
+            assert_true(kinds.bias >= kinds.bias_low - 1e-9 && kinds.bias <= kinds.bias_high + 1e-9);
+        }
+        hinge_model_free(model);
+        set_free(&set);
+    }
+}
+
+/* ---- Cross-validation -------------------------------------------------------------------------------------------- */
+
+/* With as many folds as rows each fold's training is known, whatever the draw: the report has the largest gap, rank and
+ * trace error of all. */
+static void largest_of_folds(void **state)
+{
+    (void)state;
+    struct set set = set_two_class(11, 24, 2, 1);
+    hinge_matrix x = set_matrix(&set);
+    hinge_params params = hinge_params_default(HINGE_C_SVC);
+    params.kernel = hinge_kernel_rbf(1);
+    params.solver = HINGE_SOLVER_INTERIOR_POINT;
+    params.rank = 7;
+    params.threads = 1;
+    double predictions[24], weights[24], gap = 0, trace_error = 0;
+    size_t rank = 0;
+    hinge_report all, one;
+    assert_int_equal(hinge_cross_validate(&x, set.y, &params, set.n, predictions, &all, NULL), HINGE_OK);
+    for (size_t i = 0; i < set.n; i++) {
+        for (size_t k = 0; k < set.n; k++)
+            weights[k] = k != i;
+        params.weights = weights;
+        hinge_model_free(fit(&set, &params, &one));
+        gap = fmax(gap, one.gap);
+        rank = one.rank > rank ? one.rank : rank;
+        trace_error = fmax(trace_error, one.trace_error);
+    }
+    assert_true(all.gap == gap && all.rank == rank && all.trace_error == trace_error);
+    set_free(&set);
+}
+
+/* nu as large as all rows allow is more than some folds do, whose classes lack a row: there it is what they allow. More
+ * than all rows allow is refused. */
+static void nu_of_folds(void **state)
+{
+    (void)state;
+    const double labels[] = { 1, 2, 3 };
+    for (int way = 0; way < 3; way++) { /* two classes, three, and one against the rest */
+        struct set set = set_new(way == 0 ? 10 : 15, 2);
+        for (size_t i = 0; i < set.n; i++) {
+            set.y[i] = labels[i < 4 ? 0 : i < 10 ? 1 : 2];
+            set.x[2 * i] = set.y[i] + 0.1 * (double)(i % 3);
+            set.x[2 * i + 1] = (double)(i % 2);
+        }
+        hinge_matrix x = set_matrix(&set);
+        hinge_params params = hinge_params_default(HINGE_NU_SVC);
+        params.multiclass = way == 2 ? HINGE_ONE_VS_REST : HINGE_ONE_VS_ONE;
+        params.nu = way == 2 ? 8.0 / 15 : 0.8;
+        double predictions[15];
+        hinge_error err;
+        hinge_model_free(fit(&set, &params, NULL));
+        for (size_t folds = 2; folds <= set.n; folds++) {
+            assert_int_equal(hinge_cross_validate(&x, set.y, &params, folds, predictions, NULL, &err), HINGE_OK);
+            for (size_t i = 0; i < set.n; i++)
+                assert_true(predictions[i] == 1 || predictions[i] == 2 || predictions[i] == 3);
+        }
+        params.nu *= 1.01;
+        assert_int_equal(hinge_cross_validate(&x, set.y, &params, 5, predictions, NULL, &err), HINGE_EINVAL);
+        assert_non_null(strstr(err.text, "infeasible"));
+        set_free(&set);
+    }
+}
+
+/* ---- Warm starts ------------------------------------------------------------------------------------------------- */
+
+/* Every coefficient is 0 or C: b is the middle of a range. What rounding leaves of a start where 0 or C is meant does
+ * not hold it. */
+static void rounding_holds_no_bias(void **state)
+{
+    (void)state;
+    double x[] = { -1, 1, 5, -7 }, y[] = { -1, 1, 1, -1 };
+    struct set set = { 4, 1, x, y };
+    hinge_params params = hinge_params_default(HINGE_C_SVC);
+    params.kernel = hinge_kernel_linear();
+    params.C = 0.125;
+    params.eps = 1e-9;
+    hinge_model *cold = fit(&set, &params, NULL);
+    for (int way = 0; way < 4; way++) {
+        double tiny = way % 2 == 0 ? 0x1p-55 : 0x1p-56;
+        double beta0[] = { way < 2 ? -0.125 : -0.125 + tiny, 0.125, way < 2 ? tiny : 0, way == 1 ? -tiny : 0 };
+        params.beta0 = beta0;
+        hinge_model *warm = fit(&set, &params, NULL);
+        assert_near(hinge_model_rho(warm)[0], hinge_model_rho(cold)[0], 1e-9);
+        assert_int_equal(hinge_model_n_sv(warm), 2);
+        hinge_model_free(warm);
+    }
+    hinge_model_free(cold);
+}
+
+/* nu-SVR whose tube is 0: points have coefficients on both sides, of which a model keeps the difference. A start from
+ * it is at the solution, and so is what the certificate sees. */
+static void tube_of_0(void **state)
+{
+    (void)state;
+    struct set set = set_new(300, 1);
+    for (size_t i = 0; i < set.n; i++) {
+        set.x[i] = (double)i / 30;
+        set.y[i] = 2 * set.x[i] - 1;
+    }
+    hinge_matrix x = set_matrix(&set);
+    hinge_params params = hinge_params_default(HINGE_NU_SVR);
+    params.kernel = hinge_kernel_linear();
+    params.nu = 0.9;
+    hinge_report cold, warm;
+    hinge_model *model = fit(&set, &params, &cold);
+    double *beta = fit_beta(model, set.n), sum = 0;
+    for (size_t i = 0; i < set.n; i++)
+        sum += fabs(beta[i]);
+    assert_true(sum < 0.9 * params.C * params.nu * (double)set.n); /* the tube is 0, or the test says nothing */
+    hinge_certificate c;
+    assert_int_equal(hinge_certify(model, &x, set.y, &params, &c, NULL), HINGE_OK);
+    assert_true(c.sum_residual < 1e-12 && c.kkt < 1e-3 && c.gap >= 0 && c.gap < 1);
+    params.beta0 = beta;
+    hinge_model *again = fit(&set, &params, &warm);
+    assert_int_equal(warm.outcome, HINGE_CONVERGED);
+    assert_true(warm.iterations < cold.iterations / 10 + 10);
+    assert_close(warm.objective, cold.objective, 1e-6);
+    hinge_model_free(again);
+    hinge_model_free(model);
+    free(beta);
+    set_free(&set);
+}
+
+/* ---- Files ------------------------------------------------------------------------------------------------------- */
+
+static hinge_model *written_and_read(const hinge_model *model)
+{
+    char *text;
+    size_t size;
+    hinge_model *again = NULL;
+    hinge_error err;
+    assert_int_equal(hinge_model_format(model, &text, &size, NULL), HINGE_OK);
+    if (hinge_model_parse(&again, "text", text, size, NULL, &err) != HINGE_OK)
+        fail_msg("%s", err.text);
+    hinge_free(text);
+    return again;
+}
+
+/* A model without support vectors knows its number of features in a file too, and LIBSVM reads the file. */
+static void features_without_vectors(void **state)
+{
+    (void)state;
+    struct set set = set_regression(2, 20, 5);
+    hinge_params params = hinge_params_default(HINGE_EPSILON_SVR);
+    params.p = 1e3;
+    hinge_model *model = fit(&set, &params, NULL), *again = written_and_read(model);
+    assert_int_equal(hinge_model_n_sv(model), 0);
+    assert_int_equal(hinge_model_n_features(again), 5);
+    double *a = fit_labels(model, &set), *b = fit_labels(again, &set);
+    assert_memory_equal(a, b, set.n * sizeof *a);
+    char path[] = "/tmp/hinge_words_XXXXXX";
+    assert_true(mkstemp(path) >= 0);
+    assert_int_equal(hinge_model_save(model, path, NULL), HINGE_OK);
+    struct svm_model *theirs = svm_load_model(path);
+    remove(path);
+    assert_non_null(theirs);
+    assert_int_equal(theirs->l, 0);
+    assert_true(theirs->rho[0] == hinge_model_rho(model)[0]);
+    svm_free_and_destroy_model(&theirs);
+    const char bad[] = "svm_type epsilon_svr\nkernel_type linear\nnr_class 2\ntotal_sv 0\nrho 0\nSV hinge_features x\n";
+    hinge_model *none = NULL;
+    assert_int_equal(hinge_model_parse(&none, "bad", bad, strlen(bad), NULL, NULL), HINGE_EFORMAT);
+    free(a);
+    free(b);
+    hinge_model_free(again);
+    hinge_model_free(model);
+    set_free(&set);
+}
+
+/* -0 is another number than 0 to a kernel of one's own: model and data files keep it. */
+static void minus_0_in_files(void **state)
+{
+    (void)state;
+    double x[] = { -0.0, 1, 1, -0.0, 0, 2 }, y[] = { 1, -1, -1 }, v[2];
+    struct set set = { 3, 2, x, y };
+    hinge_params params = hinge_params_default(HINGE_C_SVC);
+    hinge_model *model = fit(&set, &params, NULL), *again = written_and_read(model);
+    for (size_t i = 0; i < hinge_model_n_sv(model); i++) {
+        double w[2];
+        assert_int_equal(hinge_model_sv(model, i, v, NULL), HINGE_OK);
+        assert_int_equal(hinge_model_sv(again, i, w, NULL), HINGE_OK);
+        assert_memory_equal(v, w, sizeof v);
+    }
+    char path[] = "/tmp/hinge_words_XXXXXX";
+    hinge_data data;
+    hinge_matrix matrix = set_matrix(&set);
+    assert_true(mkstemp(path) >= 0);
+    assert_int_equal(hinge_data_write(path, &matrix, y, NULL), HINGE_OK);
+    assert_int_equal(hinge_data_read(path, NULL, &data, NULL), HINGE_OK);
+    remove(path);
+    for (size_t i = 0; i < 3; i++)
+        assert_memory_equal((const double *)data.x.data + i * data.x.stride, x + 2 * i, 2 * sizeof *x);
+    hinge_data_free(&data);
+    hinge_model_free(again);
+    hinge_model_free(model);
+}
+
+/* Of two equal rows, one of weight 0, the other is the support vector that a model from a file has: its certificate is
+ * that of the model as it was trained. */
+static void weightless_rows_have_no_coefficient(void **state)
+{
+    (void)state;
+    struct set set = set_two_class(4, 60, 2, 1);
+    double weights[60];
+    for (size_t i = 0; i < 30; i++) {
+        memcpy(set.x + (30 + i) * 2, set.x + i * 2, 2 * sizeof(double));
+        set.y[30 + i] = set.y[i];
+        weights[i] = i % 2;
+        weights[30 + i] = 1 - i % 2;
+    }
+    hinge_matrix x = set_matrix(&set);
+    hinge_params params = hinge_params_default(HINGE_C_SVC);
+    params.weights = weights;
+    hinge_model *model = fit(&set, &params, NULL), *again = written_and_read(model);
+    hinge_certificate a, b;
+    assert_int_equal(hinge_model_locate(again, &x, set.y, NULL, NULL), HINGE_OK);
+    assert_int_equal(hinge_certify(model, &x, set.y, &params, &a, NULL), HINGE_OK);
+    assert_int_equal(hinge_certify(again, &x, set.y, &params, &b, NULL), HINGE_OK);
+    assert_true(a.primal == b.primal && a.dual == b.dual && a.kkt == b.kkt && a.slackness == b.slackness);
+    hinge_model_free(again);
+    hinge_model_free(model);
+    set_free(&set);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(nu_svc_cut_short),         cmocka_unit_test(nan_is_not_0),
+        cmocka_unit_test(bounds_that_overflow),     cmocka_unit_test(rho_is_judged),
+        cmocka_unit_test(range_in_order),           cmocka_unit_test(largest_of_folds),
+        cmocka_unit_test(nu_of_folds),              cmocka_unit_test(rounding_holds_no_bias),
+        cmocka_unit_test(tube_of_0),                cmocka_unit_test(features_without_vectors),
+        cmocka_unit_test(minus_0_in_files),         cmocka_unit_test(weightless_rows_have_no_coefficient),
+    };
+    return cmocka_run_group_tests_name("words", tests, NULL, NULL);
+}
