@@ -515,12 +515,22 @@ hinge_status hinge_model_sv(const hinge_model *m, size_t i, double *x, hinge_err
 
 hinge_status hinge_model_weights(const hinge_model *m, size_t problem, double *w, hinge_error *err)
 {
-    if (m->weights == NULL)
-        return hg_fail(err, HINGE_EINVAL, "model: its kernel is %s; only a linear one has weights",
+    if (m->weights == NULL && m->sv_serial == NULL)
+        return hg_fail(err, HINGE_EINVAL, "model: its kernel is %s; only linear and precomputed ones have weights",
                        hinge_kernel_keyword(m->kernel.type));
     if (problem >= m->n_problems)
         return hg_fail(err, HINGE_EINVAL, "problem: there is no problem %zu, only %zu", problem, m->n_problems);
-    memcpy(w, m->weights + problem * m->d, m->d * sizeof *w);
+    if (m->weights != NULL) {
+        memcpy(w, m->weights + problem * m->d, m->d * sizeof *w);
+        return hg_ok(err);
+    }
+    memset(w, 0, m->d * sizeof *w);
+    size_t rows = hg_model_coef_rows(m), sv = 0;
+    for (size_t c = 0; c < hg_model_groups(m); c++)
+        for (size_t end = sv + hg_model_group_sv(m, c); sv < end; sv++)
+            for (size_t row = 0; row < rows; row++)
+                if (hg_coef_problem(m, c, row) == problem)
+                    w[m->sv_serial[sv]] += m->coef[row * m->n_sv + sv];
     return hg_ok(err);
 }
 

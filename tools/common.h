@@ -209,6 +209,7 @@ int command_train(int argc, char **argv);
 int command_predict(int argc, char **argv);
 int command_calibrate(int argc, char **argv);
 int command_scale(int argc, char **argv);
+int command_export(int argc, char **argv);
 int command_info(int argc, char **argv);
 int command_report(int argc, char **argv);
 int command_plot(int argc, char **argv);

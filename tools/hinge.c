@@ -18,6 +18,7 @@ static const struct command {
     { "scale", command_scale, "scale the features of a data file" },
     { "report", command_report, "certificate, margin, support vectors, slacks, bounds and losses of a model on data" },
     { "plot", command_plot, "draw a model's decision regions, or error and support vectors against C" },
+    { "export", command_export, "write a model as a C file that predicts without hinge" },
     { "info", command_info, "tell about this machine, a model or a data file" },
 };
 

@@ -443,7 +443,7 @@ HINGE_API const size_t *hinge_model_sv_index(const hinge_model *model);
 HINGE_API const double *hinge_model_coef(const hinge_model *model);
 /* Copies support vector i into x[n_features]; EINVAL: no such one, or kernel values only. */
 HINGE_API hinge_status hinge_model_sv(const hinge_model *model, size_t i, double *x, hinge_error *err);
-/* Linear kernel: w[n_features] of one problem, f(x) = <w,x> - rho. */
+/* Linear kernel: w[n_features] of one problem, f(x) = <w,x> - rho. Precomputed: the same of x's kernel values. */
 HINGE_API hinge_status hinge_model_weights(const hinge_model *model, size_t problem, double *w,
                                            hinge_error *err);
 /* Signed coefficients by training row, beta[n_problems * n], for params.beta0 and certificates; n as
