@@ -149,6 +149,9 @@ static void check_leftovers(const struct trial *t, const double *beta, size_t p)
     for (size_t i = 0; i < t->n; i++)
         largest = fmax(largest, fabs(beta[i]));
     for (size_t i = 0; i < t->n; i++)
+        if (t->params.beta0 != NULL && t->params.C < 1e3)
+            largest = fmax(largest, truth_cap(t, i));
+    for (size_t i = 0; i < t->n; i++)
         if (beta[i] != 0 && fabs(beta[i]) < DBL_EPSILON / 4 * largest && truth_cap(t, i) >= largest) {
             finding("leftover", "a coefficient of %g, where the largest is %g (row %zu, problem %zu)", beta[i], largest,
                     i, p);

@@ -421,7 +421,7 @@ static void check_textbook(uint64_t *s)
     struct answer a = solve(&primal), b = solve(&dual);
     if (a.r.outcome == HINGE_QP_SOLVED && b.r.outcome == HINGE_QP_SOLVED) {
         /* half the square of a distance from the optimal w is the gap at most */
-        double size = 0, sum = 0, allowed = C == 0 && both_classes(&t) ? 1e-8 : sqrt(8e-10 * (1 + fabs(a.r.primal)));
+        double size = 0, sum = 0, allowed = C == 0 && both_classes(&t) ? 1e-8 : sqrt(1e-8 * (1 + fabs(a.r.primal)));
         for (size_t c = 0; c < t.d; c++)
             size = fmax(size, fabs(a.u[1 + c]));
         for (size_t i = 0; i < t.n && C == 0; i++) /* alpha are rounded */
