@@ -60,6 +60,7 @@ def install(folder):
             file.seek(0)
             file.write(text)
     description = os.path.dirname(found[0])
+    ENVIRONMENT["hinge_DIR"] = os.path.join(os.path.dirname(description), "cmake", "hinge")
     for name, first in [("LD_LIBRARY_PATH", os.path.dirname(description)), ("PKG_CONFIG_PATH", description)]:
         ENVIRONMENT[name] = ":".join(filter(None, [first, os.environ.get(name)]))
 

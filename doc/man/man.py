@@ -75,8 +75,9 @@ def section(name):
 
 overview = output("help")
 commands = dict(re.findall(r"^  (\w+) +(.*)$", overview, re.M))
-page = [f".Dd {DATE}", ".Dt " + ("HINGE" if command == "hinge" else "HINGE-" + command.upper()) + " 1",
-        ".Os", ".Sh NAME"]
+page = [".ds doc-volume-operating-system", # groff's heads say BSD otherwise
+        f".Dd {DATE}", ".Dt " + ("HINGE" if command == "hinge" else "HINGE-" + command.upper()) + " 1",
+        ".Os " + output("--version").strip(), ".Sh NAME"]
 if command == "hinge":
     page += [".Nm hinge", ".Nd kernel support vector machines on dense data", ".Sh SYNOPSIS", ".Nm", ".Ar command",
              ".Op Ar options", ".Ar ...", ".Nm", ".Fl -help | Fl -version", ".Sh DESCRIPTION", "The commands are:",

@@ -46,6 +46,18 @@ keeps_run_path() {
     [ ! -d "$openblas" ] || grep -q "RUNPATH.*$openblas" dynamic
 }
 
+is_fast() {
+    grep -A9 'lib_base\.c\.o:' sub/build.ninja >rule && cat rule && grep -q -- '-O3' rule
+}
+
+# has_no_run_path: nothing that is installed, nor hinge.pc, has one
+has_no_run_path() {
+    ! grep -r rpath "$prefix/lib/pkgconfig" || return 1
+    for file in "$prefix"/bin/hinge "$prefix"/lib/lib*.so; do
+        readelf -d "$file" >dynamic && ! grep RUNPATH dynamic || return 1
+    done
+}
+
 # --- a Meson subproject; its tools are asked for, so that the command is installed too
 mkdir subprojects
 ln -s "$source" subprojects/hinge
@@ -53,7 +65,15 @@ step 'subproject: set up' meson setup sub --buildtype=debug --prefix="$prefix" -
     -Dhinge:tools=enabled -Dhinge:werror=false
 step 'subproject: build' ninja -C sub
 step 'subproject: the programs run' meson test -C sub --no-rebuild
-step 'install' meson install -C sub --no-rebuild
+step 'subproject: is fast in a project that is not' is_fast
+step 'without run paths: set up' meson configure sub -Dhinge:rpath=false
+step 'without run paths: install' meson install -C sub
+step 'without run paths: none is left' has_no_run_path
+step 'with run paths: set up' meson configure sub -Dhinge:rpath=true
+step 'install' meson install -C sub
+for kind in static shared; do
+    step "default_library=$kind: set up" meson setup only-$kind subprojects/hinge/ -Ddefault_library=$kind
+done
 rm subprojects/hinge
 [ "$failed" -eq 0 ] || exit 1
 
@@ -73,9 +93,13 @@ step 'pkg-config: C++' uses_ours ./use++
 
 # --- CMake
 if command -v cmake >/dev/null; then
-    step 'CMake: set up' cmake -S . -B cmake
+    step 'CMake: set up' cmake -S . -B cmake -DCMAKE_PREFIX_PATH="$prefix"
     step 'CMake: build' cmake --build cmake
     step 'CMake: C' uses_ours cmake/use
+    step 'CMake, find_package: C' uses_ours cmake/found
+    step 'CMake, static: set up' cmake -S . -B cmake-static -DCMAKE_PREFIX_PATH="$prefix" -DHINGE_STATIC=1
+    step 'CMake, static: build' cmake --build cmake-static
+    step 'CMake, static: C' has_its_own cmake-static/found
 else
     echo "skipped - CMake is not there"
 fi
