@@ -21,10 +21,11 @@ static double value_of(const struct hg_points *points, size_t row, size_t c)
 /* One vector in the type asked for; the common cases have loops of their own. */
 static void copy_vector(const struct hg_points *points, size_t row, hinge_dtype type, void *out)
 {
-    size_t d = points->x.cols, at = row * points->x.stride;
+    size_t d = points->x.cols, at = hg_matrix_by_rows(&points->x) ? row * points->x.stride : 0;
     const float *from32 = (const float *)points->x.data + at;
     const double *from64 = (const double *)points->x.data + at;
-    bool plain = points->shift == NULL && points->factor == NULL && points->offset == NULL;
+    bool plain = points->shift == NULL && points->factor == NULL && points->offset == NULL &&
+                 hg_matrix_by_rows(&points->x);
     if (plain && points->x.type == type)
         memcpy(out, type == HINGE_F32 ? (const void *)from32 : (const void *)from64,
                d * hg_size_of(type));
@@ -57,7 +58,7 @@ void hg_points_given(const struct hg_points *points, size_t i, size_t first, siz
     struct hg_points given = *points;
     size_t row = matrix_row(points, i), at = row * points->x.stride + first;
     given.shift = NULL;
-    if (points->factor != NULL || points->offset != NULL)
+    if (points->factor != NULL || points->offset != NULL || !hg_matrix_by_rows(&points->x))
         for (size_t k = 0; k < count; k++)
             out[k] = value_of(&given, row, first + k);
     else if (points->x.type == HINGE_F64)
@@ -78,7 +79,7 @@ void hg_points_pack(const struct hg_points *points, const uint32_t *ids, size_t 
 const void *hg_points_direct(const struct hg_points *points, const uint32_t *ids, size_t first, size_t count,
                              hinge_dtype type, size_t *stride)
 {
-    if (points->x.type != type || points->shift != NULL || points->factor != NULL || points->offset != NULL ||
+    if (points->x.type != type || !hg_matrix_by_rows(&points->x) || points->shift != NULL || points->factor != NULL || points->offset != NULL ||
         count == 0)
         return NULL;
     size_t row = matrix_row(points, ids != NULL ? ids[0] : first);

@@ -78,9 +78,15 @@ static inline void *hg_take(char *base, size_t *at, size_t bytes)
     return place;
 }
 
+/* The values of a row stand side by side. */
+static inline bool hg_matrix_by_rows(const hinge_matrix *x)
+{
+    return x->order != HINGE_COLUMN_MAJOR;
+}
+
 static inline double hg_matrix_value(const hinge_matrix *x, size_t row, size_t col)
 {
-    size_t at = row * x->stride + col;
+    size_t at = hg_matrix_by_rows(x) ? row * x->stride + col : col * x->stride + row;
     return x->type == HINGE_F32 ? (double)((const float *)x->data)[at] : ((const double *)x->data)[at];
 }
 

@@ -126,7 +126,14 @@ static size_t row_bytes(const hinge_matrix *x, size_t cols)
 static void gather(const hinge_matrix *x, const uint32_t *rows, size_t n, void *out)
 {
     size_t bytes = row_bytes(x, x->cols), step = row_bytes(x, x->stride);
-    for (size_t i = 0; i < n && bytes > 0; i++)
+    for (size_t i = 0; i < n * x->cols && !hg_matrix_by_rows(x); i++) {
+        double value = hg_matrix_value(x, rows[i / x->cols], i % x->cols);
+        if (x->type == HINGE_F32)
+            ((float *)out)[i] = (float)value;
+        else
+            ((double *)out)[i] = value;
+    }
+    for (size_t i = 0; i < n && bytes > 0 && hg_matrix_by_rows(x); i++)
         memcpy((char *)out + i * bytes, (const char *)x->data + rows[i] * step, bytes);
 }
 
@@ -166,6 +173,7 @@ static hinge_status train_on_copy(const struct hg_jobs *jobs, const uint32_t *ro
         x.data = data;
         x.rows = n;
         x.stride = x.cols;
+        x.order = HINGE_ROW_MAJOR;
         p->weights = weights;
         p->precomputed_index = indexed ? index : NULL;
         status = hinge_train(model, &x, y, p, report, err);

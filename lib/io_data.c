@@ -313,15 +313,12 @@ static hinge_status print_example(const void *arg, size_t i, struct hg_text *tex
 {
     const struct examples *examples = arg;
     const hinge_matrix *x = examples->x;
-    const float *f32 = x->type == HINGE_F32 ? (const float *)x->data + i * x->stride : NULL;
-    const double *f64 = f32 == NULL ? (const double *)x->data + i * x->stride : NULL;
     double label = examples->y != NULL ? examples->y[i] : 0;
     if (!isfinite(label))
         return hg_fail(err, HINGE_EINVAL, "y[%zu] is not finite", i);
     hg_text_number(text, label);
     for (size_t j = 0; j < x->cols; j++) {
-        /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): x was checked */
-        double value = f32 != NULL ? (double)f32[j] : f64[j];
+        double value = hg_matrix_value(x, i, j);
         if (value == 0 && !signbit(value))
             continue;
         if (!isfinite(value))
@@ -344,7 +341,8 @@ hinge_status hinge_data_write(const char *path, const hinge_matrix *x, const dou
     struct hg_output output;
     if (path == NULL || x == NULL || (x->data == NULL && x->rows > 0 && x->cols > 0))
         return hg_fail(err, HINGE_EINVAL, "path or x: NULL");
-    if ((x->type != HINGE_F32 && x->type != HINGE_F64) || x->stride < x->cols)
+    if ((x->type != HINGE_F32 && x->type != HINGE_F64) ||
+        x->stride < (x->order == HINGE_COLUMN_MAJOR ? x->rows : x->cols))
         return hg_fail(err, HINGE_EINVAL, "x: type %d, stride %zu for %zu columns", (int)x->type, x->stride,
                        x->cols);
     struct examples examples = { .x = x, .y = y };

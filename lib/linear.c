@@ -44,19 +44,17 @@ static hinge_status check_examples(const hinge_matrix *x, int threads, hinge_err
 
 enum { CHUNK = 256 }; /* rows that a thread takes in one go */
 
-/* decisions = X w' + b for rows first .. first + count; room [CHUNK * d] for rows that are not f64 */
+/* decisions = X w' + b for rows first .. first + count; room [CHUNK * d] for rows that do not stand
+ * in memory as doubles */
 static void decide(const hinge_matrix *x, size_t first, size_t count, const double *w, const double *b, size_t k,
                    double *room, double *decisions)
 {
-    const double *rows = (const double *)x->data + first * x->stride;
-    size_t ld = x->stride, d = x->cols;
-    if (x->type == HINGE_F32) {
-        for (size_t i = 0; i < count; i++)
-            for (size_t c = 0; c < d; c++)
-                room[i * d + c] = hg_matrix_value(x, first + i, c);
-        rows = room;
-        ld = d;
-    }
+    bool direct = x->type == HINGE_F64 && hg_matrix_by_rows(x);
+    const double *rows = direct ? (const double *)x->data + first * x->stride : room;
+    size_t d = x->cols, ld = direct ? x->stride : d;
+    for (size_t i = 0; i < count && !direct; i++)
+        for (size_t c = 0; c < d; c++)
+            room[i * d + c] = hg_matrix_value(x, first + i, c);
     for (size_t i = 0; i < count; i++)
         for (size_t c = 0; c < k; c++)
             decisions[i * k + c] = b != NULL ? b[c] : 0;
@@ -76,7 +74,7 @@ hinge_status hinge_linear_decisions(const hinge_matrix *x, const double *w, cons
                        k == 0 || k >= INT32_MAX ? "k: not in 1 .. 2^31 - 2"
                        : w == NULL              ? "w: NULL"
                                                 : "decisions: NULL");
-    size_t share = x->type == HINGE_F32 ? CHUNK * x->cols : 0; /* of a thread */
+    size_t share = x->type == HINGE_F32 || !hg_matrix_by_rows(x) ? CHUNK * x->cols : 0; /* of a thread */
     threads = hg_team(hg_threads(threads), (double)x->rows * (double)x->cols * (double)k);
     double *room = hg_alloc((size_t)threads * share, sizeof *room);
     if (room == NULL)

@@ -65,9 +65,13 @@ hinge_status hg_matrix_check(const hinge_matrix *x, const char *name, hinge_erro
     size_t values;
     if (x == NULL || (x->type != HINGE_F32 && x->type != HINGE_F64))
         return hg_fail(err, HINGE_EINVAL, "%s: not a matrix of type HINGE_F32 or HINGE_F64", name);
-    if (x->stride < x->cols)
-        return hg_fail(err, HINGE_EINVAL, "%s.stride: %zu is less than cols = %zu", name, x->stride, x->cols);
-    if (!hg_mul(x->rows, x->stride, &values) || !hg_mul(values, sizeof(double), &values) ||
+    bool by_rows = hg_matrix_by_rows(x);
+    if (by_rows && x->order != HINGE_ROW_MAJOR)
+        return hg_fail(err, HINGE_EINVAL, "%s.order: %d is not a hinge_order", name, (int)x->order);
+    if (x->stride < (by_rows ? x->cols : x->rows))
+        return hg_fail(err, HINGE_EINVAL, "%s.stride: %zu is less than %s = %zu", name, x->stride,
+                       by_rows ? "cols" : "rows", by_rows ? x->cols : x->rows);
+    if (!hg_mul(by_rows ? x->rows : x->cols, x->stride, &values) || !hg_mul(values, sizeof(double), &values) ||
         x->rows >= INT32_MAX || x->stride >= INT32_MAX)
         return hg_fail(err, HINGE_ESIZE, "%s: %zu x %zu is too large", name, x->rows, x->cols);
     if (x->data == NULL && x->rows * x->cols > 0)
@@ -79,6 +83,12 @@ hinge_status hg_matrix_check(const hinge_matrix *x, const char *name, hinge_erro
 static size_t first_nonfinite(const hinge_matrix *x, size_t row)
 {
     double sum = 0;
+    if (!hg_matrix_by_rows(x)) {
+        for (size_t c = 0; c < x->cols; c++)
+            if (!isfinite(hg_matrix_value(x, row, c)))
+                return c;
+        return SIZE_MAX;
+    }
     const float *v32 = (const float *)x->data + row * x->stride;
     const double *v64 = (const double *)x->data + row * x->stride;
     if (x->type == HINGE_F32) {

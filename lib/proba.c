@@ -705,7 +705,8 @@ hinge_status hinge_predict_probability(const hinge_model *m, const hinge_matrix 
     for (size_t i = 0; status == HINGE_OK && (i == 0 || i < x->rows); i += HG_MAX(chunk, (size_t)1)) {
         hinge_matrix part = *x;
         part.rows = HG_MIN(chunk, x->rows - i);
-        part.data = x->data != NULL ? (const char *)x->data + i * x->stride * type : NULL;
+        part.data = x->data != NULL ? (const char *)x->data + i * (hg_matrix_by_rows(x) ? x->stride : 1) * type
+                                    : NULL;
         status = predict_chunk(m, &part, options, label != NULL ? label + i : NULL, p + i * k, decision, work,
                                work_size, threads, err);
     }

@@ -10,6 +10,12 @@ static size_t stretches(const struct hg_online *o)
     return (o->x.rows + o->stretch - 1) / o->stretch;
 }
 
+/* Rows can be taken as they stand. */
+static bool is_direct(const hinge_matrix *x)
+{
+    return x->type == HINGE_F64 && hg_matrix_by_rows(x);
+}
+
 hinge_status hg_online_init(struct hg_online *o, const hinge_matrix *x, const double *y, size_t batch, bool bias,
                             int threads, hinge_error *err)
 {
@@ -26,10 +32,10 @@ hinge_status hg_online_init(struct hg_online *o, const hinge_matrix *x, const do
     o->c = hg_alloc(o->batch, sizeof *o->c);
     o->order = hg_alloc(batch > 0 ? n : 0, sizeof *o->order);
     o->part = hg_mul(stretches(o), d + 3, &cells) ? hg_alloc(cells, sizeof *o->part) : NULL;
-    o->stretch_rows = x->type == HINGE_F32 && ok ? hg_alloc(values, sizeof *o->stretch_rows) : NULL;
+    o->stretch_rows = !is_direct(x) && ok ? hg_alloc(values, sizeof *o->stretch_rows) : NULL;
     o->stretch_f = hg_alloc(t * 2, o->stretch * sizeof *o->stretch_f);
     if (o->w == NULL || o->rows == NULL || o->f == NULL || o->c == NULL || o->order == NULL || o->part == NULL ||
-        o->stretch_f == NULL || (x->type == HINGE_F32 && o->stretch_rows == NULL)) {
+        o->stretch_f == NULL || (!is_direct(x) && o->stretch_rows == NULL)) {
         hg_online_free(o);
         return hg_fail(err, HINGE_ENOMEM, "no memory for the work space of %zu x %zu examples", n, d);
     }
@@ -48,11 +54,11 @@ void hg_online_free(struct hg_online *o)
 
 static void copy_row(const hinge_matrix *x, size_t row, double *out)
 {
-    if (x->type == HINGE_F64 && x->cols > 0)
+    if (is_direct(x) && x->cols > 0)
         memcpy(out, (const double *)x->data + row * x->stride, x->cols * sizeof *out);
     else
         for (size_t c = 0; c < x->cols; c++)
-            out[c] = (double)((const float *)x->data)[row * x->stride + c];
+            out[c] = hg_matrix_value(x, row, c);
 }
 
 /* f = rows w + b */
@@ -71,7 +77,7 @@ static void decide(const double *rows, size_t ld, size_t count, size_t d, const 
 /* Rows first .. first + count in f64. */
 static const double *stretch_rows(const struct hg_online *o, size_t first, size_t count, double *room, size_t *ld)
 {
-    if (o->x.type == HINGE_F64) {
+    if (is_direct(&o->x)) {
         *ld = o->x.stride;
         return (const double *)o->x.data + first * o->x.stride;
     }
@@ -170,7 +176,7 @@ void hg_online_shuffle(struct hg_online *o, uint64_t *state)
 /* Brings an example of a later batch nearer: the order is random, so the processor cannot foresee it. */
 static void prefetch_row(const struct hg_online *o, size_t position)
 {
-    if (position >= o->x.rows)
+    if (position >= o->x.rows || !hg_matrix_by_rows(&o->x))
         return;
     size_t size = hg_size_of(o->x.type), bytes = HG_MIN(o->x.cols * size, (size_t)1024);
     const char *row = (const char *)o->x.data + o->order[position] * o->x.stride * size;
@@ -186,7 +192,7 @@ const double *hg_online_visit(struct hg_online *o, size_t first, size_t count, s
     *ld = d;
     for (size_t i = 0; i < count; i++)
         prefetch_row(o, first + i + HG_MAX(count, (size_t)AHEAD));
-    if (count == 1 && o->x.type == HINGE_F64 && o->mean == NULL)
+    if (count == 1 && is_direct(&o->x) && o->mean == NULL)
         rows = (const double *)o->x.data + o->order[first] * o->x.stride;
     else
         for (size_t i = 0; i < count; i++) {

@@ -30,7 +30,7 @@ struct hg_online {
     uint32_t *order;      /* [n] the examples as they are visited */
     double *rows, *f, *c; /* [batch * d], [batch], [batch] of a batch */
     double *part;         /* [stretches * (d + 3)] sums of each stretch, see sweep */
-    double *stretch_rows; /* [threads * stretch * d] rows in f64, where x is f32; otherwise NULL */
+    double *stretch_rows; /* [threads * stretch * d] rows in f64, where x is f32 or by columns; or NULL */
     double *stretch_f;    /* [threads * 2 * stretch] */
 };
 

@@ -66,12 +66,16 @@ HINGE_API const char *hinge_status_text(hinge_status status);
 
 typedef enum hinge_dtype { HINGE_F32 = 1, HINGE_F64 = 2 } hinge_dtype;
 
+typedef enum hinge_order { HINGE_ROW_MAJOR = 0, HINGE_COLUMN_MAJOR = 1 } hinge_order;
+
 /* A view of a dense matrix: row i is example i. Nothing is copied, nothing is owned. */
 typedef struct hinge_matrix {
-    const void *data;  /* [rows * stride], row-major, caller's; 4-byte floats or 8-byte doubles */
+    const void *data;  /* [rows * stride] (by columns: [cols * stride]), caller's; 4-byte floats or 8-byte doubles */
     hinge_dtype type;  /* what data points at */
     size_t rows, cols; /* number of examples, of features */
     size_t stride;     /* elements from one row to the next, >= cols; rows and stride below 2^31 - 1, or ESIZE */
+    hinge_order order; /* HINGE_COLUMN_MAJOR, as Fortran, R, Julia and LAPACK have it: stride leads from one column to the
+                        * next, >= rows. Rows are then gathered, which takes longer than reading them */
 } hinge_matrix;
 
 HINGE_API hinge_matrix hinge_matrix_f32(const float *data, size_t rows, size_t cols);

@@ -1,0 +1,227 @@
+/* Matrices by columns: all that takes a matrix does the same with it as with the same values by rows. */
+#include "test/support.h"
+
+#include <hinge/io.h>
+#include <hinge/theory.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { N = 150, D = 6, LD = N + 3 };
+
+static double by_rows[N * D], by_columns[D * LD], signs[N], targets[N];
+static float by_rows32[N * D], by_columns32[D * LD];
+
+/* The same values twice, all of them floats. */
+static void fill(hinge_dtype type, bool sparse, hinge_matrix *rows, hinge_matrix *columns)
+{
+    struct set set = set_two_class(3, N, D, 1.5);
+    for (size_t i = 0; i < N; i++) {
+        for (size_t c = 0; c < D; c++) {
+            float value = sparse && (i + c) % 5 ? 0 : (float)set.x[i * D + c];
+            by_rows[i * D + c] = by_rows32[i * D + c] = value;
+            by_columns[c * LD + i] = by_columns32[c * LD + i] = value;
+        }
+        signs[i] = set.y[i];
+        targets[i] = set.x[i * D] + 0.5 * set.x[i * D + 1];
+    }
+    for (size_t c = 0; c < D; c++) /* between the columns */
+        by_columns[c * LD + N] = by_columns32[c * LD + N] = NAN;
+    *rows = type == HINGE_F32 ? hinge_matrix_f32(by_rows32, N, D) : hinge_matrix_f64(by_rows, N, D);
+    *columns = *rows;
+    columns->data = type == HINGE_F32 ? (const void *)by_columns32 : by_columns;
+    columns->order = HINGE_COLUMN_MAJOR;
+    columns->stride = LD;
+    set_free(&set);
+}
+
+static char *text_of(const hinge_model *model, size_t *size)
+{
+    char *bytes;
+    assert_int_equal(hinge_model_format(model, &bytes, size, NULL), HINGE_OK);
+    return bytes;
+}
+
+static void same_training(const hinge_matrix *rows, const hinge_matrix *columns, const double *y, hinge_params params)
+{
+    hinge_model *a, *b;
+    double one[2 * N], two[2 * N], labels[N], again[N];
+    size_t sizes[2];
+    hinge_certificate certificate;
+    hinge_error err;
+    assert_int_equal(hinge_train(&a, rows, y, &params, NULL, NULL), HINGE_OK);
+    if (hinge_train(&b, columns, y, &params, NULL, &err) != HINGE_OK)
+        fail_msg("%s", err.text);
+    char *texts[2] = { text_of(a, &sizes[0]), text_of(b, &sizes[1]) };
+    assert_int_equal(sizes[0], sizes[1]);
+    assert_memory_equal(texts[0], texts[1], sizes[0]);
+    for (int precision = HINGE_PRECISION_AUTO; precision <= HINGE_PRECISION_F64; precision++) {
+        hinge_predict_options options = { .precision = (hinge_precision)precision };
+        assert_int_equal(hinge_predict(a, rows, &options, labels, one, NULL), HINGE_OK);
+        assert_int_equal(hinge_predict(a, columns, &options, again, two, NULL), HINGE_OK);
+        assert_memory_equal(labels, again, sizeof labels);
+        assert_memory_equal(one, two, N * sizeof *one);
+    }
+    if (hinge_model_has_probability(a) && params.task != HINGE_EPSILON_SVR) {
+        assert_int_equal(hinge_predict_probability(a, rows, NULL, labels, one, NULL), HINGE_OK);
+        assert_int_equal(hinge_predict_probability(a, columns, NULL, again, two, NULL), HINGE_OK);
+        assert_memory_equal(one, two, sizeof one);
+    }
+    assert_int_equal(hinge_certify(b, columns, y, &params, &certificate, NULL), HINGE_OK);
+    assert_true(fabs(certificate.gap) <= 1e-2 * (1 + fabs(certificate.primal)));
+    assert_int_equal(hinge_model_locate(b, columns, y, NULL, NULL), HINGE_OK);
+    assert_int_equal(hinge_cross_validate(rows, y, &params, 4, labels, NULL, NULL), HINGE_OK);
+    assert_int_equal(hinge_cross_validate(columns, y, &params, 4, again, NULL, NULL), HINGE_OK);
+    assert_memory_equal(labels, again, sizeof labels);
+    hinge_free(texts[0]);
+    hinge_free(texts[1]);
+    hinge_model_free(a);
+    hinge_model_free(b);
+}
+
+static void trainings(void **state)
+{
+    (void)state;
+    const hinge_kernel kernels[] = { hinge_kernel_linear(), hinge_kernel_polynomial(2, 0.5, 1), hinge_kernel_rbf(0.2),
+                                     hinge_kernel_sigmoid(0.05, 0) };
+    const hinge_scaling ends = { .lower = -1, .upper = 1 };
+    for (int sparse = 0; sparse < 2; sparse++)
+        for (int type = HINGE_F32; type <= HINGE_F64; type++)
+            for (size_t k = 0; k < 4; k++) {
+                hinge_matrix rows, columns;
+                hinge_params params = hinge_params_default(HINGE_C_SVC);
+                fill((hinge_dtype)type, sparse, &rows, &columns);
+                params.kernel = kernels[k];
+                params.eps = 1e-4;
+                params.probability = k == 2;
+                same_training(&rows, &columns, signs, params);
+                params.task = HINGE_EPSILON_SVR;
+                same_training(&rows, &columns, targets, params);
+                params.precision = HINGE_PRECISION_F64;
+                params.scaling = &ends;
+                params.probability = 0;
+                hinge_model *a, *b;
+                assert_int_equal(hinge_train(&a, &rows, targets, &params, NULL, NULL), HINGE_OK);
+                assert_int_equal(hinge_train(&b, &columns, targets, &params, NULL, NULL), HINGE_OK);
+                assert_memory_equal(hinge_model_rho(a), hinge_model_rho(b), sizeof(double));
+                hinge_model_free(a);
+                hinge_model_free(b);
+            }
+}
+
+static void precomputed(void **state)
+{
+    (void)state;
+    struct set set = set_two_class(9, 40, 3, 1);
+    hinge_kernel rbf = hinge_kernel_rbf(0.4);
+    double *gram = plain_gram(&rbf, &set, &set);
+    hinge_matrix rows = hinge_matrix_f64(gram, 40, 40), columns = rows;
+    hinge_params params = hinge_params_default(HINGE_C_SVC);
+    size_t sizes[2];
+    columns.order = HINGE_COLUMN_MAJOR; /* symmetric, but for what is asked of row 5 */
+    params.kernel = hinge_kernel_precomputed();
+    hinge_model *a = NULL, *b = NULL;
+    assert_int_equal(hinge_train(&a, &rows, set.y, &params, NULL, NULL), HINGE_OK);
+    assert_int_equal(hinge_train(&b, &columns, set.y, &params, NULL, NULL), HINGE_OK);
+    char *texts[2] = { text_of(a, &sizes[0]), text_of(b, &sizes[1]) };
+    assert_memory_equal(texts[0], texts[1], sizes[0]);
+    double turned[80], one[2], two[2]; /* 2 rows of 40 by columns */
+    for (size_t c = 0; c < 40; c++)
+        for (size_t i = 0; i < 2; i++)
+            turned[2 * c + i] = gram[(5 + i) * 40 + c];
+    hinge_matrix some = { .data = turned, .type = HINGE_F64, .rows = 2, .cols = 40, .stride = 2,
+                          .order = HINGE_COLUMN_MAJOR };
+    rows = hinge_matrix_f64(gram + 5 * 40, 2, 40);
+    assert_int_equal(hinge_predict(a, &rows, NULL, NULL, one, NULL), HINGE_OK);
+    assert_int_equal(hinge_predict(a, &some, NULL, NULL, two, NULL), HINGE_OK);
+    assert_memory_equal(one, two, sizeof one);
+    hinge_free(texts[0]);
+    hinge_free(texts[1]);
+    hinge_model_free(a);
+    hinge_model_free(b);
+    free(gram);
+    set_free(&set);
+}
+
+static void theory(void **state)
+{
+    (void)state;
+    for (int type = HINGE_F32; type <= HINGE_F64; type++) {
+        hinge_matrix rows, columns;
+        double w[2][D], b[2], f[2][N], radius[2], z[2][N * 28];
+        hinge_kernel kernel = hinge_kernel_rbf(0.3), square = hinge_kernel_polynomial(2, 1, 1);
+        hinge_mercer mercer[2];
+        hinge_scaling scaling[2];
+        hinge_kinds kinds[2];
+        hinge_params params = hinge_params_default(HINGE_C_SVC);
+        fill((hinge_dtype)type, false, &rows, &columns);
+        hinge_model *model;
+        assert_int_equal(hinge_train(&model, &rows, signs, &params, NULL, NULL), HINGE_OK);
+        for (int k = 0; k < 2; k++) {
+            const hinge_matrix *x = k ? &columns : &rows;
+            hinge_perceptron_options p = { .rounds = 5, .batch = 8, .bias = 1 };
+            hinge_sgd_options s = { .lambda = 0.01, .epochs = 3, .bias = 1 };
+            assert_int_equal(hinge_perceptron(x, signs, &p, w[k], &b[k], NULL, NULL, NULL), HINGE_OK);
+            assert_int_equal(hinge_sgd(x, signs, &s, w[k], &b[k], NULL, NULL), HINGE_OK);
+            s.bias = 0;
+            assert_int_equal(hinge_sgd(x, signs, &s, w[k], NULL, NULL, NULL), HINGE_OK);
+            assert_int_equal(hinge_linear_decisions(x, w[0], NULL, 1, 0, f[k], NULL), HINGE_OK);
+            assert_int_equal(hinge_radius(x, &kernel, 1, 0, &radius[k], NULL), HINGE_OK);
+            assert_int_equal(hinge_mercer_check(x, &kernel, 0, 0, &mercer[k], NULL), HINGE_OK);
+            assert_int_equal(hinge_polynomial_features(x, &square, 0, z[k], NULL), HINGE_OK);
+            assert_int_equal(hinge_scaling_fit(&scaling[k], x, NULL, 0, 1, NULL), HINGE_OK);
+            assert_int_equal(hinge_kinds_of(model, x, signs, &params, 0, 1e-3, &kinds[k], NULL, NULL), HINGE_OK);
+        }
+        assert_memory_equal(w[0], w[1], sizeof w[0]);
+        assert_true(b[0] == b[1] && radius[0] == radius[1] && mercer[0].smallest == mercer[1].smallest);
+        assert_true(largest_difference(f[0], f[1], N) <= 1e-13);
+        assert_memory_equal(z[0], z[1], sizeof z[0]);
+        assert_memory_equal(scaling[0].low, scaling[1].low, D * sizeof(double));
+        assert_memory_equal(&kinds[0], &kinds[1], sizeof kinds[0]);
+        hinge_scaling_free(&scaling[0]);
+        hinge_scaling_free(&scaling[1]);
+        hinge_model_free(model);
+    }
+}
+
+static void files_and_refusals(void **state)
+{
+    (void)state;
+    hinge_matrix rows, columns;
+    hinge_data data;
+    hinge_error err;
+    hinge_params params = hinge_params_default(HINGE_C_SVC);
+    hinge_model *model;
+    char path[64];
+    snprintf(path, sizeof path, "/tmp/hinge-columns-%p", (void *)&model);
+    fill(HINGE_F64, true, &rows, &columns);
+    assert_int_equal(hinge_data_write(path, &columns, signs, &err), HINGE_OK);
+    assert_int_equal(hinge_data_read(path, NULL, &data, &err), HINGE_OK);
+    assert_memory_equal(data.x.data, by_rows, sizeof by_rows);
+    hinge_data_free(&data);
+    remove(path);
+    columns.stride = N - 1;
+    assert_int_equal(hinge_train(&model, &columns, signs, &params, NULL, &err), HINGE_EINVAL);
+    assert_non_null(strstr(err.text, "less than rows"));
+    columns.stride = LD;
+    columns.order = (hinge_order)2;
+    assert_int_equal(hinge_train(&model, &columns, signs, &params, NULL, &err), HINGE_EINVAL);
+    assert_non_null(strstr(err.text, "order"));
+    columns.order = HINGE_COLUMN_MAJOR;
+    by_columns[2 * LD + 7] = INFINITY;
+    assert_int_equal(hinge_train(&model, &columns, signs, &params, NULL, &err), HINGE_EINVAL);
+    assert_non_null(strstr(err.text, "row 7, column 2"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(trainings),
+        cmocka_unit_test(precomputed),
+        cmocka_unit_test(theory),
+        cmocka_unit_test(files_and_refusals),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
