@@ -1,6 +1,6 @@
 /*
- * The three things the compat library remembers for the process: where it prints, how many threads it may use,
- * and how often hinge trained. And what frees and reads models.
+ * The four things the compat library remembers for the process: where it prints, how many threads it may use, how often
+ * hinge trained, and in which process it first did. And what frees and reads models.
  */
 #include "compat/own.h"
 
@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 int libsvm_version = LIBSVM_VERSION;
 
@@ -22,6 +23,7 @@ static void print_to_stdout(const char *text)
 static void (*print_string)(const char *) = print_to_stdout;
 static atomic_int n_threads;
 static atomic_ulong n_trainings;
+static atomic_int trainer; /* the process's number; 0: none has trained */
 
 void svm_set_print_string_function(void (*print_func)(const char *))
 {
@@ -45,7 +47,13 @@ void svm_set_num_threads(int threads)
 
 int hgc_threads(void)
 {
-    return atomic_load(&n_threads);
+    return hgc_is_child() ? 1 : atomic_load(&n_threads);
+}
+
+bool hgc_is_child(void)
+{
+    int process = atomic_load(&trainer);
+    return process != 0 && process != (int)getpid();
 }
 
 int svm_get_max_threads(void)
@@ -56,6 +64,8 @@ int svm_get_max_threads(void)
 
 void hgc_count_training(void)
 {
+    int none = 0;
+    atomic_compare_exchange_strong(&trainer, &none, (int)getpid());
     atomic_fetch_add(&n_trainings, 1);
 }
 

@@ -1,6 +1,7 @@
 /*
- * What cannot be trained, and the words for it. Callers of LIBSVM compare with its own messages; those of
- * hinge's, for what LIBSVM lets pass and hinge does not, come last.
+ * What cannot be trained, and the words for it. svm_check_parameter looks at what LIBSVM's looks at: parameters, and
+ * for nu-SVC the labels; some programs call it before they have examples. What hinge does not train beside that is
+ * found by svm_train.
  */
 #include "compat/own.h"
 
@@ -103,30 +104,27 @@ static const char *check_hinge(const struct svm_problem *prob, const struct svm_
 {
     bool has_c = p->svm_type == C_SVC || hgc_regresses(p->svm_type);
     bool has_coef0 = p->kernel_type == POLY || p->kernel_type == SIGMOID;
-    if (!isfinite(p->eps) || (has_c && !isfinite(p->C)) || (p->svm_type == EPSILON_SVR && !isfinite(p->p)) ||
+    bool may_be_hard = p->svm_type == C_SVC || p->svm_type == EPSILON_SVR;
+    if (!isfinite(p->eps) || (has_c && !isfinite(p->C) && !(may_be_hard && p->C > 0)) || (p->svm_type == EPSILON_SVR && !isfinite(p->p)) ||
         (has_gamma(p) && !isfinite(p->gamma)) || (has_coef0 && !isfinite(p->coef0)))
         return "a parameter is not a finite number";
     if (p->svm_type == C_SVC && p->nr_weight > 0 && (p->weight_label == NULL || p->weight == NULL))
         return "weight_label or weight is NULL";
     for (int k = 0; p->svm_type == C_SVC && k < p->nr_weight; k++)
-        if (!(p->weight[k] > 0 && isfinite(p->weight[k])))
-            return "the weight of a class is not a finite number > 0";
+        if (!(p->weight[k] >= 0 && isfinite(p->weight[k])))
+            return "the weight of a class is not a finite number >= 0";
     size_t columns;
     const char *fault = hgc_dense_columns(prob, p, &columns);
     return fault != NULL ? fault : hgc_dense_fits((size_t)prob->l, columns);
 }
 
-static const char *check_all(const struct svm_problem *prob, const struct svm_parameter *p, bool lenient)
+const char *hgc_fault(const struct svm_problem *prob, const struct svm_parameter *p)
 {
     if (prob == NULL || p == NULL)
         return "problem or parameters are NULL";
     const char *fault = check_kinds(p);
-    if (fault == NULL && !lenient && !(p->cache_size > 0))
-        fault = "cache_size <= 0";
     if (fault == NULL)
         fault = check_numbers(p);
-    if (fault == NULL && !lenient)
-        fault = check_switches(p);
     if (fault == NULL)
         fault = check_targets(prob, p);
     if (fault == NULL && p->svm_type == NU_SVC)
@@ -134,12 +132,28 @@ static const char *check_all(const struct svm_problem *prob, const struct svm_pa
     return fault == NULL ? check_hinge(prob, p) : fault;
 }
 
-const char *hgc_fault(const struct svm_problem *prob, const struct svm_parameter *param)
+/* Whether labels are there yet: Algorithm::SVM checks with room for them that it fills afterwards, where anything may
+ * stand. */
+static bool has_labels(const struct svm_problem *prob)
 {
-    return check_all(prob, param, true);
+    if (prob == NULL || prob->y == NULL || prob->l < 1)
+        return false;
+    for (int i = 0; i < prob->l; i++)
+        if (!(prob->y[i] >= INT_MIN && prob->y[i] <= INT_MAX && prob->y[i] == floor(prob->y[i])))
+            return false;
+    return true;
 }
 
-const char *svm_check_parameter(const struct svm_problem *prob, const struct svm_parameter *param)
+const char *svm_check_parameter(const struct svm_problem *prob, const struct svm_parameter *p)
 {
-    return check_all(prob, param, false);
+    if (p == NULL)
+        return "parameters are NULL";
+    const char *fault = check_kinds(p);
+    if (fault == NULL && !(p->cache_size > 0))
+        fault = "cache_size <= 0";
+    if (fault == NULL)
+        fault = check_numbers(p);
+    if (fault == NULL)
+        fault = check_switches(p);
+    return fault == NULL && p->svm_type == NU_SVC && has_labels(prob) ? check_nu(prob, p->nu) : fault;
 }

@@ -96,8 +96,11 @@ static bool tube_scan(struct tube *tube, const struct hgc_dense *dense, const hi
 
 static double tube_side(const struct tube *tube, int side)
 {
-    return tube->free[side] > 0 ? tube->sum[side] / (double)tube->free[side]
-                                : (tube->low[side] + tube->high[side]) / 2;
+    if (tube->free[side] > 0)
+        return tube->sum[side] / (double)tube->free[side];
+    if (isinf(tube->low[side]) || isinf(tube->high[side])) /* one bound alone */
+        return isinf(tube->low[side]) ? tube->high[side] : tube->low[side];
+    return (tube->low[side] + tube->high[side]) / 2;
 }
 
 /* From the support vectors; from all examples where no support vector of one side is free. */

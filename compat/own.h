@@ -22,8 +22,9 @@ enum { HGC_MARKS = 10 }; /* of prob_density_marks */
 
 /* To the print function. */
 void hgc_print(const char *format, ...) HGC_PRINTF;
-int hgc_threads(void);       /* 0: not set */
+int hgc_threads(void);       /* 0: not set; 1 in a child */
 void hgc_count_training(void);
+bool hgc_is_child(void);     /* of the process that trained first: its threads are not there */
 
 /* The C locale for this thread, between enter and leave; enter may fail for want of memory. */
 struct hgc_locale {

@@ -7,7 +7,9 @@
 #include <hinge/io.h>
 
 #include <math.h>
+#include <omp.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -70,7 +72,10 @@ static bool wants_probability(const struct svm_parameter *p)
     return p->probability != 0;
 }
 
-/* class_labels: [nr_weight] room of the caller's. */
+static const double almost_0 = 1e-200;  /* a weight: hinge wants each class to have one; */
+static const double almost_infinite = 1e100; /* a bound that is never met where a hard tube is feasible */
+
+/* class_labels: [2 nr_weight] room of the caller's, for the weights too. */
 static hinge_params params_of(const struct svm_parameter *p, const struct hgc_dense *dense,
                               double *class_labels)
 {
@@ -78,6 +83,10 @@ static hinge_params params_of(const struct svm_parameter *p, const struct hgc_de
     q.kernel = kernel_of(p);
     q.eps = p->eps;
     q.C = p->svm_type == C_SVC || hgc_regresses(p->svm_type) ? p->C : 1;
+    if (p->svm_type == EPSILON_SVR && isinf(p->C)) {
+        q.C = almost_infinite;
+        q.solver = HINGE_SOLVER_SMO;
+    }
     q.nu = p->svm_type == C_SVC || p->svm_type == EPSILON_SVR ? 0 : p->nu;
     q.p = p->svm_type == EPSILON_SVR ? p->p : 0;
     q.shrinking = p->shrinking != 0;
@@ -85,13 +94,16 @@ static hinge_params params_of(const struct svm_parameter *p, const struct hgc_de
     q.cache_bytes = cache_bytes(p);
     q.precomputed_index = dense->serial;
     q.threads = hgc_threads();
-    q.max_iter = step_limit(dense->x.rows);
+    q.max_iter = p->svm_type == C_SVC && isinf(p->C) ? 0 : step_limit(dense->x.rows);
     if (p->svm_type == C_SVC && p->nr_weight > 0) {
-        for (int k = 0; k < p->nr_weight; k++)
+        double *weights = class_labels + p->nr_weight;
+        for (int k = 0; k < p->nr_weight; k++) {
             class_labels[k] = p->weight_label[k];
+            weights[k] = p->weight[k] > 0 ? p->weight[k] : almost_0;
+        }
         q.n_class_weights = (size_t)p->nr_weight;
         q.class_labels = class_labels;
-        q.class_weights = p->weight;
+        q.class_weights = weights;
     }
     return q;
 }
@@ -111,7 +123,7 @@ static bool job_init(struct job *job, const struct svm_problem *prob, const stru
         fault = hgc_dense_make(&job->dense, prob, param);
     if (fault == NULL) {
         size_t n = param->svm_type == C_SVC && param->nr_weight > 0 ? (size_t)param->nr_weight : 0;
-        job->class_labels = malloc((n + 1) * sizeof *job->class_labels);
+        job->class_labels = malloc((2 * n + 1) * sizeof *job->class_labels);
         if (job->class_labels == NULL)
             fault = "no memory for the weights";
         else
@@ -176,8 +188,8 @@ static double *header_values(const char *text, const char *end, const char *key,
     size_t length = strlen(key);
     for (const char *line = text; line != NULL && line < end && strncmp(line, "SV", 2) != 0;) {
         const char *stop = memchr(line, '\n', (size_t)(end - line));
-        if (stop != NULL && (size_t)(stop - line) > length && memcmp(line, key, length) == 0 &&
-            line[length] == ' ') {
+        if (stop != NULL && (size_t)(stop - line) >= length && memcmp(line, key, length) == 0 &&
+            (line[length] == ' ' || line[length] == '\n')) {
             double *values = malloc((n + 1) * sizeof *values);
             char *p = (char *)line + length;
             for (size_t i = 0; values != NULL && i < n; i++)
@@ -242,8 +254,8 @@ static void warn_of_weights(const struct svm_parameter *param, const hinge_model
         while (c < classes && hinge_model_labels(h)[c] != param->weight_label[k])
             c++;
         if (c == classes)
-            hgc_print("WARNING: a weight is given for class %d, which does not occur\n",
-                      param->weight_label[k]);
+            fprintf(stderr, "WARNING: a weight is given for class %d, which does not occur\n",
+                    param->weight_label[k]);
     }
 }
 
@@ -280,7 +292,7 @@ static struct svm_model *train(const struct job *job, const struct svm_problem *
     return m;
 }
 
-struct svm_model *svm_train(const struct svm_problem *prob, const struct svm_parameter *param)
+static struct svm_model *train_here(const struct svm_problem *prob, const struct svm_parameter *param)
 {
     struct job job;
     struct svm_model *m = NULL;
@@ -290,8 +302,22 @@ struct svm_model *svm_train(const struct svm_problem *prob, const struct svm_par
     return m;
 }
 
-void svm_cross_validation(const struct svm_problem *prob, const struct svm_parameter *param, int nr_fold,
-                          double *target)
+/* A child that fork made of a process that trained waits for ever in a region of several threads: it has one, also where
+ * nobody says how many, for as long as it is in here. */
+struct svm_model *svm_train(const struct svm_problem *prob, const struct svm_parameter *param)
+{
+    struct svm_model *m = NULL;
+    if (!hgc_is_child())
+        return train_here(prob, param);
+#pragma omp parallel num_threads(1)
+    {
+        omp_set_num_threads(1);
+        m = train_here(prob, param);
+    }
+    return m;
+}
+
+static void validate_here(const struct svm_problem *prob, const struct svm_parameter *param, int nr_fold, double *target)
 {
     struct job job;
     hinge_error err = { HINGE_OK, 0, "" };
@@ -312,4 +338,18 @@ void svm_cross_validation(const struct svm_problem *prob, const struct svm_param
     for (int i = 0; !ok && i < prob->l; i++)
         target[i] = NAN;
     job_free(&job);
+}
+
+void svm_cross_validation(const struct svm_problem *prob, const struct svm_parameter *param, int nr_fold,
+                          double *target)
+{
+    if (!hgc_is_child()) {
+        validate_here(prob, param, nr_fold, target);
+        return;
+    }
+#pragma omp parallel num_threads(1)
+    {
+        omp_set_num_threads(1);
+        validate_here(prob, param, nr_fold, target);
+    }
 }

@@ -3,6 +3,7 @@
 usage: dropin.py MODULE_OF_SVMUTIL DATA. Ends with 0 where everything works and the library behind it is
 hinge; 77 without the module."""
 import importlib
+import multiprocessing
 import sys
 
 try:
@@ -49,3 +50,13 @@ for options, words in (("-c 0", "C <= 0"), ("-s 1 -n 0.99", "specified nu is inf
         assert words in str(problem), problem
 assert library.hinge_svm_train_count() == 5, library.hinge_svm_train_count()
 print("hinge trained", library.hinge_svm_train_count(), "times")
+
+
+def accuracy_at(cost):
+    trained = svmutil.svm_train(y[:100], x[:100], "-q -c %d" % cost)
+    return svmutil.svm_predict(y[:100], x[:100], trained, "-q")[1][0]
+
+
+with multiprocessing.get_context("fork").Pool(2) as pool: # children of a process that has trained
+    results = pool.map_async(accuracy_at, [1, 2, 4, 8]).get(timeout=100)
+assert results == [accuracy_at(cost) for cost in (1, 2, 4, 8)], results

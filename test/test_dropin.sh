@@ -202,6 +202,29 @@ check "a value that is no number" refuses "not a finite number" nan
 check "nu out of reach" refuses "specified nu is infeasible" cancer -s 1 -n 0.99
 check "C = 0" refuses "C <= 0" cancer -c 0
 
+# ---- C++ and Perl --------------------------------------------------------------------------------------------
+
+for library in "$folder/libsvm.so.3" "$folder/libsvm.so.4"; do
+    [ -f "$library" ] || continue
+    check "${library##*/} brings the runtime of C++" sh -c 'readelf -d "$1" | grep "NEEDED.*libstdc++"' - "$library"
+done
+cat >train.pl <<'END'
+use Algorithm::SVM;
+use Algorithm::SVM::DataSet;
+my @set = map { Algorithm::SVM::DataSet->new(Label => $_ % 3 ? 1 : 2, Data => [$_ % 3, sin($_)]) } 0 .. 99;
+for my $type ("C-SVC", "nu-SVC", "one-class", "epsilon-SVR", "nu-SVR") {
+    for my $kernel ("linear", "polynomial", "radial", "sigmoid") {
+        my $svm = Algorithm::SVM->new(Type => $type, Kernel => $kernel, Gamma => 0.5, C => 1, Nu => 0.3);
+        $svm->train(@set) or die "$type, $kernel\n";
+    }
+}
+END
+if perl -MAlgorithm::SVM -e 1 2>/dev/null; then
+    check "Perl's Algorithm::SVM" ours perl train.pl
+else
+    echo "ok - Perl's Algorithm::SVM # skip: not there"
+fi
+
 # ---- Python --------------------------------------------------------------------------------------------------
 
 # python NAME COMMAND...: 77 is a module that is not there

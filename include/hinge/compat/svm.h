@@ -7,17 +7,18 @@
  *
  * What differs from LIBSVM
  *   - Every function takes NULL. svm_train returns NULL where it cannot train, and sends a line that says why
- *     to the print function; svm_check_parameter finds those cases before, but for the end of memory.
+ *     to the print function. svm_check_parameter looks at what LIBSVM's does: parameters, and for nu-SVC the labels.
  *   - Examples become dense rows during training; columns that are 0 in all examples are left out.
  *   - Folds (cross-validation, probability) are drawn from a fixed seed, not by rand(): equal calls give equal
  *     results.
  *   - Model files hold every number in full; neither writing nor reading touches the process's locale.
- *   - svm_train and svm_cross_validation use svm_set_num_threads threads.
+ *   - svm_train and svm_cross_validation use svm_set_num_threads threads; one in a child made by fork after a training.
+ *   - C may be infinite: the hard margin of C-SVC, by hinge's interior point, and the hard tube of epsilon-SVR.
  *   - Training ends after ten times as many steps as LIBSVM's own limit; a line says so, and the model is the one
  *     so far.
  *
  * This is the one library of hinge's that prints (svm_set_print_string_function, to stdout by default) and that
- * holds state: that function, the number of threads, and a count of trainings.
+ * holds state: that function, the number of threads, a count of trainings, and which process trained first.
  */
 #ifndef HINGE_COMPAT_SVM_H
 #define HINGE_COMPAT_SVM_H
@@ -98,7 +99,8 @@ struct svm_model {
 
 /* ---- training -------------------------------------------------------------------------------------------- */
 
-/* NULL, or what is wrong: then svm_train and svm_cross_validation would refuse. */
+/* NULL, or what is wrong with the parameters (nu-SVC: with nu for these labels). prob may be NULL, or without examples
+ * yet. */
 HINGE_SVM_API const char *svm_check_parameter(const struct svm_problem *prob,
                                               const struct svm_parameter *param);
 HINGE_SVM_API struct svm_model *svm_train(const struct svm_problem *prob, const struct svm_parameter *param);
