@@ -18,6 +18,7 @@
 #include "kernels/map.h"
 #include "lib/base.h"
 #include "solver/inner.h"
+#include "test/support.h"
 
 #include <float.h>
 #include <math.h>
@@ -251,10 +252,8 @@ static void check_slots(void **state)
 {
     const struct slot *which = *state;
     const struct hg_maps *maps = hg_maps(which->level);
-    if (hg_cpu_level(which->level) != which->level || strcmp(maps->level, level_names[which->level]) != 0) {
-        print_message("%s: not built, or not run by this processor\n", level_names[which->level]);
-        skip();
-    }
+    if (hg_cpu_level(which->level) != which->level || strcmp(maps->level, level_names[which->level]) != 0)
+        skip_because("not built, or not run by this processor");
     for (int kind = 0; kind < HG_MAP_KINDS; kind++) {
         struct slot s = *which;
         s.maps = maps;

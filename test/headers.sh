@@ -29,5 +29,5 @@ for compiler in g++ clang++; do
     try $compiler c++17 cc
 done
 echo "$tried compilations, $failed failed"
-[ "$tried" -gt 0 ] || exit 77
+[ "$tried" -gt 0 ] || { echo "no compiler"; exit 77; }
 [ "$failed" -eq 0 ]

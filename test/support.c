@@ -200,7 +200,7 @@ struct set set_shared(const char *name, const char *part, size_t d, size_t first
 {
     const char *root = getenv("HINGE_DATA");
     if (root == NULL || *root == 0)
-        skip();
+        skip_because("no HINGE_DATA");
     struct set set = { 0 };
     char path[512];
     snprintf(path, sizeof path, "%s/%s.%s.xz", root, name, part);

@@ -46,6 +46,9 @@ void set_multiply(struct set *set, double factor);
 bool set_read(struct set *set, const char *path, size_t d, size_t first, size_t step, size_t n);
 /* A set of the source's data folder; the test fails without it. part: "train" or "test". */
 struct set set_shipped(const char *name, const char *part, size_t d, size_t first, size_t step, size_t n);
+/* Ends a test that cannot be made here; scripts/count-tests.py tells why. */
+#define skip_because(reason) (print_message("%s\n", reason), skip())
+
 /* A set of HINGE_DATA; the test is skipped where that is unset. */
 struct set set_shared(const char *name, const char *part, size_t d, size_t first, size_t step, size_t n);
 

@@ -201,6 +201,7 @@ def check_links(page, text):
 
 def main():
     if not shutil.which(CC[0]):
+        print("no compiler")
         sys.exit(77)
     pages = [os.path.join(source, "README.md"), os.path.join(source, "CHANGELOG.md"),
              *sorted(glob.glob(os.path.join(source, "doc", "*.md")))]

@@ -36,6 +36,7 @@ def heads(text, indent):
 formatters = {"mandoc": ["mandoc", "-T", "utf8"], "groff": ["groff", "-m", "mdoc", "-T", "utf8", "-P", "-cbou"]}
 formatters = {name: command for name, command in formatters.items() if shutil.which(name)}
 if not formatters:
+    print("neither mandoc nor groff")
     sys.exit(77)
 for page in pages:
     name = os.path.basename(page)

@@ -2,7 +2,7 @@
 # test_reference.sh SOURCE: doxygen has no complaint about the public headers, and every exported function is explained
 # in what it makes of them. Exit 77 without doxygen.
 set -eu
-command -v doxygen >/dev/null || exit 77
+command -v doxygen >/dev/null || { echo "no doxygen"; exit 77; }
 SOURCE=$1
 OUTPUT=$(mktemp -d)
 export SOURCE OUTPUT
