@@ -66,6 +66,12 @@ void hg_qp_tidy(struct hg_qp *qp)
             else if (fabs(*beta - lo) <= tiny)
                 *beta = lo;
         }
+    for (size_t i = 0; qp->layers == 2 && i < qp->n; i++) { /* both sides of a point may cancel too */
+        double first = qp->beta[0][i], sum = first + qp->beta[1][i];
+        double tiny = 8 * DBL_EPSILON * HG_MIN(qp->size, qp->hi[0][i]);
+        if (sum != 0 && first > 0 && fabs(sum) <= tiny && -first >= qp->lo[1][i])
+            qp->beta[1][i] = -first;
+    }
 }
 
 static bool settle_sum(size_t n, double *beta, const double *lo, const double *hi, double target)

@@ -291,6 +291,26 @@ static void rounding_holds_no_bias(void **state)
     hinge_model_free(cold);
 }
 
+/* One row of nu-SVR has both coefficients, which cancel: from any start, none is left. */
+static void both_sides_cancel(void **state)
+{
+    (void)state;
+    double x[] = { 1 }, y[] = { 2 };
+    struct set set = { 1, 1, x, y };
+    hinge_params params = hinge_params_default(HINGE_NU_SVR);
+    for (uint64_t t = 0; t < 200; t++) {
+        uint64_t seed = t;
+        double beta0 = draw_unit(&seed) - 0.5;
+        params.C = draw_unit(&seed) + 0.1;
+        params.nu = draw_unit(&seed) + 0.0001;
+        params.beta0 = &beta0;
+        hinge_model *model = fit(&set, &params, NULL);
+        if (hinge_model_n_sv(model) != 0)
+            fail_msg("%zu: C %g, nu %g, beta0 %g: %g", (size_t)t, params.C, params.nu, beta0, hinge_model_coef(model)[0]);
+        hinge_model_free(model);
+    }
+}
+
 /* nu-SVR whose tube is 0: points have coefficients on both sides, of which a model keeps the difference. A start from
  * it is at the solution, and so is what the certificate sees. */
 static void tube_of_0(void **state)
@@ -433,8 +453,9 @@ int main(void)
         cmocka_unit_test(bounds_that_overflow),     cmocka_unit_test(rho_is_judged),
         cmocka_unit_test(range_in_order),           cmocka_unit_test(largest_of_folds),
         cmocka_unit_test(nu_of_folds),              cmocka_unit_test(rounding_holds_no_bias),
-        cmocka_unit_test(tube_of_0),                cmocka_unit_test(features_without_vectors),
-        cmocka_unit_test(minus_0_in_files),         cmocka_unit_test(weightless_rows_have_no_coefficient),
+        cmocka_unit_test(both_sides_cancel),        cmocka_unit_test(tube_of_0),
+        cmocka_unit_test(features_without_vectors), cmocka_unit_test(minus_0_in_files),
+        cmocka_unit_test(weightless_rows_have_no_coefficient),
     };
     return cmocka_run_group_tests_name("words", tests, NULL, NULL);
 }
