@@ -12,7 +12,6 @@
 #include "solver/run.h"
 #include "hg_config.h"
 
-#include <float.h>
 #include <string.h>
 
 /* Rows that cost no more than so many reads of them, and do not stay in a processor's cache, are not worth the first
@@ -387,7 +386,7 @@ static hinge_status wake(struct hg_run *r)
     size_t old = r->m;
     r->m = r->n;
     r->columns++;
-    hinge_status status = hg_compute_gradient(r, waking_source(r), old);
+    hinge_status status = hg_compute_gradient(r, waking_source(r), old, false);
     hg_forget_coarse(r); /* columns that know nothing of those moves */
     r->torn = status != HINGE_OK || hg_is_stopped(r);
     if (r->torn)
@@ -535,24 +534,10 @@ static hinge_status look_ahead(struct hg_run *r)
     return status;
 }
 
-/* What the rounding of kernel values and of their sums may make of the objective, in f64 or as rows are: each term of
- * beta'K beta has one of its own. */
-static double noise(const struct hg_run *r, bool exact)
-{
-    double size = 0;
-    for (size_t i = 0; i < r->n; i++) {
-        double beta = hg_qp_beta(r->qp, i);
-        size += beta * beta * fabs(r->diagonal[i]);
-        for (int l = 0; l < r->qp->layers; l++)
-            size += fabs(r->qp->off[l][i] * r->qp->beta[l][i]);
-    }
-    return size * (exact ? DBL_EPSILON : FLT_EPSILON) / 2;
-}
-
 /* Keeps beta where its objective, just recomputed in f64, is certainly the lowest so far. */
 static void keep(struct hg_run *r)
 {
-    if (!(r->objective + CERTAIN * noise(r, true) <= r->kept.objective))
+    if (!(r->objective + CERTAIN * r->noise <= r->kept.objective))
         return;
     r->kept.objective = r->objective;
     r->kept.violation = r->res->violation;
@@ -570,25 +555,37 @@ static double recompute_objective(struct hg_run *r)
     return hg_qp_objective(r->qp, by_point);
 }
 
-/* No progress for long, or so it seems: the gradient and the objective of all points in f64 say whether it is so.
- * Rounding is none. */
-static hinge_status look_back(struct hg_run *r, bool *better)
+/* The gradient of all points in f64, added up in two orders: what they differ by is the noise of the objective. */
+static hinge_status recompute(struct hg_run *r)
 {
-    size_t old = r->m;
-    double t = hg_now();
+    double *other = r->up[0]; /* set anew below */
+    r->columns += r->m < r->n;
     r->m = r->n;
-    r->columns += old < r->n;
-    hinge_status status = hg_compute_gradient(r, r->exact, 0);
+    hinge_status status = hg_compute_gradient(r, r->exact, 0, true);
+    memcpy(other, r->g, r->n * sizeof *other);
+    if (status == HINGE_OK && !hg_is_stopped(r))
+        status = hg_compute_gradient(r, r->exact, 0, false);
     hg_forget_coarse(r);
     r->torn = status != HINGE_OK || hg_is_stopped(r);
+    r->noise = 0;
+    for (size_t at = 0; at < r->n; at++) {
+        r->noise += fabs(hg_qp_beta(r->qp, r->active[at]) * (r->g[at] - other[at]));
+        set_offsets(r, at);
+    }
+    return status;
+}
+
+/* No progress for long, or so it seems: the gradient and the objective anew say whether it is so. Rounding is none. */
+static hinge_status look_back(struct hg_run *r, bool *better)
+{
+    double t = hg_now();
+    hinge_status status = recompute(r);
     if (r->torn)
         return status;
-    for (size_t at = 0; at < r->n; at++)
-        set_offsets(r, at);
     hg_scan(r);
     r->objective = recompute_objective(r);
     keep(r);
-    *better = r->best_objective - r->objective > noise(r, true);
+    *better = r->best_objective - r->objective > r->noise;
     r->res->seconds_certificate += hg_now() - t;
     return HINGE_OK;
 }
@@ -631,8 +628,9 @@ static enum verdict judge(struct hg_run *r, hinge_status *status)
             return END;
         if (hg_is_stopped(r) || !isfinite(res->violation) || res->violation <= r->target)
             return judge(r, status);
-        if ((enough || !better) && r->newton.tries == 0 && may_use_newton(r)) {
-            *status = finish_by_newton(r); /* the last resort */
+        if ((enough || !better) && !r->resorted && r->newton.tries == 0 && may_use_newton(r)) {
+            r->resorted = true;
+            *status = finish_by_newton(r);
             return *status != HINGE_OK ? END : GO_ON;
         }
         if (enough || !better) {
@@ -650,7 +648,7 @@ static enum verdict judge(struct hg_run *r, hinge_status *status)
 
 static hinge_status start(struct hg_run *r)
 {
-    hinge_status status = hg_compute_gradient(r, r->rows, 0);
+    hinge_status status = hg_compute_gradient(r, r->rows, 0, false);
     for (size_t at = 0; at < r->m; at++)
         set_offsets(r, at);
     r->torn = status != HINGE_OK || hg_is_stopped(r);
@@ -689,8 +687,8 @@ static void finish(struct hg_run *r)
     for (int l = 0; l < r->qp->layers; l++)
         res->bias[l] =
             r->torn ? hg_qp_bias(r->qp, r->w, r->in_w, r->inner.g, l) : hg_qp_bias(r->qp, r->active, r->m, r->g, l);
-    double doubt = CERTAIN * noise(r, r->exact_rows || res->outcome == HINGE_STALLED);
-    if (res->outcome == HINGE_CONVERGED || res->outcome == HINGE_NONFINITE || res->objective + doubt <= r->kept.objective)
+    if (res->outcome == HINGE_CONVERGED || res->outcome == HINGE_NONFINITE ||
+        res->objective + CERTAIN * r->noise <= r->kept.objective)
         return;
     res->objective = r->kept.objective; /* rounding may have led away from it */
     res->violation = r->kept.violation;

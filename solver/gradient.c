@@ -245,9 +245,17 @@ static void **keep_rows(struct hg_run *r, size_t count)
     return r->group.row;
 }
 
-hinge_status hg_compute_gradient(struct hg_run *r, struct hg_rows *source, size_t first)
+hinge_status hg_compute_gradient(struct hg_run *r, struct hg_rows *source, size_t first, bool backwards)
 {
     size_t n_sv = r->group.count = hg_qp_support(r->qp, r->active, r->group_point, r->group.coef);
+    for (size_t k = 0, last = n_sv; backwards && k + 1 < last--; k++) {
+        uint32_t point = r->group_point[k];
+        double coef = r->group.coef[k];
+        r->group_point[k] = r->group_point[last];
+        r->group.coef[k] = r->group.coef[last];
+        r->group_point[last] = point;
+        r->group.coef[last] = coef;
+    }
     memset(r->g + first, 0, (r->m - first) * sizeof *r->g);
     if (n_sv == 0 || first == r->m)
         return HINGE_OK;
@@ -441,7 +449,7 @@ void hg_forget_coarse(struct hg_run *r)
 hinge_status hg_correct_gradient(struct hg_run *r)
 {
     r->res->corrections++;
-    hinge_status status = hg_compute_gradient(r, r->exact, 0);
+    hinge_status status = hg_compute_gradient(r, r->exact, 0, false);
     r->torn = status != HINGE_OK || hg_is_stopped(r);
     hg_forget_coarse(r);
     if (!r->torn)

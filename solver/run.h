@@ -98,11 +98,13 @@ struct hg_run {
     uint64_t best_round;   /* the round it was seen in, */
     double best_objective; /* and the objective then */
     int checks;            /* that found g wrong where it decides */
+    double noise;          /* of the objective when it was last recomputed */
     struct hg_start kept;  /* the best beta known by an objective that was recomputed */
     struct hg_halt halt;   /* the options', its stop perhaps own_stop */
     int own_stop;
     bool exact_rows; /* rows are f64 */
     bool looked;     /* ahead */
+    bool resorted;   /* to Newton, as nothing else gained */
     bool settled;    /* in the end */
     bool cheap;      /* rows cost next to nothing: none are cached */
     struct hg_newton_rule newton;
@@ -153,8 +155,9 @@ hinge_status hg_load_block(struct hg_run *r);
 /* g += K[moved, :]' delta */
 hinge_status hg_update_gradient(struct hg_run *r);
 
-/* g at positions [first, m) = K beta, from scratch, by the source given. At the start the rows are kept. */
-hinge_status hg_compute_gradient(struct hg_run *r, struct hg_rows *source, size_t first);
+/* g at positions [first, m) = K beta, from scratch, by the source given; backwards: summed in the other order. At the
+ * start the rows are kept. */
+hinge_status hg_compute_gradient(struct hg_run *r, struct hg_rows *source, size_t first, bool backwards);
 
 /* The violation, from g. */
 void hg_scan(struct hg_run *r);
