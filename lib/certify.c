@@ -13,6 +13,7 @@
 #include <string.h>
 
 struct gradient {
+    const struct hg_halt *halt;
     double *g;
     const double *coef;
 };
@@ -20,6 +21,8 @@ struct gradient {
 static void add_tile(void *arg, const struct hg_tile *tile)
 {
     struct gradient *u = arg;
+    if (u->halt != NULL && hg_poll_halt(u->halt))
+        return;
     for (size_t r = 0; r < tile->n_rows; r++) {
         const double *row = tile->row[r];
         double coef = u->coef[tile->row0 + r];
@@ -58,9 +61,8 @@ static hinge_status linear_gradient(const struct hg_problem *pr, const uint32_t 
     return ok ? HINGE_OK : hg_fail(err, HINGE_ENOMEM, "no memory for %zu weights", d);
 }
 
-/* g = K beta in f64, over the points of one problem. */
-static hinge_status gradient(const struct hg_problem *pr, const uint32_t *subset, const struct hg_qp *qp,
-                             double *g, hinge_error *err)
+hinge_status hg_problem_gradient(const struct hg_problem *pr, const uint32_t *subset, const struct hg_qp *qp,
+                                 int threads, const struct hg_halt *halt, double *g, hinge_error *err)
 {
     struct hg_gram gram = { 0 };
     if (pr->params.kernel.type == HINGE_LINEAR)
@@ -68,13 +70,13 @@ static hinge_status gradient(const struct hg_problem *pr, const uint32_t *subset
     uint32_t *point = hg_alloc(qp->n, sizeof *point);
     double *coef = hg_alloc(qp->n, sizeof *coef);
     hinge_status status = point != NULL && coef != NULL
-                              ? hg_problem_exact(pr, subset, qp->n, pr->threads, &gram, err)
+                              ? hg_problem_exact(pr, subset, qp->n, threads, &gram, err)
                               : hg_fail(err, HINGE_ENOMEM, "no memory for %zu rows", qp->n);
     if (status == HINGE_OK) {
         size_t n_sv = hg_qp_support(qp, NULL, point, coef);
         memset(g, 0, qp->n * sizeof *g);
-        struct gradient u = { g, coef };
-        struct hg_fetch fetch = { point, n_sv, NULL, qp->n, NULL, add_tile, &u, NULL, 0, false, false };
+        struct gradient u = { halt, g, coef };
+        struct hg_fetch fetch = { point, n_sv, NULL, qp->n, NULL, add_tile, &u, halt != NULL ? halt->stop : NULL, 0, false, false };
         status = n_sv > 0 ? gram.super.ops->fetch(&gram.super, &fetch) : HINGE_OK;
         if (status != HINGE_OK)
             hg_fail(err, status, "the kernel function reported a failure");
@@ -209,7 +211,7 @@ static hinge_status solved_init(struct solved *s, const struct hg_problem *pr, s
     if (status != HINGE_OK)
         return status;
     s->factor = take_beta(pr, beta + p * pr->x.rows, s->subset, &s->qp, s->sums);
-    return gradient(pr, s->subset, &s->qp, s->g, err);
+    return hg_problem_gradient(pr, s->subset, &s->qp, pr->threads, NULL, s->g, err);
 }
 
 static hinge_status certify_problem(const struct hg_problem *pr, size_t p, const hinge_model *m,

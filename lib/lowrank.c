@@ -1,6 +1,7 @@
 #include "lib/lowrank.h"
 #include "solver/cholesky.h"
 
+#include <math.h>
 #include <string.h>
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
@@ -34,10 +35,10 @@ static hinge_status factor_kernel(struct hg_lowrank *l, const struct hg_problem 
     struct hg_gram gram = { 0 };
     size_t n = l->super.n, values, used = 0;
     rank = HG_MIN(rank > 0 ? rank : (size_t)HG_RANK_DEFAULT, n);
+    l->most = rank;
     l->z = hg_mul(n, rank, &values) ? hg_alloc(values, sizeof *l->z) : NULL;
     if (l->z == NULL)
         return hg_fail(err, HINGE_ENOMEM, "no memory for a factor of rank %zu of %zu rows", rank, n);
-    l->bytes = values * sizeof *l->z;
     hinge_status status = hg_problem_exact(pr, l->subset, n, threads, &gram, err);
     if (status != HINGE_OK)
         return status;
@@ -49,6 +50,7 @@ static hinge_status factor_kernel(struct hg_lowrank *l, const struct hg_problem 
     if (status != HINGE_OK)
         return hg_fail(err, status, "the kernel function reported a failure");
     drop_columns(l, rank, used);
+    l->bytes = n * used * sizeof *l->z;
     l->super.rows = rows_of_matrix;
     return HINGE_OK;
 }
@@ -57,8 +59,11 @@ hinge_status hg_lowrank_init(struct hg_lowrank *l, const struct hg_problem *pr, 
                              size_t rank, int threads, const struct hg_halt *halt, hinge_error *err)
 {
     *l = (struct hg_lowrank){ .super = { n, pr->d, rows_of_points }, .points = &pr->points, .subset = subset };
-    if (pr->params.kernel.type == HINGE_LINEAR && (rank == 0 || rank >= pr->d))
+    bool is_linear = pr->params.kernel.type == HINGE_LINEAR;
+    if (is_linear && pr->d <= n && (rank == 0 || rank >= pr->d))
         return HINGE_OK;
+    if (is_linear && rank == 0)
+        rank = n; /* what rows span has no more dimensions than there are rows */
     hinge_status status = factor_kernel(l, pr, rank, threads, halt, err);
     if (status != HINGE_OK)
         hg_lowrank_free(l);
@@ -69,6 +74,13 @@ void hg_lowrank_free(struct hg_lowrank *l)
 {
     hg_free(l->z);
     l->z = NULL;
+}
+
+size_t hg_lowrank_most(size_t n)
+{
+    double values = (double)(hg_total_memory() / 4 / sizeof(double)), rows = (double)n;
+    double rank = (sqrt(rows * rows + 28 * values) - rows) / 14; /* rows * rank + 7 rank^2 = values */
+    return HG_MIN(HG_MAX((size_t)rank, (size_t)HG_RANK_DEFAULT), n);
 }
 
 /* ---- the choice -------------------------------------------------------------------------------------------------- */

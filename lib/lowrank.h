@@ -15,16 +15,21 @@ struct hg_lowrank {
     double *z;                      /* others: [super.n * super.d] */
     double trace_error;             /* trace(K - ZZ') / trace(K); 0 for the linear kernel as it is */
     uint64_t values;                /* kernel values computed */
-    size_t bytes;                   /* allocated */
+    size_t most;                    /* columns it may have */
+    size_t bytes;                   /* in use */
 };
 
-/* The factor of the problem on n points `subset`. rank: columns at most; 0: all of the linear kernel, HG_RANK_DEFAULT
- * at most of others. Ends early when halted. Borrows subset. */
+/* The factor of the problem on n points `subset`. rank: columns at most; 0: all of the linear kernel (the data
+ * themselves where they have no more features than rows), HG_RANK_DEFAULT at most of others. Ends early when halted. Borrows subset. */
 hinge_status hg_lowrank_init(struct hg_lowrank *lowrank, const struct hg_problem *problem, const uint32_t *subset,
                              size_t n, size_t rank, int threads, const struct hg_halt *halt, hinge_error *err);
 void hg_lowrank_free(struct hg_lowrank *lowrank);
 
 enum { HG_RANK_DEFAULT = 1000 };
+
+/* Columns that a factor of n rows may have, where nobody said how many, so that it and the interior point on it take a
+ * quarter of the memory at most. */
+size_t hg_lowrank_most(size_t n);
 
 /* Whether the interior point solves these problems where the caller leaves it open, by counted work. */
 bool hg_lowrank_pays(const struct hg_problem *problem);

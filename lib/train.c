@@ -286,43 +286,89 @@ static void tell_as_smo(const struct hg_interior_result *r, struct solution *s)
     s->smo.error = s->trace_error > 0 ? NAN : 0;
     s->smo.objective = r->objective;
     s->smo.bias[0] = r->bias;
-    s->smo.iterations = r->iterations + r->finishing;
-    s->smo.rounds = r->iterations;
+    s->smo.iterations += r->iterations + r->finishing;
+    s->smo.rounds += r->iterations;
     s->smo.seconds_rows += r->seconds_normal;
-    s->smo.seconds_inner = r->seconds_solve;
-    s->smo.seconds_certificate = r->seconds_finish;
+    s->smo.seconds_inner += r->seconds_solve;
+    s->smo.seconds_certificate += r->seconds_finish;
     s->smo.memory_bytes = r->memory_bytes;
     s->precision = HINGE_PRECISION_F64;
-    s->gflop = r->gflop;
+    s->gflop += r->gflop;
     s->gap = r->gap;
     s->margin_bound = r->margin_bound;
 }
 
-/* The interior point, on the data or on a factor of their kernel. */
-static hinge_status solve_inside(struct training *t, struct hg_qp *qp, const uint32_t *subset, double sum,
-                                 const struct hg_smo_options *o, struct solution *s, hinge_error *err)
+/* What a factor's solution is worth by the kernel itself. */
+static hinge_status judge_by_kernel(const struct training *t, struct hg_qp *qp, const uint32_t *subset,
+                                    const struct hg_interior_options *options, struct hg_interior_result *result,
+                                    hinge_error *err)
+{
+    double *g = hg_alloc(qp->n, sizeof *g);
+    if (g == NULL)
+        return hg_fail(err, HINGE_ENOMEM, "no memory for %zu rows", qp->n);
+    hinge_status status = hg_problem_gradient(&t->problem, subset, qp, options->threads, &options->halt, g, err);
+    if (status == HINGE_OK && !hg_halted(&options->halt))
+        hg_interior_judge(qp, g, options, result);
+    hg_free(g);
+    return status;
+}
+
+/* On a factor of so many columns at most, or the data where rank is 0 and they are such. *all: there are no more. Where
+ * there may be more, and they are a good part of the kernel, it is not worth solving. */
+static hinge_status solve_by_factor(struct training *t, struct hg_qp *qp, const uint32_t *subset, size_t rank,
+                                    bool may_be_more, const struct hg_interior_options *options, struct solution *s,
+                                    bool *all, hinge_error *err)
 {
     struct hg_lowrank z;
     struct hg_interior_result result;
-    struct hg_interior_options options = {
-        .eps = o->eps, .gap = fmin(o->eps, 1e-6), .sum = sum, .max_iter = o->max_iter, .threads = o->threads,
-        .halt = o->halt, .progress = o->progress, .progress_arg = o->progress_arg
-    };
     double begin = hg_now();
     hinge_status status =
-        hg_lowrank_init(&z, &t->problem, subset, qp->n, t->params->rank, o->threads, &o->halt, err);
+        hg_lowrank_init(&z, &t->problem, subset, qp->n, rank, options->threads, &options->halt, err);
     if (status != HINGE_OK)
         return status;
+    *all = z.z == NULL || z.super.d < z.most;
     s->rank = z.super.d;
     s->trace_error = z.trace_error;
-    s->values = z.values;
-    s->smo.seconds_rows = hg_now() - begin;
-    status = hg_interior_point(qp, &z.super, &options, &result, err);
+    s->values += z.values;
+    s->smo.seconds_rows += hg_now() - begin;
+    s->smo.outcome = HINGE_STALLED;
+    if (may_be_more && !*all && z.trace_error > 1e-3) {
+        hg_lowrank_free(&z);
+        return HINGE_OK;
+    }
+    status = hg_interior_point(qp, &z.super, options, &result, err);
+    bool has_margin = result.outcome != HINGE_NO_MARGIN;
+    if (status == HINGE_OK && z.z != NULL && has_margin)
+        status = judge_by_kernel(t, qp, subset, options, &result, err);
+    if (status == HINGE_OK && !has_margin && z.trace_error > 1e-12)
+        result.outcome = HINGE_STALLED; /* what ZZ' does not separate K may */
     if (status == HINGE_OK) {
         tell_as_smo(&result, s);
         s->smo.memory_bytes += z.bytes;
     }
     hg_lowrank_free(&z);
+    return status;
+}
+
+/* The interior point, on the data or on a factor of their kernel, which gets more columns where nobody said how many
+ * and they are too few for eps. */
+static hinge_status solve_inside(struct training *t, struct hg_qp *qp, const uint32_t *subset, double sum,
+                                 const struct hg_smo_options *o, struct solution *s, hinge_error *err)
+{
+    struct hg_interior_options options = {
+        .eps = o->eps, .gap = fmin(o->eps, 1e-6), .sum = sum, .threads = o->threads, .halt = o->halt,
+        .progress = o->progress, .progress_arg = o->progress_arg
+    };
+    size_t asked = t->params->rank, most = hg_lowrank_most(qp->n);
+    hinge_status status = HINGE_OK;
+    bool all = false, enough = false;
+    for (size_t rank = asked; status == HINGE_OK && !enough; rank = HG_MIN(most, 2 * s->rank)) {
+        options.max_iter = o->max_iter > 0 ? o->max_iter - s->smo.iterations : 0;
+        size_t columns = HG_MIN(rank > 0 ? rank : (size_t)HG_RANK_DEFAULT, most);
+        status = solve_by_factor(t, qp, subset, rank, asked == 0 && columns < most, &options, s, &all, err);
+        enough = all || asked > 0 || s->smo.outcome != HINGE_STALLED || s->rank >= most ||
+                 (o->max_iter > 0 && s->smo.iterations >= o->max_iter);
+    }
     return status;
 }
 
@@ -536,8 +582,10 @@ static void report_path(const struct training *t, size_t q, double margin, hinge
     const struct hg_kernel_row *row = hg_kernel_row(t->params->kernel.type);
     static const char *const source[] = { "gemm", "matrix", "callback" };
     if (t->interior) {
-        int used = snprintf(r->path, sizeof r->path, "interior-point d=%zu, %s%s%s", r->rank, row->keyword,
-                            t->params->no_bias ? ", no bias" : "", side_by_side(t) ? ", pairs side by side" : "");
+        bool approximate = r->trace_error > 0 && r->outcome == HINGE_STALLED;
+        int used = snprintf(r->path, sizeof r->path, "interior-point d=%zu, %s%s%s%s", r->rank, row->keyword,
+                            t->params->no_bias ? ", no bias" : "", side_by_side(t) ? ", pairs side by side" : "",
+                            approximate ? ", approximate" : "");
         if (r->outcome == HINGE_NO_MARGIN && used > 0 && (size_t)used < sizeof r->path)
             snprintf(r->path + used, sizeof r->path - (size_t)used, ", no margin above %.2g", margin);
         return;

@@ -1,15 +1,15 @@
 #include "solver/cholesky.h"
 
 #include <math.h>
-#include <string.h>
 
-/* The row of the largest remaining diagonal, the first of equal ones; *trace: their sum. */
+/* The row of the largest remaining diagonal, the first of equal ones; *trace: the sum of their sizes, since what is
+ * negative is as far from K as what is positive. */
 static size_t find_pivot(const double *diagonal, size_t n, double *trace)
 {
     size_t pivot = 0;
     *trace = 0;
     for (size_t i = 0; i < n; i++) {
-        *trace += fmax(diagonal[i], 0);
+        *trace += fabs(diagonal[i]);
         if (diagonal[i] > diagonal[pivot])
             pivot = i;
     }
@@ -46,7 +46,6 @@ hinge_status hg_pivoted_cholesky(struct hg_rows *rows, size_t rank, double enoug
     size_t n = rows->n, c = 0;
     double whole = 0, trace, *diagonal = hg_alloc(n, sizeof *diagonal), *k = hg_alloc(n, sizeof *k);
     hinge_status status = diagonal != NULL && k != NULL ? rows->ops->diagonal(rows, diagonal) : HINGE_ENOMEM;
-    memset(z, 0, n * rank * sizeof *z);
     size_t pivot = status == HINGE_OK && n > 0 ? find_pivot(diagonal, n, &whole) : 0;
     double largest = status == HINGE_OK && n > 0 ? diagonal[pivot] : 0;
     trace = status == HINGE_OK && n > 0 ? whole : 0;

@@ -85,7 +85,7 @@ static bool newton_step(struct hg_finish *s)
     memcpy(s->w, s->trial, bytes);
     memcpy(s->force, s->acc, bytes);
     s->steps++;
-    if (!hg_cholesky_factor(s->cholesky, s->space->normal))
+    if (!hg_cholesky_factor(s->cholesky, s->space->normal, &s->space->halt))
         return false;
     hg_cholesky_solve(s->cholesky, s->force);
     return true;
@@ -119,7 +119,7 @@ static bool newton(struct hg_finish *s, bool search)
     try_step(s, 0);
     if (!evaluate(s))
         return false;
-    for (int k = 0; k < (search ? MAX_SEARCHES : MAX_STEPS); k++) {
+    for (int k = 0; k < (search ? MAX_SEARCHES : MAX_STEPS) && s->steps < s->most_steps; k++) {
         double left = sqrt(dot(s, s->acc, s->acc));
         first = k == 0 ? left : first;
         idle = left < 0.5 * least || step < 1 ? 0 : idle + 1;
@@ -152,8 +152,10 @@ static void polish_rows(void *arg, const struct hg_block *b)
 static bool polish(struct hg_finish *s)
 {
     double left = sqrt(dot(s, s->acc, s->acc));
+    if (s->steps >= s->most_steps)
+        return true;
     s->steps++;
-    if (left == 0 || !hg_cholesky_factor(s->cholesky, s->space->normal))
+    if (left == 0 || !hg_cholesky_factor(s->cholesky, s->space->normal, &s->space->halt))
         return true;
     for (int k = 0; k < MAX_POLISHES; k++) {
         memcpy(s->force, s->acc, s->space->cols * sizeof(double));
@@ -305,7 +307,7 @@ static double hard_bias(const struct hg_finish *s)
 /* The bias in f's coordinates, where the intercept of w is 0. */
 static double choose_bias(const struct hg_finish *s)
 {
-    if (!s->space->intercept)
+    if (s->qp->no_sum)
         return 0;
     if (is_hard(s->qp))
         return hard_bias(s);
@@ -336,9 +338,24 @@ static bool settle_sum(const struct hg_finish *s)
     return hg_qp_project(s->qp, &target);
 }
 
+void hg_finish_worth(const struct hg_finish *s, double square, struct hg_worth *worth)
+{
+    const struct hg_qp *qp = s->qp;
+    worth->violation = hg_qp_violation(qp, s->f);
+    worth->bias = choose_bias(s);
+    worth->objective = square / 2;
+    for (size_t i = 0; i < qp->n; i++) {
+        worth->objective += qp->off[0][i] * qp->beta[0][i] + qp->kink * fabs(qp->beta[0][i]);
+        worth->violation = isfinite(s->f[i]) ? worth->violation : NAN;
+    }
+    double gap = is_hard(qp) ? hard_primal(s, square, worth->bias) + worth->objective : gap_at(s, worth->bias);
+    worth->primal = gap - worth->objective;
+    double size = fmax(fmax(fabs(worth->primal), fabs(worth->objective)), s->floor);
+    worth->gap = !isfinite(gap) ? INFINITY : size > 0 ? fmax(gap, 0) / size : 0;
+}
+
 bool hg_finish_judge(struct hg_finish *s, struct hg_worth *worth)
 {
-    struct hg_qp *qp = s->qp;
     double square = 0, moved = 0;
     if (s->space->intercept && !settle_sum(s))
         return false;
@@ -348,15 +365,7 @@ bool hg_finish_judge(struct hg_finish *s, struct hg_worth *worth)
         square += s->trial[c] * s->trial[c];
         moved += s->trial[c] * s->space->shift[c];
     }
-    worth->violation = hg_qp_violation(qp, s->f);
-    worth->bias = choose_bias(s);
-    worth->objective = square / 2;
-    for (size_t i = 0; i < qp->n; i++)
-        worth->objective += qp->off[0][i] * qp->beta[0][i] + qp->kink * fabs(qp->beta[0][i]);
-    double gap = is_hard(qp) ? hard_primal(s, square, worth->bias) + worth->objective : gap_at(s, worth->bias);
-    worth->primal = gap - worth->objective;
-    double size = fmax(fmax(fabs(worth->primal), fabs(worth->objective)), s->floor);
-    worth->gap = !isfinite(gap) ? INFINITY : size > 0 ? fmax(gap, 0) / size : 0;
+    hg_finish_worth(s, square, worth);
     worth->bias -= moved; /* <z, w> + bias = <x, w> + bias - <shift, w> */
     return true;
 }

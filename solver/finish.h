@@ -39,12 +39,15 @@ struct hg_finish {
     double *from, *f;             /* [n] work */
     double sigma;                 /* the finish's own: of the step, */
     double piece;                 /* and which rows are free, at 0, at a bound, as one number */
-    uint64_t steps;               /* Newton systems solved */
+    uint64_t steps, most_steps;   /* Newton systems solved; and how many may be */
 };
 
 /* One proximal step with weight sigma, by whole Newton steps alone or with a line search (which gets there from
  * further away, slowly). false: stopped, or Newton's method got nowhere: beta and w are then as they were. */
 bool hg_finish_step(struct hg_finish *finish, double sigma, bool search);
+
+/* beta is worth what it is at f = K beta, of which beta'f = square; uses qp, f, sum and floor alone. */
+void hg_finish_worth(const struct hg_finish *finish, double square, struct hg_worth *worth);
 
 /* beta is brought to its box and sum; false: stopped. */
 bool hg_finish_judge(struct hg_finish *finish, struct hg_worth *worth);

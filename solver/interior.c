@@ -50,6 +50,7 @@ struct run {
     double *w, *dw, *q, *r_w, *rhs, *acc[HG_SWEEP_ACC]; /* [cols] */
     double scale;               /* of p and f: what y is measured by */
     double floor;               /* objectives below are 0 */
+    double caps;                /* the sum of all boxes */
     double mu, target;          /* mean complementary product, and what the step aims at */
     double gap, best_gap;       /* relative, of (w, beta) as they stand; the least so far */
     uint64_t best_iteration;
@@ -294,7 +295,8 @@ static enum verdict measure(struct run *r, struct hg_sweep *s)
         r->r_w[c] = ridge(r, c) * r->w[c] - r->acc[0][c] + r->q[c];
         r->space.normal[c * r->space.ld + c] += ridge(r, c);
     }
-    return hg_cholesky_factor(&r->cholesky, r->space.normal) ? GO_ON : NONFINITE;
+    bool factored = hg_cholesky_factor(&r->cholesky, r->space.normal, &r->space.halt);
+    return hg_sweep_stopped(&r->space) ? HALTED : factored ? GO_ON : NONFINITE;
 }
 
 /* The right-hand side: predictor, then centring by how far the predictor gets, and the second-order term. */
@@ -355,6 +357,13 @@ static bool report_progress(struct run *r, const struct hg_sweep *s)
     return false;
 }
 
+/* Newton systems, those of the finish included. */
+static uint64_t steps_left(const struct run *r)
+{
+    uint64_t done = r->res->iterations + r->res->finishing;
+    return r->opt->max_iter == 0 ? UINT64_MAX : r->opt->max_iter - HG_MIN(done, r->opt->max_iter);
+}
+
 static enum verdict judge(struct run *r, double goal)
 {
     if (r->gap <= goal)
@@ -367,7 +376,7 @@ static enum verdict judge(struct run *r, double goal)
     }
     if (r->res->iterations - r->best_iteration > 10 * PATIENCE)
         return STUCK;
-    return r->opt->max_iter > 0 && r->res->iterations >= r->opt->max_iter ? LIMIT : GO_ON;
+    return steps_left(r) == 0 ? LIMIT : GO_ON;
 }
 
 static enum verdict iterate(struct run *r, double goal)
@@ -422,7 +431,7 @@ static struct hg_finish finish_of(struct run *r)
     memcpy(r->rhs, r->w, r->cols * sizeof(double));
     return (struct hg_finish){ .qp = r->qp, .space = &r->space, .cholesky = &r->cholesky, .sum = r->opt->sum,
                                .floor = r->floor, .w = r->rhs, .trial = r->dw, .force = r->r_w, .acc = r->acc[0],
-                               .guess = r->acc[1], .from = r->t, .f = r->t_affine };
+                               .guess = r->acc[1], .from = r->t, .f = r->t_affine, .most_steps = steps_left(r) };
 }
 
 static bool is_good(const struct run *r)
@@ -549,14 +558,15 @@ static void run_free(struct run *r)
     hg_sweep_free(&r->space);
 }
 
-/* Where the optimum may be 0, an objective is compared with that of a w that matters: one that moves f by the tube, or
- * one-class, the w of rows that all point the same way. */
+/* Where the optimum may be 0, an objective is compared with that of a w that matters: one that moves f by the tube, but
+ * no more than what it costs all rows to be off by the tube (features may be next to nothing); or one-class, the w of
+ * rows that all point the same way. */
 static double least_objective(const struct run *r)
 {
     double shift = 0;
     for (size_t c = 0; c < r->space.factor->d; c++)
         shift += r->space.shift[c] * r->space.shift[c];
-    double tube = r->qp->kink * r->qp->kink / fmax(r->space.norm, 1e-300);
+    double tube = r->qp->kink * fmin(r->qp->kink / fmax(r->space.norm, 1e-300), r->caps);
     double class = r->opt->sum * r->opt->sum * (r->space.norm + shift);
     return fmax(0.5e-6 * fmax(tube, class), 1e-300);
 }
@@ -564,16 +574,18 @@ static double least_objective(const struct run *r)
 /* Half of the box, or where the sum is to be; without bounds what one row alone would take. w = 0, and l - m = p. */
 static void start(struct run *r)
 {
-    double size = 0, caps = 0;
+    double size = 0, caps = 0, lows = 0;
     for (size_t i = 0; i < r->n; i++) {
         size = fmax(size, fabs(r->qp->off[0][i]) + r->qp->kink);
         caps += r->qp->hi[0][i];
+        lows += r->qp->lo[0][i];
     }
     double share = r->opt->sum > 0 && isfinite(caps) ? r->opt->sum / caps : 0.5;
     share = fmin(fmax(share, 1e-3), 1 - 1e-3);
     if (size == 0) /* one-class: f is about what a share of all rows makes */
         size = fmax(share * caps * r->space.norm, 1e-300);
     r->scale = size;
+    r->caps = isfinite(caps - lows) ? caps - lows : 0;
     r->floor = least_objective(r);
     for (int k = 0; k < r->sides; k++) {
         struct side *s = &r->side[k];
@@ -606,6 +618,8 @@ static enum verdict solve(struct run *r)
             return HALTED;
         if (is_good(r) || verdict == STUCK)
             return verdict;
+        if (steps_left(r) == 0)
+            return LIMIT;
         goal *= 1e-2;
     }
     return verdict;
@@ -615,13 +629,13 @@ static hinge_outcome outcome_of(const struct run *r, enum verdict verdict)
 {
     if (verdict == INSEPARABLE)
         return HINGE_NO_MARGIN;
-    if (verdict == NONFINITE && !(r->worth.gap <= r->opt->gap))
+    if (verdict == NONFINITE && !is_good(r))
         return HINGE_NONFINITE;
-    if (r->worth.gap <= r->opt->gap)
+    if (is_good(r))
         return HINGE_CONVERGED;
     if (verdict == HALTED)
         return __atomic_load_n(r->opt->halt.stop, __ATOMIC_RELAXED) == 1 ? HINGE_TIME_LIMIT : HINGE_STOPPED;
-    return verdict == LIMIT ? HINGE_MAX_ITER : HINGE_STALLED;
+    return verdict == LIMIT || steps_left(r) == 0 ? HINGE_MAX_ITER : HINGE_STALLED;
 }
 
 hinge_status hg_interior_point(struct hg_qp *qp, const struct hg_factor *factor,
@@ -644,7 +658,7 @@ hinge_status hg_interior_point(struct hg_qp *qp, const struct hg_factor *factor,
     if (status == HINGE_OK) {
         start(&r);
         enum verdict verdict = solve(&r);
-        if (verdict != INSEPARABLE && !(r.worth.gap <= options->gap))
+        if (verdict != INSEPARABLE && !is_good(&r))
             salvage(&r);
         result->outcome = outcome_of(&r, verdict);
         if (verdict == INSEPARABLE)
@@ -654,8 +668,32 @@ hinge_status hg_interior_point(struct hg_qp *qp, const struct hg_factor *factor,
         result->gap = r.worth.gap;
         result->violation = r.worth.violation;
         result->bias = r.worth.bias;
+        result->floor = r.floor;
         result->gflop = r.space.gflop;
     }
     run_free(&r);
     return status;
+}
+
+void hg_interior_judge(struct hg_qp *qp, double *g, const struct hg_interior_options *options,
+                       struct hg_interior_result *result)
+{
+    struct hg_worth worth;
+    struct hg_finish f = { .qp = qp, .sum = options->sum, .floor = result->floor, .f = g };
+    for (int again = 0; again < 2; again++) {
+        double square = 0;
+        for (size_t i = 0; i < qp->n; i++)
+            square += qp->beta[0][i] * g[i];
+        hg_finish_worth(&f, square, &worth);
+        if (!(worth.objective > 0 && options->sum == 0))
+            break;
+        memset(g, 0, qp->n * sizeof *g); /* no coefficients at all are better */
+        memset(qp->beta[0], 0, qp->n * sizeof *qp->beta[0]);
+    }
+    result->objective = worth.objective;
+    result->gap = worth.gap;
+    result->violation = worth.violation;
+    result->bias = worth.bias;
+    if (result->outcome == HINGE_CONVERGED && !(worth.gap <= options->gap && worth.violation <= options->eps))
+        result->outcome = isfinite(worth.violation) ? HINGE_STALLED : HINGE_NONFINITE;
 }

@@ -52,6 +52,12 @@ static void make_rows(const struct hg_sweep_space *s, size_t first, size_t count
     }
 }
 
+/* Rows of BLAS's work whose every row takes so many multiplications: more would be too long without a poll. */
+static size_t rows_of_piece(size_t multiplications)
+{
+    return HG_MAX((size_t)4000000000 / HG_MAX(multiplications, (size_t)1), (size_t)32);
+}
+
 /* normal += sum weight z z' over the rows whose weight is not 0. */
 static void add_normal(const struct hg_sweep_space *s, const double *z, const double *weight, size_t count,
                        double *scaled, double *normal)
@@ -64,9 +70,10 @@ static void add_normal(const struct hg_sweep_space *s, const double *z, const do
         for (size_t c = 0; c < s->cols; c++)
             to[c] = root * z[k * s->ld + c];
     }
-    if (used > 0)
-        cblas_dsyrk(CblasRowMajor, CblasLower, CblasTrans, (int)s->cols, (int)used, 1, scaled, (int)s->ld, 1, normal,
-                    (int)s->ld);
+    size_t piece = rows_of_piece(s->cols * s->cols);
+    for (size_t k = 0; k < used && (k == 0 || !hg_poll_halt(&s->halt)); k += piece)
+        cblas_dsyrk(CblasRowMajor, CblasLower, CblasTrans, (int)s->cols, (int)HG_MIN(piece, used - k), 1,
+                    scaled + k * s->ld, (int)s->ld, 1, normal, (int)s->ld);
 }
 
 /* high + low += x without error (Knuth's two-sum), but for the rounding of low. */
@@ -192,16 +199,20 @@ static void count_work(struct hg_sweep_space *s, const struct hg_sweep *w)
 bool hg_sweep_run(struct hg_sweep_space *s, struct hg_sweep *w)
 {
     /* NOLINTNEXTLINE(clang-analyzer-deadcode.DeadStores): the pragma reads it */
-    int threads = (int)HG_MIN((size_t)s->threads, s->slots);
-    double *rooms = s->work + s->slots * s->work_slot;
+    int threads = hg_crew_size(&s->crew, (int)HG_MIN((size_t)s->threads, s->slots));
+    double *rooms = s->work + s->slots * s->work_slot, worked = 0, start = hg_now();
 #pragma omp parallel num_threads(threads)
     {
+        double begin = hg_now();
         hg_blas_alone();
         double *room = rooms + (size_t)omp_get_thread_num() * s->work_thread;
-#pragma omp for schedule(dynamic, 1)
+#pragma omp for schedule(dynamic, 1) nowait
         for (size_t number = 0; number < s->slots; number++)
             sweep_slot(s, w, number, room);
+        if (omp_get_thread_num() == 0)
+            worked = hg_now() - begin;
         if (w->normal) {
+#pragma omp barrier
 #pragma omp for schedule(static)
             for (size_t r = 0; r < s->cols; r++) {
                 memset(s->normal + r * s->ld, 0, s->ld * sizeof(double));
@@ -213,6 +224,7 @@ bool hg_sweep_run(struct hg_sweep_space *s, struct hg_sweep *w)
             }
         }
     }
+    hg_crew_tell(&s->crew, threads, worked, hg_now() - start - worked);
     add_slots(s, w);
     count_work(s, w);
     return !hg_sweep_stopped(s);
@@ -314,24 +326,45 @@ void hg_cholesky_free(struct hg_cholesky *c)
     c->l = c->scale = NULL;
 }
 
-/* The lower triangle by rows is LAPACK's upper one by columns: no transposing. */
-static bool decompose(struct hg_cholesky *c, const double *matrix)
+/* Of c->l, block of rows by block of rows, each from those above it; polled where the next has as much to do as BLAS
+ * does in a tenth of a second. The lower triangle by rows is LAPACK's upper one by columns: no transposing. */
+static bool factor_blocks(struct hg_cholesky *c, const struct hg_halt *halt)
 {
+    size_t block = rows_of_piece(c->n * c->n), ld = c->ld;
+    for (size_t first = 0; first < c->n; first += block) {
+        size_t count = HG_MIN(block, c->n - first), below = c->n - first - count;
+        double *corner = c->l + first * ld + first, *rest = corner + count * ld;
+        if (first > 0 && hg_poll_halt(halt))
+            return false;
+        if (LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'U', (lapack_int)count, corner, (lapack_int)ld) != 0)
+            return false;
+        if (below == 0)
+            break;
+        cblas_dtrsm(CblasRowMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit, (int)below, (int)count, 1, corner,
+                    (int)ld, rest, (int)ld);
+        cblas_dsyrk(CblasRowMajor, CblasLower, CblasNoTrans, (int)below, (int)count, -1, rest, (int)ld, 1,
+                    rest + count, (int)ld);
+    }
+    return true;
+}
+
+static bool decompose(struct hg_cholesky *c, const double *matrix, const struct hg_halt *halt)
+{
+    bool done = false;
     for (size_t r = 0; r < c->n; r++) {
         for (size_t k = 0; k <= r; k++)
             c->l[r * c->ld + k] = matrix[r * c->ld + k] * c->scale[r] * c->scale[k];
         c->l[r * c->ld + r] *= 1 + c->shift;
     }
-    lapack_int info = 0;
 #pragma omp parallel num_threads(1)
     {
         hg_blas_alone();
-        info = LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'U', (lapack_int)c->n, c->l, (lapack_int)c->ld);
+        done = factor_blocks(c, halt);
     }
-    return info == 0;
+    return done;
 }
 
-bool hg_cholesky_factor(struct hg_cholesky *c, const double *matrix)
+bool hg_cholesky_factor(struct hg_cholesky *c, const double *matrix, const struct hg_halt *halt)
 {
     for (size_t r = 0; r < c->n; r++) {
         double diagonal = matrix[r * c->ld + r];
@@ -342,7 +375,9 @@ bool hg_cholesky_factor(struct hg_cholesky *c, const double *matrix)
         c->scale[r] = diagonal > 0 ? ldexp(1, -exponent / 2) : 1;
     }
     c->shift = 0;
-    while (!decompose(c, matrix)) {
+    while (!decompose(c, matrix, halt)) {
+        if (hg_halted(halt))
+            return false;
         c->shift = c->shift == 0 ? 1e-15 * (double)c->n : 100 * c->shift;
         if (c->shift > 1e-3)
             return false;

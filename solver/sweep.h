@@ -58,7 +58,8 @@ struct hg_sweep_space {
     int threads;
     double *work;                 /* of the slots and the threads */
     size_t work_slot, work_thread; /* in doubles */
-    struct hg_halt halt;          /* polled at every block: ends a sweep early */
+    struct hg_halt halt;          /* polled at every block, in wide ones more often: ends a sweep early */
+    struct hg_crew crew;          /* of the sweeps */
     double gflop;                 /* done so far */
     size_t bytes;                 /* allocated */
 };
@@ -84,8 +85,9 @@ struct hg_cholesky {
 
 hinge_status hg_cholesky_init(struct hg_cholesky *cholesky, size_t n, hinge_error *err);
 void hg_cholesky_free(struct hg_cholesky *cholesky);
-/* matrix: [n * ld], lower triangle, row-major. false: it holds what is not finite, or is not near positive definite. */
-bool hg_cholesky_factor(struct hg_cholesky *cholesky, const double *matrix);
+/* matrix: [n * ld], lower triangle, row-major. false: it holds what is not finite, is not near positive definite, or
+ * halted, which is polled as it goes. */
+bool hg_cholesky_factor(struct hg_cholesky *cholesky, const double *matrix, const struct hg_halt *halt);
 /* x, right-hand side and solution: [n] */
 void hg_cholesky_solve(const struct hg_cholesky *cholesky, double *x);
 

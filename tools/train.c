@@ -965,7 +965,8 @@ static void print_warnings(const struct train_settings *s, const struct train_ru
         hint = s->params.task == HINGE_NU_SVC ? "lower --nu; coefficients are left unscaled"
                                               : "the classes cannot be separated; give a finite -c";
     if (r->outcome == HINGE_STALLED && r->rank > 0)
-        hint = "scale the data, or lower C";
+        hint = r->trace_error > 0 ? "the factor or its kernel does not allow eps: raise --rank, or take --solver smo"
+                                  : "scale the data, or lower C";
 
     if (s->online.solver == SOLVER_PERCEPTRON && s->online.errors > 0 && r->outcome == HINGE_CONVERGED)
         warn("not separated in %zu rounds: %zu errors are left", s->online.epochs, s->online.errors);

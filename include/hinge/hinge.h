@@ -162,11 +162,13 @@ typedef enum hinge_solver {
 } hinge_solver;
 
 typedef enum hinge_outcome {
-    HINGE_CONVERGED = 0, /* SMO: violation + measured error <= 2 eps. Interior point: report.gap <= min(eps, 1e-6) */
+    HINGE_CONVERGED = 0, /* SMO: violation + measured error <= 2 eps. Interior point: report.gap <= min(eps, 1e-6) and
+                          * report.violation <= eps, both of what is returned */
     HINGE_MAX_ITER,      /* params.max_iter reached */
     HINGE_TIME_LIMIT,    /* params.time_limit reached */
     HINGE_STOPPED,       /* the progress callback asked for it */
-    HINGE_STALLED,       /* no progress over many rounds, or the kernel rows are too coarse for eps */
+    HINGE_STALLED,       /* no progress over many rounds, or the kernel rows are too coarse for eps, or the interior
+                          * point's factor is (report.path: approximate) */
     HINGE_NONFINITE,     /* the kernel produced NaN or infinity: scale the data or lower degree, gamma. The model's
                           * coefficients are finite, but of no use; objective and violation may be NaN */
     HINGE_NO_MARGIN      /* nu-SVC: a run to the end has r <= 0 within the error of F: no separating direction;
@@ -230,7 +232,8 @@ typedef struct hinge_params {
 
     hinge_solver solver;
     size_t rank;  /* interior point: columns at most of the factor Z, K ~ ZZ' (report.trace_error says how near); 0: all
-                   * of the linear kernel, 1000 of others */
+                   * of the linear kernel (the rows' number at most), as many of others as eps asks for, from 1000 on, and
+                   * a quarter of the memory has room for */
     int no_bias;  /* 1: f = <w, phi(x)>, rho = 0, and no sum is held to (C-SVC, epsilon-SVR): homogeneous halfspaces.
                    * Model files do not tell (LIBSVM refuses keys it does not know): set it to certify a model read */
 
@@ -283,8 +286,9 @@ typedef struct hinge_report {
     double gap;            /* interior point: the largest over problems of the relative gap, (primal + objective) / the
                             * larger of both, from the coefficients as returned. NaN: SMO, which measures none */
     size_t rank;           /* interior point: most columns of Z; 0: SMO */
-    double trace_error;    /* the largest over problems of trace(K - ZZ') / trace(K); objective, gap and violation are
-                            * of the kernel ZZ'. 0 for the linear kernel, and with SMO */
+    double trace_error;    /* interior point: the largest over problems of the sum of |(K - ZZ')_ii| over that of |K_ii|.
+                            * Objective, gap and violation are of K itself all the same (of ZZ' in a run cut short).
+                            * 0 for the data themselves, and with SMO */
     double error;          /* largest |F - F in f64| over the examples measured; NaN: not measured. It may be another
                             * problem's than violation: CONVERGED is said of each problem's own sum */
     uint64_t iterations, rounds;

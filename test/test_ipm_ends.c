@@ -1,0 +1,239 @@
+/*
+ * What the interior point says of its ends, by plain loops: converged only where gap and conditions are met, whatever
+ * the features, the kernel and its factor are like; as many columns as there are rows; stops in the middle of LAPACK.
+ */
+#include "test/support.h"
+
+#include "solver/sweep.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static hinge_params inside(hinge_task task, hinge_kernel kernel, double C)
+{
+    hinge_params p = hinge_params_default(task);
+    p.kernel = kernel;
+    p.C = C;
+    p.solver = HINGE_SOLVER_INTERIOR_POINT;
+    return p;
+}
+
+/* C-SVC or epsilon-SVR, without weights: report against plain loops. Returns the outcome. */
+static hinge_outcome truth_told(const struct set *set, const hinge_params *params, const char *what, uint64_t seed)
+{
+    hinge_report report;
+    hinge_model *model = fit(set, params, &report);
+    double *gram = plain_gram(&params->kernel, set, set), *beta = fit_beta(model, set->n);
+    double *y = calloc(set->n, sizeof *y), *C = calloc(set->n, sizeof *C);
+    for (size_t i = 0; i < set->n; i++) {
+        bool first = params->task == HINGE_C_SVC && set->y[i] == hinge_model_labels(model)[0];
+        y[i] = params->task != HINGE_C_SVC ? set->y[i] : first ? 1 : -1;
+        C[i] = params->C;
+    }
+    struct plain_certificate c =
+        plain_certify(params->task, gram, y, C, beta, set->n, hinge_model_rho(model)[0], params->p);
+    double gap = (c.primal - c.dual) / fmax(fmax(fabs(c.primal), fabs(c.dual)), 1e-300);
+    bool no_gap = c.primal - c.dual <= 1e-9 * params->C * (double)set->n; /* where the optimum is 0 */
+    if (report.outcome == HINGE_CONVERGED && !((gap <= 1.1e-6 || no_gap) && c.kkt <= 1.05 * params->eps + 1e-9))
+        fail_msg("%s, seed %llu: converged, gap %g (told %g), kkt %g (told %g)", what, (unsigned long long)seed, gap,
+                 report.gap, c.kkt, report.violation);
+    if (!(-c.dual <= 1e-9 * params->C * (double)set->n))
+        fail_msg("%s, seed %llu: objective %g, worse than none", what, (unsigned long long)seed, -c.dual);
+    assert_near(report.objective, -c.dual, 1e-6 * (1 + fabs(c.dual)));
+    assert_true(c.box == 0 && c.sum <= 1e-12);
+    hinge_outcome outcome = report.outcome;
+    hinge_model_free(model);
+    free(gram);
+    free(beta);
+    free(y);
+    free(C);
+    return outcome;
+}
+
+/* Features of 0, constant ones, ones of 1e-12 to 1e3, with the rest as it is. */
+static void shape(struct set *set, uint64_t *seed)
+{
+    uint64_t how = draw(seed) % 5;
+    for (size_t k = 0; k < set->d; k++) {
+        uint64_t kind = how < 4 ? how : draw(seed) % 4;
+        double factor = kind == 3 ? pow(10, 3 * draw_unit(seed)) : kind == 2 ? 1e-12 : 0;
+        for (size_t i = 0; i < set->n; i++)
+            set->x[i * set->d + k] = set->x[i * set->d + k] * factor + (kind == 1 ? 3 : 0);
+    }
+}
+
+static void features_of_any_size(void **state)
+{
+    (void)state;
+    size_t converged = 0, all = 0;
+    for (uint64_t t = 0; t < 150; t++) {
+        uint64_t seed = t;
+        size_t n = 3 + draw(&seed) % 60, d = 1 + draw(&seed) % (t % 3 == 0 ? 80 : 6);
+        hinge_task task = t % 2 == 0 ? HINGE_EPSILON_SVR : HINGE_C_SVC;
+        struct set set = task == HINGE_C_SVC ? set_two_class(t, n, d, 1) : set_regression(t, n, d);
+        if (task == HINGE_C_SVC)
+            set.y[0] = 1, set.y[1] = -1;
+        shape(&set, &seed);
+        hinge_params params = inside(task, hinge_kernel_linear(), pow(10, 6 * draw_unit(&seed) - 3));
+        params.p = draw(&seed) % 4 == 0 ? 0 : 0.1;
+        converged += truth_told(&set, &params, "features", t) == HINGE_CONVERGED;
+        all++;
+        set_free(&set);
+    }
+    assert_true(converged >= all * 9 / 10);
+}
+
+/* -|x - z|, as a user may have it: symmetric, and not positive semi-definite */
+static int distance(void *cookie, const hinge_matrix *a, const hinge_matrix *b, double *out, size_t ld)
+{
+    (void)cookie;
+    for (size_t i = 0; i < a->rows; i++)
+        for (size_t j = 0; j < b->rows; j++) {
+            double sum = 0;
+            for (size_t k = 0; k < a->cols; k++)
+                sum += fabs(((const double *)a->data)[i * a->stride + k] - ((const double *)b->data)[j * b->stride + k]);
+            out[i * ld + j] = 1 - sum;
+        }
+    return 0;
+}
+
+static void indefinite_kernels(void **state)
+{
+    (void)state;
+    for (uint64_t t = 0; t < 60; t++) {
+        uint64_t seed = t;
+        size_t n = 4 + draw(&seed) % 60;
+        hinge_task task = t % 2 == 0 ? HINGE_EPSILON_SVR : HINGE_C_SVC;
+        struct set set = task == HINGE_C_SVC ? set_two_class(t, n, 3, 1) : set_regression(t, n, 3);
+        if (task == HINGE_C_SVC)
+            set.y[0] = 1, set.y[1] = -1;
+        hinge_kernel kernel = t % 3 == 0   ? hinge_kernel_sigmoid(0.5, -1)
+                              : t % 3 == 1 ? hinge_kernel_polynomial(3, 0.5, -1)
+                                           : hinge_kernel_user("distance", distance, NULL);
+        hinge_params params = inside(task, kernel, pow(10, 4 * draw_unit(&seed) - 2));
+        if (t % 3 == 2) { /* the plain loops know LIBSVM's kernels: by its matrix */
+            hinge_matrix x = set_matrix(&set);
+            double *gram = calloc(n * n, sizeof *gram);
+            distance(NULL, &x, &x, gram, n);
+            free(set.x);
+            set.x = gram, set.d = n;
+            params.kernel = hinge_kernel_precomputed();
+            hinge_report report;
+            hinge_model *model = fit(&set, &params, &report);
+            hinge_certificate c;
+            x = set_matrix(&set);
+            assert_int_equal(hinge_certify(model, &x, set.y, &params, &c, NULL), HINGE_OK);
+            assert_true(report.outcome != HINGE_CONVERGED || c.kkt <= 1.05 * params.eps);
+            assert_near(report.violation, c.kkt, 1e-9 * (1 + fabs(c.kkt)));
+            assert_true(c.dual >= -1e-9);
+            hinge_model_free(model);
+        } else {
+            truth_told(&set, &params, "indefinite kernel", t);
+        }
+        set_free(&set);
+    }
+}
+
+/* More rows than the default rank has columns, no two of them alike to the kernel: it takes as many as it needs. */
+static void rank_as_needed(void **state)
+{
+    (void)state;
+    struct set set = set_two_class(3, 1010, 2, 1);
+    set_multiply(&set, 100);
+    hinge_params params = inside(HINGE_C_SVC, hinge_kernel_rbf(1), INFINITY);
+    hinge_report report;
+    hinge_certificate c;
+    hinge_matrix x = set_matrix(&set);
+    hinge_model *model = fit(&set, &params, &report);
+    assert_int_equal(hinge_certify(model, &x, set.y, &params, &c, NULL), HINGE_OK);
+    assert_int_equal(report.outcome, HINGE_CONVERGED);
+    assert_true(report.rank > 1000 && c.kkt <= 1.05 * params.eps && c.gap <= 1.1e-6 * c.primal);
+    hinge_model_free(model);
+    params.rank = 60; /* too few, and it is said */
+    model = fit(&set, &params, &report);
+    assert_int_equal(report.outcome, HINGE_STALLED);
+    assert_non_null(strstr(report.path, "approximate"));
+    hinge_model_free(model);
+    set_free(&set);
+}
+
+/* Hard margin with more features than rows: rank and memory go by the rows. */
+static void wide(void **state)
+{
+    (void)state;
+    for (uint64_t t = 0; t < 6; t++) {
+        struct set set = set_two_class(t, 10 + 6 * t, 500 + 300 * t, 1);
+        set.y[0] = 1, set.y[1] = -1;
+        for (size_t k = 0; t % 2 == 1 && k < set.n * set.d; k++)
+            set.x[k] += 50; /* far from the origin */
+        hinge_params params = inside(HINGE_C_SVC, hinge_kernel_linear(), INFINITY);
+        hinge_report report;
+        hinge_model *model = fit(&set, &params, &report);
+        hinge_certificate c;
+        hinge_matrix x = set_matrix(&set);
+        assert_int_equal(report.outcome, HINGE_CONVERGED);
+        assert_true(report.rank <= set.n && report.memory_bytes < 8 * set.d * set.d);
+        assert_int_equal(hinge_certify(model, &x, set.y, &params, &c, NULL), HINGE_OK);
+        assert_true(c.kkt <= 1.05 * params.eps && c.gap <= 1.1e-6 * c.primal);
+        hinge_model_free(model);
+        set_free(&set);
+    }
+}
+
+/* In pieces the factor is what it is in one; a stop between pieces ends it. */
+static void factor_in_pieces(void **state)
+{
+    (void)state;
+    size_t n = 2300;
+    struct hg_cholesky c;
+    int stop = 0;
+    struct hg_halt halt = { .stop = &stop }, past = { .stop = &stop, .deadline = 1e-9 };
+    assert_int_equal(hg_cholesky_init(&c, n, NULL), HINGE_OK);
+    double *matrix = calloc(n * c.ld, sizeof *matrix), *x = calloc(n, sizeof *x);
+    for (size_t i = 0; i < n; i++) { /* 1 / (1 + |i - j|) and a diagonal: x = 1 */
+        for (size_t j = 0; j < n; j++) {
+            double distance = i > j ? (double)(i - j) : (double)(j - i), value = i == j ? 20 : 1 / (1 + distance);
+            x[i] += value;
+            if (j <= i)
+                matrix[i * c.ld + j] = value;
+        }
+    }
+    assert_true(hg_cholesky_factor(&c, matrix, &halt));
+    hg_cholesky_solve(&c, x);
+    for (size_t i = 0; i < n; i++)
+        assert_near(x[i], 1, 1e-12);
+    assert_false(hg_cholesky_factor(&c, matrix, &past));
+    assert_int_equal(stop, 1);
+    hg_cholesky_free(&c);
+    free(matrix);
+    free(x);
+}
+
+/* All Newton systems, those of the finish too, are max_iter at most. */
+static void max_iter_holds(void **state)
+{
+    (void)state;
+    struct set set = set_two_class(5, 400, 6, 1);
+    hinge_params params = inside(HINGE_C_SVC, hinge_kernel_linear(), 1);
+    hinge_report report;
+    params.eps = 1e-9;
+    for (params.max_iter = 1; params.max_iter < 40; params.max_iter++) {
+        hinge_model *model = fit(&set, &params, &report);
+        assert_true(report.iterations <= params.max_iter);
+        assert_true(report.outcome == HINGE_MAX_ITER || report.outcome == HINGE_CONVERGED);
+        hinge_model_free(model);
+    }
+    assert_int_equal(report.outcome, HINGE_CONVERGED);
+    set_free(&set);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(features_of_any_size), cmocka_unit_test(indefinite_kernels),
+        cmocka_unit_test(rank_as_needed),       cmocka_unit_test(wide),
+        cmocka_unit_test(factor_in_pieces),     cmocka_unit_test(max_iter_holds),
+    };
+    return cmocka_run_group_tests_name("ends of the interior point", tests, NULL, NULL);
+}
