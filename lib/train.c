@@ -257,15 +257,22 @@ static hinge_status solve(struct training *t, size_t p, struct hg_qp *qp, const 
             status = hg_block_smo(qp, &rows.super, &exact.super, options, &s->smo, err);
     }
     bool overflow = f32 && s->smo.outcome == HINGE_NONFINITE;
+    if (s->smo.coarse && options->max_iter > 0 && s->smo.iterations >= options->max_iter) {
+        s->smo.coarse = false; /* no step is left for f64 rows */
+        s->smo.outcome = HINGE_MAX_ITER;
+    }
     if (status == HINGE_OK &&
         (!f32 || ((s->smo.coarse || overflow) && t->params->precision == HINGE_PRECISION_AUTO))) {
         struct hg_smo_result before = s->smo;
+        struct hg_smo_options rest = *options;
+        if (rest.max_iter > 0)
+            rest.max_iter -= HG_MIN(rest.max_iter - 1, before.iterations);
         hg_gram_free(&rows);
         exact.lent = panels;
         if (overflow)
             status = start_again(t, p, subset, qp, err);
         if (status == HINGE_OK)
-            status = hg_block_smo(qp, &exact.super, &exact.super, options, &s->smo, err);
+            status = hg_block_smo(qp, &exact.super, &exact.super, &rest, &s->smo, err);
         add_work(&s->smo, &before);
         f32 = false;
     }

@@ -1,0 +1,213 @@
+/*
+ * Problems on which runs once did not end, or ended with a wrong word: features far from the origin, kernels that are
+ * not semi-definite, values beyond f32 and beyond f64. The truth comes from plain double loops.
+ */
+#include "test/support.h"
+
+#include <hinge/theory.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* n rows of d normal features times `scale`, labels at random. */
+static struct set normal_set(uint64_t seed, size_t n, size_t d, double scale)
+{
+    struct set s = set_new(n, d);
+    for (size_t i = 0; i < n * d; i++)
+        s.x[i] = scale * draw_normal(&seed);
+    for (size_t i = 0; i < n; i++)
+        s.y[i] = draw(&seed) % 2 ? 1 : -1;
+    return s;
+}
+
+/* x_i - x_j in every feature: nothing cancels. */
+static double rbf_by_differences(const struct set *s, double gamma, size_t i, size_t j)
+{
+    double square = 0;
+    for (size_t c = 0; c < s->d; c++)
+        square += (s->x[i * s->d + c] - s->x[j * s->d + c]) * (s->x[i * s->d + c] - s->x[j * s->d + c]);
+    return exp(-gamma * square);
+}
+
+/* max F down - min F up of C-SVC with the RBF kernel, from the model's coefficients alone. */
+static double violation_of(const struct set *s, const hinge_params *p, const hinge_model *m)
+{
+    double *beta = fit_beta(m, s->n), high = -INFINITY, low = INFINITY;
+    double sign = hinge_model_labels(m)[0] > 0 ? 1 : -1; /* beta > 0 for the model's first class */
+    for (size_t i = 0; i < s->n; i++) {
+        double g = 0, y = sign * s->y[i], alpha = y * beta[i];
+        for (size_t j = 0; j < s->n; j++)
+            if (beta[j] != 0)
+                g += beta[j] * rbf_by_differences(s, p->kernel.gamma, i, j);
+        if (y > 0 ? alpha < p->C : alpha > 0)
+            low = fmin(low, g - y);
+        if (y > 0 ? alpha > 0 : alpha < p->C)
+            high = fmax(high, g - y);
+    }
+    free(beta);
+    return high - low;
+}
+
+/* Three points 3,000 from the origin and 1 from each other. */
+static void far_from_the_origin(void **state)
+{
+    (void)state;
+    double x[] = { -337.3637390136719, -3121.34033203125,  -337.9730529785156,
+                   -3122.073486328125, -336.3133850097656, -3122.775390625 },
+           y[] = { 1, 1, -1 };
+    struct set s = { .n = 3, .d = 2, .x = x, .y = y };
+    hinge_params p = hinge_params_default(HINGE_C_SVC);
+    p.kernel = hinge_kernel_linear();
+    for (int precision = HINGE_PRECISION_AUTO; precision <= HINGE_PRECISION_F64; precision++) {
+        p.precision = (hinge_precision)precision;
+        hinge_report r;
+        hinge_model *m = fit(&s, &p, &r);
+        assert_true(r.objective <= 0);
+        if (precision != HINGE_PRECISION_F32) {
+            assert_int_equal(r.outcome, HINGE_CONVERGED);
+            assert_near(r.objective, -0.672276, 3e-4);
+        }
+        hinge_model_free(m);
+    }
+}
+
+/* Runs that have no good end have one all the same, and never one worse than alpha = 0. */
+static void no_good_end(void **state)
+{
+    (void)state;
+    struct set sigmoid = normal_set(1, 700, 5, 1), one = normal_set(2, 200, 1, 1000), two = normal_set(3, 80, 2, 5000);
+    for (size_t i = 0; i < sigmoid.n; i++)
+        sigmoid.y[i] = sigmoid.x[i * 5] + 0.3 * sigmoid.y[i];
+    for (size_t i = 0; i < one.n; i++)
+        one.y[i] = one.x[i] + 1000 * one.y[i] > 0 ? 1 : -1;
+    const struct {
+        const struct set *set;
+        hinge_task task;
+        hinge_kernel kernel;
+        double C, p;
+    } tries[] = {
+        { &sigmoid, HINGE_EPSILON_SVR, hinge_kernel_sigmoid(0.1, -2), 100, 0.01 },
+        { &one, HINGE_C_SVC, hinge_kernel_polynomial(3, 1, 0), 1, 0 },
+        { &one, HINGE_C_SVC, hinge_kernel_linear(), 1, 0 },
+        { &one, HINGE_NU_SVR, hinge_kernel_linear(), 1, 0 },
+        { &two, HINGE_C_SVC, hinge_kernel_polynomial(3, 0.5166068, 0), 1, 0 },
+    };
+    for (size_t t = 0; t < sizeof tries / sizeof *tries; t++)
+        for (int limited = 0; limited < 2; limited++) {
+            hinge_params p = hinge_params_default(tries[t].task);
+            hinge_certificate c;
+            hinge_matrix x = set_matrix(tries[t].set);
+            p.kernel = tries[t].kernel, p.C = tries[t].C, p.p = tries[t].p, p.solver = HINGE_SOLVER_SMO;
+            p.max_iter = limited ? 1000 : 0;
+            hinge_report r;
+            hinge_model *m = fit(tries[t].set, &p, &r);
+            assert_true(r.outcome == HINGE_CONVERGED || r.outcome == HINGE_STALLED || r.outcome == HINGE_MAX_ITER);
+            assert_true(r.objective <= 0);
+            assert_true(!limited || r.iterations <= 1000);
+            assert_int_equal(hinge_certify(m, &x, tries[t].set->y, &p, &c, NULL), HINGE_OK);
+            if (r.outcome == HINGE_CONVERGED)
+                assert_true(c.kkt <= 1.05 * p.eps);
+            hinge_model_free(m);
+        }
+    set_free(&sigmoid);
+    set_free(&one);
+    set_free(&two);
+}
+
+/* A diagonal that is NaN once, and a matrix that is not symmetric. */
+static int odd_block(void *cookie, const hinge_matrix *a, const hinge_matrix *b, double *out, size_t ld)
+{
+    bool asymmetric = *(const bool *)cookie;
+    for (size_t i = 0; i < a->rows; i++)
+        for (size_t j = 0; j < b->rows; j++) {
+            double u = ((const double *)a->data)[i * a->stride], v = ((const double *)b->data)[j * b->stride];
+            out[i * ld + j] = asymmetric ? sin(3 * u - 5 * v) : u == v && u == 17 ? NAN : u == v;
+        }
+    return 0;
+}
+
+static void odd_kernels(void **state)
+{
+    (void)state;
+    struct set s = normal_set(4, 60, 1, 1);
+    for (size_t i = 0; i < s.n; i++)
+        s.x[i] = (double)i;
+    for (int asymmetric = 0; asymmetric < 2; asymmetric++) {
+        bool cookie = asymmetric;
+        hinge_params p = hinge_params_default(HINGE_C_SVC);
+        p.kernel = hinge_kernel_user("odd", odd_block, &cookie);
+        hinge_report r;
+        hinge_model *m = fit(&s, &p, &r);
+        assert_true(asymmetric || r.outcome == HINGE_NONFINITE);
+        hinge_model_free(m);
+    }
+    set_free(&s);
+}
+
+/* Four points 1e4 away, 0.5 from each other, among 2,000 about the origin; gammas to 1e16, integers to 1e8. */
+static void beyond_f32(void **state)
+{
+    (void)state;
+    struct set outliers = normal_set(5, 2004, 2, 1), wide = normal_set(6, 300, 200, 1),
+               large = normal_set(7, 300, 50, 1);
+    for (size_t i = 0; i < 8; i++)
+        outliers.x[i] = 1e4 + (double)(i * 3 / 2 % 2) / 2;
+    for (size_t i = 0; i < 100 * wide.d; i++) /* rows twice and thrice */
+        wide.x[(100 + i / wide.d) * wide.d + i % wide.d] = wide.x[i];
+    for (size_t i = 0; i < large.n * large.d; i++)
+        large.x[i] = nearbyint(5e7 * (1 + tanh(large.x[i])));
+    const struct {
+        const struct set *set;
+        double gamma, C;
+    } tries[] = {
+        { &outliers, 1, 10 }, { &wide, 1e6, 10 }, { &wide, 1e14, 1 }, { &wide, 1e16, 1 }, { &large, 0.02, 1 }
+    };
+    for (size_t t = 0; t < sizeof tries / sizeof *tries; t++) {
+        hinge_params p = hinge_params_default(HINGE_C_SVC);
+        p.kernel = hinge_kernel_rbf(tries[t].gamma), p.C = tries[t].C;
+        hinge_report r;
+        hinge_model *m = fit(tries[t].set, &p, &r);
+        double violation = violation_of(tries[t].set, &p, m);
+        if (r.outcome != HINGE_CONVERGED || !(violation <= 1.05 * p.eps))
+            fail_msg("gamma %g: %s, violation %g, told %g", p.kernel.gamma, hinge_outcome_text(r.outcome), violation,
+                     r.violation);
+        hinge_model_free(m);
+    }
+    set_free(&outliers);
+    set_free(&wide);
+    set_free(&large);
+}
+
+/* What is told converged, at random scales and C: its violation by plain loops is at most 1.05 eps. */
+static void converged_is_true(void **state)
+{
+    (void)state;
+    uint64_t seed = 20;
+    int converged = 0;
+    for (int k = 0; k < 60; k++) {
+        size_t n = 30 + draw(&seed) % 1200, d = 1 + draw(&seed) % 12;
+        struct set s = normal_set(100 + (uint64_t)k, n, d, pow(10, (double)(k % 5) - 1));
+        hinge_params p = hinge_params_default(HINGE_C_SVC);
+        p.kernel = hinge_kernel_rbf(pow(10, 1 - 2 * (double)(k % 5)) / (double)d * 10);
+        p.C = pow(10, (double)(k % 7) - 1);
+        p.eps = k % 3 == 0 ? 1e-5 : 1e-3;
+        hinge_report r;
+        hinge_model *m = fit(&s, &p, &r);
+        double violation = violation_of(&s, &p, m);
+        if (r.outcome == HINGE_CONVERGED && violation > 1.05 * p.eps)
+            fail_msg("set %d, C %g: violation %g, told %g", k, p.C, violation, r.violation);
+        converged += r.outcome == HINGE_CONVERGED;
+        hinge_model_free(m);
+        set_free(&s);
+    }
+    assert_true(converged >= 50);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(far_from_the_origin), cmocka_unit_test(no_good_end),       cmocka_unit_test(odd_kernels),
+        cmocka_unit_test(beyond_f32),          cmocka_unit_test(converged_is_true),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
