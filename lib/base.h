@@ -116,6 +116,7 @@ void hg_request_halt(const struct hg_halt *halt, int reason);
 
 /* 1 plain C, 2..4 x86-64-v2..v4: the level asked for (0: the best), never more than the processor runs. */
 int hg_cpu_level(int asked);
+hinge_machine hg_processor_info(void); /* hinge_machine_info but for total_memory, which the system is asked for */
 size_t hg_total_memory(void); /* bytes, the container's limit where there is one */
 int hg_threads(int asked);    /* asked, or omp_get_max_threads() for 0; at least 1 */
 /* 1 where so many multiply-adds are done sooner by one thread than a team is sure to have met at the end (some 2 ms: a

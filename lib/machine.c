@@ -42,7 +42,7 @@ static int name_length(const char *config)
     return space != NULL ? (int)(space - config) : (int)strlen(config);
 }
 
-hinge_machine hinge_machine_info(void)
+hinge_machine hg_processor_info(void)
 {
     static const char *const wide[] = { "SkylakeX", "Cooperlake", "SapphireRapids", "Zen4", "Zen5" };
     hinge_machine m;
@@ -50,7 +50,6 @@ hinge_machine hinge_machine_info(void)
     m.threads = omp_get_max_threads();
     m.cpu_level = hg_cpu_level(0);
     m.avx512 = has_avx512();
-    m.total_memory = hg_total_memory();
     if (name_blis(m.blas, sizeof m.blas)) /* though LAPACKE may bring OpenBLAS along */
         return m;
     if (!HAVE(openblas_get_config) || !HAVE(openblas_get_corename) || !HAVE(openblas_get_parallel)) {
@@ -67,5 +66,12 @@ hinge_machine hinge_machine_info(void)
     for (size_t i = 0; i < sizeof wide / sizeof *wide; i++)
         if (strcmp(core, wide[i]) == 0)
             m.blas_slow = 0;
+    return m;
+}
+
+hinge_machine hinge_machine_info(void)
+{
+    hinge_machine m = hg_processor_info();
+    m.total_memory = hg_total_memory();
     return m;
 }

@@ -613,7 +613,7 @@ static void report_path(const struct training *t, size_t q, double margin, hinge
 static void fill_report(const struct training *t, const hinge_model *m, hinge_report *r)
 {
     const struct hg_problem *pr = &t->problem;
-    hinge_machine machine = hinge_machine_info();
+    hinge_machine machine = hg_processor_info();
     size_t q = 0, largest = 0;
     double margin = INFINITY;
     memset(r, 0, sizeof *r);
@@ -686,11 +686,16 @@ static void hold_small(size_t n)
 
 /* ---- the entry --------------------------------------------------------------------------------------------------- */
 
+/* Asking the system for its memory takes longer than a small training, which any machine has memory for. */
 static size_t default_cache(const struct training *t)
 {
-    size_t need = 0, half = hg_total_memory() / 2;
+    const size_t small = (size_t)1 << 19;
+    size_t need = 0;
     for (size_t p = 0; p < t->problem.n_problems; p++)
         need = HG_MAX(need, problem_bytes(t, p));
+    if (need <= small)
+        return 128 * small; /* several problems side by side */
+    size_t half = hg_total_memory() / 2;
     if (need > half / 4)
         return HG_MIN(need, half);
     return half / 4; /* several problems side by side */

@@ -322,9 +322,42 @@ static void small_budgets(void **state)
     set_free(&set);
 }
 
+static int questions; /* to the system, how much memory there is */
+
+size_t __real_hg_total_memory(void);
+size_t __wrap_hg_total_memory(void);
+size_t __wrap_hg_total_memory(void)
+{
+    questions++;
+    return __real_hg_total_memory();
+}
+
+/* What takes longer than a small training is not done for it, and nothing else changes. */
+static void small_trainings(void **state)
+{
+    (void)state;
+    const size_t rows[] = { 20, 50, 190, 400 };
+    for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
+        struct set set = set_two_class(8, rows[k], 5, 1);
+        hinge_params p = hinge_params_default(HINGE_C_SVC);
+        hinge_report report, r;
+        questions = 0;
+        hinge_model *model = fit(&set, &p, &report);
+        assert_int_equal(questions > 0, rows[k] > 200);
+        p.cache_bytes = __real_hg_total_memory() / 8;
+        hinge_model *with = fit(&set, &p, &r);
+        assert_true(r.objective == report.objective && r.iterations == report.iterations);
+        assert_string_equal(r.path, report.path);
+        hinge_model_free(model);
+        hinge_model_free(with);
+        set_free(&set);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(small_trainings),
         cmocka_unit_test(time_limits),
         cmocka_unit_test(cancels),
         cmocka_unit_test(memory_budgets),

@@ -243,8 +243,8 @@ typedef struct hinge_params {
                           * that is less (tight eps, large C): 1 by default, 0: never. Not with no_bias */
     int threads;         /* 0: omp_get_max_threads(); 4096 at most. The model does not depend on it */
     size_t cache_bytes;  /* budget for kernel rows and Newton's matrices; 0: what all rows of the largest problem take
-                          * in f64, but at least an eighth and at most half of hinge_machine.total_memory. Only what is
-                          * filled is taken from the system */
+                          * in f64, but at least an eighth and at most half of hinge_machine.total_memory; 64 MiB where
+                          * no problem has over 192 rows. Only what is filled is taken from the system */
     size_t working_set;  /* examples in a working set; 0: by n */
     uint64_t max_iter;   /* two-variable steps a two-class problem (interior point: Newton systems); 0: no limit */
     double time_limit;   /* seconds for the whole training; 0: no limit */
