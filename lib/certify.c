@@ -76,7 +76,8 @@ hinge_status hg_problem_gradient(const struct hg_problem *pr, const uint32_t *su
         size_t n_sv = hg_qp_support(qp, NULL, point, coef);
         memset(g, 0, qp->n * sizeof *g);
         struct gradient u = { halt, g, coef };
-        struct hg_fetch fetch = { point, n_sv, NULL, qp->n, NULL, add_tile, &u, halt != NULL ? halt->stop : NULL, 0, false, false };
+        const int *stop = halt != NULL ? halt->stop : NULL;
+        struct hg_fetch fetch = { point, n_sv, NULL, qp->n, NULL, add_tile, &u, stop, 0, false, false };
         status = n_sv > 0 ? gram.super.ops->fetch(&gram.super, &fetch) : HINGE_OK;
         if (status != HINGE_OK)
             hg_fail(err, status, "the kernel function reported a failure");

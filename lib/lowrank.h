@@ -20,7 +20,8 @@ struct hg_lowrank {
 };
 
 /* The factor of the problem on n points `subset`. rank: columns at most; 0: all of the linear kernel (the data
- * themselves where they have no more features than rows), HG_RANK_DEFAULT at most of others. Ends early when halted. Borrows subset. */
+ * themselves where they have no more features than rows), HG_RANK_DEFAULT at most of others. Ends early when halted.
+ * Borrows subset. */
 hinge_status hg_lowrank_init(struct hg_lowrank *lowrank, const struct hg_problem *problem, const uint32_t *subset,
                              size_t n, size_t rank, int threads, const struct hg_halt *halt, hinge_error *err);
 void hg_lowrank_free(struct hg_lowrank *lowrank);

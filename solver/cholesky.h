@@ -7,8 +7,8 @@
 
 #include "lib/rows.h"
 
-/* z[i * rank + c]: Z, columns up to the returned *used. left: the sizes of the diagonal of K - ZZ' over those of K's. Stops early
- * where that is below `enough`, at a pivot lost in rounding, and when halted. rows: f64. */
+/* z[i * rank + c]: Z, columns up to the returned *used. left: the sizes of the diagonal of K - ZZ' over those of K's.
+ * Stops early where that is below `enough`, at a pivot lost in rounding, and when halted. rows: f64. */
 hinge_status hg_pivoted_cholesky(struct hg_rows *rows, size_t rank, double enough, const struct hg_halt *halt,
                                  double *z, size_t *used, double *left);
 

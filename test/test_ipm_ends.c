@@ -91,8 +91,9 @@ static int distance(void *cookie, const hinge_matrix *a, const hinge_matrix *b, 
     for (size_t i = 0; i < a->rows; i++)
         for (size_t j = 0; j < b->rows; j++) {
             double sum = 0;
+            const double *x = (const double *)a->data + i * a->stride, *z = (const double *)b->data + j * b->stride;
             for (size_t k = 0; k < a->cols; k++)
-                sum += fabs(((const double *)a->data)[i * a->stride + k] - ((const double *)b->data)[j * b->stride + k]);
+                sum += fabs(x[k] - z[k]);
             out[i * ld + j] = 1 - sum;
         }
     return 0;

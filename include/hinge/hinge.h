@@ -232,8 +232,8 @@ typedef struct hinge_params {
 
     hinge_solver solver;
     size_t rank;  /* interior point: columns at most of the factor Z, K ~ ZZ' (report.trace_error says how near); 0: all
-                   * of the linear kernel (the rows' number at most), as many of others as eps asks for, from 1000 on, and
-                   * a quarter of the memory has room for */
+                   * of the linear kernel (the rows' number at most), of others 1000 at first and as many as eps asks for,
+                   * up to a quarter of the memory */
     int no_bias;  /* 1: f = <w, phi(x)>, rho = 0, and no sum is held to (C-SVC, epsilon-SVR): homogeneous halfspaces.
                    * Model files do not tell (LIBSVM refuses keys it does not know): set it to certify a model read */
 
@@ -286,9 +286,9 @@ typedef struct hinge_report {
     double gap;            /* interior point: the largest over problems of the relative gap, (primal + objective) / the
                             * larger of both, from the coefficients as returned. NaN: SMO, which measures none */
     size_t rank;           /* interior point: most columns of Z; 0: SMO */
-    double trace_error;    /* interior point: the largest over problems of the sum of |(K - ZZ')_ii| over that of |K_ii|.
-                            * Objective, gap and violation are of K itself all the same (of ZZ' in a run cut short).
-                            * 0 for the data themselves, and with SMO */
+    double trace_error;    /* interior point: the largest over problems of the sum of |(K - ZZ')_ii| over that of
+                            * |K_ii|. Objective, gap and violation are of K itself all the same (of ZZ' in a run cut
+                            * short). 0 for the data themselves, and with SMO */
     double error;          /* largest |F - F in f64| over the examples measured; NaN: not measured. It may be another
                             * problem's than violation: CONVERGED is said of each problem's own sum */
     uint64_t iterations, rounds;
