@@ -3,6 +3,7 @@
 #include "lib/bytes.h"
 #include "lib/number.h"
 
+#include <limits.h>
 #include <math.h>
 #include <string.h>
 #include <strings.h>
@@ -58,6 +59,7 @@ void hinge_data_free(hinge_data *data)
     hg_free(data->memory);
     hg_free(data->y);
     hg_free(data->serial);
+    hg_free(data->columns);
     *data = (hinge_data){ 0 };
 }
 
@@ -93,17 +95,29 @@ static bool looks_like_csv(const struct hg_line *line)
                                               memchr(p, '\t', length) != NULL);
 }
 
-/* One line into row i. Without memory it is checked only. */
+/* How lines become rows. */
+struct libsvm {
+    hinge_data *data;          /* without memory: lines are checked only */
+    struct hg_columns columns; /* those that are kept; bits NULL: all */
+    bool rest;                 /* the last column is the norm of the others */
+    bool finding;              /* columns are being found */
+};
+
+/* One line into row i. */
 static hinge_status read_pairs_line(const void *arg, const struct hg_line *given, size_t i,
-                                     struct hg_tally *tally, hinge_error *err)
+                                    struct hg_tally *tally, hinge_error *err)
 {
-    const hinge_data *data = arg;
+    const struct libsvm *libsvm = arg;
+    const hinge_data *data = libsvm->data;
+    struct hg_columns columns = libsvm->columns; /* its bits are shared */
     struct hg_line line = *given;
-    struct hg_row row = { .type = HINGE_F64 };
+    struct hg_row row = { .type = HINGE_F64, .found = libsvm->finding ? &columns : NULL };
     double label;
     size_t serial;
     if (data->memory != NULL) {
         row = hg_data_row(data, i);
+        row.columns = columns.bits != NULL ? &libsvm->columns : NULL;
+        row.rest = libsvm->rest;
         hg_row_clear(&row);
     }
     line.p = hg_skip_blanks(line.p, line.end);
@@ -134,12 +148,45 @@ static hinge_status read_libsvm_line(const void *arg, const struct hg_line *line
     return status;
 }
 
+/* The columns that are asked for, or those that hold something where a dense matrix would be all but empty. */
+static hinge_status find_columns(struct hg_lines *lines, const struct hg_source *source, struct libsvm *libsvm,
+                                 hinge_error *err)
+{
+    const hinge_data_options *options = source->options;
+    struct hg_columns *columns = &libsvm->columns;
+    struct hg_tally tally;
+    hinge_status status = HINGE_OK;
+    if (options->columns == NULL && (!options->drop_empty || options->precomputed ||
+                                     !hg_columns_wasted(lines->n, lines->last_index, lines->size)))
+        return HINGE_OK;
+    size_t last = options->columns == NULL     ? lines->last_index
+                  : options->n_columns == 0 ? 0
+                                            : options->columns[options->n_columns - 1];
+    status = hg_columns_open(columns, source->name, last, err);
+    for (size_t k = 0; status == HINGE_OK && options->columns != NULL && k < options->n_columns; k++)
+        hg_columns_add(columns, options->columns[k]);
+    libsvm->rest = options->columns != NULL;
+    libsvm->finding = !libsvm->rest;
+    if (status == HINGE_OK && libsvm->finding)
+        status = hg_lines_read(lines, read_libsvm_line, libsvm, &tally, err);
+    libsvm->finding = false;
+    if (status != HINGE_OK)
+        return status;
+    hg_columns_rank(columns);
+    if (!libsvm->rest && !hg_columns_worth(columns))
+        hg_columns_free(columns);
+    else if ((libsvm->data->columns = hg_columns_list(columns)) == NULL)
+        return hg_fail_at(err, HINGE_ENOMEM, source->name, 0, "no memory for %zu columns", columns->count);
+    return HINGE_OK;
+}
+
 /* Reserves what the lines need. Where that cannot be had, an error in the text comes first: the huge index may
  * stand behind it. */
-static hinge_status reserve_libsvm(struct hg_lines *lines, const struct hg_source *source, hinge_data *data,
+static hinge_status reserve_libsvm(struct hg_lines *lines, const struct hg_source *source, struct libsvm *libsvm,
                                    hinge_error *err)
 {
     const hinge_data_options *options = source->options;
+    hinge_data *data = libsvm->data;
     struct hg_tally tally;
     size_t cols = options->max_cols > 0 ? HG_MIN(lines->last_index, options->max_cols) : lines->last_index;
     hinge_dtype type = options->type == 0 ? HINGE_F64 : options->type;
@@ -148,13 +195,14 @@ static hinge_status reserve_libsvm(struct hg_lines *lines, const struct hg_sourc
         if (data->serial == NULL)
             return hg_fail_at(err, HINGE_ENOMEM, source->name, 0, "no memory for %zu serial numbers", lines->n);
     }
+    cols = libsvm->columns.bits != NULL ? libsvm->columns.count + libsvm->rest : HG_MAX(cols, options->min_cols);
     hinge_error own;
-    hinge_status status = hg_data_reserve(data, source, lines->n, HG_MAX(cols, options->min_cols), type, &own);
+    hinge_status status = hg_data_reserve(data, source, lines->n, cols, type, &own);
     if (status == HINGE_OK)
         return HINGE_OK;
     hg_free(data->memory);
     data->memory = NULL;
-    hinge_status other = hg_lines_read(lines, read_libsvm_line, data, &tally, err);
+    hinge_status other = hg_lines_read(lines, read_libsvm_line, libsvm, &tally, err);
     if (other == HINGE_OK && err != NULL)
         *err = own;
     return other != HINGE_OK ? other : status;
@@ -164,17 +212,21 @@ static hinge_status read_libsvm(const struct hg_source *source, hinge_data *data
 {
     struct hg_lines lines;
     struct hg_tally tally;
+    struct libsvm libsvm = { .data = data };
     hinge_status status =
         hg_lines_open(&lines, source->name, source->data, source->size, 1, true, source->threads, err);
     if (status == HINGE_OK)
-        status = reserve_libsvm(&lines, source, data, err);
+        status = find_columns(&lines, source, &libsvm, err);
     if (status == HINGE_OK)
-        status = hg_lines_read(&lines, read_libsvm_line, data, &tally, err);
+        status = reserve_libsvm(&lines, source, &libsvm, err);
+    if (status == HINGE_OK)
+        status = hg_lines_read(&lines, read_libsvm_line, &libsvm, &tally, err);
     if (status == HINGE_OK) {
         data->file_cols = lines.last_index;
         data->labelled = 1;
         data->nonzeros = tally.nonzeros;
     }
+    hg_columns_free(&libsvm.columns);
     hg_lines_free(&lines);
     return status;
 }
@@ -210,6 +262,10 @@ static hinge_status check_options(const hinge_data_options *options, hinge_error
         return hg_fail(err, HINGE_EINVAL, "threads: %d is not in 0 .. 4096", options->threads);
     if (options->header < -1 || options->header > 1)
         return hg_fail(err, HINGE_EINVAL, "header: %d is none of -1, 0, 1", options->header);
+    for (size_t k = 0; options->columns != NULL && k < options->n_columns; k++)
+        if (options->columns[k] <= (k == 0 ? 0 : options->columns[k - 1]) || options->columns[k] > INT_MAX)
+            return hg_fail(err, HINGE_EINVAL, "columns[%zu]: %zu, where they ascend from 1 to %d at most", k,
+                           options->columns[k], INT_MAX);
     if (options->max_cols > 0 && options->min_cols > options->max_cols)
         return hg_fail(err, HINGE_EINVAL, "min_cols: %zu exceeds max_cols: %zu", options->min_cols,
                        options->max_cols);
@@ -259,6 +315,9 @@ static hinge_status parse(const char *name, const struct hg_bytes *bytes, const 
                           format == HINGE_FORMAT_CSV ? "CSV" : "LIBSVM text");
     if (options->precomputed && format != HINGE_FORMAT_LIBSVM)
         return hg_fail_at(err, HINGE_EINVAL, name, 0, "precomputed: only LIBSVM data has serial numbers");
+    if (options->columns != NULL && (format != HINGE_FORMAT_LIBSVM || options->precomputed))
+        return hg_fail_at(err, HINGE_EINVAL, name, 0,
+                          "only LIBSVM text without serial numbers is read by a model's columns (options.columns)");
     hinge_status status = read_as(format, &source, &made, err);
     if (status != HINGE_OK) {
         hinge_data_free(&made);

@@ -140,11 +140,11 @@ static hinge_status print_sv(const void *arg, size_t i, struct hg_text *text, hi
         hg_text_print(text, "0:%zu ", model->sv_serial[i] + 1);
     for (size_t j = 0; model->sv != NULL && j < model->d; j++) {
         double value = model->sv[i * model->d + j];
-        bool told = value != 0 || signbit(value) || (i == 0 && j + 1 == model->d);
+        bool told = value != 0 || signbit(value) || (i == 0 && j + 1 == model->d && model->columns == NULL);
         char *room = !told ? NULL : hg_text_room(text, 2 * HG_NUMBER_ROOM), *out = room;
         if (room == NULL)
             continue;
-        out += hg_format_size(out, j + 1);
+        out += hg_format_size(out, model->columns != NULL ? model->columns[j] : j + 1);
         *out++ = ':';
         out += hg_format_double(out, value);
         *out++ = ' ';
@@ -636,14 +636,41 @@ static hinge_status read_arrays(const struct header *header, struct hinge_model 
     return read_numbers(header, own ? HINGE_LABEL : LABEL, !own, model->labels, err);
 }
 
+/* Support vectors as they are read. */
+struct vectors {
+    struct hinge_model *model;
+    struct hg_columns columns; /* that hold something; bits NULL: all are kept */
+    size_t coef_rows;
+};
+
+/* Finds the columns that hold something. */
+static hinge_status find_sv(const void *arg, const struct hg_line *given, size_t i, struct hg_tally *tally,
+                            hinge_error *err)
+{
+    const struct vectors *vectors = arg;
+    struct hg_columns columns = vectors->columns; /* its bits are shared */
+    const struct hg_row row = { .type = HINGE_F64, .found = &columns };
+    struct hg_line line = *given;
+    hinge_status status = HINGE_OK;
+    double coefficient;
+    (void)i;
+    for (size_t m = 0; m < vectors->coef_rows && status == HINGE_OK; m++) {
+        line.p = hg_skip_blanks(line.p, line.end);
+        status = hg_line_number(&line, "coefficient", &coefficient, err);
+    }
+    return status == HINGE_OK ? hg_line_pairs(&line, &row, NULL, tally, err) : status;
+}
+
 static hinge_status read_sv(const void *arg, const struct hg_line *given, size_t i, struct hg_tally *tally,
                             hinge_error *err)
 {
-    const struct hinge_model *model = arg;
+    const struct vectors *vectors = arg;
+    const struct hinge_model *model = vectors->model;
     struct hg_line line = *given;
     struct hg_row row = { .data = model->sv == NULL ? NULL : model->sv + i * model->d,
                           .type = HINGE_F64,
-                          .cols = model->d };
+                          .cols = model->d,
+                          .columns = vectors->columns.bits != NULL ? &vectors->columns : NULL };
     size_t coef_rows = hg_model_coef_rows(model), serial;
     hinge_status status;
     for (size_t m = 0; m < coef_rows; m++) {
@@ -662,12 +689,11 @@ static hinge_status read_sv(const void *arg, const struct hg_line *given, size_t
     return HINGE_OK;
 }
 
-/* As many lines as total_sv, long enough for their coefficients, and room for the dense vectors. */
-static hinge_status check_body(const struct header *header, const struct hg_lines *lines, hinge_error *err)
+/* As many lines as total_sv, and long enough for their coefficients. */
+static hinge_status check_body(const struct header *header, const struct hg_lines *lines, size_t coef_rows,
+                               hinge_error *err)
 {
-    size_t coef_rows = is_classification(header->task) ? header->n_classes - 1 : 1, bytes;
-    size_t told = HG_MAX(lines->last_index, header->n_told), d = HG_MAX(told, header->n_scaled);
-    coef_rows += header->multiclass == HINGE_ONE_VS_REST;
+    size_t told = HG_MAX(lines->last_index, header->n_told);
     if (header->n_scaled > 0 && header->n_scaled < told)
         return hg_fail_at(err, HINGE_EFORMAT, header->file, header->lines[SCALE_FACTOR].number,
                           "%s has %zu values, and the support vectors %zu features", keys[SCALE_FACTOR],
@@ -679,6 +705,29 @@ static hinge_status check_body(const struct header *header, const struct hg_line
     if (coef_rows > 0 && header->n_sv > lines->size / coef_rows)
         return hg_fail_at(err, HINGE_EFORMAT, header->file, header->body_number,
                           "%zu bytes cannot hold %zu x %zu coefficients", lines->size, coef_rows, header->n_sv);
+    return HINGE_OK;
+}
+
+/* Finds how many columns the dense vectors take, and that there is room for them. */
+static hinge_status measure_body(const struct header *header, struct hg_lines *lines, struct vectors *vectors,
+                                 size_t *cols, hinge_error *err)
+{
+    size_t d = HG_MAX(HG_MAX(lines->last_index, header->n_told), header->n_scaled), bytes;
+    struct hg_tally tally;
+    size_t rows = HG_MAX(header->n_sv, 256); /* examples are as wide */
+    if (header->n_sv > 0 && header->n_scaled == 0 && hg_columns_wasted(rows, d, lines->size)) {
+        hinge_status status = hg_columns_open(&vectors->columns, header->file, d, err);
+        if (status == HINGE_OK)
+            status = hg_lines_read(lines, find_sv, vectors, &tally, err);
+        if (status != HINGE_OK)
+            return status;
+        hg_columns_rank(&vectors->columns);
+        if (hg_columns_worth(&vectors->columns))
+            d = vectors->columns.count;
+        else
+            hg_columns_free(&vectors->columns);
+    }
+    *cols = d;
     if (!hg_mul(header->n_sv, d, &bytes) || !hg_mul(bytes, sizeof(double), &bytes))
         return hg_fail_at(err, HINGE_ESIZE, header->file, 0, "%zu x %zu support vectors are beyond all sizes",
                           header->n_sv, d);
@@ -699,15 +748,20 @@ static hinge_status read_body(const struct header *header, struct hinge_model **
 {
     struct hg_lines lines;
     struct hg_tally tally = { 0 };
+    struct vectors vectors = { .coef_rows = is_classification(header->task) ? header->n_classes - 1 : 1 };
     bool precomputed = header->kernel.type == HINGE_PRECOMPUTED;
+    size_t cols;
+    vectors.coef_rows += header->multiclass == HINGE_ONE_VS_REST;
     hinge_status status =
         hg_lines_open(&lines, header->file, header->body, (size_t)(header->end - header->body),
                       header->body_number, !precomputed, hg_threads(0), err);
     if (status == HINGE_OK)
-        status = check_body(header, &lines, err);
+        status = check_body(header, &lines, vectors.coef_rows, err);
+    if (status == HINGE_OK)
+        status = measure_body(header, &lines, &vectors, &cols, err);
     if (status == HINGE_OK) {
-        *made = hg_model_new(header->task, header->kernel, header->multiclass, header->n_classes, header->n_sv,
-                             HG_MAX(HG_MAX(lines.last_index, header->n_told), header->n_scaled));
+        *made = hg_model_new(header->task, header->kernel, header->multiclass, header->n_classes, header->n_sv, cols);
+        vectors.model = *made;
         if (*made == NULL)
             status = hg_fail_at(err, HINGE_ENOMEM, header->file, 0, "no memory for %zu support vectors",
                                 header->n_sv);
@@ -715,9 +769,16 @@ static hinge_status read_body(const struct header *header, struct hinge_model **
     if (status == HINGE_OK)
         status = read_arrays(header, *made, err);
     if (status == HINGE_OK)
-        status = hg_lines_read(&lines, read_sv, *made, &tally, err);
+        status = hg_lines_read(&lines, read_sv, &vectors, &tally, err);
     if (status == HINGE_OK)
         count_columns(*made);
+    if (status == HINGE_OK && vectors.columns.bits != NULL) {
+        (*made)->columns = hg_columns_list(&vectors.columns);
+        (*made)->n_columns = cols;
+        if ((*made)->columns == NULL)
+            status = hg_fail_at(err, HINGE_ENOMEM, header->file, 0, "no memory for %zu columns", cols);
+    }
+    hg_columns_free(&vectors.columns);
     hg_lines_free(&lines);
     return status;
 }

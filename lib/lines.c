@@ -277,6 +277,7 @@ hinge_status hg_line_pairs(struct hg_line *line, const struct hg_row *row, size_
     }
     const char *p = line->p, *end = line->end;
     size_t previous = 0, index, cols = row->data == NULL ? 0 : row->cols, nonzeros = 0, last = 0;
+    double rest = 0;
     for (p = hg_skip_blanks(p, end); p < end; p = hg_skip_blanks(p, end)) {
         double value = 0;
         const char *start = p, *number = parse_index_fast(p, end, &index);
@@ -294,11 +295,24 @@ hinge_status hg_line_pairs(struct hg_line *line, const struct hg_row *row, size_
         if (value == 0 && !signbit(value))
             continue;
         last = index;
-        if (index > cols)
+        if (row->columns != NULL && (index = hg_columns_place(row->columns, index)) == 0) {
+            rest = hypot(rest, value);
             continue;
+        }
+        if (index > cols) {
+            if (row->found != NULL)
+                hg_columns_add(row->found, index);
+            continue;
+        }
         if (!hg_row_set(row, index - 1, value))
             return refuse_value(line, number, index, value, true, err);
         nonzeros += hg_row_nonzero(row, value);
+    }
+    if (row->rest && cols > 0) {
+        if (!isfinite(rest) || !hg_row_set(row, cols - 1, rest))
+            return hg_fail_at(err, HINGE_EFORMAT, line->file, line->number,
+                              "the norm of features left out is too large");
+        nonzeros += hg_row_nonzero(row, rest);
     }
     line->p = end;
     tally->nonzeros += nonzeros;

@@ -6,6 +6,7 @@
 #define HG_LINES_H
 
 #include "lib/base.h"
+#include "lib/columns.h"
 
 /* One line without its end (LF or CR LF). */
 struct hg_line {
@@ -75,6 +76,9 @@ struct hg_row {
     void *data; /* NULL: what is read is checked, not stored */
     hinge_dtype type;
     size_t cols;
+    const struct hg_columns *columns; /* the features that are kept, in this order; NULL: feature j in column j - 1 */
+    bool rest;                        /* the last column gets the norm of those that are not */
+    struct hg_columns *found;         /* gets the features that are not 0, where data is NULL; NULL: not wanted */
 };
 
 /* row[j] = value; false: finite, but too large for the type. */

@@ -1,5 +1,6 @@
 #include "lib/model.h"
 
+#include <limits.h>
 #include <math.h>
 #include <string.h>
 
@@ -91,7 +92,7 @@ void hinge_model_free(hinge_model *m)
         return;
     void *all[] = { m->labels,      m->class_sv, m->rho,    m->objectives, m->coef,          m->sv,
                     m->sv_serial,   m->sv_index, m->prob_a, m->prob_b,     m->density_marks, m->scale_factor,
-                    m->scale_offset, m->training };
+                    m->scale_offset, m->training, m->columns };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         hg_free(all[i]);
     free_derived(m);
@@ -348,11 +349,40 @@ hinge_status hinge_model_widen(hinge_model *m, size_t n_features, hinge_error *e
     return replace(m, &wide, err);
 }
 
+hinge_status hinge_model_set_columns(hinge_model *m, const size_t *columns, size_t n, hinge_error *err)
+{
+    if (m->sv == NULL || m->scale_factor != NULL || n != m->d)
+        return hg_fail(err, HINGE_EINVAL, "columns: %zu of a model with %zu features%s", n, m->d,
+                       m->sv == NULL              ? ", of a precomputed kernel"
+                       : m->scale_factor != NULL ? ", which it scales"
+                                                  : "");
+    for (size_t k = 0; k < n; k++)
+        if (columns[k] <= (k == 0 ? 0 : columns[k - 1]) || columns[k] > INT_MAX)
+            return hg_fail(err, HINGE_EINVAL, "columns[%zu]: %zu, where they ascend from 1 to %d at most", k,
+                           columns[k], INT_MAX);
+    size_t *copy = hg_alloc(n, sizeof *copy);
+    if (copy == NULL)
+        return hg_fail(err, HINGE_ENOMEM, "no memory for %zu columns", n);
+    memcpy(copy, columns, n * sizeof *copy);
+    hg_free(m->columns);
+    m->columns = copy;
+    m->n_columns = n;
+    return hg_ok(err);
+}
+
+const size_t *hinge_model_columns(const hinge_model *m, size_t *n)
+{
+    *n = m->n_columns;
+    return m->columns;
+}
+
 hinge_status hinge_model_set_scaling(hinge_model *m, const double *factor, const double *offset,
                                      hinge_error *err)
 {
     if (m->sv == NULL)
         return hg_fail(err, HINGE_EINVAL, "model: the values of a precomputed kernel cannot be scaled");
+    if (m->columns != NULL)
+        return hg_fail(err, HINGE_EINVAL, "model: it knows some columns of its examples only, which are not scaled");
     for (size_t c = 0; factor != NULL && offset != NULL && c < m->d; c++)
         if (!isfinite(factor[c]) || !isfinite(offset[c]))
             return hg_fail(err, HINGE_EINVAL, "scaling: x * %g + %g of feature %zu is not finite", factor[c],

@@ -26,6 +26,8 @@ struct hinge_model {
     double *scale_factor, *scale_offset; /* [d], both or none: examples are x * factor + offset */
     double *training;     /* [n_training] by hg_training_field, NULL: not told */
     size_t n_training;
+    size_t *columns;      /* [n_columns] the feature of files, from 1, of each of the first; NULL: feature j is j + 1 */
+    size_t n_columns;     /* d, or fewer once the model was widened */
     double *sv;           /* [n_sv * d] as given in f64; NULL for precomputed kernels */
     size_t *sv_serial;    /* precomputed: column of the kernel matrix of each SV, from 0; otherwise NULL */
     size_t *sv_index;     /* [n_sv] training row; NULL if read from a file */

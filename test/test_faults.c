@@ -853,11 +853,13 @@ static void readings(void **state)
 {
     (void)state;
     struct three t = three_classes(hinge_kernel_rbf(0.5));
-    char libsvm[128], csv[128], npy[128], y[128], model[128], serial[128], command[400];
+    const size_t columns[] = { 7, 8 };
+    char libsvm[128], csv[128], npy[128], y[128], model[128], wide[128], serial[128], command[400];
     hinge_error err;
     assert_int_equal(hinge_data_write(in_folder(libsvm, "data"), &t.x, t.set.y, &err), HINGE_OK);
     assert_int_equal(hinge_model_save(t.model, in_folder(model, "model"), &err), HINGE_OK);
     write_file(in_folder(csv, "data.csv"), "1,2,3\n4,5,6\n", 12);
+    write_file(in_folder(wide, "wide"), "1 7:1 20000000:2\n2 9:1\n", 23);
     write_file(in_folder(serial, "serial"), "1 0:1 1:2 2:1\n2 0:2 1:1 2:3\n", 28);
     write_npy(in_folder(npy, "data.npy"), "(20, 3)", t.set.x, 60);
     write_npy(in_folder(y, "y.npy"), "(20,)", t.set.x, 20);
@@ -874,6 +876,8 @@ static void readings(void **state)
                 { libsvm, { .threads = threads }, memory },
                 { libsvm, { .threads = threads, .type = HINGE_F32 }, memory },
                 { serial, { .threads = threads, .precomputed = 1 }, memory },
+                { wide, { .threads = threads, .drop_empty = 1 }, memory },
+                { wide, { .threads = threads, .columns = columns, .n_columns = 2 }, memory },
 #if HG_HAVE_LZMA
                 { xz, { .threads = threads }, memory },
 #endif

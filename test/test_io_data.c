@@ -234,6 +234,70 @@ static void libsvm_sizes(void **state)
     check_refused("a", "1 1:1", 5, &wide, HINGE_ESIZE, 0, "beyond all sizes");
 }
 
+static double cell(size_t i, size_t j)
+{
+    uint64_t seed = i * 1000003 + j;
+    uint64_t r = hg_random(&seed);
+    return r % 3 == 0 ? (double)(r % 1000) / 255.0 : 0;
+}
+
+/* Rows of a few values among millions of features: columns that hold nothing are left out, where that pays. */
+static void libsvm_drops_empty(void **state)
+{
+    (void)state;
+    enum { ROWS = 3000, COLS = 7 };
+    const size_t places[COLS] = { 1, 64, 65, 128, 1000000, 1999999, 2000000 };
+    const hinge_data_options drop = { .drop_empty = 1 };
+    char *text = malloc((size_t)ROWS * COLS * 20);
+    size_t n = 0;
+    assert_non_null(text);
+    for (size_t i = 0; i < ROWS; i++) {
+        n += (size_t)sprintf(text + n, "%zu 2:0", i % 2);
+        for (size_t j = 0; j < COLS; j++)
+            if (cell(i, j) != 0)
+                n += (size_t)sprintf(text + n, " %zu:%.17g", places[j] + 2, cell(i, j));
+        text[n++] = '\n';
+    }
+    for (int threads = 1; threads <= 3; threads++) {
+        hinge_data data;
+        hinge_error err;
+        if (parse_bytes("a", text, n, &(hinge_data_options){ .drop_empty = 1, .threads = threads }, &data, &err))
+            fail_msg("%s", err.text);
+        assert_int_equal(data.x.rows, ROWS);
+        assert_int_equal(data.x.cols, COLS);
+        assert_int_equal(data.file_cols, 2000002);
+        for (size_t j = 0; j < COLS; j++) {
+            assert_int_equal(data.columns[j], places[j] + 2);
+            for (size_t i = 0; i < ROWS; i++)
+                assert_true(at(&data, i, j) == cell(i, j));
+        }
+        hinge_data_free(&data);
+        assert_null(data.columns);
+    }
+    free(text);
+    check_refused("a", "1 20000000:1\n1 1:x\n", 20, &drop, HINGE_EFORMAT, 2, "'x'");
+    hinge_data data;
+    assert_int_equal(parse_bytes("a", "1 3:1 900:2\n", 12, &drop, &data, NULL), HINGE_OK); /* small: as it is */
+    assert_null(data.columns);
+    assert_int_equal(data.x.cols, 900);
+    hinge_data_free(&data);
+}
+
+/* The columns of a model; the last one is the norm of what it does not know. */
+static void libsvm_chosen_columns(void **state)
+{
+    (void)state;
+    const size_t some[] = { 2, 5 }, bad[] = { 2, 2 };
+    const hinge_data_options two = { .columns = some, .n_columns = 2 };
+    CHECK_READ("a", "1 1:3 2:7 3:-4\n2 5:1 2000000:0\n3 9:2\n", &two, 3, 3, 1, 7, 0, 5, 2, 0, 1, 0, 3, 0, 0, 2);
+    CHECK_READ("a", "1 1:2 2:1\n", &((hinge_data_options){ .columns = some }), 1, 1, 1, sqrt(5));
+    CHECK_READ("a", "1 1:3e300 3:4e300\n", &two, 1, 3, 1, 0, 0, 5e300);
+    CHECK_REFUSED("a", "1 1:1.7e308 3:1.7e308\n", &two, 1, "norm of features left out is too large");
+    check_refused("a", "1 1:1", 5, &((hinge_data_options){ .columns = bad, .n_columns = 2 }), HINGE_EINVAL, 0,
+                  "columns[1]: 2");
+    check_refused("a.csv", "1,1", 3, &two, HINGE_EINVAL, 0, "");
+}
+
 static void precomputed(void **state)
 {
     (void)state;
@@ -254,13 +318,6 @@ static void precomputed(void **state)
 }
 
 /* Some MB of rows, most of them short, some wider than a chunk is long, against numbers computed here. */
-static double cell(size_t i, size_t j)
-{
-    uint64_t seed = i * 1000003 + j;
-    uint64_t r = hg_random(&seed);
-    return r % 3 == 0 ? (double)(r % 1000) / 255.0 : 0;
-}
-
 enum { MANY = 600, WIDE = 40000, NARROW = 600 };
 
 static size_t width_of(size_t i)
@@ -871,6 +928,8 @@ int main(void)
         cmocka_unit_test(libsvm_columns),
         cmocka_unit_test(libsvm_refuses),
         cmocka_unit_test(libsvm_sizes),
+        cmocka_unit_test(libsvm_drops_empty),
+        cmocka_unit_test(libsvm_chosen_columns),
         cmocka_unit_test(precomputed),
         cmocka_unit_test(threads_agree),
         cmocka_unit_test_setup_teardown(files, make_folder, remove_folder),

@@ -357,6 +357,47 @@ check "and of the label" has out '^label *column 1 of 6$'
 "$hinge" info --json --label-column -1 last.csv >report 2>err
 check "in JSON too" has report '"label_column": 6'
 
+# wide text: the same examples far apart and close together, and more features where they are predicted
+awk 'BEGIN { for (i = 0; i < 3000; i++) { line = i % 2 ? 1 : -1
+    for (k = 1; k <= 20; k++) { state = (state * 16807 + 11) % 2147483647
+        if (state % 3 == 0) line = line " " k ":" (state % 1000) / 500 - (i % 2 && k % 2) }
+    print line } }' >close
+head -n 200 close | awk '{ print $0 " 21:" NR % 3 " 22:0.5" }' >close.test
+spread() { awk '{ for (k = 2; k <= NF; k++) { split($k, e, ":"); $k = e[1] * 95000 - e[1] % 3 ":" e[2] } print }' "$1"; }
+spread close >far
+spread close.test >far.test
+for kernel in "-t 2 -g 0.5" "-t 1 -g 0.1 -d 2" "-t 0 -c 0.1"; do
+    # shellcheck disable=SC2086 # words
+    "$hinge" train -q $kernel -e 1e-7 close close.model >out 2>err
+    # shellcheck disable=SC2086 # words
+    check "trains on wide text $kernel" "$hinge" train --certify --test far.test $kernel -e 1e-7 far far.model
+    check "as well as on narrow" has out '^ *kkt [0-9.]*e-0[89]\|^ *kkt [0-9.]*e-1'
+    "$hinge" predict --decisions decisions close.test close.model labels >accuracy 2>err
+    check "--test agrees" has out "$(sed 's/[(%]/./g; s/).*//' accuracy)"
+    check "predicts wide text" "$hinge" predict -q --decisions again far.test far.model labels.again
+    check "to the same" cmp labels labels.again
+    paste decisions again >both
+    check "nearly" awk '{ d = $1 - $2; bad += d > 1e-5 || d < -1e-5 } END { exit bad || NR != 200 }' both
+done
+check "names their features as the file does" has far.model ' 1899998:'
+check "tells of them" "$hinge" info far.model
+check "and where they are" has out '^features *20, from 94999 to 1899998'
+check "tells of wide text" "$hinge" info far
+check "how much of it is not empty" has out '^features *1899998, 20 of them'
+"$hinge" train -q far far.model >out 2>err
+check "gamma counts all features" has far.model '^gamma 5.263163[0-9]*e-07$'
+check "cross-validates wide text" "$hinge" train -q -v 3 -g 0.5 far
+check "trains on it by sgd" "$hinge" train -q -t 0 --solver sgd --epochs 3 far far.model
+check "and predicts by that" "$hinge" predict -q far far.model labels
+refuses 1 "too wide to be drawn" plot -o far.svg far.model far
+refuses 1 "only LIBSVM text" predict two.csv far.model labels
+if command -v svm-predict >/dev/null 2>&1; then
+    "$hinge" train -q -g 0.5 far far.model >out 2>err
+    "$hinge" predict -q far.test far.model labels >out 2>err
+    check "svm-predict takes the model" svm-predict far.test far.model expected
+    check "and says the same" cmp expected labels
+fi
+
 # labels that look like something else
 awk '{ sub(/^[^ ]*/, NR % 40 + 0.5); print }' two >values
 check "trains on values" "$hinge" train -q -g 0.1 values m

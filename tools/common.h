@@ -143,6 +143,9 @@ struct data_flags {
     const char *labels;
     long label_column;
     int no_labels, header, no_header;
+    int drop_empty;        /* as in hinge_data_options */
+    const size_t *columns; /* likewise, */
+    size_t n_columns;
     size_t features;
     hinge_dtype type; /* of the matrix; 0: the file's */
 };
@@ -155,14 +158,16 @@ void load_data(const char *path, const struct data_flags *flags, size_t min_cols
                hinge_data *data);
 /* Weights of n examples, one number a line or an .npy file; the caller's, to be freed by hinge_data_free. */
 void load_weights(const char *path, size_t n, hinge_data *data);
-/* The same for data that a model of cols features shall predict; dies of a table that has not as many. */
+/* The same for data that a model of cols features shall predict, of the columns of files that flags names; dies of a
+ * table that has not as many. */
 void load_test(const char *path, const struct data_flags *flags, size_t cols, int precomputed, int threads,
                hinge_data *data);
 /* Makes model and data fit each other: features that the model has not count, its support vectors having 0 there,
  * unless it scales its features: then it knows no range of theirs, and they are left out. */
 void fit_test(hinge_model *model, hinge_data *data);
 /* Both. */
-void load_for_model(const char *path, const struct data_flags *flags, hinge_model *model, int threads, hinge_data *data);
+void load_for_model(const char *path, const struct data_flags *flags, hinge_model *model, int threads,
+                    hinge_data *data);
 /* Dies where the data have no labels for what is wanted; option names a file of them. */
 void need_labels(const char *path, const hinge_data *data, const char *what, const char *option);
 double entry_of(const hinge_data *data, size_t i, size_t k);

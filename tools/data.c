@@ -37,6 +37,9 @@ void load_data(const char *path, const struct data_flags *flags, size_t min_cols
     options.format = (hinge_format)flags->format;
     options.type = flags->type;
     options.min_cols = min_cols > flags->features ? min_cols : flags->features;
+    options.drop_empty = flags->drop_empty;
+    options.columns = flags->columns;
+    options.n_columns = flags->n_columns;
     options.precomputed = precomputed;
     options.label_column = flags->label_column;
     options.no_labels = flags->no_labels;
@@ -125,7 +128,10 @@ void fit_test(hinge_model *model, hinge_data *data)
 
 void load_for_model(const char *path, const struct data_flags *flags, hinge_model *model, int threads, hinge_data *data)
 {
-    load_test(path, flags, hinge_model_n_features(model), hinge_model_kernel(model).type == HINGE_PRECOMPUTED, threads,
+    struct data_flags some = *flags;
+
+    some.columns = hinge_model_columns(model, &some.n_columns);
+    load_test(path, &some, hinge_model_n_features(model), hinge_model_kernel(model).type == HINGE_PRECOMPUTED, threads,
               data);
     fit_test(model, data);
 }

@@ -177,6 +177,8 @@ static void json_weights(struct json *j, const hinge_model *model)
 static void print_model(const hinge_model *model)
 {
     hinge_kernel kernel = hinge_model_kernel(model);
+    size_t n_columns;
+    const size_t *columns = hinge_model_columns(model, &n_columns);
 
     printf("%-10s %s\n", "task", task_keyword(hinge_model_task(model)));
     printf("%-10s %s", "kernel", hinge_kernel_keyword(kernel.type));
@@ -186,8 +188,10 @@ static void print_model(const hinge_model *model)
         printf(", gamma %.10g", kernel.gamma);
     if (kernel.type == HINGE_POLYNOMIAL || kernel.type == HINGE_SIGMOID)
         printf(", coef0 %.10g", kernel.coef0);
-    printf("\n%-10s %zu\n%-10s %zu\n", "features", hinge_model_n_features(model), "vectors",
-           hinge_model_n_sv(model));
+    printf("\n%-10s %zu", "features", hinge_model_n_features(model));
+    if (columns && n_columns)
+        printf(", from %zu to %zu; the others are 0", columns[0], columns[n_columns - 1]);
+    printf("\n%-10s %zu\n", "vectors", hinge_model_n_sv(model));
     print_classes(model);
     if (hinge_model_n_classes(model) > 2)
         printf("%-10s %s\n", "multiclass",
@@ -212,7 +216,8 @@ static void json_calibration(struct json *j, const hinge_model *model)
 static void json_model(struct json *j, const hinge_model *model)
 {
     hinge_kernel kernel = hinge_model_kernel(model);
-    size_t n_classes = hinge_model_n_classes(model);
+    size_t n_classes = hinge_model_n_classes(model), n_columns;
+    const size_t *columns = hinge_model_columns(model, &n_columns);
 
     json_text(j, "kind", "model");
     json_text(j, "task", task_keyword(hinge_model_task(model)));
@@ -224,6 +229,8 @@ static void json_model(struct json *j, const hinge_model *model)
     if (kernel.type == HINGE_POLYNOMIAL || kernel.type == HINGE_SIGMOID)
         json_real(j, "coef0", kernel.coef0);
     json_count(j, "n_features", hinge_model_n_features(model));
+    if (columns)
+        json_counts(j, "columns", columns, n_columns);
     json_count(j, "n_classes", n_classes);
     json_count(j, "n_sv", hinge_model_n_sv(model));
     if (hinge_model_labels(model))
@@ -286,7 +293,7 @@ static void count_labels(struct summary *s, const hinge_data *data)
 
 static struct summary summarise(const hinge_data *data)
 {
-    struct summary s = { .low = INFINITY, .high = -INFINITY };
+    struct summary s = { .low = data->columns ? 0 : INFINITY, .high = data->columns ? 0 : -INFINITY };
     const hinge_matrix *x = &data->x;
 
     for (size_t i = 0; i < x->rows; i++)
@@ -311,9 +318,14 @@ static const char *format_name(const hinge_data *data)
     return c->name;
 }
 
+static size_t n_features(const hinge_data *data)
+{
+    return data->columns ? data->file_cols : data->x.cols;
+}
+
 static double density(const hinge_data *data)
 {
-    double entries = (double)data->x.rows * (double)data->x.cols;
+    double entries = (double)data->x.rows * (double)n_features(data);
 
     return entries > 0 ? (double)data->nonzeros / entries : 0;
 }
@@ -323,7 +335,8 @@ static void print_data(const hinge_data *data, const struct summary *s)
     printf("%-10s %s\n", "format", format_name(data));
     if (data->format == HINGE_FORMAT_CSV)
         printf("%-10s %s\n", "header", data->header ? "line 1" : "none");
-    printf("%-10s %zu\n%-10s %zu\n", "rows", data->x.rows, "features", data->x.cols);
+    printf("%-10s %zu\n%-10s %zu", "rows", data->x.rows, "features", n_features(data));
+    printf(data->columns ? ", %zu of them not 0 in all rows\n" : "\n", data->x.cols);
     printf("%-10s %.4g %% (%zu entries are not 0)\n", "density", 100 * density(data), data->nonzeros);
     printf("%-10s %.10g to %.10g\n", "values", s->low, s->high);
     if (!data->labelled) {
@@ -347,7 +360,9 @@ static void json_data(struct json *j, const hinge_data *data, const struct summa
     if (data->label_column)
         json_count(j, "label_column", data->label_column);
     json_count(j, "rows", data->x.rows);
-    json_count(j, "features", data->x.cols);
+    json_count(j, "features", n_features(data));
+    if (data->columns)
+        json_count(j, "features_not_empty", data->x.cols);
     json_count(j, "nonzeros", data->nonzeros);
     json_real(j, "density", density(data));
     json_real(j, "min", s->low);
@@ -364,10 +379,12 @@ static void json_data(struct json *j, const hinge_data *data, const struct summa
 
 static void data_file(const char *path, const struct data_flags *flags, struct json *j)
 {
+    struct data_flags some = *flags;
     hinge_data data;
     struct summary s;
 
-    load_data(path, flags, 0, 0, 0, &data);
+    some.drop_empty = 1;
+    load_data(path, &some, 0, 0, 0, &data);
     s = summarise(&data);
     if (j)
         json_data(j, &data, &s);

@@ -491,9 +491,12 @@ static void draw_model(const struct plot_settings *settings)
     struct subject s;
     struct picture p = { .s = &s, .settings = settings };
     struct gnuplot g;
-    size_t *count;
+    size_t *count, kept;
 
     subject_load(&s, settings->model_path, settings->data_path, &settings->data, settings->params.threads);
+    if (hinge_model_columns(s.model, &kept))
+        die(EXIT_DATA, "%s: its support vectors are too wide to be drawn: %zu features, far apart, hold something",
+            settings->model_path, kept);
     check_picture(settings, &s);
     for (size_t axis = 0; axis < 2; axis++)
         p.feature[axis] = settings->features[axis] ? settings->features[axis] - 1 : axis;

@@ -393,6 +393,7 @@ static void load_training(struct train_settings *s, hinge_data *data, hinge_scal
         warn("%s: its range of labels is left alone: train scales features only", s->scale_restore);
     if (s->scale || s->online.solver)
         flags.type = HINGE_F64;
+    flags.drop_empty = !s->scale && !precomputed; /* a scaling is told of all features */
     load_data(s->data_path, &flags, file.count, precomputed, s->params.threads, data);
     if (s->scale && s->folds && !s->scale_restore) { /* each fold fits the ranges of what it trains on */
         *scaling = (hinge_scaling){ .lower = to.x.low, .upper = to.x.high };
@@ -401,6 +402,8 @@ static void load_training(struct train_settings *s, hinge_data *data, hinge_scal
         scale_training(s, &file, to, data, scaling);
     }
     ranges_free(&file);
+    if (data->columns && s->params.kernel.gamma == HINGE_GAMMA_AUTO) /* 1 / features, dropped ones too */
+        s->params.kernel.gamma = 1.0 / (double)(data->file_cols > flags.features ? data->file_cols : flags.features);
 }
 
 /* ---- The run ---- */
@@ -436,8 +439,8 @@ static void load(struct train_settings *s, struct train_run *run)
     warn_of_absent_classes(&s->classes, &run->data);
     run->seconds_load = now() - start;
     if (s->verbose)
-        fprintf(stderr, "%zu examples of %zu features, read in %.3f s\n", run->data.x.rows, run->data.x.cols,
-                run->seconds_load);
+        fprintf(stderr, "%zu examples of %zu features%s, read in %.3f s\n", run->data.x.rows, run->data.x.cols,
+                run->data.columns ? " that are not 0 in all of them" : "", run->seconds_load);
 }
 
 /* Leaving one out is the most that can be done, as in svm-train. */
@@ -533,6 +536,8 @@ static void train(struct train_settings *s, struct train_run *run)
         measure_floor(s, run);
     if (run->scaling.low && run->model)
         check(hinge_scaling_attach(&run->scaling, run->model, &err), &err);
+    if (run->data.columns && run->model)
+        check(hinge_model_set_columns(run->model, run->data.columns, run->data.x.cols, &err), &err);
     if (s->record && run->model)
         check(hinge_model_set_training(run->model, &s->params, &err), &err);
     if (run->report.outcome == HINGE_NONFINITE)
@@ -556,6 +561,8 @@ static void read_test(const struct train_settings *s, struct train_run *run)
     if (!s->test)
         return;
     flags.labels = s->test_labels;
+    flags.columns = run->data.columns;
+    flags.n_columns = run->data.x.cols;
     load_test(s->test, &flags, run->data.x.cols, s->params.kernel.type == HINGE_PRECOMPUTED, s->params.threads,
               &run->test);
     need_labels(s->test, &run->test, "compare with", "--test-labels");

@@ -463,6 +463,14 @@ HINGE_API hinge_status hinge_model_beta(const hinge_model *model, size_t n, doub
  * scales its features. */
 HINGE_API hinge_status hinge_model_widen(hinge_model *model, size_t n_features, hinge_error *err);
 
+/* Says that the examples a model was trained on are these columns of wider ones, ascending from 1 (hinge_data.columns
+ * of hinge/io.h): files of the model have these as their features. EINVAL: n is not the model's number of features, it
+ * scales them, or its kernel is precomputed. */
+HINGE_API hinge_status hinge_model_set_columns(hinge_model *model, const size_t *columns, size_t n, hinge_error *err);
+/* The same, [*n], the model's own, or NULL: all. A model file of wide and mostly empty support vectors is loaded as one
+ * of those columns that hold something; then hinge_data_options.columns reads examples for it. */
+HINGE_API const size_t *hinge_model_columns(const hinge_model *model, size_t *n);
+
 /* ---- The full certificate --------------------------------------------------------------------------- */
 
 /* Everything recomputed in f64 from the data and the model; sums (objectives) or largest values (residuals)

@@ -20,7 +20,7 @@ extern "C" {
 #endif
 
 typedef enum hinge_format {
-    HINGE_FORMAT_AUTO = 0, /* .npy by its magic bytes, CSV by the name (.csv, .tsv, .csv.gz, ...), LIBSVM otherwise */
+    HINGE_FORMAT_AUTO = 0, /* .npy by its first bytes, CSV by the name (.csv, .tsv, .csv.gz, ...), LIBSVM otherwise */
     HINGE_FORMAT_LIBSVM,
     HINGE_FORMAT_NPY,
     HINGE_FORMAT_CSV
@@ -32,6 +32,12 @@ typedef struct hinge_data_options {
     size_t min_cols;         /* at least so many features; absent ones are 0 */
     size_t max_cols;         /* LIBSVM: features beyond are left out of the matrix; 0: no limit. .npy: 1 takes an array
                               * of one dimension as a column, which is refused otherwise */
+    int drop_empty;          /* LIBSVM: 1: where a dense matrix would be large and 15 of 16 columns or more are empty,
+                              * they are left out: see hinge_data.columns. min_cols then has no part in it */
+    const size_t *columns;   /* LIBSVM: [n_columns] keep these features only, ascending from 1, as hinge_model_columns
+                              * has them; one column more is the norm of the others, in which a model's support vectors
+                              * have 0 (hinge_model_widen): its values are those of the whole example. NULL: all */
+    size_t n_columns;
     int precomputed;         /* LIBSVM: rows start with 0:serial, see hinge_data.serial */
     long label_column;       /* CSV: from 1, or negative from the end (-1 the last); 0: the first */
     int no_labels;           /* CSV: there is no label column, y is all 0. .npy has none in any case */
@@ -50,6 +56,8 @@ typedef struct hinge_data {
     size_t label_column; /* CSV: the column that y is from, from 1; 0: none */
     int header;          /* CSV: 1: line 1 was passed over */
     size_t file_cols;   /* highest feature of the file, even if left out of x */
+    size_t *columns;    /* the feature, from 1, of each column of x, but for the norm that options.columns adds; NULL:
+                         * column j is feature j + 1 */
     size_t nonzeros;    /* entries of x that are not 0 */
     void *memory;       /* what x.data points into; private */
 } hinge_data;

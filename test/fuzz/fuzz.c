@@ -108,7 +108,8 @@ hinge_status fuzz_read(const uint8_t *bytes, size_t size, const hinge_data_optio
     hinge_status status = hinge_data_parse("fuzz", bytes, size, options, data, &err);
     fuzz_check_error(status, &err);
     if (status != HINGE_OK) {
-        CHECK(data->memory == NULL && data->y == NULL && data->serial == NULL && data->x.rows == 0);
+        CHECK(data->memory == NULL && data->y == NULL && data->serial == NULL && data->columns == NULL);
+        CHECK(data->x.rows == 0);
         return status;
     }
     check_data(data);
