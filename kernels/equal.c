@@ -7,7 +7,8 @@
 
 enum { AT_ONCE = 128 }; /* features */
 
-uint64_t hg_equal_hash(const struct hg_points *points, size_t i)
+/* Of the features of point i as they are given, before the shift. */
+static uint64_t hash_of(const struct hg_points *points, size_t i)
 {
     double x[AT_ONCE];
     uint64_t sum = 0, odd = 1;
@@ -25,7 +26,7 @@ uint64_t hg_equal_hash(const struct hg_points *points, size_t i)
     return (sum ^ sum >> 32) * 0x9e3779b97f4a7c15;
 }
 
-bool hg_equal_points(const struct hg_points *a, size_t i, const struct hg_points *b, size_t j)
+static bool are_equal(const struct hg_points *a, size_t i, const struct hg_points *b, size_t j)
 {
     double x[AT_ONCE], z[AT_ONCE];
     for (size_t c = 0, count; c < a->x.cols; c += count) {
@@ -39,36 +40,70 @@ bool hg_equal_points(const struct hg_points *a, size_t i, const struct hg_points
     return true;
 }
 
+/* The slot of the points that are equal to point i of others, or one that is free for it. */
+static uint32_t *slot_of(const struct hg_equal_table *t, const struct hg_points *points, const struct hg_points *others,
+                         size_t i, uint64_t hash)
+{
+    size_t at = (size_t)(hash >> 20) & (t->slots - 1);
+    for (uint32_t p; (p = t->slot[at]) != 0; at = (at + 1) & (t->slots - 1))
+        if (t->hash[p - 1] == hash && are_equal(points, p - 1, others, i))
+            break;
+    return &t->slot[at];
+}
+
+hinge_status hg_equal_table_init(struct hg_equal_table *t, const struct hg_points *points, int threads,
+                                 hinge_error *err)
+{
+    size_t n = points->n;
+    for (t->slots = 16; t->slots < 2 * n; t->slots *= 2)
+        ;
+    t->slot = hg_zalloc(t->slots, sizeof *t->slot);
+    t->next = hg_zalloc(n, sizeof *t->next);
+    t->hash = hg_alloc(n, sizeof *t->hash);
+    if (t->slot == NULL || t->next == NULL || t->hash == NULL) {
+        hg_equal_table_free(t);
+        return hg_fail(err, HINGE_ENOMEM, "no memory to look for equal ones among %zu rows", n);
+    }
+#pragma omp parallel for num_threads(threads) schedule(static)
+    for (size_t i = 0; i < n; i++)
+        t->hash[i] = hash_of(points, i);
+    for (size_t i = n; i-- > 0;) { /* so that the first comes first */
+        uint32_t *slot = slot_of(t, points, points, i, t->hash[i]);
+        t->next[i] = *slot;
+        *slot = (uint32_t)i + 1;
+    }
+    return HINGE_OK;
+}
+
+void hg_equal_table_free(struct hg_equal_table *t)
+{
+    hg_free(t->slot);
+    hg_free(t->next);
+    hg_free(t->hash);
+    memset(t, 0, sizeof *t);
+}
+
+uint32_t hg_equal_table_find(const struct hg_equal_table *t, const struct hg_points *points,
+                             const struct hg_points *others, size_t i)
+{
+    return *slot_of(t, points, others, i, hash_of(others, i));
+}
+
 hinge_status hg_equal_find(const struct hg_points *points, int threads, uint32_t **first, hinge_error *err)
 {
-    size_t n = points->n, slots = 16, equal = 0;
-    while (slots < 2 * n)
-        slots *= 2;
-    uint64_t *hash = hg_alloc(n, sizeof *hash);
-    uint32_t *slot = hg_zalloc(slots, sizeof *slot); /* 1 + a point */
-    *first = hg_alloc(n, sizeof **first);
-    bool ok = hash != NULL && slot != NULL && *first != NULL;
-    if (ok) {
-#pragma omp parallel for num_threads(threads) schedule(static)
-        for (size_t i = 0; i < n; i++)
-            hash[i] = hg_equal_hash(points, i);
-        for (size_t i = 0; i < n; i++) {
-            size_t at = (size_t)(hash[i] >> 20) & (slots - 1);
-            while (slot[at] != 0 && (hash[slot[at] - 1] != hash[i] || !hg_equal_points(points, slot[at] - 1, points, i)))
-                at = (at + 1) & (slots - 1);
-            if (slot[at] == 0)
-                slot[at] = (uint32_t)i + 1;
-            (*first)[i] = slot[at] - 1;
-            equal += (*first)[i] != i;
-        }
-    }
-    hg_free(hash);
-    hg_free(slot);
-    if (!ok || equal == 0) {
-        hg_free(*first);
-        *first = NULL;
-    }
-    return ok ? HINGE_OK : hg_fail(err, HINGE_ENOMEM, "no memory to look for equal ones among %zu rows", n);
+    struct hg_equal_table table;
+    *first = NULL;
+    hinge_status status = hg_equal_table_init(&table, points, threads, err);
+    size_t equal = 0;
+    for (size_t i = 0; status == HINGE_OK && i < points->n; i++)
+        equal += table.next[i] != 0;
+    if (equal > 0 && (*first = hg_alloc(points->n, sizeof **first)) == NULL)
+        status = hg_fail(err, HINGE_ENOMEM, "no memory to note equal ones among %zu rows", points->n);
+    for (size_t at = 0; *first != NULL && at < table.slots; at++)
+        for (uint32_t p = table.slot[at]; p != 0; p = table.next[p - 1])
+            (*first)[p - 1] = table.slot[at] - 1;
+    hg_equal_table_free(&table);
+    return status;
 }
 
 /* ---- a source's rows --------------------------------------------------------------------------------------------- */

@@ -10,10 +10,20 @@
 
 struct hg_points;
 
-/* Of the features of point i as they are given, before the shift; equal points have equal ones. */
-uint64_t hg_equal_hash(const struct hg_points *points, size_t i);
-/* Whether point i of a has the features of point j of b. */
-bool hg_equal_points(const struct hg_points *a, size_t i, const struct hg_points *b, size_t j);
+/* Points by their features. */
+struct hg_equal_table {
+    size_t slots;
+    uint32_t *slot; /* [slots] 1 + the first of equal points; 0: none */
+    uint32_t *next; /* [n] 1 + the next point that is equal; 0: there is none */
+    uint64_t *hash; /* [n] */
+};
+
+hinge_status hg_equal_table_init(struct hg_equal_table *table, const struct hg_points *points, int threads,
+                                 hinge_error *err);
+void hg_equal_table_free(struct hg_equal_table *table);
+/* 1 + the first of the table's points that are equal to point i of others; 0: there is none. */
+uint32_t hg_equal_table_find(const struct hg_equal_table *table, const struct hg_points *points,
+                             const struct hg_points *others, size_t i);
 
 /* *first [points->n] the first point equal to each, to be freed; NULL: no two are equal. */
 hinge_status hg_equal_find(const struct hg_points *points, int threads, uint32_t **first, hinge_error *err);

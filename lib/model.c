@@ -76,14 +76,22 @@ hinge_model *hg_model_new(hinge_task task, hinge_kernel kernel, hinge_multiclass
     return NULL;
 }
 
-static void free_derived(hinge_model *m)
+static void forget_derived(hinge_model *m)
 {
-    void *all[] = { m->shift, m->x_shift, m->sv32, m->panels, m->norms, m->norms32, m->coef32, m->weights };
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        hg_free(all[i]);
-    m->shift = m->x_shift = m->norms = m->weights = NULL;
+    m->shift = m->norms = m->weights = m->coef_sum = NULL;
     m->sv32 = m->norms32 = m->coef32 = NULL;
     m->panels = NULL;
+    m->seen = NULL;
+    memset(&m->equal, 0, sizeof m->equal);
+}
+
+static void free_derived(hinge_model *m)
+{
+    void *all[] = { m->shift, m->sv32, m->panels, m->norms, m->norms32, m->coef32, m->weights, m->coef_sum, m->seen };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        hg_free(all[i]);
+    hg_equal_table_free(&m->equal);
+    forget_derived(m);
 }
 
 void hinge_model_free(hinge_model *m)
@@ -125,84 +133,135 @@ static bool choose_shift(hinge_model *m)
     return m->shift != NULL || !wanted;
 }
 
-/* *difference = max |K in f32 - K in f64| over a sample of pairs of SVs; false: no memory. */
-static bool f32_difference(const hinge_model *m, double *difference)
-{
-    enum { ROWS = 32, COLS = 64 };
-    const struct hg_maps *maps = hg_maps(hg_cpu_level(0));
-    enum hg_map_kind kind = hg_kernel_row(m->kernel.type)->map;
-    struct hg_map_args args = { m->kernel.gamma, m->kernel.coef0, m->kernel.degree };
-    struct hg_points points = hg_model_points(m, HINGE_F64);
-    float *row = hg_alloc(2 * m->d + 1, sizeof *row), *col = row + m->d;
-    double *x = hg_alloc(2 * m->d + 1, sizeof *x), *z = x + m->d, largest = 0;
-    for (size_t r = 0; row != NULL && x != NULL && r < HG_MIN(m->n_sv, (size_t)ROWS); r++) {
-        size_t i = r * m->n_sv / HG_MIN(m->n_sv, (size_t)ROWS);
-        hg_points_pack(&points, NULL, i, 1, HINGE_F32, row, m->d);
-        hg_points_pack(&points, NULL, i, 1, HINGE_F64, x, m->d);
-        float norms32[2] = { (float)hg_points_norm(&points, i, HINGE_F32), 0 };
-        for (size_t c = 0; c < HG_MIN(m->n_sv, (size_t)COLS); c++) {
-            size_t j = (i + 1 + c * c) % m->n_sv;
-            hg_points_pack(&points, NULL, j, 1, HINGE_F32, col, m->d);
-            hg_points_pack(&points, NULL, j, 1, HINGE_F64, z, m->d);
-            float dot32 = 0;
-            double dot = 0, norms[2] = { 0, 0 };
-            for (size_t k = 0; k < m->d; k++) {
-                dot32 += row[k] * col[k];
-                dot += x[k] * z[k];
-                norms[0] += x[k] * x[k], norms[1] += z[k] * z[k];
-            }
-            norms32[1] = (float)hg_points_norm(&points, j, HINGE_F32);
-            maps->f32[kind](&args, 1, &dot32, &dot32, norms32[0], norms32 + 1);
-            double error = fabs((double)dot32 - hg_kernel_value(&m->kernel, dot, norms[0], norms[1]));
-            largest = isnan(error) ? INFINITY : fmax(largest, error);
-        }
-    }
-    bool measured = row != NULL && x != NULL;
-    hg_free(row);
-    hg_free(x);
-    *difference = HG_MAX(largest, 0x1p-25);
-    return measured;
-}
-
-/* The error that f32 kernel values leave in a decision value, about ||coef||_2 max|dK| / 10 (measured for RBF); twice
- * that, as the largest difference is a sample's. */
-static bool f32_error(const hinge_model *m, double *error)
-{
-    double square = 0, difference;
-    if (!f32_difference(m, &difference))
-        return false;
-    for (size_t r = 0; r < hg_model_coef_rows(m); r++) {
-        double sum = 0;
-        for (size_t i = 0; i < m->n_sv; i++)
-            sum += m->coef[r * m->n_sv + i] * m->coef[r * m->n_sv + i];
-        square = fmax(square, sum);
-    }
-    *error = sqrt(square) * difference / 5;
-    return true;
-}
-
 static bool is_small(const hinge_model *m)
 {
     return m->n_sv * m->d <= 65536;
 }
 
-/* Small models predict in f64 (it costs nothing), large ones in f32 where that leaves 1e-4 in a decision value.
- */
+/* ---- how wrong f32 may be ---------------------------------------------------------------------------------------- */
+
+double hg_model_promise(const hinge_model *m)
+{
+    double scale = 1;
+    for (size_t p = 0; p < m->n_problems; p++)
+        scale = fmax(scale, fabs(m->rho[p]));
+    return 1e-4 * scale;
+}
+
+struct hg_doubt hg_model_doubt(const hinge_model *m, double norm)
+{
+    static const double ulp = 0x1p-24;
+    double sums = hg_dot_error(HINGE_F32, HG_TILE_COLS) + 2 * ulp; /* of a tile's values times coefficients */
+    if (m->kernel.type == HINGE_RBF) {
+        double both = m->kernel.gamma * (norm + m->largest_norm);
+        double lost = (hg_dot_error(HINGE_F32, m->d) + 3 * ulp) * both; /* of gamma times a squared distance */
+        if (!(lost <= 1))
+            return (struct hg_doubt){ INFINITY, INFINITY };
+        /* and of the vectors, where K is not 0 in f32; of the map */
+        return (struct hg_doubt){ expm1(lost + 27 * ulp * sqrt(both)) + 16 * ulp + sums, 1e-37 };
+    }
+    double product = sqrt(norm) * sqrt(m->largest_norm);
+    double most = m->kernel.gamma * product + fabs(m->kernel.coef0);
+    most = m->kernel.type == HINGE_SIGMOID ? 1 : pow(most, m->kernel.degree);
+    return (struct hg_doubt){ 0, hg_kernel_error(&m->kernel, HINGE_F32, m->d, product) + sums * most };
+}
+
+/* coef_sum, mixed, largest_norm */
+static bool derive_sizes(hinge_model *m)
+{
+    struct hg_points points = hg_model_points(m, HINGE_F64);
+    m->coef_sum = hg_zalloc(m->n_problems, sizeof *m->coef_sum);
+    m->mixed = false;
+    m->largest_norm = 0;
+    for (size_t c = 0, sv = 0; m->coef_sum != NULL && c < hg_model_groups(m); sv += hg_model_group_sv(m, c++))
+        for (size_t row = 0; row < hg_model_coef_rows(m); row++) {
+            double sum = 0, size = 0, *of = &m->coef_sum[hg_coef_problem(m, c, row)];
+            for (size_t i = sv; i < sv + hg_model_group_sv(m, c); i++) {
+                sum += m->coef[row * m->n_sv + i];
+                size += fabs(m->coef[row * m->n_sv + i]);
+            }
+            *of += size;
+            m->mixed = m->mixed || fabs(sum) < size * (1 - 1e-9);
+        }
+    for (size_t i = 0; i < m->n_sv && m->sv != NULL && m->kernel.type != HINGE_USER; i++)
+        m->largest_norm = fmax(m->largest_norm, m->norms != NULL ? m->norms[i] : hg_points_norm(&points, i, HINGE_F64));
+    return m->coef_sum != NULL;
+}
+
+/* What a decision value in f32 may be off by for the model's own SVs, on average over some of them and with the sum of
+ * |coef| K taken from some; false: no memory. */
+static bool typical_doubt(const hinge_model *m, double *doubt)
+{
+    enum { ROWS = 16, COLS = 256 };
+    struct hg_points points = hg_model_points(m, HINGE_F64);
+    size_t rows = HG_MIN(m->n_sv, (size_t)ROWS), cols = HG_MIN(m->n_sv, (size_t)COLS);
+    double *x = hg_alloc(2 * m->d + 1, sizeof *x), *z = x + m->d, most = 0;
+    for (size_t p = 0; p < m->n_problems; p++)
+        most = fmax(most, m->coef_sum[p]);
+    *doubt = 0;
+    for (size_t r = 0; x != NULL && r < rows; r++) {
+        size_t i = r * m->n_sv / rows;
+        double value = 0, size = 0, norm = hg_points_norm(&points, i, HINGE_F64);
+        struct hg_doubt own = hg_model_doubt(m, norm);
+        hg_points_pack(&points, NULL, i, 1, HINGE_F64, x, m->d);
+        for (size_t c = 0; c < cols && own.share > 0; c++) {
+            size_t j = c * m->n_sv / cols;
+            double dot = 0, coef = 0;
+            hg_points_pack(&points, NULL, j, 1, HINGE_F64, z, m->d);
+            for (size_t k = 0; k < m->d; k++)
+                dot += x[k] * z[k];
+            for (size_t row = 0; row < hg_model_coef_rows(m); row++)
+                coef += fabs(m->coef[row * m->n_sv + j]);
+            value += coef * fabs(hg_kernel_value(&m->kernel, dot, norm, m->norms != NULL ? m->norms[j] : 0));
+            size += coef;
+        }
+        *doubt += (own.share * (size > 0 ? value / size : 0) + own.rest) * most / (double)rows;
+    }
+    hg_free(x);
+    return x != NULL;
+}
+
+/* Small models predict in f64 (it costs nothing). Large ones in f32, and in f64 again what f32 is too coarse for, where
+ * that is likely to be little: labels that f32 leaves open, or values that may be wrong by more than is promised. */
 static bool choose_f32(hinge_model *m)
 {
     const struct hg_kernel_row *row = hg_kernel_row(m->kernel.type);
-    m->f32_is_enough = false;
+    m->f32_is_enough = m->f32_for_values = false;
     m->beyond_f32 = hg_kernel_beyond_f32(&m->kernel, m->n_sv, m->norms);
     if (m->beyond_f32 || row->source != HG_FROM_DOTS || row->map == HG_MAP_LINEAR || is_small(m))
         return true;
-    double scale = 1, error;
-    for (size_t p = 0; p < m->n_problems; p++)
-        scale = fmax(scale, fabs(m->rho[p]));
-    if (!f32_error(m, &error))
+    double doubt;
+    if (!typical_doubt(m, &doubt))
         return false;
-    m->f32_is_enough = error <= 1e-4 * scale;
+    bool labels = is_classifier(m->task) || m->task == HINGE_ONE_CLASS;
+    m->f32_for_values = doubt <= hg_model_promise(m) / 2;
+    m->f32_is_enough = labels ? doubt <= 500 * hg_model_promise(m) : m->f32_for_values;
     return true;
 }
+
+/* ---- equal examples ---------------------------------------------------------------------------------------------- */
+
+size_t hg_model_seen(const hinge_model *m, double norm)
+{
+    uint64_t bits;
+    memcpy(&bits, &norm, sizeof bits);
+    return (size_t)(bits * 0x9e3779b97f4a7c15 >> 32) & (m->seen_slots - 1);
+}
+
+static bool derive_equal(hinge_model *m)
+{
+    if (m->kernel.type != HINGE_RBF)
+        return true;
+    struct hg_points points = hg_model_points(m, HINGE_F64);
+    for (m->seen_slots = 64; m->seen_slots < 16 * m->n_sv; m->seen_slots *= 2)
+        ;
+    m->seen = hg_zalloc(m->seen_slots, 1);
+    for (size_t i = 0; m->seen != NULL && i < m->n_sv; i++)
+        m->seen[hg_model_seen(m, m->norms[i])] = m->seen[hg_model_seen(m, m->norms32[i])] = 1;
+    return m->seen != NULL && hg_equal_table_init(&m->equal, &points, 1, NULL) == HINGE_OK;
+}
+
+/* ---- the rest ---------------------------------------------------------------------------------------------------- */
 
 /* Also where GEMM would be as fast or a little faster, but the model is small: examples come one by one then, and GEMM
  * packs all SVs anew for each. */
@@ -287,21 +346,10 @@ static bool collapse_linear(hinge_model *m)
     return true;
 }
 
-/* What is taken off examples times scale_factor: (x * factor + offset) - shift. */
-static bool derive_x_shift(hinge_model *m)
-{
-    if (m->shift == NULL && m->scale_offset == NULL)
-        return true;
-    m->x_shift = hg_zalloc(m->d, sizeof *m->x_shift);
-    for (size_t c = 0; m->x_shift != NULL && c < m->d; c++)
-        m->x_shift[c] =
-            (m->shift != NULL ? m->shift[c] : 0) - (m->scale_offset != NULL ? m->scale_offset[c] : 0);
-    return m->x_shift != NULL;
-}
-
 hinge_status hg_model_finish(hinge_model *m, hinge_error *err)
 {
-    if (!choose_shift(m) || !derive_x_shift(m) || !derive_norms(m) || !derive_f32(m) || !collapse_linear(m))
+    if (!choose_shift(m) || !derive_norms(m) || !derive_sizes(m) || !derive_equal(m) || !derive_f32(m) ||
+        !collapse_linear(m))
         return hg_fail(err, HINGE_ENOMEM, "no memory for a model of %zu support vectors of %zu features",
                        m->n_sv, m->d);
     return HINGE_OK;
@@ -311,9 +359,7 @@ hinge_status hg_model_finish(hinge_model *m, hinge_error *err)
  * *m is as it was; what either loses is freed. */
 static hinge_status replace(hinge_model *m, hinge_model *changed, hinge_error *err)
 {
-    changed->shift = changed->x_shift = changed->norms = changed->weights = NULL;
-    changed->sv32 = changed->norms32 = changed->coef32 = NULL;
-    changed->panels = NULL;
+    forget_derived(changed);
     hinge_model old = *m;
     hinge_status status = hg_model_finish(changed, err);
     hinge_model *losing = status == HINGE_OK ? &old : changed, *staying = status == HINGE_OK ? changed : &old;

@@ -35,8 +35,8 @@ struct hinge_model {
 
     /* Below: derived by hg_model_finish from what stands above, so that a reloaded model is the same. */
     double *shift;        /* [d] subtracted from SVs before dot products are taken; NULL: none */
-    double *x_shift;      /* [d] the same for examples times scale_factor: shift - scale_offset; NULL: none */
-    bool f32_is_enough;   /* what prediction in precision "auto" goes by */
+    bool f32_is_enough;   /* precision "auto": most examples' labels may be told in f32; it begins there */
+    bool f32_for_values;  /* and most of their decision values */
     bool beyond_f32;      /* hg_kernel_beyond_f32: what it goes by in precision f32 */
     float *sv32;          /* [n_sv * d] shifted and rounded; NULL unless f32_is_enough and dot products are taken */
     void *panels;         /* instead of it, where lists win: the SVs as panels (kernels/panel.h), in f32 if that is
@@ -45,7 +45,26 @@ struct hinge_model {
     float *norms32;       /* [n_sv] the same of the vectors rounded to f32 */
     float *coef32;        /* as coef; NULL unless f32_is_enough */
     double *weights;      /* linear kernel: [n_problems * d] w of each problem; otherwise NULL */
+    double *coef_sum;     /* [n_problems] of |coef| */
+    bool mixed;           /* some row of coef has both signs within a class */
+    double largest_norm;  /* of the shifted SVs, squared */
+    struct hg_equal_table equal; /* RBF: the SVs by their features, */
+    uint8_t *seen;        /* [seen_slots] and 1 for each of their norms; NULL for other kernels */
+    size_t seen_slots;
 };
+
+/* How wrong prediction in f32 may be: a decision value of problem p by at most share * (sum of |coef| K) + rest *
+ * coef_sum[p], for an example whose squared norm, less the shift, is `norm`. Not finite: nobody knows. */
+struct hg_doubt {
+    double share, rest;
+};
+struct hg_doubt hg_model_doubt(const hinge_model *model, double norm);
+
+/* The decision values in precision "auto" are right to this. */
+double hg_model_promise(const hinge_model *model);
+
+/* Where the norm of an example is looked up in `seen`. */
+size_t hg_model_seen(const hinge_model *model, double norm);
 
 /* What model.training holds; behind it the label and the weight of each class that has one. */
 enum hg_training_field {

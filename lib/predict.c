@@ -2,6 +2,9 @@
  * Prediction: blocks of examples times all distinct support vectors of all pairs. A tile of kernel values is
  * made by one GEMM and a map, and folded into the decision values of every pair by a second GEMM with the
  * coefficients of the tile's class. Linear models need only w. One example alone works on the stack.
+ *
+ * In f32 each example's decision values have a bound of their error (hg_model_doubt). Examples whose labels it leaves
+ * open, or whose values are asked for and may be wrong by more than is promised, are predicted again in f64.
  */
 #include "lib/nearby.h"
 #include "lib/params.h"
@@ -17,11 +20,16 @@ struct job {
     const hinge_model *m;
     struct hg_points x; /* the examples, less the model's shift */
     struct hg_tiler tiler;
-    struct hg_points sv;
+    struct hg_points sv, all_sv; /* as they are taken, and in the model's order */
     const void *sv_norms; /* in the tiler's type, or NULL */
     const void *coef;     /* in the tiler's type */
     const void *panels;   /* of the SVs, where the tiler works by lists */
     struct hg_nearby nearby;
+    uint32_t *place;      /* [n_sv] of each SV in the order of nearby; NULL: their own */
+    void *sizes;          /* |coef| where a row of it has both signs within a class, for `again`; otherwise NULL */
+    uint8_t *again;       /* [rows of x] f32: 1 where f64 is needed; or NULL */
+    bool values;          /* again: where decision values, not labels alone, are not known well enough */
+    bool as_asked;        /* again: only where f32 overflows */
     double *labels, *decisions;
     /* the caller's callback, and what it is told */
     const hinge_predict_options *options;
@@ -35,7 +43,8 @@ struct work { /* of one thread, for blocks of up to `rows` examples */
     size_t rows, cols, ldx;
     void *x, *norm, *dots, *sv, *part;
     struct hg_lists lists; /* of x, where the SVs are panels */
-    double *decisions;
+    uint32_t *equal;       /* [rows] 1 + the first SV that is equal to an example; 0: there is none */
+    double *decisions, *sizes; /* [rows * problems]; sums of |coef| K, where the job has `again` */
     size_t *votes;
 };
 
@@ -53,16 +62,16 @@ static size_t block_rows(size_t rows)
 
 /* ---- decision values --------------------------------------------------------------------------------------------- */
 
-/* decisions[r, pair] += K[r, SVs] coef[SVs, other classes]' for SVs [first, first + n) of class c, the values of
- * which begin at column `at` of the tile. */
+/* sum[r, pair] += K[r, SVs] coef[SVs, other classes]' for SVs [first, first + n) of class c, the values of which begin
+ * at column `at` of the tile. size (or NULL): the same of absolute values; coef without both signs in a class. */
 static void fold_tile(const struct job *j, const struct work *w, size_t rows, size_t c, size_t first, size_t n,
-                      size_t at)
+                      size_t at, const void *coef, double *sum, double *size)
 {
     const hinge_model *m = j->m;
     size_t columns = columns_of(m), stride = m->n_problems;
     int ir = (int)rows, ic = (int)columns, in = (int)n, ld = (int)w->cols;
-    const float *dots32 = (const float *)w->dots + at, *coef32 = (const float *)j->coef + first;
-    const double *dots64 = (const double *)w->dots + at, *coef64 = (const double *)j->coef + first;
+    const float *dots32 = (const float *)w->dots + at, *coef32 = (const float *)coef + first;
+    const double *dots64 = (const double *)w->dots + at, *coef64 = (const double *)coef + first;
     if (j->tiler.type == HINGE_F32 && columns == 1)
         cblas_sgemv(CblasRowMajor, CblasNoTrans, ir, in, 1, dots32, ld, coef32, 1, 0, w->part, 1);
     else if (j->tiler.type == HINGE_F32)
@@ -75,21 +84,41 @@ static void fold_tile(const struct job *j, const struct work *w, size_t rows, si
                     w->part, ic);
     for (size_t k = 0; k < columns; k++) {
         size_t pair = hg_coef_problem(m, c, k);
-        for (size_t r = 0; r < rows; r++)
-            w->decisions[r * stride + pair] += j->tiler.type == HINGE_F32
-                                                   ? (double)((const float *)w->part)[r * columns + k]
-                                                   : ((const double *)w->part)[r * columns + k];
+        for (size_t r = 0; r < rows; r++) {
+            double part = j->tiler.type == HINGE_F32 ? (double)((const float *)w->part)[r * columns + k]
+                                                     : ((const double *)w->part)[r * columns + k];
+            if (sum != NULL)
+                sum[r * stride + pair] += part;
+            if (size != NULL)
+                size[r * stride + pair] += fabs(part);
+        }
     }
 }
 
-static hinge_status kernel_tile(const struct job *j, const struct work *w, size_t rows, size_t first, size_t n)
+/* Values of examples with SVs that are equal to them. */
+static void set_equal(const struct job *j, const struct work *w, size_t rows, size_t first, size_t n)
+{
+    for (size_t r = 0; r < rows && j->m->seen != NULL; r++)
+        for (uint32_t p = w->equal[r]; p != 0; p = j->m->equal.next[p - 1]) {
+            size_t sv = j->place != NULL ? j->place[p - 1] : p - 1;
+            if (sv < first || sv >= first + n)
+                continue;
+            if (j->tiler.type == HINGE_F32)
+                ((float *)w->dots)[r * w->cols + sv - first] = 1;
+            else
+                ((double *)w->dots)[r * w->cols + sv - first] = 1;
+        }
+}
+
+static hinge_status kernel_tile(const struct job *j, const struct hg_tiler *tiler, const struct work *w, size_t row,
+                                size_t rows, size_t first, size_t n)
 {
     size_t size = hg_size_of(j->tiler.type);
-    struct hg_left left = { w->ldx, w->x, j->sv_norms != NULL ? w->norm : NULL, w->lists, { 0 } };
-    struct hg_right right = { n, j->m->d, NULL, NULL, { 0 } };
+    struct hg_left left = { w->ldx, w->x, j->sv_norms != NULL ? w->norm : NULL, w->lists, { &j->x, NULL, row } };
+    struct hg_right right = { n, j->m->d, NULL, NULL, { &j->sv, NULL, first } };
     if (j->sv_norms != NULL)
         right.norm = (const char *)j->sv_norms + first * size;
-    if (j->tiler.lists)
+    if (tiler->lists)
         right.x = (const char *)j->panels + first * j->m->d * size;
     else
         right.x = hg_points_direct(&j->sv, NULL, first, n, j->tiler.type, &right.ld);
@@ -98,24 +127,36 @@ static hinge_status kernel_tile(const struct job *j, const struct work *w, size_
         right.x = w->sv;
         hg_points_pack(&j->sv, NULL, first, n, j->tiler.type, w->sv, right.ld);
     }
-    return hg_tile_values(&j->tiler, &left, 0, rows, &right, w->dots, w->cols, NULL);
+    hinge_status status = hg_tile_values(tiler, &left, 0, rows, &right, w->dots, w->cols, NULL);
+    set_equal(j, w, rows, first, n);
+    return status;
 }
 
-/* The examples as a tile's left side. */
-static void load_rows(const struct job *j, const struct work *w, size_t row, size_t rows)
+static double norm_of(const struct job *j, const struct work *w, size_t r)
+{
+    return j->tiler.type == HINGE_F32 ? (double)((const float *)w->norm)[r] : ((const double *)w->norm)[r];
+}
+
+/* The examples as a tile's left side; their largest squared norm. */
+static double load_rows(const struct job *j, const struct work *w, size_t row, size_t rows)
 {
     size_t size = hg_size_of(j->tiler.type);
     struct hg_lists lists = w->lists;
+    double largest = 0;
     hg_points_pack(&j->x, NULL, row, rows, j->tiler.type, w->x, w->ldx);
     for (size_t r = 0; r < rows && j->tiler.lists; r++)
         hg_lists_set(&lists, r, (const char *)w->x + r * w->ldx * size, j->m->d, j->tiler.type);
-    for (size_t r = 0; r < rows && j->sv_norms != NULL; r++) {
+    for (size_t r = 0; r < rows && (j->sv_norms != NULL || j->again != NULL); r++) {
         double norm = hg_points_norm(&j->x, row + r, j->tiler.type);
         if (j->tiler.type == HINGE_F32)
             ((float *)w->norm)[r] = (float)norm;
         else
             ((double *)w->norm)[r] = norm;
+        largest = HG_MAX(largest, norm);
+        bool seen = j->m->seen != NULL && j->m->seen[hg_model_seen(j->m, norm_of(j, w, r))] != 0;
+        w->equal[r] = seen ? hg_equal_table_find(&j->m->equal, &j->all_sv, &j->x, row + r) : 0;
     }
+    return largest;
 }
 
 /* The next SVs from `first` on: all, or those that matter to the examples. */
@@ -131,16 +172,22 @@ static hinge_status decide_by_tiles(const struct job *j, const struct work *w, s
 {
     const hinge_model *m = j->m;
     size_t c = 0, class_end = hg_model_group_sv(m, 0);
-    load_rows(j, w, row, rows);
+    struct hg_tiler tiler = j->tiler;
+    double largest = load_rows(j, w, row, rows);
+    tiler.close = hg_tiler_close(&tiler.kernel, tiler.type, tiler.d, HG_MAX(largest, m->largest_norm));
+    tiler.lists = tiler.lists && !(tiler.close > 0);
     for (size_t first = 0, end; next_tile(j, w, row, &first, &end); first = end) {
-        hinge_status status = kernel_tile(j, w, rows, first, end - first);
+        hinge_status status = kernel_tile(j, &tiler, w, row, rows, first, end - first);
         if (status != HINGE_OK)
             return status;
         for (size_t sv = first; sv < end;) {
             while (sv >= class_end)
                 class_end += hg_model_group_sv(m, ++c);
             size_t n = HG_MIN(end, class_end) - sv;
-            fold_tile(j, w, rows, c, sv, n, sv - first);
+            double *sizes = j->again != NULL ? w->sizes : NULL;
+            fold_tile(j, w, rows, c, sv, n, sv - first, j->coef, w->decisions, j->sizes == NULL ? sizes : NULL);
+            if (j->sizes != NULL)
+                fold_tile(j, w, rows, c, sv, n, sv - first, j->sizes, NULL, sizes);
             sv += n;
         }
     }
@@ -196,11 +243,34 @@ static double label_of(const hinge_model *m, const double *decision, size_t *vot
     return m->labels[best];
 }
 
+/* Whether decision values in f32 leave something open. size: sums of |coef| K, to bounds of their errors. */
+static bool is_open(const struct job *j, double norm, const double *decision, double *size)
+{
+    const hinge_model *m = j->m;
+    struct hg_doubt doubt = hg_model_doubt(m, norm);
+    double promise = hg_model_promise(m), left_out = j->nearby.sv != NULL ? promise / 100 : 0;
+    size_t best = 0;
+    bool open = false;
+    for (size_t p = 0; p < m->n_problems; p++) {
+        size[p] = doubt.share * size[p] + doubt.rest * m->coef_sum[p] + left_out;
+        open = open || !isfinite(size[p]) || !isfinite(decision[p]);
+        if (j->as_asked)
+            continue;
+        open = open || (j->values && size[p] > promise);
+        best = decision[p] > decision[best] ? p : best;
+        open = open || (m->multiclass != HINGE_ONE_VS_REST && fabs(decision[p]) <= size[p]);
+    }
+    for (size_t p = 0; p < m->n_problems && m->multiclass == HINGE_ONE_VS_REST && !j->as_asked; p++)
+        open = open || (p != best && decision[best] - decision[p] <= size[best] + size[p]);
+    return open;
+}
+
 static hinge_status predict_block(const struct job *j, const struct work *w, size_t row, size_t rows)
 {
     const hinge_model *m = j->m;
     hinge_status status = HINGE_OK;
     memset(w->decisions, 0, rows * m->n_problems * sizeof *w->decisions);
+    memset(w->sizes, 0, (j->again != NULL ? rows * m->n_problems : 0) * sizeof *w->sizes);
     if (m->n_sv == 0)
         ; /* f = -rho, whatever the features */
     else if (m->sv_serial != NULL)
@@ -214,6 +284,8 @@ static hinge_status predict_block(const struct job *j, const struct work *w, siz
         for (size_t p = 0; p < m->n_problems; p++)
             decision[p] -= m->rho[p];
         size_t example = j->x.order != NULL ? j->x.order[row + r] : row + r;
+        if (j->again != NULL)
+            j->again[example] = is_open(j, norm_of(j, w, r), decision, w->sizes + r * m->n_problems);
         if (j->decisions != NULL)
             memcpy(j->decisions + example * m->n_problems, decision, m->n_problems * sizeof *decision);
         if (j->labels != NULL)
@@ -229,7 +301,8 @@ static size_t lay_out(const struct job *j, size_t rows, char *base, struct work 
 {
     const hinge_model *m = j->m;
     size_t size = m->weights != NULL ? sizeof(double) : hg_size_of(j->tiler.type), at = 0, dummy;
-    bool packed = m->sv_serial == NULL && m->weights == NULL && !j->tiler.lists &&
+    bool close = j->tiler.type == HINGE_F64 && m->kernel.type == HINGE_RBF; /* may be, and then without lists */
+    bool packed = m->sv_serial == NULL && m->weights == NULL && (!j->tiler.lists || close) &&
                   hg_points_direct(&j->sv, NULL, 0, m->n_sv, j->tiler.type, &dummy) == NULL;
     w->rows = rows;
     w->ldx = (m->d + 15) / 16 * 16;
@@ -244,6 +317,8 @@ static size_t lay_out(const struct job *j, size_t rows, char *base, struct work 
     w->decisions = hg_take(base, &at, rows * m->n_problems * sizeof(double));
     if (j->tiler.lists)
         at += hg_lists_lay_out(&w->lists, rows, m->d, j->tiler.type, base != NULL ? base + at : NULL);
+    w->equal = hg_take(base, &at, m->seen != NULL ? rows * sizeof *w->equal : 0);
+    w->sizes = hg_take(base, &at, j->again != NULL ? rows * m->n_problems * sizeof *w->sizes : 0);
     w->votes = hg_take(base, &at, m->n_classes * sizeof(size_t));
     return at;
 }
@@ -267,7 +342,7 @@ static void tell(struct job *j, size_t rows)
 
 static hinge_status predict_all(struct job *j, int threads, hinge_error *err)
 {
-    size_t total = j->x.x.rows, rows = HG_MAX(block_rows(total), (size_t)1), blocks = (total + rows - 1) / rows;
+    size_t total = j->x.n, rows = HG_MAX(block_rows(total), (size_t)1), blocks = (total + rows - 1) / rows;
     struct work measure;
     size_t bytes = lay_out(j, rows, NULL, &measure);
     threads = (int)HG_MIN((size_t)threads, HG_MAX(blocks, (size_t)1));
@@ -297,7 +372,7 @@ static hinge_status predict_all(struct job *j, int threads, hinge_error *err)
         hg_free(memory);
     if (failed == HINGE_OK && j->stopped)
         return hg_fail(err, HINGE_ECALLBACK, "progress: the callback ended the prediction after %zu of %zu rows",
-                       j->done, total);
+                       j->done, j->x.x.rows);
     return failed == HINGE_OK ? HINGE_OK
                               : hg_fail(err, (hinge_status)failed, "the kernel function reported a failure");
 }
@@ -331,35 +406,19 @@ static hinge_status check(const hinge_model *m, const hinge_matrix *x, const hin
     return hg_matrix_check_finite(x, "x", team_for(m, x->rows, o->threads), err);
 }
 
-/* A callback can end it after some rows: results wait until all are there. */
-static hinge_status predict_by_callback(struct job *j, int threads, hinge_error *err)
-{
-    double *labels = j->labels, *decisions = j->decisions;
-    size_t rows = j->x.x.rows, values;
-    bool ok = hg_mul(rows, j->m->n_problems, &values);
-    j->labels = labels != NULL ? hg_alloc(rows, sizeof *labels) : NULL;
-    j->decisions = ok && decisions != NULL ? hg_alloc(values, sizeof *decisions) : NULL;
-    ok = (labels == NULL || j->labels != NULL) && (decisions == NULL || j->decisions != NULL);
-    hinge_status status = ok ? predict_all(j, threads, err)
-                             : hg_fail(err, HINGE_ENOMEM, "no memory for the decision values of %zu rows", rows);
-    if (status == HINGE_OK && labels != NULL)
-        memcpy(labels, j->labels, rows * sizeof *labels);
-    if (status == HINGE_OK && decisions != NULL)
-        memcpy(decisions, j->decisions, values * sizeof *decisions);
-    hg_free(j->labels);
-    hg_free(j->decisions);
-    return status;
-}
+/* ---- f32, and f64 where it will not do --------------------------------------------------------------------------- */
 
-/* Coefficients in f32, for a model that keeps none, on request of precision f32. */
-static hinge_status coef_in_f32(const hinge_model *m, float **coef, hinge_error *err)
+/* values[i] = coef[i], or its absolute value, in the type asked for; coef [count]. */
+static hinge_status coef_as(const void *coef, hinge_dtype type, size_t count, bool absolute, float **values,
+                            hinge_error *err)
 {
-    size_t count = hg_model_coef_rows(m) * m->n_sv;
-    *coef = hg_alloc(count, sizeof **coef);
-    if (*coef == NULL)
+    *values = hg_alloc(count, sizeof **values);
+    if (*values == NULL)
         return hg_fail(err, HINGE_ENOMEM, "no memory for %zu coefficients", count);
-    for (size_t i = 0; i < count; i++)
-        (*coef)[i] = (float)m->coef[i];
+    for (size_t i = 0; i < count; i++) {
+        float value = type == HINGE_F32 ? ((const float *)coef)[i] : (float)((const double *)coef)[i];
+        (*values)[i] = absolute ? fabsf(value) : value;
+    }
     return HINGE_OK;
 }
 
@@ -371,12 +430,116 @@ static hinge_status leave_out_far(struct job *j, int threads, hinge_error *err)
         hg_nearby_init(n, j->m, &j->x, &j->sv, block_rows(j->x.n), j->tiler.type, j->tiler.lists, threads, err);
     if (status != HINGE_OK || n->sv == NULL)
         return status;
+    if (j->m->seen != NULL) {
+        j->place = hg_alloc(j->m->n_sv, sizeof *j->place);
+        if (j->place == NULL)
+            return hg_fail(err, HINGE_ENOMEM, "no memory to sort %zu support vectors", j->m->n_sv);
+        for (size_t i = 0; i < j->m->n_sv; i++)
+            j->place[n->sv[i]] = (uint32_t)i;
+    }
     j->x.order = n->example;
     j->sv.order = n->sv;
     j->sv_norms = n->norms;
     j->coef = n->coef;
     j->panels = n->panels;
     return HINGE_OK;
+}
+
+/* The examples of the job in one type; all: may be sorted. */
+static hinge_status predict_as(struct job *j, hinge_dtype type, bool all, int threads, hinge_error *err)
+{
+    const hinge_model *m = j->m;
+    bool f32 = type == HINGE_F32, dots = hg_kernel_row(m->kernel.type)->source == HG_FROM_DOTS && m->weights == NULL;
+    size_t coefs = hg_model_coef_rows(m) * m->n_sv;
+    float *coef32 = NULL, *sizes = NULL;
+    hinge_status status = HINGE_OK;
+    j->tiler.type = type;
+    j->tiler.lists = m->panels != NULL && f32 == m->f32_is_enough;
+    j->sv = hg_model_points(m, type);
+    j->all_sv = hg_model_points(m, HINGE_F64);
+    j->sv_norms = hg_model_norms(m, type);
+    j->coef = m->coef;
+    j->panels = m->panels;
+    if (dots && all)
+        status = leave_out_far(j, threads, err);
+    if (status == HINGE_OK && f32 && j->nearby.sv == NULL) {
+        if (m->coef32 == NULL)
+            status = coef_as(m->coef, HINGE_F64, coefs, false, &coef32, err);
+        j->coef = m->coef32 != NULL ? m->coef32 : coef32;
+    }
+    if (status == HINGE_OK && j->again != NULL && m->mixed)
+        status = coef_as(j->coef, HINGE_F32, coefs, true, &sizes, err);
+    j->sizes = sizes;
+    if (status == HINGE_OK)
+        status = predict_all(j, threads, err);
+    hg_free(coef32);
+    hg_free(sizes);
+    hg_free(j->place);
+    hg_nearby_free(&j->nearby);
+    j->place = NULL;
+    j->sizes = NULL;
+    return status;
+}
+
+/* In f32, and in f64 what that leaves open. */
+static hinge_status predict_in_f32(struct job *j, int threads, hinge_error *err)
+{
+    uint8_t few[256];
+    size_t rows = j->x.n, count = 0;
+    uint32_t *list = NULL;
+    j->again = rows <= sizeof few ? few : hg_alloc(rows, 1);
+    hinge_status status = j->again != NULL ? predict_as(j, HINGE_F32, true, threads, err)
+                                           : hg_fail(err, HINGE_ENOMEM, "no memory to predict %zu rows", rows);
+    for (size_t i = 0; i < rows && status == HINGE_OK; i++)
+        count += j->again[i];
+    if (count > 0 && (list = hg_alloc(count, sizeof *list)) == NULL)
+        status = hg_fail(err, HINGE_ENOMEM, "no memory to predict %zu rows again", count);
+    count = 0;
+    for (size_t i = 0; i < rows && list != NULL; i++)
+        if (j->again[i])
+            list[count++] = (uint32_t)i;
+    if (j->again != few)
+        hg_free(j->again);
+    j->again = NULL;
+    bool most = count > rows / 2; /* so many that sorting them may pay: all are made again */
+    j->x.order = most ? NULL : list;
+    j->x.n = most ? rows : count;
+    j->done = rows - j->x.n;
+    if (status == HINGE_OK && count > 0)
+        status = predict_as(j, HINGE_F64, most, threads, err);
+    hg_free(list);
+    return status;
+}
+
+/* In the precision that the options ask for. */
+static hinge_status predict_with(struct job *j, int threads, hinge_error *err)
+{
+    const hinge_model *m = j->m;
+    bool dots = hg_kernel_row(m->kernel.type)->source == HG_FROM_DOTS && m->weights == NULL && m->n_sv > 0;
+    bool f32 = j->as_asked ? !m->beyond_f32
+                           : j->options->precision == HINGE_PRECISION_AUTO &&
+                                 (j->values ? m->f32_for_values : m->f32_is_enough);
+    return dots && f32 ? predict_in_f32(j, threads, err) : predict_as(j, HINGE_F64, true, threads, err);
+}
+
+/* A callback can end it after some rows: results wait until all are there. */
+static hinge_status predict_by_callback(struct job *j, int threads, hinge_error *err)
+{
+    double *labels = j->labels, *decisions = j->decisions;
+    size_t rows = j->x.x.rows, values;
+    bool ok = hg_mul(rows, j->m->n_problems, &values);
+    j->labels = labels != NULL ? hg_alloc(rows, sizeof *labels) : NULL;
+    j->decisions = ok && decisions != NULL ? hg_alloc(values, sizeof *decisions) : NULL;
+    ok = (labels == NULL || j->labels != NULL) && (decisions == NULL || j->decisions != NULL);
+    hinge_status status = ok ? predict_with(j, threads, err)
+                             : hg_fail(err, HINGE_ENOMEM, "no memory for the decision values of %zu rows", rows);
+    if (status == HINGE_OK && labels != NULL)
+        memcpy(labels, j->labels, rows * sizeof *labels);
+    if (status == HINGE_OK && decisions != NULL)
+        memcpy(decisions, j->decisions, values * sizeof *decisions);
+    hg_free(j->labels);
+    hg_free(j->decisions);
+    return status;
 }
 
 hinge_status hinge_predict(const hinge_model *m, const hinge_matrix *x, const hinge_predict_options *options,
@@ -387,38 +550,20 @@ hinge_status hinge_predict(const hinge_model *m, const hinge_matrix *x, const hi
     hinge_status status = check(m, x, o, err);
     if (status != HINGE_OK)
         return status;
-    bool dots = hg_kernel_row(m->kernel.type)->source == HG_FROM_DOTS && m->weights == NULL;
-    bool f32 = dots && ((o->precision == HINGE_PRECISION_F32 && !m->beyond_f32) ||
-                        (o->precision == HINGE_PRECISION_AUTO && m->f32_is_enough));
     struct job j = { .m = m,
-                     .x = { .x = *x, .shift = m->x_shift, .factor = m->scale_factor, .n = x->rows },
+                     .x = { .x = *x, .shift = m->shift, .factor = m->scale_factor, .offset = m->scale_offset,
+                            .n = x->rows },
                      .labels = labels,
                      .decisions = decisions,
                      .options = o,
                      .begin = hg_now(),
                      .told = -INFINITY };
-    j.tiler =
-        (struct hg_tiler){ m->kernel, hg_maps(hg_cpu_level(o->cpu_level)), f32 ? HINGE_F32 : HINGE_F64, m->d,
-                            false, 0 };
-    j.tiler.lists = m->panels != NULL && f32 == m->f32_is_enough;
-    j.sv = hg_model_points(m, j.tiler.type);
-    j.sv_norms = hg_model_norms(m, j.tiler.type);
-    j.coef = m->coef;
-    float *coef32 = NULL;
-    j.panels = m->panels;
+    j.tiler = (struct hg_tiler){ m->kernel, hg_maps(hg_cpu_level(o->cpu_level)), HINGE_F64, m->d, false, 0 };
+    j.values = decisions != NULL || (m->labels == NULL && m->task != HINGE_ONE_CLASS);
+    j.as_asked = o->precision == HINGE_PRECISION_F32;
     int threads = team_for(m, x->rows, o->threads);
     omp_init_lock(&j.lock);
-    if (dots)
-        status = leave_out_far(&j, threads, err);
-    if (status == HINGE_OK && f32 && j.nearby.sv == NULL) {
-        if (m->coef32 == NULL)
-            status = coef_in_f32(m, &coef32, err);
-        j.coef = m->coef32 != NULL ? m->coef32 : coef32;
-    }
-    if (status == HINGE_OK)
-        status = (m->kernel.type == HINGE_USER || o->progress ? predict_by_callback : predict_all)(&j, threads, err);
+    status = (m->kernel.type == HINGE_USER || o->progress ? predict_by_callback : predict_with)(&j, threads, err);
     omp_destroy_lock(&j.lock);
-    hg_free(coef32);
-    hg_nearby_free(&j.nearby);
     return status == HINGE_OK ? hg_ok(err) : status;
 }

@@ -340,7 +340,9 @@ HINGE_API void hinge_model_free(hinge_model *model);
 
 typedef struct hinge_predict_options {
     int threads;               /* 0: omp_get_max_threads() */
-    hinge_precision precision; /* auto: f32 where the model's size of coefficients allows it */
+    hinge_precision precision; /* auto: f32, and f64 where f32 may leave a label open or, if decision values are
+                                * asked for, one of them wrong by more than 1e-4 max(1, largest |rho|). f32: f64 only for
+                                * examples that overflow it */
     int cpu_level;             /* as in hinge_params */
     /* Or NULL: told at most ten times a second of n rows in all, n_active of them left to do, and the seconds; other
      * fields are 0. Never called by two threads at once. Not 0 ends the prediction with HINGE_ECALLBACK. */

@@ -1,0 +1,227 @@
+/*
+ * Decision values against plain loops in long double: in precision "auto" within 1e-4 max(1, |rho|), and with the
+ * labels of exact values, for models that f32 is too coarse for in some way or other; in f64 to the last digits; with
+ * examples that overflow f32, or f64's squares; and 1 for an example that is a support vector.
+ */
+#include "lib/model.h"
+#include "support.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- models made by hand ----------------------------------------------------------------------------------------- */
+
+/* n support vectors, half of each class, coefficients of about `size` */
+static hinge_model *model_of(hinge_task task, hinge_kernel kernel, const struct set *sv, double size, double rho,
+                             uint64_t *seed)
+{
+    hinge_model *m = hg_model_new(task, kernel, HINGE_ONE_VS_ONE, 2, sv->n, sv->d);
+    m->rho[0] = rho;
+    memcpy(m->sv, sv->x, sv->n * sv->d * sizeof *m->sv);
+    for (size_t i = 0; i < sv->n; i++)
+        m->coef[i] = size * (0.5 + draw_unit(seed)) * (task == HINGE_C_SVC ? (i < sv->n / 2 ? 1 : -1) : i % 2 ? 1 : -1);
+    if (task == HINGE_C_SVC) {
+        m->labels[0] = 1, m->labels[1] = -1;
+        m->class_sv[0] = sv->n / 2, m->class_sv[1] = sv->n - sv->n / 2;
+    }
+    assert_int_equal(hg_model_finish(m, NULL), HINGE_OK);
+    return m;
+}
+
+static long double value_of(const hinge_kernel *k, const double *x, const double *z, size_t d)
+{
+    long double dot = 0, distance = 0;
+    for (size_t c = 0; c < d; c++) {
+        long double difference = (long double)x[c] - z[c];
+        dot += (long double)x[c] * z[c];
+        distance += difference * difference;
+    }
+    if (k->type == HINGE_RBF)
+        return expl(-k->gamma * distance);
+    long double u = k->gamma * dot + k->coef0;
+    return k->type == HINGE_SIGMOID ? tanhl(u) : powl(u, k->degree);
+}
+
+static long double truth(const hinge_model *m, const double *x)
+{
+    hinge_kernel k = hinge_model_kernel(m);
+    long double sum = -m->rho[0];
+    for (size_t i = 0; i < m->n_sv; i++)
+        sum += (long double)m->coef[i] * value_of(&k, x, m->sv + i * m->d, m->d);
+    return sum;
+}
+
+/* All examples, and then each alone; both with and without decision values. */
+static void check(const hinge_model *m, const struct set *set, const char *what, double f64_within)
+{
+    double *f = calloc(set->n, sizeof *f), *label = calloc(set->n, sizeof *label);
+    double *alone = calloc(set->n, sizeof *alone);
+    double most = fmax(1, fabs(m->rho[0]));
+    hinge_matrix x = set_matrix(set);
+    for (int precision = HINGE_PRECISION_AUTO; precision <= HINGE_PRECISION_F64; precision += 2) {
+        hinge_predict_options options = { .threads = 2, .precision = (hinge_precision)precision };
+        assert_int_equal(hinge_predict(m, &x, &options, label, f, NULL), HINGE_OK);
+        assert_int_equal(hinge_predict(m, &x, &options, alone, NULL, NULL), HINGE_OK);
+        for (size_t i = 0; i < set->n; i++) {
+            hinge_matrix one = hinge_matrix_f64(set->x + i * set->d, 1, set->d);
+            double single;
+            long double want = truth(m, set->x + i * set->d);
+            double off = precision == HINGE_PRECISION_AUTO ? 1e-4 * most : f64_within;
+            if (i % 7 == 0) {
+                assert_int_equal(hinge_predict(m, &one, &options, NULL, &single, NULL), HINGE_OK);
+                assert_near(single, want, off);
+            }
+            if (!(fabsl(f[i] - want) <= off))
+                print_error("%s: row %zu: %.12g for %.12Lg\n", what, i, f[i], want);
+            assert_near(f[i], want, off);
+            if (m->labels != NULL && fabsl(want) > f64_within) {
+                assert_true(label[i] == (want > 0 ? 1 : -1));
+                assert_true(alone[i] == label[i]);
+            }
+        }
+    }
+    free(f), free(label), free(alone);
+}
+
+static struct set normal(size_t n, size_t d, uint64_t *seed)
+{
+    struct set set = set_new(n, d);
+    for (size_t at = 0; at < n * d; at++)
+        set.x[at] = draw_normal(seed);
+    return set;
+}
+
+/* ---- what f32 is too coarse for ---------------------------------------------------------------------------------- */
+
+/* Each support vector has a near one of the other class; the examples are those. */
+static void near_twins(void **state)
+{
+    (void)state;
+    uint64_t seed = 8;
+    struct set sv = normal(1000, 80, &seed);
+    for (size_t i = 0; i < 500; i++)
+        for (size_t c = 0; c < sv.d; c++)
+            sv.x[(i + 500) * sv.d + c] = sv.x[i * sv.d + c] + 0.01 * draw_normal(&seed);
+    for (double gamma = 0.005; gamma < 300; gamma *= 100) {
+        hinge_model *m = model_of(HINGE_C_SVC, hinge_kernel_rbf(gamma), &sv, 100, 0.1, &seed);
+        check(m, &sv, "near twins", 1e-8);
+        hinge_model_free(m);
+    }
+    set_free(&sv);
+}
+
+/* Few different values of K, each wrong by the same in all its places. */
+static void zeros_and_ones(void **state)
+{
+    (void)state;
+    uint64_t seed = 9;
+    struct set sv = set_new(2500, 64), x = set_new(60, 64);
+    for (size_t at = 0; at < sv.n * sv.d; at++)
+        sv.x[at] = draw(&seed) % 2;
+    for (size_t at = 0; at < x.n * x.d; at++)
+        x.x[at] = draw(&seed) % 2;
+    for (double gamma = 1e-3; gamma < 1; gamma *= 20)
+        for (double size = 1; size <= 1e4; size *= 100) {
+            hinge_model *m = model_of(HINGE_C_SVC, hinge_kernel_rbf(gamma), &sv, size, 1, &seed);
+            check(m, &x, "0/1", 1e-8 * size);
+            hinge_model_free(m);
+        }
+    set_free(&sv);
+    set_free(&x);
+}
+
+/* Models of every task and kernel that predict in f32 where that is enough; it is for some. */
+static void all_kinds(void **state)
+{
+    (void)state;
+    uint64_t seed = 10;
+    int labels = 0, values = 0;
+    struct set sv = normal(1500, 50, &seed), x = normal(80, 50, &seed);
+    for (int kernel = HINGE_POLYNOMIAL; kernel <= HINGE_SIGMOID; kernel++)
+        for (int task = 0; task < 2; task++)
+            for (double size = 1e-5; size < 100; size *= 100) {
+                hinge_kernel k = kernel == HINGE_RBF          ? hinge_kernel_rbf(task == 0 ? 0.05 : 0.3)
+                                 : kernel == HINGE_POLYNOMIAL ? hinge_kernel_polynomial(3, 0.02, 1)
+                                                              : hinge_kernel_sigmoid(0.01, 0);
+                hinge_model *m = model_of(task == 0 ? HINGE_C_SVC : HINGE_EPSILON_SVR, k, &sv, size, 0.01, &seed);
+                labels += m->f32_is_enough, values += m->f32_for_values;
+                check(m, &x, hinge_kernel_keyword(k.type), 1e-9 * fmax(1, size));
+                hinge_model_free(m);
+            }
+    assert_true(values > 3 && labels > values);
+    set_free(&sv);
+    set_free(&x);
+}
+
+/* ---- examples that are too large --------------------------------------------------------------------------------- */
+
+static void too_large(void **state)
+{
+    (void)state;
+    uint64_t seed = 11;
+    static const double large[] = { 1e15, 1e20, 1e38, 1e160, DBL_MAX, -DBL_MAX };
+    struct set sv = normal(1500, 50, &seed), x = normal(24, 50, &seed);
+    for (size_t i = 0; i < x.n; i++)
+        x.x[i * x.d + i] = i < 6 ? large[i] : i < 12 ? large[i - 6] * draw_unit(&seed) : x.x[i * x.d + i];
+    memcpy(sv.x + 3 * sv.d, x.x + 4 * x.d, sv.d * sizeof *sv.x); /* one of them is a support vector */
+    for (int kind = 0; kind < 2; kind++) {
+        hinge_model *m = model_of(HINGE_C_SVC, hinge_kernel_rbf(0.05), &sv, kind == 0 ? 1e-3 : 1, 0.2, &seed);
+        check(m, &x, "too large", 1e-8);
+        double f[24];
+        hinge_matrix all = set_matrix(&x);
+        hinge_predict_options f32 = { .threads = 1, .precision = HINGE_PRECISION_F32 };
+        assert_int_equal(hinge_predict(m, &all, &f32, NULL, f, NULL), HINGE_OK);
+        for (size_t i = 0; i < x.n; i++)
+            assert_near(f[i], truth(m, x.x + i * x.d), 1e-2);
+        hinge_model_free(m);
+        sv.x[3 * sv.d + 4] = 0; /* none is: f32 may be tried */
+    }
+    set_free(&sv);
+    set_free(&x);
+}
+
+/* ---- K(x, x) ----------------------------------------------------------------------------------------------------- */
+
+/* Support vectors as examples, all far from each other: f = coef - rho, to the bit. Some are twice there. */
+static void themselves(void **state)
+{
+    (void)state;
+    uint64_t seed = 12;
+    for (size_t d = 63; d < 250; d += 90)
+        for (double range = 10; range < 1e20; range *= 1e6)
+            for (size_t n = 40; n < 3000; n *= 8) {
+                struct set sv = set_new(n, d);
+                for (size_t at = 0; at < n * d; at++)
+                    sv.x[at] = range * draw_normal(&seed);
+                memcpy(sv.x, sv.x + 5 * d, d * sizeof *sv.x);
+                hinge_model *m = model_of(HINGE_C_SVC, hinge_kernel_rbf(60 / (range * range)), &sv, 1, 0, &seed);
+                double *f = calloc(n, sizeof *f);
+                for (size_t i = 0; i < n; i++)
+                    m->coef[i] = (i < n / 2 ? 1 : -1) * (double)(1 + draw(&seed) % 8) / 8;
+                m->coef[0] = m->coef[5] = 0.5;
+                assert_int_equal(hinge_model_set_scaling(m, NULL, NULL, NULL), HINGE_OK); /* derives all anew */
+                for (int precision = HINGE_PRECISION_AUTO; precision <= HINGE_PRECISION_F64; precision++) {
+                    hinge_predict_options options = { .threads = 2, .precision = (hinge_precision)precision };
+                    hinge_matrix x = set_matrix(&sv);
+                    assert_int_equal(hinge_predict(m, &x, &options, NULL, f, NULL), HINGE_OK);
+                    for (size_t i = 0; i < n; i++) {
+                        double want = i == 0 || i == 5 ? 1 : m->coef[i];
+                        assert_true(f[i] == want);
+                    }
+                }
+                hinge_model_free(m);
+                set_free(&sv);
+                free(f);
+            }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = { cmocka_unit_test(near_twins), cmocka_unit_test(zeros_and_ones),
+                                        cmocka_unit_test(all_kinds), cmocka_unit_test(too_large),
+                                        cmocka_unit_test(themselves) };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
