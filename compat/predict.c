@@ -108,17 +108,22 @@ static double norm_met(const struct example *e, const struct svm_node *sv)
     return met;
 }
 
-/* ||x - z||^2: over z's features, and what x has besides them; nothing, exactly, where z has all of x's. */
-static double square_distance(const struct example *e, const struct svm_node *sv)
+/* gamma times a squared distance may be wrong by 1e-16 times this, before it shows. */
+static const double CANCELS = 1e3;
+
+/* ||x - z||^2: over z's features, and what x has besides them; nothing, exactly, where z has all of x's. What x has
+ * besides is its norm less what was met, or, where digits that matter would cancel, summed itself. */
+static double square_distance(const struct example *e, const struct svm_node *sv, double gamma)
 {
     double sum = 0, met = 0;
+    bool covered = false;
     const struct svm_node *p = sv;
     if (e->spread == NULL)
         return sparse_distance(e->x, sv);
     if (e->full) {
         for (; (unsigned)p->index < e->size; p++)
             sum += square(p->value - e->spread[p->index]);
-        bool covered = p - sv == e->count && (p == sv || sv->index >= e->first);
+        covered = p - sv == e->count && (p == sv || sv->index >= e->first);
         met = covered ? e->norm : norm_met(e, sv);
     } else {
         for (; (unsigned)p->index < e->size; p++) {
@@ -127,6 +132,8 @@ static double square_distance(const struct example *e, const struct svm_node *sv
             met += square(v);
         }
     }
+    if (!covered && met > 0 && !(gamma * e->norm * e->count < CANCELS))
+        return sparse_distance(e->x, sv);
     for (; p->index != -1; p++)
         sum += square(p->value);
     return sum + fmax(e->norm - met, 0);
@@ -146,7 +153,7 @@ static double kernel(const struct svm_parameter *p, const struct example *e, con
     switch (p->kernel_type) {
     case LINEAR: return dot(e, sv);
     case POLY: return power(p->gamma * dot(e, sv) + p->coef0, p->degree);
-    case RBF: return exp(-p->gamma * square_distance(e, sv));
+    case RBF: return exp(-p->gamma * square_distance(e, sv, p->gamma));
     case SIGMOID: return tanh(p->gamma * dot(e, sv) + p->coef0);
     case PRECOMPUTED: return e->x[(int)sv->value].value;
     default: return 0;

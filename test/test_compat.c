@@ -1053,6 +1053,30 @@ static int tear_down(void **state)
     return chdir("/") != 0 || rmdir(folder) != 0;
 }
 
+/* One feature is large, and all have it; what an example has besides must not drown in it. */
+static void one_large_feature(void **state)
+{
+    (void)state;
+    for (double large = 1e3; large < 1e13; large *= 100)
+        for (int full = 0; full < 2; full++) {
+            struct svm_node x[] = { { 1, large }, { full ? 2 : 3, 0.5 }, { full ? 3 : 7, 0.25 }, { -1, 0 } };
+            struct svm_node sv[] = { { 1, large }, { full ? 2 : 5, 0.75 }, { -1, 0 } }, *svs[] = { sv };
+            double coef[] = { 1 }, *coefs[] = { coef }, rho[] = { 0 }, f = 0;
+            double want = full ? 0.0625 + 0.0625 : 0.25 + 0.0625 + 0.5625; /* squared distance */
+            struct svm_model model = { 0 };
+            model.param.svm_type = EPSILON_SVR;
+            model.param.kernel_type = RBF;
+            model.param.gamma = 1;
+            model.nr_class = 2;
+            model.l = 1;
+            model.SV = svs;
+            model.sv_coef = coefs;
+            model.rho = rho;
+            svm_predict_values(&model, x, &f);
+            assert_true(fabs(f - exp(-want)) <= 1e-12);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -1072,6 +1096,7 @@ int main(void)
         cmocka_unit_test(columns_of_zeros_are_dropped),
         cmocka_unit_test(rows_of_zeros_are_fine),
         cmocka_unit_test(precomputed_is_linear),
+        cmocka_unit_test(one_large_feature),
         cmocka_unit_test(probabilities_add_up),
         cmocka_unit_test(regression_and_one_class_calibrate),
         cmocka_unit_test(cross_validation_predicts),
