@@ -445,6 +445,8 @@ static hinge_status read_csv_line(const void *arg, const struct hg_line *line, s
         double value;
         p = csv_field(p, line->end, csv->delimiter, &begin, &stop);
         if (field < csv->fields) {
+            if (field == csv->label && begin < stop && hg_parse_double(begin, stop, &value) != stop)
+                return refuse_field(line, field, begin, stop, "is no label: classes are numbers, as 1, 2, 3", err);
             hinge_status status = csv_number(line, field, begin, stop, &value, err);
             if (status != HINGE_OK)
                 return status;

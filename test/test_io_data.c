@@ -751,7 +751,8 @@ static void csv_headers(void **state)
     CHECK_REFUSED("a.csv", "1,NA,3\n1,2,3\n", NULL, 1, "column 2: 'NA' beside numbers: say whether");
     CHECK_REFUSED("a.csv", "y,1,2\n1,2,3\n", NULL, 1, "--no-header");
     CHECK_REFUSED("a.csv", "1,NA,3\n1,2,3\n", &none, 1, "column 2: 'NA' is not a number");
-    CHECK_REFUSED("a.csv", "y,a,b\n1,2,3\n", &none, 1, "column 1: 'y' is not a number");
+    CHECK_REFUSED("a.csv", "y,a,b\n1,2,3\n", &none, 1, "column 1: 'y' is no label: classes are numbers");
+    CHECK_REFUSED("a.csv", "y,a\nsetosa,2\n", NULL, 2, "column 1: 'setosa' is no label: classes are numbers");
     CHECK_REFUSED("a.csv", "y,a,b\n1,NA,3\n", NULL, 2, "column 2: 'NA' is not a number");
     check_refused("a.csv", "1,2\n", 4, &((hinge_data_options){ .header = 2 }), HINGE_EINVAL, 0, "header: 2");
 }
