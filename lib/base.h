@@ -99,6 +99,10 @@ static inline double hg_larger(double a, double b)
 /* The outcome of two runs together: what ended them early (the caller, then the time), since the rest is then
  * unfinished; otherwise the worse. */
 hinge_outcome hg_worse_outcome(hinge_outcome a, hinge_outcome b);
+static inline bool hg_ended_early(hinge_outcome outcome)
+{
+    return outcome == HINGE_TIME_LIMIT || outcome == HINGE_STOPPED;
+}
 
 double hg_now(void); /* seconds of a steady clock */
 

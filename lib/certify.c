@@ -88,6 +88,29 @@ hinge_status hg_problem_gradient(const struct hg_problem *pr, const uint32_t *su
     return status;
 }
 
+hinge_status hg_objective(struct hg_rows *exact, const struct hg_qp *qp, double *objective)
+{
+    uint32_t *point = hg_alloc(qp->n, sizeof *point);
+    double *coef = hg_alloc(qp->n, sizeof *coef), *g = hg_zalloc(qp->n, sizeof *g);
+    hinge_status status = point != NULL && coef != NULL && g != NULL ? HINGE_OK : HINGE_ENOMEM;
+    if (status == HINGE_OK) {
+        size_t n_sv = hg_qp_support(qp, NULL, point, coef);
+        struct gradient u = { NULL, g, coef };
+        struct hg_fetch fetch = { point, n_sv, point, n_sv, NULL, add_tile, &u, NULL, 0, false, false };
+        status = n_sv > 0 ? exact->ops->fetch(exact, &fetch) : HINGE_OK;
+        for (size_t k = n_sv; k-- > 0;) { /* from support vectors to points: point[k] >= k */
+            double here = g[k];
+            g[k] = 0;
+            g[point[k]] = here;
+        }
+        *objective = hg_qp_objective(qp, g);
+    }
+    hg_free(point);
+    hg_free(coef);
+    hg_free(g);
+    return status;
+}
+
 /* The larger of alpha max(0, slope) and (C - alpha) max(0, -slope), divided by C: alpha (y f - 1 + xi) and
  * (C - alpha) xi of a variable. Hard margin: alpha |y f - 1|. */
 static double slack(double alpha, double c, double slope)

@@ -327,7 +327,7 @@ static hinge_status validate_fold(void *arg, size_t f, int threads, hinge_error 
     if (status == HINGE_OK && v->reports[f].outcome == HINGE_CONVERGED)
         status = hg_jobs_train(&v->jobs, f, threads, rows, n_train, v->misses_class[f], &params, &model,
                                &v->reports[f], &mine);
-    bool ended = v->reports[f].outcome == HINGE_STOPPED || v->reports[f].outcome == HINGE_TIME_LIMIT;
+    bool ended = hg_ended_early(v->reports[f].outcome);
     if (status == HINGE_OK && !ended)
         status = hg_predict_rows(model, v->jobs.x, rows + n_train, n_held,
                                  params.probability && hinge_model_has_probability(model), &options, label,

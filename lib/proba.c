@@ -296,7 +296,7 @@ static void split(const struct calibration *c, size_t p, size_t f, struct part *
 
 static void note_end(struct calibration *c, hinge_outcome outcome)
 {
-    if (outcome != HINGE_TIME_LIMIT && outcome != HINGE_STOPPED)
+    if (!hg_ended_early(outcome))
         return;
     omp_set_lock(&c->jobs.lock);
     c->ended = hg_worse_outcome(c->ended, outcome);

@@ -53,6 +53,9 @@ hinge_status hg_problem_qp(const struct hg_problem *problem, size_t p, const uin
 void hg_problem_take(const struct hg_problem *problem, const double *beta, const uint32_t *subset, struct hg_qp *qp,
                      const double *sums);
 
+/* What the coefficients of qp are worth, from the kernel values among those that are not 0. */
+hinge_status hg_objective(struct hg_rows *exact, const struct hg_qp *qp, double *objective);
+
 /* Takes the scale out of a solved QP: the bias b (f = sum + b), and for nu-SVC the factor 1/r by which coefficients
  * and b are to be multiplied (1 otherwise). r <= 0 gives factor 0. */
 void hg_problem_bias(const struct hg_problem *problem, const double *layer_bias, double *b, double *factor);

@@ -238,8 +238,33 @@ static hinge_status start_again(const struct training *t, size_t p, const uint32
     return hg_problem_qp(&t->problem, p, subset, n, qp, sums, err);
 }
 
+static const double LOOK_AGAIN = 1e10; /* multiply-adds at most: a fraction of a second */
+
+/* A run that was ended in the middle of a round knows its objective from a gradient that was being made: it is taken
+ * anew where that is done at once, and no coefficients are given back that are worth less than none. */
+static hinge_status look_again(const struct training *t, struct hg_rows *exact, struct hg_qp *qp, const double *sums,
+                               struct hg_smo_result *result)
+{
+    double n_sv = (double)hg_qp_support(qp, NULL, NULL, NULL), *zero;
+    bool may_be_0 = (qp->no_sum || sums[0] == 0) && qp->layers == 1;
+    if (!hg_ended_early(result->outcome) || n_sv * n_sv * (double)(t->problem.d + 8) > LOOK_AGAIN)
+        return HINGE_OK;
+    hinge_status status = hg_objective(exact, qp, &result->objective);
+    if (status != HINGE_OK || !may_be_0 || result->objective <= 0)
+        return status;
+    zero = hg_zalloc(qp->n, sizeof *zero);
+    if (zero == NULL)
+        return HINGE_ENOMEM;
+    memcpy(qp->beta[0], zero, qp->n * sizeof *zero);
+    result->objective = 0;
+    result->bias[0] = hg_qp_bias(qp, NULL, qp->n, zero, 0);
+    result->violation = hg_qp_violation(qp, zero);
+    hg_free(zero);
+    return HINGE_OK;
+}
+
 /* f32 rows first where they are wanted; where they turn out too coarse, f64 rows from there on. */
-static hinge_status solve(struct training *t, size_t p, struct hg_qp *qp, const uint32_t *subset,
+static hinge_status solve(struct training *t, size_t p, struct hg_qp *qp, const uint32_t *subset, const double *sums,
                           const struct hg_smo_options *options, struct solution *s, hinge_error *err)
 {
     const struct hg_problem *pr = &t->problem;
@@ -276,6 +301,8 @@ static hinge_status solve(struct training *t, size_t p, struct hg_qp *qp, const 
         add_work(&s->smo, &before);
         f32 = false;
     }
+    if (status == HINGE_OK && look_again(t, &exact.super, qp, sums, &s->smo) != HINGE_OK)
+        status = hg_fail(err, HINGE_ENOMEM, "no memory for %zu rows, or the kernel function failed", qp->n);
     s->precision = f32 ? HINGE_PRECISION_F32 : HINGE_PRECISION_F64;
     s->gflop = rows.super.gflop + exact.super.gflop;
     s->values = rows.super.values + exact.super.values;
@@ -435,7 +462,7 @@ static hinge_status solve_problem(struct training *t, size_t p, int threads, hin
     if (status == HINGE_OK && t->interior)
         status = solve_inside(t, &qp, subset, sums[0], &options, &t->solutions[p], err);
     else if (status == HINGE_OK)
-        status = solve(t, p, &qp, subset, &options, &t->solutions[p], err);
+        status = solve(t, p, &qp, subset, sums, &options, &t->solutions[p], err);
     if (status == HINGE_OK)
         status = keep_solution(t, &qp, subset, &t->solutions[p], err);
     hg_qp_free(&qp);
@@ -797,7 +824,7 @@ hinge_status hinge_train(hinge_model **model, const hinge_matrix *x, const doubl
         status = hinge_scaling_attach(&scaled.scaling, m, err);
     r.memory_bytes += scaled.data != NULL ? x->rows * x->cols * sizeof *scaled.data : 0;
     hg_scaled_free(&scaled);
-    bool ended = r.outcome == HINGE_TIME_LIMIT || r.outcome == HINGE_STOPPED;
+    bool ended = hg_ended_early(r.outcome);
     if (status == HINGE_OK && params->probability && !ended) {
         status = hg_calibrate_by_folds(m, x, y, params, begin, &r.outcome, err);
         r.seconds = hg_now() - begin;

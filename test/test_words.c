@@ -20,6 +20,13 @@ static int stop_at_once(void *arg, const hinge_progress *progress)
     return 1;
 }
 
+static int stop_later(void *arg, const hinge_progress *progress)
+{
+    int *left = arg;
+    (void)progress;
+    return (*left)-- <= 0;
+}
+
 /* A run of nu-SVC that was cut short says so, also where its r is not above 0 yet; one to the end on two classes that
  * are the same says that there is no margin. */
 static void nu_svc_cut_short(void **state)
@@ -46,6 +53,45 @@ static void nu_svc_cut_short(void **state)
     hinge_report report;
     hinge_model_free(fit(&same, &params, &report));
     assert_int_equal(report.outcome, HINGE_NO_MARGIN);
+}
+
+/* Whenever a run is stopped, what it tells of the objective is what plain loops find of its coefficients, and no worse
+ * than what it began with. */
+static void stopped_anywhere(void **state)
+{
+    (void)state;
+    for (int task = 0; task <= HINGE_NU_SVR; task++) {
+        struct set set = task == HINGE_EPSILON_SVR || task == HINGE_NU_SVR ? set_regression(9, 3000, 4)
+                                                                             : set_two_class(9, 3000, 4, 2);
+        hinge_params params = hinge_params_default((hinge_task)task);
+        params.kernel = hinge_kernel_rbf(0.05);
+        params.nu = 0.3;
+        params.threads = 1;
+        double *gram = plain_gram(&params.kernel, &set, &set);
+        for (int look = 0; look < 4; look++) {
+            int left = look;
+            params.progress = look == 0 ? stop_at_once : stop_later;
+            params.progress_arg = &left;
+            params.time_limit = look == 3 ? 1e-9 : 0;
+            hinge_report report;
+            hinge_model *model = fit(&set, &params, &report);
+            double *beta = fit_beta(model, set.n), square = 0, linear = 0;
+            for (size_t i = 0; i < set.n; i++) {
+                for (size_t j = 0; beta[i] != 0 && j < set.n; j++)
+                    square += beta[i] * beta[j] * gram[i * set.n + j];
+                linear += task == HINGE_C_SVC ? -fabs(beta[i])
+                          : task == HINGE_EPSILON_SVR ? params.p * fabs(beta[i]) - set.y[i] * beta[i]
+                          : task == HINGE_NU_SVR ? -set.y[i] * beta[i] : 0;
+            }
+            assert_true(report.outcome == HINGE_STOPPED || report.outcome == HINGE_TIME_LIMIT);
+            assert_near(report.objective, square / 2 + linear, 1e-8 * (square + fabs(linear)));
+            assert_true((task != HINGE_C_SVC && task != HINGE_EPSILON_SVR) || report.objective <= 0);
+            free(beta);
+            hinge_model_free(model);
+        }
+        free(gram);
+        set_free(&set);
+    }
 }
 
 /* <a, b>, and NaN for the pairs with an example whose first feature is the cookie's. */
@@ -306,7 +352,7 @@ static void both_sides_cancel(void **state)
         params.beta0 = &beta0;
         hinge_model *model = fit(&set, &params, NULL);
         if (hinge_model_n_sv(model) != 0)
-            fail_msg("%zu: C %g, nu %g, beta0 %g: %g", (size_t)t, params.C, params.nu, beta0, hinge_model_coef(model)[0]);
+            fail_msg("C %g, nu %g, beta0 %g: %g", params.C, params.nu, beta0, hinge_model_coef(model)[0]);
         hinge_model_free(model);
     }
 }
@@ -450,6 +496,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nu_svc_cut_short),         cmocka_unit_test(nan_is_not_0),
+        cmocka_unit_test(stopped_anywhere),
         cmocka_unit_test(bounds_that_overflow),     cmocka_unit_test(rho_is_judged),
         cmocka_unit_test(range_in_order),           cmocka_unit_test(largest_of_folds),
         cmocka_unit_test(nu_of_folds),              cmocka_unit_test(rounding_holds_no_bias),
