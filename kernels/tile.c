@@ -79,8 +79,8 @@ void hg_points_pack(const struct hg_points *points, const uint32_t *ids, size_t 
 const void *hg_points_direct(const struct hg_points *points, const uint32_t *ids, size_t first, size_t count,
                              hinge_dtype type, size_t *stride)
 {
-    if (points->x.type != type || !hg_matrix_by_rows(&points->x) || points->shift != NULL || points->factor != NULL || points->offset != NULL ||
-        count == 0)
+    if (points->x.type != type || !hg_matrix_by_rows(&points->x) || points->shift != NULL || points->factor != NULL ||
+        points->offset != NULL || count == 0)
         return NULL;
     size_t row = matrix_row(points, ids != NULL ? ids[0] : first);
     if (ids != NULL || points->order != NULL)
