@@ -162,12 +162,12 @@ typedef enum hinge_solver {
 } hinge_solver;
 
 typedef enum hinge_outcome {
-    HINGE_CONVERGED = 0, /* SMO: violation + measured error <= 2 eps. Interior point: report.gap <= min(eps, 1e-6) and
+    HINGE_CONVERGED = 0, /* SMO: the violation in f64 is at most eps. Interior point: report.gap <= min(eps, 1e-6) and
                           * report.violation <= eps, both of what is returned */
     HINGE_MAX_ITER,      /* params.max_iter reached */
     HINGE_TIME_LIMIT,    /* params.time_limit reached */
     HINGE_STOPPED,       /* the progress callback asked for it */
-    HINGE_STALLED,       /* no progress over many rounds, or the kernel rows are too coarse for eps, or the interior
+    HINGE_STALLED,       /* no progress over many rounds, or more steps than any problem should take; or the kernel rows are too coarse for eps, or the interior
                           * point's factor is (report.path: approximate) */
     HINGE_NONFINITE,     /* the kernel produced NaN or infinity: scale the data or lower degree, gamma. The model's
                           * coefficients are finite, but of no use; objective and violation may be NaN */
@@ -183,7 +183,7 @@ HINGE_API const char *hinge_outcome_text(hinge_outcome outcome);
 typedef struct hinge_progress {
     size_t problem, n_problems; /* which two-class problem this is about, and of how many */
     size_t rounds;              /* working sets solved */
-    uint64_t iterations;        /* two-variable steps */
+    uint64_t iterations;        /* two-variable steps, and linear systems of Newton's finish */
     double violation;           /* max F down - min F up: what is compared with eps. Interior point: the relative gap */
     double objective;           /* minimised dual objective, as LIBSVM prints it */
     size_t n, n_active, n_sv;   /* examples, those not shrunk, those with alpha > 0 */
@@ -246,7 +246,8 @@ typedef struct hinge_params {
                           * in f64, but at least an eighth and at most half of hinge_machine.total_memory; 64 MiB where
                           * no problem has over 192 rows. Only what is filled is taken from the system */
     size_t working_set;  /* examples in a working set; 0: by n */
-    uint64_t max_iter;   /* two-variable steps a two-class problem (interior point: Newton systems); 0: no limit */
+    uint64_t max_iter;   /* two-variable steps and Newton systems a two-class problem (interior point: systems);
+                          * 0: no limit but one beyond which nothing is known to converge (STALLED) */
     double time_limit;   /* seconds for the whole training; 0: no limit */
     uint64_t seed;       /* for all that is drawn at random: equal seeds give equal models */
     int cpu_level;       /* vector code: 0 the best this processor runs, 1 plain C, 2..4 x86-64-v2..v4 */
@@ -282,15 +283,15 @@ typedef struct hinge_report {
     size_t n_problems;     /* two-class problems: k (k-1) / 2 for k classes, k one-vs-rest, 1 otherwise */
     size_t n_sv, n_bsv;    /* distinct support vectors, and pairs' bounded ones (alpha = C) summed */
     double objective;      /* minimised dual (negative for C-SVC), summed over problems; dual = -objective */
-    double violation;      /* the largest over problems, of the running gradient; interior point: of the final one */
+    double violation;      /* the largest over problems; CONVERGED: that of F in f64, otherwise of the running one */
     double gap;            /* interior point: the largest over problems of the relative gap, (primal + objective) / the
                             * larger of both, from the coefficients as returned. NaN: SMO, which measures none */
     size_t rank;           /* interior point: most columns of Z; 0: SMO */
     double trace_error;    /* interior point: the largest over problems of the sum of |(K - ZZ')_ii| over that of
                             * |K_ii|. Objective, gap and violation are of K itself all the same (of ZZ' in a run cut
                             * short). 0 for the data themselves, and with SMO */
-    double error;          /* largest |F - F in f64| over the examples measured; NaN: not measured. It may be another
-                            * problem's than violation: CONVERGED is said of each problem's own sum */
+    double error;          /* largest |F - F in f64| left where it cannot raise the violation above eps, as measured on
+                            * a sample; NaN: not measured */
     uint64_t iterations, rounds;
     uint64_t newton_steps; /* linear systems that ended SMO */
     size_t newton_no_room; /* 0, or bytes of Newton's matrices where cache_bytes lacks room for them: SMO goes on */
