@@ -167,8 +167,8 @@ typedef enum hinge_outcome {
     HINGE_MAX_ITER,      /* params.max_iter reached */
     HINGE_TIME_LIMIT,    /* params.time_limit reached */
     HINGE_STOPPED,       /* the progress callback asked for it */
-    HINGE_STALLED,       /* no progress over many rounds, or more steps than any problem should take; or the kernel rows are too coarse for eps, or the interior
-                          * point's factor is (report.path: approximate) */
+    HINGE_STALLED,       /* no progress over many rounds, or more steps than any problem should take; or the kernel rows
+                          * are too coarse for eps, or the interior point's factor is (report.path: approximate) */
     HINGE_NONFINITE,     /* the kernel produced NaN or infinity: scale the data or lower degree, gamma. The model's
                           * coefficients are finite, but of no use; objective and violation may be NaN */
     HINGE_NO_MARGIN      /* nu-SVC: a run to the end has r <= 0 within the error of F: no separating direction;
