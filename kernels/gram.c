@@ -523,6 +523,28 @@ static double close_for(const struct hg_gram *g, const struct hg_points *points,
     return points->hamming == NULL ? hg_tiler_close(&g->tiler.kernel, g->tiler.type, g->tiler.d, largest) : 0;
 }
 
+/* Dot products of the longest vectors lose most in f32; where K(x, x) does not show which those are, they are named. */
+static void name_doubtful(struct hg_gram *g)
+{
+    struct hg_rows *rows = &g->super;
+    double norm[HG_DOUBTFUL];
+    if (g->tiler.kernel.type != HINGE_RBF && g->tiler.kernel.type != HINGE_SIGMOID)
+        return;
+    for (size_t i = 0; i < rows->n && g->hamming == NULL; i++) {
+        size_t p = point_of(g, i);
+        double own = g->norms != NULL ? ((const float *)g->norms)[p] : hg_points_norm(&g->points, p, HINGE_F32);
+        size_t k = rows->n_doubtful < HG_DOUBTFUL ? rows->n_doubtful++ : HG_DOUBTFUL - 1;
+        if (k == HG_DOUBTFUL - 1 && i >= HG_DOUBTFUL && !(own > norm[k]))
+            continue;
+        for (; k > 0 && own > norm[k - 1]; k--) {
+            norm[k] = norm[k - 1];
+            rows->doubtful[k] = rows->doubtful[k - 1];
+        }
+        norm[k] = own;
+        rows->doubtful[k] = (uint32_t)i;
+    }
+}
+
 static const struct hg_rows_ops ops = { diagonal, fetch };
 
 hinge_status hg_gram_init(struct hg_gram *g, const struct hg_tiler *tiler, const struct hg_points *points,
@@ -580,6 +602,8 @@ hinge_status hg_gram_init(struct hg_gram *g, const struct hg_tiler *tiler, const
                        g->work_bytes);
     }
     g->super.order = g->order;
+    if (tiler->type == HINGE_F32)
+        name_doubtful(g);
     return HINGE_OK;
 }
 

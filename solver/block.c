@@ -465,6 +465,7 @@ static hinge_status finish_by_newton(struct hg_run *r)
     r->m = r->n;
     r->columns++;
     hg_forget_coarse(r);
+    r->unseen = 0;
     for (size_t at = 0; at < r->n; at++) {
         r->g[at] = g[r->active[at]];
         set_offsets(r, at);
@@ -673,11 +674,20 @@ static void share_stages(struct hg_run *r)
         *seconds[k] /= r->opt->threads;
 }
 
+/* Roundings are brought to 0 and to bounds where that moves no F by more than a share of eps. */
+static void tidy(struct hg_run *r)
+{
+    double largest = 0;
+    for (size_t i = 0; i < r->n; i++)
+        largest = HG_MAX(largest, fabs(r->diagonal[i]));
+    hg_qp_tidy(r->qp, r->opt->eps / (1000 * (double)r->n * largest)); /* infinite for a kernel of 0 */
+}
+
 static void finish(struct hg_run *r)
 {
     struct hg_smo_result *res = r->res;
     share_stages(r);
-    hg_qp_tidy(r->qp);
+    tidy(r);
     res->working_set = r->q;
     res->rows_evicted = r->cache.evicted;
     res->cache_bytes = r->cache.budget;
@@ -696,6 +706,7 @@ static void finish(struct hg_run *r)
         memcpy(r->qp->beta[l], r->kept.beta[l], r->n * sizeof(double));
         res->bias[l] = r->kept.bias[l];
     }
+    tidy(r);
 }
 
 hinge_status hg_block_smo(struct hg_qp *qp, struct hg_rows *rows, struct hg_rows *exact,

@@ -248,6 +248,7 @@ static void **keep_rows(struct hg_run *r, size_t count)
 hinge_status hg_compute_gradient(struct hg_run *r, struct hg_rows *source, size_t first, bool backwards)
 {
     size_t n_sv = r->group.count = hg_qp_support(r->qp, r->active, r->group_point, r->group.coef);
+    r->unseen = first == 0 ? 0 : r->unseen;
     for (size_t k = 0, last = n_sv; backwards && k + 1 < last--; k++) {
         uint32_t point = r->group_point[k];
         double coef = r->group.coef[k];
@@ -334,7 +335,7 @@ static size_t choose_measured(struct hg_run *r, size_t most, uint32_t *point)
     for (size_t k = 0; k < r->n_doubtful && count < most * 3 / 4; k++)
         if (r->position[r->doubtful[k]] < r->m)
             point[count++] = r->doubtful[k];
-    uint64_t state = r->n;
+    uint64_t state = r->res->rounds; /* others than the last time: those are exact already, perhaps */
     while (count < most)
         point[count++] = r->active[hg_random_below(&state, r->m)];
     return count;
@@ -417,8 +418,8 @@ hinge_status hg_prove(struct hg_run *r, bool *proven)
     memset(r->is_exact, 0, r->n);
     hinge_status status = measure(r, point, count, true, &result);
     double rounding = result.rounding;
-    /* with what a sample does not see; nothing where all points are measured */
-    double error = count == r->m ? 0 : result.error * (1 + 32 / (double)count);
+    r->unseen = count == r->m ? 0 : HG_MAX(r->unseen, result.error * (1 + 64 / (double)count));
+    double error = r->unseen;
     while (status == HINGE_OK && !hg_is_stopped(r)) {
         for (size_t k = 0; k < count; k++)
             r->is_exact[point[k]] = 1;
@@ -432,7 +433,7 @@ hinge_status hg_prove(struct hg_run *r, bool *proven)
             break;
         room -= count;
         status = measure(r, point, count, true, &result);
-        error = HG_MAX(error, result.error);
+        error = r->unseen = HG_MAX(error, result.error);
         rounding = HG_MAX(rounding, result.rounding);
     }
     return status;

@@ -50,7 +50,7 @@ size_t hg_qp_support(const struct hg_qp *qp, const uint32_t *order, uint32_t *po
     return count;
 }
 
-void hg_qp_tidy(struct hg_qp *qp)
+void hg_qp_tidy(struct hg_qp *qp, double most)
 {
     for (int l = 0; l < qp->layers; l++)
         for (size_t i = 0; i < qp->n; i++)
@@ -58,7 +58,7 @@ void hg_qp_tidy(struct hg_qp *qp)
     for (int l = 0; l < qp->layers; l++)
         for (size_t i = 0; i < qp->n; i++) {
             double *beta = &qp->beta[l][i], lo = qp->lo[l][i], hi = qp->hi[l][i];
-            double tiny = 8 * DBL_EPSILON * HG_MIN(qp->size, hi - lo);
+            double tiny = HG_MIN(most, 8 * DBL_EPSILON * HG_MIN(qp->size, hi - lo));
             if (fabs(*beta) <= tiny && lo <= 0 && hi >= 0)
                 *beta = 0;
             else if (fabs(hi - *beta) <= tiny)
@@ -68,7 +68,7 @@ void hg_qp_tidy(struct hg_qp *qp)
         }
     for (size_t i = 0; qp->layers == 2 && i < qp->n; i++) { /* both sides of a point may cancel too */
         double first = qp->beta[0][i], sum = first + qp->beta[1][i];
-        double tiny = 8 * DBL_EPSILON * HG_MIN(qp->size, qp->hi[0][i]);
+        double tiny = HG_MIN(most, 8 * DBL_EPSILON * HG_MIN(qp->size, qp->hi[0][i]));
         if (sum != 0 && first > 0 && fabs(sum) <= tiny && -first >= qp->lo[1][i])
             qp->beta[1][i] = -first;
     }
@@ -107,11 +107,11 @@ bool hg_qp_project(struct hg_qp *qp, const double *sums)
             double *beta = &qp->beta[l][i], lo = qp->lo[l][i], hi = qp->hi[l][i];
             *beta = *beta > hi ? hi : *beta >= lo ? *beta : lo; /* NaN goes to lo */
         }
-    hg_qp_tidy(qp);
+    hg_qp_tidy(qp, INFINITY);
     for (int l = 0; l < qp->layers && !qp->no_sum; l++)
         if (!settle_sum(qp->n, qp->beta[l], qp->lo[l], qp->hi[l], sums[l]))
             return false;
-    hg_qp_tidy(qp);
+    hg_qp_tidy(qp, INFINITY);
     return true;
 }
 

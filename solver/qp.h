@@ -71,8 +71,8 @@ static inline double hg_qp_snap(double beta, double lo, double hi)
 size_t hg_qp_support(const struct hg_qp *qp, const uint32_t *order, uint32_t *point, double *coef);
 
 /* Brings entries that are a few roundings from 0 or from a bound there, as steps that should cancel leave them: they
- * are not inside their box, and the bias must not hang on them. */
-void hg_qp_tidy(struct hg_qp *qp);
+ * are not inside their box, and the bias must not hang on them. None moves by more than `most`. */
+void hg_qp_tidy(struct hg_qp *qp, double most);
 
 /* Moves beta into the box and its layers' sums to those given: clips, then takes what is over (or missing) from the
  * entries inside their box, one after the other, and only then from those at a bound. false: the sums cannot be

@@ -97,6 +97,7 @@ struct hg_run {
     double best;           /* least violation so far, for the stall test, */
     uint64_t best_round;   /* the round it was seen in, */
     double best_objective; /* and the objective then */
+    double unseen;         /* error that points may have which were not made exact since g was last computed anew */
     int checks;            /* that found g wrong where it decides */
     double noise;          /* of the objective when it was last recomputed */
     struct hg_start kept;  /* the best beta known by an objective that was recomputed */
