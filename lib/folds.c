@@ -192,8 +192,8 @@ hinge_status hg_jobs_train(struct hg_jobs *jobs, size_t number, int threads, con
     struct ticket ticket = { jobs, number };
     hinge_params p = *params;
     p.threads = threads;
-    if (copy) /* its rows are not those of x */
-        p.beta0 = NULL;
+    if (copy) /* its rows are not those of x, nor need the positive class be there */
+        p.beta0 = p.positive_class = NULL;
     if (p.time_limit > 0) /* what is left of it */
         p.time_limit = fmax(p.time_limit - (hg_now() - jobs->begin), 1e-9);
     if (p.progress != NULL) {

@@ -165,6 +165,17 @@ bool hg_params_need_interior(const hinge_params *p)
     return p->rank > 0 || (p->task == HINGE_C_SVC && isinf(p->C));
 }
 
+hinge_status hinge_params_check(const hinge_params *params, size_t n, size_t n_features, hinge_error *err)
+{
+    hinge_params resolved;
+    if (params == NULL)
+        return hg_fail(err, HINGE_EINVAL, "params: NULL");
+    hinge_status status = hg_params_check(params, n, n_features, &resolved, err);
+    if (status == HINGE_OK && params->scaling != NULL && params->kernel.type == HINGE_PRECOMPUTED)
+        status = hg_fail(err, HINGE_EINVAL, "scaling: the values of a precomputed kernel cannot be scaled");
+    return status == HINGE_OK ? hg_ok(err) : status;
+}
+
 hinge_status hg_params_check(const hinge_params *params, size_t n, size_t d, hinge_params *resolved,
                              hinge_error *err)
 {

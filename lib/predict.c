@@ -542,6 +542,32 @@ static hinge_status predict_by_callback(struct job *j, int threads, hinge_error 
     return status;
 }
 
+static void to_floats(const double *from, size_t n, float *to)
+{
+    for (size_t i = 0; to != NULL && i < n; i++)
+        to[i] = (float)from[i];
+}
+
+hinge_status hinge_predict_f32(const hinge_model *m, const hinge_matrix *x, const hinge_predict_options *options,
+                               float *labels, float *decisions, hinge_error *err)
+{
+    size_t rows = m != NULL && x != NULL ? x->rows : 0, values = 0;
+    double *label = hg_alloc(labels != NULL ? rows : 0, sizeof *label), *decision = NULL;
+    if (decisions == NULL || m == NULL || hg_mul(rows, m->n_problems, &values))
+        decision = hg_alloc(decisions != NULL ? values : 0, sizeof *decision);
+    hinge_status status = label != NULL && decision != NULL
+                              ? hinge_predict(m, x, options, labels != NULL ? label : NULL,
+                                              decisions != NULL ? decision : NULL, err)
+                              : hg_fail(err, HINGE_ENOMEM, "no memory for the decision values of %zu rows", rows);
+    if (status == HINGE_OK) {
+        to_floats(label, rows, labels);
+        to_floats(decision, values, decisions);
+    }
+    hg_free(label);
+    hg_free(decision);
+    return status;
+}
+
 hinge_status hinge_predict(const hinge_model *m, const hinge_matrix *x, const hinge_predict_options *options,
                            double *labels, double *decisions, hinge_error *err)
 {

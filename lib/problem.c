@@ -41,7 +41,22 @@ static double example_weight(const hinge_params *p, size_t row)
     return p->weights != NULL ? p->weights[row] : 1;
 }
 
-/* Classes in order of first appearance (-1, +1 swapped), all rows by class; weight 0 rows are still in. */
+/* false: none has the label. */
+static bool move_to_front(struct labelled *first, size_t k, double label)
+{
+    size_t c = 0;
+    while (c < k && first[c].label != label)
+        c++;
+    if (c == k)
+        return false;
+    struct labelled positive = first[c];
+    memmove(first + 1, first, c * sizeof *first);
+    first[0] = positive;
+    return true;
+}
+
+/* Classes in order of first appearance (-1, +1 swapped; the positive one first), all rows by class; weight 0 rows are
+ * still in. */
 static hinge_status find_classes(struct hg_problem *pr, struct labelled *row, size_t n, hinge_error *err)
 {
     for (size_t i = 0; i < n; i++) {
@@ -62,6 +77,10 @@ static hinge_status find_classes(struct hg_problem *pr, struct labelled *row, si
     if (k == 2 && first[0].label == -1 && first[1].label == 1) {
         first[0].label = 1;
         first[1].label = -1;
+    }
+    if (pr->params.positive_class != NULL && !move_to_front(first, k, *pr->params.positive_class)) {
+        hg_free(first);
+        return hg_fail(err, HINGE_EINVAL, "positive_class: no row has label %g", *pr->params.positive_class);
     }
     pr->n_classes = k;
     pr->labels = hg_alloc(k, sizeof *pr->labels);

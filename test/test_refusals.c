@@ -152,12 +152,24 @@ static void shapes(void **state)
 
 /* ---- Parameters -------------------------------------------------------------------------------------------------- */
 
+/* hinge_params_check says what hinge_train says, and takes what it takes. */
+static void same_without_training(const hinge_matrix *x, const hinge_params *params)
+{
+    hinge_model *model;
+    hinge_error error, trained;
+    assert_int_equal(hinge_train(&model, x, good_y, params, NULL, &trained), HINGE_EINVAL);
+    assert_int_equal(hinge_params_check(params, N, D, &error), HINGE_EINVAL);
+    assert_string_equal(error.text, trained.text);
+    assert_int_equal(hinge_params_check(params, N, D, NULL), HINGE_EINVAL);
+}
+
 #define SPOIL(task, field, value, shown)                                                                       \
     do {                                                                                                       \
         hinge_params params = params_of(task);                                                                 \
         params.field = value;                                                                                  \
         const char *dot = strrchr(#field, '.');                                                                \
         refused(&x, good_y, &params, dot != NULL ? dot + 1 : #field, shown, NULL);                             \
+        same_without_training(&x, &params);                                                                    \
     } while (0)
 
 static void parameters(void **state)
@@ -195,8 +207,19 @@ static void parameters(void **state)
     SPOIL(HINGE_C_SVC, cpu_level, -1, "-1");
 
     hinge_params params = params_of(HINGE_C_SVC);
+    hinge_error error;
+    assert_int_equal(hinge_params_check(&params, N, D, &error), HINGE_OK);
+    assert_string_equal(error.text, "");
+    assert_int_equal(hinge_params_check(NULL, N, D, &error), HINGE_EINVAL);
+    good_weights[3] = -1;
+    params.weights = good_weights;
+    assert_int_equal(hinge_params_check(&params, 0, D, &error), HINGE_OK);
+    same_without_training(&x, &params);
+    restore(NULL);
+    params = params_of(HINGE_C_SVC);
     params.kernel = hinge_kernel_polynomial(-1, 1, 0);
     refused(&x, good_y, &params, "degree", "-1", NULL);
+    same_without_training(&x, &params);
     params.kernel = hinge_kernel_polynomial(2, 1, NAN);
     refused(&x, good_y, &params, "coef0", "nan", NULL);
     params.kernel = hinge_kernel_sigmoid(1, INFINITY);

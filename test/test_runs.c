@@ -507,6 +507,35 @@ static void crews(void **state)
     assert_int_equal(hg_crew_size(&crew, 2), 2); /* regions of one thread say nothing */
 }
 
+static void predictions_in_float(void **state)
+{
+    (void)state;
+    const double labels[] = { 1, 2, 3 };
+    struct set set = set_blobs(78, 300, 4, 3, labels, 1);
+    hinge_params params = hinge_params_default(HINGE_C_SVC);
+    hinge_model *model = fit(&set, &params, NULL);
+    hinge_matrix x = set_matrix(&set), narrow = x;
+    double *label = fit_labels(model, &set), *decision = fit_decisions(model, &set, HINGE_PRECISION_AUTO);
+    float label32[300], decision32[900];
+    hinge_error err;
+    assert_int_equal(hinge_predict_f32(model, &x, NULL, label32, NULL, NULL), HINGE_OK);
+    assert_int_equal(hinge_predict_f32(model, &x, NULL, NULL, decision32, NULL), HINGE_OK);
+    for (size_t i = 0; i < 300; i++)
+        assert_true(label32[i] == (float)label[i]);
+    for (size_t i = 0; i < 900; i++)
+        assert_true(decision32[i] == (float)decision[i]);
+    narrow.cols = 3;
+    label32[0] = 42;
+    assert_int_equal(hinge_predict_f32(model, &narrow, NULL, label32, decision32, &err), HINGE_EINVAL);
+    assert_int_equal(hinge_predict_f32(NULL, &x, NULL, label32, decision32, &err), HINGE_EINVAL);
+    assert_int_equal(hinge_predict_f32(model, NULL, NULL, label32, decision32, &err), HINGE_EINVAL);
+    assert_true(label32[0] == 42);
+    free(label);
+    free(decision);
+    hinge_model_free(model);
+    set_free(&set);
+}
+
 struct told {
     size_t calls, left;
     int answer;
@@ -567,7 +596,7 @@ int main(void)
         cmocka_unit_test(warm_start_other_tasks), cmocka_unit_test(limits),
         cmocka_unit_test(warm_start_is_quick),    cmocka_unit_test(time_limit_holds),
         cmocka_unit_test(progress_tells),         cmocka_unit_test(stages_are_parts),
-        cmocka_unit_test(prediction_tells),
+        cmocka_unit_test(prediction_tells),       cmocka_unit_test(predictions_in_float),
         cmocka_unit_test(stages_of_folds),        cmocka_unit_test(crews),
     };
     return cmocka_run_group_tests_name("runs", tests, NULL, NULL);

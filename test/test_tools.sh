@@ -534,6 +534,9 @@ check "each fold has ranges of its own" awk -v got="$(sed -n 's/.*Mean squared e
     '{ exit !(got > $1 * (1 - 1e-4) && got < $1 * (1 + 1e-4)) }' expected
 
 echo "# classes"
+check "trains with another positive class" "$hinge" train -q --positive -1 two other.model
+check "the first of the model" has other.model '^label -1 1$'
+refuses 1 "no row has label 9" train --positive 9 two
 check "trains one-vs-rest" "$hinge" train -q -c 10 --multiclass ovr three rest.model
 check "predicts by it" "$hinge" predict --decisions decisions three rest.model labels
 paste labels decisions >both
@@ -753,9 +756,9 @@ check "and is told" has out '^outcome *time limit'
 check "with a model" "$hinge" info limited.model
 for solver in "sgd --batch 1" "perceptron --batch 1" perceptron; do
     # shellcheck disable=SC2086 # a solver and its option
-    "$hinge" train -t 0 --solver $solver --epochs 1000000000 hard stopped.model >log 2>err &
+    "$hinge" train --verbose -t 0 --solver $solver --epochs 1000000000 hard stopped.model >log 2>err &
     child=$!
-    while kill -0 $child && ! has /proc/$child/status '^SigCgt:.*[2367abef]$'; do
+    until { has err '^4000 examples' && has /proc/$child/status '^SigCgt:.*[2367abef]$'; } || ! kill -0 $child; do
         sleep 0.1
     done
     kill -INT $child

@@ -547,6 +547,70 @@ static void objectives_agree(void **state)
     }
 }
 
+/* The class asked for is the first of the model, and f > 0 there; all else is as it would be. */
+static void positive_class(void **state)
+{
+    (void)state;
+    const double labels[] = { 7, 3, 5 };
+    struct set two = set_two_class(31, 200, 4, 1.5), three = set_blobs(32, 210, 3, 3, labels, 1.0);
+    hinge_matrix x2 = set_matrix(&two), x3 = set_matrix(&three);
+    hinge_params params = hinge_params_default(HINGE_C_SVC);
+    hinge_certificate certificate;
+    hinge_error err;
+    double cross[2][210];
+    params.eps = 1e-6;
+    params.probability = 1;
+    hinge_model *plain = fit(&two, &params, NULL);
+    double *f = fit_decisions(plain, &two, HINGE_PRECISION_F64), *y = fit_labels(plain, &two);
+    assert_true(hinge_model_labels(plain)[0] == 1);
+    for (double label = -1; label <= 1; label += 2) {
+        params.positive_class = &label;
+        hinge_model *model = fit(&two, &params, NULL);
+        double *g = fit_decisions(model, &two, HINGE_PRECISION_F64), *z = fit_labels(model, &two), p[400];
+        assert_true(hinge_model_labels(model)[0] == label && hinge_model_labels(model)[1] == -label);
+        for (size_t i = 0; i < two.n; i++) {
+            assert_near(g[i], label * f[i], 1e-4);
+            assert_true(y[i] == z[i] || fabs(f[i]) < 1e-4);
+        }
+        assert_int_equal(hinge_certify(model, &x2, two.y, &params, &certificate, NULL), HINGE_OK);
+        assert_true(certificate.gap >= -1e-9 && certificate.gap <= 1e-3 * certificate.primal);
+        assert_int_equal(hinge_predict_probability(model, &x2, NULL, NULL, p, NULL), HINGE_OK);
+        for (size_t i = 0; i < two.n; i++) /* probabilities in the order of the labels */
+            assert_true(fabs(g[i]) < 0.7 || (p[2 * i] > 0.5) == (g[i] > 0));
+        free(g);
+        free(z);
+        hinge_model_free(model);
+    }
+    params.probability = 0;
+    const double third = 5, none = 4;
+    for (int ovr = 0; ovr < 2; ovr++) {
+        params.multiclass = ovr ? HINGE_ONE_VS_REST : HINGE_ONE_VS_ONE;
+        params.positive_class = &third;
+        hinge_model *model = fit(&three, &params, NULL);
+        assert_true(hinge_model_labels(model)[0] == 5);
+        assert_int_equal(hinge_certify(model, &x3, three.y, &params, &certificate, NULL), HINGE_OK);
+        assert_true(certificate.gap <= 1e-3 * certificate.primal);
+        hinge_model_free(model);
+        for (int k = 0; k < 2; k++) {
+            params.positive_class = k ? &third : NULL;
+            assert_int_equal(hinge_cross_validate(&x3, three.y, &params, 3, cross[k], NULL, NULL), HINGE_OK);
+        }
+        double right[2] = { 0 }; /* folds are dealt class by class, so that they are others */
+        for (size_t i = 0; i < 2 * three.n; i++)
+            right[i % 2] += cross[i % 2][i / 2] == three.y[i / 2];
+        assert_near(right[0], right[1], 12);
+        assert_true(right[0] > 0.5 * (double)three.n);
+    }
+    params.positive_class = &none;
+    assert_int_equal(hinge_train(&plain, &x3, three.y, &params, NULL, &err), HINGE_EINVAL);
+    assert_non_null(strstr(err.text, "positive_class: no row has label 4"));
+    free(f);
+    free(y);
+    hinge_model_free(plain);
+    set_free(&two);
+    set_free(&three);
+}
+
 static int run_all(void)
 {
     struct CMUnitTest data[sizeof data_cases / sizeof *data_cases], one[4], other[16];
@@ -571,7 +635,7 @@ static int run_all(void)
         cmocka_unit_test(linear_weights),     cmocka_unit_test(class_weights),
         cmocka_unit_test(example_weights),    cmocka_unit_test(precomputed),
         cmocka_unit_test(user_kernel),        cmocka_unit_test(views),
-        cmocka_unit_test(objectives_agree),
+        cmocka_unit_test(objectives_agree),   cmocka_unit_test(positive_class),
     };
     int failed = cmocka_run_group_tests_name("against_libsvm", data, NULL, NULL);
     failed += cmocka_run_group_tests_name("golden_c_svc", one, NULL, NULL);

@@ -100,6 +100,7 @@ static void set_params(struct report_settings *s, const hinge_model *model)
     s->params.task = hinge_model_task(model);
     s->params.kernel = hinge_model_kernel(model);
     s->params.multiclass = hinge_model_multiclass(model);
+    s->params.positive_class = hinge_model_labels(model);
     s->params.n_class_weights = s->classes.count;
     s->params.class_labels = s->classes.labels;
     s->params.class_weights = s->classes.weights;

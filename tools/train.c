@@ -24,6 +24,7 @@ struct train_settings {
     struct online online;
     int scale;
     double scale_lower, scale_upper; /* NaN: not given */
+    double positive;                 /* likewise */
     const char *scale_restore;
     int quiet, verbose, json, certify, profile, record, no_restart;
     const char *data_path, *model_path;
@@ -87,6 +88,8 @@ static const struct tool_option problem_options[] = {
       "multiply C of each example: one number a line,\nor .npy" },
     { 0, "no-bias", NULL, parse_flag, FIELD(params.no_bias), NULL,
       "f = <w,phi(x)>, no threshold: c_svc, epsilon_svr" },
+    { 0, "positive", "LABEL", parse_real, FIELD(positive), &range_any,
+      "class whose decision values are > 0, the first of\nthe model (by the file)" },
     { 0, "multiclass", "HOW", parse_choice, FIELD(params.multiclass), choice_multiclass,
       "three classes or more: ovo one-vs-one,\novr one-vs-rest (ovo)" },
     { 'b', "probability", "0|1", parse_choice, FIELD(params.probability), choice_off_on,
@@ -185,6 +188,7 @@ static void read_online(struct train_settings *s)
         { s->certify, "--certify" },
         { s->profile, "--profile" },
         { s->record, "--record" },
+        { !isnan(s->positive), "--positive" },
         { p->probability, "-b" },
         { p->max_iter > 0, "--max-iter" },
         { isinf(p->C), "-c inf" },
@@ -225,7 +229,7 @@ static void read_options(int argc, char **argv, struct train_settings *s)
     int first, left;
 
     s->params = hinge_params_default(HINGE_C_SVC);
-    s->scale_lower = s->scale_upper = NAN;
+    s->scale_lower = s->scale_upper = s->positive = NAN;
     first = parse_options(argc, argv, usage, groups, COUNT_OF(groups));
     left = argc - first;
     if (left < 1 || left > 2)
@@ -233,6 +237,7 @@ static void read_options(int argc, char **argv, struct train_settings *s)
             left < 1 ? "train: a training file is needed" : "train: too many file names");
     s->data_path = argv[first];
     s->model_path = left > 1 ? argv[first + 1] : NULL;
+    s->params.positive_class = isnan(s->positive) ? NULL : &s->positive;
     s->params.n_class_weights = s->classes.count;
     s->params.class_labels = s->classes.labels;
     s->params.class_weights = s->classes.weights;

@@ -74,8 +74,8 @@ typedef struct hinge_matrix {
     hinge_dtype type;  /* what data points at */
     size_t rows, cols; /* number of examples, of features */
     size_t stride;     /* elements from one row to the next, >= cols; rows and stride below 2^31 - 1, or ESIZE */
-    hinge_order order; /* HINGE_COLUMN_MAJOR, as Fortran, R, Julia and LAPACK have it: stride leads from one column to the
-                        * next, >= rows. Rows are then gathered, which takes longer than reading them */
+    hinge_order order; /* HINGE_COLUMN_MAJOR, as Fortran, R, Julia and LAPACK have it: stride leads from one column to
+                        * the next, >= rows. Rows are then gathered, which takes longer than reading them */
 } hinge_matrix;
 
 HINGE_API hinge_matrix hinge_matrix_f32(const float *data, size_t rows, size_t cols);
@@ -217,6 +217,8 @@ typedef struct hinge_params {
     const hinge_scaling *scaling;
 
     hinge_multiclass multiclass; /* for three classes or more */
+    const double *positive_class; /* its label: f > 0 is this class where there are two, and it is the first of the
+                                   * model in any case. NULL: by y, as hinge_train says */
 
     /* 1: also calibrates the model for hinge_predict_probability, by 5-fold cross-validation seeded by `seed`: Platt
      * scaling (Platt 2000; Lin, Lin, Weng 2007), a Laplace width for regression, density marks for one-class. */
@@ -258,6 +260,9 @@ typedef struct hinge_params {
 
 /* RBF with HINGE_GAMMA_AUTO, C = 1, nu = 0.5, p = 0.1, eps = 1e-3, shrinking = newton = 1, the rest 0. */
 HINGE_API hinge_params hinge_params_default(hinge_task task);
+/* Whether a training on n rows of n_features would take the parameters, without one. n 0: weights are not looked at.
+ * EINVAL says which is out of its range, or does not fit another one. */
+HINGE_API hinge_status hinge_params_check(const hinge_params *params, size_t n, size_t n_features, hinge_error *err);
 
 /* ---- Report ----------------------------------------------------------------------------------------- */
 
@@ -330,7 +335,8 @@ typedef struct hinge_model hinge_model;
  * second-order working pairs (Fan, Chen, Lin 2005) or by the interior point (Mehrotra 1992): params.solver. More than
  * two classes: params.multiclass.
  * The class that appears first in y (rows of weight 0 included) is the positive one, except that -1 first, +1 second
- * are swapped. Where there is one class only, the model has no problem and predicts that class. */
+ * are swapped; or params.positive_class. Where there is one class only, the model has no problem and predicts that
+ * class. */
 HINGE_API hinge_status hinge_train(hinge_model **model, const hinge_matrix *x, const double *y,
                                    const hinge_params *params, hinge_report *report, hinge_error *err);
 
@@ -360,6 +366,11 @@ typedef struct hinge_predict_options {
 HINGE_API hinge_status hinge_predict(const hinge_model *model, const hinge_matrix *x,
                                      const hinge_predict_options *options, double *labels, double *decisions,
                                      hinge_error *err);
+
+/* The same, rounded to floats. */
+HINGE_API hinge_status hinge_predict_f32(const hinge_model *model, const hinge_matrix *x,
+                                         const hinge_predict_options *options, float *labels, float *decisions,
+                                         hinge_error *err);
 
 /* ---- Probabilities ---------------------------------------------------------------------------------- */
 
