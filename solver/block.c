@@ -692,7 +692,7 @@ static void finish(struct hg_run *r)
     res->rows_evicted = r->cache.evicted;
     res->cache_bytes = r->cache.budget;
     res->cache_used = r->cache.most_bytes;
-    res->memory_bytes += hg_cache_touched(&r->cache) + r->newton_bytes;
+    res->memory_bytes += hg_cache_touched(&r->cache) + r->newton_bytes + r->measuring_bytes;
     res->objective = r->m == r->n && !r->torn ? recompute_objective(r) : r->objective;
     for (int l = 0; l < r->qp->layers; l++)
         res->bias[l] =

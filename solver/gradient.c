@@ -354,6 +354,7 @@ static hinge_status measure(struct hg_run *r, const uint32_t *point, size_t coun
     struct measure m = { &r->halt, r->group.coef, hg_alloc(2 * values, sizeof(double)), NULL };
     hinge_status status = m.part != NULL ? HINGE_OK : HINGE_ENOMEM;
     double most = 0;
+    r->measuring_bytes = HG_MAX(r->measuring_bytes, 2 * values * sizeof *m.part);
     result->error = 0;
     for (size_t first = 0; first < count && status == HINGE_OK && !hg_is_stopped(r); first += HG_MEASURED) {
         struct hg_fetch fetch = { .rows = point + first, .n_rows = HG_MIN((size_t)HG_MEASURED, count - first),

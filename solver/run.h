@@ -110,6 +110,7 @@ struct hg_run {
     bool cheap;      /* rows cost next to nothing: none are cached */
     struct hg_newton_rule newton;
     size_t newton_bytes; /* of its largest block */
+    size_t measuring_bytes; /* of measuring g's error */
 };
 
 /* Are rows held in 16 bits? */
