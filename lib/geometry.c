@@ -84,7 +84,7 @@ hinge_status hinge_model_norm2(const hinge_model *m, size_t problem, double *nor
         return status;
     if (m->sv == NULL)
         return hg_fail(err, HINGE_EINVAL, "model: a precomputed kernel's support vectors have no features");
-    uint32_t *id = hg_alloc(2 * m->n_sv, sizeof *id), *own = id + m->n_sv;
+    uint32_t *id = hg_alloc(2 * m->n_sv, sizeof *id), *own = id != NULL ? id + m->n_sv : NULL;
     double *coef = hg_alloc(m->n_sv, sizeof *coef), *g = hg_alloc(m->n_sv, sizeof *g), sum = 0;
     struct hg_gram gram = { 0 };
     struct hg_tiler tiler = { m->kernel, hg_maps(hg_cpu_level(0)), HINGE_F64, m->d, false, 0 };

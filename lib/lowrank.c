@@ -78,7 +78,7 @@ void hg_lowrank_free(struct hg_lowrank *l)
 
 size_t hg_lowrank_most(size_t n)
 {
-    double values = (double)(hg_total_memory() / 4 / sizeof(double)), rows = (double)n;
+    double values = (double)hg_total_memory() / (4 * sizeof(double)), rows = (double)n;
     double rank = (sqrt(rows * rows + 28 * values) - rows) / 14; /* rows * rank + 7 rank^2 = values */
     return HG_MIN(HG_MAX((size_t)rank, (size_t)HG_RANK_DEFAULT), n);
 }

@@ -333,7 +333,7 @@ static hinge_qp_outcome run_solver(struct hg_dense *r, hinge_qp_result *result)
         }
         end = conclude(r);
     }
-    int kind = end == HINGE_QP_LIMIT ? HINGE_QP_SOLVED : end;
+    int kind = end == HINGE_QP_LIMIT ? (int)HINGE_QP_SOLVED : (int)end;
     hg_dense_copy(r, &r->at, &r->best[kind]);
     residuals(r);
     result->residual = r->value[kind];

@@ -207,7 +207,7 @@ static void pair_row(struct hg_dense *r, const hinge_qp *qp, size_t i)
     size_t p = 0;
     for (size_t k = 0; k < qp->n; k++)
         p = fabs(row[k]) > fabs(row[p]) ? k : p;
-    for (int same = 0; same <= paired && row[p] != 0; same++)
+    for (int same = 0; same <= (int)paired && row[p] != 0; same++)
         for (size_t j = i + 1; j < qp->n_inequalities; j++) {
             double times = place[j].row == 0 ? parallel(qp, i, j, p) : 0;
             if (times == 0 || (times > 0 && !same))

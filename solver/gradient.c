@@ -399,7 +399,8 @@ static size_t find_doubted(struct hg_run *r, double error, uint32_t *point)
         bool doubted = false;
         for (int l = 0; l < r->qp->layers; l++) {
             const struct hg_extremes *e = &r->extremes[l];
-            double half = r->qp->no_sum ? r->opt->eps : r->opt->eps / 2, middle = r->qp->no_sum ? 0 : (e->high + e->low) / 2;
+            double half = r->qp->no_sum ? r->opt->eps : r->opt->eps / 2;
+            double middle = r->qp->no_sum ? 0 : (e->high + e->low) / 2;
             doubted = doubted || r->g[at] + r->up[l][at] < middle - half + error ||
                       r->g[at] + r->down[l][at] > middle + half - error;
         }

@@ -67,6 +67,7 @@ struct newton {
     int32_t *row_of;       /* [layers * q] or -1 */
     double ridge, least;   /* and its least value, with which K_FF is positive definite */
     double largest;        /* of K_AA's diagonal */
+    double most_gflop;     /* that the finish may take */
     size_t max_held;       /* entries that may be held by constraints */
     double *v;             /* [(max_held + 2) * l.ld] V', row by row */
     int64_t *held;         /* [max_held + 2] entry, or -1 - layer for a sum */
@@ -78,10 +79,11 @@ static bool is_stopped(const struct newton *t)
     return hg_poll_halt(&t->opt->halt);
 }
 
-/* By the caller, or the steps allowed are made. */
+/* By the caller, or the steps allowed are made, or far more work than a finish that succeeds is known to take. */
 static bool is_over(const struct newton *t)
 {
-    return is_stopped(t) || (t->opt->max_steps > 0 && t->res->systems + t->res->steps >= t->opt->max_steps);
+    return is_stopped(t) || t->res->gflop > t->most_gflop ||
+           (t->opt->max_steps > 0 && t->res->systems + t->res->steps >= t->opt->max_steps);
 }
 
 /* ---- factors: the arithmetic of a piece does not depend on the number of threads --------------------------------- */
@@ -285,7 +287,7 @@ static bool factor_anew(struct newton *t)
         if (append(t, count))
             return true;
         t->least = t->ridge *= 10;
-    } while (!is_stopped(t) && t->ridge <= MOST_RIDGE * t->largest);
+    } while (!is_over(t) && t->ridge <= MOST_RIDGE * t->largest);
     t->l.rows = 0;
     return false;
 }
@@ -612,6 +614,8 @@ static hinge_status load_block(struct newton *t)
         t->in.diagonal32[k] = (float)t->in.diagonal[k];
         t->largest = HG_MAX(t->largest, t->in.diagonal[k]);
     }
+    double n = (double)q; /* 10 factorisations, and a thousand systems with what is held */
+    t->most_gflop = HG_MAX(t->most_gflop, 1e-9 * (10.0 / 3 * n * n * n + 4000 * n * n));
     t->ridge = t->least = DBL_EPSILON * (double)(q + 16) * t->largest;
     t->res->bytes = HG_MAX(t->res->bytes, block_bytes(t, q));
     return status;
@@ -790,6 +794,7 @@ hinge_status hg_newton_finish(struct hg_qp *qp, struct hg_rows *rows, double *gr
     memset(result, 0, sizeof *result);
     result->violation = INFINITY;
     double *a = hg_alloc(n, sizeof *a), *b = hg_alloc(n, sizeof *b);
+    t.most_gflop = 1; /* until there is a block */
     t.g = a;
     t.g_next = b;
     t.coef = hg_alloc(n, sizeof *t.coef);
@@ -863,7 +868,8 @@ bool hg_newton_is_due(struct hg_newton_rule *rule, const struct hg_qp *qp, const
 
 void hg_newton_tell(struct hg_newton_rule *rule, const struct hg_newton_result *result)
 {
-    rule->tries += result->end != HG_NEWTON_NO_ROOM;
+    if (result->end != HG_NEWTON_NO_ROOM) /* without a gain it is not tried again */
+        rule->tries += result->gained ? 1 : HG_NEWTON_TRIES;
     rule->below = rule->least / 10;
     rule->mark = 0;
     rule->rate = 0;

@@ -169,17 +169,19 @@ static void bounds_that_overflow(void **state)
 /* The model's text with another rho, read again, its support vectors found. */
 static hinge_model *with_rho(const hinge_model *model, const struct set *set, double rho)
 {
-    char *text, *copy = NULL;
+    char *bare, *copy = NULL;
     size_t size;
     hinge_model *changed = NULL;
     hinge_matrix x = set_matrix(set);
-    assert_int_equal(hinge_model_format(model, &text, &size, NULL), HINGE_OK);
+    assert_int_equal(hinge_model_format(model, &bare, &size, NULL), HINGE_OK);
+    char *text = strndup(bare, size); /* with an end to it */
     char *line = strstr(text, "\nrho ") + 1, *end = strchr(line, '\n');
     assert_true(asprintf(&copy, "%.*srho %.17g%.*s", (int)(line - text), text, rho, (int)(size - (size_t)(end - text)),
                          end) > 0);
     assert_int_equal(hinge_model_parse(&changed, "changed", copy, strlen(copy), NULL, NULL), HINGE_OK);
     assert_int_equal(hinge_model_locate(changed, &x, set->y, NULL, NULL), HINGE_OK);
-    hinge_free(text);
+    hinge_free(bare);
+    free(text);
     free(copy);
     return changed;
 }

@@ -234,7 +234,7 @@ typedef struct hinge_params {
 
     hinge_solver solver;
     size_t rank;  /* interior point: columns at most of the factor Z, K ~ ZZ' (report.trace_error says how near); 0: all
-                   * of the linear kernel (the rows' number at most), of others 1000 at first and as many as eps asks for,
+                   * of the linear kernel (the rows' number at most), of others 1000 at first and as many as eps wants,
                    * up to a quarter of the memory */
     int no_bias;  /* 1: f = <w, phi(x)>, rho = 0, and no sum is held to (C-SVC, epsilon-SVR): homogeneous halfspaces.
                    * Model files do not tell (LIBSVM refuses keys it does not know): set it to certify a model read */
@@ -348,7 +348,7 @@ HINGE_API void hinge_model_free(hinge_model *model);
 typedef struct hinge_predict_options {
     int threads;               /* 0: omp_get_max_threads() */
     hinge_precision precision; /* auto: f32, and f64 where f32 may leave a label open or, if decision values are
-                                * asked for, one of them wrong by more than 1e-4 max(1, largest |rho|). f32: f64 only for
+                                * asked for, one of them wrong by over 1e-4 max(1, largest |rho|). f32: f64 only for
                                 * examples that overflow it */
     int cpu_level;             /* as in hinge_params */
     /* Or NULL: told at most ten times a second of n rows in all, n_active of them left to do, and the seconds; other
