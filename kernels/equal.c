@@ -19,7 +19,7 @@ static uint64_t hash_of(const struct hg_points *points, size_t i)
             double v = x[k] + 0.0; /* -0 is 0 */
             uint64_t bits;
             memcpy(&bits, &v, sizeof bits);
-            odd += 0x9e3779b97f4a7c16; /* even: what it is added to stays odd */
+            odd *= 0xd1342543de82ef95; /* stays odd; no sum of some is that of others, as with steps of one length */
             sum += (bits ^ bits >> 32) * odd;
         }
     }
