@@ -240,14 +240,15 @@ static hinge_status start_again(const struct training *t, size_t p, const uint32
 
 static const double LOOK_AGAIN = 1e10; /* multiply-adds at most: a fraction of a second */
 
-/* A run that was ended in the middle of a round knows its objective from a gradient that was being made: it is taken
- * anew where that is done at once, and no coefficients are given back that are worth less than none. */
+/* A run that was ended on the way knows its objective from a gradient by f32 rows, or one that was being made: it is
+ * taken anew where that is done at once, and no coefficients are given back that are worth less than none. */
 static hinge_status look_again(const struct training *t, struct hg_rows *exact, struct hg_qp *qp, const double *sums,
                                struct hg_smo_result *result)
 {
     double n_sv = (double)hg_qp_support(qp, NULL, NULL, NULL), *zero;
     bool may_be_0 = (qp->no_sum || sums[0] == 0) && qp->layers == 1;
-    if (!hg_ended_early(result->outcome) || n_sv * n_sv * (double)(t->problem.d + 8) > LOOK_AGAIN)
+    bool ended = hg_ended_early(result->outcome) || result->outcome == HINGE_MAX_ITER;
+    if (!ended || n_sv * n_sv * (double)(t->problem.d + 8) > LOOK_AGAIN)
         return HINGE_OK;
     hinge_status status = hg_objective(exact, qp, &result->objective);
     if (status != HINGE_OK || !may_be_0 || result->objective <= 0)

@@ -486,6 +486,15 @@ static enum verdict end_with(struct hg_run *r, hinge_outcome outcome)
     return END;
 }
 
+/* By g of all points. */
+static double recompute_objective(struct hg_run *r)
+{
+    double *by_point = r->group.coef;
+    for (size_t at = 0; at < r->n; at++)
+        by_point[r->active[at]] = r->g[at];
+    return hg_qp_objective(r->qp, by_point);
+}
+
 /* The violation is small enough: is it so for all points, and are the rows exact enough to say so? */
 static enum verdict verify(struct hg_run *r, hinge_status *status)
 {
@@ -546,14 +555,6 @@ static void keep(struct hg_run *r)
         memcpy(r->kept.beta[l], r->qp->beta[l], r->n * sizeof(double));
         r->kept.bias[l] = hg_qp_bias(r->qp, r->active, r->m, r->g, l);
     }
-}
-
-static double recompute_objective(struct hg_run *r)
-{
-    double *by_point = r->group.coef;
-    for (size_t at = 0; at < r->n; at++)
-        by_point[r->active[at]] = r->g[at];
-    return hg_qp_objective(r->qp, by_point);
 }
 
 /* The gradient of all points in f64, added up in two orders: what they differ by is the noise of the objective. */

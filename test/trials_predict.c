@@ -56,7 +56,7 @@ static void check_values(const struct trial *t, const hinge_model *model, const 
         largest_rho = fmax(largest_rho, fabs(rho[p]));
     for (size_t i = 0; status == HINGE_OK && i < x->rows && !said; i++) {
         double label = label_of(t, model, f + i * problems);
-        if (labels[i] != label && (said = true))
+        if (labels[i] != label && !(isnan(labels[i]) && isnan(label)) && (said = true))
             finding("label", "%s row %zu: %.17g, its decision values say %.17g", of, i, labels[i], label);
         for (size_t p = 0; p < problems && !said; p++) {
             size_t at = p * sums->rows + i;
