@@ -247,7 +247,8 @@ static hinge_status look_again(const struct training *t, struct hg_rows *exact, 
 {
     double n_sv = (double)hg_qp_support(qp, NULL, NULL, NULL), *zero;
     bool may_be_0 = (qp->no_sum || sums[0] == 0) && qp->layers == 1;
-    bool ended = hg_ended_early(result->outcome) || result->outcome == HINGE_MAX_ITER;
+    bool ended = hg_ended_early(result->outcome) || result->outcome == HINGE_MAX_ITER ||
+                 result->outcome == HINGE_STALLED;
     if (!ended || n_sv * n_sv * (double)(t->problem.d + 8) > LOOK_AGAIN)
         return HINGE_OK;
     hinge_status status = hg_objective(exact, qp, &result->objective);

@@ -174,7 +174,8 @@ static hinge_model *with_rho(const hinge_model *model, const struct set *set, do
     hinge_model *changed = NULL;
     hinge_matrix x = set_matrix(set);
     assert_int_equal(hinge_model_format(model, &bare, &size, NULL), HINGE_OK);
-    char *text = strndup(bare, size); /* with an end to it */
+    char *text = calloc(size + 1, 1); /* with an end to it */
+    memcpy(text, bare, size);
     char *line = strstr(text, "\nrho ") + 1, *end = strchr(line, '\n');
     assert_true(asprintf(&copy, "%.*srho %.17g%.*s", (int)(line - text), text, rho, (int)(size - (size_t)(end - text)),
                          end) > 0);
