@@ -240,21 +240,10 @@ static hinge_status start_again(const struct training *t, size_t p, const uint32
 
 static const double LOOK_AGAIN = 1e10; /* multiply-adds at most: a fraction of a second */
 
-/* A run that was ended on the way knows its objective from a gradient by f32 rows, or one that was being made: it is
- * taken anew where that is done at once, and no coefficients are given back that are worth less than none. */
-static hinge_status look_again(const struct training *t, struct hg_rows *exact, struct hg_qp *qp, const double *sums,
-                               struct hg_smo_result *result)
+/* beta becomes 0, and what is told of it what holds there. */
+static hinge_status take_zero(struct hg_qp *qp, struct hg_smo_result *result)
 {
-    double n_sv = (double)hg_qp_support(qp, NULL, NULL, NULL), *zero;
-    bool may_be_0 = (qp->no_sum || sums[0] == 0) && qp->layers == 1;
-    bool ended = hg_ended_early(result->outcome) || result->outcome == HINGE_MAX_ITER ||
-                 result->outcome == HINGE_STALLED;
-    if (!ended || n_sv * n_sv * (double)(t->problem.d + 8) > LOOK_AGAIN)
-        return HINGE_OK;
-    hinge_status status = hg_objective(exact, qp, &result->objective);
-    if (status != HINGE_OK || !may_be_0 || result->objective <= 0)
-        return status;
-    zero = hg_zalloc(qp->n, sizeof *zero);
+    double *zero = hg_zalloc(qp->n, sizeof *zero);
     if (zero == NULL)
         return HINGE_ENOMEM;
     memcpy(qp->beta[0], zero, qp->n * sizeof *zero);
@@ -263,6 +252,21 @@ static hinge_status look_again(const struct training *t, struct hg_rows *exact, 
     result->violation = hg_qp_violation(qp, zero);
     hg_free(zero);
     return HINGE_OK;
+}
+
+/* A run that was ended on the way knows its objective from a gradient by f32 rows, or one that was being made: it is
+ * taken anew where that is done at once, and no coefficients are given back that are worth less than none. */
+static hinge_status look_again(const struct training *t, struct hg_rows *exact, struct hg_qp *qp, const double *sums,
+                               struct hg_smo_result *result)
+{
+    double n_sv = (double)hg_qp_support(qp, NULL, NULL, NULL);
+    bool may_be_0 = (qp->no_sum || sums[0] == 0) && qp->layers == 1;
+    bool ended = hg_ended_early(result->outcome) || result->outcome == HINGE_MAX_ITER ||
+                 result->outcome == HINGE_STALLED;
+    if (!ended || n_sv * n_sv * (double)(t->problem.d + 8) > LOOK_AGAIN)
+        return HINGE_OK;
+    hinge_status status = hg_objective(exact, qp, &result->objective);
+    return status != HINGE_OK || !may_be_0 || result->objective <= 0 ? status : take_zero(qp, result);
 }
 
 /* f32 rows first where they are wanted; where they turn out too coarse, f64 rows from there on. */
@@ -405,6 +409,9 @@ static hinge_status solve_inside(struct training *t, struct hg_qp *qp, const uin
         enough = all || asked > 0 || s->smo.outcome != HINGE_STALLED || s->rank >= most ||
                  (o->max_iter > 0 && s->smo.iterations >= o->max_iter);
     }
+    bool unknown = hg_ended_early(s->smo.outcome) && !isfinite(s->smo.objective) && sum == 0;
+    if (status == HINGE_OK && unknown && take_zero(qp, &s->smo) != HINGE_OK) /* ended before its first step */
+        status = hg_fail(err, HINGE_ENOMEM, "no memory for %zu coefficients", qp->n);
     return status;
 }
 
