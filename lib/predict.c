@@ -392,7 +392,7 @@ static hinge_status check(const hinge_model *m, const hinge_matrix *x, const hin
     if (m == NULL)
         return hg_fail(err, HINGE_EINVAL, "model: NULL");
     hinge_status status = hg_matrix_check(x, "x", err);
-    if (status != HINGE_OK)
+    if (status != HINGE_OK || x == NULL) /* which is refused */
         return status;
     bool any = m->sv_serial != NULL || m->n_sv == 0; /* more columns do no harm, or none is looked at */
     if (any ? m->n_sv > 0 && x->cols < m->d : x->cols != m->d)
