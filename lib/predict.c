@@ -574,7 +574,7 @@ hinge_status hinge_predict(const hinge_model *m, const hinge_matrix *x, const hi
     static const hinge_predict_options none = { 0 };
     const hinge_predict_options *o = options != NULL ? options : &none;
     hinge_status status = check(m, x, o, err);
-    if (status != HINGE_OK)
+    if (status != HINGE_OK || x == NULL)
         return status;
     struct job j = { .m = m,
                      .x = { .x = *x, .shift = m->shift, .factor = m->scale_factor, .offset = m->scale_offset,
