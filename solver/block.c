@@ -35,8 +35,9 @@ enum {
     MAX_CORRECTIONS = 2 /* of the gradient in f64 before the rows themselves are taken in f64 */
 };
 
-/* Steps after which a run ends, whatever it gains: no more than a fraction of a second's for small problems, and, for
- * large ones, far more than any that is known to have converged (some 200 a point). */
+/* Steps after which a run ends, whatever it gains: a fraction of a second's for small problems, and more than is known
+ * of large ones that converge (some 200 a point). The most seen of a small one is 2,800 a point: heart_scale, linear,
+ * C = 1000, without the Newton finish. */
 static uint64_t most_steps(size_t n)
 {
     return HG_MIN(5000 * ((uint64_t)n + 100), 10000000 + 1000 * (uint64_t)n);
