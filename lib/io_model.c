@@ -608,10 +608,12 @@ static hinge_status read_training(const struct header *header, struct hinge_mode
         return refuse(header, TRAINING, "has not as many values as it should", err);
     model->n_training = n;
     hinge_status status = read_optional(header, TRAINING, n, &model->training, err);
-    size_t labels = HG_TRAINING_FIELDS, weights = (labels + n) / 2; /* labels alone may be negative */
-    for (size_t i = 0; status == HINGE_OK && i < n; i++)
-        if (model->training[i] < 0 && (i < labels || i >= weights))
+    size_t labels = HG_TRAINING_FIELDS, weights = (labels + n) / 2;
+    for (size_t i = 0; status == HINGE_OK && i < n; i++) {
+        bool label = i >= labels && i < weights; /* labels alone may be negative */
+        if (!label && model->training[i] < 0)
             status = refuse(header, TRAINING, "has a negative number", err);
+    }
     return status;
 }
 
