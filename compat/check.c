@@ -105,7 +105,8 @@ static const char *check_hinge(const struct svm_problem *prob, const struct svm_
     bool has_c = p->svm_type == C_SVC || hgc_regresses(p->svm_type);
     bool has_coef0 = p->kernel_type == POLY || p->kernel_type == SIGMOID;
     bool may_be_hard = p->svm_type == C_SVC || p->svm_type == EPSILON_SVR;
-    if (!isfinite(p->eps) || (has_c && !isfinite(p->C) && !(may_be_hard && p->C > 0)) || (p->svm_type == EPSILON_SVR && !isfinite(p->p)) ||
+    if (!isfinite(p->eps) || (has_c && !isfinite(p->C) && !(may_be_hard && p->C > 0)) ||
+        (p->svm_type == EPSILON_SVR && !isfinite(p->p)) ||
         (has_gamma(p) && !isfinite(p->gamma)) || (has_coef0 && !isfinite(p->coef0)))
         return "a parameter is not a finite number";
     if (p->svm_type == C_SVC && p->nr_weight > 0 && (p->weight_label == NULL || p->weight == NULL))

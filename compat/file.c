@@ -1,6 +1,6 @@
 /*
  * Model files: LIBSVM's text, a line a key, then "SV" and a line a support vector (doc of hinge's own:
- * lib/io_model.c). Written from and read into the public fields. Numbers in full, in the C locale of this
+ * lib/files/io_model.c). Written from and read into the public fields. Numbers in full, in the C locale of this
  * thread alone; counts are believed only once as many values stand there.
  */
 #include "compat/own.h"

@@ -302,8 +302,8 @@ static struct svm_model *train_here(const struct svm_problem *prob, const struct
     return m;
 }
 
-/* A child that fork made of a process that trained waits for ever in a region of several threads: it has one, also where
- * nobody says how many, for as long as it is in here. */
+/* A child that fork made of a process that trained waits for ever in a region of several threads: it has one, also
+ * where nobody says how many, for as long as it is in here. */
 struct svm_model *svm_train(const struct svm_problem *prob, const struct svm_parameter *param)
 {
     struct svm_model *m = NULL;
@@ -317,7 +317,8 @@ struct svm_model *svm_train(const struct svm_problem *prob, const struct svm_par
     return m;
 }
 
-static void validate_here(const struct svm_problem *prob, const struct svm_parameter *param, int nr_fold, double *target)
+static void validate_here(const struct svm_problem *prob, const struct svm_parameter *param, int nr_fold,
+                          double *target)
 {
     struct job job;
     hinge_error err = { HINGE_OK, 0, "" };

@@ -7,7 +7,7 @@
 #ifndef HG_CELLS_H
 #define HG_CELLS_H
 
-#include "lib/base.h"
+#include "lib/base/base.h"
 
 struct hg_points;
 

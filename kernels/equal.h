@@ -6,7 +6,7 @@
 #ifndef HG_EQUAL_H
 #define HG_EQUAL_H
 
-#include "lib/base.h"
+#include "lib/base/base.h"
 
 struct hg_points;
 

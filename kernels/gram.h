@@ -9,7 +9,7 @@
 #include "kernels/hamming.h"
 #include "kernels/kernel.h"
 #include "kernels/panel.h"
-#include "lib/rows.h"
+#include "lib/rows/rows.h"
 
 enum { HG_TILE_COLS = 512, HG_TILE_ROWS = 256 }; /* a tile stays in L2 */
 

@@ -7,7 +7,7 @@
 #ifndef HG_HAMMING_H
 #define HG_HAMMING_H
 
-#include "lib/rows.h"
+#include "lib/rows/rows.h"
 
 enum {
     HG_COUNTS_LEVEL = 4, /* of instructions from which on this is faster than lists: tables of 16 are registers there */

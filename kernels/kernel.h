@@ -6,7 +6,7 @@
 #define HG_KERNEL_H
 
 #include "kernels/map.h"
-#include "lib/base.h"
+#include "lib/base/base.h"
 
 enum hg_kernel_source { HG_FROM_DOTS, HG_FROM_MATRIX, HG_FROM_USER };
 

@@ -8,7 +8,7 @@
 #define HG_PANEL_H
 
 #include "kernels/map.h"
-#include "lib/base.h"
+#include "lib/base/base.h"
 
 enum {
     HG_PANEL_BYTES = 256, /* of one feature of a panel: 64 columns in f32, 32 in f64 */

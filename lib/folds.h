@@ -5,7 +5,7 @@
 #ifndef HG_FOLDS_H
 #define HG_FOLDS_H
 
-#include "lib/base.h"
+#include "lib/base/base.h"
 
 #include <omp.h>
 

@@ -1,5 +1,5 @@
 #include "lib/lowrank.h"
-#include "solver/cholesky.h"
+#include "solver/ipm/cholesky.h"
 
 #include <math.h>
 #include <string.h>

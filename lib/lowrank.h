@@ -6,7 +6,7 @@
 #define HG_LOWRANK_H
 
 #include "lib/problem.h"
-#include "solver/interior.h"
+#include "solver/ipm/interior.h"
 
 struct hg_lowrank {
     struct hg_factor super;

@@ -6,7 +6,7 @@
 #define HG_MODEL_H
 
 #include "kernels/gram.h"
-#include "lib/base.h"
+#include "lib/base/base.h"
 
 struct hinge_model {
     hinge_task task;

@@ -4,7 +4,7 @@
 #ifndef HG_PARAMS_H
 #define HG_PARAMS_H
 
-#include "lib/base.h"
+#include "lib/base/base.h"
 
 /* Shape, stride, type; name is what the message calls the matrix. */
 hinge_status hg_matrix_check(const hinge_matrix *x, const char *name, hinge_error *err);

@@ -4,7 +4,7 @@
 #ifndef HG_SCALING_H
 #define HG_SCALING_H
 
-#include "lib/base.h"
+#include "lib/base/base.h"
 
 struct hg_scaled {
     hinge_matrix x;        /* the caller's, or data */

@@ -9,7 +9,7 @@
 #include "lib/proba.h"
 #include "lib/problem.h"
 #include "lib/scaling.h"
-#include "solver/block.h"
+#include "solver/smo/block.h"
 
 #include <math.h>
 #include <omp.h>

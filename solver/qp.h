@@ -17,7 +17,7 @@
 #ifndef HG_QP_H
 #define HG_QP_H
 
-#include "lib/base.h"
+#include "lib/base/base.h"
 
 struct hg_qp {
     size_t n;

@@ -10,8 +10,8 @@
 #ifndef TEST_BACKWARDS_H
 #define TEST_BACKWARDS_H
 
-#include "lib/rows.h"
-#include "solver/block.h"
+#include "lib/rows/rows.h"
+#include "solver/smo/block.h"
 
 #include <math.h>
 #include <setjmp.h>

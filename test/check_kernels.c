@@ -16,8 +16,8 @@
  */
 #include "kernels/gram.h"
 #include "kernels/map.h"
-#include "lib/base.h"
-#include "solver/inner.h"
+#include "lib/base/base.h"
+#include "solver/smo/inner.h"
 #include "test/support.h"
 
 #include <float.h>

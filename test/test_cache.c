@@ -7,7 +7,7 @@
  * column and version, so that a stale or shifted value shows. Of a compaction that has no room for all the
  * newest rows survive, and all keep their order of age.
  */
-#include "solver/cache.h"
+#include "solver/smo/cache.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

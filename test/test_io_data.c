@@ -1,5 +1,5 @@
 /* Data files: what is read, what is refused and where, the same for any number of threads. */
-#include "lib/base.h"
+#include "lib/base/base.h"
 #include "hg_config.h"
 
 #include <hinge/io.h>

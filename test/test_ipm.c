@@ -5,7 +5,7 @@
 #include "test/support.h"
 
 #include "kernels/gram.h"
-#include "solver/cholesky.h"
+#include "solver/ipm/cholesky.h"
 
 #include <math.h>
 #include <stdlib.h>

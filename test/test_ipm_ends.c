@@ -4,7 +4,7 @@
  */
 #include "test/support.h"
 
-#include "solver/sweep.h"
+#include "solver/ipm/sweep.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -7,8 +7,8 @@
  * terms, and the extremes of a step against the gradient that the step itself left. The second-order gain ranks
  * in f32: what is chosen must be within f32's error of the best, and where ties are exact, the lowest.
  */
-#include "lib/base.h"
-#include "solver/loops.h"
+#include "lib/base/base.h"
+#include "solver/smo/loops.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -3,7 +3,7 @@
  * degenerate problems, within budgets, stopped, and with any number of threads. Claims are checked in plain loops.
  */
 #include "backwards.h"
-#include "solver/newton.h"
+#include "solver/smo/newton.h"
 #include "support.h"
 
 #include <hinge/qp.h>

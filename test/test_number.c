@@ -1,5 +1,5 @@
 /* Numbers as text against strtod and printf in the C locale. */
-#include "lib/number.h"
+#include "lib/files/number.h"
 #include "test/support.h"
 
 #include <float.h>

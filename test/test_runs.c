@@ -1,5 +1,5 @@
 /* How training runs: threads, limits, warm starts, callbacks, several trainings at once. */
-#include "lib/base.h"
+#include "lib/base/base.h"
 #include "test/support.h"
 
 #include <math.h>

@@ -47,7 +47,7 @@ keeps_run_path() {
 }
 
 is_fast() {
-    grep -A9 'lib_base\.c\.o:' sub/build.ninja >rule && cat rule && grep -q -- '-O3' rule
+    grep -A9 'lib_base_base\.c\.o:' sub/build.ninja >rule && cat rule && grep -q -- '-O3' rule
 }
 
 # has_no_run_path: nothing that is installed, nor hinge.pc, has one

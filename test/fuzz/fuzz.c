@@ -1,7 +1,7 @@
 /* libFuzzer's entry points, the checks that targets share, and the replay of a folder of inputs. */
 #include "fuzz.h"
 
-#include "lib/base.h"
+#include "lib/base/base.h"
 
 #include <dirent.h>
 #include <math.h>

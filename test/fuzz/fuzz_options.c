@@ -5,7 +5,7 @@
  */
 #include "tool.h"
 
-#include "lib/number.h"
+#include "lib/files/number.h"
 
 #include "tools/common.c"
 #include "tools/data.c"

@@ -1,0 +1,259 @@
+#include "lib/base/base.h"
+#include "hg_config.h"
+
+#include <errno.h>
+#include <omp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+/* ---- errors ------------------------------------------------------------------------------------------------------ */
+
+hinge_status hg_ok(hinge_error *err)
+{
+    if (err != NULL) {
+        err->status = HINGE_OK;
+        err->line = 0;
+        err->text[0] = '\0';
+    }
+    return HINGE_OK;
+}
+
+hinge_status(hg_fail)(hinge_error *err, hinge_status status, const char *format, ...)
+{
+    if (err != NULL) {
+        va_list args;
+        va_start(args, format);
+        vsnprintf(err->text, sizeof err->text, format, args);
+        va_end(args);
+        err->status = status;
+        err->line = 0;
+    }
+    return status;
+}
+
+hinge_status(hg_fail_at)(hinge_error *err, hinge_status status, const char *file, size_t line, const char *format,
+                         ...)
+{
+    if (err != NULL) {
+        char text[sizeof err->text];
+        va_list args;
+        va_start(args, format);
+        vsnprintf(text, sizeof text, format, args);
+        va_end(args);
+        /* a long path must not push the message out: its end tells more than its beginning */
+        size_t length = strlen(file), room = sizeof err->text - 32 - HG_MIN(strlen(text), sizeof err->text / 2);
+        const char *name = length > room ? file + (length - room) : file;
+        int used = line > 0 ? snprintf(err->text, sizeof err->text, "%s:%zu: ", name, line)
+                            : snprintf(err->text, sizeof err->text, "%s: ", name);
+        snprintf(err->text + used, sizeof err->text - (size_t)used, "%s", text);
+        err->status = status;
+        err->line = line;
+    }
+    return status;
+}
+
+hinge_outcome hg_worse_outcome(hinge_outcome a, hinge_outcome b)
+{
+    if (a == HINGE_STOPPED || b == HINGE_STOPPED)
+        return HINGE_STOPPED;
+    if (a == HINGE_TIME_LIMIT || b == HINGE_TIME_LIMIT)
+        return HINGE_TIME_LIMIT;
+    return HG_MAX(a, b);
+}
+
+/* ---- memory ------------------------------------------------------------------------------------------------------ */
+
+bool hg_mul(size_t a, size_t b, size_t *product)
+{
+    if (b != 0 && a > SIZE_MAX / b)
+        return false;
+    *product = a * b;
+    return true;
+}
+
+void *hg_alloc(size_t count, size_t size)
+{
+    size_t bytes;
+    if (!hg_mul(count, size, &bytes) || bytes > PTRDIFF_MAX - 64)
+        return NULL;
+    return aligned_alloc(64, bytes == 0 ? 64 : (bytes + 63) / 64 * 64);
+}
+
+void *hg_zalloc(size_t count, size_t size)
+{
+    void *memory = hg_alloc(count, size);
+    if (memory != NULL && count * size > 0)
+        memset(memory, 0, count * size);
+    return memory;
+}
+
+void *hg_realloc(void *memory, size_t old_count, size_t count, size_t size)
+{
+    void *other = hg_alloc(count, size);
+    if (other == NULL)
+        return NULL;
+    size_t kept = HG_MIN(old_count, count) * size;
+    if (kept > 0)
+        memcpy(other, memory, kept);
+    hg_free(memory);
+    return other;
+}
+
+void hg_free(void *memory)
+{
+    free(memory);
+}
+
+char *hg_arena_reserve(struct hg_arena *arena, size_t bytes)
+{
+    if (arena->bytes >= bytes)
+        return arena->memory;
+    hg_arena_free(arena);
+    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory == MAP_FAILED)
+        return NULL;
+#ifdef MADV_HUGEPAGE
+    madvise(memory, bytes, MADV_HUGEPAGE);
+#endif
+    arena->memory = memory;
+    arena->bytes = bytes;
+    return arena->memory;
+}
+
+void hg_arena_free(struct hg_arena *arena)
+{
+    if (arena->memory != NULL)
+        munmap(arena->memory, arena->bytes);
+    *arena = (struct hg_arena){ .most_points = arena->most_points };
+}
+
+/* ---- random numbers, the clock ----------------------------------------------------------------------------------- */
+
+uint64_t hg_random(uint64_t *state)
+{
+    uint64_t z = (*state += UINT64_C(0x9e3779b97f4a7c15));
+    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return z ^ (z >> 31);
+}
+
+size_t hg_random_below(uint64_t *state, size_t n)
+{
+    uint64_t bound = UINT64_MAX - UINT64_MAX % n, r;
+    do
+        r = hg_random(state);
+    while (r >= bound);
+    return (size_t)(r % n);
+}
+
+double hg_now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+void hg_request_halt(const struct hg_halt *halt, int reason)
+{
+    int none = 0;
+    __atomic_compare_exchange_n(halt->stop, &none, reason, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+}
+
+bool hg_halted(const struct hg_halt *halt)
+{
+    return __atomic_load_n(halt->stop, __ATOMIC_RELAXED) != 0;
+}
+
+bool hg_poll_halt(const struct hg_halt *halt)
+{
+    if (halt->deadline > 0 && hg_now() > halt->deadline)
+        hg_request_halt(halt, 1);
+    if (halt->ask != NULL && omp_get_thread_num() == 0 && !hg_halted(halt))
+        halt->ask(halt->arg);
+    return hg_halted(halt);
+}
+
+/* ---- the machine ------------------------------------------------------------------------------------------------- */
+
+int hg_cpu_level(int asked)
+{
+    int level = 1;
+#if HG_X86_LEVELS && defined(__GNUC__)
+    __builtin_cpu_init();
+    if (__builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("popcnt"))
+        level = 2;
+    if (level == 2 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+        __builtin_cpu_supports("bmi2"))
+        level = 3;
+    if (level == 3 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
+        __builtin_cpu_supports("avx512cd"))
+        level = 4;
+#endif
+    return asked >= 1 && asked < level ? asked : level;
+}
+
+/* The number in a control file of a container, SIZE_MAX if there is none. */
+static size_t limit_in(const char *path)
+{
+    FILE *f = fopen(path, "r");
+    unsigned long long value = 0;
+    bool read = f != NULL && fscanf(f, "%llu", &value) == 1;
+    if (f != NULL)
+        fclose(f);
+    return read && value > 0 && value < SIZE_MAX ? (size_t)value : SIZE_MAX;
+}
+
+size_t hg_total_memory(void)
+{
+    long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+    size_t total = pages > 0 && page > 0 ? (size_t)pages * (size_t)page : (size_t)1 << 30;
+    total = HG_MIN(total, limit_in("/sys/fs/cgroup/memory.max"));
+    return HG_MIN(total, limit_in("/sys/fs/cgroup/memory/memory.limit_in_bytes"));
+}
+
+int hg_threads(int asked)
+{
+    int threads = asked > 0 ? asked : omp_get_max_threads();
+    return HG_MAX(threads, 1);
+}
+
+int hg_team(int threads, double work)
+{
+    return work < 1e7 ? 1 : threads;
+}
+
+int hg_crew_size(struct hg_crew *crew, int threads)
+{
+    if (threads < 2 || crew->alone == 0)
+        return threads;
+    crew->alone--;
+    return 1;
+}
+
+/* Alone, the calling thread would have worked as long as all of them together. */
+void hg_crew_tell(struct hg_crew *crew, int threads, double worked, double waited)
+{
+    enum { FEW = 4, SHORT = 32, LONG = 2048 };
+    if (threads < 2)
+        return;
+    crew->worked = 0.9 * crew->worked + worked;
+    crew->waited = 0.9 * crew->waited + waited;
+    crew->teams++;
+    if (crew->teams >= SHORT)
+        crew->spell = 0;
+    if (crew->teams >= FEW && crew->waited > 1.25 * (threads - 1) * crew->worked) {
+        int spell = HG_MIN(HG_MAX(2 * crew->spell, SHORT), LONG);
+        *crew = (struct hg_crew){ .alone = spell, .spell = spell };
+    }
+}
+
+void hg_blas_alone(void)
+{
+    omp_set_num_threads(1);
+}

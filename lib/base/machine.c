@@ -1,0 +1,77 @@
+/*
+ * What machine and what BLAS this is. OpenBLAS's and BLIS's own functions are looked up weakly: any CBLAS will do.
+ */
+#include "lib/base/base.h"
+
+#include <cblas.h>
+#include <omp.h>
+#include <stdio.h>
+#include <string.h>
+
+#if defined(__GNUC__) && defined(__ELF__)
+extern char *openblas_get_config(void) __attribute__((weak));
+extern char *openblas_get_corename(void) __attribute__((weak));
+extern int openblas_get_parallel(void) __attribute__((weak));
+extern char *bli_info_get_version_str(void) __attribute__((weak));
+extern int bli_arch_query_id(void) __attribute__((weak));
+extern char *bli_arch_string(int id) __attribute__((weak));
+#define HAVE(f) ((f) != NULL)
+
+static bool name_blis(char *name, size_t size)
+{
+    if (!HAVE(bli_info_get_version_str) || !HAVE(bli_arch_query_id) || !HAVE(bli_arch_string))
+        return false;
+    snprintf(name, size, "BLIS %s %s", bli_info_get_version_str(), bli_arch_string(bli_arch_query_id()));
+    return true;
+}
+#else
+#define HAVE(f) 0
+#define name_blis(name, size) false
+#endif
+
+static bool has_avx512(void)
+{
+    return hg_cpu_level(0) == 4;
+}
+
+/* "OpenBLAS 0.3.21" out of "OpenBLAS 0.3.21 DYNAMIC_ARCH NO_AFFINITY USE_OPENMP Zen MAX_THREADS=64" */
+static int name_length(const char *config)
+{
+    const char *space = strchr(config, ' ');
+    space = space != NULL ? strchr(space + 1, ' ') : NULL;
+    return space != NULL ? (int)(space - config) : (int)strlen(config);
+}
+
+hinge_machine hg_processor_info(void)
+{
+    static const char *const wide[] = { "SkylakeX", "Cooperlake", "SapphireRapids", "Zen4", "Zen5" };
+    hinge_machine m;
+    memset(&m, 0, sizeof m);
+    m.threads = omp_get_max_threads();
+    m.cpu_level = hg_cpu_level(0);
+    m.avx512 = has_avx512();
+    if (name_blis(m.blas, sizeof m.blas)) /* though LAPACKE may bring OpenBLAS along */
+        return m;
+    if (!HAVE(openblas_get_config) || !HAVE(openblas_get_corename) || !HAVE(openblas_get_parallel)) {
+        snprintf(m.blas, sizeof m.blas, "BLAS");
+        return m;
+    }
+    const char *config = openblas_get_config(), *core = openblas_get_corename();
+    int parallel = openblas_get_parallel();
+    static const char *const build[] = { "serial", "pthread", "openmp" };
+    snprintf(m.blas, sizeof m.blas, "%.*s %s %s", name_length(config), config,
+             parallel >= 0 && parallel <= 2 ? build[parallel] : "?", core);
+    m.blas_is_openmp = parallel == 2;
+    m.blas_slow = m.avx512;
+    for (size_t i = 0; i < sizeof wide / sizeof *wide; i++)
+        if (strcmp(core, wide[i]) == 0)
+            m.blas_slow = 0;
+    return m;
+}
+
+hinge_machine hinge_machine_info(void)
+{
+    hinge_machine m = hg_processor_info();
+    m.total_memory = hg_total_memory();
+    return m;
+}

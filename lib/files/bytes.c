@@ -1,0 +1,436 @@
+#include "lib/files/bytes.h"
+#include "lib/files/number.h"
+#include "hg_config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <locale.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#if HG_HAVE_LZMA
+#include <lzma.h>
+#endif
+#if HG_HAVE_ZLIB
+#include <zlib.h>
+#endif
+
+/* "path: No such file or directory", from errno; strerror itself is not safe among threads. */
+static hinge_status fail_errno(hinge_error *err, const char *path, const char *what)
+{
+    int number = errno;
+    locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+    const char *text = c != (locale_t)0 ? strerror_l(number, c) : "system error";
+    hinge_status status = hg_fail_at(err, number == ENOMEM ? HINGE_ENOMEM : HINGE_EIO, path, 0, "%s%s%s", what,
+                                     what[0] != '\0' ? ": " : "", text);
+    if (c != (locale_t)0)
+        freelocale(c);
+    return status;
+}
+
+/* ---- growable text ------------------------------------------------------------------------------------- */
+
+char *hg_text_room(struct hg_text *text, size_t length)
+{
+    if (text->no_memory)
+        return NULL;
+    if (text->capacity - text->size < length) {
+        size_t capacity = HG_MAX(text->capacity, 512);
+        while (capacity - text->size < length && capacity <= SIZE_MAX / 4)
+            capacity *= 2;
+        char *data = capacity - text->size < length ? NULL : hg_realloc(text->data, text->size, capacity, 1);
+        if (data == NULL) {
+            text->no_memory = true;
+            return NULL;
+        }
+        text->data = data;
+        text->capacity = capacity;
+    }
+    return text->data + text->size;
+}
+
+void hg_text_add(struct hg_text *text, const char *bytes, size_t length)
+{
+    char *room = hg_text_room(text, length);
+    if (room != NULL && length > 0) {
+        memcpy(room, bytes, length);
+        text->size += length;
+    }
+}
+
+void hg_text_print(struct hg_text *text, const char *format, ...)
+{
+    char line[256];
+    va_list args;
+    va_start(args, format);
+    int length = vsnprintf(line, sizeof line, format, args);
+    va_end(args);
+    hg_text_add(text, line, HG_MIN((size_t)HG_MAX(length, 0), sizeof line - 1));
+}
+
+void hg_text_number(struct hg_text *text, double value)
+{
+    char *room = hg_text_room(text, HG_NUMBER_ROOM);
+    if (room != NULL)
+        text->size += hg_format_double(room, value);
+}
+
+void hg_text_free(struct hg_text *text)
+{
+    hg_free(text->data);
+    *text = (struct hg_text){ 0 };
+}
+
+/* ---- unpacking ----------------------------------------------------------------------------------------- */
+
+#if HG_HAVE_LZMA || HG_HAVE_ZLIB
+/* Makes room for more unpacked bytes, but not for more than the machine has. */
+static hinge_status grow(struct hg_text *out, const char *name, hinge_error *err)
+{
+    if (out->size < out->capacity)
+        return HINGE_OK;
+    if (out->size > hg_total_memory() || hg_text_room(out, HG_MAX(out->size, 65536)) == NULL)
+        return hg_fail_at(err, HINGE_ENOMEM, name, 0, "no memory for more than %zu unpacked bytes", out->size);
+    return HINGE_OK;
+}
+#endif
+
+#if HG_HAVE_LZMA
+static const char *lzma_text(lzma_ret code)
+{
+    switch (code) {
+    case LZMA_BUF_ERROR:
+        return "xz data ends too early";
+    case LZMA_MEMLIMIT_ERROR:
+        return "xz data needs more memory than there is";
+    case LZMA_OPTIONS_ERROR:
+        return "xz data of a kind that liblzma does not know";
+    default:
+        return "corrupt xz data";
+    }
+}
+
+static hinge_status unpack_xz(struct hg_text *out, const char *name, const void *data, size_t size,
+                              hinge_error *err)
+{
+    lzma_stream stream = LZMA_STREAM_INIT;
+    hinge_status status = HINGE_OK;
+    lzma_ret code = lzma_stream_decoder(&stream, hg_total_memory(), LZMA_CONCATENATED);
+    stream.next_in = data;
+    stream.avail_in = size;
+    while (code == LZMA_OK && (status = grow(out, name, err)) == HINGE_OK) {
+        stream.next_out = (uint8_t *)out->data + out->size;
+        stream.avail_out = out->capacity - out->size;
+        code = lzma_code(&stream, LZMA_FINISH);
+        out->size = out->capacity - stream.avail_out;
+    }
+    lzma_end(&stream);
+    if (status != HINGE_OK || code == LZMA_STREAM_END)
+        return status;
+    return hg_fail_at(err, code == LZMA_MEM_ERROR ? HINGE_ENOMEM : HINGE_EFORMAT, name, 0, "%s",
+                      code == LZMA_MEM_ERROR ? "no memory to unpack" : lzma_text(code));
+}
+#else
+static hinge_status unpack_xz(struct hg_text *out, const char *name, const void *data, size_t size,
+                              hinge_error *err)
+{
+    (void)out, (void)data, (void)size;
+    return hg_fail_at(err, HINGE_EFORMAT, name, 0, "xz data, and this hinge was built without liblzma");
+}
+#endif
+
+#if HG_HAVE_ZLIB
+/* One round of inflate; zlib counts in unsigned int. A member that ended is followed by the next one. */
+static int inflate_some(z_stream *stream, struct hg_text *out, const unsigned char *end)
+{
+    size_t left = (size_t)(end - stream->next_in), room = out->capacity - out->size;
+    stream->avail_in = (uInt)HG_MIN(left, UINT_MAX);
+    stream->avail_out = (uInt)HG_MIN(room, UINT_MAX);
+    stream->next_out = (unsigned char *)out->data + out->size;
+    int code = inflate(stream, Z_NO_FLUSH);
+    out->size = (size_t)((char *)stream->next_out - out->data);
+    if (code == Z_STREAM_END && stream->next_in < end)
+        return inflateReset(stream);
+    if (code == Z_BUF_ERROR && stream->next_in < end)
+        return Z_OK;
+    return code == Z_OK && stream->next_in == end && stream->avail_out > 0 ? Z_BUF_ERROR : code;
+}
+
+static hinge_status unpack_gz(struct hg_text *out, const char *name, const void *data, size_t size,
+                              hinge_error *err)
+{
+    z_stream stream = { 0 };
+    hinge_status status = HINGE_OK;
+    const unsigned char *end = (const unsigned char *)data + size;
+    int code = inflateInit2(&stream, 15 + 16);         /* 32 KiB window, gz wrapping */
+    stream.next_in = (unsigned char *)(uintptr_t)data; /* zlib only reads it */
+    while (code == Z_OK && (status = grow(out, name, err)) == HINGE_OK)
+        code = inflate_some(&stream, out, end);
+    inflateEnd(&stream);
+    if (status != HINGE_OK || code == Z_STREAM_END)
+        return status;
+    return hg_fail_at(err, code == Z_MEM_ERROR ? HINGE_ENOMEM : HINGE_EFORMAT, name, 0, "%s",
+                      code == Z_MEM_ERROR   ? "no memory to unpack"
+                      : code == Z_BUF_ERROR ? "gz data ends too early"
+                                            : "corrupt gz data");
+}
+#else
+static hinge_status unpack_gz(struct hg_text *out, const char *name, const void *data, size_t size,
+                              hinge_error *err)
+{
+    (void)out, (void)data, (void)size;
+    return hg_fail_at(err, HINGE_EFORMAT, name, 0, "gz data, and this hinge was built without zlib");
+}
+#endif
+
+static bool begins_with(const void *data, size_t size, const char *magic, size_t length)
+{
+    return size >= length && memcmp(data, magic, length) == 0;
+}
+
+/* Names a kind of compressed file that is not read; NULL: it is none that is known. */
+static const char *foreign_kind(const void *data, size_t size)
+{
+    static const struct {
+        const char *magic;
+        size_t at, length;
+        const char *kind;
+    } kinds[] = {
+        { "1AY&SY", 4, 6, "compressed with bzip2" }, /* behind BZh9 */
+        { "\x28\xb5\x2f\xfd", 0, 4, "compressed with zstd" },
+        { "PK\x03\x04", 0, 4, "a zip archive" }, /* .npz is one */
+    };
+    for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; k++)
+        if (size >= kinds[k].at &&
+            begins_with((const char *)data + kinds[k].at, size - kinds[k].at, kinds[k].magic, kinds[k].length))
+            return kinds[k].kind;
+    return NULL;
+}
+
+hinge_status hg_bytes_unpack(struct hg_bytes *bytes, const char *name, const void *data, size_t size,
+                             hinge_error *err)
+{
+    bool xz = begins_with(data, size, "\xfd\x37\x7a\x58\x5a\x00", 6),
+         gz = begins_with(data, size, "\x1f\x8b", 2);
+    const char *foreign = size > 0 ? foreign_kind(data, size) : NULL;
+    if (foreign != NULL)
+        return hg_fail_at(err, HINGE_EFORMAT, name, 0, "%s; of packed files only xz and gz are read", foreign);
+    *bytes = (struct hg_bytes){ .data = data, .size = size };
+    if (!xz && !gz)
+        return HINGE_OK;
+    struct hg_text out = { 0 };
+    hinge_status status = (xz ? unpack_xz : unpack_gz)(&out, name, data, size, err);
+    if (status != HINGE_OK) {
+        hg_text_free(&out);
+        return status;
+    }
+    *bytes = (struct hg_bytes){ .data = out.data, .size = out.size, .owned = out.data };
+    return HINGE_OK;
+}
+
+/* ---- reading ------------------------------------------------------------------------------------------- */
+
+void hg_bytes_free(struct hg_bytes *bytes)
+{
+    if (bytes->mapped != NULL)
+        munmap(bytes->mapped, bytes->mapped_size);
+    hg_free(bytes->owned);
+    *bytes = (struct hg_bytes){ 0 };
+}
+
+/* Maps a regular file; false where that is not possible. */
+static bool map_file(struct hg_bytes *bytes, int fd)
+{
+    struct stat info;
+    if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode) || info.st_size <= 0 ||
+        (uintmax_t)info.st_size > PTRDIFF_MAX)
+        return false;
+    size_t size = (size_t)info.st_size;
+    void *mapped = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (mapped == MAP_FAILED)
+        return false;
+    *bytes = (struct hg_bytes){ .data = mapped, .size = size, .mapped = mapped, .mapped_size = size };
+    return true;
+}
+
+static hinge_status read_file(struct hg_bytes *bytes, int fd, const char *path, hinge_error *err)
+{
+    struct hg_text text = { 0 };
+    for (;;) {
+        char *room = hg_text_room(&text, 65536);
+        ssize_t n = room == NULL ? -1 : read(fd, room, text.capacity - text.size);
+        if (n < 0 && room != NULL && errno == EINTR)
+            continue;
+        if (n < 0) {
+            hinge_status status = room != NULL
+                                      ? fail_errno(err, path, "")
+                                      : hg_fail_at(err, HINGE_ENOMEM, path, 0, "no memory for the file");
+            hg_text_free(&text);
+            return status;
+        }
+        if (n == 0)
+            break;
+        text.size += (size_t)n;
+    }
+    *bytes = (struct hg_bytes){ .data = text.data, .size = text.size, .owned = text.data };
+    return HINGE_OK;
+}
+
+hinge_status hg_bytes_read(struct hg_bytes *bytes, const char *path, hinge_error *err)
+{
+    struct hg_bytes packed = { 0 };
+    hinge_status status = HINGE_OK;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return fail_errno(err, path, "");
+    if (!map_file(&packed, fd))
+        status = read_file(&packed, fd, path, err);
+    close(fd);
+    if (status == HINGE_OK)
+        status = hg_bytes_unpack(bytes, path, packed.data, packed.size, err);
+    if (status == HINGE_OK && bytes->owned == NULL)
+        *bytes = packed;
+    else
+        hg_bytes_free(&packed);
+    return status;
+}
+
+/* ---- rows printed by many threads ---------------------------------------------------------------------- */
+
+/* Rows of one piece; its own text and outcome. */
+struct piece {
+    struct hg_text text;
+    hinge_status status;
+    hinge_error err;
+};
+
+static void print_piece(struct piece *piece, size_t begin, size_t end, hg_row_printer print, const void *arg)
+{
+    piece->text.size = 0;
+    piece->status = HINGE_OK;
+    for (size_t row = begin; row < end && piece->status == HINGE_OK; row++)
+        piece->status = print(arg, row, &piece->text, &piece->err);
+    if (piece->status == HINGE_OK && piece->text.no_memory)
+        piece->status = hg_fail(&piece->err, HINGE_ENOMEM, "no memory for the text of rows");
+}
+
+hinge_status hg_print_rows(size_t rows, size_t width, hg_row_printer print, const void *arg, hg_text_sink sink,
+                           void *sink_arg, hinge_error *err)
+{
+    enum { PIECES = 64 }; /* in a batch; of some 32,000 numbers each */
+    size_t share = HG_MAX(32768 / HG_MAX(width, 32), 1);
+    struct piece *pieces = hg_zalloc(PIECES, sizeof *pieces);
+    if (pieces == NULL)
+        return hg_fail(err, HINGE_ENOMEM, "no memory for the text of rows");
+    hinge_status status = HINGE_OK;
+    for (size_t first = 0; first < rows && status == HINGE_OK; first += PIECES * share) {
+        size_t n = (HG_MIN(rows - first, PIECES * share) + share - 1) / share;
+#pragma omp parallel for schedule(dynamic) num_threads(hg_threads(0))
+        for (size_t i = 0; i < n; i++)
+            print_piece(&pieces[i], first + i * share, HG_MIN(rows, first + (i + 1) * share), print, arg);
+        for (size_t i = 0; i < n && status == HINGE_OK; i++) {
+            status = pieces[i].status;
+            if (status == HINGE_OK)
+                status = sink(sink_arg, pieces[i].text.data, pieces[i].text.size, err);
+            else if (err != NULL)
+                *err = pieces[i].err;
+        }
+    }
+    for (size_t i = 0; i < PIECES; i++)
+        hg_text_free(&pieces[i].text);
+    hg_free(pieces);
+    return status;
+}
+
+/* ---- writing ------------------------------------------------------------------------------------------- */
+
+/* The file path stands for, links followed; path itself if there is none yet. NULL: no memory. */
+static char *resolve(const char *path)
+{
+    char *target = realpath(path, NULL);
+    return target != NULL || errno == ENOMEM ? target : strdup(path);
+}
+
+/* A new file in the folder of output->target, with the permissions the target has. */
+static hinge_status open_temporary(struct hg_output *output, const struct stat *old, hinge_error *err)
+{
+    const char *slash = strrchr(output->target, '/');
+    size_t folder = slash == NULL ? 0 : (size_t)(slash - output->target) + 1, room = folder + 32;
+    output->temporary = hg_alloc(room, 1);
+    if (output->temporary == NULL)
+        return hg_fail_at(err, HINGE_ENOMEM, output->path, 0, "no memory");
+    memcpy(output->temporary, output->target, folder);
+    uint64_t seed = (uint64_t)getpid() ^ (uint64_t)(hg_now() * 1e9) ^ (uint64_t)(uintptr_t)output->temporary;
+    for (int attempt = 0; attempt < 100; attempt++) {
+        snprintf(output->temporary + folder, room - folder, ".hinge-%016llx",
+                 (unsigned long long)hg_random(&seed));
+        output->fd = open(output->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (output->fd >= 0 || errno != EEXIST)
+            break;
+    }
+    if (output->fd < 0) {
+        hinge_status status = fail_errno(err, output->path, "no temporary file beside it");
+        hg_free(output->temporary);
+        output->temporary = NULL;
+        return status;
+    }
+    if (old != NULL)
+        (void)!fchmod(output->fd, old->st_mode & 07777); /* as good as it goes */
+    return HINGE_OK;
+}
+
+hinge_status hg_output_open(struct hg_output *output, const char *path, hinge_error *err)
+{
+    struct stat info;
+    bool exists = stat(path, &info) == 0;
+    hinge_status status;
+    *output = (struct hg_output){ .path = path, .target = resolve(path), .fd = -1 };
+    if (output->target == NULL)
+        return hg_fail_at(err, HINGE_ENOMEM, path, 0, "no memory");
+    if (exists && !S_ISREG(info.st_mode)) {
+        output->fd = open(path, O_WRONLY | O_CLOEXEC);
+        status = output->fd < 0 ? fail_errno(err, path, "") : HINGE_OK;
+    } else {
+        status = open_temporary(output, exists ? &info : NULL, err);
+    }
+    if (status != HINGE_OK)
+        free(output->target);
+    return status;
+}
+
+hinge_status hg_output_write(void *arg, const char *bytes, size_t size, hinge_error *err)
+{
+    struct hg_output *output = arg;
+    while (size > 0) {
+        ssize_t n = write(output->fd, bytes, HG_MIN(size, (size_t)1 << 30));
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return fail_errno(err, output->path, "");
+        bytes += n;
+        size -= (size_t)n;
+    }
+    return HINGE_OK;
+}
+
+hinge_status hg_output_close(struct hg_output *output, hinge_status status, hinge_error *err)
+{
+    /* EINVAL: a file system that has nothing to synchronise */
+    if (status == HINGE_OK && output->temporary != NULL && fsync(output->fd) != 0 && errno != EINVAL)
+        status = fail_errno(err, output->path, "");
+    if (close(output->fd) != 0 && status == HINGE_OK)
+        status = fail_errno(err, output->path, "");
+    if (status == HINGE_OK && output->temporary != NULL && rename(output->temporary, output->target) != 0)
+        status = fail_errno(err, output->path, "");
+    if (status != HINGE_OK && output->temporary != NULL)
+        unlink(output->temporary);
+    hg_free(output->temporary);
+    free(output->target);
+    return status;
+}

@@ -1,0 +1,53 @@
+#include "lib/files/columns.h"
+
+enum { EMPTY = 16 }; /* columns for one that holds something */
+
+bool hg_columns_wasted(size_t rows, size_t last, size_t text)
+{
+    double values = (double)rows * (double)last;
+    return values >= (double)((size_t)1 << 23) && values / EMPTY >= (double)text / 4;
+}
+
+bool hg_columns_worth(const struct hg_columns *columns)
+{
+    return columns->count <= columns->last / EMPTY;
+}
+
+hinge_status hg_columns_open(struct hg_columns *columns, const char *name, size_t last, hinge_error *err)
+{
+    size_t words = last / 64 + 1;
+    *columns = (struct hg_columns){ .last = last };
+    if (words <= hg_total_memory() / 16 / (sizeof *columns->bits + sizeof *columns->before)) {
+        columns->bits = hg_zalloc(words, sizeof *columns->bits);
+        columns->before = hg_zalloc(words, sizeof *columns->before);
+    }
+    if (columns->bits != NULL && columns->before != NULL)
+        return HINGE_OK;
+    hg_columns_free(columns);
+    return hg_fail_at(err, HINGE_ENOMEM, name, 0, "no memory for the columns of %zu that hold something", last);
+}
+
+void hg_columns_free(struct hg_columns *columns)
+{
+    hg_free(columns->bits);
+    hg_free(columns->before);
+    *columns = (struct hg_columns){ 0 };
+}
+
+void hg_columns_rank(struct hg_columns *columns)
+{
+    columns->count = 0;
+    for (size_t word = 0; word <= columns->last / 64; word++) {
+        columns->before[word] = (uint32_t)columns->count;
+        columns->count += (size_t)__builtin_popcountll(columns->bits[word]);
+    }
+}
+
+size_t *hg_columns_list(const struct hg_columns *columns)
+{
+    size_t *list = hg_alloc(columns->count, sizeof *list), n = 0;
+    for (size_t word = 0; list != NULL && word <= columns->last / 64; word++)
+        for (uint64_t bits = columns->bits[word]; bits != 0; bits &= bits - 1)
+            list[n++] = word * 64 + (size_t)__builtin_ctzll(bits);
+    return list;
+}

@@ -1,0 +1,49 @@
+/*
+ * A set of feature indices, which count from 1, and the place of each among those in it: what is left of wide sparse
+ * text when features without any value are dropped.
+ */
+#ifndef HG_COLUMNS_H
+#define HG_COLUMNS_H
+
+#include "lib/base/base.h"
+
+struct hg_columns {
+    size_t last;      /* highest index that fits in */
+    size_t count;     /* indices in it, known after hg_columns_rank */
+    uint64_t *bits;   /* [last / 64 + 1] */
+    uint32_t *before; /* [last / 64 + 1] indices in the words before */
+};
+
+/* Whether a dense matrix is large and mostly empty, however its text of so many bytes (4 or more a value) is spread:
+ * only then are columns dropped, those of 16 or more that hold nothing for one that does. */
+bool hg_columns_wasted(size_t rows, size_t last, size_t text);
+bool hg_columns_worth(const struct hg_columns *columns);
+
+/* An empty set; HINGE_ENOMEM where its bits take more than a sixteenth of the memory. Ends with hg_columns_free. */
+hinge_status hg_columns_open(struct hg_columns *columns, const char *name, size_t last, hinge_error *err);
+void hg_columns_free(struct hg_columns *columns);
+
+/* index <= last; several threads may add at once. */
+static inline void hg_columns_add(struct hg_columns *columns, size_t index)
+{
+    uint64_t *word = &columns->bits[index / 64], bit = (uint64_t)1 << index % 64;
+    if (!(__atomic_load_n(word, __ATOMIC_RELAXED) & bit))
+        __atomic_fetch_or(word, bit, __ATOMIC_RELAXED);
+}
+
+/* Counts, once all are added. */
+void hg_columns_rank(struct hg_columns *columns);
+
+/* From 1; 0: the index is not in the set. */
+static inline size_t hg_columns_place(const struct hg_columns *columns, size_t index)
+{
+    uint64_t bit = (uint64_t)1 << index % 64;
+    if (index > columns->last || !(columns->bits[index / 64] & bit))
+        return 0;
+    return columns->before[index / 64] + (size_t)__builtin_popcountll(columns->bits[index / 64] & (bit - 1)) + 1;
+}
+
+/* All of them, ascending: [count], the caller's. NULL without memory. */
+size_t *hg_columns_list(const struct hg_columns *columns);
+
+#endif

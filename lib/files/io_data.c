@@ -1,0 +1,414 @@
+/* Data files: which format it is, LIBSVM's text, and writing. The other formats are in io_table.c. */
+#include "lib/files/io_data.h"
+#include "lib/files/bytes.h"
+#include "lib/files/number.h"
+
+#include <limits.h>
+#include <math.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/mman.h>
+
+/* ---- the matrix ---------------------------------------------------------------------------------------- */
+
+/* Fresh pages cost a fifth if they are huge. */
+static void ask_for_huge_pages(void *memory, size_t bytes)
+{
+#ifdef MADV_HUGEPAGE
+    const size_t huge = (size_t)1 << 21;
+    size_t skip = (huge - (uintptr_t)memory % huge) % huge;
+    if (bytes > 2 * huge && skip < bytes)
+        (void)madvise((char *)memory + skip, (bytes - skip) / huge * huge, MADV_HUGEPAGE);
+#else
+    (void)memory, (void)bytes;
+#endif
+}
+
+hinge_status hg_data_reserve(hinge_data *data, const struct hg_source *source, size_t rows, size_t cols,
+                             hinge_dtype type, hinge_error *err)
+{
+    size_t item = type == HINGE_F32 ? sizeof(float) : sizeof(double), bytes;
+    if (rows == 0)
+        return hg_fail_at(err, HINGE_EFORMAT, source->name, 0, "no rows");
+    if (!hg_mul(rows, cols, &bytes) || !hg_mul(bytes, item, &bytes))
+        return hg_fail_at(err, HINGE_ESIZE, source->name, 0, "a dense matrix of %zu x %zu is beyond all sizes",
+                          rows, cols);
+    size_t total = hg_total_memory(); /* for labels too: there may be rows without columns */
+    if (bytes > total || rows > (total - bytes) / sizeof *data->y || (data->memory = hg_alloc(bytes, 1)) == NULL)
+        return hg_fail_at(err, HINGE_ENOMEM, source->name, 0,
+                          "a dense matrix of %zu x %zu takes %zu bytes: no memory", rows, cols, bytes);
+    ask_for_huge_pages(data->memory, bytes);
+    data->x = (hinge_matrix){ .data = data->memory, .type = type, .rows = rows, .cols = cols, .stride = cols };
+    data->y = hg_zalloc(rows, sizeof *data->y);
+    if (data->y == NULL)
+        return hg_fail_at(err, HINGE_ENOMEM, source->name, 0, "no memory for %zu labels", rows);
+    return HINGE_OK;
+}
+
+struct hg_row hg_data_row(const hinge_data *data, size_t i)
+{
+    size_t item = data->x.type == HINGE_F32 ? sizeof(float) : sizeof(double);
+    char *start = (char *)data->memory + i * data->x.stride * item;
+    return (struct hg_row){ .data = start, .type = data->x.type, .cols = data->x.cols };
+}
+
+void hinge_data_free(hinge_data *data)
+{
+    if (data == NULL)
+        return;
+    hg_free(data->memory);
+    hg_free(data->y);
+    hg_free(data->serial);
+    hg_free(data->columns);
+    *data = (hinge_data){ 0 };
+}
+
+/* ---- LIBSVM -------------------------------------------------------------------------------------------- */
+
+/* Says what is wrong with a label that is not a number. */
+static hinge_status refuse_label(const struct hg_line *line, hinge_error *err)
+{
+    struct hg_excerpt word = hg_excerpt(line->p, line->end);
+    if (line->p == line->end)
+        return hg_fail_at(err, HINGE_EFORMAT, line->file, line->number,
+                          "empty line (a row without features is its label alone)");
+    if (*line->p == '#')
+        return hg_fail_at(err, HINGE_EFORMAT, line->file, line->number,
+                          "a comment cannot stand alone on a line");
+    if (strchr(word.text, ',') != NULL)
+        return hg_fail_at(err, HINGE_EFORMAT, line->file, line->number,
+                          "label '%s': several labels or a decimal comma are not supported", word.text);
+    if (strchr(word.text, ':') != NULL)
+        return hg_fail_at(err, HINGE_EFORMAT, line->file, line->number,
+                          "'%s' where a label must begin the line", word.text);
+    return hg_fail_at(err, HINGE_EFORMAT, line->file, line->number, "label '%s' is not a number", word.text);
+}
+
+/* Fields apart by commas, semicolons or tabs, and no pair among them. */
+static bool looks_like_csv(const struct hg_line *line)
+{
+    const char *p = hg_skip_blanks(line->p, line->end), *end = line->end;
+    while (end > p && hg_is_blank(end[-1]))
+        end--;
+    size_t length = (size_t)(end - p);
+    return memchr(p, ':', length) == NULL && (memchr(p, ',', length) != NULL || memchr(p, ';', length) != NULL ||
+                                              memchr(p, '\t', length) != NULL);
+}
+
+/* How lines become rows. */
+struct libsvm {
+    hinge_data *data;          /* without memory: lines are checked only */
+    struct hg_columns columns; /* those that are kept; bits NULL: all */
+    bool rest;                 /* the last column is the norm of the others */
+    bool finding;              /* columns are being found */
+};
+
+/* One line into row i. */
+static hinge_status read_pairs_line(const void *arg, const struct hg_line *given, size_t i,
+                                    struct hg_tally *tally, hinge_error *err)
+{
+    const struct libsvm *libsvm = arg;
+    const hinge_data *data = libsvm->data;
+    struct hg_columns columns = libsvm->columns; /* its bits are shared */
+    struct hg_line line = *given;
+    struct hg_row row = { .type = HINGE_F64, .found = libsvm->finding ? &columns : NULL };
+    double label;
+    size_t serial;
+    if (data->memory != NULL) {
+        row = hg_data_row(data, i);
+        row.columns = columns.bits != NULL ? &libsvm->columns : NULL;
+        row.rest = libsvm->rest;
+        hg_row_clear(&row);
+    }
+    line.p = hg_skip_blanks(line.p, line.end);
+    const char *next = hg_parse_double(line.p, line.end, &label);
+    if (next == NULL || (next < line.end && !hg_is_blank(*next)))
+        return refuse_label(&line, err);
+    hinge_status status = hg_line_number(&line, "label", &label, err);
+    if (status == HINGE_OK)
+        status = hg_line_pairs(&line, &row, data->serial != NULL ? &serial : NULL, tally, err);
+    if (status != HINGE_OK)
+        return status;
+    if (data->y != NULL)
+        data->y[i] = label;
+    if (data->serial != NULL)
+        data->serial[i] = serial;
+    return HINGE_OK;
+}
+
+static hinge_status read_libsvm_line(const void *arg, const struct hg_line *line, size_t i, struct hg_tally *tally,
+                                     hinge_error *err)
+{
+    hinge_status status = read_pairs_line(arg, line, i, tally, err);
+    if (status == HINGE_EFORMAT && looks_like_csv(line))
+        return hg_fail_at(err, HINGE_EFORMAT, line->file, line->number,
+                          "'%s' has no pair index:value, but looks like CSV: read it as such (--format csv, "
+                          "HINGE_FORMAT_CSV)",
+                          hg_excerpt_all(line->p, line->end).text);
+    return status;
+}
+
+/* The columns that are asked for, or those that hold something where a dense matrix would be all but empty. */
+static hinge_status find_columns(struct hg_lines *lines, const struct hg_source *source, struct libsvm *libsvm,
+                                 hinge_error *err)
+{
+    const hinge_data_options *options = source->options;
+    struct hg_columns *columns = &libsvm->columns;
+    struct hg_tally tally;
+    hinge_status status = HINGE_OK;
+    if (options->columns == NULL && (!options->drop_empty || options->precomputed ||
+                                     !hg_columns_wasted(lines->n, lines->last_index, lines->size)))
+        return HINGE_OK;
+    size_t last = options->columns == NULL     ? lines->last_index
+                  : options->n_columns == 0 ? 0
+                                            : options->columns[options->n_columns - 1];
+    status = hg_columns_open(columns, source->name, last, err);
+    for (size_t k = 0; status == HINGE_OK && options->columns != NULL && k < options->n_columns; k++)
+        hg_columns_add(columns, options->columns[k]);
+    libsvm->rest = options->columns != NULL;
+    libsvm->finding = !libsvm->rest;
+    if (status == HINGE_OK && libsvm->finding)
+        status = hg_lines_read(lines, read_libsvm_line, libsvm, &tally, err);
+    libsvm->finding = false;
+    if (status != HINGE_OK)
+        return status;
+    hg_columns_rank(columns);
+    if (!libsvm->rest && !hg_columns_worth(columns))
+        hg_columns_free(columns);
+    else if ((libsvm->data->columns = hg_columns_list(columns)) == NULL)
+        return hg_fail_at(err, HINGE_ENOMEM, source->name, 0, "no memory for %zu columns", columns->count);
+    return HINGE_OK;
+}
+
+/* Reserves what the lines need. Where that cannot be had, an error in the text comes first: the huge index may
+ * stand behind it. */
+static hinge_status reserve_libsvm(struct hg_lines *lines, const struct hg_source *source, struct libsvm *libsvm,
+                                   hinge_error *err)
+{
+    const hinge_data_options *options = source->options;
+    hinge_data *data = libsvm->data;
+    struct hg_tally tally;
+    size_t cols = options->max_cols > 0 ? HG_MIN(lines->last_index, options->max_cols) : lines->last_index;
+    hinge_dtype type = options->type == 0 ? HINGE_F64 : options->type;
+    if (options->precomputed && lines->n > 0) {
+        data->serial = hg_zalloc(lines->n, sizeof *data->serial);
+        if (data->serial == NULL)
+            return hg_fail_at(err, HINGE_ENOMEM, source->name, 0, "no memory for %zu serial numbers", lines->n);
+    }
+    cols = libsvm->columns.bits != NULL ? libsvm->columns.count + libsvm->rest : HG_MAX(cols, options->min_cols);
+    hinge_error own;
+    hinge_status status = hg_data_reserve(data, source, lines->n, cols, type, &own);
+    if (status == HINGE_OK)
+        return HINGE_OK;
+    hg_free(data->memory);
+    data->memory = NULL;
+    hinge_status other = hg_lines_read(lines, read_libsvm_line, libsvm, &tally, err);
+    if (other == HINGE_OK && err != NULL)
+        *err = own;
+    return other != HINGE_OK ? other : status;
+}
+
+static hinge_status read_libsvm(const struct hg_source *source, hinge_data *data, hinge_error *err)
+{
+    struct hg_lines lines;
+    struct hg_tally tally;
+    struct libsvm libsvm = { .data = data };
+    hinge_status status =
+        hg_lines_open(&lines, source->name, source->data, source->size, 1, true, source->threads, err);
+    if (status == HINGE_OK)
+        status = find_columns(&lines, source, &libsvm, err);
+    if (status == HINGE_OK)
+        status = reserve_libsvm(&lines, source, &libsvm, err);
+    if (status == HINGE_OK)
+        status = hg_lines_read(&lines, read_libsvm_line, &libsvm, &tally, err);
+    if (status == HINGE_OK) {
+        data->file_cols = lines.last_index;
+        data->labelled = 1;
+        data->nonzeros = tally.nonzeros;
+    }
+    hg_columns_free(&libsvm.columns);
+    hg_lines_free(&lines);
+    return status;
+}
+
+/* ---- reading ------------------------------------------------------------------------------------------- */
+
+static bool ends_with(const char *name, size_t length, const char *ending)
+{
+    size_t n = strlen(ending);
+    return length >= n && strncasecmp(name + length - n, ending, n) == 0;
+}
+
+static hinge_format format_of(const struct hg_source *source)
+{
+    size_t length = strlen(source->name);
+    if (source->options->format != HINGE_FORMAT_AUTO)
+        return source->options->format;
+    if (hg_is_npy(source->data, source->size))
+        return HINGE_FORMAT_NPY;
+    if (ends_with(source->name, length, ".gz") || ends_with(source->name, length, ".xz"))
+        length -= 3;
+    bool table = ends_with(source->name, length, ".csv") || ends_with(source->name, length, ".tsv");
+    return table ? HINGE_FORMAT_CSV : HINGE_FORMAT_LIBSVM;
+}
+
+static hinge_status check_options(const hinge_data_options *options, hinge_error *err)
+{
+    if (options->format < HINGE_FORMAT_AUTO || options->format > HINGE_FORMAT_CSV)
+        return hg_fail(err, HINGE_EINVAL, "format: %d is none", (int)options->format);
+    if (options->type != 0 && options->type != HINGE_F32 && options->type != HINGE_F64)
+        return hg_fail(err, HINGE_EINVAL, "type: %d is none", (int)options->type);
+    if (options->threads < 0 || options->threads > 4096)
+        return hg_fail(err, HINGE_EINVAL, "threads: %d is not in 0 .. 4096", options->threads);
+    if (options->header < -1 || options->header > 1)
+        return hg_fail(err, HINGE_EINVAL, "header: %d is none of -1, 0, 1", options->header);
+    for (size_t k = 0; options->columns != NULL && k < options->n_columns; k++)
+        if (options->columns[k] <= (k == 0 ? 0 : options->columns[k - 1]) || options->columns[k] > INT_MAX)
+            return hg_fail(err, HINGE_EINVAL, "columns[%zu]: %zu, where they ascend from 1 to %d at most", k,
+                           options->columns[k], INT_MAX);
+    if (options->max_cols > 0 && options->min_cols > options->max_cols)
+        return hg_fail(err, HINGE_EINVAL, "min_cols: %zu exceeds max_cols: %zu", options->min_cols,
+                       options->max_cols);
+    return HINGE_OK;
+}
+
+/* What is no text of lines that end in LF or CR LF: where they end in CR alone, all of it is one line. */
+static hinge_status check_lines(const struct hg_source *source, hinge_error *err)
+{
+    const char *text = source->data;
+    const struct hg_line line = hg_next_line(source->name, 1, &text, source->data + source->size);
+    if (memchr(line.p, '\r', (size_t)(line.end - line.p)) == NULL)
+        return HINGE_OK;
+    return hg_fail_at(err, HINGE_EFORMAT, source->name, 1,
+                      "lines end in CR alone, as on old Macs: convert them, as by tr '\\r' '\\n'");
+}
+
+/* Reads by the format; text without the byte-order mark that spreadsheets write. */
+static hinge_status read_as(hinge_format format, struct hg_source *source, hinge_data *data, hinge_error *err)
+{
+    if (format == HINGE_FORMAT_NPY)
+        return hg_read_npy(source, data, err);
+    if (source->size >= 3 && memcmp(source->data, "\xef\xbb\xbf", 3) == 0) {
+        source->data += 3;
+        source->size -= 3;
+    }
+    hinge_status status = check_lines(source, err);
+    if (status != HINGE_OK)
+        return status;
+    return format == HINGE_FORMAT_CSV ? hg_read_csv(source, data, err) : read_libsvm(source, data, err);
+}
+
+/* bytes are unpacked already. */
+static hinge_status parse(const char *name, const struct hg_bytes *bytes, const hinge_data_options *options,
+                          hinge_data *data, hinge_error *err)
+{
+    struct hg_source source = { .name = name,
+                                .data = bytes->data,
+                                .size = bytes->size,
+                                .options = options,
+                                .threads = hg_threads(options->threads) };
+    hinge_format format = format_of(&source);
+    hinge_data made = { .format = format };
+    if (options->labels_path != NULL && format != HINGE_FORMAT_NPY)
+        return hg_fail_at(err, HINGE_EINVAL, name, 0,
+                          "labels in another file (--labels, labels_path) are for .npy data only, and this is %s",
+                          format == HINGE_FORMAT_CSV ? "CSV" : "LIBSVM text");
+    if (options->precomputed && format != HINGE_FORMAT_LIBSVM)
+        return hg_fail_at(err, HINGE_EINVAL, name, 0, "precomputed: only LIBSVM data has serial numbers");
+    if (options->columns != NULL && (format != HINGE_FORMAT_LIBSVM || options->precomputed))
+        return hg_fail_at(err, HINGE_EINVAL, name, 0,
+                          "only LIBSVM text without serial numbers is read by a model's columns (options.columns)");
+    hinge_status status = read_as(format, &source, &made, err);
+    if (status != HINGE_OK) {
+        hinge_data_free(&made);
+        return status;
+    }
+    *data = made;
+    return hg_ok(err);
+}
+
+hinge_status hinge_data_read(const char *path, const hinge_data_options *options, hinge_data *data,
+                             hinge_error *err)
+{
+    const hinge_data_options none = { 0 };
+    struct hg_bytes bytes = { 0 };
+    options = options == NULL ? &none : options;
+    if (path == NULL || data == NULL)
+        return hg_fail(err, HINGE_EINVAL, "path or data: NULL");
+    hinge_status status = check_options(options, err);
+    if (status == HINGE_OK)
+        status = hg_bytes_read(&bytes, path, err);
+    if (status == HINGE_OK)
+        status = parse(path, &bytes, options, data, err);
+    hg_bytes_free(&bytes);
+    return status;
+}
+
+hinge_status hinge_data_parse(const char *name, const void *memory, size_t size,
+                              const hinge_data_options *options, hinge_data *data, hinge_error *err)
+{
+    const hinge_data_options none = { 0 };
+    struct hg_bytes bytes = { 0 };
+    options = options == NULL ? &none : options;
+    if (name == NULL || data == NULL || (memory == NULL && size > 0))
+        return hg_fail(err, HINGE_EINVAL, "name, bytes or data: NULL");
+    hinge_status status = check_options(options, err);
+    if (status == HINGE_OK)
+        status = hg_bytes_unpack(&bytes, name, memory, size, err);
+    if (status == HINGE_OK)
+        status = parse(name, &bytes, options, data, err);
+    hg_bytes_free(&bytes);
+    return status;
+}
+
+/* ---- writing ------------------------------------------------------------------------------------------- */
+
+struct examples {
+    const hinge_matrix *x;
+    const double *y;
+};
+
+static hinge_status print_example(const void *arg, size_t i, struct hg_text *text, hinge_error *err)
+{
+    const struct examples *examples = arg;
+    const hinge_matrix *x = examples->x;
+    double label = examples->y != NULL ? examples->y[i] : 0;
+    if (!isfinite(label))
+        return hg_fail(err, HINGE_EINVAL, "y[%zu] is not finite", i);
+    hg_text_number(text, label);
+    for (size_t j = 0; j < x->cols; j++) {
+        double value = hg_matrix_value(x, i, j);
+        if (value == 0 && !signbit(value))
+            continue;
+        if (!isfinite(value))
+            return hg_fail(err, HINGE_EINVAL, "x[%zu, %zu] is not finite", i, j);
+        char *room = hg_text_room(text, 2 * HG_NUMBER_ROOM), *out = room;
+        if (room == NULL)
+            break;
+        *out++ = ' ';
+        out += hg_format_size(out, j + 1);
+        *out++ = ':';
+        out += hg_format_double(out, value);
+        text->size += (size_t)(out - room);
+    }
+    hg_text_add(text, "\n", 1);
+    return HINGE_OK;
+}
+
+hinge_status hinge_data_write(const char *path, const hinge_matrix *x, const double *y, hinge_error *err)
+{
+    struct hg_output output;
+    if (path == NULL || x == NULL || (x->data == NULL && x->rows > 0 && x->cols > 0))
+        return hg_fail(err, HINGE_EINVAL, "path or x: NULL");
+    if ((x->type != HINGE_F32 && x->type != HINGE_F64) ||
+        x->stride < (x->order == HINGE_COLUMN_MAJOR ? x->rows : x->cols))
+        return hg_fail(err, HINGE_EINVAL, "x: type %d, stride %zu for %zu columns", (int)x->type, x->stride,
+                       x->cols);
+    struct examples examples = { .x = x, .y = y };
+    hinge_status status = hg_output_open(&output, path, err);
+    if (status != HINGE_OK)
+        return status;
+    status = hg_print_rows(x->rows, x->cols, print_example, &examples, hg_output_write, &output, err);
+    status = hg_output_close(&output, status, err);
+    return status == HINGE_OK ? hg_ok(err) : status;
+}

@@ -1,0 +1,321 @@
+/*
+ * A chunk is the lines that begin within a stretch of the text of fixed length, so chunks do not depend on the
+ * number of threads, and one very long line costs no more than many short ones.
+ */
+#include "lib/files/lines.h"
+#include "lib/files/number.h"
+
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { STRETCH = 1 << 18 };
+
+struct hg_chunk {
+    const char *begin; /* of its first line */
+    size_t n, first;   /* lines, and the number of lines before them */
+    size_t last_index;
+    struct hg_tally tally;
+    hinge_status status;
+    hinge_error err;
+};
+
+/* ---- chunks -------------------------------------------------------------------------------------------- */
+
+/* Where the first line that begins in [p, limit) does; NULL: none does. */
+static const char *first_line(const char *text, const char *p, const char *limit)
+{
+    if (p == text)
+        return p;
+    const char *newline = memchr(p - 1, '\n', (size_t)(limit - p)); /* at limit - 1 it begins the next chunk */
+    return newline == NULL ? NULL : newline + 1;
+}
+
+/* The index of the last "index:" before end, 0 if none can be made out: the line is then refused later. */
+static size_t last_index_before(const char *p, const char *end)
+{
+    const char *colon = memrchr(p, ':', (size_t)(end - p));
+    size_t index = 0;
+    if (colon == NULL)
+        return 0;
+    const char *digits = colon;
+    while (digits > p && colon - digits < 20 && (unsigned char)(digits[-1] - '0') < 10)
+        digits--;
+    return hg_parse_size(digits, colon, &index) == colon && index <= INT_MAX ? index : 0;
+}
+
+static void count_chunk(const struct hg_lines *lines, struct hg_chunk *chunk, size_t i, bool pairs)
+{
+    const char *end = lines->text + lines->size, *start = lines->text + i * STRETCH;
+    const char *limit = lines->size - i * STRETCH > STRETCH ? start + STRETCH : end;
+    const char *p = first_line(lines->text, start, limit);
+    chunk->begin = p;
+    while (p != NULL && p < limit) {
+        const char *newline = memchr(p, '\n', (size_t)(end - p));
+        if (newline == NULL)
+            newline = end;
+        if (pairs)
+            chunk->last_index = HG_MAX(chunk->last_index, last_index_before(p, newline));
+        chunk->n++;
+        p = newline == end ? end : newline + 1;
+    }
+}
+
+hinge_status hg_lines_open(struct hg_lines *lines, const char *file, const char *text, size_t size,
+                           size_t first_number, bool pairs, int threads, hinge_error *err)
+{
+    *lines = (struct hg_lines){
+        .file = file, .text = text, .size = size, .first_number = first_number
+    };
+    lines->n_chunks = size / STRETCH + (size % STRETCH != 0);
+    lines->threads = (int)HG_MIN((size_t)threads, HG_MAX(lines->n_chunks, (size_t)1));
+    lines->chunks = hg_zalloc(lines->n_chunks, sizeof *lines->chunks);
+    if (lines->chunks == NULL)
+        return hg_fail_at(err, HINGE_ENOMEM, file, 0, "no memory");
+#pragma omp parallel for schedule(dynamic) num_threads(lines->threads)
+    for (size_t i = 0; i < lines->n_chunks; i++)
+        count_chunk(lines, &lines->chunks[i], i, pairs);
+    for (size_t i = 0; i < lines->n_chunks; i++) {
+        lines->chunks[i].first = lines->n;
+        lines->n += lines->chunks[i].n;
+        lines->last_index = HG_MAX(lines->last_index, lines->chunks[i].last_index);
+    }
+    return HINGE_OK;
+}
+
+void hg_lines_free(struct hg_lines *lines)
+{
+    hg_free(lines->chunks);
+    lines->chunks = NULL;
+}
+
+struct hg_line hg_next_line(const char *file, size_t number, const char **p, const char *end)
+{
+    const char *start = *p, *stop = memchr(start, '\n', (size_t)(end - start));
+    *p = stop == NULL ? end : stop + 1;
+    if (stop == NULL)
+        stop = end;
+    if (stop > start && stop[-1] == '\r')
+        stop--;
+    return (struct hg_line){ .file = file, .number = number, .p = start, .end = stop };
+}
+
+static void read_chunk(const struct hg_lines *lines, struct hg_chunk *chunk, hg_line_reader reader,
+                       const void *arg)
+{
+    const char *p = chunk->begin, *end = lines->text + lines->size;
+    chunk->status = HINGE_OK;
+    chunk->tally = (struct hg_tally){ 0 };
+    for (size_t i = 0; i < chunk->n && chunk->status == HINGE_OK; i++) {
+        size_t row = chunk->first + i;
+        struct hg_line line = hg_next_line(lines->file, lines->first_number + row, &p, end);
+        chunk->status = reader(arg, &line, row, &chunk->tally, &chunk->err);
+    }
+}
+
+hinge_status hg_lines_read(struct hg_lines *lines, hg_line_reader reader, const void *arg,
+                           struct hg_tally *tally, hinge_error *err)
+{
+    struct hg_tally sum = { 0 };
+#pragma omp parallel for schedule(dynamic) num_threads(lines->threads)
+    for (size_t i = 0; i < lines->n_chunks; i++)
+        read_chunk(lines, &lines->chunks[i], reader, arg);
+    for (size_t i = 0; i < lines->n_chunks; i++) {
+        const struct hg_chunk *chunk = &lines->chunks[i];
+        if (chunk->status != HINGE_OK) {
+            if (err != NULL)
+                *err = chunk->err;
+            return chunk->status;
+        }
+        sum.nonzeros += chunk->tally.nonzeros;
+        sum.last = HG_MAX(sum.last, chunk->tally.last);
+    }
+    *tally = sum;
+    return HINGE_OK;
+}
+
+/* ---- parts of a line ----------------------------------------------------------------------------------- */
+
+struct hg_excerpt hg_excerpt_all(const char *p, const char *end)
+{
+    struct hg_excerpt excerpt;
+    size_t n = 0;
+    for (; p < end && n + 8 < sizeof excerpt.text; p++) {
+        if (*p >= ' ' && *p <= '~')
+            excerpt.text[n++] = *p;
+        else
+            n += (size_t)snprintf(excerpt.text + n, 5, "\\x%02x", (unsigned char)*p);
+    }
+    memcpy(excerpt.text + n, p < end ? "..." : "", 4 - 3 * (p == end));
+    return excerpt;
+}
+
+struct hg_excerpt hg_excerpt(const char *p, const char *end)
+{
+    const char *stop = p;
+    while (stop < end && !hg_is_blank(*stop))
+        stop++;
+    return hg_excerpt_all(p, stop);
+}
+
+hinge_status hg_line_number(struct hg_line *line, const char *what, double *value, hinge_error *err)
+{
+    const char *p = line->p, *next = hg_parse_double(p, line->end, value);
+    if (next == NULL || (next < line->end && !hg_is_blank(*next)))
+        return hg_fail_at(err, HINGE_EFORMAT, line->file, line->number, "%s '%s' is not a number", what,
+                          hg_excerpt(p, line->end).text);
+    if (!isfinite(*value))
+        return hg_fail_at(err, HINGE_EFORMAT, line->file, line->number, "%s '%s' is not finite", what,
+                          hg_excerpt(p, line->end).text);
+    line->p = next;
+    return HINGE_OK;
+}
+
+void hg_row_clear(const struct hg_row *row)
+{
+    if (row->cols > 0)
+        memset(row->data, 0, row->cols * (row->type == HINGE_F32 ? sizeof(float) : sizeof(double)));
+}
+
+/* Says what is wrong with the pair at p, whose index could not be read. */
+static hinge_status refuse_index(const struct hg_line *line, const char *p, hinge_error *err)
+{
+    struct hg_excerpt excerpt = hg_excerpt(p, line->end);
+    const char *digits = p, *end = line->end;
+    while (digits < end && (unsigned char)(*digits - '0') < 10)
+        digits++;
+    if (end - p >= 4 && memcmp(p, "qid:", 4) == 0)
+        return hg_fail_at(err, HINGE_EFORMAT, line->file, line->number, "'%s': ranking data is not supported",
+                          excerpt.text);
+    if (*p == '#')
+        return hg_fail_at(err, HINGE_EFORMAT, line->file, line->number, "a comment must not hold ':': '%s'",
+                          hg_excerpt_all(p, end).text);
+    if (digits > p && digits < end && *digits == ':')
+        return hg_fail_at(err, HINGE_EFORMAT, line->file, line->number, "index of '%s' exceeds %d",
+                          excerpt.text, INT_MAX);
+    return hg_fail_at(err, HINGE_EFORMAT, line->file, line->number, "'%s' is not index:value", excerpt.text);
+}
+
+/* The index at p, in digits, and its colon; returns the place behind that, or NULL. */
+static const char *parse_index(const char *p, const char *end, size_t *index)
+{
+    const char *start = p;
+    size_t value = 0;
+    for (; p < end && (unsigned char)(*p - '0') < 10 && value <= INT_MAX; p++)
+        value = value * 10 + (size_t)(*p - '0');
+    *index = value;
+    return p > start && p < end && *p == ':' && value <= INT_MAX ? p + 1 : NULL;
+}
+
+/* The same, quickly for short ones with more text behind. */
+static inline const char *parse_index_fast(const char *p, const char *end, size_t *index)
+{
+    unsigned n = end - p >= 8 ? hg_parse_short(p, index) : 0;
+    return n > 0 && p[n] == ':' ? p + n + 1 : parse_index(p, end, index);
+}
+
+/* hg_parse_double, quickly for short integers. */
+static inline const char *parse_value(const char *p, const char *end, double *value)
+{
+    size_t integer;
+    unsigned n = end - p >= 8 ? hg_parse_short(p, &integer) : 0;
+    if (n == 0 || !hg_is_blank(p[n]))
+        return hg_parse_double(p, end, value);
+    *value = (double)integer;
+    return p + n;
+}
+
+/* "0:number", the serial number of a row of kernel values. */
+static hinge_status read_serial(struct hg_line *line, size_t *serial, hinge_error *err)
+{
+    size_t index = 1;
+    double value;
+    line->p = hg_skip_blanks(line->p, line->end);
+    const char *start = line->p, *next = parse_index(line->p, line->end, &index);
+    if (next == NULL || index != 0)
+        return hg_fail_at(err, HINGE_EFORMAT, line->file, line->number,
+                          "'%s' where 0:serial must begin a row of kernel values",
+                          hg_excerpt(start, line->end).text);
+    line->p = next;
+    hinge_status status = hg_line_number(line, "serial number", &value, err);
+    if (status == HINGE_OK)
+        *serial = value >= 1 && value <= INT_MAX && value == floor(value) ? (size_t)value : 0;
+    return status;
+}
+
+/* Says why the index cannot stand here. */
+static hinge_status refuse_order(const struct hg_line *line, size_t index, size_t previous, hinge_error *err)
+{
+    if (index == 0)
+        return hg_fail_at(err, HINGE_EFORMAT, line->file, line->number,
+                          "index 0: features count from 1; 0:serial begins rows of precomputed kernels only");
+    if (index == previous)
+        return hg_fail_at(err, HINGE_EFORMAT, line->file, line->number, "index %zu stands twice", index);
+    return hg_fail_at(err, HINGE_EFORMAT, line->file, line->number, "index %zu after %zu: indices must ascend",
+                      index, previous);
+}
+
+/* Says what is wrong with the value at p. */
+static hinge_status refuse_value(const struct hg_line *line, const char *p, size_t index, double value,
+                                 bool number, hinge_error *err)
+{
+    const char *reason = !number           ? "is not a number"
+                         : isfinite(value) ? "is too large for single precision"
+                                           : "is not finite";
+    return hg_fail_at(err, HINGE_EFORMAT, line->file, line->number, "value '%s' of index %zu %s",
+                      hg_excerpt(p, line->end).text, index, reason);
+}
+
+hinge_status hg_line_pairs(struct hg_line *line, const struct hg_row *row, size_t *serial,
+                           struct hg_tally *tally, hinge_error *err)
+{
+    if (serial != NULL) {
+        hinge_status status = read_serial(line, serial, err);
+        if (status != HINGE_OK)
+            return status;
+    }
+    const char *p = line->p, *end = line->end;
+    size_t previous = 0, index, cols = row->data == NULL ? 0 : row->cols, nonzeros = 0, last = 0;
+    double rest = 0;
+    for (p = hg_skip_blanks(p, end); p < end; p = hg_skip_blanks(p, end)) {
+        double value = 0;
+        const char *start = p, *number = parse_index_fast(p, end, &index);
+        if (number == NULL && *p == '#' && memchr(p, ':', (size_t)(end - p)) == NULL)
+            break;
+        if (number == NULL)
+            return refuse_index(line, start, err);
+        if (index <= previous)
+            return refuse_order(line, index, previous, err);
+        p = parse_value(number, end, &value);
+        bool whole = p != NULL && (p == end || hg_is_blank(*p));
+        if (!whole || !isfinite(value))
+            return refuse_value(line, number, index, value, whole, err);
+        previous = index;
+        if (value == 0 && !signbit(value))
+            continue;
+        last = index;
+        if (row->columns != NULL && (index = hg_columns_place(row->columns, index)) == 0) {
+            rest = hypot(rest, value);
+            continue;
+        }
+        if (index > cols) {
+            if (row->found != NULL)
+                hg_columns_add(row->found, index);
+            continue;
+        }
+        if (!hg_row_set(row, index - 1, value))
+            return refuse_value(line, number, index, value, true, err);
+        nonzeros += hg_row_nonzero(row, value);
+    }
+    if (row->rest && cols > 0) {
+        if (!isfinite(rest) || !hg_row_set(row, cols - 1, rest))
+            return hg_fail_at(err, HINGE_EFORMAT, line->file, line->number,
+                              "the norm of features left out is too large");
+        nonzeros += hg_row_nonzero(row, rest);
+    }
+    line->p = end;
+    tally->nonzeros += nonzeros;
+    tally->last = HG_MAX(tally->last, last);
+    return HINGE_OK;
+}

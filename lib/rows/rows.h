@@ -1,0 +1,87 @@
+/*
+ * The seam between kernels and solvers: a source of kernel rows over n points. A solver asks for rows I restricted
+ * to columns J; it never learns what a kernel is. GEMM Gram blocks, precomputed matrices, the user's kernel, and
+ * test fakes implement it.
+ */
+#ifndef HG_ROWS_H
+#define HG_ROWS_H
+
+#include "lib/base/base.h"
+
+/* Of few different values, f32: code c stands for high[c >> 4] * low[c & 15]. */
+struct hg_codes {
+    float high[16], low[16];
+};
+
+enum { HG_DOUBTFUL = 16 };
+enum { HG_CODE_COLS = 128, HG_CODE_ROWS = 64 }; /* of a coded tile, at most; all columns of it may be read */
+
+/* A finished tile: values of rows [row0, row0 + n_rows) of those asked for, at positions [col0, col0 + n_cols) of
+ * the column list. row[r] points at the value of position col0; the rows' type is the source's. */
+struct hg_tile {
+    size_t row0, n_rows, col0, n_cols;
+    const void *const *row;
+    const struct hg_codes *codes; /* not NULL: the tile is coded, and row is NULL */
+    const uint8_t *code;          /* [n_rows * HG_CODE_COLS] */
+};
+
+/* Called by the thread that made the tile, while it is hot. The tiles of one column range come one after the other, in
+ * ascending row0, and no range is narrower than 32 columns but the last; different ranges come at the same time. Where
+ * negligible values are left out, the first tile of a range has row0 = 0 all the same, with no rows if need be. */
+typedef void hg_tile_fn(void *arg, const struct hg_tile *tile);
+
+struct hg_fetch {
+    const uint32_t *rows; /* [n_rows] points */
+    size_t n_rows;
+    const uint32_t *cols; /* [n_cols] points; NULL: points 0 .. n_cols - 1 */
+    size_t n_cols;
+    void *const *out;     /* [n_rows] where row r goes, [n_cols] values, a tile's before tile() sees it; NULL: not kept.
+                           * out itself may be NULL */
+    hg_tile_fn *tile;     /* or NULL */
+    void *arg;
+    const int *stop;      /* polled between tiles (atomically): non-zero ends early, rows are then incomplete */
+    uint64_t again;       /* not 0: these columns will be asked for again, by this number; what they are made from is
+                           * worth keeping */
+    bool near;            /* values known to be negligible may be left out: 0 in `out`, not given to tile() */
+    bool coded;           /* tile() takes coded tiles too; what comes coded does not go to `out` */
+};
+
+struct hg_rows;
+
+struct hg_rows_ops {
+    hinge_status (*diagonal)(const struct hg_rows *rows, double *diagonal); /* [n] K(x_i, x_i) */
+    hinge_status (*fetch)(struct hg_rows *rows, const struct hg_fetch *fetch);
+};
+
+/* First member of every source. One fetch at a time. Threads are the source's own affair; the values and the order
+ * of calls to tile() within a column range do not depend on their number. */
+struct hg_rows {
+    const struct hg_rows_ops *ops;
+    size_t n;
+    hinge_dtype type;
+    int threads;
+    uint32_t doubtful[HG_DOUBTFUL]; /* points whose values rounding alters most, as far as the source can tell */
+    size_t n_doubtful;
+    bool coded;            /* tiles may come coded */
+    bool unit;             /* all values are in [0, 1], but for rounding */
+    const uint32_t *order; /* [n] all points, so that those whose values matter to each other are close; or NULL */
+    double cost;          /* of computing a value, in reads of one from memory: a rough figure, machine or not */
+    double gflop;         /* done in GEMM so far */
+    uint64_t values;      /* kernel values computed so far */
+    struct hg_crew crew;  /* of fetches, and of what else is done round after round */
+    hinge_stages *stages; /* NULL, or what fetches add their threads' seconds to, time in tile() as update; and gflop */
+};
+
+static inline void hg_add_stages(hinge_stages *sum, const hinge_stages *part)
+{
+    sum->gather += part->gather;
+    sum->products += part->products;
+    sum->map += part->map;
+    sum->update += part->update;
+    sum->pack += part->pack;
+    sum->read += part->read;
+    sum->gbytes += part->gbytes;
+    sum->gflop += part->gflop;
+}
+
+#endif

@@ -1,0 +1,392 @@
+#include "lib/theory/dense.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { REFINEMENTS = 4, PATIENCE = 20 /* iterations that come no nearer */ };
+
+static const double least_ridge = 1e-12, least_corner = 1e-13; /* of Newton's system */
+
+const char *hinge_qp_outcome_text(hinge_qp_outcome outcome)
+{
+    static const char *const text[] = { "solved", "infeasible", "unbounded", "iteration limit" };
+    return (size_t)outcome < sizeof text / sizeof *text ? text[outcome] : "unknown outcome";
+}
+
+/* ---- Newton's system --------------------------------------------------------------------------------------------- */
+
+static void residuals(struct hg_dense *r)
+{
+    struct hg_dense_point *x = &r->at;
+    size_t n = r->n, m = r->m, e = r->e;
+    hg_dense_times(1, r->q, n, n, x->u, 0, r->qu);
+    for (size_t k = 0; k < n; k++)
+        r->r1[k] = r->qu[k] + r->p[k] * x->tau;
+    hg_dense_times_transposed(-1, r->a, m, n, x->z, 1, r->r1);
+    hg_dense_times_transposed(-1, r->e_, e, n, x->y, 1, r->r1);
+    for (size_t k = 0; k < m; k++)
+        r->r2[k] = -r->c[k] * x->tau - x->s[k];
+    hg_dense_times(1, r->a, m, n, x->u, 1, r->r2);
+    for (size_t k = 0; k < e; k++)
+        r->r3[k] = -r->f[k] * x->tau;
+    hg_dense_times(1, r->e_, e, n, x->u, 1, r->r3);
+    r->r4 = -hg_dense_dot(x->u, r->qu, n) / x->tau - hg_dense_dot(r->p, x->u, n) + hg_dense_dot(r->c, x->z, m) +
+            hg_dense_dot(r->f, x->y, e) - x->kappa;
+    r->mu = (hg_dense_dot(x->s, x->z, m) + x->tau * x->kappa) / (double)(m + 1);
+}
+
+/* l = b - what x makes of it; returns the largest. */
+static double what_is_left(struct hg_dense *r, const struct hg_dense_point *x)
+{
+    size_t n = r->n, m = r->m, e = r->e;
+    memcpy(r->l1, r->b1, n * sizeof(double));
+    hg_dense_times(-1, r->q, n, n, x->u, 1, r->l1);
+    hg_dense_times_transposed(1, r->a, m, n, x->z, 1, r->l1);
+    hg_dense_times_transposed(1, r->e_, e, n, x->y, 1, r->l1);
+    for (size_t k = 0; k < n; k++)
+        r->l1[k] -= least_ridge * x->u[k];
+    for (size_t k = 0; k < m; k++)
+        r->l2[k] = r->b2[k] - r->at.s[k] / r->at.z[k] * x->z[k];
+    hg_dense_times(-1, r->a, m, n, x->u, 1, r->l2);
+    memcpy(r->l3, r->b3, e * sizeof(double));
+    hg_dense_times(-1, r->e_, e, n, x->u, 1, r->l3);
+    for (size_t k = 0; k < e; k++)
+        r->l3[k] = r->held[k] * (r->l3[k] - least_corner * x->y[k]);
+    return HG_MAX(hg_dense_largest(r->l1, n), HG_MAX(hg_dense_largest(r->l2, m), hg_dense_largest(r->l3, e)));
+}
+
+/* x = the solution for b1, b2, b3, refined while that helps. */
+static bool solve_system(struct hg_dense *r, struct hg_dense_point *x)
+{
+    memset(x->u, 0, r->n * sizeof(double));
+    memset(x->z, 0, r->m * sizeof(double));
+    memset(x->y, 0, r->e * sizeof(double));
+    double last = INFINITY;
+    for (int k = 0; k <= REFINEMENTS; k++) {
+        double left = what_is_left(r, x);
+        if (isnan(left))
+            return false;
+        if (left == 0 || left > 0.5 * last)
+            return true;
+        last = left;
+        if (!hg_dense_add_solution(r, x))
+            return false;
+    }
+    return true;
+}
+
+/* The part of a step that goes with dtau = 1. */
+static bool solve_tau_part(struct hg_dense *r)
+{
+    for (size_t k = 0; k < r->n; k++)
+        r->b1[k] = -r->p[k];
+    memcpy(r->b2, r->c, r->m * sizeof(double));
+    memcpy(r->b3, r->f, r->e * sizeof(double));
+    return solve_system(r, &r->tau_part);
+}
+
+/* out = the step that takes residuals to 1 - rate of themselves and products to rc, rck. */
+static bool direction(struct hg_dense *r, double rate, double rck, struct hg_dense_point *out)
+{
+    const struct hg_dense_point *x = &r->at, *t = &r->tau_part;
+    struct hg_dense_point *b = &r->base;
+    size_t n = r->n, m = r->m, e = r->e;
+    for (size_t k = 0; k < n; k++)
+        r->b1[k] = -rate * r->r1[k];
+    for (size_t k = 0; k < m; k++)
+        r->b2[k] = -rate * r->r2[k] + r->rc[k] / x->z[k];
+    for (size_t k = 0; k < e; k++)
+        r->b3[k] = -rate * r->r3[k];
+    if (!solve_system(r, b))
+        return false;
+    double top = -rate * r->r4 + rck / x->tau;
+    double bottom = hg_dense_dot(x->u, r->qu, n) / x->tau / x->tau + x->kappa / x->tau;
+    for (size_t k = 0; k < n; k++) {
+        double gradient = 2 * r->qu[k] / x->tau + r->p[k];
+        top += gradient * b->u[k];
+        bottom -= gradient * t->u[k];
+    }
+    top -= hg_dense_dot(r->c, b->z, m) + hg_dense_dot(r->f, b->y, e);
+    bottom += hg_dense_dot(r->c, t->z, m) + hg_dense_dot(r->f, t->y, e);
+    out->tau = top / bottom;
+    out->kappa = (rck - x->kappa * out->tau) / x->tau;
+    for (size_t k = 0; k < n; k++)
+        out->u[k] = b->u[k] + out->tau * t->u[k];
+    for (size_t k = 0; k < m; k++) {
+        out->z[k] = b->z[k] + out->tau * t->z[k];
+        out->s[k] = (r->rc[k] - x->s[k] * out->z[k]) / x->z[k];
+    }
+    for (size_t k = 0; k < e; k++)
+        out->y[k] = b->y[k] + out->tau * t->y[k];
+    return isfinite(out->tau);
+}
+
+static double longest(const struct hg_dense *r, const struct hg_dense_point *d)
+{
+    double step = INFINITY;
+    for (size_t k = 0; k < r->m; k++) {
+        step = d->s[k] < 0 ? fmin(step, -r->at.s[k] / d->s[k]) : step;
+        step = d->z[k] < 0 ? fmin(step, -r->at.z[k] / d->z[k]) : step;
+    }
+    step = d->tau < 0 ? fmin(step, -r->at.tau / d->tau) : step;
+    return d->kappa < 0 ? fmin(step, -r->at.kappa / d->kappa) : step;
+}
+
+/* ---- how near ---------------------------------------------------------------------------------------------------- */
+
+double hg_dense_gain(const struct hg_dense *r, hinge_qp_outcome kind)
+{
+    const struct hg_dense_point *x = &r->at;
+    if (kind == HINGE_QP_SOLVED)
+        return x->tau;
+    return kind == HINGE_QP_UNBOUNDED
+               ? -hg_dense_dot(r->p, x->u, r->n)
+               : hg_dense_dot(r->c, x->z, r->m) + hg_dense_dot(r->f, x->y, r->e);
+}
+
+/* The scaled problem's residuals at u/tau, z/tau, y/tau. With `rounding`, what Qu + p - A'z - E'y and Au - c are more
+ * than 0 is over the terms they are differences of, where it is no more than those terms' rounding. */
+static double accuracy(const struct hg_dense *r, bool rounding)
+{
+    const struct hg_dense_point *x = &r->at;
+    double tau = x->tau, quadratic = hg_dense_dot(x->u, r->qu, r->n) / tau / tau;
+    double primal = quadratic / 2 + hg_dense_dot(r->p, x->u, r->n) / tau;
+    double dual = hg_dense_gain(r, HINGE_QP_INFEASIBLE) / tau - quadratic / 2;
+    double slope = hg_dense_largest(r->r1, r->n) / tau, slope_size = 1 + hg_dense_largest(r->p, r->n);
+    double rows = HG_MAX(hg_dense_largest(r->r2, r->m), hg_dense_largest(r->r3, r->e)) / tau;
+    double rows_size = 1 + HG_MAX(hg_dense_largest(r->c, r->m), hg_dense_largest(r->f, r->e));
+    double u = hg_dense_largest(x->u, r->n) / tau;
+    double z = HG_MAX(hg_dense_largest(x->z, r->m), hg_dense_largest(x->y, r->e)) / tau;
+    slope_size += rounding && slope <= 1e-14 * (u + z) ? u + z : 0;
+    rows_size += rounding && rows <= 1e-14 * u ? u : 0;
+    return HG_MAX(fabs(primal - dual) / (1 + HG_MAX(fabs(primal), fabs(dual))),
+                  HG_MAX(slope / slope_size, rows / rows_size));
+}
+
+/* Of a proof, as large as `size`, that lacks so much. */
+static double over_gain(double lacks, double size, double gain)
+{
+    return gain > 0 ? HG_MAX(lacks / gain, 1e-16 * (size / gain)) : INFINITY;
+}
+
+/* A'z + E'y of a proof that nothing is feasible */
+static double infeasible(struct hg_dense *r)
+{
+    const struct hg_dense_point *x = &r->at;
+    memset(r->l1, 0, r->n * sizeof(double));
+    hg_dense_times_transposed(1, r->a, r->m, r->n, x->z, 1, r->l1);
+    hg_dense_times_transposed(1, r->e_, r->e, r->n, x->y, 1, r->l1);
+    return over_gain(hg_dense_largest(r->l1, r->n),
+                     HG_MAX(hg_dense_largest(x->z, r->m), hg_dense_largest(x->y, r->e)),
+                     hg_dense_gain(r, HINGE_QP_INFEASIBLE));
+}
+
+/* Qu, Eu and what Au lacks of 0, of a proof that nothing bounds the objective */
+static double unbounded(struct hg_dense *r)
+{
+    const struct hg_dense_point *x = &r->at;
+    double lacks = hg_dense_largest(r->qu, r->n);
+    hg_dense_times(1, r->a, r->m, r->n, x->u, 0, r->l2);
+    hg_dense_times(1, r->e_, r->e, r->n, x->u, 0, r->l3);
+    for (size_t k = 0; k < r->m; k++)
+        lacks = fmax(lacks, -r->l2[k]);
+    return over_gain(HG_MAX(lacks, hg_dense_largest(r->l3, r->e)), hg_dense_largest(x->u, r->n),
+                     hg_dense_gain(r, HINGE_QP_UNBOUNDED));
+}
+
+double hg_dense_value(struct hg_dense *r, hinge_qp_outcome kind)
+{
+    residuals(r);
+    return kind == HINGE_QP_SOLVED ? accuracy(r, false) : kind == HINGE_QP_INFEASIBLE ? infeasible(r) : unbounded(r);
+}
+
+/* ---- the run ----------------------------------------------------------------------------------------------------- */
+
+void hg_dense_copy(const struct hg_dense *r, struct hg_dense_point *to, const struct hg_dense_point *from)
+{
+    memcpy(to->u, from->u, r->n * sizeof(double));
+    memcpy(to->z, from->z, r->m * sizeof(double));
+    memcpy(to->y, from->y, r->e * sizeof(double));
+    memcpy(to->s, from->s, r->m * sizeof(double));
+    to->tau = from->tau;
+    to->kappa = from->kappa;
+}
+
+static void move(struct hg_dense *r, const struct hg_dense_point *d, double step)
+{
+    struct hg_dense_point *x = &r->at;
+    for (size_t k = 0; k < r->n; k++)
+        x->u[k] += step * d->u[k];
+    for (size_t k = 0; k < r->m; k++) {
+        x->z[k] += step * d->z[k];
+        x->s[k] += step * d->s[k];
+    }
+    for (size_t k = 0; k < r->e; k++)
+        x->y[k] += step * d->y[k];
+    x->tau += step * d->tau;
+    x->kappa += step * d->kappa;
+    double size = HG_MAX(HG_MAX(hg_dense_largest(x->z, r->m), hg_dense_largest(x->u, r->n)), HG_MAX(x->tau, x->kappa));
+    if (size < 1e100) /* the model is homogeneous */
+        return;
+    double factor = 1 / hg_dense_power_of_two(size), *parts[] = { x->u, x->z, x->y, x->s };
+    size_t counts[] = { r->n, r->m, r->e, r->m };
+    for (int j = 0; j < 4; j++)
+        for (size_t k = 0; k < counts[j]; k++)
+            parts[j][k] *= factor;
+    x->tau *= factor;
+    x->kappa *= factor;
+}
+
+/* Mehrotra's predictor and corrector; false: nothing more to gain */
+static bool iterate(struct hg_dense *r)
+{
+    struct hg_dense_point *x = &r->at, *d = &r->predictor;
+    for (size_t k = 0; k < r->m; k++)
+        r->d[k] = x->z[k] / x->s[k];
+    if (!hg_dense_factor(r, 1, least_ridge, least_corner) || !solve_tau_part(r))
+        return false;
+    for (size_t k = 0; k < r->m; k++)
+        r->rc[k] = -x->s[k] * x->z[k];
+    if (!direction(r, 1, -x->tau * x->kappa, d))
+        return false;
+    double step = fmin(1, longest(r, d)), left = 0;
+    for (size_t k = 0; k < r->m; k++)
+        left += (x->s[k] + step * d->s[k]) * (x->z[k] + step * d->z[k]);
+    left += (x->tau + step * d->tau) * (x->kappa + step * d->kappa);
+    double ratio = left / (double)(r->m + 1) / r->mu, centre = fmin(1, ratio * ratio * ratio);
+    for (size_t k = 0; k < r->m; k++)
+        r->rc[k] = centre * r->mu - x->s[k] * x->z[k] - d->s[k] * d->z[k];
+    if (!direction(r, 1 - centre, centre * r->mu - x->tau * x->kappa - d->tau * d->kappa, &r->step))
+        return false;
+    step = fmin(1, 0.995 * longest(r, &r->step));
+    move(r, &r->step, step);
+    return step > 1e-12;
+}
+
+/* The nearest points to each end, and where the run is; false: to be ended. Where eps is reached, it goes on while an
+ * iteration gains a factor of five: u is nowhere near as accurate as the objective. */
+static bool look(struct hg_dense *r, double *least)
+{
+    double before = r->value[HINGE_QP_SOLVED];
+    for (int kind = 0; kind < HG_DENSE_KINDS; kind++) {
+        double value = hg_dense_value(r, (hinge_qp_outcome)kind);
+        if (value < r->value[kind]) {
+            r->value[kind] = value;
+            hg_dense_copy(r, &r->best[kind], &r->at);
+        }
+        *least = fmin(*least, r->value[kind]);
+    }
+    double solved = r->value[HINGE_QP_SOLVED];
+    if (solved <= r->eps)
+        return solved > 1e-16 && solved < 0.2 * before;
+    return *least > r->eps;
+}
+
+/* The nearest end that the points seen lead to: a solution where eps is reached, otherwise as near as they come. Large
+ * multipliers may have kept a solution from eps by their rounding alone; a point with violations is none, however. */
+static hinge_qp_outcome conclude(struct hg_dense *r)
+{
+    bool tried[HG_DENSE_KINDS] = { false };
+    for (int round = 0; round < HG_DENSE_KINDS; round++) {
+        int kind = -1;
+        for (int k = 0; k < HG_DENSE_KINDS; k++)
+            if (!tried[k] && (kind < 0 || (r->value[k] < r->value[kind] && r->value[kind] > r->eps)))
+                kind = k;
+        tried[kind] = true;
+        for (int fresh = 0; fresh < 2 && !isinf(r->value[kind]); fresh++)
+            if (hg_dense_polish(r, (hinge_qp_outcome)kind, fresh) <= r->eps)
+                return (hinge_qp_outcome)kind;
+    }
+    hg_dense_copy(r, &r->at, &r->best[HINGE_QP_SOLVED]);
+    if (hg_dense_value(r, HINGE_QP_SOLVED) <= 1e-6)
+        r->value[HINGE_QP_SOLVED] = accuracy(r, true);
+    return r->value[HINGE_QP_SOLVED] <= r->eps ? HINGE_QP_SOLVED : HINGE_QP_LIMIT;
+}
+
+/* Equalities that contradict each other have a proof that asks for no iterations. */
+static bool contradict(struct hg_dense *r)
+{
+    if (hg_dense_dot(r->held, r->held, r->e) == (double)r->e)
+        return false;
+    bool proved = hg_dense_polish(r, HINGE_QP_INFEASIBLE, true) <= r->eps;
+    hg_dense_copy(r, &r->at, &r->best[HINGE_QP_SOLVED]);
+    return proved;
+}
+
+static hinge_qp_outcome run_solver(struct hg_dense *r, hinge_qp_result *result)
+{
+    uint64_t most = r->problem->max_iter > 0 ? r->problem->max_iter : 200, since = 0;
+    double best = INFINITY, least = INFINITY;
+    hinge_qp_outcome end = HINGE_QP_INFEASIBLE;
+    result->iterations = 0;
+    for (int kind = 0; kind < HG_DENSE_KINDS; kind++) {
+        r->value[kind] = INFINITY;
+        hg_dense_copy(r, &r->best[kind], &r->at);
+    }
+    if (!contradict(r)) {
+        while (look(r, &least)) {
+            since = least < 0.9 * best ? 0 : since + 1;
+            best = fmin(best, least);
+            if (result->iterations == most || since > PATIENCE || !iterate(r))
+                break;
+            result->iterations++;
+        }
+        end = conclude(r);
+    }
+    int kind = end == HINGE_QP_LIMIT ? (int)HINGE_QP_SOLVED : (int)end;
+    hg_dense_copy(r, &r->at, &r->best[kind]);
+    residuals(r);
+    result->residual = r->value[kind];
+    return end;
+}
+
+/* Back to the caller's scale: u, z, y divided by what makes them a solution, or a proof. */
+static void deliver(const struct hg_dense *r, hinge_qp_result *out)
+{
+    const struct hg_dense_point *x = &r->at;
+    bool limit = out->outcome == HINGE_QP_LIMIT;
+    double by = hg_dense_gain(r, limit ? HINGE_QP_SOLVED : out->outcome);
+    by /= out->outcome == HINGE_QP_UNBOUNDED ? r->cost : 1;
+    double dual = out->outcome == HINGE_QP_INFEASIBLE ? 1 / r->size : 1 / r->cost / r->size;
+    for (size_t k = 0; out->u != NULL && k < r->n; k++)
+        out->u[k] = x->u[k] / by * r->col[k] * r->size;
+    for (size_t k = 0; out->z != NULL && k < r->problem->n_inequalities; k++) {
+        size_t row = r->place[k].row;
+        double factor = r->place[k].factor;
+        out->z[k] = row == SIZE_MAX ? 0
+                    : factor == 0   ? x->z[row] / by * dual * r->row_a[row]
+                                    : fmax(factor * x->y[row] / by * dual * r->row_e[row], 0);
+    }
+    for (size_t k = 0; out->y != NULL && k < r->problem->n_equalities; k++)
+        out->y[k] = x->y[k] / by * dual * r->row_e[k];
+    double quadratic = hg_dense_dot(x->u, r->qu, r->n) / x->tau / x->tau;
+    out->primal = (quadratic / 2 + hg_dense_dot(r->p, x->u, r->n) / x->tau) / r->cost;
+    out->dual = (hg_dense_gain(r, HINGE_QP_INFEASIBLE) / x->tau - quadratic / 2) / r->cost;
+    if (out->outcome == HINGE_QP_INFEASIBLE)
+        out->primal = out->dual = INFINITY;
+    if (out->outcome == HINGE_QP_UNBOUNDED)
+        out->primal = out->dual = -INFINITY;
+}
+
+hinge_status hinge_qp_solve(const hinge_qp *problem, hinge_qp_result *result, hinge_error *err)
+{
+    hg_ok(err);
+    if (problem == NULL || result == NULL)
+        return hg_fail(err, HINGE_EINVAL, "%s: NULL", problem == NULL ? "problem" : "result");
+    hinge_status status = HINGE_OK;
+    struct hg_dense r = { 0 };
+    hinge_qp_result out = *result;
+#pragma omp parallel num_threads(1)
+    {
+        hg_blas_alone();
+        status = hg_dense_init(&r, problem, err);
+        if (status == HINGE_OK) {
+            out.outcome = run_solver(&r, &out);
+            deliver(&r, &out);
+        }
+    }
+    hg_dense_free(&r);
+    if (status == HINGE_OK)
+        *result = out;
+    return status;
+}

@@ -1,0 +1,109 @@
+/*
+ * Newton's system, dz and ds eliminated:
+ *
+ *     [ Q + A'DA   E' ] [  du ]
+ *     [ E          0  ] [ -dy ],     D = diag(z / s)
+ *
+ * Both corners get a little beside: what they are short of rank leaves no direction in which rounding could run away.
+ * Refinement by the residual of the system before the elimination takes it out again.
+ */
+#include "lib/theory/dense.h"
+
+#include <cblas.h>
+#include <math.h>
+#include <string.h>
+
+/* ---- products ---------------------------------------------------------------------------------------------------- */
+
+void hg_dense_times(double alpha, const double *matrix, size_t rows, size_t cols, const double *x, double beta,
+                    double *out)
+{
+    if (rows > 0 && cols > 0)
+        cblas_dgemv(CblasRowMajor, CblasNoTrans, (int)rows, (int)cols, alpha, matrix, (int)cols, x, 1, beta, out, 1);
+}
+
+void hg_dense_times_transposed(double alpha, const double *matrix, size_t rows, size_t cols, const double *x,
+                               double beta, double *out)
+{
+    if (rows > 0 && cols > 0)
+        cblas_dgemv(CblasRowMajor, CblasTrans, (int)rows, (int)cols, alpha, matrix, (int)cols, x, 1, beta, out, 1);
+    else
+        for (size_t k = 0; k < cols; k++)
+            out[k] *= beta;
+}
+
+double hg_dense_dot(const double *x, const double *y, size_t n)
+{
+    double sum = 0;
+    for (size_t k = 0; k < n; k++)
+        sum += x[k] * y[k];
+    return sum;
+}
+
+double hg_dense_largest(const double *x, size_t n)
+{
+    double most = 0;
+    for (size_t k = 0; k < n; k++)
+        most = fmax(most, fabs(x[k]));
+    return most;
+}
+
+/* ---- factor and solution ----------------------------------------------------------------------------------------- */
+
+/* Where the lower right corner is as good as 0, equalities that depend on others are left out: their y stays as it is.
+ */
+static void add_equalities(struct hg_dense *r, double corner)
+{
+    size_t n = r->n, order = r->order;
+    bool all = corner > 1e-10;
+    for (size_t i = 0; i < r->e; i++) {
+        bool is_in = all || r->held[i] != 0;
+        if (is_in)
+            memcpy(r->factor + (n + i) * order, r->e_ + i * n, n * sizeof(double));
+        r->factor[(n + i) * order + n + i] = is_in ? -corner : -1;
+    }
+}
+
+bool hg_dense_factor(struct hg_dense *r, double quadratic, double ridge, double corner)
+{
+    size_t n = r->n, m = r->m, order = r->order;
+    memset(r->factor, 0, order * order * sizeof(double));
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < n; j++)
+            r->factor[i * order + j] = quadratic * r->q[i * n + j];
+    for (size_t i = 0; i < m; i++) {
+        double root = sqrt(r->d[i]);
+        for (size_t j = 0; j < n; j++)
+            r->root_a[i * n + j] = root * r->a[i * n + j];
+    }
+    if (m > 0)
+        cblas_dsyrk(CblasRowMajor, CblasLower, CblasTrans, (int)n, (int)m, 1, r->root_a, (int)n, 1, r->factor,
+                    (int)order);
+    add_equalities(r, corner);
+    for (size_t i = 0; i < n; i++)
+        r->factor[i * order + i] += ridge + 1e-14 * r->factor[i * order + i];
+    return LAPACKE_dsytrf_work(LAPACK_COL_MAJOR, 'U', (lapack_int)order, r->factor, (lapack_int)order, r->pivots,
+                               r->work, r->work_size) == 0;
+}
+
+bool hg_dense_add_solution(struct hg_dense *r, struct hg_dense_point *x)
+{
+    size_t n = r->n, m = r->m, e = r->e;
+    double *v = r->room, *weighted = r->room + r->order;
+    for (size_t i = 0; i < m; i++)
+        weighted[i] = r->d[i] * r->l2[i];
+    memcpy(v, r->l1, n * sizeof(double));
+    hg_dense_times_transposed(1, r->a, m, n, weighted, 1, v);
+    memcpy(v + n, r->l3, e * sizeof(double));
+    if (LAPACKE_dsytrs_work(LAPACK_COL_MAJOR, 'U', (lapack_int)r->order, 1, r->factor, (lapack_int)r->order,
+                            r->pivots, v, (lapack_int)r->order) != 0)
+        return false;
+    hg_dense_times(-1, r->a, m, n, v, 1, r->l2);
+    for (size_t i = 0; i < m; i++)
+        x->z[i] += r->d[i] * r->l2[i];
+    for (size_t k = 0; k < n; k++)
+        x->u[k] += v[k];
+    for (size_t k = 0; k < e; k++)
+        x->y[k] -= v[n + k];
+    return true;
+}

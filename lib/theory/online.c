@@ -1,0 +1,220 @@
+#include "lib/theory/online.h"
+
+#include <cblas.h>
+#include <math.h>
+#include <omp.h>
+#include <string.h>
+
+static size_t stretches(const struct hg_online *o)
+{
+    return (o->x.rows + o->stretch - 1) / o->stretch;
+}
+
+/* Rows can be taken as they stand. */
+static bool is_direct(const hinge_matrix *x)
+{
+    return x->type == HINGE_F64 && hg_matrix_by_rows(x);
+}
+
+hinge_status hg_online_init(struct hg_online *o, const hinge_matrix *x, const double *y, size_t batch, bool bias,
+                            int threads, hinge_error *err)
+{
+    size_t n = x->rows, d = x->cols, cells = 0, values = 0;
+    *o = (struct hg_online){ .x = *x, .y = y, .bias = bias, .batch = HG_MIN(batch, n), .begin = hg_now() };
+    o->told = o->begin;
+    o->stretch = HG_MAX((size_t)32, HG_MIN((size_t)1024, 32768 / HG_MAX(d, (size_t)1))); /* 256 KB of rows */
+    size_t t = HG_MAX(HG_MIN((size_t)threads, stretches(o)), (size_t)1);
+    o->threads = (int)t;
+    bool ok = hg_mul(o->batch, d, &cells) && hg_mul(t * o->stretch, d, &values);
+    o->w = hg_zalloc(d, sizeof *o->w);
+    o->rows = ok ? hg_alloc(cells, sizeof *o->rows) : NULL;
+    o->f = hg_alloc(o->batch, sizeof *o->f);
+    o->c = hg_alloc(o->batch, sizeof *o->c);
+    o->order = hg_alloc(batch > 0 ? n : 0, sizeof *o->order);
+    o->part = hg_mul(stretches(o), d + 3, &cells) ? hg_alloc(cells, sizeof *o->part) : NULL;
+    o->stretch_rows = !is_direct(x) && ok ? hg_alloc(values, sizeof *o->stretch_rows) : NULL;
+    o->stretch_f = hg_alloc(t * 2, o->stretch * sizeof *o->stretch_f);
+    if (o->w == NULL || o->rows == NULL || o->f == NULL || o->c == NULL || o->order == NULL || o->part == NULL ||
+        o->stretch_f == NULL || (!is_direct(x) && o->stretch_rows == NULL)) {
+        hg_online_free(o);
+        return hg_fail(err, HINGE_ENOMEM, "no memory for the work space of %zu x %zu examples", n, d);
+    }
+    for (size_t i = 0; batch > 0 && i < n; i++)
+        o->order[i] = (uint32_t)i;
+    return HINGE_OK;
+}
+
+void hg_online_free(struct hg_online *o)
+{
+    void *all[] = { o->w, o->rows, o->f, o->c, o->order, o->part, o->stretch_rows, o->stretch_f };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        hg_free(all[i]);
+    memset(o, 0, sizeof *o);
+}
+
+static void copy_row(const hinge_matrix *x, size_t row, double *out)
+{
+    if (is_direct(x) && x->cols > 0)
+        memcpy(out, (const double *)x->data + row * x->stride, x->cols * sizeof *out);
+    else
+        for (size_t c = 0; c < x->cols; c++)
+            out[c] = hg_matrix_value(x, row, c);
+}
+
+/* f = rows w + b */
+static void decide(const double *rows, size_t ld, size_t count, size_t d, const double *w, double b, double *f)
+{
+    for (size_t i = 0; i < count; i++)
+        f[i] = b;
+    if (d > 0 && count == 1)
+        f[0] += cblas_ddot((int)d, rows, 1, w, 1);
+    else if (d > 0)
+        cblas_dgemv(CblasRowMajor, CblasNoTrans, (int)count, (int)d, 1, rows, (int)ld, w, 1, 1, f, 1);
+}
+
+/* ---- all examples ------------------------------------------------------------------------------------------------ */
+
+/* Rows first .. first + count in f64. */
+static const double *stretch_rows(const struct hg_online *o, size_t first, size_t count, double *room, size_t *ld)
+{
+    if (is_direct(&o->x)) {
+        *ld = o->x.stride;
+        return (const double *)o->x.data + first * o->x.stride;
+    }
+    *ld = o->x.cols;
+    for (size_t i = 0; i < count; i++)
+        copy_row(&o->x, first + i, room + i * o->x.cols);
+    return room;
+}
+
+/* part: gradient [d + 1] if wanted, sum of losses, errors, and in sum[d + 1], [d + 2] */
+static bool sweep_stretch(const struct hg_online *o, size_t s, const double *w, double b, double offset, bool strict,
+                          bool gradient, int thread)
+{
+    size_t d = o->x.cols, first = s * o->stretch, count = HG_MIN(o->stretch, o->x.rows - first), ld;
+    double *part = o->part + s * (d + 3), *f = o->stretch_f + (size_t)thread * 2 * o->stretch, *c = f + o->stretch;
+    double *room = o->stretch_rows != NULL ? o->stretch_rows + (size_t)thread * o->stretch * d : NULL;
+    const double *rows = stretch_rows(o, first, count, room, &ld);
+    bool any = false;
+    decide(rows, ld, count, d, w, b, f);
+    memset(part, 0, (d + 3) * sizeof *part);
+    for (size_t i = 0; i < count; i++) {
+        double y = o->y[first + i], margin = y * f[i];
+        bool in = strict ? margin < 0 : margin <= 0;
+        any |= in;
+        c[i] = in ? y : 0;
+        part[d] += c[i];
+        part[d + 1] += fmax(0, offset - margin);
+        part[d + 2] += margin <= 0;
+    }
+    if (gradient && any && d > 0) /* sum y x = rows' c, while the rows are hot */
+        cblas_dgemv(CblasRowMajor, CblasTrans, (int)count, (int)d, 1, rows, (int)ld, c, 1, 0, part, 1);
+    return any;
+}
+
+bool hg_online_sweep(struct hg_online *o, const double *w, double b, double offset, bool strict, double *gradient,
+                     struct hg_sweep *sweep)
+{
+    size_t d = o->x.cols, count = stretches(o);
+    int any = 0;
+#pragma omp parallel num_threads(o->threads) reduction(| : any)
+    {
+        hg_blas_alone();
+#pragma omp for schedule(static)
+        for (size_t s = 0; s < count; s++)
+            any |= sweep_stretch(o, s, w, b, offset, strict, gradient != NULL, omp_get_thread_num());
+    }
+    double loss = 0, errors = 0;
+    if (gradient != NULL)
+        memset(gradient, 0, (d + 1) * sizeof *gradient);
+    for (size_t s = 0; s < count; s++) { /* always in this order */
+        const double *part = o->part + s * (d + 3);
+        for (size_t c = 0; gradient != NULL && c <= d; c++)
+            gradient[c] += part[c];
+        loss += part[d + 1];
+        errors += part[d + 2];
+    }
+    *sweep = (struct hg_sweep){ loss, (size_t)errors };
+    return any != 0;
+}
+
+/* ---- the callback ------------------------------------------------------------------------------------------------ */
+
+bool hg_online_tell(struct hg_online *o, bool round_over, double loss)
+{
+    enum { VALUES = 1 << 17 }; /* some 20 us of work */
+    o->rounds += round_over;
+    o->steps += !round_over;
+    if (o->progress == NULL || o->stopped)
+        return o->stopped;
+    o->unseen += o->batch * (o->x.cols + 1);
+    if (!round_over && o->unseen < VALUES)
+        return false;
+    o->unseen = 0;
+    double now = hg_now();
+    if (!round_over && now - o->told < 0.1)
+        return false;
+    o->told = now;
+    const hinge_progress p = { .n_problems = 1, .rounds = o->rounds, .iterations = o->steps, .violation = NAN,
+                               .objective = loss, .n = o->x.rows, .n_active = o->x.rows, .seconds = now - o->begin };
+    o->stopped = o->progress(o->progress_arg, &p) != 0;
+    return o->stopped;
+}
+
+/* ---- batches ----------------------------------------------------------------------------------------------------- */
+
+void hg_online_shuffle(struct hg_online *o, uint64_t *state)
+{
+    for (size_t i = 0; i + 1 < o->x.rows; i++) { /* Fisher and Yates */
+        size_t j = i + hg_random_below(state, o->x.rows - i);
+        uint32_t other = o->order[j];
+        o->order[j] = o->order[i];
+        o->order[i] = other;
+    }
+}
+
+/* Brings an example of a later batch nearer: the order is random, so the processor cannot foresee it. */
+static void prefetch_row(const struct hg_online *o, size_t position)
+{
+    if (position >= o->x.rows || !hg_matrix_by_rows(&o->x))
+        return;
+    size_t size = hg_size_of(o->x.type), bytes = HG_MIN(o->x.cols * size, (size_t)1024);
+    const char *row = (const char *)o->x.data + o->order[position] * o->x.stride * size;
+    for (size_t at = 0; at < bytes; at += 64)
+        __builtin_prefetch(row + at);
+}
+
+const double *hg_online_visit(struct hg_online *o, size_t first, size_t count, size_t *ld)
+{
+    enum { AHEAD = 8 };
+    size_t d = o->x.cols;
+    const double *rows = o->rows;
+    *ld = d;
+    for (size_t i = 0; i < count; i++)
+        prefetch_row(o, first + i + HG_MAX(count, (size_t)AHEAD));
+    if (count == 1 && is_direct(&o->x) && o->mean == NULL)
+        rows = (const double *)o->x.data + o->order[first] * o->x.stride;
+    else
+        for (size_t i = 0; i < count; i++) {
+            copy_row(&o->x, o->order[first + i], o->rows + i * d);
+            for (size_t c = 0; o->mean != NULL && c < d; c++)
+                o->rows[i * d + c] -= o->mean[c];
+        }
+    decide(rows, *ld, count, d, o->w, o->b, o->f);
+    return rows;
+}
+
+void hg_online_step(struct hg_online *o, const double *rows, size_t ld, size_t count, double shrink, double step,
+                    double bias_step)
+{
+    int d = (int)o->x.cols;
+    if (d > 0 && count == 1) {
+        if (shrink != 1)
+            cblas_dscal(d, shrink, o->w, 1);
+        cblas_daxpy(d, step * o->c[0], rows, 1, o->w, 1);
+    } else if (d > 0) {
+        cblas_dgemv(CblasRowMajor, CblasTrans, (int)count, d, step, rows, (int)ld, o->c, 1, shrink, o->w, 1);
+    }
+    for (size_t i = 0; o->bias && i < count; i++)
+        o->b += bias_step * o->c[i];
+}

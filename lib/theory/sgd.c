@@ -1,0 +1,160 @@
+/*
+ * Soft-SVM by stochastic subgradients (Pegasos: Shalev-Shwartz, Singer, Srebro 2007, here for lambda ||w||^2):
+ *
+ *     w <- (1 - 2 lambda eta_t) w + eta_t / |B| sum of y x over the examples of batch B with y f < 1,
+ *     then onto the ball 2 lambda ||w||^2 <= 1, eta_t = 1 / (2 lambda t),
+ *
+ * averaged with weights t (Lacoste-Julien, Schmidt, Bach 2012), which leaves the wild first steps behind. b is not
+ * regularised: nothing is strongly convex in it, so its steps shrink by 1 / sqrt(t) only (by 1/t it may never arrive);
+ * the last step finds the b that is best for the w found, exactly.
+ */
+#include "lib/theory/online.h"
+
+#include <cblas.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct sgd {
+    struct hg_online *o;
+    const hinge_sgd_options *p;
+    double t;     /* steps so far */
+    double *w, b; /* [d] mean of the iterates, or the last one */
+    double *mean; /* [d] of the rows, with a bias; otherwise NULL */
+};
+
+static double step_size(const hinge_sgd_options *p, double t)
+{
+    return p->eta > 0 ? p->eta / pow(t, p->power) : 1 / (2 * p->lambda * t);
+}
+
+static double bias_step_size(const hinge_sgd_options *p, double t)
+{
+    return p->eta > 0 ? step_size(p, t) : 1 / sqrt(t);
+}
+
+/* Onto the ball 2 lambda ||w||^2 <= 1. */
+static void project(const struct sgd *s)
+{
+    int d = (int)s->o->x.cols;
+    double norm2 = cblas_ddot(d, s->o->w, 1, s->o->w, 1);
+    if (2 * s->p->lambda * norm2 > 1)
+        cblas_dscal(d, 1 / sqrt(2 * s->p->lambda * norm2), s->o->w, 1);
+}
+
+/* mean += 2 / (t + 1) (iterate - mean), the mean with weights 1, 2, .. t. */
+static void average(struct sgd *s)
+{
+    double share = s->p->last ? 1 : 2 / (s->t + 1);
+    for (size_t c = 0; c < s->o->x.cols; c++)
+        s->w[c] += share * (s->o->w[c] - s->w[c]);
+    s->b += share * (s->o->b - s->b);
+}
+
+static void visit_all(struct sgd *s)
+{
+    struct hg_online *o = s->o;
+    for (size_t first = 0; first < o->x.rows; first += o->batch) {
+        size_t count = HG_MIN(o->batch, o->x.rows - first), ld;
+        const double *rows = hg_online_visit(o, first, count, &ld);
+        double eta = step_size(s->p, ++s->t);
+        for (size_t i = 0; i < count; i++) {
+            double y = o->y[o->order[first + i]];
+            o->c[i] = y * o->f[i] < 1 ? y : 0;
+        }
+        hg_online_step(o, rows, ld, count, 1 - 2 * s->p->lambda * eta, eta / (double)count,
+                       bias_step_size(s->p, s->t) / (double)count);
+        project(s);
+        average(s);
+        if (hg_online_tell(o, false, NAN))
+            break;
+    }
+}
+
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* The b that minimises sum max(0, 1 - y (f + b)): its slope is -1 for each +1 with b < 1 - f and +1 for each -1 with
+ * b > -1 - f, so that it rises by 1 at each y - f, from minus the number of +1. Where it is 0 between two of them,
+ * their middle. at: room for a number an example. */
+static double best_bias(const struct sgd *s, double *at)
+{
+    const hinge_matrix *x = &s->o->x;
+    size_t n = x->rows, positive = 0;
+    for (size_t i = 0; i < n; i++) {
+        double f = 0;
+        for (size_t c = 0; c < x->cols; c++)
+            f += hg_matrix_value(x, i, c) * s->w[c];
+        at[i] = s->o->y[i] - f;
+        positive += s->o->y[i] > 0;
+    }
+    qsort(at, n, sizeof *at, by_value);
+    if (positive == 0 || positive == n)
+        return positive == 0 ? at[0] : at[n - 1];
+    return (at[positive - 1] + at[positive]) / 2;
+}
+
+static void record(struct sgd *s, hinge_online_round *round)
+{
+    struct hg_sweep sweep;
+    double norm2 = 0, b = s->b;
+    for (size_t c = 0; s->mean != NULL && c < s->o->x.cols; c++)
+        b -= s->mean[c] * s->w[c];
+    hg_online_sweep(s->o, s->w, b, 1, false, NULL, &sweep);
+    for (size_t c = 0; c < s->o->x.cols; c++)
+        norm2 += s->w[c] * s->w[c];
+    round->objective = s->p->lambda * norm2 + sweep.loss / (double)s->o->x.rows;
+    round->errors = sweep.errors;
+}
+
+/* Rows are taken relative to their mean, f = <x - mean, w> + b: the same problem, in which w and b do not pull at each
+ * other, and R is smaller. */
+static bool find_mean(struct sgd *s)
+{
+    const hinge_matrix *x = &s->o->x;
+    s->mean = hg_zalloc(x->cols, sizeof *s->mean);
+    for (size_t i = 0; s->mean != NULL && i < x->rows; i++)
+        for (size_t c = 0; c < x->cols; c++)
+            s->mean[c] += hg_matrix_value(x, i, c) / (double)x->rows;
+    s->o->mean = s->mean;
+    return s->mean != NULL;
+}
+
+hinge_status hg_sgd(struct hg_online *o, const hinge_sgd_options *p, hinge_online_round *history, hinge_error *err)
+{
+    uint64_t state = p->seed;
+    size_t d = o->x.cols;
+    struct sgd s = { .o = o, .p = p, .w = hg_zalloc(d, sizeof(double)) };
+    double *room = hg_alloc(o->x.rows, sizeof *room);
+    if (s.w == NULL || room == NULL || (o->bias && !find_mean(&s))) {
+        hg_free(s.w);
+        hg_free(room);
+        return hg_fail(err, HINGE_ENOMEM, "no memory for %zu examples of %zu features", o->x.rows, d);
+    }
+    for (size_t epoch = 0; epoch < p->epochs; epoch++) {
+        hg_online_shuffle(o, &state);
+#pragma omp parallel num_threads(1)
+        {
+            hg_blas_alone();
+            visit_all(&s);
+        }
+        if (o->stopped)
+            break;
+        if (history != NULL)
+            record(&s, &history[epoch]);
+        if (hg_online_tell(o, true, history != NULL ? history[epoch].objective : NAN))
+            break;
+    }
+
+    if (o->bias)
+        s.b = best_bias(&s, room);
+    memcpy(o->w, s.w, d * sizeof *o->w);
+    o->b = s.b;
+    hg_free(s.w);
+    hg_free(s.mean);
+    hg_free(room);
+    return HINGE_OK;
+}

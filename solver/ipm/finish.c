@@ -1,0 +1,371 @@
+#include "solver/ipm/finish.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { MAX_STEPS = 10, MAX_SEARCHES = 40, MAX_HALVINGS = 12, MAX_POLISHES = 4 };
+
+/* ---- the proximal step ------------------------------------------------------------------------------------------- */
+
+/* The regulariser's weight of a column: the intercept has none. */
+static double ridge(const struct hg_finish *s, size_t c)
+{
+    return c < s->space->factor->d ? 1 : 0;
+}
+
+/* The linear term of the dual in w: what the sum constraint leaves of it. */
+static double linear(const struct hg_finish *s, size_t c)
+{
+    if (!s->space->intercept)
+        return 0;
+    return c < s->space->factor->d ? -s->sum * s->space->shift[c] : s->sum;
+}
+
+static double project(const struct hg_qp *qp, size_t i, double v, double dead, bool *is_free)
+{
+    double beta = v > dead ? v - dead : v < -dead ? v + dead : 0;
+    *is_free = beta != 0 && beta > qp->lo[0][i] && beta < qp->hi[0][i];
+    return beta >= qp->hi[0][i] ? qp->hi[0][i] : beta <= qp->lo[0][i] ? qp->lo[0][i] : beta;
+}
+
+static void project_rows(void *arg, const struct hg_block *b)
+{
+    struct hg_finish *s = arg;
+    struct hg_qp *qp = s->qp;
+    for (size_t k = 0; k < b->count; k++) {
+        size_t i = b->first + k;
+        bool is_free;
+        double slope = b->t[k] + qp->off[0][i];
+        double beta = project(qp, i, s->from[i] - s->sigma * slope, s->sigma * qp->kink, &is_free);
+        qp->beta[0][i] = b->y[0][k] = beta;
+        b->weight[k] = is_free ? s->sigma : 0;
+        b->sum[0] += is_free;
+        b->sum[1] += (double)(i + 1) * (is_free ? 1 : beta == 0 ? 0 : 2);
+    }
+}
+
+/* The negative gradient Z'beta - Rw - q of the dual at the trial point into acc, its second derivative into the space's
+ * normal. */
+static bool evaluate(struct hg_finish *s)
+{
+    struct hg_sweep sweep = {
+        .v = s->trial, .n_acc = 1, .acc = { s->acc }, .exact = true, .normal = true, .rows = project_rows, .arg = s
+    };
+    size_t cols = s->space->cols, ld = s->space->ld;
+    if (!hg_sweep_run(s->space, &sweep))
+        return false;
+    s->piece = sweep.sum[1];
+    for (size_t c = 0; c < cols; c++) {
+        s->acc[c] -= ridge(s, c) * s->trial[c] + linear(s, c);
+        s->space->normal[c * ld + c] += ridge(s, c);
+    }
+    if (s->space->intercept && sweep.sum[0] == 0) /* nothing says how the intercept should move */
+        s->space->normal[(cols - 1) * ld + cols - 1] += s->sigma;
+    return true;
+}
+
+static double dot(const struct hg_finish *s, const double *a, const double *b)
+{
+    double sum = 0;
+    for (size_t c = 0; c < s->space->cols; c++)
+        sum += a[c] * b[c];
+    return sum;
+}
+
+static void try_step(struct hg_finish *s, double step)
+{
+    for (size_t c = 0; c < s->space->cols; c++)
+        s->trial[c] = s->w[c] + step * s->force[c];
+}
+
+/* force = the Newton step from the trial point, which is accepted. */
+static bool newton_step(struct hg_finish *s)
+{
+    size_t bytes = s->space->cols * sizeof(double);
+    memcpy(s->w, s->trial, bytes);
+    memcpy(s->force, s->acc, bytes);
+    s->steps++;
+    if (!hg_cholesky_factor(s->cholesky, s->space->normal, &s->space->halt))
+        return false;
+    hg_cholesky_solve(s->cholesky, s->force);
+    return true;
+}
+
+/* Goes along force; with `search` until the slope there, which only rises, is not steeply up: the dual itself has too
+ * few digits to tell. acc, normal: at the end. */
+static bool go_along(struct hg_finish *s, bool search, double *step)
+{
+    double down = dot(s, s->force, s->acc);
+    *step = 1;
+    for (int k = 0; k < MAX_HALVINGS; k++) {
+        try_step(s, *step);
+        if (!evaluate(s))
+            return false;
+        double up = -dot(s, s->force, s->acc);
+        if (isnan(up))
+            return false;
+        if (up <= 0.5 * down || !search)
+            return true;
+        *step *= fmin(fmax(down / (down + up), 0.1), 0.7);
+    }
+    return false;
+}
+
+/* Until Z'beta = w to rounding: after a whole step within one piece, or where the residual falls no more. */
+static bool newton(struct hg_finish *s, bool search)
+{
+    double first = 0, least = INFINITY, piece = -1, step = 0;
+    int idle = 0;
+    try_step(s, 0);
+    if (!evaluate(s))
+        return false;
+    for (int k = 0; k < (search ? MAX_SEARCHES : MAX_STEPS) && s->steps < s->most_steps; k++) {
+        double left = sqrt(dot(s, s->acc, s->acc));
+        first = k == 0 ? left : first;
+        idle = left < 0.5 * least || step < 1 ? 0 : idle + 1;
+        least = fmin(least, left);
+        if (left <= 1e-12 * first || (step == 1 && s->piece == piece) || (idle == 3 && left <= 2 * least))
+            return true;
+        piece = s->piece;
+        if (!newton_step(s) || !go_along(s, search, &step))
+            return false;
+    }
+    return false;
+}
+
+/* Free coefficients move by what the last step says, others stay. */
+static void polish_rows(void *arg, const struct hg_block *b)
+{
+    struct hg_finish *s = arg;
+    const struct hg_qp *qp = s->qp;
+    for (size_t k = 0; k < b->count; k++) {
+        size_t i = b->first + k;
+        double *beta = &qp->beta[0][i], moved = *beta - s->sigma * b->t[k];
+        if (*beta != 0 && *beta > qp->lo[0][i] && *beta < qp->hi[0][i] && moved > qp->lo[0][i] && moved < qp->hi[0][i])
+            *beta = moved;
+        b->y[0][k] = *beta;
+    }
+}
+
+/* A projection loses digits: sigma times the rounding of f. So what is left of Z'beta = w is taken out by small changes
+ * of the free coefficients, while it falls. false: stopped */
+static bool polish(struct hg_finish *s)
+{
+    double left = sqrt(dot(s, s->acc, s->acc));
+    if (s->steps >= s->most_steps)
+        return true;
+    s->steps++;
+    if (left == 0 || !hg_cholesky_factor(s->cholesky, s->space->normal, &s->space->halt))
+        return true;
+    for (int k = 0; k < MAX_POLISHES; k++) {
+        memcpy(s->force, s->acc, s->space->cols * sizeof(double));
+        hg_cholesky_solve(s->cholesky, s->force);
+        struct hg_sweep sweep = {
+            .v = s->force, .n_acc = 1, .acc = { s->acc }, .exact = true, .rows = polish_rows, .arg = s
+        };
+        if (!hg_sweep_run(s->space, &sweep))
+            return false;
+        for (size_t c = 0; c < s->space->cols; c++) {
+            s->trial[c] += s->force[c];
+            s->acc[c] -= ridge(s, c) * s->trial[c] + linear(s, c);
+        }
+        double now = sqrt(dot(s, s->acc, s->acc));
+        if (!(now < 0.1 * left))
+            return true;
+        left = now;
+    }
+    return true;
+}
+
+bool hg_finish_step(struct hg_finish *s, double sigma, bool search)
+{
+    double *beta = s->qp->beta[0];
+    s->sigma = sigma;
+    memcpy(s->from, beta, s->qp->n * sizeof(double));
+    memcpy(s->guess, s->w, s->space->cols * sizeof(double));
+    memset(s->force, 0, s->space->cols * sizeof(double));
+    if (newton(s, search) && polish(s)) {
+        memcpy(s->w, s->trial, s->space->cols * sizeof(double));
+        return true;
+    }
+    memcpy(beta, s->from, s->qp->n * sizeof(double));
+    memcpy(s->w, s->guess, s->space->cols * sizeof(double));
+    return false;
+}
+
+/* ---- what it is worth -------------------------------------------------------------------------------------------- */
+
+static void beta_rows(void *arg, const struct hg_block *b)
+{
+    const struct hg_finish *s = arg;
+    memcpy(b->y[0], s->qp->beta[0] + b->first, b->count * sizeof(double));
+}
+
+static void f_rows(void *arg, const struct hg_block *b)
+{
+    struct hg_finish *s = arg;
+    memcpy(s->f + b->first, b->t, b->count * sizeof(double));
+}
+
+/* trial = w = X'beta with intercept 0, as a model will have it (x - shift is rounded), and f = Z w */
+static bool decision_values(struct hg_finish *s)
+{
+    size_t d = s->space->factor->d;
+    struct hg_sweep sum = { .n_acc = 1, .acc = { s->trial }, .exact = true, .as_is = true, .rows = beta_rows,
+                            .arg = s };
+    struct hg_sweep values = { .v = s->trial, .rows = f_rows, .arg = s };
+    if (!hg_sweep_run(s->space, &sum))
+        return false;
+    if (s->space->intercept)
+        s->trial[d] = 0;
+    return hg_sweep_run(s->space, &values);
+}
+
+/* The entry's part of the gap at slope = f + off + bias: slope beta + kink |beta| less its least value in the box. */
+static double entry_gap(const struct hg_qp *qp, size_t i, double slope)
+{
+    double beta = qp->beta[0][i], lo = qp->lo[0][i], hi = qp->hi[0][i];
+    double least = fmin(slope * lo + qp->kink * fabs(lo), slope * hi + qp->kink * fabs(hi));
+    if (lo <= 0 && hi >= 0)
+        least = fmin(least, 0);
+    return slope * beta + qp->kink * fabs(beta) - least;
+}
+
+static double gap_at(const struct hg_finish *s, double bias)
+{
+    double gap = 0;
+    for (size_t i = 0; i < s->qp->n; i++)
+        gap += entry_gap(s->qp, i, s->f[i] + s->qp->off[0][i] + bias);
+    return gap;
+}
+
+/* Derivative of the gap by the bias: the sum less that of the best responses to it. Rises with bias. */
+static double slope_at(const struct hg_finish *s, double bias)
+{
+    const struct hg_qp *qp = s->qp;
+    double slope = s->sum;
+    for (size_t i = 0; i < qp->n; i++) {
+        double g = s->f[i] + qp->off[0][i] + bias;
+        slope -= g < -qp->kink ? qp->hi[0][i] : g > qp->kink ? qp->lo[0][i] : 0;
+    }
+    return slope;
+}
+
+/* The bias of the least primal objective: by bisection, finite boxes. */
+static double best_bias(const struct hg_finish *s, double near)
+{
+    double width = 1e-6 + 1e-6 * fabs(near), low = near - width, high = near + width;
+    for (; slope_at(s, low) > 0 && width < 1e300; width *= 4)
+        low -= width;
+    for (width = high - near; slope_at(s, high) < 0 && width < 1e300; width *= 4)
+        high += width;
+    for (int k = 0; k < 100; k++) {
+        double middle = low + (high - low) / 2;
+        if (middle <= low || middle >= high)
+            break;
+        *(slope_at(s, middle) < 0 ? &low : &high) = middle;
+    }
+    return low + (high - low) / 2;
+}
+
+static bool is_hard(const struct hg_qp *qp)
+{
+    return qp->n > 0 && isinf(fmax(qp->hi[0][0], -qp->lo[0][0]));
+}
+
+/* Hard margin: the least f of the positive class, the largest of the negative one. */
+static void closest(const struct hg_finish *s, double *positive, double *negative)
+{
+    *positive = INFINITY;
+    *negative = -INFINITY;
+    for (size_t i = 0; i < s->qp->n; i++) {
+        if (s->qp->hi[0][i] > 0)
+            *positive = fmin(*positive, s->f[i]);
+        else
+            *negative = fmax(*negative, s->f[i]);
+    }
+}
+
+/* (w, b) divided by the least margin is feasible, and worth what it is worth. */
+static double hard_primal(const struct hg_finish *s, double square, double bias)
+{
+    double positive, negative;
+    closest(s, &positive, &negative);
+    double least = fmin(positive + bias, -(negative + bias));
+    return least > 0 ? square / (2 * least * least) : INFINITY;
+}
+
+static double hard_bias(const struct hg_finish *s)
+{
+    double positive, negative;
+    closest(s, &positive, &negative);
+    if (isinf(positive) || isinf(negative)) /* one class alone */
+        return isinf(positive) ? (isinf(negative) ? 0 : -1 - negative) : 1 - positive;
+    return -(positive + negative) / 2;
+}
+
+/* The bias in f's coordinates, where the intercept of w is 0. */
+static double choose_bias(const struct hg_finish *s)
+{
+    if (s->qp->no_sum)
+        return 0;
+    if (is_hard(s->qp))
+        return hard_bias(s);
+    double usual = hg_qp_bias(s->qp, NULL, s->qp->n, s->f, 0), best = best_bias(s, usual);
+    return gap_at(s, best) < 0.999 * gap_at(s, usual) ? best : usual;
+}
+
+/* The sum is put right by the one coefficient that is furthest from its bounds and from 0; those at a bound or at 0 are
+ * to stay there. Only what is more than one can take goes to others too. */
+static bool settle_sum(const struct hg_finish *s)
+{
+    const struct hg_qp *qp = s->qp;
+    double *beta = qp->beta[0], sum = 0, low = 0, most = 0, target = s->sum;
+    size_t roomiest = 0;
+    for (size_t i = 0; i < qp->n; i++) {
+        double whole = sum + beta[i], part = whole - sum;
+        low += (sum - (whole - part)) + (beta[i] - part);
+        sum = whole;
+        double far = beta[i] > 0 ? qp->hi[0][i] - beta[i] : beta[i] - qp->lo[0][i], room = fmin(far, fabs(beta[i]));
+        if (room > most)
+            most = room, roomiest = i;
+    }
+    double missing = target - (sum + low);
+    if (missing == 0 || fabs(missing) < 0.5 * most) {
+        beta[roomiest] += missing;
+        return true;
+    }
+    return hg_qp_project(s->qp, &target);
+}
+
+void hg_finish_worth(const struct hg_finish *s, double square, struct hg_worth *worth)
+{
+    const struct hg_qp *qp = s->qp;
+    worth->violation = hg_qp_violation(qp, s->f);
+    worth->bias = choose_bias(s);
+    worth->objective = square / 2;
+    for (size_t i = 0; i < qp->n; i++) {
+        worth->objective += qp->off[0][i] * qp->beta[0][i] + qp->kink * fabs(qp->beta[0][i]);
+        worth->violation = isfinite(s->f[i]) ? worth->violation : NAN;
+    }
+    double gap = is_hard(qp) ? hard_primal(s, square, worth->bias) + worth->objective : gap_at(s, worth->bias);
+    worth->primal = gap - worth->objective;
+    double size = fmax(fmax(fabs(worth->primal), fabs(worth->objective)), s->floor);
+    worth->gap = !isfinite(gap) ? INFINITY : size > 0 ? fmax(gap, 0) / size : 0;
+}
+
+bool hg_finish_judge(struct hg_finish *s, struct hg_worth *worth)
+{
+    double square = 0, moved = 0;
+    if (s->space->intercept && !settle_sum(s))
+        return false;
+    if (!decision_values(s))
+        return false;
+    for (size_t c = 0; c < s->space->factor->d; c++) {
+        square += s->trial[c] * s->trial[c];
+        moved += s->trial[c] * s->space->shift[c];
+    }
+    hg_finish_worth(s, square, worth);
+    worth->bias -= moved; /* <z, w> + bias = <x, w> + bias - <shift, w> */
+    return true;
+}

@@ -1,0 +1,47 @@
+/*
+ * Interior point for SVMs whose kernel has low rank, K = Z Z' with Z n x d: the linear kernel, explicit features, or a
+ * factor of a kernel matrix. doc/interior-point.md has the mathematics.
+ */
+#ifndef HG_INTERIOR_H
+#define HG_INTERIOR_H
+
+#include "solver/qp.h"
+#include "solver/ipm/sweep.h"
+
+struct hg_interior_options {
+    double eps;          /* the violation wanted: the run goes on for it while it can, see result.outcome */
+    double gap;          /* the relative duality gap that counts as converged */
+    double sum;          /* what beta sums to, unless qp->no_sum */
+    uint64_t max_iter;   /* 0: as many as there is progress */
+    int threads;
+    struct hg_halt halt;
+    int (*progress)(void *arg, const hinge_progress *p); /* or NULL; problem, n_problems, seconds are not filled */
+    void *progress_arg;
+};
+
+struct hg_interior_result {
+    hinge_outcome outcome;  /* CONVERGED: the gap of what is returned, from beta alone, is at most options.gap, and its
+                             * violation at most options.eps.
+                             * NO_MARGIN: hard margin, and rows prove that none separates the classes */
+    double objective, gap, violation, bias; /* as in struct hg_worth */
+    double margin_bound;    /* hard margin: no hyperplane has a larger geometric margin; otherwise infinite */
+    uint64_t iterations;    /* Newton systems of the interior point */
+    uint64_t finishing;     /* and of the finish */
+    double floor;           /* what gaps are relative to where both objectives are smaller */
+    double gflop;
+    size_t memory_bytes;
+    double seconds_normal, seconds_solve, seconds_finish;
+};
+
+/* Solves a problem of one layer over the rows of factor. qp->beta needs no start; it comes back feasible, with zeros
+ * and bounds exact. */
+hinge_status hg_interior_point(struct hg_qp *qp, const struct hg_factor *factor,
+                               const struct hg_interior_options *options, struct hg_interior_result *result,
+                               hinge_error *err);
+
+/* What qp->beta is worth where K beta = g: into the result, whose outcome is CONVERGED no more if it is not worth so
+ * much. For a factor that is not all of the kernel. Without a sum to hold, beta that is worse than none becomes 0. */
+void hg_interior_judge(struct hg_qp *qp, double *g, const struct hg_interior_options *options,
+                       struct hg_interior_result *result);
+
+#endif

@@ -1,0 +1,400 @@
+#include "solver/ipm/sweep.h"
+
+#include <cblas.h>
+#include <lapacke.h>
+#include <math.h>
+#include <omp.h>
+#include <string.h>
+
+/* ---- layout ------------------------------------------------------------------------------------------------------ */
+
+enum { LEAST_SLOT = 256 }; /* rows: fewer are not worth a thread's start */
+
+/* By slot: normal, accumulators, sums, least. By thread: rows, weighted rows, v's products, y, weights. */
+static void lay_out(struct hg_sweep_space *s)
+{
+    size_t most = ((size_t)256 << 20) / (s->cols * s->ld * sizeof(double) + 1);
+    s->slots = HG_MIN(HG_MAX(most, (size_t)4), (size_t)32);
+    s->slots = HG_MAX(HG_MIN(s->slots, s->n / LEAST_SLOT), (size_t)1);
+    s->slot_rows = (s->n + s->slots - 1) / s->slots;
+    s->work_slot = s->cols * s->ld + (HG_SWEEP_ACC + 1) * s->ld + HG_SWEEP_SUMS + 8;
+    s->work_thread = (2 * s->ld + 2 + HG_SWEEP_ACC) * HG_SWEEP_BLOCK;
+}
+
+struct slot {
+    double *normal, *acc[HG_SWEEP_ACC], *low, *sum, *least; /* acc[0] + low where that is to be exact */
+};
+
+static struct slot slot_of(const struct hg_sweep_space *s, size_t number)
+{
+    struct slot slot = { .normal = s->work + number * s->work_slot };
+    double *at = slot.normal + s->cols * s->ld;
+    for (int k = 0; k < HG_SWEEP_ACC; k++, at += s->ld)
+        slot.acc[k] = at;
+    slot.low = at;
+    slot.sum = slot.low + s->ld;
+    slot.least = slot.sum + HG_SWEEP_SUMS;
+    return slot;
+}
+
+/* ---- one slot ---------------------------------------------------------------------------------------------------- */
+
+/* Rows [first, first + count) as swept. */
+static void make_rows(const struct hg_sweep_space *s, size_t first, size_t count, bool as_is, double *z)
+{
+    size_t d = s->factor->d;
+    s->factor->rows(s->factor, first, count, z, s->ld);
+    for (size_t k = 0; s->intercept && k < count; k++) {
+        double *row = z + k * s->ld;
+        for (size_t c = 0; c < d && !as_is; c++)
+            row[c] -= s->shift[c];
+        row[d] = 1;
+    }
+}
+
+/* Rows of BLAS's work whose every row takes so many multiplications: more would be too long without a poll. */
+static size_t rows_of_piece(size_t multiplications)
+{
+    return HG_MAX((size_t)4000000000 / HG_MAX(multiplications, (size_t)1), (size_t)32);
+}
+
+/* normal += sum weight z z' over the rows whose weight is not 0. */
+static void add_normal(const struct hg_sweep_space *s, const double *z, const double *weight, size_t count,
+                       double *scaled, double *normal)
+{
+    size_t used = 0;
+    for (size_t k = 0; k < count; k++) {
+        if (weight[k] == 0)
+            continue;
+        double root = sqrt(weight[k]), *to = scaled + used++ * s->ld;
+        for (size_t c = 0; c < s->cols; c++)
+            to[c] = root * z[k * s->ld + c];
+    }
+    size_t piece = rows_of_piece(s->cols * s->cols);
+    for (size_t k = 0; k < used && (k == 0 || !hg_poll_halt(&s->halt)); k += piece)
+        cblas_dsyrk(CblasRowMajor, CblasLower, CblasTrans, (int)s->cols, (int)HG_MIN(piece, used - k), 1,
+                    scaled + k * s->ld, (int)s->ld, 1, normal, (int)s->ld);
+}
+
+/* high + low += x without error (Knuth's two-sum), but for the rounding of low. */
+static inline void add_exactly(double *high, double *low, double x)
+{
+    double sum = *high + x, part = sum - *high;
+    *low += (*high - (sum - part)) + (x - part);
+    *high = sum;
+}
+
+/* The upper half of x's digits: the product of two such halves is exact (Dekker 1971; no fma here, which would be a
+ * call on the oldest processors). */
+static inline double upper_half(double x)
+{
+    double c = 134217729.0 * x; /* 2^27 + 1 */
+    return c - (c - x);
+}
+
+static void accumulate_exactly(const struct hg_sweep_space *s, const double *z, size_t count, const double *y,
+                               const struct slot *slot)
+{
+    double *high = slot->acc[0], *low = slot->low;
+    for (size_t k = 0; k < count; k++) {
+        const double *row = z + k * s->ld;
+        double factor = y[k], fh = upper_half(factor), fl = factor - fh;
+        if (factor == 0)
+            continue;
+        for (size_t c = 0; c < s->cols; c++) {
+            double product = row[c] * factor, rh = upper_half(row[c]), rl = row[c] - rh;
+            add_exactly(&high[c], &low[c], product);
+            low[c] += ((rh * fh - product) + rh * fl + rl * fh) + rl * fl;
+        }
+    }
+}
+
+static void sweep_block(const struct hg_sweep_space *s, const struct hg_sweep *w, const struct slot *slot, size_t first,
+                        size_t count, double *room)
+{
+    double *z = room, *scaled = z + s->ld * HG_SWEEP_BLOCK, *t = scaled + s->ld * HG_SWEEP_BLOCK;
+    struct hg_block block = { .first = first, .count = count, .rows = z, .sum = slot->sum, .least = slot->least };
+    double *weight = t + HG_SWEEP_BLOCK;
+    if (w->v != NULL || w->n_acc > 0 || w->normal || w->raw)
+        make_rows(s, first, count, w->as_is, z);
+    if (w->v != NULL) {
+        cblas_dgemv(CblasRowMajor, CblasNoTrans, (int)count, (int)s->cols, 1, z, (int)s->ld, w->v, 1, 0, t, 1);
+        block.t = t;
+    }
+    for (int k = 0; k < w->n_acc; k++)
+        block.y[k] = weight + (size_t)(k + 1) * HG_SWEEP_BLOCK;
+    block.weight = w->normal ? weight : NULL;
+    w->rows(w->arg, &block);
+    if (w->exact)
+        accumulate_exactly(s, z, count, block.y[0], slot);
+    for (int k = w->exact; k < w->n_acc; k++)
+        cblas_dgemv(CblasRowMajor, CblasTrans, (int)count, (int)s->cols, 1, z, (int)s->ld, block.y[k], 1, 1,
+                    slot->acc[k], 1);
+    if (w->normal)
+        add_normal(s, z, weight, count, scaled, slot->normal);
+}
+
+bool hg_sweep_stopped(const struct hg_sweep_space *s)
+{
+    return hg_halted(&s->halt);
+}
+
+static void sweep_slot(const struct hg_sweep_space *s, const struct hg_sweep *w, size_t number, double *room)
+{
+    struct slot slot = slot_of(s, number);
+    if (w->normal)
+        memset(slot.normal, 0, s->cols * s->ld * sizeof(double));
+    for (int k = 0; k < w->n_acc; k++)
+        memset(slot.acc[k], 0, s->cols * sizeof(double));
+    memset(slot.low, 0, s->cols * sizeof(double));
+    memset(slot.sum, 0, HG_SWEEP_SUMS * sizeof(double));
+    slot.least[0] = slot.least[1] = INFINITY;
+    size_t first = number * s->slot_rows, end = HG_MIN(s->n, first + s->slot_rows);
+    for (; first < end && !hg_poll_halt(&s->halt); first += HG_SWEEP_BLOCK)
+        sweep_block(s, w, &slot, first, HG_MIN((size_t)HG_SWEEP_BLOCK, end - first), room);
+}
+
+/* ---- a sweep ----------------------------------------------------------------------------------------------------- */
+
+/* acc[0] + low over the slots, column by column */
+static void add_exact_slots(struct hg_sweep_space *s, double *acc)
+{
+    for (size_t c = 0; c < s->cols; c++) {
+        double high = 0, low = 0;
+        for (size_t number = 0; number < s->slots; number++) {
+            struct slot slot = slot_of(s, number);
+            add_exactly(&high, &low, slot.acc[0][c]);
+            low += slot.low[c];
+        }
+        acc[c] = high + low;
+    }
+}
+
+static void add_slots(struct hg_sweep_space *s, struct hg_sweep *w)
+{
+    for (int k = 0; k < w->n_acc; k++)
+        memset(w->acc[k], 0, s->cols * sizeof(double));
+    memset(w->sum, 0, sizeof w->sum);
+    w->least[0] = w->least[1] = INFINITY;
+    for (size_t number = 0; number < s->slots; number++) {
+        struct slot slot = slot_of(s, number);
+        for (int k = 0; k < w->n_acc; k++)
+            for (size_t c = 0; c < s->cols; c++)
+                w->acc[k][c] += slot.acc[k][c];
+        for (int k = 0; k < HG_SWEEP_SUMS; k++)
+            w->sum[k] += slot.sum[k];
+        for (int k = 0; k < 2; k++)
+            w->least[k] = fmin(w->least[k], slot.least[k]);
+    }
+    if (w->exact)
+        add_exact_slots(s, w->acc[0]);
+}
+
+static void count_work(struct hg_sweep_space *s, const struct hg_sweep *w)
+{
+    double products = (w->v != NULL ? 2 : 0) + 2 * w->n_acc + (w->normal ? (double)s->cols : 0);
+    s->gflop += 1e-9 * products * (double)s->n * (double)s->cols;
+}
+
+bool hg_sweep_run(struct hg_sweep_space *s, struct hg_sweep *w)
+{
+    /* NOLINTNEXTLINE(clang-analyzer-deadcode.DeadStores): the pragma reads it */
+    int threads = hg_crew_size(&s->crew, (int)HG_MIN((size_t)s->threads, s->slots));
+    double *rooms = s->work + s->slots * s->work_slot, worked = 0, start = hg_now();
+#pragma omp parallel num_threads(threads)
+    {
+        double begin = hg_now();
+        hg_blas_alone();
+        double *room = rooms + (size_t)omp_get_thread_num() * s->work_thread;
+#pragma omp for schedule(dynamic, 1) nowait
+        for (size_t number = 0; number < s->slots; number++)
+            sweep_slot(s, w, number, room);
+        if (omp_get_thread_num() == 0)
+            worked = hg_now() - begin;
+        if (w->normal) {
+#pragma omp barrier
+#pragma omp for schedule(static)
+            for (size_t r = 0; r < s->cols; r++) {
+                memset(s->normal + r * s->ld, 0, s->ld * sizeof(double));
+                for (size_t number = 0; number < s->slots; number++) {
+                    const double *part = slot_of(s, number).normal + r * s->ld;
+                    for (size_t c = 0; c <= r; c++)
+                        s->normal[r * s->ld + c] += part[c];
+                }
+            }
+        }
+    }
+    hg_crew_tell(&s->crew, threads, worked, hg_now() - start - worked);
+    add_slots(s, w);
+    count_work(s, w);
+    return !hg_sweep_stopped(s);
+}
+
+/* ---- set-up ------------------------------------------------------------------------------------------------------ */
+
+static void add_ones(void *arg, const struct hg_block *block)
+{
+    (void)arg;
+    for (size_t k = 0; k < block->count; k++)
+        block->y[0][k] = block->weight[k] = 1;
+}
+
+static void add_norms(void *arg, const struct hg_block *block)
+{
+    const struct hg_sweep_space *s = arg;
+    for (size_t k = 0; k < block->count; k++) {
+        const double *row = block->rows + k * s->ld;
+        double norm = 0;
+        for (size_t c = 0; c < s->factor->d; c++)
+            norm += row[c] * row[c];
+        block->sum[0] += norm;
+        block->least[0] = fmin(block->least[0], -norm);
+    }
+}
+
+/* Far-away columns are shifted by their means, so that they do not spoil the normal matrix; then the norms.
+ * mean: [cols] */
+static void measure(struct hg_sweep_space *s, double *mean)
+{
+    double n = (double)s->n;
+    struct hg_sweep sum = { .n_acc = 1, .acc = { mean }, .normal = true, .rows = add_ones };
+    struct hg_sweep norms = { .raw = true, .rows = add_norms, .arg = s };
+    if (s->intercept && hg_sweep_run(s, &sum))
+        for (size_t c = 0; c < s->factor->d; c++) {
+            double m = mean[c] / n, variance = s->normal[c * s->ld + c] / n - m * m;
+            s->shift[c] = m * m > 9 * variance ? m : 0;
+        }
+    hg_sweep_run(s, &norms);
+    s->norm = norms.sum[0] / n;
+    s->largest = -norms.least[0];
+}
+
+hinge_status hg_sweep_init(struct hg_sweep_space *s, const struct hg_factor *factor, bool intercept, int threads,
+                           const struct hg_halt *halt, hinge_error *err)
+{
+    memset(s, 0, sizeof *s);
+    *s = (struct hg_sweep_space){ .factor = factor, .intercept = intercept, .n = factor->n, .threads = threads,
+                                  .halt = *halt };
+    s->cols = factor->d + intercept;
+    s->ld = HG_MAX((s->cols + 7) / 8 * 8, (size_t)8);
+    size_t values = 0, square = 0;
+    lay_out(s);
+    bool ok = hg_mul(s->slots, s->work_slot, &values) && hg_mul(s->cols, s->ld, &square);
+    s->shift = hg_zalloc(s->ld, sizeof *s->shift);
+    s->normal = ok ? hg_alloc(square, sizeof *s->normal) : NULL;
+    values += (size_t)threads * s->work_thread;
+    s->work = ok ? hg_zalloc(values, sizeof *s->work) : NULL;
+    double *mean = hg_alloc(s->ld, sizeof *mean);
+    s->bytes = (values + square + 2 * s->ld) * sizeof(double);
+    if (s->shift == NULL || s->normal == NULL || s->work == NULL || mean == NULL) {
+        hg_free(mean);
+        hg_sweep_free(s);
+        return hg_fail(err, HINGE_ENOMEM, "no memory for normal matrices of %zu columns", s->cols);
+    }
+    measure(s, mean);
+    hg_free(mean);
+    return HINGE_OK;
+}
+
+void hg_sweep_free(struct hg_sweep_space *s)
+{
+    hg_free(s->shift);
+    hg_free(s->normal);
+    hg_free(s->work);
+    s->shift = s->normal = s->work = NULL;
+}
+
+/* ---- Cholesky ---------------------------------------------------------------------------------------------------- */
+
+hinge_status hg_cholesky_init(struct hg_cholesky *c, size_t n, hinge_error *err)
+{
+    *c = (struct hg_cholesky){ .n = n, .ld = HG_MAX((n + 7) / 8 * 8, (size_t)8) };
+    size_t values;
+    c->l = hg_mul(n, c->ld, &values) ? hg_alloc(values, sizeof *c->l) : NULL;
+    c->scale = hg_alloc(n, sizeof *c->scale);
+    if (c->l == NULL || c->scale == NULL) {
+        hg_cholesky_free(c);
+        return hg_fail(err, HINGE_ENOMEM, "no memory for a Cholesky factor of %zu columns", n);
+    }
+    return HINGE_OK;
+}
+
+void hg_cholesky_free(struct hg_cholesky *c)
+{
+    hg_free(c->l);
+    hg_free(c->scale);
+    c->l = c->scale = NULL;
+}
+
+/* Of c->l, block of rows by block of rows, each from those above it; polled where the next has as much to do as BLAS
+ * does in a tenth of a second. The lower triangle by rows is LAPACK's upper one by columns: no transposing. */
+static bool factor_blocks(struct hg_cholesky *c, const struct hg_halt *halt)
+{
+    size_t block = rows_of_piece(c->n * c->n), ld = c->ld;
+    for (size_t first = 0; first < c->n; first += block) {
+        size_t count = HG_MIN(block, c->n - first), below = c->n - first - count;
+        double *corner = c->l + first * ld + first, *rest = corner + count * ld;
+        if (first > 0 && hg_poll_halt(halt))
+            return false;
+        if (LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'U', (lapack_int)count, corner, (lapack_int)ld) != 0)
+            return false;
+        if (below == 0)
+            break;
+        cblas_dtrsm(CblasRowMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit, (int)below, (int)count, 1, corner,
+                    (int)ld, rest, (int)ld);
+        cblas_dsyrk(CblasRowMajor, CblasLower, CblasNoTrans, (int)below, (int)count, -1, rest, (int)ld, 1,
+                    rest + count, (int)ld);
+    }
+    return true;
+}
+
+static bool decompose(struct hg_cholesky *c, const double *matrix, const struct hg_halt *halt)
+{
+    bool done = false;
+    for (size_t r = 0; r < c->n; r++) {
+        for (size_t k = 0; k <= r; k++)
+            c->l[r * c->ld + k] = matrix[r * c->ld + k] * c->scale[r] * c->scale[k];
+        c->l[r * c->ld + r] *= 1 + c->shift;
+    }
+#pragma omp parallel num_threads(1)
+    {
+        hg_blas_alone();
+        done = factor_blocks(c, halt);
+    }
+    return done;
+}
+
+bool hg_cholesky_factor(struct hg_cholesky *c, const double *matrix, const struct hg_halt *halt)
+{
+    for (size_t r = 0; r < c->n; r++) {
+        double diagonal = matrix[r * c->ld + r];
+        if (!isfinite(diagonal))
+            return false;
+        int exponent = 0;
+        frexp(diagonal, &exponent);
+        c->scale[r] = diagonal > 0 ? ldexp(1, -exponent / 2) : 1;
+    }
+    c->shift = 0;
+    while (!decompose(c, matrix, halt)) {
+        if (hg_halted(halt))
+            return false;
+        c->shift = c->shift == 0 ? 1e-15 * (double)c->n : 100 * c->shift;
+        if (c->shift > 1e-3)
+            return false;
+    }
+    return true;
+}
+
+void hg_cholesky_solve(const struct hg_cholesky *c, double *x)
+{
+    for (size_t r = 0; r < c->n; r++)
+        x[r] *= c->scale[r];
+#pragma omp parallel num_threads(1)
+    {
+        hg_blas_alone();
+        cblas_dtrsv(CblasRowMajor, CblasLower, CblasNoTrans, CblasNonUnit, (int)c->n, c->l, (int)c->ld, x, 1);
+        cblas_dtrsv(CblasRowMajor, CblasLower, CblasTrans, CblasNonUnit, (int)c->n, c->l, (int)c->ld, x, 1);
+    }
+    for (size_t r = 0; r < c->n; r++)
+        x[r] *= c->scale[r];
+}

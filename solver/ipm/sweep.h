@@ -1,0 +1,94 @@
+/*
+ * Passes over a matrix Z of n rows and d columns (K = Z Z') that is never held whole: blocks of rows are made in f64,
+ * used, and forgotten. Memory is O(d^2) however many rows there are.
+ *
+ * Rows are swept as z_i' = (x_i - shift, 1): with an intercept the last column is 1, and shift has the means of columns
+ * that are far from 0 (more than three standard deviations: there x - shift is hardly rounded), so that <z_i, w> =
+ * <x_i, u> + b for w = (u, b + <shift, u>); without one the rows are as they come.
+ *
+ * The n rows fall into a number of slots that depends on n and d alone; a slot is swept by one thread from its first
+ * row to its last, and the slots' sums are added in order: the results are the same bits for any number of threads.
+ */
+#ifndef HG_SWEEP_H
+#define HG_SWEEP_H
+
+#include "lib/base/base.h"
+
+/* Where rows come from: first member of every source. Called by several threads at once. */
+struct hg_factor {
+    size_t n, d;
+    /* out[k * ld + c] = Z[first + k, c], k < count */
+    void (*rows)(const struct hg_factor *factor, size_t first, size_t count, double *out, size_t ld);
+};
+
+enum { HG_SWEEP_SUMS = 8, HG_SWEEP_ACC = 3, HG_SWEEP_BLOCK = 512 };
+
+/* What a sweep does with a block of rows. */
+struct hg_block {
+    size_t first, count;
+    const double *rows;           /* [count * ld] where v, acc, normal or raw make them */
+    const double *t;              /* [count] <z_i, v>; NULL where v is */
+    double *y[HG_SWEEP_ACC];      /* [count] to be filled for each of acc: acc = sum_i y_i z_i */
+    double *weight;               /* [count] to be filled, >= 0, where `normal` is wanted; otherwise NULL */
+    double *sum;                  /* [HG_SWEEP_SUMS] of the slot, to be added to, 0 at first */
+    double *least;                /* [2] of the slot, to be lowered, +infinity at first */
+};
+
+struct hg_sweep {
+    const double *v;              /* [cols] or NULL */
+    int n_acc;                    /* how many of acc are wanted, 0 .. HG_SWEEP_ACC */
+    double *acc[HG_SWEEP_ACC];    /* [cols] sum_i y_i z_i */
+    bool raw;                     /* the rows themselves are wanted */
+    bool as_is;                   /* rows without the shift */
+    bool exact;                   /* acc[0] in twice the working precision, rounded at the end */
+    bool normal;                  /* sum_i weight_i z_i z_i' into the space's normal, lower triangle */
+    void (*rows)(void *arg, const struct hg_block *block);
+    void *arg;
+    double sum[HG_SWEEP_SUMS], least[2]; /* over all rows */
+};
+
+struct hg_sweep_space {
+    const struct hg_factor *factor;
+    bool intercept;
+    size_t n, cols, ld;           /* rows; columns as swept; of a row in a block and in normal */
+    double *shift;                /* [d]; 0 without an intercept */
+    double norm, largest;         /* mean and largest squared norm of x_i - shift, i < n */
+    double *normal;               /* [cols * ld] lower triangle, symmetric */
+    size_t slots, slot_rows;
+    int threads;
+    double *work;                 /* of the slots and the threads */
+    size_t work_slot, work_thread; /* in doubles */
+    struct hg_halt halt;          /* polled at every block, in wide ones more often: ends a sweep early */
+    struct hg_crew crew;          /* of the sweeps */
+    double gflop;                 /* done so far */
+    size_t bytes;                 /* allocated */
+};
+
+/* Borrows factor and what halt points to. Takes column means and squares where there is an intercept, and the norms:
+ * two sweeps. */
+hinge_status hg_sweep_init(struct hg_sweep_space *space, const struct hg_factor *factor, bool intercept, int threads,
+                           const struct hg_halt *halt, hinge_error *err);
+void hg_sweep_free(struct hg_sweep_space *space);
+
+/* false: ended early, the results are incomplete */
+bool hg_sweep_run(struct hg_sweep_space *space, struct hg_sweep *sweep);
+
+bool hg_sweep_stopped(const struct hg_sweep_space *space);
+
+/* Cholesky factor of space->normal (+ what the caller added to it) by LAPACK, scaled by powers of two to a diagonal of
+ * about 1; a matrix that rounding left not positive definite gets the least multiple of its diagonal that mends it. */
+struct hg_cholesky {
+    size_t n, ld;
+    double *l, *scale;            /* [n * ld], [n] */
+    double shift;                 /* of the scaled diagonal */
+};
+
+hinge_status hg_cholesky_init(struct hg_cholesky *cholesky, size_t n, hinge_error *err);
+void hg_cholesky_free(struct hg_cholesky *cholesky);
+/* matrix: [n * ld], lower triangle, row-major. false: it holds what is not finite, is not near positive definite, or
+ * halted, which is polled as it goes. */
+bool hg_cholesky_factor(struct hg_cholesky *cholesky, const double *matrix, const struct hg_halt *halt);
+/* x, right-hand side and solution: [n] */
+void hg_cholesky_solve(const struct hg_cholesky *cholesky, double *x);
+
+#endif

@@ -1,0 +1,740 @@
+/*
+ * Block SMO over a source of rows.
+ *
+ *   g     gradient K beta on the active points, in double, whatever the rows' type
+ *   W     working set of q points: the newer ones stay, the rest are the worst violators
+ *   K_WW  kept between rounds; only the part of the points new in W is computed, as a small GEMM
+ *
+ * A round: select, load (K_WW), solve (inner.c), update: g += K[moved, :]' dbeta, fused with the tiles of rows
+ * that are not in the cache, then the violation of all. Rows are computed only for points that moved. Nothing that
+ * decides looks at the clock or the number of threads, so the result depends on neither.
+ */
+#include "solver/smo/run.h"
+#include "hg_config.h"
+
+#include <string.h>
+
+/* Rows that cost no more than so many reads of them, and do not stay in a processor's cache, are not worth the first
+ * touch of memory unless they are asked for again and again (measured). */
+static const double CHEAP = 2.6;
+/* Rows that cost more are not computed again for the digits they lost in the cache. */
+static const double DEAR = 6;
+/* Rows that cost less than this are not worth reading: most of their values are left out as negligible, or they are
+ * made of bytes. */
+static const double WORTHLESS = 0.6;
+
+/* So many times the noise of the objective is more than noise. */
+static const double CERTAIN = 32;
+
+enum {
+    AHEAD = 20,         /* the error is looked at on the way, at so many times the violation to be reached */
+    SMALL = 4096,       /* points: their rows mostly stay in the processor's cache */
+    STALL_ROUNDS = 200, /* without progress; */
+    STALL_WHOLE = 20,   /* where each is a run over all points */
+    MAX_CHECKS = 8,     /* that find the violation larger than it seemed, before the gradient is corrected */
+    MAX_CORRECTIONS = 2 /* of the gradient in f64 before the rows themselves are taken in f64 */
+};
+
+/* Steps after which a run ends, whatever it gains: a fraction of a second's for small problems, and more than is known
+ * of large ones that converge (some 200 a point). The most seen of a small one is 2,800 a point: heart_scale, linear,
+ * C = 1000, without the Newton finish. */
+static uint64_t most_steps(size_t n)
+{
+    return HG_MIN(5000 * ((uint64_t)n + 100), 10000000 + 1000 * (uint64_t)n);
+}
+
+extern const struct hg_loops hg_loops_plain;
+#if HG_X86_LEVELS
+extern const struct hg_loops hg_loops_v2, hg_loops_v3, hg_loops_v4;
+#endif
+
+const struct hg_loops *hg_loops(int level)
+{
+#if HG_X86_LEVELS
+    const struct hg_loops *const tables[] = { &hg_loops_plain, &hg_loops_v2, &hg_loops_v3, &hg_loops_v4 };
+    return tables[level - 1];
+#else
+    (void)level;
+    return &hg_loops_plain;
+#endif
+}
+
+/* ---- set-up ------------------------------------------------------------------------------------------------------ */
+
+/* 256 at a few thousand points, 512 at 10k, 1024 at 20k, 2048 from 25k on; all of a small problem. Where rows cost next
+ * to nothing, K_WW is what a round costs: less of it, and least where most values are left out. */
+static size_t choose_q(const struct hg_run *r)
+{
+    size_t n = r->n, q = 256, asked = r->opt->working_set;
+    size_t most = r->cheap ? 1024 : 2048, share = r->cheap && r->rows->order != NULL ? 200 : 24;
+    if (asked > 0) /* half of it holds a pair of each layer */
+        return HG_MIN(HG_MAX(asked, 4 * (size_t)r->qp->layers), n);
+    if (n <= 512)
+        return n;
+    while (q < most && q * share < n)
+        q *= 2;
+    return q;
+}
+
+static void run_free(struct hg_run *r)
+{
+    void *all[] = { r->active,    r->position,     r->g,           r->up[0],      r->up[1],
+                    r->down[0],   r->down[1],      r->diagonal,    r->w,          r->age,
+                    r->is_in_w,   r->was_computed, r->fresh,       r->block_row,  r->block_points,
+                    r->before[0], r->before[1],    r->moved,       r->held.row,   r->held.coef,
+                    r->group.row, r->group.coef,   r->group_point, r->candidates, r->found,
+                    r->coarse,    r->g_before,     r->kept.beta[0], r->kept.beta[1],
+                    r->is_exact };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        hg_free(all[i]);
+    hg_inner_free(&r->inner);
+    hg_cache_free(&r->cache);
+}
+
+static bool allocate(struct hg_run *r)
+{
+    size_t n = r->n, q = r->q, bytes = 0;
+    struct {
+        void **to;
+        size_t count, size;
+    } wanted[] = {
+        { (void **)&r->active, n, sizeof *r->active },
+        { (void **)&r->position, n, sizeof *r->position },
+        { (void **)&r->g, n, sizeof *r->g },
+        { (void **)&r->up[0], n, sizeof(double) },
+        { (void **)&r->down[0], n, sizeof(double) },
+        { (void **)&r->up[1], r->qp->layers == 2 ? n : 0, sizeof(double) },
+        { (void **)&r->down[1], r->qp->layers == 2 ? n : 0, sizeof(double) },
+        { (void **)&r->diagonal, n, sizeof(double) },
+        { (void **)&r->is_exact, n, sizeof *r->is_exact },
+        { (void **)&r->w, q, sizeof *r->w },
+        { (void **)&r->age, q, sizeof *r->age },
+        { (void **)&r->is_in_w, n, sizeof *r->is_in_w },
+        { (void **)&r->was_computed, n, sizeof *r->was_computed },
+        { (void **)&r->fresh, q, sizeof *r->fresh },
+        { (void **)&r->block_row, q, sizeof *r->block_row },
+        { (void **)&r->block_points, q, sizeof *r->block_points },
+        { (void **)&r->before[0], q, sizeof(double) },
+        { (void **)&r->before[1], q, sizeof(double) },
+        { (void **)&r->g_before, q, sizeof(double) },
+        { (void **)&r->moved, q, sizeof *r->moved },
+        { (void **)&r->held.row, q, sizeof(void *) },
+        { (void **)&r->held.coef, q, sizeof(double) },
+        { (void **)&r->group.row, n, sizeof(void *) },
+        { (void **)&r->group.coef, n, sizeof(double) },
+        { (void **)&r->group_point, n, sizeof *r->group_point },
+        { (void **)&r->candidates, n, sizeof *r->candidates },
+        { (void **)&r->found, n, sizeof *r->found },
+        { (void **)&r->coarse, hg_is_half(r) ? n : 0, sizeof *r->coarse },
+        { (void **)&r->kept.beta[0], n, sizeof(double) },
+        { (void **)&r->kept.beta[1], r->qp->layers == 2 ? n : 0, sizeof(double) },
+    };
+    bool ok = true;
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
+        *wanted[i].to = hg_zalloc(wanted[i].count, wanted[i].size);
+        ok = *wanted[i].to != NULL && ok;
+        bytes += wanted[i].count * wanted[i].size;
+    }
+    r->res->memory_bytes = bytes + q * (q + 32) * r->size;
+    return ok;
+}
+
+/* Rows in 16 bits make some be computed again: not where they cost much, unless otherwise they would not fit. */
+static bool pays_half(const struct hg_run *r)
+{
+    bool fit = r->opt->cache_bytes / r->size / HG_MAX(r->n, (size_t)1) >= r->n / 2;
+    return r->rows->unit && !r->exact_rows && r->n > SMALL && (r->rows->cost <= DEAR || !fit) &&
+           r->rows->order == NULL && /* what is left out of a row is not packed either */
+           !r->cheap;
+}
+
+/* K(x, x), and the points whose error is always measured. */
+static hinge_status look_at_diagonal(struct hg_run *r)
+{
+    hinge_status status = r->rows->ops->diagonal(r->rows, r->diagonal);
+    for (size_t i = 0; i < r->n; i++)
+        r->candidates[i] = (struct hg_candidate){ -fabs(r->diagonal[i]), i, (uint32_t)i };
+    r->n_doubtful = r->rows->n_doubtful;
+    memcpy(r->doubtful, r->rows->doubtful, sizeof r->doubtful);
+    if (r->n_doubtful == 0 && r->n > HG_DOUBTFUL) {
+        hg_worst_first(r->candidates, r->n, HG_DOUBTFUL);
+        for (; r->n_doubtful < HG_DOUBTFUL; r->n_doubtful++)
+            r->doubtful[r->n_doubtful] = r->candidates[r->n_doubtful].at;
+    }
+    return status;
+}
+
+static hinge_status run_init(struct hg_run *r, hinge_error *err)
+{
+    r->n = r->m = r->width = r->qp->n;
+    r->size = hg_size_of(r->rows->type);
+    r->exact_rows = r->rows->type == HINGE_F64;
+    r->cheap = r->rows->cost <= WORTHLESS;
+    r->held_size = pays_half(r) ? sizeof(uint16_t) : r->size;
+    r->settled = !hg_is_half(r);
+    r->loops = hg_loops(r->opt->cpu_level);
+    r->q = choose_q(r);
+    r->halt = r->opt->halt;
+    if (r->halt.stop == NULL)
+        r->halt.stop = &r->own_stop;
+    r->columns = 1;
+    r->best = INFINITY;
+    r->target = r->opt->eps;
+    r->newton.least = INFINITY;
+    r->patience = r->rows->cost > CHEAP || r->n <= SMALL ? 0 : 3;
+    if (!allocate(r))
+        return hg_fail(err, HINGE_ENOMEM, "no memory for a problem of %zu examples", r->n);
+    hg_forget_coarse(r);
+    for (size_t i = 0; i < r->n; i++)
+        r->active[i] = r->rows->order != NULL ? r->rows->order[i] : (uint32_t)i;
+    for (size_t i = 0; i < r->n; i++)
+        r->position[r->active[i]] = (uint32_t)i;
+    hinge_status status = hg_inner_init(&r->inner, r->q + r->qp->no_sum, r->qp->layers, r->qp->no_sum, r->qp->kink,
+                                        r->rows->type, r->loops, err);
+    if (status == HINGE_OK)
+        /* a problem that is one working set needs no rows */
+        status = hg_cache_init(&r->cache, r->n, r->n, r->held_size, r->q < r->n && !r->cheap ? r->opt->cache_bytes : 0,
+                               r->opt->arena, err);
+    if (status == HINGE_OK) {
+        status = look_at_diagonal(r);
+        if (status != HINGE_OK)
+            hg_fail(err, status, "the kernel failed on the diagonal");
+    }
+    return status;
+}
+
+static void set_offsets(struct hg_run *r, size_t at)
+{
+    const struct hg_qp *qp = r->qp;
+    size_t i = r->active[at];
+    for (int l = 0; l < qp->layers; l++) {
+        r->up[l][at] = hg_up(qp->beta[l][i], qp->hi[l][i], qp->off[l][i], qp->kink);
+        r->down[l][at] = hg_down(qp->beta[l][i], qp->lo[l][i], qp->off[l][i], qp->kink);
+    }
+}
+
+/* ---- a round ----------------------------------------------------------------------------------------------------- */
+
+static uint64_t steps_allowed(const struct hg_run *r)
+{
+    uint64_t cap = 40 * (uint64_t)r->in_w + 4096;
+    if (r->opt->max_iter == 0)
+        return cap;
+    return HG_MIN(cap, r->opt->max_iter - HG_MIN(r->opt->max_iter, r->res->iterations));
+}
+
+/* Solves on W; leaves the points that moved in r->moved. */
+static void solve_block(struct hg_run *r)
+{
+    struct hg_inner *in = &r->inner;
+    bool whole = r->in_w == r->m;
+    for (size_t k = 0; k < r->in_w; k++) {
+        in->g[k] = r->g_before[k] = r->g[r->position[r->w[k]]];
+        for (int l = 0; l < r->qp->layers; l++)
+            in->beta[l][k] = r->before[l][k] = r->qp->beta[l][r->w[k]];
+    }
+    struct hg_inner_result done =
+        hg_inner_solve(in, whole ? r->target : r->target / 2, whole ? 0 : 0.1, whole, steps_allowed(r));
+    r->res->iterations += done.steps;
+    r->decrease = done.decrease;
+    r->n_moved = 0;
+    for (size_t k = 0; k < r->in_w; k++) {
+        double delta = 0;
+        bool touched = false;
+        for (int l = 0; l < r->qp->layers; l++) {
+            delta += in->beta[l][k] - r->before[l][k];
+            touched = touched || in->beta[l][k] != r->before[l][k];
+            r->qp->beta[l][r->w[k]] = in->beta[l][k];
+        }
+        if (touched)
+            set_offsets(r, r->position[r->w[k]]);
+        if (delta != 0)
+            r->moved[r->n_moved++] = (struct hg_moved){ r->w[k], r->position[r->w[k]], delta, 0, NULL };
+        if (whole)
+            r->g[r->position[r->w[k]]] = in->g[k]; /* W is all there is: the inner solver's g is the gradient */
+    }
+}
+
+/* What the moves of W have changed in the objective, by g before and after them: not by K_WW, whose rounding may be
+ * another one. */
+static double change_of_objective(const struct hg_run *r)
+{
+    double change = 0;
+    for (size_t k = 0; k < r->in_w; k++) {
+        double g = (r->g_before[k] + r->g[r->position[r->w[k]]]) / 2;
+        for (int l = 0; l < r->qp->layers; l++) {
+            double now = r->inner.beta[l][k], before = r->before[l][k];
+            if (now != before)
+                change += (now - before) * (g + r->inner.off[l][k]) + r->qp->kink * (fabs(now) - fabs(before));
+        }
+    }
+    return change;
+}
+
+static hinge_status one_round(struct hg_run *r)
+{
+    double t0 = hg_now();
+    r->res->rounds++;
+    hg_select_block(r);
+    double t1 = hg_now();
+    hinge_status status = hg_load_block(r);
+    double t2 = hg_now();
+    if (status != HINGE_OK || hg_is_stopped(r))
+        return status;
+    solve_block(r);
+    double t3 = hg_now();
+    r->rows->stages = r->opt->profile ? &r->res->stages : NULL;
+    if (r->in_w < r->m)
+        status = hg_update_gradient(r);
+    r->rows->stages = NULL;
+    r->objective += r->torn ? -r->decrease : change_of_objective(r);
+    double t4 = hg_now();
+    hg_poll_halt(&r->halt);
+    hg_scan(r);
+    r->res->seconds_select += t1 - t0 + (hg_now() - t4);
+    r->res->seconds_block += t2 - t1;
+    r->res->seconds_inner += t3 - t2;
+    r->res->seconds_rows += t4 - t3;
+    return status;
+}
+
+static void report_progress(struct hg_run *r)
+{
+    if (r->opt->progress == NULL)
+        return;
+    hinge_progress p = { .rounds = r->res->rounds,
+                         .iterations = r->res->iterations,
+                         .violation = r->res->violation,
+                         .objective = r->objective,
+                         .n = r->n,
+                         .n_active = r->m,
+                         .n_sv = hg_qp_support(r->qp, NULL, NULL, NULL),
+                         .rows_computed = r->res->columns_computed / HG_MAX(r->n, (size_t)1) };
+    if (r->opt->progress(r->opt->progress_arg, &p) != 0)
+        hg_request_halt(&r->halt, 2);
+}
+
+/* ---- shrinking: points that are part of no violating pair are left out until the rest has converged -------------- */
+
+static bool may_rest(const struct hg_run *r, size_t at)
+{
+    for (int l = 0; l < r->qp->layers; l++)
+        if (!(r->g[at] + r->up[l][at] > r->extremes[l].high && r->g[at] + r->down[l][at] < r->extremes[l].low))
+            return false;
+    return !r->is_in_w[r->active[at]];
+}
+
+/* Positions [first, end): those that may not rest come first, then the others, each in their order, so that neighbours
+ * stay neighbours. found: where the former were. Returns where the latter begin; their g and offsets are gone. */
+static size_t part_resting(struct hg_run *r, size_t first, size_t end)
+{
+    size_t kept = first, resting = 0;
+    for (size_t at = first; at < end; at++) {
+        if (may_rest(r, at)) {
+            r->group_point[resting++] = r->active[at];
+            continue;
+        }
+        r->found[kept - first] = (uint32_t)at;
+        r->active[kept] = r->active[at];
+        r->g[kept] = r->g[at];
+        for (int l = 0; l < r->qp->layers; l++) {
+            r->up[l][kept] = r->up[l][at];
+            r->down[l][kept] = r->down[l][at];
+        }
+        kept++;
+    }
+    memcpy(r->active + kept, r->group_point, resting * sizeof *r->active);
+    for (size_t at = first; at < end; at++)
+        r->position[r->active[at]] = (uint32_t)at;
+    r->columns++;
+    return kept;
+}
+
+static void shrink(struct hg_run *r)
+{
+    size_t old = r->m, kept = part_resting(r, 0, old);
+    r->m = r->width = kept;
+    hg_cache_compact(&r->cache, old, r->found, kept, hg_columns_for(r, kept), r->opt->threads);
+    r->waste = 0;
+}
+
+/* What the gradient of points at rest is computed from: where it was corrected once, or Newton's, in f64 again. */
+static struct hg_rows *waking_source(const struct hg_run *r)
+{
+    return r->res->corrections > 0 || r->newton_bytes > 0 ? r->exact : r->rows;
+}
+
+/* Shrinks once the work wasted on points at rest exceeds what their gradient will cost in the end: then the
+ * whole costs at most twice what it would with foresight. */
+static void consider_shrinking(struct hg_run *r)
+{
+    if (!r->opt->shrinking || r->in_w == r->m || r->res->rounds % 4 != 0)
+        return;
+    size_t resting = 0, n_sv = hg_qp_support(r->qp, NULL, NULL, NULL);
+    for (size_t at = 0; at < r->m; at++)
+        resting += may_rest(r, at);
+    r->waste += 4 * r->round_work * (double)resting;
+    double later = (1 + waking_source(r)->cost) * (double)n_sv * (double)(r->n - r->m + resting) +
+                   /* waking the points, and compacting the cache */
+                   3 * hg_read_cost(r) * (double)r->cache.used * (double)r->m;
+    if (resting > r->m / 8 && r->waste > later)
+        shrink(r);
+}
+
+/* Computes the gradient of the points at rest; those that violate become active again. */
+static hinge_status wake(struct hg_run *r)
+{
+    size_t old = r->m;
+    r->m = r->n;
+    r->columns++;
+    hinge_status status = hg_compute_gradient(r, waking_source(r), old, false);
+    hg_forget_coarse(r); /* columns that know nothing of those moves */
+    r->torn = status != HINGE_OK || hg_is_stopped(r);
+    if (r->torn)
+        return status;
+    for (size_t at = old; at < r->n; at++)
+        set_offsets(r, at);
+    r->best = INFINITY;
+    hg_scan(r);
+    if (r->res->violation <= r->target)
+        return HINGE_OK; /* they were rightly left alone */
+    r->m = part_resting(r, old, r->n);
+    return HINGE_OK;
+}
+
+/* ---- the Newton finish ------------------------------------------------------------------------------------------- */
+
+static bool may_use_newton(const struct hg_run *r)
+{
+    return r->opt->newton_bytes > 0 && !r->qp->no_sum && /* its systems hold the sums */
+           (r->opt->max_iter == 0 || r->res->iterations < r->opt->max_iter);
+}
+
+/* After a round that made so many steps. */
+static bool newton_is_due(struct hg_run *r, uint64_t steps)
+{
+    double low = INFINITY, high = -INFINITY, violation = r->res->violation;
+    if (!may_use_newton(r) || hg_is_stopped(r))
+        return false;
+    r->newton.work +=
+        r->round_work * (double)r->m + (double)r->in_w * (2 * (double)steps + (1 + r->rows->cost) * (double)r->n_fresh);
+    if (r->in_w < r->m && r->res->rounds % 4 != 0)
+        return false;
+    for (size_t at = 0; at < r->m; at++) {
+        double f = r->g[at] + r->qp->off[0][r->active[at]];
+        low = HG_MIN(low, f);
+        high = HG_MAX(high, f);
+    }
+    return hg_newton_is_due(&r->newton, r->qp, r->exact, violation, high - low, r->target);
+}
+
+static void newton_progress(void *arg, double violation)
+{
+    struct hg_run *r = arg;
+    r->res->rounds++;
+    r->res->violation = violation;
+    report_progress(r);
+}
+
+/* Newton's steps; where they gain, g is that of all points in f64. */
+static hinge_status finish_by_newton(struct hg_run *r)
+{
+    struct hg_newton_result result;
+    size_t rows = r->cache.most_bytes; /* its own: what the arena holds depends on which problems ran there before */
+    uint64_t rounds = r->res->rounds;
+    double *g = r->group.coef, begin = hg_now(), violation = r->res->violation;
+    struct hg_newton_options options = { .eps = r->target,
+                                         .bytes = r->opt->newton_bytes - HG_MIN(r->opt->newton_bytes, rows),
+                                         .max_steps = r->opt->max_iter > 0 ? r->opt->max_iter - r->res->iterations : 0,
+                                         .threads = r->opt->threads,
+                                         .cpu_level = r->opt->cpu_level,
+                                         .halt = r->halt,
+                                         .progress = newton_progress,
+                                         .progress_arg = r };
+    hinge_status status = hg_newton_finish(r->qp, r->exact, g, &options, &result);
+    hg_newton_tell(&r->newton, &result);
+    r->res->seconds_newton += hg_now() - begin;
+    r->res->newton_steps += result.systems;
+    r->res->newton_no_room = result.end == HG_NEWTON_NO_ROOM ? result.bytes : 0;
+    r->res->iterations += result.systems + result.steps;
+    r->res->violation = violation;
+    r->best_round += r->res->rounds - rounds;
+    if (result.end != HG_NEWTON_NO_ROOM)
+        r->newton_bytes = HG_MAX(r->newton_bytes, result.bytes);
+    if (status != HINGE_OK || !result.gained)
+        return status;
+    r->m = r->n;
+    r->columns++;
+    hg_forget_coarse(r);
+    r->unseen = 0;
+    for (size_t at = 0; at < r->n; at++) {
+        r->g[at] = g[r->active[at]];
+        set_offsets(r, at);
+    }
+    r->objective = hg_qp_objective(r->qp, g);
+    r->best = INFINITY;
+    hg_scan(r);
+    return HINGE_OK;
+}
+
+/* ---- the loop ---------------------------------------------------------------------------------------------------- */
+
+enum verdict { GO_ON, END };
+
+static enum verdict end_with(struct hg_run *r, hinge_outcome outcome)
+{
+    r->res->outcome = outcome;
+    return END;
+}
+
+/* By g of all points. */
+static double recompute_objective(struct hg_run *r)
+{
+    double *by_point = r->group.coef;
+    for (size_t at = 0; at < r->n; at++)
+        by_point[r->active[at]] = r->g[at];
+    return hg_qp_objective(r->qp, by_point);
+}
+
+/* The violation is small enough: is it so for all points, and are the rows exact enough to say so? */
+static enum verdict verify(struct hg_run *r, hinge_status *status)
+{
+    struct hg_smo_result *res = r->res;
+    bool proven = false;
+    if (!r->settled) { /* before points are woken, whose gradients know nothing of those moves */
+        r->settled = true;
+        *status = hg_settle(r, r->opt->eps / 4);
+        res->error = NAN;                         /* that of few points */
+        return *status != HINGE_OK ? END : GO_ON; /* judged again */
+    }
+    if (r->m < r->n) {
+        *status = wake(r);
+        return *status != HINGE_OK ? END : GO_ON;
+    }
+    *status = hg_prove(r, &proven);
+    if (*status != HINGE_OK || hg_is_stopped(r))
+        return *status != HINGE_OK ? END : GO_ON;
+    if (proven)
+        return end_with(r, HINGE_CONVERGED);
+    if (res->violation > r->opt->eps && ++r->checks % MAX_CHECKS != 0)
+        return GO_ON; /* the points that decide are exact now, and say that there is more to do */
+    double left = r->opt->eps - 2.2 * res->error;
+    if (left >= 0.25 * r->opt->eps && r->target > left) { /* cheaper than a gradient in f64 */
+        r->target = left;
+        return GO_ON;
+    }
+    if (res->corrections >= MAX_CORRECTIONS) {
+        res->coarse = !r->exact_rows;
+        return end_with(r, HINGE_STALLED);
+    }
+    *status = hg_correct_gradient(r);
+    return *status != HINGE_OK ? END : GO_ON;
+}
+
+/* On the way: where the rows' error will not do in the end, the active gradient is corrected while it is still far from
+ * the goal, and what follows is not done twice. */
+static hinge_status look_ahead(struct hg_run *r)
+{
+    r->looked = true;
+    double t = hg_now();
+    hinge_status status = hg_settle(r, r->opt->eps / 8);
+    if (status == HINGE_OK && !hg_is_stopped(r) && r->res->error > r->opt->eps)
+        status = hg_correct_gradient(r);
+    r->res->error = NAN;
+    r->res->seconds_certificate += hg_now() - t;
+    return status;
+}
+
+/* Keeps beta where its objective, just recomputed in f64, is certainly the lowest so far. */
+static void keep(struct hg_run *r)
+{
+    if (!(r->objective + CERTAIN * r->noise <= r->kept.objective))
+        return;
+    r->kept.objective = r->objective;
+    r->kept.violation = r->res->violation;
+    for (int l = 0; l < r->qp->layers; l++) {
+        memcpy(r->kept.beta[l], r->qp->beta[l], r->n * sizeof(double));
+        r->kept.bias[l] = hg_qp_bias(r->qp, r->active, r->m, r->g, l);
+    }
+}
+
+/* The gradient of all points in f64, added up in two orders: what they differ by is the noise of the objective. */
+static hinge_status recompute(struct hg_run *r)
+{
+    double *other = r->up[0]; /* set anew below */
+    r->columns += r->m < r->n;
+    r->m = r->n;
+    hinge_status status = hg_compute_gradient(r, r->exact, 0, true);
+    memcpy(other, r->g, r->n * sizeof *other);
+    if (status == HINGE_OK && !hg_is_stopped(r))
+        status = hg_compute_gradient(r, r->exact, 0, false);
+    hg_forget_coarse(r);
+    r->torn = status != HINGE_OK || hg_is_stopped(r);
+    r->noise = 0;
+    for (size_t at = 0; at < r->n; at++) {
+        r->noise += fabs(hg_qp_beta(r->qp, r->active[at]) * (r->g[at] - other[at]));
+        set_offsets(r, at);
+    }
+    return status;
+}
+
+/* No progress for long, or so it seems: the gradient and the objective anew say whether it is so. Rounding is none. */
+static hinge_status look_back(struct hg_run *r, bool *better)
+{
+    double t = hg_now();
+    hinge_status status = recompute(r);
+    if (r->torn)
+        return status;
+    hg_scan(r);
+    r->objective = recompute_objective(r);
+    keep(r);
+    *better = r->best_objective - r->objective > r->noise;
+    r->res->seconds_certificate += hg_now() - t;
+    return HINGE_OK;
+}
+
+/* What the last round's violation means. */
+static enum verdict judge(struct hg_run *r, hinge_status *status)
+{
+    struct hg_smo_result *res = r->res;
+    if (hg_is_stopped(r))
+        return end_with(r, __atomic_load_n(r->halt.stop, __ATOMIC_RELAXED) == 1 ? HINGE_TIME_LIMIT : HINGE_STOPPED);
+    if (!isfinite(res->violation))
+        return end_with(r, HINGE_NONFINITE);
+    if (res->violation <= r->target) {
+        double t = hg_now();
+        size_t m = r->m;
+        int corrections = res->corrections;
+        bool settled = r->settled;
+        enum verdict verdict = verify(r, status);
+        res->seconds_certificate += hg_now() - t;
+        if (verdict == GO_ON && res->violation > r->target)
+            return GO_ON;
+        if (verdict == GO_ON &&
+            (m != r->m || corrections != res->corrections || settled != r->settled || hg_is_stopped(r)))
+            return judge(r, status);
+        return verdict;
+    }
+    if (!r->looked && res->violation <= AHEAD * r->target && r->rows != r->exact && r->in_w < r->m) {
+        *status = look_ahead(r);
+        if (*status != HINGE_OK)
+            return END;
+        return hg_is_stopped(r) ? judge(r, status) : GO_ON; /* no other W: the bias may have to come from this one */
+    }
+    if (r->opt->max_iter > 0 && res->iterations >= r->opt->max_iter)
+        return end_with(r, HINGE_MAX_ITER);
+    uint64_t patience = r->in_w == r->n ? STALL_WHOLE : STALL_ROUNDS + r->n / r->q;
+    bool better = res->violation < 0.999 * r->best, enough = res->iterations >= most_steps(r->n);
+    if (enough || (!better && res->rounds - r->best_round > patience)) {
+        *status = look_back(r, &better);
+        if (*status != HINGE_OK)
+            return END;
+        if (hg_is_stopped(r) || !isfinite(res->violation) || res->violation <= r->target)
+            return judge(r, status);
+        if ((enough || !better) && !r->resorted && r->newton.tries == 0 && may_use_newton(r)) {
+            r->resorted = true;
+            *status = finish_by_newton(r);
+            return *status != HINGE_OK ? END : GO_ON;
+        }
+        if (enough || !better) {
+            res->coarse = !r->exact_rows; /* f64 rows may get further */
+            return end_with(r, HINGE_STALLED);
+        }
+    }
+    if (better) {
+        r->best = res->violation;
+        r->best_round = res->rounds;
+        r->best_objective = r->objective;
+    }
+    return GO_ON;
+}
+
+static hinge_status start(struct hg_run *r)
+{
+    hinge_status status = hg_compute_gradient(r, r->rows, 0, false);
+    for (size_t at = 0; at < r->m; at++)
+        set_offsets(r, at);
+    r->torn = status != HINGE_OK || hg_is_stopped(r);
+    r->objective = recompute_objective(r);
+    r->kept.objective = INFINITY;
+    hg_scan(r);
+    for (size_t i = 0; i < r->n; i++)
+        if (!isfinite(r->diagonal[i]))
+            r->res->violation = NAN;
+    if (!r->torn)
+        keep(r);
+    return status;
+}
+
+/* Threads' seconds to their share of the clock's. */
+static void share_stages(struct hg_run *r)
+{
+    hinge_stages *s = &r->res->stages;
+    double *const seconds[] = { &s->gather, &s->products, &s->map, &s->update, &s->pack, &s->read };
+    s->update -= s->pack; /* the source, which has both as tile(), does not tell them apart */
+    for (size_t k = 0; k < sizeof seconds / sizeof *seconds; k++)
+        *seconds[k] /= r->opt->threads;
+}
+
+/* Roundings are brought to 0 and to bounds where that moves no F by more than a share of eps. */
+static void tidy(struct hg_run *r)
+{
+    double largest = 0;
+    for (size_t i = 0; i < r->n; i++)
+        largest = HG_MAX(largest, fabs(r->diagonal[i]));
+    hg_qp_tidy(r->qp, r->opt->eps / (1000 * (double)r->n * largest)); /* infinite for a kernel of 0 */
+}
+
+static void finish(struct hg_run *r)
+{
+    struct hg_smo_result *res = r->res;
+    share_stages(r);
+    tidy(r);
+    res->working_set = r->q;
+    res->rows_evicted = r->cache.evicted;
+    res->cache_bytes = r->cache.budget;
+    res->cache_used = r->cache.most_bytes;
+    res->memory_bytes += hg_cache_touched(&r->cache) + r->newton_bytes + r->measuring_bytes;
+    res->objective = r->m == r->n && !r->torn ? recompute_objective(r) : r->objective;
+    for (int l = 0; l < r->qp->layers; l++)
+        res->bias[l] =
+            r->torn ? hg_qp_bias(r->qp, r->w, r->in_w, r->inner.g, l) : hg_qp_bias(r->qp, r->active, r->m, r->g, l);
+    if (res->outcome == HINGE_CONVERGED || res->outcome == HINGE_NONFINITE ||
+        res->objective + CERTAIN * r->noise <= r->kept.objective)
+        return;
+    res->objective = r->kept.objective; /* rounding may have led away from it */
+    res->violation = r->kept.violation;
+    for (int l = 0; l < r->qp->layers; l++) {
+        memcpy(r->qp->beta[l], r->kept.beta[l], r->n * sizeof(double));
+        res->bias[l] = r->kept.bias[l];
+    }
+    tidy(r);
+}
+
+hinge_status hg_block_smo(struct hg_qp *qp, struct hg_rows *rows, struct hg_rows *exact,
+                          const struct hg_smo_options *options, struct hg_smo_result *result, hinge_error *err)
+{
+    struct hg_run r = { .rows = rows, .exact = exact, .qp = qp, .opt = options, .res = result };
+    memset(result, 0, sizeof *result);
+    result->error = NAN;
+    hinge_status status = run_init(&r, err);
+    if (status == HINGE_OK)
+        status = start(&r);
+    while (status == HINGE_OK && judge(&r, &status) == GO_ON) {
+        uint64_t steps = result->iterations;
+        status = one_round(&r);
+        report_progress(&r);
+        if (status == HINGE_OK && newton_is_due(&r, result->iterations - steps))
+            status = finish_by_newton(&r);
+        else if (status == HINGE_OK && !hg_is_stopped(&r))
+            consider_shrinking(&r);
+    }
+    if (status == HINGE_OK)
+        finish(&r);
+    else if (status == HINGE_ENOMEM)
+        hg_fail(err, status, "no memory while solving a problem of %zu examples", qp->n);
+    else if (err == NULL || err->status == HINGE_OK)
+        hg_fail(err, status, "the kernel function reported a failure");
+    run_free(&r);
+    return status;
+}

@@ -1,0 +1,48 @@
+/*
+ * Block SMO: the default solver. A working set W of q points is solved to (near) optimality by second-order SMO on
+ * K_WW, then the rows of the points that moved update the gradient of all active points.
+ */
+#ifndef HG_BLOCK_H
+#define HG_BLOCK_H
+
+#include "lib/rows/rows.h"
+#include "solver/smo/cache.h"
+#include "solver/qp.h"
+
+struct hg_smo_options {
+    double eps;
+    size_t working_set;  /* 0: by n */
+    uint64_t max_iter;   /* 0: none */
+    bool shrinking;
+    size_t cache_bytes;
+    struct hg_arena *arena; /* for the rows, kept by the caller between problems; or NULL */
+    size_t newton_bytes; /* for rows and the Newton finish's block together; 0: no Newton finish */
+    int threads, cpu_level;
+    bool profile;
+    size_t measured;     /* points whose error is measured at the end, at most 512; 0: 512 */
+    struct hg_halt halt; /* stop may be NULL */
+    int (*progress)(void *arg, const hinge_progress *p); /* or NULL; problem, n_problems, seconds are not filled */
+    void *progress_arg;
+};
+
+struct hg_smo_result {
+    hinge_outcome outcome;
+    bool coarse;         /* the rows, or so it seems, keep the run from its goal: f64 rows are to be tried */
+    double violation, error, objective;
+    double bias[2];      /* by layer: the mean of -F over free entries */
+    uint64_t iterations, rounds, rows_asked, rows_evicted, columns_computed; /* columns: kernel values of rows */
+    uint64_t bytes_read; /* of rows, by updates of the gradient */
+    size_t working_set, cache_bytes, cache_used, memory_bytes;
+    int corrections;
+    uint64_t newton_steps; /* linear systems of the Newton finish */
+    size_t newton_no_room; /* bytes that it would have taken where there was no room for it; otherwise 0 */
+    hinge_stages stages; /* of seconds_rows, where profile */
+    double seconds_rows, seconds_select, seconds_block, seconds_inner, seconds_newton, seconds_certificate;
+};
+
+/* Solves qp from its beta, which must be feasible. rows: the source; exact: the same kernel in f64, by which the
+ * error of rows is measured and the gradient corrected (may be rows itself). */
+hinge_status hg_block_smo(struct hg_qp *qp, struct hg_rows *rows, struct hg_rows *exact,
+                          const struct hg_smo_options *options, struct hg_smo_result *result, hinge_error *err);
+
+#endif

@@ -1,0 +1,214 @@
+#include "solver/smo/cache.h"
+
+#include <string.h>
+
+/* Bytes of a row slot: whole cache lines, and never a multiple of a page, or rows would fall on each other's
+ * sets. */
+static size_t slot_bytes(size_t cols, size_t size)
+{
+    size_t bytes = (cols * size + 63) / 64 * 64;
+    return bytes % 4096 == 0 ? bytes + 64 : bytes;
+}
+
+static void lay_out(struct hg_cache *c, size_t cols)
+{
+    c->stride = slot_bytes(HG_MAX(cols, (size_t)1), c->size);
+    c->n_slots = HG_MIN(c->n, c->arena_bytes / c->stride);
+    c->used = 0;
+    c->newest = c->oldest = -1;
+    memset(c->slot_of, 0xff, c->n * sizeof *c->slot_of);
+}
+
+/* What a cache of so many rows can fill. */
+static size_t bytes_for(size_t n, size_t cols, size_t size, size_t budget)
+{
+    return HG_MIN(budget, n * slot_bytes(cols, size));
+}
+
+hinge_status hg_cache_init(struct hg_cache *c, size_t n, size_t cols, size_t size, size_t budget,
+                           struct hg_arena *lent, hinge_error *err)
+{
+    memset(c, 0, sizeof *c);
+    c->n = n;
+    c->size = size;
+    c->budget = budget;
+    c->lent = lent;
+    size_t slots = HG_MIN(n, budget / slot_bytes(cols, size));
+    c->arena_bytes = bytes_for(n, cols, size, budget);
+    if (slots == 0)
+        c->arena_bytes = 0;
+    c->slot_of = hg_alloc(n, sizeof *c->slot_of);
+    c->point_of = hg_alloc(n, sizeof *c->point_of);
+    c->width = hg_alloc(n, sizeof *c->width);
+    c->stamp = hg_alloc(n, sizeof *c->stamp);
+    c->newer = hg_alloc(n, sizeof *c->newer);
+    c->older = hg_alloc(n, sizeof *c->older);
+    c->by_age = hg_alloc(n, sizeof *c->by_age);
+    bool ok = c->slot_of != NULL && c->point_of != NULL && c->width != NULL && c->stamp != NULL &&
+              c->newer != NULL && c->older != NULL && c->by_age != NULL;
+    if (ok && c->arena_bytes > 0) {
+        size_t most = lent != NULL ? HG_MAX(lent->most_points, n) : n;
+        c->arena = hg_arena_reserve(lent != NULL ? lent : &c->own,
+                                    HG_MAX(c->arena_bytes, bytes_for(most, most, size, budget)));
+        ok = c->arena != NULL;
+    }
+    if (!ok) {
+        hg_cache_free(c);
+        return hg_fail(err, HINGE_ENOMEM, "no memory for a kernel row cache of %zu bytes", budget);
+    }
+    lay_out(c, cols);
+    return HINGE_OK;
+}
+
+size_t hg_cache_touched(const struct hg_cache *c)
+{
+    const size_t huge = (size_t)2 << 20; /* the last page may be, and little of it used */
+    size_t bytes = c->most_bytes > 0 ? c->most_bytes + huge : 0;
+    bytes = HG_MIN(bytes, c->lent != NULL ? c->lent->bytes : c->own.bytes);
+    return HG_MAX(bytes, c->lent != NULL ? c->lent->touched : 0);
+}
+
+void hg_cache_free(struct hg_cache *c)
+{
+    if (c->lent != NULL)
+        c->lent->touched = hg_cache_touched(c);
+    hg_arena_free(&c->own);
+    hg_free(c->slot_of);
+    hg_free(c->point_of);
+    hg_free(c->width);
+    hg_free(c->stamp);
+    hg_free(c->newer);
+    hg_free(c->older);
+    hg_free(c->by_age);
+    memset(c, 0, sizeof *c);
+}
+
+static void unlink_slot(struct hg_cache *c, int32_t s)
+{
+    if (c->newer[s] >= 0)
+        c->older[c->newer[s]] = c->older[s];
+    else
+        c->newest = c->older[s];
+    if (c->older[s] >= 0)
+        c->newer[c->older[s]] = c->newer[s];
+    else
+        c->oldest = c->newer[s];
+}
+
+static void link_newest(struct hg_cache *c, int32_t s)
+{
+    c->newer[s] = -1;
+    c->older[s] = c->newest;
+    if (c->newest >= 0)
+        c->newer[c->newest] = s;
+    c->newest = s;
+    if (c->oldest < 0)
+        c->oldest = s;
+}
+
+void *hg_cache_get(struct hg_cache *c, uint32_t point, uint64_t stamp, size_t *width)
+{
+    int32_t s = c->slot_of[point];
+    if (s < 0)
+        return NULL;
+    unlink_slot(c, s);
+    link_newest(c, s);
+    c->stamp[s] = stamp;
+    *width = c->width[s];
+    return c->arena + (size_t)s * c->stride;
+}
+
+void *hg_cache_put(struct hg_cache *c, uint32_t point, uint64_t stamp)
+{
+    int32_t s;
+    if (c->used < c->n_slots) {
+        s = (int32_t)c->used++;
+        c->most_bytes = HG_MAX(c->most_bytes, c->used * c->stride);
+    } else {
+        s = c->oldest; /* pinned rows were touched in this round, so they are the newest: one look is enough */
+        if (s < 0 || c->stamp[s] == stamp)
+            return NULL;
+        unlink_slot(c, s);
+        c->slot_of[c->point_of[s]] = -1;
+        c->evicted++;
+    }
+    c->slot_of[point] = s;
+    c->point_of[s] = point;
+    c->width[s] = 0;
+    c->stamp[s] = stamp;
+    link_newest(c, s);
+    return c->arena + (size_t)s * c->stride;
+}
+
+void hg_cache_set_width(struct hg_cache *c, uint32_t point, size_t width)
+{
+    if (c->slot_of[point] >= 0)
+        c->width[c->slot_of[point]] = (uint32_t)width;
+}
+
+static void keep_columns(const struct hg_cache *c, char *row, const uint32_t *keep, size_t n_keep)
+{
+    if (c->size == sizeof(uint16_t))
+        for (size_t k = 0; k < n_keep; k++)
+            ((uint16_t *)(void *)row)[k] = ((uint16_t *)(void *)row)[keep[k]];
+    else if (c->size == sizeof(float))
+        for (size_t k = 0; k < n_keep; k++) /* keep[k] >= k */
+            ((float *)(void *)row)[k] = ((float *)(void *)row)[keep[k]];
+    else
+        for (size_t k = 0; k < n_keep; k++)
+            ((double *)(void *)row)[k] = ((double *)(void *)row)[keep[k]];
+}
+
+/* Slots whose rows have at least `width` columns into by_age, the oldest first; returns how many. */
+static size_t list_by_age(struct hg_cache *c, size_t width)
+{
+    size_t count = 0;
+    for (int32_t s = c->oldest; s >= 0; s = c->newer[s])
+        if (c->width[s] >= width)
+            c->by_age[count++] = s;
+    return count;
+}
+
+void hg_cache_compact(struct hg_cache *c, size_t n_old, const uint32_t *keep, size_t n_keep, size_t cols,
+                      int threads)
+{
+    size_t old_stride = c->stride, filled = c->used, left = 0;
+    if (keep != NULL) {
+#pragma omp parallel for num_threads(threads) schedule(static)
+        for (size_t s = 0; s < filled; s++)
+            if (c->width[s] >= n_old)
+                keep_columns(c, c->arena + s * old_stride, keep, n_keep);
+    }
+    size_t kept = list_by_age(c, n_old), room = HG_MIN(c->n, c->arena_bytes / slot_bytes(cols, c->size));
+    size_t first = kept - HG_MIN(kept, room); /* older ones go */
+    for (size_t s = 0; s < filled; s++)
+        c->newer[s] = -1;
+    for (size_t k = first; k < kept; k++)
+        c->newer[c->by_age[k]] = 0;
+    for (size_t s = 0; s < filled; s++) { /* close the gaps; newer[s] becomes the slot that slot s moves to */
+        if (c->newer[s] < 0)
+            continue;
+        if (left != s)
+            memmove(c->arena + left * old_stride, c->arena + s * old_stride, n_keep * c->size);
+        c->point_of[left] = c->point_of[s];
+        c->stamp[left] = c->stamp[s];
+        c->newer[s] = (int32_t)left++;
+    }
+    for (size_t k = first; k < kept; k++)
+        c->by_age[k] = c->newer[c->by_age[k]];
+    lay_out(c, cols);
+    if (c->stride < old_stride)
+        for (size_t s = 0; s < left; s++)
+            memmove(c->arena + s * c->stride, c->arena + s * old_stride, n_keep * c->size);
+    else
+        for (size_t s = left; s-- > 0;)
+            memmove(c->arena + s * c->stride, c->arena + s * old_stride, n_keep * c->size);
+    for (size_t k = first; k < kept; k++) {
+        int32_t s = c->by_age[k];
+        c->width[s] = (uint32_t)n_keep;
+        c->slot_of[c->point_of[s]] = s;
+        link_newest(c, s);
+    }
+    c->used = left;
+    c->most_bytes = HG_MAX(c->most_bytes, left * c->stride);
+}

@@ -1,0 +1,52 @@
+/*
+ * LRU cache of kernel rows, keyed by point, within a byte budget. A row is a prefix of the active columns: its width
+ * says how many are there, so that columns can be appended to a row later. The arena is reserved once and grows as
+ * it is touched, on huge pages where the system gives them.
+ */
+#ifndef HG_CACHE_H
+#define HG_CACHE_H
+
+#include "lib/base/base.h"
+
+struct hg_cache {
+    size_t n;              /* points */
+    size_t size;           /* bytes a value */
+    size_t budget;         /* bytes */
+    size_t stride;         /* bytes a row slot */
+    size_t n_slots, used;  /* slots there are, slots ever filled since the last lay-out */
+    size_t most_bytes;     /* most bytes in use at once */
+    char *arena;
+    size_t arena_bytes;
+    struct hg_arena *lent; /* or NULL: */
+    struct hg_arena own;
+    int32_t *slot_of;      /* [n] or -1 */
+    uint32_t *point_of;    /* [n] per slot */
+    uint32_t *width;       /* [n] per slot: columns filled */
+    uint64_t *stamp;       /* [n] per slot: pinned while equal to the round asking */
+    int32_t *newer, *older; /* [n] LRU list over slots */
+    int32_t newest, oldest;
+    int32_t *by_age;       /* [n] for compaction */
+    uint64_t evicted;
+};
+
+/* Room for rows of up to `cols` values of `size` bytes; in memory that is lent (or NULL), for as long as the cache is
+ * there. */
+hinge_status hg_cache_init(struct hg_cache *cache, size_t n, size_t cols, size_t size, size_t budget,
+                           struct hg_arena *lent, hinge_error *err);
+void hg_cache_free(struct hg_cache *cache);
+
+/* Bytes of memory that the rows take, those of the arena's earlier caches among them. */
+size_t hg_cache_touched(const struct hg_cache *cache);
+
+/* The row of a point and its width, now the newest and pinned by stamp; NULL: not there. */
+void *hg_cache_get(struct hg_cache *cache, uint32_t point, uint64_t stamp, size_t *width);
+/* A slot for a point that is not there, of width 0, evicting the oldest row not pinned by stamp; NULL: all are. */
+void *hg_cache_put(struct hg_cache *cache, uint32_t point, uint64_t stamp);
+void hg_cache_set_width(struct hg_cache *cache, uint32_t point, size_t width);
+/* Lays the arena out anew for rows of up to `cols` values, keeping column keep[c] (ascending positions; NULL: c) of
+ * each row as column c, for c < n_keep; rows narrower than n_old are dropped, as are the oldest where
+ * there is no room for all. */
+void hg_cache_compact(struct hg_cache *cache, size_t n_old, const uint32_t *keep, size_t n_keep, size_t cols,
+                      int threads);
+
+#endif

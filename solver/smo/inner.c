@@ -1,0 +1,263 @@
+#include "solver/smo/inner.h"
+
+#include <math.h>
+#include <string.h>
+
+hinge_status hg_inner_init(struct hg_inner *in, size_t cap, int layers, bool no_sum, double kink, hinge_dtype type,
+                           const struct hg_loops *loops, hinge_error *err)
+{
+    memset(in, 0, sizeof *in);
+    in->cap = cap;
+    in->ld = (cap + 15) / 16 * 16 + 16; /* not a power of two, for the caches' sake */
+    in->layers = layers;
+    in->no_sum = no_sum;
+    in->kink = kink;
+    in->type = type;
+    in->loops = loops;
+    in->k = hg_alloc(cap * in->ld, hg_size_of(type));
+    in->g = hg_zalloc(cap, sizeof(double));
+    in->diagonal = hg_zalloc(cap, sizeof(double));
+    in->diagonal32 = hg_zalloc(cap, sizeof(float));
+    in->g32 = hg_zalloc(cap, sizeof(float));
+    in->start = hg_zalloc(cap, sizeof(double));
+    in->coef = hg_zalloc(cap, sizeof(double));
+    in->row = hg_zalloc(cap, sizeof(void *));
+    bool ok = in->k != NULL && in->g != NULL && in->diagonal != NULL && in->diagonal32 != NULL && in->g32 != NULL &&
+              in->start != NULL && in->coef != NULL && in->row != NULL;
+    double **arrays[] = { in->beta, in->lo, in->hi, in->off, in->up, in->down };
+    for (int l = 0; l < layers; l++)
+        for (size_t a = 0; a < sizeof arrays / sizeof *arrays; a++)
+            ok = (arrays[a][l] = hg_zalloc(cap, sizeof(double))) != NULL && ok;
+    for (int l = 0; l < layers; l++) {
+        in->up32[l] = hg_zalloc(cap, sizeof(float));
+        in->down32[l] = hg_zalloc(cap, sizeof(float));
+        ok = ok && in->up32[l] != NULL && in->down32[l] != NULL;
+    }
+    if (!ok) {
+        hg_inner_free(in);
+        return hg_fail(err, HINGE_ENOMEM, "no memory for a working set of %zu examples", cap);
+    }
+    return HINGE_OK;
+}
+
+void hg_inner_free(struct hg_inner *in)
+{
+    for (int l = 0; l < 2; l++) {
+        double *arrays[] = { in->beta[l], in->lo[l], in->hi[l], in->off[l], in->up[l], in->down[l] };
+        for (size_t a = 0; a < sizeof arrays / sizeof *arrays; a++)
+            hg_free(arrays[a]);
+        hg_free(in->up32[l]);
+        hg_free(in->down32[l]);
+    }
+    hg_free(in->g32);
+    hg_free(in->start);
+    hg_free(in->coef);
+    hg_free(in->row);
+    hg_free(in->k);
+    hg_free(in->g);
+    hg_free(in->diagonal);
+    hg_free(in->diagonal32);
+    memset(in, 0, sizeof *in);
+}
+
+static double kink_of(const struct hg_inner *in, size_t k)
+{
+    return in->no_sum && k + 1 == in->q ? 0 : in->kink;
+}
+
+static void set_offsets(struct hg_inner *in, int l, size_t k)
+{
+    double b = in->beta[l][k], off = in->off[l][k], kink = kink_of(in, k);
+    in->up[l][k] = hg_up(b, in->hi[l][k], off, kink);
+    in->down[l][k] = hg_down(b, in->lo[l][k], off, kink);
+    if (in->narrow) {
+        in->up32[l][k] = (float)(in->up[l][k] - in->off[0][k]);
+        in->down32[l][k] = (float)(in->down[l][k] - in->off[0][k]);
+    }
+}
+
+static const void *row(const struct hg_inner *in, size_t i)
+{
+    return (const char *)in->k + i * in->ld * hg_size_of(in->type);
+}
+
+static double value(const struct hg_inner *in, size_t i, size_t j)
+{
+    size_t at = i * in->ld + j;
+    return in->type == HINGE_F32 ? (double)((const float *)in->k)[at] : ((const double *)in->k)[at];
+}
+
+void hg_inner_take_diagonal(struct hg_inner *in, size_t slot)
+{
+    in->diagonal[slot] = value(in, slot, slot);
+    in->diagonal32[slot] = (float)in->diagonal[slot];
+}
+
+static struct hg_extremes scan(const struct hg_inner *in, int l)
+{
+    return in->narrow ? in->loops->scan_narrow(in->q, in->g32, in->up32[l], in->down32[l])
+                      : in->loops->scan(in->q, in->g, in->up[l], in->down[l]);
+}
+
+/* The second entry of the pair whose first, i, is the lowest of F up. */
+static size_t second(const struct hg_inner *in, int l, const struct hg_extremes *e)
+{
+    size_t i = e->i_low;
+    if (in->narrow)
+        return in->loops->second_narrow(in->q, in->g32, in->down32[l], e->low, row(in, i), in->diagonal[i],
+                                        in->diagonal32);
+    if (in->type == HINGE_F32)
+        return in->loops->second_f32(in->q, in->g, in->down[l], e->low, row(in, i), in->diagonal[i],
+                                     in->diagonal32);
+    return in->loops->second_f64(in->q, in->g, in->down[l], e->low, row(in, i), in->diagonal[i],
+                                 in->diagonal32);
+}
+
+/* max F down - min F up that the pair may win by moving. */
+static double slope_of(const struct hg_inner *in, int l, size_t i, size_t j)
+{
+    if (in->narrow)
+        return (double)(in->g32[j] + in->down32[l][j]) - (double)(in->g32[i] + in->up32[l][i]);
+    return (in->g[j] + in->down[l][j]) - (in->g[i] + in->up[l][i]);
+}
+
+/* b_i += step, b_j -= step; exactly onto the bound where it is the bound that ends the step. */
+static double move_pair(struct hg_inner *in, int l, size_t i, size_t j, double *decrease)
+{
+    double *bi = &in->beta[l][i], *bj = &in->beta[l][j];
+    double slope = slope_of(in, l, i, j);
+    double curvature = HG_MAX(in->diagonal[i] + in->diagonal[j] - 2 * value(in, i, j), HG_TAU);
+    double kink_i = kink_of(in, i), kink_j = kink_of(in, j);
+    double room_i = hg_room_up(*bi, in->hi[l][i], kink_i), room_j = hg_room_down(*bj, in->lo[l][j], kink_j);
+    double step = HG_MIN(slope / curvature, HG_MIN(room_i, room_j));
+    double end_i = kink_i > 0 && *bi < 0 ? 0 : in->hi[l][i], end_j = kink_j > 0 && *bj > 0 ? 0 : in->lo[l][j];
+    *bi = step >= room_i ? end_i : *bi + step;
+    *bj = step >= room_j ? end_j : *bj - step;
+    *decrease += step * (slope - 0.5 * step * curvature);
+    set_offsets(in, l, i);
+    set_offsets(in, l, j);
+    return step;
+}
+
+static struct hg_extremes move_on(struct hg_inner *in, int l, size_t i, size_t j, double step)
+{
+    if (in->narrow)
+        return in->loops->step_narrow(in->q, in->g32, step, row(in, i), -step, row(in, j), in->up32[l],
+                                      in->down32[l]);
+    if (in->type == HINGE_F32)
+        return in->loops->step_f32(in->q, in->g, step, row(in, i), -step, row(in, j), in->up[l], in->down[l]);
+    return in->loops->step_f64(in->q, in->g, step, row(in, i), -step, row(in, j), in->up[l], in->down[l]);
+}
+
+/* All offsets, and the extremes of each layer; returns the violation. */
+static double look(struct hg_inner *in, struct hg_extremes *e)
+{
+    double violation = -INFINITY;
+    for (int l = 0; l < in->layers; l++) {
+        for (size_t k = 0; k < in->q; k++)
+            set_offsets(in, l, k);
+        e[l] = scan(in, l);
+        violation = HG_MAX(violation, e[l].high - e[l].low);
+    }
+    return violation;
+}
+
+/* Steps until the violation is at most target. */
+static void run(struct hg_inner *in, struct hg_extremes *e, double target, uint64_t max_steps,
+                struct hg_inner_result *result)
+{
+    for (;; result->steps++) {
+        /* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): look() filled e of each layer */
+        int l = in->layers == 2 && e[1].high - e[1].low > e[0].high - e[0].low;
+        /* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult) */
+        result->violation = e[l].high - e[l].low;
+        if (!(result->violation > target) || result->steps >= max_steps)
+            return;
+        size_t i = e[l].i_low, j = second(in, l, &e[l]);
+        if (j >= in->q)
+            return; /* gains that underflow: nothing left to win */
+        double step = move_pair(in, l, i, j, &result->decrease);
+        e[l] = move_on(in, l, i, j, step);
+        if (in->layers == 2)
+            e[1 - l] = scan(in, 1 - l);
+    }
+}
+
+static double beta_of(const struct hg_inner *in, size_t k)
+{
+    return in->layers == 1 ? in->beta[0][k] : in->beta[0][k] + in->beta[1][k];
+}
+
+/* Turns to f32 where its rounding is well below target: F is good to some 1e-6 of its largest value. */
+static bool narrow_down(struct hg_inner *in, double target, const struct hg_extremes *e)
+{
+    double low = INFINITY, high = -INFINITY, largest = 0;
+    if (in->type != HINGE_F32)
+        return false;
+    for (int l = 0; l < in->layers; l++) {
+        low = HG_MIN(low, e[l].low);
+        high = HG_MAX(high, e[l].high);
+    }
+    in->middle = (low + high) / 2;
+    for (size_t k = 0; k < in->q; k++) {
+        double g = in->g[k] + in->off[0][k] - in->middle;
+        largest = HG_MAX(largest, fabs(g));
+        in->g32[k] = (float)g;
+        in->start[k] = beta_of(in, k);
+    }
+    return target >= 2e-5 * (largest + in->kink); /* false for NaN */
+}
+
+/* Back to f64: g from f32's, or by what beta has moved since. */
+static void widen(struct hg_inner *in, bool exact)
+{
+    in->narrow = false;
+    size_t moved = 0;
+    for (size_t k = 0; k < in->q; k++) {
+        double delta = beta_of(in, k) - in->start[k];
+        if (!exact)
+            in->g[k] = (double)in->g32[k] - in->off[0][k] + in->middle;
+        else if (delta != 0) {
+            in->row[moved] = (float *)in->k + k * in->ld;
+            in->coef[moved++] = delta;
+        }
+    }
+    if (moved > 0)
+        in->loops->add_rows_f32(moved, in->coef, (const float *const *)in->row, in->q, in->g);
+}
+
+/* The last slot of no_sum: g = 0 and F = 0 whatever the others do. */
+static void make_last_slot(struct hg_inner *in)
+{
+    size_t last = in->q - 1, size = hg_size_of(in->type);
+    memset((char *)in->k + last * in->ld * size, 0, in->q * size);
+    for (size_t k = 0; k < last; k++)
+        memset((char *)in->k + (k * in->ld + last) * size, 0, size);
+    in->g[last] = in->diagonal[last] = in->beta[0][last] = in->off[0][last] = 0;
+    in->diagonal32[last] = 0;
+    in->lo[0][last] = -INFINITY;
+    in->hi[0][last] = INFINITY;
+}
+
+struct hg_inner_result hg_inner_solve(struct hg_inner *in, double eps, double shrink, bool exact, uint64_t max_steps)
+{
+    struct hg_inner_result result = { 0, 0, 0 };
+    struct hg_extremes e[2];
+    if (in->no_sum)
+        make_last_slot(in);
+    double violation = look(in, e), target = HG_MAX(eps, shrink * violation);
+    while (violation > target && narrow_down(in, target, e)) {
+        in->narrow = true;
+        look(in, e);
+        run(in, e, target, max_steps, &result);
+        widen(in, exact);
+        if (!exact)
+            return result;
+        double before = violation;
+        violation = look(in, e);
+        if (violation > before / 2) /* f32 is of no more use */
+            break;
+    }
+    run(in, e, target, max_steps, &result);
+    return result;
+}

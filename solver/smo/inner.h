@@ -1,0 +1,53 @@
+/*
+ * The q x q subproblem of a working set: second-order SMO over two-variable steps on K_WW.
+ */
+#ifndef HG_INNER_H
+#define HG_INNER_H
+
+#include "solver/smo/loops.h"
+#include "solver/qp.h"
+
+/* The entries of a working set, by layer; q of them. g is K beta on the points of the set. Without a sum the last slot
+ * is an entry of kernel 0 and no bounds: a pair with it is a step of one entry alone. */
+struct hg_inner {
+    size_t q, cap;        /* used, allocated; the last slot of no_sum counts */
+    bool no_sum;
+    int layers;
+    double kink;
+    hinge_dtype type;
+    void *k;              /* [cap * ld] K_WW in the rows' type */
+    size_t ld;
+    double *g;            /* [cap] */
+    double *diagonal;     /* [cap] */
+    float *diagonal32;    /* [cap] */
+    double *beta[2], *lo[2], *hi[2], *off[2], *up[2], *down[2]; /* [cap] each */
+    /* The same in f32, relative to off[0] - middle: while `narrow`. */
+    bool narrow;
+    double middle;
+    float *g32, *up32[2], *down32[2];
+    double *start;        /* [cap] sum of the layers' beta when g was last K beta in f64 */
+    void **row;           /* [cap] */
+    double *coef;         /* [cap] */
+    const struct hg_loops *loops;
+};
+
+hinge_status hg_inner_init(struct hg_inner *inner, size_t cap, int layers, bool no_sum, double kink,
+                           hinge_dtype type, const struct hg_loops *loops, hinge_error *err);
+void hg_inner_free(struct hg_inner *inner);
+
+/* K_WW's entry of a slot on its diagonal, once it is there. */
+void hg_inner_take_diagonal(struct hg_inner *inner, size_t slot);
+
+/* What a run of the subproblem did. */
+struct hg_inner_result {
+    double violation;  /* at its end */
+    double decrease;   /* of the objective, >= 0 for a positive semi-definite kernel */
+    uint64_t steps;
+};
+
+/* Solves until the violation is at most max(eps, shrink * first violation), or max_steps. Where that is coarse enough
+ * for it, steps are made in f32; `exact`: g is to be K beta in f64 all the same, and the violation is judged by it. */
+struct hg_inner_result hg_inner_solve(struct hg_inner *inner, double eps, double shrink, bool exact,
+                                      uint64_t max_steps);
+
+#endif

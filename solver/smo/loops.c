@@ -1,0 +1,398 @@
+#include "solver/smo/loops.h"
+#include "hg_config.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+#ifdef __AVX512F__
+#include <immintrin.h>
+#endif
+
+enum {
+    BLOCK = 256, /* entries whose extremes are reduced to one; */
+    GROUP = 16   /* in which they are looked for so many at a time */
+};
+
+/* ---- gradient update: memory bandwidth; eight rows a sweep so that g is read and written once for eight ---------- */
+
+#define ADD_ROWS(NAME, REAL)                                                                                   \
+    static void NAME##_8(const double *c, const REAL *const *row, size_t n, double *restrict g)                \
+    {                                                                                                          \
+        const REAL *restrict r0 = row[0], *restrict r1 = row[1], *restrict r2 = row[2], *restrict r3 = row[3]; \
+        const REAL *restrict r4 = row[4], *restrict r5 = row[5], *restrict r6 = row[6], *restrict r7 = row[7]; \
+        double c0 = c[0], c1 = c[1], c2 = c[2], c3 = c[3], c4 = c[4], c5 = c[5], c6 = c[6], c7 = c[7];         \
+        _Pragma("omp simd") for (size_t j = 0; j < n; j++) g[j] +=                                             \
+            ((c0 * (double)r0[j] + c1 * (double)r1[j]) + (c2 * (double)r2[j] + c3 * (double)r3[j])) +          \
+            ((c4 * (double)r4[j] + c5 * (double)r5[j]) + (c6 * (double)r6[j] + c7 * (double)r7[j]));           \
+    }                                                                                                          \
+    static void NAME(size_t n_rows, const double *coef, const REAL *const *row, size_t n, double *restrict g)  \
+    {                                                                                                          \
+        size_t r = 0;                                                                                          \
+        for (; r + 8 <= n_rows; r += 8)                                                                        \
+            NAME##_8(coef + r, row + r, n, g);                                                                 \
+        for (; r < n_rows; r++) {                                                                              \
+            const REAL *restrict k = row[r];                                                                   \
+            double c = coef[r];                                                                                \
+            _Pragma("omp simd") for (size_t j = 0; j < n; j++) g[j] += c * (double)k[j];                       \
+        }                                                                                                      \
+    }
+
+ADD_ROWS(add_rows_f32, float)
+ADD_ROWS(add_rows_f64, double)
+
+/* ---- the same for rows of 16 bits -------------------------------------------------------------------------------- */
+
+/* sqrt(x) to 1e-6 for x >= 0: half the exponent of 1 / x, and two of Newton's steps. */
+static inline float root(float x)
+{
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    bits = 0x5f3759df - (bits >> 1);
+    float y;
+    memcpy(&y, &bits, sizeof y);
+    y *= 1.5009F - 0.5F * x * y * y; /* from +-3.4 % to +-0.09 % */
+    y *= 1.5F - 0.5F * x * y * y;
+    return x * y;
+}
+
+static void to_half(size_t n, const float *from, uint32_t seed, uint16_t *to)
+{
+    enum { DIGITS = 12 };
+#pragma omp simd
+    for (size_t j = 0; j < n; j++) {
+        int32_t dither = (int32_t)((seed + (uint32_t)j) * 0x9e3779b1U >> (32 - DIGITS));
+        float v = root(from[j]);
+        v = v < 1 ? v : 1; /* NaN too: g has it anyway */
+        int32_t h = ((int32_t)(v * (65535.1F * (1 << DIGITS))) + dither) >> DIGITS;
+        to[j] = (uint16_t)(h < 65535 ? h : 65535); /* 1 stays 1 */
+    }
+}
+
+static inline float square(uint16_t h)
+{
+    float v = (float)h;
+    return v * v;
+}
+
+static void add_rows_half(size_t n_rows, const double *coef, const uint16_t *const *row, size_t n, double *restrict g)
+{
+    const double UNIT = 1 / (65535.0 * 65535.0);
+    for (size_t b = 0; b < n; b += BLOCK) {
+        size_t count = b + BLOCK < n ? BLOCK : n - b, r = 0;
+        float sum[BLOCK] = { 0 };
+        for (; r + 4 <= n_rows; r += 4) {
+            const uint16_t *restrict r0 = row[r] + b, *restrict r1 = row[r + 1] + b;
+            const uint16_t *restrict r2 = row[r + 2] + b, *restrict r3 = row[r + 3] + b;
+            float c0 = (float)(coef[r] * UNIT), c1 = (float)(coef[r + 1] * UNIT);
+            float c2 = (float)(coef[r + 2] * UNIT), c3 = (float)(coef[r + 3] * UNIT);
+#pragma omp simd
+            for (size_t j = 0; j < count; j++)
+                sum[j] += (c0 * square(r0[j]) + c1 * square(r1[j])) +
+                          (c2 * square(r2[j]) + c3 * square(r3[j]));
+        }
+        for (; r < n_rows; r++) {
+            const uint16_t *restrict k = row[r] + b;
+            float c = (float)(coef[r] * UNIT);
+#pragma omp simd
+            for (size_t j = 0; j < count; j++)
+                sum[j] += c * square(k[j]);
+        }
+#pragma omp simd
+        for (size_t j = 0; j < count; j++)
+            g[b + j] += (double)sum[j];
+    }
+}
+
+/* ---- the same for codes ------------------------------------------------------------------------------------------ */
+
+enum {
+    AT_ONCE = 64,    /* columns: their sums stay in registers */
+    NARROW_ROWS = 16 /* added up in f32 */
+};
+
+#ifdef __AVX512F__
+
+/* The values of 16 codes, each factor by one look into a table of 16: a permutation uses the lowest 4 bits only. */
+struct factors {
+    __m512 high, low;
+};
+
+static inline struct factors look_up(const uint8_t *code, __m512 high, __m512 low)
+{
+    __m512i c = _mm512_cvtepu8_epi32(_mm_load_si128((const __m128i *)(const void *)code));
+    return (struct factors){ _mm512_permutexvar_ps(_mm512_srli_epi32(c, 4), high), _mm512_permutexvar_ps(c, low) };
+}
+
+static inline __m512 add_16(__m512 sum, const uint8_t *code, __m512 high, __m512 low)
+{
+    struct factors f = look_up(code, high, low);
+    return _mm512_fmadd_ps(f.low, f.high, sum);
+}
+
+static void sum_codes(size_t n_rows, const double *coef, const struct hg_codes *codes, const uint8_t *code, double *sum)
+{
+    __m512 a = _mm512_setzero_ps(), b = a, c = a, d = a;
+    __m512 table = _mm512_loadu_ps(codes->high), low = _mm512_loadu_ps(codes->low);
+    for (size_t r = 0; r < n_rows; r++, code += HG_CODE_COLS) {
+        __m512 high = _mm512_mul_ps(table, _mm512_set1_ps((float)coef[r]));
+        a = add_16(a, code, high, low);
+        b = add_16(b, code + 16, high, low);
+        c = add_16(c, code + 32, high, low);
+        d = add_16(d, code + 48, high, low);
+    }
+    float narrow[AT_ONCE];
+    _mm512_storeu_ps(narrow, a);
+    _mm512_storeu_ps(narrow + 16, b);
+    _mm512_storeu_ps(narrow + 32, c);
+    _mm512_storeu_ps(narrow + 48, d);
+    for (size_t j = 0; j < AT_ONCE; j++)
+        sum[j] = (double)narrow[j];
+}
+
+static void sum_codes_wide(size_t n_rows, const double *coef, const struct hg_codes *codes, const uint8_t *code,
+                           double *sum)
+{
+    __m512 high = _mm512_loadu_ps(codes->high), low = _mm512_loadu_ps(codes->low);
+    for (size_t b = 0; b < AT_ONCE; b += 32) {
+        __m512d s[4] = { _mm512_setzero_pd(), _mm512_setzero_pd(), _mm512_setzero_pd(), _mm512_setzero_pd() };
+        for (size_t r = 0; r < n_rows; r++) {
+            __m512d c = _mm512_set1_pd(coef[r]);
+            for (size_t k = 0; k < 2; k++) {
+                struct factors f = look_up(code + r * HG_CODE_COLS + b + 16 * k, high, low);
+                __m512 v = _mm512_mul_ps(f.high, f.low);
+                __m512d upper = _mm512_castpd256_pd512(_mm512_extractf64x4_pd(_mm512_castps_pd(v), 1));
+                s[2 * k] = _mm512_fmadd_pd(c, _mm512_cvtps_pd(_mm512_castps512_ps256(v)), s[2 * k]);
+                s[2 * k + 1] = _mm512_fmadd_pd(c, _mm512_cvtps_pd(_mm512_castps512_ps256(_mm512_castpd_ps(upper))),
+                                               s[2 * k + 1]);
+            }
+        }
+        for (size_t k = 0; k < 4; k++)
+            _mm512_storeu_pd(sum + b + 8 * k, s[k]);
+    }
+}
+
+static void decode(const struct hg_codes *codes, const uint8_t *code, size_t n, float *out)
+{
+    __m512 high = _mm512_loadu_ps(codes->high), low = _mm512_loadu_ps(codes->low);
+    for (size_t j = 0; j < n; j += 16) {
+        struct factors f = look_up(code + j, high, low);
+        __mmask16 wanted = (__mmask16)(n - j < 16 ? (1U << (n - j)) - 1 : 0xffffU);
+        _mm512_mask_storeu_ps(out + j, wanted, _mm512_mul_ps(f.high, f.low));
+    }
+}
+
+#else
+
+static void decode(const struct hg_codes *codes, const uint8_t *code, size_t n, float *out)
+{
+    for (size_t j = 0; j < n; j++)
+        out[j] = codes->high[code[j] >> 4] * codes->low[code[j] & 15];
+}
+
+static void sum_codes_wide(size_t n_rows, const double *coef, const struct hg_codes *codes, const uint8_t *code,
+                           double *sum)
+{
+    memset(sum, 0, AT_ONCE * sizeof *sum);
+    for (size_t r = 0; r < n_rows; r++) {
+        float value[AT_ONCE];
+        decode(codes, code + r * HG_CODE_COLS, AT_ONCE, value);
+        for (size_t j = 0; j < AT_ONCE; j++)
+            sum[j] += coef[r] * (double)value[j];
+    }
+}
+
+/* No faster in f32. */
+static void sum_codes(size_t n_rows, const double *coef, const struct hg_codes *codes, const uint8_t *code, double *sum)
+{
+    sum_codes_wide(n_rows, coef, codes, code, sum);
+}
+
+#endif
+
+static void add_codes(size_t n_rows, const double *coef, bool wide, const struct hg_codes *codes, const uint8_t *code,
+                      size_t n, double *restrict g)
+{
+    size_t at_once = wide ? n_rows : NARROW_ROWS;
+    for (size_t b = 0; b < n; b += AT_ONCE)
+        for (size_t r = 0; r < n_rows; r += at_once) {
+            double sum[AT_ONCE];
+            (wide ? sum_codes_wide : sum_codes)(HG_MIN(at_once, n_rows - r), coef + r, codes,
+                                                code + r * HG_CODE_COLS + b, sum);
+#pragma omp simd
+            for (size_t j = 0; j < HG_MIN((size_t)AT_ONCE, n - b); j++)
+                g[b + j] += sum[j];
+        }
+}
+
+/* ---- extremes: the value of each block by a vector reduction, the place by a look into the best block --------- */
+
+/* Where nothing may move, the value is infinite; clang's reductions begin with the largest finite number. */
+static void mark_none(struct hg_extremes *e, double largest)
+{
+    e->low = e->low < largest ? e->low : INFINITY;
+    e->high = e->high > -largest ? e->high : -INFINITY;
+}
+
+/* The first j >= begin whose g + off is value, which is there. */
+#define PLACE(NAME, SUM)                                                                                       \
+    static size_t NAME(size_t begin, size_t end, const SUM *g, const SUM *off, double value)                   \
+    {                                                                                                          \
+        SUM wanted = (SUM)value;                                                                               \
+        for (; begin + GROUP <= end; begin += GROUP) {                                                         \
+            int any = 0;                                                                                       \
+            _Pragma("omp simd reduction(| : any)") for (size_t j = 0; j < GROUP; j++)                          \
+                any |= g[begin + j] + off[begin + j] == wanted;                                                \
+            if (any)                                                                                           \
+                break;                                                                                         \
+        }                                                                                                      \
+        while (begin + 1 < end && g[begin] + off[begin] != wanted)                                             \
+            begin++;                                                                                           \
+        return begin;                                                                                          \
+    }
+
+PLACE(place, double)
+PLACE(place_narrow, float)
+
+/* The extremes of a stretch; v is VALUE, and then AFTER is done with it. */
+#define EXTREMES(SUM, PLACE_NAME, LARGEST, VALUE, AFTER)                                                       \
+    struct hg_extremes e = { INFINITY, -INFINITY, n, n, 0 };                                                   \
+    size_t low_block = 0, high_block = 0;                                                                      \
+    SUM nan = 0;                                                                                               \
+    for (size_t b = 0; b < n; b += BLOCK) {                                                                    \
+        size_t end = b + BLOCK < n ? b + BLOCK : n;                                                            \
+        SUM low = (SUM)INFINITY, high = (SUM)-INFINITY;                                                        \
+        _Pragma("omp simd reduction(min : low) reduction(max : high) reduction(+ : nan)") for (size_t j = b;   \
+                                                                                               j < end; j++)   \
+        {                                                                                                      \
+            SUM v = VALUE, u = v + up[j], d = v + down[j];                                                     \
+            AFTER;                                                                                             \
+            low = u < low ? u : low;                                                                           \
+            high = d > high ? d : high;                                                                        \
+        }                                                                                                      \
+        if (low < (SUM)e.low)                                                                                  \
+            e.low = low, low_block = b;                                                                        \
+        if (high > (SUM)e.high)                                                                                \
+            e.high = high, high_block = b;                                                                     \
+    }                                                                                                          \
+    mark_none(&e, LARGEST);                                                                                    \
+    if (e.low < INFINITY)                                                                                      \
+        e.i_low = PLACE_NAME(low_block, n, g, up, e.low);                                                      \
+    if (e.high > -INFINITY)                                                                                    \
+        e.i_high = PLACE_NAME(high_block, n, g, down, e.high);                                                 \
+    e.nan = (double)nan;                                                                                       \
+    return e;
+
+static struct hg_extremes scan(size_t n, const double *g, const double *up, const double *down)
+{
+    EXTREMES(double, place, DBL_MAX, g[j], nan += v * 0.0)
+}
+
+static struct hg_extremes scan_narrow(size_t n, const float *g, const float *up, const float *down)
+{
+    EXTREMES(float, place_narrow, (double)FLT_MAX, g[j], nan += v * 0.0F)
+}
+
+#define STEP(NAME, SUM, REAL, PLACE_NAME, LARGEST)                                                             \
+    static struct hg_extremes NAME(size_t n, SUM *restrict g, double di, const REAL *ki, double dj,            \
+                                   const REAL *kj, const SUM *up, const SUM *down)                             \
+    {                                                                                                          \
+        SUM ci = (SUM)di, cj = (SUM)dj;                                                                        \
+        EXTREMES(SUM, PLACE_NAME, LARGEST, g[j] + (ci * (SUM)ki[j] + cj * (SUM)kj[j]), g[j] = v)               \
+    }
+
+STEP(step_f32, double, float, place, DBL_MAX)
+STEP(step_f64, double, double, place, DBL_MAX)
+STEP(step_narrow, float, float, place_narrow, (double)FLT_MAX)
+
+/* ---- second-order choice; the gain only ranks, so f32 is enough -------------------------------------------------- */
+
+static size_t first_of(size_t n, const float *values, float value)
+{
+    size_t j = 0;
+    for (; j + GROUP <= n; j += GROUP) {
+        int any = 0;
+#pragma omp simd reduction(| : any)
+        for (size_t k = 0; k < GROUP; k++)
+            any |= values[j + k] == value;
+        if (any)
+            break;
+    }
+    while (values[j] != value)
+        j++;
+    return j;
+}
+
+#define SECOND(NAME, SUM, REAL, GAIN)                                                                          \
+    static size_t NAME(size_t n, const SUM *g, const SUM *down, double fi, const REAL *ki, double kii,         \
+                       const float *diagonal)                                                                  \
+    {                                                                                                          \
+        float best = 0, k0 = (float)kii;                                                                       \
+        SUM low = (SUM)fi;                                                                                     \
+        size_t best_j = n;                                                                                     \
+        for (size_t b = 0; b < n; b += BLOCK) {                                                                \
+            size_t count = b + BLOCK < n ? BLOCK : n - b;                                                      \
+            float gain[BLOCK], high = 0;                                                                       \
+            _Pragma("omp simd reduction(max : high)") for (size_t j = 0; j < count; j++)                       \
+            {                                                                                                  \
+                float v = (float)(g[b + j] + down[b + j] - low);                                               \
+                float a = k0 + diagonal[b + j] - 2 * (float)ki[b + j];                                         \
+                a = a > (float)HG_TAU ? a : (float)HG_TAU;                                                     \
+                float w = v > 0 ? GAIN : 0;                                                                    \
+                gain[j] = w;                                                                                   \
+                high = w > high ? w : high;                                                                    \
+            }                                                                                                  \
+            if (high > best) {                                                                                 \
+                best = high;                                                                                   \
+                best_j = b + first_of(count, gain, high);                                                      \
+            }                                                                                                  \
+        }                                                                                                      \
+        return best_j;                                                                                         \
+    }
+
+/* 1 / a to 3 digits, a > 0: the exponent's complement, and one step of Newton's. */
+static inline float inverse(float a)
+{
+    uint32_t bits;
+    memcpy(&bits, &a, sizeof bits);
+    bits = 0x7ef311c7 - bits;
+    float x;
+    memcpy(&x, &bits, sizeof x);
+    return x * (2 - a * x);
+}
+
+SECOND(second_f32, double, float, v * v / a)
+SECOND(second_f64, double, double, v * v / a)
+SECOND(second_narrow, float, float, v * v * inverse(a))
+
+static size_t below(size_t n, const double *g, const double *off, double sign, double bound, uint32_t *out,
+                    size_t cap)
+{
+    enum { STRETCH = 64 };
+    size_t count = 0;
+    for (size_t b = 0; b < n; b += STRETCH) {
+        size_t end = b + STRETCH < n ? b + STRETCH : n;
+        double low = INFINITY;
+#pragma omp simd reduction(min : low)
+        for (size_t j = b; j < end; j++) {
+            double v = sign * (g[j] + off[j]);
+            low = v < low ? v : low;
+        }
+        if (!(low < bound))
+            continue;
+        for (size_t j = b; j < end && count < cap; j++)
+            if (sign * (g[j] + off[j]) < bound)
+                out[count++] = (uint32_t)j;
+    }
+    return count;
+}
+
+#define JOIN_(a, b) a##b
+#define JOIN(a, b)  JOIN_(a, b)
+#define QUOTE_(a)   #a
+#define QUOTE(a)    QUOTE_(a)
+
+extern const struct hg_loops JOIN(hg_loops_, HG_LEVEL);
+const struct hg_loops JOIN(hg_loops_, HG_LEVEL) = {
+    QUOTE(HG_LEVEL), add_rows_f32, add_rows_f64, add_rows_half, to_half, add_codes, decode, scan, step_f32,
+    step_f64, second_f32, second_f64, below, scan_narrow, step_narrow, second_narrow,
+};

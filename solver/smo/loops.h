@@ -1,0 +1,66 @@
+/*
+ * The solver's inner loops. Like kernels/map.c, the one source loops.c is compiled plain and once an x86-64 level;
+ * hg_loops() picks a table at run time.
+ */
+#ifndef HG_LOOPS_H
+#define HG_LOOPS_H
+
+#include "lib/rows/rows.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* The lowest of g + up and the highest of g + down with their places (lowest index among equals). nan: some g is
+ * not finite. */
+struct hg_extremes {
+    double low, high;
+    size_t i_low, i_high;
+    double nan; /* 0, or NaN; scan's only */
+};
+
+struct hg_loops {
+    const char *level;
+    /* g[j] += sum over r of coef[r] * row[r][j], j < n */
+    void (*add_rows_f32)(size_t n_rows, const double *coef, const float *const *row, size_t n, double *g);
+    void (*add_rows_f64)(size_t n_rows, const double *coef, const double *const *row, size_t n, double *g);
+    /* The same for rows packed by to_half, in sums of f32 over these rows. to_half: f32 values of [0, 1] as
+     * (h / 65535)^2, good to sqrt(value) / 32768; rounded up or down at random, by `seed`, so that nothing is lost on
+     * average (equal values, of which features of whole numbers have many, would all be rounded the same way). */
+    void (*add_rows_half)(size_t n_rows, const double *coef, const uint16_t *const *row, size_t n, double *g);
+    void (*to_half)(size_t n, const float *from, uint32_t seed, uint16_t *to);
+    /* g[j] += sum over r of coef[r] * the value of code[r * HG_CODE_COLS + j], j < n <= HG_CODE_COLS; in sums
+     * of f64 (wide), or with AVX-512 of f32 over 16 rows each, which are made twice as fast. */
+    void (*add_codes)(size_t n_rows, const double *coef, bool wide, const struct hg_codes *codes, const uint8_t *code,
+                      size_t n, double *g);
+    /* out[j] = the value of code[j], j < n <= HG_CODE_COLS */
+    void (*decode)(const struct hg_codes *codes, const uint8_t *code, size_t n, float *out);
+    struct hg_extremes (*scan)(size_t n, const double *g, const double *up, const double *down);
+    /* An inner step: g += di * ki + dj * kj, then the extremes as scan finds them. */
+    struct hg_extremes (*step_f32)(size_t n, double *g, double di, const float *ki, double dj, const float *kj,
+                                   const double *up, const double *down);
+    struct hg_extremes (*step_f64)(size_t n, double *g, double di, const double *ki, double dj, const double *kj,
+                                   const double *up, const double *down);
+    /* Second-order choice (Fan, Chen, Lin 2005, WSS 2): the j that maximises b^2 / a, b = g[j] + down[j] - fi > 0,
+     * a = max(kii + diagonal[j] - 2 ki[j], tau). n if no b is positive. */
+    size_t (*second_f32)(size_t n, const double *g, const double *down, double fi, const float *ki, double kii,
+                         const float *diagonal);
+    size_t (*second_f64)(size_t n, const double *g, const double *down, double fi, const double *ki, double kii,
+                         const float *diagonal);
+    /* out = all j with sign * (g[j] + off[j]) < bound in ascending order, cap of them at most; returns how many. */
+    size_t (*below)(size_t n, const double *g, const double *off, double sign, double bound, uint32_t *out,
+                    size_t cap);
+    /* scan, step and second with everything in f32: about 1e-6 of the largest |g| is lost in a thousand steps, and
+     * second ranks by gains good to 3 digits. */
+    struct hg_extremes (*scan_narrow)(size_t n, const float *g, const float *up, const float *down);
+    struct hg_extremes (*step_narrow)(size_t n, float *g, double di, const float *ki, double dj, const float *kj,
+                                      const float *up, const float *down);
+    size_t (*second_narrow)(size_t n, const float *g, const float *down, double fi, const float *ki, double kii,
+                            const float *diagonal);
+};
+
+/* level as hg_cpu_level returns it */
+const struct hg_loops *hg_loops(int level);
+
+#define HG_TAU 1e-12 /* LIBSVM's least curvature */
+
+#endif

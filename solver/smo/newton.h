@@ -1,0 +1,68 @@
+/*
+ * The Newton finish: from a beta most of whose entries are at their bounds, or inside, where the optimum has them, to a
+ * violation as small as f64 gives. Where SMO moves a pair of entries, one linear system moves all that are inside.
+ */
+#ifndef HG_NEWTON_H
+#define HG_NEWTON_H
+
+#include "lib/rows/rows.h"
+#include "solver/qp.h"
+
+struct hg_newton_options {
+    double eps;
+    size_t bytes;        /* that a block and its factor may take */
+    uint64_t max_steps;  /* linear systems and two-variable steps; 0: no limit */
+    int threads, cpu_level;
+    struct hg_halt halt; /* its stop is not NULL */
+    void (*progress)(void *arg, double violation); /* after every step, or NULL; violation: of the block */
+    void *progress_arg;
+};
+
+enum hg_newton_end {
+    HG_NEWTON_DONE,      /* the violation is at most eps */
+    HG_NEWTON_SLOW,      /* steps no longer gain */
+    HG_NEWTON_NO_ROOM,   /* the free entries' block takes more than options.bytes, or there is no such memory */
+    HG_NEWTON_ENDED      /* by *stop */
+};
+
+struct hg_newton_result {
+    enum hg_newton_end end;
+    bool gained;         /* qp->beta has changed, and gradient is K beta */
+    double violation;    /* of all points, where something was gained */
+    uint64_t systems;    /* linear systems solved, */
+    uint64_t factored;   /* matrices factored anew for them, */
+    double gflop;        /* and 1e9 operations of both */
+    uint64_t passes;     /* over all points, for their gradient */
+    uint64_t steps;      /* two-variable steps in between */
+    size_t bytes;        /* of the largest block; NO_ROOM: those it would take */
+};
+
+/* Goes on from qp->beta, which must be feasible and stays so; it changes only for the better, however the run ends.
+ * rows: f64. gradient: [n], the caller's, filled where result->gained. The bits do not depend on the number of threads.
+ */
+hinge_status hg_newton_finish(struct hg_qp *qp, struct hg_rows *rows, double *gradient,
+                              const struct hg_newton_options *options, struct hg_newton_result *result);
+
+/* When to turn to it from SMO: the violation is below a share of the range of F, and what SMO has left to do, at the
+ * work it has lately taken to bring the violation down by a factor, is more than the finish takes: where eps is not
+ * tight twice as much, ten times as much where the violation is not yet near. All by counts. */
+#define HG_NEWTON_BELOW 0.1
+#define HG_NEWTON_NEAR 0.01
+#define HG_NEWTON_TIGHT 1e-5
+#define HG_NEWTON_TRIES 3
+
+struct hg_newton_rule {  /* all 0 at first, least infinite */
+    double work;         /* SMO's so far, in reads of an f32 value; the caller adds to it */
+    double least;        /* violation */
+    double mark, mark_work; /* the violation where `rate` was last taken, and the work then */
+    double rate;         /* work that brought the violation down by a factor e */
+    double below;        /* 0, or the violation from which it may be tried again */
+    int tries;
+};
+
+/* To be asked after rounds of SMO. rows: the finish's. range: of F. */
+bool hg_newton_is_due(struct hg_newton_rule *rule, const struct hg_qp *qp, const struct hg_rows *rows,
+                      double violation, double range, double eps);
+void hg_newton_tell(struct hg_newton_rule *rule, const struct hg_newton_result *result);
+
+#endif

@@ -1,0 +1,186 @@
+/*
+ * What a run of block SMO (block.h) holds, shared by the parts of it:
+ *
+ *   block.c        rounds, shrinking, the Newton finish, when it ends
+ *   working_set.c  W: which points, and K_WW
+ *   gradient.c     g: its updates, its error, its corrections
+ */
+#ifndef HG_RUN_H
+#define HG_RUN_H
+
+#include "solver/smo/block.h"
+#include "solver/smo/inner.h"
+#include "solver/smo/newton.h"
+
+#include <math.h>
+
+enum { HG_MEASURED = 512 }; /* most points whose error is measured */
+
+struct hg_candidate {
+    double value; /* smaller is worse: a larger violation */
+    uint64_t tie; /* a hash of the point: equal violators are taken from all over the data */
+    uint32_t at;
+};
+
+struct hg_moved { /* a point of W whose beta changed */
+    uint32_t point, at; /* at: its position */
+    double delta;
+    size_t width; /* columns its row holds */
+    void *row;    /* in the cache; NULL: no room */
+};
+
+struct hg_start { /* a beta to go back to, and what is known of it */
+    double *beta[2]; /* [n] */
+    double objective, violation, bias[2];
+};
+
+struct hg_part { /* a sum over rows */
+    size_t count;
+    void **row;
+    double *coef;
+};
+
+struct hg_run {
+    struct hg_rows *rows, *exact;
+    struct hg_qp *qp;
+    const struct hg_smo_options *opt;
+    struct hg_smo_result *res;
+    const struct hg_loops *loops;
+    size_t n, size; /* points; bytes of a row value, */
+    size_t held_size; /* of one in the cache: 2 where rows are held as half (loops.h) */
+
+    size_t m;                /* active points */
+    size_t width;            /* m at the last shrinking: all rows in the cache have at least so many columns */
+    uint64_t columns;        /* a number of the active points' list as it stands, not 0 */
+    uint32_t *active;        /* [n] the active points, then room */
+    uint32_t *position;      /* [n] of each point among the active ones */
+    double *g;               /* [n] by position */
+    double *up[2], *down[2]; /* [n] by position, see hg_up */
+    double *diagonal;        /* [n] K(x_i, x_i), by point */
+    uint32_t doubtful[HG_DOUBTFUL]; /* the source's, or the points where |diagonal| is largest */
+    size_t n_doubtful;
+    uint8_t *is_exact;       /* [n] by point: g there is that of f64 (hg_prove) */
+    struct hg_extremes extremes[2];
+
+    size_t q, in_w;        /* size of W wanted, points in it */
+    uint32_t *w;           /* [q] points, by slot of K_WW */
+    uint64_t *age;         /* [q] round in which each came */
+    uint8_t *is_in_w;      /* [n] */
+    uint8_t *was_computed; /* [n] its row, so many times (255: or more) */
+    uint8_t patience;      /* a row is kept when it is computed once more than so often */
+    uint32_t *fresh;       /* [q] slots that are new this round */
+    size_t n_fresh;
+    void **block_row;       /* [q] */
+    uint32_t *block_points; /* [q] */
+    double *before[2];      /* [q] beta before the inner solve, */
+    double *g_before;       /* [q] and g */
+    struct hg_inner inner;
+
+    struct hg_moved *moved; /* [q] */
+    size_t n_moved;
+    struct hg_part held, group;   /* [q] rows in the cache to be added; [n] rows being fetched */
+    uint32_t *group_point;        /* [n] */
+    struct hg_candidate *candidates; /* [n] */
+    uint32_t *found;              /* [n] */
+    struct hg_cache cache;
+    double coarse_move;  /* rows of larger moves are not taken from the cache's 16 bits, but computed again; */
+    size_t refined;      /* so many since it was last set */
+    double *coarse;      /* [n] by point: the sum of its moves by rows of 16 bits */
+
+    double round_work; /* of the last update: rows read, and rows computed again times their cost */
+    double waste;      /* work done on points at rest: a first row is none, their gradient will need it too */
+    bool torn;         /* an update was ended half-way: g is not K beta */
+
+    double target;         /* violation to be reached: eps, or less where the error of F takes a share of 2 eps */
+    double decrease;       /* of the objective in this round, by K_WW; */
+    double objective;      /* running: by what each round's moves changed, or recomputed */
+    double best;           /* least violation so far, for the stall test, */
+    uint64_t best_round;   /* the round it was seen in, */
+    double best_objective; /* and the objective then */
+    double unseen;         /* error that points may have which were not made exact since g was last computed anew */
+    int checks;            /* that found g wrong where it decides */
+    double noise;          /* of the objective when it was last recomputed */
+    struct hg_start kept;  /* the best beta known by an objective that was recomputed */
+    struct hg_halt halt;   /* the options', its stop perhaps own_stop */
+    int own_stop;
+    bool exact_rows; /* rows are f64 */
+    bool looked;     /* ahead */
+    bool resorted;   /* to Newton, as nothing else gained */
+    bool settled;    /* in the end */
+    bool cheap;      /* rows cost next to nothing: none are cached */
+    struct hg_newton_rule newton;
+    size_t newton_bytes; /* of its largest block */
+    size_t measuring_bytes; /* of measuring g's error */
+};
+
+/* Are rows held in 16 bits? */
+static inline bool hg_is_half(const struct hg_run *r)
+{
+    return r->held_size < r->size;
+}
+
+/* Of a value in the cache, where reading one of f32 is 1. */
+static inline double hg_read_cost(const struct hg_run *r)
+{
+    return hg_is_half(r) ? 0.5 : 1;
+}
+
+static inline bool hg_is_stopped(const struct hg_run *r)
+{
+    return hg_halted(&r->halt);
+}
+
+static inline uint64_t hg_hash(uint64_t x)
+{
+    return hg_random(&x);
+}
+
+/* Columns a slot has room for when m are active: some may come back. */
+static inline size_t hg_columns_for(const struct hg_run *r, size_t m)
+{
+    return HG_MIN(r->n, m + m / 8 + 64);
+}
+
+/* ---- working_set.c ----------------------------------------------------------------------------------------------- */
+
+/* Brings the k worst of n candidates to the front. */
+void hg_worst_first(struct hg_candidate *c, size_t n, size_t k);
+
+/* Half of W (all of it at first) makes room for the worst violators, up and down, of each layer. */
+void hg_select_block(struct hg_run *r);
+
+/* K_WW, the rows of fresh slots; then their columns, by symmetry. */
+hinge_status hg_load_block(struct hg_run *r);
+
+/* ---- gradient.c -------------------------------------------------------------------------------------------------- */
+
+/* g += K[moved, :]' delta */
+hinge_status hg_update_gradient(struct hg_run *r);
+
+/* g at positions [first, m) = K beta, from scratch, by the source given; backwards: summed in the other order. At the
+ * start the rows are kept. */
+hinge_status hg_compute_gradient(struct hg_run *r, struct hg_rows *source, size_t first, bool backwards);
+
+/* The violation, from g. */
+void hg_scan(struct hg_run *r);
+
+/* res->error = max |g - g in f64| over some points, `most` at most. */
+hinge_status hg_measure_error(struct hg_run *r, size_t most);
+
+/* Whether the violation of all points is at most eps in f64: g is made exact where it decides, so that res->violation
+ * is that of exact values, and its error elsewhere (res->error) cannot matter. All points are active. */
+hinge_status hg_prove(struct hg_run *r, bool *proven);
+
+/* Looks at the error of few points. Where it is more than `most_error` and rows are held in 16 bits, the largest sums
+ * of moves by them, whose squares are all but a share of the squares of all, are made again, so that eps / 16 of it
+ * is left. */
+hinge_status hg_settle(struct hg_run *r, double most_error);
+
+/* The gradient anew, by the source in f64: the error of all rows so far is gone, and what follows adds only the error
+ * of small changes. */
+hinge_status hg_correct_gradient(struct hg_run *r);
+
+/* g is that of rows as they are: no move by 16 bits is to be taken back. */
+void hg_forget_coarse(struct hg_run *r);
+
+#endif

@@ -1,0 +1,209 @@
+/*
+ * The working set W of block SMO: the worst violators, and K_WW.
+ */
+#include "solver/smo/run.h"
+
+#include <string.h>
+
+enum { LINE = 16 }; /* f32 values in a cache line */
+
+static bool worse(const struct hg_candidate *a, const struct hg_candidate *b)
+{
+    return a->value != b->value ? a->value < b->value : a->tie < b->tie;
+}
+
+/* Quickselect by Hoare's partition. */
+void hg_worst_first(struct hg_candidate *c, size_t n, size_t k)
+{
+    size_t low = 0, high = n; /* the k-th is in [low, high) */
+    while (high - low > 1 && k > low && k < high) {
+        struct hg_candidate pivot = c[low + (high - low - 1) / 2];
+        size_t i = low, j = high - 1;
+        for (;; i++, j--) {
+            while (worse(&c[i], &pivot))
+                i++;
+            while (worse(&pivot, &c[j]))
+                j--;
+            if (i >= j)
+                break;
+            struct hg_candidate t = c[i];
+            c[i] = c[j];
+            c[j] = t;
+        }
+        if (k <= j + 1) /* [low, j] are no better than (j, high), and j + 1 < high */
+            high = j + 1;
+        else
+            low = j + 1;
+    }
+}
+
+/* A bound below which about `wanted` of sign * (g + off) lie, from a sample; never above `bound`. */
+static double sample_bound(struct hg_run *r, const double *off, double sign, double bound, size_t wanted)
+{
+    size_t step = r->m / 1024, count = 0;
+    if (step < 4)
+        return bound;
+    for (size_t at = 0; at < r->m; at += step) {
+        double v = sign * (r->g[at] + off[at]);
+        if (v < bound)
+            r->candidates[count++] = (struct hg_candidate){ v, at, (uint32_t)at };
+    }
+    size_t k = wanted * 5 / 4 / step + 4;
+    if (k >= count)
+        return bound;
+    hg_worst_first(r->candidates, count, k);
+    double highest = -INFINITY;
+    for (size_t c = 0; c < k; c++)
+        highest = HG_MAX(highest, r->candidates[c].value);
+    return highest;
+}
+
+/* The worst `wanted` violators of one layer and direction that are not in W go into it. */
+static void add_violators(struct hg_run *r, const double *off, double sign, double bound, size_t wanted)
+{
+    if (wanted == 0)
+        return;
+    double tight = sample_bound(r, off, sign, bound, wanted + r->in_w / 4);
+    size_t count = 0;
+    for (int attempt = 0; attempt < 2; attempt++, tight = bound) {
+        size_t found = r->loops->below(r->m, r->g, off, sign, tight, r->found, r->m);
+        count = 0;
+        for (size_t f = 0; f < found; f++) {
+            uint32_t at = r->found[f];
+            if (!r->is_in_w[r->active[at]])
+                r->candidates[count++] =
+                    (struct hg_candidate){ sign * (r->g[at] + off[at]), hg_hash(r->active[at]), at };
+        }
+        if (count >= wanted || tight == bound)
+            break;
+    }
+    hg_worst_first(r->candidates, count, HG_MIN(wanted, count));
+    for (size_t c = 0; c < count && c < wanted; c++) {
+        uint32_t point = r->active[r->candidates[c].at];
+        r->is_in_w[point] = 1;
+        r->block_points[r->n_fresh++] = point; /* placed below */
+    }
+}
+
+static void put_into_slot(struct hg_run *r, size_t slot, size_t f)
+{
+    if (r->age[slot] != 0)
+        r->is_in_w[r->w[slot]] = 0;
+    r->w[slot] = r->block_points[f];
+    r->age[slot] = r->res->rounds;
+    r->fresh[f] = (uint32_t)slot;
+}
+
+/* Fresh points go into slots that are free, then into those of the points that have been in W longest. */
+static void place_fresh(struct hg_run *r)
+{
+    size_t f = 0;
+    while (f < r->n_fresh && r->in_w < r->q)
+        put_into_slot(r, r->in_w++, f++);
+    while (f < r->n_fresh) {
+        uint64_t oldest = UINT64_MAX;
+        for (size_t k = 0; k < r->in_w; k++)
+            oldest = HG_MIN(oldest, r->age[k]);
+        for (size_t k = 0; k < r->in_w && f < r->n_fresh; k++)
+            if (r->age[k] == oldest)
+                put_into_slot(r, k, f++);
+    }
+}
+
+void hg_select_block(struct hg_run *r)
+{
+    size_t room = HG_MIN(HG_MAX(r->q - r->in_w, r->q / 2), r->m);
+    r->n_fresh = 0;
+    if (r->q == r->n && r->in_w == 0) { /* all there are, at once */
+        for (; r->n_fresh < r->n; r->n_fresh++) {
+            r->block_points[r->n_fresh] = r->active[r->n_fresh];
+            r->is_in_w[r->active[r->n_fresh]] = 1;
+        }
+        place_fresh(r);
+        return;
+    }
+    for (int l = 0; l < r->qp->layers; l++) {
+        size_t share = room / (2 * (size_t)r->qp->layers);
+        const struct hg_extremes *e = &r->extremes[l];
+        add_violators(r, r->up[l], 1, e->high, HG_MAX(share, (size_t)1));
+        size_t left = l + 1 < r->qp->layers ? share : room - HG_MIN(room, r->n_fresh);
+        add_violators(r, r->down[l], -1, -e->low, HG_MAX(left, (size_t)1));
+    }
+    place_fresh(r);
+}
+
+/* K[slot of columns c0 ..][slots of rows f0 ..] = tile', f32. Slots that are neighbours are written as whole lines. */
+static void mirror_block(const struct hg_run *r, const struct hg_tile *tile, size_t f0, size_t c0)
+{
+    const struct hg_inner *in = &r->inner;
+    const uint32_t *fresh = r->fresh + tile->row0 + f0;
+    size_t rows = HG_MIN((size_t)LINE, tile->n_rows - f0), cols = HG_MIN((size_t)LINE, tile->n_cols - c0);
+    bool whole = rows == LINE;
+    float line[LINE][LINE];
+    for (size_t f = 0; f < rows; f++)
+        whole = whole && fresh[f] == fresh[0] + f;
+    for (size_t f = 0; f < rows; f++) {
+        const float *row = (const float *)r->block_row[tile->row0 + f0 + f] + tile->col0 + c0;
+        for (size_t c = 0; c < cols; c++)
+            line[c][f] = row[c];
+    }
+    for (size_t c = 0; c < cols; c++) {
+        float *to = (float *)in->k + (tile->col0 + c0 + c) * in->ld;
+        if (r->age[tile->col0 + c0 + c] == r->res->rounds) /* fresh itself */
+            continue;
+        if (whole)
+            memcpy(to + fresh[0], line[c], sizeof line[c]);
+        else
+            for (size_t f = 0; f < rows; f++)
+                to[fresh[f]] = line[c][f];
+    }
+}
+
+/* K_WW's rows of points that stay, at the columns of fresh slots, by symmetry from a tile of the fresh rows. */
+static void mirror_tile(void *arg, const struct hg_tile *tile)
+{
+    const struct hg_run *r = arg;
+    const struct hg_inner *in = &r->inner;
+    for (size_t f = 0; tile->codes != NULL && f < tile->n_rows; f++)
+        r->loops->decode(tile->codes, tile->code + f * HG_CODE_COLS, tile->n_cols,
+                         (float *)r->block_row[tile->row0 + f] + tile->col0);
+    if (r->n_fresh == r->in_w)
+        ; /* every row is there already */
+    else if (r->size == sizeof(float)) {
+        for (size_t f = 0; f < tile->n_rows; f += LINE)
+            for (size_t c = 0; c < tile->n_cols; c += LINE)
+                mirror_block(r, tile, f, c);
+    } else
+        for (size_t c = 0; c < tile->n_cols; c++)
+            for (size_t f = 0; f < tile->n_rows; f++)
+                if (r->age[tile->col0 + c] != r->res->rounds)
+                    ((double *)in->k)[(tile->col0 + c) * in->ld + r->fresh[tile->row0 + f]] =
+                        ((const double *)r->block_row[tile->row0 + f])[tile->col0 + c];
+    hg_poll_halt(&r->halt);
+}
+
+hinge_status hg_load_block(struct hg_run *r)
+{
+    struct hg_inner *in = &r->inner;
+    for (size_t f = 0; f < r->n_fresh; f++) {
+        size_t slot = r->fresh[f];
+        r->block_points[f] = r->w[slot];
+        r->block_row[f] = (char *)in->k + slot * in->ld * r->size;
+        for (int l = 0; l < r->qp->layers; l++) {
+            in->lo[l][slot] = r->qp->lo[l][r->w[slot]];
+            in->hi[l][slot] = r->qp->hi[l][r->w[slot]];
+            in->off[l][slot] = r->qp->off[l][r->w[slot]];
+        }
+    }
+    in->q = r->in_w + r->qp->no_sum;
+    if (r->n_fresh == 0)
+        return HINGE_OK;
+    struct hg_fetch fetch = { r->block_points, r->n_fresh, r->w,  r->in_w, r->block_row, mirror_tile, r,
+                              r->halt.stop,    0,          false, r->cheap };
+    if (r->q == r->n)
+        r->res->columns_computed += (uint64_t)r->n_fresh * r->in_w;
+    hinge_status status = r->rows->ops->fetch(r->rows, &fetch);
+    for (size_t f = 0; f < r->n_fresh; f++) /* of the block itself: steps are as long as its curvature says */
+        hg_inner_take_diagonal(in, r->fresh[f]);
+    return status;
+}
