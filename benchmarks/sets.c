@@ -110,7 +110,7 @@ static void fit_scaling(enum scaling scaling, const hinge_matrix *x, struct line
 /* Targets of regression get mean 0 and deviation 1; labels stay. */
 static struct line fit_target(hinge_task task, const double *y, size_t n)
 {
-    if (task != HINGE_EPSILON_SVR && task != HINGE_NU_SVR)
+    if (!hinge_task_info(task)->regresses)
         return (struct line){ 0, 1 };
     double sum = 0, squares = 0;
     for (size_t i = 0; i < n; i++)

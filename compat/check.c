@@ -16,7 +16,7 @@ static bool has_gamma(const struct svm_parameter *p)
 
 static const char *check_kinds(const struct svm_parameter *p)
 {
-    if (p->svm_type < C_SVC || p->svm_type > NU_SVR)
+    if (hgc_task(p->svm_type) == NULL)
         return "unknown svm type";
     if (p->kernel_type < LINEAR || p->kernel_type > PRECOMPUTED)
         return "unknown kernel type";
@@ -29,15 +29,14 @@ static const char *check_kinds(const struct svm_parameter *p)
 
 static const char *check_numbers(const struct svm_parameter *p)
 {
-    bool has_c = p->svm_type == C_SVC || hgc_regresses(p->svm_type);
-    bool has_nu = p->svm_type == NU_SVC || p->svm_type == ONE_CLASS || p->svm_type == NU_SVR;
+    const hinge_task_row *task = hgc_task(p->svm_type);
     if (!(p->eps > 0))
         return "eps <= 0";
-    if (has_c && !(p->C > 0))
+    if (task->uses_C && !(p->C > 0))
         return "C <= 0";
-    if (has_nu && !(p->nu > 0 && p->nu <= 1))
+    if (task->uses_nu && !(p->nu > 0 && p->nu <= 1))
         return "nu <= 0 or nu > 1";
-    if (p->svm_type == EPSILON_SVR && !(p->p >= 0))
+    if (task->uses_p && !(p->p >= 0))
         return "p < 0";
     return NULL;
 }
@@ -102,11 +101,10 @@ static const char *check_targets(const struct svm_problem *prob, const struct sv
 
 static const char *check_hinge(const struct svm_problem *prob, const struct svm_parameter *p)
 {
-    bool has_c = p->svm_type == C_SVC || hgc_regresses(p->svm_type);
+    const hinge_task_row *task = hgc_task(p->svm_type);
     bool has_coef0 = p->kernel_type == POLY || p->kernel_type == SIGMOID;
-    bool may_be_hard = p->svm_type == C_SVC || p->svm_type == EPSILON_SVR;
-    if (!isfinite(p->eps) || (has_c && !isfinite(p->C) && !(may_be_hard && p->C > 0)) ||
-        (p->svm_type == EPSILON_SVR && !isfinite(p->p)) ||
+    if (!isfinite(p->eps) || (task->uses_C && !isfinite(p->C) && (task->uses_nu || !(p->C > 0))) ||
+        (task->uses_p && !isfinite(p->p)) ||
         (has_gamma(p) && !isfinite(p->gamma)) || (has_coef0 && !isfinite(p->coef0)))
         return "a parameter is not a finite number";
     if (p->svm_type == C_SVC && p->nr_weight > 0 && (p->weight_label == NULL || p->weight == NULL))

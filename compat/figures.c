@@ -140,7 +140,7 @@ static void print_single(const struct svm_problem *prob, const struct svm_parame
                          const unsigned long long *iterations)
 {
     struct figures f = { 0, 0, 0 };
-    add_part(&f, &(struct part){ m->sv_coef[0], 0, m->l, param->svm_type == ONE_CLASS ? 1 : param->C });
+    add_part(&f, &(struct part){ m->sv_coef[0], 0, m->l, hgc_task(param->svm_type)->uses_C ? param->C : 1 });
     print_begin(iterations, 0);
     if (param->svm_type == NU_SVR)
         hgc_print("epsilon = %f\n", epsilon_of(dense, trained, param->C));

@@ -11,8 +11,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const tasks[] = { "c_svc", "nu_svc", "one_class", "epsilon_svr", "nu_svr", NULL };
-static const char *const kernels[] = { "linear", "polynomial", "rbf", "sigmoid", "precomputed", NULL };
+static const char *task_name(int type)
+{
+    return hgc_task(type) != NULL ? hgc_task(type)->keyword : NULL;
+}
+
+/* LIBSVM has no kernel of the caller's own. */
+static const char *kernel_name(int type)
+{
+    return type <= PRECOMPUTED ? hinge_kernel_keyword((hinge_kernel_type)type) : NULL;
+}
 
 bool hgc_locale_enter(struct hgc_locale *locale)
 {
@@ -62,7 +70,7 @@ static void write_ints(FILE *f, const char *key, const int *values, int n)
 static void write_header(FILE *f, const struct svm_model *m)
 {
     const struct svm_parameter *p = &m->param;
-    fprintf(f, "svm_type %s\nkernel_type %s\n", tasks[p->svm_type], kernels[p->kernel_type]);
+    fprintf(f, "svm_type %s\nkernel_type %s\n", task_name(p->svm_type), kernel_name(p->kernel_type));
     if (p->kernel_type == POLY)
         fprintf(f, "degree %d\n", p->degree);
     if (has_gamma(p->kernel_type))
@@ -96,7 +104,7 @@ static void write_sv(FILE *f, const struct svm_model *m, int i)
 static bool can_be_written(const struct svm_model *m)
 {
     const struct svm_parameter *p = &m->param;
-    return p->svm_type >= C_SVC && p->svm_type <= NU_SVR && p->kernel_type >= LINEAR &&
+    return hgc_task(p->svm_type) != NULL && p->kernel_type >= LINEAR &&
            p->kernel_type <= PRECOMPUTED && m->nr_class >= 1 && m->l >= 0 &&
            (m->l == 0 || (m->SV != NULL && m->sv_coef != NULL));
 }
@@ -205,14 +213,18 @@ static bool read_int(struct reader *r, int *value)
     return next_word(r, &word, &end) && to_int(word, end, value);
 }
 
-static bool read_keyword(struct reader *r, const char *const *names, int *value)
+static bool is(const char *word, const char *end, const char *key)
+{
+    return strlen(key) == (size_t)(end - word) && memcmp(word, key, (size_t)(end - word)) == 0;
+}
+
+static bool read_keyword(struct reader *r, const char *(*name)(int type), int *value)
 {
     char *word, *end;
     if (!next_word(r, &word, &end))
         return false;
-    for (*value = 0; names[*value] != NULL; ++*value)
-        if (strlen(names[*value]) == (size_t)(end - word) &&
-            memcmp(names[*value], word, (size_t)(end - word)) == 0)
+    for (*value = 0; name(*value) != NULL; ++*value)
+        if (is(word, end, name(*value)))
             return true;
     return false;
 }
@@ -242,11 +254,6 @@ static bool read_ints(struct reader *r, int n, int **values)
 
 /* ---- reading: header and support vectors ----------------------------------------------------------------- */
 
-static bool is(const char *word, const char *end, const char *key)
-{
-    return strlen(key) == (size_t)(end - word) && memcmp(word, key, (size_t)(end - word)) == 0;
-}
-
 /* In the layout of 3.24 there is no place for them. */
 static bool read_marks(struct reader *r, struct svm_model *m)
 {
@@ -266,9 +273,9 @@ static bool read_value(struct reader *r, const char *key, const char *end, struc
 {
     size_t pairs = m->nr_class > 0 ? n_pairs(m) : 0;
     if (is(key, end, "svm_type"))
-        return read_keyword(r, tasks, &m->param.svm_type);
+        return read_keyword(r, task_name, &m->param.svm_type);
     if (is(key, end, "kernel_type"))
-        return read_keyword(r, kernels, &m->param.kernel_type);
+        return read_keyword(r, kernel_name, &m->param.kernel_type);
     if (is(key, end, "degree"))
         return read_int(r, &m->param.degree);
     if (is(key, end, "gamma"))

@@ -33,14 +33,23 @@ struct hgc_locale {
 bool hgc_locale_enter(struct hgc_locale *locale);
 void hgc_locale_leave(struct hgc_locale *locale);
 
+/* The table's row of a type; NULL where LIBSVM has none of the number. */
+static inline const hinge_task_row *hgc_task(int svm_type)
+{
+    const hinge_task_row *task = hinge_task_info((hinge_task)svm_type);
+    return task != NULL && task->libsvm == svm_type ? task : NULL;
+}
+
 static inline bool hgc_classifies(int svm_type)
 {
-    return svm_type == C_SVC || svm_type == NU_SVC;
+    const hinge_task_row *task = hgc_task(svm_type);
+    return task != NULL && task->classifies;
 }
 
 static inline bool hgc_regresses(int svm_type)
 {
-    return svm_type == EPSILON_SVR || svm_type == NU_SVR;
+    const hinge_task_row *task = hgc_task(svm_type);
+    return task != NULL && task->regresses;
 }
 
 /* What svm_train cannot do without: NULL, or a message. Leaves out what it could ignore (cache, shrinking,

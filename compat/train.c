@@ -79,16 +79,17 @@ static const double almost_infinite = 1e100; /* a bound that is never met where 
 static hinge_params params_of(const struct svm_parameter *p, const struct hgc_dense *dense,
                               double *class_labels)
 {
-    hinge_params q = hinge_params_default((hinge_task)p->svm_type);
+    const hinge_task_row *task = hgc_task(p->svm_type);
+    hinge_params q = hinge_params_default(task->task);
     q.kernel = kernel_of(p);
     q.eps = p->eps;
-    q.C = p->svm_type == C_SVC || hgc_regresses(p->svm_type) ? p->C : 1;
-    if (p->svm_type == EPSILON_SVR && isinf(p->C)) {
+    q.C = task->uses_C ? p->C : 1;
+    if (task->uses_p && isinf(p->C)) {
         q.C = almost_infinite;
         q.solver = HINGE_SOLVER_SMO;
     }
-    q.nu = p->svm_type == C_SVC || p->svm_type == EPSILON_SVR ? 0 : p->nu;
-    q.p = p->svm_type == EPSILON_SVR ? p->p : 0;
+    q.nu = task->uses_nu ? p->nu : 0;
+    q.p = task->uses_p ? p->p : 0;
     q.shrinking = p->shrinking != 0;
     q.probability = wants_probability(p);
     q.cache_bytes = cache_bytes(p);

@@ -6,6 +6,7 @@
  * f - 1) + C max(0, 1 - y f), so primal = dual + gap without the cancellation of subtracting the two.
  */
 #include "lib/model.h"
+#include "lib/params.h"
 #include "lib/problem.h"
 
 #include <hinge/theory.h>
@@ -163,7 +164,7 @@ static void judge(const struct hg_problem *pr, const struct hg_qp *qp, const dou
                   double rho_over_factor, double factor, hinge_certificate *c)
 {
     double gap = 0, residual = 0, box = 0, slackness = 0, bias[2];
-    bool hard = pr->params.task == HINGE_C_SVC && isinf(pr->params.C);
+    bool hard = hg_params_hard(&pr->params);
     layer_bias(qp, g, -rho_over_factor, factor, bias);
     for (int l = 0; l < qp->layers; l++) {
         double sum = 0, room = 0;
@@ -392,7 +393,7 @@ static hinge_status check_kinds(const hinge_model *m, const void *out, double to
     hg_ok(err);
     if (m == NULL || out == NULL)
         return hg_fail(err, HINGE_EINVAL, "%s: NULL", m == NULL ? "model" : "kinds");
-    if (m->task != HINGE_C_SVC && m->task != HINGE_NU_SVC)
+    if (!hinge_task_info(m->task)->classifies)
         return hg_fail(err, HINGE_EINVAL, "model: slack classes are those of classification");
     if (!(tolerance >= 0 && tolerance < 0.5))
         return hg_fail(err, HINGE_EINVAL, "tolerance: %g is not in [0, 0.5)", tolerance);

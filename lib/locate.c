@@ -36,11 +36,6 @@ static void mix(uint64_t *hash, double value)
     *hash = hg_random(hash);
 }
 
-static bool has_targets(const hinge_model *m)
-{
-    return m->task == HINGE_EPSILON_SVR || m->task == HINGE_NU_SVR;
-}
-
 static void hash_rows(const hinge_matrix *x, const double *targets, struct entry *entry)
 {
     for (size_t i = 0; i < x->rows; i++) {
@@ -104,7 +99,7 @@ static int by_size(const void *a, const void *b)
 static void take_turns(const hinge_model *m, struct turn *turn)
 {
     for (size_t sv = 0; sv < m->n_sv; sv++)
-        turn[sv] = (struct turn){ has_targets(m) ? fabs(m->coef[sv]) : 0, sv };
+        turn[sv] = (struct turn){ hinge_task_info(m->task)->regresses ? fabs(m->coef[sv]) : 0, sv };
     qsort(turn, m->n_sv, sizeof *turn, by_size);
 }
 
@@ -119,13 +114,14 @@ static size_t find_all(const hinge_model *m, const hinge_matrix *x, const double
                        const struct turn *turn, bool *taken, size_t *index, size_t *first)
 {
     size_t missing = 0, c = 0, end = 0;
+    bool targets = hinge_task_info(m->task)->regresses;
     for (size_t i = 0; i < m->n_sv; i++) {
         size_t sv = turn[i].sv;
         while (m->labels != NULL && i == end + m->class_sv[c]) /* classification: they are as they stand */
             end += m->class_sv[c++];
         index[sv] = m->sv == NULL ? serial_row(m->sv_serial[sv], x->rows, taken)
                                   : find(x, y, entry, taken, m->sv + sv * m->d,
-                                         m->labels != NULL ? &m->labels[c] : NULL, has_targets(m) && m->coef[sv] > 0);
+                                         m->labels != NULL ? &m->labels[c] : NULL, targets && m->coef[sv] > 0);
         if (index[sv] != SIZE_MAX) {
             taken[index[sv]] = true;
         } else {
@@ -150,7 +146,7 @@ hinge_status hg_find_rows(const hinge_model *m, const hinge_matrix *x, const dou
         for (size_t i = 0; weights != NULL && i < x->rows; i++)
             taken[i] = weights[i] == 0;
         if (m->sv != NULL)
-            hash_rows(x, has_targets(m) ? y : NULL, entry);
+            hash_rows(x, hinge_task_info(m->task)->regresses ? y : NULL, entry);
         take_turns(m, turn);
         lost = find_all(m, x, y, entry, turn, taken, index, &first);
         if (missing != NULL)

@@ -95,7 +95,7 @@ bool hg_lowrank_pays(const struct hg_problem *pr)
     size_t rows = 0;
     if (pr->params.kernel.type != HINGE_LINEAR || pr->d == 0 || pr->d > MOST_COLUMNS || pr->n_problems == 0)
         return false;
-    if (pr->params.task == HINGE_NU_SVC || pr->params.task == HINGE_NU_SVR)
+    if (pr->task->two_sums)
         return false;
     for (size_t p = 0; p < pr->n_problems; p++)
         rows += hg_problem_size(pr, p);

@@ -4,21 +4,16 @@
 #include <math.h>
 #include <string.h>
 
-static bool is_classifier(hinge_task task)
-{
-    return task == HINGE_C_SVC || task == HINGE_NU_SVC;
-}
-
 size_t hg_model_coef_rows(const hinge_model *model)
 {
-    if (!is_classifier(model->task))
+    if (!hinge_task_info(model->task)->classifies)
         return 1;
     return model->multiclass == HINGE_ONE_VS_REST ? model->n_classes : model->n_classes - 1;
 }
 
 size_t hg_coef_problem(const hinge_model *m, size_t c, size_t row)
 {
-    if (!is_classifier(m->task))
+    if (!hinge_task_info(m->task)->classifies)
         return 0;
     if (m->multiclass == HINGE_ONE_VS_REST)
         return row;
@@ -48,20 +43,21 @@ hinge_model *hg_model_new(hinge_task task, hinge_kernel kernel, hinge_multiclass
     if (m == NULL)
         return NULL;
     size_t values = 0, coefs = 0;
+    bool classifies = hinge_task_info(task)->classifies;
     m->task = task;
     m->kernel = kernel;
     m->d = d;
     m->n_sv = n_sv;
-    m->n_classes = is_classifier(task) ? n_classes : 2;
-    m->multiclass = is_classifier(task) && n_classes > 2 ? multiclass : HINGE_ONE_VS_ONE;
-    m->n_problems = !is_classifier(task)                 ? 1
+    m->n_classes = classifies ? n_classes : 2;
+    m->multiclass = classifies && n_classes > 2 ? multiclass : HINGE_ONE_VS_ONE;
+    m->n_problems = !classifies                          ? 1
                     : m->multiclass == HINGE_ONE_VS_REST ? n_classes
                                                          : n_classes * (n_classes - 1) / 2;
     bool ok = hg_mul(n_sv, d, &values) && hg_mul(hg_model_coef_rows(m), n_sv, &coefs);
     m->rho = hg_zalloc(m->n_problems, sizeof *m->rho);
     m->coef = ok ? hg_zalloc(coefs, sizeof *m->coef) : NULL;
     ok = m->rho != NULL && m->coef != NULL;
-    if (is_classifier(task)) {
+    if (classifies) {
         m->labels = hg_zalloc(n_classes, sizeof *m->labels);
         m->class_sv = hg_zalloc(n_classes, sizeof *m->class_sv);
         ok = ok && m->labels != NULL && m->class_sv != NULL;
@@ -233,7 +229,7 @@ static bool choose_f32(hinge_model *m)
     double doubt;
     if (!typical_doubt(m, &doubt))
         return false;
-    bool labels = is_classifier(m->task) || m->task == HINGE_ONE_CLASS;
+    bool labels = !hinge_task_info(m->task)->regresses;
     m->f32_for_values = doubt <= hg_model_promise(m) / 2;
     m->f32_is_enough = labels ? doubt <= 500 * hg_model_promise(m) : m->f32_for_values;
     return true;

@@ -142,27 +142,31 @@ static hinge_status check_weights(const hinge_params *p, size_t n, hinge_error *
 /* What one solver alone can do. */
 static hinge_status check_solver(const hinge_params *p, hinge_error *err)
 {
-    bool one_sum = p->task != HINGE_NU_SVC && p->task != HINGE_NU_SVR;
-    bool hard = p->task == HINGE_C_SVC && isinf(p->C);
-    const char *wish = hard ? "C: the hard margin" : "rank: a factor";
+    const hinge_task_row *row = hinge_task_info(p->task);
+    const char *wish = hg_params_hard(p) ? "C: the hard margin" : "rank: a factor";
     if ((int)p->solver < 0 || (int)p->solver > HINGE_SOLVER_INTERIOR_POINT)
         return hg_fail(err, HINGE_EINVAL, "solver: %d is not a hinge_solver", (int)p->solver);
     if (p->no_bias != 0 && p->no_bias != 1)
         return hg_fail(err, HINGE_EINVAL, "no_bias: %d is neither 0 nor 1", p->no_bias);
-    if (p->no_bias && (!one_sum || p->task == HINGE_ONE_CLASS))
+    if (p->no_bias && row->uses_nu)
         return hg_fail(err, HINGE_EINVAL, "no_bias: this task's sum of coefficients is what its nu stands for");
-    if (p->solver == HINGE_SOLVER_INTERIOR_POINT && !one_sum)
+    if (p->solver == HINGE_SOLVER_INTERIOR_POINT && row->two_sums)
         return hg_fail(err, HINGE_EINVAL, "solver: the interior point does not train the nu tasks of two sums");
-    if (hg_params_need_interior(p) && !one_sum)
+    if (hg_params_need_interior(p) && row->two_sums)
         return hg_fail(err, HINGE_EINVAL, "%s is the interior point's, which does not train the nu tasks", wish);
     if (p->solver == HINGE_SOLVER_SMO && hg_params_need_interior(p))
         return hg_fail(err, HINGE_EINVAL, "%s needs the interior point, and the solver asked for is SMO", wish);
     return HINGE_OK;
 }
 
+bool hg_params_hard(const hinge_params *p)
+{
+    return p->task == HINGE_C_SVC && isinf(p->C);
+}
+
 bool hg_params_need_interior(const hinge_params *p)
 {
-    return p->rank > 0 || (p->task == HINGE_C_SVC && isinf(p->C));
+    return p->rank > 0 || hg_params_hard(p);
 }
 
 hinge_status hinge_params_check(const hinge_params *params, size_t n, size_t n_features, hinge_error *err)
@@ -183,15 +187,14 @@ hinge_status hg_params_check(const hinge_params *params, size_t n, size_t d, hin
     p.C = p.C == 0 ? 1 : p.C;
     p.nu = p.nu == 0 ? 0.5 : p.nu;
     p.eps = p.eps == 0 ? 1e-3 : p.eps;
-    if ((int)p.task < HINGE_C_SVC || (int)p.task > HINGE_NU_SVR)
+    const hinge_task_row *row = hinge_task_info(p.task);
+    if (row == NULL)
         return hg_fail(err, HINGE_EINVAL, "task: %d is not a task", (int)p.task);
-    bool has_c = p.task == HINGE_C_SVC || p.task == HINGE_EPSILON_SVR || p.task == HINGE_NU_SVR;
-    bool has_nu = p.task == HINGE_NU_SVC || p.task == HINGE_ONE_CLASS || p.task == HINGE_NU_SVR;
-    if (has_c && !(p.C > 0 && (isfinite(p.C) || p.task == HINGE_C_SVC)))
+    if (row->uses_C && !(p.C > 0 && (isfinite(p.C) || hg_params_hard(&p))))
         return hg_fail(err, HINGE_EINVAL, "C: %g is not a finite number > 0", p.C);
-    if (has_nu && !(p.nu > 0 && p.nu <= 1))
+    if (row->uses_nu && !(p.nu > 0 && p.nu <= 1))
         return hg_fail(err, HINGE_EINVAL, "nu: %g is not in (0, 1]", p.nu);
-    if (p.task == HINGE_EPSILON_SVR && !(p.p >= 0 && isfinite(p.p)))
+    if (row->uses_p && !(p.p >= 0 && isfinite(p.p)))
         return hg_fail(err, HINGE_EINVAL, "p: %g is not a finite number >= 0", p.p);
     if (!(p.eps > 0 && isfinite(p.eps)))
         return hg_fail(err, HINGE_EINVAL, "eps: %g is not a finite number > 0", p.eps);

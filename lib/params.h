@@ -16,4 +16,7 @@ hinge_status hg_params_check(const hinge_params *params, size_t n, size_t d, hin
 /* SMO does not do what they ask for. */
 bool hg_params_need_interior(const hinge_params *params);
 
+/* The hard margin: C-SVC without a bound. Infinity has a meaning there. */
+bool hg_params_hard(const hinge_params *params);
+
 #endif

@@ -157,7 +157,7 @@ static void install(hinge_model *m, struct calibrated *c)
 
 static hinge_status calibrated_init(struct calibrated *c, const hinge_model *m, hinge_error *err)
 {
-    bool one = m->task == HINGE_ONE_CLASS, classes = m->labels != NULL, ok;
+    bool one = hinge_task_info(m->task)->one_class, classes = m->labels != NULL, ok;
     memset(c, 0, sizeof *c);
     if (one) {
         ok = (c->marks = hg_zalloc(MARKS, sizeof *c->marks)) != NULL;
@@ -458,7 +458,7 @@ hinge_status hg_calibrate_by_folds(hinge_model *model, const hinge_matrix *x, co
                                .arg = &c };
     if (problem.one_vs_rest)
         status = hg_fail(err, HINGE_EINVAL, "probability: one-vs-rest models have no probabilities");
-    else if (params->task == HINGE_ONE_CLASS)
+    else if (problem.task->one_class)
         status = by_training_rows(model, x, &problem, err);
     else if (problem.classifies || problem.n > 1)
         status = by_folds(&c, model, err);
@@ -529,7 +529,7 @@ static hinge_status fit_held_out(const hinge_model *m, const double *y, double *
         return hg_fail(err, HINGE_EINVAL, "x: its decision values are not all finite");
     if (m->labels != NULL)
         return fit_pairs(m, y, decision, n, result, err);
-    if (m->task == HINGE_ONE_CLASS)
+    if (hinge_task_info(m->task)->one_class)
         return density_marks(decision, n, result->marks)
                    ? HINGE_OK
                    : hg_fail(err, HINGE_EINVAL,
@@ -555,7 +555,7 @@ hinge_status hinge_calibrate(hinge_model *m, const hinge_matrix *x, const double
         return hg_fail(err, HINGE_EINVAL, "model or x: NULL");
     if (m->multiclass == HINGE_ONE_VS_REST)
         return hg_fail(err, HINGE_EINVAL, "model: one-vs-rest models have no probabilities");
-    if (y == NULL && m->task != HINGE_ONE_CLASS)
+    if (y == NULL && !hinge_task_info(m->task)->one_class)
         return hg_fail(err, HINGE_EINVAL, "y: NULL, but this model needs labels or targets");
     if (x->rows == 0)
         return hg_fail(err, HINGE_EINVAL, "x: no rows to calibrate on");
@@ -585,7 +585,7 @@ hinge_status hinge_model_laplace(const hinge_model *m, double *sigma, hinge_erro
 {
     if (m == NULL || sigma == NULL)
         return hg_fail(err, HINGE_EINVAL, "model or sigma: NULL");
-    if (m->task != HINGE_EPSILON_SVR && m->task != HINGE_NU_SVR)
+    if (!hinge_task_info(m->task)->regresses)
         return hg_fail(err, HINGE_EINVAL, "model: not of a regression");
     if (m->prob_a == NULL)
         return hg_fail(err, HINGE_EINVAL, "model: not calibrated");
@@ -649,7 +649,7 @@ static hinge_status check(const hinge_model *m, const hinge_matrix *x, const dou
         return hg_fail(err, HINGE_EINVAL, "model, x or probabilities: NULL");
     if (m->multiclass == HINGE_ONE_VS_REST)
         return hg_fail(err, HINGE_EINVAL, "model: one-vs-rest models have no probabilities");
-    if (m->task == HINGE_EPSILON_SVR || m->task == HINGE_NU_SVR)
+    if (hinge_task_info(m->task)->regresses)
         return hg_fail(err, HINGE_EINVAL,
                        "model: of a regression, whose probabilities hinge_model_laplace tells");
     if (!hinge_model_has_probability(m))

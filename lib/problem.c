@@ -134,7 +134,7 @@ static hinge_status order_by_class(struct hg_problem *pr, size_t n, hinge_error 
 
 static hinge_status order_as_given(struct hg_problem *pr, size_t n, hinge_error *err)
 {
-    bool targets = pr->params.task != HINGE_ONE_CLASS;
+    bool targets = pr->task->regresses;
     for (size_t i = 0; i < n; i++) {
         /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): y is there where there are targets */
         if (targets && !isfinite(pr->y[i]))
@@ -158,8 +158,7 @@ static hinge_status order_as_given(struct hg_problem *pr, size_t n, hinge_error 
 static hinge_status check_boxes(const struct hg_problem *pr, hinge_error *err)
 {
     const hinge_params *p = &pr->params;
-    bool has_c = p->task != HINGE_NU_SVC && p->task != HINGE_ONE_CLASS && isfinite(p->C);
-    double sum = 0, C = has_c ? HG_MAX(p->C, 1.0) : 1;
+    double sum = 0, C = pr->task->uses_C && isfinite(p->C) ? HG_MAX(p->C, 1.0) : 1;
     for (size_t i = 0; i < pr->n; i++)
         sum += C * pr->weight[i];
     return sum <= DBL_MAX / 8 ? HINGE_OK
@@ -225,7 +224,7 @@ hinge_status hg_problem_init(struct hg_problem *pr, const hinge_matrix *x, const
                                             "hinge_train and hinge_cross_validate scale them");
     if (status == HINGE_OK)
         status = hg_params_check(params, x->rows, x->cols, &pr->params, err);
-    if (status == HINGE_OK && y == NULL && params->task != HINGE_ONE_CLASS)
+    if (status == HINGE_OK && y == NULL && !hinge_task_info(params->task)->one_class)
         status = hg_fail(err, HINGE_EINVAL, "y: NULL, but this task needs labels or targets");
     if (status != HINGE_OK)
         return status;
@@ -234,7 +233,8 @@ hinge_status hg_problem_init(struct hg_problem *pr, const hinge_matrix *x, const
     pr->x = *x;
     pr->y = y;
     pr->d = x->cols;
-    pr->classifies = params->task == HINGE_C_SVC || params->task == HINGE_NU_SVC;
+    pr->task = hinge_task_info(params->task);
+    pr->classifies = pr->task->classifies;
     pr->order = hg_alloc(x->rows, sizeof *pr->order);
     pr->weight = hg_alloc(x->rows, sizeof *pr->weight);
     if (pr->order == NULL || pr->weight == NULL)
@@ -478,17 +478,16 @@ void hg_problem_take(const struct hg_problem *pr, const double *beta, const uint
 hinge_status hg_problem_qp(const struct hg_problem *pr, size_t p, const uint32_t *subset, size_t n,
                            struct hg_qp *qp, double *sums, hinge_error *err)
 {
-    bool two = pr->params.task == HINGE_NU_SVC || pr->params.task == HINGE_NU_SVR;
     size_t a, b;
     hg_problem_pair(pr, p, &a, &b);
     size_t n_first = pr->classifies ? pr->start[a + 1] - pr->start[a] : n;
     hinge_status status = set_sums(pr, p, subset, n_first, n, sums, err);
     if (status == HINGE_OK)
-        status = hg_qp_init(qp, n, two ? 2 : 1, err);
+        status = hg_qp_init(qp, n, pr->task->two_sums ? 2 : 1, err);
     if (status != HINGE_OK)
         return status;
     qp->no_sum = pr->params.no_bias;
-    qp->kink = pr->params.task == HINGE_EPSILON_SVR ? pr->params.p : 0;
+    qp->kink = pr->task->uses_p ? pr->params.p : 0;
     set_boxes(pr, subset, n_first, qp);
     if (pr->params.beta0 != NULL) {
         hg_problem_take(pr, pr->params.beta0 + p * pr->x.rows, subset, qp, sums);
@@ -508,7 +507,7 @@ void hg_problem_bias(const struct hg_problem *pr, const double *bias, double *b,
 {
     *b = bias[0];
     *factor = 1;
-    if (pr->params.task == HINGE_NU_SVC || pr->params.task == HINGE_NU_SVR) /* m+ = -bias[0], m- = -bias[1] */
+    if (pr->task->two_sums) /* m+ = -bias[0], m- = -bias[1] */
         *b = (bias[0] + bias[1]) / 2;
     if (pr->params.task == HINGE_NU_SVC) {
         double r = (bias[1] - bias[0]) / 2;

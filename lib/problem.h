@@ -10,6 +10,7 @@
 
 struct hg_problem {
     hinge_params params;   /* resolved */
+    const hinge_task_row *task; /* their task's */
     hinge_matrix x;        /* the caller's */
     const double *y;       /* the caller's; NULL for one-class */
     bool classifies, one_vs_rest;

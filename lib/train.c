@@ -450,8 +450,7 @@ static hinge_status keep_solution(struct training *t, const struct hg_qp *qp, co
     }
     s->rho = b != 0 ? -b * factor : 0; /* never -0 */
     s->objective = s->smo.objective * factor * factor;
-    bool hard = t->params->task == HINGE_C_SVC && isinf(t->params->C); /* there, infinity has a meaning */
-    if (!hard && (!isfinite(s->objective) || !isfinite(s->rho)))
+    if (!hg_params_hard(t->params) && (!isfinite(s->objective) || !isfinite(s->rho)))
         s->smo.outcome = HINGE_NONFINITE;
     return HINGE_OK;
 }

@@ -116,8 +116,7 @@ static void test_all_at_bounds(void **state)
 /* The dual in alpha: a variable a point, two for regression (s = +1, then s = -1). */
 static double dense_objective(const struct set *s, const hinge_params *p)
 {
-    bool svr = p->task == HINGE_EPSILON_SVR || p->task == HINGE_NU_SVR;
-    bool two_sums = p->task == HINGE_NU_SVC || p->task == HINGE_NU_SVR;
+    bool svr = hinge_task_info(p->task)->regresses, two_sums = hinge_task_info(p->task)->two_sums;
     size_t n = s->n, m = svr ? 2 * n : n;
     double *k = plain_gram(&p->kernel, s, s), *q = calloc(m * m, sizeof *q), *linear = calloc(m, sizeof *linear);
     double *a = calloc(2 * m * m, sizeof *a), *c = calloc(2 * m, sizeof *c), *e = calloc(2 * m, sizeof *e);
@@ -190,7 +189,7 @@ static bool agree(const struct set *s, hinge_params p)
         print_error("task %d, C %g, kernel %d: %.15g, the dense QP says %.15g\n", (int)p.task, p.C, (int)p.kernel.type,
                     r.objective * scale * scale, dense);
     assert_true(fabs(r.objective * scale * scale - dense) <= 1e-9 * (1 + fabs(dense)));
-    if (p.task == HINGE_C_SVC || p.task == HINGE_EPSILON_SVR)
+    if (!hinge_task_info(p.task)->uses_nu)
         check_certificate(s, &p, m);
     hinge_model_free(m);
     if (p.task != HINGE_C_SVC)
@@ -213,7 +212,7 @@ static void test_tasks(void **state)
         weights[i] = 0.5 + (double)(i % 4) / 2;
     for (int task = HINGE_C_SVC; task <= HINGE_NU_SVR; task++) {
         hinge_params p = hinge_params_default(task);
-        bool svr = task == HINGE_EPSILON_SVR || task == HINGE_NU_SVR;
+        bool svr = hinge_task_info((hinge_task)task)->regresses;
         p.kernel = hinge_kernel_rbf(0.1);
         p.C = 300;
         p.nu = 0.1;

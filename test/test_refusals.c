@@ -228,6 +228,39 @@ static void parameters(void **state)
     refused(&x, good_y, &params, "user", NULL, NULL);
 }
 
+/* The table of tasks says which parameters and targets a training looks at, and what its model holds. */
+static void table_of_tasks(void **state)
+{
+    (void)state;
+    hinge_matrix x = set_matrix(&good);
+    hinge_model *model = NULL;
+    int n = 0;
+    for (const hinge_task_row *row; (row = hinge_task_info((hinge_task)n)) != NULL; n++) {
+        struct {
+            int looks;
+            double C, nu, p;
+        } spoilt[] = { { row->uses_C, -1, 0.5, 0.1 }, { row->uses_nu, 1, -1, 0.1 }, { row->uses_p, 1, 0.5, -1 } };
+        hinge_params params = params_of(row->task);
+        assert_int_equal(row->task, n);
+        assert_true(row->libsvm == n || row->libsvm == -1);
+        assert_int_equal(row->classifies + row->regresses + row->one_class, 1);
+        for (size_t k = 0; k < sizeof spoilt / sizeof *spoilt; k++) {
+            params.C = spoilt[k].C, params.nu = spoilt[k].nu, params.p = spoilt[k].p;
+            assert_int_equal(hinge_params_check(&params, N, D, NULL), spoilt[k].looks ? HINGE_EINVAL : HINGE_OK);
+        }
+        params = params_of(row->task);
+        assert_int_equal(hinge_train(&model, &x, NULL, &params, NULL, NULL), row->one_class ? HINGE_OK : HINGE_EINVAL);
+        if (!row->one_class)
+            assert_int_equal(hinge_train(&model, &x, good_y, &params, NULL, NULL), HINGE_OK);
+        assert_int_equal(hinge_model_labels(model) != NULL, row->classifies);
+        hinge_model_free(model);
+        params.solver = HINGE_SOLVER_INTERIOR_POINT;
+        assert_int_equal(hinge_params_check(&params, N, D, NULL), row->two_sums ? HINGE_EINVAL : HINGE_OK);
+    }
+    assert_true(n > HINGE_NU_SVR);
+    assert_null(hinge_task_info((hinge_task)-1));
+}
+
 static void class_weights(void **state)
 {
     (void)state;
@@ -587,6 +620,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(nonfinite_values),  TEST(nonfinite_anywhere),  TEST(shapes),
         TEST(parameters),        TEST(class_weights),       TEST(infeasible_nu),
+        TEST(table_of_tasks),
         TEST(precomputed_index), TEST(user_kernel_fails),   TEST(predictions),
         TEST(one_class_only),    TEST(tiny_and_degenerate), TEST(labels_kept_apart),
         TEST(kernel_overflows),  TEST(beyond_f32),          TEST(nonfinite_start),

@@ -203,7 +203,7 @@ static void check_objective(const struct trial *t, const hinge_model *model, con
     if (!t->symmetric || r->outcome == HINGE_NONFINITE)
         return;
     double rounding = (double)v->absolute * 1e-12 + v->slack * v->sum_scale + 1e-300;
-    bool zero_is_feasible = t->params.task == HINGE_C_SVC || t->params.task == HINGE_EPSILON_SVR;
+    bool zero_is_feasible = !hinge_task_info(t->params.task)->uses_nu;
     bool as_asked = t->params.rank > 0 && r->trace_error > 0; /* another kernel's optimum */
     double head_start = 0;                                    /* what coefficients given beforehand may leave */
     if (t->params.beta0 != NULL)
@@ -231,7 +231,7 @@ static void check_objective(const struct trial *t, const hinge_model *model, con
 /* rho is where the conditions of optimality want it; the nu tasks' is a mean of two. */
 static void check_rho(const struct trial *t, const hinge_report *r, const struct verdict *v, size_t p, double rho)
 {
-    bool is_nu = t->params.task == HINGE_NU_SVC || t->params.task == HINGE_NU_SVR;
+    bool is_nu = hinge_task_info(t->params.task)->two_sums;
     if (is_nu || t->params.no_bias || is_hard(t) || r->outcome != HINGE_CONVERGED || r->rank > 0 || !t->symmetric ||
         !isfinite(v->rho_low) || !isfinite(v->rho_high))
         return;

@@ -155,7 +155,7 @@ static void fill_precomputed(struct trial *t, uint64_t *s)
 /* What an example is worth to a rule: a linear one, noise, or the first feature. */
 static void fill_labels(struct trial *t, uint64_t *s)
 {
-    bool is_svr = t->params.task == HINGE_EPSILON_SVR || t->params.task == HINGE_NU_SVR;
+    bool is_svr = hinge_task_info(t->params.task)->regresses;
     double noise = chance(s, 0.3) ? 0 : power_between(s, -3, 1), *w = room(t->d, sizeof *w), *f = room(t->n, sizeof *f);
     double mean = 0, square = 0;
     bool one_feature = chance(s, 0.3), all_random = chance(s, 0.15);

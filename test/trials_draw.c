@@ -140,13 +140,13 @@ static void draw_task(struct trial *t, uint64_t *s)
     p->nu = chance(s, 0.1) ? 1 : draw_unit(s) * (chance(s, 0.3) ? 0.05 : 1) + 1e-4;
     p->p = chance(s, 0.1) ? 0 : power_between(s, wild ? -8 : -3, 0.5); /* times the spread of targets */
     p->eps = chance(s, 0.4) ? 1e-3 : power_between(s, chance(s, 0.25) ? -12 : -6, 0);
-    p->no_bias = (p->task == HINGE_C_SVC || p->task == HINGE_EPSILON_SVR) && chance(s, 0.08);
+    p->no_bias = !hinge_task_info(p->task)->uses_nu && chance(s, 0.08);
     if (p->task == HINGE_C_SVC && chance(s, 0.08))
         p->C = INFINITY;
     else if (chance(s, 0.01))
         p->C = power_between(s, 50, 308);
     t->n_labels = 2;
-    if ((p->task == HINGE_C_SVC || p->task == HINGE_NU_SVC) && chance(s, 0.25)) {
+    if (hinge_task_info(p->task)->classifies && chance(s, 0.25)) {
         t->n_labels = 2 + (int)pick(s, MAX_CLASSES - 1);
         p->multiclass = p->task == HINGE_C_SVC && chance(s, 0.4) ? HINGE_ONE_VS_REST : HINGE_ONE_VS_ONE;
     }
@@ -222,7 +222,6 @@ void trial_free(struct trial *t)
 
 void trial_describe(const struct trial *t, char *text, size_t size)
 {
-    static const char *const tasks[] = { "c_svc", "nu_svc", "one_class", "eps_svr", "nu_svr" };
     static const char *const precisions[] = { "auto", "f32", "f64" }, *const solvers[] = { "auto", "smo", "ipm" };
     static const char *const users[] = { "laplace", "distance", "linear", "nan", "fails" };
     const hinge_params *p = &t->params;
@@ -234,7 +233,7 @@ void trial_describe(const struct trial *t, char *text, size_t size)
         text, size,
         "%s%s %s%s%s g=%.9g r=%.9g d=%d, %zu x %zu %s%s, %d classes%s, C=%.9g nu=%.6g p=%.9g eps=%.3g, "
         "solver %s, precision %s, threads %d",
-        tasks[p->task], p->no_bias ? " no_bias" : "", hinge_kernel_keyword(p->kernel.type),
+        hinge_task_info(p->task)->keyword, p->no_bias ? " no_bias" : "", hinge_kernel_keyword(p->kernel.type),
         p->kernel.type == HINGE_USER ? "/" : "", p->kernel.type == HINGE_USER ? users[t->user.kind] : "",
         p->kernel.type == HINGE_USER ? t->user.gamma : p->kernel.gamma, p->kernel.coef0, p->kernel.degree, t->n, t->d,
         t->is_f32 ? "f32 " : "", t->shape, t->n_labels, p->multiclass == HINGE_ONE_VS_REST ? " ovr" : "", p->C, p->nu,

@@ -12,7 +12,7 @@
 static void check_kinds(const struct trial *t, const hinge_model *model, const double *beta)
 {
     hinge_error error;
-    if (t->params.task != HINGE_C_SVC && t->params.task != HINGE_NU_SVC)
+    if (!hinge_task_info(t->params.task)->classifies)
         return;
     phase("hinge_kinds_of");
     for (size_t p = 0; p < hinge_model_n_problems(model); p++) {

@@ -166,7 +166,7 @@ static void check_folds(struct trial *t)
     double *predictions = room(t->n, sizeof *predictions), labels[MAX_CLASSES];
     hinge_report report;
     hinge_error error;
-    bool classes = t->params.task == HINGE_C_SVC || t->params.task == HINGE_NU_SVC;
+    bool classes = hinge_task_info(t->params.task)->classifies;
     size_t k = classes ? truth_classes(t, labels) : 0;
     phase("hinge_cross_validate");
     if (t->folds > t->n || t->stop_after > 0 || t->params.time_limit > 0) {
@@ -236,7 +236,7 @@ static bool oracle_applies(const struct trial *t)
 static void oracle_beta(const struct trial *t, const struct svm_model *model, double *beta)
 {
     size_t k = (size_t)model->nr_class, start[MAX_CLASSES + 1] = { 0 };
-    bool classes = t->params.task == HINGE_C_SVC || t->params.task == HINGE_NU_SVC;
+    bool classes = hinge_task_info(t->params.task)->classifies;
     for (size_t a = 0; classes && a < k; a++)
         start[a + 1] = start[a] + (size_t)model->nSV[a];
     for (size_t v = 0; !classes && v < (size_t)model->l; v++)

@@ -206,7 +206,7 @@ size_t truth_classes(const struct trial *t, double labels[MAX_CLASSES])
 
 static bool is_classification(const struct trial *t)
 {
-    return t->params.task == HINGE_C_SVC || t->params.task == HINGE_NU_SVC;
+    return hinge_task_info(t->params.task)->classifies;
 }
 
 /* The classes of problem p: the second is k where it is all the others. */
@@ -247,7 +247,7 @@ double truth_sign(const struct trial *t, const hinge_model *model, size_t p, siz
 double truth_cap(const struct trial *t, size_t i)
 {
     const hinge_params *p = &t->params;
-    double cap = p->task == HINGE_NU_SVC || p->task == HINGE_ONE_CLASS ? 1 : p->C;
+    double cap = hinge_task_info(p->task)->uses_C ? p->C : 1;
     double weight = t->weights != NULL ? t->weights[i] : 1;
     for (size_t k = 0; k < p->n_class_weights; k++)
         if (p->class_labels[k] == t->y[i])
@@ -287,7 +287,7 @@ bool truth_valid(const struct trial *t, const char **why)
     *why = weight == 0                                                         ? "no example has a weight"
            : least == 0                                                        ? "a class without weight"
            : p->task == HINGE_NU_SVC && k > 1 && !nu_is_feasible(t, labels, k) ? "nu"
-           : p->solver == HINGE_SOLVER_INTERIOR_POINT && (p->task == HINGE_NU_SVC || p->task == HINGE_NU_SVR)
+           : p->solver == HINGE_SOLVER_INTERIOR_POINT && hinge_task_info(p->task)->two_sums
                ? "the interior point does not do nu"
            : p->solver == HINGE_SOLVER_INTERIOR_POINT && p->precision == HINGE_PRECISION_F32
                ? "the interior point in f32"
@@ -295,7 +295,7 @@ bool truth_valid(const struct trial *t, const char **why)
                       p->working_set > 0)
                ? "the hard margin is the interior point's"
            : p->solver == HINGE_SOLVER_SMO && p->rank > 0                        ? "a rank is the interior point's"
-           : p->rank > 0 && (p->task == HINGE_NU_SVC || p->task == HINGE_NU_SVR) ? "a rank without the interior point"
+           : p->rank > 0 && hinge_task_info(p->task)->two_sums ? "a rank without the interior point"
                                                                                  : NULL;
     return *why == NULL;
 }

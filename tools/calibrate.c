@@ -66,7 +66,7 @@ static void load(const struct calibrate_settings *s, hinge_model **model, hinge_
 static void report(const struct calibrate_settings *s, const hinge_model *model, size_t n, double seconds)
 {
     FILE *file = is_stdout(s->output_path) ? stderr : stdout;
-    int regression = is_regression(hinge_model_task(model));
+    int regression = hinge_task_info(hinge_model_task(model))->regresses;
     struct json j = { 0 };
     double sigma = 0;
     hinge_error err = { 0 };

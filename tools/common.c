@@ -352,18 +352,6 @@ int has_gamma(hinge_kernel_type type)
     return type == HINGE_POLYNOMIAL || type == HINGE_RBF || type == HINGE_SIGMOID;
 }
 
-int is_regression(hinge_task task)
-{
-    return task == HINGE_EPSILON_SVR || task == HINGE_NU_SVR;
-}
-
-const char *task_keyword(hinge_task task)
-{
-    static const char *const keywords[] = { "c_svc", "nu_svc", "one_class", "epsilon_svr", "nu_svr" };
-
-    return (unsigned)task < COUNT_OF(keywords) ? keywords[task] : "?";
-}
-
 /* Moments are taken about the first pair: sums of large targets would lose their digits. */
 static void score_values(struct score *score, const double *predicted, const double *target)
 {
@@ -382,7 +370,7 @@ static void score_values(struct score *score, const double *predicted, const dou
 
 struct score score_predictions(hinge_task task, size_t n, const double *predicted, const double *target)
 {
-    struct score score = { .regression = is_regression(task), .n = n };
+    struct score score = { .regression = hinge_task_info(task)->regresses, .n = n };
 
     for (size_t i = 0; i < n; i++)
         score.correct += predicted[i] == target[i];

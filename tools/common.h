@@ -97,6 +97,7 @@ void parse_size(const struct option_use *use, const void *detail, void *field); 
 void parse_bytes(const struct option_use *use, const void *detail, void *field);   /* size_t; nothing */
 void parse_text(const struct option_use *use, const void *detail, void *field);    /* const char *; nothing */
 void parse_choice(const struct option_use *use, const void *detail, void *field);  /* int, enum; choices */
+void parse_task(const struct option_use *use, const void *detail, void *field);    /* hinge_task; nothing */
 /* double; range. As svm-train, it takes 0, and auto, for 1 / features. */
 void parse_gamma(const struct option_use *use, const void *detail, void *field);
 /* long; nothing. A column from 1, or from the end by -1. */
@@ -197,9 +198,6 @@ struct score {
 struct score score_predictions(hinge_task task, size_t n, const double *predicted, const double *target);
 void print_score(FILE *file, const struct score *score); /* the lines of LIBSVM's svm-predict */
 void json_score(struct json *j, const struct score *score);
-int is_regression(hinge_task task);
-const char *task_keyword(hinge_task task); /* LIBSVM's word */
-
 void print_certificate(const hinge_certificate *certificate);
 void json_certificate(struct json *j, const hinge_certificate *certificate);
 

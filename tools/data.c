@@ -188,7 +188,7 @@ void warn_of_labels(const char *path, const struct data_flags *flags, hinge_task
 {
     size_t i = 0;
 
-    if (task == HINGE_C_SVC || task == HINGE_NU_SVC)
+    if (hinge_task_info(task)->classifies)
         warn_of_classes(path, data);
     if (task != HINGE_ONE_CLASS || !data->label_column || flags->label_column)
         return;

@@ -230,7 +230,8 @@ static void write_head(const struct writer *w)
     const hinge_model *m = w->model;
     int classes = hinge_model_labels(m) != NULL, one_class = hinge_model_task(m) == HINGE_ONE_CLASS;
 
-    fprintf(w->file, "/*\n * A model of hinge %s: %s, %s kernel", hinge_version(), task_keyword(hinge_model_task(m)),
+    fprintf(w->file, "/*\n * A model of hinge %s: %s, %s kernel", hinge_version(),
+            hinge_task_info(hinge_model_task(m))->keyword,
             hinge_kernel_keyword(hinge_model_kernel(m).type));
     if (classes)
         fprintf(w->file, ", %zu classes", w->n_classes);

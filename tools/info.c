@@ -103,7 +103,7 @@ static void print_calibration(const hinge_model *model)
 
     if (!hinge_model_has_probability(model))
         return;
-    if (is_regression(hinge_model_task(model)) && hinge_model_laplace(model, &sigma, NULL) == HINGE_OK)
+    if (hinge_task_info(hinge_model_task(model))->regresses && hinge_model_laplace(model, &sigma, NULL) == HINGE_OK)
         printf("%-10s Laplace distribution, sigma %.10g\n", "calibrated", sigma);
     else
         printf("%-10s yes, for predict -b 1\n", "calibrated");
@@ -180,7 +180,7 @@ static void print_model(const hinge_model *model)
     size_t n_columns;
     const size_t *columns = hinge_model_columns(model, &n_columns);
 
-    printf("%-10s %s\n", "task", task_keyword(hinge_model_task(model)));
+    printf("%-10s %s\n", "task", hinge_task_info(hinge_model_task(model))->keyword);
     printf("%-10s %s", "kernel", hinge_kernel_keyword(kernel.type));
     if (kernel.type == HINGE_POLYNOMIAL)
         printf(", degree %d", kernel.degree);
@@ -208,7 +208,7 @@ static void json_calibration(struct json *j, const hinge_model *model)
     double sigma;
 
     json_bool(j, "probability", calibrated);
-    if (calibrated && is_regression(hinge_model_task(model)) &&
+    if (calibrated && hinge_task_info(hinge_model_task(model))->regresses &&
         hinge_model_laplace(model, &sigma, NULL) == HINGE_OK)
         json_real(j, "sigma", sigma);
 }
@@ -220,7 +220,7 @@ static void json_model(struct json *j, const hinge_model *model)
     const size_t *columns = hinge_model_columns(model, &n_columns);
 
     json_text(j, "kind", "model");
-    json_text(j, "task", task_keyword(hinge_model_task(model)));
+    json_text(j, "task", hinge_task_info(hinge_model_task(model))->keyword);
     json_text(j, "kernel", hinge_kernel_keyword(kernel.type));
     if (kernel.type == HINGE_POLYNOMIAL)
         json_count(j, "degree", (uint64_t)kernel.degree);

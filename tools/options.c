@@ -183,6 +183,24 @@ void parse_choice(const struct option_use *use, const void *detail, void *field)
     die_of_choice(use, detail);
 }
 
+/* A task by its number or its keyword. */
+void parse_task(const struct option_use *use, const void *detail, void *field)
+{
+    enum { MOST = 10 };
+    static const char number[MOST][2] = { "0", "1", "2", "3", "4", "5", "6", "7", "8", "9" };
+    struct choice choices[2 * MOST + 1] = { { NULL, 0 } };
+    int n = 0;
+
+    (void)detail;
+    while (n < MOST && hinge_task_info((hinge_task)n))
+        n++;
+    for (int k = 0; k < n; k++) {
+        choices[k] = (struct choice){ number[k], k };
+        choices[n + k] = (struct choice){ hinge_task_info((hinge_task)k)->keyword, k };
+    }
+    parse_choice(use, choices, field);
+}
+
 const char *option_next(const struct option_use *use)
 {
     if (optind >= use->argc)

@@ -475,7 +475,7 @@ static void check_picture(const struct plot_settings *settings, const struct sub
 {
     size_t d = s->data.x.cols;
 
-    if (is_regression(hinge_model_task(s->model)))
+    if (hinge_task_info(hinge_model_task(s->model))->regresses)
         die(EXIT_DATA, "%s: a regression has no decision regions to draw", settings->model_path);
     if (hinge_model_kernel(s->model).type == HINGE_PRECOMPUTED)
         die(EXIT_DATA, "%s: the kernel is precomputed, so there are no features to draw", settings->model_path);

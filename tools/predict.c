@@ -101,7 +101,7 @@ static void load(const struct predict_settings *s, struct predict_run *run)
 static void predict(const struct predict_settings *s, struct predict_run *run)
 {
     size_t n = run->data.x.rows;
-    int classes = s->probability && !is_regression(hinge_model_task(run->model));
+    int classes = s->probability && !hinge_task_info(hinge_model_task(run->model))->regresses;
     hinge_error err = { 0 };
     double start;
 

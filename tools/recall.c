@@ -9,11 +9,6 @@ struct pile {
     size_t count;
 };
 
-static int is_regression_svm(hinge_task task)
-{
-    return task == HINGE_EPSILON_SVR || task == HINGE_NU_SVR;
-}
-
 static size_t n_groups(const hinge_model *model)
 {
     return hinge_model_class_sv(model) ? hinge_model_n_classes(model) : 1;
@@ -143,7 +138,7 @@ void recall_check(const hinge_model *model, const hinge_params *p, const hinge_c
 {
     enum { SIZE = sizeof recall->misfit };
 
-    if (p->task == HINGE_C_SVC || is_regression_svm(p->task))
+    if (hinge_task_info(p->task)->uses_C)
         check_C(model, p, c->slackness, recall);
     if (recall->misfit[0])
         return;

@@ -331,7 +331,7 @@ static void find_out(struct report *r, struct report_settings *s)
             judge_problem(r, p, s->tolerance);
         find_norms(r);
     }
-    if (!is_regression(task))
+    if (!hinge_task_info(task)->regresses)
         confuse(r);
     certify(r, s);
     if (s->leave_one_out && !r->certified)
@@ -401,7 +401,7 @@ static void print_head(const struct report *r, const struct report_settings *s)
 {
     hinge_kernel kernel = hinge_model_kernel(r->s.model);
 
-    printf("%-16s %s, %s kernel, %zu support vectors", "model", task_keyword(hinge_model_task(r->s.model)),
+    printf("%-16s %s, %s kernel, %zu support vectors", "model", hinge_task_info(hinge_model_task(r->s.model))->keyword,
            hinge_kernel_keyword(kernel.type), hinge_model_n_sv(r->s.model));
     if (r->problems)
         printf(", %zu classes", hinge_model_n_classes(r->s.model));
@@ -611,7 +611,7 @@ static void print_json(const struct report *r, const struct report_settings *s)
     json_open(&j, NULL, '{');
     json_text(&j, "model", s->model_path);
     json_text(&j, "data", s->data_path);
-    json_text(&j, "task", task_keyword(s->params.task));
+    json_text(&j, "task", hinge_task_info(s->params.task)->keyword);
     json_text(&j, "kernel", hinge_kernel_keyword(s->params.kernel.type));
     json_count(&j, "n", r->s.data.x.rows);
     json_count(&j, "d", r->s.data.x.cols);

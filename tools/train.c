@@ -30,19 +30,6 @@ struct train_settings {
     const char *data_path, *model_path;
 };
 
-static const struct choice choice_task[] = {
-    { "0", HINGE_C_SVC },
-    { "1", HINGE_NU_SVC },
-    { "2", HINGE_ONE_CLASS },
-    { "3", HINGE_EPSILON_SVR },
-    { "4", HINGE_NU_SVR },
-    { "c_svc", HINGE_C_SVC },
-    { "nu_svc", HINGE_NU_SVC },
-    { "one_class", HINGE_ONE_CLASS },
-    { "epsilon_svr", HINGE_EPSILON_SVR },
-    { "nu_svr", HINGE_NU_SVR },
-    { NULL, 0 },
-};
 static const struct choice choice_multiclass[] = {
     { "ovo", HINGE_ONE_VS_ONE },
     { "ovr", HINGE_ONE_VS_REST },
@@ -64,9 +51,9 @@ static const struct range range_folds = { 2, INFINITY, 0 };
 
 #define FIELD(name) offsetof(struct train_settings, name)
 static const struct tool_option problem_options[] = {
-    { 's', "type", "TASK", parse_choice, FIELD(params.task), choice_task,
+    { 's', "type", "TASK", parse_task, FIELD(params.task), NULL,
       "0 c_svc, 1 nu_svc, 2 one_class, 3 epsilon_svr,\n4 nu_svr; number or name (0)" },
-    { 0, "svm-type", "TASK", parse_choice, FIELD(params.task), choice_task, NULL },
+    { 0, "svm-type", "TASK", parse_task, FIELD(params.task), NULL, NULL },
     { 't', "kernel", "KERNEL", parse_choice, FIELD(params.kernel.type), choice_kernel,
       "0 linear     <x,z>\n1 polynomial (gamma <x,z> + coef0)^degree\n2 rbf        exp(-gamma |x-z|^2)\n"
       "3 sigmoid    tanh(gamma <x,z> + coef0)\n4 precomputed, the file holds kernel values (2)" },
@@ -770,8 +757,9 @@ static void json_task(struct json *j, const struct train_settings *s, const stru
 {
     const hinge_params *p = &s->params;
     const hinge_kernel *kernel = &p->kernel;
+    const hinge_task_row *task = hinge_task_info(p->task);
 
-    json_text(j, "task", task_keyword(p->task));
+    json_text(j, "task", task->keyword);
     json_text(j, "kernel", hinge_kernel_keyword(kernel->type));
     if (kernel->type == HINGE_POLYNOMIAL)
         json_count(j, "degree", (uint64_t)kernel->degree);
@@ -779,11 +767,11 @@ static void json_task(struct json *j, const struct train_settings *s, const stru
         json_real(j, "gamma", kernel->gamma == HINGE_GAMMA_AUTO ? 1.0 / (double)run->data.x.cols : kernel->gamma);
     if (kernel->type == HINGE_POLYNOMIAL || kernel->type == HINGE_SIGMOID)
         json_real(j, "coef0", kernel->coef0);
-    if (p->task == HINGE_C_SVC || is_regression(p->task))
+    if (task->uses_C)
         json_real(j, "C", p->C);
-    if (p->task != HINGE_C_SVC && p->task != HINGE_EPSILON_SVR)
+    if (task->uses_nu)
         json_real(j, "nu", p->nu);
-    if (p->task == HINGE_EPSILON_SVR)
+    if (task->uses_p)
         json_real(j, "p", p->p);
     json_real(j, "eps", p->eps);
 }

@@ -140,6 +140,21 @@ typedef enum hinge_task { /* values are LIBSVM's -s */
     HINGE_NU_SVR = 4      /* regression, nu sets the tube */
 } hinge_task;
 
+/* What tells the tasks apart: a row of the one table that the library, its command and LIBSVM's interface go by. Rows
+ * are the library's own; a later version may add fields behind the last. */
+typedef struct hinge_task_row {
+    hinge_task task;
+    const char *keyword;         /* of model files and the command: LIBSVM's, "c_svc" */
+    int libsvm;                  /* LIBSVM's svm_type; -1: LIBSVM has no such task */
+    int classifies, regresses;   /* y holds class labels; y holds targets */
+    int one_class;               /* neither: y is not looked at, and predictions are +1 or -1 */
+    int uses_C, uses_nu, uses_p; /* fields of hinge_params that it looks at */
+    int two_sums;                /* the coefficients of either sign are held to a sum of their own */
+} hinge_task_row;
+
+/* The table's row of a task; NULL where there is none, as behind the last. */
+HINGE_API const hinge_task_row *hinge_task_info(hinge_task task);
+
 typedef enum hinge_multiclass {
     HINGE_ONE_VS_ONE = 0, /* k (k-1) / 2 problems, the class with most votes wins: LIBSVM's */
     HINGE_ONE_VS_REST = 1 /* k problems, the class with the largest decision value wins */

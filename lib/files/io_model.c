@@ -29,13 +29,7 @@
 #include <math.h>
 #include <string.h>
 
-static const char *const tasks[] = { "c_svc", "nu_svc", "one_class", "epsilon_svr", "nu_svr" };
-enum { N_TASKS = sizeof tasks / sizeof *tasks, N_MARKS = 10 };
-
-static bool is_classification(hinge_task task)
-{
-    return task == HINGE_C_SVC || task == HINGE_NU_SVC;
-}
+enum { N_MARKS = 10 };
 
 static bool has_gamma(hinge_kernel_type type)
 {
@@ -94,7 +88,7 @@ static void print_class_sv(const struct hinge_model *model, struct hg_text *text
 static void print_header(const struct hinge_model *model, struct hg_text *text)
 {
     const hinge_kernel *kernel = &model->kernel;
-    hg_text_print(text, "svm_type %s\n", tasks[model->task]);
+    hg_text_print(text, "svm_type %s\n", hinge_task_info(model->task)->keyword);
     hg_text_print(text, "kernel_type %s\n", hinge_kernel_keyword(kernel->type));
     if (kernel->type == HINGE_USER)
         hg_text_print(text, "hinge_kernel %.*s\n", (int)sizeof kernel->name - 1, kernel->name);
@@ -108,10 +102,10 @@ static void print_header(const struct hinge_model *model, struct hg_text *text)
         hg_text_print(text, "hinge_multiclass one_vs_rest\n");
     hg_text_print(text, "nr_class %zu\ntotal_sv %zu\n", model->n_classes, model->n_sv);
     print_numbers(text, "rho", model->rho, model->n_problems);
-    if (is_classification(model->task))
+    if (model->labels != NULL)
         print_labels(model, text);
     print_calibration(model, text);
-    if (is_classification(model->task))
+    if (model->labels != NULL)
         print_class_sv(model, text);
     if (model->scale_factor != NULL) {
         print_numbers(text, "hinge_scale_factor", model->scale_factor, model->d);
@@ -246,7 +240,7 @@ struct header {
     struct hg_line lines[N_KEYS]; /* behind the key; number 0: not there */
     const char *body, *end;       /* the support vectors */
     size_t body_number;           /* line of the first one */
-    hinge_task task;
+    const hinge_task_row *task;
     hinge_kernel kernel;
     hinge_multiclass multiclass;
     size_t n_classes, n_problems, n_sv;
@@ -361,12 +355,10 @@ static hinge_status read_task(struct header *header, hinge_error *err)
     hinge_status status = require(header, SVM_TYPE, err);
     if (status != HINGE_OK)
         return status;
-    for (int task = 0; task < N_TASKS; task++)
-        if (is_word(line->p, line->end, tasks[task])) {
-            header->task = (hinge_task)task;
-            return HINGE_OK;
-        }
-    return refuse(header, SVM_TYPE, "is not known", err);
+    header->task = hinge_task_info(HINGE_C_SVC);
+    while (header->task != NULL && !is_word(line->p, line->end, header->task->keyword))
+        header->task = hinge_task_info((hinge_task)(header->task->task + 1));
+    return header->task != NULL ? HINGE_OK : refuse(header, SVM_TYPE, "is not known", err);
 }
 
 /* The caller's own kernel has to be the one the model was trained with. */
@@ -485,7 +477,7 @@ static hinge_status read_multiclass(struct header *header, hinge_error *err)
         return HINGE_OK;
     if (!is_word(line->p, line->end, "one_vs_rest"))
         return refuse(header, MULTICLASS, "is not known", err);
-    if (!is_classification(header->task) || header->n_classes < 3)
+    if (!header->task->classifies || header->n_classes < 3)
         return refuse(header, MULTICLASS, "with less than three classes", err);
     header->multiclass = HINGE_ONE_VS_REST;
     return HINGE_OK;
@@ -494,7 +486,7 @@ static hinge_status read_multiclass(struct header *header, hinge_error *err)
 /* Each task has keys of its own, with a value a problem, or ten marks. */
 static hinge_status check_calibration(const struct header *header, hinge_error *err)
 {
-    bool classes = is_classification(header->task), one = header->task == HINGE_ONE_CLASS;
+    bool classes = header->task->classifies, one = header->task->one_class;
     hinge_status status = HINGE_OK;
     if (has(header, PROB_A) && (one || header->multiclass == HINGE_ONE_VS_REST))
         return refuse(header, PROB_A, "of a model that has none", err);
@@ -533,7 +525,7 @@ static hinge_status check_scaling(struct header *header, hinge_error *err)
 
 static hinge_status read_sizes(struct header *header, hinge_error *err)
 {
-    bool classes = is_classification(header->task);
+    bool classes = header->task->classifies;
     hinge_status status = read_count(header, NR_CLASS, &header->n_classes, err);
     if (status == HINGE_OK)
         status = read_count(header, TOTAL_SV, &header->n_sv, err);
@@ -750,7 +742,7 @@ static hinge_status read_body(const struct header *header, struct hinge_model **
 {
     struct hg_lines lines;
     struct hg_tally tally = { 0 };
-    struct vectors vectors = { .coef_rows = is_classification(header->task) ? header->n_classes - 1 : 1 };
+    struct vectors vectors = { .coef_rows = header->task->classifies ? header->n_classes - 1 : 1 };
     bool precomputed = header->kernel.type == HINGE_PRECOMPUTED;
     size_t cols;
     vectors.coef_rows += header->multiclass == HINGE_ONE_VS_REST;
@@ -762,7 +754,8 @@ static hinge_status read_body(const struct header *header, struct hinge_model **
     if (status == HINGE_OK)
         status = measure_body(header, &lines, &vectors, &cols, err);
     if (status == HINGE_OK) {
-        *made = hg_model_new(header->task, header->kernel, header->multiclass, header->n_classes, header->n_sv, cols);
+        *made = hg_model_new(header->task->task, header->kernel, header->multiclass, header->n_classes, header->n_sv,
+                             cols);
         vectors.model = *made;
         if (*made == NULL)
             status = hg_fail_at(err, HINGE_ENOMEM, header->file, 0, "no memory for %zu support vectors",

@@ -159,7 +159,7 @@ hinge_status hinge_leave_one_out(const hinge_matrix *x, const double *y, const h
     hg_ok(err);
     if (params == NULL)
         return hg_fail(err, HINGE_EINVAL, "params: NULL");
-    if (params->task != HINGE_C_SVC && params->task != HINGE_EPSILON_SVR)
+    if (hinge_task_info(params->task) != NULL && hinge_task_info(params->task)->uses_nu)
         return hg_fail(err, HINGE_EINVAL,
                        "task: neither C-SVC nor epsilon-SVR: in the others each row changes the "
                        "problem; cross-validate with as many folds as rows");
