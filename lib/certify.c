@@ -154,8 +154,7 @@ static void layer_bias(const struct hg_qp *qp, const double *g, double b, double
     bias[0] = bias[1] = b;
     if (qp->layers == 1)
         return;
-    bool scaled = fabs(factor - 1) > 1e-9;
-    double r = scaled ? 1 / factor : (hg_qp_bias(qp, NULL, qp->n, g, 1) - hg_qp_bias(qp, NULL, qp->n, g, 0)) / 2;
+    double r = factor != 1 ? 1 / factor : (hg_qp_bias(qp, NULL, qp->n, g, 1) - hg_qp_bias(qp, NULL, qp->n, g, 0)) / 2;
     bias[0] -= r;
     bias[1] += r;
 }
@@ -199,7 +198,7 @@ static double take_beta(const struct hg_problem *pr, const double *beta, const u
     for (size_t k = 0; k < qp->n; k++)
         sum += qp->beta[0][k];
     if (pr->params.task == HINGE_NU_SVC && sums[0] > 0 && sum > 0)
-        factor = sum / sums[0];
+        factor = fabs(sum - sums[0]) > 1e-9 * sums[0] ? sum / sums[0] : 1; /* 1: they were not divided */
     for (int l = 0; l < qp->layers && factor != 1; l++)
         for (size_t k = 0; k < qp->n; k++) /* what division rounded is not inside its box */
             qp->beta[l][k] = hg_qp_snap(qp->beta[l][k] / factor, qp->lo[l][k], qp->hi[l][k]);

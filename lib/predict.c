@@ -62,6 +62,15 @@ static size_t block_rows(size_t rows)
 
 /* ---- decision values --------------------------------------------------------------------------------------------- */
 
+/* sum of K coef over the SVs that a pair has: an infinite K of another pair's SV times 0 would be NaN. */
+static double dot_of_present(size_t n, const double *values, const double *coef)
+{
+    double sum = 0;
+    for (size_t i = 0; i < n; i++)
+        sum += coef[i] != 0 ? coef[i] * values[i] : 0;
+    return sum;
+}
+
 /* sum[r, pair] += K[r, SVs] coef[SVs, other classes]' for SVs [first, first + n) of class c, the values of which begin
  * at column `at` of the tile. size (or NULL): the same of absolute values; coef without both signs in a class. */
 static void fold_tile(const struct job *j, const struct work *w, size_t rows, size_t c, size_t first, size_t n,
@@ -87,6 +96,8 @@ static void fold_tile(const struct job *j, const struct work *w, size_t rows, si
         for (size_t r = 0; r < rows; r++) {
             double part = j->tiler.type == HINGE_F32 ? (double)((const float *)w->part)[r * columns + k]
                                                      : ((const double *)w->part)[r * columns + k];
+            if (j->tiler.type == HINGE_F64 && !isfinite(part))
+                part = dot_of_present(n, dots64 + r * w->cols, coef64 + k * m->n_sv);
             if (sum != NULL)
                 sum[r * stride + pair] += part;
             if (size != NULL)

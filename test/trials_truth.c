@@ -16,12 +16,12 @@ static bool same_row(const double *a, const double *b, size_t d)
     return true;
 }
 
-/* The square of the distance from the mean of the examples: norms, where the data may be moved to the origin. */
-static double centred_norm(const double *mean, const double *a, size_t d)
+/* Squares of distances from `from`. */
+static double norm_about(const double *from, const double *a, size_t d)
 {
     double sum = 0;
     for (size_t c = 0; c < d; c++)
-        sum += (a[c] - mean[c]) * (a[c] - mean[c]);
+        sum += (a[c] - from[c]) * (a[c] - from[c]);
     return sum;
 }
 
@@ -34,10 +34,11 @@ static long double rbf(const struct trial *t, const double *a, const double *b, 
     }
     long double x = t->params.kernel.gamma * square;
     long double k = t->n > 1000 ? (long double)exp(-(double)x) : expl(-x);
-    /* by differences, or by norms as long as those can be meant: the sum of two norms and a product cancels */
+    /* by differences, or by norms, whose sum less a product cancels, where that moves K by some 1e-11 at most */
     double by_norms = same_row(a, b, t->d) ? 0 : 4 * t->params.kernel.gamma * norms;
-    double off = ulp * (((double)t->d + 8) * (double)x + fmin(by_norms * (2 + (double)t->d / 8), 4e10) + 8);
-    *slack = (double)k * (off < 1e-3 ? 1.001 * off : expm1(fmin(off, 700)));
+    double own = ulp * (((double)t->d + 8) * (double)x + 8), lost = ulp * by_norms * (2 + (double)t->d / 8);
+    *slack = (double)k * (own < 1e-3 ? 1.001 * own : expm1(fmin(own, 700)));
+    *slack += fmin((double)k * expm1(fmin(lost, 700)), 2e-11);
     return k;
 }
 
@@ -116,13 +117,35 @@ static size_t *find_svs(size_t n, const double *beta, size_t problems, size_t *c
     return svs;
 }
 
-static double *mean_of(const struct trial *t)
+/* Where norms may be taken from: the mean of the examples, that of the support vectors (a model's), and the origin where
+ * a mean would not make norms much less. */
+struct frame {
+    double *mean[2], *zero;
+    bool origin;
+};
+
+static struct frame frame_of(const struct trial *t, const size_t *svs, size_t n_sv)
 {
-    double *mean = room(t->d, sizeof *mean);
-    for (size_t i = 0; i < t->n; i++)
-        for (size_t c = 0; c < t->d; c++)
-            mean[c] += t->x[i * t->d + c] / (double)t->n;
-    return mean;
+    struct frame f = { { room(t->d, sizeof(double)), room(t->d, sizeof(double)) }, room(t->d, sizeof(double)), false };
+    for (size_t k = 0; k < 2; k++) {
+        size_t n = k == 0 ? t->n : n_sv;
+        double plain = 0, less = 0;
+        for (size_t i = 0; i < n; i++)
+            for (size_t c = 0; c < t->d; c++)
+                f.mean[k][c] += t->x[(k == 0 ? i : svs[i]) * t->d + c] / (double)n;
+        for (size_t i = 0; i < n; i++) {
+            plain += norm_about(f.zero, t->x + (k == 0 ? i : svs[i]) * t->d, t->d);
+            less += norm_about(f.mean[k], t->x + (k == 0 ? i : svs[i]) * t->d, t->d);
+        }
+        f.origin = f.origin || plain <= 4.1 * less;
+    }
+    return f;
+}
+
+static double norm_in(const struct frame *f, const double *row, size_t d)
+{
+    double norm = fmax(norm_about(f->mean[0], row, d), norm_about(f->mean[1], row, d));
+    return f->origin ? fmax(norm, norm_about(f->zero, row, d)) : norm;
 }
 
 /* One row's kernel values go to all problems' sums. */
@@ -155,12 +178,13 @@ struct sums truth_sums(const struct trial *t, const double *beta, size_t problem
                          .absolute = room(problems * count, sizeof(double)) };
     size_t n_sv, *svs = find_svs(t->n, beta, problems, &n_sv);
     bool is_rbf = t->params.kernel.type == HINGE_RBF;
-    double *mean = mean_of(t), *norms = room(n_sv, sizeof *norms), *off = room(n_sv, sizeof *off);
+    struct frame frame = frame_of(t, svs, n_sv);
+    double *norms = room(n_sv, sizeof *norms), *off = room(n_sv, sizeof *off);
     long double *k = room(n_sv, sizeof *k);
     for (size_t v = 0; is_rbf && v < n_sv; v++)
-        norms[v] = centred_norm(mean, t->x + svs[v] * t->d, t->d);
+        norms[v] = norm_in(&frame, t->x + svs[v] * t->d, t->d);
     for (size_t i = 0; i < count; i++) {
-        double norm = is_rbf ? centred_norm(mean, rows + i * t->d, t->d) : 0;
+        double norm = is_rbf ? norm_in(&frame, rows + i * t->d, t->d) : 0;
         for (size_t v = 0; v < n_sv; v++) {
             k[v] = kernel_value(t, rows + i * t->d, svs[v], norm + norms[v], off + v);
             sums.largest_kernel = fmax(sums.largest_kernel, (double)fabsl(k[v]));
@@ -170,7 +194,9 @@ struct sums truth_sums(const struct trial *t, const double *beta, size_t problem
         add_row(t, beta, problems, svs, n_sv, k, off, i, &sums);
     }
     free(svs);
-    free(mean);
+    free(frame.mean[0]);
+    free(frame.mean[1]);
+    free(frame.zero);
     free(norms);
     free(off);
     free(k);
