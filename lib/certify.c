@@ -154,7 +154,8 @@ static void layer_bias(const struct hg_qp *qp, const double *g, double b, double
     bias[0] = bias[1] = b;
     if (qp->layers == 1)
         return;
-    double r = factor != 1 ? 1 / factor : (hg_qp_bias(qp, NULL, qp->n, g, 1) - hg_qp_bias(qp, NULL, qp->n, g, 0)) / 2;
+    bool divided = fabs(factor - 1) > 1e-9;
+    double r = divided ? 1 / factor : (hg_qp_bias(qp, NULL, qp->n, g, 1) - hg_qp_bias(qp, NULL, qp->n, g, 0)) / 2;
     bias[0] -= r;
     bias[1] += r;
 }
@@ -189,19 +190,24 @@ static void judge(const struct hg_problem *pr, const struct hg_qp *qp, const dou
     c->box_residual = fmax(c->box_residual, fmax(box, 0));
 }
 
-/* beta of the model into the QP; nu-SVC's are scaled by 1/r, found again from their sum. */
+/* beta of the model into the QP. nu-SVC's are scaled by 1/r, found again from their sum, which steps may have moved by
+ * rounding, or from one at its bound. */
 static double take_beta(const struct hg_problem *pr, const double *beta, const uint32_t *subset,
                         struct hg_qp *qp, const double *sums)
 {
-    double sum = 0, factor = 1;
+    double sum = 0, largest = 0, factor = 1;
     hg_problem_take(pr, beta, subset, qp, sums);
-    for (size_t k = 0; k < qp->n; k++)
+    for (size_t k = 0; k < qp->n; k++) {
         sum += qp->beta[0][k];
+        largest = qp->hi[0][k] > 0 ? fmax(largest, qp->beta[0][k] / qp->hi[0][k]) : largest;
+    }
     if (pr->params.task == HINGE_NU_SVC && sums[0] > 0 && sum > 0)
         factor = fabs(sum - sums[0]) > 1e-9 * sums[0] ? sum / sums[0] : 1; /* 1: they were not divided */
+    if (fabs(largest - factor) <= 1e-10 * factor)
+        factor = largest;
     for (int l = 0; l < qp->layers && factor != 1; l++)
         for (size_t k = 0; k < qp->n; k++) /* what division rounded is not inside its box */
-            qp->beta[l][k] = hg_qp_snap(qp->beta[l][k] / factor, qp->lo[l][k], qp->hi[l][k]);
+            qp->beta[l][k] = hg_qp_snap(qp->beta[l][k] / factor, qp->lo[l][k], qp->hi[l][k], 4e-16);
     return factor;
 }
 

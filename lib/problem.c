@@ -434,7 +434,7 @@ static void unscale(struct hg_qp *qp, const double *sums)
         for (size_t k = 0; k < qp->n; k++)
             sum += qp->beta[l][k];
         for (size_t k = 0; sum != 0 && isfinite(sum) && k < qp->n; k++)
-            qp->beta[l][k] = hg_qp_snap(qp->beta[l][k] * sums[l] / sum, qp->lo[l][k], qp->hi[l][k]);
+            qp->beta[l][k] = hg_qp_snap(qp->beta[l][k] * sums[l] / sum, qp->lo[l][k], qp->hi[l][k], 1e-10);
     }
 }
 

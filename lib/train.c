@@ -338,7 +338,7 @@ static void tell_as_smo(const struct hg_interior_result *r, struct solution *s)
     s->margin_bound = r->margin_bound;
 }
 
-/* What a factor's solution is worth by the kernel itself. */
+/* What a factor's solution is worth by the kernel itself: also of a run that was ended, where that is told at once. */
 static hinge_status judge_by_kernel(const struct training *t, struct hg_qp *qp, const uint32_t *subset,
                                     const struct hg_interior_options *options, struct hg_interior_result *result,
                                     hinge_error *err)
@@ -346,8 +346,12 @@ static hinge_status judge_by_kernel(const struct training *t, struct hg_qp *qp, 
     double *g = hg_alloc(qp->n, sizeof *g);
     if (g == NULL)
         return hg_fail(err, HINGE_ENOMEM, "no memory for %zu rows", qp->n);
-    hinge_status status = hg_problem_gradient(&t->problem, subset, qp, options->threads, &options->halt, g, err);
-    if (status == HINGE_OK && !hg_halted(&options->halt))
+    double work = (double)hg_qp_support(qp, NULL, NULL, NULL) * (double)qp->n * (double)(t->problem.d + 8);
+    const struct hg_halt *halt = work > LOOK_AGAIN ? &options->halt : NULL;
+    hinge_status status = hg_problem_gradient(&t->problem, subset, qp, options->threads, halt, g, err);
+    if (status == HINGE_OK && halt != NULL && hg_halted(halt))
+        result->outcome = hg_halt_outcome(halt);
+    else if (status == HINGE_OK)
         hg_interior_judge(qp, g, options, result);
     hg_free(g);
     return status;
@@ -378,7 +382,7 @@ static hinge_status solve_by_factor(struct training *t, struct hg_qp *qp, const 
     }
     status = hg_interior_point(qp, &z.super, options, &result, err);
     bool has_margin = result.outcome != HINGE_NO_MARGIN;
-    if (status == HINGE_OK && z.z != NULL && has_margin)
+    if (status == HINGE_OK && (z.z != NULL || result.objective > 0) && has_margin)
         status = judge_by_kernel(t, qp, subset, options, &result, err);
     if (status == HINGE_OK && !has_margin && z.trace_error > 1e-12)
         result.outcome = HINGE_STALLED; /* what ZZ' does not separate K may */
@@ -423,7 +427,8 @@ static hinge_status keep_solution(struct training *t, const struct hg_qp *qp, co
     if (!isfinite(b)) /* HINGE_NONFINITE */
         b = 0;
     bool converged = s->smo.outcome == HINGE_CONVERGED;
-    if (factor == 0 || (converged && 1 / factor <= s->smo.error)) { /* r <= 0, or lost in F's error (NaN: not known) */
+    bool lost = t->params->task == HINGE_NU_SVC && 1 / factor <= s->smo.error; /* r in F's error (NaN: not known) */
+    if (factor == 0 || (converged && lost)) { /* r <= 0 */
         factor = 1;
         s->smo.outcome = converged ? HINGE_NO_MARGIN : s->smo.outcome; /* a run cut short has not found out */
     }

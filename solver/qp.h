@@ -59,11 +59,11 @@ static inline double hg_qp_beta(const struct hg_qp *qp, size_t i)
     return qp->layers == 1 ? qp->beta[0][i] : qp->beta[0][i] + qp->beta[1][i];
 }
 
-/* beta that was scaled: at the bound that it misses by no more than rounding. */
-static inline double hg_qp_snap(double beta, double lo, double hi)
+/* beta that was scaled: at the bound that it misses by no more than a share of it. */
+static inline double hg_qp_snap(double beta, double lo, double hi, double share)
 {
     double bound = beta > 0 ? hi : lo, miss = beta - bound;
-    return (miss < 0 ? -miss : miss) <= 1e-10 * (bound < 0 ? -bound : bound) ? bound : beta;
+    return (miss < 0 ? -miss : miss) <= share * (bound < 0 ? -bound : bound) ? bound : beta;
 }
 
 /* The points with beta != 0, in the order given (NULL: by number), and their beta; returns how many. point and coef [n]

@@ -220,7 +220,7 @@ static void check_objective(const struct trial *t, const hinge_model *model, con
     double error = r->outcome == HINGE_CONVERGED ? fmax(t->params.eps, isnan(r->error) ? 0 : r->error) : 2 * r->error;
     if (r->trace_error > 0 || (approximate && isnan(error)))
         return; /* of another kernel; not measured */
-    double allowed = 10 * rounding + 1e-9 * (double)v->absolute + (approximate ? error * v->sum_scale : 0) +
+    double allowed = 10 * rounding + 1e-9 * (double)v->absolute + (isnan(error) ? 0 : (approximate ? error : r->error) * v->sum_scale) +
                      (t->params.precision == HINGE_PRECISION_F32 ? 1e-6 * (double)v->absolute : 0);
     double objective = (double)v->objective / (v->r * v->r);
     if (!(fabs(told[p] - objective) <= allowed / (v->r * v->r)))

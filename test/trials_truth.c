@@ -310,7 +310,10 @@ bool truth_valid(const struct trial *t, const char **why)
         least = fmin(least, of_class);
     }
     bool hard = p->task == HINGE_C_SVC && isinf(p->C);
-    *why = weight == 0                                                         ? "no example has a weight"
+    *why = !(p->nu <= 1) && (p->task == HINGE_NU_SVC || p->task == HINGE_NU_SVR || p->task == HINGE_ONE_CLASS)
+               ? "nu"
+           : p->C > 1e300 && !hard                                             ? "bounds that overflow"
+           : weight == 0                                                       ? "no example has a weight"
            : least == 0                                                        ? "a class without weight"
            : p->task == HINGE_NU_SVC && k > 1 && !nu_is_feasible(t, labels, k) ? "nu"
            : p->solver == HINGE_SOLVER_INTERIOR_POINT && hinge_task_info(p->task)->two_sums
@@ -423,16 +426,19 @@ static long double gap_of(const struct variable *v, size_t count, long double f)
     return gap;
 }
 
-/* nu-SVC: coefficients were divided by r; the sum of alpha tells it. */
+/* nu-SVC: coefficients were divided by r. The sum of alpha tells it, up to the rounding of steps; better does one that is
+ * at its bound. */
 static double divisor(const struct trial *t, const hinge_model *model, size_t p, const double *beta)
 {
-    double sum = 0, weight = 0;
+    double sum = 0, weight = 0, largest = 0;
     for (size_t i = 0; i < t->n; i++)
-        if (truth_sign(t, model, p, i) != 0) {
+        if (truth_sign(t, model, p, i) != 0 && truth_cap(t, i) > 0) {
             sum += fabs(beta[i]);
             weight += truth_cap(t, i);
+            largest = fmax(largest, fabs(beta[i]) / truth_cap(t, i));
         }
-    return sum > 0 ? t->params.nu * weight / sum : 1;
+    double r = sum > 0 ? t->params.nu * weight / sum : 1;
+    return fabs(r * largest - 1) <= 1e-10 ? 1 / largest : r;
 }
 
 /* The sums that are held: 0; nu times the weight; nu / 2 times it for either layer. */

@@ -169,6 +169,11 @@ bool hg_halted(const struct hg_halt *halt)
     return __atomic_load_n(halt->stop, __ATOMIC_RELAXED) != 0;
 }
 
+hinge_outcome hg_halt_outcome(const struct hg_halt *halt)
+{
+    return __atomic_load_n(halt->stop, __ATOMIC_RELAXED) == 1 ? HINGE_TIME_LIMIT : HINGE_STOPPED;
+}
+
 bool hg_poll_halt(const struct hg_halt *halt)
 {
     if (halt->deadline > 0 && hg_now() > halt->deadline)

@@ -115,6 +115,7 @@ struct hg_halt {
 };
 bool hg_halted(const struct hg_halt *halt); /* *stop is not 0 */
 bool hg_poll_halt(const struct hg_halt *halt); /* the same, after a look at the clock and a question */
+hinge_outcome hg_halt_outcome(const struct hg_halt *halt); /* of a run that was halted: what by */
 /* Sets *stop, unless there is a reason already. */
 void hg_request_halt(const struct hg_halt *halt, int reason);
 

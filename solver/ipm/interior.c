@@ -634,7 +634,7 @@ static hinge_outcome outcome_of(const struct run *r, enum verdict verdict)
     if (is_good(r))
         return HINGE_CONVERGED;
     if (verdict == HALTED)
-        return __atomic_load_n(r->opt->halt.stop, __ATOMIC_RELAXED) == 1 ? HINGE_TIME_LIMIT : HINGE_STOPPED;
+        return hg_halt_outcome(&r->opt->halt);
     return verdict == LIMIT || steps_left(r) == 0 ? HINGE_MAX_ITER : HINGE_STALLED;
 }
 

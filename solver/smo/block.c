@@ -598,7 +598,7 @@ static enum verdict judge(struct hg_run *r, hinge_status *status)
 {
     struct hg_smo_result *res = r->res;
     if (hg_is_stopped(r))
-        return end_with(r, __atomic_load_n(r->halt.stop, __ATOMIC_RELAXED) == 1 ? HINGE_TIME_LIMIT : HINGE_STOPPED);
+        return end_with(r, hg_halt_outcome(&r->halt));
     if (!isfinite(res->violation))
         return end_with(r, HINGE_NONFINITE);
     if (res->violation <= r->target) {
