@@ -94,6 +94,7 @@ struct verdict {
     double middle, margin;    /* nu tasks: mean, and half the difference, of the two layers' thresholds */
     double r;                 /* nu-SVC: what coefficients were divided by */
     double slack;             /* largest of F */
+    double drift;             /* what the sums are off by moves an objective by: that times the bias */
     double sum_caps;
     size_t n;
 };

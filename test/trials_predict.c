@@ -299,13 +299,14 @@ void check_oracle(const struct trial *t, const hinge_model *model, const hinge_r
     phase("checks");
     struct sums sums = truth_sums(t, theirs, problems, t->x, t->n);
     for (size_t p = 0; p < problems; p++) {
-        struct verdict v = truth_verdict(t, model, p, theirs + p * t->n, &sums, 0, false);
+        struct verdict v = truth_verdict(t, model, p, theirs + p * t->n, &sums, hinge_model_rho(model)[p], false);
         double moved = 0, rounding = (v.slack + verdicts[p].slack) * (v.sum_scale + verdicts[p].sum_scale);
         for (size_t i = 0; i < t->n; i++)
             moved += fabs(theirs[p * t->n + i] * v.r - beta[p * t->n + i] * verdicts[p].r);
         tell("problem %zu: LIBSVM's objective %.12Lg, kkt %Lg; ours %.12Lg\n", p, v.objective, v.kkt,
              verdicts[p].objective);
-        double explained = 1.05 * t->params.eps * moved / 2 + 2 * rounding +
+        double most = isnan(verdicts[p].middle) ? 2 : 1; /* a tube of 0: either side within eps */
+        double explained = 1.05 * most * t->params.eps * moved / 2 + 2 * rounding + v.drift + verdicts[p].drift +
                            1e-9 * (double)(v.absolute + verdicts[p].absolute) +
                            (r->rank > 0 ? 2e-6 * (double)fabsl(v.objective) : 0);
         bool feasible = v.sum <= 1e-9 * v.sum_scale && v.box <= 1e-9;

@@ -497,6 +497,7 @@ struct verdict truth_verdict(const struct trial *t, const hinge_model *model, si
     out.objective += quadratic;
     out.sum_caps = (double)weight;
     judge_sums(t, &out, held, weight);
+    out.drift = out.sum * (fabs(rho) + 1) * out.r;
     settle(&out, layers, params->no_bias, !two_layers);
     if (params->task == HINGE_NU_SVR && fmaxl(held[0], held[1]) < params->nu * weight / 2 * (1 - 1e-9L)) {
         /* a tube of 0: both sides of an example may be in use, and only their difference is told */
