@@ -228,7 +228,7 @@ static void add_work(struct hg_smo_result *sum, const struct hg_smo_result *part
     sum->newton_steps += part->newton_steps;
 }
 
-/* Values overflowed in f32: the problem anew, from its start. */
+/* Rows in f32 were of no use: the problem anew, from its start. */
 static hinge_status start_again(const struct training *t, size_t p, const uint32_t *subset, struct hg_qp *qp,
                                 hinge_error *err)
 {
@@ -254,19 +254,23 @@ static hinge_status take_zero(struct hg_qp *qp, struct hg_smo_result *result)
     return HINGE_OK;
 }
 
+static bool is_worse_than_none(const struct hg_qp *qp, const double *sums, const struct hg_smo_result *result)
+{
+    return (qp->no_sum || sums[0] == 0) && qp->layers == 1 && result->objective > 0;
+}
+
 /* A run that was ended on the way knows its objective from a gradient by f32 rows, or one that was being made: it is
  * taken anew where that is done at once, and no coefficients are given back that are worth less than none. */
 static hinge_status look_again(const struct training *t, struct hg_rows *exact, struct hg_qp *qp, const double *sums,
                                struct hg_smo_result *result)
 {
     double n_sv = (double)hg_qp_support(qp, NULL, NULL, NULL);
-    bool may_be_0 = (qp->no_sum || sums[0] == 0) && qp->layers == 1;
     bool ended = hg_ended_early(result->outcome) || result->outcome == HINGE_MAX_ITER ||
                  result->outcome == HINGE_STALLED;
     if (!ended || n_sv * n_sv * (double)(t->problem.d + 8) > LOOK_AGAIN)
         return HINGE_OK;
     hinge_status status = hg_objective(exact, qp, &result->objective);
-    return status != HINGE_OK || !may_be_0 || result->objective <= 0 ? status : take_zero(qp, result);
+    return status == HINGE_OK && is_worse_than_none(qp, sums, result) ? take_zero(qp, result) : status;
 }
 
 /* f32 rows first where they are wanted; where they turn out too coarse, f64 rows from there on. */
@@ -287,20 +291,21 @@ static hinge_status solve(struct training *t, size_t p, struct hg_qp *qp, const 
         if (status == HINGE_OK)
             status = hg_block_smo(qp, &rows.super, &exact.super, options, &s->smo, err);
     }
-    bool overflow = f32 && s->smo.outcome == HINGE_NONFINITE;
+    bool useless = f32 && (s->smo.outcome == HINGE_NONFINITE ||
+                           (s->smo.outcome == HINGE_CONVERGED && is_worse_than_none(qp, sums, &s->smo)));
     if (s->smo.coarse && options->max_iter > 0 && s->smo.iterations >= options->max_iter) {
         s->smo.coarse = false; /* no step is left for f64 rows */
         s->smo.outcome = HINGE_MAX_ITER;
     }
     if (status == HINGE_OK &&
-        (!f32 || ((s->smo.coarse || overflow) && t->params->precision == HINGE_PRECISION_AUTO))) {
+        (!f32 || ((s->smo.coarse || useless) && t->params->precision == HINGE_PRECISION_AUTO))) {
         struct hg_smo_result before = s->smo;
         struct hg_smo_options rest = *options;
         if (rest.max_iter > 0)
             rest.max_iter -= HG_MIN(rest.max_iter - 1, before.iterations);
         hg_gram_free(&rows);
         exact.lent = panels;
-        if (overflow)
+        if (useless)
             status = start_again(t, p, subset, qp, err);
         if (status == HINGE_OK)
             status = hg_block_smo(qp, &exact.super, &exact.super, &rest, &s->smo, err);

@@ -111,7 +111,7 @@ void tell(const char *format, ...)
 
 static double cpu_bound(const struct trial *t)
 {
-    return ceil(options.cpu * (t->is_qp || t->n <= 200 ? 20 : 60));
+    return ceil(options.cpu * (t->is_qp || t->n <= 200 ? 20 : t->n <= 2000 ? 60 : 240));
 }
 
 /* Bytes that a training may take, with the tester's own: a generous multiple of what there is to hold. */
@@ -273,7 +273,7 @@ static const char usage_text[] =
     "  --seconds S    start no more after so many seconds\n"
     "  --task T       only those of -s T; --kernel K: only those of -t K; --qp: only those of hinge_qp_solve\n"
     "  --jobs J       so many at once (1)\n"
-    "  --cpu F        bound on processor time, times F (1: 20 s up to 200 examples, 60 s above)\n"
+    "  --cpu F        bound on processor time, times F (1: 20 s up to 200 examples, 60 s to 2000, 240 s above)\n"
     "  --remarks      tell remarks too: what is worth knowing, and no failure\n"
     "  --list         say what they are and run none\n"
     "  --dump FILE    with --one: the examples as a LIBSVM file, the flags of `hinge train` printed; run nothing\n";

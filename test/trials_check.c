@@ -215,13 +215,16 @@ static void check_objective(const struct trial *t, const hinge_model *model, con
         finding("worse than nothing", "objective %Lg (told %g), the zero model's 0; %s (problem %zu)", v->objective,
                 r->objective, hinge_outcome_text(r->outcome), p);
     const double *told = hinge_model_objectives(model);
-    if (told == NULL || is_hard(t) || (t->params.task == HINGE_NU_SVR && isnan(v->middle)))
+    if (told == NULL || is_hard(t) || v->r * v->r > 1e290 || (t->params.task == HINGE_NU_SVR && isnan(v->middle)))
         return;
     bool approximate = r->precision == HINGE_PRECISION_F32 || r->trace_error > 0;
-    double error = r->outcome == HINGE_CONVERGED ? fmax(t->params.eps, isnan(r->error) ? 0 : r->error) : 2 * r->error;
-    if (r->trace_error > 0 || (approximate && isnan(error)))
+    bool converged = r->outcome == HINGE_CONVERGED;
+    if (r->trace_error > 0 || (approximate && isnan(r->error) && !converged))
         return; /* of another kernel; not measured */
-    double allowed = 10 * rounding + 1e-9 * (double)v->absolute + (isnan(error) ? 0 : (approximate ? error : r->error) * v->sum_scale) +
+    double error = isnan(r->error) ? 0 : r->error;
+    if (approximate)
+        error = converged ? fmax(t->params.eps, error) : 2 * error;
+    double allowed = 10 * rounding + 1e-9 * (double)v->absolute + error * v->sum_scale +
                      (t->params.precision == HINGE_PRECISION_F32 ? 1e-6 * (double)v->absolute : 0);
     double objective = (double)v->objective / (v->r * v->r);
     if (!(fabs(told[p] - objective) <= allowed / (v->r * v->r)))

@@ -117,8 +117,8 @@ static size_t *find_svs(size_t n, const double *beta, size_t problems, size_t *c
     return svs;
 }
 
-/* Where norms may be taken from: the mean of the examples, that of the support vectors (a model's), and the origin where
- * a mean would not make norms much less. */
+/* Where norms may be taken from: the mean of the examples, that of the support vectors (a model's), and the origin
+ * where a mean would not make norms much less. */
 struct frame {
     double *mean[2], *zero;
     bool origin;
@@ -426,8 +426,8 @@ static long double gap_of(const struct variable *v, size_t count, long double f)
     return gap;
 }
 
-/* nu-SVC: coefficients were divided by r. The sum of alpha tells it, up to the rounding of steps; better does one that is
- * at its bound. */
+/* nu-SVC: coefficients were divided by r. The sum of alpha tells it, up to the rounding of steps; better does one that
+ * is at its bound. */
 static double divisor(const struct trial *t, const hinge_model *model, size_t p, const double *beta)
 {
     double sum = 0, weight = 0, largest = 0;
