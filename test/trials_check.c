@@ -34,7 +34,8 @@ static bool may_overflow(const struct trial *t, double largest_kernel)
     double product =
         k->type == HINGE_POLYNOMIAL ? fabs(k->gamma) * largest * largest * (double)t->d + fabs(k->coef0) : 0;
     product = product > 1 ? pow(product, k->degree) : 0;
-    return fmax(product, fmax(largest_kernel, largest * largest * (double)t->d)) > (f32 ? 1e30 : 1e290);
+    double most = f32 ? 1e30 : t->params.solver == HINGE_SOLVER_INTERIOR_POINT ? 1e70 : 1e290; /* which squares them */
+    return fmax(product, fmax(largest_kernel, largest * largest * (double)t->d)) > most;
 }
 
 /* ---- Outcome, report --------------------------------------------------------------------------------------------- */
