@@ -26,6 +26,7 @@ struct hg_points {
     const struct hg_hamming *hamming; /* of the vectors, or NULL */
     const double *offset;  /* [d] or NULL */
     const uint32_t *equal; /* [n] hg_equal_find's of the vectors, or NULL */
+    const hinge_matrix *more; /* its rows come after those of x, or NULL */
 };
 
 /* Feature c of vector i. */

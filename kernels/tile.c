@@ -8,9 +8,19 @@
 #include <math.h>
 #include <string.h>
 
-static double value_of(const struct hg_points *points, size_t row, size_t c)
+/* Where vector i stands: the matrix, and its row there. */
+static const hinge_matrix *find(const struct hg_points *points, size_t i, size_t *row)
 {
-    double v = hg_matrix_value(&points->x, row, c);
+    *row = points->order != NULL ? points->order[i] : i;
+    if (points->more == NULL || *row < points->x.rows)
+        return &points->x;
+    *row -= points->x.rows;
+    return points->more;
+}
+
+static double value_of(const struct hg_points *points, const hinge_matrix *x, size_t row, size_t c)
+{
+    double v = hg_matrix_value(x, row, c);
     if (points->factor != NULL)
         v *= points->factor[c];
     if (points->offset != NULL)
@@ -19,14 +29,15 @@ static double value_of(const struct hg_points *points, size_t row, size_t c)
 }
 
 /* One vector in the type asked for; the common cases have loops of their own. */
-static void copy_vector(const struct hg_points *points, size_t row, hinge_dtype type, void *out)
+static void copy_vector(const struct hg_points *points, size_t i, hinge_dtype type, void *out)
 {
-    size_t d = points->x.cols, at = hg_matrix_by_rows(&points->x) ? row * points->x.stride : 0;
-    const float *from32 = (const float *)points->x.data + at;
-    const double *from64 = (const double *)points->x.data + at;
-    bool plain = points->shift == NULL && points->factor == NULL && points->offset == NULL &&
-                 hg_matrix_by_rows(&points->x);
-    if (plain && points->x.type == type)
+    size_t row;
+    const hinge_matrix *x = find(points, i, &row);
+    size_t d = x->cols, at = hg_matrix_by_rows(x) ? row * x->stride : 0;
+    const float *from32 = (const float *)x->data + at;
+    const double *from64 = (const double *)x->data + at;
+    bool plain = points->shift == NULL && points->factor == NULL && points->offset == NULL && hg_matrix_by_rows(x);
+    if (plain && x->type == type)
         memcpy(out, type == HINGE_F32 ? (const void *)from32 : (const void *)from64,
                d * hg_size_of(type));
     else if (plain && type == HINGE_F32)
@@ -37,66 +48,67 @@ static void copy_vector(const struct hg_points *points, size_t row, hinge_dtype 
             ((double *)out)[c] = from32[c];
     else if (type == HINGE_F32)
         for (size_t c = 0; c < d; c++)
-            ((float *)out)[c] = (float)value_of(points, row, c);
+            ((float *)out)[c] = (float)value_of(points, x, row, c);
     else
         for (size_t c = 0; c < d; c++)
-            ((double *)out)[c] = value_of(points, row, c);
-}
-
-static size_t matrix_row(const struct hg_points *points, size_t i)
-{
-    return points->order != NULL ? points->order[i] : i;
+            ((double *)out)[c] = value_of(points, x, row, c);
 }
 
 double hg_points_value(const struct hg_points *points, size_t i, size_t c)
 {
-    return value_of(points, matrix_row(points, i), c);
+    size_t row;
+    const hinge_matrix *x = find(points, i, &row);
+    return value_of(points, x, row, c);
 }
 
 void hg_points_given(const struct hg_points *points, size_t i, size_t first, size_t count, double *out)
 {
     struct hg_points given = *points;
-    size_t row = matrix_row(points, i), at = row * points->x.stride + first;
+    size_t row;
+    const hinge_matrix *x = find(points, i, &row);
+    size_t at = row * x->stride + first;
     given.shift = NULL;
-    if (points->factor != NULL || points->offset != NULL || !hg_matrix_by_rows(&points->x))
+    if (points->factor != NULL || points->offset != NULL || !hg_matrix_by_rows(x))
         for (size_t k = 0; k < count; k++)
-            out[k] = value_of(&given, row, first + k);
-    else if (points->x.type == HINGE_F64)
-        memcpy(out, (const double *)points->x.data + at, count * sizeof *out);
+            out[k] = value_of(&given, x, row, first + k);
+    else if (x->type == HINGE_F64)
+        memcpy(out, (const double *)x->data + at, count * sizeof *out);
     else
         for (size_t k = 0; k < count; k++)
-            out[k] = ((const float *)points->x.data)[at + k];
+            out[k] = ((const float *)x->data)[at + k];
 }
 
 void hg_points_pack(const struct hg_points *points, const uint32_t *ids, size_t first, size_t count,
                     hinge_dtype type, void *out, size_t ld)
 {
     for (size_t i = 0; i < count; i++)
-        copy_vector(points, matrix_row(points, ids != NULL ? ids[i] : first + i), type,
-                    (char *)out + i * ld * hg_size_of(type));
+        copy_vector(points, ids != NULL ? ids[i] : first + i, type, (char *)out + i * ld * hg_size_of(type));
 }
 
 const void *hg_points_direct(const struct hg_points *points, const uint32_t *ids, size_t first, size_t count,
                              hinge_dtype type, size_t *stride)
 {
-    if (points->x.type != type || !hg_matrix_by_rows(&points->x) || points->shift != NULL || points->factor != NULL ||
-        points->offset != NULL || count == 0)
+    size_t row, other;
+    if (points->shift != NULL || points->factor != NULL || points->offset != NULL || count == 0)
         return NULL;
-    size_t row = matrix_row(points, ids != NULL ? ids[0] : first);
-    if (ids != NULL || points->order != NULL)
+    const hinge_matrix *x = find(points, ids != NULL ? ids[0] : first, &row);
+    if (x->type != type || !hg_matrix_by_rows(x))
+        return NULL;
+    if (ids != NULL || points->order != NULL || points->more != NULL)
         for (size_t i = 1; i < count; i++)
-            if (matrix_row(points, ids != NULL ? ids[i] : first + i) != row + i)
+            if (find(points, ids != NULL ? ids[i] : first + i, &other) != x || other != row + i)
                 return NULL;
-    *stride = points->x.stride;
-    return (const char *)points->x.data + row * points->x.stride * hg_size_of(type);
+    *stride = x->stride;
+    return (const char *)x->data + row * x->stride * hg_size_of(type);
 }
 
 double hg_points_norm(const struct hg_points *points, size_t i, hinge_dtype type)
 {
-    size_t d = points->x.cols, row = matrix_row(points, i);
+    size_t row;
+    const hinge_matrix *x = find(points, i, &row);
     double sum = 0;
-    for (size_t c = 0; c < d; c++) {
-        double v = value_of(points, row, c);
+    for (size_t c = 0; c < x->cols; c++) {
+        double v = value_of(points, x, row, c);
         if (type == HINGE_F32)
             v = (float)v;
         sum += v * v;
@@ -120,11 +132,14 @@ void hg_points_norms(const struct hg_points *points, hinge_dtype type, void *nor
 
 double hg_points_nonzeros(const struct hg_points *points, int threads)
 {
-    size_t d = points->x.cols, all = 0;
+    size_t all = 0;
 #pragma omp parallel for num_threads(threads) schedule(static) reduction(+ : all)
-    for (size_t i = 0; i < points->n; i++)
-        for (size_t c = 0, row = matrix_row(points, i); c < d; c++)
-            all += (float)value_of(points, row, c) != 0;
+    for (size_t i = 0; i < points->n; i++) {
+        size_t row;
+        const hinge_matrix *x = find(points, i, &row);
+        for (size_t c = 0; c < x->cols; c++)
+            all += (float)value_of(points, x, row, c) != 0;
+    }
     return points->n > 0 ? (double)all / (double)points->n : 0;
 }
 

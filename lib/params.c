@@ -164,6 +164,17 @@ bool hg_params_hard(const hinge_params *p)
     return p->task == HINGE_C_SVC && isinf(p->C);
 }
 
+hinge_status hg_options_check(const hinge_predict_options *o, hinge_error *err)
+{
+    if (o->threads < 0 || o->threads > 4096)
+        return hg_fail(err, HINGE_EINVAL, "threads: %d is not in 0 .. 4096", o->threads);
+    if ((int)o->precision < 0 || (int)o->precision > HINGE_PRECISION_F64)
+        return hg_fail(err, HINGE_EINVAL, "precision: %d is not a hinge_precision", (int)o->precision);
+    if (o->cpu_level < 0 || o->cpu_level > 4)
+        return hg_fail(err, HINGE_EINVAL, "cpu_level: %d is not in 0 .. 4", o->cpu_level);
+    return HINGE_OK;
+}
+
 bool hg_params_need_interior(const hinge_params *p)
 {
     return p->rank > 0 || hg_params_hard(p);
@@ -198,8 +209,6 @@ hinge_status hg_params_check(const hinge_params *params, size_t n, size_t d, hin
         return hg_fail(err, HINGE_EINVAL, "p: %g is not a finite number >= 0", p.p);
     if (!(p.eps > 0 && isfinite(p.eps)))
         return hg_fail(err, HINGE_EINVAL, "eps: %g is not a finite number > 0", p.eps);
-    if ((int)p.precision < 0 || (int)p.precision > HINGE_PRECISION_F64)
-        return hg_fail(err, HINGE_EINVAL, "precision: %d is not a hinge_precision", (int)p.precision);
     if ((int)p.multiclass < 0 || (int)p.multiclass > HINGE_ONE_VS_REST)
         return hg_fail(err, HINGE_EINVAL, "multiclass: %d is not a hinge_multiclass", (int)p.multiclass);
     if (p.probability != 0 && p.probability != 1)
@@ -210,13 +219,12 @@ hinge_status hg_params_check(const hinge_params *params, size_t n, size_t d, hin
         return hg_fail(err, HINGE_EINVAL, "newton: %d is neither 0 nor 1", p.newton);
     if (p.profile != 0 && p.profile != 1)
         return hg_fail(err, HINGE_EINVAL, "profile: %d is neither 0 nor 1", p.profile);
-    if (p.threads < 0 || p.threads > 4096)
-        return hg_fail(err, HINGE_EINVAL, "threads: %d is not in 0 .. 4096", p.threads);
-    if (p.cpu_level < 0 || p.cpu_level > 4)
-        return hg_fail(err, HINGE_EINVAL, "cpu_level: %d is not in 0 .. 4", p.cpu_level);
     if (!(p.time_limit >= 0))
         return hg_fail(err, HINGE_EINVAL, "time_limit: %g is not a number >= 0", p.time_limit);
-    hinge_status status = check_solver(&p, err);
+    const hinge_predict_options run = { .threads = p.threads, .precision = p.precision, .cpu_level = p.cpu_level };
+    hinge_status status = hg_options_check(&run, err);
+    if (status == HINGE_OK)
+        status = check_solver(&p, err);
     if (status == HINGE_OK)
         status = hg_kernel_check(&p.kernel, d, &p.kernel, err);
     if (status == HINGE_OK)

@@ -408,13 +408,10 @@ static hinge_status check(const hinge_model *m, const hinge_matrix *x, const hin
     bool any = m->sv_serial != NULL || m->n_sv == 0; /* more columns do no harm, or none is looked at */
     if (any ? m->n_sv > 0 && x->cols < m->d : x->cols != m->d)
         return hg_fail(err, HINGE_EINVAL, "x.cols: %zu, but the model has %zu features", x->cols, m->d);
-    if (o->threads < 0 || o->threads > 4096)
-        return hg_fail(err, HINGE_EINVAL, "threads: %d is not in 0 .. 4096", o->threads);
-    if ((int)o->precision < 0 || (int)o->precision > HINGE_PRECISION_F64)
-        return hg_fail(err, HINGE_EINVAL, "precision: %d is not a hinge_precision", (int)o->precision);
-    if (o->cpu_level < 0 || o->cpu_level > 4)
-        return hg_fail(err, HINGE_EINVAL, "cpu_level: %d is not in 0 .. 4", o->cpu_level);
-    return hg_matrix_check_finite(x, "x", team_for(m, x->rows, o->threads), err);
+    status = hg_options_check(o, err);
+    return status != HINGE_OK
+               ? status
+               : hg_matrix_check_finite(x, "x", team_for(m, x->rows, o->threads), err);
 }
 
 /* ---- f32, and f64 where it will not do --------------------------------------------------------------------------- */

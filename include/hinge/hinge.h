@@ -387,6 +387,23 @@ HINGE_API hinge_status hinge_predict_f32(const hinge_model *model, const hinge_m
                                          const hinge_predict_options *options, float *labels, float *decisions,
                                          hinge_error *err);
 
+/* ---- Kernel values ---------------------------------------------------------------------------------- */
+
+/* out[i * ld + j] = K(a_i, b_j) for i < a->rows, j < b->rows: the caller's, of `type`, [a->rows * ld], ld >= b->rows
+ * in elements; what is between the rows is left as it is. a and b have as many features as each other, whatever their
+ * types and orders; HINGE_GAMMA_AUTO goes by that number. Values are made by matrix products, as in training: beside
+ * out this takes some 100 MB at most with two threads, and 100 bytes a row of a and b (features of two values each: up
+ * to 1 KB). Where b is a (the same view), half of them are computed, and out is symmetric to the bit. An RBF kernel's
+ * value of equal rows is 1. The bits are the same for any number of threads.
+ * options may be NULL. threads, cpu_level, progress (of a's rows) are as in hinge_predict; precision auto makes the
+ * values in out's type (in f64 where f32 does not hold the rows' norms, and for RBF as at HINGE_PRECISION_F32), f32 and
+ * f64 in those. Values too large for `type` are infinite.
+ * EINVAL: values of a or b that are not finite, a precomputed kernel. ECALLBACK: the user's kernel, or the callback,
+ * ended it; out then holds some of the values. */
+HINGE_API hinge_status hinge_kernel_block(const hinge_kernel *kernel, const hinge_matrix *a, const hinge_matrix *b,
+                                          const hinge_predict_options *options, hinge_dtype type, void *out, size_t ld,
+                                          hinge_error *err);
+
 /* ---- Probabilities ---------------------------------------------------------------------------------- */
 
 /* 1: the model was calibrated (params.probability, or hinge_calibrate). A training that the time limit or the callback

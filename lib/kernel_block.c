@@ -1,0 +1,266 @@
+/*
+ * Kernel blocks: K(A, B) as training makes its rows (kernels/gram.h), strip of rows after strip, straight into the
+ * caller's memory. The rows of A and B are the points of one source. Of K(A, A) the upper triangle is computed and
+ * mirrored.
+ */
+#include "kernels/gram.h"
+#include "lib/params.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+enum { STRIP = 512, SQUARE = 64 }; /* rows at a time; what is mirrored at a time */
+
+struct block {
+    const hinge_matrix *a, *b;
+    bool same; /* b is a */
+    const hinge_predict_options *options;
+    struct hg_tiler tiler;
+    int threads;
+    struct hg_points points; /* a's rows, and b's after them unless they are the same */
+    double *shift;
+    void *norms;
+    uint32_t *equal, *ids; /* [points.n] */
+    struct hg_hamming hamming;
+    struct hg_gram gram;
+    hinge_dtype type; /* of out */
+    char *out;
+    size_t ld;
+    double begin, told; /* on hg_now's clock */
+    size_t row, col;    /* where the strip begins */
+};
+
+static char *entry(const struct block *k, size_t row, size_t col)
+{
+    return k->out + (row * k->ld + col) * hg_size_of(k->type);
+}
+
+/* ---- what rows are made of --------------------------------------------------------------------------------------- */
+
+static hinge_status no_memory(const struct block *k, hinge_error *err)
+{
+    return hg_fail(err, HINGE_ENOMEM, "no memory for what the kernel values of %zu rows are made of", k->points.n);
+}
+
+/* The type that values are made in, and the norms of the points in it. */
+static hinge_status choose_type(struct block *k, hinge_error *err)
+{
+    hinge_precision asked = k->options->precision;
+    bool f32 = asked == HINGE_PRECISION_F32 || (asked == HINGE_PRECISION_AUTO && k->type == HINGE_F32);
+    size_t n = k->points.n;
+    k->norms = hg_alloc(n, sizeof(double));
+    if (k->norms == NULL)
+        return no_memory(k, err);
+    hg_points_norms(&k->points, HINGE_F64, k->norms, k->threads);
+    for (size_t i = 0; f32 && i < n; i++)
+        f32 = ((const double *)k->norms)[i] <= FLT_MAX / 8;
+    f32 = f32 && !hg_kernel_beyond_f32(&k->tiler.kernel, n, k->norms);
+    k->tiler.type = f32 ? HINGE_F32 : HINGE_F64;
+    if (f32)
+        hg_points_norms(&k->points, HINGE_F32, k->norms, k->threads);
+    return HINGE_OK;
+}
+
+static hinge_status prepare_dots(struct block *k, hinge_error *err)
+{
+    const struct hg_kernel_row *row = hg_kernel_row(k->tiler.kernel.type);
+    bool wanted = false, rbf = row->type == HINGE_RBF;
+    k->points.nonzeros = hg_points_nonzeros(&k->points, k->threads);
+    if (row->translation_invariant && k->tiler.d > 0)
+        k->shift = hg_points_centre(&k->points, k->threads, &wanted);
+    if (wanted && k->shift == NULL)
+        return no_memory(k, err);
+    k->points.shift = k->shift;
+    if (wanted)
+        k->points.nonzeros = hg_points_nonzeros(&k->points, k->threads);
+    hinge_status status = choose_type(k, err);
+    if (status == HINGE_OK && rbf)
+        status = hg_equal_find(&k->points, k->threads, &k->equal, err);
+    if (status == HINGE_OK && rbf && hg_cpu_level(k->options->cpu_level) >= HG_COUNTS_LEVEL)
+        status = hg_hamming_init(&k->hamming, &k->points, err);
+    k->points.equal = k->equal;
+    k->points.hamming = k->hamming.features > 0 ? &k->hamming : NULL;
+    return status;
+}
+
+static hinge_status prepare(struct block *k, hinge_error *err)
+{
+    const struct hg_kernel_row *row = hg_kernel_row(k->tiler.kernel.type);
+    size_t n = k->points.n;
+    hinge_status status = row->source == HG_FROM_DOTS ? prepare_dots(k, err) : HINGE_OK;
+    if (status != HINGE_OK)
+        return status;
+    k->ids = hg_alloc(n, sizeof *k->ids);
+    if (k->ids == NULL)
+        return no_memory(k, err);
+    for (size_t i = 0; i < n; i++)
+        k->ids[i] = (uint32_t)i;
+    return hg_gram_init(&k->gram, &k->tiler, &k->points, NULL, n, NULL, row->needs_norms ? k->norms : NULL, k->threads,
+                        err);
+}
+
+static void block_free(struct block *k)
+{
+    hg_gram_free(&k->gram);
+    hg_hamming_free(&k->hamming);
+    hg_free(k->ids);
+    hg_free(k->equal);
+    hg_free(k->norms);
+    hg_free(k->shift);
+}
+
+/* ---- rows -------------------------------------------------------------------------------------------------------- */
+
+/* Values of another type than the caller's. */
+static void convert_tile(void *arg, const struct hg_tile *tile)
+{
+    const struct block *k = arg;
+    for (size_t r = 0; r < tile->n_rows; r++) {
+        void *to = entry(k, k->row + tile->row0 + r, k->col + tile->col0);
+        if (k->type == HINGE_F32)
+            for (size_t c = 0; c < tile->n_cols; c++)
+                ((float *)to)[c] = (float)((const double *)tile->row[r])[c];
+        else
+            for (size_t c = 0; c < tile->n_cols; c++)
+                ((double *)to)[c] = ((const float *)tile->row[r])[c];
+    }
+}
+
+/* Column col of the strip's rows, to the left of the diagonal's end in it, to row col. */
+static void mirror_column(const struct block *k, size_t col, size_t end)
+{
+    void *to = entry(k, col, 0);
+    end = HG_MIN(end, col);
+    for (size_t r = k->row; r < end; r++) {
+        const void *from = entry(k, r, col);
+        if (k->type == HINGE_F32)
+            ((float *)to)[r] = *(const float *)from;
+        else
+            ((double *)to)[r] = *(const double *)from;
+    }
+}
+
+static void mirror(const struct block *k, size_t count)
+{
+    size_t n = k->a->rows, squares = (n - k->row + SQUARE - 1) / SQUARE;
+#pragma omp parallel for num_threads(k->threads) schedule(static)
+    for (size_t s = 0; s < squares; s++)
+        for (size_t r = k->row; r < k->row + count; r += SQUARE) {
+            struct block part = *k;
+            part.row = r;
+            for (size_t c = k->row + s * SQUARE; c < HG_MIN(n, k->row + (s + 1) * SQUARE); c++)
+                mirror_column(&part, c, HG_MIN(r + SQUARE, k->row + count));
+        }
+}
+
+static hinge_status fill_strip(struct block *k, size_t count)
+{
+    void *row[STRIP];
+    size_t first = k->same ? k->col : k->a->rows;
+    bool straight = k->tiler.type == k->type;
+    for (size_t r = 0; r < count; r++)
+        row[r] = entry(k, k->row + r, k->col);
+    struct hg_fetch fetch = { .rows = k->ids + k->row,
+                              .n_rows = count,
+                              .cols = k->ids + first,
+                              .n_cols = k->b->rows - k->col,
+                              .out = straight ? row : NULL,
+                              .tile = straight ? NULL : convert_tile,
+                              .arg = k };
+    hinge_status status = k->gram.super.ops->fetch(&k->gram.super, &fetch);
+    if (status == HINGE_OK && k->same)
+        mirror(k, count);
+    return status;
+}
+
+/* Ten times a second at most. false: the caller wants an end. */
+static bool tell(struct block *k, size_t done)
+{
+    const hinge_predict_options *o = k->options;
+    double now = hg_now();
+    if (o->progress == NULL || now - k->told < 0.1)
+        return true;
+    k->told = now;
+    const hinge_progress p = { .n_problems = 1, .n = k->a->rows, .n_active = k->a->rows - done,
+                               .seconds = now - k->begin };
+    return o->progress(o->progress_arg, &p) == 0;
+}
+
+static hinge_status fill(struct block *k, hinge_error *err)
+{
+    hinge_status status = HINGE_OK;
+    for (size_t row = 0, count; row < k->a->rows && status == HINGE_OK; row += count) {
+        count = HG_MIN((size_t)STRIP, k->a->rows - row);
+        k->row = row;
+        k->col = k->same ? row : 0;
+        status = fill_strip(k, count);
+        if (status == HINGE_OK && !tell(k, row + count))
+            return hg_fail(err, HINGE_ECALLBACK, "progress: the callback ended the kernel block after %zu of %zu rows",
+                           row + count, k->a->rows);
+    }
+    return status == HINGE_OK ? HINGE_OK : hg_fail(err, status, "the kernel function reported a failure");
+}
+
+/* ---- the entry --------------------------------------------------------------------------------------------------- */
+
+static bool same_view(const hinge_matrix *a, const hinge_matrix *b)
+{
+    return a->data == b->data && a->type == b->type && a->rows == b->rows && a->cols == b->cols &&
+           a->stride == b->stride && a->order == b->order;
+}
+
+static hinge_status check(const struct block *k, const hinge_kernel *kernel, hinge_error *err)
+{
+    size_t values;
+    if (kernel == NULL)
+        return hg_fail(err, HINGE_EINVAL, "kernel: NULL");
+    if (kernel->type == HINGE_PRECOMPUTED)
+        return hg_fail(err, HINGE_EINVAL, "kernel: a precomputed kernel's values are given, not computed");
+    hinge_status status = hg_matrix_check(k->a, "a", err);
+    if (status == HINGE_OK)
+        status = hg_matrix_check(k->b, "b", err);
+    if (status == HINGE_OK)
+        status = hg_options_check(k->options, err);
+    if (status != HINGE_OK)
+        return status;
+    if (k->a->cols != k->b->cols)
+        return hg_fail(err, HINGE_EINVAL, "b.cols: %zu, but a has %zu features", k->b->cols, k->a->cols);
+    if (k->type != HINGE_F32 && k->type != HINGE_F64)
+        return hg_fail(err, HINGE_EINVAL, "type: %d is neither HINGE_F32 nor HINGE_F64", (int)k->type);
+    if (k->ld < k->b->rows)
+        return hg_fail(err, HINGE_EINVAL, "ld: %zu is less than b.rows = %zu", k->ld, k->b->rows);
+    if (!hg_mul(k->a->rows, k->ld, &values) || !hg_mul(values, sizeof(double), &values))
+        return hg_fail(err, HINGE_ESIZE, "out: %zu x %zu is too large", k->a->rows, k->ld);
+    if (k->out == NULL && k->a->rows * k->b->rows > 0)
+        return hg_fail(err, HINGE_EINVAL, "out: NULL for %zu x %zu values", k->a->rows, k->b->rows);
+    return HINGE_OK;
+}
+
+hinge_status hinge_kernel_block(const hinge_kernel *kernel, const hinge_matrix *a, const hinge_matrix *b,
+                                const hinge_predict_options *options, hinge_dtype type, void *out, size_t ld,
+                                hinge_error *err)
+{
+    static const hinge_predict_options none = { 0 };
+    struct block k = { .a = a, .b = b, .options = options != NULL ? options : &none, .type = type, .out = out, .ld = ld,
+                       .begin = hg_now(), .told = -INFINITY };
+    hinge_status status = check(&k, kernel, err);
+    if (status != HINGE_OK || a == NULL || b == NULL) /* which are refused */
+        return status;
+    k.same = same_view(a, b);
+    k.points = (struct hg_points){ .x = *a, .n = a->rows + (k.same ? 0 : b->rows), .more = k.same ? NULL : b };
+    k.tiler = (struct hg_tiler){ .maps = hg_maps(hg_cpu_level(k.options->cpu_level)), .type = HINGE_F64, .d = a->cols };
+    status = hg_kernel_check(kernel, a->cols, &k.tiler.kernel, err);
+    if (status != HINGE_OK)
+        return status;
+    k.threads = hg_kernel_team(kernel, k.options->threads, (double)a->rows * (double)b->rows, a->cols);
+    status = hg_matrix_check_finite(a, "a", k.threads, err);
+    if (status == HINGE_OK && !k.same)
+        status = hg_matrix_check_finite(b, "b", k.threads, err);
+    if (status == HINGE_OK && a->rows > 0 && b->rows > 0)
+        status = prepare(&k, err);
+    if (status == HINGE_OK && a->rows > 0 && b->rows > 0)
+        status = fill(&k, err);
+    block_free(&k);
+    return status == HINGE_OK ? hg_ok(err) : status;
+}
