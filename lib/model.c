@@ -1,4 +1,5 @@
 #include "lib/model.h"
+#include "lib/base/words.h"
 
 #include <limits.h>
 #include <math.h>
@@ -99,6 +100,7 @@ void hinge_model_free(hinge_model *m)
                     m->scale_offset, m->training, m->columns };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         hg_free(all[i]);
+    hg_words_free(&m->words);
     free_derived(m);
     hg_free(m);
 }
@@ -416,6 +418,30 @@ const size_t *hinge_model_columns(const hinge_model *m, size_t *n)
 {
     *n = m->n_columns;
     return m->columns;
+}
+
+hinge_status hinge_model_set_words(hinge_model *m, const hinge_words *words, hinge_error *err)
+{
+    hinge_words copy = { 0 };
+    if (words != NULL && words->count > 0) {
+        if (m->labels == NULL)
+            return hg_fail(err, HINGE_EINVAL, "words: the model has no classes that they could name");
+        for (size_t k = 0; k < m->n_classes; k++)
+            if (hinge_word(words, m->labels[k]) == NULL)
+                return hg_fail(err, HINGE_EINVAL, "words: there are %zu, and the label %g has none", words->count,
+                               m->labels[k]);
+        hinge_status status = hg_words_collect(words, NULL, 0, &copy, NULL, err);
+        if (status != HINGE_OK)
+            return status;
+    }
+    hg_words_free(&m->words);
+    m->words = copy;
+    return hg_ok(err);
+}
+
+const hinge_words *hinge_model_words(const hinge_model *m)
+{
+    return m->words.count > 0 ? &m->words : NULL;
 }
 
 hinge_status hinge_model_set_scaling(hinge_model *m, const double *factor, const double *offset,

@@ -17,6 +17,7 @@ struct hinge_model {
     size_t n_problems;    /* n_classes (n_classes - 1) / 2; 1 for regression and one-class */
     size_t n_sv;
     double *labels;       /* [n_classes] classification; otherwise NULL */
+    hinge_words words;    /* of labels; count 0: they are numbers */
     size_t *class_sv;     /* [n_classes] SVs of each class; classification; otherwise NULL */
     double *rho;          /* [n_problems] */
     double *objectives;   /* [n_problems]; NULL if read from a file */

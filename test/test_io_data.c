@@ -182,7 +182,7 @@ static void libsvm_refuses(void **state)
     CHECK_REFUSED("a", "# c\n1 1:1\n", NULL, 1, "comment");
     CHECK_REFUSED("a", "1 1:1\n1 2:2 # a:b\n", NULL, 2, "# a:b");
     CHECK_REFUSED("a", "1 1:1\nabc 1:1\n", NULL, 2, "'abc'");
-    CHECK_REFUSED("a", "1x 1:1\n", NULL, 1, "'1x'");
+    CHECK_REFUSED("a", "1 1:1\n1x 1:1\n", NULL, 2, "'1x' is no number");
     CHECK_REFUSED("a", "1,2 1:1\n", NULL, 1, "'1,2'");
     CHECK_REFUSED("a", "1:1 2:1\n", NULL, 1, "'1:1'");
     CHECK_REFUSED("a", "nan 1:1\n", NULL, 1, "label 'nan' is not finite");
@@ -661,7 +661,7 @@ static void foreign_files(void **state)
     CHECK_REFUSED("a", "BZh91AY&SY\x01\x02", NULL, 0, "compressed with bzip2; of packed files only xz and gz");
     CHECK_REFUSED("a", "\x28\xb5\x2f\xfd\x04", NULL, 0, "compressed with zstd");
     CHECK_REFUSED("a.npz", "PK\x03\x04\x14", NULL, 0, "a zip archive");
-    CHECK_REFUSED("a", "BZh91\n", NULL, 1, "label 'BZh91'");
+    CHECK_REFUSED("a", "BZh91\n", NULL, 1, "label 'BZh91' is not a number, and no line has a pair");
 }
 
 static void npy_labels(void **state)
@@ -751,10 +751,84 @@ static void csv_headers(void **state)
     CHECK_REFUSED("a.csv", "1,NA,3\n1,2,3\n", NULL, 1, "column 2: 'NA' beside numbers: say whether");
     CHECK_REFUSED("a.csv", "y,1,2\n1,2,3\n", NULL, 1, "--no-header");
     CHECK_REFUSED("a.csv", "1,NA,3\n1,2,3\n", &none, 1, "column 2: 'NA' is not a number");
-    CHECK_REFUSED("a.csv", "y,a,b\n1,2,3\n", &none, 1, "column 1: 'y' is no label: classes are numbers");
-    CHECK_REFUSED("a.csv", "y,a\nsetosa,2\n", NULL, 2, "column 1: 'setosa' is no label: classes are numbers");
+    CHECK_REFUSED("a.csv", "y,a,b\n1,2,3\n", &none, 1, "column 2: 'a' is not a number; the label is column 1");
     CHECK_REFUSED("a.csv", "y,a,b\n1,NA,3\n", NULL, 2, "column 2: 'NA' is not a number");
     check_refused("a.csv", "1,2\n", 4, &((hinge_data_options){ .header = 2 }), HINGE_EINVAL, 0, "header: 2");
+}
+
+/* Labels that are words get numbers by first appearance, those of a model first, for any number of threads. */
+static void words(void **state)
+{
+    (void)state;
+    const char *model[] = { "dog", "a bird" }, *twice[] = { "dog", "dog" };
+    const hinge_words known = { 2, model }, bad = { 2, twice };
+    const hinge_data_options last = { .label_column = -1 }, with = { .words = &known }, wrong = { .words = &bad };
+    const struct {
+        const char *name, *text;
+        const hinge_data_options *options;
+        double y[3];
+        const char *list; /* words, each with a slash behind */
+    } cases[] = {
+        { "a", "cat 1:1\n dog 2:1\r\ncat\n", NULL, { 1, 2, 1 }, "cat/dog/" },
+        { "a", "1st 1:1\nNancy\n-infinite\n", NULL, { 1, 2, 3 }, "1st/Nancy/-infinite/" },
+        { "a", "cat 1:1\ndog 2:1\ncat\n", &with, { 3, 1, 3 }, "dog/a bird/cat/" },
+        { "a.csv", "cat,1\ndog,2\ncat,3\n", NULL, { 1, 2, 1 }, "cat/dog/" },
+        { "a.csv", "1,b c\n2,\"b c\"\n3, \xc3\xa4 \n", &last, { 1, 1, 2 }, "b c/\xc3\xa4/" },
+        { "a.csv", "y,a\ncat,1\na bird,2\ncat,3\n", &with, { 3, 2, 3 }, "dog/a bird/cat/" },
+        { "a.csv", "dog,1\ncat,2\ncat,3\n", &with, { 1, 3, 3 }, "dog/a bird/cat/" },
+    };
+    for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {
+        char list[64] = "";
+        hinge_data data;
+        hinge_error err;
+        if (parse_bytes(cases[k].name, cases[k].text, strlen(cases[k].text), cases[k].options, &data, &err) != HINGE_OK)
+            fail_msg("%s", err.text);
+        assert_int_equal(data.x.rows, 3);
+        assert_memory_equal(data.y, cases[k].y, sizeof cases[k].y);
+        for (size_t w = 0; w < data.words.count; w++)
+            snprintf(list + strlen(list), sizeof list - strlen(list), "%s/", data.words.word[w]);
+        assert_string_equal(list, cases[k].list);
+        assert_ptr_equal(hinge_word(&data.words, 1), data.words.word[0]);
+        assert_null(hinge_word(&data.words, 0));
+        assert_null(hinge_word(&data.words, 1.5));
+        assert_null(hinge_word(&data.words, (double)data.words.count + 1));
+        hinge_data_free(&data);
+        assert_int_equal(data.words.count, 0);
+    }
+    CHECK_REFUSED("a", "cat 1:1\n3 1:1\n", NULL, 2, "label '3' is a number, and that of line 1 a word, 'cat'");
+    CHECK_REFUSED("a", "3 1:1\ncat 1:1\n", NULL, 2, "label 'cat' is no number, as those before are");
+    CHECK_REFUSED("a", "cat 1:1\nnan 1:1\n", NULL, 2, "label 'nan' is not finite");
+    CHECK_REFUSED("a", "cat 1:1\ndo\x01g\n", NULL, 2, "label 'do\\x01g' holds a control character");
+    CHECK_REFUSED("a.csv", "y,a\ncat,1\n3,1\n", NULL, 3, "column 1: '3' is a number, and that of line 2 a word, 'cat'");
+    CHECK_REFUSED("a.csv", "cat,1\n,1\ncat,2\n", NULL, 2, "column 1 is empty");
+    CHECK_REFUSED("a.csv", "y,1,2\ncat,5,6\ncat,7,8\n", NULL, 1, "column 1: 'y' beside numbers: say whether");
+    CHECK_REFUSED("a.csv", "5,6,cat\n7,8,cat\n", NULL, 1, "or that it is the label (--label-column");
+    check_refused("a", "cat 1:1\n", 8, &wrong, HINGE_EINVAL, 0, "'dog' stands twice");
+}
+
+static void many_words(void **state)
+{
+    (void)state;
+    enum { ROWS = 60000 };
+    char *text = malloc((size_t)ROWS * 32);
+    assert_non_null(text);
+    size_t n = 0;
+    for (int i = 0; i < ROWS; i++)
+        n += (size_t)sprintf(text + n, "w%d 1:%d\n", i % 40000, i);
+    for (int threads = 1; threads <= 4; threads++) {
+        hinge_data data;
+        hinge_data_options options = { .threads = threads };
+        assert_int_equal(parse_bytes("a", text, n, &options, &data, NULL), HINGE_OK);
+        assert_int_equal(data.words.count, 40000);
+        for (int i = 0; i < ROWS; i++) {
+            char word[16];
+            sprintf(word, "w%d", i % 40000);
+            assert_true(data.y[i] == i % 40000 + 1);
+            assert_string_equal(hinge_word(&data.words, data.y[i]), word);
+        }
+        hinge_data_free(&data);
+    }
+    free(text);
 }
 
 /* What a file turned out to be. */
@@ -947,6 +1021,8 @@ int main(void)
         cmocka_unit_test(csv_accepts),
         cmocka_unit_test(csv_refuses),
         cmocka_unit_test(csv_headers),
+        cmocka_unit_test(words),
+        cmocka_unit_test(many_words),
         cmocka_unit_test(tells_what_it_read),
         cmocka_unit_test(csv_threads),
         cmocka_unit_test_setup_teardown(writes, make_folder, remove_folder),

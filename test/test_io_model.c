@@ -318,6 +318,50 @@ static void few_columns(void **state)
     hinge_model_free(model);
 }
 
+/* Words of labels: in the file, read back, and nothing to LIBSVM, which sees the numbers. */
+static void words(void **state)
+{
+    (void)state;
+    const char *list[] = { "a cat", "dog", "50%", "p", "q", "r", "x" }, *bad[] = { "", "b" }, *twice[] = { "b", "b" };
+    const hinge_words all = { 7, list }, few = { 2, list }, empty = { 2, bad }, same = { 2, twice };
+    struct hinge_model *model = three_classes(hinge_kernel_rbf(0.5));
+    hinge_error err;
+    size_t size;
+    char *text;
+    assert_int_equal(hinge_model_set_words(model, &all, &err), HINGE_EINVAL);
+    assert_string_equal(err.text, "words: there are 7, and the label -1 has none");
+    model->labels[1] = 1;
+    assert_int_equal(hinge_model_set_words(model, &few, &err), HINGE_EINVAL);
+    assert_null(hinge_model_words(model));
+    assert_int_equal(hinge_model_set_words(model, &all, &err), HINGE_OK);
+    assert_int_equal(hinge_model_format(model, &text, &size, NULL), HINGE_OK);
+    assert_non_null(memmem(text, size, "\nlabel 2 1 7\n", 13));
+    assert_non_null(memmem(text, size, "\nSV hinge_words a%20cat dog 50%25 p q r x\n", 42));
+    struct hinge_model *again = parse_text(text, size, NULL);
+    assert_int_equal(hinge_model_words(again)->count, 7);
+    for (size_t k = 0; k < 7; k++)
+        assert_string_equal(hinge_model_words(again)->word[k], list[k]);
+    assert_int_equal(hinge_model_save(model, path, NULL), HINGE_OK);
+    struct svm_model *theirs = svm_load_model(path);
+    assert_non_null(theirs);
+    int labels[3];
+    svm_get_labels(theirs, labels);
+    assert_true(labels[0] == 2 && labels[1] == 1 && labels[2] == 7);
+    svm_free_and_destroy_model(&theirs);
+    assert_int_equal(hinge_model_set_words(again, NULL, &err), HINGE_OK);
+    assert_null(hinge_model_words(again));
+    model->labels[2] = 2; /* so that two words would do */
+    assert_int_equal(hinge_model_set_words(model, &empty, &err), HINGE_EINVAL);
+    assert_int_equal(hinge_model_set_words(model, &same, &err), HINGE_EINVAL);
+    assert_string_equal(err.text, "words: 'b' stands twice");
+    hinge_free(text);
+    hinge_model_free(again);
+    hinge_model_free(model);
+    REFUSED(SIZES "rho 0\nlabel 1 2\nnr_sv 1 1\nSV hinge_words a\n1 1:1\n-1 1:2\n", 8, "hinge_words: there are 1");
+    REFUSED(SIZES "rho 0\nlabel 1 2\nnr_sv 1 1\nSV hinge_words a%2 b\n1 1:1\n-1 1:2\n", 8, "'a%2' is no word");
+    REFUSED(SIZES "rho 0\nlabel 1 2\nnr_sv 1 1\nSV hinge_words a %0a\n1 1:1\n-1 1:2\n", 8, "control characters");
+}
+
 static void refuses_headers(void **state)
 {
     (void)state;
@@ -727,6 +771,7 @@ int main(void)
         cmocka_unit_test(training_is_told),
         cmocka_unit_test(reads_other_layouts),
         cmocka_unit_test(few_columns),
+        cmocka_unit_test_setup_teardown(words, make_folder, remove_folder),
         cmocka_unit_test(refuses_headers),
         cmocka_unit_test(refuses_calibration),
         cmocka_unit_test(refuses_our_own),

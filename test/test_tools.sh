@@ -333,7 +333,7 @@ check "a header is passed over" "$hinge" predict -q headed.csv two.model again
 check "so that it does not count" cmp labels again
 check "or where it is said" "$hinge" predict -q --header headed.csv two.model again
 check "it does not count either" cmp labels again
-refuses 1 "headed.csv:1: column 1: 'y'" predict -q --no-header headed.csv two.model again
+refuses 1 "headed.csv:1: column 2: 'a' is not a number" predict -q --no-header headed.csv two.model again
 { echo 9,1,2,3,4,5; cat two.csv; } >numbers.csv
 check "a header of numbers is passed over where it is said" "$hinge" predict -q --header numbers.csv two.model again
 check "and does not count" cmp labels again
@@ -777,6 +777,52 @@ done
 code=$?
 check "a cross-validation out of time is refused" test $code = 1
 check "without an accuracy" test ! -s out
+
+echo "# words for labels"
+awk '{ w = $1 > 0 ? "a cat" : "dog"; printf "%s", w; for (k = 2; k <= NF; k++) { split($k, v, ":"); printf ",%s", v[2] }
+       print "" }' two >words.csv
+sed 's/^a cat/cat/; s/,/ 1:/; s/,/ 2:/; s/,/ 3:/; s/,/ 4:/; s/,/ 5:/' words.csv >words.txt
+check "labels that are words" "$hinge" train -q --seed 1 words.csv words.model
+check "are as good as numbers" "$hinge" train -q --seed 1 two two.model
+check "to the same vectors" test "$(sed 1,/^SV/d words.model)" = "$(sed 1,/^SV/d two.model)"
+check "stand in the model" has words.model '^SV hinge_words [a-z%0-9]* [a-z%0-9]*$'
+check "are told" "$hinge" info words.model
+"$hinge" info words.model >out
+check "by name" has out '^classes  *a cat: '
+"$hinge" info words.csv >out
+check "in data too" has out 'dog: [0-9]* rows'
+check "predicts words" "$hinge" predict -q words.csv words.model labels
+check "predicts numbers" "$hinge" predict -q two two.model numbers
+check "the same" test "$(sed 's/a cat/1/; s/dog/-1/' labels)" = "$(cat numbers)"
+check "trains on words in LIBSVM text, with probabilities" "$hinge" train -q -b 1 words.txt cat.model
+check "predicts them with a header of words" "$hinge" predict -q -b 1 words.txt cat.model labels
+check "which names them" has labels '^labels \(cat dog\|dog cat\)$'
+check "weighs a word" "$hinge" train -q -c 0.01 "-wa cat" 50 --weight dog=0.02 words.csv m
+"$hinge" train -q -c 0.01 -w1 50 -w-1 0.02 two again
+check "as a number" test "$(sed 1,/^SV/d m)" = "$(sed 1,/^SV/d again)"
+"$hinge" train -q -wbird 2 --positive dog words.csv m 2>err
+check "warns of a word that is none" has err 'no example has label bird'
+"$hinge" info m >out
+check "takes a word as positive class" has out '^classes  *dog'
+refuses 2 "--weight: 'bird' is not a number, and the labels are" train -wbird 2 two
+refuses 1 "its labels are words, as '.*', where numbers are needed to train on" train -s 3 words.csv
+sed 's/dog/bird/' words.csv >birds.csv
+sed 's/a cat/fish/' birds.csv >fish.csv
+"$hinge" predict birds.csv words.model labels >out 2>err
+check "an unknown word is wrong" has out 'Accuracy = [1-9]'
+"$hinge" predict fish.csv words.model labels >out 2>err
+check "only unknown words are warned of" has err 'none of its labels is a class'
+"$hinge" predict words.csv two.model labels >out 2>err
+check "a model of numbers is not compared with words" has err 'the model.s are numbers: they are not compared'
+check "and has no accuracy" test ! -s out
+"$hinge" predict two words.model labels >out 2>err
+check "numbers for a model of words are warned of" has err "1 is taken for '"
+"$hinge" report words.model words.csv >out
+check "a report names them" has out '^  *dog  *[0-9]'
+check "JSON too" sh -c "'$hinge' report --json words.model words.csv | grep -q '\"a cat\"'"
+check "scales what has words" "$hinge" scale --output scaled.txt words.txt
+check "and keeps them" has scaled.txt '^cat '
+refuses 1 "the label 'a cat' holds a character that no label of LIBSVM text may have" scale words.csv
 
 echo "# $failures checks failed"
 [ $failures = 0 ]

@@ -265,6 +265,26 @@ void json_real(struct json *j, const char *key, double value)
     put_real(value);
 }
 
+void json_label(struct json *j, const char *key, const hinge_words *words, double label)
+{
+    if (hinge_word(words, label))
+        json_text(j, key, hinge_word(words, label));
+    else
+        json_real(j, key, label);
+}
+
+void json_labels(struct json *j, const char *key, const hinge_words *words, const double *labels, size_t count)
+{
+    if (!words) {
+        json_reals(j, key, labels, count);
+        return;
+    }
+    json_open(j, key, '[');
+    for (size_t k = 0; k < count; k++)
+        json_label(j, NULL, words, labels[k]);
+    json_close(j, ']');
+}
+
 void json_count(struct json *j, const char *key, uint64_t value)
 {
     json_item(j, key);

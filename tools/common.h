@@ -84,7 +84,8 @@ extern const struct choice choice_off_on[], choice_precision[], choice_format[],
 
 struct class_weights {
     size_t count;
-    double *labels, *weights;
+    char **names; /* as the user wrote them */
+    double *labels, *weights; /* labels: see find_class_labels */
 };
 
 /* Parsers: the comment says what field points at; and what detail is. */
@@ -102,7 +103,7 @@ void parse_task(const struct option_use *use, const void *detail, void *field); 
 void parse_gamma(const struct option_use *use, const void *detail, void *field);
 /* long; nothing. A column from 1, or from the end by -1. */
 void parse_column(const struct option_use *use, const void *detail, void *field);
-/* struct class_weights; range. -w1 5, -w 1=5 or --weight 1=5. */
+/* struct class_weights; range. -w1 5, -w 1=5 or --weight 1=5, and words likewise. */
 void parse_weight(const struct option_use *use, const void *detail, void *field);
 
 double real_value(const struct option_use *use, const struct range *range);
@@ -136,6 +137,9 @@ void json_bool(struct json *j, const char *key, int value);
 void json_text(struct json *j, const char *key, const char *value);
 void json_reals(struct json *j, const char *key, const double *values, size_t count);
 void json_counts(struct json *j, const char *key, const size_t *values, size_t count);
+/* Labels as numbers, or as texts where words names them; NaN becomes null. */
+void json_label(struct json *j, const char *key, const hinge_words *words, double label);
+void json_labels(struct json *j, const char *key, const hinge_words *words, const double *labels, size_t count);
 
 /* ---- Data ---- */
 
@@ -149,6 +153,7 @@ struct data_flags {
     size_t n_columns;
     size_t features;
     hinge_dtype type; /* of the matrix; 0: the file's */
+    const hinge_words *words; /* as in hinge_data_options; NULL in load_test: the model's labels are numbers */
 };
 
 extern const struct tool_option data_options[];
@@ -160,7 +165,7 @@ void load_data(const char *path, const struct data_flags *flags, size_t min_cols
 /* Weights of n examples, one number a line or an .npy file; the caller's, to be freed by hinge_data_free. */
 void load_weights(const char *path, size_t n, hinge_data *data);
 /* The same for data that a model of cols features shall predict, of the columns of files that flags names; dies of a
- * table that has not as many. */
+ * table that has not as many. Labels that are words are none where flags has no words. */
 void load_test(const char *path, const struct data_flags *flags, size_t cols, int precomputed, int threads,
                hinge_data *data);
 /* Makes model and data fit each other: features that the model has not count, its support vectors having 0 there,
@@ -177,6 +182,16 @@ double *sorted_labels(const hinge_data *data); /* the caller's */
 void warn_of_labels(const char *path, const struct data_flags *flags, hinge_task task, const hinge_data *data);
 /* Warns where no label is a class of the model, so that an accuracy says nothing. */
 void warn_of_unknown_labels(const char *path, const hinge_data *data, const hinge_model *model);
+/* A label as its word or, where it has none, as a number of so many digits, in room. */
+enum { LABEL_ROOM = 40 };
+const char *label_text(const hinge_words *words, double label, int digits, char room[LABEL_ROOM]);
+/* The label that the user names in an option. A word that the data have not gets a number that they have not either;
+ * dies of a word where their labels are numbers. */
+double label_named(const char *option, const char *name, const hinge_words *words);
+void find_class_labels(struct class_weights *classes, const hinge_words *words);
+void free_class_weights(struct class_weights *classes);
+/* Takes labels that are words for none where the task wants numbers. */
+void drop_words(hinge_data *data, hinge_task task);
 /* Dies of a label that is none. */
 void check_labels(const char *path, const hinge_data *data, const hinge_model *model);
 

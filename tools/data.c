@@ -44,6 +44,7 @@ void load_data(const char *path, const struct data_flags *flags, size_t min_cols
     options.label_column = flags->label_column;
     options.no_labels = flags->no_labels;
     options.labels_path = flags->labels;
+    options.words = flags->words;
     options.threads = threads;
     check(hinge_data_read(path, &options, data, &err), &err);
 }
@@ -109,6 +110,8 @@ void load_test(const char *path, const struct data_flags *flags, size_t cols, in
                hinge_data *data)
 {
     load_data(path, flags, precomputed ? 0 : cols, precomputed, threads, data);
+    if (data->words.count && !flags->words)
+        data->labelled = 0;
     if (!precomputed)
         check_columns(path, flags, data, cols);
 }
@@ -131,6 +134,7 @@ void load_for_model(const char *path, const struct data_flags *flags, hinge_mode
     struct data_flags some = *flags;
 
     some.columns = hinge_model_columns(model, &some.n_columns);
+    some.words = hinge_model_words(model);
     load_test(path, &some, hinge_model_n_features(model), hinge_model_kernel(model).type == HINGE_PRECOMPUTED, threads,
               data);
     fit_test(model, data);
@@ -140,12 +144,60 @@ void need_labels(const char *path, const hinge_data *data, const char *what, con
 {
     if (data->labelled)
         return;
+    if (data->words.count)
+        die(EXIT_DATA, "%s: its labels are words, as '%s', where numbers are needed to %s", path,
+            data->words.word[0], what);
     if (data->format == HINGE_FORMAT_NPY)
         die(EXIT_DATA, "%s: no labels to %s; give %s FILE.npy", path, what, option);
     die(EXIT_DATA, "%s: no labels to %s; leave out --no-labels", path, what);
 }
 
 /* ---- Labels ---- */
+
+const char *label_text(const hinge_words *words, double label, int digits, char room[LABEL_ROOM])
+{
+    const char *word = hinge_word(words, label);
+
+    snprintf(room, LABEL_ROOM, "%.*g", digits, label);
+    return word ? word : room;
+}
+
+double label_named(const char *option, const char *name, const hinge_words *words)
+{
+    char *end;
+    double value = strtod(name, &end);
+    size_t k = 0;
+
+    if (!words || !words->count) {
+        if (end == name || *end || !isfinite(value))
+            die(EXIT_USAGE, "%s: '%s' is not a number, and the labels are", option, name);
+        return value;
+    }
+    while (k < words->count && strcmp(words->word[k], name) != 0)
+        k++;
+    return (double)k + 1;
+}
+
+void find_class_labels(struct class_weights *classes, const hinge_words *words)
+{
+    for (size_t k = 0; k < classes->count; k++)
+        classes->labels[k] = label_named("--weight", classes->names[k], words);
+}
+
+void free_class_weights(struct class_weights *classes)
+{
+    for (size_t k = 0; k < classes->count; k++)
+        free(classes->names[k]);
+    free(classes->names);
+    free(classes->labels);
+    free(classes->weights);
+}
+
+void drop_words(hinge_data *data, hinge_task task)
+{
+    if (task != HINGE_C_SVC && task != HINGE_NU_SVC && data->words.count)
+        data->labelled = 0;
+}
 
 static int compare_reals(const void *a, const void *b)
 {
@@ -169,15 +221,20 @@ static void warn_of_classes(const char *path, const hinge_data *data)
     enum { FEW = 10 };
     size_t n = data->x.rows, classes = 0;
     double *sorted = sorted_labels(data);
-    int whole = 1;
+    int whole = 1, words = data->words.count > 0;
+    char room[LABEL_ROOM];
 
     for (size_t i = 0; i < n; i++) {
         classes += i == 0 || sorted[i] != sorted[i - 1];
         whole &= sorted[i] == floor(sorted[i]);
     }
     if (classes == 1)
-        warn("%s: all examples have the label %.17g, and a model of them predicts nothing else", path, sorted[0]);
-    else if (classes > FEW && (!whole || classes > n / 5))
+        warn("%s: all examples have the label %s, and a model of them predicts nothing else", path,
+             label_text(&data->words, sorted[0], 17, room));
+    else if (classes > FEW && classes > n / 5 && words)
+        warn("%s: %zu different words in %zu examples are taken for classes; --label-column names another column", path,
+             classes, n);
+    else if (!words && classes > FEW && (!whole || classes > n / 5))
         warn("%s: %zu different labels in %zu examples are taken for classes; where they are values, train with -s 3 "
              "(epsilon_svr)",
              path, classes, n);
@@ -190,7 +247,7 @@ void warn_of_labels(const char *path, const struct data_flags *flags, hinge_task
 
     if (hinge_task_info(task)->classifies)
         warn_of_classes(path, data);
-    if (task != HINGE_ONE_CLASS || !data->label_column || flags->label_column)
+    if (task != HINGE_ONE_CLASS || !data->label_column || flags->label_column || data->words.count)
         return;
     while (i < data->x.rows && fabs(data->y[i]) == 1)
         i++;
@@ -211,10 +268,17 @@ static int is_class(const hinge_model *model, double label)
 
 void warn_of_unknown_labels(const char *path, const hinge_data *data, const hinge_model *model)
 {
+    const hinge_words *words = hinge_model_words(model);
     size_t i = 0;
 
+    if (data->words.count && !words)
+        warn("%s: its labels are words, as '%s', and the model's are numbers: they are not compared", path,
+             data->words.word[0]);
     if (!hinge_model_labels(model) || !data->labelled)
         return;
+    if (words && !data->words.count)
+        warn("%s: its labels are numbers, and the model's are words: 1 is taken for '%s', and so on", path,
+             words->word[0]);
     while (i < data->x.rows && !is_class(model, data->y[i]))
         i++;
     if (i == data->x.rows)
@@ -223,8 +287,10 @@ void warn_of_unknown_labels(const char *path, const hinge_data *data, const hing
 
 void check_labels(const char *path, const hinge_data *data, const hinge_model *model)
 {
+    char room[LABEL_ROOM];
+
     for (size_t i = 0; hinge_model_labels(model) && i < data->x.rows; i++)
         if (!is_class(model, data->y[i]))
-            die(EXIT_DATA, "%s: the label of example %zu is %.17g, which is no class of the model", path, i + 1,
-                data->y[i]);
+            die(EXIT_DATA, "%s: the label of example %zu is %s, which is no class of the model", path, i + 1,
+                label_text(&data->words, data->y[i], 17, room));
 }

@@ -240,7 +240,8 @@ static void write_head(const struct writer *w)
     fprintf(w->file, " * takes %s of an example and returns %s. decisions gets the\n"
                      " * decision values, or is NULL.%s\n */\n#include <math.h>\n#include <stddef.h>\n\n",
             hinge_model_kernel(m).type == HINGE_PRECOMPUTED ? "the kernel values" : "the features",
-            classes ? "the label of its class" : one_class ? "1 or, outside, -1" : "its value",
+            hinge_model_words(m) ? "the number of its class, as that of its word in the model file"
+            : classes ? "the label of its class" : one_class ? "1 or, outside, -1" : "its value",
             hinge_model_scale_factor(m) ? " Features are scaled here." : "");
     fprintf(w->file, "double %s(const %s *x, %s *decisions);\n\n", w->name, w->real, w->real);
 }

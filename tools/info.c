@@ -113,11 +113,12 @@ static void print_classes(const hinge_model *model)
 {
     const double *labels = hinge_model_labels(model);
     const size_t *counts = hinge_model_class_sv(model);
+    char room[LABEL_ROOM];
 
     if (!labels)
         return;
     for (size_t k = 0; k < hinge_model_n_classes(model); k++) {
-        printf("%-10s %.17g", k ? "" : "classes", labels[k]);
+        printf("%-10s %s", k ? "" : "classes", label_text(hinge_model_words(model), labels[k], 17, room));
         if (counts)
             printf(": %zu support vectors", counts[k]);
         putchar('\n');
@@ -234,7 +235,7 @@ static void json_model(struct json *j, const hinge_model *model)
     json_count(j, "n_classes", n_classes);
     json_count(j, "n_sv", hinge_model_n_sv(model));
     if (hinge_model_labels(model))
-        json_reals(j, "labels", hinge_model_labels(model), n_classes);
+        json_labels(j, "labels", hinge_model_words(model), hinge_model_labels(model), n_classes);
     if (hinge_model_class_sv(model))
         json_counts(j, "class_sv", hinge_model_class_sv(model), n_classes);
     json_reals(j, "rho", hinge_model_rho(model), hinge_model_n_problems(model));
@@ -332,6 +333,8 @@ static double density(const hinge_data *data)
 
 static void print_data(const hinge_data *data, const struct summary *s)
 {
+    char room[LABEL_ROOM];
+
     printf("%-10s %s\n", "format", format_name(data));
     if (data->format == HINGE_FORMAT_CSV)
         printf("%-10s %s\n", "header", data->header ? "line 1" : "none");
@@ -345,10 +348,13 @@ static void print_data(const hinge_data *data, const struct summary *s)
     }
     if (data->label_column)
         printf("%-10s column %zu of %zu\n", "label", data->label_column, data->file_cols + 1);
-    if (!s->n_labels)
+    if (!s->n_labels && data->words.count)
+        printf("%-10s %zu different words\n", "labels", data->words.count);
+    else if (!s->n_labels)
         printf("%-10s %.10g to %.10g\n", "targets", s->y_low, s->y_high);
     for (size_t k = 0; k < s->n_labels; k++)
-        printf("%-10s %.17g: %zu rows\n", k ? "" : "labels", s->labels[k], s->counts[k]);
+        printf("%-10s %s: %zu rows\n", k ? "" : "labels", label_text(&data->words, s->labels[k], 17, room),
+               s->counts[k]);
 }
 
 static void json_data(struct json *j, const hinge_data *data, const struct summary *s)
@@ -369,10 +375,12 @@ static void json_data(struct json *j, const hinge_data *data, const struct summa
     json_real(j, "max", s->high);
     if (!data->labelled)
         return;
-    json_real(j, "target_min", s->y_low);
-    json_real(j, "target_max", s->y_high);
+    if (!data->words.count) {
+        json_real(j, "target_min", s->y_low);
+        json_real(j, "target_max", s->y_high);
+    }
     if (s->n_labels) {
-        json_reals(j, "labels", s->labels, s->n_labels);
+        json_labels(j, "labels", data->words.count ? &data->words : NULL, s->labels, s->n_labels);
         json_counts(j, "counts", s->counts, s->n_labels);
     }
 }

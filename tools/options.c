@@ -217,29 +217,25 @@ void parse_gamma(const struct option_use *use, const void *detail, void *field)
         *gamma = HINGE_GAMMA_AUTO;
 }
 
-/* Weights of a class named twice are multiplied, as in svm-train. */
-static void add_class_weight(struct class_weights *classes, double label, double weight)
+static void add_class_weight(struct class_weights *classes, char *name, double weight)
 {
-    size_t k = 0, size = (classes->count + 1) * sizeof(double);
+    size_t count = classes->count + 1;
 
-    while (k < classes->count && classes->labels[k] != label)
-        k++;
-    if (k < classes->count) {
-        classes->weights[k] *= weight;
-        return;
-    }
-    classes->labels = realloc(classes->labels, size);
-    classes->weights = realloc(classes->weights, size);
-    if (!classes->labels || !classes->weights)
+    classes->names = realloc(classes->names, count * sizeof *classes->names);
+    classes->labels = realloc(classes->labels, count * sizeof *classes->labels);
+    classes->weights = realloc(classes->weights, count * sizeof *classes->weights);
+    if (!classes->names || !classes->labels || !classes->weights)
         die(EXIT_DATA, "no memory");
-    classes->labels[classes->count] = label;
-    classes->weights[classes->count++] = weight;
+    classes->names[count - 1] = name;
+    classes->labels[count - 1] = 0; /* found once there are data */
+    classes->weights[count - 1] = weight;
+    classes->count = count;
 }
 
 void parse_weight(const struct option_use *use, const void *detail, void *field)
 {
-    struct option_use label = *use, weight = *use;
-    char *text = strdup(use->text), *equals = text ? strchr(text, '=') : NULL;
+    struct option_use weight = *use;
+    char *text = strdup(use->text), *equals = text ? strrchr(text, '=') : NULL;
 
     if (!text)
         die(EXIT_DATA, "no memory");
@@ -247,10 +243,8 @@ void parse_weight(const struct option_use *use, const void *detail, void *field)
         *equals++ = '\0';
     else if (strncmp(use->shown, "--", 2) == 0)
         die(EXIT_USAGE, "%s: '%s' is not LABEL=WEIGHT", use->shown, use->text);
-    label.text = text;
     weight.text = equals ? equals : option_next(use);
-    add_class_weight(field, real_value(&label, &range_any), real_value(&weight, detail));
-    free(text);
+    add_class_weight(field, text, real_value(&weight, detail));
 }
 
 /* ---- Help ---- */

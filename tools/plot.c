@@ -366,6 +366,24 @@ static void script_lines(const struct gnuplot *g, const int *has)
                     level, level ? "-" : ".", level - 1);
 }
 
+/* A line of the legend about a class. */
+static void script_title(const struct picture *p, const struct gnuplot *g, const char *what, size_t class)
+{
+    const hinge_words *words = p->s->data.words.count ? &p->s->data.words : hinge_model_words(p->s->model);
+    char room[LABEL_ROOM], title[300];
+
+    snprintf(title, sizeof title, "%s %s", what, label_text(words, p->region_label[class], 10, room));
+    fputs("title ", g->script);
+    gnuplot_text(g, title);
+    fputs(" noenhanced", g->script);
+}
+
+static void script_label(const struct picture *p, const struct gnuplot *g, size_t class, int shape, const char *colour)
+{
+    fprintf(g->script, ", \\\n  NaN with points pt %d ps 1.2*scale lc rgb '%s' ", shape, colour);
+    script_title(p, g, "label", class);
+}
+
 /* Two classes: a shape each, the colour is the slack class. */
 static void script_two(const struct picture *p, const struct gnuplot *g, const size_t *count)
 {
@@ -378,8 +396,7 @@ static void script_two(const struct picture *p, const struct gnuplot *g, const s
                         block++, shapes[k % N_SHAPES], slacks[kind].colour);
             }
     for (size_t k = 0; k < p->n_regions; k++)
-        fprintf(g->script, ", \\\n  NaN with points pt %d ps 1.2*scale lc rgb '#444444' title 'label %.10g'",
-                shapes[k % N_SHAPES], p->region_label[k]);
+        script_label(p, g, k, shapes[k % N_SHAPES], "#444444");
     for (size_t kind = 0; kind < 4; kind++) {
         size_t n = 0;
 
@@ -415,8 +432,7 @@ static void script_many(const struct picture *p, const struct gnuplot *g, const 
                 wrong += kind ? count[k * 4 + kind] : 0;
                 block++;
             }
-        fprintf(g->script, ", \\\n  NaN with points pt %d ps 1.2*scale lc rgb '%s' title 'label %.10g'", shape,
-                colours[k % N_COLOURS], p->region_label[k]);
+        script_label(p, g, k, shape, colours[k % N_COLOURS]);
     }
     if (wrong)
         fprintf(g->script, ", \\\n  NaN with points pt 2 ps 1.2*scale lw 1.5 lc rgb '#000000' title 'wrong (%zu)'",
@@ -430,7 +446,7 @@ static void script_regions(const struct picture *p, const struct gnuplot *g)
             fprintf(g->script, ", \\\n  'regions.dat' index %zu using 1:2:3:4:5:6 with boxxyerror lc rgb '%s' ",
                     block++, tints[k % N_COLOURS]);
             if (p->two) /* those of more classes have the colour of their examples */
-                fprintf(g->script, "title 'predicted %.10g'", p->region_label[k]);
+                script_title(p, g, "predicted", k);
             else
                 fputs("notitle", g->script);
         }
@@ -594,6 +610,7 @@ static void draw_path(struct plot_settings *settings)
     FILE *file;
 
     load_data(settings->data_path, &settings->data, 0, 0, params.threads, &data);
+    drop_words(&data, params.task);
     need_labels(settings->data_path, &data, "train on", "--labels");
     warn_of_labels(settings->data_path, &settings->data, params.task, &data);
     gnuplot_open(&g, settings->output, settings->keep);

@@ -2,6 +2,7 @@
  * hinge predict: labels or values of the examples of a file, and how well they fit those in the file.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "common.h"
 
@@ -123,6 +124,18 @@ static void predict(const struct predict_settings *s, struct predict_run *run)
     run->score = score_predictions(hinge_model_task(run->model), n, run->labels, run->data.y);
 }
 
+/* One a line. */
+static void write_labels(const char *path, const struct predict_run *run)
+{
+    struct output out;
+    char room[LABEL_ROOM];
+
+    output_open(&out, path);
+    for (size_t i = 0; i < run->data.x.rows; i++)
+        fprintf(out.file, "%s\n", label_text(hinge_model_words(run->model), run->labels[i], 17, room));
+    output_close(&out);
+}
+
 static void write_table(const char *path, const double *values, size_t rows, size_t cols)
 {
     struct output out;
@@ -134,6 +147,15 @@ static void write_table(const char *path, const double *values, size_t rows, siz
     output_close(&out);
 }
 
+/* Among others in a line: in quotes where it holds a blank. */
+static void put_label(FILE *file, const struct predict_run *run, double label)
+{
+    char room[LABEL_ROOM];
+    const char *text = label_text(hinge_model_words(run->model), label, 17, room);
+
+    fprintf(file, strchr(text, ' ') ? "\"%s\"" : "%s", text);
+}
+
 /* svm-predict's layout: a header, then the label and the probability of each class. */
 static void write_probabilities(const char *path, const struct predict_run *run)
 {
@@ -143,11 +165,13 @@ static void write_probabilities(const char *path, const struct predict_run *run)
 
     output_open(&out, path);
     fputs(classes ? "labels" : "label normal outlier", out.file);
-    for (size_t k = 0; classes && k < n_classes; k++)
-        fprintf(out.file, " %.17g", classes[k]);
+    for (size_t k = 0; classes && k < n_classes; k++) {
+        fputc(' ', out.file);
+        put_label(out.file, run, classes[k]);
+    }
     fputc('\n', out.file);
     for (size_t i = 0; i < run->data.x.rows; i++) {
-        fprintf(out.file, "%.17g", run->labels[i]);
+        put_label(out.file, run, run->labels[i]);
         for (size_t k = 0; k < n_classes; k++)
             fprintf(out.file, " %g", *p++);
         fputc('\n', out.file);
@@ -210,7 +234,7 @@ int command_predict(int argc, char **argv)
     if (s.output_path && run.probabilities)
         write_probabilities(s.output_path, &run);
     else if (s.output_path)
-        write_table(s.output_path, run.labels, run.data.x.rows, 1);
+        write_labels(s.output_path, &run);
     if (s.decisions)
         write_table(s.decisions, run.decisions, run.data.x.rows, hinge_model_n_problems(run.model));
     if (s.json)

@@ -119,12 +119,13 @@ static void check_C(const hinge_model *model, const hinge_params *p, double slac
     }
     for (size_t g = 0; g < n_groups(model) && slackness > 0.02; g++) {
         struct pile pile = find_pile(model, p, g);
-        char of[64] = "";
+        char of[300] = "", room[LABEL_ROOM];
 
         if (pile.count < 2 || pile.value > p->C * (1 - 1e-6))
             continue;
         if (hinge_model_class_sv(model))
-            snprintf(of, sizeof of, " of class %.10g", hinge_model_labels(model)[g]);
+            snprintf(of, sizeof of, " of class %s",
+                     label_text(hinge_model_words(model), hinge_model_labels(model)[g], 10, room));
         snprintf(recall->misfit, sizeof recall->misfit,
                  "%zu coefficients%s are at %.10g, below C = %.10g, though their slack is not 0: %s", pile.count, of,
                  pile.value, p->C,

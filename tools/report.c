@@ -102,6 +102,7 @@ static void set_params(struct report_settings *s, const hinge_model *model)
     s->params.multiclass = hinge_model_multiclass(model);
     s->params.positive_class = hinge_model_labels(model);
     s->params.n_class_weights = s->classes.count;
+    find_class_labels(&s->classes, hinge_model_words(model));
     s->params.class_labels = s->classes.labels;
     s->params.class_weights = s->classes.weights;
 }
@@ -397,6 +398,12 @@ static void write_points(const struct report *r, const struct report_settings *s
 
 /* ---- Text ---- */
 
+/* Those of the data, which begin with the model's. */
+static const hinge_words *words_of(const struct report *r)
+{
+    return r->s.data.words.count ? &r->s.data.words : hinge_model_words(r->s.model);
+}
+
 static void print_head(const struct report *r, const struct report_settings *s)
 {
     hinge_kernel kernel = hinge_model_kernel(r->s.model);
@@ -486,18 +493,20 @@ static void print_one_problem(const struct report *r)
 static void print_problems(const struct report *r)
 {
     enum { SHOWN = 45 };
+    const hinge_words *words = words_of(r);
     size_t n = r->n_problems;
 
     printf("%-16s %8s %8s %8s %8s %8s %8s %8s %8s %10s\n", "problem", "rows", "1/|w|", "margin", "alpha=C", "xi=0",
            "xi<1", "xi=1", "xi>1", "hinge loss");
     for (size_t p = 0; p < n && p < SHOWN; p++) {
         const struct two_class *t = &r->problems[p];
-        char name[64];
+        char name[64], rooms[2][LABEL_ROOM];
 
         if (isnan(t->negative))
-            snprintf(name, sizeof name, "%.6g, rest", t->positive);
+            snprintf(name, sizeof name, "%s, rest", label_text(words, t->positive, 6, rooms[0]));
         else
-            snprintf(name, sizeof name, "%.6g, %.6g", t->positive, t->negative);
+            snprintf(name, sizeof name, "%s, %s", label_text(words, t->positive, 6, rooms[0]),
+                     label_text(words, t->negative, 6, rooms[1]));
         printf("%-16s %8zu %8.4g", name, t->n, hinge_margin(t->norm2));
         if (r->certified)
             printf(" %8zu %8zu", t->kinds.n_margin_sv, t->kinds.n_non_margin_sv);
@@ -513,20 +522,25 @@ static void print_problems(const struct report *r)
 static void print_confusion(const struct report *r)
 {
     enum { SHOWN = 26 };
+    const hinge_words *words = words_of(r);
     size_t n = r->n_labels;
+    char room[LABEL_ROOM];
+    double width = 6;
 
     if (n > SHOWN) {
         printf("%-16s of %zu classes; --json has it\n", "confusion", n);
         return;
     }
+    for (size_t k = 0; k < n; k++)
+        width = fmax(width, (double)strlen(label_text(words, r->label[k], 6, room)));
     printf("%-16s columns: predicted\n%16s", "confusion", "");
     for (size_t k = 0; k < n; k++)
-        printf(" %6g", r->label[k]);
+        printf(" %*s", (int)width, label_text(words, r->label[k], 6, room));
     putchar('\n');
     for (size_t i = 0; i < n; i++) {
-        printf("%16g", r->label[i]);
+        printf("%16s", label_text(words, r->label[i], 6, room));
         for (size_t k = 0; k < n; k++)
-            printf(" %6zu", r->confusion[i * n + k]);
+            printf(" %*zu", (int)width, r->confusion[i * n + k]);
         putchar('\n');
     }
 }
@@ -553,8 +567,8 @@ static void print_text(const struct report *r, const struct report_settings *s)
 static void json_problem(struct json *j, const struct report *r, const struct two_class *t)
 {
     json_open(j, NULL, '{');
-    json_real(j, "positive", t->positive);
-    json_real(j, "negative", t->negative);
+    json_label(j, "positive", words_of(r), t->positive);
+    json_label(j, "negative", words_of(r), t->negative);
     json_count(j, "n", t->n);
     json_counts(j, "slack", t->n_slack, 4);
     json_real(j, "norm2", t->norm2);
@@ -596,7 +610,7 @@ static void json_bounds(struct json *j, const struct bounds *b)
 static void json_confusion(struct json *j, const struct report *r)
 {
     json_open(j, "confusion", '{');
-    json_reals(j, "labels", r->label, r->n_labels);
+    json_labels(j, "labels", words_of(r), r->label, r->n_labels);
     json_open(j, "counts", '[');
     for (size_t k = 0; k < r->n_labels; k++)
         json_counts(j, NULL, r->confusion + k * r->n_labels, r->n_labels);
@@ -703,7 +717,6 @@ int command_report(int argc, char **argv)
     free(r.problems);
     free(r.label);
     free(r.confusion);
-    free(s.classes.labels);
-    free(s.classes.weights);
+    free_class_weights(&s.classes);
     return 0;
 }

@@ -5,6 +5,7 @@
  * left out, and so are zeros. Range files: see ranges.c.
  */
 #include <math.h>
+#include <string.h>
 
 #include "ranges.h"
 
@@ -75,12 +76,13 @@ static double scaled(struct interval from, struct interval to, double value)
 }
 
 /* One line; returns the entries written. */
-static size_t write_row(FILE *file, const struct scale_settings *s, const struct ranges *ranges, double label,
-                        const double *row)
+static size_t write_row(FILE *file, const struct scale_settings *s, const struct ranges *ranges,
+                        const hinge_words *words, double label, const double *row)
 {
     size_t entries = 0;
+    char room[LABEL_ROOM];
 
-    fprintf(file, "%.17g ", s->to.scale_y ? scaled(ranges->y, s->to.y, label) : label);
+    fprintf(file, "%s ", label_text(words, s->to.scale_y ? scaled(ranges->y, s->to.y, label) : label, 17, room));
     for (size_t k = 0; k < ranges->count; k++) {
         double value;
 
@@ -104,11 +106,22 @@ static void write_data(const struct scale_settings *s, const struct ranges *rang
 
     output_open(&out, path);
     for (size_t i = 0; i < data->x.rows; i++)
-        entries += write_row(out.file, s, ranges, data->y[i], row_of(data, i));
+        entries += write_row(out.file, s, ranges, &data->words, data->y[i], row_of(data, i));
     output_close(&out);
     if (entries > data->nonzeros)
         warn("%zu entries became %zu: where values are sparse and not negative, -l 0 keeps zeros",
              data->nonzeros, entries);
+}
+
+/* Labels that are words stay as they are, if LIBSVM text can have them. */
+static void check_words(const char *path, const struct scale_settings *s, const hinge_words *words)
+{
+    if (words->count && s->to.scale_y)
+        die(EXIT_DATA, "%s: its labels are words, as '%s', which -y cannot scale", path, words->word[0]);
+    for (size_t k = 0; k < words->count; k++)
+        if (strpbrk(words->word[k], " ,:") || words->word[k][0] == '#')
+            die(EXIT_DATA, "%s: the label '%s' holds a character that no label of LIBSVM text may have", path,
+                words->word[k]);
 }
 
 int command_scale(int argc, char **argv)
@@ -123,6 +136,7 @@ int command_scale(int argc, char **argv)
         ranges_read(&file, &s.to, s.restore);
     s.data.type = HINGE_F64;
     load_data(path, &s.data, file.count, 0, 0, &data);
+    check_words(path, &s, &data.words);
     ranges_measure(&here, &data);
     if (s.restore) {
         warn_of_lost_features(&here, &file, s.restore);

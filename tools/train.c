@@ -24,7 +24,8 @@ struct train_settings {
     struct online online;
     int scale;
     double scale_lower, scale_upper; /* NaN: not given */
-    double positive;                 /* likewise */
+    const char *positive; /* a class, NULL: not given */
+    double positive_label;
     const char *scale_restore;
     int quiet, verbose, json, certify, profile, record, no_restart;
     const char *data_path, *model_path;
@@ -70,12 +71,12 @@ static const struct tool_option problem_options[] = {
       "stop at a violation of EPS (0.001)" },
     { 0, "eps", "EPS", parse_real, FIELD(params.eps), &range_positive, NULL },
     { 'w', "weight", "I=W", parse_weight, FIELD(classes), &range_not_negative,
-      "multiply C of class I by W; also -wI W" },
+      "multiply C of class I, a number or a word, by W;\nalso -wI W" },
     { 0, "weights", "FILE", parse_text, FIELD(weights), NULL,
       "multiply C of each example: one number a line,\nor .npy" },
     { 0, "no-bias", NULL, parse_flag, FIELD(params.no_bias), NULL,
       "f = <w,phi(x)>, no threshold: c_svc, epsilon_svr" },
-    { 0, "positive", "LABEL", parse_real, FIELD(positive), &range_any,
+    { 0, "positive", "LABEL", parse_text, FIELD(positive), NULL,
       "class whose decision values are > 0, the first of\nthe model (by the file)" },
     { 0, "multiclass", "HOW", parse_choice, FIELD(params.multiclass), choice_multiclass,
       "three classes or more: ovo one-vs-one,\novr one-vs-rest (ovo)" },
@@ -175,7 +176,7 @@ static void read_online(struct train_settings *s)
         { s->certify, "--certify" },
         { s->profile, "--profile" },
         { s->record, "--record" },
-        { !isnan(s->positive), "--positive" },
+        { s->positive != NULL, "--positive" },
         { p->probability, "-b" },
         { p->max_iter > 0, "--max-iter" },
         { isinf(p->C), "-c inf" },
@@ -216,7 +217,7 @@ static void read_options(int argc, char **argv, struct train_settings *s)
     int first, left;
 
     s->params = hinge_params_default(HINGE_C_SVC);
-    s->scale_lower = s->scale_upper = s->positive = NAN;
+    s->scale_lower = s->scale_upper = NAN;
     first = parse_options(argc, argv, usage, groups, COUNT_OF(groups));
     left = argc - first;
     if (left < 1 || left > 2)
@@ -224,7 +225,6 @@ static void read_options(int argc, char **argv, struct train_settings *s)
             left < 1 ? "train: a training file is needed" : "train: too many file names");
     s->data_path = argv[first];
     s->model_path = left > 1 ? argv[first + 1] : NULL;
-    s->params.positive_class = isnan(s->positive) ? NULL : &s->positive;
     s->params.n_class_weights = s->classes.count;
     s->params.class_labels = s->classes.labels;
     s->params.class_weights = s->classes.weights;
@@ -342,15 +342,23 @@ static size_t *precomputed_index(const hinge_data *data, const char *path)
     return index;
 }
 
-static void warn_of_absent_classes(const struct class_weights *classes, const hinge_data *data)
+/* The labels that options name. */
+static void find_labels(struct train_settings *s, const hinge_data *data)
 {
+    struct class_weights *classes = &s->classes;
+
+    find_class_labels(classes, &data->words);
+    if (s->positive) {
+        s->positive_label = label_named("--positive", s->positive, &data->words);
+        s->params.positive_class = &s->positive_label;
+    }
     for (size_t k = 0; k < classes->count; k++) {
         size_t i = 0;
 
         while (i < data->x.rows && data->y[i] != classes->labels[k])
             i++;
         if (i == data->x.rows)
-            warn("--weight: no example has label %.17g", classes->labels[k]);
+            warn("--weight: no example has label %s", classes->names[k]);
     }
 }
 
@@ -420,6 +428,7 @@ static void load(struct train_settings *s, struct train_run *run)
     double start = now();
 
     load_training(s, &run->data, &run->scaling);
+    drop_words(&run->data, s->params.task);
     if (s->params.task != HINGE_ONE_CLASS || s->folds)
         need_labels(s->data_path, &run->data, "train on", "--labels");
     warn_of_labels(s->data_path, &s->data, s->params.task, &run->data);
@@ -428,7 +437,7 @@ static void load(struct train_settings *s, struct train_run *run)
         load_weights(s->weights, run->data.x.rows, &run->weights);
         s->params.weights = run->weights.x.data;
     }
-    warn_of_absent_classes(&s->classes, &run->data);
+    find_labels(s, &run->data);
     run->seconds_load = now() - start;
     if (s->verbose)
         fprintf(stderr, "%zu examples of %zu features%s, read in %.3f s\n", run->data.x.rows, run->data.x.cols,
@@ -530,6 +539,8 @@ static void train(struct train_settings *s, struct train_run *run)
         check(hinge_scaling_attach(&run->scaling, run->model, &err), &err);
     if (run->data.columns && run->model)
         check(hinge_model_set_columns(run->model, run->data.columns, run->data.x.cols, &err), &err);
+    if (run->model && hinge_model_labels(run->model))
+        check(hinge_model_set_words(run->model, &run->data.words, &err), &err);
     if (s->record && run->model)
         check(hinge_model_set_training(run->model, &s->params, &err), &err);
     if (run->report.outcome == HINGE_NONFINITE)
@@ -555,6 +566,7 @@ static void read_test(const struct train_settings *s, struct train_run *run)
     flags.labels = s->test_labels;
     flags.columns = run->data.columns;
     flags.n_columns = run->data.x.cols;
+    flags.words = run->data.labelled && run->data.words.count ? &run->data.words : NULL;
     load_test(s->test, &flags, run->data.x.cols, s->params.kernel.type == HINGE_PRECOMPUTED, s->params.threads,
               &run->test);
     need_labels(s->test, &run->test, "compare with", "--test-labels");
@@ -1006,8 +1018,7 @@ static void release(struct train_settings *s, struct train_run *run)
     free(run->index);
     free(run->scaling.low);
     free(run->scaling.high);
-    free(s->classes.labels);
-    free(s->classes.weights);
+    free_class_weights(&s->classes);
 }
 
 int command_train(int argc, char **argv)

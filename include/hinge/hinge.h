@@ -130,6 +130,17 @@ typedef struct hinge_scaling {
     double *low, *high;  /* [n_features] */
 } hinge_scaling;
 
+/* ---- Words for labels ------------------------------------------------------------------------------- */
+
+/* Classes that data files name by words: the label k, a number from 1 on, is word[k - 1]. */
+typedef struct hinge_words {
+    size_t count;      /* 0: labels are numbers */
+    const char **word; /* [count] not empty, each once, without control characters */
+} hinge_words;
+
+/* The word of a label; NULL: it has none. words may be NULL. */
+HINGE_API const char *hinge_word(const hinge_words *words, double label);
+
 /* ---- Parameters ------------------------------------------------------------------------------------- */
 
 typedef enum hinge_task { /* values are LIBSVM's -s */
@@ -516,6 +527,12 @@ HINGE_API hinge_status hinge_model_set_columns(hinge_model *model, const size_t 
 /* The same, [*n], the model's own, or NULL: all. A model file of wide and mostly empty support vectors is loaded as one
  * of those columns that hold something; then hinge_data_options.columns reads examples for it. */
 HINGE_API const size_t *hinge_model_columns(const hinge_model *model, size_t *n);
+
+/* Says which words the labels stand for that a model was trained on (hinge_data.words of hinge/io.h): its file names
+ * them. Copied; NULL or count 0: labels are numbers. EINVAL: the model has no classes, or one without a word. */
+HINGE_API hinge_status hinge_model_set_words(hinge_model *model, const hinge_words *words, hinge_error *err);
+/* The same, the model's own; NULL: labels are numbers. */
+HINGE_API const hinge_words *hinge_model_words(const hinge_model *model);
 
 /* ---- The full certificate --------------------------------------------------------------------------- */
 

@@ -5,7 +5,9 @@
  *   LIBSVM  "<label> <index>:<value> ...", indices from 1 and ascending; what is left out is 0; "# ..." may end a line
  *   .npy    two dimensions of floats (4 or 8 bytes), integers or bools, in C's order or Fortran's; labels may have one
  *   CSV     fields apart by commas, or else semicolons or tabs, as line 1 tells; a field may be in quotes. Line 1 is
- *           passed over as a header if no field of it is a number; where only some are, options.header must say
+ *           passed over as a header if no field of it is a number; where only some are, options.header must say,
+ *           unless the one that is none is the label and other lines have that word too
+ * Labels are numbers or, in all lines of LIBSVM text or CSV, words: see hinge_data.words.
  * Text may begin with a byte-order mark (UTF-8).
  * Numbers are read and written without regard to the locale. Model files are LIBSVM's; a model that LIBSVM
  * cannot represent is written with keys of hinge's own, which LIBSVM refuses.
@@ -42,6 +44,8 @@ typedef struct hinge_data_options {
     long label_column;       /* CSV: from 1, or negative from the end (-1 the last); 0: the first */
     int no_labels;           /* CSV: there is no label column, y is all 0. .npy has none in any case */
     int header;              /* CSV: 1: line 1 is a header; -1: it is an example; 0: told by its fields, see above */
+    const hinge_words *words; /* the words of a model (hinge_model_words): in labels that are words they have their
+                               * numbers, and others the numbers behind. NULL: all by the order in which they come */
     const char *labels_path; /* .npy: file of n labels, or NULL */
     int threads;             /* 0: omp_get_max_threads() */
 } hinge_data_options;
@@ -50,6 +54,7 @@ typedef struct hinge_data_options {
 typedef struct hinge_data {
     hinge_matrix x;
     double *y;          /* [x.rows]; 0 where the file has no labels */
+    hinge_words words;  /* of the labels in y, numbered from 1 as they appear; count 0: labels are numbers */
     size_t *serial;     /* [x.rows] the 0: entries, from 1, of a precomputed LIBSVM file; otherwise NULL */
     hinge_format format; /* of the file; never HINGE_FORMAT_AUTO */
     int labelled;        /* 1: y is from the file, or from labels_path */
@@ -62,8 +67,8 @@ typedef struct hinge_data {
     void *memory;       /* what x.data points into; private */
 } hinge_data;
 
-/* Reads a file whole; options may be NULL. Refused with file and line: anything that is not a finite number, duplicate
- * or descending indices, empty lines, rows of unequal length (CSV). */
+/* Reads a file whole; options may be NULL. Refused with file and line: anything that is not a finite number (but for
+ * labels, if all are words), duplicate or descending indices, empty lines, rows of unequal length (CSV). */
 HINGE_API hinge_status hinge_data_read(const char *path, const hinge_data_options *options, hinge_data *data,
                                        hinge_error *err);
 /* The same from memory; name is used in messages and for HINGE_FORMAT_AUTO. */
@@ -78,8 +83,10 @@ HINGE_API hinge_status hinge_data_write(const char *path, const hinge_matrix *x,
 /* Model files, LIBSVM's text; those that hinge or LIBSVM wrote are read, also compressed with xz or gz. Keys of hinge's
  * own: hinge_multiclass (one-vs-rest), hinge_scale_factor and hinge_scale_offset, hinge_kernel (the caller's),
  * hinge_label (labels that are no integers), hinge_training (C, nu, p, eps, 1 without bias, 1 with weights of examples,
- * labels of classes that have weights, their weights; C = 0: the hard margin). Saving writes a temporary file beside
- * path and renames it: a failure leaves an old file whole. A reloaded model predicts bit for bit the same. */
+ * labels of classes that have weights, their weights; C = 0: the hard margin). Words of labels are in the line "SV", of
+ * which LIBSVM reads no more than that: "hinge_words" and each of them, with %20 for a blank and %25 for %. Saving
+ * writes a temporary file beside path and renames it: a failure leaves an old file whole. A reloaded model predicts bit
+ * for bit the same. */
 HINGE_API hinge_status hinge_model_save(const hinge_model *model, const char *path, hinge_error *err);
 /* user: the function of a model whose kernel is the caller's own; NULL otherwise. */
 HINGE_API hinge_status hinge_model_load(hinge_model **model, const char *path, const hinge_kernel *user,

@@ -5,6 +5,7 @@
 
 #include <limits.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/mman.h>
@@ -60,12 +61,75 @@ void hinge_data_free(hinge_data *data)
     hg_free(data->y);
     hg_free(data->serial);
     hg_free(data->columns);
+    hg_words_free(&data->words);
     *data = (hinge_data){ 0 };
+}
+
+/* ---- labels -------------------------------------------------------------------------------------------- */
+
+void hg_labels_begin(struct hg_labels *labels, size_t column, const struct hg_line *line, const char *p,
+                     const char *stop)
+{
+    double value;
+    *labels = (struct hg_labels){ .where = "label" };
+    if (column > 0)
+        snprintf(labels->where, sizeof labels->where, "column %zu:", column);
+    if (p < stop && hg_parse_double(p, stop, &value) != stop)
+        labels->first = (struct hg_line){ .file = line->file, .number = line->number, .p = p, .end = stop };
+}
+
+hinge_status hg_labels_reserve(struct hg_labels *labels, const hinge_data *data, const char *name, hinge_error *err)
+{
+    labels->y = data->y;
+    if (labels->first.number > 0 && (labels->word = hg_zalloc(data->x.rows, sizeof *labels->word)) == NULL)
+        return hg_fail_at(err, HINGE_ENOMEM, name, 0, "no memory for %zu labels", data->x.rows);
+    return HINGE_OK;
+}
+
+hinge_status hg_labels_take(const struct hg_labels *labels, size_t i, const struct hg_line *line, const char *p,
+                            const char *stop, hinge_error *err)
+{
+    const char *where = labels->where;
+    const struct hg_line *first = &labels->first;
+    double value;
+    bool number = hg_parse_double(p, stop, &value) == stop, words = first->number > 0;
+    if (number && !isfinite(value))
+        return hg_fail_at(err, HINGE_EFORMAT, line->file, line->number, "%s '%s' is not finite", where,
+                          hg_excerpt_all(p, stop).text);
+    if (number && words)
+        return hg_fail_at(err, HINGE_EFORMAT, line->file, line->number,
+                          "%s '%s' is a number, and that of line %zu a word, '%s': labels are one or the other",
+                          where, hg_excerpt_all(p, stop).text, first->number,
+                          hg_excerpt_all(first->p, first->end).text);
+    if (!number && !words)
+        return hg_fail_at(err, HINGE_EFORMAT, line->file, line->number,
+                          "%s '%s' is no number, as those before are: labels are all numbers or all words", where,
+                          hg_excerpt_all(p, stop).text);
+    if (words && !hg_is_word(p, (size_t)(stop - p)))
+        return hg_fail_at(err, HINGE_EFORMAT, line->file, line->number, "%s '%s' holds a control character", where,
+                          hg_excerpt_all(p, stop).text);
+    if (labels->word != NULL)
+        labels->word[i] = (struct hg_word){ p, (size_t)(stop - p) };
+    else if (labels->y != NULL)
+        labels->y[i] = value;
+    return HINGE_OK;
+}
+
+hinge_status hg_labels_end(struct hg_labels *labels, hinge_data *data, const struct hg_source *source,
+                           hinge_status status, hinge_error *err)
+{
+    const hinge_words none = { 0 }, *known = source->options->words;
+    if (status == HINGE_OK && labels->word != NULL)
+        status =
+            hg_words_collect(known != NULL ? known : &none, labels->word, data->x.rows, &data->words, data->y, err);
+    hg_free(labels->word);
+    labels->word = NULL;
+    return status;
 }
 
 /* ---- LIBSVM -------------------------------------------------------------------------------------------- */
 
-/* Says what is wrong with a label that is not a number. */
+/* Says what is wrong with a label that is neither number nor word. */
 static hinge_status refuse_label(const struct hg_line *line, hinge_error *err)
 {
     struct hg_excerpt word = hg_excerpt(line->p, line->end);
@@ -78,10 +142,17 @@ static hinge_status refuse_label(const struct hg_line *line, hinge_error *err)
     if (strchr(word.text, ',') != NULL)
         return hg_fail_at(err, HINGE_EFORMAT, line->file, line->number,
                           "label '%s': several labels or a decimal comma are not supported", word.text);
-    if (strchr(word.text, ':') != NULL)
-        return hg_fail_at(err, HINGE_EFORMAT, line->file, line->number,
-                          "'%s' where a label must begin the line", word.text);
-    return hg_fail_at(err, HINGE_EFORMAT, line->file, line->number, "label '%s' is not a number", word.text);
+    return hg_fail_at(err, HINGE_EFORMAT, line->file, line->number, "'%s' where a label must begin the line",
+                      word.text);
+}
+
+/* The end of the label at p, which may be a word as far as LIBSVM text has them; NULL: it is none. */
+static const char *label_end(const char *p, const char *end)
+{
+    const char *stop = p;
+    while (stop < end && !hg_is_blank(*stop) && *stop != ',' && *stop != ':')
+        stop++;
+    return stop > p && *p != '#' && (stop == end || hg_is_blank(*stop)) ? stop : NULL;
 }
 
 /* Fields apart by commas, semicolons or tabs, and no pair among them. */
@@ -101,6 +172,7 @@ struct libsvm {
     struct hg_columns columns; /* those that are kept; bits NULL: all */
     bool rest;                 /* the last column is the norm of the others */
     bool finding;              /* columns are being found */
+    struct hg_labels labels;
 };
 
 /* One line into row i. */
@@ -112,7 +184,6 @@ static hinge_status read_pairs_line(const void *arg, const struct hg_line *given
     struct hg_columns columns = libsvm->columns; /* its bits are shared */
     struct hg_line line = *given;
     struct hg_row row = { .type = HINGE_F64, .found = libsvm->finding ? &columns : NULL };
-    double label;
     size_t serial;
     if (data->memory != NULL) {
         row = hg_data_row(data, i);
@@ -121,16 +192,15 @@ static hinge_status read_pairs_line(const void *arg, const struct hg_line *given
         hg_row_clear(&row);
     }
     line.p = hg_skip_blanks(line.p, line.end);
-    const char *next = hg_parse_double(line.p, line.end, &label);
-    if (next == NULL || (next < line.end && !hg_is_blank(*next)))
+    const char *stop = label_end(line.p, line.end);
+    if (stop == NULL)
         return refuse_label(&line, err);
-    hinge_status status = hg_line_number(&line, "label", &label, err);
+    hinge_status status = hg_labels_take(&libsvm->labels, i, &line, line.p, stop, err);
+    line.p = stop;
     if (status == HINGE_OK)
         status = hg_line_pairs(&line, &row, data->serial != NULL ? &serial : NULL, tally, err);
     if (status != HINGE_OK)
         return status;
-    if (data->y != NULL)
-        data->y[i] = label;
     if (data->serial != NULL)
         data->serial[i] = serial;
     return HINGE_OK;
@@ -199,7 +269,7 @@ static hinge_status reserve_libsvm(struct hg_lines *lines, const struct hg_sourc
     hinge_error own;
     hinge_status status = hg_data_reserve(data, source, lines->n, cols, type, &own);
     if (status == HINGE_OK)
-        return HINGE_OK;
+        return hg_labels_reserve(&libsvm->labels, data, source->name, err);
     hg_free(data->memory);
     data->memory = NULL;
     hinge_status other = hg_lines_read(lines, read_libsvm_line, libsvm, &tally, err);
@@ -213,14 +283,24 @@ static hinge_status read_libsvm(const struct hg_source *source, hinge_data *data
     struct hg_lines lines;
     struct hg_tally tally;
     struct libsvm libsvm = { .data = data };
+    const char *rest = source->data;
+    const struct hg_line line = hg_next_line(source->name, 1, &rest, source->data + source->size);
+    const char *label = hg_skip_blanks(line.p, line.end), *stop = label_end(label, line.end);
+    if (stop != NULL)
+        hg_labels_begin(&libsvm.labels, 0, &line, label, stop);
     hinge_status status =
         hg_lines_open(&lines, source->name, source->data, source->size, 1, true, source->threads, err);
+    if (status == HINGE_OK && libsvm.labels.first.number > 0 && lines.last_index == 0)
+        status = hg_fail_at(err, HINGE_EFORMAT, source->name, 1,
+                            "label '%s' is not a number, and no line has a pair index:value, as data would",
+                            hg_excerpt_all(label, stop).text);
     if (status == HINGE_OK)
         status = find_columns(&lines, source, &libsvm, err);
     if (status == HINGE_OK)
         status = reserve_libsvm(&lines, source, &libsvm, err);
     if (status == HINGE_OK)
         status = hg_lines_read(&lines, read_libsvm_line, &libsvm, &tally, err);
+    status = hg_labels_end(&libsvm.labels, data, source, status, err);
     if (status == HINGE_OK) {
         data->file_cols = lines.last_index;
         data->labelled = 1;

@@ -4,6 +4,7 @@
 #ifndef HG_IO_DATA_H
 #define HG_IO_DATA_H
 
+#include "lib/base/words.h"
 #include "lib/files/lines.h"
 
 #include <hinge/io.h>
@@ -20,6 +21,26 @@ struct hg_source {
  * this machine. The options' min_cols, and for LIBSVM data max_cols, have been applied to cols. */
 hinge_status hg_data_reserve(hinge_data *data, const struct hg_source *source, size_t rows, size_t cols,
                              hinge_dtype type, hinge_error *err);
+
+/* Labels as they are read: all are numbers, or all words. */
+struct hg_labels {
+    struct hg_line first; /* the first one, if it is a word; number 0: labels are numbers */
+    double *y;            /* [rows], or NULL: labels are checked only */
+    struct hg_word *word; /* [rows]; NULL: they are numbers, or checked only */
+    char where[40];       /* what messages call their place */
+};
+
+/* Takes the first label, [p, stop) of the line: whether it is a word decides. column: of CSV, from 1; otherwise 0. */
+void hg_labels_begin(struct hg_labels *labels, size_t column, const struct hg_line *line, const char *p,
+                     const char *stop);
+/* Room for the labels of data, once it is reserved. */
+hinge_status hg_labels_reserve(struct hg_labels *labels, const hinge_data *data, const char *name, hinge_error *err);
+/* The label of row i, [p, stop). */
+hinge_status hg_labels_take(const struct hg_labels *labels, size_t i, const struct hg_line *line, const char *p,
+                            const char *stop, hinge_error *err);
+/* Numbers the words of all rows of data; frees what was reserved, whatever status says. */
+hinge_status hg_labels_end(struct hg_labels *labels, hinge_data *data, const struct hg_source *source,
+                           hinge_status status, hinge_error *err);
 
 /* Row i of data->x, to be written. */
 struct hg_row hg_data_row(const hinge_data *data, size_t i);

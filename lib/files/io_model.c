@@ -15,8 +15,9 @@
  *
  * What LIBSVM has no words for stands under keys of hinge's own, which it refuses: hinge_label, hinge_kernel,
  * hinge_multiclass one_vs_rest (a coefficient and a rho a class), hinge_scale_factor and hinge_scale_offset (a number a
- * feature), hinge_training (parameters). The number of features is that of the support vectors; where there are none,
- * "SV hinge_features 5" tells it, of which LIBSVM reads the first word.
+ * feature), hinge_training (parameters). Of the line "SV" LIBSVM reads the first word only, so that more may stand in
+ * it: "SV hinge_features 5", the number of features where no support vectors tell it; "SV hinge_words cat dog", the
+ * words that the labels 1 and 2 stand for, in which %20 is a blank and %25 a percent sign.
  */
 #include "lib/model.h"
 #include "lib/files/bytes.h"
@@ -85,6 +86,22 @@ static void print_class_sv(const struct hinge_model *model, struct hg_text *text
     hg_text_add(text, "\n", 1);
 }
 
+/* " hinge_words cat dog", if labels are words. */
+static void print_words(const hinge_words *words, struct hg_text *text)
+{
+    if (words->count > 0)
+        hg_text_print(text, " hinge_words");
+    for (size_t k = 0; k < words->count; k++) {
+        hg_text_add(text, " ", 1);
+        for (const char *p = words->word[k]; *p != '\0'; p++) {
+            if (*p == ' ' || *p == '%')
+                hg_text_print(text, "%%%02x", *p);
+            else
+                hg_text_add(text, p, 1);
+        }
+    }
+}
+
 static void print_header(const struct hinge_model *model, struct hg_text *text)
 {
     const hinge_kernel *kernel = &model->kernel;
@@ -113,10 +130,11 @@ static void print_header(const struct hinge_model *model, struct hg_text *text)
     }
     if (model->training != NULL)
         print_numbers(text, "hinge_training", model->training, model->n_training);
+    hg_text_print(text, "SV");
     if (model->n_sv == 0 && model->d > 0 && model->scale_factor == NULL)
-        hg_text_print(text, "SV hinge_features %zu\n", model->d);
-    else
-        hg_text_print(text, "SV\n");
+        hg_text_print(text, " hinge_features %zu", model->d);
+    print_words(&model->words, text);
+    hg_text_add(text, "\n", 1);
 }
 
 /* "coefficient coefficient ... index:value index:value ... ". Zeros are left out, but for the last feature of
@@ -246,6 +264,7 @@ struct header {
     size_t n_classes, n_problems, n_sv;
     size_t n_scaled; /* features that are scaled; 0: not scaled */
     size_t n_told;   /* features that the line "SV" tells; 0: none */
+    struct hg_line words; /* the words that it tells; number 0: none */
 };
 
 static bool has(const struct header *header, enum key key)
@@ -277,17 +296,75 @@ static bool is_word(const char *p, const char *end, const char *word)
     return (size_t)(end - p) == strlen(word) && memcmp(p, word, (size_t)(end - p)) == 0;
 }
 
-/* What stands behind "SV": nothing of a model that has support vectors, or the number of features. */
-static hinge_status read_features(struct header *header, const struct hg_line *line, const char *p, hinge_error *err)
+/* What stands behind "SV": the number of features of a model without support vectors, and words. */
+static hinge_status read_told(struct header *header, const struct hg_line *line, const char *p, hinge_error *err)
 {
     const char *name = hg_skip_blanks(p, line->end), *stop = word_end(name, line->end);
-    const char *number = hg_skip_blanks(stop, line->end);
-    if (!is_word(name, stop, "hinge_features"))
-        return HINGE_OK;
-    if (hg_parse_size(number, line->end, &header->n_told) == NULL || header->n_told > INT_MAX)
-        return hg_fail_at(err, HINGE_EFORMAT, header->file, line->number, "hinge_features '%s' is not a count",
-                          hg_excerpt_all(number, line->end).text);
+    if (is_word(name, stop, "hinge_features")) {
+        const char *number = hg_skip_blanks(stop, line->end);
+        p = hg_parse_size(number, line->end, &header->n_told);
+        if (p == NULL || header->n_told > INT_MAX)
+            return hg_fail_at(err, HINGE_EFORMAT, header->file, line->number, "hinge_features '%s' is not a count",
+                              hg_excerpt_all(number, line->end).text);
+        name = hg_skip_blanks(p, line->end);
+        stop = word_end(name, line->end);
+    }
+    if (is_word(name, stop, "hinge_words")) {
+        header->words = *line;
+        header->words.p = hg_skip_blanks(stop, line->end);
+    }
     return HINGE_OK;
+}
+
+static int hex_digit(char c)
+{
+    const char *digits = "0123456789abcdef", *at = c != '\0' ? strchr(digits, c) : NULL;
+    return at != NULL ? (int)(at - digits) : -1;
+}
+
+/* The next word in the line, its %xx undone, at out; NULL: one is wrong. */
+static char *undo_word(struct hg_line *line, char *out)
+{
+    const char *p = line->p, *stop = word_end(p, line->end);
+    for (; p < stop; p++) {
+        int high = *p == '%' && stop - p > 2 ? hex_digit(p[1]) : -1, low = high >= 0 ? hex_digit(p[2]) : -1;
+        if (*p == '%' && low < 0)
+            return NULL;
+        *out++ = *p == '%' ? (char)(high << 4 | low) : *p;
+        p += *p == '%' ? 2 : 0;
+    }
+    *out++ = '\0';
+    line->p = hg_skip_blanks(stop, line->end);
+    return out;
+}
+
+/* The words of labels, which the model then checks. */
+static hinge_status read_words(const struct header *header, struct hinge_model *model, hinge_error *err)
+{
+    struct hg_line line = header->words;
+    size_t room = (size_t)(line.end - line.p) + 1, n = 0;
+    if (line.number == 0)
+        return HINGE_OK;
+    char *memory = hg_alloc(room, 1 + sizeof(char *)), *out = memory == NULL ? NULL : memory + room * sizeof(char *);
+    const char **word = (const char **)(void *)memory;
+    hinge_status status = HINGE_OK;
+    hinge_error own;
+    if (memory == NULL)
+        return hg_fail_at(err, HINGE_ENOMEM, header->file, line.number, "no memory for words");
+    while (line.p < line.end && out != NULL) {
+        word[n++] = out;
+        out = undo_word(&line, out);
+    }
+    if (out == NULL)
+        status = hg_fail(&own, HINGE_EFORMAT, "'%s' is no word: %% must begin %%20 or %%25",
+                         hg_excerpt(line.p, line.end).text);
+    else
+        status = hinge_model_set_words(model, &(hinge_words){ n, word }, &own);
+    hg_free(memory);
+    if (status == HINGE_OK)
+        return status;
+    return hg_fail_at(err, status == HINGE_EINVAL ? HINGE_EFORMAT : status, header->file, line.number, "hinge_%s",
+                      own.text);
 }
 
 /* Files "key value ..." lines under their keys, up to the line "SV". */
@@ -300,7 +377,7 @@ static hinge_status find_keys(struct header *header, const char *p, const char *
         if (is_word(line.p, stop, "SV")) {
             header->body = p;
             header->body_number = number + 1;
-            return read_features(header, &line, stop, err);
+            return read_told(header, &line, stop, err);
         }
         while (key < N_KEYS && !is_word(line.p, stop, keys[key]))
             key++;
@@ -627,7 +704,8 @@ static hinge_status read_arrays(const struct header *header, struct hinge_model 
     const char *p = header->lines[NR_SV].p, *end = header->lines[NR_SV].end;
     for (size_t i = 0; i < model->n_classes; i++)
         p = hg_skip_blanks(hg_parse_size(p, end, &model->class_sv[i]), end);
-    return read_numbers(header, own ? HINGE_LABEL : LABEL, !own, model->labels, err);
+    status = read_numbers(header, own ? HINGE_LABEL : LABEL, !own, model->labels, err);
+    return status == HINGE_OK ? read_words(header, model, err) : status;
 }
 
 /* Support vectors as they are read. */

@@ -1,0 +1,84 @@
+/* Words are found by a hash table with open places; what is kept of them is one block of memory. */
+#include "lib/base/words.h"
+
+#include <string.h>
+
+bool hg_is_word(const char *p, size_t length)
+{
+    for (size_t i = 0; i < length; i++)
+        if ((unsigned char)p[i] < ' ' || p[i] == 0x7f)
+            return false;
+    return length > 0;
+}
+
+/* The place of the word in table[mask + 1], which holds numbers from 1 on of words in list: 0 there, or its number. */
+static size_t *place_of(size_t *table, size_t mask, const struct hg_word *list, struct hg_word word)
+{
+    uint64_t hash = UINT64_C(0xcbf29ce484222325); /* FNV-1a */
+    for (size_t i = 0; i < word.length; i++)
+        hash = (hash ^ (unsigned char)word.p[i]) * UINT64_C(0x100000001b3);
+    for (size_t at = (size_t)(hash ^ hash >> 32) & mask;; at = (at + 1) & mask) {
+        const struct hg_word *other = table[at] > 0 ? &list[table[at] - 1] : NULL;
+        if (other == NULL || (other->length == word.length && memcmp(other->p, word.p, word.length) == 0))
+            return &table[at];
+    }
+}
+
+static hinge_status copy_words(const struct hg_word *list, size_t n, hinge_words *words, hinge_error *err)
+{
+    size_t bytes = n * sizeof *words->word;
+    for (size_t i = 0; i < n; i++)
+        bytes += list[i].length + 1;
+    char *memory = hg_alloc(bytes, 1);
+    if (memory == NULL)
+        return hg_fail(err, HINGE_ENOMEM, "no memory for %zu words", n);
+    char *text = memory + n * sizeof *words->word;
+    *words = (hinge_words){ .count = n, .word = (const char **)(void *)memory };
+    for (size_t i = 0; i < n; i++) {
+        words->word[i] = memcpy(text, list[i].p, list[i].length);
+        text[list[i].length] = '\0';
+        text += list[i].length + 1;
+    }
+    return HINGE_OK;
+}
+
+hinge_status hg_words_collect(const hinge_words *known, const struct hg_word *of, size_t n, hinge_words *words,
+                              double *labels, hinge_error *err)
+{
+    size_t before = known->count, size = 64, count = 0;
+    while (size / 2 < before + n)
+        size *= 2;
+    size_t *table = hg_zalloc(size, sizeof *table);
+    struct hg_word *list = hg_alloc(before + n, sizeof *list);
+    hinge_status status = table != NULL && list != NULL ? HINGE_OK : hg_fail(err, HINGE_ENOMEM, "no memory for words");
+    for (size_t i = 0; status == HINGE_OK && i < before + n; i++) {
+        struct hg_word word = i < before ? (struct hg_word){ known->word[i], strlen(known->word[i]) } : of[i - before];
+        size_t *place = place_of(table, size - 1, list, word);
+        if (i < before && (*place != 0 || !hg_is_word(word.p, word.length)))
+            status = hg_fail(err, HINGE_EINVAL, "words: '%.60s' %s", word.p,
+                             *place != 0 ? "stands twice" : "is empty or holds control characters");
+        if (*place == 0) {
+            list[count] = word;
+            *place = ++count;
+        }
+        if (i >= before)
+            labels[i - before] = (double)*place;
+    }
+    if (status == HINGE_OK)
+        status = copy_words(list, count, words, err);
+    hg_free(table);
+    hg_free(list);
+    return status;
+}
+
+void hg_words_free(hinge_words *words)
+{
+    hg_free((void *)words->word);
+    *words = (hinge_words){ 0 };
+}
+
+const char *hinge_word(const hinge_words *words, double label)
+{
+    bool one = words != NULL && label >= 1 && label <= (double)words->count && label == (double)(size_t)label;
+    return one ? words->word[(size_t)label - 1] : NULL;
+}
