@@ -195,7 +195,7 @@ void free_class_weights(struct class_weights *classes)
 
 void drop_words(hinge_data *data, hinge_task task)
 {
-    if (task != HINGE_C_SVC && task != HINGE_NU_SVC && data->words.count)
+    if (!hinge_task_info(task)->classifies && data->words.count)
         data->labelled = 0;
 }
 
