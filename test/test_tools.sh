@@ -387,6 +387,19 @@ check "how much of it is not empty" has out '^features *1899998, 20 of them'
 "$hinge" train -q far far.model >out 2>err
 check "gamma counts all features" has far.model '^gamma 5.263163[0-9]*e-07$'
 check "cross-validates wide text" "$hinge" train -q -v 3 -g 0.5 far
+check "scales it" "$hinge" scale -s ranges.far --output far.scaled far
+"$hinge" scale -s ranges.close --output close.scaled close
+spread close.scaled >close.spread
+sed 's/ $//' far.scaled >out
+check "as narrow text" cmp out close.spread
+check "to ranges by feature" test "$(awk 'NR > 2 { $1 = $1 * 95000 - $1 % 3 } 1' ranges.close)" = "$(cat ranges.far)"
+"$hinge" train -v 3 --scale -g 0.5 close | grep Cross >accuracy
+check "cross-validates it scaled" sh -c "'$hinge' train -v 3 --scale -g 0.5 far | grep Cross | cmp - accuracy"
+if command -v gnuplot >/dev/null 2>&1; then
+    check "a path over C of it" "$hinge" plot --path -g 0.5 --folds 3 --costs 0,1,1 --keep path.far -o far.svg far
+    "$hinge" plot --path -g 0.5 --folds 3 --costs 0,1,1 --keep path.close -o far.svg close >out
+    check "likewise" cmp path.far/path.dat path.close/path.dat
+fi
 check "trains on it by sgd" "$hinge" train -q -t 0 --solver sgd --epochs 3 far far.model
 check "and predicts by that" "$hinge" predict -q far far.model labels
 refuses 1 "too wide to be drawn" plot -o far.svg far.model far

@@ -162,6 +162,8 @@ extern const size_t n_data_options;
 /* Reads a file or dies. min_cols: at least so many features. */
 void load_data(const char *path, const struct data_flags *flags, size_t min_cols, int precomputed, int threads,
                hinge_data *data);
+/* Makes gamma = 1 / features, if it is to be so, count those that flags let be dropped. */
+void count_dropped(hinge_kernel *kernel, const hinge_data *data, const struct data_flags *flags);
 /* Weights of n examples, one number a line or an .npy file; the caller's, to be freed by hinge_data_free. */
 void load_weights(const char *path, size_t n, hinge_data *data);
 /* The same for data that a model of cols features shall predict, of the columns of files that flags names; dies of a

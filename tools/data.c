@@ -49,6 +49,12 @@ void load_data(const char *path, const struct data_flags *flags, size_t min_cols
     check(hinge_data_read(path, &options, data, &err), &err);
 }
 
+void count_dropped(hinge_kernel *kernel, const hinge_data *data, const struct data_flags *flags)
+{
+    if (data->columns && kernel->gamma == HINGE_GAMMA_AUTO)
+        kernel->gamma = 1.0 / (double)(data->file_cols > flags->features ? data->file_cols : flags->features);
+}
+
 static int ends_in(const char *text, const char *end)
 {
     size_t n = strlen(text), m = strlen(end);

@@ -20,6 +20,11 @@ int ranges_leave_out(const struct ranges *ranges, size_t feature)
     return feature >= ranges->count || ranges->x[feature].low == ranges->x[feature].high;
 }
 
+size_t feature_number(const struct ranges *ranges, size_t feature)
+{
+    return ranges->features ? ranges->features[feature] : feature + 1;
+}
+
 void ranges_free(struct ranges *ranges)
 {
     free(ranges->x);
@@ -47,6 +52,7 @@ void ranges_measure(struct ranges *ranges, const hinge_data *data)
 
     check(hinge_scaling_fit(&fitted, &data->x, NULL, 0, 1, &err), &err);
     ranges->count = cols;
+    ranges->features = data->columns;
     ranges->x = allocate(cols, sizeof *ranges->x);
     for (size_t k = 0; k < cols; k++)
         ranges->x[k] = (struct interval){ fitted.low[k], fitted.high[k] };
@@ -206,6 +212,6 @@ void ranges_write(const struct ranges *ranges, const struct targets *to, const c
     fprintf(out.file, "x\n%.17g %.17g\n", to->x.low, to->x.high);
     for (size_t k = 0; k < ranges->count; k++)
         if (!ranges_leave_out(ranges, k))
-            fprintf(out.file, "%zu %.17g %.17g\n", k + 1, ranges->x[k].low, ranges->x[k].high);
+            fprintf(out.file, "%zu %.17g %.17g\n", feature_number(ranges, k), ranges->x[k].low, ranges->x[k].high);
     output_close(&out);
 }

@@ -22,6 +22,7 @@ struct ranges {
     int y_known;
     size_t count;
     struct interval *x; /* [count] */
+    const size_t *features; /* [count] from 1, those of the data; NULL: x[k] is feature k + 1 */
 };
 
 /* The ranges of data whose matrix holds doubles. */
@@ -36,6 +37,8 @@ const double *row_of(const hinge_data *data, size_t i);
 
 /* A feature without a range, or that never changes, is left out: it becomes 0. */
 int ranges_leave_out(const struct ranges *ranges, size_t feature);
+/* Its number in files, from 1. */
+size_t feature_number(const struct ranges *ranges, size_t feature);
 /* Warns of features that change here, but are left out by the ranges of a file. */
 void warn_of_lost_features(const struct ranges *here, const struct ranges *file, const char *path);
 /* The ranges of so many features, those left out as [0, 0]; low and high are the caller's, to be freed by free(). */

@@ -91,7 +91,7 @@ static size_t write_row(FILE *file, const struct scale_settings *s, const struct
         value = scaled(ranges->x[k], s->to.x, row[k]);
         if (value == 0)
             continue;
-        fprintf(file, "%zu:%g ", k + 1, value);
+        fprintf(file, "%zu:%g ", feature_number(ranges, k), value);
         entries++;
     }
     fputc('\n', file);
@@ -135,6 +135,7 @@ int command_scale(int argc, char **argv)
     if (s.restore)
         ranges_read(&file, &s.to, s.restore);
     s.data.type = HINGE_F64;
+    s.data.drop_empty = !s.restore; /* which may have ranges of features that are empty here */
     load_data(path, &s.data, file.count, 0, 0, &data);
     check_words(path, &s, &data.words);
     ranges_measure(&here, &data);

@@ -393,7 +393,8 @@ static void load_training(struct train_settings *s, hinge_data *data, hinge_scal
         warn("%s: its range of labels is left alone: train scales features only", s->scale_restore);
     if (s->scale || s->online.solver)
         flags.type = HINGE_F64;
-    flags.drop_empty = !s->scale && !precomputed; /* a scaling is told of all features */
+    /* a model's scaling is told of all features */
+    flags.drop_empty = !precomputed && (!s->scale || (s->folds && !s->scale_restore));
     load_data(s->data_path, &flags, file.count, precomputed, s->params.threads, data);
     if (s->scale && s->folds && !s->scale_restore) { /* each fold fits the ranges of what it trains on */
         *scaling = (hinge_scaling){ .lower = to.x.low, .upper = to.x.high };
@@ -402,8 +403,7 @@ static void load_training(struct train_settings *s, hinge_data *data, hinge_scal
         scale_training(s, &file, to, data, scaling);
     }
     ranges_free(&file);
-    if (data->columns && s->params.kernel.gamma == HINGE_GAMMA_AUTO) /* 1 / features, dropped ones too */
-        s->params.kernel.gamma = 1.0 / (double)(data->file_cols > flags.features ? data->file_cols : flags.features);
+    count_dropped(&s->params.kernel, data, &flags);
 }
 
 /* ---- The run ---- */
