@@ -199,7 +199,10 @@ static double take_beta(const struct hg_problem *pr, const double *beta, const u
     hg_problem_take(pr, beta, subset, qp, sums);
     for (size_t k = 0; k < qp->n; k++) {
         sum += qp->beta[0][k];
-        largest = qp->hi[0][k] > 0 ? fmax(largest, qp->beta[0][k] / qp->hi[0][k]) : largest;
+        for (int l = 0; l < qp->layers; l++) {
+            double b = qp->beta[l][k];
+            largest = b != 0 ? fmax(largest, b / (b > 0 ? qp->hi[l][k] : qp->lo[l][k])) : largest;
+        }
     }
     if (pr->params.task == HINGE_NU_SVC && sums[0] > 0 && sum > 0)
         factor = fabs(sum - sums[0]) > 1e-9 * sums[0] ? sum / sums[0] : 1; /* 1: they were not divided */

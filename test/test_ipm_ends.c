@@ -136,6 +136,29 @@ static void indefinite_kernels(void **state)
     }
 }
 
+static int stop_later(void *arg, const hinge_progress *progress)
+{
+    int *left = arg;
+    (void)progress;
+    return (*left)-- <= 0;
+}
+
+/* A run that is stopped where its solution is about to be judged by the kernel has not converged. */
+static void stopped_before_the_verdict(void **state)
+{
+    (void)state;
+    for (uint64_t t = 0; t < 40; t++) {
+        struct set set = set_two_class(t % 4, 50, 2, 1);
+        hinge_kernel kernel = t % 2 == 0 ? hinge_kernel_sigmoid(0.5, -1) : hinge_kernel_polynomial(3, 0.5, -1);
+        hinge_params params = inside(HINGE_C_SVC, kernel, 1);
+        int left = (int)t / 4;
+        params.progress = stop_later;
+        params.progress_arg = &left;
+        truth_told(&set, &params, "stopped", t);
+        set_free(&set);
+    }
+}
+
 /* More rows than the default rank has columns, no two of them alike to the kernel: it takes as many as it needs. */
 static void rank_as_needed(void **state)
 {
@@ -233,6 +256,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(features_of_any_size), cmocka_unit_test(indefinite_kernels),
+        cmocka_unit_test(stopped_before_the_verdict),
         cmocka_unit_test(rank_as_needed),       cmocka_unit_test(wide),
         cmocka_unit_test(factor_in_pieces),     cmocka_unit_test(max_iter_holds),
     };

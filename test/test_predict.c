@@ -183,6 +183,38 @@ static void too_large(void **state)
     set_free(&x);
 }
 
+/* Values that are infinite for the support vectors of one class say nothing of the problem of two others. */
+static void infinite_for_others(void **state)
+{
+    (void)state;
+    uint64_t seed = 13;
+    for (int ovr = 0; ovr < 2; ovr++) {
+        struct set set = set_new(90, 3);
+        for (size_t i = 0; i < set.n; i++) {
+            set.y[i] = (double)(i % 3 + 1);
+            for (size_t c = 0; c < 3; c++) /* the third feature is the third class's */
+                set.x[i * 3 + c] = (c == 2) == (i % 3 == 2) ? draw_normal(&seed) + (double)(i % 3) : 0;
+        }
+        hinge_params params = hinge_params_default(HINGE_C_SVC);
+        params.kernel = hinge_kernel_polynomial(2, 1, 1);
+        params.multiclass = ovr ? HINGE_ONE_VS_REST : HINGE_ONE_VS_ONE;
+        hinge_model *m = fit(&set, &params, NULL);
+        double row[] = { 0.5, 0.25, 1e200 }, near[] = { 0.5, 0.25, 0 }, f[3], want[3];
+        hinge_matrix x = hinge_matrix_f64(row, 1, 3), z = hinge_matrix_f64(near, 1, 3);
+        assert_int_equal(hinge_predict(m, &z, NULL, NULL, want, NULL), HINGE_OK);
+        for (int precision = HINGE_PRECISION_AUTO; precision <= HINGE_PRECISION_F64; precision++) {
+            hinge_predict_options options = { .precision = (hinge_precision)precision };
+            assert_int_equal(hinge_predict(m, &x, &options, NULL, f, NULL), HINGE_OK);
+            if (!ovr) /* of classes 1 and 2 */
+                assert_near(f[0], want[0], 1e-9 * (1 + fabs(want[0])));
+            for (int p = 0; p < 3; p++)
+                assert_false(isnan(f[p]));
+        }
+        hinge_model_free(m);
+        set_free(&set);
+    }
+}
+
 /* ---- K(x, x) ----------------------------------------------------------------------------------------------------- */
 
 /* Support vectors as examples, all far from each other: f = coef - rho, to the bit. Some are twice there. */
@@ -222,6 +254,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(near_twins), cmocka_unit_test(zeros_and_ones),
                                         cmocka_unit_test(all_kinds), cmocka_unit_test(too_large),
-                                        cmocka_unit_test(themselves) };
+                                        cmocka_unit_test(infinite_for_others), cmocka_unit_test(themselves) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -55,6 +55,28 @@ static void nu_svc_cut_short(void **state)
     assert_int_equal(report.outcome, HINGE_NO_MARGIN);
 }
 
+/* Of other tasks nobody says that there is no margin: not where the error of F is larger than 1 either. */
+static void margin_is_of_nu_svc(void **state)
+{
+    (void)state;
+    struct set set = set_two_class(4, 940, 3, 1);
+    uint64_t seed = 1;
+    double beta0[940];
+    for (size_t i = 0; i < set.n * set.d; i++)
+        set.x[i] = (float)(43000 + draw_normal(&seed));
+    for (size_t i = 0; i < set.n; i++)
+        beta0[i] = draw_unit(&seed);
+    hinge_params params = hinge_params_default(HINGE_ONE_CLASS);
+    params.kernel = hinge_kernel_linear();
+    params.nu = 0.38;
+    params.solver = HINGE_SOLVER_SMO;
+    params.beta0 = beta0;
+    hinge_report report;
+    hinge_model_free(fit(&set, &params, &report));
+    assert_int_not_equal(report.outcome, HINGE_NO_MARGIN);
+    set_free(&set);
+}
+
 /* Whenever a run is stopped, what it tells of the objective is what plain loops find of its coefficients, and no worse
  * than what it began with. */
 static void stopped_anywhere(void **state)
@@ -499,7 +521,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nu_svc_cut_short),         cmocka_unit_test(nan_is_not_0),
-        cmocka_unit_test(stopped_anywhere),
+        cmocka_unit_test(stopped_anywhere),         cmocka_unit_test(margin_is_of_nu_svc),
         cmocka_unit_test(bounds_that_overflow),     cmocka_unit_test(rho_is_judged),
         cmocka_unit_test(range_in_order),           cmocka_unit_test(largest_of_folds),
         cmocka_unit_test(nu_of_folds),              cmocka_unit_test(rounding_holds_no_bias),
