@@ -71,6 +71,36 @@ static void far_from_the_origin(void **state)
     }
 }
 
+/* Small linear problems 1e5 to 1e8 from the origin, where what rounding takes from a sum is as large as eps: what K_WW
+ * has solved the gradient denies, again and again. Work is what is counted, in rounds and steps. */
+static void rounding_as_large_as_eps(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 0; seed < 100; seed++) {
+        uint64_t s = seed;
+        struct set set = set_two_class(seed, 3 + draw(&s) % 6, 20 + draw(&s) % 200, 1);
+        double offset = pow(10, 5 + 3 * draw_unit(&s));
+        for (size_t c = 0; c < set.d; c++) {
+            double own = pow(10, 2 * draw_unit(&s) - 4);
+            for (size_t i = 0; i < set.n; i++)
+                set.x[i * set.d + c] = (float)(own * (double)(draw(&s) % 2) + offset);
+        }
+        set.y[0] = 1, set.y[1] = -1;
+        hinge_params p = hinge_params_default(HINGE_C_SVC);
+        p.kernel = hinge_kernel_linear();
+        p.C = 0.2;
+        p.eps = 0.5;
+        p.solver = HINGE_SOLVER_SMO;
+        p.threads = 1;
+        hinge_report r;
+        hinge_model_free(fit(&set, &p, &r));
+        if (r.rounds > 3000 || r.iterations > 2 * 5000 * (set.n + 100) + 100)
+            fail_msg("seed %llu: %llu rounds, %llu steps", (unsigned long long)seed, (unsigned long long)r.rounds,
+                     (unsigned long long)r.iterations);
+        set_free(&set);
+    }
+}
+
 /* Runs that have no good end have one all the same, and never one worse than alpha = 0. */
 static void no_good_end(void **state)
 {
@@ -206,7 +236,8 @@ static void converged_is_true(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(far_from_the_origin), cmocka_unit_test(no_good_end),       cmocka_unit_test(odd_kernels),
+        cmocka_unit_test(far_from_the_origin), cmocka_unit_test(rounding_as_large_as_eps),
+        cmocka_unit_test(no_good_end),         cmocka_unit_test(odd_kernels),
         cmocka_unit_test(beyond_f32),          cmocka_unit_test(converged_is_true),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

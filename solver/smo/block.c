@@ -519,7 +519,7 @@ static enum verdict verify(struct hg_run *r, hinge_status *status)
     if (res->violation > r->opt->eps && ++r->checks % MAX_CHECKS != 0)
         return GO_ON; /* the points that decide are exact now, and say that there is more to do */
     double left = r->opt->eps - 2.2 * res->error;
-    if (left >= 0.25 * r->opt->eps && r->target > left) { /* cheaper than a gradient in f64 */
+    if (left >= 0.25 * r->opt->eps && r->target > 1.05 * left) { /* cheaper than a gradient in f64 */
         r->target = left;
         return GO_ON;
     }
@@ -608,12 +608,13 @@ static enum verdict judge(struct hg_run *r, hinge_status *status)
         bool settled = r->settled;
         enum verdict verdict = verify(r, status);
         res->seconds_certificate += hg_now() - t;
-        if (verdict == GO_ON && res->violation > r->target)
+        if (verdict == END)
+            return END;
+        if (m != r->m || corrections != res->corrections || settled != r->settled || hg_is_stopped(r))
+            return res->violation > r->target ? GO_ON : judge(r, status);
+        if (res->violation <= r->target)
             return GO_ON;
-        if (verdict == GO_ON &&
-            (m != r->m || corrections != res->corrections || settled != r->settled || hg_is_stopped(r)))
-            return judge(r, status);
-        return verdict;
+        r->looked = true; /* and whether there is progress from here on is asked as ever */
     }
     if (!r->looked && res->violation <= AHEAD * r->target && r->rows != r->exact && r->in_w < r->m) {
         *status = look_ahead(r);
