@@ -137,9 +137,8 @@ static void gather(const hinge_matrix *x, const uint32_t *rows, size_t n, void *
         memcpy((char *)out + i * bytes, (const char *)x->data + rows[i] * step, bytes);
 }
 
-static hinge_status train_by_weights(const struct hg_jobs *jobs, const uint32_t *rows, size_t n,
-                                     hinge_params *p, hinge_model **model, hinge_report *report,
-                                     hinge_error *err)
+static hinge_status train_by_weights(const struct hg_jobs *jobs, const uint32_t *rows, size_t n, const double *y,
+                                     hinge_params *p, hinge_model **model, hinge_report *report, hinge_error *err)
 {
     double *weights = hg_zalloc(jobs->x->rows, sizeof *weights);
     if (weights == NULL)
@@ -147,13 +146,13 @@ static hinge_status train_by_weights(const struct hg_jobs *jobs, const uint32_t 
     for (size_t i = 0; i < n; i++)
         weights[rows[i]] = p->weights != NULL ? p->weights[rows[i]] : 1;
     p->weights = weights;
-    hinge_status status = hinge_train(model, jobs->x, jobs->y, p, report, err);
+    hinge_status status = hinge_train(model, jobs->x, y, p, report, err);
     hg_free(weights);
     return status;
 }
 
-static hinge_status train_on_copy(const struct hg_jobs *jobs, const uint32_t *rows, size_t n, hinge_params *p,
-                                  hinge_model **model, hinge_report *report, hinge_error *err)
+static hinge_status train_on_copy(const struct hg_jobs *jobs, const uint32_t *rows, size_t n, const double *all_y,
+                                  hinge_params *p, hinge_model **model, hinge_report *report, hinge_error *err)
 {
     hinge_matrix x = *jobs->x;
     hinge_status status = HINGE_OK;
@@ -166,7 +165,7 @@ static hinge_status train_on_copy(const struct hg_jobs *jobs, const uint32_t *ro
     if (status == HINGE_OK) {
         gather(jobs->x, rows, n, data);
         for (size_t i = 0; i < n; i++) {
-            y[i] = jobs->y != NULL ? jobs->y[rows[i]] : 0;
+            y[i] = all_y != NULL ? all_y[rows[i]] : 0;
             weights[i] = p->weights != NULL ? p->weights[rows[i]] : 1;
             index[i] = p->precomputed_index != NULL ? p->precomputed_index[rows[i]] : rows[i];
         }
@@ -186,8 +185,8 @@ static hinge_status train_on_copy(const struct hg_jobs *jobs, const uint32_t *ro
 }
 
 hinge_status hg_jobs_train(struct hg_jobs *jobs, size_t number, int threads, const uint32_t *rows, size_t n,
-                           bool copy, const hinge_params *params, hinge_model **model, hinge_report *report,
-                           hinge_error *err)
+                           const double *y, bool copy, const hinge_params *params, hinge_model **model,
+                           hinge_report *report, hinge_error *err)
 {
     struct ticket ticket = { jobs, number };
     hinge_params p = *params;
@@ -200,8 +199,8 @@ hinge_status hg_jobs_train(struct hg_jobs *jobs, size_t number, int threads, con
         p.progress = on_progress;
         p.progress_arg = &ticket;
     }
-    return copy ? train_on_copy(jobs, rows, n, &p, model, report, err)
-                : train_by_weights(jobs, rows, n, &p, model, report, err);
+    return copy ? train_on_copy(jobs, rows, n, y, &p, model, report, err)
+                : train_by_weights(jobs, rows, n, y, &p, model, report, err);
 }
 
 /* ---- rows held out --------------------------------------------------------------------------------------- */
@@ -325,7 +324,7 @@ static hinge_status validate_fold(void *arg, size_t f, int threads, hinge_error 
     if (status == HINGE_OK && params.task == HINGE_NU_SVC) /* a fold's share of the classes can differ by a row */
         params.nu = HG_MIN(v->problem->params.nu, most_nu(v, f, label));
     if (status == HINGE_OK && v->reports[f].outcome == HINGE_CONVERGED)
-        status = hg_jobs_train(&v->jobs, f, threads, rows, n_train, v->misses_class[f], &params, &model,
+        status = hg_jobs_train(&v->jobs, f, threads, rows, n_train, v->jobs.y, v->misses_class[f], &params, &model,
                                &v->reports[f], &mine);
     bool ended = hg_ended_early(v->reports[f].outcome);
     if (status == HINGE_OK && !ended)
@@ -465,8 +464,6 @@ hinge_status hinge_cross_validate(const hinge_matrix *x, const double *y, const 
         v.jobs.params.probability = 0;
     if (folds < 2 || folds > x->rows)
         status = hg_fail(err, HINGE_EINVAL, "folds: %zu is not in 2 .. %zu rows", folds, x->rows);
-    else if (problem.one_vs_rest && params->probability)
-        status = hg_fail(err, HINGE_EINVAL, "probability: one-vs-rest models have no probabilities");
     else
         status = validate(&v, predictions, report, err);
     hg_problem_free(&problem);

@@ -34,11 +34,12 @@ hinge_status hg_jobs_run(struct hg_jobs *jobs, bool *by_side, hinge_error *err);
 /* Whether the caller or the time limit has ended the jobs: STOPPED, TIME_LIMIT, otherwise CONVERGED. */
 hinge_outcome hg_jobs_ended(const struct hg_jobs *jobs);
 
-/* Within a job: trains on the rows named, in ascending order; the others take no part. copy: on a copy of them,
- * as it must be where a class of y is missing among them (beta0 is then not used); otherwise by weights of 0. */
+/* Within a job: trains on the rows named, in ascending order; the others take no part. y: of all rows of x. copy: on a
+ * copy of them, as it must be where a class of y is missing among them (beta0 is then not used); otherwise by weights
+ * of 0. */
 hinge_status hg_jobs_train(struct hg_jobs *jobs, size_t number, int threads, const uint32_t *rows, size_t n,
-                           bool copy, const hinge_params *params, hinge_model **model, hinge_report *report,
-                           hinge_error *err);
+                           const double *y, bool copy, const hinge_params *params, hinge_model **model,
+                           hinge_report *report, hinge_error *err);
 
 /* hinge_predict for the rows named (most probable classes where `probable`), gathered a chunk at a time.
  * labels[n], decisions[n * n_problems], either may be NULL. */

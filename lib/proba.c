@@ -1,6 +1,7 @@
 /*
- * Probabilities. Classification: a sigmoid over each pair's decision values (Platt 2000; Lin, Lin, Weng 2007),
- * fitted on values from 5-fold cross-validation of the pair, and coupling of the pairs (Wu, Lin, Weng 2004).
+ * Probabilities. Classification: a sigmoid over each two-class problem's decision values (Platt 2000; Lin, Lin, Weng
+ * 2007), fitted on values from its 5-fold cross-validation; then coupling of the pairs (Wu, Lin, Weng 2004), or of
+ * classes against the rest by dividing by their sum (Zadrozny, Elkan 2002).
  * Regression: the width of a Laplace density of the residuals. One-class: where a decision value stands among
  * those of training.
  */
@@ -15,7 +16,7 @@
 
 enum { FOLDS = 5, MARKS = 10 };
 
-static const double LEAST = 1e-7; /* no pair is surer than this */
+static const double LEAST = 1e-7; /* no two-class problem is surer than this */
 
 /* ---- the sigmoid ----------------------------------------------------------------------------------------- */
 
@@ -239,13 +240,15 @@ struct part {
     uint32_t *point, *fold, *work; /* [n] by position */
     uint32_t *train, *held;        /* rows of the caller's matrix; positions held out are in work */
     double *decision;
+    double *y, *weight; /* one-vs-rest: [rows] labels of two classes, with the weights of all classes; otherwise NULL */
     size_t n, n_train, n_held;
     double first, second; /* summed weights of the training rows */
 };
 
 static void part_free(struct part *part)
 {
-    void *all[] = { part->point, part->fold, part->work, part->train, part->held, part->decision };
+    void *all[] = { part->point, part->fold,     part->work, part->train,
+                    part->held,  part->decision, part->y,    part->weight };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         hg_free(all[i]);
 }
@@ -262,6 +265,23 @@ static hinge_status part_init(struct part *part, size_t n, hinge_error *err)
     bool ok = part->point != NULL && part->fold != NULL && part->work != NULL && part->train != NULL &&
               part->held != NULL && part->decision != NULL;
     return ok ? HINGE_OK : hg_fail(err, HINGE_ENOMEM, "no memory for the folds of %zu rows", n);
+}
+
+/* The class against the rest, as a problem of two classes. */
+static hinge_status part_set_rest(struct part *part, const struct hg_problem *pr, size_t class, hinge_error *err)
+{
+    size_t rows = pr->x.rows;
+    part->y = hg_alloc(rows, sizeof *part->y);
+    part->weight = hg_zalloc(rows, sizeof *part->weight);
+    if (part->y == NULL || part->weight == NULL)
+        return hg_fail(err, HINGE_ENOMEM, "no memory for the labels of %zu rows", rows);
+    for (size_t i = 0; i < rows; i++)
+        part->y[i] = -1;
+    for (size_t i = 0; i < pr->n; i++) {
+        part->y[pr->order[i]] = i >= pr->start[class] && i < pr->start[class + 1] ? 1 : -1;
+        part->weight[pr->order[i]] = pr->weight[i];
+    }
+    return HINGE_OK;
 }
 
 static int by_row(const void *a, const void *b)
@@ -322,14 +342,21 @@ static hinge_status decide_held(struct calibration *c, size_t number, struct par
     }
     if (params.task == HINGE_NU_SVC) /* a fold's share of the classes can differ by a row */
         params.nu = HG_MIN(params.nu, hg_most_nu((double[]){ part->first, part->second }, 2, false));
-    hinge_status status = hg_jobs_train(&c->jobs, number, threads, part->train, part->n_train,
-                                        pr->n_classes > 2, &params, &model, &report, err);
+    if (pr->one_vs_rest) {
+        params.weights = part->weight;
+        params.n_class_weights = 0;
+        params.positive_class = NULL;
+    }
+    const double *y = pr->one_vs_rest ? part->y : c->jobs.y;
+    bool copy = pr->n_classes > 2 && !pr->one_vs_rest;
+    hinge_status status = hg_jobs_train(&c->jobs, number, threads, part->train, part->n_train, y, copy, &params, &model,
+                                        &report, err);
     if (status == HINGE_OK)
         status = hg_predict_rows(model, c->jobs.x, part->held, part->n_held, false, &options, NULL,
                                  part->decision, err);
     if (status == HINGE_OK) {
         note_end(c, report.outcome);
-        sign = pr->classifies && model->labels[0] != pr->labels[a] ? -1 : 1;
+        sign = pr->classifies && model->labels[0] != (pr->one_vs_rest ? 1 : pr->labels[a]) ? -1 : 1;
     }
     for (size_t i = 0; status == HINGE_OK && i < part->n_held; i++)
         part->decision[i] *= sign;
@@ -347,6 +374,8 @@ static hinge_status calibrate_fold(void *arg, size_t number, int threads, hinge_
     if (__atomic_load_n(&c->ended, __ATOMIC_RELAXED) != HINGE_CONVERGED)
         return HINGE_OK;
     hinge_status status = part_init(&part, n, err);
+    if (status == HINGE_OK && c->problem->one_vs_rest)
+        status = part_set_rest(&part, c->problem, p, err);
     if (status == HINGE_OK)
         split(c, p, number % FOLDS, &part);
     if (status == HINGE_OK && part.n_held > 0)
@@ -456,9 +485,7 @@ hinge_status hg_calibrate_by_folds(hinge_model *model, const hinge_matrix *x, co
                                .begin = begin,
                                .job = calibrate_fold,
                                .arg = &c };
-    if (problem.one_vs_rest)
-        status = hg_fail(err, HINGE_EINVAL, "probability: one-vs-rest models have no probabilities");
-    else if (problem.task->one_class)
+    if (problem.task->one_class)
         status = by_training_rows(model, x, &problem, err);
     else if (problem.classifies || problem.n > 1)
         status = by_folds(&c, model, err);
@@ -494,7 +521,7 @@ static hinge_status classify_rows(const hinge_model *m, const double *y, size_t 
     return HINGE_OK;
 }
 
-static hinge_status fit_pairs(const hinge_model *m, const double *y, const double *decision, size_t n,
+static hinge_status fit_classes(const hinge_model *m, const double *y, const double *decision, size_t n,
                               struct calibrated *result, hinge_error *err)
 {
     uint32_t *class = hg_alloc(n, sizeof *class);
@@ -504,16 +531,18 @@ static hinge_status fit_pairs(const hinge_model *m, const double *y, const doubl
     hinge_status status = class != NULL && count != NULL && mine != NULL && first != NULL
                               ? classify_rows(m, y, n, class, count, err)
                               : hg_fail(err, HINGE_ENOMEM, "no memory for %zu rows", n);
-    for (size_t a = 0, p = 0; a < m->n_classes && status == HINGE_OK; a++)
-        for (size_t b = a + 1; b < m->n_classes; b++, p++) {
-            size_t k = 0;
-            for (size_t i = 0; i < n; i++)
-                if (class[i] == a || class[i] == b) {
-                    mine[k] = decision[i * m->n_problems + p];
-                    first[k++] = class[i] == a;
-                }
-            hg_fit_sigmoid(mine, first, k, &result->a[p], &result->b[p]);
-        }
+    bool rest = m->multiclass == HINGE_ONE_VS_REST;
+    for (size_t p = 0, a = 0, b = 1, k; p < m->n_problems && status == HINGE_OK; p++) {
+        k = 0;
+        for (size_t i = 0; i < n; i++)
+            if (rest || class[i] == a || class[i] == b) {
+                mine[k] = decision[i * m->n_problems + p];
+                first[k++] = class[i] == a;
+            }
+        hg_fit_sigmoid(mine, first, k, &result->a[p], &result->b[p]);
+        a += rest || ++b == m->n_classes;
+        b = b == m->n_classes ? a + 1 : b;
+    }
     hg_free(class);
     hg_free(count);
     hg_free(mine);
@@ -528,7 +557,7 @@ static hinge_status fit_held_out(const hinge_model *m, const double *y, double *
     if (!all_finite(decision, n * m->n_problems))
         return hg_fail(err, HINGE_EINVAL, "x: its decision values are not all finite");
     if (m->labels != NULL)
-        return fit_pairs(m, y, decision, n, result, err);
+        return fit_classes(m, y, decision, n, result, err);
     if (hinge_task_info(m->task)->one_class)
         return density_marks(decision, n, result->marks)
                    ? HINGE_OK
@@ -553,8 +582,6 @@ hinge_status hinge_calibrate(hinge_model *m, const hinge_matrix *x, const double
     size_t values = 0;
     if (m == NULL || x == NULL)
         return hg_fail(err, HINGE_EINVAL, "model or x: NULL");
-    if (m->multiclass == HINGE_ONE_VS_REST)
-        return hg_fail(err, HINGE_EINVAL, "model: one-vs-rest models have no probabilities");
     if (y == NULL && !hinge_task_info(m->task)->one_class)
         return hg_fail(err, HINGE_EINVAL, "y: NULL, but this model needs labels or targets");
     if (x->rows == 0)
@@ -606,8 +633,24 @@ static double density(const double *marks, double decision)
     return (double)i / MARKS;
 }
 
-/* work: [2 * k * k + k] */
-static void class_probabilities(const hinge_model *m, const double *decision, double *p, double *work)
+static double first_of_two(const hinge_model *m, const double *decision, size_t problem)
+{
+    double s = hg_sigmoid(decision[problem], m->prob_a[problem], m->prob_b[problem]);
+    return HG_MIN(HG_MAX(s, LEAST), 1 - LEAST);
+}
+
+/* Each class against the rest. */
+static void rest_probabilities(const hinge_model *m, const double *decision, double *p)
+{
+    double sum = 0;
+    for (size_t c = 0; c < m->n_classes; c++)
+        sum += p[c] = first_of_two(m, decision, c);
+    for (size_t c = 0; c < m->n_classes; c++)
+        p[c] /= sum;
+}
+
+/* Each pair of classes. work: [2 * k * k + k] */
+static void pair_probabilities(const hinge_model *m, const double *decision, double *p, double *work)
 {
     size_t k = m->n_classes;
     double *r = work;
@@ -615,8 +658,7 @@ static void class_probabilities(const hinge_model *m, const double *decision, do
         p[0] = 1;
     for (size_t a = 0, pair = 0; a < k; a++)
         for (size_t b = a + 1; b < k; b++, pair++) {
-            double s = hg_sigmoid(decision[pair], m->prob_a[pair], m->prob_b[pair]);
-            r[a * k + b] = HG_MIN(HG_MAX(s, LEAST), 1 - LEAST);
+            r[a * k + b] = first_of_two(m, decision, pair);
             r[b * k + a] = 1 - r[a * k + b];
         }
     if (k == 2) {
@@ -635,7 +677,10 @@ static double row_probabilities(const hinge_model *m, const double *decision, do
         p[1] = 1 - p[0];
         return decision[0] > 0 ? 1 : -1;
     }
-    class_probabilities(m, decision, p, work);
+    if (m->multiclass == HINGE_ONE_VS_REST)
+        rest_probabilities(m, decision, p);
+    else
+        pair_probabilities(m, decision, p, work);
     for (size_t c = 1; c < m->n_classes; c++)
         if (p[c] > p[best])
             best = c;
@@ -647,8 +692,6 @@ static hinge_status check(const hinge_model *m, const hinge_matrix *x, const dou
 {
     if (m == NULL || x == NULL || probabilities == NULL)
         return hg_fail(err, HINGE_EINVAL, "model, x or probabilities: NULL");
-    if (m->multiclass == HINGE_ONE_VS_REST)
-        return hg_fail(err, HINGE_EINVAL, "model: one-vs-rest models have no probabilities");
     if (hinge_task_info(m->task)->regresses)
         return hg_fail(err, HINGE_EINVAL,
                        "model: of a regression, whose probabilities hinge_model_laplace tells");

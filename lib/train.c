@@ -787,8 +787,6 @@ static hinge_status train_plain(hinge_model **model, const hinge_matrix *x, cons
     t.begin = begin;
     omp_init_lock(&t.lock);
     hinge_status status = hg_problem_init(&t.problem, x, y, params, err);
-    if (status == HINGE_OK && t.problem.one_vs_rest && t.problem.params.probability)
-        status = hg_fail(err, HINGE_EINVAL, "probability: one-vs-rest models have no probabilities");
     if (status == HINGE_OK) {
         t.params = &t.problem.params;
         t.threads = t.problem.threads;

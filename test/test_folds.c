@@ -412,10 +412,6 @@ static void errors(void **state)
     for (params.threads = 1; params.threads <= 2; params.threads++)
         refused(&set, &params, 5, HINGE_ECALLBACK, " of 5: ");
     params = c_svc(1, 1);
-    params.probability = 1;
-    params.multiclass = HINGE_ONE_VS_REST;
-    refused(&set, &params, 5, HINGE_EINVAL, "one-vs-rest models have no probabilities");
-    params = c_svc(1, 1);
     params.C = -1;
     refused(&set, &params, 5, HINGE_EINVAL, "C: -1");
     set_free(&set);

@@ -178,6 +178,8 @@ static void regression_and_one_class(void **state)
         "prob_density_marks -5 -4 -3 -2 -1 1 2 3 4 5e-324\nSV\n1 1:0.5 \n",
         "svm_type c_svc\nkernel_type linear\nnr_class 1\ntotal_sv 0\nrho\nlabel 5\nprobA\nprobB\nnr_sv 0\nSV\n",
         ONE_VS_REST,
+        "svm_type c_svc\nkernel_type linear\nhinge_multiclass one_vs_rest\nnr_class 3\ntotal_sv 0\nrho 1 2 3\n"
+        "label 4 2 8\nprobA -1 -2 -3\nprobB 1 2 0\nnr_sv 0 0 0\nSV\n",
         SCALED,
         "svm_type epsilon_svr\nkernel_type linear\nnr_class 2\ntotal_sv 0\nrho 0\n"
         "hinge_training 4 0.5 0.1 0.001 0 1 -1 1 2 0.25\nSV\n",
@@ -451,8 +453,8 @@ static void refuses_our_own(void **state)
     REFUSED(TYPES "hinge_multiclass one_vs_rest\nnr_class 4\ntotal_sv 1\nrho 1 2 3 4 5 6\nSV\n", 6,
             "rho has 6 values, and nr_class 4 asks for 4");
     REFUSED(TYPES "hinge_multiclass one_vs_rest\nnr_class 3\ntotal_sv 1\nrho 1 2 3\nlabel 1 2 3\nnr_sv 1 0 0\n"
-                  "probA 1 2 3\nprobB 1 2 3\nSV\n1 2 3 1:1\n",
-            9, "probA '1 2 3' of a model that has none");
+                  "probA 1 2\nprobB 1 2 3\nSV\n1 2 3 1:1\n",
+            9, "probA has 2 values");
     REFUSED(TYPES "hinge_multiclass one_vs_rest\nnr_class 3\ntotal_sv 1\nrho 1 2 3\nlabel 1 2 3\nnr_sv 1 0 0\n"
                   "SV\n1 2 1:1\n",
             10, "coefficient");

@@ -582,6 +582,146 @@ static void held_out(void **state)
     set_free(&line);
 }
 
+/* ---- One class against the rest ------------------------------------------------------------------------- */
+
+/* n rows of k classes, class after class, so that a class and the rest stand as the model has them. */
+static struct set sorted_blobs(uint64_t seed, size_t n, size_t k, const double *labels)
+{
+    struct set set = set_blobs(seed, n, 5, k, labels, 1.5);
+    size_t *order = malloc(n * sizeof *order), m = 0;
+    for (size_t c = 0; c < k; c++)
+        for (size_t i = 0; i < n; i++)
+            if (set.y[i] == labels[c])
+                order[m++] = i;
+    struct set sorted = set_rows(&set, order, n);
+    set_free(&set);
+    free(order);
+    return sorted;
+}
+
+/* The sigmoid of each class is that of a problem of two classes, the rest being one, with all weights. */
+static void rest_is_a_class(void **state)
+{
+    (void)state;
+    enum { N = 400 };
+    const double labels[] = { 4, 2, 8, 5 }, classes[] = { 2, 5 }, by_class[] = { 2, 0.5 };
+    struct set set = sorted_blobs(71, N, 4, labels);
+    double weights[N], all[N], y[N];
+    for (int weighted = 0; weighted < 2; weighted++)
+        for (int task = HINGE_C_SVC; task <= HINGE_NU_SVC; task++) {
+            hinge_params params = probable(task, 0.2, 1);
+            params.multiclass = HINGE_ONE_VS_REST;
+            params.nu = 0.15;
+            for (size_t i = 0; i < N; i++) {
+                weights[i] = i % 7 == 0 ? 0 : 1 + i % 3;
+                all[i] = weights[i] * (set.y[i] == 2 ? 2 : set.y[i] == 5 ? 0.5 : 1);
+            }
+            if (weighted) {
+                params.weights = weights;
+                params.n_class_weights = 2;
+                params.class_labels = classes;
+                params.class_weights = by_class;
+            }
+            hinge_model *model = fit(&set, &params, NULL);
+            assert_int_equal(hinge_model_n_problems(model), 4);
+            for (size_t c = 0; c < 4; c++) {
+                hinge_params alone = probable(task, 0.2, 1);
+                alone.nu = 0.15;
+                alone.weights = weighted ? all : NULL;
+                alone.seed += c * UINT64_C(0x632be59bd9b4e019); /* each problem deals its own folds */
+                for (size_t i = 0; i < N; i++)
+                    y[i] = set.y[i] == labels[c] ? 1 : -1;
+                struct set named = { N, set.d, set.x, y };
+                hinge_model *binary = fit(&named, &alone, NULL);
+                assert_true(model->prob_a[c] == binary->prob_a[0] && model->prob_b[c] == binary->prob_b[0]);
+                assert_true(model->prob_a[c] < 0); /* the surer of the class, the larger its decision value */
+                hinge_model_free(binary);
+            }
+            hinge_model_free(model);
+        }
+    set_free(&set);
+}
+
+/* From decision values by plain loops: the best sigmoid of each class, divided by their sum. */
+static void rest_held_out(void **state)
+{
+    (void)state;
+    const double labels[] = { 4, 2, 8, 5 };
+    struct set train = set_blobs(72, 500, 5, 4, labels, 1.5), held = set_blobs(72, 700, 5, 4, labels, 1.5);
+    hinge_params params = probable(HINGE_C_SVC, 0.2, 1);
+    params.probability = 0;
+    params.multiclass = HINGE_ONE_VS_REST;
+    hinge_model *model = fit(&train, &params, NULL);
+    hinge_matrix x = set_matrix(&held);
+    assert_int_equal(hinge_calibrate(model, &x, held.y, NULL, NULL), HINGE_OK);
+    double label[500], *f = fit_decisions(model, &held, HINGE_PRECISION_F64);
+    double *g = fit_decisions(model, &train, HINGE_PRECISION_F64);
+    double *p = probabilities(model, &train, label), *mine = malloc(held.n * sizeof *mine), a[4], b[4];
+    bool *first = malloc(held.n * sizeof *first);
+    check_rows(p, train.n, 4);
+    for (size_t c = 0; c < 4; c++) {
+        for (size_t i = 0; i < held.n; i++) {
+            mine[i] = f[i * 4 + c];
+            first[i] = held.y[i] == hinge_model_labels(model)[c];
+        }
+        a[c] = b[c] = 0;
+        search(mine, first, held.n, &a[c], &b[c]);
+    }
+    for (size_t i = 0; i < train.n; i++) {
+        double r[4], sum = 0;
+        size_t best = 0;
+        for (size_t c = 0; c < 4; c++)
+            sum += r[c] = 1 / (1 + exp(a[c] * g[i * 4 + c] + b[c]));
+        for (size_t c = 0; c < 4; c++) {
+            assert_near(p[i * 4 + c], r[c] / sum, 1e-4);
+            best = p[i * 4 + c] > p[i * 4 + best] ? c : best;
+        }
+        assert_true(label[i] == hinge_model_labels(model)[best]);
+    }
+    hinge_model_free(model);
+    set_free(&train);
+    set_free(&held);
+    free(f);
+    free(g);
+    free(p);
+    free(mine);
+    free(first);
+}
+
+static double log_loss(const hinge_model *model, const struct set *set)
+{
+    double *p = probabilities(model, set, NULL), sum = 0;
+    size_t k = hinge_model_n_classes(model);
+    check_rows(p, set->n, k);
+    for (size_t i = 0; i < set->n; i++)
+        for (size_t c = 0; c < k; c++)
+            sum -= set->y[i] == hinge_model_labels(model)[c] ? log(p[i * k + c]) : 0;
+    free(p);
+    return sum / (double)set->n;
+}
+
+static void rest_on_digits(void **state)
+{
+    (void)state;
+    struct set train = set_shipped("digits", "train", 64, 0, 2, 0), test = set_shipped("digits", "test", 64, 0, 1, 0);
+    scale_both(&train, &test);
+    hinge_params params = probable(HINGE_C_SVC, 0.02, 2);
+    hinge_model *pairs = fit(&train, &params, NULL);
+    params.multiclass = HINGE_ONE_VS_REST;
+    hinge_model *rest = fit(&train, &params, NULL);
+    double by_pairs = log_loss(pairs, &test), by_rest = log_loss(rest, &test);
+    print_message("digits, log loss: one-vs-one %.4f, one-vs-rest %.4f\n", by_pairs, by_rest);
+    assert_true(by_rest < 1.2 * by_pairs);
+    params.threads = 1;
+    hinge_model *again = fit(&train, &params, NULL);
+    same_calibration(rest, again);
+    hinge_model_free(pairs);
+    hinge_model_free(rest);
+    hinge_model_free(again);
+    set_free(&train);
+    set_free(&test);
+}
+
 /* ---- Files ----------------------------------------------------------------------------------------------- */
 
 static char folder[64], path[128];
@@ -693,9 +833,9 @@ static void files_of_our_own(void **state)
     const double labels[] = { 4, 2, 8 };
     struct set set = set_blobs(64, 300, 5, 3, labels, 1.5);
     hinge_params params = probable(HINGE_C_SVC, 0.3, 1);
-    params.probability = 0;
     params.multiclass = HINGE_ONE_VS_REST;
     hinge_model *model = fit(&set, &params, NULL), *again = reload(model);
+    assert_true(hinge_model_has_probability(again));
     assert_int_equal(hinge_model_multiclass(again), HINGE_ONE_VS_REST);
     assert_int_equal(hinge_model_n_problems(again), 3);
     same_predictions(model, again, &set);
@@ -787,16 +927,7 @@ static void refuses(void **state)
     hinge_matrix x = set_matrix(&set);
     hinge_error err;
     double sigma = 42;
-    params.multiclass = HINGE_ONE_VS_REST;
-    assert_int_equal(hinge_train(&model, &x, set.y, &params, NULL, &err), HINGE_EINVAL);
-    assert_null(model);
-    assert_non_null(strstr(err.text, "one-vs-rest models have no probabilities"));
     params.probability = 0;
-    model = fit(&set, &params, NULL);
-    refused(model, &set, "one-vs-rest models have no probabilities");
-    assert_int_equal(hinge_calibrate(model, &x, set.y, NULL, &err), HINGE_EINVAL);
-    hinge_model_free(model);
-    params.multiclass = HINGE_ONE_VS_ONE;
     model = fit(&set, &params, NULL);
     refused(model, &set, "not calibrated");
     assert_int_equal(hinge_model_laplace(model, &sigma, NULL), HINGE_EINVAL);
@@ -901,6 +1032,9 @@ int main(void)
         cmocka_unit_test(weights_of_zero),
         cmocka_unit_test(precomputed),
         cmocka_unit_test(held_out),
+        cmocka_unit_test(rest_is_a_class),
+        cmocka_unit_test(rest_held_out),
+        cmocka_unit_test(rest_on_digits),
         cmocka_unit_test_setup_teardown(files, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(files_of_our_own, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(single_class, make_folder, remove_folder),

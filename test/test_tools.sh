@@ -636,8 +636,12 @@ check "its probabilities" "$hinge" predict -q -b 1 two m p
 check "under their header" test "$(head -n 1 p)" = "label normal outlier"
 check "in two columns" rows p 3
 refuses 1 "two.model: the model has no probabilities.*calibrate" predict -b 1 two.test two.model p
-refuses 1 "" train -b 1 --multiclass ovr three
-refuses 1 "" calibrate rest.model three
+check "one-vs-rest" "$hinge" train -q -b 1 -c 10 --multiclass ovr three m
+check "its probabilities" "$hinge" predict -q -b 1 three m p
+check "a column a class" rows p 4
+check "or calibrated later" "$hinge" calibrate -q -o m rest.model three
+check "with three of them" "$hinge" predict -q -b 1 three m p
+check "and folds" "$hinge" train -q -b 1 -v 3 -c 10 --multiclass ovr three
 
 "$hinge" train -q -b 1 -c 1e6 -e 1e-9 --max-iter 2 two m >out 2>err
 check "predicts after a limit, or warns that it cannot" sh -c "grep -q 'no probabilities' err || $hinge info m | grep -q ^calibrated"

@@ -422,17 +422,18 @@ HINGE_API hinge_status hinge_kernel_block(const hinge_kernel *kernel, const hing
 HINGE_API int hinge_model_has_probability(const hinge_model *model);
 
 /* Classification: probabilities[rows * n_classes] in the order of hinge_model_labels, each row summing to 1, pairs
- * coupled as in Wu, Lin, Weng 2004 (method 2), labels[rows] the most probable class (which can differ from
- * hinge_predict's). One-class: probabilities[rows * 2] of +1 (normal) and -1. Regression has none: see
- * hinge_model_laplace. labels may be NULL. EINVAL where the model is not calibrated, or one-vs-rest. */
+ * coupled as in Wu, Lin, Weng 2004 (method 2), classes against the rest divided by their sum (Zadrozny, Elkan 2002);
+ * labels[rows] the most probable class (which can differ from hinge_predict's). One-class: probabilities[rows * 2] of
+ * +1 (normal) and -1. Regression has none: see hinge_model_laplace. labels may be NULL. EINVAL where the model is not
+ * calibrated. */
 HINGE_API hinge_status hinge_predict_probability(const hinge_model *model, const hinge_matrix *x,
                                                  const hinge_predict_options *options, double *labels,
                                                  double *probabilities, hinge_error *err);
 /* Regression: target = prediction + z, z Laplace distributed with density exp(-|z| / sigma) / (2 sigma). */
 HINGE_API hinge_status hinge_model_laplace(const hinge_model *model, double *sigma, hinge_error *err);
 /* Calibrates an existing model on examples it was not trained on; replaces what calibration it has. Not while other
- * threads use the model. EINVAL: one-vs-rest, a label that is no class of the model's or a class without a row,
- * one-class with fewer than 5 rows on a side. */
+ * threads use the model. EINVAL: a label that is no class of the model's or a class without a row, one-class with
+ * fewer than 5 rows on a side. */
 HINGE_API hinge_status hinge_calibrate(hinge_model *model, const hinge_matrix *x, const double *y,
                                        const hinge_predict_options *options, hinge_error *err);
 

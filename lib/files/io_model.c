@@ -565,9 +565,9 @@ static hinge_status check_calibration(const struct header *header, hinge_error *
 {
     bool classes = header->task->classifies, one = header->task->one_class;
     hinge_status status = HINGE_OK;
-    if (has(header, PROB_A) && (one || header->multiclass == HINGE_ONE_VS_REST))
+    if (has(header, PROB_A) && one)
         return refuse(header, PROB_A, "of a model that has none", err);
-    if (has(header, PROB_B) && (!classes || header->multiclass == HINGE_ONE_VS_REST))
+    if (has(header, PROB_B) && !classes)
         return refuse(header, PROB_B, "of a model that has none", err);
     if (has(header, PROB_DENSITY_MARKS) && !one)
         return refuse(header, PROB_DENSITY_MARKS, "of a model that has none", err);

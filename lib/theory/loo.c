@@ -43,7 +43,7 @@ static hinge_status leave_out(void *arg, size_t job, int threads, hinge_error *e
             rows[count++] = (uint32_t)i;
     params.beta0 = l->beta;
     hinge_status status =
-        hg_jobs_train(&l->jobs, job + 1, threads, rows, count, l->alone[out], &params, &model, &report, err);
+        hg_jobs_train(&l->jobs, job + 1, threads, rows, count, l->jobs.y, l->alone[out], &params, &model, &report, err);
     if (status == HINGE_OK) {
         l->outcome[job] = report.outcome;
         status = hg_predict_rows(model, l->jobs.x, &out, 1, false, &options, &l->prediction[out], NULL, err);
