@@ -1,0 +1,415 @@
+"""What the estimators of hinge.sklearn have in common."""
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state, column_or_1d, compute_class_weight
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import _ovr_decision_function, check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ._library import Watch
+from ._model import Model, train_watched
+
+_KERNELS = {"poly": "polynomial"}
+_NAMES = {"epsilon": "p"}
+_SMALL = 1000  # rows for which float64 costs nothing
+_NO_BOUND = 1e10  # C of a regression that asks for infinity
+
+
+def _variance(X: np.ndarray, weights: np.ndarray | None) -> float:
+    """The variance of all values of X, rows weighted, without a copy of X."""
+    blocks = [slice(i, i + 4096) for i in range(0, len(X), 4096)]
+    w = np.ones(len(X)) if weights is None else weights
+    total = w.sum() * X.shape[1]
+    mean = sum(w[b] @ X[b].sum(axis=1, dtype=np.float64) for b in blocks) / total
+    return sum(w[b] @ np.square(X[b] - mean, dtype=np.float64).sum(axis=1) for b in blocks) / total
+
+
+class Machine(BaseEstimator):
+    """What all five have in common."""
+
+    _task: str
+    _parameters: tuple[str, ...]  # those that tell tasks apart
+
+    # -- data --
+
+    def _rows(self, X: Any, y: Any = "no_validation", **validation: Any) -> Any:
+        """X, or X and y, as arrays that are no copies where X is one of floats."""
+        if hasattr(X, "tocsr"):
+            raise ValueError("Sparse input: hinge takes dense arrays only; use X.toarray()")
+        if callable(self.kernel) and np.asarray(X).dtype.kind not in "fiub":
+            return X if isinstance(y, str) else (X, np.asarray(y))  # the function's own business
+        return validate_data(self, X, y, dtype=[np.float64, np.float32], order=None, **validation)
+
+    def _weights(self, sample_weight: Any, n: int) -> np.ndarray | None:
+        """Rows of negative weight are left out, as those of weight 0 are."""
+        if sample_weight is None:
+            return None
+        weights = np.asarray(sample_weight, dtype=np.float64)
+        if weights.shape != (n,):
+            raise ValueError(f"sample_weight and X have incompatible shapes: {weights.shape} and {n} rows")
+        weights = np.maximum(weights, 0)
+        if not weights.any():
+            raise ValueError("Invalid input - all samples have zero or negative weights.")
+        return weights
+
+    def _gamma_of(self, X: Any, weights: np.ndarray | None) -> float:
+        if not isinstance(self.gamma, str):
+            return self.gamma
+        if self.gamma not in ("scale", "auto"):
+            raise ValueError(f"gamma is {self.gamma!r}, not 'scale', 'auto' or a number")
+        if callable(self.kernel) or self.kernel == "precomputed":
+            return 0.0
+        if self.gamma == "auto":
+            return 1 / X.shape[1]
+        variance = _variance(X, weights)
+        return 1 / (X.shape[1] * variance) if variance else 1.0
+
+    # -- training --
+
+    def _settings(self, n: int) -> dict[str, Any]:
+        """The keywords of train that depend on the number of rows at most."""
+        settings = {_NAMES.get(name, name): getattr(self, name) for name in self._parameters}
+        if settings.get("C") == np.inf and self._task != "c_svc":
+            settings["C"] = _NO_BOUND
+        seed = 0 if self.random_state is None else int(check_random_state(self.random_state).randint(2**31 - 1))
+        cache = 0 if self.cache_size is None else int(self.cache_size * 2**20)
+        return dict(settings, task=self._task, degree=self.degree, coef0=self.coef0, eps=self.tol, seed=seed,
+                    shrinking=bool(self.shrinking), cache_bytes=cache, max_iter=max(self.max_iter, 0),
+                    threads=self.threads, solver=self.solver,
+                    precision="f64" if self.precision == "auto" and n <= _SMALL else self.precision,
+                    time_limit=self.time_limit or 0)
+
+    def _train(self, X: Any, y: np.ndarray | None, weights: np.ndarray | None, problems: int, **more: Any) -> Model:
+        kernel = _KERNELS.get(self.kernel, self.kernel) if isinstance(self.kernel, str) else self.kernel
+        self._X_fit = None
+        shape = X.shape if hasattr(X, "shape") else (len(X),)
+        if callable(kernel) and not isinstance(X, np.ndarray):
+            self._X_fit, X, kernel = X, self._values(X, X), "precomputed"
+        if kernel == "precomputed" and X.shape[0] != X.shape[1]:
+            raise ValueError(f"Precomputed matrix must be a square matrix: it is {X.shape[0]} x {X.shape[1]}")
+        self._gamma = self._gamma_of(X, weights)
+        watch = Watch(self._print if self.verbose else None, problems)
+        model = train_watched(X, y, watch, kernel=kernel, gamma=self._gamma, sample_weight=weights,
+                              **self._settings(len(X)), **more)
+        self._model, self.shape_fit_, self.report_ = model, shape, model.report
+        self.objective_ = self.report_["objective"]
+        self._iterations = watch.iterations.astype(np.int32)
+        self._judge()
+        self._take(X, kernel == "precomputed")
+        if watch.interrupted:
+            raise KeyboardInterrupt
+        return model
+
+    def _print(self, progress: dict[str, Any]) -> None:
+        print("[hinge] {seconds:.1f} s: problem {problem} of {n_problems}, {iterations} iterations, "
+              "violation {violation:.2e}".format(**progress))
+
+    def _judge(self) -> None:
+        outcome = self.report_["outcome"]
+        self.fit_status_ = 0 if outcome == "converged" else 1
+        if outcome == "nonfinite":
+            raise ValueError("The dual coefficients or intercepts are not finite: kernel values overflow; scale the data")
+        if outcome == "no_margin" and getattr(self, "C", 0) == np.inf:
+            raise ValueError("C=inf: no hyperplane separates the classes; take a finite C")
+        if outcome == "max_iter":
+            warnings.warn(f"Solver terminated early (max_iter={self.max_iter}).  Consider pre-processing your data with "
+                          "StandardScaler or MinMaxScaler.", ConvergenceWarning, stacklevel=4)
+        elif outcome not in ("converged", "stopped"):
+            warnings.warn(f"The training ended before it converged: {outcome}", ConvergenceWarning, stacklevel=4)
+
+    def _take(self, X: Any, precomputed: bool) -> None:
+        """The fitted attributes of a model of one problem."""
+        model = self._model
+        self.support_ = model.support.astype(np.int32)
+        self.support_vectors_ = np.empty((0, 0)) if precomputed else X[self.support_]
+        self.dual_coef_ = model.dual_coef
+        self.intercept_ = 0.0 - model.rho
+        self.n_support_ = np.array([len(self.support_)], np.int32)
+        self.n_iter_: Any = int(self._iterations[0])
+
+    @property
+    def coef_(self) -> np.ndarray:
+        """Weights of the features; ``kernel="linear"`` only."""
+        if self.kernel != "linear":
+            raise AttributeError("coef_ is only available when using a linear kernel")
+        check_is_fitted(self)
+        coef = self._coef()
+        coef.flags.writeable = False
+        return coef
+
+    def _coef(self) -> np.ndarray:
+        return self._model.coef()
+
+    def certificate(self, X: Any, y: Any = None) -> dict[str, float]:
+        """Primal and dual objective, gap and residuals of the optimality conditions, computed anew in float64.
+
+        Parameters
+        ----------
+        X, y
+            What ``fit`` was called with.
+
+        Returns
+        -------
+        dict
+            primal, dual, gap, kkt, slackness, sum_residual, box_residual, seconds.
+        """
+        check_is_fitted(self)
+        return self._model.certificate(self._values_at(self._rows(X, reset=False)), self._targets_again(y))
+
+    def _targets_again(self, y: Any) -> Any:
+        return y
+
+    # -- prediction --
+
+    def _values(self, A: Any, B: Any) -> np.ndarray:
+        """The caller's kernel of what is no array of numbers."""
+        values = np.asarray(self.kernel(A, B), dtype=np.float64)
+        if values.shape != (len(A), len(B)):
+            raise ValueError(f"kernel: the function gave shape {values.shape} for {(len(A), len(B))} values")
+        return values
+
+    def _values_at(self, X: Any) -> Any:
+        return X if self._X_fit is None else self._values(X, self._X_fit)
+
+    def _ready(self, X: Any) -> Any:
+        check_is_fitted(self)
+        return self._values_at(self._rows(X, reset=False))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self.kernel == "precomputed"
+        tags.input_tags.sparse = False
+        return tags
+
+
+# ---- classification -------------------------------------------------------------------------------------------------
+
+def _is_calibrated(self: Any) -> bool:
+    if not getattr(self, "_model", None) or not self._model.calibrated:
+        raise AttributeError("predict_proba is available after calibrate(X, y)")
+    return True
+
+
+class Classifier(ClassifierMixin, Machine):
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features), or (n_samples, n_samples) if ``kernel="precomputed"``
+            Borrowed where it is float32 or float64.
+        y : array of shape (n_samples,)
+            Class labels of any kind.
+        sample_weight : array of shape (n_samples,), optional
+            A weight of 2 is the row twice; 0 or less leaves it out.
+
+        Returns
+        -------
+        self
+        """
+        X, y = self._rows(X, y)
+        y = column_or_1d(y, warn=True)
+        check_classification_targets(y)
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        k = len(self.classes_)
+        if k < 2:
+            raise ValueError(f"The number of classes has to be greater than one; got {k} class")
+        self.class_weight_ = compute_class_weight(self.class_weight, classes=self.classes_, y=y)
+        weights = self._weights(sample_weight, len(y))
+        if weights is not None and len(np.unique(codes[weights > 0])) < 2:
+            raise ValueError(self._one_class)
+        self._train(X, codes, weights, k if self.multiclass == "one_vs_rest" and k > 2 else k * (k - 1) // 2,
+                    positive_class=0.0, class_weight=dict(enumerate(self.class_weight_)), multiclass=self.multiclass)
+        return self
+
+    _one_class = "Invalid input - all samples with positive weights belong to the same class"
+
+    def _take(self, X: Any, precomputed: bool) -> None:
+        """The fitted attributes, with classes in sorted order; the model has them as they appear in y, but for the
+        first. In two classes f > 0 is the second here, the first there."""
+        super()._take(X, precomputed)
+        k, model = len(self.classes_), self._model
+        place = np.argsort(model.classes)  # in the model, of each class
+        ends = np.cumsum(model.n_support).astype(np.intp)
+        parts = [np.arange(ends[p] - model.n_support[p], ends[p], dtype=np.intp) for p in place]
+        order = np.concatenate(parts)
+        self._in_order = bool((place == np.arange(k)).all())
+        self.n_support_ = model.n_support[place].astype(np.int32)
+        self.support_ = self.support_[order]
+        if not precomputed:
+            self.support_vectors_ = self.support_vectors_[order]
+        if self._is_one_vs_rest():
+            self._columns, self._signs = place, np.ones(k)
+            self.dual_coef_ = model.dual_coef[place][:, order]
+        else:
+            pairs = [(a, b) for a in range(k) for b in range(a + 1, k)]
+            self._columns = np.array([_pair(*sorted((place[a], place[b])), k) for a, b in pairs])
+            self._signs = np.array([1.0 if place[a] < place[b] and k > 2 else -1.0 for a, b in pairs])
+            coef = np.empty((k - 1, len(order)))
+            ends = np.cumsum(self.n_support_)
+            for (a, b), sign in zip(pairs, self._signs):
+                for own, other in ((a, b), (b, a)):
+                    row = place[other] - (place[other] > place[own])
+                    coef[other - (other > own), ends[own] - len(parts[own]):ends[own]] = \
+                        sign * model.dual_coef[row, parts[own]]
+            self.dual_coef_ = coef
+        self.intercept_ = 0.0 - self._signs * model.rho[self._columns]
+        self.n_iter_ = self._iterations[self._columns]
+
+    def _coef(self) -> np.ndarray:
+        return self._signs[:, None] * super()._coef()[self._columns]
+
+    def _is_one_vs_rest(self) -> bool:
+        return self.multiclass == "one_vs_rest" and len(self.classes_) > 2
+
+    def _targets_again(self, y: Any) -> np.ndarray:
+        return np.searchsorted(self.classes_, column_or_1d(y))
+
+    def _decisions(self, X: Any) -> np.ndarray:
+        decisions = self._model.decision_function(X, threads=self.threads, precision=self.precision)
+        return decisions[:, self._columns] * self._signs
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Decision values.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) for two classes, where > 0 is for the second; otherwise (n_samples, n_classes), or
+        for ``decision_function_shape="ovo"`` (n_samples, n_classes * (n_classes - 1) / 2).
+        """
+        decisions, k = self._decisions(self._ready(X)), len(self.classes_)
+        if k == 2:
+            return decisions.ravel()
+        if self.decision_function_shape == "ovr" and not self._is_one_vs_rest():
+            return _ovr_decision_function(decisions < 0, -decisions, k)
+        return decisions
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The class of each row.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        check_is_fitted(self)
+        if self.break_ties and self.decision_function_shape == "ovo":
+            raise ValueError("break_ties must be False when decision_function_shape is 'ovo'")
+        if self.break_ties and len(self.classes_) > 2:
+            return self.classes_.take(np.argmax(self.decision_function(X), axis=1))
+        X = self._ready(X)
+        if self._in_order or self._is_one_vs_rest():
+            codes = self._model.predict(X, threads=self.threads, precision=self.precision).astype(np.intp)
+        else:
+            codes = self._most_votes(self._decisions(X))
+        return self.classes_.take(codes)
+
+    def _most_votes(self, decisions: np.ndarray) -> np.ndarray:
+        """Of equal numbers of votes, those of the class that sorts first."""
+        k = len(self.classes_)
+        votes = np.zeros((len(decisions), k), np.int32)
+        first, second = np.triu_indices(k, 1)
+        for p in range(len(first)):
+            won = decisions[:, p] > 0
+            votes[:, first[p]] += won
+            votes[:, second[p]] += ~won
+        return votes.argmax(axis=1)
+
+    def calibrate(self, X: Any, y: Any) -> Any:
+        """Make ``predict_proba`` available, by examples that the model was not fitted on.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features)
+        y : array of shape (n_samples,)
+            Labels, every class at least once.
+
+        Returns
+        -------
+        self
+        """
+        X, y = self._ready(X), column_or_1d(y)
+        if not np.isin(y, self.classes_).all():
+            raise ValueError("calibrate: y has labels that are none of the classes fitted")
+        self._model.calibrate(X, self._targets_again(y), threads=self.threads)
+        return self
+
+    @available_if(_is_calibrated)
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Probabilities of the classes, in the order of ``classes_``; after :meth:`calibrate`.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+        """
+        X = self._ready(X)
+        probabilities = self._model.predict_proba(X, threads=self.threads, precision=self.precision)
+        return probabilities[:, np.argsort(self._model.classes)]
+
+    @available_if(_is_calibrated)
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        """Logarithms of :meth:`predict_proba`."""
+        return np.log(self.predict_proba(X))
+
+
+def _pair(i: int, j: int, k: int) -> int:
+    """Where the pair of classes i < j of k stands among decision values."""
+    return i * k - i * (i + 1) // 2 + j - i - 1
+
+
+# ---- regression -----------------------------------------------------------------------------------------------------
+
+class Regressor(RegressorMixin, Machine):
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features), or (n_samples, n_samples) if ``kernel="precomputed"``
+            Borrowed where it is float32 or float64.
+        y : array of shape (n_samples,)
+            Targets.
+        sample_weight : array of shape (n_samples,), optional
+            A weight of 2 is the row twice; 0 or less leaves it out.
+
+        Returns
+        -------
+        self
+        """
+        X, y = self._rows(X, y)
+        y = column_or_1d(y, warn=True).astype(np.float64, copy=False)
+        self._train(X, y, self._weights(sample_weight, len(y)), 1)
+        return self
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The value at each row.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        X = self._ready(X)
+        return self._model.predict(X, threads=self.threads, precision=self.precision)

@@ -1,0 +1,358 @@
+"""The C library as Python sees it: arrays, parameters, callbacks, errors. Nothing here is public but what
+``hinge`` re-exports."""
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from typing import Any, Callable, Mapping
+
+import numpy as np
+
+from ._core import ffi, lib
+
+Progress = Callable[[dict], object]
+
+
+# ---- errors ---------------------------------------------------------------------------------------------------------
+
+class Error(Exception):
+    """A call that the library did not carry out; the text is the library's own.
+
+    Attributes
+    ----------
+    line : int
+        Line of the file that is meant, from 1; 0 where none is.
+    """
+
+    line: int = 0
+
+
+class InvalidArgument(Error, ValueError):
+    """An argument is out of its range, or does not fit another one."""
+
+
+class NoMemory(Error, MemoryError):
+    """There is no memory."""
+
+
+class FileError(Error, OSError):
+    """The system refused to open, read or write a file."""
+
+
+class FormatError(Error, ValueError):
+    """A text or file is not what it should be; the text names the line."""
+
+
+class SizeError(Error, OverflowError):
+    """A size is more than this machine or BLAS can address."""
+
+
+class CallbackError(Error, RuntimeError):
+    """A kernel of the caller's own, or a callback, ended what has no half results."""
+
+
+class InternalError(Error, RuntimeError):
+    """A defect of hinge: please report it."""
+
+
+_ERRORS = {lib.HINGE_EINVAL: InvalidArgument, lib.HINGE_ENOMEM: NoMemory, lib.HINGE_EIO: FileError,
+           lib.HINGE_EFORMAT: FormatError, lib.HINGE_ESIZE: SizeError, lib.HINGE_ECALLBACK: CallbackError}
+
+
+def text(chars: Any) -> str:
+    return ffi.string(chars).decode("utf-8", "replace")
+
+
+def call(function: Any, *arguments: Any) -> None:
+    """Calls a function that returns a status, and raises what it says."""
+    err = ffi.new("hinge_error *")
+    status = function(*arguments, err)
+    if status != lib.HINGE_OK:
+        error = _ERRORS.get(status, InternalError)(text(err.text) or text(lib.hinge_status_text(status)))
+        error.line = err.line
+        raise error
+
+
+# ---- arrays ---------------------------------------------------------------------------------------------------------
+
+_TYPES = {np.dtype(np.float32): lib.HINGE_F32, np.dtype(np.float64): lib.HINGE_F64}
+
+
+class Matrix:
+    """A hinge_matrix that borrows a NumPy array: rows or columns of float32 or float64 that lie at even distances are
+    taken as they are, also part of a larger array; others are converted once."""
+
+    __slots__ = ("array", "view")
+
+    def __init__(self, X: Any, name: str = "X"):
+        if hasattr(X, "tocsr"):
+            raise TypeError(f"{name} is sparse: hinge takes dense arrays; use {name}.toarray()")
+        array = np.asarray(X)
+        if array.ndim != 2:
+            raise InvalidArgument(f"{name} has {array.ndim} dimensions, not the 2 of rows and features")
+        kind = _TYPES.get(array.dtype)
+        stride = None if kind is None else self._stride(array)
+        if stride is None:
+            array = np.array(array, dtype=np.float64 if kind is None else array.dtype, order="C")
+            kind, stride = _TYPES[array.dtype], (max(array.shape[1], 1), lib.HINGE_ROW_MAJOR)
+        self.array = array
+        self.view = ffi.new("hinge_matrix *")
+        view = self.view[0]
+        view.data = ffi.cast("void *", array.__array_interface__["data"][0])
+        view.type = kind
+        view.rows, view.cols = array.shape
+        view.stride, view.order = stride
+
+    @staticmethod
+    def _stride(array: np.ndarray) -> tuple[int, int] | None:
+        size, (rows, cols), (down, right) = array.itemsize, array.shape, array.strides
+        if not array.flags.aligned:
+            return None
+        if (right == size or cols <= 1) and (rows <= 1 or (down % size == 0 and down >= cols * size)):
+            return (down // size if rows > 1 else max(cols, 1)), lib.HINGE_ROW_MAJOR
+        if (down == size or rows <= 1) and right % size == 0 and right >= rows * size:
+            return right // size, lib.HINGE_COLUMN_MAJOR
+        return None
+
+
+def vector(values: Any, n: int, name: str) -> np.ndarray:
+    """values as n doubles without gaps; converted only where they are not."""
+    array = np.ascontiguousarray(values, dtype=np.float64)
+    if array.shape != (n,):
+        raise InvalidArgument(f"{name} has shape {array.shape}, not ({n},)")
+    return array
+
+
+def doubles(array: np.ndarray | None) -> Any:
+    return ffi.NULL if array is None else ffi.from_buffer("double[]", array)
+
+
+class _Memory:
+    """What NumPy reads a view from; keeps its owner alive."""
+
+    def __init__(self, pointer: Any, shape: tuple[int, ...], kind: str, owner: Any, writable: bool):
+        self.owner = owner
+        self.__array_interface__ = {"data": (int(ffi.cast("intptr_t", pointer)), not writable), "shape": shape,
+                                    "typestr": kind, "version": 3}
+
+
+def view(pointer: Any, shape: tuple[int, ...], owner: Any, kind: str = "=f8", writable: bool = False) -> np.ndarray:
+    """An array of the library's own memory."""
+    if 0 in shape:
+        return np.zeros(shape, kind)
+    return np.asarray(_Memory(pointer, shape, np.dtype(kind).str, owner, writable))
+
+
+# ---- words and structures -------------------------------------------------------------------------------------------
+
+def _words(kind: str) -> dict[str, int]:
+    """What an enumeration's values are called: HINGE_PRECISION_F64 is "f64"."""
+    own = kind.upper() + "_"
+    return {(name[len(own):] if name.startswith(own) else name[len("HINGE_"):]).lower(): value
+            for value, name in ffi.typeof(kind).elements.items()}
+
+
+WORDS = {kind: _words(kind) for kind in ("hinge_task", "hinge_kernel_type", "hinge_solver", "hinge_precision",
+                                         "hinge_multiclass", "hinge_outcome")}
+
+
+def number_of(kind: str, word: Any) -> int:
+    try:
+        return WORDS[kind][word]
+    except (KeyError, TypeError):
+        raise InvalidArgument(f"{word!r} is none of {', '.join(map(repr, WORDS[kind]))}") from None
+
+
+def word_of(kind: str, number: int) -> str:
+    return next(word for word, value in WORDS[kind].items() if value == number)
+
+
+def as_dict(struct: Any) -> dict[str, Any]:
+    """The fields of a structure, or of what points at one, that are numbers, words or texts."""
+    fields: dict[str, Any] = {}
+    kind = ffi.typeof(struct)
+    for name, field in (kind.item if kind.kind == "pointer" else kind).fields:
+        kind, value = field.type, getattr(struct, name)
+        if kind.kind == "enum":
+            value = word_of(kind.cname.removeprefix("enum "), value)
+        elif kind.kind == "struct":
+            value = as_dict(value)
+        elif kind.kind == "array" and kind.item.cname == "char":
+            value = text(value)
+        elif kind.kind != "primitive":
+            continue
+        fields[name] = value
+    return fields
+
+
+# ---- threads --------------------------------------------------------------------------------------------------------
+
+_forked = False
+
+
+def _in_child() -> None:
+    # The threads of the OpenMP run-time stayed in the parent: a region of several would wait for them forever.
+    global _forked
+    _forked = True
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_in_child)
+
+
+def threads_of(threads: int | None) -> int:
+    return 1 if _forked else threads or 0
+
+
+# ---- callbacks ------------------------------------------------------------------------------------------------------
+
+class Watch:
+    """What goes on while the library works: the caller's progress callback, Ctrl-C, and exceptions that Python code
+    raised in between. Use as ``with Watch(progress) as watch: call(...)``."""
+
+    def __init__(self, progress: Progress | None = None, problems: int = 0):
+        self.progress = progress
+        self.error: BaseException | None = None
+        self.interrupted = False
+        self.iterations = np.zeros(problems, np.uint64)
+        self.handle = ffi.new_handle(self)
+        self.struct = ffi.new("hinge_py_watch *")
+        self.struct.callback = self.handle if progress is not None else ffi.NULL
+        self.struct.iterations = ffi.from_buffer("uint64_t[]", self.iterations)
+        self.struct.n_iterations = problems
+
+    def attach(self, struct: Any) -> None:
+        """Makes this the progress callback of parameters or options."""
+        struct.progress = lib.hinge_py_progress
+        struct.progress_arg = self.struct
+
+    def __enter__(self) -> Watch:
+        handler = signal.getsignal(signal.SIGINT)
+        self.struct.looks = threading.current_thread() is threading.main_thread() and callable(handler)
+        if self.struct.looks:
+            lib.hinge_py_look()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        if self.struct.looks:
+            self.interrupted = bool(lib.hinge_py_done())
+            if self.interrupted and signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+                signal.raise_signal(signal.SIGINT)  # a handler of the program's own has its say
+        if self.error is not None:
+            raise self.error
+
+
+@ffi.def_extern(error=1)
+def hinge_py_called(handle: Any, progress: Any) -> int:
+    watch = ffi.from_handle(handle)
+    try:
+        return 1 if watch.progress(as_dict(progress)) else 0
+    except BaseException as error:
+        watch.error = watch.error or error
+        return 1
+
+
+class Kernel:
+    """A kernel of the caller's own: function(A, B) of float64 arrays [a, d] and [b, d] returns [a, b]."""
+
+    def __init__(self, function: Callable[[np.ndarray, np.ndarray], Any]):
+        self.function = function
+        self.error: BaseException | None = None
+        self.handle = ffi.new_handle(self)
+        name = "".join(c if c.isalnum() and c.isascii() else "-" for c in getattr(function, "__name__", "kernel"))
+        self.kernel = lib.hinge_kernel_user(name[:31].encode(), lib.hinge_py_kernel, self.handle)
+
+    def call(self, function: Any, *arguments: Any) -> None:
+        """hinge's call, but what the function raised is raised."""
+        try:
+            call(function, *arguments)
+        except CallbackError:
+            error, self.error = self.error, None
+            if error is not None:
+                raise error from None
+            raise
+
+
+@ffi.def_extern(error=1)
+def hinge_py_kernel(handle: Any, a: Any, b: Any, out: Any, ld: int) -> int:
+    kernel = ffi.from_handle(handle)
+    try:
+        rows, cols = a.rows, b.rows
+        value = np.asarray(kernel.function(*(_block(m, handle) for m in (a, b))))
+        if value.shape != (rows, cols):
+            raise InvalidArgument(f"kernel: the function gave shape {value.shape} for ({rows}, {cols}) values")
+        target = np.frombuffer(ffi.buffer(out, ((rows - 1) * ld + cols) * 8 if rows else 0), np.float64)
+        np.lib.stride_tricks.as_strided(target, (rows, cols), (ld * 8, 8), writeable=True)[...] = value
+        return 0
+    except BaseException as error:
+        kernel.error = kernel.error or error
+        return 1
+
+
+def _block(m: Any, owner: Any) -> np.ndarray:
+    """A HINGE_F64 view of the library's as an array, gone when the callback returns."""
+    rows, cols, stride = m.rows, m.cols, m.stride
+    if rows == 0 or cols == 0:
+        return np.zeros((rows, cols))
+    flat = view(m.data, ((rows - 1) * stride + cols,), owner)
+    return np.lib.stride_tricks.as_strided(flat, (rows, cols), (stride * 8, 8), writeable=False)
+
+
+# ---- parameters -----------------------------------------------------------------------------------------------------
+
+class Params:
+    """hinge_params and the arrays they point at."""
+
+    def __init__(self, n: int, task: str = "c_svc", kernel: Any = "rbf", *, gamma: float | None = None,
+                 coef0: float = 0.0, degree: int = 3, sample_weight: Any = None,
+                 class_weight: Mapping[float, float] | None = None, scaling: tuple[float, float] | None = None,
+                 positive_class: float | None = None, beta0: Any = None, precomputed_index: Any = None,
+                 threads: int | None = 0, **fields: Any):
+        self.struct = lib.hinge_params_default(number_of("hinge_task", task))
+        self.kept: list[Any] = []
+        self.user = Kernel(kernel) if callable(kernel) else None
+        self.scaled = scaling is not None
+        s = self.struct
+        if self.user is not None:
+            s.kernel = self.user.kernel
+        else:
+            s.kernel.type = number_of("hinge_kernel_type", kernel)
+        s.kernel.degree, s.kernel.coef0 = degree, coef0
+        s.kernel.gamma = lib.HINGE_GAMMA_AUTO if gamma is None else gamma
+        s.threads = threads_of(threads)
+        self._arrays(n, sample_weight, class_weight, positive_class, beta0, precomputed_index)
+        if scaling is not None:
+            s.scaling = self.keep(ffi.new("hinge_scaling *", {"lower": scaling[0], "upper": scaling[1]}))
+        for name, value in fields.items():
+            self._set(name, value)
+
+    def _arrays(self, n: int, sample_weight: Any, class_weight: Mapping[float, float] | None,
+                positive_class: float | None, beta0: Any, precomputed_index: Any) -> None:
+        s = self.struct
+        if sample_weight is not None:  # a copy: certificates need what the training had
+            s.weights = doubles(self.keep(np.array(vector(sample_weight, n, "sample_weight"))))
+        if class_weight:
+            s.n_class_weights = len(class_weight)
+            s.class_labels = doubles(self.keep(np.fromiter(class_weight.keys(), np.float64)))
+            s.class_weights = doubles(self.keep(np.fromiter(class_weight.values(), np.float64)))
+        if positive_class is not None:
+            s.positive_class = self.keep(ffi.new("double *", positive_class))
+        if beta0 is not None:
+            s.beta0 = doubles(self.keep(np.ascontiguousarray(beta0, np.float64)))
+        if precomputed_index is not None:
+            index = self.keep(np.ascontiguousarray(precomputed_index, np.uintp))
+            s.precomputed_index = ffi.from_buffer("size_t[]", index)
+
+    def keep(self, thing: Any) -> Any:
+        self.kept.append(thing)
+        return thing
+
+    def _set(self, name: str, value: Any) -> None:
+        field = dict(ffi.typeof("hinge_params").fields).get(name)
+        if field is None or field.type.kind not in ("primitive", "enum"):
+            raise TypeError(f"{name!r} is no parameter of a training")
+        setattr(self.struct, name, number_of(field.type.cname.removeprefix("enum "), value) if field.type.kind == "enum" else value)
+
+    def call(self, function: Any, *arguments: Any) -> None:
+        (self.user.call if self.user is not None else call)(function, *arguments)

@@ -1,0 +1,452 @@
+"""Training, models, prediction, files."""
+from __future__ import annotations
+
+import os
+from typing import Any, Iterable, Iterator
+
+import numpy as np
+
+from ._core import ffi, lib
+from ._library import (CallbackError, InvalidArgument, Kernel, Matrix, Params, Progress, Watch, as_dict, call, doubles,
+                       number_of, text, threads_of, vector, view, word_of)
+
+
+class Model:
+    """A trained support vector machine.
+
+    Made by :func:`train`, :meth:`load` or :meth:`from_bytes`. Any number of threads may predict with one model at once;
+    :meth:`calibrate` and assigning :attr:`scaling` need it for themselves.
+
+    Examples
+    --------
+    >>> import numpy as np, hinge
+    >>> X = np.array([[0.0, 0.0], [1.0, 1.0], [0.0, 1.0], [3.0, 3.0], [4.0, 3.0], [3.0, 4.0]])
+    >>> y = np.array([-1, -1, -1, 1, 1, 1])
+    >>> model = hinge.train(X, y, kernel="linear", C=10)
+    >>> model.predict([[0.5, 0.5], [3.5, 3.5]])
+    array([-1.,  1.])
+    >>> model.classes.tolist(), model.n_sv < 6
+    ([1.0, -1.0], True)
+    >>> hinge.Model.from_bytes(model.to_bytes()).predict([[3.5, 3.5]])
+    array([1.])
+    """
+
+    def __init__(self, handle: Any, params: Params | None = None, report: Any = None, user: Kernel | None = None):
+        self._handle = ffi.gc(handle, lib.hinge_model_free)
+        self._params = params
+        self._report = report
+        self._user = user
+        self._support: np.ndarray | None = None
+        self._problems = lib.hinge_model_n_problems(handle)
+
+    # -- files --
+
+    def save(self, path: Any) -> None:
+        """Write the model as text that LIBSVM reads, where LIBSVM has its like; an old file is replaced whole."""
+        call(lib.hinge_model_save, self._handle, os.fsencode(path))
+
+    @classmethod
+    def load(cls, path: Any, kernel: Any = None) -> Model:
+        """Read a model file of hinge's or LIBSVM's; kernel is the function of a model whose kernel is one's own."""
+        return cls._read(kernel, lib.hinge_model_load, os.fsencode(path))
+
+    def to_bytes(self) -> bytes:
+        """The text that :meth:`save` writes: exact, so that :meth:`from_bytes` predicts the same bits."""
+        bytes_, size = ffi.new("char **"), ffi.new("size_t *")
+        call(lib.hinge_model_format, self._handle, bytes_, size)
+        return ffi.buffer(ffi.gc(bytes_[0], lib.hinge_free), size[0])[:]
+
+    @classmethod
+    def from_bytes(cls, data: bytes, kernel: Any = None) -> Model:
+        """The model that :meth:`to_bytes` made a text of."""
+        return cls._read(kernel, lib.hinge_model_parse, b"model", ffi.from_buffer(data), len(data))
+
+    @classmethod
+    def _read(cls, kernel: Any, function: Any, *arguments: Any) -> Model:
+        handle = ffi.new("hinge_model **")
+        user = None if kernel is None else Kernel(kernel)
+        info = ffi.NULL if user is None else ffi.new("hinge_kernel *", user.kernel)
+        call(function, handle, *arguments, info)
+        return cls(handle[0], user=user)
+
+    def __getstate__(self) -> dict[str, Any]:
+        function = self._user.function if self._user is not None else None
+        return {"text": self.to_bytes(), "support": self.support, "kernel": function}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(self.from_bytes(state["text"], state["kernel"]).__dict__)
+        self._support = state["support"]
+
+    def __repr__(self) -> str:
+        return f"<hinge.Model {self.task}, {self.kernel['type']}, {self.n_sv} support vectors>"
+
+    # -- predictions --
+
+    def _options(self, threads: int | None, precision: str) -> Any:
+        options = ffi.new("hinge_predict_options *")
+        options.threads = threads_of(threads)
+        options.precision = number_of("hinge_precision", precision)
+        return options
+
+    def _apply(self, function: Any, X: Any, threads: int | None, precision: str, *out: Any) -> None:
+        matrix, options = Matrix(X), self._options(threads, precision)
+        outputs = [array if array is ffi.NULL else doubles(array(matrix.view.rows)) for array in out]
+        run = call if self._user is None else self._user.call
+        if matrix.view.rows * self.n_sv < 1 << 16:  # over before a key is pressed
+            run(function, self._handle, matrix.view, options, *outputs)
+            return
+        try:
+            with Watch() as watch:
+                watch.attach(options)
+                run(function, self._handle, matrix.view, options, *outputs)
+        except CallbackError:
+            if watch.interrupted:
+                raise KeyboardInterrupt from None
+            raise
+
+    def predict(self, X: Any, *, threads: int | None = 0, precision: str = "auto") -> np.ndarray:
+        """Predict the class label, +1 or -1 (one-class), or value of each row.
+
+        Parameters
+        ----------
+        X : array of shape (rows, n_features)
+            Borrowed where it is float32 or float64.
+        threads : int
+            0 is as many as OpenMP has. The result does not depend on it.
+        precision : {"auto", "f32", "f64"}
+
+        Returns
+        -------
+        ndarray of shape (rows,), float64
+        """
+        kept: list[np.ndarray] = []
+        self._apply(lib.hinge_predict, X, threads, precision, _makes(kept), ffi.NULL)
+        return kept[0]
+
+    def decision_function(self, X: Any, *, threads: int | None = 0, precision: str = "auto") -> np.ndarray:
+        """Decision values, shape (rows, n_problems): of classes 0 v 1, 0 v 2, ..., 1 v 2, ... in :attr:`classes`' order
+        (one-vs-rest: of each class); a value > 0 is for the first of a pair."""
+        kept: list[np.ndarray] = []
+        self._apply(lib.hinge_predict, X, threads, precision, ffi.NULL, _makes(kept, self._problems))
+        return kept[0]
+
+    def predict_proba(self, X: Any, *, threads: int | None = 0, precision: str = "auto") -> np.ndarray:
+        """Probabilities, shape (rows, n_classes), of a model that is calibrated, in the order of :attr:`classes`."""
+        kept: list[np.ndarray] = []
+        make = _makes(kept, lib.hinge_model_n_classes(self._handle))
+        self._apply(lib.hinge_predict_probability, X, threads, precision, ffi.NULL, make)
+        return kept[0]
+
+    def calibrate(self, X: Any, y: Any = None, *, threads: int | None = 0) -> Model:
+        """Fit what :meth:`predict_proba` needs on examples that the model was not trained on. Returns the model."""
+        matrix = Matrix(X)
+        labels = None if y is None else vector(y, matrix.view.rows, "y")
+        call(lib.hinge_calibrate, self._handle, matrix.view, doubles(labels), self._options(threads, "auto"))
+        return self
+
+    @property
+    def calibrated(self) -> bool:
+        return bool(lib.hinge_model_has_probability(self._handle))
+
+    # -- how good it is --
+
+    @property
+    def report(self) -> dict[str, Any]:
+        """How the training went: the fields of hinge_report; {} for a model that was read."""
+        return {} if self._report is None else as_dict(self._report)
+
+    def certificate(self, X: Any, y: Any = None) -> dict[str, float]:
+        """Primal and dual objective, gap and residuals of the optimality conditions, all computed anew in float64.
+
+        X and y are those of the training. Only for a model that :func:`train` made.
+        """
+        if self._params is None:
+            raise InvalidArgument("certificate: the model was read, so that its parameters are not known; train it")
+        if self._params.scaled:
+            factor, offset = self.scaling  # type: ignore[misc]
+            X = np.asarray(X, np.float64) * factor + offset
+        matrix, result = Matrix(X), ffi.new("hinge_certificate *")
+        targets = None if y is None else vector(y, matrix.view.rows, "y")
+        params = ffi.new("hinge_params *", self._params.struct)
+        params.scaling = ffi.NULL
+        self._params.call(lib.hinge_certify, self._handle, matrix.view, doubles(targets), params, result)
+        return as_dict(result)
+
+    # -- what it holds --
+
+    @property
+    def task(self) -> str:
+        return word_of("hinge_task", lib.hinge_model_task(self._handle))
+
+    @property
+    def kernel(self) -> dict[str, Any]:
+        """type, degree, gamma, coef0 and name of the kernel, gamma resolved."""
+        kernel = as_dict(lib.hinge_model_kernel(self._handle))
+        kernel["name"] = kernel["name"] or kernel["type"]
+        return kernel
+
+    @property
+    def n_features(self) -> int:
+        return lib.hinge_model_n_features(self._handle)
+
+    @property
+    def n_sv(self) -> int:
+        return lib.hinge_model_n_sv(self._handle)
+
+    @property
+    def classes(self) -> np.ndarray:
+        """Labels of the classes in the model's order; empty for regression and one-class."""
+        labels = lib.hinge_model_labels(self._handle)
+        return self._view(labels, (lib.hinge_model_n_classes(self._handle) if labels else 0,))
+
+    @property
+    def n_support(self) -> np.ndarray:
+        """Number of support vectors of each class; in one number for regression and one-class."""
+        counts = lib.hinge_model_class_sv(self._handle)
+        return self._view(counts, (len(self.classes),), "=u8") if counts else np.array([self.n_sv], np.uint64)
+
+    @property
+    def support(self) -> np.ndarray | None:
+        """Training row of each support vector; None for a model from a file."""
+        index = lib.hinge_model_sv_index(self._handle)
+        return self._view(index, (self.n_sv,), "=u8") if index else self._support
+
+    @property
+    def support_vectors(self) -> np.ndarray:
+        """A copy of the support vectors, shape (n_sv, n_features)."""
+        vectors = np.empty((self.n_sv, self.n_features))
+        for i in range(len(vectors)):
+            call(lib.hinge_model_sv, self._handle, i, doubles(vectors[i]))
+        return vectors
+
+    @property
+    def dual_coef(self) -> np.ndarray:
+        """Coefficients as LIBSVM lays them out: (n_classes - 1, n_sv); one-vs-rest: (n_problems, n_sv)."""
+        rest = lib.hinge_model_multiclass(self._handle) == lib.HINGE_ONE_VS_REST
+        rows = self._problems if rest else lib.hinge_model_n_classes(self._handle) - 1
+        return self._view(lib.hinge_model_coef(self._handle), (rows, self.n_sv))
+
+    @property
+    def rho(self) -> np.ndarray:
+        """What is subtracted in each decision function, shape (n_problems,)."""
+        return self._view(lib.hinge_model_rho(self._handle), (self._problems,))
+
+    @property
+    def objectives(self) -> np.ndarray | None:
+        """Minimised dual objective of each problem; None for a model that was read."""
+        values = lib.hinge_model_objectives(self._handle)
+        return self._view(values, (self._problems,)) if values else None
+
+    def coef(self) -> np.ndarray:
+        """Weights of a linear model, shape (n_problems, n_features): f(x) = <w, x> - rho."""
+        weights = np.empty((self._problems, self.n_features))
+        for p in range(self._problems):
+            call(lib.hinge_model_weights, self._handle, p, doubles(weights[p]))
+        return weights
+
+    def beta(self, n: int) -> np.ndarray:
+        """Signed coefficients of the n rows trained on, shape (n_problems, n): what beta0 takes."""
+        beta = np.empty((self._problems, n))
+        call(lib.hinge_model_beta, self._handle, n, doubles(beta))
+        return beta
+
+    @property
+    def scaling(self) -> tuple[np.ndarray, np.ndarray] | None:
+        """(factor, offset), copies: a feature x becomes x * factor + offset before anything else. None: as it is.
+
+        Assigning stores it in the model, which was trained on examples scaled so and takes raw ones from now on.
+        """
+        factor = lib.hinge_model_scale_factor(self._handle)
+        offset = lib.hinge_model_scale_offset(self._handle)
+        d = (self.n_features,)
+        return (view(factor, d, self).copy(), view(offset, d, self).copy()) if factor else None
+
+    @scaling.setter
+    def scaling(self, value: tuple[Any, Any] | None) -> None:
+        factor, offset = (None, None) if value is None else (
+            vector(part, self.n_features, name) for part, name in zip(value, ("factor", "offset")))
+        call(lib.hinge_model_set_scaling, self._handle, doubles(factor), doubles(offset))
+
+    def _view(self, pointer: Any, shape: tuple[int, ...], kind: str = "=f8") -> np.ndarray:
+        return view(pointer, shape, self._handle, kind)
+
+
+def _makes(kept: list[np.ndarray], *shape: int) -> Any:
+    def make(rows: int) -> np.ndarray:
+        kept.append(np.empty((rows, *shape)))
+        return kept[0]
+    return make
+
+
+def train(X: Any, y: Any = None, task: str = "c_svc", kernel: Any = "rbf", *, progress: Progress | None = None,
+          **params: Any) -> Model:
+    """Train a support vector machine.
+
+    Parameters
+    ----------
+    X : array of shape (n, d)
+        Borrowed where it is float32 or float64, by rows or by columns, also with gaps between them; converted to
+        float64 otherwise. ``kernel="precomputed"``: kernel values, shape (n, n).
+    y : array of shape (n,)
+        Class labels (numbers), or targets; None for one-class.
+    task : {"c_svc", "nu_svc", "one_class", "epsilon_svr", "nu_svr"}
+    kernel : {"rbf", "linear", "polynomial", "sigmoid", "precomputed"} or callable
+        A callable gets float64 arrays (a, d) and (b, d), and returns (a, b).
+    progress : callable, optional
+        Called about ten times a second with the fields of hinge_progress as a dict; what it returns, if true, stops the
+        training.
+    **params
+        gamma (None: 1 / d), coef0, degree; C, nu, p, eps; sample_weight, class_weight (a dict by label);
+        scaling=(lower, upper), which the model keeps; positive_class, beta0, precomputed_index; and any other field of
+        hinge_params that is a number or a word: solver ("auto", "smo", "interior_point"), precision ("auto", "f32",
+        "f64"), multiclass ("one_vs_one", "one_vs_rest"), probability, no_bias, rank, shrinking, newton, threads,
+        cache_bytes, working_set, max_iter, time_limit, seed, cpu_level, profile.
+
+    Returns
+    -------
+    Model
+        Also where a limit, the callback or Ctrl-C ended the training: the best so far; ``report["outcome"]`` tells.
+
+    Raises
+    ------
+    Error
+        With the library's text.
+
+    Examples
+    --------
+    >>> import numpy as np, hinge
+    >>> X = np.linspace(-1, 1, 41)[:, None]
+    >>> model = hinge.train(X, X[:, 0] ** 2, task="epsilon_svr", gamma=1.0, C=10.0, p=0.01)
+    >>> bool(abs(model.predict([[0.5]])[0] - 0.25) < 0.02)
+    True
+    >>> model.report["outcome"]
+    'converged'
+    >>> hinge.train(X, X[:, 0] > 0, C=-1.0)
+    Traceback (most recent call last):
+        ...
+    hinge.InvalidArgument: C: -1 is not a finite number > 0
+    """
+    return train_watched(X, y, Watch(progress), task=task, kernel=kernel, **params)
+
+
+def train_watched(X: Any, y: Any, watch: Watch, **params: Any) -> Model:
+    matrix = Matrix(X)
+    n = matrix.view.rows
+    settings = Params(n, **params)
+    targets = None if y is None else vector(y, n, "y")
+    watch.attach(settings.struct)
+    handle, report = ffi.new("hinge_model **"), ffi.new("hinge_report *")
+    struct = ffi.new("hinge_params *", settings.struct)
+    with watch:
+        settings.call(lib.hinge_train, handle, matrix.view, doubles(targets), struct, report)
+    settings.struct.progress = ffi.NULL
+    return Model(handle[0], settings, report, settings.user)
+
+
+def cross_validate(X: Any, y: Any = None, folds: int = 5, *, progress: Progress | None = None,
+                   **params: Any) -> np.ndarray:
+    """Predict each row by a model trained on the other folds.
+
+    Parameters
+    ----------
+    X, y, **params
+        As :func:`train` takes them.
+    folds : int
+        Drawn by ``seed``, stratified by class.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+        NaN for rows of folds that a time limit or the callback left undone. Ctrl-C raises KeyboardInterrupt.
+
+    Examples
+    --------
+    >>> import numpy as np, hinge
+    >>> X = np.random.default_rng(0).normal(size=(60, 2))
+    >>> y = np.sign(X[:, 0])
+    >>> bool(np.mean(hinge.cross_validate(X, y, C=10) == y) > 0.8)
+    True
+    """
+    matrix = Matrix(X)
+    n = matrix.view.rows
+    settings = Params(n, **params)
+    targets = None if y is None else vector(y, n, "y")
+    predictions, watch = np.empty(n), Watch(progress)
+    watch.attach(settings.struct)
+    struct = ffi.new("hinge_params *", settings.struct)
+    with watch:
+        settings.call(lib.hinge_cross_validate, matrix.view, doubles(targets), struct, folds, doubles(predictions),
+                      ffi.NULL)
+    if watch.interrupted:
+        raise KeyboardInterrupt
+    return predictions
+
+
+def path(X: Any, y: Any, C: Iterable[float], **params: Any) -> Iterator[Model]:
+    """Train for one C after another, each from the last one's solution; yield the models.
+
+    Examples
+    --------
+    >>> import numpy as np, hinge
+    >>> X = np.random.default_rng(0).normal(size=(60, 2))
+    >>> [model.report["outcome"] for model in hinge.path(X, np.sign(X[:, 0]), [0.1, 1, 10])]
+    ['converged', 'converged', 'converged']
+    """
+    n, beta = len(X), params.pop("beta0", None)
+    for value in C:
+        model = train(X, y, C=value, beta0=beta, **params)
+        yield model
+        beta = model.beta(n)
+
+
+def load_libsvm(path: Any, *, n_features: int = 0, dtype: Any = np.float64,
+                threads: int | None = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Read LIBSVM text, plain or compressed with xz or gz.
+
+    Returns
+    -------
+    X : ndarray of shape (n, d), float64 or float32
+        At least ``n_features`` wide; absent features are 0.
+    y : ndarray of shape (n,)
+        Both are the memory that the library filled, not copies.
+    """
+    kinds = {np.dtype(np.float32): lib.HINGE_F32, np.dtype(np.float64): lib.HINGE_F64}
+    if np.dtype(dtype) not in kinds:
+        raise InvalidArgument(f"dtype is {dtype}, not float32 or float64")
+    options = ffi.new("hinge_data_options *", {"format": lib.HINGE_FORMAT_LIBSVM, "type": kinds[np.dtype(dtype)],
+                                               "min_cols": n_features, "threads": threads_of(threads)})
+    data = ffi.gc(ffi.new("hinge_data *"), lib.hinge_data_free)
+    call(lib.hinge_data_read, os.fsencode(path), options, data)
+    x, item = data.x, np.dtype(dtype).itemsize
+    flat = view(x.data, (x.rows * x.stride,), data, np.dtype(dtype).str, writable=True)
+    X = np.lib.stride_tricks.as_strided(flat, (x.rows, x.cols), (x.stride * item, item))
+    return X, view(data.y, (x.rows,), data, writable=True)
+
+
+def dump_libsvm(X: Any, y: Any, path: Any) -> None:
+    """Write LIBSVM text, every number in full, by atomic rename.
+
+    Examples
+    --------
+    >>> import os, tempfile, numpy as np, hinge
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = os.path.join(folder, "data")
+    ...     hinge.dump_libsvm(np.eye(2) / 3, [1, -1], file)
+    ...     X, y = hinge.load_libsvm(file)
+    >>> bool((X == np.eye(2) / 3).all()), y.tolist()
+    (True, [1.0, -1.0])
+    """
+    matrix = Matrix(X)
+    call(lib.hinge_data_write, os.fsencode(path), matrix.view, doubles(vector(y, matrix.view.rows, "y")))
+
+
+def info() -> dict[str, Any]:
+    """The library's version, and what it sees of this machine: threads, BLAS, vector code, memory.
+
+    Examples
+    --------
+    >>> import hinge
+    >>> hinge.info()["version"] == hinge.__version__
+    True
+    """
+    return {"version": text(lib.hinge_version()), **as_dict(lib.hinge_machine_info())}

@@ -1,0 +1,315 @@
+"""Estimators for scikit-learn (1.6 or later): SVC, NuSVC, SVR, NuSVR, OneClassSVM.
+
+Parameters, defaults and fitted attributes are those of ``sklearn.svm``, but for these:
+
+- there is no ``probability``: ``calibrate(X, y)`` on examples kept apart makes ``predict_proba`` available, and
+  ``sklearn.calibration.CalibratedClassifierCV`` does what its name says;
+- ``cache_size=None`` leaves the size to the library;
+- weights mean repetition, also in ``gamma="scale"``;
+- ``C=inf`` is the hard margin in SVC; where no hyperplane separates the classes, ``fit`` raises ValueError;
+- sparse input is refused;
+- ``precision="auto"`` is float64 where there are 1000 rows or fewer, and the library's "auto" otherwise;
+- ``threads``, ``precision``, ``solver``, ``time_limit`` are parameters of :func:`hinge.train`, and so is ``multiclass``
+  of SVC and NuSVC. ``report_`` is a dict of how the training went, ``objective_`` the dual objective minimised, and
+  ``certificate(X, y)`` computes the optimality conditions anew in float64.
+
+Ctrl-C ends a ``fit`` with KeyboardInterrupt; the estimator is fitted, with the best solution so far.
+"""
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import OutlierMixin
+
+from ._estimators import Classifier, Machine, Regressor
+
+__all__ = ["NuSVC", "NuSVR", "OneClassSVM", "SVC", "SVR"]
+
+
+class SVC(Classifier):
+    """Classification with a soft margin; C-SVC.
+
+    Parameters
+    ----------
+    C : float
+        Weight of the errors; ``inf`` is the hard margin.
+    kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"} or callable
+        A callable gets float64 arrays (a, d) and (b, d), blocks of the rows, and returns (a, b).
+    degree, gamma, coef0
+        Of the kernel; gamma is ``"scale"``, ``"auto"`` or a number.
+    shrinking, tol, max_iter, time_limit, cache_size
+        Of the solver; ``max_iter=-1`` and ``time_limit=None`` are no limits, ``cache_size`` is in MiB.
+    class_weight : dict, "balanced" or None
+    verbose : bool
+        Print progress.
+    decision_function_shape : {"ovr", "ovo"}
+    break_ties : bool
+    random_state : int, RandomState or None
+    threads : int or None
+        None: as many as OpenMP has. Nothing depends on it but the time.
+    precision : {"auto", "f32", "f64"}
+    solver : {"auto", "smo", "interior_point"}
+    multiclass : {"one_vs_one", "one_vs_rest"}
+
+    Attributes
+    ----------
+    classes_, class_weight_, support_, support_vectors_, n_support_, dual_coef_, intercept_, coef_, n_iter_,
+    fit_status_, shape_fit_, n_features_in_, feature_names_in_
+        As in ``sklearn.svm.SVC``.
+    report_ : dict
+    objective_ : float
+        Dual objective, minimised; the sum over the problems.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hinge.sklearn import SVC
+    >>> X = np.array([[-1, -1], [-2, -1], [1, 1], [2, 1]])
+    >>> y = np.array(["low", "low", "high", "high"])
+    >>> SVC().fit(X, y).predict([[-0.8, -1]]).tolist()
+    ['low']
+    """
+
+    _task = "c_svc"
+    _parameters = ("C",)
+
+    def __init__(self, *, C=1.0, kernel="rbf", degree=3, gamma="scale", coef0=0.0, shrinking=True, tol=1e-3,
+                 cache_size=None, class_weight=None, verbose=False, max_iter=-1, decision_function_shape="ovr",
+                 break_ties=False, random_state=None, threads=None, precision="auto", solver="auto", time_limit=None,
+                 multiclass="one_vs_one"):
+        self.C = C
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.shrinking = shrinking
+        self.tol = tol
+        self.cache_size = cache_size
+        self.verbose = verbose
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.threads = threads
+        self.precision = precision
+        self.solver = solver
+        self.time_limit = time_limit
+        self.class_weight = class_weight
+        self.decision_function_shape = decision_function_shape
+        self.break_ties = break_ties
+        self.multiclass = multiclass
+
+
+class NuSVC(Classifier):
+    """Classification where nu bounds the fraction of margin errors from above and that of support vectors from below.
+
+    Parameters
+    ----------
+    nu : float in (0, 1]
+    kernel, degree, gamma, coef0, shrinking, tol, cache_size, class_weight, verbose, max_iter, \
+decision_function_shape, break_ties, random_state, threads, precision, solver, time_limit, multiclass
+        As in :class:`SVC`, and so are the attributes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hinge.sklearn import NuSVC
+    >>> X = np.array([[-1, -1], [-2, -1], [1, 1], [2, 1]])
+    >>> NuSVC().fit(X, [1, 1, 2, 2]).predict([[-0.8, -1]])
+    array([1])
+    """
+
+    _task = "nu_svc"
+    _parameters = ("nu",)
+    _one_class = "specified nu is infeasible: all samples with positive weights belong to the same class"
+
+    def __init__(self, *, nu=0.5, kernel="rbf", degree=3, gamma="scale", coef0=0.0, shrinking=True, tol=1e-3,
+                 cache_size=None, class_weight=None, verbose=False, max_iter=-1, decision_function_shape="ovr",
+                 break_ties=False, random_state=None, threads=None, precision="auto", solver="auto", time_limit=None,
+                 multiclass="one_vs_one"):
+        self.nu = nu
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.shrinking = shrinking
+        self.tol = tol
+        self.cache_size = cache_size
+        self.verbose = verbose
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.threads = threads
+        self.precision = precision
+        self.solver = solver
+        self.time_limit = time_limit
+        self.class_weight = class_weight
+        self.decision_function_shape = decision_function_shape
+        self.break_ties = break_ties
+        self.multiclass = multiclass
+
+
+class SVR(Regressor):
+    """Regression with a tube of half width epsilon.
+
+    Parameters
+    ----------
+    kernel, degree, gamma, coef0, tol, shrinking, cache_size, verbose, max_iter, random_state, threads, precision, \
+solver, time_limit
+        As in :class:`SVC`.
+    C : float
+        Weight of the errors beyond the tube; ``inf`` is 1e10.
+    epsilon : float >= 0
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hinge.sklearn import SVR
+    >>> X = np.linspace(-1, 1, 41)[:, None]
+    >>> float(SVR(C=10, epsilon=0.01).fit(X, X[:, 0] ** 2).predict([[0.5]])[0].round(1))
+    0.2
+    """
+
+    _task = "epsilon_svr"
+    _parameters = ("C", "epsilon")
+
+    def __init__(self, *, kernel="rbf", degree=3, gamma="scale", coef0=0.0, tol=1e-3, C=1.0, epsilon=0.1,
+                 shrinking=True, cache_size=None, verbose=False, max_iter=-1, random_state=None, threads=None,
+                 precision="auto", solver="auto", time_limit=None):
+        self.C = C
+        self.epsilon = epsilon
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.shrinking = shrinking
+        self.tol = tol
+        self.cache_size = cache_size
+        self.verbose = verbose
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.threads = threads
+        self.precision = precision
+        self.solver = solver
+        self.time_limit = time_limit
+
+
+class NuSVR(Regressor):
+    """Regression where nu sets the width of the tube.
+
+    Parameters
+    ----------
+    nu : float in (0, 1]
+        Bounds the fraction of rows outside the tube from above, that of support vectors from below.
+    C : float
+    kernel, degree, gamma, coef0, shrinking, tol, cache_size, verbose, max_iter, random_state, threads, precision, \
+solver, time_limit
+        As in :class:`SVC`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hinge.sklearn import NuSVR
+    >>> X = np.linspace(-1, 1, 41)[:, None]
+    >>> NuSVR(C=10).fit(X, X[:, 0]).n_support_.shape
+    (1,)
+    """
+
+    _task = "nu_svr"
+    _parameters = ("nu", "C")
+
+    def __init__(self, *, nu=0.5, C=1.0, kernel="rbf", degree=3, gamma="scale", coef0=0.0, shrinking=True, tol=1e-3,
+                 cache_size=None, verbose=False, max_iter=-1, random_state=None, threads=None, precision="auto",
+                 solver="auto", time_limit=None):
+        self.nu = nu
+        self.C = C
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.shrinking = shrinking
+        self.tol = tol
+        self.cache_size = cache_size
+        self.verbose = verbose
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.threads = threads
+        self.precision = precision
+        self.solver = solver
+        self.time_limit = time_limit
+
+
+class OneClassSVM(OutlierMixin, Machine):
+    """The region where most rows are; what is outside is new.
+
+    Parameters
+    ----------
+    nu : float in (0, 1]
+        Bounds the fraction of rows outside from above, that of support vectors from below.
+    kernel, degree, gamma, coef0, tol, shrinking, cache_size, verbose, max_iter, random_state, threads, precision, \
+solver, time_limit
+        As in :class:`SVC`.
+
+    Attributes
+    ----------
+    offset_ : float
+        ``score_samples = decision_function + offset_``.
+
+    Examples
+    --------
+    >>> from hinge.sklearn import OneClassSVM
+    >>> OneClassSVM(gamma="auto").fit([[0], [0.44], [0.45], [0.46], [1]]).predict([[0.45], [5]])
+    array([ 1, -1])
+    """
+
+    _task = "one_class"
+    _parameters = ("nu",)
+
+    def __init__(self, *, kernel="rbf", degree=3, gamma="scale", coef0=0.0, tol=1e-3, nu=0.5, shrinking=True,
+                 cache_size=None, verbose=False, max_iter=-1, random_state=None, threads=None, precision="auto",
+                 solver="auto", time_limit=None):
+        self.nu = nu
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.shrinking = shrinking
+        self.tol = tol
+        self.cache_size = cache_size
+        self.verbose = verbose
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.threads = threads
+        self.precision = precision
+        self.solver = solver
+        self.time_limit = time_limit
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features), or (n_samples, n_samples) if ``kernel="precomputed"``
+        y : ignored
+        sample_weight : array of shape (n_samples,), optional
+
+        Returns
+        -------
+        self
+        """
+        X = self._rows(X)
+        self._train(X, None, self._weights(sample_weight, len(X)), 1)
+        self.offset_ = -self.intercept_
+        return self
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Signed distance-like values: > 0 inside. Shape (n_samples,)."""
+        X = self._ready(X)
+        return self._model.decision_function(X, threads=self.threads, precision=self.precision).ravel()
+
+    def score_samples(self, X: Any) -> np.ndarray:
+        """:meth:`decision_function` without the offset. Shape (n_samples,)."""
+        return self.decision_function(X) + self.offset_
+
+    def predict(self, X: Any) -> np.ndarray:
+        """+1 inside, -1 outside. Shape (n_samples,)."""
+        X = self._ready(X)
+        return self._model.predict(X, threads=self.threads, precision=self.precision).astype(np.intp)
