@@ -493,8 +493,8 @@ static hinge_status diagonal(const struct hg_rows *super, double *out)
     hinge_status status = x != NULL ? HINGE_OK : HINGE_ENOMEM;
     for (size_t i = 0; i < super->n && status == HINGE_OK; i++) {
         uint32_t p = (uint32_t)point_of(g, i);
-        if (g->hamming != NULL) {
-            out[i] = g->value[0];
+        if (g->tiler.kernel.type == HINGE_RBF) {
+            out[i] = 1;
         } else if (row->source == HG_FROM_DOTS) {
             double norm = hg_points_norm(&g->points, p, g->tiler.type);
             out[i] = hg_kernel_value(&g->tiler.kernel, norm, norm, norm);

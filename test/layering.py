@@ -28,10 +28,10 @@ FORBIDDEN = """
     __printf_chk __vprintf_chk stdout stderr signal sigaction sigprocmask raise setlocale uselocale setenv
     putenv unsetenv chdir umask rand srand random srandom strtok fesetround fesetenv feenableexcept
     openblas_set_num_threads goto_set_num_threads omp_set_dynamic omp_set_nested omp_set_max_active_levels
-    malloc calloc realloc reallocarray posix_memalign memalign valloc strndup asprintf vasprintf getline open_memstream
+    aligned_alloc calloc realloc reallocarray posix_memalign memalign valloc strndup asprintf vasprintf getline open_memstream
 """.split()
 # where these may be called: inside a parallel region, local to the task; and the ways to get memory
-ONLY_IN = {"omp_set_num_threads": "lib_base_base.c.o", "aligned_alloc": "lib_base_base.c.o",
+ONLY_IN = {"omp_set_num_threads": "lib_base_base.c.o", "malloc": "lib_base_base.c.o",
            "free": ("lib_base_base.c.o", "lib_files_bytes.c.o"), "strdup": "lib_files_bytes.c.o", "realpath": "lib_files_bytes.c.o",
            "mmap": ("lib_files_bytes.c.o", "lib_base_base.c.o"), "mmap64": ("lib_files_bytes.c.o", "lib_base_base.c.o")}
 # the rooms of the house, from the ground up, and whose headers each may include beside its own and the public ones
