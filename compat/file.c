@@ -307,8 +307,11 @@ static bool read_header(struct reader *r, struct svm_model *m)
     char *word, *end;
     m->param.svm_type = m->param.kernel_type = m->l = -1;
     while (next_word(r, &word, &end)) {
-        if (is(word, end, "SV"))
+        if (is(word, end, "SV")) { /* what hinge says behind it is not for LIBSVM */
+            while (next_word(r, &word, &end))
+                ;
             return end_line(r);
+        }
         if (!read_value(r, word, end, m) || !end_line(r))
             return false;
     }

@@ -291,6 +291,8 @@ static hinge_status open_problem(const hinge_model *m, const hinge_matrix *x, co
                          "model: not one of these data and parameters (%zu problems of %zu features, "
                          "the data give %zu of %zu)",
                          m->n_problems, m->d, pr->n_problems, pr->d);
+    if (status == HINGE_OK && pr->task->uses_tau && pr->params.tau != m->tau)
+        status = hg_fail(err, HINGE_EINVAL, "tau: %g, and the model was trained for %g", pr->params.tau, m->tau);
     if (status == HINGE_OK) {
         size_t values;
         if (!hg_mul(pr->n_problems, x->rows, &values) || (*beta = hg_alloc(values, sizeof **beta)) == NULL)

@@ -519,6 +519,7 @@ int hinge_model_training(const hinge_model *m, hinge_params *p, int *weighted)
     if (t == NULL)
         return 0;
     p->task = m->task;
+    p->tau = m->tau;
     p->kernel = m->kernel;
     p->multiclass = m->multiclass;
     p->C = t[HG_TRAINING_C] == 0 ? INFINITY : t[HG_TRAINING_C];
@@ -539,6 +540,11 @@ int hinge_model_training(const hinge_model *m, hinge_params *p, int *weighted)
 hinge_task hinge_model_task(const hinge_model *m)
 {
     return m->task;
+}
+
+double hinge_model_tau(const hinge_model *m)
+{
+    return m->tau;
 }
 
 hinge_kernel hinge_model_kernel(const hinge_model *m)

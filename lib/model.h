@@ -10,6 +10,7 @@
 
 struct hinge_model {
     hinge_task task;
+    double tau;           /* quantile regression: its level; otherwise 0 */
     hinge_kernel kernel;  /* gamma resolved */
     hinge_multiclass multiclass; /* one-vs-one where there are fewer than three classes */
     size_t d;             /* features; precomputed: columns of the kernel matrix it needs */

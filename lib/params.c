@@ -53,6 +53,7 @@ hinge_params hinge_params_default(hinge_task task)
     p.kernel = hinge_kernel_rbf(HINGE_GAMMA_AUTO);
     p.C = 1;
     p.nu = 0.5;
+    p.tau = 0.5;
     p.p = 0.1;
     p.eps = 1e-3;
     p.shrinking = 1;
@@ -197,6 +198,7 @@ hinge_status hg_params_check(const hinge_params *params, size_t n, size_t d, hin
     hinge_params p = *params;
     p.C = p.C == 0 ? 1 : p.C;
     p.nu = p.nu == 0 ? 0.5 : p.nu;
+    p.tau = p.tau == 0 ? 0.5 : p.tau;
     p.eps = p.eps == 0 ? 1e-3 : p.eps;
     const hinge_task_row *row = hinge_task_info(p.task);
     if (row == NULL)
@@ -207,12 +209,16 @@ hinge_status hg_params_check(const hinge_params *params, size_t n, size_t d, hin
         return hg_fail(err, HINGE_EINVAL, "nu: %g is not in (0, 1]", p.nu);
     if (row->uses_p && !(p.p >= 0 && isfinite(p.p)))
         return hg_fail(err, HINGE_EINVAL, "p: %g is not a finite number >= 0", p.p);
+    if (row->uses_tau && !(p.tau > 0 && p.tau < 1))
+        return hg_fail(err, HINGE_EINVAL, "tau: %g is not in (0, 1)", p.tau);
     if (!(p.eps > 0 && isfinite(p.eps)))
         return hg_fail(err, HINGE_EINVAL, "eps: %g is not a finite number > 0", p.eps);
     if ((int)p.multiclass < 0 || (int)p.multiclass > HINGE_ONE_VS_REST)
         return hg_fail(err, HINGE_EINVAL, "multiclass: %d is not a hinge_multiclass", (int)p.multiclass);
     if (p.probability != 0 && p.probability != 1)
         return hg_fail(err, HINGE_EINVAL, "probability: %d is neither 0 nor 1", p.probability);
+    if (p.probability && row->uses_tau)
+        return hg_fail(err, HINGE_EINVAL, "probability: a quantile is no mean that targets spread around");
     if (p.shrinking != 0 && p.shrinking != 1)
         return hg_fail(err, HINGE_EINVAL, "shrinking: %d is neither 0 nor 1", p.shrinking);
     if (p.newton != 0 && p.newton != 1)

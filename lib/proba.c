@@ -582,6 +582,8 @@ hinge_status hinge_calibrate(hinge_model *m, const hinge_matrix *x, const double
     size_t values = 0;
     if (m == NULL || x == NULL)
         return hg_fail(err, HINGE_EINVAL, "model or x: NULL");
+    if (hinge_task_info(m->task)->uses_tau)
+        return hg_fail(err, HINGE_EINVAL, "model: a quantile is no mean that targets spread around");
     if (y == NULL && !hinge_task_info(m->task)->one_class)
         return hg_fail(err, HINGE_EINVAL, "y: NULL, but this model needs labels or targets");
     if (x->rows == 0)

@@ -369,6 +369,11 @@ static void set_boxes(const struct hg_problem *pr, const uint32_t *subset, size_
             qp->hi[0][k] = p->C * w;
             qp->lo[0][k] = -p->C * w;
             break;
+        case HINGE_QUANTILE:
+            qp->off[0][k] = -y;
+            qp->hi[0][k] = p->C * w * p->tau;
+            qp->lo[0][k] = -p->C * w * (1 - p->tau);
+            break;
         case HINGE_NU_SVR:
             qp->off[0][k] = qp->off[1][k] = -y;
             qp->hi[0][k] = p->C * w;

@@ -611,6 +611,7 @@ static hinge_status build_model(const struct training *t, hinge_model **out, hin
                          n_sv, pr->d);
     } else {
         m->n_trained = pr->x.rows;
+        m->tau = pr->task->uses_tau ? t->params->tau : 0;
         if (m->labels != NULL)
             memcpy(m->labels, pr->labels, pr->n_classes * sizeof *m->labels);
         fill_sv(t, number, m);

@@ -638,22 +638,35 @@ static void tube_of_an_empty_model(void **state)
     set_free(&s);
 }
 
-/* A model that names a label twice is read as LIBSVM reads it. */
-static void a_label_twice(void **state)
+/* A file that holds the text gives the value for x = (2). */
+static void predicts(const char *text, double value)
 {
-    (void)state;
-    const char text[] = "svm_type c_svc\nkernel_type linear\nnr_class 2\ntotal_sv 2\nrho 0\nlabel 3 3\nnr_sv 1 1\nSV\n"
-                        "1 1:1 \n-1 1:-1 \n";
     char path[] = "/tmp/hinge_compat_XXXXXX";
     int file = mkstemp(path);
-    assert_true(file >= 0 && write(file, text, sizeof text - 1) == (ssize_t)sizeof text - 1);
+    assert_true(file >= 0 && write(file, text, strlen(text)) == (ssize_t)strlen(text));
     close(file);
     struct svm_model *m = svm_load_model(path);
     remove(path);
     assert_non_null(m);
     struct svm_node x[] = { { 1, 2 }, { -1, 0 } };
-    assert_true(svm_predict(m, x) == 3);
+    assert_true(svm_predict(m, x) == value);
     svm_free_and_destroy_model(&m);
+}
+
+/* A model that names a label twice is read as LIBSVM reads it. */
+static void a_label_twice(void **state)
+{
+    (void)state;
+    predicts("svm_type c_svc\nkernel_type linear\nnr_class 2\ntotal_sv 2\nrho 0\nlabel 3 3\nnr_sv 1 1\nSV\n"
+             "1 1:1 \n-1 1:-1 \n", 3);
+}
+
+/* Of the line "SV" the first word is read: hinge tells behind it what LIBSVM can do without. */
+static void words_behind_sv(void **state)
+{
+    (void)state;
+    predicts("svm_type epsilon_svr\nkernel_type linear\nnr_class 2\ntotal_sv 1\nrho -1\nSV hinge_tau 0.9\n3 1:1 \n", 7);
+    predicts("svm_type epsilon_svr\nkernel_type linear\nnr_class 2\ntotal_sv 0\nrho -1\nSV hinge_features 5\n", 1);
 }
 
 /* One value a row, each in a column of its own: as dense rows more than the machine's memory. */
@@ -1089,7 +1102,7 @@ int main(void)
         cmocka_unit_test(checked_before_examples), cmocka_unit_test(a_class_of_weight_0),
         cmocka_unit_test(c_may_be_infinite), cmocka_unit_test(one_class_is_probable),
         cmocka_unit_test(trains_in_a_child), cmocka_unit_test(tube_of_an_empty_model),
-        cmocka_unit_test(a_label_twice),
+        cmocka_unit_test(a_label_twice), cmocka_unit_test(words_behind_sv),
         cmocka_unit_test(what_hinge_cannot_train_is_told),
         cmocka_unit_test(too_large_is_told),
         cmocka_unit_test(labels_are_ints),

@@ -204,7 +204,7 @@ static void trainings(void **state)
     struct set two = set_two_class(1, 60, 4, 1), three = set_blobs(2, 60, 4, 3, labels, 1);
     struct set line = set_regression(3, 50, 3);
     hinge_matrix x2 = set_matrix(&two), x3 = set_matrix(&three), xr = set_matrix(&line);
-    for (int task = 0; task <= HINGE_NU_SVR; task++) {
+    for (int task = 0; hinge_task_info((hinge_task)task) != NULL; task++) {
         bool regression = task >= HINGE_EPSILON_SVR;
         hinge_params params = params_of((hinge_task)task);
         params.nu = 0.3;

@@ -238,14 +238,15 @@ static void table_of_tasks(void **state)
     for (const hinge_task_row *row; (row = hinge_task_info((hinge_task)n)) != NULL; n++) {
         struct {
             int looks;
-            double C, nu, p;
-        } spoilt[] = { { row->uses_C, -1, 0.5, 0.1 }, { row->uses_nu, 1, -1, 0.1 }, { row->uses_p, 1, 0.5, -1 } };
+            double C, nu, p, tau;
+        } spoilt[] = { { row->uses_C, -1, 0.5, 0.1, 0.5 }, { row->uses_nu, 1, -1, 0.1, 0.5 },
+                       { row->uses_p, 1, 0.5, -1, 0.5 }, { row->uses_tau, 1, 0.5, 0.1, -1 } };
         hinge_params params = params_of(row->task);
         assert_int_equal(row->task, n);
-        assert_true(row->libsvm == n || row->libsvm == -1);
+        assert_int_equal(row->libsvm, n == HINGE_QUANTILE ? HINGE_EPSILON_SVR : n); /* whose models predict alike */
         assert_int_equal(row->classifies + row->regresses + row->one_class, 1);
         for (size_t k = 0; k < sizeof spoilt / sizeof *spoilt; k++) {
-            params.C = spoilt[k].C, params.nu = spoilt[k].nu, params.p = spoilt[k].p;
+            params.C = spoilt[k].C, params.nu = spoilt[k].nu, params.p = spoilt[k].p, params.tau = spoilt[k].tau;
             assert_int_equal(hinge_params_check(&params, N, D, NULL), spoilt[k].looks ? HINGE_EINVAL : HINGE_OK);
         }
         params = params_of(row->task);
@@ -257,7 +258,7 @@ static void table_of_tasks(void **state)
         params.solver = HINGE_SOLVER_INTERIOR_POINT;
         assert_int_equal(hinge_params_check(&params, N, D, NULL), row->two_sums ? HINGE_EINVAL : HINGE_OK);
     }
-    assert_true(n > HINGE_NU_SVR);
+    assert_true(n > HINGE_QUANTILE);
     assert_null(hinge_task_info((hinge_task)-1));
 }
 

@@ -120,7 +120,7 @@ refuses 2 "-n: '1.5'" train -n 1.5 two
 refuses 2 "-p: '-1'" train -p -1 two
 refuses 2 "-e: '0'" train -e 0 two
 refuses 2 "-d: '2.5'" train -d 2.5 two
-refuses 2 "-s: '5'" train -s 5 two
+refuses 2 "-s: '6'" train -s 6 two
 refuses 2 "--kernel: 'cubic'" train --kernel cubic two
 refuses 2 "-m: '0'" train -m 0 two
 refuses 2 "--cache: '4Q'" train --cache 4Q two
@@ -247,7 +247,28 @@ check "regression --json" keys report objective mse squared_correlation
 check "predicts values" "$hinge" predict real m values
 check "with an error" has out '^Mean squared error = .* (regression)$'
 check "and a correlation" has out '^Squared correlation coefficient = .* (regression)$'
-for task in 0 1 2 3 4; do
+"$hinge" train --json --certify --test real -s quantile --tau 0.9 -c 10 real m >report 2>err
+check "quantile --json" keys report task tau C objective pinball coverage primal gap
+check "its model" "$hinge" info m
+check "tells the task and the level" has out '^task *quantile, tau 0.9$'
+check "info --json" "$hinge" info --json m
+check "likewise" has out '"tau": 0.9'
+check "predicts quantiles" "$hinge" predict real m values
+check "with the loss" has out '^Mean pinball loss = .* (quantile 0.9)$'
+check "and the share of targets below" has out '^Coverage = .* (quantile 0.9)$'
+above=$(paste -d ' ' real values | awk '{ above += $1 > $NF } END { print NR - above "/" NR }')
+check "as counted" has out "($above)"
+check "reports on it" "$hinge" report -c 10 m real
+check "whose coefficients fit" sh -c '! grep "do not fit" out'
+check "with another C" "$hinge" report -c 5 m real
+check "they do not" has out 'do not fit: coefficients are outside their bounds'
+refuses 1 "does not hold C" report --leave-one-out m real
+check "cross-validates quantiles" "$hinge" train -q -v 3 -s 5 --tau 0.2 real
+check "by the loss" has out '^Cross Validation Mean pinball loss = '
+refuses 1 "tau: 1 is not in (0, 1)" train -s 5 --tau 1 real
+refuses 2 "tau" train -s 5 --tau 0 real
+refuses 1 "probability: a quantile" train -s 5 -b 1 real
+for task in 0 1 2 3 4 5; do
     for kernel in 0 1 2 3; do
         check "task $task, kernel $kernel" "$hinge" train -q -s $task -t $kernel -n 0.3 -g 0.2 two m
         check "its model" "$hinge" predict -q two.test m labels

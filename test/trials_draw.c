@@ -206,6 +206,10 @@ struct trial trial_plan(uint64_t number)
     draw_kernel(&t, &state);
     draw_size(&t, &state);
     draw_run(&t, &state);
+    if (t.params.task == HINGE_EPSILON_SVR && chance(&state, 0.3)) { /* drawn last: what stands above stays as it was */
+        t.params.task = HINGE_QUANTILE;
+        t.params.tau = chance(&state, 0.2) ? power_between(&state, -6, -1) : 0.02 + 0.96 * draw_unit(&state);
+    }
     return t;
 }
 
@@ -231,13 +235,13 @@ void trial_describe(const struct trial *t, char *text, size_t size)
     }
     int length = snprintf(
         text, size,
-        "%s%s %s%s%s g=%.9g r=%.9g d=%d, %zu x %zu %s%s, %d classes%s, C=%.9g nu=%.6g p=%.9g eps=%.3g, "
+        "%s%s %s%s%s g=%.9g r=%.9g d=%d, %zu x %zu %s%s, %d classes%s, C=%.9g nu=%.6g p=%.9g tau=%.6g eps=%.3g, "
         "solver %s, precision %s, threads %d",
         hinge_task_info(p->task)->keyword, p->no_bias ? " no_bias" : "", hinge_kernel_keyword(p->kernel.type),
         p->kernel.type == HINGE_USER ? "/" : "", p->kernel.type == HINGE_USER ? users[t->user.kind] : "",
         p->kernel.type == HINGE_USER ? t->user.gamma : p->kernel.gamma, p->kernel.coef0, p->kernel.degree, t->n, t->d,
         t->is_f32 ? "f32 " : "", t->shape, t->n_labels, p->multiclass == HINGE_ONE_VS_REST ? " ovr" : "", p->C, p->nu,
-        p->p, p->eps, solvers[p->solver], precisions[p->precision], p->threads);
+        p->p, p->tau, p->eps, solvers[p->solver], precisions[p->precision], p->threads);
 #define ADD(when, ...)                                                                                                 \
     if ((when) && length >= 0 && (size_t)length < size)                                                                \
     length += snprintf(text + length, size - (size_t)length, __VA_ARGS__)

@@ -339,7 +339,7 @@ struct variable {
 /* The variables of an example: one, or two for regression. */
 static size_t variables_of(const struct trial *t, double sign, size_t i, double beta, struct variable v[2])
 {
-    double cap = truth_cap(t, i), y = t->y[i], tube = t->params.p;
+    double cap = truth_cap(t, i), y = t->y[i], tube = t->params.p, tau = t->params.tau;
     switch (t->params.task) {
     case HINGE_C_SVC:
         v[0] = (struct variable){ sign, -1, sign * beta, cap, 0 };
@@ -353,6 +353,10 @@ static size_t variables_of(const struct trial *t, double sign, size_t i, double 
     case HINGE_EPSILON_SVR:
         v[0] = (struct variable){ 1, tube - y, fmax(beta, 0), cap, 0 };
         v[1] = (struct variable){ -1, tube + y, fmax(-beta, 0), cap, 0 };
+        return 2;
+    case HINGE_QUANTILE: /* without a tube, an example at 0 may move to either side at one price */
+        v[0] = (struct variable){ 1, -y, fmax(beta, 0), cap * tau, 0 };
+        v[1] = (struct variable){ -1, y, fmax(-beta, 0), cap * (1 - tau), 0 };
         return 2;
     default:
         v[0] = (struct variable){ 1, -y, fmax(beta, 0), cap, 0 };

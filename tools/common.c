@@ -12,6 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <hinge/theory.h>
+
 #include "common.h"
 
 /* ---- Messages ---- */
@@ -388,21 +390,41 @@ static void score_values(struct score *score, const double *predicted, const dou
     score->r2 = (n * pt - p * t) * (n * pt - p * t) / ((n * pp - p * p) * (n * tt - t * t));
 }
 
-struct score score_predictions(hinge_task task, size_t n, const double *predicted, const double *target)
+static void score_quantiles(struct score *score, const double *predicted, const double *target)
 {
-    struct score score = { .regression = hinge_task_info(task)->regresses, .n = n };
+    double sum = 0;
+
+    score->correct = 0;
+    for (size_t i = 0; i < score->n; i++) {
+        sum += hinge_pinball(score->tau, target[i] - predicted[i]);
+        score->correct += target[i] <= predicted[i];
+    }
+    score->pinball = sum / (double)score->n;
+    score->coverage = (double)score->correct / (double)score->n * 100;
+}
+
+struct score score_predictions(hinge_task task, double tau, size_t n, const double *predicted, const double *target)
+{
+    const hinge_task_row *row = hinge_task_info(task);
+    struct score score = { .regression = row->regresses, .n = n, .tau = row->uses_tau ? tau : 0 };
 
     for (size_t i = 0; i < n; i++)
         score.correct += predicted[i] == target[i];
     score.accuracy = (double)score.correct / (double)n * 100;
-    if (score.regression)
+    if (score.tau > 0)
+        score_quantiles(&score, predicted, target);
+    else if (score.regression)
         score_values(&score, predicted, target);
     return score;
 }
 
 void print_score(FILE *file, const struct score *score)
 {
-    if (score->regression) {
+    if (score->tau > 0) {
+        fprintf(file, "Mean pinball loss = %g (quantile %g)\n", score->pinball, score->tau);
+        fprintf(file, "Coverage = %g%% (%zu/%zu) (quantile %g)\n", score->coverage, score->correct, score->n,
+                score->tau);
+    } else if (score->regression) {
         fprintf(file, "Mean squared error = %g (regression)\n", score->mse);
         fprintf(file, "Squared correlation coefficient = %g (regression)\n", score->r2);
     } else {
@@ -413,7 +435,11 @@ void print_score(FILE *file, const struct score *score)
 
 void json_score(struct json *j, const struct score *score)
 {
-    if (score->regression) {
+    if (score->tau > 0) {
+        json_real(j, "tau", score->tau);
+        json_real(j, "pinball", score->pinball);
+        json_real(j, "coverage", score->coverage);
+    } else if (score->regression) {
         json_real(j, "mse", score->mse);
         json_real(j, "squared_correlation", score->r2);
     } else {

@@ -210,9 +210,13 @@ struct score {
     size_t n, correct;
     double accuracy; /* percent */
     double mse, r2;  /* mean squared error, squared correlation coefficient */
+    double tau;      /* of a quantile regression, otherwise 0; then, instead of these: */
+    double pinball;  /* mean loss */
+    double coverage; /* share of targets at or below their predictions, percent */
 };
 
-struct score score_predictions(hinge_task task, size_t n, const double *predicted, const double *target);
+/* tau: of a quantile regression. */
+struct score score_predictions(hinge_task task, double tau, size_t n, const double *predicted, const double *target);
 void print_score(FILE *file, const struct score *score); /* the lines of LIBSVM's svm-predict */
 void json_score(struct json *j, const struct score *score);
 void print_certificate(const hinge_certificate *certificate);

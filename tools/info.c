@@ -181,8 +181,10 @@ static void print_model(const hinge_model *model)
     size_t n_columns;
     const size_t *columns = hinge_model_columns(model, &n_columns);
 
-    printf("%-10s %s\n", "task", hinge_task_info(hinge_model_task(model))->keyword);
-    printf("%-10s %s", "kernel", hinge_kernel_keyword(kernel.type));
+    printf("%-10s %s", "task", hinge_task_info(hinge_model_task(model))->keyword);
+    if (hinge_model_tau(model) > 0)
+        printf(", tau %.10g", hinge_model_tau(model));
+    printf("\n%-10s %s", "kernel", hinge_kernel_keyword(kernel.type));
     if (kernel.type == HINGE_POLYNOMIAL)
         printf(", degree %d", kernel.degree);
     if (has_gamma(kernel.type))
@@ -222,6 +224,8 @@ static void json_model(struct json *j, const hinge_model *model)
 
     json_text(j, "kind", "model");
     json_text(j, "task", hinge_task_info(hinge_model_task(model))->keyword);
+    if (hinge_model_tau(model) > 0)
+        json_real(j, "tau", hinge_model_tau(model));
     json_text(j, "kernel", hinge_kernel_keyword(kernel.type));
     if (kernel.type == HINGE_POLYNOMIAL)
         json_count(j, "degree", (uint64_t)kernel.degree);

@@ -121,7 +121,8 @@ static void predict(const struct predict_settings *s, struct predict_run *run)
                                         &err),
               &err);
     run->seconds = now() - start;
-    run->score = score_predictions(hinge_model_task(run->model), n, run->labels, run->data.y);
+    run->score = score_predictions(hinge_model_task(run->model), hinge_model_tau(run->model), n, run->labels,
+                                   run->data.y);
 }
 
 /* One a line. */

@@ -99,6 +99,8 @@ const char *recall_params(const hinge_model *model, hinge_params *p, struct reca
     case HINGE_NU_SVC:
     case HINGE_ONE_CLASS:
         return p->nu > 0 ? NULL : "a model file does not hold nu: give -n";
+    case HINGE_QUANTILE:
+        return p->C > 0 ? NULL : "a model file does not hold C: give -c";
     case HINGE_EPSILON_SVR:
         return p->C > 0 && !isnan(p->p) ? NULL : "a model file does not hold C and the tube: give -c and -p";
     default:
@@ -139,7 +141,7 @@ void recall_check(const hinge_model *model, const hinge_params *p, const hinge_c
 {
     enum { SIZE = sizeof recall->misfit };
 
-    if (hinge_task_info(p->task)->uses_C)
+    if (hinge_task_info(p->task)->uses_C && !hinge_task_info(p->task)->uses_tau) /* whose bounds are shares of C */
         check_C(model, p, c->slackness, recall);
     if (recall->misfit[0])
         return;

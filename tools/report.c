@@ -26,8 +26,8 @@ static const struct range range_delta = { 0, 0.999999, 1 };
 #define FIELD(name) offsetof(struct report_settings, name)
 static const struct tool_option training_options[] = {
     { 'c', "cost", "C", parse_cost, FIELD(params.C), &range_positive,
-      "C of c_svc, epsilon_svr, nu_svr; inf: the hard margin\nof c_svc. c_svc: where it is not given, the largest\n"
-      "coefficient, if several have it" },
+      "C of c_svc, epsilon_svr, nu_svr, quantile; inf: the\nhard margin of c_svc. c_svc: where it is not given,\n"
+      "the largest coefficient, if several have it" },
     { 'n', "nu", "NU", parse_real, FIELD(params.nu), &range_01, "nu of nu_svc, one_class, nu_svr" },
     { 'p', "epsilon-tube", "P", parse_real, FIELD(params.p), &range_not_negative, "half width of epsilon_svr's tube" },
     { 'e', "tolerance", "EPS", parse_real, FIELD(params.eps), &range_positive,
@@ -98,6 +98,7 @@ struct report {
 static void set_params(struct report_settings *s, const hinge_model *model)
 {
     s->params.task = hinge_model_task(model);
+    s->params.tau = hinge_model_tau(model);
     s->params.kernel = hinge_model_kernel(model);
     s->params.multiclass = hinge_model_multiclass(model);
     s->params.positive_class = hinge_model_labels(model);
@@ -325,7 +326,7 @@ static void find_out(struct report *r, struct report_settings *s)
     task = hinge_model_task(r->s.model);
     r->n_problems = hinge_model_n_problems(r->s.model);
     set_params(s, r->s.model);
-    r->score = score_predictions(task, r->s.data.x.rows, r->s.labels, r->s.data.y);
+    r->score = score_predictions(task, hinge_model_tau(r->s.model), r->s.data.x.rows, r->s.labels, r->s.data.y);
     if (is_classifier(r->s.model)) {
         r->problems = allocate(r->n_problems, sizeof *r->problems);
         for (size_t p = 0; p < r->n_problems; p++)

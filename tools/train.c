@@ -53,7 +53,7 @@ static const struct range range_folds = { 2, INFINITY, 0 };
 #define FIELD(name) offsetof(struct train_settings, name)
 static const struct tool_option problem_options[] = {
     { 's', "type", "TASK", parse_task, FIELD(params.task), NULL,
-      "0 c_svc, 1 nu_svc, 2 one_class, 3 epsilon_svr,\n4 nu_svr; number or name (0)" },
+      "0 c_svc, 1 nu_svc, 2 one_class, 3 epsilon_svr,\n4 nu_svr, 5 quantile; number or name (0)" },
     { 0, "svm-type", "TASK", parse_task, FIELD(params.task), NULL, NULL },
     { 't', "kernel", "KERNEL", parse_choice, FIELD(params.kernel.type), choice_kernel,
       "0 linear     <x,z>\n1 polynomial (gamma <x,z> + coef0)^degree\n2 rbf        exp(-gamma |x-z|^2)\n"
@@ -63,10 +63,12 @@ static const struct tool_option problem_options[] = {
       "gamma; auto or 0: 1 / number of features (auto)" },
     { 'r', "coef0", "R", parse_real, FIELD(params.kernel.coef0), &range_any, "coef0 (0)" },
     { 'c', "cost", "C", parse_cost, FIELD(params.C), &range_positive,
-      "C of c_svc, epsilon_svr, nu_svr (1); inf: the hard\nmargin of c_svc" },
+      "C of c_svc, epsilon_svr, nu_svr, quantile (1); inf:\nthe hard margin of c_svc" },
     { 'n', "nu", "NU", parse_real, FIELD(params.nu), &range_01, "nu of nu_svc, one_class, nu_svr (0.5)" },
     { 'p', "epsilon-tube", "P", parse_real, FIELD(params.p), &range_not_negative,
       "half width of epsilon_svr's tube (0.1)" },
+    { 0, "tau", "TAU", parse_real, FIELD(params.tau), &range_01,
+      "level of quantile, below 1: that share of targets\nis to be at or below the prediction (0.5)" },
     { 'e', "tolerance", "EPS", parse_real, FIELD(params.eps), &range_positive,
       "stop at a violation of EPS (0.001)" },
     { 0, "eps", "EPS", parse_real, FIELD(params.eps), &range_positive, NULL },
@@ -75,7 +77,7 @@ static const struct tool_option problem_options[] = {
     { 0, "weights", "FILE", parse_text, FIELD(weights), NULL,
       "multiply C of each example: one number a line,\nor .npy" },
     { 0, "no-bias", NULL, parse_flag, FIELD(params.no_bias), NULL,
-      "f = <w,phi(x)>, no threshold: c_svc, epsilon_svr" },
+      "f = <w,phi(x)>, no threshold; not for tasks with nu" },
     { 0, "positive", "LABEL", parse_text, FIELD(positive), NULL,
       "class whose decision values are > 0, the first of\nthe model (by the file)" },
     { 0, "multiclass", "HOW", parse_choice, FIELD(params.multiclass), choice_multiclass,
@@ -461,7 +463,7 @@ static hinge_status cross_validate(const struct train_settings *s, struct train_
                                                &run->report, err);
 
     if (status == HINGE_OK)
-        run->score = score_predictions(s->params.task, n, predictions, run->data.y);
+        run->score = score_predictions(s->params.task, s->params.tau, n, predictions, run->data.y);
     free(predictions);
     return status;
 }
@@ -584,7 +586,7 @@ static void test(const struct train_settings *s, struct train_run *run)
     start = now();
     check(hinge_predict(run->model, &run->test.x, &options, labels, NULL, &err), &err);
     run->seconds_predict = now() - start;
-    run->score = score_predictions(s->params.task, run->test.x.rows, labels, run->test.y);
+    run->score = score_predictions(s->params.task, s->params.tau, run->test.x.rows, labels, run->test.y);
     free(labels);
 }
 
@@ -785,6 +787,8 @@ static void json_task(struct json *j, const struct train_settings *s, const stru
         json_real(j, "nu", p->nu);
     if (task->uses_p)
         json_real(j, "p", p->p);
+    if (task->uses_tau)
+        json_real(j, "tau", p->tau);
     json_real(j, "eps", p->eps);
 }
 
@@ -914,7 +918,10 @@ static void print_profile(const struct train_run *run)
 /* The lines of svm-train -v. */
 static void print_cross_validation(const struct score *score)
 {
-    if (score->regression) {
+    if (score->tau > 0) {
+        printf("Cross Validation Mean pinball loss = %g\n", score->pinball);
+        printf("Cross Validation Coverage = %g%%\n", score->coverage);
+    } else if (score->regression) {
         printf("Cross Validation Mean squared error = %g\n", score->mse);
         printf("Cross Validation Squared correlation coefficient = %g\n", score->r2);
     } else {

@@ -148,19 +148,22 @@ typedef enum hinge_task { /* values are LIBSVM's -s */
     HINGE_NU_SVC = 1,     /* classification, nu bounds the fraction of margin errors: Schoelkopf et al. 2000 */
     HINGE_ONE_CLASS = 2,  /* support of a distribution: Schoelkopf et al. 2001 */
     HINGE_EPSILON_SVR = 3, /* regression with an epsilon tube */
-    HINGE_NU_SVR = 4      /* regression, nu sets the tube */
+    HINGE_NU_SVR = 4,     /* regression, nu sets the tube */
+    HINGE_QUANTILE = 5    /* regression, f is the tau-quantile of targets: Takeuchi et al. 2006. Not LIBSVM's */
 } hinge_task;
 
 /* What tells the tasks apart: a row of the one table that the library, its command and LIBSVM's interface go by. Rows
  * are the library's own; a later version may add fields behind the last. */
 typedef struct hinge_task_row {
     hinge_task task;
-    const char *keyword;         /* of model files and the command: LIBSVM's, "c_svc" */
-    int libsvm;                  /* LIBSVM's svm_type; -1: LIBSVM has no such task */
+    const char *keyword;         /* of the command and of model files: LIBSVM's, "c_svc" */
+    int libsvm;                  /* LIBSVM's svm_type. It has no quantile regression, whose models predict as those of
+                                  * epsilon_svr do and have its name in files */
     int classifies, regresses;   /* y holds class labels; y holds targets */
     int one_class;               /* neither: y is not looked at, and predictions are +1 or -1 */
     int uses_C, uses_nu, uses_p; /* fields of hinge_params that it looks at */
     int two_sums;                /* the coefficients of either sign are held to a sum of their own */
+    int uses_tau;                /* a field as well */
 } hinge_task_row;
 
 /* The table's row of a task; NULL where there is none, as behind the last. */
@@ -183,7 +186,7 @@ typedef enum hinge_solver {
                                  * alone can do it (hard margin, rank); SMO otherwise, and with beta0, max_iter,
                                  * working_set or precision f32 */
     HINGE_SOLVER_SMO,           /* block SMO: every kernel, every task */
-    HINGE_SOLVER_INTERIOR_POINT /* C-SVC, epsilon-SVR, one-class; kernels other than the linear one by a factor of low
+    HINGE_SOLVER_INTERIOR_POINT /* all but nu-SVC and nu-SVR; kernels other than the linear one by a factor of low
                                  * rank. All in f64. beta0, shrinking, working_set have no part in it */
 } hinge_solver;
 
@@ -225,9 +228,11 @@ typedef int (*hinge_progress_fn)(void *arg, const hinge_progress *progress);
 typedef struct hinge_params {
     hinge_task task;
     hinge_kernel kernel;
-    double C;   /* C-SVC, SVR: upper bound of alpha; 0: 1. C-SVC: INFINITY is the hard margin */
+    double C;   /* C-SVC, SVR: upper bound of alpha (quantile: see tau); 0: 1. C-SVC: INFINITY is the hard margin */
     double nu;  /* nu tasks, one-class: in (0, 1]; 0: 0.5 */
     double p;   /* epsilon-SVR: half width of the tube, >= 0; 0 means 0; 0.1 by default */
+    double tau; /* quantile: its level, in (0, 1); 0: 0.5, the median. It minimises |w|^2 / 2 + C sum of the pinball
+                 * loss, tau r for r = y - f >= 0, (tau - 1) r below: coefficients are in [C (tau - 1), C tau] */
     double eps; /* stop when the violation is at most eps; 0: 1e-3 */
 
     /* C is multiplied by the weight of the example's class and by the example's own. */
@@ -247,7 +252,8 @@ typedef struct hinge_params {
                                    * model in any case. NULL: by y, as hinge_train says */
 
     /* 1: also calibrates the model for hinge_predict_probability, by 5-fold cross-validation seeded by `seed`: Platt
-     * scaling (Platt 2000; Lin, Lin, Weng 2007), a Laplace width for regression, density marks for one-class. */
+     * scaling (Platt 2000; Lin, Lin, Weng 2007), a Laplace width for regression, density marks for one-class. Quantile
+     * regression has none. */
     int probability;
 
     /* Warm start: signed coefficients s*alpha, as hinge_model_beta returns them, or NULL: start at 0. They
@@ -262,7 +268,7 @@ typedef struct hinge_params {
     size_t rank;  /* interior point: columns at most of the factor Z, K ~ ZZ' (report.trace_error says how near); 0: all
                    * of the linear kernel (the rows' number at most), of others 1000 at first and as many as eps wants,
                    * up to a quarter of the memory */
-    int no_bias;  /* 1: f = <w, phi(x)>, rho = 0, and no sum is held to (C-SVC, epsilon-SVR): homogeneous halfspaces.
+    int no_bias;  /* 1: f = <w, phi(x)>, rho = 0, and no sum is held to (not with nu): homogeneous halfspaces.
                    * Model files do not tell (LIBSVM refuses keys it does not know): set it to certify a model read */
 
     hinge_precision precision;
@@ -284,7 +290,7 @@ typedef struct hinge_params {
     void *progress_arg;
 } hinge_params;
 
-/* RBF with HINGE_GAMMA_AUTO, C = 1, nu = 0.5, p = 0.1, eps = 1e-3, shrinking = newton = 1, the rest 0. */
+/* RBF with HINGE_GAMMA_AUTO, C = 1, nu = tau = 0.5, p = 0.1, eps = 1e-3, shrinking = newton = 1, the rest 0. */
 HINGE_API hinge_params hinge_params_default(hinge_task task);
 /* Whether a training on n rows of n_features would take the parameters, without one. n 0: weights are not looked at.
  * EINVAL says which is out of its range, or does not fit another one. */
@@ -433,7 +439,7 @@ HINGE_API hinge_status hinge_predict_probability(const hinge_model *model, const
 HINGE_API hinge_status hinge_model_laplace(const hinge_model *model, double *sigma, hinge_error *err);
 /* Calibrates an existing model on examples it was not trained on; replaces what calibration it has. Not while other
  * threads use the model. EINVAL: a label that is no class of the model's or a class without a row, one-class with
- * fewer than 5 rows on a side. */
+ * fewer than 5 rows on a side, quantile regression. */
 HINGE_API hinge_status hinge_calibrate(hinge_model *model, const hinge_matrix *x, const double *y,
                                        const hinge_predict_options *options, hinge_error *err);
 
@@ -491,6 +497,7 @@ HINGE_API int hinge_model_training(const hinge_model *model, hinge_params *param
 /* ---- What a model holds ----------------------------------------------------------------------------- */
 
 HINGE_API hinge_task hinge_model_task(const hinge_model *model);
+HINGE_API double hinge_model_tau(const hinge_model *model); /* the level of a quantile regression; 0: another task */
 HINGE_API hinge_kernel hinge_model_kernel(const hinge_model *model); /* gamma resolved */
 HINGE_API size_t hinge_model_n_features(const hinge_model *model);
 HINGE_API hinge_multiclass hinge_model_multiclass(const hinge_model *model);

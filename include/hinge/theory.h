@@ -55,6 +55,10 @@ HINGE_API double hinge_loss_mean(hinge_loss loss, const double *margins, size_t 
 /* "hinge", "perceptron", ...; NULL if there is no such loss. */
 HINGE_API const char *hinge_loss_name(hinge_loss loss);
 
+/* The loss of quantile regression at level tau in [0, 1]: tau r for a residual r = target - f >= 0, (tau - 1) r below
+ * [Koenker, Bassett 1978]. */
+HINGE_API double hinge_pinball(double tau, double residual);
+
 /* ---- Linear classifiers round by round --------------------------------------------------------------------- */
 
 /* Where a method stands after a round (perceptron) or an epoch (SGD). */
@@ -255,12 +259,12 @@ typedef struct hinge_leave_one_out_report {
     size_t n, n_sv;        /* rows of weight > 0; support vectors of all of them */
     size_t retrained;      /* trainings beside that of all rows */
     size_t errors;         /* classification: wrong predictions of rows of weight > 0 */
-    double error, bound;   /* errors / n (regression: mean squared error); n_sv / n (regression: NaN) */
+    double error, bound;   /* errors / n (regression: mean squared error or pinball loss); n_sv / n (regression: NaN) */
     hinge_outcome outcome; /* the worst */
     double seconds;
 } hinge_leave_one_out_report;
 
-/* Exact leave-one-out for C-SVC and epsilon-SVR: predictions[n] (NULL: not wanted) of each row by a model trained on
+/* Exact leave-one-out for the tasks without nu: predictions[n] (NULL: not wanted) of each row by a model trained on
  * all others. Rows that are no support vector do not change the solution, so only the others are left out, each by a
  * training that starts from the solution of all rows; all rows, where a problem has no margin SV (its b is the middle
  * of a range that other rows bound too). Trainings run side by side. params.progress is called for each: problem counts

@@ -10,6 +10,7 @@ static const hinge_task_row table[] = {
     { .task = HINGE_EPSILON_SVR, .keyword = "epsilon_svr", .libsvm = 3, .regresses = 1, .uses_C = 1, .uses_p = 1 },
     { .task = HINGE_NU_SVR, .keyword = "nu_svr", .libsvm = 4, .regresses = 1, .uses_C = 1, .uses_nu = 1,
       .two_sums = 1 },
+    { .task = HINGE_QUANTILE, .keyword = "quantile", .libsvm = 3, .regresses = 1, .uses_C = 1, .uses_tau = 1 },
 };
 
 const hinge_task_row *hinge_task_info(hinge_task task)

@@ -16,7 +16,8 @@
  * What LIBSVM has no words for stands under keys of hinge's own, which it refuses: hinge_label, hinge_kernel,
  * hinge_multiclass one_vs_rest (a coefficient and a rho a class), hinge_scale_factor and hinge_scale_offset (a number a
  * feature), hinge_training (parameters). Of the line "SV" LIBSVM reads the first word only, so that more may stand in
- * it: "SV hinge_features 5", the number of features where no support vectors tell it; "SV hinge_words cat dog", the
+ * it: "SV hinge_features 5", the number of features where no support vectors tell it; "SV hinge_tau 0.9", the level
+ * of a quantile regression, which is an epsilon_svr to LIBSVM and predicts as one; last "SV hinge_words cat dog", the
  * words that the labels 1 and 2 stand for, in which %20 is a blank and %25 a percent sign.
  */
 #include "lib/model.h"
@@ -105,7 +106,8 @@ static void print_words(const hinge_words *words, struct hg_text *text)
 static void print_header(const struct hinge_model *model, struct hg_text *text)
 {
     const hinge_kernel *kernel = &model->kernel;
-    hg_text_print(text, "svm_type %s\n", hinge_task_info(model->task)->keyword);
+    const hinge_task_row *task = hinge_task_info((hinge_task)hinge_task_info(model->task)->libsvm);
+    hg_text_print(text, "svm_type %s\n", task->keyword);
     hg_text_print(text, "kernel_type %s\n", hinge_kernel_keyword(kernel->type));
     if (kernel->type == HINGE_USER)
         hg_text_print(text, "hinge_kernel %.*s\n", (int)sizeof kernel->name - 1, kernel->name);
@@ -133,6 +135,10 @@ static void print_header(const struct hinge_model *model, struct hg_text *text)
     hg_text_print(text, "SV");
     if (model->n_sv == 0 && model->d > 0 && model->scale_factor == NULL)
         hg_text_print(text, " hinge_features %zu", model->d);
+    if (model->tau > 0) {
+        hg_text_print(text, " hinge_tau ");
+        hg_text_number(text, model->tau);
+    }
     print_words(&model->words, text);
     hg_text_add(text, "\n", 1);
 }
@@ -264,6 +270,7 @@ struct header {
     size_t n_classes, n_problems, n_sv;
     size_t n_scaled; /* features that are scaled; 0: not scaled */
     size_t n_told;   /* features that the line "SV" tells; 0: none */
+    double tau;      /* likewise: the level of a quantile regression; 0: another task */
     struct hg_line words; /* the words that it tells; number 0: none */
 };
 
@@ -296,22 +303,27 @@ static bool is_word(const char *p, const char *end, const char *word)
     return (size_t)(end - p) == strlen(word) && memcmp(p, word, (size_t)(end - p)) == 0;
 }
 
-/* What stands behind "SV": the number of features of a model without support vectors, and words. */
+/* What stands behind "SV": the number of features of a model without support vectors, the level of a quantile
+ * regression, and words, which are the rest of the line. */
 static hinge_status read_told(struct header *header, const struct hg_line *line, const char *p, hinge_error *err)
 {
-    const char *name = hg_skip_blanks(p, line->end), *stop = word_end(name, line->end);
-    if (is_word(name, stop, "hinge_features")) {
-        const char *number = hg_skip_blanks(stop, line->end);
-        p = hg_parse_size(number, line->end, &header->n_told);
-        if (p == NULL || header->n_told > INT_MAX)
+    for (const char *name = hg_skip_blanks(p, line->end), *number; name < line->end;
+         name = hg_skip_blanks(word_end(number, line->end), line->end)) {
+        const char *stop = word_end(name, line->end);
+        number = hg_skip_blanks(stop, line->end);
+        if (is_word(name, stop, "hinge_words")) {
+            header->words = *line;
+            header->words.p = number;
+            break;
+        }
+        if (is_word(name, stop, "hinge_features") &&
+            (hg_parse_size(number, line->end, &header->n_told) == NULL || header->n_told > INT_MAX))
             return hg_fail_at(err, HINGE_EFORMAT, header->file, line->number, "hinge_features '%s' is not a count",
                               hg_excerpt_all(number, line->end).text);
-        name = hg_skip_blanks(p, line->end);
-        stop = word_end(name, line->end);
-    }
-    if (is_word(name, stop, "hinge_words")) {
-        header->words = *line;
-        header->words.p = hg_skip_blanks(stop, line->end);
+        if (is_word(name, stop, "hinge_tau") &&
+            (hg_parse_double(number, line->end, &header->tau) == NULL || !(header->tau > 0 && header->tau < 1)))
+            return hg_fail_at(err, HINGE_EFORMAT, header->file, line->number, "hinge_tau '%s' is not in (0, 1)",
+                              hg_excerpt_all(number, line->end).text);
     }
     return HINGE_OK;
 }
@@ -432,10 +444,15 @@ static hinge_status read_task(struct header *header, hinge_error *err)
     hinge_status status = require(header, SVM_TYPE, err);
     if (status != HINGE_OK)
         return status;
-    header->task = hinge_task_info(HINGE_C_SVC);
-    while (header->task != NULL && !is_word(line->p, line->end, header->task->keyword))
-        header->task = hinge_task_info((hinge_task)(header->task->task + 1));
-    return header->task != NULL ? HINGE_OK : refuse(header, SVM_TYPE, "is not known", err);
+    const hinge_task_row *task = hinge_task_info(HINGE_C_SVC), *own = hinge_task_info(HINGE_QUANTILE);
+    while (task != NULL && !(task->libsvm == (int)task->task && is_word(line->p, line->end, task->keyword)))
+        task = hinge_task_info((hinge_task)(task->task + 1));
+    if (task == NULL)
+        return refuse(header, SVM_TYPE, "is not known", err);
+    if (header->tau > 0 && own->libsvm != (int)task->task)
+        return refuse(header, SVM_TYPE, "has no hinge_tau", err);
+    header->task = header->tau > 0 ? own : task;
+    return HINGE_OK;
 }
 
 /* The caller's own kernel has to be the one the model was trained with. */
@@ -565,7 +582,7 @@ static hinge_status check_calibration(const struct header *header, hinge_error *
 {
     bool classes = header->task->classifies, one = header->task->one_class;
     hinge_status status = HINGE_OK;
-    if (has(header, PROB_A) && one)
+    if (has(header, PROB_A) && (one || header->task->uses_tau))
         return refuse(header, PROB_A, "of a model that has none", err);
     if (has(header, PROB_B) && !classes)
         return refuse(header, PROB_B, "of a model that has none", err);
@@ -835,7 +852,9 @@ static hinge_status read_body(const struct header *header, struct hinge_model **
         *made = hg_model_new(header->task->task, header->kernel, header->multiclass, header->n_classes, header->n_sv,
                              cols);
         vectors.model = *made;
-        if (*made == NULL)
+        if (*made != NULL)
+            (*made)->tau = header->tau;
+        else
             status = hg_fail_at(err, HINGE_ENOMEM, header->file, 0, "no memory for %zu support vectors",
                                 header->n_sv);
     }

@@ -93,7 +93,7 @@ static void summarise(const struct leaving *l, const hinge_model *m, hinge_leave
     for (size_t i = 0; i < l->n; i++) {
         double miss = l->prediction[i] - l->jobs.y[i];
         r->errors += l->used[i] && miss != 0;
-        square += l->used[i] ? miss * miss : 0;
+        square += !l->used[i] ? 0 : m->tau > 0 ? hinge_pinball(m->tau, -miss) : miss * miss;
     }
     r->error = (double)r->errors / (double)r->n;
     r->bound = hinge_bound_leave_one_out(r->n_sv, r->n);

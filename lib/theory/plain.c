@@ -53,6 +53,11 @@ hinge_sv_kind hinge_sv_kind_of(double alpha, double C)
     return alpha >= C * (1 - 1e-12) ? HINGE_NON_MARGIN_SV : HINGE_MARGIN_SV;
 }
 
+double hinge_pinball(double tau, double residual)
+{
+    return tau >= 0 && tau <= 1 ? (residual < 0 ? tau - 1 : tau) * residual : NAN;
+}
+
 double hinge_slack(double y, double f)
 {
     return isnan(y * f) ? NAN : fmax(0, 1 - y * f);
