@@ -78,15 +78,7 @@ static size_t choose_q(const struct hg_run *r)
 
 static void run_free(struct hg_run *r)
 {
-    void *all[] = { r->active,    r->position,     r->g,           r->up[0],      r->up[1],
-                    r->down[0],   r->down[1],      r->diagonal,    r->w,          r->age,
-                    r->is_in_w,   r->was_computed, r->fresh,       r->block_row,  r->block_points,
-                    r->before[0], r->before[1],    r->moved,       r->held.row,   r->held.coef,
-                    r->group.row, r->group.coef,   r->group_point, r->candidates, r->found,
-                    r->coarse,    r->g_before,     r->kept.beta[0], r->kept.beta[1],
-                    r->is_exact };
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        hg_free(all[i]);
+    hg_free(r->arrays);
     hg_inner_free(&r->inner);
     hg_cache_free(&r->cache);
 }
@@ -129,14 +121,14 @@ static bool allocate(struct hg_run *r)
         { (void **)&r->kept.beta[0], n, sizeof(double) },
         { (void **)&r->kept.beta[1], r->qp->layers == 2 ? n : 0, sizeof(double) },
     };
-    bool ok = true;
-    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
-        *wanted[i].to = hg_zalloc(wanted[i].count, wanted[i].size);
-        ok = *wanted[i].to != NULL && ok;
-        bytes += wanted[i].count * wanted[i].size;
-    }
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
+        hg_take(NULL, &bytes, wanted[i].count * wanted[i].size);
     r->res->memory_bytes = bytes + q * (q + 32) * r->size;
-    return ok;
+    r->arrays = hg_zalloc(bytes, 1);
+    bytes = 0;
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted && r->arrays != NULL; i++)
+        *wanted[i].to = hg_take(r->arrays, &bytes, wanted[i].count * wanted[i].size);
+    return r->arrays != NULL;
 }
 
 /* Rows in 16 bits make some be computed again: not where they cost much, unless otherwise they would not fit. */

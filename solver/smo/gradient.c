@@ -287,14 +287,15 @@ void hg_scan(struct hg_run *r)
 struct measure {
     const struct hg_halt *halt;
     const double *coef; /* [n_sv] */
-    double *part, *square; /* [tiles * HG_MEASURED] */
+    size_t rows; /* measured at a time */
+    double *part, *square; /* [tiles * rows] */
 };
 
 /* part[tile][r] = sum over the tile's columns of K[r, c] coef[c], square[tile][r] that of the squares of its terms. */
 static void measure_tile(void *arg, const struct hg_tile *tile)
 {
     struct measure *m = arg;
-    size_t at = tile->col0 / 32 * HG_MEASURED + tile->row0; /* no tile is narrower than 32 columns but the last */
+    size_t at = tile->col0 / 32 * m->rows + tile->row0; /* no tile is narrower than 32 columns but the last */
     for (size_t k = 0; k < tile->n_rows; k++) {
         const double *row = tile->row[k];
         const double *coef = m->coef + tile->col0;
@@ -350,14 +351,14 @@ struct measured {
 static hinge_status measure(struct hg_run *r, const uint32_t *point, size_t count, bool mend, struct measured *result)
 {
     size_t n_sv = hg_qp_support(r->qp, r->active, r->group_point, r->group.coef), tiles = n_sv / 32 + 1;
-    size_t values = tiles * HG_MEASURED;
-    struct measure m = { &r->halt, r->group.coef, hg_alloc(2 * values, sizeof(double)), NULL };
+    size_t rows = HG_MIN((size_t)HG_MEASURED, count), values = tiles * rows;
+    struct measure m = { &r->halt, r->group.coef, rows, hg_alloc(2 * values, sizeof(double)), NULL };
     hinge_status status = m.part != NULL ? HINGE_OK : HINGE_ENOMEM;
     double most = 0;
     r->measuring_bytes = HG_MAX(r->measuring_bytes, 2 * values * sizeof *m.part);
     result->error = 0;
-    for (size_t first = 0; first < count && status == HINGE_OK && !hg_is_stopped(r); first += HG_MEASURED) {
-        struct hg_fetch fetch = { .rows = point + first, .n_rows = HG_MIN((size_t)HG_MEASURED, count - first),
+    for (size_t first = 0; first < count && status == HINGE_OK && !hg_is_stopped(r); first += rows) {
+        struct hg_fetch fetch = { .rows = point + first, .n_rows = HG_MIN(rows, count - first),
                                   .cols = r->group_point, .n_cols = n_sv, .tile = measure_tile, .arg = &m,
                                   .stop = r->halt.stop };
         m.square = m.part + values;
@@ -367,8 +368,8 @@ static hinge_status measure(struct hg_run *r, const uint32_t *point, size_t coun
         for (size_t k = 0; k < fetch.n_rows && status == HINGE_OK && !hg_is_stopped(r); k++) {
             double g = 0, square = 0, *old = &r->g[r->position[fetch.rows[k]]];
             for (size_t tile = 0; tile < tiles; tile++) {
-                g += m.part[tile * HG_MEASURED + k];
-                square += m.square[tile * HG_MEASURED + k];
+                g += m.part[tile * rows + k];
+                square += m.square[tile * rows + k];
             }
             result->error = HG_MAX(result->error, fabs(g - *old));
             most = HG_MAX(most, square);
