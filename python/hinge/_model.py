@@ -289,14 +289,14 @@ def train(X: Any, y: Any = None, task: str = "c_svc", kernel: Any = "rbf", *, pr
         float64 otherwise. ``kernel="precomputed"``: kernel values, shape (n, n).
     y : array of shape (n,)
         Class labels (numbers), or targets; None for one-class.
-    task : {"c_svc", "nu_svc", "one_class", "epsilon_svr", "nu_svr"}
+    task : {"c_svc", "nu_svc", "one_class", "epsilon_svr", "nu_svr", "quantile"}
     kernel : {"rbf", "linear", "polynomial", "sigmoid", "precomputed"} or callable
         A callable gets float64 arrays (a, d) and (b, d), and returns (a, b).
     progress : callable, optional
         Called about ten times a second with the fields of hinge_progress as a dict; what it returns, if true, stops the
         training.
     **params
-        gamma (None: 1 / d), coef0, degree; C, nu, p, eps; sample_weight, class_weight (a dict by label);
+        gamma (None: 1 / d), coef0, degree; C, nu, p, tau, eps; sample_weight, class_weight (a dict by label);
         scaling=(lower, upper), which the model keeps; positive_class, beta0, precomputed_index; and any other field of
         hinge_params that is a number or a word: solver ("auto", "smo", "interior_point"), precision ("auto", "f32",
         "f64"), multiclass ("one_vs_one", "one_vs_rest"), probability, no_bias, rank, shrinking, newton, threads,
