@@ -1,9 +1,11 @@
 /*
- * Sparse examples to a dense matrix. The columns that are not 0 in every example are found by a set of bits,
- * one a feature index; a column's number is its index's rank among the bits set. Precomputed kernels: instead
- * of features, the serial numbers of the examples.
+ * Sparse examples to a dense matrix. The columns that are not 0 in every example are found by a set of
+ * indices (lib/base/columns.h); a column's number is its index's place in it. Precomputed kernels: instead of features,
+ * the serial numbers of the examples.
  */
 #include "compat/own.h"
+
+#include "lib/base/columns.h"
 
 #include <limits.h>
 #include <math.h>
@@ -16,25 +18,11 @@ static const char too_large[] = "the examples as dense rows do not fit the memor
 static const char no_serial[] =
     "precomputed kernel: an example does not begin with 0:serial, or has too few values";
 
-struct columns {
-    size_t words;
-    uint64_t *bits;   /* [words]; bit i of word w: index 64 w + i occurs */
-    uint32_t *before; /* [words] bits set in the words before */
-    size_t count;
-};
-
-static void columns_free(struct columns *c)
+static void columns_free(struct hg_columns *c)
 {
     free(c->bits);
     free(c->before);
     memset(c, 0, sizeof *c);
-}
-
-static size_t column_of(const struct columns *c, int index)
-{
-    size_t word = (size_t)index / 64;
-    uint64_t below = ((uint64_t)1 << (size_t)index % 64) - 1;
-    return c->before[word] + (size_t)__builtin_popcountll(c->bits[word] & below);
 }
 
 static bool is_precomputed(const struct svm_parameter *param)
@@ -84,12 +72,7 @@ static const char *largest_index(const struct svm_problem *prob, bool precompute
     return NULL;
 }
 
-static void set_bit(struct columns *c, int index)
-{
-    c->bits[(size_t)index / 64] |= (uint64_t)1 << (size_t)index % 64;
-}
-
-static const char *columns_find(struct columns *c, const struct svm_problem *prob, bool precomputed)
+static const char *columns_find(struct hg_columns *c, const struct svm_problem *prob, bool precomputed)
 {
     int max = -1;
     memset(c, 0, sizeof *c);
@@ -98,31 +81,28 @@ static const char *columns_find(struct columns *c, const struct svm_problem *pro
         fault = check_kernel_values(prob, max);
     if (fault != NULL)
         return fault;
-    c->words = (size_t)((long long)max / 64 + 1);
-    c->bits = calloc(c->words, sizeof *c->bits);
-    c->before = calloc(c->words, sizeof *c->before);
+    c->last = max > 0 ? (size_t)max : 0;
+    c->bits = calloc(c->last / 64 + 1, sizeof *c->bits);
+    c->before = calloc(c->last / 64 + 1, sizeof *c->before);
     if (c->bits == NULL || c->before == NULL) {
         columns_free(c);
         return no_memory;
     }
     for (int i = 0; i < prob->l; i++) {
         if (precomputed)
-            set_bit(c, serial_of(prob->x[i]));
+            hg_columns_add(c, (size_t)serial_of(prob->x[i]));
         for (const struct svm_node *x = prob->x[i]; !precomputed && x->index != -1; x++)
             if (x->value != 0)
-                set_bit(c, x->index);
+                hg_columns_add(c, (size_t)x->index);
     }
-    for (size_t w = 0; w < c->words; w++) {
-        c->before[w] = (uint32_t)c->count;
-        c->count += (size_t)__builtin_popcountll(c->bits[w]);
-    }
+    hg_columns_rank(c);
     return NULL;
 }
 
 const char *hgc_dense_columns(const struct svm_problem *prob, const struct svm_parameter *param,
                               size_t *columns)
 {
-    struct columns c;
+    struct hg_columns c;
     const char *fault = columns_find(&c, prob, is_precomputed(param));
     *columns = c.count;
     columns_free(&c);
@@ -136,26 +116,26 @@ const char *hgc_dense_fits(size_t rows, size_t columns)
     return bytes <= 0.8 * (double)hinge_machine_info().total_memory ? NULL : too_large;
 }
 
-static void fill_features(struct hgc_dense *dense, const struct columns *c, const struct svm_problem *prob)
+static void fill_features(struct hgc_dense *dense, const struct hg_columns *c, const struct svm_problem *prob)
 {
     for (int i = 0; i < prob->l; i++) {
         double *row = dense->values + (size_t)i * dense->x.stride;
         for (const struct svm_node *x = prob->x[i]; x->index != -1; x++)
             if (x->value != 0)
-                row[column_of(c, x->index)] = x->value;
+                row[hg_columns_place(c, (size_t)x->index) - 1] = x->value;
     }
 }
 
 /* Node s of a row is the value with the example of serial number s, whatever its index says: as LIBSVM reads
  * it. */
-static void fill_kernel_values(struct hgc_dense *dense, const struct columns *c, const struct svm_problem *prob)
+static void fill_kernel_values(struct hgc_dense *dense, const struct hg_columns *c, const struct svm_problem *prob)
 {
     for (int i = 0; i < prob->l; i++) {
         double *row = dense->values + (size_t)i * dense->x.stride;
-        for (size_t w = 0; w < c->words; w++)
+        for (size_t w = 0; w <= c->last / 64; w++)
             for (uint64_t bits = c->bits[w]; bits != 0; bits &= bits - 1)
                 *row++ = prob->x[i][64 * w + (size_t)__builtin_ctzll(bits)].value;
-        dense->serial[i] = column_of(c, serial_of(prob->x[i]));
+        dense->serial[i] = hg_columns_place(c, (size_t)serial_of(prob->x[i])) - 1;
     }
 }
 
@@ -180,7 +160,7 @@ static const char *allocate(struct hgc_dense *dense, const struct svm_problem *p
 const char *hgc_dense_make(struct hgc_dense *dense, const struct svm_problem *prob,
                            const struct svm_parameter *param)
 {
-    struct columns c;
+    struct hg_columns c;
     memset(dense, 0, sizeof *dense);
     const char *fault = columns_find(&c, prob, is_precomputed(param));
     if (fault == NULL)

@@ -6,7 +6,7 @@
 #define HG_LINES_H
 
 #include "lib/base/base.h"
-#include "lib/files/columns.h"
+#include "lib/base/columns.h"
 
 /* One line without its end (LF or CR LF). */
 struct hg_line {

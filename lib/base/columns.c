@@ -1,4 +1,4 @@
-#include "lib/files/columns.h"
+#include "lib/base/columns.h"
 
 enum { EMPTY = 16 }; /* columns for one that holds something */
 
@@ -32,15 +32,6 @@ void hg_columns_free(struct hg_columns *columns)
     hg_free(columns->bits);
     hg_free(columns->before);
     *columns = (struct hg_columns){ 0 };
-}
-
-void hg_columns_rank(struct hg_columns *columns)
-{
-    columns->count = 0;
-    for (size_t word = 0; word <= columns->last / 64; word++) {
-        columns->before[word] = (uint32_t)columns->count;
-        columns->count += (size_t)__builtin_popcountll(columns->bits[word]);
-    }
 }
 
 size_t *hg_columns_list(const struct hg_columns *columns)

@@ -1,6 +1,7 @@
 /*
- * A set of feature indices, which count from 1, and the place of each among those in it: what is left of wide sparse
- * text when features without any value are dropped.
+ * A set of feature indices and the place of each among those in it: what is left of wide sparse text, or of LIBSVM's
+ * examples in compat/dense.c, when features without any value are dropped. What compat uses is in this header whole,
+ * since it sees no functions of the library's own.
  */
 #ifndef HG_COLUMNS_H
 #define HG_COLUMNS_H
@@ -32,7 +33,14 @@ static inline void hg_columns_add(struct hg_columns *columns, size_t index)
 }
 
 /* Counts, once all are added. */
-void hg_columns_rank(struct hg_columns *columns);
+static inline void hg_columns_rank(struct hg_columns *columns)
+{
+    columns->count = 0;
+    for (size_t word = 0; word <= columns->last / 64; word++) {
+        columns->before[word] = (uint32_t)columns->count;
+        columns->count += (size_t)__builtin_popcountll(columns->bits[word]);
+    }
+}
 
 /* From 1; 0: the index is not in the set. */
 static inline size_t hg_columns_place(const struct hg_columns *columns, size_t index)
