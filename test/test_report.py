@@ -9,10 +9,13 @@ import json
 import lzma
 import math
 import os
+import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 
 hinge = os.path.abspath(sys.argv[1])
 source = os.path.abspath(sys.argv[2])
@@ -391,6 +394,51 @@ def plot(data):
                                               if n.startswith("hinge-plot")])
 
 
+def looks():
+    """Colours, axes and warnings of a picture; the error of values against C."""
+    with open("twelve", "w") as file:
+        for i in range(120):
+            turn = 2 * math.pi * (i % 12) / 12
+            file.write(f"{i % 12} 1:{math.cos(turn) + i % 7 / 90} 2:{math.sin(turn) + i % 11 / 90} 3:5 4:{i}\n")
+    run("train", "-q", "-c", 10, "-g", 1, "twelve", "w")
+    for features, equal in (("1,2", True), ("1,4", False)):
+        run("plot", "-o", "a.svg", "--keep", "kept", "--features", features, "w", "twelve")
+        script = open("kept/plot.gp").read()
+        check(f"equal axes of {features}", ("set size ratio -1" in script) == equal)
+        tints = re.findall(r"boxxyerror lc rgb '(#\w+)' title 'predicted", script)
+        marks = re.findall(r"NaN with points.*rgb '(#\w+)' title 'label", script)
+        check(f"colours of {features} differ", len(set(tints)) == len(tints) > 0 and len(set(marks)) == 12)
+        shutil.rmtree("kept")
+    run("plot", "-o", "a.svg", "--features", "1,3", "w", "twelve", says="feature 3 is 5 in all examples")
+    run("plot", "--path", "-s", 3, "-p", 0.2, "-g", 1, "--costs", "0,1,1", "-v", 4, "--keep", "kept", "-o", "a.svg",
+        "real")
+    for line in open("kept/path.dat"):
+        if line[0] != "#":
+            C, error, _ = map(float, line.split())
+            validated = json.loads(run("train", "--json", "-s", 3, "-p", 0.2, "-c", C, "-g", 1, "-v", 4, "real"))
+            near(f"squared error at C = {C:g}", error, validated["mse"], 1e-6 * error)
+    run("plot", "--path", "-s", 2, "-o", "a.svg", "real", code=2, says="one_class has no C")
+
+
+def interrupted():
+    """A gnuplot that waits: it has a locale of UTF-8, and an interrupt leaves nothing behind."""
+    os.mkdir("bin")
+    os.mkdir("room")
+    with open("bin/gnuplot", "w") as file:
+        file.write('#!/bin/sh\necho "$LC_ALL" >locale.new && mv locale.new "$0.locale" && exec sleep 60\n')
+    os.chmod("bin/gnuplot", 0o755)
+    here = os.getcwd()
+    env = dict(environment, PATH=here + "/bin:" + os.environ["PATH"], TMPDIR=here + "/room", LC_ALL="C")
+    drawing = subprocess.Popen([hinge, "plot", "-o", "late.svg", "m", "pair"], env=env)
+    while drawing.poll() is None and not os.path.exists("bin/gnuplot.locale"):
+        time.sleep(0.01)
+    drawing.send_signal(signal.SIGINT)
+    check("an interrupt ends it", drawing.wait() == -signal.SIGINT, drawing.returncode)
+    check("no temporary folder is left by an interrupt", os.listdir("room") == [], os.listdir("room"))
+    check("no picture is left by an interrupt", not [n for n in os.listdir(".") if n.startswith("late.svg")])
+    check("gnuplot's locale", open("bin/gnuplot.locale").read() == "C.UTF-8\n")
+
+
 folder = tempfile.mkdtemp()
 try:
     os.chdir(folder)
@@ -400,6 +448,9 @@ try:
     many_classes()
     refusals()
     plot(shipped)
+    interrupted()
+    if shutil.which("gnuplot"):
+        looks()
 finally:
     os.chdir("/")
     shutil.rmtree(folder)

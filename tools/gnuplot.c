@@ -1,5 +1,6 @@
-#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,47 @@
 #include "gnuplot.h"
 
 extern char **environ;
+
+/* What goes when the command ends, however it does. A handler of signals reads it, so it holds plain names. */
+static struct {
+    char folder[4096];    /* the temporary one, or "" */
+    const char *files[8]; /* in it */
+    int descriptor;       /* of the folder */
+    char *picture;        /* the unfinished one, or NULL */
+    pid_t child;          /* the running gnuplot, or 0 */
+} left;
+
+static void clean(void)
+{
+    if (left.child)
+        kill(left.child, SIGTERM);
+    if (left.picture)
+        unlink(left.picture);
+    for (size_t k = 0; k < COUNT_OF(left.files) && left.folder[0] && left.files[k]; k++)
+        unlinkat(left.descriptor, left.files[k], 0);
+    if (left.folder[0])
+        rmdir(left.folder);
+}
+
+/* Ends by the same signal again, whose default action is back. */
+static void on_signal(int number)
+{
+    clean();
+    raise(number);
+}
+
+static void clean_at_end(void)
+{
+    static const int ends[] = { SIGINT, SIGTERM, SIGHUP };
+    struct sigaction action = { 0 };
+
+    action.sa_handler = on_signal;
+    action.sa_flags = (int)SA_RESETHAND;
+    sigemptyset(&action.sa_mask);
+    for (size_t k = 0; k < COUNT_OF(ends); k++)
+        sigaction(ends[k], &action, NULL);
+    atexit(clean);
+}
 
 static const struct terminal {
     const char *ending, *line;
@@ -58,25 +100,11 @@ static void make_folder(struct gnuplot *g, const char *keep)
     }
     if (!g->folder)
         die(EXIT_DATA, "%s: %s", keep, strerror(errno));
-}
-
-static void remove_folder(struct gnuplot *g)
-{
-    DIR *folder = g->keep ? NULL : opendir(g->folder);
-    struct dirent *entry;
-
-    while (folder && (entry = readdir(folder)))
-        if (entry->d_name[0] != '.') {
-            char *path = path_in(g, entry->d_name);
-
-            unlink(path);
-            free(path);
-        }
-    if (folder) {
-        closedir(folder);
-        rmdir(g->folder);
-    }
-    free(g->folder);
+    clean_at_end();
+    if (keep)
+        return;
+    left.descriptor = open(g->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    snprintf(left.folder, sizeof left.folder, "%s", g->folder);
 }
 
 void gnuplot_open(struct gnuplot *g, const char *picture, const char *keep)
@@ -97,8 +125,13 @@ void gnuplot_open(struct gnuplot *g, const char *picture, const char *keep)
 FILE *gnuplot_file(const struct gnuplot *g, const char *name)
 {
     char *path = path_in(g, name);
-    FILE *file = fopen(path, "w");
+    FILE *file;
+    size_t k = 0;
 
+    while (left.files[k] && k + 1 < COUNT_OF(left.files))
+        k++;
+    left.files[k] = name;
+    file = fopen(path, "w");
     if (!file)
         die(EXIT_DATA, "%s: cannot write: %s", path, strerror(errno));
     free(path);
@@ -168,13 +201,17 @@ static char *beside(const char *picture)
 static int run(char *const *words)
 {
     pid_t child;
-    int status, error = posix_spawnp(&child, words[0], NULL, NULL, words, environ);
+    int status, error;
+
+    error = posix_spawnp(&child, words[0], NULL, NULL, words, environ);
 
     if (error)
         return error;
+    left.child = child;
     while (waitpid(child, &status, 0) < 0)
         if (errno != EINTR)
             return errno;
+    left.child = 0;
     return WIFEXITED(status) ? -WEXITSTATUS(status) : -1;
 }
 
@@ -186,7 +223,9 @@ void gnuplot_draw(struct gnuplot *g)
     struct stat made = { 0 };
     int failed;
 
+    left.picture = temporary;
     gnuplot_close_file(g->script);
+    setenv("LC_ALL", "C.UTF-8", 1); /* labels and titles are UTF-8, and numbers have a point */
     failed = run(words);
     if (!failed && (stat(temporary, &made) || made.st_size == 0))
         failed = -1;
@@ -194,13 +233,14 @@ void gnuplot_draw(struct gnuplot *g)
         failed = errno;
     if (failed)
         unlink(temporary);
+    left.picture = NULL;
     free(temporary);
     free(to);
     free(in);
     free(script);
     if (failed && g->keep)
         fprintf(stderr, "hinge: data and script are in %s\n", g->folder);
-    remove_folder(g);
+    free(g->folder);
     if (failed == ENOENT)
         die(EXIT_DATA, "gnuplot is not installed (Debian: apt-get install gnuplot-nox); with --keep FOLDER data and "
                        "script are kept for drawing elsewhere");

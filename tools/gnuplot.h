@@ -17,7 +17,7 @@ struct gnuplot {
 /* Dies of a picture that cannot be written. keep: the folder, made if it is not there; NULL: a temporary one. Writes
  * the script's first lines: terminal, output, font, and scale, by which sizes of points are to be multiplied. */
 void gnuplot_open(struct gnuplot *g, const char *picture, const char *keep);
-/* A data file in the folder, for the script to read by its name alone. */
+/* A data file in the folder, for the script to read by its name alone. A name is a string that stays. */
 FILE *gnuplot_file(const struct gnuplot *g, const char *name);
 void gnuplot_close_file(FILE *file);
 /* Text for the script within single quotes. */
