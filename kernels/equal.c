@@ -140,11 +140,15 @@ hinge_status hg_equal_init(struct hg_equal *e, const uint32_t *first, size_t n_p
                            size_t most_rows, hinge_error *err)
 {
     memset(e, 0, sizeof *e);
-    e->where = hg_zalloc(n, sizeof *e->where);
     e->asked = hg_zalloc(n, sizeof *e->asked);
     e->next = hg_zalloc(most_rows, sizeof *e->next);
-    e->maybe = hg_zalloc(n, sizeof *e->maybe);
-    bool ok = e->where != NULL && e->asked != NULL && e->next != NULL && e->maybe != NULL;
+    bool ok = e->asked != NULL && e->next != NULL;
+    for (int k = 0; k < 2; k++) {
+        e->columns[k].where = hg_zalloc(n, sizeof(uint32_t));
+        e->columns[k].maybe = hg_zalloc(n, sizeof(uint8_t));
+        ok = ok && e->columns[k].where != NULL && e->columns[k].maybe != NULL;
+    }
+    e->now = e->columns;
     if (ok && first != NULL)
         ok = number_rows(e, first, n_points, subset, n);
     if (ok)
@@ -155,15 +159,16 @@ hinge_status hg_equal_init(struct hg_equal *e, const uint32_t *first, size_t n_p
 
 void hg_equal_free(struct hg_equal *e)
 {
-    void *all[] = { e->first, e->twin, e->where, e->asked, e->next, e->maybe };
+    void *all[] = { e->first, e->twin, e->asked, e->next, e->columns[0].where, e->columns[0].maybe, e->columns[1].where,
+                    e->columns[1].maybe };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         hg_free(all[i]);
     memset(e, 0, sizeof *e);
 }
 
-static uint32_t row_of(const struct hg_equal *e, size_t col)
+static uint32_t row_of(const struct hg_equal_columns *k, size_t col)
 {
-    return e->cols != NULL ? e->cols[col] : (uint32_t)col;
+    return k->cols != NULL ? k->cols[col] : (uint32_t)col;
 }
 
 /* The first of those equal to row i. */
@@ -172,24 +177,25 @@ static uint32_t first_of(const struct hg_equal *e, uint32_t i)
     return e->first != NULL ? e->first[i] : i;
 }
 
-static bool is_column(const struct hg_equal *e, uint32_t i, size_t n_cols)
+static bool is_column(const struct hg_equal_columns *k, uint32_t i, size_t n_cols)
 {
-    return e->where[i] < n_cols && row_of(e, e->where[i]) == i;
+    return k->where[i] < n_cols && row_of(k, k->where[i]) == i;
 }
 
 void hg_equal_columns(struct hg_equal *e, const uint32_t *cols, size_t n_cols, uint64_t again)
 {
-    bool known = again != 0 ? again == e->again : cols == NULL && e->cols == NULL && e->again == 0;
-    known = known && e->n_cols == n_cols;
-    e->cols = cols;
-    e->n_cols = n_cols;
-    e->again = again;
+    struct hg_equal_columns *k = &e->columns[again == 0];
+    bool known = (again != 0 ? again == k->again : cols == NULL && k->cols == NULL) && k->n_cols == n_cols;
+    k->cols = cols;
+    k->n_cols = n_cols;
+    k->again = again;
+    e->now = k;
     for (size_t c = 0; !known && c < n_cols; c++) {
-        uint32_t i = row_of(e, c);
-        e->maybe[c] = e->twin != NULL ? e->twin[i] : 0;
-        if (is_column(e, i, c)) /* twice: where has but one of them */
-            e->maybe[c] = e->maybe[e->where[i]] = 1;
-        e->where[i] = (uint32_t)c;
+        uint32_t i = row_of(k, c);
+        k->maybe[c] = e->twin != NULL ? e->twin[i] : 0;
+        if (is_column(k, i, c)) /* twice: where has but one of them */
+            k->maybe[c] = k->maybe[k->where[i]] = 1;
+        k->where[i] = (uint32_t)c;
     }
 }
 
@@ -201,8 +207,8 @@ void hg_equal_ask(struct hg_equal *e, const uint32_t *rows, size_t count)
         uint32_t i = rows[r], first = first_of(e, i);
         e->next[r] = e->asked[first];
         e->asked[first] = (uint32_t)r + 1;
-        if (is_column(e, i, e->n_cols))
-            e->maybe[e->where[i]] |= OWN;
+        if (is_column(e->now, i, e->now->n_cols))
+            e->now->maybe[e->now->where[i]] |= OWN;
     }
 }
 
@@ -210,8 +216,8 @@ void hg_equal_forget(struct hg_equal *e, const uint32_t *rows, size_t count)
 {
     for (size_t r = 0; r < count; r++) {
         e->asked[first_of(e, rows[r])] = 0;
-        if (is_column(e, rows[r], e->n_cols))
-            e->maybe[e->where[rows[r]]] &= (uint8_t)~OWN;
+        if (is_column(e->now, rows[r], e->now->n_cols))
+            e->now->maybe[e->now->where[rows[r]]] &= (uint8_t)~OWN;
     }
 }
 
@@ -221,12 +227,12 @@ size_t hg_equal_match(const struct hg_equal *e, size_t col0, size_t n, struct hg
     for (size_t c = 0; c < n; c++) {
         uint64_t eight = 1;
         if (c % sizeof eight == 0 && c + sizeof eight <= n)
-            memcpy(&eight, e->maybe + col0 + c, sizeof eight);
+            memcpy(&eight, e->now->maybe + col0 + c, sizeof eight);
         if (eight == 0) {
             c += sizeof eight - 1;
             continue;
         }
-        uint32_t row = e->maybe[col0 + c] != 0 ? e->asked[first_of(e, row_of(e, col0 + c))] : 0;
+        uint32_t row = e->now->maybe[col0 + c] != 0 ? e->asked[first_of(e, row_of(e->now, col0 + c))] : 0;
         if (row != 0)
             match[count++] = (struct hg_match){ (uint32_t)c, row };
     }

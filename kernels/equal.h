@@ -28,17 +28,23 @@ uint32_t hg_equal_table_find(const struct hg_equal_table *table, const struct hg
 /* *first [points->n] the first point equal to each, to be freed; NULL: no two are equal. */
 hinge_status hg_equal_find(const struct hg_points *points, int threads, uint32_t **first, hinge_error *err);
 
-/* For a source of n rows: which columns of a fetch are equal to which of its rows. */
-struct hg_equal {
-    uint32_t *first; /* [n] the source's first row that is equal to each; NULL: no two are */
-    uint8_t *twin;   /* [n] 1: another row is equal to it; NULL: none is to any */
+struct hg_equal_columns {
     uint32_t *where; /* [n] the last column that is this row, if columns[where] says so */
-    uint32_t *asked; /* [n] at the first of equal rows: 1 + the first of the rows asked for that is; 0: none is */
-    uint32_t *next;  /* [most rows asked for] 1 + the next of them; 0: there is none */
     uint8_t *maybe;  /* [n] of columns: not 0 where one of the rows asked for may be equal */
     const uint32_t *cols; /* of the fetch; NULL: 0 .. n_cols - 1 */
     size_t n_cols;
     uint64_t again;  /* hg_fetch's */
+};
+
+/* For a source of n rows: which columns of a fetch are equal to which of its rows. Columns that will be asked for again
+ * are known apart from others, which come between. */
+struct hg_equal {
+    uint32_t *first; /* [n] the source's first row that is equal to each; NULL: no two are */
+    uint8_t *twin;   /* [n] 1: another row is equal to it; NULL: none is to any */
+    uint32_t *asked; /* [n] at the first of equal rows: 1 + the first of the rows asked for that is; 0: none is */
+    uint32_t *next;  /* [most rows asked for] 1 + the next of them; 0: there is none */
+    struct hg_equal_columns columns[2];
+    const struct hg_equal_columns *now; /* of the fetch; NULL: nothing is set, as for kernels whose K(x, x) is not 1 */
 };
 
 struct hg_match { /* a column, and 1 + the next of the rows asked for that are equal to it */

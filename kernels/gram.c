@@ -73,7 +73,7 @@ static size_t lay_out(const struct hg_gram *g, char *base, int thread, struct sh
         w->ids = hg_take(base, &at, cols * sizeof(uint32_t));
         w->row = hg_take(base, &at, rows * sizeof(void *));
         w->near = hg_take(base, &at, g->points.cells != NULL ? g->points.cells->count : 0);
-        w->match = hg_take(base, &at, g->equal.where != NULL ? cols * sizeof *w->match : 0);
+        w->match = hg_take(base, &at, g->equal.now != NULL ? cols * sizeof *w->match : 0);
     }
     return at;
 }
@@ -338,7 +338,7 @@ static hinge_status make_tile(struct hg_gram *g, const struct hg_fetch *f, const
         count_rows(g, f, s, &right, row0, count, col0, w);
         return HINGE_OK;
     }
-    w->n_match = g->equal.where != NULL ? hg_equal_match(&g->equal, col0, cols, w->match) : 0;
+    w->n_match = g->equal.now != NULL ? hg_equal_match(&g->equal, col0, cols, w->match) : 0;
     if (near == NULL) {
         *values += count * cols;
         return make_rows(g, f, left, s, &right, row0, 0, count, col0, w);
@@ -408,7 +408,7 @@ static hinge_status fetch_some(struct hg_gram *g, const struct hg_fetch *f, size
         s.ids[r] = (uint32_t)point_of(g, f->rows[row0 + r]);
     if (f->near && g->points.cells != NULL)
         find_stretches(g, &s, count);
-    if (g->equal.where != NULL)
+    if (g->equal.now != NULL)
         hg_equal_ask(&g->equal, f->rows + row0, count);
     struct hg_left left = { row_stride(g), NULL, g->norms != NULL ? s.norm : NULL, s.lists, { &g->points, s.ids, 0 } };
     bool gather = g->tiler.kernel.type != HINGE_PRECOMPUTED;
@@ -461,7 +461,7 @@ static hinge_status fetch_some(struct hg_gram *g, const struct hg_fetch *f, size
             worked += hg_now() - begin;
     }
     hg_crew_tell(&g->super.crew, team, worked, hg_now() - start - worked);
-    if (g->equal.where != NULL)
+    if (g->equal.now != NULL)
         hg_equal_forget(&g->equal, f->rows + row0, count);
     g->super.values += values;
     if (hg_kernel_row(g->tiler.kernel.type)->source == HG_FROM_DOTS && g->hamming == NULL)
@@ -478,7 +478,7 @@ static hinge_status fetch(struct hg_rows *super, const struct hg_fetch *f)
     hinge_status status = HINGE_OK;
     if (f->again != 0)
         keep_columns(g);
-    if (g->equal.where != NULL)
+    if (g->equal.now != NULL)
         hg_equal_columns(&g->equal, f->cols, f->n_cols, f->again);
     for (size_t r = 0; r < f->n_rows && status == HINGE_OK && !stopped(f); r += g->max_rows)
         status = fetch_some(g, f, r, HG_MIN(g->max_rows, f->n_rows - r));
