@@ -302,6 +302,9 @@ static void check_certificate(const struct trial *t, const hinge_model *model, c
             finding("certify", "%s", error.text);
         return;
     }
+    for (size_t p = 0; p < problems; p++)
+        if (verdicts[p].r * verdicts[p].r > 1e290) /* squares are more than double holds */
+            return;
     if (!t->symmetric || problems == 0 || r->outcome == HINGE_NONFINITE || is_hard(t))
         return;
     long double dual = 0, absolute = 0, low = 0, high = 0, gap = 0;

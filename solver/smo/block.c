@@ -43,6 +43,12 @@ static uint64_t most_steps(size_t n)
     return HG_MIN(5000 * ((uint64_t)n + 100), 10000000 + 1000 * (uint64_t)n);
 }
 
+/* Rounds likewise: each looks at all points, however small the working set that was asked for. */
+static uint64_t most_rounds(size_t n)
+{
+    return HG_MAX((uint64_t)100000, 200000000 / (uint64_t)HG_MAX(n, (size_t)1));
+}
+
 extern const struct hg_loops hg_loops_plain;
 #if HG_X86_LEVELS
 extern const struct hg_loops hg_loops_v2, hg_loops_v3, hg_loops_v4;
@@ -617,7 +623,8 @@ static enum verdict judge(struct hg_run *r, hinge_status *status)
     if (r->opt->max_iter > 0 && res->iterations >= r->opt->max_iter)
         return end_with(r, HINGE_MAX_ITER);
     uint64_t patience = r->in_w == r->n ? STALL_WHOLE : STALL_ROUNDS + r->n / r->q;
-    bool better = res->violation < 0.999 * r->best, enough = res->iterations >= most_steps(r->n);
+    bool enough = res->iterations >= most_steps(r->n) || res->rounds >= most_rounds(r->n);
+    bool better = res->violation < 0.999 * r->best;
     if (enough || (!better && res->rounds - r->best_round > patience)) {
         *status = look_back(r, &better);
         if (*status != HINGE_OK)
