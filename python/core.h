@@ -13,9 +13,12 @@ void hinge_py_look(void);
 int hinge_py_done(void);
 /* A hinge_progress_fn, arg a hinge_py_watch. */
 int hinge_py_progress(void *arg, const hinge_progress *progress);
+/* One thread from now on, in a process forked from one that had used several. */
+void hinge_py_alone(void);
 
 /* ---- not for Python --------------------------------------------------------------------------------------------- */
 
+#include <omp.h>
 #include <signal.h>
 
 static int hinge_py_called(void *, const hinge_progress *);
@@ -55,4 +58,9 @@ int hinge_py_progress(void *arg, const hinge_progress *progress)
     if (watch->looks && pressed)
         return 1;
     return watch->callback != NULL ? hinge_py_called(watch->callback, progress) : 0;
+}
+
+void hinge_py_alone(void)
+{
+    omp_set_num_threads(1);
 }

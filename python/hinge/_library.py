@@ -9,7 +9,28 @@ from typing import Any, Callable, Mapping
 
 import numpy as np
 
-from ._core import ffi, lib
+
+
+def _missed_avx512() -> bool:
+    """Whether OpenBLAS, left alone, may choose kernels that are slow here: old ones do not know newer processors."""
+    try:
+        with open("/proc/cpuinfo", encoding="ascii", errors="replace") as file:
+            flags = next((line.split() for line in file if line.startswith("flags")), [])
+    except OSError:
+        return False
+    return {"avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512cd"} <= set(flags)
+
+
+# OpenBLAS chooses its kernels when it is loaded, by a variable that stands here as long as that takes. The hinge command
+# does likewise.
+_choose = "OPENBLAS_CORETYPE" not in os.environ and _missed_avx512()
+if _choose:
+    os.environ["OPENBLAS_CORETYPE"] = "SkylakeX"
+try:
+    from ._core import ffi, lib
+finally:
+    if _choose:
+        del os.environ["OPENBLAS_CORETYPE"]
 
 Progress = Callable[[dict], object]
 
@@ -66,6 +87,8 @@ def text(chars: Any) -> str:
 
 def call(function: Any, *arguments: Any) -> None:
     """Calls a function that returns a status, and raises what it says."""
+    global _called
+    _called = True
     err = ffi.new("hinge_error *")
     status = function(*arguments, err)
     if status != lib.HINGE_OK:
@@ -188,13 +211,15 @@ def as_dict(struct: Any) -> dict[str, Any]:
 
 # ---- threads --------------------------------------------------------------------------------------------------------
 
-_forked = False
+_called = _forked = False  # whether a call was made; and that in the process that this one was forked from
 
 
 def _in_child() -> None:
     # The threads of the OpenMP run-time stayed in the parent: a region of several would wait for them forever.
     global _forked
-    _forked = True
+    if _called:
+        _forked = True
+        lib.hinge_py_alone()
 
 
 if hasattr(os, "register_at_fork"):
@@ -304,15 +329,18 @@ def _block(m: Any, owner: Any) -> np.ndarray:
 class Params:
     """hinge_params and the arrays they point at."""
 
-    def __init__(self, n: int, task: str = "c_svc", kernel: Any = "rbf", *, gamma: float | None = None,
-                 coef0: float = 0.0, degree: int = 3, sample_weight: Any = None,
-                 class_weight: Mapping[float, float] | None = None, scaling: tuple[float, float] | None = None,
-                 positive_class: float | None = None, beta0: Any = None, precomputed_index: Any = None,
-                 threads: int | None = 0, **fields: Any):
+    def __init__(self, n: int, **arguments: Any):
+        self.arguments = n, arguments
+        self._fill(n, **arguments)
+
+    def _fill(self, n: int, task: str = "c_svc", kernel: Any = "rbf", *, gamma: float | None = None,
+              coef0: float = 0.0, degree: int = 3, sample_weight: Any = None,
+              class_weight: Mapping[float, float] | None = None, scaling: tuple[float, float] | None = None,
+              positive_class: float | None = None, beta0: Any = None, precomputed_index: Any = None,
+              threads: int | None = 0, **fields: Any) -> None:
         self.struct = lib.hinge_params_default(number_of("hinge_task", task))
         self.kept: list[Any] = []
         self.user = Kernel(kernel) if callable(kernel) else None
-        self.scaled = scaling is not None
         s = self.struct
         if self.user is not None:
             s.kernel = self.user.kernel

@@ -71,11 +71,15 @@ class Model:
 
     def __getstate__(self) -> dict[str, Any]:
         function = self._user.function if self._user is not None else None
-        return {"text": self.to_bytes(), "support": self.support, "kernel": function}
+        return {"text": self.to_bytes(), "support": self.support, "kernel": function,
+                "params": self._params and self._params.arguments}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(self.from_bytes(state["text"], state["kernel"]).__dict__)
         self._support = state["support"]
+        if state["params"]:
+            n, arguments = state["params"]
+            self._params = Params(n, **arguments)
 
     def __repr__(self) -> str:
         return f"<hinge.Model {self.task}, {self.kernel['type']}, {self.n_sv} support vectors>"
@@ -158,19 +162,32 @@ class Model:
     def certificate(self, X: Any, y: Any = None) -> dict[str, float]:
         """Primal and dual objective, gap and residuals of the optimality conditions, all computed anew in float64.
 
-        X and y are those of the training. Only for a model that :func:`train` made.
+        X and y are those of the training. A model that was read needs to tell its parameters (``hinge train --record``),
+        and finds its support vectors among the rows.
         """
-        if self._params is None:
-            raise InvalidArgument("certificate: the model was read, so that its parameters are not known; train it")
-        if self._params.scaled:
-            factor, offset = self.scaling  # type: ignore[misc]
-            X = np.asarray(X, np.float64) * factor + offset
+        params = ffi.new("hinge_params *", self._known_params())
+        if self.scaling is not None:
+            X = np.asarray(X, np.float64) * self.scaling[0] + self.scaling[1]
+            params.scaling = ffi.NULL
         matrix, result = Matrix(X), ffi.new("hinge_certificate *")
-        targets = None if y is None else vector(y, matrix.view.rows, "y")
-        params = ffi.new("hinge_params *", self._params.struct)
-        params.scaling = ffi.NULL
-        self._params.call(lib.hinge_certify, self._handle, matrix.view, doubles(targets), params, result)
+        targets = doubles(None if y is None else vector(y, matrix.view.rows, "y"))
+        run = call if self._user is None else self._user.call
+        if not lib.hinge_model_sv_index(self._handle):
+            call(lib.hinge_model_locate, self._handle, matrix.view, targets, ffi.NULL)
+        run(lib.hinge_certify, self._handle, matrix.view, targets, params, result)
         return as_dict(result)
+
+    def _known_params(self) -> Any:
+        if self._params is not None:
+            return self._params.struct
+        params, weighted = ffi.new("hinge_params *", lib.hinge_params_default(0)), ffi.new("int *")
+        if not lib.hinge_model_training(self._handle, params, weighted):
+            raise InvalidArgument("certificate: the model does not tell how it was trained")
+        if weighted[0]:
+            raise InvalidArgument("certificate: the training had weights of examples, which the model does not tell")
+        if self._user is not None:
+            params.kernel = self._user.kernel
+        return params[0]
 
     # -- what it holds --
 

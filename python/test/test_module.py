@@ -1,0 +1,388 @@
+"""The module hinge: what it gives is what the library and its command give, nothing is copied or lost on the way."""
+import doctest
+import gc
+import os
+import pickle
+import signal
+import subprocess
+import threading
+import tracemalloc
+
+import numpy as np
+import pytest
+
+import hinge
+
+COMMAND = os.environ.get("HINGE_COMMAND")
+
+
+def rings(n=200, d=3, seed=0):
+    X = np.random.default_rng(seed).normal(size=(n, d))
+    return X, np.where((X ** 2).sum(axis=1) > d, 1.0, -1.0)
+
+
+def kernel_matrix(A, B, gamma):
+    return np.exp(-gamma * ((A[:, None, :] - B[None, :, :]) ** 2).sum(axis=2))
+
+
+# ---- truth ----------------------------------------------------------------------------------------------------------
+
+def test_decision_values_are_the_sum_over_support_vectors():
+    X, y = rings()
+    model = hinge.train(X, y, gamma=0.5, precision="f64")
+    f = kernel_matrix(X, X[model.support], 0.5) @ model.dual_coef[0] - model.rho[0]
+    assert np.allclose(model.decision_function(X, precision="f64")[:, 0], f, rtol=0, atol=1e-10)
+    assert np.array_equal(model.support_vectors, X[model.support])
+    assert np.array_equal(model.predict(X), model.classes[np.where(f > 0, 0, 1)])
+    assert model.n_support.sum() == model.n_sv == len(model.support)
+
+
+@pytest.mark.parametrize("task", ["c_svc", "nu_svc", "one_class", "epsilon_svr", "nu_svr"])
+def test_certificate_is_near_zero(task):
+    X, y = rings()
+    model = hinge.train(X, y, task, gamma=0.5, nu=0.2, eps=1e-6)
+    certificate = model.certificate(X, y)
+    assert model.report["outcome"] == "converged"
+    assert 0 <= certificate["gap"] < 1e-4 * max(1, abs(certificate["primal"]))
+    assert certificate["kkt"] < 1e-5 and certificate["box_residual"] == 0
+    # of alphas that are not the optimum it says so: C was another one
+    other = hinge.train(X, y, task, gamma=0.05, nu=0.2)
+    other._params = model._params
+    assert other.certificate(X, y)["kkt"] > 1e-3
+
+
+def test_user_kernel_is_the_builtin_one():
+    X, y = rings()
+    model = hinge.train(X, y, kernel=lambda A, B: kernel_matrix(A, B, 0.5), eps=1e-8)
+    assert np.allclose(model.decision_function(X), hinge.train(X, y, gamma=0.5, eps=1e-8).decision_function(X), atol=1e-6)
+
+
+def test_precomputed_kernel():
+    X, y = rings()
+    K = kernel_matrix(X, X, 0.5)
+    model = hinge.train(K, y, kernel="precomputed", eps=1e-8)
+    assert np.allclose(model.decision_function(K), hinge.train(X, y, gamma=0.5, eps=1e-8).decision_function(X), atol=1e-6)
+
+
+def test_three_classes_and_weights():
+    X, _ = rings(300, 2)
+    y = np.digitize(X[:, 0], [-0.5, 0.5]).astype(float)
+    weights = np.random.default_rng(1).integers(0, 3, len(y)).astype(float)
+    weighted = hinge.train(X, y, sample_weight=weights, class_weight={0: 2.0}, eps=1e-9, precision="f64")
+    repeated = hinge.train(np.repeat(X, weights.astype(int), axis=0), np.repeat(y, weights.astype(int)),
+                           class_weight={0: 2.0}, eps=1e-9, precision="f64")
+    order = [0, 1, 2] if np.array_equal(weighted.classes, repeated.classes) else None
+    assert order is None or np.allclose(weighted.decision_function(X), repeated.decision_function(X), atol=1e-6)
+    assert np.array_equal(weighted.predict(X), repeated.predict(X))
+    rest = hinge.train(X, y, multiclass="one_vs_rest")
+    decisions = rest.decision_function(X)
+    assert decisions.shape == (300, 3) and rest.dual_coef.shape == (3, rest.n_sv)
+    assert np.array_equal(rest.predict(X), rest.classes[decisions.argmax(axis=1)])
+
+
+def test_linear_weights_and_beta():
+    X, y = rings()
+    model = hinge.train(X, y, kernel="linear")
+    assert np.allclose(X @ model.coef()[0] - model.rho[0], model.decision_function(X)[:, 0], atol=1e-5)
+    beta = model.beta(len(X))
+    assert np.allclose(beta[0] @ X, model.coef()[0], atol=1e-9)
+    again = hinge.train(X, y, kernel="linear", beta0=beta, solver="smo")
+    assert again.report["iterations"] <= model.report["iterations"] or again.report["iterations"] < 100
+
+
+def test_scaling_is_kept_by_the_model():
+    X, y = rings()
+    raw = X * [1, 100, 0.01] + [0, 5, 0]
+    model = hinge.train(raw, y, scaling=(-1, 1))
+    factor, offset = model.scaling
+    assert np.allclose((raw * factor + offset).min(axis=0), -1) and np.allclose((raw * factor + offset).max(axis=0), 1)
+    plain = hinge.train(raw * factor + offset, y)
+    assert np.allclose(plain.decision_function(raw * factor + offset), model.decision_function(raw), atol=1e-4)
+    plain.scaling = (factor, offset)
+    assert np.allclose(plain.decision_function(raw), model.decision_function(raw), atol=1e-4)
+    assert model.certificate(raw, y)["kkt"] < 0.01
+    plain.scaling = None
+    assert plain.scaling is None
+
+
+def test_cross_validation_calibration_and_path():
+    X, y = rings(400)
+    predictions = hinge.cross_validate(X, y, folds=4, C=10.0)
+    assert set(predictions) == {-1.0, 1.0} and (predictions == y).mean() > 0.9
+    model = hinge.train(X[:300], y[:300], C=10.0)
+    with pytest.raises(hinge.InvalidArgument):
+        model.predict_proba(X)
+    p = model.calibrate(X[300:], y[300:]).predict_proba(X)
+    assert model.calibrated and np.allclose(p.sum(axis=1), 1)
+    assert ((p[:, 0] > 0.5) == (y == model.classes[0])).mean() > 0.9
+    for C, model in zip([0.1, 1.0, 10.0], hinge.path(X, y, [0.1, 1.0, 10.0], eps=1e-8)):
+        assert np.allclose(model.decision_function(X), hinge.train(X, y, C=C, eps=1e-8).decision_function(X), atol=1e-5)
+
+
+# ---- the command ----------------------------------------------------------------------------------------------------
+
+@pytest.mark.skipif(not COMMAND, reason="HINGE_COMMAND names no hinge command")
+@pytest.mark.parametrize("task, options, params", [
+    ("c_svc", ["-c", "10", "-g", "0.5"], {"C": 10.0, "gamma": 0.5}),
+    ("c_svc", ["-t", "linear", "--scale"], {"kernel": "linear", "scaling": (-1, 1)}),
+    ("nu_svc", ["-n", "0.2", "--precision", "f64"], {"nu": 0.2, "precision": "f64"}),
+    ("one_class", ["-n", "0.1"], {"nu": 0.1}),
+    ("epsilon_svr", ["-p", "0.2", "-t", "polynomial", "-r", "1"], {"p": 0.2, "kernel": "polynomial", "coef0": 1.0}),
+    ("nu_svr", ["-e", "1e-6"], {"eps": 1e-6})])
+def test_models_and_predictions_are_the_commands(tmp_path, task, options, params):
+    X, y = rings()
+    data, model_file, predicted = (str(tmp_path / name) for name in ("data", "model", "predicted"))
+    hinge.dump_libsvm(X, y, data)
+    subprocess.run([COMMAND, "train", "-q", "-s", task, *options, data, model_file], check=True)
+    subprocess.run([COMMAND, "predict", "-q", data, model_file, predicted], check=True)
+    model = hinge.train(X, y, task, **params)
+    model.save(tmp_path / "ours")
+    assert (tmp_path / "ours").read_bytes() == (tmp_path / "model").read_bytes() == model.to_bytes()
+    assert np.array_equal(np.loadtxt(predicted), model.predict(X))
+    assert np.array_equal(np.loadtxt(predicted), hinge.Model.load(model_file).predict(X))
+
+
+# ---- arrays ---------------------------------------------------------------------------------------------------------
+
+def test_layouts_give_the_same_model():
+    X, y = rings()
+    expected = hinge.train(X, y).to_bytes()
+    wide = np.zeros((400, 7))
+    wide[::2, 2:5] = X
+    for same in (np.asfortranarray(X), wide[::2, 2:5], X[::-1][::-1], X.tolist(), X.astype(">f8"), X.view()):
+        assert hinge.train(same, list(y)).to_bytes() == expected
+    # one row or one column of any strides, and rows backwards
+    model = hinge.train(X, y)
+    assert np.array_equal(model.predict(X[::-1]), model.predict(X)[::-1])
+    assert np.array_equal(model.predict(wide[::2, 2:5][5:6]), model.predict(X[5:6]))
+    column = X[:, 1:2]
+    assert hinge.train(column, y).to_bytes() == hinge.train(column.copy(), y).to_bytes()
+
+
+def test_float32_is_taken_as_it_is():
+    X, y = rings()
+    X32 = X.astype(np.float32)
+    assert hinge.train(X32, y, precision="f64").to_bytes() == hinge.train(X32.astype(float), y, precision="f64").to_bytes()
+
+
+def test_empty_and_wrong_input():
+    X, y = rings()
+    model = hinge.train(X, y)
+    assert model.predict(np.zeros((0, 3))).shape == (0,)
+    for wrong in (X[0], X[:, :2], np.full((1, 3), np.nan), np.zeros((1, 2, 3))):
+        with pytest.raises(hinge.InvalidArgument):
+            model.predict(wrong)
+    with pytest.raises(hinge.InvalidArgument, match="y"):
+        hinge.train(X, y[:-1])
+    with pytest.raises(hinge.InvalidArgument, match="nonsense"):
+        hinge.train(X, y, "nonsense")
+    with pytest.raises(TypeError, match="costs"):
+        hinge.train(X, y, costs=3)
+
+
+def resident():
+    with open("/proc/self/statm", encoding="ascii") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+@pytest.mark.parametrize("dtype, order", [("f4", "C"), ("f8", "C"), ("f8", "F")])
+def test_arrays_are_not_copied(dtype, order):
+    X, y = rings(4000, 200)
+    X = np.asarray(X, dtype=dtype, order=order)
+    model = hinge.train(X[:200], y[:200])
+    tracemalloc.start()
+    hinge.train(X, y, max_iter=10, threads=1)
+    model.predict(X)
+    model.decision_function(X)
+    hinge.cross_validate(X, y, 2, max_iter=10)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < X.nbytes / 4, "NumPy's and Python's memory: labels and predictions only"
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="no /proc")
+def test_prediction_holds_no_copy_of_its_input():
+    X = np.ones((100_000, 100))
+    model = hinge.train(rings(50, 100)[0], rings(50, 100)[1], kernel="linear", threads=1)
+    model.predict(X[:1000], threads=1)
+    before = resident()
+    model.predict(X, threads=1)
+    assert resident() - before < X.nbytes / 4
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="no /proc")
+def test_a_thousand_trainings_leak_nothing():
+    X, y = rings(100, 50)
+
+    def rounds(n):
+        for _ in range(n):
+            model = hinge.train(X, y, threads=1, progress=lambda p: 0)
+            hinge.Model.from_bytes(model.to_bytes()).predict(X, threads=1)
+            with pytest.raises(hinge.InvalidArgument):
+                hinge.train(X, y, C=-1.0)
+        gc.collect()
+
+    rounds(100)
+    before = resident()
+    rounds(1000)
+    assert resident() - before < 4_000_000, "a model is 40 KB: a thousand of them are 40 MB"
+
+
+def test_views_outlive_the_model():
+    X, y = rings()
+    model = hinge.train(X, y)
+    coef, labels, expected = model.dual_coef, model.classes, model.dual_coef.copy()
+    assert not coef.flags.writeable and not coef.flags.owndata
+    del model
+    gc.collect()
+    churn = [hinge.train(X, y, C=c) for c in (1.0, 2.0, 3.0)]
+    assert np.array_equal(coef, expected) and sorted(labels) == [-1, 1] and churn
+
+
+# ---- files and errors -----------------------------------------------------------------------------------------------
+
+def test_files_round_trip(tmp_path):
+    X, y = rings()
+    X[::3, 1] = 0
+    hinge.dump_libsvm(X, y, tmp_path / "data")
+    read, labels = hinge.load_libsvm(tmp_path / "data", n_features=5)
+    assert read.shape == (200, 5) and np.array_equal(read[:, :3], X) and np.array_equal(labels, y)
+    assert hinge.load_libsvm(str(tmp_path / "data"), dtype="f4")[0].dtype == np.float32
+    model = hinge.train(X, y)
+    model.save(tmp_path / "model")
+    for same in (hinge.Model.load(tmp_path / "model"), pickle.loads(pickle.dumps(model))):
+        assert np.array_equal(same.decision_function(X), model.decision_function(X))
+    same = pickle.loads(pickle.dumps(model))
+    assert np.array_equal(same.support, model.support)
+    assert same.certificate(X, y)["gap"] == model.certificate(X, y)["gap"]
+    with pytest.raises(hinge.FileError, match="nowhere"):
+        hinge.Model.load(tmp_path / "nowhere")
+    (tmp_path / "bad").write_text("1 1:1\n1 2:x\n")
+    with pytest.raises(hinge.FormatError) as caught:
+        hinge.load_libsvm(tmp_path / "bad")
+    assert caught.value.line == 2 and isinstance(caught.value, ValueError)
+
+
+def scalar(A, B):
+    return A @ B.T
+
+
+def test_user_kernels_in_files():
+    X, y = rings()
+    model = hinge.train(X, y, kernel=scalar)
+    assert model.kernel["name"] == "scalar"
+    same = pickle.loads(pickle.dumps(model))
+    assert np.array_equal(same.decision_function(X), model.decision_function(X))
+    with pytest.raises(hinge.Error, match="scalar"):
+        hinge.Model.from_bytes(model.to_bytes())
+    with pytest.raises(ZeroDivisionError):
+        hinge.train(X, y, kernel=lambda A, B: 1 / 0)
+    with pytest.raises(hinge.InvalidArgument, match="shape"):
+        hinge.train(X, y, kernel=lambda A, B: A)
+
+
+# ---- progress and Ctrl-C --------------------------------------------------------------------------------------------
+
+def test_progress_and_stop():
+    X, y = rings(500)
+    seen = []
+    model = hinge.train(X, y, C=1e4, progress=lambda p: seen.append(p) or len(seen) >= 2)
+    assert model.report["outcome"] == "stopped" and len(seen) == 2
+    assert seen[0]["n"] == 500 and model.predict(X).shape == (500,)
+
+    def fails(progress):
+        raise KeyError("mine")
+    with pytest.raises(KeyError, match="mine"):
+        hinge.train(X, y, progress=fails)
+
+
+def press(progress):
+    signal.raise_signal(signal.SIGINT)
+
+
+def test_ctrl_c_keeps_the_model():
+    X, y = rings(500)
+    for _ in range(2):
+        model = hinge.train(X, y, C=1e4, progress=press)
+        assert model.report["outcome"] == "stopped" and model.predict(X).shape == (500,)
+    assert hinge.train(X, y).report["outcome"] == "converged"
+    with pytest.raises(KeyboardInterrupt):  # there is no half result
+        hinge.cross_validate(X, y, C=1e4, progress=press)
+    with pytest.raises(KeyboardInterrupt):  # Python's own handler is back
+        signal.raise_signal(signal.SIGINT)
+
+
+def test_ctrl_c_for_a_handler_of_ones_own():
+    X, y = rings(500)
+    heard = []
+    before = signal.signal(signal.SIGINT, lambda *_: heard.append(1))
+    try:
+        assert hinge.train(X, y, C=1e4, progress=press).report["outcome"] == "stopped"
+        assert heard == [1]
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+# ---- threads and processes ------------------------------------------------------------------------------------------
+
+def test_trainings_side_by_side():
+    X, y = rings(600)
+    expected = {C: hinge.train(X, y, C=C, threads=1).to_bytes() for C in (1.0, 10.0)}
+    models = {}
+
+    def work(key, C, threads):
+        models[key] = hinge.train(X, y, C=C, threads=threads).to_bytes()
+
+    workers = [threading.Thread(target=work, args=((i, C), C, threads)) for i in range(3)
+               for C, threads in ((1.0, 1), (10.0, 2))]
+    for worker in workers:
+        worker.start()
+    product = X.T @ X  # NumPy's BLAS beside it
+    for worker in workers:
+        worker.join()
+    assert len(models) == 6 and all(models[i, C] == expected[C] for i, C in models)
+    assert np.array_equal(product, X.T @ X)
+
+
+def test_python_runs_during_a_training():
+    X, y = rings(600)
+    begun, go_on = threading.Event(), threading.Event()
+
+    def kernel(A, B):
+        begun.set()
+        assert go_on.wait(60)
+        return kernel_matrix(A, B, 0.5)
+
+    worker = threading.Thread(target=lambda: hinge.train(X, y, kernel=kernel, threads=2))
+    worker.start()
+    assert begun.wait(60)
+    model = hinge.train(X, y, threads=2)  # while the other one is in the library
+    go_on.set()
+    worker.join()
+    assert model.report["outcome"] == "converged"
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_fork_after_a_training():
+    X, y = rings(600)
+    expected = hinge.train(X, y, threads=2).to_bytes()
+    child = os.fork()
+    if child == 0:
+        signal.alarm(60)
+        os._exit(0 if hinge.train(X, y, threads=2).to_bytes() == expected else 1)
+    assert os.waitpid(child, 0)[1] == 0
+
+
+def test_threads_change_nothing():
+    X, y = rings(600)
+    assert hinge.train(X, y, threads=1).to_bytes() == hinge.train(X, y, threads=2).to_bytes()
+
+
+def test_info():
+    info = hinge.info()
+    assert info["threads"] >= 1 and info["total_memory"] > 0 and info["version"] == hinge.__version__
+
+
+def test_docstrings():
+    assert doctest.testmod(hinge._model).failed == 0

@@ -1,0 +1,291 @@
+"""hinge.sklearn: scikit-learn's checks and its own tests of SVMs, and that solutions are scikit-learn's."""
+import doctest
+import os
+import pickle
+import re
+import signal
+import subprocess
+import sys
+import threading
+import tracemalloc
+
+import numpy as np
+import pytest
+import sklearn.svm
+from sklearn.base import clone
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.datasets import load_iris, make_classification
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import (check_sample_weight_equivalence_on_dense_data as check_repetition,
+                                            parametrize_with_checks)
+
+import hinge.sklearn
+from hinge.sklearn import SVC, SVR, NuSVC, NuSVR, OneClassSVM
+
+ALL = (SVC, NuSVC, SVR, NuSVR, OneClassSVM)
+
+# scikit-learn expects both of its own SVMs to fail
+EXPECTED = {
+    "check_sample_weight_equivalence_on_dense_data":
+        "solutions to tol=1e-3 are compared to 1e-7; test_weights_mean_repetition has tight ones",
+}
+EXPECTED_NU = {"check_class_weight_classifiers": "weights of 1000 and 0.0001 make any nu infeasible"}
+
+
+def expected_failures(estimator):
+    return {**EXPECTED, **(EXPECTED_NU if isinstance(estimator, NuSVC) else {})}
+
+
+@parametrize_with_checks([kind() for kind in ALL], expected_failed_checks=expected_failures)
+def test_checks_of_scikit_learn(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize("estimator", [SVC(tol=1e-10), NuSVC(nu=0.3, tol=1e-10), SVR(tol=1e-10), NuSVR(tol=1e-10)])
+def test_weights_mean_repetition(estimator):
+    check_repetition(type(estimator).__name__, estimator)
+
+
+def test_weights_mean_repetition_one_class():
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    weights = np.random.default_rng(1).integers(0, 4, 60)
+    weighted = OneClassSVM(tol=1e-10, nu=0.3).fit(X, sample_weight=weights)
+    repeated = OneClassSVM(tol=1e-10, nu=0.3).fit(np.repeat(X, weights, axis=0))
+    assert np.allclose(weighted.decision_function(X), repeated.decision_function(X), atol=1e-7)
+
+
+# ---- scikit-learn's own tests ---------------------------------------------------------------------------------------
+
+NOT_OURS = {
+    "test_probability or test_hasattr_predict_proba or test_svc_nusvc_probA_probB_deprecated":
+        "there is no parameter probability, which scikit-learn gives up too",
+    "test_sparse_precomputed or test_sparse_fit_support_vectors_empty": "sparse input is refused",
+    "test_tweak_params or test_svc_raises_error_internal_representation":
+        "they assign to scikit-learn's private attributes",
+    "test_svr_errors": "a kernel that gives an array of the wrong shape is refused in fit already, not in predict",
+    "test_precomputed or test_svc_clone_with_callable_kernel":
+        "coefficients of a linear kernel, for which tol=1e-3 is left to the solver (here the interior point), are "
+        "compared to 1e-6 with those of another one",
+}
+SWAPPED = """
+import sys, pytest, sklearn.svm, hinge.sklearn
+for name in hinge.sklearn.__all__:
+    setattr(sklearn.svm, name, getattr(hinge.sklearn, name))
+sys.exit(pytest.main(sys.argv[1:]))
+"""
+
+
+def test_scikit_learns_own_tests():
+    file = os.path.join(os.path.dirname(sklearn.svm.__file__), "tests", "test_svm.py")
+    if not os.path.exists(file):
+        pytest.skip("this scikit-learn comes without its tests")
+    run = subprocess.run([sys.executable, "-c", SWAPPED, "-q", "-p", "no:cacheprovider", "-k",
+                          " and ".join(f"not ({names})" for names in NOT_OURS), file],
+                         stdout=subprocess.PIPE, encoding="utf-8")
+    assert run.returncode == 0, run.stdout
+    passed, deselected = (int(n) for n in re.search(r"(\d+) passed, (\d+) deselected", run.stdout).groups())
+    assert passed >= 100 and deselected <= 20, run.stdout[-200:]
+
+
+# ---- scikit-learn's solutions ---------------------------------------------------------------------------------------
+
+def classes(k, order, n=240, d=5, seed=0):
+    """Data of k classes, whose labels appear in any order."""
+    X, y = make_classification(n, d, n_informative=4, n_redundant=0, n_classes=k, random_state=seed)
+    names = np.array(["ash", "beech", "cedar", "elm"])[:k]
+    first = np.concatenate([np.flatnonzero(y == c)[:1] for c in order])
+    rows = np.concatenate([first, np.setdiff1d(np.arange(n), first)])
+    return X[rows], names[y[rows]]
+
+
+@pytest.mark.parametrize("kind", ["SVC", "NuSVC"])
+@pytest.mark.parametrize("order", [(0, 1), (1, 0), (2, 0, 1), (1, 2, 0), (3, 1, 0, 2)])
+@pytest.mark.parametrize("weights", [None, "balanced"])
+def test_classifiers_are_scikit_learns(kind, order, weights):
+    X, y = classes(len(order), order)
+    settings = {"tol": 1e-8, "gamma": 0.3, **({"nu": 0.2} if kind == "NuSVC" else {"C": 2.0, "class_weight": weights})}
+    ours, theirs = (getattr(m, kind)(**settings).fit(X, y) for m in (hinge.sklearn, sklearn.svm))
+    for name in ("classes_", "support_", "n_support_", "class_weight_", "support_vectors_"):
+        assert np.array_equal(getattr(ours, name), getattr(theirs, name)), name
+        assert getattr(ours, name).dtype == getattr(theirs, name).dtype, name
+    assert np.allclose(ours.dual_coef_, theirs.dual_coef_, atol=1e-4)
+    assert np.allclose(ours.intercept_, theirs.intercept_, atol=1e-5)
+    for shape in ("ovr", "ovo"):
+        decisions = [m.set_params(decision_function_shape=shape).decision_function(X) for m in (ours, theirs)]
+        assert decisions[0].shape == decisions[1].shape and np.allclose(*decisions, atol=1e-5)
+    assert np.array_equal(ours.predict(X), theirs.predict(X))
+
+
+@pytest.mark.parametrize("kind, settings", [("SVR", {"epsilon": 0.05, "C": 3.0}), ("NuSVR", {"nu": 0.3}),
+                                            ("OneClassSVM", {"nu": 0.2})])
+@pytest.mark.parametrize("kernel", ["rbf", "linear", "poly", "sigmoid", "precomputed"])
+def test_others_are_scikit_learns(kind, settings, kernel):
+    X = np.random.default_rng(0).normal(size=(120, 3))
+    X += 2 * (kind == "OneClassSVM")  # around 0 LIBSVM's does not end with a linear kernel
+    y = np.sin(X[:, 0]) + X[:, 1]
+    if kernel == "sigmoid":
+        settings = dict(settings, gamma=0.05)  # near enough to a kernel
+    if kernel == "precomputed":
+        X = X @ X.T
+    ours, theirs = (getattr(m, kind)(kernel=kernel, tol=1e-8, **settings).fit(X, y) for m in (hinge.sklearn, sklearn.svm))
+    values = [(m.predict if hasattr(m, "predict") and kind != "OneClassSVM" else m.decision_function)(X)
+              for m in (ours, theirs)]
+    assert np.allclose(*values, atol=2e-5 * np.abs(values[1]).max())
+    assert np.allclose(ours.intercept_, theirs.intercept_, atol=2e-5 * np.abs(values[1]).max())
+    if kind == "OneClassSVM":
+        assert np.allclose(ours.score_samples(X), theirs.score_samples(X), atol=2e-5 * np.abs(values[1]).max())
+    if kernel == "linear":
+        assert np.allclose(ours.coef_, theirs.coef_, atol=1e-4)
+
+
+def test_votes_of_unsorted_classes_fall_as_scikit_learns():
+    X, y = classes(4, (3, 1, 0, 2), n=40)
+    settings = {"gamma": 1e4, "tol": 1e-10}  # far from all rows every decision is an intercept: ties
+    far = np.random.default_rng(0).normal(size=(50, X.shape[1])) * 50
+    ours, theirs = (m.SVC(**settings).fit(X, y) for m in (hinge.sklearn, sklearn.svm))
+    assert np.array_equal(ours.predict(far), theirs.predict(far))
+
+
+def test_one_vs_rest():
+    X, y = classes(3, (2, 0, 1))
+    model = SVC(multiclass="one_vs_rest", tol=1e-8).fit(X, y)
+    decisions = model.decision_function(X)
+    for c, name in enumerate(model.classes_):
+        single = SVC(tol=1e-8).fit(X, y == name)
+        assert np.allclose(decisions[:, c], single.decision_function(X), atol=1e-5)
+    assert np.array_equal(model.predict(X), model.classes_[decisions.argmax(axis=1)])
+    assert model.dual_coef_.shape == (3, len(model.support_))
+
+
+def test_gamma_scale_with_weights_and_float32():
+    X = np.random.default_rng(0).normal(3, 2, size=(9000, 4))
+    assert SVR().fit(X[:50], X[:50, 0])._gamma == pytest.approx(1 / (4 * X[:50].var()))
+    assert hinge._estimators._variance(X, None) == pytest.approx(X.var(), rel=1e-12)
+    weights = np.random.default_rng(1).integers(0, 3, 9000)
+    assert hinge._estimators._variance(X, weights.astype(float)) == pytest.approx(np.repeat(X, weights, axis=0).var())
+    assert hinge._estimators._variance(X.astype(np.float32), None) == pytest.approx(X.var(), rel=1e-6)
+
+
+# ---- the rest of scikit-learn ---------------------------------------------------------------------------------------
+
+def test_pipelines_searches_and_calibration():
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    search = GridSearchCV(make_pipeline(StandardScaler(), SVC()), {"svc__C": [0.1, 1, 10]}, n_jobs=1).fit(X, y)
+    assert search.best_score_ > 0.9
+    assert list(SVC().fit(X, y).feature_names_in_) == list(X.columns)
+    assert cross_val_score(SVC(kernel="precomputed"), (X @ X.T).to_numpy(), y).mean() > 0.9  # pairwise: sliced both ways
+    assert CalibratedClassifierCV(SVC(), ensemble=False).fit(X, y).predict_proba(X).shape == (150, 3)
+
+
+def test_calibrate():
+    X, y = classes(3, (1, 2, 0))
+    model = SVC().fit(X[:160], y[:160])
+    assert not hasattr(model, "predict_proba")
+    p = model.calibrate(X[160:], y[160:]).predict_proba(X)
+    assert np.allclose(p.sum(axis=1), 1) and (model.classes_[p.argmax(axis=1)] == model.predict(X)).mean() > 0.9
+    assert np.allclose(np.exp(model.predict_log_proba(X)), p)
+    with pytest.raises(ValueError, match="classes fitted"):
+        model.calibrate(X, ["oak"] * len(X))
+
+
+def linear(A, B):
+    return A @ B.T
+
+
+@pytest.mark.parametrize("kernel", ["rbf", linear])
+def test_pickles_and_clones_predict_the_same_bits(kernel):
+    X, y = classes(3, (1, 2, 0))
+    model = SVC(kernel=kernel).fit(X, y)
+    same = pickle.loads(pickle.dumps(model))
+    assert np.array_equal(same.decision_function(X), model.decision_function(X))
+    assert np.array_equal(clone(model).fit(X, y).decision_function(X), model.decision_function(X))
+    assert same.certificate(X, y)["kkt"] < 0.1
+
+
+def test_kernels_get_blocks_and_may_fail():
+    X, y = classes(2, (0, 1), n=600)
+    shapes = []
+
+    def kernel(A, B):
+        shapes.append((len(A), len(B)))
+        return A @ B.T
+
+    model = SVC(kernel=kernel, tol=1e-8).fit(X, y)
+    assert max(a * b for a, b in shapes) < len(X) ** 2
+    other = sklearn.svm.SVC(kernel="linear", tol=1e-8).fit(X, y)
+    assert np.allclose(model.decision_function(X), other.decision_function(X), atol=1e-5)
+    with pytest.raises(ZeroDivisionError):
+        SVC(kernel=lambda A, B: 1 / 0).fit(X, y)
+
+
+@pytest.mark.parametrize("estimator", [kind() for kind in ALL])
+def test_certificate_report_and_objective(estimator):
+    X, y = classes(3, (2, 0, 1)) if hasattr(estimator, "decision_function_shape") else (load_iris().data, load_iris().target)
+    estimator.set_params(tol=1e-6).fit(X, y)
+    certificate = estimator.certificate(X, y)
+    assert certificate["kkt"] < 1e-5 and certificate["gap"] < 1e-3 * abs(certificate["primal"])
+    if not isinstance(estimator, NuSVC):
+        assert -certificate["dual"] == pytest.approx(estimator.objective_, rel=1e-6)
+    assert estimator.report_["outcome"] == "converged" and estimator.fit_status_ == 0
+
+
+def test_sparse_infinite_c_and_limits():
+    scipy_sparse = pytest.importorskip("scipy.sparse")
+    X, y = classes(2, (0, 1))
+    for refused in (lambda: SVC().fit(scipy_sparse.csr_matrix(X), y),
+                    lambda: SVC().fit(X, y).predict(scipy_sparse.csr_matrix(X))):
+        with pytest.raises(ValueError, match="[Ss]parse"):
+            refused()
+    with pytest.raises(ValueError, match="no hyperplane"):
+        SVC(C=np.inf, kernel="linear").fit(X, y)
+    assert SVC(C=np.inf, gamma=10).fit(X, y).score(X, y) == 1
+    with pytest.warns(ConvergenceWarning, match="max_iter=3"):
+        assert SVC(max_iter=3).fit(X, y).fit_status_ == 1
+    with pytest.warns(ConvergenceWarning, match="time_limit"):
+        SVC(time_limit=1e-9, C=1e6).fit(X, y)
+
+
+def test_ctrl_c_leaves_a_fitted_estimator(monkeypatch):
+    X, y = classes(3, (2, 0, 1))
+    model = SVC(C=1e6, verbose=True)
+    monkeypatch.setattr(SVC, "_print", lambda self, progress: signal.raise_signal(signal.SIGINT))
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X, y)
+    assert model.predict(X).shape == y.shape and model.report_["outcome"] == "stopped"
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_rows_are_not_copied(dtype):
+    X = np.random.default_rng(0).normal(size=(20000, 50)).astype(dtype)
+    y = np.where(X[:, 0] > 0, "right", "left")
+    model = SVC(threads=1, max_iter=20, gamma="scale")
+    tracemalloc.start()
+    with pytest.warns(ConvergenceWarning):
+        model.fit(X, y)
+    model.predict(X)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < X.nbytes, "labels and their codes, blocks of 4096 rows"
+
+
+def test_beside_scikit_learns_openmp():
+    X, y = classes(2, (0, 1), n=600)
+    expected = SVC().fit(X, y)
+    trees = HistGradientBoostingClassifier(max_iter=20, random_state=0)
+    fits = [threading.Thread(target=trees.fit, args=(X, y))]
+    models = [SVC(threads=2) for _ in range(3)]
+    fits += [threading.Thread(target=model.fit, args=(X, y)) for model in models]
+    for fit in fits:
+        fit.start()
+    for fit in fits:
+        fit.join()
+    assert trees.score(X, y) > 0.8
+    assert all(np.array_equal(model.dual_coef_, expected.dual_coef_) for model in models)
+
+
+def test_docstrings():
+    assert doctest.testmod(hinge.sklearn).failed == 0
