@@ -9,6 +9,7 @@
   - memory is had in few places, all of which test_faults makes fail; LAPACKE is called where it allocates nothing
   - the shared library exports what test/symbols.txt lists, and nothing that does not begin with hinge_
   - no line is longer than 120 columns
+  - doc/tour.md tells the rooms as they are
 
 Prints each violation, one a line; exit 1 if there is any. After a change of the API on purpose:
 layering.py SOURCE libhinge.a libhinge.so --update writes test/symbols.txt anew.
@@ -101,6 +102,15 @@ def check_includes(root):
         complain("no includes found: is this the source directory?")
 
 
+def check_tour(root):
+    """The table of rooms in doc/tour.md is that of ROOMS."""
+    with open(os.path.join(root, "doc", "tour.md"), encoding="utf-8") as file:
+        rows = re.findall(r"^\| `([^|]*)` \|[^|]*\|([^|]*)\|$", file.read(), re.M)
+    if {room: tuple(re.findall(r"`([^`]*)`", seen)) for room, seen in rows} != \
+            {room: tuple(other for other in seen if other != room) for room, seen in ROOMS.items()}:
+        complain("doc/tour.md: its rooms and what they may include are not those of ROOMS")
+
+
 def check_lines(root):
     for path in sources(root):
         with open(os.path.join(root, path), encoding="utf-8") as file:
@@ -166,6 +176,7 @@ def main():
         sys.exit(__doc__)
     root, archive, shared = sys.argv[1:4]
     check_includes(root)
+    check_tour(root)
     check_lines(root)
     check_objects(archive)
     check_exports(shared, os.path.join(root, "test", "symbols.txt"), "--update" in sys.argv)
