@@ -43,10 +43,14 @@ static uint64_t most_steps(size_t n)
     return HG_MIN(5000 * ((uint64_t)n + 100), 10000000 + 1000 * (uint64_t)n);
 }
 
-/* Rounds likewise: each looks at all points, however small the working set that was asked for. */
-static uint64_t most_rounds(size_t n)
+/* Rounds likewise, each of which looks at all points however small the working set that was asked for; and rows, which a
+ * cache of a few makes again and again. */
+static bool has_worked_enough(const struct hg_run *r)
 {
-    return HG_MAX((uint64_t)100000, 200000000 / (uint64_t)HG_MAX(n, (size_t)1));
+    uint64_t n = (uint64_t)r->n;
+    return r->res->iterations >= most_steps(r->n) ||
+           r->res->rounds >= HG_MAX((uint64_t)100000, 200000000 / HG_MAX(n, (uint64_t)1)) ||
+           (double)r->res->columns_computed >= (double)n * (1e5 + 1e3 * (double)n);
 }
 
 extern const struct hg_loops hg_loops_plain;
@@ -623,7 +627,7 @@ static enum verdict judge(struct hg_run *r, hinge_status *status)
     if (r->opt->max_iter > 0 && res->iterations >= r->opt->max_iter)
         return end_with(r, HINGE_MAX_ITER);
     uint64_t patience = r->in_w == r->n ? STALL_WHOLE : STALL_ROUNDS + r->n / r->q;
-    bool enough = res->iterations >= most_steps(r->n) || res->rounds >= most_rounds(r->n);
+    bool enough = has_worked_enough(r);
     bool better = res->violation < 0.999 * r->best;
     if (enough || (!better && res->rounds - r->best_round > patience)) {
         *status = look_back(r, &better);
