@@ -361,6 +361,21 @@ static void held_out(void **state)
     set_free(&set);
 }
 
+/* Every coefficient is at its bound, C tau or C (tau - 1), but that of the middle row, which is 0: it holds b without
+ * being a support vector. Without it b is the middle of a range, 2.5 of [2, 3] at most a hundredth off. */
+static void held_by_no_vector(void **state)
+{
+    (void)state;
+    double x[5] = { 0, 1, 2, 3, 4 }, y[5] = { 1, 2, 2.9, 3, 4 }, predictions[5];
+    struct set set = { 5, 1, x, y };
+    hinge_matrix m = set_matrix(&set);
+    hinge_params params = quantile(0.5, hinge_kernel_rbf(1), 1e-3);
+    hinge_leave_one_out_report loo;
+    assert_int_equal(hinge_leave_one_out(&m, y, &params, predictions, &loo, NULL), HINGE_OK);
+    assert_true(loo.n_sv == 4 && loo.retrained == 5);
+    assert_near(predictions[2], 2.5, 0.01);
+}
+
 /* A file is one of epsilon_svr to LIBSVM, which predicts the same; hinge finds the task and its level again. */
 static void files(void **state)
 {
@@ -490,8 +505,8 @@ int main(void)
         cmocka_unit_test(linear_program),         cmocka_unit_test(share_below),
         cmocka_unit_test(coverage_of_shared),     cmocka_unit_test(pinball),
         cmocka_unit_test(warm_start),             cmocka_unit_test(held_out),
-        cmocka_unit_test(files),                  cmocka_unit_test(spoilt_files),
-        cmocka_unit_test(refusals),
+        cmocka_unit_test(held_by_no_vector),      cmocka_unit_test(files),
+        cmocka_unit_test(spoilt_files),           cmocka_unit_test(refusals),
     };
     return cmocka_run_group_tests_name("quantile", tests, NULL, NULL);
 }

@@ -59,9 +59,12 @@ static bool bias_is_held(const struct leaving *l, size_t n_problems)
     const struct hg_problem *pr = l->problem;
     for (size_t p = 0; p < n_problems; p++) {
         bool held = false;
-        for (size_t k = 0; k < pr->n && !held; k++)
-            held = hinge_sv_kind_of(fabs(l->beta[p * l->n + pr->order[k]]), pr->params.C * pr->weight[k]) ==
-                   HINGE_MARGIN_SV;
+        for (size_t k = 0; k < pr->n && !held; k++) {
+            double beta = l->beta[p * l->n + pr->order[k]], C = pr->params.C * pr->weight[k];
+            if (pr->task->uses_tau)
+                C *= beta > 0 ? pr->params.tau : 1 - pr->params.tau;
+            held = hinge_sv_kind_of(fabs(beta), C) == HINGE_MARGIN_SV;
+        }
         if (!held)
             return false;
     }
