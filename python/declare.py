@@ -41,7 +41,8 @@ def main(output, source, *compiler):
     ffi = cffi.FFI()
     ffi.cdef(preprocessed(compiler, include) + "\n".join(constants(include)) + re.sub(r"(?m)^#.*$", "", shared) +
              'extern "Python" int hinge_py_called(void *, const hinge_progress *);'
-             'extern "Python" int hinge_py_kernel(void *, const hinge_matrix *, const hinge_matrix *, double *, size_t);')
+             'extern "Python" int hinge_py_kernel(void *, const hinge_matrix *, const hinge_matrix *, double *, '
+             'size_t);')
     ffi.set_source("hinge._core", "".join(f"#include <{name}>\n" for name in HEADERS) + shared +
                    "/* ---- not for Python" + ours)
     ffi.emit_c_code(output)

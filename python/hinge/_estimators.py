@@ -16,7 +16,7 @@ from ._library import Watch
 from ._model import Model, train_watched
 
 _KERNELS = {"poly": "polynomial"}
-_NAMES = {"epsilon": "p"}
+_NAMES = {"epsilon": "p", "quantile": "tau"}
 _SMALL = 1000  # rows for which float64 costs nothing
 _NO_BOUND = 1e10  # C of a regression that asks for infinity
 
@@ -67,7 +67,11 @@ class Machine(BaseEstimator):
             return 0.0
         if self.gamma == "auto":
             return 1 / X.shape[1]
-        variance = _variance(X, weights)
+        with np.errstate(over="ignore", invalid="ignore"):
+            variance = _variance(X, weights)
+        if not np.isfinite(variance):
+            raise ValueError("The dual coefficients or intercepts are not finite: gamma='scale' goes by the "
+                             "variance of X, which overflows; scale the data")
         return 1 / (X.shape[1] * variance) if variance else 1.0
 
     # -- training --
@@ -114,12 +118,13 @@ class Machine(BaseEstimator):
         outcome = self.report_["outcome"]
         self.fit_status_ = 0 if outcome == "converged" else 1
         if outcome == "nonfinite":
-            raise ValueError("The dual coefficients or intercepts are not finite: kernel values overflow; scale the data")
+            raise ValueError("The dual coefficients or intercepts are not finite: kernel values overflow; scale the "
+                             "data")
         if outcome == "no_margin" and getattr(self, "C", 0) == np.inf:
             raise ValueError("C=inf: no hyperplane separates the classes; take a finite C")
         if outcome == "max_iter":
-            warnings.warn(f"Solver terminated early (max_iter={self.max_iter}).  Consider pre-processing your data with "
-                          "StandardScaler or MinMaxScaler.", ConvergenceWarning, stacklevel=4)
+            warnings.warn(f"Solver terminated early (max_iter={self.max_iter}).  Consider pre-processing your data "
+                          "with StandardScaler or MinMaxScaler.", ConvergenceWarning, stacklevel=4)
         elif outcome not in ("converged", "stopped"):
             warnings.warn(f"The training ended before it converged: {outcome}", ConvergenceWarning, stacklevel=4)
 

@@ -21,8 +21,8 @@ def _missed_avx512() -> bool:
     return {"avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512cd"} <= set(flags)
 
 
-# OpenBLAS chooses its kernels when it is loaded, by a variable that stands here as long as that takes. The hinge command
-# does likewise.
+# OpenBLAS chooses its kernels when it is loaded, by a variable that stands here as long as that takes. The hinge
+# command does likewise.
 _choose = "OPENBLAS_CORETYPE" not in os.environ and _missed_avx512()
 if _choose:
     os.environ["OPENBLAS_CORETYPE"] = "SkylakeX"
@@ -249,7 +249,7 @@ class Watch:
 
     def attach(self, struct: Any) -> None:
         """Makes this the progress callback of parameters or options."""
-        struct.progress = lib.hinge_py_progress
+        struct.progress = ffi.addressof(lib, "hinge_py_progress")
         struct.progress_arg = self.struct
 
     def __enter__(self) -> Watch:
@@ -380,7 +380,9 @@ class Params:
         field = dict(ffi.typeof("hinge_params").fields).get(name)
         if field is None or field.type.kind not in ("primitive", "enum"):
             raise TypeError(f"{name!r} is no parameter of a training")
-        setattr(self.struct, name, number_of(field.type.cname.removeprefix("enum "), value) if field.type.kind == "enum" else value)
+        if field.type.kind == "enum":
+            value = number_of(field.type.cname.removeprefix("enum "), value)
+        setattr(self.struct, name, value)
 
     def call(self, function: Any, *arguments: Any) -> None:
         (self.user.call if self.user is not None else call)(function, *arguments)

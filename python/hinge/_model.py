@@ -162,8 +162,8 @@ class Model:
     def certificate(self, X: Any, y: Any = None) -> dict[str, float]:
         """Primal and dual objective, gap and residuals of the optimality conditions, all computed anew in float64.
 
-        X and y are those of the training. A model that was read needs to tell its parameters (``hinge train --record``),
-        and finds its support vectors among the rows.
+        X and y are those of the training. A model that was read needs to tell its parameters (``hinge train
+        --record``), and finds its support vectors among the rows.
         """
         params = ffi.new("hinge_params *", self._known_params())
         if self.scaling is not None:

@@ -1,4 +1,4 @@
-"""Estimators for scikit-learn (1.6 or later): SVC, NuSVC, SVR, NuSVR, OneClassSVM.
+"""Estimators for scikit-learn (1.6 or later): SVC, NuSVC, SVR, NuSVR, OneClassSVM, and QuantileSVR.
 
 Parameters, defaults and fitted attributes are those of ``sklearn.svm``, but for these:
 
@@ -24,7 +24,7 @@ from sklearn.base import OutlierMixin
 
 from ._estimators import Classifier, Machine, Regressor
 
-__all__ = ["NuSVC", "NuSVR", "OneClassSVM", "SVC", "SVR"]
+__all__ = ["NuSVC", "NuSVR", "OneClassSVM", "QuantileSVR", "SVC", "SVR"]
 
 
 class SVC(Classifier):
@@ -220,6 +220,52 @@ solver, time_limit
                  cache_size=None, verbose=False, max_iter=-1, random_state=None, threads=None, precision="auto",
                  solver="auto", time_limit=None):
         self.nu = nu
+        self.C = C
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.shrinking = shrinking
+        self.tol = tol
+        self.cache_size = cache_size
+        self.verbose = verbose
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.threads = threads
+        self.precision = precision
+        self.solver = solver
+        self.time_limit = time_limit
+
+
+class QuantileSVR(Regressor):
+    """Regression of a quantile: C times the pinball loss.
+
+    Parameters
+    ----------
+    quantile : float between 0 and 1
+        The share of targets below the values predicted.
+    C : float
+        Weight of the errors; ``inf`` is 1e10.
+    kernel, degree, gamma, coef0, tol, shrinking, cache_size, verbose, max_iter, random_state, threads, precision, \
+solver, time_limit
+        As in :class:`SVC`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hinge.sklearn import QuantileSVR
+    >>> X = np.zeros((10, 1))
+    >>> float(QuantileSVR(quantile=0.75, C=100).fit(X, np.arange(10)).predict(X[:1])[0].round(2))
+    7.0
+    """
+
+    _task = "quantile"
+    _parameters = ("quantile", "C")
+
+    def __init__(self, *, quantile=0.5, C=1.0, kernel="rbf", degree=3, gamma="scale", coef0=0.0, shrinking=True,
+                 tol=1e-3, cache_size=None, verbose=False, max_iter=-1, random_state=None, threads=None,
+                 precision="auto", solver="auto", time_limit=None):
+        self.quantile = quantile
         self.C = C
         self.kernel = kernel
         self.degree = degree

@@ -1,4 +1,4 @@
-"""run.py TEST MODULE...: the tests of the file, by pytest; exit 77, which skips it, where a module it needs is missing."""
+"""run.py TEST MODULE...: the tests of the file, by pytest; exit 77, a skip, where a module it needs is missing."""
 import importlib
 import os
 import sys

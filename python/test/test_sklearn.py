@@ -24,9 +24,9 @@ from sklearn.utils.estimator_checks import (check_sample_weight_equivalence_on_d
                                             parametrize_with_checks)
 
 import hinge.sklearn
-from hinge.sklearn import SVC, SVR, NuSVC, NuSVR, OneClassSVM
+from hinge.sklearn import SVC, SVR, NuSVC, NuSVR, OneClassSVM, QuantileSVR
 
-ALL = (SVC, NuSVC, SVR, NuSVR, OneClassSVM)
+ALL = (SVC, NuSVC, SVR, NuSVR, OneClassSVM, QuantileSVR)
 
 # scikit-learn expects both of its own SVMs to fail
 EXPECTED = {
@@ -45,7 +45,8 @@ def test_checks_of_scikit_learn(estimator, check):
     check(estimator)
 
 
-@pytest.mark.parametrize("estimator", [SVC(tol=1e-10), NuSVC(nu=0.3, tol=1e-10), SVR(tol=1e-10), NuSVR(tol=1e-10)])
+@pytest.mark.parametrize("estimator", [SVC(tol=1e-10), NuSVC(nu=0.3, tol=1e-10), SVR(tol=1e-10), NuSVR(tol=1e-10),
+                                       QuantileSVR(tol=1e-10)])
 def test_weights_mean_repetition(estimator):
     check_repetition(type(estimator).__name__, estimator)
 
@@ -73,7 +74,7 @@ NOT_OURS = {
 }
 SWAPPED = """
 import sys, pytest, sklearn.svm, hinge.sklearn
-for name in hinge.sklearn.__all__:
+for name in ("SVC", "NuSVC", "SVR", "NuSVR", "OneClassSVM"):
     setattr(sklearn.svm, name, getattr(hinge.sklearn, name))
 sys.exit(pytest.main(sys.argv[1:]))
 """
@@ -131,7 +132,8 @@ def test_others_are_scikit_learns(kind, settings, kernel):
         settings = dict(settings, gamma=0.05)  # near enough to a kernel
     if kernel == "precomputed":
         X = X @ X.T
-    ours, theirs = (getattr(m, kind)(kernel=kernel, tol=1e-8, **settings).fit(X, y) for m in (hinge.sklearn, sklearn.svm))
+    ours, theirs = (getattr(m, kind)(kernel=kernel, tol=1e-8, **settings).fit(X, y)
+                    for m in (hinge.sklearn, sklearn.svm))
     values = [(m.predict if hasattr(m, "predict") and kind != "OneClassSVM" else m.decision_function)(X)
               for m in (ours, theirs)]
     assert np.allclose(*values, atol=2e-5 * np.abs(values[1]).max())
@@ -140,6 +142,14 @@ def test_others_are_scikit_learns(kind, settings, kernel):
         assert np.allclose(ours.score_samples(X), theirs.score_samples(X), atol=2e-5 * np.abs(values[1]).max())
     if kernel == "linear":
         assert np.allclose(ours.coef_, theirs.coef_, atol=1e-4)
+
+
+@pytest.mark.parametrize("level", [0.1, 0.5, 0.8])
+def test_a_quantile_has_its_share_below(level):
+    X = np.random.default_rng(0).normal(size=(400, 2))
+    y = X[:, 0] + np.random.default_rng(1).normal(size=400)
+    below = y < QuantileSVR(quantile=level, kernel="linear", C=100, tol=1e-6).fit(X, y).predict(X) - 1e-5
+    assert below.mean() == pytest.approx(level, abs=3.1 / 400)  # up to d + 1 rows lie on the plane itself
 
 
 def test_votes_of_unsorted_classes_fall_as_scikit_learns():
@@ -177,7 +187,8 @@ def test_pipelines_searches_and_calibration():
     search = GridSearchCV(make_pipeline(StandardScaler(), SVC()), {"svc__C": [0.1, 1, 10]}, n_jobs=1).fit(X, y)
     assert search.best_score_ > 0.9
     assert list(SVC().fit(X, y).feature_names_in_) == list(X.columns)
-    assert cross_val_score(SVC(kernel="precomputed"), (X @ X.T).to_numpy(), y).mean() > 0.9  # pairwise: sliced both ways
+    # pairwise: sliced both ways
+    assert cross_val_score(SVC(kernel="precomputed"), (X @ X.T).to_numpy(), y).mean() > 0.9
     assert CalibratedClassifierCV(SVC(), ensemble=False).fit(X, y).predict_proba(X).shape == (150, 3)
 
 
@@ -224,7 +235,9 @@ def test_kernels_get_blocks_and_may_fail():
 
 @pytest.mark.parametrize("estimator", [kind() for kind in ALL])
 def test_certificate_report_and_objective(estimator):
-    X, y = classes(3, (2, 0, 1)) if hasattr(estimator, "decision_function_shape") else (load_iris().data, load_iris().target)
+    X, y = load_iris(return_X_y=True)
+    if hasattr(estimator, "decision_function_shape"):
+        X, y = classes(3, (2, 0, 1))
     estimator.set_params(tol=1e-6).fit(X, y)
     certificate = estimator.certificate(X, y)
     assert certificate["kkt"] < 1e-5 and certificate["gap"] < 1e-3 * abs(certificate["primal"])
