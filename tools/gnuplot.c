@@ -12,12 +12,12 @@
 
 extern char **environ;
 
-/* What goes when the command ends, however it does. A handler of signals reads it, so it holds plain names. */
+/* What is removed when the command ends, in whatever way. A signal handler reads it, so it holds plain names. */
 static struct {
-    char folder[4096];    /* the temporary one, or "" */
-    const char *files[8]; /* in it */
-    int descriptor;       /* of the folder */
-    char *picture;        /* the unfinished one, or NULL */
+    char folder[4096];    /* the temporary folder, or "" */
+    const char *files[8]; /* names in the folder */
+    int descriptor;       /* the open folder */
+    char *picture;        /* the unfinished picture, or NULL */
     pid_t child;          /* the running gnuplot, or 0 */
 } left;
 
@@ -33,7 +33,7 @@ static void clean(void)
         rmdir(left.folder);
 }
 
-/* Ends by the same signal again, whose default action is back. */
+/* Cleans up and raises the signal again, which now has its default action (SA_RESETHAND) and ends the command. */
 static void on_signal(int number)
 {
     clean();
@@ -146,39 +146,32 @@ void gnuplot_close_file(FILE *file)
         die(EXIT_DATA, "cannot write data for gnuplot: %s", strerror(errno));
 }
 
-static void quote(FILE *file, const char *text)
+/* Makes `start` and, behind it, the text in gnuplot's single quotes; the caller frees it. */
+static char *quoted(const char *start, const char *text)
 {
-    putc('\'', file);
+    size_t used = strlen(start);
+    char *line = allocate(used + 2 * strlen(text) + 3, 1);
+
+    memcpy(line, start, used);
+    line[used++] = '\'';
     for (; *text; text++) {
         if (*text == '\'')
-            putc('\'', file);
-        putc(*text, file);
+            line[used++] = '\'';
+        line[used++] = *text;
     }
-    putc('\'', file);
+    line[used] = '\'';
+    return line;
 }
 
 void gnuplot_text(const struct gnuplot *g, const char *text)
 {
-    quote(g->script, text);
+    char *line = quoted("", text);
+
+    fputs(line, g->script);
+    free(line);
 }
 
-/* name = 'text' or cd 'text' for gnuplot's -e; the caller's to free. */
-static char *command(const char *start, const char *text)
-{
-    char *line = NULL;
-    size_t size = 0;
-    FILE *file = open_memstream(&line, &size);
-
-    if (!file)
-        die(EXIT_DATA, "no memory");
-    fputs(start, file);
-    quote(file, text);
-    if (fclose(file))
-        die(EXIT_DATA, "no memory");
-    return line;
-}
-
-/* Where the picture goes until it is whole; made here, so that nobody else has the name. */
+/* Makes the file that holds the picture until it is whole, so that nobody else has the name; the caller frees it. */
 static char *beside(const char *picture)
 {
     size_t size = strlen(picture) + 8;
@@ -197,7 +190,7 @@ static char *beside(const char *picture)
     return whole;
 }
 
-/* 0, or what went wrong: an error number, or minus the exit code. */
+/* Runs a program to its end. Returns 0, or what went wrong: an error number, or minus the exit code. */
 static int run(char *const *words)
 {
     pid_t child;
@@ -218,7 +211,7 @@ static int run(char *const *words)
 void gnuplot_draw(struct gnuplot *g)
 {
     char name[] = "gnuplot", option[] = "-e";
-    char *temporary = beside(g->picture), *to = command("picture = ", temporary), *in = command("cd ", g->folder);
+    char *temporary = beside(g->picture), *to = quoted("picture = ", temporary), *in = quoted("cd ", g->folder);
     char *script = path_in(g, "plot.gp"), *words[] = { name, option, in, option, to, script, NULL };
     struct stat made = { 0 };
     int failed;
