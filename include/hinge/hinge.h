@@ -1,8 +1,8 @@
 /*
  * hinge: dense kernel support vector machines, trained exactly at the speed of BLAS.
  *
- * This header alone is the manual of the library; hinge/io.h adds files, hinge/theory.h what textbooks derive,
- * hinge/qp.h convex quadratic programs.
+ * This header alone is the manual of training and prediction. hinge/io.h adds files, hinge/theory.h what textbooks
+ * derive, hinge/qp.h convex quadratic programs.
  *
  * Conventions
  *   - Every function that can fail returns a hinge_status and takes a nullable hinge_error as its last
@@ -15,6 +15,22 @@
  *   - Zero means "you decide" only in fields where zero would be illegal; the comment says what is decided.
  *   - Distinct models may be trained at the same time; a const model may be used by any number of threads.
  *   - Examples are indexed from 0, except where LIBSVM's files count from 1.
+ *   - [n] in a comment is the number of elements of an array; [n * d] is a matrix of n rows, one after the other.
+ *
+ * Notation (of one two-class, one-class or regression problem of n rows)
+ *   x_i, y_i   row i of the matrix x; its class as +1 or -1, or its target
+ *   K          the kernel matrix [n * n], K_ij = K(x_i, x_j) = <phi(x_i), phi(x_j)>
+ *   alpha, s   the coefficients of the dual problem, 0 <= alpha <= C, and their signs: s_i = y_i in classification, +1
+ *              in one-class; regression has two alpha a row, of s = +1 and -1
+ *   beta       the signed coefficients, s alpha summed by row; support vectors have beta_i != 0, bounded ones alpha = C
+ *   f(x)       the decision value <w, phi(x)> - rho, w = sum_i beta_i phi(x_i); the bias b is -rho
+ *   xi         the slack of an example, max(0, 1 - y f) in classification
+ *   F          the gradient of the dual objective by beta, in units of f: F_i = (K beta)_i - y_i for C-SVC. F up is F
+ *              where beta_i may rise, F down where it may fall; at the optimum max F down <= min F up
+ *   violation  max F down - min F up (nu-SVC, nu-SVR: the larger of two, one for each sum)
+ *   r          nu-SVC: the margin, y f >= r, before coefficients and rho are divided by it
+ *   W, K_WW    the working set, which block SMO optimises in a round, and the block of K of its rows and columns
+ *   Z          the interior point's factor [n * rank] of K: K ~ ZZ'; Z = x for linear kernels
  */
 #ifndef HINGE_HINGE_H
 #define HINGE_HINGE_H
@@ -37,7 +53,7 @@ extern "C" {
 #define HINGE_API
 #endif
 
-/* "0.1.0" */
+/* Returns the version of the library that runs, such as "0.1.0"; static text. */
 HINGE_API const char *hinge_version(void);
 
 /* ---- Status and errors ------------------------------------------------------------------------------ */
@@ -46,20 +62,20 @@ typedef enum hinge_status {
     HINGE_OK = 0,
     HINGE_EINVAL,    /* an argument or parameter is out of its range, or does not fit another one */
     HINGE_ENOMEM,    /* no memory */
-    HINGE_EIO,       /* the system refused to open, read or write */
+    HINGE_EIO,       /* the system refused to open, read or write a file */
     HINGE_EFORMAT,   /* the text or file is not what it should be; the error names the line */
     HINGE_ESIZE,     /* a size overflows what this machine or BLAS can address */
-    HINGE_ECALLBACK, /* the user's kernel reported a failure, or a callback ended what has no half results */
+    HINGE_ECALLBACK, /* the user's kernel reported a failure, or a callback ended a call that has no half results */
     HINGE_EINTERNAL  /* a defect of hinge: please report it */
 } hinge_status;
 
 typedef struct hinge_error {
     hinge_status status;
-    size_t line;    /* 1-based line of the file, 0 where none is meant */
-    char text[256]; /* whole message, one line, "" where all went well */
+    size_t line;    /* line of the file, from 1; 0: the error is not about a line */
+    char text[256]; /* the whole message, one line; "" after success */
 } hinge_error;
 
-/* A short text in English, such as "invalid argument"; never NULL. */
+/* Returns a short text in English, such as "invalid argument"; static, never NULL. */
 HINGE_API const char *hinge_status_text(hinge_status status);
 
 /* ---- Matrices --------------------------------------------------------------------------------------- */
@@ -78,6 +94,7 @@ typedef struct hinge_matrix {
                         * the next, >= rows. Rows are then gathered, which takes longer than reading them */
 } hinge_matrix;
 
+/* Make a view of a row-major array data[rows * cols] without gaps (stride = cols); the caller keeps the array. */
 HINGE_API hinge_matrix hinge_matrix_f32(const float *data, size_t rows, size_t cols);
 HINGE_API hinge_matrix hinge_matrix_f64(const double *data, size_t rows, size_t cols);
 
@@ -110,6 +127,8 @@ typedef struct hinge_kernel {
     char name[32];          /* and its name [A-Za-z0-9_-], which a model file stores */
 } hinge_kernel;
 
+/* Make a kernel of the given parameters, the others at their defaults. Values are checked by the call that takes the
+ * kernel; a name longer than hinge_kernel.name is cut. */
 HINGE_API hinge_kernel hinge_kernel_linear(void);
 HINGE_API hinge_kernel hinge_kernel_polynomial(int degree, double gamma, double coef0);
 HINGE_API hinge_kernel hinge_kernel_rbf(double gamma);
@@ -117,17 +136,18 @@ HINGE_API hinge_kernel hinge_kernel_sigmoid(double gamma, double coef0);
 HINGE_API hinge_kernel hinge_kernel_precomputed(void);
 HINGE_API hinge_kernel hinge_kernel_user(const char *name, hinge_user_kernel function, void *cookie);
 
-/* "linear", "polynomial", "rbf", "sigmoid", "precomputed", "user": LIBSVM's keywords. NULL if out of range. */
+/* Returns LIBSVM's keyword of a kernel: "linear", "polynomial", "rbf", "sigmoid", "precomputed", and "user"; static.
+ * NULL: there is no such kernel. */
 HINGE_API const char *hinge_kernel_keyword(hinge_kernel_type type);
 
 /* ---- Scaling ---------------------------------------------------------------------------------------- */
 
 /* A linear map that takes each feature from its range [low, high] to [lower, upper]; a feature whose low and high are
- * equal becomes 0. Made by hinge_scaling_fit, or filled by hand, as from ranges in a file. */
+ * equal becomes 0. hinge_scaling_fit makes one; or fill it by hand, as from ranges in a file. */
 typedef struct hinge_scaling {
     double lower, upper; /* lower < upper */
     size_t n_features;
-    double *low, *high;  /* [n_features] */
+    double *low, *high;  /* [n_features] each; owned by whoever made them */
 } hinge_scaling;
 
 /* ---- Words for labels ------------------------------------------------------------------------------- */
@@ -138,7 +158,7 @@ typedef struct hinge_words {
     const char **word; /* [count] not empty, each once, without control characters */
 } hinge_words;
 
-/* The word of a label; NULL: it has none. words may be NULL. */
+/* Returns the word of a label, owned by words; NULL: it has none. words may be NULL. */
 HINGE_API const char *hinge_word(const hinge_words *words, double label);
 
 /* ---- Parameters ------------------------------------------------------------------------------------- */
@@ -152,21 +172,21 @@ typedef enum hinge_task { /* values are LIBSVM's -s */
     HINGE_QUANTILE = 5    /* regression, f is the tau-quantile of targets: Takeuchi et al. 2006. Not LIBSVM's */
 } hinge_task;
 
-/* What tells the tasks apart: a row of the one table that the library, its command and LIBSVM's interface go by. Rows
+/* A row of the table that tells the tasks apart, which the library, its command and LIBSVM's interface all go by. Rows
  * are the library's own; a later version may add fields behind the last. */
 typedef struct hinge_task_row {
     hinge_task task;
-    const char *keyword;         /* of the command and of model files: LIBSVM's, "c_svc" */
-    int libsvm;                  /* LIBSVM's svm_type. It has no quantile regression, whose models predict as those of
-                                  * epsilon_svr do and have its name in files */
-    int classifies, regresses;   /* y holds class labels; y holds targets */
-    int one_class;               /* neither: y is not looked at, and predictions are +1 or -1 */
-    int uses_C, uses_nu, uses_p; /* fields of hinge_params that it looks at */
-    int two_sums;                /* the coefficients of either sign are held to a sum of their own */
-    int uses_tau;                /* a field as well */
+    const char *keyword;         /* its name for the command and in model files: LIBSVM's, "c_svc" */
+    int libsvm;                  /* LIBSVM's svm_type. LIBSVM has no quantile regression: its models predict as those
+                                  * of epsilon_svr do and have that name in files */
+    int classifies, regresses;   /* 1: y holds class labels (classifies), or targets (regresses) */
+    int one_class;               /* 1: y is not looked at, and predictions are +1 or -1 */
+    int uses_C, uses_nu, uses_p; /* 1: the task looks at this field of hinge_params */
+    int two_sums;                /* 1: the coefficients of each sign are held to a sum of their own (the nu tasks) */
+    int uses_tau;                /* 1: the task looks at hinge_params.tau */
 } hinge_task_row;
 
-/* The table's row of a task; NULL where there is none, as behind the last. */
+/* Returns the table's row of a task. NULL: there is no such task, which ends a loop over all. */
 HINGE_API const hinge_task_row *hinge_task_info(hinge_task task);
 
 typedef enum hinge_multiclass {
@@ -175,7 +195,7 @@ typedef enum hinge_multiclass {
 } hinge_multiclass;
 
 typedef enum hinge_precision {
-    HINGE_PRECISION_AUTO = 0, /* f32 kernel rows, the error measured, f64 where it matters */
+    HINGE_PRECISION_AUTO = 0, /* f32 kernel rows whose error is measured, and f64 where it matters */
     HINGE_PRECISION_F32 = 1,  /* f32 kernel rows whatever the error; it is reported. RBF with gamma max ||x||^2 above
                                * 16,384, where f32 cannot tell a row from itself, takes f64 */
     HINGE_PRECISION_F64 = 2   /* f64 kernel rows */
@@ -186,13 +206,13 @@ typedef enum hinge_solver {
                                  * alone can do it (hard margin, rank); SMO otherwise, and with beta0, max_iter,
                                  * working_set or precision f32 */
     HINGE_SOLVER_SMO,           /* block SMO: every kernel, every task */
-    HINGE_SOLVER_INTERIOR_POINT /* all but nu-SVC and nu-SVR; kernels other than the linear one by a factor of low
-                                 * rank. All in f64. beta0, shrinking, working_set have no part in it */
+    HINGE_SOLVER_INTERIOR_POINT /* the interior point: every task but nu-SVC and nu-SVR, in f64; kernels other than the
+                                 * linear one by a factor Z of low rank. It ignores beta0, shrinking, working_set */
 } hinge_solver;
 
 typedef enum hinge_outcome {
     HINGE_CONVERGED = 0, /* SMO: the violation in f64 is at most eps. Interior point: report.gap <= min(eps, 1e-6) and
-                          * report.violation <= eps, both of what is returned */
+                          * report.violation <= eps, both of the coefficients as returned */
     HINGE_MAX_ITER,      /* params.max_iter reached */
     HINGE_TIME_LIMIT,    /* params.time_limit reached */
     HINGE_STOPPED,       /* the progress callback asked for it */
@@ -200,40 +220,41 @@ typedef enum hinge_outcome {
                           * are too coarse for eps, or the interior point's factor is (report.path: approximate) */
     HINGE_NONFINITE,     /* the kernel produced NaN or infinity: scale the data or lower degree, gamma. The model's
                           * coefficients are finite, but of no use; objective and violation may be NaN */
-    HINGE_NO_MARGIN      /* nu-SVC: a run to the end has r <= 0 within the error of F: no separating direction;
-                          * coefficients are left unscaled, as where a run was ended with r <= 0. Hard margin: a
-                          * combination of rows proves that no hyperplane separates the classes (report.path: with a
-                          * margin above so much); the model is empty */
+    HINGE_NO_MARGIN      /* nu-SVC: a run to the end has r <= 0 within the error of F, so no direction separates;
+                          * coefficients are not divided by r, nor are they where a run was cut short with r <= 0. Hard
+                          * margin: a combination of rows proves that no hyperplane separates the classes (report.path
+                          * says: with a margin above so much); the model is empty */
 } hinge_outcome;
 
-/* "converged", "iteration limit", ...; never NULL. */
+/* Returns "converged", "iteration limit", ...; static, never NULL. */
 HINGE_API const char *hinge_outcome_text(hinge_outcome outcome);
 
+/* How far a training has come; other calls say which fields they set. */
 typedef struct hinge_progress {
-    size_t problem, n_problems; /* which two-class problem this is about, and of how many */
+    size_t problem, n_problems; /* number, from 0, of the two-class problem in hand, and how many there are */
     size_t rounds;              /* working sets solved */
     uint64_t iterations;        /* two-variable steps, and linear systems of Newton's finish */
-    double violation;           /* max F down - min F up: what is compared with eps. Interior point: the relative gap */
+    double violation;           /* the violation, which is compared with eps. Interior point: the relative gap */
     double objective;           /* minimised dual objective, as LIBSVM prints it */
     size_t n, n_active, n_sv;   /* examples, those not shrunk, those with alpha > 0 */
-    uint64_t rows_computed;     /* kernel rows */
-    double seconds;             /* since the training began */
+    uint64_t rows_computed;     /* kernel rows computed */
+    double seconds;             /* seconds since the training began */
 } hinge_progress;
 
-/* Called after every round, and in long rounds about ten times a second with the figures of the last one (before the
- * first: violation infinite); never by two threads at once. Non-zero stops the run: the best model so far is returned
- * with outcome HINGE_STOPPED. */
+/* A callback that is called after every round, and in long rounds about ten times a second with the figures of the last
+ * one (before the first: violation infinite); never by two threads at once. Return another value than 0 to stop the
+ * run: the best model so far is then returned with outcome HINGE_STOPPED. */
 typedef int (*hinge_progress_fn)(void *arg, const hinge_progress *progress);
 
 typedef struct hinge_params {
     hinge_task task;
     hinge_kernel kernel;
     double C;   /* C-SVC, SVR: upper bound of alpha (quantile: see tau); 0: 1. C-SVC: INFINITY is the hard margin */
-    double nu;  /* nu tasks, one-class: in (0, 1]; 0: 0.5 */
-    double p;   /* epsilon-SVR: half width of the tube, >= 0; 0 means 0; 0.1 by default */
-    double tau; /* quantile: its level, in (0, 1); 0: 0.5, the median. It minimises |w|^2 / 2 + C sum of the pinball
-                 * loss, tau r for r = y - f >= 0, (tau - 1) r below: coefficients are in [C (tau - 1), C tau] */
-    double eps; /* stop when the violation is at most eps; 0: 1e-3 */
+    double nu;  /* nu-SVC, nu-SVR, one-class: nu in (0, 1]; 0: 0.5 */
+    double p;   /* epsilon-SVR: half width of the tube in units of y, >= 0; 0 means 0; 0.1 by default */
+    double tau; /* quantile: its level, in (0, 1); 0: 0.5, the median. The task minimises |w|^2 / 2 + C sum of the
+                 * pinball loss, tau (y - f) for y >= f, (tau - 1) (y - f) below: beta is in [C (tau - 1), C tau] */
+    double eps; /* stop when the violation is at most eps, in units of f; 0: 1e-3 */
 
     /* C is multiplied by the weight of the example's class and by the example's own. */
     size_t n_class_weights;
@@ -241,177 +262,183 @@ typedef struct hinge_params {
     const double *class_weights; /* [n_class_weights], >= 0 */
     const double *weights;       /* [n] example weights >= 0 (0 leaves the example out), or NULL: all 1 */
 
-    /* NULL: examples are taken as they are. Otherwise they are scaled before anything else, and the model keeps the
-     * scaling and takes raw examples. Where low is NULL, only lower and upper count, and the ranges are those of the
-     * rows of weight > 0: in cross-validation and calibration, of each fold's training part. For hinge_train and
-     * hinge_cross_validate, which then hold a copy of x in f64; others refuse it and take scaled rows. */
+    /* A scaling that is applied to examples before anything else; the model keeps it and takes raw examples. Where its
+     * low is NULL, only lower and upper count, and the ranges are those of the rows of weight > 0 (in cross-validation
+     * and calibration, of each fold's training part). NULL: examples are taken as they are. hinge_train and
+     * hinge_cross_validate take a scaling, and hold a copy of x in f64; other calls refuse it and take scaled rows. */
     const hinge_scaling *scaling;
 
     hinge_multiclass multiclass; /* for three classes or more */
-    const double *positive_class; /* its label: f > 0 is this class where there are two, and it is the first of the
-                                   * model in any case. NULL: by y, as hinge_train says */
+    const double *positive_class; /* label of the class that f > 0 stands for where there are two; it is the model's
+                                   * first class in any case. NULL: chosen by y, as hinge_train says */
 
     /* 1: also calibrates the model for hinge_predict_probability, by 5-fold cross-validation seeded by `seed`: Platt
      * scaling (Platt 2000; Lin, Lin, Weng 2007), a Laplace width for regression, density marks for one-class. Quantile
      * regression has none. */
     int probability;
 
-    /* Warm start: signed coefficients s*alpha, as hinge_model_beta returns them, or NULL: start at 0. They
-     * are moved into the feasible set where they are outside. [n_problems * n] */
+    /* Warm start: beta[n_problems * n], as hinge_model_beta returns it; moved into the feasible set where it is
+     * outside. NULL: start at 0. */
     const double *beta0;
 
-    /* HINGE_PRECOMPUTED: x is [n, L] and K(x_i, x_j) = x[i, precomputed_index[j]]; NULL: index j itself,
-     * L = n. */
+    /* HINGE_PRECOMPUTED: x has n rows and L columns, and K(x_i, x_j) = x[i, precomputed_index[j]]; NULL: L = n, and
+     * index j is j. */
     const size_t *precomputed_index; /* [n], each < L */
 
     hinge_solver solver;
-    size_t rank;  /* interior point: columns at most of the factor Z, K ~ ZZ' (report.trace_error says how near); 0: all
-                   * of the linear kernel (the rows' number at most), of others 1000 at first and as many as eps wants,
-                   * up to a quarter of the memory */
-    int no_bias;  /* 1: f = <w, phi(x)>, rho = 0, and no sum is held to (not with nu): homogeneous halfspaces.
-                   * Model files do not tell (LIBSVM refuses keys it does not know): set it to certify a model read */
+    size_t rank;  /* interior point: most columns of Z (report.trace_error says how near ZZ' is to K). 0: all of a
+                   * linear kernel, at most the number of rows; of other kernels 1000 at first, then as many as eps
+                   * needs, up to a quarter of the memory */
+    int no_bias;  /* 1: f = <w, phi(x)> with rho = 0 (homogeneous halfspaces), and the sum of beta is free; not for
+                   * tasks with nu. Set it to certify a model from a file, too: files do not tell, since LIBSVM refuses
+                   * keys that it does not know */
 
     hinge_precision precision;
-    int shrinking;       /* leave examples that will stay at a bound alone for a while: 1 by default, 0: never */
-    int newton;          /* end SMO by Newton's steps on the examples inside their boxes, in f64, where by counted work
-                          * that is less (tight eps, large C): 1 by default, 0: never. Not with no_bias */
+    int shrinking;       /* 1, the default: set aside, for a while, examples likely to stay at a bound; 0: never */
+    int newton;          /* 1, the default: end SMO by Newton's steps, in f64, on the examples with 0 < alpha < C, where
+                          * that is less work by count (tight eps, large C); 0: never. Ignored with no_bias */
     int threads;         /* 0: omp_get_max_threads(); 4096 at most. The model does not depend on it */
-    size_t cache_bytes;  /* budget for kernel rows and Newton's matrices; 0: what all rows of the largest problem take
-                          * in f64, but at least an eighth and at most half of hinge_machine.total_memory; 64 MiB where
-                          * no problem has over 192 rows. Only what is filled is taken from the system */
-    size_t working_set;  /* examples in a working set; 0: by n */
-    uint64_t max_iter;   /* two-variable steps and Newton systems a two-class problem (interior point: systems);
-                          * 0: no limit but one beyond which nothing is known to converge (STALLED) */
+    size_t cache_bytes;  /* budget in bytes for kernel rows and Newton's matrices; only what is filled is taken from the
+                          * system. 0: what all rows of the largest problem take in f64, but at least an eighth and at
+                          * most half of hinge_machine.total_memory; 64 MiB where no problem has over 192 rows */
+    size_t working_set;  /* number of examples in W; 0: chosen by n */
+    uint64_t max_iter;   /* most two-variable steps and Newton systems of each two-class problem (interior point: linear
+                          * systems); 0: only a limit beyond which nothing is known to converge (STALLED) */
     double time_limit;   /* seconds for the whole training; 0: no limit */
-    uint64_t seed;       /* for all that is drawn at random: equal seeds give equal models */
+    uint64_t seed;       /* start of all random draws: equal seeds give equal models */
     int cpu_level;       /* vector code: 0 the best this processor runs, 1 plain C, 2..4 x86-64-v2..v4 */
-    int profile;         /* 1: fill report.stages, for a few looks at the clock a tile; 0, by default: leave them 0 */
-    hinge_progress_fn progress; /* or NULL */
-    void *progress_arg;
+    int profile;         /* 1: fill report.stages, which takes a few looks at the clock; 0, the default: leave it 0 */
+    hinge_progress_fn progress; /* called as the training goes on; NULL: not wanted */
+    void *progress_arg;         /* handed to progress */
 } hinge_params;
 
-/* RBF with HINGE_GAMMA_AUTO, C = 1, nu = tau = 0.5, p = 0.1, eps = 1e-3, shrinking = newton = 1, the rest 0. */
+/* Returns the defaults: RBF with HINGE_GAMMA_AUTO, C = 1, nu = tau = 0.5, p = 0.1, eps = 1e-3, shrinking = newton = 1,
+ * the rest 0. */
 HINGE_API hinge_params hinge_params_default(hinge_task task);
-/* Whether a training on n rows of n_features would take the parameters, without one. n 0: weights are not looked at.
- * EINVAL says which is out of its range, or does not fit another one. */
+/* Checks, without training, whether a training on n rows of n_features would take the parameters. n 0: weights are not
+ * looked at. EINVAL: a parameter is out of its range or does not fit another one; the error names it. */
 HINGE_API hinge_status hinge_params_check(const hinge_params *params, size_t n, size_t n_features, hinge_error *err);
 
 /* ---- Report ----------------------------------------------------------------------------------------- */
 
-/* What kernel rows and the gradient's update took (SMO), summed over problems: seconds of a problem's threads, divided
- * by their number. What is left of phase.rows is waiting for each other, and the lists of what the cache holds. New
- * pages of memory count where they are written first: products, map, or pack. */
+/* Time that kernel rows and the gradient's update took in SMO, summed over problems: seconds of a problem's threads,
+ * divided by their number. The rest of phase.rows is threads waiting for each other, and the lists of what the cache
+ * holds. New pages of memory count where they are first written: products, map, or pack. */
 typedef struct hinge_stages {
     double gather;   /* examples brought into the layout that products are made from */
-    double products; /* dot products, and kernel values that are looked up or the caller's; by lists, which map at once,
-                      * also the map; by counts, those */
-    double map;      /* dot products to kernel values, and storing them */
-    double update;   /* of the gradient, by rows just computed */
-    double pack;     /* of rows into the cache's 16 bits */
-    double read;     /* update of the gradient by rows in the cache, */
-    double gbytes;   /* which were so large, 1e9 bytes (16 bits, f32 or f64 a value, as bytes_read) */
-    double gflop;    /* in these dot products, 1e9 operations (by lists: of non-zeros only) */
+    double products; /* dot products (path "counts": counts of features that differ; "lists": the map too, made at
+                      * once), and kernel values that are looked up or the caller's */
+    double map;      /* turning dot products into kernel values, and storing them */
+    double update;   /* updating the gradient by rows just computed */
+    double pack;     /* packing rows into the cache's 16 bits */
+    double read;     /* updating the gradient by rows in the cache */
+    double gbytes;   /* size of the rows read from the cache, 1e9 bytes (16 bits, f32 or f64 a value, as bytes_read) */
+    double gflop;    /* operations of these dot products, 1e9 (by lists: of non-zeros only) */
 } hinge_stages;
 
 typedef struct hinge_report {
-    hinge_outcome outcome; /* the worst over all two-class problems; STOPPED, TIME_LIMIT before all others */
+    hinge_outcome outcome; /* the worst of all two-class problems; STOPPED and TIME_LIMIT go before all others */
     size_t n, d;           /* examples and features trained on (weight 0 left out) */
     size_t n_classes;      /* 2 for regression and one-class, as in LIBSVM */
     size_t n_problems;     /* two-class problems: k (k-1) / 2 for k classes, k one-vs-rest, 1 otherwise */
     size_t n_sv, n_bsv;    /* distinct support vectors, and pairs' bounded ones (alpha = C) summed */
     double objective;      /* minimised dual (negative for C-SVC), summed over problems; dual = -objective */
-    double violation;      /* the largest over problems; CONVERGED: that of F in f64, otherwise of the running one */
+    double violation;      /* the largest over problems; CONVERGED: of F in f64, otherwise of F as the run updated it */
     double gap;            /* interior point: the largest over problems of the relative gap, (primal + objective) / the
                             * larger of both, from the coefficients as returned. NaN: SMO, which measures none */
-    size_t rank;           /* interior point: most columns of Z; 0: SMO */
+    size_t rank;           /* interior point: most columns that Z had; 0: SMO */
     double trace_error;    /* interior point: the largest over problems of the sum of |(K - ZZ')_ii| over that of
                             * |K_ii|. Objective, gap and violation are of K itself all the same (of ZZ' in a run cut
                             * short). 0 for the data themselves, and with SMO */
     double error;          /* largest |F - F in f64| left where it cannot raise the violation above eps, as measured on
                             * a sample; NaN: not measured */
-    uint64_t iterations, rounds;
-    uint64_t newton_steps; /* linear systems that ended SMO */
-    size_t newton_no_room; /* 0, or bytes of Newton's matrices where cache_bytes lacks room for them: SMO goes on */
+    uint64_t iterations, rounds; /* as in hinge_progress, summed over problems */
+    uint64_t newton_steps; /* linear systems of Newton's finish of SMO */
+    size_t newton_no_room; /* bytes that Newton's matrices need where cache_bytes has no room and SMO goes on; else 0 */
     uint64_t rows_asked, rows_computed, rows_evicted; /* kernel rows; computed are whole-row equivalents */
-    uint64_t bytes_read;   /* of kernel rows, by updates of the gradient. A value in the cache has 2, 4 or 8 bytes (RBF:
-                            * 2 where rows are many and cheap), one computed just then 4 or 8, or 1 as a count */
+    uint64_t bytes_read;   /* bytes of kernel rows that updates of the gradient read. A value in the cache has 2, 4 or 8
+                            * (RBF: 2 where rows are many and cheap), one computed just then 4 or 8, or 1 as a count */
     uint64_t kernel_values; /* kernel values computed in all, certificate included */
-    size_t cache_bytes;    /* budget that held */
-    size_t cache_used;     /* most that was in use at once */
-    size_t memory_bytes;   /* most that hinge had allocated at once during training, cache_used included */
-    int threads;           /* asked for; problems too small to share are solved by one */
-    hinge_precision precision; /* HINGE_PRECISION_F32 or _F64: of the rows, at the end */
+    size_t cache_bytes;    /* budget of the cache that held, bytes */
+    size_t cache_used;     /* most bytes of it in use at once */
+    size_t memory_bytes;   /* most bytes that hinge had allocated at once during training, cache_used included */
+    int threads;           /* number of threads asked for; problems too small to share are solved by one */
+    hinge_precision precision; /* HINGE_PRECISION_F32 or _F64: precision of the kernel rows at the end */
     int corrections;       /* times the gradient was recomputed in f64 */
-    double seconds;        /* training, wall clock */
-    struct {               /* of it, by phase; summed over problems, wall clock of each */
+    double seconds;        /* wall-clock seconds of the training */
+    struct {               /* wall-clock seconds of each phase, summed over problems */
         double rows, select, block, subproblem, newton, certificate;
-    } phase;               /* kernel rows with the gradient update; selection; K_WW; inner solver; Newton; checks.
+    } phase;               /* kernel rows with the gradient update; selection of W; K_WW; inner solver; Newton; checks.
                             * Interior point: rows are normal matrices, subproblem the steps, certificate the finish */
-    hinge_stages stages;   /* of phase.rows; all 0 unless params.profile asks */
-    double gflop;          /* in dot products, 1e9 operations (by lists: of non-zeros only) */
+    hinge_stages stages;   /* the parts of phase.rows; all 0 unless params.profile is 1 */
+    double gflop;          /* operations of dot products, 1e9 (by lists: of non-zeros only) */
     char blas[64];         /* BLAS and the core it chose, such as "OpenBLAS 0.3.21 openmp SkylakeX" */
     int blas_slow;         /* 1: the processor has AVX-512 and this OpenBLAS chose kernels without it */
-    char path[128];        /* what ran: "block-smo q=1024, gemm f32, rbf v4, centred"; "lists" instead of "gemm"
-                            * for data with few non-zeros or few features, "counts" for RBF on features of two values
-                            * each, one step apart, where there is AVX-512; then ", newton" or ", no room for newton".
-                            * "interior-point d=123, linear" */
+    char path[128];        /* the way that was taken: "block-smo q=1024, gemm f32, rbf v4, centred"; "lists" instead of
+                            * "gemm" for data with few non-zeros or few features, "counts" for RBF on features of two
+                            * values each, one step apart, where there is AVX-512; then ", newton" or ", no room for
+                            * newton". "interior-point d=123, linear" */
 } hinge_report;
 
 /* ---- Training --------------------------------------------------------------------------------------- */
 
 typedef struct hinge_model hinge_model;
 
-/* Trains on the rows of x. y[n]: class labels (any finite doubles, compared exactly), targets for
- * regression, ignored (may be NULL) for one-class. *model is the caller's, to be freed; report may be NULL.
- * Dual: min 1/2 beta'K beta + p'alpha, s'alpha = delta, 0 <= alpha <= C; solved by block SMO with
- * second-order working pairs (Fan, Chen, Lin 2005) or by the interior point (Mehrotra 1992): params.solver. More than
- * two classes: params.multiclass.
- * The class that appears first in y (rows of weight 0 included) is the positive one, except that -1 first, +1 second
- * are swapped; or params.positive_class. Where there is one class only, the model has no problem and predicts that
- * class. */
+/* Trains on the rows of x. y[n]: class labels (any finite doubles, compared exactly), targets for regression, ignored
+ * (may be NULL) for one-class. *model is the caller's, freed with hinge_model_free; report may be NULL. A run that a
+ * limit or the callback ended returns HINGE_OK and its best model: see report->outcome.
+ * The dual problem is min 1/2 beta'K beta + c'alpha subject to s'alpha = delta, 0 <= alpha <= C, where the task gives c
+ * and delta (C-SVC: -1 and 0). Block SMO with second-order working pairs (Fan, Chen, Lin 2005) or the interior point
+ * (Mehrotra 1992) solves it, by params.solver; params.multiclass says what more than two classes become.
+ * The positive class is params.positive_class, or else the one that appears first in y (rows of weight 0 included),
+ * except that -1 first, +1 second are swapped. Where there is one class only, the model has no problem and predicts
+ * that class.
+ * EINVAL: a parameter, no rows, values or labels that are not finite; ESIZE, ENOMEM; ECALLBACK: the user's kernel. */
 HINGE_API hinge_status hinge_train(hinge_model **model, const hinge_matrix *x, const double *y,
                                    const hinge_params *params, hinge_report *report, hinge_error *err);
 
-/* NULL is fine. */
+/* Frees a model and all that it owns; NULL is fine. */
 HINGE_API void hinge_model_free(hinge_model *model);
 
 /* ---- Prediction ------------------------------------------------------------------------------------- */
 
 typedef struct hinge_predict_options {
-    int threads;               /* 0: omp_get_max_threads() */
+    int threads;               /* number of threads; 0: omp_get_max_threads() */
     hinge_precision precision; /* auto: f32, and f64 where f32 may leave a label open or, if decision values are
                                 * asked for, one of them wrong by over 1e-4 max(1, largest |rho|). f32: f64 only for
                                 * examples that overflow it */
     int cpu_level;             /* as in hinge_params */
-    /* Or NULL: told at most ten times a second of n rows in all, n_active of them left to do, and the seconds; other
-     * fields are 0. Never called by two threads at once. Not 0 ends the prediction with HINGE_ECALLBACK. */
+    /* A callback that is told, at most ten times a second, of n rows in all, n_active of them left to do, and the
+     * seconds; other fields are 0. It is never called by two threads at once, and ends the prediction with
+     * HINGE_ECALLBACK by another value than 0. NULL: not wanted. */
     hinge_progress_fn progress;
     void *progress_arg;
 } hinge_predict_options;
 
-/* labels[rows]: class label, +1 / -1 for one-class, or the regression value; NULL: not wanted.
- * decisions[rows * n_problems]: decision values in LIBSVM's order (1v2, 1v3, ..., 2v3, ...); NULL: not
- * wanted. A value > 0 votes for the first class of its pair; ties in votes go to the lowest class index. One-vs-rest:
- * one value a class, the largest wins.
- * x has the model's number of features (precomputed: as many columns as the training matrix).
- * options may be NULL. */
+/* Predicts each row of x; both outputs are the caller's arrays.
+ * labels[rows]: class label, +1 / -1 for one-class, or the regression value; NULL: not wanted.
+ * decisions[rows * n_problems]: decision values in LIBSVM's order (1v2, 1v3, ..., 2v3, ...); NULL: not wanted. A value
+ * > 0 votes for the first class of its pair; ties in votes go to the lowest class index. One-vs-rest: one value for each
+ * class, of which the largest wins.
+ * x has the model's number of features (precomputed: as many columns as the training matrix). options may be NULL.
+ * EINVAL: another number of features, values that are not finite; ECALLBACK: the user's kernel or the callback. */
 HINGE_API hinge_status hinge_predict(const hinge_model *model, const hinge_matrix *x,
                                      const hinge_predict_options *options, double *labels, double *decisions,
                                      hinge_error *err);
 
-/* The same, rounded to floats. */
+/* Predicts as hinge_predict does, and rounds the outputs to floats. */
 HINGE_API hinge_status hinge_predict_f32(const hinge_model *model, const hinge_matrix *x,
                                          const hinge_predict_options *options, float *labels, float *decisions,
                                          hinge_error *err);
 
 /* ---- Kernel values ---------------------------------------------------------------------------------- */
 
-/* out[i * ld + j] = K(a_i, b_j) for i < a->rows, j < b->rows: the caller's, of `type`, [a->rows * ld], ld >= b->rows
- * in elements; what is between the rows is left as it is. a and b have as many features as each other, whatever their
- * types and orders; HINGE_GAMMA_AUTO goes by that number. Values are made by matrix products, as in training: beside
- * out this takes some 100 MB at most with two threads, and 100 bytes a row of a and b (features of two values each: up
- * to 1 KB). Where b is a (the same view), half of them are computed, and out is symmetric to the bit. An RBF kernel's
- * value of equal rows is 1. The bits are the same for any number of threads.
+/* Computes out[i * ld + j] = K(a_i, b_j) for i < a->rows, j < b->rows. out is the caller's, of `type`, [a->rows * ld],
+ * ld >= b->rows in elements; what is between the rows is left as it is. a and b have as many features as each other,
+ * whatever their types and orders; HINGE_GAMMA_AUTO goes by that number. Values are made by matrix products, as in
+ * training: beside out this takes some 100 MB at most with two threads, and 100 bytes a row of a and b (features of two
+ * values each: up to 1 KB). Where b is a (the same view), half of them are computed, and out is symmetric to the bit.
+ * An RBF kernel's value of equal rows is 1. The bits are the same for any number of threads.
  * options may be NULL. threads, cpu_level, progress (of a's rows) are as in hinge_predict; precision auto makes the
  * values in out's type (in f64 where f32 does not hold the rows' norms, and for RBF as at HINGE_PRECISION_F32), f32 and
  * f64 in those. Values too large for `type` are infinite.
@@ -423,79 +450,83 @@ HINGE_API hinge_status hinge_kernel_block(const hinge_kernel *kernel, const hing
 
 /* ---- Probabilities ---------------------------------------------------------------------------------- */
 
-/* 1: the model was calibrated (params.probability, or hinge_calibrate). A training that the time limit or the callback
- * ended, and a one-class model with fewer than 5 rows on a side, is not. NULL-safe. */
+/* Returns 1 if the model was calibrated (params.probability, or hinge_calibrate), otherwise or for NULL 0. A training
+ * that the time limit or the callback ended does not calibrate, nor does one-class with fewer than 5 rows on a side. */
 HINGE_API int hinge_model_has_probability(const hinge_model *model);
 
-/* Classification: probabilities[rows * n_classes] in the order of hinge_model_labels, each row summing to 1, pairs
- * coupled as in Wu, Lin, Weng 2004 (method 2), classes against the rest divided by their sum (Zadrozny, Elkan 2002);
- * labels[rows] the most probable class (which can differ from hinge_predict's). One-class: probabilities[rows * 2] of
- * +1 (normal) and -1. Regression has none: see hinge_model_laplace. labels may be NULL. EINVAL where the model is not
- * calibrated. */
+/* Predicts probabilities. Classification: probabilities[rows * n_classes] in the order of hinge_model_labels, each row
+ * summing to 1, pairs coupled as in Wu, Lin, Weng 2004 (method 2), classes against the rest divided by their sum
+ * (Zadrozny, Elkan 2002); labels[rows] the most probable class (which can differ from hinge_predict's). One-class:
+ * probabilities[rows * 2] of +1 (normal) and -1. Regression has none: see hinge_model_laplace. labels may be NULL.
+ * EINVAL where the model is not calibrated. */
 HINGE_API hinge_status hinge_predict_probability(const hinge_model *model, const hinge_matrix *x,
                                                  const hinge_predict_options *options, double *labels,
                                                  double *probabilities, hinge_error *err);
-/* Regression: target = prediction + z, z Laplace distributed with density exp(-|z| / sigma) / (2 sigma). */
+/* Regression: sets *sigma, in units of the target, where target = prediction + z and z is Laplace distributed with
+ * density exp(-|z| / sigma) / (2 sigma). EINVAL: another task, or the model is not calibrated. */
 HINGE_API hinge_status hinge_model_laplace(const hinge_model *model, double *sigma, hinge_error *err);
-/* Calibrates an existing model on examples it was not trained on; replaces what calibration it has. Not while other
- * threads use the model. EINVAL: a label that is no class of the model's or a class without a row, one-class with
- * fewer than 5 rows on a side, quantile regression. */
+/* Calibrates an existing model on examples it was not trained on, y[x->rows] their labels or targets; a calibration
+ * that it has is replaced. Call it while no other thread uses the model. EINVAL: a label that is no class of the
+ * model's or a class without a row, one-class with fewer than 5 rows on a side, quantile regression. */
 HINGE_API hinge_status hinge_calibrate(hinge_model *model, const hinge_matrix *x, const double *y,
                                        const hinge_predict_options *options, hinge_error *err);
 
 /* ---- Cross-validation ------------------------------------------------------------------------------- */
 
-/* predictions[n]: for each row what a model trained on the other folds predicts (a label, +-1, or a value). Folds
- * are drawn by params.seed, stratified by class for classification; 2 <= folds <= n. Small folds are trained side by
- * side. With params.probability, predictions are the most probable classes. Where the time limit or the callback
- * ends it, rows of folds that are not done get NaN. params.beta0 has no part in it. report (may be NULL) sums the
- * folds'. */
+/* Sets predictions[n], the caller's: for each row what a model trained on the other folds predicts (a label, +-1, or a
+ * value). Folds are drawn by params.seed, stratified by class for classification; 2 <= folds <= n. Small folds are
+ * trained side by side. With params.probability, predictions are the most probable classes. Where the time limit or the
+ * callback ends it, rows of folds that are not done get NaN. params.beta0 is ignored. report (may be NULL) sums the
+ * reports of the folds. Errors are those of hinge_train. */
 HINGE_API hinge_status hinge_cross_validate(const hinge_matrix *x, const double *y, const hinge_params *params,
                                             size_t folds, double *predictions, hinge_report *report,
                                             hinge_error *err);
 
 /* ---- Scaling, see hinge_scaling --------------------------------------------------------------------- */
 
-/* Takes the ranges of the rows of x, those of weight > 0 where weights[rows] is not NULL. *scaling is overwritten, and
- * to be freed with hinge_scaling_free. EINVAL: values that are not finite. */
+/* Fits a scaling to the ranges of the rows of x, of weight > 0 where weights[rows] is not NULL. *scaling is
+ * overwritten; free it with hinge_scaling_free. EINVAL: values that are not finite. */
 HINGE_API hinge_status hinge_scaling_fit(hinge_scaling *scaling, const hinge_matrix *x, const double *weights,
                                          double lower, double upper, hinge_error *err);
 /* Frees low and high of a fitted scaling and clears it. */
 HINGE_API void hinge_scaling_free(hinge_scaling *scaling);
-/* factor[n_features], offset[n_features]: a feature becomes x * factor + offset. EINVAL: lower and upper are no range,
- * or a feature's range is too wide or narrow for doubles. */
+/* Sets factor[n_features] and offset[n_features], the caller's: a feature becomes x * factor + offset. EINVAL: lower
+ * and upper are no range, or a feature's range is too wide or narrow for doubles. */
 HINGE_API hinge_status hinge_scaling_factors(const hinge_scaling *scaling, double *factor, double *offset,
                                              hinge_error *err);
-/* out[i * ld + c], ld >= x->cols = n_features, gets the scaled examples, just as a model with this scaling sees them.
- * out may be x's own data, of type HINGE_F64, with ld its stride. */
+/* Scales the rows of x into out[i * ld + c], the caller's, ld >= x->cols = n_features, as a model with this scaling
+ * sees them. out may be x's own data, of type HINGE_F64, with ld its stride. */
 HINGE_API hinge_status hinge_scaling_apply(const hinge_scaling *scaling, const hinge_matrix *x, double *out, size_t ld,
                                            hinge_error *err);
-/* The other way: x holds scaled examples. A feature without width gets the one value it had. */
+/* Takes scaled rows of x back to raw ones in out, which is as for hinge_scaling_apply. A feature without width gets the
+ * one value it had. */
 HINGE_API hinge_status hinge_scaling_invert(const hinge_scaling *scaling, const hinge_matrix *x, double *out, size_t ld,
                                             hinge_error *err);
-/* Stores the scaling in a model that was trained on examples scaled by it: hinge_model_set_scaling. */
+/* Stores a copy of the scaling in a model that was trained on examples scaled by it; see hinge_model_set_scaling. */
 HINGE_API hinge_status hinge_scaling_attach(const hinge_scaling *scaling, hinge_model *model, hinge_error *err);
 
-/* Stores in a model that its examples are to be scaled, x[c] * factor[c] + offset[c], before anything else: it was
- * trained on data scaled so, and takes raw data from now on. factor, offset: [n_features]; NULL, NULL takes the
- * scaling off. Kept in files by keys of hinge's own, which LIBSVM refuses. Not for precomputed kernels. */
+/* Makes a model that was trained on scaled data take raw data from now on: it scales them first, by
+ * x[c] * factor[c] + offset[c]. factor[n_features] and offset[n_features] are copied; NULL, NULL takes the scaling off.
+ * Files keep it in keys of hinge's own, which LIBSVM refuses. EINVAL: a precomputed kernel, a model of chosen columns
+ * (hinge_model_columns), values that are not finite. */
 HINGE_API hinge_status hinge_model_set_scaling(hinge_model *model, const double *factor, const double *offset,
                                                hinge_error *err);
-/* The model's own [n_features], or NULL. */
+/* Return the model's own factor and offset, [n_features] each; NULL: it does not scale. */
 HINGE_API const double *hinge_model_scale_factor(const hinge_model *model);
 HINGE_API const double *hinge_model_scale_offset(const hinge_model *model);
 
 /* ---- How it was trained ------------------------------------------------------------------------------ */
 
-/* Stores in a model with which parameters it was trained, so that its file can tell: C, nu, p, eps, no_bias, weights of
- * classes, and whether examples had weights. NULL: forgets them. A key of hinge's own, which LIBSVM refuses. */
+/* Stores in a model how it was trained, so that its file can tell: C, nu, p, eps, no_bias, weights of classes, and
+ * whether examples had weights. NULL: forgets them. Files keep them in a key of hinge's own, which LIBSVM refuses. */
 HINGE_API hinge_status hinge_model_set_training(hinge_model *model, const hinge_params *params, hinge_error *err);
-/* 1: it is stored; sets those fields of *params (task and kernel too; arrays are the model's own), and *weighted (or
- * NULL) to 1 where examples had weights. 0: it is not, and nothing is set. */
+/* Returns 1 if the model holds how it was trained, and sets those fields of *params (task and kernel too; arrays are
+ * the model's own) and *weighted (may be NULL), 1 where examples had weights. Returns 0 otherwise, and sets nothing. */
 HINGE_API int hinge_model_training(const hinge_model *model, hinge_params *params, int *weighted);
 
 /* ---- What a model holds ----------------------------------------------------------------------------- */
 
+/* Return what a model was made with or consists of; a model must not be NULL. */
 HINGE_API hinge_task hinge_model_task(const hinge_model *model);
 HINGE_API double hinge_model_tau(const hinge_model *model); /* the level of a quantile regression; 0: another task */
 HINGE_API hinge_kernel hinge_model_kernel(const hinge_model *model); /* gamma resolved */
@@ -505,7 +536,7 @@ HINGE_API size_t hinge_model_n_classes(const hinge_model *model); /* 2 for regre
 HINGE_API size_t hinge_model_n_problems(const hinge_model *model);
 HINGE_API size_t hinge_model_n_sv(const hinge_model *model);
 
-/* All pointers below are the model's own and live as long as it does. */
+/* The pointers below are the model's own and live as long as it does. */
 HINGE_API const double *hinge_model_labels(const hinge_model *model);  /* [n_classes]; NULL: no classes */
 HINGE_API const size_t *hinge_model_class_sv(const hinge_model *model); /* [n_classes] SVs a class, or NULL */
 HINGE_API const double *hinge_model_rho(const hinge_model *model);     /* [n_problems]; f = sum - rho */
@@ -514,52 +545,53 @@ HINGE_API const double *hinge_model_objectives(const hinge_model *model); /* [n_
 HINGE_API const size_t *hinge_model_sv_index(const hinge_model *model);
 /* Coefficients as LIBSVM lays them out: [(n_classes-1) * n_sv], row m, column SV; one-vs-rest: [n_problems * n_sv]. */
 HINGE_API const double *hinge_model_coef(const hinge_model *model);
-/* Copies support vector i into x[n_features]; EINVAL: no such one, or kernel values only. */
+/* Copies support vector i into x[n_features], the caller's. EINVAL: there is no such vector, or the kernel is
+ * precomputed and the model has no vectors. */
 HINGE_API hinge_status hinge_model_sv(const hinge_model *model, size_t i, double *x, hinge_error *err);
-/* Linear kernel: w[n_features] of one problem, f(x) = <w,x> - rho. Precomputed: the same of x's kernel values. */
+/* Sets w[n_features], the caller's, of one problem (from 0) of a linear kernel: f(x) = <w,x> - rho. Precomputed kernel:
+ * the same, with the kernel values of x as its features. EINVAL: another kernel, no such problem. */
 HINGE_API hinge_status hinge_model_weights(const hinge_model *model, size_t problem, double *w,
                                            hinge_error *err);
-/* Signed coefficients by training row, beta[n_problems * n], for params.beta0 and certificates; n as
- * trained (rows of weight 0 included). EINVAL for a model read from a file. */
+/* Sets beta[n_problems * n], the caller's, by training row, for params.beta0 and certificates; n as trained (rows of
+ * weight 0 included). EINVAL: the model is from a file (see hinge_model_locate in hinge/theory.h). */
 HINGE_API hinge_status hinge_model_beta(const hinge_model *model, size_t n, double *beta, hinge_error *err);
 
 /* Makes the model take examples of more features: its support vectors have 0 in those added, as LIBSVM sees features
- * that a model has not. Not while other threads use the model. EINVAL: n_features is less than it has, or the model
- * scales its features. */
+ * that a model has not. Call it while no other thread uses the model. EINVAL: n_features is less than it has, or the
+ * model scales its features. */
 HINGE_API hinge_status hinge_model_widen(hinge_model *model, size_t n_features, hinge_error *err);
 
-/* Says that the examples a model was trained on are these columns of wider ones, ascending from 1 (hinge_data.columns
- * of hinge/io.h): files of the model have these as their features. EINVAL: n is not the model's number of features, it
- * scales them, or its kernel is precomputed. */
+/* Tells a model that it was trained on these columns of wider examples, ascending from 1 (hinge_data.columns of
+ * hinge/io.h); columns[n] is copied, and files of the model number its features so. EINVAL: n is not the model's number
+ * of features, it scales them, or its kernel is precomputed. */
 HINGE_API hinge_status hinge_model_set_columns(hinge_model *model, const size_t *columns, size_t n, hinge_error *err);
-/* The same, [*n], the model's own, or NULL: all. A model file of wide and mostly empty support vectors is loaded as one
- * of those columns that hold something; then hinge_data_options.columns reads examples for it. */
+/* Returns those columns, [*n], the model's own; NULL: all. A model file of wide and mostly empty support vectors is
+ * loaded as one of those columns that hold something; then hinge_data_options.columns reads examples for it. */
 HINGE_API const size_t *hinge_model_columns(const hinge_model *model, size_t *n);
 
-/* Says which words the labels stand for that a model was trained on (hinge_data.words of hinge/io.h): its file names
- * them. Copied; NULL or count 0: labels are numbers. EINVAL: the model has no classes, or one without a word. */
+/* Tells a model which words its labels stand for (hinge_data.words of hinge/io.h); its file names them. words is
+ * copied; NULL or count 0: labels are numbers. EINVAL: the model has no classes, or one without a word. */
 HINGE_API hinge_status hinge_model_set_words(hinge_model *model, const hinge_words *words, hinge_error *err);
-/* The same, the model's own; NULL: labels are numbers. */
+/* Returns those words, the model's own; NULL: labels are numbers. */
 HINGE_API const hinge_words *hinge_model_words(const hinge_model *model);
 
 /* ---- The full certificate --------------------------------------------------------------------------- */
 
-/* Everything recomputed in f64 from the data and the model; sums (objectives) or largest values (residuals)
- * over the two-class problems. Weak duality: gap >= 0, and -> 0 at the optimum. Hard margin: primal is that of (w, b)
+/* Objectives (summed over the two-class problems) and residuals (the largest of them), all recomputed in f64 from the
+ * data and the model. By weak duality gap >= 0, and it is 0 at the optimum. Hard margin: primal is that of (w, b)
  * divided by the least y f, infinite where that is not > 0; residuals are not divided by C. */
 typedef struct hinge_certificate {
     double primal, dual; /* primal objective, minimised; dual objective, maximised */
     double gap;          /* primal - dual */
-    double kkt;          /* largest violation of stationarity: max F down - min F up (max F down or - min F up
-                          * without bias, whichever is larger) */
+    double kkt;          /* the violation, in units of f (without bias: the larger of max F down and - min F up) */
     double slackness;    /* largest of alpha (y f - 1 + xi) and (C - alpha) xi, divided by C */
-    double sum_residual; /* |sum s alpha - delta| divided by the sum of C */
+    double sum_residual; /* |s'alpha - delta| divided by the sum of C */
     double box_residual; /* largest alpha outside [0, C], divided by C */
-    double seconds;
+    double seconds;      /* wall-clock seconds that it took */
 } hinge_certificate;
 
-/* x, y and params as the model was trained; a model from a file needs hinge_model_locate (hinge/theory.h) before. Costs
- * one pass over K(all, SV) in f64, or with the linear kernel two over x. */
+/* Computes the certificate of a model. Give x, y and params as it was trained; call hinge_model_locate (hinge/theory.h)
+ * first for a model from a file. It takes one pass over K(all, SV) in f64, or with the linear kernel two over x. */
 HINGE_API hinge_status hinge_certify(const hinge_model *model, const hinge_matrix *x, const double *y,
                                      const hinge_params *params, hinge_certificate *certificate,
                                      hinge_error *err);
@@ -567,7 +599,7 @@ HINGE_API hinge_status hinge_certify(const hinge_model *model, const hinge_matri
 /* ---- The machine ------------------------------------------------------------------------------------ */
 
 typedef struct hinge_machine {
-    int threads;         /* omp_get_max_threads() */
+    int threads;         /* number of threads, omp_get_max_threads() */
     int cpu_level;       /* highest of 1..4 that this processor runs */
     int avx512;          /* 1: AVX-512 F, BW, DQ, VL, CD */
     char blas[64];       /* as in hinge_report */
@@ -576,6 +608,7 @@ typedef struct hinge_machine {
     size_t total_memory; /* bytes; a container's limit, where that is less */
 } hinge_machine;
 
+/* Returns what the library sees of the machine and of the BLAS it is linked with. */
 HINGE_API hinge_machine hinge_machine_info(void);
 
 #ifdef __cplusplus
