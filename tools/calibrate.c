@@ -14,24 +14,24 @@ static const struct range range_level = { 0, 4, 0 };
 
 #define FIELD(name) offsetof(struct calibrate_settings, name)
 static const struct tool_option calibrate_options[] = {
-    { 'o', "output", "FILE", parse_text, FIELD(output_path), NULL, "write the model there (over model_file)" },
+    { 'o', "output", "FILE", parse_text, FIELD(output_path), NULL, "write the model to FILE (over model_file)" },
     { 0, "threads", "N", parse_int, FIELD(options.threads), &range_positive,
-      "threads (OMP_NUM_THREADS, or all processors)" },
+      "use N threads (OMP_NUM_THREADS, or all processors)" },
     { 0, "precision", "P", parse_choice, FIELD(options.precision), choice_precision,
-      "of kernel values: auto, f32 or f64 (auto)" },
+      "compute kernel values in auto, f32 or f64 (auto)" },
     { 0, "cpu-level", "L", parse_int, FIELD(options.cpu_level), &range_level,
-      "vector code: 1 plain, 2 to 4 x86-64-v2 to v4 (best)" },
+      "run vector code of level L: 1 plain, 2 to 4\nx86-64-v2 to v4 (the best that runs here)" },
     { 0, "no-restart", NULL, parse_flag, FIELD(no_restart), NULL,
-      "do not start again with a faster OpenBLAS core;\nthe same as HINGE_NO_RESTART=1" },
+      "do not start again with a faster OpenBLAS core, as\nHINGE_NO_RESTART=1 has it too" },
     { 'q', "quiet", NULL, parse_flag, FIELD(quiet), NULL, "print warnings and errors only" },
     { 0, "json", NULL, parse_flag, FIELD(json), NULL, "print the report as a JSON object" },
 };
 
 static const char usage[] =
     "usage: hinge calibrate [options] model_file data_file\n\n"
-    "Calibrates a model for `hinge predict -b 1` on examples that it was not trained on, whose labels\n"
-    "are known (one-class: none needed), and replaces its file, or writes another one. On the examples\n"
-    "it was trained on a model is too sure of itself: there `hinge train -b 1` is right.";
+    "Calibrates a model for `hinge predict -b 1` on examples that it was not trained on, with their\n"
+    "labels (one-class needs none), and replaces its file or writes another one. Use `hinge train -b 1`\n"
+    "instead where there are no such examples: of those that it was trained on, a model is too sure.";
 
 static void read_options(int argc, char **argv, struct calibrate_settings *s)
 {

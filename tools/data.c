@@ -12,16 +12,16 @@
 #define FIELD(name) offsetof(struct data_flags, name)
 const struct tool_option data_options[] = {
     { 0, "format", "FORMAT", parse_choice, FIELD(format), choice_format,
-      "auto, libsvm, npy or csv; each may be compressed\nwith xz or gz (auto)" },
-    { 0, "labels", "FILE.npy", parse_text, FIELD(labels), NULL, "labels of .npy data" },
+      "read data as auto, libsvm, npy or csv, each also\ncompressed with xz or gz (auto)" },
+    { 0, "labels", "FILE.npy", parse_text, FIELD(labels), NULL, "read the labels of .npy data from FILE.npy" },
     { 0, "label-column", "K", parse_column, FIELD(label_column), NULL,
-      "CSV: column of the label, from 1, or from -1 for\nthe last (1)" },
-    { 0, "no-labels", NULL, parse_flag, FIELD(no_labels), NULL, "CSV: there is no label column" },
+      "take labels of CSV from column K, from 1, or from -1\nfor the last (1)" },
+    { 0, "no-labels", NULL, parse_flag, FIELD(no_labels), NULL, "read CSV without a label column" },
     { 0, "header", NULL, parse_flag, FIELD(header), NULL,
-      "CSV: line 1 is a header (so it is where none of its\nfields is a number)" },
-    { 0, "no-header", NULL, parse_flag, FIELD(no_header), NULL, "CSV: line 1 is an example" },
-    /* the last: plot has a --features of its own */
-    { 0, "features", "N", parse_size, FIELD(features), &range_positive, "at least so many features" },
+      "pass over line 1 of CSV as a header (done anyway\nwhere none of its fields is a number)" },
+    { 0, "no-header", NULL, parse_flag, FIELD(no_header), NULL, "read line 1 of CSV as an example" },
+    /* keep --features last: plot leaves it out, since it has one of its own */
+    { 0, "features", "N", parse_size, FIELD(features), &range_positive, "take at least N features; absent ones are 0" },
 };
 const size_t n_data_options = COUNT_OF(data_options);
 

@@ -15,16 +15,17 @@ struct export_settings {
 
 #define FIELD(name) offsetof(struct export_settings, name)
 static const struct tool_option export_options[] = {
-    { 0, "c", NULL, parse_flag, FIELD(c), NULL, "as C99, which C++ compiles too" },
-    { 0, "float", NULL, parse_flag, FIELD(single), NULL, "tables, examples and arithmetic in float (double)" },
-    { 0, "name", "NAME", parse_text, FIELD(name), NULL, "of the function, and before the names of the rest (svm)" },
-    { 'o', "output", "FILE", parse_text, FIELD(output), NULL, "write there (standard output)" },
+    { 0, "c", NULL, parse_flag, FIELD(c), NULL, "write C99, which C++ compiles too" },
+    { 0, "float", NULL, parse_flag, FIELD(single), NULL, "put tables, examples and arithmetic in float (double)" },
+    { 0, "name", "NAME", parse_text, FIELD(name), NULL,
+      "call the function NAME, and begin the other names\nwith it (svm)" },
+    { 'o', "output", "FILE", parse_text, FIELD(output), NULL, "write the C file to FILE (standard output)" },
 };
 
 static const char usage[] =
     "usage: hinge export --c [options] model_file\n\n"
     "Writes a model as a C file that needs nothing but <math.h> and <stddef.h>: tables, and a function that\n"
-    "predicts an example. Scaling that the model holds is done by the function.";
+    "scales an example, if the model holds a scaling, and predicts it.";
 
 static void read_options(int argc, char **argv, struct export_settings *s)
 {

@@ -16,7 +16,8 @@ static const struct command {
     { "predict", command_predict, "predict labels or values with a model" },
     { "calibrate", command_calibrate, "give a model probabilities, from data it was not trained on" },
     { "scale", command_scale, "scale the features of a data file" },
-    { "report", command_report, "certificate, margin, support vectors, slacks, bounds and losses of a model on data" },
+    { "report", command_report,
+      "tell certificate, margin, support vectors, slacks, bounds and losses of a model on data" },
     { "plot", command_plot, "draw a model's decision regions, or error and support vectors against C" },
     { "export", command_export, "write a model as a C file that predicts without hinge" },
     { "info", command_info, "tell about this machine, a model or a data file" },
@@ -29,7 +30,7 @@ static void print_help(FILE *file)
     fprintf(file, "usage: hinge COMMAND [options] ...\n\nKernel support vector machines on dense data.\n\n");
     for (size_t k = 0; k < COUNT_OF(commands); k++)
         fprintf(file, "  %-10s %s\n", commands[k].name, commands[k].help);
-    fprintf(file, "  %-10s %s\n", "help", "this text, or that of a command");
+    fprintf(file, "  %-10s %s\n", "help", "print this text, or that of a command");
     fprintf(file,
             "\n`hinge COMMAND --help` lists the options of a command, `hinge --version` prints the version.\n"
             "Options of LIBSVM's svm-train, svm-predict and svm-scale keep their meaning.\n");

@@ -15,7 +15,7 @@ struct info_settings {
 
 #define FIELD(name) offsetof(struct info_settings, name)
 static const struct tool_option info_options[] = {
-    { 0, "json", NULL, parse_flag, FIELD(json), NULL, "print a JSON object" },
+    { 0, "json", NULL, parse_flag, FIELD(json), NULL, "print the answer as a JSON object" },
 };
 
 /* ---- The machine ---- */
@@ -459,7 +459,7 @@ static void files_info(char **paths, int count, const struct info_settings *s)
 
 static const char usage[] =
     "usage: hinge info [options] [file ...]\n\n"
-    "Tells about model files and data files; without a file, about hinge and this machine.";
+    "Tells about model files and data files, or without a file about hinge and this machine.";
 
 int command_info(int argc, char **argv)
 {

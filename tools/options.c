@@ -280,7 +280,7 @@ static void print_indented(const char *text)
     putchar('\n');
 }
 
-static const struct tool_option help_option = { 0, "help", NULL, parse_flag, 0, NULL, "this text" };
+static const struct tool_option help_option = { 0, "help", NULL, parse_flag, 0, NULL, "print this text" };
 
 static _Noreturn void print_help(const char *usage, const struct option_group *groups, size_t n_groups)
 {

@@ -56,43 +56,45 @@ static void parse_costs(const struct option_use *use, const void *detail, void *
 
 #define FIELD(name) offsetof(struct plot_settings, name)
 static const struct tool_option plot_options[] = {
-    { 'o', "output", "FILE", parse_text, FIELD(output), NULL, "the picture: .svg or .png (needed)" },
+    { 'o', "output", "FILE", parse_text, FIELD(output), NULL, "write the picture to FILE, .svg or .png (needed)" },
     { 0, "features", "A,B", parse_features, FIELD(features), NULL,
-      "draw these two features, from 1; others are held at\ntheir mean (1,2)" },
+      "draw features A and B, from 1, and hold the others\nat their mean (1,2)" },
     { 0, "slack-tolerance", "T", parse_real, FIELD(tolerance), &range_tolerance,
-      "a slack within T of 0 or 1 counts as 0 or 1 (0.001)" },
-    { 0, "keep", "FOLDER", parse_text, FIELD(keep), NULL, "keep data and gnuplot script there" },
+      "count a slack within T of 0 or 1 as 0 or 1 (0.001)" },
+    { 0, "keep", "FOLDER", parse_text, FIELD(keep), NULL, "keep data and gnuplot script in FOLDER" },
     { 0, "threads", "N", parse_int, FIELD(params.threads), &range_positive,
-      "threads (OMP_NUM_THREADS, or all processors)" },
+      "use N threads (OMP_NUM_THREADS, or all processors)" },
     { 0, "no-restart", NULL, parse_flag, FIELD(no_restart), NULL,
-      "do not start again with a faster OpenBLAS core;\nthe same as HINGE_NO_RESTART=1" },
+      "do not start again with a faster OpenBLAS core, as\nHINGE_NO_RESTART=1 has it too" },
 };
 static const struct tool_option path_options[] = {
     { 0, "path", NULL, parse_flag, FIELD(path), NULL,
       "train on data_file with rising C, and draw error of\ncross-validation and number of support vectors" },
-    { 0, "costs", "L,H,S", parse_costs, FIELD(costs), NULL, "C = 2^L, 2^(L+S), ... up to 2^H (-5,15,2)" },
-    { 'v', "folds", "N", parse_size, FIELD(folds), &range_folds, "folds (5)" },
+    { 0, "costs", "L,H,S", parse_costs, FIELD(costs), NULL, "try C = 2^L, 2^(L+S), ... up to 2^H (-5,15,2)" },
+    { 'v', "folds", "N", parse_size, FIELD(folds), &range_folds, "cross-validate in N folds (5)" },
     { 's', "type", "TASK", parse_task, FIELD(params.task), NULL,
-      "c_svc, epsilon_svr, nu_svr or quantile, by number or\nname as to train (c_svc)" },
-    { 'n', "nu", "NU", parse_real, FIELD(params.nu), &range_01, "nu of nu_svr (0.5)" },
+      "train c_svc, epsilon_svr, nu_svr or quantile, by\nnumber or name as to train (c_svc)" },
+    { 'n', "nu", "NU", parse_real, FIELD(params.nu), &range_01, "set nu of nu_svr (0.5)" },
     { 'p', "epsilon-tube", "P", parse_real, FIELD(params.p), &range_not_negative,
-      "half width of epsilon_svr's tube (0.1)" },
-    { 0, "tau", "TAU", parse_real, FIELD(params.tau), &range_01, "the level of quantile (0.5)" },
+      "set the half width of epsilon_svr's tube (0.1)" },
+    { 0, "tau", "TAU", parse_real, FIELD(params.tau), &range_01, "set the level of quantile (0.5)" },
     { 't', "kernel", "KERNEL", parse_choice, FIELD(params.kernel.type), choice_kernel,
-      "linear, polynomial, rbf, sigmoid; as to train (rbf)" },
-    { 'd', "degree", "D", parse_int, FIELD(params.kernel.degree), &range_not_negative, "degree (3)" },
+      "use linear, polynomial, rbf or sigmoid, as to train\n(rbf)" },
+    { 'd', "degree", "D", parse_int, FIELD(params.kernel.degree), &range_not_negative,
+      "set the degree of the polynomial kernel (3)" },
     { 'g', "gamma", "G", parse_gamma, FIELD(params.kernel.gamma), &range_not_negative,
-      "gamma; auto or 0: 1 / number of features (auto)" },
-    { 'r', "coef0", "R", parse_real, FIELD(params.kernel.coef0), &range_any, "coef0 (0)" },
+      "set gamma; auto or 0 means 1 / number of features\n(auto)" },
+    { 'r', "coef0", "R", parse_real, FIELD(params.kernel.coef0), &range_any, "set coef0 (0)" },
     { 'e', "tolerance", "EPS", parse_real, FIELD(params.eps), &range_positive, "stop at a violation of EPS (0.001)" },
-    { 0, "seed", "N", parse_count, FIELD(params.seed), &range_not_negative, "of the folds (0)" },
+    { 0, "seed", "N", parse_count, FIELD(params.seed), &range_not_negative, "draw the folds from seed N (0)" },
 };
 
 static const char usage[] =
     "usage: hinge plot [options] -o picture model_file data_file\n"
     "       hinge plot --path [options] -o picture data_file\n\n"
     "Draws the decision regions of a classifier over two features of the data, with the margins f = +-1,\n"
-    "support vectors ringed, and examples coloured by slack; or, with --path, what C does. gnuplot draws.";
+    "support vectors ringed, and examples coloured by slack. With --path it draws error and number of\n"
+    "support vectors against C. gnuplot must be installed.";
 
 /* ---- The path over C ---- */
 

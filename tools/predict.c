@@ -19,28 +19,28 @@ static const struct range range_level = { 0, 4, 0 };
 #define FIELD(name) offsetof(struct predict_settings, name)
 static const struct tool_option predict_options[] = {
     { 'b', "probability", "0|1", parse_choice, FIELD(probability), choice_off_on,
-      "1: write the probability of each class too, and the\nmost probable class as label (0)" },
+      "write the probability of each class, and the most\nprobable class as label: 1 yes, 0 no (0)" },
     { 0, "decisions", "FILE", parse_text, FIELD(decisions), NULL,
-      "write the decision values, a line an example:\nclasses 1 and 2, 1 and 3, ..., 2 and 3, ...;\n"
-      "one-vs-rest: a value a class" },
+      "write the decision values, one line for each\nexample: of classes 1 and 2, 1 and 3, ..., 2 and 3,\n"
+      "...; for one-vs-rest of each class" },
     { 0, "threads", "N", parse_int, FIELD(options.threads), &range_positive,
-      "threads (OMP_NUM_THREADS, or all processors)" },
+      "use N threads (OMP_NUM_THREADS, or all processors)" },
     { 0, "precision", "P", parse_choice, FIELD(options.precision), choice_precision,
-      "of kernel values: auto, f32 or f64 (auto)" },
+      "compute kernel values in auto, f32 or f64 (auto)" },
     { 0, "cpu-level", "L", parse_int, FIELD(options.cpu_level), &range_level,
-      "vector code: 1 plain, 2 to 4 x86-64-v2 to v4 (best)" },
+      "run vector code of level L: 1 plain, 2 to 4\nx86-64-v2 to v4 (the best that runs here)" },
     { 0, "no-restart", NULL, parse_flag, FIELD(no_restart), NULL,
-      "do not start again with a faster OpenBLAS core;\nthe same as HINGE_NO_RESTART=1" },
+      "do not start again with a faster OpenBLAS core, as\nHINGE_NO_RESTART=1 has it too" },
     { 'q', "quiet", NULL, parse_flag, FIELD(quiet), NULL, "print warnings and errors only" },
-    { 0, "verbose", NULL, parse_flag, FIELD(verbose), NULL, "tell more" },
+    { 0, "verbose", NULL, parse_flag, FIELD(verbose), NULL, "tell more on standard error" },
     { 0, "json", NULL, parse_flag, FIELD(json), NULL, "print the report as a JSON object" },
 };
 
 static const char usage[] = "usage: hinge predict [options] test_file model_file [output_file]\n\n"
                             "Predicts each example of test_file and writes one label or value a line to\n"
-                            "output_file (-: standard output; none: nothing is written). With -b 1, classes are\n"
-                            "written as a header and lines `label p1 p2 ...`; for values the width sigma of\n"
-                            "their Laplace distributed error is printed.";
+                            "output_file (-: standard output; none: nothing is written). With -b 1, a classifier\n"
+                            "writes a header and lines `label p1 p2 ...`, and a regression prints the width\n"
+                            "sigma of its Laplace distributed error.";
 
 static void read_options(int argc, char **argv, struct predict_settings *s)
 {

@@ -26,37 +26,41 @@ static const struct range range_delta = { 0, 0.999999, 1 };
 #define FIELD(name) offsetof(struct report_settings, name)
 static const struct tool_option training_options[] = {
     { 'c', "cost", "C", parse_cost, FIELD(params.C), &range_positive,
-      "C of c_svc, epsilon_svr, nu_svr, quantile; inf: the\nhard margin of c_svc. c_svc: where it is not given,\n"
-      "the largest coefficient, if several have it" },
-    { 'n', "nu", "NU", parse_real, FIELD(params.nu), &range_01, "nu of nu_svc, one_class, nu_svr" },
-    { 'p', "epsilon-tube", "P", parse_real, FIELD(params.p), &range_not_negative, "half width of epsilon_svr's tube" },
+      "give C of c_svc, epsilon_svr, nu_svr, quantile; inf\nis the hard margin of c_svc. Without it, C of c_svc\n"
+      "is the largest coefficient, if several have it" },
+    { 'n', "nu", "NU", parse_real, FIELD(params.nu), &range_01, "give nu of nu_svc, one_class, nu_svr" },
+    { 'p', "epsilon-tube", "P", parse_real, FIELD(params.p), &range_not_negative,
+      "give the half width of epsilon_svr's tube" },
     { 'e', "tolerance", "EPS", parse_real, FIELD(params.eps), &range_positive,
-      "violation at which --leave-one-out stops (0.001)" },
+      "stop trainings of --leave-one-out at a violation of\nEPS (0.001)" },
     { 'w', "weight", "I=W", parse_weight, FIELD(classes), &range_not_negative,
-      "C of class I was multiplied by W; also -wI W" },
-    { 0, "weights", "FILE", parse_text, FIELD(weights), NULL, "C of each example was multiplied: one number a line" },
-    { 0, "no-bias", NULL, parse_flag, FIELD(params.no_bias), NULL, "it was trained without threshold" },
+      "say that C of class I was multiplied by W; also\n-wI W" },
+    { 0, "weights", "FILE", parse_text, FIELD(weights), NULL,
+      "say by what C of each example was multiplied: one\nnumber a line, or .npy" },
+    { 0, "no-bias", NULL, parse_flag, FIELD(params.no_bias), NULL, "say that it was trained without threshold" },
 };
 static const struct tool_option report_options[] = {
     { 0, "leave-one-out", NULL, parse_flag, FIELD(leave_one_out), NULL,
-      "the exact error beside its bound: one training\neach support vector" },
+      "compute the exact leave-one-out error beside its\nbound, by a training for each support vector" },
     { 0, "slack-tolerance", "T", parse_real, FIELD(tolerance), &range_tolerance,
-      "a slack within T of 0 or 1 counts as 0 or 1 (0.001)" },
-    { 0, "delta", "D", parse_real, FIELD(delta), &range_delta, "the VC bound holds with probability 1 - D (0.05)" },
+      "count a slack within T of 0 or 1 as 0 or 1 (0.001)" },
+    { 0, "delta", "D", parse_real, FIELD(delta), &range_delta,
+      "state the VC bound that holds with probability 1 - D\n(0.05)" },
     { 0, "points", "FILE", parse_text, FIELD(points), NULL,
-      "write alpha, C, f, slack, kind and class of every\nexample, a line each and problem" },
+      "write alpha, C, f, slack, kind and class of every\nexample, one line for each problem" },
     { 0, "threads", "N", parse_int, FIELD(params.threads), &range_positive,
-      "threads (OMP_NUM_THREADS, or all processors)" },
+      "use N threads (OMP_NUM_THREADS, or all processors)" },
     { 0, "no-restart", NULL, parse_flag, FIELD(no_restart), NULL,
-      "do not start again with a faster OpenBLAS core;\nthe same as HINGE_NO_RESTART=1" },
+      "do not start again with a faster OpenBLAS core, as\nHINGE_NO_RESTART=1 has it too" },
     { 0, "json", NULL, parse_flag, FIELD(json), NULL, "print the report as a JSON object" },
 };
 
 static const char usage[] =
     "usage: hinge report [options] model_file data_file\n\n"
-    "Tells what the theory says of a model on labelled data. On the data it was trained on (its support\n"
-    "vectors are looked for among them): duality certificate, kinds of support vectors, range of b, margin,\n"
-    "bounds. On any data: slacks, losses, confusion matrix. Data are given as to predict.";
+    "Tells what the theory says of a model on labelled data, given as to predict. On any data it prints\n"
+    "slacks, losses and the confusion matrix; on those that the model was trained on (its support vectors\n"
+    "are looked for among them) also the duality certificate, kinds of support vectors, range of b, margin\n"
+    "and bounds.";
 
 /* ---- What is found out ---- */
 

@@ -29,12 +29,12 @@ static void parse_y(const struct option_use *use, const void *detail, void *fiel
 
 #define FIELD(name) offsetof(struct scale_settings, name)
 static const struct tool_option scale_options[] = {
-    { 'l', "lower", "L", parse_real, FIELD(to.x.low), &range_any, "lower end of scaled features (-1)" },
-    { 'u', "upper", "U", parse_real, FIELD(to.x.high), &range_any, "upper end (1)" },
+    { 'l', "lower", "L", parse_real, FIELD(to.x.low), &range_any, "scale features to L at their lower end (-1)" },
+    { 'u', "upper", "U", parse_real, FIELD(to.x.high), &range_any, "scale features to U at their upper end (1)" },
     { 'y', "labels", "L U", parse_y, 0, &range_any, "scale the labels too, to L to U" },
-    { 's', "save", "FILE", parse_text, FIELD(save), NULL, "save the ranges of the data" },
-    { 'r', "restore", "FILE", parse_text, FIELD(restore), NULL, "scale by the ranges of a file" },
-    { 0, "output", "FILE", parse_text, FIELD(output), NULL, "write there (standard output)" },
+    { 's', "save", "FILE", parse_text, FIELD(save), NULL, "save the ranges of the data in FILE" },
+    { 'r', "restore", "FILE", parse_text, FIELD(restore), NULL, "scale by the ranges that were saved in FILE" },
+    { 0, "output", "FILE", parse_text, FIELD(output), NULL, "write the scaled data to FILE (standard output)" },
 };
 
 static const char usage[] = "usage: hinge scale [options] data_file\n\n"

@@ -418,8 +418,8 @@ typedef struct hinge_predict_options {
 /* Predicts each row of x; both outputs are the caller's arrays.
  * labels[rows]: class label, +1 / -1 for one-class, or the regression value; NULL: not wanted.
  * decisions[rows * n_problems]: decision values in LIBSVM's order (1v2, 1v3, ..., 2v3, ...); NULL: not wanted. A value
- * > 0 votes for the first class of its pair; ties in votes go to the lowest class index. One-vs-rest: one value for each
- * class, of which the largest wins.
+ * > 0 votes for the first class of its pair; ties in votes go to the lowest class index. One-vs-rest: one value for
+ * each class, of which the largest wins.
  * x has the model's number of features (precomputed: as many columns as the training matrix). options may be NULL.
  * EINVAL: another number of features, values that are not finite; ECALLBACK: the user's kernel or the callback. */
 HINGE_API hinge_status hinge_predict(const hinge_model *model, const hinge_matrix *x,
