@@ -43,8 +43,8 @@ static uint64_t most_steps(size_t n)
     return HG_MIN(5000 * ((uint64_t)n + 100), 10000000 + 1000 * (uint64_t)n);
 }
 
-/* Rounds likewise, each of which looks at all points however small the working set that was asked for; and rows, which a
- * cache of a few makes again and again. */
+/* Rounds likewise, each of which looks at all points however small the working set that was asked for; and rows, which
+ * a cache of a few makes again and again. */
 static bool has_worked_enough(const struct hg_run *r)
 {
     uint64_t n = (uint64_t)r->n;
