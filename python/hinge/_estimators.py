@@ -182,8 +182,17 @@ class Machine(BaseEstimator):
     def _values_at(self, X: Any) -> Any:
         return X if self._X_fit is None else self._values(X, self._X_fit)
 
+    def _fitted(self) -> None:
+        if not hasattr(self, "_model"):
+            check_is_fitted(self)  # takes longer, and raises
+
     def _ready(self, X: Any) -> Any:
-        check_is_fitted(self)
+        self._fitted()
+        if (type(X) is np.ndarray and X.dtype in (np.float64, np.float32) and X.ndim == 2 and len(X) > 0 and
+                X.shape[1] == getattr(self, "n_features_in_", -1) and not hasattr(self, "feature_names_in_")):
+            with np.errstate(all="ignore"):
+                if np.isfinite(X.sum()):
+                    return X  # which is what scikit-learn's validation would come to, in ten times the time
         return self._values_at(self._rows(X, reset=False))
 
     def __sklearn_tags__(self) -> Any:
@@ -311,7 +320,7 @@ class Classifier(ClassifierMixin, Machine):
         -------
         ndarray of shape (n_samples,)
         """
-        check_is_fitted(self)
+        self._fitted()
         if self.break_ties and self.decision_function_shape == "ovo":
             raise ValueError("break_ties must be False when decision_function_shape is 'ovo'")
         if self.break_ties and len(self.classes_) > 2:

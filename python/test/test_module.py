@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import hinge
+import page
 
 COMMAND = os.environ.get("HINGE_COMMAND")
 
@@ -387,5 +388,6 @@ def test_info():
     assert info["threads"] >= 1 and info["total_memory"] > 0 and info["version"] == hinge.__version__
 
 
-def test_docstrings():
+def test_docstrings_and_page():
     assert doctest.testmod(hinge._model).failed == 0
+    assert page.failures("# Estimators", before=True) == 0

@@ -24,6 +24,7 @@ from sklearn.utils.estimator_checks import (check_sample_weight_equivalence_on_d
                                             parametrize_with_checks)
 
 import hinge.sklearn
+import page
 from hinge.sklearn import SVC, SVR, NuSVC, NuSVR, OneClassSVM, QuantileSVR
 
 ALL = (SVC, NuSVC, SVR, NuSVR, OneClassSVM, QuantileSVR)
@@ -300,5 +301,9 @@ def test_beside_scikit_learns_openmp():
     assert all(np.array_equal(model.dual_coef_, expected.dual_coef_) for model in models)
 
 
-def test_docstrings():
+def test_docstrings_and_page(tmp_path, monkeypatch):
     assert doctest.testmod(hinge.sklearn).failed == 0
+    pytest.importorskip("matplotlib")
+    monkeypatch.chdir(tmp_path)
+    assert page.failures("# Estimators", before=False) == 0
+    assert (tmp_path / "regions.png").stat().st_size > 1000
