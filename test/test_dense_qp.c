@@ -250,6 +250,31 @@ static void proofs(void **state)
     answer_free(&x);
 }
 
+/* What contradicts itself does so however small Q is beside p, which asks for u = -p / Q: x >= 1 and -x >= 0, and x +
+ * 2y >= 1, 2x + y >= 1, -x - y >= -1/2. With -1 for -1/2 the optimum is (1/3, 1/3). */
+static void small_objective(void **state)
+{
+    (void)state;
+    for (int k = 0; k <= 14; k++) {
+        double small = pow(10, -k), one[] = { 1, -1 }, c[] = { 1, 0 }, p[] = { 1, 1.5 };
+        double q[] = { small, 0, 0, small }, a[] = { 1, 2, 2, 1, -1, -1 }, c3[] = { 1, 1, -0.5 };
+        hinge_qp qp = { .n = 1, .q = q, .p = p, .n_inequalities = 2, .a = one, .c = c };
+        struct answer x = solve(&qp);
+        check_infeasible(&qp, &x, 1e-8);
+        answer_free(&x);
+        qp = (hinge_qp){ .n = 2, .q = q, .p = p, .n_inequalities = 3, .a = a, .c = c3 };
+        x = solve(&qp);
+        check_infeasible(&qp, &x, 1e-8);
+        answer_free(&x);
+        c3[2] = -1;
+        x = solve(&qp);
+        check_optimal(&qp, &x, 1e-8);
+        assert_near(x.u[0], 1.0 / 3, 1e-8);
+        assert_near(x.u[1], 1.0 / 3, 1e-8);
+        answer_free(&x);
+    }
+}
+
 /* ---- the hard margin, three ways --------------------------------------------------------------------------------- */
 
 /* u = (b; w), Q = diag(0, I), rows y (1, x'), c = 1 */
@@ -653,7 +678,7 @@ int main(void)
         cmocka_unit_test(known_optimum), cmocka_unit_test(linear_program), cmocka_unit_test(proofs),
         cmocka_unit_test(linear_three_ways), cmocka_unit_test(inseparable), cmocka_unit_test(kernels),
         cmocka_unit_test(random_programs), cmocka_unit_test(textbook_duals), cmocka_unit_test(both_ways),
-        cmocka_unit_test(refusals),
+        cmocka_unit_test(small_objective), cmocka_unit_test(refusals),
     };
     return cmocka_run_group_tests_name("general QPs", tests, NULL, NULL);
 }

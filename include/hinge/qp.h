@@ -47,7 +47,8 @@ typedef struct hinge_qp_result {
                             * dual over 1 + |primal|. Where the rounding of large z, y, u keeps the first two from eps,
                             * but not from 1e-6, max |z|, |y|, |u| is added to what they are over. Of a proof: what it
                             * lacks of the zeros above */
-    uint64_t iterations;   /* steps of the interior point */
+    uint64_t iterations;   /* steps of the interior point, and of a second one: a run without an end is followed by one
+                            * for the constraints alone, which may prove that nothing meets them */
 } hinge_qp_result;
 
 /* Solves by a homogeneous interior point (Andersen and Ye 1999, with Mehrotra's corrector): it ends at a solution or at

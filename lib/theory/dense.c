@@ -144,8 +144,9 @@ double hg_dense_gain(const struct hg_dense *r, hinge_qp_outcome kind)
                : hg_dense_dot(r->c, x->z, r->m) + hg_dense_dot(r->f, x->y, r->e);
 }
 
-/* The scaled problem's residuals at u/tau, z/tau, y/tau. With `rounding`, what Qu + p - A'z - E'y and Au - c are more
- * than 0 is over the terms they are differences of, where it is no more than those terms' rounding. */
+/* The scaled problem's residuals at u/tau, z/tau, y/tau. A large `size` divides what u lacks of its constraints, and a
+ * small `cost` multiplies the gap: what they are over shrinks likewise. With `rounding`, what Qu + p - A'z - E'y and
+ * Au - c are more than 0 is over the terms they are differences of, where it is no more than those terms' rounding. */
 static double accuracy(const struct hg_dense *r, bool rounding)
 {
     const struct hg_dense_point *x = &r->at;
@@ -154,12 +155,12 @@ static double accuracy(const struct hg_dense *r, bool rounding)
     double dual = hg_dense_gain(r, HINGE_QP_INFEASIBLE) / tau - quadratic / 2;
     double slope = hg_dense_largest(r->r1, r->n) / tau, slope_size = 1 + hg_dense_largest(r->p, r->n);
     double rows = HG_MAX(hg_dense_largest(r->r2, r->m), hg_dense_largest(r->r3, r->e)) / tau;
-    double rows_size = 1 + HG_MAX(hg_dense_largest(r->c, r->m), hg_dense_largest(r->f, r->e));
+    double rows_size = fmin(1, 1 / r->size) + HG_MAX(hg_dense_largest(r->c, r->m), hg_dense_largest(r->f, r->e));
     double u = hg_dense_largest(x->u, r->n) / tau;
     double z = HG_MAX(hg_dense_largest(x->z, r->m), hg_dense_largest(x->y, r->e)) / tau;
     slope_size += rounding && slope <= 1e-14 * (u + z) ? u + z : 0;
     rows_size += rounding && rows <= 1e-14 * u ? u : 0;
-    return HG_MAX(fabs(primal - dual) / (1 + HG_MAX(fabs(primal), fabs(dual))),
+    return HG_MAX(fabs(primal - dual) / (fmin(1, r->cost) + HG_MAX(fabs(primal), fabs(dual))),
                   HG_MAX(slope / slope_size, rows / rows_size));
 }
 
@@ -368,6 +369,33 @@ static void deliver(const struct hg_dense *r, hinge_qp_result *out)
         out->primal = out->dual = -INFINITY;
 }
 
+/* Looks for a proof that nothing is feasible where the run ended without an end. Leaves out the objective: where Q is
+ * small beside p it asks for a large u, beside which constraints that contradict each other look met. */
+static hinge_status look_for_contradiction(struct hg_dense *r, hinge_qp_result *out, hinge_error *err)
+{
+    hinge_qp constraints = *r->problem;
+    constraints.q = constraints.p = NULL;
+    if (constraints.max_iter > 0 && (constraints.max_iter -= out->iterations) == 0)
+        return HINGE_OK;
+    struct hg_dense other = { 0 };
+    hinge_qp_result found = *out;
+    hinge_status status = hg_dense_init(&other, &constraints, err);
+    if (status == HINGE_OK) {
+        hinge_qp_outcome end = run_solver(&other, &found);
+        out->iterations += found.iterations;
+        if (end == HINGE_QP_INFEASIBLE) {
+            struct hg_dense first = *r;
+            *r = other;
+            other = first;
+            r->problem = first.problem;
+            out->outcome = end;
+            out->residual = found.residual;
+        }
+    }
+    hg_dense_free(&other);
+    return status;
+}
+
 hinge_status hinge_qp_solve(const hinge_qp *problem, hinge_qp_result *result, hinge_error *err)
 {
     hg_ok(err);
@@ -382,8 +410,11 @@ hinge_status hinge_qp_solve(const hinge_qp *problem, hinge_qp_result *result, hi
         status = hg_dense_init(&r, problem, err);
         if (status == HINGE_OK) {
             out.outcome = run_solver(&r, &out);
-            deliver(&r, &out);
+            if (out.outcome == HINGE_QP_LIMIT)
+                status = look_for_contradiction(&r, &out, err);
         }
+        if (status == HINGE_OK)
+            deliver(&r, &out);
     }
     hg_dense_free(&r);
     if (status == HINGE_OK)
