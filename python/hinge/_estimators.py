@@ -131,7 +131,7 @@ class Machine(BaseEstimator):
     def _take(self, X: Any, precomputed: bool) -> None:
         """The fitted attributes of a model of one problem."""
         model = self._model
-        self.support_ = model.support.astype(np.int32)
+        self.support_ = np.array(model.support, np.int32)
         self.support_vectors_ = np.empty((0, 0)) if precomputed else X[self.support_]
         self.dual_coef_ = model.dual_coef
         self.intercept_ = 0.0 - model.rho
@@ -264,7 +264,7 @@ class Classifier(ClassifierMixin, Machine):
             self.dual_coef_ = model.dual_coef[place][:, order]
         else:
             pairs = [(a, b) for a in range(k) for b in range(a + 1, k)]
-            self._columns = np.array([_pair(*sorted((place[a], place[b])), k) for a, b in pairs])
+            self._columns = np.array([_pair(min(place[a], place[b]), max(place[a], place[b]), k) for a, b in pairs])
             self._signs = np.array([1.0 if place[a] < place[b] and k > 2 else -1.0 for a, b in pairs])
             coef = np.empty((k - 1, len(order)))
             ends = np.cumsum(self.n_support_)
