@@ -57,13 +57,8 @@ hinge_status hg_equal_table_init(struct hg_equal_table *t, const struct hg_point
     size_t n = points->n;
     for (t->slots = 16; t->slots < 2 * n; t->slots *= 2)
         ;
-    t->slot = hg_zalloc(t->slots, sizeof *t->slot);
-    t->next = hg_zalloc(n, sizeof *t->next);
-    t->hash = hg_alloc(n, sizeof *t->hash);
-    if (t->slot == NULL || t->next == NULL || t->hash == NULL) {
-        hg_equal_table_free(t);
+    if (!HG_ROOM(HG_ZEROS(t->slot, t->slots), HG_ZEROS(t->next, n), HG_ARRAY(t->hash, n)))
         return hg_fail(err, HINGE_ENOMEM, "no memory to look for equal ones among %zu rows", n);
-    }
 #pragma omp parallel for num_threads(threads) schedule(static)
     for (size_t i = 0; i < n; i++)
         t->hash[i] = hash_of(points, i);
@@ -78,8 +73,6 @@ hinge_status hg_equal_table_init(struct hg_equal_table *t, const struct hg_point
 void hg_equal_table_free(struct hg_equal_table *t)
 {
     hg_free(t->slot);
-    hg_free(t->next);
-    hg_free(t->hash);
     memset(t, 0, sizeof *t);
 }
 
@@ -94,8 +87,10 @@ hinge_status hg_equal_find(const struct hg_points *points, int threads, uint32_t
     struct hg_equal_table table;
     *first = NULL;
     hinge_status status = hg_equal_table_init(&table, points, threads, err);
+    if (status != HINGE_OK)
+        return status;
     size_t equal = 0;
-    for (size_t i = 0; status == HINGE_OK && i < points->n; i++)
+    for (size_t i = 0; i < points->n; i++)
         equal += table.next[i] != 0;
     if (equal > 0 && (*first = hg_alloc(points->n, sizeof **first)) == NULL)
         status = hg_fail(err, HINGE_ENOMEM, "no memory to note equal ones among %zu rows", points->n);
@@ -108,17 +103,13 @@ hinge_status hg_equal_find(const struct hg_points *points, int threads, uint32_t
 
 /* ---- a source's rows --------------------------------------------------------------------------------------------- */
 
-/* first and twin, by rows of the source; neither where no two are equal. */
-static bool number_rows(struct hg_equal *e, const uint32_t *first, size_t n_points, const uint32_t *subset, size_t n)
+/* first and twin, by rows of the source; neither where no two are equal. row: [points] of 0 */
+static void number_rows(struct hg_equal *e, const uint32_t *first, const uint32_t *subset, size_t n, uint32_t *row)
 {
     size_t equal = 0;
-    uint32_t *row = hg_zalloc(n_points, sizeof *row); /* 1 + the first row that is equal to a point */
-    e->first = hg_alloc(n, sizeof *e->first);
-    e->twin = hg_zalloc(n, sizeof *e->twin);
-    bool ok = row != NULL && e->first != NULL && e->twin != NULL;
-    for (size_t i = 0; ok && i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         uint32_t point = first[subset != NULL ? subset[i] : i];
-        if (row[point] == 0)
+        if (row[point] == 0) /* 1 + the first row that is equal to a point */
             row[point] = (uint32_t)i + 1;
         e->first[i] = row[point] - 1;
         if (e->first[i] != i) {
@@ -126,43 +117,34 @@ static bool number_rows(struct hg_equal *e, const uint32_t *first, size_t n_poin
             equal++;
         }
     }
-    hg_free(row);
-    if (ok && equal == 0) {
-        hg_free(e->first);
-        hg_free(e->twin);
+    if (equal == 0) {
         e->first = NULL;
         e->twin = NULL;
     }
-    return ok;
 }
 
 hinge_status hg_equal_init(struct hg_equal *e, const uint32_t *first, size_t n_points, const uint32_t *subset, size_t n,
                            size_t most_rows, hinge_error *err)
 {
+    uint32_t *row = first != NULL ? hg_zalloc(n_points, sizeof *row) : NULL;
+    size_t noted = first != NULL ? n : 0;
     memset(e, 0, sizeof *e);
-    e->asked = hg_zalloc(n, sizeof *e->asked);
-    e->next = hg_zalloc(most_rows, sizeof *e->next);
-    bool ok = e->asked != NULL && e->next != NULL;
-    for (int k = 0; k < 2; k++) {
-        e->columns[k].where = hg_zalloc(n, sizeof(uint32_t));
-        e->columns[k].maybe = hg_zalloc(n, sizeof(uint8_t));
-        ok = ok && e->columns[k].where != NULL && e->columns[k].maybe != NULL;
+    if ((first != NULL && row == NULL) ||
+        !HG_ROOM(HG_ZEROS(e->asked, n), HG_ZEROS(e->next, most_rows), HG_ZEROS(e->columns[0].where, n),
+                 HG_ZEROS(e->columns[0].maybe, n), HG_ZEROS(e->columns[1].where, n), HG_ZEROS(e->columns[1].maybe, n),
+                 HG_ARRAY(e->first, noted), HG_ZEROS(e->twin, noted))) {
+        hg_free(row);
+        return hg_fail(err, HINGE_ENOMEM, "no memory to look for equal ones among %zu rows", n);
     }
     e->now = e->columns;
-    if (ok && first != NULL)
-        ok = number_rows(e, first, n_points, subset, n);
-    if (ok)
-        return HINGE_OK;
-    hg_equal_free(e);
-    return hg_fail(err, HINGE_ENOMEM, "no memory to look for equal ones among %zu rows", n);
+    number_rows(e, first, subset, first != NULL ? n : 0, row);
+    hg_free(row);
+    return HINGE_OK;
 }
 
 void hg_equal_free(struct hg_equal *e)
 {
-    void *all[] = { e->first, e->twin, e->asked, e->next, e->columns[0].where, e->columns[0].maybe, e->columns[1].where,
-                    e->columns[1].maybe };
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        hg_free(all[i]);
+    hg_free(e->asked);
     memset(e, 0, sizeof *e);
 }
 

@@ -100,10 +100,12 @@ hinge_status hg_hamming_init(struct hg_hamming *h, const struct hg_points *point
     memset(h, 0, sizeof *h);
     if (n == 0 || d == 0 || d >= UINT32_MAX / HG_COUNT_COLS)
         return HINGE_OK;
-    double *x = hg_alloc(3 * d, sizeof *x);
-    struct pair p = { x != NULL ? x + d : NULL, x != NULL ? x + 2 * d : NULL, hg_zalloc(d, sizeof *p.rares) };
-    uint32_t *at = hg_zalloc(d, sizeof *at);
-    bool ok = x != NULL && p.rares != NULL && at != NULL, like_that = ok;
+    double *x;
+    uint32_t *at;
+    struct pair p;
+    bool ok = HG_ROOM(HG_ARRAY(x, d), HG_ARRAY(p.common, d), HG_ARRAY(p.rare, d), HG_ZEROS(p.rares, d),
+                      HG_ZEROS(at, d));
+    bool like_that = ok;
     if (ok) {
         hg_points_pack(points, NULL, 0, 1, HINGE_F64, p.common, d);
         for (size_t f = 0; f < d; f++)
@@ -121,15 +123,10 @@ hinge_status hg_hamming_init(struct hg_hamming *h, const struct hg_points *point
     if (like_that) {
         for (size_t f = 0; f < d; f++)
             total += (size_t)p.rares[f];
-        h->begin = hg_alloc(n + 1, sizeof *h->begin);
-        h->length = hg_alloc(n, 1);
-        h->at = hg_alloc(total + n * (HG_COUNTED - 1), sizeof *h->at);
-        ok = h->begin != NULL && h->length != NULL && h->at != NULL;
+        ok = HG_ROOM(HG_ARRAY(h->begin, n + 1), HG_ARRAY(h->length, n), HG_ARRAY(h->at, total + n * (HG_COUNTED - 1)));
         like_that = ok && fill(h, points, &p, at, x);
     }
     hg_free(x);
-    hg_free(p.rares);
-    hg_free(at);
     if (!like_that)
         hg_hamming_free(h);
     return ok ? HINGE_OK : hg_fail(err, HINGE_ENOMEM, "no memory for the lists of %zu rows", n);
@@ -154,9 +151,7 @@ size_t hg_hamming_bytes(const struct hg_hamming *h)
 
 void hg_hamming_free(struct hg_hamming *h)
 {
-    hg_free(h->length);
     hg_free(h->begin);
-    hg_free(h->at);
     memset(h, 0, sizeof *h);
 }
 

@@ -9,28 +9,18 @@ hinge_status hg_qp_init(struct hg_qp *qp, size_t n, int layers, hinge_error *err
     memset(qp, 0, sizeof *qp);
     qp->n = n;
     qp->layers = layers;
-    for (int l = 0; l < layers; l++) {
-        qp->off[l] = hg_zalloc(n, sizeof(double));
-        qp->lo[l] = hg_zalloc(n, sizeof(double));
-        qp->hi[l] = hg_zalloc(n, sizeof(double));
-        qp->beta[l] = hg_zalloc(n, sizeof(double));
-        if (qp->off[l] == NULL || qp->lo[l] == NULL || qp->hi[l] == NULL || qp->beta[l] == NULL) {
-            hg_qp_free(qp);
-            return hg_fail(err, HINGE_ENOMEM, "no memory for a problem of %zu examples", n);
-        }
-    }
+    size_t both = layers == 2 ? n : 0;
+    if (!HG_ROOM(HG_ZEROS(qp->off[0], n), HG_ZEROS(qp->lo[0], n), HG_ZEROS(qp->hi[0], n), HG_ZEROS(qp->beta[0], n),
+                 HG_ZEROS(qp->off[1], both), HG_ZEROS(qp->lo[1], both), HG_ZEROS(qp->hi[1], both),
+                 HG_ZEROS(qp->beta[1], both)))
+        return hg_fail(err, HINGE_ENOMEM, "no memory for a problem of %zu examples", n);
     return HINGE_OK;
 }
 
 void hg_qp_free(struct hg_qp *qp)
 {
-    for (int l = 0; l < 2; l++) {
-        hg_free(qp->off[l]);
-        hg_free(qp->lo[l]);
-        hg_free(qp->hi[l]);
-        hg_free(qp->beta[l]);
-        qp->off[l] = qp->lo[l] = qp->hi[l] = qp->beta[l] = NULL;
-    }
+    hg_free(qp->off[0]);
+    qp->off[0] = NULL;
 }
 
 size_t hg_qp_support(const struct hg_qp *qp, const uint32_t *order, uint32_t *point, double *coef)

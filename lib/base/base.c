@@ -119,6 +119,27 @@ void hg_free(void *memory)
         free(place - place[-1]);
 }
 
+bool hg_room(const struct hg_array *arrays, size_t n, size_t *bytes)
+{
+    size_t total = 0, size;
+    bool fits = true;
+    for (const struct hg_array *a = arrays; a < arrays + n && fits; a++) {
+        fits = hg_mul(a->rows, a->cols, &size) && hg_mul(size, a->size, &size) && size < PTRDIFF_MAX / 2 - total;
+        hg_take(NULL, &total, fits ? size : 0);
+    }
+    char *memory = fits ? hg_alloc(total, 1) : NULL;
+    if (bytes != NULL)
+        *bytes = total;
+    total = 0;
+    for (const struct hg_array *a = arrays; a < arrays + n; a++) {
+        void *place = hg_take(memory, &total, a->rows * a->cols * a->size);
+        memcpy(a->to, &place, sizeof place);
+        if (place != NULL && a->clear)
+            memset(place, 0, a->rows * a->cols * a->size);
+    }
+    return memory != NULL;
+}
+
 char *hg_arena_reserve(struct hg_arena *arena, size_t bytes)
 {
     if (arena->bytes >= bytes)

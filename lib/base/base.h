@@ -39,6 +39,24 @@ void *hg_zalloc(size_t count, size_t size);
 void *hg_realloc(void *memory, size_t old_count, size_t count, size_t size);
 void hg_free(void *memory);
 
+/* An array of an object: rows * cols values of `size` bytes, and where its pointer stands. HG_ZEROS is cleared, the
+ * others are not; HG_VALUES is for a pointer to void. */
+struct hg_array {
+    void *to;
+    size_t rows, cols, size;
+    bool clear;
+};
+#define HG_ARRAY(pointer, count) { &(pointer), (count), 1, sizeof *(pointer), false }
+#define HG_ZEROS(pointer, count) { &(pointer), (count), 1, sizeof *(pointer), true }
+#define HG_TABLE(pointer, rows, cols) { &(pointer), (rows), (cols), sizeof *(pointer), false }
+#define HG_VALUES(pointer, count, size) { &(pointer), (count), 1, (size), false }
+/* One block for all arrays of an object, 64-byte aligned each: hg_free of the first frees them all. *bytes (nullable):
+ * of the block. false: no memory or an overflow, and all pointers are NULL. */
+bool hg_room(const struct hg_array *arrays, size_t n, size_t *bytes);
+#define HG_ROOM(...) \
+    hg_room((struct hg_array[]){ __VA_ARGS__ }, sizeof((struct hg_array[]){ __VA_ARGS__ }) / sizeof(struct hg_array), \
+            NULL)
+
 /* Memory that one problem after the other takes, so that its pages are found only once: zeroed at first, taken as it is
  * touched, on huge pages where the system gives them. */
 struct hg_arena {

@@ -137,18 +137,13 @@ hinge_status hinge_polynomial_features(const hinge_matrix *x, const hinge_kernel
     p.degree = k.degree;
     p.gamma = k.gamma;
     p.zeta = k.coef0;
-    p.monomial = hg_alloc(p.dimension, sizeof *p.monomial);
-    p.coefficient = hg_alloc(p.dimension, sizeof *p.coefficient);
-    if (p.monomial == NULL || p.coefficient == NULL) {
-        status = hg_fail(err, HINGE_ENOMEM, "no memory for %zu monomials", p.dimension);
-    } else {
-        list_monomials(&p);
+    if (!HG_ROOM(HG_ARRAY(p.monomial, p.dimension), HG_ARRAY(p.coefficient, p.dimension)))
+        return hg_fail(err, HINGE_ENOMEM, "no memory for %zu monomials", p.dimension);
+    list_monomials(&p);
 #pragma omp parallel for schedule(static) \
     num_threads(hg_team(hg_threads(threads), (double)x->rows * (double)p.dimension))
-        for (size_t i = 0; i < x->rows; i++)
-            map_row(&p, x, i, z + i * p.dimension);
-    }
+    for (size_t i = 0; i < x->rows; i++)
+        map_row(&p, x, i, z + i * p.dimension);
     hg_free(p.monomial);
-    hg_free(p.coefficient);
-    return status == HINGE_OK ? hg_ok(err) : status;
+    return hg_ok(err);
 }

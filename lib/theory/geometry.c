@@ -84,21 +84,18 @@ hinge_status hinge_model_norm2(const hinge_model *m, size_t problem, double *nor
         return status;
     if (m->sv == NULL)
         return hg_fail(err, HINGE_EINVAL, "model: a precomputed kernel's support vectors have no features");
-    uint32_t *id = hg_alloc(2 * m->n_sv, sizeof *id), *own = id != NULL ? id + m->n_sv : NULL;
-    double *coef = hg_alloc(m->n_sv, sizeof *coef), *g = hg_alloc(m->n_sv, sizeof *g), sum = 0;
+    uint32_t *id, *own;
+    double *coef, *g, sum = 0;
+    if (!HG_ROOM(HG_ARRAY(id, m->n_sv), HG_ARRAY(own, m->n_sv), HG_ARRAY(coef, m->n_sv), HG_ARRAY(g, m->n_sv)))
+        return hg_fail(err, HINGE_ENOMEM, "no memory for %zu support vectors", m->n_sv);
     struct hg_gram gram = { 0 };
     struct hg_tiler tiler = { m->kernel, hg_maps(hg_cpu_level(0)), HINGE_F64, m->d, false, 0 };
     struct hg_points points = hg_model_points(m, HINGE_F64);
-    size_t count = 0;
-    if (id == NULL || coef == NULL || g == NULL) {
-        status = hg_fail(err, HINGE_ENOMEM, "no memory for %zu support vectors", m->n_sv);
-    } else {
-        count = problem_sv(m, problem, id, coef);
-        for (size_t i = 0; i < count; i++)
-            own[i] = (uint32_t)i;
-        int threads = hg_kernel_team(&m->kernel, 0, (double)count * (double)count, m->d);
-        status = hg_gram_init(&gram, &tiler, &points, id, count, NULL, m->norms, threads, err);
-    }
+    size_t count = problem_sv(m, problem, id, coef);
+    for (size_t i = 0; i < count; i++)
+        own[i] = (uint32_t)i;
+    int threads = hg_kernel_team(&m->kernel, 0, (double)count * (double)count, m->d);
+    status = hg_gram_init(&gram, &tiler, &points, id, count, NULL, m->norms, threads, err);
     if (status == HINGE_OK)
         status = multiply(&gram, own, count, coef, g, err);
     for (size_t i = 0; status == HINGE_OK && i < count; i++)
@@ -107,8 +104,6 @@ hinge_status hinge_model_norm2(const hinge_model *m, size_t problem, double *nor
         *norm2 = sum;
     hg_gram_free(&gram);
     hg_free(id);
-    hg_free(coef);
-    hg_free(g);
     return status == HINGE_OK ? hg_ok(err) : status;
 }
 
@@ -285,20 +280,15 @@ static hinge_status eigenvalues(double *K, size_t n, double *value, hinge_error 
         hg_blas_alone();
         info = LAPACKE_dsyevr_work(LAPACK_COL_MAJOR, 'N', 'A', 'L', size, K, size, 0, 0, 0, 0, 0, &found, value, &z, 1,
                                    z_sides, &one, -1, &one_int, -1); /* how much work space? */
-        if (info == 0) {
-            work = hg_alloc((size_t)one, sizeof *work);
-            iwork = hg_alloc((size_t)one_int, sizeof *iwork);
-        }
-        if (work != NULL && iwork != NULL)
+        if (info == 0 && HG_ROOM(HG_ARRAY(work, (size_t)one), HG_ARRAY(iwork, (size_t)one_int)))
             info = LAPACKE_dsyevr_work(LAPACK_COL_MAJOR, 'N', 'A', 'L', size, K, size, 0, 0, 0, 0, 0, &found, value, &z,
                                        1, z_sides, work, (lapack_int)one, iwork, one_int);
     }
-    if (info == 0 && (work == NULL || iwork == NULL))
+    if (info == 0 && work == NULL)
         status = hg_fail(err, HINGE_ENOMEM, "no memory for the eigenvalues of %zu rows", n);
     else if (info != 0)
         status = hg_fail(err, HINGE_EINTERNAL, "LAPACK's dsyevr failed: %d", (int)info);
     hg_free(work);
-    hg_free(iwork);
     return status;
 }
 
@@ -309,7 +299,7 @@ hinge_status hinge_mercer_check(const hinge_matrix *x, const hinge_kernel *kerne
     struct hg_gram gram = { 0 };
     hinge_mercer m = { 0 };
     uint32_t *ids;
-    size_t values;
+    size_t bytes;
     double *K = NULL, *value = NULL, largest;
     if (mercer == NULL || !(tolerance >= 0 && tolerance < 1))
         return hg_fail(err, HINGE_EINVAL, "%s", mercer == NULL ? "mercer: NULL" : "tolerance: not in [0, 1)");
@@ -317,12 +307,12 @@ hinge_status hinge_mercer_check(const hinge_matrix *x, const hinge_kernel *kerne
     if (status != HINGE_OK)
         return status;
     m.tolerance = tolerance > 0 ? tolerance : 1e-10;
-    if (!hg_mul(pr.n, pr.n, &values) || !hg_mul(values, sizeof *K, &values) || values > hg_total_memory())
+    if (!hg_mul(pr.n, pr.n, &bytes) || !hg_mul(bytes, sizeof *K, &bytes) || bytes > hg_total_memory())
         status = hg_fail(err, HINGE_ESIZE,
                          "x: the kernel matrix of %zu rows does not fit this machine's memory; "
                          "take a sample",
                          pr.n);
-    else if ((K = hg_alloc(values, 1)) == NULL || (value = hg_alloc(pr.n, sizeof *value)) == NULL)
+    else if (!HG_ROOM(HG_TABLE(K, pr.n, pr.n), HG_ARRAY(value, pr.n)))
         status = hg_fail(err, HINGE_ENOMEM, "no memory for the kernel matrix of %zu rows", pr.n);
     if (status == HINGE_OK)
         status = whole_matrix(&gram, ids, K, err);
@@ -338,7 +328,6 @@ hinge_status hinge_mercer_check(const hinge_matrix *x, const hinge_kernel *kerne
         *mercer = m;
     }
     hg_free(K);
-    hg_free(value);
     close_points(&pr, &gram, ids);
     return status == HINGE_OK ? hg_ok(err) : status;
 }

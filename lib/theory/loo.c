@@ -117,15 +117,8 @@ static hinge_status run(struct leaving *l, hinge_leave_one_out_report *report, h
     const struct hg_problem *pr = l->problem;
     hinge_model *m = NULL;
     hinge_report first;
-    size_t cells;
-    l->left_out = hg_alloc(l->n, sizeof *l->left_out);
-    l->used = hg_zalloc(l->n, sizeof *l->used);
-    l->alone = hg_zalloc(2 * l->n, sizeof *l->alone);
-    l->prediction = hg_alloc(l->n, sizeof *l->prediction);
-    l->outcome = hg_zalloc(l->n, sizeof *l->outcome);
-    l->beta = hg_mul(pr->n_problems, l->n, &cells) ? hg_alloc(cells, sizeof *l->beta) : NULL;
-    if (l->left_out == NULL || l->used == NULL || l->alone == NULL || l->prediction == NULL || l->outcome == NULL ||
-        l->beta == NULL)
+    if (!HG_ROOM(HG_ARRAY(l->left_out, l->n), HG_ZEROS(l->used, l->n), HG_ZEROS(l->alone, 2 * l->n),
+                 HG_ARRAY(l->prediction, l->n), HG_ZEROS(l->outcome, l->n), HG_TABLE(l->beta, pr->n_problems, l->n)))
         return hg_fail(err, HINGE_ENOMEM, "no memory for %zu rows", l->n);
     hinge_status status = hinge_train(&m, l->jobs.x, l->jobs.y, &l->jobs.params, &first, err);
     if (status == HINGE_OK)
@@ -183,11 +176,6 @@ hinge_status hinge_leave_one_out(const hinge_matrix *x, const double *y, const h
     if (status == HINGE_OK && report != NULL)
         *report = r;
     hg_free(l.left_out);
-    hg_free(l.used);
-    hg_free(l.alone);
-    hg_free(l.prediction);
-    hg_free(l.outcome);
-    hg_free(l.beta);
     hg_problem_free(&problem);
     return status == HINGE_OK ? hg_ok(err) : status;
 }

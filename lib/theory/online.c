@@ -19,26 +19,17 @@ static bool is_direct(const hinge_matrix *x)
 hinge_status hg_online_init(struct hg_online *o, const hinge_matrix *x, const double *y, size_t batch, bool bias,
                             int threads, hinge_error *err)
 {
-    size_t n = x->rows, d = x->cols, cells = 0, values = 0;
+    size_t n = x->rows, d = x->cols;
     *o = (struct hg_online){ .x = *x, .y = y, .bias = bias, .batch = HG_MIN(batch, n), .begin = hg_now() };
     o->told = o->begin;
     o->stretch = HG_MAX((size_t)32, HG_MIN((size_t)1024, 32768 / HG_MAX(d, (size_t)1))); /* 256 KB of rows */
     size_t t = HG_MAX(HG_MIN((size_t)threads, stretches(o)), (size_t)1);
     o->threads = (int)t;
-    bool ok = hg_mul(o->batch, d, &cells) && hg_mul(t * o->stretch, d, &values);
-    o->w = hg_zalloc(d, sizeof *o->w);
-    o->rows = ok ? hg_alloc(cells, sizeof *o->rows) : NULL;
-    o->f = hg_alloc(o->batch, sizeof *o->f);
-    o->c = hg_alloc(o->batch, sizeof *o->c);
-    o->order = hg_alloc(batch > 0 ? n : 0, sizeof *o->order);
-    o->part = hg_mul(stretches(o), d + 3, &cells) ? hg_alloc(cells, sizeof *o->part) : NULL;
-    o->stretch_rows = !is_direct(x) && ok ? hg_alloc(values, sizeof *o->stretch_rows) : NULL;
-    o->stretch_f = hg_alloc(t * 2, o->stretch * sizeof *o->stretch_f);
-    if (o->w == NULL || o->rows == NULL || o->f == NULL || o->c == NULL || o->order == NULL || o->part == NULL ||
-        o->stretch_f == NULL || (!is_direct(x) && o->stretch_rows == NULL)) {
-        hg_online_free(o);
+    if (!HG_ROOM(HG_ZEROS(o->w, d), HG_TABLE(o->rows, o->batch, d), HG_ARRAY(o->f, o->batch), HG_ARRAY(o->c, o->batch),
+                 HG_ARRAY(o->order, batch > 0 ? n : 0), HG_TABLE(o->part, stretches(o), d + 3),
+                 HG_TABLE(o->stretch_f, t * 2, o->stretch),
+                 HG_TABLE(o->stretch_rows, is_direct(x) ? 0 : t * o->stretch, d)))
         return hg_fail(err, HINGE_ENOMEM, "no memory for the work space of %zu x %zu examples", n, d);
-    }
     for (size_t i = 0; batch > 0 && i < n; i++)
         o->order[i] = (uint32_t)i;
     return HINGE_OK;
@@ -46,9 +37,7 @@ hinge_status hg_online_init(struct hg_online *o, const hinge_matrix *x, const do
 
 void hg_online_free(struct hg_online *o)
 {
-    void *all[] = { o->w, o->rows, o->f, o->c, o->order, o->part, o->stretch_rows, o->stretch_f };
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        hg_free(all[i]);
+    hg_free(o->w);
     memset(o, 0, sizeof *o);
 }
 

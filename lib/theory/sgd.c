@@ -20,7 +20,7 @@ struct sgd {
     const hinge_sgd_options *p;
     double t;     /* steps so far */
     double *w, b; /* [d] mean of the iterates, or the last one */
-    double *mean; /* [d] of the rows, with a bias; otherwise NULL */
+    double *mean; /* [d] of the rows, with a bias; otherwise 0 */
 };
 
 static double step_size(const hinge_sgd_options *p, double t)
@@ -101,7 +101,7 @@ static void record(struct sgd *s, hinge_online_round *round)
 {
     struct hg_sweep sweep;
     double norm2 = 0, b = s->b;
-    for (size_t c = 0; s->mean != NULL && c < s->o->x.cols; c++)
+    for (size_t c = 0; s->o->mean != NULL && c < s->o->x.cols; c++)
         b -= s->mean[c] * s->w[c];
     hg_online_sweep(s->o, s->w, b, 1, false, NULL, &sweep);
     for (size_t c = 0; c < s->o->x.cols; c++)
@@ -112,28 +112,25 @@ static void record(struct sgd *s, hinge_online_round *round)
 
 /* Rows are taken relative to their mean, f = <x - mean, w> + b: the same problem, in which w and b do not pull at each
  * other, and R is smaller. */
-static bool find_mean(struct sgd *s)
+static void find_mean(struct sgd *s)
 {
     const hinge_matrix *x = &s->o->x;
-    s->mean = hg_zalloc(x->cols, sizeof *s->mean);
-    for (size_t i = 0; s->mean != NULL && i < x->rows; i++)
+    for (size_t i = 0; i < x->rows; i++)
         for (size_t c = 0; c < x->cols; c++)
             s->mean[c] += hg_matrix_value(x, i, c) / (double)x->rows;
     s->o->mean = s->mean;
-    return s->mean != NULL;
 }
 
 hinge_status hg_sgd(struct hg_online *o, const hinge_sgd_options *p, hinge_online_round *history, hinge_error *err)
 {
     uint64_t state = p->seed;
     size_t d = o->x.cols;
-    struct sgd s = { .o = o, .p = p, .w = hg_zalloc(d, sizeof(double)) };
-    double *room = hg_alloc(o->x.rows, sizeof *room);
-    if (s.w == NULL || room == NULL || (o->bias && !find_mean(&s))) {
-        hg_free(s.w);
-        hg_free(room);
+    struct sgd s = { .o = o, .p = p };
+    double *room;
+    if (!HG_ROOM(HG_ZEROS(s.w, d), HG_ZEROS(s.mean, d), HG_ARRAY(room, o->x.rows)))
         return hg_fail(err, HINGE_ENOMEM, "no memory for %zu examples of %zu features", o->x.rows, d);
-    }
+    if (o->bias)
+        find_mean(&s);
     for (size_t epoch = 0; epoch < p->epochs; epoch++) {
         hg_online_shuffle(o, &state);
 #pragma omp parallel num_threads(1)
@@ -154,7 +151,5 @@ hinge_status hg_sgd(struct hg_online *o, const hinge_sgd_options *p, hinge_onlin
     memcpy(o->w, s.w, d * sizeof *o->w);
     o->b = s.b;
     hg_free(s.w);
-    hg_free(s.mean);
-    hg_free(room);
     return HINGE_OK;
 }

@@ -524,36 +524,21 @@ static void salvage(struct run *r)
 
 static bool allocate(struct run *r)
 {
-    double **rows[] = { &r->f, &r->t_affine, &r->t, &r->best };
-    double **cols[] = { &r->w, &r->dw, &r->q, &r->r_w, &r->rhs, &r->acc[0], &r->acc[1], &r->acc[2] };
-    bool ok = true;
-    for (size_t k = 0; k < sizeof rows / sizeof *rows; k++)
-        ok = (*rows[k] = hg_zalloc(r->n, sizeof(double))) != NULL && ok;
-    for (size_t k = 0; k < sizeof cols / sizeof *cols; k++)
-        ok = (*cols[k] = hg_zalloc(r->cols, sizeof(double))) != NULL && ok;
-    for (int k = 0; k < r->sides; k++) {
-        struct side *s = &r->side[k];
-        double **parts[] = { &s->a, &s->l, &s->u, &s->m, &s->cap };
-        for (size_t j = 0; j < sizeof parts / sizeof *parts; j++)
-            ok = (*parts[j] = hg_zalloc(r->n, sizeof(double))) != NULL && ok;
-    }
-    r->res->memory_bytes = r->space.bytes + (r->cols * r->cholesky.ld + 10 * r->cols) * sizeof(double) +
-                           r->n * (4 + 5 * (size_t)r->sides) * sizeof(double);
-    return ok;
+    struct side *s = r->side;
+    size_t n = r->n, cols = r->cols, both = r->sides == 2 ? n : 0;
+    r->res->memory_bytes = r->space.bytes + (cols * r->cholesky.ld + 10 * cols) * sizeof(double) +
+                           n * (4 + 5 * (size_t)r->sides) * sizeof(double);
+    return HG_ROOM(HG_ZEROS(r->f, n), HG_ZEROS(r->t_affine, n), HG_ZEROS(r->t, n), HG_ZEROS(r->best, n),
+                   HG_ZEROS(r->w, cols), HG_ZEROS(r->dw, cols), HG_ZEROS(r->q, cols), HG_ZEROS(r->r_w, cols),
+                   HG_ZEROS(r->rhs, cols), HG_ZEROS(r->acc[0], cols), HG_ZEROS(r->acc[1], cols),
+                   HG_ZEROS(r->acc[2], cols), HG_ZEROS(s[0].a, n), HG_ZEROS(s[0].l, n), HG_ZEROS(s[0].u, n),
+                   HG_ZEROS(s[0].m, n), HG_ZEROS(s[0].cap, n), HG_ZEROS(s[1].a, both), HG_ZEROS(s[1].l, both),
+                   HG_ZEROS(s[1].u, both), HG_ZEROS(s[1].m, both), HG_ZEROS(s[1].cap, both));
 }
 
 static void run_free(struct run *r)
 {
-    double *all[] = { r->f, r->t_affine, r->t, r->best, r->w, r->dw, r->q, r->r_w, r->rhs, r->acc[0], r->acc[1],
-                      r->acc[2] };
-    for (size_t k = 0; k < sizeof all / sizeof *all; k++)
-        hg_free(all[k]);
-    for (int k = 0; k < 2; k++) {
-        struct side *s = &r->side[k];
-        double *parts[] = { s->a, s->l, s->u, s->m, s->cap };
-        for (size_t j = 0; j < sizeof parts / sizeof *parts; j++)
-            hg_free(parts[j]);
-    }
+    hg_free(r->f);
     hg_cholesky_free(&r->cholesky);
     hg_sweep_free(&r->space);
 }

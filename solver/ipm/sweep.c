@@ -277,31 +277,21 @@ hinge_status hg_sweep_init(struct hg_sweep_space *s, const struct hg_factor *fac
                                   .halt = *halt };
     s->cols = factor->d + intercept;
     s->ld = HG_MAX((s->cols + 7) / 8 * 8, (size_t)8);
-    size_t values = 0, square = 0;
     lay_out(s);
-    bool ok = hg_mul(s->slots, s->work_slot, &values) && hg_mul(s->cols, s->ld, &square);
-    s->shift = hg_zalloc(s->ld, sizeof *s->shift);
-    s->normal = ok ? hg_alloc(square, sizeof *s->normal) : NULL;
-    values += (size_t)threads * s->work_thread;
-    s->work = ok ? hg_zalloc(values, sizeof *s->work) : NULL;
-    double *mean = hg_alloc(s->ld, sizeof *mean);
-    s->bytes = (values + square + 2 * s->ld) * sizeof(double);
-    if (s->shift == NULL || s->normal == NULL || s->work == NULL || mean == NULL) {
-        hg_free(mean);
-        hg_sweep_free(s);
+    size_t values = s->slots * s->work_slot + (size_t)threads * s->work_thread, square = s->cols * s->ld;
+    double *mean;
+    if (!HG_ROOM(HG_ZEROS(s->shift, s->ld), HG_ARRAY(mean, s->ld), HG_TABLE(s->normal, s->cols, s->ld),
+                 HG_ZEROS(s->work, values)))
         return hg_fail(err, HINGE_ENOMEM, "no memory for normal matrices of %zu columns", s->cols);
-    }
+    s->bytes = (values + square + 2 * s->ld) * sizeof(double);
     measure(s, mean);
-    hg_free(mean);
     return HINGE_OK;
 }
 
 void hg_sweep_free(struct hg_sweep_space *s)
 {
     hg_free(s->shift);
-    hg_free(s->normal);
-    hg_free(s->work);
-    s->shift = s->normal = s->work = NULL;
+    s->shift = NULL;
 }
 
 /* ---- Cholesky ---------------------------------------------------------------------------------------------------- */
@@ -309,21 +299,15 @@ void hg_sweep_free(struct hg_sweep_space *s)
 hinge_status hg_cholesky_init(struct hg_cholesky *c, size_t n, hinge_error *err)
 {
     *c = (struct hg_cholesky){ .n = n, .ld = HG_MAX((n + 7) / 8 * 8, (size_t)8) };
-    size_t values;
-    c->l = hg_mul(n, c->ld, &values) ? hg_alloc(values, sizeof *c->l) : NULL;
-    c->scale = hg_alloc(n, sizeof *c->scale);
-    if (c->l == NULL || c->scale == NULL) {
-        hg_cholesky_free(c);
+    if (!HG_ROOM(HG_TABLE(c->l, n, c->ld), HG_ARRAY(c->scale, n)))
         return hg_fail(err, HINGE_ENOMEM, "no memory for a Cholesky factor of %zu columns", n);
-    }
     return HINGE_OK;
 }
 
 void hg_cholesky_free(struct hg_cholesky *c)
 {
     hg_free(c->l);
-    hg_free(c->scale);
-    c->l = c->scale = NULL;
+    c->l = NULL;
 }
 
 /* Of c->l, block of rows by block of rows, each from those above it; polled where the next has as much to do as BLAS

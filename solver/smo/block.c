@@ -88,57 +88,30 @@ static size_t choose_q(const struct hg_run *r)
 
 static void run_free(struct hg_run *r)
 {
-    hg_free(r->arrays);
+    hg_free(r->active);
     hg_inner_free(&r->inner);
     hg_cache_free(&r->cache);
 }
 
 static bool allocate(struct hg_run *r)
 {
-    size_t n = r->n, q = r->q, bytes = 0;
-    struct {
-        void **to;
-        size_t count, size;
-    } wanted[] = {
-        { (void **)&r->active, n, sizeof *r->active },
-        { (void **)&r->position, n, sizeof *r->position },
-        { (void **)&r->g, n, sizeof *r->g },
-        { (void **)&r->up[0], n, sizeof(double) },
-        { (void **)&r->down[0], n, sizeof(double) },
-        { (void **)&r->up[1], r->qp->layers == 2 ? n : 0, sizeof(double) },
-        { (void **)&r->down[1], r->qp->layers == 2 ? n : 0, sizeof(double) },
-        { (void **)&r->diagonal, n, sizeof(double) },
-        { (void **)&r->is_exact, n, sizeof *r->is_exact },
-        { (void **)&r->w, q, sizeof *r->w },
-        { (void **)&r->age, q, sizeof *r->age },
-        { (void **)&r->is_in_w, n, sizeof *r->is_in_w },
-        { (void **)&r->was_computed, n, sizeof *r->was_computed },
-        { (void **)&r->fresh, q, sizeof *r->fresh },
-        { (void **)&r->block_row, q, sizeof *r->block_row },
-        { (void **)&r->block_points, q, sizeof *r->block_points },
-        { (void **)&r->before[0], q, sizeof(double) },
-        { (void **)&r->before[1], q, sizeof(double) },
-        { (void **)&r->g_before, q, sizeof(double) },
-        { (void **)&r->moved, q, sizeof *r->moved },
-        { (void **)&r->held.row, q, sizeof(void *) },
-        { (void **)&r->held.coef, q, sizeof(double) },
-        { (void **)&r->group.row, n, sizeof(void *) },
-        { (void **)&r->group.coef, n, sizeof(double) },
-        { (void **)&r->group_point, n, sizeof *r->group_point },
-        { (void **)&r->candidates, n, sizeof *r->candidates },
-        { (void **)&r->found, n, sizeof *r->found },
-        { (void **)&r->coarse, hg_is_half(r) ? n : 0, sizeof *r->coarse },
-        { (void **)&r->kept.beta[0], n, sizeof(double) },
-        { (void **)&r->kept.beta[1], r->qp->layers == 2 ? n : 0, sizeof(double) },
+    size_t n = r->n, q = r->q, both = r->qp->layers == 2 ? n : 0, bytes;
+    struct hg_array arrays[] = {
+        HG_ZEROS(r->active, n),        HG_ZEROS(r->position, n),     HG_ZEROS(r->g, n),
+        HG_ZEROS(r->up[0], n),         HG_ZEROS(r->down[0], n),      HG_ZEROS(r->up[1], both),
+        HG_ZEROS(r->down[1], both),    HG_ZEROS(r->diagonal, n),     HG_ZEROS(r->is_exact, n),
+        HG_ZEROS(r->w, q),             HG_ZEROS(r->age, q),          HG_ZEROS(r->is_in_w, n),
+        HG_ZEROS(r->was_computed, n),  HG_ZEROS(r->fresh, q),        HG_ZEROS(r->block_row, q),
+        HG_ZEROS(r->block_points, q),  HG_ZEROS(r->before[0], q),    HG_ZEROS(r->before[1], q),
+        HG_ZEROS(r->g_before, q),      HG_ZEROS(r->moved, q),        HG_ZEROS(r->held.row, q),
+        HG_ZEROS(r->held.coef, q),     HG_ZEROS(r->group.row, n),    HG_ZEROS(r->group.coef, n),
+        HG_ZEROS(r->group_point, n),   HG_ZEROS(r->candidates, n),   HG_ZEROS(r->found, n),
+        HG_ZEROS(r->kept.beta[0], n),  HG_ZEROS(r->kept.beta[1], both),
+        HG_ZEROS(r->coarse, hg_is_half(r) ? n : 0)
     };
-    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
-        hg_take(NULL, &bytes, wanted[i].count * wanted[i].size);
+    bool ok = hg_room(arrays, sizeof arrays / sizeof *arrays, &bytes);
     r->res->memory_bytes = bytes + q * (q + 32) * r->size;
-    r->arrays = hg_zalloc(bytes, 1);
-    bytes = 0;
-    for (size_t i = 0; i < sizeof wanted / sizeof *wanted && r->arrays != NULL; i++)
-        *wanted[i].to = hg_take(r->arrays, &bytes, wanted[i].count * wanted[i].size);
-    return r->arrays != NULL;
+    return ok;
 }
 
 /* Rows in 16 bits make some be computed again: not where they cost much, unless otherwise they would not fit. */

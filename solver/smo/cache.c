@@ -37,15 +37,8 @@ hinge_status hg_cache_init(struct hg_cache *c, size_t n, size_t cols, size_t siz
     c->arena_bytes = bytes_for(n, cols, size, budget);
     if (slots == 0)
         c->arena_bytes = 0;
-    c->slot_of = hg_alloc(n, sizeof *c->slot_of);
-    c->point_of = hg_alloc(n, sizeof *c->point_of);
-    c->width = hg_alloc(n, sizeof *c->width);
-    c->stamp = hg_alloc(n, sizeof *c->stamp);
-    c->newer = hg_alloc(n, sizeof *c->newer);
-    c->older = hg_alloc(n, sizeof *c->older);
-    c->by_age = hg_alloc(n, sizeof *c->by_age);
-    bool ok = c->slot_of != NULL && c->point_of != NULL && c->width != NULL && c->stamp != NULL &&
-              c->newer != NULL && c->older != NULL && c->by_age != NULL;
+    bool ok = HG_ROOM(HG_ARRAY(c->slot_of, n), HG_ARRAY(c->point_of, n), HG_ARRAY(c->width, n), HG_ARRAY(c->stamp, n),
+                      HG_ARRAY(c->newer, n), HG_ARRAY(c->older, n), HG_ARRAY(c->by_age, n));
     if (ok && c->arena_bytes > 0) {
         size_t most = lent != NULL ? HG_MAX(lent->most_points, n) : n;
         c->arena = hg_arena_reserve(lent != NULL ? lent : &c->own,
@@ -74,12 +67,6 @@ void hg_cache_free(struct hg_cache *c)
         c->lent->touched = hg_cache_touched(c);
     hg_arena_free(&c->own);
     hg_free(c->slot_of);
-    hg_free(c->point_of);
-    hg_free(c->width);
-    hg_free(c->stamp);
-    hg_free(c->newer);
-    hg_free(c->older);
-    hg_free(c->by_age);
     memset(c, 0, sizeof *c);
 }
 

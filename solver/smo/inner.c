@@ -14,50 +14,23 @@ hinge_status hg_inner_init(struct hg_inner *in, size_t cap, int layers, bool no_
     in->kink = kink;
     in->type = type;
     in->loops = loops;
-    in->k = hg_alloc(cap * in->ld, hg_size_of(type));
-    in->g = hg_zalloc(cap, sizeof(double));
-    in->diagonal = hg_zalloc(cap, sizeof(double));
-    in->diagonal32 = hg_zalloc(cap, sizeof(float));
-    in->g32 = hg_zalloc(cap, sizeof(float));
-    in->start = hg_zalloc(cap, sizeof(double));
-    in->coef = hg_zalloc(cap, sizeof(double));
-    in->row = hg_zalloc(cap, sizeof(void *));
-    bool ok = in->k != NULL && in->g != NULL && in->diagonal != NULL && in->diagonal32 != NULL && in->g32 != NULL &&
-              in->start != NULL && in->coef != NULL && in->row != NULL;
-    double **arrays[] = { in->beta, in->lo, in->hi, in->off, in->up, in->down };
-    for (int l = 0; l < layers; l++)
-        for (size_t a = 0; a < sizeof arrays / sizeof *arrays; a++)
-            ok = (arrays[a][l] = hg_zalloc(cap, sizeof(double))) != NULL && ok;
-    for (int l = 0; l < layers; l++) {
-        in->up32[l] = hg_zalloc(cap, sizeof(float));
-        in->down32[l] = hg_zalloc(cap, sizeof(float));
-        ok = ok && in->up32[l] != NULL && in->down32[l] != NULL;
-    }
-    if (!ok) {
-        hg_inner_free(in);
+    size_t both = layers == 2 ? cap : 0;
+    if (!HG_ROOM(HG_VALUES(in->k, cap * in->ld, hg_size_of(type)), HG_ZEROS(in->g, cap), HG_ZEROS(in->diagonal, cap),
+                 HG_ZEROS(in->diagonal32, cap), HG_ZEROS(in->g32, cap), HG_ZEROS(in->start, cap),
+                 HG_ZEROS(in->coef, cap), HG_ZEROS(in->row, cap), HG_ZEROS(in->beta[0], cap), HG_ZEROS(in->lo[0], cap),
+                 HG_ZEROS(in->hi[0], cap), HG_ZEROS(in->off[0], cap), HG_ZEROS(in->up[0], cap),
+                 HG_ZEROS(in->down[0], cap), HG_ZEROS(in->up32[0], cap), HG_ZEROS(in->down32[0], cap),
+                 HG_ZEROS(in->beta[1], both), HG_ZEROS(in->lo[1], both), HG_ZEROS(in->hi[1], both),
+                 HG_ZEROS(in->off[1], both), HG_ZEROS(in->up[1], both), HG_ZEROS(in->down[1], both),
+                 HG_ZEROS(in->up32[1], both), HG_ZEROS(in->down32[1], both)))
         return hg_fail(err, HINGE_ENOMEM, "no memory for a working set of %zu examples", cap);
-    }
     return HINGE_OK;
 }
 
 void hg_inner_free(struct hg_inner *in)
 {
-    for (int l = 0; l < 2; l++) {
-        double *arrays[] = { in->beta[l], in->lo[l], in->hi[l], in->off[l], in->up[l], in->down[l] };
-        for (size_t a = 0; a < sizeof arrays / sizeof *arrays; a++)
-            hg_free(arrays[a]);
-        hg_free(in->up32[l]);
-        hg_free(in->down32[l]);
-    }
-    hg_free(in->g32);
-    hg_free(in->start);
-    hg_free(in->coef);
-    hg_free(in->row);
     hg_free(in->k);
-    hg_free(in->g);
-    hg_free(in->diagonal);
-    hg_free(in->diagonal32);
-    memset(in, 0, sizeof *in);
+    in->k = NULL;
 }
 
 static double kink_of(const struct hg_inner *in, size_t k)

@@ -528,17 +528,9 @@ static void solve_block(struct newton *t, double target)
 
 static void block_free(struct newton *t)
 {
-    void *all[] = { t->low,  t->high, t->off,   t->is_free, t->move, t->g_trial, t->sum,   t->k_sum, t->l.l,
-                    t->s.l,  t->entry, t->row_of, t->v,     t->held, t->d,       t->first, t->w };
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        hg_free(all[i]);
+    hg_free(t->low);
+    t->low = NULL;
     hg_inner_free(&t->in);
-    t->low = t->high = t->off = t->move = t->g_trial = t->sum = t->k_sum = t->l.l = t->s.l = t->v = t->d = t->first =
-        t->w = NULL;
-    t->is_free = NULL;
-    t->entry = NULL;
-    t->row_of = NULL;
-    t->held = NULL;
 }
 
 static size_t padded(size_t n)
@@ -566,38 +558,17 @@ static hinge_status load_block(struct newton *t)
     if (status != HINGE_OK)
         return status;
     t->in.q = q;
-    struct {
-        void **to;
-        size_t count, size;
-    } wanted[] = {
-        { (void **)&t->low, entries, sizeof(double) },
-        { (void **)&t->high, entries, sizeof(double) },
-        { (void **)&t->off, entries, sizeof(double) },
-        { (void **)&t->is_free, entries, 1 },
-        { (void **)&t->move, entries, sizeof(double) },
-        { (void **)&t->g_trial, q, sizeof(double) },
-        { (void **)&t->sum, q, sizeof(double) },
-        { (void **)&t->k_sum, q, sizeof(double) },
-        { (void **)&t->l.l, t->cap * t->l.ld, sizeof(double) },
-        { (void **)&t->s.l, t->s.ld * t->s.ld, sizeof(double) },
-        { (void **)&t->entry, t->cap, sizeof *t->entry },
-        { (void **)&t->row_of, entries, sizeof *t->row_of },
-        { (void **)&t->v, t->s.ld * t->l.ld, sizeof(double) },
-        { (void **)&t->held, t->s.ld, sizeof *t->held },
-        { (void **)&t->d, t->cap, sizeof(double) },
-        { (void **)&t->first, t->cap, sizeof(double) },
-        { (void **)&t->w, t->s.ld, sizeof(double) },
-    };
-    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
-        if ((*wanted[i].to = hg_alloc(wanted[i].count, wanted[i].size)) == NULL)
-            return HINGE_ENOMEM;
+    if (!HG_ROOM(HG_ARRAY(t->low, entries), HG_ARRAY(t->high, entries), HG_ARRAY(t->off, entries),
+                 HG_ARRAY(t->is_free, entries), HG_ARRAY(t->move, entries), HG_ARRAY(t->g_trial, q),
+                 HG_ARRAY(t->sum, q), HG_ARRAY(t->k_sum, q), HG_TABLE(t->l.l, t->cap, t->l.ld),
+                 HG_TABLE(t->s.l, t->s.ld, t->s.ld), HG_ARRAY(t->entry, t->cap), HG_ARRAY(t->row_of, entries),
+                 HG_TABLE(t->v, t->s.ld, t->l.ld), HG_ARRAY(t->held, t->s.ld), HG_ARRAY(t->d, t->cap),
+                 HG_ARRAY(t->first, t->cap), HG_ARRAY(t->w, t->s.ld)))
+        return HINGE_ENOMEM;
     memset(t->row_of, 0xff, entries * sizeof *t->row_of);
     t->largest = 0;
-    void **row = hg_alloc(q, sizeof *row);
-    if (row == NULL)
-        return HINGE_ENOMEM;
     for (size_t k = 0; k < q; k++) {
-        row[k] = (void *)kernel_row(t, k);
+        t->in.row[k] = (void *)kernel_row(t, k);
         t->in.g[k] = t->g[t->point[k]];
         for (int l = 0; l < t->qp->layers; l++) {
             t->in.beta[l][k] = t->qp->beta[l][t->point[k]];
@@ -606,9 +577,8 @@ static hinge_status load_block(struct newton *t)
             t->in.off[l][k] = t->qp->off[l][t->point[k]];
         }
     }
-    struct hg_fetch fetch = { t->point, q, t->point, q, row, NULL, NULL, t->opt->halt.stop, 0, false, false };
+    struct hg_fetch fetch = { t->point, q, t->point, q, t->in.row, NULL, NULL, t->opt->halt.stop, 0, false, false };
     status = t->rows->ops->fetch(t->rows, &fetch);
-    hg_free(row);
     for (size_t k = 0; k < q && status == HINGE_OK; k++) {
         t->in.diagonal[k] = kernel_row(t, k)[k];
         t->in.diagonal32[k] = (float)t->in.diagonal[k];
@@ -793,16 +763,9 @@ hinge_status hg_newton_finish(struct hg_qp *qp, struct hg_rows *rows, double *gr
     struct newton t = { .qp = qp, .rows = rows, .opt = options, .res = result };
     memset(result, 0, sizeof *result);
     result->violation = INFINITY;
-    double *a = hg_alloc(n, sizeof *a), *b = hg_alloc(n, sizeof *b);
     t.most_gflop = 1; /* until there is a block */
-    t.g = a;
-    t.g_next = b;
-    t.coef = hg_alloc(n, sizeof *t.coef);
-    t.list = hg_alloc(n, sizeof *t.list);
-    t.point = hg_alloc(n, sizeof *t.point);
-    bool ok = a != NULL && b != NULL && t.coef != NULL && t.list != NULL && t.point != NULL;
-    for (int l = 0; l < qp->layers; l++)
-        ok = (t.beta[l] = hg_alloc(n, sizeof(double))) != NULL && ok;
+    bool ok = HG_ROOM(HG_ARRAY(t.coef, n), HG_ARRAY(t.list, n), HG_ARRAY(t.point, n), HG_ARRAY(t.g, n),
+                      HG_ARRAY(t.g_next, n), HG_ARRAY(t.beta[0], n), HG_ARRAY(t.beta[1], qp->layers == 2 ? n : 0));
     hinge_status status = ok ? run(&t) : HINGE_ENOMEM;
     if (status == HINGE_ENOMEM) { /* SMO needs no more than it has */
         status = HINGE_OK;
@@ -811,13 +774,7 @@ hinge_status hg_newton_finish(struct hg_qp *qp, struct hg_rows *rows, double *gr
     }
     if (ok && status == HINGE_OK && result->gained)
         memcpy(gradient, t.g, n * sizeof *gradient);
-    hg_free(a);
-    hg_free(b);
     hg_free(t.coef);
-    hg_free(t.list);
-    hg_free(t.point);
-    hg_free(t.beta[0]);
-    hg_free(t.beta[1]);
     return status;
 }
 

@@ -41,7 +41,6 @@ struct hg_part { /* a sum over rows */
 };
 
 struct hg_run {
-    char *arrays;            /* those below, one after the other */
     struct hg_rows *rows, *exact;
     struct hg_qp *qp;
     const struct hg_smo_options *opt;
