@@ -37,29 +37,27 @@ static hinge_status linear_gradient(const struct hg_problem *pr, const uint32_t 
                                     double *g, hinge_error *err)
 {
     size_t d = pr->d;
-    long double *w = hg_zalloc(d, sizeof *w);
-    double *x = hg_alloc(d, sizeof *x);
-    if (w != NULL && x != NULL) {
-        for (size_t i = 0; i < qp->n; i++) {
-            double beta = hg_qp_beta(qp, i);
-            if (beta == 0)
-                continue;
-            hg_points_pack(&pr->points, subset + i, 0, 1, HINGE_F64, x, d);
-            for (size_t c = 0; c < d; c++)
-                w[c] += (long double)beta * x[c];
-        }
-        for (size_t i = 0; i < qp->n; i++) {
-            long double sum = 0;
-            hg_points_pack(&pr->points, subset + i, 0, 1, HINGE_F64, x, d);
-            for (size_t c = 0; c < d; c++)
-                sum += w[c] * x[c];
-            g[i] = (double)sum;
-        }
+    long double *w;
+    double *x;
+    if (!HG_ROOM(HG_ZEROS(w, d), HG_ARRAY(x, d)))
+        return hg_fail(err, HINGE_ENOMEM, "no memory for %zu weights", d);
+    for (size_t i = 0; i < qp->n; i++) {
+        double beta = hg_qp_beta(qp, i);
+        if (beta == 0)
+            continue;
+        hg_points_pack(&pr->points, subset + i, 0, 1, HINGE_F64, x, d);
+        for (size_t c = 0; c < d; c++)
+            w[c] += (long double)beta * x[c];
     }
-    bool ok = w != NULL && x != NULL;
+    for (size_t i = 0; i < qp->n; i++) {
+        long double sum = 0;
+        hg_points_pack(&pr->points, subset + i, 0, 1, HINGE_F64, x, d);
+        for (size_t c = 0; c < d; c++)
+            sum += w[c] * x[c];
+        g[i] = (double)sum;
+    }
     hg_free(w);
-    hg_free(x);
-    return ok ? HINGE_OK : hg_fail(err, HINGE_ENOMEM, "no memory for %zu weights", d);
+    return HINGE_OK;
 }
 
 hinge_status hg_problem_gradient(const struct hg_problem *pr, const uint32_t *subset, const struct hg_qp *qp,
@@ -68,11 +66,11 @@ hinge_status hg_problem_gradient(const struct hg_problem *pr, const uint32_t *su
     struct hg_gram gram = { 0 };
     if (pr->params.kernel.type == HINGE_LINEAR)
         return linear_gradient(pr, subset, qp, g, err);
-    uint32_t *point = hg_alloc(qp->n, sizeof *point);
-    double *coef = hg_alloc(qp->n, sizeof *coef);
-    hinge_status status = point != NULL && coef != NULL
-                              ? hg_problem_exact(pr, subset, qp->n, threads, &gram, err)
-                              : hg_fail(err, HINGE_ENOMEM, "no memory for %zu rows", qp->n);
+    uint32_t *point;
+    double *coef;
+    if (!HG_ROOM(HG_ARRAY(point, qp->n), HG_ARRAY(coef, qp->n)))
+        return hg_fail(err, HINGE_ENOMEM, "no memory for %zu rows", qp->n);
+    hinge_status status = hg_problem_exact(pr, subset, qp->n, threads, &gram, err);
     if (status == HINGE_OK) {
         size_t n_sv = hg_qp_support(qp, NULL, point, coef);
         memset(g, 0, qp->n * sizeof *g);
@@ -85,30 +83,26 @@ hinge_status hg_problem_gradient(const struct hg_problem *pr, const uint32_t *su
     }
     hg_gram_free(&gram);
     hg_free(point);
-    hg_free(coef);
     return status;
 }
 
 hinge_status hg_objective(struct hg_rows *exact, const struct hg_qp *qp, double *objective)
 {
-    uint32_t *point = hg_alloc(qp->n, sizeof *point);
-    double *coef = hg_alloc(qp->n, sizeof *coef), *g = hg_zalloc(qp->n, sizeof *g);
-    hinge_status status = point != NULL && coef != NULL && g != NULL ? HINGE_OK : HINGE_ENOMEM;
-    if (status == HINGE_OK) {
-        size_t n_sv = hg_qp_support(qp, NULL, point, coef);
-        struct gradient u = { NULL, g, coef };
-        struct hg_fetch fetch = { point, n_sv, point, n_sv, NULL, add_tile, &u, NULL, 0, false, false };
-        status = n_sv > 0 ? exact->ops->fetch(exact, &fetch) : HINGE_OK;
-        for (size_t k = n_sv; k-- > 0;) { /* from support vectors to points: point[k] >= k */
-            double here = g[k];
-            g[k] = 0;
-            g[point[k]] = here;
-        }
-        *objective = hg_qp_objective(qp, g);
+    uint32_t *point;
+    double *coef, *g;
+    if (!HG_ROOM(HG_ARRAY(point, qp->n), HG_ARRAY(coef, qp->n), HG_ZEROS(g, qp->n)))
+        return HINGE_ENOMEM;
+    size_t n_sv = hg_qp_support(qp, NULL, point, coef);
+    struct gradient u = { NULL, g, coef };
+    struct hg_fetch fetch = { point, n_sv, point, n_sv, NULL, add_tile, &u, NULL, 0, false, false };
+    hinge_status status = n_sv > 0 ? exact->ops->fetch(exact, &fetch) : HINGE_OK;
+    for (size_t k = n_sv; k-- > 0;) { /* from support vectors to points: point[k] >= k */
+        double here = g[k];
+        g[k] = 0;
+        g[point[k]] = here;
     }
+    *objective = hg_qp_objective(qp, g);
     hg_free(point);
-    hg_free(coef);
-    hg_free(g);
     return status;
 }
 
@@ -227,7 +221,6 @@ static void solved_free(struct solved *s)
 {
     hg_qp_free(&s->qp);
     hg_free(s->subset);
-    hg_free(s->g);
 }
 
 /* beta: [n_problems * rows] of the model. What has been made is to be freed on failure too. */
@@ -235,9 +228,7 @@ static hinge_status solved_init(struct solved *s, const struct hg_problem *pr, s
                                 hinge_error *err)
 {
     memset(s, 0, sizeof *s);
-    s->subset = hg_alloc(pr->n, sizeof *s->subset);
-    s->g = hg_alloc(pr->n, sizeof *s->g);
-    if (s->subset == NULL || s->g == NULL)
+    if (!HG_ROOM(HG_ARRAY(s->subset, pr->n), HG_ARRAY(s->g, pr->n)))
         return hg_fail(err, HINGE_ENOMEM, "no memory for %zu rows", pr->n);
     size_t n = hg_problem_points(pr, p, s->subset);
     hinge_status status = hg_problem_qp(pr, p, s->subset, n, &s->qp, s->sums, err);

@@ -155,32 +155,26 @@ static hinge_status train_on_copy(const struct hg_jobs *jobs, const uint32_t *ro
                                   hinge_params *p, hinge_model **model, hinge_report *report, hinge_error *err)
 {
     hinge_matrix x = *jobs->x;
-    hinge_status status = HINGE_OK;
     bool indexed = p->kernel.type == HINGE_PRECOMPUTED;
-    char *data = hg_alloc(n, row_bytes(&x, x.cols));
-    double *y = hg_alloc(n, sizeof *y), *weights = hg_alloc(n, sizeof *weights);
-    size_t *index = hg_alloc(n, sizeof *index);
-    if (data == NULL || y == NULL || weights == NULL || index == NULL)
-        status = hg_fail(err, HINGE_ENOMEM, "no memory for a copy of %zu rows of %zu features", n, x.cols);
-    if (status == HINGE_OK) {
-        gather(jobs->x, rows, n, data);
-        for (size_t i = 0; i < n; i++) {
-            y[i] = all_y != NULL ? all_y[rows[i]] : 0;
-            weights[i] = p->weights != NULL ? p->weights[rows[i]] : 1;
-            index[i] = p->precomputed_index != NULL ? p->precomputed_index[rows[i]] : rows[i];
-        }
-        x.data = data;
-        x.rows = n;
-        x.stride = x.cols;
-        x.order = HINGE_ROW_MAJOR;
-        p->weights = weights;
-        p->precomputed_index = indexed ? index : NULL;
-        status = hinge_train(model, &x, y, p, report, err);
+    char *data;
+    double *y, *weights;
+    size_t *index;
+    if (!HG_ROOM(HG_TABLE(data, n, row_bytes(&x, x.cols)), HG_ARRAY(y, n), HG_ARRAY(weights, n), HG_ARRAY(index, n)))
+        return hg_fail(err, HINGE_ENOMEM, "no memory for a copy of %zu rows of %zu features", n, x.cols);
+    gather(jobs->x, rows, n, data);
+    for (size_t i = 0; i < n; i++) {
+        y[i] = all_y != NULL ? all_y[rows[i]] : 0;
+        weights[i] = p->weights != NULL ? p->weights[rows[i]] : 1;
+        index[i] = p->precomputed_index != NULL ? p->precomputed_index[rows[i]] : rows[i];
     }
+    x.data = data;
+    x.rows = n;
+    x.stride = x.cols;
+    x.order = HINGE_ROW_MAJOR;
+    p->weights = weights;
+    p->precomputed_index = indexed ? index : NULL;
+    hinge_status status = hinge_train(model, &x, y, p, report, err);
     hg_free(data);
-    hg_free(y);
-    hg_free(weights);
-    hg_free(index);
     return status;
 }
 
@@ -213,11 +207,11 @@ hinge_status hg_predict_rows(const hinge_model *model, const hinge_matrix *x, co
     size_t classes = probable ? hinge_model_n_classes(model) : 0, problems = hinge_model_n_problems(model);
     /* 64 MB; long chunks, since each of them may sort the support vectors (lib/nearby.h) */
     size_t chunk = HG_MIN(n, HG_MAX((size_t)256, ((size_t)64 << 20) / (bytes + classes * sizeof(double))));
-    char *data = hg_alloc(chunk, bytes);
-    double *probability = hg_alloc(chunk * classes, sizeof *probability);
+    char *data;
+    double *probability;
     hinge_status status = HINGE_OK;
-    if (data == NULL || probability == NULL)
-        status = hg_fail(err, HINGE_ENOMEM, "no memory for a copy of %zu rows of %zu features", chunk, x->cols);
+    if (!HG_ROOM(HG_TABLE(data, chunk, bytes), HG_TABLE(probability, chunk, classes)))
+        return hg_fail(err, HINGE_ENOMEM, "no memory for a copy of %zu rows of %zu features", chunk, x->cols);
     for (size_t i = 0; i < n && status == HINGE_OK; i += chunk) {
         hinge_matrix part = { data, x->type, HG_MIN(chunk, n - i), x->cols, x->cols };
         double *label = labels != NULL ? labels + i : NULL;
@@ -229,7 +223,6 @@ hinge_status hg_predict_rows(const hinge_model *model, const hinge_matrix *x, co
             status = hinge_predict(model, &part, options, label, decision, err);
     }
     hg_free(data);
-    hg_free(probability);
     return status;
 }
 
@@ -252,32 +245,27 @@ static hinge_status draw_folds(struct validation *v, hinge_error *err)
     const struct hg_problem *pr = v->problem;
     size_t groups = pr->classifies ? pr->n_classes : 1, last = pr->n;
     uint64_t state = v->jobs.params.seed;
-    uint32_t *row = hg_alloc(v->n, sizeof *row), *fold = hg_alloc(v->n, sizeof *fold);
-    uint32_t *work = hg_alloc(v->n, sizeof *work);
-    size_t *start = hg_alloc(groups + 2, sizeof *start);
-    bool ok = row != NULL && fold != NULL && work != NULL && start != NULL;
-    if (ok) {
-        memcpy(start, pr->start, (groups + 1) * sizeof *start);
-        start[groups + 1] = v->n;
-        for (size_t i = 0; i < pr->n; i++) {
-            row[i] = pr->order[i];
-            v->used[row[i]] = true;
-        }
-        for (size_t i = 0; i < v->n; i++)
-            if (!v->used[i])
-                row[last++] = (uint32_t)i;
-        hg_folds_deal(&state, start, groups + 1, v->folds, work, fold);
-        for (size_t i = 0; i < v->n; i++)
-            v->fold[row[i]] = fold[i];
-        for (size_t g = 0; g < groups && pr->classifies; g++)
-            if (start[g + 1] - start[g] == 1)
-                v->misses_class[fold[start[g]]] = true;
+    uint32_t *row, *fold, *work;
+    size_t *start;
+    if (!HG_ROOM(HG_ARRAY(row, v->n), HG_ARRAY(fold, v->n), HG_ARRAY(work, v->n), HG_ARRAY(start, groups + 2)))
+        return hg_fail(err, HINGE_ENOMEM, "no memory for the folds of %zu rows", v->n);
+    memcpy(start, pr->start, (groups + 1) * sizeof *start);
+    start[groups + 1] = v->n;
+    for (size_t i = 0; i < pr->n; i++) {
+        row[i] = pr->order[i];
+        v->used[row[i]] = true;
     }
+    for (size_t i = 0; i < v->n; i++)
+        if (!v->used[i])
+            row[last++] = (uint32_t)i;
+    hg_folds_deal(&state, start, groups + 1, v->folds, work, fold);
+    for (size_t i = 0; i < v->n; i++)
+        v->fold[row[i]] = fold[i];
+    for (size_t g = 0; g < groups && pr->classifies; g++)
+        if (start[g + 1] - start[g] == 1)
+            v->misses_class[fold[start[g]]] = true;
     hg_free(row);
-    hg_free(fold);
-    hg_free(work);
-    hg_free(start);
-    return ok ? HINGE_OK : hg_fail(err, HINGE_ENOMEM, "no memory for the folds of %zu rows", v->n);
+    return HINGE_OK;
 }
 
 /* rows: those of weight > 0 in other folds from the front, those of this fold behind them. */
@@ -409,17 +397,10 @@ static hinge_status validate(struct validation *v, double *predictions, hinge_re
 {
     const hinge_params *params = &v->problem->params;
     bool by_side = false;
-    v->fold = hg_alloc(v->n, sizeof *v->fold);
-    v->used = hg_zalloc(v->n, sizeof *v->used);
-    v->misses_class = hg_zalloc(v->folds, sizeof *v->misses_class);
-    v->prediction = hg_alloc(v->n, sizeof *v->prediction);
-    v->reports = hg_zalloc(v->folds, sizeof *v->reports);
-    hinge_status status = HINGE_OK;
-    if (v->fold == NULL || v->used == NULL || v->misses_class == NULL || v->prediction == NULL ||
-        v->reports == NULL)
-        status = hg_fail(err, HINGE_ENOMEM, "no memory for %zu folds of %zu rows", v->folds, v->n);
-    if (status == HINGE_OK)
-        status = draw_folds(v, err);
+    if (!HG_ROOM(HG_ARRAY(v->fold, v->n), HG_ZEROS(v->used, v->n), HG_ZEROS(v->misses_class, v->folds),
+                 HG_ARRAY(v->prediction, v->n), HG_ZEROS(v->reports, v->folds)))
+        return hg_fail(err, HINGE_ENOMEM, "no memory for %zu folds of %zu rows", v->folds, v->n);
+    hinge_status status = draw_folds(v, err);
     if (status == HINGE_OK && params->task == HINGE_NU_SVC) { /* not for the want of rows in a fold alone */
         double most = most_nu(v, v->folds, v->prediction);
         if (params->nu > most * (1 + 1e-12))
@@ -433,10 +414,6 @@ static hinge_status validate(struct validation *v, double *predictions, hinge_re
             sum_reports(v, by_side, report);
     }
     hg_free(v->fold);
-    hg_free(v->used);
-    hg_free(v->misses_class);
-    hg_free(v->prediction);
-    hg_free(v->reports);
     return status;
 }
 

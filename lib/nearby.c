@@ -70,39 +70,32 @@ hinge_status hg_nearby_init(struct hg_nearby *n, const hinge_model *m, const str
         return HINGE_OK;
     size_t size = hg_size_of(type), d2 = 2 * m->d, ld = m->d, rows = hg_model_coef_rows(m);
     const char *norms = hg_model_norms(m, type);
-    void *room = hg_alloc(hg_panel_cols(type) * ld, size);
-    n->example = hg_alloc(examples->n, sizeof *n->example);
-    n->sv = hg_alloc(m->n_sv, sizeof *n->sv);
-    n->block_box = hg_alloc((examples->n + block - 1) / block, d2 * sizeof *n->block_box);
-    n->strip_box = hg_alloc((m->n_sv + HG_STRIP - 1) / HG_STRIP, d2 * sizeof *n->strip_box);
-    n->coef = hg_alloc(rows * m->n_sv, size);
-    n->norms = norms != NULL ? hg_alloc(m->n_sv, size) : NULL;
-    n->panels = lists ? hg_alloc(hg_panels_size(m->n_sv, m->d, type), size) : NULL;
-    bool ok = room != NULL && n->example != NULL && n->sv != NULL && n->block_box != NULL && n->strip_box != NULL &&
-              n->coef != NULL && (norms == NULL || n->norms != NULL) && (!lists || n->panels != NULL);
-    if (ok) {
-        sort(n, m, examples, sv, threads);
-        bound(examples, n->example, block, n->block_box, threads);
-        bound(sv, n->sv, HG_STRIP, n->strip_box, threads);
-        for (size_t r = 0; r < rows; r++)
-            reorder(m->coef + r * m->n_sv, n->sv, m->n_sv, type, (char *)n->coef + r * m->n_sv * size);
-        for (size_t i = 0; norms != NULL && i < m->n_sv; i++)
-            memcpy((char *)n->norms + i * size, norms + n->sv[i] * size, size);
-        if (n->panels != NULL)
-            hg_points_panels(sv, n->sv, 0, m->n_sv, type, n->panels, room, ld);
-    }
-    hg_free(room);
-    if (ok)
-        return HINGE_OK;
-    hg_nearby_free(n);
-    return hg_fail(err, HINGE_ENOMEM, "no memory to sort %zu support vectors and %zu examples", m->n_sv, examples->n);
+    void *room;
+    if (!HG_ROOM(HG_ARRAY(n->example, examples->n), HG_ARRAY(n->sv, m->n_sv),
+                 HG_TABLE(n->block_box, (examples->n + block - 1) / block, d2),
+                 HG_TABLE(n->strip_box, (m->n_sv + HG_STRIP - 1) / HG_STRIP, d2),
+                 HG_VALUES(n->coef, rows * m->n_sv, size), HG_VALUES(n->norms, norms != NULL ? m->n_sv : 0, size),
+                 HG_VALUES(n->panels, lists ? hg_panels_size(m->n_sv, m->d, type) : 0, size),
+                 HG_VALUES(room, hg_panel_cols(type) * ld, size)))
+        return hg_fail(err, HINGE_ENOMEM, "no memory to sort %zu support vectors and %zu examples", m->n_sv,
+                       examples->n);
+    sort(n, m, examples, sv, threads);
+    bound(examples, n->example, block, n->block_box, threads);
+    bound(sv, n->sv, HG_STRIP, n->strip_box, threads);
+    for (size_t r = 0; r < rows; r++)
+        reorder(m->coef + r * m->n_sv, n->sv, m->n_sv, type, (char *)n->coef + r * m->n_sv * size);
+    for (size_t i = 0; norms != NULL && i < m->n_sv; i++)
+        memcpy((char *)n->norms + i * size, norms + n->sv[i] * size, size);
+    if (lists)
+        hg_points_panels(sv, n->sv, 0, m->n_sv, type, n->panels, room, ld);
+    n->norms = norms != NULL ? n->norms : NULL;
+    n->panels = lists ? n->panels : NULL;
+    return HINGE_OK;
 }
 
 void hg_nearby_free(struct hg_nearby *n)
 {
-    void *all[] = { n->example, n->sv, n->block_box, n->strip_box, n->panels, n->norms, n->coef };
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        hg_free(all[i]);
+    hg_free(n->example);
     *n = (struct hg_nearby){ 0 };
 }
 
