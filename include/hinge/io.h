@@ -1,12 +1,12 @@
 /*
- * Data and model files. Same conventions as hinge.h.
+ * Data and model files. The conventions and the notation are those of hinge.h.
  *
  * Data: LIBSVM text, .npy and CSV, each also compressed with xz or gz (told by content, not by name).
  *   LIBSVM  "<label> <index>:<value> ...", indices from 1 and ascending; what is left out is 0; "# ..." may end a line
  *   .npy    two dimensions of floats (4 or 8 bytes), integers or bools, in C's order or Fortran's; labels may have one
- *   CSV     fields apart by commas, or else semicolons or tabs, as line 1 tells; a field may be in quotes. Line 1 is
- *           passed over as a header if no field of it is a number; where only some are, options.header must say,
- *           unless the one that is none is the label and other lines have that word too
+ *   CSV     fields separated by commas, or else semicolons or tabs, as line 1 tells; a field may be in quotes. Line 1
+ *           is passed over as a header if no field of it is a number. Where only some are, options.header must say what
+ *           it is, unless only the label is no number and other lines have that word too
  * Labels are numbers or, in all lines of LIBSVM text or CSV, words: see hinge_data.words.
  * Text may begin with a byte-order mark (UTF-8).
  * Numbers are read and written without regard to the locale. Model files are LIBSVM's; a model that LIBSVM
@@ -31,32 +31,32 @@ typedef enum hinge_format {
 typedef struct hinge_data_options {
     hinge_format format;
     hinge_dtype type;        /* of the matrix; 0: HINGE_F64, for .npy that of the file */
-    size_t min_cols;         /* at least so many features; absent ones are 0 */
-    size_t max_cols;         /* LIBSVM: features beyond are left out of the matrix; 0: no limit. .npy: 1 takes an array
-                              * of one dimension as a column, which is refused otherwise */
-    int drop_empty;          /* LIBSVM: 1: where a dense matrix would be large and 15 of 16 columns or more are empty,
-                              * they are left out: see hinge_data.columns. min_cols then has no part in it */
+    size_t min_cols;         /* least number of columns of x; features that the file has not are 0 */
+    size_t max_cols;         /* LIBSVM: most columns of x; features beyond are left out; 0: no limit. .npy: 1 takes an
+                              * array of one dimension as a column, which is refused otherwise */
+    int drop_empty;          /* LIBSVM: 1: leave out empty columns where a dense matrix would be large and 15 of 16 are
+                              * empty, see hinge_data.columns; min_cols is then ignored */
     const size_t *columns;   /* LIBSVM: [n_columns] keep these features only, ascending from 1, as hinge_model_columns
-                              * has them; one column more is the norm of the others, in which a model's support vectors
-                              * have 0 (hinge_model_widen): its values are those of the whole example. NULL: all */
+                              * has them, and add a column that holds the norm of the others. Support vectors have 0
+                              * there (hinge_model_widen), so kernel values are those of the whole example. NULL: all */
     size_t n_columns;
-    int precomputed;         /* LIBSVM: rows start with 0:serial, see hinge_data.serial */
+    int precomputed;         /* LIBSVM: 1: rows start with 0:serial, see hinge_data.serial */
     long label_column;       /* CSV: from 1, or negative from the end (-1 the last); 0: the first */
-    int no_labels;           /* CSV: there is no label column, y is all 0. .npy has none in any case */
+    int no_labels;           /* CSV: 1: there is no label column, and y is all 0; .npy never has one */
     int header;              /* CSV: 1: line 1 is a header; -1: it is an example; 0: told by its fields, see above */
-    const hinge_words *words; /* the words of a model (hinge_model_words): in labels that are words they have their
-                               * numbers, and others the numbers behind. NULL: all by the order in which they come */
-    const char *labels_path; /* .npy: file of n labels, or NULL */
-    int threads;             /* 0: omp_get_max_threads() */
+    const hinge_words *words; /* the words of a model (hinge_model_words), which keep their numbers in y; other words
+                               * get the numbers behind. NULL: words are numbered in the order in which they come */
+    const char *labels_path; /* .npy: name of a file of n labels; NULL: y is all 0 */
+    int threads;             /* number of threads; 0: omp_get_max_threads() */
 } hinge_data_options;
 
-/* A dense matrix and its labels, owned. */
+/* A dense matrix and its labels, which own their memory; free them with hinge_data_free. */
 typedef struct hinge_data {
     hinge_matrix x;
     double *y;          /* [x.rows]; 0 where the file has no labels */
     hinge_words words;  /* of the labels in y, numbered from 1 as they appear; count 0: labels are numbers */
     size_t *serial;     /* [x.rows] the 0: entries, from 1, of a precomputed LIBSVM file; otherwise NULL */
-    hinge_format format; /* of the file; never HINGE_FORMAT_AUTO */
+    hinge_format format; /* the file's format, never HINGE_FORMAT_AUTO */
     int labelled;        /* 1: y is from the file, or from labels_path */
     size_t label_column; /* CSV: the column that y is from, from 1; 0: none */
     int header;          /* CSV: 1: line 1 was passed over */
@@ -67,35 +67,40 @@ typedef struct hinge_data {
     void *memory;       /* what x.data points into; private */
 } hinge_data;
 
-/* Reads a file whole; options may be NULL. Refused with file and line: anything that is not a finite number (but for
- * labels, if all are words), duplicate or descending indices, empty lines, rows of unequal length (CSV). */
+/* Reads a whole file into *data, which is overwritten; options may be NULL. EFORMAT names file and line: anything that
+ * is not a finite number (but for labels, if all are words), duplicate or descending indices, empty lines, rows of
+ * unequal length (CSV). EIO: the file cannot be read; ENOMEM, ESIZE. */
 HINGE_API hinge_status hinge_data_read(const char *path, const hinge_data_options *options, hinge_data *data,
                                        hinge_error *err);
-/* The same from memory; name is used in messages and for HINGE_FORMAT_AUTO. */
+/* Reads the same from bytes[size] in memory; name is used in messages and for HINGE_FORMAT_AUTO. */
 HINGE_API hinge_status hinge_data_parse(const char *name, const void *bytes, size_t size,
                                         const hinge_data_options *options, hinge_data *data, hinge_error *err);
 /* Frees what the data owns and clears it; an all-zero struct is fine. */
 HINGE_API void hinge_data_free(hinge_data *data);
-/* Writes LIBSVM text (zeros left out, but for -0; numbers so that reading them back is exact), by atomic rename. */
+/* Writes x and y[x->rows] as LIBSVM text (zeros left out, but for -0; numbers read back exactly), to a temporary file
+ * beside path that is then renamed. EIO: it cannot be written. */
 HINGE_API hinge_status hinge_data_write(const char *path, const hinge_matrix *x, const double *y,
                                         hinge_error *err);
 
-/* Model files, LIBSVM's text; those that hinge or LIBSVM wrote are read, also compressed with xz or gz. Keys of hinge's
- * own: hinge_multiclass (one-vs-rest), hinge_scale_factor and hinge_scale_offset, hinge_kernel (the caller's),
- * hinge_label (labels that are no integers), hinge_training (C, nu, p, eps, 1 without bias, 1 with weights of examples,
- * labels of classes that have weights, their weights; C = 0: the hard margin). Words of labels are in the line "SV", of
- * which LIBSVM reads no more than that: "hinge_words" and each of them, with %20 for a blank and %25 for %. Saving
- * writes a temporary file beside path and renames it: a failure leaves an old file whole. A reloaded model predicts bit
- * for bit the same. */
+/* Saves a model as LIBSVM's text; hinge_model_load reads files of hinge and LIBSVM, also compressed with xz or gz. Keys
+ * of hinge's own: hinge_multiclass (one-vs-rest), hinge_scale_factor and hinge_scale_offset, hinge_kernel (the
+ * caller's), hinge_label (labels that are no integers), hinge_training (C, nu, p, eps, 1 without bias, 1 with weights
+ * of examples, labels of classes that have weights, their weights; C = 0: the hard margin). Words of labels are in the
+ * line "SV", of which LIBSVM reads no more than that: "hinge_words" and each of them, with %20 for a blank and %25 for
+ * %. Saving writes a temporary file beside path and renames it, so a failure leaves an old file whole. A reloaded model
+ * predicts the same to the bit. */
 HINGE_API hinge_status hinge_model_save(const hinge_model *model, const char *path, hinge_error *err);
-/* user: the function of a model whose kernel is the caller's own; NULL otherwise. */
+/* Loads a model; *model is the caller's, freed with hinge_model_free. user is the kernel of a model whose kernel is the
+ * caller's own, otherwise NULL. EFORMAT names the line; EIO, ENOMEM. */
 HINGE_API hinge_status hinge_model_load(hinge_model **model, const char *path, const hinge_kernel *user,
                                         hinge_error *err);
-/* To and from memory: *bytes is the caller's, freed with hinge_free; not 0-terminated. */
+/* Write and read a model in memory as in a file. *bytes, [*size], is the caller's, freed with hinge_free; it is not
+ * 0-terminated. */
 HINGE_API hinge_status hinge_model_format(const hinge_model *model, char **bytes, size_t *size,
                                           hinge_error *err);
 HINGE_API hinge_status hinge_model_parse(hinge_model **model, const char *name, const void *bytes, size_t size,
                                          const hinge_kernel *user, hinge_error *err);
+/* Frees memory that hinge_model_format gave; NULL is fine. */
 HINGE_API void hinge_free(void *memory);
 
 #ifdef __cplusplus

@@ -1,6 +1,6 @@
 /*
  * Convex quadratic programs, dense and in double: what the textbooks' support vector machines are before anything is
- * known of their structure. Same conventions as hinge.h.
+ * known of their structure. The conventions are those of hinge.h.
  */
 #ifndef HINGE_QP_H
 #define HINGE_QP_H
@@ -11,9 +11,9 @@
 extern "C" {
 #endif
 
-/* minimise 1/2 u'Qu + p'u   subject to   A u >= c,  E u = f. All arrays are the caller's, row-major, finite. */
+/* The problem: minimise 1/2 u'Qu + p'u subject to A u >= c, E u = f. Arrays are the caller's, row-major, finite. */
 typedef struct hinge_qp {
-    size_t n;              /* variables */
+    size_t n;              /* number of variables u */
     const double *q;       /* [n * n] symmetric, positive semi-definite (singular is fine); NULL: 0 */
     const double *p;       /* [n]; NULL: 0 */
     size_t n_inequalities; /* rows of A */
@@ -21,23 +21,23 @@ typedef struct hinge_qp {
     size_t n_equalities;   /* rows of E, which may depend on each other */
     const double *e, *f;   /* [n_equalities * n], [n_equalities] */
     double eps;            /* relative accuracy of residuals and gap; 0: 1e-10 */
-    uint64_t max_iter;     /* 0: 200 */
+    uint64_t max_iter;     /* most steps of the interior point; 0: 200 */
 } hinge_qp;
 
 typedef enum hinge_qp_outcome {
     HINGE_QP_SOLVED = 0,
-    HINGE_QP_INFEASIBLE, /* no u meets the constraints. Proof: z >= 0, y with A'z + E'y = 0 and c'z + f'y = 1 */
-    HINGE_QP_UNBOUNDED,  /* the objective falls for ever along u, wherever constraints are met at all: Qu = 0, Au >= 0,
-                          * Eu = 0, p'u = -1 */
-    HINGE_QP_LIMIT       /* max_iter reached, or rounding kept the run from eps: the best u, z, y that were seen */
+    HINGE_QP_INFEASIBLE, /* no u meets the constraints, as z >= 0 and y prove: A'z + E'y = 0 and c'z + f'y = 1 */
+    HINGE_QP_UNBOUNDED,  /* the objective falls for ever along u from any point that meets the constraints, if there is
+                          * one: Qu = 0, Au >= 0, Eu = 0, p'u = -1 */
+    HINGE_QP_LIMIT       /* max_iter was reached, or rounding kept the run from eps: u, z, y are the best seen */
 } hinge_qp_outcome;
 
-/* "solved", "infeasible", "unbounded", "iteration limit"; never NULL. */
+/* Returns "solved", "infeasible", "unbounded", "iteration limit"; never NULL. */
 HINGE_API const char *hinge_qp_outcome_text(hinge_qp_outcome outcome);
 
-/* Multipliers: Qu + p = A'z + E'y, z >= 0, z'(Au - c) = 0. */
+/* The solution u and its multipliers: Qu + p = A'z + E'y, z >= 0, z'(Au - c) = 0. */
 typedef struct hinge_qp_result {
-    double *u;             /* [n] the caller's room, as are the next two; each may be NULL */
+    double *u;             /* [n] the caller's array, as are z and y; each may be NULL */
     double *z;             /* [n_inequalities] */
     double *y;             /* [n_equalities] */
     hinge_qp_outcome outcome;

@@ -1,6 +1,6 @@
 /*
  * What the lecture notes on support vector machines derive, as small functions: each can be called, tested and read
- * alone. Same conventions as hinge.h. Sources, as named below:
+ * alone. The conventions and the notation are those of hinge.h. Sources, as named below:
  *
  *   [Shi]          J. Shi, ML Session 2, Part 2: Support Vector Machines, slides, 2018
  *   [Perez]        N. Perez de la Blanca, Optimal Linear Classifiers: Support Vector Machines, slides
@@ -23,17 +23,19 @@ extern "C" {
 
 /* ---- Decision functions: [Shi, "Decision functions"] ------------------------------------------------------- */
 
-/* +1 if a > 0, otherwise -1: sign(0) = -1. */
+/* Returns +1 if a > 0, otherwise -1: sign(0) = -1. */
 HINGE_API double hinge_sign(double a);
-/* Position of the largest of values[n], the first of equal ones: argmax_y <x, w_y>. n >= 1; NaN is never largest. */
+/* Returns the position of the largest of values[n], the first of equal ones, as argmax_y <x, w_y> wants it. n >= 1; NaN
+ * is never largest. */
 HINGE_API size_t hinge_argmax(const double *values, size_t n);
-/* decisions[rows * k]: <x_i, w_c> + b_c of each row and each of k weight vectors w[k * x->cols], row-major; b[k] or
- * NULL: 0. The sign of the one value (k = 1) or the argmax of the row is the class. threads 0:
+/* Sets decisions[rows * k], the caller's: <x_i, w_c> + b_c of each row and each of k weight vectors w[k * x->cols],
+ * row-major; b[k], or NULL: 0. The sign of the one value (k = 1) or the argmax of the row is the class. threads 0:
  * omp_get_max_threads(). EINVAL: values of x that are not finite. */
 HINGE_API hinge_status hinge_linear_decisions(const hinge_matrix *x, const double *w, const double *b, size_t k,
                                               int threads, double *decisions, hinge_error *err);
-/* *model is a linear two-class model with f(x) = <w, x> + b, w[d], for hinge_predict and files: one support vector,
- * w itself. positive and negative are the labels for f > 0 and otherwise. EINVAL: not finite, or equal labels. */
+/* Makes a linear two-class model with f(x) = <w, x> + b, w[d], for hinge_predict and files; its one support vector is
+ * w. *model is the caller's, freed with hinge_model_free. positive and negative are the labels for f > 0 and otherwise.
+ * EINVAL: values that are not finite, equal labels. */
 HINGE_API hinge_status hinge_linear_model(hinge_model **model, const double *w, size_t d, double b, double positive,
                                           double negative, hinge_error *err);
 
@@ -48,15 +50,16 @@ typedef enum hinge_loss {
     HINGE_N_LOSSES
 } hinge_loss;
 
-/* Hinge, logistic and exponential loss are >= the 0-1 loss at every m; the perceptron's is not. NaN: no such loss. */
+/* Returns a loss at a margin; NaN: there is no such loss. Hinge, logistic and exponential loss are >= the 0-1 loss at
+ * every m; the perceptron's is not. */
 HINGE_API double hinge_loss_value(hinge_loss loss, double margin);
-/* Mean over margins[n]: the empirical risk R_n. */
+/* Returns the mean of a loss over margins[n]: the empirical risk R_n. */
 HINGE_API double hinge_loss_mean(hinge_loss loss, const double *margins, size_t n);
-/* "hinge", "perceptron", ...; NULL if there is no such loss. */
+/* Returns "hinge", "perceptron", ...; static; NULL: there is no such loss. */
 HINGE_API const char *hinge_loss_name(hinge_loss loss);
 
-/* The loss of quantile regression at level tau in [0, 1]: tau r for a residual r = target - f >= 0, (tau - 1) r below
- * [Koenker, Bassett 1978]. */
+/* Returns the loss of quantile regression at level tau in [0, 1]: tau r for a residual r = target - f >= 0, (tau - 1) r
+ * below [Koenker, Bassett 1978]. */
 HINGE_API double hinge_pinball(double tau, double residual);
 
 /* ---- Linear classifiers round by round --------------------------------------------------------------------- */
@@ -69,7 +72,7 @@ typedef struct hinge_online_round {
 
 /* Both methods call options.progress after each round and, in long ones, about ten times a second: rounds are those
  * carried out, iterations the batches, objective as above where the round was measured, otherwise NaN, violation NaN.
- * Another value than 0 ends the run, and w and b are what it has come to. */
+ * If it returns another value than 0, the run ends, and w and b are what it has come to. */
 
 typedef struct hinge_perceptron_options {
     double step;      /* eta > 0; 0: 1 */
@@ -79,16 +82,17 @@ typedef struct hinge_perceptron_options {
     int strict;       /* 1: updates where y f < 0, as printed in [Shi, eq. 1]; 0: where y f <= 0, since with "<" and
                        * w_1 = 0 the first sum is empty and w stays 0 */
     const double *w0; /* [d] w_1, or NULL: 0; b begins at 0 */
-    uint64_t seed;    /* batch > 0: of the order of the examples, drawn anew each round */
-    int threads;      /* 0: omp_get_max_threads(). The result does not depend on it */
+    uint64_t seed;    /* batch > 0: start of the draws of the examples' order, anew each round */
+    int threads;      /* number of threads; 0: omp_get_max_threads(). The result does not depend on it */
     hinge_progress_fn progress; /* or NULL; see hinge_online_round */
     void *progress_arg;
 } hinge_perceptron_options;
 
-/* w += eta sum y_i x_i over examples with y_i f_i <= 0, a round at a time, until a round ends with no error left or
- * nothing can change any more. y[rows]: +1, -1. w[d]; *b only with options->bias (NULL otherwise); history[rounds] gets
- * *n_rounds entries, of those carried out; both may be NULL. On separable data the number of rounds is finite (sum of
- * the errors of a batch run <= n R^2 / margin^2). options may be NULL. EINVAL: labels, values that are not finite. */
+/* Trains a perceptron: w += eta sum y_i x_i over examples with y_i f_i <= 0, a round at a time, until a round ends with
+ * no error left or nothing can change any more. y[rows]: +1, -1. w[d]; *b only with options->bias (NULL otherwise);
+ * history[rounds] gets *n_rounds entries, of those carried out; both may be NULL. On separable data the number of
+ * rounds is finite (sum of the errors of a batch run <= n R^2 / margin^2). options may be NULL. EINVAL: labels, values
+ * that are not finite. */
 HINGE_API hinge_status hinge_perceptron(const hinge_matrix *x, const double *y,
                                         const hinge_perceptron_options *options, double *w, double *b,
                                         hinge_online_round *history, size_t *n_rounds, hinge_error *err);
@@ -102,38 +106,40 @@ typedef struct hinge_sgd_options {
     int bias;       /* 1: f = <x, w> + b, b not regularised [Karagiannis, example 31]; 0: homogeneous halfspaces, b = 0
                      * [Karagiannis, definition 21] */
     int last;       /* 1: the last iterate; 0: the mean of all, weighted by t */
-    uint64_t seed;  /* of the order of the examples, drawn anew each epoch */
-    int threads;    /* for the measuring of history; 0: omp_get_max_threads(). The result does not depend on it */
+    uint64_t seed;  /* start of the draws of the examples' order, anew each epoch */
+    int threads;    /* threads that measure history; 0: omp_get_max_threads(). The result does not depend on it */
     hinge_progress_fn progress; /* or NULL; see hinge_online_round */
     void *progress_arg;
 } hinge_sgd_options;
 
-/* Soft-SVM by stochastic subgradients: min lambda ||w||^2 + 1/m sum max(0, 1 - y_i (<x_i, w> + b)) [Karagiannis, eq.
- * 3.4 and example 31, whose recursion leaves out the regulariser's 2 lambda w: it is put back here]. A step on a batch
- * B: w <- w - eta_t (2 lambda w - 1/|B| sum over y f < 1 of y x), then onto the ball ||w||^2 <= 1 / (2 lambda), which
- * holds the optimum (Shalev-Shwartz, Singer, Srebro 2007). With a bias, rows are taken relative to their mean, b takes
- * steps of 1 / sqrt(t) (with eta > 0: eta_t), and in the end the value that is best for w, exactly. w[d]; *b only with
- * options->bias (NULL otherwise); history[epochs] or NULL: after each epoch, of what would be returned then but for
- * that last step of b. EINVAL: labels, lambda, values that are not finite, history without a number of epochs. */
+/* Trains a soft SVM by stochastic subgradients: min lambda ||w||^2 + 1/m sum max(0, 1 - y_i (<x_i, w> + b))
+ * [Karagiannis, eq. 3.4 and example 31, whose recursion leaves out the regulariser's 2 lambda w: it is put back here].
+ * A step on a batch B: w <- w - eta_t (2 lambda w - 1/|B| sum over y f < 1 of y x), then onto the ball ||w||^2 <= 1 /
+ * (2 lambda), which holds the optimum (Shalev-Shwartz, Singer, Srebro 2007). With a bias, rows are taken relative to
+ * their mean, b takes steps of 1 / sqrt(t) (with eta > 0: eta_t), and in the end the value that is best for w, exactly.
+ * w[d]; *b only with options->bias (NULL otherwise); history[epochs] or NULL: after each epoch, of what would be
+ * returned then but for that last step of b. EINVAL: labels, lambda, values that are not finite, history without a
+ * number of epochs. */
 HINGE_API hinge_status hinge_sgd(const hinge_matrix *x, const double *y, const hinge_sgd_options *options, double *w,
                                  double *b, hinge_online_round *history, hinge_error *err);
-/* Epochs after which the Pegasos step's mean is within 1e-2 of the optimum, relative to it, on data of radius R
- * (largest ||x||) with m examples and batches of so many: ceil(30 (1 + R^2) / (2 lambda) batch / m), 5 at least and
- * 1000 at most. A rule that tests hold up where the 1000 do not cut it short, no theorem. Where R is large, scale the
- * data. */
+/* Returns the epochs after which the Pegasos step's mean is within 1e-2 of the optimum, relative to it, on data of
+ * radius R (largest ||x||) with m examples and batches of so many: ceil(30 (1 + R^2) / (2 lambda) batch / m), 5 at
+ * least and 1000 at most. A rule that tests hold up where the 1000 do not cut it short, no theorem. Where R is large,
+ * scale the data. */
 HINGE_API size_t hinge_sgd_epochs(double lambda, double radius, size_t m, size_t batch);
 
 /* ---- Feature maps: [Perez, "Polynomial kernel"], [Notes 9, eq. 9.20 to 9.28], [Ho] ------------------------- */
 
-/* *dimension = C(degree + d, degree), the number of monomials of degree at most `degree` in d variables. ESIZE where
- * the features of so many rows are more than this machine's memory holds: use the kernel then. rows 0: the number
+/* Sets *dimension = C(degree + d, degree), the number of monomials of degree at most `degree` in d variables. ESIZE
+ * where the features of so many rows are more than this machine's memory holds: use the kernel then. rows 0: the number
  * alone, and ESIZE only where it overflows. */
 HINGE_API hinge_status hinge_polynomial_dimension(size_t d, int degree, size_t rows, size_t *dimension,
                                                   hinge_error *err);
-/* z[rows * dimension], row-major, such that <z_i, z_j> = (coef0 + gamma <x_i, x_j>)^degree: monomials 1, x_1 .. x_d,
- * x_1 x_1, x_1 x_2, .., x_d x_d, .. by degree q, each times sqrt(C(Q, q) coef0^(Q-q) gamma^q q! / prod k_j!) for
- * exponents k_j. Cross terms, which [Notes 9, eq. 9.25 and 9.26] leave out, are in; the first coefficient is
- * sqrt(coef0^Q), where [Perez] prints 1. kernel: HINGE_POLYNOMIAL with coef0 >= 0. EINVAL, ESIZE, ENOMEM. */
+/* Sets z[rows * dimension], the caller's, row-major, such that <z_i, z_j> = (coef0 + gamma <x_i, x_j>)^degree:
+ * monomials 1, x_1 .. x_d, x_1 x_1, x_1 x_2, .., x_d x_d, .. by degree q, each times sqrt(C(Q, q) coef0^(Q-q) gamma^q
+ * q! / prod k_j!) for exponents k_j. Cross terms, which [Notes 9, eq. 9.25 and 9.26] leave out, are in; the first
+ * coefficient is sqrt(coef0^Q), where [Perez] prints 1. kernel: HINGE_POLYNOMIAL with coef0 >= 0. EINVAL, ESIZE,
+ * ENOMEM. */
 HINGE_API hinge_status hinge_polynomial_features(const hinge_matrix *x, const hinge_kernel *kernel, int threads,
                                                  double *z, hinge_error *err);
 
@@ -147,9 +153,9 @@ typedef struct hinge_mercer {
     int semidefinite;         /* smallest >= - tolerance max(largest, -smallest) */
 } hinge_mercer;
 
-/* Is the kernel matrix of these points symmetric and positive semi-definite, as a kernel's must be for any points?
- * "No" is a proof (but for rounding), "yes" speaks of these points only. tolerance 0: 1e-10. All of K in f64: n^2
- * values, 4/3 n^3 operations. EINVAL: a kernel value is not finite; ESIZE, ENOMEM, ECALLBACK. */
+/* Checks whether the kernel matrix of these points is symmetric and positive semi-definite, as a kernel's must be for
+ * any points. A "no" is a proof (but for rounding), a "yes" speaks of these points only. tolerance 0: 1e-10. All of K
+ * in f64: n^2 values, 4/3 n^3 operations. EINVAL: a kernel value is not finite; ESIZE, ENOMEM, ECALLBACK. */
 HINGE_API hinge_status hinge_mercer_check(const hinge_matrix *x, const hinge_kernel *kernel, double tolerance,
                                           int threads, hinge_mercer *mercer, hinge_error *err);
 
@@ -168,15 +174,16 @@ typedef enum hinge_slack_class {
     HINGE_SLACK_WRONG     /* xi > 1: on the wrong side */
 } hinge_slack_class;
 
-/* alpha >= C (1 - 1e-12) is alpha = C, so that coefficients divided by a common factor are known again. */
+/* Returns the kind of a coefficient. alpha >= C (1 - 1e-12) counts as alpha = C, so that coefficients divided by a
+ * common factor are known again. */
 HINGE_API hinge_sv_kind hinge_sv_kind_of(double alpha, double C);
-/* xi = max(0, 1 - y f) */
+/* Returns xi = max(0, 1 - y f). */
 HINGE_API double hinge_slack(double y, double f);
-/* xi within tolerance of 0 or 1 counts as equal; 0 <= tolerance < 1/2. A run to violation eps leaves xi of margin
- * support vectors below eps. */
+/* Returns the class of a slack; one within tolerance of 0 or 1 counts as equal; 0 <= tolerance < 1/2. A run to
+ * violation eps leaves xi of margin support vectors below eps. */
 HINGE_API hinge_slack_class hinge_slack_class_of(double slack, double tolerance);
 
-/* One example of a two-class problem. */
+/* An example in a two-class problem. */
 typedef struct hinge_point {
     double y;        /* +1 first class, -1 second; 0: the example is not in this problem, all else is 0 */
     double alpha, C; /* C times the weights of class and example; nu-SVC: 1/r times the weights */
@@ -187,7 +194,7 @@ typedef struct hinge_point {
 
 /* A two-class problem summed up. */
 typedef struct hinge_kinds {
-    size_t n, n_margin_sv, n_non_margin_sv;
+    size_t n, n_margin_sv, n_non_margin_sv; /* examples, and support vectors of each kind */
     size_t n_slack[4];         /* by hinge_slack_class */
     double sum_alpha;
     double norm2;              /* ||w||^2 = beta' K beta */
@@ -199,16 +206,18 @@ typedef struct hinge_kinds {
     double slack_slackness;    /* largest (C - alpha) xi, divided by C: [Shi, eq. 7] */
 } hinge_kinds;
 
-/* Kind and class of every example of a C-SVC or nu-SVC problem; x, y, params as the model was trained (see
- * hinge_model_locate for models from files). points[x->rows] or NULL. Costs one pass over K(all, SV) in f64. */
+/* Finds kind and class of every example of a C-SVC or nu-SVC problem. Give x, y, params as the model was trained (see
+ * hinge_model_locate for models from files); points[x->rows] is the caller's, or NULL. It takes one pass over K(all,
+ * SV) in f64. */
 HINGE_API hinge_status hinge_kinds_of(const hinge_model *model, const hinge_matrix *x, const double *y,
                                       const hinge_params *params, size_t problem, double tolerance,
                                       hinge_kinds *kinds, hinge_point *points, hinge_error *err);
 
-/* Told of a problem, and of all its rows, points[x->rows], which are gone when it returns; not 0 ends the call. */
+/* A callback that is told of a problem and of all rows, points[x->rows], which are gone when it returns. Return another
+ * value than 0 to end the call. */
 typedef int (*hinge_kinds_fn)(void *arg, size_t problem, const hinge_kinds *kinds, const hinge_point *points);
-/* hinge_kinds_of for every problem in turn, with data and coefficients set up once: what models of many classes need.
- * ECALLBACK: each returned something else than 0. */
+/* Does hinge_kinds_of for every problem in turn, with data and coefficients set up once, which models of many classes
+ * need. ECALLBACK: each returned another value than 0. */
 HINGE_API hinge_status hinge_kinds_each(const hinge_model *model, const hinge_matrix *x, const double *y,
                                         const hinge_params *params, double tolerance, hinge_kinds_fn each, void *arg,
                                         hinge_error *err);
@@ -219,19 +228,20 @@ HINGE_API hinge_status hinge_kinds_each(const hinge_model *model, const hinge_ma
  * once; of those with different targets (regression, y not NULL) the ones for which the coefficients are optimal, where
  * examples have no weights; hinge_certify and hinge_kinds_of look anew where a row found has weight 0. Precomputed
  * kernels: x[i, i] belongs to row i. EINVAL: some are not there; *missing (or NULL) says how many, and the model is as
- * it was. Not while other threads use the model. */
+ * it was. Call it while no other thread uses the model. */
 HINGE_API hinge_status hinge_model_locate(hinge_model *model, const hinge_matrix *x, const double *y,
                                           size_t *missing, hinge_error *err);
 
 /* ---- Margin and radius ------------------------------------------------------------------------------------- */
 
-/* *norm2 = ||w||^2 = beta' K beta of one problem, from the support vectors. EINVAL: precomputed kernel, whose values at
- * the rows trained on tell it: hinge_kinds. */
+/* Sets *norm2 = ||w||^2 = beta' K beta of one problem, from the support vectors. EINVAL: precomputed kernel, whose
+ * values at the rows trained on tell it: hinge_kinds. */
 HINGE_API hinge_status hinge_model_norm2(const hinge_model *model, size_t problem, double *norm2, hinge_error *err);
-/* 1 / ||w||: the distance of the margin from the boundary in feature space [Shi], [Perez], [Notes 9]. norm2 > 0. */
+/* Returns 1 / ||w||: the distance of the margin from the boundary in feature space [Shi], [Perez], [Notes 9]. norm2 >
+ * 0. */
 HINGE_API double hinge_margin(double norm2);
-/* *radius = largest ||Phi(x_i)||, or, centred, ||Phi(x_i) - mean Phi||, as [Shi] assumes of the data. Centred takes n^2
- * kernel values, unless the kernel is linear. */
+/* Sets *radius = the largest ||Phi(x_i)||, or, centred, ||Phi(x_i) - mean Phi||, as [Shi] assumes of the data. Centred
+ * takes n^2 kernel values, unless the kernel is linear. */
 HINGE_API hinge_status hinge_radius(const hinge_matrix *x, const hinge_kernel *kernel, int centred, int threads,
                                     double *radius, hinge_error *err);
 
@@ -264,12 +274,12 @@ typedef struct hinge_leave_one_out_report {
     double seconds;
 } hinge_leave_one_out_report;
 
-/* Exact leave-one-out for the tasks without nu: predictions[n] (NULL: not wanted) of each row by a model trained on
- * all others. Rows that are no support vector do not change the solution, so only the others are left out, each by a
- * training that starts from the solution of all rows; all rows, where a problem has no margin SV (its b is the middle
- * of a range that other rows bound too). Trainings run side by side. params.progress is called for each: problem counts
- * them. Where it or the time limit ends the run, predictions are untouched, and errors of no use. EINVAL: another task
- * (there, every row has a say), fewer than two rows. */
+/* Computes the exact leave-one-out error of tasks without nu: predictions[n] (NULL: not wanted) of each row by a model
+ * trained on all others. Rows that are no support vector do not change the solution, so only the others are left out,
+ * each by a training that starts from the solution of all rows; all rows, where a problem has no margin SV (its b is
+ * the middle of a range that other rows bound too). Trainings run side by side. params.progress is called for each:
+ * problem counts them. Where it or the time limit ends the run, predictions are untouched, and errors of no use.
+ * EINVAL: another task (there, every row has a say), fewer than two rows. */
 HINGE_API hinge_status hinge_leave_one_out(const hinge_matrix *x, const double *y, const hinge_params *params,
                                            double *predictions, hinge_leave_one_out_report *report,
                                            hinge_error *err);
@@ -282,7 +292,8 @@ typedef enum hinge_tradeoff {
     HINGE_TRADEOFF_LAMBDA   /* lambda ||w||^2 + 1/m sum xi: [Perez], lambda = 1/(2 C m); [Karagiannis], 1/(2 C) */
 } hinge_tradeoff;
 
-/* The value in another convention that gives the same w and b; m examples. NaN: value <= 0, m = 0, no such one. */
+/* Returns the value in another convention that gives the same w and b on m examples. NaN: value <= 0, m = 0, or there
+ * is no such convention. */
 HINGE_API double hinge_tradeoff_convert(hinge_tradeoff from, hinge_tradeoff to, double value, size_t m);
 /* Max-margin form: min -gamma + C_mm sum xi, ||w|| = 1 [Shi, eq. 2]. A C-SVC problem solved with C solves it with C_mm
  * = C / sum alpha, gamma = 1 / ||w||, w / ||w||, b / ||w||. 0 < sum_alpha <= C m. */
@@ -290,7 +301,7 @@ HINGE_API double hinge_tradeoff_max_margin(double C, double sum_alpha);
 /* The max-margin form is nu-SVC with nu = 1 / (C_mm m): trained so, w and b are the same up to a common factor. NaN
  * where C_mm m < 1: it is unbounded. */
 HINGE_API double hinge_tradeoff_nu(double C_mm, size_t m);
-/* sum alpha of one problem of a C-SVC model. EINVAL: another task. */
+/* Sets *sum_alpha, the sum of alpha of one problem of a C-SVC model. EINVAL: another task. */
 HINGE_API hinge_status hinge_model_sum_alpha(const hinge_model *model, size_t problem, double *sum_alpha,
                                              hinge_error *err);
 
