@@ -154,8 +154,8 @@ void need_labels(const char *path, const hinge_data *data, const char *what, con
         die(EXIT_DATA, "%s: its labels are words, as '%s', where numbers are needed to %s", path,
             data->words.word[0], what);
     if (data->format == HINGE_FORMAT_NPY)
-        die(EXIT_DATA, "%s: no labels to %s; give %s FILE.npy", path, what, option);
-    die(EXIT_DATA, "%s: no labels to %s; leave out --no-labels", path, what);
+        die(EXIT_DATA, "%s: the file has no labels to %s; give %s FILE.npy", path, what, option);
+    die(EXIT_DATA, "%s: there are no labels to %s; leave out --no-labels", path, what);
 }
 
 /* ---- Labels ---- */

@@ -40,7 +40,7 @@ static void read_options(int argc, char **argv, struct export_settings *s)
     if (argc - first != 1)
         die(EXIT_USAGE, "export: one model file is needed; see `hinge export --help`");
     if (!s->c)
-        die(EXIT_USAGE, "export: say what to write: --c");
+        die(EXIT_USAGE, "export: give --c, which writes a C file; there is no other form");
     for (const char *p = s->name; *p || p == s->name; p++)
         if (!(isalpha((unsigned char)*p) || *p == '_' || (p > s->name && isdigit((unsigned char)*p))))
             die(EXIT_USAGE, "export: --name '%s' is no name of C", s->name);

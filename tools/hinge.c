@@ -80,8 +80,8 @@ void restart_if_slow(int allowed, int verbose)
                 machine.blas);
     fflush(NULL);
     execv("/proc/self/exe", original_argv);
-    if (verbose) /* no such file on this system: go on as we are */
-        warn("could not start again");
+    if (verbose) /* the system has no such file */
+        warn("could not start again: going on with the slower BLAS kernels");
 }
 
 static char **copy_words(int argc, char **argv)

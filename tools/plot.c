@@ -217,7 +217,7 @@ static void read_options(int argc, char **argv, struct plot_settings *s)
             : left > 2 ? "too many file names"
                        : "a model file and a data file are needed");
     if (!s->output)
-        die(EXIT_USAGE, "plot: -o: the name of the picture is needed");
+        die(EXIT_USAGE, "plot: give -o and the name of the picture");
     if (s->params.kernel.type == HINGE_PRECOMPUTED)
         die(EXIT_USAGE, "plot: --path does not draw precomputed kernels");
     if (s->params.task == HINGE_NU_SVC || s->params.task == HINGE_ONE_CLASS)

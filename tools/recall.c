@@ -146,12 +146,12 @@ void recall_check(const hinge_model *model, const hinge_params *p, const hinge_c
     if (recall->misfit[0])
         return;
     if (c->box_residual > 1e-6)
-        snprintf(recall->misfit, SIZE, "coefficients are outside their bounds by %.3g of them: other parameters or "
-                 "weights were trained with", c->box_residual);
+        snprintf(recall->misfit, SIZE, "coefficients are outside their bounds by %.3g of C: it was trained with other "
+                 "parameters or weights", c->box_residual);
     else if (c->sum_residual > 1e-6)
-        snprintf(recall->misfit, SIZE, "the sum of the coefficients is off by %.3g: other parameters or weights were "
-                 "trained with", c->sum_residual);
+        snprintf(recall->misfit, SIZE, "the sum of the coefficients is off by %.3g: it was trained with other "
+                 "parameters or weights", c->sum_residual);
     else if (c->slackness > 0.1)
-        snprintf(recall->misfit, SIZE, "the conditions of optimality do not hold (slackness %.3g): other parameters or "
-                 "weights were trained with, or the training was ended early", c->slackness);
+        snprintf(recall->misfit, SIZE, "the conditions of optimality do not hold (slackness %.3g): it was trained with "
+                 "other parameters or weights, or the training was ended early", c->slackness);
 }

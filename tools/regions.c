@@ -104,7 +104,7 @@ static int region_of(struct picture *p, double label)
     while (k < p->n_regions && p->region_label[k] != label)
         k++;
     if (k == COUNT_OF(p->region_label))
-        die(EXIT_DATA, "too many classes to draw");
+        die(EXIT_DATA, "the picture has room for %zu classes, and model and data have more", COUNT_OF(p->region_label));
     if (k == p->n_regions)
         p->region_label[p->n_regions++] = label;
     return (int)k;

@@ -388,7 +388,7 @@ static void write_points(const struct report *r, const struct report_settings *s
     struct output out;
 
     if (!r->problems)
-        die(EXIT_USAGE, "--points: slack classes are those of classification");
+        die(EXIT_USAGE, "--points: the model is no classifier, and only those have slack classes");
     output_open(&out, s->points);
     points.file = out.file;
     fputs("row problem y f slack class alpha C kind\n", out.file);

@@ -109,7 +109,7 @@ static void write_data(const struct scale_settings *s, const struct ranges *rang
         entries += write_row(out.file, s, ranges, &data->words, data->y[i], row_of(data, i));
     output_close(&out);
     if (entries > data->nonzeros)
-        warn("%zu entries became %zu: where values are sparse and not negative, -l 0 keeps zeros",
+        warn("%zu entries became %zu, as zeros were scaled too: -l 0 keeps zeros where no value is negative",
              data->nonzeros, entries);
 }
 

@@ -57,7 +57,7 @@ void subject_load(struct subject *s, const char *model_path, const char *data_pa
     need_labels(data_path, &s->data, "compare with", "--labels");
     n = s->data.x.rows;
     if (n == 0)
-        die(EXIT_DATA, "%s: no examples", data_path);
+        die(EXIT_DATA, "%s: the file holds no examples", data_path);
     scale(s);
     s->labels = allocate(n, sizeof *s->labels);
     s->decisions = allocate(n, hinge_model_n_problems(s->model) * sizeof *s->decisions);

@@ -156,7 +156,7 @@ static void read_scaling(struct train_settings *s)
     int ends = !isnan(s->scale_lower) || !isnan(s->scale_upper);
 
     if (ends && s->scale_restore)
-        die(EXIT_USAGE, "train: --scale-restore says itself where to scale to; leave out --scale-lower and -upper");
+        die(EXIT_USAGE, "train: leave out --scale-lower and -upper: the file of --scale-restore says where to scale to");
     if (ends || s->scale_restore)
         s->scale = 1;
     if (isnan(s->scale_lower))
@@ -236,7 +236,7 @@ static void read_options(int argc, char **argv, struct train_settings *s)
     s->params.class_labels = s->classes.labels;
     s->params.class_weights = s->classes.weights;
     if (s->folds && (s->test || s->certify))
-        die(EXIT_USAGE, "train: -v trains no model for %s", s->test ? "--test" : "--certify");
+        die(EXIT_USAGE, "train: leave out %s or -v, which trains no model", s->test ? "--test" : "--certify");
     read_online(s);
     read_scaling(s);
 }
@@ -456,7 +456,7 @@ static size_t n_folds(const struct train_settings *s, size_t n)
 {
     if (s->folds <= n)
         return s->folds;
-    warn("-v: %zu folds of %zu examples: leaving one out", s->folds, n);
+    warn("-v: %zu folds of %zu examples are too many: each is left out once", s->folds, n);
     return n;
 }
 
@@ -703,11 +703,11 @@ static void stages_of(const hinge_report *r, struct stage *stages)
     const hinge_stages *s = &r->stages;
     double spent = s->gather + s->products + s->map + s->update + s->pack + s->read;
     const struct stage all[STAGES] = {
-        { "gather", s->gather, "examples into the layout of blocks" },
+        { "gather", s->gather, "bringing examples into the layout of blocks" },
         { "products", s->products, "" },
-        { "map", s->map, "dot products to kernel values" },
-        { "update", s->update, "of the gradient, by rows just computed" },
-        { "pack", s->pack, "into the cache's 16 bits" },
+        { "map", s->map, "turning dot products into kernel values" },
+        { "update", s->update, "updating the gradient by rows just computed" },
+        { "pack", s->pack, "packing rows into the cache's 16 bits" },
         { "read", s->read, "" },
         { "rest", r->phase.rows - spent, "waiting for each other, and the lists of what is cached" },
     };
@@ -993,7 +993,7 @@ static void print_warnings(const struct train_settings *s, const struct train_ru
                                   : "scale the data, or lower C";
 
     if (s->online.solver == SOLVER_PERCEPTRON && s->online.errors > 0 && r->outcome == HINGE_CONVERGED)
-        warn("not separated in %zu rounds: %zu errors are left", s->online.epochs, s->online.errors);
+        warn("the classes are not separated in %zu rounds: %zu errors are left", s->online.epochs, s->online.errors);
     if (was_stopped(r) && s->folds)
         die(EXIT_STOPPED, "interrupted, so the cross-validation is not complete");
     if (r->outcome == HINGE_TIME_LIMIT && s->folds)
