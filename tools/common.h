@@ -27,7 +27,7 @@ enum { EXIT_DATA = 1, EXIT_USAGE = 2, EXIT_STOPPED = 130 };
 
 _Noreturn void die(int code, const char *format, ...) PRINTF_LIKE(2, 3);
 void warn(const char *format, ...) PRINTF_LIKE(1, 2);
-/* From now on the message of die() goes to standard output too, as {"error": ..., "exit_status": ...}. */
+/* Makes die() write its message to standard output too, as {"error": ..., "exit_status": ...}. */
 void die_in_json(void);
 /* Dies of err unless status is HINGE_OK. */
 void check(hinge_status status, const hinge_error *err);
@@ -44,8 +44,8 @@ const char *base_name(const char *path);   /* what follows the last slash */
 struct option_use {
     const char *shown; /* the option as the user wrote it, "--gamma" */
     const char *text;  /* its value, NULL: none */
-    int argc;          /* what is left of the command line, for options with two values: */
-    char **argv;       /* see option_next */
+    int argc;          /* the command line, for options with two values: see option_next */
+    char **argv;
 };
 
 struct tool_option {
@@ -88,7 +88,7 @@ struct class_weights {
     double *labels, *weights; /* labels: see find_class_labels */
 };
 
-/* Parsers: the comment says what field points at; and what detail is. */
+/* Parse an option's value; each comment says what field points at, then what detail is. */
 void parse_flag(const struct option_use *use, const void *detail, void *field);    /* int: becomes 1 */
 void parse_real(const struct option_use *use, const void *detail, void *field);    /* double; range */
 void parse_cost(const struct option_use *use, const void *detail, void *field);    /* double; range, or inf */
@@ -99,15 +99,15 @@ void parse_bytes(const struct option_use *use, const void *detail, void *field);
 void parse_text(const struct option_use *use, const void *detail, void *field);    /* const char *; nothing */
 void parse_choice(const struct option_use *use, const void *detail, void *field);  /* int, enum; choices */
 void parse_task(const struct option_use *use, const void *detail, void *field);    /* hinge_task; nothing */
-/* double; range. As svm-train, it takes 0, and auto, for 1 / features. */
+/* double; range. 0 (as in svm-train) and auto stand for 1 / features. */
 void parse_gamma(const struct option_use *use, const void *detail, void *field);
-/* long; nothing. A column from 1, or from the end by -1. */
+/* long; nothing. Columns count from 1, or from the end by -1. */
 void parse_column(const struct option_use *use, const void *detail, void *field);
 /* struct class_weights; range. -w1 5, -w 1=5 or --weight 1=5, and words likewise. */
 void parse_weight(const struct option_use *use, const void *detail, void *field);
 
 double real_value(const struct option_use *use, const struct range *range);
-/* The argument after an option's value, for -wI W and -y LOW HIGH; dies if there is none. */
+/* Returns the argument after an option's value, for -wI W and -y LOW HIGH; dies if there is none. */
 const char *option_next(const struct option_use *use);
 
 /* ---- Files written whole ---- */
@@ -120,7 +120,7 @@ struct output {
 int is_stdout(const char *path); /* "-" is; NULL is not */
 void output_open(struct output *out, const char *path);
 void output_close(struct output *out); /* only now does path exist or change */
-/* Dies if a file could not be written there, so that a long run is not in vain. */
+/* Dies if a file cannot be written at path: call it before a long run, which is then not in vain. */
 void check_writable(const char *path);
 
 /* ---- JSON on standard output: NULL for key inside arrays ---- */
@@ -137,7 +137,7 @@ void json_bool(struct json *j, const char *key, int value);
 void json_text(struct json *j, const char *key, const char *value);
 void json_reals(struct json *j, const char *key, const double *values, size_t count);
 void json_counts(struct json *j, const char *key, const size_t *values, size_t count);
-/* Labels as numbers, or as texts where words names them; NaN becomes null. */
+/* Write labels as numbers, or as texts where words names them; NaN becomes null. */
 void json_label(struct json *j, const char *key, const hinge_words *words, double label);
 void json_labels(struct json *j, const char *key, const hinge_words *words, const double *labels, size_t count);
 
@@ -148,59 +148,59 @@ struct data_flags {
     const char *labels;
     long label_column;
     int no_labels, header, no_header;
-    int drop_empty;        /* as in hinge_data_options */
-    const size_t *columns; /* likewise, */
+    int drop_empty;        /* as in hinge_data_options, as are columns and n_columns */
+    const size_t *columns;
     size_t n_columns;
     size_t features;
-    hinge_dtype type; /* of the matrix; 0: the file's */
+    hinge_dtype type; /* type of the matrix; 0: that of the file */
     const hinge_words *words; /* as in hinge_data_options; NULL in load_test: the model's labels are numbers */
 };
 
 extern const struct tool_option data_options[];
 extern const size_t n_data_options;
 
-/* Reads a file or dies. min_cols: at least so many features. */
+/* Reads a file as at least min_cols features, or dies. */
 void load_data(const char *path, const struct data_flags *flags, size_t min_cols, int precomputed, int threads,
                hinge_data *data);
-/* Makes gamma = 1 / features, if it is to be so, count those that flags let be dropped. */
+/* Sets a gamma of 1 / features by all features, those included that flags let be dropped. */
 void count_dropped(hinge_kernel *kernel, const hinge_data *data, const struct data_flags *flags);
-/* Weights of n examples, one number a line or an .npy file; the caller's, to be freed by hinge_data_free. */
+/* Reads weights of n examples, one number a line or an .npy file; the caller frees them by hinge_data_free. */
 void load_weights(const char *path, size_t n, hinge_data *data);
-/* The same for data that a model of cols features shall predict, of the columns of files that flags names; dies of a
- * table that has not as many. Labels that are words are none where flags has no words. */
+/* Reads data, as load_data, that a model of cols features shall predict, of the columns that flags names; dies of a
+ * table of another number. Takes labels that are words for none where flags has no words. */
 void load_test(const char *path, const struct data_flags *flags, size_t cols, int precomputed, int threads,
                hinge_data *data);
 /* Makes model and data fit each other: features that the model has not count, its support vectors having 0 there,
  * unless it scales its features: then it knows no range of theirs, and they are left out. */
 void fit_test(hinge_model *model, hinge_data *data);
-/* Both. */
+/* Does load_test, then fit_test. */
 void load_for_model(const char *path, const struct data_flags *flags, hinge_model *model, int threads,
                     hinge_data *data);
 /* Dies where the data have no labels for what is wanted; option names a file of them. */
 void need_labels(const char *path, const hinge_data *data, const char *what, const char *option);
 double entry_of(const hinge_data *data, size_t i, size_t k);
-double *sorted_labels(const hinge_data *data); /* the caller's */
+double *sorted_labels(const hinge_data *data); /* the caller frees them */
 /* Warns of training data whose labels look like something else than the task takes them for. */
 void warn_of_labels(const char *path, const struct data_flags *flags, hinge_task task, const hinge_data *data);
 /* Warns where no label is a class of the model, so that an accuracy says nothing. */
 void warn_of_unknown_labels(const char *path, const hinge_data *data, const hinge_model *model);
-/* A label as its word or, where it has none, as a number of so many digits, in room. */
+/* Returns a label as its word or, where it has none, as a number of so many digits, written to room. */
 enum { LABEL_ROOM = 40 };
 const char *label_text(const hinge_words *words, double label, int digits, char room[LABEL_ROOM]);
-/* The label that the user names in an option. A word that the data have not gets a number that they have not either;
- * dies of a word where their labels are numbers. */
+/* Returns the label that the user names in an option. A word that the data have not gets a number that they have not
+ * either; dies of a word where their labels are numbers. */
 double label_named(const char *option, const char *name, const hinge_words *words);
 void find_class_labels(struct class_weights *classes, const hinge_words *words);
 void free_class_weights(struct class_weights *classes);
 /* Takes labels that are words for none where the task wants numbers. */
 void drop_words(hinge_data *data, hinge_task task);
-/* Dies of a label that is none. */
+/* Dies of a label that is no class of the model. */
 void check_labels(const char *path, const hinge_data *data, const hinge_model *model);
 
-/* Writes a model file, - being standard output. */
+/* Writes a model file; - is standard output. */
 void save_model(const hinge_model *model, const char *path);
 
-/* A line of at most 12 numbers, the first at the column after the name. */
+/* Prints a line of at most 12 numbers, the first at the column after the name. */
 void print_reals(const char *name, int column, const double *values, size_t count);
 int has_gamma(hinge_kernel_type type);
 
@@ -210,12 +210,12 @@ struct score {
     size_t n, correct;
     double accuracy; /* percent */
     double mse, r2;  /* mean squared error, squared correlation coefficient */
-    double tau;      /* of a quantile regression, otherwise 0; then, instead of these: */
-    double pinball;  /* mean loss */
+    double tau;      /* level of a quantile regression, which has the next two instead of the above; otherwise 0 */
+    double pinball;  /* mean pinball loss */
     double coverage; /* share of targets at or below their predictions, percent */
 };
 
-/* tau: of a quantile regression. */
+/* Scores predictions; tau is the level of a quantile regression, otherwise ignored. */
 struct score score_predictions(hinge_task task, double tau, size_t n, const double *predicted, const double *target);
 void print_score(FILE *file, const struct score *score); /* the lines of LIBSVM's svm-predict */
 void json_score(struct json *j, const struct score *score);
@@ -226,7 +226,7 @@ void json_certificate(struct json *j, const hinge_certificate *certificate);
 
 /* Starts the command anew, once, where OpenBLAS overlooked AVX-512 and nobody chose its core. */
 void restart_if_slow(int allowed, int verbose);
-/* The sentence that says how to cure a slow BLAS, NULL: nothing to cure. */
+/* Returns the sentence that says how to cure a slow BLAS; NULL: there is nothing to cure. */
 const char *blas_advice(const hinge_machine *machine);
 
 int command_train(int argc, char **argv);

@@ -1,6 +1,6 @@
 /*
  * Drawing by gnuplot, started as a program of its own: data and script go to a folder, the picture to where it was
- * asked for, under another name until it is whole.
+ * asked for, by another name until it is whole.
  */
 #ifndef HINGE_TOOLS_GNUPLOT_H
 #define HINGE_TOOLS_GNUPLOT_H
@@ -14,13 +14,14 @@ struct gnuplot {
     FILE *script;
 };
 
-/* Dies of a picture that cannot be written. keep: the folder, made if it is not there; NULL: a temporary one. Writes
- * the script's first lines: terminal, output, font, and scale, by which sizes of points are to be multiplied. */
+/* Begins a picture, and dies if it cannot be written. keep is the folder, made if it is not there; NULL: a temporary
+ * one. Writes the script's first lines: terminal, output, font, and scale, by which sizes of points are to be
+ * multiplied. */
 void gnuplot_open(struct gnuplot *g, const char *picture, const char *keep);
-/* A data file in the folder, for the script to read by its name alone. A name is a string that stays. */
+/* Opens a data file in the folder, which the script reads by its name alone. The name is a string that stays. */
 FILE *gnuplot_file(const struct gnuplot *g, const char *name);
 void gnuplot_close_file(FILE *file);
-/* Text for the script within single quotes. */
+/* Writes text to the script within single quotes. */
 void gnuplot_text(const struct gnuplot *g, const char *text);
 /* Runs the script; dies if gnuplot is not there or fails. */
 void gnuplot_draw(struct gnuplot *g);

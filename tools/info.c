@@ -73,7 +73,7 @@ static void machine(int json)
 
 /* ---- Models ---- */
 
-/* Least and largest factor, and features that are left out. */
+/* Prints the least and the largest factor, and how many features are left out. */
 static void print_scaling(const hinge_model *model)
 {
     const double *factor = hinge_model_scale_factor(model);

@@ -12,7 +12,7 @@
 static const struct range range_folds = { 2, INFINITY, 0 };
 static const struct range range_tolerance = { 0, 0.49, 0 };
 
-/* Numbers apart by commas; dies unless there are so many. */
+/* Reads numbers with commas between; dies unless there are count of them. */
 static void split_numbers(const struct option_use *use, double *numbers, size_t count)
 {
     const char *at = use->text;

@@ -125,7 +125,7 @@ static void predict(const struct predict_settings *s, struct predict_run *run)
                                    run->data.y);
 }
 
-/* One a line. */
+/* Writes one label or value a line. */
 static void write_labels(const char *path, const struct predict_run *run)
 {
     struct output out;
@@ -148,7 +148,7 @@ static void write_table(const char *path, const double *values, size_t rows, siz
     output_close(&out);
 }
 
-/* Among others in a line: in quotes where it holds a blank. */
+/* Writes a label among others in a line: in quotes where it holds a blank. */
 static void put_label(FILE *file, const struct predict_run *run, double label)
 {
     char room[LABEL_ROOM];
@@ -157,7 +157,7 @@ static void put_label(FILE *file, const struct predict_run *run, double label)
     fprintf(file, strchr(text, ' ') ? "\"%s\"" : "%s", text);
 }
 
-/* svm-predict's layout: a header, then the label and the probability of each class. */
+/* Writes svm-predict's layout: a header, then the label and the probability of each class. */
 static void write_probabilities(const char *path, const struct predict_run *run)
 {
     const double *classes = hinge_model_labels(run->model), *p = run->probabilities;
@@ -201,7 +201,7 @@ static void print_json(const struct predict_run *run, const struct predict_setti
     json_close(&j, '}');
 }
 
-/* What svm-predict prints; beside the labels if those go to standard output. */
+/* Prints what svm-predict prints, on standard error if the labels go to standard output. */
 static void print_text(const struct predict_run *run, const struct predict_settings *s)
 {
     FILE *file = is_stdout(s->output_path) || is_stdout(s->decisions) ? stderr : stdout;

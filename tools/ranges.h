@@ -10,13 +10,13 @@ struct interval {
     double low, high;
 };
 
-/* Where features and labels are to lie after scaling. */
+/* The intervals that features and labels are scaled to. */
 struct targets {
     struct interval x, y;
     int scale_y;
 };
 
-/* Where they lie before. */
+/* The intervals that features and labels have before scaling. */
 struct ranges {
     struct interval y;
     int y_known;
@@ -25,23 +25,23 @@ struct ranges {
     const size_t *features; /* [count] from 1, those of the data; NULL: x[k] is feature k + 1 */
 };
 
-/* The ranges of data whose matrix holds doubles. */
+/* Takes the ranges of data whose matrix holds doubles. */
 void ranges_measure(struct ranges *ranges, const hinge_data *data);
-/* Those of a range file, which also says where to; dies of what is wrong with it. */
+/* Reads ranges, and where to scale to, from a range file; dies of what is wrong with it. */
 void ranges_read(struct ranges *ranges, struct targets *to, const char *path);
 void ranges_write(const struct ranges *ranges, const struct targets *to, const char *path);
 void ranges_free(struct ranges *ranges);
 
-/* Row i of data whose matrix holds doubles. */
+/* Returns row i of data whose matrix holds doubles. */
 const double *row_of(const hinge_data *data, size_t i);
 
-/* A feature without a range, or that never changes, is left out: it becomes 0. */
+/* Tells whether a feature is left out, and becomes 0: it has no range, or never changes. */
 int ranges_leave_out(const struct ranges *ranges, size_t feature);
-/* Its number in files, from 1. */
+/* Returns the number of feature k in files, from 1. */
 size_t feature_number(const struct ranges *ranges, size_t feature);
 /* Warns of features that change here, but are left out by the ranges of a file. */
 void warn_of_lost_features(const struct ranges *here, const struct ranges *file, const char *path);
-/* The ranges of so many features, those left out as [0, 0]; low and high are the caller's, to be freed by free(). */
+/* Sets low and high of so many features, [0, 0] of those left out; the caller frees both by free(). */
 hinge_scaling ranges_scaling(const struct ranges *ranges, struct interval to, size_t cols);
 
 #endif

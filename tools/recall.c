@@ -51,7 +51,7 @@ static struct pile find_pile(const hinge_model *model, const hinge_params *p, si
     return pile;
 }
 
-/* That of the largest coefficient of all. */
+/* Finds the pile of the largest coefficient of all. */
 static struct pile highest_pile(const hinge_model *model, const hinge_params *p)
 {
     struct pile highest = { 0 };

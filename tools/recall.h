@@ -12,7 +12,8 @@ struct recall {
     char misfit[300];      /* what contradicts the parameters, "": nothing */
 };
 
-/* Fills in what the options left open (C, nu: 0; p: NaN; weights of classes: none). What is missing then, or NULL. */
+/* Fills in what the options left open (C, nu: 0; p: NaN; weights of classes: none). Returns what
+ * is still missing, or NULL. */
 const char *recall_params(const hinge_model *model, hinge_params *params, struct recall *recall);
 /* Looks for signs that the model was trained otherwise. */
 void recall_check(const hinge_model *model, const hinge_params *params, const hinge_certificate *certificate,

@@ -61,7 +61,7 @@ static void read_options(int argc, char **argv, struct scale_settings *s, const 
 
 /* ---- Scaling ---- */
 
-/* Ends are met exactly. */
+/* Scales a value so that the ends of the interval are met exactly. */
 static double scaled(struct interval from, struct interval to, double value)
 {
     double result = to.low + (to.high - to.low) * (value - from.low) / (from.high - from.low);
@@ -75,7 +75,7 @@ static double scaled(struct interval from, struct interval to, double value)
     return result;
 }
 
-/* One line; returns the entries written. */
+/* Writes one line; returns the number of entries written. */
 static size_t write_row(FILE *file, const struct scale_settings *s, const struct ranges *ranges,
                         const hinge_words *words, double label, const double *row)
 {

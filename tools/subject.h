@@ -16,7 +16,7 @@ struct subject {
     double *labels;         /* [n] predicted */
     double *decisions;      /* [n * n_problems] */
     int located;            /* all support vectors are rows of the data: hinge_model_sv_index tells which */
-    char why[256];          /* where not, why */
+    char why[256];          /* why it is not located */
 };
 
 /* Loads both, predicts in f64, and looks for the support vectors. Dies where the data have no labels. */
@@ -25,9 +25,9 @@ void subject_load(struct subject *s, const char *model_path, const char *data_pa
 void subject_free(struct subject *s);
 
 int is_classifier(const hinge_model *model);
-/* Classes a and b of a two-class problem, by position in hinge_model_labels; b is SIZE_MAX for the rest. */
+/* Finds classes a and b of a two-class problem, by position in hinge_model_labels; b is SIZE_MAX for the rest. */
 void problem_classes(const hinge_model *model, size_t problem, size_t *a, size_t *b);
-/* +1, -1, or 0: a row with this label is not in the problem. */
+/* Returns +1 or -1, or 0 where a row with this label is not in the problem. */
 double problem_sign(const hinge_model *model, size_t problem, double label);
 
 #endif

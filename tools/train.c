@@ -150,13 +150,13 @@ static const char usage[] =
     "Trains a support vector machine and writes model_file, by default the name of the training\n"
     "file with .model added, in the current folder. Ctrl-C saves the best model so far; a second one ends at once.";
 
-/* Each of its options asks for scaling. */
+/* Takes each of the options of scaling for --scale. */
 static void read_scaling(struct train_settings *s)
 {
     int ends = !isnan(s->scale_lower) || !isnan(s->scale_upper);
 
     if (ends && s->scale_restore)
-        die(EXIT_USAGE, "train: leave out --scale-lower and -upper: the file of --scale-restore says where to scale to");
+        die(EXIT_USAGE, "train: leave out --scale-lower and -upper: the file of --scale-restore has them");
     if (ends || s->scale_restore)
         s->scale = 1;
     if (isnan(s->scale_lower))
@@ -169,7 +169,7 @@ static void read_scaling(struct train_settings *s)
         die(EXIT_USAGE, "train: --scale: the values of a precomputed kernel cannot be scaled");
 }
 
-/* What the perceptron and sgd cannot do is refused; what c_svc with -t linear passes over, they pass over. */
+/* Refuses what the perceptron and sgd cannot do; they ignore what c_svc with -t linear ignores. */
 static void read_online(struct train_settings *s)
 {
     const hinge_params *p = &s->params, none = hinge_params_default(HINGE_C_SVC);
@@ -349,7 +349,7 @@ static size_t *precomputed_index(const hinge_data *data, const char *path)
     return index;
 }
 
-/* The labels that options name. */
+/* Finds the labels that options name. */
 static void find_labels(struct train_settings *s, const hinge_data *data)
 {
     struct class_weights *classes = &s->classes;
@@ -920,7 +920,7 @@ static void print_profile(const struct train_run *run)
                "floor", run->seconds_floor, run->rows_floor, r->seconds / run->seconds_floor);
 }
 
-/* The lines of svm-train -v. */
+/* Prints the lines of svm-train -v. */
 static void print_cross_validation(const struct score *score)
 {
     if (score->tau > 0) {
@@ -969,7 +969,7 @@ static void print_table(const struct train_settings *s, const struct train_run *
     }
 }
 
-/* Ctrl-C came, and not after the last step. */
+/* Tells whether Ctrl-C came, and not after the last step. */
 static int was_stopped(const hinge_report *r)
 {
     return interrupted && r->outcome != HINGE_CONVERGED;
