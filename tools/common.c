@@ -132,7 +132,7 @@ int is_stdout(const char *path)
     return path && strcmp(path, "-") == 0;
 }
 
-/* A temporary file beside path, with the rights that a new file has. */
+/* Makes a temporary file beside path, with the rights that a new file has. */
 static FILE *open_beside(struct output *out)
 {
     mode_t mask = umask(0);
@@ -299,7 +299,7 @@ void json_bool(struct json *j, const char *key, int value)
     fputs(value ? "true" : "false", page.file);
 }
 
-/* Bytes of the UTF-8 character at s, 0 if it is none. */
+/* Returns the bytes of the UTF-8 character at s; 0: it is none. */
 static size_t utf8_length(const unsigned char *s)
 {
     size_t length = 1 + (s[0] >= 0xC0) + (s[0] >= 0xE0) + (s[0] >= 0xF0);

@@ -87,7 +87,7 @@ double entry_of(const hinge_data *data, size_t i, size_t k)
     return data->x.type == HINGE_F32 ? (double)((const float *)data->x.data)[at] : ((const double *)data->x.data)[at];
 }
 
-/* Whether features from cols on are 0 in every example: a model file by LIBSVM does not tell of such. */
+/* Tells whether features from cols on are 0 in every example: a model file by LIBSVM does not tell of such. */
 static int zero_from(const hinge_data *data, size_t cols)
 {
     for (size_t i = 0; i < data->x.rows; i++)

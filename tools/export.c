@@ -57,7 +57,7 @@ struct writer {
     size_t d, n_problems, n_classes, n_sv, rows;
 };
 
-/* A literal that reads back as the same number. */
+/* Writes a literal that reads back as the same number. */
 static void write_number(const struct writer *w, double value)
 {
     char text[64];
@@ -68,7 +68,7 @@ static void write_number(const struct writer *w, double value)
     fprintf(w->file, "%s%s%s", text, strpbrk(text, ".e") ? "" : ".0", w->suffix);
 }
 
-/* C has no empty arrays. */
+/* Writes a table; one without values gets an element, as C has no empty arrays. */
 static void write_table(const struct writer *w, const char *what, const double *values, size_t count, size_t width)
 {
     size_t columns = width > 8 || width == 0 ? 8 : width;
@@ -81,7 +81,7 @@ static void write_table(const struct writer *w, const char *what, const double *
     fputs(count ? "\n};\n" : " 0 };\n", w->file);
 }
 
-/* Support vectors row by row; where f is linear, w of each problem. */
+/* Writes support vectors row by row or, where f is linear, w of each problem. */
 static void write_vectors(const struct writer *w)
 {
     size_t count = w->linear ? w->n_problems : w->n_sv;
@@ -123,7 +123,7 @@ static void write_tables(const struct writer *w)
     }
 }
 
-/* The kernel of an example and a row of the vectors; <x, w> where f is linear. */
+/* Writes the kernel of an example and a row of the vectors; <x, w> where f is linear. */
 static void write_kernel(const struct writer *w)
 {
     hinge_kernel kernel = hinge_model_kernel(w->model);

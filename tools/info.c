@@ -125,7 +125,8 @@ static void print_classes(const hinge_model *model)
     }
 }
 
-/* f(x) = <w,x> + b of each problem, all features of it; NULL: the kernel is another one. The caller's. */
+/* Makes w of f(x) = <w,x> + b of each problem, over all features; NULL: the kernel is not linear. The caller frees
+ * it. */
 static double *weights_of(const hinge_model *model)
 {
     size_t d = hinge_model_n_features(model), n = hinge_model_n_problems(model);
@@ -405,7 +406,7 @@ static void data_file(const char *path, const struct data_flags *flags, struct j
     hinge_data_free(&data);
 }
 
-/* Model files begin with a key, data files with a number. */
+/* Tells model files, which begin with a key, from data files, which begin with a number. */
 static int is_model(const char *path)
 {
     static const char *const words[] = { "svm_type", "kernel_type", "hinge" };

@@ -113,7 +113,7 @@ static _Noreturn void die_of_line(const struct range_file *f, const char *expect
     die(EXIT_DATA, "%s:%zu: %s expected", f->path, f->line, expected);
 }
 
-/* The line in hand, as count finite numbers. */
+/* Reads the line in hand as count finite numbers. */
 static void read_numbers(struct range_file *f, double *values, int count, const char *expected)
 {
     char *at = f->text, *end;

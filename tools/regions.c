@@ -35,15 +35,15 @@ struct picture {
     double low[2], high[2];
     size_t n_regions;
     double region_label[256]; /* classes of the model in its order, then labels that only the data have */
-    int drawn[256];           /* it has an area in the picture */
+    int drawn[256];           /* 1: the class has an area in the picture */
     int *class_of;            /* [n] region of each example's label */
     int *region;              /* [GRID * GRID] of each point of the grid, row by row from below */
     double *f;                /* [GRID * GRID] first decision value */
-    int two;                  /* one decision value, whose sign is the class */
-    int borders;              /* there are any to draw */
+    int two;                  /* 1: the sign of one decision value is the class */
+    int borders;              /* 1: there are borders to draw */
 };
 
-/* Mixes a colour with white: share of the colour. */
+/* Mixes a colour with white; share is that of the colour. */
 static unsigned tint(unsigned colour, double share)
 {
     unsigned mixed = 0;
@@ -157,8 +157,8 @@ static void predict_grid(struct picture *p)
     free(decisions);
 }
 
-/* A rectangle a run of equal neighbours in a row; each reaches into the row above, which covers what is too much, so
- * that no seam shows. One block a region. */
+/* Writes a rectangle for each run of equal neighbours in a row; each reaches into the row above, which covers what is
+ * too much, so that no seam shows. One block a region. */
 static void write_regions(struct picture *p, const struct gnuplot *g)
 {
     FILE *file = gnuplot_file(g, "regions.dat");
@@ -226,7 +226,7 @@ static void write_grid(const struct picture *p, const struct gnuplot *g)
     gnuplot_close_file(file);
 }
 
-/* Kind of an example: its slack class (two classes), or whether it is wrong. */
+/* Returns the kind of an example: its slack class (two classes), or whether it is wrong. */
 static size_t kind_of(const struct picture *p, size_t i)
 {
     const struct subject *s = p->s;
@@ -240,7 +240,7 @@ static size_t kind_of(const struct picture *p, size_t i)
     return s->labels[i] == s->data.y[i] ? HINGE_SLACK_NONE : HINGE_SLACK_WRONG;
 }
 
-/* Examples by class and kind, a block each pair that there are any of; count[region * 4 + kind]. */
+/* Writes examples by class and kind, a block for each pair that occurs; count[region * 4 + kind]. */
 static void write_points(const struct picture *p, const struct gnuplot *g, size_t *count)
 {
     FILE *file = gnuplot_file(g, "points.dat");
@@ -272,7 +272,7 @@ static void write_vectors(const struct picture *p, const struct gnuplot *g)
     gnuplot_close_file(file);
 }
 
-/* Contours as data blocks of the script, where f takes the value at all. */
+/* Makes contours as data blocks of the script, where f takes the value at all. */
 static void script_contours(const struct picture *p, const struct gnuplot *g, int *has)
 {
     double low = INFINITY, high = -INFINITY;
@@ -301,7 +301,7 @@ static void script_lines(const struct gnuplot *g, const int *has)
                     level, level ? "-" : ".", level - 1);
 }
 
-/* A line of the legend about a class. */
+/* Writes a line of the legend about a class. */
 static void script_title(const struct picture *p, const struct gnuplot *g, const char *what, size_t class)
 {
     const hinge_words *words = p->s->data.words.count ? &p->s->data.words : hinge_model_words(p->s->model);
@@ -319,7 +319,7 @@ static void script_label(const struct picture *p, const struct gnuplot *g, size_
     script_title(p, g, "label", class);
 }
 
-/* Two classes: a shape each, the colour is the slack class. */
+/* Draws examples of two classes: each has a shape, and the colour is the slack class. */
 static void script_two(const struct picture *p, const struct gnuplot *g, const size_t *count)
 {
     size_t block = 0;
@@ -347,7 +347,7 @@ static void script_two(const struct picture *p, const struct gnuplot *g, const s
     }
 }
 
-/* More classes: a colour each, and shapes in turn; wrong ones are crossed out. */
+/* Draws examples of more classes: each has a colour, shapes in turn, and wrong ones are crossed out. */
 static void script_many(const struct picture *p, const struct gnuplot *g, const size_t *count)
 {
     size_t block = 0, wrong = 0;

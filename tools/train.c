@@ -20,7 +20,7 @@ struct train_settings {
     struct class_weights classes;
     struct data_flags data;
     const char *weights, *test, *test_labels;
-    size_t folds; /* of a cross-validation, 0: train a model */
+    size_t folds; /* folds of a cross-validation; 0: train a model */
     struct online online;
     int scale;
     double scale_lower, scale_upper; /* NaN: not given */
@@ -251,8 +251,8 @@ static void on_interrupt(int number)
     interrupted = 1;
 }
 
-/* Once only: a second Ctrl-C meets the default action. A shell's background job, which starts with the signal
- * ignored, can be interrupted too. */
+/* Catches Ctrl-C once only: a second Ctrl-C meets the default action. A shell's background job, which starts with the
+ * signal ignored, can be interrupted too. */
 static void catch_interrupt(int on)
 {
     struct sigaction action = { 0 };
@@ -267,11 +267,11 @@ struct display {
     int width;       /* columns of the terminal, 0: plain lines */
     double interval; /* seconds between two lines, 0: no progress at all */
     int shown;       /* there is a line to be wiped */
-    size_t folds;    /* of a cross-validation, or 0 */
-    double eps;      /* SMO's violation stops there */
-    double time;     /* of the last line, */
-    uint64_t rows;   /* and the rows then, */
-    size_t problem;  /* and the problem */
+    size_t folds;    /* folds of a cross-validation, or 0 */
+    double eps;      /* violation at which SMO stops */
+    double time;     /* time of the last line, seconds */
+    uint64_t rows;   /* kernel rows at the last line */
+    size_t problem;  /* problem of the last line */
     double limit;    /* seconds after which the callback ends the run, as the library does not; 0: none */
     hinge_outcome outcome; /* STOPPED, TIME_LIMIT: the callback ended it */
 };
@@ -332,7 +332,7 @@ static void wipe(const struct display *d)
 
 /* ---- Data ---- */
 
-/* Column of the kernel matrix of each row, from the 0: entries of the file. */
+/* Makes the index of each row's column of the kernel matrix, from the 0: entries of the file. */
 static size_t *precomputed_index(const hinge_data *data, const char *path)
 {
     size_t *index;
@@ -371,7 +371,7 @@ static void find_labels(struct train_settings *s, const hinge_data *data)
 
 /* ---- Scaling ---- */
 
-/* In place, by the ranges of the data unless the file's are given; the model shall do the same to what it predicts. */
+/* Scales in place, by ranges of the data or of a file; the model shall do the same to what it predicts. */
 static void scale_training(const struct train_settings *s, const struct ranges *file, struct targets to,
                            hinge_data *data, hinge_scaling *scaling)
 {
@@ -418,16 +418,16 @@ static void load_training(struct train_settings *s, hinge_data *data, hinge_scal
 struct train_run {
     hinge_data data, weights, test;
     size_t *index;
-    hinge_scaling scaling; /* low NULL: none, or of each fold */
+    hinge_scaling scaling; /* low NULL: there is none, or each fold has its own */
     hinge_model *model;
     hinge_report report;
     hinge_certificate certificate;
     struct score score;
     double seconds_load, seconds_save, seconds_predict;
-    double seconds_system; /* of the threads' in training, and new pages in it */
+    double seconds_system; /* system time of all threads in training, in which new pages count */
     uint64_t page_faults;
-    double seconds_floor; /* of a pass over support vectors x examples; NaN: not measured */
-    size_t rows_floor;    /* measured on so many examples */
+    double seconds_floor; /* seconds of a pass over support vectors x examples; NaN: not measured */
+    size_t rows_floor;    /* number of examples that it was measured on */
 };
 
 static void load(struct train_settings *s, struct train_run *run)
@@ -451,7 +451,7 @@ static void load(struct train_settings *s, struct train_run *run)
                 run->data.columns ? " that are not 0 in all of them" : "", run->seconds_load);
 }
 
-/* Leaving one out is the most that can be done, as in svm-train. */
+/* Limits the folds to the examples, leaving one out, as svm-train does. */
 static size_t n_folds(const struct train_settings *s, size_t n)
 {
     if (s->folds <= n)
@@ -563,7 +563,7 @@ static void save(const struct train_settings *s, struct train_run *run)
     run->seconds_save = now() - start;
 }
 
-/* Before a long training, so that what is wrong with the file is said at once. */
+/* Reads the test file before a long training, so that what is wrong with it is said at once. */
 static void read_test(const struct train_settings *s, struct train_run *run)
 {
     struct data_flags flags = s->data;
@@ -663,13 +663,13 @@ static void json_report(struct json *j, const hinge_report *r)
     json_bool(j, "blas_slow", r->blas_slow);
 }
 
-/* Phases are then sums over threads, more than the seconds by the clock. */
+/* Tells whether problems were solved side by side: phases are then sums over threads, beyond the clock's seconds. */
 static int ran_side_by_side(const hinge_report *r)
 {
     return strstr(r->path, "side by side") != NULL;
 }
 
-/* What the phases leave over: checking and ordering the data, copies of them, the model. NaN: nobody knows. */
+/* Returns the seconds outside the phases: checking, ordering and copying data, the model. NaN: not known. */
 static double seconds_other(const hinge_report *r)
 {
     if (ran_side_by_side(r))
@@ -678,13 +678,13 @@ static double seconds_other(const hinge_report *r)
            r->phase.certificate;
 }
 
-/* Seconds in which kernel values are computed, among other things. */
+/* Returns the seconds in which kernel values are computed, among other things. */
 static double seconds_kernel(const hinge_report *r)
 {
     return r->phase.rows + r->phase.block + r->phase.newton + r->phase.certificate;
 }
 
-/* Rows asked for and found in the cache, as whole rows. */
+/* Returns the rows asked for that were found in the cache, as whole rows. */
 static uint64_t rows_found(const hinge_report *r)
 {
     return r->cache_used > 0 && r->rows_asked > r->rows_computed ? r->rows_asked - r->rows_computed : 0;
