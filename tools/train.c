@@ -148,7 +148,8 @@ static const struct tool_option output_options[] = {
 static const char usage[] =
     "usage: hinge train [options] training_file [model_file]\n\n"
     "Trains a support vector machine and writes model_file, by default the name of the training\n"
-    "file with .model added, in the current folder. Ctrl-C saves the best model so far; a second one ends at once.";
+    "file with .model added, in the current folder. Ctrl-C saves the best model so far; a second one\n"
+    "ends at once.";
 
 /* Takes each of the options of scaling for --scale. */
 static void read_scaling(struct train_settings *s)
