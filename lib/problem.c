@@ -59,11 +59,11 @@ static bool move_to_front(struct labelled *first, size_t k, double label)
  * still in. */
 static hinge_status find_classes(struct hg_problem *pr, struct labelled *row, size_t n, hinge_error *err)
 {
-    for (size_t i = 0; i < n; i++) {
-        if (!isfinite(pr->y[i]))
-            return hg_fail(err, HINGE_EINVAL, "y: the label of row %zu is %g, not a finite number", i,
-                           pr->y[i]);
-        row[i] = (struct labelled){ pr->y[i] == 0 ? 0 : pr->y[i], (uint32_t)i };
+    const double *y = pr->y;
+    for (size_t i = 0; y != NULL && i < n; i++) { /* NULL was refused */
+        if (!isfinite(y[i]))
+            return hg_fail(err, HINGE_EINVAL, "y: the label of row %zu is %g, not a finite number", i, y[i]);
+        row[i] = (struct labelled){ y[i] == 0 ? 0 : y[i], (uint32_t)i };
     }
     qsort(row, n, sizeof *row, by_label);
     struct labelled *first = hg_alloc(n, sizeof *first); /* of each class, its first row */

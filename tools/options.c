@@ -157,9 +157,12 @@ void parse_text(const struct option_use *use, const void *detail, void *field)
 
 static int same_word(const char *a, const char *b)
 {
-    while (*a && (*a == *b || (*a == '-' && *b == '_')))
-        a++, b++;
-    return *a == *b;
+    size_t length = strlen(a);
+
+    for (size_t k = 0; k < length; k++)
+        if (b[k] != a[k] && !(a[k] == '-' && b[k] == '_'))
+            return 0;
+    return b[length] == '\0';
 }
 
 static _Noreturn void die_of_choice(const struct option_use *use, const struct choice *choices)
@@ -187,7 +190,7 @@ void parse_choice(const struct option_use *use, const void *detail, void *field)
 void parse_task(const struct option_use *use, const void *detail, void *field)
 {
     enum { MOST = 10 };
-    static const char number[MOST][2] = { "0", "1", "2", "3", "4", "5", "6", "7", "8", "9" };
+    static const char *const number[MOST] = { "0", "1", "2", "3", "4", "5", "6", "7", "8", "9" };
     struct choice choices[2 * MOST + 1] = { { NULL, 0 } };
     int n = 0;
 

@@ -175,10 +175,10 @@ typedef enum hinge_task { /* values are LIBSVM's -s */
 /* A row of the table that tells the tasks apart, which the library, its command and LIBSVM's interface all go by. Rows
  * are the library's own; a later version may add fields behind the last. */
 typedef struct hinge_task_row {
-    hinge_task task;
     const char *keyword;         /* its name for the command and in model files: LIBSVM's, "c_svc" */
     int libsvm;                  /* LIBSVM's svm_type. LIBSVM has no quantile regression: its models predict as those
                                   * of epsilon_svr do and have that name in files */
+    hinge_task task;
     int classifies, regresses;   /* 1: y holds class labels (classifies), or targets (regresses) */
     int one_class;               /* 1: y is not looked at, and predictions are +1 or -1 */
     int uses_C, uses_nu, uses_p; /* 1: the task looks at this field of hinge_params */

@@ -342,8 +342,12 @@ static char *undo_word(struct hg_line *line, char *out)
         int high = *p == '%' && stop - p > 2 ? hex_digit(p[1]) : -1, low = high >= 0 ? hex_digit(p[2]) : -1;
         if (*p == '%' && low < 0)
             return NULL;
-        *out++ = *p == '%' ? (char)(high << 4 | low) : *p;
-        p += *p == '%' ? 2 : 0;
+        *out = *p;
+        if (*p == '%') {
+            *out = (char)(high << 4 | low);
+            p += 2;
+        }
+        out++;
     }
     *out++ = '\0';
     line->p = hg_skip_blanks(stop, line->end);

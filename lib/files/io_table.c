@@ -547,7 +547,7 @@ hinge_status hg_read_csv(const struct hg_source *source, hinge_data *data, hinge
     struct csv csv = { .data = data };
     struct csv_fields first;
     struct hg_lines lines = { 0 };
-    struct hg_tally tally;
+    struct hg_tally tally = { 0 };
     if (text == end)
         return hg_fail_at(err, HINGE_EFORMAT, source->name, 0, "no rows");
     hinge_status status = csv_layout(&csv, source, &first, err);
