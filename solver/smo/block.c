@@ -676,7 +676,7 @@ static void finish(struct hg_run *r)
     for (int l = 0; l < r->qp->layers; l++)
         res->bias[l] =
             r->torn ? hg_qp_bias(r->qp, r->w, r->in_w, r->inner.g, l) : hg_qp_bias(r->qp, r->active, r->m, r->g, l);
-    if (res->outcome == HINGE_CONVERGED || res->outcome == HINGE_NONFINITE ||
+    if (res->outcome == HINGE_CONVERGED || res->outcome == HINGE_NONFINITE || isinf(r->kept.objective) ||
         res->objective + CERTAIN * r->noise <= r->kept.objective)
         return;
     res->objective = r->kept.objective; /* rounding may have led away from it */
