@@ -378,13 +378,15 @@ static void look_at(struct layer *l, const struct variable *v, long double F, do
     if (v->s > 0 ? below : above) {
         l->up = fminl(l->up, F);
         l->up_low = fminl(l->up_low, F + slack);
-        l->up_high = fminl(l->up_high, F - slack);
     }
+    if (v->s > 0 ? v->alpha < v->cap : above) /* to be at a bound but for rounding is to be inside */
+        l->up_high = fminl(l->up_high, F - slack);
     if (v->s > 0 ? above : below) {
         l->down = fmaxl(l->down, F);
         l->down_low = fmaxl(l->down_low, F - slack);
-        l->down_high = fmaxl(l->down_high, F + slack);
     }
+    if (v->s > 0 ? above : v->alpha < v->cap)
+        l->down_high = fmaxl(l->down_high, F + slack);
     if (above && below) {
         l->free_low = fminl(l->free_low, F);
         l->free_high = fmaxl(l->free_high, F);

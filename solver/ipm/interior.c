@@ -649,6 +649,8 @@ hinge_status hg_interior_point(struct hg_qp *qp, const struct hg_factor *factor,
         if (verdict == INSEPARABLE)
             r.worth = (struct hg_worth){ -INFINITY, INFINITY, INFINITY, INFINITY, 0 };
         memcpy(qp->beta[0], r.best, r.n * sizeof(double));
+        if (r.n > 0) /* roundings go where that moves no F by more than a share of eps */
+            hg_qp_tidy(qp, options->eps / (1000 * sqrt((double)r.n) * (double)r.n * r.space.norm));
         result->objective = r.worth.objective;
         result->gap = r.worth.gap;
         result->violation = r.worth.violation;
