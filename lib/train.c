@@ -56,10 +56,13 @@ struct training {
 
 /* ---- the points -------------------------------------------------------------------------------------------------- */
 
+enum { TINY = 64 }; /* examples whose rows take no longer in f64 than the proof of what f32 made of them */
+
 static bool wants_f32(const struct training *t)
 {
-    return t->params->precision != HINGE_PRECISION_F64 && t->params->kernel.type != HINGE_USER && !t->interior &&
-           !t->beyond_f32;
+    bool wanted = t->params->precision == HINGE_PRECISION_F32 ||
+                  (t->params->precision == HINGE_PRECISION_AUTO && t->problem.x.rows > TINY);
+    return wanted && t->params->kernel.type != HINGE_USER && !t->interior && !t->beyond_f32;
 }
 
 /* RBF of features of two values each: rows are made of the points' lists, not of their values. */
@@ -202,6 +205,7 @@ static struct hg_smo_options options_for(struct training *t, struct callback *ca
         .threads = threads,
         .cpu_level = hg_cpu_level(p->cpu_level),
         .profile = p->profile != 0,
+        .symmetric = t->params->kernel.type != HINGE_USER && t->params->kernel.type != HINGE_PRECOMPUTED,
         .measured = HG_MAX((size_t)64, 512 / t->problem.n_problems), /* 512 at least in all */
         .halt = callback->halt,
         .progress = p->progress != NULL ? on_progress : NULL,

@@ -19,6 +19,7 @@ struct hg_smo_options {
     size_t newton_bytes; /* for rows and the Newton finish's block together; 0: no Newton finish */
     int threads, cpu_level;
     bool profile;
+    bool symmetric;      /* the kernel is known to be */
     size_t measured;     /* points whose error is measured at the end, at most 512; 0: 512 */
     struct hg_halt halt; /* stop may be NULL */
     int (*progress)(void *arg, const hinge_progress *p); /* or NULL; problem, n_problems, seconds are not filled */

@@ -312,6 +312,22 @@ static void measure_tile(void *arg, const struct hg_tile *tile)
     hg_poll_halt(m->halt);
 }
 
+/* The same for all columns as one tile, where all points are in W: from K_WW. */
+static void measure_block(struct hg_run *r, struct measure *m, const struct hg_fetch *f)
+{
+    uint32_t *slot = r->block_points; /* of a point */
+    for (size_t k = 0; k < r->in_w; k++)
+        slot[r->w[k]] = (uint32_t)k;
+    for (size_t k = 0; k < f->n_rows; k++) {
+        const double *row = (const double *)r->inner.k + slot[f->rows[k]] * r->inner.ld;
+        for (size_t c = 0; c < f->n_cols; c++) {
+            double term = row[slot[f->cols[c]]] * m->coef[c];
+            m->part[k] += term;
+            m->square[k] += term * term;
+        }
+    }
+}
+
 /* The points measured, `most` at most: the worst violators of both directions, those whose values rounding alters most,
  * and a random sample; or all active ones. */
 static size_t choose_measured(struct hg_run *r, size_t most, uint32_t *point)
@@ -354,6 +370,7 @@ static hinge_status measure(struct hg_run *r, const uint32_t *point, size_t coun
     size_t rows = HG_MIN((size_t)HG_MEASURED, count), values = tiles * rows;
     struct measure m = { &r->halt, r->group.coef, rows, hg_alloc(2 * values, sizeof(double)), NULL };
     hinge_status status = m.part != NULL ? HINGE_OK : HINGE_ENOMEM;
+    bool by_block = r->exact_rows && r->in_w == r->n && r->opt->symmetric;
     double most = 0;
     r->measuring_bytes = HG_MAX(r->measuring_bytes, 2 * values * sizeof *m.part);
     result->error = 0;
@@ -363,7 +380,9 @@ static hinge_status measure(struct hg_run *r, const uint32_t *point, size_t coun
                                   .stop = r->halt.stop };
         m.square = m.part + values;
         memset(m.part, 0, 2 * values * sizeof *m.part);
-        if (n_sv > 0)
+        if (by_block)
+            measure_block(r, &m, &fetch);
+        else if (n_sv > 0)
             status = r->exact->ops->fetch(r->exact, &fetch);
         for (size_t k = 0; k < fetch.n_rows && status == HINGE_OK && !hg_is_stopped(r); k++) {
             double g = 0, square = 0, *old = &r->g[r->position[fetch.rows[k]]];
