@@ -2,8 +2,8 @@
 """layering.py SOURCE libhinge.a libhinge.so: what the structure of hinge promises, checked.
 
   - who includes what: public headers see none but themselves; lib/base and lib/rows are the ground; kernels and solver
-    stand on it and do not see each other, nor do solver/smo and solver/ipm; lib sees them all; lib/files and lib/theory
-    stand on lib; compat sees the ground; tools, examples and benchmarks see public headers alone
+    stand on it and do not see each other, nor do solver/smo and solver/ipm; lib sees them all; lib/files, lib/theory
+    and lib/select stand on lib; compat sees the ground; tools, examples and benchmarks see public headers alone
   - no object of the library holds writable data; tables that the loader relocates (.data.rel.ro) are read-only
   - the library calls nothing that prints, ends the process or changes its settings
   - memory is had in few places, all of which test_faults makes fail; LAPACKE is called where it allocates nothing
@@ -41,7 +41,7 @@ CORE = GROUND + ("kernels", "solver", "solver/smo", "solver/ipm", "lib")
 ROOMS = {
     "lib/base": (), "lib/rows": GROUND, "kernels": GROUND, "solver": GROUND,
     "solver/smo": GROUND + ("solver",), "solver/ipm": GROUND + ("solver",), "lib": CORE,
-    "lib/files": GROUND + ("lib",), "lib/theory": CORE,
+    "lib/files": GROUND + ("lib",), "lib/theory": CORE, "lib/select": CORE,
     "include": (), "compat": GROUND, "tools": (), "examples": (), "benchmarks": (),
 }
 

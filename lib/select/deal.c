@@ -1,0 +1,140 @@
+#include "lib/folds.h"
+#include "lib/select/select.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the caller's folds ------------------------------------------------------------------------------------------ */
+
+static hinge_status take_folds(struct hg_selecting *s, hinge_error *err)
+{
+    const int *fold = s->options.fold;
+    int most = -1;
+    for (size_t i = 0; i < s->rows; i++) {
+        if (fold[i] < -1 || (fold[i] >= 0 && (size_t)fold[i] >= s->rows))
+            return hg_fail(err, HINGE_EINVAL, "fold: row %zu is in fold %d; of %zu rows, folds are -1 .. %zu", i,
+                           fold[i], s->rows, s->rows - 1);
+        most = HG_MAX(most, fold[i]);
+    }
+    if (most < 0)
+        return hg_fail(err, HINGE_EINVAL, "fold: no row is ever held out");
+    s->folds = (size_t)most + 1;
+    memcpy(s->out->fold, fold, s->rows * sizeof *fold);
+    return HINGE_OK;
+}
+
+/* ---- groups ------------------------------------------------------------------------------------------------------ */
+
+struct member {
+    int group;
+    uint32_t row;
+    size_t size; /* of its group */
+    uint64_t lot;
+};
+
+static int by_group(const void *a, const void *b)
+{
+    const struct member *p = a, *q = b;
+    if (p->group != q->group)
+        return p->group < q->group ? -1 : 1;
+    return p->row < q->row ? -1 : p->row > q->row;
+}
+
+/* Large groups first, equal ones by lot. */
+static int by_size(const void *a, const void *b)
+{
+    const struct member *p = a, *q = b;
+    if (p->size != q->size)
+        return p->size > q->size ? -1 : 1;
+    if (p->lot != q->lot)
+        return p->lot < q->lot ? -1 : 1;
+    return by_group(a, b);
+}
+
+/* Each group goes to the fold that has fewest rows so far. */
+static hinge_status deal_groups(struct hg_selecting *s, uint64_t *state, int *fold, hinge_error *err)
+{
+    struct member *member;
+    size_t *filled, groups = 0;
+    if (!HG_ROOM(HG_ARRAY(member, s->rows), HG_ZEROS(filled, s->folds)))
+        return hg_fail(err, HINGE_ENOMEM, "no memory for the groups of %zu rows", s->rows);
+    for (size_t i = 0; i < s->rows; i++)
+        member[i] = (struct member){ s->options.group[i], (uint32_t)i, 0, 0 };
+    qsort(member, s->rows, sizeof *member, by_group);
+    for (size_t i = 0, end; i < s->rows; i = end, groups++) {
+        uint64_t lot = hg_random(state);
+        for (end = i; end < s->rows && member[end].group == member[i].group; end++)
+            ;
+        for (size_t k = i; k < end; k++) {
+            member[k].size = end - i;
+            member[k].lot = lot;
+        }
+    }
+    qsort(member, s->rows, sizeof *member, by_size);
+    for (size_t i = 0, least = 0; i < s->rows; i++) {
+        if (i == 0 || member[i].group != member[i - 1].group) {
+            least = 0;
+            for (size_t f = 1; f < s->folds; f++)
+                least = filled[f] < filled[least] ? f : least;
+            filled[least] += member[i].size;
+        }
+        fold[member[i].row] = (int)least;
+    }
+    hg_free(member);
+    return groups >= s->folds
+               ? HINGE_OK
+               : hg_fail(err, HINGE_EINVAL, "group: %zu groups cannot be dealt to %zu folds", groups, s->folds);
+}
+
+/* ---- by lot ------------------------------------------------------------------------------------------------------ */
+
+/* By class, as hinge_cross_validate deals; rows of weight 0 come last, for prediction alone. */
+static hinge_status deal_rows(const struct hg_selecting *s, uint64_t *state, int *fold, hinge_error *err)
+{
+    const struct hg_problem *pr = &s->problem;
+    size_t groups = pr->classifies ? pr->n_classes : 1, last = pr->n;
+    uint32_t *row, *dealt, *work;
+    size_t *start;
+    if (!HG_ROOM(HG_ARRAY(row, s->rows), HG_ARRAY(dealt, s->rows), HG_ARRAY(work, s->rows),
+                 HG_ARRAY(start, groups + 2)))
+        return hg_fail(err, HINGE_ENOMEM, "no memory for the folds of %zu rows", s->rows);
+    memcpy(start, pr->start, (groups + 1) * sizeof *start);
+    start[groups + 1] = s->rows;
+    memcpy(row, pr->order, pr->n * sizeof *row);
+    for (size_t i = 0; i < s->rows; i++)
+        if (!s->used[i])
+            row[last++] = (uint32_t)i;
+    hg_folds_deal(state, start, groups + 1, s->folds, work, dealt);
+    for (size_t i = 0; i < s->rows; i++)
+        fold[row[i]] = (int)dealt[i];
+    hg_free(row);
+    return HINGE_OK;
+}
+
+hinge_status hg_deal(struct hg_selecting *s, hinge_error *err)
+{
+    const hinge_select_options *o = &s->options;
+    size_t repeats = o->fold != NULL || o->repeats == 0 ? 1 : o->repeats, all;
+    uint64_t state = s->params.seed;
+    hinge_status status = HINGE_OK;
+    s->folds = o->folds > 0 ? o->folds : 5;
+    if (o->fold == NULL && (s->folds < 2 || s->folds > s->rows))
+        return hg_fail(err, HINGE_EINVAL, "folds: %zu is not in 2 .. %zu rows", s->folds, s->rows);
+    if (repeats > 1000)
+        return hg_fail(err, HINGE_EINVAL, "repeats: %zu is more than 1000", repeats);
+    s->out->fold = hg_mul(repeats, s->rows, &all) ? hg_alloc(all, sizeof *s->out->fold) : NULL;
+    if (s->out->fold == NULL)
+        return hg_fail(err, HINGE_ENOMEM, "no memory for the folds of %zu rows", s->rows);
+    for (size_t r = 0; r < repeats && status == HINGE_OK; r++) {
+        int *fold = s->out->fold + r * s->rows;
+        status = o->fold != NULL    ? take_folds(s, err)
+                 : o->group != NULL ? deal_groups(s, &state, fold, err)
+                                    : deal_rows(s, &state, fold, err);
+        for (size_t i = 0; i < s->rows && status == HINGE_OK; i++)
+            fold[i] += fold[i] >= 0 ? (int)(r * s->folds) : 0;
+    }
+    s->out->rows = s->rows;
+    s->out->repeats = repeats;
+    s->out->n_folds = repeats * s->folds;
+    return status;
+}

@@ -1,0 +1,221 @@
+#include "lib/select/select.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { MOST_VALUES = 10000, MOST_POINTS = 20000 };
+
+size_t hinge_log2_range(double begin, double end, double step, double *values, size_t room)
+{
+    if (!isfinite(begin) || !isfinite(end) || !isfinite(step) || (end - begin) * step < 0)
+        return 0;
+    double steps = step != 0 ? floor((end - begin) / step * (1 + 1e-12)) : 0;
+    if (steps >= MOST_VALUES)
+        return 0;
+    for (size_t k = 0; k <= (size_t)steps && k < room; k++)
+        values[k] = exp2(begin + (double)k * step);
+    return (size_t)steps + 1;
+}
+
+/* ---- points ------------------------------------------------------------------------------------------------------ */
+
+enum axis { DEGREE, COEF0, GAMMA, TAU, P, NU, C, AXES }; /* the slowest first */
+
+static double *place(hinge_point *point, enum axis axis)
+{
+    double *const places[] = { NULL, &point->coef0, &point->gamma, &point->tau, &point->p, &point->nu, &point->C };
+    return places[axis];
+}
+
+static bool counts(const struct hg_selecting *s, enum axis axis)
+{
+    const hinge_task_row *task = s->problem.task;
+    hinge_kernel_type kernel = s->params.kernel.type;
+    switch (axis) {
+    case DEGREE:
+        return kernel == HINGE_POLYNOMIAL;
+    case COEF0:
+        return kernel == HINGE_POLYNOMIAL || kernel == HINGE_SIGMOID;
+    case GAMMA:
+        return kernel == HINGE_POLYNOMIAL || kernel == HINGE_SIGMOID || kernel == HINGE_RBF;
+    case TAU:
+        return task->uses_tau;
+    case P:
+        return task->uses_p;
+    case NU:
+        return task->uses_nu;
+    default:
+        return task->uses_C;
+    }
+}
+
+static const char *const axis_name[] = { "degree", "coef0", "gamma", "tau", "p", "nu", "C" };
+
+static const double default_nu[] = { 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8 };
+
+enum { LIBSVM_C = 11, LIBSVM_GAMMA = 10 };
+
+struct axes {
+    const double *value[AXES];
+    size_t count[AXES];
+    double own[AXES], C[LIBSVM_C], gamma[LIBSVM_GAMMA];
+};
+
+static void set_axis(struct axes *axes, enum axis axis, const double *value, size_t count)
+{
+    axes->value[axis] = value;
+    axes->count[axis] = count;
+}
+
+static hinge_status find_axes(const struct hg_selecting *s, struct axes *axes, hinge_error *err)
+{
+    const hinge_select_options *o = &s->options;
+    const hinge_values given[] = { o->degree, o->coef0, o->gamma, o->tau, o->p, o->nu, o->C };
+    const hinge_kernel *kernel = &s->params.kernel;
+    const double own[] = { kernel->degree, kernel->coef0, kernel->gamma, s->params.tau,
+                           s->params.p,    s->params.nu,  s->params.C };
+    memcpy(axes->own, own, sizeof own);
+    hinge_log2_range(-5, 15, 2, axes->C, LIBSVM_C);
+    hinge_log2_range(3, -15, -2, axes->gamma, LIBSVM_GAMMA);
+    for (enum axis a = DEGREE; a < AXES; a++) {
+        if (given[a].value != NULL && given[a].count == 0 && counts(s, a))
+            return hg_fail(err, HINGE_EINVAL, "%s: a grid of no values", axis_name[a]);
+        for (size_t k = 0; counts(s, a) && given[a].value != NULL && k < given[a].count; k++)
+            if (!isfinite(given[a].value[k]) || (a == DEGREE && given[a].value[k] != floor(given[a].value[k])))
+                return hg_fail(err, HINGE_EINVAL, "%s: value %zu of the grid is %g", axis_name[a], k,
+                               given[a].value[k]);
+        if (counts(s, a) && given[a].value != NULL)
+            set_axis(axes, a, given[a].value, given[a].count);
+        else if (counts(s, a) && a == C)
+            set_axis(axes, a, axes->C, LIBSVM_C);
+        else if (counts(s, a) && a == GAMMA)
+            set_axis(axes, a, axes->gamma, LIBSVM_GAMMA);
+        else if (counts(s, a) && a == NU)
+            set_axis(axes, a, default_nu, sizeof default_nu / sizeof *default_nu);
+        else
+            set_axis(axes, a, &axes->own[a], 1);
+    }
+    return HINGE_OK;
+}
+
+static hinge_point new_point(void)
+{
+    hinge_point point;
+    memset(&point, 0, sizeof point);
+    for (int k = 0; k < HINGE_N_SCORES; k++)
+        point.score[k] = point.mean[k] = point.deviation[k] = NAN;
+    return point;
+}
+
+static bool is_there(const hinge_point *points, size_t n, const hinge_point *point)
+{
+    for (size_t i = 0; i < n; i++)
+        if (hg_same_point(&points[i], point))
+            return true;
+    return false;
+}
+
+hinge_status hg_grid_points(struct hg_selecting *s, hinge_error *err)
+{
+    struct axes axes;
+    size_t n = 1;
+    hinge_status status = find_axes(s, &axes, err);
+    for (enum axis a = DEGREE; a < AXES && status == HINGE_OK; a++)
+        if (!hg_mul(n, axes.count[a], &n) || n > MOST_POINTS)
+            status = hg_fail(err, HINGE_EINVAL, "the grid has more than %d points", MOST_POINTS);
+    if (status != HINGE_OK)
+        return status;
+    s->out->points = hg_zalloc(n, sizeof *s->out->points);
+    if (s->out->points == NULL)
+        return hg_fail(err, HINGE_ENOMEM, "no memory for %zu points of the grid", n);
+    for (size_t i = 0; i < n; i++) {
+        hinge_point point = new_point();
+        size_t rest = i;
+        for (enum axis a = AXES; a-- > DEGREE;) {
+            double value = axes.value[a][rest % axes.count[a]];
+            rest /= axes.count[a];
+            if (a == DEGREE)
+                point.degree = (int)fmin(fmax(value, -1), 1e9);
+            else
+                *place(&point, a) = value;
+        }
+        if (!is_there(s->out->points, s->out->n_points, &point))
+            s->out->points[s->out->n_points++] = point;
+    }
+    return HINGE_OK;
+}
+
+bool hg_same_kernel(const hinge_point *a, const hinge_point *b)
+{
+    return a->gamma == b->gamma && a->degree == b->degree && a->coef0 == b->coef0;
+}
+
+bool hg_same_line(const hinge_point *a, const hinge_point *b)
+{
+    return hg_same_kernel(a, b) && a->p == b->p && a->tau == b->tau;
+}
+
+bool hg_same_point(const hinge_point *a, const hinge_point *b)
+{
+    return hg_same_line(a, b) && a->C == b->C && a->nu == b->nu;
+}
+
+hinge_params hg_point_params(const struct hg_selecting *s, const hinge_point *point)
+{
+    hinge_params params = *s->given;
+    params.C = point->C;
+    params.nu = point->nu;
+    params.p = point->p;
+    params.tau = point->tau;
+    params.kernel.gamma = point->gamma;
+    params.kernel.degree = point->degree;
+    params.kernel.coef0 = point->coef0;
+    return params;
+}
+
+/* ---- the order --------------------------------------------------------------------------------------------------- */
+
+/* Position k of n from the middle outwards: the middle, then one to its left, one to its right, ... */
+static size_t outwards(size_t k, size_t n)
+{
+    size_t middle = (n - 1) / 2, away = (k + 1) / 2;
+    return k % 2 == 0 ? middle - HG_MIN(away, middle) : middle + away;
+}
+
+static bool comes_first(const hinge_point *a, const hinge_point *b)
+{
+    if (a->p != b->p)
+        return a->p < b->p;
+    if (a->tau != b->tau)
+        return a->tau < b->tau;
+    return a->C != b->C ? a->C < b->C : a->nu < b->nu;
+}
+
+/* Insertion: lines are short. */
+static void sort_points(const hinge_point *points, size_t *order, size_t n)
+{
+    for (size_t i = 1; i < n; i++)
+        for (size_t k = i; k > 0 && comes_first(&points[order[k]], &points[order[k - 1]]); k--) {
+            size_t other = order[k];
+            order[k] = order[k - 1];
+            order[k - 1] = other;
+        }
+}
+
+void hg_grid_order(const struct hg_selecting *s, size_t *order)
+{
+    const hinge_point *points = s->out->points;
+    size_t n = s->out->n_points, kernels = 0, filled = 0;
+    for (size_t i = 0; i < n; i++) /* points of one kernel follow each other, but where a value was given twice */
+        kernels += i == 0 || !hg_same_kernel(&points[i], &points[i - 1]);
+    for (size_t k = 0; k < kernels; k++) {
+        size_t wanted = outwards(k, kernels), kernel = SIZE_MAX, first = filled;
+        for (size_t i = 0; i < n; i++) {
+            kernel += i == 0 || !hg_same_kernel(&points[i], &points[i - 1]);
+            if (kernel == wanted)
+                order[filled++] = i;
+        }
+        sort_points(points, order + first, filled - first);
+    }
+}

@@ -1,0 +1,304 @@
+#include "lib/proba.h"
+#include "lib/select/select.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+const char *hinge_score_name(hinge_score score)
+{
+    static const char *const name[] = {
+        "auto", "accuracy", "balanced_accuracy", "f1", "auc", "mcc", "log_loss", "mse", "mae", "r2", "pinball"
+    };
+    return (size_t)score < HINGE_N_SCORES ? name[score] : NULL;
+}
+
+int hinge_score_rises(hinge_score score)
+{
+    return score == HINGE_SCORE_ACCURACY || score == HINGE_SCORE_BALANCED || score == HINGE_SCORE_F1 ||
+           score == HINGE_SCORE_AUC || score == HINGE_SCORE_MCC || score == HINGE_SCORE_R2;
+}
+
+bool hg_score_of_task(const struct hg_selecting *s, hinge_score *score)
+{
+    const hinge_task_row *task = s->problem.task;
+    if (*score == HINGE_SCORE_AUTO)
+        *score = task->uses_tau ? HINGE_SCORE_PINBALL : task->regresses ? HINGE_SCORE_MSE : HINGE_SCORE_ACCURACY;
+    if ((size_t)*score >= HINGE_N_SCORES)
+        return false;
+    if (*score >= HINGE_SCORE_MSE)
+        return task->regresses;
+    bool two = task->one_class || s->problem.n_classes == 2;
+    if (*score == HINGE_SCORE_AUC || (task->one_class && *score != HINGE_SCORE_ACCURACY))
+        return two && (*score != HINGE_SCORE_LOG_LOSS) && (!task->one_class || s->y != NULL) && !task->regresses;
+    return !task->regresses && (*score != HINGE_SCORE_LOG_LOSS || two);
+}
+
+/* Class of a row, or of a prediction: one-class has 0 for normal rows and 1 for others. */
+static size_t class_of(const struct hg_selecting *s, size_t row)
+{
+    if (s->problem.task->one_class)
+        return s->y != NULL && !(s->y[row] > 0);
+    return s->class_of[row];
+}
+
+static size_t class_predicted(const struct hg_selecting *s, double prediction)
+{
+    if (s->problem.task->one_class)
+        return !(prediction > 0);
+    size_t c = 0;
+    while (c + 1 < s->problem.n_classes && s->problem.labels[c] != prediction)
+        c++;
+    return c;
+}
+
+/* Rows to be scored together. */
+struct sample {
+    const struct hg_selecting *s;
+    size_t n;
+    const uint32_t *row;      /* [n] */
+    const double *prediction; /* [rows] */
+    const double *decision;   /* [rows * n_problems] */
+    double a, b;              /* of the sigmoid */
+    double *work;             /* [2 n] */
+    size_t *count;            /* [n_classes * n_classes] class by class predicted */
+    double tau;
+};
+
+/* ---- classes ----------------------------------------------------------------------------------------------------- */
+
+static void count_classes(const struct sample *m)
+{
+    size_t k = m->s->problem.n_classes;
+    for (size_t c = 0; c < k * k; c++)
+        m->count[c] = 0;
+    for (size_t i = 0; i < m->n; i++)
+        m->count[class_of(m->s, m->row[i]) * k + class_predicted(m->s, m->prediction[m->row[i]])]++;
+}
+
+static void score_classes(const struct sample *m, double *score)
+{
+    size_t k = m->s->problem.n_classes, right = 0, there = 0, named = 0;
+    double recalls = 0, f1 = 0, first_f1 = 0, products = 0, of_rows = 0, of_predictions = 0, n = (double)m->n;
+    count_classes(m);
+    for (size_t c = 0; c < k; c++) {
+        size_t rows = 0, predicted = 0, hits = m->count[c * k + c];
+        for (size_t other = 0; other < k; other++) {
+            rows += m->count[c * k + other];
+            predicted += m->count[other * k + c];
+        }
+        double one = rows + predicted > 0 ? 2 * (double)hits / (double)(rows + predicted) : 0;
+        right += hits;
+        there += rows > 0;
+        recalls += rows > 0 ? (double)hits / (double)rows : 0;
+        named += rows + predicted > 0;
+        f1 += one;
+        first_f1 = c == 0 ? one : first_f1;
+        products += (double)rows * (double)predicted;
+        of_rows += (double)rows * (double)rows;
+        of_predictions += (double)predicted * (double)predicted;
+    }
+    double spread = sqrt((n * n - of_rows) * (n * n - of_predictions));
+    score[HINGE_SCORE_ACCURACY] = (double)right / n;
+    if (m->s->problem.task->one_class && m->s->y == NULL)
+        return;
+    score[HINGE_SCORE_BALANCED] = recalls / (double)there;
+    score[HINGE_SCORE_F1] = k == 2 ? first_f1 : f1 / (double)named;
+    score[HINGE_SCORE_MCC] = spread > 0 ? ((double)right * n - products) / spread : 0;
+}
+
+/* ---- decision values --------------------------------------------------------------------------------------------- */
+
+struct ranked {
+    double value;
+    size_t first; /* 1: of the first class */
+};
+
+static int by_value(const void *a, const void *b)
+{
+    const struct ranked *p = a, *q = b;
+    return p->value < q->value ? -1 : p->value > q->value;
+}
+
+static double area(const struct sample *m)
+{
+    struct ranked *ranked = (struct ranked *)(void *)m->work;
+    double wins = 0, firsts = 0, others = 0;
+    for (size_t i = 0; i < m->n; i++) {
+        ranked[i] = (struct ranked){ m->decision[m->row[i]], class_of(m->s, m->row[i]) == 0 };
+        if (isnan(ranked[i].value))
+            return NAN;
+    }
+    qsort(ranked, m->n, sizeof *ranked, by_value);
+    for (size_t i = 0, end; i < m->n; i = end) {
+        double first = 0;
+        for (end = i; end < m->n && ranked[end].value == ranked[i].value; end++)
+            first += (double)ranked[end].first;
+        double other = (double)(end - i) - first;
+        wins += first * (others + other / 2);
+        firsts += first;
+        others += other;
+    }
+    return firsts > 0 && others > 0 ? wins / firsts / others : NAN;
+}
+
+static double log_loss(const struct sample *m)
+{
+    double sum = 0;
+    for (size_t i = 0; i < m->n; i++) {
+        double f = m->a * m->decision[m->row[i]] + m->b; /* P(first) = 1 / (1 + exp(f)) */
+        f = class_of(m->s, m->row[i]) == 0 ? f : -f;
+        sum += f > 0 ? f + log1p(exp(-f)) : log1p(exp(f));
+    }
+    return sum / (double)m->n;
+}
+
+static hinge_status fit_sigmoid(struct sample *m, hinge_error *err)
+{
+    bool *first = hg_alloc(m->n, sizeof *first);
+    if (first == NULL)
+        return hg_fail(err, HINGE_ENOMEM, "no memory for the scores of %zu rows", m->n);
+    m->a = m->b = 0;
+    for (size_t i = 0; i < m->n; i++) {
+        m->work[i] = m->decision[m->row[i]];
+        first[i] = class_of(m->s, m->row[i]) == 0;
+        m->a = isfinite(m->work[i]) ? m->a : NAN;
+    }
+    if (m->a == 0)
+        hg_fit_sigmoid(m->work, first, m->n, &m->a, &m->b);
+    hg_free(first);
+    return HINGE_OK;
+}
+
+/* ---- targets ----------------------------------------------------------------------------------------------------- */
+
+static double loss_of(hinge_score score, double tau, double miss)
+{
+    return score == HINGE_SCORE_MSE   ? miss * miss
+           : score == HINGE_SCORE_MAE ? fabs(miss)
+                                      : (miss >= 0 ? tau * miss : (tau - 1) * miss);
+}
+
+static void score_targets(const struct sample *m, double *score)
+{
+    const double *y = m->s->y;
+    double mean = 0, variance = 0, square = 0, absolute = 0, pinball = 0, n = (double)m->n;
+    for (size_t i = 0; i < m->n; i++)
+        mean += y[m->row[i]] / n;
+    for (size_t i = 0; i < m->n; i++) {
+        double away = y[m->row[i]] - mean, miss = y[m->row[i]] - m->prediction[m->row[i]];
+        variance += away * away / n;
+        square += miss * miss / n;
+        absolute += fabs(miss) / n;
+        pinball += loss_of(HINGE_SCORE_PINBALL, m->tau, miss) / n;
+    }
+    score[HINGE_SCORE_MSE] = square;
+    score[HINGE_SCORE_MAE] = absolute;
+    score[HINGE_SCORE_R2] = variance > 0 ? 1 - square / variance : NAN;
+    score[HINGE_SCORE_PINBALL] = pinball;
+}
+
+static double tau_of(const struct hg_selecting *s, const hinge_point *point)
+{
+    return s->problem.task->uses_tau ? point->tau : 0.5;
+}
+
+bool hg_row_loss(const struct hg_selecting *s, hinge_score score, size_t row, double prediction, double *loss)
+{
+    if (score == HINGE_SCORE_ACCURACY)
+        *loss = class_of(s, row) != class_predicted(s, prediction);
+    else if (score == HINGE_SCORE_MSE || score == HINGE_SCORE_MAE ||
+             (score == HINGE_SCORE_PINBALL && s->options.tau.value == NULL))
+        *loss = loss_of(score, s->problem.task->uses_tau ? s->params.tau : 0.5, s->y[row] - prediction);
+    else
+        return false;
+    return true;
+}
+
+/* ---- a point ----------------------------------------------------------------------------------------------------- */
+
+static void score_sample(const struct sample *m, double *score)
+{
+    for (int k = 0; k < HINGE_N_SCORES; k++)
+        score[k] = NAN;
+    if (m->n == 0)
+        return;
+    const hinge_task_row *task = m->s->problem.task;
+    if (task->regresses) {
+        score_targets(m, score);
+        return;
+    }
+    score_classes(m, score);
+    if (m->s->n_problems == 1 && (!task->one_class || m->s->y != NULL))
+        score[HINGE_SCORE_AUC] = area(m);
+    if (m->s->n_problems == 1 && !task->one_class)
+        score[HINGE_SCORE_LOG_LOSS] = log_loss(m);
+}
+
+/* Rows of weight > 0 that fold f holds out; SIZE_MAX: that any does. */
+static size_t rows_of(const struct hg_selecting *s, const int *fold, size_t f, uint32_t *row)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < s->rows; i++)
+        if (s->used[i] && fold[i] >= 0 && (f == SIZE_MAX || (size_t)fold[i] == f))
+            row[n++] = (uint32_t)i;
+    return n;
+}
+
+static void take_means(const struct hg_selecting *s, hinge_point *point)
+{
+    size_t folds = s->out->n_folds;
+    for (int k = 0; k < HINGE_N_SCORES; k++) {
+        double sum = 0, square = 0, n = 0;
+        for (size_t f = 0; f < folds; f++) {
+            double score = point->fold_score[f * HINGE_N_SCORES + (size_t)k];
+            n += !isnan(score);
+            sum += isnan(score) ? 0 : score;
+        }
+        for (size_t f = 0; f < folds; f++) {
+            double away = point->fold_score[f * HINGE_N_SCORES + (size_t)k] - sum / n;
+            square += isnan(away) ? 0 : away * away;
+        }
+        point->mean[k] = sum / n;
+        point->deviation[k] = sqrt(square / n);
+        point->score[k] /= (double)s->out->repeats;
+    }
+}
+
+hinge_status hg_score_point(const struct hg_selecting *s, hinge_point *point, hinge_error *err)
+{
+    size_t k = s->problem.n_classes;
+    uint32_t *row;
+    double pooled[HINGE_N_SCORES];
+    struct sample m = { .s = s, .tau = tau_of(s, point) };
+    bool all = true;
+    hinge_status status = HINGE_OK;
+    if (!HG_ROOM(HG_ARRAY(row, s->rows), HG_ARRAY(m.work, 2 * s->rows), HG_TABLE(m.count, k, k)))
+        return hg_fail(err, HINGE_ENOMEM, "no memory for the scores of %zu rows", s->rows);
+    m.row = row;
+    for (int j = 0; j < HINGE_N_SCORES; j++)
+        point->score[j] = 0;
+    for (size_t r = 0; r < s->out->repeats && status == HINGE_OK; r++) {
+        const int *fold = s->out->fold + r * s->rows;
+        m.prediction = s->predictions + r * s->rows;
+        m.decision = s->decisions + r * s->rows * s->n_problems;
+        m.n = rows_of(s, fold, SIZE_MAX, row);
+        m.a = NAN;
+        for (size_t f = 0; f < s->folds; f++)
+            all = all && s->is_done[r * s->folds + f];
+        if (all && s->n_problems == 1 && s->problem.classifies)
+            status = fit_sigmoid(&m, err);
+        score_sample(&m, pooled);
+        for (int j = 0; j < HINGE_N_SCORES; j++)
+            point->score[j] += all ? pooled[j] : NAN;
+        for (size_t f = r * s->folds; f < (r + 1) * s->folds; f++) {
+            m.n = s->is_done[f] ? rows_of(s, fold, f, row) : 0;
+            score_sample(&m, point->fold_score + f * HINGE_N_SCORES);
+        }
+    }
+    if (status == HINGE_OK)
+        take_means(s, point);
+    for (int j = 0; j < HINGE_N_SCORES && !all; j++) /* of folds done alone they would mislead */
+        point->mean[j] = point->deviation[j] = NAN;
+    hg_free(row);
+    return status;
+}

@@ -1,0 +1,396 @@
+#include "lib/select/select.h"
+#include "lib/params.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- set-up ------------------------------------------------------------------------------------------------------ */
+
+/* What the grid names is checked point by point: here it gets values that any training takes. */
+static hinge_params template_of(const hinge_params *given, const hinge_select_options *o)
+{
+    hinge_params p = *given;
+    p.C = 1;
+    p.nu = 0.5;
+    p.kernel.gamma = 1;
+    p.p = o->p.value != NULL ? 0 : p.p;
+    p.tau = o->tau.value != NULL ? 0 : p.tau;
+    p.kernel.degree = o->degree.value != NULL ? 3 : p.kernel.degree;
+    p.kernel.coef0 = o->coef0.value != NULL ? 0 : p.kernel.coef0;
+    p.beta0 = NULL;
+    p.scaling = NULL;
+    return p;
+}
+
+static hinge_status find_rows(struct hg_selecting *s, hinge_error *err)
+{
+    const struct hg_problem *pr = &s->problem;
+    if (!HG_ROOM(HG_ZEROS(s->used, s->rows), HG_ZEROS(s->class_of, s->rows)))
+        return hg_fail(err, HINGE_ENOMEM, "no memory for %zu rows", s->rows);
+    for (size_t i = 0; i < pr->n; i++)
+        s->used[pr->order[i]] = true;
+    for (size_t c = 0; pr->classifies && c < pr->n_classes; c++)
+        for (size_t i = pr->start[c]; i < pr->start[c + 1]; i++)
+            s->class_of[pr->order[i]] = (uint32_t)c;
+    return HINGE_OK;
+}
+
+static hinge_status make_room(struct hg_selecting *s, hinge_error *err)
+{
+    hinge_selection *out = s->out;
+    size_t all = out->repeats * s->rows; /* deal.c has held them in memory */
+    double *scores;
+    if (!HG_ROOM(HG_TABLE(s->decisions, all, s->n_problems), HG_ARRAY(s->predictions, all),
+                 HG_ARRAY(s->best_predictions, all), HG_ARRAY(s->is_done, out->n_folds)))
+        return hg_fail(err, HINGE_ENOMEM, "no memory for the predictions of %zu rows", all);
+    for (size_t i = 0; i < out->n_points; i++) {
+        hinge_point *point = &out->points[i];
+        size_t count = out->n_folds * HINGE_N_SCORES;
+        point->fold_score = scores = hg_alloc(count, sizeof *scores);
+        if (scores == NULL)
+            return hg_fail(err, HINGE_ENOMEM, "no memory for the scores of %zu folds", out->n_folds);
+        for (size_t k = 0; k < count; k++)
+            scores[k] = NAN;
+    }
+    return HINGE_OK;
+}
+
+static hinge_status begin(struct hg_selecting *s, hinge_error *err)
+{
+    hinge_select_options *o = &s->options;
+    hinge_params given = template_of(s->given, o);
+    hinge_status status = hg_problem_init(&s->problem, &s->x, s->y, &given, err);
+    if (status != HINGE_OK)
+        return status;
+    s->params = s->problem.params;
+    s->rows = s->x.rows;
+    s->n_problems = s->problem.n_problems;
+    s->out->score = o->score;
+    if ((size_t)o->drop > HINGE_DROP_RACE)
+        return hg_fail(err, HINGE_EINVAL, "drop: there is no way %d", (int)o->drop);
+    if (!(o->eps >= 0) || !isfinite(o->eps))
+        return hg_fail(err, HINGE_EINVAL, "eps: %g of the folds is not 0 or more", o->eps);
+    if (!hg_score_of_task(s, &s->out->score))
+        return hg_fail(err, HINGE_EINVAL, "score: this task with these classes has no score \"%s\"",
+                       hinge_score_name(o->score) != NULL ? hinge_score_name(o->score) : "?");
+    s->out->eps = o->eps > 0 ? o->eps : HG_MAX(s->params.eps, 0.1);
+    status = find_rows(s, err);
+    if (status == HINGE_OK)
+        status = hg_deal(s, err);
+    if (status == HINGE_OK)
+        status = hg_grid_points(s, err);
+    return status == HINGE_OK ? make_room(s, err) : status;
+}
+
+/* ---- which is better --------------------------------------------------------------------------------------------- */
+
+static bool is_scored(const hinge_point *point)
+{
+    return point->state == HINGE_POINT_DONE || point->state == HINGE_POINT_KNOWN;
+}
+
+static double score_of(const struct hg_selecting *s, const hinge_point *point)
+{
+    bool by_fold = s->options.by_fold || s->options.one_se;
+    return (by_fold ? point->mean : point->score)[s->out->score];
+}
+
+/* Less than 0: a is simpler. */
+static int compare_simplicity(const hinge_point *a, const hinge_point *b)
+{
+    if (a->C != b->C)
+        return a->C < b->C ? -1 : 1;
+    if (a->nu != b->nu)
+        return a->nu > b->nu ? -1 : 1;
+    return a->gamma < b->gamma ? -1 : a->gamma > b->gamma;
+}
+
+/* NaN is never better. */
+static bool is_better(const struct hg_selecting *s, const hinge_point *a, const hinge_point *b)
+{
+    double of_a = score_of(s, a), of_b = b != NULL ? score_of(s, b) : NAN;
+    if (isnan(of_a) || isnan(of_b) || of_a == of_b)
+        return !isnan(of_a) &&
+               (isnan(of_b) || compare_simplicity(a, b) < 0 || (compare_simplicity(a, b) == 0 && a < b));
+    return hinge_score_rises(s->out->score) ? of_a > of_b : of_a < of_b;
+}
+
+static const hinge_point *find_best(const struct hg_selecting *s)
+{
+    const hinge_selection *out = s->out;
+    const hinge_point *best = NULL, *simplest;
+    for (size_t i = 0; i < out->n_points; i++)
+        if (is_scored(&out->points[i]) && is_better(s, &out->points[i], best))
+            best = &out->points[i];
+    if (best != NULL && isnan(score_of(s, best)))
+        return NULL;
+    simplest = best;
+    double error = best != NULL ? best->deviation[out->score] / sqrt((double)out->n_folds - 1) : 0;
+    for (size_t i = 0; best != NULL && s->options.one_se && i < out->n_points; i++)
+        if (is_scored(&out->points[i]) && fabs(score_of(s, &out->points[i]) - score_of(s, best)) <= error &&
+            compare_simplicity(&out->points[i], simplest) < 0)
+            simplest = &out->points[i];
+    return simplest;
+}
+
+/* ---- dropping ---------------------------------------------------------------------------------------------------- */
+
+/* Of n fair coins, the probability of so many heads at most. */
+static double binomial_tail(double heads, double n)
+{
+    double sum = 0;
+    for (double k = 0; k <= heads; k++)
+        sum += exp(lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1) - n * log(2));
+    return sum;
+}
+
+/* What is known by the folds that are done. */
+struct standing {
+    double loss, worse, better, held; /* sum of losses; rows on which the best point is nearer, or farther; rows of all
+                                       * folds */
+};
+
+static bool look_at_rows(const struct hg_selecting *s, struct standing *standing)
+{
+    *standing = (struct standing){ 0, 0, 0, 0 };
+    for (size_t r = 0; r < s->out->repeats; r++)
+        for (size_t i = 0; i < s->rows; i++) {
+            size_t at = r * s->rows + i;
+            int fold = s->out->fold[at];
+            double loss, best;
+            if (!s->used[i] || fold < 0)
+                continue;
+            standing->held++;
+            if (!s->is_done[fold])
+                continue;
+            if (!hg_row_loss(s, s->out->score, i, s->predictions[at], &loss) ||
+                !hg_row_loss(s, s->out->score, i, s->best_predictions[at], &best))
+                return false;
+            standing->loss += loss;
+            standing->worse += loss > best;
+            standing->better += loss < best;
+        }
+    return true;
+}
+
+/* Whether the rest of a point's folds need not be trained; its state then says why. */
+static bool drop(struct hg_selecting *s, hinge_point *point)
+{
+    const hinge_point *best = s->out->best;
+    struct standing st;
+    if (s->options.drop == HINGE_DROP_NONE || s->options.one_se || s->options.by_fold || best == NULL ||
+        !look_at_rows(s, &st))
+        return false;
+    double score = score_of(s, best), most = st.held * (hinge_score_rises(s->out->score) ? 1 - score : score);
+    if (st.loss > most + 1e-9 * (most + st.held * (s->out->score == HINGE_SCORE_ACCURACY))) {
+        point->state = HINGE_POINT_EXACT;
+        snprintf(point->text, sizeof point->text, "loss %.9g so far, the best point's is %.9g in all", st.loss, most);
+        return true;
+    }
+    if (s->options.drop != HINGE_DROP_RACE || best->state != HINGE_POINT_DONE || st.worse <= st.better ||
+        binomial_tail(st.better, st.worse + st.better) >= 0.01)
+        return false;
+    point->state = HINGE_POINT_RACE;
+    snprintf(point->text, sizeof point->text, "worse than the best point on %.0f held-out rows, better on %.0f",
+             st.worse, st.better);
+    return true;
+}
+
+/* ---- points ------------------------------------------------------------------------------------------------------ */
+
+static hinge_status keep_predictions(const struct hg_selecting *s, hinge_point *point, hinge_error *err)
+{
+    size_t all = s->out->repeats * s->rows;
+    if (!s->options.decisions)
+        return HINGE_OK;
+    point->decisions = hg_alloc(all * s->n_problems, sizeof *point->decisions);
+    point->predictions = hg_alloc(all, sizeof *point->predictions);
+    if (point->decisions == NULL || point->predictions == NULL)
+        return hg_fail(err, HINGE_ENOMEM, "no memory for the decision values of %zu rows", all);
+    memcpy(point->decisions, s->decisions, all * s->n_problems * sizeof *point->decisions);
+    memcpy(point->predictions, s->predictions, all * sizeof *point->predictions);
+    return HINGE_OK;
+}
+
+static hinge_status note_point(struct hg_selecting *s, hinge_point *point, hinge_error *err)
+{
+    hinge_status status = hg_score_point(s, point, err);
+    if (status == HINGE_OK)
+        status = keep_predictions(s, point, err);
+    if (status != HINGE_OK || point->state != HINGE_POINT_DONE || !is_better(s, point, s->out->best))
+        return status;
+    s->out->best = point;
+    memcpy(s->best_predictions, s->predictions, s->out->repeats * s->rows * sizeof *s->predictions);
+    return HINGE_OK;
+}
+
+/* One fold after the other, until the point is dropped. */
+static hinge_status try_point(struct hg_selecting *s, hinge_point *point, hinge_error *err)
+{
+    size_t folds = s->out->n_folds, all = s->out->repeats * s->rows;
+    hinge_status status = HINGE_OK;
+    memset(s->is_done, 0, folds * sizeof *s->is_done);
+    for (size_t i = 0; i < all; i++)
+        s->predictions[i] = NAN;
+    for (size_t i = 0; i < all * s->n_problems; i++)
+        s->decisions[i] = NAN;
+    for (size_t f = 0; f < folds && status == HINGE_OK; f++) {
+        status = hg_train_fold(s, point, f, err);
+        if (status != HINGE_OK || hg_ended_early(point->outcome))
+            return status;
+        s->is_done[f] = true;
+        if (f + 1 < folds && drop(s, point))
+            break;
+    }
+    if (status != HINGE_OK)
+        return status;
+    if (point->state == HINGE_POINT_WAITING)
+        point->state = HINGE_POINT_DONE;
+    return note_point(s, point, err);
+}
+
+/* A point that cannot be trained says why. */
+static bool check_point(const struct hg_selecting *s, hinge_point *point)
+{
+    hinge_params params = hg_point_params(s, point), resolved;
+    const hinge_task_row *task = s->problem.task;
+    hinge_error mine;
+    char *text = point->text;
+    size_t room = sizeof point->text;
+    params.scaling = NULL;
+    params.beta0 = NULL;
+    if (task->uses_C && !(point->C > 0))
+        snprintf(text, room, "C: %g is not positive", point->C);
+    else if (task->uses_nu && !(point->nu > 0))
+        snprintf(text, room, "nu: %g is not in (0, 1]", point->nu);
+    else if (task->uses_tau && !(point->tau > 0))
+        snprintf(text, room, "tau: %g is not in (0, 1)", point->tau);
+    else if (hg_params_check(&params, s->rows, s->x.cols, &resolved, &mine) != HINGE_OK)
+        snprintf(text, room, "%.*s", (int)room - 1, mine.text);
+    else if (point->nu > hg_select_most_nu(s, SIZE_MAX) * (1 + 1e-12))
+        snprintf(text, room, "nu: %g is infeasible for these classes; at most %g", point->nu,
+                 hg_select_most_nu(s, SIZE_MAX));
+    else
+        return true;
+    point->state = HINGE_POINT_FAILED;
+    return false;
+}
+
+/* Tells the caller; true: the rest is not wanted. */
+static bool tell(struct hg_selecting *s, hinge_point *point, size_t done)
+{
+    hinge_select_progress progress = { done, s->out->n_points, point, s->out->best, hg_now() - s->begin };
+    point->seconds = progress.seconds;
+    return s->options.point != NULL && s->options.point(s->options.point_arg, &progress) != 0;
+}
+
+static void take_known(struct hg_selecting *s)
+{
+    for (size_t i = 0; i < s->out->n_points; i++)
+        for (size_t k = 0; k < s->options.n_known; k++) {
+            hinge_point *point = &s->out->points[i];
+            const hinge_point *known = &s->options.known[k];
+            if (!hg_same_point(point, known) || known->state == HINGE_POINT_WAITING)
+                continue;
+            point->state = is_scored(known) ? HINGE_POINT_KNOWN : known->state;
+            memcpy(point->score, known->score, sizeof point->score);
+            memcpy(point->mean, known->mean, sizeof point->mean);
+            memcpy(point->deviation, known->deviation, sizeof point->deviation);
+            memcpy(point->text, known->text, sizeof point->text);
+            if (point->state == HINGE_POINT_KNOWN && is_better(s, point, s->out->best))
+                s->out->best = point;
+        }
+}
+
+static hinge_status try_points(struct hg_selecting *s, hinge_error *err)
+{
+    hinge_selection *out = s->out;
+    size_t *order = hg_alloc(out->n_points, sizeof *order), done = 0;
+    hinge_status status = HINGE_OK;
+    if (order == NULL)
+        return hg_fail(err, HINGE_ENOMEM, "no memory for %zu points of the grid", out->n_points);
+    hg_grid_order(s, order);
+    take_known(s);
+    for (size_t i = 0; i < out->n_points; i++)
+        done += out->points[i].state != HINGE_POINT_WAITING;
+    for (size_t i = 0; i < out->n_points && status == HINGE_OK && out->outcome == HINGE_CONVERGED; i++) {
+        hinge_point *point = &out->points[order[i]];
+        if (point->state != HINGE_POINT_WAITING)
+            continue;
+        if (check_point(s, point))
+            status = try_point(s, point, err);
+        if (point->state == HINGE_POINT_WAITING)
+            out->outcome = point->outcome;
+        else if (status == HINGE_OK && tell(s, point, ++done))
+            out->outcome = HINGE_STOPPED;
+    }
+    hg_free(order);
+    return status;
+}
+
+/* ---- the call ---------------------------------------------------------------------------------------------------- */
+
+static hinge_status finish(struct hg_selecting *s, hinge_error *err)
+{
+    hinge_selection *out = s->out;
+    out->best = find_best(s);
+    out->params = *s->given;
+    if (out->best == NULL)
+        return HINGE_OK;
+    out->params = hg_point_params(s, out->best);
+    if (s->options.no_refit)
+        return HINGE_OK;
+    hinge_params params = out->params;
+    params.beta0 = NULL;
+    return hinge_train(&out->model, &s->x, s->y, &params, &out->report, err);
+}
+
+hinge_status hinge_select(hinge_selection **selection, const hinge_matrix *x, const double *y,
+                          const hinge_params *params, const hinge_select_options *options, hinge_error *err)
+{
+    struct hg_selecting s = { .y = y, .given = params, .begin = hg_now() };
+    if (selection == NULL)
+        return hg_fail(err, HINGE_EINVAL, "selection: NULL");
+    if (params == NULL)
+        return hg_fail(err, HINGE_EINVAL, "params: NULL");
+    hinge_status status = hg_matrix_check(x, "x", err);
+    if (status != HINGE_OK)
+        return status;
+    s.x = *x;
+    if (options != NULL)
+        s.options = *options;
+    s.out = hg_zalloc(1, sizeof *s.out);
+    if (s.out == NULL)
+        return hg_fail(err, HINGE_ENOMEM, "no memory for a selection");
+    status = begin(&s, err);
+    if (status == HINGE_OK)
+        status = try_points(&s, err);
+    if (status == HINGE_OK)
+        status = finish(&s, err);
+    s.out->seconds = hg_now() - s.begin;
+    hg_problem_free(&s.problem);
+    hg_free(s.used);
+    hg_free(s.decisions);
+    if (status != HINGE_OK) {
+        hinge_selection_free(s.out);
+        return status;
+    }
+    *selection = s.out;
+    return hg_ok(err);
+}
+
+void hinge_selection_free(hinge_selection *selection)
+{
+    if (selection == NULL)
+        return;
+    for (size_t i = 0; i < selection->n_points; i++) {
+        hg_free(selection->points[i].fold_score);
+        hg_free(selection->points[i].decisions);
+        hg_free(selection->points[i].predictions);
+    }
+    hg_free(selection->points);
+    hg_free(selection->fold);
+    hinge_model_free(selection->model);
+    hg_free(selection);
+}

@@ -1,0 +1,592 @@
+/* Model selection: its scores and its model are those of separate trainings on the same folds. */
+#include "test/support.h"
+
+#include <hinge/select.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static hinge_selection *choose(const struct set *set, const hinge_params *params, const hinge_select_options *options)
+{
+    hinge_selection *selection = NULL;
+    hinge_matrix x = set_matrix(set);
+    hinge_error err;
+    if (hinge_select(&selection, &x, set->y, params, options, &err) != HINGE_OK)
+        fail_msg("selection: %s", err.text);
+    return selection;
+}
+
+static hinge_params tight(hinge_task task)
+{
+    hinge_params params = hinge_params_default(task);
+    params.seed = 7;
+    params.eps = 1e-8;
+    return params;
+}
+
+/* The parameters of a point. */
+static hinge_params params_of(const hinge_params *params, const hinge_point *point)
+{
+    hinge_params p = *params;
+    p.C = point->C;
+    p.nu = point->nu;
+    p.p = point->p;
+    p.tau = point->tau;
+    p.kernel.gamma = point->gamma;
+    p.kernel.degree = point->degree;
+    p.kernel.coef0 = point->coef0;
+    return p;
+}
+
+/* ---- Against separate trainings ---------------------------------------------------------------------------------- */
+
+/* Predictions and decision values of fold f by a training on the rows outside of it. */
+static void check_fold(const struct set *set, const hinge_params *params, const hinge_selection *selection,
+                       const hinge_point *point, size_t f, double tolerance)
+{
+    double *weights = calloc(set->n, sizeof *weights); /* of 0 where held out: the classes' order is that of all rows */
+    size_t *out = calloc(set->n, sizeof *out), held = 0;
+    const int *fold = selection->fold + f / (selection->n_folds / selection->repeats) * set->n;
+    size_t at = (size_t)(fold - selection->fold);
+    for (size_t i = 0; i < set->n; i++) {
+        weights[i] = fold[i] != (int)f;
+        if (fold[i] == (int)f)
+            out[held++] = i;
+    }
+    struct set test = set_rows(set, out, held);
+    hinge_params p = params_of(params, point);
+    p.weights = weights;
+    hinge_model *model = fit(set, &p, NULL);
+    double *label = fit_labels(model, &test), *decision = fit_decisions(model, &test, HINGE_PRECISION_F64);
+    size_t k = hinge_model_n_problems(model);
+    assert_true(k == hinge_model_n_problems(selection->model));
+    for (size_t i = 0; i < held; i++) {
+        bool open = false; /* a label that hangs on less than the tolerance */
+        for (size_t c = 0; c < k; c++) {
+            assert_near(point->decisions[(at + out[i]) * k + c], decision[i * k + c], tolerance);
+            open = open || fabs(decision[i * k + c]) <= tolerance;
+        }
+        if (!open)
+            assert_near(point->predictions[at + out[i]], label[i], tolerance);
+    }
+    hinge_model_free(model);
+    free(label);
+    free(decision);
+    set_free(&test);
+    free(weights);
+    free(out);
+}
+
+static void check_points(const struct set *set, const hinge_params *params, hinge_select_options options,
+                         double tolerance)
+{
+    options.decisions = 1;
+    options.eps = params->eps;
+    hinge_selection *selection = choose(set, params, &options);
+    assert_non_null(selection->best);
+    for (size_t i = 0; i < selection->n_points; i++) {
+        assert_int_equal(selection->points[i].state, HINGE_POINT_DONE);
+        for (size_t f = 0; f < selection->n_folds; f++)
+            check_fold(set, params, selection, &selection->points[i], f, tolerance);
+    }
+    hinge_params best = params_of(params, selection->best);
+    hinge_model *model = fit(set, &best, NULL);
+    double *expected = fit_decisions(model, set, HINGE_PRECISION_F64);
+    double *found = fit_decisions(selection->model, set, HINGE_PRECISION_F64);
+    assert_true(largest_difference(found, expected, set->n * hinge_model_n_problems(model)) <= tolerance);
+    free(expected);
+    free(found);
+    hinge_model_free(model);
+    hinge_selection_free(selection);
+}
+
+static const double few_C[] = { 0.1, 1, 10, 1000 }, few_gamma[] = { 0.05, 0.4 }, few_nu[] = { 0.1, 0.3, 0.5 };
+
+static hinge_select_options small_grid(void)
+{
+    return (hinge_select_options){ .C = { few_C, 4 }, .gamma = { few_gamma, 2 }, .nu = { few_nu, 3 }, .folds = 3 };
+}
+
+static void finds_what_trainings_find(void **state)
+{
+    (void)state;
+    struct set set = set_two_class(1, 90, 4, 0.6);
+    hinge_params params = tight(HINGE_C_SVC);
+    check_points(&set, &params, small_grid(), 1e-6);
+    params.no_bias = 1;
+    check_points(&set, &params, small_grid(), 1e-6);
+    params = tight(HINGE_NU_SVC);
+    check_points(&set, &params, small_grid(), 1e-5);
+    params = tight(HINGE_ONE_CLASS);
+    check_points(&set, &params, small_grid(), 1e-6);
+    set_free(&set);
+}
+
+static void finds_it_for_regression(void **state)
+{
+    (void)state;
+    static const double tau[] = { 0.2, 0.6 }, p[] = { 0, 0.3 };
+    struct set set = set_regression(2, 90, 4);
+    hinge_select_options options = small_grid();
+    options.C.count = 3;
+    options.p = (hinge_values){ p, 2 };
+    options.tau = (hinge_values){ tau, 2 };
+    const hinge_task tasks[] = { HINGE_EPSILON_SVR, HINGE_NU_SVR, HINGE_QUANTILE };
+    for (size_t t = 0; t < 3; t++) {
+        hinge_params params = tight(tasks[t]);
+        check_points(&set, &params, options, 1e-5);
+    }
+    set_free(&set);
+}
+
+static void finds_it_for_more_classes(void **state)
+{
+    (void)state;
+    static const double labels[] = { 3, -1, 7, 2 };
+    struct set set = set_blobs(3, 120, 4, 4, labels, 0.8);
+    hinge_params params = tight(HINGE_C_SVC);
+    check_points(&set, &params, small_grid(), 1e-6);
+    params.multiclass = HINGE_ONE_VS_REST;
+    check_points(&set, &params, small_grid(), 1e-6);
+    set_free(&set);
+}
+
+static void finds_it_for_other_kernels(void **state)
+{
+    (void)state;
+    static const double degree[] = { 2, 3 }, coef0[] = { 0, 1 };
+    struct set set = set_two_class(4, 80, 3, 0.6);
+    hinge_select_options options = small_grid();
+    options.C.count = 2;
+    hinge_params params = tight(HINGE_C_SVC);
+    params.kernel = hinge_kernel_linear();
+    check_points(&set, &params, options, 1e-6);
+    params.kernel = hinge_kernel_polynomial(3, 1, 0);
+    options.degree = (hinge_values){ degree, 2 };
+    options.coef0 = (hinge_values){ coef0, 2 };
+    check_points(&set, &params, options, 1e-5);
+    set_free(&set);
+}
+
+/* Two classes that overlap: more rows than a working set has. */
+static void finds_it_in_many_rows(void **state)
+{
+    (void)state;
+    struct set set = set_two_class(5, 1500, 5, 0.9);
+    hinge_params params = tight(HINGE_C_SVC);
+    hinge_select_options options = small_grid();
+    options.C.count = 3;
+    options.gamma.count = 1;
+    check_points(&set, &params, options, 1e-5);
+    set_free(&set);
+}
+
+/* ---- Folds ------------------------------------------------------------------------------------------------------- */
+
+static void takes_the_folds_of_cross_validation(void **state)
+{
+    (void)state;
+    static const double labels[] = { 1, 2, 3 };
+    struct set set = set_blobs(6, 150, 4, 3, labels, 1.2);
+    double *weights = calloc(set.n, sizeof *weights), *prediction = calloc(set.n, sizeof *prediction);
+    hinge_matrix x = set_matrix(&set);
+    hinge_params params = tight(HINGE_C_SVC);
+    hinge_select_options options = small_grid();
+    for (size_t i = 0; i < set.n; i++)
+        weights[i] = i % 10 == 3 ? 0 : 1 + (double)(i % 3);
+    params.weights = weights;
+    options.decisions = 1;
+    options.eps = params.eps;
+    hinge_selection *selection = choose(&set, &params, &options);
+    for (size_t k = 0; k < selection->n_points; k++) {
+        const hinge_point *point = &selection->points[k];
+        hinge_params p = params_of(&params, point);
+        size_t right = 0, used = 0;
+        assert_int_equal(hinge_cross_validate(&x, set.y, &p, 3, prediction, NULL, NULL), HINGE_OK);
+        for (size_t i = 0; i < set.n; i++) {
+            assert_true(point->predictions[i] == prediction[i]);
+            used += weights[i] > 0;
+            right += weights[i] > 0 && prediction[i] == set.y[i];
+        }
+        assert_near(point->score[HINGE_SCORE_ACCURACY], (double)right / (double)used, 1e-12);
+    }
+    hinge_selection_free(selection);
+    free(weights);
+    free(prediction);
+    set_free(&set);
+}
+
+/* Rows never held out, folds of different sizes, and groups that stay together. */
+static void takes_folds_of_the_caller(void **state)
+{
+    (void)state;
+    struct set set = set_two_class(7, 100, 3, 0.6);
+    hinge_params params = tight(HINGE_C_SVC);
+    hinge_select_options options = small_grid();
+    int own[100], group[100];
+    for (int i = 0; i < 100; i++) {
+        own[i] = i % 7 == 0 ? -1 : i % 5 == 0;
+        group[i] = i / 6;
+    }
+    options.fold = own;
+    check_points(&set, &params, options, 1e-6);
+    options.fold = NULL;
+    options.group = group;
+    options.repeats = 2;
+    check_points(&set, &params, options, 1e-6);
+    hinge_selection *selection = choose(&set, &params, &options);
+    assert_int_equal(selection->n_folds, 6);
+    for (size_t r = 0; r < 2; r++)
+        for (size_t i = 1; i < 100; i++) {
+            const int *fold = selection->fold + r * 100;
+            assert_true(fold[i] >= (int)r * 3 && fold[i] < (int)r * 3 + 3);
+            assert_true(group[i] != group[i - 1] || fold[i] == fold[i - 1]);
+        }
+    hinge_selection_free(selection);
+    set_free(&set);
+}
+
+/* ---- Scores ------------------------------------------------------------------------------------------------------ */
+
+static double plain_auc(const hinge_selection *selection, const struct set *set, const double *decision, int fold)
+{
+    double wins = 0, pairs = 0;
+    for (size_t i = 0; i < set->n; i++)
+        for (size_t j = 0; j < set->n; j++)
+            if (set->y[i] > 0 && set->y[j] < 0 &&
+                (fold < 0 || (selection->fold[i] == fold && selection->fold[j] == fold))) {
+                pairs++;
+                wins += decision[i] > decision[j] ? 1 : decision[i] == decision[j] ? 0.5 : 0;
+            }
+    return wins / pairs;
+}
+
+static void scores_by_definition(void **state)
+{
+    (void)state;
+    struct set set = set_two_class(8, 120, 3, 1.2);
+    hinge_params params = hinge_params_default(HINGE_C_SVC);
+    hinge_select_options options = small_grid();
+    options.decisions = 1;
+    hinge_selection *selection = choose(&set, &params, &options);
+    for (size_t k = 0; k < selection->n_points; k++) {
+        const hinge_point *point = &selection->points[k];
+        double tp = 0, tn = 0, fp = 0, fn = 0, sum = 0, square = 0;
+        for (size_t i = 0; i < set.n; i++) {
+            bool positive = point->predictions[i] > 0;
+            assert_true(positive == (point->decisions[i] > 0));
+            *(set.y[i] > 0 ? (positive ? &tp : &fn) : (positive ? &fp : &tn)) += 1;
+        }
+        assert_near(point->score[HINGE_SCORE_ACCURACY], (tp + tn) / 120, 1e-12);
+        assert_near(point->score[HINGE_SCORE_BALANCED], (tp / (tp + fn) + tn / (tn + fp)) / 2, 1e-12);
+        assert_near(point->score[HINGE_SCORE_F1], 2 * tp / (2 * tp + fp + fn), 1e-12);
+        assert_near(
+            point->score[HINGE_SCORE_MCC],
+            tp + fp > 0 && tn + fn > 0 ? (tp * tn - fp * fn) / sqrt((tp + fp) * (tp + fn) * (tn + fp) * (tn + fn)) : 0,
+            1e-12);
+        assert_near(point->score[HINGE_SCORE_AUC], plain_auc(selection, &set, point->decisions, -1), 1e-12);
+        assert_true(isnan(point->score[HINGE_SCORE_MSE]));
+        assert_true(point->score[HINGE_SCORE_LOG_LOSS] < log(2) + 0.01);
+        for (int f = 0; f < 3; f++) {
+            double auc = point->fold_score[f * HINGE_N_SCORES + HINGE_SCORE_AUC];
+            assert_near(auc, plain_auc(selection, &set, point->decisions, f), 1e-12);
+            sum += auc / 3;
+            square += auc * auc / 3;
+        }
+        assert_near(point->mean[HINGE_SCORE_AUC], sum, 1e-12);
+        assert_near(point->deviation[HINGE_SCORE_AUC], sqrt(square - sum * sum), 1e-6);
+    }
+    hinge_selection_free(selection);
+    set_free(&set);
+}
+
+static void scores_regression_by_definition(void **state)
+{
+    (void)state;
+    struct set set = set_regression(9, 90, 3);
+    hinge_params params = hinge_params_default(HINGE_EPSILON_SVR);
+    hinge_select_options options = small_grid();
+    options.decisions = 1;
+    hinge_selection *selection = choose(&set, &params, &options);
+    assert_int_equal(selection->score, HINGE_SCORE_MSE);
+    for (size_t k = 0; k < selection->n_points; k++) {
+        const hinge_point *point = &selection->points[k];
+        double mse = 0, mae = 0, mean = 0, square = 0;
+        for (size_t i = 0; i < set.n; i++) {
+            double miss = point->predictions[i] - set.y[i];
+            mse += miss * miss / 90;
+            mae += fabs(miss) / 90;
+            mean += set.y[i] / 90;
+            square += set.y[i] * set.y[i] / 90;
+        }
+        assert_close(point->score[HINGE_SCORE_MSE], mse, 1e-12);
+        assert_close(point->score[HINGE_SCORE_MAE], mae, 1e-12);
+        assert_close(point->score[HINGE_SCORE_PINBALL], mae / 2, 1e-12);
+        assert_near(point->score[HINGE_SCORE_R2], 1 - mse / (square - mean * mean), 1e-9);
+        assert_true(mse >= selection->best->score[HINGE_SCORE_MSE]);
+    }
+    hinge_selection_free(selection);
+    set_free(&set);
+}
+
+/* ---- The choice -------------------------------------------------------------------------------------------------- */
+
+/* The best score, and of equal ones the smallest C, then gamma; dropping what cannot win changes nothing. */
+static void chooses_the_best(void **state)
+{
+    (void)state;
+    static const double C[] = { 100, 0.01, 1, 10000, 10 }, gamma[] = { 1, 0.01, 0.1, 30 };
+    for (uint64_t seed = 0; seed < 12; seed++) {
+        struct set set = set_two_class(20 + seed, 60 + 10 * seed, 2, 0.3 + 0.1 * (double)seed);
+        hinge_params params = hinge_params_default(HINGE_C_SVC);
+        hinge_select_options options = { .C = { C, 5 }, .gamma = { gamma, 4 }, .folds = 2 + seed % 5, .eps = 1e-7 };
+        params.seed = seed;
+        hinge_selection *all = choose(&set, &params, &options);
+        const hinge_point *best = &all->points[0];
+        for (size_t k = 0; k < 20; k++) {
+            const hinge_point *p = &all->points[k];
+            double gain = p->score[HINGE_SCORE_ACCURACY] - best->score[HINGE_SCORE_ACCURACY];
+            assert_true(p->gamma == gamma[k / 5] && p->C == C[k % 5]);
+            if (gain > 0 || (gain == 0 && (p->C < best->C || (p->C == best->C && p->gamma < best->gamma))))
+                best = p;
+        }
+        assert_ptr_equal(all->best, best);
+        options.drop = HINGE_DROP_EXACT;
+        hinge_selection *some = choose(&set, &params, &options);
+        assert_true(some->best->C == best->C && some->best->gamma == best->gamma);
+        assert_true(some->best->score[HINGE_SCORE_ACCURACY] == best->score[HINGE_SCORE_ACCURACY]);
+        for (size_t k = 0; k < 20; k++)
+            assert_true(some->points[k].state == HINGE_POINT_DONE ||
+                        (some->points[k].state == HINGE_POINT_EXACT && isnan(some->points[k].score[1]) &&
+                         all->points[k].score[1] < best->score[1]));
+        hinge_selection_free(some);
+        hinge_selection_free(all);
+        set_free(&set);
+    }
+}
+
+static void drops_what_is_surely_worse(void **state)
+{
+    (void)state;
+    static const double gamma[] = { 0.2, 0.1, 5 };
+    struct set set = set_two_class(40, 600, 4, 0.9);
+    hinge_params params = hinge_params_default(HINGE_C_SVC);
+    hinge_select_options options = { .C = { few_C, 3 }, .gamma = { gamma, 3 }, .drop = HINGE_DROP_RACE };
+    hinge_selection *selection = choose(&set, &params, &options);
+    size_t raced = 0;
+    for (size_t k = 0; k < 9; k++) {
+        const hinge_point *p = &selection->points[k];
+        raced += p->state == HINGE_POINT_RACE;
+        assert_true(p->gamma == 5 || p->state != HINGE_POINT_RACE);
+        assert_true((p->text[0] != 0) == (p->state != HINGE_POINT_DONE));
+    }
+    assert_true(raced > 0);
+    hinge_selection_free(selection);
+    set_free(&set);
+}
+
+static void takes_the_simplest_within_an_error(void **state)
+{
+    (void)state;
+    struct set set = set_two_class(41, 200, 4, 0.9);
+    hinge_params params = hinge_params_default(HINGE_C_SVC);
+    hinge_select_options options = { .one_se = 1 };
+    hinge_selection *selection = choose(&set, &params, &options);
+    assert_int_equal(selection->n_points, 110);
+    double most = 0, error = 0;
+    for (size_t k = 0; k < 110; k++)
+        if (selection->points[k].mean[1] > most) {
+            most = selection->points[k].mean[1];
+            error = selection->points[k].deviation[1] / 2;
+        }
+    assert_true(selection->best->mean[1] >= most - error - 1e-9);
+    for (size_t k = 0; k < 110; k++)
+        assert_true(selection->points[k].C >= selection->best->C || selection->points[k].mean[1] < most - error);
+    hinge_selection_free(selection);
+    set_free(&set);
+}
+
+/* ---- Calling back, and going on ---------------------------------------------------------------------------------- */
+
+struct seen {
+    size_t calls, stop_at;
+};
+
+static int count_points(void *arg, const hinge_select_progress *progress)
+{
+    struct seen *seen = arg;
+    assert_true(progress->done == ++seen->calls && progress->n_points == 8 && progress->best != NULL);
+    return seen->calls == seen->stop_at;
+}
+
+static void stops_and_goes_on(void **state)
+{
+    (void)state;
+    struct set set = set_two_class(50, 80, 3, 0.6);
+    struct seen seen = { 0, 3 };
+    hinge_params params = hinge_params_default(HINGE_C_SVC);
+    hinge_select_options options = small_grid();
+    hinge_selection *whole = choose(&set, &params, &options);
+    options.point = count_points;
+    options.point_arg = &seen;
+    hinge_selection *part = choose(&set, &params, &options);
+    assert_int_equal(seen.calls, 3);
+    assert_int_equal(part->outcome, HINGE_STOPPED);
+    assert_non_null(part->model);
+    options.known = part->points;
+    options.n_known = part->n_points;
+    seen.stop_at = 0;
+    hinge_selection *rest = choose(&set, &params, &options);
+    assert_int_equal(seen.calls, 8);
+    assert_true(rest->best->C == whole->best->C && rest->best->gamma == whole->best->gamma);
+    for (size_t k = 0, known = 0; k < 8; k++) {
+        known += rest->points[k].state == HINGE_POINT_KNOWN;
+        assert_near(rest->points[k].score[1], whole->points[k].score[1], 0.05);
+        assert_true(k < 7 || known == 3);
+    }
+    hinge_selection_free(whole);
+    hinge_selection_free(part);
+    hinge_selection_free(rest);
+    set_free(&set);
+}
+
+/* ---- Ranges and bad input ---------------------------------------------------------------------------------------- */
+
+static void makes_ranges(void **state)
+{
+    (void)state;
+    double v[20];
+    assert_int_equal(hinge_log2_range(-5, 15, 2, v, 20), 11);
+    assert_true(v[0] == 1.0 / 32 && v[10] == 32768);
+    assert_int_equal(hinge_log2_range(3, -15, -2, v, 20), 10);
+    assert_true(v[0] == 8 && v[9] == 1.0 / 32768);
+    assert_int_equal(hinge_log2_range(1, 1, 0, v, 20), 1);
+    assert_int_equal(hinge_log2_range(0, 1, 0.1, v, 20), 11);
+    assert_int_equal(hinge_log2_range(0, 3, 2, NULL, 0), 2);
+    assert_int_equal(hinge_log2_range(0, 3, -2, v, 20), 0);
+    assert_int_equal(hinge_log2_range(0, INFINITY, 2, v, 20), 0);
+    assert_int_equal(hinge_log2_range(0, 1e9, 1, v, 20), 0);
+}
+
+static void refuse(const struct set *set, const hinge_params *params, const hinge_select_options *options,
+                   const char *word)
+{
+    hinge_selection *selection = (void *)&selection, *same = selection;
+    hinge_matrix x = set_matrix(set);
+    hinge_error err;
+    assert_int_equal(hinge_select(&selection, &x, set->y, params, options, &err), HINGE_EINVAL);
+    assert_ptr_equal(selection, same);
+    if (strstr(err.text, word) == NULL)
+        fail_msg("\"%s\" does not say \"%s\"", err.text, word);
+}
+
+static void refuses_bad_input(void **state)
+{
+    (void)state;
+    struct set set = set_two_class(60, 40, 3, 0.6);
+    hinge_params params = hinge_params_default(HINGE_C_SVC);
+    double bad[] = { NAN };
+    int fold[40] = { 0 }, group[40] = { 0 };
+    refuse(&set, &params, &(hinge_select_options){ .folds = 41 }, "folds");
+    refuse(&set, &params, &(hinge_select_options){ .folds = 1 }, "folds");
+    refuse(&set, &params, &(hinge_select_options){ .C = { bad, 1 } }, "C");
+    refuse(&set, &params, &(hinge_select_options){ .C = { bad, 0 } }, "C");
+    refuse(&set, &params, &(hinge_select_options){ .score = HINGE_SCORE_MSE }, "mse");
+    refuse(&set, &params, &(hinge_select_options){ .score = (hinge_score)99 }, "score");
+    refuse(&set, &params, &(hinge_select_options){ .drop = (hinge_drop)9 }, "drop");
+    refuse(&set, &params, &(hinge_select_options){ .eps = -1 }, "eps");
+    refuse(&set, &params, &(hinge_select_options){ .group = group }, "group");
+    fold[3] = -2;
+    refuse(&set, &params, &(hinge_select_options){ .fold = fold }, "row 3");
+    for (int i = 0; i < 40; i++)
+        fold[i] = -1;
+    refuse(&set, &params, &(hinge_select_options){ .fold = fold }, "held out");
+    set_free(&set);
+}
+
+/* A point that cannot be trained says so, and the others go on. */
+static void goes_on_without_bad_points(void **state)
+{
+    (void)state;
+    static const double C[] = { -1, 0, 1 }, nu[] = { 0.3, 0.9, 2 }, gamma[] = { 0.1 };
+    static const double labels[] = { 1, -1 };
+    struct set set = set_blobs(61, 60, 3, 2, labels, 0.6);
+    for (size_t i = 0; i < 60; i++) /* 12 and 48 */
+        set.y[i] = i % 5 == 0 ? 1 : -1;
+    hinge_params params = hinge_params_default(HINGE_C_SVC);
+    hinge_select_options options = { .C = { C, 3 }, .nu = { nu, 3 }, .gamma = { gamma, 1 } };
+    hinge_selection *selection = choose(&set, &params, &options);
+    assert_int_equal(selection->points[0].state, HINGE_POINT_FAILED);
+    assert_int_equal(selection->points[1].state, HINGE_POINT_FAILED);
+    assert_int_equal(selection->points[2].state, HINGE_POINT_DONE);
+    assert_non_null(strstr(selection->points[0].text, "C"));
+    assert_ptr_equal(selection->best, &selection->points[2]);
+    hinge_selection_free(selection);
+    params.task = HINGE_NU_SVC;
+    selection = choose(&set, &params, &options);
+    assert_int_equal(selection->points[0].state, HINGE_POINT_DONE);
+    assert_int_equal(selection->points[1].state, HINGE_POINT_FAILED);
+    assert_non_null(strstr(selection->points[1].text, "infeasible"));
+    assert_int_equal(selection->points[2].state, HINGE_POINT_FAILED);
+    hinge_selection_free(selection);
+    set_free(&set);
+}
+
+/* A class smaller than the folds, and a fold that holds out all of a class. */
+static void takes_classes_that_folds_miss(void **state)
+{
+    (void)state;
+    static const double gamma[] = { 0.1 };
+    struct set set = set_two_class(62, 40, 3, 0.4);
+    hinge_params params = hinge_params_default(HINGE_C_SVC);
+    hinge_select_options options = { .C = { few_C, 2 }, .gamma = { gamma, 1 }, .decisions = 1 };
+    int fold[40];
+    for (size_t i = 0; i < 40; i++) {
+        set.y[i] = i < 2 ? 5 : 4;
+        fold[i] = i < 2 ? 0 : 1 + (int)i % 2;
+    }
+    hinge_selection *selection = choose(&set, &params, &options); /* 2 rows of class 5, 5 folds */
+    assert_non_null(selection->model);
+    hinge_selection_free(selection);
+    options.fold = fold;
+    selection = choose(&set, &params, &options);
+    for (size_t i = 0; i < 2; i++) {
+        assert_true(selection->points[0].predictions[i] == 4);
+        assert_true(isnan(selection->points[0].decisions[i]));
+    }
+    assert_true(isfinite(selection->points[0].score[HINGE_SCORE_ACCURACY]));
+    assert_true(isnan(selection->points[0].score[HINGE_SCORE_AUC]));
+    hinge_selection_free(selection);
+    for (size_t i = 0; i < 40; i++) /* one class alone */
+        set.y[i] = 4;
+    options.fold = NULL;
+    selection = choose(&set, &params, &options);
+    assert_true(selection->best->score[HINGE_SCORE_ACCURACY] == 1);
+    hinge_selection_free(selection);
+    set_free(&set);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(finds_what_trainings_find),
+        cmocka_unit_test(finds_it_for_regression),
+        cmocka_unit_test(finds_it_for_more_classes),
+        cmocka_unit_test(finds_it_for_other_kernels),
+        cmocka_unit_test(finds_it_in_many_rows),
+        cmocka_unit_test(takes_the_folds_of_cross_validation),
+        cmocka_unit_test(takes_folds_of_the_caller),
+        cmocka_unit_test(scores_by_definition),
+        cmocka_unit_test(scores_regression_by_definition),
+        cmocka_unit_test(chooses_the_best),
+        cmocka_unit_test(drops_what_is_surely_worse),
+        cmocka_unit_test(takes_the_simplest_within_an_error),
+        cmocka_unit_test(stops_and_goes_on),
+        cmocka_unit_test(makes_ranges),
+        cmocka_unit_test(refuses_bad_input),
+        cmocka_unit_test(goes_on_without_bad_points),
+        cmocka_unit_test(takes_classes_that_folds_miss),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
