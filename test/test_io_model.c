@@ -410,8 +410,8 @@ static void refuses_headers(void **state)
     REFUSED(SIZES "rho 0\nlabel 1 2147483648\nnr_sv 1 1\nSV\n1 1:1\n-1 1:2\n", 6, "not all integers");
     REFUSED("svm_type nu_svr\nkernel_type linear\nnr_class 3\ntotal_sv 2\nrho 0\nSV\n", 3,
             "nr_class '3' is not 2");
-    REFUSED("svm_type nu_svr\nkernel_type linear\nnr_class 2\ntotal_sv 2\nrho 0\nlabel 1 2\nSV\n", 1,
-            "no classes");
+    REFUSED("svm_type nu_svr\nkernel_type linear\nnr_class 2\ntotal_sv 2\nrho 0\nlabel 1 2\nSV\n", 6,
+            "label '1 2' of a task that has no classes");
     REFUSED(TYPES "nr_class 1\ntotal_sv 1\nrho\nlabel 1\nnr_sv 1\nSV\n1:1\n", 4,
             "total_sv '1' with nr_class 1");
     /* what made LIBSVM write behind its arrays */

@@ -153,10 +153,12 @@ struct hg_excerpt hg_excerpt_all(const char *p, const char *end)
 
 struct hg_excerpt hg_excerpt(const char *p, const char *end)
 {
-    const char *stop = p;
-    while (stop < end && !hg_is_blank(*stop))
-        stop++;
-    return hg_excerpt_all(p, stop);
+    return hg_excerpt_all(p, hg_word_end(p, end));
+}
+
+bool hg_same_word(const char *p, const char *end, const char *word)
+{
+    return (size_t)(end - p) == strlen(word) && memcmp(p, word, (size_t)(end - p)) == 0;
 }
 
 hinge_status hg_line_number(struct hg_line *line, const char *what, double *value, hinge_error *err)

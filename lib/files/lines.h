@@ -67,6 +67,16 @@ static inline const char *hg_skip_blanks(const char *p, const char *end)
     return p;
 }
 
+static inline const char *hg_word_end(const char *p, const char *end)
+{
+    while (p < end && !hg_is_blank(*p))
+        p++;
+    return p;
+}
+
+/* [p, end) is this word. */
+bool hg_same_word(const char *p, const char *end, const char *word);
+
 /* The finite number at line->p, followed by a blank or the line's end; moves line->p behind it. what names it
  * in messages. */
 hinge_status hg_line_number(struct hg_line *line, const char *what, double *value, hinge_error *err);

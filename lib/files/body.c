@@ -1,0 +1,279 @@
+#include "lib/files/body.h"
+#include "lib/files/number.h"
+
+#include <limits.h>
+#include <math.h>
+#include <string.h>
+
+/* ---- writing ------------------------------------------------------------------------------------------- */
+
+static void print_words(const hinge_words *words, struct hg_text *text)
+{
+    if (words->count > 0)
+        hg_text_print(text, " hinge_words");
+    for (size_t k = 0; k < words->count; k++) {
+        hg_text_add(text, " ", 1);
+        for (const char *p = words->word[k]; *p != '\0'; p++) {
+            if (*p == ' ' || *p == '%')
+                hg_text_print(text, "%%%02x", *p);
+            else
+                hg_text_add(text, p, 1);
+        }
+    }
+}
+
+void hg_told_print(const struct hinge_model *model, struct hg_text *text)
+{
+    hg_text_print(text, "SV");
+    if (model->n_sv == 0 && model->d > 0 && model->scale_factor == NULL)
+        hg_text_print(text, " hinge_features %zu", model->d);
+    if (model->tau > 0) {
+        hg_text_print(text, " hinge_tau ");
+        hg_text_number(text, model->tau);
+    }
+    print_words(&model->words, text);
+    hg_text_add(text, "\n", 1);
+}
+
+/* "coefficient coefficient ... index:value index:value ... ". Zeros are left out, but for the last feature of
+ * the first vector: the number of features is thus in the file, and LIBSVM reads it as well. */
+static hinge_status print_vector(const void *arg, size_t i, struct hg_text *text, hinge_error *err)
+{
+    const struct hinge_model *model = arg;
+    size_t coef_rows = hg_model_coef_rows(model);
+    (void)err;
+    for (size_t m = 0; m < coef_rows; m++) {
+        hg_text_number(text, model->coef[m * model->n_sv + i]);
+        hg_text_add(text, " ", 1);
+    }
+    if (model->sv_serial != NULL)
+        hg_text_print(text, "0:%zu ", model->sv_serial[i] + 1);
+    for (size_t j = 0; model->sv != NULL && j < model->d; j++) {
+        double value = model->sv[i * model->d + j];
+        bool told = value != 0 || signbit(value) || (i == 0 && j + 1 == model->d && model->columns == NULL);
+        char *room = !told ? NULL : hg_text_room(text, 2 * HG_NUMBER_ROOM), *out = room;
+        if (room == NULL)
+            continue;
+        out += hg_format_size(out, model->columns != NULL ? model->columns[j] : j + 1);
+        *out++ = ':';
+        out += hg_format_double(out, value);
+        *out++ = ' ';
+        text->size += (size_t)(out - room);
+    }
+    hg_text_add(text, "\n", 1);
+    return HINGE_OK;
+}
+
+hinge_status hg_vectors_print(const struct hinge_model *model, hg_text_sink sink, void *sink_arg, hinge_error *err)
+{
+    size_t width = hg_model_coef_rows(model) + model->d;
+    return hg_print_rows(model->n_sv, width, print_vector, model, sink, sink_arg, err);
+}
+
+/* ---- reading: what stands behind "SV" ------------------------------------------------------------------ */
+
+/* What stands behind "SV": the number of features of a model without support vectors, the level of a quantile
+ * regression, and words, which are the rest of the line. */
+hinge_status hg_told_read(struct hg_body *body, double *tau, hinge_error *err)
+{
+    const struct hg_line *line = &body->told;
+    for (const char *name = hg_skip_blanks(line->p, line->end), *number; name < line->end;
+         name = hg_skip_blanks(hg_word_end(number, line->end), line->end)) {
+        const char *stop = hg_word_end(name, line->end);
+        number = hg_skip_blanks(stop, line->end);
+        if (hg_same_word(name, stop, "hinge_words")) {
+            body->words = *line;
+            body->words.p = number;
+            break;
+        }
+        if (hg_same_word(name, stop, "hinge_features") &&
+            (hg_parse_size(number, line->end, &body->features) == NULL || body->features > INT_MAX))
+            return hg_fail_at(err, HINGE_EFORMAT, line->file, line->number, "hinge_features '%s' is not a count",
+                              hg_excerpt_all(number, line->end).text);
+        if (hg_same_word(name, stop, "hinge_tau") &&
+            (hg_parse_double(number, line->end, tau) == NULL || !(*tau > 0 && *tau < 1)))
+            return hg_fail_at(err, HINGE_EFORMAT, line->file, line->number, "hinge_tau '%s' is not in (0, 1)",
+                              hg_excerpt_all(number, line->end).text);
+    }
+    return HINGE_OK;
+}
+
+/* ---- reading: words of labels -------------------------------------------------------------------------- */
+
+static int hex_digit(char c)
+{
+    const char *digits = "0123456789abcdef", *at = c != '\0' ? strchr(digits, c) : NULL;
+    return at != NULL ? (int)(at - digits) : -1;
+}
+
+/* The next word in the line, its %xx undone, at out; NULL: one is wrong. */
+static char *undo_word(struct hg_line *line, char *out)
+{
+    const char *p = line->p, *stop = hg_word_end(p, line->end);
+    for (; p < stop; p++) {
+        int high = *p == '%' && stop - p > 2 ? hex_digit(p[1]) : -1, low = high >= 0 ? hex_digit(p[2]) : -1;
+        if (*p == '%' && low < 0)
+            return NULL;
+        *out = *p;
+        if (*p == '%') {
+            *out = (char)(high << 4 | low);
+            p += 2;
+        }
+        out++;
+    }
+    *out++ = '\0';
+    line->p = hg_skip_blanks(stop, line->end);
+    return out;
+}
+
+/* The words of labels, which the model then checks. */
+static hinge_status read_words(struct hg_line line, struct hinge_model *model, hinge_error *err)
+{
+    size_t room = (size_t)(line.end - line.p) + 1, n = 0;
+    if (line.number == 0 || model->labels == NULL)
+        return HINGE_OK;
+    char *memory = hg_alloc(room, 1 + sizeof(char *)), *out = memory == NULL ? NULL : memory + room * sizeof(char *);
+    const char **word = (const char **)(void *)memory;
+    hinge_error own;
+    if (memory == NULL)
+        return hg_fail_at(err, HINGE_ENOMEM, line.file, line.number, "no memory for words");
+    while (line.p < line.end && out != NULL) {
+        word[n++] = out;
+        out = undo_word(&line, out);
+    }
+    hinge_status status = out == NULL ? hg_fail(&own, HINGE_EFORMAT, "'%s' is no word: %% must begin %%20 or %%25",
+                                                hg_excerpt(line.p, line.end).text)
+                                      : hinge_model_set_words(model, &(hinge_words){ n, word }, &own);
+    hg_free(memory);
+    if (status == HINGE_OK)
+        return HINGE_OK;
+    return hg_fail_at(err, status == HINGE_EINVAL ? HINGE_EFORMAT : status, line.file, line.number, "hinge_%s",
+                      own.text);
+}
+
+/* ---- reading: support vectors -------------------------------------------------------------------------- */
+
+struct vectors {
+    struct hinge_model *model;
+    struct hg_columns columns; /* that hold something; bits NULL: all are kept */
+};
+
+/* One support vector. Before there is room for coefficients, it is only looked which columns hold something. */
+static hinge_status read_vector(const void *arg, const struct hg_line *given, size_t i, struct hg_tally *tally,
+                                hinge_error *err)
+{
+    const struct vectors *vectors = arg;
+    const struct hinge_model *m = vectors->model;
+    bool looks = m->coef == NULL;
+    struct hg_columns columns = vectors->columns; /* its bits are shared */
+    struct hg_line line = *given;
+    struct hg_row row = { .data = m->sv == NULL ? NULL : m->sv + i * m->d,
+                          .type = HINGE_F64,
+                          .cols = m->d,
+                          .columns = !looks && columns.bits != NULL ? &columns : NULL,
+                          .found = looks ? &columns : NULL };
+    size_t coef_rows = hg_model_coef_rows(m), serial;
+    double unused;
+    hinge_status status = HINGE_OK;
+    for (size_t k = 0; k < coef_rows && status == HINGE_OK; k++) {
+        line.p = hg_skip_blanks(line.p, line.end);
+        status = hg_line_number(&line, "coefficient", looks ? &unused : &m->coef[k * m->n_sv + i], err);
+    }
+    if (status == HINGE_OK)
+        status = hg_line_pairs(&line, &row, m->sv_serial != NULL ? &serial : NULL, tally, err);
+    if (status != HINGE_OK || m->sv_serial == NULL)
+        return status;
+    if (serial == 0)
+        return hg_fail_at(err, HINGE_EFORMAT, line.file, line.number,
+                          "the serial number of a support vector is not an integer from 1 on");
+    m->sv_serial[i] = serial - 1;
+    return HINGE_OK;
+}
+
+/* As many lines as total_sv, and long enough for their coefficients. */
+static hinge_status check_lines(const struct hg_body *body, const struct hg_lines *lines, const struct hinge_model *m,
+                                hinge_error *err)
+{
+    size_t told = HG_MAX(lines->last_index, body->features), coef_rows = hg_model_coef_rows(m);
+    if (m->scale_factor != NULL && m->d < told)
+        return hg_fail_at(err, HINGE_EFORMAT, lines->file, body->scale_line,
+                          "hinge_scale_factor has %zu values, and the support vectors %zu features", m->d, told);
+    if (lines->n != m->n_sv)
+        return hg_fail_at(err, HINGE_EFORMAT, lines->file, lines->first_number + HG_MIN(lines->n, m->n_sv),
+                          "%zu support vectors, and total_sv is %zu", lines->n, m->n_sv);
+    if (coef_rows > 0 && m->n_sv > lines->size / coef_rows)
+        return hg_fail_at(err, HINGE_EFORMAT, lines->file, lines->first_number,
+                          "%zu bytes cannot hold %zu x %zu coefficients", lines->size, coef_rows, m->n_sv);
+    return HINGE_OK;
+}
+
+/* Finds the columns that hold something, where dense vectors of all would be mostly empty. */
+static hinge_status choose_columns(struct vectors *vectors, struct hg_lines *lines, hinge_error *err)
+{
+    struct hinge_model *m = vectors->model;
+    struct hg_columns *columns = &vectors->columns;
+    struct hg_tally tally;
+    size_t examples = HG_MAX(m->n_sv, 256); /* which are as wide */
+    if (m->n_sv == 0 || m->scale_factor != NULL || !hg_columns_wasted(examples, m->d, lines->size))
+        return HINGE_OK;
+    hinge_status status = hg_columns_open(columns, lines->file, m->d, err);
+    if (status == HINGE_OK)
+        status = hg_lines_read(lines, read_vector, vectors, &tally, err);
+    if (status != HINGE_OK)
+        return status;
+    hg_columns_rank(columns);
+    if (!hg_columns_worth(columns)) {
+        hg_columns_free(columns);
+        return HINGE_OK;
+    }
+    m->d = m->n_columns = columns->count;
+    m->columns = hg_columns_list(columns);
+    return m->columns != NULL ? HINGE_OK
+                              : hg_fail_at(err, HINGE_ENOMEM, lines->file, 0, "no memory for %zu columns", m->d);
+}
+
+static hinge_status reserve(struct hinge_model *m, const char *file, hinge_error *err)
+{
+    size_t values, bytes, coefs;
+    if (!hg_mul(m->n_sv, m->d, &values) || !hg_mul(values, sizeof(double), &bytes))
+        return hg_fail_at(err, HINGE_ESIZE, file, 0, "%zu x %zu support vectors are beyond all sizes", m->n_sv, m->d);
+    if (bytes > hg_total_memory())
+        return hg_fail_at(err, HINGE_ENOMEM, file, 0, "%zu x %zu support vectors take %zu bytes: no memory", m->n_sv,
+                          m->d, bytes);
+    if (hg_mul(hg_model_coef_rows(m), m->n_sv, &coefs))
+        m->coef = hg_zalloc(coefs, sizeof *m->coef);
+    if (m->kernel.type == HINGE_PRECOMPUTED)
+        m->sv_serial = hg_zalloc(m->n_sv, sizeof *m->sv_serial);
+    else
+        m->sv = hg_zalloc(values, sizeof *m->sv);
+    return m->coef != NULL && (m->sv != NULL || m->sv_serial != NULL)
+               ? HINGE_OK
+               : hg_fail_at(err, HINGE_ENOMEM, file, 0, "no memory for %zu support vectors", m->n_sv);
+}
+
+hinge_status hg_body_read(const struct hg_body *body, struct hinge_model *m, hinge_error *err)
+{
+    const char *file = body->told.file;
+    struct vectors vectors = { .model = m };
+    struct hg_lines lines;
+    struct hg_tally tally;
+    hinge_status status = read_words(body->words, m, err);
+    if (status != HINGE_OK)
+        return status;
+    status = hg_lines_open(&lines, file, body->text, body->size, body->told.number + 1,
+                           m->kernel.type != HINGE_PRECOMPUTED, hg_threads(0), err);
+    if (status == HINGE_OK)
+        status = check_lines(body, &lines, m, err);
+    m->d = HG_MAX(HG_MAX(lines.last_index, body->features), m->d);
+    if (status == HINGE_OK)
+        status = choose_columns(&vectors, &lines, err);
+    if (status == HINGE_OK)
+        status = reserve(m, file, err);
+    if (status == HINGE_OK)
+        status = hg_lines_read(&lines, read_vector, &vectors, &tally, err);
+    for (size_t i = 0; status == HINGE_OK && m->sv_serial != NULL && i < m->n_sv; i++)
+        m->d = HG_MAX(m->d, m->sv_serial[i] + 1); /* as many columns of a kernel matrix as its highest serial number */
+    hg_columns_free(&vectors.columns);
+    hg_lines_free(&lines);
+    return status;
+}
