@@ -50,7 +50,7 @@ static bool has_worked_enough(const struct hg_run *r)
     uint64_t n = (uint64_t)r->n;
     return r->res->iterations >= most_steps(r->n) ||
            r->res->rounds >= HG_MAX((uint64_t)100000, 100000000 / HG_MAX(n, (uint64_t)1)) ||
-           (double)r->res->columns_computed >= (double)n * (1e5 + 1e3 * (double)n);
+           (double)r->res->columns_computed >= (double)n * (1e5 + 250 * (double)n);
 }
 
 extern const struct hg_loops hg_loops_plain;
