@@ -614,7 +614,8 @@ static hinge_outcome outcome_of(const struct run *r, enum verdict verdict)
 {
     if (verdict == INSEPARABLE)
         return HINGE_NO_MARGIN;
-    if (verdict == NONFINITE && !is_good(r))
+    bool finite = isfinite(r->worth.objective) && isfinite(r->worth.violation) && isfinite(r->space.largest);
+    if (verdict == NONFINITE && !finite)
         return HINGE_NONFINITE;
     if (is_good(r))
         return HINGE_CONVERGED;
