@@ -44,9 +44,10 @@ typedef struct hinge_qp_result {
     double primal, dual;   /* 1/2 u'Qu + p'u and c'z + f'y - 1/2 u'Qu; infeasible: +infinity; unbounded: -infinity */
     double residual;       /* rows and columns scaled to largest elements of about 1: the largest of |Qu + p - A'z -
                             * E'y| over 1 + max |p|, what u lacks of its constraints over 1 + max |c|, |f|, and primal -
-                            * dual over 1 + |primal|. Where the rounding of large z, y, u keeps the first two from eps,
-                            * but not from 1e-6, max |z|, |y|, |u| is added to what they are over. Of a proof: what it
-                            * lacks of the zeros above */
+                            * dual over 1 + |primal|. Where the rounding of large z, y, u keeps these from eps, but not
+                            * from 1e-6, max |z|, |y|, |u| is added to what the first two are over, and the terms of
+                            * u'Qu and p'u, each by its size, to what the last is. Of a proof: what it lacks of the
+                            * zeros above */
     uint64_t iterations;   /* steps of the interior point, and of a second one: a run without an end is followed by one
                             * for the constraints alone, which may prove that nothing meets them */
 } hinge_qp_result;

@@ -144,9 +144,22 @@ double hg_dense_gain(const struct hg_dense *r, hinge_qp_outcome kind)
                : hg_dense_dot(r->c, x->z, r->m) + hg_dense_dot(r->f, x->y, r->e);
 }
 
+/* What u'Qu and p'u add up, each term by its size. */
+static double gap_terms(const struct hg_dense *r)
+{
+    const double *u = r->at.u;
+    double sum = 0;
+    for (size_t i = 0; i < r->n; i++) {
+        sum += fabs(r->p[i] * u[i]) * r->at.tau;
+        for (size_t j = 0; j < r->n; j++)
+            sum += fabs(u[i] * r->q[i * r->n + j] * u[j]);
+    }
+    return sum;
+}
+
 /* The scaled problem's residuals at u/tau, z/tau, y/tau. A large `size` divides what u lacks of its constraints, and a
- * small `cost` multiplies the gap: what they are over shrinks likewise. With `rounding`, what Qu + p - A'z - E'y and
- * Au - c are more than 0 is over the terms they are differences of, where it is no more than those terms' rounding. */
+ * small `cost` multiplies the gap: what they are over shrinks likewise. With `rounding`, what Qu + p - A'z - E'y,
+ * Au - c and the gap are more than 0 is over the terms they are sums of, where it is no more than those terms' rounding. */
 static double accuracy(const struct hg_dense *r, bool rounding)
 {
     const struct hg_dense_point *x = &r->at;
@@ -160,8 +173,10 @@ static double accuracy(const struct hg_dense *r, bool rounding)
     double z = HG_MAX(hg_dense_largest(x->z, r->m), hg_dense_largest(x->y, r->e)) / tau;
     slope_size += rounding && slope <= 1e-14 * (u + z) ? u + z : 0;
     rows_size += rounding && rows <= 1e-14 * u ? u : 0;
-    return HG_MAX(fabs(primal - dual) / (fmin(1, r->cost) + HG_MAX(fabs(primal), fabs(dual))),
-                  HG_MAX(slope / slope_size, rows / rows_size));
+    double gap = fabs(primal - dual), gap_size = fmin(1, r->cost) + HG_MAX(fabs(primal), fabs(dual));
+    double terms = rounding ? gap_terms(r) / tau / tau : 0;
+    gap_size += gap <= 1e-14 * terms ? terms : 0;
+    return HG_MAX(gap / gap_size, HG_MAX(slope / slope_size, rows / rows_size));
 }
 
 /* Of a proof, as large as `size`, that lacks so much. */
