@@ -10,8 +10,6 @@ struct calibrate_settings {
     int quiet, json, no_restart;
 };
 
-static const struct range range_level = { 0, 4, 0 };
-
 #define FIELD(name) offsetof(struct calibrate_settings, name)
 static const struct tool_option calibrate_options[] = {
     { 'o', "output", "FILE", parse_text, FIELD(output_path), NULL, "write the model to FILE (over model_file)" },

@@ -374,6 +374,17 @@ int has_gamma(hinge_kernel_type type)
     return type == HINGE_POLYNOMIAL || type == HINGE_RBF || type == HINGE_SIGMOID;
 }
 
+void json_kernel(struct json *j, const hinge_kernel *kernel)
+{
+    json_text(j, "kernel", hinge_kernel_keyword(kernel->type));
+    if (kernel->type == HINGE_POLYNOMIAL)
+        json_count(j, "degree", (uint64_t)kernel->degree);
+    if (has_gamma(kernel->type))
+        json_real(j, "gamma", kernel->gamma);
+    if (kernel->type == HINGE_POLYNOMIAL || kernel->type == HINGE_SIGMOID)
+        json_real(j, "coef0", kernel->coef0);
+}
+
 /* Moments are taken about the first pair: sums of large targets would lose their digits. */
 static void score_values(struct score *score, const double *predicted, const double *target)
 {

@@ -79,13 +79,17 @@ struct choice {
     int value;
 };
 
-extern const struct range range_any, range_positive, range_not_negative, range_01;
+extern const struct range range_any, range_positive, range_not_negative, range_01, range_level, range_folds,
+    range_tolerance;
 extern const struct choice choice_off_on[], choice_precision[], choice_format[], choice_kernel[];
+
+/* Returns the first name of a value; "?": there is none. */
+const char *choice_name(const struct choice *choices, int value);
 
 struct class_weights {
     size_t count;
     char **names; /* as the user wrote them */
-    double *labels, *weights; /* labels: see find_class_labels */
+    double *labels, *weights; /* labels: see set_class_weights */
 };
 
 /* Parse an option's value; each comment says what field points at, then what detail is. */
@@ -190,7 +194,8 @@ const char *label_text(const hinge_words *words, double label, int digits, char 
 /* Returns the label that the user names in an option. A word that the data have not gets a number that they have not
  * either; dies of a word where their labels are numbers. */
 double label_named(const char *option, const char *name, const hinge_words *words);
-void find_class_labels(struct class_weights *classes, const hinge_words *words);
+/* Puts the weights into params, once the words of labels are known. */
+void set_class_weights(hinge_params *params, struct class_weights *classes, const hinge_words *words);
 void free_class_weights(struct class_weights *classes);
 /* Takes labels that are words for none where the task wants numbers. */
 void drop_words(hinge_data *data, hinge_task task);
@@ -203,6 +208,8 @@ void save_model(const hinge_model *model, const char *path);
 /* Prints a line of at most 12 numbers, the first at the column after the name. */
 void print_reals(const char *name, int column, const double *values, size_t count);
 int has_gamma(hinge_kernel_type type);
+/* Writes the kernel's name and the parameters that it has. */
+void json_kernel(struct json *j, const hinge_kernel *kernel);
 
 /* How well predictions hit their targets. */
 struct score {

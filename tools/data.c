@@ -184,10 +184,13 @@ double label_named(const char *option, const char *name, const hinge_words *word
     return (double)k + 1;
 }
 
-void find_class_labels(struct class_weights *classes, const hinge_words *words)
+void set_class_weights(hinge_params *params, struct class_weights *classes, const hinge_words *words)
 {
     for (size_t k = 0; k < classes->count; k++)
         classes->labels[k] = label_named("--weight", classes->names[k], words);
+    params->n_class_weights = classes->count;
+    params->class_labels = classes->labels;
+    params->class_weights = classes->weights;
 }
 
 void free_class_weights(struct class_weights *classes)

@@ -227,13 +227,7 @@ static void json_model(struct json *j, const hinge_model *model)
     json_text(j, "task", hinge_task_info(hinge_model_task(model))->keyword);
     if (hinge_model_tau(model) > 0)
         json_real(j, "tau", hinge_model_tau(model));
-    json_text(j, "kernel", hinge_kernel_keyword(kernel.type));
-    if (kernel.type == HINGE_POLYNOMIAL)
-        json_count(j, "degree", (uint64_t)kernel.degree);
-    if (has_gamma(kernel.type))
-        json_real(j, "gamma", kernel.gamma);
-    if (kernel.type == HINGE_POLYNOMIAL || kernel.type == HINGE_SIGMOID)
-        json_real(j, "coef0", kernel.coef0);
+    json_kernel(j, &kernel);
     json_count(j, "n_features", hinge_model_n_features(model));
     if (columns)
         json_counts(j, "columns", columns, n_columns);
@@ -315,15 +309,6 @@ static struct summary summarise(const hinge_data *data)
     return s;
 }
 
-static const char *format_name(const hinge_data *data)
-{
-    const struct choice *c = choice_format;
-
-    while (c->value != (int)data->format)
-        c++;
-    return c->name;
-}
-
 static size_t n_features(const hinge_data *data)
 {
     return data->columns ? data->file_cols : data->x.cols;
@@ -340,7 +325,7 @@ static void print_data(const hinge_data *data, const struct summary *s)
 {
     char room[LABEL_ROOM];
 
-    printf("%-10s %s\n", "format", format_name(data));
+    printf("%-10s %s\n", "format", choice_name(choice_format, (int)data->format));
     if (data->format == HINGE_FORMAT_CSV)
         printf("%-10s %s\n", "header", data->header ? "line 1" : "none");
     printf("%-10s %zu\n%-10s %zu", "rows", data->x.rows, "features", n_features(data));
@@ -365,7 +350,7 @@ static void print_data(const hinge_data *data, const struct summary *s)
 static void json_data(struct json *j, const hinge_data *data, const struct summary *s)
 {
     json_text(j, "kind", "data");
-    json_text(j, "format", format_name(data));
+    json_text(j, "format", choice_name(choice_format, (int)data->format));
     if (data->format == HINGE_FORMAT_CSV)
         json_bool(j, "header", data->header);
     if (data->label_column)

@@ -13,6 +13,9 @@ const struct range range_any = { -INFINITY, INFINITY, 0 };
 const struct range range_positive = { 0, INFINITY, 1 };
 const struct range range_not_negative = { 0, INFINITY, 0 };
 const struct range range_01 = { 0, 1, 1 };
+const struct range range_level = { 0, 4, 0 };
+const struct range range_folds = { 2, INFINITY, 0 };
+const struct range range_tolerance = { 0, 0.49, 0 };
 
 const struct choice choice_off_on[] = { { "0", 0 }, { "1", 1 }, { NULL, 0 } };
 const struct choice choice_precision[] = { { "auto", HINGE_PRECISION_AUTO },
@@ -184,6 +187,13 @@ void parse_choice(const struct option_use *use, const void *detail, void *field)
             return;
         }
     die_of_choice(use, detail);
+}
+
+const char *choice_name(const struct choice *choices, int value)
+{
+    while (choices->name && choices->value != value)
+        choices++;
+    return choices->name ? choices->name : "?";
 }
 
 /* A task by its number or its keyword. */

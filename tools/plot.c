@@ -9,9 +9,6 @@
 #include "gnuplot.h"
 #include "plot.h"
 
-static const struct range range_folds = { 2, INFINITY, 0 };
-static const struct range range_tolerance = { 0, 0.49, 0 };
-
 /* Reads numbers with commas between; dies unless there are count of them. */
 static void split_numbers(const struct option_use *use, double *numbers, size_t count)
 {

@@ -14,8 +14,6 @@ struct predict_settings {
     const char *test_path, *model_path, *output_path;
 };
 
-static const struct range range_level = { 0, 4, 0 };
-
 #define FIELD(name) offsetof(struct predict_settings, name)
 static const struct tool_option predict_options[] = {
     { 'b', "probability", "0|1", parse_choice, FIELD(probability), choice_off_on,

@@ -7,20 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "recall.h"
-#include "subject.h"
+#include "report.h"
 
-struct report_settings {
-    hinge_params params; /* C, nu, p: 0 or NaN where not given */
-    struct class_weights classes;
-    struct data_flags data;
-    double tolerance, delta;
-    const char *weights, *points;
-    int leave_one_out, json, no_restart;
-    const char *model_path, *data_path;
-};
-
-static const struct range range_tolerance = { 0, 0.49, 0 };
 static const struct range range_delta = { 0, 0.999999, 1 };
 
 #define FIELD(name) offsetof(struct report_settings, name)
@@ -62,41 +50,6 @@ static const char usage[] =
     "are looked for among them) also the duality certificate, kinds of support vectors, range of b, margin\n"
     "and bounds.";
 
-/* ---- What is found out ---- */
-
-/* A two-class problem. */
-struct two_class {
-    double positive, negative; /* labels; negative NaN: the rest */
-    size_t n, n_slack[4];
-    double losses[HINGE_N_LOSSES];
-    double norm2;      /* NaN: not known */
-    hinge_kinds kinds; /* where there is a certificate */
-};
-
-struct bounds {
-    double radius, radius_centred; /* in feature space; centred: NaN where it would take too long */
-    double dimension;              /* of the feature space */
-    double leave_one_out; /* NaN: it does not hold */
-    double vc_fat, vc_slides, vc_risk;
-    double lambda, stability; /* without bias, which the theorem is about; otherwise 0 */
-};
-
-struct report {
-    struct subject s;
-    hinge_data weights;
-    struct two_class *problems; /* [n_problems], classification only */
-    size_t n_problems;
-    int certified;
-    char why[400];  /* where not */
-    struct recall recall;
-    hinge_certificate certificate;
-    struct bounds bounds; /* two classes, certified */
-    hinge_leave_one_out_report loo;
-    size_t n_labels, *confusion; /* [n_labels * n_labels], rows true, columns predicted */
-    double *label;
-    struct score score;
-};
-
 /* ---- Parameters ---- */
 
 static void set_params(struct report_settings *s, const hinge_model *model)
@@ -106,10 +59,7 @@ static void set_params(struct report_settings *s, const hinge_model *model)
     s->params.kernel = hinge_model_kernel(model);
     s->params.multiclass = hinge_model_multiclass(model);
     s->params.positive_class = hinge_model_labels(model);
-    s->params.n_class_weights = s->classes.count;
-    find_class_labels(&s->classes, hinge_model_words(model));
-    s->params.class_labels = s->classes.labels;
-    s->params.class_weights = s->classes.weights;
+    set_class_weights(&s->params, &s->classes, hinge_model_words(model));
 }
 
 /* ---- Decision values: slacks, losses, confusion ---- */
@@ -401,278 +351,6 @@ static void write_points(const struct report *r, const struct report_settings *s
     output_close(&out);
 }
 
-/* ---- Text ---- */
-
-/* Those of the data, which begin with the model's. */
-static const hinge_words *words_of(const struct report *r)
-{
-    return r->s.data.words.count ? &r->s.data.words : hinge_model_words(r->s.model);
-}
-
-static void print_head(const struct report *r, const struct report_settings *s)
-{
-    hinge_kernel kernel = hinge_model_kernel(r->s.model);
-
-    printf("%-16s %s, %s kernel, %zu support vectors", "model", hinge_task_info(hinge_model_task(r->s.model))->keyword,
-           hinge_kernel_keyword(kernel.type), hinge_model_n_sv(r->s.model));
-    if (r->problems)
-        printf(", %zu classes", hinge_model_n_classes(r->s.model));
-    printf("\n%-16s %zu examples of %zu features%s\n", "data", r->s.data.x.rows, r->s.data.x.cols,
-           r->s.located ? ", the support vectors among them" : "");
-    if (!r->certified) {
-        printf("%-16s left out: %s\n", "certificate", r->why);
-        return;
-    }
-    if (s->params.C > 0)
-        printf("%-16s %.10g%s\n", "C", s->params.C,
-               r->recall.C_of_coefficients ? ", the largest coefficient; -c gives another" : "");
-    if (r->recall.misfit[0])
-        printf("%-16s do not fit: %s\n", "parameters", r->recall.misfit);
-    print_certificate(&r->certificate);
-}
-
-static void print_slacks(const size_t *n)
-{
-    printf("%-16s %zu on the margin or beyond it (xi = 0), %zu inside (0 < xi < 1),\n", "slacks", n[HINGE_SLACK_NONE],
-           n[HINGE_SLACK_INSIDE]);
-    printf("%-16s %zu on the boundary (xi = 1), %zu on the wrong side (xi > 1)\n", "", n[HINGE_SLACK_BOUNDARY],
-           n[HINGE_SLACK_WRONG]);
-}
-
-static void print_losses(const double *losses)
-{
-    printf("%-16s", "losses");
-    for (int l = 0; l < HINGE_N_LOSSES; l++)
-        printf("%s %s %.6g", l ? "," : "", hinge_loss_name((hinge_loss)l), losses[l]);
-    putchar('\n');
-}
-
-static void print_bounds(const struct report *r, const struct report_settings *s)
-{
-    const struct bounds *b = &r->bounds;
-
-    printf("%-16s %.6g, of centred data %.6g; feature space of %.10g dimensions\n", "radius R", b->radius,
-           b->radius_centred, b->dimension);
-    printf("%-16s <= min(ceil(R^2/rho^2), d) + 1 = %.10g\n", "VC dimension", b->vc_fat);
-    if (!isnan(b->vc_slides))
-        printf("%-16s <= min(d, ceil(4 R^2/rho^2)) = %.10g, R of centred data\n", "", b->vc_slides);
-    printf("%-16s risk <= %.6g with probability %g%s\n", "VC bound", b->vc_risk, 1 - s->delta,
-           b->vc_risk >= 1 ? ", which says nothing" : "");
-    if (b->lambda > 0)
-        printf("%-16s hinge risk - its mean here <= 2 R^2/(lambda n) = %.6g on average over training sets; "
-               "lambda = %.6g\n", "stability", b->stability, b->lambda);
-}
-
-static void print_leave_one_out(const struct report *r, const struct report_settings *s)
-{
-    size_t n = r->s.data.x.rows, n_sv = hinge_model_n_sv(r->s.model);
-
-    if (isnan(r->bounds.leave_one_out) && !s->leave_one_out)
-        return;
-    if (isnan(r->bounds.leave_one_out))
-        printf("%-16s no bound: b is free, without a margin support vector\n", "leave one out");
-    else
-        printf("%-16s error <= #SV/N = %zu/%zu = %.6g\n", "leave one out", n_sv, n, r->bounds.leave_one_out);
-    if (s->leave_one_out)
-        printf("%-16s exact: %zu/%zu = %.6g (%zu trainings, %.3f s)\n", "", r->loo.errors, r->loo.n, r->loo.error,
-               r->loo.retrained, r->loo.seconds);
-}
-
-static void print_one_problem(const struct report *r)
-{
-    const struct two_class *t = &r->problems[0];
-
-    if (r->certified) {
-        const hinge_kinds *k = &t->kinds;
-
-        printf("%-16s %.10g; the optimality conditions allow %.10g to %.10g\n", "b", k->bias,
-               fmin(k->bias_low, k->bias_high), fmax(k->bias_low, k->bias_high));
-        printf("%-16s %zu on the margin (0 < alpha < C), %zu not (alpha = C)\n", "support vectors", k->n_margin_sv,
-               k->n_non_margin_sv);
-    }
-    if (!isnan(t->norm2))
-        printf("%-16s 1/|w| = %.6g\n", "margin", hinge_margin(t->norm2));
-    print_slacks(t->n_slack);
-}
-
-static void print_problems(const struct report *r)
-{
-    enum { SHOWN = 45 };
-    const hinge_words *words = words_of(r);
-    size_t n = r->n_problems;
-
-    printf("%-16s %8s %8s %8s %8s %8s %8s %8s %8s %10s\n", "problem", "rows", "1/|w|", "margin", "alpha=C", "xi=0",
-           "xi<1", "xi=1", "xi>1", "hinge loss");
-    for (size_t p = 0; p < n && p < SHOWN; p++) {
-        const struct two_class *t = &r->problems[p];
-        char name[64], rooms[2][LABEL_ROOM];
-
-        if (isnan(t->negative))
-            snprintf(name, sizeof name, "%s, rest", label_text(words, t->positive, 6, rooms[0]));
-        else
-            snprintf(name, sizeof name, "%s, %s", label_text(words, t->positive, 6, rooms[0]),
-                     label_text(words, t->negative, 6, rooms[1]));
-        printf("%-16s %8zu %8.4g", name, t->n, hinge_margin(t->norm2));
-        if (r->certified)
-            printf(" %8zu %8zu", t->kinds.n_margin_sv, t->kinds.n_non_margin_sv);
-        else
-            printf(" %8s %8s", "-", "-");
-        printf(" %8zu %8zu %8zu %8zu %10.4g\n", t->n_slack[0], t->n_slack[1], t->n_slack[2], t->n_slack[3],
-               t->losses[HINGE_LOSS_HINGE]);
-    }
-    if (n > SHOWN)
-        printf("%-16s of %zu problems; --json has all\n", "...", n);
-}
-
-static void print_confusion(const struct report *r)
-{
-    enum { SHOWN = 26 };
-    const hinge_words *words = words_of(r);
-    size_t n = r->n_labels;
-    char room[LABEL_ROOM];
-    double width = 6;
-
-    if (n > SHOWN) {
-        printf("%-16s of %zu classes; --json has it\n", "confusion", n);
-        return;
-    }
-    for (size_t k = 0; k < n; k++)
-        width = fmax(width, (double)strlen(label_text(words, r->label[k], 6, room)));
-    printf("%-16s columns: predicted\n%16s", "confusion", "");
-    for (size_t k = 0; k < n; k++)
-        printf(" %*s", (int)width, label_text(words, r->label[k], 6, room));
-    putchar('\n');
-    for (size_t i = 0; i < n; i++) {
-        printf("%16s", label_text(words, r->label[i], 6, room));
-        for (size_t k = 0; k < n; k++)
-            printf(" %*zu", (int)width, r->confusion[i * n + k]);
-        putchar('\n');
-    }
-}
-
-static void print_text(const struct report *r, const struct report_settings *s)
-{
-    print_head(r, s);
-    if (r->problems && r->n_problems == 1)
-        print_one_problem(r);
-    else if (r->problems)
-        print_problems(r);
-    print_leave_one_out(r, s);
-    if (r->certified && r->problems && r->n_problems == 1)
-        print_bounds(r, s);
-    if (r->problems && r->n_problems == 1)
-        print_losses(r->problems[0].losses);
-    if (r->confusion)
-        print_confusion(r);
-    print_score(stdout, &r->score);
-}
-
-/* ---- JSON ---- */
-
-static void json_problem(struct json *j, const struct report *r, const struct two_class *t)
-{
-    json_open(j, NULL, '{');
-    json_label(j, "positive", words_of(r), t->positive);
-    json_label(j, "negative", words_of(r), t->negative);
-    json_count(j, "n", t->n);
-    json_counts(j, "slack", t->n_slack, 4);
-    json_real(j, "norm2", t->norm2);
-    json_real(j, "margin", hinge_margin(t->norm2));
-    if (r->certified) {
-        json_count(j, "n_margin_sv", t->kinds.n_margin_sv);
-        json_count(j, "n_non_margin_sv", t->kinds.n_non_margin_sv);
-        json_real(j, "bias", t->kinds.bias);
-        json_real(j, "bias_low", t->kinds.bias_low);
-        json_real(j, "bias_high", t->kinds.bias_high);
-        json_real(j, "sum_alpha", t->kinds.sum_alpha);
-        json_real(j, "alpha_slackness", t->kinds.alpha_slackness);
-        json_real(j, "slack_slackness", t->kinds.slack_slackness);
-    }
-    json_open(j, "losses", '{');
-    for (int l = 0; l < HINGE_N_LOSSES; l++)
-        json_real(j, hinge_loss_name((hinge_loss)l), t->losses[l]);
-    json_close(j, '}');
-    json_close(j, '}');
-}
-
-static void json_bounds(struct json *j, const struct bounds *b)
-{
-    json_open(j, "bounds", '{');
-    json_real(j, "leave_one_out", b->leave_one_out);
-    json_real(j, "radius", b->radius);
-    json_real(j, "radius_centred", b->radius_centred);
-    json_real(j, "dimension", b->dimension);
-    json_real(j, "vc_fat", b->vc_fat);
-    json_real(j, "vc_slides", b->vc_slides);
-    json_real(j, "vc_risk", b->vc_risk);
-    if (b->lambda > 0) {
-        json_real(j, "lambda", b->lambda);
-        json_real(j, "stability", b->stability);
-    }
-    json_close(j, '}');
-}
-
-static void json_confusion(struct json *j, const struct report *r)
-{
-    json_open(j, "confusion", '{');
-    json_labels(j, "labels", words_of(r), r->label, r->n_labels);
-    json_open(j, "counts", '[');
-    for (size_t k = 0; k < r->n_labels; k++)
-        json_counts(j, NULL, r->confusion + k * r->n_labels, r->n_labels);
-    json_close(j, ']');
-    json_close(j, '}');
-}
-
-static void print_json(const struct report *r, const struct report_settings *s)
-{
-    struct json j = { 0 };
-
-    json_open(&j, NULL, '{');
-    json_text(&j, "model", s->model_path);
-    json_text(&j, "data", s->data_path);
-    json_text(&j, "task", hinge_task_info(s->params.task)->keyword);
-    json_text(&j, "kernel", hinge_kernel_keyword(s->params.kernel.type));
-    json_count(&j, "n", r->s.data.x.rows);
-    json_count(&j, "d", r->s.data.x.cols);
-    json_count(&j, "n_sv", hinge_model_n_sv(r->s.model));
-    json_bool(&j, "located", r->s.located);
-    json_bool(&j, "certified", r->certified);
-    if (!r->certified)
-        json_text(&j, "why_not", r->why);
-    if (r->certified && s->params.C > 0) {
-        json_real(&j, "C", s->params.C);
-        json_bool(&j, "C_of_model", r->recall.C_of_coefficients);
-    }
-    if (r->certified) {
-        json_text(&j, "misfit", r->recall.misfit);
-        json_open(&j, "certificate", '{');
-        json_certificate(&j, &r->certificate);
-        json_close(&j, '}');
-    }
-    if (r->problems) {
-        json_open(&j, "problems", '[');
-        for (size_t p = 0; p < r->n_problems; p++)
-            json_problem(&j, r, &r->problems[p]);
-        json_close(&j, ']');
-    }
-    if (r->certified && r->problems && r->n_problems == 1)
-        json_bounds(&j, &r->bounds);
-    if (s->leave_one_out) {
-        json_open(&j, "leave_one_out", '{');
-        json_count(&j, "n", r->loo.n);
-        json_count(&j, "retrained", r->loo.retrained);
-        json_count(&j, "errors", r->loo.errors);
-        json_real(&j, "error", r->loo.error);
-        json_real(&j, "bound", r->loo.bound);
-        json_real(&j, "seconds", r->loo.seconds);
-        json_close(&j, '}');
-    }
-    if (r->confusion)
-        json_confusion(&j, r);
-    json_score(&j, &r->score);
-    json_close(&j, '}');
-}
-
 /* ---- The command ---- */
 
 static void read_options(int argc, char **argv, struct report_settings *s)
@@ -712,11 +390,7 @@ int command_report(int argc, char **argv)
     find_out(&r, &s);
     if (s.points)
         write_points(&r, &s);
-    if (s.json)
-        print_json(&r, &s);
-    else if (!is_stdout(s.points))
-        print_text(&r, &s);
-    finish_stdout();
+    report_print(&r, &s);
     subject_free(&r.s);
     hinge_data_free(&r.weights);
     free(r.problems);

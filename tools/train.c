@@ -1,35 +1,16 @@
 /*
- * hinge train: svm-train's options and those of hinge; progress, interruption, report, certificate, test.
+ * hinge train: svm-train's options and those of hinge, the run, certificate and test.
  */
-#include <errno.h>
-#include <inttypes.h>
 #include <math.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
-#include "online.h"
+#include "progress.h"
 #include "ranges.h"
+#include "train.h"
 
 /* ---- Options ---- */
-
-struct train_settings {
-    hinge_params params;
-    struct class_weights classes;
-    struct data_flags data;
-    const char *weights, *test, *test_labels;
-    size_t folds; /* folds of a cross-validation; 0: train a model */
-    struct online online;
-    int scale;
-    double scale_lower, scale_upper; /* NaN: not given */
-    const char *positive; /* a class, NULL: not given */
-    double positive_label;
-    const char *scale_restore;
-    int quiet, verbose, json, certify, profile, record, no_restart;
-    const char *data_path, *model_path;
-};
 
 static const struct choice choice_multiclass[] = {
     { "ovo", HINGE_ONE_VS_ONE },
@@ -47,8 +28,6 @@ static const struct choice choice_solver[] = {
     { "sgd", SOLVER_SGD },
     { NULL, 0 },
 };
-static const struct range range_level = { 0, 4, 0 };
-static const struct range range_folds = { 2, INFINITY, 0 };
 
 #define FIELD(name) offsetof(struct train_settings, name)
 static const struct tool_option problem_options[] = {
@@ -233,102 +212,10 @@ static void read_options(int argc, char **argv, struct train_settings *s)
             left < 1 ? "train: a training file is needed" : "train: too many file names");
     s->data_path = argv[first];
     s->model_path = left > 1 ? argv[first + 1] : NULL;
-    s->params.n_class_weights = s->classes.count;
-    s->params.class_labels = s->classes.labels;
-    s->params.class_weights = s->classes.weights;
     if (s->folds && (s->test || s->certify))
         die(EXIT_USAGE, "train: leave out %s or -v, which trains no model", s->test ? "--test" : "--certify");
     read_online(s);
     read_scaling(s);
-}
-
-/* ---- Progress and interruption ---- */
-
-static volatile sig_atomic_t interrupted;
-
-static void on_interrupt(int number)
-{
-    (void)number;
-    interrupted = 1;
-}
-
-/* Catches Ctrl-C once only: a second Ctrl-C meets the default action. A shell's background job, which starts with the
- * signal ignored, can be interrupted too. */
-static void catch_interrupt(int on)
-{
-    struct sigaction action = { 0 };
-
-    action.sa_handler = on ? on_interrupt : SIG_DFL;
-    action.sa_flags = on ? (int)SA_RESETHAND : 0;
-    sigemptyset(&action.sa_mask);
-    sigaction(SIGINT, &action, NULL);
-}
-
-struct display {
-    int width;       /* columns of the terminal, 0: plain lines */
-    double interval; /* seconds between two lines, 0: no progress at all */
-    int shown;       /* there is a line to be wiped */
-    size_t folds;    /* folds of a cross-validation, or 0 */
-    double eps;      /* violation at which SMO stops */
-    double time;     /* time of the last line, seconds */
-    uint64_t rows;   /* kernel rows at the last line */
-    size_t problem;  /* problem of the last line */
-    double limit;    /* seconds after which the callback ends the run, as the library does not; 0: none */
-    hinge_outcome outcome; /* STOPPED, TIME_LIMIT: the callback ended it */
-};
-
-static void show_progress(struct display *d, const hinge_progress *p)
-{
-    uint64_t before = p->problem == d->problem && p->rows_computed >= d->rows ? d->rows : 0;
-    double speed = (double)(p->rows_computed - before) / fmax(p->seconds - d->time, 1e-3);
-    int interior = p->rounds > 0 && p->rounds == p->iterations && p->rows_computed == 0;
-    char part[64] = "", line[256];
-
-    if (p->n_problems > 1)
-        snprintf(part, sizeof part, "%s %zu/%zu  ", p->n_problems == d->folds ? "fold" : "problem", p->problem + 1,
-                 p->n_problems);
-    if (isnan(p->violation)) /* perceptron, sgd */
-        snprintf(line, sizeof line, "%zu epochs  %.1f s", p->rounds, p->seconds);
-    else
-        snprintf(line, sizeof line, "%s%s %.1e, stops at %.1e  support vectors %zu  rows/s %.0f  %.1f s", part,
-                 interior ? "relative gap" : "violation", p->violation, interior ? fmin(d->eps, 1e-6) : d->eps,
-                 p->n_sv, speed, p->seconds);
-    if (d->width)
-        fprintf(stderr, "\r%.*s\033[K", d->width - 1, line);
-    else
-        fprintf(stderr, "%s\n", line);
-    d->shown = 1;
-    d->time = p->seconds;
-    d->rows = p->rows_computed;
-    d->problem = p->problem;
-}
-
-static int on_progress(void *arg, const hinge_progress *p)
-{
-    struct display *d = arg;
-
-    if (d->interval > 0 && p->seconds - d->time >= d->interval)
-        show_progress(d, p);
-    if (interrupted || (d->limit > 0 && p->seconds >= d->limit))
-        d->outcome = interrupted ? HINGE_STOPPED : HINGE_TIME_LIMIT;
-    return d->outcome != HINGE_CONVERGED;
-}
-
-static struct display display_of(const struct train_settings *s)
-{
-    struct display d = { .folds = s->folds, .eps = s->params.eps };
-
-    if (s->quiet)
-        return d;
-    d.width = terminal_width();
-    d.interval = d.width ? 0.1 : s->verbose ? 10 : 0;
-    return d;
-}
-
-static void wipe(const struct display *d)
-{
-    if (d->shown && d->width)
-        fputs("\r\033[K", stderr);
 }
 
 /* ---- Data ---- */
@@ -353,9 +240,9 @@ static size_t *precomputed_index(const hinge_data *data, const char *path)
 /* Finds the labels that options name. */
 static void find_labels(struct train_settings *s, const hinge_data *data)
 {
-    struct class_weights *classes = &s->classes;
+    const struct class_weights *classes = &s->classes;
 
-    find_class_labels(classes, &data->words);
+    set_class_weights(&s->params, &s->classes, &data->words);
     if (s->positive) {
         s->positive_label = label_named("--positive", s->positive, &data->words);
         s->params.positive_class = &s->positive_label;
@@ -415,21 +302,6 @@ static void load_training(struct train_settings *s, hinge_data *data, hinge_scal
 }
 
 /* ---- The run ---- */
-
-struct train_run {
-    hinge_data data, weights, test;
-    size_t *index;
-    hinge_scaling scaling; /* low NULL: there is none, or each fold has its own */
-    hinge_model *model;
-    hinge_report report;
-    hinge_certificate certificate;
-    struct score score;
-    double seconds_load, seconds_save, seconds_predict;
-    double seconds_system; /* system time of all threads in training, in which new pages count */
-    uint64_t page_faults;
-    double seconds_floor; /* seconds of a pass over support vectors x examples; NaN: not measured */
-    size_t rows_floor;    /* number of examples that it was measured on */
-};
 
 static void load(struct train_settings *s, struct train_run *run)
 {
@@ -513,6 +385,17 @@ static double seconds_of(const struct timeval *t)
     return (double)t->tv_sec + 1e-6 * (double)t->tv_usec;
 }
 
+static struct display display_of(const struct train_settings *s)
+{
+    struct display d = { .folds = s->folds, .eps = s->params.eps };
+
+    if (s->quiet)
+        return d;
+    d.width = terminal_width();
+    d.interval = d.width ? 0.1 : s->verbose ? 10 : 0;
+    return d;
+}
+
 static void train(struct train_settings *s, struct train_run *run)
 {
     struct rusage before, after;
@@ -520,7 +403,7 @@ static void train(struct train_settings *s, struct train_run *run)
     hinge_error err = { 0 };
     hinge_status status = HINGE_OK;
 
-    s->params.progress = on_progress;
+    s->params.progress = display_progress;
     s->params.progress_arg = &display;
     s->params.profile = s->profile;
     catch_interrupt(1);
@@ -536,7 +419,7 @@ static void train(struct train_settings *s, struct train_run *run)
     }
     getrusage(RUSAGE_SELF, &after);
     catch_interrupt(0);
-    wipe(&display);
+    display_wipe(&display);
     check(status, &err);
     run->seconds_system = seconds_of(&after.ru_stime) - seconds_of(&before.ru_stime);
     run->page_faults = (uint64_t)(after.ru_minflt - before.ru_minflt);
@@ -603,377 +486,10 @@ static void certify(const struct train_settings *s, struct train_run *run)
     check(hinge_certify(run->model, &run->data.x, run->data.y, &s->params, &run->certificate, &err), &err);
 }
 
-/* ---- Reports ---- */
-
-static uint64_t peak_bytes(void)
-{
-    struct rusage used;
-
-    return getrusage(RUSAGE_SELF, &used) ? 0 : (uint64_t)used.ru_maxrss * 1024;
-}
-
-static const char *precision_name(int precision)
-{
-    for (const struct choice *c = choice_precision; c->name; c++)
-        if (c->value == precision)
-            return c->name;
-    return "?";
-}
-
-static void json_report(struct json *j, const hinge_report *r)
-{
-    json_text(j, "outcome", hinge_outcome_text(r->outcome));
-    json_real(j, "seconds", r->seconds);
-    json_count(j, "iterations", r->iterations);
-    json_count(j, "rounds", r->rounds);
-    json_real(j, "objective", r->objective);
-    json_real(j, "violation", r->violation);
-    json_real(j, "error", r->error);
-    json_real(j, "gap_relative", r->gap);
-    json_count(j, "rank", r->rank);
-    json_real(j, "trace_error", r->trace_error);
-    json_count(j, "n", r->n);
-    json_count(j, "d", r->d);
-    json_count(j, "n_classes", r->n_classes);
-    json_count(j, "n_problems", r->n_problems);
-    json_count(j, "n_sv", r->n_sv);
-    json_count(j, "n_bsv", r->n_bsv);
-    json_count(j, "newton_steps", r->newton_steps);
-    json_count(j, "newton_no_room", r->newton_no_room);
-    json_count(j, "rows_asked", r->rows_asked);
-    json_count(j, "rows_computed", r->rows_computed);
-    json_count(j, "rows_evicted", r->rows_evicted);
-    json_count(j, "bytes_read", r->bytes_read);
-    json_count(j, "kernel_values", r->kernel_values);
-    json_count(j, "cache_bytes", r->cache_bytes);
-    json_count(j, "cache_used", r->cache_used);
-    json_count(j, "memory_bytes", r->memory_bytes);
-    json_count(j, "peak_bytes", peak_bytes());
-    json_count(j, "threads", (uint64_t)r->threads);
-    json_text(j, "precision", precision_name((int)r->precision));
-    json_count(j, "corrections", (uint64_t)r->corrections);
-    json_real(j, "seconds_rows", r->phase.rows);
-    json_real(j, "seconds_select", r->phase.select);
-    json_real(j, "seconds_block", r->phase.block);
-    json_real(j, "seconds_subproblem", r->phase.subproblem);
-    json_real(j, "seconds_newton", r->phase.newton);
-    json_real(j, "seconds_check", r->phase.certificate);
-    json_real(j, "gflop", r->gflop);
-    json_text(j, "path", r->path);
-    json_text(j, "blas", r->blas);
-    json_bool(j, "blas_slow", r->blas_slow);
-}
-
-/* Tells whether problems were solved side by side: phases are then sums over threads, beyond the clock's seconds. */
-static int ran_side_by_side(const hinge_report *r)
-{
-    return strstr(r->path, "side by side") != NULL;
-}
-
-/* Returns the seconds outside the phases: checking, ordering and copying data, the model. NaN: not known. */
-static double seconds_other(const hinge_report *r)
-{
-    if (ran_side_by_side(r))
-        return NAN;
-    return r->seconds - r->phase.rows - r->phase.select - r->phase.block - r->phase.subproblem - r->phase.newton -
-           r->phase.certificate;
-}
-
-/* Returns the seconds in which kernel values are computed, among other things. */
-static double seconds_kernel(const hinge_report *r)
-{
-    return r->phase.rows + r->phase.block + r->phase.newton + r->phase.certificate;
-}
-
-/* Returns the rows asked for that were found in the cache, as whole rows. */
-static uint64_t rows_found(const hinge_report *r)
-{
-    return r->cache_used > 0 && r->rows_asked > r->rows_computed ? r->rows_asked - r->rows_computed : 0;
-}
-
-struct stage { /* of the phase "rows" */
-    const char *name;
-    double seconds;
-    char what[96];
-};
-
-enum { STAGES = 7 };
-
-static void stages_of(const hinge_report *r, struct stage *stages)
-{
-    const hinge_stages *s = &r->stages;
-    double spent = s->gather + s->products + s->map + s->update + s->pack + s->read;
-    const struct stage all[STAGES] = {
-        { "gather", s->gather, "bringing examples into the layout of blocks" },
-        { "products", s->products, "" },
-        { "map", s->map, "turning dot products into kernel values" },
-        { "update", s->update, "updating the gradient by rows just computed" },
-        { "pack", s->pack, "packing rows into the cache's 16 bits" },
-        { "read", s->read, "" },
-        { "rest", r->phase.rows - spent, "waiting for each other, and the lists of what is cached" },
-    };
-
-    memcpy(stages, all, sizeof all);
-    if (strstr(r->path, ", counts") != NULL)
-        snprintf(stages[1].what, sizeof stages[1].what, "features in which examples differ, counted");
-    else
-        snprintf(stages[1].what, sizeof stages[1].what, "dot products%s, %.4g GFLOP/s",
-                 strstr(r->path, ", lists") ? " and map, by lists" : "",
-                 s->products > 0 ? s->gflop / s->products : 0.0);
-    snprintf(stages[5].what, sizeof stages[5].what, "cached rows into the gradient, %.4g MB at %.4g GB/s",
-             1e3 * s->gbytes, s->read > 0 ? s->gbytes / s->read : 0.0);
-}
-
-static void json_profile(struct json *j, const struct train_run *run)
-{
-    const hinge_report *r = &run->report;
-    struct stage stages[STAGES];
-
-    json_open(j, "profile", '{');
-    stages_of(r, stages);
-    json_open(j, "stages", '{');
-    for (int k = 0; k < STAGES; k++)
-        json_real(j, stages[k].name, stages[k].seconds);
-    json_close(j, '}');
-    json_real(j, "gflop_rows", r->stages.gflop);
-    json_real(j, "gbytes_rows_read", r->stages.gbytes);
-    json_real(j, "seconds_system", run->seconds_system);
-    json_count(j, "page_faults", run->page_faults);
-    json_real(j, "seconds_other", seconds_other(r));
-    json_real(j, "seconds_floor", run->seconds_floor);
-    json_count(j, "rows_floor", run->rows_floor);
-    json_count(j, "rows_found", rows_found(r));
-    json_real(j, "values_per_second", (double)r->kernel_values / seconds_kernel(r));
-    json_real(j, "gflop_per_second", r->gflop / seconds_kernel(r));
-    json_close(j, '}');
-}
-
-static const char *online_name(const struct online *o)
-{
-    return o->solver == SOLVER_SGD ? "sgd" : "perceptron";
-}
-
-static void json_online(struct json *j, const struct train_run *run, const struct online *o)
-{
-    json_text(j, "solver", online_name(o));
-    json_real(j, "seconds", o->seconds);
-    json_count(j, "epochs", o->epochs);
-    json_count(j, "errors", o->errors);
-    json_real(j, "objective", o->objective);
-    json_count(j, "n", run->data.x.rows);
-    json_count(j, "d", run->data.x.cols);
-}
-
-static void print_online(const struct train_run *run, const struct online *o)
-{
-    printf("%-16s %s, %zu epochs\n", "solver", online_name(o), o->epochs);
-    printf("%-16s %zu of %zu examples\n", "errors", o->errors, run->data.x.rows);
-    printf("%-16s %.10g, 1/2 |w|^2 + C sum of slacks\n", "objective", o->objective);
-    printf("%-16s %.3f s (loading %.3f s, saving %.3f s)\n", "time", o->seconds, run->seconds_load,
-           run->seconds_save);
-}
-
-static void json_task(struct json *j, const struct train_settings *s, const struct train_run *run)
-{
-    const hinge_params *p = &s->params;
-    const hinge_kernel *kernel = &p->kernel;
-    const hinge_task_row *task = hinge_task_info(p->task);
-
-    json_text(j, "task", task->keyword);
-    json_text(j, "kernel", hinge_kernel_keyword(kernel->type));
-    if (kernel->type == HINGE_POLYNOMIAL)
-        json_count(j, "degree", (uint64_t)kernel->degree);
-    if (has_gamma(kernel->type))
-        json_real(j, "gamma", kernel->gamma == HINGE_GAMMA_AUTO ? 1.0 / (double)run->data.x.cols : kernel->gamma);
-    if (kernel->type == HINGE_POLYNOMIAL || kernel->type == HINGE_SIGMOID)
-        json_real(j, "coef0", kernel->coef0);
-    if (task->uses_C)
-        json_real(j, "C", p->C);
-    if (task->uses_nu)
-        json_real(j, "nu", p->nu);
-    if (task->uses_p)
-        json_real(j, "p", p->p);
-    if (task->uses_tau)
-        json_real(j, "tau", p->tau);
-    json_real(j, "eps", p->eps);
-}
-
-static void print_json(const struct train_settings *s, const struct train_run *run)
-{
-    struct json j = { 0 };
-
-    json_open(&j, NULL, '{');
-    json_task(&j, s, run);
-    if (s->online.solver)
-        json_online(&j, run, &s->online);
-    else
-        json_report(&j, &run->report);
-    json_real(&j, "seconds_load", run->seconds_load);
-    if (s->folds) {
-        json_count(&j, "folds", s->folds);
-        json_score(&j, &run->score);
-        json_close(&j, '}');
-        return;
-    }
-    if (s->profile)
-        json_profile(&j, run);
-    json_real(&j, "seconds_save", run->seconds_save);
-    json_reals(&j, "rho", hinge_model_rho(run->model), hinge_model_n_problems(run->model));
-    json_text(&j, "model", s->model_path);
-    if (s->certify)
-        json_certificate(&j, &run->certificate);
-    if (s->test) {
-        json_count(&j, "n_test", run->test.x.rows);
-        json_real(&j, "seconds_predict", run->seconds_predict);
-        json_score(&j, &run->score);
-    }
-    json_close(&j, '}');
-}
-
-static void print_vectors(const hinge_report *r, size_t folds)
-{
-    if (folds)
-        printf("%-16s %zu in %zu folds of %zu examples (%zu bounded)\n", "support vectors", r->n_sv, folds, r->n,
-               r->n_bsv);
-    else
-        printf("%-16s %zu of %zu examples (%zu bounded%s)\n", "support vectors", r->n_sv, r->n, r->n_bsv,
-               r->n_problems > 1 ? ", summed over pairs of classes" : "");
-}
-
-static void print_report(const hinge_report *r, size_t folds)
-{
-    printf("%-16s %s\n", "outcome", hinge_outcome_text(r->outcome));
-    printf("%-16s %.10g\n", "objective", r->objective);
-    printf("%-16s %.3g\n", "violation", r->violation);
-    if (isfinite(r->gap))
-        printf("%-16s %.3g\n", "relative gap", r->gap);
-    else if (isfinite(r->error))
-        printf("%-16s %.3g\n", "measured error", r->error);
-    if (r->trace_error > 0)
-        printf("%-16s rank %zu, %.3g of the kernel's trace left out\n", "factor", r->rank, r->trace_error);
-    print_vectors(r, folds);
-    if (r->rank == 0) {
-        printf("%-16s %" PRIu64 " computed", "kernel rows", r->rows_computed);
-        if (r->rows_computed && r->n_sv)
-            printf(", %.2f per support vector", (double)r->rows_computed / (double)r->n_sv);
-        printf("\n");
-    }
-    printf("%-16s %" PRIu64 " in %zu rounds", "iterations", r->iterations, (size_t)r->rounds);
-    if (r->newton_steps)
-        printf(", then %" PRIu64 " of Newton", r->newton_steps);
-    printf("\n");
-}
-
-static void print_phases(const hinge_report *r)
-{
-    printf("%-16s rows %.3f s, selection %.3f s, block %.3f s, subproblem %.3f s, Newton %.3f s, checks %.3f s\n",
-           "phases", r->phase.rows, r->phase.select, r->phase.block, r->phase.subproblem, r->phase.newton,
-           r->phase.certificate);
-    printf("%-16s %.4g MB, rows take %.4g MB of %.4g MB; whole process %.4g MB\n", "memory",
-           (double)r->memory_bytes / 1048576, (double)r->cache_used / 1048576, (double)r->cache_bytes / 1048576,
-           (double)peak_bytes() / 1048576);
-    printf("%-16s %" PRIu64 ", %.4g GFLOP; %" PRIu64 " rows asked for, %" PRIu64 " given up\n", "kernel values",
-           r->kernel_values, r->gflop, r->rows_asked, r->rows_evicted);
-    printf("%-16s %s, recomputed %d times\n", "precision", precision_name((int)r->precision), r->corrections);
-}
-
-static void print_phase(const hinge_report *r, const char *name, double seconds, const char *what)
-{
-    printf("  %-14s %9.4f s  %5.1f %%  %s\n", name, seconds, 100 * seconds / r->seconds, what);
-}
-
-static void print_profile(const struct train_run *run)
-{
-    const hinge_report *r = &run->report;
-    struct stage stages[STAGES];
-    char text[128];
-
-    printf("%-16s seconds, share of the training's%s\n", "profile",
-           ran_side_by_side(r) ? "; problems side by side: the threads' seconds, summed" : "");
-    snprintf(text, sizeof text, "kernel rows and the gradient, %.4g MB of rows read; threads' seconds / threads:",
-             1e-6 * (double)r->bytes_read);
-    print_phase(r, "rows", r->phase.rows, text);
-    stages_of(r, stages);
-    for (int k = 0; k < STAGES; k++)
-        printf("    %-12s %9.4f s  %5.1f %%  %s\n", stages[k].name, stages[k].seconds,
-               100 * stages[k].seconds / r->seconds, stages[k].what);
-    print_phase(r, "selection", r->phase.select, "working sets, and the violation of all");
-    print_phase(r, "block", r->phase.block, "K_WW of the working sets");
-    snprintf(text, sizeof text, "%" PRIu64 " steps, %.0f ns each", r->iterations,
-             r->iterations ? 1e9 * r->phase.subproblem / (double)r->iterations : 0.0);
-    print_phase(r, "subproblem", r->phase.subproblem, text);
-    snprintf(text, sizeof text, "%" PRIu64 " systems", r->newton_steps);
-    print_phase(r, "Newton", r->phase.newton, text);
-    snprintf(text, sizeof text, "error measured, %d corrections, waking", r->corrections);
-    print_phase(r, "checks", r->phase.certificate, text);
-    if (!ran_side_by_side(r))
-        print_phase(r, "other", seconds_other(r), "checking and copying the data, the model");
-    printf("  %-14s %9.4f s of the threads' in all this were the system's, %" PRIu64 " page faults\n", "system",
-           run->seconds_system, run->page_faults);
-    printf("  %-14s %.4g million, %.4g million/s, %.4g GFLOP/s (of dot products) in rows, block, Newton, checks\n",
-           "kernel values", 1e-6 * (double)r->kernel_values, 1e-6 * (double)r->kernel_values / seconds_kernel(r),
-           r->gflop / seconds_kernel(r));
-    printf("  %-14s %" PRIu64 " rows asked for, %" PRIu64 " found, %" PRIu64 " computed, %" PRIu64 " given up\n",
-           "cache", r->rows_asked, rows_found(r), r->rows_computed, r->rows_evicted);
-    if (isfinite(run->seconds_floor))
-        printf("  %-14s %.4f s for one pass, support vectors x examples, extrapolated from predicting %zu; "
-               "the training took %.1f of them\n",
-               "floor", run->seconds_floor, run->rows_floor, r->seconds / run->seconds_floor);
-}
-
-/* Prints the lines of svm-train -v. */
-static void print_cross_validation(const struct score *score)
-{
-    if (score->tau > 0) {
-        printf("Cross Validation Mean pinball loss = %g\n", score->pinball);
-        printf("Cross Validation Coverage = %g%%\n", score->coverage);
-    } else if (score->regression) {
-        printf("Cross Validation Mean squared error = %g\n", score->mse);
-        printf("Cross Validation Squared correlation coefficient = %g\n", score->r2);
-    } else {
-        printf("Cross Validation Accuracy = %g%%\n", score->accuracy);
-    }
-}
-
-static void print_run(const struct train_settings *s, const struct train_run *run)
-{
-    print_report(&run->report, s->folds);
-    printf("%-16s %.3f s (loading %.3f s, saving %.3f s)\n", "time", run->report.seconds, run->seconds_load,
-           run->seconds_save);
-    printf("%-16s %s\n", "path", run->report.path);
-    printf("%-16s %d\n", "threads", run->report.threads);
-    printf("%-16s %s\n", "blas", run->report.blas);
-    if (s->verbose)
-        print_phases(&run->report);
-    if (s->profile)
-        print_profile(run);
-}
-
-static void print_table(const struct train_settings *s, const struct train_run *run)
-{
-    if (s->online.solver)
-        print_online(run, &s->online);
-    else
-        print_run(s, run);
-    if (run->model && hinge_model_n_problems(run->model) <= 3) /* of more, hinge info tells */
-        print_reals("rho", 17, hinge_model_rho(run->model), hinge_model_n_problems(run->model));
-    if (s->certify)
-        print_certificate(&run->certificate);
-    if (s->folds)
-        printf("%-16s %zu, drawn by seed %" PRIu64 "; the numbers above are their sums\n", "folds", s->folds,
-               s->params.seed);
-    else
-        printf("%-16s %s\n", "model", s->model_path);
-    if (s->test) {
-        printf("%-16s %zu examples in %.3f s\n", "test", run->test.x.rows, run->seconds_predict);
-        print_score(stdout, &run->score);
-    }
-}
-
 /* Tells whether Ctrl-C came, and not after the last step. */
 static int was_stopped(const hinge_report *r)
 {
-    return interrupted && r->outcome != HINGE_CONVERGED;
+    return was_interrupted() && r->outcome != HINGE_CONVERGED;
 }
 
 static void print_warnings(const struct train_settings *s, const struct train_run *run)
@@ -1056,13 +572,7 @@ int command_train(int argc, char **argv)
         certify(&s, &run);
     if (s.test)
         test(&s, &run);
-    if (s.json)
-        print_json(&s, &run);
-    else if (!s.quiet)
-        print_table(&s, &run);
-    if (s.folds && !s.json)
-        print_cross_validation(&run.score);
-    finish_stdout();
+    train_report(&s, &run);
     release(&s, &run);
     free(own_path);
     return was_stopped(&run.report) ? EXIT_STOPPED : 0;

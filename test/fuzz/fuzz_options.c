@@ -12,7 +12,9 @@
 #undef FIELD
 #include "tools/options.c"
 #include "tools/online.c"
+#include "tools/progress.c"
 #include "tools/ranges.c"
+#include "tools/train_report.c"
 #define read_options read_train_options
 #include "tools/train.c"
 #undef FIELD

@@ -1,0 +1,70 @@
+#include <math.h>
+#include <signal.h>
+
+#include "progress.h"
+
+static volatile sig_atomic_t interrupted;
+
+int was_interrupted(void)
+{
+    return interrupted;
+}
+
+static void on_interrupt(int number)
+{
+    (void)number;
+    interrupted = 1;
+}
+
+void catch_interrupt(int on)
+{
+    struct sigaction action = { 0 };
+
+    action.sa_handler = on ? on_interrupt : SIG_DFL;
+    action.sa_flags = on ? (int)SA_RESETHAND : 0;
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGINT, &action, NULL);
+}
+
+static void show_progress(struct display *d, const hinge_progress *p)
+{
+    uint64_t before = p->problem == d->problem && p->rows_computed >= d->rows ? d->rows : 0;
+    double speed = (double)(p->rows_computed - before) / fmax(p->seconds - d->time, 1e-3);
+    int interior = p->rounds > 0 && p->rounds == p->iterations && p->rows_computed == 0;
+    char part[64] = "", line[256];
+
+    if (p->n_problems > 1)
+        snprintf(part, sizeof part, "%s %zu/%zu  ", p->n_problems == d->folds ? "fold" : "problem", p->problem + 1,
+                 p->n_problems);
+    if (isnan(p->violation)) /* perceptron, sgd */
+        snprintf(line, sizeof line, "%zu epochs  %.1f s", p->rounds, p->seconds);
+    else
+        snprintf(line, sizeof line, "%s%s %.1e, stops at %.1e  support vectors %zu  rows/s %.0f  %.1f s", part,
+                 interior ? "relative gap" : "violation", p->violation, interior ? fmin(d->eps, 1e-6) : d->eps,
+                 p->n_sv, speed, p->seconds);
+    if (d->width)
+        fprintf(stderr, "\r%.*s\033[K", d->width - 1, line);
+    else
+        fprintf(stderr, "%s\n", line);
+    d->shown = 1;
+    d->time = p->seconds;
+    d->rows = p->rows_computed;
+    d->problem = p->problem;
+}
+
+int display_progress(void *arg, const hinge_progress *p)
+{
+    struct display *d = arg;
+
+    if (d->interval > 0 && p->seconds - d->time >= d->interval)
+        show_progress(d, p);
+    if (interrupted || (d->limit > 0 && p->seconds >= d->limit))
+        d->outcome = interrupted ? HINGE_STOPPED : HINGE_TIME_LIMIT;
+    return d->outcome != HINGE_CONVERGED;
+}
+
+void display_wipe(const struct display *d)
+{
+    if (d->shown && d->width)
+        fputs("\r\033[K", stderr);
+}

@@ -1,0 +1,43 @@
+/*
+ * What hinge train was asked for, what came of it, and how it is told.
+ */
+#ifndef HINGE_TOOLS_TRAIN_H
+#define HINGE_TOOLS_TRAIN_H
+
+#include "online.h"
+
+struct train_settings {
+    hinge_params params;
+    struct class_weights classes;
+    struct data_flags data;
+    const char *weights, *test, *test_labels;
+    size_t folds; /* folds of a cross-validation; 0: train a model */
+    struct online online;
+    int scale;
+    double scale_lower, scale_upper; /* NaN: not given */
+    const char *positive; /* a class, NULL: not given */
+    double positive_label;
+    const char *scale_restore;
+    int quiet, verbose, json, certify, profile, record, no_restart;
+    const char *data_path, *model_path;
+};
+
+struct train_run {
+    hinge_data data, weights, test;
+    size_t *index;
+    hinge_scaling scaling; /* low NULL: there is none, or each fold has its own */
+    hinge_model *model;
+    hinge_report report;
+    hinge_certificate certificate;
+    struct score score;
+    double seconds_load, seconds_save, seconds_predict;
+    double seconds_system; /* system time of all threads in training, in which new pages count */
+    uint64_t page_faults;
+    double seconds_floor; /* seconds of a pass over support vectors x examples; NaN: not measured */
+    size_t rows_floor;    /* number of examples that it was measured on */
+};
+
+/* Prints the report, as JSON or as text. */
+void train_report(const struct train_settings *s, const struct train_run *run);
+
+#endif
