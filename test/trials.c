@@ -117,7 +117,8 @@ static double cpu_bound(const struct trial *t)
 /* Bytes that a training may take, with the tester's own: a generous multiple of what there is to hold. */
 static double memory_bound(const struct trial *t)
 {
-    double n = (double)t->n, d = (double)t->d, rank = fmin(n, fmax(d, 1000));
+    double n = (double)t->n, d = (double)t->d;
+    double rank = isinf(t->params.C) ? n : fmin(n, fmax(d, 1000)); /* a hard margin's factor may hold all of K */
     return 6e7 + 3.5e7 * t->params.threads +
            8 * (3 * n * n + 12 * n * d + 6 * n * rank + 12 * rank * rank) * (t->params.threads > 1 ? 1.5 : 1);
 }
