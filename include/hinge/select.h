@@ -55,8 +55,8 @@ typedef struct hinge_values {
 
 /* Writes 2^begin, 2^(begin + step), ... up to 2^end (step < 0: down to), as -log2c begin,end,step of LIBSVM's grid.py
  * does, into values[room], and returns how many there are, which may be more than room. step 0: 2^begin alone. Returns
- * 0 where the numbers are no range: not finite, or end on the wrong side of begin, or more than 10,000 values. values may
- * be NULL where room is 0. */
+ * 0 where the numbers are no range: not finite, or end on the wrong side of begin, or more than 10,000 values.
+ * values may be NULL where room is 0. */
 HINGE_API size_t hinge_log2_range(double begin, double end, double step, double *values, size_t room);
 
 typedef enum hinge_drop { /* points whose folds need not all be trained */

@@ -1,4 +1,3 @@
-#include "lib/folds.h"
 #include "lib/select/select.h"
 
 #include <math.h>
@@ -8,74 +7,334 @@ double hg_select_most_nu(const struct hg_selecting *s, size_t f)
 {
     const struct hg_problem *pr = &s->problem;
     const int *fold = f != SIZE_MAX ? s->out->fold + f / s->folds * s->rows : NULL;
-    double *weight = pr->classifies ? hg_zalloc(pr->n_classes, sizeof *weight) : NULL;
-    if (weight == NULL || pr->params.task != HINGE_NU_SVC) {
-        hg_free(weight);
+    if (pr->params.task != HINGE_NU_SVC)
         return 1;
-    }
+    memset(s->class_weight, 0, pr->n_classes * sizeof *s->class_weight);
     for (size_t c = 0; c < pr->n_classes; c++)
         for (size_t i = pr->start[c]; i < pr->start[c + 1]; i++)
-            weight[c] += fold == NULL || fold[pr->order[i]] != (int)f ? pr->weight[i] : 0;
-    double most = hg_most_nu(weight, pr->n_classes, pr->one_vs_rest);
-    hg_free(weight);
-    return most;
+            s->class_weight[c] += fold == NULL || fold[pr->order[i]] != (int)f ? pr->weight[i] : 0;
+    return hg_most_nu(s->class_weight, pr->n_classes, pr->one_vs_rest);
 }
 
-/* A fold's decision values by the fold's classes, to those of all classes. */
-static void spread(const struct hg_selecting *s, const hinge_model *model, const double *from, double *to)
+/* ---- parts ---------------------------------------------------------------------------------------------------------
+ */
+
+/* Points of a problem as ranges of those of all. */
+static void find_ranges(struct hg_part *part)
 {
-    if (hinge_model_n_problems(model) == s->n_problems)
-        memcpy(to, from, s->n_problems * sizeof *to);
+    struct hg_many_problem *many = &part->many;
+    for (size_t k = 0; k < part->n; k++) {
+        struct hg_range *last = &many->range[many->n_ranges - (many->n_ranges > 0)];
+        if (many->n_ranges == 0 || part->point[k] != last->first + last->count)
+            many->range[many->n_ranges++] = (struct hg_range){ part->point[k], 1 };
+        else
+            last->count++;
+    }
 }
 
-hinge_status hg_train_fold(struct hg_selecting *s, hinge_point *point, size_t f, hinge_error *err)
+hinge_status hg_parts_init(struct hg_selecting *s, hinge_error *err)
 {
-    size_t at = f / s->folds * s->rows, n = 0, held = 0;
-    bool misses = false;
+    const struct hg_problem *pr = &s->field[0].problem;
+    size_t count = s->out->n_folds * s->n_problems, all = 0;
+    for (size_t p = 0; p < s->n_problems; p++)
+        all += hg_problem_size(pr, p);
+    if (!HG_ROOM(HG_ZEROS(s->part, count), HG_ARRAY(s->subset, all), HG_TABLE(s->values, all, 2 * s->out->n_folds),
+                 HG_ARRAY(s->batch, count), HG_ARRAY(s->solving, count), HG_ARRAY(s->mask, pr->n)))
+        return hg_fail(err, HINGE_ENOMEM, "no memory for the problems of %zu folds", s->out->n_folds);
+    double *values = s->values;
+    for (size_t f = 0; f < s->out->n_folds; f++)
+        for (size_t p = 0, at = 0; p < s->n_problems; p++) {
+            struct hg_part *part = &s->part[f * s->n_problems + p];
+            if (f == 0)
+                hg_problem_points(pr, p, s->subset + at);
+            part->n = hg_problem_size(pr, p);
+            part->point = s->subset + at;
+            part->g = values;
+            part->moved = values + part->n;
+            values += 2 * part->n;
+            at += part->n;
+            find_ranges(part);
+        }
+    return HINGE_OK;
+}
+
+void hg_parts_forget(struct hg_selecting *s)
+{
+    for (size_t k = 0; s->part != NULL && k < s->out->n_folds * s->n_problems; k++) {
+        hg_qp_free(&s->part[k].qp);
+        s->part[k].begun = false;
+    }
+}
+
+/* ---- starts --------------------------------------------------------------------------------------------------------
+ */
+
+/* How much larger bounds and sums are than those that the part was solved with. */
+static double growth(const struct hg_selecting *s, const struct hg_part *part, double C, double nu)
+{
+    const hinge_task_row *task = s->problem.task;
+    return (task->uses_C ? C / part->C : 1) * (task->uses_nu ? nu / part->nu : 1);
+}
+
+/* Whether larger bounds change nothing: none holds a coefficient. */
+static bool is_free(const struct hg_qp *qp)
+{
+    for (size_t k = 0; k < qp->n; k++) {
+        double b = qp->beta[0][k];
+        if (b != 0 && (b >= qp->hi[0][k] || b <= qp->lo[0][k]))
+            return false;
+    }
+    return true;
+}
+
+/* The solution so far as a start of the next one's, all of it grown, or kept as it is where bounds alone have grown and
+ * the dual objective is no higher: at small C most coefficients are at their bound and stay there, at large C few
+ * are. */
+static void start_from(const struct hg_selecting *s, struct hg_part *part, struct hg_qp *next, double grown)
+{
+    const struct hg_qp *qp = &part->qp;
+    double square = 0, linear = 0;
+    for (size_t k = 0; k < qp->n && !s->problem.task->uses_nu; k++) {
+        double b = qp->beta[0][k];
+        square += b * part->g[k] / 2;
+        linear += b * qp->off[0][k] + qp->kink * fabs(b);
+    }
+    if (!s->problem.task->uses_nu && grown >= 1 &&
+        (is_free(qp) || square + linear <= grown * (grown * square + linear)))
+        grown = 1;
+    for (int l = 0; l < qp->layers; l++)
+        for (size_t k = 0; k < qp->n; k++)
+            next->beta[l][k] =
+                grown == 1 ? qp->beta[l][k] : hg_qp_snap(grown * qp->beta[l][k], next->lo[l][k], next->hi[l][k], 1e-10);
+    for (size_t k = 0; k < qp->n; k++)
+        part->g[k] *= grown;
+}
+
+/* Sums are reached again by what coefficients lack. */
+static bool make_feasible(struct hg_part *part, struct hg_qp *next, const double *sums)
+{
+    double size = 0;
+    bool moves = false;
+    for (size_t k = 0; k < next->n; k++) {
+        part->moved[k] = -hg_qp_beta(next, k);
+        size = HG_MAX(size, fabs(part->moved[k]));
+    }
+    bool reached = hg_qp_project(next, sums);
+    for (size_t k = 0; k < next->n; k++) {
+        part->moved[k] += hg_qp_beta(next, k);
+        if (fabs(part->moved[k]) <= 1e-13 * size) /* rounding */
+            part->moved[k] = 0;
+        moves = moves || part->moved[k] != 0;
+    }
+    part->many.moved = moves ? part->moved : NULL;
+    return reached;
+}
+
+static hinge_status begin_part(struct hg_selecting *s, const struct hg_problem *masked, struct hg_part *part, size_t p,
+                               hinge_error *err)
+{
+    double sums[2], C = masked->params.C, nu = masked->params.nu;
+    bool moves = false;
+    struct hg_qp next = { 0 };
+    hinge_status status = hg_problem_qp(masked, p, part->point, part->n, &next, sums, err);
+    if (status != HINGE_OK)
+        return status;
+    part->many.moved = NULL;
+    if (part->begun) {
+        start_from(s, part, &next, growth(s, part, C, nu));
+        if (s->problem.task->uses_nu && !make_feasible(part, &next, sums))
+            status = hg_fail(err, HINGE_EINTERNAL, "no feasible start for problem %zu", p);
+    } else {
+        memset(part->g, 0, part->n * sizeof *part->g);
+        for (size_t k = 0; k < part->n; k++) {
+            part->moved[k] = hg_qp_beta(&next, k);
+            moves = moves || part->moved[k] != 0;
+        }
+        part->many.moved = moves ? part->moved : NULL;
+    }
+    hg_qp_free(&part->qp);
+    part->qp = next;
+    part->begun = true;
+    part->C = C;
+    part->nu = nu;
+    part->many.qp = &part->qp;
+    part->many.g = part->g;
+    part->many.point = part->point;
+    return status;
+}
+
+/* A class without a row in the training part has no problem. */
+static bool is_absent(const struct hg_problem *masked, const double *class_weight, size_t p)
+{
+    size_t a, b;
+    double rest = 0;
+    hg_problem_pair(masked, p, &a, &b);
+    if (!masked->classifies)
+        return false;
+    for (size_t c = 0; c < masked->n_classes; c++)
+        rest += c == b || (b == SIZE_MAX && c != a) ? class_weight[c] : 0;
+    return !(class_weight[a] > 0 && rest > 0);
+}
+
+/* The problems of fold f, which go onto the batch. */
+static hinge_status begin_fold(struct hg_selecting *s, const hinge_point *point, size_t f, hinge_error *err)
+{
+    struct hg_problem masked = s->field[s->n_fields == 1 ? 0 : f].problem;
+    const double *weight = masked.weight;
+    const int *fold = s->out->fold + f / s->folds * s->rows;
+    hinge_status status = HINGE_OK;
+    masked.params.C = point->C;
+    masked.params.nu = HG_MIN(point->nu, hg_select_most_nu(s, f));
+    masked.params.p = point->p;
+    masked.params.tau = point->tau;
+    masked.weight = s->mask;
+    memset(s->class_weight, 0, (masked.n_classes + 1) * sizeof *s->class_weight);
+    for (size_t i = 0; i < masked.n; i++) {
+        size_t row = masked.order[i];
+        bool trains = s->used[row] && fold[row] != (int)f;
+        s->mask[i] = trains ? weight[i] * (s->given->weights != NULL ? s->given->weights[row] : 1) : 0;
+        s->class_weight[masked.classifies ? s->class_of[row] : 0] += s->mask[i];
+    }
+    for (size_t p = 0; p < s->n_problems && status == HINGE_OK; p++) {
+        struct hg_part *part = &s->part[f * s->n_problems + p];
+        part->absent = is_absent(&masked, s->class_weight, p);
+        if (part->absent)
+            continue;
+        status = begin_part(s, &masked, part, p, err);
+        if (status == HINGE_OK)
+            s->batch[s->n_batch++] = (struct hg_batched){ part, f, p };
+    }
+    return status;
+}
+
+/* ---- predictions ---------------------------------------------------------------------------------------------------
+ */
+
+static void decide(const struct hg_selecting *s, size_t b, const uint32_t *of, size_t n, const double *g)
+{
+    const struct hg_batched *batched = &s->batch[b];
+    const struct hg_problem *pr = &s->field[0].problem;
+    size_t at = batched->fold / s->folds * s->rows;
+    double bias, factor;
+    hg_problem_bias(pr, batched->part->many.bias, &bias, &factor);
+    factor = factor == 0 ? 1 : factor; /* no margin */
+    for (size_t k = 0; k < n; k++) {
+        size_t row = pr->order[of != NULL ? of[k] : k];
+        if (s->out->fold[at + row] == (int)batched->fold)
+            s->decisions[(at + row) * s->n_problems + batched->problem] = (g[k] + bias) * factor;
+    }
+}
+
+/* Also for rows of classes that are not the problem's. */
+static void decide_all(void *arg, size_t k, const double *g)
+{
+    const struct hg_selecting *s = arg;
+    decide(s, s->first_of_batch + k, NULL, s->field[0].problem.n, g);
+}
+
+/* The class of a row as hinge_predict finds it, among those that the fold was trained on: by votes, or the largest. */
+static size_t class_by(const struct hg_selecting *s, const double *decision, const struct hg_part *part, size_t *vote)
+{
+    const struct hg_problem *pr = &s->problem;
+    size_t best = SIZE_MAX, value = SIZE_MAX, a, b;
+    memset(vote, 0, pr->n_classes * sizeof *vote);
+    for (size_t p = 0; p < s->n_problems; p++) {
+        hg_problem_pair(pr, p, &a, &b);
+        if (part[p].absent)
+            continue;
+        if (!pr->one_vs_rest)
+            vote[decision[p] > 0 ? a : b]++;
+        else if (value == SIZE_MAX || decision[p] > decision[value])
+            value = p;
+    }
+    if (pr->one_vs_rest && value != SIZE_MAX)
+        return value;
+    for (size_t c = 0; c < pr->n_classes; c++)
+        if (s->class_weight[c] > 0 && (best == SIZE_MAX || vote[c] > vote[best]))
+            best = c;
+    return best;
+}
+
+static void predict_fold(struct hg_selecting *s, size_t f, size_t *vote)
+{
+    const struct hg_problem *pr = &s->problem;
+    size_t at = f / s->folds * s->rows;
     const int *fold = s->out->fold + at;
-    hinge_params params = hg_point_params(s, point);
-    struct hg_jobs jobs = { .x = &s->x, .y = s->y, .params = params, .n_jobs = 1, .begin = s->begin };
-    hinge_model *model = NULL;
-    hinge_report report;
-    uint32_t *rows;
-    double *label, *decision;
-    if (!HG_ROOM(HG_ARRAY(rows, s->rows), HG_ARRAY(label, s->rows), HG_TABLE(decision, s->rows, s->n_problems + 1)))
-        return hg_fail(err, HINGE_ENOMEM, "no memory for %zu rows", s->rows);
-    for (size_t i = 0; i < s->rows; i++)
-        if (fold[i] != (int)f && s->used[i])
-            rows[n++] = (uint32_t)i;
-    for (size_t i = 0; i < s->rows; i++)
-        if (fold[i] == (int)f)
-            rows[n + held++] = (uint32_t)i;
-    for (size_t c = 0; s->problem.classifies && c < s->problem.n_classes; c++) {
-        size_t i = s->problem.start[c];
-        while (i < s->problem.start[c + 1] && fold[s->problem.order[i]] == (int)f)
-            i++;
-        misses = misses || i == s->problem.start[c + 1];
+    memset(s->class_weight, 0, (pr->n_classes + 1) * sizeof *s->class_weight);
+    for (size_t i = 0; i < pr->n; i++)
+        if (fold[pr->order[i]] != (int)f)
+            s->class_weight[pr->classifies ? s->class_of[pr->order[i]] : 0] += pr->weight[i];
+    for (size_t i = 0; i < s->rows; i++) {
+        const double *decision = s->decisions + (at + i) * s->n_problems;
+        if (fold[i] != (int)f)
+            continue;
+        if (pr->classifies)
+            s->predictions[at + i] = pr->labels[class_by(s, decision, s->part + f * s->n_problems, vote)];
+        else
+            s->predictions[at + i] = pr->task->one_class ? (decision[0] > 0 ? 1 : -1) : decision[0];
     }
-    params.eps = s->out->eps;
-    params.nu = HG_MIN(params.nu, hg_select_most_nu(s, f));
-    params.probability = 0;
-    params.beta0 = NULL;
-    omp_init_lock(&jobs.lock);
-    hinge_status status =
-        hg_jobs_train(&jobs, 0, s->params.threads, rows, n, s->y, misses, &params, &model, &report, err);
-    omp_destroy_lock(&jobs.lock);
-    if (status == HINGE_OK) {
-        point->outcome = hg_worse_outcome(point->outcome, report.outcome);
-        point->iterations += report.iterations;
-        s->out->iterations += report.iterations;
-        s->out->trainings += report.n_problems;
-        s->out->rows_computed += report.rows_computed;
-        s->out->kernel_values += report.kernel_values;
-        status = hg_predict_rows(model, &s->x, rows + n, held, false, NULL, label, decision, err);
+}
+
+static hinge_status predict(struct hg_selecting *s, size_t first, size_t count, hinge_error *err)
+{
+    bool elsewhere = s->n_problems > 1 && !s->problem.one_vs_rest;
+    hinge_status status = HINGE_OK;
+    for (size_t b = 0; b < s->n_batch && !elsewhere; b++)
+        decide(s, b, s->batch[b].part->point, s->batch[b].part->n, s->batch[b].part->g);
+    size_t *vote = hg_alloc(s->problem.n_classes + 1, sizeof *vote);
+    if (vote == NULL)
+        return hg_fail(err, HINGE_ENOMEM, "no memory for the votes of %zu classes", s->problem.n_classes);
+    for (size_t k = 0; k < s->n_fields && status == HINGE_OK && elsewhere; k++) {
+        size_t end = s->n_batch;
+        s->first_of_batch = 0;
+        for (; s->n_fields > 1 && s->first_of_batch < end && s->batch[s->first_of_batch].fold != k; s->first_of_batch++)
+            ;
+        for (; s->n_fields > 1 && end > s->first_of_batch && s->batch[end - 1].fold != k; end--)
+            ;
+        status = hg_many_apply(&s->field[k].many, s->solving + s->first_of_batch, end - s->first_of_batch, decide_all,
+                               s, err);
     }
-    for (size_t i = 0; status == HINGE_OK && i < held; i++) {
-        size_t row = rows[n + i];
-        s->predictions[at + row] = label[i];
-        spread(s, model, decision + i * hinge_model_n_problems(model), s->decisions + (at + row) * s->n_problems);
+    for (size_t f = first; f < first + count && status == HINGE_OK; f++)
+        predict_fold(s, f, vote);
+    hg_free(vote);
+    return status;
+}
+
+/* ---- folds of a point ----------------------------------------------------------------------------------------------
+ */
+
+static hinge_status solve_batch(struct hg_selecting *s, hinge_point *point, hinge_error *err)
+{
+    hinge_status status = HINGE_OK;
+    for (size_t b = 0; b < s->n_batch; b++)
+        s->solving[b] = s->batch[b].part->many;
+    for (size_t first = 0, end; first < s->n_batch && status == HINGE_OK; first = end) {
+        size_t f = s->n_fields == 1 ? 0 : s->batch[first].fold;
+        for (end = first; end < s->n_batch && (s->n_fields == 1 || s->batch[end].fold == f); end++)
+            ;
+        status = hg_many_solve(&s->field[f].many, s->solving + first, end - first, s->out->eps, s->params.max_iter,
+                               &s->halt, err);
     }
-    hinge_model_free(model);
-    hg_free(rows);
+    for (size_t b = 0; b < s->n_batch && status == HINGE_OK; b++) {
+        const struct hg_many_problem *solved = &s->solving[b];
+        s->batch[b].part->many = *solved;
+        point->outcome = hg_worse_outcome(point->outcome, solved->outcome);
+        point->iterations += solved->iterations;
+        s->out->iterations += solved->iterations;
+        s->out->trainings++;
+    }
+    return status;
+}
+
+hinge_status hg_train_folds(struct hg_selecting *s, hinge_point *point, size_t first, size_t count, hinge_error *err)
+{
+    hinge_status status = HINGE_OK;
+    s->n_batch = 0;
+    for (size_t f = first; f < first + count && status == HINGE_OK; f++)
+        status = begin_fold(s, point, f, err);
+    if (status == HINGE_OK)
+        status = solve_batch(s, point, err);
+    if (status == HINGE_OK && !hg_ended_early(point->outcome))
+        status = predict(s, first, count, err);
     return status;
 }

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+enum { FOLDS_AT_ONCE = 2 }; /* where points are dropped */
+
 /* ---- set-up ------------------------------------------------------------------------------------------------------ */
 
 /* What the grid names is checked point by point: here it gets values that any training takes. */
@@ -26,7 +28,8 @@ static hinge_params template_of(const hinge_params *given, const hinge_select_op
 static hinge_status find_rows(struct hg_selecting *s, hinge_error *err)
 {
     const struct hg_problem *pr = &s->problem;
-    if (!HG_ROOM(HG_ZEROS(s->used, s->rows), HG_ZEROS(s->class_of, s->rows)))
+    if (!HG_ROOM(HG_ZEROS(s->used, s->rows), HG_ZEROS(s->class_of, s->rows),
+                 HG_ARRAY(s->class_weight, pr->n_classes + 1)))
         return hg_fail(err, HINGE_ENOMEM, "no memory for %zu rows", s->rows);
     for (size_t i = 0; i < pr->n; i++)
         s->used[pr->order[i]] = true;
@@ -174,27 +177,26 @@ static bool look_at_rows(const struct hg_selecting *s, struct standing *standing
     return true;
 }
 
-/* Whether the rest of a point's folds need not be trained; its state then says why. */
-static bool drop(struct hg_selecting *s, hinge_point *point)
+/* Where the rest of a point's folds need not be trained, its state says so. */
+static void drop(struct hg_selecting *s, hinge_point *point)
 {
     const hinge_point *best = s->out->best;
     struct standing st;
     if (s->options.drop == HINGE_DROP_NONE || s->options.one_se || s->options.by_fold || best == NULL ||
         !look_at_rows(s, &st))
-        return false;
+        return;
     double score = score_of(s, best), most = st.held * (hinge_score_rises(s->out->score) ? 1 - score : score);
     if (st.loss > most + 1e-9 * (most + st.held * (s->out->score == HINGE_SCORE_ACCURACY))) {
         point->state = HINGE_POINT_EXACT;
         snprintf(point->text, sizeof point->text, "loss %.9g so far, the best point's is %.9g in all", st.loss, most);
-        return true;
+        return;
     }
     if (s->options.drop != HINGE_DROP_RACE || best->state != HINGE_POINT_DONE || st.worse <= st.better ||
         binomial_tail(st.better, st.worse + st.better) >= 0.01)
-        return false;
+        return;
     point->state = HINGE_POINT_RACE;
     snprintf(point->text, sizeof point->text, "worse than the best point on %.0f held-out rows, better on %.0f",
              st.worse, st.better);
-    return true;
 }
 
 /* ---- points ------------------------------------------------------------------------------------------------------ */
@@ -225,26 +227,26 @@ static hinge_status note_point(struct hg_selecting *s, hinge_point *point, hinge
     return HINGE_OK;
 }
 
-/* One fold after the other, until the point is dropped. */
+/* Folds side by side; where points may be dropped, a few at a time, until this one is. */
 static hinge_status try_point(struct hg_selecting *s, hinge_point *point, hinge_error *err)
 {
     size_t folds = s->out->n_folds, all = s->out->repeats * s->rows;
-    hinge_status status = HINGE_OK;
+    size_t at_once = s->options.drop == HINGE_DROP_NONE ? folds : FOLDS_AT_ONCE, count;
     memset(s->is_done, 0, folds * sizeof *s->is_done);
     for (size_t i = 0; i < all; i++)
         s->predictions[i] = NAN;
     for (size_t i = 0; i < all * s->n_problems; i++)
         s->decisions[i] = NAN;
-    for (size_t f = 0; f < folds && status == HINGE_OK; f++) {
-        status = hg_train_fold(s, point, f, err);
+    for (size_t f = 0; f < folds && point->state == HINGE_POINT_WAITING; f += count) {
+        count = HG_MIN(at_once, folds - f);
+        hinge_status status = hg_train_folds(s, point, f, count, err);
         if (status != HINGE_OK || hg_ended_early(point->outcome))
             return status;
-        s->is_done[f] = true;
-        if (f + 1 < folds && drop(s, point))
-            break;
+        for (size_t k = f; k < f + count; k++)
+            s->is_done[k] = true;
+        if (f + count < folds)
+            drop(s, point);
     }
-    if (status != HINGE_OK)
-        return status;
     if (point->state == HINGE_POINT_WAITING)
         point->state = HINGE_POINT_DONE;
     return note_point(s, point, err);
@@ -303,28 +305,73 @@ static void take_known(struct hg_selecting *s)
         }
 }
 
-static hinge_status try_points(struct hg_selecting *s, hinge_error *err)
+/* Now and then while points are trained. */
+static void ask(void *arg)
+{
+    struct hg_selecting *s = arg;
+    hinge_progress progress = { .problem = s->done,
+                                .n_problems = s->out->n_points,
+                                .iterations = s->out->iterations,
+                                .violation = INFINITY,
+                                .n = s->problem.n,
+                                .n_active = s->problem.n,
+                                .seconds = hg_now() - s->begin };
+    if (s->given->progress != NULL && s->given->progress(s->given->progress_arg, &progress) != 0)
+        hg_request_halt(&s->halt, 2);
+}
+
+/* A point of the same kernel, or the same line, as the last one that was trained. */
+static hinge_status go_to(struct hg_selecting *s, const hinge_point *point, const hinge_point *last, hinge_error *err)
+{
+    if (last != NULL && hg_same_line(point, last))
+        return HINGE_OK;
+    hg_parts_forget(s);
+    return last != NULL && hg_same_kernel(point, last) ? HINGE_OK : hg_fields_take(s, point, err);
+}
+
+static hinge_status try_in_order(struct hg_selecting *s, const size_t *order, hinge_error *err)
 {
     hinge_selection *out = s->out;
-    size_t *order = hg_alloc(out->n_points, sizeof *order), done = 0;
+    const hinge_point *last = NULL;
     hinge_status status = HINGE_OK;
-    if (order == NULL)
-        return hg_fail(err, HINGE_ENOMEM, "no memory for %zu points of the grid", out->n_points);
-    hg_grid_order(s, order);
-    take_known(s);
-    for (size_t i = 0; i < out->n_points; i++)
-        done += out->points[i].state != HINGE_POINT_WAITING;
     for (size_t i = 0; i < out->n_points && status == HINGE_OK && out->outcome == HINGE_CONVERGED; i++) {
         hinge_point *point = &out->points[order[i]];
         if (point->state != HINGE_POINT_WAITING)
             continue;
-        if (check_point(s, point))
-            status = try_point(s, point, err);
-        if (point->state == HINGE_POINT_WAITING)
+        if (check_point(s, point)) {
+            status = go_to(s, point, last, err);
+            if (status == HINGE_OK)
+                status = try_point(s, point, err);
+            last = point;
+        }
+        if (status == HINGE_OK && point->state == HINGE_POINT_WAITING)
             out->outcome = point->outcome;
-        else if (status == HINGE_OK && tell(s, point, ++done))
+        else if (status == HINGE_OK && tell(s, point, ++s->done))
             out->outcome = HINGE_STOPPED;
     }
+    return status;
+}
+
+static hinge_status try_points(struct hg_selecting *s, hinge_error *err)
+{
+    hinge_selection *out = s->out;
+    double limit = s->params.time_limit;
+    size_t *order = hg_alloc(out->n_points, sizeof *order);
+    if (order == NULL)
+        return hg_fail(err, HINGE_ENOMEM, "no memory for %zu points of the grid", out->n_points);
+    s->halt = (struct hg_halt){ .stop = &s->stop, .deadline = limit > 0 ? s->begin + limit : 0, .ask = ask, .arg = s };
+    hg_grid_order(s, order);
+    take_known(s);
+    for (size_t i = 0; i < out->n_points; i++)
+        s->done += out->points[i].state != HINGE_POINT_WAITING;
+    hinge_status status = hg_fields_init(s, err);
+    if (status == HINGE_OK)
+        status = hg_parts_init(s, err);
+    if (status == HINGE_OK)
+        status = try_in_order(s, order, err);
+    hg_parts_forget(s);
+    hg_free(s->part);
+    hg_fields_free(s);
     hg_free(order);
     return status;
 }

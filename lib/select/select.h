@@ -4,15 +4,45 @@
  *   grid.c    the points of a grid, and the order in which they are tried
  *   deal.c    which rows each fold holds out
  *   scores.c  what predictions of held-out rows are worth
- *   line.c    the trainings: a line of points of rising C, on kernel rows that all share
+ *   field.c   the points that folds are made of, and the kernel rows that all of them share
+ *   line.c    the trainings of a line of points of rising C, each from what the one before found
  *   select.c  the call, dropping, the choice, the last training
  */
 #ifndef HG_SELECT_H
 #define HG_SELECT_H
 
-#include "lib/problem.h"
+#include "lib/copy.h"
+#include "lib/scaling.h"
+#include "solver/smo/many.h"
 
 #include <hinge/select.h>
+
+/* Points, and kernel rows that problems share. */
+struct hg_field {
+    struct hg_scaled scaled;     /* the rows */
+    struct hg_problem problem;   /* all of them, weight 0 too; weights are those of classes alone */
+    struct hg_copy copy;
+    struct hg_many many;
+    bool open;                   /* these are there: */
+    struct hg_gram rows, *own;   /* of the kernel in hand; [threads] by one thread each */
+    struct hg_rows **own_rows;   /* [threads] */
+};
+
+/* A two-class problem of a fold, and its solution at the last point of the line. */
+struct hg_part {
+    size_t n;
+    const uint32_t *point; /* [n] */
+    struct hg_qp qp;
+    double *g, *moved;     /* [n] */
+    double C, nu;          /* that it was solved with */
+    bool begun, absent;    /* there is a solution; the fold has no such problem */
+    struct hg_many_problem many;
+};
+
+struct hg_batched {
+    struct hg_part *part;
+    size_t fold, problem;
+};
 
 /* A selection in work. */
 struct hg_selecting {
@@ -33,6 +63,19 @@ struct hg_selecting {
     double *best_predictions;      /* [repeats * rows] of the best point so far, where dropping looks at them */
     double begin;
     int stop;                      /* as hg_halt's */
+    struct hg_halt halt;
+    size_t done;                   /* points whose state is known */
+
+    size_t n_fields;               /* 1, or n_folds where each is scaled by itself */
+    struct hg_field *field;
+    struct hg_part *part;          /* [n_folds * n_problems] */
+    uint32_t *subset;              /* points of each problem, */
+    double *values;                /* and the parts' g and moved */
+    struct hg_batched *batch;      /* [n_folds * n_problems] those being solved, */
+    struct hg_many_problem *solving; /* the same as the solver sees them */
+    size_t n_batch, first_of_batch;
+    double *mask;                  /* [rows] weights of the points that a fold trains on */
+    double *class_weight;          /* [n_classes + 1] of the fold in hand */
 };
 
 /* ---- grid.c ------------------------------------------------------------------------------------------------------ */
@@ -65,12 +108,24 @@ bool hg_row_loss(const struct hg_selecting *s, hinge_score score, size_t row, do
 /* The score that AUTO stands for, or the one given; false: the task has no such score. */
 bool hg_score_of_task(const struct hg_selecting *s, hinge_score *score);
 
-/* ---- line.c ------------------------------------------------------------------------------------------------------ */
+/* ---- field.c --------------------------------------------------------------------------------------------------- */
+
+hinge_status hg_fields_init(struct hg_selecting *s, hinge_error *err);
+/* Counts what the rows have taken. */
+void hg_fields_free(struct hg_selecting *s);
+/* Rows are those of this point's kernel from now on. */
+hinge_status hg_fields_take(struct hg_selecting *s, const hinge_point *point, hinge_error *err);
+
+/* ---- line.c ---------------------------------------------------------------------------------------------------- */
 
 /* The largest nu that the classes allow without fold f (SIZE_MAX: with all rows). */
 double hg_select_most_nu(const struct hg_selecting *s, size_t f);
 
-/* Trains and predicts fold f of a point: s->decisions and s->predictions of its rows. */
-hinge_status hg_train_fold(struct hg_selecting *s, hinge_point *point, size_t f, hinge_error *err);
+hinge_status hg_parts_init(struct hg_selecting *s, hinge_error *err);
+/* What was found is no start for what comes. */
+void hg_parts_forget(struct hg_selecting *s);
+
+/* Trains and predicts so many folds of a point: s->decisions and s->predictions of their rows. */
+hinge_status hg_train_folds(struct hg_selecting *s, hinge_point *point, size_t first, size_t count, hinge_error *err);
 
 #endif

@@ -43,9 +43,7 @@ static uint64_t most_steps(size_t n)
     return HG_MIN(5000 * ((uint64_t)n + 100), 10000000 + 1000 * (uint64_t)n);
 }
 
-/* Rounds likewise, each of which looks at all points however small the working set that was asked for; and rows, which
- * a cache of a few makes again and again. */
-static bool has_worked_enough(const struct hg_run *r)
+bool hg_has_worked_enough(const struct hg_run *r)
 {
     uint64_t n = (uint64_t)r->n;
     return r->res->iterations >= most_steps(r->n) ||
@@ -86,7 +84,7 @@ static size_t choose_q(const struct hg_run *r)
     return q;
 }
 
-static void run_free(struct hg_run *r)
+void hg_run_free(struct hg_run *r)
 {
     hg_free(r->active);
     hg_inner_free(&r->inner);
@@ -139,7 +137,7 @@ static hinge_status look_at_diagonal(struct hg_run *r)
     return status;
 }
 
-static hinge_status run_init(struct hg_run *r, hinge_error *err)
+hinge_status hg_run_init(struct hg_run *r, hinge_error *err)
 {
     r->n = r->m = r->width = r->qp->n;
     r->size = hg_size_of(r->rows->type);
@@ -178,7 +176,7 @@ static hinge_status run_init(struct hg_run *r, hinge_error *err)
     return status;
 }
 
-static void set_offsets(struct hg_run *r, size_t at)
+void hg_set_offsets(struct hg_run *r, size_t at)
 {
     const struct hg_qp *qp = r->qp;
     size_t i = r->active[at];
@@ -198,8 +196,7 @@ static uint64_t steps_allowed(const struct hg_run *r)
     return HG_MIN(cap, r->opt->max_iter - HG_MIN(r->opt->max_iter, r->res->iterations));
 }
 
-/* Solves on W; leaves the points that moved in r->moved. */
-static void solve_block(struct hg_run *r)
+void hg_solve_block(struct hg_run *r)
 {
     struct hg_inner *in = &r->inner;
     bool whole = r->in_w == r->m;
@@ -222,7 +219,7 @@ static void solve_block(struct hg_run *r)
             r->qp->beta[l][r->w[k]] = in->beta[l][k];
         }
         if (touched)
-            set_offsets(r, r->position[r->w[k]]);
+            hg_set_offsets(r, r->position[r->w[k]]);
         if (delta != 0)
             r->moved[r->n_moved++] = (struct hg_moved){ r->w[k], r->position[r->w[k]], delta, 0, NULL };
         if (whole)
@@ -256,7 +253,7 @@ static hinge_status one_round(struct hg_run *r)
     double t2 = hg_now();
     if (status != HINGE_OK || hg_is_stopped(r))
         return status;
-    solve_block(r);
+    hg_solve_block(r);
     double t3 = hg_now();
     r->rows->stages = r->opt->profile ? &r->res->stages : NULL;
     if (r->in_w < r->m)
@@ -368,7 +365,7 @@ static hinge_status wake(struct hg_run *r)
     if (r->torn)
         return status;
     for (size_t at = old; at < r->n; at++)
-        set_offsets(r, at);
+        hg_set_offsets(r, at);
     r->best = INFINITY;
     hg_scan(r);
     if (r->res->violation <= r->target)
@@ -444,7 +441,7 @@ static hinge_status finish_by_newton(struct hg_run *r)
     r->unseen = 0;
     for (size_t at = 0; at < r->n; at++) {
         r->g[at] = g[r->active[at]];
-        set_offsets(r, at);
+        hg_set_offsets(r, at);
     }
     r->objective = hg_qp_objective(r->qp, g);
     r->best = INFINITY;
@@ -548,7 +545,7 @@ static hinge_status recompute(struct hg_run *r)
     r->noise = 0;
     for (size_t at = 0; at < r->n; at++) {
         r->noise += fabs(hg_qp_beta(r->qp, r->active[at]) * (r->g[at] - other[at]));
-        set_offsets(r, at);
+        hg_set_offsets(r, at);
     }
     return status;
 }
@@ -600,7 +597,7 @@ static enum verdict judge(struct hg_run *r, hinge_status *status)
     if (r->opt->max_iter > 0 && res->iterations >= r->opt->max_iter)
         return end_with(r, HINGE_MAX_ITER);
     uint64_t patience = r->in_w == r->n ? STALL_WHOLE : STALL_ROUNDS + r->n / r->q;
-    bool enough = has_worked_enough(r);
+    bool enough = hg_has_worked_enough(r);
     bool better = res->violation < 0.999 * r->best;
     if (enough || (!better && res->rounds - r->best_round > patience)) {
         *status = look_back(r, &better);
@@ -630,7 +627,7 @@ static hinge_status start(struct hg_run *r)
 {
     hinge_status status = hg_compute_gradient(r, r->rows, 0, false);
     for (size_t at = 0; at < r->m; at++)
-        set_offsets(r, at);
+        hg_set_offsets(r, at);
     r->torn = status != HINGE_OK || hg_is_stopped(r);
     r->objective = recompute_objective(r);
     r->kept.objective = INFINITY;
@@ -653,8 +650,7 @@ static void share_stages(struct hg_run *r)
         *seconds[k] /= r->opt->threads;
 }
 
-/* Roundings are brought to 0 and to bounds where that moves no F by more than a share of eps. */
-static void tidy(struct hg_run *r)
+void hg_tidy(struct hg_run *r)
 {
     double largest = 0;
     for (size_t i = 0; i < r->n; i++)
@@ -666,7 +662,7 @@ static void finish(struct hg_run *r)
 {
     struct hg_smo_result *res = r->res;
     share_stages(r);
-    tidy(r);
+    hg_tidy(r);
     res->working_set = r->q;
     res->rows_evicted = r->cache.evicted;
     res->cache_bytes = r->cache.budget;
@@ -685,7 +681,7 @@ static void finish(struct hg_run *r)
         memcpy(r->qp->beta[l], r->kept.beta[l], r->n * sizeof(double));
         res->bias[l] = r->kept.bias[l];
     }
-    tidy(r);
+    hg_tidy(r);
 }
 
 hinge_status hg_block_smo(struct hg_qp *qp, struct hg_rows *rows, struct hg_rows *exact,
@@ -694,7 +690,7 @@ hinge_status hg_block_smo(struct hg_qp *qp, struct hg_rows *rows, struct hg_rows
     struct hg_run r = { .rows = rows, .exact = exact, .qp = qp, .opt = options, .res = result };
     memset(result, 0, sizeof *result);
     result->error = NAN;
-    hinge_status status = run_init(&r, err);
+    hinge_status status = hg_run_init(&r, err);
     if (status == HINGE_OK)
         status = start(&r);
     while (status == HINGE_OK && judge(&r, &status) == GO_ON) {
@@ -712,6 +708,6 @@ hinge_status hg_block_smo(struct hg_qp *qp, struct hg_rows *rows, struct hg_rows
         hg_fail(err, status, "no memory while solving a problem of %zu examples", qp->n);
     else if (err == NULL || err->status == HINGE_OK)
         hg_fail(err, status, "the kernel function reported a failure");
-    run_free(&r);
+    hg_run_free(&r);
     return status;
 }

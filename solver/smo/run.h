@@ -141,6 +141,26 @@ static inline size_t hg_columns_for(const struct hg_run *r, size_t m)
     return HG_MIN(r->n, m + m / 8 + 64);
 }
 
+/* ---- block.c ----------------------------------------------------------------------------------------------------- */
+
+/* All points are active; g and the offsets are to be filled in. rows, exact, qp, opt, res are set; hg_run_free in any
+ * case. */
+hinge_status hg_run_init(struct hg_run *r, hinge_error *err);
+void hg_run_free(struct hg_run *r);
+
+/* r->up, r->down at a position, by beta there. */
+void hg_set_offsets(struct hg_run *r, size_t at);
+
+/* Solves on W; leaves the points that moved in r->moved. Where W is all points, g is up to date too. */
+void hg_solve_block(struct hg_run *r);
+
+/* Roundings of beta are brought to 0 and to bounds where that moves no F by more than a share of eps. */
+void hg_tidy(struct hg_run *r);
+
+/* More steps than any problem is known to take; rounds likewise, each of which looks at all points however small the
+ * working set that was asked for; and rows, which a cache of a few makes again and again. */
+bool hg_has_worked_enough(const struct hg_run *r);
+
 /* ---- working_set.c ----------------------------------------------------------------------------------------------- */
 
 /* Brings the k worst of n candidates to the front. */

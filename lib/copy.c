@@ -1,0 +1,53 @@
+#include "lib/copy.h"
+
+#include <string.h>
+
+static hinge_status make_hamming(struct hg_copy *copy, struct hg_problem *pr, hinge_error *err)
+{
+    bool fast = hg_cpu_level(pr->params.cpu_level) >= HG_COUNTS_LEVEL;
+    if (pr->params.kernel.type != HINGE_RBF || !fast)
+        return HINGE_OK;
+    hinge_status status = hg_hamming_init(&copy->hamming, &pr->points, err);
+    if (status == HINGE_OK && copy->hamming.features > 0)
+        pr->points.hamming = &copy->hamming;
+    return status;
+}
+
+hinge_status hg_copy_init(struct hg_copy *copy, struct hg_problem *pr, bool lists, bool f32, hinge_error *err)
+{
+    memset(copy, 0, sizeof *copy);
+    hinge_status status = lists ? make_hamming(copy, pr, err) : HINGE_OK;
+    copy->points = pr->points;
+    if (status != HINGE_OK || !f32 || pr->params.kernel.type == HINGE_PRECOMPUTED || copy->hamming.features > 0)
+        return status;
+    size_t stride = (pr->d + 15) / 16 * 16, values;
+    bool ok = hg_mul(pr->n, stride, &values);
+    copy->values = ok ? hg_alloc(values, sizeof(float)) : NULL;
+    copy->norms = hg_alloc(pr->n, sizeof(float));
+    if (copy->values == NULL || copy->norms == NULL)
+        return hg_fail(err, HINGE_ENOMEM, "no memory for %zu x %zu values in f32", pr->n, pr->d);
+#pragma omp parallel for num_threads(pr->threads) schedule(static)
+    for (size_t i = 0; i < pr->n; i++) {
+        hg_points_pack(&pr->points, NULL, i, 1, HINGE_F32, copy->values + i * stride, stride);
+        memset(copy->values + i * stride + pr->d, 0, (stride - pr->d) * sizeof(float));
+    }
+    copy->points = (struct hg_points){ { copy->values, HINGE_F32, pr->n, pr->d, stride },
+                                       NULL,
+                                       NULL,
+                                       NULL,
+                                       pr->n,
+                                       pr->points.nonzeros,
+                                       NULL,
+                                       NULL,
+                                       NULL,
+                                       pr->equal };
+    hg_points_norms(&copy->points, HINGE_F32, copy->norms, pr->threads);
+    return HINGE_OK;
+}
+
+void hg_copy_free(struct hg_copy *copy)
+{
+    hg_free(copy->values);
+    hg_free(copy->norms);
+    hg_hamming_free(&copy->hamming);
+}

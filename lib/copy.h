@@ -1,0 +1,19 @@
+/*
+ * The points of a problem as kernel rows in f32 are made from: a copy in f32, or lists of features of two values each.
+ */
+#ifndef HG_COPY_H
+#define HG_COPY_H
+
+#include "lib/problem.h"
+
+struct hg_copy {
+    struct hg_points points;   /* the copy; the problem's where rows are f64, or made of lists */
+    float *values, *norms;     /* of the copy; NULL: there is none */
+    struct hg_hamming hamming; /* of the points; empty where their features are not like that */
+};
+
+/* lists: such features are looked for, for RBF; the problem's points get them too. f32: wanted. */
+hinge_status hg_copy_init(struct hg_copy *copy, struct hg_problem *problem, bool lists, bool f32, hinge_error *err);
+void hg_copy_free(struct hg_copy *copy);
+
+#endif

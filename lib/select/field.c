@@ -1,0 +1,139 @@
+#include "lib/params.h"
+#include "lib/select/select.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Below this, what rounding leaves of rows in f32 may show. */
+static const double COARSE_EPS = 1e-4;
+
+static bool may_be_f32(const struct hg_selecting *s)
+{
+    return s->params.kernel.type != HINGE_USER &&
+           (s->params.precision == HINGE_PRECISION_F32 ||
+            (s->params.precision == HINGE_PRECISION_AUTO && s->out->eps >= COARSE_EPS));
+}
+
+/* ---- points --------------------------------------------------------------------------------------------------------
+ */
+
+/* The caller's rows as field f sees them: where each fold is scaled by itself, the ranges are those of its training
+ * part. */
+static hinge_status take_rows(struct hg_selecting *s, struct hg_field *field, size_t f, hinge_error *err)
+{
+    hinge_params params = *s->given;
+    double *weights = hg_alloc(s->rows, sizeof *weights);
+    if (weights == NULL)
+        return hg_fail(err, HINGE_ENOMEM, "no memory for the weights of %zu rows", s->rows);
+    for (size_t i = 0; i < s->rows; i++)
+        weights[i] = s->used[i] && (s->n_fields == 1 || s->out->fold[f / s->folds * s->rows + i] != (int)f);
+    params.weights = weights;
+    hinge_status status = hg_scaled_init(&field->scaled, &s->x, &params, err);
+    hg_free(weights);
+    return status;
+}
+
+static hinge_status field_init(struct hg_selecting *s, struct hg_field *field, size_t f, size_t bytes, hinge_error *err)
+{
+    int threads = hg_threads(s->params.threads);
+    hinge_params params = s->params;
+    params.weights = NULL; /* all rows are points: those of weight 0 have empty boxes */
+    hinge_status status = take_rows(s, field, f, err);
+    if (status == HINGE_OK)
+        status = hg_problem_init(&field->problem, &field->scaled.x, s->y, &params, err);
+    if (status == HINGE_OK)
+        status = hg_copy_init(&field->copy, &field->problem, true, may_be_f32(s), err);
+    if (status == HINGE_OK)
+        status = hg_many_init(&field->many, field->problem.n, threads, hg_cpu_level(params.cpu_level), bytes, err);
+    if (status == HINGE_OK) {
+        field->own = hg_zalloc((size_t)threads, sizeof *field->own);
+        field->own_rows = hg_zalloc((size_t)threads, sizeof *field->own_rows);
+        if (field->own == NULL || field->own_rows == NULL)
+            status = hg_fail(err, HINGE_ENOMEM, "no memory for %d threads", threads);
+    }
+    return status;
+}
+
+hinge_status hg_fields_init(struct hg_selecting *s, hinge_error *err)
+{
+    const hinge_scaling *scaling = s->given->scaling;
+    size_t bytes = s->params.cache_bytes > 0 ? s->params.cache_bytes : hg_total_memory() / 2;
+    hinge_status status = HINGE_OK;
+    s->n_fields = scaling != NULL && scaling->low == NULL ? s->out->n_folds : 1;
+    s->field = hg_zalloc(s->n_fields, sizeof *s->field);
+    if (s->field == NULL)
+        return hg_fail(err, HINGE_ENOMEM, "no memory for %zu folds", s->n_fields);
+    for (size_t f = 0; f < s->n_fields && status == HINGE_OK; f++)
+        status = field_init(s, &s->field[f], f, bytes / s->n_fields, err);
+    return status;
+}
+
+/* ---- kernels -------------------------------------------------------------------------------------------------------
+ */
+
+/* What its kernel rows took. */
+static void close_kernel(struct hg_selecting *s, struct hg_field *field)
+{
+    hinge_selection *out = s->out;
+    if (!field->open)
+        return;
+    out->n_kernels++;
+    out->rows_computed += field->many.rows_made;
+    out->rows_distinct += field->many.rows_distinct;
+    out->rows_support += hg_many_supports(&field->many);
+    out->kernel_values += field->rows.super.values;
+    for (int t = 0; t < field->many.threads; t++) {
+        out->kernel_values += field->own[t].super.values;
+        hg_gram_free(&field->own[t]);
+    }
+    hg_gram_free(&field->rows);
+    field->open = false;
+}
+
+static hinge_status open_kernel(struct hg_selecting *s, struct hg_field *field, const hinge_kernel *kernel,
+                                hinge_error *err)
+{
+    const struct hg_problem *pr = &field->problem;
+    bool f32 = may_be_f32(s) && !hg_kernel_beyond_f32(kernel, pr->n, pr->norms);
+    const struct hg_points *points = f32 ? &field->copy.points : &pr->points;
+    const void *norms = f32 ? (const void *)field->copy.norms : pr->norms;
+    struct hg_tiler tiler = {
+        *kernel, hg_maps(hg_cpu_level(s->params.cpu_level)), f32 ? HINGE_F32 : HINGE_F64, pr->d, false, 0
+    };
+    hinge_status status = hg_gram_init(&field->rows, &tiler, points, NULL, pr->n, pr->column, norms, pr->threads, err);
+    for (int t = 0; t < field->many.threads && status == HINGE_OK; t++) {
+        status = hg_gram_init(&field->own[t], &tiler, points, NULL, pr->n, pr->column, norms, 1, err);
+        field->own_rows[t] = &field->own[t].super;
+    }
+    field->open = true;
+    if (status == HINGE_OK)
+        hg_many_take(&field->many, &field->rows.super, field->own_rows);
+    return status;
+}
+
+hinge_status hg_fields_take(struct hg_selecting *s, const hinge_point *point, hinge_error *err)
+{
+    hinge_params params = hg_point_params(s, point);
+    hinge_status status = HINGE_OK;
+    for (size_t f = 0; f < s->n_fields && status == HINGE_OK; f++) {
+        close_kernel(s, &s->field[f]);
+        status = open_kernel(s, &s->field[f], &params.kernel, err);
+    }
+    return status;
+}
+
+void hg_fields_free(struct hg_selecting *s)
+{
+    for (size_t f = 0; f < s->n_fields && s->field != NULL; f++) {
+        struct hg_field *field = &s->field[f];
+        close_kernel(s, field);
+        s->out->stored_bytes += field->many.most_bytes;
+        hg_many_free(&field->many);
+        hg_copy_free(&field->copy);
+        hg_problem_free(&field->problem);
+        hg_scaled_free(&field->scaled);
+        hg_free(field->own);
+        hg_free(field->own_rows);
+    }
+    hg_free(s->field);
+}

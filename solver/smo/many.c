@@ -1,0 +1,516 @@
+#include "solver/smo/many.h"
+#include "solver/smo/run.h"
+
+#include <omp.h>
+#include <string.h>
+
+enum {
+    LANES = 32,         /* problems at a time */
+    FEWEST_ROWS = 256,  /* stored, whatever the budget */
+    ROUNDS = 64,        /* of a problem until the caller is asked whether to go on */
+    STALL_ROUNDS = 200, /* without progress; */
+    STALL_WHOLE = 20,   /* where each is a run over all points */
+    SMALL = 512         /* points that are one working set */
+};
+
+/* ---- the store -----------------------------------------------------------------------------------------------------
+ */
+
+hinge_status hg_many_init(struct hg_many *many, size_t n, int threads, int cpu_level, size_t bytes, hinge_error *err)
+{
+    size_t whole;
+    memset(many, 0, sizeof *many);
+    many->n = n;
+    many->threads = threads;
+    many->cpu_level = cpu_level;
+    many->budget = HG_MAX(bytes, FEWEST_ROWS * hg_aligned(n * sizeof(double)));
+    if (hg_mul(n, hg_aligned(n * sizeof(double)), &whole))
+        many->budget = HG_MIN(many->budget, HG_MAX(whole, (size_t)64));
+    if (!HG_ROOM(HG_ARRAY(many->slot_of, n), HG_ARRAY(many->point_of, n), HG_ZEROS(many->in_use, n),
+                 HG_ZEROS(many->was_made, n), HG_ZEROS(many->supports, n), HG_ARRAY(many->lacking, n),
+                 HG_ARRAY(many->out, n)) ||
+        hg_arena_reserve(&many->arena, many->budget) == NULL) {
+        hg_many_free(many);
+        return hg_fail(err, HINGE_ENOMEM, "no memory for kernel rows of %zu examples", n);
+    }
+    return HINGE_OK;
+}
+
+void hg_many_free(struct hg_many *many)
+{
+    hg_free(many->slot_of);
+    hg_arena_free(&many->arena);
+    many->slot_of = NULL;
+}
+
+void hg_many_take(struct hg_many *many, struct hg_rows *rows, struct hg_rows **own)
+{
+    many->rows = rows;
+    many->own = own;
+    many->stride = hg_aligned(HG_MAX(many->n, (size_t)1) * hg_size_of(rows->type));
+    many->n_slots = HG_MIN(many->n, many->budget / many->stride);
+    many->used = many->hand = 0;
+    for (size_t i = 0; i < many->n; i++)
+        many->slot_of[i] = -1;
+    memset(many->was_made, 0, many->n);
+    memset(many->supports, 0, many->n);
+}
+
+size_t hg_many_supports(const struct hg_many *many)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < many->n; i++)
+        count += many->supports[i];
+    return count;
+}
+
+static void *row_of(const struct hg_many *many, uint32_t point)
+{
+    int32_t slot = many->slot_of[point];
+    return slot >= 0 ? many->arena.memory + (size_t)slot * many->stride : NULL;
+}
+
+/* A slot for a point: the next one that no row in use has. */
+static void give_slot(struct hg_many *many, uint32_t point)
+{
+    size_t slot = many->used;
+    if (slot < many->n_slots)
+        many->used++;
+    else {
+        while (many->in_use[many->hand] != 0)
+            many->hand = (many->hand + 1) % many->n_slots;
+        slot = many->hand;
+        many->hand = (many->hand + 1) % many->n_slots;
+        many->slot_of[many->point_of[slot]] = -1;
+    }
+    many->in_use[slot] = 1;
+    many->point_of[slot] = point;
+    many->slot_of[point] = (int32_t)slot;
+    many->most_bytes = HG_MAX(many->most_bytes, many->used * many->stride);
+}
+
+/* Rows of points that are not there. */
+static hinge_status make_rows(struct hg_many *many, const uint32_t *point, size_t count)
+{
+    for (size_t k = 0; k < count; k++) {
+        give_slot(many, point[k]);
+        many->out[k] = many->arena.memory + (size_t)many->slot_of[point[k]] * many->stride;
+        many->rows_distinct += !many->was_made[point[k]];
+        many->was_made[point[k]] = 1;
+    }
+    many->rows_made += count;
+    struct hg_fetch fetch = { .rows = point, .n_rows = count, .n_cols = many->n, .out = many->out };
+    return count > 0 ? many->rows->ops->fetch(many->rows, &fetch) : HINGE_OK;
+}
+
+/* ---- a problem in work ---------------------------------------------------------------------------------------------
+ */
+
+/* A problem's points as a source, for K_WW alone. */
+struct view {
+    struct hg_rows super;
+    const struct hg_many *many;
+    const uint32_t *point; /* the problem's */
+    uint32_t *row, *col;   /* [n] */
+    void **out;            /* [n] */
+};
+
+struct lane {
+    struct hg_many_problem *problem;
+    struct hg_run run;
+    struct hg_smo_options options;
+    struct hg_smo_result result;
+    struct view view;
+    uint32_t *point;  /* [n] of the source, whose rows are to be added, */
+    double *coef;     /* [n] times these */
+    const void **row; /* [n] */
+    size_t n_moves;
+    bool done;
+    hinge_status status;
+};
+
+static hinge_status view_diagonal(const struct hg_rows *rows, double *diagonal)
+{
+    const struct view *view = (const struct view *)rows;
+    double *all = hg_alloc(view->many->n, sizeof *all);
+    hinge_status status = all == NULL ? HINGE_ENOMEM : view->many->rows->ops->diagonal(view->many->rows, all);
+    for (size_t k = 0; status == HINGE_OK && k < rows->n; k++)
+        diagonal[k] = all[view->point[k]];
+    hg_free(all);
+    return status;
+}
+
+static void gather(const void *row, hinge_dtype type, const uint32_t *col, size_t n, void *out)
+{
+    if (type == HINGE_F32)
+        for (size_t c = 0; c < n; c++)
+            ((float *)out)[c] = ((const float *)row)[col[c]];
+    else
+        for (size_t c = 0; c < n; c++)
+            ((double *)out)[c] = ((const double *)row)[col[c]];
+}
+
+/* From rows that are stored; the others are made, of these columns. */
+static hinge_status view_fetch(struct hg_rows *rows, const struct hg_fetch *f)
+{
+    struct view *view = (struct view *)rows;
+    const struct hg_many *many = view->many;
+    hinge_status status = HINGE_OK;
+    size_t lacking = 0;
+    for (size_t c = 0; c < f->n_cols; c++)
+        view->col[c] = view->point[f->cols[c]];
+    for (size_t r = 0; r < f->n_rows; r++) {
+        uint32_t point = view->point[f->rows[r]];
+        const void *row = row_of(many, point);
+        if (row != NULL) {
+            gather(row, rows->type, view->col, f->n_cols, f->out[r]);
+            continue;
+        }
+        view->row[lacking] = point;
+        view->out[lacking++] = f->out[r];
+    }
+    if (lacking > 0) {
+        struct hg_rows *own = many->own[omp_get_thread_num()];
+        struct hg_fetch rest = {
+            .rows = view->row, .n_rows = lacking, .cols = view->col, .n_cols = f->n_cols, .out = view->out
+        };
+        status = own->ops->fetch(own, &rest);
+    }
+    struct hg_tile tile = { 0, f->n_rows, 0, f->n_cols, (const void *const *)f->out, NULL, NULL };
+    if (status == HINGE_OK && f->tile != NULL)
+        f->tile(f->arg, &tile);
+    return status;
+}
+
+static const struct hg_rows_ops view_ops = { view_diagonal, view_fetch };
+
+static void lane_free(struct lane *lane)
+{
+    hg_free(lane->point);
+    hg_run_free(&lane->run);
+    memset(lane, 0, sizeof *lane);
+}
+
+static size_t working_set(size_t n)
+{
+    return n <= SMALL ? n : n <= 12000 ? 256 : 512;
+}
+
+static hinge_status lane_begin(struct lane *lane, struct hg_many *many, struct hg_many_problem *problem, double eps,
+                               uint64_t max_iter, const struct hg_halt *halt, hinge_error *err)
+{
+    size_t n = problem->qp->n;
+    struct view *view = &lane->view;
+    memset(lane, 0, sizeof *lane);
+    lane->problem = problem;
+    lane->options = (struct hg_smo_options){ .eps = eps,
+                                             .working_set = working_set(n),
+                                             .max_iter = max_iter,
+                                             .threads = 1,
+                                             .cpu_level = many->cpu_level,
+                                             .halt = *halt };
+    lane->options.halt.ask = NULL;
+    *view = (struct view){ .super = { .ops = &view_ops, .n = n, .type = many->rows->type, .threads = 1 },
+                           .many = many,
+                           .point = problem->point };
+    lane->run = (struct hg_run){
+        .rows = &view->super, .exact = &view->super, .qp = problem->qp, .opt = &lane->options, .res = &lane->result
+    };
+    if (!HG_ROOM(HG_ARRAY(lane->point, n), HG_ARRAY(lane->coef, n), HG_ARRAY(lane->row, n), HG_ARRAY(view->row, n),
+                 HG_ARRAY(view->col, n), HG_ARRAY(view->out, n)))
+        return hg_fail(err, HINGE_ENOMEM, "no memory for a problem of %zu examples", n);
+    hinge_status status = hg_run_init(&lane->run, err);
+    if (status != HINGE_OK) {
+        lane_free(lane);
+        return status;
+    }
+    memcpy(lane->run.g, problem->g, n * sizeof *problem->g);
+    for (size_t k = 0; k < n; k++) {
+        hg_set_offsets(&lane->run, k);
+        if (problem->moved == NULL || problem->moved[k] == 0)
+            continue;
+        lane->point[lane->n_moves] = problem->point[k];
+        lane->coef[lane->n_moves++] = problem->moved[k];
+    }
+    return HINGE_OK;
+}
+
+static void lane_end(struct lane *lane, struct hg_many *many)
+{
+    struct hg_many_problem *p = lane->problem;
+    struct hg_run *r = &lane->run;
+    hg_tidy(r);
+    memcpy(p->g, r->g, r->n * sizeof *p->g);
+    p->outcome = lane->result.outcome;
+    p->violation = lane->result.violation;
+    p->iterations = lane->result.iterations;
+    for (int l = 0; l < p->qp->layers; l++)
+        p->bias[l] = hg_qp_bias(p->qp, NULL, r->n, p->g, l);
+    for (size_t k = 0; k < r->n; k++)
+        if (hg_qp_beta(p->qp, k) != 0)
+            many->supports[p->point[k]] = 1;
+    lane_free(lane);
+}
+
+/* Adds the rows of what has moved to g; false: some are not there. */
+static bool lane_update(struct lane *lane, const struct hg_many *many)
+{
+    const struct hg_many_problem *p = lane->problem;
+    struct hg_run *r = &lane->run;
+    size_t at = 0, size = hg_size_of(many->rows->type);
+    for (size_t k = 0; k < lane->n_moves; k++) {
+        lane->row[k] = row_of(many, lane->point[k]);
+        if (lane->row[k] == NULL)
+            return false;
+    }
+    for (size_t range = 0; range < p->n_ranges && lane->n_moves > 0; range++) {
+        for (size_t k = 0; k < lane->n_moves; k++)
+            lane->row[k] = (const char *)row_of(many, lane->point[k]) + p->range[range].first * size;
+        if (size == sizeof(float))
+            r->loops->add_rows_f32(lane->n_moves, lane->coef, (const float *const *)(const void *)lane->row,
+                                   p->range[range].count, r->g + at);
+        else
+            r->loops->add_rows_f64(lane->n_moves, lane->coef, (const double *const *)(const void *)lane->row,
+                                   p->range[range].count, r->g + at);
+        at += p->range[range].count;
+    }
+    lane->n_moves = 0;
+    return true;
+}
+
+static bool lane_is_at_its_end(struct lane *lane)
+{
+    struct hg_run *r = &lane->run;
+    struct hg_smo_result *res = &lane->result;
+    hg_scan(r);
+    res->outcome = HINGE_CONVERGED;
+    if (res->violation <= r->opt->eps)
+        return true;
+    if (res->violation < 0.999 * r->best) {
+        r->best = res->violation;
+        r->best_round = res->rounds;
+    }
+    bool whole = r->in_w == r->m && r->in_w > 0;
+    if (hg_poll_halt(&r->halt))
+        res->outcome = hg_halt_outcome(&r->halt);
+    else if (!isfinite(res->violation))
+        res->outcome = HINGE_NONFINITE;
+    else if (r->opt->max_iter > 0 && res->iterations >= r->opt->max_iter)
+        res->outcome = HINGE_MAX_ITER;
+    else if (hg_has_worked_enough(r) ||
+             res->rounds - r->best_round > (whole ? STALL_WHOLE : STALL_ROUNDS + r->n / r->q))
+        res->outcome = HINGE_STALLED;
+    return res->outcome != HINGE_CONVERGED;
+}
+
+/* Rounds for as long as no row is lacking. */
+static void lane_run(struct lane *lane, const struct hg_many *many)
+{
+    struct hg_run *r = &lane->run;
+    for (int round = 0; round < ROUNDS && !lane->done; round++) {
+        if (!lane_update(lane, many))
+            return;
+        lane->done = lane_is_at_its_end(lane);
+        if (lane->done)
+            return;
+        r->res->rounds++;
+        hg_select_block(r);
+        lane->status = hg_load_block(r);
+        if (lane->status != HINGE_OK) {
+            lane->done = true;
+            return;
+        }
+        hg_solve_block(r);
+        for (size_t k = 0; k < r->n_moved && r->in_w < r->m; k++) {
+            lane->point[lane->n_moves] = lane->problem->point[r->moved[k].point];
+            lane->coef[lane->n_moves++] = r->moved[k].delta;
+        }
+    }
+}
+
+/* ---- all of them ---------------------------------------------------------------------------------------------------
+ */
+
+/* The rows that problems wait for; where there is no room for those of all, of the first of them. */
+static hinge_status make_lacking(struct hg_many *many, struct lane *const *lane, size_t lanes)
+{
+    size_t lacking = 0, in_use = 0;
+    memset(many->in_use, 0, many->n);
+    for (size_t k = 0; k < lanes; k++) {
+        size_t more = 0;
+        for (size_t m = 0; m < lane[k]->n_moves; m++) {
+            int32_t slot = many->slot_of[lane[k]->point[m]];
+            more += slot == -1 || (slot >= 0 && many->in_use[slot] == 0);
+        }
+        if (lacking + in_use + more > many->n_slots)
+            break;
+        for (size_t m = 0; m < lane[k]->n_moves; m++) {
+            uint32_t point = lane[k]->point[m];
+            int32_t slot = many->slot_of[point];
+            if (slot >= 0) {
+                in_use += many->in_use[slot] == 0;
+                many->in_use[slot] = 1;
+            } else if (slot == -1) {
+                many->slot_of[point] = -2; /* on the list */
+                many->lacking[lacking++] = point;
+            }
+        }
+    }
+    return make_rows(many, many->lacking, lacking);
+}
+
+/* More rows than there is room for: a part of them after the other. */
+static hinge_status update_in_parts(struct hg_many *many, struct lane *lane)
+{
+    hinge_status status = HINGE_OK;
+    size_t all = lane->n_moves;
+    uint32_t *point = lane->point;
+    double *coef = lane->coef;
+    for (size_t first = 0; first < all && status == HINGE_OK; first += many->n_slots) {
+        lane->point = point + first;
+        lane->coef = coef + first;
+        lane->n_moves = HG_MIN(many->n_slots, all - first);
+        status = make_lacking(many, &lane, 1);
+        if (status == HINGE_OK)
+            lane_update(lane, many);
+    }
+    lane->point = point;
+    lane->coef = coef;
+    lane->n_moves = 0;
+    return status;
+}
+
+static hinge_status add_lacking(struct hg_many *many, struct lane *const *lane, size_t lanes)
+{
+    hinge_status status = HINGE_OK;
+    for (size_t k = 0; k < lanes && status == HINGE_OK; k++)
+        if (lane[k]->n_moves > many->n_slots)
+            status = update_in_parts(many, lane[k]);
+    return status == HINGE_OK ? make_lacking(many, lane, lanes) : status;
+}
+
+static hinge_status run_lanes(struct hg_many *many, struct lane *const *lane, size_t lanes)
+{
+    int threads = (int)HG_MIN((size_t)many->threads, lanes);
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 1)
+    for (size_t k = 0; k < lanes; k++)
+        lane_run(lane[k], many);
+    for (size_t k = 0; k < lanes; k++)
+        if (lane[k]->status != HINGE_OK)
+            return lane[k]->status;
+    return HINGE_OK;
+}
+
+/* Problems that are done make room; returns how many are left, the first of lane. */
+static size_t end_lanes(struct hg_many *many, struct lane **lane, size_t lanes)
+{
+    size_t left = 0;
+    for (size_t k = 0; k < lanes; k++) {
+        if (lane[k]->done) {
+            lane_end(lane[k], many);
+            continue;
+        }
+        struct lane *other = lane[left];
+        lane[left++] = lane[k];
+        lane[k] = other;
+    }
+    return left;
+}
+
+hinge_status hg_many_solve(struct hg_many *many, struct hg_many_problem *problem, size_t count, double eps,
+                           uint64_t max_iter, const struct hg_halt *halt, hinge_error *err)
+{
+    struct lane *room = hg_zalloc(LANES, sizeof *room), *lane[LANES];
+    size_t lanes = 0, next = 0;
+    hinge_status status = HINGE_OK;
+    if (room == NULL)
+        return hg_fail(err, HINGE_ENOMEM, "no memory for %d problems", LANES);
+    for (size_t k = 0; k < LANES; k++)
+        lane[k] = &room[k];
+    while (status == HINGE_OK && (lanes > 0 || next < count)) {
+        for (; lanes < LANES && next < count && status == HINGE_OK; next++) {
+            status = lane_begin(lane[lanes], many, &problem[next], eps, max_iter, halt, err);
+            lanes += status == HINGE_OK;
+        }
+        if (status != HINGE_OK)
+            break;
+        status = run_lanes(many, lane, lanes);
+        if (status == HINGE_OK) {
+            lanes = end_lanes(many, lane, lanes);
+            status = add_lacking(many, lane, lanes);
+        }
+        if (status != HINGE_OK)
+            hg_fail(err, status, "the kernel function failed, or there is no memory for its values");
+        hg_poll_halt(halt);
+    }
+    for (size_t k = 0; k < lanes; k++)
+        lane_free(lane[k]);
+    hg_free(room);
+    return status;
+}
+
+/* ---- what they are worth elsewhere ---------------------------------------------------------------------------------
+ */
+
+struct elsewhere {
+    struct hg_many_problem all; /* the points of the source */
+    struct lane lane;
+};
+
+static hinge_status elsewhere_init(struct elsewhere *e, const struct hg_many *many)
+{
+    e->all = (struct hg_many_problem){ .range = { { 0, (uint32_t)many->n } }, .n_ranges = 1 };
+    e->lane = (struct lane){ .problem = &e->all, .run = { .loops = hg_loops(many->cpu_level) } };
+    return HG_ROOM(HG_ARRAY(e->lane.point, many->n), HG_ARRAY(e->lane.coef, many->n), HG_ARRAY(e->lane.row, many->n),
+                   HG_ARRAY(e->lane.run.g, many->n))
+               ? HINGE_OK
+               : HINGE_ENOMEM;
+}
+
+/* false: rows are lacking. */
+static bool apply(struct elsewhere *e, const struct hg_many *many, const struct hg_many_problem *p)
+{
+    e->lane.n_moves = 0;
+    memset(e->lane.run.g, 0, many->n * sizeof *e->lane.run.g);
+    for (size_t k = 0; k < p->qp->n; k++)
+        if (hg_qp_beta(p->qp, k) != 0) {
+            e->lane.point[e->lane.n_moves] = p->point[k];
+            e->lane.coef[e->lane.n_moves++] = hg_qp_beta(p->qp, k);
+        }
+    return lane_update(&e->lane, many);
+}
+
+hinge_status hg_many_apply(struct hg_many *many, const struct hg_many_problem *problem, size_t count,
+                           void (*tell)(void *arg, size_t k, const double *g), void *arg, hinge_error *err)
+{
+    bool *lacks = hg_zalloc(count, sizeof *lacks);
+    hinge_status status = lacks == NULL ? HINGE_ENOMEM : HINGE_OK;
+#pragma omp parallel num_threads(many->threads)
+    {
+        struct elsewhere e;
+        hinge_status mine = elsewhere_init(&e, many);
+        if (mine != HINGE_OK)
+            __atomic_store_n(&status, mine, __ATOMIC_RELAXED);
+#pragma omp for schedule(dynamic, 1)
+        for (size_t k = 0; k < count; k++)
+            if (mine == HINGE_OK && lacks != NULL) {
+                lacks[k] = !apply(&e, many, &problem[k]);
+                if (!lacks[k])
+                    tell(arg, k, e.lane.run.g);
+            }
+        hg_free(e.lane.point);
+    }
+    struct elsewhere e = { .lane = { .point = NULL } };
+    if (status == HINGE_OK)
+        status = elsewhere_init(&e, many);
+    for (size_t k = 0; k < count && status == HINGE_OK; k++)
+        if (lacks[k]) {
+            apply(&e, many, &problem[k]);
+            status = update_in_parts(many, &e.lane);
+            if (status == HINGE_OK)
+                tell(arg, k, e.lane.run.g);
+        }
+    hg_free(e.lane.point);
+    hg_free(lacks);
+    return status == HINGE_OK ? status : hg_fail(err, status, "the kernel function failed, or there is no memory");
+}

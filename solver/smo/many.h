@@ -1,0 +1,68 @@
+/*
+ * Many QPs on one Gram matrix: block SMO on problems whose points are ranges of one source's. A kernel row that is made
+ * for one of them is stored for all. Problems go on side by side, each by one thread, for as long as the rows of what
+ * they moved are there; then the rows that any of them lacks are made at once, by all threads. What is stored changes
+ * only in between, so that nothing depends on the number of threads.
+ */
+#ifndef HG_MANY_H
+#define HG_MANY_H
+
+#include "solver/smo/block.h"
+
+struct hg_range {
+    uint32_t first, count; /* points of the source */
+};
+
+enum { HG_RANGES = 3 };
+
+struct hg_many_problem {
+    struct hg_qp *qp;       /* in: a feasible start; out: the solution */
+    double *g;              /* [qp->n] in: K beta of another beta; out: K beta of the solution */
+    const double *moved;    /* [qp->n] the start less that other beta; NULL: they are the same */
+    const uint32_t *point;  /* [qp->n] of the source: the ranges, one after the other */
+    struct hg_range range[HG_RANGES];
+    size_t n_ranges;
+    /* out */
+    hinge_outcome outcome;
+    double violation, bias[2];
+    uint64_t iterations;
+};
+
+struct hg_many {
+    struct hg_rows *rows;  /* of all points */
+    struct hg_rows **own;  /* [threads] the same, by one thread each */
+    int threads, cpu_level;
+    size_t n, budget;      /* points; bytes for rows */
+    size_t stride;         /* bytes of a row */
+    size_t n_slots, used;  /* rows that there is room for, and that were ever stored */
+    struct hg_arena arena;
+    int32_t *slot_of;      /* [n] or -1 */
+    uint32_t *point_of;    /* [n] by slot */
+    uint8_t *in_use;       /* [n] by slot: its row is about to be added somewhere */
+    size_t hand;           /* the slot that was given to another row last, and one */
+    uint8_t *was_made;     /* [n] */
+    uint8_t *supports;     /* [n] a support vector of some problem's solution */
+    uint32_t *lacking;     /* [n] */
+    void **out;            /* [n] */
+    uint64_t rows_made, rows_distinct;
+    size_t most_bytes;     /* stored */
+};
+
+/* Room for n points, and for rows of so many bytes at most (some hundred rows at least). */
+hinge_status hg_many_init(struct hg_many *many, size_t n, int threads, int cpu_level, size_t bytes, hinge_error *err);
+void hg_many_free(struct hg_many *many);
+/* What is stored is of this source from now on, and nothing yet; it and own[threads] are the caller's. */
+void hg_many_take(struct hg_many *many, struct hg_rows *rows, struct hg_rows **own);
+
+/* Solves them, each to eps. halt: its ask is called by the caller's thread. */
+hinge_status hg_many_solve(struct hg_many *many, struct hg_many_problem *problem, size_t count, double eps,
+                           uint64_t max_iter, const struct hg_halt *halt, hinge_error *err);
+
+/* tell(arg, k, g) for each problem k < count with g[n] = K beta at all points of the source; by several threads. */
+hinge_status hg_many_apply(struct hg_many *many, const struct hg_many_problem *problem, size_t count,
+                           void (*tell)(void *arg, size_t k, const double *g), void *arg, hinge_error *err);
+
+/* Different support vectors of all problems since the source was taken. */
+size_t hg_many_supports(const struct hg_many *many);
+
+#endif
