@@ -5,6 +5,8 @@
 #ifndef TEST_SUPPORT_H
 #define TEST_SUPPORT_H
 
+#include "test/folder.h"
+
 #include <hinge/hinge.h>
 #include <libsvm/svm.h>
 

@@ -194,8 +194,8 @@ static void files_and_refusals(void **state)
     hinge_error err;
     hinge_params params = hinge_params_default(HINGE_C_SVC);
     hinge_model *model;
-    char path[64];
-    snprintf(path, sizeof path, "/tmp/hinge-columns-%p", (void *)&model);
+    char path[PATH_ROOM];
+    temporary_file(path);
     fill(HINGE_F64, true, &rows, &columns);
     assert_int_equal(hinge_data_write(path, &columns, signs, &err), HINGE_OK);
     assert_int_equal(hinge_data_read(path, NULL, &data, &err), HINGE_OK);

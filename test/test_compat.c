@@ -2,6 +2,8 @@
  * The interface of LIBSVM on top of hinge, through compat/svm.h alone: golden values, the structs' meaning,
  * refusals, model files (of LIBSVM's svm-train too, where it is installed), prediction from the public fields.
  */
+#include "test/folder.h"
+
 #include <hinge/compat/svm.h>
 #include <hinge/hinge.h>
 #include <hinge/io.h>
@@ -641,10 +643,10 @@ static void tube_of_an_empty_model(void **state)
 /* A file that holds the text gives the value for x = (2). */
 static void predicts(const char *text, double value)
 {
-    char path[] = "/tmp/hinge_compat_XXXXXX";
-    int file = mkstemp(path);
-    assert_true(file >= 0 && write(file, text, strlen(text)) == (ssize_t)strlen(text));
-    close(file);
+    char path[PATH_ROOM];
+    temporary_file(path);
+    FILE *file = fopen(path, "w");
+    assert_true(file != NULL && fputs(text, file) >= 0 && fclose(file) == 0);
     struct svm_model *m = svm_load_model(path);
     remove(path);
     assert_non_null(m);
@@ -1046,13 +1048,10 @@ static void models_of_svm_train_load(void **state)
 
 /* ---- all ------------------------------------------------------------------------------------------------- */
 
-static char folder[] = "/tmp/hinge-compat-XXXXXX";
-
 static int set_up(void **state)
 {
-    (void)state;
     svm_set_print_string_function(keep_text);
-    return mkdtemp(folder) == NULL || chdir(folder) != 0;
+    return make_folder(state) != 0 || chdir(folder) != 0;
 }
 
 static int tear_down(void **state)
@@ -1060,10 +1059,9 @@ static int tear_down(void **state)
     static const char *const files[] = { "fields.model", "copy.model", "one.model",  "pre.model", "marks.model",
                                          "round.model",  "bad.model",  "good.model", "real.model", "real.out",
                                          "two",          "ten" };
-    (void)state;
     for (size_t i = 0; i < sizeof files / sizeof *files; i++)
         unlink(files[i]);
-    return chdir("/") != 0 || rmdir(folder) != 0;
+    return chdir("/") != 0 || remove_folder(state) != 0;
 }
 
 /* One feature is large, and all have it; what an example has besides must not drown in it. */

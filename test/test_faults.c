@@ -37,7 +37,6 @@
 #define LEAST_STEP 1
 #endif
 
-static char folder[64]; /* for the files of this test */
 static size_t injected;
 
 /* ---- what a call leaves behind ----------------------------------------------------------------------------------- */
@@ -769,12 +768,6 @@ static void everything_else(void **state)
 
 /* ---- files ------------------------------------------------------------------------------------------------------- */
 
-static const char *in_folder(char *path, const char *name)
-{
-    snprintf(path, 128, "%s/%s", folder, name);
-    return path;
-}
-
 static char *read_whole(const char *path, size_t *size)
 {
     FILE *file = fopen(path, "rb");
@@ -854,22 +847,21 @@ static void readings(void **state)
     (void)state;
     struct three t = three_classes(hinge_kernel_rbf(0.5));
     const size_t columns[] = { 7, 8 };
-    char libsvm[128], csv[128], npy[128], y[128], model[128], wide[128], serial[128], command[400];
+    const char *libsvm = path_of("data"), *csv = path_of("data.csv"), *npy = path_of("data.npy"), *y = path_of("y.npy"),
+               *model = path_of("model"), *wide = path_of("wide"), *serial = path_of("serial"),
+               *xz = path_of("data.xz"), *gz = path_of("data.gz"), *model_xz = path_of("model.xz");
+    char command[PATH_ROOM + 80];
     hinge_error err;
-    assert_int_equal(hinge_data_write(in_folder(libsvm, "data"), &t.x, t.set.y, &err), HINGE_OK);
-    assert_int_equal(hinge_model_save(t.model, in_folder(model, "model"), &err), HINGE_OK);
-    write_file(in_folder(csv, "data.csv"), "1,2,3\n4,5,6\n", 12);
-    write_file(in_folder(wide, "wide"), "1 7:1 20000000:2\n2 9:1\n", 23);
-    write_file(in_folder(serial, "serial"), "1 0:1 1:2 2:1\n2 0:2 1:1 2:3\n", 28);
-    write_npy(in_folder(npy, "data.npy"), "(20, 3)", t.set.x, 60);
-    write_npy(in_folder(y, "y.npy"), "(20,)", t.set.x, 20);
+    assert_int_equal(hinge_data_write(libsvm, &t.x, t.set.y, &err), HINGE_OK);
+    assert_int_equal(hinge_model_save(t.model, model, &err), HINGE_OK);
+    write_file(csv, "1,2,3\n4,5,6\n", 12);
+    write_file(wide, "1 7:1 20000000:2\n2 9:1\n", 23);
+    write_file(serial, "1 0:1 1:2 2:1\n2 0:2 1:1 2:3\n", 28);
+    write_npy(npy, "(20, 3)", t.set.x, 60);
+    write_npy(y, "(20,)", t.set.x, 20);
     snprintf(command, sizeof command, "cd %s && xz -k data model && gzip -k data", folder);
     if (system(command) != 0)
         fail_msg("failed: %s", command);
-    char xz[128], gz[128], model_xz[128];
-    in_folder(xz, "data.xz");
-    in_folder(gz, "data.gz");
-    in_folder(model_xz, "model.xz");
     for (int threads = 1; threads <= 2; threads++)
         for (int memory = 0; memory < 2; memory++) {
             const struct reading readings[] = {
@@ -949,9 +941,9 @@ static void check_not_written(hinge_status status, const hinge_error *err, const
 
 static void fail_writes(writer write_it, const struct three *t, int error, bool on)
 {
-    char path[128];
+    const char *path = path_of("kept");
     hinge_error err;
-    write_old(in_folder(path, "kept"));
+    write_old(path);
     size_t files = entries(folder), descriptors = entries("/proc/self/fd");
     due.kind = FAULT_FILE;
     due.error = error;
@@ -986,14 +978,15 @@ static void writes_fail(void **state)
 static void writes_are_short(void **state)
 {
     (void)state;
-    char path[128], *bytes;
+    const char *path = path_of("short");
+    char *bytes;
     size_t size;
     hinge_error err;
     struct three t = three_classes(hinge_kernel_rbf(0.5));
     assert_int_equal(hinge_model_format(t.model, &bytes, &size, &err), HINGE_OK);
     due.kind = FAULT_SHORT;
     due.k = 0;
-    assert_int_equal(save_model(in_folder(path, "short"), &t, &err), HINGE_OK);
+    assert_int_equal(save_model(path, &t, &err), HINGE_OK);
     due.kind = FAULT_NONE;
     assert_true(holds(path, bytes, size));
     hinge_free(bytes);
@@ -1004,9 +997,9 @@ static void saving_without_memory(void **state)
 {
     (void)state;
     struct three t = three_classes(hinge_kernel_rbf(0.5));
-    char path[128];
+    const char *path = path_of("no-memory");
     hinge_error err;
-    write_old(in_folder(path, "no-memory"));
+    write_old(path);
     size_t files = entries(folder);
     due.kind = FAULT_MEMORY;
     due.on = false;
@@ -1030,14 +1023,14 @@ static void writes_meet_limits(void **state)
 {
     (void)state;
     struct three t = three_classes(hinge_kernel_rbf(0.5));
-    char path[128];
+    const char *path = path_of("limited");
     hinge_error err;
     struct stat info;
     struct rlimit limit, small;
     assert_int_equal(save_model("/dev/full", &t, &err), HINGE_EIO);
     assert_non_null(strstr(err.text, strerror(ENOSPC)));
     assert_true(stat("/dev/full", &info) == 0 && S_ISCHR(info.st_mode));
-    write_old(in_folder(path, "limited"));
+    write_old(path);
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
     small = limit;
     small.rlim_cur = 100;
@@ -1067,13 +1060,13 @@ static int run_self(const char *mode, const char *model, const char *path, long 
     return status;
 }
 
-/* Saves a model, tells its path and its bytes. */
-static char *saved_model(char *path, size_t *size)
+/* Saves a model as "saved", tells its bytes. */
+static char *saved_model(size_t *size)
 {
     char *bytes;
     hinge_error err;
     struct three t = three_classes(hinge_kernel_rbf(0.5));
-    assert_int_equal(save_model(in_folder(path, "saved"), &t, &err), HINGE_OK);
+    assert_int_equal(save_model(path_of("saved"), &t, &err), HINGE_OK);
     assert_int_equal(hinge_model_format(t.model, &bytes, size, &err), HINGE_OK);
     three_free(&t);
     return bytes;
@@ -1082,10 +1075,9 @@ static char *saved_model(char *path, size_t *size)
 static void killed_in_the_middle(void **state)
 {
     (void)state;
-    char model[128], inner[128], path[160];
+    const char *model = path_of("saved"), *inner = path_of("killed"), *path = path_of("killed/m");
     size_t size;
-    char *bytes = saved_model(model, &size);
-    snprintf(path, sizeof path, "%s/m", in_folder(inner, "killed"));
+    char *bytes = saved_model(&size);
     assert_int_equal(mkdir(inner, 0755), 0);
     long k = 1;
     for (;; k++) {
@@ -1116,10 +1108,9 @@ static void check_exit(int status)
 static void read_only_folder(void **state)
 {
     (void)state;
-    char model[128], inner[128], path[160];
+    const char *model = path_of("saved"), *inner = path_of("read-only"), *path = path_of("read-only/m");
     size_t size;
-    hinge_free(saved_model(model, &size));
-    snprintf(path, sizeof path, "%s/m", in_folder(inner, "read-only"));
+    hinge_free(saved_model(&size));
     assert_int_equal(mkdir(inner, 0755), 0);
     write_old(path);
     assert_int_equal(chmod(inner, 0555), 0);
@@ -1133,10 +1124,9 @@ static void read_only_folder(void **state)
 static void full_disk(void **state)
 {
     (void)state;
-    char model[128], inner[128], path[160];
+    const char *model = path_of("saved"), *inner = path_of("disk"), *path = path_of("disk/m");
     size_t size;
-    hinge_free(saved_model(model, &size));
-    snprintf(path, sizeof path, "%s/m", in_folder(inner, "disk"));
+    hinge_free(saved_model(&size));
     assert_int_equal(mkdir(inner, 0755), 0);
     check_exit(run_self("full-disk", model, path, 0));
 }
@@ -1144,7 +1134,7 @@ static void full_disk(void **state)
 /* A small disk of our own at the folder of path; false: not permitted. */
 static bool mount_disk(const char *path)
 {
-    char where[160], map[40];
+    char where[PATH_ROOM], map[40];
     snprintf(where, sizeof where, "%.*s", (int)(strrchr(path, '/') - path), path);
     snprintf(map, sizeof map, "0 %u 1", (unsigned)geteuid());
     if (geteuid() != 0) {
@@ -1177,7 +1167,7 @@ enum { SKIPPED = 77 };
 
 static int full_disk_in_child(const char *model_path, const char *path)
 {
-    char filler[200];
+    char filler[PATH_ROOM + 40];
     hinge_model *model = NULL;
     hinge_error err;
     if (!mount_disk(path))
@@ -1223,17 +1213,15 @@ static int do_as_told(char **argv)
 
 /* ------------------------------------------------------------------------------------------------------------------ */
 
-static int make_folder(void **state)
+/* Anybody may look into it: a test becomes nobody in particular. */
+static int make_open_folder(void **state)
 {
-    const char *where = getenv("TMPDIR");
-    (void)state;
-    snprintf(folder, sizeof folder, "%.40s/hinge-XXXXXX", where != NULL ? where : "/tmp");
-    return mkdtemp(folder) != NULL && chmod(folder, 0755) == 0 ? 0 : -1;
+    return make_folder(state) != 0 || chmod(folder, 0755) != 0;
 }
 
-static int remove_folder(void **state)
+static int remove_all(void **state)
 {
-    char command[100];
+    char command[PATH_ROOM + 10];
     (void)state;
     snprintf(command, sizeof command, "rm -rf %s", folder);
     print_message("%zu faults injected\n", injected);
@@ -1261,5 +1249,5 @@ int main(int argc, char **argv)
         cmocka_unit_test(read_only_folder),
         cmocka_unit_test(full_disk),
     };
-    return cmocka_run_group_tests_name("faults", tests, make_folder, remove_folder);
+    return cmocka_run_group_tests_name("faults", tests, make_open_folder, remove_all);
 }

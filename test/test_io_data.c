@@ -1,5 +1,6 @@
 /* Data files: what is read, what is refused and where, the same for any number of threads. */
 #include "lib/base/base.h"
+#include "test/folder.h"
 #include "hg_config.h"
 
 #include <hinge/io.h>
@@ -25,29 +26,6 @@
 #endif
 
 /* ---- helpers ------------------------------------------------------------------------------------------- */
-
-static char folder[64];
-
-static int make_folder(void **state)
-{
-    (void)state;
-    strcpy(folder, "/tmp/hinge-test-XXXXXX");
-    return mkdtemp(folder) == NULL;
-}
-
-/* Only what the tests put there; anything left over makes rmdir, and so the test, fail. */
-static int remove_folder(void **state)
-{
-    (void)state;
-    return rmdir(folder);
-}
-
-static const char *path_of(const char *name)
-{
-    static char path[256];
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    return path;
-}
 
 static void write_file(const char *path, const void *bytes, size_t size)
 {

@@ -1,5 +1,6 @@
 /* Model files: LIBSVM's text to the letter, exact reloading, and what is refused and where. */
 #include "lib/model.h"
+#include "test/folder.h"
 
 #include <hinge/io.h>
 #include <libsvm/svm.h>
@@ -13,24 +14,6 @@
 #include <string.h>
 #include <unistd.h>
 #include <cmocka.h>
-
-static char folder[64], path[128];
-
-static int make_folder(void **state)
-{
-    (void)state;
-    strcpy(folder, "/tmp/hinge-test-XXXXXX");
-    if (mkdtemp(folder) == NULL)
-        return 1;
-    snprintf(path, sizeof path, "%s/model", folder);
-    return 0;
-}
-
-static int remove_folder(void **state)
-{
-    (void)state;
-    return unlink(path) != 0 || rmdir(folder) != 0; /* nothing else may be left there */
-}
 
 static int user_function(void *cookie, const hinge_matrix *a, const hinge_matrix *b, double *out, size_t ld)
 {
@@ -343,8 +326,8 @@ static void words(void **state)
     assert_int_equal(hinge_model_words(again)->count, 7);
     for (size_t k = 0; k < 7; k++)
         assert_string_equal(hinge_model_words(again)->word[k], list[k]);
-    assert_int_equal(hinge_model_save(model, path, NULL), HINGE_OK);
-    struct svm_model *theirs = svm_load_model(path);
+    assert_int_equal(hinge_model_save(model, path_of("model"), NULL), HINGE_OK);
+    struct svm_model *theirs = svm_load_model(path_of("model"));
     assert_non_null(theirs);
     int labels[3];
     svm_get_labels(theirs, labels);
@@ -602,14 +585,14 @@ static void saves_exactly(void **state)
             hg_random(&seed) % 3 == 0 ? ldexp(-(double)hg_random(&seed), -(int)(hg_random(&seed) % 90)) : 0;
     model->sv[D - 1] = 1;
     struct hinge_model *again = NULL;
-    if (hinge_model_save(model, path, &err) != HINGE_OK ||
-        hinge_model_load(&again, path, NULL, &err) != HINGE_OK)
+    if (hinge_model_save(model, path_of("model"), &err) != HINGE_OK ||
+        hinge_model_load(&again, path_of("model"), NULL, &err) != HINGE_OK)
         fail_msg("%s", err.text);
     check_equal(model, again);
     hinge_model_free(again);
     hinge_model_free(model);
     assert_int_equal(hinge_model_load(&again, "/nowhere/at/all", NULL, &err), HINGE_EIO);
-    assert_int_equal(hinge_model_save(NULL, path, &err), HINGE_EINVAL);
+    assert_int_equal(hinge_model_save(NULL, path_of("model"), &err), HINGE_EINVAL);
 }
 
 /* ---- LIBSVM reads ours, we read LIBSVM's --------------------------------------------------------------- */
@@ -626,8 +609,8 @@ static void libsvm_reads_ours(void **state)
                                      hinge_kernel_rbf(0.1), hinge_kernel_sigmoid(0.5, 1) };
     for (size_t k = 0; k < sizeof kernels / sizeof *kernels; k++) {
         struct hinge_model *model = three_classes(kernels[k]);
-        assert_int_equal(hinge_model_save(model, path, NULL), HINGE_OK);
-        struct svm_model *theirs = svm_load_model(path);
+        assert_int_equal(hinge_model_save(model, path_of("model"), NULL), HINGE_OK);
+        struct svm_model *theirs = svm_load_model(path_of("model"));
         assert_non_null(theirs);
         assert_int_equal(theirs->l, 4);
         assert_int_equal(theirs->nr_class, 3);
@@ -650,10 +633,10 @@ static void libsvm_reads_ours(void **state)
     /* what LIBSVM has no words for, it refuses */
     struct hinge_model *model = three_classes(hinge_kernel_linear());
     model->labels[0] = 0.5;
-    assert_int_equal(hinge_model_save(model, path, NULL), HINGE_OK);
+    assert_int_equal(hinge_model_save(model, path_of("model"), NULL), HINGE_OK);
     int errors = dup(STDERR_FILENO), null = open("/dev/null", O_WRONLY); /* where LIBSVM complains */
     assert_true(errors >= 0 && null >= 0 && dup2(null, STDERR_FILENO) >= 0);
-    const struct svm_model *theirs = svm_load_model(path);
+    const struct svm_model *theirs = svm_load_model(path_of("model"));
     assert_true(dup2(errors, STDERR_FILENO) >= 0);
     close(errors);
     close(null);
@@ -667,8 +650,8 @@ static void check_theirs(const struct svm_model *theirs)
 {
     struct hinge_model *ours = NULL;
     hinge_error err;
-    assert_int_equal(svm_save_model(path, theirs), 0);
-    if (hinge_model_load(&ours, path, NULL, &err) != HINGE_OK)
+    assert_int_equal(svm_save_model(path_of("model"), theirs), 0);
+    if (hinge_model_load(&ours, path_of("model"), NULL, &err) != HINGE_OK)
         fail_msg("%s", err.text);
     assert_int_equal(ours->task, theirs->param.svm_type);
     assert_int_equal(ours->kernel.type, theirs->param.kernel_type);
@@ -773,7 +756,7 @@ int main(void)
         cmocka_unit_test(training_is_told),
         cmocka_unit_test(reads_other_layouts),
         cmocka_unit_test(few_columns),
-        cmocka_unit_test_setup_teardown(words, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(words, make_folder, remove_folder_of_model),
         cmocka_unit_test(refuses_headers),
         cmocka_unit_test(refuses_calibration),
         cmocka_unit_test(refuses_our_own),
@@ -781,9 +764,9 @@ int main(void)
         cmocka_unit_test(user_kernels),
         cmocka_unit_test(truncated),
         cmocka_unit_test(damaged),
-        cmocka_unit_test_setup_teardown(saves_exactly, make_folder, remove_folder),
-        cmocka_unit_test_setup_teardown(reads_libsvm, make_folder, remove_folder),
-        cmocka_unit_test_setup_teardown(libsvm_reads_ours, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(saves_exactly, make_folder, remove_folder_of_model),
+        cmocka_unit_test_setup_teardown(reads_libsvm, make_folder, remove_folder_of_model),
+        cmocka_unit_test_setup_teardown(libsvm_reads_ours, make_folder, remove_folder_of_model),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

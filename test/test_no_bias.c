@@ -268,10 +268,8 @@ static void files(void **state)
     struct set set = set_two_class(4, 80, 3, 1);
     hinge_params params = exactly(HINGE_C_SVC, hinge_kernel_rbf(0.5), 2);
     hinge_model *model = fit(&set, &params, NULL), *loaded = NULL;
-    char name[] = "/tmp/hinge-no-bias-XXXXXX";
-    int fd = mkstemp(name);
-    assert_true(fd >= 0);
-    close(fd);
+    char name[PATH_ROOM];
+    temporary_file(name);
     assert_int_equal(hinge_model_save(model, name, NULL), HINGE_OK);
     assert_int_equal(hinge_model_load(&loaded, name, NULL, NULL), HINGE_OK);
     struct svm_model *theirs = svm_load_model(name);

@@ -724,30 +724,12 @@ static void rest_on_digits(void **state)
 
 /* ---- Files ----------------------------------------------------------------------------------------------- */
 
-static char folder[64], path[128];
-
-static int make_folder(void **state)
-{
-    (void)state;
-    strcpy(folder, "/tmp/hinge-test-XXXXXX");
-    if (mkdtemp(folder) == NULL)
-        return 1;
-    snprintf(path, sizeof path, "%s/model", folder);
-    return 0;
-}
-
-static int remove_folder(void **state)
-{
-    (void)state;
-    return unlink(path) != 0 || rmdir(folder) != 0;
-}
-
 static hinge_model *reload(const hinge_model *model)
 {
     hinge_model *again = NULL;
     hinge_error err;
-    if (hinge_model_save(model, path, &err) != HINGE_OK ||
-        hinge_model_load(&again, path, NULL, &err) != HINGE_OK)
+    if (hinge_model_save(model, path_of("model"), &err) != HINGE_OK ||
+        hinge_model_load(&again, path_of("model"), NULL, &err) != HINGE_OK)
         fail_msg("%s", err.text);
     return again;
 }
@@ -777,7 +759,7 @@ static struct svm_model *their_load(void)
 {
     int errors = dup(STDERR_FILENO), null = open("/dev/null", O_WRONLY);
     assert_true(errors >= 0 && null >= 0 && dup2(null, STDERR_FILENO) >= 0);
-    struct svm_model *model = svm_load_model(path);
+    struct svm_model *model = svm_load_model(path_of("model"));
     assert_true(dup2(errors, STDERR_FILENO) >= 0);
     close(errors);
     close(null);
@@ -1035,9 +1017,9 @@ int main(void)
         cmocka_unit_test(rest_is_a_class),
         cmocka_unit_test(rest_held_out),
         cmocka_unit_test(rest_on_digits),
-        cmocka_unit_test_setup_teardown(files, make_folder, remove_folder),
-        cmocka_unit_test_setup_teardown(files_of_our_own, make_folder, remove_folder),
-        cmocka_unit_test_setup_teardown(single_class, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(files, make_folder, remove_folder_of_model),
+        cmocka_unit_test_setup_teardown(files_of_our_own, make_folder, remove_folder_of_model),
+        cmocka_unit_test_setup_teardown(single_class, make_folder, remove_folder_of_model),
         cmocka_unit_test(refuses),
         cmocka_unit_test(stops),
         cmocka_unit_test(largest_nu),

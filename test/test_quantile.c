@@ -386,10 +386,9 @@ static void files(void **state)
     hinge_matrix x = set_matrix(&set);
     hinge_certificate c;
     hinge_error err;
-    char path[] = "/tmp/hinge-quantile-XXXXXX", *text;
+    char path[PATH_ROOM], *text;
     size_t size;
-    int file = mkstemp(path);
-    assert_true(file >= 0 && close(file) == 0);
+    temporary_file(path);
     assert_int_equal(hinge_model_set_training(model, &params, NULL), HINGE_OK);
     assert_int_equal(hinge_model_format(model, &text, &size, NULL), HINGE_OK);
     assert_int_equal(hinge_model_parse(&again, "text", text, size, NULL, NULL), HINGE_OK);

@@ -359,10 +359,8 @@ static void *use_file(void *arg)
 static void files_at_once(void **state)
 {
     (void)state;
-    char path[] = "/tmp/hinge-test-XXXXXX";
-    int file = mkstemp(path);
-    assert_true(file >= 0);
-    close(file);
+    char path[PATH_ROOM];
+    temporary_file(path);
     struct set set = set_two_class(56, 200, 10, 1);
     hinge_params params = hinge_params_default(HINGE_C_SVC);
     hinge_model *models[2];

@@ -444,8 +444,8 @@ static void features_without_vectors(void **state)
     assert_int_equal(hinge_model_n_features(again), 5);
     double *a = fit_labels(model, &set), *b = fit_labels(again, &set);
     assert_memory_equal(a, b, set.n * sizeof *a);
-    char path[] = "/tmp/hinge_words_XXXXXX";
-    assert_true(mkstemp(path) >= 0);
+    char path[PATH_ROOM];
+    temporary_file(path);
     assert_int_equal(hinge_model_save(model, path, NULL), HINGE_OK);
     struct svm_model *theirs = svm_load_model(path);
     remove(path);
@@ -477,10 +477,10 @@ static void minus_0_in_files(void **state)
         assert_int_equal(hinge_model_sv(again, i, w, NULL), HINGE_OK);
         assert_memory_equal(v, w, sizeof v);
     }
-    char path[] = "/tmp/hinge_words_XXXXXX";
+    char path[PATH_ROOM];
     hinge_data data;
     hinge_matrix matrix = set_matrix(&set);
-    assert_true(mkstemp(path) >= 0);
+    temporary_file(path);
     assert_int_equal(hinge_data_write(path, &matrix, y, NULL), HINGE_OK);
     assert_int_equal(hinge_data_read(path, NULL, &data, NULL), HINGE_OK);
     remove(path);
