@@ -4,14 +4,15 @@
  * found by svm_train.
  */
 #include "compat/own.h"
+#include "lib/model.h"
 
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 
-static bool has_gamma(const struct svm_parameter *p)
+static const struct hg_kernel_row *kernel_row(const struct svm_parameter *p)
 {
-    return p->kernel_type == POLY || p->kernel_type == RBF || p->kernel_type == SIGMOID;
+    return hg_kernel_row((hinge_kernel_type)p->kernel_type);
 }
 
 static const char *check_kinds(const struct svm_parameter *p)
@@ -20,9 +21,9 @@ static const char *check_kinds(const struct svm_parameter *p)
         return "unknown svm type";
     if (p->kernel_type < LINEAR || p->kernel_type > PRECOMPUTED)
         return "unknown kernel type";
-    if (has_gamma(p) && p->gamma < 0)
+    if (kernel_row(p)->uses_gamma && p->gamma < 0)
         return "gamma < 0";
-    if (p->kernel_type == POLY && p->degree < 0)
+    if (kernel_row(p)->uses_degree && p->degree < 0)
         return "degree of polynomial kernel < 0";
     return NULL;
 }
@@ -102,10 +103,9 @@ static const char *check_targets(const struct svm_problem *prob, const struct sv
 static const char *check_hinge(const struct svm_problem *prob, const struct svm_parameter *p)
 {
     const hinge_task_row *task = hgc_task(p->svm_type);
-    bool has_coef0 = p->kernel_type == POLY || p->kernel_type == SIGMOID;
     if (!isfinite(p->eps) || (task->uses_C && !isfinite(p->C) && (task->uses_nu || !(p->C > 0))) ||
         (task->uses_p && !isfinite(p->p)) ||
-        (has_gamma(p) && !isfinite(p->gamma)) || (has_coef0 && !isfinite(p->coef0)))
+        (kernel_row(p)->uses_gamma && !isfinite(p->gamma)) || (kernel_row(p)->uses_coef0 && !isfinite(p->coef0)))
         return "a parameter is not a finite number";
     if (p->svm_type == C_SVC && p->nr_weight > 0 && (p->weight_label == NULL || p->weight == NULL))
         return "weight_label or weight is NULL";

@@ -18,13 +18,6 @@ static const char too_large[] = "the examples as dense rows do not fit the memor
 static const char no_serial[] =
     "precomputed kernel: an example does not begin with 0:serial, or has too few values";
 
-static void columns_free(struct hg_columns *c)
-{
-    free(c->bits);
-    free(c->before);
-    memset(c, 0, sizeof *c);
-}
-
 static bool is_precomputed(const struct svm_parameter *param)
 {
     return param->kernel_type == PRECOMPUTED;
@@ -82,10 +75,10 @@ static const char *columns_find(struct hg_columns *c, const struct svm_problem *
     if (fault != NULL)
         return fault;
     c->last = max > 0 ? (size_t)max : 0;
-    c->bits = calloc(c->last / 64 + 1, sizeof *c->bits);
-    c->before = calloc(c->last / 64 + 1, sizeof *c->before);
+    c->bits = hg_zalloc(c->last / 64 + 1, sizeof *c->bits);
+    c->before = hg_zalloc(c->last / 64 + 1, sizeof *c->before);
     if (c->bits == NULL || c->before == NULL) {
-        columns_free(c);
+        hg_columns_free(c);
         return no_memory;
     }
     for (int i = 0; i < prob->l; i++) {
@@ -105,7 +98,7 @@ const char *hgc_dense_columns(const struct svm_problem *prob, const struct svm_p
     struct hg_columns c;
     const char *fault = columns_find(&c, prob, is_precomputed(param));
     *columns = c.count;
-    columns_free(&c);
+    hg_columns_free(&c);
     return fault;
 }
 
@@ -171,7 +164,7 @@ const char *hgc_dense_make(struct hgc_dense *dense, const struct svm_problem *pr
         fill_features(dense, &c, prob);
     for (int i = 0; fault == NULL && dense->y != NULL && i < prob->l; i++)
         dense->y[i] = hgc_classifies(param->svm_type) ? (double)(int)prob->y[i] : prob->y[i];
-    columns_free(&c);
+    hg_columns_free(&c);
     if (fault != NULL)
         hgc_dense_free(dense);
     return fault;

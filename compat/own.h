@@ -1,6 +1,6 @@
 /*
- * What the files of the compat library share. They know hinge by its public header only; names that are not
- * svm.h's begin with hgc_.
+ * What the files of the compat library share. Hinge is in the same library: they know what lib and
+ * lib/files know. Names that are not svm.h's begin with hgc_.
  */
 #ifndef HINGE_COMPAT_OWN_H
 #define HINGE_COMPAT_OWN_H
@@ -8,7 +8,6 @@
 #include <hinge/compat/svm.h>
 #include <hinge/hinge.h>
 
-#include <locale.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -25,13 +24,6 @@ void hgc_print(const char *format, ...) HGC_PRINTF;
 int hgc_threads(void);       /* 0: not set; 1 in a child */
 void hgc_count_training(void);
 bool hgc_is_child(void);     /* of the process that trained first: its threads are not there */
-
-/* The C locale for this thread, between enter and leave; enter may fail for want of memory. */
-struct hgc_locale {
-    locale_t c, before;
-};
-bool hgc_locale_enter(struct hgc_locale *locale);
-void hgc_locale_leave(struct hgc_locale *locale);
 
 /* The table's row of a type; NULL where LIBSVM has none of the number. */
 static inline const hinge_task_row *hgc_task(int svm_type)
@@ -50,6 +42,12 @@ static inline bool hgc_regresses(int svm_type)
 {
     const hinge_task_row *task = hgc_task(svm_type);
     return task != NULL && task->regresses;
+}
+
+static inline size_t hgc_pairs(const struct svm_model *m)
+{
+    size_t k = m->nr_class > 0 ? (size_t)m->nr_class : 0;
+    return k * (k - (k > 0)) / 2;
 }
 
 /* What svm_train cannot do without: NULL, or a message. Leaves out what it could ignore (cache, shrinking,

@@ -3,6 +3,7 @@
  * values in double, one support vector after the other.
  */
 #include "compat/own.h"
+#include "lib/proba.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -202,12 +203,6 @@ static double classify(const struct svm_model *m, const double *values, int *vot
     return m->label[best];
 }
 
-static size_t n_pairs(const struct svm_model *m)
-{
-    size_t k = m->nr_class > 0 ? (size_t)m->nr_class : 0;
-    return k * (k - (k > 0)) / 2;
-}
-
 enum { STACK_CLASSES = 64 };
 
 static double label_of(const struct svm_model *m, const double *values, double *decisions)
@@ -259,81 +254,16 @@ double svm_predict(const struct svm_model *model, const struct svm_node *x)
 
 /* ---- probabilities --------------------------------------------------------------------------------------- */
 
-/* 1 / (1 + exp(a f + b)) without overflow. */
-static double sigmoid(double f, double a, double b)
-{
-    double z = a * f + b;
-    return z >= 0 ? exp(-z) / (1 + exp(-z)) : 1 / (1 + exp(z));
-}
-
-/* Couples r[i][j] = P(i | i or j) to p[k]: min sum_i sum_{j != i} (r_ji p_i - r_ij p_j)^2 with sum p = 1, by
- * the second method of Wu, Lin, Weng 2004: fixed point of Q_tt p_t = p'Qp - sum_{j != t} Q_tj p_j,
- * normalised on the way. q: room for k k, qp: for k. */
-static void couple(int k, const double *r, double *p, double *q, double *qp)
-{
-    double tolerance = 0.005 / k;
-    for (int t = 0; t < k; t++) {
-        p[t] = 1.0 / k;
-        q[t * k + t] = 0;
-        for (int j = 0; j < k; j++) {
-            if (j == t)
-                continue;
-            q[t * k + t] += square(r[j * k + t]);
-            q[t * k + j] = -r[j * k + t] * r[t * k + j];
-        }
-    }
-    for (int round = 0; round < (k > 100 ? k : 100); round++) {
-        double pqp = 0, error = 0;
-        for (int t = 0; t < k; t++) {
-            qp[t] = 0;
-            for (int j = 0; j < k; j++)
-                qp[t] += q[t * k + j] * p[j];
-            pqp += p[t] * qp[t];
-        }
-        for (int t = 0; t < k; t++)
-            error = fmax(error, fabs(qp[t] - pqp));
-        if (error < tolerance)
-            return;
-        for (int t = 0; t < k; t++) { /* p_t += step, then p /= 1 + step; Qp and p'Qp follow */
-            double qtt = q[t * k + t], step = (pqp - qp[t]) / qtt, scale = 1 / (1 + step);
-            pqp = (pqp + step * (step * qtt + 2 * qp[t])) * scale * scale;
-            p[t] += step;
-            for (int j = 0; j < k; j++) {
-                qp[j] = (qp[j] + step * q[t * k + j]) * scale;
-                p[j] *= scale;
-            }
-        }
-    }
-}
-
-static double clip(double p)
-{
-    return fmin(fmax(p, 1e-7), 1 - 1e-7);
-}
-
 static double classify_probability(const struct svm_model *m, const struct svm_node *x, double *estimates)
 {
-    size_t k = (size_t)m->nr_class, pairs = n_pairs(m);
+    size_t k = (size_t)m->nr_class, pairs = hgc_pairs(m);
     double *decisions = calloc(pairs + 2 * k * k + k + 1, sizeof *decisions); /* 0 where predict fails */
     if (decisions == NULL) {
         hgc_print("no memory for a prediction\n");
         return 0;
     }
-    double *r = decisions + pairs, *q = r + k * k;
     double label = predict(m, x, decisions);
-    for (size_t a = 0, pair = 0; a < k; a++)
-        for (size_t b = a + 1; b < k; b++, pair++) {
-            r[a * k + b] = clip(sigmoid(decisions[pair], m->probA[pair], m->probB[pair]));
-            r[b * k + a] = 1 - r[a * k + b];
-        }
-    if (k == 2) {
-        estimates[0] = r[1];
-        estimates[1] = r[2];
-    } else if (k > 2) {
-        couple((int)k, r, estimates, q, q + k * k);
-    } else if (k == 1) {
-        estimates[0] = 1;
-    }
+    hg_pair_probabilities(k, m->probA, m->probB, decisions, estimates, decisions + pairs);
     size_t best = 0;
     for (size_t c = 1; c < k; c++)
         if (estimates[c] > estimates[best])
@@ -345,21 +275,11 @@ static double classify_probability(const struct svm_model *m, const struct svm_n
 }
 
 #ifndef HINGE_LIBSVM_324
-/* The share of the marks, tenths of the training's decision values, that lie at or below the decision value. */
 static double one_class_probability(const struct svm_model *m, const struct svm_node *x, double *estimates)
 {
-    double decision = 0, label = predict(m, x, &decision), share = 0.999;
-    const double *marks = m->prob_density_marks;
-    if (decision < marks[0])
-        share = 0.001;
-    else
-        for (int i = 1; i < HGC_MARKS; i++)
-            if (decision < marks[i]) {
-                share = (double)i / HGC_MARKS;
-                break;
-            }
-    estimates[0] = share;
-    estimates[1] = 1 - share;
+    double decision = 0, label = predict(m, x, &decision);
+    estimates[0] = hg_density(m->prob_density_marks, decision);
+    estimates[1] = 1 - estimates[0];
     return label;
 }
 #endif

@@ -3,8 +3,7 @@
  * LIBSVM's fields.
  */
 #include "compat/own.h"
-
-#include <hinge/io.h>
+#include "lib/model.h"
 
 #include <math.h>
 #include <omp.h>
@@ -183,49 +182,18 @@ static bool fill_support_vectors(struct svm_model *m, const hinge_model *h, cons
     return ok;
 }
 
-/* The numbers behind a key of the header of a model's text; NULL: no such key, or no memory. */
-static double *header_values(const char *text, const char *end, const char *key, size_t n)
-{
-    size_t length = strlen(key);
-    for (const char *line = text; line != NULL && line < end && strncmp(line, "SV", 2) != 0;) {
-        const char *stop = memchr(line, '\n', (size_t)(end - line));
-        if (stop != NULL && (size_t)(stop - line) >= length && memcmp(line, key, length) == 0 &&
-            (line[length] == ' ' || line[length] == '\n')) {
-            double *values = malloc((n + 1) * sizeof *values);
-            char *p = (char *)line + length;
-            for (size_t i = 0; values != NULL && i < n; i++)
-                values[i] = strtod(p, &p);
-            return values;
-        }
-        line = stop != NULL ? stop + 1 : NULL;
-    }
-    return NULL;
-}
-
-/* hinge hands the calibration out in its model's text. */
 static bool fill_probability(struct svm_model *m, const hinge_model *h)
 {
-    struct hgc_locale locale;
-    char *text = NULL;
-    size_t size = 0, pairs = hinge_model_n_problems(h);
-    if (!hinge_model_has_probability(h))
-        return true;
-    if (hinge_model_format(h, &text, &size, NULL) != HINGE_OK || !hgc_locale_enter(&locale)) {
-        hinge_free(text);
-        return false;
-    }
-    bool classifies = hgc_classifies(m->param.svm_type);
-    if (m->param.svm_type != ONE_CLASS)
-        m->probA = header_values(text, text + size, "probA", classifies ? pairs : 1);
-    if (classifies)
-        m->probB = header_values(text, text + size, "probB", pairs);
+    bool ok = true;
+    if (h->prob_a != NULL)
+        m->probA = copy_doubles(h->prob_a, h->n_problems, &ok);
+    if (h->prob_b != NULL)
+        m->probB = copy_doubles(h->prob_b, h->n_problems, &ok);
 #ifndef HINGE_LIBSVM_324
-    if (m->param.svm_type == ONE_CLASS)
-        m->prob_density_marks = header_values(text, text + size, "prob_density_marks", HGC_MARKS);
+    if (h->density_marks != NULL)
+        m->prob_density_marks = copy_doubles(h->density_marks, HGC_MARKS, &ok);
 #endif
-    hgc_locale_leave(&locale);
-    hinge_free(text);
-    return true;
+    return ok;
 }
 
 static struct svm_model *model_of(const hinge_model *h, const struct svm_problem *prob,

@@ -622,8 +622,7 @@ hinge_status hinge_model_laplace(const hinge_model *m, double *sigma, hinge_erro
     return hg_ok(err);
 }
 
-/* By the marks that a decision value lies between, in tenths. */
-static double density(const double *marks, double decision)
+double hg_density(const double *marks, double decision)
 {
     size_t i = 1;
     if (decision < marks[0])
@@ -635,9 +634,9 @@ static double density(const double *marks, double decision)
     return (double)i / MARKS;
 }
 
-static double first_of_two(const hinge_model *m, const double *decision, size_t problem)
+static double first_of_two(double decision, double a, double b)
 {
-    double s = hg_sigmoid(decision[problem], m->prob_a[problem], m->prob_b[problem]);
+    double s = hg_sigmoid(decision, a, b);
     return HG_MIN(HG_MAX(s, LEAST), 1 - LEAST);
 }
 
@@ -646,21 +645,20 @@ static void rest_probabilities(const hinge_model *m, const double *decision, dou
 {
     double sum = 0;
     for (size_t c = 0; c < m->n_classes; c++)
-        sum += p[c] = first_of_two(m, decision, c);
+        sum += p[c] = first_of_two(decision[c], m->prob_a[c], m->prob_b[c]);
     for (size_t c = 0; c < m->n_classes; c++)
         p[c] /= sum;
 }
 
-/* Each pair of classes. work: [2 * k * k + k] */
-static void pair_probabilities(const hinge_model *m, const double *decision, double *p, double *work)
+void hg_pair_probabilities(size_t k, const double *a_of, const double *b_of, const double *decision, double *p,
+                           double *work)
 {
-    size_t k = m->n_classes;
     double *r = work;
     if (k == 1)
         p[0] = 1;
     for (size_t a = 0, pair = 0; a < k; a++)
         for (size_t b = a + 1; b < k; b++, pair++) {
-            r[a * k + b] = first_of_two(m, decision, pair);
+            r[a * k + b] = first_of_two(decision[pair], a_of[pair], b_of[pair]);
             r[b * k + a] = 1 - r[a * k + b];
         }
     if (k == 2) {
@@ -675,14 +673,14 @@ static double row_probabilities(const hinge_model *m, const double *decision, do
 {
     size_t best = 0;
     if (m->density_marks != NULL) {
-        p[0] = density(m->density_marks, decision[0]);
+        p[0] = hg_density(m->density_marks, decision[0]);
         p[1] = 1 - p[0];
         return decision[0] > 0 ? 1 : -1;
     }
     if (m->multiclass == HINGE_ONE_VS_REST)
         rest_probabilities(m, decision, p);
     else
-        pair_probabilities(m, decision, p, work);
+        hg_pair_probabilities(m->n_classes, m->prob_a, m->prob_b, decision, p, work);
     for (size_t c = 1; c < m->n_classes; c++)
         if (p[c] > p[best])
             best = c;

@@ -287,23 +287,28 @@ static size_t layout(char *buffer, const char *digits, size_t n, int exponent)
     return (size_t)(out - buffer);
 }
 
-/* The shortest printf format that reads back, its decimal point made one whatever the locale's is. 15 digits
- * are always exact and %g drops the zeros; subnormal numbers may have fewer. */
+size_t hg_format_digits(char *buffer, double v, int digits)
+{
+    char text[64];
+    int length = snprintf(text, sizeof text, "%.*g", digits, v);
+    size_t kept = 0;
+    for (int i = 0; i < length; i++) {
+        if (is_digit(text[i]) || strchr("+-einfa", text[i]) != NULL)
+            buffer[kept++] = text[i];
+        else if (buffer[kept - 1] != '.') /* a point may be of several bytes */
+            buffer[kept++] = '.';
+    }
+    return kept;
+}
+
+/* The shortest that reads back. 15 digits are always exact and %g drops the zeros; subnormal numbers may have fewer. */
 static size_t format_slowly(char *buffer, double v)
 {
-    for (int precision = v < DBL_MIN ? 1 : 15;; precision++) {
-        char text[64];
+    for (int digits = v < DBL_MIN ? 1 : 15;; digits++) {
         double back;
-        int length = snprintf(text, sizeof text, "%.*g", precision, v), kept = 0;
-        for (int i = 0; i < length; i++) {
-            bool plain = is_digit(text[i]) || strchr("+-einfa", text[i]) != NULL;
-            if (plain)
-                buffer[kept++] = text[i];
-            else if (buffer[kept - 1] != '.') /* a point may be of several bytes */
-                buffer[kept++] = '.';
-        }
-        if (precision == 17 || (hg_parse_double(buffer, buffer + kept, &back) != NULL && back == v))
-            return (size_t)kept;
+        size_t length = hg_format_digits(buffer, v, digits);
+        if (digits == 17 || (hg_parse_double(buffer, buffer + length, &back) != NULL && back == v))
+            return length;
     }
 }
 
