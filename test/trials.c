@@ -111,7 +111,7 @@ void tell(const char *format, ...)
 
 static double cpu_bound(const struct trial *t)
 {
-    bool factor = t->params.solver == HINGE_SOLVER_INTERIOR_POINT && t->n > 2000; /* of as many columns as eps asks for */
+    bool factor = t->params.solver == HINGE_SOLVER_INTERIOR_POINT; /* of as many columns as eps asks for */
     return ceil(options.cpu * (t->is_qp || t->n <= 200 ? 20 : t->n <= 2000 ? 60 : factor ? 600 : 240));
 }
 
@@ -119,8 +119,8 @@ static double cpu_bound(const struct trial *t)
 static double memory_bound(const struct trial *t)
 {
     double n = (double)t->n, d = (double)t->d;
-    bool whole = isinf(t->params.C) || t->params.solver == HINGE_SOLVER_INTERIOR_POINT; /* the factor may hold all of K */
-    double rank = whole ? n : fmin(n, fmax(d, 1000));
+    bool whole = isinf(t->params.C) || t->params.solver == HINGE_SOLVER_INTERIOR_POINT;
+    double rank = whole ? n : fmin(n, fmax(d, 1000)); /* a factor may hold all of K */
     return 6e7 + 3.5e7 * t->params.threads +
            8 * (3 * n * n + 12 * n * d + 6 * n * rank + 12 * rank * rank) * (t->params.threads > 1 ? 1.5 : 1);
 }
