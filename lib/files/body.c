@@ -51,14 +51,10 @@ static hinge_status print_vector(const void *arg, size_t i, struct hg_text *text
     for (size_t j = 0; model->sv != NULL && j < model->d; j++) {
         double value = model->sv[i * model->d + j];
         bool told = value != 0 || signbit(value) || (i == 0 && j + 1 == model->d && model->columns == NULL);
-        char *room = !told ? NULL : hg_text_room(text, 2 * HG_NUMBER_ROOM), *out = room;
-        if (room == NULL)
+        if (!told)
             continue;
-        out += hg_format_size(out, model->columns != NULL ? model->columns[j] : j + 1);
-        *out++ = ':';
-        out += hg_format_double(out, value);
-        *out++ = ' ';
-        text->size += (size_t)(out - room);
+        hg_text_pair(text, model->columns != NULL ? model->columns[j] : j + 1, value);
+        hg_text_add(text, " ", 1);
     }
     hg_text_add(text, "\n", 1);
     return HINGE_OK;
@@ -88,12 +84,11 @@ hinge_status hg_told_read(struct hg_body *body, double *tau, hinge_error *err)
         }
         if (hg_same_word(name, stop, "hinge_features") &&
             (hg_parse_size(number, line->end, &body->features) == NULL || body->features > INT_MAX))
-            return hg_fail_at(err, HINGE_EFORMAT, line->file, line->number, "hinge_features '%s' is not a count",
-                              hg_excerpt_all(number, line->end).text);
+            return hg_fail_line(err, line, "hinge_features '%s' is not a count",
+                                hg_excerpt_all(number, line->end).text);
         if (hg_same_word(name, stop, "hinge_tau") &&
             (hg_parse_double(number, line->end, tau) == NULL || !(*tau > 0 && *tau < 1)))
-            return hg_fail_at(err, HINGE_EFORMAT, line->file, line->number, "hinge_tau '%s' is not in (0, 1)",
-                              hg_excerpt_all(number, line->end).text);
+            return hg_fail_line(err, line, "hinge_tau '%s' is not in (0, 1)", hg_excerpt_all(number, line->end).text);
     }
     return HINGE_OK;
 }
@@ -184,8 +179,7 @@ static hinge_status read_vector(const void *arg, const struct hg_line *given, si
     if (status != HINGE_OK || m->sv_serial == NULL)
         return status;
     if (serial == 0)
-        return hg_fail_at(err, HINGE_EFORMAT, line.file, line.number,
-                          "the serial number of a support vector is not an integer from 1 on");
+        return hg_fail_line(err, &line, "the serial number of a support vector is not an integer from 1 on");
     m->sv_serial[i] = serial - 1;
     return HINGE_OK;
 }

@@ -81,6 +81,17 @@ void hg_text_number(struct hg_text *text, double value)
         text->size += hg_format_double(room, value);
 }
 
+void hg_text_pair(struct hg_text *text, size_t index, double value)
+{
+    char *room = hg_text_room(text, 2 * HG_NUMBER_ROOM), *out = room;
+    if (room == NULL)
+        return;
+    out += hg_format_size(out, index);
+    *out++ = ':';
+    out += hg_format_double(out, value);
+    text->size += (size_t)(out - room);
+}
+
 void hg_text_free(struct hg_text *text)
 {
     hg_free(text->data);
@@ -116,8 +127,7 @@ static const char *lzma_text(lzma_ret code)
     }
 }
 
-static hinge_status unpack_xz(struct hg_text *out, const char *name, const void *data, size_t size,
-                              hinge_error *err)
+static hinge_status unpack_xz(struct hg_text *out, const char *name, const void *data, size_t size, hinge_error *err)
 {
     lzma_stream stream = LZMA_STREAM_INIT;
     hinge_status status = HINGE_OK;
@@ -137,8 +147,7 @@ static hinge_status unpack_xz(struct hg_text *out, const char *name, const void 
                       code == LZMA_MEM_ERROR ? "no memory to unpack" : lzma_text(code));
 }
 #else
-static hinge_status unpack_xz(struct hg_text *out, const char *name, const void *data, size_t size,
-                              hinge_error *err)
+static hinge_status unpack_xz(struct hg_text *out, const char *name, const void *data, size_t size, hinge_error *err)
 {
     (void)out, (void)data, (void)size;
     return hg_fail_at(err, HINGE_EFORMAT, name, 0, "xz data, and this hinge was built without liblzma");
@@ -162,8 +171,7 @@ static int inflate_some(z_stream *stream, struct hg_text *out, const unsigned ch
     return code == Z_OK && stream->next_in == end && stream->avail_out > 0 ? Z_BUF_ERROR : code;
 }
 
-static hinge_status unpack_gz(struct hg_text *out, const char *name, const void *data, size_t size,
-                              hinge_error *err)
+static hinge_status unpack_gz(struct hg_text *out, const char *name, const void *data, size_t size, hinge_error *err)
 {
     z_stream stream = { 0 };
     hinge_status status = HINGE_OK;
@@ -181,8 +189,7 @@ static hinge_status unpack_gz(struct hg_text *out, const char *name, const void 
                                             : "corrupt gz data");
 }
 #else
-static hinge_status unpack_gz(struct hg_text *out, const char *name, const void *data, size_t size,
-                              hinge_error *err)
+static hinge_status unpack_gz(struct hg_text *out, const char *name, const void *data, size_t size, hinge_error *err)
 {
     (void)out, (void)data, (void)size;
     return hg_fail_at(err, HINGE_EFORMAT, name, 0, "gz data, and this hinge was built without zlib");
@@ -213,11 +220,9 @@ static const char *foreign_kind(const void *data, size_t size)
     return NULL;
 }
 
-hinge_status hg_bytes_unpack(struct hg_bytes *bytes, const char *name, const void *data, size_t size,
-                             hinge_error *err)
+hinge_status hg_bytes_unpack(struct hg_bytes *bytes, const char *name, const void *data, size_t size, hinge_error *err)
 {
-    bool xz = begins_with(data, size, "\xfd\x37\x7a\x58\x5a\x00", 6),
-         gz = begins_with(data, size, "\x1f\x8b", 2);
+    bool xz = begins_with(data, size, "\xfd\x37\x7a\x58\x5a\x00", 6), gz = begins_with(data, size, "\x1f\x8b", 2);
     const char *foreign = size > 0 ? foreign_kind(data, size) : NULL;
     if (foreign != NULL)
         return hg_fail_at(err, HINGE_EFORMAT, name, 0, "%s; of packed files only xz and gz are read", foreign);
@@ -248,8 +253,7 @@ void hg_bytes_free(struct hg_bytes *bytes)
 static bool map_file(struct hg_bytes *bytes, int fd)
 {
     struct stat info;
-    if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode) || info.st_size <= 0 ||
-        (uintmax_t)info.st_size > PTRDIFF_MAX)
+    if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode) || info.st_size <= 0 || (uintmax_t)info.st_size > PTRDIFF_MAX)
         return false;
     size_t size = (size_t)info.st_size;
     void *mapped = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
@@ -268,9 +272,8 @@ static hinge_status read_file(struct hg_bytes *bytes, int fd, const char *path, 
         if (n < 0 && room != NULL && errno == EINTR)
             continue;
         if (n < 0) {
-            hinge_status status = room != NULL
-                                      ? fail_errno(err, path, "")
-                                      : hg_fail_at(err, HINGE_ENOMEM, path, 0, "no memory for the file");
+            hinge_status status = room != NULL ? fail_errno(err, path, "")
+                                               : hg_fail_at(err, HINGE_ENOMEM, path, 0, "no memory for the file");
             hg_text_free(&text);
             return status;
         }
@@ -368,8 +371,7 @@ static hinge_status open_temporary(struct hg_output *output, const struct stat *
     memcpy(output->temporary, output->target, folder);
     uint64_t seed = (uint64_t)getpid() ^ (uint64_t)(hg_now() * 1e9) ^ (uint64_t)(uintptr_t)output->temporary;
     for (int attempt = 0; attempt < 100; attempt++) {
-        snprintf(output->temporary + folder, room - folder, ".hinge-%016llx",
-                 (unsigned long long)hg_random(&seed));
+        snprintf(output->temporary + folder, room - folder, ".hinge-%016llx", (unsigned long long)hg_random(&seed));
         output->fd = open(output->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
         if (output->fd >= 0 || errno != EEXIST)
             break;

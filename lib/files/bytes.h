@@ -19,8 +19,7 @@ struct hg_bytes {
 /* The file, unpacked if its first bytes say that it is xz or gz. */
 hinge_status hg_bytes_read(struct hg_bytes *bytes, const char *path, hinge_error *err);
 /* The same for what is in memory already, which is borrowed unless it has to be unpacked. */
-hinge_status hg_bytes_unpack(struct hg_bytes *bytes, const char *name, const void *data, size_t size,
-                             hinge_error *err);
+hinge_status hg_bytes_unpack(struct hg_bytes *bytes, const char *name, const void *data, size_t size, hinge_error *err);
 void hg_bytes_free(struct hg_bytes *bytes);
 
 /* Text that grows. Once memory has run out it stays as it is and says so. */
@@ -35,6 +34,7 @@ char *hg_text_room(struct hg_text *text, size_t length);
 void hg_text_add(struct hg_text *text, const char *bytes, size_t length);
 void hg_text_print(struct hg_text *text, const char *format, ...) HG_PRINTF(2, 3);
 void hg_text_number(struct hg_text *text, double value);
+void hg_text_pair(struct hg_text *text, size_t index, double value); /* "index:value" */
 void hg_text_free(struct hg_text *text);
 
 /* Appends row number row to text; called by several threads. */

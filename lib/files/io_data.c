@@ -28,16 +28,16 @@ static void ask_for_huge_pages(void *memory, size_t bytes)
 hinge_status hg_data_reserve(hinge_data *data, const struct hg_source *source, size_t rows, size_t cols,
                              hinge_dtype type, hinge_error *err)
 {
-    size_t item = type == HINGE_F32 ? sizeof(float) : sizeof(double), bytes;
+    size_t bytes;
     if (rows == 0)
         return hg_fail_at(err, HINGE_EFORMAT, source->name, 0, "no rows");
-    if (!hg_mul(rows, cols, &bytes) || !hg_mul(bytes, item, &bytes))
-        return hg_fail_at(err, HINGE_ESIZE, source->name, 0, "a dense matrix of %zu x %zu is beyond all sizes",
-                          rows, cols);
+    if (!hg_mul(rows, cols, &bytes) || !hg_mul(bytes, hg_size_of(type), &bytes))
+        return hg_fail_at(err, HINGE_ESIZE, source->name, 0, "a dense matrix of %zu x %zu is beyond all sizes", rows,
+                          cols);
     size_t total = hg_total_memory(); /* for labels too: there may be rows without columns */
     if (bytes > total || rows > (total - bytes) / sizeof *data->y || (data->memory = hg_alloc(bytes, 1)) == NULL)
-        return hg_fail_at(err, HINGE_ENOMEM, source->name, 0,
-                          "a dense matrix of %zu x %zu takes %zu bytes: no memory", rows, cols, bytes);
+        return hg_fail_at(err, HINGE_ENOMEM, source->name, 0, "a dense matrix of %zu x %zu takes %zu bytes: no memory",
+                          rows, cols, bytes);
     ask_for_huge_pages(data->memory, bytes);
     data->x = (hinge_matrix){ .data = data->memory, .type = type, .rows = rows, .cols = cols, .stride = cols };
     data->y = hg_zalloc(rows, sizeof *data->y);
@@ -48,8 +48,7 @@ hinge_status hg_data_reserve(hinge_data *data, const struct hg_source *source, s
 
 struct hg_row hg_data_row(const hinge_data *data, size_t i)
 {
-    size_t item = data->x.type == HINGE_F32 ? sizeof(float) : sizeof(double);
-    char *start = (char *)data->memory + i * data->x.stride * item;
+    char *start = (char *)data->memory + i * data->x.stride * hg_size_of(data->x.type);
     return (struct hg_row){ .data = start, .type = data->x.type, .cols = data->x.cols };
 }
 
@@ -94,20 +93,16 @@ hinge_status hg_labels_take(const struct hg_labels *labels, size_t i, const stru
     double value;
     bool number = hg_parse_double(p, stop, &value) == stop, words = first->number > 0;
     if (number && !isfinite(value))
-        return hg_fail_at(err, HINGE_EFORMAT, line->file, line->number, "%s '%s' is not finite", where,
-                          hg_excerpt_all(p, stop).text);
+        return hg_fail_line(err, line, "%s '%s' is not finite", where, hg_excerpt_all(p, stop).text);
     if (number && words)
-        return hg_fail_at(err, HINGE_EFORMAT, line->file, line->number,
-                          "%s '%s' is a number, and that of line %zu a word, '%s': labels are one or the other",
-                          where, hg_excerpt_all(p, stop).text, first->number,
-                          hg_excerpt_all(first->p, first->end).text);
+        return hg_fail_line(
+            err, line, "%s '%s' is a number, and that of line %zu a word, '%s': labels are one or the other", where,
+            hg_excerpt_all(p, stop).text, first->number, hg_excerpt_all(first->p, first->end).text);
     if (!number && !words)
-        return hg_fail_at(err, HINGE_EFORMAT, line->file, line->number,
-                          "%s '%s' is no number, as those before are: labels are all numbers or all words", where,
-                          hg_excerpt_all(p, stop).text);
+        return hg_fail_line(err, line, "%s '%s' is no number, as those before are: labels are all numbers or all words",
+                            where, hg_excerpt_all(p, stop).text);
     if (words && !hg_is_word(p, (size_t)(stop - p)))
-        return hg_fail_at(err, HINGE_EFORMAT, line->file, line->number, "%s '%s' holds a control character", where,
-                          hg_excerpt_all(p, stop).text);
+        return hg_fail_line(err, line, "%s '%s' holds a control character", where, hg_excerpt_all(p, stop).text);
     if (labels->word != NULL)
         labels->word[i] = (struct hg_word){ p, (size_t)(stop - p) };
     else if (labels->y != NULL)
@@ -134,16 +129,12 @@ static hinge_status refuse_label(const struct hg_line *line, hinge_error *err)
 {
     struct hg_excerpt word = hg_excerpt(line->p, line->end);
     if (line->p == line->end)
-        return hg_fail_at(err, HINGE_EFORMAT, line->file, line->number,
-                          "empty line (a row without features is its label alone)");
+        return hg_fail_line(err, line, "empty line (a row without features is its label alone)");
     if (*line->p == '#')
-        return hg_fail_at(err, HINGE_EFORMAT, line->file, line->number,
-                          "a comment cannot stand alone on a line");
+        return hg_fail_line(err, line, "a comment cannot stand alone on a line");
     if (strchr(word.text, ',') != NULL)
-        return hg_fail_at(err, HINGE_EFORMAT, line->file, line->number,
-                          "label '%s': several labels or a decimal comma are not supported", word.text);
-    return hg_fail_at(err, HINGE_EFORMAT, line->file, line->number, "'%s' where a label must begin the line",
-                      word.text);
+        return hg_fail_line(err, line, "label '%s': several labels or a decimal comma are not supported", word.text);
+    return hg_fail_line(err, line, "'%s' where a label must begin the line", word.text);
 }
 
 /* The end of the label at p, which may be a word as far as LIBSVM text has them; NULL: it is none. */
@@ -162,8 +153,8 @@ static bool looks_like_csv(const struct hg_line *line)
     while (end > p && hg_is_blank(end[-1]))
         end--;
     size_t length = (size_t)(end - p);
-    return memchr(p, ':', length) == NULL && (memchr(p, ',', length) != NULL || memchr(p, ';', length) != NULL ||
-                                              memchr(p, '\t', length) != NULL);
+    return memchr(p, ':', length) == NULL &&
+           (memchr(p, ',', length) != NULL || memchr(p, ';', length) != NULL || memchr(p, '\t', length) != NULL);
 }
 
 /* How lines become rows. */
@@ -176,8 +167,8 @@ struct libsvm {
 };
 
 /* One line into row i. */
-static hinge_status read_pairs_line(const void *arg, const struct hg_line *given, size_t i,
-                                    struct hg_tally *tally, hinge_error *err)
+static hinge_status read_pairs_line(const void *arg, const struct hg_line *given, size_t i, struct hg_tally *tally,
+                                    hinge_error *err)
 {
     const struct libsvm *libsvm = arg;
     const hinge_data *data = libsvm->data;
@@ -211,10 +202,10 @@ static hinge_status read_libsvm_line(const void *arg, const struct hg_line *line
 {
     hinge_status status = read_pairs_line(arg, line, i, tally, err);
     if (status == HINGE_EFORMAT && looks_like_csv(line))
-        return hg_fail_at(err, HINGE_EFORMAT, line->file, line->number,
-                          "'%s' has no pair index:value, but looks like CSV: read it as such (--format csv, "
-                          "HINGE_FORMAT_CSV)",
-                          hg_excerpt_all(line->p, line->end).text);
+        return hg_fail_line(err, line,
+                            "'%s' has no pair index:value, but looks like CSV: read it as such (--format csv, "
+                            "HINGE_FORMAT_CSV)",
+                            hg_excerpt_all(line->p, line->end).text);
     return status;
 }
 
@@ -226,10 +217,10 @@ static hinge_status find_columns(struct hg_lines *lines, const struct hg_source 
     struct hg_columns *columns = &libsvm->columns;
     struct hg_tally tally;
     hinge_status status = HINGE_OK;
-    if (options->columns == NULL && (!options->drop_empty || options->precomputed ||
-                                     !hg_columns_wasted(lines->n, lines->last_index, lines->size)))
+    if (options->columns == NULL &&
+        (!options->drop_empty || options->precomputed || !hg_columns_wasted(lines->n, lines->last_index, lines->size)))
         return HINGE_OK;
-    size_t last = options->columns == NULL     ? lines->last_index
+    size_t last = options->columns == NULL  ? lines->last_index
                   : options->n_columns == 0 ? 0
                                             : options->columns[options->n_columns - 1];
     status = hg_columns_open(columns, source->name, last, err);
@@ -347,8 +338,7 @@ static hinge_status check_options(const hinge_data_options *options, hinge_error
             return hg_fail(err, HINGE_EINVAL, "columns[%zu]: %zu, where they ascend from 1 to %d at most", k,
                            options->columns[k], INT_MAX);
     if (options->max_cols > 0 && options->min_cols > options->max_cols)
-        return hg_fail(err, HINGE_EINVAL, "min_cols: %zu exceeds max_cols: %zu", options->min_cols,
-                       options->max_cols);
+        return hg_fail(err, HINGE_EINVAL, "min_cols: %zu exceeds max_cols: %zu", options->min_cols, options->max_cols);
     return HINGE_OK;
 }
 
@@ -407,38 +397,35 @@ static hinge_status parse(const char *name, const struct hg_bytes *bytes, const 
     return hg_ok(err);
 }
 
-hinge_status hinge_data_read(const char *path, const hinge_data_options *options, hinge_data *data,
-                             hinge_error *err)
-{
-    const hinge_data_options none = { 0 };
-    struct hg_bytes bytes = { 0 };
-    options = options == NULL ? &none : options;
-    if (path == NULL || data == NULL)
-        return hg_fail(err, HINGE_EINVAL, "path or data: NULL");
-    hinge_status status = check_options(options, err);
-    if (status == HINGE_OK)
-        status = hg_bytes_read(&bytes, path, err);
-    if (status == HINGE_OK)
-        status = parse(path, &bytes, options, data, err);
-    hg_bytes_free(&bytes);
-    return status;
-}
-
-hinge_status hinge_data_parse(const char *name, const void *memory, size_t size,
+/* A file, or what is in memory. */
+static hinge_status read_data(const char *name, bool file, const void *memory, size_t size,
                               const hinge_data_options *options, hinge_data *data, hinge_error *err)
 {
     const hinge_data_options none = { 0 };
     struct hg_bytes bytes = { 0 };
     options = options == NULL ? &none : options;
-    if (name == NULL || data == NULL || (memory == NULL && size > 0))
-        return hg_fail(err, HINGE_EINVAL, "name, bytes or data: NULL");
     hinge_status status = check_options(options, err);
     if (status == HINGE_OK)
-        status = hg_bytes_unpack(&bytes, name, memory, size, err);
+        status = file ? hg_bytes_read(&bytes, name, err) : hg_bytes_unpack(&bytes, name, memory, size, err);
     if (status == HINGE_OK)
         status = parse(name, &bytes, options, data, err);
     hg_bytes_free(&bytes);
     return status;
+}
+
+hinge_status hinge_data_read(const char *path, const hinge_data_options *options, hinge_data *data, hinge_error *err)
+{
+    if (path == NULL || data == NULL)
+        return hg_fail(err, HINGE_EINVAL, "path or data: NULL");
+    return read_data(path, true, NULL, 0, options, data, err);
+}
+
+hinge_status hinge_data_parse(const char *name, const void *memory, size_t size, const hinge_data_options *options,
+                              hinge_data *data, hinge_error *err)
+{
+    if (name == NULL || data == NULL || (memory == NULL && size > 0))
+        return hg_fail(err, HINGE_EINVAL, "name, bytes or data: NULL");
+    return read_data(name, false, memory, size, options, data, err);
 }
 
 /* ---- writing ------------------------------------------------------------------------------------------- */
@@ -462,14 +449,8 @@ static hinge_status print_example(const void *arg, size_t i, struct hg_text *tex
             continue;
         if (!isfinite(value))
             return hg_fail(err, HINGE_EINVAL, "x[%zu, %zu] is not finite", i, j);
-        char *room = hg_text_room(text, 2 * HG_NUMBER_ROOM), *out = room;
-        if (room == NULL)
-            break;
-        *out++ = ' ';
-        out += hg_format_size(out, j + 1);
-        *out++ = ':';
-        out += hg_format_double(out, value);
-        text->size += (size_t)(out - room);
+        hg_text_add(text, " ", 1);
+        hg_text_pair(text, j + 1, value);
     }
     hg_text_add(text, "\n", 1);
     return HINGE_OK;
@@ -482,8 +463,7 @@ hinge_status hinge_data_write(const char *path, const hinge_matrix *x, const dou
         return hg_fail(err, HINGE_EINVAL, "path or x: NULL");
     if ((x->type != HINGE_F32 && x->type != HINGE_F64) ||
         x->stride < (x->order == HINGE_COLUMN_MAJOR ? x->rows : x->cols))
-        return hg_fail(err, HINGE_EINVAL, "x: type %d, stride %zu for %zu columns", (int)x->type, x->stride,
-                       x->cols);
+        return hg_fail(err, HINGE_EINVAL, "x: type %d, stride %zu for %zu columns", (int)x->type, x->stride, x->cols);
     struct examples examples = { .x = x, .y = y };
     hinge_status status = hg_output_open(&output, path, err);
     if (status != HINGE_OK)

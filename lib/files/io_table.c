@@ -59,11 +59,6 @@ static bool one_of(char c, const char *set)
     return c != '\0' && strchr(set, c) != NULL;
 }
 
-static bool is_word(const char *p, size_t length, const char *word)
-{
-    return length == strlen(word) && memcmp(p, word, length) == 0;
-}
-
 /* "<f8" and the like. */
 static const char *parse_descr(const char *p, const char *end, struct npy *npy)
 {
@@ -116,8 +111,7 @@ static hinge_status refuse_shape(const char *name, const char *shape, const char
 }
 
 /* {'descr': '<f8', 'fortran_order': False, 'shape': (3, 4), } with the keys in any order. */
-static hinge_status parse_npy_dict(const char *name, const char *p, const char *end, struct npy *npy,
-                                   hinge_error *err)
+static hinge_status parse_npy_dict(const char *name, const char *p, const char *end, struct npy *npy, hinge_error *err)
 {
     unsigned seen = 0;
     const char *start = p, *key;
@@ -128,16 +122,16 @@ static hinge_status parse_npy_dict(const char *name, const char *p, const char *
         if (p == NULL)
             break;
         const char *value = skip_space(p, end);
-        if (is_word(key, length, "descr")) {
+        if (hg_same_word(key, key + length, "descr")) {
             p = parse_descr(p, end, npy);
             if (p == NULL)
                 return hg_fail_at(err, HINGE_EFORMAT, name, 0, "dtype %s is not one of f4 f8 i1-i8 u1-u8 b1",
                                   hg_excerpt(value, end).text);
             seen |= 1;
-        } else if (is_word(key, length, "fortran_order")) {
+        } else if (hg_same_word(key, key + length, "fortran_order")) {
             p = parse_bool(p, end, &npy->fortran_order);
             seen |= 2;
-        } else if (is_word(key, length, "shape")) {
+        } else if (hg_same_word(key, key + length, "shape")) {
             p = parse_shape(p, end, npy);
             if (p == NULL)
                 return refuse_shape(name, value, end, err);
@@ -157,8 +151,7 @@ static hinge_status parse_npy_dict(const char *name, const char *p, const char *
 }
 
 /* Magic, version, length of the header, header, data. */
-static hinge_status parse_npy(const char *name, const char *bytes, size_t size, struct npy *npy,
-                              hinge_error *err)
+static hinge_status parse_npy(const char *name, const char *bytes, size_t size, struct npy *npy, hinge_error *err)
 {
     const unsigned char *b = (const unsigned char *)bytes;
     if (!hg_is_npy(bytes, size))
@@ -182,8 +175,7 @@ static hinge_status parse_npy(const char *name, const char *bytes, size_t size, 
     npy->data = b + prefix + length;
     size_t expected, held = size - prefix - length;
     if (!hg_mul(npy->rows, npy->cols, &expected) || !hg_mul(expected, npy->item, &expected))
-        return hg_fail_at(err, HINGE_ESIZE, name, 0, "an array of %zu x %zu is beyond all sizes", npy->rows,
-                          npy->cols);
+        return hg_fail_at(err, HINGE_ESIZE, name, 0, "an array of %zu x %zu is beyond all sizes", npy->rows, npy->cols);
     if (held != expected)
         return hg_fail_at(err, HINGE_EFORMAT, name, 0, "%zu bytes of data for %zu x %zu elements of %zu", held,
                           npy->rows, npy->cols, npy->item);
@@ -266,14 +258,12 @@ static hinge_status refuse_element(const char *name, size_t i, size_t j, double 
     return status;
 }
 
-static hinge_status fill_npy(const struct hg_source *source, const struct npy *npy, hinge_data *data,
-                             hinge_error *err)
+static hinge_status fill_npy(const struct hg_source *source, const struct npy *npy, hinge_data *data, hinge_error *err)
 {
     size_t bad_row = SIZE_MAX, nonzeros = 0;
     /* NOLINTNEXTLINE(clang-analyzer-deadcode.DeadStores): the pragma reads it */
     int threads = (int)HG_MIN((size_t)source->threads, HG_MAX(npy->rows, (size_t)1));
-#pragma omp parallel for schedule(static) num_threads(threads) reduction(min : bad_row) \
-    reduction(+ : nonzeros)
+#pragma omp parallel for schedule(static) num_threads(threads) reduction(min : bad_row) reduction(+ : nonzeros)
     for (size_t i = 0; i < npy->rows; i++) {
         struct hg_row row = hg_data_row(data, i);
         double value;
@@ -299,8 +289,7 @@ static hinge_status read_npy_labels(const char *path, double *y, size_t n, hinge
     if (status == HINGE_OK)
         status = parse_npy(path, bytes.data, bytes.size, &npy, err);
     if (status == HINGE_OK && (npy.rows * npy.cols != n || (npy.rows != n && npy.cols != n)))
-        status =
-            hg_fail_at(err, HINGE_EFORMAT, path, 0, "%zu x %zu labels for %zu rows", npy.rows, npy.cols, n);
+        status = hg_fail_at(err, HINGE_EFORMAT, path, 0, "%zu x %zu labels for %zu rows", npy.rows, npy.cols, n);
     for (size_t i = 0; status == HINGE_OK && i < n; i++) {
         size_t row = npy.rows == n ? i : 0, column = npy.rows == n ? 0 : i;
         y[i] = element(&npy, row, column);
@@ -348,8 +337,7 @@ struct csv {
 };
 
 /* The field at p, without blanks and quotes around it; returns its end (a delimiter or the line's). */
-static const char *csv_field(const char *p, const char *end, char delimiter, const char **begin,
-                             const char **stop)
+static const char *csv_field(const char *p, const char *end, char delimiter, const char **begin, const char **stop)
 {
     while (p < end && *p == ' ')
         p++;
@@ -433,19 +421,18 @@ static hinge_status csv_header(struct csv *csv, const struct csv_fields *fields,
 static hinge_status refuse_field(const struct hg_line *line, size_t field, const char *begin, const char *stop,
                                  const char *why, hinge_error *err)
 {
-    return hg_fail_at(err, HINGE_EFORMAT, line->file, line->number, "column %zu: '%s' %s", field + 1,
-                      hg_excerpt_all(begin, stop).text, why);
+    return hg_fail_line(err, line, "column %zu: '%s' %s", field + 1, hg_excerpt_all(begin, stop).text, why);
 }
 
 static hinge_status csv_number(const struct csv *csv, const struct hg_line *line, size_t field, const char *begin,
                                const char *stop, double *value, hinge_error *err)
 {
     if (begin == stop)
-        return hg_fail_at(err, HINGE_EFORMAT, line->file, line->number, "column %zu is empty", field + 1);
+        return hg_fail_line(err, line, "column %zu is empty", field + 1);
     if (hg_parse_double(begin, stop, value) != stop && csv->label != SIZE_MAX)
-        return hg_fail_at(err, HINGE_EFORMAT, line->file, line->number,
-                          "column %zu: '%s' is not a number; the label is column %zu (--label-column, label_column)",
-                          field + 1, hg_excerpt_all(begin, stop).text, csv->label + 1);
+        return hg_fail_line(err, line,
+                            "column %zu: '%s' is not a number; the label is column %zu (--label-column, label_column)",
+                            field + 1, hg_excerpt_all(begin, stop).text, csv->label + 1);
     if (hg_parse_double(begin, stop, value) != stop)
         return refuse_field(line, field, begin, stop, "is not a number", err);
     if (!isfinite(*value))
@@ -460,7 +447,7 @@ static hinge_status read_csv_line(const void *arg, const struct hg_line *line, s
     struct hg_row row = hg_data_row(csv->data, i);
     size_t field = 0, column = 0;
     if (line->p == line->end && csv->fields > 1)
-        return hg_fail_at(err, HINGE_EFORMAT, line->file, line->number, "empty line");
+        return hg_fail_line(err, line, "empty line");
     hg_row_clear(&row);
     for (const char *p = line->p;; p++) {
         const char *begin, *stop;
@@ -481,8 +468,7 @@ static hinge_status read_csv_line(const void *arg, const struct hg_line *line, s
             break;
     }
     if (field != csv->fields)
-        return hg_fail_at(err, HINGE_EFORMAT, line->file, line->number, "%zu columns where line 1 has %zu",
-                          field, csv->fields);
+        return hg_fail_line(err, line, "%zu columns where line 1 has %zu", field, csv->fields);
     return HINGE_OK;
 }
 
@@ -563,16 +549,15 @@ hinge_status hg_read_csv(const struct hg_source *source, hinge_data *data, hinge
     }
     if (first.label != NULL)
         hg_labels_begin(&csv.labels, csv.label + 1, &line, first.label, first.stop);
-    status = hg_lines_open(&lines, source->name, text, (size_t)(end - text), csv.header ? 2 : 1, false,
-                           source->threads, err);
+    status = hg_lines_open(&lines, source->name, text, (size_t)(end - text), csv.header ? 2 : 1, false, source->threads,
+                           err);
     data->header = csv.header;
     data->labelled = csv.label != SIZE_MAX;
     data->label_column = data->labelled ? csv.label + 1 : 0;
     data->file_cols = csv.fields - (size_t)data->labelled;
     hinge_dtype type = source->options->type == 0 ? HINGE_F64 : source->options->type;
     if (status == HINGE_OK)
-        status = hg_data_reserve(data, source, lines.n, HG_MAX(data->file_cols, source->options->min_cols),
-                                 type, err);
+        status = hg_data_reserve(data, source, lines.n, HG_MAX(data->file_cols, source->options->min_cols), type, err);
     if (status == HINGE_OK)
         status = hg_labels_reserve(&csv.labels, data, source->name, err);
     if (status == HINGE_OK)

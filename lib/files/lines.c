@@ -62,12 +62,10 @@ static void count_chunk(const struct hg_lines *lines, struct hg_chunk *chunk, si
     }
 }
 
-hinge_status hg_lines_open(struct hg_lines *lines, const char *file, const char *text, size_t size,
-                           size_t first_number, bool pairs, int threads, hinge_error *err)
+hinge_status hg_lines_open(struct hg_lines *lines, const char *file, const char *text, size_t size, size_t first_number,
+                           bool pairs, int threads, hinge_error *err)
 {
-    *lines = (struct hg_lines){
-        .file = file, .text = text, .size = size, .first_number = first_number
-    };
+    *lines = (struct hg_lines){ .file = file, .text = text, .size = size, .first_number = first_number };
     lines->n_chunks = size / STRETCH + (size % STRETCH != 0);
     lines->threads = (int)HG_MIN((size_t)threads, HG_MAX(lines->n_chunks, (size_t)1));
     lines->chunks = hg_zalloc(lines->n_chunks, sizeof *lines->chunks);
@@ -101,8 +99,7 @@ struct hg_line hg_next_line(const char *file, size_t number, const char **p, con
     return (struct hg_line){ .file = file, .number = number, .p = start, .end = stop };
 }
 
-static void read_chunk(const struct hg_lines *lines, struct hg_chunk *chunk, hg_line_reader reader,
-                       const void *arg)
+static void read_chunk(const struct hg_lines *lines, struct hg_chunk *chunk, hg_line_reader reader, const void *arg)
 {
     const char *p = chunk->begin, *end = lines->text + lines->size;
     chunk->status = HINGE_OK;
@@ -114,8 +111,8 @@ static void read_chunk(const struct hg_lines *lines, struct hg_chunk *chunk, hg_
     }
 }
 
-hinge_status hg_lines_read(struct hg_lines *lines, hg_line_reader reader, const void *arg,
-                           struct hg_tally *tally, hinge_error *err)
+hinge_status hg_lines_read(struct hg_lines *lines, hg_line_reader reader, const void *arg, struct hg_tally *tally,
+                           hinge_error *err)
 {
     struct hg_tally sum = { 0 };
 #pragma omp parallel for schedule(dynamic) num_threads(lines->threads)
@@ -165,11 +162,9 @@ hinge_status hg_line_number(struct hg_line *line, const char *what, double *valu
 {
     const char *p = line->p, *next = hg_parse_double(p, line->end, value);
     if (next == NULL || (next < line->end && !hg_is_blank(*next)))
-        return hg_fail_at(err, HINGE_EFORMAT, line->file, line->number, "%s '%s' is not a number", what,
-                          hg_excerpt(p, line->end).text);
+        return hg_fail_line(err, line, "%s '%s' is not a number", what, hg_excerpt(p, line->end).text);
     if (!isfinite(*value))
-        return hg_fail_at(err, HINGE_EFORMAT, line->file, line->number, "%s '%s' is not finite", what,
-                          hg_excerpt(p, line->end).text);
+        return hg_fail_line(err, line, "%s '%s' is not finite", what, hg_excerpt(p, line->end).text);
     line->p = next;
     return HINGE_OK;
 }
@@ -188,15 +183,12 @@ static hinge_status refuse_index(const struct hg_line *line, const char *p, hing
     while (digits < end && (unsigned char)(*digits - '0') < 10)
         digits++;
     if (end - p >= 4 && memcmp(p, "qid:", 4) == 0)
-        return hg_fail_at(err, HINGE_EFORMAT, line->file, line->number, "'%s': ranking data is not supported",
-                          excerpt.text);
+        return hg_fail_line(err, line, "'%s': ranking data is not supported", excerpt.text);
     if (*p == '#')
-        return hg_fail_at(err, HINGE_EFORMAT, line->file, line->number, "a comment must not hold ':': '%s'",
-                          hg_excerpt_all(p, end).text);
+        return hg_fail_line(err, line, "a comment must not hold ':': '%s'", hg_excerpt_all(p, end).text);
     if (digits > p && digits < end && *digits == ':')
-        return hg_fail_at(err, HINGE_EFORMAT, line->file, line->number, "index of '%s' exceeds %d",
-                          excerpt.text, INT_MAX);
-    return hg_fail_at(err, HINGE_EFORMAT, line->file, line->number, "'%s' is not index:value", excerpt.text);
+        return hg_fail_line(err, line, "index of '%s' exceeds %d", excerpt.text, INT_MAX);
+    return hg_fail_line(err, line, "'%s' is not index:value", excerpt.text);
 }
 
 /* The index at p, in digits, and its colon; returns the place behind that, or NULL. */
@@ -236,9 +228,8 @@ static hinge_status read_serial(struct hg_line *line, size_t *serial, hinge_erro
     line->p = hg_skip_blanks(line->p, line->end);
     const char *start = line->p, *next = parse_index(line->p, line->end, &index);
     if (next == NULL || index != 0)
-        return hg_fail_at(err, HINGE_EFORMAT, line->file, line->number,
-                          "'%s' where 0:serial must begin a row of kernel values",
-                          hg_excerpt(start, line->end).text);
+        return hg_fail_line(err, line, "'%s' where 0:serial must begin a row of kernel values",
+                            hg_excerpt(start, line->end).text);
     line->p = next;
     hinge_status status = hg_line_number(line, "serial number", &value, err);
     if (status == HINGE_OK)
@@ -250,27 +241,25 @@ static hinge_status read_serial(struct hg_line *line, size_t *serial, hinge_erro
 static hinge_status refuse_order(const struct hg_line *line, size_t index, size_t previous, hinge_error *err)
 {
     if (index == 0)
-        return hg_fail_at(err, HINGE_EFORMAT, line->file, line->number,
-                          "index 0: features count from 1; 0:serial begins rows of precomputed kernels only");
+        return hg_fail_line(err, line,
+                            "index 0: features count from 1; 0:serial begins rows of precomputed kernels only");
     if (index == previous)
-        return hg_fail_at(err, HINGE_EFORMAT, line->file, line->number, "index %zu stands twice", index);
-    return hg_fail_at(err, HINGE_EFORMAT, line->file, line->number, "index %zu after %zu: indices must ascend",
-                      index, previous);
+        return hg_fail_line(err, line, "index %zu stands twice", index);
+    return hg_fail_line(err, line, "index %zu after %zu: indices must ascend", index, previous);
 }
 
 /* Says what is wrong with the value at p. */
-static hinge_status refuse_value(const struct hg_line *line, const char *p, size_t index, double value,
-                                 bool number, hinge_error *err)
+static hinge_status refuse_value(const struct hg_line *line, const char *p, size_t index, double value, bool number,
+                                 hinge_error *err)
 {
     const char *reason = !number           ? "is not a number"
                          : isfinite(value) ? "is too large for single precision"
                                            : "is not finite";
-    return hg_fail_at(err, HINGE_EFORMAT, line->file, line->number, "value '%s' of index %zu %s",
-                      hg_excerpt(p, line->end).text, index, reason);
+    return hg_fail_line(err, line, "value '%s' of index %zu %s", hg_excerpt(p, line->end).text, index, reason);
 }
 
-hinge_status hg_line_pairs(struct hg_line *line, const struct hg_row *row, size_t *serial,
-                           struct hg_tally *tally, hinge_error *err)
+hinge_status hg_line_pairs(struct hg_line *line, const struct hg_row *row, size_t *serial, struct hg_tally *tally,
+                           hinge_error *err)
 {
     if (serial != NULL) {
         hinge_status status = read_serial(line, serial, err);
@@ -312,8 +301,7 @@ hinge_status hg_line_pairs(struct hg_line *line, const struct hg_row *row, size_
     }
     if (row->rest && cols > 0) {
         if (!isfinite(rest) || !hg_row_set(row, cols - 1, rest))
-            return hg_fail_at(err, HINGE_EFORMAT, line->file, line->number,
-                              "the norm of features left out is too large");
+            return hg_fail_line(err, line, "the norm of features left out is too large");
         nonzeros += hg_row_nonzero(row, rest);
     }
     line->p = end;

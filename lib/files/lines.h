@@ -15,6 +15,9 @@ struct hg_line {
     const char *p, *end;
 };
 
+/* Fails by what stands in a line: hg_fail_line(err, &line, "'%s' is not a number", text). */
+#define hg_fail_line(err, line, ...) hg_fail_at((err), HINGE_EFORMAT, (line)->file, (line)->number, __VA_ARGS__)
+
 /* Sums over lines, kept by each thread for itself. */
 struct hg_tally {
     size_t nonzeros;
