@@ -185,6 +185,106 @@ static void finds_it_in_many_rows(void **state)
     set_free(&set);
 }
 
+static bool same(double a, double b)
+{
+    return a == b || (isnan(a) && isnan(b));
+}
+
+static void is_the_same_for_any_threads(void **state)
+{
+    (void)state;
+    static const double labels[] = { 1, 2, 3 };
+    for (int k = 2; k <= 3; k++) {
+        struct set set = set_blobs(10, 700, 4, (size_t)k, labels, 0.9);
+        hinge_params params = hinge_params_default(HINGE_C_SVC);
+        hinge_select_options options = small_grid();
+        options.decisions = 1;
+        options.drop = HINGE_DROP_RACE;
+        hinge_selection *one = NULL;
+        for (int threads = 1; threads <= 4; threads *= 2) {
+            params.threads = threads;
+            hinge_selection *selection = choose(&set, &params, &options);
+            one = one == NULL ? selection : one;
+            for (size_t i = 0; i < one->n_points; i++) {
+                const hinge_point *a = &one->points[i], *b = &selection->points[i];
+                assert_true(a->state == b->state && a->iterations == b->iterations);
+                for (size_t j = 0; j < set.n * (size_t)(k == 2 ? 1 : 3); j++)
+                    assert_true(same(a->decisions[j], b->decisions[j]));
+                for (int j = 0; j < HINGE_N_SCORES; j++)
+                    assert_true(same(a->score[j], b->score[j]) && same(a->deviation[j], b->deviation[j]));
+            }
+            assert_true(one->rows_computed == selection->rows_computed &&
+                        one->kernel_values == selection->kernel_values);
+            if (selection != one)
+                hinge_selection_free(selection);
+        }
+        hinge_selection_free(one);
+        set_free(&set);
+    }
+}
+
+/* Room for few rows: they are made again, and more rows than there is room for move at once (one-class begins with the
+ * first half of its coefficients at their bound). */
+static void does_with_little_memory(void **state)
+{
+    (void)state;
+    struct set set = set_two_class(11, 1000, 4, 1.2);
+    hinge_select_options options = small_grid();
+    options.C = (hinge_values){ few_C + 1, 2 };
+    options.gamma.count = 1;
+    hinge_params params = tight(HINGE_C_SVC);
+    params.cache_bytes = 1;
+    check_points(&set, &params, options, 1e-5);
+    hinge_selection *little = choose(&set, &params, &options);
+    params.cache_bytes = 0;
+    hinge_selection *enough = choose(&set, &params, &options);
+    assert_true(little->stored_bytes < enough->stored_bytes && little->rows_computed > enough->rows_computed);
+    assert_int_equal(enough->rows_computed, enough->rows_distinct);
+    hinge_selection_free(little);
+    hinge_selection_free(enough);
+    params = tight(HINGE_ONE_CLASS);
+    params.cache_bytes = 1;
+    options.nu = (hinge_values){ few_nu + 1, 2 };
+    check_points(&set, &params, options, 1e-5);
+    static const double labels[] = { 1, 2, 3 };
+    struct set three = set_blobs(12, 900, 4, 3, labels, 1.2);
+    params = tight(HINGE_C_SVC);
+    params.cache_bytes = 1;
+    check_points(&three, &params, options, 1e-5);
+    set_free(&three);
+    set_free(&set);
+}
+
+/* What sharing rows and starts saves, by count. */
+static void does_little_work(void **state)
+{
+    (void)state;
+    static const double gamma[] = { 0.1 };
+    struct set set = set_two_class(13, 2500, 6, 0.7);
+    hinge_params params = hinge_params_default(HINGE_C_SVC);
+    hinge_select_options options = { .gamma = { gamma, 1 } };
+    hinge_selection *selection = choose(&set, &params, &options);
+    hinge_matrix x = set_matrix(&set);
+    double *prediction = calloc(set.n, sizeof *prediction);
+    uint64_t steps = 0;
+    for (size_t k = 0; k < selection->n_points; k++) {
+        hinge_params p = params_of(&params, &selection->points[k]);
+        hinge_report report;
+        assert_int_equal(hinge_cross_validate(&x, set.y, &p, 5, prediction, &report, NULL), HINGE_OK);
+        steps += report.iterations;
+    }
+    print_message("steps %.3f of separate trainings', rows %.2f of support vectors, %.2f kernel values a row made\n",
+                  (double)selection->iterations / (double)steps,
+                  (double)selection->rows_distinct / (double)selection->rows_support,
+                  (double)selection->kernel_values / (double)selection->rows_computed / 2500);
+    assert_true((double)selection->iterations <= 0.3 * (double)steps);
+    assert_true((double)selection->rows_distinct <= 1.3 * (double)selection->rows_support);
+    assert_int_equal(selection->rows_computed, selection->rows_distinct);
+    hinge_selection_free(selection);
+    free(prediction);
+    set_free(&set);
+}
+
 /* ---- Folds ------------------------------------------------------------------------------------------------------- */
 
 static void takes_the_folds_of_cross_validation(void **state)
@@ -217,6 +317,35 @@ static void takes_the_folds_of_cross_validation(void **state)
     hinge_selection_free(selection);
     free(weights);
     free(prediction);
+    set_free(&set);
+}
+
+/* Ranges of each fold's training part, as in cross-validation. */
+static void scales_each_fold_by_itself(void **state)
+{
+    (void)state;
+    struct set set = set_two_class(14, 100, 3, 0.8);
+    hinge_scaling scaling = { .lower = 0, .upper = 1 };
+    hinge_params params = tight(HINGE_C_SVC);
+    hinge_select_options options = small_grid();
+    hinge_matrix x = set_matrix(&set);
+    double prediction[100];
+    for (size_t i = 0; i < set.n; i++)
+        set.x[3 * i] *= i == 17 ? 5000 : 100;
+    params.scaling = &scaling;
+    options.decisions = 1;
+    options.eps = params.eps;
+    hinge_selection *selection = choose(&set, &params, &options);
+    assert_int_equal(selection->n_kernels, 2 * 3);
+    for (size_t k = 0; k < selection->n_points; k++) {
+        hinge_params p = params_of(&params, &selection->points[k]);
+        assert_int_equal(hinge_cross_validate(&x, set.y, &p, 3, prediction, NULL, NULL), HINGE_OK);
+        for (size_t i = 0; i < set.n; i++)
+            if (fabs(selection->points[k].decisions[i]) > 1e-5)
+                assert_true(selection->points[k].predictions[i] == prediction[i]);
+    }
+    assert_non_null(hinge_model_scale_factor(selection->model));
+    hinge_selection_free(selection);
     set_free(&set);
 }
 
@@ -454,6 +583,53 @@ static void stops_and_goes_on(void **state)
     set_free(&set);
 }
 
+struct asked {
+    size_t calls, stop_at, last;
+};
+
+static int ask_once(void *arg, const hinge_progress *progress)
+{
+    struct asked *asked = arg;
+    if (progress->n_problems == 8) { /* points, not the last training's problem */
+        asked->calls++;
+        asked->last = progress->problem;
+        return asked->calls == asked->stop_at;
+    }
+    return 0;
+}
+
+/* Stopped while points are trained: the rest is left waiting, and the best so far is trained. */
+static void can_be_asked_to_stop(void **state)
+{
+    (void)state;
+    struct set set = set_two_class(51, 300, 3, 0.8);
+    struct asked asked = { 0, SIZE_MAX, 0 };
+    hinge_params params = hinge_params_default(HINGE_C_SVC);
+    hinge_select_options options = small_grid();
+    params.progress = ask_once;
+    params.progress_arg = &asked;
+    hinge_selection *selection = choose(&set, &params, &options);
+    assert_true(asked.calls >= 8 && selection->outcome == HINGE_CONVERGED);
+    hinge_selection_free(selection);
+    asked = (struct asked){ 0, asked.calls / 2, 0 };
+    selection = choose(&set, &params, &options);
+    assert_int_equal(selection->outcome, HINGE_STOPPED);
+    size_t waiting = 0;
+    for (size_t k = 0; k < 8; k++)
+        waiting += selection->points[k].state == HINGE_POINT_WAITING;
+    assert_true(waiting == 8 - asked.last || waiting == 7 - asked.last); /* the point in work may have been done */
+    assert_non_null(selection->model);
+    hinge_selection_free(selection);
+    params.progress = NULL;
+    params.time_limit = 1e-9;
+    selection = choose(&set, &params, &options);
+    assert_int_equal(selection->outcome, HINGE_TIME_LIMIT);
+    assert_null(selection->best);
+    assert_null(selection->model);
+    hinge_selection_free(selection);
+    set_free(&set);
+}
+
 /* ---- Ranges and bad input ---------------------------------------------------------------------------------------- */
 
 static void makes_ranges(void **state)
@@ -578,7 +754,11 @@ int main(void)
         cmocka_unit_test(finds_it_for_more_classes),
         cmocka_unit_test(finds_it_for_other_kernels),
         cmocka_unit_test(finds_it_in_many_rows),
+        cmocka_unit_test(is_the_same_for_any_threads),
+        cmocka_unit_test(does_with_little_memory),
+        cmocka_unit_test(does_little_work),
         cmocka_unit_test(takes_the_folds_of_cross_validation),
+        cmocka_unit_test(scales_each_fold_by_itself),
         cmocka_unit_test(takes_folds_of_the_caller),
         cmocka_unit_test(scores_by_definition),
         cmocka_unit_test(scores_regression_by_definition),
@@ -586,6 +766,7 @@ int main(void)
         cmocka_unit_test(drops_what_is_surely_worse),
         cmocka_unit_test(takes_the_simplest_within_an_error),
         cmocka_unit_test(stops_and_goes_on),
+        cmocka_unit_test(can_be_asked_to_stop),
         cmocka_unit_test(makes_ranges),
         cmocka_unit_test(refuses_bad_input),
         cmocka_unit_test(goes_on_without_bad_points),

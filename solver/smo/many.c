@@ -50,6 +50,7 @@ void hg_many_take(struct hg_many *many, struct hg_rows *rows, struct hg_rows **o
     many->stride = hg_aligned(HG_MAX(many->n, (size_t)1) * hg_size_of(rows->type));
     many->n_slots = HG_MIN(many->n, many->budget / many->stride);
     many->used = many->hand = 0;
+    many->rows_made = many->rows_distinct = 0;
     for (size_t i = 0; i < many->n; i++)
         many->slot_of[i] = -1;
     memset(many->was_made, 0, many->n);
