@@ -194,7 +194,7 @@ static void lane_free(struct lane *lane)
 
 static size_t working_set(size_t n)
 {
-    return n <= SMALL ? n : n <= 12000 ? 256 : 512;
+    return n <= SMALL ? n : n <= 2000 ? 256 : n <= 6000 ? 512 : 1024;
 }
 
 static hinge_status lane_begin(struct lane *lane, struct hg_many *many, struct hg_many_problem *problem, double eps,
