@@ -3,6 +3,7 @@
  * is solved by block SMO over kernel rows by GEMM, or by the interior point over a factor of the kernel; what comes out
  * is packed into a model.
  */
+#include "lib/copy.h"
 #include "lib/lowrank.h"
 #include "lib/model.h"
 #include "lib/params.h"
@@ -46,9 +47,7 @@ struct training {
     double begin;
     int stop;                  /* for all problems; 1: time, 2: callback */
     omp_lock_t lock;           /* of the callback */
-    struct hg_points points32; /* the working copy in f32; the problem's where rows are f64, or made of lists */
-    float *copy32, *norms32;
-    struct hg_hamming hamming; /* of the points; empty where their features are not like that */
+    struct hg_copy copy;       /* of the points, as rows in f32 are made from it */
     struct hg_cells cells;     /* of the points; empty where no kernel values are negligible */
     struct solution *solutions; /* [n_problems] */
     struct room *rooms;         /* [threads] of those that problems run in */
@@ -65,41 +64,10 @@ static bool wants_f32(const struct training *t)
     return wanted && t->params->kernel.type != HINGE_USER && !t->interior && !t->beyond_f32;
 }
 
-/* RBF of features of two values each: rows are made of the points' lists, not of their values. */
-static hinge_status make_hamming(struct training *t, hinge_error *err)
-{
-    bool fast = hg_cpu_level(t->params->cpu_level) >= HG_COUNTS_LEVEL;
-    if (t->params->kernel.type != HINGE_RBF || t->interior || !fast)
-        return HINGE_OK;
-    hinge_status status = hg_hamming_init(&t->hamming, &t->problem.points, err);
-    if (status == HINGE_OK && t->hamming.features > 0)
-        t->problem.points.hamming = &t->hamming;
-    return status;
-}
-
 static hinge_status make_copy(struct training *t, hinge_error *err)
 {
-    const struct hg_problem *pr = &t->problem;
-    t->beyond_f32 = hg_kernel_beyond_f32(&t->params->kernel, pr->n, pr->norms);
-    if (!wants_f32(t) || t->params->kernel.type == HINGE_PRECOMPUTED || t->hamming.features > 0) {
-        t->points32 = pr->points;
-        return HINGE_OK;
-    }
-    size_t stride = (pr->d + 15) / 16 * 16, values;
-    bool ok = hg_mul(pr->n, stride, &values);
-    t->copy32 = ok ? hg_alloc(values, sizeof(float)) : NULL;
-    t->norms32 = hg_alloc(pr->n, sizeof(float));
-    if (t->copy32 == NULL || t->norms32 == NULL)
-        return hg_fail(err, HINGE_ENOMEM, "no memory for %zu x %zu values in f32", pr->n, pr->d);
-#pragma omp parallel for num_threads(t->threads) schedule(static)
-    for (size_t i = 0; i < pr->n; i++) {
-        hg_points_pack(&pr->points, NULL, i, 1, HINGE_F32, t->copy32 + i * stride, stride);
-        memset(t->copy32 + i * stride + pr->d, 0, (stride - pr->d) * sizeof(float));
-    }
-    t->points32 = (struct hg_points){ { t->copy32, HINGE_F32, pr->n, pr->d, stride }, NULL, NULL, NULL, pr->n,
-                                     pr->points.nonzeros, NULL, NULL, NULL, pr->equal };
-    hg_points_norms(&t->points32, HINGE_F32, t->norms32, t->threads);
-    return HINGE_OK;
+    t->beyond_f32 = hg_kernel_beyond_f32(&t->params->kernel, t->problem.n, t->problem.norms);
+    return hg_copy_init(&t->copy, &t->problem, !t->interior, wants_f32(t), err);
 }
 
 /* RBF: values that, all together, change no gradient by more than eps / 10,000 need not be computed: cells as far from
@@ -108,14 +76,14 @@ static hinge_status make_cells(struct training *t, hinge_error *err)
 {
     const hinge_params *p = t->params;
     double box = 0;
-    if (p->kernel.type != HINGE_RBF || !(p->kernel.gamma > 0) || t->interior || t->hamming.features > 0)
+    if (p->kernel.type != HINGE_RBF || !(p->kernel.gamma > 0) || t->interior || t->copy.hamming.features > 0)
         return HINGE_OK;
     for (size_t i = 0; i < t->problem.n; i++)
         box += t->problem.weight[i] * HG_MAX(p->C, 1.0);
     hinge_status status =
-        hg_cells_init(&t->cells, &t->points32, log(1e4 * box / p->eps) / p->kernel.gamma, t->threads, err);
+        hg_cells_init(&t->cells, &t->copy.points, log(1e4 * box / p->eps) / p->kernel.gamma, t->threads, err);
     if (status == HINGE_OK && t->cells.count > 0)
-        t->problem.points.cells = t->points32.cells = &t->cells;
+        t->problem.points.cells = t->copy.points.cells = &t->cells;
     return status;
 }
 
@@ -289,7 +257,7 @@ static hinge_status solve(struct training *t, size_t p, struct hg_qp *qp, const 
     if (status == HINGE_OK && f32) {
         struct hg_tiler tiler = exact.tiler;
         tiler.type = HINGE_F32;
-        status = hg_gram_init(&rows, &tiler, &t->points32, subset, qp->n, pr->column, t->norms32,
+        status = hg_gram_init(&rows, &tiler, &t->copy.points, subset, qp->n, pr->column, t->copy.norms,
                               options->threads, err);
         rows.lent = panels;
         if (status == HINGE_OK)
@@ -652,7 +620,7 @@ static void report_path(const struct training *t, size_t q, double margin, hinge
     if (t->cells.count > 0)
         snprintf(near, sizeof near, ", %.2g %% near", 100 * t->cells.near);
     snprintf(r->path, sizeof r->path, "block-smo q=%zu, %s %s, %s %s%s%s%s%s%s%s", q,
-             t->hamming.features > 0 ? "counts" : lists ? "lists" : source[row->source],
+             t->copy.hamming.features > 0 ? "counts" : lists ? "lists" : source[row->source],
              r->precision == HINGE_PRECISION_F32 ? "f32" : "f64", row->keyword,
              hg_maps(hg_cpu_level(t->params->cpu_level))->level, pr->shift != NULL ? ", centred" : "", near,
              t->params->no_bias ? ", no bias" : "",
@@ -715,8 +683,8 @@ static void fill_report(const struct training *t, const hinge_model *m, hinge_re
     }
     r->rows_computed = (uint64_t)(columns + 0.5);
     r->memory_bytes = largest * (side_by_side(t) ? (size_t)t->threads : 1) + pr->n * 64 +
-                      hg_hamming_bytes(&t->hamming) +
-                      (t->copy32 != NULL ? pr->n * (t->points32.x.stride + 1) * sizeof(float) : 0) +
+                      hg_hamming_bytes(&t->copy.hamming) +
+                      (t->copy.values != NULL ? pr->n * (t->copy.points.x.stride + 1) * sizeof(float) : 0) +
                       m->n_sv * m->d * (sizeof(double) + (m->f32_is_enough ? sizeof(float) : 0)) +
                       (m->panels != NULL && !m->f32_is_enough ? m->n_sv * m->d * sizeof(double) : 0);
     memcpy(r->blas, machine.blas, sizeof r->blas);
@@ -775,9 +743,7 @@ static void training_free(struct training *t)
     }
     hg_free(t->rooms);
     hg_free(t->solutions);
-    hg_free(t->copy32);
-    hg_free(t->norms32);
-    hg_hamming_free(&t->hamming);
+    hg_copy_free(&t->copy);
     hg_cells_free(&t->cells);
     hg_problem_free(&t->problem);
     omp_destroy_lock(&t->lock);
@@ -809,8 +775,6 @@ static hinge_status train_plain(hinge_model **model, const hinge_matrix *x, cons
     }
     if (status == HINGE_OK)
         hold_small(t.problem.n);
-    if (status == HINGE_OK)
-        status = make_hamming(&t, err);
     if (status == HINGE_OK)
         status = make_copy(&t, err);
     if (status == HINGE_OK)
