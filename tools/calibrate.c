@@ -13,16 +13,13 @@ struct calibrate_settings {
 #define FIELD(name) offsetof(struct calibrate_settings, name)
 static const struct tool_option calibrate_options[] = {
     { 'o', "output", "FILE", parse_text, FIELD(output_path), NULL, "write the model to FILE (over model_file)" },
-    { 0, "threads", "N", parse_int, FIELD(options.threads), &range_positive,
-      "use N threads (OMP_NUM_THREADS, or all processors)" },
+    OPTION_THREADS(options.threads),
     { 0, "precision", "P", parse_choice, FIELD(options.precision), choice_precision,
       "compute kernel values in auto, f32 or f64 (auto)" },
-    { 0, "cpu-level", "L", parse_int, FIELD(options.cpu_level), &range_level,
-      "run vector code of level L: 1 plain, 2 to 4\nx86-64-v2 to v4 (the best that runs here)" },
-    { 0, "no-restart", NULL, parse_flag, FIELD(no_restart), NULL,
-      "do not start again with a faster OpenBLAS core, as\nHINGE_NO_RESTART=1 has it too" },
-    { 'q', "quiet", NULL, parse_flag, FIELD(quiet), NULL, "print warnings and errors only" },
-    { 0, "json", NULL, parse_flag, FIELD(json), NULL, "print the report as a JSON object" },
+    OPTION_LEVEL(options.cpu_level),
+    OPTION_NO_RESTART(no_restart),
+    OPTION_QUIET(quiet),
+    OPTION_JSON(json),
 };
 
 static const char usage[] =

@@ -110,6 +110,35 @@ void parse_column(const struct option_use *use, const void *detail, void *field)
 /* struct class_weights; range. -w1 5, -w 1=5 or --weight 1=5, and words likewise. */
 void parse_weight(const struct option_use *use, const void *detail, void *field);
 
+/* Rows that several tables have; FIELD is the table's own. */
+#define OPTION_THREADS(field) \
+    { 0, "threads", "N", parse_int, FIELD(field), &range_positive, \
+      "use N threads (OMP_NUM_THREADS, or all processors)" }
+#define OPTION_LEVEL(field) \
+    { 0, "cpu-level", "L", parse_int, FIELD(field), &range_level, \
+      "run vector code of level L: 1 plain, 2 to 4\nx86-64-v2 to v4 (the best that runs here)" }
+#define OPTION_NO_RESTART(field) \
+    { 0, "no-restart", NULL, parse_flag, FIELD(field), NULL, \
+      "do not start again with a faster OpenBLAS core, as\nHINGE_NO_RESTART=1 has it too" }
+#define OPTION_QUIET(field) { 'q', "quiet", NULL, parse_flag, FIELD(field), NULL, "print warnings and errors only" }
+#define OPTION_VERBOSE(field) { 0, "verbose", NULL, parse_flag, FIELD(field), NULL, "tell more on standard error" }
+#define OPTION_JSON(field) { 0, "json", NULL, parse_flag, FIELD(field), NULL, "print the report as a JSON object" }
+#define OPTION_DEGREE(field) \
+    { 'd', "degree", "D", parse_int, FIELD(field), &range_not_negative, \
+      "set the degree of the polynomial kernel (3)" }
+#define OPTION_GAMMA(field) \
+    { 'g', "gamma", "G", parse_gamma, FIELD(field), &range_not_negative, \
+      "set gamma; auto or 0 means 1 / number of features\n(auto)" }
+#define OPTION_COEF0(field) { 'r', "coef0", "R", parse_real, FIELD(field), &range_any, "set coef0 (0)" }
+#define OPTION_TUBE(field) \
+    { 'p', "epsilon-tube", "P", parse_real, FIELD(field), &range_not_negative, \
+      "set the half width of epsilon_svr's tube (0.1)" }
+#define OPTION_EPS(field) \
+    { 'e', "tolerance", "EPS", parse_real, FIELD(field), &range_positive, "stop at a violation of EPS (0.001)" }
+#define OPTION_SLACK(field) \
+    { 0, "slack-tolerance", "T", parse_real, FIELD(field), &range_tolerance, \
+      "count a slack within T of 0 or 1 as 0 or 1 (0.001)" }
+
 double real_value(const struct option_use *use, const struct range *range);
 /* Returns the argument after an option's value, for -wI W and -y LOW HIGH; dies if there is none. */
 const char *option_next(const struct option_use *use);

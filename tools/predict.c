@@ -21,17 +21,14 @@ static const struct tool_option predict_options[] = {
     { 0, "decisions", "FILE", parse_text, FIELD(decisions), NULL,
       "write the decision values, one line for each\nexample: of classes 1 and 2, 1 and 3, ..., 2 and 3,\n"
       "...; for one-vs-rest of each class" },
-    { 0, "threads", "N", parse_int, FIELD(options.threads), &range_positive,
-      "use N threads (OMP_NUM_THREADS, or all processors)" },
+    OPTION_THREADS(options.threads),
     { 0, "precision", "P", parse_choice, FIELD(options.precision), choice_precision,
       "compute kernel values in auto, f32 or f64 (auto)" },
-    { 0, "cpu-level", "L", parse_int, FIELD(options.cpu_level), &range_level,
-      "run vector code of level L: 1 plain, 2 to 4\nx86-64-v2 to v4 (the best that runs here)" },
-    { 0, "no-restart", NULL, parse_flag, FIELD(no_restart), NULL,
-      "do not start again with a faster OpenBLAS core, as\nHINGE_NO_RESTART=1 has it too" },
-    { 'q', "quiet", NULL, parse_flag, FIELD(quiet), NULL, "print warnings and errors only" },
-    { 0, "verbose", NULL, parse_flag, FIELD(verbose), NULL, "tell more on standard error" },
-    { 0, "json", NULL, parse_flag, FIELD(json), NULL, "print the report as a JSON object" },
+    OPTION_LEVEL(options.cpu_level),
+    OPTION_NO_RESTART(no_restart),
+    OPTION_QUIET(quiet),
+    OPTION_VERBOSE(verbose),
+    OPTION_JSON(json),
 };
 
 static const char usage[] = "usage: hinge predict [options] test_file model_file [output_file]\n\n"

@@ -30,17 +30,14 @@ static const struct tool_option training_options[] = {
 static const struct tool_option report_options[] = {
     { 0, "leave-one-out", NULL, parse_flag, FIELD(leave_one_out), NULL,
       "compute the exact leave-one-out error beside its\nbound, by a training for each support vector" },
-    { 0, "slack-tolerance", "T", parse_real, FIELD(tolerance), &range_tolerance,
-      "count a slack within T of 0 or 1 as 0 or 1 (0.001)" },
+    OPTION_SLACK(tolerance),
     { 0, "delta", "D", parse_real, FIELD(delta), &range_delta,
       "state the VC bound that holds with probability 1 - D\n(0.05)" },
     { 0, "points", "FILE", parse_text, FIELD(points), NULL,
       "write alpha, C, f, slack, kind and class of every\nexample, one line for each problem" },
-    { 0, "threads", "N", parse_int, FIELD(params.threads), &range_positive,
-      "use N threads (OMP_NUM_THREADS, or all processors)" },
-    { 0, "no-restart", NULL, parse_flag, FIELD(no_restart), NULL,
-      "do not start again with a faster OpenBLAS core, as\nHINGE_NO_RESTART=1 has it too" },
-    { 0, "json", NULL, parse_flag, FIELD(json), NULL, "print the report as a JSON object" },
+    OPTION_THREADS(params.threads),
+    OPTION_NO_RESTART(no_restart),
+    OPTION_JSON(json),
 };
 
 static const char usage[] =
