@@ -328,49 +328,11 @@ static hinge_status validate_fold(void *arg, size_t f, int threads, hinge_error 
                               : hg_fail(err, status, "fold %zu of %zu: %s", f + 1, v->folds, mine.text);
 }
 
-/* Sums where work is meant, otherwise the worst. */
-static void add_report(hinge_report *sum, const hinge_report *r)
-{
-    sum->outcome = hg_worse_outcome(sum->outcome, r->outcome);
-    sum->n_classes = HG_MAX(sum->n_classes, r->n_classes);
-    sum->n_problems += r->n_problems;
-    sum->n_sv += r->n_sv;
-    sum->n_bsv += r->n_bsv;
-    sum->objective += r->objective;
-    sum->violation = hg_larger(sum->violation, r->violation);
-    sum->error = hg_larger(sum->error, r->error);
-    sum->gap = fmax(sum->gap, r->gap); /* NaN: a fold by SMO, which measures none */
-    sum->rank = HG_MAX(sum->rank, r->rank);
-    sum->trace_error = hg_larger(sum->trace_error, r->trace_error);
-    sum->iterations += r->iterations;
-    sum->rounds += r->rounds;
-    sum->newton_steps += r->newton_steps;
-    sum->newton_no_room = HG_MAX(sum->newton_no_room, r->newton_no_room);
-    sum->rows_asked += r->rows_asked;
-    sum->rows_computed += r->rows_computed;
-    sum->rows_evicted += r->rows_evicted;
-    sum->bytes_read += r->bytes_read;
-    sum->kernel_values += r->kernel_values;
-    sum->cache_bytes = HG_MAX(sum->cache_bytes, r->cache_bytes);
-    sum->cache_used = HG_MAX(sum->cache_used, r->cache_used);
-    sum->memory_bytes = HG_MAX(sum->memory_bytes, r->memory_bytes);
-    sum->precision = HG_MAX(sum->precision, r->precision);
-    sum->corrections += r->corrections;
-    sum->phase.rows += r->phase.rows;
-    sum->phase.select += r->phase.select;
-    sum->phase.block += r->phase.block;
-    sum->phase.subproblem += r->phase.subproblem;
-    sum->phase.newton += r->phase.newton;
-    sum->phase.certificate += r->phase.certificate;
-    hg_add_stages(&sum->stages, &r->stages);
-    sum->gflop += r->gflop;
-}
-
 static void sum_reports(const struct validation *v, bool by_side, hinge_report *report)
 {
     hinge_report sum = v->reports[0];
     for (size_t f = 1; f < v->folds; f++)
-        add_report(&sum, &v->reports[f]);
+        hg_add_report(&sum, &v->reports[f]);
     sum.n = v->problem->n;
     sum.d = v->problem->d;
     sum.threads = hg_threads(v->jobs.params.threads);

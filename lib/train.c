@@ -21,15 +21,13 @@
 struct solution {
     uint32_t *point; /* [n_sv] */
     double *beta;    /* [n_sv] */
-    size_t n_sv, n_bsv;
-    double rho, objective;
-    struct hg_smo_result smo; /* the interior point's are told in its terms */
-    hinge_precision precision;
-    double gflop;
-    uint64_t values;
-    bool lists; /* its kernel rows came from lists, not GEMM */
-    double gap, trace_error, margin_bound; /* interior point */
-    size_t rank;
+    size_t n_sv;
+    double rho, bias[2];
+    hinge_report report; /* of this problem: the interior point tells of itself in SMO's terms */
+    double rows_computed; /* whole ones */
+    size_t working_set;
+    bool lists;           /* its kernel rows came from lists, not GEMM */
+    double margin_bound;  /* interior point */
 };
 
 /* What one problem after the other takes. */
@@ -181,25 +179,6 @@ static struct hg_smo_options options_for(struct training *t, struct callback *ca
     };
 }
 
-static void add_work(struct hg_smo_result *sum, const struct hg_smo_result *part)
-{
-    sum->iterations += part->iterations;
-    sum->rounds += part->rounds;
-    sum->rows_asked += part->rows_asked;
-    sum->rows_evicted += part->rows_evicted;
-    sum->bytes_read += part->bytes_read;
-    sum->columns_computed += part->columns_computed;
-    sum->corrections += part->corrections;
-    hg_add_stages(&sum->stages, &part->stages);
-    sum->seconds_rows += part->seconds_rows;
-    sum->seconds_select += part->seconds_select;
-    sum->seconds_block += part->seconds_block;
-    sum->seconds_inner += part->seconds_inner;
-    sum->seconds_certificate += part->seconds_certificate;
-    sum->seconds_newton += part->seconds_newton;
-    sum->newton_steps += part->newton_steps;
-}
-
 /* Rows in f32 were of no use: the problem anew, from its start. */
 static hinge_status start_again(const struct training *t, size_t p, const uint32_t *subset, struct hg_qp *qp,
                                 hinge_error *err)
@@ -213,22 +192,22 @@ static hinge_status start_again(const struct training *t, size_t p, const uint32
 static const double LOOK_AGAIN = 1e10; /* multiply-adds at most: a fraction of a second */
 
 /* beta becomes 0, and what is told of it what holds there. */
-static hinge_status take_zero(struct hg_qp *qp, struct hg_smo_result *result)
+static hinge_status take_zero(struct hg_qp *qp, hinge_report *report, double *bias)
 {
     double *zero = hg_zalloc(qp->n, sizeof *zero);
     if (zero == NULL)
         return HINGE_ENOMEM;
     memcpy(qp->beta[0], zero, qp->n * sizeof *zero);
-    result->objective = 0;
-    result->bias[0] = hg_qp_bias(qp, NULL, qp->n, zero, 0);
-    result->violation = hg_qp_violation(qp, zero);
+    report->objective = 0;
+    bias[0] = hg_qp_bias(qp, NULL, qp->n, zero, 0);
+    report->violation = hg_qp_violation(qp, zero);
     hg_free(zero);
     return HINGE_OK;
 }
 
 static bool is_worse_than_none(const struct hg_qp *qp, const double *sums, const struct hg_smo_result *result)
 {
-    return (qp->no_sum || sums[0] == 0) && qp->layers == 1 && result->objective > 0;
+    return (qp->no_sum || sums[0] == 0) && qp->layers == 1 && result->report.objective > 0;
 }
 
 /* A run that was ended on the way knows its objective from a gradient by f32 rows, or one that was being made: it is
@@ -237,12 +216,14 @@ static hinge_status look_again(const struct training *t, struct hg_rows *exact, 
                                struct hg_smo_result *result)
 {
     double n_sv = (double)hg_qp_support(qp, NULL, NULL, NULL);
-    bool ended = hg_ended_early(result->outcome) || result->outcome == HINGE_MAX_ITER ||
-                 result->outcome == HINGE_STALLED;
+    bool ended = hg_ended_early(result->report.outcome) || result->report.outcome == HINGE_MAX_ITER ||
+                 result->report.outcome == HINGE_STALLED;
     if (!ended || n_sv * n_sv * (double)(t->problem.d + 8) > LOOK_AGAIN)
         return HINGE_OK;
-    hinge_status status = hg_objective(exact, qp, &result->objective);
-    return status == HINGE_OK && is_worse_than_none(qp, sums, result) ? take_zero(qp, result) : status;
+    hinge_status status = hg_objective(exact, qp, &result->report.objective);
+    if (status != HINGE_OK || !is_worse_than_none(qp, sums, result))
+        return status;
+    return take_zero(qp, &result->report, result->bias);
 }
 
 /* f32 rows first where they are wanted; where they turn out too coarse, f64 rows from there on. */
@@ -250,6 +231,8 @@ static hinge_status solve(struct training *t, size_t p, struct hg_qp *qp, const 
                           const struct hg_smo_options *options, struct solution *s, hinge_error *err)
 {
     const struct hg_problem *pr = &t->problem;
+    struct hg_smo_result smo = { 0 };
+    hinge_report *report = &smo.report;
     struct hg_gram exact = { 0 }, rows = { 0 };
     hinge_status status = hg_problem_exact(pr, subset, qp->n, options->threads, &exact, err);
     bool f32 = wants_f32(t);
@@ -261,57 +244,56 @@ static hinge_status solve(struct training *t, size_t p, struct hg_qp *qp, const 
                               options->threads, err);
         rows.lent = panels;
         if (status == HINGE_OK)
-            status = hg_block_smo(qp, &rows.super, &exact.super, options, &s->smo, err);
+            status = hg_block_smo(qp, &rows.super, &exact.super, options, &smo, err);
     }
-    bool useless = f32 && (s->smo.outcome == HINGE_NONFINITE ||
-                           (s->smo.outcome == HINGE_CONVERGED && is_worse_than_none(qp, sums, &s->smo)));
-    if (s->smo.coarse && options->max_iter > 0 && s->smo.iterations >= options->max_iter) {
-        s->smo.coarse = false; /* no step is left for f64 rows */
-        s->smo.outcome = HINGE_MAX_ITER;
+    bool useless = f32 && (report->outcome == HINGE_NONFINITE ||
+                           (report->outcome == HINGE_CONVERGED && is_worse_than_none(qp, sums, &smo)));
+    if (smo.coarse && options->max_iter > 0 && report->iterations >= options->max_iter) {
+        smo.coarse = false; /* no step is left for f64 rows */
+        report->outcome = HINGE_MAX_ITER;
     }
     if (status == HINGE_OK &&
-        (!f32 || ((s->smo.coarse || useless) && t->params->precision == HINGE_PRECISION_AUTO))) {
-        struct hg_smo_result before = s->smo;
+        (!f32 || ((smo.coarse || useless) && t->params->precision == HINGE_PRECISION_AUTO))) {
+        struct hg_smo_result before = smo;
         struct hg_smo_options rest = *options;
         if (rest.max_iter > 0)
-            rest.max_iter -= HG_MIN(rest.max_iter - 1, before.iterations);
+            rest.max_iter -= HG_MIN(rest.max_iter - 1, before.report.iterations);
         hg_gram_free(&rows);
         exact.lent = panels;
         if (useless)
             status = start_again(t, p, subset, qp, err);
         if (status == HINGE_OK)
-            status = hg_block_smo(qp, &exact.super, &exact.super, &rest, &s->smo, err);
-        add_work(&s->smo, &before);
+            status = hg_block_smo(qp, &exact.super, &exact.super, &rest, &smo, err);
+        hg_add_work(report, &before.report);
+        smo.columns_computed += before.columns_computed;
         f32 = false;
     }
-    if (status == HINGE_OK && look_again(t, &exact.super, qp, sums, &s->smo) != HINGE_OK)
+    if (status == HINGE_OK && look_again(t, &exact.super, qp, sums, &smo) != HINGE_OK)
         status = hg_fail(err, HINGE_ENOMEM, "no memory for %zu rows, or the kernel function failed", qp->n);
-    s->precision = f32 ? HINGE_PRECISION_F32 : HINGE_PRECISION_F64;
-    s->gflop = rows.super.gflop + exact.super.gflop;
-    s->values = rows.super.values + exact.super.values;
+    report->precision = f32 ? HINGE_PRECISION_F32 : HINGE_PRECISION_F64;
+    report->gflop = rows.super.gflop + exact.super.gflop;
+    report->kernel_values = rows.super.values + exact.super.values;
+    report->memory_bytes += rows.work_bytes + exact.work_bytes;
+    s->report = *report;
+    s->rows_computed = (double)smo.columns_computed / (double)HG_MAX(qp->n, (size_t)1);
+    s->working_set = smo.working_set;
     s->lists = f32 ? rows.tiler.lists : exact.tiler.lists;
-    s->smo.memory_bytes += rows.work_bytes + exact.work_bytes;
+    memcpy(s->bias, smo.bias, sizeof s->bias);
     hg_gram_free(&rows);
     hg_gram_free(&exact);
     return status;
 }
 
-static void tell_as_smo(const struct hg_interior_result *r, struct solution *s)
+static void keep_interior(const struct hg_interior_result *r, const struct hg_lowrank *z, struct solution *s)
 {
-    s->smo.outcome = r->outcome;
-    s->smo.violation = r->violation;
-    s->smo.error = s->trace_error > 0 ? NAN : 0;
-    s->smo.objective = r->objective;
-    s->smo.bias[0] = r->bias;
-    s->smo.iterations += r->iterations + r->finishing;
-    s->smo.rounds += r->iterations;
-    s->smo.seconds_rows += r->seconds_normal;
-    s->smo.seconds_inner += r->seconds_solve;
-    s->smo.seconds_certificate += r->seconds_finish;
-    s->smo.memory_bytes = r->memory_bytes;
-    s->precision = HINGE_PRECISION_F64;
-    s->gflop += r->gflop;
-    s->gap = r->gap;
+    hinge_report before = s->report;
+    s->report = r->report;
+    hg_add_work(&s->report, &before);
+    s->report.error = z->trace_error > 0 ? NAN : 0;
+    s->report.memory_bytes += z->bytes;
+    s->report.rank = before.rank;
+    s->report.trace_error = before.trace_error;
+    s->bias[0] = r->bias;
     s->margin_bound = r->margin_bound;
 }
 
@@ -327,7 +309,7 @@ static hinge_status judge_by_kernel(const struct training *t, struct hg_qp *qp, 
     const struct hg_halt *halt = work > LOOK_AGAIN ? &options->halt : NULL;
     hinge_status status = hg_problem_gradient(&t->problem, subset, qp, options->threads, halt, g, err);
     if (status == HINGE_OK && halt != NULL && hg_halted(halt))
-        result->outcome = hg_halt_outcome(halt);
+        result->report.outcome = hg_halt_outcome(halt);
     else if (status == HINGE_OK)
         hg_interior_judge(qp, g, options, result);
     hg_free(g);
@@ -348,25 +330,23 @@ static hinge_status solve_by_factor(struct training *t, struct hg_qp *qp, const 
     if (status != HINGE_OK)
         return status;
     *all = z.z == NULL || z.super.d < z.most;
-    s->rank = z.super.d;
-    s->trace_error = z.trace_error;
-    s->values += z.values;
-    s->smo.seconds_rows += hg_now() - begin;
-    s->smo.outcome = HINGE_STALLED;
+    s->report.rank = z.super.d;
+    s->report.trace_error = z.trace_error;
+    s->report.kernel_values += z.values;
+    s->report.phase.rows += hg_now() - begin;
+    s->report.outcome = HINGE_STALLED;
     if (may_be_more && !*all && z.trace_error > 1e-3) {
         hg_lowrank_free(&z);
         return HINGE_OK;
     }
     status = hg_interior_point(qp, &z.super, options, &result, err);
-    bool has_margin = result.outcome != HINGE_NO_MARGIN;
-    if (status == HINGE_OK && (z.z != NULL || result.objective > 0) && has_margin)
+    bool has_margin = result.report.outcome != HINGE_NO_MARGIN;
+    if (status == HINGE_OK && (z.z != NULL || result.report.objective > 0) && has_margin)
         status = judge_by_kernel(t, qp, subset, options, &result, err);
     if (status == HINGE_OK && !has_margin && z.trace_error > 1e-12)
-        result.outcome = HINGE_STALLED; /* what ZZ' does not separate K may */
-    if (status == HINGE_OK) {
-        tell_as_smo(&result, s);
-        s->smo.memory_bytes += z.bytes;
-    }
+        result.report.outcome = HINGE_STALLED; /* what ZZ' does not separate K may */
+    if (status == HINGE_OK)
+        keep_interior(&result, &z, s);
     hg_lowrank_free(&z);
     return status;
 }
@@ -383,15 +363,16 @@ static hinge_status solve_inside(struct training *t, struct hg_qp *qp, const uin
     size_t asked = t->params->rank, most = hg_lowrank_most(qp->n);
     hinge_status status = HINGE_OK;
     bool all = false, enough = false;
-    for (size_t rank = asked; status == HINGE_OK && !enough; rank = HG_MIN(most, 2 * s->rank)) {
-        options.max_iter = o->max_iter > 0 ? o->max_iter - s->smo.iterations : 0;
+    for (size_t rank = asked; status == HINGE_OK && !enough; rank = HG_MIN(most, 2 * s->report.rank)) {
+        options.max_iter = o->max_iter > 0 ? o->max_iter - s->report.iterations : 0;
         size_t columns = HG_MIN(rank > 0 ? rank : (size_t)HG_RANK_DEFAULT, most);
         status = solve_by_factor(t, qp, subset, rank, asked == 0 && columns < most, &options, s, &all, err);
-        enough = all || asked > 0 || s->smo.outcome != HINGE_STALLED || s->rank >= most ||
-                 (o->max_iter > 0 && s->smo.iterations >= o->max_iter);
+        enough = all || asked > 0 || s->report.outcome != HINGE_STALLED || s->report.rank >= most ||
+                 (o->max_iter > 0 && s->report.iterations >= o->max_iter);
     }
-    bool unknown = hg_ended_early(s->smo.outcome) && !isfinite(s->smo.objective) && sum == 0;
-    if (status == HINGE_OK && unknown && take_zero(qp, &s->smo) != HINGE_OK) /* ended before its first step */
+    bool unknown = hg_ended_early(s->report.outcome) && !isfinite(s->report.objective) && sum == 0;
+    /* ended before its first step */
+    if (status == HINGE_OK && unknown && take_zero(qp, &s->report, s->bias) != HINGE_OK)
         status = hg_fail(err, HINGE_ENOMEM, "no memory for %zu coefficients", qp->n);
     return status;
 }
@@ -400,14 +381,14 @@ static hinge_status keep_solution(struct training *t, const struct hg_qp *qp, co
                                   struct solution *s, hinge_error *err)
 {
     double b, factor;
-    hg_problem_bias(&t->problem, s->smo.bias, &b, &factor);
+    hg_problem_bias(&t->problem, s->bias, &b, &factor);
     if (!isfinite(b)) /* HINGE_NONFINITE */
         b = 0;
-    bool converged = s->smo.outcome == HINGE_CONVERGED;
-    bool lost = t->params->task == HINGE_NU_SVC && 1 / factor <= s->smo.error; /* r in F's error (NaN: not known) */
+    bool converged = s->report.outcome == HINGE_CONVERGED;
+    bool lost = t->params->task == HINGE_NU_SVC && 1 / factor <= s->report.error; /* r in F's error (NaN: not known) */
     if (factor == 0 || (converged && lost)) { /* r <= 0 */
         factor = 1;
-        s->smo.outcome = converged ? HINGE_NO_MARGIN : s->smo.outcome; /* a run cut short has not found out */
+        s->report.outcome = converged ? HINGE_NO_MARGIN : s->report.outcome; /* a run cut short has not found out */
     }
     double largest = 0;
     s->n_sv = hg_qp_support(qp, NULL, NULL, NULL);
@@ -415,11 +396,11 @@ static hinge_status keep_solution(struct training *t, const struct hg_qp *qp, co
         for (size_t i = 0; i < qp->n; i++) {
             double beta = qp->beta[l][i];
             largest = HG_MAX(largest, fabs(beta));
-            s->n_bsv += beta != 0 && (beta >= qp->hi[l][i] || beta <= qp->lo[l][i]);
+            s->report.n_bsv += beta != 0 && (beta >= qp->hi[l][i] || beta <= qp->lo[l][i]);
         }
     if (!isfinite(largest * factor)) { /* coefficients stay finite */
         factor = 1;
-        s->smo.outcome = HINGE_NONFINITE;
+        s->report.outcome = HINGE_NONFINITE;
     }
     s->point = hg_alloc(s->n_sv, sizeof *s->point);
     s->beta = hg_alloc(s->n_sv, sizeof *s->beta);
@@ -431,9 +412,9 @@ static hinge_status keep_solution(struct training *t, const struct hg_qp *qp, co
         s->beta[k] *= factor;
     }
     s->rho = b != 0 ? -b * factor : 0; /* never -0 */
-    s->objective = s->smo.objective * factor * factor;
-    if (!hg_params_hard(t->params) && (!isfinite(s->objective) || !isfinite(s->rho)))
-        s->smo.outcome = HINGE_NONFINITE;
+    s->report.objective = s->report.objective * factor * factor;
+    if (!hg_params_hard(t->params) && (!isfinite(s->report.objective) || !isfinite(s->rho)))
+        s->report.outcome = HINGE_NONFINITE;
     return HINGE_OK;
 }
 
@@ -559,7 +540,7 @@ static void fill_coef(const struct training *t, const uint32_t *number, hinge_mo
             m->coef[row * m->n_sv + number[s->point[k]]] = s->beta[k];
         }
         m->rho[p] = s->rho;
-        m->objectives[p] = s->objective;
+        m->objectives[p] = s->report.objective;
     }
 }
 
@@ -632,57 +613,29 @@ static void fill_report(const struct training *t, const hinge_model *m, hinge_re
 {
     const struct hg_problem *pr = &t->problem;
     hinge_machine machine = hg_processor_info();
-    size_t q = 0, largest = 0;
-    double margin = INFINITY;
-    memset(r, 0, sizeof *r);
+    size_t q = 0;
+    double margin = INFINITY, rows_computed = 0, gap = t->interior ? 0 : NAN;
+    *r = (hinge_report){ .precision = wants_f32(t) ? HINGE_PRECISION_F32 : HINGE_PRECISION_F64,
+                         .error = m->n_problems > 0 ? 0 : NAN };
+    for (size_t p = 0; p < m->n_problems; p++) {
+        const struct solution *s = &t->solutions[p];
+        hg_add_report(r, &s->report);
+        gap = hg_larger(gap, s->report.gap);
+        if (s->report.outcome == HINGE_NO_MARGIN)
+            margin = fmin(margin, s->margin_bound);
+        rows_computed += s->rows_computed;
+        q = HG_MAX(q, s->working_set);
+    }
     r->n = pr->n;
     r->d = pr->d;
     r->n_classes = m->n_classes;
     r->n_problems = m->n_problems;
     r->n_sv = m->n_sv;
-    r->precision = wants_f32(t) ? HINGE_PRECISION_F32 : HINGE_PRECISION_F64;
+    r->gap = gap;
     r->threads = hg_threads(t->params->threads);
     r->cache_bytes = t->cache_bytes;
-    r->error = m->n_problems > 0 ? 0 : NAN;
-    r->gap = t->interior ? 0 : NAN;
-    double columns = 0;
-    for (size_t p = 0; p < m->n_problems; p++) {
-        const struct solution *s = &t->solutions[p];
-        r->outcome = hg_worse_outcome(r->outcome, s->smo.outcome);
-        r->n_bsv += s->n_bsv;
-        r->objective += s->objective;
-        r->violation = hg_larger(r->violation, s->smo.violation);
-        r->error = hg_larger(r->error, s->smo.error);
-        r->gap = hg_larger(r->gap, s->gap);
-        r->rank = HG_MAX(r->rank, s->rank);
-        r->trace_error = hg_larger(r->trace_error, s->trace_error);
-        margin = s->smo.outcome == HINGE_NO_MARGIN ? fmin(margin, s->margin_bound) : margin;
-        r->iterations += s->smo.iterations;
-        r->rounds += s->smo.rounds;
-        r->rows_asked += s->smo.rows_asked;
-        r->rows_evicted += s->smo.rows_evicted;
-        r->bytes_read += s->smo.bytes_read;
-        columns += (double)s->smo.columns_computed / (double)HG_MAX(hg_problem_size(&t->problem, p), (size_t)1);
-        r->kernel_values += s->values;
-        r->gflop += s->gflop;
-        r->cache_used = HG_MAX(r->cache_used, s->smo.cache_used);
-        largest = HG_MAX(largest, s->smo.memory_bytes);
-        r->corrections += s->smo.corrections;
-        hg_add_stages(&r->stages, &s->smo.stages);
-        r->phase.rows += s->smo.seconds_rows;
-        r->phase.select += s->smo.seconds_select;
-        r->phase.block += s->smo.seconds_block;
-        r->phase.subproblem += s->smo.seconds_inner;
-        r->phase.certificate += s->smo.seconds_certificate;
-        r->phase.newton += s->smo.seconds_newton;
-        r->newton_steps += s->smo.newton_steps;
-        r->newton_no_room = HG_MAX(r->newton_no_room, s->smo.newton_no_room);
-        q = HG_MAX(q, s->smo.working_set);
-        if (s->precision == HINGE_PRECISION_F64)
-            r->precision = HINGE_PRECISION_F64;
-    }
-    r->rows_computed = (uint64_t)(columns + 0.5);
-    r->memory_bytes = largest * (side_by_side(t) ? (size_t)t->threads : 1) + pr->n * 64 +
+    r->rows_computed = (uint64_t)(rows_computed + 0.5);
+    r->memory_bytes = r->memory_bytes * (side_by_side(t) ? (size_t)t->threads : 1) + pr->n * 64 +
                       hg_hamming_bytes(&t->copy.hamming) +
                       (t->copy.values != NULL ? pr->n * (t->copy.points.x.stride + 1) * sizeof(float) : 0) +
                       m->n_sv * m->d * (sizeof(double) + (m->f32_is_enough ? sizeof(float) : 0)) +

@@ -272,14 +272,14 @@ static inline void check_feasible(const struct problem *p)
 static inline void check_optimum(const struct problem *p, const struct hg_smo_result *res, double eps)
 {
     double *g = malloc(p->n * sizeof *g), tolerance = 40 * eps * sqrt((double)p->n);
-    assert_int_equal(res->outcome, HINGE_CONVERGED);
+    assert_int_equal(res->report.outcome, HINGE_CONVERGED);
     check_feasible(p);
     plain_gradient(p->k, &p->qp, g);
     assert_true(hg_qp_violation(&p->qp, g) <= 2 * eps + 1e-13 * (double)p->n);
-    assert_true(res->violation <= eps && res->error <= 2 * eps);
-    assert_int_equal(res->corrections, 0); /* the rows are exact: the gradient must be so at once */
-    CHECK_NEAR(res->objective, hg_qp_objective(&p->qp, g), 1e-11 * (1 + fabs(p->objective)) + eps);
-    CHECK_NEAR(res->objective, p->objective, 1e-11 * (1 + fabs(p->objective)) + eps * tolerance * (double)p->n);
+    assert_true(res->report.violation <= eps && res->report.error <= 2 * eps);
+    assert_int_equal(res->report.corrections, 0); /* the rows are exact: the gradient must be so at once */
+    CHECK_NEAR(res->report.objective, hg_qp_objective(&p->qp, g), 1e-11 * (1 + fabs(p->objective)) + eps);
+    CHECK_NEAR(res->report.objective, p->objective, 1e-11 * (1 + fabs(p->objective)) + eps * tolerance * (double)p->n);
     for (int l = 0; l < p->qp.layers; l++) {
         CHECK_NEAR(res->bias[l], p->bias[l], tolerance);
         for (size_t i = 0; i < p->n; i++)

@@ -391,7 +391,8 @@ static void test_when(void **state)
             o.threads = threads;
             restart(&p);
             struct hg_smo_result res = run(&p, HINGE_F64, &o);
-            assert_true((res.newton_steps > 0) == (newton > 0) && (res.newton_no_room > 0) == (newton < 0));
+            assert_true((res.report.newton_steps > 0) == (newton > 0));
+            assert_true((res.report.newton_no_room > 0) == (newton < 0));
             check_optimum(&p, &res, 1e-8);
         }
         problem_free(&p);

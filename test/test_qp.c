@@ -109,10 +109,10 @@ static void solve_and_check(struct problem *p, hinge_dtype type, size_t working_
     struct hg_smo_options o = options(eps, working_set);
     restart(p);
     struct hg_smo_result res = run(p, type, &o);
-    if (res.outcome != HINGE_CONVERGED)
+    if (res.report.outcome != HINGE_CONVERGED)
         print_error("n = %zu, %d layers, kink %g, q = %zu: ended as '%s' at violation %g after %d rounds\n",
-                    p->n, p->qp.layers, p->qp.kink, working_set, hinge_outcome_text(res.outcome), res.violation,
-                    (int)res.rounds);
+                    p->n, p->qp.layers, p->qp.kink, working_set, hinge_outcome_text(res.report.outcome),
+                    res.report.violation, (int)res.report.rounds);
     check_optimum(p, &res, eps);
         size_t least = 4 * (size_t)p->qp.layers; /* half of it holds a pair of each layer */
     assert_int_equal(res.working_set, working_set == 0 ? p->n : HG_MIN(HG_MAX(working_set, least), p->n));
@@ -205,19 +205,19 @@ static void test_cache_budgets(void **state)
             restart(&p);
             struct hg_smo_result res = run(&p, HINGE_F64, &o);
             check_optimum(&p, &res, 1e-8);
-            assert_true(res.cache_used <= o.cache_bytes && res.cache_bytes == o.cache_bytes);
-            assert_true(res.rows_evicted <= res.rows_asked);
+            assert_true(res.report.cache_used <= o.cache_bytes && res.report.cache_bytes == o.cache_bytes);
+            assert_true(res.report.rows_evicted <= res.report.rows_asked);
             if (rows > 0 && rows < 20)
-                assert_true(res.rows_evicted > 0 && res.cache_used > 0);
+                assert_true(res.report.rows_evicted > 0 && res.report.cache_used > 0);
             if (rows == 0) /* the start's rows are not counted */
-                assert_true(res.rows_evicted == 0 &&
-                            (shrinking || res.columns_computed == res.rows_asked * 500));
+                assert_true(res.report.rows_evicted == 0 &&
+                            (shrinking || res.columns_computed == res.report.rows_asked * 500));
         }
     struct hg_smo_options o = options(1e-8, 16);
     o.shrinking = false;
     restart(&p);
     struct hg_smo_result res = run(&p, HINGE_F64, &o);
-    assert_int_equal(res.rows_evicted, 0);
+    assert_int_equal(res.report.rows_evicted, 0);
     assert_true(res.columns_computed <= 500 * 500); /* each row once */
     problem_free(&p);
 }
@@ -237,8 +237,9 @@ static void test_shrinking(void **state)
             restart(&p);
             struct hg_smo_result res = run(&p, HINGE_F32, &o);
             shrunk += w.least_active < 1000;
-            assert_int_equal(w.rounds, res.rounds);
-            CHECK_NEAR(w.objective, res.objective, 1e-7 * fabs(res.objective)); /* by f32 steps, and anew */
+            assert_int_equal(w.rounds, res.report.rounds);
+            /* by f32 steps, and anew */
+            CHECK_NEAR(w.objective, res.report.objective, 1e-7 * fabs(res.report.objective));
             check_optimum(&p, &res, 1e-7);
             w = (struct watch){ 0 };
             o.shrinking = false;
@@ -270,7 +271,7 @@ static void test_points_come_back(void **state)
                 p.qp.beta[l][i] = i % 2 ? p.qp.lo[l][i] : p.qp.hi[l][i];
         assert_true(hg_qp_project(&p.qp, p.sums));
         struct hg_smo_result res = run(&p, HINGE_F64, &o);
-        assert_int_equal(res.outcome, HINGE_CONVERGED);
+        assert_int_equal(res.report.outcome, HINGE_CONVERGED);
         check_feasible(&p);
         plain_gradient(p.k, &p.qp, g);
         assert_true(w.least_active < N && hg_qp_violation(&p.qp, g) <= 2e-3);
@@ -295,14 +296,14 @@ static void test_threads_give_the_same_bits(void **state)
             o.cache_bytes = 200 * 700 * 4;
             restart(&p);
             struct hg_smo_result res = run(&p, HINGE_F32, &o);
-            assert_int_equal(res.outcome, HINGE_CONVERGED);
+            assert_int_equal(res.report.outcome, HINGE_CONVERGED);
             for (int l = 0; l < p.qp.layers; l++) {
                 if (threads == 1)
                     memcpy(one[l], p.qp.beta[l], 700 * sizeof(double));
                 assert_memory_equal(one[l], p.qp.beta[l], 700 * sizeof(double));
             }
-            iterations = threads == 1 ? res.iterations : iterations;
-            assert_int_equal(res.iterations, iterations);
+            iterations = threads == 1 ? res.report.iterations : iterations;
+            assert_int_equal(res.report.iterations, iterations);
         }
         problem_free(&p);
     }

@@ -15,7 +15,7 @@ static void test_warm_start(void **state)
         for (int l = 0; l < p.qp.layers; l++)
             memcpy(p.qp.beta[l], p.optimum[l], 300 * sizeof(double));
         struct hg_smo_result res = run(&p, HINGE_F64, &o);
-        assert_int_equal(res.iterations, 0);
+        assert_int_equal(res.report.iterations, 0);
         check_optimum(&p, &res, 1e-9);
         for (int l = 0; l < p.qp.layers; l++) { /* not the optimum, and most points not at 0 */
             for (size_t i = 0; i < 300; i++)
@@ -39,11 +39,11 @@ static void test_iteration_limit(void **state)
             restart(&p);
             double start = plain_objective(p.k, &p.qp);
             struct hg_smo_result res = run(&p, HINGE_F64, &o);
-            assert_int_equal(res.outcome, HINGE_MAX_ITER);
-            assert_int_equal(res.iterations, limit);
+            assert_int_equal(res.report.outcome, HINGE_MAX_ITER);
+            assert_int_equal(res.report.iterations, limit);
             check_feasible(&p);
-            CHECK_NEAR(res.objective, plain_objective(p.k, &p.qp), 1e-9 * fabs(start));
-            assert_true(res.objective < start && res.violation > o.eps);
+            CHECK_NEAR(res.report.objective, plain_objective(p.k, &p.qp), 1e-9 * fabs(start));
+            assert_true(res.report.objective < start && res.report.violation > o.eps);
         }
     problem_free(&p);
 }
@@ -57,15 +57,15 @@ static void test_stop(void **state)
     o.progress = watch_progress, o.progress_arg = &w;
     restart(&p);
     struct hg_smo_result res = run(&p, HINGE_F64, &o);
-    assert_int_equal(res.outcome, HINGE_STOPPED);
-    assert_int_equal(res.rounds, 3);
+    assert_int_equal(res.report.outcome, HINGE_STOPPED);
+    assert_int_equal(res.report.rounds, 3);
     check_feasible(&p);
     int stop = 2;
     o.progress = NULL, o.halt.stop = &stop; /* another run of the training was stopped */
     restart(&p);
     res = run(&p, HINGE_F64, &o);
-    assert_int_equal(res.outcome, HINGE_STOPPED);
-    assert_int_equal(res.iterations, 0);
+    assert_int_equal(res.report.outcome, HINGE_STOPPED);
+    assert_int_equal(res.report.iterations, 0);
     problem_free(&p);
 }
 
@@ -103,12 +103,12 @@ static void test_deadline(void **state)
         o.max_iter = 300000;
         memset(p.qp.beta[0], 0, p.n * sizeof(double)); /* so that the start needs no rows */
         p.sums[0] = 0;
-        assert_int_equal(run(&p, HINGE_F64, &o).outcome, HINGE_MAX_ITER);
+        assert_int_equal(run(&p, HINGE_F64, &o).report.outcome, HINGE_MAX_ITER);
         print_message("q = %zu: at most %llu steps from one look at the clock to the next\n", q,
                       (unsigned long long)steps.most);
         assert_true(steps.most <= 20000);
         o.halt.deadline = 1e-9; /* long ago */
-        assert_int_equal(run(&p, HINGE_F64, &o).outcome, HINGE_TIME_LIMIT);
+        assert_int_equal(run(&p, HINGE_F64, &o).report.outcome, HINGE_TIME_LIMIT);
         check_feasible(&p);
         problem_free(&p);
     }
@@ -147,7 +147,7 @@ static void test_not_finite(void **state)
             for (int type = HINGE_F32; type <= HINGE_F64; type++) {
                 struct hg_smo_options o = options(1e-6, q);
                 restart(&p);
-                assert_int_equal(run(&p, type, &o).outcome, HINGE_NONFINITE);
+                assert_int_equal(run(&p, type, &o).report.outcome, HINGE_NONFINITE);
             }
             problem_free(&p);
         }
@@ -171,9 +171,9 @@ static void test_duplicates(void **state)
         struct hg_smo_options o = options(1e-9, q);
         restart(&two);
         struct hg_smo_result res = run(&two, HINGE_F64, &o);
-        assert_int_equal(res.outcome, HINGE_CONVERGED);
+        assert_int_equal(res.report.outcome, HINGE_CONVERGED);
         check_feasible(&two);
-        CHECK_NEAR(res.objective, p.objective, 1e-6);
+        CHECK_NEAR(res.report.objective, p.objective, 1e-6);
         for (size_t i = 0; i < n; i++)
             CHECK_NEAR(two.qp.beta[0][2 * i] + two.qp.beta[0][2 * i + 1], p.optimum[0][i], 1e-6);
     }
@@ -198,9 +198,9 @@ static void test_zero_kernel(void **state)
         struct hg_smo_options o = options(1e-6, q);
         restart(&p);
         struct hg_smo_result res = run(&p, HINGE_F32, &o);
-        assert_int_equal(res.outcome, HINGE_CONVERGED);
+        assert_int_equal(res.report.outcome, HINGE_CONVERGED);
         check_feasible(&p);
-        CHECK_NEAR(res.objective, p.objective, 1e-9);
+        CHECK_NEAR(res.report.objective, p.objective, 1e-9);
         problem_free(&p);
     }
 }
@@ -220,8 +220,8 @@ static void test_indefinite_ends(void **state)
             restart(&p);
             double start = plain_objective(p.k, &p.qp);
             struct hg_smo_result res = run(&p, HINGE_F64, &o);
-            assert_true(res.outcome == HINGE_CONVERGED || res.outcome == HINGE_MAX_ITER ||
-                        res.outcome == HINGE_STALLED);
+            assert_true(res.report.outcome == HINGE_CONVERGED || res.report.outcome == HINGE_MAX_ITER ||
+                        res.report.outcome == HINGE_STALLED);
             check_feasible(&p);
             assert_true(plain_objective(p.k, &p.qp) <= start + 1e-9);
             problem_free(&p);
@@ -248,19 +248,19 @@ static void test_coarse_rows(void **state)
         struct hg_smo_result res;
         restart(&p);
         assert_int_equal(hg_block_smo(&p.qp, &rows.super, &exact.super, &o, &res, NULL), HINGE_OK);
-        assert_int_equal(res.outcome, cases[c].coarse ? HINGE_STALLED : HINGE_CONVERGED);
+        assert_int_equal(res.report.outcome, cases[c].coarse ? HINGE_STALLED : HINGE_CONVERGED);
         assert_int_equal(res.coarse, cases[c].coarse);
-        assert_int_equal(res.corrections > 0, cases[c].corrected);
+        assert_int_equal(res.report.corrections > 0, cases[c].corrected);
         check_feasible(&p);
         plain_gradient(p.k, &p.qp, g);
         plain_gradient(k, &p.qp, wrong);
         double error = 0;
         for (size_t i = 0; i < N; i++)
             error = HG_MAX(error, fabs(g[i] - wrong[i]));
-        assert_true(res.error >= 0 && res.error <= 1.01 * error); /* measured everywhere, and mended */
+        assert_true(res.report.error >= 0 && res.report.error <= 1.01 * error); /* measured everywhere, and mended */
         if (!cases[c].coarse)
-            CHECK_NEAR(hg_qp_violation(&p.qp, g), res.violation, 1e-12);
-        assert_true(hg_qp_violation(&p.qp, g) <= res.violation + 2 * res.error + 1e-12);
+            CHECK_NEAR(hg_qp_violation(&p.qp, g), res.report.violation, 1e-12);
+        assert_true(hg_qp_violation(&p.qp, g) <= res.report.violation + 2 * res.report.error + 1e-12);
     }
     free(k);
     free(g);
@@ -301,8 +301,8 @@ static void test_stop_in_correction(void **state)
             o.halt.stop = &a.stop, o.halt.ask = ask, o.halt.arg = &a;
             restart(&p);
             assert_int_equal(hg_block_smo(&p.qp, &rows.super, &exact.super, &o, &res, NULL), HINGE_OK);
-            assert_int_equal(res.outcome, HINGE_STOPPED);
-            assert_int_equal(res.corrections, fetches - 1);
+            assert_int_equal(res.report.outcome, HINGE_STOPPED);
+            assert_int_equal(res.report.corrections, fetches - 1);
             check_feasible(&p);
             plain_gradient(p.k, &p.qp, g);
             double low = INFINITY, high = -INFINITY;

@@ -72,16 +72,4 @@ struct hg_rows {
     hinge_stages *stages; /* NULL, or what fetches add their threads' seconds to, time in tile() as update; and gflop */
 };
 
-static inline void hg_add_stages(hinge_stages *sum, const hinge_stages *part)
-{
-    sum->gather += part->gather;
-    sum->products += part->products;
-    sum->map += part->map;
-    sum->update += part->update;
-    sum->pack += part->pack;
-    sum->read += part->read;
-    sum->gbytes += part->gbytes;
-    sum->gflop += part->gflop;
-}
-
 #endif

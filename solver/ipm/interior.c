@@ -345,7 +345,7 @@ static bool report_progress(struct run *r, const struct hg_sweep *s)
 {
     if (r->opt->progress == NULL)
         return true;
-    hinge_progress p = { .rounds = r->res->iterations, .iterations = r->res->iterations, .violation = r->gap,
+    hinge_progress p = { .rounds = r->res->report.rounds, .iterations = r->res->report.rounds, .violation = r->gap,
                          .n = r->n, .n_active = r->n, .n_sv = (size_t)s->sum[HEADING_UP] };
     double square = 0;
     for (size_t c = 0; c < r->space.factor->d; c++)
@@ -360,7 +360,7 @@ static bool report_progress(struct run *r, const struct hg_sweep *s)
 /* Newton systems, those of the finish included. */
 static uint64_t steps_left(const struct run *r)
 {
-    uint64_t done = r->res->iterations + r->res->finishing;
+    uint64_t done = r->res->report.iterations;
     return r->opt->max_iter == 0 ? UINT64_MAX : r->opt->max_iter - HG_MIN(done, r->opt->max_iter);
 }
 
@@ -370,11 +370,11 @@ static enum verdict judge(struct run *r, double goal)
         return CLOSE;
     if (r->gap < 0.9 * r->best_gap) {
         r->best_gap = r->gap;
-        r->best_iteration = r->res->iterations;
-    } else if (r->res->iterations - r->best_iteration > PATIENCE && r->best_gap < 1) {
+        r->best_iteration = r->res->report.rounds;
+    } else if (r->res->report.rounds - r->best_iteration > PATIENCE && r->best_gap < 1) {
         return STUCK;
     }
-    if (r->res->iterations - r->best_iteration > 10 * PATIENCE)
+    if (r->res->report.rounds - r->best_iteration > 10 * PATIENCE)
         return STUCK;
     return steps_left(r) == 0 ? LIMIT : GO_ON;
 }
@@ -384,7 +384,7 @@ static enum verdict iterate(struct run *r, double goal)
     struct hg_sweep s;
     double begin = hg_now(), step;
     enum verdict verdict = measure(r, &s);
-    r->res->seconds_normal += hg_now() - begin;
+    r->res->report.phase.rows += hg_now() - begin;
     if (verdict == GO_ON && !report_progress(r, &s))
         return HALTED;
     if (verdict == GO_ON)
@@ -400,8 +400,9 @@ static enum verdict iterate(struct run *r, double goal)
         return HALTED;
     for (size_t c = 0; c < r->cols; c++)
         r->w[c] += advance.step * r->dw[c];
-    r->res->iterations++;
-    r->res->seconds_solve += hg_now() - begin;
+    r->res->report.rounds++;
+    r->res->report.iterations++;
+    r->res->report.phase.subproblem += hg_now() - begin;
     return GO_ON;
 }
 
@@ -456,7 +457,7 @@ static bool finish_with(struct run *r, double sigma, bool search)
             break;
         sigma *= 10;
     }
-    r->res->finishing += f.steps;
+    r->res->report.iterations += f.steps;
     return last < INFINITY;
 }
 
@@ -468,7 +469,7 @@ static void finish(struct run *r, bool stuck)
     bool ended = finish_with(r, sigma, false) || finish_with(r, sigma / 100, false);
     for (int k = 1; stuck && !is_good(r) && k <= 3 && !hg_sweep_stopped(&r->space); k++)
         ended = finish_with(r, sigma * pow(100, -k), k > 1 || !ended);
-    r->res->seconds_finish += hg_now() - begin;
+    r->res->report.phase.certificate += hg_now() - begin;
 }
 
 /* Coefficients on their way to a bound are put there. */
@@ -526,7 +527,7 @@ static bool allocate(struct run *r)
 {
     struct side *s = r->side;
     size_t n = r->n, cols = r->cols, both = r->sides == 2 ? n : 0;
-    r->res->memory_bytes = r->space.bytes + (cols * r->cholesky.ld + 10 * cols) * sizeof(double) +
+    r->res->report.memory_bytes = r->space.bytes + (cols * r->cholesky.ld + 10 * cols) * sizeof(double) +
                            n * (4 + 5 * (size_t)r->sides) * sizeof(double);
     return HG_ROOM(HG_ZEROS(r->f, n), HG_ZEROS(r->t_affine, n), HG_ZEROS(r->t, n), HG_ZEROS(r->best, n),
                    HG_ZEROS(r->w, cols), HG_ZEROS(r->dw, cols), HG_ZEROS(r->q, cols), HG_ZEROS(r->r_w, cols),
@@ -624,6 +625,14 @@ static hinge_outcome outcome_of(const struct run *r, enum verdict verdict)
     return verdict == LIMIT || steps_left(r) == 0 ? HINGE_MAX_ITER : HINGE_STALLED;
 }
 
+static void tell_worth(const struct hg_worth *worth, struct hg_interior_result *result)
+{
+    result->report.objective = worth->objective;
+    result->report.gap = worth->gap;
+    result->report.violation = worth->violation;
+    result->bias = worth->bias;
+}
+
 hinge_status hg_interior_point(struct hg_qp *qp, const struct hg_factor *factor,
                                const struct hg_interior_options *options, struct hg_interior_result *result,
                                hinge_error *err)
@@ -646,18 +655,16 @@ hinge_status hg_interior_point(struct hg_qp *qp, const struct hg_factor *factor,
         enum verdict verdict = solve(&r);
         if (verdict != INSEPARABLE && !is_good(&r))
             salvage(&r);
-        result->outcome = outcome_of(&r, verdict);
+        result->report.outcome = outcome_of(&r, verdict);
         if (verdict == INSEPARABLE)
             r.worth = (struct hg_worth){ -INFINITY, INFINITY, INFINITY, INFINITY, 0 };
         memcpy(qp->beta[0], r.best, r.n * sizeof(double));
         if (r.n > 0) /* roundings go where that moves no F by more than a share of eps */
             hg_qp_tidy(qp, options->eps / (1000 * sqrt((double)r.n) * (double)r.n * r.space.norm));
-        result->objective = r.worth.objective;
-        result->gap = r.worth.gap;
-        result->violation = r.worth.violation;
-        result->bias = r.worth.bias;
+        tell_worth(&r.worth, result);
         result->floor = r.floor;
-        result->gflop = r.space.gflop;
+        result->report.gflop = r.space.gflop;
+        result->report.precision = HINGE_PRECISION_F64;
     }
     run_free(&r);
     return status;
@@ -678,10 +685,7 @@ void hg_interior_judge(struct hg_qp *qp, double *g, const struct hg_interior_opt
         memset(g, 0, qp->n * sizeof *g); /* no coefficients at all are better */
         memset(qp->beta[0], 0, qp->n * sizeof *qp->beta[0]);
     }
-    result->objective = worth.objective;
-    result->gap = worth.gap;
-    result->violation = worth.violation;
-    result->bias = worth.bias;
-    if (result->outcome == HINGE_CONVERGED && !(worth.gap <= options->gap && worth.violation <= options->eps))
-        result->outcome = isfinite(worth.violation) ? HINGE_STALLED : HINGE_NONFINITE;
+    tell_worth(&worth, result);
+    if (result->report.outcome == HINGE_CONVERGED && !(worth.gap <= options->gap && worth.violation <= options->eps))
+        result->report.outcome = isfinite(worth.violation) ? HINGE_STALLED : HINGE_NONFINITE;
 }

@@ -20,17 +20,14 @@ struct hg_interior_options {
 };
 
 struct hg_interior_result {
-    hinge_outcome outcome;  /* CONVERGED: the gap of what is returned, from beta alone, is at most options.gap, and its
+    hinge_report report;    /* outcome, work and seconds; objective, gap, violation as in struct hg_worth. rounds:
+                             * Newton systems of the interior point; iterations: and of the finish.
+                             * CONVERGED: the gap of what is returned, from beta alone, is at most options.gap, and its
                              * violation at most options.eps.
                              * NO_MARGIN: hard margin, and rows prove that none separates the classes */
-    double objective, gap, violation, bias; /* as in struct hg_worth */
+    double bias;
     double margin_bound;    /* hard margin: no hyperplane has a larger geometric margin; otherwise infinite */
-    uint64_t iterations;    /* Newton systems of the interior point */
-    uint64_t finishing;     /* and of the finish */
     double floor;           /* what gaps are relative to where both objectives are smaller */
-    double gflop;
-    size_t memory_bytes;
-    double seconds_normal, seconds_solve, seconds_finish;
 };
 
 /* Solves a problem of one layer over the rows of factor. qp->beta needs no start; it comes back feasible, with zeros

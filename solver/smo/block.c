@@ -46,8 +46,8 @@ static uint64_t most_steps(size_t n)
 bool hg_has_worked_enough(const struct hg_run *r)
 {
     uint64_t n = (uint64_t)r->n;
-    return r->res->iterations >= most_steps(r->n) ||
-           r->res->rounds >= HG_MAX((uint64_t)100000, 100000000 / HG_MAX(n, (uint64_t)1)) ||
+    return r->report->iterations >= most_steps(r->n) ||
+           r->report->rounds >= HG_MAX((uint64_t)100000, 100000000 / HG_MAX(n, (uint64_t)1)) ||
            (double)r->res->columns_computed >= (double)n * (1e5 + 250 * (double)n);
 }
 
@@ -108,7 +108,7 @@ static bool allocate(struct hg_run *r)
         HG_ZEROS(r->coarse, hg_is_half(r) ? n : 0)
     };
     bool ok = hg_room(arrays, sizeof arrays / sizeof *arrays, &bytes);
-    r->res->memory_bytes = bytes + q * (q + 32) * r->size;
+    r->report->memory_bytes = bytes + q * (q + 32) * r->size;
     return ok;
 }
 
@@ -193,7 +193,7 @@ static uint64_t steps_allowed(const struct hg_run *r)
     uint64_t cap = 40 * (uint64_t)r->in_w + 4096;
     if (r->opt->max_iter == 0)
         return cap;
-    return HG_MIN(cap, r->opt->max_iter - HG_MIN(r->opt->max_iter, r->res->iterations));
+    return HG_MIN(cap, r->opt->max_iter - HG_MIN(r->opt->max_iter, r->report->iterations));
 }
 
 void hg_solve_block(struct hg_run *r)
@@ -207,7 +207,7 @@ void hg_solve_block(struct hg_run *r)
     }
     struct hg_inner_result done =
         hg_inner_solve(in, whole ? r->target : r->target / 2, whole ? 0 : 0.1, whole, steps_allowed(r));
-    r->res->iterations += done.steps;
+    r->report->iterations += done.steps;
     r->decrease = done.decrease;
     r->n_moved = 0;
     for (size_t k = 0; k < r->in_w; k++) {
@@ -246,7 +246,7 @@ static double change_of_objective(const struct hg_run *r)
 static hinge_status one_round(struct hg_run *r)
 {
     double t0 = hg_now();
-    r->res->rounds++;
+    r->report->rounds++;
     hg_select_block(r);
     double t1 = hg_now();
     hinge_status status = hg_load_block(r);
@@ -255,7 +255,7 @@ static hinge_status one_round(struct hg_run *r)
         return status;
     hg_solve_block(r);
     double t3 = hg_now();
-    r->rows->stages = r->opt->profile ? &r->res->stages : NULL;
+    r->rows->stages = r->opt->profile ? &r->report->stages : NULL;
     if (r->in_w < r->m)
         status = hg_update_gradient(r);
     r->rows->stages = NULL;
@@ -263,10 +263,10 @@ static hinge_status one_round(struct hg_run *r)
     double t4 = hg_now();
     hg_poll_halt(&r->halt);
     hg_scan(r);
-    r->res->seconds_select += t1 - t0 + (hg_now() - t4);
-    r->res->seconds_block += t2 - t1;
-    r->res->seconds_inner += t3 - t2;
-    r->res->seconds_rows += t4 - t3;
+    r->report->phase.select += t1 - t0 + (hg_now() - t4);
+    r->report->phase.block += t2 - t1;
+    r->report->phase.subproblem += t3 - t2;
+    r->report->phase.rows += t4 - t3;
     return status;
 }
 
@@ -274,9 +274,9 @@ static void report_progress(struct hg_run *r)
 {
     if (r->opt->progress == NULL)
         return;
-    hinge_progress p = { .rounds = r->res->rounds,
-                         .iterations = r->res->iterations,
-                         .violation = r->res->violation,
+    hinge_progress p = { .rounds = r->report->rounds,
+                         .iterations = r->report->iterations,
+                         .violation = r->report->violation,
                          .objective = r->objective,
                          .n = r->n,
                          .n_active = r->m,
@@ -333,14 +333,14 @@ static void shrink(struct hg_run *r)
 /* What the gradient of points at rest is computed from: where it was corrected once, or Newton's, in f64 again. */
 static struct hg_rows *waking_source(const struct hg_run *r)
 {
-    return r->res->corrections > 0 || r->newton_bytes > 0 ? r->exact : r->rows;
+    return r->report->corrections > 0 || r->newton_bytes > 0 ? r->exact : r->rows;
 }
 
 /* Shrinks once the work wasted on points at rest exceeds what their gradient will cost in the end: then the
  * whole costs at most twice what it would with foresight. */
 static void consider_shrinking(struct hg_run *r)
 {
-    if (!r->opt->shrinking || r->in_w == r->m || r->res->rounds % 4 != 0)
+    if (!r->opt->shrinking || r->in_w == r->m || r->report->rounds % 4 != 0)
         return;
     size_t resting = 0, n_sv = hg_qp_support(r->qp, NULL, NULL, NULL);
     for (size_t at = 0; at < r->m; at++)
@@ -368,7 +368,7 @@ static hinge_status wake(struct hg_run *r)
         hg_set_offsets(r, at);
     r->best = INFINITY;
     hg_scan(r);
-    if (r->res->violation <= r->target)
+    if (r->report->violation <= r->target)
         return HINGE_OK; /* they were rightly left alone */
     r->m = part_resting(r, old, r->n);
     return HINGE_OK;
@@ -379,18 +379,18 @@ static hinge_status wake(struct hg_run *r)
 static bool may_use_newton(const struct hg_run *r)
 {
     return r->opt->newton_bytes > 0 && !r->qp->no_sum && /* its systems hold the sums */
-           (r->opt->max_iter == 0 || r->res->iterations < r->opt->max_iter);
+           (r->opt->max_iter == 0 || r->report->iterations < r->opt->max_iter);
 }
 
 /* After a round that made so many steps. */
 static bool newton_is_due(struct hg_run *r, uint64_t steps)
 {
-    double low = INFINITY, high = -INFINITY, violation = r->res->violation;
+    double low = INFINITY, high = -INFINITY, violation = r->report->violation;
     if (!may_use_newton(r) || hg_is_stopped(r))
         return false;
     r->newton.work +=
         r->round_work * (double)r->m + (double)r->in_w * (2 * (double)steps + (1 + r->rows->cost) * (double)r->n_fresh);
-    if (r->in_w < r->m && r->res->rounds % 4 != 0)
+    if (r->in_w < r->m && r->report->rounds % 4 != 0)
         return false;
     for (size_t at = 0; at < r->m; at++) {
         double f = r->g[at] + r->qp->off[0][r->active[at]];
@@ -403,8 +403,8 @@ static bool newton_is_due(struct hg_run *r, uint64_t steps)
 static void newton_progress(void *arg, double violation)
 {
     struct hg_run *r = arg;
-    r->res->rounds++;
-    r->res->violation = violation;
+    r->report->rounds++;
+    r->report->violation = violation;
     report_progress(r);
 }
 
@@ -413,24 +413,26 @@ static hinge_status finish_by_newton(struct hg_run *r)
 {
     struct hg_newton_result result;
     size_t rows = r->cache.most_bytes; /* its own: what the arena holds depends on which problems ran there before */
-    uint64_t rounds = r->res->rounds;
-    double *g = r->group.coef, begin = hg_now(), violation = r->res->violation;
-    struct hg_newton_options options = { .eps = r->target,
-                                         .bytes = r->opt->newton_bytes - HG_MIN(r->opt->newton_bytes, rows),
-                                         .max_steps = r->opt->max_iter > 0 ? r->opt->max_iter - r->res->iterations : 0,
-                                         .threads = r->opt->threads,
-                                         .cpu_level = r->opt->cpu_level,
-                                         .halt = r->halt,
-                                         .progress = newton_progress,
-                                         .progress_arg = r };
+    uint64_t rounds = r->report->rounds;
+    double *g = r->group.coef, begin = hg_now(), violation = r->report->violation;
+    struct hg_newton_options options = {
+        .eps = r->target,
+        .bytes = r->opt->newton_bytes - HG_MIN(r->opt->newton_bytes, rows),
+        .max_steps = r->opt->max_iter > 0 ? r->opt->max_iter - r->report->iterations : 0,
+        .threads = r->opt->threads,
+        .cpu_level = r->opt->cpu_level,
+        .halt = r->halt,
+        .progress = newton_progress,
+        .progress_arg = r
+    };
     hinge_status status = hg_newton_finish(r->qp, r->exact, g, &options, &result);
     hg_newton_tell(&r->newton, &result);
-    r->res->seconds_newton += hg_now() - begin;
-    r->res->newton_steps += result.systems;
-    r->res->newton_no_room = result.end == HG_NEWTON_NO_ROOM ? result.bytes : 0;
-    r->res->iterations += result.systems + result.steps;
-    r->res->violation = violation;
-    r->best_round += r->res->rounds - rounds;
+    r->report->phase.newton += hg_now() - begin;
+    r->report->newton_steps += result.systems;
+    r->report->newton_no_room = result.end == HG_NEWTON_NO_ROOM ? result.bytes : 0;
+    r->report->iterations += result.systems + result.steps;
+    r->report->violation = violation;
+    r->best_round += r->report->rounds - rounds;
     if (result.end != HG_NEWTON_NO_ROOM)
         r->newton_bytes = HG_MAX(r->newton_bytes, result.bytes);
     if (status != HINGE_OK || !result.gained)
@@ -455,7 +457,7 @@ enum verdict { GO_ON, END };
 
 static enum verdict end_with(struct hg_run *r, hinge_outcome outcome)
 {
-    r->res->outcome = outcome;
+    r->report->outcome = outcome;
     return END;
 }
 
@@ -471,12 +473,12 @@ static double recompute_objective(struct hg_run *r)
 /* The violation is small enough: is it so for all points, and are the rows exact enough to say so? */
 static enum verdict verify(struct hg_run *r, hinge_status *status)
 {
-    struct hg_smo_result *res = r->res;
+    hinge_report *report = r->report;
     bool proven = false;
     if (!r->settled) { /* before points are woken, whose gradients know nothing of those moves */
         r->settled = true;
         *status = hg_settle(r, r->opt->eps / 4);
-        res->error = NAN;                         /* that of few points */
+        report->error = NAN;                         /* that of few points */
         return *status != HINGE_OK ? END : GO_ON; /* judged again */
     }
     if (r->m < r->n) {
@@ -488,15 +490,15 @@ static enum verdict verify(struct hg_run *r, hinge_status *status)
         return *status != HINGE_OK ? END : GO_ON;
     if (proven)
         return end_with(r, HINGE_CONVERGED);
-    if (res->violation > r->opt->eps && ++r->checks % MAX_CHECKS != 0)
+    if (report->violation > r->opt->eps && ++r->checks % MAX_CHECKS != 0)
         return GO_ON; /* the points that decide are exact now, and say that there is more to do */
-    double left = r->opt->eps - 2.2 * res->error;
+    double left = r->opt->eps - 2.2 * report->error;
     if (left >= 0.25 * r->opt->eps && r->target > 1.05 * left) { /* cheaper than a gradient in f64 */
         r->target = left;
         return GO_ON;
     }
-    if (res->corrections >= MAX_CORRECTIONS) {
-        res->coarse = !r->exact_rows;
+    if (report->corrections >= MAX_CORRECTIONS) {
+        r->res->coarse = !r->exact_rows;
         return end_with(r, HINGE_STALLED);
     }
     *status = hg_correct_gradient(r);
@@ -510,10 +512,10 @@ static hinge_status look_ahead(struct hg_run *r)
     r->looked = true;
     double t = hg_now();
     hinge_status status = hg_settle(r, r->opt->eps / 8);
-    if (status == HINGE_OK && !hg_is_stopped(r) && r->res->error > r->opt->eps)
+    if (status == HINGE_OK && !hg_is_stopped(r) && r->report->error > r->opt->eps)
         status = hg_correct_gradient(r);
-    r->res->error = NAN;
-    r->res->seconds_certificate += hg_now() - t;
+    r->report->error = NAN;
+    r->report->phase.certificate += hg_now() - t;
     return status;
 }
 
@@ -523,7 +525,7 @@ static void keep(struct hg_run *r)
     if (!(r->objective + CERTAIN * r->noise <= r->kept.objective))
         return;
     r->kept.objective = r->objective;
-    r->kept.violation = r->res->violation;
+    r->kept.violation = r->report->violation;
     for (int l = 0; l < r->qp->layers; l++) {
         memcpy(r->kept.beta[l], r->qp->beta[l], r->n * sizeof(double));
         r->kept.bias[l] = hg_qp_bias(r->qp, r->active, r->m, r->g, l);
@@ -561,49 +563,49 @@ static hinge_status look_back(struct hg_run *r, bool *better)
     r->objective = recompute_objective(r);
     keep(r);
     *better = r->best_objective - r->objective > r->noise;
-    r->res->seconds_certificate += hg_now() - t;
+    r->report->phase.certificate += hg_now() - t;
     return HINGE_OK;
 }
 
 /* What the last round's violation means. */
 static enum verdict judge(struct hg_run *r, hinge_status *status)
 {
-    struct hg_smo_result *res = r->res;
+    hinge_report *report = r->report;
     if (hg_is_stopped(r))
         return end_with(r, hg_halt_outcome(&r->halt));
-    if (!isfinite(res->violation))
+    if (!isfinite(report->violation))
         return end_with(r, HINGE_NONFINITE);
-    if (res->violation <= r->target) {
+    if (report->violation <= r->target) {
         double t = hg_now();
         size_t m = r->m;
-        int corrections = res->corrections;
+        int corrections = report->corrections;
         bool settled = r->settled;
         enum verdict verdict = verify(r, status);
-        res->seconds_certificate += hg_now() - t;
+        report->phase.certificate += hg_now() - t;
         if (verdict == END)
             return END;
-        if (m != r->m || corrections != res->corrections || settled != r->settled || hg_is_stopped(r))
-            return res->violation > r->target ? GO_ON : judge(r, status);
-        if (res->violation <= r->target)
+        if (m != r->m || corrections != report->corrections || settled != r->settled || hg_is_stopped(r))
+            return report->violation > r->target ? GO_ON : judge(r, status);
+        if (report->violation <= r->target)
             return GO_ON;
         r->looked = true; /* and whether there is progress from here on is asked as ever */
     }
-    if (!r->looked && res->violation <= AHEAD * r->target && r->rows != r->exact && r->in_w < r->m) {
+    if (!r->looked && report->violation <= AHEAD * r->target && r->rows != r->exact && r->in_w < r->m) {
         *status = look_ahead(r);
         if (*status != HINGE_OK)
             return END;
         return hg_is_stopped(r) ? judge(r, status) : GO_ON; /* no other W: the bias may have to come from this one */
     }
-    if (r->opt->max_iter > 0 && res->iterations >= r->opt->max_iter)
+    if (r->opt->max_iter > 0 && report->iterations >= r->opt->max_iter)
         return end_with(r, HINGE_MAX_ITER);
     uint64_t patience = r->in_w == r->n ? STALL_WHOLE : STALL_ROUNDS + r->n / r->q;
     bool enough = hg_has_worked_enough(r);
-    bool better = res->violation < 0.999 * r->best;
-    if (enough || (!better && res->rounds - r->best_round > patience)) {
+    bool better = report->violation < 0.999 * r->best;
+    if (enough || (!better && report->rounds - r->best_round > patience)) {
         *status = look_back(r, &better);
         if (*status != HINGE_OK)
             return END;
-        if (hg_is_stopped(r) || !isfinite(res->violation) || res->violation <= r->target)
+        if (hg_is_stopped(r) || !isfinite(report->violation) || report->violation <= r->target)
             return judge(r, status);
         if ((enough || !better) && !r->resorted && r->newton.tries == 0 && may_use_newton(r)) {
             r->resorted = true;
@@ -611,13 +613,13 @@ static enum verdict judge(struct hg_run *r, hinge_status *status)
             return *status != HINGE_OK ? END : GO_ON;
         }
         if (enough || !better) {
-            res->coarse = !r->exact_rows; /* f64 rows may get further */
+            r->res->coarse = !r->exact_rows; /* f64 rows may get further */
             return end_with(r, HINGE_STALLED);
         }
     }
     if (better) {
-        r->best = res->violation;
-        r->best_round = res->rounds;
+        r->best = report->violation;
+        r->best_round = report->rounds;
         r->best_objective = r->objective;
     }
     return GO_ON;
@@ -634,7 +636,7 @@ static hinge_status start(struct hg_run *r)
     hg_scan(r);
     for (size_t i = 0; i < r->n; i++)
         if (!isfinite(r->diagonal[i]))
-            r->res->violation = NAN;
+            r->report->violation = NAN;
     if (!r->torn)
         keep(r);
     return status;
@@ -643,7 +645,7 @@ static hinge_status start(struct hg_run *r)
 /* Threads' seconds to their share of the clock's. */
 static void share_stages(struct hg_run *r)
 {
-    hinge_stages *s = &r->res->stages;
+    hinge_stages *s = &r->report->stages;
     double *const seconds[] = { &s->gather, &s->products, &s->map, &s->update, &s->pack, &s->read };
     s->update -= s->pack; /* the source, which has both as tile(), does not tell them apart */
     for (size_t k = 0; k < sizeof seconds / sizeof *seconds; k++)
@@ -660,26 +662,26 @@ void hg_tidy(struct hg_run *r)
 
 static void finish(struct hg_run *r)
 {
-    struct hg_smo_result *res = r->res;
+    hinge_report *report = r->report;
     share_stages(r);
     hg_tidy(r);
-    res->working_set = r->q;
-    res->rows_evicted = r->cache.evicted;
-    res->cache_bytes = r->cache.budget;
-    res->cache_used = r->cache.most_bytes;
-    res->memory_bytes += hg_cache_touched(&r->cache) + r->newton_bytes + r->measuring_bytes;
-    res->objective = r->m == r->n && !r->torn ? recompute_objective(r) : r->objective;
+    r->res->working_set = r->q;
+    report->rows_evicted = r->cache.evicted;
+    report->cache_bytes = r->cache.budget;
+    report->cache_used = r->cache.most_bytes;
+    report->memory_bytes += hg_cache_touched(&r->cache) + r->newton_bytes + r->measuring_bytes;
+    report->objective = r->m == r->n && !r->torn ? recompute_objective(r) : r->objective;
     for (int l = 0; l < r->qp->layers; l++)
-        res->bias[l] =
+        r->res->bias[l] =
             r->torn ? hg_qp_bias(r->qp, r->w, r->in_w, r->inner.g, l) : hg_qp_bias(r->qp, r->active, r->m, r->g, l);
-    if (res->outcome == HINGE_CONVERGED || res->outcome == HINGE_NONFINITE || isinf(r->kept.objective) ||
-        res->objective + CERTAIN * r->noise <= r->kept.objective)
+    if (report->outcome == HINGE_CONVERGED || report->outcome == HINGE_NONFINITE || isinf(r->kept.objective) ||
+        report->objective + CERTAIN * r->noise <= r->kept.objective)
         return;
-    res->objective = r->kept.objective; /* rounding may have led away from it */
-    res->violation = r->kept.violation;
+    report->objective = r->kept.objective; /* rounding may have led away from it */
+    report->violation = r->kept.violation;
     for (int l = 0; l < r->qp->layers; l++) {
         memcpy(r->qp->beta[l], r->kept.beta[l], r->n * sizeof(double));
-        res->bias[l] = r->kept.bias[l];
+        r->res->bias[l] = r->kept.bias[l];
     }
     hg_tidy(r);
 }
@@ -687,17 +689,18 @@ static void finish(struct hg_run *r)
 hinge_status hg_block_smo(struct hg_qp *qp, struct hg_rows *rows, struct hg_rows *exact,
                           const struct hg_smo_options *options, struct hg_smo_result *result, hinge_error *err)
 {
-    struct hg_run r = { .rows = rows, .exact = exact, .qp = qp, .opt = options, .res = result };
+    struct hg_run r = { .rows = rows, .exact = exact, .qp = qp, .opt = options, .res = result,
+                        .report = &result->report };
     memset(result, 0, sizeof *result);
-    result->error = NAN;
+    result->report.error = NAN;
     hinge_status status = hg_run_init(&r, err);
     if (status == HINGE_OK)
         status = start(&r);
     while (status == HINGE_OK && judge(&r, &status) == GO_ON) {
-        uint64_t steps = result->iterations;
+        uint64_t steps = result->report.iterations;
         status = one_round(&r);
         report_progress(&r);
-        if (status == HINGE_OK && newton_is_due(&r, result->iterations - steps))
+        if (status == HINGE_OK && newton_is_due(&r, result->report.iterations - steps))
             status = finish_by_newton(&r);
         else if (status == HINGE_OK && !hg_is_stopped(&r))
             consider_shrinking(&r);

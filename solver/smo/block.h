@@ -27,18 +27,11 @@ struct hg_smo_options {
 };
 
 struct hg_smo_result {
-    hinge_outcome outcome;
+    hinge_report report; /* outcome, work and seconds, violation, objective and error of this one problem */
     bool coarse;         /* the rows, or so it seems, keep the run from its goal: f64 rows are to be tried */
-    double violation, error, objective;
     double bias[2];      /* by layer: the mean of -F over free entries */
-    uint64_t iterations, rounds, rows_asked, rows_evicted, columns_computed; /* columns: kernel values of rows */
-    uint64_t bytes_read; /* of rows, by updates of the gradient */
-    size_t working_set, cache_bytes, cache_used, memory_bytes;
-    int corrections;
-    uint64_t newton_steps; /* linear systems of the Newton finish */
-    size_t newton_no_room; /* bytes that it would have taken where there was no room for it; otherwise 0 */
-    hinge_stages stages; /* of seconds_rows, where profile */
-    double seconds_rows, seconds_select, seconds_block, seconds_inner, seconds_newton, seconds_certificate;
+    uint64_t columns_computed; /* kernel values of rows */
+    size_t working_set;
 };
 
 /* Solves qp from its beta, which must be feasible. rows: the source; exact: the same kernel in f64, by which the

@@ -46,7 +46,7 @@ static void update_by_held(struct hg_run *r, const struct hg_part *part, size_t 
     hinge_stages *stages = r->rows->stages;
     int team = hg_crew_size(&r->rows->crew, r->opt->threads);
     double seconds = 0, worked = 0, start = hg_now();
-    r->res->bytes_read += bytes;
+    r->report->bytes_read += bytes;
 #pragma omp parallel num_threads(team) reduction(+ : seconds)
     {
         double begin = hg_now();
@@ -131,7 +131,7 @@ static hinge_status add_group(struct hg_run *r, struct hg_rows *source, size_t f
     if (rows == NULL)
         return status;
     r->res->columns_computed += source->values - before;
-    r->res->bytes_read += (source->values - before) * (source->coded ? 1 : r->size);
+    r->report->bytes_read += (source->values - before) * (source->coded ? 1 : r->size);
     for (size_t k = 0; k < group->count && status == HINGE_OK && !hg_is_stopped(r); k++)
         if (rows[k] != NULL)
             hg_cache_set_width(&r->cache, r->group_point[k], r->m);
@@ -197,7 +197,7 @@ hinge_status hg_update_gradient(struct hg_run *r)
     for (size_t k = 0; k < r->n_moved; k++) {
         struct hg_moved *v = &r->moved[k];
         v->width = 0;
-        v->row = hg_cache_get(&r->cache, v->point, r->res->rounds, &v->width);
+        v->row = hg_cache_get(&r->cache, v->point, r->report->rounds, &v->width);
         if (v->row != NULL && hg_is_half(r) && !may_be_coarse(r, v)) {
             v->row = NULL; /* as if it were not there */
             v->width = 0;
@@ -214,7 +214,7 @@ hinge_status hg_update_gradient(struct hg_run *r)
             r->was_computed[v->point] = (uint8_t)HG_MIN(r->was_computed[v->point] + 1, 255);
         }
     }
-    r->res->rows_asked += r->n_moved;
+    r->report->rows_asked += r->n_moved;
     r->round_work = hg_read_cost(r) * (double)held->count + (1 + r->rows->cost) * (double)again;
     update_by_held(r, held, 0, r->m);
     if (missing == 0)
@@ -223,7 +223,7 @@ hinge_status hg_update_gradient(struct hg_run *r)
     for (size_t k = 0; k < r->n_moved; k++)
         if (r->moved[k].width != SIZE_MAX && r->moved[k].row == NULL &&
             r->was_computed[r->moved[k].point] > r->patience && r->cache.slot_of[r->moved[k].point] < 0) {
-            r->moved[k].row = hg_cache_put(&r->cache, r->moved[k].point, r->res->rounds);
+            r->moved[k].row = hg_cache_put(&r->cache, r->moved[k].point, r->report->rounds);
             if (hg_is_half(r))
                 r->coarse[r->moved[k].point] = 0; /* those moves were by other bits */
         }
@@ -260,8 +260,8 @@ hinge_status hg_compute_gradient(struct hg_run *r, struct hg_rows *source, size_
     memset(r->g + first, 0, (r->m - first) * sizeof *r->g);
     if (n_sv == 0 || first == r->m)
         return HINGE_OK;
-    bool keep = source == r->rows && r->res->rounds == 0;
-    r->res->rows_asked += keep ? n_sv : 0;
+    bool keep = source == r->rows && r->report->rounds == 0;
+    r->report->rows_asked += keep ? n_sv : 0;
     return add_group(r, source, first, keep ? keep_rows(r, n_sv) : NULL, 0);
 }
 
@@ -277,9 +277,9 @@ void hg_scan(struct hg_run *r)
             e->low = HG_MIN(e->low, 0.0);
         }
     }
-    r->res->violation = HG_MAX(violation, 0.0);
+    r->report->violation = HG_MAX(violation, 0.0);
     if (r->extremes[0].nan != 0) /* NaN */
-        r->res->violation = NAN;
+        r->report->violation = NAN;
 }
 
 /* ---- its error --------------------------------------------------------------------------------------------------- */
@@ -352,7 +352,7 @@ static size_t choose_measured(struct hg_run *r, size_t most, uint32_t *point)
     for (size_t k = 0; k < r->n_doubtful && count < most * 3 / 4; k++)
         if (r->position[r->doubtful[k]] < r->m)
             point[count++] = r->doubtful[k];
-    uint64_t state = r->res->rounds; /* others than the last time: those are exact already, perhaps */
+    uint64_t state = r->report->rounds; /* others than the last time: those are exact already, perhaps */
     while (count < most)
         point[count++] = r->active[hg_random_below(&state, r->m)];
     return count;
@@ -406,7 +406,7 @@ hinge_status hg_measure_error(struct hg_run *r, size_t most)
     struct measured result;
     hinge_status status = measure(r, point, choose_measured(r, most, point), false, &result);
     if (!hg_is_stopped(r))
-        r->res->error = result.error;
+        r->report->error = result.error;
     return status;
 }
 
@@ -446,10 +446,10 @@ hinge_status hg_prove(struct hg_run *r, bool *proven)
         for (size_t k = 0; k < count; k++)
             r->is_exact[point[k]] = 1;
         hg_scan(r);
-        r->res->error = error + rounding;
-        if (!(r->res->violation <= r->opt->eps && r->res->violation + 2 * rounding <= SLACK * r->opt->eps))
+        r->report->error = error + rounding;
+        if (!(r->report->violation <= r->opt->eps && r->report->violation + 2 * rounding <= SLACK * r->opt->eps))
             break;
-        count = r->res->violation + 2 * error <= r->opt->eps ? 0 : find_doubted(r, error, point);
+        count = r->report->violation + 2 * error <= r->opt->eps ? 0 : find_doubted(r, error, point);
         *proven = count == 0;
         if (*proven || count > room)
             break;
@@ -471,7 +471,7 @@ void hg_forget_coarse(struct hg_run *r)
 
 hinge_status hg_correct_gradient(struct hg_run *r)
 {
-    r->res->corrections++;
+    r->report->corrections++;
     hinge_status status = hg_compute_gradient(r, r->exact, 0, false);
     r->torn = status != HINGE_OK || hg_is_stopped(r);
     hg_forget_coarse(r);
@@ -492,7 +492,7 @@ static hinge_status make_again(struct hg_run *r, double most)
         for (; at < r->m && r->n_moved < r->q; at++) {
             uint32_t i = r->active[at];
             size_t width = 0;
-            void *row = fabs(r->coarse[i]) > most ? hg_cache_get(&r->cache, i, r->res->rounds, &width) : NULL;
+            void *row = fabs(r->coarse[i]) > most ? hg_cache_get(&r->cache, i, r->report->rounds, &width) : NULL;
             if (row == NULL || width != r->m)
                 continue;
             held->row[held->count] = row;
@@ -500,7 +500,7 @@ static hinge_status make_again(struct hg_run *r, double most)
             r->moved[r->n_moved++] = (struct hg_moved){ i, (uint32_t)at, r->coarse[i], 0, NULL };
             r->coarse[i] = 0;
         }
-        r->res->rows_asked += 2 * r->n_moved;
+        r->report->rows_asked += 2 * r->n_moved;
         update_by_held(r, held, 0, r->m);
         if (r->n_moved > 0)
             status = update_by_group(r, 0);
@@ -515,9 +515,9 @@ hinge_status hg_settle(struct hg_run *r, double most_error)
 {
     double all = 0, rest, most = 0;
     hinge_status status = hg_measure_error(r, EARLY);
-    if (!hg_is_half(r) || status != HINGE_OK || hg_is_stopped(r) || r->res->error <= most_error)
+    if (!hg_is_half(r) || status != HINGE_OK || hg_is_stopped(r) || r->report->error <= most_error)
         return status;
-    double share = r->opt->eps / 16 / r->res->error;
+    double share = r->opt->eps / 16 / r->report->error;
     for (size_t at = 0; at < r->m; at++) {
         double moved = fabs(r->coarse[r->active[at]]);
         all += moved * moved;

@@ -215,7 +215,8 @@ static hinge_status lane_begin(struct lane *lane, struct hg_many *many, struct h
                            .many = many,
                            .point = problem->point };
     lane->run = (struct hg_run){
-        .rows = &view->super, .exact = &view->super, .qp = problem->qp, .opt = &lane->options, .res = &lane->result
+        .rows = &view->super, .exact = &view->super, .qp = problem->qp, .opt = &lane->options, .res = &lane->result,
+        .report = &lane->result.report
     };
     if (!HG_ROOM(HG_ARRAY(lane->point, n), HG_ARRAY(lane->coef, n), HG_ARRAY(lane->row, n), HG_ARRAY(view->row, n),
                  HG_ARRAY(view->col, n), HG_ARRAY(view->out, n)))
@@ -242,9 +243,9 @@ static void lane_end(struct lane *lane, struct hg_many *many)
     struct hg_run *r = &lane->run;
     hg_tidy(r);
     memcpy(p->g, r->g, r->n * sizeof *p->g);
-    p->outcome = lane->result.outcome;
-    p->violation = lane->result.violation;
-    p->iterations = lane->result.iterations;
+    p->outcome = lane->result.report.outcome;
+    p->violation = lane->result.report.violation;
+    p->iterations = lane->result.report.iterations;
     for (int l = 0; l < p->qp->layers; l++)
         p->bias[l] = hg_qp_bias(p->qp, NULL, r->n, p->g, l);
     for (size_t k = 0; k < r->n; k++)
@@ -282,26 +283,26 @@ static bool lane_update(struct lane *lane, const struct hg_many *many)
 static bool lane_is_at_its_end(struct lane *lane)
 {
     struct hg_run *r = &lane->run;
-    struct hg_smo_result *res = &lane->result;
+    hinge_report *report = &lane->result.report;
     hg_scan(r);
-    res->outcome = HINGE_CONVERGED;
-    if (res->violation <= r->opt->eps)
+    report->outcome = HINGE_CONVERGED;
+    if (report->violation <= r->opt->eps)
         return true;
-    if (res->violation < 0.999 * r->best) {
-        r->best = res->violation;
-        r->best_round = res->rounds;
+    if (report->violation < 0.999 * r->best) {
+        r->best = report->violation;
+        r->best_round = report->rounds;
     }
     bool whole = r->in_w == r->m && r->in_w > 0;
     if (hg_poll_halt(&r->halt))
-        res->outcome = hg_halt_outcome(&r->halt);
-    else if (!isfinite(res->violation))
-        res->outcome = HINGE_NONFINITE;
-    else if (r->opt->max_iter > 0 && res->iterations >= r->opt->max_iter)
-        res->outcome = HINGE_MAX_ITER;
+        report->outcome = hg_halt_outcome(&r->halt);
+    else if (!isfinite(report->violation))
+        report->outcome = HINGE_NONFINITE;
+    else if (r->opt->max_iter > 0 && report->iterations >= r->opt->max_iter)
+        report->outcome = HINGE_MAX_ITER;
     else if (hg_has_worked_enough(r) ||
-             res->rounds - r->best_round > (whole ? STALL_WHOLE : STALL_ROUNDS + r->n / r->q))
-        res->outcome = HINGE_STALLED;
-    return res->outcome != HINGE_CONVERGED;
+             report->rounds - r->best_round > (whole ? STALL_WHOLE : STALL_ROUNDS + r->n / r->q))
+        report->outcome = HINGE_STALLED;
+    return report->outcome != HINGE_CONVERGED;
 }
 
 /* Rounds for as long as no row is lacking. */
@@ -314,7 +315,7 @@ static void lane_run(struct lane *lane, const struct hg_many *many)
         lane->done = lane_is_at_its_end(lane);
         if (lane->done)
             return;
-        r->res->rounds++;
+        r->report->rounds++;
         hg_select_block(r);
         lane->status = hg_load_block(r);
         if (lane->status != HINGE_OK) {

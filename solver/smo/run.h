@@ -45,6 +45,7 @@ struct hg_run {
     struct hg_qp *qp;
     const struct hg_smo_options *opt;
     struct hg_smo_result *res;
+    hinge_report *report; /* the result's */
     const struct hg_loops *loops;
     size_t n, size; /* points; bytes of a row value, */
     size_t held_size; /* of one in the cache: 2 where rows are held as half (loops.h) */

@@ -90,7 +90,7 @@ static void put_into_slot(struct hg_run *r, size_t slot, size_t f)
     if (r->age[slot] != 0)
         r->is_in_w[r->w[slot]] = 0;
     r->w[slot] = r->block_points[f];
-    r->age[slot] = r->res->rounds;
+    r->age[slot] = r->report->rounds;
     r->fresh[f] = (uint32_t)slot;
 }
 
@@ -149,7 +149,7 @@ static void mirror_block(const struct hg_run *r, const struct hg_tile *tile, siz
     }
     for (size_t c = 0; c < cols; c++) {
         float *to = (float *)in->k + (tile->col0 + c0 + c) * in->ld;
-        if (r->age[tile->col0 + c0 + c] == r->res->rounds) /* fresh itself */
+        if (r->age[tile->col0 + c0 + c] == r->report->rounds) /* fresh itself */
             continue;
         if (whole)
             memcpy(to + fresh[0], line[c], sizeof line[c]);
@@ -176,7 +176,7 @@ static void mirror_tile(void *arg, const struct hg_tile *tile)
     } else
         for (size_t c = 0; c < tile->n_cols; c++)
             for (size_t f = 0; f < tile->n_rows; f++)
-                if (r->age[tile->col0 + c] != r->res->rounds)
+                if (r->age[tile->col0 + c] != r->report->rounds)
                     ((double *)in->k)[(tile->col0 + c) * in->ld + r->fresh[tile->row0 + f]] =
                         ((const double *)r->block_row[tile->row0 + f])[tile->col0 + c];
     hg_poll_halt(&r->halt);
