@@ -328,6 +328,14 @@ struct plain_certificate plain_certify(hinge_task task, const double *gram, cons
 
 /* ---- hinge ------------------------------------------------------------------------------------------------------- */
 
+hinge_params params_for(hinge_task task, hinge_kernel kernel, double C)
+{
+    hinge_params params = hinge_params_default(task);
+    params.kernel = kernel;
+    params.C = C;
+    return params;
+}
+
 hinge_model *fit(const struct set *set, const hinge_params *params, hinge_report *report)
 {
     hinge_model *model = NULL;
@@ -361,6 +369,19 @@ double *fit_decisions(const hinge_model *model, const struct set *set, hinge_pre
     hinge_predict_options options = { .precision = precision };
     assert_int_equal(hinge_predict(model, &x, &options, NULL, f, NULL), HINGE_OK);
     return f;
+}
+
+hinge_model *written_and_read(const hinge_model *model)
+{
+    char *text;
+    size_t size;
+    hinge_model *again = NULL;
+    hinge_error err;
+    if (hinge_model_format(model, &text, &size, &err) != HINGE_OK ||
+        hinge_model_parse(&again, "text", text, size, NULL, &err) != HINGE_OK)
+        fail_msg("%s", err.text);
+    hinge_free(text);
+    return again;
 }
 
 /* ---- LIBSVM ------------------------------------------------------------------------------------------------------ */
@@ -484,4 +505,12 @@ double largest_difference(const double *a, const double *b, size_t n)
         largest = fmax(largest, difference);
     }
     return largest;
+}
+
+double share_equal(const double *a, const double *b, size_t n)
+{
+    size_t equal = 0;
+    for (size_t i = 0; i < n; i++)
+        equal += a[i] == b[i];
+    return (double)equal / (double)n;
 }

@@ -73,11 +73,13 @@ struct plain_certificate plain_certify(hinge_task task, const double *gram, cons
 
 /* ---- hinge ------------------------------------------------------------------------------------------------------- */
 
+hinge_params params_for(hinge_task task, hinge_kernel kernel, double C); /* the others at their defaults */
 /* Trains, and fails the test with the error's text if that fails; report may be NULL. */
 hinge_model *fit(const struct set *set, const hinge_params *params, hinge_report *report);
 double *fit_beta(const hinge_model *model, size_t n); /* [n_problems * n], free() */
 double *fit_labels(const hinge_model *model, const struct set *set);
 double *fit_decisions(const hinge_model *model, const struct set *set, hinge_precision precision);
+hinge_model *written_and_read(const hinge_model *model); /* through a model file's text */
 
 /* ---- LIBSVM ------------------------------------------------------------------------------------------------------ */
 
@@ -104,5 +106,6 @@ void oracle_free(struct oracle *oracle);
 void near_or_fail(double a, double b, double tolerance, const char *what, const char *file, int line);
 void close_or_fail(double a, double b, double tolerance, const char *what, const char *file, int line);
 double largest_difference(const double *a, const double *b, size_t n);
+double share_equal(const double *a, const double *b, size_t n);
 
 #endif

@@ -14,14 +14,6 @@
 
 static size_t inputs; /* tried */
 
-static hinge_params params_of(hinge_task task, hinge_kernel kernel, double C)
-{
-    hinge_params params = hinge_params_default(task);
-    params.kernel = kernel;
-    params.C = C;
-    return params;
-}
-
 /* Trains; plain loops must find the solution feasible and its duality gap small, relative to the objective. */
 static void check_optimum(const char *name, const struct set *set, const hinge_params *params, double tolerance)
 {
@@ -79,7 +71,7 @@ static void not_finite(void **state)
         for (size_t k = 0; k < 3; k++)
             for (int where = 0; where < 2; where++) {
                 struct set set = set_two_class(1, 30, 3, 1);
-                hinge_params params = params_of((hinge_task)task, hinge_kernel_rbf(1), 1);
+                hinge_params params = params_for((hinge_task)task, hinge_kernel_rbf(1), 1);
                 hinge_model *model = NULL;
                 hinge_error err;
                 *(where == 0 ? &set.x[50] : &set.y[7]) = bad[k];
@@ -122,7 +114,7 @@ static void constant_kernels(void **state)
                           { &same, hinge_kernel_rbf(0.5) },
                           { &same, hinge_kernel_polynomial(20, 0.1, 0) } };
             for (size_t t = 0; t < sizeof tries / sizeof *tries; t++) {
-                hinge_params params = params_of(HINGE_C_SVC, tries[t].kernel, C[k]);
+                hinge_params params = params_for(HINGE_C_SVC, tries[t].kernel, C[k]);
                 params.precision = (hinge_precision)precision;
                 assert_close(objective_of(tries[t].set, &params), -2 * C[k] * fewer, 1e-6);
             }
@@ -144,7 +136,7 @@ static void odd_features(void **state)
         wide.x[i * 6 + 5] = 5e-324 * (double)i;
         wide.y[i] = set.y[i];
     }
-    hinge_params params = params_of(HINGE_C_SVC, hinge_kernel_rbf(0.5), 10);
+    hinge_params params = params_for(HINGE_C_SVC, hinge_kernel_rbf(0.5), 10);
     double plain = objective_of(&set, &params);
     for (int precision = 0; precision <= HINGE_PRECISION_F64; precision++) {
         params.precision = (hinge_precision)precision;
@@ -168,7 +160,7 @@ static void equal_rows(void **state)
     for (size_t k = 0; k < 3; k++)
         for (int task = 0; task < 2; task++) {
             hinge_params params =
-                params_of(task == 0 ? HINGE_C_SVC : HINGE_EPSILON_SVR, kernels[k], 3);
+                params_for(task == 0 ? HINGE_C_SVC : HINGE_EPSILON_SVR, kernels[k], 3);
             check_optimum("equal rows", &many, &params, 1e-3);
         }
     set_free(&few);
@@ -184,7 +176,7 @@ static void one_row(void **state)
     double x = 0.7, y = 1234.5, label, f;
     hinge_matrix one = hinge_matrix_f64(&x, 1, 1);
     for (int task = 0; hinge_task_info((hinge_task)task) != NULL; task++) {
-        hinge_params params = params_of((hinge_task)task, hinge_kernel_rbf(1), 1);
+        hinge_params params = params_for((hinge_task)task, hinge_kernel_rbf(1), 1);
         hinge_model *model = NULL;
         hinge_error err;
         inputs++;
@@ -210,7 +202,7 @@ static void one_feature_and_many(void **state)
     const hinge_kernel kernels[] = { hinge_kernel_linear(), hinge_kernel_rbf(0.3), hinge_kernel_polynomial(3, 0.5, 1) };
     struct set narrow = set_two_class(5, 150, 1, 0.5), wide = set_two_class(6, 60, 20000, 1);
     for (size_t k = 0; k < 3; k++) {
-        hinge_params params = params_of(HINGE_C_SVC, kernels[k], 2);
+        hinge_params params = params_for(HINGE_C_SVC, kernels[k], 2);
         check_optimum("one feature", &narrow, &params, 1e-3);
         params.kernel.gamma /= 20000;
         params.eps = 1e-9; /* the linear kernel's values are about 2e4, its optimum is a small number */
@@ -235,7 +227,7 @@ static void fifty_thousand_rows(void **state)
     }
     for (size_t i = 0; i < FEW; i++)
         weights[i] = TIMES;
-    hinge_params params = params_of(HINGE_C_SVC, hinge_kernel_rbf(0.1), 0.5);
+    hinge_params params = params_for(HINGE_C_SVC, hinge_kernel_rbf(0.1), 0.5);
     double of_many = objective_of(&many, &params);
     params.weights = weights;
     assert_close(of_many, objective_of(&few, &params), 1e-5);
@@ -254,7 +246,7 @@ static void small_and_large_c(void **state)
     const double C[] = { 1e-10, 1e10 };
     for (size_t k = 0; k < 3; k++)
         for (size_t c = 0; c < 2; c++) {
-            hinge_params params = params_of(HINGE_C_SVC, kernels[k], C[c]);
+            hinge_params params = params_for(HINGE_C_SVC, kernels[k], C[c]);
             if (C[c] == 1e-10) {
                 check_optimum("C", &set, &params, 1e-3);
                 params.task = HINGE_EPSILON_SVR;
@@ -292,7 +284,7 @@ static void identity_kernel(void **state)
     for (size_t k = 0; k < 4; k++)
         for (int precision = 0; precision <= HINGE_PRECISION_F64; precision++) {
             double a = fmin(C[k], 1);
-            hinge_params params = params_of(HINGE_C_SVC, hinge_kernel_rbf(1e10), C[k]);
+            hinge_params params = params_for(HINGE_C_SVC, hinge_kernel_rbf(1e10), C[k]);
             params.precision = (hinge_precision)precision;
             params.eps = 1e-5;
             hinge_report r = report_of(&set, params, params.precision);
@@ -318,7 +310,7 @@ static void narrow_kernels(void **state)
     const double gammas[] = { 10, 300, 1e4, 1e6, 1e10 };
     for (size_t k = 0; k < 5; k++)
         for (int precision = 0; precision <= HINGE_PRECISION_F64; precision++) {
-            hinge_params params = params_of(HINGE_C_SVC, hinge_kernel_rbf(gammas[k]), 10);
+            hinge_params params = params_for(HINGE_C_SVC, hinge_kernel_rbf(gammas[k]), 10);
             params.precision = (hinge_precision)precision;
             params.eps = 1e-5;
             hinge_report r;
@@ -343,7 +335,7 @@ static void high_degree(void **state)
     (void)state;
     struct set set = set_two_class(11, 80, 4, 1);
     set_scale(&set);
-    hinge_params params = params_of(HINGE_C_SVC, hinge_kernel_polynomial(20, 0.25, 1), 1);
+    hinge_params params = params_for(HINGE_C_SVC, hinge_kernel_polynomial(20, 0.25, 1), 1);
     check_optimum("degree 20", &set, &params, 1e-3);
     set_multiply(&set, 1e10); /* K is about 1e400 */
     for (int precision = 0; precision <= HINGE_PRECISION_F64; precision++) {
@@ -371,21 +363,15 @@ static void labels_at_the_limits(void **state)
         set.x[i] = (double)(i % K) + 0.01 * (double)(i / K);
         set.y[i] = labels[i % K];
     }
-    hinge_params params = params_of(HINGE_C_SVC, hinge_kernel_rbf(10), 100);
-    hinge_model *model = fit(&set, &params, NULL), *again = NULL;
-    char *bytes;
-    size_t size;
-    hinge_error err;
+    hinge_params params = params_for(HINGE_C_SVC, hinge_kernel_rbf(10), 100);
+    hinge_model *model = fit(&set, &params, NULL), *again = written_and_read(model);
     inputs++;
-    assert_int_equal(hinge_model_format(model, &bytes, &size, &err), HINGE_OK);
-    assert_int_equal(hinge_model_parse(&again, "again", bytes, size, NULL, &err), HINGE_OK);
     for (int k = 0; k < 2; k++) {
         double *predicted = fit_labels(k == 0 ? model : again, &set);
         for (size_t i = 0; i < set.n; i++)
             assert_true(predicted[i] == set.y[i]);
         free(predicted);
     }
-    hinge_free(bytes);
     hinge_model_free(model);
     hinge_model_free(again);
     set_free(&set);
@@ -404,7 +390,7 @@ static void targets_at_the_limits(void **state)
             set.y[i] = (i % 2 == 0 ? 1 : -1) * sizes[k] * (1 - 0.01 * (double)(i / 2));
             sum += fabs(set.y[i]);
         }
-        hinge_params params = params_of(HINGE_EPSILON_SVR, hinge_kernel_rbf(1), 1);
+        hinge_params params = params_for(HINGE_EPSILON_SVR, hinge_kernel_rbf(1), 1);
         params.max_iter = 100000;
         hinge_report report;
         hinge_model *model = fit(&set, &params, &report);
@@ -431,7 +417,7 @@ static void f32_as_f64(void **state)
     for (size_t k = 0; k < 3; k++)
         for (int regression = 0; regression < 2; regression++) {
             const struct set *s = regression ? &line : &set;
-            hinge_params params = params_of(regression ? HINGE_EPSILON_SVR : HINGE_C_SVC, kernels[k], 1);
+            hinge_params params = params_for(regression ? HINGE_EPSILON_SVR : HINGE_C_SVC, kernels[k], 1);
             hinge_report r32 = report_of(s, params, HINGE_PRECISION_F32);
             hinge_report r64 = report_of(s, params, HINGE_PRECISION_F64);
             assert_int_equal(r32.precision, HINGE_PRECISION_F32);
@@ -462,7 +448,7 @@ static void far_from_zero(void **state)
     for (size_t i = 0; i < set.n * set.d; i++)
         set.x[i] = round(set.x[i] * 256) / 256; /* moved without rounding */
     struct set far = moved(&set, 1e4);
-    hinge_params params = params_of(HINGE_C_SVC, hinge_kernel_rbf(0.5), 10);
+    hinge_params params = params_for(HINGE_C_SVC, hinge_kernel_rbf(0.5), 10);
     hinge_report near = report_of(&set, params, HINGE_PRECISION_F64), r = report_of(&far, params, HINGE_PRECISION_AUTO);
     assert_int_equal(r.precision, HINGE_PRECISION_F32);
     assert_int_equal(r.outcome, HINGE_CONVERGED);
@@ -492,7 +478,7 @@ static void cod_rna(void **state)
 {
     (void)state;
     struct set set = set_shared("cod-rna", "train", 8, 0, 12, 4000);
-    hinge_params params = params_of(HINGE_C_SVC, hinge_kernel_rbf(2), 1e4);
+    hinge_params params = params_for(HINGE_C_SVC, hinge_kernel_rbf(2), 1e4);
     set_scale(&set);
     hinge_report r = report_of(&set, params, HINGE_PRECISION_AUTO), r64 = report_of(&set, params, HINGE_PRECISION_F64);
     hinge_certificate c;

@@ -543,18 +543,6 @@ static void looks_at_models(void **state)
 
 /* ---- models that are changed ------------------------------------------------------------------------------------- */
 
-static hinge_model *copy_of(const hinge_model *model)
-{
-    char *bytes;
-    size_t size;
-    hinge_model *copy = NULL;
-    hinge_error err;
-    assert_int_equal(hinge_model_format(model, &bytes, &size, &err), HINGE_OK);
-    assert_int_equal(hinge_model_parse(&copy, "copy", bytes, size, NULL, &err), HINGE_OK);
-    hinge_free(bytes);
-    return copy;
-}
-
 /* The model as it is told and as it predicts. */
 static void hash_behaviour(const hinge_model *model, const hinge_matrix *x, uint64_t *hash)
 {
@@ -608,7 +596,7 @@ struct change {
 static hinge_status call_change(const void *arg, uint64_t *hash, hinge_error *err)
 {
     const struct change *c = arg;
-    hinge_model *model = copy_of(c->s.model);
+    hinge_model *model = written_and_read(c->s.model);
     uint64_t before = 0, after = 0;
     hash_behaviour(model, c->s.x, &before);
     hinge_status status = c->make(model, &c->s, err);

@@ -8,9 +8,7 @@
 
 static hinge_params c_svc(double gamma, double C)
 {
-    hinge_params params = hinge_params_default(HINGE_C_SVC);
-    params.kernel = hinge_kernel_rbf(gamma);
-    params.C = C;
+    hinge_params params = params_for(HINGE_C_SVC, hinge_kernel_rbf(gamma), C);
     params.seed = 3;
     return params;
 }
@@ -33,14 +31,6 @@ static double *validate(const struct set *set, const hinge_params *params, size_
             assert_true(isfinite(prediction[i]));
     assert_int_equal(missing > 0, ended);
     return prediction;
-}
-
-static double share_equal(const double *a, const double *b, size_t n)
-{
-    size_t equal = 0;
-    for (size_t i = 0; i < n; i++)
-        equal += a[i] == b[i];
-    return (double)equal / (double)n;
 }
 
 /* ---- Dealing --------------------------------------------------------------------------------------------- */

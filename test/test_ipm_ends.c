@@ -12,9 +12,7 @@
 
 static hinge_params inside(hinge_task task, hinge_kernel kernel, double C)
 {
-    hinge_params p = hinge_params_default(task);
-    p.kernel = kernel;
-    p.C = C;
+    hinge_params p = params_for(task, kernel, C);
     p.solver = HINGE_SOLVER_INTERIOR_POINT;
     return p;
 }

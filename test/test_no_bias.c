@@ -63,9 +63,7 @@ static double expected(const struct set *set, const double *gram, const hinge_pa
 
 static hinge_params exactly(hinge_task task, hinge_kernel kernel, double C)
 {
-    hinge_params p = hinge_params_default(task);
-    p.kernel = kernel;
-    p.C = C;
+    hinge_params p = params_for(task, kernel, C);
     p.no_bias = 1;
     p.solver = HINGE_SOLVER_SMO;
     p.eps = 1e-10;

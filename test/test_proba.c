@@ -14,9 +14,7 @@
 
 static hinge_params probable(hinge_task task, double gamma, double C)
 {
-    hinge_params params = hinge_params_default(task);
-    params.kernel = hinge_kernel_rbf(gamma);
-    params.C = C;
+    hinge_params params = params_for(task, hinge_kernel_rbf(gamma), C);
     params.probability = 1;
     params.seed = 9;
     return params;

@@ -14,9 +14,7 @@
 
 static hinge_params quantile(double tau, hinge_kernel kernel, double C)
 {
-    hinge_params p = hinge_params_default(HINGE_QUANTILE);
-    p.kernel = kernel;
-    p.C = C;
+    hinge_params p = params_for(HINGE_QUANTILE, kernel, C);
     p.tau = tau;
     p.eps = 1e-9;
     p.precision = HINGE_PRECISION_F64;

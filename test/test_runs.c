@@ -10,9 +10,7 @@
 
 static hinge_params c_svc(double gamma, double C, double eps)
 {
-    hinge_params params = hinge_params_default(HINGE_C_SVC);
-    params.kernel = hinge_kernel_rbf(gamma);
-    params.C = C;
+    hinge_params params = params_for(HINGE_C_SVC, hinge_kernel_rbf(gamma), C);
     params.eps = eps;
     return params;
 }

@@ -83,15 +83,10 @@ static void decisions_of_many(void **state)
     }
     free(labels);
     free(decisions);
-    char *bytes; /* and it is a model file like any other */
-    size_t size;
-    hinge_model *again = NULL;
-    assert_int_equal(hinge_model_format(model, &bytes, &size, NULL), HINGE_OK);
-    assert_int_equal(hinge_model_parse(&again, "again", bytes, size, NULL, NULL), HINGE_OK);
+    hinge_model *again = written_and_read(model); /* and it is a model file like any other */
     double back[5];
     assert_int_equal(hinge_model_weights(again, 0, back, NULL), HINGE_OK);
     assert_memory_equal(back, w, sizeof back);
-    hinge_free(bytes);
     hinge_model_free(again);
     hinge_model_free(model);
     free(f);
@@ -588,17 +583,6 @@ static void kinds_refused(void **state)
 
 /* ---- locating ---------------------------------------------------------------------------------------------------- */
 
-static hinge_model *through_a_file(const hinge_model *model)
-{
-    char *bytes;
-    size_t size;
-    hinge_model *again = NULL;
-    assert_int_equal(hinge_model_format(model, &bytes, &size, NULL), HINGE_OK);
-    assert_int_equal(hinge_model_parse(&again, "again", bytes, size, NULL, NULL), HINGE_OK);
-    hinge_free(bytes);
-    return again;
-}
-
 /* Rows that are equal but for their targets, in an order of their own: the certificate shows that the right ones were
  * found, for coefficients at another row would not be optimal. */
 static void locating_targets(void **state)
@@ -612,7 +596,7 @@ static void locating_targets(void **state)
         params.kernel = hinge_kernel_rbf(0.5);
         params.C = k < 2 ? 1 : 30;
         params.eps = 1e-6;
-        hinge_model *model = fit(&set, &params, NULL), *again = through_a_file(model);
+        hinge_model *model = fit(&set, &params, NULL), *again = written_and_read(model);
         hinge_matrix x = set_matrix(&set);
         hinge_certificate a, b;
         assert_int_equal(hinge_model_locate(again, &x, set.y, NULL, NULL), HINGE_OK);
@@ -639,7 +623,7 @@ static void locating(void **state)
         struct set set = set_join(&sets[k], &sets[k]); /* each row twice */
         hinge_params params = hinge_params_default(k < 2 ? HINGE_C_SVC : HINGE_EPSILON_SVR);
         params.kernel = hinge_kernel_rbf(0.3);
-        hinge_model *model = fit(&set, &params, NULL), *again = through_a_file(model);
+        hinge_model *model = fit(&set, &params, NULL), *again = written_and_read(model);
         hinge_matrix x = set_matrix(&set);
         hinge_certificate a, b;
         size_t missing = 99;
@@ -667,7 +651,7 @@ static void locating(void **state)
     }
     /* other data, other labels */
     hinge_params params = hinge_params_default(HINGE_C_SVC);
-    hinge_model *model = fit(&sets[0], &params, NULL), *again = through_a_file(model);
+    hinge_model *model = fit(&sets[0], &params, NULL), *again = written_and_read(model);
     hinge_error err;
     size_t lost, missing = 0, sv = hinge_model_sv_index(model)[3];
     hinge_matrix x = set_matrix(&sets[0]);

@@ -8,19 +8,9 @@
 
 static hinge_params c_svc(hinge_kernel kernel, double C, double eps)
 {
-    hinge_params params = hinge_params_default(HINGE_C_SVC);
-    params.kernel = kernel;
-    params.C = C;
+    hinge_params params = params_for(HINGE_C_SVC, kernel, C);
     params.eps = eps;
     return params;
-}
-
-static double agreement(const double *a, const double *b, size_t n)
-{
-    size_t same = 0;
-    for (size_t i = 0; i < n; i++)
-        same += a[i] == b[i];
-    return (double)same / (double)n;
 }
 
 /* ---- Against LIBSVM on data -------------------------------------------------------------------------------------- */
@@ -123,7 +113,7 @@ static void against_libsvm(void **state)
     double *expected_f = calloc(other.n * report.n_problems, sizeof *expected_f);
     oracle_predict(&oracle, &other, expected, expected_f);
     if (c->task == HINGE_C_SVC)
-        assert_true(agreement(labels, expected, other.n) >= 0.99);
+        assert_true(share_equal(labels, expected, other.n) >= 0.99);
     double largest = largest_difference(f, expected_f, other.n * report.n_problems);
     assert_near(largest, 0, 1e-3);
     free(f);
@@ -211,7 +201,7 @@ static void golden(void **state)
     assert_near(rho * r, expected_rho, 1e-4 * loose * (1 + fabs(expected_rho)));
     if (g->correct > 0) {
         double *labels = fit_labels(model, &set);
-        double correct = agreement(labels, set.y, set.n) * (double)set.n;
+        double correct = share_equal(labels, set.y, set.n) * (double)set.n;
         assert_near(correct, (double)g->correct, g->kernel == HINGE_SIGMOID ? 2.5 : 0.5);
         free(labels);
     }

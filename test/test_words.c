@@ -419,19 +419,6 @@ static void tube_of_0(void **state)
 
 /* ---- Files ------------------------------------------------------------------------------------------------------- */
 
-static hinge_model *written_and_read(const hinge_model *model)
-{
-    char *text;
-    size_t size;
-    hinge_model *again = NULL;
-    hinge_error err;
-    assert_int_equal(hinge_model_format(model, &text, &size, NULL), HINGE_OK);
-    if (hinge_model_parse(&again, "text", text, size, NULL, &err) != HINGE_OK)
-        fail_msg("%s", err.text);
-    hinge_free(text);
-    return again;
-}
-
 /* A model without support vectors knows its number of features in a file too, and LIBSVM reads the file. */
 static void features_without_vectors(void **state)
 {
