@@ -1,4 +1,4 @@
-/* Data files: which format it is, LIBSVM's text, and writing. The other formats are in io_table.c. */
+/* Data files: which format it is, LIBSVM's text, and writing. The other formats are in npy.c and csv.c. */
 #include "lib/files/io_data.h"
 #include "lib/files/bytes.h"
 #include "lib/files/number.h"
