@@ -9,6 +9,7 @@
 
 #include <hinge/io.h>
 #include <hinge/qp.h>
+#include <hinge/select.h>
 #include <hinge/theory.h>
 
 #include <dirent.h>
@@ -354,6 +355,26 @@ static hinge_status call_leave_one_out(const void *arg, uint64_t *hash, hinge_er
     return status;
 }
 
+static hinge_status call_select(const void *arg, uint64_t *hash, hinge_error *err)
+{
+    const struct subject *s = arg;
+    const double C[] = { 0.5, 4 }, gamma[] = { 0.1, 0.3 };
+    hinge_select_options options = { .C = { C, 2 }, .gamma = { gamma, 2 }, .folds = 3, .decisions = 1 };
+    hinge_selection *selection;
+    scribble(&selection, sizeof selection);
+    hinge_status status = FAULTED(hinge_select(&selection, s->x, s->y, &s->params, &options, err));
+    if (status != HINGE_OK) {
+        check_scribble(&selection, sizeof selection);
+        return status;
+    }
+    for (size_t k = 0; k < selection->n_points; k++) {
+        mix(hash, selection->points[k].score, sizeof selection->points[k].score);
+        mix(hash, selection->points[k].predictions, selection->rows * sizeof *selection->points[k].predictions);
+    }
+    hinge_selection_free(selection);
+    return status;
+}
+
 static void trainings_of_trainings(void **state)
 {
     (void)state;
@@ -366,6 +387,7 @@ static void trainings_of_trainings(void **state)
         s.params.threads = threads;
         fail_allocations("cross-validation", call_cross_validate, &s);
         fail_allocations("leave-one-out", call_leave_one_out, &s);
+        fail_allocations("model selection", call_select, &s);
         s.params.probability = 1;
         fail_allocations("calibrated training", call_train, &s);
         fail_allocations("calibrated cross-validation", call_cross_validate, &s);
@@ -377,6 +399,8 @@ static void trainings_of_trainings(void **state)
         fail_allocations("calibrated regression", call_train, &s);
         fail_allocations("cross-validated regression", call_cross_validate, &s);
         fail_allocations("leave-one-out of regression", call_leave_one_out, &s);
+        s.params.scaling = &(hinge_scaling){ .lower = 0, .upper = 1 };
+        fail_allocations("model selection for regression, scaled by fold", call_select, &s);
     }
     set_free(&three);
     set_free(&line);

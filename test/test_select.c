@@ -26,7 +26,7 @@ static hinge_params tight(hinge_task task)
 }
 
 /* The parameters of a point. */
-static hinge_params params_of(const hinge_params *params, const hinge_point *point)
+static hinge_params params_of(const hinge_params *params, const hinge_grid_point *point)
 {
     hinge_params p = *params;
     p.C = point->C;
@@ -43,7 +43,7 @@ static hinge_params params_of(const hinge_params *params, const hinge_point *poi
 
 /* Predictions and decision values of fold f by a training on the rows outside of it. */
 static void check_fold(const struct set *set, const hinge_params *params, const hinge_selection *selection,
-                       const hinge_point *point, size_t f, double tolerance)
+                       const hinge_grid_point *point, size_t f, double tolerance)
 {
     double *weights = calloc(set->n, sizeof *weights); /* of 0 where held out: the classes' order is that of all rows */
     size_t *out = calloc(set->n, sizeof *out), held = 0;
@@ -206,7 +206,7 @@ static void is_the_same_for_any_threads(void **state)
             hinge_selection *selection = choose(&set, &params, &options);
             one = one == NULL ? selection : one;
             for (size_t i = 0; i < one->n_points; i++) {
-                const hinge_point *a = &one->points[i], *b = &selection->points[i];
+                const hinge_grid_point *a = &one->points[i], *b = &selection->points[i];
                 assert_true(a->state == b->state && a->iterations == b->iterations);
                 for (size_t j = 0; j < set.n * (size_t)(k == 2 ? 1 : 3); j++)
                     assert_true(same(a->decisions[j], b->decisions[j]));
@@ -303,7 +303,7 @@ static void takes_the_folds_of_cross_validation(void **state)
     options.eps = params.eps;
     hinge_selection *selection = choose(&set, &params, &options);
     for (size_t k = 0; k < selection->n_points; k++) {
-        const hinge_point *point = &selection->points[k];
+        const hinge_grid_point *point = &selection->points[k];
         hinge_params p = params_of(&params, point);
         size_t right = 0, used = 0;
         assert_int_equal(hinge_cross_validate(&x, set.y, &p, 3, prediction, NULL, NULL), HINGE_OK);
@@ -403,7 +403,7 @@ static void scores_by_definition(void **state)
     options.decisions = 1;
     hinge_selection *selection = choose(&set, &params, &options);
     for (size_t k = 0; k < selection->n_points; k++) {
-        const hinge_point *point = &selection->points[k];
+        const hinge_grid_point *point = &selection->points[k];
         double tp = 0, tn = 0, fp = 0, fn = 0, sum = 0, square = 0;
         for (size_t i = 0; i < set.n; i++) {
             bool positive = point->predictions[i] > 0;
@@ -443,7 +443,7 @@ static void scores_regression_by_definition(void **state)
     hinge_selection *selection = choose(&set, &params, &options);
     assert_int_equal(selection->score, HINGE_SCORE_MSE);
     for (size_t k = 0; k < selection->n_points; k++) {
-        const hinge_point *point = &selection->points[k];
+        const hinge_grid_point *point = &selection->points[k];
         double mse = 0, mae = 0, mean = 0, square = 0;
         for (size_t i = 0; i < set.n; i++) {
             double miss = point->predictions[i] - set.y[i];
@@ -475,9 +475,9 @@ static void chooses_the_best(void **state)
         hinge_select_options options = { .C = { C, 5 }, .gamma = { gamma, 4 }, .folds = 2 + seed % 5, .eps = 1e-7 };
         params.seed = seed;
         hinge_selection *all = choose(&set, &params, &options);
-        const hinge_point *best = &all->points[0];
+        const hinge_grid_point *best = &all->points[0];
         for (size_t k = 0; k < 20; k++) {
-            const hinge_point *p = &all->points[k];
+            const hinge_grid_point *p = &all->points[k];
             double gain = p->score[HINGE_SCORE_ACCURACY] - best->score[HINGE_SCORE_ACCURACY];
             assert_true(p->gamma == gamma[k / 5] && p->C == C[k % 5]);
             if (gain > 0 || (gain == 0 && (p->C < best->C || (p->C == best->C && p->gamma < best->gamma))))
@@ -508,7 +508,7 @@ static void drops_what_is_surely_worse(void **state)
     hinge_selection *selection = choose(&set, &params, &options);
     size_t raced = 0;
     for (size_t k = 0; k < 9; k++) {
-        const hinge_point *p = &selection->points[k];
+        const hinge_grid_point *p = &selection->points[k];
         raced += p->state == HINGE_POINT_RACE;
         assert_true(p->gamma == 5 || p->state != HINGE_POINT_RACE);
         assert_true((p->text[0] != 0) == (p->state != HINGE_POINT_DONE));

@@ -1,8 +1,8 @@
 /*
  * hinge: dense kernel support vector machines, trained exactly at the speed of BLAS.
  *
- * This header alone is the manual of training and prediction. hinge/io.h adds files, hinge/theory.h what textbooks
- * derive, hinge/qp.h convex quadratic programs.
+ * This header alone is the manual of training and prediction. hinge/io.h adds files, hinge/select.h the choice of C and
+ * gamma, hinge/theory.h what textbooks derive, hinge/qp.h convex quadratic programs.
  *
  * Conventions
  *   - Every function that can fail returns a hinge_status and takes a nullable hinge_error as its last

@@ -77,7 +77,7 @@ typedef enum hinge_point_state {
     HINGE_POINT_FAILED       /* not to be trained (an infeasible nu, a parameter out of range): see text */
 } hinge_point_state;
 
-typedef struct hinge_point {
+typedef struct hinge_grid_point {
     double C, nu, gamma, p, coef0, tau; /* what the task and the kernel do not look at is as in params */
     int degree;
     hinge_point_state state;
@@ -92,13 +92,13 @@ typedef struct hinge_point {
     uint64_t iterations;              /* two-variable steps of its trainings */
     double seconds;                   /* since the call began, when its state was known */
     char text[128];                   /* why it was dropped or has failed; otherwise "" */
-} hinge_point;
+} hinge_grid_point;
 
 /* How far a selection has come. */
 typedef struct hinge_select_progress {
     size_t done, n_points;    /* points whose state is known, and all */
-    const hinge_point *point; /* the latest, */
-    const hinge_point *best;  /* and the best of those done so far; NULL: none. Both are the selection's */
+    const hinge_grid_point *point; /* the latest, */
+    const hinge_grid_point *best;  /* and the best of those done so far; NULL: none. Both are the selection's */
     double seconds;           /* since the call began */
 } hinge_select_progress;
 
@@ -126,9 +126,9 @@ typedef struct hinge_select_options {
     double eps;         /* params.eps of the folds' trainings; 0: the larger of params.eps and 0.1 */
     int no_refit;       /* 1: the best point's model is not trained */
     int decisions;      /* 1: fill decisions and predictions of points: rows * repeats * 8 bytes and more a point */
-    const hinge_point *known; /* [n_known] points of an earlier call with the same rows and folds, which are not trained
-                               * again: those whose state is done, with their scores (mean, deviation and fold_score may
-                               * be NaN and NULL), dropped or failed */
+    const hinge_grid_point *known; /* [n_known] points of an earlier call with the same rows and folds, which are not
+                                    * trained again: those whose state is done, with their scores (mean, deviation and
+                                    * fold_score may be NaN and NULL), dropped or failed */
     size_t n_known;
     hinge_select_fn point; /* called after each point; NULL: not wanted */
     void *point_arg;
@@ -139,9 +139,9 @@ typedef struct hinge_selection {
     hinge_score score;     /* by which the best point was chosen, not AUTO */
     size_t rows, n_folds, repeats; /* rows of x; folds in all, of all repeats */
     int *fold;             /* [repeats * rows] the fold, from 0 to n_folds - 1, that holds each row out; -1: none */
-    hinge_point *points;   /* [n_points] gamma (degree, coef0) slowest, C fastest, each in the order given */
+    hinge_grid_point *points;   /* [n_points] gamma (degree, coef0) slowest, C fastest, each in the order given */
     size_t n_points;
-    const hinge_point *best; /* one of points; NULL: none is done */
+    const hinge_grid_point *best; /* one of points; NULL: none is done */
     hinge_params params;   /* as given, with the best point's values; what it points at is the caller's */
     hinge_model *model;    /* trained with these on all rows; NULL: no best point, or no_refit */
     hinge_report report;   /* of that training */

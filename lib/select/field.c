@@ -111,7 +111,7 @@ static hinge_status open_kernel(struct hg_selecting *s, struct hg_field *field, 
     return status;
 }
 
-hinge_status hg_fields_take(struct hg_selecting *s, const hinge_point *point, hinge_error *err)
+hinge_status hg_fields_take(struct hg_selecting *s, const hinge_grid_point *point, hinge_error *err)
 {
     hinge_params params = hg_point_params(s, point);
     hinge_status status = HINGE_OK;

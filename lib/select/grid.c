@@ -22,7 +22,7 @@ size_t hinge_log2_range(double begin, double end, double step, double *values, s
 
 enum axis { DEGREE, COEF0, GAMMA, TAU, P, NU, C, AXES }; /* the slowest first */
 
-static double *place(hinge_point *point, enum axis axis)
+static double *place(hinge_grid_point *point, enum axis axis)
 {
     double *const places[] = { NULL, &point->coef0, &point->gamma, &point->tau, &point->p, &point->nu, &point->C };
     return places[axis];
@@ -99,16 +99,16 @@ static hinge_status find_axes(const struct hg_selecting *s, struct axes *axes, h
     return HINGE_OK;
 }
 
-static hinge_point new_point(void)
+static hinge_grid_point new_point(void)
 {
-    hinge_point point;
+    hinge_grid_point point;
     memset(&point, 0, sizeof point);
     for (int k = 0; k < HINGE_N_SCORES; k++)
         point.score[k] = point.mean[k] = point.deviation[k] = NAN;
     return point;
 }
 
-static bool is_there(const hinge_point *points, size_t n, const hinge_point *point)
+static bool is_there(const hinge_grid_point *points, size_t n, const hinge_grid_point *point)
 {
     for (size_t i = 0; i < n; i++)
         if (hg_same_point(&points[i], point))
@@ -130,7 +130,7 @@ hinge_status hg_grid_points(struct hg_selecting *s, hinge_error *err)
     if (s->out->points == NULL)
         return hg_fail(err, HINGE_ENOMEM, "no memory for %zu points of the grid", n);
     for (size_t i = 0; i < n; i++) {
-        hinge_point point = new_point();
+        hinge_grid_point point = new_point();
         size_t rest = i;
         for (enum axis a = AXES; a-- > DEGREE;) {
             double value = axes.value[a][rest % axes.count[a]];
@@ -146,22 +146,22 @@ hinge_status hg_grid_points(struct hg_selecting *s, hinge_error *err)
     return HINGE_OK;
 }
 
-bool hg_same_kernel(const hinge_point *a, const hinge_point *b)
+bool hg_same_kernel(const hinge_grid_point *a, const hinge_grid_point *b)
 {
     return a->gamma == b->gamma && a->degree == b->degree && a->coef0 == b->coef0;
 }
 
-bool hg_same_line(const hinge_point *a, const hinge_point *b)
+bool hg_same_line(const hinge_grid_point *a, const hinge_grid_point *b)
 {
     return hg_same_kernel(a, b) && a->p == b->p && a->tau == b->tau;
 }
 
-bool hg_same_point(const hinge_point *a, const hinge_point *b)
+bool hg_same_point(const hinge_grid_point *a, const hinge_grid_point *b)
 {
     return hg_same_line(a, b) && a->C == b->C && a->nu == b->nu;
 }
 
-hinge_params hg_point_params(const struct hg_selecting *s, const hinge_point *point)
+hinge_params hg_point_params(const struct hg_selecting *s, const hinge_grid_point *point)
 {
     hinge_params params = *s->given;
     params.C = point->C;
@@ -183,7 +183,7 @@ static size_t outwards(size_t k, size_t n)
     return k % 2 == 0 ? middle - HG_MIN(away, middle) : middle + away;
 }
 
-static bool comes_first(const hinge_point *a, const hinge_point *b)
+static bool comes_first(const hinge_grid_point *a, const hinge_grid_point *b)
 {
     if (a->p != b->p)
         return a->p < b->p;
@@ -193,7 +193,7 @@ static bool comes_first(const hinge_point *a, const hinge_point *b)
 }
 
 /* Insertion: lines are short. */
-static void sort_points(const hinge_point *points, size_t *order, size_t n)
+static void sort_points(const hinge_grid_point *points, size_t *order, size_t n)
 {
     for (size_t i = 1; i < n; i++)
         for (size_t k = i; k > 0 && comes_first(&points[order[k]], &points[order[k - 1]]); k--) {
@@ -205,7 +205,7 @@ static void sort_points(const hinge_point *points, size_t *order, size_t n)
 
 void hg_grid_order(const struct hg_selecting *s, size_t *order)
 {
-    const hinge_point *points = s->out->points;
+    const hinge_grid_point *points = s->out->points;
     size_t n = s->out->n_points, kernels = 0, filled = 0;
     for (size_t i = 0; i < n; i++) /* points of one kernel follow each other, but where a value was given twice */
         kernels += i == 0 || !hg_same_kernel(&points[i], &points[i - 1]);

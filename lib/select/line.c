@@ -177,7 +177,7 @@ static bool is_absent(const struct hg_problem *masked, const double *class_weigh
 }
 
 /* The problems of fold f, which go onto the batch. */
-static hinge_status begin_fold(struct hg_selecting *s, const hinge_point *point, size_t f, hinge_error *err)
+static hinge_status begin_fold(struct hg_selecting *s, const hinge_grid_point *point, size_t f, hinge_error *err)
 {
     struct hg_problem masked = s->field[s->n_fields == 1 ? 0 : f].problem;
     const double *weight = masked.weight;
@@ -303,7 +303,7 @@ static hinge_status predict(struct hg_selecting *s, size_t first, size_t count, 
 /* ---- folds of a point ----------------------------------------------------------------------------------------------
  */
 
-static hinge_status solve_batch(struct hg_selecting *s, hinge_point *point, hinge_error *err)
+static hinge_status solve_batch(struct hg_selecting *s, hinge_grid_point *point, hinge_error *err)
 {
     hinge_status status = HINGE_OK;
     for (size_t b = 0; b < s->n_batch; b++)
@@ -326,7 +326,8 @@ static hinge_status solve_batch(struct hg_selecting *s, hinge_point *point, hing
     return status;
 }
 
-hinge_status hg_train_folds(struct hg_selecting *s, hinge_point *point, size_t first, size_t count, hinge_error *err)
+hinge_status hg_train_folds(struct hg_selecting *s, hinge_grid_point *point, size_t first, size_t count,
+                            hinge_error *err)
 {
     hinge_status status = HINGE_OK;
     s->n_batch = 0;

@@ -197,7 +197,7 @@ static void score_targets(const struct sample *m, double *score)
     score[HINGE_SCORE_PINBALL] = pinball;
 }
 
-static double tau_of(const struct hg_selecting *s, const hinge_point *point)
+static double tau_of(const struct hg_selecting *s, const hinge_grid_point *point)
 {
     return s->problem.task->uses_tau ? point->tau : 0.5;
 }
@@ -244,7 +244,7 @@ static size_t rows_of(const struct hg_selecting *s, const int *fold, size_t f, u
     return n;
 }
 
-static void take_means(const struct hg_selecting *s, hinge_point *point)
+static void take_means(const struct hg_selecting *s, hinge_grid_point *point)
 {
     size_t folds = s->out->n_folds;
     for (int k = 0; k < HINGE_N_SCORES; k++) {
@@ -264,7 +264,7 @@ static void take_means(const struct hg_selecting *s, hinge_point *point)
     }
 }
 
-hinge_status hg_score_point(const struct hg_selecting *s, hinge_point *point, hinge_error *err)
+hinge_status hg_score_point(const struct hg_selecting *s, hinge_grid_point *point, hinge_error *err)
 {
     size_t k = s->problem.n_classes;
     uint32_t *row;

@@ -48,7 +48,7 @@ static hinge_status make_room(struct hg_selecting *s, hinge_error *err)
                  HG_ARRAY(s->best_predictions, all), HG_ARRAY(s->is_done, out->n_folds)))
         return hg_fail(err, HINGE_ENOMEM, "no memory for the predictions of %zu rows", all);
     for (size_t i = 0; i < out->n_points; i++) {
-        hinge_point *point = &out->points[i];
+        hinge_grid_point *point = &out->points[i];
         size_t count = out->n_folds * HINGE_N_SCORES;
         point->fold_score = scores = hg_alloc(count, sizeof *scores);
         if (scores == NULL)
@@ -88,19 +88,19 @@ static hinge_status begin(struct hg_selecting *s, hinge_error *err)
 
 /* ---- which is better --------------------------------------------------------------------------------------------- */
 
-static bool is_scored(const hinge_point *point)
+static bool is_scored(const hinge_grid_point *point)
 {
     return point->state == HINGE_POINT_DONE || point->state == HINGE_POINT_KNOWN;
 }
 
-static double score_of(const struct hg_selecting *s, const hinge_point *point)
+static double score_of(const struct hg_selecting *s, const hinge_grid_point *point)
 {
     bool by_fold = s->options.by_fold || s->options.one_se;
     return (by_fold ? point->mean : point->score)[s->out->score];
 }
 
 /* Less than 0: a is simpler. */
-static int compare_simplicity(const hinge_point *a, const hinge_point *b)
+static int compare_simplicity(const hinge_grid_point *a, const hinge_grid_point *b)
 {
     if (a->C != b->C)
         return a->C < b->C ? -1 : 1;
@@ -110,7 +110,7 @@ static int compare_simplicity(const hinge_point *a, const hinge_point *b)
 }
 
 /* NaN is never better. */
-static bool is_better(const struct hg_selecting *s, const hinge_point *a, const hinge_point *b)
+static bool is_better(const struct hg_selecting *s, const hinge_grid_point *a, const hinge_grid_point *b)
 {
     double of_a = score_of(s, a), of_b = b != NULL ? score_of(s, b) : NAN;
     if (isnan(of_a) || isnan(of_b) || of_a == of_b)
@@ -119,10 +119,10 @@ static bool is_better(const struct hg_selecting *s, const hinge_point *a, const 
     return hinge_score_rises(s->out->score) ? of_a > of_b : of_a < of_b;
 }
 
-static const hinge_point *find_best(const struct hg_selecting *s)
+static const hinge_grid_point *find_best(const struct hg_selecting *s)
 {
     const hinge_selection *out = s->out;
-    const hinge_point *best = NULL, *simplest;
+    const hinge_grid_point *best = NULL, *simplest;
     for (size_t i = 0; i < out->n_points; i++)
         if (is_scored(&out->points[i]) && is_better(s, &out->points[i], best))
             best = &out->points[i];
@@ -178,9 +178,9 @@ static bool look_at_rows(const struct hg_selecting *s, struct standing *standing
 }
 
 /* Where the rest of a point's folds need not be trained, its state says so. */
-static void drop(struct hg_selecting *s, hinge_point *point)
+static void drop(struct hg_selecting *s, hinge_grid_point *point)
 {
-    const hinge_point *best = s->out->best;
+    const hinge_grid_point *best = s->out->best;
     struct standing st;
     if (s->options.drop == HINGE_DROP_NONE || s->options.one_se || s->options.by_fold || best == NULL ||
         !look_at_rows(s, &st))
@@ -201,7 +201,7 @@ static void drop(struct hg_selecting *s, hinge_point *point)
 
 /* ---- points ------------------------------------------------------------------------------------------------------ */
 
-static hinge_status keep_predictions(const struct hg_selecting *s, hinge_point *point, hinge_error *err)
+static hinge_status keep_predictions(const struct hg_selecting *s, hinge_grid_point *point, hinge_error *err)
 {
     size_t all = s->out->repeats * s->rows;
     if (!s->options.decisions)
@@ -215,7 +215,7 @@ static hinge_status keep_predictions(const struct hg_selecting *s, hinge_point *
     return HINGE_OK;
 }
 
-static hinge_status note_point(struct hg_selecting *s, hinge_point *point, hinge_error *err)
+static hinge_status note_point(struct hg_selecting *s, hinge_grid_point *point, hinge_error *err)
 {
     hinge_status status = hg_score_point(s, point, err);
     if (status == HINGE_OK)
@@ -228,7 +228,7 @@ static hinge_status note_point(struct hg_selecting *s, hinge_point *point, hinge
 }
 
 /* Folds side by side; where points may be dropped, a few at a time, until this one is. */
-static hinge_status try_point(struct hg_selecting *s, hinge_point *point, hinge_error *err)
+static hinge_status try_point(struct hg_selecting *s, hinge_grid_point *point, hinge_error *err)
 {
     size_t folds = s->out->n_folds, all = s->out->repeats * s->rows;
     size_t at_once = s->options.drop == HINGE_DROP_NONE ? folds : FOLDS_AT_ONCE, count;
@@ -253,7 +253,7 @@ static hinge_status try_point(struct hg_selecting *s, hinge_point *point, hinge_
 }
 
 /* A point that cannot be trained says why. */
-static bool check_point(const struct hg_selecting *s, hinge_point *point)
+static bool check_point(const struct hg_selecting *s, hinge_grid_point *point)
 {
     hinge_params params = hg_point_params(s, point), resolved;
     const hinge_task_row *task = s->problem.task;
@@ -280,7 +280,7 @@ static bool check_point(const struct hg_selecting *s, hinge_point *point)
 }
 
 /* Tells the caller; true: the rest is not wanted. */
-static bool tell(struct hg_selecting *s, hinge_point *point, size_t done)
+static bool tell(struct hg_selecting *s, hinge_grid_point *point, size_t done)
 {
     hinge_select_progress progress = { done, s->out->n_points, point, s->out->best, hg_now() - s->begin };
     point->seconds = progress.seconds;
@@ -291,8 +291,8 @@ static void take_known(struct hg_selecting *s)
 {
     for (size_t i = 0; i < s->out->n_points; i++)
         for (size_t k = 0; k < s->options.n_known; k++) {
-            hinge_point *point = &s->out->points[i];
-            const hinge_point *known = &s->options.known[k];
+            hinge_grid_point *point = &s->out->points[i];
+            const hinge_grid_point *known = &s->options.known[k];
             if (!hg_same_point(point, known) || known->state == HINGE_POINT_WAITING)
                 continue;
             point->state = is_scored(known) ? HINGE_POINT_KNOWN : known->state;
@@ -321,7 +321,8 @@ static void ask(void *arg)
 }
 
 /* A point of the same kernel, or the same line, as the last one that was trained. */
-static hinge_status go_to(struct hg_selecting *s, const hinge_point *point, const hinge_point *last, hinge_error *err)
+static hinge_status go_to(struct hg_selecting *s, const hinge_grid_point *point, const hinge_grid_point *last,
+                          hinge_error *err)
 {
     if (last != NULL && hg_same_line(point, last))
         return HINGE_OK;
@@ -332,10 +333,10 @@ static hinge_status go_to(struct hg_selecting *s, const hinge_point *point, cons
 static hinge_status try_in_order(struct hg_selecting *s, const size_t *order, hinge_error *err)
 {
     hinge_selection *out = s->out;
-    const hinge_point *last = NULL;
+    const hinge_grid_point *last = NULL;
     hinge_status status = HINGE_OK;
     for (size_t i = 0; i < out->n_points && status == HINGE_OK && out->outcome == HINGE_CONVERGED; i++) {
-        hinge_point *point = &out->points[order[i]];
+        hinge_grid_point *point = &out->points[order[i]];
         if (point->state != HINGE_POINT_WAITING)
             continue;
         if (check_point(s, point)) {

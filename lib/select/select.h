@@ -85,12 +85,12 @@ hinge_status hg_grid_points(struct hg_selecting *s, hinge_error *err);
 /* order[n_points]: points of one kernel together, kernels from the middle outwards, C rising (nu likewise). */
 void hg_grid_order(const struct hg_selecting *s, size_t *order);
 /* Have both points the same kernel; and all the same but for C or nu? */
-bool hg_same_kernel(const hinge_point *a, const hinge_point *b);
-bool hg_same_line(const hinge_point *a, const hinge_point *b);
+bool hg_same_kernel(const hinge_grid_point *a, const hinge_grid_point *b);
+bool hg_same_line(const hinge_grid_point *a, const hinge_grid_point *b);
 /* Whether both stand for the same parameters, so that one's scores are the other's. */
-bool hg_same_point(const hinge_point *a, const hinge_point *b);
+bool hg_same_point(const hinge_grid_point *a, const hinge_grid_point *b);
 /* The parameters of a point. */
-hinge_params hg_point_params(const struct hg_selecting *s, const hinge_point *point);
+hinge_params hg_point_params(const struct hg_selecting *s, const hinge_grid_point *point);
 
 /* ---- deal.c ------------------------------------------------------------------------------------------------------ */
 
@@ -101,7 +101,7 @@ hinge_status hg_deal(struct hg_selecting *s, hinge_error *err);
 
 /* The scores of the point in work, by s->decisions and s->predictions of the folds done, into point: each fold's, their
  * means and deviations, and those of all rows. */
-hinge_status hg_score_point(const struct hg_selecting *s, hinge_point *point, hinge_error *err);
+hinge_status hg_score_point(const struct hg_selecting *s, hinge_grid_point *point, hinge_error *err);
 /* The loss of one row for scores that are a mean of losses: 0 or 1, a square, ...; smaller is better. false: the score
  * is no such mean. */
 bool hg_row_loss(const struct hg_selecting *s, hinge_score score, size_t row, double prediction, double *loss);
@@ -114,7 +114,7 @@ hinge_status hg_fields_init(struct hg_selecting *s, hinge_error *err);
 /* Counts what the rows have taken. */
 void hg_fields_free(struct hg_selecting *s);
 /* Rows are those of this point's kernel from now on. */
-hinge_status hg_fields_take(struct hg_selecting *s, const hinge_point *point, hinge_error *err);
+hinge_status hg_fields_take(struct hg_selecting *s, const hinge_grid_point *point, hinge_error *err);
 
 /* ---- line.c ---------------------------------------------------------------------------------------------------- */
 
@@ -126,6 +126,7 @@ hinge_status hg_parts_init(struct hg_selecting *s, hinge_error *err);
 void hg_parts_forget(struct hg_selecting *s);
 
 /* Trains and predicts so many folds of a point: s->decisions and s->predictions of their rows. */
-hinge_status hg_train_folds(struct hg_selecting *s, hinge_point *point, size_t first, size_t count, hinge_error *err);
+hinge_status hg_train_folds(struct hg_selecting *s, hinge_grid_point *point, size_t first, size_t count,
+                            hinge_error *err);
 
 #endif
