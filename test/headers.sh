@@ -1,6 +1,6 @@
 #!/bin/sh
-# headers.sh SOURCE: each public header alone compiles as C99, C11 and C++17, without a warning, twice included,
-# with every compiler that is there. Exit 77 if there is none.
+# headers.sh SOURCE: each public header alone compiles as C99, C11 and C++17, without a warning, twice included, and so
+# do all together, with every compiler that is there. Exit 77 if there is none.
 set -u
 source=${1:?source directory}
 work=$(mktemp -d) || exit 1
@@ -10,9 +10,12 @@ tried=0 failed=0
 # try COMPILER STANDARD SUFFIX
 try() {
     command -v "$1" >/dev/null 2>&1 || return 0
-    for name in $(cd "$source/include" && find . -name '*.h' | sort); do
-        printf '#include <%s>\n#include <%s>\nextern int nothing;\nint nothing;\n' \
-            "$name" "$name" >"$work/alone.$3"
+    all=$(cd "$source/include" && find . -name '*.h' | sort)
+    for name in $all "$all"; do
+        { for header in $name $name; do
+            echo "#include <$header>"
+        done
+        printf 'extern int nothing;\nint nothing;\n'; } >"$work/alone.$3"
         tried=$((tried + 1))
         if ! "$1" -std="$2" -Wall -Wextra -Wpedantic -Werror -I"$source/include" -fsyntax-only "$work/alone.$3"; then
             echo "$name does not stand alone: $1 -std=$2"
