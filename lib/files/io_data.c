@@ -272,7 +272,7 @@ static hinge_status reserve_libsvm(struct hg_lines *lines, const struct hg_sourc
 static hinge_status read_libsvm(const struct hg_source *source, hinge_data *data, hinge_error *err)
 {
     struct hg_lines lines;
-    struct hg_tally tally;
+    struct hg_tally tally = { 0 };
     struct libsvm libsvm = { .data = data };
     const char *rest = source->data;
     const struct hg_line line = hg_next_line(source->name, 1, &rest, source->data + source->size);
