@@ -24,6 +24,9 @@ struct hg_jobs {
     double begin;        /* time limit and progress count from here */
     int stopped;         /* atomically; 1: the user's callback said so */
     omp_lock_t lock;     /* of the callback */
+    /* hinge_train, or what it is made of */
+    hinge_status (*train)(hinge_model **model, const hinge_matrix *x, const double *y, const hinge_params *params,
+                          hinge_report *report, hinge_error *err);
     hinge_status (*job)(void *arg, size_t number, int threads, hinge_error *err);
     void *arg;
 };

@@ -6,12 +6,7 @@
 
 #include "lib/model.h"
 
-/* Calibrates a model on the data it was trained on, by 5-fold cross-validation (one-class: by the model
- * itself). begin: when the training began, from which time limit and progress count. A stop or a time limit
- * leaves the model as it is and makes *outcome say so; data that are too few leave it as it is. */
-hinge_status hg_calibrate_by_folds(hinge_model *model, const hinge_matrix *x, const double *y,
-                                   const hinge_params *params, double begin, hinge_outcome *outcome,
-                                   hinge_error *err);
+enum { HG_MARKS = 10 }; /* of a one-class model's density */
 
 /* P(first class | f) = 1 / (1 + exp(a f + b)) by maximum likelihood: Platt's targets, Newton's method as in
  * Lin, Lin, Weng 2007. first[i]: example i is of the first class. */

@@ -264,6 +264,38 @@ int hg_team(int threads, double work)
     return work < 1e7 ? 1 : threads;
 }
 
+hinge_status hg_each(size_t count, bool side_by_side, int threads,
+                     hinge_status (*job)(void *arg, size_t number, int threads, hinge_error *err), void *arg,
+                     hinge_error *err)
+{
+    hinge_status status = HINGE_OK;
+    size_t failed = SIZE_MAX; /* the first job that did */
+    omp_lock_t lock;
+    for (size_t j = 0; j < count && !side_by_side && status == HINGE_OK; j++)
+        status = job(arg, j, threads, err);
+    if (!side_by_side)
+        return status;
+    omp_init_lock(&lock);
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 1)
+    for (size_t j = 0; j < count; j++) {
+        hinge_error mine;
+        hg_ok(&mine);
+        if (__atomic_load_n(&failed, __ATOMIC_RELAXED) != SIZE_MAX)
+            continue;
+        hinge_status done = job(arg, j, 1, &mine);
+        omp_set_lock(&lock);
+        if (done != HINGE_OK && j < failed) {
+            __atomic_store_n(&failed, j, __ATOMIC_RELAXED);
+            status = done;
+            if (err != NULL)
+                *err = mine;
+        }
+        omp_unset_lock(&lock);
+    }
+    omp_destroy_lock(&lock);
+    return status;
+}
+
 int hg_crew_size(struct hg_crew *crew, int threads)
 {
     if (threads < 2 || crew->alone == 0)

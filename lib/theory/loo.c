@@ -163,7 +163,9 @@ hinge_status hinge_leave_one_out(const hinge_matrix *x, const double *y, const h
     if (status != HINGE_OK)
         return status;
     l.n = x->rows;
-    l.jobs = (struct hg_jobs){ .x = x, .y = y, .params = *params, .begin = hg_now(), .job = leave_out };
+    l.jobs = (struct hg_jobs){ .x = x, .y = y, .params = *params, .begin = hg_now() };
+    l.jobs.train = hinge_train;
+    l.jobs.job = leave_out;
     l.jobs.arg = &l;
     l.jobs.params.probability = 0;
     l.jobs.largest = largest_problem(&problem);

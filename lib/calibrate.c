@@ -1,0 +1,470 @@
+/*
+ * Calibration of a model (proba.c has what is fitted): on decision values of a 5-fold cross-validation, which
+ * hinge_train asks for, or of data held out. Regression: the width of a Laplace density of the residuals. One-class:
+ * where a decision value stands among those of training.
+ */
+#include "lib/calibrate.h"
+#include "lib/folds.h"
+#include "lib/proba.h"
+#include "lib/problem.h"
+#include "lib/training.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FOLDS = 5 };
+
+/* ---- from decision values to what a model keeps ---------------------------------------------------------- */
+
+/* What a calibration sets; moves into the model as a whole. */
+struct calibrated {
+    double *a, *b, *marks;
+};
+
+static void calibrated_free(struct calibrated *c)
+{
+    hg_free(c->a);
+    hg_free(c->b);
+    hg_free(c->marks);
+    memset(c, 0, sizeof *c);
+}
+
+static void install(hinge_model *m, struct calibrated *c)
+{
+    struct calibrated old = { m->prob_a, m->prob_b, m->density_marks };
+    m->prob_a = c->a;
+    m->prob_b = c->b;
+    m->density_marks = c->marks;
+    *c = old;
+    calibrated_free(c);
+}
+
+static hinge_status calibrated_init(struct calibrated *c, const hinge_model *m, hinge_error *err)
+{
+    bool one = hinge_task_info(m->task)->one_class, classes = m->labels != NULL, ok;
+    memset(c, 0, sizeof *c);
+    if (one) {
+        ok = (c->marks = hg_zalloc(HG_MARKS, sizeof *c->marks)) != NULL;
+    } else {
+        c->a = hg_zalloc(m->n_problems, sizeof *c->a);
+        c->b = classes ? hg_zalloc(m->n_problems, sizeof *c->b) : NULL;
+        ok = c->a != NULL && (!classes || c->b != NULL);
+    }
+    if (ok)
+        return HINGE_OK;
+    calibrated_free(c);
+    return hg_fail(err, HINGE_ENOMEM, "no memory for the calibration of %zu problems", m->n_problems);
+}
+
+static bool all_finite(const double *v, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!isfinite(v[i]))
+            return false;
+    return true;
+}
+
+/* Mean absolute residual, those beyond five standard deviations left out. */
+static double laplace_width(const double *residual, size_t n)
+{
+    double mean = 0, kept = 0;
+    size_t count = 0;
+    for (size_t i = 0; i < n; i++)
+        mean += fabs(residual[i]);
+    mean /= (double)n;
+    for (size_t i = 0; i < n; i++)
+        if (fabs(residual[i]) <= 5 * sqrt(2) * mean) {
+            kept += fabs(residual[i]);
+            count++;
+        }
+    return kept / (double)count; /* the smallest is never beyond the mean */
+}
+
+static int by_value(const void *a, const void *b)
+{
+    double p = *(const double *)a, q = *(const double *)b;
+    return p < q ? -1 : p > q;
+}
+
+/* Five bins of equal count below 0 and five above; the marks are the middles of their ranges. Sorts the values.
+ * false: fewer than five on a side. */
+static bool density_marks(double *decision, size_t n, double *marks)
+{
+    enum { HALF = HG_MARKS / 2 };
+    double edge[HG_MARKS + 1] = { 0 };
+    size_t below = 0;
+    qsort(decision, n, sizeof *decision, by_value);
+    while (below < n && decision[below] < 0)
+        below++;
+    if (below < HALF || n - below < HALF)
+        return false;
+    for (size_t i = 0; i < HALF; i++)
+        edge[i] = decision[i * below / HALF];
+    for (size_t i = 1; i <= HALF; i++)
+        edge[HALF + i] = decision[below - 1 + i * (n - below) / HALF];
+    for (size_t i = 0; i < HG_MARKS; i++)
+        marks[i] = (edge[i] + edge[i + 1]) / 2;
+    return true;
+}
+
+/* ---- calibration by folds -------------------------------------------------------------------------------- */
+
+struct calibration {
+    struct hg_jobs jobs; /* job p * FOLDS + f: fold f of problem p */
+    const hinge_model *model;
+    const struct hg_problem *problem;
+    size_t *start;       /* [n_problems + 1] where problem p's decision values begin, */
+    double *decision;    /* in the order of its points: first class first */
+    hinge_outcome ended; /* TIME_LIMIT or STOPPED, of any fold; otherwise CONVERGED */
+};
+
+/* One fold of one problem. */
+struct part {
+    uint32_t *point, *fold, *work; /* [n] by position */
+    uint32_t *train, *held;        /* rows of the caller's matrix; positions held out are in work */
+    double *decision;
+    double *y, *weight; /* one-vs-rest: [rows] labels of two classes, with the weights of all classes */
+    size_t n, n_train, n_held;
+    double first, second; /* summed weights of the training rows */
+};
+
+static hinge_status part_init(struct part *part, const struct hg_problem *pr, size_t n, hinge_error *err)
+{
+    size_t rest = pr->one_vs_rest ? pr->x.rows : 0;
+    *part = (struct part){ .n = n };
+    if (!HG_ROOM(HG_ARRAY(part->point, n), HG_ARRAY(part->fold, n), HG_ARRAY(part->work, n), HG_ARRAY(part->train, n),
+                 HG_ARRAY(part->held, n), HG_ARRAY(part->decision, n), HG_ARRAY(part->y, rest),
+                 HG_ZEROS(part->weight, rest)))
+        return hg_fail(err, HINGE_ENOMEM, "no memory for the folds of %zu rows", n);
+    return HINGE_OK;
+}
+
+/* The class against the rest, as a problem of two classes. */
+static void part_set_rest(struct part *part, const struct hg_problem *pr, size_t class)
+{
+    for (size_t i = 0; i < pr->x.rows; i++)
+        part->y[i] = -1;
+    for (size_t i = 0; i < pr->n; i++) {
+        part->y[pr->order[i]] = i >= pr->start[class] && i < pr->start[class + 1] ? 1 : -1;
+        part->weight[pr->order[i]] = pr->weight[i];
+    }
+}
+
+static int by_row(const void *a, const void *b)
+{
+    uint32_t p = *(const uint32_t *)a, q = *(const uint32_t *)b;
+    return p < q ? -1 : p > q;
+}
+
+/* Every problem has a stream of random numbers of its own, so that jobs need no order. */
+static void split(const struct calibration *c, size_t p, size_t f, struct part *part)
+{
+    const struct hg_problem *pr = c->problem;
+    size_t a, b;
+    hg_problem_pair(pr, p, &a, &b);
+    size_t n = hg_problem_points(pr, p, part->point);
+    size_t n_first = pr->classifies ? pr->start[a + 1] - pr->start[a] : n;
+    size_t start[3] = { 0, n_first, n };
+    uint64_t stream = pr->params.seed + p * UINT64_C(0x632be59bd9b4e019), state = hg_random(&stream);
+    hg_folds_deal(&state, start, 2, HG_MIN((size_t)FOLDS, n), part->work, part->fold);
+    for (size_t i = 0; i < n; i++) {
+        uint32_t row = pr->order[part->point[i]];
+        if (part->fold[i] == f) {
+            part->work[part->n_held] = (uint32_t)i;
+            part->held[part->n_held++] = row;
+        } else {
+            *(i < n_first ? &part->first : &part->second) += pr->weight[part->point[i]];
+            part->train[part->n_train++] = row;
+        }
+    }
+    qsort(part->train, part->n_train, sizeof *part->train, by_row);
+}
+
+static void note_end(struct calibration *c, hinge_outcome outcome)
+{
+    if (!hg_ended_early(outcome))
+        return;
+    omp_set_lock(&c->jobs.lock);
+    c->ended = hg_worse_outcome(c->ended, outcome);
+    omp_unset_lock(&c->jobs.lock);
+}
+
+/* Without a model where training sees one class only; otherwise by one, its sign as the whole model has it. */
+static hinge_status decide_held(struct calibration *c, size_t number, struct part *part, int threads,
+                                hinge_error *err)
+{
+    const struct hg_problem *pr = c->problem;
+    hinge_params params = c->jobs.params;
+    hinge_predict_options options = { .threads = threads, .cpu_level = params.cpu_level };
+    double sign = 1;
+    hinge_model *model = NULL;
+    hinge_report report;
+    size_t a, b;
+    hg_problem_pair(pr, number / FOLDS, &a, &b);
+    if (pr->classifies && (part->first == 0 || part->second == 0)) {
+        for (size_t i = 0; i < part->n_held; i++)
+            part->decision[i] = part->first > 0 ? 1 : -1;
+        return HINGE_OK;
+    }
+    if (params.task == HINGE_NU_SVC) /* a fold's share of the classes can differ by a row */
+        params.nu = HG_MIN(params.nu, hg_most_nu((double[]){ part->first, part->second }, 2, false));
+    if (pr->one_vs_rest) {
+        params.weights = part->weight;
+        params.n_class_weights = 0;
+        params.positive_class = NULL;
+    }
+    const double *y = pr->one_vs_rest ? part->y : c->jobs.y;
+    bool copy = pr->n_classes > 2 && !pr->one_vs_rest;
+    hinge_status status = hg_jobs_train(&c->jobs, number, threads, part->train, part->n_train, y, copy, &params, &model,
+                                        &report, err);
+    if (status == HINGE_OK)
+        status = hg_predict_rows(model, c->jobs.x, part->held, part->n_held, false, &options, NULL,
+                                 part->decision, err);
+    if (status == HINGE_OK) {
+        note_end(c, report.outcome);
+        sign = pr->classifies && model->labels[0] != (pr->one_vs_rest ? 1 : pr->labels[a]) ? -1 : 1;
+    }
+    for (size_t i = 0; status == HINGE_OK && i < part->n_held; i++)
+        part->decision[i] *= sign;
+    hinge_model_free(model);
+    return status;
+}
+
+static hinge_status calibrate_fold(void *arg, size_t number, int threads, hinge_error *err)
+{
+    struct calibration *c = arg;
+    size_t p = number / FOLDS, n = c->start[p + 1] - c->start[p];
+    const struct hg_jobs *jobs = &c->jobs;
+    struct part part;
+    note_end(c, hg_jobs_ended(jobs));
+    if (__atomic_load_n(&c->ended, __ATOMIC_RELAXED) != HINGE_CONVERGED)
+        return HINGE_OK;
+    hinge_status status = part_init(&part, c->problem, n, err);
+    if (status != HINGE_OK)
+        return status;
+    if (c->problem->one_vs_rest)
+        part_set_rest(&part, c->problem, p);
+    split(c, p, number % FOLDS, &part);
+    if (part.n_held > 0)
+        status = decide_held(c, number, &part, threads, err);
+    for (size_t i = 0; status == HINGE_OK && i < part.n_held; i++)
+        c->decision[c->start[p] + part.work[i]] = part.decision[i];
+    hg_free(part.point);
+    return status;
+}
+
+/* Each problem's decision values to its sigmoid, or the residuals to their width. */
+static hinge_status fit_problems(const struct calibration *c, struct calibrated *result, hinge_error *err)
+{
+    const struct hg_problem *pr = c->problem;
+    int threads = pr->threads;
+    if (!pr->classifies) {
+        for (size_t i = 0; i < pr->n; i++)
+            c->decision[i] = pr->y[pr->order[i]] - c->decision[i];
+        /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): allocated by calibrated_init */
+        result->a[0] = laplace_width(c->decision, pr->n);
+        return HINGE_OK;
+    }
+    bool *first = hg_alloc(c->jobs.largest * (size_t)threads, sizeof *first);
+    if (first == NULL)
+        return hg_fail(err, HINGE_ENOMEM, "no memory for %zu rows", c->jobs.largest);
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 1)
+    for (size_t p = 0; p < pr->n_problems; p++) {
+        size_t a, b, n = c->start[p + 1] - c->start[p];
+        bool *mine = first + (size_t)omp_get_thread_num() * c->jobs.largest;
+        hg_problem_pair(pr, p, &a, &b);
+        for (size_t i = 0; i < n; i++)
+            mine[i] = i < pr->start[a + 1] - pr->start[a];
+        hg_fit_sigmoid(c->decision + c->start[p], mine, n, &result->a[p], &result->b[p]);
+    }
+    hg_free(first);
+    return HINGE_OK;
+}
+
+static hinge_status by_folds(struct calibration *c, hinge_model *model, hinge_error *err)
+{
+    const struct hg_problem *pr = c->problem;
+    struct calibrated result = { 0 };
+    c->start = hg_zalloc(pr->n_problems + 1, sizeof *c->start);
+    if (c->start == NULL)
+        return hg_fail(err, HINGE_ENOMEM, "no memory for %zu two-class problems", pr->n_problems);
+    for (size_t p = 0; p < pr->n_problems; p++) {
+        c->start[p + 1] = c->start[p] + hg_problem_size(pr, p);
+        c->jobs.largest = HG_MAX(c->jobs.largest, hg_problem_size(pr, p));
+    }
+    size_t total = c->start[pr->n_problems];
+    c->decision = hg_zalloc(total, sizeof *c->decision);
+    hinge_status status = c->decision != NULL
+                              ? calibrated_init(&result, model, err)
+                              : hg_fail(err, HINGE_ENOMEM, "no memory for %zu decision values", total);
+    if (status == HINGE_OK)
+        status = hg_jobs_run(&c->jobs, NULL, err);
+    bool sound = status == HINGE_OK && c->ended == HINGE_CONVERGED && all_finite(c->decision, total);
+    if (sound)
+        status = fit_problems(c, &result, err);
+    if (sound && status == HINGE_OK)
+        install(model, &result);
+    calibrated_free(&result);
+    hg_free(c->start);
+    hg_free(c->decision);
+    return status;
+}
+
+/* The model's own decision values for the examples it was trained on. */
+static hinge_status by_training_rows(hinge_model *model, const hinge_matrix *x, const struct hg_problem *pr,
+                                     hinge_error *err)
+{
+    hinge_predict_options options = { .threads = pr->params.threads, .cpu_level = pr->params.cpu_level };
+    struct calibrated result;
+    hinge_status status = calibrated_init(&result, model, err);
+    if (status != HINGE_OK)
+        return status;
+    double *decision = hg_alloc(pr->n, sizeof *decision);
+    if (decision == NULL)
+        status = hg_fail(err, HINGE_ENOMEM, "no memory for %zu decision values", pr->n);
+    if (status == HINGE_OK)
+        status = hg_predict_rows(model, x, pr->order, pr->n, false, &options, NULL, decision, err);
+    if (status == HINGE_OK && all_finite(decision, pr->n) && density_marks(decision, pr->n, result.marks))
+        install(model, &result);
+    calibrated_free(&result);
+    hg_free(decision);
+    return status;
+}
+
+hinge_status hg_calibrate_by_folds(hinge_model *model, const hinge_matrix *x, const double *y,
+                                   const hinge_params *params, double begin, hinge_outcome *outcome,
+                                   hinge_error *err)
+{
+    struct hg_problem problem;
+    struct calibration c = { .model = model, .problem = &problem };
+    hinge_params plain = *params;
+    plain.probability = 0;
+    plain.beta0 = NULL;
+    plain.scaling = NULL;
+    hinge_status status = hg_problem_init(&problem, x, y, &plain, err);
+    plain.scaling = params->scaling; /* fitted on each fold's training part */
+    if (status != HINGE_OK)
+        return status;
+    c.jobs = (struct hg_jobs){ .x = x,
+                               .y = y,
+                               .params = plain,
+                               .n_jobs = FOLDS * problem.n_problems,
+                               .begin = begin,
+                               .train = hg_train,
+                               .job = calibrate_fold,
+                               .arg = &c };
+    if (problem.task->one_class)
+        status = by_training_rows(model, x, &problem, err);
+    else if (problem.classifies || problem.n > 1)
+        status = by_folds(&c, model, err);
+    *outcome = hg_worse_outcome(*outcome, c.ended);
+    hg_problem_free(&problem);
+    return status;
+}
+
+/* ---- calibration on data held out ------------------------------------------------------------------------ */
+
+static size_t class_of(const hinge_model *m, double label)
+{
+    size_t c = 0;
+    while (c < m->n_classes && m->labels[c] != label)
+        c++;
+    return c;
+}
+
+/* The class of each row, and that each class is there. count: [n_classes] cleared */
+static hinge_status classify_rows(const hinge_model *m, const double *y, size_t n, uint32_t *class,
+                                  size_t *count, hinge_error *err)
+{
+    for (size_t i = 0; i < n; i++) {
+        size_t c = class_of(m, y[i]);
+        if (c == m->n_classes)
+            return hg_fail(err, HINGE_EINVAL, "y: the label of row %zu is %g, no class of the model", i, y[i]);
+        class[i] = (uint32_t)c;
+        count[c]++;
+    }
+    for (size_t c = 0; c < m->n_classes; c++)
+        if (count[c] == 0)
+            return hg_fail(err, HINGE_EINVAL, "y: no row is of class %g", m->labels[c]);
+    return HINGE_OK;
+}
+
+static hinge_status fit_classes(const hinge_model *m, const double *y, const double *decision, size_t n,
+                              struct calibrated *result, hinge_error *err)
+{
+    uint32_t *class;
+    size_t *count;
+    double *mine;
+    bool *first;
+    if (!HG_ROOM(HG_ARRAY(class, n), HG_ZEROS(count, m->n_classes), HG_ARRAY(mine, n), HG_ARRAY(first, n)))
+        return hg_fail(err, HINGE_ENOMEM, "no memory for %zu rows", n);
+    hinge_status status = classify_rows(m, y, n, class, count, err);
+    bool rest = m->multiclass == HINGE_ONE_VS_REST;
+    for (size_t p = 0, a = 0, b = 1, k; p < m->n_problems && status == HINGE_OK; p++) {
+        k = 0;
+        for (size_t i = 0; i < n; i++)
+            if (rest || class[i] == a || class[i] == b) {
+                mine[k] = decision[i * m->n_problems + p];
+                first[k++] = class[i] == a;
+            }
+        hg_fit_sigmoid(mine, first, k, &result->a[p], &result->b[p]);
+        a += rest || ++b == m->n_classes;
+        b = b == m->n_classes ? a + 1 : b;
+    }
+    hg_free(class);
+    return status;
+}
+
+/* decision is spoilt. */
+static hinge_status fit_held_out(const hinge_model *m, const double *y, double *decision, size_t n,
+                                 struct calibrated *result, hinge_error *err)
+{
+    if (!all_finite(decision, n * m->n_problems))
+        return hg_fail(err, HINGE_EINVAL, "x: its decision values are not all finite");
+    if (m->labels != NULL)
+        return fit_classes(m, y, decision, n, result, err);
+    if (hinge_task_info(m->task)->one_class)
+        return density_marks(decision, n, result->marks)
+                   ? HINGE_OK
+                   : hg_fail(err, HINGE_EINVAL,
+                             "x: %zu rows are too few: five are needed on either side of the "
+                             "decision value 0",
+                             n);
+    for (size_t i = 0; i < n; i++) {
+        if (!isfinite(y[i]))
+            return hg_fail(err, HINGE_EINVAL, "y: the target of row %zu is %g, not a finite number", i, y[i]);
+        decision[i] = y[i] - decision[i];
+    }
+    /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): allocated by calibrated_init */
+    result->a[0] = laplace_width(decision, n);
+    return HINGE_OK;
+}
+
+hinge_status hinge_calibrate(hinge_model *m, const hinge_matrix *x, const double *y,
+                             const hinge_predict_options *options, hinge_error *err)
+{
+    struct calibrated result = { 0 };
+    size_t values = 0;
+    if (m == NULL || x == NULL)
+        return hg_fail(err, HINGE_EINVAL, "model or x: NULL");
+    if (hinge_task_info(m->task)->uses_tau)
+        return hg_fail(err, HINGE_EINVAL, "model: a quantile is no mean that targets spread around");
+    if (y == NULL && !hinge_task_info(m->task)->one_class)
+        return hg_fail(err, HINGE_EINVAL, "y: NULL, but this model needs labels or targets");
+    if (x->rows == 0)
+        return hg_fail(err, HINGE_EINVAL, "x: no rows to calibrate on");
+    double *decision = hg_mul(x->rows, m->n_problems, &values) ? hg_alloc(values, sizeof *decision) : NULL;
+    hinge_status status =
+        decision != NULL ? calibrated_init(&result, m, err)
+                         : hg_fail(err, HINGE_ENOMEM, "no memory for the decision values of %zu rows", x->rows);
+    if (status == HINGE_OK)
+        status = hinge_predict(m, x, options, NULL, decision, err);
+    if (status == HINGE_OK)
+        status = fit_held_out(m, y, decision, x->rows, &result, err);
+    if (status == HINGE_OK)
+        install(m, &result);
+    calibrated_free(&result);
+    hg_free(decision);
+    return status == HINGE_OK ? hg_ok(err) : status;
+}

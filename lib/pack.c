@@ -1,0 +1,167 @@
+/*
+ * What a training leaves: the solutions of its problems packed into a model, and the report. Read training.h before.
+ */
+#include "lib/training.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- the model --------------------------------------------------------------------------------------------------- */
+
+/* Marks the points that are SVs of any problem; then numbers them. */
+static size_t number_sv(const struct hg_training *t, uint32_t *number)
+{
+    size_t n_sv = 0;
+    for (size_t p = 0; p < t->problem.n_problems; p++)
+        for (size_t k = 0; k < t->solutions[p].n_sv; k++)
+            number[t->solutions[p].point[k]] = 1;
+    for (size_t i = 0; i < t->problem.n; i++)
+        if (number[i] != 0)
+            number[i] = (uint32_t)n_sv++;
+        else
+            number[i] = UINT32_MAX;
+    return n_sv;
+}
+
+static void fill_sv(const struct hg_training *t, const uint32_t *number, hinge_model *m)
+{
+    const struct hg_problem *pr = &t->problem;
+    struct hg_points plain = pr->points;
+    plain.shift = NULL;
+    for (size_t i = 0, c = 0; i < pr->n; i++) {
+        size_t sv = number[i];
+        while (m->labels != NULL && i >= pr->start[c + 1])
+            c++;
+        if (sv == UINT32_MAX)
+            continue;
+        m->sv_index[sv] = pr->order[i];
+        if (m->class_sv != NULL)
+            m->class_sv[c]++;
+        if (m->sv != NULL)
+            hg_points_pack(&plain, NULL, i, 1, HINGE_F64, m->sv + sv * m->d, m->d);
+        else
+            m->sv_serial[sv] = pr->column[i];
+    }
+    for (size_t sv = 0; m->sv_serial != NULL && sv < m->n_sv; sv++)
+        m->d = HG_MAX(m->d, m->sv_serial[sv] + 1);
+}
+
+static void fill_coef(const struct hg_training *t, const uint32_t *number, hinge_model *m)
+{
+    const struct hg_problem *pr = &t->problem;
+    for (size_t p = 0; p < pr->n_problems; p++) {
+        const struct hg_solution *s = &t->solutions[p];
+        size_t a, b;
+        hg_problem_pair(pr, p, &a, &b);
+        for (size_t k = 0; k < s->n_sv; k++) {
+            bool first = s->point[k] < pr->start[a + 1];
+            size_t row = !pr->classifies ? 0 : pr->one_vs_rest ? p : first ? b - 1 : a;
+            m->coef[row * m->n_sv + number[s->point[k]]] = s->beta[k];
+        }
+        m->rho[p] = s->rho;
+        m->objectives[p] = s->report.objective;
+    }
+}
+
+hinge_status hg_build_model(const struct hg_training *t, hinge_model **out, hinge_error *err)
+{
+    const struct hg_problem *pr = &t->problem;
+    uint32_t *number = hg_zalloc(pr->n, sizeof *number);
+    if (number == NULL)
+        return hg_fail(err, HINGE_ENOMEM, "no memory for %zu rows", pr->n);
+    size_t n_sv = number_sv(t, number);
+    size_t d = t->params->kernel.type == HINGE_PRECOMPUTED ? 0 : pr->d;
+    hinge_model *m =
+        hg_model_new(t->params->task, t->params->kernel, t->params->multiclass, pr->n_classes, n_sv, d);
+    if (m != NULL) {
+        m->sv_index = hg_alloc(n_sv, sizeof *m->sv_index);
+        m->objectives = hg_zalloc(m->n_problems, sizeof *m->objectives);
+    }
+    hinge_status status = HINGE_OK;
+    if (m == NULL || m->sv_index == NULL || m->objectives == NULL) {
+        status = hg_fail(err, HINGE_ENOMEM, "no memory for a model of %zu support vectors of %zu features",
+                         n_sv, pr->d);
+    } else {
+        m->n_trained = pr->x.rows;
+        m->tau = pr->task->uses_tau ? t->params->tau : 0;
+        if (m->labels != NULL)
+            memcpy(m->labels, pr->labels, pr->n_classes * sizeof *m->labels);
+        fill_sv(t, number, m);
+        fill_coef(t, number, m);
+        status = hg_model_finish(m, err);
+    }
+    hg_free(number);
+    if (status == HINGE_OK)
+        *out = m;
+    else
+        hinge_model_free(m);
+    return status;
+}
+
+/* ---- the report -------------------------------------------------------------------------------------------------- */
+
+/* margin: no hyperplane has a larger one (hard margin) */
+static void report_path(const struct hg_training *t, size_t q, double margin, hinge_report *r)
+{
+    const struct hg_problem *pr = &t->problem;
+    const struct hg_kernel_row *row = hg_kernel_row(t->params->kernel.type);
+    static const char *const source[] = { "gemm", "matrix", "callback" };
+    if (t->interior) {
+        bool approximate = r->trace_error > 0 && r->outcome == HINGE_STALLED;
+        int used = snprintf(r->path, sizeof r->path, "interior-point d=%zu, %s%s%s%s", r->rank, row->keyword,
+                            t->params->no_bias ? ", no bias" : "", hg_side_by_side(t) ? ", pairs side by side" : "",
+                            approximate ? ", approximate" : "");
+        if (r->outcome == HINGE_NO_MARGIN && used > 0 && (size_t)used < sizeof r->path)
+            snprintf(r->path + used, sizeof r->path - (size_t)used, ", no margin above %.2g", margin);
+        return;
+    }
+    bool lists = t->problem.n_problems > 0 && t->solutions[0].lists;
+    char near[32] = "";
+    if (t->cells.count > 0)
+        snprintf(near, sizeof near, ", %.2g %% near", 100 * t->cells.near);
+    snprintf(r->path, sizeof r->path, "block-smo q=%zu, %s %s, %s %s%s%s%s%s%s%s", q,
+             t->copy.hamming.features > 0 ? "counts" : lists ? "lists" : source[row->source],
+             r->precision == HINGE_PRECISION_F32 ? "f32" : "f64", row->keyword,
+             hg_maps(hg_cpu_level(t->params->cpu_level))->level, pr->shift != NULL ? ", centred" : "", near,
+             t->params->no_bias ? ", no bias" : "",
+             hg_side_by_side(t) ? ", pairs side by side" : "", r->newton_steps > 0 ? ", newton" : "",
+             r->newton_no_room > 0 ? ", no room for newton" : "");
+}
+
+void hg_fill_report(const struct hg_training *t, const hinge_model *m, hinge_report *r)
+{
+    const struct hg_problem *pr = &t->problem;
+    hinge_machine machine = hg_processor_info();
+    size_t q = 0;
+    double margin = INFINITY, rows_computed = 0, gap = t->interior ? 0 : NAN;
+    *r = (hinge_report){ .precision = hg_wants_f32(t) ? HINGE_PRECISION_F32 : HINGE_PRECISION_F64,
+                         .error = m->n_problems > 0 ? 0 : NAN };
+    for (size_t p = 0; p < m->n_problems; p++) {
+        const struct hg_solution *s = &t->solutions[p];
+        hg_add_report(r, &s->report);
+        gap = hg_larger(gap, s->report.gap);
+        if (s->report.outcome == HINGE_NO_MARGIN)
+            margin = fmin(margin, s->margin_bound);
+        rows_computed += s->rows_computed;
+        q = HG_MAX(q, s->working_set);
+    }
+    r->n = pr->n;
+    r->d = pr->d;
+    r->n_classes = m->n_classes;
+    r->n_problems = m->n_problems;
+    r->n_sv = m->n_sv;
+    r->gap = gap;
+    r->threads = hg_threads(t->params->threads);
+    r->cache_bytes = t->cache_bytes;
+    r->rows_computed = (uint64_t)(rows_computed + 0.5);
+    r->memory_bytes = r->memory_bytes * (hg_side_by_side(t) ? (size_t)t->threads : 1) + pr->n * 64 +
+                      hg_hamming_bytes(&t->copy.hamming) +
+                      (t->copy.values != NULL ? pr->n * (t->copy.points.x.stride + 1) * sizeof(float) : 0) +
+                      m->n_sv * m->d * (sizeof(double) + (m->f32_is_enough ? sizeof(float) : 0)) +
+                      (m->panels != NULL && !m->f32_is_enough ? m->n_sv * m->d * sizeof(double) : 0);
+    memcpy(r->blas, machine.blas, sizeof r->blas);
+    r->blas_slow = machine.blas_slow;
+    r->seconds = hg_now() - t->begin;
+    report_path(t, q, margin, r);
+}

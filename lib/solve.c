@@ -1,0 +1,357 @@
+/*
+ * One two-class problem meets its solver: block SMO over kernel rows by GEMM, or the interior point over a factor of
+ * the kernel. Read training.h before.
+ */
+#include "lib/lowrank.h"
+#include "lib/params.h"
+#include "lib/training.h"
+#include "solver/smo/block.h"
+
+#include <math.h>
+#include <string.h>
+
+static const double ASK_EVERY = 0.1; /* seconds, where a round takes longer */
+
+struct callback {
+    struct hg_training *t;
+    struct hg_halt halt;
+    hinge_progress last; /* told, or about to be */
+    double told;         /* when, on hg_now's clock */
+};
+
+static int tell(struct callback *c)
+{
+    struct hg_training *t = c->t;
+    omp_set_lock(&t->lock);
+    c->told = hg_now();
+    c->last.seconds = c->told - t->begin;
+    int stop = hg_halted(&c->halt) || t->params->progress(t->params->progress_arg, &c->last);
+    omp_unset_lock(&t->lock);
+    return stop;
+}
+
+static int on_progress(void *arg, const hinge_progress *progress)
+{
+    struct callback *c = arg;
+    size_t problem = c->last.problem, n_problems = c->last.n_problems;
+    c->last = *progress;
+    c->last.problem = problem;
+    c->last.n_problems = n_problems;
+    return tell(c);
+}
+
+/* In the middle of a round; with what the last one came to. */
+static void on_question(void *arg)
+{
+    struct callback *c = arg;
+    if (hg_now() - c->told >= ASK_EVERY && tell(c))
+        hg_request_halt(&c->halt, 2);
+}
+
+static struct callback callback_of(struct hg_training *t, size_t problem)
+{
+    const hinge_params *p = t->params;
+    struct callback c = { .t = t, .told = t->begin };
+    c.halt.stop = &t->stop;
+    c.halt.deadline = p->time_limit > 0 ? t->begin + p->time_limit : 0;
+    c.halt.ask = p->progress != NULL ? on_question : NULL;
+    c.last.problem = problem;
+    c.last.n_problems = t->problem.n_problems;
+    c.last.n = c.last.n_active = hg_problem_size(&t->problem, problem);
+    c.last.violation = INFINITY;
+    return c;
+}
+
+/* Of the problem that runs here with so many threads. */
+static struct hg_arenas *room_of(const struct hg_training *t, int threads)
+{
+    return &t->rooms[threads < t->threads ? omp_get_thread_num() : 0];
+}
+
+static struct hg_smo_options options_for(struct hg_training *t, struct callback *callback, int threads)
+{
+    const hinge_params *p = t->params;
+    /* where there are several problems, some of them may run at once */
+    size_t newton = t->problem.n_problems > 1 ? HG_MIN(hg_problem_bytes(t, callback->last.problem), t->cache_bytes)
+                                              : t->cache_bytes;
+    return (struct hg_smo_options){
+        .eps = p->eps,
+        .working_set = p->working_set,
+        .max_iter = p->max_iter,
+        .shrinking = p->shrinking,
+        .cache_bytes = t->cache_bytes,
+        .arena = &room_of(t, threads)->rows,
+        .newton_bytes = p->newton ? newton : 0,
+        .threads = threads,
+        .cpu_level = hg_cpu_level(p->cpu_level),
+        .profile = p->profile != 0,
+        .symmetric = t->params->kernel.type != HINGE_USER && t->params->kernel.type != HINGE_PRECOMPUTED,
+        .measured = HG_MAX((size_t)64, 512 / t->problem.n_problems), /* 512 at least in all */
+        .halt = callback->halt,
+        .progress = p->progress != NULL ? on_progress : NULL,
+        .progress_arg = callback,
+    };
+}
+
+/* Rows in f32 were of no use: the problem anew, from its start. */
+static hinge_status start_again(const struct hg_training *t, size_t p, const uint32_t *subset, struct hg_qp *qp,
+                                hinge_error *err)
+{
+    double sums[2];
+    size_t n = qp->n;
+    hg_qp_free(qp);
+    return hg_problem_qp(&t->problem, p, subset, n, qp, sums, err);
+}
+
+static const double LOOK_AGAIN = 1e10; /* multiply-adds at most: a fraction of a second */
+
+/* beta becomes 0, and what is told of it what holds there. */
+static hinge_status take_zero(struct hg_qp *qp, hinge_report *report, double *bias)
+{
+    double *zero = hg_zalloc(qp->n, sizeof *zero);
+    if (zero == NULL)
+        return HINGE_ENOMEM;
+    memcpy(qp->beta[0], zero, qp->n * sizeof *zero);
+    report->objective = 0;
+    bias[0] = hg_qp_bias(qp, NULL, qp->n, zero, 0);
+    report->violation = hg_qp_violation(qp, zero);
+    hg_free(zero);
+    return HINGE_OK;
+}
+
+static bool is_worse_than_none(const struct hg_qp *qp, const double *sums, const struct hg_smo_result *result)
+{
+    return (qp->no_sum || sums[0] == 0) && qp->layers == 1 && result->report.objective > 0;
+}
+
+/* A run that was ended on the way knows its objective from a gradient by f32 rows, or one that was being made: it is
+ * taken anew where that is done at once, and no coefficients are given back that are worth less than none. */
+static hinge_status look_again(const struct hg_training *t, struct hg_rows *exact, struct hg_qp *qp, const double *sums,
+                               struct hg_smo_result *result)
+{
+    double n_sv = (double)hg_qp_support(qp, NULL, NULL, NULL);
+    bool ended = hg_ended_early(result->report.outcome) || result->report.outcome == HINGE_MAX_ITER ||
+                 result->report.outcome == HINGE_STALLED;
+    if (!ended || n_sv * n_sv * (double)(t->problem.d + 8) > LOOK_AGAIN)
+        return HINGE_OK;
+    hinge_status status = hg_objective(exact, qp, &result->report.objective);
+    if (status != HINGE_OK || !is_worse_than_none(qp, sums, result))
+        return status;
+    return take_zero(qp, &result->report, result->bias);
+}
+
+/* f32 rows first where they are wanted; where they turn out too coarse, f64 rows from there on. */
+static hinge_status solve(struct hg_training *t, size_t p, struct hg_qp *qp, const uint32_t *subset, const double *sums,
+                          const struct hg_smo_options *options, struct hg_solution *s, hinge_error *err)
+{
+    const struct hg_problem *pr = &t->problem;
+    struct hg_smo_result smo = { 0 };
+    hinge_report *report = &smo.report;
+    struct hg_gram exact = { 0 }, rows = { 0 };
+    hinge_status status = hg_problem_exact(pr, subset, qp->n, options->threads, &exact, err);
+    bool f32 = hg_wants_f32(t);
+    struct hg_arena *panels = t->problem.n_problems > 1 ? &room_of(t, options->threads)->panels : NULL;
+    if (status == HINGE_OK && f32) {
+        struct hg_tiler tiler = exact.tiler;
+        tiler.type = HINGE_F32;
+        status = hg_gram_init(&rows, &tiler, &t->copy.points, subset, qp->n, pr->column, t->copy.norms,
+                              options->threads, err);
+        rows.lent = panels;
+        if (status == HINGE_OK)
+            status = hg_block_smo(qp, &rows.super, &exact.super, options, &smo, err);
+    }
+    bool useless = f32 && (report->outcome == HINGE_NONFINITE ||
+                           (report->outcome == HINGE_CONVERGED && is_worse_than_none(qp, sums, &smo)));
+    if (smo.coarse && options->max_iter > 0 && report->iterations >= options->max_iter) {
+        smo.coarse = false; /* no step is left for f64 rows */
+        report->outcome = HINGE_MAX_ITER;
+    }
+    if (status == HINGE_OK &&
+        (!f32 || ((smo.coarse || useless) && t->params->precision == HINGE_PRECISION_AUTO))) {
+        struct hg_smo_result before = smo;
+        struct hg_smo_options rest = *options;
+        if (rest.max_iter > 0)
+            rest.max_iter -= HG_MIN(rest.max_iter - 1, before.report.iterations);
+        hg_gram_free(&rows);
+        exact.lent = panels;
+        if (useless)
+            status = start_again(t, p, subset, qp, err);
+        if (status == HINGE_OK)
+            status = hg_block_smo(qp, &exact.super, &exact.super, &rest, &smo, err);
+        hg_add_work(report, &before.report);
+        smo.columns_computed += before.columns_computed;
+        f32 = false;
+    }
+    if (status == HINGE_OK && look_again(t, &exact.super, qp, sums, &smo) != HINGE_OK)
+        status = hg_fail(err, HINGE_ENOMEM, "no memory for %zu rows, or the kernel function failed", qp->n);
+    report->precision = f32 ? HINGE_PRECISION_F32 : HINGE_PRECISION_F64;
+    report->gflop = rows.super.gflop + exact.super.gflop;
+    report->kernel_values = rows.super.values + exact.super.values;
+    report->memory_bytes += rows.work_bytes + exact.work_bytes;
+    s->report = *report;
+    s->rows_computed = (double)smo.columns_computed / (double)HG_MAX(qp->n, (size_t)1);
+    s->working_set = smo.working_set;
+    s->lists = f32 ? rows.tiler.lists : exact.tiler.lists;
+    memcpy(s->bias, smo.bias, sizeof s->bias);
+    hg_gram_free(&rows);
+    hg_gram_free(&exact);
+    return status;
+}
+
+static void keep_interior(const struct hg_interior_result *r, const struct hg_lowrank *z, struct hg_solution *s)
+{
+    hinge_report before = s->report;
+    s->report = r->report;
+    hg_add_work(&s->report, &before);
+    s->report.error = z->trace_error > 0 ? NAN : 0;
+    s->report.memory_bytes += z->bytes;
+    s->report.rank = before.rank;
+    s->report.trace_error = before.trace_error;
+    s->bias[0] = r->bias;
+    s->margin_bound = r->margin_bound;
+}
+
+/* What a factor's solution is worth by the kernel itself: also of a run that was ended, where that is told at once. */
+static hinge_status judge_by_kernel(const struct hg_training *t, struct hg_qp *qp, const uint32_t *subset,
+                                    const struct hg_interior_options *options, struct hg_interior_result *result,
+                                    hinge_error *err)
+{
+    double *g = hg_alloc(qp->n, sizeof *g);
+    if (g == NULL)
+        return hg_fail(err, HINGE_ENOMEM, "no memory for %zu rows", qp->n);
+    double work = (double)hg_qp_support(qp, NULL, NULL, NULL) * (double)qp->n * (double)(t->problem.d + 8);
+    const struct hg_halt *halt = work > LOOK_AGAIN ? &options->halt : NULL;
+    hinge_status status = hg_problem_gradient(&t->problem, subset, qp, options->threads, halt, g, err);
+    if (status == HINGE_OK && halt != NULL && hg_halted(halt))
+        result->report.outcome = hg_halt_outcome(halt);
+    else if (status == HINGE_OK)
+        hg_interior_judge(qp, g, options, result);
+    hg_free(g);
+    return status;
+}
+
+/* On a factor of so many columns at most, or the data where rank is 0 and they are such. *all: there are no more. Where
+ * there may be more, and they are a good part of the kernel, it is not worth solving. */
+static hinge_status solve_by_factor(struct hg_training *t, struct hg_qp *qp, const uint32_t *subset, size_t rank,
+                                    bool may_be_more, const struct hg_interior_options *options, struct hg_solution *s,
+                                    bool *all, hinge_error *err)
+{
+    struct hg_lowrank z;
+    struct hg_interior_result result;
+    double begin = hg_now();
+    hinge_status status =
+        hg_lowrank_init(&z, &t->problem, subset, qp->n, rank, options->threads, &options->halt, err);
+    if (status != HINGE_OK)
+        return status;
+    *all = z.z == NULL || z.super.d < z.most;
+    s->report.rank = z.super.d;
+    s->report.trace_error = z.trace_error;
+    s->report.kernel_values += z.values;
+    s->report.phase.rows += hg_now() - begin;
+    s->report.outcome = HINGE_STALLED;
+    if (may_be_more && !*all && z.trace_error > 1e-3) {
+        hg_lowrank_free(&z);
+        return HINGE_OK;
+    }
+    status = hg_interior_point(qp, &z.super, options, &result, err);
+    bool has_margin = result.report.outcome != HINGE_NO_MARGIN;
+    if (status == HINGE_OK && (z.z != NULL || result.report.objective > 0) && has_margin)
+        status = judge_by_kernel(t, qp, subset, options, &result, err);
+    if (status == HINGE_OK && !has_margin && z.trace_error > 1e-12)
+        result.report.outcome = HINGE_STALLED; /* what ZZ' does not separate K may */
+    if (status == HINGE_OK)
+        keep_interior(&result, &z, s);
+    hg_lowrank_free(&z);
+    return status;
+}
+
+/* The interior point, on the data or on a factor of their kernel, which gets more columns where nobody said how many
+ * and they are too few for eps. */
+static hinge_status solve_inside(struct hg_training *t, struct hg_qp *qp, const uint32_t *subset, double sum,
+                                 const struct hg_smo_options *o, struct hg_solution *s, hinge_error *err)
+{
+    struct hg_interior_options options = {
+        .eps = o->eps, .gap = fmin(o->eps, 1e-6), .sum = sum, .threads = o->threads, .halt = o->halt,
+        .progress = o->progress, .progress_arg = o->progress_arg
+    };
+    size_t asked = t->params->rank, most = hg_lowrank_most(qp->n);
+    hinge_status status = HINGE_OK;
+    bool all = false, enough = false;
+    for (size_t rank = asked; status == HINGE_OK && !enough; rank = HG_MIN(most, 2 * s->report.rank)) {
+        options.max_iter = o->max_iter > 0 ? o->max_iter - s->report.iterations : 0;
+        size_t columns = HG_MIN(rank > 0 ? rank : (size_t)HG_RANK_DEFAULT, most);
+        status = solve_by_factor(t, qp, subset, rank, asked == 0 && columns < most, &options, s, &all, err);
+        enough = all || asked > 0 || s->report.outcome != HINGE_STALLED || s->report.rank >= most ||
+                 (o->max_iter > 0 && s->report.iterations >= o->max_iter);
+    }
+    bool unknown = hg_ended_early(s->report.outcome) && !isfinite(s->report.objective) && sum == 0;
+    /* ended before its first step */
+    if (status == HINGE_OK && unknown && take_zero(qp, &s->report, s->bias) != HINGE_OK)
+        status = hg_fail(err, HINGE_ENOMEM, "no memory for %zu coefficients", qp->n);
+    return status;
+}
+
+static hinge_status keep_solution(struct hg_training *t, const struct hg_qp *qp, const uint32_t *subset,
+                                  struct hg_solution *s, hinge_error *err)
+{
+    double b, factor;
+    hg_problem_bias(&t->problem, s->bias, &b, &factor);
+    if (!isfinite(b)) /* HINGE_NONFINITE */
+        b = 0;
+    bool converged = s->report.outcome == HINGE_CONVERGED;
+    bool lost = t->params->task == HINGE_NU_SVC && 1 / factor <= s->report.error; /* r in F's error (NaN: not known) */
+    if (factor == 0 || (converged && lost)) { /* r <= 0 */
+        factor = 1;
+        s->report.outcome = converged ? HINGE_NO_MARGIN : s->report.outcome; /* a run cut short has not found out */
+    }
+    double largest = 0;
+    s->n_sv = hg_qp_support(qp, NULL, NULL, NULL);
+    for (int l = 0; l < qp->layers; l++)
+        for (size_t i = 0; i < qp->n; i++) {
+            double beta = qp->beta[l][i];
+            largest = HG_MAX(largest, fabs(beta));
+            s->report.n_bsv += beta != 0 && (beta >= qp->hi[l][i] || beta <= qp->lo[l][i]);
+        }
+    if (!isfinite(largest * factor)) { /* coefficients stay finite */
+        factor = 1;
+        s->report.outcome = HINGE_NONFINITE;
+    }
+    s->point = hg_alloc(s->n_sv, sizeof *s->point);
+    s->beta = hg_alloc(s->n_sv, sizeof *s->beta);
+    if (s->point == NULL || s->beta == NULL)
+        return hg_fail(err, HINGE_ENOMEM, "no memory for %zu coefficients", s->n_sv);
+    hg_qp_support(qp, NULL, s->point, s->beta);
+    for (size_t k = 0; k < s->n_sv; k++) {
+        s->point[k] = subset[s->point[k]];
+        s->beta[k] *= factor;
+    }
+    s->rho = b != 0 ? -b * factor : 0; /* never -0 */
+    s->report.objective = s->report.objective * factor * factor;
+    if (!hg_params_hard(t->params) && (!isfinite(s->report.objective) || !isfinite(s->rho)))
+        s->report.outcome = HINGE_NONFINITE;
+    return HINGE_OK;
+}
+
+hinge_status hg_solve_problem(void *arg, size_t p, int threads, hinge_error *err)
+{
+    struct hg_training *t = arg;
+    struct callback callback = callback_of(t, p);
+    callback.halt.arg = &callback;
+    struct hg_smo_options options = options_for(t, &callback, threads);
+    struct hg_qp qp = { 0 };
+    double sums[2];
+    uint32_t *subset = hg_alloc(t->problem.n, sizeof *subset);
+    if (subset == NULL)
+        return hg_fail(err, HINGE_ENOMEM, "no memory for %zu rows", t->problem.n);
+    size_t n = hg_problem_points(&t->problem, p, subset);
+    hinge_status status = hg_problem_qp(&t->problem, p, subset, n, &qp, sums, err);
+    if (status == HINGE_OK && t->interior)
+        status = solve_inside(t, &qp, subset, sums[0], &options, &t->solutions[p], err);
+    else if (status == HINGE_OK)
+        status = solve(t, p, &qp, subset, sums, &options, &t->solutions[p], err);
+    if (status == HINGE_OK)
+        status = keep_solution(t, &qp, subset, &t->solutions[p], err);
+    hg_qp_free(&qp);
+    hg_free(subset);
+    return status;
+}

@@ -1,0 +1,183 @@
+/*
+ * Training: data and parameters become two-class problems (problem.c), each is solved (solve.c), and what comes out is
+ * packed into a model (pack.c).
+ */
+#include "lib/training.h"
+#include "lib/lowrank.h"
+#include "lib/params.h"
+#include "lib/scaling.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- the points -------------------------------------------------------------------------------------------------- */
+
+enum { TINY = 64 }; /* examples whose rows take no longer in f64 than the proof of what f32 made of them */
+
+bool hg_wants_f32(const struct hg_training *t)
+{
+    bool wanted = t->params->precision == HINGE_PRECISION_F32 ||
+                  (t->params->precision == HINGE_PRECISION_AUTO && t->problem.x.rows > TINY);
+    return wanted && t->params->kernel.type != HINGE_USER && !t->interior && !t->beyond_f32;
+}
+
+static hinge_status make_copy(struct hg_training *t, hinge_error *err)
+{
+    t->beyond_f32 = hg_kernel_beyond_f32(&t->params->kernel, t->problem.n, t->problem.norms);
+    return hg_copy_init(&t->copy, &t->problem, !t->interior, hg_wants_f32(t), err);
+}
+
+/* RBF: values that, all together, change no gradient by more than eps / 10,000 need not be computed: cells as far from
+ * each other as that. */
+static hinge_status make_cells(struct hg_training *t, hinge_error *err)
+{
+    const hinge_params *p = t->params;
+    double box = 0;
+    if (p->kernel.type != HINGE_RBF || !(p->kernel.gamma > 0) || t->interior || t->copy.hamming.features > 0)
+        return HINGE_OK;
+    for (size_t i = 0; i < t->problem.n; i++)
+        box += t->problem.weight[i] * HG_MAX(p->C, 1.0);
+    hinge_status status =
+        hg_cells_init(&t->cells, &t->copy.points, log(1e4 * box / p->eps) / p->kernel.gamma, t->threads, err);
+    if (status == HINGE_OK && t->cells.count > 0)
+        t->problem.points.cells = t->copy.points.cells = &t->cells;
+    return status;
+}
+
+/* ---- all problems ------------------------------------------------------------------------------------------------ */
+
+size_t hg_problem_bytes(const struct hg_training *t, size_t p)
+{
+    size_t n = hg_problem_size(&t->problem, p), bytes;
+    if (t->interior)
+        return hg_mul(t->problem.d + 64, (t->problem.d + 64) * 40 * sizeof(double), &bytes) ? bytes : SIZE_MAX;
+    return hg_mul(n + 64, (n + 64) * sizeof(double), &bytes) ? bytes : SIZE_MAX;
+}
+
+/* Problems run side by side, one thread each, where `threads` of the largest fit the cache budget whole: no row
+ * is evicted then, and the results are those of running them in turn. */
+bool hg_side_by_side(const struct hg_training *t)
+{
+    size_t largest = 0, all;
+    if (t->threads < 2 || t->problem.n_problems < 2)
+        return false;
+    for (size_t p = 0; p < t->problem.n_problems; p++)
+        largest = HG_MAX(largest, hg_problem_bytes(t, p));
+    return hg_mul(largest, (size_t)t->threads, &all) && all <= t->cache_bytes;
+}
+
+/* An allocator like glibc's gives free memory back to the system unless a block as large was freed before, and finding
+ * the same pages again takes a small training a third of its time. A block that nobody touches costs nothing; without
+ * memory for it nothing is lost. */
+static void hold_small(size_t n)
+{
+    if (n <= 1024)
+        hg_free(hg_alloc(n * n * 6 + (1 << 20), 1));
+}
+
+/* Asking the system for its memory takes longer than a small training, which any machine has memory for. */
+static size_t default_cache(const struct hg_training *t)
+{
+    const size_t small = (size_t)1 << 19;
+    size_t need = 0;
+    for (size_t p = 0; p < t->problem.n_problems; p++)
+        need = HG_MAX(need, hg_problem_bytes(t, p));
+    if (need <= small)
+        return 128 * small; /* several problems side by side */
+    size_t half = hg_total_memory() / 2;
+    if (need > half / 4)
+        return HG_MIN(need, half);
+    return half / 4; /* several problems side by side */
+}
+
+static bool uses_interior(const struct hg_problem *pr)
+{
+    const hinge_params *p = &pr->params;
+    if (p->solver != HINGE_SOLVER_AUTO)
+        return p->solver == HINGE_SOLVER_INTERIOR_POINT;
+    if (hg_params_need_interior(p))
+        return true;
+    bool asks_for_smo =
+        p->beta0 != NULL || p->max_iter > 0 || p->working_set > 0 || p->precision == HINGE_PRECISION_F32;
+    return !asks_for_smo && hg_lowrank_pays(pr);
+}
+
+static void training_free(struct hg_training *t)
+{
+    for (size_t p = 0; t->solutions != NULL && p < t->problem.n_problems; p++) {
+        hg_free(t->solutions[p].point);
+        hg_free(t->solutions[p].beta);
+    }
+    for (int k = 0; t->rooms != NULL && k < t->threads; k++) {
+        hg_arena_free(&t->rooms[k].rows);
+        hg_arena_free(&t->rooms[k].panels);
+    }
+    hg_free(t->rooms);
+    hg_free(t->solutions);
+    hg_copy_free(&t->copy);
+    hg_cells_free(&t->cells);
+    hg_problem_free(&t->problem);
+    omp_destroy_lock(&t->lock);
+}
+
+static hinge_status training_init(struct hg_training *t, const hinge_matrix *x, const double *y,
+                                  const hinge_params *params, hinge_error *err)
+{
+    size_t most = 0;
+    *t = (struct hg_training){ .begin = hg_now() };
+    omp_init_lock(&t->lock);
+    hinge_status status = hg_problem_init(&t->problem, x, y, params, err);
+    if (status != HINGE_OK)
+        return status;
+    t->params = &t->problem.params;
+    t->threads = t->problem.threads;
+    t->interior = uses_interior(&t->problem);
+    t->cache_bytes = t->params->cache_bytes > 0 ? t->params->cache_bytes : default_cache(t);
+    t->solutions = hg_zalloc(t->problem.n_problems, sizeof *t->solutions);
+    t->rooms = hg_zalloc((size_t)t->threads, sizeof *t->rooms);
+    if (t->solutions == NULL || t->rooms == NULL)
+        return hg_fail(err, HINGE_ENOMEM, "no memory for %zu two-class problems", t->problem.n_problems);
+    for (size_t p = 0; p < t->problem.n_problems; p++)
+        most = HG_MAX(most, hg_problem_size(&t->problem, p));
+    for (int k = 0; k < t->threads; k++)
+        t->rooms[k].rows.most_points = t->rooms[k].panels.most_points = most;
+    hold_small(t->problem.n);
+    status = make_copy(t, err);
+    return status == HINGE_OK ? make_cells(t, err) : status;
+}
+
+static hinge_status train(hinge_model **model, const hinge_matrix *x, const double *y, const hinge_params *params,
+                          hinge_report *report, hinge_error *err)
+{
+    struct hg_training t;
+    hinge_status status = training_init(&t, x, y, params, err);
+    if (status == HINGE_OK)
+        status = hg_each(t.problem.n_problems, hg_side_by_side(&t), t.threads, hg_solve_problem, &t, err);
+    if (status == HINGE_OK)
+        status = hg_build_model(&t, model, err);
+    if (status == HINGE_OK)
+        hg_fill_report(&t, *model, report);
+    training_free(&t);
+    return status;
+}
+
+hinge_status hg_train(hinge_model **model, const hinge_matrix *x, const double *y, const hinge_params *params,
+                      hinge_report *report, hinge_error *err)
+{
+    struct hg_scaled scaled;
+    hinge_model *m = NULL;
+    hinge_status status = hg_scaled_init(&scaled, x, params, err);
+    if (status != HINGE_OK)
+        return status;
+    status = train(&m, &scaled.x, y, &scaled.params, report, err);
+    if (status == HINGE_OK && params->scaling != NULL)
+        status = hinge_scaling_attach(&scaled.scaling, m, err);
+    if (status == HINGE_OK)
+        report->memory_bytes += scaled.data != NULL ? x->rows * x->cols * sizeof *scaled.data : 0;
+    hg_scaled_free(&scaled);
+    if (status == HINGE_OK)
+        *model = m;
+    else
+        hinge_model_free(m);
+    return status;
+}

@@ -1,0 +1,63 @@
+/*
+ * A training on its way: data and parameters, what all its two-class problems share, and what came out of each.
+ */
+#ifndef HG_TRAINING_H
+#define HG_TRAINING_H
+
+#include "lib/copy.h"
+#include "lib/model.h"
+#include "lib/problem.h"
+
+#include <omp.h>
+
+/* One two-class problem solved: coefficients by point of the training. */
+struct hg_solution {
+    uint32_t *point; /* [n_sv] */
+    double *beta;    /* [n_sv] */
+    size_t n_sv;
+    double rho, bias[2];
+    hinge_report report; /* of this problem: the interior point tells of itself in SMO's terms */
+    double rows_computed; /* whole ones */
+    size_t working_set;
+    bool lists;           /* its kernel rows came from lists, not GEMM */
+    double margin_bound;  /* interior point */
+};
+
+/* What one problem after the other takes. */
+struct hg_arenas {
+    struct hg_arena rows, panels;
+};
+
+struct hg_training {
+    struct hg_problem problem;
+    const hinge_params *params; /* the problem's, resolved */
+    int threads;
+    bool interior;             /* the solver */
+    bool beyond_f32;           /* hg_kernel_beyond_f32: rows are f64, whatever is asked for */
+    size_t cache_bytes;
+    double begin;
+    int stop;                  /* for all problems; 1: time, 2: callback */
+    omp_lock_t lock;           /* of the callback */
+    struct hg_copy copy;       /* of the points, as rows in f32 are made from it */
+    struct hg_cells cells;     /* of the points; empty where no kernel values are negligible */
+    struct hg_solution *solutions; /* [n_problems] */
+    struct hg_arenas *rooms;         /* [threads] of those that problems run in */
+};
+
+/* hinge_train without calibration (params.probability); *model, *report: set where it went well. */
+hinge_status hg_train(hinge_model **model, const hinge_matrix *x, const double *y, const hinge_params *params,
+                      hinge_report *report, hinge_error *err);
+
+bool hg_wants_f32(const struct hg_training *t);
+/* Bytes that a problem can use at most: all its rows, and what goes with them. */
+size_t hg_problem_bytes(const struct hg_training *t, size_t p);
+bool hg_side_by_side(const struct hg_training *t);
+
+/* solve.c: problem p, by so many threads, into its solution. t: struct hg_training. */
+hinge_status hg_solve_problem(void *t, size_t p, int threads, hinge_error *err);
+
+/* pack.c: the model of all solutions, and the report on them. */
+hinge_status hg_build_model(const struct hg_training *t, hinge_model **out, hinge_error *err);
+void hg_fill_report(const struct hg_training *t, const hinge_model *m, hinge_report *r);
+
+#endif
