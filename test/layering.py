@@ -9,7 +9,7 @@
   - the library calls nothing that prints, ends the process or changes its settings
   - memory is had in few places, all of which test_faults makes fail; LAPACKE is called where it allocates nothing
   - the shared library exports what test/symbols.txt lists, and nothing that does not begin with hinge_
-  - no line is longer than 120 columns
+  - no line is longer than 120 columns, no locale is switched, and tests make temporary files by test/folder.h
   - doc/tour.md tells the rooms as they are
 
 Prints each violation, one a line; exit 1 if there is any. After a change of the API on purpose:
@@ -122,6 +122,17 @@ def check_lines(root):
             complain(f"{path}:{number}: {length} columns, {COLUMNS} at most; {len(long)} such lines")
 
 
+def check_words(root):
+    """Nobody switches a locale, and test/folder.c alone says where temporary files are."""
+    for path in sources(root):
+        with open(os.path.join(root, path), encoding="utf-8") as file:
+            text = file.read()
+        if not path.startswith("test/") and re.search(r"\b(uselocale|setlocale)\(", text):
+            complain(f"{path}: switches the locale")
+        if path.startswith("test/") and '"/tmp' in text and path not in ("test/folder.c", "test/fuzz/fuzz.c"):
+            complain(f"{path}: makes its own temporary files, where test/folder.h has them below TMPDIR")
+
+
 # ---- objects -------------------------------------------------------------------------------------------------
 
 def nm(*arguments):
@@ -179,6 +190,7 @@ def main():
     check_includes(root)
     check_tour(root)
     check_lines(root)
+    check_words(root)
     check_objects(archive)
     check_exports(shared, os.path.join(root, "test", "symbols.txt"), "--update" in sys.argv)
     print(f"{len(problems)} violations")
