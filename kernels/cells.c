@@ -1,5 +1,5 @@
 #include "kernels/cells.h"
-#include "kernels/gram.h"
+#include "kernels/points.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 #include "kernels/equal.h"
-#include "kernels/gram.h"
+#include "kernels/points.h"
 
 #include <string.h>
 

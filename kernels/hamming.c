@@ -1,5 +1,5 @@
 #include "kernels/hamming.h"
-#include "kernels/gram.h"
+#include "kernels/maker.h"
 
 #include <float.h>
 #include <math.h>
@@ -185,3 +185,85 @@ void hg_gathered_set(struct hg_gathered *g, size_t r, const struct hg_hamming *h
     g->length[r] = h->length[i];
     memcpy(g->at + r * g->capacity, h->at + h->begin[i], (h->begin[i + 1] - h->begin[i]) * sizeof *g->at);
 }
+
+/* ---- the maker --------------------------------------------------------------------------------------------------- */
+
+static bool fits(const struct hg_tiler *t, const struct hg_points *points)
+{
+    return t->kernel.type == HINGE_RBF && points->hamming != NULL;
+}
+
+static void tabulate(const struct hg_tiler *t, const struct hg_points *points, struct hg_table *table)
+{
+    hg_hamming_values(points->hamming, t->kernel.gamma, table->value, &table->codes);
+}
+
+static size_t own_room(const struct hg_tiler *t)
+{
+    (void)t;
+    return HG_CODE_ROWS * HG_CODE_COLS; /* counts */
+}
+
+static size_t lay_left(const struct hg_tiler *t, const struct hg_points *points, size_t count, char *base,
+                       struct hg_left *left)
+{
+    (void)t;
+    return hg_gathered_lay_out(&left->gathered, points->hamming, count, base);
+}
+
+static size_t right_bytes(const struct hg_tiler *t, const struct hg_points *points, size_t count)
+{
+    (void)t, (void)count;
+    return hg_hamming_panel_bytes(points->hamming);
+}
+
+static void set_left(const struct hg_tiler *t, const struct hg_left *left, size_t r, void *room)
+{
+    struct hg_gathered gathered = left->gathered;
+    (void)t, (void)room;
+    hg_gathered_set(&gathered, r, left->origin.points->hamming, hg_origin_point(&left->origin, r));
+}
+
+static void set_right(const struct hg_tiler *t, struct hg_right *right, void *x, void *room)
+{
+    (void)t, (void)room;
+    right->x = x;
+    hg_hamming_panel(right->origin.points->hamming, right->origin.ids, right->count, x);
+}
+
+static hinge_status products(const struct hg_tiler *t, const struct hg_part_of_tile *p)
+{
+    t->maps->counts(&p->left->gathered, p->row0, p->m, p->right->x, p->room);
+    return HINGE_OK;
+}
+
+/* Counts as values. */
+static void map(const struct hg_tiler *t, const struct hg_part_of_tile *p)
+{
+    const double *value = t->table->value;
+    for (size_t r = 0; r < p->m; r++) {
+        const uint8_t *count = (const uint8_t *)p->room + r * HG_CODE_COLS;
+        void *out = hg_row_of_part(t, p, r);
+        if (t->type == HINGE_F32)
+            for (size_t c = 0; c < p->right->count; c++)
+                ((float *)out)[c] = (float)value[count[c]];
+        else
+            for (size_t c = 0; c < p->right->count; c++)
+                ((double *)out)[c] = value[count[c]];
+    }
+}
+
+const struct hg_maker hg_by_counts = { .name = "counts",
+                                       .keeps = true,
+                                       .most_rows = HG_CODE_ROWS,
+                                       .whole_cols = HG_COUNT_COLS,
+                                       .fits = fits,
+                                       .cost = hg_cost_counts,
+                                       .tabulate = tabulate,
+                                       .room = own_room,
+                                       .lay_left = lay_left,
+                                       .right_bytes = right_bytes,
+                                       .set_left = set_left,
+                                       .set_right = set_right,
+                                       .products = products,
+                                       .map = map };

@@ -147,10 +147,3 @@ double hg_kernel_value(const hinge_kernel *kernel, double dot, double norm_x, do
     hg_maps(1)->f64[hg_kernel_row(kernel->type)->map](&args, 1, &dot, &value, norm_x, &norm_z);
     return value;
 }
-
-int hg_kernel_team(const hinge_kernel *kernel, int asked, double values, size_t d)
-{
-    int threads = hg_threads(asked);
-    double each = 10 + (double)(kernel->type == HINGE_PRECOMPUTED ? 0 : d); /* d multiply-adds, and the map */
-    return kernel->type == HINGE_USER ? threads : hg_team(threads, values * each);
-}

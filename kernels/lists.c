@@ -1,5 +1,8 @@
-/* Lists and panels: how they are laid out and filled (panel.h). */
-#include "kernels/panel.h"
+/*
+ * Tiles by lists and panels (panel.h): how lists and panels are laid out and filled, and how values are made of them,
+ * with the map in the same step.
+ */
+#include "kernels/maker.h"
 
 size_t hg_lists_lay_out(struct hg_lists *lists, size_t count, size_t d, hinge_dtype type, char *base)
 {
@@ -48,15 +51,98 @@ void hg_panel_set(void *panel, const void *vectors, size_t ld, size_t count, siz
     }
 }
 
-/* Measured on Zen 4 in ns an entry: lists 0.031 a non-zero (0.04 where a vector has several stretches), GEMM 0.0255 a
- * feature and 0.25 for its packing and one more pass over the tile; twice that each in f64, and for lists on vectors
- * shorter than AVX's. */
-bool hg_lists_win(double nonzeros, size_t d, hinge_dtype type, int level)
+void hg_points_panels(const struct hg_points *points, const uint32_t *ids, size_t first, size_t count,
+                      hinge_dtype type, void *panels, void *rows, size_t ld)
 {
-    double lists = (d <= HG_STRETCH ? 0.031 : 0.04) * nonzeros, gemm = 0.0255 * (double)d;
-    if (type == HINGE_F64)
-        lists *= 2, gemm *= 2;
-    if (level < 3)
-        lists *= 3;
-    return d <= UINT32_MAX / HG_PANEL_BYTES && nonzeros > 0 && lists <= gemm + 0.25;
+    size_t width = hg_panel_cols(type), d = points->x.cols;
+    for (size_t c = 0; c < count; c += width) {
+        size_t n = HG_MIN(width, count - c);
+        hg_points_pack(points, ids != NULL ? ids + c : NULL, first + c, n, type, rows, ld);
+        hg_panel_set((char *)panels + c * d * hg_size_of(type), rows, ld, n, d, type);
+    }
 }
+
+/* ---- the maker --------------------------------------------------------------------------------------------------- */
+
+static bool fits(const struct hg_tiler *t, const struct hg_points *points)
+{
+    return !(t->close > 0) && hg_lists_win(points->nonzeros, t->d, t->type, t->maps->number);
+}
+
+static size_t own_room(const struct hg_tiler *t)
+{
+    return hg_panel_cols(t->type) * hg_stride(t) * hg_size_of(t->type);
+}
+
+static size_t lay_left(const struct hg_tiler *t, const struct hg_points *points, size_t count, char *base,
+                       struct hg_left *left)
+{
+    (void)points;
+    return hg_lists_lay_out(&left->lists, count, t->d, t->type, base);
+}
+
+static size_t right_bytes(const struct hg_tiler *t, const struct hg_points *points, size_t count)
+{
+    (void)points;
+    return hg_panels_size(count, t->d, t->type) * hg_size_of(t->type);
+}
+
+static void set_left(const struct hg_tiler *t, const struct hg_left *left, size_t r, void *room)
+{
+    struct hg_lists lists = left->lists;
+    uint32_t point = hg_origin_point(&left->origin, r);
+    hg_points_pack(left->origin.points, &point, 0, 1, t->type, room, hg_stride(t));
+    hg_lists_set(&lists, r, room, t->d, t->type);
+}
+
+static void set_right(const struct hg_tiler *t, struct hg_right *right, void *x, void *room)
+{
+    const struct hg_origin *o = &right->origin;
+    right->x = x;
+    hg_points_panels(o->points, o->ids, o->first, right->count, t->type, x, room, hg_stride(t));
+}
+
+enum { ROWS_AT_ONCE = 64 }; /* of a panel job: its sums stay in L1 with a stretch of the panel */
+
+/* Panel after panel, and a panel's rows while it is in L1. */
+static hinge_status products(const struct hg_tiler *t, const struct hg_part_of_tile *p)
+{
+    size_t size = hg_size_of(t->type), width = hg_panel_cols(t->type), m = p->m, count = p->right->count;
+    _Alignas(64) char sums[ROWS_AT_ONCE * HG_PANEL_BYTES];
+    void *to[HG_TILE_ROWS];
+    for (size_t r = 0; r < m; r++)
+        to[r] = hg_row_of_part(t, p, r);
+    struct hg_panel_job job = {
+        t->maps, hg_kernel_row(t->kernel.type)->map, { t->kernel.gamma, t->kernel.coef0, t->kernel.degree },
+        &p->left->lists, 0, 0, NULL, sums, NULL,
+    };
+    size_t at_once = p->left->lists.stretches > 1 ? ROWS_AT_ONCE : m;
+    for (size_t c = 0; c < count; c += width) {
+        const void *panel = (const char *)p->right->x + c * t->d * size;
+        const void *norms = p->right->norm != NULL ? (const char *)p->right->norm + c * size : NULL;
+        for (size_t r = 0; r < m; r += at_once) {
+            job.row0 = p->row0 + r;
+            job.rows = HG_MIN(at_once, m - r);
+            job.norm = p->left->norm != NULL ? (const char *)p->left->norm + job.row0 * size : NULL;
+            job.out = to + r;
+            if (t->type == HINGE_F32)
+                t->maps->panel32(&job, panel, norms, c, HG_MIN(width, count - c));
+            else
+                t->maps->panel64(&job, panel, norms, c, HG_MIN(width, count - c));
+        }
+    }
+    return HINGE_OK;
+}
+
+const struct hg_maker hg_by_lists = { .name = "lists",
+                                      .keeps = true,
+                                      .most_rows = HG_TILE_ROWS,
+                                      .panel = HG_PANEL_BYTES,
+                                      .fits = fits,
+                                      .cost = hg_cost_lists,
+                                      .room = own_room,
+                                      .lay_left = lay_left,
+                                      .right_bytes = right_bytes,
+                                      .set_left = set_left,
+                                      .set_right = set_right,
+                                      .products = products };

@@ -49,7 +49,4 @@ struct hg_panel_job {
     void *const *out;   /* [rows], column 0 of the tile */
 };
 
-/* True where lists are faster than GEMM by counted work: vectors of d features with so many non-zeros on average. */
-bool hg_lists_win(double nonzeros, size_t d, hinge_dtype type, int level);
-
 #endif

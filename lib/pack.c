@@ -106,7 +106,6 @@ static void report_path(const struct hg_training *t, size_t q, double margin, hi
 {
     const struct hg_problem *pr = &t->problem;
     const struct hg_kernel_row *row = hg_kernel_row(t->params->kernel.type);
-    static const char *const source[] = { "gemm", "matrix", "callback" };
     if (t->interior) {
         bool approximate = r->trace_error > 0 && r->outcome == HINGE_STALLED;
         int used = snprintf(r->path, sizeof r->path, "interior-point d=%zu, %s%s%s%s", r->rank, row->keyword,
@@ -116,12 +115,12 @@ static void report_path(const struct hg_training *t, size_t q, double margin, hi
             snprintf(r->path + used, sizeof r->path - (size_t)used, ", no margin above %.2g", margin);
         return;
     }
-    bool lists = t->problem.n_problems > 0 && t->solutions[0].lists;
+    const struct hg_maker *maker = t->problem.n_problems > 0 ? t->solutions[0].maker : NULL;
     char near[32] = "";
     if (t->cells.count > 0)
         snprintf(near, sizeof near, ", %.2g %% near", 100 * t->cells.near);
     snprintf(r->path, sizeof r->path, "block-smo q=%zu, %s %s, %s %s%s%s%s%s%s%s", q,
-             t->copy.hamming.features > 0 ? "counts" : lists ? "lists" : source[row->source],
+             maker != NULL ? maker->name : "no rows",
              r->precision == HINGE_PRECISION_F32 ? "f32" : "f64", row->keyword,
              hg_maps(hg_cpu_level(t->params->cpu_level))->level, pr->shift != NULL ? ", centred" : "", near,
              t->params->no_bias ? ", no bias" : "",

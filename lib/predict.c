@@ -42,7 +42,8 @@ struct job {
 struct work { /* of one thread, for blocks of up to `rows` examples */
     size_t rows, cols, ldx;
     void *x, *norm, *dots, *sv, *part;
-    struct hg_lists lists; /* of x, where the SVs are panels */
+    struct hg_left left, close; /* in the room of x: the examples; by GEMM where distances are close */
+    void *room;                 /* the maker's */
     uint32_t *equal;       /* [rows] 1 + the first SV that is equal to an example; 0: there is none */
     double *decisions, *sizes; /* [rows * problems]; sums of |coef| K, where the job has `again` */
     size_t *votes;
@@ -121,24 +122,19 @@ static void set_equal(const struct job *j, const struct work *w, size_t rows, si
         }
 }
 
-static hinge_status kernel_tile(const struct job *j, const struct hg_tiler *tiler, const struct work *w, size_t row,
-                                size_t rows, size_t first, size_t n)
+static hinge_status kernel_tile(const struct job *j, const struct hg_tiler *tiler, const struct hg_left *left,
+                                const struct work *w, size_t rows, size_t first, size_t n)
 {
     size_t size = hg_size_of(j->tiler.type);
-    struct hg_left left = { w->ldx, w->x, j->sv_norms != NULL ? w->norm : NULL, w->lists, { &j->x, NULL, row } };
-    struct hg_right right = { n, j->m->d, NULL, NULL, { &j->sv, NULL, first } };
+    struct hg_right right = { n, 0, NULL, NULL, { &j->sv, NULL, first } };
     if (j->sv_norms != NULL)
         right.norm = (const char *)j->sv_norms + first * size;
-    if (tiler->lists)
+    if (tiler->maker->keeps)
         right.x = (const char *)j->panels + first * j->m->d * size;
     else
-        right.x = hg_points_direct(&j->sv, NULL, first, n, j->tiler.type, &right.ld);
-    if (right.x == NULL) {
-        right.ld = w->ldx;
-        right.x = w->sv;
-        hg_points_pack(&j->sv, NULL, first, n, j->tiler.type, w->sv, right.ld);
-    }
-    hinge_status status = hg_tile_values(tiler, &left, 0, rows, &right, w->dots, w->cols, NULL);
+        tiler->maker->set_right(tiler, &right, w->sv, w->room);
+    struct hg_part_of_tile part = { left, &right, 0, rows, w->cols, w->dots, w->room, NULL };
+    hinge_status status = hg_tile_values(tiler, &part);
     set_equal(j, w, rows, first, n);
     return status;
 }
@@ -148,15 +144,10 @@ static double norm_of(const struct job *j, const struct work *w, size_t r)
     return j->tiler.type == HINGE_F32 ? (double)((const float *)w->norm)[r] : ((const double *)w->norm)[r];
 }
 
-/* The examples as a tile's left side; their largest squared norm. */
-static double load_rows(const struct job *j, const struct work *w, size_t row, size_t rows)
+/* Norms of the examples, and which SVs are equal to them; the largest norm. */
+static double look_at_rows(const struct job *j, const struct work *w, size_t row, size_t rows)
 {
-    size_t size = hg_size_of(j->tiler.type);
-    struct hg_lists lists = w->lists;
     double largest = 0;
-    hg_points_pack(&j->x, NULL, row, rows, j->tiler.type, w->x, w->ldx);
-    for (size_t r = 0; r < rows && j->tiler.lists; r++)
-        hg_lists_set(&lists, r, (const char *)w->x + r * w->ldx * size, j->m->d, j->tiler.type);
     for (size_t r = 0; r < rows && (j->sv_norms != NULL || j->again != NULL); r++) {
         double norm = hg_points_norm(&j->x, row + r, j->tiler.type);
         if (j->tiler.type == HINGE_F32)
@@ -184,11 +175,17 @@ static hinge_status decide_by_tiles(const struct job *j, const struct work *w, s
     const hinge_model *m = j->m;
     size_t c = 0, class_end = hg_model_group_sv(m, 0);
     struct hg_tiler tiler = j->tiler;
-    double largest = load_rows(j, w, row, rows);
+    double largest = look_at_rows(j, w, row, rows);
     tiler.close = hg_tiler_close(&tiler.kernel, tiler.type, tiler.d, HG_MAX(largest, m->largest_norm));
-    tiler.lists = tiler.lists && !(tiler.close > 0);
+    if (tiler.close > 0)
+        tiler.maker = &hg_gemm;
+    struct hg_left left = tiler.maker == j->tiler.maker ? w->left : w->close;
+    left.norm = j->sv_norms != NULL ? w->norm : NULL;
+    left.origin = (struct hg_origin){ &j->x, NULL, row };
+    for (size_t r = 0; r < rows; r++)
+        tiler.maker->set_left(&tiler, &left, r, w->room);
     for (size_t first = 0, end; next_tile(j, w, row, &first, &end); first = end) {
-        hinge_status status = kernel_tile(j, &tiler, w, row, rows, first, end - first);
+        hinge_status status = kernel_tile(j, &tiler, &left, w, rows, first, end - first);
         if (status != HINGE_OK)
             return status;
         for (size_t sv = first; sv < end;) {
@@ -312,22 +309,27 @@ static size_t lay_out(const struct job *j, size_t rows, char *base, struct work 
 {
     const hinge_model *m = j->m;
     size_t size = m->weights != NULL ? sizeof(double) : hg_size_of(j->tiler.type), at = 0, dummy;
-    bool close = j->tiler.type == HINGE_F64 && m->kernel.type == HINGE_RBF; /* may be, and then without lists */
-    bool packed = m->sv_serial == NULL && m->weights == NULL && (!j->tiler.lists || close) &&
+    const struct hg_maker *maker = j->tiler.maker;
+    bool tiles = m->sv_serial == NULL && m->weights == NULL;
+    bool close = maker->keeps && j->tiler.type == HINGE_F64 && m->kernel.type == HINGE_RBF; /* may be: by GEMM then */
+    bool packed = tiles && (!maker->keeps || close) &&
                   hg_points_direct(&j->sv, NULL, 0, m->n_sv, j->tiler.type, &dummy) == NULL;
     w->rows = rows;
     w->ldx = (m->d + 15) / 16 * 16;
     w->cols = HG_MIN((size_t)HG_TILE_COLS,
                      HG_MAX((size_t)64, ((size_t)8 << 20) / (size * HG_MAX(w->ldx, (size_t)1)) / 64 * 64));
-    size_t features = m->sv_serial == NULL ? w->ldx : 0, tile = m->weights == NULL ? w->cols : 0;
-    w->x = hg_take(base, &at, rows * features * size);
+    size_t tile = m->weights == NULL ? w->cols : 0;
+    if (tiles)
+        at = maker->lay_left(&j->tiler, &j->x, rows, base, &w->left);
+    if (tiles && close)
+        at += hg_gemm.lay_left(&j->tiler, &j->x, rows, base != NULL ? base + at : NULL, &w->close);
+    w->room = hg_take(base, &at, maker->room != NULL ? maker->room(&j->tiler) : 0);
+    w->x = hg_take(base, &at, m->weights != NULL ? rows * w->ldx * size : 0);
     w->norm = hg_take(base, &at, rows * size);
     w->dots = hg_take(base, &at, rows * tile * size);
-    w->sv = hg_take(base, &at, packed ? tile * features * size : 0);
+    w->sv = hg_take(base, &at, packed ? tile * w->ldx * size : 0);
     w->part = hg_take(base, &at, rows * columns_of(m) * size);
     w->decisions = hg_take(base, &at, rows * m->n_problems * sizeof(double));
-    if (j->tiler.lists)
-        at += hg_lists_lay_out(&w->lists, rows, m->d, j->tiler.type, base != NULL ? base + at : NULL);
     w->equal = hg_take(base, &at, m->seen != NULL ? rows * sizeof *w->equal : 0);
     w->sizes = hg_take(base, &at, j->again != NULL ? rows * m->n_problems * sizeof *w->sizes : 0);
     w->votes = hg_take(base, &at, m->n_classes * sizeof(size_t));
@@ -435,7 +437,7 @@ static hinge_status leave_out_far(struct job *j, int threads, hinge_error *err)
 {
     struct hg_nearby *n = &j->nearby;
     hinge_status status =
-        hg_nearby_init(n, j->m, &j->x, &j->sv, block_rows(j->x.n), j->tiler.type, j->tiler.lists, threads, err);
+        hg_nearby_init(n, j->m, &j->x, &j->sv, block_rows(j->x.n), j->tiler.type, j->tiler.maker->keeps, threads, err);
     if (status != HINGE_OK || n->sv == NULL)
         return status;
     if (j->m->seen != NULL) {
@@ -462,7 +464,7 @@ static hinge_status predict_as(struct job *j, hinge_dtype type, bool all, int th
     float *coef32 = NULL, *sizes = NULL;
     hinge_status status = HINGE_OK;
     j->tiler.type = type;
-    j->tiler.lists = m->panels != NULL && f32 == m->f32_is_enough;
+    j->tiler.maker = m->panels != NULL && f32 == m->f32_is_enough ? &hg_by_lists : hg_maker_for(&j->tiler, &j->x);
     j->sv = hg_model_points(m, type);
     j->all_sv = hg_model_points(m, HINGE_F64);
     j->sv_norms = hg_model_norms(m, type);
@@ -592,7 +594,7 @@ hinge_status hinge_predict(const hinge_model *m, const hinge_matrix *x, const hi
                      .options = o,
                      .begin = hg_now(),
                      .told = -INFINITY };
-    j.tiler = (struct hg_tiler){ m->kernel, hg_maps(hg_cpu_level(o->cpu_level)), HINGE_F64, m->d, false, 0 };
+    j.tiler = (struct hg_tiler){ m->kernel, hg_maps(hg_cpu_level(o->cpu_level)), HINGE_F64, m->d, .maker = NULL };
     j.values = decisions != NULL || hinge_task_info(m->task)->regresses;
     j.as_asked = o->precision == HINGE_PRECISION_F32;
     int threads = team_for(m, x->rows, o->threads);

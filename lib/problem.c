@@ -524,6 +524,6 @@ hinge_status hg_problem_exact(const struct hg_problem *pr, const uint32_t *subse
                               struct hg_gram *gram, hinge_error *err)
 {
     struct hg_tiler tiler = { pr->params.kernel, hg_maps(hg_cpu_level(pr->params.cpu_level)), HINGE_F64,
-                              pr->d, false, 0 };
+                              pr->d, .maker = NULL };
     return hg_gram_init(gram, &tiler, &pr->points, subset, n, pr->column, pr->norms, threads, err);
 }

@@ -191,7 +191,7 @@ static hinge_status solve(struct hg_training *t, size_t p, struct hg_qp *qp, con
     s->report = *report;
     s->rows_computed = (double)smo.columns_computed / (double)HG_MAX(qp->n, (size_t)1);
     s->working_set = smo.working_set;
-    s->lists = f32 ? rows.tiler.lists : exact.tiler.lists;
+    s->maker = f32 ? rows.tiler.maker : exact.tiler.maker;
     memcpy(s->bias, smo.bias, sizeof s->bias);
     hg_gram_free(&rows);
     hg_gram_free(&exact);

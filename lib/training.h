@@ -19,7 +19,7 @@ struct hg_solution {
     hinge_report report; /* of this problem: the interior point tells of itself in SMO's terms */
     double rows_computed; /* whole ones */
     size_t working_set;
-    bool lists;           /* its kernel rows came from lists, not GEMM */
+    const struct hg_maker *maker; /* of its kernel rows */
     double margin_bound;  /* interior point */
 };
 

@@ -115,7 +115,7 @@ static void test_rows_without_far_values(void **state)
     assert_true(cells.count > 0);
     points.cells = &cells;
     hinge_kernel kernel = hinge_kernel_rbf(gamma);
-    struct hg_tiler tiler = { kernel, hg_maps(hg_cpu_level(0)), HINGE_F64, D, false, 0 };
+    struct hg_tiler tiler = { kernel, hg_maps(hg_cpu_level(0)), HINGE_F64, D, .maker = NULL };
     struct hg_gram gram;
     assert_int_equal(hg_gram_init(&gram, &tiler, &points, NULL, N, NULL, norms, 2, NULL), HINGE_OK);
     uint32_t rows[ROWS];

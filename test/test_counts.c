@@ -173,7 +173,7 @@ static void test_rows(void **state)
     for (int gamma = 0; gamma < 4; gamma++) {
         hinge_kernel kernel = hinge_kernel_rbf((double[]){ 0, 0.01, 1, 1e10 }[gamma]);
         for (int f32 = 0; f32 < 2; f32++) {
-            struct hg_tiler tiler = { kernel, hg_maps(hg_cpu_level(0)), f32 ? HINGE_F32 : HINGE_F64, D, false, 0 };
+            struct hg_tiler tiler = { kernel, hg_maps(hg_cpu_level(0)), f32 ? HINGE_F32 : HINGE_F64, D, .maker = NULL };
             struct hg_gram gram;
             assert_int_equal(hg_gram_init(&gram, &tiler, &points, subset, M, NULL, NULL, 2, NULL), HINGE_OK);
             for (uint64_t number = 0; number < 3; number++) {
@@ -221,7 +221,7 @@ static void test_few_points(void **state)
         assert_int_equal(hg_hamming_init(&h, &points, NULL), HINGE_OK);
         points.hamming = &h;
         hinge_kernel kernel = hinge_kernel_rbf(0.05);
-        struct hg_tiler tiler = { kernel, hg_maps(hg_cpu_level(0)), HINGE_F64, D, false, 0 };
+        struct hg_tiler tiler = { kernel, hg_maps(hg_cpu_level(0)), HINGE_F64, D, .maker = NULL };
         struct hg_gram gram;
         assert_int_equal(hg_gram_init(&gram, &tiler, &points, NULL, n, NULL, NULL, 1, NULL), HINGE_OK);
         uint32_t rows[129];

@@ -129,7 +129,7 @@ static void check_case(const struct case_ *s, uint64_t *seed)
     }
     size_t n = s->subset ? N - 30 : N, count = 101;
     hinge_kernel kernel = hinge_kernel_rbf(s->gamma_norm / norm);
-    struct hg_tiler tiler = { kernel, hg_maps(hg_cpu_level(0)), s->type, s->d, false, 0 };
+    struct hg_tiler tiler = { kernel, hg_maps(hg_cpu_level(0)), s->type, s->d, .maker = NULL };
     struct hg_gram gram;
     hinge_status status = hg_gram_init(&gram, &tiler, &points, s->subset ? subset : NULL, n, NULL, norms, 2, NULL);
     assert_int_equal(status, HINGE_OK);

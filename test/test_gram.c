@@ -132,7 +132,8 @@ static struct source *source_new(const struct shape *s, int threads, uint64_t se
         o->norms = malloc(rows * 8);
         hg_points_norms(&points, s->type, o->norms, threads);
     }
-    struct hg_tiler tiler = { kernel_of(s->kernel, &o->calls_left), hg_maps(hg_cpu_level(0)), s->type, d, false, 0 };
+    struct hg_tiler tiler = { kernel_of(s->kernel, &o->calls_left), hg_maps(hg_cpu_level(0)), s->type, d,
+                              .maker = NULL };
     assert_int_equal(
         hg_gram_init(&o->gram, &tiler, &points, o->subset, s->n, o->column, o->norms, threads, NULL), HINGE_OK);
     assert_int_equal(o->gram.super.n, s->n);
@@ -420,7 +421,7 @@ static void test_long_lists(void **state)
     for (int type = HINGE_F32; type <= HINGE_F64; type++) {
         struct shape s = { HINGE_RBF, type, HINGE_F32, 450, 5003, 0, false, false, false, false, 11 };
         struct source *o = source_new(&s, 1, 9);
-        assert_true(o->gram.tiler.lists && o->gram.tile_cols < 450);
+        assert_true(o->gram.tiler.maker == &hg_by_lists && o->gram.tile_cols < 450);
         o->gram.tiler.kernel.gamma = 1e-3;
         uint32_t *rows = some_points(&seed, 450, 9, false);
         struct watch *w = fetch(o, rows, 9, NULL, 450, KEEP_SOME);

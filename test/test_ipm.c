@@ -392,7 +392,7 @@ static void pivoted_cholesky(void **state)
     (void)state;
     struct set set = set_two_class(9, 64, 5, 1);
     struct hg_points points = { set_matrix(&set), NULL, NULL, NULL, set.n, 0, NULL, NULL, NULL, NULL };
-    struct hg_tiler tiler = { hinge_kernel_linear(), hg_maps(1), HINGE_F64, set.d, false, 0 };
+    struct hg_tiler tiler = { hinge_kernel_linear(), hg_maps(1), HINGE_F64, set.d, .maker = NULL };
     struct hg_gram rows;
     double z[64 * 20], *gram = plain_gram(&tiler.kernel, &set, &set), left;
     size_t used;

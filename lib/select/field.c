@@ -98,7 +98,7 @@ static hinge_status open_kernel(struct hg_selecting *s, struct hg_field *field, 
     const struct hg_points *points = f32 ? &field->copy.points : &pr->points;
     const void *norms = f32 ? (const void *)field->copy.norms : pr->norms;
     struct hg_tiler tiler = {
-        *kernel, hg_maps(hg_cpu_level(s->params.cpu_level)), f32 ? HINGE_F32 : HINGE_F64, pr->d, false, 0
+        *kernel, hg_maps(hg_cpu_level(s->params.cpu_level)), f32 ? HINGE_F32 : HINGE_F64, pr->d, .maker = NULL
     };
     hinge_status status = hg_gram_init(&field->rows, &tiler, points, NULL, pr->n, pr->column, norms, pr->threads, err);
     for (int t = 0; t < field->many.threads && status == HINGE_OK; t++) {

@@ -89,7 +89,7 @@ hinge_status hinge_model_norm2(const hinge_model *m, size_t problem, double *nor
     if (!HG_ROOM(HG_ARRAY(id, m->n_sv), HG_ARRAY(own, m->n_sv), HG_ARRAY(coef, m->n_sv), HG_ARRAY(g, m->n_sv)))
         return hg_fail(err, HINGE_ENOMEM, "no memory for %zu support vectors", m->n_sv);
     struct hg_gram gram = { 0 };
-    struct hg_tiler tiler = { m->kernel, hg_maps(hg_cpu_level(0)), HINGE_F64, m->d, false, 0 };
+    struct hg_tiler tiler = { m->kernel, hg_maps(hg_cpu_level(0)), HINGE_F64, m->d, .maker = NULL };
     struct hg_points points = hg_model_points(m, HINGE_F64);
     size_t count = problem_sv(m, problem, id, coef);
     for (size_t i = 0; i < count; i++)

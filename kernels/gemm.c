@@ -1,0 +1,158 @@
+/*
+ * Tiles by GEMM: dot products of vectors as they are, and a map. In f64 an RBF kernel's small distances are taken from
+ * the vectors' differences, as norms and dot products do not tell them.
+ */
+#include "kernels/maker.h"
+
+#include <cblas.h>
+#include <float.h>
+#include <math.h>
+
+/* ---- sides ------------------------------------------------------------------------------------------------------- */
+
+size_t hg_plain_left(const struct hg_tiler *t, const struct hg_points *points, size_t count, char *base,
+                     struct hg_left *left)
+{
+    size_t at = 0;
+    (void)points;
+    left->ld = hg_stride(t);
+    left->x = hg_take(base, &at, count * left->ld * hg_size_of(t->type));
+    return at;
+}
+
+size_t hg_plain_right_bytes(const struct hg_tiler *t, const struct hg_points *points, size_t count)
+{
+    (void)points;
+    return count * hg_stride(t) * hg_size_of(t->type);
+}
+
+void hg_plain_set_left(const struct hg_tiler *t, const struct hg_left *left, size_t r, void *room)
+{
+    uint32_t point = hg_origin_point(&left->origin, r);
+    (void)room;
+    hg_points_pack(left->origin.points, &point, 0, 1, t->type, (char *)left->x + r * left->ld * hg_size_of(t->type),
+                   left->ld);
+}
+
+void hg_plain_set_right(const struct hg_tiler *t, struct hg_right *right, void *x, void *room)
+{
+    const struct hg_origin *o = &right->origin;
+    (void)room;
+    right->x = hg_points_direct(o->points, o->ids, o->first, right->count, t->type, &right->ld);
+    if (right->x != NULL)
+        return;
+    right->ld = hg_stride(t);
+    right->x = x;
+    hg_points_pack(o->points, o->ids, o->first, right->count, t->type, x, right->ld);
+}
+
+/* ---- squared distances that norms and dot products do not tell --------------------------------------------------- */
+
+enum { AT_ONCE = 256 }; /* features */
+
+/* Of what rounding takes from a squared distance in f64, the share of the two squared norms. */
+static double distance_error(size_t d)
+{
+    return hg_dot_error(HINGE_F64, d) + 3 * 0x1p-53;
+}
+
+double hg_tiler_close(const hinge_kernel *kernel, hinge_dtype type, size_t d, double norm)
+{
+    static const double wanted = 1e-11;
+    if (kernel->type != HINGE_RBF || type != HINGE_F64 || hg_kernel_error(kernel, type, d, norm) <= wanted)
+        return 0;
+    double lost = 2 * kernel->gamma * distance_error(d) * fmin(norm, DBL_MAX / 4); /* K's error where K is 1 */
+    return fmax(log(fmin(lost, DBL_MAX) / wanted), 1) / kernel->gamma;
+}
+
+static double squared_difference(const struct hg_origin *a, size_t i, const struct hg_origin *b, size_t j, size_t d)
+{
+    double x[AT_ONCE], z[AT_ONCE], sum = 0;
+    for (size_t c = 0, count; c < d; c += count) {
+        count = HG_MIN((size_t)AT_ONCE, d - c);
+        hg_points_given(a->points, hg_origin_point(a, i), c, count, x);
+        hg_points_given(b->points, hg_origin_point(b, j), c, count, z);
+#pragma omp simd reduction(+ : sum)
+        for (size_t k = 0; k < count; k++)
+            sum += (x[k] - z[k]) * (x[k] - z[k]);
+    }
+    return sum;
+}
+
+/* The dot products of row i to -1/2 squared distances: by differences where those are small, or not to be told. */
+static void take_distances(const struct hg_tiler *t, const struct hg_left *left, size_t i, const struct hg_right *right,
+                           double *dot)
+{
+    double norm = ((const double *)left->norm)[i], lost = distance_error(t->d);
+    const double *norms = right->norm;
+    for (size_t c = 0; c < right->count; c++) {
+        double both = norm + norms[c], distance = both - 2 * dot[c];
+        if (!(distance >= t->close + lost * both)) /* NaN where features are so large that norms are infinite */
+            distance = squared_difference(&left->origin, i, &right->origin, c, t->d);
+        dot[c] = -distance / 2;
+    }
+}
+
+/* ---- values ------------------------------------------------------------------------------------------------------ */
+
+void hg_map_dots(const struct hg_tiler *t, const struct hg_part_of_tile *p)
+{
+    const enum hg_map_kind map = hg_kernel_row(t->kernel.type)->map;
+    struct hg_map_args args = { t->kernel.gamma, t->kernel.coef0, t->kernel.degree };
+    static const double zero[HG_TILE_COLS];
+    size_t n = p->right->count;
+    for (size_t r = 0; r < p->m; r++) {
+        void *dot = (char *)p->dots + r * p->ld * hg_size_of(t->type), *to = hg_row_of_part(t, p, r);
+        if (t->close > 0) {
+            take_distances(t, p->left, p->row0 + r, p->right, dot);
+            t->maps->f64[HG_MAP_RBF](&args, n, dot, to, 0, zero);
+        } else if (map == HG_MAP_LINEAR && to == dot) {
+            continue;
+        } else if (t->type == HINGE_F32) {
+            const float *norm = p->left->norm;
+            t->maps->f32[map](&args, n, dot, to, norm != NULL ? norm[p->row0 + r] : 0, p->right->norm);
+        } else {
+            const double *norm = p->left->norm;
+            t->maps->f64[map](&args, n, dot, to, norm != NULL ? norm[p->row0 + r] : 0, p->right->norm);
+        }
+    }
+}
+
+static hinge_status products(const struct hg_tiler *t, const struct hg_part_of_tile *p)
+{
+    const void *a = (const char *)p->left->x + p->row0 * p->left->ld * hg_size_of(t->type), *b = p->right->x;
+    int m = (int)p->m, n = (int)p->right->count, d = (int)t->d, ld = (int)p->ld;
+    int lda = (int)HG_MAX(p->left->ld, (size_t)1), ldb = (int)HG_MAX(p->right->ld, (size_t)1); /* d may be 0 */
+    if (t->type == HINGE_F32)
+        cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, m, n, d, 1, a, lda, b, ldb, 0, p->dots, ld);
+    else
+        cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, m, n, d, 1, a, lda, b, ldb, 0, p->dots, ld);
+    return HINGE_OK;
+}
+
+static bool fits(const struct hg_tiler *t, const struct hg_points *points)
+{
+    (void)t, (void)points;
+    return true;
+}
+
+const struct hg_maker hg_gemm = { .name = "gemm",
+                                  .plain = true,
+                                  .most_rows = HG_TILE_ROWS,
+                                  .fits = fits,
+                                  .cost = hg_cost_gemm,
+                                  .lay_left = hg_plain_left,
+                                  .right_bytes = hg_plain_right_bytes,
+                                  .set_left = hg_plain_set_left,
+                                  .set_right = hg_plain_set_right,
+                                  .products = products,
+                                  .map = hg_map_dots };
+
+const struct hg_maker *hg_maker_for(const struct hg_tiler *tiler, const struct hg_points *points)
+{
+    static const struct hg_maker *const maker[] = { &hg_lookup, &hg_user, &hg_by_counts, &hg_by_lists, &hg_gemm };
+    size_t k = 0;
+    while (!maker[k]->fits(tiler, points)) /* the last always does */
+        k++;
+    return maker[k];
+}

@@ -1,0 +1,33 @@
+/* Tiles of a precomputed kernel: values are looked up in the caller's matrix. */
+#include "kernels/maker.h"
+
+static bool fits(const struct hg_tiler *t, const struct hg_points *points)
+{
+    (void)points;
+    return hg_kernel_row(t->kernel.type)->source == HG_FROM_MATRIX;
+}
+
+static hinge_status products(const struct hg_tiler *t, const struct hg_part_of_tile *p)
+{
+    const struct hg_points *points = p->left->origin.points;
+    for (size_t r = 0; r < p->m; r++) {
+        void *out = hg_row_of_part(t, p, r);
+        size_t row = hg_origin_point(&p->left->origin, p->row0 + r);
+        row = points->order != NULL ? points->order[row] : row;
+        for (size_t c = 0; c < p->right->count; c++) {
+            size_t point = hg_origin_point(&p->right->origin, c);
+            double value = hg_matrix_value(&points->x, row, t->column != NULL ? t->column[point] : point);
+            if (t->type == HINGE_F32)
+                ((float *)out)[c] = (float)value;
+            else
+                ((double *)out)[c] = value;
+        }
+    }
+    return HINGE_OK;
+}
+
+const struct hg_maker hg_lookup = { .name = "matrix",
+                                    .most_rows = HG_TILE_ROWS,
+                                    .fits = fits,
+                                    .cost = hg_cost_given,
+                                    .products = products };

@@ -1,0 +1,169 @@
+/*
+ * Tile makers: the ways in which a tile of kernel values is made, one const row and one file each. A maker brings the
+ * vectors of the tile's rows (its left side) and of its columns (its right side) into the form that it works on, and
+ * makes values of the two. The loop over tiles (gram.c) and prediction ask the row alone, never which maker it is.
+ */
+#ifndef HG_MAKER_H
+#define HG_MAKER_H
+
+#include "kernels/kernel.h"
+#include "kernels/panel.h"
+#include "kernels/points.h"
+#include "lib/rows/rows.h"
+
+enum { HG_TILE_COLS = 512, HG_TILE_ROWS = 256 }; /* a tile stays in L2 */
+
+/* The values of an RBF kernel by the number of features that differ (hamming.h). */
+struct hg_table {
+    struct hg_codes codes;
+    double value[HG_COUNTS];
+};
+
+/* A kernel with its maps at one precision, and the maker of its tiles. */
+struct hg_tiler {
+    hinge_kernel kernel;
+    const struct hg_maps *maps;
+    hinge_dtype type;
+    size_t d;
+    /* A source of rows sets the rest itself. */
+    const struct hg_maker *maker;
+    double close; /* RBF by GEMM in f64: squared distances below this, and what their rounding may be, are taken anew
+                   * from the vectors' differences; 0: none is */
+    const uint32_t *column;       /* precomputed: column of the matrix for each point; NULL: the point itself */
+    const struct hg_table *table; /* by counts */
+};
+
+/* The tiler's `close` for vectors whose squared norms are at most `norm`: so that values are right to 1e-11. */
+double hg_tiler_close(const hinge_kernel *kernel, hinge_dtype type, size_t d, double norm);
+
+/* Where a side's vectors are from: vector i of it is point ids[i] (NULL: first + i). */
+struct hg_origin {
+    const struct hg_points *points;
+    const uint32_t *ids;
+    size_t first;
+};
+
+static inline uint32_t hg_origin_point(const struct hg_origin *o, size_t i)
+{
+    return o->ids != NULL ? o->ids[i] : (uint32_t)(o->first + i);
+}
+
+/* The two sides of a tile. norm may be NULL where the kernel needs none. */
+struct hg_left {
+    size_t ld;
+    const void *x;    /* [rows * ld] */
+    const void *norm; /* [rows] */
+    struct hg_lists lists;       /* or */
+    struct hg_gathered gathered; /* instead of x */
+    struct hg_origin origin;
+};
+
+struct hg_right {
+    size_t count, ld;
+    const void *x;    /* [count * ld], or panels, one after the other */
+    const void *norm; /* [count] */
+    struct hg_origin origin;
+};
+
+/* Rows [row0, row0 + m) of a left side, and all columns of a right one. */
+struct hg_part_of_tile {
+    const struct hg_left *left;
+    const struct hg_right *right;
+    size_t row0, m, ld;
+    void *dots;       /* [m * ld] work space, 64-byte aligned */
+    void *room;       /* hg_maker's */
+    void *const *out; /* [m] where row r of the values goes; NULL, or out NULL: to row r of dots */
+};
+
+struct hg_cost {
+    double reads;    /* of a value, in reads of one from memory */
+    double products; /* multiply-adds of a value that count as work done */
+};
+
+/* What a maker is. Of sides and values it is asked inside a parallel region whose tasks have set one BLAS thread
+ * (hg_blas_alone). */
+struct hg_maker {
+    const char *name;  /* in reports */
+    bool keeps;        /* its right sides take so long to make that they are kept for the next time */
+    bool plain;        /* its sides are vectors as they are: where points lie like that they are not copied */
+    size_t most_rows;  /* of a part of a tile */
+    size_t whole_cols; /* of every tile; 0: as many as cache and points have room for, */
+    size_t panel;      /* in panels of so many bytes a feature; 0: 16 columns */
+    bool (*fits)(const struct hg_tiler *tiler, const struct hg_points *points);
+    struct hg_cost (*cost)(const struct hg_tiler *tiler, const struct hg_points *points);
+    /* Not NULL: its values are of a table of few: exact, 1 for equal points, and to be had as codes in f32. */
+    void (*tabulate)(const struct hg_tiler *tiler, const struct hg_points *points, struct hg_table *table);
+    /* Bytes of the room that a thread works in, 64-byte aligned. */
+    size_t (*room)(const struct hg_tiler *tiler);
+    /* Bytes of `count` vectors as a left side; lays them out at base (NULL: only measures). NULL: vectors are looked up
+     * where they are, and sides are not set. */
+    size_t (*lay_left)(const struct hg_tiler *tiler, const struct hg_points *points, size_t count, char *base,
+                       struct hg_left *left);
+    size_t (*right_bytes)(const struct hg_tiler *tiler, const struct hg_points *points, size_t count);
+    /* Vector r of a left side, or all of a right one (x: where to), from its origin. */
+    void (*set_left)(const struct hg_tiler *tiler, const struct hg_left *left, size_t r, void *room);
+    void (*set_right)(const struct hg_tiler *tiler, struct hg_right *right, void *x, void *room);
+    /* Values in two steps: the products, and the map (NULL: the first makes values). */
+    hinge_status (*products)(const struct hg_tiler *tiler, const struct hg_part_of_tile *part);
+    void (*map)(const struct hg_tiler *tiler, const struct hg_part_of_tile *part);
+};
+
+extern const struct hg_maker hg_gemm, hg_by_lists, hg_by_counts, hg_lookup, hg_user;
+
+/* The maker of a source's tiles: the first that fits. close is set. */
+const struct hg_maker *hg_maker_for(const struct hg_tiler *tiler, const struct hg_points *points);
+
+/* Both steps. */
+static inline hinge_status hg_tile_values(const struct hg_tiler *t, const struct hg_part_of_tile *part)
+{
+    hinge_status status = t->maker->products(t, part);
+    if (status == HINGE_OK && t->maker->map != NULL)
+        t->maker->map(t, part);
+    return status;
+}
+
+/* Where row r of a part's values goes. */
+static inline void *hg_row_of_part(const struct hg_tiler *t, const struct hg_part_of_tile *p, size_t r)
+{
+    return p->out != NULL && p->out[r] != NULL ? p->out[r] : (char *)p->dots + r * p->ld * hg_size_of(t->type);
+}
+
+/* Values from one vector to the next where vectors are packed. */
+static inline size_t hg_stride(const struct hg_tiler *t)
+{
+    return (t->d + 15) / 16 * 16;
+}
+
+/* ---- what makers share ------------------------------------------------------------------------------------------- */
+
+/* gemm.c: sides of vectors as they are, and maps of dot products. */
+size_t hg_plain_left(const struct hg_tiler *t, const struct hg_points *points, size_t count, char *base,
+                     struct hg_left *left);
+size_t hg_plain_right_bytes(const struct hg_tiler *t, const struct hg_points *points, size_t count);
+void hg_plain_set_left(const struct hg_tiler *t, const struct hg_left *left, size_t r, void *room);
+void hg_plain_set_right(const struct hg_tiler *t, struct hg_right *right, void *x, void *room);
+void hg_map_dots(const struct hg_tiler *t, const struct hg_part_of_tile *p);
+
+/* lists.c: panels. */
+
+/* Values of the panels that `count` vectors of d features take; the last is whole. */
+static inline size_t hg_panels_size(size_t count, size_t d, hinge_dtype type)
+{
+    size_t width = hg_panel_cols(type);
+    return (count + width - 1) / width * width * d;
+}
+
+/* Panels of vectors ids[0..count) (NULL: first ..); rows: work space for one panel's vectors, [hg_panel_cols * ld]. */
+void hg_points_panels(const struct hg_points *points, const uint32_t *ids, size_t first, size_t count,
+                      hinge_dtype type, void *panels, void *rows, size_t ld);
+
+/* ---- cost.c: what counted work decides --------------------------------------------------------------------------- */
+
+/* True where lists are faster than GEMM: vectors of d features with so many non-zeros on average. */
+bool hg_lists_win(double nonzeros, size_t d, hinge_dtype type, int level);
+struct hg_cost hg_cost_gemm(const struct hg_tiler *t, const struct hg_points *points);
+struct hg_cost hg_cost_lists(const struct hg_tiler *t, const struct hg_points *points);
+struct hg_cost hg_cost_counts(const struct hg_tiler *t, const struct hg_points *points);
+struct hg_cost hg_cost_given(const struct hg_tiler *t, const struct hg_points *points); /* looked up, or the user's */
+
+#endif

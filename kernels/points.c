@@ -1,0 +1,177 @@
+/* Points: values, norms and means of vectors, and gathering them into the working type (points.h). */
+#include "kernels/points.h"
+
+#include <string.h>
+
+/* Where vector i stands: the matrix, and its row there. */
+static const hinge_matrix *find(const struct hg_points *points, size_t i, size_t *row)
+{
+    *row = points->order != NULL ? points->order[i] : i;
+    if (points->more == NULL || *row < points->x.rows)
+        return &points->x;
+    *row -= points->x.rows;
+    return points->more;
+}
+
+static double value_of(const struct hg_points *points, const hinge_matrix *x, size_t row, size_t c)
+{
+    double v = hg_matrix_value(x, row, c);
+    if (points->factor != NULL)
+        v *= points->factor[c];
+    if (points->offset != NULL)
+        v += points->offset[c];
+    return points->shift != NULL ? v - points->shift[c] : v;
+}
+
+/* One vector in the type asked for; the common cases have loops of their own. */
+static void copy_vector(const struct hg_points *points, size_t i, hinge_dtype type, void *out)
+{
+    size_t row;
+    const hinge_matrix *x = find(points, i, &row);
+    size_t d = x->cols, at = hg_matrix_by_rows(x) ? row * x->stride : 0;
+    const float *from32 = (const float *)x->data + at;
+    const double *from64 = (const double *)x->data + at;
+    bool plain = points->shift == NULL && points->factor == NULL && points->offset == NULL && hg_matrix_by_rows(x);
+    if (plain && x->type == type)
+        memcpy(out, type == HINGE_F32 ? (const void *)from32 : (const void *)from64,
+               d * hg_size_of(type));
+    else if (plain && type == HINGE_F32)
+        for (size_t c = 0; c < d; c++)
+            ((float *)out)[c] = (float)from64[c];
+    else if (plain)
+        for (size_t c = 0; c < d; c++)
+            ((double *)out)[c] = from32[c];
+    else if (type == HINGE_F32)
+        for (size_t c = 0; c < d; c++)
+            ((float *)out)[c] = (float)value_of(points, x, row, c);
+    else
+        for (size_t c = 0; c < d; c++)
+            ((double *)out)[c] = value_of(points, x, row, c);
+}
+
+double hg_points_value(const struct hg_points *points, size_t i, size_t c)
+{
+    size_t row;
+    const hinge_matrix *x = find(points, i, &row);
+    return value_of(points, x, row, c);
+}
+
+void hg_points_given(const struct hg_points *points, size_t i, size_t first, size_t count, double *out)
+{
+    struct hg_points given = *points;
+    size_t row;
+    const hinge_matrix *x = find(points, i, &row);
+    size_t at = row * x->stride + first;
+    given.shift = NULL;
+    if (points->factor != NULL || points->offset != NULL || !hg_matrix_by_rows(x))
+        for (size_t k = 0; k < count; k++)
+            out[k] = value_of(&given, x, row, first + k);
+    else if (x->type == HINGE_F64)
+        memcpy(out, (const double *)x->data + at, count * sizeof *out);
+    else
+        for (size_t k = 0; k < count; k++)
+            out[k] = ((const float *)x->data)[at + k];
+}
+
+void hg_points_pack(const struct hg_points *points, const uint32_t *ids, size_t first, size_t count,
+                    hinge_dtype type, void *out, size_t ld)
+{
+    for (size_t i = 0; i < count; i++)
+        copy_vector(points, ids != NULL ? ids[i] : first + i, type, (char *)out + i * ld * hg_size_of(type));
+}
+
+const void *hg_points_direct(const struct hg_points *points, const uint32_t *ids, size_t first, size_t count,
+                             hinge_dtype type, size_t *stride)
+{
+    size_t row, other;
+    if (points->shift != NULL || points->factor != NULL || points->offset != NULL || count == 0)
+        return NULL;
+    const hinge_matrix *x = find(points, ids != NULL ? ids[0] : first, &row);
+    if (x->type != type || !hg_matrix_by_rows(x))
+        return NULL;
+    if (ids != NULL || points->order != NULL || points->more != NULL)
+        for (size_t i = 1; i < count; i++)
+            if (find(points, ids != NULL ? ids[i] : first + i, &other) != x || other != row + i)
+                return NULL;
+    *stride = x->stride;
+    return (const char *)x->data + row * x->stride * hg_size_of(type);
+}
+
+double hg_points_norm(const struct hg_points *points, size_t i, hinge_dtype type)
+{
+    size_t row;
+    const hinge_matrix *x = find(points, i, &row);
+    double sum = 0;
+    for (size_t c = 0; c < x->cols; c++) {
+        double v = value_of(points, x, row, c);
+        if (type == HINGE_F32)
+            v = (float)v;
+        sum += v * v;
+    }
+    return sum;
+}
+
+void hg_points_norms(const struct hg_points *points, hinge_dtype type, void *norms, int threads)
+{
+    float *norms32 = norms;
+    double *norms64 = norms;
+#pragma omp parallel for num_threads(threads) schedule(static)
+    for (size_t i = 0; i < points->n; i++) {
+        double norm = hg_points_norm(points, i, type);
+        if (type == HINGE_F32)
+            norms32[i] = (float)norm;
+        else
+            norms64[i] = norm;
+    }
+}
+
+double hg_points_nonzeros(const struct hg_points *points, int threads)
+{
+    size_t all = 0;
+#pragma omp parallel for num_threads(threads) schedule(static) reduction(+ : all)
+    for (size_t i = 0; i < points->n; i++) {
+        size_t row;
+        const hinge_matrix *x = find(points, i, &row);
+        for (size_t c = 0; c < x->cols; c++)
+            all += (float)value_of(points, x, row, c) != 0;
+    }
+    return points->n > 0 ? (double)all / (double)points->n : 0;
+}
+
+enum { SUM_ROWS = 512 }; /* summed together: the sums do not depend on the threads */
+
+double *hg_points_centre(const struct hg_points *points, int threads, bool *wanted)
+{
+    size_t d = points->x.cols, count = (points->n + SUM_ROWS - 1) / SUM_ROWS, sums = d + 1;
+    double *mean = hg_zalloc(sums, sizeof *mean), *part = hg_zalloc(count * (sums + d), sizeof *part);
+    *wanted = true;
+    if (mean == NULL || part == NULL) {
+        hg_free(mean);
+        hg_free(part);
+        return NULL;
+    }
+#pragma omp parallel for num_threads(threads) schedule(static)
+    for (size_t s = 0; s < count; s++) {
+        double *sum = part + s * (sums + d), *row = sum + sums;
+        for (size_t i = s * SUM_ROWS; i < HG_MIN(points->n, (s + 1) * SUM_ROWS); i++) {
+            hg_points_pack(points, NULL, i, 1, HINGE_F64, row, d);
+            for (size_t c = 0; c < d; c++) {
+                sum[c] += row[c];
+                sum[d] += row[c] * row[c];
+            }
+        }
+    }
+    for (size_t s = 0; s < count; s++)
+        for (size_t c = 0; c < sums; c++)
+            mean[c] += part[s * (sums + d) + c] / (double)points->n;
+    hg_free(part);
+    double plain = mean[d], less = plain;
+    for (size_t c = 0; c < d; c++)
+        less -= mean[c] * mean[c];
+    bool sparse = points->nonzeros < 0.75 * (double)d;
+    *wanted = (sparse ? 4 : 1.5) * less <= plain;
+    if (*wanted)
+        return mean;
+    hg_free(mean);
+    return NULL;
+}

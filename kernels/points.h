@@ -1,0 +1,54 @@
+/*
+ * Points: the vectors that kernel values are made of, as rows of a caller's matrix; how they are read, and brought into
+ * the type that tiles are made in.
+ */
+#ifndef HG_POINTS_H
+#define HG_POINTS_H
+
+#include "lib/base/base.h"
+
+struct hg_cells;
+struct hg_hamming;
+
+/* A set of n vectors of d features: vector i is row order[i] (NULL: i) of a caller's matrix, times factor, plus offset,
+ * less shift. */
+struct hg_points {
+    hinge_matrix x;
+    const uint32_t *order; /* [n] or NULL */
+    const double *shift;   /* [d] or NULL */
+    const double *factor;  /* [d] or NULL */
+    size_t n;
+    double nonzeros;       /* of a vector, on average; 0: not counted, taken as dense */
+    const struct hg_cells *cells; /* of the vectors, or NULL */
+    const struct hg_hamming *hamming; /* of the vectors, or NULL */
+    const double *offset;  /* [d] or NULL */
+    const uint32_t *equal; /* [n] hg_equal_find's of the vectors, or NULL */
+    const hinge_matrix *more; /* its rows come after those of x, or NULL */
+};
+
+/* Feature c of vector i. */
+double hg_points_value(const struct hg_points *points, size_t i, size_t c);
+
+/* out[k] = feature first + k of vector i before the shift, for k < count. */
+void hg_points_given(const struct hg_points *points, size_t i, size_t first, size_t count, double *out);
+/* out[i * ld + c] = vector ids[i] (ids NULL: first + i) in the type asked for. */
+void hg_points_pack(const struct hg_points *points, const uint32_t *ids, size_t first, size_t count,
+                    hinge_dtype type, void *out, size_t ld);
+/* Where vectors ids[0..count) lie one after the other in the type asked for, with no shift: their address and
+ * stride; otherwise NULL. */
+const void *hg_points_direct(const struct hg_points *points, const uint32_t *ids, size_t first, size_t count,
+                             hinge_dtype type, size_t *stride);
+/* Squared norm of vector i as rounded to type. */
+double hg_points_norm(const struct hg_points *points, size_t i, hinge_dtype type);
+/* norms[i] = squared norm of vector i as rounded to type, in that type. */
+void hg_points_norms(const struct hg_points *points, hinge_dtype type, void *norms, int threads);
+
+/* Non-zeros of a vector on average, as rounded to f32. */
+double hg_points_nonzeros(const struct hg_points *points, int threads);
+
+/* RBF by norms loses digits far from the origin, and is translation invariant. The column means [d] (the caller's, to
+ * be freed) where taking them off cuts the mean squared norm enough to matter: fourfold where many values are 0 (lists
+ * want them 0, and 0/1 data are exact as they are), otherwise by a third. NULL where not; with *wanted: no memory. */
+double *hg_points_centre(const struct hg_points *points, int threads, bool *wanted);
+
+#endif
