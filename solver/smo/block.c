@@ -10,7 +10,6 @@
  * decides looks at the clock or the number of threads, so the result depends on neither.
  */
 #include "solver/smo/run.h"
-#include "hg_config.h"
 
 #include <string.h>
 
@@ -23,17 +22,7 @@ static const double DEAR = 6;
  * made of bytes. */
 static const double WORTHLESS = 0.6;
 
-/* So many times the noise of the objective is more than noise. */
-static const double CERTAIN = 32;
-
-enum {
-    AHEAD = 20,         /* the error is looked at on the way, at so many times the violation to be reached */
-    SMALL = 4096,       /* points: their rows mostly stay in the processor's cache */
-    STALL_ROUNDS = 200, /* without progress; */
-    STALL_WHOLE = 20,   /* where each is a run over all points */
-    MAX_CHECKS = 8,     /* that find the violation larger than it seemed, before the gradient is corrected */
-    MAX_CORRECTIONS = 2 /* of the gradient in f64 before the rows themselves are taken in f64 */
-};
+enum { SMALL = 4096 }; /* points: their rows mostly stay in the processor's cache */
 
 /* Steps after which a run ends, whatever it gains: a fraction of a second's for small problems, and more than is known
  * of large ones that converge (some 200 a point). The most seen of a small one is 2,800 a point: heart_scale, linear,
@@ -49,22 +38,6 @@ bool hg_has_worked_enough(const struct hg_run *r)
     return r->report->iterations >= most_steps(r->n) ||
            r->report->rounds >= HG_MAX((uint64_t)100000, 100000000 / HG_MAX(n, (uint64_t)1)) ||
            (double)r->res->columns_computed >= (double)n * (1e5 + 250 * (double)n);
-}
-
-extern const struct hg_loops hg_loops_plain;
-#if HG_X86_LEVELS
-extern const struct hg_loops hg_loops_v2, hg_loops_v3, hg_loops_v4;
-#endif
-
-const struct hg_loops *hg_loops(int level)
-{
-#if HG_X86_LEVELS
-    const struct hg_loops *const tables[] = { &hg_loops_plain, &hg_loops_v2, &hg_loops_v3, &hg_loops_v4 };
-    return tables[level - 1];
-#else
-    (void)level;
-    return &hg_loops_plain;
-#endif
 }
 
 /* ---- set-up ------------------------------------------------------------------------------------------------------ */
@@ -270,7 +243,7 @@ static hinge_status one_round(struct hg_run *r)
     return status;
 }
 
-static void report_progress(struct hg_run *r)
+void hg_report_progress(struct hg_run *r)
 {
     if (r->opt->progress == NULL)
         return;
@@ -286,344 +259,7 @@ static void report_progress(struct hg_run *r)
         hg_request_halt(&r->halt, 2);
 }
 
-/* ---- shrinking: points that are part of no violating pair are left out until the rest has converged -------------- */
-
-static bool may_rest(const struct hg_run *r, size_t at)
-{
-    for (int l = 0; l < r->qp->layers; l++)
-        if (!(r->g[at] + r->up[l][at] > r->extremes[l].high && r->g[at] + r->down[l][at] < r->extremes[l].low))
-            return false;
-    return !r->is_in_w[r->active[at]];
-}
-
-/* Positions [first, end): those that may not rest come first, then the others, each in their order, so that neighbours
- * stay neighbours. found: where the former were. Returns where the latter begin; their g and offsets are gone. */
-static size_t part_resting(struct hg_run *r, size_t first, size_t end)
-{
-    size_t kept = first, resting = 0;
-    for (size_t at = first; at < end; at++) {
-        if (may_rest(r, at)) {
-            r->group_point[resting++] = r->active[at];
-            continue;
-        }
-        r->found[kept - first] = (uint32_t)at;
-        r->active[kept] = r->active[at];
-        r->g[kept] = r->g[at];
-        for (int l = 0; l < r->qp->layers; l++) {
-            r->up[l][kept] = r->up[l][at];
-            r->down[l][kept] = r->down[l][at];
-        }
-        kept++;
-    }
-    memcpy(r->active + kept, r->group_point, resting * sizeof *r->active);
-    for (size_t at = first; at < end; at++)
-        r->position[r->active[at]] = (uint32_t)at;
-    r->columns++;
-    return kept;
-}
-
-static void shrink(struct hg_run *r)
-{
-    size_t old = r->m, kept = part_resting(r, 0, old);
-    r->m = r->width = kept;
-    hg_cache_compact(&r->cache, old, r->found, kept, hg_columns_for(r, kept), r->opt->threads);
-    r->waste = 0;
-}
-
-/* What the gradient of points at rest is computed from: where it was corrected once, or Newton's, in f64 again. */
-static struct hg_rows *waking_source(const struct hg_run *r)
-{
-    return r->report->corrections > 0 || r->newton_bytes > 0 ? r->exact : r->rows;
-}
-
-/* Shrinks once the work wasted on points at rest exceeds what their gradient will cost in the end: then the
- * whole costs at most twice what it would with foresight. */
-static void consider_shrinking(struct hg_run *r)
-{
-    if (!r->opt->shrinking || r->in_w == r->m || r->report->rounds % 4 != 0)
-        return;
-    size_t resting = 0, n_sv = hg_qp_support(r->qp, NULL, NULL, NULL);
-    for (size_t at = 0; at < r->m; at++)
-        resting += may_rest(r, at);
-    r->waste += 4 * r->round_work * (double)resting;
-    double later = (1 + waking_source(r)->cost) * (double)n_sv * (double)(r->n - r->m + resting) +
-                   /* waking the points, and compacting the cache */
-                   3 * hg_read_cost(r) * (double)r->cache.used * (double)r->m;
-    if (resting > r->m / 8 && r->waste > later)
-        shrink(r);
-}
-
-/* Computes the gradient of the points at rest; those that violate become active again. */
-static hinge_status wake(struct hg_run *r)
-{
-    size_t old = r->m;
-    r->m = r->n;
-    r->columns++;
-    hinge_status status = hg_compute_gradient(r, waking_source(r), old, false);
-    hg_forget_coarse(r); /* columns that know nothing of those moves */
-    r->torn = status != HINGE_OK || hg_is_stopped(r);
-    if (r->torn)
-        return status;
-    for (size_t at = old; at < r->n; at++)
-        hg_set_offsets(r, at);
-    r->best = INFINITY;
-    hg_scan(r);
-    if (r->report->violation <= r->target)
-        return HINGE_OK; /* they were rightly left alone */
-    r->m = part_resting(r, old, r->n);
-    return HINGE_OK;
-}
-
-/* ---- the Newton finish ------------------------------------------------------------------------------------------- */
-
-static bool may_use_newton(const struct hg_run *r)
-{
-    return r->opt->newton_bytes > 0 && !r->qp->no_sum && /* its systems hold the sums */
-           (r->opt->max_iter == 0 || r->report->iterations < r->opt->max_iter);
-}
-
-/* After a round that made so many steps. */
-static bool newton_is_due(struct hg_run *r, uint64_t steps)
-{
-    double low = INFINITY, high = -INFINITY, violation = r->report->violation;
-    if (!may_use_newton(r) || hg_is_stopped(r))
-        return false;
-    r->newton.work +=
-        r->round_work * (double)r->m + (double)r->in_w * (2 * (double)steps + (1 + r->rows->cost) * (double)r->n_fresh);
-    if (r->in_w < r->m && r->report->rounds % 4 != 0)
-        return false;
-    for (size_t at = 0; at < r->m; at++) {
-        double f = r->g[at] + r->qp->off[0][r->active[at]];
-        low = HG_MIN(low, f);
-        high = HG_MAX(high, f);
-    }
-    return hg_newton_is_due(&r->newton, r->qp, r->exact, violation, high - low, r->target);
-}
-
-static void newton_progress(void *arg, double violation)
-{
-    struct hg_run *r = arg;
-    r->report->rounds++;
-    r->report->violation = violation;
-    report_progress(r);
-}
-
-/* Newton's steps; where they gain, g is that of all points in f64. */
-static hinge_status finish_by_newton(struct hg_run *r)
-{
-    struct hg_newton_result result;
-    size_t rows = r->cache.most_bytes; /* its own: what the arena holds depends on which problems ran there before */
-    uint64_t rounds = r->report->rounds;
-    double *g = r->group.coef, begin = hg_now(), violation = r->report->violation;
-    struct hg_newton_options options = {
-        .eps = r->target,
-        .bytes = r->opt->newton_bytes - HG_MIN(r->opt->newton_bytes, rows),
-        .max_steps = r->opt->max_iter > 0 ? r->opt->max_iter - r->report->iterations : 0,
-        .threads = r->opt->threads,
-        .cpu_level = r->opt->cpu_level,
-        .halt = r->halt,
-        .progress = newton_progress,
-        .progress_arg = r
-    };
-    hinge_status status = hg_newton_finish(r->qp, r->exact, g, &options, &result);
-    hg_newton_tell(&r->newton, &result);
-    r->report->phase.newton += hg_now() - begin;
-    r->report->newton_steps += result.systems;
-    r->report->newton_no_room = result.end == HG_NEWTON_NO_ROOM ? result.bytes : 0;
-    r->report->iterations += result.systems + result.steps;
-    r->report->violation = violation;
-    r->best_round += r->report->rounds - rounds;
-    if (result.end != HG_NEWTON_NO_ROOM)
-        r->newton_bytes = HG_MAX(r->newton_bytes, result.bytes);
-    if (status != HINGE_OK || !result.gained)
-        return status;
-    r->m = r->n;
-    r->columns++;
-    hg_forget_coarse(r);
-    r->unseen = 0;
-    for (size_t at = 0; at < r->n; at++) {
-        r->g[at] = g[r->active[at]];
-        hg_set_offsets(r, at);
-    }
-    r->objective = hg_qp_objective(r->qp, g);
-    r->best = INFINITY;
-    hg_scan(r);
-    return HINGE_OK;
-}
-
-/* ---- the loop ---------------------------------------------------------------------------------------------------- */
-
-enum verdict { GO_ON, END };
-
-static enum verdict end_with(struct hg_run *r, hinge_outcome outcome)
-{
-    r->report->outcome = outcome;
-    return END;
-}
-
-/* By g of all points. */
-static double recompute_objective(struct hg_run *r)
-{
-    double *by_point = r->group.coef;
-    for (size_t at = 0; at < r->n; at++)
-        by_point[r->active[at]] = r->g[at];
-    return hg_qp_objective(r->qp, by_point);
-}
-
-/* The violation is small enough: is it so for all points, and are the rows exact enough to say so? */
-static enum verdict verify(struct hg_run *r, hinge_status *status)
-{
-    hinge_report *report = r->report;
-    bool proven = false;
-    if (!r->settled) { /* before points are woken, whose gradients know nothing of those moves */
-        r->settled = true;
-        *status = hg_settle(r, r->opt->eps / 4);
-        report->error = NAN;                         /* that of few points */
-        return *status != HINGE_OK ? END : GO_ON; /* judged again */
-    }
-    if (r->m < r->n) {
-        *status = wake(r);
-        return *status != HINGE_OK ? END : GO_ON;
-    }
-    *status = hg_prove(r, &proven);
-    if (*status != HINGE_OK || hg_is_stopped(r))
-        return *status != HINGE_OK ? END : GO_ON;
-    if (proven)
-        return end_with(r, HINGE_CONVERGED);
-    if (report->violation > r->opt->eps && ++r->checks % MAX_CHECKS != 0)
-        return GO_ON; /* the points that decide are exact now, and say that there is more to do */
-    double left = r->opt->eps - 2.2 * report->error;
-    if (left >= 0.25 * r->opt->eps && r->target > 1.05 * left) { /* cheaper than a gradient in f64 */
-        r->target = left;
-        return GO_ON;
-    }
-    if (report->corrections >= MAX_CORRECTIONS) {
-        r->res->coarse = !r->exact_rows;
-        return end_with(r, HINGE_STALLED);
-    }
-    *status = hg_correct_gradient(r);
-    return *status != HINGE_OK ? END : GO_ON;
-}
-
-/* On the way: where the rows' error will not do in the end, the active gradient is corrected while it is still far from
- * the goal, and what follows is not done twice. */
-static hinge_status look_ahead(struct hg_run *r)
-{
-    r->looked = true;
-    double t = hg_now();
-    hinge_status status = hg_settle(r, r->opt->eps / 8);
-    if (status == HINGE_OK && !hg_is_stopped(r) && r->report->error > r->opt->eps)
-        status = hg_correct_gradient(r);
-    r->report->error = NAN;
-    r->report->phase.certificate += hg_now() - t;
-    return status;
-}
-
-/* Keeps beta where its objective, just recomputed in f64, is certainly the lowest so far. */
-static void keep(struct hg_run *r)
-{
-    if (!(r->objective + CERTAIN * r->noise <= r->kept.objective))
-        return;
-    r->kept.objective = r->objective;
-    r->kept.violation = r->report->violation;
-    for (int l = 0; l < r->qp->layers; l++) {
-        memcpy(r->kept.beta[l], r->qp->beta[l], r->n * sizeof(double));
-        r->kept.bias[l] = hg_qp_bias(r->qp, r->active, r->m, r->g, l);
-    }
-}
-
-/* The gradient of all points in f64, added up in two orders: what they differ by is the noise of the objective. */
-static hinge_status recompute(struct hg_run *r)
-{
-    double *other = r->up[0]; /* set anew below */
-    r->columns += r->m < r->n;
-    r->m = r->n;
-    hinge_status status = hg_compute_gradient(r, r->exact, 0, true);
-    memcpy(other, r->g, r->n * sizeof *other);
-    if (status == HINGE_OK && !hg_is_stopped(r))
-        status = hg_compute_gradient(r, r->exact, 0, false);
-    hg_forget_coarse(r);
-    r->torn = status != HINGE_OK || hg_is_stopped(r);
-    r->noise = 0;
-    for (size_t at = 0; at < r->n; at++) {
-        r->noise += fabs(hg_qp_beta(r->qp, r->active[at]) * (r->g[at] - other[at]));
-        hg_set_offsets(r, at);
-    }
-    return status;
-}
-
-/* No progress for long, or so it seems: the gradient and the objective anew say whether it is so. Rounding is none. */
-static hinge_status look_back(struct hg_run *r, bool *better)
-{
-    double t = hg_now();
-    hinge_status status = recompute(r);
-    if (r->torn)
-        return status;
-    hg_scan(r);
-    r->objective = recompute_objective(r);
-    keep(r);
-    *better = r->best_objective - r->objective > r->noise;
-    r->report->phase.certificate += hg_now() - t;
-    return HINGE_OK;
-}
-
-/* What the last round's violation means. */
-static enum verdict judge(struct hg_run *r, hinge_status *status)
-{
-    hinge_report *report = r->report;
-    if (hg_is_stopped(r))
-        return end_with(r, hg_halt_outcome(&r->halt));
-    if (!isfinite(report->violation))
-        return end_with(r, HINGE_NONFINITE);
-    if (report->violation <= r->target) {
-        double t = hg_now();
-        size_t m = r->m;
-        int corrections = report->corrections;
-        bool settled = r->settled;
-        enum verdict verdict = verify(r, status);
-        report->phase.certificate += hg_now() - t;
-        if (verdict == END)
-            return END;
-        if (m != r->m || corrections != report->corrections || settled != r->settled || hg_is_stopped(r))
-            return report->violation > r->target ? GO_ON : judge(r, status);
-        if (report->violation <= r->target)
-            return GO_ON;
-        r->looked = true; /* and whether there is progress from here on is asked as ever */
-    }
-    if (!r->looked && report->violation <= AHEAD * r->target && r->rows != r->exact && r->in_w < r->m) {
-        *status = look_ahead(r);
-        if (*status != HINGE_OK)
-            return END;
-        return hg_is_stopped(r) ? judge(r, status) : GO_ON; /* no other W: the bias may have to come from this one */
-    }
-    if (r->opt->max_iter > 0 && report->iterations >= r->opt->max_iter)
-        return end_with(r, HINGE_MAX_ITER);
-    uint64_t patience = r->in_w == r->n ? STALL_WHOLE : STALL_ROUNDS + r->n / r->q;
-    bool enough = hg_has_worked_enough(r);
-    bool better = report->violation < 0.999 * r->best;
-    if (enough || (!better && report->rounds - r->best_round > patience)) {
-        *status = look_back(r, &better);
-        if (*status != HINGE_OK)
-            return END;
-        if (hg_is_stopped(r) || !isfinite(report->violation) || report->violation <= r->target)
-            return judge(r, status);
-        if ((enough || !better) && !r->resorted && r->newton.tries == 0 && may_use_newton(r)) {
-            r->resorted = true;
-            *status = finish_by_newton(r);
-            return *status != HINGE_OK ? END : GO_ON;
-        }
-        if (enough || !better) {
-            r->res->coarse = !r->exact_rows; /* f64 rows may get further */
-            return end_with(r, HINGE_STALLED);
-        }
-    }
-    if (better) {
-        r->best = report->violation;
-        r->best_round = report->rounds;
-        r->best_objective = r->objective;
-    }
-    return GO_ON;
-}
+/* ---- the run ----------------------------------------------------------------------------------------------------- */
 
 static hinge_status start(struct hg_run *r)
 {
@@ -631,14 +267,14 @@ static hinge_status start(struct hg_run *r)
     for (size_t at = 0; at < r->m; at++)
         hg_set_offsets(r, at);
     r->torn = status != HINGE_OK || hg_is_stopped(r);
-    r->objective = recompute_objective(r);
+    r->objective = hg_recompute_objective(r);
     r->kept.objective = INFINITY;
     hg_scan(r);
     for (size_t i = 0; i < r->n; i++)
         if (!isfinite(r->diagonal[i]))
             r->report->violation = NAN;
     if (!r->torn)
-        keep(r);
+        hg_keep(r);
     return status;
 }
 
@@ -670,12 +306,12 @@ static void finish(struct hg_run *r)
     report->cache_bytes = r->cache.budget;
     report->cache_used = r->cache.most_bytes;
     report->memory_bytes += hg_cache_touched(&r->cache) + r->newton_bytes + r->measuring_bytes;
-    report->objective = r->m == r->n && !r->torn ? recompute_objective(r) : r->objective;
+    report->objective = r->m == r->n && !r->torn ? hg_recompute_objective(r) : r->objective;
     for (int l = 0; l < r->qp->layers; l++)
         r->res->bias[l] =
             r->torn ? hg_qp_bias(r->qp, r->w, r->in_w, r->inner.g, l) : hg_qp_bias(r->qp, r->active, r->m, r->g, l);
     if (report->outcome == HINGE_CONVERGED || report->outcome == HINGE_NONFINITE || isinf(r->kept.objective) ||
-        report->objective + CERTAIN * r->noise <= r->kept.objective)
+        report->objective + HG_CERTAIN * r->noise <= r->kept.objective)
         return;
     report->objective = r->kept.objective; /* rounding may have led away from it */
     report->violation = r->kept.violation;
@@ -696,14 +332,14 @@ hinge_status hg_block_smo(struct hg_qp *qp, struct hg_rows *rows, struct hg_rows
     hinge_status status = hg_run_init(&r, err);
     if (status == HINGE_OK)
         status = start(&r);
-    while (status == HINGE_OK && judge(&r, &status) == GO_ON) {
+    while (status == HINGE_OK && hg_judge(&r, &status) == HG_GO_ON) {
         uint64_t steps = result->report.iterations;
         status = one_round(&r);
-        report_progress(&r);
-        if (status == HINGE_OK && newton_is_due(&r, result->report.iterations - steps))
-            status = finish_by_newton(&r);
+        hg_report_progress(&r);
+        if (status == HINGE_OK && hg_run_wants_newton(&r, result->report.iterations - steps))
+            status = hg_run_newton(&r);
         else if (status == HINGE_OK && !hg_is_stopped(&r))
-            consider_shrinking(&r);
+            hg_consider_shrinking(&r);
     }
     if (status == HINGE_OK)
         finish(&r);

@@ -1,7 +1,24 @@
 #include "solver/smo/inner.h"
+#include "hg_config.h"
 
 #include <math.h>
 #include <string.h>
+
+extern const struct hg_loops hg_loops_plain;
+#if HG_X86_LEVELS
+extern const struct hg_loops hg_loops_v2, hg_loops_v3, hg_loops_v4;
+#endif
+
+const struct hg_loops *hg_loops(int level)
+{
+#if HG_X86_LEVELS
+    const struct hg_loops *const tables[] = { &hg_loops_plain, &hg_loops_v2, &hg_loops_v3, &hg_loops_v4 };
+    return tables[level - 1];
+#else
+    (void)level;
+    return &hg_loops_plain;
+#endif
+}
 
 hinge_status hg_inner_init(struct hg_inner *in, size_t cap, int layers, bool no_sum, double kink, hinge_dtype type,
                            const struct hg_loops *loops, hinge_error *err)

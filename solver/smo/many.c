@@ -8,8 +8,6 @@ enum {
     LANES = 32,         /* problems at a time */
     FEWEST_ROWS = 256,  /* stored, whatever the budget */
     ROUNDS = 64,        /* of a problem until the caller is asked whether to go on */
-    STALL_ROUNDS = 200, /* without progress; */
-    STALL_WHOLE = 20,   /* where each is a run over all points */
     SMALL = 512         /* points that are one working set */
 };
 
@@ -300,7 +298,7 @@ static bool lane_is_at_its_end(struct lane *lane)
     else if (r->opt->max_iter > 0 && report->iterations >= r->opt->max_iter)
         report->outcome = HINGE_MAX_ITER;
     else if (hg_has_worked_enough(r) ||
-             report->rounds - r->best_round > (whole ? STALL_WHOLE : STALL_ROUNDS + r->n / r->q))
+             report->rounds - r->best_round > (whole ? HG_STALL_WHOLE : HG_STALL_ROUNDS + r->n / r->q))
         report->outcome = HINGE_STALLED;
     return report->outcome != HINGE_CONVERGED;
 }

@@ -1,7 +1,9 @@
 /*
  * What a run of block SMO (block.h) holds, shared by the parts of it:
  *
- *   block.c        rounds, shrinking, the Newton finish, when it ends
+ *   block.c        rounds, and the run as a whole
+ *   judge.c        what a violation means: on with it, Newton's finish, or the end
+ *   shrink.c       which points are active
  *   working_set.c  W: which points, and K_WW
  *   gradient.c     g: its updates, its error, its corrections
  */
@@ -15,6 +17,14 @@
 #include <math.h>
 
 enum { HG_MEASURED = 512 }; /* most points whose error is measured */
+enum {
+    HG_STALL_ROUNDS = 200, /* without progress; */
+    HG_STALL_WHOLE = 20    /* where each is a run over all points */
+};
+enum hg_verdict { HG_GO_ON, HG_END };
+
+/* So many times the noise of the objective is more than noise. */
+#define HG_CERTAIN 32.0
 
 struct hg_candidate {
     double value; /* smaller is worse: a larger violation */
@@ -161,6 +171,35 @@ void hg_tidy(struct hg_run *r);
 /* More steps than any problem is known to take; rounds likewise, each of which looks at all points however small the
  * working set that was asked for; and rows, which a cache of a few makes again and again. */
 bool hg_has_worked_enough(const struct hg_run *r);
+
+/* Tells options.progress, which may stop the run. */
+void hg_report_progress(struct hg_run *r);
+
+/* ---- judge.c ----------------------------------------------------------------------------------------------------- */
+
+/* What the last round's violation means; at the end res->report.outcome says what it was. */
+enum hg_verdict hg_judge(struct hg_run *r, hinge_status *status);
+
+/* Whether Newton's steps are less work than what is left, after a round that made so many steps. */
+bool hg_run_wants_newton(struct hg_run *r, uint64_t steps);
+
+/* Newton's steps; where they gain, g is that of all points in f64. */
+hinge_status hg_run_newton(struct hg_run *r);
+
+/* Keeps beta where its objective, just recomputed in f64, is certainly the lowest so far. */
+void hg_keep(struct hg_run *r);
+
+/* By g of all points. */
+double hg_recompute_objective(struct hg_run *r);
+
+/* ---- shrink.c ---------------------------------------------------------------------------------------------------- */
+
+/* Shrinks once the work wasted on points at rest exceeds what their gradient will cost in the end: then the whole costs
+ * at most twice what it would with foresight. */
+void hg_consider_shrinking(struct hg_run *r);
+
+/* Computes the gradient of the points at rest; those that violate become active again. */
+hinge_status hg_wake(struct hg_run *r);
 
 /* ---- working_set.c ----------------------------------------------------------------------------------------------- */
 

@@ -1,0 +1,123 @@
+/*
+ * What a model tells a program: its kind, sizes, vectors and coefficients.
+ */
+#include "lib/model.h"
+
+#include <math.h>
+#include <string.h>
+
+hinge_task hinge_model_task(const hinge_model *m)
+{
+    return m->task;
+}
+
+double hinge_model_tau(const hinge_model *m)
+{
+    return m->tau;
+}
+
+hinge_kernel hinge_model_kernel(const hinge_model *m)
+{
+    return m->kernel;
+}
+
+size_t hinge_model_n_features(const hinge_model *m)
+{
+    return m->d;
+}
+
+hinge_multiclass hinge_model_multiclass(const hinge_model *m)
+{
+    return m->multiclass;
+}
+
+size_t hinge_model_n_classes(const hinge_model *m)
+{
+    return m->n_classes;
+}
+
+size_t hinge_model_n_problems(const hinge_model *m)
+{
+    return m->n_problems;
+}
+
+size_t hinge_model_n_sv(const hinge_model *m)
+{
+    return m->n_sv;
+}
+
+const double *hinge_model_labels(const hinge_model *m)
+{
+    return m->labels;
+}
+
+const size_t *hinge_model_class_sv(const hinge_model *m)
+{
+    return m->class_sv;
+}
+
+const double *hinge_model_rho(const hinge_model *m)
+{
+    return m->rho;
+}
+
+const double *hinge_model_objectives(const hinge_model *m)
+{
+    return m->objectives;
+}
+
+const size_t *hinge_model_sv_index(const hinge_model *m)
+{
+    return m->sv_index;
+}
+
+const double *hinge_model_coef(const hinge_model *m)
+{
+    return m->coef;
+}
+
+hinge_status hinge_model_sv(const hinge_model *m, size_t i, double *x, hinge_error *err)
+{
+    if (i >= m->n_sv)
+        return hg_fail(err, HINGE_EINVAL, "i: there is no support vector %zu, only %zu", i, m->n_sv);
+    if (m->sv == NULL)
+        return hg_fail(err, HINGE_EINVAL, "model: a precomputed kernel's support vectors have no features");
+    memcpy(x, m->sv + i * m->d, m->d * sizeof *x);
+    return hg_ok(err);
+}
+
+hinge_status hinge_model_weights(const hinge_model *m, size_t problem, double *w, hinge_error *err)
+{
+    if (m->weights == NULL && m->sv_serial == NULL)
+        return hg_fail(err, HINGE_EINVAL, "model: its kernel is %s; only linear and precomputed ones have weights",
+                       hinge_kernel_keyword(m->kernel.type));
+    if (problem >= m->n_problems)
+        return hg_fail(err, HINGE_EINVAL, "problem: there is no problem %zu, only %zu", problem, m->n_problems);
+    if (m->weights != NULL) {
+        memcpy(w, m->weights + problem * m->d, m->d * sizeof *w);
+        return hg_ok(err);
+    }
+    memset(w, 0, m->d * sizeof *w);
+    size_t rows = hg_model_coef_rows(m), sv = 0;
+    for (size_t c = 0; c < hg_model_groups(m); c++)
+        for (size_t end = sv + hg_model_group_sv(m, c); sv < end; sv++)
+            for (size_t row = 0; row < rows; row++)
+                if (hg_coef_problem(m, c, row) == problem)
+                    w[m->sv_serial[sv]] += m->coef[row * m->n_sv + sv];
+    return hg_ok(err);
+}
+
+hinge_status hinge_model_beta(const hinge_model *m, size_t n, double *beta, hinge_error *err)
+{
+    if (m->sv_index == NULL)
+        return hg_fail(err, HINGE_EINVAL, "model: read from a file, its training rows are not known");
+    if (n != m->n_trained)
+        return hg_fail(err, HINGE_EINVAL, "n: %zu, but the model was trained on %zu rows", n, m->n_trained);
+    memset(beta, 0, m->n_problems * n * sizeof *beta);
+    size_t rows = hg_model_coef_rows(m), sv = 0;
+    for (size_t c = 0; c < hg_model_groups(m); c++)
+        for (size_t end = sv + hg_model_group_sv(m, c); sv < end; sv++)
+            for (size_t row = 0; row < rows; row++)
+                beta[hg_coef_problem(m, c, row) * n + m->sv_index[sv]] = m->coef[row * m->n_sv + sv];
+    return hg_ok(err);
+}

@@ -1,0 +1,258 @@
+/*
+ * What a round's violation means for the run: whether it goes on, is corrected, is left to Newton, or ends. Read run.h
+ * before.
+ */
+#include "solver/smo/run.h"
+
+#include <string.h>
+
+enum {
+    AHEAD = 20,         /* the error is looked at on the way, at so many times the violation to be reached */
+    MAX_CHECKS = 8,     /* that find the violation larger than it seemed, before the gradient is corrected */
+    MAX_CORRECTIONS = 2 /* of the gradient in f64 before the rows themselves are taken in f64 */
+};
+
+/* ---- the Newton finish ------------------------------------------------------------------------------------------- */
+
+static bool may_use_newton(const struct hg_run *r)
+{
+    return r->opt->newton_bytes > 0 && !r->qp->no_sum && /* its systems hold the sums */
+           (r->opt->max_iter == 0 || r->report->iterations < r->opt->max_iter);
+}
+
+bool hg_run_wants_newton(struct hg_run *r, uint64_t steps)
+{
+    double low = INFINITY, high = -INFINITY, violation = r->report->violation;
+    if (!may_use_newton(r) || hg_is_stopped(r))
+        return false;
+    r->newton.work +=
+        r->round_work * (double)r->m + (double)r->in_w * (2 * (double)steps + (1 + r->rows->cost) * (double)r->n_fresh);
+    if (r->in_w < r->m && r->report->rounds % 4 != 0)
+        return false;
+    for (size_t at = 0; at < r->m; at++) {
+        double f = r->g[at] + r->qp->off[0][r->active[at]];
+        low = HG_MIN(low, f);
+        high = HG_MAX(high, f);
+    }
+    return hg_newton_is_due(&r->newton, r->qp, r->exact, violation, high - low, r->target);
+}
+
+static void newton_progress(void *arg, double violation)
+{
+    struct hg_run *r = arg;
+    r->report->rounds++;
+    r->report->violation = violation;
+    hg_report_progress(r);
+}
+
+hinge_status hg_run_newton(struct hg_run *r)
+{
+    struct hg_newton_result result;
+    size_t rows = r->cache.most_bytes; /* its own: what the arena holds depends on which problems ran there before */
+    uint64_t rounds = r->report->rounds;
+    double *g = r->group.coef, begin = hg_now(), violation = r->report->violation;
+    struct hg_newton_options options = {
+        .eps = r->target,
+        .bytes = r->opt->newton_bytes - HG_MIN(r->opt->newton_bytes, rows),
+        .max_steps = r->opt->max_iter > 0 ? r->opt->max_iter - r->report->iterations : 0,
+        .threads = r->opt->threads,
+        .cpu_level = r->opt->cpu_level,
+        .halt = r->halt,
+        .progress = newton_progress,
+        .progress_arg = r
+    };
+    hinge_status status = hg_newton_finish(r->qp, r->exact, g, &options, &result);
+    hg_newton_tell(&r->newton, &result);
+    r->report->phase.newton += hg_now() - begin;
+    r->report->newton_steps += result.systems;
+    r->report->newton_no_room = result.end == HG_NEWTON_NO_ROOM ? result.bytes : 0;
+    r->report->iterations += result.systems + result.steps;
+    r->report->violation = violation;
+    r->best_round += r->report->rounds - rounds;
+    if (result.end != HG_NEWTON_NO_ROOM)
+        r->newton_bytes = HG_MAX(r->newton_bytes, result.bytes);
+    if (status != HINGE_OK || !result.gained)
+        return status;
+    r->m = r->n;
+    r->columns++;
+    hg_forget_coarse(r);
+    r->unseen = 0;
+    for (size_t at = 0; at < r->n; at++) {
+        r->g[at] = g[r->active[at]];
+        hg_set_offsets(r, at);
+    }
+    r->objective = hg_qp_objective(r->qp, g);
+    r->best = INFINITY;
+    hg_scan(r);
+    return HINGE_OK;
+}
+
+/* ---- the verdict ------------------------------------------------------------------------------------------------- */
+
+static enum hg_verdict end_with(struct hg_run *r, hinge_outcome outcome)
+{
+    r->report->outcome = outcome;
+    return HG_END;
+}
+
+double hg_recompute_objective(struct hg_run *r)
+{
+    double *by_point = r->group.coef;
+    for (size_t at = 0; at < r->n; at++)
+        by_point[r->active[at]] = r->g[at];
+    return hg_qp_objective(r->qp, by_point);
+}
+
+/* The violation is small enough: is it so for all points, and are the rows exact enough to say so? */
+static enum hg_verdict verify(struct hg_run *r, hinge_status *status)
+{
+    hinge_report *report = r->report;
+    bool proven = false;
+    if (!r->settled) { /* before points are woken, whose gradients know nothing of those moves */
+        r->settled = true;
+        *status = hg_settle(r, r->opt->eps / 4);
+        report->error = NAN;                         /* that of few points */
+        return *status != HINGE_OK ? HG_END : HG_GO_ON; /* judged again */
+    }
+    if (r->m < r->n) {
+        *status = hg_wake(r);
+        return *status != HINGE_OK ? HG_END : HG_GO_ON;
+    }
+    *status = hg_prove(r, &proven);
+    if (*status != HINGE_OK || hg_is_stopped(r))
+        return *status != HINGE_OK ? HG_END : HG_GO_ON;
+    if (proven)
+        return end_with(r, HINGE_CONVERGED);
+    if (report->violation > r->opt->eps && ++r->checks % MAX_CHECKS != 0)
+        return HG_GO_ON; /* the points that decide are exact now, and say that there is more to do */
+    double left = r->opt->eps - 2.2 * report->error;
+    if (left >= 0.25 * r->opt->eps && r->target > 1.05 * left) { /* cheaper than a gradient in f64 */
+        r->target = left;
+        return HG_GO_ON;
+    }
+    if (report->corrections >= MAX_CORRECTIONS) {
+        r->res->coarse = !r->exact_rows;
+        return end_with(r, HINGE_STALLED);
+    }
+    *status = hg_correct_gradient(r);
+    return *status != HINGE_OK ? HG_END : HG_GO_ON;
+}
+
+/* On the way: where the rows' error will not do in the end, the active gradient is corrected while it is still far from
+ * the goal, and what follows is not done twice. */
+static hinge_status look_ahead(struct hg_run *r)
+{
+    r->looked = true;
+    double t = hg_now();
+    hinge_status status = hg_settle(r, r->opt->eps / 8);
+    if (status == HINGE_OK && !hg_is_stopped(r) && r->report->error > r->opt->eps)
+        status = hg_correct_gradient(r);
+    r->report->error = NAN;
+    r->report->phase.certificate += hg_now() - t;
+    return status;
+}
+
+void hg_keep(struct hg_run *r)
+{
+    if (!(r->objective + HG_CERTAIN * r->noise <= r->kept.objective))
+        return;
+    r->kept.objective = r->objective;
+    r->kept.violation = r->report->violation;
+    for (int l = 0; l < r->qp->layers; l++) {
+        memcpy(r->kept.beta[l], r->qp->beta[l], r->n * sizeof(double));
+        r->kept.bias[l] = hg_qp_bias(r->qp, r->active, r->m, r->g, l);
+    }
+}
+
+/* The gradient of all points in f64, added up in two orders: what they differ by is the noise of the objective. */
+static hinge_status recompute(struct hg_run *r)
+{
+    double *other = r->up[0]; /* set anew below */
+    r->columns += r->m < r->n;
+    r->m = r->n;
+    hinge_status status = hg_compute_gradient(r, r->exact, 0, true);
+    memcpy(other, r->g, r->n * sizeof *other);
+    if (status == HINGE_OK && !hg_is_stopped(r))
+        status = hg_compute_gradient(r, r->exact, 0, false);
+    hg_forget_coarse(r);
+    r->torn = status != HINGE_OK || hg_is_stopped(r);
+    r->noise = 0;
+    for (size_t at = 0; at < r->n; at++) {
+        r->noise += fabs(hg_qp_beta(r->qp, r->active[at]) * (r->g[at] - other[at]));
+        hg_set_offsets(r, at);
+    }
+    return status;
+}
+
+/* No progress for long, or so it seems: the gradient and the objective anew say whether it is so. Rounding is none. */
+static hinge_status look_back(struct hg_run *r, bool *better)
+{
+    double t = hg_now();
+    hinge_status status = recompute(r);
+    if (r->torn)
+        return status;
+    hg_scan(r);
+    r->objective = hg_recompute_objective(r);
+    hg_keep(r);
+    *better = r->best_objective - r->objective > r->noise;
+    r->report->phase.certificate += hg_now() - t;
+    return HINGE_OK;
+}
+
+enum hg_verdict hg_judge(struct hg_run *r, hinge_status *status)
+{
+    hinge_report *report = r->report;
+    if (hg_is_stopped(r))
+        return end_with(r, hg_halt_outcome(&r->halt));
+    if (!isfinite(report->violation))
+        return end_with(r, HINGE_NONFINITE);
+    if (report->violation <= r->target) {
+        double t = hg_now();
+        size_t m = r->m;
+        int corrections = report->corrections;
+        bool settled = r->settled;
+        enum hg_verdict verdict = verify(r, status);
+        report->phase.certificate += hg_now() - t;
+        if (verdict == HG_END)
+            return HG_END;
+        if (m != r->m || corrections != report->corrections || settled != r->settled || hg_is_stopped(r))
+            return report->violation > r->target ? HG_GO_ON : hg_judge(r, status);
+        if (report->violation <= r->target)
+            return HG_GO_ON;
+        r->looked = true; /* and whether there is progress from here on is asked as ever */
+    }
+    if (!r->looked && report->violation <= AHEAD * r->target && r->rows != r->exact && r->in_w < r->m) {
+        *status = look_ahead(r);
+        if (*status != HINGE_OK)
+            return HG_END;
+        /* no other W: the bias may have to come from this one */
+        return hg_is_stopped(r) ? hg_judge(r, status) : HG_GO_ON;
+    }
+    if (r->opt->max_iter > 0 && report->iterations >= r->opt->max_iter)
+        return end_with(r, HINGE_MAX_ITER);
+    uint64_t patience = r->in_w == r->n ? HG_STALL_WHOLE : HG_STALL_ROUNDS + r->n / r->q;
+    bool enough = hg_has_worked_enough(r);
+    bool better = report->violation < 0.999 * r->best;
+    if (enough || (!better && report->rounds - r->best_round > patience)) {
+        *status = look_back(r, &better);
+        if (*status != HINGE_OK)
+            return HG_END;
+        if (hg_is_stopped(r) || !isfinite(report->violation) || report->violation <= r->target)
+            return hg_judge(r, status);
+        if ((enough || !better) && !r->resorted && r->newton.tries == 0 && may_use_newton(r)) {
+            r->resorted = true;
+            *status = hg_run_newton(r);
+            return *status != HINGE_OK ? HG_END : HG_GO_ON;
+        }
+        if (enough || !better) {
+            r->res->coarse = !r->exact_rows; /* f64 rows may get further */
+            return end_with(r, HINGE_STALLED);
+        }
+    }
+    if (better) {
+        r->best = report->violation;
+        r->best_round = report->rounds;
+        r->best_objective = r->objective;
+    }
+    return HG_GO_ON;
+}
