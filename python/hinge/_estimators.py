@@ -5,8 +5,9 @@ import warnings
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_classifier
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import check_cv
 from sklearn.utils import check_random_state, column_or_1d, compute_class_weight
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import _ovr_decision_function, check_classification_targets
@@ -14,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ._library import Watch
 from ._model import Model, train_watched
+from ._select import grid_search
 
 _KERNELS = {"poly": "polynomial"}
 _NAMES = {"epsilon": "p", "quantile": "tau"}
@@ -427,3 +429,99 @@ class Regressor(RegressorMixin, Machine):
         """
         X = self._ready(X)
         return self._model.predict(X, threads=self.threads, precision=self.precision)
+
+
+# ---- search ---------------------------------------------------------------------------------------------------------
+
+_SCORING = {"accuracy": "accuracy", "balanced_accuracy": "balanced_accuracy", "f1": "f1", "roc_auc": "auc",
+            "matthews_corrcoef": "mcc", "neg_log_loss": "log_loss", "r2": "r2", "neg_mean_squared_error": "mse",
+            "neg_mean_absolute_error": "mae"}
+
+
+class Search(Machine):
+    """What turns an estimator into one that chooses its own parameters: ``_searched`` names those that are lists."""
+
+    _searched: tuple[str, ...]
+    _default_scoring: str
+    gamma: Any
+
+    def _train(self, X: Any, y: np.ndarray | None, weights: np.ndarray | None, problems: int, **more: Any) -> Model:
+        if callable(self.kernel) and not isinstance(X, np.ndarray):
+            raise ValueError("a search takes arrays of numbers")
+        scoring = self.scoring or self._default_scoring
+        if scoring not in _SCORING:
+            raise ValueError(f"scoring is {scoring!r}, none of {', '.join(map(repr, _SCORING))}")
+        fold = self._folds(X, y)
+        self.best_params_: dict[str, Any] = {}
+        grid = {name: value for name, value in super()._settings(len(X)).items()
+                if name not in [_NAMES.get(searched, searched) for searched in self._searched]}
+        for name in self._searched:
+            if (values := self._values_of(name, X, weights)) is not None:
+                grid[_NAMES.get(name, name)] = values
+        kernel = _KERNELS.get(self.kernel, self.kernel) if isinstance(self.kernel, str) else self.kernel
+        if len(getattr(self, "classes_", ())) == 2:  # scores are those of the second class, as scikit-learn's
+            grid["positive_class"] = 1.0
+        self.selection_ = grid_search(X, y, kernel=kernel, sample_weight=weights, fold=fold, by_fold=True,
+                                      score=_SCORING[scoring], drop=self.drop, one_se=self.one_se, refit=False,
+                                      fold_eps=self.fold_tol or 0.0, **{**more, **grid})
+        points = self.selection_.points
+        if self.selection_.best is None and points[0]["state"] == "done":
+            warnings.warn(f"{scoring} is not defined on these folds: the first point of the grid is taken")
+            self.selection_.best = points[0]
+        elif self.selection_.best is None:
+            told = sorted({point["text"] for point in points})
+            raise ValueError(f"no point of the grid could be trained: {'; '.join(told)}")
+        self._tell(scoring)
+        return super()._train(X, y, weights, problems, **more)
+
+    def _folds(self, X: Any, y: np.ndarray | None) -> np.ndarray:
+        """The fold that holds each row out, by cv's splits."""
+        fold = np.full(len(X), -1, np.int32)
+        for number, (_, test) in enumerate(check_cv(self.cv, y, classifier=is_classifier(self)).split(X, y)):
+            if (fold[test] >= 0).any():
+                raise ValueError("cv: a row is held out twice; take folds that do not overlap")
+            fold[test] = number
+        return fold
+
+    def _values_of(self, name: str, X: Any, weights: np.ndarray | None) -> Any:
+        values = getattr(self, name)
+        if values is None or name != "gamma":
+            return values
+        values = [values] if isinstance(values, (str, float, int)) else values
+        return [self._one_gamma(value, X, weights) for value in values]
+
+    def _one_gamma(self, value: Any, X: Any, weights: np.ndarray | None) -> float:
+        given, self.gamma = self.gamma, value
+        try:
+            return super()._gamma_of(X, weights)
+        finally:
+            self.gamma = given
+
+    def _gamma_of(self, X: Any, weights: np.ndarray | None) -> float:
+        return self.best_params_.get("gamma", 0.0)
+
+    def _settings(self, n: int) -> dict[str, Any]:
+        return {**super()._settings(n), **{_NAMES.get(k, k): v for k, v in self.best_params_.items() if k != "gamma"}}
+
+    def _tell(self, scoring: str) -> None:
+        """cv_results_ and the like, in GridSearchCV's names."""
+        found, sign = self.selection_, -1.0 if scoring.startswith("neg_") else 1.0
+        names = [name for name in self._searched
+                 if name != "gamma" or self.kernel in ("rbf", "poly", "sigmoid")]
+        results: dict[str, Any] = {
+            "params": [{name: point[_NAMES.get(name, name)] for name in names} for point in found.points]}
+        for name in names:
+            results[f"param_{name}"] = np.ma.array([params[name] for params in results["params"]])
+        blank = np.full(int(found.fold.max()) + 1, np.nan)
+        scores = sign * np.array([blank if p["fold_score"] is None else p["fold_score"] for p in found.points])
+        for k in range(scores.shape[1]):
+            results[f"split{k}_test_score"] = scores[:, k]
+        mean = np.array([sign * point["mean"].get(found.score, np.nan) for point in found.points])
+        results["mean_test_score"] = mean
+        results["std_test_score"] = np.array([p["deviation"].get(found.score, np.nan) for p in found.points])
+        worth = np.where(np.isnan(mean), -np.inf, mean)
+        results["rank_test_score"] = 1 + (worth > worth[:, None]).sum(axis=1, dtype=np.int32)
+        self.cv_results_, self.n_splits_ = results, scores.shape[1]
+        self.best_index_ = next(k for k, point in enumerate(found.points) if point is found.best)
+        self.best_params_ = results["params"][self.best_index_]
+        self.best_score_ = float(mean[self.best_index_])

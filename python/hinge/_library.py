@@ -171,13 +171,14 @@ def view(pointer: Any, shape: tuple[int, ...], owner: Any, kind: str = "=f8", wr
 
 def _words(kind: str) -> dict[str, int]:
     """What an enumeration's values are called: HINGE_PRECISION_F64 is "f64"."""
-    own = kind.upper() + "_"
+    own = kind.upper().removesuffix("STATE") + ("" if kind.endswith("state") else "_")
     return {(name[len(own):] if name.startswith(own) else name[len("HINGE_"):]).lower(): value
             for value, name in ffi.typeof(kind).elements.items()}
 
 
 WORDS = {kind: _words(kind) for kind in ("hinge_task", "hinge_kernel_type", "hinge_solver", "hinge_precision",
-                                         "hinge_multiclass", "hinge_outcome")}
+                                         "hinge_multiclass", "hinge_outcome", "hinge_score", "hinge_drop",
+                                         "hinge_point_state")}
 
 
 def number_of(kind: str, word: Any) -> int:

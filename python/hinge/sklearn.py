@@ -1,4 +1,5 @@
-"""Estimators for scikit-learn (1.6 or later): SVC, NuSVC, SVR, NuSVR, OneClassSVM, and QuantileSVR.
+"""Estimators for scikit-learn (1.6 or later): SVC, NuSVC, SVR, NuSVR, OneClassSVM, QuantileSVR; SVCGrid and SVRGrid,
+which choose C and gamma.
 
 Parameters, defaults and fitted attributes are those of ``sklearn.svm``, but for these:
 
@@ -22,9 +23,9 @@ from typing import Any
 import numpy as np
 from sklearn.base import OutlierMixin
 
-from ._estimators import Classifier, Machine, Regressor
+from ._estimators import Classifier, Machine, Regressor, Search
 
-__all__ = ["NuSVC", "NuSVR", "OneClassSVM", "QuantileSVR", "SVC", "SVR"]
+__all__ = ["NuSVC", "NuSVR", "OneClassSVM", "QuantileSVR", "SVC", "SVCGrid", "SVR", "SVRGrid"]
 
 
 class SVC(Classifier):
@@ -359,3 +360,99 @@ solver, time_limit
         """+1 inside, -1 outside. Shape (n_samples,)."""
         X = self._ready(X)
         return self._model.predict(X, threads=self.threads, precision=self.precision).astype(np.intp)
+
+
+class SVCGrid(Search, SVC):
+    """SVC that chooses C and gamma by cross-validation, for the price of a few trainings: all points of the grid and
+    all folds share one Gram matrix (:func:`hinge.grid_search`). ``fit`` searches, and fits the best on all rows.
+
+    Parameters
+    ----------
+    C, gamma : sequence or number, optional
+        What is tried; None: LIBSVM's grid. ``"scale"`` and ``"auto"`` may be among gamma.
+    cv : int, splitter or iterable
+        As in ``GridSearchCV``; no row may be held out twice.
+    scoring : {"accuracy", "balanced_accuracy", "f1", "roc_auc", "matthews_corrcoef", "neg_log_loss"}
+    drop : {"none", "exact", "race"}
+        Leave off points that cannot win, or surely do not: their scores are NaN.
+    one_se : bool
+        Choose the smallest C within one standard error of the best.
+    fold_tol : float, optional
+        ``tol`` in the folds; None: 0.1, or ``tol`` if that is larger.
+    kernel, degree, coef0, shrinking, tol, cache_size, class_weight, verbose, max_iter, decision_function_shape, \
+break_ties, random_state, threads, precision, solver, time_limit, multiclass
+        As in :class:`SVC`.
+
+    Attributes
+    ----------
+    cv_results_, best_params_, best_score_, best_index_, n_splits_
+        As in ``GridSearchCV``, without times.
+    selection_ : hinge.Selection
+        All that was found; and the attributes of :class:`SVC`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from hinge.sklearn import SVCGrid
+    >>> X, y = load_iris(return_X_y=True)
+    >>> search = SVCGrid(C=[0.1, 1, 10], gamma=[0.01, 0.1, 1]).fit(X, y)
+    >>> sorted(search.best_params_), search.best_score_ > 0.95, len(search.cv_results_["params"])
+    (['C', 'gamma'], True, 9)
+    """
+
+    _searched = ("C", "gamma")
+    _default_scoring = "accuracy"
+
+    def __init__(self, *, C=None, gamma=None, cv=5, scoring=None, drop="none", one_se=False, fold_tol=None,
+                 kernel="rbf", degree=3, coef0=0.0, shrinking=True, tol=1e-3, cache_size=None, class_weight=None,
+                 verbose=False, max_iter=-1, decision_function_shape="ovr", break_ties=False, random_state=None,
+                 threads=None, precision="auto", solver="auto", time_limit=None, multiclass="one_vs_one"):
+        super().__init__(C=C, gamma=gamma, kernel=kernel, degree=degree, coef0=coef0, shrinking=shrinking, tol=tol,
+                         cache_size=cache_size, class_weight=class_weight, verbose=verbose, max_iter=max_iter,
+                         decision_function_shape=decision_function_shape, break_ties=break_ties,
+                         random_state=random_state, threads=threads, precision=precision, solver=solver,
+                         time_limit=time_limit, multiclass=multiclass)
+        self.cv = cv
+        self.scoring = scoring
+        self.drop = drop
+        self.one_se = one_se
+        self.fold_tol = fold_tol
+
+
+class SVRGrid(Search, SVR):
+    """SVR that chooses C, gamma and epsilon by cross-validation, as :class:`SVCGrid` does.
+
+    Parameters
+    ----------
+    C, gamma, epsilon : sequence or number, optional
+        What is tried; None: LIBSVM's grid of C and gamma, epsilon 0.1.
+    scoring : {"r2", "neg_mean_squared_error", "neg_mean_absolute_error"}
+    cv, drop, one_se, fold_tol, kernel, degree, coef0, tol, shrinking, cache_size, verbose, max_iter, random_state, \
+threads, precision, solver, time_limit
+        As in :class:`SVCGrid`, and so are the attributes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hinge.sklearn import SVRGrid
+    >>> X = np.linspace(-1, 1, 60)[:, None]
+    >>> search = SVRGrid(C=[1, 10], gamma=[0.1, 1], epsilon=[0.01, 0.1], cv=3).fit(X, X[:, 0] ** 2)
+    >>> len(search.cv_results_["params"]), sorted(search.best_params_)
+    (8, ['C', 'epsilon', 'gamma'])
+    """
+
+    _searched = ("C", "gamma", "epsilon")
+    _default_scoring = "r2"
+
+    def __init__(self, *, C=None, gamma=None, epsilon=0.1, cv=5, scoring=None, drop="none", one_se=False, fold_tol=None,
+                 kernel="rbf", degree=3, coef0=0.0, tol=1e-3, shrinking=True, cache_size=None, verbose=False,
+                 max_iter=-1, random_state=None, threads=None, precision="auto", solver="auto", time_limit=None):
+        super().__init__(C=C, gamma=gamma, epsilon=epsilon, kernel=kernel, degree=degree, coef0=coef0, tol=tol,
+                         shrinking=shrinking, cache_size=cache_size, verbose=verbose, max_iter=max_iter,
+                         random_state=random_state, threads=threads, precision=precision, solver=solver,
+                         time_limit=time_limit)
+        self.cv = cv
+        self.scoring = scoring
+        self.drop = drop
+        self.one_se = one_se
+        self.fold_tol = fold_tol

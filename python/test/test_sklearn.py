@@ -25,9 +25,10 @@ from sklearn.utils.estimator_checks import (check_sample_weight_equivalence_on_d
 
 import hinge.sklearn
 import page
-from hinge.sklearn import SVC, SVR, NuSVC, NuSVR, OneClassSVM, QuantileSVR
+from hinge.sklearn import SVC, SVR, NuSVC, NuSVR, OneClassSVM, QuantileSVR, SVCGrid, SVRGrid
 
 ALL = (SVC, NuSVC, SVR, NuSVR, OneClassSVM, QuantileSVR)
+GRIDS = (SVCGrid(C=[0.1, 10.0], gamma=[0.01, 1.0], cv=2), SVRGrid(C=[0.1, 10.0], gamma=[0.01, 1.0], cv=2))
 
 # scikit-learn expects both of its own SVMs to fail
 EXPECTED = {
@@ -41,7 +42,7 @@ def expected_failures(estimator):
     return {**EXPECTED, **(EXPECTED_NU if isinstance(estimator, NuSVC) else {})}
 
 
-@parametrize_with_checks([kind() for kind in ALL], expected_failed_checks=expected_failures)
+@parametrize_with_checks([*(kind() for kind in ALL), *GRIDS], expected_failed_checks=expected_failures)
 def test_checks_of_scikit_learn(estimator, check):
     check(estimator)
 
@@ -58,6 +59,43 @@ def test_weights_mean_repetition_one_class():
     weighted = OneClassSVM(tol=1e-10, nu=0.3).fit(X, sample_weight=weights)
     repeated = OneClassSVM(tol=1e-10, nu=0.3).fit(np.repeat(X, weights, axis=0))
     assert np.allclose(weighted.decision_function(X), repeated.decision_function(X), atol=1e-7)
+
+
+# ---- search ---------------------------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("scoring", ["accuracy", "balanced_accuracy", "f1", "roc_auc", "matthews_corrcoef"])
+def test_grid_is_that_of_grid_search_cv(scoring):
+    X, y = make_classification(200, 6, flip_y=0.2, random_state=0)
+    grid = {"C": [0.1, 1.0, 10.0], "gamma": [0.01, 0.1, "scale"]}
+    ours = SVCGrid(**grid, scoring=scoring, tol=1e-8, fold_tol=1e-8).fit(X, y)
+    theirs = GridSearchCV(SVC(tol=1e-8), {**grid, "gamma": [0.01, 0.1, ours.selection_.points[-1]["gamma"]]},
+                          scoring=scoring).fit(X, y)
+    order = [theirs.cv_results_["params"].index(p) for p in ours.cv_results_["params"]]
+    for name in ("mean_test_score", "std_test_score", *(f"split{k}_test_score" for k in range(5))):
+        assert np.allclose(ours.cv_results_[name], theirs.cv_results_[name][order], atol=1e-9), name
+    best = SVC(**ours.best_params_, tol=1e-8).fit(X, y)
+    assert (ours.decision_function(X) == best.decision_function(X)).all()
+
+
+def test_grid_of_values():
+    X = np.random.default_rng(0).normal(size=(150, 3))
+    y = X[:, 0] ** 2 + 0.1 * np.random.default_rng(1).normal(size=150)
+    grid = {"C": [1.0, 10.0], "gamma": [0.1, 1.0], "epsilon": [0.05, 0.2]}
+    ours = SVRGrid(**grid, scoring="neg_mean_squared_error", tol=1e-8, fold_tol=1e-8).fit(X, y)
+    theirs = GridSearchCV(SVR(tol=1e-8), grid, scoring="neg_mean_squared_error").fit(X, y)
+    order = [theirs.cv_results_["params"].index(p) for p in ours.cv_results_["params"]]
+    assert np.allclose(ours.cv_results_["mean_test_score"], theirs.cv_results_["mean_test_score"][order], atol=1e-7)
+    assert ours.best_params_ == theirs.best_params_
+
+
+def test_grid_refuses():
+    X, y = load_iris(return_X_y=True)
+    with pytest.raises(ValueError, match="held out twice"):
+        SVCGrid(C=[1], gamma=[1], cv=[(range(100), range(100, 150)), (range(50), range(100, 150))]).fit(X, y)
+    with pytest.raises(ValueError, match="scoring is 'max_error'"):
+        SVCGrid(C=[1], gamma=[1], scoring="max_error").fit(X, y)
+    with pytest.raises(ValueError, match="no point of the grid"):
+        SVCGrid(C=[-1], gamma=[1]).fit(X, y)
 
 
 # ---- scikit-learn's own tests ---------------------------------------------------------------------------------------

@@ -1,0 +1,209 @@
+"""The choice of C, gamma and the like by cross-validation, all points of a grid on one Gram matrix."""
+from __future__ import annotations
+
+from typing import Any, Callable, Iterable
+
+import numpy as np
+
+from ._library import (InvalidArgument, Matrix, Params, Progress, Watch, as_dict, doubles, ffi, lib, number_of, text,
+                       vector, view, word_of)
+from ._model import Model
+
+_AXES = ("C", "nu", "gamma", "p", "degree", "coef0", "tau")
+SCORES = {text(lib.hinge_score_name(number)): number for number in range(lib.HINGE_N_SCORES)}
+
+
+class Selection:
+    """What a grid search found.
+
+    Attributes
+    ----------
+    points : list of dict
+        Each point of the grid: its C, nu, gamma, p, degree, coef0, tau; ``state`` ("done", "known", "exact", "race",
+        "failed", "waiting") and ``text``, which says why it was dropped or has failed; ``score`` over all held-out
+        rows, and ``mean`` and ``deviation`` over folds, each a dict by the score's name; ``fold_score``, an array of
+        shape (n_folds,) of the score that chose, or None; ``decisions`` (repeats, n, n_problems) and ``predictions``
+        (repeats, n) where they were asked for; outcome, iterations, seconds.
+    best : dict or None
+        One of them.
+    model : Model or None
+        Trained with the best point's parameters on all rows.
+    fold : ndarray of shape (repeats, n)
+        The fold, from 0, that holds each row out; -1: none does.
+    score : str
+        The score that chose.
+    outcome : str
+        "converged", or what left points waiting: "stopped", "time_limit".
+    work : dict
+        Trainings, steps, kernel rows computed, and so on.
+    """
+
+    def __init__(self, selection: Any, settings: Params, problems: int):
+        handle = ffi.gc(selection, lib.hinge_selection_free)
+        s = handle[0]
+        self.score = text(lib.hinge_score_name(s.score))
+        self.fold = view(s.fold, (s.repeats, s.rows), handle, "=i4")
+        self.points = [self._point(s.points[k], handle, problems) for k in range(s.n_points)]
+        self.best = None if s.best == ffi.NULL else self.points[s.best - s.points]
+        self.work = {name: value for name, value in as_dict(handle).items() if isinstance(value, (int, float))}
+        self.outcome = word_of("hinge_outcome", s.outcome)
+        self.model = None
+        if s.model != ffi.NULL:
+            settings.struct, report = s.params, ffi.new("hinge_report *", s.report)
+            settings.struct.progress = ffi.NULL
+            self.model, s.model = Model(s.model, settings, report, settings.user), ffi.NULL
+
+    @staticmethod
+    def _point(point: Any, handle: Any, problems: int) -> dict[str, Any]:
+        s = handle[0]
+        result = point_of(point)
+        folds = view(point.fold_score, (s.n_folds, lib.HINGE_N_SCORES), handle) if point.fold_score else None
+        result["fold_score"] = None if folds is None else folds[:, s.score]
+        for name, shape in (("predictions", ()), ("decisions", (problems,))):
+            values = getattr(point, name)
+            result[name] = view(values, (s.repeats, s.rows, *shape), handle) if values else None
+        return result
+
+
+def point_of(point: Any) -> dict[str, Any]:
+    """A hinge_point as a dict, without its arrays."""
+    result = as_dict(point)
+    for name in ("score", "mean", "deviation"):
+        values = getattr(point, name)
+        result[name] = {score: values[number] for score, number in SCORES.items()
+                        if number > 0 and not np.isnan(values[number])}
+    return result
+
+
+def _problems(y: np.ndarray | None, params: Any) -> int:
+    """Two-class problems of a training."""
+    classes = len(set(y.tolist())) if y is not None and params.task in (lib.HINGE_C_SVC, lib.HINGE_NU_SVC) else 2
+    return classes if params.multiclass == lib.HINGE_ONE_VS_REST and classes > 2 else classes * (classes - 1) // 2
+
+
+class _Points:
+    """The caller's callback after each point."""
+
+    def __init__(self, function: Callable[[dict], object]):
+        self.function = function
+        self.error: BaseException | None = None
+        self.handle = ffi.new_handle(self)
+
+
+@ffi.def_extern(error=1)
+def hinge_py_point(handle: Any, progress: Any) -> int:
+    points = ffi.from_handle(handle)
+    try:
+        told = {"done": progress.done, "n_points": progress.n_points, "seconds": progress.seconds,
+                "point": point_of(progress.point), "best": point_of(progress.best) if progress.best else None}
+        return 1 if points.function(told) else 0
+    except BaseException as error:
+        points.error = points.error or error
+        return 1
+
+
+def log2_range(begin: float, end: float, step: float = 1) -> np.ndarray:
+    """2**begin, 2**(begin + step), ... up to 2**end, as ``-log2c begin,end,step`` of LIBSVM's grid.py.
+
+    Examples
+    --------
+    >>> import hinge
+    >>> hinge.log2_range(-1, 3, 2).tolist()
+    [0.5, 2.0, 8.0]
+    """
+    count = lib.hinge_log2_range(begin, end, step, ffi.NULL, 0)
+    if count == 0:
+        raise InvalidArgument(f"log2_range: {begin}, {end}, {step} is no range of 10,000 values at most")
+    values = np.empty(count)
+    lib.hinge_log2_range(begin, end, step, doubles(values), count)
+    return values
+
+
+def grid_search(X: Any, y: Any = None, task: str = "c_svc", kernel: Any = "rbf", *, C: Any = None, nu: Any = None,
+                gamma: Any = None, p: Any = None, degree: Any = None, coef0: Any = None, tau: Any = None,
+                folds: int = 5, repeats: int = 1, fold: Iterable[int] | None = None,
+                group: Iterable[int] | None = None, score: str = "auto", by_fold: bool = False, drop: str = "none",
+                one_se: bool = False, fold_eps: float = 0.0, refit: bool = True, decisions: bool = False,
+                point: Callable[[dict], object] | None = None, progress: Progress | None = None,
+                **params: Any) -> Selection:
+    """Choose parameters by cross-validation: all points of a grid, in one call that shares what they have in common.
+
+    Parameters
+    ----------
+    X, y, task, kernel, progress, **params
+        As :func:`train` takes them. ``scaling`` is fitted on what each fold trains on.
+    C, nu, gamma, p, degree, coef0, tau : number or sequence of numbers, optional
+        What is to be tried. None: LIBSVM's grid for C and gamma, 0.05 to 0.8 for nu, otherwise train's default.
+    folds, repeats : int
+        Folds are drawn by ``seed``, by class; so often.
+    fold : array of shape (n,), optional
+        Folds of your own: the number of the one that holds a row out, from 0; -1: it is always trained on.
+    group : array of shape (n,), optional
+        Rows of one group are held out together.
+    score : str
+        "accuracy", "balanced_accuracy", "f1", "auc", "mcc", "log_loss"; "mse", "mae", "r2", "pinball"; "auto".
+    by_fold : bool
+        Choose by the mean of the folds' scores, not the score of all held-out rows.
+    drop : {"none", "exact", "race"}
+        Leave off points that cannot win, or surely do not.
+    one_se : bool
+        Choose the smallest C within one standard error of the best.
+    fold_eps : float
+        Tolerance in the folds; 0: the larger of ``eps`` and 0.1.
+    refit : bool
+        Train the best point's model.
+    decisions : bool
+        Keep predictions and decision values of held-out rows.
+    point : callable, optional
+        Called after each point with a dict: done, n_points, point, best, seconds. What it returns, if true, ends the
+        search.
+
+    Returns
+    -------
+    Selection
+        Also where Ctrl-C, the callbacks or ``time_limit`` ended it: what was found so far.
+
+    Examples
+    --------
+    >>> import numpy as np, hinge
+    >>> X = np.random.default_rng(0).normal(size=(120, 2))
+    >>> y = np.where((X ** 2).sum(axis=1) > 1.5, 1, -1)
+    >>> found = hinge.grid_search(X, y, C=[0.1, 1, 10, 100], gamma=hinge.log2_range(-3, 1))
+    >>> len(found.points), found.score, found.best["score"]["accuracy"] > 0.9
+    (20, 'accuracy', True)
+    >>> found.model.predict(X[:1]).shape
+    (1,)
+    """
+    matrix, given = Matrix(X), {"C": C, "nu": nu, "gamma": gamma, "p": p, "degree": degree, "coef0": coef0, "tau": tau}
+    n = matrix.view.rows
+    settings = Params(n, task=task, kernel=kernel, **params)
+    targets = None if y is None else vector(y, n, "y")
+    options, kept = ffi.new("hinge_select_options *"), []
+    for name in _AXES:
+        if given[name] is not None:
+            kept.append(np.ascontiguousarray(np.atleast_1d(given[name]), np.float64))
+            values = getattr(options, name)
+            values.value, values.count = doubles(kept[-1]), len(kept[-1])
+    for name, rows in (("fold", fold), ("group", group)):
+        if rows is not None:
+            kept.append(np.ascontiguousarray(rows, np.int32))
+            if kept[-1].shape != (n,):
+                raise InvalidArgument(f"{name} has shape {kept[-1].shape}, not ({n},)")
+            setattr(options, name, ffi.from_buffer("int[]", kept[-1]))
+    if score != "auto" and score not in SCORES:
+        raise InvalidArgument(f"{score!r} is none of {', '.join(map(repr, SCORES))}")
+    options.score, options.drop = SCORES[score], number_of("hinge_drop", drop)
+    options.folds, options.repeats, options.eps = folds, repeats, fold_eps
+    options.by_fold, options.one_se, options.no_refit, options.decisions = by_fold, one_se, not refit, decisions
+    points, watch = _Points(point) if point is not None else None, Watch(progress)
+    if points is not None:
+        options.point, options.point_arg = lib.hinge_py_point, points.handle
+    watch.attach(settings.struct)
+    handle = ffi.new("hinge_selection **")
+    struct = ffi.new("hinge_params *", settings.struct)
+    with watch:
+        settings.call(lib.hinge_select, handle, matrix.view, doubles(targets), struct, options)
+    if points is not None and points.error is not None:
+        lib.hinge_selection_free(handle[0])
+        raise points.error
+    return Selection(handle[0], settings, _problems(targets, settings.struct))
