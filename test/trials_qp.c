@@ -284,6 +284,9 @@ static void too_far(const char *what, double off, double size, const struct prog
 static void check_rows(const struct program *g, const double *u, const double *z, double times)
 {
     size_t n = g->qp.n;
+    double cost = 0; /* the objective's terms, which their products are as large as */
+    for (size_t i = 0; i < n; i++)
+        cost += fabs(g->p[i] * u[i]);
     for (size_t r = 0; r < g->qp.n_inequalities + g->qp.n_equalities; r++) {
         bool equal = r >= g->qp.n_inequalities;
         const double *row = equal ? g->e + (r - g->qp.n_inequalities) * n : g->a + r * n;
@@ -298,7 +301,7 @@ static void check_rows(const struct program *g, const double *u, const double *z
         if (!equal && z != NULL) {
             too_far("multiplier", -z[r], 1, g);
             too_far("complementarity", z[r] * fabs((double)sum),
-                    fabs(g->qp.n_inequalities + 1.0) * fmax(1, fabs(z[r])) * (double)size, g);
+                    fmax(cost, fabs(g->qp.n_inequalities + 1.0) * fmax(1, fabs(z[r])) * (double)size), g);
         }
     }
 }
