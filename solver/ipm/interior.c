@@ -16,8 +16,7 @@
  * refined by the residual of R dw - Z'd beta. C = infinity: u = 1, m = 0 have no part. See Gertz and Griffin 2010 for
  * the structure; here the rows are swept anew for each product and never held.
  */
-#include "solver/ipm/interior.h"
-#include "solver/ipm/finish.h"
+#include "solver/ipm/interior_run.h"
 
 #include <math.h>
 #include <string.h>
@@ -25,77 +24,19 @@
 enum {
     MAX_REFINEMENTS = 2,
     PATIENCE = 12, /* iterations without a better gap */
-    MAX_STEPS = 8, /* proximal ones in a row */
     MAX_FINISHES = 4
 };
 
 static const double step_share = 0.995;   /* of the way to the boundary */
-static const double finish_weight = 1e5;  /* sigma times the mean squared norm of a row */
 static const double no_margin = 1e-9;     /* of the largest norm: a margin below is none */
 
-struct side {
-    double *a, *l, *u, *m, *cap; /* [n]; cap 0: no such variable */
-};
-
-struct run {
-    struct hg_qp *qp;
-    const struct hg_interior_options *opt;
-    struct hg_interior_result *res;
-    struct hg_sweep_space space;
-    struct hg_cholesky cholesky;
-    size_t n, cols;
-    int sides;                  /* variables a row has at most: 2 with a kink */
-    struct side side[2];
-    double *f, *t_affine, *t;   /* [n] <z, w>; <z, dw> of the predictor and of the step */
-    double *w, *dw, *q, *r_w, *rhs, *acc[HG_SWEEP_ACC]; /* [cols] */
-    double scale;               /* of p and f: what y is measured by */
-    double floor;               /* objectives below are 0 */
-    double caps;                /* the sum of all boxes */
-    double mu, target;          /* mean complementary product, and what the step aims at */
-    double gap, best_gap;       /* relative, of (w, beta) as they stand; the least so far */
-    uint64_t best_iteration;
-    double *best;               /* [n] the best coefficients finished so far, */
-    struct hg_worth worth;      /* and what they are worth */
-    int no_stop;                /* 0, for sweeps that are to be finished after a stop */
-};
-
 /* ---- variables --------------------------------------------------------------------------------------------------- */
-
-struct variable {
-    double s, p, a, l, u, m;
-    bool bounded;
-    double y;       /* s f + p */
-    double r_u;     /* C - a - u */
-    double inverse; /* 1 / (l/a + m/u) */
-};
 
 struct change {
     double a, l, u, m;
 };
 
-static double sign_of(const struct run *r, int k, size_t i)
-{
-    return r->sides == 2 ? (k == 0 ? 1 : -1) : r->qp->hi[0][i] > 0 ? 1 : -1;
-}
-
-/* false: row i has no such variable */
-static bool take(const struct run *r, int k, size_t i, struct variable *v)
-{
-    const struct side *side = &r->side[k];
-    double cap = side->cap[i];
-    if (cap == 0)
-        return false;
-    v->s = sign_of(r, k, i);
-    v->p = r->qp->kink + v->s * r->qp->off[0][i];
-    v->a = side->a[i], v->l = side->l[i], v->u = side->u[i], v->m = side->m[i];
-    v->bounded = !isinf(cap);
-    v->y = v->s * r->f[i] + v->p;
-    v->r_u = v->bounded ? cap - v->a - v->u : 0;
-    v->inverse = 1 / (v->l / v->a + v->m / v->u);
-    return true;
-}
-
-static struct change change_of(const struct variable *v, double t, double target, double e_l, double e_u)
+static struct change change_of(const struct hg_variable *v, double t, double target, double e_l, double e_u)
 {
     struct change d = { 0, 0, 0, 0 };
     double rho = -v->y + (target - e_l) / v->a;
@@ -110,14 +51,14 @@ static struct change change_of(const struct variable *v, double t, double target
     return d;
 }
 
-static struct change whole_change(const struct run *r, const struct variable *v, size_t i)
+static struct change whole_change(const struct hg_interior *r, const struct hg_variable *v, size_t i)
 {
     struct change e = change_of(v, r->t_affine[i], 0, 0, 0);
     return change_of(v, r->t[i], r->target, e.a * e.l, e.u * e.m);
 }
 
 /* The longest step, at most `step`, that keeps all four positive. */
-static double longest(const struct variable *v, const struct change *d, double step)
+static double longest(const struct hg_variable *v, const struct change *d, double step)
 {
     const double x[] = { v->a, v->l, v->u, v->m }, dx[] = { d->a, d->l, d->u, d->m };
     for (int k = 0; k < (v->bounded ? 4 : 2); k++)
@@ -133,14 +74,14 @@ enum { LEAST_MARGIN };                                      /* and its least: of
 
 static void normal_rows(void *arg, const struct hg_block *b)
 {
-    struct run *r = arg;
+    struct hg_interior *r = arg;
     for (size_t k = 0; k < b->count; k++) {
         size_t i = b->first + k;
         double beta = 0, g = 0, h = 0, centre = 0;
-        struct variable v;
+        struct hg_variable v;
         r->f[i] = b->t[k];
         for (int side = 0; side < r->sides; side++) {
-            if (!take(r, side, i, &v))
+            if (!hg_variable(r, side, i, &v))
                 continue;
             beta += v.s * v.a;
             g += v.inverse;
@@ -165,14 +106,14 @@ enum { FIRST, SECOND }; /* derivatives of the complementary products along the p
 
 static void predictor_rows(void *arg, const struct hg_block *b)
 {
-    struct run *r = arg;
+    struct hg_interior *r = arg;
     for (size_t k = 0; k < b->count; k++) {
         size_t i = b->first + k;
         double h = 0;
-        struct variable v;
+        struct hg_variable v;
         r->t_affine[i] = b->t[k];
         for (int side = 0; side < r->sides; side++) {
-            if (!take(r, side, i, &v))
+            if (!hg_variable(r, side, i, &v))
                 continue;
             struct change d = change_of(&v, b->t[k], 0, 0, 0);
             b->least[0] = longest(&v, &d, b->least[0]);
@@ -186,14 +127,14 @@ static void predictor_rows(void *arg, const struct hg_block *b)
 
 static void step_rows(void *arg, const struct hg_block *b)
 {
-    struct run *r = arg;
+    struct hg_interior *r = arg;
     for (size_t k = 0; k < b->count; k++) {
         size_t i = b->first + k;
         double beta = 0;
-        struct variable v;
+        struct hg_variable v;
         r->t[i] = b->t[k];
         for (int side = 0; side < r->sides; side++) {
-            if (!take(r, side, i, &v))
+            if (!hg_variable(r, side, i, &v))
                 continue;
             struct change d = whole_change(r, &v, i);
             b->least[0] = longest(&v, &d, b->least[0]);
@@ -204,19 +145,19 @@ static void step_rows(void *arg, const struct hg_block *b)
 }
 
 struct advance {
-    struct run *r;
+    struct hg_interior *r;
     double step;
 };
 
 static void advance_rows(void *arg, const struct hg_block *b)
 {
     const struct advance *advance = arg;
-    struct run *r = advance->r;
+    struct hg_interior *r = advance->r;
     for (size_t k = 0; k < b->count; k++) {
         size_t i = b->first + k;
-        struct variable v;
+        struct hg_variable v;
         for (int side = 0; side < r->sides; side++) {
-            if (!take(r, side, i, &v))
+            if (!hg_variable(r, side, i, &v))
                 continue;
             struct change d = whole_change(r, &v, i);
             r->side[side].a[i] = v.a + advance->step * d.a;
@@ -231,7 +172,7 @@ static void advance_rows(void *arg, const struct hg_block *b)
 
 enum verdict { GO_ON, CLOSE, STUCK, HALTED, LIMIT, INSEPARABLE, NONFINITE };
 
-static double ridge(const struct run *r, size_t c)
+static double ridge(const struct hg_interior *r, size_t c)
 {
     return c < r->space.factor->d ? 1 : 0;
 }
@@ -246,7 +187,7 @@ static double dot(const double *a, const double *b, size_t n)
 
 /* Hard margin. For all (w, b) with margins of 1, sum a <= |w| |Z'beta| + (1 + |w| R) |sum beta|: so 1/|w|, the
  * geometric margin, is at most what is returned. */
-static double margin_bound(const struct run *r, const double *z_beta, double sum_a)
+static double margin_bound(const struct hg_interior *r, const double *z_beta, double sum_a)
 {
     double square = 0, off = !r->qp->no_sum ? fabs(z_beta[r->cols - 1] - r->opt->sum) : 0;
     for (size_t c = 0; c < r->space.factor->d; c++)
@@ -255,7 +196,7 @@ static double margin_bound(const struct run *r, const double *z_beta, double sum
 }
 
 /* The relative gap of the objectives of w and beta, each by itself, with what the sum beta lacks may be worth. */
-static double relative_gap(const struct run *r, const struct hg_sweep *s)
+static double relative_gap(const struct hg_interior *r, const struct hg_sweep *s)
 {
     double w = 0, beta = 0, bias = !r->qp->no_sum ? r->w[r->cols - 1] : 0;
     double lacking = !r->qp->no_sum ? fabs(r->acc[0][r->cols - 1] - r->opt->sum) * (fabs(bias) + r->scale) : 0;
@@ -276,7 +217,7 @@ static double relative_gap(const struct run *r, const struct hg_sweep *s)
 }
 
 /* The sums over rows that the state stands for, and the matrix factored. */
-static enum verdict measure(struct run *r, struct hg_sweep *s)
+static enum verdict measure(struct hg_interior *r, struct hg_sweep *s)
 {
     *s = (struct hg_sweep){ .v = r->w, .n_acc = 3, .acc = { r->acc[0], r->acc[1], r->acc[2] }, .normal = true,
                             .rows = normal_rows, .arg = r };
@@ -300,7 +241,7 @@ static enum verdict measure(struct run *r, struct hg_sweep *s)
 }
 
 /* The right-hand side: predictor, then centring by how far the predictor gets, and the second-order term. */
-static bool predict(struct run *r, const struct hg_sweep *s)
+static bool predict(struct hg_interior *r, const struct hg_sweep *s)
 {
     const double *h = r->acc[1], *centre = r->acc[2];
     double *second = r->acc[0];
@@ -319,7 +260,7 @@ static bool predict(struct run *r, const struct hg_sweep *s)
 }
 
 /* dw, refined until what is left of R dw - Z'dbeta + r_w = 0 moves it no more; *step: the longest one. */
-static bool direction(struct run *r, double *step)
+static bool direction(struct hg_interior *r, double *step)
 {
     double *z_beta = r->acc[0], *left = r->acc[1], *correction = r->acc[2], last = INFINITY;
     memcpy(r->dw, r->rhs, r->cols * sizeof(double));
@@ -341,7 +282,7 @@ static bool direction(struct run *r, double *step)
     }
 }
 
-static bool report_progress(struct run *r, const struct hg_sweep *s)
+static bool report_progress(struct hg_interior *r, const struct hg_sweep *s)
 {
     if (r->opt->progress == NULL)
         return true;
@@ -357,14 +298,7 @@ static bool report_progress(struct run *r, const struct hg_sweep *s)
     return false;
 }
 
-/* Newton systems, those of the finish included. */
-static uint64_t steps_left(const struct run *r)
-{
-    uint64_t done = r->res->report.iterations;
-    return r->opt->max_iter == 0 ? UINT64_MAX : r->opt->max_iter - HG_MIN(done, r->opt->max_iter);
-}
-
-static enum verdict judge(struct run *r, double goal)
+static enum verdict judge(struct hg_interior *r, double goal)
 {
     if (r->gap <= goal)
         return CLOSE;
@@ -376,10 +310,10 @@ static enum verdict judge(struct run *r, double goal)
     }
     if (r->res->report.rounds - r->best_iteration > 10 * PATIENCE)
         return STUCK;
-    return steps_left(r) == 0 ? LIMIT : GO_ON;
+    return hg_steps_left(r) == 0 ? LIMIT : GO_ON;
 }
 
-static enum verdict iterate(struct run *r, double goal)
+static enum verdict iterate(struct hg_interior *r, double goal)
 {
     struct hg_sweep s;
     double begin = hg_now(), step;
@@ -406,126 +340,11 @@ static enum verdict iterate(struct run *r, double goal)
     return GO_ON;
 }
 
-/* ---- the finish -------------------------------------------------------------------------------------------------- */
-
-static void take_interior(const struct run *r)
-{
-    for (size_t i = 0; i < r->n; i++) {
-        double beta = 0;
-        for (int k = 0; k < r->sides; k++)
-            if (r->side[k].cap[i] != 0)
-                beta += sign_of(r, k, i) * r->side[k].a[i];
-        r->qp->beta[0][i] = beta;
-    }
-}
-
-static void keep_better(struct run *r, const struct hg_worth *worth)
-{
-    if (!(worth->gap < r->worth.gap) && !isnan(r->worth.gap))
-        return;
-    r->worth = *worth;
-    memcpy(r->best, r->qp->beta[0], r->n * sizeof(double));
-}
-
-static struct hg_finish finish_of(struct run *r)
-{
-    memcpy(r->rhs, r->w, r->cols * sizeof(double));
-    return (struct hg_finish){ .qp = r->qp, .space = &r->space, .cholesky = &r->cholesky, .sum = r->opt->sum,
-                               .floor = r->floor, .w = r->rhs, .trial = r->dw, .force = r->r_w, .acc = r->acc[0],
-                               .guess = r->acc[1], .from = r->t, .f = r->t_affine, .most_steps = steps_left(r) };
-}
-
-static bool is_good(const struct run *r)
-{
-    return r->worth.gap <= r->opt->gap && r->worth.violation <= r->opt->eps;
-}
-
-/* Proximal steps from the interior point, while they pay. false: not one came to its end */
-static bool finish_with(struct run *r, double sigma, bool search)
-{
-    double last = INFINITY;
-    struct hg_finish f = finish_of(r);
-    struct hg_worth worth;
-    take_interior(r);
-    for (int k = 0; k < MAX_STEPS; k++) {
-        if (!hg_finish_step(&f, sigma, search) || !hg_finish_judge(&f, &worth))
-            break;
-        keep_better(r, &worth);
-        bool ends = (is_good(r) && worth.gap <= 1e-3 * r->opt->gap) || worth.gap > 0.5 * last;
-        last = worth.gap;
-        if (ends)
-            break;
-        sigma *= 10;
-    }
-    r->res->report.iterations += f.steps;
-    return last < INFINITY;
-}
-
-/* The weight of a proximal step: the larger, the more it gains, the less of its digits are lost to f's rounding, and
- * the nearer its start must be. `stuck`: the interior point gets no nearer. */
-static void finish(struct run *r, bool stuck)
-{
-    double begin = hg_now(), sigma = finish_weight / fmax(r->space.norm, 1e-300);
-    bool ended = finish_with(r, sigma, false) || finish_with(r, sigma / 100, false);
-    for (int k = 1; stuck && !is_good(r) && k <= 3 && !hg_sweep_stopped(&r->space); k++)
-        ended = finish_with(r, sigma * pow(100, -k), k > 1 || !ended);
-    r->res->report.phase.certificate += hg_now() - begin;
-}
-
-/* Coefficients on their way to a bound are put there. */
-static void round_to_bounds(const struct run *r)
-{
-    take_interior(r);
-    for (size_t i = 0; i < r->n; i++) {
-        struct variable v;
-        double beta = 0;
-        for (int k = 0; k < r->sides; k++)
-            if (take(r, k, i, &v)) {
-                double cap = r->side[k].cap[i], size = v.bounded ? cap : 1;
-                beta += v.s * (v.a * r->scale < v.l * size                ? 0
-                               : v.bounded && v.u * r->scale < v.m * size ? cap
-                                                                          : v.a);
-            }
-        r->qp->beta[0][i] = beta;
-    }
-}
-
-/* The best multiple of beta: without a sum, any from 0 to 1 is feasible. */
-static void shorten(struct run *r, const struct hg_worth *worth, const struct hg_finish *f)
-{
-    double square = 0;
-    for (size_t c = 0; c < r->space.factor->d; c++)
-        square += f->trial[c] * f->trial[c];
-    double gain = square / 2 - worth->objective; /* -h(beta) */
-    double factor = square > 0 ? fmin(1, fmax(0, gain / square)) : 1;
-    for (size_t i = 0; i < r->n && factor < 1; i++)
-        r->qp->beta[0][i] *= factor;
-}
-
-/* A run that ended before anything was finished: what can be had from the state as it stands. */
-static void salvage(struct run *r)
-{
-    struct hg_worth worth;
-    struct hg_halt halt = r->space.halt;
-    r->space.halt = (struct hg_halt){ .stop = &r->no_stop };
-    struct hg_finish f = finish_of(r);
-    round_to_bounds(r);
-    if (hg_finish_judge(&f, &worth)) {
-        keep_better(r, &worth);
-        if (r->opt->sum == 0 && worth.objective > 0) {
-            shorten(r, &worth, &f);
-            if (hg_finish_judge(&f, &worth))
-                keep_better(r, &worth);
-        }
-    }
-    r->space.halt = halt;
-}
-
 /* ---- the run ----------------------------------------------------------------------------------------------------- */
 
-static bool allocate(struct run *r)
+static bool allocate(struct hg_interior *r)
 {
-    struct side *s = r->side;
+    struct hg_side *s = r->side;
     size_t n = r->n, cols = r->cols, both = r->sides == 2 ? n : 0;
     r->res->report.memory_bytes = r->space.bytes + (cols * r->cholesky.ld + 10 * cols) * sizeof(double) +
                            n * (4 + 5 * (size_t)r->sides) * sizeof(double);
@@ -537,7 +356,7 @@ static bool allocate(struct run *r)
                    HG_ZEROS(s[1].u, both), HG_ZEROS(s[1].m, both), HG_ZEROS(s[1].cap, both));
 }
 
-static void run_free(struct run *r)
+static void run_free(struct hg_interior *r)
 {
     hg_free(r->f);
     hg_cholesky_free(&r->cholesky);
@@ -547,7 +366,7 @@ static void run_free(struct run *r)
 /* Where the optimum may be 0, an objective is compared with that of a w that matters: one that moves f by the tube, but
  * no more than what it costs all rows to be off by the tube (features may be next to nothing); or one-class, the w of
  * rows that all point the same way. */
-static double least_objective(const struct run *r)
+static double least_objective(const struct hg_interior *r)
 {
     double shift = 0;
     for (size_t c = 0; c < r->space.factor->d; c++)
@@ -558,7 +377,7 @@ static double least_objective(const struct run *r)
 }
 
 /* Half of the box, or where the sum is to be; without bounds what one row alone would take. w = 0, and l - m = p. */
-static void start(struct run *r)
+static void start(struct hg_interior *r)
 {
     double size = 0, caps = 0, lows = 0;
     for (size_t i = 0; i < r->n; i++) {
@@ -574,9 +393,9 @@ static void start(struct run *r)
     r->caps = isfinite(caps - lows) ? caps - lows : 0;
     r->floor = least_objective(r);
     for (int k = 0; k < r->sides; k++) {
-        struct side *s = &r->side[k];
+        struct hg_side *s = &r->side[k];
         for (size_t i = 0; i < r->n; i++) {
-            double sign = sign_of(r, k, i), p = r->qp->kink + sign * r->qp->off[0][i];
+            double sign = hg_sign_of(r, k, i), p = r->qp->kink + sign * r->qp->off[0][i];
             s->cap[i] = fmax(0, sign > 0 ? r->qp->hi[0][i] : -r->qp->lo[0][i]);
             bool bounded = isfinite(s->cap[i]);
             s->a[i] = bounded ? share * s->cap[i] : size / fmax(r->space.norm, 1e-300);
@@ -589,7 +408,7 @@ static void start(struct run *r)
         r->q[c] = c + 1 < r->cols ? -r->opt->sum * r->space.shift[c] : r->opt->sum;
 }
 
-static enum verdict solve(struct run *r)
+static enum verdict solve(struct hg_interior *r)
 {
     double goal = 1e-3 * r->opt->gap;
     enum verdict verdict = GO_ON;
@@ -599,30 +418,30 @@ static enum verdict solve(struct run *r)
         while (verdict == GO_ON);
         if (verdict != CLOSE && verdict != STUCK)
             return verdict;
-        finish(r, verdict == STUCK);
+        hg_interior_finish(r, verdict == STUCK);
         if (hg_sweep_stopped(&r->space))
             return HALTED;
-        if (is_good(r) || verdict == STUCK)
+        if (hg_interior_is_good(r) || verdict == STUCK)
             return verdict;
-        if (steps_left(r) == 0)
+        if (hg_steps_left(r) == 0)
             return LIMIT;
         goal *= 1e-2;
     }
     return verdict;
 }
 
-static hinge_outcome outcome_of(const struct run *r, enum verdict verdict)
+static hinge_outcome outcome_of(const struct hg_interior *r, enum verdict verdict)
 {
     if (verdict == INSEPARABLE)
         return HINGE_NO_MARGIN;
     bool finite = isfinite(r->worth.objective) && isfinite(r->worth.violation) && isfinite(r->space.largest);
     if (verdict == NONFINITE && !finite)
         return HINGE_NONFINITE;
-    if (is_good(r))
+    if (hg_interior_is_good(r))
         return HINGE_CONVERGED;
     if (verdict == HALTED)
         return hg_halt_outcome(&r->opt->halt);
-    return verdict == LIMIT || steps_left(r) == 0 ? HINGE_MAX_ITER : HINGE_STALLED;
+    return verdict == LIMIT || hg_steps_left(r) == 0 ? HINGE_MAX_ITER : HINGE_STALLED;
 }
 
 static void tell_worth(const struct hg_worth *worth, struct hg_interior_result *result)
@@ -637,7 +456,7 @@ hinge_status hg_interior_point(struct hg_qp *qp, const struct hg_factor *factor,
                                const struct hg_interior_options *options, struct hg_interior_result *result,
                                hinge_error *err)
 {
-    struct run r = { .qp = qp, .opt = options, .res = result, .n = qp->n, .sides = 1, .best_gap = INFINITY };
+    struct hg_interior r = { .qp = qp, .opt = options, .res = result, .n = qp->n, .sides = 1, .best_gap = INFINITY };
     memset(result, 0, sizeof *result);
     result->margin_bound = INFINITY;
     r.worth.gap = NAN;
@@ -653,8 +472,8 @@ hinge_status hg_interior_point(struct hg_qp *qp, const struct hg_factor *factor,
     if (status == HINGE_OK) {
         start(&r);
         enum verdict verdict = solve(&r);
-        if (verdict != INSEPARABLE && !is_good(&r))
-            salvage(&r);
+        if (verdict != INSEPARABLE && !hg_interior_is_good(&r))
+            hg_interior_salvage(&r);
         result->report.outcome = outcome_of(&r, verdict);
         if (verdict == INSEPARABLE)
             r.worth = (struct hg_worth){ -INFINITY, INFINITY, INFINITY, INFINITY, 0 };

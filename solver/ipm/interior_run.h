@@ -1,0 +1,85 @@
+/*
+ * What a run of the interior point holds (interior.c says what the letters are), and its end.
+ */
+#ifndef HG_INTERIOR_RUN_H
+#define HG_INTERIOR_RUN_H
+
+#include "solver/ipm/finish.h"
+#include "solver/ipm/interior.h"
+
+#include <math.h>
+
+struct hg_side {
+    double *a, *l, *u, *m, *cap; /* [n]; cap 0: no such variable */
+};
+
+struct hg_interior {
+    struct hg_qp *qp;
+    const struct hg_interior_options *opt;
+    struct hg_interior_result *res;
+    struct hg_sweep_space space;
+    struct hg_cholesky cholesky;
+    size_t n, cols;
+    int sides;                  /* variables a row has at most: 2 with a kink */
+    struct hg_side side[2];
+    double *f, *t_affine, *t;   /* [n] <z, w>; <z, dw> of the predictor and of the step */
+    double *w, *dw, *q, *r_w, *rhs, *acc[HG_SWEEP_ACC]; /* [cols] */
+    double scale;               /* of p and f: what y is measured by */
+    double floor;               /* objectives below are 0 */
+    double caps;                /* the sum of all boxes */
+    double mu, target;          /* mean complementary product, and what the step aims at */
+    double gap, best_gap;       /* relative, of (w, beta) as they stand; the least so far */
+    uint64_t best_iteration;
+    double *best;               /* [n] the best coefficients finished so far, */
+    struct hg_worth worth;      /* and what they are worth */
+    int no_stop;                /* 0, for sweeps that are to be finished after a stop */
+};
+
+static inline double hg_sign_of(const struct hg_interior *r, int k, size_t i)
+{
+    return r->sides == 2 ? (k == 0 ? 1 : -1) : r->qp->hi[0][i] > 0 ? 1 : -1;
+}
+
+struct hg_variable {
+    double s, p, a, l, u, m;
+    bool bounded;
+    double y;       /* s f + p */
+    double r_u;     /* C - a - u */
+    double inverse; /* 1 / (l/a + m/u) */
+};
+
+/* false: row i has no such variable */
+static inline bool hg_variable(const struct hg_interior *r, int k, size_t i, struct hg_variable *v)
+{
+    const struct hg_side *side = &r->side[k];
+    double cap = side->cap[i];
+    if (cap == 0)
+        return false;
+    v->s = hg_sign_of(r, k, i);
+    v->p = r->qp->kink + v->s * r->qp->off[0][i];
+    v->a = side->a[i], v->l = side->l[i], v->u = side->u[i], v->m = side->m[i];
+    v->bounded = !isinf(cap);
+    v->y = v->s * r->f[i] + v->p;
+    v->r_u = v->bounded ? cap - v->a - v->u : 0;
+    v->inverse = 1 / (v->l / v->a + v->m / v->u);
+    return true;
+}
+
+/* Newton systems, those of the finish included. */
+static inline uint64_t hg_steps_left(const struct hg_interior *r)
+{
+    uint64_t done = r->res->report.iterations;
+    return r->opt->max_iter == 0 ? UINT64_MAX : r->opt->max_iter - HG_MIN(done, r->opt->max_iter);
+}
+
+/* What is best so far is as good as was asked for. */
+bool hg_interior_is_good(const struct hg_interior *r);
+
+/* The weight of a proximal step: the larger, the more it gains, the less of its digits are lost to f's rounding, and
+ * the nearer its start must be. `stuck`: the interior point gets no nearer. */
+void hg_interior_finish(struct hg_interior *r, bool stuck);
+
+/* A run that ended before anything was finished: what can be had from the state as it stands. */
+void hg_interior_salvage(struct hg_interior *r);
+
+#endif
