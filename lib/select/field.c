@@ -107,7 +107,7 @@ static hinge_status open_kernel(struct hg_selecting *s, struct hg_field *field, 
     }
     field->open = true;
     if (status == HINGE_OK)
-        hg_many_take(&field->many, &field->rows.super, field->own_rows);
+        status = hg_many_take(&field->many, &field->rows.super, field->own_rows, err);
     return status;
 }
 

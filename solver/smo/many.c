@@ -26,7 +26,7 @@ hinge_status hg_many_init(struct hg_many *many, size_t n, int threads, int cpu_l
         many->budget = HG_MIN(many->budget, HG_MAX(whole, (size_t)64));
     if (!HG_ROOM(HG_ARRAY(many->slot_of, n), HG_ARRAY(many->point_of, n), HG_ZEROS(many->in_use, n),
                  HG_ZEROS(many->was_made, n), HG_ZEROS(many->supports, n), HG_ARRAY(many->lacking, n),
-                 HG_ARRAY(many->out, n)) ||
+                 HG_ARRAY(many->out, n), HG_ARRAY(many->diagonal, n)) ||
         hg_arena_reserve(&many->arena, many->budget) == NULL) {
         hg_many_free(many);
         return hg_fail(err, HINGE_ENOMEM, "no memory for kernel rows of %zu examples", n);
@@ -41,7 +41,7 @@ void hg_many_free(struct hg_many *many)
     many->slot_of = NULL;
 }
 
-void hg_many_take(struct hg_many *many, struct hg_rows *rows, struct hg_rows **own)
+hinge_status hg_many_take(struct hg_many *many, struct hg_rows *rows, struct hg_rows **own, hinge_error *err)
 {
     many->rows = rows;
     many->own = own;
@@ -53,6 +53,8 @@ void hg_many_take(struct hg_many *many, struct hg_rows *rows, struct hg_rows **o
         many->slot_of[i] = -1;
     memset(many->was_made, 0, many->n);
     memset(many->supports, 0, many->n);
+    hinge_status status = rows->ops->diagonal(rows, many->diagonal);
+    return status == HINGE_OK ? status : hg_fail(err, status, "the kernel failed on the diagonal");
 }
 
 size_t hg_many_supports(const struct hg_many *many)
@@ -131,12 +133,9 @@ struct lane {
 static hinge_status view_diagonal(const struct hg_rows *rows, double *diagonal)
 {
     const struct view *view = (const struct view *)rows;
-    double *all = hg_alloc(view->many->n, sizeof *all);
-    hinge_status status = all == NULL ? HINGE_ENOMEM : view->many->rows->ops->diagonal(view->many->rows, all);
-    for (size_t k = 0; status == HINGE_OK && k < rows->n; k++)
-        diagonal[k] = all[view->point[k]];
-    hg_free(all);
-    return status;
+    for (size_t k = 0; k < rows->n; k++)
+        diagonal[k] = view->many->diagonal[view->point[k]];
+    return HINGE_OK;
 }
 
 static void gather(const void *row, hinge_dtype type, const uint32_t *col, size_t n, void *out)
@@ -212,10 +211,12 @@ static hinge_status lane_begin(struct lane *lane, struct hg_many *many, struct h
     *view = (struct view){ .super = { .ops = &view_ops, .n = n, .type = many->rows->type, .threads = 1 },
                            .many = many,
                            .point = problem->point };
-    lane->run = (struct hg_run){
-        .rows = &view->super, .exact = &view->super, .qp = problem->qp, .opt = &lane->options, .res = &lane->result,
-        .report = &lane->result.report
-    };
+    lane->run = (struct hg_run){ .rows = &view->super,
+                                 .exact = &view->super,
+                                 .qp = problem->qp,
+                                 .opt = &lane->options,
+                                 .res = &lane->result,
+                                 .report = &lane->result.report };
     if (!HG_ROOM(HG_ARRAY(lane->point, n), HG_ARRAY(lane->coef, n), HG_ARRAY(lane->row, n), HG_ARRAY(view->row, n),
                  HG_ARRAY(view->col, n), HG_ARRAY(view->out, n)))
         return hg_fail(err, HINGE_ENOMEM, "no memory for a problem of %zu examples", n);

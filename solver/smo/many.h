@@ -36,6 +36,7 @@ struct hg_many {
     size_t stride;         /* bytes of a row */
     size_t n_slots, used;  /* rows that there is room for, and that were ever stored */
     struct hg_arena arena;
+    double *diagonal;      /* [n] K(x, x) */
     int32_t *slot_of;      /* [n] or -1 */
     uint32_t *point_of;    /* [n] by slot */
     uint8_t *in_use;       /* [n] by slot: its row is about to be added somewhere */
@@ -52,7 +53,7 @@ struct hg_many {
 hinge_status hg_many_init(struct hg_many *many, size_t n, int threads, int cpu_level, size_t bytes, hinge_error *err);
 void hg_many_free(struct hg_many *many);
 /* What is stored is of this source from now on, and nothing yet; it and own[threads] are the caller's. */
-void hg_many_take(struct hg_many *many, struct hg_rows *rows, struct hg_rows **own);
+hinge_status hg_many_take(struct hg_many *many, struct hg_rows *rows, struct hg_rows **own, hinge_error *err);
 
 /* Solves them, each to eps. halt: its ask is called by the caller's thread. */
 hinge_status hg_many_solve(struct hg_many *many, struct hg_many_problem *problem, size_t count, double eps,
