@@ -255,6 +255,28 @@ static void does_with_little_memory(void **state)
     set_free(&set);
 }
 
+/* Rows in f32 are of no use where their rounding times the coefficients is as large as eps. */
+static void takes_doubles_where_floats_are_coarse(void **state)
+{
+    (void)state;
+    struct set set = set_two_class(15, 200, 4, 1.2);
+    set_multiply(&set, 1e5);
+    const hinge_precision precision[] = { HINGE_PRECISION_AUTO, HINGE_PRECISION_F32, HINGE_PRECISION_F64 };
+    for (int k = 0; k < 3; k++) {
+        static const double C[] = { 1e-12, 1e-3 };
+        hinge_params params = hinge_params_default(HINGE_C_SVC);
+        hinge_select_options options = { .C = { C, 2 }, .no_refit = 1 };
+        params.kernel = hinge_kernel_linear();
+        params.precision = precision[k];
+        hinge_selection *selection = choose(&set, &params, &options);
+        assert_int_equal(selection->n_kernels, k == 0 ? 2 : 1);
+        assert_int_equal(selection->trainings, k == 0 ? 15 : 10);
+        assert_null(selection->model);
+        hinge_selection_free(selection);
+    }
+    set_free(&set);
+}
+
 /* What sharing rows and starts saves, by count. */
 static void does_little_work(void **state)
 {
@@ -281,6 +303,15 @@ static void does_little_work(void **state)
     assert_true((double)selection->rows_distinct <= 1.3 * (double)selection->rows_support);
     assert_int_equal(selection->rows_computed, selection->rows_distinct);
     hinge_selection_free(selection);
+    int *fold = calloc(set.n, sizeof *fold);
+    for (size_t i = 0; i < set.n; i++)
+        fold[i] = i % 2 == 0 ? 0 : -1;
+    options.fold = fold;
+    params.cache_bytes = 0;
+    selection = choose(&set, &params, &options);
+    assert_true(selection->rows_distinct <= set.n / 2); /* none of those held out */
+    hinge_selection_free(selection);
+    free(fold);
     free(prediction);
     set_free(&set);
 }
@@ -756,6 +787,7 @@ int main(void)
         cmocka_unit_test(finds_it_in_many_rows),
         cmocka_unit_test(is_the_same_for_any_threads),
         cmocka_unit_test(does_with_little_memory),
+        cmocka_unit_test(takes_doubles_where_floats_are_coarse),
         cmocka_unit_test(does_little_work),
         cmocka_unit_test(takes_the_folds_of_cross_validation),
         cmocka_unit_test(scales_each_fold_by_itself),

@@ -155,8 +155,9 @@ typedef struct hinge_selection {
     uint64_t rows_distinct;   /* different rows among them, likewise */
     uint64_t rows_support;    /* rows that were support vectors of some training in the end, likewise */
     uint64_t kernel_values;   /* kernel values computed in all */
-    size_t n_kernels;         /* kernels: combinations of gamma, degree, coef0; times the folds where each is scaled by
-                               * itself (params.scaling), since they then share no rows */
+    size_t n_kernels;         /* kernels: combinations of gamma, degree, coef0, one more where rows in f32 were too
+                               * coarse for the largest coefficients; times the folds where each is scaled by itself
+                               * (params.scaling), since they then share no rows */
     size_t stored_bytes;      /* most bytes of kernel rows kept at once, within params.cache_bytes */
     double seconds;           /* in all */
 } hinge_selection;

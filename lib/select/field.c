@@ -43,6 +43,8 @@ static hinge_status field_init(struct hg_selecting *s, struct hg_field *field, s
         status = hg_problem_init(&field->problem, &field->scaled.x, s->y, &params, err);
     if (status == HINGE_OK)
         status = hg_copy_init(&field->copy, &field->problem, true, may_be_f32(s), err);
+    for (size_t i = 0; i < field->problem.n && status == HINGE_OK && params.kernel.type != HINGE_PRECOMPUTED; i++)
+        field->norm = HG_MAX(field->norm, hg_points_norm(&field->problem.points, i, HINGE_F64));
     if (status == HINGE_OK)
         status = hg_many_init(&field->many, field->problem.n, threads, hg_cpu_level(params.cpu_level), bytes, err);
     if (status == HINGE_OK) {
@@ -66,6 +68,20 @@ hinge_status hg_fields_init(struct hg_selecting *s, hinge_error *err)
     for (size_t f = 0; f < s->n_fields && status == HINGE_OK; f++)
         status = field_init(s, &s->field[f], f, bytes / s->n_fields, err);
     return status;
+}
+
+/* An error of each value, at most `error`, and of random sign, adds up to some tenth of that times the coefficients'
+ * length. */
+bool hg_field_widens(const struct hg_selecting *s, struct hg_field *field, const struct hg_qp *qp)
+{
+    double square = 0;
+    if (field->rows.super.type != HINGE_F32 || s->params.precision != HINGE_PRECISION_AUTO)
+        return false;
+    for (size_t k = 0; k < qp->n; k++)
+        square += hg_qp_beta(qp, k) * hg_qp_beta(qp, k);
+    double error = hg_kernel_error(&field->rows.tiler.kernel, HINGE_F32, field->problem.d, field->norm);
+    field->wide = 0.1 * sqrt(square) * error > s->out->eps;
+    return field->wide;
 }
 
 /* ---- kernels -------------------------------------------------------------------------------------------------------
@@ -94,7 +110,7 @@ static hinge_status open_kernel(struct hg_selecting *s, struct hg_field *field, 
                                 hinge_error *err)
 {
     const struct hg_problem *pr = &field->problem;
-    bool f32 = may_be_f32(s) && !hg_kernel_beyond_f32(kernel, pr->n, pr->norms);
+    bool f32 = may_be_f32(s) && !field->wide && !hg_kernel_beyond_f32(kernel, pr->n, pr->norms);
     const struct hg_points *points = f32 ? &field->copy.points : &pr->points;
     const void *norms = f32 ? (const void *)field->copy.norms : pr->norms;
     struct hg_tiler tiler = {
@@ -116,6 +132,7 @@ hinge_status hg_fields_take(struct hg_selecting *s, const hinge_grid_point *poin
     hinge_params params = hg_point_params(s, point);
     hinge_status status = HINGE_OK;
     for (size_t f = 0; f < s->n_fields && status == HINGE_OK; f++) {
+        s->field[f].wide = s->field[f].wide && s->widening;
         close_kernel(s, &s->field[f]);
         status = open_kernel(s, &s->field[f], &params.kernel, err);
     }

@@ -326,15 +326,36 @@ static hinge_status solve_batch(struct hg_selecting *s, hinge_grid_point *point,
     return status;
 }
 
+/* Rows in f32 are too coarse for some of the coefficients: the kernel again, and these folds, by rows in f64. */
+static hinge_status widen(struct hg_selecting *s, hinge_grid_point *point, bool *again, hinge_error *err)
+{
+    *again = false;
+    for (size_t b = 0; b < s->n_batch; b++)
+        *again =
+            hg_field_widens(s, &s->field[s->n_fields == 1 ? 0 : s->batch[b].fold], &s->batch[b].part->qp) || *again;
+    if (!*again)
+        return HINGE_OK;
+    hg_parts_forget(s);
+    s->widening = true;
+    hinge_status status = hg_fields_take(s, point, err);
+    s->widening = false;
+    return status;
+}
+
 hinge_status hg_train_folds(struct hg_selecting *s, hinge_grid_point *point, size_t first, size_t count,
                             hinge_error *err)
 {
     hinge_status status = HINGE_OK;
-    s->n_batch = 0;
-    for (size_t f = first; f < first + count && status == HINGE_OK; f++)
-        status = begin_fold(s, point, f, err);
-    if (status == HINGE_OK)
-        status = solve_batch(s, point, err);
+    bool again = true;
+    while (again && status == HINGE_OK && !hg_ended_early(point->outcome)) {
+        s->n_batch = 0;
+        for (size_t f = first; f < first + count && status == HINGE_OK; f++)
+            status = begin_fold(s, point, f, err);
+        if (status == HINGE_OK)
+            status = solve_batch(s, point, err);
+        if (status == HINGE_OK)
+            status = widen(s, point, &again, err);
+    }
     if (status == HINGE_OK && !hg_ended_early(point->outcome))
         status = predict(s, first, count, err);
     return status;

@@ -23,6 +23,8 @@ struct hg_field {
     struct hg_problem problem;   /* all of them, weight 0 too; weights are those of classes alone */
     struct hg_copy copy;
     struct hg_many many;
+    double norm;                 /* largest squared norm of a point */
+    bool wide;                   /* rows in f32 are too coarse for the kernel in hand */
     bool open;                   /* these are there: */
     struct hg_gram rows, *own;   /* of the kernel in hand; [threads] by one thread each */
     struct hg_rows **own_rows;   /* [threads] */
@@ -73,6 +75,7 @@ struct hg_selecting {
     double *values;                /* and the parts' g and moved */
     struct hg_batched *batch;      /* [n_folds * n_problems] those being solved, */
     struct hg_many_problem *solving; /* the same as the solver sees them */
+    bool widening;                 /* the kernel in hand is opened again, for rows in f64 */
     size_t n_batch, first_of_batch;
     double *mask;                  /* [rows] weights of the points that a fold trains on */
     double *class_weight;          /* [n_classes + 1] of the fold in hand */
@@ -115,6 +118,9 @@ hinge_status hg_fields_init(struct hg_selecting *s, hinge_error *err);
 void hg_fields_free(struct hg_selecting *s);
 /* Rows are those of this point's kernel from now on. */
 hinge_status hg_fields_take(struct hg_selecting *s, const hinge_grid_point *point, hinge_error *err);
+/* Whether rounding of f32 rows may show in what a problem's coefficients add up to; the field then makes them in
+ * f64. */
+bool hg_field_widens(const struct hg_selecting *s, struct hg_field *field, const struct hg_qp *qp);
 
 /* ---- line.c ---------------------------------------------------------------------------------------------------- */
 
