@@ -13,25 +13,6 @@
 #include <math.h>
 #include <string.h>
 
-struct gradient {
-    const struct hg_halt *halt;
-    double *g;
-    const double *coef;
-};
-
-static void add_tile(void *arg, const struct hg_tile *tile)
-{
-    struct gradient *u = arg;
-    if (u->halt != NULL && hg_poll_halt(u->halt))
-        return;
-    for (size_t r = 0; r < tile->n_rows; r++) {
-        const double *row = tile->row[r];
-        double coef = u->coef[tile->row0 + r];
-        for (size_t c = 0; c < tile->n_cols; c++)
-            u->g[tile->col0 + c] += coef * row[c];
-    }
-}
-
 /* g = X w, w = X'beta: the linear kernel without its matrix. */
 static hinge_status linear_gradient(const struct hg_problem *pr, const uint32_t *subset, const struct hg_qp *qp,
                                     double *g, hinge_error *err)
@@ -74,10 +55,7 @@ hinge_status hg_problem_gradient(const struct hg_problem *pr, const uint32_t *su
     if (status == HINGE_OK) {
         size_t n_sv = hg_qp_support(qp, NULL, point, coef);
         memset(g, 0, qp->n * sizeof *g);
-        struct gradient u = { halt, g, coef };
-        const int *stop = halt != NULL ? halt->stop : NULL;
-        struct hg_fetch fetch = { point, n_sv, NULL, qp->n, NULL, add_tile, &u, stop, 0, false, false };
-        status = n_sv > 0 ? gram.super.ops->fetch(&gram.super, &fetch) : HINGE_OK;
+        status = hg_rows_apply(&gram.super, point, n_sv, coef, NULL, qp->n, g, halt);
         if (status != HINGE_OK)
             hg_fail(err, status, "the kernel function reported a failure");
     }
@@ -93,9 +71,7 @@ hinge_status hg_objective(struct hg_rows *exact, const struct hg_qp *qp, double 
     if (!HG_ROOM(HG_ARRAY(point, qp->n), HG_ARRAY(coef, qp->n), HG_ZEROS(g, qp->n)))
         return HINGE_ENOMEM;
     size_t n_sv = hg_qp_support(qp, NULL, point, coef);
-    struct gradient u = { NULL, g, coef };
-    struct hg_fetch fetch = { point, n_sv, point, n_sv, NULL, add_tile, &u, NULL, 0, false, false };
-    hinge_status status = n_sv > 0 ? exact->ops->fetch(exact, &fetch) : HINGE_OK;
+    hinge_status status = hg_rows_apply(exact, point, n_sv, coef, point, n_sv, g, NULL);
     for (size_t k = n_sv; k-- > 0;) { /* from support vectors to points: point[k] >= k */
         double here = g[k];
         g[k] = 0;

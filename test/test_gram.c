@@ -446,6 +446,40 @@ static void test_nothing_asked(void **state)
     source_free(o);
 }
 
+/* The verbs: a block row by row, and a sum over rows that is added to what is there, with coefficients or without. */
+static void test_verbs(void **state)
+{
+    (void)state;
+    enum { ROWS = 70, N = 600 };
+    struct shape s = { HINGE_RBF, HINGE_F64, HINGE_F32, N, 5, 0, false, false, false, true, 0 };
+    struct source *o = source_new(&s, 2, 9);
+    uint32_t rows[ROWS], cols[N];
+    double coef[ROWS], g[2][N], block[ROWS * N];
+    for (uint32_t c = 0; c < N; c++) {
+        cols[c] = (c * 7 + 1) % N;
+        g[0][c] = g[1][c] = c;
+    }
+    for (uint32_t r = 0; r < ROWS; r++) {
+        rows[r] = N - 1 - r;
+        coef[r] = r % 2 ? 1.5 : -0.5;
+    }
+    assert_int_equal(hg_rows_block(&o->gram.super, rows, ROWS, cols, N, block), HINGE_OK);
+    assert_int_equal(hg_rows_apply(&o->gram.super, rows, ROWS, coef, cols, N, g[0], NULL), HINGE_OK);
+    assert_int_equal(hg_rows_apply(&o->gram.super, rows, ROWS, NULL, NULL, N, g[1], NULL), HINGE_OK);
+    assert_int_equal(hg_rows_apply(&o->gram.super, rows, 0, coef, cols, N, g[0], NULL), HINGE_OK);
+    for (size_t c = 0; c < N; c++) {
+        long double tolerance, sum = (long double)c, plain = (long double)c;
+        for (size_t r = 0; r < ROWS; r++) {
+            long double want = plain_value(o, rows[r], cols[c], &tolerance);
+            assert_true(fabsl(block[r * N + c] - want) <= tolerance);
+            sum += coef[r] * want;
+            plain += plain_value(o, rows[r], c, &tolerance);
+        }
+        assert_true(fabsl(g[0][c] - sum) < 1e-9 && fabsl(g[1][c] - plain) < 1e-9);
+    }
+    source_free(o);
+}
+
 static void test_stop(void **state)
 {
     (void)state;
@@ -597,7 +631,7 @@ static void test_settings_are_left_alone(void **state)
 int main(void)
 {
     static const int kernels[HG_KERNELS] = { 0, 1, 2, 3, 4, 5 };
-    struct CMUnitTest tests[HG_KERNELS + 8] = { 0 };
+    struct CMUnitTest tests[HG_KERNELS + 9] = { 0 };
     for (int k = 0; k < HG_KERNELS; k++) {
         tests[k] = (struct CMUnitTest)cmocka_unit_test_prestate(test_fetch, (void *)&kernels[k]);
         tests[k].name = hg_kernel_row((hinge_kernel_type)k)->keyword;
@@ -607,6 +641,7 @@ int main(void)
         cmocka_unit_test(test_stop),         cmocka_unit_test(test_user_failure),
         cmocka_unit_test(test_diagonal),     cmocka_unit_test(test_settings_are_left_alone),
         cmocka_unit_test(test_long_lists),   cmocka_unit_test(test_error_bound),
+        cmocka_unit_test(test_verbs),
     };
     memcpy(tests + HG_KERNELS, others, sizeof others);
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -72,4 +72,14 @@ struct hg_rows {
     hinge_stages *stages; /* NULL, or what fetches add their threads' seconds to, time in tile() as update; and gflop */
 };
 
+/* The verbs for sources of f64, over points left [n_left] and right [n_right] (NULL: points 0 .. n_right - 1). */
+
+/* out[r * n_right + c] = K(left[r], right[c]) */
+hinge_status hg_rows_block(struct hg_rows *rows, const uint32_t *left, size_t n_left, const uint32_t *right,
+                           size_t n_right, double *out);
+/* g[c] += sum over r of coef[r] K(left[r], right[c]), in the order of r; coef NULL: 1 each. halt: NULL, or polled and
+ * asked between tiles; g is then incomplete. */
+hinge_status hg_rows_apply(struct hg_rows *rows, const uint32_t *left, size_t n_left, const double *coef,
+                           const uint32_t *right, size_t n_right, double *g, const struct hg_halt *halt);
+
 #endif

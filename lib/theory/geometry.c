@@ -11,31 +11,12 @@
 #include <math.h>
 #include <string.h>
 
-/* sum[c] += coef[r] K(row r, column c) over the rows of a tile; coef NULL: 1. Columns of different tiles are apart. */
-struct column_sums {
-    double *sum;
-    const double *coef;
-};
-
-static void add_tile(void *arg, const struct hg_tile *tile)
-{
-    const struct column_sums *s = arg;
-    for (size_t r = 0; r < tile->n_rows; r++) {
-        const double *row = tile->row[r];
-        double coef = s->coef != NULL ? s->coef[tile->row0 + r] : 1;
-        for (size_t c = 0; c < tile->n_cols; c++)
-            s->sum[tile->col0 + c] += coef * row[c];
-    }
-}
-
 /* sum[n] = K coef over points[n] of a source. */
 static hinge_status multiply(struct hg_gram *gram, const uint32_t *points, size_t n, const double *coef, double *sum,
                              hinge_error *err)
 {
-    struct column_sums sums = { sum, coef };
-    struct hg_fetch fetch = { points, n, points, n, NULL, add_tile, &sums, NULL, 0, false, false };
     memset(sum, 0, n * sizeof *sum);
-    hinge_status status = n > 0 ? gram->super.ops->fetch(&gram->super, &fetch) : HINGE_OK;
+    hinge_status status = hg_rows_apply(&gram->super, points, n, coef, points, n, sum, NULL);
     return status == HINGE_OK ? status : hg_fail(err, status, "the kernel function reported a failure");
 }
 
@@ -237,14 +218,9 @@ hinge_status hinge_radius(const hinge_matrix *x, const hinge_kernel *kernel, int
 static hinge_status whole_matrix(struct hg_gram *gram, const uint32_t *ids, double *K, hinge_error *err)
 {
     size_t n = gram->super.n;
-    void **row = hg_alloc(n, sizeof *row);
-    if (row == NULL)
-        return hg_fail(err, HINGE_ENOMEM, "no memory for %zu rows", n);
-    for (size_t i = 0; i < n; i++)
-        row[i] = K + i * n;
-    struct hg_fetch fetch = { ids, n, ids, n, row, NULL, NULL, NULL, 0, false, false };
-    hinge_status status = gram->super.ops->fetch(&gram->super, &fetch);
-    hg_free(row);
+    hinge_status status = hg_rows_block(&gram->super, ids, n, ids, n, K);
+    if (status == HINGE_ENOMEM)
+        return hg_fail(err, status, "no memory for %zu rows", n);
     if (status != HINGE_OK)
         return hg_fail(err, status, "the kernel function reported a failure");
     for (size_t i = 0; i < n * n; i++)

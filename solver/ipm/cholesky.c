@@ -52,9 +52,7 @@ hinge_status hg_pivoted_cholesky(struct hg_rows *rows, size_t rank, double enoug
     while (status == HINGE_OK && c < rank && trace > enough * whole && diagonal[pivot] > 1e-15 * largest &&
            !hg_poll_halt(halt)) {
         uint32_t row = (uint32_t)pivot;
-        void *out = k;
-        struct hg_fetch fetch = { &row, 1, NULL, n, &out, NULL, NULL, NULL, 0, false, false };
-        status = rows->ops->fetch(rows, &fetch);
+        status = hg_rows_block(rows, &row, 1, NULL, n, k);
         if (status == HINGE_OK)
             add_column(rows, pivot, k, rank, c++, z, diagonal);
         pivot = find_pivot(diagonal, n, &trace);
