@@ -135,36 +135,32 @@ static size_t find_all(const hinge_model *m, const hinge_matrix *x, const double
 hinge_status hg_find_rows(const hinge_model *m, const hinge_matrix *x, const double *y, const double *weights,
                           size_t **found, size_t *missing, hinge_error *err)
 {
-    struct entry *entry = hg_alloc(x->rows, sizeof *entry);
-    struct turn *turn = hg_alloc(m->n_sv, sizeof *turn);
-    bool *taken = hg_zalloc(x->rows, sizeof *taken);
-    size_t *index = hg_alloc(m->n_sv, sizeof *index), lost = 0, first = 0;
-    hinge_status status = HINGE_OK;
-    if (entry == NULL || turn == NULL || taken == NULL || index == NULL) {
-        status = hg_fail(err, HINGE_ENOMEM, "no memory for %zu rows", x->rows);
-    } else {
-        for (size_t i = 0; weights != NULL && i < x->rows; i++)
-            taken[i] = weights[i] == 0;
-        if (m->sv != NULL)
-            hash_rows(x, hinge_task_info(m->task)->regresses ? y : NULL, entry);
-        take_turns(m, turn);
-        lost = find_all(m, x, y, entry, turn, taken, index, &first);
-        if (missing != NULL)
-            *missing = lost;
-        if (lost > 0)
-            status = hg_fail(err, HINGE_EINVAL,
-                             "model: %zu of its %zu support vectors, number %zu the first, are not among the %zu rows: "
-                             "these are not the data it was trained on, or not all digits were saved",
-                             lost, m->n_sv, first, x->rows);
-    }
-    hg_free(entry);
-    hg_free(turn);
-    hg_free(taken);
-    if (status == HINGE_OK)
-        *found = index;
-    else
+    struct entry *entry;
+    struct turn *turn;
+    bool *taken;
+    size_t *index = hg_alloc(m->n_sv, sizeof *index), first = 0;
+    if (index == NULL || !HG_ROOM(HG_ARRAY(entry, x->rows), HG_ARRAY(turn, m->n_sv), HG_ZEROS(taken, x->rows))) {
         hg_free(index);
-    return status;
+        return hg_fail(err, HINGE_ENOMEM, "no memory for %zu rows", x->rows);
+    }
+    for (size_t i = 0; weights != NULL && i < x->rows; i++)
+        taken[i] = weights[i] == 0;
+    if (m->sv != NULL)
+        hash_rows(x, hinge_task_info(m->task)->regresses ? y : NULL, entry);
+    take_turns(m, turn);
+    size_t lost = find_all(m, x, y, entry, turn, taken, index, &first);
+    hg_free(entry);
+    if (missing != NULL)
+        *missing = lost;
+    if (lost == 0) {
+        *found = index;
+        return HINGE_OK;
+    }
+    hg_free(index);
+    return hg_fail(err, HINGE_EINVAL,
+                   "model: %zu of its %zu support vectors, number %zu the first, are not among the %zu rows: "
+                   "these are not the data it was trained on, or not all digits were saved",
+                   lost, m->n_sv, first, x->rows);
 }
 
 hinge_status hinge_model_locate(hinge_model *m, const hinge_matrix *x, const double *y, size_t *missing,

@@ -49,7 +49,6 @@ struct hg_dense {
     double eps, mu;
     const hinge_qp *problem;
     struct hg_dense_place *place;   /* [problem->n_inequalities] */
-    double *memory;
 };
 
 /* ---- dense_setup.c ----------------------------------------------------------------------------------------------- */

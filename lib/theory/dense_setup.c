@@ -50,36 +50,27 @@ static hinge_status check(const hinge_qp *qp, hinge_error *err)
 
 /* ---- scaling and layout ------------------------------------------------------------------------------------------ */
 
-/* One array for all: called with base NULL to measure. */
-static size_t lay_out(struct hg_dense *r, double *base)
+static bool allocate(struct hg_dense *r)
 {
-    size_t n = r->n, m = r->m, e = r->e, at = 0;
+    size_t n = r->n, m = r->m, e = r->e, all = n + m + e + m;
     struct hg_dense_point *points[] = { &r->at,      &r->best[0], &r->best[1], &r->best[2],
                                        &r->predictor, &r->step,    &r->base,    &r->tau_part };
-    struct {
-        double **to;
-        size_t count;
-    } parts[] = {
-        { &r->q, n * n },    { &r->p, n },     { &r->a, m * n },  { &r->c, m },       { &r->e_, e * n },
-        { &r->f, e },        { &r->col, n },   { &r->row_a, m },  { &r->row_e, e },   { &r->r1, n },
-        { &r->r2, m },       { &r->r3, e },    { &r->qu, n },     { &r->rc, m },      { &r->b1, n },
-        { &r->b2, m },       { &r->b3, e },    { &r->l1, n },     { &r->l2, m },      { &r->l3, e },
-        { &r->root_a, m * n }, { &r->factor, r->order * r->order }, { &r->room, r->order + m },
-        { &r->work, 64 * r->order }, { &r->d, m }, { &r->held, e },
-    };
-    for (size_t k = 0; k < sizeof parts / sizeof *parts; k++, at = (at + 7) / 8 * 8) {
-        *parts[k].to = base != NULL ? base + at : NULL;
-        at += parts[k].count;
-    }
+    if (!HG_ROOM(HG_ZEROS(r->q, n * n), HG_ZEROS(r->p, n), HG_ZEROS(r->a, m * n), HG_ZEROS(r->c, m),
+                 HG_ZEROS(r->e_, e * n), HG_ZEROS(r->f, e), HG_ZEROS(r->col, n), HG_ZEROS(r->row_a, m),
+                 HG_ZEROS(r->row_e, e), HG_ZEROS(r->r1, n), HG_ZEROS(r->r2, m), HG_ZEROS(r->r3, e), HG_ZEROS(r->qu, n),
+                 HG_ZEROS(r->rc, m), HG_ZEROS(r->b1, n), HG_ZEROS(r->b2, m), HG_ZEROS(r->b3, e), HG_ZEROS(r->l1, n),
+                 HG_ZEROS(r->l2, m), HG_ZEROS(r->l3, e), HG_ZEROS(r->root_a, m * n),
+                 HG_ZEROS(r->factor, r->order * r->order), HG_ZEROS(r->room, r->order + m),
+                 HG_ZEROS(r->work, 64 * r->order), HG_ZEROS(r->d, m), HG_ZEROS(r->held, e),
+                 HG_ZEROS(r->pivots, r->order), HG_ZEROS(r->at.u, 8 * all)))
+        return false;
     for (size_t k = 0; k < sizeof points / sizeof *points; k++) {
-        double **to[] = { &points[k]->u, &points[k]->z, &points[k]->y, &points[k]->s };
-        size_t count[] = { n, m, e, m };
-        for (int j = 0; j < 4; j++) {
-            *to[j] = base != NULL ? base + at : NULL;
-            at += count[j];
-        }
+        points[k]->u = r->at.u + k * all;
+        points[k]->z = points[k]->u + n;
+        points[k]->y = points[k]->z + m;
+        points[k]->s = points[k]->y + e;
     }
-    return at;
+    return true;
 }
 
 double hg_dense_power_of_two(double x)
@@ -271,14 +262,10 @@ hinge_status hg_dense_init(struct hg_dense *r, const hinge_qp *qp, hinge_error *
     if (r->place != NULL)
         find_places(r, qp);
     r->order = n + r->e;
-    size_t size = lay_out(r, NULL);
-    r->memory = hg_zalloc(size, sizeof(double));
-    r->pivots = hg_alloc(r->order, sizeof *r->pivots);
     r->work_size = (lapack_int)(64 * r->order);
-    if (r->place == NULL || r->memory == NULL || r->pivots == NULL)
+    if (r->place == NULL || !allocate(r))
         return hg_fail(err, HINGE_ENOMEM, "no memory for a problem of %zu variables and %zu constraints", n,
                        qp->n_inequalities + qp->n_equalities);
-    lay_out(r, r->memory);
     copy_problem(r, qp);
     equilibrate(r);
     scale_objective(r);
@@ -291,7 +278,6 @@ hinge_status hg_dense_init(struct hg_dense *r, const hinge_qp *qp, hinge_error *
 
 void hg_dense_free(struct hg_dense *r)
 {
-    hg_free(r->memory);
+    hg_free(r->q);
     hg_free(r->place);
-    hg_free(r->pivots);
 }
