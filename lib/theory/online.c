@@ -102,7 +102,7 @@ static bool sweep_stretch(const struct hg_online *o, size_t s, const double *w, 
 }
 
 bool hg_online_sweep(struct hg_online *o, const double *w, double b, double offset, bool strict, double *gradient,
-                     struct hg_sweep *sweep)
+                     struct hg_online_sweep *sweep)
 {
     size_t d = o->x.cols, count = stretches(o);
     int any = 0;
@@ -123,7 +123,7 @@ bool hg_online_sweep(struct hg_online *o, const double *w, double b, double offs
         loss += part[d + 1];
         errors += part[d + 2];
     }
-    *sweep = (struct hg_sweep){ loss, (size_t)errors };
+    *sweep = (struct hg_online_sweep){ loss, (size_t)errors };
     return any != 0;
 }
 

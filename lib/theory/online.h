@@ -35,7 +35,7 @@ struct hg_online {
 };
 
 /* Sums over all examples. */
-struct hg_sweep {
+struct hg_online_sweep {
     double loss;   /* max(0, offset - y f) */
     size_t errors; /* y f <= 0 */
 };
@@ -48,7 +48,7 @@ void hg_online_free(struct hg_online *o);
 /* Measures f = <x, w> + b. gradient [d + 1] or NULL: sum of y (x, 1) over y f <= 0 (strict: y f < 0), and whether any
  * example is in it as the result. */
 bool hg_online_sweep(struct hg_online *o, const double *w, double b, double offset, bool strict, double *gradient,
-                     struct hg_sweep *sweep);
+                     struct hg_online_sweep *sweep);
 
 /* To be called after each batch with round_over false, and after each round with true: tells the callback of every
  * round and, in long ones, about ten times a second. True: it wants an end. loss: of the round, or NaN. */

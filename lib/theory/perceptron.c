@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-static void record(hinge_online_round *history, size_t round, const struct hg_sweep *sweep, size_t n)
+static void record(hinge_online_round *history, size_t round, const struct hg_online_sweep *sweep, size_t n)
 {
     if (history != NULL)
         history[round] = (hinge_online_round){ sweep->loss / (double)n, sweep->errors };
@@ -18,7 +18,7 @@ static hinge_status all_at_once(struct hg_online *o, const hinge_perceptron_opti
                                 size_t *n_rounds, hinge_error *err)
 {
     size_t d = o->x.cols, round = 0;
-    struct hg_sweep sweep;
+    struct hg_online_sweep sweep;
     double *gradient = hg_alloc(d + 1, sizeof *gradient);
     if (gradient == NULL)
         return hg_fail(err, HINGE_ENOMEM, "no memory for %zu features", d);
@@ -61,7 +61,7 @@ static void batch_by_batch(struct hg_online *o, const hinge_perceptron_options *
                            size_t *n_rounds)
 {
     uint64_t state = p->seed;
-    struct hg_sweep sweep;
+    struct hg_online_sweep sweep;
     size_t round = 0;
     bool any = hg_online_sweep(o, o->w, o->b, 0, p->strict, NULL, &sweep);
     while (any && round < p->rounds) {

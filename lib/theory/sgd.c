@@ -99,7 +99,7 @@ static double best_bias(const struct sgd *s, double *at)
 
 static void record(struct sgd *s, hinge_online_round *round)
 {
-    struct hg_sweep sweep;
+    struct hg_online_sweep sweep;
     double norm2 = 0, b = s->b;
     for (size_t c = 0; s->o->mean != NULL && c < s->o->x.cols; c++)
         b -= s->mean[c] * s->w[c];
