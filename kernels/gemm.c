@@ -103,7 +103,7 @@ void hg_map_dots(const struct hg_tiler *t, const struct hg_part_of_tile *p)
     size_t n = p->right->count;
     for (size_t r = 0; r < p->m; r++) {
         void *dot = (char *)p->dots + r * p->ld * hg_size_of(t->type), *to = hg_row_of_part(t, p, r);
-        if (t->close > 0) {
+        if (t->close > 0 && p->left->norm != NULL) {
             take_distances(t, p->left, p->row0 + r, p->right, dot);
             t->maps->f64[HG_MAP_RBF](&args, n, dot, to, 0, zero);
         } else if (map == HG_MAP_LINEAR && to == dot) {

@@ -424,7 +424,7 @@ static double close_for(const struct hg_gram *g, const uint32_t *subset, size_t 
 static void name_doubtful(struct hg_gram *g)
 {
     struct hg_rows *rows = &g->super;
-    double norm[HG_DOUBTFUL];
+    double norm[HG_DOUBTFUL] = { 0 };
     if (g->tiler.kernel.type != HINGE_RBF && g->tiler.kernel.type != HINGE_SIGMOID)
         return;
     for (size_t i = 0; i < rows->n && g->tiler.maker->tabulate == NULL; i++) {

@@ -275,7 +275,7 @@ hinge_status hinge_predict_probability(const hinge_model *m, const hinge_matrix 
     }
     if (status == HINGE_OK && kept > 0)
         memcpy(probabilities, p, x->rows * k * sizeof *p);
-    if (status == HINGE_OK && kept > 0 && labels != NULL)
+    if (status == HINGE_OK && kept > 0 && labels != NULL && label != NULL)
         memcpy(labels, label, x->rows * sizeof *label);
     hg_free(decision);
     return status == HINGE_OK ? hg_ok(err) : status;

@@ -113,9 +113,10 @@ static int compare_simplicity(const hinge_grid_point *a, const hinge_grid_point 
 static bool is_better(const struct hg_selecting *s, const hinge_grid_point *a, const hinge_grid_point *b)
 {
     double of_a = score_of(s, a), of_b = b != NULL ? score_of(s, b) : NAN;
-    if (isnan(of_a) || isnan(of_b) || of_a == of_b)
-        return !isnan(of_a) &&
-               (isnan(of_b) || compare_simplicity(a, b) < 0 || (compare_simplicity(a, b) == 0 && a < b));
+    if (b == NULL || isnan(of_a) || isnan(of_b))
+        return !isnan(of_a) && (b == NULL || isnan(of_b));
+    if (of_a == of_b)
+        return compare_simplicity(a, b) < 0 || (compare_simplicity(a, b) == 0 && a < b);
     return hinge_score_rises(s->out->score) ? of_a > of_b : of_a < of_b;
 }
 
@@ -142,9 +143,11 @@ static const hinge_grid_point *find_best(const struct hg_selecting *s)
 /* Of n fair coins, the probability of so many heads at most. */
 static double binomial_tail(double heads, double n)
 {
-    double sum = 0;
-    for (double k = 0; k <= heads; k++)
-        sum += exp(lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1) - n * log(2));
+    double sum = 0, term = -n * log(2); /* the logarithm of a number of heads' */
+    for (size_t i = 0; (double)i <= heads; i++) {
+        sum += exp(term);
+        term += log((n - (double)i) / ((double)i + 1));
+    }
     return sum;
 }
 

@@ -392,8 +392,7 @@ static hinge_status add_lacking(struct hg_many *many, struct lane *const *lane, 
 
 static hinge_status run_lanes(struct hg_many *many, struct lane *const *lane, size_t lanes)
 {
-    int threads = (int)HG_MIN((size_t)many->threads, lanes);
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 1)
+#pragma omp parallel for num_threads((int)HG_MIN((size_t)many->threads, lanes)) schedule(dynamic, 1)
     for (size_t k = 0; k < lanes; k++)
         lane_run(lane[k], many);
     for (size_t k = 0; k < lanes; k++)
