@@ -240,7 +240,8 @@ static void check_rho(const struct trial *t, const hinge_report *r, const struct
     if (is_nu || t->params.no_bias || is_hard(t) || r->outcome != HINGE_CONVERGED || r->rank > 0 || !t->symmetric ||
         !isfinite(v->rho_low) || !isfinite(v->rho_high))
         return;
-    double allowed = 2 * t->params.eps + 2 * v->slack;
+    double mean = 4e-16 * sqrt((double)v->n) * fabs(rho); /* what rounding makes of a mean of so many */
+    double allowed = 2 * t->params.eps + 2 * v->slack + mean;
     if (!(rho >= v->rho_low - allowed && rho <= v->rho_high + allowed))
         finding("rho", "%.12g, where %.12g to %.12g is allowed, and %g for eps (problem %zu)", rho, v->rho_low,
                 v->rho_high, allowed, p);
