@@ -48,10 +48,10 @@ static hinge_status print_vector(const void *arg, size_t i, struct hg_text *text
     }
     if (model->sv_serial != NULL)
         hg_text_print(text, "0:%zu ", model->sv_serial[i] + 1);
+    size_t last = model->columns != NULL ? model->n_columns : model->d;
     for (size_t j = 0; model->sv != NULL && j < model->d; j++) {
         double value = model->sv[i * model->d + j];
-        bool told = value != 0 || signbit(value) || (i == 0 && j + 1 == model->d && model->columns == NULL);
-        if (!told)
+        if (value == 0 && !signbit(value) && (i > 0 || j + 1 != last))
             continue;
         hg_text_pair(text, model->columns != NULL ? model->columns[j] : j + 1, value);
         hg_text_add(text, " ", 1);

@@ -80,8 +80,9 @@ bool hg_field_widens(const struct hg_selecting *s, struct hg_field *field, const
     for (size_t k = 0; k < qp->n; k++)
         square += hg_qp_beta(qp, k) * hg_qp_beta(qp, k);
     double error = hg_kernel_error(&field->rows.tiler.kernel, HINGE_F32, field->problem.d, field->norm);
-    field->wide = 0.1 * sqrt(square) * error > s->out->eps;
-    return field->wide;
+    bool coarse = 0.1 * sqrt(square) * error > s->out->eps;
+    field->wide = field->wide || coarse; /* also where the next fold's coefficients are smaller */
+    return coarse;
 }
 
 /* ---- kernels -------------------------------------------------------------------------------------------------------
