@@ -289,10 +289,9 @@ static hinge_status by_folds(struct calibration *c, hinge_model *model, hinge_er
     c->start = hg_zalloc(pr->n_problems + 1, sizeof *c->start);
     if (c->start == NULL)
         return hg_fail(err, HINGE_ENOMEM, "no memory for %zu two-class problems", pr->n_problems);
-    for (size_t p = 0; p < pr->n_problems; p++) {
+    for (size_t p = 0; p < pr->n_problems; p++)
         c->start[p + 1] = c->start[p] + hg_problem_size(pr, p);
-        c->jobs.largest = HG_MAX(c->jobs.largest, hg_problem_size(pr, p));
-    }
+    c->jobs.largest = hg_problem_largest(pr);
     size_t total = c->start[pr->n_problems];
     c->decision = hg_zalloc(total, sizeof *c->decision);
     hinge_status status = c->decision != NULL

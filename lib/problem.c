@@ -313,6 +313,14 @@ size_t hg_problem_size(const struct hg_problem *pr, size_t p)
     return pr->start[a + 1] - pr->start[a] + pr->start[b + 1] - pr->start[b];
 }
 
+size_t hg_problem_largest(const struct hg_problem *pr)
+{
+    size_t largest = 0;
+    for (size_t p = 0; p < pr->n_problems; p++)
+        largest = HG_MAX(largest, hg_problem_size(pr, p));
+    return largest;
+}
+
 static size_t add_range(uint32_t *subset, size_t n, size_t from, size_t to)
 {
     for (size_t i = from; i < to; i++)

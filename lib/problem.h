@@ -36,7 +36,9 @@ void hg_problem_free(struct hg_problem *problem);
  * among the problem's. */
 void hg_problem_pair(const struct hg_problem *problem, size_t p, size_t *first, size_t *second);
 
+/* The points of problem p, and those of the largest problem. */
 size_t hg_problem_size(const struct hg_problem *problem, size_t p);
+size_t hg_problem_largest(const struct hg_problem *problem);
 
 /* The points of problem p into subset [room for n]; returns how many. */
 size_t hg_problem_points(const struct hg_problem *problem, size_t p, uint32_t *subset);

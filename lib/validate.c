@@ -127,14 +127,6 @@ static void sum_reports(const struct validation *v, bool by_side, hinge_report *
     *report = sum;
 }
 
-static size_t largest_problem(const struct hg_problem *pr)
-{
-    size_t largest = 0;
-    for (size_t p = 0; p < pr->n_problems; p++)
-        largest = HG_MAX(largest, hg_problem_size(pr, p));
-    return largest;
-}
-
 static hinge_status validate(struct validation *v, double *predictions, hinge_report *report, hinge_error *err)
 {
     const hinge_params *params = &v->problem->params;
@@ -179,7 +171,7 @@ hinge_status hinge_cross_validate(const hinge_matrix *x, const double *y, const 
     if (status != HINGE_OK)
         return status;
     v.n = x->rows;
-    v.jobs.largest = largest_problem(&problem);
+    v.jobs.largest = hg_problem_largest(&problem);
     if (!problem.classifies) /* a calibration would be for nothing */
         v.jobs.params.probability = 0;
     if (folds < 2 || folds > x->rows)

@@ -138,14 +138,6 @@ static hinge_status run(struct leaving *l, hinge_leave_one_out_report *report, h
     return status;
 }
 
-static size_t largest_problem(const struct hg_problem *pr)
-{
-    size_t largest = 0;
-    for (size_t p = 0; p < pr->n_problems; p++)
-        largest = HG_MAX(largest, hg_problem_size(pr, p));
-    return largest;
-}
-
 hinge_status hinge_leave_one_out(const hinge_matrix *x, const double *y, const hinge_params *params,
                                  double *predictions, hinge_leave_one_out_report *report, hinge_error *err)
 {
@@ -168,7 +160,7 @@ hinge_status hinge_leave_one_out(const hinge_matrix *x, const double *y, const h
     l.jobs.job = leave_out;
     l.jobs.arg = &l;
     l.jobs.params.probability = 0;
-    l.jobs.largest = largest_problem(&problem);
+    l.jobs.largest = hg_problem_largest(&problem);
     if (problem.n < 2)
         status = hg_fail(err, HINGE_EINVAL, "x: one row of weight > 0 cannot be left out");
     else
