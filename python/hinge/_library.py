@@ -5,10 +5,9 @@ from __future__ import annotations
 import os
 import signal
 import threading
-from typing import Any, Callable, Mapping
+from typing import Any, Callable, Iterable, Mapping
 
 import numpy as np
-
 
 
 def _missed_avx512() -> bool:
@@ -141,7 +140,10 @@ class Matrix:
 
 def vector(values: Any, n: int, name: str) -> np.ndarray:
     """values as n doubles without gaps; converted only where they are not."""
-    array = np.ascontiguousarray(values, dtype=np.float64)
+    try:
+        array = np.ascontiguousarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InvalidArgument(f"{name}: {error}") from None
     if array.shape != (n,):
         raise InvalidArgument(f"{name} has shape {array.shape}, not ({n},)")
     return array
@@ -165,6 +167,96 @@ def view(pointer: Any, shape: tuple[int, ...], owner: Any, kind: str = "=f8", wr
     if 0 in shape:
         return np.zeros(shape, kind)
     return np.asarray(_Memory(pointer, shape, np.dtype(kind).str, owner, writable))
+
+
+# ---- labels ---------------------------------------------------------------------------------------------------------
+
+def _texts(y: Any) -> np.ndarray | None:
+    """y as an array of texts, if that is what it holds."""
+    array = np.asarray(y)
+    if array.dtype.kind == "U":
+        return array
+    values = array.ravel().tolist() if array.dtype.kind in "OST" else []
+    if not values or not all(isinstance(value, (str, bytes)) for value in values):
+        return None
+    return np.array([v.decode() if isinstance(v, bytes) else v for v in values]).reshape(array.shape)
+
+
+class Words:
+    """Class labels that are texts. The library knows them by the numbers from 1 on, in the order of ``words``."""
+
+    def __init__(self, words: Iterable[str]):
+        self.words = np.array(list(words))
+        self.number = {word: float(k) for k, word in enumerate(self.words.tolist(), 1)}
+        for word in self.number:
+            if not word or any(c < " " or c == "\x7f" for c in word):
+                raise InvalidArgument(f"y: {word!r} is no label: it is empty or holds control characters")
+
+    @classmethod
+    def held(cls, struct: Any) -> Words | None:
+        """Those of a hinge_words, or of what points at one; None: labels are numbers."""
+        words = [] if struct == ffi.NULL else [ffi.string(struct.word[k]) for k in range(struct.count)]
+        return cls(word.decode("utf-8", "surrogateescape") for word in words) if words else None
+
+    def give(self, model: Any) -> None:
+        texts = [ffi.new("char[]", word.encode("utf-8", "surrogateescape")) for word in self.number]
+        array = ffi.new("const char *[]", texts)
+        call(lib.hinge_model_set_words, model, ffi.new("hinge_words *", {"count": len(texts), "word": array}))
+
+    def number_of(self, word: Any, name: str) -> float:
+        if word not in self.number:
+            raise InvalidArgument(f"{name}: {word!r} is none of the labels {', '.join(map(repr, self.number))}")
+        return self.number[word]
+
+    def numbers_of(self, y: Any, n: int) -> np.ndarray:
+        texts = _texts(y)
+        words, inverse = np.unique(np.asarray(y) if texts is None else texts, return_inverse=True)
+        numbers = np.array([self.number_of(word, "y") for word in words.tolist()])
+        return vector(numbers.take(inverse), n, "y")
+
+    def of(self, numbers: np.ndarray) -> np.ndarray:
+        """The words of numbers; "" where there is none (NaN)."""
+        missing = np.isnan(numbers)
+        words = self.words.take(np.where(missing, 1, numbers).astype(np.intp) - 1)
+        words[missing] = ""
+        return words
+
+
+class Labels:
+    """y of a training: as numbers, and the words, if any, that these stand for; in the order in which the words come,
+    as in files."""
+
+    def __init__(self, y: Any, n: int, task: str):
+        self.numbers: np.ndarray | None = None
+        self.words: Words | None = None
+        if y is None:
+            return
+        texts = _texts(y)
+        if texts is not None:
+            if not lib.hinge_task_info(number_of("hinge_task", task)).classifies:
+                raise InvalidArgument(f"y holds words, where {task} takes numbers")
+            words, first = np.unique(texts, return_index=True)
+            self.words = Words(words[np.argsort(first)].tolist())
+            self.numbers = self.words.numbers_of(texts, n)
+        else:
+            self.numbers = vector(y, n, "y")
+
+    def give(self, model: Any) -> None:
+        """Tells a hinge_model what its labels stand for."""
+        if self.words is not None:
+            self.words.give(model)
+
+    def translate(self, params: dict[str, Any]) -> dict[str, Any]:
+        """Parameters of a training that are or hold labels, as numbers."""
+        if self.words is None:
+            return params
+        params = dict(params)
+        if params.get("class_weight"):
+            params["class_weight"] = {self.words.number_of(word, "class_weight"): weight
+                                      for word, weight in params["class_weight"].items()}
+        if params.get("positive_class") is not None:
+            params["positive_class"] = self.words.number_of(params["positive_class"], "positive_class")
+        return params
 
 
 # ---- words and structures -------------------------------------------------------------------------------------------

@@ -7,8 +7,8 @@ from typing import Any, Iterable, Iterator
 import numpy as np
 
 from ._core import ffi, lib
-from ._library import (CallbackError, InvalidArgument, Kernel, Matrix, Params, Progress, Watch, as_dict, call, doubles,
-                       number_of, text, threads_of, vector, view, word_of)
+from ._library import (CallbackError, InvalidArgument, Kernel, Labels, Matrix, Params, Progress, Watch, Words, as_dict,
+                       call, doubles, number_of, text, threads_of, vector, view, word_of)
 
 
 class Model:
@@ -29,6 +29,8 @@ class Model:
     ([1.0, -1.0], True)
     >>> hinge.Model.from_bytes(model.to_bytes()).predict([[3.5, 3.5]])
     array([1.])
+    >>> hinge.train(X, ["low"] * 3 + ["high"] * 3).predict([[3.5, 3.5]]).tolist()
+    ['high']
     """
 
     def __init__(self, handle: Any, params: Params | None = None, report: Any = None, user: Kernel | None = None):
@@ -38,6 +40,7 @@ class Model:
         self._user = user
         self._support: np.ndarray | None = None
         self._problems = lib.hinge_model_n_problems(handle)
+        self._words = Words.held(lib.hinge_model_words(handle))
 
     # -- files --
 
@@ -121,11 +124,11 @@ class Model:
 
         Returns
         -------
-        ndarray of shape (rows,), float64
+        ndarray of shape (rows,), float64; of texts where the labels are words
         """
         kept: list[np.ndarray] = []
         self._apply(lib.hinge_predict, X, threads, precision, _makes(kept), ffi.NULL)
-        return kept[0]
+        return kept[0] if self._words is None else self._words.of(kept[0])
 
     def decision_function(self, X: Any, *, threads: int | None = 0, precision: str = "auto") -> np.ndarray:
         """Decision values, shape (rows, n_problems): of classes 0 v 1, 0 v 2, ..., 1 v 2, ... in :attr:`classes`' order
@@ -144,9 +147,15 @@ class Model:
     def calibrate(self, X: Any, y: Any = None, *, threads: int | None = 0) -> Model:
         """Fit what :meth:`predict_proba` needs on examples that the model was not trained on. Returns the model."""
         matrix = Matrix(X)
-        labels = None if y is None else vector(y, matrix.view.rows, "y")
+        labels = self._numbers(y, matrix.view.rows)
         call(lib.hinge_calibrate, self._handle, matrix.view, doubles(labels), self._options(threads, "auto"))
         return self
+
+    def _numbers(self, y: Any, n: int) -> np.ndarray | None:
+        """y as the library takes it."""
+        if y is None:
+            return None
+        return vector(y, n, "y") if self._words is None else self._words.numbers_of(y, n)
 
     @property
     def calibrated(self) -> bool:
@@ -170,7 +179,7 @@ class Model:
             X = np.asarray(X, np.float64) * self.scaling[0] + self.scaling[1]
             params.scaling = ffi.NULL
         matrix, result = Matrix(X), ffi.new("hinge_certificate *")
-        targets = doubles(None if y is None else vector(y, matrix.view.rows, "y"))
+        targets = doubles(self._numbers(y, matrix.view.rows))
         run = call if self._user is None else self._user.call
         if not lib.hinge_model_sv_index(self._handle):
             call(lib.hinge_model_locate, self._handle, matrix.view, targets, ffi.NULL)
@@ -212,9 +221,10 @@ class Model:
 
     @property
     def classes(self) -> np.ndarray:
-        """Labels of the classes in the model's order; empty for regression and one-class."""
+        """Labels of the classes in the model's order, numbers or texts; empty for regression and one-class."""
         labels = lib.hinge_model_labels(self._handle)
-        return self._view(labels, (lib.hinge_model_n_classes(self._handle) if labels else 0,))
+        numbers = self._view(labels, (lib.hinge_model_n_classes(self._handle) if labels else 0,))
+        return numbers if self._words is None else self._words.of(numbers)
 
     @property
     def n_support(self) -> np.ndarray:
@@ -305,7 +315,7 @@ def train(X: Any, y: Any = None, task: str = "c_svc", kernel: Any = "rbf", *, pr
         Borrowed where it is float32 or float64, by rows or by columns, also with gaps between them; converted to
         float64 otherwise. ``kernel="precomputed"``: kernel values, shape (n, n).
     y : array of shape (n,)
-        Class labels (numbers), or targets; None for one-class.
+        Class labels, numbers or texts, or targets; None for one-class. The model and its files keep the texts.
     task : {"c_svc", "nu_svc", "one_class", "epsilon_svr", "nu_svr", "quantile"}
     kernel : {"rbf", "linear", "polynomial", "sigmoid", "precomputed"} or callable
         A callable gets float64 arrays (a, d) and (b, d), and returns (a, b).
@@ -349,14 +359,15 @@ def train(X: Any, y: Any = None, task: str = "c_svc", kernel: Any = "rbf", *, pr
 def train_watched(X: Any, y: Any, watch: Watch, **params: Any) -> Model:
     matrix = Matrix(X)
     n = matrix.view.rows
-    settings = Params(n, **params)
-    targets = None if y is None else vector(y, n, "y")
+    labels = Labels(y, n, params.get("task", "c_svc"))
+    settings = Params(n, **labels.translate(params))
     watch.attach(settings.struct)
     handle, report = ffi.new("hinge_model **"), ffi.new("hinge_report *")
     struct = ffi.new("hinge_params *", settings.struct)
     with watch:
-        settings.call(lib.hinge_train, handle, matrix.view, doubles(targets), struct, report)
+        settings.call(lib.hinge_train, handle, matrix.view, doubles(labels.numbers), struct, report)
     settings.struct.progress = ffi.NULL
+    labels.give(handle[0])
     return Model(handle[0], settings, report, settings.user)
 
 
@@ -374,7 +385,8 @@ def cross_validate(X: Any, y: Any = None, folds: int = 5, *, progress: Progress 
     Returns
     -------
     ndarray of shape (n,)
-        NaN for rows of folds that a time limit or the callback left undone. Ctrl-C raises KeyboardInterrupt.
+        NaN (of labels that are texts: "") for rows of folds that a time limit or the callback left undone. Ctrl-C
+        raises KeyboardInterrupt.
 
     Examples
     --------
@@ -386,17 +398,17 @@ def cross_validate(X: Any, y: Any = None, folds: int = 5, *, progress: Progress 
     """
     matrix = Matrix(X)
     n = matrix.view.rows
-    settings = Params(n, **params)
-    targets = None if y is None else vector(y, n, "y")
+    labels = Labels(y, n, params.get("task", "c_svc"))
+    settings = Params(n, **labels.translate(params))
     predictions, watch = np.empty(n), Watch(progress)
     watch.attach(settings.struct)
     struct = ffi.new("hinge_params *", settings.struct)
     with watch:
-        settings.call(lib.hinge_cross_validate, matrix.view, doubles(targets), struct, folds, doubles(predictions),
-                      ffi.NULL)
+        settings.call(lib.hinge_cross_validate, matrix.view, doubles(labels.numbers), struct, folds,
+                      doubles(predictions), ffi.NULL)
     if watch.interrupted:
         raise KeyboardInterrupt
-    return predictions
+    return predictions if labels.words is None else labels.words.of(predictions)
 
 
 def path(X: Any, y: Any, C: Iterable[float], **params: Any) -> Iterator[Model]:
@@ -425,7 +437,7 @@ def load_libsvm(path: Any, *, n_features: int = 0, dtype: Any = np.float64,
     X : ndarray of shape (n, d), float64 or float32
         At least ``n_features`` wide; absent features are 0.
     y : ndarray of shape (n,)
-        Both are the memory that the library filled, not copies.
+        Texts where the file's labels are words; otherwise X and y are the memory that the library filled, not copies.
     """
     kinds = {np.dtype(np.float32): lib.HINGE_F32, np.dtype(np.float64): lib.HINGE_F64}
     if np.dtype(dtype) not in kinds:
@@ -437,7 +449,8 @@ def load_libsvm(path: Any, *, n_features: int = 0, dtype: Any = np.float64,
     x, item = data.x, np.dtype(dtype).itemsize
     flat = view(x.data, (x.rows * x.stride,), data, np.dtype(dtype).str, writable=True)
     X = np.lib.stride_tricks.as_strided(flat, (x.rows, x.cols), (x.stride * item, item))
-    return X, view(data.y, (x.rows,), data, writable=True)
+    y, words = view(data.y, (x.rows,), data, writable=True), Words.held(data.words)
+    return X, y if words is None else words.of(y)
 
 
 def dump_libsvm(X: Any, y: Any, path: Any) -> None:

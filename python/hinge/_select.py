@@ -5,8 +5,8 @@ from typing import Any, Callable, Iterable
 
 import numpy as np
 
-from ._library import (InvalidArgument, Matrix, Params, Progress, Watch, as_dict, doubles, ffi, lib, number_of, text,
-                       vector, view, word_of)
+from ._library import (InvalidArgument, Labels, Matrix, Params, Progress, Watch, as_dict, doubles, ffi, lib, number_of,
+                       text, view, word_of)
 from ._model import Model
 
 _AXES = ("C", "nu", "gamma", "p", "degree", "coef0", "tau")
@@ -38,12 +38,12 @@ class Selection:
         Trainings, steps, kernel rows computed, and so on.
     """
 
-    def __init__(self, selection: Any, settings: Params, problems: int):
+    def __init__(self, selection: Any, settings: Params, labels: Labels, problems: int):
         handle = ffi.gc(selection, lib.hinge_selection_free)
         s = handle[0]
         self.score = text(lib.hinge_score_name(s.score))
         self.fold = view(s.fold, (s.repeats, s.rows), handle, "=i4")
-        self.points = [self._point(s.points[k], handle, problems) for k in range(s.n_points)]
+        self.points = [self._point(s.points[k], handle, labels, problems) for k in range(s.n_points)]
         self.best = None if s.best == ffi.NULL else self.points[s.best - s.points]
         self.work = {name: value for name, value in as_dict(handle).items() if isinstance(value, (int, float))}
         self.outcome = word_of("hinge_outcome", s.outcome)
@@ -51,10 +51,11 @@ class Selection:
         if s.model != ffi.NULL:
             settings.struct, report = s.params, ffi.new("hinge_report *", s.report)
             settings.struct.progress = ffi.NULL
+            labels.give(s.model)
             self.model, s.model = Model(s.model, settings, report, settings.user), ffi.NULL
 
     @staticmethod
-    def _point(point: Any, handle: Any, problems: int) -> dict[str, Any]:
+    def _point(point: Any, handle: Any, labels: Labels, problems: int) -> dict[str, Any]:
         s = handle[0]
         result = point_of(point)
         folds = view(point.fold_score, (s.n_folds, lib.HINGE_N_SCORES), handle) if point.fold_score else None
@@ -62,6 +63,8 @@ class Selection:
         for name, shape in (("predictions", ()), ("decisions", (problems,))):
             values = getattr(point, name)
             result[name] = view(values, (s.repeats, s.rows, *shape), handle) if values else None
+        if labels.words is not None and result["predictions"] is not None:
+            result["predictions"] = labels.words.of(result["predictions"])
         return result
 
 
@@ -176,8 +179,8 @@ def grid_search(X: Any, y: Any = None, task: str = "c_svc", kernel: Any = "rbf",
     """
     matrix, given = Matrix(X), {"C": C, "nu": nu, "gamma": gamma, "p": p, "degree": degree, "coef0": coef0, "tau": tau}
     n = matrix.view.rows
-    settings = Params(n, task=task, kernel=kernel, **params)
-    targets = None if y is None else vector(y, n, "y")
+    labels = Labels(y, n, task)
+    settings = Params(n, task=task, kernel=kernel, **labels.translate(params))
     options, kept = ffi.new("hinge_select_options *"), []
     for name in _AXES:
         if given[name] is not None:
@@ -202,8 +205,8 @@ def grid_search(X: Any, y: Any = None, task: str = "c_svc", kernel: Any = "rbf",
     handle = ffi.new("hinge_selection **")
     struct = ffi.new("hinge_params *", settings.struct)
     with watch:
-        settings.call(lib.hinge_select, handle, matrix.view, doubles(targets), struct, options)
+        settings.call(lib.hinge_select, handle, matrix.view, doubles(labels.numbers), struct, options)
     if points is not None and points.error is not None:
         lib.hinge_selection_free(handle[0])
         raise points.error
-    return Selection(handle[0], settings, _problems(targets, settings.struct))
+    return Selection(handle[0], settings, labels, _problems(labels.numbers, settings.struct))

@@ -120,6 +120,78 @@ def test_cross_validation_calibration_and_path():
         assert np.allclose(model.decision_function(X), hinge.train(X, y, C=C, eps=1e-8).decision_function(X), atol=1e-5)
 
 
+# ---- labels that are words ------------------------------------------------------------------------------------------
+
+NAMES = np.array(["zo\u00eb maple", "100 %", "ash"])  # not in the order of their numbers
+
+
+def named(n=300):
+    X, _ = rings(n, 2)
+    numbers = np.digitize(X[:, 0], [-0.5, 0.5])
+    return X, numbers, NAMES[numbers]
+
+
+@pytest.mark.parametrize("kind", [list, np.array, lambda y: np.array(y, object), lambda y: np.char.encode(y, "utf-8")])
+def test_words_are_numbers_by_another_name(kind):
+    X, numbers, words = named()
+    settings = {"C": 10.0, "gamma": 0.5}
+    plain = hinge.train(X, numbers, **settings, class_weight={2: 3.0, 0: 0.5})
+    model = hinge.train(X, kind(words.tolist() if kind is list else words), **settings,
+                        class_weight={"ash": 3.0, "zo\u00eb maple": 0.5})
+    assert np.array_equal(model.decision_function(X), plain.decision_function(X))
+    assert np.array_equal(model.predict(X), NAMES[plain.predict(X).astype(int)])
+    assert model.classes.tolist() == NAMES[plain.classes.astype(int)].tolist()
+    assert model.certificate(X, words) | {"seconds": 0} == plain.certificate(X, numbers) | {"seconds": 0}
+    assert np.array_equal(model.calibrate(X, words).predict_proba(X), plain.calibrate(X, numbers).predict_proba(X))
+
+
+def test_words_stay_in_files(tmp_path):
+    X, _, words = named()
+    model = hinge.train(X, words)
+    model.save(tmp_path / "model")
+    for same in (hinge.Model.load(tmp_path / "model"), pickle.loads(pickle.dumps(model))):
+        assert np.array_equal(same.predict(X), model.predict(X)) and np.array_equal(same.classes, model.classes)
+    assert same.certificate(X, words)["kkt"] == model.certificate(X, words)["kkt"]
+    words = np.char.replace(words, " ", "_")
+    (tmp_path / "data").write_text("".join(f"{w} 1:{a!r} 2:{b!r}\n" for w, (a, b) in zip(words, X.tolist())))
+    read, labels = hinge.load_libsvm(tmp_path / "data")
+    assert np.array_equal(labels, words) and np.array_equal(read, X)
+    if COMMAND:
+        env = dict(os.environ, HINGE_NO_RESTART="1") if hinge.info()["blas_slow"] else None
+        subprocess.run([COMMAND, "train", "-q", str(tmp_path / "data"), str(tmp_path / "theirs")], check=True, env=env)
+        assert (tmp_path / "theirs").read_bytes() == hinge.train(X, labels).to_bytes()
+
+
+def test_words_in_folds_and_searches():
+    X, numbers, words = named()
+    predicted = hinge.cross_validate(X, numbers, C=10.0, folds=4)
+    assert np.array_equal(hinge.cross_validate(X, words, C=10.0, folds=4), NAMES[predicted.astype(int)])
+    settings = {"C": [0.1, 10.0], "gamma": [0.1, 1.0], "folds": 4, "decisions": True, "score": "f1"}
+    found = hinge.grid_search(X, words, **settings, positive_class="ash")
+    plain = hinge.grid_search(X, numbers, **settings, positive_class=2)
+    assert [p["score"] for p in found.points] == [p["score"] for p in plain.points]
+    for ours, theirs in zip(found.points, plain.points):
+        assert np.array_equal(ours["predictions"], NAMES[theirs["predictions"].astype(int)])
+    assert np.array_equal(found.model.predict(X), NAMES[plain.model.predict(X).astype(int)])
+    stopped = hinge.cross_validate(X, words, progress=lambda p: 1)
+    assert set(stopped) <= {"", *NAMES} and "" in stopped
+
+
+def test_words_that_are_refused():
+    X, _, words = named()
+    for labels, message in ((np.where(words == "ash", "", words), "empty"),
+                            (np.where(words == "ash", "a\tb", words), "control"), (words[:-1], "shape"),
+                            ([None, *words[1:]], "y: ")):
+        with pytest.raises(hinge.InvalidArgument, match=message):
+            hinge.train(X, labels)
+    with pytest.raises(hinge.InvalidArgument, match="epsilon_svr takes numbers"):
+        hinge.train(X, words, "epsilon_svr")
+    with pytest.raises(hinge.InvalidArgument, match="'oak' is none of the labels '.*'"):
+        hinge.train(X, words, class_weight={"oak": 1.0})
+    with pytest.raises(hinge.InvalidArgument, match="'oak' is none"):
+        hinge.train(X, words).calibrate(X, ["oak", *words[1:]])
+
+
 # ---- the command ----------------------------------------------------------------------------------------------------
 
 @pytest.mark.skipif(not COMMAND, reason="HINGE_COMMAND names no hinge command")

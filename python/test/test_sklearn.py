@@ -77,6 +77,15 @@ def test_grid_is_that_of_grid_search_cv(scoring):
     assert (ours.decision_function(X) == best.decision_function(X)).all()
 
 
+def test_grid_of_words():
+    X, y = classes(3, (2, 0, 1))
+    grid = {"C": [0.1, 10.0], "gamma": [0.01, 0.5]}
+    ours = SVCGrid(**grid, tol=1e-8, fold_tol=1e-8).fit(X, y.astype(object))
+    theirs = GridSearchCV(SVC(tol=1e-8), grid).fit(X, y)
+    assert np.array_equal(ours.predict(X), theirs.predict(X)) and ours.best_params_ == theirs.best_params_
+    assert ours.classes_.tolist() == theirs.classes_.tolist() == ["ash", "beech", "cedar"]
+
+
 def test_grid_of_values():
     X = np.random.default_rng(0).normal(size=(150, 3))
     y = X[:, 0] ** 2 + 0.1 * np.random.default_rng(1).normal(size=150)
