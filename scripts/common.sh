@@ -8,10 +8,10 @@ build_packages='meson=meson ninja-build=ninja gcc=cc libc6-dev pkg-config=pkg-co
 test_packages='libcmocka-dev libsvm-dev libsvm-tools=svm-train g++=c++ python3=python3 xz-utils=xz
     gfortran=gfortran doxygen=doxygen mandoc=mandoc groff-base=groff cmake=cmake make=make gnuplot-nox=gnuplot'
 # What the Python module and its tests need; those of the estimators run where scikit-learn 1.6 is too.
-python_packages='python3-dev python3-cffi python3-numpy python3-pytest'
+python_packages='python3-dev python3-cffi python3-numpy python3-pytest mypy'
 
-# What continuous integration needs beyond that: other compilers and processors, static analysis.
-analysis_packages='clang=clang clang-tidy=clang-tidy cppcheck=cppcheck libomp-dev'
+# What continuous integration needs beyond that: other compilers and processors, static analysis, Python's environments.
+analysis_packages='clang=clang clang-tidy=clang-tidy cppcheck=cppcheck libomp-dev python3-venv'
 cross_packages='gcc-aarch64-linux-gnu=aarch64-linux-gnu-gcc libc6-dev-arm64-cross qemu-user=qemu-aarch64'
 
 fail() {

@@ -27,16 +27,26 @@ def _variance(X: np.ndarray, weights: np.ndarray | None) -> float:
     """The variance of all values of X, rows weighted, without a copy of X."""
     blocks = [slice(i, i + 4096) for i in range(0, len(X), 4096)]
     w = np.ones(len(X)) if weights is None else weights
-    total = w.sum() * X.shape[1]
+    total = float(w.sum()) * X.shape[1]
     mean = sum(w[b] @ X[b].sum(axis=1, dtype=np.float64) for b in blocks) / total
-    return sum(w[b] @ np.square(X[b] - mean, dtype=np.float64).sum(axis=1) for b in blocks) / total
+    return float(sum(w[b] @ np.square(X[b] - mean, dtype=np.float64).sum(axis=1) for b in blocks)) / total
 
 
 class Machine(BaseEstimator):
     """What all five have in common."""
 
+    kernel: Any
+    gamma: Any
+    threads: int | None
+    precision: str
+    classes_: np.ndarray
+    _model: Model
     _task: str
     _parameters: tuple[str, ...]  # those that tell tasks apart
+
+    def _keep(self, given: dict[str, Any]) -> None:
+        """Makes attributes of a constructor's parameters."""
+        self.__dict__.update((name, value) for name, value in given.items() if name != "self")
 
     # -- data --
 
@@ -511,7 +521,7 @@ class Search(Machine):
         results: dict[str, Any] = {
             "params": [{name: point[_NAMES.get(name, name)] for name in names} for point in found.points]}
         for name in names:
-            results[f"param_{name}"] = np.ma.array([params[name] for params in results["params"]])
+            results[f"param_{name}"] = np.array([params[name] for params in results["params"]]).view(np.ma.MaskedArray)
         blank = np.full(int(found.fold.max()) + 1, np.nan)
         scores = sign * np.array([blank if p["fold_score"] is None else p["fold_score"] for p in found.points])
         for k in range(scores.shape[1]):

@@ -14,7 +14,7 @@ def _missed_avx512() -> bool:
     """Whether OpenBLAS, left alone, may choose kernels that are slow here: old ones do not know newer processors."""
     try:
         with open("/proc/cpuinfo", encoding="ascii", errors="replace") as file:
-            flags = next((line.split() for line in file if line.startswith("flags")), [])
+            flags = next((line for line in file if line.startswith("flags")), "").split()
     except OSError:
         return False
     return {"avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512cd"} <= set(flags)
@@ -31,7 +31,7 @@ finally:
     if _choose:
         del os.environ["OPENBLAS_CORETYPE"]
 
-Progress = Callable[[dict], object]
+Progress = Callable[[dict[str, Any]], object]
 
 
 # ---- errors ---------------------------------------------------------------------------------------------------------
@@ -81,7 +81,7 @@ _ERRORS = {lib.HINGE_EINVAL: InvalidArgument, lib.HINGE_ENOMEM: NoMemory, lib.HI
 
 
 def text(chars: Any) -> str:
-    return ffi.string(chars).decode("utf-8", "replace")
+    return str(ffi.string(chars), "utf-8", "replace")
 
 
 def call(function: Any, *arguments: Any) -> None:

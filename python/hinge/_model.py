@@ -57,7 +57,7 @@ class Model:
         """The text that :meth:`save` writes: exact, so that :meth:`from_bytes` predicts the same bits."""
         bytes_, size = ffi.new("char **"), ffi.new("size_t *")
         call(lib.hinge_model_format, self._handle, bytes_, size)
-        return ffi.buffer(ffi.gc(bytes_[0], lib.hinge_free), size[0])[:]
+        return bytes(ffi.buffer(ffi.gc(bytes_[0], lib.hinge_free), size[0]))
 
     @classmethod
     def from_bytes(cls, data: bytes, kernel: Any = None) -> Model:
@@ -213,11 +213,11 @@ class Model:
 
     @property
     def n_features(self) -> int:
-        return lib.hinge_model_n_features(self._handle)
+        return int(lib.hinge_model_n_features(self._handle))
 
     @property
     def n_sv(self) -> int:
-        return lib.hinge_model_n_sv(self._handle)
+        return int(lib.hinge_model_n_sv(self._handle))
 
     @property
     def classes(self) -> np.ndarray:

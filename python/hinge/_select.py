@@ -5,8 +5,9 @@ from typing import Any, Callable, Iterable
 
 import numpy as np
 
-from ._library import (InvalidArgument, Labels, Matrix, Params, Progress, Watch, as_dict, doubles, ffi, lib, number_of,
-                       text, view, word_of)
+from ._core import ffi, lib
+from ._library import (InvalidArgument, Labels, Matrix, Params, Progress, Watch, as_dict, doubles, number_of, text, view,
+                       word_of)
 from ._model import Model
 
 _AXES = ("C", "nu", "gamma", "p", "degree", "coef0", "tau")
@@ -87,7 +88,7 @@ def _problems(y: np.ndarray | None, params: Any) -> int:
 class _Points:
     """The caller's callback after each point."""
 
-    def __init__(self, function: Callable[[dict], object]):
+    def __init__(self, function: Callable[[dict[str, Any]], object]):
         self.function = function
         self.error: BaseException | None = None
         self.handle = ffi.new_handle(self)
@@ -127,7 +128,7 @@ def grid_search(X: Any, y: Any = None, task: str = "c_svc", kernel: Any = "rbf",
                 folds: int = 5, repeats: int = 1, fold: Iterable[int] | None = None,
                 group: Iterable[int] | None = None, score: str = "auto", by_fold: bool = False, drop: str = "none",
                 one_se: bool = False, fold_eps: float = 0.0, refit: bool = True, decisions: bool = False,
-                point: Callable[[dict], object] | None = None, progress: Progress | None = None,
+                point: Callable[[dict[str, Any]], object] | None = None, progress: Progress | None = None,
                 **params: Any) -> Selection:
     """Choose parameters by cross-validation: all points of a grid, in one call that shares what they have in common.
 

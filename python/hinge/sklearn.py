@@ -18,12 +18,15 @@ Ctrl-C ends a ``fit`` with KeyboardInterrupt; the estimator is fitted, with the 
 """
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Callable, Mapping, Sequence, Union
 
 import numpy as np
 from sklearn.base import OutlierMixin
 
 from ._estimators import Classifier, Machine, Regressor, Search
+
+Kernel = Union[str, Callable[[np.ndarray, np.ndarray], Any]]
+Values = Union[float, Sequence[float], np.ndarray, None]  # what a search is to try
 
 __all__ = ["NuSVC", "NuSVR", "OneClassSVM", "QuantileSVR", "SVC", "SVCGrid", "SVR", "SVRGrid"]
 
@@ -75,29 +78,13 @@ class SVC(Classifier):
     _task = "c_svc"
     _parameters = ("C",)
 
-    def __init__(self, *, C=1.0, kernel="rbf", degree=3, gamma="scale", coef0=0.0, shrinking=True, tol=1e-3,
-                 cache_size=None, class_weight=None, verbose=False, max_iter=-1, decision_function_shape="ovr",
-                 break_ties=False, random_state=None, threads=None, precision="auto", solver="auto", time_limit=None,
-                 multiclass="one_vs_one"):
-        self.C = C
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.shrinking = shrinking
-        self.tol = tol
-        self.cache_size = cache_size
-        self.verbose = verbose
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.threads = threads
-        self.precision = precision
-        self.solver = solver
-        self.time_limit = time_limit
-        self.class_weight = class_weight
-        self.decision_function_shape = decision_function_shape
-        self.break_ties = break_ties
-        self.multiclass = multiclass
+    def __init__(self, *, C: float = 1.0, kernel: Kernel = "rbf", degree: int = 3, gamma: float | str = "scale",
+                 coef0: float = 0.0, shrinking: bool = True, tol: float = 1e-3, cache_size: float | None = None,
+                 class_weight: Mapping[Any, float] | str | None = None, verbose: bool = False, max_iter: int = -1,
+                 decision_function_shape: str = "ovr", break_ties: bool = False, random_state: Any = None,
+                 threads: int | None = None, precision: str = "auto", solver: str = "auto",
+                 time_limit: float | None = None, multiclass: str = "one_vs_one") -> None:
+        self._keep(locals())
 
 
 class NuSVC(Classifier):
@@ -123,29 +110,13 @@ decision_function_shape, break_ties, random_state, threads, precision, solver, t
     _parameters = ("nu",)
     _one_class = "specified nu is infeasible: all samples with positive weights belong to the same class"
 
-    def __init__(self, *, nu=0.5, kernel="rbf", degree=3, gamma="scale", coef0=0.0, shrinking=True, tol=1e-3,
-                 cache_size=None, class_weight=None, verbose=False, max_iter=-1, decision_function_shape="ovr",
-                 break_ties=False, random_state=None, threads=None, precision="auto", solver="auto", time_limit=None,
-                 multiclass="one_vs_one"):
-        self.nu = nu
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.shrinking = shrinking
-        self.tol = tol
-        self.cache_size = cache_size
-        self.verbose = verbose
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.threads = threads
-        self.precision = precision
-        self.solver = solver
-        self.time_limit = time_limit
-        self.class_weight = class_weight
-        self.decision_function_shape = decision_function_shape
-        self.break_ties = break_ties
-        self.multiclass = multiclass
+    def __init__(self, *, nu: float = 0.5, kernel: Kernel = "rbf", degree: int = 3, gamma: float | str = "scale",
+                 coef0: float = 0.0, shrinking: bool = True, tol: float = 1e-3, cache_size: float | None = None,
+                 class_weight: Mapping[Any, float] | str | None = None, verbose: bool = False, max_iter: int = -1,
+                 decision_function_shape: str = "ovr", break_ties: bool = False, random_state: Any = None,
+                 threads: int | None = None, precision: str = "auto", solver: str = "auto",
+                 time_limit: float | None = None, multiclass: str = "one_vs_one") -> None:
+        self._keep(locals())
 
 
 class SVR(Regressor):
@@ -172,25 +143,12 @@ solver, time_limit
     _task = "epsilon_svr"
     _parameters = ("C", "epsilon")
 
-    def __init__(self, *, kernel="rbf", degree=3, gamma="scale", coef0=0.0, tol=1e-3, C=1.0, epsilon=0.1,
-                 shrinking=True, cache_size=None, verbose=False, max_iter=-1, random_state=None, threads=None,
-                 precision="auto", solver="auto", time_limit=None):
-        self.C = C
-        self.epsilon = epsilon
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.shrinking = shrinking
-        self.tol = tol
-        self.cache_size = cache_size
-        self.verbose = verbose
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.threads = threads
-        self.precision = precision
-        self.solver = solver
-        self.time_limit = time_limit
+    def __init__(self, *, kernel: Kernel = "rbf", degree: int = 3, gamma: float | str = "scale", coef0: float = 0.0,
+                 tol: float = 1e-3, C: float = 1.0, epsilon: float = 0.1, shrinking: bool = True,
+                 cache_size: float | None = None, verbose: bool = False, max_iter: int = -1, random_state: Any = None,
+                 threads: int | None = None, precision: str = "auto", solver: str = "auto",
+                 time_limit: float | None = None) -> None:
+        self._keep(locals())
 
 
 class NuSVR(Regressor):
@@ -217,25 +175,12 @@ solver, time_limit
     _task = "nu_svr"
     _parameters = ("nu", "C")
 
-    def __init__(self, *, nu=0.5, C=1.0, kernel="rbf", degree=3, gamma="scale", coef0=0.0, shrinking=True, tol=1e-3,
-                 cache_size=None, verbose=False, max_iter=-1, random_state=None, threads=None, precision="auto",
-                 solver="auto", time_limit=None):
-        self.nu = nu
-        self.C = C
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.shrinking = shrinking
-        self.tol = tol
-        self.cache_size = cache_size
-        self.verbose = verbose
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.threads = threads
-        self.precision = precision
-        self.solver = solver
-        self.time_limit = time_limit
+    def __init__(self, *, nu: float = 0.5, C: float = 1.0, kernel: Kernel = "rbf", degree: int = 3,
+                 gamma: float | str = "scale", coef0: float = 0.0, shrinking: bool = True, tol: float = 1e-3,
+                 cache_size: float | None = None, verbose: bool = False, max_iter: int = -1, random_state: Any = None,
+                 threads: int | None = None, precision: str = "auto", solver: str = "auto",
+                 time_limit: float | None = None) -> None:
+        self._keep(locals())
 
 
 class QuantileSVR(Regressor):
@@ -263,25 +208,12 @@ solver, time_limit
     _task = "quantile"
     _parameters = ("quantile", "C")
 
-    def __init__(self, *, quantile=0.5, C=1.0, kernel="rbf", degree=3, gamma="scale", coef0=0.0, shrinking=True,
-                 tol=1e-3, cache_size=None, verbose=False, max_iter=-1, random_state=None, threads=None,
-                 precision="auto", solver="auto", time_limit=None):
-        self.quantile = quantile
-        self.C = C
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.shrinking = shrinking
-        self.tol = tol
-        self.cache_size = cache_size
-        self.verbose = verbose
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.threads = threads
-        self.precision = precision
-        self.solver = solver
-        self.time_limit = time_limit
+    def __init__(self, *, quantile: float = 0.5, C: float = 1.0, kernel: Kernel = "rbf", degree: int = 3,
+                 gamma: float | str = "scale", coef0: float = 0.0, shrinking: bool = True, tol: float = 1e-3,
+                 cache_size: float | None = None, verbose: bool = False, max_iter: int = -1, random_state: Any = None,
+                 threads: int | None = None, precision: str = "auto", solver: str = "auto",
+                 time_limit: float | None = None) -> None:
+        self._keep(locals())
 
 
 class OneClassSVM(OutlierMixin, Machine):
@@ -310,24 +242,11 @@ solver, time_limit
     _task = "one_class"
     _parameters = ("nu",)
 
-    def __init__(self, *, kernel="rbf", degree=3, gamma="scale", coef0=0.0, tol=1e-3, nu=0.5, shrinking=True,
-                 cache_size=None, verbose=False, max_iter=-1, random_state=None, threads=None, precision="auto",
-                 solver="auto", time_limit=None):
-        self.nu = nu
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.shrinking = shrinking
-        self.tol = tol
-        self.cache_size = cache_size
-        self.verbose = verbose
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.threads = threads
-        self.precision = precision
-        self.solver = solver
-        self.time_limit = time_limit
+    def __init__(self, *, kernel: Kernel = "rbf", degree: int = 3, gamma: float | str = "scale", coef0: float = 0.0,
+                 tol: float = 1e-3, nu: float = 0.5, shrinking: bool = True, cache_size: float | None = None,
+                 verbose: bool = False, max_iter: int = -1, random_state: Any = None, threads: int | None = None,
+                 precision: str = "auto", solver: str = "auto", time_limit: float | None = None) -> None:
+        self._keep(locals())
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Fit the model.
@@ -403,20 +322,15 @@ break_ties, random_state, threads, precision, solver, time_limit, multiclass
     _searched = ("C", "gamma")
     _default_scoring = "accuracy"
 
-    def __init__(self, *, C=None, gamma=None, cv=5, scoring=None, drop="none", one_se=False, fold_tol=None,
-                 kernel="rbf", degree=3, coef0=0.0, shrinking=True, tol=1e-3, cache_size=None, class_weight=None,
-                 verbose=False, max_iter=-1, decision_function_shape="ovr", break_ties=False, random_state=None,
-                 threads=None, precision="auto", solver="auto", time_limit=None, multiclass="one_vs_one"):
-        super().__init__(C=C, gamma=gamma, kernel=kernel, degree=degree, coef0=coef0, shrinking=shrinking, tol=tol,
-                         cache_size=cache_size, class_weight=class_weight, verbose=verbose, max_iter=max_iter,
-                         decision_function_shape=decision_function_shape, break_ties=break_ties,
-                         random_state=random_state, threads=threads, precision=precision, solver=solver,
-                         time_limit=time_limit, multiclass=multiclass)
-        self.cv = cv
-        self.scoring = scoring
-        self.drop = drop
-        self.one_se = one_se
-        self.fold_tol = fold_tol
+    def __init__(self, *, C: Values = None, gamma: Values | Sequence[float | str] | str = None, cv: Any = 5,
+                 scoring: str | None = None, drop: str = "none", one_se: bool = False, fold_tol: float | None = None,
+                 kernel: Kernel = "rbf", degree: int = 3, coef0: float = 0.0, shrinking: bool = True, tol: float = 1e-3,
+                 cache_size: float | None = None, class_weight: Mapping[Any, float] | str | None = None,
+                 verbose: bool = False, max_iter: int = -1, decision_function_shape: str = "ovr",
+                 break_ties: bool = False, random_state: Any = None, threads: int | None = None,
+                 precision: str = "auto", solver: str = "auto", time_limit: float | None = None,
+                 multiclass: str = "one_vs_one") -> None:
+        self._keep(locals())
 
 
 class SVRGrid(Search, SVR):
@@ -444,15 +358,10 @@ threads, precision, solver, time_limit
     _searched = ("C", "gamma", "epsilon")
     _default_scoring = "r2"
 
-    def __init__(self, *, C=None, gamma=None, epsilon=0.1, cv=5, scoring=None, drop="none", one_se=False, fold_tol=None,
-                 kernel="rbf", degree=3, coef0=0.0, tol=1e-3, shrinking=True, cache_size=None, verbose=False,
-                 max_iter=-1, random_state=None, threads=None, precision="auto", solver="auto", time_limit=None):
-        super().__init__(C=C, gamma=gamma, epsilon=epsilon, kernel=kernel, degree=degree, coef0=coef0, tol=tol,
-                         shrinking=shrinking, cache_size=cache_size, verbose=verbose, max_iter=max_iter,
-                         random_state=random_state, threads=threads, precision=precision, solver=solver,
-                         time_limit=time_limit)
-        self.cv = cv
-        self.scoring = scoring
-        self.drop = drop
-        self.one_se = one_se
-        self.fold_tol = fold_tol
+    def __init__(self, *, C: Values = None, gamma: Values | Sequence[float | str] | str = None, epsilon: Values = 0.1,
+                 cv: Any = 5, scoring: str | None = None, drop: str = "none", one_se: bool = False,
+                 fold_tol: float | None = None, kernel: Kernel = "rbf", degree: int = 3, coef0: float = 0.0,
+                 tol: float = 1e-3, shrinking: bool = True, cache_size: float | None = None, verbose: bool = False,
+                 max_iter: int = -1, random_state: Any = None, threads: int | None = None, precision: str = "auto",
+                 solver: str = "auto", time_limit: float | None = None) -> None:
+        self._keep(locals())

@@ -1,10 +1,12 @@
-"""run.py TEST MODULE...: the tests of the file, by pytest; exit 77, a skip, where a module it needs is missing."""
+"""run.py TEST MODULE...: the tests of test_TEST.py by pytest, or "types", by mypy; exit 77, a skip, where a module that
+is needed is missing."""
 import importlib
 import os
+import subprocess
 import sys
 
 here = os.path.dirname(os.path.abspath(__file__))
-for need in ("pytest", *sys.argv[2:]):
+for need in sys.argv[2:]:
     name, _, version = need.partition(">=")
     try:
         module = importlib.import_module(name)
@@ -13,6 +15,8 @@ for need in ("pytest", *sys.argv[2:]):
     if version and tuple(map(int, module.__version__.split(".")[:2])) < tuple(map(int, version.split("."))):
         sys.exit(print(f"skipped: {name} is {module.__version__}, and {version} is needed") or 77)
 
-import pytest  # noqa: E402
-
-sys.exit(pytest.main(["-q", "-p", "no:cacheprovider", os.path.join(here, sys.argv[1])]))
+if sys.argv[1] == "types":
+    command = ["mypy", "--cache-dir", os.devnull, "--config-file", "../../pyproject.toml", "../hinge"]
+else:
+    command = ["pytest", "-q", "-rs", "-p", "no:cacheprovider", f"test_{sys.argv[1]}.py"]
+sys.exit(subprocess.call([sys.executable, "-m", *command], cwd=here))
