@@ -7,11 +7,13 @@
 
 #include <fcntl.h>
 #include <math.h>
+#include <omp.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -748,6 +750,46 @@ static void reads_libsvm(void **state)
     svm_free_and_destroy_model(&theirs);
 }
 
+/* A child has not the threads that its parent's regions left: what asks for more than one of them waits for ever. */
+static void files_after_a_fork(void **state)
+{
+    (void)state;
+    enum { N = 2500, D = 40, SMALL = 50 };
+    double *points = malloc(sizeof(double) * N * D), y[N];
+    for (size_t i = 0; i < (size_t)N * D; i++)
+        points[i] = sin(7.0 * (double)i * (double)i);
+    for (size_t i = 0; i < N; i++)
+        y[i] = i % 2 == 0 ? 1 : -1;
+    for (size_t n = SMALL; n <= N; n += N - SMALL) {
+        hinge_matrix x = hinge_matrix_f64(points, n, D);
+        hinge_params params = hinge_params_default(HINGE_C_SVC);
+        hinge_model *model;
+        char *text, *again;
+        size_t size, same;
+        params.threads = 2;
+        params.C = 0.01; /* all rows are support vectors */
+        assert_int_equal(hinge_train(&model, &x, y, &params, NULL, NULL), HINGE_OK);
+        omp_set_num_threads(2);
+        assert_int_equal(hinge_model_format(model, &text, &size, NULL), HINGE_OK);
+        assert_int_equal(hinge_model_n_sv(model), n);
+        pid_t child = fork();
+        if (child == 0) {
+            alarm(60);
+            if (n > SMALL) /* what is worth threads goes by the caller's */
+                omp_set_num_threads(1);
+            struct hinge_model *read = parse_text(text, size, NULL);
+            hinge_status status = hinge_model_format(read, &again, &same, NULL);
+            _exit(status != HINGE_OK || size != same || memcmp(text, again, size) != 0);
+        }
+        int status = -1;
+        assert_true(waitpid(child, &status, 0) == child);
+        assert_int_equal(status, 0);
+        hinge_free(text);
+        hinge_model_free(model);
+    }
+    free(points);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -762,6 +804,7 @@ int main(void)
         cmocka_unit_test(refuses_our_own),
         cmocka_unit_test(refuses_bodies),
         cmocka_unit_test(user_kernels),
+        cmocka_unit_test(files_after_a_fork),
         cmocka_unit_test(truncated),
         cmocka_unit_test(damaged),
         cmocka_unit_test_setup_teardown(saves_exactly, make_folder, remove_folder_of_model),

@@ -334,7 +334,7 @@ hinge_status hg_print_rows(size_t rows, size_t width, hg_row_printer print, cons
     hinge_status status = HINGE_OK;
     for (size_t first = 0; first < rows && status == HINGE_OK; first += PIECES * share) {
         size_t n = (HG_MIN(rows - first, PIECES * share) + share - 1) / share;
-#pragma omp parallel for schedule(dynamic) num_threads(hg_threads(0))
+#pragma omp parallel for schedule(dynamic) num_threads((int)HG_MIN(n, (size_t)hg_threads(0)))
         for (size_t i = 0; i < n; i++)
             print_piece(&pieces[i], first + i * share, HG_MIN(rows, first + (i + 1) * share), print, arg);
         for (size_t i = 0; i < n && status == HINGE_OK; i++) {

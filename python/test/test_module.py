@@ -5,6 +5,7 @@ import os
 import pickle
 import signal
 import subprocess
+import sys
 import threading
 import tracemalloc
 
@@ -448,6 +449,22 @@ def test_fork_after_a_training():
         signal.alarm(60)
         os._exit(0 if hinge.train(X, y, threads=2).to_bytes() == expected else 1)
     assert os.waitpid(child, 0)[1] == 0
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+def test_fork_after_import():
+    script = """
+import os, signal, numpy as np, hinge
+X = np.random.default_rng(0).normal(size=(600, 3))
+y = np.sign(X[:, 0] * X[:, 1])
+child = os.fork()
+signal.alarm(60)
+text = hinge.train(X, y, threads=2).to_bytes()  # in both
+if child == 0:
+    os._exit(0)
+assert os.waitpid(child, 0)[1] == 0 and hinge.train(X, y, threads=1).to_bytes() == text
+"""
+    subprocess.run([sys.executable, "-c", script], check=True)
 
 
 def test_threads_change_nothing():
