@@ -51,6 +51,16 @@ class Scikit:
         pass
 
 
+class Hinge(Scikit):
+    """hinge.sklearn, of the build folder."""
+    package = "hinge"
+
+    def __init__(self, job):
+        from hinge import sklearn
+        self.make(sklearn, job)
+        self.estimator.set_params(threads=job.threads)
+
+
 class Intelex(Scikit):
     """scikit-learn-intelex: the same classes run by oneDAL; each call must say so in the log, or the run does not
     count."""
@@ -160,7 +170,7 @@ class Thunder:
 
 
 PEERS = {"libsvm-pypi": Libsvm, "sklearn": Scikit, "intelex-f32": Intelex32, "intelex-f64": Intelex,
-         "thundersvm": Thunder}
+         "thundersvm": Thunder, "hinge-python": Hinge}
 
 
 class Job:
@@ -230,7 +240,8 @@ def about(peer):
     peer(Job("task=0 C=1 gamma=1 p=0 eps=0.1 cache_mb=100 threads=1".split()))  # loads the package
     blas = sorted({f"OpenBLAS {pool['version']} {pool['architecture']}" for pool in threadpool_info()
                    if pool["internal_api"] == "openblas"})
-    say(version=importlib.metadata.version(peer.package), blas=", ".join(blas))
+    version = getattr(sys.modules.get(peer.package), "__version__", None) or importlib.metadata.version(peer.package)
+    say(version=version, blas=", ".join(blas))
 
 
 if __name__ == "__main__":
