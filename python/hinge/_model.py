@@ -159,6 +159,7 @@ class Model:
 
     @property
     def calibrated(self) -> bool:
+        """Whether :meth:`predict_proba` has what it needs."""
         return bool(lib.hinge_model_has_probability(self._handle))
 
     # -- how good it is --
@@ -202,6 +203,7 @@ class Model:
 
     @property
     def task(self) -> str:
+        """As :func:`train` takes it."""
         return word_of("hinge_task", lib.hinge_model_task(self._handle))
 
     @property
@@ -213,10 +215,12 @@ class Model:
 
     @property
     def n_features(self) -> int:
+        """Number of columns that :meth:`predict` takes."""
         return int(lib.hinge_model_n_features(self._handle))
 
     @property
     def n_sv(self) -> int:
+        """Number of support vectors."""
         return int(lib.hinge_model_n_sv(self._handle))
 
     @property
@@ -414,6 +418,19 @@ def cross_validate(X: Any, y: Any = None, folds: int = 5, *, progress: Progress 
 def path(X: Any, y: Any, C: Iterable[float], **params: Any) -> Iterator[Model]:
     """Train for one C after another, each from the last one's solution; yield the models.
 
+    Parameters
+    ----------
+    X, y, **params
+        As :func:`train` takes them; ``beta0``, of shape (n_problems, n), is where the first one begins.
+    C : iterable of float
+        In the order in which they are to be trained.
+
+    Yields
+    ------
+    Model
+        As soon as it is trained. Where the interior point trained the last one, which takes a few steps from anywhere,
+        the next one begins anew.
+
     Examples
     --------
     >>> import numpy as np, hinge
@@ -425,17 +442,27 @@ def path(X: Any, y: Any, C: Iterable[float], **params: Any) -> Iterator[Model]:
     for value in C:
         model = train(X, y, C=value, beta0=beta, **params)
         yield model
-        beta = model.beta(n)
+        beta = None if model.report["rank"] > 0 else model.beta(n)
 
 
 def load_libsvm(path: Any, *, n_features: int = 0, dtype: Any = np.float64,
                 threads: int | None = 0) -> tuple[np.ndarray, np.ndarray]:
-    """Read LIBSVM text, plain or compressed with xz or gz.
+    """Read LIBSVM text, plain or compressed with xz or gz. :func:`dump_libsvm` has an example.
+
+    Parameters
+    ----------
+    path : str or path-like
+    n_features : int
+        Least number of columns of X.
+    dtype : float64 or float32
+        Of X.
+    threads : int
+        0 is as many as OpenMP has.
 
     Returns
     -------
     X : ndarray of shape (n, d), float64 or float32
-        At least ``n_features`` wide; absent features are 0.
+        Absent features are 0.
     y : ndarray of shape (n,)
         Texts where the file's labels are words; otherwise X and y are the memory that the library filled, not copies.
     """
@@ -456,6 +483,15 @@ def load_libsvm(path: Any, *, n_features: int = 0, dtype: Any = np.float64,
 def dump_libsvm(X: Any, y: Any, path: Any) -> None:
     """Write LIBSVM text, every number in full, by atomic rename.
 
+    Parameters
+    ----------
+    X : array of shape (n, d)
+        Zeros are left out.
+    y : array of shape (n,)
+        Numbers.
+    path : str or path-like
+        An old file is replaced whole.
+
     Examples
     --------
     >>> import os, tempfile, numpy as np, hinge
@@ -472,6 +508,12 @@ def dump_libsvm(X: Any, y: Any, path: Any) -> None:
 
 def info() -> dict[str, Any]:
     """The library's version, and what it sees of this machine: threads, BLAS, vector code, memory.
+
+    Returns
+    -------
+    dict
+        version; threads, cpu_level (x86-64-v1 to v4), avx512, blas, blas_is_openmp, blas_slow (1: kernels without the
+        processor's AVX-512), total_memory (bytes).
 
     Examples
     --------

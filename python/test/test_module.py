@@ -1,6 +1,7 @@
 """The module hinge: what it gives is what the library and its command give, nothing is copied or lost on the way."""
 import doctest
 import gc
+import inspect
 import os
 import pickle
 import signal
@@ -119,6 +120,8 @@ def test_cross_validation_calibration_and_path():
     assert ((p[:, 0] > 0.5) == (y == model.classes[0])).mean() > 0.9
     for C, model in zip([0.1, 1.0, 10.0], hinge.path(X, y, [0.1, 1.0, 10.0], eps=1e-8)):
         assert np.allclose(model.decision_function(X), hinge.train(X, y, C=C, eps=1e-8).decision_function(X), atol=1e-5)
+    for model in hinge.path(X, np.where(y > 0, "out", "in"), [10.0, 1.0], kernel="linear"):
+        assert "interior-point" in model.report["path"] and set(model.predict(X)) <= {"in", "out"}
 
 
 # ---- labels that are words ------------------------------------------------------------------------------------------
@@ -478,5 +481,11 @@ def test_info():
 
 
 def test_docstrings_and_page():
-    assert doctest.testmod(hinge._model).failed == 0
+    for module in (hinge._model, hinge._select):
+        tested = doctest.testmod(module)
+        assert tested.failed == 0 < tested.attempted
+    for name in hinge.__all__:
+        public = getattr(hinge, name)
+        parts = {name: public, **(vars(public) if inspect.isclass(public) else {})}
+        assert not [part for part, value in parts.items() if part[0] != "_" and not value.__doc__], name
     assert page.failures("# Estimators", before=True) == 0
