@@ -408,7 +408,7 @@ void check_training(struct trial *t)
     hinge_report report;
     hinge_error error;
     const char *why;
-    bool valid = truth_valid(t, &why);
+    bool valid = truth_valid(t, &why), fails = t->params.kernel.type == HINGE_USER && t->user.kind == USER_FAILS;
     double begun = processor_time();
     t->looks = 0;
     t->stopped = 0;
@@ -417,7 +417,6 @@ void check_training(struct trial *t)
     phase("checks");
     if (status != HINGE_OK) {
         tell("refused: %s\n", error.text);
-        bool fails = t->params.kernel.type == HINGE_USER && t->user.kind == USER_FAILS;
         if (!(status == HINGE_EINVAL && !valid) && !(status == HINGE_ECALLBACK && fails))
             finding("refused", "%s: %s", hinge_status_text(status), error.text);
         return;
@@ -426,6 +425,10 @@ void check_training(struct trial *t)
          report.path, hinge_outcome_text(report.outcome), report.objective, report.violation, report.error, report.gap,
          report.n_sv, (unsigned long long)report.iterations, (unsigned long long)report.rounds, report.seconds);
     check_limits(t, &report, begun);
+    if (fails) { /* of one example, no block of values was asked for; predictions ask for one, and fail */
+        hinge_model_free(model);
+        return;
+    }
     if (valid || hinge_model_n_problems(model) > 0)
         check_model(t, model, &report);
     check_extras(t, model, &report);
