@@ -146,6 +146,7 @@ void hg_fill_report(const struct hg_training *t, const hinge_model *m, hinge_rep
         q = HG_MAX(q, s->working_set);
     }
     r->n = pr->n;
+    r->distinct = t->distinct.problem.n;
     r->d = pr->d;
     r->n_classes = m->n_classes;
     r->n_problems = m->n_problems;
@@ -156,7 +157,7 @@ void hg_fill_report(const struct hg_training *t, const hinge_model *m, hinge_rep
     r->rows_computed = (uint64_t)(rows_computed + 0.5);
     r->memory_bytes = r->memory_bytes * (hg_side_by_side(t) ? (size_t)t->threads : 1) + pr->n * 64 +
                       hg_hamming_bytes(&t->copy.hamming) +
-                      (t->copy.values != NULL ? pr->n * (t->copy.points.x.stride + 1) * sizeof(float) : 0) +
+                      (t->copy.values != NULL ? r->distinct * (t->copy.points.x.stride + 1) * sizeof(float) : 0) +
                       m->n_sv * m->d * (sizeof(double) + (m->f32_is_enough ? sizeof(float) : 0)) +
                       (m->panels != NULL && !m->f32_is_enough ? m->n_sv * m->d * sizeof(double) : 0);
     memcpy(r->blas, machine.blas, sizeof r->blas);

@@ -57,7 +57,7 @@ static struct callback callback_of(struct hg_training *t, size_t problem)
     c.halt.ask = p->progress != NULL ? on_question : NULL;
     c.last.problem = problem;
     c.last.n_problems = t->problem.n_problems;
-    c.last.n = c.last.n_active = hg_problem_size(&t->problem, problem);
+    c.last.n = c.last.n_active = hg_problem_size(&t->distinct.problem, problem);
     c.last.violation = INFINITY;
     return c;
 }
@@ -91,16 +91,6 @@ static struct hg_smo_options options_for(struct hg_training *t, struct callback 
         .progress = p->progress != NULL ? on_progress : NULL,
         .progress_arg = callback,
     };
-}
-
-/* Rows in f32 were of no use: the problem anew, from its start. */
-static hinge_status start_again(const struct hg_training *t, size_t p, const uint32_t *subset, struct hg_qp *qp,
-                                hinge_error *err)
-{
-    double sums[2];
-    size_t n = qp->n;
-    hg_qp_free(qp);
-    return hg_problem_qp(&t->problem, p, subset, n, qp, sums, err);
 }
 
 static const double LOOK_AGAIN = 1e10; /* multiply-adds at most: a fraction of a second */
@@ -141,10 +131,12 @@ static hinge_status look_again(const struct hg_training *t, struct hg_rows *exac
 }
 
 /* f32 rows first where they are wanted; where they turn out too coarse, f64 rows from there on. */
-static hinge_status solve(struct hg_training *t, size_t p, struct hg_qp *qp, const uint32_t *subset, const double *sums,
-                          const struct hg_smo_options *options, struct hg_solution *s, hinge_error *err)
+static hinge_status solve(struct hg_training *t, struct hg_part *part, const struct hg_smo_options *options,
+                          struct hg_solution *s, hinge_error *err)
 {
-    const struct hg_problem *pr = &t->problem;
+    const struct hg_problem *pr = &t->distinct.problem;
+    const uint32_t *subset = part->points;
+    struct hg_qp *qp = &part->qp;
     struct hg_smo_result smo = { 0 };
     hinge_report *report = &smo.report;
     struct hg_gram exact = { 0 }, rows = { 0 };
@@ -161,7 +153,7 @@ static hinge_status solve(struct hg_training *t, size_t p, struct hg_qp *qp, con
             status = hg_block_smo(qp, &rows.super, &exact.super, options, &smo, err);
     }
     bool useless = f32 && (report->outcome == HINGE_NONFINITE ||
-                           (report->outcome == HINGE_CONVERGED && is_worse_than_none(qp, sums, &smo)));
+                           (report->outcome == HINGE_CONVERGED && is_worse_than_none(qp, part->sums, &smo)));
     if (smo.coarse && options->max_iter > 0 && report->iterations >= options->max_iter) {
         smo.coarse = false; /* no step is left for f64 rows */
         report->outcome = HINGE_MAX_ITER;
@@ -175,14 +167,13 @@ static hinge_status solve(struct hg_training *t, size_t p, struct hg_qp *qp, con
         hg_gram_free(&rows);
         exact.lent = panels;
         if (useless)
-            status = start_again(t, p, subset, qp, err);
-        if (status == HINGE_OK)
-            status = hg_block_smo(qp, &exact.super, &exact.super, &rest, &smo, err);
+            hg_part_start(part);
+        status = hg_block_smo(qp, &exact.super, &exact.super, &rest, &smo, err);
         hg_add_work(report, &before.report);
         smo.columns_computed += before.columns_computed;
         f32 = false;
     }
-    if (status == HINGE_OK && look_again(t, &exact.super, qp, sums, &smo) != HINGE_OK)
+    if (status == HINGE_OK && look_again(t, &exact.super, qp, part->sums, &smo) != HINGE_OK)
         status = hg_fail(err, HINGE_ENOMEM, "no memory for %zu rows, or the kernel function failed", qp->n);
     report->precision = f32 ? HINGE_PRECISION_F32 : HINGE_PRECISION_F64;
     report->gflop = rows.super.gflop + exact.super.gflop;
@@ -221,7 +212,7 @@ static hinge_status judge_by_kernel(const struct hg_training *t, struct hg_qp *q
         return hg_fail(err, HINGE_ENOMEM, "no memory for %zu rows", qp->n);
     double work = (double)hg_qp_support(qp, NULL, NULL, NULL) * (double)qp->n * (double)(t->problem.d + 8);
     const struct hg_halt *halt = work > LOOK_AGAIN ? &options->halt : NULL;
-    hinge_status status = hg_problem_gradient(&t->problem, subset, qp, options->threads, halt, g, err);
+    hinge_status status = hg_problem_gradient(&t->distinct.problem, subset, qp, options->threads, halt, g, err);
     if (status == HINGE_OK && halt != NULL && hg_halted(halt))
         result->report.outcome = hg_halt_outcome(halt);
     else if (status == HINGE_OK)
@@ -240,7 +231,7 @@ static hinge_status solve_by_factor(struct hg_training *t, struct hg_qp *qp, con
     struct hg_interior_result result;
     double begin = hg_now();
     hinge_status status =
-        hg_lowrank_init(&z, &t->problem, subset, qp->n, rank, options->threads, &options->halt, err);
+        hg_lowrank_init(&z, &t->distinct.problem, subset, qp->n, rank, options->threads, &options->halt, err);
     if (status != HINGE_OK)
         return status;
     *all = z.z == NULL || z.super.d < z.most;
@@ -338,20 +329,16 @@ hinge_status hg_solve_problem(void *arg, size_t p, int threads, hinge_error *err
     struct callback callback = callback_of(t, p);
     callback.halt.arg = &callback;
     struct hg_smo_options options = options_for(t, &callback, threads);
-    struct hg_qp qp = { 0 };
-    double sums[2];
-    uint32_t *subset = hg_alloc(t->problem.n, sizeof *subset);
-    if (subset == NULL)
-        return hg_fail(err, HINGE_ENOMEM, "no memory for %zu rows", t->problem.n);
-    size_t n = hg_problem_points(&t->problem, p, subset);
-    hinge_status status = hg_problem_qp(&t->problem, p, subset, n, &qp, sums, err);
+    struct hg_part part;
+    hinge_status status = hg_part_init(&part, &t->distinct, &t->problem, p, err);
     if (status == HINGE_OK && t->interior)
-        status = solve_inside(t, &qp, subset, sums[0], &options, &t->solutions[p], err);
+        status = solve_inside(t, &part.qp, part.points, part.sums[0], &options, &t->solutions[p], err);
     else if (status == HINGE_OK)
-        status = solve(t, p, &qp, subset, sums, &options, &t->solutions[p], err);
-    if (status == HINGE_OK)
-        status = keep_solution(t, &qp, subset, &t->solutions[p], err);
-    hg_qp_free(&qp);
-    hg_free(subset);
+        status = solve(t, &part, &options, &t->solutions[p], err);
+    if (status == HINGE_OK) {
+        hg_part_finish(&part);
+        status = keep_solution(t, &part.whole, part.rows, &t->solutions[p], err);
+    }
+    hg_part_free(&part);
     return status;
 }

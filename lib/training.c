@@ -1,6 +1,6 @@
 /*
- * Training: data and parameters become two-class problems (problem.c), each is solved (solve.c), and what comes out is
- * packed into a model (pack.c).
+ * Training: data and parameters become two-class problems (problem.c), each is solved over its distinct rows
+ * (distinct.c, solve.c), and what comes out is packed into a model (pack.c).
  */
 #include "lib/training.h"
 #include "lib/lowrank.h"
@@ -24,7 +24,7 @@ bool hg_wants_f32(const struct hg_training *t)
 static hinge_status make_copy(struct hg_training *t, hinge_error *err)
 {
     t->beyond_f32 = hg_kernel_beyond_f32(&t->params->kernel, t->problem.n, t->problem.norms);
-    return hg_copy_init(&t->copy, &t->problem, !t->interior, hg_wants_f32(t), err);
+    return hg_copy_init(&t->copy, &t->distinct.problem, !t->interior, hg_wants_f32(t), err);
 }
 
 /* RBF: values that, all together, change no gradient by more than eps / 10,000 need not be computed: cells as far from
@@ -40,7 +40,7 @@ static hinge_status make_cells(struct hg_training *t, hinge_error *err)
     hinge_status status =
         hg_cells_init(&t->cells, &t->copy.points, log(1e4 * box / p->eps) / p->kernel.gamma, t->threads, err);
     if (status == HINGE_OK && t->cells.count > 0)
-        t->problem.points.cells = t->copy.points.cells = &t->cells;
+        t->distinct.problem.points.cells = t->copy.points.cells = &t->cells;
     return status;
 }
 
@@ -48,7 +48,7 @@ static hinge_status make_cells(struct hg_training *t, hinge_error *err)
 
 size_t hg_problem_bytes(const struct hg_training *t, size_t p)
 {
-    size_t n = hg_problem_size(&t->problem, p), bytes;
+    size_t n = hg_problem_size(&t->distinct.problem, p), bytes;
     if (t->interior)
         return hg_mul(t->problem.d + 64, (t->problem.d + 64) * 40 * sizeof(double), &bytes) ? bytes : SIZE_MAX;
     return hg_mul(n + 64, (n + 64) * sizeof(double), &bytes) ? bytes : SIZE_MAX;
@@ -116,6 +116,7 @@ static void training_free(struct hg_training *t)
     hg_free(t->solutions);
     hg_copy_free(&t->copy);
     hg_cells_free(&t->cells);
+    hg_distinct_free(&t->distinct);
     hg_problem_free(&t->problem);
     omp_destroy_lock(&t->lock);
 }
@@ -123,25 +124,25 @@ static void training_free(struct hg_training *t)
 static hinge_status training_init(struct hg_training *t, const hinge_matrix *x, const double *y,
                                   const hinge_params *params, hinge_error *err)
 {
-    size_t most = 0;
     *t = (struct hg_training){ .begin = hg_now() };
     omp_init_lock(&t->lock);
     hinge_status status = hg_problem_init(&t->problem, x, y, params, err);
+    if (status == HINGE_OK)
+        status = hg_distinct_init(&t->distinct, &t->problem, err);
     if (status != HINGE_OK)
         return status;
     t->params = &t->problem.params;
     t->threads = t->problem.threads;
-    t->interior = uses_interior(&t->problem);
+    t->interior = uses_interior(&t->distinct.problem);
     t->cache_bytes = t->params->cache_bytes > 0 ? t->params->cache_bytes : default_cache(t);
     t->solutions = hg_zalloc(t->problem.n_problems, sizeof *t->solutions);
     t->rooms = hg_zalloc((size_t)t->threads, sizeof *t->rooms);
     if (t->solutions == NULL || t->rooms == NULL)
         return hg_fail(err, HINGE_ENOMEM, "no memory for %zu two-class problems", t->problem.n_problems);
-    for (size_t p = 0; p < t->problem.n_problems; p++)
-        most = HG_MAX(most, hg_problem_size(&t->problem, p));
+    size_t most = hg_problem_largest(&t->distinct.problem);
     for (int k = 0; k < t->threads; k++)
         t->rooms[k].rows.most_points = t->rooms[k].panels.most_points = most;
-    hold_small(t->problem.n);
+    hold_small(t->distinct.problem.n);
     status = make_copy(t, err);
     return status == HINGE_OK ? make_cells(t, err) : status;
 }

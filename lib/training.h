@@ -5,6 +5,7 @@
 #define HG_TRAINING_H
 
 #include "lib/copy.h"
+#include "lib/distinct.h"
 #include "lib/model.h"
 #include "lib/problem.h"
 
@@ -30,6 +31,7 @@ struct hg_arenas {
 
 struct hg_training {
     struct hg_problem problem;
+    struct hg_distinct distinct; /* what solvers see of it */
     const hinge_params *params; /* the problem's, resolved */
     int threads;
     bool interior;             /* the solver */

@@ -28,6 +28,7 @@ static void json_report(struct json *j, const hinge_report *r)
     json_count(j, "rank", r->rank);
     json_real(j, "trace_error", r->trace_error);
     json_count(j, "n", r->n);
+    json_count(j, "n_distinct", r->distinct);
     json_count(j, "d", r->d);
     json_count(j, "n_classes", r->n_classes);
     json_count(j, "n_problems", r->n_problems);
@@ -229,6 +230,8 @@ static void print_vectors(const hinge_report *r, size_t folds)
     else
         printf("%-16s %zu of %zu examples (%zu bounded%s)\n", "support vectors", r->n_sv, r->n, r->n_bsv,
                r->n_problems > 1 ? ", summed over pairs of classes" : "");
+    if (r->distinct > 0 && r->distinct < r->n)
+        printf("%-16s %zu of %zu differ, equal ones are solved as one\n", "examples", r->distinct, r->n);
 }
 
 static void print_report(const hinge_report *r, size_t folds)

@@ -236,7 +236,8 @@ typedef struct hinge_progress {
     uint64_t iterations;        /* two-variable steps, and linear systems of Newton's finish */
     double violation;           /* the violation, which is compared with eps. Interior point: the relative gap */
     double objective;           /* minimised dual objective, as LIBSVM prints it */
-    size_t n, n_active, n_sv;   /* examples, those not shrunk, those with alpha > 0 */
+    size_t n, n_active, n_sv;   /* examples, those not shrunk, those with alpha > 0; equal ones of one class
+                                 * or of one target are one */
     uint64_t rows_computed;     /* kernel rows computed */
     double seconds;             /* seconds since the training began */
 } hinge_progress;
@@ -339,6 +340,8 @@ typedef struct hinge_stages {
 typedef struct hinge_report {
     hinge_outcome outcome; /* the worst of all two-class problems; STOPPED and TIME_LIMIT go before all others */
     size_t n, d;           /* examples and features trained on (weight 0 left out) */
+    size_t distinct;       /* examples that differ in features, or in class or target: equal ones are solved as one, and
+                            * its alpha goes to them in their order, each up to its bound. 0: cross-validation */
     size_t n_classes;      /* 2 for regression and one-class, as in LIBSVM */
     size_t n_problems;     /* two-class problems: k (k-1) / 2 for k classes, k one-vs-rest, 1 otherwise */
     size_t n_sv, n_bsv;    /* distinct support vectors, and pairs' bounded ones (alpha = C) summed */

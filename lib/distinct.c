@@ -1,0 +1,197 @@
+#include "lib/distinct.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+/* ---- points ------------------------------------------------------------------------------------------------------ */
+
+/* What a row's linear term hangs on beside its weight. */
+static double label_of(const struct hg_problem *pr, size_t i)
+{
+    return pr->classifies || pr->task->regresses ? pr->y[pr->order[i]] + 0.0 : 0; /* -0 is 0 */
+}
+
+/* Numbers points in the order of their first rows, first[k] of point k; returns how many. slot: [slots] of 0 */
+static size_t number_points(const struct hg_problem *pr, const uint32_t *equal, size_t slots, uint32_t *slot,
+                            uint32_t *point, uint32_t *first)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < pr->n; i++) {
+        double label = label_of(pr, i);
+        uint64_t bits;
+        memcpy(&bits, &label, sizeof bits);
+        bits = (bits ^ bits >> 32 ^ (uint64_t)equal[i] << 20) * 0x9e3779b97f4a7c15;
+        size_t at = (size_t)(bits >> 20) & (slots - 1);
+        for (uint32_t k; (k = slot[at]) != 0; at = (at + 1) & (slots - 1))
+            if (equal[first[k - 1]] == equal[i] && label_of(pr, first[k - 1]) == label)
+                break;
+        if (slot[at] == 0) {
+            first[count] = (uint32_t)i;
+            slot[at] = (uint32_t)++count;
+        }
+        point[i] = slot[at] - 1;
+    }
+    return count;
+}
+
+/* d's own arrays for `count` points. */
+static hinge_status take_points(struct hg_distinct *d, const struct hg_problem *whole, const uint32_t *equal,
+                                const uint32_t *first, size_t count, hinge_error *err)
+{
+    struct hg_problem *pr = &d->problem;
+    size_t classes = whole->classifies ? whole->n_classes : 1, norms = whole->norms != NULL ? count : 0;
+    size_t twins = 0, c = 0;
+    if (!HG_ROOM(HG_ARRAY(pr->order, count), HG_ZEROS(pr->start, classes + 1), HG_ARRAY(pr->norms, norms),
+                 HG_ARRAY(pr->equal, count)))
+        return hg_fail(err, HINGE_ENOMEM, "no memory for %zu distinct rows", count);
+    pr->n = count;
+    pr->weight = NULL;
+    for (size_t k = 0; k < count; k++) {
+        pr->order[k] = whole->order[first[k]];
+        pr->equal[k] = d->point[equal[first[k]]];
+        twins += pr->equal[k] != k;
+        if (norms > 0)
+            pr->norms[k] = whole->norms[first[k]];
+        c += first[k] >= whole->start[c + 1]; /* each class has a row */
+        pr->start[c + 1] = k + 1;
+    }
+    pr->equal = twins > 0 && whole->equal != NULL ? pr->equal : NULL;
+    pr->norms = norms > 0 ? pr->norms : NULL;
+    pr->points.order = pr->order;
+    pr->points.equal = pr->equal;
+    pr->points.n = count;
+    return HINGE_OK;
+}
+
+/* equal: hg_equal_find's */
+static hinge_status merge(struct hg_distinct *d, const struct hg_problem *whole, const uint32_t *equal,
+                          hinge_error *err)
+{
+    size_t n = whole->n, slots = 16;
+    uint32_t *slot, *first;
+    while (slots < 2 * n)
+        slots *= 2;
+    if (!HG_ROOM(HG_ZEROS(slot, slots), HG_ARRAY(first, n)))
+        return hg_fail(err, HINGE_ENOMEM, "no memory to number %zu rows", n);
+    hinge_status status = HINGE_OK;
+    d->point = hg_alloc(n, sizeof *d->point);
+    if (d->point == NULL)
+        status = hg_fail(err, HINGE_ENOMEM, "no memory to number %zu rows", n);
+    size_t count = status == HINGE_OK ? number_points(whole, equal, slots, slot, d->point, first) : n;
+    if (count < n)
+        status = take_points(d, whole, equal, first, count, err);
+    if (count == n || status != HINGE_OK) {
+        hg_free(d->point);
+        *d = (struct hg_distinct){ .problem = *whole };
+    }
+    hg_free(slot);
+    return status;
+}
+
+hinge_status hg_distinct_init(struct hg_distinct *d, const struct hg_problem *whole, hinge_error *err)
+{
+    uint32_t *found = NULL;
+    hinge_status status = HINGE_OK;
+    *d = (struct hg_distinct){ .problem = *whole };
+    if (hg_kernel_row(whole->params.kernel.type)->source != HG_FROM_DOTS || whole->n_problems == 0)
+        return HINGE_OK;
+    if (whole->params.kernel.type != HINGE_RBF) /* of which it is known already */
+        status = hg_equal_find(&whole->points, whole->threads, &found, err);
+    const uint32_t *equal = found != NULL ? found : whole->equal;
+    if (status == HINGE_OK && equal != NULL)
+        status = merge(d, whole, equal, err);
+    hg_free(found);
+    return status;
+}
+
+void hg_distinct_free(struct hg_distinct *d)
+{
+    if (d->point != NULL)
+        hg_free(d->problem.order);
+    hg_free(d->point);
+    memset(d, 0, sizeof *d);
+}
+
+/* ---- a problem --------------------------------------------------------------------------------------------------- */
+
+hinge_status hg_part_init(struct hg_part *part, const struct hg_distinct *d, const struct hg_problem *whole, size_t p,
+                          hinge_error *err)
+{
+    uint32_t *where;
+    size_t points = d->problem.n;
+    *part = (struct hg_part){ .n = hg_problem_size(whole, p) };
+    if (!HG_ROOM(HG_ARRAY(part->rows, whole->n), HG_ARRAY(part->at, part->n), HG_ARRAY(part->points, points),
+                 HG_ARRAY(where, points)))
+        return hg_fail(err, HINGE_ENOMEM, "no memory for %zu rows", whole->n);
+    hg_problem_points(whole, p, part->rows);
+    hinge_status status = hg_problem_qp(whole, p, part->rows, part->n, &part->whole, part->sums, err);
+    size_t n = hg_problem_points(&d->problem, p, part->points);
+    for (size_t k = 0; k < n; k++)
+        where[part->points[k]] = (uint32_t)k;
+    for (size_t k = 0; k < part->n; k++)
+        part->at[k] = where[d->point != NULL ? d->point[part->rows[k]] : part->rows[k]];
+    if (status == HINGE_OK)
+        status = hg_qp_init(&part->qp, n, part->whole.layers, err);
+    if (status == HINGE_OK)
+        hg_part_start(part);
+    return status;
+}
+
+void hg_part_start(struct hg_part *part)
+{
+    const struct hg_qp *whole = &part->whole;
+    struct hg_qp *qp = &part->qp;
+    qp->no_sum = whole->no_sum;
+    qp->kink = whole->kink;
+    qp->size = 0;
+    for (int l = 0; l < qp->layers; l++) {
+        memset(qp->lo[l], 0, qp->n * sizeof(double));
+        memset(qp->hi[l], 0, qp->n * sizeof(double));
+        memset(qp->beta[l], 0, qp->n * sizeof(double));
+        for (size_t k = 0; k < part->n; k++) {
+            size_t i = part->at[k];
+            qp->lo[l][i] += whole->lo[l][k];
+            qp->hi[l][i] += whole->hi[l][k];
+            qp->beta[l][i] += whole->beta[l][k];
+            qp->off[l][i] = whole->off[l][k];
+        }
+    }
+    hg_qp_tidy(qp, INFINITY);
+}
+
+/* Of a point's coefficient, what a row gets whose box begins where those before it end. */
+static double share_of(double beta, double from, double bound)
+{
+    double rounding = 8 * DBL_EPSILON * fabs(beta), towards = beta > 0 ? 1 : -1;
+    if (towards * (beta - (from + bound)) >= -rounding)
+        return bound;
+    return towards * (beta - from) > rounding ? beta - from : 0;
+}
+
+void hg_part_finish(struct hg_part *part)
+{
+    struct hg_qp *whole = &part->whole, *qp = &part->qp;
+    for (size_t i = 0; qp->layers == 2 && i < qp->n; i++) { /* of both sides of a point a model keeps the difference */
+        double beta = hg_qp_beta(qp, i);
+        qp->beta[0][i] = HG_MAX(beta, 0.0);
+        qp->beta[1][i] = HG_MIN(beta, 0.0);
+    }
+    for (int l = 0; l < qp->layers; l++) {
+        double *filled = qp->lo[l]; /* of no more use. What the boxes so far hold, summed as hg_part_start does */
+        memset(filled, 0, qp->n * sizeof *filled);
+        for (size_t k = 0; k < part->n; k++) {
+            double beta = qp->beta[l][part->at[k]], bound = beta > 0 ? whole->hi[l][k] : whole->lo[l][k];
+            double *from = &filled[part->at[k]];
+            whole->beta[l][k] = share_of(beta, *from, bound);
+            *from += bound;
+        }
+    }
+}
+
+void hg_part_free(struct hg_part *part)
+{
+    hg_qp_free(&part->qp);
+    hg_qp_free(&part->whole);
+    hg_free(part->rows);
+}

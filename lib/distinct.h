@@ -1,0 +1,43 @@
+/*
+ * Equal rows. Rows of the same features and of one class, or of one target, have the same linear term in the dual
+ * problem and the same kernel row: to a solver they are one point, whose box is the sum of theirs. The problem is the
+ * same, but smaller by up to the square. Afterwards a point's coefficient goes back to its rows in their order: each
+ * gets as much as its box holds, so at most one of them is inside its box, and support vectors are as few as they can
+ * be.
+ */
+#ifndef HG_DISTINCT_H
+#define HG_DISTINCT_H
+
+#include "lib/problem.h"
+
+struct hg_distinct {
+    struct hg_problem problem; /* over distinct points, without weights, which whole problems' boxes have. It borrows
+                                * what it shares with the whole problem, and is that where no rows are equal */
+    uint32_t *point;           /* [n of the whole problem] of each row; NULL: no two are equal */
+};
+
+/* Kernels of the user's own and precomputed ones are not made of features alone: there, rows are not compared. */
+hinge_status hg_distinct_init(struct hg_distinct *distinct, const struct hg_problem *whole, hinge_error *err);
+void hg_distinct_free(struct hg_distinct *distinct);
+
+/* One two-class problem on its way to a solver and back. */
+struct hg_part {
+    size_t n;
+    uint32_t *rows;   /* [n] points of the whole problem */
+    struct hg_qp whole; /* over them: a feasible start; in the end the solution */
+    double sums[2];
+    uint32_t *points; /* [qp.n] points of the distinct problem */
+    struct hg_qp qp;  /* over them, for the solver */
+    uint32_t *at;     /* [n] where each row's point is in qp */
+};
+
+/* Problem p, qp being at its start. What has been made is to be freed on failure too. */
+hinge_status hg_part_init(struct hg_part *part, const struct hg_distinct *distinct, const struct hg_problem *whole,
+                          size_t p, hinge_error *err);
+/* qp at its start once more. */
+void hg_part_start(struct hg_part *part);
+/* The solution of qp into the whole problem's. */
+void hg_part_finish(struct hg_part *part);
+void hg_part_free(struct hg_part *part);
+
+#endif
