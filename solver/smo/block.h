@@ -12,6 +12,7 @@
 struct hg_smo_options {
     double eps;
     size_t working_set;  /* 0: by n */
+    double cut;          /* share of the violation below which a point does not come into the working set */
     uint64_t max_iter;   /* 0: none */
     bool shrinking;
     size_t cache_bytes;

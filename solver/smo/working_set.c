@@ -94,18 +94,36 @@ static void put_into_slot(struct hg_run *r, size_t slot, size_t f)
     r->fresh[f] = (uint32_t)slot;
 }
 
-/* Fresh points go into slots that are free, then into those of the points that have been in W longest. */
+/* Is a layer of the slot's point at none of its bounds? */
+static bool is_free(const struct hg_run *r, size_t slot)
+{
+    const struct hg_qp *qp = r->qp;
+    bool any = false;
+    for (int l = 0; l < qp->layers; l++) {
+        double b = qp->beta[l][r->w[slot]];
+        any = any || (b > qp->lo[l][r->w[slot]] && b < qp->hi[l][r->w[slot]] && (b != 0 || qp->kink == 0));
+    }
+    return any;
+}
+
+/* Fresh points go into slots that are empty, then into those of the points that have been in W longest; where most of W
+ * is free, points at a bound go first: free ones would be back in the next round (a9a, C = 100: 89 rounds, not 125). */
 static void place_fresh(struct hg_run *r)
 {
-    size_t f = 0;
+    size_t f = 0, n_free = 0;
     while (f < r->n_fresh && r->in_w < r->q)
         put_into_slot(r, r->in_w++, f++);
+    for (size_t k = 0; f < r->n_fresh && k < r->in_w; k++)
+        n_free += is_free(r, k);
+    bool spares = 2 * n_free > r->in_w;
     while (f < r->n_fresh) {
         uint64_t oldest = UINT64_MAX;
         for (size_t k = 0; k < r->in_w; k++)
-            oldest = HG_MIN(oldest, r->age[k]);
+            if (r->age[k] < r->report->rounds && !(spares && is_free(r, k)))
+                oldest = HG_MIN(oldest, r->age[k]);
+        spares = spares && oldest < UINT64_MAX;
         for (size_t k = 0; k < r->in_w && f < r->n_fresh; k++)
-            if (r->age[k] == oldest)
+            if (r->age[k] == oldest && !(spares && is_free(r, k)))
                 put_into_slot(r, k, f++);
     }
 }
@@ -125,9 +143,10 @@ void hg_select_block(struct hg_run *r)
     for (int l = 0; l < r->qp->layers; l++) {
         size_t share = room / (2 * (size_t)r->qp->layers);
         const struct hg_extremes *e = &r->extremes[l];
-        add_violators(r, r->up[l], 1, e->high, HG_MAX(share, (size_t)1));
+        double range = e->high - e->low, cut = isfinite(range) ? r->opt->cut * range : 0;
+        add_violators(r, r->up[l], 1, e->high - cut, HG_MAX(share, (size_t)1));
         size_t left = l + 1 < r->qp->layers ? share : room - HG_MIN(room, r->n_fresh);
-        add_violators(r, r->down[l], -1, -e->low, HG_MAX(left, (size_t)1));
+        add_violators(r, r->down[l], -1, -e->low - cut, HG_MAX(left, (size_t)1));
     }
     place_fresh(r);
 }
