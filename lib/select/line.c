@@ -58,11 +58,13 @@ hinge_status hg_parts_init(struct hg_selecting *s, hinge_error *err)
     return HINGE_OK;
 }
 
-void hg_parts_forget(struct hg_selecting *s)
+void hg_parts_forget(struct hg_selecting *s, bool with_lanes)
 {
     for (size_t k = 0; s->part != NULL && k < s->out->n_folds * s->n_problems; k++) {
         hg_qp_free(&s->part[k].qp);
         s->part[k].begun = false;
+        if (with_lanes)
+            hg_many_forget(&s->field[s->n_fields == 1 ? 0 : k / s->n_problems].many, &s->part[k].many);
     }
 }
 
@@ -307,7 +309,7 @@ static hinge_status solve_batch(struct hg_selecting *s, hinge_grid_point *point,
 {
     hinge_status status = HINGE_OK;
     for (size_t b = 0; b < s->n_batch; b++)
-        s->solving[b] = s->batch[b].part->many;
+        s->solving[b] = &s->batch[b].part->many;
     for (size_t first = 0, end; first < s->n_batch && status == HINGE_OK; first = end) {
         size_t f = s->n_fields == 1 ? 0 : s->batch[first].fold;
         for (end = first; end < s->n_batch && (s->n_fields == 1 || s->batch[end].fold == f); end++)
@@ -316,8 +318,7 @@ static hinge_status solve_batch(struct hg_selecting *s, hinge_grid_point *point,
                                &s->halt, err);
     }
     for (size_t b = 0; b < s->n_batch && status == HINGE_OK; b++) {
-        const struct hg_many_problem *solved = &s->solving[b];
-        s->batch[b].part->many = *solved;
+        const struct hg_many_problem *solved = s->solving[b];
         point->outcome = hg_worse_outcome(point->outcome, solved->outcome);
         point->iterations += solved->iterations;
         s->out->iterations += solved->iterations;
@@ -335,7 +336,7 @@ static hinge_status widen(struct hg_selecting *s, hinge_grid_point *point, bool 
             hg_field_widens(s, &s->field[s->n_fields == 1 ? 0 : s->batch[b].fold], &s->batch[b].part->qp) || *again;
     if (!*again)
         return HINGE_OK;
-    hg_parts_forget(s);
+    hg_parts_forget(s, true);
     s->widening = true;
     hinge_status status = hg_fields_take(s, point, err);
     s->widening = false;

@@ -55,13 +55,12 @@ static size_t class_predicted(const struct hg_selecting *s, double prediction)
 struct sample {
     const struct hg_selecting *s;
     size_t n;
-    const uint32_t *row;      /* [n] */
+    uint32_t *row;            /* [n] */
     const double *prediction; /* [rows] */
     const double *decision;   /* [rows * n_problems] */
-    double a, b;              /* of the sigmoid */
     double *work;             /* [2 n] */
     size_t *count;            /* [n_classes * n_classes] class by class predicted */
-    double tau;
+    double tau, score[HINGE_N_SCORES];
 };
 
 /* ---- classes ----------------------------------------------------------------------------------------------------- */
@@ -141,32 +140,30 @@ static double area(const struct sample *m)
     return firsts > 0 && others > 0 ? wins / firsts / others : NAN;
 }
 
-static double log_loss(const struct sample *m)
+/* Of a row, by a sigmoid. */
+static double log_loss(const struct sample *m, const double *ab, size_t row)
 {
-    double sum = 0;
-    for (size_t i = 0; i < m->n; i++) {
-        double f = m->a * m->decision[m->row[i]] + m->b; /* P(first) = 1 / (1 + exp(f)) */
-        f = class_of(m->s, m->row[i]) == 0 ? f : -f;
-        sum += f > 0 ? f + log1p(exp(-f)) : log1p(exp(f));
-    }
-    return sum / (double)m->n;
+    double f = ab[0] * m->decision[row] + ab[1]; /* P(first) = 1 / (1 + exp(f)) */
+    f = class_of(m->s, row) == 0 ? f : -f;
+    return f > 0 ? f + log1p(exp(-f)) : log1p(exp(f));
 }
 
-static hinge_status fit_sigmoid(struct sample *m, hinge_error *err)
+/* NaN where a decision value is not finite, or there is no memory. */
+static void fit_sigmoid(const struct sample *m, double *ab)
 {
-    bool *first = hg_alloc(m->n, sizeof *first);
-    if (first == NULL)
-        return hg_fail(err, HINGE_ENOMEM, "no memory for the scores of %zu rows", m->n);
-    m->a = m->b = 0;
+    double *value;
+    bool *first, finite = HG_ROOM(HG_ARRAY(value, m->n), HG_ARRAY(first, m->n));
+    ab[0] = ab[1] = NAN;
+    if (!finite)
+        return;
     for (size_t i = 0; i < m->n; i++) {
-        m->work[i] = m->decision[m->row[i]];
+        value[i] = m->decision[m->row[i]];
         first[i] = class_of(m->s, m->row[i]) == 0;
-        m->a = isfinite(m->work[i]) ? m->a : NAN;
+        finite = finite && isfinite(value[i]);
     }
-    if (m->a == 0)
-        hg_fit_sigmoid(m->work, first, m->n, &m->a, &m->b);
-    hg_free(first);
-    return HINGE_OK;
+    if (finite)
+        hg_fit_sigmoid(value, first, m->n, &ab[0], &ab[1]);
+    hg_free(value);
 }
 
 /* ---- targets ----------------------------------------------------------------------------------------------------- */
@@ -216,22 +213,21 @@ bool hg_row_loss(const struct hg_selecting *s, hinge_score score, size_t row, do
 
 /* ---- a point ----------------------------------------------------------------------------------------------------- */
 
-static void score_sample(const struct sample *m, double *score)
+/* But for the log loss. */
+static void score_sample(struct sample *m)
 {
     for (int k = 0; k < HINGE_N_SCORES; k++)
-        score[k] = NAN;
+        m->score[k] = NAN;
     if (m->n == 0)
         return;
     const hinge_task_row *task = m->s->problem.task;
     if (task->regresses) {
-        score_targets(m, score);
+        score_targets(m, m->score);
         return;
     }
-    score_classes(m, score);
+    score_classes(m, m->score);
     if (m->s->n_problems == 1 && (!task->one_class || m->s->y != NULL))
-        score[HINGE_SCORE_AUC] = area(m);
-    if (m->s->n_problems == 1 && !task->one_class)
-        score[HINGE_SCORE_LOG_LOSS] = log_loss(m);
+        m->score[HINGE_SCORE_AUC] = area(m);
 }
 
 /* Rows of weight > 0 that fold f holds out; SIZE_MAX: that any does. */
@@ -264,41 +260,74 @@ static void take_means(const struct hg_selecting *s, hinge_grid_point *point)
     }
 }
 
+/* All folds of a repeat, sample[0 ..], and their rows together, sample[folds]; each sample by one thread. */
+static void score_repeat(const struct hg_selecting *s, struct sample *sample, bool whole)
+{
+    struct sample *pooled = &sample[s->folds];
+    double ab[2] = { NAN, NAN };
+    bool has_loss = s->n_problems == 1 && s->problem.classifies;
+    size_t jobs = s->folds + 1 + (has_loss && whole);
+#pragma omp parallel for num_threads((int)HG_MIN((size_t)hg_threads(s->params.threads), jobs)) schedule(dynamic, 1)
+    for (size_t k = 0; k < jobs; k++) /* the longest first */
+        if (jobs - k > s->folds + 1)
+            fit_sigmoid(pooled, ab);
+        else
+            score_sample(&sample[jobs - 1 - k]);
+    pooled->score[HINGE_SCORE_LOG_LOSS] = has_loss ? 0 : NAN;
+    for (size_t f = 0; f < s->folds && has_loss; f++) {
+        struct sample *m = &sample[f];
+        double sum = 0;
+        for (size_t i = 0; i < m->n; i++)
+            sum += log_loss(m, ab, m->row[i]);
+        m->score[HINGE_SCORE_LOG_LOSS] = sum / (double)m->n;
+        pooled->score[HINGE_SCORE_LOG_LOSS] += sum / (double)pooled->n;
+    }
+}
+
+static void score_samples(const struct hg_selecting *s, hinge_grid_point *point, struct sample *sample, uint32_t *row,
+                          double *work, size_t *count)
+{
+    size_t classes = s->problem.n_classes;
+    bool all = true;
+    for (size_t r = 0; r < s->out->repeats; r++) {
+        const int *fold = s->out->fold + r * s->rows;
+        for (size_t k = 0, at = 0; k <= s->folds; k++, at += sample[k - 1].n) {
+            struct sample *m = &sample[k];
+            size_t f = r * s->folds + k;
+            *m = (struct sample){ .s = s, .row = row + at, .work = work + 2 * at,
+                                  .count = count + k * classes * classes, .tau = tau_of(s, point),
+                                  .prediction = s->predictions + r * s->rows,
+                                  .decision = s->decisions + r * s->rows * s->n_problems };
+            if (k == s->folds || s->is_done[f])
+                m->n = rows_of(s, fold, k == s->folds ? SIZE_MAX : f, m->row);
+            all = all && (k == s->folds || s->is_done[f]);
+        }
+        score_repeat(s, sample, all);
+        for (size_t k = 0; k <= s->folds; k++)
+            for (int j = 0; j < HINGE_N_SCORES; j++)
+                if (k == s->folds)
+                    point->score[j] += all ? sample[k].score[j] : NAN;
+                else
+                    point->fold_score[(r * s->folds + k) * HINGE_N_SCORES + (size_t)j] = sample[k].score[j];
+    }
+    take_means(s, point);
+    for (int j = 0; j < HINGE_N_SCORES && !all; j++) /* of folds done alone they would mislead */
+        point->mean[j] = point->deviation[j] = NAN;
+}
+
 hinge_status hg_score_point(const struct hg_selecting *s, hinge_grid_point *point, hinge_error *err)
 {
     size_t k = s->problem.n_classes;
+    struct sample *sample;
     uint32_t *row;
-    double pooled[HINGE_N_SCORES];
-    struct sample m = { .s = s, .tau = tau_of(s, point) };
-    bool all = true;
-    hinge_status status = HINGE_OK;
-    if (!HG_ROOM(HG_ARRAY(row, s->rows), HG_ARRAY(m.work, 2 * s->rows), HG_TABLE(m.count, k, k)))
+    double *work;
+    size_t *count;
+    if (!HG_ROOM(HG_ARRAY(sample, s->folds + 1), HG_ARRAY(row, 2 * s->rows), HG_ARRAY(work, 4 * s->rows),
+                 HG_TABLE(count, (s->folds + 1) * k, k)))
         return hg_fail(err, HINGE_ENOMEM, "no memory for the scores of %zu rows", s->rows);
-    m.row = row;
     for (int j = 0; j < HINGE_N_SCORES; j++)
         point->score[j] = 0;
-    for (size_t r = 0; r < s->out->repeats && status == HINGE_OK; r++) {
-        const int *fold = s->out->fold + r * s->rows;
-        m.prediction = s->predictions + r * s->rows;
-        m.decision = s->decisions + r * s->rows * s->n_problems;
-        m.n = rows_of(s, fold, SIZE_MAX, row);
-        m.a = NAN;
-        for (size_t f = 0; f < s->folds; f++)
-            all = all && s->is_done[r * s->folds + f];
-        if (all && s->n_problems == 1 && s->problem.classifies)
-            status = fit_sigmoid(&m, err);
-        score_sample(&m, pooled);
-        for (int j = 0; j < HINGE_N_SCORES; j++)
-            point->score[j] += all ? pooled[j] : NAN;
-        for (size_t f = r * s->folds; f < (r + 1) * s->folds; f++) {
-            m.n = s->is_done[f] ? rows_of(s, fold, f, row) : 0;
-            score_sample(&m, point->fold_score + f * HINGE_N_SCORES);
-        }
-    }
-    if (status == HINGE_OK)
-        take_means(s, point);
-    for (int j = 0; j < HINGE_N_SCORES && !all; j++) /* of folds done alone they would mislead */
-        point->mean[j] = point->deviation[j] = NAN;
-    hg_free(row);
-    return status;
+    score_samples(s, point, sample, row, work, count);
+    hg_free(sample);
+    return HINGE_OK;
 }

@@ -327,10 +327,11 @@ static void ask(void *arg)
 static hinge_status go_to(struct hg_selecting *s, const hinge_grid_point *point, const hinge_grid_point *last,
                           hinge_error *err)
 {
+    bool same_kernel = last != NULL && hg_same_kernel(point, last);
     if (last != NULL && hg_same_line(point, last))
         return HINGE_OK;
-    hg_parts_forget(s);
-    return last != NULL && hg_same_kernel(point, last) ? HINGE_OK : hg_fields_take(s, point, err);
+    hg_parts_forget(s, !same_kernel);
+    return same_kernel ? HINGE_OK : hg_fields_take(s, point, err);
 }
 
 static hinge_status try_in_order(struct hg_selecting *s, const size_t *order, hinge_error *err)
@@ -373,7 +374,7 @@ static hinge_status try_points(struct hg_selecting *s, hinge_error *err)
         status = hg_parts_init(s, err);
     if (status == HINGE_OK)
         status = try_in_order(s, order, err);
-    hg_parts_forget(s);
+    hg_parts_forget(s, true);
     hg_free(s->part);
     hg_fields_free(s);
     hg_free(order);

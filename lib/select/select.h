@@ -74,7 +74,7 @@ struct hg_selecting {
     uint32_t *subset;              /* points of each problem, */
     double *values;                /* and the parts' g and moved */
     struct hg_batched *batch;      /* [n_folds * n_problems] those being solved, */
-    struct hg_many_problem *solving; /* the same as the solver sees them */
+    struct hg_many_problem **solving; /* the same as the solver sees them */
     bool widening;                 /* the kernel in hand is opened again, for rows in f64 */
     size_t n_batch, first_of_batch;
     double *mask;                  /* [rows] weights of the points that a fold trains on */
@@ -128,8 +128,8 @@ bool hg_field_widens(const struct hg_selecting *s, struct hg_field *field, const
 double hg_select_most_nu(const struct hg_selecting *s, size_t f);
 
 hinge_status hg_parts_init(struct hg_selecting *s, hinge_error *err);
-/* What was found is no start for what comes. */
-void hg_parts_forget(struct hg_selecting *s);
+/* What was found is no start for what comes; with_lanes: nor are the working sets, whose kernel is another one. */
+void hg_parts_forget(struct hg_selecting *s, bool with_lanes);
 
 /* Trains and predicts so many folds of a point: s->decisions and s->predictions of their rows. */
 hinge_status hg_train_folds(struct hg_selecting *s, hinge_grid_point *point, size_t first, size_t count,

@@ -4,6 +4,9 @@
 #include <omp.h>
 #include <string.h>
 
+/* A round leaves a tenth of the violation: points of small ones would only be carried along. */
+static const double CUT = 0.3;
+
 enum {
     LANES = 32,         /* problems at a time */
     FEWEST_ROWS = 256,  /* stored, whatever the budget */
@@ -116,7 +119,7 @@ struct view {
     void **out;            /* [n] */
 };
 
-struct lane {
+struct hg_lane {
     struct hg_many_problem *problem;
     struct hg_run run;
     struct hg_smo_options options;
@@ -182,11 +185,11 @@ static hinge_status view_fetch(struct hg_rows *rows, const struct hg_fetch *f)
 
 static const struct hg_rows_ops view_ops = { view_diagonal, view_fetch };
 
-static void lane_free(struct lane *lane)
+static void lane_free(struct hg_lane *lane)
 {
     hg_free(lane->point);
     hg_run_free(&lane->run);
-    memset(lane, 0, sizeof *lane);
+    hg_free(lane);
 }
 
 static size_t working_set(size_t n)
@@ -194,20 +197,22 @@ static size_t working_set(size_t n)
     return n <= SMALL ? n : n <= 2000 ? 256 : n <= 6000 ? 512 : 1024;
 }
 
-static hinge_status lane_begin(struct lane *lane, struct hg_many *many, struct hg_many_problem *problem, double eps,
-                               uint64_t max_iter, const struct hg_halt *halt, hinge_error *err)
+static size_t bytes_of(const struct hg_lane *lane)
+{
+    return lane->run.report->memory_bytes + lane->run.n * sizeof(double) * 6;
+}
+
+static hinge_status lane_new(struct hg_lane **new, struct hg_many *many, struct hg_many_problem *problem,
+                             hinge_error *err)
 {
     size_t n = problem->qp->n;
+    struct hg_lane *lane = hg_zalloc(1, sizeof *lane);
+    if (lane == NULL)
+        return hg_fail(err, HINGE_ENOMEM, "no memory for a problem of %zu examples", n);
     struct view *view = &lane->view;
-    memset(lane, 0, sizeof *lane);
-    lane->problem = problem;
-    lane->options = (struct hg_smo_options){ .eps = eps,
-                                             .working_set = working_set(n),
-                                             .max_iter = max_iter,
-                                             .threads = 1,
-                                             .cpu_level = many->cpu_level,
-                                             .halt = *halt };
-    lane->options.halt.ask = NULL;
+    lane->options = (struct hg_smo_options){
+        .working_set = working_set(n), .cut = CUT, .threads = 1, .cpu_level = many->cpu_level
+    };
     *view = (struct view){ .super = { .ops = &view_ops, .n = n, .type = many->rows->type, .threads = 1 },
                            .many = many,
                            .point = problem->point };
@@ -217,14 +222,60 @@ static hinge_status lane_begin(struct lane *lane, struct hg_many *many, struct h
                                  .opt = &lane->options,
                                  .res = &lane->result,
                                  .report = &lane->result.report };
-    if (!HG_ROOM(HG_ARRAY(lane->point, n), HG_ARRAY(lane->coef, n), HG_ARRAY(lane->row, n), HG_ARRAY(view->row, n),
-                 HG_ARRAY(view->col, n), HG_ARRAY(view->out, n)))
-        return hg_fail(err, HINGE_ENOMEM, "no memory for a problem of %zu examples", n);
-    hinge_status status = hg_run_init(&lane->run, err);
-    if (status != HINGE_OK) {
+    hinge_status status = HG_ROOM(HG_ARRAY(lane->point, n), HG_ARRAY(lane->coef, n), HG_ARRAY(lane->row, n),
+                                  HG_ARRAY(view->row, n), HG_ARRAY(view->col, n), HG_ARRAY(view->out, n))
+                              ? hg_run_init(&lane->run, err)
+                              : hg_fail(err, HINGE_ENOMEM, "no memory for a problem of %zu examples", n);
+    if (status == HINGE_OK)
+        *new = lane;
+    else
         lane_free(lane);
-        return status;
+    return status;
+}
+
+/* The working set as it was, by the bounds of a new problem on the same points. */
+static void renew(struct hg_run *r)
+{
+    hinge_report *report = r->report;
+    uint64_t oldest = report->rounds;
+    for (size_t k = 0; k < r->in_w; k++)
+        oldest = HG_MIN(oldest, r->age[k] - 1);
+    for (size_t k = 0; k < r->in_w; k++) {
+        r->age[k] -= oldest;
+        for (int l = 0; l < r->qp->layers; l++) {
+            r->inner.lo[l][k] = r->qp->lo[l][r->w[k]];
+            r->inner.hi[l][k] = r->qp->hi[l][r->w[k]];
+            r->inner.off[l][k] = r->qp->off[l][r->w[k]];
+        }
     }
+    r->inner.kink = r->qp->kink;
+    *report = (hinge_report){ .memory_bytes = report->memory_bytes, .rounds = report->rounds - oldest };
+    r->best = INFINITY;
+    r->best_round = report->rounds;
+}
+
+static hinge_status lane_begin(struct hg_lane **begun, struct hg_many *many, struct hg_many_problem *problem,
+                               const struct hg_smo_options *options, hinge_error *err)
+{
+    size_t n = problem->qp->n;
+    hinge_status status = HINGE_OK;
+    if (problem->lane == NULL)
+        status = lane_new(&problem->lane, many, problem, err);
+    else {
+        many->kept_bytes -= bytes_of(problem->lane);
+        problem->lane->run.qp = problem->qp;
+        renew(&problem->lane->run);
+    }
+    if (status != HINGE_OK)
+        return status;
+    struct hg_lane *lane = *begun = problem->lane;
+    lane->problem = problem;
+    lane->done = false;
+    lane->options.eps = lane->run.target = options->eps;
+    lane->options.max_iter = options->max_iter;
+    lane->run.halt = options->halt;
+    lane->run.halt.ask = NULL;
+    lane->n_moves = 0;
     memcpy(lane->run.g, problem->g, n * sizeof *problem->g);
     for (size_t k = 0; k < n; k++) {
         hg_set_offsets(&lane->run, k);
@@ -236,7 +287,16 @@ static hinge_status lane_begin(struct lane *lane, struct hg_many *many, struct h
     return HINGE_OK;
 }
 
-static void lane_end(struct lane *lane, struct hg_many *many)
+void hg_many_forget(struct hg_many *many, struct hg_many_problem *problem)
+{
+    if (problem->lane == NULL)
+        return;
+    many->kept_bytes -= bytes_of(problem->lane);
+    lane_free(problem->lane);
+    problem->lane = NULL;
+}
+
+static void lane_end(struct hg_lane *lane, struct hg_many *many)
 {
     struct hg_many_problem *p = lane->problem;
     struct hg_run *r = &lane->run;
@@ -250,11 +310,13 @@ static void lane_end(struct lane *lane, struct hg_many *many)
     for (size_t k = 0; k < r->n; k++)
         if (hg_qp_beta(p->qp, k) != 0)
             many->supports[p->point[k]] = 1;
-    lane_free(lane);
+    many->kept_bytes += bytes_of(lane);
+    if (many->kept_bytes > many->budget / 4)
+        hg_many_forget(many, p);
 }
 
 /* Adds the rows of what has moved to g; false: some are not there. */
-static bool lane_update(struct lane *lane, const struct hg_many *many)
+static bool lane_update(struct hg_lane *lane, const struct hg_many *many)
 {
     const struct hg_many_problem *p = lane->problem;
     struct hg_run *r = &lane->run;
@@ -279,7 +341,7 @@ static bool lane_update(struct lane *lane, const struct hg_many *many)
     return true;
 }
 
-static bool lane_is_at_its_end(struct lane *lane)
+static bool lane_is_at_its_end(struct hg_lane *lane)
 {
     struct hg_run *r = &lane->run;
     hinge_report *report = &lane->result.report;
@@ -305,7 +367,7 @@ static bool lane_is_at_its_end(struct lane *lane)
 }
 
 /* Rounds for as long as no row is lacking. */
-static void lane_run(struct lane *lane, const struct hg_many *many)
+static void lane_run(struct hg_lane *lane, const struct hg_many *many)
 {
     struct hg_run *r = &lane->run;
     for (int round = 0; round < ROUNDS && !lane->done; round++) {
@@ -333,7 +395,7 @@ static void lane_run(struct lane *lane, const struct hg_many *many)
  */
 
 /* The rows that problems wait for; where there is no room for those of all, of the first of them. */
-static hinge_status make_lacking(struct hg_many *many, struct lane *const *lane, size_t lanes)
+static hinge_status make_lacking(struct hg_many *many, struct hg_lane *const *lane, size_t lanes)
 {
     size_t lacking = 0, in_use = 0;
     memset(many->in_use, 0, many->n);
@@ -361,7 +423,7 @@ static hinge_status make_lacking(struct hg_many *many, struct lane *const *lane,
 }
 
 /* More rows than there is room for: a part of them after the other. */
-static hinge_status update_in_parts(struct hg_many *many, struct lane *lane)
+static hinge_status update_in_parts(struct hg_many *many, struct hg_lane *lane)
 {
     hinge_status status = HINGE_OK;
     size_t all = lane->n_moves;
@@ -381,7 +443,7 @@ static hinge_status update_in_parts(struct hg_many *many, struct lane *lane)
     return status;
 }
 
-static hinge_status add_lacking(struct hg_many *many, struct lane *const *lane, size_t lanes)
+static hinge_status add_lacking(struct hg_many *many, struct hg_lane *const *lane, size_t lanes)
 {
     hinge_status status = HINGE_OK;
     for (size_t k = 0; k < lanes && status == HINGE_OK; k++)
@@ -390,7 +452,7 @@ static hinge_status add_lacking(struct hg_many *many, struct lane *const *lane, 
     return status == HINGE_OK ? make_lacking(many, lane, lanes) : status;
 }
 
-static hinge_status run_lanes(struct hg_many *many, struct lane *const *lane, size_t lanes)
+static hinge_status run_lanes(struct hg_many *many, struct hg_lane *const *lane, size_t lanes)
 {
 #pragma omp parallel for num_threads((int)HG_MIN((size_t)many->threads, lanes)) schedule(dynamic, 1)
     for (size_t k = 0; k < lanes; k++)
@@ -402,34 +464,27 @@ static hinge_status run_lanes(struct hg_many *many, struct lane *const *lane, si
 }
 
 /* Problems that are done make room; returns how many are left, the first of lane. */
-static size_t end_lanes(struct hg_many *many, struct lane **lane, size_t lanes)
+static size_t end_lanes(struct hg_many *many, struct hg_lane **lane, size_t lanes)
 {
     size_t left = 0;
-    for (size_t k = 0; k < lanes; k++) {
-        if (lane[k]->done) {
+    for (size_t k = 0; k < lanes; k++)
+        if (lane[k]->done)
             lane_end(lane[k], many);
-            continue;
-        }
-        struct lane *other = lane[left];
-        lane[left++] = lane[k];
-        lane[k] = other;
-    }
+        else
+            lane[left++] = lane[k];
     return left;
 }
 
-hinge_status hg_many_solve(struct hg_many *many, struct hg_many_problem *problem, size_t count, double eps,
+hinge_status hg_many_solve(struct hg_many *many, struct hg_many_problem *const *problem, size_t count, double eps,
                            uint64_t max_iter, const struct hg_halt *halt, hinge_error *err)
 {
-    struct lane *room = hg_zalloc(LANES, sizeof *room), *lane[LANES];
+    struct hg_smo_options options = { .eps = eps, .max_iter = max_iter, .halt = *halt };
+    struct hg_lane *lane[LANES];
     size_t lanes = 0, next = 0;
     hinge_status status = HINGE_OK;
-    if (room == NULL)
-        return hg_fail(err, HINGE_ENOMEM, "no memory for %d problems", LANES);
-    for (size_t k = 0; k < LANES; k++)
-        lane[k] = &room[k];
     while (status == HINGE_OK && (lanes > 0 || next < count)) {
         for (; lanes < LANES && next < count && status == HINGE_OK; next++) {
-            status = lane_begin(lane[lanes], many, &problem[next], eps, max_iter, halt, err);
+            status = lane_begin(&lane[lanes], many, problem[next], &options, err);
             lanes += status == HINGE_OK;
         }
         if (status != HINGE_OK)
@@ -443,9 +498,10 @@ hinge_status hg_many_solve(struct hg_many *many, struct hg_many_problem *problem
             hg_fail(err, status, "the kernel function failed, or there is no memory for its values");
         hg_poll_halt(halt);
     }
-    for (size_t k = 0; k < lanes; k++)
+    for (size_t k = 0; k < lanes; k++) {
+        lane[k]->problem->lane = NULL;
         lane_free(lane[k]);
-    hg_free(room);
+    }
     return status;
 }
 
@@ -454,13 +510,13 @@ hinge_status hg_many_solve(struct hg_many *many, struct hg_many_problem *problem
 
 struct elsewhere {
     struct hg_many_problem all; /* the points of the source */
-    struct lane lane;
+    struct hg_lane lane;
 };
 
 static hinge_status elsewhere_init(struct elsewhere *e, const struct hg_many *many)
 {
     e->all = (struct hg_many_problem){ .range = { { 0, (uint32_t)many->n } }, .n_ranges = 1 };
-    e->lane = (struct lane){ .problem = &e->all, .run = { .loops = hg_loops(many->cpu_level) } };
+    e->lane = (struct hg_lane){ .problem = &e->all, .run = { .loops = hg_loops(many->cpu_level) } };
     return HG_ROOM(HG_ARRAY(e->lane.point, many->n), HG_ARRAY(e->lane.coef, many->n), HG_ARRAY(e->lane.row, many->n),
                    HG_ARRAY(e->lane.run.g, many->n))
                ? HINGE_OK
@@ -480,7 +536,7 @@ static bool apply(struct elsewhere *e, const struct hg_many *many, const struct 
     return lane_update(&e->lane, many);
 }
 
-hinge_status hg_many_apply(struct hg_many *many, const struct hg_many_problem *problem, size_t count,
+hinge_status hg_many_apply(struct hg_many *many, struct hg_many_problem *const *problem, size_t count,
                            void (*tell)(void *arg, size_t k, const double *g), void *arg, hinge_error *err)
 {
     bool *lacks = hg_zalloc(count, sizeof *lacks);
@@ -494,7 +550,7 @@ hinge_status hg_many_apply(struct hg_many *many, const struct hg_many_problem *p
 #pragma omp for schedule(dynamic, 1)
         for (size_t k = 0; k < count; k++)
             if (mine == HINGE_OK && lacks != NULL) {
-                lacks[k] = !apply(&e, many, &problem[k]);
+                lacks[k] = !apply(&e, many, problem[k]);
                 if (!lacks[k])
                     tell(arg, k, e.lane.run.g);
             }
@@ -505,7 +561,7 @@ hinge_status hg_many_apply(struct hg_many *many, const struct hg_many_problem *p
         status = elsewhere_init(&e, many);
     for (size_t k = 0; k < count && status == HINGE_OK; k++)
         if (lacks[k]) {
-            apply(&e, many, &problem[k]);
+            apply(&e, many, problem[k]);
             status = update_in_parts(many, &e.lane);
             if (status == HINGE_OK)
                 tell(arg, k, e.lane.run.g);

@@ -26,6 +26,7 @@ struct hg_many_problem {
     hinge_outcome outcome;
     double violation, bias[2];
     uint64_t iterations;
+    struct hg_lane *lane; /* its working set, for the next solution on these points by these rows; NULL at first */
 };
 
 struct hg_many {
@@ -47,6 +48,7 @@ struct hg_many {
     void **out;            /* [n] */
     uint64_t rows_made, rows_distinct;
     size_t most_bytes;     /* stored */
+    size_t kept_bytes;     /* by lanes of problems that are solved */
 };
 
 /* Room for n points, and for rows of so many bytes at most (some hundred rows at least). */
@@ -55,12 +57,16 @@ void hg_many_free(struct hg_many *many);
 /* What is stored is of this source from now on, and nothing yet; it and own[threads] are the caller's. */
 hinge_status hg_many_take(struct hg_many *many, struct hg_rows *rows, struct hg_rows **own, hinge_error *err);
 
-/* Solves them, each to eps. halt: its ask is called by the caller's thread. */
-hinge_status hg_many_solve(struct hg_many *many, struct hg_many_problem *problem, size_t count, double eps,
+/* Solves them, each to eps. halt: its ask is called by the caller's thread. Where a quarter of the bytes for rows is
+ * enough, lanes stay with their problems. */
+hinge_status hg_many_solve(struct hg_many *many, struct hg_many_problem *const *problem, size_t count, double eps,
                            uint64_t max_iter, const struct hg_halt *halt, hinge_error *err);
 
+/* Frees a problem's lane, if it has one: before rows of another source are taken. */
+void hg_many_forget(struct hg_many *many, struct hg_many_problem *problem);
+
 /* tell(arg, k, g) for each problem k < count with g[n] = K beta at all points of the source; by several threads. */
-hinge_status hg_many_apply(struct hg_many *many, const struct hg_many_problem *problem, size_t count,
+hinge_status hg_many_apply(struct hg_many *many, struct hg_many_problem *const *problem, size_t count,
                            void (*tell)(void *arg, size_t k, const double *g), void *arg, hinge_error *err);
 
 /* Different support vectors of all problems since the source was taken. */
