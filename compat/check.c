@@ -10,9 +10,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-static const struct hg_kernel_row *kernel_row(const struct svm_parameter *p)
+static const hinge_kernel_row *kernel_row(const struct svm_parameter *p)
 {
-    return hg_kernel_row((hinge_kernel_type)p->kernel_type);
+    return hinge_kernel_info((hinge_kernel_type)p->kernel_type);
 }
 
 static const char *check_kinds(const struct svm_parameter *p)

@@ -21,7 +21,7 @@ static const char *task_name(int type)
 /* LIBSVM has no kernel of the caller's own. */
 static const char *kernel_name(int type)
 {
-    return type <= PRECOMPUTED ? hinge_kernel_keyword((hinge_kernel_type)type) : NULL;
+    return type <= PRECOMPUTED ? hinge_kernel_info((hinge_kernel_type)type)->keyword : NULL;
 }
 
 /* What stands behind a key: one word or number; a number for each class or pair of classes; ten marks. */
@@ -35,7 +35,7 @@ static const struct key_row {
     size_t at, uses;
 } keys[] = {
 #define AT(field)   offsetof(struct svm_model, field)
-#define USES(field) offsetof(struct hg_kernel_row, field)
+#define USES(field) offsetof(hinge_kernel_row, field)
     { "svm_type", TASK, AT(param.svm_type), 0 },
     { "kernel_type", KERNEL, AT(param.kernel_type), 0 },
     { "degree", INT, AT(param.degree), USES(uses_degree) },
@@ -74,8 +74,8 @@ static void write_key(struct hg_text *text, const struct svm_model *m, const str
 {
     const char *at = (const char *)m + row->at;
     const void *values = row->shape < INTS ? (const void *)at : *(void *const *)(const void *)at;
-    const bool *used =
-        (const bool *)(const void *)((const char *)hg_kernel_row((hinge_kernel_type)m->param.kernel_type) + row->uses);
+    const char *kernel = (const char *)hinge_kernel_info((hinge_kernel_type)m->param.kernel_type);
+    const int *used = (const int *)(const void *)(kernel + row->uses);
     if (row->at == 0 ? row->shape != TASK : values == NULL || (row->uses > 0 && !*used))
         return;
     hg_text_print(text, "%s", row->name);

@@ -75,7 +75,7 @@ int main(void)
     for (size_t k = 0; k < sizeof asked / sizeof *asked; k++) {
         hinge_mercer mercer;
         check(hinge_mercer_check(&x, &asked[k], 0, 0, &mercer, &err), &err);
-        printf("%-10s %s\n", hinge_kernel_keyword(asked[k].type),
+        printf("%-10s %s\n", hinge_kernel_info(asked[k].type)->keyword,
                mercer.semidefinite ? "positive semi-definite on these points" : "not a kernel");
     }
     return 0;

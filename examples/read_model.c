@@ -36,7 +36,7 @@ int main(int argc, char **argv)
     hinge_kernel kernel = hinge_model_kernel(model);
     size_t d = hinge_model_n_features(model), n_problems = hinge_model_n_problems(model);
     printf("%zu support vectors of %zu features, %zu classes, %s kernel, gamma %g\n", hinge_model_n_sv(model),
-           d, hinge_model_n_classes(model), hinge_kernel_keyword(kernel.type), kernel.gamma);
+           d, hinge_model_n_classes(model), hinge_kernel_info(kernel.type)->keyword, kernel.gamma);
 
     /* Features that are not given are 0. */
     double *x = calloc(d, sizeof *x), *decisions = calloc(n_problems, sizeof *decisions), label;

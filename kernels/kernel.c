@@ -3,25 +3,27 @@
 #include <math.h>
 #include <string.h>
 
-static const struct hg_kernel_row table[HG_KERNELS] = {
-    { HINGE_LINEAR, "linear", HG_FROM_DOTS, HG_MAP_LINEAR, false, false, false, false, true, false },
-    { HINGE_POLYNOMIAL, "polynomial", HG_FROM_DOTS, HG_MAP_POLYNOMIAL, true, true, true, false, true, false },
-    { HINGE_RBF, "rbf", HG_FROM_DOTS, HG_MAP_RBF, true, false, false, true, true, true },
-    { HINGE_SIGMOID, "sigmoid", HG_FROM_DOTS, HG_MAP_SIGMOID, true, true, false, false, false, false },
-    { HINGE_PRECOMPUTED, "precomputed", HG_FROM_MATRIX, HG_MAP_LINEAR, false, false, false, false, false,
-      false },
-    { HINGE_USER, "user", HG_FROM_USER, HG_MAP_LINEAR, false, false, false, false, false, false },
+/* In the order of hinge_kernel_type. */
+static const struct hg_kernel_row table[] = {
+    { { "linear", HINGE_LINEAR }, HG_FROM_DOTS, HG_MAP_LINEAR },
+    { { "polynomial", HINGE_POLYNOMIAL, .uses_gamma = 1, .uses_coef0 = 1, .uses_degree = 1 },
+      HG_FROM_DOTS, HG_MAP_POLYNOMIAL },
+    { { "rbf", HINGE_RBF, .uses_gamma = 1 }, HG_FROM_DOTS, HG_MAP_RBF, .needs_norms = true,
+      .translation_invariant = true },
+    { { "sigmoid", HINGE_SIGMOID, .uses_gamma = 1, .uses_coef0 = 1 }, HG_FROM_DOTS, HG_MAP_SIGMOID },
+    { { "precomputed", HINGE_PRECOMPUTED }, HG_FROM_MATRIX },
+    { { "user", HINGE_USER }, HG_FROM_USER },
 };
 
 const struct hg_kernel_row *hg_kernel_row(hinge_kernel_type type)
 {
-    return (int)type >= 0 && (int)type < HG_KERNELS ? &table[type] : NULL;
+    return (size_t)type < sizeof table / sizeof *table ? &table[type] : NULL;
 }
 
-const char *hinge_kernel_keyword(hinge_kernel_type type)
+const hinge_kernel_row *hinge_kernel_info(hinge_kernel_type type)
 {
     const struct hg_kernel_row *row = hg_kernel_row(type);
-    return row != NULL ? row->keyword : NULL;
+    return row != NULL ? &row->told : NULL;
 }
 
 static hinge_kernel make(hinge_kernel_type type, int degree, double gamma, double coef0)
@@ -90,11 +92,11 @@ hinge_status hg_kernel_check(const hinge_kernel *kernel, size_t d, hinge_kernel 
     hinge_kernel k = *kernel;
     if (k.gamma == HINGE_GAMMA_AUTO)
         k.gamma = 1.0 / (double)HG_MAX(d, (size_t)1);
-    if (row->uses_gamma && !(k.gamma >= 0 && isfinite(k.gamma)))
+    if (row->told.uses_gamma && !(k.gamma >= 0 && isfinite(k.gamma)))
         return hg_fail(err, HINGE_EINVAL, "kernel.gamma: %g is not a finite number >= 0", kernel->gamma);
-    if (row->uses_coef0 && !isfinite(k.coef0))
+    if (row->told.uses_coef0 && !isfinite(k.coef0))
         return hg_fail(err, HINGE_EINVAL, "kernel.coef0: %g is not a finite number", k.coef0);
-    if (row->uses_degree && k.degree < 0)
+    if (row->told.uses_degree && k.degree < 0)
         return hg_fail(err, HINGE_EINVAL, "kernel.degree: %d is negative", k.degree);
     if (row->source == HG_FROM_USER && check_user(&k, err) != HINGE_OK)
         return HINGE_EINVAL;
@@ -116,11 +118,26 @@ double hg_dot_error(hinge_dtype type, size_t d)
     return (type == HINGE_F32 ? 0x1p-24 : 0x1p-53) * (2 + (double)HG_MIN(d, (size_t)512) / 4);
 }
 
+double hg_kernel_most(const hinge_kernel *kernel, double product)
+{
+    switch (kernel->type) {
+    case HINGE_LINEAR:
+        return product;
+    case HINGE_POLYNOMIAL:
+        return pow(kernel->gamma * product + fabs(kernel->coef0), kernel->degree);
+    case HINGE_RBF:
+    case HINGE_SIGMOID:
+        return 1;
+    default:
+        return INFINITY;
+    }
+}
+
 double hg_kernel_error(const hinge_kernel *kernel, hinge_dtype type, size_t d, double norm)
 {
     double ulp = type == HINGE_F32 ? 0x1p-24 : 0x1p-53, dot = (hg_dot_error(type, d) + 2 * ulp) * norm;
     double most = kernel->gamma * norm + fabs(kernel->coef0), lost = kernel->gamma * dot + 4 * ulp * most;
-    double error = 0;
+    double error = hg_kernel_row(kernel->type)->source == HG_FROM_DOTS ? INFINITY : 0;
     switch (kernel->type) {
     case HINGE_LINEAR:
         error = dot;

@@ -1,6 +1,6 @@
 /*
- * The kernel table: one const row a kernel. Validation, model files, the command and the tests walk it; a new
- * built-in kernel is one row here and one map in map.c.
+ * The kernel table: one const row a kernel; what is told of it is public (hinge_kernel_info). Validation, model files,
+ * the command and the tests walk it; a new built-in kernel is one row here and one map (doc/add-a-kernel.md).
  */
 #ifndef HG_KERNEL_H
 #define HG_KERNEL_H
@@ -11,15 +11,11 @@
 enum hg_kernel_source { HG_FROM_DOTS, HG_FROM_MATRIX, HG_FROM_USER };
 
 struct hg_kernel_row {
-    hinge_kernel_type type;
-    const char *keyword;         /* LIBSVM's */
+    hinge_kernel_row told;
     enum hg_kernel_source source;
-    enum hg_map_kind map;        /* HG_FROM_DOTS */
-    bool uses_gamma, uses_coef0, uses_degree;
-    bool needs_norms, mercer, translation_invariant;
+    enum hg_map_kind map; /* HG_FROM_DOTS */
+    bool needs_norms, translation_invariant;
 };
-
-#define HG_KERNELS 6
 
 /* NULL if type is none of hinge_kernel_type. */
 const struct hg_kernel_row *hg_kernel_row(hinge_kernel_type type);
@@ -37,9 +33,12 @@ double hg_dot_error(hinge_dtype type, size_t d);
 
 /* A bound of how wrong a kernel value by GEMM or lists in `type` can be, over all pairs of vectors of d features whose
  * squared norms (RBF: after centring) are at most `norm`: that of the dot product's rounding, of the vectors' own to
- * f32, and of the map. RBF: at most 1, and never for equal vectors, whose value is 1. Infinite where values overflow;
- * 0 for values that are not computed but given. */
+ * f32, and of the map. RBF: at most 1, and never for equal vectors, whose value is 1. Infinite where values overflow
+ * or no bound is known; 0 for values that are not computed but given. */
 double hg_kernel_error(const hinge_kernel *kernel, hinge_dtype type, size_t d, double norm);
+
+/* The largest |K| over pairs of vectors whose norms have at most this product; infinite where it is not known. */
+double hg_kernel_most(const hinge_kernel *kernel, double product);
 
 /* K(x, z) from <x,z>, ||x||^2 and ||z||^2 in f64 (HG_FROM_DOTS). */
 double hg_kernel_value(const hinge_kernel *kernel, double dot, double norm_x, double norm_z);

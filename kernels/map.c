@@ -154,6 +154,11 @@ void GLUE(hg_panel32_, HG_LEVEL)(const struct hg_panel_job *, const float *, con
 void GLUE(hg_panel64_, HG_LEVEL)(const struct hg_panel_job *, const double *, const double *, size_t, size_t);
 hg_hamming_rows GLUE(hg_counts_, HG_LEVEL);
 
+#define ROWS32(name, NAME)   map_##name##32,
+#define ROWS64(name, NAME)   map_##name##64,
+#define BLOCKS32(name, NAME) name##32,
+#define BLOCKS64(name, NAME) name##64,
+
 #define NUMBER_plain 1
 #define NUMBER_v2    2
 #define NUMBER_v3    3
@@ -162,12 +167,12 @@ hg_hamming_rows GLUE(hg_counts_, HG_LEVEL);
 const struct hg_maps GLUE(hg_maps_, HG_LEVEL) = {
     .level = TEXT(HG_LEVEL),
     .number = GLUE(NUMBER_, HG_LEVEL),
-    .f32 = { map_linear32, map_polynomial32, map_rbf32, map_sigmoid32 },
-    .f64 = { map_linear64, map_polynomial64, map_rbf64, map_sigmoid64 },
+    .f32 = { HG_MAPS(ROWS32) },
+    .f64 = { HG_MAPS(ROWS64) },
     .prepare32 = prepare32,
     .prepare64 = prepare64,
-    .blocks32 = { linear32, polynomial32, rbf32, sigmoid32 },
-    .blocks64 = { linear64, polynomial64, rbf64, sigmoid64 },
+    .blocks32 = { HG_MAPS(BLOCKS32) },
+    .blocks64 = { HG_MAPS(BLOCKS64) },
     .panel32 = GLUE(hg_panel32_, HG_LEVEL),
     .panel64 = GLUE(hg_panel64_, HG_LEVEL),
     .counts = GLUE(hg_counts_, HG_LEVEL),

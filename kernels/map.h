@@ -24,7 +24,16 @@ typedef void hg_map_f32(const struct hg_map_args *args, size_t n, const float *d
 typedef void hg_map_f64(const struct hg_map_args *args, size_t n, const double *dot, double *out, double norm,
                         const double *norms);
 
-enum hg_map_kind { HG_MAP_LINEAR, HG_MAP_POLYNOMIAL, HG_MAP_RBF, HG_MAP_SIGMOID, HG_MAP_KINDS };
+/* All maps, X(name of its blocks in map_rows.h, name of its kind): the enumeration and map.c's tables. */
+#define HG_MAPS(X)            \
+    X(linear, LINEAR)         \
+    X(polynomial, POLYNOMIAL) \
+    X(rbf, RBF)               \
+    X(sigmoid, SIGMOID)
+
+#define HG_KIND(name, NAME) HG_MAP_##NAME,
+enum hg_map_kind { HG_MAPS(HG_KIND) HG_MAP_KINDS };
+#undef HG_KIND
 
 /* The same in two steps, for maps of short stretches: what depends on the kernel alone is prepared once, the row's
  * norm is set, and whole blocks of entries are mapped. */

@@ -93,18 +93,15 @@ static inline void OF(run)(OF(hg_blocks) *blocks, const struct OF(hg_row) *row, 
     }
 }
 
-#define MAP(NAME, KIND)                                                                                       \
-    static void OF(map_##NAME)(const struct hg_map_args *args, size_t n, const REAL *dot, REAL *out,          \
+#define MAP(name, NAME)                                                                                       \
+    static void OF(map_##name)(const struct hg_map_args *args, size_t n, const REAL *dot, REAL *out,          \
                                REAL norm, const REAL *norms)                                                  \
     {                                                                                                         \
-        struct OF(hg_row) row = OF(prepare)(KIND, args);                                                      \
+        struct OF(hg_row) row = OF(prepare)(HG_MAP_##NAME, args);                                             \
         row.norm = norm;                                                                                      \
-        OF(run)(OF(NAME), &row, n, dot, out, norms);                                                          \
+        OF(run)(OF(name), &row, n, dot, out, norms);                                                          \
     }
-MAP(linear, HG_MAP_LINEAR)
-MAP(polynomial, HG_MAP_POLYNOMIAL)
-MAP(rbf, HG_MAP_RBF)
-MAP(sigmoid, HG_MAP_SIGMOID)
+HG_MAPS(MAP)
 
 #undef MAP
 #undef OF

@@ -65,7 +65,7 @@ static hinge_status choose_type(struct block *k, hinge_error *err)
 static hinge_status prepare_dots(struct block *k, hinge_error *err)
 {
     const struct hg_kernel_row *row = hg_kernel_row(k->tiler.kernel.type);
-    bool wanted = false, rbf = row->type == HINGE_RBF;
+    bool wanted = false, rbf = row->told.kernel == HINGE_RBF;
     k->points.nonzeros = hg_points_nonzeros(&k->points, k->threads);
     if (row->translation_invariant && k->tiler.d > 0)
         k->shift = hg_points_centre(&k->points, k->threads, &wanted);

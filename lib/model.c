@@ -159,9 +159,8 @@ struct hg_doubt hg_model_doubt(const hinge_model *m, double norm)
         return (struct hg_doubt){ expm1(lost + 27 * ulp * sqrt(both)) + 16 * ulp + sums, 1e-37 };
     }
     double product = sqrt(norm) * sqrt(m->largest_norm);
-    double most = m->kernel.gamma * product + fabs(m->kernel.coef0);
-    most = m->kernel.type == HINGE_SIGMOID ? 1 : pow(most, m->kernel.degree);
-    return (struct hg_doubt){ 0, hg_kernel_error(&m->kernel, HINGE_F32, m->d, product) + sums * most };
+    double error = hg_kernel_error(&m->kernel, HINGE_F32, m->d, product);
+    return (struct hg_doubt){ 0, error + sums * hg_kernel_most(&m->kernel, product) };
 }
 
 /* coef_sum, mixed, largest_norm */

@@ -90,7 +90,7 @@ hinge_status hinge_model_weights(const hinge_model *m, size_t problem, double *w
 {
     if (m->weights == NULL && m->sv_serial == NULL)
         return hg_fail(err, HINGE_EINVAL, "model: its kernel is %s; only linear and precomputed ones have weights",
-                       hinge_kernel_keyword(m->kernel.type));
+                       hinge_kernel_info(m->kernel.type)->keyword);
     if (problem >= m->n_problems)
         return hg_fail(err, HINGE_EINVAL, "problem: there is no problem %zu, only %zu", problem, m->n_problems);
     if (m->weights != NULL) {

@@ -108,7 +108,7 @@ static void report_path(const struct hg_training *t, size_t q, double margin, hi
     const struct hg_kernel_row *row = hg_kernel_row(t->params->kernel.type);
     if (t->interior) {
         bool approximate = r->trace_error > 0 && r->outcome == HINGE_STALLED;
-        int used = snprintf(r->path, sizeof r->path, "interior-point d=%zu, %s%s%s%s", r->rank, row->keyword,
+        int used = snprintf(r->path, sizeof r->path, "interior-point d=%zu, %s%s%s%s", r->rank, row->told.keyword,
                             t->params->no_bias ? ", no bias" : "", hg_side_by_side(t) ? ", pairs side by side" : "",
                             approximate ? ", approximate" : "");
         if (r->outcome == HINGE_NO_MARGIN && used > 0 && (size_t)used < sizeof r->path)
@@ -121,7 +121,7 @@ static void report_path(const struct hg_training *t, size_t q, double margin, hi
         snprintf(near, sizeof near, ", %.2g %% near", 100 * t->cells.near);
     snprintf(r->path, sizeof r->path, "block-smo q=%zu, %s %s, %s %s%s%s%s%s%s%s", q,
              maker != NULL ? maker->name : "no rows",
-             r->precision == HINGE_PRECISION_F32 ? "f32" : "f64", row->keyword,
+             r->precision == HINGE_PRECISION_F32 ? "f32" : "f64", row->told.keyword,
              hg_maps(hg_cpu_level(t->params->cpu_level))->level, pr->shift != NULL ? ", centred" : "", near,
              t->params->no_bias ? ", no bias" : "",
              hg_side_by_side(t) ? ", pairs side by side" : "", r->newton_steps > 0 ? ", newton" : "",

@@ -35,7 +35,8 @@ enum { SAMPLES = 101, REPEATS = 50, BENCH_N = 512 };
 enum { RUNS = 9, FEATURES = 8, BENCH_ROWS = 256, COLUMNS = 1 << 17, TILE = 2048 }; /* 64 MB of rows in 16 bits */
 enum { TO_HALF, ADD_HALF, ADD_F32, ADD_F64 };
 
-static const char *const kind_names[] = { "linear", "polynomial", "rbf", "sigmoid" };
+#define WORD(name, NAME) #name,
+static const char *const kind_names[] = { HG_MAPS(WORD) };
 static const char *const level_names[] = { "", "plain", "v2", "v3", "v4" };
 
 /* One number type at one level, values kept as double outside of the map. */

@@ -148,7 +148,7 @@ static void all_kinds(void **state)
                                                               : hinge_kernel_sigmoid(0.01, 0);
                 hinge_model *m = model_of(task == 0 ? HINGE_C_SVC : HINGE_EPSILON_SVR, k, &sv, size, 0.01, &seed);
                 labels += m->f32_is_enough, values += m->f32_for_values;
-                check(m, &x, hinge_kernel_keyword(k.type), 1e-9 * fmax(1, size));
+                check(m, &x, hinge_kernel_info(k.type)->keyword, 1e-9 * fmax(1, size));
                 hinge_model_free(m);
             }
     assert_true(values > 3 && labels > values);

@@ -228,6 +228,12 @@ static void parameters(void **state)
     refused(&x, good_y, &params, "user", NULL, NULL);
 }
 
+static int never_called(void *cookie, const hinge_matrix *a, const hinge_matrix *b, double *out, size_t ld)
+{
+    (void)cookie, (void)a, (void)b, (void)out, (void)ld;
+    return 1;
+}
+
 /* The table of tasks says which parameters and targets a training looks at, and what its model holds. */
 static void table_of_tasks(void **state)
 {
@@ -260,6 +266,31 @@ static void table_of_tasks(void **state)
     }
     assert_true(n > HINGE_QUANTILE);
     assert_null(hinge_task_info((hinge_task)-1));
+}
+
+/* The table of kernels says at which parameters of its kernel a training looks. */
+static void table_of_kernels(void **state)
+{
+    (void)state;
+    int n = 0;
+    for (const hinge_kernel_row *row; (row = hinge_kernel_info((hinge_kernel_type)n)) != NULL; n++) {
+        hinge_params params = hinge_params_default(HINGE_C_SVC);
+        struct {
+            int looks, degree;
+            double gamma, coef0;
+        } spoilt[] = { { row->uses_degree, -1, 1, 0 }, { row->uses_gamma, 3, -2, 0 }, { row->uses_coef0, 3, 1, NAN } };
+        params.kernel = hinge_kernel_user("own", never_called, NULL);
+        params.kernel.type = row->kernel;
+        assert_int_equal(row->kernel, n);
+        for (size_t k = 0; k < sizeof spoilt / sizeof *spoilt; k++) {
+            params.kernel.degree = spoilt[k].degree;
+            params.kernel.gamma = spoilt[k].gamma;
+            params.kernel.coef0 = spoilt[k].coef0;
+            assert_int_equal(hinge_params_check(&params, N, N, NULL), spoilt[k].looks ? HINGE_EINVAL : HINGE_OK);
+        }
+    }
+    assert_true(n > HINGE_USER);
+    assert_null(hinge_kernel_info((hinge_kernel_type)-1));
 }
 
 static void class_weights(void **state)
@@ -621,7 +652,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(nonfinite_values),  TEST(nonfinite_anywhere),  TEST(shapes),
         TEST(parameters),        TEST(class_weights),       TEST(infeasible_nu),
-        TEST(table_of_tasks),
+        TEST(table_of_tasks),    TEST(table_of_kernels),
         TEST(precomputed_index), TEST(user_kernel_fails),   TEST(predictions),
         TEST(one_class_only),    TEST(tiny_and_degenerate), TEST(labels_kept_apart),
         TEST(kernel_overflows),  TEST(beyond_f32),          TEST(nonfinite_start),

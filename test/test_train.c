@@ -608,13 +608,13 @@ static int run_all(void)
     char names[sizeof data_cases / sizeof *data_cases][64], golden_names[20][64];
     for (size_t i = 0; i < sizeof data_cases / sizeof *data_cases; i++) {
         const struct data_case *c = &data_cases[i];
-        snprintf(names[i], sizeof names[i], "%s %s", c->name, hinge_kernel_keyword(c->type));
+        snprintf(names[i], sizeof names[i], "%s %s", c->name, hinge_kernel_info(c->type)->keyword);
         data[i] = (struct CMUnitTest){ names[i], against_libsvm, NULL, NULL, (void *)(uintptr_t)c };
     }
     for (size_t i = 0; i < 20; i++) {
         const struct golden *g = i < 4 ? &golden_c_svc[i] : &golden_others[i - 4];
         const char *const tasks[] = { "C-SVC", "nu-SVC", "one-class", "epsilon-SVR", "nu-SVR" };
-        snprintf(golden_names[i], 64, "golden %s %s", tasks[g->task], hinge_kernel_keyword(g->kernel));
+        snprintf(golden_names[i], 64, "golden %s %s", tasks[g->task], hinge_kernel_info(g->kernel)->keyword);
         struct CMUnitTest test = { golden_names[i], golden, NULL, NULL, (void *)(uintptr_t)g };
         if (i < 4)
             one[i] = test;

@@ -237,7 +237,7 @@ void trial_describe(const struct trial *t, char *text, size_t size)
         text, size,
         "%s%s %s%s%s g=%.9g r=%.9g d=%d, %zu x %zu %s%s, %d classes%s, C=%.9g nu=%.6g p=%.9g tau=%.6g eps=%.3g, "
         "solver %s, precision %s, threads %d",
-        hinge_task_info(p->task)->keyword, p->no_bias ? " no_bias" : "", hinge_kernel_keyword(p->kernel.type),
+        hinge_task_info(p->task)->keyword, p->no_bias ? " no_bias" : "", hinge_kernel_info(p->kernel.type)->keyword,
         p->kernel.type == HINGE_USER ? "/" : "", p->kernel.type == HINGE_USER ? users[t->user.kind] : "",
         p->kernel.type == HINGE_USER ? t->user.gamma : p->kernel.gamma, p->kernel.coef0, p->kernel.degree, t->n, t->d,
         t->is_f32 ? "f32 " : "", t->shape, t->n_labels, p->multiclass == HINGE_ONE_VS_REST ? " ovr" : "", p->C, p->nu,

@@ -369,19 +369,16 @@ void print_reals(const char *name, int column, const double *values, size_t coun
     printf(count > SHOWN ? " ... (%zu in all)\n" : "\n", count);
 }
 
-int has_gamma(hinge_kernel_type type)
-{
-    return type == HINGE_POLYNOMIAL || type == HINGE_RBF || type == HINGE_SIGMOID;
-}
-
 void json_kernel(struct json *j, const hinge_kernel *kernel)
 {
-    json_text(j, "kernel", hinge_kernel_keyword(kernel->type));
-    if (kernel->type == HINGE_POLYNOMIAL)
+    const hinge_kernel_row *row = hinge_kernel_info(kernel->type);
+
+    json_text(j, "kernel", row->keyword);
+    if (row->uses_degree)
         json_count(j, "degree", (uint64_t)kernel->degree);
-    if (has_gamma(kernel->type))
+    if (row->uses_gamma)
         json_real(j, "gamma", kernel->gamma);
-    if (kernel->type == HINGE_POLYNOMIAL || kernel->type == HINGE_SIGMOID)
+    if (row->uses_coef0)
         json_real(j, "coef0", kernel->coef0);
 }
 

@@ -81,7 +81,7 @@ struct choice {
 
 extern const struct range range_any, range_positive, range_not_negative, range_01, range_level, range_folds,
     range_tolerance;
-extern const struct choice choice_off_on[], choice_precision[], choice_format[], choice_kernel[];
+extern const struct choice choice_off_on[], choice_precision[], choice_format[];
 
 /* Returns the first name of a value; "?": there is none. */
 const char *choice_name(const struct choice *choices, int value);
@@ -103,6 +103,7 @@ void parse_bytes(const struct option_use *use, const void *detail, void *field);
 void parse_text(const struct option_use *use, const void *detail, void *field);    /* const char *; nothing */
 void parse_choice(const struct option_use *use, const void *detail, void *field);  /* int, enum; choices */
 void parse_task(const struct option_use *use, const void *detail, void *field);    /* hinge_task; nothing */
+void parse_kernel(const struct option_use *use, const void *detail, void *field);  /* hinge_kernel_type; nothing */
 /* double; range. 0 (as in svm-train) and auto stand for 1 / features. */
 void parse_gamma(const struct option_use *use, const void *detail, void *field);
 /* long; nothing. Columns count from 1, or from the end by -1. */
@@ -236,7 +237,6 @@ void save_model(const hinge_model *model, const char *path);
 
 /* Prints a line of at most 12 numbers, the first at the column after the name. */
 void print_reals(const char *name, int column, const double *values, size_t count);
-int has_gamma(hinge_kernel_type type);
 /* Writes the kernel's name and the parameters that it has. */
 void json_kernel(struct json *j, const hinge_kernel *kernel);
 

@@ -144,7 +144,7 @@ static void write_kernel(const struct writer *w)
         fprintf(w->file, "    return exp%s(-", w->suffix);
         write_number(w, kernel.gamma);
         fputs(" * sum);\n}\n", w->file);
-    } else {
+    } else { /* of a linear function of the product */
         fputs("    sum = ", w->file);
         write_number(w, kernel.gamma);
         fputs(" * sum + ", w->file);
@@ -233,7 +233,7 @@ static void write_head(const struct writer *w)
 
     fprintf(w->file, "/*\n * A model of hinge %s: %s, %s kernel", hinge_version(),
             hinge_task_info(hinge_model_task(m))->keyword,
-            hinge_kernel_keyword(hinge_model_kernel(m).type));
+            hinge_kernel_info(hinge_model_kernel(m).type)->keyword);
     if (classes)
         fprintf(w->file, ", %zu classes", w->n_classes);
     fprintf(w->file, ".\n *\n *     double %s(const %s x[%zu], %s decisions[%zu]);\n *\n", w->name, w->real, w->d,
@@ -276,6 +276,9 @@ int command_export(int argc, char **argv)
 
     read_options(argc, argv, &s);
     check(hinge_model_load(&model, s.model_path, NULL, &err), &err);
+    if (hinge_model_kernel(model).type > HINGE_PRECOMPUTED)
+        die(EXIT_FAILURE, "%s: no C is known for its kernel, %s", s.model_path,
+            hinge_kernel_info(hinge_model_kernel(model).type)->keyword);
     write_model(&s, model);
     hinge_model_free(model);
     return 0;

@@ -179,18 +179,19 @@ static void json_weights(struct json *j, const hinge_model *model)
 static void print_model(const hinge_model *model)
 {
     hinge_kernel kernel = hinge_model_kernel(model);
+    const hinge_kernel_row *row = hinge_kernel_info(kernel.type);
     size_t n_columns;
     const size_t *columns = hinge_model_columns(model, &n_columns);
 
     printf("%-10s %s", "task", hinge_task_info(hinge_model_task(model))->keyword);
     if (hinge_model_tau(model) > 0)
         printf(", tau %.10g", hinge_model_tau(model));
-    printf("\n%-10s %s", "kernel", hinge_kernel_keyword(kernel.type));
-    if (kernel.type == HINGE_POLYNOMIAL)
+    printf("\n%-10s %s", "kernel", row->keyword);
+    if (row->uses_degree)
         printf(", degree %d", kernel.degree);
-    if (has_gamma(kernel.type))
+    if (row->uses_gamma)
         printf(", gamma %.10g", kernel.gamma);
-    if (kernel.type == HINGE_POLYNOMIAL || kernel.type == HINGE_SIGMOID)
+    if (row->uses_coef0)
         printf(", coef0 %.10g", kernel.coef0);
     printf("\n%-10s %zu", "features", hinge_model_n_features(model));
     if (columns && n_columns)

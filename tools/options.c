@@ -30,21 +30,6 @@ const struct choice choice_format[] = {
     { NULL, 0 },
 };
 
-const struct choice choice_kernel[] = {
-    { "0", HINGE_LINEAR },
-    { "1", HINGE_POLYNOMIAL },
-    { "2", HINGE_RBF },
-    { "3", HINGE_SIGMOID },
-    { "4", HINGE_PRECOMPUTED },
-    { "linear", HINGE_LINEAR },
-    { "polynomial", HINGE_POLYNOMIAL },
-    { "poly", HINGE_POLYNOMIAL },
-    { "rbf", HINGE_RBF },
-    { "sigmoid", HINGE_SIGMOID },
-    { "precomputed", HINGE_PRECOMPUTED },
-    { NULL, 0 },
-};
-
 /* ---- Values ---- */
 
 static _Noreturn void die_of_range(const struct option_use *use, const struct range *range)
@@ -196,22 +181,46 @@ const char *choice_name(const struct choice *choices, int value)
     return choices->name ? choices->name : "?";
 }
 
-/* A task by its number or its keyword. */
-void parse_task(const struct option_use *use, const void *detail, void *field)
+/* One of the rows of a table by number or keyword, or by its other name. The keyword is NULL behind the last row, and
+ * "" for a row that is not to be chosen. */
+static void parse_row(const struct option_use *use, const char *(*keyword)(int), struct choice other, void *field)
 {
     enum { MOST = 10 };
     static const char *const number[MOST] = { "0", "1", "2", "3", "4", "5", "6", "7", "8", "9" };
-    struct choice choices[2 * MOST + 1] = { { NULL, 0 } };
-    int n = 0;
+    struct choice choices[2 * MOST + 2] = { { NULL, 0 } }, *last = choices;
 
-    (void)detail;
-    while (n < MOST && hinge_task_info((hinge_task)n))
-        n++;
-    for (int k = 0; k < n; k++) {
-        choices[k] = (struct choice){ number[k], k };
-        choices[n + k] = (struct choice){ hinge_task_info((hinge_task)k)->keyword, k };
-    }
+    for (int k = 0; k < MOST && keyword(k); k++)
+        if (*keyword(k))
+            *last++ = (struct choice){ number[k], k };
+    for (int k = 0; k < MOST && keyword(k); k++)
+        if (*keyword(k))
+            *last++ = (struct choice){ keyword(k), k };
+    *last = other;
     parse_choice(use, choices, field);
+}
+
+static const char *task_keyword(int number)
+{
+    const hinge_task_row *row = hinge_task_info((hinge_task)number);
+    return row ? row->keyword : NULL;
+}
+
+void parse_task(const struct option_use *use, const void *detail, void *field)
+{
+    (void)detail;
+    parse_row(use, task_keyword, (struct choice){ NULL, 0 }, field);
+}
+
+static const char *kernel_keyword(int number)
+{
+    const hinge_kernel_row *row = hinge_kernel_info((hinge_kernel_type)number);
+    return !row ? NULL : row->kernel == HINGE_USER ? "" : row->keyword;
+}
+
+void parse_kernel(const struct option_use *use, const void *detail, void *field)
+{
+    (void)detail;
+    parse_row(use, kernel_keyword, (struct choice){ "poly", HINGE_POLYNOMIAL }, field);
 }
 
 const char *option_next(const struct option_use *use)

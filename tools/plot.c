@@ -71,7 +71,7 @@ static const struct tool_option path_options[] = {
     { 'n', "nu", "NU", parse_real, FIELD(params.nu), &range_01, "set nu of nu_svr (0.5)" },
     OPTION_TUBE(params.p),
     { 0, "tau", "TAU", parse_real, FIELD(params.tau), &range_01, "set the level of quantile (0.5)" },
-    { 't', "kernel", "KERNEL", parse_choice, FIELD(params.kernel.type), choice_kernel,
+    { 't', "kernel", "KERNEL", parse_kernel, FIELD(params.kernel.type), NULL,
       "use linear, polynomial, rbf or sigmoid, as to train\n(rbf)" },
     OPTION_DEGREE(params.kernel.degree),
     OPTION_GAMMA(params.kernel.gamma),
@@ -127,7 +127,7 @@ static void path_script(const struct plot_settings *settings, const struct gnupl
     size_t used;
 
     snprintf(title, sizeof title, "%s (%zu examples), %s, %s kernel", base_name(settings->data_path), n,
-             task->keyword, hinge_kernel_keyword(kernel.type));
+             task->keyword, hinge_kernel_info(kernel.type)->keyword);
     used = strlen(title);
     if (kernel.type != HINGE_LINEAR && kernel.gamma != HINGE_GAMMA_AUTO)
         snprintf(title + used, sizeof title - used, ", gamma %g", kernel.gamma);

@@ -19,7 +19,7 @@ static void print_head(const struct report *r, const struct report_settings *s)
     hinge_kernel kernel = hinge_model_kernel(r->s.model);
 
     printf("%-16s %s, %s kernel, %zu support vectors", "model", hinge_task_info(hinge_model_task(r->s.model))->keyword,
-           hinge_kernel_keyword(kernel.type), hinge_model_n_sv(r->s.model));
+           hinge_kernel_info(kernel.type)->keyword, hinge_model_n_sv(r->s.model));
     if (r->problems)
         printf(", %zu classes", hinge_model_n_classes(r->s.model));
     printf("\n%-16s %zu examples of %zu features%s\n", "data", r->s.data.x.rows, r->s.data.x.cols,
@@ -236,7 +236,7 @@ static void print_json(const struct report *r, const struct report_settings *s)
     json_text(&j, "model", s->model_path);
     json_text(&j, "data", s->data_path);
     json_text(&j, "task", hinge_task_info(s->params.task)->keyword);
-    json_text(&j, "kernel", hinge_kernel_keyword(s->params.kernel.type));
+    json_text(&j, "kernel", hinge_kernel_info(s->params.kernel.type)->keyword);
     json_count(&j, "n", r->s.data.x.rows);
     json_count(&j, "d", r->s.data.x.cols);
     json_count(&j, "n_sv", hinge_model_n_sv(r->s.model));

@@ -34,7 +34,7 @@ static const struct tool_option problem_options[] = {
     { 's', "type", "TASK", parse_task, FIELD(params.task), NULL,
       "choose the task by number or name: 0 c_svc,\n1 nu_svc, 2 one_class, 3 epsilon_svr, 4 nu_svr,\n5 quantile (0)" },
     { 0, "svm-type", "TASK", parse_task, FIELD(params.task), NULL, NULL },
-    { 't', "kernel", "KERNEL", parse_choice, FIELD(params.kernel.type), choice_kernel,
+    { 't', "kernel", "KERNEL", parse_kernel, FIELD(params.kernel.type), NULL,
       "0 linear     <x,z>\n1 polynomial (gamma <x,z> + coef0)^degree\n2 rbf        exp(-gamma |x-z|^2)\n"
       "3 sigmoid    tanh(gamma <x,z> + coef0)\n4 precomputed, the file holds kernel values (2)" },
     OPTION_DEGREE(params.kernel.degree),

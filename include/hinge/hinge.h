@@ -136,9 +136,16 @@ HINGE_API hinge_kernel hinge_kernel_sigmoid(double gamma, double coef0);
 HINGE_API hinge_kernel hinge_kernel_precomputed(void);
 HINGE_API hinge_kernel hinge_kernel_user(const char *name, hinge_user_kernel function, void *cookie);
 
-/* Returns LIBSVM's keyword of a kernel: "linear", "polynomial", "rbf", "sigmoid", "precomputed", and "user"; static.
- * NULL: there is no such kernel. */
-HINGE_API const char *hinge_kernel_keyword(hinge_kernel_type type);
+/* A row of the table that tells the kernels apart, as hinge_task_row those of tasks. */
+typedef struct hinge_kernel_row {
+    const char *keyword; /* its name for the command and in model files: LIBSVM's "linear", "polynomial", "rbf",
+                          * "sigmoid", "precomputed", and "user" */
+    hinge_kernel_type kernel;
+    int uses_gamma, uses_coef0, uses_degree; /* 1: the kernel looks at this field of hinge_kernel */
+} hinge_kernel_row;
+
+/* Returns the table's row of a kernel. NULL: there is no such kernel, which ends a loop over all. */
+HINGE_API const hinge_kernel_row *hinge_kernel_info(hinge_kernel_type type);
 
 /* ---- Scaling ---------------------------------------------------------------------------------------- */
 

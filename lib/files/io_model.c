@@ -83,7 +83,7 @@ enum trait {
 
 static unsigned traits_of(const struct hinge_model *m)
 {
-    const struct hg_kernel_row *kernel = hg_kernel_row(m->kernel.type);
+    const hinge_kernel_row *kernel = hinge_kernel_info(m->kernel.type);
     const hinge_task_row *task = hinge_task_info(m->task);
     bool known = m->labels != NULL, whole = known && all_int(m->labels, m->n_classes);
     return (m->kernel.type == HINGE_USER ? USER_KERNEL : ANY) | (kernel->uses_degree ? USES_DEGREE : ANY) |
@@ -145,7 +145,7 @@ static const char *word_of(const struct hinge_model *m, enum key key)
     if (key == SVM_TYPE)
         return hinge_task_info((hinge_task)hinge_task_info(m->task)->libsvm)->keyword;
     if (key == KERNEL_TYPE)
-        return hinge_kernel_keyword(m->kernel.type);
+        return hinge_kernel_info(m->kernel.type)->keyword;
     return key == KERNEL_NAME ? m->kernel.name : "one_vs_rest";
 }
 
@@ -329,16 +329,16 @@ static bool read_user_kernel(struct reader *r, const hinge_kernel *user)
 static bool read_kernel_type(struct reader *r, const hinge_kernel *user)
 {
     const struct hg_line *line = &r->lines[KERNEL_TYPE];
-    int type = HINGE_LINEAR;
+    const hinge_kernel_row *row = hinge_kernel_info(HINGE_LINEAR);
     if (!require(r, KERNEL_TYPE))
         return false;
-    while (type <= HINGE_USER && !hg_same_word(line->p, line->end, hinge_kernel_keyword((hinge_kernel_type)type)))
-        type++;
-    if (type > HINGE_USER)
+    while (row != NULL && !hg_same_word(line->p, line->end, row->keyword))
+        row = hinge_kernel_info(row->kernel + 1);
+    if (row == NULL)
         return refuse(r, KERNEL_TYPE, "is not known");
     r->model->kernel = hinge_kernel_linear();
-    r->model->kernel.type = (hinge_kernel_type)type;
-    return type != HINGE_USER || read_user_kernel(r, user);
+    r->model->kernel.type = row->kernel;
+    return row->kernel != HINGE_USER || read_user_kernel(r, user);
 }
 
 /* One number, of a key that the model must have. Counts go to INT_MAX. */

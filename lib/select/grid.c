@@ -31,14 +31,14 @@ static double *place(hinge_grid_point *point, enum axis axis)
 static bool counts(const struct hg_selecting *s, enum axis axis)
 {
     const hinge_task_row *task = s->problem.task;
-    hinge_kernel_type kernel = s->params.kernel.type;
+    const hinge_kernel_row *kernel = hinge_kernel_info(s->params.kernel.type);
     switch (axis) {
     case DEGREE:
-        return kernel == HINGE_POLYNOMIAL;
+        return kernel->uses_degree;
     case COEF0:
-        return kernel == HINGE_POLYNOMIAL || kernel == HINGE_SIGMOID;
+        return kernel->uses_coef0;
     case GAMMA:
-        return kernel == HINGE_POLYNOMIAL || kernel == HINGE_SIGMOID || kernel == HINGE_RBF;
+        return kernel->uses_gamma;
     case TAU:
         return task->uses_tau;
     case P:

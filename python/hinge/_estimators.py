@@ -13,11 +13,10 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import _ovr_decision_function, check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ._library import Watch
+from ._library import Watch, uses_gamma
 from ._model import Model, train_watched
 from ._select import grid_search
 
-_KERNELS = {"poly": "polynomial"}
 _NAMES = {"epsilon": "p", "quantile": "tau"}
 _SMALL = 1000  # rows for which float64 costs nothing
 _NO_BOUND = 1e10  # C of a regression that asks for infinity
@@ -102,8 +101,7 @@ class Machine(BaseEstimator):
                     time_limit=self.time_limit or 0)
 
     def _train(self, X: Any, y: np.ndarray | None, weights: np.ndarray | None, problems: int, **more: Any) -> Model:
-        kernel = _KERNELS.get(self.kernel, self.kernel) if isinstance(self.kernel, str) else self.kernel
-        self._X_fit = None
+        kernel, self._X_fit = self.kernel, None
         shape = X.shape if hasattr(X, "shape") else (len(X),)
         if callable(kernel) and not isinstance(X, np.ndarray):
             self._X_fit, X, kernel = X, self._values(X, X), "precomputed"
@@ -468,10 +466,9 @@ class Search(Machine):
         for name in self._searched:
             if (values := self._values_of(name, X, weights)) is not None:
                 grid[_NAMES.get(name, name)] = values
-        kernel = _KERNELS.get(self.kernel, self.kernel) if isinstance(self.kernel, str) else self.kernel
         if len(getattr(self, "classes_", ())) == 2:  # scores are those of the second class, as scikit-learn's
             grid["positive_class"] = 1.0
-        self.selection_ = grid_search(X, y, kernel=kernel, sample_weight=weights, fold=fold, by_fold=True,
+        self.selection_ = grid_search(X, y, kernel=self.kernel, sample_weight=weights, fold=fold, by_fold=True,
                                       score=_SCORING[scoring], drop=self.drop, one_se=self.one_se, refit=False,
                                       fold_eps=self.fold_tol or 0.0, **{**more, **grid})
         points = self.selection_.points
@@ -516,8 +513,7 @@ class Search(Machine):
     def _tell(self, scoring: str) -> None:
         """cv_results_ and the like, in GridSearchCV's names."""
         found, sign = self.selection_, -1.0 if scoring.startswith("neg_") else 1.0
-        names = [name for name in self._searched
-                 if name != "gamma" or self.kernel in ("rbf", "poly", "sigmoid")]
+        names = [name for name in self._searched if name != "gamma" or uses_gamma(self.kernel)]
         results: dict[str, Any] = {
             "params": [{name: point[_NAMES.get(name, name)] for name in names} for point in found.points]}
         for name in names:

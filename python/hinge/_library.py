@@ -271,6 +271,7 @@ def _words(kind: str) -> dict[str, int]:
 WORDS = {kind: _words(kind) for kind in ("hinge_task", "hinge_kernel_type", "hinge_solver", "hinge_precision",
                                          "hinge_multiclass", "hinge_outcome", "hinge_score", "hinge_drop",
                                          "hinge_point_state")}
+WORDS["hinge_kernel_type"]["poly"] = lib.HINGE_POLYNOMIAL  # as scikit-learn has it
 
 
 def number_of(kind: str, word: Any) -> int:
@@ -278,6 +279,10 @@ def number_of(kind: str, word: Any) -> int:
         return WORDS[kind][word]
     except (KeyError, TypeError):
         raise InvalidArgument(f"{word!r} is none of {', '.join(map(repr, WORDS[kind]))}") from None
+
+
+def uses_gamma(kernel: Any) -> bool:
+    return not callable(kernel) and bool(lib.hinge_kernel_info(number_of("hinge_kernel_type", kernel)).uses_gamma)
 
 
 def word_of(kind: str, number: int) -> str:
