@@ -155,7 +155,9 @@ static double look_at_rows(const struct job *j, const struct work *w, size_t row
         else
             ((double *)w->norm)[r] = norm;
         largest = HG_MAX(largest, norm);
-        bool seen = j->m->seen != NULL && j->m->seen[hg_model_seen(j->m, norm_of(j, w, r))] != 0;
+        if (j->m->seen == NULL)
+            continue;
+        bool seen = j->m->seen[hg_model_seen(j->m, norm_of(j, w, r))] != 0;
         w->equal[r] = seen ? hg_equal_table_find(&j->m->equal, &j->all_sv, &j->x, row + r) : 0;
     }
     return largest;
