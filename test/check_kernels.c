@@ -169,6 +169,16 @@ static void expect(const struct slot *s, const struct hg_map_args *a, size_t n, 
 
 static double dot_[MAX_N], out_[MAX_N], again[MAX_N], norms_[MAX_N];
 
+/* The norms, for maps of kernels that need them. */
+static const double *norms_of(const struct slot *s)
+{
+    const struct hg_kernel_row *row;
+    for (int k = 0; (row = hg_kernel_row((hinge_kernel_type)k)) != NULL; k++)
+        if (row->source == HG_FROM_DOTS && row->map == s->kind && row->needs_norms)
+            return norms_;
+    return NULL;
+}
+
 /* Random numbers: values, guards, in place, and that an entry's bits do not depend on where it stands. */
 static void check_random(const struct slot *s, uint64_t *state, long double *worst)
 {
@@ -188,7 +198,7 @@ static void check_random(const struct slot *s, uint64_t *state, long double *wor
             dot_[j] =
                 to_type(s, s->kind == HG_MAP_RBF ? (norm + norms_[j] - d2) / 2 : between(state, -reach, reach));
         }
-        const double *norms = s->kind == HG_MAP_RBF ? norms_ : NULL;
+        const double *norms = norms_of(s);
         run(s, &a, n, dot_, out_, norm, norms, hg_random_below(state, SHIFT - 3), false);
         expect(s, &a, n, dot_, out_, norm, norms, worst);
         run(s, &a, n, dot_, again, norm, norms, hg_random_below(state, SHIFT - 3), true);
@@ -233,9 +243,9 @@ static void check_special(const struct slot *s, long double *worst)
             dot_[j] = to_type(s, dots[j]);
             norms_[j] = 1;
         }
-        run(s, &a, COUNT, dot_, out_, 1, s->kind == HG_MAP_RBF ? norms_ : NULL, 1, false);
-        expect(s, &a, COUNT, dot_, out_, 1, s->kind == HG_MAP_RBF ? norms_ : NULL, worst);
-        run(s, &a, COUNT, dot_, out_, NAN, s->kind == HG_MAP_RBF ? norms_ : NULL, 1, false);
+        run(s, &a, COUNT, dot_, out_, 1, norms_of(s), 1, false);
+        expect(s, &a, COUNT, dot_, out_, 1, norms_of(s), worst);
+        run(s, &a, COUNT, dot_, out_, NAN, norms_of(s), 1, false);
         for (size_t j = 0; s->kind == HG_MAP_RBF && j < COUNT; j++)
             assert_true(isnan(out_[j]));
     }
