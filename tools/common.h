@@ -51,7 +51,7 @@ struct option_use {
 struct tool_option {
     int letter;       /* one-letter name, 0: none */
     const char *name; /* long name, NULL: none */
-    const char *arg;  /* what the help calls its value, NULL: takes none */
+    const char *arg;  /* what the help calls its value, NULL: takes none; in brackets: takes one with = only */
     void (*parse)(const struct option_use *use, const void *detail, void *field);
     size_t field;       /* offset of what it sets, from the group's base */
     const void *detail; /* what parse needs: a range, a list of choices, a value */
@@ -143,6 +143,8 @@ void parse_weight(const struct option_use *use, const void *detail, void *field)
 double real_value(const struct option_use *use, const struct range *range);
 /* Returns the argument after an option's value, for -wI W and -y LOW HIGH; dies if there is none. */
 const char *option_next(const struct option_use *use);
+/* Returns what option_next would, and leaves it there; "": so many words do not follow behind it. */
+const char *option_peek(const struct option_use *use, int behind);
 
 /* ---- Files written whole ---- */
 
@@ -266,6 +268,7 @@ void restart_if_slow(int allowed, int verbose);
 const char *blas_advice(const hinge_machine *machine);
 
 int command_train(int argc, char **argv);
+int command_grid(int argc, char **argv);
 int command_predict(int argc, char **argv);
 int command_calibrate(int argc, char **argv);
 int command_scale(int argc, char **argv);

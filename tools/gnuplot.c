@@ -71,7 +71,7 @@ static const struct terminal *terminal_of(const char *picture)
         if (length > n && strcmp(picture + length - n, terminals[k].ending) == 0)
             return &terminals[k];
     }
-    die(EXIT_USAGE, "-o: '%s' ends neither in .svg nor in .png", picture);
+    die(EXIT_USAGE, "'%s' ends neither in .svg nor in .png, as a picture must", picture);
 }
 
 static char *path_in(const struct gnuplot *g, const char *name)
@@ -105,6 +105,12 @@ static void make_folder(struct gnuplot *g, const char *keep)
         return;
     left.descriptor = open(g->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     snprintf(left.folder, sizeof left.folder, "%s", g->folder);
+}
+
+void gnuplot_check(const char *picture)
+{
+    terminal_of(picture);
+    check_writable(picture);
 }
 
 void gnuplot_open(struct gnuplot *g, const char *picture, const char *keep)

@@ -14,6 +14,8 @@ struct gnuplot {
     FILE *script;
 };
 
+/* Dies if a picture cannot be written there, or has no known ending. */
+void gnuplot_check(const char *picture);
 /* Begins a picture, and dies if it cannot be written. keep is the folder, made if it is not there; NULL: a temporary
  * one. Writes the script's first lines: terminal, output, font, and scale, by which sizes of points are to be
  * multiplied. */

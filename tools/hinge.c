@@ -13,6 +13,7 @@ static const struct command {
     const char *help;
 } commands[] = {
     { "train", command_train, "train a model on a data file" },
+    { "grid", command_grid, "choose C, gamma and the like by cross-validation" },
     { "predict", command_predict, "predict labels or values with a model" },
     { "calibrate", command_calibrate, "give a model probabilities, from data it was not trained on" },
     { "scale", command_scale, "scale the features of a data file" },

@@ -230,6 +230,11 @@ const char *option_next(const struct option_use *use)
     return use->argv[optind++];
 }
 
+const char *option_peek(const struct option_use *use, int behind)
+{
+    return optind + behind < use->argc ? use->argv[optind] : "";
+}
+
 void parse_gamma(const struct option_use *use, const void *detail, void *field)
 {
     double *gamma = field;
@@ -337,6 +342,7 @@ struct command_line {
 static void add_option(struct command_line *line, const struct tool_option *option, void *base)
 {
     size_t row = line->count++, n_longs = 0, n_shorts = strlen(line->shorts);
+    int needs = !option->arg ? no_argument : *option->arg == '[' ? optional_argument : required_argument;
 
     if (row >= MAX_OPTIONS)
         die(EXIT_DATA, "too many options in a table");
@@ -349,8 +355,7 @@ static void add_option(struct command_line *line, const struct tool_option *opti
     while (line->longs[n_longs].name)
         n_longs++;
     if (option->name)
-        line->longs[n_longs] = (struct option){ option->name, option->arg ? required_argument : no_argument,
-                                                NULL, LONG_OPTION + (int)row };
+        line->longs[n_longs] = (struct option){ option->name, needs, NULL, LONG_OPTION + (int)row };
 }
 
 static size_t find_option(const struct command_line *line, int answer)

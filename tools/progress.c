@@ -20,6 +20,8 @@ void catch_interrupt(int on)
 {
     struct sigaction action = { 0 };
 
+    if (on)
+        interrupted = 0;
     action.sa_handler = on ? on_interrupt : SIG_DFL;
     action.sa_flags = on ? (int)SA_RESETHAND : 0;
     sigemptyset(&action.sa_mask);

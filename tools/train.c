@@ -29,6 +29,26 @@ static const struct choice choice_solver[] = {
     { NULL, 0 },
 };
 
+/* Takes the next word too, if it is two numbers with a comma between them. */
+static void parse_scale(const struct option_use *use, const void *detail, void *field)
+{
+    struct train_settings *s = field;
+    double lower, upper;
+    char more;
+    int ends = sscanf(use->text ? use->text : option_peek(use, 0), "%lf,%lf%c", &lower, &upper, &more) == 2;
+
+    (void)detail;
+    s->scale = 1;
+    if (use->text && !ends)
+        die(EXIT_USAGE, "%s: '%s' is not LOWER,UPPER", use->shown, use->text);
+    if (!ends)
+        return;
+    if (!use->text)
+        option_next(use);
+    s->scale_lower = lower;
+    s->scale_upper = upper;
+}
+
 #define FIELD(name) offsetof(struct train_settings, name)
 static const struct tool_option problem_options[] = {
     { 's', "type", "TASK", parse_task, FIELD(params.task), NULL,
@@ -60,13 +80,14 @@ static const struct tool_option problem_options[] = {
       "train three classes or more by ovo, one-vs-one, or\novr, one-vs-rest (ovo)" },
     { 'b', "probability", "0|1", parse_choice, FIELD(params.probability), choice_off_on,
       "calibrate the model for predict -b 1, by 5-fold\ncross-validation: 1 yes, 0 no (0)" },
+    /* keep --folds last: grid leaves it out, since it has one of its own */
     { 'v', "folds", "N", parse_size, FIELD(folds), &range_folds,
       "cross-validate in N folds and write no model" },
 };
 static const struct tool_option scale_options[] = {
-    { 0, "scale", NULL, parse_flag, FIELD(scale), NULL,
-      "scale each feature to [-1, 1] by its range in the\ntraining file (with -v: in what each fold trains\n"
-      "on). The model keeps the scaling and takes raw data" },
+    { 0, "scale", "[L,U]", parse_scale, 0, NULL,
+      "scale each feature to [L, U], without them [-1, 1],\nby its range in the training file (with -v and in a\n"
+      "grid: in what each fold trains on). The model keeps\nthe scaling and takes raw data" },
     { 0, "scale-lower", "L", parse_real, FIELD(scale_lower), &range_any, "scale as --scale, to L instead of -1" },
     { 0, "scale-upper", "U", parse_real, FIELD(scale_upper), &range_any, "scale as --scale, to U instead of 1" },
     { 0, "scale-restore", "FILE", parse_text, FIELD(scale_restore), NULL,
@@ -123,13 +144,26 @@ static const char usage[] =
     "file with .model added, in the current folder. Ctrl-C saves the best model so far; a second one\n"
     "ends at once.";
 
-/* Takes each of the options of scaling for --scale. */
-static void read_scaling(struct train_settings *s)
+void train_begin(struct train_settings *s, struct option_group groups[TRAIN_GROUPS])
+{
+    const struct option_group all[TRAIN_GROUPS] = {
+        { "Problem (default in parentheses):", problem_options, COUNT_OF(problem_options) - s->grid, s },
+        { "Scaling:", scale_options, COUNT_OF(scale_options), s },
+        { "Run:", run_options, COUNT_OF(run_options), s },
+        { "Data:", data_options, n_data_options, &s->data },
+    };
+
+    memcpy(groups, all, sizeof all);
+    s->params = hinge_params_default(HINGE_C_SVC);
+    s->scale_lower = s->scale_upper = NAN;
+}
+
+void train_read_scaling(struct train_settings *s)
 {
     int ends = !isnan(s->scale_lower) || !isnan(s->scale_upper);
 
     if (ends && s->scale_restore)
-        die(EXIT_USAGE, "train: leave out --scale-lower and -upper: the file of --scale-restore has them");
+        die(EXIT_USAGE, "leave out --scale-lower and -upper: the file of --scale-restore has them");
     if (ends || s->scale_restore)
         s->scale = 1;
     if (isnan(s->scale_lower))
@@ -137,9 +171,9 @@ static void read_scaling(struct train_settings *s)
     if (isnan(s->scale_upper))
         s->scale_upper = 1;
     if (!(s->scale_lower < s->scale_upper))
-        die(EXIT_USAGE, "train: --scale-lower %g must be below --scale-upper %g", s->scale_lower, s->scale_upper);
+        die(EXIT_USAGE, "--scale-lower %g must be below --scale-upper %g", s->scale_lower, s->scale_upper);
     if (s->scale && s->params.kernel.type == HINGE_PRECOMPUTED)
-        die(EXIT_USAGE, "train: --scale: the values of a precomputed kernel cannot be scaled");
+        die(EXIT_USAGE, "--scale: the values of a precomputed kernel cannot be scaled");
 }
 
 /* Refuses what the perceptron and sgd cannot do; they ignore what c_svc with -t linear ignores. */
@@ -187,17 +221,11 @@ static void read_online(struct train_settings *s)
 
 static void read_options(int argc, char **argv, struct train_settings *s)
 {
-    const struct option_group groups[] = {
-        { "Problem (default in parentheses):", problem_options, COUNT_OF(problem_options), s },
-        { "Scaling:", scale_options, COUNT_OF(scale_options), s },
-        { "Run:", run_options, COUNT_OF(run_options), s },
-        { "Data:", data_options, n_data_options, &s->data },
-        { "Output:", output_options, COUNT_OF(output_options), s },
-    };
+    struct option_group groups[TRAIN_GROUPS + 1];
     int first, left;
 
-    s->params = hinge_params_default(HINGE_C_SVC);
-    s->scale_lower = s->scale_upper = NAN;
+    train_begin(s, groups);
+    groups[TRAIN_GROUPS] = (struct option_group){ "Output:", output_options, COUNT_OF(output_options), s };
     first = parse_options(argc, argv, usage, groups, COUNT_OF(groups));
     left = argc - first;
     if (left < 1 || left > 2)
@@ -208,7 +236,7 @@ static void read_options(int argc, char **argv, struct train_settings *s)
     if (s->folds && (s->test || s->certify))
         die(EXIT_USAGE, "train: leave out %s or -v, which trains no model", s->test ? "--test" : "--certify");
     read_online(s);
-    read_scaling(s);
+    train_read_scaling(s);
 }
 
 /* ---- Data ---- */
@@ -282,7 +310,7 @@ static void load_training(struct train_settings *s, hinge_data *data, hinge_scal
     if (s->scale || s->online.solver)
         flags.type = HINGE_F64;
     /* a model's scaling is told of all features */
-    flags.drop_empty = !precomputed && (!s->scale || (s->folds && !s->scale_restore));
+    flags.drop_empty = !precomputed && (!s->scale || (s->folds && !s->grid && !s->scale_restore));
     load_data(s->data_path, &flags, file.count, precomputed, s->params.threads, data);
     if (s->scale && s->folds && !s->scale_restore) { /* each fold fits the ranges of what it trains on */
         *scaling = (hinge_scaling){ .lower = to.x.low, .upper = to.x.high };
@@ -296,7 +324,7 @@ static void load_training(struct train_settings *s, hinge_data *data, hinge_scal
 
 /* ---- The run ---- */
 
-static void load(struct train_settings *s, struct train_run *run)
+void train_load(struct train_settings *s, struct train_run *run)
 {
     double start = now();
 
@@ -389,7 +417,7 @@ static struct display display_of(const struct train_settings *s)
     return d;
 }
 
-static void train(struct train_settings *s, struct train_run *run)
+void train_run(struct train_settings *s, struct train_run *run)
 {
     struct rusage before, after;
     struct display display = display_of(s);
@@ -531,7 +559,7 @@ static char *default_model_path(const char *data_path)
     return path;
 }
 
-static void release(struct train_settings *s, struct train_run *run)
+void train_release(struct train_settings *s, struct train_run *run)
 {
     hinge_model_free(run->model);
     hinge_data_free(&run->data);
@@ -555,9 +583,9 @@ int command_train(int argc, char **argv)
     restart_if_slow(!s.no_restart, s.verbose);
     if (!s.folds)
         check_writable(s.model_path);
-    load(&s, &run);
+    train_load(&s, &run);
     read_test(&s, &run);
-    train(&s, &run);
+    train_run(&s, &run);
     if (!s.folds)
         save(&s, &run);
     print_warnings(&s, &run);
@@ -566,7 +594,7 @@ int command_train(int argc, char **argv)
     if (s.test)
         test(&s, &run);
     train_report(&s, &run);
-    release(&s, &run);
+    train_release(&s, &run);
     free(own_path);
     return was_stopped(&run.report) ? EXIT_STOPPED : 0;
 }

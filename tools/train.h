@@ -20,6 +20,7 @@ struct train_settings {
     const char *scale_restore;
     int quiet, verbose, json, certify, profile, record, no_restart;
     const char *data_path, *model_path;
+    int grid; /* hinge grid: folds are those of several trainings, and a model follows */
 };
 
 struct train_run {
@@ -36,6 +37,17 @@ struct train_run {
     double seconds_floor; /* seconds of a pass over support vectors x examples; NaN: not measured */
     size_t rows_floor;    /* number of examples that it was measured on */
 };
+
+/* Sets the defaults, and groups of what hinge train and hinge grid can be told of problem, scaling, run and data. */
+enum { TRAIN_GROUPS = 4 };
+void train_begin(struct train_settings *s, struct option_group groups[TRAIN_GROUPS]);
+/* Takes each of the options of scaling for --scale. */
+void train_read_scaling(struct train_settings *s);
+/* Reads the data and all that belongs to them into run, and lets the parameters point there. */
+void train_load(struct train_settings *s, struct train_run *run);
+/* Trains or cross-validates, until Ctrl-C, and dies where there is no model. */
+void train_run(struct train_settings *s, struct train_run *run);
+void train_release(struct train_settings *s, struct train_run *run);
 
 /* Prints the report, as JSON or as text. */
 void train_report(const struct train_settings *s, const struct train_run *run);

@@ -1,0 +1,503 @@
+/*
+ * hinge grid: the choice of C, gamma and the like by cross-validation, with the options and lines of LIBSVM's grid.py.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "gnuplot.h"
+#include "grid.h"
+#include "progress.h"
+
+/* ---- Parameters ---- */
+
+static const struct {
+    const char *key;
+    int log2;
+} axes[AXES] = {
+    [AXIS_C] = { "c", 1 },           [AXIS_GAMMA] = { "g", 1 },      [AXIS_NU] = { "nu", 0 },  [AXIS_P] = { "p", 0 },
+    [AXIS_DEGREE] = { "degree", 0 }, [AXIS_COEF0] = { "coef0", 0 },  [AXIS_TAU] = { "tau", 0 },
+};
+
+const char *axis_key(enum grid_axis axis)
+{
+    return axes[axis].key;
+}
+
+int axis_log2(enum grid_axis axis)
+{
+    return axes[axis].log2;
+}
+
+double axis_value(const hinge_grid_point *point, enum grid_axis axis)
+{
+    const double values[AXES] = { point->C, point->gamma, point->nu, point->p, point->degree, point->coef0,
+                                  point->tau };
+
+    return values[axis];
+}
+
+void set_axis_value(hinge_grid_point *point, enum grid_axis axis, double value)
+{
+    double *const places[AXES] = { &point->C, &point->gamma, &point->nu, &point->p, NULL, &point->coef0, &point->tau };
+
+    if (places[axis])
+        *places[axis] = value;
+    else
+        point->degree = (int)value;
+}
+
+int is_scored(const hinge_grid_point *point)
+{
+    return point->state == HINGE_POINT_DONE || point->state == HINGE_POINT_KNOWN;
+}
+
+double rate_of(const struct grid_settings *s, const hinge_grid_point *point)
+{
+    const double *of = s->by_fold || s->one_se ? point->mean : point->score;
+
+    return is_scored(point) ? of[s->score] * (s->score == HINGE_SCORE_ACCURACY ? 100 : 1) : NAN;
+}
+
+/* ---- Options ---- */
+
+static void append(struct grid_list *list, double value)
+{
+    list->value = realloc(list->value, (list->count + 1) * sizeof *list->value);
+    if (!list->value)
+        die(EXIT_DATA, "no memory");
+    list->value[list->count++] = value;
+}
+
+static void begin_list(const struct option_use *use, struct grid_list *list)
+{
+    if (list->given)
+        die(EXIT_USAGE, "%s: '%s': there are values of this parameter already", use->shown, use->text);
+    list->given = 1;
+}
+
+static void fill_log2(struct grid_list *list, double begin, double end, double step)
+{
+    list->count = hinge_log2_range(begin, end, step, NULL, 0);
+    list->value = allocate(list->count, sizeof *list->value);
+    hinge_log2_range(begin, end, step, list->value, list->count);
+}
+
+static void parse_log2(const struct option_use *use, const void *detail, void *field)
+{
+    struct grid_list *list = field;
+    double number[3] = { 0 };
+    const char *at = use->text;
+    int bad = 0;
+
+    (void)detail;
+    begin_list(use, list);
+    if (strcmp(use->text, "null") == 0)
+        return;
+    for (int k = 0; k < 3 && !bad; k++) {
+        char *end;
+
+        number[k] = strtod(at, &end);
+        bad = end == at || *end != (k < 2 ? ',' : '\0');
+        at = end + 1;
+    }
+    if (!bad)
+        fill_log2(list, number[0], number[1], number[2]);
+    if (list->count == 0)
+        die(EXIT_USAGE, "%s: '%s' is neither BEGIN,END,STEP, of which STEP leads from BEGIN to END, nor null",
+            use->shown, use->text);
+}
+
+static void parse_list(const struct option_use *use, const void *detail, void *field)
+{
+    struct grid_list *lists = field;
+    const char *equals = strchr(use->text, '='), *at = equals ? equals + 1 : NULL;
+    int axis = 0;
+
+    (void)detail;
+    while (axis < AXES && equals && (strncmp(axes[axis].key, use->text, (size_t)(equals - use->text)) != 0 ||
+                                     strlen(axes[axis].key) != (size_t)(equals - use->text)))
+        axis++;
+    if (!equals || axis == AXES)
+        die(EXIT_USAGE, "%s: '%s' is not NAME=VALUE,... with the name c, g, nu, p, degree, coef0 or tau", use->shown,
+            use->text);
+    begin_list(use, &lists[axis]);
+    while (at) {
+        char *end;
+        double value = strtod(at, &end);
+
+        if (end == at || !isfinite(value) || (*end != ',' && *end))
+            die(EXIT_USAGE, "%s: '%s' has no number at '%s'", use->shown, use->text, at);
+        append(&lists[axis], value);
+        at = *end ? end + 1 : NULL;
+    }
+}
+
+/* Takes the next word too, unless it is an option or the data file; "": the file that is written without --out. */
+static void parse_resume(const struct option_use *use, const void *detail, void *field)
+{
+    const char *next = option_peek(use, 1);
+
+    (void)detail;
+    *(const char **)field = use->text ? use->text : *next && *next != '-' ? option_next(use) : "";
+}
+
+static void parse_score(const struct option_use *use, const void *detail, void *field)
+{
+    struct choice choices[HINGE_N_SCORES + 1] = { { NULL, 0 } };
+
+    (void)detail;
+    for (int k = 0; k < HINGE_N_SCORES; k++)
+        choices[k] = (struct choice){ hinge_score_name((hinge_score)k), k };
+    parse_choice(use, choices, field);
+}
+
+static const struct choice choice_drop[] = {
+    { "none", HINGE_DROP_NONE },
+    { "exact", HINGE_DROP_EXACT },
+    { "race", HINGE_DROP_RACE },
+    { NULL, 0 },
+};
+
+#define FIELD(name) offsetof(struct grid_settings, name)
+static const struct tool_option grid_options[] = {
+    { 0, "log2c", "B,E,S", parse_log2, FIELD(list[AXIS_C]), NULL,
+      "try C = 2^B, 2^(B+S), ... up to 2^E (-5,15,2); null:\nthe one of -c, which is enough by itself" },
+    { 0, "log2g", "B,E,S", parse_log2, FIELD(list[AXIS_GAMMA]), NULL,
+      "try gamma = 2^B, 2^(B+S), ... up or down to 2^E\n(3,-15,-2); null: the one of -g" },
+    { 0, "list", "NAME=V,...", parse_list, FIELD(list), NULL,
+      "try these values of c, g, nu, p, degree, coef0 or\ntau; once for each name (nu_svc and one_class: nu of\n"
+      "0.05, 0.1, 0.2, ... up to 0.8)" },
+    { 'v', "folds", "N", parse_size, FIELD(train.folds), &range_folds, "cross-validate in N folds (5)" },
+    { 0, "repeats", "N", parse_size, FIELD(repeats), &range_positive, "draw the folds N times (1)" },
+    { 0, "score", "SCORE", parse_score, FIELD(score), NULL,
+      "choose by accuracy, balanced_accuracy, f1, auc, mcc,\nlog_loss; mse, mae, r2, pinball (accuracy; "
+      "regression:\nmse; quantile: pinball)" },
+    { 0, "by-fold", NULL, parse_flag, FIELD(by_fold), NULL,
+      "score by the mean of the folds' scores, not by all\nheld-out examples together" },
+    { 0, "one-se", NULL, parse_flag, FIELD(one_se), NULL,
+      "choose the smallest C within one standard error of\nthe best" },
+    { 0, "drop", "HOW", parse_choice, FIELD(drop), choice_drop,
+      "leave points unfinished: none; exact, that cannot\nwin any more; race, that are surely worse (exact;\n"
+      "with --png none)" },
+    { 0, "fold-tolerance", "EPS", parse_real, FIELD(fold_eps), &range_positive,
+      "stop the folds' trainings at a violation of EPS (0.1,\nor that of -e if it is larger)" },
+    { 0, "svmtrain", "PATH", parse_text, FIELD(ignored), NULL, NULL }, /* of grid.py, which easy.py sets */
+    { 0, "gnuplot", "PATH", parse_text, FIELD(ignored), NULL, NULL },
+};
+static const struct tool_option output_options[] = {
+    { 0, "out", "FILE", parse_text, FIELD(out), NULL,
+      "write the points to FILE; null: to none (the data\nfile's name with .out added, in the current folder)" },
+    { 0, "resume", "[FILE]", parse_resume, FIELD(resume), NULL,
+      "take the points that FILE has (by default the one of\n--out's default), written by a grid of the same data" },
+    { 0, "png", "FILE", parse_text, FIELD(picture), NULL, "draw a map of the rates to FILE, .png or .svg" },
+    OPTION_QUIET(train.quiet),
+    OPTION_VERBOSE(train.verbose),
+    OPTION_JSON(train.json),
+    { 0, "record", NULL, parse_flag, FIELD(train.record), NULL,
+      "store in the model how it was trained, for hinge\nreport; svm-predict refuses such a model" },
+};
+
+static const char usage[] =
+    "usage: hinge grid [options] training_file [model_file]\n\n"
+    "Chooses C and gamma, or other parameters, by cross-validation, as LIBSVM's grid.py does, whose\n"
+    "options it takes with one dash too. Writes the model of the best ones, trained on all examples, to\n"
+    "model_file if there is one. Ctrl-C ends the search and keeps what was found so far; a second one ends\n"
+    "at once.";
+
+/* Gives options of grid.py, which have one dash, another one. */
+static char **with_two_dashes(int argc, char **argv)
+{
+    static char names[][12] = { "--log2c", "--log2g", "--out", "--png", "--resume", "--svmtrain", "--gnuplot" };
+    char **words = allocate((size_t)argc + 1, sizeof *words);
+
+    for (int k = 0; k < argc; k++) {
+        words[k] = argv[k];
+        for (size_t i = 0; i < COUNT_OF(names); i++)
+            if (strcmp(argv[k], names[i] + 1) == 0)
+                words[k] = names[i];
+    }
+    return words;
+}
+
+static char *default_out(const char *data_path)
+{
+    const char *name = base_name(data_path);
+    size_t size = strlen(name) + sizeof ".out";
+    char *path = allocate(size, 1);
+
+    snprintf(path, size, "%s.out", name);
+    return path;
+}
+
+static void refuse_others(const struct grid_settings *s)
+{
+    const hinge_params *p = &s->train.params;
+
+    if ((int)p->solver >= SOLVER_PERCEPTRON || s->train.online.epochs || s->train.online.batch)
+        die(EXIT_USAGE, "grid: perceptron and sgd have no grid; see `hinge train --help`");
+    if (!isnan(p->C) && s->list[AXIS_C].count)
+        die(EXIT_USAGE, "grid: leave out -c, or the list of C");
+    if (!isnan(p->kernel.gamma) && s->list[AXIS_GAMMA].count)
+        die(EXIT_USAGE, "grid: leave out -g, or the list of gamma");
+    if (s->resume && (s->by_fold || s->one_se || s->repeats > 1))
+        die(EXIT_USAGE, "grid: --resume knows no scores of single folds: leave it out, or --by-fold, --one-se, "
+                        "--repeats");
+}
+
+/* Finds the values of each parameter that counts, and those that lines tell. */
+static void find_lists(struct grid_settings *s)
+{
+    hinge_params *p = &s->train.params;
+    const hinge_task_row *task = hinge_task_info(p->task);
+    const hinge_kernel_row *kernel = hinge_kernel_info(p->kernel.type);
+    int only_nu = task->uses_nu && !task->uses_C;
+    const int counts[AXES] = { task->uses_C, kernel->uses_gamma, task->uses_nu, task->uses_p, kernel->uses_degree,
+                               kernel->uses_coef0, task->uses_tau };
+
+    if (counts[AXIS_C] && !s->list[AXIS_C].given && isnan(p->C))
+        fill_log2(&s->list[AXIS_C], -5, 15, 2);
+    if (counts[AXIS_GAMMA] && !s->list[AXIS_GAMMA].given && isnan(p->kernel.gamma))
+        fill_log2(&s->list[AXIS_GAMMA], 3, -15, -2);
+    for (int k = 0; only_nu && !s->list[AXIS_NU].given && isnan(p->nu) && k < 9; k++)
+        append(&s->list[AXIS_NU], k ? 0.1 * k : 0.05);
+    for (int k = 0; k < AXES; k++) {
+        if (!counts[k] && s->list[k].count)
+            die(EXIT_USAGE, "grid: %s with the %s kernel has no %s", task->keyword, kernel->keyword,
+                axis_key((enum grid_axis)k));
+        s->list[k].shown = s->list[k].count > (k > AXIS_NU);
+    }
+    if (isnan(p->C))
+        p->C = 1;
+    if (isnan(p->nu))
+        p->nu = 0.5;
+    if (isnan(p->kernel.gamma))
+        p->kernel.gamma = HINGE_GAMMA_AUTO;
+    if (s->score == HINGE_SCORE_AUTO)
+        s->score = task->uses_tau   ? HINGE_SCORE_PINBALL
+                   : task->regresses ? HINGE_SCORE_MSE
+                                     : HINGE_SCORE_ACCURACY;
+}
+
+static void read_options(int argc, char **argv, struct grid_settings *s)
+{
+    struct option_group groups[TRAIN_GROUPS + 2];
+    struct train_settings *t = &s->train;
+    int first, left;
+
+    t->grid = 1;
+    t->folds = 5;
+    s->drop = -1;
+    groups[0] = (struct option_group){ "Grid (default in parentheses):", grid_options, COUNT_OF(grid_options), s };
+    train_begin(t, groups + 1);
+    groups[1].title = "Problem:";
+    groups[TRAIN_GROUPS + 1] = (struct option_group){ "Output:", output_options, COUNT_OF(output_options), s };
+    t->params.C = t->params.nu = t->params.kernel.gamma = NAN;
+    first = parse_options(argc, argv, usage, groups, COUNT_OF(groups));
+    left = argc - first;
+    if (left < 1 || left > 2)
+        die(EXIT_USAGE, "%s; see `hinge grid --help`",
+            left < 1 ? "grid: a training file is needed" : "grid: too many file names");
+    t->data_path = argv[first];
+    t->model_path = left > 1 ? argv[first + 1] : NULL;
+    if (!s->out || (s->resume && !*s->resume))
+        s->own_out = default_out(t->data_path);
+    s->out = s->out ? s->out : s->own_out;
+    s->out = strcmp(s->out, "null") == 0 ? NULL : s->out;
+    s->resume = s->resume && !*s->resume ? s->own_out : s->resume;
+    if (s->drop < 0)
+        s->drop = s->picture ? HINGE_DROP_NONE : HINGE_DROP_EXACT;
+    refuse_others(s);
+    find_lists(s);
+    train_read_scaling(t);
+}
+
+/* ---- The run ---- */
+
+struct grid_run {
+    const struct grid_settings *s;
+    struct points points;
+    int width, stopped; /* columns of the terminal; Ctrl-C came */
+    char best[120];     /* the best point so far, in words */
+    size_t known;       /* points that need not be tried */
+    double shown;       /* seconds of the last line of progress; negative: there is none */
+};
+
+static void wipe(struct grid_run *run)
+{
+    if (run->shown >= 0)
+        fputs("\r\033[K", stderr);
+    run->shown = -1;
+}
+
+/* Called now and then: shows how far the grid is, and ends it by Ctrl-C. */
+static int on_progress(void *arg, const hinge_progress *p)
+{
+    struct grid_run *run = arg;
+    double done = (double)p->problem, fresh = done - (double)run->known;
+    char left[48] = "";
+
+    if (run->width && (run->shown < 0 || p->seconds - run->shown >= 0.1)) {
+        if (fresh > 0)
+            snprintf(left, sizeof left, ", some %.0f s left", p->seconds / fresh * ((double)p->n_problems - done));
+        fprintf(stderr, "\r%zu of %zu points%s  %.0f s%s\033[K", p->problem, p->n_problems, run->best, p->seconds,
+                left);
+        run->shown = p->seconds;
+    }
+    run->stopped |= was_interrupted();
+    return run->stopped;
+}
+
+/* Called after each point. */
+static int on_point(void *arg, const hinge_select_progress *p)
+{
+    struct grid_run *run = arg;
+    const struct grid_settings *s = run->s;
+
+    wipe(run);
+    if (p->best) {
+        char number[NUMBER_ROOM];
+        size_t used = (size_t)snprintf(run->best, sizeof run->best, ", best %.6g at", rate_of(s, p->best));
+
+        for (enum grid_axis k = AXIS_C; k < AXES; k++)
+            if (s->list[k].shown && used < sizeof run->best)
+                used += (size_t)snprintf(run->best + used, sizeof run->best - used, " %s=%s", axis_key(k),
+                                         number_text(axis_value(p->best, k), 1, number));
+    }
+    if (is_scored(p->point))
+        points_add(&run->points, s, p->point);
+    if (!s->train.quiet && !s->train.json)
+        grid_line(s, p->point, p->best);
+    if (p->point->state == HINGE_POINT_FAILED && !s->train.quiet)
+        warn("a point cannot be trained: %s", p->point->text);
+    run->stopped |= was_interrupted();
+    return run->stopped;
+}
+
+/* Prints the points of an earlier run, each with the best of those before. */
+static void tell_known(const struct grid_settings *s, struct points *points)
+{
+    const hinge_grid_point *best = NULL;
+    double sign = hinge_score_rises((hinge_score)s->score) ? 1 : -1;
+
+    for (size_t k = 0; k < points->count && !s->train.quiet && !s->train.json; k++) {
+        const hinge_grid_point *point = &points->point[k];
+
+        if (!best || sign * rate_of(s, point) > sign * rate_of(s, best))
+            best = point;
+        grid_line(s, point, best);
+    }
+}
+
+static hinge_selection *search(struct grid_settings *s, struct train_run *run, struct grid_run *grid)
+{
+    hinge_values *values[AXES];
+    hinge_selection *selection;
+    hinge_error err = { 0 };
+    hinge_select_options o = { .folds = s->train.folds, .repeats = s->repeats, .score = (hinge_score)s->score,
+                               .by_fold = s->by_fold, .drop = (hinge_drop)s->drop, .one_se = s->one_se,
+                               .eps = s->fold_eps,
+                               .no_refit = 1, .known = grid->points.point, .n_known = grid->points.count,
+                               .point = on_point, .point_arg = grid };
+
+    values[AXIS_C] = &o.C, values[AXIS_GAMMA] = &o.gamma, values[AXIS_NU] = &o.nu, values[AXIS_P] = &o.p;
+    values[AXIS_DEGREE] = &o.degree, values[AXIS_COEF0] = &o.coef0, values[AXIS_TAU] = &o.tau;
+    for (int k = 0; k < AXES; k++)
+        *values[k] = (hinge_values){ s->list[k].value, s->list[k].count };
+    s->train.params.progress = on_progress;
+    s->train.params.progress_arg = grid;
+    catch_interrupt(1);
+    check(hinge_select(&selection, &run->data.x, run->data.y, &s->train.params, &o, &err), &err);
+    catch_interrupt(0);
+    wipe(grid);
+    return selection;
+}
+
+/* Sets the one value of each parameter that has no list, which the library would take a list of its own for. */
+static void fix_others(struct grid_settings *s, const hinge_data *data)
+{
+    hinge_params *p = &s->train.params;
+
+    if (p->kernel.gamma == HINGE_GAMMA_AUTO)
+        p->kernel.gamma = 1.0 / (double)data->x.cols;
+    if (!s->list[AXIS_C].count)
+        append(&s->list[AXIS_C], p->C);
+    if (!s->list[AXIS_GAMMA].count)
+        append(&s->list[AXIS_GAMMA], p->kernel.gamma);
+    if (!s->list[AXIS_NU].count)
+        append(&s->list[AXIS_NU], p->nu);
+}
+
+/* Trains and writes the model of the best point. */
+static void train_best(struct grid_settings *s, struct train_run *run, const hinge_selection *selection)
+{
+    double limit = s->train.params.time_limit;
+
+    if (!s->train.model_path || !selection->best)
+        return;
+    s->train.params = selection->params;
+    s->train.params.time_limit = limit;
+    s->train.folds = 0;
+    train_run(&s->train, run);
+    save_model(run->model, s->train.model_path);
+    if (run->report.outcome != HINGE_CONVERGED)
+        warn("%s is not converged: %s", s->train.model_path, hinge_outcome_text(run->report.outcome));
+}
+
+static void tell(const struct grid_settings *s, const hinge_selection *selection, const struct grid_run *grid)
+{
+    if (s->train.json)
+        grid_json(s, selection);
+    else if (!s->train.quiet && selection->best)
+        grid_table(s, selection), grid_last_line(s, selection->best);
+    finish_stdout();
+    if (s->train.verbose)
+        grid_work(selection);
+    if (grid->stopped)
+        fprintf(stderr, "hinge: interrupted; %s\n", selection->best ? "the table tells the points so far"
+                                                                    : "no point is done");
+    else if (selection->outcome != HINGE_CONVERGED)
+        warn("not all points are tried: %s", hinge_outcome_text(selection->outcome));
+    if (s->picture && selection->best)
+        grid_picture(s, selection);
+    if (!selection->best && !grid->stopped)
+        die(EXIT_DATA, "no point of the grid is done, so there is no best one");
+    if (grid->points.failed)
+        die(EXIT_DATA, "%s: could not be written; it lacks points", s->out);
+}
+
+int command_grid(int argc, char **argv)
+{
+    struct grid_settings s = { 0 };
+    struct train_run run = { 0 };
+    struct grid_run grid = { .s = &s, .shown = -1 };
+    char **words = with_two_dashes(argc, argv);
+    hinge_selection *selection;
+
+    read_options(argc, words, &s);
+    restart_if_slow(!s.train.no_restart, s.train.verbose);
+    if (s.train.model_path)
+        check_writable(s.train.model_path);
+    if (s.picture)
+        gnuplot_check(s.picture);
+    train_load(&s.train, &run);
+    s.train.folds = s.train.folds < run.data.x.rows ? s.train.folds : run.data.x.rows;
+    fix_others(&s, &run.data);
+    points_print(&s, &run);
+    points_read(&grid.points, &s, &run);
+    points_begin(&grid.points, &s);
+    grid.known = grid.points.count;
+    tell_known(&s, &grid.points);
+    grid.width = s.train.quiet ? 0 : terminal_width();
+    selection = search(&s, &run, &grid);
+    points_end(&grid.points);
+    train_best(&s, &run, selection);
+    tell(&s, selection, &grid);
+    hinge_selection_free(selection);
+    train_release(&s.train, &run);
+    for (int k = 0; k < AXES; k++)
+        free(s.list[k].value);
+    free(s.own_out);
+    free(words);
+    return grid.stopped ? EXIT_STOPPED : 0;
+}

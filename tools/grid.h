@@ -1,0 +1,79 @@
+/*
+ * What hinge grid was asked for, its file of points, and how the points are told.
+ */
+#ifndef HINGE_TOOLS_GRID_H
+#define HINGE_TOOLS_GRID_H
+
+#include <hinge/select.h>
+
+#include "train.h"
+
+/* The parameters of a grid, in the order in which lines have them. */
+enum grid_axis { AXIS_C, AXIS_GAMMA, AXIS_NU, AXIS_P, AXIS_DEGREE, AXIS_COEF0, AXIS_TAU, AXES };
+
+struct grid_list {
+    double *value; /* [count] */
+    size_t count;
+    int given; /* by an option, "null" among them: then count is 0 */
+    int shown; /* lines tell it */
+};
+
+struct grid_settings {
+    struct train_settings train;
+    struct grid_list list[AXES];
+    const char *out, *resume, *picture;
+    int score, drop, by_fold, one_se; /* score: AUTO no longer, once the task is known */
+    size_t repeats;
+    double fold_eps;     /* 0: the library's */
+    const char *ignored; /* grid.py's programs, of which none is run */
+    char *own_out;     /* DATA.out, where out is not given */
+    char print[256];   /* the first line of the file: of what data and settings its points are */
+};
+
+/* Returns the name that lines have for a parameter: "c", "g", "nu", ... */
+const char *axis_key(enum grid_axis axis);
+double axis_value(const hinge_grid_point *point, enum grid_axis axis);
+void set_axis_value(hinge_grid_point *point, enum grid_axis axis, double value);
+/* Tells whether lines have the logarithm to base 2. */
+int axis_log2(enum grid_axis axis);
+/* Returns what lines call the rate: percent of an accuracy, any other score as it is. */
+double rate_of(const struct grid_settings *s, const hinge_grid_point *point);
+int is_scored(const hinge_grid_point *point);
+
+/* Writes a number in as few digits as give it back; as Python does (32.0) if so wanted. */
+enum { NUMBER_ROOM = 40 };
+const char *number_text(double value, int python, char room[NUMBER_ROOM]);
+
+/* ---- The file of points, as grid.py writes it: log2c=5 log2g=-7 rate=83.3 ---- */
+
+struct points {
+    hinge_grid_point *point;
+    size_t count;
+    FILE *file;    /* where points are added; NULL: nowhere */
+    int failed;    /* it could not be written */
+};
+
+/* Makes the print of data and settings. */
+void points_print(struct grid_settings *s, const struct train_run *run);
+/* Reads the points of s->resume; dies of a file of other data, settings or points than this grid's. */
+void points_read(struct points *points, const struct grid_settings *s, const struct train_run *run);
+/* Writes s->out anew with the points known so far, and leaves it open. */
+void points_begin(struct points *points, const struct grid_settings *s);
+void points_add(struct points *points, const struct grid_settings *s, const hinge_grid_point *point);
+void points_end(struct points *points);
+
+/* ---- Reports ---- */
+
+/* Prints a point as grid.py does: [local] 5 -7 83.3333 (best c=32.0, g=0.0078125, rate=83.3333). */
+void grid_line(const struct grid_settings *s, const hinge_grid_point *point, const hinge_grid_point *best);
+/* Prints the table with the best point marked, and the line `C gamma rate`. */
+void grid_table(const struct grid_settings *s, const hinge_selection *selection);
+void grid_last_line(const struct grid_settings *s, const hinge_grid_point *best);
+/* Tells on standard error what the search took. */
+void grid_work(const hinge_selection *selection);
+/* Prints the selection as a JSON object whose cv_results has the names of scikit-learn's cv_results_. */
+void grid_json(const struct grid_settings *s, const hinge_selection *selection);
+/* Draws the rates over C and gamma, or over what else has two values or more. */
+void grid_picture(const struct grid_settings *s, const hinge_selection *selection);
+
+#endif

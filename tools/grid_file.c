@@ -1,0 +1,237 @@
+/*
+ * The file of a grid's points, in the form of LIBSVM's grid.py; a line before them says what they are points of.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "grid.h"
+
+static const char mark[] = "# hinge grid ";
+
+const char *number_text(double value, int python, char room[NUMBER_ROOM])
+{
+    snprintf(room, NUMBER_ROOM, "nan"); /* of whatever sign */
+    for (int digits = 1; digits <= 17 && !isnan(value); digits++) {
+        snprintf(room, NUMBER_ROOM, "%.*g", digits, value);
+        if (strtod(room, NULL) == value)
+            break;
+    }
+    if (python && !strpbrk(room, ".en"))
+        strcat(room, ".0");
+    return room;
+}
+
+/* ---- What the points are of ---- */
+
+static uint64_t mixed(uint64_t sum, double value)
+{
+    uint64_t bits;
+
+    memcpy(&bits, &value, sizeof bits);
+    sum = (sum ^ bits) * 0x9e3779b97f4a7c15u;
+    return sum ^ (sum >> 29);
+}
+
+void points_print(struct grid_settings *s, const struct train_run *run)
+{
+    const hinge_params *p = &s->train.params;
+    const hinge_data *data = &run->data;
+    uint64_t sum = mixed(0, (double)data->x.cols), settings = 0;
+    const double others[] = { p->eps, (double)p->multiclass, p->no_bias, s->train.scale, s->train.scale_lower,
+                              s->train.scale_upper, s->train.positive_label, p->kernel.degree, p->kernel.coef0, p->p,
+                              p->tau, p->nu, p->C, p->kernel.gamma, (double)p->max_iter,
+                              s->fold_eps };
+    const int listed[] = { 0, 0, 0, 0, 0, 0, 0, AXIS_DEGREE, AXIS_COEF0, AXIS_P, AXIS_TAU, AXIS_NU, AXIS_C, AXIS_GAMMA,
+                           0, 0 };
+
+    for (size_t i = 0; i < data->x.rows; i++) {
+        for (size_t k = 0; k < data->x.cols; k++)
+            sum = mixed(sum, entry_of(data, i, k));
+        sum = mixed(sum, data->y[i]);
+        if (p->weights)
+            sum = mixed(sum, p->weights[i]);
+    }
+    for (size_t k = 0; k < p->n_class_weights; k++)
+        settings = mixed(mixed(settings, p->class_labels[k]), p->class_weights[k]);
+    for (size_t k = 0; k < COUNT_OF(others); k++) /* a parameter that lines tell may have other values */
+        settings = mixed(settings, k >= 7 && k < 14 && s->list[listed[k]].shown ? 0 : others[k]);
+    snprintf(s->print, sizeof s->print,
+             "data=%016" PRIx64 " %zu x %zu, %s, %s, %zu folds, seed %" PRIu64 ", %s, options=%016" PRIx64, sum,
+             data->x.rows, data->x.cols, hinge_task_info(p->task)->keyword, hinge_kernel_info(p->kernel.type)->keyword,
+             s->train.folds, p->seed, hinge_score_name((hinge_score)s->score), settings);
+}
+
+static void check_print(const struct grid_settings *s, const char *line)
+{
+    const char *theirs = line + sizeof mark - 1;
+    size_t data = strcspn(s->print, " ");
+
+    if (strncmp(theirs, s->print, data + 1) != 0)
+        die(EXIT_DATA, "%s: it holds points of other data than %s", s->resume, s->train.data_path);
+    if (strcmp(theirs, s->print) != 0)
+        die(EXIT_DATA, "%s: it holds points of other options: '%s' instead of '%s'", s->resume, theirs + data + 1,
+            s->print + data + 1);
+}
+
+/* ---- Reading ---- */
+
+/* Finds name=NUMBER among the words of a line; dies of what is no number. */
+static int find_number(const struct grid_settings *s, const char *line, size_t number, const char *name, double *value)
+{
+    size_t length = strlen(name);
+    const char *at = line;
+    char *end;
+
+    while ((at = strstr(at, name)) && ((at > line && at[-1] != ' ') || at[length] != '='))
+        at += length;
+    if (!at)
+        return 0;
+    *value = strtod(at + length + 1, &end);
+    if (end == at + length + 1 || (*end && *end != ' ') || !isfinite(*value))
+        die(EXIT_DATA, "%s:%zu: %s is not a number", s->resume, number, name);
+    return 1;
+}
+
+/* Sets a parameter to the value of the list that the file means, which may have fewer digits. */
+static int take_value(const struct grid_settings *s, hinge_grid_point *point, enum grid_axis axis, double value)
+{
+    const struct grid_list *list = &s->list[axis];
+
+    for (size_t k = 0; k < list->count; k++) {
+        double here = axis_log2(axis) ? log2(list->value[k]) : list->value[k];
+
+        if (fabs(here - value) <= 1e-9 * fmax(1, fabs(here))) {
+            set_axis_value(point, axis, list->value[k]);
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* Returns an accuracy in percent as the share of rows that it is, which the file may have in few digits. */
+static double share_of(double rate, const struct train_run *run, const double *weights)
+{
+    size_t n = run->data.x.rows, counted = 0;
+
+    for (size_t i = 0; i < n; i++)
+        counted += !weights || weights[i] > 0;
+    return round(rate / 100 * (double)counted) / (double)counted;
+}
+
+static void read_point(struct points *points, const struct grid_settings *s, const struct train_run *run,
+                       const char *line, size_t number)
+{
+    const hinge_params *p = &s->train.params;
+    hinge_grid_point point = { .C = p->C, .nu = p->nu, .gamma = p->kernel.gamma, .p = p->p, .coef0 = p->kernel.coef0,
+                               .tau = p->tau, .degree = p->kernel.degree, .state = HINGE_POINT_KNOWN };
+    double value, rate;
+
+    if (!find_number(s, line, number, "rate", &rate))
+        die(EXIT_DATA, "%s:%zu: there is no rate=", s->resume, number);
+    for (int k = 0; k < HINGE_N_SCORES; k++)
+        point.score[k] = point.mean[k] = point.deviation[k] = NAN;
+    point.score[s->score] = s->score == HINGE_SCORE_ACCURACY ? share_of(rate, run, p->weights) : rate;
+    for (enum grid_axis k = AXIS_C; k < AXES; k++) {
+        char name[16];
+
+        snprintf(name, sizeof name, "%s%s", axis_log2(k) ? "log2" : "", axis_key(k));
+        if (find_number(s, line, number, name, &value) != s->list[k].shown)
+            die(EXIT_DATA, "%s:%zu: it is of another grid, which has %s%s", s->resume, number,
+                s->list[k].shown ? "no " : "", name);
+        if (s->list[k].shown && !take_value(s, &point, k, value))
+            die(EXIT_DATA, "%s:%zu: %s=%g is of another grid: it is none of the values to try", s->resume, number, name,
+                value);
+    }
+    points->point = realloc(points->point, (points->count + 1) * sizeof point);
+    if (!points->point)
+        die(EXIT_DATA, "no memory");
+    points->point[points->count++] = point;
+}
+
+void points_read(struct points *points, const struct grid_settings *s, const struct train_run *run)
+{
+    FILE *file;
+    char *line = NULL;
+    size_t room = 0, number = 0;
+    int marked = 0;
+    ssize_t length;
+
+    if (!s->resume)
+        return;
+    file = fopen(s->resume, "r");
+    if (!file)
+        die(EXIT_DATA, "%s: cannot read: %s", s->resume, strerror(errno));
+    while ((length = getline(&line, &room, file)) > 0 && line[length - 1] == '\n') { /* the last one may be cut off */
+        number++;
+        line[length - 1] = '\0';
+        if (strncmp(line, mark, sizeof mark - 1) == 0) {
+            check_print(s, line);
+            marked = 1;
+        } else if (*line && *line != '#') {
+            read_point(points, s, run, line, number);
+        }
+    }
+    if (ferror(file))
+        die(EXIT_DATA, "%s: cannot read: %s", s->resume, strerror(errno));
+    if (!marked)
+        warn("%s: it does not tell of what data its points are", s->resume);
+    free(line);
+    fclose(file);
+}
+
+/* ---- Writing ---- */
+
+static void write_point(FILE *file, const struct grid_settings *s, const hinge_grid_point *point)
+{
+    char room[NUMBER_ROOM];
+    double rate = rate_of(s, point);
+
+    for (enum grid_axis k = AXIS_C; k < AXES; k++)
+        if (s->list[k].shown)
+            fprintf(file, "%s%s=%s ", axis_log2(k) ? "log2" : "", axis_key(k),
+                    number_text(axis_log2(k) ? log2(axis_value(point, k)) : axis_value(point, k), 0, room));
+    number_text(rate, 1, room);
+    if (strchr(room, 'e')) /* grid.py reads digits and a point only */
+        fprintf(file, "rate=%.*f\n", rate < 1 ? 20 - (int)floor(log10(fabs(rate))) : 1, rate);
+    else
+        fprintf(file, "rate=%s\n", room);
+}
+
+void points_begin(struct points *points, const struct grid_settings *s)
+{
+    struct output out;
+
+    if (!s->out)
+        return;
+    output_open(&out, s->out);
+    fprintf(out.file, "%s%s\n", mark, s->print);
+    for (size_t k = 0; k < points->count; k++)
+        write_point(out.file, s, &points->point[k]);
+    output_close(&out);
+    points->file = is_stdout(s->out) ? stdout : fopen(s->out, "a");
+    if (!points->file)
+        die(EXIT_DATA, "%s: cannot write: %s", s->out, strerror(errno));
+}
+
+void points_add(struct points *points, const struct grid_settings *s, const hinge_grid_point *point)
+{
+    if (!points->file || points->failed)
+        return;
+    write_point(points->file, s, point);
+    if (!fflush(points->file) && !ferror(points->file))
+        return;
+    points->failed = 1;
+    warn("%s: cannot write: %s; going on without it", s->out, strerror(errno));
+}
+
+void points_end(struct points *points)
+{
+    if (points->file && points->file != stdout)
+        fclose(points->file);
+    points->file = NULL;
+    free(points->point);
+    points->point = NULL;
+}
