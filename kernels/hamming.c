@@ -39,7 +39,34 @@ static bool learn(struct pair *p, size_t d, const double *x)
     return true;
 }
 
-static void swap_to_rarer(struct pair *p, size_t d, size_t n)
+enum { SHARE = 512 }; /* points that a thread looks at, one after the other */
+
+/* All points' values into p, whose common ones are those of the first point. Of each share parts has rare and rares,
+ * and x is work space. false: some feature has a third value. */
+static bool learn_all(struct pair *p, const struct hg_points *points, int threads, const struct pair *parts, double *x)
+{
+    size_t d = points->x.cols, shares = (points->n + SHARE - 1) / SHARE;
+    int strange = 0;
+#pragma omp parallel for num_threads(threads) schedule(static) reduction(| : strange)
+    for (size_t s = 0; s < shares; s++) {
+        struct pair part = { p->common, parts->rare + s * d, parts->rares + s * d };
+        for (size_t f = 0; f < d; f++)
+            part.rare[f] = NAN;
+        for (size_t i = s * SHARE; i < HG_MIN(points->n, (s + 1) * SHARE) && strange == 0; i++)
+            strange = !learn(&part, d, vector(points, i, x + s * d));
+    }
+    for (size_t f = 0; f < d; f++)
+        p->rare[f] = NAN;
+    for (size_t k = 0, f = 0; k < shares * d && strange == 0; k++, f = k % d) {
+        strange = !isnan(parts->rare[k]) && !isnan(p->rare[f]) && parts->rare[k] != p->rare[f];
+        p->rare[f] = isnan(p->rare[f]) ? parts->rare[k] : p->rare[f];
+        p->rares[f] += parts->rares[k];
+    }
+    return strange == 0;
+}
+
+/* parts: how many points of each share have the rarer value, too. */
+static void swap_to_rarer(struct pair *p, size_t d, size_t n, struct pair *parts)
 {
     for (size_t f = 0; f < d; f++)
         if (2 * p->rares[f] > (double)n) {
@@ -47,11 +74,13 @@ static void swap_to_rarer(struct pair *p, size_t d, size_t n)
             p->common[f] = p->rare[f];
             p->rare[f] = common;
             p->rares[f] = (double)n - p->rares[f];
+            for (size_t first = 0, k = f; first < n; first += SHARE, k += d)
+                parts->rares[k] = (double)HG_MIN(n - first, (size_t)SHARE) - parts->rares[k];
         }
 }
 
-/* The step of all features that vary, 0 where they differ in it; at[f]: where such a feature's line is in a panel. */
-static double find_step(struct hg_hamming *h, const struct pair *p, size_t d, uint32_t *at)
+/* The step of all features that vary, 0 where they differ in it; line[f]: where such a feature's is in a panel. */
+static double find_step(struct hg_hamming *h, const struct pair *p, size_t d, uint32_t *line)
 {
     double step = 0;
     for (size_t f = 0; f < d; f++) {
@@ -62,69 +91,93 @@ static double find_step(struct hg_hamming *h, const struct pair *p, size_t d, ui
             step = mine;
         if (fabs(mine - step) > 1e-12 * step)
             return 0;
-        at[f] = (uint32_t)(++h->features * HG_COUNT_COLS); /* the first line is the lists' lengths */
+        line[f] = (uint32_t)(++h->features * HG_COUNT_COLS); /* the first line is the lists' lengths */
     }
     return step;
 }
 
-/* The lists; false where two of them might be longer together than counts go. */
-static bool fill(struct hg_hamming *h, const struct hg_points *points, const struct pair *p, const uint32_t *at,
-                 double *x)
+/* Point i's list, from at on, where there is room for one entry more; returns where the next may begin. */
+static uint32_t *list(struct hg_hamming *h, size_t i, const struct pair *p, const uint32_t *line, size_t d,
+                      const double *v, uint32_t *at)
 {
-    size_t d = points->x.cols, next = 0, all = 0;
-    uint32_t zeros = (uint32_t)((h->features + 1) * HG_COUNT_COLS);
-    for (size_t i = 0; i < points->n; i++) {
-        h->begin[i] = next;
-        const double *v = vector(points, i, x);
-        for (size_t f = 0; f < d; f++)
-            if (v[f] == p->rare[f])
-                h->at[next++] = at[f];
-        size_t length = next - h->begin[i];
-        h->longest = HG_MAX(h->longest, length);
-        all += length;
-        h->length[i] = (uint8_t)length;
-        while (next % HG_COUNTED != 0)
-            h->at[next++] = zeros;
+    uint32_t *next = at, zeros = (uint32_t)((h->features + 1) * HG_COUNT_COLS);
+    for (size_t f = 0; f < d; f++) {
+        *next = line[f];
+        next += v[f] == p->rare[f];
     }
-    h->begin[points->n] = next;
-    h->points = points->n;
-    h->listed = (double)all / (double)points->n;
+    h->length[i] = (uint8_t)(next - at);
+    h->begin[i + 1] = (size_t)(next - at);
+    while ((next - at) % HG_COUNTED != 0)
+        *next++ = zeros;
+    return next;
+}
+
+/* Each share's lists are made where its own end at most, and then moved together. from: [shares + 1] work space. false:
+ * two lists might be longer together than counts go. */
+static bool fill(struct hg_hamming *h, const struct hg_points *points, const struct pair *p, const struct pair *parts,
+                 const uint32_t *line, int threads, size_t *from, double *x)
+{
+    size_t n = points->n, d = points->x.cols, shares = (n + SHARE - 1) / SHARE, all = 0;
+    from[0] = 0;
+    for (size_t s = 0; s < shares; s++) {
+        from[s + 1] = from[s] + SHARE * (HG_COUNTED - 1) + 1;
+        for (size_t f = 0; f < d; f++)
+            from[s + 1] += (size_t)parts->rares[s * d + f];
+    }
+#pragma omp parallel for num_threads(threads) schedule(static)
+    for (size_t s = 0; s < shares; s++) {
+        uint32_t *at = h->at + from[s];
+        for (size_t i = s * SHARE; i < HG_MIN(n, (s + 1) * SHARE); i++)
+            at = list(h, i, p, line, d, vector(points, i, x + s * d), at);
+    }
+    h->begin[0] = 0;
+    for (size_t s = 0; s < shares; s++) {
+        size_t first = h->begin[s * SHARE];
+        for (size_t i = s * SHARE; i < HG_MIN(n, (s + 1) * SHARE); i++) {
+            size_t length = h->begin[i + 1];
+            h->longest = HG_MAX(h->longest, length);
+            all += length;
+            h->begin[i + 1] = h->begin[i] + (length + HG_COUNTED - 1) / HG_COUNTED * HG_COUNTED;
+        }
+        memmove(h->at + first, h->at + from[s], (h->begin[HG_MIN(n, (s + 1) * SHARE)] - first) * sizeof *h->at);
+    }
+    h->points = n;
+    h->listed = (double)all / (double)n;
     bool few = HG_MIN(2 * h->longest, h->features) < HG_COUNTS;
     h->longest = (h->longest + HG_COUNTED - 1) / HG_COUNTED * HG_COUNTED;
     return few;
 }
 
-hinge_status hg_hamming_init(struct hg_hamming *h, const struct hg_points *points, hinge_error *err)
+hinge_status hg_hamming_init(struct hg_hamming *h, const struct hg_points *points, int threads, hinge_error *err)
 {
-    size_t n = points->n, d = points->x.cols, total = 0;
+    size_t n = points->n, d = points->x.cols, shares = (n + SHARE - 1) / SHARE, total = 0;
     memset(h, 0, sizeof *h);
     if (n == 0 || d == 0 || d >= UINT32_MAX / HG_COUNT_COLS)
         return HINGE_OK;
     double *x;
-    uint32_t *at;
-    struct pair p;
-    bool ok = HG_ROOM(HG_ARRAY(x, d), HG_ARRAY(p.common, d), HG_ARRAY(p.rare, d), HG_ZEROS(p.rares, d),
-                      HG_ZEROS(at, d));
+    uint32_t *line;
+    size_t *from;
+    struct pair p, parts;
+    bool ok = HG_ROOM(HG_TABLE(x, shares, d), HG_ARRAY(p.common, d), HG_ARRAY(p.rare, d), HG_ZEROS(p.rares, d),
+                      HG_ZEROS(line, d), HG_ARRAY(from, shares + 1), HG_TABLE(parts.rare, shares, d),
+                      HG_ZEROS(parts.rares, shares * d));
     bool like_that = ok;
     if (ok) {
         hg_points_pack(points, NULL, 0, 1, HINGE_F64, p.common, d);
-        for (size_t f = 0; f < d; f++)
-            p.rare[f] = NAN;
-    }
-    for (size_t i = 1; i < n && like_that; i++) {
-        like_that = learn(&p, d, vector(points, i, x));
+        like_that = learn_all(&p, points, threads, &parts, x);
     }
     if (like_that) {
-        swap_to_rarer(&p, d, n);
-        double step = find_step(h, &p, d, at);
+        swap_to_rarer(&p, d, n, &parts);
+        double step = find_step(h, &p, d, line);
         h->step2 = step * step;
         like_that = h->step2 >= DBL_MIN && isfinite(h->step2);
     }
     if (like_that) {
         for (size_t f = 0; f < d; f++)
             total += (size_t)p.rares[f];
-        ok = HG_ROOM(HG_ARRAY(h->begin, n + 1), HG_ARRAY(h->length, n), HG_ARRAY(h->at, total + n * (HG_COUNTED - 1)));
-        like_that = ok && fill(h, points, &p, at, x);
+        total += shares * (SHARE * (HG_COUNTED - 1) + 1);
+        ok = HG_ROOM(HG_ARRAY(h->begin, n + 1), HG_ARRAY(h->length, n), HG_ARRAY(h->at, total));
+        like_that = ok && fill(h, points, &p, &parts, line, threads, from, x);
     }
     hg_free(x);
     if (!like_that)

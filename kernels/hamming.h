@@ -30,7 +30,7 @@ struct hg_hamming {
 };
 
 /* *hamming stays empty (features 0) where points are not like that, or may differ in HG_COUNTS features or more. */
-hinge_status hg_hamming_init(struct hg_hamming *hamming, const struct hg_points *points, hinge_error *err);
+hinge_status hg_hamming_init(struct hg_hamming *hamming, const struct hg_points *points, int threads, hinge_error *err);
 void hg_hamming_free(struct hg_hamming *hamming);
 size_t hg_hamming_bytes(const struct hg_hamming *hamming);
 

@@ -97,16 +97,41 @@ const void *hg_points_direct(const struct hg_points *points, const uint32_t *ids
     return (const char *)x->data + row * x->stride * hg_size_of(type);
 }
 
+enum { AT_ONCE = 128, LANES = 8 }; /* features; sums that go side by side */
+
+/* Features [first, first + count) of vector i as rounded to type. */
+static void take(const struct hg_points *points, size_t i, size_t first, size_t count, hinge_dtype type, double *x)
+{
+    hg_points_given(points, i, first, count, x);
+    if (points->shift != NULL)
+        for (size_t k = 0; k < count; k++)
+            x[k] -= points->shift[first + k];
+    if (type == HINGE_F32)
+        for (size_t k = 0; k < count; k++)
+            x[k] = (float)x[k];
+}
+
+static double sum_of_squares(const double *x, size_t count)
+{
+    double part[LANES] = { 0 }, sum = 0;
+    size_t c = 0;
+    for (; c + LANES <= count; c += LANES)
+        for (size_t k = 0; k < LANES; k++)
+            part[k] += x[c + k] * x[c + k];
+    for (; c < count; c++)
+        part[c % LANES] += x[c] * x[c];
+    for (size_t k = 0; k < LANES; k++)
+        sum += part[k];
+    return sum;
+}
+
 double hg_points_norm(const struct hg_points *points, size_t i, hinge_dtype type)
 {
-    size_t row;
-    const hinge_matrix *x = find(points, i, &row);
-    double sum = 0;
-    for (size_t c = 0; c < x->cols; c++) {
-        double v = value_of(points, x, row, c);
-        if (type == HINGE_F32)
-            v = (float)v;
-        sum += v * v;
+    double sum = 0, x[AT_ONCE];
+    for (size_t c = 0; c < points->x.cols; c += AT_ONCE) {
+        size_t count = HG_MIN(points->x.cols - c, (size_t)AT_ONCE);
+        take(points, i, c, count, type, x);
+        sum += sum_of_squares(x, count);
     }
     return sum;
 }
@@ -130,10 +155,15 @@ double hg_points_nonzeros(const struct hg_points *points, int threads)
     size_t all = 0;
 #pragma omp parallel for num_threads(threads) schedule(static) reduction(+ : all)
     for (size_t i = 0; i < points->n; i++) {
-        size_t row;
-        const hinge_matrix *x = find(points, i, &row);
-        for (size_t c = 0; c < x->cols; c++)
-            all += (float)value_of(points, x, row, c) != 0;
+        double x[AT_ONCE];
+        size_t here = 0;
+        for (size_t c = 0; c < points->x.cols; c += AT_ONCE) {
+            size_t count = HG_MIN(points->x.cols - c, (size_t)AT_ONCE);
+            take(points, i, c, count, HINGE_F32, x);
+            for (size_t k = 0; k < count; k++)
+                here += x[k] != 0;
+        }
+        all += here;
     }
     return points->n > 0 ? (double)all / (double)points->n : 0;
 }
@@ -155,10 +185,9 @@ double *hg_points_centre(const struct hg_points *points, int threads, bool *want
         double *sum = part + s * (sums + d), *row = sum + sums;
         for (size_t i = s * SUM_ROWS; i < HG_MIN(points->n, (s + 1) * SUM_ROWS); i++) {
             hg_points_pack(points, NULL, i, 1, HINGE_F64, row, d);
-            for (size_t c = 0; c < d; c++) {
+            for (size_t c = 0; c < d; c++)
                 sum[c] += row[c];
-                sum[d] += row[c] * row[c];
-            }
+            sum[d] += sum_of_squares(row, d);
         }
     }
     for (size_t s = 0; s < count; s++)

@@ -7,7 +7,7 @@ static hinge_status make_hamming(struct hg_copy *copy, struct hg_problem *pr, hi
     bool fast = hg_cpu_level(pr->params.cpu_level) >= HG_COUNTS_LEVEL;
     if (pr->params.kernel.type != HINGE_RBF || !fast)
         return HINGE_OK;
-    hinge_status status = hg_hamming_init(&copy->hamming, &pr->points, err);
+    hinge_status status = hg_hamming_init(&copy->hamming, &pr->points, pr->threads, err);
     if (status == HINGE_OK && copy->hamming.features > 0)
         pr->points.hamming = &copy->hamming;
     return status;

@@ -78,7 +78,7 @@ static hinge_status prepare_dots(struct block *k, hinge_error *err)
     if (status == HINGE_OK && rbf)
         status = hg_equal_find(&k->points, k->threads, &k->equal, err);
     if (status == HINGE_OK && rbf && hg_cpu_level(k->options->cpu_level) >= HG_COUNTS_LEVEL)
-        status = hg_hamming_init(&k->hamming, &k->points, err);
+        status = hg_hamming_init(&k->hamming, &k->points, k->threads, err);
     k->points.equal = k->equal;
     k->points.hamming = k->hamming.features > 0 ? &k->hamming : NULL;
     return status;

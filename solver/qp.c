@@ -26,7 +26,10 @@ void hg_qp_free(struct hg_qp *qp)
 size_t hg_qp_support(const struct hg_qp *qp, const uint32_t *order, uint32_t *point, double *coef)
 {
     size_t count = 0;
-    for (size_t k = 0; k < qp->n; k++) {
+    bool only_count = point == NULL && coef == NULL;
+    for (size_t k = 0; k < qp->n && only_count; k++)
+        count += hg_qp_beta(qp, k) != 0;
+    for (size_t k = 0; k < qp->n && !only_count; k++) {
         size_t i = order != NULL ? order[k] : k;
         double b = hg_qp_beta(qp, i);
         if (b == 0)

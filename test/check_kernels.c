@@ -469,7 +469,7 @@ static bool bench_counts(void)
         coef[r] = between(&seed, -1, 1);
     struct hg_hamming h;
     struct hg_gathered gathered;
-    if (hg_hamming_init(&h, &points, NULL) != HINGE_OK || hg_hamming_panel_bytes(&h) > sizeof panel)
+    if (hg_hamming_init(&h, &points, 2, NULL) != HINGE_OK || hg_hamming_panel_bytes(&h) > sizeof panel)
         return false;
     char *memory = hg_alloc(1, hg_gathered_lay_out(&gathered, &h, HG_CODE_ROWS, NULL));
     if (memory == NULL)

@@ -48,7 +48,7 @@ static void test_counts_at_every_level(void **state)
     struct set s = two_valued(1, N, D, 0, 1);
     struct hg_points points = points_of(&s);
     struct hg_hamming h;
-    assert_int_equal(hg_hamming_init(&h, &points, NULL), HINGE_OK);
+    assert_int_equal(hg_hamming_init(&h, &points, 2, NULL), HINGE_OK);
     assert_int_equal(h.features, D - 2);
     assert_true(h.step2 == 1 && h.listed > 0 && h.listed <= D / 2.0);
     uint8_t *panel = aligned_alloc(64, hg_hamming_panel_bytes(&h));
@@ -81,7 +81,7 @@ static bool is_two_valued(const struct set *s)
 {
     struct hg_points points = points_of(s);
     struct hg_hamming h;
-    assert_int_equal(hg_hamming_init(&h, &points, NULL), HINGE_OK);
+    assert_int_equal(hg_hamming_init(&h, &points, 2, NULL), HINGE_OK);
     bool yes = h.features > 0;
     assert_true(yes == (h.at != NULL) && yes == (hg_hamming_bytes(&h) > 0));
     hg_hamming_free(&h);
@@ -99,6 +99,12 @@ static void test_what_is_like_that(void **state)
         *last = low[k] + 2 * (high[k] - low[k]); /* a third value, */
         assert_false(is_two_valued(&s));
         *last = other;
+        assert_true(is_two_valued(&s));
+        for (size_t i = 512; i < N; i++) /* which the second half of the points has instead of the second, */
+            s.x[i * D + 1] += s.x[i * D + 1] == high[k] ? high[k] - low[k] : 0;
+        assert_false(is_two_valued(&s));
+        for (size_t i = 512; i < N; i++)
+            s.x[i * D + 1] = s.x[i * D + 1] != low[k] ? high[k] : low[k];
         assert_true(is_two_valued(&s));
         for (size_t i = 0; i < N; i++) /* a step of its own, */
             s.x[i * D] *= s.x[i * D] == high[k] ? 1.001 : 1;
@@ -151,7 +157,7 @@ static void test_rows(void **state)
     struct set s = two_valued(4, N, D, -0.25, 0.5);
     struct hg_points points = points_of(&s);
     struct hg_hamming h;
-    assert_int_equal(hg_hamming_init(&h, &points, NULL), HINGE_OK);
+    assert_int_equal(hg_hamming_init(&h, &points, 2, NULL), HINGE_OK);
     points.hamming = &h;
     double shift[D];
     for (size_t f = 0; f < D; f++)
@@ -218,7 +224,7 @@ static void test_few_points(void **state)
         struct set s = two_valued(7, 200, D, 0, 1);
         struct hg_points points = points_of(&s);
         struct hg_hamming h;
-        assert_int_equal(hg_hamming_init(&h, &points, NULL), HINGE_OK);
+        assert_int_equal(hg_hamming_init(&h, &points, 2, NULL), HINGE_OK);
         points.hamming = &h;
         hinge_kernel kernel = hinge_kernel_rbf(0.05);
         struct hg_tiler tiler = { kernel, hg_maps(hg_cpu_level(0)), HINGE_F64, D, .maker = NULL };
