@@ -831,6 +831,21 @@ static hinge_status call_load(const void *arg, uint64_t *hash, hinge_error *err)
     return check_model(status, &model, hash);
 }
 
+static hinge_status call_file(const void *arg, uint64_t *hash, hinge_error *err)
+{
+    const struct reading *r = arg;
+    struct { char *bytes; size_t size; } file;
+    scribble(&file, sizeof file);
+    hinge_status status = FAULTED(hinge_file_read(r->path, &file.bytes, &file.size, err));
+    if (status == HINGE_OK) {
+        mix(hash, file.bytes, file.size + 1);
+        hinge_free(file.bytes);
+    } else {
+        check_scribble(&file, sizeof file);
+    }
+    return status;
+}
+
 static void write_file(const char *path, const void *bytes, size_t size)
 {
     FILE *file = fopen(path, "wb");
@@ -893,6 +908,8 @@ static void readings(void **state)
             };
             for (size_t i = 0; i < sizeof readings / sizeof *readings; i++)
                 fail_allocations(readings[i].path, call_read, &readings[i]);
+            for (size_t i = 0; i < sizeof readings / sizeof *readings && !memory; i++)
+                fail_allocations(readings[i].path, call_file, &readings[i]);
             fail_allocations("model", call_load, &(struct reading){ .path = model, .from_memory = memory });
 #if HG_HAVE_LZMA
             fail_allocations("model.xz", call_load, &(struct reading){ .path = model_xz, .from_memory = memory });

@@ -916,6 +916,14 @@ static void writes(void **state)
     assert_int_equal(fread(text, 1, sizeof text - 1, f), 15);
     fclose(f);
     assert_string_equal(text, "0 1:0.5 3:-3\n0\n");
+    char *bytes;
+    size_t size;
+    assert_int_equal(hinge_file_read(path, &bytes, &size, &err), HINGE_OK);
+    assert_int_equal(size, 15);
+    assert_string_equal(bytes, text);
+    hinge_free(bytes);
+    assert_int_equal(hinge_file_read(folder, &bytes, &size, &err), HINGE_EIO);
+    assert_int_equal(hinge_file_read(path, NULL, &size, &err), HINGE_EINVAL);
 
     /* a failure leaves the old file and nothing else */
     x[3 * STRIDE + 2] = (double)INFINITY;

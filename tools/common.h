@@ -195,6 +195,16 @@ struct data_flags {
 extern const struct tool_option data_options[];
 extern const size_t n_data_options;
 
+/* The lines of a text file, each with its end, as they stand there. */
+struct text_lines {
+    char *bytes;
+    size_t *start; /* [count + 1] of each line in bytes, and the end of all */
+    size_t count;
+};
+
+/* Reads a file, packed or not, or dies. */
+void load_lines(const char *path, struct text_lines *lines);
+void free_lines(struct text_lines *lines);
 /* Reads a file as at least min_cols features, or dies. */
 void load_data(const char *path, const struct data_flags *flags, size_t min_cols, int precomputed, int threads,
                hinge_data *data);
@@ -271,6 +281,8 @@ int command_train(int argc, char **argv);
 int command_grid(int argc, char **argv);
 int command_predict(int argc, char **argv);
 int command_calibrate(int argc, char **argv);
+int command_check(int argc, char **argv);
+int command_sample(int argc, char **argv);
 int command_scale(int argc, char **argv);
 int command_export(int argc, char **argv);
 int command_info(int argc, char **argv);

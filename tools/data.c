@@ -25,6 +25,27 @@ const struct tool_option data_options[] = {
 };
 const size_t n_data_options = COUNT_OF(data_options);
 
+void load_lines(const char *path, struct text_lines *lines)
+{
+    hinge_error err = { 0 };
+    size_t size;
+
+    check(hinge_file_read(path, &lines->bytes, &size, &err), &err);
+    lines->count = 0;
+    for (size_t k = 0; k < size; k++)
+        lines->count += lines->bytes[k] == '\n' || k + 1 == size;
+    lines->start = allocate(lines->count + 1, sizeof *lines->start);
+    for (size_t k = 0, i = 0; k < size; k++)
+        if (lines->bytes[k] == '\n' || k + 1 == size)
+            lines->start[++i] = k + 1;
+}
+
+void free_lines(struct text_lines *lines)
+{
+    hinge_free(lines->bytes);
+    free(lines->start);
+}
+
 void load_data(const char *path, const struct data_flags *flags, size_t min_cols, int precomputed,
                int threads, hinge_data *data)
 {

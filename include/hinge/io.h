@@ -82,6 +82,10 @@ HINGE_API void hinge_data_free(hinge_data *data);
 HINGE_API hinge_status hinge_data_write(const char *path, const hinge_matrix *x, const double *y,
                                         hinge_error *err);
 
+/* Reads a whole file as it is, or what is packed in it if it is xz or gz. *bytes, [*size], is the caller's, freed with
+ * hinge_free; a 0 stands behind it. EIO: it cannot be read; EFORMAT: what is packed is damaged; ENOMEM. */
+HINGE_API hinge_status hinge_file_read(const char *path, char **bytes, size_t *size, hinge_error *err);
+
 /* Saves a model as LIBSVM's text; hinge_model_load reads files of hinge and LIBSVM, also compressed with xz or gz. Keys
  * of hinge's own: hinge_multiclass (one-vs-rest), hinge_scale_factor and hinge_scale_offset, hinge_kernel (the
  * caller's), hinge_label (labels that are no integers), hinge_training (C, nu, p, eps, 1 without bias, 1 with weights
@@ -100,7 +104,7 @@ HINGE_API hinge_status hinge_model_format(const hinge_model *model, char **bytes
                                           hinge_error *err);
 HINGE_API hinge_status hinge_model_parse(hinge_model **model, const char *name, const void *bytes, size_t size,
                                          const hinge_kernel *user, hinge_error *err);
-/* Frees memory that hinge_model_format gave; NULL is fine. */
+/* Frees memory that hinge_model_format or hinge_file_read gave; NULL is fine. */
 HINGE_API void hinge_free(void *memory);
 
 #ifdef __cplusplus

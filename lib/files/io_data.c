@@ -428,6 +428,25 @@ hinge_status hinge_data_parse(const char *name, const void *memory, size_t size,
     return read_data(name, false, memory, size, options, data, err);
 }
 
+hinge_status hinge_file_read(const char *path, char **bytes, size_t *size, hinge_error *err)
+{
+    struct hg_bytes file = { 0 };
+    if (path == NULL || bytes == NULL || size == NULL)
+        return hg_fail(err, HINGE_EINVAL, "path, bytes or size: NULL");
+    hinge_status status = hg_bytes_read(&file, path, err);
+    char *copy = status == HINGE_OK ? hg_zalloc(file.size + 1, 1) : NULL;
+    if (status == HINGE_OK && copy == NULL)
+        status = hg_fail_at(err, HINGE_ENOMEM, path, 0, "no memory for %zu bytes", file.size);
+    if (status == HINGE_OK) {
+        if (file.size > 0)
+            memcpy(copy, file.data, file.size);
+        *bytes = copy;
+        *size = file.size;
+    }
+    hg_bytes_free(&file);
+    return status == HINGE_OK ? hg_ok(err) : status;
+}
+
 /* ---- writing ------------------------------------------------------------------------------------------- */
 
 struct examples {

@@ -1,0 +1,166 @@
+/*
+ * hinge sample: some lines of a data file, as LIBSVM's subset.py takes them.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common.h"
+
+struct sample_settings {
+    int at_random, header;
+    uint64_t seed;
+};
+
+static const struct choice choice_method[] = {
+    { "0", 0 }, { "1", 1 }, { "stratified", 0 }, { "random", 1 }, { NULL, 0 },
+};
+
+#define FIELD(name) offsetof(struct sample_settings, name)
+static const struct tool_option sample_options[] = {
+    { 's', "method", "HOW", parse_choice, FIELD(at_random), choice_method,
+      "0 stratified, of each class its share and at least one\n1 random, whatever their labels (0)" },
+    { 0, "seed", "N", parse_count, FIELD(seed), &range_not_negative, "start random choices from N (0)" },
+    { 0, "header", NULL, parse_flag, FIELD(header), NULL, "begin both files with line 1, which is a header" },
+};
+
+static const char usage[] = "usage: hinge sample [options] data_file count [subset_file] [rest_file]\n\n"
+                            "Takes count lines of a data file, LIBSVM text or CSV with labels in column 1, in their\n"
+                            "order. Writes them to subset_file or standard output, and the others to rest_file.";
+
+/* ---- The choice ---- */
+
+struct label {
+    const char *text;
+    size_t length, line;
+};
+
+static int compare_labels(const void *a, const void *b)
+{
+    const struct label *x = a, *y = b;
+    int order = memcmp(x->text, y->text, x->length < y->length ? x->length : y->length);
+
+    if (order == 0)
+        order = (x->length > y->length) - (x->length < y->length);
+    return order ? order : (x->line > y->line) - (x->line < y->line);
+}
+
+static struct label label_of(const struct text_lines *lines, size_t line)
+{
+    const char *text = lines->bytes + lines->start[line];
+
+    text += strspn(text, " \t");
+    return (struct label){ text, strcspn(text, " \t,;\r\n"), line };
+}
+
+/* Returns a number below n by SplitMix64; the bias is n / 2^64. */
+static size_t draw(uint64_t *state, size_t n)
+{
+    uint64_t x = *state += 0x9e3779b97f4a7c15u;
+
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+    return (size_t)((x ^ (x >> 31)) % n);
+}
+
+/* Takes count of n lines. */
+static void take(char *taken, const struct label *from, size_t n, size_t count, uint64_t *state)
+{
+    for (size_t k = 0; k < n && count; k++) /* the k-th with the chance count / (n - k): each choice is as likely */
+        if (draw(state, n - k) < count) {
+            taken[from[k].line] = 1;
+            count--;
+        }
+}
+
+struct class {
+    size_t begin, size, place; /* in the sorted labels; place: its first line */
+};
+
+/* Sorts by size, then by the first line. */
+static int compare_classes(const void *a, const void *b)
+{
+    const struct class *x = a, *y = b;
+
+    if (x->size != y->size)
+        return x->size > y->size ? 1 : -1;
+    return x->place > y->place ? 1 : -1;
+}
+
+/* Takes of each class its share, rounded up, small ones first. */
+static void take_by_class(char *taken, struct label *labels, size_t n, size_t count, uint64_t *state)
+{
+    struct class *classes = allocate(n, sizeof *classes);
+    size_t left = count, n_classes = 0;
+
+    qsort(labels, n, sizeof *labels, compare_labels);
+    for (size_t k = 0; k < n; k++) {
+        if (k == 0 || labels[k].length != labels[k - 1].length ||
+            memcmp(labels[k].text, labels[k - 1].text, labels[k].length) != 0)
+            classes[n_classes++] = (struct class){ k, 0, labels[k].line };
+        classes[n_classes - 1].size++;
+    }
+    qsort(classes, n_classes, sizeof *classes, compare_classes);
+    for (size_t k = 0; k < n_classes; k++) {
+        size_t share = (size_t)ceil((double)classes[k].size * ((double)count / (double)n));
+
+        if (left == 0)
+            die(EXIT_DATA, "%zu lines cannot have one of each of %zu classes in their shares: take more, or -s 1, as "
+                           "of values, which are no classes", count, n_classes);
+        share = share < left ? share : left;
+        take(taken, labels + classes[k].begin, classes[k].size, share, state);
+        left -= share;
+    }
+    free(classes);
+}
+
+/* ---- Files ---- */
+
+static void write_lines(const char *path, const struct text_lines *lines, const char *taken, int wanted)
+{
+    struct output out;
+
+    output_open(&out, path);
+    for (size_t k = 0; k < lines->count; k++)
+        if (taken[k] == wanted || taken[k] == 2)
+            fwrite(lines->bytes + lines->start[k], 1, lines->start[k + 1] - lines->start[k], out.file);
+    output_close(&out);
+}
+
+int command_sample(int argc, char **argv)
+{
+    struct sample_settings s = { 0 };
+    const struct option_group groups[] = { { "Options (default in parentheses):", sample_options,
+                                             COUNT_OF(sample_options), &s } };
+    int first = parse_options(argc, argv, usage, groups, COUNT_OF(groups)), left = argc - first;
+    struct text_lines lines;
+    struct label *labels;
+    size_t count, head = s.header, n;
+    char *taken;
+
+    if (left < 2 || left > 4)
+        die(EXIT_USAGE, "sample: a data file and a count are needed, and two more files at most; see `hinge sample "
+                        "--help`");
+    parse_size(&(struct option_use){ "count", argv[first + 1], argc, argv }, &range_positive, &count);
+    load_lines(argv[first], &lines);
+    n = lines.count > head ? lines.count - head : 0;
+    if (count > n)
+        die(EXIT_DATA, "%s: it has %zu lines to take, which are fewer than %zu", argv[first], n, count);
+    taken = allocate(lines.count, 1);
+    labels = allocate(n, sizeof *labels);
+    for (size_t k = 0; k < n; k++)
+        labels[k] = label_of(&lines, k + head);
+    if (head)
+        taken[0] = 2; /* of both */
+    if (s.at_random)
+        take(taken, labels, n, count, &s.seed);
+    else
+        take_by_class(taken, labels, n, count, &s.seed);
+    write_lines(left > 2 ? argv[first + 2] : "-", &lines, taken, 1);
+    if (left > 3)
+        write_lines(argv[first + 3], &lines, taken, 0);
+    free(labels);
+    free(taken);
+    free_lines(&lines);
+    return 0;
+}
