@@ -429,7 +429,7 @@ def path(X: Any, y: Any, C: Iterable[float], **params: Any) -> Iterator[Model]:
     ------
     Model
         As soon as it is trained. Where the interior point trained the last one, which takes a few steps from anywhere,
-        the next one begins anew.
+        the next one begins anew. Ctrl-C, or the callback, ends the path with the model that was in training.
 
     Examples
     --------
@@ -442,6 +442,8 @@ def path(X: Any, y: Any, C: Iterable[float], **params: Any) -> Iterator[Model]:
     for value in C:
         model = train(X, y, C=value, beta0=beta, **params)
         yield model
+        if model.report["outcome"] == "stopped":
+            return
         beta = None if model.report["rank"] > 0 else model.beta(n)
 
 

@@ -393,6 +393,7 @@ def test_ctrl_c_keeps_the_model():
         model = hinge.train(X, y, C=1e4, progress=press)
         assert model.report["outcome"] == "stopped" and model.predict(X).shape == (500,)
     assert hinge.train(X, y).report["outcome"] == "converged"
+    assert [m.report["outcome"] for m in hinge.path(X, y, [1e4, 1e5], progress=press)] == ["stopped"]
     with pytest.raises(KeyboardInterrupt):  # there is no half result
         hinge.cross_validate(X, y, C=1e4, progress=press)
     with pytest.raises(KeyboardInterrupt):  # Python's own handler is back
