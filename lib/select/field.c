@@ -33,6 +33,52 @@ static hinge_status take_rows(struct hg_selecting *s, struct hg_field *field, si
     return status;
 }
 
+/* Points of a class that one fold holds out (of the first repeat) come to lie side by side, so that what another fold's
+ * problem is worth there is a sum over stretches of rows. */
+static hinge_status sort_by_fold(const struct hg_selecting *s, struct hg_problem *pr, hinge_error *err)
+{
+    size_t folds = s->folds + 1, classes = pr->classifies ? pr->n_classes : 1;
+    size_t *next;
+    uint32_t *to, *old, *first;
+    double *value;
+    if (!HG_ROOM(HG_ARRAY(next, folds), HG_ARRAY(to, pr->n), HG_ARRAY(old, pr->n), HG_ARRAY(first, pr->n),
+                 HG_ARRAY(value, pr->n)))
+        return hg_fail(err, HINGE_ENOMEM, "no memory for the order of %zu rows", pr->n);
+    for (size_t c = 0; c < classes; c++) {
+        memset(next, 0, folds * sizeof *next);
+        for (size_t i = pr->start[c]; i < pr->start[c + 1]; i++)
+            next[s->out->fold[pr->order[i]] + 1]++;
+        for (size_t f = 0, at = pr->start[c], count; f < folds; f++, at += count) {
+            count = next[f];
+            next[f] = at;
+        }
+        for (size_t i = pr->start[c]; i < pr->start[c + 1]; i++)
+            to[i] = (uint32_t)next[s->out->fold[pr->order[i]] + 1]++;
+    }
+    uint32_t *const lists[] = { pr->order, pr->column };
+    double *const values[] = { pr->weight, pr->norms };
+    for (int k = 0; k < 2; k++) {
+        for (size_t i = 0; i < pr->n && lists[k] != NULL; i++)
+            old[to[i]] = lists[k][i];
+        if (lists[k] != NULL)
+            memcpy(lists[k], old, pr->n * sizeof *old);
+        for (size_t i = 0; i < pr->n && values[k] != NULL; i++)
+            value[to[i]] = values[k][i];
+        if (values[k] != NULL)
+            memcpy(values[k], value, pr->n * sizeof *value);
+    }
+    if (pr->equal != NULL) {
+        memset(first, 255, pr->n * sizeof *first);
+        for (size_t i = 0; i < pr->n; i++)
+            first[pr->equal[i]] = HG_MIN(first[pr->equal[i]], to[i]);
+        for (size_t i = 0; i < pr->n; i++)
+            old[to[i]] = first[pr->equal[i]];
+        memcpy(pr->equal, old, pr->n * sizeof *old);
+    }
+    hg_free(next);
+    return HINGE_OK;
+}
+
 static hinge_status field_init(struct hg_selecting *s, struct hg_field *field, size_t f, size_t bytes, hinge_error *err)
 {
     int threads = hg_threads(s->params.threads);
@@ -41,6 +87,8 @@ static hinge_status field_init(struct hg_selecting *s, struct hg_field *field, s
     hinge_status status = take_rows(s, field, f, err);
     if (status == HINGE_OK)
         status = hg_problem_init(&field->problem, &field->scaled.x, s->y, &params, err);
+    if (status == HINGE_OK)
+        status = sort_by_fold(s, &field->problem, err);
     if (status == HINGE_OK)
         status = hg_copy_init(&field->copy, &field->problem, true, may_be_f32(s), err);
     for (size_t i = 0; i < field->problem.n && status == HINGE_OK && params.kernel.type != HINGE_PRECOMPUTED; i++)

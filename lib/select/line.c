@@ -19,17 +19,40 @@ double hg_select_most_nu(const struct hg_selecting *s, size_t f)
 /* ---- parts ---------------------------------------------------------------------------------------------------------
  */
 
+static void add_to_ranges(struct hg_range *range, size_t *count, size_t point)
+{
+    if (*count > 0 && point == (size_t)range[*count - 1].first + range[*count - 1].count)
+        range[*count - 1].count++;
+    else
+        range[(*count)++] = (struct hg_range){ (uint32_t)point, 1 };
+}
+
 /* Points of a problem as ranges of those of all. */
 static void find_ranges(struct hg_part *part)
 {
-    struct hg_many_problem *many = &part->many;
-    for (size_t k = 0; k < part->n; k++) {
-        struct hg_range *last = &many->range[many->n_ranges - (many->n_ranges > 0)];
-        if (many->n_ranges == 0 || part->point[k] != last->first + last->count)
-            many->range[many->n_ranges++] = (struct hg_range){ part->point[k], 1 };
-        else
-            last->count++;
+    for (size_t k = 0; k < part->n; k++)
+        add_to_ranges(part->range, &part->many.n_ranges, part->point[k]);
+    part->many.range = part->range;
+}
+
+/* The points that each fold holds out, as ranges. */
+static hinge_status find_held(struct hg_selecting *s, hinge_error *err)
+{
+    size_t all = 0;
+    if (!HG_ROOM(HG_ARRAY(s->held, s->out->repeats * s->rows), HG_ARRAY(s->held_from, s->out->n_folds + 1)))
+        return hg_fail(err, HINGE_ENOMEM, "no memory for %zu folds of %zu rows", s->out->n_folds, s->rows);
+    for (size_t f = 0; f < s->out->n_folds; f++) {
+        const struct hg_problem *pr = &s->field[s->n_fields == 1 ? 0 : f].problem;
+        const int *fold = s->out->fold + f / s->folds * s->rows;
+        size_t count = 0;
+        s->held_from[f] = all;
+        for (size_t i = 0; i < pr->n; i++)
+            if (fold[pr->order[i]] == (int)f)
+                add_to_ranges(s->held + all, &count, i);
+        all += count;
     }
+    s->held_from[s->out->n_folds] = all;
+    return HINGE_OK;
 }
 
 hinge_status hg_parts_init(struct hg_selecting *s, hinge_error *err)
@@ -41,6 +64,7 @@ hinge_status hg_parts_init(struct hg_selecting *s, hinge_error *err)
     if (!HG_ROOM(HG_ZEROS(s->part, count), HG_ARRAY(s->subset, all), HG_TABLE(s->values, all, 2 * s->out->n_folds),
                  HG_ARRAY(s->batch, count), HG_ARRAY(s->solving, count), HG_ARRAY(s->mask, pr->n)))
         return hg_fail(err, HINGE_ENOMEM, "no memory for the problems of %zu folds", s->out->n_folds);
+    hinge_status status = find_held(s, err);
     double *values = s->values;
     for (size_t f = 0; f < s->out->n_folds; f++)
         for (size_t p = 0, at = 0; p < s->n_problems; p++) {
@@ -54,8 +78,12 @@ hinge_status hg_parts_init(struct hg_selecting *s, hinge_error *err)
             values += 2 * part->n;
             at += part->n;
             find_ranges(part);
+            if (status == HINGE_OK) {
+                part->many.elsewhere = s->held + s->held_from[f];
+                part->many.n_elsewhere = s->held_from[f + 1] - s->held_from[f];
+            }
         }
-    return HINGE_OK;
+    return status;
 }
 
 void hg_parts_forget(struct hg_selecting *s, bool with_lanes)
@@ -212,26 +240,31 @@ static hinge_status begin_fold(struct hg_selecting *s, const hinge_grid_point *p
 /* ---- predictions ---------------------------------------------------------------------------------------------------
  */
 
-static void decide(const struct hg_selecting *s, size_t b, const uint32_t *of, size_t n, const double *g)
+/* By g of the batch's problem b: at its points, or (elsewhere) at those that its fold holds out. */
+static void decide(const struct hg_selecting *s, size_t b, const double *g, bool elsewhere)
 {
     const struct hg_batched *batched = &s->batch[b];
-    const struct hg_problem *pr = &s->field[0].problem;
+    const struct hg_many_problem *many = &batched->part->many;
+    const struct hg_problem *pr = &s->field[s->n_fields == 1 ? 0 : batched->fold].problem;
+    const struct hg_range *range = elsewhere ? many->elsewhere : many->range;
+    const struct hg_range *end = range + (elsewhere ? many->n_elsewhere : many->n_ranges);
     size_t at = batched->fold / s->folds * s->rows;
     double bias, factor;
-    hg_problem_bias(pr, batched->part->many.bias, &bias, &factor);
+    hg_problem_bias(pr, many->bias, &bias, &factor);
     factor = factor == 0 ? 1 : factor; /* no margin */
-    for (size_t k = 0; k < n; k++) {
-        size_t row = pr->order[of != NULL ? of[k] : k];
-        if (s->out->fold[at + row] == (int)batched->fold)
-            s->decisions[(at + row) * s->n_problems + batched->problem] = (g[k] + bias) * factor;
-    }
+    for (; range < end; g += range++->count)
+        for (size_t k = 0; k < range->count; k++) {
+            size_t row = pr->order[range->first + k];
+            if (s->out->fold[at + row] == (int)batched->fold)
+                s->decisions[(at + row) * s->n_problems + batched->problem] = (g[k] + bias) * factor;
+        }
 }
 
 /* Also for rows of classes that are not the problem's. */
 static void decide_all(void *arg, size_t k, const double *g)
 {
     const struct hg_selecting *s = arg;
-    decide(s, s->first_of_batch + k, NULL, s->field[0].problem.n, g);
+    decide(s, s->first_of_batch + k, g, true);
 }
 
 /* The class of a row as hinge_predict finds it, among those that the fold was trained on: by votes, or the largest. */
@@ -282,7 +315,7 @@ static hinge_status predict(struct hg_selecting *s, size_t first, size_t count, 
     bool elsewhere = s->n_problems > 1 && !s->problem.one_vs_rest;
     hinge_status status = HINGE_OK;
     for (size_t b = 0; b < s->n_batch && !elsewhere; b++)
-        decide(s, b, s->batch[b].part->point, s->batch[b].part->n, s->batch[b].part->g);
+        decide(s, b, s->batch[b].part->g, false);
     size_t *vote = hg_alloc(s->problem.n_classes + 1, sizeof *vote);
     if (vote == NULL)
         return hg_fail(err, HINGE_ENOMEM, "no memory for the votes of %zu classes", s->problem.n_classes);

@@ -375,6 +375,7 @@ static hinge_status try_points(struct hg_selecting *s, hinge_error *err)
     if (status == HINGE_OK)
         status = try_in_order(s, order, err);
     hg_parts_forget(s, true);
+    hg_free(s->held);
     hg_free(s->part);
     hg_fields_free(s);
     hg_free(order);

@@ -33,7 +33,8 @@ struct hg_field {
 /* A two-class problem of a fold, and its solution at the last point of the line. */
 struct hg_part {
     size_t n;
-    const uint32_t *point; /* [n] */
+    const uint32_t *point; /* [n], */
+    struct hg_range range[3]; /* as ranges */
     struct hg_qp qp;
     double *g, *moved;     /* [n] */
     double C, nu;          /* that it was solved with */
@@ -77,6 +78,8 @@ struct hg_selecting {
     struct hg_many_problem **solving; /* the same as the solver sees them */
     bool widening;                 /* the kernel in hand is opened again, for rows in f64 */
     size_t n_batch, first_of_batch;
+    struct hg_range *held;         /* of each fold, the points that it holds out: held_from[f] .. held_from[f + 1] */
+    size_t *held_from;             /* [n_folds + 1] */
     double *mask;                  /* [rows] weights of the points that a fold trains on */
     double *class_weight;          /* [n_classes + 1] of the fold in hand */
 };

@@ -318,7 +318,7 @@ static void lane_end(struct hg_lane *lane, struct hg_many *many)
 /* Adds the rows of what has moved to g; false: some are not there. */
 static bool lane_update(struct hg_lane *lane, const struct hg_many *many)
 {
-    const struct hg_many_problem *p = lane->problem;
+    const struct hg_range *range = lane->problem->range, *end = range + lane->problem->n_ranges;
     struct hg_run *r = &lane->run;
     size_t at = 0, size = hg_size_of(many->rows->type);
     for (size_t k = 0; k < lane->n_moves; k++) {
@@ -326,16 +326,16 @@ static bool lane_update(struct hg_lane *lane, const struct hg_many *many)
         if (lane->row[k] == NULL)
             return false;
     }
-    for (size_t range = 0; range < p->n_ranges && lane->n_moves > 0; range++) {
+    for (; range < end && lane->n_moves > 0; range++) {
         for (size_t k = 0; k < lane->n_moves; k++)
-            lane->row[k] = (const char *)row_of(many, lane->point[k]) + p->range[range].first * size;
+            lane->row[k] = (const char *)row_of(many, lane->point[k]) + range->first * size;
         if (size == sizeof(float))
             r->loops->add_rows_f32(lane->n_moves, lane->coef, (const float *const *)(const void *)lane->row,
-                                   p->range[range].count, r->g + at);
+                                   range->count, r->g + at);
         else
             r->loops->add_rows_f64(lane->n_moves, lane->coef, (const double *const *)(const void *)lane->row,
-                                   p->range[range].count, r->g + at);
-        at += p->range[range].count;
+                                   range->count, r->g + at);
+        at += range->count;
     }
     lane->n_moves = 0;
     return true;
@@ -509,14 +509,13 @@ hinge_status hg_many_solve(struct hg_many *many, struct hg_many_problem *const *
  */
 
 struct elsewhere {
-    struct hg_many_problem all; /* the points of the source */
+    struct hg_many_problem held; /* the points where it is asked for */
     struct hg_lane lane;
 };
 
 static hinge_status elsewhere_init(struct elsewhere *e, const struct hg_many *many)
 {
-    e->all = (struct hg_many_problem){ .range = { { 0, (uint32_t)many->n } }, .n_ranges = 1 };
-    e->lane = (struct hg_lane){ .problem = &e->all, .run = { .loops = hg_loops(many->cpu_level) } };
+    e->lane = (struct hg_lane){ .problem = &e->held, .run = { .loops = hg_loops(many->cpu_level) } };
     return HG_ROOM(HG_ARRAY(e->lane.point, many->n), HG_ARRAY(e->lane.coef, many->n), HG_ARRAY(e->lane.row, many->n),
                    HG_ARRAY(e->lane.run.g, many->n))
                ? HINGE_OK
@@ -526,6 +525,7 @@ static hinge_status elsewhere_init(struct elsewhere *e, const struct hg_many *ma
 /* false: rows are lacking. */
 static bool apply(struct elsewhere *e, const struct hg_many *many, const struct hg_many_problem *p)
 {
+    e->held = (struct hg_many_problem){ .range = p->elsewhere, .n_ranges = p->n_elsewhere };
     e->lane.n_moves = 0;
     memset(e->lane.run.g, 0, many->n * sizeof *e->lane.run.g);
     for (size_t k = 0; k < p->qp->n; k++)

@@ -13,15 +13,13 @@ struct hg_range {
     uint32_t first, count; /* points of the source */
 };
 
-enum { HG_RANGES = 3 };
-
 struct hg_many_problem {
     struct hg_qp *qp;       /* in: a feasible start; out: the solution */
     double *g;              /* [qp->n] in: K beta of another beta; out: K beta of the solution */
     const double *moved;    /* [qp->n] the start less that other beta; NULL: they are the same */
     const uint32_t *point;  /* [qp->n] of the source: the ranges, one after the other */
-    struct hg_range range[HG_RANGES];
-    size_t n_ranges;
+    const struct hg_range *range, *elsewhere; /* of its points; of those that hg_many_apply is to look at */
+    size_t n_ranges, n_elsewhere;
     /* out */
     hinge_outcome outcome;
     double violation, bias[2];
@@ -65,7 +63,7 @@ hinge_status hg_many_solve(struct hg_many *many, struct hg_many_problem *const *
 /* Frees a problem's lane, if it has one: before rows of another source are taken. */
 void hg_many_forget(struct hg_many *many, struct hg_many_problem *problem);
 
-/* tell(arg, k, g) for each problem k < count with g[n] = K beta at all points of the source; by several threads. */
+/* tell(arg, k, g) for each problem k < count with g = K beta at its points elsewhere; by several threads. */
 hinge_status hg_many_apply(struct hg_many *many, struct hg_many_problem *const *problem, size_t count,
                            void (*tell)(void *arg, size_t k, const double *g), void *arg, hinge_error *err);
 
