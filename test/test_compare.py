@@ -88,6 +88,22 @@ def check_scaling():
           rows[3]["objective"], 1e-5), rows)
 
 
+def check_grid():
+    if not (PROGRAMS.parent / "tools/hinge").exists() or not shutil.which("svm-train"):
+        print("# no hinge command, or no svm-train, to try a grid")
+        return
+    status, said, rows = compare("--grid", "3", "--sets", "digits", "--rows", "150")
+    check("a grid ends well", status == 0 and rows[2]["contestant"] == "svm-train -v 5", said)
+    check("hinge does all points, svm-train as many as wanted",
+          [row["measured_points"] for row in rows[:3]] == ["110", "110", "3"] and rows[0]["rows"] == "150", rows)
+    check("the table says so, and times it", "extrapolated from 3 of 110 points" in said and
+          f"{float(rows[2]['wall_s']) / float(rows[0]['wall_s']):.3g} |" in said, said)
+    check("rates are much the same, though folds are not", 0 <= float(rows[2]["rate_difference"]) < 20, rows[2])
+    status, said, rows = compare("--grid", "2", "--sets", "digits", "--rows", "150", "--limit", "0.0001")
+    over = rows[0]["outcome"] == "> 0.0001 s" and rows[2]["at_least"] == "2"
+    check("a grid over the limit", status == 1 and over, rows)
+
+
 def check_failures():
     status, said, rows = compare("--sets", "digits", "--limit", "0.0001")
     over = [row["outcome"] for row in rows] == ["> 0.0001 s"] * 2
@@ -106,6 +122,7 @@ try:
     write_regression()
     check_agreement()
     check_scaling()
+    check_grid()
     check_failures()
 finally:
     shutil.rmtree(FOLDER)
