@@ -115,6 +115,10 @@ void hg_map_dots(const struct hg_tiler *t, const struct hg_part_of_tile *p)
             const double *norm = p->left->norm;
             t->maps->f64[map](&args, n, dot, to, norm != NULL ? norm[p->row0 + r] : 0, p->right->norm);
         }
+        if (p->sums != NULL && t->type == HINGE_F32)
+            t->maps->sum32(p->sums, p->row0 + r, n, to);
+        else if (p->sums != NULL)
+            t->maps->sum64(p->sums, p->row0 + r, n, to);
     }
 }
 

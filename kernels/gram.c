@@ -212,7 +212,7 @@ static hinge_status make_rows(struct hg_gram *g, const struct hg_fetch *f, const
             char *out = f->out != NULL ? f->out[row0 + r0 + r] : NULL;
             w->row[r] = out != NULL ? out + col0 * size : (char *)w->dots + r * ld * size;
         }
-        struct hg_part_of_tile part = { &s->left, right, r0, rows, ld, w->dots, w->room, w->row };
+        struct hg_part_of_tile part = { &s->left, right, r0, rows, ld, w->dots, w->room, w->row, NULL };
         hinge_status status = maker->products(&g->tiler, &part);
         if (status != HINGE_OK)
             return status;

@@ -73,6 +73,7 @@ struct hg_part_of_tile {
     void *dots;       /* [m * ld] work space, 64-byte aligned */
     void *room;       /* hg_maker's */
     void *const *out; /* [m] where row r of the values goes; NULL, or out NULL: to row r of dots */
+    const struct hg_sums *sums; /* RBF: values are not kept, but summed; or NULL */
 };
 
 struct hg_cost {

@@ -27,7 +27,7 @@
  * Every entry goes through the same whole blocks, the last one padded, so its bits do not depend on its place.
  * Compiled once a level with HG_LEVEL = plain, v2, v3 or v4; FMA contraction is wanted, no fast-math.
  */
-#include "kernels/map.h"
+#include "kernels/panel.h"
 
 #include "hg_config.h"
 
@@ -135,23 +135,42 @@ static inline double exp64(struct hg_exp64 c, double d)
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
+typedef float wide32 __attribute__((vector_size(64), aligned(64), may_alias));
+typedef double wide64 __attribute__((vector_size(64), aligned(64), may_alias));
+typedef float loose32 __attribute__((vector_size(64), aligned(4), may_alias));
+typedef double loose64 __attribute__((vector_size(64), aligned(8), may_alias));
+
+/* sum [8] += the lanes of part, in f32 after halves of it are added up. */
+static inline void add_lanes32(double *sum, const wide32 *part)
+{
+    typedef float half __attribute__((vector_size(32), aligned(4), may_alias));
+    half h[2];
+    memcpy(h, part, sizeof h);
+    *(loose64 *)(void *)sum += __builtin_convertvector(h[0] + h[1], loose64);
+}
+
+static inline void add_lanes64(double *sum, const wide64 *part)
+{
+    *(loose64 *)(void *)sum += *part;
+}
+
 #define REAL     float
 #define BITS     32
 #define FABS     fabsf
 #define COPYSIGN copysignf
 #include "kernels/map_rows.h"
+#include "kernels/panel_rows.h"
 
 #define REAL     double
 #define BITS     64
 #define FABS     fabs
 #define COPYSIGN copysign
 #include "kernels/map_rows.h"
+#include "kernels/panel_rows.h"
 
 /* ---- the tables -------------------------------------------------------------------------------------------------- */
 
-/* panel.c's and counts.c's, of the same level */
-void GLUE(hg_panel32_, HG_LEVEL)(const struct hg_panel_job *, const float *, const float *, size_t, size_t);
-void GLUE(hg_panel64_, HG_LEVEL)(const struct hg_panel_job *, const double *, const double *, size_t, size_t);
+/* counts.c's, of the same level */
 hg_hamming_rows GLUE(hg_counts_, HG_LEVEL);
 
 #define ROWS32(name, NAME)   map_##name##32,
@@ -173,8 +192,10 @@ const struct hg_maps GLUE(hg_maps_, HG_LEVEL) = {
     .prepare64 = prepare64,
     .blocks32 = { HG_MAPS(BLOCKS32) },
     .blocks64 = { HG_MAPS(BLOCKS64) },
-    .panel32 = GLUE(hg_panel32_, HG_LEVEL),
-    .panel64 = GLUE(hg_panel64_, HG_LEVEL),
+    .panel32 = panel32,
+    .panel64 = panel64,
+    .sum32 = sum32,
+    .sum64 = sum64,
     .counts = GLUE(hg_counts_, HG_LEVEL),
 };
 

@@ -66,6 +66,7 @@ typedef void hg_blocks64(const struct hg_row64 *row, size_t count, const double 
                          const double *norms);
 
 struct hg_panel_job;
+struct hg_sums;
 
 struct hg_maps {
     const char *level; /* "plain", "v2", "v3", "v4" */
@@ -76,9 +77,11 @@ struct hg_maps {
     struct hg_row64 (*prepare64)(enum hg_map_kind kind, const struct hg_map_args *args);
     hg_blocks32 *blocks32[HG_MAP_KINDS];
     hg_blocks64 *blocks64[HG_MAP_KINDS];
-    /* tiles by panel.h: norms [n] of the panel's n columns, or NULL */
+    /* tiles and sums by panel.h: norms [n] of the panel's n columns, or NULL; all n values of a row */
     void (*panel32)(const struct hg_panel_job *job, const float *panel, const float *norms, size_t col, size_t n);
     void (*panel64)(const struct hg_panel_job *job, const double *panel, const double *norms, size_t col, size_t n);
+    void (*sum32)(const struct hg_sums *sums, size_t row, size_t n, float *values);
+    void (*sum64)(const struct hg_sums *sums, size_t row, size_t n, double *values);
     hg_hamming_rows *counts;
 };
 

@@ -1,6 +1,6 @@
 /*
  * Rows of kernel values in one type: for map.c, which includes it once for each. REAL: float or double; BITS: 32 or 64,
- * what names end in; FABS, COPYSIGN: of that type. All four are undefined in the end.
+ * what names end in; FABS, COPYSIGN: of that type.
  */
 #define OF(name) GLUE(name, BITS)
 
@@ -104,8 +104,3 @@ static inline void OF(run)(OF(hg_blocks) *blocks, const struct OF(hg_row) *row, 
 HG_MAPS(MAP)
 
 #undef MAP
-#undef OF
-#undef REAL
-#undef BITS
-#undef FABS
-#undef COPYSIGN

@@ -36,6 +36,17 @@ void hg_lists_set(struct hg_lists *lists, size_t r, const void *vector, size_t d
 /* One panel [d * hg_panel_cols] from `count` vectors of `ld` values each; columns that are left over are 0. */
 void hg_panel_set(void *panel, const void *vectors, size_t ld, size_t count, size_t d, hinge_dtype type);
 
+/* Values that are not kept, but summed: sum[(r * m + k) * HG_SUM_LANES ..] += values of row r times coef[k * ld ..].
+ * The lanes of a sum are the caller's to add up. */
+enum { HG_SUM_LANES = 8, HG_ONES = 8 };
+
+struct hg_sums {
+    size_t m, ld;         /* m: 1 or 2 */
+    const void *coef;     /* [m * ld] of the tile's columns on, in the tile's type */
+    double *sum;          /* [rows * m * HG_SUM_LANES] */
+    const uint64_t *ones; /* [rows * HG_ONES] a bit for each column, 1 where the value is to be 1; or NULL: none is */
+};
+
 /* What maps->panel32 and panel64 fill: out[r][col .. col + n) with the kernel values of row r and a panel's n
  * columns. */
 struct hg_panel_job {
@@ -47,6 +58,7 @@ struct hg_panel_job {
     const void *norm;   /* [rows] or NULL */
     void *sums;         /* work space, [rows * hg_panel_cols], 64-byte aligned, where there are several stretches */
     void *const *out;   /* [rows], column 0 of the tile */
+    const struct hg_sums *into; /* RBF; or NULL: to out */
 };
 
 #endif

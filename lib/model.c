@@ -131,7 +131,7 @@ static bool choose_shift(hinge_model *m)
     return m->shift != NULL || !wanted;
 }
 
-static bool is_small(const hinge_model *m)
+bool hg_model_is_small(const hinge_model *m)
 {
     return m->n_sv * m->d <= 65536;
 }
@@ -149,7 +149,9 @@ double hg_model_promise(const hinge_model *m)
 struct hg_doubt hg_model_doubt(const hinge_model *m, double norm)
 {
     static const double ulp = 0x1p-24;
-    double sums = hg_dot_error(HINGE_F32, HG_TILE_COLS) + 2 * ulp; /* of a tile's values times coefficients */
+    /* of values times coefficients: five in f32 at a time as they are made, or a tile's */
+    bool summed = m->kernel.type == HINGE_RBF && hg_model_coef_rows(m) == 1;
+    double sums = summed ? 8 * ulp : hg_dot_error(HINGE_F32, HG_TILE_COLS) + 2 * ulp;
     if (m->kernel.type == HINGE_RBF) {
         double both = m->kernel.gamma * (norm + m->largest_norm);
         double lost = (hg_dot_error(HINGE_F32, m->d) + 3 * ulp) * both; /* of gamma times a squared distance */
@@ -218,22 +220,48 @@ static bool typical_doubt(const hinge_model *m, double *doubt)
     return x != NULL;
 }
 
-/* Small models predict in f64 (it costs nothing). Large ones in f32, and in f64 again what f32 is too coarse for, where
- * that is likely to be little: labels that f32 leaves open, or values that may be wrong by more than is promised. */
-static bool choose_f32(hinge_model *m)
+/* Whether prediction in f32 can be tried. */
+static bool may_be_f32(const hinge_model *m)
 {
     const struct hg_kernel_row *row = hg_kernel_row(m->kernel.type);
+    return !m->beyond_f32 && row->source == HG_FROM_DOTS && row->map != HG_MAP_LINEAR;
+}
+
+static bool tells_labels(const hinge_model *m, double doubt)
+{
+    return !hinge_task_info(m->task)->regresses && doubt <= 500 * hg_model_promise(m);
+}
+
+bool hg_model_f32_tells_labels(const hinge_model *m)
+{
+    double doubt;
+    return may_be_f32(m) && typical_doubt(m, &doubt) && tells_labels(m, doubt);
+}
+
+/* Small models predict in f64. Large ones in f32, and in f64 again what f32 is too coarse for, where that is likely to
+ * be little: labels that f32 leaves open, or values that may be wrong by more than is promised. */
+static bool choose_f32(hinge_model *m)
+{
     m->f32_is_enough = m->f32_for_values = false;
     m->beyond_f32 = hg_kernel_beyond_f32(&m->kernel, m->n_sv, m->norms);
-    if (m->beyond_f32 || row->source != HG_FROM_DOTS || row->map == HG_MAP_LINEAR || is_small(m))
+    if (!may_be_f32(m) || hg_model_is_small(m))
         return true;
     double doubt;
     if (!typical_doubt(m, &doubt))
         return false;
-    bool labels = !hinge_task_info(m->task)->regresses;
     m->f32_for_values = doubt <= hg_model_promise(m) / 2;
-    m->f32_is_enough = labels ? doubt <= 500 * hg_model_promise(m) : m->f32_for_values;
+    m->f32_is_enough = m->f32_for_values || tells_labels(m, doubt);
     return true;
+}
+
+void hg_model_coef32(const hinge_model *m, const uint32_t *order, float *values)
+{
+    size_t count = hg_model_coef_rows(m) * m->n_sv;
+    for (size_t i = 0; i < count; i++) {
+        size_t sv = i % m->n_sv;
+        values[i] = (float)m->coef[order != NULL ? i - sv + order[sv] : i];
+        values[count + i] = fabsf(values[i]);
+    }
 }
 
 /* ---- equal examples ---------------------------------------------------------------------------------------------- */
@@ -268,7 +296,7 @@ static bool wants_panels(const hinge_model *m, const struct hg_points *sv, hinge
     if (m->n_sv < hg_panel_cols(type) / 4) /* panels would be mostly empty */
         return false;
     return hg_lists_win(hg_points_nonzeros(sv, 1), m->d, type, level) ||
-           (is_small(m) && m->d <= HG_STRETCH && level >= 3);
+           (hg_model_is_small(m) && m->d <= HG_STRETCH && level >= 3);
 }
 
 static bool derive_panels(hinge_model *m, const struct hg_points *sv)
@@ -316,11 +344,10 @@ static bool derive_f32(hinge_model *m)
         m->sv32 = sv32;
     }
     if (m->f32_is_enough) {
-        m->coef32 = hg_alloc(coefs, sizeof *m->coef32);
+        m->coef32 = hg_alloc(2 * coefs, sizeof *m->coef32);
         if (m->coef32 == NULL)
             return false;
-        for (size_t i = 0; i < coefs; i++)
-            m->coef32[i] = (float)m->coef[i];
+        hg_model_coef32(m, NULL, m->coef32);
     }
     return true;
 }

@@ -45,7 +45,7 @@ struct hinge_model {
                            * enough, otherwise in f64 */
     double *norms;        /* [n_sv] of the shifted vectors; NULL where the kernel needs none */
     float *norms32;       /* [n_sv] the same of the vectors rounded to f32 */
-    float *coef32;        /* as coef; NULL unless f32_is_enough */
+    float *coef32;        /* hg_model_coef32's; NULL unless f32_is_enough */
     double *weights;      /* linear kernel: [n_problems * d] w of each problem; otherwise NULL */
     double *coef_sum;     /* [n_problems] of |coef| */
     bool mixed;           /* some row of coef has both signs within a class */
@@ -64,6 +64,14 @@ struct hg_doubt hg_model_doubt(const hinge_model *model, double norm);
 
 /* The decision values in precision "auto" are right to this. */
 double hg_model_promise(const hinge_model *model);
+
+/* Few support vectors of few features: predicted in f64, unless there are many examples whose labels alone are
+ * asked for, and those may be told in f32. */
+bool hg_model_is_small(const hinge_model *model);
+bool hg_model_f32_tells_labels(const hinge_model *model);
+
+/* values [2 * coef rows * n_sv]: coef, its columns in an order (NULL: as they are), and its absolute values behind */
+void hg_model_coef32(const hinge_model *model, const uint32_t *order, float *values);
 
 /* Where the norm of an example is looked up in `seen`. */
 size_t hg_model_seen(const hinge_model *model, double norm);

@@ -48,19 +48,8 @@ static void bound(const struct hg_points *points, const uint32_t *ids, size_t ea
                      box + first / each * 2 * points->x.cols);
 }
 
-/* values[k] = row[sv[k]], in the type of the values */
-static void reorder(const double *row, const uint32_t *sv, size_t n, hinge_dtype type, void *values)
-{
-    for (size_t k = 0; k < n; k++)
-        if (type == HINGE_F32)
-            ((float *)values)[k] = (float)row[sv[k]];
-        else
-            ((double *)values)[k] = row[sv[k]];
-}
-
 hinge_status hg_nearby_init(struct hg_nearby *n, const hinge_model *m, const struct hg_points *examples,
-                            const struct hg_points *sv, size_t block, hinge_dtype type, bool lists, int threads,
-                            hinge_error *err)
+                            const struct hg_points *sv, size_t block, hinge_dtype type, int threads, hinge_error *err)
 {
     *n = (struct hg_nearby){ .block = block, .n_sv = m->n_sv, .d = m->d };
     if (m->kernel.type != HINGE_RBF || !(m->kernel.gamma > 0) || examples->n < LEAST_ROWS || m->n_sv < LEAST_SV)
@@ -68,28 +57,20 @@ hinge_status hg_nearby_init(struct hg_nearby *n, const hinge_model *m, const str
     n->distance2 = negligible(m, type);
     if (!isfinite(n->distance2) || !hg_cells_may_pay(examples, sv, n->distance2))
         return HINGE_OK;
-    size_t size = hg_size_of(type), d2 = 2 * m->d, ld = m->d, rows = hg_model_coef_rows(m);
+    size_t size = hg_size_of(type), d2 = 2 * m->d;
     const char *norms = hg_model_norms(m, type);
-    void *room;
     if (!HG_ROOM(HG_ARRAY(n->example, examples->n), HG_ARRAY(n->sv, m->n_sv),
                  HG_TABLE(n->block_box, (examples->n + block - 1) / block, d2),
                  HG_TABLE(n->strip_box, (m->n_sv + HG_STRIP - 1) / HG_STRIP, d2),
-                 HG_VALUES(n->coef, rows * m->n_sv, size), HG_VALUES(n->norms, norms != NULL ? m->n_sv : 0, size),
-                 HG_VALUES(n->panels, lists ? hg_panels_size(m->n_sv, m->d, type) : 0, size),
-                 HG_VALUES(room, hg_panel_cols(type) * ld, size)))
+                 HG_VALUES(n->norms, norms != NULL ? m->n_sv : 0, size)))
         return hg_fail(err, HINGE_ENOMEM, "no memory to sort %zu support vectors and %zu examples", m->n_sv,
                        examples->n);
     sort(n, m, examples, sv, threads);
     bound(examples, n->example, block, n->block_box, threads);
     bound(sv, n->sv, HG_STRIP, n->strip_box, threads);
-    for (size_t r = 0; r < rows; r++)
-        reorder(m->coef + r * m->n_sv, n->sv, m->n_sv, type, (char *)n->coef + r * m->n_sv * size);
     for (size_t i = 0; norms != NULL && i < m->n_sv; i++)
         memcpy((char *)n->norms + i * size, norms + n->sv[i] * size, size);
-    if (lists)
-        hg_points_panels(sv, n->sv, 0, m->n_sv, type, n->panels, room, ld);
     n->norms = norms != NULL ? n->norms : NULL;
-    n->panels = lists ? n->panels : NULL;
     return HINGE_OK;
 }
 

@@ -16,15 +16,14 @@ struct hg_nearby {
     float *strip_box;       /* [strips * 2 d] of HG_STRIP SVs each */
     size_t block, n_sv, d;
     double distance2;
-    void *panels, *norms, *coef; /* the model's, in the SVs' new order; NULL where it has none */
+    void *norms; /* the model's, in the SVs' new order; NULL where it has none */
 };
 
 /* Leaves nothing sorted where it would not pay: few examples or SVs, or half of the pairs are near. All values that are
  * left out change a decision value by at most 1e-10 (f32: 1e-6) of the largest coefficient, or of max(1, largest |rho|)
- * if that is less. lists: panels are wanted. */
+ * if that is less. */
 hinge_status hg_nearby_init(struct hg_nearby *nearby, const hinge_model *model, const struct hg_points *examples,
-                            const struct hg_points *sv, size_t block, hinge_dtype type, bool lists, int threads,
-                            hinge_error *err);
+                            const struct hg_points *sv, size_t block, hinge_dtype type, int threads, hinge_error *err);
 void hg_nearby_free(struct hg_nearby *nearby);
 
 /* The next range of SVs, `most` at most and beginning at *first or later, that matter to examples of a block; false:

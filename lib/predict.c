@@ -15,6 +15,8 @@
 #include <string.h>
 
 enum { STACK_BYTES = 1 << 16 }; /* a small batch needs no allocation */
+enum { MANY_ROWS = 64 };         /* worth panels of the SVs of their own */
+enum { MANY_VALUES = 1 << 22 };  /* worth a look at whether f32 does for a small model */
 
 struct job {
     const hinge_model *m;
@@ -22,11 +24,13 @@ struct job {
     struct hg_tiler tiler;
     struct hg_points sv, all_sv; /* as they are taken, and in the model's order */
     const void *sv_norms; /* in the tiler's type, or NULL */
-    const void *coef;     /* in the tiler's type */
+    const void *coef;     /* [coef rows * n_sv] in the tiler's type */
     const void *panels;   /* of the SVs, where the tiler works by lists */
+    bool summed;          /* values are summed as they are made, for one row of coef */
     struct hg_nearby nearby;
     uint32_t *place;      /* [n_sv] of each SV in the order of nearby; NULL: their own */
-    void *sizes;          /* |coef| where a row of it has both signs within a class, for `again`; otherwise NULL */
+    const void *sizes;    /* |coef| behind coef, for `again`: where values are summed as they are made, or a row of it
+                           * has both signs within a class; otherwise NULL */
     uint8_t *again;       /* [rows of x] f32: 1 where f64 is needed; or NULL */
     bool values;          /* again: where decision values, not labels alone, are not known well enough */
     bool as_asked;        /* again: only where f32 overflows */
@@ -46,6 +50,9 @@ struct work { /* of one thread, for blocks of up to `rows` examples */
     void *room;                 /* the maker's */
     uint32_t *equal;       /* [rows] 1 + the first SV that is equal to an example; 0: there is none */
     double *decisions, *sizes; /* [rows * problems]; sums of |coef| K, where the job has `again` */
+    struct hg_sums sums;       /* of values, where they are summed as they are made */
+    uint64_t *ones;            /* [rows * HG_ONES] hg_sums', */
+    bool any_equal;            /* where an example of the block is equal to an SV */
     size_t *votes;
 };
 
@@ -107,18 +114,22 @@ static void fold_tile(const struct job *j, const struct work *w, size_t rows, si
     }
 }
 
-/* Values of examples with SVs that are equal to them. */
+/* Values of examples with SVs that are equal to them: they are set, or will be. */
 static void set_equal(const struct job *j, const struct work *w, size_t rows, size_t first, size_t n)
 {
-    for (size_t r = 0; r < rows && j->m->seen != NULL; r++)
+    if (j->summed)
+        memset(w->ones, 0, rows * HG_ONES * sizeof *w->ones);
+    for (size_t r = 0; r < rows; r++)
         for (uint32_t p = w->equal[r]; p != 0; p = j->m->equal.next[p - 1]) {
-            size_t sv = j->place != NULL ? j->place[p - 1] : p - 1;
-            if (sv < first || sv >= first + n)
+            size_t col = (j->place != NULL ? j->place[p - 1] : p - 1) - first, at = r * w->cols + col;
+            if (col >= n) /* also where it comes before the first */
                 continue;
-            if (j->tiler.type == HINGE_F32)
-                ((float *)w->dots)[r * w->cols + sv - first] = 1;
+            if (j->summed)
+                w->ones[r * HG_ONES + col / 64] |= (uint64_t)1 << col % 64;
+            else if (j->tiler.type == HINGE_F32)
+                ((float *)w->dots)[at] = 1;
             else
-                ((double *)w->dots)[r * w->cols + sv - first] = 1;
+                ((double *)w->dots)[at] = 1;
         }
 }
 
@@ -133,9 +144,15 @@ static hinge_status kernel_tile(const struct job *j, const struct hg_tiler *tile
         right.x = (const char *)j->panels + first * j->m->d * size;
     else
         tiler->maker->set_right(tiler, &right, w->sv, w->room);
-    struct hg_part_of_tile part = { left, &right, 0, rows, w->cols, w->dots, w->room, NULL };
+    struct hg_sums sums = w->sums;
+    sums.coef = (const char *)j->coef + first * size;
+    sums.ones = w->any_equal ? w->ones : NULL;
+    struct hg_part_of_tile part = { left, &right, 0, rows, w->cols, w->dots, w->room, NULL, j->summed ? &sums : NULL };
+    if (w->any_equal && j->summed)
+        set_equal(j, w, rows, first, n);
     hinge_status status = hg_tile_values(tiler, &part);
-    set_equal(j, w, rows, first, n);
+    if (w->any_equal && !j->summed)
+        set_equal(j, w, rows, first, n);
     return status;
 }
 
@@ -145,9 +162,10 @@ static double norm_of(const struct job *j, const struct work *w, size_t r)
 }
 
 /* Norms of the examples, and which SVs are equal to them; the largest norm. */
-static double look_at_rows(const struct job *j, const struct work *w, size_t row, size_t rows)
+static double look_at_rows(const struct job *j, struct work *w, size_t row, size_t rows)
 {
     double largest = 0;
+    w->any_equal = false;
     for (size_t r = 0; r < rows && (j->sv_norms != NULL || j->again != NULL); r++) {
         double norm = hg_points_norm(&j->x, row + r, j->tiler.type);
         if (j->tiler.type == HINGE_F32)
@@ -159,6 +177,7 @@ static double look_at_rows(const struct job *j, const struct work *w, size_t row
             continue;
         bool seen = j->m->seen[hg_model_seen(j->m, norm_of(j, w, r))] != 0;
         w->equal[r] = seen ? hg_equal_table_find(&j->m->equal, &j->all_sv, &j->x, row + r) : 0;
+        w->any_equal = w->any_equal || w->equal[r] != 0;
     }
     return largest;
 }
@@ -172,10 +191,39 @@ static bool next_tile(const struct job *j, const struct work *w, size_t row, siz
     return *first < j->m->n_sv;
 }
 
-static hinge_status decide_by_tiles(const struct job *j, const struct work *w, size_t row, size_t rows)
+/* What a tile adds to the decision values where there are several rows of coef. */
+static void fold_classes(const struct job *j, const struct work *w, size_t rows, size_t first, size_t end)
 {
     const hinge_model *m = j->m;
-    size_t c = 0, class_end = hg_model_group_sv(m, 0);
+    double *sizes = j->again != NULL ? w->sizes : NULL;
+    size_t class_end = hg_model_group_sv(m, 0);
+    for (size_t sv = first, c = 0; sv < end;) {
+        while (sv >= class_end)
+            class_end += hg_model_group_sv(m, ++c);
+        size_t n = HG_MIN(end, class_end) - sv;
+        fold_tile(j, w, rows, c, sv, n, sv - first, j->coef, w->decisions, j->sizes == NULL ? sizes : NULL);
+        if (j->sizes != NULL)
+            fold_tile(j, w, rows, c, sv, n, sv - first, j->sizes, NULL, sizes);
+        sv += n;
+    }
+}
+
+/* The sums' lanes, each added up. */
+static void add_up(const struct work *w, size_t rows)
+{
+    for (size_t r = 0; r < rows; r++)
+        for (size_t k = 0; k < w->sums.m; k++) {
+            const double *lane = w->sums.sum + (r * w->sums.m + k) * HG_SUM_LANES;
+            double sum = 0;
+            for (size_t i = 0; i < HG_SUM_LANES; i++)
+                sum += lane[i];
+            (k == 0 ? w->decisions : w->sizes)[r] = sum;
+        }
+}
+
+static hinge_status decide_by_tiles(const struct job *j, struct work *w, size_t row, size_t rows)
+{
+    const hinge_model *m = j->m;
     struct hg_tiler tiler = j->tiler;
     double largest = look_at_rows(j, w, row, rows);
     tiler.close = hg_tiler_close(&tiler.kernel, tiler.type, tiler.d, HG_MAX(largest, m->largest_norm));
@@ -186,21 +234,17 @@ static hinge_status decide_by_tiles(const struct job *j, const struct work *w, s
     left.origin = (struct hg_origin){ &j->x, NULL, row };
     for (size_t r = 0; r < rows; r++)
         tiler.maker->set_left(&tiler, &left, r, w->room);
+    if (j->summed)
+        memset(w->sums.sum, 0, rows * w->sums.m * HG_SUM_LANES * sizeof *w->sums.sum);
     for (size_t first = 0, end; next_tile(j, w, row, &first, &end); first = end) {
         hinge_status status = kernel_tile(j, &tiler, &left, w, rows, first, end - first);
         if (status != HINGE_OK)
             return status;
-        for (size_t sv = first; sv < end;) {
-            while (sv >= class_end)
-                class_end += hg_model_group_sv(m, ++c);
-            size_t n = HG_MIN(end, class_end) - sv;
-            double *sizes = j->again != NULL ? w->sizes : NULL;
-            fold_tile(j, w, rows, c, sv, n, sv - first, j->coef, w->decisions, j->sizes == NULL ? sizes : NULL);
-            if (j->sizes != NULL)
-                fold_tile(j, w, rows, c, sv, n, sv - first, j->sizes, NULL, sizes);
-            sv += n;
-        }
+        if (!j->summed)
+            fold_classes(j, w, rows, first, end);
     }
+    if (j->summed)
+        add_up(w, rows);
     return HINGE_OK;
 }
 
@@ -275,7 +319,7 @@ static bool is_open(const struct job *j, double norm, const double *decision, do
     return open;
 }
 
-static hinge_status predict_block(const struct job *j, const struct work *w, size_t row, size_t rows)
+static hinge_status predict_block(const struct job *j, struct work *w, size_t row, size_t rows)
 {
     const hinge_model *m = j->m;
     hinge_status status = HINGE_OK;
@@ -316,6 +360,7 @@ static size_t lay_out(const struct job *j, size_t rows, char *base, struct work 
     bool close = maker->keeps && j->tiler.type == HINGE_F64 && m->kernel.type == HINGE_RBF; /* may be: by GEMM then */
     bool packed = tiles && (!maker->keeps || close) &&
                   hg_points_direct(&j->sv, NULL, 0, m->n_sv, j->tiler.type, &dummy) == NULL;
+    w->any_equal = false;
     w->rows = rows;
     w->ldx = (m->d + 15) / 16 * 16;
     w->cols = HG_MIN((size_t)HG_TILE_COLS,
@@ -333,6 +378,9 @@ static size_t lay_out(const struct job *j, size_t rows, char *base, struct work 
     w->part = hg_take(base, &at, rows * columns_of(m) * size);
     w->decisions = hg_take(base, &at, rows * m->n_problems * sizeof(double));
     w->equal = hg_take(base, &at, m->seen != NULL ? rows * sizeof *w->equal : 0);
+    w->sums = (struct hg_sums){ .m = j->sizes != NULL ? 2 : 1, .ld = m->n_sv };
+    w->sums.sum = hg_take(base, &at, j->summed ? rows * w->sums.m * HG_SUM_LANES * sizeof(double) : 0);
+    w->ones = hg_take(base, &at, j->summed ? rows * HG_ONES * sizeof *w->ones : 0);
     w->sizes = hg_take(base, &at, j->again != NULL ? rows * m->n_problems * sizeof *w->sizes : 0);
     w->votes = hg_take(base, &at, m->n_classes * sizeof(size_t));
     return at;
@@ -420,17 +468,41 @@ static hinge_status check(const hinge_model *m, const hinge_matrix *x, const hin
 
 /* ---- f32, and f64 where it will not do --------------------------------------------------------------------------- */
 
-/* values[i] = coef[i], or its absolute value, in the type asked for; coef [count]. */
-static hinge_status coef_as(const void *coef, hinge_dtype type, size_t count, bool absolute, float **values,
-                            hinge_error *err)
+/* Coefficients and their absolute values as hg_model_coef32 makes them, in the SVs' order: the model's where they are
+ * like that, otherwise *made. */
+static hinge_status take_coef(struct job *j, void **made, hinge_error *err)
 {
-    *values = hg_alloc(count, sizeof **values);
-    if (*values == NULL)
-        return hg_fail(err, HINGE_ENOMEM, "no memory for %zu coefficients", count);
-    for (size_t i = 0; i < count; i++) {
-        float value = type == HINGE_F32 ? ((const float *)coef)[i] : (float)((const double *)coef)[i];
-        (*values)[i] = absolute ? fabsf(value) : value;
+    const hinge_model *m = j->m;
+    size_t count = hg_model_coef_rows(m) * m->n_sv, size = hg_size_of(j->tiler.type);
+    bool f32 = j->tiler.type == HINGE_F32;
+    const uint32_t *order = j->sv.order;
+    j->coef = f32 ? (const void *)m->coef32 : (const void *)m->coef;
+    if (order != NULL || j->coef == NULL) {
+        j->coef = *made = hg_alloc(2 * count, size);
+        if (*made == NULL)
+            return hg_fail(err, HINGE_ENOMEM, "no memory for %zu coefficients", count);
+        if (f32)
+            hg_model_coef32(m, order, *made);
+        for (size_t i = 0; !f32 && i < count; i++)
+            ((double *)*made)[i] = m->coef[i - i % m->n_sv + order[i % m->n_sv]];
     }
+    j->sizes = j->again != NULL && (j->summed || m->mixed) ? (const float *)j->coef + count : NULL;
+    return HINGE_OK;
+}
+
+/* Panels of the SVs in their order: the model's, or *made. */
+static hinge_status take_panels(struct job *j, void **made, hinge_error *err)
+{
+    const hinge_model *m = j->m;
+    hinge_dtype type = j->tiler.type;
+    size_t size = hg_size_of(type), values = hg_panels_size(m->n_sv, m->d, type);
+    j->panels = m->panels;
+    if (!j->tiler.maker->keeps || (j->sv.order == NULL && (type == HINGE_F32) == m->f32_is_enough))
+        return HINGE_OK;
+    j->panels = *made = hg_alloc(values + hg_panel_cols(type) * m->d, size);
+    if (*made == NULL)
+        return hg_fail(err, HINGE_ENOMEM, "no memory for %zu support vectors", m->n_sv);
+    hg_points_panels(&j->sv, NULL, 0, m->n_sv, type, *made, (char *)*made + values * size, m->d);
     return HINGE_OK;
 }
 
@@ -438,8 +510,7 @@ static hinge_status coef_as(const void *coef, hinge_dtype type, size_t count, bo
 static hinge_status leave_out_far(struct job *j, int threads, hinge_error *err)
 {
     struct hg_nearby *n = &j->nearby;
-    hinge_status status =
-        hg_nearby_init(n, j->m, &j->x, &j->sv, block_rows(j->x.n), j->tiler.type, j->tiler.maker->keeps, threads, err);
+    hinge_status status = hg_nearby_init(n, j->m, &j->x, &j->sv, block_rows(j->x.n), j->tiler.type, threads, err);
     if (status != HINGE_OK || n->sv == NULL)
         return status;
     if (j->m->seen != NULL) {
@@ -452,8 +523,6 @@ static hinge_status leave_out_far(struct job *j, int threads, hinge_error *err)
     j->x.order = n->example;
     j->sv.order = n->sv;
     j->sv_norms = n->norms;
-    j->coef = n->coef;
-    j->panels = n->panels;
     return HINGE_OK;
 }
 
@@ -462,34 +531,28 @@ static hinge_status predict_as(struct job *j, hinge_dtype type, bool all, int th
 {
     const hinge_model *m = j->m;
     bool f32 = type == HINGE_F32, dots = hg_kernel_row(m->kernel.type)->source == HG_FROM_DOTS && m->weights == NULL;
-    size_t coefs = hg_model_coef_rows(m) * m->n_sv;
-    float *coef32 = NULL, *sizes = NULL;
+    bool lists = m->panels != NULL && (f32 == m->f32_is_enough || j->x.n >= MANY_ROWS);
+    void *coef = NULL, *panels = NULL;
     hinge_status status = HINGE_OK;
     j->tiler.type = type;
-    j->tiler.maker = m->panels != NULL && f32 == m->f32_is_enough ? &hg_by_lists : hg_maker_for(&j->tiler, &j->x);
+    j->tiler.maker = lists ? &hg_by_lists : hg_maker_for(&j->tiler, &j->x);
     j->sv = hg_model_points(m, type);
     j->all_sv = hg_model_points(m, HINGE_F64);
     j->sv_norms = hg_model_norms(m, type);
-    j->coef = m->coef;
-    j->panels = m->panels;
+    j->summed = m->kernel.type == HINGE_RBF && hg_model_coef_rows(m) == 1;
     if (dots && all)
         status = leave_out_far(j, threads, err);
-    if (status == HINGE_OK && f32 && j->nearby.sv == NULL) {
-        if (m->coef32 == NULL)
-            status = coef_as(m->coef, HINGE_F64, coefs, false, &coef32, err);
-        j->coef = m->coef32 != NULL ? m->coef32 : coef32;
-    }
-    if (status == HINGE_OK && j->again != NULL && m->mixed)
-        status = coef_as(j->coef, HINGE_F32, coefs, true, &sizes, err);
-    j->sizes = sizes;
+    if (status == HINGE_OK)
+        status = take_coef(j, &coef, err);
+    if (status == HINGE_OK)
+        status = take_panels(j, &panels, err);
     if (status == HINGE_OK)
         status = predict_all(j, threads, err);
-    hg_free(coef32);
-    hg_free(sizes);
+    hg_free(coef);
+    hg_free(panels);
     hg_free(j->place);
     hg_nearby_free(&j->nearby);
     j->place = NULL;
-    j->sizes = NULL;
     return status;
 }
 
@@ -523,6 +586,13 @@ static hinge_status predict_in_f32(struct job *j, int threads, hinge_error *err)
     return status;
 }
 
+/* Small models, which have their panels in f64 for examples that come one by one, where these are many. */
+static bool small_in_f32(const struct job *j)
+{
+    double values = (double)j->x.n * (double)j->m->n_sv;
+    return values >= MANY_VALUES && hg_model_is_small(j->m) && hg_model_f32_tells_labels(j->m);
+}
+
 /* In the precision that the options ask for. */
 static hinge_status predict_with(struct job *j, int threads, hinge_error *err)
 {
@@ -530,7 +600,7 @@ static hinge_status predict_with(struct job *j, int threads, hinge_error *err)
     bool dots = hg_kernel_row(m->kernel.type)->source == HG_FROM_DOTS && m->weights == NULL && m->n_sv > 0;
     bool f32 = j->as_asked ? !m->beyond_f32
                            : j->options->precision == HINGE_PRECISION_AUTO &&
-                                 (j->values ? m->f32_for_values : m->f32_is_enough);
+                                 (j->values ? m->f32_for_values : m->f32_is_enough || small_in_f32(j));
     return dots && f32 ? predict_in_f32(j, threads, err) : predict_as(j, HINGE_F64, true, threads, err);
 }
 

@@ -211,7 +211,7 @@ static double nearby_share(const hinge_model *model, const struct set *s, hinge_
     struct hg_nearby nearby;
     size_t computed = 0, blocks = (s->n + 255) / 256;
     points.shift = model->shift;
-    assert_int_equal(hg_nearby_init(&nearby, model, &points, &sv, 256, type, true, 2, NULL), HINGE_OK);
+    assert_int_equal(hg_nearby_init(&nearby, model, &points, &sv, 256, type, 2, NULL), HINGE_OK);
     assert_non_null(nearby.sv);
     for (size_t b = 0; b < blocks; b++)
         for (size_t first = 0, end; hg_nearby_next(&nearby, b, 512, &first, &end); first = end) {

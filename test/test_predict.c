@@ -215,6 +215,24 @@ static void infinite_for_others(void **state)
     }
 }
 
+/* Labels of many examples by a small model are made in f32 where that may do, and are those of exact values; values are
+ * made in f64. Some examples are support vectors, some of which are equal. */
+static void many_by_few(void **state)
+{
+    (void)state;
+    uint64_t seed = 13;
+    struct set sv = normal(1000, 5, &seed), x = normal(4500, 5, &seed);
+    memcpy(sv.x, sv.x + 5 * sv.d, sv.d * sizeof *sv.x);
+    for (size_t i = 0; i < x.n; i += 100)
+        memcpy(x.x + i * x.d, sv.x + i / 5 * x.d, x.d * sizeof *x.x);
+    hinge_model *m = model_of(HINGE_C_SVC, hinge_kernel_rbf(0.4), &sv, 20, 0.1, &seed);
+    assert_true(hg_model_is_small(m) && !m->f32_is_enough && hg_model_f32_tells_labels(m));
+    check(m, &x, "many by few", 1e-9);
+    hinge_model_free(m);
+    set_free(&sv);
+    set_free(&x);
+}
+
 /* ---- K(x, x) ----------------------------------------------------------------------------------------------------- */
 
 /* Support vectors as examples, all far from each other: f = coef - rho, to the bit. Some are twice there. */
@@ -254,6 +272,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(near_twins), cmocka_unit_test(zeros_and_ones),
                                         cmocka_unit_test(all_kinds), cmocka_unit_test(too_large),
-                                        cmocka_unit_test(infinite_for_others), cmocka_unit_test(themselves) };
+                                        cmocka_unit_test(infinite_for_others), cmocka_unit_test(many_by_few),
+                                        cmocka_unit_test(themselves) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
