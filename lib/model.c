@@ -120,14 +120,14 @@ const void *hg_model_norms(const hinge_model *m, hinge_dtype type)
 }
 
 /* The means of the SVs are taken off under the rule by which training takes off those of the data. */
-static bool choose_shift(hinge_model *m)
+static bool choose_shift(hinge_model *m, int threads)
 {
     if (!hg_kernel_row(m->kernel.type)->translation_invariant || m->n_sv == 0)
         return true;
     bool wanted;
     struct hg_points points = hg_model_points(m, HINGE_F64);
-    points.nonzeros = hg_points_nonzeros(&points, 1);
-    m->shift = hg_points_centre(&points, 1, &wanted);
+    points.nonzeros = hg_points_nonzeros(&points, threads);
+    m->shift = hg_points_centre(&points, threads, &wanted);
     return m->shift != NULL || !wanted;
 }
 
@@ -273,7 +273,7 @@ size_t hg_model_seen(const hinge_model *m, double norm)
     return (size_t)(bits * 0x9e3779b97f4a7c15 >> 32) & (m->seen_slots - 1);
 }
 
-static bool derive_equal(hinge_model *m)
+static bool derive_equal(hinge_model *m, int threads)
 {
     if (m->kernel.type != HINGE_RBF)
         return true;
@@ -283,7 +283,7 @@ static bool derive_equal(hinge_model *m)
     m->seen = hg_zalloc(m->seen_slots, 1);
     for (size_t i = 0; m->seen != NULL && i < m->n_sv; i++)
         m->seen[hg_model_seen(m, m->norms[i])] = m->seen[hg_model_seen(m, m->norms32[i])] = 1;
-    return m->seen != NULL && hg_equal_table_init(&m->equal, &points, 1, NULL) == HINGE_OK;
+    return m->seen != NULL && hg_equal_table_init(&m->equal, &points, threads, NULL) == HINGE_OK;
 }
 
 /* ---- the rest ---------------------------------------------------------------------------------------------------- */
@@ -313,7 +313,7 @@ static bool derive_panels(hinge_model *m, const struct hg_points *sv)
     return rows != NULL && m->panels != NULL;
 }
 
-static bool derive_norms(hinge_model *m)
+static bool derive_norms(hinge_model *m, int threads)
 {
     if (!hg_kernel_row(m->kernel.type)->needs_norms)
         return true;
@@ -322,8 +322,8 @@ static bool derive_norms(hinge_model *m)
     m->norms32 = hg_alloc(m->n_sv, sizeof *m->norms32);
     if (m->norms == NULL || m->norms32 == NULL)
         return false;
-    hg_points_norms(&f64, HINGE_F64, m->norms, 1);
-    hg_points_norms(&f64, HINGE_F32, m->norms32, 1);
+    hg_points_norms(&f64, HINGE_F64, m->norms, threads);
+    hg_points_norms(&f64, HINGE_F32, m->norms32, threads);
     return true;
 }
 
@@ -370,10 +370,10 @@ static bool collapse_linear(hinge_model *m)
     return true;
 }
 
-hinge_status hg_model_finish(hinge_model *m, hinge_error *err)
+hinge_status hg_model_finish(hinge_model *m, int threads, hinge_error *err)
 {
-    if (!choose_shift(m) || !derive_norms(m) || !derive_sizes(m) || !derive_equal(m) || !derive_f32(m) ||
-        !collapse_linear(m))
+    if (!choose_shift(m, threads) || !derive_norms(m, threads) || !derive_sizes(m) || !derive_equal(m, threads) ||
+        !derive_f32(m) || !collapse_linear(m))
         return hg_fail(err, HINGE_ENOMEM, "no memory for a model of %zu support vectors of %zu features",
                        m->n_sv, m->d);
     return HINGE_OK;
@@ -385,7 +385,7 @@ static hinge_status replace(hinge_model *m, hinge_model *changed, hinge_error *e
 {
     forget_derived(changed);
     hinge_model old = *m;
-    hinge_status status = hg_model_finish(changed, err);
+    hinge_status status = hg_model_finish(changed, 1, err);
     hinge_model *losing = status == HINGE_OK ? &old : changed, *staying = status == HINGE_OK ? changed : &old;
     free_derived(losing);
     if (losing->sv != staying->sv)

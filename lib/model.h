@@ -97,7 +97,7 @@ hinge_model *hg_model_new(hinge_task task, hinge_kernel kernel, hinge_multiclass
                           size_t n_sv, size_t d);
 
 /* Fills the derived part. The last step of training and of loading. */
-hinge_status hg_model_finish(hinge_model *model, hinge_error *err);
+hinge_status hg_model_finish(hinge_model *model, int threads, hinge_error *err);
 
 /* The SVs as points. */
 struct hg_points hg_model_points(const hinge_model *model, hinge_dtype type);

@@ -27,8 +27,7 @@ static size_t number_sv(const struct hg_training *t, uint32_t *number)
 static void fill_sv(const struct hg_training *t, const uint32_t *number, hinge_model *m)
 {
     const struct hg_problem *pr = &t->problem;
-    struct hg_points plain = pr->points;
-    plain.shift = NULL;
+    const struct hg_points plain = { .x = pr->x, .n = pr->x.rows };
     for (size_t i = 0, c = 0; i < pr->n; i++) {
         size_t sv = number[i];
         while (m->labels != NULL && i >= pr->start[c + 1])
@@ -38,11 +37,12 @@ static void fill_sv(const struct hg_training *t, const uint32_t *number, hinge_m
         m->sv_index[sv] = pr->order[i];
         if (m->class_sv != NULL)
             m->class_sv[c]++;
-        if (m->sv != NULL)
-            hg_points_pack(&plain, NULL, i, 1, HINGE_F64, m->sv + sv * m->d, m->d);
-        else
+        if (m->sv == NULL)
             m->sv_serial[sv] = pr->column[i];
     }
+#pragma omp parallel for num_threads(t->threads) schedule(static)
+    for (size_t sv = 0; sv < (m->sv != NULL ? m->n_sv : 0); sv++)
+        hg_points_pack(&plain, NULL, m->sv_index[sv], 1, HINGE_F64, m->sv + sv * m->d, m->d);
     for (size_t sv = 0; m->sv_serial != NULL && sv < m->n_sv; sv++)
         m->d = HG_MAX(m->d, m->sv_serial[sv] + 1);
 }
@@ -89,7 +89,7 @@ hinge_status hg_build_model(const struct hg_training *t, hinge_model **out, hing
             memcpy(m->labels, pr->labels, pr->n_classes * sizeof *m->labels);
         fill_sv(t, number, m);
         fill_coef(t, number, m);
-        status = hg_model_finish(m, err);
+        status = hg_model_finish(m, t->threads, err);
     }
     hg_free(number);
     if (status == HINGE_OK)

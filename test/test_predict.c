@@ -27,7 +27,7 @@ static hinge_model *model_of(hinge_task task, hinge_kernel kernel, const struct 
         m->labels[0] = 1, m->labels[1] = -1;
         m->class_sv[0] = sv->n / 2, m->class_sv[1] = sv->n - sv->n / 2;
     }
-    assert_int_equal(hg_model_finish(m, NULL), HINGE_OK);
+    assert_int_equal(hg_model_finish(m, 2, NULL), HINGE_OK);
     return m;
 }
 

@@ -503,7 +503,7 @@ static hinge_status parse(hinge_model **model, const char *name, const struct hg
         return hg_fail_at(err, HINGE_ENOMEM, name, 0, "no memory for a model");
     if (find_keys(&r, bytes->data, bytes->data + bytes->size) && read_task(&r) && read_kernel_type(&r, user) &&
         read_sizes(&r) && read_lists(&r) && done(&r, hg_body_read(&r.body, r.model, err)) &&
-        done(&r, hg_model_finish(r.model, err))) {
+        done(&r, hg_model_finish(r.model, 1, err))) {
         *model = r.model;
         return hg_ok(err);
     }

@@ -112,7 +112,7 @@ hinge_status hinge_linear_model(hinge_model **model, const double *w, size_t d, 
     m->rho[0] = -b;
     for (size_t c = 0; c < d; c++)
         m->sv[c] = w[c];
-    hinge_status status = hg_model_finish(m, err);
+    hinge_status status = hg_model_finish(m, 1, err);
     if (status == HINGE_OK)
         *model = m;
     else
