@@ -221,6 +221,18 @@ check("JSON: parameters", [p["C"] for p in results["params"]] == results["param_
       [p["gamma"] for p in results["params"]] == results["param_gamma"])
 check("JSON: the best", report["best_params"] == results["params"][report["best_index"]] ==
       {"C": best[0], "gamma": best[1]} and abs(100 * report["best_score"] - best[2]) < 1e-3)
+report = json.loads(grid("--list", "c=-1", "-g", 0.1, "--json", "--out", "null", "two", code=1, says="no point"))
+check("JSON: an error is one object", report == {"error": "no point of the grid is done, so there is no best one",
+                                                 "exit_status": 1}, report)
+report = json.loads(grid("--list", "c=1", "-g", 0.1, "--json", "--out", "null", "--png", "x.svg", "two", code=1,
+                         says="gnuplot is not installed", env=dict(os.environ, PATH=folder)))
+check("JSON: one object, though there is no picture", len(report["cv_results"]["params"]) == 1)
+report = json.loads(grid(*SMALL, "--one-se", "-v", 4, "--json", "--out", "null", "two"))
+scores = report["cv_results"]
+top = max(range(16), key=lambda k: scores["mean_test_score"][k])
+least = scores["mean_test_score"][top] - scores["std_test_score"][top] / 2
+near = [p["C"] for p, score in zip(scores["params"], scores["mean_test_score"]) if score > least - 1e-9]
+check("one standard error: the smallest C", report["best_params"]["C"] == min(near), f"{report['best_params']} {near}")
 report = json.loads(grid("-s", 3, *SMALL, "--json", "--out", "null", "two"))
 check("JSON: errors are negative, as scikit-learn has them", report["scoring"] == "neg_mean_squared_error" and
       report["best_score"] == max(x for x in report["cv_results"]["pooled_test_score"] if x is not None) < 0)

@@ -38,7 +38,7 @@ static void json_error(int code, const char *format, va_list arguments)
     struct json j = { 0 };
     char text[1024];
 
-    errors_in_json = 0; /* once */
+    errors_in_json = 0; /* once, even if this fails */
     vsnprintf(text, sizeof text, format, arguments);
     json_open(&j, NULL, '{');
     json_text(&j, "error", text);
@@ -251,6 +251,7 @@ void json_close(struct json *j, char bracket)
         die(EXIT_DATA, "no memory for JSON");
     fwrite(page.text, 1, page.size, stdout);
     free(page.text);
+    errors_in_json = 0; /* one object is all that standard output holds */
 }
 
 static void put_real(double value)

@@ -27,7 +27,8 @@ enum { EXIT_DATA = 1, EXIT_USAGE = 2, EXIT_STOPPED = 130 };
 
 _Noreturn void die(int code, const char *format, ...) PRINTF_LIKE(2, 3);
 void warn(const char *format, ...) PRINTF_LIKE(1, 2);
-/* Makes die() write its message to standard output too, as {"error": ..., "exit_status": ...}. */
+/* Makes die() write its message to standard output too, as {"error": ..., "exit_status": ...}, unless another object
+ * is there already. */
 void die_in_json(void);
 /* Dies of err unless status is HINGE_OK. */
 void check(hinge_status status, const hinge_error *err);

@@ -446,6 +446,8 @@ static void train_best(struct grid_settings *s, struct train_run *run, const hin
 
 static void tell(const struct grid_settings *s, const hinge_selection *selection, const struct grid_run *grid)
 {
+    if (!selection->best && !grid->stopped)
+        die(EXIT_DATA, "no point of the grid is done, so there is no best one");
     if (s->train.json)
         grid_json(s, selection);
     else if (!s->train.quiet && selection->best)
@@ -460,8 +462,6 @@ static void tell(const struct grid_settings *s, const hinge_selection *selection
         warn("not all points are tried: %s", hinge_outcome_text(selection->outcome));
     if (s->picture && selection->best)
         grid_picture(s, selection);
-    if (!selection->best && !grid->stopped)
-        die(EXIT_DATA, "no point of the grid is done, so there is no best one");
     if (grid->points.failed)
         die(EXIT_DATA, "%s: could not be written; it lacks points", s->out);
 }
@@ -473,6 +473,7 @@ int command_grid(int argc, char **argv)
     struct grid_run grid = { .s = &s, .shown = -1 };
     char **words = with_two_dashes(argc, argv);
     hinge_selection *selection;
+    int stopped;
 
     read_options(argc, words, &s);
     restart_if_slow(!s.train.no_restart, s.train.verbose);
@@ -493,11 +494,12 @@ int command_grid(int argc, char **argv)
     points_end(&grid.points);
     train_best(&s, &run, selection);
     tell(&s, selection, &grid);
+    stopped = grid.stopped || run.report.outcome == HINGE_STOPPED; /* in the search, or in the last training */
     hinge_selection_free(selection);
     train_release(&s.train, &run);
     for (int k = 0; k < AXES; k++)
         free(s.list[k].value);
     free(s.own_out);
     free(words);
-    return grid.stopped ? EXIT_STOPPED : 0;
+    return stopped ? EXIT_STOPPED : 0;
 }
