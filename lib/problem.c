@@ -353,41 +353,36 @@ static void fill(struct hg_qp *qp, int layer, double sum)
     }
 }
 
-static void set_boxes(const struct hg_problem *pr, const uint32_t *subset, size_t n_first, struct hg_qp *qp)
+void hg_problem_box(const hinge_params *p, double w, double y, bool positive, struct hg_qp *qp, size_t k)
 {
-    const hinge_params *p = &pr->params;
-    for (size_t k = 0; k < qp->n; k++) {
-        double w = pr->weight[subset[k]], y = pr->y != NULL ? pr->y[pr->order[subset[k]]] : 0;
-        bool positive = k < n_first;
-        switch (p->task) {
-        case HINGE_C_SVC:
-            qp->off[0][k] = positive ? -1 : 1;
-            qp->hi[0][k] = positive ? p->C * w : 0;
-            qp->lo[0][k] = positive ? 0 : -p->C * w;
-            break;
-        case HINGE_NU_SVC:
-            qp->hi[0][k] = positive ? w : 0;
-            qp->lo[1][k] = positive ? 0 : -w;
-            break;
-        case HINGE_ONE_CLASS:
-            qp->hi[0][k] = w;
-            break;
-        case HINGE_EPSILON_SVR:
-            qp->off[0][k] = -y;
-            qp->hi[0][k] = p->C * w;
-            qp->lo[0][k] = -p->C * w;
-            break;
-        case HINGE_QUANTILE:
-            qp->off[0][k] = -y;
-            qp->hi[0][k] = p->C * w * p->tau;
-            qp->lo[0][k] = -p->C * w * (1 - p->tau);
-            break;
-        case HINGE_NU_SVR:
-            qp->off[0][k] = qp->off[1][k] = -y;
-            qp->hi[0][k] = p->C * w;
-            qp->lo[1][k] = -p->C * w;
-            break;
-        }
+    switch (p->task) {
+    case HINGE_C_SVC:
+        qp->off[0][k] = positive ? -1 : 1;
+        qp->hi[0][k] = positive ? p->C * w : 0;
+        qp->lo[0][k] = positive ? 0 : -p->C * w;
+        break;
+    case HINGE_NU_SVC:
+        qp->hi[0][k] = positive ? w : 0;
+        qp->lo[1][k] = positive ? 0 : -w;
+        break;
+    case HINGE_ONE_CLASS:
+        qp->hi[0][k] = w;
+        break;
+    case HINGE_EPSILON_SVR:
+        qp->off[0][k] = -y;
+        qp->hi[0][k] = p->C * w;
+        qp->lo[0][k] = -p->C * w;
+        break;
+    case HINGE_QUANTILE:
+        qp->off[0][k] = -y;
+        qp->hi[0][k] = p->C * w * p->tau;
+        qp->lo[0][k] = -p->C * w * (1 - p->tau);
+        break;
+    case HINGE_NU_SVR:
+        qp->off[0][k] = qp->off[1][k] = -y;
+        qp->hi[0][k] = p->C * w;
+        qp->lo[1][k] = -p->C * w;
+        break;
     }
 }
 
@@ -407,13 +402,10 @@ double hg_most_nu(const double *weight, size_t n_classes, bool one_vs_rest)
     return most;
 }
 
-static hinge_status set_sums(const struct hg_problem *pr, size_t p, const uint32_t *subset, size_t n_first,
-                             size_t n, double *sums, hinge_error *err)
+hinge_status hg_problem_sums(const struct hg_problem *pr, size_t p, double first, double second, double *sums,
+                             hinge_error *err)
 {
     const hinge_params *params = &pr->params;
-    double first = 0, second = 0;
-    for (size_t k = 0; k < n; k++)
-        *(k < n_first ? &first : &second) += pr->weight[subset[k]];
     double total = first + second;
     sums[0] = sums[1] = 0;
     if (params->task == HINGE_ONE_CLASS) {
@@ -494,14 +486,19 @@ hinge_status hg_problem_qp(const struct hg_problem *pr, size_t p, const uint32_t
     size_t a, b;
     hg_problem_pair(pr, p, &a, &b);
     size_t n_first = pr->classifies ? pr->start[a + 1] - pr->start[a] : n;
-    hinge_status status = set_sums(pr, p, subset, n_first, n, sums, err);
+    double weight[2] = { 0, 0 };
+    for (size_t k = 0; k < n; k++)
+        weight[k >= n_first] += pr->weight[subset[k]];
+    hinge_status status = hg_problem_sums(pr, p, weight[0], weight[1], sums, err);
     if (status == HINGE_OK)
         status = hg_qp_init(qp, n, pr->task->two_sums ? 2 : 1, err);
     if (status != HINGE_OK)
         return status;
     qp->no_sum = pr->params.no_bias;
     qp->kink = pr->task->uses_p ? pr->params.p : 0;
-    set_boxes(pr, subset, n_first, qp);
+    for (size_t k = 0; k < n; k++)
+        hg_problem_box(&pr->params, pr->weight[subset[k]], pr->y != NULL ? pr->y[pr->order[subset[k]]] : 0, k < n_first,
+                       qp, k);
     if (pr->params.beta0 != NULL) {
         hg_problem_take(pr, pr->params.beta0 + p * pr->x.rows, subset, qp, sums);
         if (pr->params.task == HINGE_NU_SVC)

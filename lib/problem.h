@@ -47,6 +47,14 @@ size_t hg_problem_points(const struct hg_problem *problem, size_t p, uint32_t *s
  * classes of weight 0 are not there. */
 double hg_most_nu(const double *weight, size_t n_classes, bool one_vs_rest);
 
+/* Offset and bounds of entry k, a point of weight w and target y; qp is all zero. positive: of the first class. */
+void hg_problem_box(const hinge_params *params, double w, double y, bool positive, struct hg_qp *qp, size_t k);
+
+/* What the layers of problem p are held to, by the weights of its first class's points and of the others. EINVAL: nu
+ * cannot be reached. */
+hinge_status hg_problem_sums(const struct hg_problem *problem, size_t p, double first, double second, double *sums,
+                             hinge_error *err);
+
 /* The QP of problem p over its points, with a feasible start (params.beta0's row p, if given), and the sums that its
  * layers are held to. */
 hinge_status hg_problem_qp(const struct hg_problem *problem, size_t p, const uint32_t *subset, size_t n,

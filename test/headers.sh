@@ -11,13 +11,15 @@ tried=0 failed=0
 try() {
     command -v "$1" >/dev/null 2>&1 || return 0
     all=$(cd "$source/include" && find . -name '*.h' | sort)
+    mpi=$(pkg-config --cflags ompi-c 2>/dev/null | sed 's/-I/-isystem /g')
+    [ -n "$mpi" ] || all=$(echo "$all" | grep -v /mpi.h)
     for name in $all "$all"; do
         { for header in $name $name; do
             echo "#include <$header>"
         done
         printf 'extern int nothing;\nint nothing;\n'; } >"$work/alone.$3"
         tried=$((tried + 1))
-        if ! "$1" -std="$2" -Wall -Wextra -Wpedantic -Werror -I"$source/include" -fsyntax-only "$work/alone.$3"; then
+        if ! "$1" -std="$2" -Wall -Wextra -Wpedantic -Werror -I"$source/include" $mpi -fsyntax-only "$work/alone.$3"; then
             echo "$name does not stand alone: $1 -std=$2"
             failed=$((failed + 1))
         fi

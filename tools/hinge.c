@@ -1,9 +1,7 @@
 /*
- * The hinge command: finds the subcommand, and may start itself anew with a faster BLAS core.
+ * The hinge command: finds the subcommand.
  */
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "common.h"
 
@@ -25,8 +23,6 @@ static const struct command {
     { "export", command_export, "write a model as a C file that predicts without hinge" },
     { "info", command_info, "tell about this machine, a model or a data file" },
 };
-
-static char **original_argv; /* before getopt sorts it */
 
 static void print_help(FILE *file)
 {
@@ -66,35 +62,6 @@ static int version(void)
     return 0;
 }
 
-void restart_if_slow(int allowed, int verbose)
-{
-    const char *off = getenv("HINGE_NO_RESTART");
-    hinge_machine machine;
-
-    if (!allowed || getenv("OPENBLAS_CORETYPE") || (off && *off && strcmp(off, "0") != 0))
-        return;
-    machine = hinge_machine_info();
-    if (!machine.avx512 || !machine.blas_slow)
-        return;
-    if (setenv("OPENBLAS_CORETYPE", "SkylakeX", 1) || setenv("HINGE_NO_RESTART", "1", 1))
-        return;
-    if (verbose)
-        fprintf(stderr, "%s runs kernels without AVX-512: starting again with OPENBLAS_CORETYPE=SkylakeX\n",
-                machine.blas);
-    fflush(NULL);
-    execv("/proc/self/exe", original_argv);
-    if (verbose) /* the system has no such file */
-        warn("could not start again: going on with the slower BLAS kernels");
-}
-
-static char **copy_words(int argc, char **argv)
-{
-    char **copy = allocate((size_t)argc + 1, sizeof *copy);
-
-    memcpy(copy, argv, (size_t)argc * sizeof *copy);
-    return copy;
-}
-
 int main(int argc, char **argv)
 {
     int code;
@@ -107,8 +74,8 @@ int main(int argc, char **argv)
         return help(argc - 1, argv + 1);
     if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "version") == 0)
         return version();
-    original_argv = copy_words(argc, argv);
+    remember_arguments(argc, argv);
     code = find_command(argv[1])->run(argc - 1, argv + 1);
-    free(original_argv);
+    forget_arguments();
     return code;
 }

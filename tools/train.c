@@ -258,16 +258,21 @@ static size_t *precomputed_index(const hinge_data *data, const char *path)
     return index;
 }
 
-/* Finds the labels that options name. */
+void train_name_labels(struct train_settings *s, const hinge_words *words)
+{
+    set_class_weights(&s->params, &s->classes, words);
+    if (s->positive) {
+        s->positive_label = label_named("--positive", s->positive, words);
+        s->params.positive_class = &s->positive_label;
+    }
+}
+
+/* Finds the labels that options name, and warns of weights that are no example's. */
 static void find_labels(struct train_settings *s, const hinge_data *data)
 {
     const struct class_weights *classes = &s->classes;
 
-    set_class_weights(&s->params, &s->classes, &data->words);
-    if (s->positive) {
-        s->positive_label = label_named("--positive", s->positive, &data->words);
-        s->params.positive_class = &s->positive_label;
-    }
+    train_name_labels(s, &data->words);
     for (size_t k = 0; k < classes->count; k++) {
         size_t i = 0;
 
@@ -549,7 +554,7 @@ static void print_warnings(const struct train_settings *s, const struct train_ru
         warn("%s runs kernels without AVX-512: OPENBLAS_CORETYPE=SkylakeX makes it faster", r->blas);
 }
 
-static char *default_model_path(const char *data_path)
+char *default_model_path(const char *data_path)
 {
     const char *name = base_name(data_path);
     size_t size = strlen(name) + sizeof ".model";

@@ -48,6 +48,10 @@ void train_load(struct train_settings *s, struct train_run *run);
 /* Trains or cross-validates, until Ctrl-C, and dies where there is no model. */
 void train_run(struct train_settings *s, struct train_run *run);
 void train_release(struct train_settings *s, struct train_run *run);
+/* Finds the labels that options name among words. */
+void train_name_labels(struct train_settings *s, const hinge_words *words);
+/* Makes the name of the file that a model is saved in unless another is named; the caller frees it. */
+char *default_model_path(const char *data_path);
 
 /* Prints the report, as JSON or as text. */
 void train_report(const struct train_settings *s, const struct train_run *run);

@@ -1,0 +1,54 @@
+/*
+ * Training and prediction by many processes over MPI. The conventions and the notation are those of hinge.h.
+ *
+ * All calls are collective: every rank of the communicator makes the same one, with the same parameters, and all get
+ * the same status and message. Link with hinge-mpi (pkg-config hinge-mpi), which holds all of hinge too. Ranks call MPI
+ * from the thread that called hinge alone (MPI_THREAD_FUNNELED is enough).
+ */
+#ifndef HINGE_MPI_H
+#define HINGE_MPI_H
+
+#include <hinge/io.h>
+
+#include <mpi.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct hinge_mpi_options {
+    const char *checkpoint; /* a folder that all ranks see: the training's state is kept there, and one of the same data
+                             * and parameters goes on from what it finds, by any number of ranks. NULL: none */
+    double every;           /* seconds from one checkpoint to the next; 0: 600 */
+    size_t tile;            /* points that are dealt to a rank together, rounded up to a multiple of 512; 0: 2,048 */
+} hinge_mpi_options;
+
+/* Trains on the rows of all ranks, those of rank 0 first. x and y [x->rows] are this rank's share, which may be empty;
+ * where a rank has fewer features than another, those missing are 0. params are as for hinge_train and the same on all
+ * ranks, but for weights [x->rows] (this rank's) and progress: a callback is called on each rank that has one, after
+ * every round, and any can end the run. threads are a rank's own. cache_bytes is the budget for kernel rows of all
+ * ranks together; 0: half of the memory of their machines.
+ * *model is set on rank 0, the others get NULL; report may be NULL. options may be NULL. The model is the same, bit for
+ * bit, for any number of ranks and threads, at one cache_bytes, on processors of one kind.
+ * EINVAL: what hinge_train refuses; a precomputed kernel, a hard margin, scaling, probability, beta0. */
+HINGE_API hinge_status hinge_mpi_train(MPI_Comm comm, const hinge_matrix *x, const double *y,
+                                       const hinge_params *params, const hinge_mpi_options *options,
+                                       hinge_model **model, hinge_report *report, hinge_error *err);
+
+/* Predicts this rank's rows as hinge_predict does, by the model of rank 0 (other ranks' models are not looked at).
+ * Features that the model has not are taken for ones that are 0 in all its support vectors. */
+HINGE_API hinge_status hinge_mpi_predict(MPI_Comm comm, const hinge_model *model, const hinge_matrix *x,
+                                         const hinge_predict_options *options, double *labels, double *decisions,
+                                         hinge_error *err);
+
+/* Reads this rank's share of a file of LIBSVM text: the lines that begin in its part of the bytes. Files of other
+ * formats, and compressed ones, are read by rank 0 alone, and other ranks have no rows: hinge_mpi_train deals them all
+ * the same. All ranks have the same number of columns. Labels are numbers. options may be NULL; drop_empty, columns and
+ * precomputed are not for this. Errors name the line of the whole file. */
+HINGE_API hinge_status hinge_mpi_data_read(MPI_Comm comm, const char *path, const hinge_data_options *options,
+                                           hinge_data *data, hinge_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

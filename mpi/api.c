@@ -1,0 +1,59 @@
+/* hinge/mpi.h: the calls of train.c and files.c over MPI's table of ranks. */
+#include "mpi/net_mpi.h"
+#include "mpi/train.h"
+
+#include <hinge/mpi.h>
+
+/* The table, or ENOMEM on all ranks. */
+static hinge_status open_net(struct hm_mpi *mpi, MPI_Comm comm, struct hm_net *net, hinge_error *err)
+{
+    int failed = hm_mpi_open(mpi, comm, net, err) != HINGE_OK, any;
+    MPI_Allreduce(&failed, &any, 1, MPI_INT, MPI_MAX, comm);
+    if (any && !failed)
+        hm_mpi_close(mpi);
+    return any ? hg_fail(err, HINGE_ENOMEM, "no memory for %d ranks", net->ranks) : HINGE_OK;
+}
+
+hinge_status hinge_mpi_train(MPI_Comm comm, const hinge_matrix *x, const double *y, const hinge_params *params,
+                             const hinge_mpi_options *options, hinge_model **model, hinge_report *report,
+                             hinge_error *err)
+{
+    struct hm_mpi mpi;
+    struct hm_net net;
+    struct hm_options own = { 0 };
+    if (options != NULL)
+        own = (struct hm_options){ options->checkpoint, options->every, options->tile };
+    hinge_status status = open_net(&mpi, comm, &net, err);
+    if (status != HINGE_OK)
+        return status;
+    status = hm_train(&net, x, y, params, &own, model, report, err);
+    hm_mpi_close(&mpi);
+    return status;
+}
+
+hinge_status hinge_mpi_predict(MPI_Comm comm, const hinge_model *model, const hinge_matrix *x,
+                               const hinge_predict_options *options, double *labels, double *decisions,
+                               hinge_error *err)
+{
+    struct hm_mpi mpi;
+    struct hm_net net;
+    hinge_status status = open_net(&mpi, comm, &net, err);
+    if (status != HINGE_OK)
+        return status;
+    status = hm_predict(&net, model, x, options, labels, decisions, err);
+    hm_mpi_close(&mpi);
+    return status;
+}
+
+hinge_status hinge_mpi_data_read(MPI_Comm comm, const char *path, const hinge_data_options *options, hinge_data *data,
+                                 hinge_error *err)
+{
+    struct hm_mpi mpi;
+    struct hm_net net;
+    hinge_status status = open_net(&mpi, comm, &net, err);
+    if (status != HINGE_OK)
+        return status;
+    status = hm_data_read(&net, path, options, data, err);
+    hm_mpi_close(&mpi);
+    return status;
+}

@@ -1,0 +1,484 @@
+/* Labels, counts and points: what ranks agree on before a training, and the deal of tiles (own.h). */
+#include "lib/params.h"
+#include "mpi/own.h"
+
+#include <math.h>
+
+static const size_t AT_ONCE = (size_t)64 << 20; /* bytes that a rank gets in one exchange, at most */
+
+struct class_seen {
+    double label;
+    uint64_t row; /* first of this rank's; then of all */
+};
+
+struct deal {
+    const struct hm_net *net;
+    const hinge_matrix *x;
+    const double *y;
+    struct hm_own *own;
+    uint64_t first_row;
+    uint32_t *group;   /* [rows] UINT32_MAX: of weight 0 */
+    uint64_t *before;  /* [groups] points of each on lower ranks, then the next one's place */
+    size_t *counts;    /* [ranks] */
+};
+
+static double weight_of(const hinge_params *p, size_t row, double label)
+{
+    double weight = p->weights != NULL ? p->weights[row] : 1;
+    for (size_t k = 0; hinge_task_info(p->task)->classifies && k < p->n_class_weights; k++)
+        if (p->class_labels[k] == label)
+            weight *= p->class_weights[k];
+    return weight;
+}
+
+/* ---- classes ----------------------------------------------------------------------------------------------------- */
+
+static size_t find_label(const struct class_seen *seen, size_t k, double label)
+{
+    size_t c = 0;
+    while (c < k && seen[c].label != label)
+        c++;
+    return c;
+}
+
+/* The labels of this rank's rows, in the order in which they appear; NULL without memory. */
+static struct class_seen *own_labels(const struct deal *d, size_t *count)
+{
+    size_t room = 64, last = 0;
+    struct class_seen *seen = hg_alloc(room, sizeof *seen);
+    *count = 0;
+    for (size_t i = 0; seen != NULL && i < d->x->rows; i++) {
+        double label = d->y[i] == 0 ? 0 : d->y[i];
+        if (last < *count && seen[last].label == label)
+            continue;
+        last = find_label(seen, *count, label);
+        if (last < *count)
+            continue;
+        if (*count == room) {
+            struct class_seen *more = hg_realloc(seen, room, 2 * room, sizeof *seen);
+            if (more == NULL)
+                hg_free(seen);
+            seen = more;
+            room *= 2;
+        }
+        if (seen != NULL)
+            seen[(*count)++] = (struct class_seen){ label, d->first_row + i };
+    }
+    return seen;
+}
+
+/* In the order in which they appear; -1, +1 swapped, the positive one first. */
+static hinge_status order_labels(struct hg_problem *pr, struct class_seen *all, size_t n, hinge_error *err)
+{
+    size_t k = 0;
+    for (size_t i = 0; i < n; i++)
+        if (find_label(all, k, all[i].label) == k)
+            all[k++] = all[i];
+    if (k == 2 && all[0].label == -1 && all[1].label == 1) {
+        all[0].label = 1;
+        all[1].label = -1;
+    }
+    if (pr->params.positive_class != NULL) {
+        size_t c = find_label(all, k, *pr->params.positive_class);
+        if (c == k)
+            return hg_fail(err, HINGE_EINVAL, "positive_class: no row has label %g", *pr->params.positive_class);
+        struct class_seen positive = all[c];
+        memmove(all + 1, all, c * sizeof *all);
+        all[0] = positive;
+    }
+    pr->n_classes = k;
+    pr->labels = hg_alloc(k, sizeof *pr->labels);
+    if (pr->labels == NULL)
+        return hg_fail(err, HINGE_ENOMEM, "no memory for %zu classes", k);
+    for (size_t c = 0; c < k; c++)
+        pr->labels[c] = all[c].label;
+    return HINGE_OK;
+}
+
+static hinge_status agree_on_labels(struct deal *d, hinge_error *err)
+{
+    struct hg_problem *pr = &d->own->pr;
+    size_t k, total = 0;
+    struct class_seen *mine = own_labels(d, &k), *all = NULL;
+    hinge_status status = mine != NULL ? HINGE_OK : hg_fail(err, HINGE_ENOMEM, "no memory for labels");
+    status = hm_agree(d->net, status, err);
+    if (status == HINGE_OK) {
+        hm_sizes(d->net, k * sizeof *mine, d->counts);
+        for (int r = 0; r < d->net->ranks; r++)
+            total += d->counts[r];
+        all = hg_alloc(total, 1);
+        status = hm_agree(d->net, all != NULL ? HINGE_OK : hg_fail(err, HINGE_ENOMEM, "no memory for labels"), err);
+    }
+    if (status == HINGE_OK) {
+        d->net->gather(d->net, mine, d->counts, all);
+        status = hm_agree(d->net, order_labels(pr, all, total / sizeof *all, err), err);
+    }
+    hg_free(mine);
+    hg_free(all);
+    return status;
+}
+
+/* ---- counts ------------------------------------------------------------------------------------------------------ */
+
+/* Each row's group, and how many points each has on each rank. */
+static hinge_status count_points(struct deal *d, hinge_error *err)
+{
+    struct hm_own *own = d->own;
+    struct hg_problem *pr = &own->pr;
+    size_t groups = own->n_groups = pr->classifies ? pr->n_classes : 1, ranks = (size_t)d->net->ranks;
+    uint64_t *all = hg_alloc(groups * ranks, sizeof *all);
+    d->group = hg_alloc(d->x->rows, sizeof *d->group);
+    d->before = hg_zalloc(groups, sizeof *d->before);
+    pr->start = hg_zalloc(groups + 1, sizeof *pr->start);
+    own->first_tile = hg_zalloc(groups + 1, sizeof *own->first_tile);
+    own->begin = hg_zalloc(groups + 1, sizeof *own->begin);
+    bool ok = all != NULL && d->group != NULL && d->before != NULL && pr->start != NULL && own->first_tile != NULL &&
+              own->begin != NULL;
+    hinge_status status = ok ? HINGE_OK : hg_fail(err, HINGE_ENOMEM, "no memory for %zu rows", d->x->rows);
+    status = hm_agree(d->net, status, err);
+    if (status != HINGE_OK) {
+        hg_free(all);
+        return status;
+    }
+    size_t c = 0;
+    for (size_t i = 0; i < d->x->rows; i++) {
+        while (pr->classifies && pr->labels[c] != d->y[i])
+            c = c + 1 < groups ? c + 1 : 0;
+        bool used = weight_of(&pr->params, i, pr->classifies ? pr->labels[c] : 0) > 0;
+        d->group[i] = used ? (uint32_t)c : UINT32_MAX;
+        d->before[c] += used;
+    }
+    for (size_t r = 0; r < ranks; r++)
+        d->counts[r] = groups * sizeof *all;
+    d->net->gather(d->net, d->before, d->counts, all);
+    for (c = 0; c < groups; c++) {
+        size_t count = 0;
+        for (size_t r = 0; r < ranks; r++) {
+            if (r == (size_t)d->net->rank)
+                d->before[c] = count;
+            count += all[r * groups + c];
+        }
+        pr->start[c + 1] = pr->start[c] + count;
+        if (count == 0 && pr->classifies)
+            status = hg_fail(err, HINGE_EINVAL, "weights: all rows of class %g have weight 0", pr->labels[c]);
+    }
+    pr->n = pr->start[groups];
+    if (pr->n == 0)
+        status = hg_fail(err, HINGE_EINVAL, "weights: all rows have weight 0");
+    hg_free(all);
+    return status; /* the same on all */
+}
+
+/* ---- tiles ------------------------------------------------------------------------------------------------------- */
+
+size_t hm_group_of_tile(const struct hm_own *own, size_t tile)
+{
+    size_t c = 0;
+    while (tile >= own->first_tile[c + 1])
+        c++;
+    return c;
+}
+
+size_t hm_group_of(const struct hm_own *own, size_t i)
+{
+    size_t c = 0;
+    while (i >= own->begin[c + 1])
+        c++;
+    return c;
+}
+
+static size_t tile_points(const struct hm_own *own, size_t c, size_t tile)
+{
+    size_t n = own->pr.start[c + 1] - own->pr.start[c], first = (tile - own->first_tile[c]) * own->tile;
+    return HG_MIN(own->tile, n - first);
+}
+
+size_t hm_own_tile(const struct hm_net *net, const struct hm_own *own, size_t tile, size_t *at)
+{
+    size_t ranks = (size_t)net->ranks, rank = (size_t)net->rank, c = hm_group_of_tile(own, tile);
+    size_t first = own->first_tile[c], mine = first + (rank + ranks - first % ranks) % ranks;
+    if (tile % ranks != rank)
+        return 0;
+    *at = own->begin[c] + (tile - mine) / ranks * own->tile; /* those before are whole */
+    return tile_points(own, c, tile);
+}
+
+static void lay_tiles(const struct hm_net *net, struct hm_own *own)
+{
+    for (size_t c = 0; c < own->n_groups; c++) {
+        size_t n = own->pr.start[c + 1] - own->pr.start[c];
+        own->first_tile[c + 1] = own->first_tile[c] + (n + own->tile - 1) / own->tile;
+        for (size_t t = own->first_tile[c]; t < own->first_tile[c + 1]; t++)
+            if (t % (size_t)net->ranks == (size_t)net->rank)
+                own->n += tile_points(own, c, t);
+        own->begin[c + 1] = own->n;
+    }
+    own->n_tiles = own->first_tile[own->n_groups];
+}
+
+/* ---- the deal ---------------------------------------------------------------------------------------------------- */
+
+struct head { /* of a row on its way; its values follow */
+    uint64_t tile, at, row;
+    double y, weight;
+};
+
+static size_t row_bytes(const struct hm_own *own)
+{
+    return sizeof(struct head) + (own->pr.d * hg_size_of(own->type) + 7) / 8 * 8;
+}
+
+static void write_row(const struct deal *d, size_t i, struct head head, char *to)
+{
+    const struct hm_own *own = d->own;
+    memset(to, 0, row_bytes(own));
+    memcpy(to, &head, sizeof head);
+    const struct hg_points points = { .x = *d->x, .n = d->x->rows };
+    hg_points_pack(&points, NULL, i, 1, own->type, to + sizeof head, own->pr.d);
+}
+
+static void take_row(const struct deal *d, const char *from)
+{
+    struct hm_own *own = d->own;
+    struct head head;
+    size_t at = 0;
+    memcpy(&head, from, sizeof head);
+    hm_own_tile(d->net, own, head.tile, &at);
+    at += head.at;
+    size_t c = hm_group_of_tile(own, head.tile), size = hg_size_of(own->type);
+    own->number[at] = own->pr.start[c] + (head.tile - own->first_tile[c]) * own->tile + head.at;
+    own->row[at] = head.row;
+    own->y[at] = head.y;
+    own->weight[at] = head.weight;
+    memcpy((char *)own->x + at * own->stride * size, from + sizeof head, own->pr.d * size);
+}
+
+/* Rows [first, end): what goes to which rank, and what comes. places [groups] move on. */
+static hinge_status exchange_rows(struct deal *d, size_t first, size_t end, uint64_t *out, uint64_t *in,
+                                  hinge_error *err)
+{
+    const struct hm_own *own = d->own;
+    size_t ranks = (size_t)d->net->ranks, bytes = row_bytes(own), total = 0, used = 0;
+    uint64_t *place = in + ranks; /* [ranks] of each one's next row in send */
+    struct head *head = hg_alloc(end - first, sizeof *head);
+    memset(out, 0, ranks * sizeof *out);
+    for (size_t i = first; head != NULL && i < end; i++) {
+        uint32_t c = d->group[i];
+        if (c == UINT32_MAX)
+            continue;
+        uint64_t at = d->before[c]++;
+        double y = d->y != NULL ? d->y[i] : 0;
+        head[i - first] = (struct head){ own->first_tile[c] + at / own->tile, at % own->tile, d->first_row + i, y,
+                                         weight_of(&own->pr.params, i, y == 0 ? 0 : y) };
+        out[head[i - first].tile % ranks] += bytes;
+    }
+    for (size_t r = 0; r < ranks; r++) {
+        place[r] = used;
+        used += out[r];
+        in[r] = out[r];
+    }
+    d->net->turn(d->net, in);
+    for (size_t r = 0; r < ranks; r++)
+        total += in[r];
+    char *send = hg_alloc(used, 1), *recv = hg_alloc(total, 1);
+    bool ok = head != NULL && send != NULL && recv != NULL;
+    hinge_status status = ok ? HINGE_OK : hg_fail(err, HINGE_ENOMEM, "no memory to deal %zu rows", end - first);
+    status = hm_agree(d->net, status, err);
+    if (status == HINGE_OK) {
+        for (size_t i = first; i < end; i++)
+            if (d->group[i] != UINT32_MAX) {
+                uint64_t *to = &place[head[i - first].tile % ranks];
+                write_row(d, i, head[i - first], send + *to);
+                *to += bytes;
+            }
+        d->net->exchange(d->net, send, out, recv, in);
+        for (size_t at = 0; at < total; at += bytes)
+            take_row(d, recv + at);
+    }
+    hg_free(head);
+    hg_free(send);
+    hg_free(recv);
+    return status;
+}
+
+static hinge_status deal_rows(struct deal *d, hinge_error *err)
+{
+    struct hm_own *own = d->own;
+    size_t ranks = (size_t)d->net->ranks, n = own->n;
+    size_t batch = HG_MAX(AT_ONCE / ranks / row_bytes(own), (size_t)1);
+    struct hm_sum sum = { 0 };
+    own->stride = (own->pr.d + 15) / 16 * 16;
+    own->x = hg_zalloc(n * own->stride, hg_size_of(own->type));
+    own->number = hg_alloc(n, sizeof *own->number);
+    own->row = hg_alloc(n, sizeof *own->row);
+    own->y = hg_alloc(n, sizeof *own->y);
+    own->weight = hg_alloc(n, sizeof *own->weight);
+    uint64_t *counts = hg_alloc(3 * ranks, sizeof *counts);
+    bool ok = own->x != NULL && own->number != NULL && own->row != NULL && own->y != NULL && own->weight != NULL &&
+              counts != NULL;
+    hinge_status status = ok ? HINGE_OK
+                             : hg_fail(err, HINGE_ENOMEM, "no memory for %zu rows of %zu features", n, own->pr.d);
+    status = hm_agree(d->net, status, err);
+    sum.most[0].key = (d->x->rows + batch - 1) / batch;
+    if (status == HINGE_OK)
+        d->net->sum(d->net, &sum);
+    for (uint64_t k = 0; status == HINGE_OK && k < sum.most[0].key; k++) {
+        size_t first = HG_MIN(k * batch, d->x->rows), end = HG_MIN(first + batch, d->x->rows);
+        status = exchange_rows(d, first, end, counts, counts + ranks, err);
+    }
+    hg_free(counts);
+    return status;
+}
+
+/* ---- the data as a whole ----------------------------------------------------------------------------------------- */
+
+static bool all_f32(const hinge_matrix *x)
+{
+    if (x->type == HINGE_F32)
+        return true;
+    for (size_t i = 0; i < x->rows; i++)
+        for (size_t c = 0; c < x->cols; c++) {
+            double v = hg_matrix_value(x, i, c);
+            if ((double)(float)v != v)
+                return false;
+        }
+    return true;
+}
+
+static hinge_status check_rows(const struct deal *d, const hinge_params *params, hinge_error *err)
+{
+    const hinge_task_row *task = params != NULL ? hinge_task_info(params->task) : NULL;
+    hinge_status status = hg_matrix_check(d->x, "x", err);
+    if (status == HINGE_OK && task == NULL)
+        return hg_fail(err, HINGE_EINVAL, "params: NULL, or no task");
+    if (status == HINGE_OK && params->kernel.type == HINGE_PRECOMPUTED)
+        return hg_fail(err, HINGE_EINVAL, "kernel: a precomputed kernel has columns for all rows, which no rank holds");
+    if (status == HINGE_OK && params->scaling != NULL)
+        return hg_fail(err, HINGE_EINVAL, "scaling: scale the rows before (hinge_scaling_apply), and set it to NULL");
+    if (status == HINGE_OK && d->y == NULL && !task->one_class && d->x->rows > 0)
+        return hg_fail(err, HINGE_EINVAL, "y: NULL, but this task needs labels or targets");
+    if (status == HINGE_OK)
+        status = hg_matrix_check_finite(d->x, "x", 1, err);
+    for (size_t i = 0; status == HINGE_OK && i < d->x->rows; i++) {
+        if (!task->one_class && !isfinite(d->y[i]))
+            status = hg_fail(err, HINGE_EINVAL, "y: row %zu of this rank is %g, not a finite number", i, d->y[i]);
+        if (params->weights != NULL && !(params->weights[i] >= 0 && isfinite(params->weights[i])))
+            status = hg_fail(err, HINGE_EINVAL, "weights: %g of row %zu of this rank", params->weights[i], i);
+    }
+    return status;
+}
+
+/* Counts of rows and features, and what parameters come to with them. */
+static hinge_status agree_on_sizes(struct deal *d, const hinge_params *params, hinge_error *err)
+{
+    struct hm_own *own = d->own;
+    struct hm_sum sum = { 0 };
+    hinge_params plain;
+    hinge_status status = hm_agree(d->net, check_rows(d, params, err), err);
+    if (status != HINGE_OK)
+        return status;
+    hm_sizes(d->net, d->x->rows, d->counts);
+    for (int r = 0; r < d->net->ranks; r++) {
+        d->first_row += r < d->net->rank ? d->counts[r] : 0;
+        own->rows += d->counts[r];
+    }
+    sum.most[0].key = d->x->cols;
+    sum.most[1].key = !all_f32(d->x);
+    d->net->sum(d->net, &sum);
+    own->pr.d = sum.most[0].key;
+    own->type = sum.most[1].key ? HINGE_F64 : HINGE_F32;
+    if (own->rows == 0)
+        return hg_fail(err, HINGE_EINVAL, "x: no rows to train on");
+    if (own->rows > UINT32_MAX)
+        return hg_fail(err, HINGE_ESIZE, "x: %zu rows are more than 2^32 - 1", own->rows);
+    plain = *params;
+    plain.weights = NULL; /* looked at already */
+    plain.beta0 = NULL;
+    status = hg_params_check(&plain, own->rows, own->pr.d, &own->pr.params, err);
+    if (status == HINGE_OK && hg_params_need_interior(&own->pr.params))
+        status = hg_fail(err, HINGE_EINVAL, "solver: a hard margin, or a rank, needs the interior point, which is "
+                                            "hinge_train's alone");
+    own->pr.params.weights = params->weights;
+    own->pr.params.beta0 = params->beta0;
+    own->pr.task = hinge_task_info(params->task);
+    own->pr.classifies = own->pr.task->classifies;
+    return hm_agree(d->net, status, err);
+}
+
+static hinge_status measure_points(struct deal *d, hinge_error *err)
+{
+    struct hm_own *own = d->own;
+    struct hm_sum sum = { 0 };
+    own->x32 = own->type == HINGE_F32 ? own->x : hg_zalloc(own->n * own->stride, sizeof *own->x32);
+    const hinge_matrix x = { own->x, own->type, own->n, own->pr.d, own->stride, HINGE_ROW_MAJOR };
+    for (size_t i = 0; own->x32 != NULL && i < own->n; i++) {
+        double norm = 0;
+        for (size_t c = 0; c < own->pr.d; c++) {
+            double v = hg_matrix_value(&x, i, c);
+            own->x32[i * own->stride + c] = (float)v;
+            norm += v * v;
+            sum.count[0] += (float)v != 0;
+        }
+        hm_raise(&sum.most[0], hm_key(norm), 0);
+    }
+    hinge_status status =
+        own->x32 != NULL ? HINGE_OK : hg_fail(err, HINGE_ENOMEM, "no memory for %zu rows in f32", own->n);
+    status = hm_agree(d->net, status, err);
+    if (status != HINGE_OK)
+        return status;
+    d->net->sum(d->net, &sum);
+    own->nonzeros = (double)sum.count[0] / (double)own->pr.n;
+    own->norm = sum.most[0].key > 0 ? hm_value(sum.most[0].key) : 0;
+    return HINGE_OK;
+}
+
+hinge_status hm_deal(const struct hm_net *net, const hinge_matrix *x, const double *y, const hinge_params *params,
+                     size_t tile, struct hm_own *own, hinge_error *err)
+{
+    struct deal d = { .net = net, .x = x, .y = y, .own = own };
+    struct hg_problem *pr = &own->pr;
+    memset(own, 0, sizeof *own);
+    d.counts = hg_alloc((size_t)net->ranks, sizeof *d.counts);
+    hinge_status status = d.counts != NULL ? HINGE_OK : hg_fail(err, HINGE_ENOMEM, "no memory for ranks' counts");
+    status = hm_agree(net, status, err);
+    if (status == HINGE_OK)
+        status = agree_on_sizes(&d, params, err);
+    pr->n_classes = 2;
+    pr->n_problems = 1;
+    if (status == HINGE_OK && pr->classifies)
+        status = agree_on_labels(&d, err);
+    if (status == HINGE_OK && pr->classifies) {
+        pr->one_vs_rest = pr->n_classes > 2 && pr->params.multiclass == HINGE_ONE_VS_REST;
+        pr->n_problems = pr->one_vs_rest ? pr->n_classes : pr->n_classes * (pr->n_classes - 1) / 2;
+    }
+    if (status == HINGE_OK)
+        status = count_points(&d, err);
+    if (status == HINGE_OK) {
+        own->tile = (tile > 0 ? (tile + HG_TILE_COLS - 1) / HG_TILE_COLS : 4) * HG_TILE_COLS;
+        lay_tiles(net, own);
+        status = deal_rows(&d, err);
+    }
+    if (status == HINGE_OK)
+        status = measure_points(&d, err);
+    hg_free(d.counts);
+    hg_free(d.group);
+    hg_free(d.before);
+    if (status != HINGE_OK)
+        hm_own_free(own);
+    return status;
+}
+
+void hm_own_free(struct hm_own *own)
+{
+    if (own->x32 != own->x)
+        hg_free(own->x32);
+    hg_free(own->x);
+    hg_free(own->number);
+    hg_free(own->row);
+    hg_free(own->y);
+    hg_free(own->weight);
+    hg_free(own->begin);
+    hg_free(own->first_tile);
+    hg_problem_free(&own->pr);
+    memset(own, 0, sizeof *own);
+}

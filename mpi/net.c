@@ -1,0 +1,70 @@
+/* What ranks do by any table: agree, and add up doubles in an order that does not matter (net.h). */
+#include "mpi/net.h"
+
+#include <math.h>
+
+void hm_add_sum(struct hm_sum *a, const struct hm_sum *b)
+{
+    for (size_t k = 0; k < HM_MOST; k++)
+        hm_raise(&a->most[k], b->most[k].key, b->most[k].tie);
+    for (size_t k = 0; k < HM_COUNTS; k++)
+        a->count[k] += b->count[k];
+}
+
+void hm_sizes(const struct hm_net *net, size_t mine, size_t *counts)
+{
+    uint64_t size = mine;
+    for (int r = 0; r < net->ranks; r++)
+        counts[r] = sizeof size;
+    net->gather(net, &size, counts, counts);
+}
+
+hinge_status hm_agree(const struct hm_net *net, hinge_status status, hinge_error *err)
+{
+    struct hm_sum sum = { 0 };
+    hinge_error first = { .status = status };
+    if (status != HINGE_OK)
+        sum.most[0] = (struct hm_most){ 1, (uint64_t)(net->ranks - net->rank) };
+    net->sum(net, &sum);
+    if (sum.most[0].key == 0)
+        return HINGE_OK;
+    int root = net->ranks - (int)sum.most[0].tie;
+    if (net->rank == root && err != NULL)
+        first = *err;
+    if (net->rank == root && (err == NULL || err->status == HINGE_OK))
+        hg_fail(&first, status, "rank %d failed: %s", root, hinge_status_text(status));
+    uint64_t bytes[(sizeof first + 7) / 8] = { 0 };
+    memcpy(bytes, &first, sizeof first);
+    net->broadcast(net, bytes, sizeof bytes, root);
+    memcpy(&first, bytes, sizeof first);
+    if (err != NULL)
+        *err = first;
+    return first.status;
+}
+
+void hm_add_reals(const struct hm_net *net, const double *part, size_t n, size_t m, double *sums)
+{
+    struct hm_sum sum = { 0 };
+    int unit[HM_REALS];
+    for (size_t k = 0; k < m; k++)
+        for (size_t i = 0; i < n; i++)
+            hm_raise(&sum.most[k], hm_key(fabs(part[k * n + i])), 0);
+    sum.count[0] = n;
+    net->sum(net, &sum);
+    double count = (double)HG_MAX(sum.count[0], (uint64_t)1);
+    for (size_t k = 0; k < m; k++) {
+        double bound = sum.most[k].key == 0 ? 0 : hm_value(sum.most[k].key) * count;
+        sums[k] = bound;
+        unit[k] = isfinite(bound) && bound > 0 ? HG_MAX(ilogb(bound) - 60, -1060) : 0;
+    }
+    sum = (struct hm_sum){ 0 };
+    for (size_t k = 0; k < m; k++)
+        for (size_t i = 0; isfinite(sums[k]) && i < n; i++)
+            sum.count[k] += (uint64_t)llrint(ldexp(part[k * n + i], -unit[k]));
+    net->sum(net, &sum);
+    for (size_t k = 0; k < m; k++)
+        if (isfinite(sums[k]))
+            sums[k] = ldexp((double)(int64_t)sum.count[k], unit[k]);
+        else
+            sums[k] = NAN;
+}

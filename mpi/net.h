@@ -1,0 +1,76 @@
+/*
+ * Ranks that work together, by one small table: MPI's (net_mpi.c), or threads of one process (test/test_mpi.c). All
+ * ranks call the same verb in the same order. What a verb brings does not depend on how many they are, but for gather
+ * and exchange, which bring pieces in the order of ranks.
+ */
+#ifndef HM_NET_H
+#define HM_NET_H
+
+#include "lib/base/base.h"
+
+#include <string.h>
+
+enum { HM_MOST = 16, HM_COUNTS = 512 };
+
+struct hm_most { /* the largest key, and among equals the largest tie */
+    uint64_t key, tie;
+};
+
+struct hm_sum { /* 4,352 bytes */
+    struct hm_most most[HM_MOST];
+    uint64_t count[HM_COUNTS]; /* added up modulo 2^64, so that the order does not matter */
+};
+
+/* Sizes are in bytes, and multiples of 8. */
+struct hm_net {
+    int rank, ranks;
+    bool leads; /* first rank on its machine */
+    void *arg;
+    void (*sum)(const struct hm_net *net, struct hm_sum *sum);
+    /* What all ranks send, in their order; counts [ranks] bytes of each. */
+    void (*gather)(const struct hm_net *net, const void *send, const size_t *counts, void *recv);
+    /* counts[r] goes to rank r, and becomes what rank r sends here. */
+    void (*turn)(const struct hm_net *net, uint64_t *counts);
+    /* Rank r gets the next out[r] bytes of send; recv gets in[r] of each. */
+    void (*exchange)(const struct hm_net *net, const void *send, const uint64_t *out, void *recv, const uint64_t *in);
+    void (*broadcast)(const struct hm_net *net, void *data, size_t bytes, int root);
+};
+
+/* Doubles as keys: larger ones are larger. NaN is above all. */
+static inline uint64_t hm_key(double value)
+{
+    uint64_t bits;
+    value = value != value ? (double)__builtin_nan("") : value;
+    memcpy(&bits, &value, sizeof bits);
+    return bits >> 63 ? ~bits : bits | (uint64_t)1 << 63;
+}
+
+static inline double hm_value(uint64_t key)
+{
+    double value;
+    key = key >> 63 ? key & ~((uint64_t)1 << 63) : ~key;
+    memcpy(&value, &key, sizeof value);
+    return value;
+}
+
+static inline void hm_raise(struct hm_most *most, uint64_t key, uint64_t tie)
+{
+    if (key > most->key || (key == most->key && tie > most->tie))
+        *most = (struct hm_most){ key, tie };
+}
+
+/* b into a, as sum does. */
+void hm_add_sum(struct hm_sum *a, const struct hm_sum *b);
+
+/* Bytes that each rank has: counts [ranks]. */
+void hm_sizes(const struct hm_net *net, size_t mine, size_t *counts);
+
+/* All ranks end with the status and message of the first that failed. */
+hinge_status hm_agree(const struct hm_net *net, hinge_status status, hinge_error *err);
+
+/* sums[k] = the sum of all ranks' part[k * n + i], i < n, k < m: the same bits however they are spread over ranks, good
+ * to 2^-60 of the largest part times the number of all parts. */
+enum { HM_REALS = 8 };
+void hm_add_reals(const struct hm_net *net, const double *part, size_t n, size_t m, double *sums);
+
+#endif

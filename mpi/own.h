@@ -1,0 +1,40 @@
+/*
+ * A rank's own points. All points are numbered by class, in the order of rows within each (regression and one-class:
+ * one group). Each class is cut into tiles of the same number of points, and tile t of all goes to rank t mod ranks:
+ * what is computed for a tile does not depend on how many ranks there are.
+ */
+#ifndef HM_OWN_H
+#define HM_OWN_H
+
+#include "lib/problem.h"
+#include "mpi/net.h"
+
+struct hm_own {
+    struct hg_problem pr; /* params, task, d, classes and problems of all ranks; n and start [n_groups + 1]: of all */
+    size_t n_groups, rows; /* rows: of all ranks, those of weight 0 included */
+    size_t tile, n_tiles;  /* points of a tile, tiles of all */
+    size_t *first_tile;    /* [n_groups + 1] */
+    size_t n, *begin;      /* own points, and where those of each group begin, [n_groups + 1] */
+    uint64_t *number;      /* [n] among all */
+    uint64_t *row;         /* [n] of all ranks' rows, one after the other */
+    double *y, *weight;    /* [n] */
+    hinge_dtype type;      /* F32 where f32 holds all values as they are */
+    size_t stride;
+    void *x;               /* [n * stride] */
+    float *x32;            /* the same as floats, or x itself */
+    double nonzeros, norm; /* of all points: non-zeros on average; largest squared norm */
+};
+
+/* Deals the rows of all ranks. y may be NULL for one-class; tile 0: 2,048, others are rounded up to columns that
+ * kernels take at once. All ranks fail alike. */
+hinge_status hm_deal(const struct hm_net *net, const hinge_matrix *x, const double *y, const hinge_params *params,
+                     size_t tile, struct hm_own *own, hinge_error *err);
+void hm_own_free(struct hm_own *own);
+
+/* The own points of a tile: how many, and *at: the first. 0 for a tile of another rank. */
+size_t hm_own_tile(const struct hm_net *net, const struct hm_own *own, size_t tile, size_t *at);
+/* The group of a tile, and of an own point. */
+size_t hm_group_of_tile(const struct hm_own *own, size_t tile);
+size_t hm_group_of(const struct hm_own *own, size_t i);
+
+#endif

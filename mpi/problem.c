@@ -1,0 +1,644 @@
+/*
+ * One problem over ranks, around its rounds (round.c): boxes and a feasible start, g in f64 where that decides, the
+ * verdict, and what comes out. Read run.h before.
+ */
+#include "mpi/run.h"
+#include "solver/smo/run.h"
+
+#include <math.h>
+
+enum {
+    MAX_CORRECTIONS = 3, /* by f32 rows, before the rows are f64; */
+    MAX_EXACT = 8        /* by those, before the run has stalled */
+};
+static const double SLACK = 1.05; /* of eps, for the violation in f64 */
+
+/* ---- sums over tiles --------------------------------------------------------------------------------------------- */
+
+/* Own tile k of the problem: its first position and how many. false: there is none. */
+static bool nth_tile(const struct hm_run *r, size_t k, size_t *at, size_t *n, size_t *number)
+{
+    for (size_t p = 0; p < r->n_parts; p++) {
+        const struct hm_part *part = &r->part[p];
+        size_t tile = r->own->tile, tiles = (part->n + tile - 1) / tile;
+        if (k < tiles) {
+            uint64_t first = r->own->number[part->begin + k * tile];
+            size_t c = hm_group_of(r->own, part->begin);
+            *at = part->at + k * tile;
+            *n = HG_MIN(tile, part->n - k * tile);
+            *number = r->own->first_tile[c] + (first - r->own->pr.start[c]) / tile;
+            return true;
+        }
+        k -= tiles;
+    }
+    return false;
+}
+
+hinge_status hm_sum_tiles(const struct hm_run *r, hm_part_fn *form, size_t m, double *sums, hinge_error *err)
+{
+    size_t tiles = 0, at, n, number;
+    while (nth_tile(r, tiles, &at, &n, &number))
+        tiles++;
+    double one[HM_REALS], *part = hg_alloc(m * tiles, sizeof *part);
+    hinge_status status = part != NULL ? HINGE_OK : hg_fail(err, HINGE_ENOMEM, "no memory for %zu sums", tiles);
+    status = hm_agree(r->net, status, err);
+    for (size_t t = 0; status == HINGE_OK && t < tiles; t++) {
+        memset(one, 0, sizeof one);
+        nth_tile(r, t, &at, &n, &number);
+        form(r, at, n, one);
+        for (size_t k = 0; k < m; k++)
+            part[k * tiles + t] = one[k];
+    }
+    if (status == HINGE_OK)
+        hm_add_reals(r->net, part, tiles, m, sums);
+    hg_free(part);
+    return status;
+}
+
+/* ---- the start --------------------------------------------------------------------------------------------------- */
+
+static bool is_first(const struct hm_run *r, size_t at)
+{
+    size_t a, b;
+    hg_problem_pair(&r->own->pr, r->problem, &a, &b);
+    return !r->own->pr.classifies || hm_group_of(r->own, r->of[at]) == a;
+}
+
+static void form_weights(const struct hm_run *r, size_t at, size_t n, double *part)
+{
+    for (size_t i = at; i < at + n; i++)
+        part[is_first(r, i) ? 0 : 1] += r->own->weight[r->of[i]];
+}
+
+static void form_beta(const struct hm_run *r, size_t at, size_t n, double *part)
+{
+    for (size_t i = at; i < at + n; i++)
+        for (int l = 0; l < r->qp.layers; l++)
+            part[l] += r->qp.beta[l][i];
+}
+
+static double room_of(const struct hg_qp *qp, int l, size_t i, double sign)
+{
+    return sign > 0 ? qp->hi[l][i] - qp->beta[l][i] : qp->beta[l][i] - qp->lo[l][i];
+}
+
+/* Moves the first entries of layer l, in the order of all points, by `amount` together, each as far as its box goes. */
+static hinge_status pour(struct hm_run *r, int l, double amount, hinge_error *err)
+{
+    size_t n_tiles = r->own->n_tiles, at, n, number;
+    double sign = amount < 0 ? -1 : 1, left = fabs(amount);
+    double *room = hg_zalloc(n_tiles, 2 * sizeof *room), *all = NULL;
+    size_t mine = 0, total = 0;
+    if (room != NULL)
+        for (; nth_tile(r, mine, &at, &n, &number); mine++) {
+            double sum = 0;
+            for (size_t i = at; i < at + n; i++)
+                sum += room_of(&r->qp, l, i, sign);
+            room[2 * mine] = (double)number;
+            room[2 * mine + 1] = sum;
+        }
+    hinge_status status = room != NULL ? HINGE_OK : hg_fail(err, HINGE_ENOMEM, "no memory for %zu tiles", n_tiles);
+    status = hm_agree(r->net, status, err);
+    if (status == HINGE_OK) {
+        hm_sizes(r->net, mine * 2 * sizeof *room, r->sizes);
+        for (int k = 0; k < r->net->ranks; k++)
+            total += r->sizes[k];
+        all = hg_zalloc(total + n_tiles * sizeof *all, 1);
+        status = hm_agree(r->net, all != NULL ? HINGE_OK : hg_fail(err, HINGE_ENOMEM, "no memory"), err);
+    }
+    if (status == HINGE_OK) {
+        double *by_tile = all + total / sizeof *all;
+        r->net->gather(r->net, room, r->sizes, all);
+        for (size_t k = 0; k < total / sizeof *all; k += 2)
+            by_tile[(size_t)all[k]] = all[k + 1];
+        for (size_t t = 0, k = 0; t < n_tiles; t++) {
+            double rest = left;
+            if (nth_tile(r, k, &at, &n, &number) && number == t) {
+                for (size_t i = at; i < at + n && rest > 0; i++) {
+                    double step = HG_MIN(room_of(&r->qp, l, i, sign), rest);
+                    double end = sign > 0 ? r->qp.hi[l][i] : r->qp.lo[l][i];
+                    r->qp.beta[l][i] = step < rest ? end : r->qp.beta[l][i] + sign * step;
+                    rest -= step;
+                }
+                k++;
+            }
+            left = HG_MAX(left - by_tile[t], 0.0);
+        }
+    }
+    hg_free(room);
+    hg_free(all);
+    return status;
+}
+
+/* Coefficients of params.beta0, for this rank's rows as they came, cannot be found among the points dealt: only those
+ * that a checkpoint brought are taken; they and the start from 0 are brought to their sums. */
+static hinge_status make_feasible(struct hm_run *r, const double *sums, hinge_error *err)
+{
+    struct hg_qp *qp = &r->qp;
+    double now[HM_REALS];
+    for (int l = 0; l < qp->layers; l++)
+        for (size_t i = 0; i < qp->n; i++)
+            qp->beta[l][i] = fmin(fmax(qp->beta[l][i], qp->lo[l][i]), qp->hi[l][i]);
+    hinge_status status = hm_sum_tiles(r, form_beta, (size_t)qp->layers, now, err);
+    for (int l = 0; l < qp->layers && status == HINGE_OK && !qp->no_sum; l++)
+        if (fabs(sums[l] - now[l]) > 1e-12 * (fabs(sums[l]) + fabs(now[l])))
+            status = pour(r, l, sums[l] - now[l], err);
+    return status;
+}
+
+static hinge_status make_qp(struct hm_run *r, double *sums, hinge_error *err)
+{
+    const struct hg_problem *pr = &r->own->pr;
+    double weight[HM_REALS];
+    hinge_status status = hg_qp_init(&r->qp, r->n, pr->task->two_sums ? 2 : 1, err);
+    status = hm_agree(r->net, status, err);
+    if (status == HINGE_OK)
+        status = hm_sum_tiles(r, form_weights, 2, weight, err);
+    if (status == HINGE_OK)
+        status = hg_problem_sums(pr, r->problem, weight[0], weight[1], sums, err); /* on all ranks alike */
+    if (status != HINGE_OK)
+        return status;
+    r->qp.no_sum = pr->params.no_bias;
+    r->qp.kink = pr->task->uses_p ? pr->params.p : 0;
+    for (size_t at = 0; at < r->n; at++)
+        hg_problem_box(&pr->params, r->own->weight[r->of[at]], r->own->y[r->of[at]], is_first(r, at), &r->qp, at);
+    return HINGE_OK;
+}
+
+/* The groups of the problem, and this rank's points of them. */
+static hinge_status find_points(struct hm_run *r, hinge_error *err)
+{
+    const struct hm_own *own = r->own;
+    const struct hg_problem *pr = &own->pr;
+    size_t a, b;
+    hg_problem_pair(pr, r->problem, &a, &b);
+    r->part = hg_zalloc(own->n_groups, sizeof *r->part);
+    for (size_t k = 0; r->part != NULL && k < own->n_groups; k++) {
+        size_t c = k == 0 ? a : k <= a ? k - 1 : k; /* the first class first */
+        bool in = !pr->classifies || c == a || c == b || b == SIZE_MAX;
+        if (!in)
+            continue;
+        struct hm_part *part = &r->part[r->n_parts++];
+        part->begin = own->begin[c];
+        part->n = own->begin[c + 1] - own->begin[c];
+        part->at = r->n;
+        r->n += part->n;
+        r->n_all += pr->start[c + 1] - pr->start[c];
+    }
+    r->of = hg_alloc(r->n, sizeof *r->of);
+    for (size_t p = 0; r->of != NULL && p < r->n_parts; p++)
+        for (size_t i = 0; i < r->part[p].n; i++)
+            r->of[r->part[p].at + i] = (uint32_t)(r->part[p].begin + i);
+    bool ok = r->part != NULL && r->of != NULL &&
+              HG_ROOM(HG_ZEROS(r->g, r->n), HG_ZEROS(r->up[0], r->n), HG_ZEROS(r->down[0], r->n),
+                      HG_ZEROS(r->up[1], pr->task->two_sums ? r->n : 0),
+                      HG_ZEROS(r->down[1], pr->task->two_sums ? r->n : 0), HG_ZEROS(r->in_w, r->n),
+                      HG_ARRAY(r->sizes, (size_t)r->net->ranks));
+    return hm_agree(r->net, ok ? HINGE_OK : hg_fail(err, HINGE_ENOMEM, "no memory for %zu rows", r->n), err);
+}
+
+/* ---- kernel rows ------------------------------------------------------------------------------------------------- */
+
+static void free_grams(struct hm_part *part, size_t n)
+{
+    for (size_t p = 0; part != NULL && p < n; p++) {
+        hg_gram_free(&part[p].gram);
+        hg_free(part[p].norms);
+        part[p].norms = NULL;
+    }
+}
+
+/* Sources of rows over each part's points and `others`, whose vectors come from all ranks. */
+static hinge_status make_grams(const struct hm_run *r, struct hm_part *parts, hinge_dtype type,
+                               const hinge_matrix *others, hinge_error *err)
+{
+    const struct hm_own *own = r->own;
+    struct hg_tiler tiler = { own->pr.params.kernel, hg_maps(hg_cpu_level(own->pr.params.cpu_level)), type, own->pr.d,
+                              .maker = NULL };
+    bool f32 = type == HINGE_F32, norms = hg_kernel_row(tiler.kernel.type)->needs_norms;
+    hinge_dtype from = f32 ? HINGE_F32 : own->type;
+    const char *x = f32 ? (const char *)own->x32 : own->x;
+    for (size_t p = 0; p < r->n_parts; p++) {
+        struct hm_part *part = &parts[p];
+        size_t n = part->n + others->rows;
+        struct hg_points points = { .x = { x + part->begin * own->stride * hg_size_of(from), from, part->n, own->pr.d,
+                                           own->stride, HINGE_ROW_MAJOR },
+                                    .n = n, .nonzeros = own->nonzeros, .more = others };
+        part->norms = norms ? hg_zalloc(n, hg_size_of(type)) : NULL;
+        if (norms && part->norms == NULL)
+            return hg_fail(err, HINGE_ENOMEM, "no memory for %zu norms", n);
+        if (norms)
+            hg_points_norms(&points, type, part->norms, r->threads);
+        hinge_status status = hg_gram_init(&part->gram, &tiler, &points, NULL, n, NULL, part->norms, r->threads, err);
+        if (status != HINGE_OK)
+            return status;
+        part->gram.tiler.close = hg_tiler_close(&tiler.kernel, type, own->pr.d, own->norm); /* that of all points */
+        size_t cols = HG_TILE_COLS; /* which divide a tile */
+        while (cols > part->gram.tile_cols)
+            cols /= 2;
+        part->gram.tile_cols = cols;
+    }
+    return HINGE_OK;
+}
+
+static hinge_status make_vectors(const struct hm_run *r, size_t rows, hinge_dtype type, hinge_matrix *others,
+                                 hinge_error *err)
+{
+    void *values = hg_zalloc(rows * r->own->stride, hg_size_of(type));
+    if (values == NULL)
+        return hg_fail(err, HINGE_ENOMEM, "no memory for %zu vectors of %zu features", rows, r->own->pr.d);
+    *others = (hinge_matrix){ values, type, rows, r->own->pr.d, r->own->stride, HINGE_ROW_MAJOR };
+    return HINGE_OK;
+}
+
+/* ---- g in f64 ---------------------------------------------------------------------------------------------------- */
+
+struct exact {
+    struct hm_run *r;
+    struct hm_part *part; /* [n_parts] with sources in f64 */
+    hinge_matrix others;
+    double *message;      /* [tile * (1 + d)] coefficients, then vectors */
+    uint32_t *rows;       /* [tile] */
+};
+
+struct sum_of {
+    struct exact *e;
+    const struct hm_part *part;
+};
+
+static void add_tile(void *arg, const struct hg_tile *tile)
+{
+    const struct sum_of *s = arg;
+    const struct hm_run *r = s->e->r;
+    r->loops->add_rows_f64(tile->n_rows, s->e->message + tile->row0, (const double *const *)tile->row, tile->n_cols,
+                           r->g + s->part->at + tile->col0);
+}
+
+/* The points of a tile that have coefficients: their number, on all ranks, and the message. */
+static size_t tell_tile(struct exact *e, size_t tile)
+{
+    struct hm_run *r = e->r;
+    size_t d = r->own->pr.d, i, n = hm_own_tile(r->net, r->own, tile, &i);
+    int owner = (int)(tile % (size_t)r->net->ranks);
+    uint64_t count = 0;
+    for (size_t p = 0; p < r->n_parts && n > 0; p++)
+        if (i >= r->part[p].begin && i < r->part[p].begin + r->part[p].n) {
+            size_t at = r->part[p].at + i - r->part[p].begin;
+            for (size_t k = at; k < at + n; k++)
+                if (hg_qp_beta(&r->qp, k) != 0)
+                    e->rows[count++] = (uint32_t)k;
+            break;
+        }
+    if (r->net->rank == owner)
+        for (size_t k = 0; k < count; k++) {
+            e->message[k] = hg_qp_beta(&r->qp, e->rows[k]);
+            hg_points_pack(&r->points, NULL, r->of[e->rows[k]], 1, HINGE_F64, e->message + count + k * d, d);
+        }
+    r->net->broadcast(r->net, &count, sizeof count, owner);
+    if (count > 0)
+        r->net->broadcast(r->net, e->message, count * (1 + d) * sizeof *e->message, owner);
+    return count;
+}
+
+static hinge_status add_points(struct exact *e, size_t count)
+{
+    struct hm_run *r = e->r;
+    size_t d = r->own->pr.d;
+    double *to = (double *)e->others.data;
+    for (size_t k = 0; k < count; k++)
+        memcpy(to + k * e->others.stride, e->message + count + k * d, d * sizeof *to);
+    for (size_t p = 0; p < r->n_parts; p++) {
+        struct hm_part *part = &e->part[p];
+        struct sum_of sum = { e, part };
+        for (size_t k = 0; k < count; k++) {
+            e->rows[k] = (uint32_t)(part->n + k);
+            if (part->norms != NULL)
+                ((double *)part->norms)[part->n + k] =
+                    hg_points_norm(&part->gram.points, part->n + k, HINGE_F64);
+        }
+        struct hg_fetch fetch = { .rows = e->rows, .n_rows = count, .n_cols = part->n, .tile = add_tile, .arg = &sum,
+                                  .again = 1 };
+        hinge_status status = part->n > 0 ? part->gram.super.ops->fetch(&part->gram.super, &fetch) : HINGE_OK;
+        if (status != HINGE_OK)
+            return status;
+    }
+    return HINGE_OK;
+}
+
+static bool holds_tile(const struct hm_run *r, size_t tile)
+{
+    const struct hg_problem *pr = &r->own->pr;
+    size_t a, b, c = hm_group_of_tile(r->own, tile);
+    hg_problem_pair(pr, r->problem, &a, &b);
+    return !pr->classifies || c == a || c == b || b == SIZE_MAX;
+}
+
+/* g = K beta: points with coefficients travel tile by tile, in the order of all. */
+static hinge_status compute_gradient(struct hm_run *r, hinge_error *err)
+{
+    struct exact e = { .r = r };
+    size_t tile = r->own->tile;
+    r->corrections++;
+    e.part = hg_alloc(r->n_parts, sizeof *e.part);
+    e.message = hg_alloc(tile * (1 + r->own->pr.d), sizeof *e.message);
+    e.rows = hg_alloc(tile, sizeof *e.rows);
+    bool ok = e.part != NULL && e.message != NULL && e.rows != NULL;
+    hinge_status status = ok ? make_vectors(r, tile, HINGE_F64, &e.others, err)
+                             : hg_fail(err, HINGE_ENOMEM, "no memory for %zu rows in f64", tile);
+    for (size_t p = 0; e.part != NULL && p < r->n_parts; p++) {
+        e.part[p] = (struct hm_part){ .begin = r->part[p].begin, .n = r->part[p].n, .at = r->part[p].at };
+    }
+    if (status == HINGE_OK)
+        status = make_grams(r, e.part, HINGE_F64, &e.others, err);
+    status = hm_agree(r->net, status, err);
+    bool ready = status == HINGE_OK;
+    for (size_t at = 0; at < r->n && ready; at++)
+        r->g[at] = 0;
+    for (size_t t = 0; ready && t < r->own->n_tiles; t++) {
+        size_t count = holds_tile(r, t) ? tell_tile(&e, t) : 0;
+        if (count > 0 && status == HINGE_OK && add_points(&e, count) != HINGE_OK)
+            status = hg_fail(err, HINGE_ECALLBACK, "the kernel function reported a failure");
+    }
+    if (ready)
+        status = hm_agree(r->net, status, err);
+    free_grams(e.part, r->n_parts);
+    hg_free(e.part);
+    hg_free(e.message);
+    hg_free(e.rows);
+    hg_free((void *)e.others.data);
+    return status;
+}
+
+/* ---- set-up ------------------------------------------------------------------------------------------------------ */
+
+static size_t choose_q(const struct hm_run *r)
+{
+    size_t n = r->n_all, q = 256, asked = r->params->working_set;
+    if (asked > 0)
+        return HG_MIN(HG_MAX(asked, 4 * (size_t)r->qp.layers), n);
+    if (n <= 512)
+        return n;
+    while (q < 2048 && q * 24 < n)
+        q *= 2;
+    return q;
+}
+
+/* W, messages and rows kept, for rows of r->type; what was there goes. */
+static hinge_status make_block(struct hm_run *r, hinge_error *err)
+{
+    size_t q = r->q = choose_q(r), size = hg_size_of(r->type), most = 4 * q;
+    size_t vector = sizeof(struct hm_fresh) + (r->own->pr.d * size + 7) / 8 * 8;
+    size_t rows = HG_MIN(r->memory / (r->n_all * size), r->n_all);
+    r->room = HG_MAX(q, (size_t)HG_TILE_COLS); /* as many as that each source has columns for */
+    r->message_room = q * 16 + most * vector + (size_t)r->net->ranks * 16;
+    r->in_w_now = 0;
+    memset(r->in_w, 0, r->n);
+    bool ok = HG_ROOM(HG_ZEROS(r->number, q), HG_ZEROS(r->age, q), HG_ZEROS(r->at, q), HG_ZEROS(r->before[0], q),
+                      HG_ZEROS(r->before[1], q), HG_ZEROS(r->fresh, 2 * q), HG_ZEROS(r->ids, 2 * r->room),
+                      HG_ZEROS(r->row, 2 * r->room), HG_ZEROS(r->coef, r->room), HG_ZEROS(r->winner, most),
+                      HG_ZEROS(r->kind, most), HG_ZEROS(r->gathered, most), HG_ZEROS(r->order, most),
+                      HG_ZEROS(r->vector, most), HG_ZEROS(r->message, q * 16 + most * vector + 16),
+                      HG_ZEROS(r->messages, r->message_room));
+    hinge_status status = ok ? make_vectors(r, r->room, r->type, &r->others, err)
+                             : hg_fail(err, HINGE_ENOMEM, "no memory for a working set of %zu examples", q);
+    r->vectors = (void *)r->others.data;
+    if (status == HINGE_OK)
+        status = hg_inner_init(&r->inner, q + r->qp.no_sum, r->qp.layers, r->qp.no_sum, r->qp.kink, r->type, r->loops,
+                               err);
+    if (status == HINGE_OK)
+        status = hm_keep_init(&r->keep, q < r->n_all ? rows : 0, r->n * size, err);
+    if (status == HINGE_OK)
+        status = make_grams(r, r->part, r->type, &r->others, err);
+    return hm_agree(r->net, status, err);
+}
+
+static void free_block(struct hm_run *r)
+{
+    free_grams(r->part, r->n_parts);
+    hm_keep_free(&r->keep);
+    hg_inner_free(&r->inner);
+    hg_free(r->vectors);
+    hg_free(r->number);
+    r->vectors = NULL;
+    r->number = NULL;
+}
+
+void hm_run_free(struct hm_run *r)
+{
+    free_block(r);
+    hg_qp_free(&r->qp);
+    hg_free(r->g);
+    hg_free(r->of);
+    hg_free(r->part);
+    memset(r, 0, sizeof *r);
+}
+
+static hinge_status start(struct hm_run *r, struct hm_watch *watch, hinge_error *err)
+{
+    double sums[2];
+    bool restored = false;
+    hinge_status status = find_points(r, err);
+    if (status == HINGE_OK)
+        status = make_qp(r, sums, err);
+    if (status == HINGE_OK && watch->restore != NULL)
+        status = watch->restore(watch->arg, r, &restored, err);
+    if (status == HINGE_OK)
+        status = make_feasible(r, sums, err);
+    if (status == HINGE_OK)
+        status = make_block(r, err);
+    if (status == HINGE_OK && (restored || sums[0] != 0 || sums[1] != 0))
+        status = compute_gradient(r, err);
+    r->corrections = 0;
+    for (size_t at = 0; status == HINGE_OK && at < r->n; at++)
+        hm_set_offsets(r, at);
+    return status;
+}
+
+/* ---- the verdict ------------------------------------------------------------------------------------------------- */
+
+static void form_objective(const struct hm_run *r, size_t at, size_t n, double *part)
+{
+    for (size_t i = at; i < at + n; i++)
+        for (int l = 0; l < r->qp.layers; l++) {
+            double b = r->qp.beta[l][i], lo = r->qp.lo[l][i], hi = r->qp.hi[l][i], kink = r->qp.kink;
+            if (b != 0)
+                part[0] += b * (0.5 * r->g[i] + r->qp.off[l][i]) + kink * fabs(b);
+            part[1] += b != 0 && (b >= hi || b <= lo);
+            if (b > lo && b < hi && (kink == 0 || b != 0)) {
+                part[2 + 2 * l] += r->g[i] + r->qp.off[l][i] + (b > 0 ? kink : -kink);
+                part[3 + 2 * l]++;
+            }
+        }
+}
+
+/* Objective, bounded points, and the thresholds as hg_qp_bias has them. */
+static hinge_status conclude(struct hm_run *r, struct hm_solution *s, hinge_error *err)
+{
+    double sum[HM_REALS];
+    hinge_status status = hm_sum_tiles(r, form_objective, 6, sum, err);
+    if (status != HINGE_OK)
+        return status;
+    s->report.objective = sum[0];
+    s->report.n_bsv = (size_t)llrint(sum[1]);
+    for (int l = 0; l < r->qp.layers; l++) {
+        const struct hm_extremes *e = &r->now[l];
+        s->bias[l] = sum[3 + 2 * l] > 0.5 ? -sum[2 + 2 * l] / rint(sum[3 + 2 * l]) : -(e->high + e->low) / 2;
+        if (sum[3 + 2 * l] < 0.5 && (isinf(e->high) || isinf(e->low)))
+            s->bias[l] = isinf(e->high) && isinf(e->low) ? 0 : isinf(e->high) ? -e->low : -e->high;
+        if (r->qp.no_sum)
+            s->bias[l] = 0;
+    }
+    s->report.violation = r->violation;
+    s->report.iterations = r->iterations;
+    s->report.rounds = r->round;
+    s->report.rows_asked = r->asked;
+    s->report.rows_computed = r->computed;
+    s->report.rows_evicted = r->evicted;
+    s->report.corrections = r->corrections;
+    s->report.precision = r->type == HINGE_F32 ? HINGE_PRECISION_F32 : HINGE_PRECISION_F64;
+    return HINGE_OK;
+}
+
+/* Stops and limits of this rank, into what all sum up next. */
+static void ask(struct hm_run *r, struct hm_watch *watch, bool first)
+{
+    const hinge_params *p = r->params;
+    struct hm_most *most = r->sum.most;
+    double now = hg_now();
+    memset(most, 0, sizeof r->sum.most);
+    if (r->net->rank == 0) {
+        most[HM_TIME].key = p->time_limit > 0 && now - watch->begin > p->time_limit;
+        most[HM_SAVE].key = watch->save != NULL && now - watch->saved > watch->every;
+    }
+    if (p->progress == NULL || first)
+        return;
+    hinge_progress told = { .problem = r->problem, .n_problems = r->own->pr.n_problems, .rounds = r->round,
+                            .iterations = r->iterations, .violation = r->violation, .n = r->n_all,
+                            .n_active = r->n_all, .rows_computed = r->computed, .seconds = now - watch->begin };
+    most[HM_STOP].key = p->progress(p->progress_arg, &told) != 0;
+}
+
+/* The violation is small enough: is it so in f64? */
+static hinge_status verify(struct hm_run *r, bool *done, hinge_outcome *outcome, hinge_error *err)
+{
+    int most = r->type == HINGE_F32 ? MAX_CORRECTIONS : MAX_CORRECTIONS + MAX_EXACT;
+    hinge_status status = compute_gradient(r, err);
+    if (status == HINGE_OK)
+        status = hm_look(r, status);
+    *done = status != HINGE_OK || r->violation <= SLACK * r->params->eps;
+    *outcome = HINGE_CONVERGED;
+    if (*done || r->corrections < most)
+        return status;
+    *outcome = HINGE_STALLED;
+    *done = r->type == HINGE_F64 || r->params->precision == HINGE_PRECISION_F32;
+    if (*done)
+        return status;
+    free_block(r);
+    r->type = HINGE_F64;
+    return make_block(r, err);
+}
+
+static hinge_status run_rounds(struct hm_run *r, struct hm_watch *watch, hinge_outcome *outcome, hinge_error *err)
+{
+    double best = INFINITY;
+    uint64_t best_round = 0, patience = HG_STALL_ROUNDS + r->n_all / r->q;
+    bool done = false;
+    hinge_status status = HINGE_OK, failed;
+    for (bool first = true; !done; first = false) {
+        ask(r, watch, first);
+        failed = hm_look(r, status);
+        if (first && failed == HINGE_OK) { /* histograms are by the extremes before */
+            memcpy(r->before_now, r->now, sizeof r->now);
+            failed = hm_look(r, status);
+        }
+        if (failed != HINGE_OK)
+            return hm_agree(r->net, status == HINGE_OK ? HINGE_OK
+                                                       : hg_fail(err, status, "the kernel function reported a failure, "
+                                                                              "or there is no memory"), err);
+        *outcome = r->sum.most[HM_STOP].key ? HINGE_STOPPED : HINGE_TIME_LIMIT;
+        done = r->sum.most[HM_STOP].key || r->sum.most[HM_TIME].key;
+        if (watch->save != NULL && (r->sum.most[HM_SAVE].key || done)) {
+            status = watch->save(watch->arg, r, err);
+            watch->saved = hg_now();
+            if (status != HINGE_OK)
+                return status;
+        }
+        if (done)
+            break;
+        if (!isfinite(r->violation)) {
+            *outcome = HINGE_NONFINITE;
+            break;
+        }
+        if (r->violation <= r->params->eps) {
+            status = verify(r, &done, outcome, err);
+            if (status != HINGE_OK)
+                return status;
+            if (done)
+                break;
+        }
+        if (r->params->max_iter > 0 && r->iterations >= r->params->max_iter) {
+            *outcome = HINGE_MAX_ITER;
+            break;
+        }
+        if (r->violation < 0.999 * best) {
+            best = r->violation;
+            best_round = r->round;
+        }
+        if (r->round - best_round > patience) {
+            *outcome = HINGE_STALLED;
+            break;
+        }
+        status = hm_round(r);
+    }
+    return HINGE_OK;
+}
+
+/* Half of the memory of all machines, or what all rows take. */
+static size_t rows_memory(const struct hm_run *r)
+{
+    struct hm_sum sum = { 0 };
+    size_t asked = r->params->cache_bytes;
+    sum.count[0] = r->net->leads ? hg_total_memory() / 2 : 0;
+    r->net->sum(r->net, &sum);
+    return asked > 0 ? asked : sum.count[0];
+}
+
+/* Ranks of different processors, or BLAS, make different bits. */
+static bool is_mixed(const struct hm_run *r)
+{
+    hinge_machine machine = hg_processor_info();
+    struct hm_sum sum = { 0 };
+    uint64_t hash = (uint64_t)hg_cpu_level(r->params->cpu_level);
+    for (size_t k = 0; machine.blas[k] != '\0'; k++)
+        hash = hg_hash(hash ^ (uint64_t)(unsigned char)machine.blas[k]);
+    sum.most[0].key = hash;
+    sum.most[1].key = ~hash;
+    r->net->sum(r->net, &sum);
+    return sum.most[0].key != ~sum.most[1].key;
+}
+
+hinge_status hm_solve(struct hm_run *r, const struct hm_net *net, const struct hm_own *own, size_t problem,
+                      struct hm_watch *watch, struct hm_solution *solution, hinge_error *err)
+{
+    const hinge_params *p = &own->pr.params;
+    memset(r, 0, sizeof *r);
+    memset(solution, 0, sizeof *solution);
+    r->net = net;
+    r->own = own;
+    r->params = p;
+    r->problem = problem;
+    r->threads = hg_threads(p->threads);
+    r->loops = hg_loops(hg_cpu_level(p->cpu_level));
+    r->points = (struct hg_points){ .x = { own->x, own->type, own->n, own->pr.d, own->stride, HINGE_ROW_MAJOR },
+                                    .n = own->n };
+    bool beyond = hg_kernel_beyond_f32(&p->kernel, 1, &own->norm) || p->kernel.type == HINGE_USER;
+    r->type = p->precision == HINGE_PRECISION_F64 || beyond ? HINGE_F64 : HINGE_F32;
+    r->mixed = is_mixed(r);
+    r->memory = rows_memory(r);
+    hinge_status status = start(r, watch, err);
+    if (status == HINGE_OK)
+        status = run_rounds(r, watch, &solution->report.outcome, err);
+    if (status == HINGE_OK)
+        status = conclude(r, solution, err);
+    return status;
+}

@@ -1,0 +1,491 @@
+/*
+ * A round of block SMO over ranks (run.h). hm_look sums up extremes and histograms of violations, from which every rank
+ * derives the same threshold; share_winners gathers the points beyond it, and g of those that stay in W (and before it
+ * how much each rank has of them). What follows needs no traffic: K_WW, the inner solve, rows K(moved, own points).
+ */
+#include "mpi/run.h"
+#include "solver/smo/run.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* ---- violations -------------------------------------------------------------------------------------------------- */
+
+double hm_violation(const struct hm_run *r)
+{
+    double violation = 0;
+    for (int l = 0; l < r->qp.layers; l++)
+        violation = hg_larger(violation, hg_violation(&r->qp, r->now[l].high, r->now[l].low));
+    return violation;
+}
+
+static size_t bins_of(const struct hm_run *r)
+{
+    return HM_COUNTS / 2 / (size_t)r->qp.layers;
+}
+
+/* The bin of a violation: 16 octaves below four times the last round's, 0 the largest. */
+static size_t bin_of(const struct hm_run *r, double violation, double largest)
+{
+    float share = (float)(violation / (4 * largest));
+    uint32_t bits, one = 0x3f800000;
+    size_t bins = bins_of(r);
+    if (!(share > 0))
+        return bins - 1;
+    memcpy(&bits, &share, sizeof bits);
+    size_t bin = bits >= one ? 0 : (one - bits) >> (r->qp.layers == 1 ? 19 : 20);
+    return HG_MIN(bin, bins - 1);
+}
+
+/* How much an entry violates in one direction (kind), by the other end as it was in the last round; F: the worse the
+ * smaller. */
+static double violation_of(const struct hm_run *r, size_t at, size_t kind, double *f)
+{
+    size_t l = kind / 2;
+    const struct hm_extremes *e = &r->before_now[l];
+    if (kind % 2 == 0) {
+        *f = r->g[at] + r->up[l][at];
+        return (r->qp.no_sum ? 0 : e->high) - *f;
+    }
+    *f = -(r->g[at] + r->down[l][at]);
+    return -*f - (r->qp.no_sum ? 0 : e->low);
+}
+
+static double largest_of(const struct hm_run *r, size_t kind)
+{
+    return hg_violation(&r->qp, r->before_now[kind / 2].high, r->before_now[kind / 2].low);
+}
+
+static void count_bins(struct hm_run *r, size_t kind)
+{
+    size_t bins = bins_of(r);
+    double largest = largest_of(r, kind);
+    uint64_t count[HM_COUNTS / 2] = { 0 };
+    if (!(largest > 0 && isfinite(largest)))
+        return;
+#pragma omp parallel for num_threads(r->threads) schedule(static) reduction(+ : count)
+    for (size_t at = 0; at < r->n; at++) {
+        double f, v = violation_of(r, at, kind, &f);
+        if (!r->in_w[at] && v > 0)
+            count[bin_of(r, v, largest)]++;
+    }
+    memcpy(r->sum.count + kind * bins, count, bins * sizeof *count);
+}
+
+static void find_extremes(struct hm_run *r, int l)
+{
+    struct hm_most *low = &r->sum.most[2 * l], *high = low + 1;
+    *low = *high = (struct hm_most){ hm_key(-INFINITY), 0 };
+    for (size_t p = 0; p < r->n_parts; p++) {
+        const struct hm_part *part = &r->part[p];
+        if (part->n == 0)
+            continue;
+        struct hg_extremes e = r->loops->scan(part->n, r->g + part->at, r->up[l] + part->at, r->down[l] + part->at);
+        const uint64_t *number = r->own->number + part->begin;
+        hm_raise(low, hm_key(e.nan != 0 ? (double)NAN : -e.low), ~number[HG_MIN(e.i_low, part->n - 1)]);
+        hm_raise(high, hm_key(e.nan != 0 ? (double)NAN : e.high), ~number[HG_MIN(e.i_high, part->n - 1)]);
+    }
+}
+
+hinge_status hm_look(struct hm_run *r, hinge_status status)
+{
+    memset(r->sum.count, 0, sizeof r->sum.count);
+    for (int l = 0; l < r->qp.layers; l++) {
+        find_extremes(r, l);
+        count_bins(r, 2 * (size_t)l);
+        count_bins(r, 2 * (size_t)l + 1);
+    }
+    r->sum.most[HM_FAILED] = (struct hm_most){ status, 0 };
+    r->net->sum(r->net, &r->sum);
+    for (int l = 0; l < r->qp.layers; l++)
+        r->now[l] = (struct hm_extremes){ -hm_value(r->sum.most[2 * l].key), hm_value(r->sum.most[2 * l + 1].key),
+                                          ~r->sum.most[2 * l].tie, ~r->sum.most[2 * l + 1].tie };
+    r->violation = hm_violation(r);
+    return (hinge_status)r->sum.most[HM_FAILED].key;
+}
+
+/* ---- selection --------------------------------------------------------------------------------------------------- */
+
+static uint64_t tie_of(const struct hm_run *r, uint64_t number)
+{
+    return hg_hash(number ^ r->round << 40);
+}
+
+/* Own points beyond the bin at which all ranks together have as many as are wanted; of that bin itself a share, drawn
+ * by the points' numbers; and the worst of all. */
+static void pick(struct hm_run *r, size_t kind, size_t wanted)
+{
+    size_t bins = bins_of(r), last = 0;
+    const uint64_t *count = r->sum.count + kind * bins;
+    const struct hm_extremes *e = &r->now[kind / 2];
+    uint64_t sum = 0, worst = kind % 2 == 0 ? e->low_at : e->high_at;
+    double largest = largest_of(r, kind), end = kind % 2 == 0 ? e->high : -e->low;
+    if (r->qp.no_sum)
+        end = 0;
+    while (last < bins && sum + count[last] < wanted)
+        sum += count[last++];
+    double share = last < bins ? (double)(wanted - sum) / (double)count[last] : 0;
+    uint64_t most = share < 1 ? (uint64_t)(share * 0x1p64) : UINT64_MAX;
+    for (size_t at = 0; at < r->n && r->n_winners < 4 * r->q; at++) {
+        double f, v = violation_of(r, at, kind, &f);
+        uint64_t number = r->own->number[r->of[at]];
+        if (r->in_w[at] || !(f < end))
+            continue;
+        bool in = number == worst;
+        if (!in && v > 0 && largest > 0 && isfinite(largest)) {
+            size_t bin = bin_of(r, v, largest);
+            in = bin < last || (bin == last && tie_of(r, number) <= most);
+        }
+        if (in) {
+            r->in_w[at] = 2; /* chosen */
+            r->kind[r->n_winners] = (uint32_t)kind;
+            r->winner[r->n_winners++] = (uint32_t)at;
+        }
+    }
+}
+
+static size_t vector_bytes(const struct hm_run *r)
+{
+    return (r->own->pr.d * hg_size_of(r->type) + 7) / 8 * 8;
+}
+
+/* This rank's words: g of own points in W with their slots, then winners. */
+static size_t write_message(struct hm_run *r)
+{
+    char *to = r->message;
+    uint64_t stay[2] = { 0, r->n_winners };
+    to += sizeof stay;
+    for (size_t k = 0; k < r->in_w_now; k++)
+        if (r->at[k] != UINT32_MAX) {
+            uint64_t slot = k;
+            memcpy(to, &slot, sizeof slot);
+            memcpy(to + sizeof slot, &r->g[r->at[k]], sizeof(double));
+            to += sizeof slot + sizeof(double);
+            stay[0]++;
+        }
+    for (size_t w = 0; w < r->n_winners; w++) {
+        size_t at = r->winner[w];
+        struct hm_fresh f = { .number = r->own->number[r->of[at]], .kind = r->kind[w], .g = r->g[at] };
+        violation_of(r, at, f.kind, &f.value);
+        f.tie = tie_of(r, f.number);
+        for (int l = 0; l < r->qp.layers; l++) {
+            f.beta[l] = r->qp.beta[l][at];
+            f.lo[l] = r->qp.lo[l][at];
+            f.hi[l] = r->qp.hi[l][at];
+            f.off[l] = r->qp.off[l][at];
+        }
+        memcpy(to, &f, sizeof f);
+        memset(to + sizeof f, 0, vector_bytes(r));
+        hg_points_pack(&r->points, NULL, r->of[at], 1, r->type, to + sizeof f, r->own->pr.d);
+        to += sizeof f + vector_bytes(r);
+    }
+    memcpy(r->message, stay, sizeof stay);
+    return (size_t)(to - r->message);
+}
+
+/* Reads all messages: g of W, and the winners. */
+static size_t read_messages(struct hm_run *r, size_t total)
+{
+    size_t count = 0;
+    for (const char *from = r->messages, *end = from + total; from < end;) {
+        uint64_t stay[2], slot;
+        memcpy(stay, from, sizeof stay);
+        from += sizeof stay;
+        for (uint64_t k = 0; k < stay[0]; k++, from += 16) {
+            memcpy(&slot, from, sizeof slot);
+            memcpy(&r->inner.g[slot], from + 8, sizeof(double));
+        }
+        for (uint64_t k = 0; k < stay[1]; k++) {
+            memcpy(&r->gathered[count], from, sizeof *r->gathered);
+            r->vector[count++] = from + sizeof *r->gathered;
+            from += sizeof *r->gathered + vector_bytes(r);
+        }
+    }
+    return count;
+}
+
+static hinge_status share_winners(struct hm_run *r, size_t *count)
+{
+    size_t mine = write_message(r), total = 0;
+    hm_sizes(r->net, mine, r->sizes);
+    for (int k = 0; k < r->net->ranks; k++)
+        total += r->sizes[k];
+    if (total > r->message_room) /* the same on all ranks: the draw went far beyond what was wanted */
+        return HINGE_EINTERNAL;
+    r->net->gather(r->net, r->message, r->sizes, r->messages);
+    *count = read_messages(r, total);
+    return HINGE_OK;
+}
+
+static int by_badness(const void *a, const void *b)
+{
+    const struct hm_fresh *f = *(const struct hm_fresh *const *)a, *g = *(const struct hm_fresh *const *)b;
+    if (f->kind != g->kind)
+        return f->kind < g->kind ? -1 : 1;
+    if (f->value != g->value)
+        return f->value < g->value ? -1 : 1;
+    return f->tie < g->tie ? -1 : f->tie > g->tie;
+}
+
+/* ---- W ----------------------------------------------------------------------------------------------------------- */
+
+static void fill_slot(struct hm_run *r, size_t slot, const struct hm_fresh *f)
+{
+    struct hg_inner *in = &r->inner;
+    size_t size = hg_size_of(r->type), stride = r->others.stride;
+    if (slot < r->in_w_now && r->at[slot] != UINT32_MAX)
+        r->in_w[r->at[slot]] = 0;
+    r->number[slot] = f->number;
+    r->age[slot] = r->round;
+    r->at[slot] = UINT32_MAX;
+    r->fresh[r->n_fresh++] = (uint32_t)slot;
+    in->g[slot] = f->g;
+    for (int l = 0; l < r->qp.layers; l++) {
+        in->beta[l][slot] = f->beta[l];
+        in->lo[l][slot] = f->lo[l];
+        in->hi[l][slot] = f->hi[l];
+        in->off[l][slot] = f->off[l];
+    }
+    char *to = (char *)r->vectors + slot * stride * size;
+    memcpy(to, r->vector[f - r->gathered], r->own->pr.d * size);
+    for (size_t p = 0; p < r->n_parts; p++) { /* by the first: the others are the same */
+        const struct hm_part *part = &r->part[p];
+        if (part->norms == NULL)
+            continue;
+        double norm = hg_points_norm(&part->gram.points, part->n + slot, r->type);
+        if (r->type == HINGE_F32)
+            ((float *)part->norms)[part->n + slot] = (float)norm;
+        else
+            ((double *)part->norms)[part->n + slot] = norm;
+    }
+}
+
+/* Into free slots, then into those of the points that have been in W longest. */
+static void place(struct hm_run *r, const struct hm_fresh *const *f, size_t count)
+{
+    size_t k = 0;
+    while (k < count && r->in_w_now < r->q) {
+        fill_slot(r, r->in_w_now, f[k++]);
+        r->in_w_now++;
+    }
+    while (k < count) {
+        uint64_t oldest = UINT64_MAX;
+        for (size_t s = 0; s < r->in_w_now; s++)
+            oldest = HG_MIN(oldest, r->age[s]);
+        for (size_t s = 0; s < r->in_w_now && k < count; s++)
+            if (r->age[s] == oldest)
+                fill_slot(r, s, f[k++]);
+    }
+}
+
+/* What is gathered, worst first, at most as many of each kind as are wanted. */
+static void take_winners(struct hm_run *r, size_t count, const size_t *wanted)
+{
+    const struct hm_fresh **order = r->order;
+    size_t taken[4] = { 0 }, n = 0;
+    for (size_t k = 0; k < count; k++)
+        order[k] = &r->gathered[k];
+    qsort(order, count, sizeof *order, by_badness);
+    for (size_t k = 0; k < count; k++)
+        if (taken[order[k]->kind]++ < wanted[order[k]->kind])
+            order[n++] = order[k];
+    place(r, order, n);
+    for (size_t w = 0; w < r->n_winners; w++) { /* those placed are marked; others are as they were */
+        uint64_t number = r->own->number[r->of[r->winner[w]]];
+        r->in_w[r->winner[w]] = 0;
+        for (size_t k = 0; k < r->n_fresh; k++)
+            if (r->number[r->fresh[k]] == number) {
+                r->at[r->fresh[k]] = r->winner[w];
+                r->in_w[r->winner[w]] = 1;
+            }
+    }
+}
+
+static hinge_status select_points(struct hm_run *r)
+{
+    size_t kinds = 2 * (size_t)r->qp.layers, count;
+    size_t left = HG_MIN(HG_MAX(r->q - r->in_w_now, r->q / 2), r->n_all), wanted[4];
+    r->n_winners = r->n_fresh = 0;
+    for (size_t kind = 0; kind < kinds; kind++) {
+        wanted[kind] = HG_MAX(left / kinds, (size_t)1);
+        pick(r, kind, wanted[kind]);
+    }
+    hinge_status status = share_winners(r, &count);
+    if (status == HINGE_OK)
+        take_winners(r, count, wanted);
+    return status;
+}
+
+/* K_WW's rows of fresh points, and by symmetry their columns. */
+static hinge_status load_block(struct hm_run *r)
+{
+    enum { SQUARE = 16 };
+    struct hg_inner *in = &r->inner;
+    struct hm_part *part = &r->part[0];
+    size_t size = hg_size_of(r->type), n = r->in_w_now;
+    uint32_t *rows = r->ids + r->room;
+    in->q = n + r->qp.no_sum;
+    for (size_t f = 0; f < r->n_fresh; f++) {
+        rows[f] = (uint32_t)part->n + r->fresh[f];
+        r->row[f] = (char *)in->k + r->fresh[f] * in->ld * size;
+    }
+    for (size_t s = 0; s < n; s++)
+        r->ids[s] = (uint32_t)(part->n + s);
+    struct hg_fetch fetch = { .rows = rows, .n_rows = r->n_fresh, .cols = r->ids, .n_cols = n, .out = r->row };
+    hinge_status status = r->n_fresh > 0 ? part->gram.super.ops->fetch(&part->gram.super, &fetch) : HINGE_OK;
+#pragma omp parallel for num_threads(r->threads) schedule(static)
+    for (size_t s0 = 0; s0 < n; s0 += SQUARE)
+        for (size_t f0 = 0; f0 < r->n_fresh; f0 += SQUARE)
+            for (size_t s = s0; s < HG_MIN(n, s0 + SQUARE); s++)
+                for (size_t f = f0; f < HG_MIN(r->n_fresh, f0 + SQUARE) && r->age[s] != r->round; f++) {
+                    size_t to = s * in->ld + r->fresh[f], from = r->fresh[f] * in->ld + s;
+                    if (r->type == HINGE_F32)
+                        ((float *)in->k)[to] = ((const float *)in->k)[from];
+                    else
+                        ((double *)in->k)[to] = ((const double *)in->k)[from];
+                }
+    for (size_t f = 0; f < r->n_fresh; f++)
+        hg_inner_take_diagonal(in, r->fresh[f]);
+    return status;
+}
+
+static void solve_block(struct hm_run *r)
+{
+    struct hg_inner *in = &r->inner;
+    bool whole = r->in_w_now == r->n_all;
+    double eps = r->params->eps;
+    uint64_t cap = 40 * (uint64_t)r->in_w_now + 4096, most = r->params->max_iter;
+    for (int l = 0; l < r->qp.layers; l++)
+        memcpy(r->before[l], in->beta[l], r->in_w_now * sizeof(double));
+    if (most > 0)
+        cap = HG_MIN(cap, most - HG_MIN(most, r->iterations));
+    struct hg_inner_result done = { 0 };
+    if (!r->mixed || r->net->rank == 0)
+        done = hg_inner_solve(in, whole ? eps : eps / 2, whole ? 0 : 0.1, whole, cap);
+    if (r->mixed) {
+        r->net->broadcast(r->net, &done.steps, sizeof done.steps, 0);
+        for (int l = 0; l < r->qp.layers; l++)
+            r->net->broadcast(r->net, in->beta[l], r->in_w_now * sizeof(double), 0);
+    }
+    r->iterations += done.steps;
+}
+
+/* ---- the gradient ------------------------------------------------------------------------------------------------ */
+
+struct update {
+    struct hm_run *r;
+    const struct hm_part *part;
+    const double *coef; /* of the rows asked for */
+};
+
+static void add_rows(const struct hm_run *r, size_t count, const double *coef, const void *const *row, size_t n,
+                     double *g)
+{
+    if (r->type == HINGE_F32)
+        r->loops->add_rows_f32(count, coef, (const float *const *)row, n, g);
+    else
+        r->loops->add_rows_f64(count, coef, (const double *const *)row, n, g);
+}
+
+static void update_tile(void *arg, const struct hg_tile *tile)
+{
+    const struct update *u = arg;
+    add_rows(u->r, tile->n_rows, u->coef + tile->row0, tile->row, tile->n_cols, u->r->g + u->part->at + tile->col0);
+}
+
+/* Rows that are kept, eight at a time, tile by tile. */
+static void update_by_kept(struct hm_run *r, size_t count)
+{
+    size_t size = hg_size_of(r->type), tile = r->own->tile;
+    for (size_t p = 0; p < r->n_parts && count > 0; p++) {
+        const struct hm_part *part = &r->part[p];
+#pragma omp parallel for num_threads(r->threads) schedule(static)
+        for (size_t first = 0; first < part->n; first += tile)
+            for (size_t h = 0; h < count; h += 8) {
+                const void *row[8];
+                size_t some = HG_MIN((size_t)8, count - h), cols = HG_MIN(tile, part->n - first);
+                for (size_t k = 0; k < some; k++)
+                    row[k] = (const char *)r->row[h + k] + (part->at + first) * size;
+                add_rows(r, some, r->coef + h, row, cols, r->g + part->at + first);
+            }
+    }
+}
+
+static hinge_status update_by_new(struct hm_run *r, size_t first, size_t count)
+{
+    size_t size = hg_size_of(r->type);
+    hinge_status status = HINGE_OK;
+    for (size_t p = 0; p < r->n_parts && count > 0 && status == HINGE_OK; p++) {
+        struct hm_part *part = &r->part[p];
+        struct update u = { r, part, r->coef + first };
+        uint32_t *rows = r->ids + r->room;
+        for (size_t k = 0; k < count; k++) {
+            char *kept = r->row[first + k];
+            rows[k] = (uint32_t)part->n + r->ids[first + k];
+            r->row[r->room + k] = kept != NULL ? kept + part->at * size : NULL;
+        }
+        struct hg_fetch fetch = { .rows = rows, .n_rows = count, .n_cols = part->n, .out = r->row + r->room,
+                                  .tile = update_tile, .arg = &u, .again = 1 };
+        if (part->n > 0)
+            status = part->gram.super.ops->fetch(&part->gram.super, &fetch);
+    }
+    return status;
+}
+
+/* Own beta, and g by the rows of all points that moved: those that are kept first. */
+static hinge_status update_gradient(struct hm_run *r)
+{
+    const struct hg_inner *in = &r->inner;
+    size_t kept = 0, count = 0;
+    for (int pass = 0; pass < 2; pass++) /* kept rows must be found before others make way */
+        for (size_t k = 0; k < r->in_w_now; k++) {
+            double delta = 0;
+            for (int l = 0; l < r->qp.layers; l++)
+                delta += in->beta[l][k] - r->before[l][k];
+            if (delta == 0 || (pass == 1 && r->fresh[k + r->q] != 0))
+                continue;
+            void *row = pass == 0 ? hm_keep_find(&r->keep, r->number[k], r->round) : NULL;
+            r->fresh[k + r->q] = row != NULL;
+            if (pass == 0 && row == NULL)
+                continue;
+            if (pass == 1) {
+                r->evicted += r->keep.used == r->keep.rows && r->keep.rows > 0;
+                row = hm_keep_add(&r->keep, r->number[k], r->round);
+            }
+            r->ids[count] = (uint32_t)k;
+            r->coef[count] = delta;
+            r->row[count++] = row;
+            kept += pass == 0;
+        }
+    r->asked += count;
+    r->computed += count - kept;
+    for (size_t k = 0; k < r->in_w_now; k++)
+        for (int l = 0; l < r->qp.layers && r->at[k] != UINT32_MAX; l++) {
+            r->qp.beta[l][r->at[k]] = in->beta[l][k];
+            hm_set_offsets(r, r->at[k]);
+        }
+    update_by_kept(r, kept);
+    return update_by_new(r, kept, count - kept);
+}
+
+void hm_set_offsets(struct hm_run *r, size_t at)
+{
+    const struct hg_qp *qp = &r->qp;
+    for (int l = 0; l < qp->layers; l++) {
+        r->up[l][at] = hg_up(qp->beta[l][at], qp->hi[l][at], qp->off[l][at], qp->kink);
+        r->down[l][at] = hg_down(qp->beta[l][at], qp->lo[l][at], qp->off[l][at], qp->kink);
+    }
+}
+
+hinge_status hm_round(struct hm_run *r)
+{
+    r->round++;
+    hinge_status status = select_points(r);
+    if (status != HINGE_OK) /* on all ranks */
+        return status;
+    status = load_block(r);
+    solve_block(r);
+    memcpy(r->before_now, r->now, sizeof r->now);
+    hinge_status updated = update_gradient(r);
+    return status != HINGE_OK ? status : updated;
+}

@@ -1,0 +1,110 @@
+/*
+ * One two-class problem on all ranks: block SMO by rounds. Each rank holds beta and g = K beta of its own points, and
+ * all hold the same working set W.
+ *
+ *   round.c    a round: violations, selection, W, the inner solve, the update of g
+ *   problem.c  what is around the rounds: the start, g in f64, the verdict, the solution
+ */
+#ifndef HM_RUN_H
+#define HM_RUN_H
+
+#include "kernels/gram.h"
+#include "mpi/keep.h"
+#include "mpi/own.h"
+#include "solver/smo/inner.h"
+
+enum { HM_STOP = 8, HM_TIME, HM_SAVE, HM_FAILED }; /* places in hm_sum.most behind the extremes */
+
+struct hm_part { /* points of the problem of one group, at positions [at, at + n) */
+    size_t begin, n, at; /* begin: among the own points */
+    struct hg_gram gram;
+    void *norms;         /* [n + room of others] */
+};
+
+struct hm_extremes { /* of one layer, over all points */
+    double low, high;    /* of F up, of F down */
+    uint64_t low_at, high_at; /* their points */
+};
+
+struct hm_fresh { /* a point that goes into W, as it travels; its vector follows */
+    double value;    /* F up, or -F down: smaller is worse */
+    uint64_t tie, number, kind; /* kind: 2 layer + (1: down) */
+    double g, beta[2], lo[2], hi[2], off[2];
+};
+
+struct hm_run {
+    const struct hm_net *net;
+    const struct hm_own *own;
+    const hinge_params *params;
+    const struct hg_loops *loops;
+    size_t problem, n_all; /* number of the problem, its points on all ranks */
+    size_t n, q;           /* own points of it */
+    hinge_dtype type;      /* of kernel rows */
+    bool mixed;            /* processors differ: rank 0 solves */
+    int threads;
+    struct hm_part *part;  /* [n_parts] */
+    size_t n_parts;
+    struct hg_points points; /* all own ones, as given */
+
+    struct hg_qp qp;       /* by position */
+    double *g, *up[2], *down[2];
+    uint32_t *of;          /* [n] own point of each position */
+    uint8_t *in_w;         /* [n] */
+
+    struct hg_inner inner; /* W, by slot: the same on all ranks */
+    uint64_t *number, *age; /* [q] */
+    uint32_t *at;          /* [q] own position; UINT32_MAX: another rank's */
+    double *before[2];     /* [q] */
+    size_t in_w_now, n_fresh;
+    uint32_t *fresh, *ids; /* [room] slots; ids of points in a gram */
+    void **row;            /* [room] */
+    double *coef;          /* [room] */
+    size_t room;           /* of others' vectors: W, or a tile's */
+    void *vectors;         /* [room * stride] in `type` */
+    hinge_matrix others;
+
+    struct hm_extremes now[2], before_now[2];
+    struct hm_sum sum;
+    uint32_t *winner, *kind; /* [4 q] own positions, and why */
+    size_t n_winners;
+    size_t *sizes;         /* [ranks] */
+    char *message, *messages; /* what this rank tells, and all do */
+    size_t message_room;
+    struct hm_keep keep;
+    struct hm_fresh *gathered; /* [4 q] */
+    const struct hm_fresh **order;
+    const char **vector;   /* [4 q] of those */
+
+    double violation, objective;
+    size_t memory;         /* for rows of all ranks together */
+    uint64_t round, iterations, computed, asked, evicted;
+    int corrections;
+};
+
+/* round.c */
+hinge_status hm_look(struct hm_run *run, hinge_status status); /* violations of all; their failures, stops */
+hinge_status hm_round(struct hm_run *run);
+void hm_set_offsets(struct hm_run *run, size_t at);
+double hm_violation(const struct hm_run *run);
+
+/* problem.c: one problem from its start to its end; beta and g stay in the run for whoever asks. */
+struct hm_solution { /* of all points */
+    hinge_report report;
+    double bias[2];
+};
+struct hm_watch {
+    double begin; /* of the training, on hg_now's clock */
+    hinge_status (*save)(void *arg, struct hm_run *run, hinge_error *err); /* or NULL; called every `every` seconds */
+    hinge_status (*restore)(void *arg, struct hm_run *run, bool *restored, hinge_error *err); /* or NULL */
+    void *arg;
+    double every, saved;
+};
+hinge_status hm_solve(struct hm_run *run, const struct hm_net *net, const struct hm_own *own, size_t problem,
+                      struct hm_watch *watch, struct hm_solution *solution, hinge_error *err);
+void hm_run_free(struct hm_run *run);
+
+/* The sums over all points of m quantities, that `part` forms of own positions [at, at + n). */
+typedef void hm_part_fn(const struct hm_run *run, size_t at, size_t n, double *part);
+hinge_status hm_sum_tiles(const struct hm_run *run, hm_part_fn *part, size_t m, double *sums, hinge_error *err);
+
+#endif

@@ -1,0 +1,252 @@
+#include "mpi/save.h"
+#include "lib/files/bytes.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { PATH = 4096 };
+
+struct entry {
+    uint64_t number;
+    double beta[2];
+};
+
+struct manifest {
+    uint64_t found, identity, generation, ranks;
+};
+
+static uint64_t mix(uint64_t hash, uint64_t word)
+{
+    hash ^= word;
+    return hg_random(&hash);
+}
+
+static uint64_t mix_bytes(uint64_t hash, const void *bytes, size_t size)
+{
+    for (size_t at = 0; at < size; at += 8) {
+        uint64_t word = 0;
+        memcpy(&word, (const char *)bytes + at, HG_MIN((size_t)8, size - at));
+        hash = mix(hash, word);
+    }
+    return hash;
+}
+
+/* Of what makes the optimum: all points, and parameters but for eps. */
+static uint64_t identify(const struct hm_net *net, const struct hm_own *own)
+{
+    const hinge_params *p = &own->pr.params;
+    const double reals[] = { p->C, p->nu, p->p, p->tau, p->kernel.gamma, p->kernel.coef0 };
+    const uint64_t words[] = { (uint64_t)p->task, (uint64_t)p->kernel.type, (uint64_t)p->kernel.degree,
+                               (uint64_t)p->no_bias, (uint64_t)p->multiclass, own->pr.n, own->rows, own->pr.d };
+    struct hm_sum sum = { 0 };
+    for (size_t i = 0; i < own->n; i++) {
+        uint64_t hash = mix(own->number[i], own->row[i]);
+        hash = mix_bytes(hash, &own->y[i], sizeof *own->y);
+        hash = mix_bytes(hash, &own->weight[i], sizeof *own->weight);
+        size_t size = own->type == HINGE_F32 ? sizeof(float) : sizeof(double);
+        sum.count[0] += mix_bytes(hash, (const char *)own->x + i * own->stride * size, own->pr.d * size);
+    }
+    net->sum(net, &sum);
+    uint64_t all = mix_bytes(mix_bytes(sum.count[0], reals, sizeof reals), words, sizeof words);
+    return all != 0 ? all : 1;
+}
+
+static void part_path(const struct hm_save *s, uint64_t generation, uint64_t part, char path[PATH])
+{
+    snprintf(path, PATH, "%s/problem-%zu.%llu.part-%llu", s->folder, s->problem, (unsigned long long)generation,
+             (unsigned long long)part);
+}
+
+static void manifest_path(const struct hm_save *s, char path[PATH])
+{
+    snprintf(path, PATH, "%s/problem-%zu.manifest", s->folder, s->problem);
+}
+
+static hinge_status write_file(const char *path, const void *bytes, size_t size, hinge_error *err)
+{
+    struct hg_output output;
+    hinge_status status = hg_output_open(&output, path, err);
+    if (status != HINGE_OK)
+        return status;
+    status = hg_output_write(&output, bytes, size, err);
+    return hg_output_close(&output, status, err);
+}
+
+/* This rank's part, whose check sum is *hash. */
+static hinge_status write_part(const struct hm_save *s, const struct hm_run *r, uint64_t *hash, hinge_error *err)
+{
+    char path[PATH];
+    size_t count = 0;
+    struct entry *entry = hg_zalloc(r->n, sizeof *entry);
+    if (entry == NULL)
+        return hg_fail(err, HINGE_ENOMEM, "no memory for a checkpoint of %zu rows", r->n);
+    for (size_t at = 0; at < r->n; at++) {
+        struct entry *e = &entry[count];
+        e->number = s->own->number[r->of[at]];
+        e->beta[0] = r->qp.beta[0][at];
+        e->beta[1] = r->qp.layers == 2 ? r->qp.beta[1][at] : 0;
+        count += e->beta[0] != 0 || e->beta[1] != 0;
+    }
+    part_path(s, s->generation, (uint64_t)s->net->rank, path);
+    *hash = mix_bytes(s->identity, entry, count * sizeof *entry);
+    hinge_status status = write_file(path, entry, count * sizeof *entry, err);
+    hg_free(entry);
+    return status;
+}
+
+static hinge_status write_manifest(const struct hm_save *s, const uint64_t *hash, hinge_error *err)
+{
+    char path[PATH];
+    struct hg_text text = { 0 };
+    manifest_path(s, path);
+    hg_text_print(&text, "hinge-mpi 1\nidentity %016llx\ngeneration %llu\nranks %d\n", (unsigned long long)s->identity,
+                  (unsigned long long)s->generation, s->net->ranks);
+    for (int k = 0; k < s->net->ranks; k++)
+        hg_text_print(&text, "%016llx\n", (unsigned long long)hash[k]);
+    hinge_status status = text.no_memory ? hg_fail(err, HINGE_ENOMEM, "no memory for a checkpoint")
+                                         : write_file(path, text.data, text.size, err);
+    hg_text_free(&text);
+    return status;
+}
+
+/* The parts of a generation that a newer one stands for. */
+static void remove_parts(const struct hm_save *s, uint64_t generation, uint64_t ranks)
+{
+    char path[PATH];
+    for (uint64_t k = 0; k < ranks && generation > 0; k++) {
+        part_path(s, generation, k, path);
+        (void)unlink(path);
+    }
+}
+
+/* Rank 0's look at the manifest; hash [ranks] is to be freed. */
+static hinge_status read_manifest(const struct hm_save *s, struct manifest *m, uint64_t **hash, hinge_error *err)
+{
+    char path[PATH];
+    struct hg_bytes bytes = { 0 };
+    unsigned long long identity, generation, ranks, one;
+    int used = 0, more;
+    *m = (struct manifest){ 0 };
+    *hash = NULL;
+    manifest_path(s, path);
+    if (access(path, F_OK) != 0)
+        return HINGE_OK;
+    hinge_status status = hg_bytes_read(&bytes, path, err);
+    if (status != HINGE_OK)
+        return status;
+    char *text = hg_zalloc(bytes.size + 1, 1);
+    if (text != NULL)
+        memcpy(text, bytes.data, bytes.size);
+    hg_bytes_free(&bytes);
+    if (text == NULL)
+        return hg_fail(err, HINGE_ENOMEM, "no memory for a checkpoint");
+    bool ok = sscanf(text, "hinge-mpi 1\nidentity %llx\ngeneration %llu\nranks %llu\n%n", &identity, &generation,
+                     &ranks, &used) == 3 && used > 0 && ranks > 0 && ranks < 1u << 24;
+    *hash = ok ? hg_alloc(ranks, sizeof **hash) : NULL;
+    for (size_t k = 0; ok && *hash != NULL && k < ranks; k++, used += more) {
+        ok = sscanf(text + used, "%llx%n", &one, &more) == 1;
+        (*hash)[k] = one;
+    }
+    hg_free(text);
+    if (!ok || *hash == NULL) {
+        hg_free(*hash);
+        *hash = NULL;
+        return hg_fail(err, HINGE_EFORMAT, "%s: it is torn, or no manifest of hinge-mpi", path);
+    }
+    *m = (struct manifest){ 1, identity, generation, ranks };
+    return HINGE_OK;
+}
+
+hinge_status hm_save(void *arg, struct hm_run *run, hinge_error *err)
+{
+    struct hm_save *s = arg;
+    struct manifest old = { 0 };
+    size_t ranks = (size_t)s->net->ranks;
+    uint64_t mine = 0, *hash = hg_alloc(ranks, sizeof *hash), *olds = NULL;
+    hinge_status status = hm_agree(s->net, hash != NULL ? HINGE_OK : hg_fail(err, HINGE_ENOMEM, "no memory"), err);
+    s->generation++;
+    if (status == HINGE_OK)
+        status = hm_agree(s->net, write_part(s, run, &mine, err), err);
+    if (status == HINGE_OK) {
+        for (size_t k = 0; k < ranks; k++)
+            run->sizes[k] = sizeof mine;
+        s->net->gather(s->net, &mine, run->sizes, hash);
+        if (s->net->rank == 0) {
+            (void)read_manifest(s, &old, &olds, NULL); /* which is written over, whatever it is */
+            status = write_manifest(s, hash, err);
+        }
+        status = hm_agree(s->net, status, err);
+    }
+    if (status == HINGE_OK && old.found && old.generation != s->generation)
+        remove_parts(s, old.generation, old.ranks);
+    hg_free(hash);
+    hg_free(olds);
+    return status;
+}
+
+/* The coefficients of a part that belong to this rank. */
+static hinge_status take_part(const struct hm_save *s, struct hm_run *r, uint64_t part, uint64_t hash, hinge_error *err)
+{
+    char path[PATH];
+    struct hg_bytes bytes = { 0 };
+    const struct hm_own *own = s->own;
+    part_path(s, s->generation, part, path);
+    hinge_status status = hg_bytes_read(&bytes, path, err);
+    if (status != HINGE_OK)
+        return status;
+    if (bytes.size % sizeof(struct entry) != 0 || mix_bytes(s->identity, bytes.data, bytes.size) != hash)
+        status = hg_fail(err, HINGE_EFORMAT, "%s: it is torn, or not the part that its manifest names", path);
+    for (size_t at = 0; status == HINGE_OK && at < bytes.size; at += sizeof(struct entry)) {
+        struct entry e;
+        size_t c = 0, first;
+        memcpy(&e, bytes.data + at, sizeof e);
+        if (e.number >= own->pr.n) {
+            status = hg_fail(err, HINGE_EFORMAT, "%s: there is no point %llu", path, (unsigned long long)e.number);
+            break;
+        }
+        while (e.number >= own->pr.start[c + 1])
+            c++;
+        size_t in = e.number - own->pr.start[c], tile = own->first_tile[c] + in / own->tile;
+        if (hm_own_tile(s->net, own, tile, &first) == 0)
+            continue;
+        size_t i = first + in % own->tile;
+        for (size_t p = 0; p < r->n_parts; p++)
+            if (i >= r->part[p].begin && i < r->part[p].begin + r->part[p].n)
+                for (int l = 0; l < r->qp.layers; l++)
+                    r->qp.beta[l][r->part[p].at + i - r->part[p].begin] = e.beta[l];
+    }
+    hg_bytes_free(&bytes);
+    return status;
+}
+
+hinge_status hm_restore(void *arg, struct hm_run *run, bool *restored, hinge_error *err)
+{
+    struct hm_save *s = arg;
+    struct manifest m = { 0 };
+    uint64_t *hash = NULL;
+    if (s->identity == 0)
+        s->identity = identify(s->net, s->own);
+    s->generation = 0;
+    hinge_status status = s->net->rank == 0 ? read_manifest(s, &m, &hash, err) : HINGE_OK;
+    if (status == HINGE_OK && m.found && m.identity != s->identity)
+        status = hg_fail(err, HINGE_EINVAL, "%s: the checkpoint is of other data or parameters", s->folder);
+    status = hm_agree(s->net, status, err);
+    if (status == HINGE_OK) {
+        s->net->broadcast(s->net, &m, sizeof m, 0);
+        if (s->net->rank > 0 && m.found)
+            hash = hg_alloc(m.ranks, sizeof *hash);
+        bool ok = !m.found || hash != NULL;
+        status = hm_agree(s->net, ok ? HINGE_OK : hg_fail(err, HINGE_ENOMEM, "no memory for a checkpoint"), err);
+    }
+    if (status == HINGE_OK && m.found) {
+        s->net->broadcast(s->net, hash, m.ranks * sizeof *hash, 0);
+        s->generation = m.generation;
+        for (uint64_t k = 0; k < m.ranks && status == HINGE_OK; k++)
+            status = take_part(s, run, k, hash[k], err);
+        status = hm_agree(s->net, status, err);
+    }
+    *restored = m.found;
+    hg_free(hash);
+    return status;
+}

@@ -1,0 +1,360 @@
+/*
+ * A training over ranks: the deal (deal.c), one problem after the other (problem.c), and the model, which rank 0 makes
+ * of the support vectors that all send it.
+ */
+#include "mpi/train.h"
+#include "lib/training.h"
+#include "mpi/run.h"
+#include "mpi/save.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+struct entry { /* of a solution, on rank 0 */
+    uint64_t number;
+    double beta;
+};
+
+struct job {
+    const struct hm_net *net;
+    struct hm_own own;
+    uint8_t *is_sv;          /* [own.n] */
+    struct hm_watch watch;
+    struct hg_training t;    /* rank 0: what models are made of; its points are the support vectors */
+    struct entry **entries;  /* [n_problems] rank 0: by number */
+    hinge_report report;
+    size_t q;
+};
+
+/* Rank 0 gets what all send, in the order of ranks: *all is to be freed, NULL on other ranks. */
+static hinge_status collect(const struct hm_net *net, const void *send, size_t bytes, void **all, size_t *total,
+                            hinge_error *err)
+{
+    size_t ranks = (size_t)net->ranks;
+    uint64_t *out = hg_zalloc(2 * ranks, sizeof *out), *in = out + ranks;
+    *all = NULL;
+    *total = 0;
+    hinge_status status = hm_agree(net, out != NULL ? HINGE_OK : hg_fail(err, HINGE_ENOMEM, "no memory"), err);
+    if (status == HINGE_OK) {
+        out[0] = in[0] = bytes;
+        net->turn(net, in);
+        for (size_t r = 0; r < ranks; r++)
+            *total += in[r];
+        *all = hg_alloc(*total, 1);
+        status = *all != NULL ? HINGE_OK : hg_fail(err, HINGE_ENOMEM, "no memory for %zu bytes of a model", *total);
+        status = hm_agree(net, status, err);
+    }
+    if (status == HINGE_OK)
+        net->exchange(net, send, out, *all, in);
+    hg_free(out);
+    return status;
+}
+
+static int by_number(const void *a, const void *b)
+{
+    uint64_t x, y;
+    memcpy(&x, a, sizeof x); /* begins every record */
+    memcpy(&y, b, sizeof y);
+    return x < y ? -1 : x > y;
+}
+
+/* ---- a problem --------------------------------------------------------------------------------------------------- */
+
+/* Takes the scale out, as lib/solve.c does, and hands the coefficients to rank 0. */
+static hinge_status keep_solution(struct job *job, const struct hm_run *run, struct hm_solution *s, hinge_error *err)
+{
+    const struct hm_own *own = &job->own;
+    double b, factor;
+    size_t count = 0, total;
+    hg_problem_bias(&own->pr, s->bias, &b, &factor);
+    if (!isfinite(b))
+        b = 0;
+    if (factor == 0) { /* r <= 0 */
+        factor = 1;
+        s->report.outcome = s->report.outcome == HINGE_CONVERGED ? HINGE_NO_MARGIN : s->report.outcome;
+    }
+    s->report.objective *= factor * factor;
+    struct entry *mine = hg_alloc(run->n, sizeof *mine);
+    hinge_status status = mine != NULL ? HINGE_OK : hg_fail(err, HINGE_ENOMEM, "no memory for %zu rows", run->n);
+    status = hm_agree(job->net, status, err);
+    for (size_t at = 0; status == HINGE_OK && at < run->n; at++) {
+        double beta = hg_qp_beta(&run->qp, at);
+        if (beta == 0)
+            continue;
+        mine[count++] = (struct entry){ own->number[run->of[at]], beta * factor };
+        job->is_sv[run->of[at]] = 1;
+    }
+    void *all = NULL;
+    if (status == HINGE_OK)
+        status = collect(job->net, mine, count * sizeof *mine, &all, &total, err);
+    hg_free(mine);
+    if (status != HINGE_OK)
+        return status;
+    struct hg_solution *to = &job->t.solutions[run->problem];
+    job->entries[run->problem] = all;
+    to->n_sv = total / sizeof *mine;
+    qsort(all, to->n_sv, sizeof *mine, by_number);
+    to->rho = b != 0 ? -b * factor : 0;
+    to->report = s->report;
+    hg_add_report(&job->report, &s->report);
+    job->q = HG_MAX(job->q, run->q);
+    return HINGE_OK;
+}
+
+static hinge_status solve_all(struct job *job, struct hm_save *save, hinge_error *err)
+{
+    hinge_status status = HINGE_OK;
+    for (size_t p = 0; p < job->own.pr.n_problems && status == HINGE_OK; p++) {
+        struct hm_run run;
+        struct hm_solution solution;
+        save->problem = p;
+        status = hm_solve(&run, job->net, &job->own, p, &job->watch, &solution, err);
+        if (status == HINGE_OK)
+            status = keep_solution(job, &run, &solution, err);
+        hm_run_free(&run);
+        if (status == HINGE_OK && hg_ended_early(solution.report.outcome))
+            job->own.pr.params.max_iter = 1; /* the rest as it starts */
+    }
+    return status;
+}
+
+/* ---- the model --------------------------------------------------------------------------------------------------- */
+
+struct vector { /* a support vector on its way; d doubles follow */
+    uint64_t number, row;
+};
+
+static size_t vector_bytes(const struct hm_own *own)
+{
+    return sizeof(struct vector) + own->pr.d * sizeof(double);
+}
+
+static hinge_status send_vectors(struct job *job, void **all, size_t *total, hinge_error *err)
+{
+    const struct hm_own *own = &job->own;
+    size_t bytes = vector_bytes(own), count = 0;
+    struct hg_points points = { .x = { own->x, own->type, own->n, own->pr.d, own->stride, HINGE_ROW_MAJOR },
+                                .n = own->n };
+    for (size_t i = 0; i < own->n; i++)
+        count += job->is_sv[i];
+    char *mine = hg_alloc(count, bytes), *to = mine;
+    hinge_status status =
+        mine != NULL ? HINGE_OK : hg_fail(err, HINGE_ENOMEM, "no memory for %zu support vectors", count);
+    status = hm_agree(job->net, status, err);
+    for (size_t i = 0; status == HINGE_OK && i < own->n; i++)
+        if (job->is_sv[i]) {
+            struct vector v = { own->number[i], own->row[i] };
+            memcpy(to, &v, sizeof v);
+            hg_points_pack(&points, NULL, i, 1, HINGE_F64, to + sizeof v, own->pr.d);
+            to += bytes;
+        }
+    if (status == HINGE_OK)
+        status = collect(job->net, mine, count * bytes, all, total, err);
+    hg_free(mine);
+    return status;
+}
+
+/* Where a number stands among those of the support vectors. */
+static uint32_t place_of(const char *vectors, size_t n, size_t bytes, uint64_t number)
+{
+    const char *found = bsearch(&number, vectors, n, bytes, by_number);
+    return (uint32_t)((size_t)(found - vectors) / bytes);
+}
+
+/* The training whose points are the support vectors alone; a model holds nothing of the others. */
+static hinge_status build_model(struct job *job, char *vectors, size_t n_sv, hinge_model **model, hinge_error *err)
+{
+    const struct hm_own *own = &job->own;
+    struct hg_training *t = &job->t;
+    struct hg_problem *pr = &t->problem;
+    size_t d = own->pr.d, bytes = vector_bytes(own);
+    double *x = hg_alloc(n_sv, d * sizeof *x);
+    size_t *start = hg_zalloc(own->n_groups + 1, sizeof *start);
+    uint32_t *order = hg_alloc(n_sv, sizeof *order);
+    bool ok = x != NULL && start != NULL && order != NULL;
+    qsort(vectors, n_sv, bytes, by_number);
+    for (size_t k = 0; ok && k < n_sv; k++) {
+        struct vector v;
+        memcpy(&v, vectors + k * bytes, sizeof v);
+        memcpy(x + k * d, vectors + k * bytes + sizeof v, d * sizeof *x);
+        order[k] = (uint32_t)v.row;
+        for (size_t c = 0; c < own->n_groups; c++)
+            start[c + 1] += v.number < own->pr.start[c + 1];
+    }
+    for (size_t p = 0; p < own->pr.n_problems && ok; p++) {
+        struct hg_solution *s = &t->solutions[p];
+        s->point = hg_alloc(s->n_sv, sizeof *s->point);
+        s->beta = hg_alloc(s->n_sv, sizeof *s->beta);
+        ok = s->point != NULL && s->beta != NULL;
+        for (size_t k = 0; ok && k < s->n_sv; k++) {
+            s->point[k] = place_of(vectors, n_sv, bytes, job->entries[p][k].number);
+            s->beta[k] = job->entries[p][k].beta;
+        }
+    }
+    *pr = own->pr;
+    pr->n = n_sv;
+    pr->start = start;
+    pr->order = order;
+    pr->x = (hinge_matrix){ x, HINGE_F64, own->rows, d, d, HINGE_ROW_MAJOR };
+    pr->points = (struct hg_points){ .x = { x, HINGE_F64, n_sv, d, d, HINGE_ROW_MAJOR }, .n = n_sv };
+    t->params = &pr->params;
+    hinge_status status = ok ? hg_build_model(t, model, err)
+                             : hg_fail(err, HINGE_ENOMEM, "no memory for a model of %zu support vectors", n_sv);
+    hg_free(x);
+    hg_free(start);
+    hg_free(order);
+    return status;
+}
+
+static void fill_report(struct job *job, const hinge_model *model, hinge_report *r)
+{
+    const struct hg_problem *pr = &job->own.pr;
+    hinge_machine machine = hg_processor_info();
+    *r = job->report;
+    r->n = r->distinct = pr->n;
+    r->d = pr->d;
+    r->n_classes = pr->n_classes;
+    r->n_problems = pr->n_problems;
+    r->n_sv = model != NULL ? hinge_model_n_sv(model) : 0;
+    r->gap = r->error = NAN;
+    r->threads = hg_threads(pr->params.threads);
+    r->seconds = hg_now() - job->watch.begin;
+    r->blas_slow = machine.blas_slow;
+    memcpy(r->blas, machine.blas, sizeof r->blas);
+    snprintf(r->path, sizeof r->path, "block-smo q=%zu, %d ranks, tiles of %zu, %s %s", job->q, job->net->ranks,
+             job->own.tile, r->precision == HINGE_PRECISION_F64 ? "f64" : "f32",
+             hg_kernel_row(pr->params.kernel.type)->told.keyword);
+}
+
+static void job_free(struct job *job)
+{
+    for (size_t p = 0; job->entries != NULL && p < job->own.pr.n_problems; p++) {
+        hg_free(job->entries[p]);
+        hg_free(job->t.solutions[p].point);
+        hg_free(job->t.solutions[p].beta);
+    }
+    hg_free(job->t.solutions);
+    hg_free(job->entries);
+    hg_free(job->is_sv);
+    hm_own_free(&job->own);
+}
+
+static hinge_status check(const hinge_params *params, hinge_error *err)
+{
+    if (params == NULL)
+        return hg_fail(err, HINGE_EINVAL, "params: NULL");
+    if (params->probability)
+        return hg_fail(err, HINGE_EINVAL, "probability: calibrate the model afterwards (hinge_calibrate)");
+    if (params->beta0 != NULL)
+        return hg_fail(err, HINGE_EINVAL, "beta0: a training over ranks begins at a checkpoint, not at coefficients");
+    if (params->solver == HINGE_SOLVER_INTERIOR_POINT)
+        return hg_fail(err, HINGE_EINVAL, "solver: ranks know block SMO alone");
+    return HINGE_OK;
+}
+
+static hinge_status train(struct job *job, struct hm_save *save, hinge_model **model, hinge_error *err)
+{
+    size_t n_problems = job->own.pr.n_problems, total;
+    void *vectors = NULL;
+    job->is_sv = hg_zalloc(job->own.n, sizeof *job->is_sv);
+    job->t.solutions = hg_zalloc(n_problems, sizeof *job->t.solutions);
+    job->entries = hg_zalloc(n_problems, sizeof *job->entries);
+    bool ok = job->is_sv != NULL && job->t.solutions != NULL && job->entries != NULL;
+    hinge_status status = ok ? HINGE_OK : hg_fail(err, HINGE_ENOMEM, "no memory for %zu rows", job->own.n);
+    status = hm_agree(job->net, status, err);
+    if (status == HINGE_OK)
+        status = solve_all(job, save, err);
+    if (status == HINGE_OK)
+        status = send_vectors(job, &vectors, &total, err);
+    if (status != HINGE_OK)
+        return status;
+    if (job->net->rank == 0)
+        status = build_model(job, vectors, total / vector_bytes(&job->own), model, err);
+    hg_free(vectors);
+    return hm_agree(job->net, status, err);
+}
+
+hinge_status hm_train(const struct hm_net *net, const hinge_matrix *x, const double *y, const hinge_params *params,
+                      const struct hm_options *options, hinge_model **model, hinge_report *report, hinge_error *err)
+{
+    struct job *job = hg_zalloc(1, sizeof *job);
+    hinge_model *made = NULL;
+    hg_ok(err);
+    hinge_status status = job == NULL ? hg_fail(err, HINGE_ENOMEM, "no memory") : check(params, err);
+    status = hm_agree(net, status, err);
+    if (status != HINGE_OK) {
+        hg_free(job);
+        return status;
+    }
+    job->net = net;
+    job->watch.begin = job->watch.saved = hg_now();
+    status = hm_deal(net, x, y, params, options->tile, &job->own, err);
+    struct hm_save save = { .folder = options->checkpoint, .net = net, .own = &job->own };
+    if (options->checkpoint != NULL) {
+        job->watch.save = hm_save;
+        job->watch.restore = hm_restore;
+        job->watch.arg = &save;
+        job->watch.every = options->every > 0 ? options->every : 600;
+    }
+    if (status == HINGE_OK)
+        status = train(job, &save, &made, err);
+    if (status == HINGE_OK && report != NULL)
+        fill_report(job, made, report);
+    job_free(job);
+    hg_free(job);
+    if (status == HINGE_OK)
+        *model = made;
+    else
+        hinge_model_free(made);
+    return status;
+}
+
+/* ---- prediction -------------------------------------------------------------------------------------------------- */
+
+/* The model of rank 0 on this one, as its file would bring it. */
+static hinge_status share_model(const struct hm_net *net, const hinge_model *model, size_t d, hinge_model **own,
+                                hinge_error *err)
+{
+    char *bytes = NULL;
+    size_t size = 0;
+    uint64_t told = 0;
+    hinge_status status = HINGE_OK;
+    if (net->rank == 0)
+        status = model != NULL ? hinge_model_format(model, &bytes, &size, err)
+                               : hg_fail(err, HINGE_EINVAL, "model: NULL on rank 0");
+    status = hm_agree(net, status, err);
+    told = size;
+    if (status == HINGE_OK) {
+        net->broadcast(net, &told, sizeof told, 0);
+        size = told;
+        if (net->rank != 0)
+            bytes = hg_alloc(size + 8, 1);
+        status = hm_agree(net, bytes != NULL ? HINGE_OK : hg_fail(err, HINGE_ENOMEM, "no memory for a model"), err);
+    }
+    if (status == HINGE_OK) {
+        net->broadcast(net, bytes, size, 0);
+        status = hinge_model_parse(own, "model", bytes, size, NULL, err);
+        if (status == HINGE_OK && hinge_model_n_features(*own) < d && hinge_model_scale_factor(*own) == NULL)
+            status = hinge_model_widen(*own, d, err); /* a file does not tell of features that are 0 in all vectors */
+        status = hm_agree(net, status, err);
+    }
+    if (net->rank == 0)
+        hinge_free(bytes);
+    else
+        hg_free(bytes);
+    return status;
+}
+
+hinge_status hm_predict(const struct hm_net *net, const hinge_model *model, const hinge_matrix *x,
+                        const hinge_predict_options *options, double *labels, double *decisions, hinge_error *err)
+{
+    hinge_model *own = NULL;
+    hg_ok(err);
+    hinge_status status = share_model(net, model, x->cols, &own, err);
+    if (status == HINGE_OK && x->rows > 0)
+        status = hinge_predict(own, x, options, labels, decisions, err);
+    status = hm_agree(net, status, err);
+    hinge_model_free(own);
+    return status;
+}

@@ -1,0 +1,23 @@
+/* Training over a table of ranks: what hinge_mpi_train is by MPI's, and tests by their own. */
+#ifndef HM_TRAIN_H
+#define HM_TRAIN_H
+
+#include "mpi/net.h"
+
+#include <hinge/io.h>
+
+struct hm_options { /* as hinge_mpi_options */
+    const char *checkpoint;
+    double every;
+    size_t tile;
+};
+
+hinge_status hm_train(const struct hm_net *net, const hinge_matrix *x, const double *y, const hinge_params *params,
+                      const struct hm_options *options, hinge_model **model, hinge_report *report, hinge_error *err);
+hinge_status hm_predict(const struct hm_net *net, const hinge_model *model, const hinge_matrix *x,
+                        const hinge_predict_options *options, double *labels, double *decisions, hinge_error *err);
+/* files.c */
+hinge_status hm_data_read(const struct hm_net *net, const char *path, const hinge_data_options *options,
+                          hinge_data *data, hinge_error *err);
+
+#endif

@@ -1,0 +1,518 @@
+/*
+ * Training over ranks, which are threads here: the same bytes for any number of them, the optimum that hinge_train
+ * finds, what is exchanged, shares of files, checkpoints, failures of one rank. test_mpi.sh has the same over MPI.
+ */
+#include "mpi/keep.h"
+#include "mpi/train.h"
+#include "test/ranks.h"
+#include "test/support.h"
+
+#include <hinge/io.h>
+#include <hinge/theory.h>
+
+#include <dirent.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- trainings --------------------------------------------------------------------------------------------------- */
+
+struct training {
+    const struct set *set;
+    const double *weights; /* [n] or NULL */
+    hinge_params params;
+    struct hm_options options;
+    int bad_rank; /* -1: none; whose first label is NaN */
+    hinge_model *model;
+    hinge_report report;
+    hinge_error err, errs[8]; /* of rank 0, and of the first ones */
+};
+
+/* Rank r has rows [n r^2 / R^2, n (r + 1)^2 / R^2): shares that differ, some of them empty. */
+static size_t share(size_t n, int rank, int ranks)
+{
+    return n * (size_t)rank * (size_t)rank / ((size_t)ranks * (size_t)ranks);
+}
+
+static void train_rank(const struct hm_net *net, void *arg)
+{
+    struct training *t = arg;
+    size_t first = share(t->set->n, net->rank, net->ranks), end = share(t->set->n, net->rank + 1, net->ranks);
+    struct set mine = { end - first, t->set->d, t->set->x + first * t->set->d, t->set->y + first };
+    hinge_matrix x = set_matrix(&mine);
+    hinge_params params = t->params;
+    hinge_model *model = NULL;
+    hinge_report report = { 0 };
+    hinge_error err = { 0 };
+    double kept = mine.n > 0 ? mine.y[0] : 0;
+    if (t->weights != NULL)
+        params.weights = t->weights + first;
+    if (net->rank != 0)
+        params.progress = NULL;
+    if (net->rank == t->bad_rank)
+        mine.y[0] = NAN;
+    hinge_status status = hm_train(net, &x, mine.y, &params, &t->options, &model, &report, &err);
+    if (net->rank == t->bad_rank)
+        mine.y[0] = kept;
+    assert_int_equal(status, err.status);
+    if (net->rank == 0) {
+        t->model = model;
+        t->report = report;
+        t->err = err;
+    } else {
+        assert_null(model);
+    }
+    if (net->rank < 8)
+        t->errs[net->rank] = err;
+}
+
+static struct training training_of(const struct set *set, hinge_params params)
+{
+    params.threads = params.threads > 0 ? params.threads : 1;
+    return (struct training){ .set = set, .params = params, .options = { .tile = 512 }, .bad_rank = -1 };
+}
+
+static char *bytes_of(const hinge_model *model, size_t *size)
+{
+    char *bytes;
+    assert_non_null(model);
+    assert_int_equal(hinge_model_format(model, &bytes, size, NULL), HINGE_OK);
+    return bytes;
+}
+
+static void assert_same_model(const hinge_model *a, const hinge_model *b)
+{
+    size_t n, m;
+    char *p = bytes_of(a, &n), *q = bytes_of(b, &m);
+    assert_int_equal(n, m);
+    assert_memory_equal(p, q, n);
+    hinge_free(p);
+    hinge_free(q);
+    assert_memory_equal(hinge_model_sv_index(a), hinge_model_sv_index(b), hinge_model_n_sv(a) * sizeof(size_t));
+}
+
+/* All ranks fail alike. */
+static void check_failure(struct training *t, int ranks, hinge_status status, const char *part)
+{
+    run_ranks(ranks, train_rank, t);
+    for (int r = 0; r < ranks; r++) {
+        assert_int_equal(t->errs[r].status, status);
+        assert_string_equal(t->errs[r].text, t->err.text);
+    }
+    assert_non_null(strstr(t->err.text, part));
+}
+
+/* By 1 to 4 ranks, of 1 and 2 threads: the same model, certified, and as good as hinge_train's. */
+static void check_task(const struct set *set, hinge_params params, const double *weights)
+{
+    struct training one = training_of(set, params);
+    hinge_certificate certificate;
+    hinge_report report;
+    hinge_error err;
+    one.weights = weights;
+    run_ranks(1, train_rank, &one);
+    assert_string_equal(one.err.text, "");
+    assert_int_equal(one.report.outcome, HINGE_CONVERGED);
+    for (int ranks = 2; ranks <= 4; ranks++) {
+        struct training other = training_of(set, params);
+        other.weights = weights;
+        other.params.threads = 1 + ranks % 2;
+        run_ranks(ranks, train_rank, &other);
+        assert_same_model(one.model, other.model);
+        hinge_model_free(other.model);
+    }
+    params.weights = weights;
+    params.solver = HINGE_SOLVER_SMO;
+    hinge_matrix x = set_matrix(set);
+    if (params.task != HINGE_QUANTILE) {
+        assert_int_equal(hinge_certify(one.model, &x, set->y, &params, &certificate, &err), HINGE_OK);
+        assert_true(certificate.kkt <= 1.06 * params.eps * (params.task == HINGE_NU_SVC ? 1e3 : 1));
+        assert_true(certificate.box_residual <= 1e-9 && certificate.sum_residual <= 1e-9);
+    }
+    hinge_model *plain = fit(set, &params, &report);
+    assert_int_equal(report.n, one.report.n);
+    assert_int_equal(hinge_model_n_classes(plain), hinge_model_n_classes(one.model));
+    if (hinge_model_labels(plain) != NULL)
+        assert_memory_equal(hinge_model_labels(plain), hinge_model_labels(one.model),
+                            hinge_model_n_classes(plain) * sizeof(double));
+    assert_close(one.report.objective, report.objective, 2e-3);
+    hinge_model_free(plain);
+    hinge_model_free(one.model);
+}
+
+static void test_two_classes(void **state)
+{
+    (void)state;
+    struct set set = set_two_class(1, 2600, 5, 2);
+    double weights[2600];
+    for (size_t i = 0; i < set.n; i++)
+        weights[i] = i % 7 == 0 ? 0 : 0.5 + (double)(i % 5);
+    check_task(&set, params_for(HINGE_C_SVC, hinge_kernel_rbf(0.1), 1), NULL);
+    check_task(&set, params_for(HINGE_C_SVC, hinge_kernel_polynomial(2, 0.2, 1), 1), weights);
+    hinge_params params = params_for(HINGE_C_SVC, hinge_kernel_rbf(0.2), 10);
+    params.cache_bytes = 400 * 2600 * 4; /* rows make way for others */
+    params.working_set = 100;
+    check_task(&set, params, NULL);
+    params.precision = HINGE_PRECISION_F64;
+    params.no_bias = 1;
+    check_task(&set, params, NULL);
+    set_free(&set);
+}
+
+static void test_other_tasks(void **state)
+{
+    (void)state;
+    const double labels[] = { 4, -1, 2 };
+    struct set blobs = set_blobs(2, 1500, 4, 3, labels, 2), line = set_regression(3, 1400, 4);
+    hinge_params params = params_for(HINGE_C_SVC, hinge_kernel_rbf(0.3), 2);
+    const double class_weight = 3;
+    check_task(&blobs, params, NULL);
+    params.multiclass = HINGE_ONE_VS_REST;
+    params.n_class_weights = 1;
+    params.class_labels = &labels[1];
+    params.class_weights = &class_weight;
+    params.positive_class = &labels[2];
+    check_task(&blobs, params, NULL);
+    params = params_for(HINGE_NU_SVC, hinge_kernel_rbf(0.3), 1);
+    params.nu = 0.4;
+    params.eps = 1e-4;
+    check_task(&blobs, params, NULL);
+    params = params_for(HINGE_ONE_CLASS, hinge_kernel_rbf(0.3), 1);
+    params.nu = 0.2;
+    check_task(&blobs, params, NULL);
+    check_task(&line, params_for(HINGE_EPSILON_SVR, hinge_kernel_rbf(0.3), 1), NULL);
+    params = params_for(HINGE_NU_SVR, hinge_kernel_rbf(0.3), 1);
+    params.nu = 0.3;
+    check_task(&line, params, NULL);
+    params = params_for(HINGE_QUANTILE, hinge_kernel_rbf(0.3), 1);
+    params.tau = 0.8;
+    check_task(&line, params, NULL);
+    set_free(&blobs);
+    set_free(&line);
+}
+
+/* ---- traffic ----------------------------------------------------------------------------------------------------- */
+
+/* A round sums once and gathers twice: a size and two counts a rank, and what does not depend on how many there are.
+ * Before the rounds each rank tells its rows, its labels and its points of either class. */
+static void test_many_ranks(void **state)
+{
+    (void)state;
+    enum { Q = 64 }; /* which each rank solves */
+    struct set set = set_two_class(4, 3000, 4, 0.7);
+    struct training one = training_of(&set, params_for(HINGE_C_SVC, hinge_kernel_rbf(0.5), 1));
+    one.params.working_set = Q;
+    struct traffic alone = run_ranks(1, train_rank, &one);
+    for (int ranks = 64; ranks <= 1024; ranks *= 16) {
+        struct training many = one;
+        size_t telling = 0, labels = 0;
+        for (int r = 0; r < ranks; r++) {
+            size_t rows = share(set.n, r + 1, ranks) - share(set.n, r, ranks), kinds = 0;
+            for (size_t i = 1; i < rows && kinds == 0; i++)
+                kinds = set.y[share(set.n, r, ranks)] != set.y[share(set.n, r, ranks) + i];
+            labels += rows > 0 ? 1 + kinds : 0;
+        }
+        struct traffic traffic = run_ranks(ranks, train_rank, &many);
+        assert_same_model(one.model, many.model);
+        telling = 16 * (labels - 2) + (size_t)(ranks - 1) * (8 + 8 + 16);
+        assert_int_equal(traffic.gathered - alone.gathered,
+                         telling + (size_t)(ranks - 1) * 24 * many.report.rounds);
+        assert_int_equal(traffic.gathers, alone.gathers);
+        assert_int_equal(traffic.gathers, 4 + 2 * many.report.rounds);
+        assert_int_equal(traffic.sums, alone.sums);
+        assert_true(traffic.sums < 60 + many.report.rounds);
+        hinge_model_free(many.model);
+    }
+    /* fresh points: at most q a round, 104 bytes and their features; g of those that stay */
+    size_t vector = 104 + 4 * 4;
+    assert_true(alone.gathered <= 80 + one.report.rounds * (24 + Q * 16 + (Q / 2 + Q / 4) * vector) + Q * vector);
+    hinge_model_free(one.model);
+    set_free(&set);
+}
+
+static void add_halves(const struct hm_net *net, void *arg)
+{
+    double part[2][300], sums[2];
+    size_t n = 0;
+    for (int k = 0; k < 300; k++)
+        if (k % net->ranks == net->rank)
+            part[0][n++] = ldexp(sin(k), k % 40);
+    for (size_t k = 0; k < n; k++)
+        part[0][n + k] = -part[0][k] / 3;
+    hm_add_reals(net, part[0], n, 2, sums);
+    if (net->rank == 0)
+        memcpy(arg, sums, sizeof sums);
+}
+
+static void test_sums(void **state)
+{
+    (void)state;
+    double first[2], other[2];
+    long double truth = 0;
+    for (int k = 0; k < 300; k++)
+        truth += (long double)ldexp(sin(k), k % 40);
+    run_ranks(1, add_halves, first);
+    assert_close(first[0], (double)truth, 1e-14);
+    assert_close(first[1], (double)(-truth / 3), 1e-14);
+    for (int ranks = 2; ranks < 9; ranks++) {
+        run_ranks(ranks, add_halves, other);
+        assert_memory_equal(first, other, sizeof first);
+    }
+}
+
+/* ---- rows that are kept ------------------------------------------------------------------------------------------ */
+
+static void test_kept_rows(void **state)
+{
+    (void)state;
+    enum { ROOM = 7, POINTS = 40 };
+    struct hm_keep keep;
+    uint64_t asked[POINTS] = { 0 }, seed = 5;
+    void *place[POINTS] = { NULL };
+    assert_int_equal(hm_keep_init(&keep, ROOM, 100, NULL), HINGE_OK);
+    for (uint64_t round = 1; round < 4000; round++) {
+        uint64_t p = draw(&seed) % POINTS, oldest = UINT64_MAX;
+        size_t held = 0, last = 0;
+        for (size_t k = 0; k < POINTS; k++) {
+            held += place[k] != NULL;
+            if (place[k] != NULL && asked[k] < oldest)
+                oldest = asked[last = k];
+        }
+        void *row = hm_keep_find(&keep, p, round);
+        assert_ptr_equal(row, place[p]);
+        if (row == NULL) {
+            row = hm_keep_add(&keep, p, round);
+            assert_non_null(row);
+            if (held == ROOM) {
+                assert_ptr_equal(row, place[last]);
+                place[last] = NULL;
+            }
+            place[p] = row;
+        }
+        asked[p] = round;
+        assert_true(ROOM == 7 && hm_keep_find(&keep, POINTS + 1, round) == NULL);
+    }
+    hm_keep_free(&keep);
+}
+
+/* ---- files ------------------------------------------------------------------------------------------------------- */
+
+struct reading {
+    const char *path;
+    hinge_data all; /* what hinge_data_read makes of the file */
+    hinge_error err;
+    size_t rows;    /* read so far */
+};
+
+static void read_rank(const struct hm_net *net, void *arg)
+{
+    struct reading *r = arg;
+    hinge_data part;
+    hinge_error err;
+    hinge_status status = hm_data_read(net, r->path, NULL, &part, &err);
+    assert_int_equal(status, r->err.status);
+    assert_string_equal(err.text, r->err.text);
+    if (status != HINGE_OK)
+        return;
+    assert_int_equal(part.x.cols, r->all.x.cols);
+    size_t counts[1024], first = 0;
+    hm_sizes(net, part.x.rows, counts);
+    for (int k = 0; k < net->rank; k++)
+        first += counts[k];
+    for (size_t i = 0; i < part.x.rows; i++) {
+        assert_true(part.y[i] == r->all.y[first + i]);
+        assert_memory_equal((const double *)part.x.data + i * part.x.stride,
+                            (const double *)r->all.x.data + (first + i) * r->all.x.stride, part.x.cols * 8);
+    }
+    r->rows += part.x.rows;
+    hinge_data_free(&part);
+}
+
+/* At every split: with as many ranks as bytes, each position begins a part. */
+static void check_splits(const char *text)
+{
+    struct reading r = { .path = path_of("data") };
+    FILE *file = fopen(r.path, "wb");
+    size_t size = strlen(text);
+    assert_int_equal(fwrite(text, 1, size, file), size);
+    fclose(file);
+    hinge_status status = hinge_data_read(r.path, NULL, &r.all, &r.err);
+    for (size_t ranks = 1; ranks <= size + 2; ranks += ranks < 9 ? 1 : size + 2 - ranks > 0 ? size + 2 - ranks : 1) {
+        r.rows = 0;
+        run_ranks((int)ranks, read_rank, &r);
+        if (status == HINGE_OK)
+            assert_int_equal(r.rows, r.all.x.rows);
+    }
+    hinge_data_free(&r.all);
+    assert_int_equal(remove(r.path), 0);
+}
+
+static void test_files(void **state)
+{
+    (void)state;
+    check_splits("1 1:2 3:4\n-1 2:5\n1\n-1 4:1e3 # a comment\n");
+    check_splits("+1 1:0.5 2:7\r\n-1 1:3\r\n+1 6:2");
+    check_splits("\xef\xbb\xbf" "3 1:1\n2 1:2\n");
+    check_splits("5 1:1");
+    check_splits("1 1:1\n2 1:1\n1 2:x\n1 1:1\n");
+    check_splits("1 1:1\n\n1 1:1\n");
+    check_splits("");
+    check_splits("1,2\n3,4\n");
+}
+
+/* ---- checkpoints ------------------------------------------------------------------------------------------------- */
+
+static int stop_at(void *arg, const hinge_progress *p)
+{
+    return p->rounds >= *(const size_t *)arg;
+}
+
+/* Files of the folder that begin so; the last one's name. */
+static size_t count_files(const char *begin, char name[PATH_ROOM])
+{
+    size_t n = 0;
+    DIR *dir = opendir(folder);
+    assert_non_null(dir);
+    for (struct dirent *e; (e = readdir(dir)) != NULL;)
+        if (strncmp(e->d_name, begin, strlen(begin)) == 0) {
+            n++;
+            memcpy(name, path_of(e->d_name), PATH_ROOM);
+        }
+    closedir(dir);
+    return n;
+}
+
+static void empty_folder(void)
+{
+    char name[PATH_ROOM];
+    while (count_files("problem-", name) > 0)
+        assert_int_equal(remove(name), 0);
+}
+
+/* Alters the last byte of a file, or cuts it off. */
+static void spoil(const char *path, bool cut)
+{
+    FILE *file = fopen(path, "r+b");
+    assert_non_null(file);
+    fseek(file, -1, SEEK_END);
+    long at = ftell(file);
+    int c = fgetc(file);
+    fseek(file, at, SEEK_SET);
+    if (cut)
+        assert_int_equal(ftruncate(fileno(file), at), 0);
+    else
+        fputc(c ^ 1, file);
+    fclose(file);
+}
+
+static void test_checkpoint(void **state)
+{
+    (void)state;
+    struct set set = set_two_class(6, 2600, 5, 2);
+    hinge_params params = params_for(HINGE_C_SVC, hinge_kernel_rbf(0.2), 10);
+    params.working_set = 60;
+    char name[PATH_ROOM];
+    size_t rounds = 20;
+    struct training whole = training_of(&set, params), begun = whole, rest = whole;
+    run_ranks(2, train_rank, &whole);
+    begun.options.checkpoint = rest.options.checkpoint = folder;
+    begun.params.progress = stop_at;
+    begun.params.progress_arg = &rounds;
+    run_ranks(3, train_rank, &begun);
+    assert_int_equal(begun.report.outcome, HINGE_STOPPED);
+    assert_int_equal(count_files("problem-0.1.part-", name), 3);
+    run_ranks(2, train_rank, &rest);
+    assert_int_equal(rest.report.outcome, HINGE_CONVERGED);
+    assert_true(rest.report.rounds < whole.report.rounds);
+    assert_close(rest.report.objective, whole.report.objective, 1e-5);
+    hinge_model_free(rest.model);
+
+    rest.params.kernel.gamma = 0.3; /* another training's */
+    check_failure(&rest, 2, HINGE_EINVAL, "other data or parameters");
+    rest.params.kernel.gamma = 0.2;
+    for (int cut = 0; cut < 2; cut++) {
+        empty_folder();
+        run_ranks(3, train_rank, &begun);
+        hinge_model_free(begun.model);
+        assert_true(count_files("problem-0.1.part-1", name) == 1);
+        spoil(name, cut);
+        check_failure(&rest, 2, HINGE_EFORMAT, "part-1");
+    }
+    FILE *file = fopen(path_of("problem-0.manifest"), "wb");
+    fputs("hinge-mpi 1\nidentity 12", file);
+    fclose(file);
+    check_failure(&rest, 2, HINGE_EFORMAT, "manifest");
+    empty_folder();
+    hinge_model_free(whole.model);
+    set_free(&set);
+}
+
+/* ---- failures and prediction ------------------------------------------------------------------------------------- */
+
+static void test_one_rank_fails(void **state)
+{
+    (void)state;
+    struct set set = set_two_class(7, 300, 3, 1);
+    struct training t = training_of(&set, params_for(HINGE_C_SVC, hinge_kernel_rbf(1), 1));
+    t.bad_rank = 2;
+    check_failure(&t, 4, HINGE_EINVAL, "not a finite number");
+    t.bad_rank = -1;
+    t.params.C = -1;
+    check_failure(&t, 4, HINGE_EINVAL, "C:");
+    t.params.C = 1;
+    t.params.kernel = hinge_kernel_precomputed();
+    check_failure(&t, 3, HINGE_EINVAL, "precomputed");
+    set_free(&set);
+}
+
+struct prediction {
+    const struct set *set;
+    const hinge_model *model;
+    const double *truth;
+};
+
+static void predict_rank(const struct hm_net *net, void *arg)
+{
+    const struct prediction *p = arg;
+    size_t first = share(p->set->n, net->rank, net->ranks), end = share(p->set->n, net->rank + 1, net->ranks);
+    struct set mine = { end - first, p->set->d, p->set->x + first * p->set->d, p->set->y + first };
+    hinge_matrix x = set_matrix(&mine);
+    double *labels = malloc((mine.n + 1) * sizeof *labels);
+    hinge_predict_options options = { .threads = 1 };
+    hinge_error err;
+    assert_int_equal(hm_predict(net, net->rank == 0 ? p->model : NULL, &x, &options, labels, NULL, &err), HINGE_OK);
+    assert_memory_equal(labels, p->truth + first, mine.n * sizeof *labels);
+    free(labels);
+}
+
+static void test_prediction(void **state)
+{
+    (void)state;
+    struct set set = set_two_class(8, 400, 3, 1);
+    hinge_params params = params_for(HINGE_C_SVC, hinge_kernel_rbf(1), 1);
+    hinge_model *model = fit(&set, &params, NULL);
+    double *truth = fit_labels(model, &set);
+    struct prediction p = { &set, model, truth };
+    run_ranks(3, predict_rank, &p);
+    free(truth);
+    hinge_model_free(model);
+    set_free(&set);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_many_ranks),
+        cmocka_unit_test(test_two_classes),
+        cmocka_unit_test(test_other_tasks),
+        cmocka_unit_test(test_sums),
+        cmocka_unit_test(test_kept_rows),
+        cmocka_unit_test_setup_teardown(test_files, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(test_checkpoint, make_folder, remove_folder),
+        cmocka_unit_test(test_one_rank_fails),
+        cmocka_unit_test(test_prediction),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

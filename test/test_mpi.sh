@@ -1,0 +1,90 @@
+#!/bin/sh
+# hinge-mpi under mpirun: the same model file for 1 to 4 ranks of 1 and 2 threads, predictions as hinge's, one message
+# where a rank cannot go on, and a training that is killed and goes on with another number of ranks.
+# usage: test_mpi.sh HINGE_MPI HINGE MPIRUN SOURCE_DIR. Ends with 0, 1 if a check failed, 77 if there is no mpirun.
+
+hinge_mpi=$1 hinge=$2 mpirun=$3 source=$4
+command -v "$mpirun" >/dev/null 2>&1 || { echo "no mpirun to start ranks with"; exit 77; }
+for program in "$hinge_mpi" "$hinge"; do
+    [ -x "$program" ] || { echo "no program at '$program'"; exit 1; }
+done
+hinge_mpi=$(realpath "$hinge_mpi") hinge=$(realpath "$hinge") source=$(realpath "$source")
+folder=$(mktemp -d) || exit 77
+trap 'rm -rf "$folder"' EXIT
+trap 'exit 1' HUP INT TERM
+cd "$folder" || exit 77
+# Open MPI's: more ranks than processors, root in a container; MPICH ignores them
+export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+export OMPI_MCA_mpi_yield_when_idle=1 HINGE_NO_RESTART=1 LC_ALL=C OMP_WAIT_POLICY=passive
+failures=0 cases=0
+
+# expect NAME COMMAND...: the command succeeds
+expect() {
+    name=$1
+    shift
+    cases=$((cases + 1))
+    if "$@" >out 2>&1; then
+        echo "ok - $name"
+    else
+        echo "not ok - $name"
+        sed 's/^/#   /' out
+        failures=$((failures + 1))
+    fi
+}
+
+ranks() {
+    np=$1
+    shift
+    timeout 120 "$mpirun" -np "$np" "$hinge_mpi" "$@"
+}
+
+if ! ranks 2 --version >out 2>&1; then
+    echo "$mpirun starts no ranks here: $(head -n 1 out)"
+    exit 77
+fi
+
+xz -dc "$source/data/digits.train.xz" >numbers
+awk 'BEGIN { srand(1); for (i = 0; i < 1500; i++) { y = rand() < 0.5 ? -1 : 1
+    printf "%d 1:%.4f 2:%.4f 3:%.4f\n", y, y * 0.4 + rand() * 2, rand(), rand() * y } }' >blobs
+for np in 1 2 3 4; do
+    expect "train by $np ranks" ranks $np train -q -c 10 -g 0.5 --tile 512 --threads $((1 + np % 2)) blobs model$np
+    expect "the model of $np ranks" cmp model1 model$np
+done
+expect "train alone" "$hinge" train -q -c 10 -g 0.5 blobs model0
+expect "predict alone" "$hinge" predict -q blobs model1 truth
+expect "predict by 3 ranks" ranks 3 predict blobs model1 predicted
+expect "the same predictions" cmp truth predicted
+expect "regression by 2 ranks" ranks 2 train -q -s 3 -c 1 numbers svr2
+expect "regression by 1 rank" ranks 1 train -q -s 3 -c 1 numbers svr1
+expect "the same regression" cmp svr1 svr2
+xz -k -c numbers >numbers.xz
+expect "a compressed file" ranks 2 train -q -s 3 -c 1 numbers.xz svrx
+expect "its model" cmp svr1 svrx
+
+# a bad line in the last rank's part: one message, of the line of the whole file
+cp blobs bad
+echo "1 2:x" >>bad
+ranks 3 train -q bad none >said 2>&1
+expect "a status" test $? -ne 0
+expect "one message" test "$(grep -c "bad:1501: " said)" = 1
+expect "no model" test ! -e none
+
+# a rank is killed on its way, which ends the others; on with two
+mkdir state
+"$mpirun" -np 3 "$hinge_mpi" train -q -c 1000 -g 20 -e 1e-9 --newton 0 --working-set 8 --checkpoint state --checkpoint-every 0.01 blobs none \
+    >/dev/null 2>&1 &
+mpirun_pid=$!
+for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+    [ -e state/problem-0.manifest ] && break
+    sleep 0.5
+done
+kill -9 $(ps -o pid= --ppid $mpirun_pid | tail -n 1)
+wait $mpirun_pid 2>/dev/null
+expect "a checkpoint" test -e state/problem-0.manifest
+expect "the rest by 2 ranks" ranks 2 train -q -c 1000 -g 20 --checkpoint state blobs rest
+expect "all by 2 ranks" ranks 2 train -q -c 1000 -g 20 blobs whole
+"$hinge" predict -q blobs rest a && "$hinge" predict -q blobs whole b
+expect "as good a model" test "$(diff a b | grep -c '^<')" -le 2
+
+echo "$cases checks, $failures failed"
+[ $failures -eq 0 ]

@@ -1,0 +1,302 @@
+/*
+ * hinge-mpi: training and prediction by all ranks that mpirun starts. Options are those of hinge train and predict.
+ *
+ * Every rank does the same up to the last call; ranks beside the first say nothing, and all end with the same status.
+ */
+#include <math.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <hinge/mpi.h>
+
+#include "progress.h"
+#include "train.h"
+
+struct mpi_settings {
+    struct train_settings train;
+    hinge_mpi_options mpi;
+    hinge_predict_options predict;
+    int rank;
+};
+
+static int rank_of(void)
+{
+    int rank;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    return rank;
+}
+
+static void finalize(void)
+{
+    MPI_Finalize();
+}
+
+/* ---- Training ---- */
+
+#define FIELD(name) offsetof(struct mpi_settings, name)
+static const struct tool_option mpi_options[] = {
+    { 0, "checkpoint", "FOLDER", parse_text, FIELD(mpi.checkpoint), NULL,
+      "keep the state of the training in FOLDER, which all\nranks see, and go on from what is there" },
+    { 0, "checkpoint-every", "S", parse_real, FIELD(mpi.every), &range_positive,
+      "write it every S seconds (600)" },
+    { 0, "tile", "N", parse_size, FIELD(mpi.tile), &range_positive,
+      "deal N examples to a rank together (2048)" },
+};
+static const struct tool_option output_options[] = {
+    OPTION_QUIET(train.quiet),
+    OPTION_VERBOSE(train.verbose),
+    OPTION_JSON(train.json),
+};
+
+static const char train_usage[] =
+    "usage: mpirun -np P hinge-mpi train [options] training_file [model_file]\n\n"
+    "Trains by P processes, each of which reads and holds its part of the examples. Memory for kernel\n"
+    "rows (-m) is that of all together, threads are those of one. Ctrl-C or SIGTERM saves the best\n"
+    "model so far. Not for: -b, -v, precomputed kernels, -c inf, --solver other than smo.";
+
+static void read_train_options(int argc, char **argv, struct mpi_settings *s)
+{
+    struct option_group shared[TRAIN_GROUPS];
+    int first, left;
+
+    train_begin(&s->train, shared);
+    const struct option_group groups[] = { /* scaling is not for ranks */
+        shared[0], shared[2],
+        { "Ranks:", mpi_options, COUNT_OF(mpi_options), s },
+        shared[3],
+        { "Output:", output_options, COUNT_OF(output_options), s },
+    };
+    first = parse_options(argc, argv, train_usage, groups, COUNT_OF(groups));
+    left = argc - first;
+    if (left < 1 || left > 2)
+        die(EXIT_USAGE, "%s; see `hinge-mpi train --help`",
+            left < 1 ? "train: a training file is needed" : "train: too many file names");
+    s->train.data_path = argv[first];
+    s->train.model_path = left > 1 ? argv[first + 1] : NULL;
+    if (s->train.folds || s->train.online.epochs || s->train.online.batch ||
+        (int)s->train.params.solver >= SOLVER_PERCEPTRON)
+        die(EXIT_USAGE, "train: -v, perceptron and sgd are not for ranks: see `hinge train`");
+}
+
+static void on_signal(int number)
+{
+    (void)number;
+    raise(SIGINT); /* as progress.c catches it */
+}
+
+/* What ends the run on ranks that show nothing. */
+static int look_for_signal(void *arg, const hinge_progress *p)
+{
+    (void)arg;
+    (void)p;
+    return was_interrupted();
+}
+
+static void read_part(const char *path, const struct data_flags *flags, size_t cols, int threads, hinge_data *data)
+{
+    hinge_data_options options = { .format = (hinge_format)flags->format,
+                                   .min_cols = cols > flags->features ? cols : flags->features,
+                                   .max_cols = cols,
+                                   .label_column = flags->label_column,
+                                   .no_labels = flags->no_labels,
+                                   .header = flags->header - flags->no_header,
+                                   .labels_path = flags->labels,
+                                   .threads = threads };
+    hinge_error err = { 0 };
+
+    check(hinge_mpi_data_read(MPI_COMM_WORLD, path, &options, data, &err), &err);
+}
+
+/* Takes this rank's part of a file of weights, which each rank reads as a whole for a moment. */
+static double *own_weights(const char *path, size_t rows)
+{
+    unsigned long long mine = rows, before = 0, all = 0;
+    double *weights = allocate(rows, sizeof *weights);
+    hinge_data data = { 0 };
+
+    MPI_Exscan(&mine, &before, 1, MPI_UNSIGNED_LONG_LONG, MPI_SUM, MPI_COMM_WORLD);
+    MPI_Allreduce(&mine, &all, 1, MPI_UNSIGNED_LONG_LONG, MPI_SUM, MPI_COMM_WORLD);
+    load_weights(path, all, &data);
+    memcpy(weights, (const double *)data.x.data + before, rows * sizeof *weights);
+    hinge_data_free(&data);
+    return weights;
+}
+
+static int finish_training(struct mpi_settings *s, struct train_run *run)
+{
+    struct train_settings *t = &s->train;
+    const hinge_report *r = &run->report;
+    int stopped = r->outcome == HINGE_STOPPED;
+
+    if (s->rank == 0) {
+        if (r->outcome == HINGE_NONFINITE)
+            warn("the kernel produced NaN or infinity: scale the data, or lower gamma or the degree");
+        save_model(run->model, t->model_path);
+        if (stopped)
+            fprintf(stderr, "hinge: interrupted; the best model so far is in %s\n", t->model_path);
+        else if (r->outcome != HINGE_CONVERGED)
+            warn("not converged: %s (violation %.3g)", hinge_outcome_text(r->outcome), r->violation);
+        train_report(t, run);
+    }
+    return stopped ? EXIT_STOPPED : r->outcome == HINGE_NONFINITE ? EXIT_DATA : 0;
+}
+
+static int run_train(int argc, char **argv, int rank)
+{
+    struct mpi_settings s = { .rank = rank };
+    struct train_settings *t = &s.train;
+    struct train_run run = { 0 };
+    struct display display = { 0 };
+    const hinge_words none = { 0 };
+    hinge_error err = { 0 };
+    char *own_path = NULL;
+    double *weights = NULL, start = now();
+    int code;
+
+    read_train_options(argc, argv, &s);
+    if (!t->model_path)
+        t->model_path = own_path = default_model_path(t->data_path);
+    if (rank == 0)
+        check_writable(t->model_path);
+    read_part(t->data_path, &t->data, 0, t->params.threads, &run.data);
+    run.seconds_load = now() - start;
+    train_name_labels(t, &none);
+    if (t->weights)
+        t->params.weights = weights = own_weights(t->weights, run.data.x.rows);
+    display = (struct display){ .eps = t->params.eps, .interval = t->verbose ? 10 : 0 };
+    t->params.progress = rank == 0 ? display_progress : look_for_signal;
+    t->params.progress_arg = &display;
+    catch_interrupt(1);
+    signal(SIGTERM, on_signal);
+    signal(SIGUSR1, on_signal);
+    check(hinge_mpi_train(MPI_COMM_WORLD, &run.data.x, run.data.y, &t->params, &s.mpi, &run.model, &run.report, &err),
+          &err);
+    catch_interrupt(0);
+    run.seconds_floor = NAN;
+    code = finish_training(&s, &run);
+    hinge_model_free(run.model);
+    hinge_data_free(&run.data);
+    free_class_weights(&t->classes);
+    free(weights);
+    free(own_path);
+    return code;
+}
+
+/* ---- Prediction ---- */
+
+static const struct tool_option predict_options[] = {
+    OPTION_THREADS(predict.threads),
+    { 0, "precision", "P", parse_choice, FIELD(predict.precision), choice_precision,
+      "compute kernel values in auto, f32 or f64 (auto)" },
+    OPTION_LEVEL(predict.cpu_level),
+    OPTION_NO_RESTART(train.no_restart),
+    OPTION_QUIET(train.quiet),
+};
+
+static const char predict_usage[] =
+    "usage: mpirun -np P hinge-mpi predict [options] test_file model_file [output_file]\n\n"
+    "Predicts by P processes, each of which reads its part of the examples. Output and accuracy are\n"
+    "those of hinge predict.";
+
+/* Gathers rank 0's array of all ranks' values; *n becomes their number. */
+static double *gather_reals(const double *mine, size_t rows, int rank, size_t *n)
+{
+    int ranks, count = (int)rows, *counts, *places;
+    double *all;
+
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    counts = allocate((size_t)ranks, sizeof *counts);
+    places = allocate((size_t)ranks, sizeof *places);
+    MPI_Gather(&count, 1, MPI_INT, counts, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    *n = 0;
+    for (int r = 0; r < ranks; r++) {
+        places[r] = (int)*n;
+        *n += (size_t)counts[r];
+    }
+    all = allocate(rank == 0 ? *n : 1, sizeof *all);
+    MPI_Gatherv(mine, count, MPI_DOUBLE, all, counts, places, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+    free(counts);
+    free(places);
+    return all;
+}
+
+static void write_predictions(const char *path, const double *labels, size_t n)
+{
+    struct output out;
+    char room[LABEL_ROOM];
+
+    output_open(&out, path);
+    for (size_t i = 0; i < n; i++)
+        fprintf(out.file, "%s\n", label_text(NULL, labels[i], 17, room));
+    output_close(&out);
+}
+
+static int run_predict(int argc, char **argv, int rank)
+{
+    struct mpi_settings s = { .rank = rank };
+    const struct option_group groups[] = {
+        { "Options (default in parentheses):", predict_options, COUNT_OF(predict_options), &s },
+        { "Data:", data_options, n_data_options, &s.train.data },
+    };
+    int first = parse_options(argc, argv, predict_usage, groups, COUNT_OF(groups)), left = argc - first;
+    hinge_model *model = NULL;
+    hinge_data data = { 0 };
+    hinge_error err = { 0 };
+    unsigned long long cols;
+    double *labels, *all, *truth;
+    size_t n;
+
+    if (left < 2 || left > 3)
+        die(EXIT_USAGE, "predict: a test file and a model are needed; see `hinge-mpi predict --help`");
+    check(hinge_model_load(&model, argv[first + 1], NULL, &err), &err);
+    cols = hinge_model_n_features(model);
+    read_part(argv[first], &s.train.data, cols, s.predict.threads, &data);
+    labels = allocate(data.x.rows, sizeof *labels);
+    check(hinge_mpi_predict(MPI_COMM_WORLD, model, &data.x, &s.predict, labels, NULL, &err), &err);
+    all = gather_reals(labels, data.x.rows, rank, &n);
+    truth = gather_reals(data.y ? data.y : labels, data.x.rows, rank, &n);
+    if (rank == 0) {
+        struct score score = score_predictions(hinge_model_task(model), hinge_model_tau(model), n, all, truth);
+        if (left > 2)
+            write_predictions(argv[first + 2], all, n);
+        if (!s.train.quiet)
+            print_score(left > 2 && is_stdout(argv[first + 2]) ? stderr : stdout, &score);
+    }
+    free(labels);
+    free(all);
+    free(truth);
+    hinge_model_free(model);
+    hinge_data_free(&data);
+    return 0;
+}
+
+/* ---- The command ---- */
+
+static const char usage[] = "usage: mpirun -np P hinge-mpi train|predict [options] ...\n\n"
+                            "Kernel support vector machines by many processes over MPI.\n"
+                            "`hinge-mpi COMMAND --help` lists the options of a command.\n";
+
+int main(int argc, char **argv)
+{
+    int given, code = EXIT_USAGE, rank;
+
+    remember_arguments(argc, argv);
+    restart_if_slow(1, 0); /* while MPI has not begun; HINGE_NO_RESTART=1 prevents it */
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &given);
+    atexit(finalize);
+    rank = rank_of();
+    if (rank > 0 && (!freopen("/dev/null", "w", stdout) || !freopen("/dev/null", "w", stderr)))
+        return EXIT_DATA;
+    if (argc > 1 && strcmp(argv[1], "train") == 0)
+        code = run_train(argc - 1, argv + 1, rank);
+    else if (argc > 1 && strcmp(argv[1], "predict") == 0)
+        code = run_predict(argc - 1, argv + 1, rank);
+    else if (argc > 1 && strcmp(argv[1], "--version") == 0)
+        code = printf("hinge-mpi %s\n", hinge_version()) < 0;
+    else
+        fputs(usage, stderr);
+    finish_stdout();
+    forget_arguments();
+    return code;
+}
