@@ -8,6 +8,7 @@ import json
 import math
 import os
 import random
+import re
 import shlex
 import shutil
 import signal
@@ -141,9 +142,8 @@ class Grid:
             if trouble and not trouble.startswith(">"):
                 return {"contestant": "svm-train -v 5", "threads": 1, "outcome": trouble}
             if not trouble and point in rates:
-                rate = float(out.split("=")[1].split("%")[0] if self.task == 0 else
-                             out.split("Squared Error = ")[1].split()[0])
-                off = max(off, abs(rate - rates[point]))
+                said = re.search(r"(?:Accuracy|Mean squared error) = ([-+.0-9e]+)", out)
+                off = max(off, abs(float(said[1]) - rates[point]))
         factor = len(self.points) / wanted
         return {"contestant": "svm-train -v 5", "threads": 1, "wall_s": wall * factor, "cpu_s": used * factor,
                 "measured_points": wanted, "at_least": over, "rate_difference": off, "outcome": "done"}

@@ -99,6 +99,10 @@ def check_grid():
     check("the table says so, and times it", "extrapolated from 3 of 110 points" in said and
           f"{float(rows[2]['wall_s']) / float(rows[0]['wall_s']):.3g} |" in said, said)
     check("rates are much the same, though folds are not", 0 <= float(rows[2]["rate_difference"]) < 20, rows[2])
+    shutil.copy(FOLDER / "abalone.train.xz", FOLDER / "cadata.train.xz")
+    status, said, rows = compare("--grid", "2", "--sets", "cadata", "--rows", "40")
+    check("a grid of regression", status == 0 and rows[1]["measured_points"] == "330" and
+          0 <= float(rows[2]["rate_difference"]) < 1, said)
     status, said, rows = compare("--grid", "2", "--sets", "digits", "--rows", "150", "--limit", "0.0001")
     over = rows[0]["outcome"] == "> 0.0001 s" and rows[2]["at_least"] == "2"
     check("a grid over the limit", status == 1 and over, rows)
