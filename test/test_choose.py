@@ -246,6 +246,9 @@ subprocess.run(f"'{hinge}' scale -l 0 raw >scaled; '{hinge}' train -q -c 8 -g 0.
 right = [subprocess.run([hinge, "predict", "scaled", name, "predicted"], capture_output=True, text=True).stdout
          for name in ("by8.model", "by32.model")]
 check("--scale L,U: the model takes raw data", said in right, f"{said}{right}")
+grid("--scale", "--verbose", *SMALL, "--out", "null", "raw", says="20 kernels were made, .* where 4 would do")
+kernels = [json.loads(grid(*words, "--json", *SMALL, "--out", "null", "two"))["kernels"] for words in (["--scale"], [])]
+check("folds scaled by themselves have a kernel each", kernels == [20, 4], kernels)
 if shutil.which("gnuplot"):
     pictures = [(["-log2c", "3,3,0", "-log2g", "-5,-5,0"], "one.svg"), (SMALL, "map.svg"), (SMALL, "map.png"),
                 (["-log2c", "-1,5,2", "-g", "0.1"], "line.svg"), (["-s", "3", *SMALL], "mse.svg"),

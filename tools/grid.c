@@ -454,7 +454,7 @@ static void tell(const struct grid_settings *s, const hinge_selection *selection
         grid_table(s, selection), grid_last_line(s, selection->best);
     finish_stdout();
     if (s->train.verbose)
-        grid_work(selection);
+        grid_work(s, selection);
     if (grid->stopped)
         fprintf(stderr, "hinge: interrupted; %s\n", selection->best ? "the table tells the points so far"
                                                                     : "no point is done");

@@ -70,7 +70,7 @@ void grid_line(const struct grid_settings *s, const hinge_grid_point *point, con
 void grid_table(const struct grid_settings *s, const hinge_selection *selection);
 void grid_last_line(const struct grid_settings *s, const hinge_grid_point *best);
 /* Tells on standard error what the search took. */
-void grid_work(const hinge_selection *selection);
+void grid_work(const struct grid_settings *s, const hinge_selection *selection);
 /* Prints the selection as a JSON object whose cv_results has the names of scikit-learn's cv_results_. */
 void grid_json(const struct grid_settings *s, const hinge_selection *selection);
 /* Draws the rates over C and gamma, or over what else has two values or more. */

@@ -163,8 +163,12 @@ void grid_table(const struct grid_settings *s, const hinge_selection *selection)
     free(y);
 }
 
-void grid_work(const hinge_selection *selection)
+void grid_work(const struct grid_settings *s, const hinge_selection *selection)
 {
+    if (s->train.scale && !s->train.scale_restore)
+        fprintf(stderr,
+                "each fold is scaled by itself: %zu kernels were made, which share nothing, where %zu would do\n",
+                selection->n_kernels, selection->n_kernels / selection->n_folds);
     fprintf(stderr, "%zu points in %.3f s: %llu trainings to %g, %llu steps; %zu kernels, %llu rows of them computed "
                     "for %llu support vectors\n",
             selection->n_points, selection->seconds, (unsigned long long)selection->trainings, selection->eps,
@@ -286,6 +290,7 @@ void grid_json(const struct grid_settings *s, const hinge_selection *selection)
     json_real(&j, "tolerance_of_folds", selection->eps);
     json_count(&j, "trainings", selection->trainings);
     json_count(&j, "iterations", selection->iterations);
+    json_count(&j, "kernels", selection->n_kernels);
     json_count(&j, "rows_computed", selection->rows_computed);
     json_count(&j, "rows_distinct", selection->rows_distinct);
     json_count(&j, "rows_support", selection->rows_support);
