@@ -3,7 +3,8 @@
  * all hold the same working set W.
  *
  *   round.c    a round: violations, selection, W, the inner solve, the update of g
- *   problem.c  what is around the rounds: the start, g in f64, the verdict, the solution
+ *   exact.c    sources of kernel rows, and g in f64
+ *   problem.c  what is around the rounds: the start, the verdict, the solution
  */
 #ifndef HM_RUN_H
 #define HM_RUN_H
@@ -86,6 +87,17 @@ hinge_status hm_look(struct hm_run *run, hinge_status status); /* violations of 
 hinge_status hm_round(struct hm_run *run);
 void hm_set_offsets(struct hm_run *run, size_t at);
 double hm_violation(const struct hm_run *run);
+
+/* exact.c */
+/* Zeroed vectors of so many other points; `data` is to be freed. */
+hinge_status hm_make_vectors(const struct hm_run *run, size_t rows, hinge_dtype type, hinge_matrix *others,
+                             hinge_error *err);
+/* Sources of rows over each part's points and `others`, whose vectors come from all ranks. */
+hinge_status hm_make_grams(const struct hm_run *run, struct hm_part *parts, hinge_dtype type,
+                           const hinge_matrix *others, hinge_error *err);
+void hm_free_grams(struct hm_part *part, size_t n);
+/* g = K beta: points with coefficients travel tile by tile, in the order of all. */
+hinge_status hm_compute_gradient(struct hm_run *run, hinge_error *err);
 
 /* problem.c: one problem from its start to its end; beta and g stay in the run for whoever asks. */
 struct hm_solution { /* of all points */

@@ -172,13 +172,15 @@ static hinge_status build_model(struct job *job, char *vectors, size_t n_sv, hin
     double *x = hg_alloc(n_sv, d * sizeof *x);
     size_t *start = hg_zalloc(own->n_groups + 1, sizeof *start);
     uint32_t *order = hg_alloc(n_sv, sizeof *order);
-    bool ok = x != NULL && start != NULL && order != NULL;
+    size_t *row = hg_alloc(n_sv, sizeof *row);
+    bool ok = x != NULL && start != NULL && order != NULL && row != NULL;
     qsort(vectors, n_sv, bytes, by_number);
     for (size_t k = 0; ok && k < n_sv; k++) {
         struct vector v;
         memcpy(&v, vectors + k * bytes, sizeof v);
         memcpy(x + k * d, vectors + k * bytes + sizeof v, d * sizeof *x);
-        order[k] = (uint32_t)v.row;
+        order[k] = (uint32_t)k;
+        row[k] = v.row;
         for (size_t c = 0; c < own->n_groups; c++)
             start[c + 1] += v.number < own->pr.start[c + 1];
     }
@@ -196,14 +198,20 @@ static hinge_status build_model(struct job *job, char *vectors, size_t n_sv, hin
     pr->n = n_sv;
     pr->start = start;
     pr->order = order;
-    pr->x = (hinge_matrix){ x, HINGE_F64, own->rows, d, d, HINGE_ROW_MAJOR };
-    pr->points = (struct hg_points){ .x = { x, HINGE_F64, n_sv, d, d, HINGE_ROW_MAJOR }, .n = n_sv };
+    pr->x = (hinge_matrix){ x, HINGE_F64, n_sv, d, d, HINGE_ROW_MAJOR };
+    pr->points = (struct hg_points){ .x = pr->x, .n = n_sv };
+    t->threads = hg_threads(pr->params.threads);
     t->params = &pr->params;
     hinge_status status = ok ? hg_build_model(t, model, err)
                              : hg_fail(err, HINGE_ENOMEM, "no memory for a model of %zu support vectors", n_sv);
+    if (status == HINGE_OK) { /* which rows they are of all */
+        memcpy((*model)->sv_index, row, n_sv * sizeof *row);
+        (*model)->n_trained = own->rows;
+    }
     hg_free(x);
     hg_free(start);
     hg_free(order);
+    hg_free(row);
     return status;
 }
 
