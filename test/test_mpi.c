@@ -123,6 +123,11 @@ static void check_task(const struct set *set, hinge_params params, const double 
         assert_same_model(one.model, other.model);
         hinge_model_free(other.model);
     }
+    for (size_t k = 0; k < hinge_model_n_sv(one.model); k++) { /* their vectors are those of the rows that it names */
+        double x[8];
+        assert_int_equal(hinge_model_sv(one.model, k, x, &err), HINGE_OK);
+        assert_memory_equal(x, set->x + hinge_model_sv_index(one.model)[k] * set->d, set->d * sizeof *x);
+    }
     params.weights = weights;
     params.solver = HINGE_SOLVER_SMO;
     hinge_matrix x = set_matrix(set);

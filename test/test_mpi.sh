@@ -78,7 +78,9 @@ for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
     [ -e state/problem-0.manifest ] && break
     sleep 0.5
 done
-kill -9 $(ps -o pid= --ppid $mpirun_pid | tail -n 1)
+victim=$(ps -o pid= --ppid $mpirun_pid | tail -n 1)
+rank=$(ps -o pid= --ppid "$victim" | tail -n 1) # MPICH's ranks have a parent of their own
+kill -9 ${rank:-$victim}
 wait $mpirun_pid 2>/dev/null
 expect "a checkpoint" test -e state/problem-0.manifest
 expect "the rest by 2 ranks" ranks 2 train -q -c 1000 -g 20 --checkpoint state blobs rest
