@@ -154,24 +154,27 @@ struct hg_doubt hg_model_doubt(const hinge_model *m, double norm)
     double sums = summed ? 8 * ulp : hg_dot_error(HINGE_F32, HG_TILE_COLS) + 2 * ulp;
     if (m->kernel.type == HINGE_RBF) {
         double both = m->kernel.gamma * (norm + m->largest_norm);
-        double lost = (hg_dot_error(HINGE_F32, m->d) + 3 * ulp) * both; /* of gamma times a squared distance */
+        double lost = (hg_dot_error(HINGE_F32, m->most_nonzeros) + 3 * ulp) * both; /* of gamma ||x - z||^2 */
         if (!(lost <= 1))
             return (struct hg_doubt){ INFINITY, INFINITY };
-        /* and of the vectors, where K is not 0 in f32; of the map */
-        return (struct hg_doubt){ expm1(lost + 27 * ulp * sqrt(both)) + 16 * ulp + sums, 1e-37 };
+        /* and of the vectors, 2 sqrt(2 both) ulps a root of gamma ||x - z||^2: 4 where K is over exp(-16), 9.3 where it
+         * is not 0 in f32; of the map */
+        double near = 12 * ulp * sqrt(both), far = 27 * ulp * sqrt(both);
+        return (struct hg_doubt){ expm1(lost + near) + 16 * ulp + sums, 1e-37 + 1.2e-7 * expm1(lost + far) };
     }
     double product = sqrt(norm) * sqrt(m->largest_norm);
     double error = hg_kernel_error(&m->kernel, HINGE_F32, m->d, product);
     return (struct hg_doubt){ 0, error + sums * hg_kernel_most(&m->kernel, product) };
 }
 
-/* coef_sum, mixed, largest_norm */
+/* coef_sum, mixed, largest_norm, most_nonzeros */
 static bool derive_sizes(hinge_model *m)
 {
     struct hg_points points = hg_model_points(m, HINGE_F64);
     m->coef_sum = hg_zalloc(m->n_problems, sizeof *m->coef_sum);
     m->mixed = false;
     m->largest_norm = 0;
+    m->most_nonzeros = 0;
     for (size_t c = 0, sv = 0; m->coef_sum != NULL && c < hg_model_groups(m); sv += hg_model_group_sv(m, c++))
         for (size_t row = 0; row < hg_model_coef_rows(m); row++) {
             double sum = 0, size = 0, *of = &m->coef_sum[hg_coef_problem(m, c, row)];
@@ -184,6 +187,12 @@ static bool derive_sizes(hinge_model *m)
         }
     for (size_t i = 0; i < m->n_sv && m->sv != NULL && m->kernel.type != HINGE_USER; i++)
         m->largest_norm = fmax(m->largest_norm, m->norms != NULL ? m->norms[i] : hg_points_norm(&points, i, HINGE_F64));
+    for (size_t i = 0; i < m->n_sv && m->sv != NULL; i++) {
+        size_t count = 0;
+        for (size_t c = 0; c < m->d; c++)
+            count += m->sv[i * m->d + c] != (m->shift != NULL ? m->shift[c] : 0);
+        m->most_nonzeros = HG_MAX(m->most_nonzeros, count);
+    }
     return m->coef_sum != NULL;
 }
 
@@ -229,7 +238,7 @@ static bool may_be_f32(const hinge_model *m)
 
 static bool tells_labels(const hinge_model *m, double doubt)
 {
-    return !hinge_task_info(m->task)->regresses && doubt <= 500 * hg_model_promise(m);
+    return !hinge_task_info(m->task)->regresses && doubt <= 2000 * hg_model_promise(m);
 }
 
 bool hg_model_f32_tells_labels(const hinge_model *m)

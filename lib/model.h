@@ -50,6 +50,7 @@ struct hinge_model {
     double *coef_sum;     /* [n_problems] of |coef| */
     bool mixed;           /* some row of coef has both signs within a class */
     double largest_norm;  /* of the shifted SVs, squared */
+    size_t most_nonzeros; /* of a shifted SV: products that are 0 add no error to a dot product */
     struct hg_equal_table equal; /* RBF: the SVs by their features, */
     uint8_t *seen;        /* [seen_slots] and 1 for each of their norms; NULL for other kernels */
     size_t seen_slots;

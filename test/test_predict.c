@@ -215,6 +215,40 @@ static void infinite_for_others(void **state)
     }
 }
 
+/* The bound of f32's error holds, and is no looser for features that are 0 in all support vectors: labels of such models
+ * are told in f32. */
+static void few_nonzeros(void **state)
+{
+    (void)state;
+    uint64_t seed = 14;
+    struct set sv = set_new(2500, 123), x = set_new(200, 123);
+    for (size_t k = 0; k < 14 * (sv.n + x.n); k++) { /* equal features fall on each other: 14 at most */
+        struct set *of = k < 14 * sv.n ? &sv : &x;
+        size_t row = k < 14 * sv.n ? k / 14 : k / 14 - sv.n;
+        of->x[row * of->d + draw(&seed) % (row % 2 ? 20 : of->d)] = 0.7 + 0.1 * (double)(k % 3);
+    }
+    hinge_model *m = model_of(HINGE_C_SVC, hinge_kernel_rbf(0.5), &sv, 100, 0.1, &seed);
+    hinge_predict_options options = { .threads = 2, .precision = HINGE_PRECISION_F32 };
+    hinge_matrix all = set_matrix(&x);
+    double *f = calloc(x.n, sizeof *f);
+    assert_true(m->most_nonzeros <= 14 && m->f32_is_enough);
+    assert_int_equal(hinge_predict(m, &all, &options, NULL, f, NULL), HINGE_OK);
+    for (size_t i = 0; i < x.n; i++) {
+        double norm = 0, size = 0;
+        for (size_t c = 0; c < x.d; c++)
+            norm += x.x[i * x.d + c] * x.x[i * x.d + c];
+        for (size_t k = 0; k < sv.n; k++)
+            size += fabs(m->coef[k]) * (double)value_of(&m->kernel, x.x + i * x.d, sv.x + k * sv.d, x.d);
+        struct hg_doubt doubt = hg_model_doubt(m, norm);
+        assert_near(f[i], truth(m, x.x + i * x.d), doubt.share * size + doubt.rest * m->coef_sum[0]);
+    }
+    check(m, &x, "few non-zeros", 1e-8);
+    hinge_model_free(m);
+    set_free(&sv);
+    set_free(&x);
+    free(f);
+}
+
 /* Labels of many examples by a small model are made in f32 where that may do, and are those of exact values; values are
  * made in f64. Some examples are support vectors, some of which are equal. */
 static void many_by_few(void **state)
@@ -272,7 +306,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(near_twins), cmocka_unit_test(zeros_and_ones),
                                         cmocka_unit_test(all_kinds), cmocka_unit_test(too_large),
-                                        cmocka_unit_test(infinite_for_others), cmocka_unit_test(many_by_few),
+                                        cmocka_unit_test(infinite_for_others), cmocka_unit_test(few_nonzeros),
+                                        cmocka_unit_test(many_by_few),
                                         cmocka_unit_test(themselves) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
