@@ -249,8 +249,8 @@ static void few_nonzeros(void **state)
     free(f);
 }
 
-/* Labels of many examples by a small model are made in f32 where that may do, and are those of exact values; values are
- * made in f64. Some examples are support vectors, some of which are equal. */
+/* Labels of many examples by a small model are made in f32 where that may do, and are those of exact values; values
+ * are made in f64. Some examples are support vectors, some of which are equal. */
 static void many_by_few(void **state)
 {
     (void)state;
