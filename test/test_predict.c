@@ -215,7 +215,7 @@ static void infinite_for_others(void **state)
     }
 }
 
-/* The bound of f32's error holds, and is no looser for features that are 0 in all support vectors: labels of such models
+/* The bound of f32's error holds, and is no looser for features that are 0 in a support vector: labels of such models
  * are told in f32. */
 static void few_nonzeros(void **state)
 {
