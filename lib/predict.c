@@ -483,7 +483,7 @@ static hinge_status take_coef(struct job *j, void **made, hinge_error *err)
             return hg_fail(err, HINGE_ENOMEM, "no memory for %zu coefficients", count);
         if (f32)
             hg_model_coef32(m, order, *made);
-        for (size_t i = 0; !f32 && i < count; i++)
+        for (size_t i = 0; order != NULL && !f32 && i < count; i++)
             ((double *)*made)[i] = m->coef[i - i % m->n_sv + order[i % m->n_sv]];
     }
     j->sizes = j->again != NULL && (j->summed || m->mixed) ? (const float *)j->coef + count : NULL;

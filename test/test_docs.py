@@ -112,7 +112,7 @@ def check_script(page, script):
     done = run(["sh", "-n", "-c", script], source)
     if done.returncode:
         fail(page, done.stdout)
-    for line in script.splitlines():
+    for line in script.replace("\\\n", " ").splitlines():
         line = shlex.split(line, comments=True)
         if line[:1] == ["hinge"] and len(line) > 1:
             text = run([hinge, line[1], "--help"], source).stdout

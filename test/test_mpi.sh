@@ -74,9 +74,10 @@ mkdir state
 "$mpirun" -np 3 "$hinge_mpi" train -q -c 1000 -g 20 -e 1e-9 --newton 0 --working-set 8 --checkpoint state --checkpoint-every 0.01 blobs none \
     >/dev/null 2>&1 &
 mpirun_pid=$!
-for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+for _ in $(seq 1200); do # two minutes, on a machine however busy
     [ -e state/problem-0.manifest ] && break
-    sleep 0.5
+    kill -0 $mpirun_pid 2>/dev/null || break
+    sleep 0.1
 done
 victim=$(ps -o pid= --ppid $mpirun_pid | tail -n 1)
 rank=$(ps -o pid= --ppid "$victim" | tail -n 1) # MPICH's ranks have a parent of their own

@@ -75,7 +75,7 @@ for seed in range(6):
           all(text.startswith(f"some:{k + 1}: ") and faults[lines[k]] in text for text, k in zip(said, want)), said)
     check("their number and the exit status", said[-1] == f"Found {len(want)} lines with error." and
           done.returncode == 1, said)
-    theirs = run("svm-checkdata", "some").stdout if shutil.which("svm-checkdata") and seed == 0 else ""
+    theirs = run(sys.executable, shutil.which("svm-checkdata"), "some").stdout if shutil.which("svm-checkdata") and seed == 0 else ""
     numbers = {int(n) for n in re.findall(r"^line (\d+):", theirs, re.M)}
     own = {k + 1 for k in want if "#" not in lines[k] and "1e400" not in lines[k]} # which it reads otherwise
     comment = {k + 1 for k, line in enumerate(lines) if "#" in line}
@@ -108,7 +108,7 @@ for data, count in ("digits", 200), ("digits", 1438), ("digits", 100), ("rare", 
     part = parts(data, count)
     check(f"{count} lines", len(part) == count, len(part))
     if shutil.which("svm-subset"):
-        theirs = labels(run("svm-subset", data, count).stdout.splitlines())
+        theirs = labels(run(sys.executable, shutil.which("svm-subset"), data, count).stdout.splitlines())
         check("as many of each class as subset.py takes", labels(part) == theirs, f"{labels(part)}, {theirs}")
 for seed in range(3):
     check("at random: so many", len(parts("values", "-s", 1, "--seed", seed, 20)) == 20)

@@ -20,7 +20,7 @@ const char *number_text(double value, int python, char room[NUMBER_ROOM])
             break;
     }
     if (python && !strpbrk(room, ".en"))
-        strcat(room, ".0");
+        snprintf(room + strlen(room), NUMBER_ROOM - strlen(room), ".0");
     return room;
 }
 

@@ -149,8 +149,7 @@ void grid_table(const struct grid_settings *s, const hinge_selection *selection)
     for (size_t i = 0; i < nx; i++) {
         char value[NUMBER_ROOM], head[2 * NUMBER_ROOM];
 
-        snprintf(head, sizeof head, "%s%s", i ? "" : axis_key(across), i ? "" : "=");
-        strcat(head, side_text(across, x[i], value));
+        snprintf(head, sizeof head, "%s%s%s", i ? "" : axis_key(across), i ? "" : "=", side_text(across, x[i], value));
         printf("%10s", head);
     }
     for (size_t k = 0; k < ny; k++) {
