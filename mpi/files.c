@@ -37,7 +37,7 @@ static size_t share_of(size_t size, size_t k, size_t n)
 static void number_lines(const char *path, const struct hg_bytes *bytes, size_t begin, hinge_error *err)
 {
     size_t before = 0, name = strlen(path);
-    if (err == NULL || err->line == 0)
+    if (err == NULL || err->line == 0 || bytes->data == NULL)
         return;
     for (const char *p = bytes->data, *end = p + begin; (p = memchr(p, '\n', (size_t)(end - p))) != NULL; p++)
         before++;

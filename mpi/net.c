@@ -19,7 +19,7 @@ void hm_sizes(const struct hm_net *net, size_t mine, size_t *counts)
     net->gather(net, &size, counts, counts);
 }
 
-hinge_status hm_agree(const struct hm_net *net, hinge_status status, hinge_error *err)
+hinge_status hm_agreed(const struct hm_net *net, hinge_status status, hinge_error *err)
 {
     struct hm_sum sum = { 0 };
     hinge_error first = { .status = status };

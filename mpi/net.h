@@ -65,8 +65,13 @@ void hm_add_sum(struct hm_sum *a, const struct hm_sum *b);
 /* Bytes that each rank has: counts [ranks]. */
 void hm_sizes(const struct hm_net *net, size_t mine, size_t *counts);
 
-/* All ranks end with the status and message of the first that failed. */
-hinge_status hm_agree(const struct hm_net *net, hinge_status status, hinge_error *err);
+/* All ranks end with the status and message of the first that failed; never with HINGE_OK where this one did. */
+hinge_status hm_agreed(const struct hm_net *net, hinge_status status, hinge_error *err);
+static inline hinge_status hm_agree(const struct hm_net *net, hinge_status status, hinge_error *err)
+{
+    hinge_status all = hm_agreed(net, status, err);
+    return all != HINGE_OK ? all : status;
+}
 
 /* sums[k] = the sum of all ranks' part[k * n + i], i < n, k < m: the same bits however they are spread over ranks, good
  * to 2^-60 of the largest part times the number of all parts. */

@@ -186,7 +186,7 @@ static hinge_status find_points(struct hm_run *r, hinge_error *err)
         r->n_all += pr->start[c + 1] - pr->start[c];
     }
     r->of = hg_alloc(r->n, sizeof *r->of);
-    for (size_t p = 0; r->of != NULL && p < r->n_parts; p++)
+    for (size_t p = 0; r->part != NULL && r->of != NULL && p < r->n_parts; p++)
         for (size_t i = 0; i < r->part[p].n; i++)
             r->of[r->part[p].at + i] = (uint32_t)(r->part[p].begin + i);
     bool ok = r->part != NULL && r->of != NULL &&

@@ -32,11 +32,11 @@ static hinge_status collect(const struct hm_net *net, const void *send, size_t b
                             hinge_error *err)
 {
     size_t ranks = (size_t)net->ranks;
-    uint64_t *out = hg_zalloc(2 * ranks, sizeof *out), *in = out + ranks;
+    uint64_t *out = hg_zalloc(2 * ranks, sizeof *out), *in = out != NULL ? out + ranks : NULL;
     *all = NULL;
     *total = 0;
     hinge_status status = hm_agree(net, out != NULL ? HINGE_OK : hg_fail(err, HINGE_ENOMEM, "no memory"), err);
-    if (status == HINGE_OK) {
+    if (status == HINGE_OK && in != NULL) {
         out[0] = in[0] = bytes;
         net->turn(net, in);
         for (size_t r = 0; r < ranks; r++)
