@@ -94,7 +94,8 @@ static hinge_status keep_solution(struct job *job, const struct hm_run *run, str
     struct hg_solution *to = &job->t.solutions[run->problem];
     job->entries[run->problem] = all;
     to->n_sv = total / sizeof *mine;
-    qsort(all, to->n_sv, sizeof *mine, by_number);
+    if (all != NULL)
+        qsort(all, to->n_sv, sizeof *mine, by_number);
     to->rho = b != 0 ? -b * factor : 0;
     to->report = s->report;
     hg_add_report(&job->report, &s->report);
