@@ -193,6 +193,14 @@ check("a class smaller than the folds: two rows may be wrong", float(rates[-1]) 
 write("single", "".join(x for x in lines[:60] if x.startswith("+1")))
 check("one class", grid("-log2c", "0,2,1", "-g", 1, "--out", "null", "single", says="the label 1")
       .splitlines()[-1] == "1.0 100")
+write("kept.out", "earlier points\n")
+grid("-s", 3, "--score", "auc", "--out", "kept.out", "two", code=1, says="has no score")
+check("a grid that is refused leaves the earlier points", read("kept.out") == "earlier points\n")
+two = read("two")
+grid("two", "two", code=2, says="two: cannot write: the command uses this file twice")
+grid("--out", "two", "two", code=2, says="two: cannot write")
+grid("--out", "both", "two", "both", code=2, says="both: cannot write")
+check("a grid does not write over its data", read("two") == two and not os.path.exists("both"))
 for words, code, says in [(["-log2c", "5,1,1"], 2, "leads from BEGIN to END"), (["-log2c", "1,2"], 2, "neither"),
                           (["--list", "x=1"], 2, "NAME=VALUE"), (["--list", "c=1,a"], 2, "no number at 'a'"),
                           (["-t", "0", "-log2g", "1,2,1"], 2, "has no g"), (["-c", "1", "-log2c", "1,2,1"], 2, "-c"),

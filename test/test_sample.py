@@ -119,7 +119,8 @@ check("at random: each line as often", len(often) == 50 and 70 < min(often.value
 check("the same seed takes the same", run(hinge, "sample", "rare", 20).stdout == run(hinge, "sample", "rare", 20).stdout
       != run(hinge, "sample", "--seed", 1, "rare", 20).stdout)
 done = run(hinge, "sample", "values", 20)
-check("values have no classes", done.returncode == 1 and "-s 1" in done.stderr and not done.stdout, done.stderr)
+check("values have no classes", done.returncode == 1 and re.search("values: 20 lines.*-s 1", done.stderr) and
+      not done.stdout, done.stderr)
 done = run(hinge, "sample", "values", 51)
 check("more than there are", done.returncode == 1 and "50 lines" in done.stderr, done.stderr)
 check("zero, and no count", run(hinge, "sample", "values", 0).returncode == run(hinge, "sample", "values").returncode == 2)
@@ -127,6 +128,11 @@ write("t.csv", "kind,x\n" + "".join(f"{'ab'[k % 2]},{k}\n" for k in range(10)))
 run(hinge, "sample", "--header", "t.csv", 4, "part", "rest")
 check("a header begins both", read("part")[0] == read("rest")[0] == "kind,x\n" and len(read("part")) == 5 and
       len(read("rest")) == 7)
+rare = read("rare")
+for files in ["rare"], ["half", "rare"], ["half", "half"], ["half", "no-folder/rest"]:
+    done = run(hinge, "sample", "rare", 20, *files)
+    check("files that cannot be written: nothing is", done.returncode > 0 and f"{files[-1]}: cannot" in done.stderr and
+          read("rare") == rare and not os.path.exists("half"), done.stderr)
 check("a full disk", run(hinge, "sample", "rare", 20, "/dev/full").returncode == 1)
 
 os.chdir("/")

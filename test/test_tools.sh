@@ -168,6 +168,13 @@ printf '1 1:1\n-1 1:abc\n' >bad
 refuses 1 "absent" train absent
 refuses 1 "bad" train bad
 refuses 1 "no-folder/model: cannot write: there is no folder no-folder/" train two no-folder/model
+cp two twice
+refuses 2 "twice: cannot write: the command uses this file twice" train twice twice
+refuses 2 "twice: cannot" train twice ./twice
+refuses 2 "twice: cannot" predict twice two.model twice
+refuses 2 "twice: cannot" predict two twice twice
+refuses 2 "absent: cannot" predict --decisions absent two two.model absent
+check "and they are as they were" cmp two twice
 refuses 1 "absent" train --json absent
 check "an error is JSON with --json" keys out error exit_status
 check "with the message" has out '"error": "absent: '
@@ -181,7 +188,7 @@ refuses 1 "absent" scale absent
 refuses 1 "absent" train --scale-restore absent two
 refuses 1 "two:1: x expected" train --scale-restore two two
 refuses 1 "absent" calibrate absent two
-refuses 1 "two" calibrate two two
+refuses 1 "real:1: " calibrate real two
 refuses 1 "absent" scale -r absent two
 refuses 1 "two" scale -r two two
 printf '1 1:-1e308\n2 1:1e308\n1 1:0\n' >wide
@@ -608,8 +615,11 @@ check "train -v --json" keys report folds mse squared_correlation outcome second
 check "with scaling, one-vs-rest" keys report folds accuracy
 check "writes no model of them" test ! -e real.model -a ! -e three.model
 head -n 12 two >few
-check "leaves one out where folds are too many" "$hinge" train -q -v 99 few
+check "leaves one out where folds are too many" "$hinge" train -v 99 few
+check "and says how many folds there were" grep -q "^folds  *$(wc -l <few)," out
 check "warns of it" has err 'warning: -v: 99 folds of 12 examples'
+head -n 1 few >single
+refuses 1 "single: cross-validation needs 2 examples or more" train -q -s 3 -v 2 single
 refuses 1 "no labels" train -v 3 --no-labels -s 2 two.csv
 
 echo "# probabilities"

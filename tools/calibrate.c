@@ -94,7 +94,7 @@ int command_calibrate(int argc, char **argv)
 
     read_options(argc, argv, &s);
     restart_if_slow(!s.no_restart, 0);
-    check_writable(s.output_path);
+    check_writable(s.output_path, s.data_path);
     load(&s, &model, &data);
     start = now();
     if (hinge_calibrate(model, &data.x, data.y, &s.options, &err) != HINGE_OK)

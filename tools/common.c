@@ -190,13 +190,17 @@ void output_close(struct output *out)
     free(out->path);
 }
 
-void check_writable(const char *path)
+void check_writable(const char *path, const char *other)
 {
-    struct stat status;
+    struct stat status, second;
     char *folder;
 
-    if (is_stdout(path))
+    if (!path || is_stdout(path))
         return;
+    if (other && (stat(path, &status) || stat(other, &second)
+                      ? strcmp(path, other) == 0
+                      : S_ISREG(status.st_mode) && status.st_dev == second.st_dev && status.st_ino == second.st_ino))
+        die(EXIT_USAGE, "%s: cannot write: the command uses this file twice", path);
     if (stat(path, &status) == 0 && S_ISDIR(status.st_mode))
         die(EXIT_DATA, "%s: cannot write: it is a folder", path);
     if (stat(path, &status) == 0 && !S_ISREG(status.st_mode))

@@ -157,8 +157,11 @@ struct output {
 int is_stdout(const char *path); /* "-" is; NULL is not */
 void output_open(struct output *out, const char *path);
 void output_close(struct output *out); /* only now does path exist or change */
-/* Dies if a file cannot be written at path: call it before a long run, which is then not in vain. */
-void check_writable(const char *path);
+/*
+ * Dies if a file cannot be written at path, or if path is the other file, which the command reads or writes too: call
+ * it before a long run, which is then not in vain. NULL for path: nothing is written; NULL for other: there is none.
+ */
+void check_writable(const char *path, const char *other);
 
 /* ---- JSON on standard output: NULL for key inside arrays ---- */
 

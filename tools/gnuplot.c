@@ -110,7 +110,7 @@ static void make_folder(struct gnuplot *g, const char *keep)
 void gnuplot_check(const char *picture)
 {
     terminal_of(picture);
-    check_writable(picture);
+    check_writable(picture, NULL);
 }
 
 void gnuplot_open(struct gnuplot *g, const char *picture, const char *keep)
@@ -119,7 +119,7 @@ void gnuplot_open(struct gnuplot *g, const char *picture, const char *keep)
 
     memset(g, 0, sizeof *g);
     g->picture = picture;
-    check_writable(picture);
+    check_writable(picture, NULL);
     make_folder(g, keep);
     g->script = gnuplot_file(g, "plot.gp");
     fprintf(g->script, "# gnuplot plot.gp draws plot%s\n", terminal->ending);

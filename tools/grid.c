@@ -364,6 +364,7 @@ static int on_point(void *arg, const hinge_select_progress *p)
                 used += (size_t)snprintf(run->best + used, sizeof run->best - used, " %s=%s", axis_key(k),
                                          number_text(axis_value(p->best, k), 1, number));
     }
+    points_begin(&run->points, s);
     if (is_scored(p->point))
         points_add(&run->points, s, p->point);
     if (!s->train.quiet && !s->train.json)
@@ -477,20 +478,20 @@ int command_grid(int argc, char **argv)
 
     read_options(argc, words, &s);
     restart_if_slow(!s.train.no_restart, s.train.verbose);
-    if (s.train.model_path)
-        check_writable(s.train.model_path);
+    check_writable(s.train.model_path, s.train.data_path);
+    check_writable(s.train.model_path, s.out);
+    check_writable(s.out, s.train.data_path);
     if (s.picture)
         gnuplot_check(s.picture);
     train_load(&s.train, &run);
-    s.train.folds = s.train.folds < run.data.x.rows ? s.train.folds : run.data.x.rows;
     fix_others(&s, &run.data);
     points_print(&s, &run);
     points_read(&grid.points, &s, &run);
-    points_begin(&grid.points, &s);
     grid.known = grid.points.count;
     tell_known(&s, &grid.points);
     grid.width = s.train.quiet ? 0 : terminal_width();
     selection = search(&s, &run, &grid);
+    points_begin(&grid.points, &s); /* where all points were known */
     points_end(&grid.points);
     train_best(&s, &run, selection);
     tell(&s, selection, &grid);

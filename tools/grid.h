@@ -57,7 +57,7 @@ struct points {
 void points_print(struct grid_settings *s, const struct train_run *run);
 /* Reads the points of s->resume; dies of a file of other data, settings or points than this grid's. */
 void points_read(struct points *points, const struct grid_settings *s, const struct train_run *run);
-/* Writes s->out anew with the points known so far, and leaves it open. */
+/* Writes s->out anew with the points known so far, and leaves it open, unless that is done already. */
 void points_begin(struct points *points, const struct grid_settings *s);
 void points_add(struct points *points, const struct grid_settings *s, const hinge_grid_point *point);
 void points_end(struct points *points);

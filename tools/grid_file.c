@@ -204,7 +204,7 @@ void points_begin(struct points *points, const struct grid_settings *s)
 {
     struct output out;
 
-    if (!s->out)
+    if (!s->out || points->file)
         return;
     output_open(&out, s->out);
     fprintf(out.file, "%s%s\n", mark, s->print);

@@ -158,7 +158,7 @@ static int run_train(int argc, char **argv, int rank)
     if (!t->model_path)
         t->model_path = own_path = default_model_path(t->data_path);
     if (rank == 0)
-        check_writable(t->model_path);
+        check_writable(t->model_path, t->data_path);
     read_part(t->data_path, &t->data, 0, t->params.threads, &run.data);
     run.seconds_load = now() - start;
     train_name_labels(t, &none);

@@ -221,10 +221,11 @@ int command_predict(int argc, char **argv)
 
     read_options(argc, argv, &s);
     restart_if_slow(!s.no_restart, s.verbose);
-    if (s.output_path)
-        check_writable(s.output_path);
-    if (s.decisions)
-        check_writable(s.decisions);
+    check_writable(s.output_path, s.test_path);
+    check_writable(s.output_path, s.model_path);
+    check_writable(s.decisions, s.test_path);
+    check_writable(s.decisions, s.model_path);
+    check_writable(s.decisions, s.output_path);
     load(&s, &run);
     predict(&s, &run);
     if (s.output_path && run.probabilities)

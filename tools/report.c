@@ -382,7 +382,7 @@ int command_report(int argc, char **argv)
     read_options(argc, argv, &s);
     restart_if_slow(!s.no_restart, 0);
     if (s.points)
-        check_writable(s.points);
+        check_writable(s.points, NULL);
     r.bounds.leave_one_out = NAN;
     find_out(&r, &s);
     if (s.points)

@@ -88,7 +88,8 @@ static int compare_classes(const void *a, const void *b)
 }
 
 /* Takes of each class its share, rounded up, small ones first. */
-static void take_by_class(char *taken, struct label *labels, size_t n, size_t count, uint64_t *state)
+static void take_by_class(const char *path, char *taken, struct label *labels, size_t n, size_t count,
+                          uint64_t *state)
 {
     struct class *classes = allocate(n, sizeof *classes);
     size_t left = count, n_classes = 0;
@@ -105,8 +106,8 @@ static void take_by_class(char *taken, struct label *labels, size_t n, size_t co
         size_t share = (size_t)ceil((double)classes[k].size * ((double)count / (double)n));
 
         if (left == 0)
-            die(EXIT_DATA, "%zu lines cannot have one of each of %zu classes in their shares: take more, or -s 1, as "
-                           "of values, which are no classes", count, n_classes);
+            die(EXIT_DATA, "%s: %zu lines are too few for the shares of its %zu classes: take more; if its labels are "
+                           "values, take -s 1", path, count, n_classes);
         share = share < left ? share : left;
         take(taken, labels + classes[k].begin, classes[k].size, share, state);
         left -= share;
@@ -141,6 +142,10 @@ int command_sample(int argc, char **argv)
     if (left < 2 || left > 4)
         die(EXIT_USAGE, "sample: a data file and a count are needed, and two more files at most; see `hinge sample "
                         "--help`");
+    for (int k = 2; k < left; k++)
+        check_writable(argv[first + k], argv[first]);
+    if (left > 3)
+        check_writable(argv[first + 3], argv[first + 2]);
     parse_size(&(struct option_use){ "count", argv[first + 1], argc, argv }, &range_positive, &count);
     load_lines(argv[first], &lines);
     n = lines.count > head ? lines.count - head : 0;
@@ -155,7 +160,7 @@ int command_sample(int argc, char **argv)
     if (s.at_random)
         take(taken, labels, n, count, &s.seed);
     else
-        take_by_class(taken, labels, n, count, &s.seed);
+        take_by_class(argv[first], taken, labels, n, count, &s.seed);
     write_lines(left > 2 ? argv[first + 2] : "-", &lines, taken, 1);
     if (left > 3)
         write_lines(argv[first + 3], &lines, taken, 0);

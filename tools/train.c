@@ -329,11 +329,23 @@ static void load_training(struct train_settings *s, hinge_data *data, hinge_scal
 
 /* ---- The run ---- */
 
+/* Limits the folds to the examples, leaving one out, as svm-train does. */
+static void limit_folds(struct train_settings *s, size_t n)
+{
+    if (s->folds <= n)
+        return;
+    if (n == 1)
+        die(EXIT_DATA, "%s: cross-validation needs 2 examples or more, and here is one", s->data_path);
+    warn("-v: %zu folds of %zu examples are too many: each is left out once", s->folds, n);
+    s->folds = n;
+}
+
 void train_load(struct train_settings *s, struct train_run *run)
 {
     double start = now();
 
     load_training(s, &run->data, &run->scaling);
+    limit_folds(s, run->data.x.rows);
     drop_words(&run->data, s->params.task);
     if (s->params.task != HINGE_ONE_CLASS || s->folds)
         need_labels(s->data_path, &run->data, "train on", "--labels");
@@ -350,20 +362,11 @@ void train_load(struct train_settings *s, struct train_run *run)
                 run->data.columns ? " that are not 0 in all of them" : "", run->seconds_load);
 }
 
-/* Limits the folds to the examples, leaving one out, as svm-train does. */
-static size_t n_folds(const struct train_settings *s, size_t n)
-{
-    if (s->folds <= n)
-        return s->folds;
-    warn("-v: %zu folds of %zu examples are too many: each is left out once", s->folds, n);
-    return n;
-}
-
 static hinge_status cross_validate(const struct train_settings *s, struct train_run *run, hinge_error *err)
 {
     size_t n = run->data.x.rows;
     double *predictions = allocate(n, sizeof *predictions);
-    hinge_status status = hinge_cross_validate(&run->data.x, run->data.y, &s->params, n_folds(s, n), predictions,
+    hinge_status status = hinge_cross_validate(&run->data.x, run->data.y, &s->params, s->folds, predictions,
                                                &run->report, err);
 
     if (status == HINGE_OK)
@@ -587,7 +590,7 @@ int command_train(int argc, char **argv)
         s.model_path = own_path = default_model_path(s.data_path);
     restart_if_slow(!s.no_restart, s.verbose);
     if (!s.folds)
-        check_writable(s.model_path);
+        check_writable(s.model_path, s.data_path);
     train_load(&s, &run);
     read_test(&s, &run);
     train_run(&s, &run);
