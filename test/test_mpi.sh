@@ -69,6 +69,17 @@ expect "a status" test $? -ne 0
 expect "one message" test "$(grep -c "bad:1501: " said)" = 1
 expect "no model" test ! -e none
 
+# what cannot be written is found by rank 0 alone, and ends the others
+for words in "train -q blobs state.d" "train -q blobs blobs" "predict -q blobs model1 model1"; do
+    mkdir -p state.d
+    # shellcheck disable=SC2086
+    ranks 2 $words >said 2>&1
+    code=$?
+    expect "$words: ends before its time" test $code -ne 0 -a $code -ne 124
+    expect "$words: says why" grep -q "^hinge: ${words##* }: cannot write" said
+done
+expect "the model is as it was" cmp model1 model2
+
 # a rank is killed on its way, which ends the others; on with two
 mkdir state
 "$mpirun" -np 3 "$hinge_mpi" train -q -c 1000 -g 20 -e 1e-9 --newton 0 --working-set 8 --checkpoint state --checkpoint-every 0.01 blobs none \

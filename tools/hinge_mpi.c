@@ -27,8 +27,12 @@ static int rank_of(void)
     return rank;
 }
 
+static int alone; /* the other ranks do not come to where this one may end */
+
 static void finalize(void)
 {
+    if (alone)
+        MPI_Abort(MPI_COMM_WORLD, EXIT_DATA);
     MPI_Finalize();
 }
 
@@ -91,6 +95,17 @@ static int look_for_signal(void *arg, const hinge_progress *p)
     (void)arg;
     (void)p;
     return was_interrupted();
+}
+
+/* Dies on rank 0, which writes, if path cannot be written or is one of the other files. */
+static void check_output(int rank, const char *path, const char *other, const char *another)
+{
+    alone = rank == 0;
+    if (rank == 0) {
+        check_writable(path, other);
+        check_writable(path, another);
+    }
+    alone = 0;
 }
 
 static void read_part(const char *path, const struct data_flags *flags, size_t cols, int threads, hinge_data *data)
@@ -157,8 +172,7 @@ static int run_train(int argc, char **argv, int rank)
     read_train_options(argc, argv, &s);
     if (!t->model_path)
         t->model_path = own_path = default_model_path(t->data_path);
-    if (rank == 0)
-        check_writable(t->model_path, t->data_path);
+    check_output(rank, t->model_path, t->data_path, NULL);
     read_part(t->data_path, &t->data, 0, t->params.threads, &run.data);
     run.seconds_load = now() - start;
     train_name_labels(t, &none);
@@ -249,6 +263,7 @@ static int run_predict(int argc, char **argv, int rank)
 
     if (left < 2 || left > 3)
         die(EXIT_USAGE, "predict: a test file and a model are needed; see `hinge-mpi predict --help`");
+    check_output(rank, left > 2 ? argv[first + 2] : NULL, argv[first], argv[first + 1]);
     check(hinge_model_load(&model, argv[first + 1], NULL, &err), &err);
     cols = hinge_model_n_features(model);
     read_part(argv[first], &s.train.data, cols, s.predict.threads, &data);
