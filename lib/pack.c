@@ -159,6 +159,7 @@ void hg_fill_report(const struct hg_training *t, const hinge_model *m, hinge_rep
                       hg_hamming_bytes(&t->copy.hamming) +
                       (t->copy.values != NULL ? r->distinct * (t->copy.points.x.stride + 1) * sizeof(float) : 0) +
                       m->n_sv * m->d * (sizeof(double) + (m->f32_is_enough ? sizeof(float) : 0)) +
+                      m->n_sv * hg_model_coef_rows(m) * (sizeof(double) + (m->coef32 != NULL ? 2 * sizeof(float) : 0)) +
                       (m->panels != NULL && !m->f32_is_enough ? m->n_sv * m->d * sizeof(double) : 0);
     memcpy(r->blas, machine.blas, sizeof r->blas);
     r->blas_slow = machine.blas_slow;
