@@ -6,10 +6,9 @@
  * In f32 each example's decision values have a bound of their error (hg_model_doubt). Examples whose labels it leaves
  * open, or whose values are asked for and may be wrong by more than is promised, are predicted again in f64.
  */
-#include "lib/nearby.h"
 #include "lib/params.h"
+#include "lib/predict.h"
 
-#include <cblas.h>
 #include <math.h>
 #include <omp.h>
 #include <string.h>
@@ -18,258 +17,10 @@ enum { STACK_BYTES = 1 << 16 }; /* a small batch needs no allocation */
 enum { MANY_ROWS = 64 };         /* worth panels of the SVs of their own */
 enum { MANY_VALUES = 1 << 22 };  /* worth a look at whether f32 does for a small model */
 
-struct job {
-    const hinge_model *m;
-    struct hg_points x; /* the examples, less the model's shift */
-    struct hg_tiler tiler;
-    struct hg_points sv, all_sv; /* as they are taken, and in the model's order */
-    const void *sv_norms; /* in the tiler's type, or NULL */
-    const void *coef;     /* [coef rows * n_sv] in the tiler's type */
-    const void *panels;   /* of the SVs, where the tiler works by lists */
-    bool summed;          /* values are summed as they are made, for one row of coef */
-    struct hg_nearby nearby;
-    uint32_t *place;      /* [n_sv] of each SV in the order of nearby; NULL: their own */
-    const void *sizes;    /* |coef| behind coef, for `again`: where values are summed as they are made, or a row of it
-                           * has both signs within a class; otherwise NULL */
-    uint8_t *again;       /* [rows of x] f32: 1 where f64 is needed; or NULL */
-    bool values;          /* again: where decision values, not labels alone, are not known well enough */
-    bool as_asked;        /* again: only where f32 overflows */
-    double *labels, *decisions;
-    /* the caller's callback, and what it is told */
-    const hinge_predict_options *options;
-    omp_lock_t lock;
-    double begin, told; /* hg_now's: of the call, and when the callback was called last */
-    size_t done;        /* rows, atomic */
-    int stopped;        /* atomic: it wants an end */
-};
-
-struct work { /* of one thread, for blocks of up to `rows` examples */
-    size_t rows, cols, ldx;
-    void *x, *norm, *dots, *sv, *part;
-    struct hg_left left, close; /* in the room of x: the examples; by GEMM where distances are close */
-    void *room;                 /* the maker's */
-    uint32_t *equal;       /* [rows] 1 + the first SV that is equal to an example; 0: there is none */
-    double *decisions, *sizes; /* [rows * problems]; sums of |coef| K, where the job has `again` */
-    struct hg_sums sums;       /* of values, where they are summed as they are made */
-    uint64_t *ones;            /* [rows * HG_ONES] hg_sums', */
-    bool any_equal;            /* where an example of the block is equal to an SV */
-    size_t *votes;
-};
-
-static size_t columns_of(const hinge_model *m)
-{
-    size_t coef_rows = hg_model_coef_rows(m);
-    return HG_MAX(coef_rows, (size_t)1);
-}
-
 /* Examples a block: by their number alone, so that the bits do not depend on the threads. */
 static size_t block_rows(size_t rows)
 {
     return rows >= 2048 ? HG_TILE_ROWS : rows >= 128 ? 32 : HG_MIN(rows, (size_t)8);
-}
-
-/* ---- decision values --------------------------------------------------------------------------------------------- */
-
-/* sum of K coef over the SVs that a pair has: an infinite K of another pair's SV times 0 would be NaN. */
-static double dot_of_present(size_t n, const double *values, const double *coef)
-{
-    double sum = 0;
-    for (size_t i = 0; i < n; i++)
-        sum += coef[i] != 0 ? coef[i] * values[i] : 0;
-    return sum;
-}
-
-/* sum[r, pair] += K[r, SVs] coef[SVs, other classes]' for SVs [first, first + n) of class c, the values of which begin
- * at column `at` of the tile. size (or NULL): the same of absolute values; coef without both signs in a class. */
-static void fold_tile(const struct job *j, const struct work *w, size_t rows, size_t c, size_t first, size_t n,
-                      size_t at, const void *coef, double *sum, double *size)
-{
-    const hinge_model *m = j->m;
-    size_t columns = columns_of(m), stride = m->n_problems;
-    int ir = (int)rows, ic = (int)columns, in = (int)n, ld = (int)w->cols;
-    const float *dots32 = (const float *)w->dots + at, *coef32 = (const float *)coef + first;
-    const double *dots64 = (const double *)w->dots + at, *coef64 = (const double *)coef + first;
-    if (j->tiler.type == HINGE_F32 && columns == 1)
-        cblas_sgemv(CblasRowMajor, CblasNoTrans, ir, in, 1, dots32, ld, coef32, 1, 0, w->part, 1);
-    else if (j->tiler.type == HINGE_F32)
-        cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, ir, ic, in, 1, dots32, ld, coef32, (int)m->n_sv, 0,
-                    w->part, ic);
-    else if (columns == 1)
-        cblas_dgemv(CblasRowMajor, CblasNoTrans, ir, in, 1, dots64, ld, coef64, 1, 0, w->part, 1);
-    else
-        cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, ir, ic, in, 1, dots64, ld, coef64, (int)m->n_sv, 0,
-                    w->part, ic);
-    for (size_t k = 0; k < columns; k++) {
-        size_t pair = hg_coef_problem(m, c, k);
-        for (size_t r = 0; r < rows; r++) {
-            double part = j->tiler.type == HINGE_F32 ? (double)((const float *)w->part)[r * columns + k]
-                                                     : ((const double *)w->part)[r * columns + k];
-            if (j->tiler.type == HINGE_F64 && !isfinite(part))
-                part = dot_of_present(n, dots64 + r * w->cols, coef64 + k * m->n_sv);
-            if (sum != NULL)
-                sum[r * stride + pair] += part;
-            if (size != NULL)
-                size[r * stride + pair] += fabs(part);
-        }
-    }
-}
-
-/* Values of examples with SVs that are equal to them: they are set, or will be. */
-static void set_equal(const struct job *j, const struct work *w, size_t rows, size_t first, size_t n)
-{
-    if (j->summed)
-        memset(w->ones, 0, rows * HG_ONES * sizeof *w->ones);
-    for (size_t r = 0; r < rows; r++)
-        for (uint32_t p = w->equal[r]; p != 0; p = j->m->equal.next[p - 1]) {
-            size_t col = (j->place != NULL ? j->place[p - 1] : p - 1) - first, at = r * w->cols + col;
-            if (col >= n) /* also where it comes before the first */
-                continue;
-            if (j->summed)
-                w->ones[r * HG_ONES + col / 64] |= (uint64_t)1 << col % 64;
-            else if (j->tiler.type == HINGE_F32)
-                ((float *)w->dots)[at] = 1;
-            else
-                ((double *)w->dots)[at] = 1;
-        }
-}
-
-static hinge_status kernel_tile(const struct job *j, const struct hg_tiler *tiler, const struct hg_left *left,
-                                const struct work *w, size_t rows, size_t first, size_t n)
-{
-    size_t size = hg_size_of(j->tiler.type);
-    struct hg_right right = { n, 0, NULL, NULL, { &j->sv, NULL, first } };
-    if (j->sv_norms != NULL)
-        right.norm = (const char *)j->sv_norms + first * size;
-    if (tiler->maker->keeps)
-        right.x = (const char *)j->panels + first * j->m->d * size;
-    else
-        tiler->maker->set_right(tiler, &right, w->sv, w->room);
-    struct hg_sums sums = w->sums;
-    sums.coef = (const char *)j->coef + first * size;
-    sums.ones = w->any_equal ? w->ones : NULL;
-    struct hg_part_of_tile part = { left, &right, 0, rows, w->cols, w->dots, w->room, NULL, j->summed ? &sums : NULL };
-    if (w->any_equal && j->summed)
-        set_equal(j, w, rows, first, n);
-    hinge_status status = hg_tile_values(tiler, &part);
-    if (w->any_equal && !j->summed)
-        set_equal(j, w, rows, first, n);
-    return status;
-}
-
-static double norm_of(const struct job *j, const struct work *w, size_t r)
-{
-    return j->tiler.type == HINGE_F32 ? (double)((const float *)w->norm)[r] : ((const double *)w->norm)[r];
-}
-
-/* Norms of the examples, and which SVs are equal to them; the largest norm. */
-static double look_at_rows(const struct job *j, struct work *w, size_t row, size_t rows)
-{
-    double largest = 0;
-    w->any_equal = false;
-    for (size_t r = 0; r < rows && (j->sv_norms != NULL || j->again != NULL); r++) {
-        double norm = hg_points_norm(&j->x, row + r, j->tiler.type);
-        if (j->tiler.type == HINGE_F32)
-            ((float *)w->norm)[r] = (float)norm;
-        else
-            ((double *)w->norm)[r] = norm;
-        largest = HG_MAX(largest, norm);
-        if (j->m->seen == NULL)
-            continue;
-        bool seen = j->m->seen[hg_model_seen(j->m, norm_of(j, w, r))] != 0;
-        w->equal[r] = seen ? hg_equal_table_find(&j->m->equal, &j->all_sv, &j->x, row + r) : 0;
-        w->any_equal = w->any_equal || w->equal[r] != 0;
-    }
-    return largest;
-}
-
-/* The next SVs from `first` on: all, or those that matter to the examples. */
-static bool next_tile(const struct job *j, const struct work *w, size_t row, size_t *first, size_t *end)
-{
-    if (j->nearby.sv != NULL)
-        return hg_nearby_next(&j->nearby, row / w->rows, w->cols, first, end);
-    *end = HG_MIN(j->m->n_sv, *first + w->cols);
-    return *first < j->m->n_sv;
-}
-
-/* What a tile adds to the decision values where there are several rows of coef. */
-static void fold_classes(const struct job *j, const struct work *w, size_t rows, size_t first, size_t end)
-{
-    const hinge_model *m = j->m;
-    double *sizes = j->again != NULL ? w->sizes : NULL;
-    size_t class_end = hg_model_group_sv(m, 0);
-    for (size_t sv = first, c = 0; sv < end;) {
-        while (sv >= class_end)
-            class_end += hg_model_group_sv(m, ++c);
-        size_t n = HG_MIN(end, class_end) - sv;
-        fold_tile(j, w, rows, c, sv, n, sv - first, j->coef, w->decisions, j->sizes == NULL ? sizes : NULL);
-        if (j->sizes != NULL)
-            fold_tile(j, w, rows, c, sv, n, sv - first, j->sizes, NULL, sizes);
-        sv += n;
-    }
-}
-
-/* The sums' lanes, each added up. */
-static void add_up(const struct work *w, size_t rows)
-{
-    for (size_t r = 0; r < rows; r++)
-        for (size_t k = 0; k < w->sums.m; k++) {
-            const double *lane = w->sums.sum + (r * w->sums.m + k) * HG_SUM_LANES;
-            double sum = 0;
-            for (size_t i = 0; i < HG_SUM_LANES; i++)
-                sum += lane[i];
-            (k == 0 ? w->decisions : w->sizes)[r] = sum;
-        }
-}
-
-static hinge_status decide_by_tiles(const struct job *j, struct work *w, size_t row, size_t rows)
-{
-    const hinge_model *m = j->m;
-    struct hg_tiler tiler = j->tiler;
-    double largest = look_at_rows(j, w, row, rows);
-    tiler.close = hg_tiler_close(&tiler.kernel, tiler.type, tiler.d, HG_MAX(largest, m->largest_norm));
-    if (tiler.close > 0)
-        tiler.maker = &hg_gemm;
-    struct hg_left left = tiler.maker == j->tiler.maker ? w->left : w->close;
-    left.norm = j->sv_norms != NULL ? w->norm : NULL;
-    left.origin = (struct hg_origin){ &j->x, NULL, row };
-    for (size_t r = 0; r < rows; r++)
-        tiler.maker->set_left(&tiler, &left, r, w->room);
-    if (j->summed)
-        memset(w->sums.sum, 0, rows * w->sums.m * HG_SUM_LANES * sizeof *w->sums.sum);
-    for (size_t first = 0, end; next_tile(j, w, row, &first, &end); first = end) {
-        hinge_status status = kernel_tile(j, &tiler, &left, w, rows, first, end - first);
-        if (status != HINGE_OK)
-            return status;
-        if (!j->summed)
-            fold_classes(j, w, rows, first, end);
-    }
-    if (j->summed)
-        add_up(w, rows);
-    return HINGE_OK;
-}
-
-static void decide_linear(const struct job *j, const struct work *w, size_t row, size_t rows)
-{
-    const hinge_model *m = j->m;
-    hg_points_pack(&j->x, NULL, row, rows, HINGE_F64, w->x, w->ldx);
-    if (m->d > 0 && m->n_problems > 0)
-        cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)rows, (int)m->n_problems, (int)m->d, 1, w->x,
-                    (int)w->ldx, m->weights, (int)m->d, 0, w->decisions, (int)m->n_problems);
-}
-
-static void decide_precomputed(const struct job *j, const struct work *w, size_t row, size_t rows)
-{
-    const hinge_model *m = j->m;
-    size_t classes = hg_model_groups(m), sv = 0;
-    for (size_t c = 0; c < classes; c++)
-        for (size_t end = sv + hg_model_group_sv(m, c); sv < end; sv++)
-            for (size_t k = 0; k < columns_of(m); k++) {
-                size_t pair = hg_coef_problem(m, c, k);
-                double coef = m->coef[k * m->n_sv + sv];
-                for (size_t r = 0; coef != 0 && r < rows; r++)
-                    w->decisions[r * m->n_problems + pair] +=
-                        coef * hg_matrix_value(&j->x.x, row + r, m->sv_serial[sv]);
-            }
 }
 
 /* ---- labels ------------------------------------------------------------------------------------------------------ */
@@ -298,7 +49,7 @@ static double label_of(const hinge_model *m, const double *decision, size_t *vot
 }
 
 /* Whether decision values in f32 leave something open. size: sums of |coef| K, to bounds of their errors. */
-static bool is_open(const struct job *j, double norm, const double *decision, double *size)
+static bool is_open(const struct hg_prediction *j, double norm, const double *decision, double *size)
 {
     const hinge_model *m = j->m;
     struct hg_doubt doubt = hg_model_doubt(m, norm);
@@ -319,27 +70,19 @@ static bool is_open(const struct job *j, double norm, const double *decision, do
     return open;
 }
 
-static hinge_status predict_block(const struct job *j, struct work *w, size_t row, size_t rows)
+static hinge_status predict_block(const struct hg_prediction *j, struct hg_workplace *w, size_t row, size_t rows)
 {
     const hinge_model *m = j->m;
-    hinge_status status = HINGE_OK;
     memset(w->decisions, 0, rows * m->n_problems * sizeof *w->decisions);
     memset(w->sizes, 0, (j->again != NULL ? rows * m->n_problems : 0) * sizeof *w->sizes);
-    if (m->n_sv == 0)
-        ; /* f = -rho, whatever the features */
-    else if (m->sv_serial != NULL)
-        decide_precomputed(j, w, row, rows);
-    else if (m->weights != NULL)
-        decide_linear(j, w, row, rows);
-    else
-        status = decide_by_tiles(j, w, row, rows);
+    hinge_status status = hg_decide(j, w, row, rows);
     for (size_t r = 0; r < rows && status == HINGE_OK; r++) {
         double *decision = w->decisions + r * m->n_problems;
         for (size_t p = 0; p < m->n_problems; p++)
             decision[p] -= m->rho[p];
         size_t example = j->x.order != NULL ? j->x.order[row + r] : row + r;
         if (j->again != NULL)
-            j->again[example] = is_open(j, norm_of(j, w, r), decision, w->sizes + r * m->n_problems);
+            j->again[example] = is_open(j, hg_example_norm(j, w, r), decision, w->sizes + r * m->n_problems);
         if (j->decisions != NULL)
             memcpy(j->decisions + example * m->n_problems, decision, m->n_problems * sizeof *decision);
         if (j->labels != NULL)
@@ -351,7 +94,7 @@ static hinge_status predict_block(const struct job *j, struct work *w, size_t ro
 /* ---- work space -------------------------------------------------------------------------------------------------- */
 
 /* Lays out one thread's work space at base (NULL: only measures); returns its size. */
-static size_t lay_out(const struct job *j, size_t rows, char *base, struct work *w)
+static size_t lay_out(const struct hg_prediction *j, size_t rows, char *base, struct hg_workplace *w)
 {
     const hinge_model *m = j->m;
     size_t size = m->weights != NULL ? sizeof(double) : hg_size_of(j->tiler.type), at = 0, dummy;
@@ -375,7 +118,7 @@ static size_t lay_out(const struct job *j, size_t rows, char *base, struct work 
     w->norm = hg_take(base, &at, rows * size);
     w->dots = hg_take(base, &at, rows * tile * size);
     w->sv = hg_take(base, &at, packed ? tile * w->ldx * size : 0);
-    w->part = hg_take(base, &at, rows * columns_of(m) * size);
+    w->part = hg_take(base, &at, rows * hg_decision_columns(m) * size);
     w->decisions = hg_take(base, &at, rows * m->n_problems * sizeof(double));
     w->equal = hg_take(base, &at, m->seen != NULL ? rows * sizeof *w->equal : 0);
     w->sums = (struct hg_sums){ .m = j->sizes != NULL ? 2 : 1, .ld = m->n_sv };
@@ -387,7 +130,7 @@ static size_t lay_out(const struct job *j, size_t rows, char *base, struct work 
 }
 
 /* After so many rows: tells the callback, if nobody else is telling it. */
-static void tell(struct job *j, size_t rows)
+static void tell(struct hg_prediction *j, size_t rows)
 {
     size_t done = __atomic_add_fetch(&j->done, rows, __ATOMIC_RELAXED);
     if (j->options->progress == NULL || !omp_test_lock(&j->lock))
@@ -403,10 +146,10 @@ static void tell(struct job *j, size_t rows)
     omp_unset_lock(&j->lock);
 }
 
-static hinge_status predict_all(struct job *j, int threads, hinge_error *err)
+static hinge_status predict_all(struct hg_prediction *j, int threads, hinge_error *err)
 {
     size_t total = j->x.n, rows = HG_MAX(block_rows(total), (size_t)1), blocks = (total + rows - 1) / rows;
-    struct work measure;
+    struct hg_workplace measure;
     size_t bytes = lay_out(j, rows, NULL, &measure);
     threads = (int)HG_MIN((size_t)threads, HG_MAX(blocks, (size_t)1));
     _Alignas(64) char stack[STACK_BYTES];
@@ -418,7 +161,7 @@ static hinge_status predict_all(struct job *j, int threads, hinge_error *err)
 #pragma omp parallel num_threads(threads)
     {
         hg_blas_alone();
-        struct work w;
+        struct hg_workplace w;
         lay_out(j, rows, memory + (size_t)omp_get_thread_num() * bytes, &w);
 #pragma omp for schedule(dynamic, 1)
         for (size_t b = 0; b < blocks; b++) {
@@ -444,7 +187,7 @@ static hinge_status predict_all(struct job *j, int threads, hinge_error *err)
 static int team_for(const hinge_model *m, size_t rows, int asked)
 {
     double vectors = m->weights != NULL ? (double)m->n_problems : (double)m->n_sv;
-    return hg_kernel_team(&m->kernel, asked, (double)rows * vectors, m->d + columns_of(m));
+    return hg_kernel_team(&m->kernel, asked, (double)rows * vectors, m->d + hg_decision_columns(m));
 }
 
 /* ---- the entry --------------------------------------------------------------------------------------------------- */
@@ -470,7 +213,7 @@ static hinge_status check(const hinge_model *m, const hinge_matrix *x, const hin
 
 /* Coefficients and their absolute values as hg_model_coef32 makes them, in the SVs' order: the model's where they are
  * like that, otherwise *made. */
-static hinge_status take_coef(struct job *j, void **made, hinge_error *err)
+static hinge_status take_coef(struct hg_prediction *j, void **made, hinge_error *err)
 {
     const hinge_model *m = j->m;
     size_t count = hg_model_coef_rows(m) * m->n_sv, size = hg_size_of(j->tiler.type);
@@ -491,7 +234,7 @@ static hinge_status take_coef(struct job *j, void **made, hinge_error *err)
 }
 
 /* Panels of the SVs in their order: the model's, or *made. */
-static hinge_status take_panels(struct job *j, void **made, hinge_error *err)
+static hinge_status take_panels(struct hg_prediction *j, void **made, hinge_error *err)
 {
     const hinge_model *m = j->m;
     hinge_dtype type = j->tiler.type;
@@ -507,7 +250,7 @@ static hinge_status take_panels(struct job *j, void **made, hinge_error *err)
 }
 
 /* Examples and SVs in an order in which neighbours are side by side, where that pays. */
-static hinge_status leave_out_far(struct job *j, int threads, hinge_error *err)
+static hinge_status leave_out_far(struct hg_prediction *j, int threads, hinge_error *err)
 {
     struct hg_nearby *n = &j->nearby;
     hinge_status status = hg_nearby_init(n, j->m, &j->x, &j->sv, block_rows(j->x.n), j->tiler.type, threads, err);
@@ -527,7 +270,7 @@ static hinge_status leave_out_far(struct job *j, int threads, hinge_error *err)
 }
 
 /* The examples of the job in one type; all: may be sorted. */
-static hinge_status predict_as(struct job *j, hinge_dtype type, bool all, int threads, hinge_error *err)
+static hinge_status predict_as(struct hg_prediction *j, hinge_dtype type, bool all, int threads, hinge_error *err)
 {
     const hinge_model *m = j->m;
     bool f32 = type == HINGE_F32, dots = hg_kernel_row(m->kernel.type)->source == HG_FROM_DOTS && m->weights == NULL;
@@ -557,7 +300,7 @@ static hinge_status predict_as(struct job *j, hinge_dtype type, bool all, int th
 }
 
 /* In f32, and in f64 what that leaves open. */
-static hinge_status predict_in_f32(struct job *j, int threads, hinge_error *err)
+static hinge_status predict_in_f32(struct hg_prediction *j, int threads, hinge_error *err)
 {
     uint8_t few[256];
     size_t rows = j->x.n, count = 0;
@@ -587,14 +330,14 @@ static hinge_status predict_in_f32(struct job *j, int threads, hinge_error *err)
 }
 
 /* Small models, which have their panels in f64 for examples that come one by one, where these are many. */
-static bool small_in_f32(const struct job *j)
+static bool small_in_f32(const struct hg_prediction *j)
 {
     double values = (double)j->x.n * (double)j->m->n_sv;
     return values >= MANY_VALUES && hg_model_is_small(j->m) && hg_model_f32_tells_labels(j->m);
 }
 
 /* In the precision that the options ask for. */
-static hinge_status predict_with(struct job *j, int threads, hinge_error *err)
+static hinge_status predict_with(struct hg_prediction *j, int threads, hinge_error *err)
 {
     const hinge_model *m = j->m;
     bool dots = hg_kernel_row(m->kernel.type)->source == HG_FROM_DOTS && m->weights == NULL && m->n_sv > 0;
@@ -605,7 +348,7 @@ static hinge_status predict_with(struct job *j, int threads, hinge_error *err)
 }
 
 /* A callback can end it after some rows: results wait until all are there. */
-static hinge_status predict_by_callback(struct job *j, int threads, hinge_error *err)
+static hinge_status predict_by_callback(struct hg_prediction *j, int threads, hinge_error *err)
 {
     double *labels = j->labels, *decisions = j->decisions;
     size_t rows = j->x.x.rows, values;
@@ -658,7 +401,7 @@ hinge_status hinge_predict(const hinge_model *m, const hinge_matrix *x, const hi
     hinge_status status = check(m, x, o, err);
     if (status != HINGE_OK || x == NULL)
         return status;
-    struct job j = { .m = m,
+    struct hg_prediction j = { .m = m,
                      .x = { .x = *x, .shift = m->shift, .factor = m->scale_factor, .offset = m->scale_offset,
                             .n = x->rows },
                      .labels = labels,

@@ -1,0 +1,220 @@
+/*
+ * Decision values of a block of examples: kernel values tile by tile, times coefficients; or by w alone, or from a
+ * precomputed row. Read predict.c before.
+ */
+#include "lib/predict.h"
+
+#include <cblas.h>
+#include <math.h>
+#include <string.h>
+
+/* sum of K coef over the SVs that a pair has: an infinite K of another pair's SV times 0 would be NaN. */
+static double dot_of_present(size_t n, const double *values, const double *coef)
+{
+    double sum = 0;
+    for (size_t i = 0; i < n; i++)
+        sum += coef[i] != 0 ? coef[i] * values[i] : 0;
+    return sum;
+}
+
+/* sum[r, pair] += K[r, SVs] coef[SVs, other classes]' for SVs [first, first + n) of class c, the values of which begin
+ * at column `at` of the tile. size (or NULL): the same of absolute values; coef without both signs in a class. */
+static void fold_tile(const struct hg_prediction *j, const struct hg_workplace *w, size_t rows, size_t c, size_t first, size_t n,
+                      size_t at, const void *coef, double *sum, double *size)
+{
+    const hinge_model *m = j->m;
+    size_t columns = hg_decision_columns(m), stride = m->n_problems;
+    int ir = (int)rows, ic = (int)columns, in = (int)n, ld = (int)w->cols;
+    const float *dots32 = (const float *)w->dots + at, *coef32 = (const float *)coef + first;
+    const double *dots64 = (const double *)w->dots + at, *coef64 = (const double *)coef + first;
+    if (j->tiler.type == HINGE_F32 && columns == 1)
+        cblas_sgemv(CblasRowMajor, CblasNoTrans, ir, in, 1, dots32, ld, coef32, 1, 0, w->part, 1);
+    else if (j->tiler.type == HINGE_F32)
+        cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, ir, ic, in, 1, dots32, ld, coef32, (int)m->n_sv, 0,
+                    w->part, ic);
+    else if (columns == 1)
+        cblas_dgemv(CblasRowMajor, CblasNoTrans, ir, in, 1, dots64, ld, coef64, 1, 0, w->part, 1);
+    else
+        cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, ir, ic, in, 1, dots64, ld, coef64, (int)m->n_sv, 0,
+                    w->part, ic);
+    for (size_t k = 0; k < columns; k++) {
+        size_t pair = hg_coef_problem(m, c, k);
+        for (size_t r = 0; r < rows; r++) {
+            double part = j->tiler.type == HINGE_F32 ? (double)((const float *)w->part)[r * columns + k]
+                                                     : ((const double *)w->part)[r * columns + k];
+            if (j->tiler.type == HINGE_F64 && !isfinite(part))
+                part = dot_of_present(n, dots64 + r * w->cols, coef64 + k * m->n_sv);
+            if (sum != NULL)
+                sum[r * stride + pair] += part;
+            if (size != NULL)
+                size[r * stride + pair] += fabs(part);
+        }
+    }
+}
+
+/* Values of examples with SVs that are equal to them: they are set, or will be. */
+static void set_equal(const struct hg_prediction *j, const struct hg_workplace *w, size_t rows, size_t first, size_t n)
+{
+    if (j->summed)
+        memset(w->ones, 0, rows * HG_ONES * sizeof *w->ones);
+    for (size_t r = 0; r < rows; r++)
+        for (uint32_t p = w->equal[r]; p != 0; p = j->m->equal.next[p - 1]) {
+            size_t col = (j->place != NULL ? j->place[p - 1] : p - 1) - first, at = r * w->cols + col;
+            if (col >= n) /* also where it comes before the first */
+                continue;
+            if (j->summed)
+                w->ones[r * HG_ONES + col / 64] |= (uint64_t)1 << col % 64;
+            else if (j->tiler.type == HINGE_F32)
+                ((float *)w->dots)[at] = 1;
+            else
+                ((double *)w->dots)[at] = 1;
+        }
+}
+
+static hinge_status kernel_tile(const struct hg_prediction *j, const struct hg_tiler *tiler, const struct hg_left *left,
+                                const struct hg_workplace *w, size_t rows, size_t first, size_t n)
+{
+    size_t size = hg_size_of(j->tiler.type);
+    struct hg_right right = { n, 0, NULL, NULL, { &j->sv, NULL, first } };
+    if (j->sv_norms != NULL)
+        right.norm = (const char *)j->sv_norms + first * size;
+    if (tiler->maker->keeps)
+        right.x = (const char *)j->panels + first * j->m->d * size;
+    else
+        tiler->maker->set_right(tiler, &right, w->sv, w->room);
+    struct hg_sums sums = w->sums;
+    sums.coef = (const char *)j->coef + first * size;
+    sums.ones = w->any_equal ? w->ones : NULL;
+    struct hg_part_of_tile part = { left, &right, 0, rows, w->cols, w->dots, w->room, NULL, j->summed ? &sums : NULL };
+    if (w->any_equal && j->summed)
+        set_equal(j, w, rows, first, n);
+    hinge_status status = hg_tile_values(tiler, &part);
+    if (w->any_equal && !j->summed)
+        set_equal(j, w, rows, first, n);
+    return status;
+}
+
+/* Norms of the examples, and which SVs are equal to them; the largest norm. */
+static double look_at_rows(const struct hg_prediction *j, struct hg_workplace *w, size_t row, size_t rows)
+{
+    double largest = 0;
+    w->any_equal = false;
+    for (size_t r = 0; r < rows && (j->sv_norms != NULL || j->again != NULL); r++) {
+        double norm = hg_points_norm(&j->x, row + r, j->tiler.type);
+        if (j->tiler.type == HINGE_F32)
+            ((float *)w->norm)[r] = (float)norm;
+        else
+            ((double *)w->norm)[r] = norm;
+        largest = HG_MAX(largest, norm);
+        if (j->m->seen == NULL)
+            continue;
+        bool seen = j->m->seen[hg_model_seen(j->m, hg_example_norm(j, w, r))] != 0;
+        w->equal[r] = seen ? hg_equal_table_find(&j->m->equal, &j->all_sv, &j->x, row + r) : 0;
+        w->any_equal = w->any_equal || w->equal[r] != 0;
+    }
+    return largest;
+}
+
+/* The next SVs from `first` on: all, or those that matter to the examples. */
+static bool next_tile(const struct hg_prediction *j, const struct hg_workplace *w, size_t row, size_t *first, size_t *end)
+{
+    if (j->nearby.sv != NULL)
+        return hg_nearby_next(&j->nearby, row / w->rows, w->cols, first, end);
+    *end = HG_MIN(j->m->n_sv, *first + w->cols);
+    return *first < j->m->n_sv;
+}
+
+/* What a tile adds to the decision values where there are several rows of coef. */
+static void fold_classes(const struct hg_prediction *j, const struct hg_workplace *w, size_t rows, size_t first, size_t end)
+{
+    const hinge_model *m = j->m;
+    double *sizes = j->again != NULL ? w->sizes : NULL;
+    size_t class_end = hg_model_group_sv(m, 0);
+    for (size_t sv = first, c = 0; sv < end;) {
+        while (sv >= class_end)
+            class_end += hg_model_group_sv(m, ++c);
+        size_t n = HG_MIN(end, class_end) - sv;
+        fold_tile(j, w, rows, c, sv, n, sv - first, j->coef, w->decisions, j->sizes == NULL ? sizes : NULL);
+        if (j->sizes != NULL)
+            fold_tile(j, w, rows, c, sv, n, sv - first, j->sizes, NULL, sizes);
+        sv += n;
+    }
+}
+
+/* The sums' lanes, each added up. */
+static void add_up(const struct hg_workplace *w, size_t rows)
+{
+    for (size_t r = 0; r < rows; r++)
+        for (size_t k = 0; k < w->sums.m; k++) {
+            const double *lane = w->sums.sum + (r * w->sums.m + k) * HG_SUM_LANES;
+            double sum = 0;
+            for (size_t i = 0; i < HG_SUM_LANES; i++)
+                sum += lane[i];
+            (k == 0 ? w->decisions : w->sizes)[r] = sum;
+        }
+}
+
+static hinge_status decide_by_tiles(const struct hg_prediction *j, struct hg_workplace *w, size_t row, size_t rows)
+{
+    const hinge_model *m = j->m;
+    struct hg_tiler tiler = j->tiler;
+    double largest = look_at_rows(j, w, row, rows);
+    tiler.close = hg_tiler_close(&tiler.kernel, tiler.type, tiler.d, HG_MAX(largest, m->largest_norm));
+    if (tiler.close > 0)
+        tiler.maker = &hg_gemm;
+    struct hg_left left = tiler.maker == j->tiler.maker ? w->left : w->close;
+    left.norm = j->sv_norms != NULL ? w->norm : NULL;
+    left.origin = (struct hg_origin){ &j->x, NULL, row };
+    for (size_t r = 0; r < rows; r++)
+        tiler.maker->set_left(&tiler, &left, r, w->room);
+    if (j->summed)
+        memset(w->sums.sum, 0, rows * w->sums.m * HG_SUM_LANES * sizeof *w->sums.sum);
+    for (size_t first = 0, end; next_tile(j, w, row, &first, &end); first = end) {
+        hinge_status status = kernel_tile(j, &tiler, &left, w, rows, first, end - first);
+        if (status != HINGE_OK)
+            return status;
+        if (!j->summed)
+            fold_classes(j, w, rows, first, end);
+    }
+    if (j->summed)
+        add_up(w, rows);
+    return HINGE_OK;
+}
+
+static void decide_linear(const struct hg_prediction *j, const struct hg_workplace *w, size_t row, size_t rows)
+{
+    const hinge_model *m = j->m;
+    hg_points_pack(&j->x, NULL, row, rows, HINGE_F64, w->x, w->ldx);
+    if (m->d > 0 && m->n_problems > 0)
+        cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)rows, (int)m->n_problems, (int)m->d, 1, w->x,
+                    (int)w->ldx, m->weights, (int)m->d, 0, w->decisions, (int)m->n_problems);
+}
+
+static void decide_precomputed(const struct hg_prediction *j, const struct hg_workplace *w, size_t row, size_t rows)
+{
+    const hinge_model *m = j->m;
+    size_t classes = hg_model_groups(m), sv = 0;
+    for (size_t c = 0; c < classes; c++)
+        for (size_t end = sv + hg_model_group_sv(m, c); sv < end; sv++)
+            for (size_t k = 0; k < hg_decision_columns(m); k++) {
+                size_t pair = hg_coef_problem(m, c, k);
+                double coef = m->coef[k * m->n_sv + sv];
+                for (size_t r = 0; coef != 0 && r < rows; r++)
+                    w->decisions[r * m->n_problems + pair] +=
+                        coef * hg_matrix_value(&j->x.x, row + r, m->sv_serial[sv]);
+            }
+}
+
+hinge_status hg_decide(const struct hg_prediction *j, struct hg_workplace *w, size_t row, size_t rows)
+{
+    const hinge_model *m = j->m;
+    if (m->n_sv == 0)
+        return HINGE_OK; /* f = -rho, whatever the features */
+    if (m->sv_serial == NULL && m->weights == NULL)
+        return decide_by_tiles(j, w, row, rows);
+    if (m->sv_serial != NULL)
+        decide_precomputed(j, w, row, rows);
+    else
+        decide_linear(j, w, row, rows);
+    return HINGE_OK;
+}

@@ -1,0 +1,63 @@
+/*
+ * A prediction in work: what predict.c drives, and decide.c makes decision values of.
+ */
+#ifndef HG_PREDICT_H
+#define HG_PREDICT_H
+
+#include "lib/nearby.h"
+
+#include <omp.h>
+
+struct hg_prediction {
+    const hinge_model *m;
+    struct hg_points x; /* the examples, less the model's shift */
+    struct hg_tiler tiler;
+    struct hg_points sv, all_sv; /* as they are taken, and in the model's order */
+    const void *sv_norms; /* in the tiler's type, or NULL */
+    const void *coef;     /* [coef rows * n_sv] in the tiler's type */
+    const void *panels;   /* of the SVs, where the tiler works by lists */
+    bool summed;          /* values are summed as they are made, for one row of coef */
+    struct hg_nearby nearby;
+    uint32_t *place;      /* [n_sv] of each SV in the order of nearby; NULL: their own */
+    const void *sizes;    /* |coef| behind coef, for `again`: where values are summed as they are made, or a row of it
+                           * has both signs within a class; otherwise NULL */
+    uint8_t *again;       /* [rows of x] f32: 1 where f64 is needed; or NULL */
+    bool values;          /* again: where decision values, not labels alone, are not known well enough */
+    bool as_asked;        /* again: only where f32 overflows */
+    double *labels, *decisions;
+    /* the caller's callback, and what it is told */
+    const hinge_predict_options *options;
+    omp_lock_t lock;
+    double begin, told; /* hg_now's: of the call, and when the callback was called last */
+    size_t done;        /* rows, atomic */
+    int stopped;        /* atomic: it wants an end */
+};
+
+struct hg_workplace { /* of one thread, for blocks of up to `rows` examples */
+    size_t rows, cols, ldx;
+    void *x, *norm, *dots, *sv, *part;
+    struct hg_left left, close; /* in the room of x: the examples; by GEMM where distances are close */
+    void *room;                 /* the maker's */
+    uint32_t *equal;       /* [rows] 1 + the first SV that is equal to an example; 0: there is none */
+    double *decisions, *sizes; /* [rows * problems]; sums of |coef| K, where the job has `again` */
+    struct hg_sums sums;       /* of values, where they are summed as they are made */
+    uint64_t *ones;            /* [rows * HG_ONES] hg_sums', */
+    bool any_equal;            /* where an example of the block is equal to an SV */
+    size_t *votes;
+};
+
+static inline size_t hg_decision_columns(const hinge_model *m)
+{
+    size_t coef_rows = hg_model_coef_rows(m);
+    return HG_MAX(coef_rows, (size_t)1);
+}
+
+static inline double hg_example_norm(const struct hg_prediction *j, const struct hg_workplace *w, size_t r)
+{
+    return j->tiler.type == HINGE_F32 ? (double)((const float *)w->norm)[r] : ((const double *)w->norm)[r];
+}
+
+/* Adds to w->decisions, and with j->again to w->sizes, what examples row .. row + rows get by the model's vectors. */
+hinge_status hg_decide(const struct hg_prediction *j, struct hg_workplace *w, size_t row, size_t rows);
+
+#endif
