@@ -19,8 +19,8 @@ static double dot_of_present(size_t n, const double *values, const double *coef)
 
 /* sum[r, pair] += K[r, SVs] coef[SVs, other classes]' for SVs [first, first + n) of class c, the values of which begin
  * at column `at` of the tile. size (or NULL): the same of absolute values; coef without both signs in a class. */
-static void fold_tile(const struct hg_prediction *j, const struct hg_workplace *w, size_t rows, size_t c, size_t first, size_t n,
-                      size_t at, const void *coef, double *sum, double *size)
+static void fold_tile(const struct hg_prediction *j, const struct hg_workplace *w, size_t rows,
+                      size_t c, size_t first, size_t n, size_t at, const void *coef, double *sum, double *size)
 {
     const hinge_model *m = j->m;
     size_t columns = hg_decision_columns(m), stride = m->n_problems;
@@ -116,7 +116,8 @@ static double look_at_rows(const struct hg_prediction *j, struct hg_workplace *w
 }
 
 /* The next SVs from `first` on: all, or those that matter to the examples. */
-static bool next_tile(const struct hg_prediction *j, const struct hg_workplace *w, size_t row, size_t *first, size_t *end)
+static bool next_tile(const struct hg_prediction *j, const struct hg_workplace *w, size_t row, size_t *first,
+                      size_t *end)
 {
     if (j->nearby.sv != NULL)
         return hg_nearby_next(&j->nearby, row / w->rows, w->cols, first, end);
@@ -125,7 +126,8 @@ static bool next_tile(const struct hg_prediction *j, const struct hg_workplace *
 }
 
 /* What a tile adds to the decision values where there are several rows of coef. */
-static void fold_classes(const struct hg_prediction *j, const struct hg_workplace *w, size_t rows, size_t first, size_t end)
+static void fold_classes(const struct hg_prediction *j, const struct hg_workplace *w, size_t rows, size_t first,
+                         size_t end)
 {
     const hinge_model *m = j->m;
     double *sizes = j->again != NULL ? w->sizes : NULL;

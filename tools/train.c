@@ -515,48 +515,6 @@ static void certify(const struct train_settings *s, struct train_run *run)
     check(hinge_certify(run->model, &run->data.x, run->data.y, &s->params, &run->certificate, &err), &err);
 }
 
-/* Tells whether Ctrl-C came, and not after the last step. */
-static int was_stopped(const hinge_report *r)
-{
-    return was_interrupted() && r->outcome != HINGE_CONVERGED;
-}
-
-static void print_warnings(const struct train_settings *s, const struct train_run *run)
-{
-    const hinge_report *r = &run->report;
-    static const char *const hints[] = {
-        [HINGE_MAX_ITER] = "raise --max-iter for a better model",
-        [HINGE_TIME_LIMIT] = "raise --time-limit for a better model",
-        [HINGE_STALLED] = "scale the data, lower C, or try --precision f64",
-    };
-    const char *hint = (size_t)r->outcome < COUNT_OF(hints) ? hints[r->outcome] : NULL;
-
-    if (r->outcome == HINGE_NO_MARGIN)
-        hint = s->params.task == HINGE_NU_SVC ? "lower --nu; coefficients are left unscaled"
-                                              : "the classes cannot be separated; give a finite -c";
-    if (r->outcome == HINGE_STALLED && r->rank > 0)
-        hint = r->trace_error > 0 ? "the factor or its kernel does not allow eps: raise --rank, or take --solver smo"
-                                  : "scale the data, or lower C";
-
-    if (s->online.solver == SOLVER_PERCEPTRON && s->online.errors > 0 && r->outcome == HINGE_CONVERGED)
-        warn("the classes are not separated in %zu rounds: %zu errors are left", s->online.epochs, s->online.errors);
-    if (was_stopped(r) && s->folds)
-        die(EXIT_STOPPED, "interrupted, so the cross-validation is not complete");
-    if (r->outcome == HINGE_TIME_LIMIT && s->folds)
-        die(EXIT_DATA, "the time limit was reached, so the cross-validation is not complete");
-    if (was_stopped(r))
-        fprintf(stderr, "hinge: interrupted; the best model so far is in %s\n", s->model_path);
-    else if (r->outcome != HINGE_CONVERGED && s->online.solver)
-        warn("not converged: %s after %zu whole epochs", hinge_outcome_text(r->outcome), s->online.epochs);
-    else if (r->outcome != HINGE_CONVERGED)
-        warn("not converged: %s (violation %.3g)%s%s", hinge_outcome_text(r->outcome), r->violation,
-             hint ? "; " : "", hint ? hint : "");
-    if (s->params.probability && run->model && !hinge_model_has_probability(run->model))
-        warn("%s has no probabilities: the run ended before them; `hinge calibrate` can add them", s->model_path);
-    if (r->blas_slow && !s->quiet)
-        warn("%s runs kernels without AVX-512: OPENBLAS_CORETYPE=SkylakeX makes it faster", r->blas);
-}
-
 char *default_model_path(const char *data_path)
 {
     const char *name = base_name(data_path);
@@ -596,7 +554,7 @@ int command_train(int argc, char **argv)
     train_run(&s, &run);
     if (!s.folds)
         save(&s, &run);
-    print_warnings(&s, &run);
+    train_warn(&s, &run);
     if (s.certify)
         certify(&s, &run);
     if (s.test)
@@ -604,5 +562,5 @@ int command_train(int argc, char **argv)
     train_report(&s, &run);
     train_release(&s, &run);
     free(own_path);
-    return was_stopped(&run.report) ? EXIT_STOPPED : 0;
+    return train_was_stopped(&run) ? EXIT_STOPPED : 0;
 }

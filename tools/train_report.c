@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#include "progress.h"
 #include "train.h"
 
 static uint64_t peak_bytes(void)
@@ -374,4 +375,45 @@ void train_report(const struct train_settings *s, const struct train_run *run)
     if (s->folds && !s->json)
         print_cross_validation(&run->score);
     finish_stdout();
+}
+
+int train_was_stopped(const struct train_run *run)
+{
+    return was_interrupted() && run->report.outcome != HINGE_CONVERGED;
+}
+
+void train_warn(const struct train_settings *s, const struct train_run *run)
+{
+    const hinge_report *r = &run->report;
+    static const char *const hints[] = {
+        [HINGE_MAX_ITER] = "raise --max-iter for a better model",
+        [HINGE_TIME_LIMIT] = "raise --time-limit for a better model",
+        [HINGE_STALLED] = "scale the data, lower C, or try --precision f64",
+    };
+    const char *hint = (size_t)r->outcome < COUNT_OF(hints) ? hints[r->outcome] : NULL;
+
+    if (r->outcome == HINGE_NO_MARGIN)
+        hint = s->params.task == HINGE_NU_SVC ? "lower --nu; coefficients are left unscaled"
+                                              : "the classes cannot be separated; give a finite -c";
+    if (r->outcome == HINGE_STALLED && r->rank > 0)
+        hint = r->trace_error > 0 ? "the factor or its kernel does not allow eps: raise --rank, or take --solver smo"
+                                  : "scale the data, or lower C";
+
+    if (s->online.solver == SOLVER_PERCEPTRON && s->online.errors > 0 && r->outcome == HINGE_CONVERGED)
+        warn("the classes are not separated in %zu rounds: %zu errors are left", s->online.epochs, s->online.errors);
+    if (train_was_stopped(run) && s->folds)
+        die(EXIT_STOPPED, "interrupted, so the cross-validation is not complete");
+    if (r->outcome == HINGE_TIME_LIMIT && s->folds)
+        die(EXIT_DATA, "the time limit was reached, so the cross-validation is not complete");
+    if (train_was_stopped(run))
+        fprintf(stderr, "hinge: interrupted; the best model so far is in %s\n", s->model_path);
+    else if (r->outcome != HINGE_CONVERGED && s->online.solver)
+        warn("not converged: %s after %zu whole epochs", hinge_outcome_text(r->outcome), s->online.epochs);
+    else if (r->outcome != HINGE_CONVERGED)
+        warn("not converged: %s (violation %.3g)%s%s", hinge_outcome_text(r->outcome), r->violation,
+             hint ? "; " : "", hint ? hint : "");
+    if (s->params.probability && run->model && !hinge_model_has_probability(run->model))
+        warn("%s has no probabilities: the run ended before them; `hinge calibrate` can add them", s->model_path);
+    if (r->blas_slow && !s->quiet)
+        warn("%s runs kernels without AVX-512: OPENBLAS_CORETYPE=SkylakeX makes it faster", r->blas);
 }
