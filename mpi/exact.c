@@ -1,6 +1,8 @@
 /* Sources of kernel rows over a rank's points, and g in f64 by all ranks together. Read run.h before. */
 #include "mpi/run.h"
 
+#include <math.h>
+
 /* ---- kernel rows ------------------------------------------------------------------------------------------------- */
 
 void hm_free_grams(struct hm_part *part, size_t n)
@@ -12,21 +14,43 @@ void hm_free_grams(struct hm_part *part, size_t n)
     }
 }
 
-hinge_status hm_make_grams(const struct hm_run *r, struct hm_part *parts, hinge_dtype type,
-                               const hinge_matrix *others, hinge_error *err)
+static struct hg_tiler tiler_of(const struct hm_run *r, hinge_dtype type)
+{
+    const struct hg_problem *pr = &r->own->pr;
+    return (struct hg_tiler){ pr->params.kernel, hg_maps(hg_cpu_level(pr->params.cpu_level)), type, pr->d,
+                              .maker = NULL };
+}
+
+static struct hg_points points_of(const struct hm_run *r, const struct hm_part *part, hinge_dtype type,
+                                  const hinge_matrix *others)
 {
     const struct hm_own *own = r->own;
-    struct hg_tiler tiler = { own->pr.params.kernel, hg_maps(hg_cpu_level(own->pr.params.cpu_level)), type, own->pr.d,
-                              .maker = NULL };
-    bool f32 = type == HINGE_F32, norms = hg_kernel_row(tiler.kernel.type)->needs_norms;
+    bool f32 = type == HINGE_F32;
     hinge_dtype from = f32 ? HINGE_F32 : own->type;
     const char *x = f32 ? (const char *)own->x32 : own->x;
+    return (struct hg_points){ .x = { x + part->begin * own->stride * hg_size_of(from), from, part->n, own->pr.d,
+                                      own->stride, HINGE_ROW_MAJOR },
+                               .n = part->n + others->rows, .nonzeros = own->nonzeros, .more = others };
+}
+
+double hm_cost(const struct hm_run *r, hinge_dtype type)
+{
+    const hinge_matrix none = { 0 };
+    struct hg_tiler tiler = tiler_of(r, type);
+    struct hg_points points = points_of(r, &r->part[0], type, &none);
+    return hg_maker_for(&tiler, &points)->cost(&tiler, &points).reads;
+}
+
+hinge_status hm_make_grams(const struct hm_run *r, struct hm_part *parts, hinge_dtype type,
+                           const hinge_matrix *others, hinge_error *err)
+{
+    const struct hm_own *own = r->own;
+    struct hg_tiler tiler = tiler_of(r, type);
+    bool norms = hg_kernel_row(tiler.kernel.type)->needs_norms;
     for (size_t p = 0; p < r->n_parts; p++) {
         struct hm_part *part = &parts[p];
-        size_t n = part->n + others->rows;
-        struct hg_points points = { .x = { x + part->begin * own->stride * hg_size_of(from), from, part->n, own->pr.d,
-                                           own->stride, HINGE_ROW_MAJOR },
-                                    .n = n, .nonzeros = own->nonzeros, .more = others };
+        struct hg_points points = points_of(r, part, type, others);
+        size_t n = points.n;
         part->norms = norms ? hg_zalloc(n, hg_size_of(type)) : NULL;
         if (norms && part->norms == NULL)
             return hg_fail(err, HINGE_ENOMEM, "no memory for %zu norms", n);
@@ -52,6 +76,28 @@ hinge_status hm_make_vectors(const struct hm_run *r, size_t rows, hinge_dtype ty
         return hg_fail(err, HINGE_ENOMEM, "no memory for %zu vectors of %zu features", rows, r->own->pr.d);
     *others = (hinge_matrix){ values, type, rows, r->own->pr.d, r->own->stride, HINGE_ROW_MAJOR };
     return HINGE_OK;
+}
+
+/* Sources in f64 over the parts of the run, to be freed with hm_free_grams and hg_free; NULL: no memory, as told. */
+static struct hm_part *exact_parts(const struct hm_run *r, const hinge_matrix *others, hinge_error *err)
+{
+    struct hm_part *part = hg_alloc(r->n_parts, sizeof *part);
+    for (size_t p = 0; part != NULL && p < r->n_parts; p++)
+        part[p] = (struct hm_part){ .begin = r->part[p].begin, .n = r->part[p].n, .at = r->part[p].at };
+    if (part != NULL && hm_make_grams(r, part, HINGE_F64, others, err) == HINGE_OK)
+        return part;
+    if (part == NULL)
+        hg_fail(err, HINGE_ENOMEM, "no memory");
+    hm_free_grams(part, r->n_parts);
+    hg_free(part);
+    return NULL;
+}
+
+/* Other points' norms, once their vectors are there; the number of the first of them in a part. */
+static void take_norms(struct hm_part *part, size_t count)
+{
+    for (size_t k = part->n; part->norms != NULL && k < part->n + count; k++)
+        ((double *)part->norms)[k] = hg_points_norm(&part->gram.points, k, HINGE_F64);
 }
 
 /* ---- g in f64 ---------------------------------------------------------------------------------------------------- */
@@ -113,12 +159,9 @@ static hinge_status add_points(struct exact *e, size_t count)
     for (size_t p = 0; p < r->n_parts; p++) {
         struct hm_part *part = &e->part[p];
         struct sum_of sum = { e, part };
-        for (size_t k = 0; k < count; k++) {
+        take_norms(part, count);
+        for (size_t k = 0; k < count; k++)
             e->rows[k] = (uint32_t)(part->n + k);
-            if (part->norms != NULL)
-                ((double *)part->norms)[part->n + k] =
-                    hg_points_norm(&part->gram.points, part->n + k, HINGE_F64);
-        }
         struct hg_fetch fetch = { .rows = e->rows, .n_rows = count, .n_cols = part->n, .tile = add_tile, .arg = &sum,
                                   .again = 1 };
         hinge_status status = part->n > 0 ? part->gram.super.ops->fetch(&part->gram.super, &fetch) : HINGE_OK;
@@ -141,16 +184,13 @@ hinge_status hm_compute_gradient(struct hm_run *r, hinge_error *err)
     struct exact e = { .r = r };
     size_t tile = r->own->tile;
     r->corrections++;
-    e.part = hg_alloc(r->n_parts, sizeof *e.part);
     e.message = hg_alloc(tile * (1 + r->own->pr.d), sizeof *e.message);
     e.rows = hg_alloc(tile, sizeof *e.rows);
-    bool ok = e.part != NULL && e.message != NULL && e.rows != NULL;
+    bool ok = e.message != NULL && e.rows != NULL;
     hinge_status status = ok ? hm_make_vectors(r, tile, HINGE_F64, &e.others, err)
                              : hg_fail(err, HINGE_ENOMEM, "no memory for %zu rows in f64", tile);
-    for (size_t p = 0; e.part != NULL && p < r->n_parts; p++)
-        e.part[p] = (struct hm_part){ .begin = r->part[p].begin, .n = r->part[p].n, .at = r->part[p].at };
-    if (status == HINGE_OK)
-        status = hm_make_grams(r, e.part, HINGE_F64, &e.others, err);
+    if (status == HINGE_OK && (e.part = exact_parts(r, &e.others, err)) == NULL)
+        status = HINGE_ENOMEM;
     status = hm_agree(r->net, status, err);
     bool ready = status == HINGE_OK;
     for (size_t at = 0; at < r->n && ready; at++)
@@ -167,5 +207,158 @@ hinge_status hm_compute_gradient(struct hm_run *r, hinge_error *err)
     hg_free(e.message);
     hg_free(e.rows);
     hg_free((void *)e.others.data);
+    return status;
+}
+
+/* ---- the error of g ---------------------------------------------------------------------------------------------- */
+
+enum { DRAWN = 256 }; /* points that are measured of all, and of those between the extremes */
+
+struct measure {
+    struct hm_run *r;
+    hinge_matrix others;  /* the points measured */
+    struct hm_part *part; /* [n_parts] sources in f64 */
+    size_t count, tiles;  /* points; own tiles */
+    double *told;         /* [count * (2 + d)] number, g, vector of each, as they travel */
+    uint32_t *rows;       /* [count] */
+    uint32_t *cols;       /* [tile] own support vectors of a tile, */
+    double *coef;         /* and their coefficients */
+    double *piece;        /* [count * (tile / 32 + 1)] sums over ranges of columns */
+    double *sum;          /* [count * tiles] over tiles */
+};
+
+/* Points between the extremes may well be those whose g decides. */
+static bool is_between(const struct hm_run *r, size_t at)
+{
+    bool is = false;
+    for (int l = 0; l < r->qp.layers; l++) {
+        double high = r->qp.no_sum ? 0 : r->now[l].high, low = r->qp.no_sum ? 0 : r->now[l].low;
+        is = is || r->g[at] + r->up[l][at] < high || r->g[at] + r->down[l][at] > low;
+    }
+    return is;
+}
+
+static bool is_drawn(const struct hm_run *r, size_t at, double between)
+{
+    uint64_t number = r->own->number[r->of[at]], hash = number ^ (r->round + 1) << 40;
+    double draw = (double)(hg_random(&hash) >> 11) * 0x1p-53;
+    bool is = draw < DRAWN / (double)r->n_all || (is_between(r, at) && draw < DRAWN / between);
+    for (int l = 0; l < r->qp.layers; l++)
+        is = is || number == r->now[l].low_at || number == r->now[l].high_at;
+    return is;
+}
+
+/* The points drawn, told to all. */
+static hinge_status tell_drawn(struct measure *m, hinge_error *err)
+{
+    struct hm_run *r = m->r;
+    struct hm_sum sum = { 0 };
+    size_t d = r->own->pr.d, width = (2 + d) * sizeof(double), mine = 0, total = 0;
+    for (size_t at = 0; at < r->n; at++)
+        sum.count[0] += is_between(r, at);
+    r->net->sum(r->net, &sum);
+    double between = (double)HG_MAX(sum.count[0], (uint64_t)1);
+    for (size_t at = 0; at < r->n; at++)
+        mine += is_drawn(r, at, between);
+    hm_sizes(r->net, mine * width, r->sizes);
+    for (int k = 0; k < r->net->ranks; k++)
+        total += r->sizes[k];
+    m->count = total / width;
+    double *to = hg_alloc(mine, width), *own = to;
+    bool ok = to != NULL && HG_ROOM(HG_ARRAY(m->told, total / sizeof(double)), HG_ARRAY(m->rows, m->count),
+                                    HG_ARRAY(m->cols, r->own->tile), HG_ARRAY(m->coef, r->own->tile),
+                                    HG_ARRAY(m->piece, m->count * (r->own->tile / 32 + 1)),
+                                    HG_ZEROS(m->sum, m->count * m->tiles));
+    hinge_status status =
+        ok ? HINGE_OK : hg_fail(err, HINGE_ENOMEM, "no memory to measure the gradient of %zu points", m->count);
+    status = hm_agree(r->net, status, err);
+    for (size_t at = 0; status == HINGE_OK && at < r->n; at++)
+        if (is_drawn(r, at, between)) {
+            memcpy(to, &r->own->number[r->of[at]], sizeof *to);
+            to[1] = r->g[at];
+            hg_points_pack(&r->points, NULL, r->of[at], 1, HINGE_F64, to + 2, d);
+            to += 2 + d;
+        }
+    if (status == HINGE_OK)
+        r->net->gather(r->net, own, r->sizes, m->told);
+    hg_free(own);
+    return status;
+}
+
+static void measure_tile(void *arg, const struct hg_tile *tile)
+{
+    const struct measure *m = arg;
+    for (size_t k = 0; k < tile->n_rows; k++) {
+        const double *row = tile->row[k];
+        double sum = 0;
+        for (size_t c = 0; c < tile->n_cols; c++)
+            sum += row[c] * m->coef[tile->col0 + c];
+        m->piece[tile->col0 / 32 * m->count + tile->row0 + k] = sum; /* no range is narrower but the last */
+    }
+}
+
+/* Sums over own tile t: of n positions from at on. */
+static hinge_status measure_one(struct measure *m, size_t t, size_t at, size_t n)
+{
+    struct hm_run *r = m->r;
+    struct hm_part *part = m->part;
+    while (at >= part->at + part->n)
+        part++;
+    size_t ranges = n / 32 + 1;
+    struct hg_fetch fetch = { .rows = m->rows, .n_rows = m->count, .cols = m->cols, .tile = measure_tile, .arg = m };
+    for (size_t i = at; i < at + n; i++)
+        if (hg_qp_beta(&r->qp, i) != 0) {
+            m->coef[fetch.n_cols] = hg_qp_beta(&r->qp, i);
+            m->cols[fetch.n_cols++] = (uint32_t)(i - part->at);
+        }
+    for (size_t k = 0; k < m->count; k++)
+        m->rows[k] = (uint32_t)(part->n + k);
+    memset(m->piece, 0, m->count * ranges * sizeof *m->piece);
+    hinge_status status = fetch.n_cols > 0 ? part->gram.super.ops->fetch(&part->gram.super, &fetch) : HINGE_OK;
+    for (size_t c = 0; c < ranges; c++)
+        for (size_t k = 0; k < m->count; k++)
+            m->sum[k * m->tiles + t] += m->piece[c * m->count + k];
+    return status;
+}
+
+static hinge_status measure_all(struct measure *m, hinge_error *err)
+{
+    struct hm_run *r = m->r;
+    size_t d = r->own->pr.d, at, n, number;
+    hinge_status status = hm_make_vectors(r, m->count, HINGE_F64, &m->others, err);
+    for (size_t k = 0; status == HINGE_OK && k < m->count; k++)
+        memcpy((double *)m->others.data + k * m->others.stride, m->told + k * (2 + d) + 2, d * sizeof(double));
+    if (status == HINGE_OK && (m->part = exact_parts(r, &m->others, err)) == NULL)
+        status = HINGE_ENOMEM;
+    for (size_t p = 0; status == HINGE_OK && p < r->n_parts; p++)
+        take_norms(&m->part[p], m->count);
+    for (size_t t = 0; status == HINGE_OK && hm_nth_tile(r, t, &at, &n, &number); t++)
+        if (measure_one(m, t, at, n) != HINGE_OK)
+            status = hg_fail(err, HINGE_ECALLBACK, "the kernel function reported a failure");
+    return hm_agree(r->net, status, err);
+}
+
+hinge_status hm_measure_error(struct hm_run *r, hinge_error *err)
+{
+    struct measure m = { .r = r };
+    double sums[HM_REALS];
+    size_t at, n, number;
+    while (hm_nth_tile(r, m.tiles, &at, &n, &number))
+        m.tiles++;
+    hinge_status status = tell_drawn(&m, err);
+    if (status == HINGE_OK)
+        status = measure_all(&m, err);
+    r->error = 0;
+    for (size_t k = 0; status == HINGE_OK && k < m.count; k += HM_REALS) {
+        size_t some = HG_MIN((size_t)HM_REALS, m.count - k);
+        hm_add_reals(r->net, m.sum + k * m.tiles, m.tiles, some, sums);
+        for (size_t j = 0; j < some; j++)
+            r->error = hg_larger(r->error, fabs(sums[j] - m.told[(k + j) * (2 + r->own->pr.d) + 1]));
+    }
+    r->error *= 1 + 64 / (double)HG_MAX(m.count, (size_t)1); /* others may be worse */
+    hm_free_grams(m.part, r->n_parts);
+    hg_free(m.part);
+    hg_free(m.told);
+    hg_free((void *)m.others.data);
     return status;
 }

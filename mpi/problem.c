@@ -8,6 +8,7 @@
 #include <math.h>
 
 enum {
+    FEW = 1024,          /* points whose gradient is always recomputed in f64 */
     MAX_CORRECTIONS = 3, /* by f32 rows, before the rows are f64; */
     MAX_EXACT = 8        /* by those, before the run has stalled */
 };
@@ -15,8 +16,7 @@ static const double SLACK = 1.05; /* of eps, for the violation in f64 */
 
 /* ---- sums over tiles --------------------------------------------------------------------------------------------- */
 
-/* Own tile k of the problem: its first position and how many. false: there is none. */
-static bool nth_tile(const struct hm_run *r, size_t k, size_t *at, size_t *n, size_t *number)
+bool hm_nth_tile(const struct hm_run *r, size_t k, size_t *at, size_t *n, size_t *number)
 {
     for (size_t p = 0; p < r->n_parts; p++) {
         const struct hm_part *part = &r->part[p];
@@ -37,14 +37,14 @@ static bool nth_tile(const struct hm_run *r, size_t k, size_t *at, size_t *n, si
 hinge_status hm_sum_tiles(const struct hm_run *r, hm_part_fn *form, size_t m, double *sums, hinge_error *err)
 {
     size_t tiles = 0, at, n, number;
-    while (nth_tile(r, tiles, &at, &n, &number))
+    while (hm_nth_tile(r, tiles, &at, &n, &number))
         tiles++;
     double one[HM_REALS], *part = hg_alloc(m * tiles, sizeof *part);
     hinge_status status = part != NULL ? HINGE_OK : hg_fail(err, HINGE_ENOMEM, "no memory for %zu sums", tiles);
     status = hm_agree(r->net, status, err);
     for (size_t t = 0; status == HINGE_OK && t < tiles; t++) {
         memset(one, 0, sizeof one);
-        nth_tile(r, t, &at, &n, &number);
+        hm_nth_tile(r, t, &at, &n, &number);
         form(r, at, n, one);
         for (size_t k = 0; k < m; k++)
             part[k * tiles + t] = one[k];
@@ -90,7 +90,7 @@ static hinge_status pour(struct hm_run *r, int l, double amount, hinge_error *er
     double *room = hg_zalloc(n_tiles, 2 * sizeof *room), *all = NULL;
     size_t mine = 0, total = 0;
     if (room != NULL)
-        for (; nth_tile(r, mine, &at, &n, &number); mine++) {
+        for (; hm_nth_tile(r, mine, &at, &n, &number); mine++) {
             double sum = 0;
             for (size_t i = at; i < at + n; i++)
                 sum += room_of(&r->qp, l, i, sign);
@@ -113,7 +113,7 @@ static hinge_status pour(struct hm_run *r, int l, double amount, hinge_error *er
             by_tile[(size_t)all[k]] = all[k + 1];
         for (size_t t = 0, k = 0; t < n_tiles; t++) {
             double rest = left;
-            if (nth_tile(r, k, &at, &n, &number) && number == t) {
+            if (hm_nth_tile(r, k, &at, &n, &number) && number == t) {
                 for (size_t i = at; i < at + n && rest > 0; i++) {
                     double step = HG_MIN(room_of(&r->qp, l, i, sign), rest);
                     double end = sign > 0 ? r->qp.hi[l][i] : r->qp.lo[l][i];
@@ -199,24 +199,17 @@ static hinge_status find_points(struct hm_run *r, hinge_error *err)
 
 /* ---- set-up ------------------------------------------------------------------------------------------------------ */
 
-static size_t choose_q(const struct hm_run *r)
-{
-    size_t n = r->n_all, q = 256, asked = r->params->working_set;
-    if (asked > 0)
-        return HG_MIN(HG_MAX(asked, 4 * (size_t)r->qp.layers), n);
-    if (n <= 512)
-        return n;
-    while (q < 2048 && q * 24 < n)
-        q *= 2;
-    return q;
-}
-
 /* W, messages and rows kept, for rows of r->type; what was there goes. */
 static hinge_status make_block(struct hm_run *r, hinge_error *err)
 {
-    size_t q = r->q = choose_q(r), size = hg_size_of(r->type), most = 4 * q;
+    const struct hg_rows rows_like = { .cost = hm_cost(r, r->type) };
+    size_t q = r->q = hg_choose_q(&rows_like, r->n_all, r->params->working_set, r->qp.layers);
+    size_t size = hg_size_of(r->type), most = 4 * q;
     size_t vector = sizeof(struct hm_fresh) + (r->own->pr.d * size + 7) / 8 * 8;
-    size_t rows = HG_MIN(r->memory / (r->n_all * size), r->n_all);
+    size_t rows = q < r->n_all && !hg_is_cheap(&rows_like) ? HG_MIN(r->memory / (r->n_all * size), r->n_all) : 0;
+    r->patience = hg_patience(&rows_like, r->n_all);
+    if (r->patience == 0 && r->n_all > HG_SMALL && rows_like.cost <= 6)
+        r->patience = 1; /* finding memory for a row of 4 bytes a value takes longer than computing it once more */
     r->room = HG_MAX(q, (size_t)HG_TILE_COLS); /* as many as that each source has columns for */
     r->message_room = q * 16 + most * vector + (size_t)r->net->ranks * 16;
     r->in_w_now = 0;
@@ -225,7 +218,8 @@ static hinge_status make_block(struct hm_run *r, hinge_error *err)
                       HG_ZEROS(r->before[1], q), HG_ZEROS(r->fresh, 2 * q), HG_ZEROS(r->ids, 2 * r->room),
                       HG_ZEROS(r->row, 2 * r->room), HG_ZEROS(r->coef, r->room), HG_ZEROS(r->winner, most),
                       HG_ZEROS(r->kind, most), HG_ZEROS(r->gathered, most), HG_ZEROS(r->order, most),
-                      HG_ZEROS(r->vector, most), HG_ZEROS(r->message, q * 16 + most * vector + 16),
+                      HG_ZEROS(r->vector, most), HG_ZEROS(r->seen, (size_t)HM_SEEN),
+                      HG_ZEROS(r->message, q * 16 + most * vector + 16),
                       HG_ZEROS(r->messages, r->message_room));
     hinge_status status = ok ? hm_make_vectors(r, r->room, r->type, &r->others, err)
                              : hg_fail(err, HINGE_ENOMEM, "no memory for a working set of %zu examples", q);
@@ -234,7 +228,7 @@ static hinge_status make_block(struct hm_run *r, hinge_error *err)
         status = hg_inner_init(&r->inner, q + r->qp.no_sum, r->qp.layers, r->qp.no_sum, r->qp.kink, r->type, r->loops,
                                err);
     if (status == HINGE_OK)
-        status = hm_keep_init(&r->keep, q < r->n_all ? rows : 0, r->n * size, err);
+        status = hm_keep_init(&r->keep, rows, r->n * size, err);
     if (status == HINGE_OK)
         status = hm_make_grams(r, r->part, r->type, &r->others, err);
     return hm_agree(r->net, status, err);
@@ -277,6 +271,8 @@ static hinge_status start(struct hm_run *r, struct hm_watch *watch, hinge_error 
     if (status == HINGE_OK && (restored || sums[0] != 0 || sums[1] != 0))
         status = hm_compute_gradient(r, err);
     r->corrections = 0;
+    r->target = r->params->eps;
+    r->error = NAN;
     for (size_t at = 0; status == HINGE_OK && at < r->n; at++)
         hm_set_offsets(r, at);
     return status;
@@ -317,6 +313,7 @@ static hinge_status conclude(struct hm_run *r, struct hm_solution *s, hinge_erro
             s->bias[l] = 0;
     }
     s->report.violation = r->violation;
+    s->report.error = r->error;
     s->report.iterations = r->iterations;
     s->report.rounds = r->round;
     s->report.rows_asked = r->asked;
@@ -346,15 +343,30 @@ static void ask(struct hm_run *r, struct hm_watch *watch, bool first)
     most[HM_STOP].key = p->progress(p->progress_arg, &told) != 0;
 }
 
-/* The violation is small enough: is it so in f64? */
+/* The violation is small enough: is it so in f64? Of many points, g is measured on some, and recomputed where that does
+ * not say so. */
 static hinge_status verify(struct hm_run *r, bool *done, hinge_outcome *outcome, hinge_error *err)
 {
     int most = r->type == HINGE_F32 ? MAX_CORRECTIONS : MAX_CORRECTIONS + MAX_EXACT;
-    hinge_status status = hm_compute_gradient(r, err);
+    double eps = r->params->eps;
+    hinge_status status = HINGE_OK;
+    *outcome = HINGE_CONVERGED;
+    if (r->n_all > FEW) {
+        status = hm_measure_error(r, err);
+        double left = eps - 2.2 * r->error;
+        *done = status == HINGE_OK && r->violation + 2 * r->error <= SLACK * eps;
+        if (*done || status != HINGE_OK)
+            return status;
+        if (left >= 0.25 * eps && r->target > 1.05 * left) { /* cheaper than a gradient in f64 */
+            r->target = left;
+            return HINGE_OK;
+        }
+    }
+    status = hm_compute_gradient(r, err);
     if (status == HINGE_OK)
         status = hm_look(r, status);
-    *done = status != HINGE_OK || r->violation <= SLACK * r->params->eps;
-    *outcome = HINGE_CONVERGED;
+    r->error = 0;
+    *done = status != HINGE_OK || r->violation <= SLACK * eps;
     if (*done || r->corrections < most)
         return status;
     *outcome = HINGE_STALLED;
@@ -397,7 +409,7 @@ static hinge_status run_rounds(struct hm_run *r, struct hm_watch *watch, hinge_o
             *outcome = HINGE_NONFINITE;
             break;
         }
-        if (r->violation <= r->params->eps) {
+        if (r->violation <= r->target) {
             status = verify(r, &done, outcome, err);
             if (status != HINGE_OK)
                 return status;

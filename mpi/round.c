@@ -260,20 +260,38 @@ static void fill_slot(struct hm_run *r, size_t slot, const struct hm_fresh *f)
     }
 }
 
-/* Into free slots, then into those of the points that have been in W longest. */
+/* Is a layer of the slot's point at none of its bounds? */
+static bool is_free(const struct hm_run *r, size_t slot)
+{
+    const struct hg_inner *in = &r->inner;
+    bool any = false;
+    for (int l = 0; l < r->qp.layers; l++) {
+        double b = in->beta[l][slot];
+        any = any || (b > in->lo[l][slot] && b < in->hi[l][slot] && (b != 0 || in->kink == 0));
+    }
+    return any;
+}
+
+/* Into free slots, then into those of the points that have been in W longest; where most of W is free, into those at a
+ * bound first, as place_fresh of solver/smo/working_set.c has it. */
 static void place(struct hm_run *r, const struct hm_fresh *const *f, size_t count)
 {
-    size_t k = 0;
+    size_t k = 0, n_free = 0;
     while (k < count && r->in_w_now < r->q) {
         fill_slot(r, r->in_w_now, f[k++]);
         r->in_w_now++;
     }
+    for (size_t s = 0; s < r->in_w_now && k < count; s++)
+        n_free += is_free(r, s);
+    bool spares = 2 * n_free > r->in_w_now;
     while (k < count) {
         uint64_t oldest = UINT64_MAX;
         for (size_t s = 0; s < r->in_w_now; s++)
-            oldest = HG_MIN(oldest, r->age[s]);
+            if (r->age[s] < r->round && !(spares && is_free(r, s)))
+                oldest = HG_MIN(oldest, r->age[s]);
+        spares = spares && oldest < UINT64_MAX;
         for (size_t s = 0; s < r->in_w_now && k < count; s++)
-            if (r->age[s] == oldest)
+            if (r->age[s] == oldest && !(spares && is_free(r, s)))
                 fill_slot(r, s, f[k++]);
     }
 }
@@ -449,8 +467,12 @@ static hinge_status update_gradient(struct hm_run *r)
             if (pass == 0 && row == NULL)
                 continue;
             if (pass == 1) {
-                r->evicted += r->keep.used == r->keep.rows && r->keep.rows > 0;
-                row = hm_keep_add(&r->keep, r->number[k], r->round);
+                uint8_t *seen = &r->seen[hg_hash(r->number[k]) % HM_SEEN];
+                *seen = (uint8_t)HG_MIN(*seen + 1, 255);
+                if (*seen > r->patience) {
+                    r->evicted += r->keep.used == r->keep.rows && r->keep.rows > 0;
+                    row = hm_keep_add(&r->keep, r->number[k], r->round);
+                }
             }
             r->ids[count] = (uint32_t)k;
             r->coef[count] = delta;

@@ -15,6 +15,7 @@
 #include "solver/smo/inner.h"
 
 enum { HM_STOP = 8, HM_TIME, HM_SAVE, HM_FAILED }; /* places in hm_sum.most behind the extremes */
+enum { HM_SEEN = 1 << 16 };
 
 struct hm_part { /* points of the problem of one group, at positions [at, at + n) */
     size_t begin, n, at; /* begin: among the own points */
@@ -60,6 +61,8 @@ struct hm_run {
     uint32_t *fresh, *ids; /* [room] slots; ids of points in a gram */
     void **row;            /* [room] */
     double *coef;          /* [room] */
+    uint8_t *seen;         /* [HM_SEEN] by hash of points: their rows were computed so many times, or more */
+    uint8_t patience;      /* a row is kept when it is computed once more than so often */
     size_t room;           /* of others' vectors: W, or a tile's */
     void *vectors;         /* [room * stride] in `type` */
     hinge_matrix others;
@@ -76,7 +79,8 @@ struct hm_run {
     const struct hm_fresh **order;
     const char **vector;   /* [4 q] of those */
 
-    double violation, objective;
+    double violation, target; /* to be reached: eps, or less where the error of g takes a share of it */
+    double error;          /* of g, as it was last measured; NaN: it was not */
     size_t memory;         /* for rows of all ranks together */
     uint64_t round, iterations, computed, asked, evicted;
     int corrections;
@@ -98,6 +102,11 @@ hinge_status hm_make_grams(const struct hm_run *run, struct hm_part *parts, hing
 void hm_free_grams(struct hm_part *part, size_t n);
 /* g = K beta: points with coefficients travel tile by tile, in the order of all. */
 hinge_status hm_compute_gradient(struct hm_run *run, hinge_error *err);
+/* run->error: the largest |g - g in f64| over some hundred points, drawn from all and from those between the extremes
+ * of F; their vectors travel. */
+hinge_status hm_measure_error(struct hm_run *run, hinge_error *err);
+/* Reads of a value's worth that computing one takes, as rows of a type are made. */
+double hm_cost(const struct hm_run *run, hinge_dtype type);
 
 /* problem.c: one problem from its start to its end; beta and g stay in the run for whoever asks. */
 struct hm_solution { /* of all points */
@@ -114,6 +123,9 @@ struct hm_watch {
 hinge_status hm_solve(struct hm_run *run, const struct hm_net *net, const struct hm_own *own, size_t problem,
                       struct hm_watch *watch, struct hm_solution *solution, hinge_error *err);
 void hm_run_free(struct hm_run *run);
+
+/* Own tile k of the problem: its first position and how many, and its number among all tiles. false: there is none. */
+bool hm_nth_tile(const struct hm_run *run, size_t k, size_t *at, size_t *n, size_t *number);
 
 /* The sums over all points of m quantities, that `part` forms of own positions [at, at + n). */
 typedef void hm_part_fn(const struct hm_run *run, size_t at, size_t n, double *part);

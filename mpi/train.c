@@ -226,7 +226,7 @@ static void fill_report(struct job *job, const hinge_model *model, hinge_report 
     r->n_classes = pr->n_classes;
     r->n_problems = pr->n_problems;
     r->n_sv = model != NULL ? hinge_model_n_sv(model) : 0;
-    r->gap = r->error = NAN;
+    r->gap = NAN;
     r->threads = hg_threads(pr->params.threads);
     r->seconds = hg_now() - job->watch.begin;
     r->blas_slow = machine.blas_slow;

@@ -13,17 +13,8 @@
 
 #include <string.h>
 
-/* Rows that cost no more than so many reads of them, and do not stay in a processor's cache, are not worth the first
- * touch of memory unless they are asked for again and again (measured). */
-static const double CHEAP = 2.6;
 /* Rows that cost more are not computed again for the digits they lost in the cache. */
 static const double DEAR = 6;
-/* Rows that cost less than this are not worth reading: most of their values are left out as negligible, or they are
- * made of bytes. */
-static const double WORTHLESS = 0.6;
-
-enum { SMALL = 4096 }; /* points: their rows mostly stay in the processor's cache */
-
 /* Steps after which a run ends, whatever it gains: a fraction of a second's for small problems, and more than is known
  * of large ones that converge (some 200 a point). The most seen of a small one is 2,800 a point: heart_scale, linear,
  * C = 1000, without the Newton finish. */
@@ -42,14 +33,12 @@ bool hg_has_worked_enough(const struct hg_run *r)
 
 /* ---- set-up ------------------------------------------------------------------------------------------------------ */
 
-/* 256 at a few thousand points, 512 at 10k, 1024 at 20k, 2048 from 25k on; all of a small problem. Where rows cost next
- * to nothing, K_WW is what a round costs: less of it, and least where most values are left out. */
-static size_t choose_q(const struct hg_run *r)
+size_t hg_choose_q(const struct hg_rows *rows, size_t n, size_t asked, int layers)
 {
-    size_t n = r->n, q = 256, asked = r->opt->working_set;
-    size_t most = r->cheap ? 1024 : 2048, share = r->cheap && r->rows->order != NULL ? 200 : 24;
+    size_t q = 256, most = hg_is_cheap(rows) ? 1024 : 2048;
+    size_t share = hg_is_cheap(rows) && rows->order != NULL ? 200 : 24;
     if (asked > 0) /* half of it holds a pair of each layer */
-        return HG_MIN(HG_MAX(asked, 4 * (size_t)r->qp->layers), n);
+        return HG_MIN(HG_MAX(asked, 4 * (size_t)layers), n);
     if (n <= 512)
         return n;
     while (q < most && q * share < n)
@@ -89,7 +78,7 @@ static bool allocate(struct hg_run *r)
 static bool pays_half(const struct hg_run *r)
 {
     bool fit = r->opt->cache_bytes / r->size / HG_MAX(r->n, (size_t)1) >= r->n / 2;
-    return r->rows->unit && !r->exact_rows && r->n > SMALL && (r->rows->cost <= DEAR || !fit) &&
+    return r->rows->unit && !r->exact_rows && r->n > HG_SMALL && (r->rows->cost <= DEAR || !fit) &&
            r->rows->order == NULL && /* what is left out of a row is not packed either */
            !r->cheap;
 }
@@ -115,11 +104,11 @@ hinge_status hg_run_init(struct hg_run *r, hinge_error *err)
     r->n = r->m = r->width = r->qp->n;
     r->size = hg_size_of(r->rows->type);
     r->exact_rows = r->rows->type == HINGE_F64;
-    r->cheap = r->rows->cost <= WORTHLESS;
+    r->cheap = hg_is_cheap(r->rows);
     r->held_size = pays_half(r) ? sizeof(uint16_t) : r->size;
     r->settled = !hg_is_half(r);
     r->loops = hg_loops(r->opt->cpu_level);
-    r->q = choose_q(r);
+    r->q = hg_choose_q(r->rows, r->n, r->opt->working_set, r->qp->layers);
     r->halt = r->opt->halt;
     if (r->halt.stop == NULL)
         r->halt.stop = &r->own_stop;
@@ -127,7 +116,7 @@ hinge_status hg_run_init(struct hg_run *r, hinge_error *err)
     r->best = INFINITY;
     r->target = r->opt->eps;
     r->newton.least = INFINITY;
-    r->patience = r->rows->cost > CHEAP || r->n <= SMALL ? 0 : 3;
+    r->patience = hg_patience(r->rows, r->n);
     if (!allocate(r))
         return hg_fail(err, HINGE_ENOMEM, "no memory for a problem of %zu examples", r->n);
     hg_forget_coarse(r);

@@ -152,7 +152,28 @@ static inline size_t hg_columns_for(const struct hg_run *r, size_t m)
     return HG_MIN(r->n, m + m / 8 + 64);
 }
 
+enum { HG_SMALL = 4096 }; /* points: their rows mostly stay in the processor's cache */
+
+/* Rows that cost less than this are not worth reading: most of their values are left out as negligible, or they are
+ * made of bytes. */
+static inline bool hg_is_cheap(const struct hg_rows *rows)
+{
+    return rows->cost <= 0.6;
+}
+
+/* Rows that cost no more than so many reads of them, and do not stay in a processor's cache, are not worth the first
+ * touch of memory unless they are asked for again and again (measured). */
+static inline uint8_t hg_patience(const struct hg_rows *rows, size_t n)
+{
+    return rows->cost > 2.6 || n <= HG_SMALL ? 0 : 3;
+}
+
 /* ---- block.c ----------------------------------------------------------------------------------------------------- */
+
+/* Points of W of a problem of n: 256 at a few thousand, 512 at 10k, 1024 at 20k, 2048 from 25k on; all of a small one.
+ * Where rows cost next to nothing, K_WW is what a round costs: less of it, and least where most values are left out.
+ * asked: how many are wanted; 0: nobody said. */
+size_t hg_choose_q(const struct hg_rows *rows, size_t n, size_t asked, int layers);
 
 /* All points are active; g and the offsets are to be filled in. rows, exact, qp, opt, res are set; hg_run_free in any
  * case. */
