@@ -185,6 +185,46 @@ hinge_status hg_hamming_init(struct hg_hamming *h, const struct hg_points *point
     return ok ? HINGE_OK : hg_fail(err, HINGE_ENOMEM, "no memory for the lists of %zu rows", n);
 }
 
+/* ---- of points of which others hold a part ----------------------------------------------------------------------- */
+
+bool hg_hamming_kind_set(struct hg_hamming_kind *kind)
+{
+    struct hg_hamming h = { 0 };
+    const struct pair p = { kind->common, kind->rare, NULL };
+    double step = kind->d < UINT32_MAX / HG_COUNT_COLS ? find_step(&h, &p, kind->d, kind->line) : 0;
+    kind->step2 = step * step;
+    kind->features = kind->step2 >= DBL_MIN && isfinite(kind->step2) ? h.features : 0;
+    return kind->features > 0;
+}
+
+hinge_status hg_hamming_make(struct hg_hamming *h, const struct hg_hamming_kind *kind, const struct hg_points *points,
+                             size_t own, double *x, hinge_error *err)
+{
+    const struct pair p = { kind->common, kind->rare, NULL };
+    size_t n = points->n;
+    *h = (struct hg_hamming){ .features = kind->features, .step2 = kind->step2, .listed = kind->listed, .points = n };
+    h->longest = (kind->longest + HG_COUNTED - 1) / HG_COUNTED * HG_COUNTED;
+    if (!HG_ROOM(HG_ZEROS(h->begin, n + 1), HG_ZEROS(h->length, n), HG_ZEROS(h->at, (n + 1) * h->longest + 1)))
+        return hg_fail(err, HINGE_ENOMEM, "no memory for the lists of %zu rows", n);
+    for (size_t i = 0; i < n; i++) {
+        uint32_t *at = h->at + h->begin[i];
+        const uint32_t *end = i < own ? list(h, i, &p, kind->line, kind->d, vector(points, i, x), at) : at + h->longest;
+        h->begin[i + 1] = (size_t)(end - h->at);
+    }
+    return HINGE_OK;
+}
+
+void hg_hamming_put(struct hg_hamming *h, const struct hg_hamming_kind *kind, const struct hg_points *points, size_t i,
+                    double *x)
+{
+    const struct pair p = { kind->common, kind->rare, NULL };
+    uint32_t *room = h->at + h->begin[h->points];
+    size_t end = h->begin[i + 1];
+    list(h, i, &p, kind->line, kind->d, vector(points, i, x), room); /* which writes one entry more */
+    h->begin[i + 1] = end;
+    memcpy(h->at + h->begin[i], room, h->longest * sizeof *room);
+}
+
 void hg_hamming_values(const struct hg_hamming *h, double gamma, double *value, struct hg_codes *codes)
 {
     for (int c = 0; c < HG_COUNTS; c++)

@@ -32,6 +32,22 @@ struct hg_hamming {
 /* *hamming stays empty (features 0) where points are not like that, or may differ in HG_COUNTS features or more. */
 hinge_status hg_hamming_init(struct hg_hamming *hamming, const struct hg_points *points, int threads, hinge_error *err);
 void hg_hamming_free(struct hg_hamming *hamming);
+
+/* Where others hold a part of the points: what the features of all are, known before. */
+struct hg_hamming_kind {
+    size_t d, features;    /* features: that vary; 0: points are not like that */
+    double *common, *rare; /* [d] rare: NaN where all points have one value */
+    uint32_t *line;        /* [d] where a feature's line is in a panel */
+    double step2, listed;
+    size_t longest;        /* of all lists, as they are */
+};
+/* features, step2 and line by common and rare; false, and features 0: steps differ. */
+bool hg_hamming_kind_set(struct hg_hamming_kind *kind);
+/* Lists of the first `own` points; those of the rest are empty until they are put. x [d]: work space. */
+hinge_status hg_hamming_make(struct hg_hamming *hamming, const struct hg_hamming_kind *kind,
+                             const struct hg_points *points, size_t own, double *x, hinge_error *err);
+void hg_hamming_put(struct hg_hamming *hamming, const struct hg_hamming_kind *kind, const struct hg_points *points,
+                    size_t i, double *x);
 size_t hg_hamming_bytes(const struct hg_hamming *hamming);
 
 /* An RBF kernel's value [HG_COUNTS] of each number of features that differ, and the same as codes: there, what is below

@@ -460,6 +460,8 @@ hinge_status hm_deal(const struct hm_net *net, const hinge_matrix *x, const doub
     }
     if (status == HINGE_OK)
         status = measure_points(&d, err);
+    if (status == HINGE_OK)
+        status = hm_find_counts(net, own, err);
     hg_free(d.counts);
     hg_free(d.group);
     hg_free(d.before);
@@ -479,6 +481,7 @@ void hm_own_free(struct hm_own *own)
     hg_free(own->weight);
     hg_free(own->begin);
     hg_free(own->first_tile);
+    hg_free(own->kind.common);
     hg_problem_free(&own->pr);
     memset(own, 0, sizeof *own);
 }

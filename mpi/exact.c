@@ -10,6 +10,7 @@ void hm_free_grams(struct hm_part *part, size_t n)
     for (size_t p = 0; part != NULL && p < n; p++) {
         hg_gram_free(&part[p].gram);
         hg_free(part[p].norms);
+        hg_hamming_free(&part[p].hamming);
         part[p].norms = NULL;
     }
 }
@@ -37,7 +38,9 @@ double hm_cost(const struct hm_run *r, hinge_dtype type)
 {
     const hinge_matrix none = { 0 };
     struct hg_tiler tiler = tiler_of(r, type);
+    const struct hg_hamming like = { .listed = r->own->kind.listed };
     struct hg_points points = points_of(r, &r->part[0], type, &none);
+    points.hamming = type == HINGE_F32 && r->own->kind.features > 0 ? &like : NULL;
     return hg_maker_for(&tiler, &points)->cost(&tiler, &points).reads;
 }
 
@@ -51,6 +54,12 @@ hinge_status hm_make_grams(const struct hm_run *r, struct hm_part *parts, hinge_
         struct hm_part *part = &parts[p];
         struct hg_points points = points_of(r, part, type, others);
         size_t n = points.n;
+        if (type == HINGE_F32 && own->kind.features > 0) {
+            hinge_status status = hg_hamming_make(&part->hamming, &own->kind, &points, part->n, r->x, err);
+            if (status != HINGE_OK)
+                return status;
+            points.hamming = &part->hamming;
+        }
         part->norms = norms ? hg_zalloc(n, hg_size_of(type)) : NULL;
         if (norms && part->norms == NULL)
             return hg_fail(err, HINGE_ENOMEM, "no memory for %zu norms", n);

@@ -6,6 +6,7 @@
 #ifndef HM_OWN_H
 #define HM_OWN_H
 
+#include "kernels/hamming.h"
 #include "lib/problem.h"
 #include "mpi/net.h"
 
@@ -23,6 +24,7 @@ struct hm_own {
     void *x;               /* [n * stride] */
     float *x32;            /* the same as floats, or x itself */
     double nonzeros, norm; /* of all points: non-zeros on average; largest squared norm */
+    struct hg_hamming_kind kind; /* of the features of all points; features 0: of none */
 };
 
 /* Deals the rows of all ranks. y may be NULL for one-class; tile 0: 2,048, others are rounded up to columns that
@@ -30,6 +32,8 @@ struct hm_own {
 hinge_status hm_deal(const struct hm_net *net, const hinge_matrix *x, const double *y, const hinge_params *params,
                      size_t tile, struct hm_own *own, hinge_error *err);
 void hm_own_free(struct hm_own *own);
+/* counts.c: own->kind. */
+hinge_status hm_find_counts(const struct hm_net *net, struct hm_own *own, hinge_error *err);
 
 /* The own points of a tile: how many, and *at: the first. 0 for a tile of another rank. */
 size_t hm_own_tile(const struct hm_net *net, const struct hm_own *own, size_t tile, size_t *at);

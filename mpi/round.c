@@ -249,7 +249,9 @@ static void fill_slot(struct hm_run *r, size_t slot, const struct hm_fresh *f)
     char *to = (char *)r->vectors + slot * stride * size;
     memcpy(to, r->vector[f - r->gathered], r->own->pr.d * size);
     for (size_t p = 0; p < r->n_parts; p++) { /* by the first: the others are the same */
-        const struct hm_part *part = &r->part[p];
+        struct hm_part *part = &r->part[p];
+        if (part->hamming.features > 0)
+            hg_hamming_put(&part->hamming, &r->own->kind, &part->gram.points, part->n + slot, r->x);
         if (part->norms == NULL)
             continue;
         double norm = hg_points_norm(&part->gram.points, part->n + slot, r->type);
@@ -408,7 +410,12 @@ static void add_rows(const struct hm_run *r, size_t count, const double *coef, c
 static void update_tile(void *arg, const struct hg_tile *tile)
 {
     const struct update *u = arg;
-    add_rows(u->r, tile->n_rows, u->coef + tile->row0, tile->row, tile->n_cols, u->r->g + u->part->at + tile->col0);
+    const double *coef = u->coef + tile->row0;
+    double *g = u->r->g + u->part->at + tile->col0;
+    if (tile->codes != NULL)
+        u->r->loops->add_codes(tile->n_rows, coef, true, tile->codes, tile->code, tile->n_cols, g);
+    else
+        add_rows(u->r, tile->n_rows, coef, tile->row, tile->n_cols, g);
 }
 
 /* Rows that are kept, eight at a time, tile by tile. */
@@ -443,7 +450,7 @@ static hinge_status update_by_new(struct hm_run *r, size_t first, size_t count)
             r->row[r->room + k] = kept != NULL ? kept + part->at * size : NULL;
         }
         struct hg_fetch fetch = { .rows = rows, .n_rows = count, .n_cols = part->n, .out = r->row + r->room,
-                                  .tile = update_tile, .arg = &u, .again = 1 };
+                                  .tile = update_tile, .arg = &u, .again = 1, .coded = hg_is_cheap(&part->gram.super) };
         if (part->n > 0)
             status = part->gram.super.ops->fetch(&part->gram.super, &fetch);
     }

@@ -20,6 +20,7 @@ enum { HM_SEEN = 1 << 16 };
 struct hm_part { /* points of the problem of one group, at positions [at, at + n) */
     size_t begin, n, at; /* begin: among the own points */
     struct hg_gram gram;
+    struct hg_hamming hamming; /* of its points and others, where rows in f32 are made of counts */
     void *norms;         /* [n + room of others] */
 };
 
@@ -65,6 +66,7 @@ struct hm_run {
     uint8_t patience;      /* a row is kept when it is computed once more than so often */
     size_t room;           /* of others' vectors: W, or a tile's */
     void *vectors;         /* [room * stride] in `type` */
+    double *x;             /* [d] work space */
     hinge_matrix others;
 
     struct hm_extremes now[2], before_now[2];

@@ -25,6 +25,7 @@ struct job {
     struct entry **entries;  /* [n_problems] rank 0: by number */
     hinge_report report;
     size_t q;
+    const char *maker;       /* of kernel rows, as reports name it */
 };
 
 /* Rank 0 gets what all send, in the order of ranks: *all is to be freed, NULL on other ranks. */
@@ -100,6 +101,7 @@ static hinge_status keep_solution(struct job *job, const struct hm_run *run, str
     to->report = s->report;
     hg_add_report(&job->report, &s->report);
     job->q = HG_MAX(job->q, run->q);
+    job->maker = run->part[0].gram.tiler.maker->name;
     return HINGE_OK;
 }
 
@@ -231,8 +233,8 @@ static void fill_report(struct job *job, const hinge_model *model, hinge_report 
     r->seconds = hg_now() - job->watch.begin;
     r->blas_slow = machine.blas_slow;
     memcpy(r->blas, machine.blas, sizeof r->blas);
-    snprintf(r->path, sizeof r->path, "block-smo q=%zu, %d ranks, tiles of %zu, %s %s", job->q, job->net->ranks,
-             job->own.tile, r->precision == HINGE_PRECISION_F64 ? "f64" : "f32",
+    snprintf(r->path, sizeof r->path, "block-smo q=%zu, %d ranks, tiles of %zu, %s %s %s", job->q, job->net->ranks,
+             job->own.tile, job->maker, r->precision == HINGE_PRECISION_F64 ? "f64" : "f32",
              hg_kernel_row(pr->params.kernel.type)->told.keyword);
 }
 

@@ -145,6 +145,8 @@ static void check_task(const struct set *set, hinge_params params, const double 
         assert_memory_equal(hinge_model_labels(plain), hinge_model_labels(one.model),
                             hinge_model_n_classes(plain) * sizeof(double));
     assert_close(one.report.objective, report.objective, 2e-3);
+    const char *way = strstr(report.path, "counts f32"); /* rows are made in the same way */
+    assert_int_equal(way != NULL, strstr(one.report.path, "counts f32") != NULL);
     hinge_model_free(plain);
     hinge_model_free(one.model);
 }
@@ -164,6 +166,12 @@ static void test_two_classes(void **state)
     check_task(&set, params, NULL);
     params.precision = HINGE_PRECISION_F64;
     params.no_bias = 1;
+    check_task(&set, params, NULL);
+    for (size_t i = 0; i < set.n * set.d; i++) /* two values each, 2 apart; the fifth feature varies late */
+        set.x[i] = i % 5 == 4 ? (i < set.n * set.d * 7 / 8 || set.x[i] < 0.5 ? 3 : 5) : set.x[i] > 0.2 ? 2 : 0;
+    params = params_for(HINGE_C_SVC, hinge_kernel_rbf(0.1), 1);
+    check_task(&set, params, NULL);
+    set.x[set.n * set.d - 1] = 4; /* a third value, which the last rank alone sees */
     check_task(&set, params, NULL);
     set_free(&set);
 }

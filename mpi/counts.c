@@ -1,0 +1,114 @@
+/* Features of two values each, on all ranks together: kernel rows are then made of counts (kernels/hamming.h). */
+#include "mpi/own.h"
+
+#include <math.h>
+
+/* The values of each feature among own points, low NaN where there is none; false: some feature has three. */
+static bool find_values(const struct hm_own *own, double *low, double *high)
+{
+    size_t d = own->pr.d;
+    for (size_t f = 0; f < d; f++)
+        low[f] = high[f] = NAN;
+    for (size_t i = 0; i < own->n; i++)
+        for (size_t f = 0; f < d; f++) {
+            double v = own->x32[i * own->stride + f];
+            if (v == low[f] || v == high[f])
+                continue;
+            if (!isnan(low[f]) && low[f] != high[f])
+                return false;
+            high[f] = isnan(low[f]) ? v : fmax(low[f], v);
+            low[f] = fmin(low[f], v);
+        }
+    return true;
+}
+
+/* Those among all points. */
+static void agree_on_values(const struct hm_net *net, size_t d, double *low, double *high)
+{
+    enum { AT_ONCE = HM_MOST / 2 };
+    for (size_t first = 0; first < d; first += AT_ONCE) {
+        struct hm_sum sum = { 0 };
+        size_t some = HG_MIN((size_t)AT_ONCE, d - first);
+        for (size_t k = 0; k < some && !isnan(low[first + k]); k++) {
+            hm_raise(&sum.most[2 * k], hm_key(-low[first + k]), 0);
+            hm_raise(&sum.most[2 * k + 1], hm_key(high[first + k]), 0);
+        }
+        net->sum(net, &sum);
+        for (size_t k = 0; k < some; k++) {
+            low[first + k] = -hm_value(sum.most[2 * k].key);
+            high[first + k] = hm_value(sum.most[2 * k + 1].key);
+        }
+    }
+}
+
+/* How many of all points have the higher value; false: some feature has a third one. */
+static bool count_values(const struct hm_net *net, const struct hm_own *own, const double *low, const double *high,
+                         uint64_t *count)
+{
+    bool strange = false;
+    for (size_t i = 0; i < own->n; i++)
+        for (size_t f = 0; f < own->pr.d; f++) {
+            double v = own->x32[i * own->stride + f];
+            count[f] += v == high[f];
+            strange = strange || (v != low[f] && v != high[f]);
+        }
+    for (size_t first = 0; first < own->pr.d; first += HM_COUNTS) {
+        struct hm_sum sum = { 0 };
+        size_t bytes = HG_MIN((size_t)HM_COUNTS, own->pr.d - first) * sizeof *count;
+        memcpy(sum.count, count + first, bytes);
+        sum.most[0].key = strange;
+        net->sum(net, &sum);
+        memcpy(count + first, sum.count, bytes);
+        strange = sum.most[0].key != 0;
+    }
+    return !strange;
+}
+
+/* The rarer value of each feature, and how long lists of them are. */
+static void choose_rarer(const struct hm_net *net, struct hm_own *own, const uint64_t *count)
+{
+    struct hg_hamming_kind *kind = &own->kind;
+    struct hm_sum sum = { 0 };
+    for (size_t f = 0; f < kind->d; f++) {
+        double low = kind->common[f], high = kind->rare[f];
+        bool swap = 2 * count[f] > own->pr.n;
+        kind->common[f] = swap ? high : low;
+        kind->rare[f] = low == high ? (double)NAN : swap ? low : high;
+    }
+    for (size_t i = 0; i < own->n; i++) {
+        uint64_t length = 0;
+        for (size_t f = 0; f < kind->d; f++)
+            length += (double)own->x32[i * own->stride + f] == kind->rare[f];
+        sum.count[0] += length;
+        sum.most[0].key = HG_MAX(sum.most[0].key, length);
+    }
+    net->sum(net, &sum);
+    kind->longest = sum.most[0].key;
+    kind->listed = (double)sum.count[0] / (double)own->pr.n;
+    if (!hg_hamming_kind_set(kind) || HG_MIN(2 * kind->longest, kind->features) >= HG_COUNTS)
+        kind->features = 0;
+}
+
+hinge_status hm_find_counts(const struct hm_net *net, struct hm_own *own, hinge_error *err)
+{
+    struct hg_hamming_kind *kind = &own->kind;
+    const hinge_params *p = &own->pr.params;
+    struct hm_sum sum = { 0 };
+    uint64_t *count;
+    kind->d = own->pr.d;
+    bool ok = HG_ROOM(HG_ARRAY(kind->common, kind->d), HG_ARRAY(kind->rare, kind->d), HG_ZEROS(kind->line, kind->d),
+                      HG_ZEROS(count, kind->d));
+    hinge_status status =
+        hm_agree(net, ok ? HINGE_OK : hg_fail(err, HINGE_ENOMEM, "no memory for %zu features", kind->d), err);
+    if (status != HINGE_OK)
+        return status;
+    sum.most[0].key = p->kernel.type != HINGE_RBF || own->type != HINGE_F32 || kind->d == 0 ||
+                      hg_cpu_level(p->cpu_level) < HG_COUNTS_LEVEL || !find_values(own, kind->common, kind->rare);
+    net->sum(net, &sum);
+    if (sum.most[0].key != 0)
+        return HINGE_OK;
+    agree_on_values(net, kind->d, kind->common, kind->rare);
+    if (count_values(net, own, kind->common, kind->rare, count))
+        choose_rarer(net, own, count);
+    return HINGE_OK;
+}
