@@ -135,23 +135,34 @@ static inline double exp64(struct hg_exp64 c, double d)
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
-typedef float wide32 __attribute__((vector_size(64), aligned(64), may_alias));
-typedef double wide64 __attribute__((vector_size(64), aligned(64), may_alias));
-typedef float loose32 __attribute__((vector_size(64), aligned(4), may_alias));
-typedef double loose64 __attribute__((vector_size(64), aligned(8), may_alias));
+/* Vectors as wide as the level's registers: of wider ones compilers keep none there. */
+#if defined(__AVX512F__)
+#define VECTOR 64
+#elif defined(__AVX__)
+#define VECTOR 32
+#else
+#define VECTOR 16
+#endif
 
-/* sum [8] += the lanes of part, in f32 after halves of it are added up. */
-static inline void add_lanes32(double *sum, const wide32 *part)
+typedef float vector32 __attribute__((vector_size(VECTOR), aligned(VECTOR), may_alias));
+typedef double vector64 __attribute__((vector_size(VECTOR), aligned(VECTOR), may_alias));
+typedef float loose32 __attribute__((vector_size(VECTOR), aligned(4), may_alias));
+typedef double loose64 __attribute__((vector_size(VECTOR), aligned(8), may_alias));
+
+/* sum [8] += part [16], in f32 after halves of it are added up. */
+static inline void add_lanes32(double *sum, const float *part)
 {
-    typedef float half __attribute__((vector_size(32), aligned(4), may_alias));
-    half h[2];
-    memcpy(h, part, sizeof h);
-    *(loose64 *)(void *)sum += __builtin_convertvector(h[0] + h[1], loose64);
+#pragma omp simd
+    for (int k = 0; k < HG_SUM_LANES; k++)
+        sum[k] += (double)(part[k] + part[k + HG_SUM_LANES]);
 }
 
-static inline void add_lanes64(double *sum, const wide64 *part)
+/* sum [8] += part [8] */
+static inline void add_lanes64(double *sum, const double *part)
 {
-    *(loose64 *)(void *)sum += *part;
+#pragma omp simd
+    for (int k = 0; k < HG_SUM_LANES; k++)
+        sum[k] += part[k];
 }
 
 #define REAL     float

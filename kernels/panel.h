@@ -56,7 +56,8 @@ struct hg_panel_job {
     const struct hg_lists *lists;
     size_t row0, rows;  /* of the lists */
     const void *norm;   /* [rows] or NULL */
-    void *sums;         /* work space, [rows * hg_panel_cols], 64-byte aligned, where there are several stretches */
+    void *sums;         /* work space of an even number of rows, [rows * hg_panel_cols], 64-byte aligned, where there
+                         * are several stretches */
     void *const *out;   /* [rows], column 0 of the tile */
     const struct hg_sums *into; /* RBF; or NULL: to out */
 };

@@ -1,37 +1,60 @@
 /*
  * The loops of panel.h in one type: for map.c, which includes it after map_rows.h and with the same macros, all of
- * which are undefined in the end. A panel's columns are in four registers of 64 bytes (or as many smaller ones), one
- * multiply-add each for every non-zero of a row.
+ * which are undefined in the end. Four registers of a panel's columns take one multiply-add each for every non-zero of
+ * a row, and two rows go side by side, so that none waits for its sums.
  */
 enum { OF(WIDTH) = HG_PANEL_BYTES / sizeof(REAL) };
 
-/* to = from (NULL: 0) + sum over the entries [begin, end) of value * the panel's row at `at` */
-static inline void OF(dots)(const struct hg_lists *l, size_t begin, size_t end, const REAL *panel, const REAL *from,
-                            REAL *to)
-{
-    const uint32_t *at = l->at;
-    const REAL *value = l->value;
-    OF(wide) a = { 0 }, b = { 0 }, c = { 0 }, d = { 0 };
-    if (from != NULL) {
-        const OF(wide) *f = (const OF(wide) *)(const void *)from;
-        a = f[0], b = f[1], c = f[2], d = f[3];
-    }
-    for (size_t i = begin; i < end; i++) {
-        const OF(wide) *p = (const OF(wide) *)(const void *)(panel + at[i]);
-        REAL x = value[i];
-        a += x * p[0], b += x * p[1], c += x * p[2], d += x * p[3];
-    }
-    OF(wide) *t = (OF(wide) *)(void *)to;
-    t[0] = a, t[1] = b, t[2] = c, t[3] = d;
-}
+struct OF(entries) {
+    const uint32_t *at;
+    const REAL *value;
+    size_t count;
+};
 
-/* Stretch s of row r of the job. */
-static inline void OF(stretch)(const struct hg_panel_job *j, size_t r, size_t s, const REAL *panel, REAL *to)
+/* Stretch s of row r of the job; none where it has no such row. */
+static inline struct OF(entries) OF(entries_of)(const struct hg_panel_job *j, size_t r, size_t s)
 {
     const struct hg_lists *l = j->lists;
+    if (r >= j->rows)
+        return (struct OF(entries)){ 0 };
     const uint32_t *end = l->end + (j->row0 + r) * l->stretches + s;
-    REAL *sums = (REAL *)j->sums + r * OF(WIDTH);
-    OF(dots)(l, s > 0 ? end[-1] : (j->row0 + r) * l->capacity, *end, panel, s > 0 ? sums : NULL, to);
+    size_t begin = s > 0 ? end[-1] : (j->row0 + r) * l->capacity;
+    return (struct OF(entries)){ l->at + begin, (const REAL *)l->value + begin, *end - begin };
+}
+
+struct OF(four) {
+    OF(vector) a, b, c, d;
+};
+
+static inline void OF(add)(struct OF(four) *sum, const struct OF(entries) *e, size_t i, const REAL *panel)
+{
+    const OF(vector) *p = (const OF(vector) *)(const void *)(panel + e->at[i]);
+    REAL x = e->value[i];
+    sum->a += x * p[0], sum->b += x * p[1], sum->c += x * p[2], sum->d += x * p[3];
+}
+
+/* to [2 * WIDTH] = from (NULL: 0) + sum over entries of value * the panel's row at `at`, for two rows */
+static inline void OF(dots)(struct OF(entries) e, struct OF(entries) f, const REAL *panel, const REAL *from, REAL *to)
+{
+    enum { FOUR = sizeof(struct OF(four)) / sizeof(REAL) };
+    size_t both = HG_MIN(e.count, f.count);
+    for (size_t c = 0; c < OF(WIDTH); c += FOUR, panel += FOUR, to += FOUR) {
+        struct OF(four) s = { 0 }, t = { 0 };
+        if (from != NULL) {
+            memcpy(&s, from + c, sizeof s);
+            memcpy(&t, from + c + OF(WIDTH), sizeof t);
+        }
+        for (size_t i = 0; i < both; i++) {
+            OF(add)(&s, &e, i, panel);
+            OF(add)(&t, &f, i, panel);
+        }
+        for (size_t i = both; i < e.count; i++)
+            OF(add)(&s, &e, i, panel);
+        for (size_t i = both; i < f.count; i++)
+            OF(add)(&t, &f, i, panel);
+        memcpy(to, &s, sizeof s);
+        memcpy(to + OF(WIDTH), &t, sizeof t);
+    }
 }
 
 /* ---- sums -------------------------------------------------------------------------------------------------------- */
@@ -39,9 +62,14 @@ static inline void OF(stretch)(const struct hg_panel_job *j, size_t r, size_t s,
 /* A panel's values [WIDTH], times coef [WIDTH], to sum [HG_SUM_LANES]. In f32 only five roundings are before f64's. */
 static inline void OF(sum_panel)(const REAL *value, const REAL *coef, double *sum)
 {
+    enum { EACH = 64 / VECTOR };
     const OF(loose) *v = (const OF(loose) *)(const void *)value, *c = (const OF(loose) *)(const void *)coef;
-    OF(wide) part = v[0] * c[0] + v[1] * c[1] + v[2] * c[2] + v[3] * c[3];
-    OF(add_lanes)(sum, &part);
+    OF(vector) part[EACH];
+    for (int k = 0; k < EACH; k++)
+        part[k] = v[k] * c[k];
+    for (int k = EACH; k < HG_PANEL_BYTES / VECTOR; k++)
+        part[k % EACH] += v[k] * c[k];
+    OF(add_lanes)(sum, (const REAL *)(const void *)part);
 }
 
 /* The values [WIDTH] of row `row` in a panel whose first column is `col`; coef [WIDTH], and [WIDTH] from ld on. */
@@ -80,41 +108,67 @@ static void OF(sum)(const struct hg_sums *s, size_t row, size_t n, REAL *value)
 
 /* ---- panels ------------------------------------------------------------------------------------------------------ */
 
+/* What all rows of a panel share. */
+struct OF(panel_side) {
+    const REAL *norms, *coef; /* [WIDTH]; [WIDTH], and [WIDTH] from ld on */
+    size_t ld, col, n;
+};
+
+/* All rows. rbf: a constant, true where the kernel is RBF and the panel has all columns: its constants stay in
+ * registers then, since nothing is called. */
+static inline __attribute__((always_inline)) void
+OF(rows)(const struct hg_panel_job *job, const struct OF(panel_side) *side, const REAL *panel, bool rbf)
+{
+    enum { WIDTH = OF(WIDTH) };
+    const struct hg_panel_job j = *job;
+    const struct OF(panel_side) p = *side;
+    struct OF(hg_row) row = OF(prepare)(j.kind, &j.args);
+    _Alignas(64) REAL values[2 * WIDTH];
+    size_t last = j.lists->stretches - 1;
+    for (size_t r = 0; r < j.rows; r += 2) {
+        OF(dots)(OF(entries_of)(&j, r, last), OF(entries_of)(&j, r + 1, last), panel,
+                 last > 0 ? (const REAL *)j.sums + r * WIDTH : NULL, values);
+        for (size_t i = 0; i < 2 && r + i < j.rows; i++) {
+            REAL *value = values + i * WIDTH, *to = j.into == NULL ? (REAL *)j.out[r + i] + p.col : NULL;
+            if (j.norm != NULL)
+                row.norm = ((const REAL *)j.norm)[r + i];
+            if (rbf)
+                OF(rbf)(&row, WIDTH / HG_MAP_BLOCK, value, to != NULL ? to : value, p.norms);
+            else
+                j.maps->OF(blocks)[j.kind](&row, WIDTH / HG_MAP_BLOCK, value, value, p.norms);
+            if (to == NULL)
+                OF(sum_row)(j.into, j.row0 + r + i, p.col, value, p.coef, p.ld);
+            else if (!rbf)
+                memcpy(to, value, p.n * sizeof *to);
+        }
+    }
+}
+
 static void OF(panel)(const struct hg_panel_job *j, const REAL *panel, const REAL *norms, size_t col, size_t n)
 {
     enum { WIDTH = OF(WIDTH) };
-    const REAL *norm = j->norm;
-    struct OF(hg_row) row = OF(prepare)(j->kind, &j->args);
-    OF(hg_blocks) *map = j->maps->OF(blocks)[j->kind];
-    _Alignas(64) REAL padded[WIDTH] = { 0 }, values[WIDTH], padded_coef[2 * WIDTH];
-    const REAL *coef = j->into != NULL ? (const REAL *)j->into->coef + col : NULL;
-    size_t ld = j->into != NULL ? j->into->ld : 0;
-    if (norms != NULL && n < WIDTH) {
-        memcpy(padded, norms, n * sizeof *padded);
-        norms = padded;
+    _Alignas(64) REAL padded[WIDTH] = { 0 }, padded_coef[2 * WIDTH];
+    struct OF(panel_side) p = { norms, NULL, 0, col, n };
+    if (norms != NULL && n < WIDTH)
+        p.norms = memcpy(padded, norms, n * sizeof *padded);
+    if (j->into != NULL) {
+        p.coef = (const REAL *)j->into->coef + col;
+        p.ld = j->into->ld;
     }
     if (j->into != NULL && n < WIDTH) {
         OF(pad_coef)(j->into, col, n, padded_coef);
-        coef = padded_coef;
-        ld = WIDTH;
+        p.coef = padded_coef;
+        p.ld = WIDTH;
     }
-    size_t last = j->lists->stretches - 1;
-    for (size_t s = 0; s < last; s++)
-        for (size_t r = 0; r < j->rows; r++)
-            OF(stretch)(j, r, s, panel, (REAL *)j->sums + r * WIDTH);
-    for (size_t r = 0; r < j->rows; r++) {
-        OF(stretch)(j, r, last, panel, values);
-        row.norm = norm != NULL ? norm[r] : 0;
-        REAL *out = n < WIDTH || j->into != NULL ? values : (REAL *)j->out[r] + col;
-        if (j->kind == HG_MAP_RBF) /* inlined: its constants stay in registers */
-            OF(rbf)(&row, WIDTH / HG_MAP_BLOCK, values, out, norms);
-        else
-            map(&row, WIDTH / HG_MAP_BLOCK, values, out, norms);
-        if (j->into != NULL)
-            OF(sum_row)(j->into, j->row0 + r, col, values, coef, ld);
-        else if (n < WIDTH)
-            memcpy((REAL *)j->out[r] + col, values, n * sizeof *out);
-    }
+    for (size_t s = 0; s + 1 < j->lists->stretches; s++)
+        for (size_t r = 0; r < j->rows; r += 2) {
+            REAL *to = (REAL *)j->sums + r * WIDTH;
+            OF(dots)(OF(entries_of)(j, r, s), OF(entries_of)(j, r + 1, s), panel, s > 0 ? to : NULL, to);
+        }
+    if (j->kind == HG_MAP_RBF && n == WIDTH)
+        OF(rows)(j, &p, panel, true);
+    else
+        OF(rows)(j, &p, panel, false);
 }
 
 #undef OF
