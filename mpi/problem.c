@@ -5,7 +5,9 @@
 #include "mpi/run.h"
 #include "solver/smo/run.h"
 
+#include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 
 enum {
     FEW = 1024,          /* points whose gradient is always recomputed in f64 */
@@ -211,16 +213,16 @@ static hinge_status make_block(struct hm_run *r, hinge_error *err)
     if (r->patience == 0 && r->n_all > HG_SMALL && rows_like.cost <= 6)
         r->patience = 1; /* finding memory for a row of 4 bytes a value takes longer than computing it once more */
     r->room = HG_MAX(q, (size_t)HG_TILE_COLS); /* as many as that each source has columns for */
-    r->message_room = q * 16 + most * vector + (size_t)r->net->ranks * 16;
+    r->message_room = q * 8 + (most + 2 * q) * vector + (size_t)r->net->ranks * 8;
     r->in_w_now = 0;
     memset(r->in_w, 0, r->n);
-    bool ok = HG_ROOM(HG_ZEROS(r->number, q), HG_ZEROS(r->age, q), HG_ZEROS(r->at, q), HG_ZEROS(r->before[0], q),
-                      HG_ZEROS(r->before[1], q), HG_ZEROS(r->fresh, 2 * q), HG_ZEROS(r->ids, 2 * r->room),
-                      HG_ZEROS(r->row, 2 * r->room), HG_ZEROS(r->coef, r->room), HG_ZEROS(r->winner, most),
-                      HG_ZEROS(r->kind, most), HG_ZEROS(r->gathered, most), HG_ZEROS(r->order, most),
-                      HG_ZEROS(r->vector, most), HG_ZEROS(r->x, r->own->pr.d), HG_ZEROS(r->seen, (size_t)HM_SEEN),
-                      HG_ZEROS(r->message, q * 16 + most * vector + 16),
-                      HG_ZEROS(r->messages, r->message_room));
+    bool ok = HG_ROOM(HG_ZEROS(r->number, q), HG_ZEROS(r->age, q), HG_ZEROS(r->owner, q), HG_ZEROS(r->at, q),
+                      HG_ZEROS(r->before[0], q), HG_ZEROS(r->before[1], q), HG_ZEROS(r->fresh, 2 * q),
+                      HG_ZEROS(r->ids, 2 * r->room), HG_ZEROS(r->row, 2 * r->room), HG_ZEROS(r->coef, r->room),
+                      HG_ZEROS(r->winner, most), HG_ZEROS(r->kind, most), HG_ZEROS(r->gathered, most),
+                      HG_ZEROS(r->order, most), HG_ZEROS(r->vector, most), HG_ZEROS(r->sender, most),
+                      HG_ZEROS(r->x, r->own->pr.d), HG_ZEROS(r->seen, (size_t)HM_SEEN),
+                      HG_ZEROS(r->message, r->message_room), HG_ZEROS(r->messages, r->message_room));
     hinge_status status = ok ? hm_make_vectors(r, r->room, r->type, &r->others, err)
                              : hg_fail(err, HINGE_ENOMEM, "no memory for a working set of %zu examples", q);
     r->vectors = (void *)r->others.data;
@@ -316,6 +318,11 @@ static hinge_status conclude(struct hm_run *r, struct hm_solution *s, hinge_erro
     s->report.error = r->error;
     s->report.iterations = r->iterations;
     s->report.rounds = r->round;
+    s->report.phase.rows = r->all_spent[HM_ROWS];
+    s->report.phase.select = r->all_spent[HM_SELECT] + r->all_spent[HM_EXCHANGE];
+    s->report.phase.block = r->all_spent[HM_BLOCK];
+    s->report.phase.subproblem = r->all_spent[HM_SOLVE];
+    s->report.phase.certificate = r->all_spent[HM_CHECKS] + r->spent[HM_CHECKS];
     s->report.rows_asked = r->asked;
     s->report.rows_computed = r->computed;
     s->report.rows_evicted = r->evicted;
@@ -378,12 +385,28 @@ static hinge_status verify(struct hm_run *r, bool *done, hinge_outcome *outcome,
     return make_block(r, err);
 }
 
+/* A line of what the round took, where that is wanted: HM_ROUNDS names its columns. */
+static void tell_round(struct hm_run *r, FILE *file)
+{
+    if (file != NULL)
+        fprintf(file, "%zu %zu %zu %zu %zu %d %d %" PRIu64 " %zu %zu %zu %" PRIu64 " %zu", r->problem, r->n_all,
+                r->own->pr.d, hg_size_of(r->type), r->q, r->net->ranks, r->threads, r->round, r->n_fresh, r->moved,
+                r->made, r->steps, r->gathered_bytes);
+    for (int k = 0; k < HM_STAGES; k++) {
+        if (file != NULL)
+            fprintf(file, " %.7f%s", r->spent[k], k + 1 < HM_STAGES ? "" : "\n");
+        r->all_spent[k] += r->spent[k];
+        r->spent[k] = 0;
+    }
+}
+
 static hinge_status run_rounds(struct hm_run *r, struct hm_watch *watch, hinge_outcome *outcome, hinge_error *err)
 {
     double best = INFINITY;
     uint64_t best_round = 0, patience = HG_STALL_ROUNDS + r->n_all / r->q;
     bool done = false;
     hinge_status status = HINGE_OK, failed;
+    r->last = hg_now();
     for (bool first = true; !done; first = false) {
         ask(r, watch, first);
         failed = hm_look(r, status);
@@ -411,6 +434,7 @@ static hinge_status run_rounds(struct hm_run *r, struct hm_watch *watch, hinge_o
         }
         if (r->violation <= r->target) {
             status = verify(r, &done, outcome, err);
+            hm_lap(r, HM_CHECKS);
             if (status != HINGE_OK)
                 return status;
             if (done)
@@ -429,6 +453,7 @@ static hinge_status run_rounds(struct hm_run *r, struct hm_watch *watch, hinge_o
             break;
         }
         status = hm_round(r);
+        tell_round(r, watch->rounds);
     }
     return HINGE_OK;
 }

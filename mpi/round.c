@@ -1,7 +1,7 @@
 /*
  * A round of block SMO over ranks (run.h). hm_look sums up extremes and histograms of violations, from which every rank
- * derives the same threshold; share_winners gathers the points beyond it, and g of those that stay in W (and before it
- * how much each rank has of them). What follows needs no traffic: K_WW, the inner solve, rows K(moved, own points).
+ * derives the same threshold; share.c gathers the points beyond it, and g of those that stay in W. What follows needs
+ * no traffic: K_WW, the inner solve, rows K(moved, own points).
  */
 #include "mpi/run.h"
 #include "solver/smo/run.h"
@@ -37,9 +37,7 @@ static size_t bin_of(const struct hm_run *r, double violation, double largest)
     return HG_MIN(bin, bins - 1);
 }
 
-/* How much an entry violates in one direction (kind), by the other end as it was in the last round; F: the worse the
- * smaller. */
-static double violation_of(const struct hm_run *r, size_t at, size_t kind, double *f)
+double hm_violation_of(const struct hm_run *r, size_t at, size_t kind, double *f)
 {
     size_t l = kind / 2;
     const struct hm_extremes *e = &r->before_now[l];
@@ -65,7 +63,7 @@ static void count_bins(struct hm_run *r, size_t kind)
         return;
 #pragma omp parallel for num_threads(r->threads) schedule(static) reduction(+ : count)
     for (size_t at = 0; at < r->n; at++) {
-        double f, v = violation_of(r, at, kind, &f);
+        double f, v = hm_violation_of(r, at, kind, &f);
         if (!r->in_w[at] && v > 0)
             count[bin_of(r, v, largest)]++;
     }
@@ -96,7 +94,9 @@ hinge_status hm_look(struct hm_run *r, hinge_status status)
         count_bins(r, 2 * (size_t)l + 1);
     }
     r->sum.most[HM_FAILED] = (struct hm_most){ status, 0 };
+    hm_lap(r, HM_SELECT);
     r->net->sum(r->net, &r->sum);
+    hm_lap(r, HM_EXCHANGE);
     for (int l = 0; l < r->qp.layers; l++)
         r->now[l] = (struct hm_extremes){ -hm_value(r->sum.most[2 * l].key), hm_value(r->sum.most[2 * l + 1].key),
                                           ~r->sum.most[2 * l].tie, ~r->sum.most[2 * l + 1].tie };
@@ -106,14 +106,14 @@ hinge_status hm_look(struct hm_run *r, hinge_status status)
 
 /* ---- selection --------------------------------------------------------------------------------------------------- */
 
-static uint64_t tie_of(const struct hm_run *r, uint64_t number)
+uint64_t hm_tie_of(const struct hm_run *r, uint64_t number)
 {
     return hg_hash(number ^ r->round << 40);
 }
 
 /* Own points beyond the bin at which all ranks together have as many as are wanted; of that bin itself a share, drawn
- * by the points' numbers; and the worst of all. */
-static void pick(struct hm_run *r, size_t kind, size_t wanted)
+ * by the points' numbers; and the worst of all. Returns how many all ranks are to find, more or less. */
+static double pick(struct hm_run *r, size_t kind, size_t wanted)
 {
     size_t bins = bins_of(r), last = 0;
     const uint64_t *count = r->sum.count + kind * bins;
@@ -127,14 +127,14 @@ static void pick(struct hm_run *r, size_t kind, size_t wanted)
     double share = last < bins ? (double)(wanted - sum) / (double)count[last] : 0;
     uint64_t most = share < 1 ? (uint64_t)(share * 0x1p64) : UINT64_MAX;
     for (size_t at = 0; at < r->n && r->n_winners < 4 * r->q; at++) {
-        double f, v = violation_of(r, at, kind, &f);
+        double f, v = hm_violation_of(r, at, kind, &f);
         uint64_t number = r->own->number[r->of[at]];
         if (r->in_w[at] || !(f < end))
             continue;
         bool in = number == worst;
         if (!in && v > 0 && largest > 0 && isfinite(largest)) {
             size_t bin = bin_of(r, v, largest);
-            in = bin < last || (bin == last && tie_of(r, number) <= most);
+            in = bin < last || (bin == last && hm_tie_of(r, number) <= most);
         }
         if (in) {
             r->in_w[at] = 2; /* chosen */
@@ -142,79 +142,7 @@ static void pick(struct hm_run *r, size_t kind, size_t wanted)
             r->winner[r->n_winners++] = (uint32_t)at;
         }
     }
-}
-
-static size_t vector_bytes(const struct hm_run *r)
-{
-    return (r->own->pr.d * hg_size_of(r->type) + 7) / 8 * 8;
-}
-
-/* This rank's words: g of own points in W with their slots, then winners. */
-static size_t write_message(struct hm_run *r)
-{
-    char *to = r->message;
-    uint64_t stay[2] = { 0, r->n_winners };
-    to += sizeof stay;
-    for (size_t k = 0; k < r->in_w_now; k++)
-        if (r->at[k] != UINT32_MAX) {
-            uint64_t slot = k;
-            memcpy(to, &slot, sizeof slot);
-            memcpy(to + sizeof slot, &r->g[r->at[k]], sizeof(double));
-            to += sizeof slot + sizeof(double);
-            stay[0]++;
-        }
-    for (size_t w = 0; w < r->n_winners; w++) {
-        size_t at = r->winner[w];
-        struct hm_fresh f = { .number = r->own->number[r->of[at]], .kind = r->kind[w], .g = r->g[at] };
-        violation_of(r, at, f.kind, &f.value);
-        f.tie = tie_of(r, f.number);
-        for (int l = 0; l < r->qp.layers; l++) {
-            f.beta[l] = r->qp.beta[l][at];
-            f.lo[l] = r->qp.lo[l][at];
-            f.hi[l] = r->qp.hi[l][at];
-            f.off[l] = r->qp.off[l][at];
-        }
-        memcpy(to, &f, sizeof f);
-        memset(to + sizeof f, 0, vector_bytes(r));
-        hg_points_pack(&r->points, NULL, r->of[at], 1, r->type, to + sizeof f, r->own->pr.d);
-        to += sizeof f + vector_bytes(r);
-    }
-    memcpy(r->message, stay, sizeof stay);
-    return (size_t)(to - r->message);
-}
-
-/* Reads all messages: g of W, and the winners. */
-static size_t read_messages(struct hm_run *r, size_t total)
-{
-    size_t count = 0;
-    for (const char *from = r->messages, *end = from + total; from < end;) {
-        uint64_t stay[2], slot;
-        memcpy(stay, from, sizeof stay);
-        from += sizeof stay;
-        for (uint64_t k = 0; k < stay[0]; k++, from += 16) {
-            memcpy(&slot, from, sizeof slot);
-            memcpy(&r->inner.g[slot], from + 8, sizeof(double));
-        }
-        for (uint64_t k = 0; k < stay[1]; k++) {
-            memcpy(&r->gathered[count], from, sizeof *r->gathered);
-            r->vector[count++] = from + sizeof *r->gathered;
-            from += sizeof *r->gathered + vector_bytes(r);
-        }
-    }
-    return count;
-}
-
-static hinge_status share_winners(struct hm_run *r, size_t *count)
-{
-    size_t mine = write_message(r), total = 0;
-    hm_sizes(r->net, mine, r->sizes);
-    for (int k = 0; k < r->net->ranks; k++)
-        total += r->sizes[k];
-    if (total > r->message_room) /* the same on all ranks: the draw went far beyond what was wanted */
-        return HINGE_EINTERNAL;
-    r->net->gather(r->net, r->message, r->sizes, r->messages);
-    *count = read_messages(r, total);
-    return HINGE_OK;
+    return (double)sum + (last < bins ? share * (double)count[last] : 0) + 1;
 }
 
 static int by_badness(const void *a, const void *b)
@@ -237,6 +165,7 @@ static void fill_slot(struct hm_run *r, size_t slot, const struct hm_fresh *f)
         r->in_w[r->at[slot]] = 0;
     r->number[slot] = f->number;
     r->age[slot] = r->round;
+    r->owner[slot] = r->sender[f - r->gathered];
     r->at[slot] = UINT32_MAX;
     r->fresh[r->n_fresh++] = (uint32_t)slot;
     in->g[slot] = f->g;
@@ -324,13 +253,14 @@ static void take_winners(struct hm_run *r, size_t count, const size_t *wanted)
 static hinge_status select_points(struct hm_run *r)
 {
     size_t kinds = 2 * (size_t)r->qp.layers, count;
+    double expected = 0;
     size_t left = HG_MIN(HG_MAX(r->q - r->in_w_now, r->q / 2), r->n_all), wanted[4];
     r->n_winners = r->n_fresh = 0;
     for (size_t kind = 0; kind < kinds; kind++) {
         wanted[kind] = HG_MAX(left / kinds, (size_t)1);
-        pick(r, kind, wanted[kind]);
+        expected += pick(r, kind, wanted[kind]);
     }
-    hinge_status status = share_winners(r, &count);
+    hinge_status status = hm_share_winners(r, expected, &count);
     if (status == HINGE_OK)
         take_winners(r, count, wanted);
     return status;
@@ -388,6 +318,7 @@ static void solve_block(struct hm_run *r)
             r->net->broadcast(r->net, in->beta[l], r->in_w_now * sizeof(double), 0);
     }
     r->iterations += done.steps;
+    r->steps = done.steps;
 }
 
 /* ---- the gradient ------------------------------------------------------------------------------------------------ */
@@ -488,6 +419,8 @@ static hinge_status update_gradient(struct hm_run *r)
         }
     r->asked += count;
     r->computed += count - kept;
+    r->moved = count;
+    r->made = count - kept;
     for (size_t k = 0; k < r->in_w_now; k++)
         for (int l = 0; l < r->qp.layers && r->at[k] != UINT32_MAX; l++) {
             r->qp.beta[l][r->at[k]] = in->beta[l][k];
@@ -510,11 +443,15 @@ hinge_status hm_round(struct hm_run *r)
 {
     r->round++;
     hinge_status status = select_points(r);
+    hm_lap(r, HM_SELECT);
     if (status != HINGE_OK) /* on all ranks */
         return status;
     status = load_block(r);
+    hm_lap(r, HM_BLOCK);
     solve_block(r);
+    hm_lap(r, HM_SOLVE);
     memcpy(r->before_now, r->now, sizeof r->now);
     hinge_status updated = update_gradient(r);
+    hm_lap(r, HM_ROWS);
     return status != HINGE_OK ? status : updated;
 }

@@ -3,6 +3,7 @@
  * all hold the same working set W.
  *
  *   round.c    a round: violations, selection, W, the inner solve, the update of g
+ *   share.c    what ranks tell each other of W
  *   exact.c    sources of kernel rows, and g in f64
  *   problem.c  what is around the rounds: the start, the verdict, the solution
  */
@@ -14,8 +15,11 @@
 #include "mpi/own.h"
 #include "solver/smo/inner.h"
 
+#include <stdio.h>
+
 enum { HM_STOP = 8, HM_TIME, HM_SAVE, HM_FAILED }; /* places in hm_sum.most behind the extremes */
 enum { HM_SEEN = 1 << 16 };
+enum hm_stage { HM_SELECT, HM_EXCHANGE, HM_BLOCK, HM_SOLVE, HM_ROWS, HM_CHECKS, HM_STAGES };
 
 struct hm_part { /* points of the problem of one group, at positions [at, at + n) */
     size_t begin, n, at; /* begin: among the own points */
@@ -56,6 +60,7 @@ struct hm_run {
 
     struct hg_inner inner; /* W, by slot: the same on all ranks */
     uint64_t *number, *age; /* [q] */
+    uint32_t *owner;       /* [q] the rank that has the point */
     uint32_t *at;          /* [q] own position; UINT32_MAX: another rank's */
     double *before[2];     /* [q] */
     size_t in_w_now, n_fresh;
@@ -80,12 +85,20 @@ struct hm_run {
     struct hm_fresh *gathered; /* [4 q] */
     const struct hm_fresh **order;
     const char **vector;   /* [4 q] of those */
+    uint32_t *sender;      /* [4 q] */
 
     double violation, target; /* to be reached: eps, or less where the error of g takes a share of it */
     double error;          /* of g, as it was last measured; NaN: it was not */
     size_t memory;         /* for rows of all ranks together */
     uint64_t round, iterations, computed, asked, evicted;
     int corrections;
+
+    /* of the last round: */
+    uint64_t steps;        /* of the inner solve */
+    size_t moved, made;    /* points, and rows computed for them */
+    size_t gathered_bytes; /* by all ranks together */
+    double spent[HM_STAGES], all_spent[HM_STAGES]; /* seconds; of all rounds */
+    double last;           /* on hg_now's clock */
 };
 
 /* round.c */
@@ -93,6 +106,22 @@ hinge_status hm_look(struct hm_run *run, hinge_status status); /* violations of 
 hinge_status hm_round(struct hm_run *run);
 void hm_set_offsets(struct hm_run *run, size_t at);
 double hm_violation(const struct hm_run *run);
+/* How much an entry violates in one direction (kind), by the other end as it was in the last round; F: the worse the
+ * smaller. */
+double hm_violation_of(const struct hm_run *run, size_t at, size_t kind, double *f);
+/* What settles which of equal violators goes first. */
+uint64_t hm_tie_of(const struct hm_run *run, uint64_t number);
+/* What passed since the last call was spent on this. */
+static inline void hm_lap(struct hm_run *run, enum hm_stage stage)
+{
+    double now = hg_now();
+    run->spent[stage] += now - run->last;
+    run->last = now;
+}
+
+/* share.c: the winners of all ranks into gathered, with their vectors and senders, and g of W into inner.g. expected:
+ * about how many winners there are. */
+hinge_status hm_share_winners(struct hm_run *run, double expected, size_t *count);
 
 /* exact.c */
 /* Zeroed vectors of so many other points; `data` is to be freed. */
@@ -115,12 +144,17 @@ struct hm_solution { /* of all points */
     hinge_report report;
     double bias[2];
 };
+/* Columns of a line, then the seconds of each stage. */
+#define HM_ROUNDS \
+    "problem n d value_bytes q ranks threads round fresh moved computed steps gathered " \
+    "select exchange block solve rows checks\n"
 struct hm_watch {
     double begin; /* of the training, on hg_now's clock */
     hinge_status (*save)(void *arg, struct hm_run *run, hinge_error *err); /* or NULL; called every `every` seconds */
     hinge_status (*restore)(void *arg, struct hm_run *run, bool *restored, hinge_error *err); /* or NULL */
     void *arg;
     double every, saved;
+    FILE *rounds; /* where rank 0 writes a line a round; or NULL */
 };
 hinge_status hm_solve(struct hm_run *run, const struct hm_net *net, const struct hm_own *own, size_t problem,
                       struct hm_watch *watch, struct hm_solution *solution, hinge_error *err);

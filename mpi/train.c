@@ -286,6 +286,18 @@ static hinge_status train(struct job *job, struct hm_save *save, hinge_model **m
     return hm_agree(job->net, status, err);
 }
 
+/* On rank 0, where a file is named. */
+static hinge_status open_rounds(struct job *job, const char *path, hinge_error *err)
+{
+    hinge_status status = HINGE_OK;
+    if (path != NULL && job->net->rank == 0) {
+        job->watch.rounds = fopen(path, "w");
+        if (job->watch.rounds == NULL || fputs(HM_ROUNDS, job->watch.rounds) == EOF)
+            status = hg_fail(err, HINGE_EIO, "%s: cannot write", path);
+    }
+    return hm_agree(job->net, status, err);
+}
+
 hinge_status hm_train(const struct hm_net *net, const hinge_matrix *x, const double *y, const hinge_params *params,
                       const struct hm_options *options, hinge_model **model, hinge_report *report, hinge_error *err)
 {
@@ -309,7 +321,12 @@ hinge_status hm_train(const struct hm_net *net, const hinge_matrix *x, const dou
         job->watch.every = options->every > 0 ? options->every : 600;
     }
     if (status == HINGE_OK)
+        status = open_rounds(job, options->rounds, err);
+    if (status == HINGE_OK)
         status = train(job, &save, &made, err);
+    if (job->watch.rounds != NULL && (ferror(job->watch.rounds) | fclose(job->watch.rounds)) != 0 && status == HINGE_OK)
+        status = hg_fail(err, HINGE_EIO, "%s: cannot write", options->rounds);
+    status = hm_agree(net, status, err);
     if (status == HINGE_OK && report != NULL)
         fill_report(job, made, report);
     job_free(job);

@@ -210,8 +210,8 @@ static void test_other_tasks(void **state)
 
 /* ---- traffic ----------------------------------------------------------------------------------------------------- */
 
-/* A round sums once and gathers twice: a size and two counts a rank, and what does not depend on how many there are.
- * So does a look at the error of the gradient, without the counts.
+/* A round sums once and gathers once, or twice where ranks are so many that each has few winners: a count a rank, and
+ * what does not depend on how many there are. A look at the error of the gradient gathers twice.
  * Before the rounds each rank tells its rows, its labels and its points of either class. */
 static void test_many_ranks(void **state)
 {
@@ -233,21 +233,77 @@ static void test_many_ranks(void **state)
         struct traffic traffic = run_ranks(ranks, train_rank, &many);
         assert_same_model(one.model, many.model);
         telling = 16 * (labels - 2) + (size_t)(ranks - 1) * (8 + 8 + 16);
-        size_t looks = (traffic.gathers - 4) / 2 - many.report.rounds;
+        size_t looks = (alone.gathers - 4 - many.report.rounds) / 2;
         assert_in_range(looks, 1, 4);
         assert_int_equal(traffic.gathered - alone.gathered,
-                         telling + (size_t)(ranks - 1) * (24 * many.report.rounds + 8 * looks));
-        assert_int_equal(traffic.gathers, alone.gathers);
+                         telling + (size_t)(ranks - 1) * (8 * many.report.rounds + 8 * looks));
+        assert_int_equal(alone.gathers, 4 + many.report.rounds + 2 * looks);
         assert_int_equal(traffic.gathers, 4 + 2 * (many.report.rounds + looks));
         assert_int_equal(traffic.sums, alone.sums);
         assert_true(traffic.sums < 60 + 200 * looks + many.report.rounds);
         hinge_model_free(many.model);
     }
     /* fresh points: at most q a round, 104 bytes and their features; g of those that stay; points measured */
-    size_t vector = 104 + 4 * 4, looks = (alone.gathers - 4) / 2 - one.report.rounds;
-    assert_true(alone.gathered <= 80 + one.report.rounds * (24 + Q * 16 + (Q / 2 + Q / 4) * vector) + Q * vector +
+    size_t vector = 104 + 4 * 4, looks = (alone.gathers - 4 - one.report.rounds) / 2;
+    assert_true(alone.gathered <= 80 + one.report.rounds * (8 + Q * 8 + (Q / 2 + Q / 4) * vector) + Q * vector +
                                       looks * (8 + 640 * (16 + 4 * 8)));
     hinge_model_free(one.model);
+    set_free(&set);
+}
+
+/* A line of --rounds: what it says was gathered is what went over the table. */
+struct round {
+    size_t ranks, fresh, moved, computed, gathered;
+};
+
+static size_t read_rounds(const char *path, struct round *round, size_t room)
+{
+    char line[1024];
+    size_t n = 0;
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    assert_non_null(fgets(line, sizeof line, file));
+    assert_non_null(strstr(line, " q ranks threads round fresh moved computed steps gathered select "));
+    for (; n < room && fgets(line, sizeof line, file) != NULL; n++)
+        assert_int_equal(sscanf(line, "%*s %*s %*s %*s %*s %zu %*s %*s %zu %zu %zu %*s %zu", &round[n].ranks,
+                                &round[n].fresh, &round[n].moved, &round[n].computed, &round[n].gathered), 5);
+    fclose(file);
+    return n;
+}
+
+/* Of few ranks each sends as many winners as it may need: nearly all rounds gather once, and what they bring is as told
+ * by --rounds, at most twice what one rank has to tell. */
+static void test_two_collectives(void **state)
+{
+    (void)state;
+    enum { ROOM = 1000 };
+    struct set set = set_two_class(6, 6000, 4, 0.7);
+    struct round round[ROOM];
+    char path[PATH_ROOM];
+    struct training one = training_of(&set, params_for(HINGE_C_SVC, hinge_kernel_rbf(0.5), 1));
+    memcpy(path, path_of("rounds"), sizeof path);
+    one.params.working_set = 512;
+    one.options.rounds = path;
+    size_t whole = 0;
+    for (int ranks = 1; ranks <= 4; ranks++) {
+        struct training t = one;
+        struct traffic traffic = run_ranks(ranks, train_rank, &t);
+        size_t n = read_rounds(path, round, ROOM), told = 0;
+        assert_int_equal(n, t.report.rounds);
+        for (size_t k = 0; k < n; k++) {
+            assert_int_equal(round[k].ranks, ranks);
+            assert_true(round[k].fresh <= 512 && round[k].moved <= 512 && round[k].computed <= round[k].moved);
+            told += round[k].gathered;
+        }
+        assert_in_range(traffic.gathered - told, 1, 5000 + 640 * 8 * 6 * 4);
+        assert_in_range(traffic.gathers, n + 4, n + n / 10 + 4 + 2 * 4);
+        whole = ranks == 1 ? told : whole;
+        assert_true(told <= 2 * whole + n * 8 * (size_t)ranks);
+        hinge_model_free(t.model);
+    }
+    assert_int_equal(remove(path), 0);
+    one.options.rounds = path_of("none/rounds");
+    check_failure(&one, 2, HINGE_EIO, "none/rounds: cannot write");
     set_free(&set);
 }
 
@@ -526,6 +582,7 @@ int main(void)
         cmocka_unit_test(test_many_ranks),
         cmocka_unit_test(test_two_classes),
         cmocka_unit_test(test_other_tasks),
+        cmocka_unit_test_setup_teardown(test_two_collectives, make_folder, remove_folder),
         cmocka_unit_test(test_sums),
         cmocka_unit_test(test_kept_rows),
         cmocka_unit_test_setup_teardown(test_files, make_folder, remove_folder),

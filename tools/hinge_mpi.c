@@ -46,6 +46,8 @@ static const struct tool_option mpi_options[] = {
       "write it every S seconds (600)" },
     { 0, "tile", "N", parse_size, FIELD(mpi.tile), &range_positive,
       "deal N examples to a rank together (2048)" },
+    { 0, "rounds", "FILE", parse_text, FIELD(mpi.rounds), NULL,
+      "write what each round took to FILE" },
 };
 static const struct tool_option output_options[] = {
     OPTION_QUIET(train.quiet),
