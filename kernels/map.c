@@ -24,6 +24,9 @@
  * The f32 polynomial is in Horner's form, as its loop is bound by the number of multiply-adds, not by their
  * latency; the f64 one is in powers of f^2, a shorter chain, which is faster on SSE and no slower on AVX.
  *
+ * AVX-512 looks 2^(k/16) up in two registers, for RBF in f64: n is rounded to sixteenths, |f| <= 1/32, q of degree 5
+ * (7.1e-18) does, and 2^n with its limits is one instruction. Four vectors go side by side, for their latency.
+ *
  * Every entry goes through the same whole blocks, the last one padded, so its bits do not depend on its place.
  * Compiled once a level with HG_LEVEL = plain, v2, v3 or v4; FMA contraction is wanted, no fast-math.
  */
@@ -35,6 +38,9 @@
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
+#ifdef __AVX512F__
+#include <immintrin.h>
+#endif
 
 #define LOG2E    1.4426950408889634074
 #define LOG2E_LO 2.0355273740931033e-17 /* log2(e) - (double)LOG2E */
@@ -164,6 +170,45 @@ static inline void add_lanes64(double *sum, const double *part)
     for (int k = 0; k < HG_SUM_LANES; k++)
         sum[k] += part[k];
 }
+
+#ifdef __AVX512F__
+#define SHIFT_16 422212465065984.0 /* 1.5 2^48, where the ulp is 1/16 */
+
+/* out [32] = exp(c d), d = max(floor, norm + norms - 2 dot) */
+static inline void
+exp_by_table(struct hg_exp64 c, double norm, const double *dot, double *out, const double *norms)
+{
+    enum { SIDE = BLOCK / 8 };
+    static const double q[] = { 0x1.430cbb59a53f4p-13, 0x1.5d89c0bb7649ep-10, 0x1.3b2ab6f894503p-7,
+                                0x1.c6b08d6e85546p-5,  0x1.ebfbdff82c5b1p-3,  0x1.62e42fefa39fdp-1 };
+    const __m512d low = _mm512_setr_pd(1, 0x1.0b5586cf9890fp+0, 0x1.172b83c7d517bp+0, 0x1.2387a6e756238p+0,
+                                       0x1.306fe0a31b715p+0, 0x1.3dea64c123422p+0, 0x1.4bfdad5362a27p+0,
+                                       0x1.5ab07dd485429p+0);
+    const __m512d high = _mm512_setr_pd(0x1.6a09e667f3bcdp+0, 0x1.7a11473eb0187p+0, 0x1.8ace5422aa0dbp+0,
+                                        0x1.9c49182a3f090p+0, 0x1.ae89f995ad3adp+0, 0x1.c199bdd85529cp+0,
+                                        0x1.d5818dcfba487p+0, 0x1.ea4afa2a490dap+0);
+    const __m512d hi = _mm512_set1_pd(c.hi), lo = _mm512_set1_pd(c.lo), shift = _mm512_set1_pd(SHIFT_16);
+    const __m512d floor = _mm512_set1_pd(c.floor), limit = _mm512_set1_pd(c.limit * 1.1); /* 2^n is 0 there */
+    __m512d n[SIDE], f[SIDE], power[SIDE], p[SIDE];
+    for (int k = 0; k < SIDE; k++) {
+        __m512d d = _mm512_set1_pd(norm) + _mm512_loadu_pd(norms + 8 * k);
+        d = _mm512_fnmadd_pd(_mm512_set1_pd(2), _mm512_loadu_pd(dot + 8 * k), d);
+        d = _mm512_min_pd(limit, _mm512_max_pd(floor, d)); /* of NaN and a number the second is taken */
+        __m512d shifted = _mm512_fmadd_pd(d, hi, shift);
+        n[k] = shifted - shift;
+        f[k] = _mm512_fmadd_pd(d, lo, _mm512_fmsub_pd(d, hi, n[k]));
+        power[k] = _mm512_permutex2var_pd(low, _mm512_castpd_si512(shifted), high);
+        p[k] = _mm512_set1_pd(q[0]);
+    }
+    for (int i = 1; i < (int)(sizeof q / sizeof *q); i++)
+        for (int k = 0; k < SIDE; k++)
+            p[k] = _mm512_fmadd_pd(p[k], f[k], _mm512_set1_pd(q[i]));
+    for (int k = 0; k < SIDE; k++) {
+        p[k] = _mm512_fmadd_pd(power[k] * f[k], p[k], power[k]);
+        _mm512_storeu_pd(out + 8 * k, _mm512_scalef_pd(p[k], n[k]));
+    }
+}
+#endif
 
 #define REAL     float
 #define BITS     32

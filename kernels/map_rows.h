@@ -40,16 +40,27 @@ static void OF(polynomial)(const struct OF(hg_row) *row, size_t count, const REA
     }
 }
 
+/* out [BLOCK] = exp(c d), d = max(floor, norm + norms - 2 dot) */
+static inline __attribute__((always_inline)) void
+OF(exp_block)(struct OF(hg_exp) c, REAL norm, const REAL *dot, REAL *out, const REAL *norms)
+{
+#if VECTOR == 64 && BITS == 64
+    exp_by_table(c, norm, dot, out, norms);
+#else
+#pragma omp simd
+    for (int j = 0; j < BLOCK; j++) {
+        REAL d = norm + norms[j] - 2 * dot[j];
+        out[j] = OF(exp)(c, d < c.floor ? c.floor : d);
+    }
+#endif
+}
+
 static void OF(rbf)(const struct OF(hg_row) *row, size_t count, const REAL *dot, REAL *out, const REAL *norms)
 {
     struct OF(hg_exp) c = row->exp;
     REAL norm = row->norm;
-    size_t n = count * BLOCK;
-#pragma omp simd
-    for (size_t j = 0; j < n; j++) {
-        REAL d = norm + norms[j] - 2 * dot[j];
-        out[j] = OF(exp)(c, d < c.floor ? c.floor : d);
-    }
+    for (size_t b = 0; b < count; b++, dot += BLOCK, out += BLOCK, norms += BLOCK)
+        OF(exp_block)(c, norm, dot, out, norms);
 }
 
 static void OF(sigmoid)(const struct OF(hg_row) *row, size_t count, const REAL *dot, REAL *out, const REAL *norms)

@@ -26,6 +26,19 @@ struct OF(four) {
     OF(vector) a, b, c, d;
 };
 
+/* No memcpy: compilers make it of 16 bytes at a time, and longer loads wait for such stores. */
+static inline struct OF(four) OF(load)(const REAL *from)
+{
+    const OF(vector) *p = (const OF(vector) *)(const void *)from;
+    return (struct OF(four)){ p[0], p[1], p[2], p[3] };
+}
+
+static inline void OF(store)(struct OF(four) sum, REAL *to)
+{
+    OF(vector) *p = (OF(vector) *)(void *)to;
+    p[0] = sum.a, p[1] = sum.b, p[2] = sum.c, p[3] = sum.d;
+}
+
 static inline void OF(add)(struct OF(four) *sum, const struct OF(entries) *e, size_t i, const REAL *panel)
 {
     const OF(vector) *p = (const OF(vector) *)(const void *)(panel + e->at[i]);
@@ -41,8 +54,8 @@ static inline void OF(dots)(struct OF(entries) e, struct OF(entries) f, const RE
     for (size_t c = 0; c < OF(WIDTH); c += FOUR, panel += FOUR, to += FOUR) {
         struct OF(four) s = { 0 }, t = { 0 };
         if (from != NULL) {
-            memcpy(&s, from + c, sizeof s);
-            memcpy(&t, from + c + OF(WIDTH), sizeof t);
+            s = OF(load)(from + c);
+            t = OF(load)(from + c + OF(WIDTH));
         }
         for (size_t i = 0; i < both; i++) {
             OF(add)(&s, &e, i, panel);
@@ -52,8 +65,8 @@ static inline void OF(dots)(struct OF(entries) e, struct OF(entries) f, const RE
             OF(add)(&s, &e, i, panel);
         for (size_t i = both; i < f.count; i++)
             OF(add)(&t, &f, i, panel);
-        memcpy(to, &s, sizeof s);
-        memcpy(to + OF(WIDTH), &t, sizeof t);
+        OF(store)(s, to);
+        OF(store)(t, to + OF(WIDTH));
     }
 }
 
