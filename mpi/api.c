@@ -57,3 +57,16 @@ hinge_status hinge_mpi_data_read(MPI_Comm comm, const char *path, const hinge_da
     hm_mpi_close(&mpi);
     return status;
 }
+
+hinge_status hinge_mpi_select(MPI_Comm comm, hinge_selection **selection, const hinge_matrix *x, const double *y,
+                              const hinge_params *params, const hinge_select_options *options, hinge_error *err)
+{
+    struct hm_mpi mpi;
+    struct hm_net net;
+    hinge_status status = open_net(&mpi, comm, &net, err);
+    if (status != HINGE_OK)
+        return status;
+    status = hm_select(&net, selection, x, y, params, options, err);
+    hm_mpi_close(&mpi);
+    return status;
+}

@@ -5,6 +5,7 @@
 #include "mpi/net.h"
 
 #include <hinge/io.h>
+#include <hinge/select.h>
 
 struct hm_options { /* as hinge_mpi_options */
     const char *checkpoint;
@@ -17,6 +18,9 @@ hinge_status hm_train(const struct hm_net *net, const hinge_matrix *x, const dou
                       const struct hm_options *options, hinge_model **model, hinge_report *report, hinge_error *err);
 hinge_status hm_predict(const struct hm_net *net, const hinge_model *model, const hinge_matrix *x,
                         const hinge_predict_options *options, double *labels, double *decisions, hinge_error *err);
+/* select.c */
+hinge_status hm_select(const struct hm_net *net, hinge_selection **selection, const hinge_matrix *x, const double *y,
+                       const hinge_params *params, const hinge_select_options *options, hinge_error *err);
 /* files.c */
 hinge_status hm_data_read(const struct hm_net *net, const char *path, const hinge_data_options *options,
                           hinge_data *data, hinge_error *err);

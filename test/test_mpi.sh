@@ -61,6 +61,22 @@ xz -k -c numbers >numbers.xz
 expect "a compressed file" ranks 2 train -q -s 3 -c 1 numbers.xz svrx
 expect "its model" cmp svr1 svrx
 
+# a grid: what hinge grid finds, by as many ranks as there are kernels
+lists="--list c=1,10 --list g=0.1,0.5,2 -v 3 --drop none"
+# shellcheck disable=SC2086
+expect "a grid alone" "$hinge" grid $lists --out points0 blobs best0
+mv out grid0
+# shellcheck disable=SC2086
+expect "a grid by 3 ranks" ranks 3 grid $lists --out points3 blobs best3
+mv out grid3
+expect "the same table" test "$(tail -n 4 grid0)" = "$(tail -n 4 grid3)"
+expect "as many lines" test "$(grep -c '^\[local\]' grid0)" = "$(grep -c '^\[local\]' grid3)"
+expect "the same model of the best" cmp best0 best3
+sort points0 >points.a
+sort points3 >points.b
+expect "the same file of points" cmp points.a points.b
+expect "no more than grids take" test "$(ranks 1 grid --help | grep -c checkpoint)" = 0
+
 # a bad line in the last rank's part: one message, of the line of the whole file
 cp blobs bad
 echo "1 2:x" >>bad

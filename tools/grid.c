@@ -279,7 +279,7 @@ static void find_lists(struct grid_settings *s)
                                      : HINGE_SCORE_ACCURACY;
 }
 
-static void read_options(int argc, char **argv, struct grid_settings *s)
+static void read_options(int argc, char **argv, struct grid_settings *s, const char *text)
 {
     struct option_group groups[TRAIN_GROUPS + 2];
     struct train_settings *t = &s->train;
@@ -293,7 +293,7 @@ static void read_options(int argc, char **argv, struct grid_settings *s)
     groups[1].title = "Problem:";
     groups[TRAIN_GROUPS + 1] = (struct option_group){ "Output:", output_options, COUNT_OF(output_options), s };
     t->params.C = t->params.nu = t->params.kernel.gamma = NAN;
-    first = parse_options(argc, argv, usage, groups, COUNT_OF(groups));
+    first = parse_options(argc, argv, text, groups, COUNT_OF(groups));
     left = argc - first;
     if (left < 1 || left > 2)
         die(EXIT_USAGE, "%s; see `hinge grid --help`",
@@ -375,22 +375,24 @@ static int on_point(void *arg, const hinge_select_progress *p)
     return run->stopped;
 }
 
-/* Prints the points of an earlier run, each with the best of those before. */
-static void tell_known(const struct grid_settings *s, struct points *points)
+/* Prints points that are known, each with the best of those before. */
+static void tell_known(const struct grid_settings *s, const hinge_grid_point *points, size_t count)
 {
     const hinge_grid_point *best = NULL;
     double sign = hinge_score_rises((hinge_score)s->score) ? 1 : -1;
 
-    for (size_t k = 0; k < points->count && !s->train.quiet && !s->train.json; k++) {
-        const hinge_grid_point *point = &points->point[k];
+    for (size_t k = 0; k < count && !s->train.quiet && !s->train.json; k++) {
+        const hinge_grid_point *point = &points[k];
 
-        if (!best || sign * rate_of(s, point) > sign * rate_of(s, best))
+        if (is_scored(point) && (!best || sign * rate_of(s, point) > sign * rate_of(s, best)))
             best = point;
-        grid_line(s, point, best);
+        if (best)
+            grid_line(s, point, best);
     }
 }
 
-static hinge_selection *search(struct grid_settings *s, struct train_run *run, struct grid_run *grid)
+static hinge_selection *search(struct grid_settings *s, struct train_run *run, struct grid_run *grid,
+                               const struct grid_ranks *ranks)
 {
     hinge_values *values[AXES];
     hinge_selection *selection;
@@ -408,7 +410,12 @@ static hinge_selection *search(struct grid_settings *s, struct train_run *run, s
     s->train.params.progress = on_progress;
     s->train.params.progress_arg = grid;
     catch_interrupt(1);
-    check(hinge_select(&selection, &run->data.x, run->data.y, &s->train.params, &o, &err), &err);
+    if (ranks) {
+        o.point = NULL; /* points are told when all ranks have theirs */
+        check(ranks->select(&selection, &run->data.x, run->data.y, &s->train.params, &o, &err), &err);
+    } else {
+        check(hinge_select(&selection, &run->data.x, run->data.y, &s->train.params, &o, &err), &err);
+    }
     catch_interrupt(0);
     wipe(grid);
     return selection;
@@ -467,7 +474,27 @@ static void tell(const struct grid_settings *s, const hinge_selection *selection
         die(EXIT_DATA, "%s: could not be written; it lacks points", s->out);
 }
 
+/* Takes what all ranks have found as on_point takes points one by one. */
+static void take_points(struct grid_run *grid, const hinge_selection *selection)
+{
+    tell_known(grid->s, selection->points, selection->n_points);
+    points_begin(&grid->points, grid->s);
+    for (size_t k = 0; k < selection->n_points; k++) {
+        const hinge_grid_point *point = &selection->points[k];
+
+        if (point->state == HINGE_POINT_DONE)
+            points_add(&grid->points, grid->s, point);
+        if (point->state == HINGE_POINT_FAILED && !grid->s->train.quiet)
+            warn("a point cannot be trained: %s", point->text);
+    }
+}
+
 int command_grid(int argc, char **argv)
+{
+    return run_grid(argc, argv, NULL);
+}
+
+int run_grid(int argc, char **argv, const struct grid_ranks *ranks)
 {
     struct grid_settings s = { 0 };
     struct train_run run = { 0 };
@@ -476,7 +503,7 @@ int command_grid(int argc, char **argv)
     hinge_selection *selection;
     int stopped;
 
-    read_options(argc, words, &s);
+    read_options(argc, words, &s, ranks ? ranks->usage : usage);
     restart_if_slow(!s.train.no_restart, s.train.verbose);
     check_writable(s.train.model_path, s.train.data_path);
     check_writable(s.train.model_path, s.out);
@@ -488,13 +515,17 @@ int command_grid(int argc, char **argv)
     points_print(&s, &run);
     points_read(&grid.points, &s, &run);
     grid.known = grid.points.count;
-    tell_known(&s, &grid.points);
+    tell_known(&s, grid.points.point, grid.points.count);
     grid.width = s.train.quiet ? 0 : terminal_width();
-    selection = search(&s, &run, &grid);
-    points_begin(&grid.points, &s); /* where all points were known */
-    points_end(&grid.points);
-    train_best(&s, &run, selection);
-    tell(&s, selection, &grid);
+    selection = search(&s, &run, &grid, ranks);
+    if (selection) { /* rank 0's */
+        if (ranks)
+            take_points(&grid, selection);
+        points_begin(&grid.points, &s); /* where all points were known */
+        points_end(&grid.points);
+        train_best(&s, &run, selection);
+        tell(&s, selection, &grid);
+    }
     stopped = grid.stopped || run.report.outcome == HINGE_STOPPED; /* in the search, or in the last training */
     hinge_selection_free(selection);
     train_release(&s.train, &run);

@@ -30,6 +30,15 @@ struct grid_settings {
     char print[256];   /* the first line of the file: of what data and settings its points are */
 };
 
+/* A grid by several processes: ranks beside rank 0 get no selection. */
+struct grid_ranks {
+    const char *usage;
+    hinge_status (*select)(hinge_selection **selection, const hinge_matrix *x, const double *y,
+                           const hinge_params *params, const hinge_select_options *options, hinge_error *err);
+};
+/* Runs hinge grid; ranks may be NULL. */
+int run_grid(int argc, char **argv, const struct grid_ranks *ranks);
+
 /* Returns the name that lines have for a parameter: "c", "g", "nu", ... */
 const char *axis_key(enum grid_axis axis);
 double axis_value(const hinge_grid_point *point, enum grid_axis axis);

@@ -10,8 +10,8 @@
 
 #include <hinge/mpi.h>
 
+#include "grid.h"
 #include "progress.h"
-#include "train.h"
 
 struct mpi_settings {
     struct train_settings train;
@@ -288,9 +288,24 @@ static int run_predict(int argc, char **argv, int rank)
     return 0;
 }
 
+/* ---- Grids ---- */
+
+static const char grid_usage[] =
+    "usage: mpirun -np P hinge-mpi grid [options] training_file [model_file]\n\n"
+    "Chooses C and gamma, or other parameters, by P processes, each of which reads all examples and tries\n"
+    "its share of the points. Lines, files and options are those of hinge grid; lines come at the end.\n"
+    "The first process trains the best point's model.";
+
+static hinge_status select_over_ranks(hinge_selection **selection, const hinge_matrix *x, const double *y,
+                                      const hinge_params *params, const hinge_select_options *options,
+                                      hinge_error *err)
+{
+    return hinge_mpi_select(MPI_COMM_WORLD, selection, x, y, params, options, err);
+}
+
 /* ---- The command ---- */
 
-static const char usage[] = "usage: mpirun -np P hinge-mpi train|predict [options] ...\n\n"
+static const char usage[] = "usage: mpirun -np P hinge-mpi train|predict|grid [options] ...\n\n"
                             "Kernel support vector machines by many processes over MPI.\n"
                             "`hinge-mpi COMMAND --help` lists the options of a command.\n";
 
@@ -309,6 +324,8 @@ int main(int argc, char **argv)
         code = run_train(argc - 1, argv + 1, rank);
     else if (argc > 1 && strcmp(argv[1], "predict") == 0)
         code = run_predict(argc - 1, argv + 1, rank);
+    else if (argc > 1 && strcmp(argv[1], "grid") == 0)
+        code = run_grid(argc - 1, argv + 1, &(const struct grid_ranks){ grid_usage, select_over_ranks });
     else if (argc > 1 && strcmp(argv[1], "--version") == 0)
         code = printf("hinge-mpi %s\n", hinge_version()) < 0;
     else

@@ -9,6 +9,7 @@
 #define HINGE_MPI_H
 
 #include <hinge/io.h>
+#include <hinge/select.h>
 
 #include <mpi.h>
 
@@ -49,6 +50,18 @@ HINGE_API hinge_status hinge_mpi_predict(MPI_Comm comm, const hinge_model *model
  * precomputed are not for this. Errors name the line of the whole file. */
 HINGE_API hinge_status hinge_mpi_data_read(MPI_Comm comm, const char *path, const hinge_data_options *options,
                                            hinge_data *data, hinge_error *err);
+
+/* Tries a grid as hinge_select does, whose arguments these are: each rank has all rows, x and y, and its own threads
+ * and cache_bytes. Kernels (gamma, degree, coef0) go to groups of ranks, and the points of one kernel to those of a
+ * group. Where the points of a kernel stay together and none are dropped, scores are hinge_select's, bit for bit;
+ * elsewhere trainings start from other neighbours, which changes scores as much as options->eps lets them, and a rank
+ * that drops points compares those that it has. *selection is set on rank 0, the others get NULL. Rank 0 alone trains
+ * the best point's model unless options->no_refit (hinge_mpi_train takes selection->params). Callbacks are called on
+ * each rank that has them, and a rank that is stopped leaves its own points waiting.
+ * EINVAL: what hinge_select refuses; options->decisions. */
+HINGE_API hinge_status hinge_mpi_select(MPI_Comm comm, hinge_selection **selection, const hinge_matrix *x,
+                                        const double *y, const hinge_params *params,
+                                        const hinge_select_options *options, hinge_error *err);
 
 #ifdef __cplusplus
 }
