@@ -411,6 +411,64 @@ static void test_second_without_curvature(void **state)
     assert_int_equal(loops->second_f64(200, g, down, 1, k, 1, diagonal), 200); /* b = 0 is not positive */
 }
 
+/* ---- in f32 ---------------------------------------------------------------------------------------------- */
+
+static void to_narrow(float *to, const double *from, size_t n)
+{
+    for (size_t j = 0; j < n + GUARD; j++)
+        to[j] = j < n ? (float)from[j] : 4711;
+}
+
+/* Steps and choices in f32 against plain loops; where values are whole numbers all is exact, ties too. */
+static void test_narrow(void **state)
+{
+    const struct hg_loops *loops = *state;
+    static struct arrays a;
+    static float g32[ROOM], up32[ROOM], down32[ROOM], ki[ROOM], kj[ROOM], diagonal[ROOM];
+    uint64_t seed = 8;
+    for (int round = 0; round < ROUNDS; round++) {
+        bool coarse = round % 2 == 0;
+        draw(&a, &seed, coarse, 0.1 * (round % 11));
+        size_t shift = hg_random_below(&seed, SHIFT);
+        float *g = g32 + shift, *up = up32 + shift, *down = down32 + shift;
+        to_narrow(g, a.g, a.n);
+        to_narrow(up, a.up, a.n);
+        to_narrow(down, a.down, a.n);
+        for (size_t j = 0; j < a.n; j++) {
+            ki[j] = coarse ? (float)hg_random_below(&seed, 2) / 2 : (float)between(&seed, -0.9, 0.9);
+            kj[j] = coarse ? (float)hg_random_below(&seed, 2) / 2 : (float)between(&seed, -0.9, 0.9);
+            diagonal[j] = coarse ? 1 : (float)between(&seed, 1, 2);
+        }
+        double step = coarse ? 2 : between(&seed, -1, 1), fi = coarse ? -1 : between(&seed, -4, 2);
+        struct hg_extremes e = loops->step_narrow(a.n, g, step, ki, -step, kj, up, down);
+        struct hg_extremes want = { INFINITY, -INFINITY, a.n, a.n, 0 };
+        for (size_t j = 0; j < a.n; j++) {
+            double now = a.g[j] + step * ((double)ki[j] - (double)kj[j]);
+            assert_true(fabs((double)g[j] - now) <= (coarse ? 0 : 1e-6));
+            if ((double)(g[j] + up[j]) < want.low)
+                want.low = (double)(g[j] + up[j]), want.i_low = j;
+            want.high = HG_MAX(want.high, (double)(g[j] + down[j]));
+        }
+        assert_true(e.low == want.low && e.high == want.high && e.nan == 0);
+        assert_int_equal(e.i_low, want.i_low);
+        e = loops->scan_narrow(a.n, g, up, down);
+        assert_true(e.low == want.low && e.high == want.high && e.i_low == want.i_low);
+        size_t got = loops->second_narrow(a.n, g, down, fi, ki, 1, diagonal), best_at = a.n;
+        long double best = 0, of_got = 0;
+        for (size_t j = 0; j < a.n; j++) {
+            long double w = gain((double)(g[j] + down[j]) - fi, 1, (double)ki[j], (double)diagonal[j]);
+            if (w > best * (coarse ? 1.01L : 1))
+                best = w, best_at = j;
+            of_got = j == got ? w : of_got;
+        }
+        assert_true(best_at == a.n ? got == a.n : got < a.n && of_got >= best * (1 - 0.01L));
+        if (coarse) /* gains are quarters of whole numbers, and equal ones are the first's */
+            assert_int_equal(got, best_at);
+        for (size_t j = a.n; j < a.n + GUARD; j++)
+            assert_true(g[j] == 4711);
+    }
+}
+
 /* ---- below ----------------------------------------------------------------------------------------------- */
 
 static void test_below(void **state)
@@ -431,7 +489,7 @@ static void test_below(void **state)
             if (sign * (a.g[j] + off[j]) < bound)
                 assert_int_equal(got[want++], j);
         assert_int_equal(count, want);
-        for (size_t j = count; j < MAX_N + GUARD; j++)
+        for (size_t j = cap; j < MAX_N + GUARD; j++)
             assert_int_equal(got[j], 0xA5A5A5A5);
     }
 }
@@ -463,6 +521,7 @@ int main(void)
         cmocka_unit_test(test_step),
         cmocka_unit_test(test_second),
         cmocka_unit_test(test_second_without_curvature),
+        cmocka_unit_test(test_narrow),
         cmocka_unit_test(test_below),
     };
     int best = hg_cpu_level(0), failed = 0;

@@ -302,7 +302,6 @@ static struct hg_extremes scan_narrow(size_t n, const float *g, const float *up,
 
 STEP(step_f32, double, float, place, DBL_MAX)
 STEP(step_f64, double, double, place, DBL_MAX)
-STEP(step_narrow, float, float, place_narrow, (double)FLT_MAX)
 
 /* ---- second-order choice; the gain only ranks, so f32 is enough -------------------------------------------------- */
 
@@ -349,20 +348,94 @@ static size_t first_of(size_t n, const float *values, float value)
         return best_j;                                                                                         \
     }
 
+SECOND(second_f32, double, float, v * v / a)
+SECOND(second_f64, double, double, v * v / a)
+
+/* ---- steps in f32: most of a subproblem's time ------------------------------------------------------------------- */
+
+static const uint32_t RECIPROCAL = 0x7ef311c7; /* less a float's bits: those of 1 / a to one digit */
+
+#ifdef __AVX512F__
+
+/* Lanes hold the first best value that each has seen, and its place: one reduction a sweep. */
+static const int lanes[16] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 };
+
+static inline __mmask16 inside(size_t j, size_t n)
+{
+    return (__mmask16)(n - j < 16 ? (1U << (n - j)) - 1 : 0xffffU);
+}
+
+/* The first place of the value in lanes. */
+static size_t first_place(__m512 values, float value, __m512i places)
+{
+    __mmask16 equal = _mm512_cmp_ps_mask(values, _mm512_set1_ps(value), _CMP_EQ_OQ);
+    return (size_t)_mm512_mask_reduce_min_epu32(equal, places);
+}
+
+static struct hg_extremes step_narrow(size_t n, float *restrict g, double di, const float *ki, double dj,
+                                      const float *kj, const float *up, const float *down)
+{
+    const __m512 ci = _mm512_set1_ps((float)di), cj = _mm512_set1_ps((float)dj), none = _mm512_set1_ps(INFINITY);
+    __m512 low = none, high = _mm512_set1_ps(-INFINITY);
+    __m512i here = _mm512_loadu_si512(lanes), at_low = here;
+    for (size_t j = 0; j < n; j += 16, here = _mm512_add_epi32(here, _mm512_set1_epi32(16))) {
+        __mmask16 in = inside(j, n);
+        __m512 change = _mm512_mul_ps(cj, _mm512_maskz_loadu_ps(in, kj + j));
+        change = _mm512_fmadd_ps(ci, _mm512_maskz_loadu_ps(in, ki + j), change);
+        __m512 v = _mm512_add_ps(change, _mm512_maskz_loadu_ps(in, g + j));
+        _mm512_mask_storeu_ps(g + j, in, v);
+        __m512 u = _mm512_mask_add_ps(none, in, v, _mm512_maskz_loadu_ps(in, up + j));
+        __mmask16 lower = _mm512_cmp_ps_mask(u, low, _CMP_LT_OQ);
+        low = _mm512_mask_mov_ps(low, lower, u);
+        at_low = _mm512_mask_mov_epi32(at_low, lower, here);
+        high = _mm512_mask_max_ps(high, in, _mm512_add_ps(v, _mm512_maskz_loadu_ps(in, down + j)), high);
+    }
+    float lowest = _mm512_reduce_min_ps(low), highest = _mm512_reduce_max_ps(high);
+    return (struct hg_extremes){ lowest, highest, lowest < INFINITY ? first_place(low, lowest, at_low) : n, n, 0 };
+}
+
+static size_t second_narrow(size_t n, const float *g, const float *down, double fi, const float *ki, double kii,
+                            const float *diagonal)
+{
+    const __m512 two = _mm512_set1_ps(2), k0 = _mm512_set1_ps((float)kii), tau = _mm512_set1_ps((float)HG_TAU);
+    __m512 best = _mm512_setzero_ps(), fi_16 = _mm512_set1_ps((float)fi);
+    __m512i here = _mm512_loadu_si512(lanes), at = here;
+    for (size_t j = 0; j < n; j += 16, here = _mm512_add_epi32(here, _mm512_set1_epi32(16))) {
+        __mmask16 in = inside(j, n);
+        __m512 v = _mm512_add_ps(_mm512_maskz_loadu_ps(in, g + j), _mm512_maskz_loadu_ps(in, down + j));
+        v = _mm512_sub_ps(v, fi_16);
+        __m512 a = _mm512_add_ps(k0, _mm512_maskz_loadu_ps(in, diagonal + j));
+        a = _mm512_max_ps(_mm512_fnmadd_ps(two, _mm512_maskz_loadu_ps(in, ki + j), a), tau);
+        __m512 x = _mm512_castsi512_ps(_mm512_sub_epi32(_mm512_set1_epi32((int)RECIPROCAL), _mm512_castps_si512(a)));
+        x = _mm512_mul_ps(x, _mm512_fnmadd_ps(a, x, two));
+        __mmask16 better = _mm512_mask_cmp_ps_mask(in, v, _mm512_setzero_ps(), _CMP_GT_OQ);
+        __m512 gain = _mm512_mul_ps(_mm512_mul_ps(v, v), x);
+        better = _mm512_mask_cmp_ps_mask(better, gain, best, _CMP_GT_OQ);
+        best = _mm512_mask_mov_ps(best, better, gain);
+        at = _mm512_mask_mov_epi32(at, better, here);
+    }
+    float most = _mm512_reduce_max_ps(best);
+    return most > 0 ? first_place(best, most, at) : n;
+}
+
+#else
+
+STEP(step_narrow, float, float, place_narrow, (double)FLT_MAX)
+
 /* 1 / a to 3 digits, a > 0: the exponent's complement, and one step of Newton's. */
 static inline float inverse(float a)
 {
     uint32_t bits;
     memcpy(&bits, &a, sizeof bits);
-    bits = 0x7ef311c7 - bits;
+    bits = RECIPROCAL - bits;
     float x;
     memcpy(&x, &bits, sizeof x);
     return x * (2 - a * x);
 }
 
-SECOND(second_f32, double, float, v * v / a)
-SECOND(second_f64, double, double, v * v / a)
 SECOND(second_narrow, float, float, v * v * inverse(a))
+
+#endif
 
 static size_t below(size_t n, const double *g, const double *off, double sign, double bound, uint32_t *out,
                     size_t cap)
@@ -379,9 +452,10 @@ static size_t below(size_t n, const double *g, const double *off, double sign, d
         }
         if (!(low < bound))
             continue;
-        for (size_t j = b; j < end && count < cap; j++)
-            if (sign * (g[j] + off[j]) < bound)
-                out[count++] = (uint32_t)j;
+        for (size_t j = b; j < end && count < cap; j++) { /* no branch that is taken at random */
+            out[count] = (uint32_t)j;
+            count += sign * (g[j] + off[j]) < bound;
+        }
     }
     return count;
 }
