@@ -394,7 +394,7 @@ static void tell_round(struct hm_run *r, FILE *file)
                 r->made, r->steps, r->gathered_bytes);
     for (int k = 0; k < HM_STAGES; k++) {
         if (file != NULL)
-            fprintf(file, " %.7f%s", r->spent[k], k + 1 < HM_STAGES ? "" : "\n");
+            fprintf(file, " %.6f%s", r->spent[k], k + 1 < HM_STAGES ? "" : "\n");
         r->all_spent[k] += r->spent[k];
         r->spent[k] = 0;
     }

@@ -4,7 +4,7 @@
 Every fenced block is checked, or the test fails:
   c     a whole program (it has a main), or statements that go into the page's frame, a block with the line "the
         example" (it may stand in an HTML comment). Compiled against the library without a warning, and run.
-  sh    run as it stands, in a folder of the page's own that has the source's data and examples, with the hinge command
+  sh    run as it stands, in a folder of the page's own that has the source's data, examples and benchmarks, with the hinge command
         in PATH and the library where pkg-config finds it. It must succeed.
   python  a session: python/test looks whether it comes out so
   text  what the example before it prints; "..." stands for what differs from machine to machine.
@@ -219,7 +219,7 @@ def main():
         with open(page, encoding="utf-8") as file:
             text = file.read()
         with tempfile.TemporaryDirectory() as folder:
-            for name in ("data", "examples"):
+            for name in ("data", "examples", "benchmarks"):
                 os.symlink(os.path.join(source, name), os.path.join(folder, name))
             changed = check_blocks(page, text, folder)
         check_links(page, text)
