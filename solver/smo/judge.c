@@ -27,7 +27,7 @@ bool hg_run_wants_newton(struct hg_run *r, uint64_t steps)
         return false;
     r->newton.work +=
         r->round_work * (double)r->m + (double)r->in_w * (2 * (double)steps + (1 + r->rows->cost) * (double)r->n_fresh);
-    if (r->in_w < r->m && r->report->rounds % 4 != 0)
+    if (r->in_w < r->m && !hg_looks_around(r))
         return false;
     for (size_t at = 0; at < r->m; at++) {
         double f = r->g[at] + r->qp->off[0][r->active[at]];

@@ -141,6 +141,18 @@ static inline bool hg_is_stopped(const struct hg_run *r)
     return hg_halted(&r->halt);
 }
 
+/* So many rounds apart: fewer where there are many. */
+static inline uint64_t hg_every(const struct hg_run *r)
+{
+    return r->report->rounds < 128 ? 4 : 16;
+}
+
+/* Is it a round in which all points are looked at for what need not be known in each? */
+static inline bool hg_looks_around(const struct hg_run *r)
+{
+    return r->report->rounds % hg_every(r) == 0;
+}
+
 static inline uint64_t hg_hash(uint64_t x)
 {
     return hg_random(&x);

@@ -55,12 +55,12 @@ static struct hg_rows *waking_source(const struct hg_run *r)
 
 void hg_consider_shrinking(struct hg_run *r)
 {
-    if (!r->opt->shrinking || r->in_w == r->m || r->report->rounds % 4 != 0)
+    if (!r->opt->shrinking || r->in_w == r->m || !hg_looks_around(r))
         return;
     size_t resting = 0, n_sv = hg_qp_support(r->qp, NULL, NULL, NULL);
     for (size_t at = 0; at < r->m; at++)
         resting += may_rest(r, at);
-    r->waste += 4 * r->round_work * (double)resting;
+    r->waste += (double)hg_every(r) * r->round_work * (double)resting;
     double later = (1 + waking_source(r)->cost) * (double)n_sv * (double)(r->n - r->m + resting) +
                    /* waking the points, and compacting the cache */
                    3 * hg_read_cost(r) * (double)r->cache.used * (double)r->m;
