@@ -3,6 +3,7 @@
 
 #include <limits.h>
 #include <math.h>
+#include <omp.h>
 #include <string.h>
 
 size_t hg_model_coef_rows(const hinge_model *model)
@@ -66,7 +67,7 @@ hinge_model *hg_model_new(hinge_task task, hinge_kernel kernel, hinge_multiclass
     if (kernel.type == HINGE_PRECOMPUTED)
         ok = ok && (m->sv_serial = hg_zalloc(n_sv, sizeof *m->sv_serial)) != NULL;
     else
-        ok = ok && (m->sv = hg_zalloc(values, sizeof *m->sv)) != NULL;
+        ok = ok && (m->sv = hg_alloc(values, sizeof *m->sv)) != NULL;
     if (ok)
         return m;
     hinge_model_free(m);
@@ -299,27 +300,29 @@ static bool derive_equal(hinge_model *m, int threads)
 
 /* Also where GEMM would be as fast or a little faster, but the model is small: examples come one by one then, and GEMM
  * packs all SVs anew for each. */
-static bool wants_panels(const hinge_model *m, const struct hg_points *sv, hinge_dtype type)
+static bool wants_panels(const hinge_model *m, const struct hg_points *sv, hinge_dtype type, int threads)
 {
     int level = hg_cpu_level(0);
     if (m->n_sv < hg_panel_cols(type) / 4) /* panels would be mostly empty */
         return false;
-    return hg_lists_win(hg_points_nonzeros(sv, 1), m->d, type, level) ||
+    return hg_lists_win(hg_points_nonzeros(sv, threads), m->d, type, level) ||
            (hg_model_is_small(m) && m->d <= HG_STRETCH && level >= 3);
 }
 
-static bool derive_panels(hinge_model *m, const struct hg_points *sv)
+static bool derive_panels(hinge_model *m, const struct hg_points *sv, int threads)
 {
     hinge_dtype type = m->f32_is_enough ? HINGE_F32 : HINGE_F64;
-    size_t ld = HG_MAX(m->d, (size_t)1), size = hg_size_of(type);
-    if (!wants_panels(m, sv, type))
+    size_t ld = HG_MAX(m->d, (size_t)1), size = hg_size_of(type), width = hg_panel_cols(type);
+    if (!wants_panels(m, sv, type, threads))
         return true;
-    void *rows = hg_alloc(hg_panel_cols(type) * ld, size);
-    m->panels = hg_alloc(hg_panels_size(m->n_sv, m->d, type), size);
-    if (rows != NULL && m->panels != NULL)
-        hg_points_panels(sv, NULL, 0, m->n_sv, type, m->panels, rows, ld);
+    char *rows = hg_alloc((size_t)threads * width * ld, size);
+    char *panels = m->panels = hg_alloc(hg_panels_size(m->n_sv, m->d, type), size);
+#pragma omp parallel for num_threads(threads) schedule(static)
+    for (size_t i = 0; i < (rows != NULL && panels != NULL ? m->n_sv : 0); i += width)
+        hg_points_panels(sv, NULL, i, HG_MIN(width, m->n_sv - i), type, panels + i * m->d * size,
+                         rows + (size_t)omp_get_thread_num() * width * ld * size, ld);
     hg_free(rows);
-    return rows != NULL && m->panels != NULL;
+    return rows != NULL && panels != NULL;
 }
 
 static bool derive_norms(hinge_model *m, int threads)
@@ -336,20 +339,22 @@ static bool derive_norms(hinge_model *m, int threads)
     return true;
 }
 
-static bool derive_f32(hinge_model *m)
+static bool derive_f32(hinge_model *m, int threads)
 {
     if (!choose_f32(m))
         return false;
     bool dots = hg_kernel_row(m->kernel.type)->source == HG_FROM_DOTS;
     size_t coefs = hg_model_coef_rows(m) * m->n_sv;
     struct hg_points f64 = hg_model_points(m, HINGE_F64);
-    if (dots && m->kernel.type != HINGE_LINEAR && !derive_panels(m, &f64))
+    if (dots && m->kernel.type != HINGE_LINEAR && !derive_panels(m, &f64, threads))
         return false;
     if (m->f32_is_enough && m->panels == NULL) {
         float *sv32 = hg_alloc(m->n_sv * m->d, sizeof *sv32);
         if (sv32 == NULL)
             return false;
-        hg_points_pack(&f64, NULL, 0, m->n_sv, HINGE_F32, sv32, m->d);
+#pragma omp parallel for num_threads(threads) schedule(static)
+        for (size_t i = 0; i < m->n_sv; i++)
+            hg_points_pack(&f64, NULL, i, 1, HINGE_F32, sv32 + i * m->d, m->d);
         m->sv32 = sv32;
     }
     if (m->f32_is_enough) {
@@ -381,8 +386,9 @@ static bool collapse_linear(hinge_model *m)
 
 hinge_status hg_model_finish(hinge_model *m, int threads, hinge_error *err)
 {
+    threads = hg_team(threads, 10 * (double)m->n_sv * (double)m->d);
     if (!choose_shift(m, threads) || !derive_norms(m, threads) || !derive_sizes(m) || !derive_equal(m, threads) ||
-        !derive_f32(m) || !collapse_linear(m))
+        !derive_f32(m, threads) || !collapse_linear(m))
         return hg_fail(err, HINGE_ENOMEM, "no memory for a model of %zu support vectors of %zu features",
                        m->n_sv, m->d);
     return HINGE_OK;

@@ -93,7 +93,7 @@ enum hg_training_field {
 size_t hg_model_coef_rows(const hinge_model *model);
 
 /* Allocates a model with room for its arrays (sv unless precomputed, sv_serial if so; sv_index, objectives not),
- * all cleared. NULL without memory. */
+ * all cleared but sv. NULL without memory. */
 hinge_model *hg_model_new(hinge_task task, hinge_kernel kernel, hinge_multiclass multiclass, size_t n_classes,
                           size_t n_sv, size_t d);
 
