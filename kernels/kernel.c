@@ -1,5 +1,6 @@
 #include "kernels/kernel.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -104,12 +105,19 @@ hinge_status hg_kernel_check(const hinge_kernel *kernel, size_t d, hinge_kernel 
     return HINGE_OK;
 }
 
+/* A gamma that f32 does not hold, or with which squares of features that it does not hold would count. */
+static bool gamma_is_beyond_f32(const hinge_kernel *kernel)
+{
+    bool counts = hg_kernel_row(kernel->type)->told.uses_gamma;
+    return counts && kernel->gamma != 0 && (kernel->gamma < 0x1p-100 || kernel->gamma > 0x1p100);
+}
+
 bool hg_kernel_beyond_f32(const hinge_kernel *kernel, size_t n, const double *norms)
 {
     double largest = 0;
     for (size_t i = 0; kernel->type == HINGE_RBF && i < n; i++)
         largest = HG_MAX(largest, norms[i]);
-    return kernel->gamma * largest > 16384; /* of 2^23, an ulp of f32 */
+    return kernel->gamma * largest > 16384 || gamma_is_beyond_f32(kernel); /* of 2^23, an ulp of f32 */
 }
 
 double hg_dot_error(hinge_dtype type, size_t d)
@@ -136,7 +144,8 @@ double hg_kernel_most(const hinge_kernel *kernel, double product)
 double hg_kernel_error(const hinge_kernel *kernel, hinge_dtype type, size_t d, double norm)
 {
     double ulp = type == HINGE_F32 ? 0x1p-24 : 0x1p-53, dot = (hg_dot_error(type, d) + 2 * ulp) * norm;
-    double most = kernel->gamma * norm + fabs(kernel->coef0), lost = kernel->gamma * dot + 4 * ulp * most;
+    double tiny = type == HINGE_F32 ? FLT_MIN : DBL_MIN; /* what is less may be lost */
+    double most = kernel->gamma * norm + fabs(kernel->coef0), lost = kernel->gamma * dot + 4 * ulp * most + tiny;
     double error = hg_kernel_row(kernel->type)->source == HG_FROM_DOTS ? INFINITY : 0;
     switch (kernel->type) {
     case HINGE_LINEAR:
@@ -154,7 +163,7 @@ double hg_kernel_error(const hinge_kernel *kernel, hinge_dtype type, size_t d, d
     default:
         break;
     }
-    return isnan(error) ? INFINITY : error; /* NaN: infinite values */
+    return isnan(error) ? INFINITY : error + (error > 0 ? tiny : 0); /* NaN: infinite values */
 }
 
 double hg_kernel_value(const hinge_kernel *kernel, double dot, double norm_x, double norm_z)

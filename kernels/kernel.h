@@ -24,7 +24,8 @@ const struct hg_kernel_row *hg_kernel_row(hinge_kernel_type type);
 hinge_status hg_kernel_check(const hinge_kernel *kernel, size_t d, hinge_kernel *resolved, hinge_error *err);
 
 /* RBF so narrow that dot products in f32 cannot tell a row from itself: their rounding of ||x - x||^2 = 0 would change
- * K(x, x) = 1 by about 1 % or more. norms: [n] squared norms; not looked at for other kernels. */
+ * K(x, x) = 1 by about 1 % or more. Any kernel whose gamma is more, or less, than f32 holds. norms: [n] squared norms;
+ * not looked at for other kernels than RBF. */
 bool hg_kernel_beyond_f32(const hinge_kernel *kernel, size_t n, const double *norms);
 
 /* What rounding may take from the dot product of two vectors of d features, by GEMM or lists, as a share of the product

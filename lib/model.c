@@ -1,6 +1,7 @@
 #include "lib/model.h"
 #include "lib/base/words.h"
 
+#include <float.h>
 #include <limits.h>
 #include <math.h>
 #include <omp.h>
@@ -150,6 +151,7 @@ double hg_model_promise(const hinge_model *m)
 struct hg_doubt hg_model_doubt(const hinge_model *m, double norm)
 {
     static const double ulp = 0x1p-24;
+    double least = 3 * FLT_MIN * (double)m->n_sv;
     /* of values times coefficients: five in f32 at a time as they are made, or a tile's */
     bool summed = m->kernel.type == HINGE_RBF && hg_model_coef_rows(m) == 1;
     double sums = summed ? 8 * ulp : hg_dot_error(HINGE_F32, HG_TILE_COLS) + 2 * ulp;
@@ -157,15 +159,16 @@ struct hg_doubt hg_model_doubt(const hinge_model *m, double norm)
         double both = m->kernel.gamma * (norm + m->largest_norm);
         double lost = (hg_dot_error(HINGE_F32, m->most_nonzeros) + 3 * ulp) * both; /* of gamma ||x - z||^2 */
         if (!(lost <= 1))
-            return (struct hg_doubt){ INFINITY, INFINITY };
+            return (struct hg_doubt){ INFINITY, INFINITY, 0 };
         /* and of the vectors, 2 sqrt(2 both) ulps a root of gamma ||x - z||^2: 4 where K is over exp(-16), 9.3 where it
          * is not 0 in f32; of the map */
         double near = 12 * ulp * sqrt(both), far = 27 * ulp * sqrt(both);
-        return (struct hg_doubt){ expm1(lost + near) + 16 * ulp + sums, 1e-37 + 1.2e-7 * expm1(lost + far) };
+        return (struct hg_doubt){ expm1(lost + near) + 16 * ulp + sums, 1e-37 + 1.2e-7 * expm1(lost + far), least };
     }
-    double product = sqrt(norm) * sqrt(m->largest_norm);
-    double error = hg_kernel_error(&m->kernel, HINGE_F32, m->d, product);
-    return (struct hg_doubt){ 0, error + sums * hg_kernel_most(&m->kernel, product) };
+    double x = sqrt(norm), z = sqrt(m->largest_norm), d = (double)m->d;
+    double product = x * z + d * FLT_MIN / ulp * (1 + x + z); /* of features that are less than f32 holds as well */
+    double error = hg_kernel_error(&m->kernel, HINGE_F32, m->d, product), most = hg_kernel_most(&m->kernel, product);
+    return (struct hg_doubt){ 0, error + sums * most, least * fmax(most, 1) };
 }
 
 /* coef_sum, mixed, largest_norm, most_nonzeros */

@@ -57,9 +57,9 @@ struct hinge_model {
 };
 
 /* How wrong prediction in f32 may be: a decision value of problem p by at most share * (sum of |coef| K) + rest *
- * coef_sum[p], for an example whose squared norm, less the shift, is `norm`. Not finite: nobody knows. */
+ * coef_sum[p] + least, for an example whose squared norm, less the shift, is `norm`. Not finite: nobody knows. */
 struct hg_doubt {
-    double share, rest;
+    double share, rest, least; /* least: coefficients, and products with them, that are less than f32 holds */
 };
 struct hg_doubt hg_model_doubt(const hinge_model *model, double norm);
 

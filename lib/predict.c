@@ -57,7 +57,7 @@ static bool is_open(const struct hg_prediction *j, double norm, const double *de
     size_t best = 0;
     bool open = false;
     for (size_t p = 0; p < m->n_problems; p++) {
-        size[p] = doubt.share * size[p] + doubt.rest * m->coef_sum[p] + left_out;
+        size[p] = doubt.share * size[p] + doubt.rest * m->coef_sum[p] + doubt.least + left_out;
         open = open || !isfinite(size[p]) || !isfinite(decision[p]);
         if (j->as_asked)
             continue;

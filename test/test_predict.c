@@ -183,6 +183,45 @@ static void too_large(void **state)
     set_free(&x);
 }
 
+/* ---- what f32 does not hold -------------------------------------------------------------------------------------- */
+
+/* Coefficients, products with them, values or a gamma that are less or more than f32 holds. The labels hang on them. */
+static void too_small(void **state)
+{
+    (void)state;
+    uint64_t seed = 14;
+    struct set sv = normal(1500, 50, &seed), x = normal(40, 50, &seed);
+    for (double size = 1e-36; size > 1e-48; size /= 30) {
+        hinge_model *m = model_of(HINGE_C_SVC, hinge_kernel_rbf(0.3), &sv, size, 0, &seed);
+        check(m, &x, "coefficients", 1e-11 * size);
+        hinge_model_free(m);
+    }
+    const struct {
+        hinge_kernel kernel;
+        double features, size;
+    } cases[] = { { hinge_kernel_polynomial(1, 1e-46, 0), 1e15, 1e16 },
+                  { hinge_kernel_polynomial(1, 1e41, 0), 1e-16, 1e-9 },
+                  { hinge_kernel_polynomial(3, 1, 0), 1e-9, 1e40 },
+                  { hinge_kernel_polynomial(1, 1, 0), 1e-21, 1e30 },
+                  { hinge_kernel_sigmoid(1e-46, 0), 1e18, 1e9 },
+                  { hinge_kernel_rbf(1e38), 1e-20, 1 },
+                  { hinge_kernel_rbf(1e-39), 1e18, 1 } };
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        struct set vectors = set_new(sv.n, sv.d), examples = set_new(x.n, x.d);
+        for (size_t at = 0; at < sv.n * sv.d; at++)
+            vectors.x[at] = cases[k].features * sv.x[at];
+        for (size_t at = 0; at < x.n * x.d; at++)
+            examples.x[at] = cases[k].features * x.x[at];
+        hinge_model *m = model_of(HINGE_C_SVC, cases[k].kernel, &vectors, cases[k].size, 0, &seed);
+        check(m, &examples, "values", fmax(1e-9, 1e-13 * cases[k].size));
+        hinge_model_free(m);
+        set_free(&vectors);
+        set_free(&examples);
+    }
+    set_free(&sv);
+    set_free(&x);
+}
+
 /* Values that are infinite for the support vectors of one class say nothing of the problem of two others. */
 static void infinite_for_others(void **state)
 {
@@ -306,6 +345,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(near_twins), cmocka_unit_test(zeros_and_ones),
                                         cmocka_unit_test(all_kinds), cmocka_unit_test(too_large),
+                                        cmocka_unit_test(too_small),
                                         cmocka_unit_test(infinite_for_others), cmocka_unit_test(few_nonzeros),
                                         cmocka_unit_test(many_by_few),
                                         cmocka_unit_test(themselves) };

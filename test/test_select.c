@@ -730,11 +730,21 @@ static void refuses_bad_input(void **state)
     refuse(&set, &params, &(hinge_select_options){ .drop = (hinge_drop)9 }, "drop");
     refuse(&set, &params, &(hinge_select_options){ .eps = -1 }, "eps");
     refuse(&set, &params, &(hinge_select_options){ .group = group }, "group");
+    refuse(&set, &params, &(hinge_select_options){ .fold = fold }, "leaves none");
     fold[3] = -2;
     refuse(&set, &params, &(hinge_select_options){ .fold = fold }, "row 3");
     for (int i = 0; i < 40; i++)
         fold[i] = -1;
     refuse(&set, &params, &(hinge_select_options){ .fold = fold }, "held out");
+    double weights[40] = { 0 };
+    for (int i = 0; i < 40; i++) { /* of those with a weight, half are in each of two folds, or all in one group */
+        weights[i] = i < 20;
+        fold[i] = i / 20;
+        group[i] = i / 20;
+    }
+    params.weights = weights;
+    refuse(&set, &params, &(hinge_select_options){ .fold = fold }, "fold 0");
+    refuse(&set, &params, &(hinge_select_options){ .group = group, .folds = 2 }, "group");
     set_free(&set);
 }
 

@@ -43,6 +43,7 @@ struct trial {
     double stopped; /* processor time when it said so; 0: not yet */
     bool twice, round_trip, certify, warm, oracle;
     size_t folds;   /* 0: no cross-validation */
+    bool selects;   /* a grid is tried as well */
     char shape[96]; /* of the data, in words */
 };
 
@@ -121,6 +122,7 @@ void check_no_margin(const struct trial *trial, const hinge_model *model, const 
 /* LIBSVM's coefficients by training row, [problems * n]; false: it did not end. */
 bool oracle_solve(const struct trial *trial, size_t problems, double *beta);
 void check_extras(struct trial *trial, const hinge_model *model, const hinge_report *report);
+void check_selection(const struct trial *trial);
 void check_qp(uint64_t number);
 
 /* What goes on now: said where the process ends before its time. */

@@ -210,6 +210,8 @@ struct trial trial_plan(uint64_t number)
         t.params.task = HINGE_QUANTILE;
         t.params.tau = chance(&state, 0.2) ? power_between(&state, -6, -1) : 0.02 + 0.96 * draw_unit(&state);
     }
+    t.selects = t.params.rank == 0 && t.params.time_limit == 0 && t.stop_after == 0 &&
+                chance(&state, t.n <= 200 ? 0.3 : t.n <= 1200 ? 0.15 : 0);
     return t;
 }
 
@@ -258,5 +260,6 @@ void trial_describe(const struct trial *t, char *text, size_t size)
     ADD(p->cpu_level > 0, ", cpu level %d", p->cpu_level);
     ADD(t->warm, ", warm");
     ADD(t->folds > 0, ", %zu folds", t->folds);
+    ADD(t->selects, ", a grid");
 #undef ADD
 }

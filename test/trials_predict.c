@@ -219,6 +219,8 @@ void check_extras(struct trial *t, const hinge_model *model, const hinge_report 
         check_threads(t, model);
     if (t->folds > 0)
         check_folds(t);
+    if (t->selects)
+        check_selection(t);
     if (t->warm)
         check_warm(t, model);
 }

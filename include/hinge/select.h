@@ -115,7 +115,8 @@ typedef struct hinge_select_options {
     size_t folds;    /* 2 .. rows; 0: 5. Drawn by params.seed, by class, as hinge_cross_validate draws them */
     size_t repeats;  /* how often folds are drawn anew; 0: 1 */
     const int *fold; /* [rows] the caller's folds: the number, from 0, of the fold in which a row is held out; -1:
-                      * never, it is always trained on. NULL: drawn. folds and repeats are then not looked at */
+                      * never, it is always trained on. Each fold leaves a row of weight > 0 to train on. folds and
+                      * repeats are then not looked at. NULL: drawn */
     const int *group; /* [rows] rows of the same group are held out together: groups are dealt to the folds, which have
                        * about as many rows each. NULL: none */
     hinge_score score;  /* by which the best point is chosen */

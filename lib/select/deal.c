@@ -111,6 +111,27 @@ static hinge_status deal_rows(const struct hg_selecting *s, uint64_t *state, int
     return HINGE_OK;
 }
 
+/* Each fold leaves rows to train on. fold: of the rows, from 0 */
+static hinge_status check_folds(const struct hg_selecting *s, const int *fold, hinge_error *err)
+{
+    size_t used = 0, full = s->folds, *held = hg_zalloc(s->folds, sizeof *held);
+    if (held == NULL)
+        return hg_fail(err, HINGE_ENOMEM, "no memory for %zu folds", s->folds);
+    for (size_t i = 0; i < s->rows; i++) {
+        used += s->used[i];
+        if (s->used[i] && fold[i] >= 0)
+            held[fold[i]]++;
+    }
+    for (size_t f = s->folds; f-- > 0;)
+        full = held[f] == used ? f : full;
+    hg_free(held);
+    return full == s->folds ? HINGE_OK
+                            : hg_fail(err, HINGE_EINVAL,
+                                      "%s: fold %zu holds out all %zu rows of weight > 0, and leaves none to train on",
+                                      s->options.fold == NULL && s->options.group != NULL ? "group" : "fold", full,
+                                      used);
+}
+
 hinge_status hg_deal(struct hg_selecting *s, hinge_error *err)
 {
     const hinge_select_options *o = &s->options;
@@ -130,6 +151,8 @@ hinge_status hg_deal(struct hg_selecting *s, hinge_error *err)
         status = o->fold != NULL    ? take_folds(s, err)
                  : o->group != NULL ? deal_groups(s, &state, fold, err)
                                     : deal_rows(s, &state, fold, err);
+        if (status == HINGE_OK)
+            status = check_folds(s, fold, err);
         for (size_t i = 0; i < s->rows && status == HINGE_OK; i++)
             fold[i] += fold[i] >= 0 ? (int)(r * s->folds) : 0;
     }
