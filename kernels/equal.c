@@ -82,6 +82,13 @@ uint32_t hg_equal_table_find(const struct hg_equal_table *t, const struct hg_poi
     return *slot_of(t, points, others, i, hash_of(others, i));
 }
 
+void hg_equal_table_first(const struct hg_equal_table *t, uint32_t *first)
+{
+    for (size_t at = 0; at < t->slots; at++)
+        for (uint32_t p = t->slot[at]; p != 0; p = t->next[p - 1])
+            first[p - 1] = t->slot[at] - 1;
+}
+
 hinge_status hg_equal_find(const struct hg_points *points, int threads, uint32_t **first, hinge_error *err)
 {
     struct hg_equal_table table;
@@ -94,9 +101,8 @@ hinge_status hg_equal_find(const struct hg_points *points, int threads, uint32_t
         equal += table.next[i] != 0;
     if (equal > 0 && (*first = hg_alloc(points->n, sizeof **first)) == NULL)
         status = hg_fail(err, HINGE_ENOMEM, "no memory to note equal ones among %zu rows", points->n);
-    for (size_t at = 0; *first != NULL && at < table.slots; at++)
-        for (uint32_t p = table.slot[at]; p != 0; p = table.next[p - 1])
-            (*first)[p - 1] = table.slot[at] - 1;
+    if (*first != NULL)
+        hg_equal_table_first(&table, *first);
     hg_equal_table_free(&table);
     return status;
 }

@@ -24,6 +24,8 @@ void hg_equal_table_free(struct hg_equal_table *table);
 /* 1 + the first of the table's points that are equal to point i of others; 0: there is none. */
 uint32_t hg_equal_table_find(const struct hg_equal_table *table, const struct hg_points *points,
                              const struct hg_points *others, size_t i);
+/* first [n] the first point equal to each. */
+void hg_equal_table_first(const struct hg_equal_table *table, uint32_t *first);
 
 /* *first [points->n] the first point equal to each, to be freed; NULL: no two are equal. */
 hinge_status hg_equal_find(const struct hg_points *points, int threads, uint32_t **first, hinge_error *err);

@@ -1,4 +1,4 @@
-#include "lib/model.h"
+#include "lib/merge.h"
 #include "lib/base/words.h"
 
 #include <float.h>
@@ -81,6 +81,7 @@ static void forget_derived(hinge_model *m)
     m->sv32 = m->norms32 = m->coef32 = NULL;
     m->panels = NULL;
     m->seen = NULL;
+    m->merged = NULL;
     memset(&m->equal, 0, sizeof m->equal);
 }
 
@@ -90,6 +91,7 @@ static void free_derived(hinge_model *m)
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         hg_free(all[i]);
     hg_equal_table_free(&m->equal);
+    hinge_model_free(m->merged);
     forget_derived(m);
 }
 
@@ -288,15 +290,20 @@ size_t hg_model_seen(const hinge_model *m, double norm)
 
 static bool derive_equal(hinge_model *m, int threads)
 {
+    struct hg_points points = hg_model_points(m, HINGE_F64);
+    const struct hg_kernel_row *row = hg_kernel_row(m->kernel.type);
+    if (row->source != HG_FROM_DOTS || m->kernel.type == HINGE_LINEAR)
+        return true;
+    if (hg_equal_table_init(&m->equal, &points, threads, NULL) != HINGE_OK)
+        return false;
     if (m->kernel.type != HINGE_RBF)
         return true;
-    struct hg_points points = hg_model_points(m, HINGE_F64);
     for (m->seen_slots = 64; m->seen_slots < 16 * m->n_sv; m->seen_slots *= 2)
         ;
     m->seen = hg_zalloc(m->seen_slots, 1);
     for (size_t i = 0; m->seen != NULL && i < m->n_sv; i++)
         m->seen[hg_model_seen(m, m->norms[i])] = m->seen[hg_model_seen(m, m->norms32[i])] = 1;
-    return m->seen != NULL && hg_equal_table_init(&m->equal, &points, threads, NULL) == HINGE_OK;
+    return m->seen != NULL;
 }
 
 /* ---- the rest ---------------------------------------------------------------------------------------------------- */
@@ -390,8 +397,13 @@ static bool collapse_linear(hinge_model *m)
 hinge_status hg_model_finish(hinge_model *m, int threads, hinge_error *err)
 {
     threads = hg_team(threads, 10 * (double)m->n_sv * (double)m->d);
-    if (!choose_shift(m, threads) || !derive_norms(m, threads) || !derive_sizes(m) || !derive_equal(m, threads) ||
-        !derive_f32(m, threads) || !collapse_linear(m))
+    bool ok = choose_shift(m, threads) && derive_norms(m, threads) && derive_equal(m, threads);
+    hinge_status status = ok ? hg_model_merge(m, threads, &m->merged, err) : HINGE_OK;
+    if (m->merged != NULL || m->seen == NULL)
+        hg_equal_table_free(&m->equal);
+    if (status != HINGE_OK || m->merged != NULL)
+        return status;
+    if (!ok || !derive_sizes(m) || !derive_f32(m, threads) || !collapse_linear(m))
         return hg_fail(err, HINGE_ENOMEM, "no memory for a model of %zu support vectors of %zu features",
                        m->n_sv, m->d);
     return HINGE_OK;

@@ -36,6 +36,8 @@ struct hinge_model {
     size_t n_trained;     /* rows of the training matrix, 0 if read from a file */
 
     /* Below: derived by hg_model_finish from what stands above, so that a reloaded model is the same. */
+    hinge_model *merged;  /* what predicts instead of this one: the same with equal SVs as one (merge.h); NULL: they
+                           * are few. Where there is one, this one has norms and shift alone */
     double *shift;        /* [d] subtracted from SVs before dot products are taken; NULL: none */
     bool f32_is_enough;   /* precision "auto": most examples' labels may be told in f32; it begins there */
     bool f32_for_values;  /* and most of their decision values */

@@ -128,6 +128,16 @@ static void report_path(const struct hg_training *t, size_t q, double margin, hi
              r->newton_no_room > 0 ? ", no room for newton" : "");
 }
 
+/* Of the model and what it derives. */
+static size_t model_bytes(const hinge_model *m)
+{
+    size_t rows = hg_model_coef_rows(m);
+    return m->n_sv * m->d * (sizeof(double) + (m->f32_is_enough ? sizeof(float) : 0)) +
+           m->n_sv * rows * (sizeof(double) + (m->coef32 != NULL ? 2 * sizeof(float) : 0)) +
+           (m->panels != NULL && !m->f32_is_enough ? m->n_sv * m->d * sizeof(double) : 0) +
+           (m->merged != NULL ? model_bytes(m->merged) : 0);
+}
+
 void hg_fill_report(const struct hg_training *t, const hinge_model *m, hinge_report *r)
 {
     const struct hg_problem *pr = &t->problem;
@@ -158,9 +168,7 @@ void hg_fill_report(const struct hg_training *t, const hinge_model *m, hinge_rep
     r->memory_bytes = r->memory_bytes * (hg_side_by_side(t) ? (size_t)t->threads : 1) + pr->n * 64 +
                       hg_hamming_bytes(&t->copy.hamming) +
                       (t->copy.values != NULL ? r->distinct * (t->copy.points.x.stride + 1) * sizeof(float) : 0) +
-                      m->n_sv * m->d * (sizeof(double) + (m->f32_is_enough ? sizeof(float) : 0)) +
-                      m->n_sv * hg_model_coef_rows(m) * (sizeof(double) + (m->coef32 != NULL ? 2 * sizeof(float) : 0)) +
-                      (m->panels != NULL && !m->f32_is_enough ? m->n_sv * m->d * sizeof(double) : 0);
+                      model_bytes(m);
     memcpy(r->blas, machine.blas, sizeof r->blas);
     r->blas_slow = machine.blas_slow;
     r->seconds = hg_now() - t->begin;

@@ -48,26 +48,49 @@ static double label_of(const hinge_model *m, const double *decision, size_t *vot
     return m->labels[best];
 }
 
+/* Whether decision values that may be wrong by `size` leave a label open: between classes, no vote that is not sure
+ * can change who wins. */
+static bool label_is_open(const hinge_model *m, const double *decision, const double *size, size_t *votes)
+{
+    size_t best = 0, p = 0, *unsure = votes + m->n_classes;
+    if (m->n_problems == 1)
+        return !hinge_task_info(m->task)->regresses && fabs(decision[0]) <= size[0];
+    if (m->multiclass == HINGE_ONE_VS_REST) {
+        for (size_t c = 1; c < m->n_classes; c++)
+            best = decision[c] > decision[best] ? c : best;
+        for (size_t c = 0; c < m->n_classes; c++)
+            if (c != best && decision[best] - decision[c] <= size[best] + size[c])
+                return true;
+        return false;
+    }
+    memset(votes, 0, 2 * m->n_classes * sizeof *votes);
+    for (size_t a = 0; a < m->n_classes; a++)
+        for (size_t b = a + 1; b < m->n_classes; b++, p++)
+            if (fabs(decision[p]) <= size[p])
+                unsure[a]++, unsure[b]++;
+            else
+                votes[decision[p] > 0 ? a : b]++;
+    for (size_t c = 1; c < m->n_classes; c++)
+        best = votes[c] > votes[best] ? c : best;
+    for (size_t c = 0; c < m->n_classes; c++)
+        if (c != best && votes[c] + unsure[c] + (c < best) > votes[best])
+            return true;
+    return false;
+}
+
 /* Whether decision values in f32 leave something open. size: sums of |coef| K, to bounds of their errors. */
-static bool is_open(const struct hg_prediction *j, double norm, const double *decision, double *size)
+static bool is_open(const struct hg_prediction *j, double norm, const double *decision, double *size, size_t *votes)
 {
     const hinge_model *m = j->m;
     struct hg_doubt doubt = hg_model_doubt(m, norm);
-    double promise = hg_model_promise(m), left_out = j->nearby.sv != NULL ? promise / 100 : 0;
-    size_t best = 0;
+    double left_out = j->nearby.sv != NULL ? j->promise / 100 : 0;
     bool open = false;
     for (size_t p = 0; p < m->n_problems; p++) {
         size[p] = doubt.share * size[p] + doubt.rest * m->coef_sum[p] + doubt.least + left_out;
         open = open || !isfinite(size[p]) || !isfinite(decision[p]);
-        if (j->as_asked)
-            continue;
-        open = open || (j->values && size[p] > promise);
-        best = decision[p] > decision[best] ? p : best;
-        open = open || (m->multiclass != HINGE_ONE_VS_REST && fabs(decision[p]) <= size[p]);
+        open = open || (j->values && !j->as_asked && size[p] > j->promise);
     }
-    for (size_t p = 0; p < m->n_problems && m->multiclass == HINGE_ONE_VS_REST && !j->as_asked; p++)
-        open = open || (p != best && decision[best] - decision[p] <= size[best] + size[p]);
-    return open;
+    return open || (!j->as_asked && label_is_open(m, decision, size, votes));
 }
 
 static hinge_status predict_block(const struct hg_prediction *j, struct hg_workplace *w, size_t row, size_t rows)
@@ -82,7 +105,8 @@ static hinge_status predict_block(const struct hg_prediction *j, struct hg_workp
             decision[p] -= m->rho[p];
         size_t example = j->x.order != NULL ? j->x.order[row + r] : row + r;
         if (j->again != NULL)
-            j->again[example] = is_open(j, hg_example_norm(j, w, r), decision, w->sizes + r * m->n_problems);
+            j->again[example] = is_open(j, hg_example_norm(j, w, r), decision, w->sizes + r * m->n_problems,
+                                         w->votes);
         if (j->decisions != NULL)
             memcpy(j->decisions + example * m->n_problems, decision, m->n_problems * sizeof *decision);
         if (j->labels != NULL)
@@ -125,7 +149,7 @@ static size_t lay_out(const struct hg_prediction *j, size_t rows, char *base, st
     w->sums.sum = hg_take(base, &at, j->summed ? rows * w->sums.m * HG_SUM_LANES * sizeof(double) : 0);
     w->ones = hg_take(base, &at, j->summed ? rows * HG_ONES * sizeof *w->ones : 0);
     w->sizes = hg_take(base, &at, j->again != NULL ? rows * m->n_problems * sizeof *w->sizes : 0);
-    w->votes = hg_take(base, &at, m->n_classes * sizeof(size_t));
+    w->votes = hg_take(base, &at, 2 * m->n_classes * sizeof(size_t));
     return at;
 }
 
@@ -279,6 +303,7 @@ static hinge_status predict_as(struct hg_prediction *j, hinge_dtype type, bool a
     hinge_status status = HINGE_OK;
     j->tiler.type = type;
     j->tiler.maker = lists ? &hg_by_lists : hg_maker_for(&j->tiler, &j->x);
+    j->promise = hg_model_promise(m);
     j->sv = hg_model_points(m, type);
     j->all_sv = hg_model_points(m, HINGE_F64);
     j->sv_norms = hg_model_norms(m, type);
@@ -401,8 +426,9 @@ hinge_status hinge_predict(const hinge_model *m, const hinge_matrix *x, const hi
     hinge_status status = check(m, x, o, err);
     if (status != HINGE_OK || x == NULL)
         return status;
-    struct hg_prediction j = { .m = m,
-                     .x = { .x = *x, .shift = m->shift, .factor = m->scale_factor, .offset = m->scale_offset,
+    const hinge_model *of = m->merged != NULL ? m->merged : m;
+    struct hg_prediction j = { .m = of,
+                     .x = { .x = *x, .shift = of->shift, .factor = m->scale_factor, .offset = m->scale_offset,
                             .n = x->rows },
                      .labels = labels,
                      .decisions = decisions,

@@ -23,6 +23,7 @@ struct hg_prediction {
                            * has both signs within a class; otherwise NULL */
     uint8_t *again;       /* [rows of x] f32: 1 where f64 is needed; or NULL */
     bool values;          /* again: where decision values, not labels alone, are not known well enough */
+    double promise;       /* hg_model_promise's */
     bool as_asked;        /* again: only where f32 overflows */
     double *labels, *decisions;
     /* the caller's callback, and what it is told */
@@ -43,7 +44,7 @@ struct hg_workplace { /* of one thread, for blocks of up to `rows` examples */
     struct hg_sums sums;       /* of values, where they are summed as they are made */
     uint64_t *ones;            /* [rows * HG_ONES] hg_sums', */
     bool any_equal;            /* where an example of the block is equal to an SV */
-    size_t *votes;
+    size_t *votes; /* [2 * classes] */
 };
 
 static inline size_t hg_decision_columns(const hinge_model *m)

@@ -306,6 +306,123 @@ static void many_by_few(void **state)
     set_free(&x);
 }
 
+/* ---- several classes --------------------------------------------------------------------------------------------- */
+
+/* The values of all problems by plain sums over all support vectors. */
+static void plain_values(const hinge_model *m, const double *x, long double *f)
+{
+    for (size_t p = 0; p < m->n_problems; p++)
+        f[p] = -m->rho[p];
+    for (size_t c = 0, i = 0; c < hg_model_groups(m); c++)
+        for (size_t end = i + hg_model_group_sv(m, c); i < end; i++)
+            for (size_t row = 0; row < hg_model_coef_rows(m); row++)
+                f[hg_coef_problem(m, c, row)] +=
+                    (long double)m->coef[row * m->n_sv + i] * value_of(&m->kernel, x, m->sv + i * m->d, m->d);
+}
+
+static double plain_label(const hinge_model *m, const long double *f)
+{
+    size_t votes[16] = { 0 }, best = 0;
+    for (size_t a = 0, p = 0; a < m->n_classes; a++)
+        for (size_t b = a + 1; b < m->n_classes; b++, p++)
+            votes[f[p] > 0 ? a : b]++;
+    for (size_t c = 1; c < m->n_classes; c++)
+        if (m->multiclass == HINGE_ONE_VS_REST ? f[c] > f[best] : votes[c] > votes[best])
+            best = c;
+    return m->labels[best];
+}
+
+/* Twelve classes of n / 12 vectors each around a place of their own. */
+static hinge_model *twelve_classes(hinge_kernel kernel, hinge_multiclass multiclass, const struct set *sv, double size,
+                                   uint64_t *seed)
+{
+    hinge_model *m = hg_model_new(HINGE_C_SVC, kernel, multiclass, 12, sv->n, sv->d);
+    memcpy(m->sv, sv->x, sv->n * sv->d * sizeof *m->sv);
+    for (size_t c = 0; c < 12; c++)
+        m->labels[c] = (double)(c * c), m->class_sv[c] = sv->n / 12;
+    for (size_t p = 0; p < m->n_problems; p++)
+        m->rho[p] = 0.01 * draw_normal(seed);
+    for (size_t row = 0; row < hg_model_coef_rows(m); row++)
+        for (size_t i = 0; i < sv->n; i++) {
+            size_t c = i * 12 / sv->n;
+            bool first = multiclass == HINGE_ONE_VS_REST ? row == c : row >= c;
+            m->coef[row * sv->n + i] = (first ? size : -size) * draw_unit(seed);
+        }
+    assert_int_equal(hg_model_finish(m, 2, NULL), HINGE_OK);
+    return m;
+}
+
+/* Values and labels of all examples are those of plain sums. */
+static void check_classes(const hinge_model *m, const struct set *x, double within)
+{
+    double *f = calloc(x->n * m->n_problems, sizeof *f), *label = calloc(x->n, sizeof *label);
+    double *alone = calloc(x->n, sizeof *alone);
+    long double *want = calloc(m->n_problems, sizeof *want);
+    hinge_matrix all = set_matrix(x);
+    hinge_predict_options f64 = { .threads = 2, .precision = HINGE_PRECISION_F64 }, best = { .threads = 2 };
+    assert_int_equal(hinge_predict(m, &all, &f64, label, f, NULL), HINGE_OK);
+    assert_int_equal(hinge_predict(m, &all, &best, alone, NULL, NULL), HINGE_OK);
+    for (size_t i = 0; i < x->n; i++) {
+        plain_values(m, x->x + i * x->d, want);
+        for (size_t p = 0; p < m->n_problems; p++)
+            assert_near(f[i * m->n_problems + p], want[p], within);
+        assert_true(label[i] == plain_label(m, want) && alone[i] == label[i]);
+    }
+    free(f), free(label), free(alone), free(want);
+}
+
+/* Labels are begun in f32, where votes between some classes are not sure, and are those of exact values. */
+static void unsure_votes(void **state)
+{
+    (void)state;
+    uint64_t seed = 16;
+    struct set sv = normal(2400, 40, &seed), x = normal(200, 40, &seed);
+    int labels = 0;
+    for (double size = 1e-3; size < 1e5; size *= 10)
+        for (int ovr = 0; ovr < 2; ovr++) {
+            hinge_multiclass multiclass = ovr ? HINGE_ONE_VS_REST : HINGE_ONE_VS_ONE;
+            hinge_model *m = twelve_classes(hinge_kernel_rbf(0.02), multiclass, &sv, size, &seed);
+            labels += m->f32_is_enough && !m->f32_for_values;
+            check_classes(m, &x, 1e-9 * fmax(1, size));
+            hinge_model_free(m);
+        }
+    assert_true(labels > 0);
+    set_free(&sv);
+    set_free(&x);
+}
+
+/* Equal vectors of a class are one in prediction, and those of different classes are not; the model keeps them all. */
+static void equal_vectors(void **state)
+{
+    (void)state;
+    uint64_t seed = 15;
+    struct set sv = normal(1800, 20, &seed), x = normal(150, 20, &seed);
+    for (size_t i = 0; i < sv.n; i++) /* in each class 50 vectors three times; the first of all classes are one */
+        memcpy(sv.x + i * sv.d, sv.x + (i % 50 == 0 ? 0 : i - i % 150 + i % 50) * sv.d, sv.d * sizeof *sv.x);
+    memcpy(x.x, sv.x, 60 * sv.d * sizeof *sv.x);
+    for (int kind = 0; kind < 4; kind++) {
+        hinge_kernel k = kind % 2 ? hinge_kernel_polynomial(3, 0.02, 1) : hinge_kernel_rbf(0.02);
+        hinge_model *m = twelve_classes(k, kind < 2 ? HINGE_ONE_VS_ONE : HINGE_ONE_VS_REST, &sv, 1, &seed);
+        assert_non_null(m->merged);
+        assert_int_equal(m->merged->n_sv, 12 * 50);
+        assert_int_equal(hinge_model_n_sv(m), 1800);
+        check_classes(m, &x, 1e-9);
+        hinge_model_free(m);
+        m = model_of(kind < 2 ? HINGE_EPSILON_SVR : HINGE_C_SVC, k, &sv, 1, 0.1, &seed);
+        assert_int_equal(m->merged->n_sv, kind < 2 ? 12 * 49 + 1 : 2 * (6 * 49 + 1));
+        check(m, &x, "equal vectors", 1e-9);
+        hinge_model_free(m);
+    }
+    for (size_t i = 0; i < 12; i++) /* one of each class, all equal */
+        memcpy(sv.x + i * sv.d, sv.x, sv.d * sizeof *sv.x);
+    sv.n = 12;
+    hinge_model *m = twelve_classes(hinge_kernel_rbf(0.02), HINGE_ONE_VS_ONE, &sv, 1, &seed);
+    assert_null(m->merged);
+    hinge_model_free(m);
+    set_free(&sv);
+    set_free(&x);
+}
+
 /* ---- K(x, x) ----------------------------------------------------------------------------------------------------- */
 
 /* Support vectors as examples, all far from each other: f = coef - rho, to the bit. Some are twice there. */
@@ -347,7 +464,8 @@ int main(void)
                                         cmocka_unit_test(all_kinds), cmocka_unit_test(too_large),
                                         cmocka_unit_test(too_small),
                                         cmocka_unit_test(infinite_for_others), cmocka_unit_test(few_nonzeros),
-                                        cmocka_unit_test(many_by_few),
+                                        cmocka_unit_test(many_by_few), cmocka_unit_test(equal_vectors),
+                                        cmocka_unit_test(unsure_votes),
                                         cmocka_unit_test(themselves) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
