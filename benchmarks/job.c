@@ -65,6 +65,7 @@ struct job job_read(int argc, char **argv)
         { "n_test", SIZE, &job.n_test },
         { "task", COUNT, &job.task },
         { "threads", COUNT, &job.threads },
+        { "teams", COUNT, &job.teams },
         { "C", NUMBER, &job.C },
         { "gamma", NUMBER, &job.gamma },
         { "p", NUMBER, &job.p },

@@ -11,7 +11,7 @@ struct job {
     const char *out;     /* prefix of the files that a contestant leaves: see job_save_model */
     size_t n, d, n_test;
     int task;            /* hinge's and LIBSVM's value */
-    int threads;
+    int threads, teams; /* teams: 1 where run_hinge is to tell what threads do alone and together */
     double C, gamma, p;  /* p: nu for the nu tasks and one-class */
     double eps, cache_mb;
     double limit;        /* seconds of training, and again of prediction; 0: none */

@@ -1,5 +1,6 @@
 /* One training and prediction by hinge; "run_hinge about" tells version, BLAS and OpenMP threads. */
 #include "benchmarks/job.h"
+#include "benchmarks/teams.h"
 
 #include <hinge/hinge.h>
 #include <stdio.h>
@@ -29,8 +30,9 @@ static void print_report(const hinge_report *r)
 {
     printf("{\"outcome\": \"%s\", \"objective_said\": %.12g, \"violation\": %.3g, \"error\": %.3g, ",
            hinge_outcome_text(r->outcome), r->objective, r->violation, r->error);
-    printf("\"rows_per_sv\": %.4g, \"gflops\": %.4g, \"rounds\": %zu, ",
-           r->n_sv ? (double)r->rows_computed / (double)r->n_sv : 0, r->gflop / r->seconds, (size_t)r->rounds);
+    printf("\"rows_per_sv\": %.4g, \"gflops\": %.4g, \"rounds\": %zu, \"steps\": %zu, ",
+           r->n_sv ? (double)r->rows_computed / (double)r->n_sv : 0, r->gflop / r->seconds, (size_t)r->rounds,
+           (size_t)r->iterations);
     printf("\"rows_s\": %.4g, \"select_s\": %.4g, \"block_s\": %.4g, \"subproblem_s\": %.4g, \"certificate_s\": %.4g, ",
            r->phase.rows, r->phase.select, r->phase.block, r->phase.subproblem, r->phase.certificate);
     printf("\"path\": \"%s\", \"blas\": \"%s\"}\n", r->path, r->blas);
@@ -86,9 +88,13 @@ int main(int argc, char **argv)
     start_up(&params);
 
     job_start(&job);
+    if (job.teams)
+        teams_start();
     if (hinge_train(&model, &train, y, &params, &report, &err) != HINGE_OK)
         job_fail("hinge_train", err.text);
     job_stop("train");
+    if (job.teams)
+        teams_stop();
     job_start(&job);
     if (hinge_predict(model, &test, &options, predicted, NULL, &err) != HINGE_OK)
         job_fail("hinge_predict", err.text);

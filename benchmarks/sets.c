@@ -27,6 +27,7 @@ const struct set sets[] = {
     { "casp", "casp", HINGE_EPSILON_SVR, 10, 1, 0.1, TO_SYMMETRIC, 0 },
     { "a9a-nu", "a9a", HINGE_NU_SVC, 1, 0.05, 0.3, AS_IS, 0 },
     { "a9a-one-class", "a9a", HINGE_ONE_CLASS, 1, 0.05, 0.2, AS_IS, 0 },
+    { "susy30k", "susy30k", HINGE_C_SVC, 1, 0.1, 0, AS_IS, 0 },
     { "cadata-nu", "cadata", HINGE_NU_SVR, 10, 1, 0.5, TO_SYMMETRIC, 0 },
 };
 const size_t n_sets = sizeof sets / sizeof *sets;

@@ -108,6 +108,20 @@ def check_grid():
     check("a grid over the limit", status == 1 and over, rows)
 
 
+def check_teams():
+    """A serial share of s leaves 1 / (s + (1 - s) / N) of N threads, and no more."""
+    done = subprocess.run([SOURCE / "benchmarks/compare", "--bin", PROGRAMS, "--data", FOLDER, "--out", FOLDER / "out",
+                           "--repeat", "1", "--sets", "digits", "--teams", "--threads", "1"], text=True,
+                          check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    cells = [line.strip("| ").split(" | ") for line in done.stdout.splitlines() if line.startswith("| digits")]
+    check("a line of teams", done.returncode == 0 and len(cells) == 1 and len(cells[0]) == 10, done.stdout)
+    alone, shared, serial, *times = (float(cell) for cell in cells[0][1:])
+    check("the share that is serial", 0 < serial < 1 and near(serial, alone / (alone + shared), 0.02), cells)
+    amdahl = [1 / (serial + (1 - serial) / n) for n in (2, 4, 8, 16, 32, 64)]
+    check("more threads", 1 <= times[0] and times == sorted(times) and
+          all(time <= 1.02 * most for time, most in zip(times, amdahl)), cells, amdahl)
+
+
 def check_failures():
     status, said, rows = compare("--sets", "digits", "--limit", "0.0001")
     over = [row["outcome"] for row in rows] == ["> 0.0001 s"] * 2
@@ -127,6 +141,7 @@ try:
     check_agreement()
     check_scaling()
     check_grid()
+    check_teams()
     check_failures()
 finally:
     shutil.rmtree(FOLDER)
