@@ -181,10 +181,11 @@ with open("/dev/full", "w", encoding="utf-8") as full:
 
 # ---- bad input ----
 
-shown = grid("--list", "c=-1,0,1", "-g", 0.1, "--out", "null", "two", says="C: -1 is not positive")
-check("C <= 0: the point says so, the others go on", shown.count("[failed]") == 2 and
-      shown.splitlines()[-1].startswith("1.0 "), shown)
-grid("--list", "c=-1", "-g", 0.1, "--out", "null", "two", code=1, says="no point of the grid is done")
+LEFT = ["-s", 5, "--list", "tau=1", "-g", 0.1, "--out", "null"]  # no value of the grid can be trained
+shown = grid("-s", 5, "--list", "tau=0.5,1", "-c", 1, "-g", 0.1, "--out", "null", "two", says="tau: 1 is not in")
+check("a tau of 1: the point says so, the others go on", shown.count("[failed]") == 1 and
+      shown.splitlines()[-1].startswith("0.5 "), shown)
+grid(*LEFT, "two", code=1, says="no point of the grid is done")
 shown = grid("-s", 1, "--list", "nu=0.2,0.99", "-g", 0.1, "--out", "null", "two", says="nu: 0.99 is infeasible")
 check("an infeasible nu: the others go on", shown.splitlines()[-1].startswith("0.2 "), shown)
 write("few", "".join([x for x in lines if x.startswith("-1")][:40] + [x for x in lines if x.startswith("+1")][:2]))
@@ -202,9 +203,14 @@ grid("--out", "two", "two", code=2, says="two: cannot write")
 grid("--out", "both", "two", "both", code=2, says="both: cannot write")
 check("a grid does not write over its data", read("two") == two and not os.path.exists("both"))
 for words, code, says in [(["-log2c", "5,1,1"], 2, "leads from BEGIN to END"), (["-log2c", "1,2"], 2, "neither"),
-                          (["--list", "x=1"], 2, "NAME=VALUE"), (["--list", "c=1,a"], 2, "no number at 'a'"),
+                          (["--list", "x=1"], 2, "NAME=VALUE"),
+                          (["--list", "c=1,a"], 2, "--list c: 'a' is not a number"),
+                          (["--list", "c=1,-1"], 2, "--list c: '-1' must be above 0"),
+                          (["-s", "1", "--list", "nu=2"], 2, "--list nu: '2' must be above 0 and at most 1"),
+                          (["--list", "g="], 2, "--list g: '' is not a number"),
                           (["-t", "0", "-log2g", "1,2,1"], 2, "has no g"), (["-c", "1", "-log2c", "1,2,1"], 2, "-c"),
-                          (["--score", "best"], 2, "none of auto, accuracy"), (["--score", "mse"], 1, "mse|score"),
+                          (["--score", "best"], 2, "none of auto, accuracy"),
+                          (["--score", "mse"], 1, 'score: c_svc with 2 classes has no score "mse"'),
                           (["--solver", "sgd"], 2, "no grid"), (["--scale=1"], 2, "LOWER,UPPER")]:
     grid(*words, "--out", "null", "two", code=code, says=says)
 
@@ -229,7 +235,7 @@ check("JSON: parameters", [p["C"] for p in results["params"]] == results["param_
       [p["gamma"] for p in results["params"]] == results["param_gamma"])
 check("JSON: the best", report["best_params"] == results["params"][report["best_index"]] ==
       {"C": best[0], "gamma": best[1]} and abs(100 * report["best_score"] - best[2]) < 1e-3)
-report = json.loads(grid("--list", "c=-1", "-g", 0.1, "--json", "--out", "null", "two", code=1, says="no point"))
+report = json.loads(grid(*LEFT, "--json", "two", code=1, says="no point"))
 check("JSON: an error is one object", report == {"error": "no point of the grid is done, so there is no best one",
                                                  "exit_status": 1}, report)
 report = json.loads(grid("--list", "c=1", "-g", 0.1, "--json", "--out", "null", "--png", "x.svg", "two", code=1,

@@ -112,7 +112,8 @@ void tell(const char *format, ...)
 static double cpu_bound(const struct trial *t)
 {
     bool factor = t->params.solver == HINGE_SOLVER_INTERIOR_POINT; /* of as many columns as eps asks for */
-    return ceil(options.cpu * (t->is_qp || t->n <= 200 ? 20 : t->n <= 2000 ? 60 : factor ? 600 : 240));
+    double times = options.cpu * (t->selects ? 3 : 1);
+    return ceil(times * (t->is_qp || t->n <= 200 ? 20 : t->n <= 2000 ? 60 : factor ? 600 : 240));
 }
 
 /* Bytes that a training may take, with the tester's own: a generous multiple of what there is to hold. */

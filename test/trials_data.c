@@ -66,6 +66,23 @@ static void bend(struct trial *t, uint64_t *s)
                 row_of(t, i)[c] = zero ? 0 : 1.25;
 }
 
+/* Few different rows, one perhaps, with labels of their own each; zeros of either sign. Of a stream of their own: what
+ * is drawn beside is what it was. */
+static void repeat(struct trial *t)
+{
+    uint64_t seed = t->number ^ 0x7eb1e5, state = draw(&seed), *s = &state;
+    size_t distinct = chance(s, 0.2) ? 1 : 1 + pick(s, chance(s, 0.5) ? 4 : t->n);
+    if (!chance(s, 0.12))
+        return;
+    word(t, ", %.0f distinct", (double)distinct);
+    for (size_t i = distinct < t->n ? distinct : t->n; i < t->n + t->m; i++)
+        memcpy(row_of(t, i), row_of(t, pick(s, distinct < t->n ? distinct : t->n)), t->d * sizeof(double));
+    for (size_t i = 0; i < t->n + t->m; i++)
+        for (size_t c = 0; c < t->d; c++)
+            if (row_of(t, i)[c] == 0 && chance(s, 0.3))
+                row_of(t, i)[c] = -0.0;
+}
+
 static void scale(struct trial *t, uint64_t *s)
 {
     double factor = 1, offset = 0, u = draw_unit(s);
@@ -110,6 +127,7 @@ static void fill_examples(struct trial *t, uint64_t *s)
     free(centres);
     scale(t, s);
     bend(t, s);
+    repeat(t);
     if (chance(s, 0.04)) /* examples to predict whose features are more than floats hold */
         for (size_t i = 0; i < t->m; i++)
             row_of(t, t->n + i)[pick(s, t->d)] = chance(s, 0.2) ? DBL_MAX : power_between(s, 20, 45);

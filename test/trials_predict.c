@@ -204,7 +204,7 @@ static void check_warm(struct trial *t, const hinge_model *model)
     for (size_t i = 0; draw(&state) % 2 == 0 && i < problems * t->n; i++)
         t->beta0[i] = draw_normal(&state) * t->params.C;
     t->params.beta0 = t->beta0;
-    t->warm = t->twice = t->round_trip = false;
+    t->warm = t->twice = t->round_trip = t->selects = false;
     t->folds = 0;
     tell("once more, from coefficients given\n");
     about("from beta0: ");

@@ -43,7 +43,7 @@ static struct grid draw_grid(const struct trial *t, uint64_t *s)
 {
     struct grid g = { .params = t->params };
     hinge_select_options *o = &g.options;
-    double C = isinf(t->params.C) ? 10 : fmin(t->params.C, 1e6), gamma = t->params.kernel.gamma;
+    double C = isinf(t->params.C) ? 10 : fmin(t->params.C, 1e10), gamma = t->params.kernel.gamma;
     g.params.beta0 = NULL;
     g.params.solver = HINGE_SOLVER_AUTO;
     g.params.max_iter = 0;

@@ -14,9 +14,15 @@
 static const struct {
     const char *key;
     int log2;
+    const struct range *range;
 } axes[AXES] = {
-    [AXIS_C] = { "c", 1 },           [AXIS_GAMMA] = { "g", 1 },      [AXIS_NU] = { "nu", 0 },  [AXIS_P] = { "p", 0 },
-    [AXIS_DEGREE] = { "degree", 0 }, [AXIS_COEF0] = { "coef0", 0 },  [AXIS_TAU] = { "tau", 0 },
+    [AXIS_C] = { "c", 1, &range_positive },
+    [AXIS_GAMMA] = { "g", 1, &range_not_negative },
+    [AXIS_NU] = { "nu", 0, &range_01 },
+    [AXIS_P] = { "p", 0, &range_not_negative },
+    [AXIS_DEGREE] = { "degree", 0, &range_not_negative },
+    [AXIS_COEF0] = { "coef0", 0, &range_any },
+    [AXIS_TAU] = { "tau", 0, &range_01 },
 };
 
 const char *axis_key(enum grid_axis axis)
@@ -123,13 +129,18 @@ static void parse_list(const struct option_use *use, const void *detail, void *f
             use->text);
     begin_list(use, &lists[axis]);
     while (at) {
-        char *end;
-        double value = strtod(at, &end);
+        size_t length = strcspn(at, ",");
+        char *text = allocate(length + 1, 1), shown[64];
+        struct option_use one = *use;
 
-        if (end == at || !isfinite(value) || (*end != ',' && *end))
-            die(EXIT_USAGE, "%s: '%s' has no number at '%s'", use->shown, use->text, at);
-        append(&lists[axis], value);
-        at = *end ? end + 1 : NULL;
+        memcpy(text, at, length);
+        text[length] = '\0';
+        snprintf(shown, sizeof shown, "%s %s", use->shown, axes[axis].key);
+        one.text = text;
+        one.shown = shown;
+        append(&lists[axis], real_value(&one, axes[axis].range));
+        free(text);
+        at = at[length] ? at + length + 1 : NULL;
     }
 }
 

@@ -83,8 +83,8 @@ static hinge_status find_axes(const struct hg_selecting *s, struct axes *axes, h
             return hg_fail(err, HINGE_EINVAL, "%s: a grid of no values", axis_name[a]);
         for (size_t k = 0; counts(s, a) && given[a].value != NULL && k < given[a].count; k++)
             if (!isfinite(given[a].value[k]) || (a == DEGREE && given[a].value[k] != floor(given[a].value[k])))
-                return hg_fail(err, HINGE_EINVAL, "%s: value %zu of the grid is %g", axis_name[a], k,
-                               given[a].value[k]);
+                return hg_fail(err, HINGE_EINVAL, "%s: value %zu of the grid is %g, no %s number", axis_name[a], k,
+                               given[a].value[k], a == DEGREE ? "whole" : "finite");
         if (counts(s, a) && given[a].value != NULL)
             set_axis(axes, a, given[a].value, given[a].count);
         else if (counts(s, a) && a == C)

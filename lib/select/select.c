@@ -59,6 +59,17 @@ static hinge_status make_room(struct hg_selecting *s, hinge_error *err)
     return HINGE_OK;
 }
 
+static hinge_status refuse_score(const struct hg_selecting *s, hinge_error *err)
+{
+    const char *name = hinge_score_name(s->options.score), *task = s->problem.task->keyword;
+    if (name == NULL)
+        return hg_fail(err, HINGE_EINVAL, "score: %d is no score", (int)s->options.score);
+    if (!s->problem.classifies)
+        return hg_fail(err, HINGE_EINVAL, "score: %s has no score \"%s\"", task, name);
+    return hg_fail(err, HINGE_EINVAL, "score: %s with %zu classes has no score \"%s\"", task, s->problem.n_classes,
+                   name);
+}
+
 static hinge_status begin(struct hg_selecting *s, hinge_error *err)
 {
     hinge_select_options *o = &s->options;
@@ -75,8 +86,7 @@ static hinge_status begin(struct hg_selecting *s, hinge_error *err)
     if (!(o->eps >= 0) || !isfinite(o->eps))
         return hg_fail(err, HINGE_EINVAL, "eps: %g of the folds is not 0 or more", o->eps);
     if (!hg_score_of_task(s, &s->out->score))
-        return hg_fail(err, HINGE_EINVAL, "score: this task with these classes has no score \"%s\"",
-                       hinge_score_name(o->score) != NULL ? hinge_score_name(o->score) : "?");
+        return refuse_score(s, err);
     s->out->eps = o->eps > 0 ? o->eps : HG_MAX(s->params.eps, 0.1);
     status = find_rows(s, err);
     if (status == HINGE_OK)

@@ -110,13 +110,18 @@ class Matrix:
     def __init__(self, X: Any, name: str = "X"):
         if hasattr(X, "tocsr"):
             raise TypeError(f"{name} is sparse: hinge takes dense arrays; use {name}.toarray()")
-        array = np.asarray(X)
+        try:
+            array = np.asarray(X)
+        except ValueError as error:
+            raise InvalidArgument(f"{name}: {error}") from None
+        if array.dtype.kind == "c":
+            raise InvalidArgument(f"{name} is complex")
         if array.ndim != 2:
             raise InvalidArgument(f"{name} has {array.ndim} dimensions, not the 2 of rows and features")
         kind = _TYPES.get(array.dtype)
         stride = None if kind is None else self._stride(array)
         if stride is None:
-            array = np.array(array, dtype=np.float64 if kind is None else array.dtype, order="C")
+            array = array_of(array, np.float64 if kind is None else array.dtype, name)
             kind, stride = _TYPES[array.dtype], (max(array.shape[1], 1), lib.HINGE_ROW_MAJOR)
         self.array = array
         self.view = ffi.new("hinge_matrix *")
@@ -140,13 +145,29 @@ class Matrix:
 
 def vector(values: Any, n: int, name: str) -> np.ndarray:
     """values as n doubles without gaps; converted only where they are not."""
+    return array_of(values, np.float64, name, n)
+
+
+def array_of(values: Any, kind: Any, name: str, n: int | None = None) -> np.ndarray:
+    """values as an array of one type without gaps; n: of so many."""
     try:
-        array = np.ascontiguousarray(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+        array = np.ascontiguousarray(values, dtype=kind)
+    except (TypeError, ValueError, OverflowError) as error:
         raise InvalidArgument(f"{name}: {error}") from None
-    if array.shape != (n,):
+    if n is not None and array.shape != (n,):
         raise InvalidArgument(f"{name} has shape {array.shape}, not ({n},)")
     return array
+
+
+def assign(struct: Any, field: str, value: Any, name: str | None = None) -> None:
+    """Sets a number of a structure's; name: what the caller knows it by."""
+    try:
+        setattr(struct, field, value)
+    except TypeError:
+        kind = "number" if dict(ffi.typeof(struct).item.fields)[field].type.cname == "double" else "whole number"
+        raise InvalidArgument(f"{name or field}: {value!r} is not a {kind}") from None
+    except OverflowError:
+        raise InvalidArgument(f"{name or field}: {value!r} is out of range") from None
 
 
 def doubles(array: np.ndarray | None) -> Any:
@@ -278,7 +299,8 @@ def number_of(kind: str, word: Any) -> int:
     try:
         return WORDS[kind][word]
     except (KeyError, TypeError):
-        raise InvalidArgument(f"{word!r} is none of {', '.join(map(repr, WORDS[kind]))}") from None
+        name = kind.removeprefix("hinge_").removesuffix("_type")
+        raise InvalidArgument(f"{name}: {word!r} is none of {', '.join(map(repr, WORDS[kind]))}") from None
 
 
 def uses_gamma(kernel: Any) -> bool:
@@ -335,6 +357,8 @@ class Watch:
     raised in between. Use as ``with Watch(progress) as watch: call(...)``."""
 
     def __init__(self, progress: Progress | None = None, problems: int = 0):
+        if progress is not None and not callable(progress):
+            raise InvalidArgument(f"progress: {progress!r} is not callable")
         self.progress = progress
         self.error: BaseException | None = None
         self.interrupted = False
@@ -438,18 +462,24 @@ class Params:
               threads: int | None = 0, **fields: Any) -> None:
         self.struct = lib.hinge_params_default(number_of("hinge_task", task))
         self.kept: list[Any] = []
+        self.beta0: np.ndarray | None = None
         self.user = Kernel(kernel) if callable(kernel) else None
         s = self.struct
         if self.user is not None:
             s.kernel = self.user.kernel
         else:
             s.kernel.type = number_of("hinge_kernel_type", kernel)
-        s.kernel.degree, s.kernel.coef0 = degree, coef0
-        s.kernel.gamma = lib.HINGE_GAMMA_AUTO if gamma is None else gamma
-        s.threads = threads_of(threads)
+        kernel_struct = ffi.addressof(s, "kernel")
+        assign(kernel_struct, "degree", degree)
+        assign(kernel_struct, "coef0", coef0)
+        assign(kernel_struct, "gamma", lib.HINGE_GAMMA_AUTO if gamma is None else gamma)
+        if gamma is not None and s.kernel.gamma < 0:  # the library's word for None among them
+            raise InvalidArgument(f"gamma: {gamma!r} is not a number >= 0")
+        assign(ffi.addressof(s), "threads", threads_of(threads))
         self._arrays(n, sample_weight, class_weight, positive_class, beta0, precomputed_index)
         if scaling is not None:
-            s.scaling = self.keep(ffi.new("hinge_scaling *", {"lower": scaling[0], "upper": scaling[1]}))
+            low, high = array_of(scaling, np.float64, "scaling", 2)
+            s.scaling = self.keep(ffi.new("hinge_scaling *", {"lower": low, "upper": high}))
         for name, value in fields.items():
             self._set(name, value)
 
@@ -460,15 +490,28 @@ class Params:
             s.weights = doubles(self.keep(np.array(vector(sample_weight, n, "sample_weight"))))
         if class_weight:
             s.n_class_weights = len(class_weight)
-            s.class_labels = doubles(self.keep(np.fromiter(class_weight.keys(), np.float64)))
-            s.class_weights = doubles(self.keep(np.fromiter(class_weight.values(), np.float64)))
+            s.class_labels = doubles(self.keep(array_of(list(class_weight.keys()), np.float64, "class_weight")))
+            s.class_weights = doubles(self.keep(array_of(list(class_weight.values()), np.float64, "class_weight")))
         if positive_class is not None:
-            s.positive_class = self.keep(ffi.new("double *", positive_class))
+            s.positive_class = doubles(self.keep(array_of([positive_class], np.float64, "positive_class", 1)))
         if beta0 is not None:
-            s.beta0 = doubles(self.keep(np.ascontiguousarray(beta0, np.float64)))
+            self.beta0 = array_of(beta0, np.float64, "beta0")
+            s.beta0 = doubles(self.beta0)
         if precomputed_index is not None:
-            index = self.keep(np.ascontiguousarray(precomputed_index, np.uintp))
+            index = self.keep(array_of(precomputed_index, np.uintp, "precomputed_index", n))
             s.precomputed_index = ffi.from_buffer("size_t[]", index)
+
+    def problems(self, y: np.ndarray | None) -> int:
+        """Two-class problems of a training."""
+        s = self.struct
+        classes = len(set(y.tolist())) if y is not None and lib.hinge_task_info(s.task).classifies else 2
+        return classes if s.multiclass == lib.HINGE_ONE_VS_REST and classes > 2 else classes * (classes - 1) // 2
+
+    def check_beta0(self, y: np.ndarray | None) -> None:
+        """The library reads as much of it as the labels say."""
+        wanted = (self.problems(y), self.arguments[0])
+        if self.beta0 is not None and self.beta0.size != wanted[0] * wanted[1]:
+            raise InvalidArgument(f"beta0 has shape {self.beta0.shape}, not {wanted}")
 
     def keep(self, thing: Any) -> Any:
         self.kept.append(thing)
@@ -480,7 +523,7 @@ class Params:
             raise TypeError(f"{name!r} is no parameter of a training")
         if field.type.kind == "enum":
             value = number_of(field.type.cname.removeprefix("enum "), value)
-        setattr(self.struct, name, value)
+        assign(ffi.addressof(self.struct), name, value)
 
     def call(self, function: Any, *arguments: Any) -> None:
         (self.user.call if self.user is not None else call)(function, *arguments)

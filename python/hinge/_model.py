@@ -365,6 +365,7 @@ def train_watched(X: Any, y: Any, watch: Watch, **params: Any) -> Model:
     n = matrix.view.rows
     labels = Labels(y, n, params.get("task", "c_svc"))
     settings = Params(n, **labels.translate(params))
+    settings.check_beta0(labels.numbers)
     watch.attach(settings.struct)
     handle, report = ffi.new("hinge_model **"), ffi.new("hinge_report *")
     struct = ffi.new("hinge_params *", settings.struct)

@@ -6,7 +6,8 @@ from typing import Any, Callable, Iterable
 import numpy as np
 
 from ._core import ffi, lib
-from ._library import (InvalidArgument, Labels, Matrix, Params, Progress, Watch, as_dict, doubles, number_of, text, view,
+from ._library import (InvalidArgument, Labels, Matrix, Params, Progress, Watch, array_of, as_dict, assign, doubles,
+                       number_of, text, view,
                        word_of)
 from ._model import Model
 
@@ -77,12 +78,6 @@ def point_of(point: Any) -> dict[str, Any]:
         result[name] = {score: values[number] for score, number in SCORES.items()
                         if number > 0 and not np.isnan(values[number])}
     return result
-
-
-def _problems(y: np.ndarray | None, params: Any) -> int:
-    """Two-class problems of a training."""
-    classes = len(set(y.tolist())) if y is not None and params.task in (lib.HINGE_C_SVC, lib.HINGE_NU_SVC) else 2
-    return classes if params.multiclass == lib.HINGE_ONE_VS_REST and classes > 2 else classes * (classes - 1) // 2
 
 
 class _Points:
@@ -185,19 +180,19 @@ def grid_search(X: Any, y: Any = None, task: str = "c_svc", kernel: Any = "rbf",
     options, kept = ffi.new("hinge_select_options *"), []
     for name in _AXES:
         if given[name] is not None:
-            kept.append(np.ascontiguousarray(np.atleast_1d(given[name]), np.float64))
+            kept.append(np.atleast_1d(array_of(given[name], np.float64, name)).ravel())
             values = getattr(options, name)
             values.value, values.count = doubles(kept[-1]), len(kept[-1])
     for name, rows in (("fold", fold), ("group", group)):
         if rows is not None:
-            kept.append(np.ascontiguousarray(rows, np.int32))
-            if kept[-1].shape != (n,):
-                raise InvalidArgument(f"{name} has shape {kept[-1].shape}, not ({n},)")
+            kept.append(array_of(rows, np.int32, name, n))
             setattr(options, name, ffi.from_buffer("int[]", kept[-1]))
     if score != "auto" and score not in SCORES:
-        raise InvalidArgument(f"{score!r} is none of {', '.join(map(repr, SCORES))}")
+        raise InvalidArgument(f"score: {score!r} is none of {', '.join(map(repr, SCORES))}")
     options.score, options.drop = SCORES[score], number_of("hinge_drop", drop)
-    options.folds, options.repeats, options.eps = folds, repeats, fold_eps
+    for name, value in (("folds", folds), ("repeats", repeats)):
+        assign(options, name, value)
+    assign(options, "eps", fold_eps, "fold_eps")
     options.by_fold, options.one_se, options.no_refit, options.decisions = by_fold, one_se, not refit, decisions
     points, watch = _Points(point) if point is not None else None, Watch(progress)
     if points is not None:
@@ -210,4 +205,4 @@ def grid_search(X: Any, y: Any = None, task: str = "c_svc", kernel: Any = "rbf",
     if points is not None and points.error is not None:
         lib.hinge_selection_free(handle[0])
         raise points.error
-    return Selection(handle[0], settings, labels, _problems(labels.numbers, settings.struct))
+    return Selection(handle[0], settings, labels, settings.problems(labels.numbers))
