@@ -93,9 +93,7 @@ static double slack(double alpha, double c, double slope)
     return slope > 0 ? alpha / c * slope : (c - alpha) / c * -slope;
 }
 
-/* The entry's part of the gap; the slackness of its two variables, b = alpha - alpha*. slope = g + off + bias.
- */
-static double entry_gap(double beta, double lo, double hi, double kink, double slope, double *slackness)
+double hg_entry_gap(double beta, double lo, double hi, double kink, double slope, double *slackness)
 {
     double here = slope * beta + kink * fabs(beta);
     double least = HG_MIN(slope * lo + kink * fabs(lo), slope * hi + kink * fabs(hi));
@@ -144,7 +142,7 @@ static void judge(const struct hg_problem *pr, const struct hg_qp *qp, const dou
             room += hard ? fabs(beta) : hi - lo;
             if (hi > lo)
                 box = fmax(box, fmax(beta - hi, lo - beta) / (hard ? 1 : hi - lo));
-            gap += entry_gap(beta, lo, hi, qp->kink, g[i] + qp->off[l][i] + bias[l], &slackness);
+            gap += hg_entry_gap(beta, lo, hi, qp->kink, g[i] + qp->off[l][i] + bias[l], &slackness);
         }
         residual = qp->no_sum ? 0 : fmax(residual, fabs(sum - sums[l]) / fmax(room, 1e-300));
     }

@@ -67,6 +67,10 @@ void hg_problem_take(const struct hg_problem *problem, const double *beta, const
 /* What the coefficients of qp are worth, from the kernel values among those that are not 0. */
 hinge_status hg_objective(struct hg_rows *exact, const struct hg_qp *qp, double *objective);
 
+/* An entry's part of the duality gap, and the slackness of its two variables, beta = alpha - alpha*, where it is larger
+ * than *slackness. slope = g + off + bias. */
+double hg_entry_gap(double beta, double lo, double hi, double kink, double slope, double *slackness);
+
 /* Takes the scale out of a solved QP: the bias b (f = sum + b), and for nu-SVC the factor 1/r by which coefficients
  * and b are to be multiplied (1 otherwise). r <= 0 gives factor 0. */
 void hg_problem_bias(const struct hg_problem *problem, const double *layer_bias, double *b, double *factor);

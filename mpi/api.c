@@ -22,7 +22,8 @@ hinge_status hinge_mpi_train(MPI_Comm comm, const hinge_matrix *x, const double 
     struct hm_net net;
     struct hm_options own = { 0 };
     if (options != NULL)
-        own = (struct hm_options){ options->checkpoint, options->every, options->tile, options->rounds };
+        own = (struct hm_options){ options->checkpoint, options->every, options->tile, options->rounds,
+                                   options->certificate };
     hinge_status status = open_net(&mpi, comm, &net, err);
     if (status != HINGE_OK)
         return status;

@@ -259,7 +259,7 @@ void hm_run_free(struct hm_run *r)
 
 static hinge_status start(struct hm_run *r, struct hm_watch *watch, hinge_error *err)
 {
-    double sums[2];
+    double *sums = r->sums;
     bool restored = false;
     hinge_status status = find_points(r, err);
     if (status == HINGE_OK)

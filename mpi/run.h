@@ -54,6 +54,8 @@ struct hm_run {
     struct hg_points points; /* all own ones, as given */
 
     struct hg_qp qp;       /* by position */
+    double sums[2];        /* that the layers are held to */
+    double bias[2];        /* of the solution, for hm_certify */
     double *g, *up[2], *down[2];
     uint32_t *of;          /* [n] own point of each position */
     uint8_t *in_w;         /* [n] */
@@ -159,6 +161,10 @@ struct hm_watch {
 hinge_status hm_solve(struct hm_run *run, const struct hm_net *net, const struct hm_own *own, size_t problem,
                       struct hm_watch *watch, struct hm_solution *solution, hinge_error *err);
 void hm_run_free(struct hm_run *run);
+
+/* certify.c: adds what the solution of a run is worth; its g becomes that of f64. */
+hinge_status hm_certify(struct hm_run *run, const struct hm_solution *solution, hinge_certificate *certificate,
+                        hinge_error *err);
 
 /* Own tile k of the problem: its first position and how many, and its number among all tiles. false: there is none. */
 bool hm_nth_tile(const struct hm_run *run, size_t k, size_t *at, size_t *n, size_t *number);

@@ -105,7 +105,7 @@ static hinge_status keep_solution(struct job *job, const struct hm_run *run, str
     return HINGE_OK;
 }
 
-static hinge_status solve_all(struct job *job, struct hm_save *save, hinge_error *err)
+static hinge_status solve_all(struct job *job, struct hm_save *save, hinge_certificate *certificate, hinge_error *err)
 {
     hinge_status status = HINGE_OK;
     for (size_t p = 0; p < job->own.pr.n_problems && status == HINGE_OK; p++) {
@@ -115,6 +115,8 @@ static hinge_status solve_all(struct job *job, struct hm_save *save, hinge_error
         status = hm_solve(&run, job->net, &job->own, p, &job->watch, &solution, err);
         if (status == HINGE_OK)
             status = keep_solution(job, &run, &solution, err);
+        if (status == HINGE_OK && certificate != NULL)
+            status = hm_certify(&run, &solution, certificate, err);
         hm_run_free(&run);
         if (status == HINGE_OK && hg_ended_early(solution.report.outcome))
             job->own.pr.params.max_iter = 1; /* the rest as it starts */
@@ -264,7 +266,8 @@ static hinge_status check(const hinge_params *params, hinge_error *err)
     return HINGE_OK;
 }
 
-static hinge_status train(struct job *job, struct hm_save *save, hinge_model **model, hinge_error *err)
+static hinge_status train(struct job *job, struct hm_save *save, hinge_certificate *certificate, hinge_model **model,
+                          hinge_error *err)
 {
     size_t n_problems = job->own.pr.n_problems, total;
     void *vectors = NULL;
@@ -275,7 +278,7 @@ static hinge_status train(struct job *job, struct hm_save *save, hinge_model **m
     hinge_status status = ok ? HINGE_OK : hg_fail(err, HINGE_ENOMEM, "no memory for %zu rows", job->own.n);
     status = hm_agree(job->net, status, err);
     if (status == HINGE_OK)
-        status = solve_all(job, save, err);
+        status = solve_all(job, save, certificate, err);
     if (status == HINGE_OK)
         status = send_vectors(job, &vectors, &total, err);
     if (status != HINGE_OK)
@@ -304,6 +307,8 @@ hinge_status hm_train(const struct hm_net *net, const hinge_matrix *x, const dou
     struct job *job = hg_zalloc(1, sizeof *job);
     hinge_model *made = NULL;
     hg_ok(err);
+    if (options->certificate != NULL)
+        *options->certificate = (hinge_certificate){ 0 };
     hinge_status status = job == NULL ? hg_fail(err, HINGE_ENOMEM, "no memory") : check(params, err);
     status = hm_agree(net, status, err);
     if (status != HINGE_OK) {
@@ -323,7 +328,7 @@ hinge_status hm_train(const struct hm_net *net, const hinge_matrix *x, const dou
     if (status == HINGE_OK)
         status = open_rounds(job, options->rounds, err);
     if (status == HINGE_OK)
-        status = train(job, &save, &made, err);
+        status = train(job, &save, options->certificate, &made, err);
     if (job->watch.rounds != NULL && (ferror(job->watch.rounds) | fclose(job->watch.rounds)) != 0 && status == HINGE_OK)
         status = hg_fail(err, HINGE_EIO, "%s: cannot write", options->rounds);
     status = hm_agree(net, status, err);

@@ -12,6 +12,7 @@ struct hm_options { /* as hinge_mpi_options */
     double every;
     size_t tile;
     const char *rounds;
+    hinge_certificate *certificate;
 };
 
 hinge_status hm_train(const struct hm_net *net, const hinge_matrix *x, const double *y, const hinge_params *params,

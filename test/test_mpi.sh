@@ -61,6 +61,33 @@ xz -k -c numbers >numbers.xz
 expect "a compressed file" ranks 2 train -q -s 3 -c 1 numbers.xz svrx
 expect "its model" cmp svr1 svrx
 
+# start_long FOLDER MODEL RANKS: a training that takes long, once it has written a checkpoint
+start_long() {
+    "$mpirun" -np "$3" "$hinge_mpi" train -q -c 1000 -g 20 -e 1e-9 --working-set 8 --checkpoint "$1" \
+        --checkpoint-every 0.01 blobs "$2" >/dev/null 2>&1 &
+    mpirun_pid=$!
+    for _ in $(seq 1200); do # two minutes, on a machine however busy
+        [ -e "$1/problem-0.manifest" ] && break
+        kill -0 $mpirun_pid 2>/dev/null || break
+        sleep 0.1
+    done
+}
+
+# a signal to mpirun ends a training, which saves what it has; Open MPI makes SIGTERM of Ctrl-C, then waits a while
+signals=USR1
+"$mpirun" --version | grep -q "Open MPI" && signals="USR1 INT TERM"
+for signal in $signals; do
+    mkdir "state.$signal"
+    export OMPI_MCA_odls_base_sigkill_timeout=4 # for ranks to save
+    start_long "state.$signal" "saved.$signal" 2
+    unset OMPI_MCA_odls_base_sigkill_timeout
+    kill -"$signal" $mpirun_pid
+    wait $mpirun_pid
+    expect "SIG$signal: a status" test $? -ne 0
+    expect "SIG$signal: a model" "$hinge" predict -q blobs "saved.$signal" guesses
+    expect "SIG$signal: which goes on" ranks 1 train -q -c 1000 -g 20 --checkpoint "state.$signal" blobs more
+done
+
 # a grid: what hinge grid finds, by as many ranks as there are kernels
 lists="--list c=1,10 --list g=0.1,0.5,2 -v 3 --drop none"
 # shellcheck disable=SC2086
@@ -98,14 +125,7 @@ expect "the model is as it was" cmp model1 model2
 
 # a rank is killed on its way, which ends the others; on with two
 mkdir state
-"$mpirun" -np 3 "$hinge_mpi" train -q -c 1000 -g 20 -e 1e-9 --newton 0 --working-set 8 --checkpoint state --checkpoint-every 0.01 blobs none \
-    >/dev/null 2>&1 &
-mpirun_pid=$!
-for _ in $(seq 1200); do # two minutes, on a machine however busy
-    [ -e state/problem-0.manifest ] && break
-    kill -0 $mpirun_pid 2>/dev/null || break
-    sleep 0.1
-done
+start_long state none 3
 victim=$(ps -o pid= --ppid $mpirun_pid | tail -n 1)
 rank=$(ps -o pid= --ppid "$victim" | tail -n 1) # MPICH's ranks have a parent of their own
 kill -9 ${rank:-$victim}

@@ -53,22 +53,47 @@ static const struct tool_option output_options[] = {
     OPTION_QUIET(train.quiet),
     OPTION_VERBOSE(train.verbose),
     OPTION_JSON(train.json),
+    { 0, "certify", NULL, parse_flag, FIELD(train.certify), NULL,
+      "recompute primal, dual, gap and residuals in f64" },
 };
 
 static const char train_usage[] =
     "usage: mpirun -np P hinge-mpi train [options] training_file [model_file]\n\n"
     "Trains by P processes, each of which reads and holds its part of the examples. Memory for kernel\n"
     "rows (-m) is that of all together, threads are those of one. Ctrl-C or SIGTERM saves the best\n"
-    "model so far. Not for: -b, -v, precomputed kernels, -c inf, --solver other than smo.";
+    "model so far. Not for: precomputed kernels, -c inf.";
+
+enum { MOST_OPTIONS = 64 };
+
+/* Leaves out of a group what is not for ranks; room [MOST_OPTIONS] takes the others. */
+static struct option_group for_ranks(struct option_group group, struct tool_option *room)
+{
+    static const char *const others[] = { "probability", "folds",     "solver", "epochs", "batch", "rank",
+                                          "shrinking",   "newton", "seed" };
+    size_t count = 0;
+
+    for (size_t k = 0; k < group.count && count < MOST_OPTIONS; k++) {
+        int is = 0;
+
+        for (size_t i = 0; i < COUNT_OF(others); i++)
+            is |= group.options[k].name && strcmp(group.options[k].name, others[i]) == 0;
+        if (!is)
+            room[count++] = group.options[k];
+    }
+    group.options = room;
+    group.count = count;
+    return group;
+}
 
 static void read_train_options(int argc, char **argv, struct mpi_settings *s)
 {
+    static struct tool_option room[2][MOST_OPTIONS];
     struct option_group shared[TRAIN_GROUPS];
     int first, left;
 
     train_begin(&s->train, shared);
     const struct option_group groups[] = { /* scaling is not for ranks */
-        shared[0], shared[2],
+        for_ranks(shared[0], room[0]), for_ranks(shared[2], room[1]),
         { "Ranks:", mpi_options, COUNT_OF(mpi_options), s },
         shared[3],
         { "Output:", output_options, COUNT_OF(output_options), s },
@@ -80,9 +105,6 @@ static void read_train_options(int argc, char **argv, struct mpi_settings *s)
             left < 1 ? "train: a training file is needed" : "train: too many file names");
     s->train.data_path = argv[first];
     s->train.model_path = left > 1 ? argv[first + 1] : NULL;
-    if (s->train.folds || s->train.online.epochs || s->train.online.batch ||
-        (int)s->train.params.solver >= SOLVER_PERCEPTRON)
-        die(EXIT_USAGE, "train: -v, perceptron and sgd are not for ranks: see `hinge train`");
 }
 
 static void on_signal(int number)
@@ -183,6 +205,7 @@ static int run_train(int argc, char **argv, int rank)
     display = (struct display){ .eps = t->params.eps, .interval = t->verbose ? 10 : 0 };
     t->params.progress = rank == 0 ? display_progress : look_for_signal;
     t->params.progress_arg = &display;
+    s.mpi.certificate = t->certify ? &run.certificate : NULL;
     catch_interrupt(1);
     signal(SIGTERM, on_signal);
     signal(SIGUSR1, on_signal);

@@ -24,6 +24,8 @@ typedef struct hinge_mpi_options {
     size_t tile;            /* points that are dealt to a rank together, rounded up to a multiple of 512; 0: 2,048 */
     const char *rounds;     /* a file for what each round took, by rank 0: a line of names, then one of numbers each,
                              * times in seconds; NULL: none. doc/mpi.md says what they are */
+    hinge_certificate *certificate; /* what the solution is worth, recomputed in f64 by all ranks after the training,
+                             * on each of them: hinge_certify's figures but for rounding; NULL: not wanted */
 } hinge_mpi_options;
 
 /* Trains on the rows of all ranks, those of rank 0 first. x and y [x->rows] are this rank's share, which may be empty;

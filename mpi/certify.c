@@ -1,0 +1,70 @@
+/* What a solution is worth, recomputed in f64 by all ranks: hinge_certify's figures, by sums over tiles. */
+#include "mpi/run.h"
+#include "solver/smo/run.h"
+
+#include <math.h>
+
+static double slope_of(const struct hm_run *r, size_t i, int l)
+{
+    return r->g[i] + r->qp.off[l][i] + r->bias[l];
+}
+
+/* Objective, gap; then of each layer the sum of its coefficients and of its boxes. */
+static void form_worth(const struct hm_run *r, size_t at, size_t n, double *part)
+{
+    const struct hg_qp *qp = &r->qp;
+    double slackness = 0;
+    for (size_t i = at; i < at + n; i++)
+        for (int l = 0; l < qp->layers; l++) {
+            double b = qp->beta[l][i];
+            part[0] += b * (0.5 * r->g[i] + qp->off[l][i]) + qp->kink * fabs(b);
+            part[1] += hg_entry_gap(b, qp->lo[l][i], qp->hi[l][i], qp->kink, slope_of(r, i, l), &slackness);
+            part[2 + l] += b;
+            part[4 + l] += qp->hi[l][i] - qp->lo[l][i];
+        }
+}
+
+/* The largest slackness and the largest way out of a box, of all points. */
+static void find_largest(const struct hm_run *r, double *slackness, double *box)
+{
+    const struct hg_qp *qp = &r->qp;
+    struct hm_sum sum = { 0 };
+    for (size_t i = 0; i < r->n; i++)
+        for (int l = 0; l < qp->layers; l++) {
+            double b = qp->beta[l][i], lo = qp->lo[l][i], hi = qp->hi[l][i];
+            hg_entry_gap(b, lo, hi, qp->kink, slope_of(r, i, l), slackness);
+            *box = hi > lo ? fmax(*box, fmax(b - hi, lo - b) / (hi - lo)) : *box;
+        }
+    hm_raise(&sum.most[0], hm_key(*slackness), 0);
+    hm_raise(&sum.most[1], hm_key(*box), 0);
+    r->net->sum(r->net, &sum);
+    *slackness = hm_value(sum.most[0].key);
+    *box = hm_value(sum.most[1].key);
+}
+
+hinge_status hm_certify(struct hm_run *r, const struct hm_solution *s, hinge_certificate *c, hinge_error *err)
+{
+    double sum[HM_REALS], b, factor, slackness = 0, box = 0, begin = hg_now();
+    memcpy(r->bias, s->bias, sizeof r->bias);
+    hg_problem_bias(&r->own->pr, s->bias, &b, &factor);
+    factor = factor == 0 ? 1 : factor;
+    hinge_status status = hm_compute_gradient(r, err);
+    if (status == HINGE_OK)
+        status = hm_look(r, status);
+    if (status == HINGE_OK)
+        status = hm_sum_tiles(r, form_worth, 6, sum, err);
+    if (status != HINGE_OK)
+        return status;
+    find_largest(r, &slackness, &box);
+    double dual = -sum[0] * factor * factor, gap = sum[1] * factor * factor;
+    c->dual += dual;
+    c->gap += gap;
+    c->primal += dual + gap;
+    c->kkt = hg_larger(c->kkt, r->violation);
+    c->slackness = hg_larger(c->slackness, slackness);
+    c->box_residual = hg_larger(c->box_residual, box);
+    for (int l = 0; l < r->qp.layers && !r->qp.no_sum; l++)
+        c->sum_residual = hg_larger(c->sum_residual, fabs(sum[2 + l] - r->sums[l]) / fmax(sum[4 + l], 1e-300));
+    c->seconds += hg_now() - begin;
+    return HINGE_OK;
+}
