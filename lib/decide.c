@@ -37,19 +37,20 @@ static void fold_tile(const struct hg_prediction *j, const struct hg_workplace *
     else
         cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, ir, ic, in, 1, dots64, ld, coef64, (int)m->n_sv, 0,
                     w->part, ic);
-    for (size_t k = 0; k < columns; k++) {
-        size_t pair = hg_coef_problem(m, c, k);
-        for (size_t r = 0; r < rows; r++) {
+    for (size_t k = 0; k < columns; k++)
+        w->problem[k] = hg_coef_problem(m, c, k);
+    for (size_t r = 0; r < rows; r++)
+        for (size_t k = 0; k < columns; k++) {
+            size_t to = r * stride + w->problem[k];
             double part = j->tiler.type == HINGE_F32 ? (double)((const float *)w->part)[r * columns + k]
                                                      : ((const double *)w->part)[r * columns + k];
             if (j->tiler.type == HINGE_F64 && !isfinite(part))
                 part = dot_of_present(n, dots64 + r * w->cols, coef64 + k * m->n_sv);
             if (sum != NULL)
-                sum[r * stride + pair] += part;
+                sum[to] += part;
             if (size != NULL)
-                size[r * stride + pair] += fabs(part);
+                size[to] += fabs(part);
         }
-    }
 }
 
 /* Values of examples with SVs that are equal to them: they are set, or will be. */

@@ -17,10 +17,12 @@ enum { STACK_BYTES = 1 << 16 }; /* a small batch needs no allocation */
 enum { MANY_ROWS = 64 };         /* worth panels of the SVs of their own */
 enum { MANY_VALUES = 1 << 22 };  /* worth a look at whether f32 does for a small model */
 
-/* Examples a block: by their number alone, so that the bits do not depend on the threads. */
-static size_t block_rows(size_t rows)
+/* Examples a block: by their number alone, so that the bits do not depend on the threads. Few examples' lists stay in
+ * L1, but GEMM packs all SVs anew for each block. */
+static size_t block_rows(const struct hg_prediction *j)
 {
-    return rows >= 2048 ? HG_TILE_ROWS : rows >= 128 ? 32 : HG_MIN(rows, (size_t)8);
+    size_t rows = j->x.n, some = j->tiler.maker->keeps ? 32 : (rows / 8 + 31) / 32 * 32;
+    return rows >= 2048 ? HG_TILE_ROWS : rows >= 128 ? some : HG_MIN(rows, (size_t)8);
 }
 
 /* ---- labels ------------------------------------------------------------------------------------------------------ */
@@ -39,9 +41,11 @@ static double label_of(const hinge_model *m, const double *decision, size_t *vot
         return m->labels[best];
     }
     memset(votes, 0, m->n_classes * sizeof *votes);
-    for (size_t a = 0; a < m->n_classes; a++)
-        for (size_t b = a + 1; b < m->n_classes; b++, p++)
-            votes[decision[p] > 0 ? a : b]++;
+    for (size_t a = 0; a < m->n_classes; p += m->n_classes - ++a)
+        for (size_t b = a + 1; b < m->n_classes; b++) { /* without branches: nobody knows who wins */
+            size_t wins = decision[p + b - a - 1] > 0;
+            votes[a] += wins, votes[b] += !wins;
+        }
     for (size_t c = 1; c < m->n_classes; c++)
         if (votes[c] > votes[best])
             best = c;
@@ -64,12 +68,13 @@ static bool label_is_open(const hinge_model *m, const double *decision, const do
         return false;
     }
     memset(votes, 0, 2 * m->n_classes * sizeof *votes);
-    for (size_t a = 0; a < m->n_classes; a++)
-        for (size_t b = a + 1; b < m->n_classes; b++, p++)
-            if (fabs(decision[p]) <= size[p])
-                unsure[a]++, unsure[b]++;
-            else
-                votes[decision[p] > 0 ? a : b]++;
+    for (size_t a = 0; a < m->n_classes; p += m->n_classes - ++a)
+        for (size_t b = a + 1; b < m->n_classes; b++) {
+            double value = decision[p + b - a - 1], off = size[p + b - a - 1];
+            size_t wins = value > off, open = fabs(value) <= off;
+            votes[a] += wins, votes[b] += !(wins | open);
+            unsure[a] += open, unsure[b] += open;
+        }
     for (size_t c = 1; c < m->n_classes; c++)
         best = votes[c] > votes[best] ? c : best;
     for (size_t c = 0; c < m->n_classes; c++)
@@ -150,6 +155,7 @@ static size_t lay_out(const struct hg_prediction *j, size_t rows, char *base, st
     w->ones = hg_take(base, &at, j->summed ? rows * HG_ONES * sizeof *w->ones : 0);
     w->sizes = hg_take(base, &at, j->again != NULL ? rows * m->n_problems * sizeof *w->sizes : 0);
     w->votes = hg_take(base, &at, 2 * m->n_classes * sizeof(size_t));
+    w->problem = hg_take(base, &at, hg_decision_columns(m) * sizeof(size_t));
     return at;
 }
 
@@ -172,7 +178,7 @@ static void tell(struct hg_prediction *j, size_t rows)
 
 static hinge_status predict_all(struct hg_prediction *j, int threads, hinge_error *err)
 {
-    size_t total = j->x.n, rows = HG_MAX(block_rows(total), (size_t)1), blocks = (total + rows - 1) / rows;
+    size_t total = j->x.n, rows = HG_MAX(block_rows(j), (size_t)1), blocks = (total + rows - 1) / rows;
     struct hg_workplace measure;
     size_t bytes = lay_out(j, rows, NULL, &measure);
     threads = (int)HG_MIN((size_t)threads, HG_MAX(blocks, (size_t)1));
@@ -277,7 +283,7 @@ static hinge_status take_panels(struct hg_prediction *j, void **made, hinge_erro
 static hinge_status leave_out_far(struct hg_prediction *j, int threads, hinge_error *err)
 {
     struct hg_nearby *n = &j->nearby;
-    hinge_status status = hg_nearby_init(n, j->m, &j->x, &j->sv, block_rows(j->x.n), j->tiler.type, threads, err);
+    hinge_status status = hg_nearby_init(n, j->m, &j->x, &j->sv, block_rows(j), j->tiler.type, threads, err);
     if (status != HINGE_OK || n->sv == NULL)
         return status;
     if (j->m->seen != NULL) {

@@ -44,7 +44,8 @@ struct hg_workplace { /* of one thread, for blocks of up to `rows` examples */
     struct hg_sums sums;       /* of values, where they are summed as they are made */
     uint64_t *ones;            /* [rows * HG_ONES] hg_sums', */
     bool any_equal;            /* where an example of the block is equal to an SV */
-    size_t *votes; /* [2 * classes] */
+    size_t *votes;   /* [2 * classes] */
+    size_t *problem; /* [coef rows] of a class, where each belongs */
 };
 
 static inline size_t hg_decision_columns(const hinge_model *m)
