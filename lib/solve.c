@@ -7,6 +7,7 @@
 #include "lib/training.h"
 #include "solver/smo/block.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -221,6 +222,16 @@ static hinge_status judge_by_kernel(const struct hg_training *t, struct hg_qp *q
     return status;
 }
 
+/* By so much a margin in the kernel's space may be larger than one in that of the factor, whose sums of rows with
+ * weights of sum 1 lack a square of trace(K - ZZ') at most; with what rounding leaves of that. */
+static double hidden_margin(const struct hg_lowrank *z)
+{
+    double trace = 0;
+    for (size_t i = 0; z->z != NULL && i < z->super.n * z->super.d; i++)
+        trace += z->z[i] * z->z[i];
+    return sqrt(HG_MAX(z->trace_error, 8 * DBL_EPSILON) * trace);
+}
+
 /* On a factor of so many columns at most, or the data where rank is 0 and they are such. *all: there are no more. Where
  * there may be more, and they are a good part of the kernel, it is not worth solving. */
 static hinge_status solve_by_factor(struct hg_training *t, struct hg_qp *qp, const uint32_t *subset, size_t rank,
@@ -250,6 +261,8 @@ static hinge_status solve_by_factor(struct hg_training *t, struct hg_qp *qp, con
         status = judge_by_kernel(t, qp, subset, options, &result, err);
     if (status == HINGE_OK && !has_margin && z.trace_error > 1e-12)
         result.report.outcome = HINGE_STALLED; /* what ZZ' does not separate K may */
+    if (status == HINGE_OK && !has_margin)
+        result.margin_bound += hidden_margin(&z);
     if (status == HINGE_OK)
         keep_interior(&result, &z, s);
     hg_lowrank_free(&z);

@@ -203,6 +203,23 @@ static void wide(void **state)
     }
 }
 
+/* A far row leaves the others no part in the factor. In the kernel's space, of x^2, sqrt(2) x and 1, a margin of
+ * sqrt(2) separates them: that there is none above some number is told of larger ones alone. */
+static void hidden_by_a_far_row(void **state)
+{
+    (void)state;
+    double x[] = { 1, -1, 1e4, 2, -2 }, y[] = { 1, -1, 1, 1, -1 };
+    struct set set = { .n = 5, .d = 1, .x = x, .y = y };
+    hinge_params params = inside(HINGE_C_SVC, hinge_kernel_polynomial(2, 1, 1), INFINITY);
+    hinge_report report;
+    hinge_model *model = fit(&set, &params, &report);
+    const char *words = strstr(report.path, "no margin above ");
+    assert_true(report.outcome == HINGE_CONVERGED || words != NULL);
+    if (words != NULL)
+        assert_true(strtod(words + strlen("no margin above "), NULL) >= sqrt(2));
+    hinge_model_free(model);
+}
+
 /* In pieces the factor is what it is in one; a stop between pieces ends it. */
 static void factor_in_pieces(void **state)
 {
@@ -256,6 +273,7 @@ int main(void)
         cmocka_unit_test(features_of_any_size), cmocka_unit_test(indefinite_kernels),
         cmocka_unit_test(stopped_before_the_verdict),
         cmocka_unit_test(rank_as_needed),       cmocka_unit_test(wide),
+        cmocka_unit_test(hidden_by_a_far_row),
         cmocka_unit_test(factor_in_pieces),     cmocka_unit_test(max_iter_holds),
     };
     return cmocka_run_group_tests_name("ends of the interior point", tests, NULL, NULL);

@@ -112,7 +112,7 @@ void tell(const char *format, ...)
 static double cpu_bound(const struct trial *t)
 {
     bool factor = t->params.solver == HINGE_SOLVER_INTERIOR_POINT; /* of as many columns as eps asks for */
-    double times = options.cpu * (t->selects ? 3 : 1);
+    double times = options.cpu * (t->selects ? 6 : 1);
     return ceil(times * (t->is_qp || t->n <= 200 ? 20 : t->n <= 2000 ? 60 : factor ? 600 : 240));
 }
 
