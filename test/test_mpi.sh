@@ -57,6 +57,14 @@ expect "the same predictions" cmp truth predicted
 expect "regression by 2 ranks" ranks 2 train -q -s 3 -c 1 numbers svr2
 expect "regression by 1 rank" ranks 1 train -q -s 3 -c 1 numbers svr1
 expect "the same regression" cmp svr1 svr2
+expect "scaled alone" "$hinge" train -q -c 10 -g 0.5 --scale 0,1 blobs scaled0
+for np in 1 3; do
+    expect "scaled by $np ranks" ranks $np train -q -c 10 -g 0.5 --scale 0,1 blobs scaled$np
+done
+expect "the same scaled model" cmp scaled1 scaled3
+"$hinge" predict -q blobs scaled0 a && "$hinge" predict -q blobs scaled3 b
+expect "scaled as alone" test "$(diff a b | grep -c '^<')" -le 2
+expect "the same ranges" test "$(grep ^hinge_scale scaled0)" = "$(grep ^hinge_scale scaled3)"
 xz -k -c numbers >numbers.xz
 expect "a compressed file" ranks 2 train -q -s 3 -c 1 numbers.xz svrx
 expect "its model" cmp svr1 svrx

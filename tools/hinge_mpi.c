@@ -69,7 +69,7 @@ enum { MOST_OPTIONS = 64 };
 static struct option_group for_ranks(struct option_group group, struct tool_option *room)
 {
     static const char *const others[] = { "probability", "folds",     "solver", "epochs", "batch", "rank",
-                                          "shrinking",   "newton", "seed" };
+                                          "shrinking",   "newton", "seed", "scale-restore" };
     size_t count = 0;
 
     for (size_t k = 0; k < group.count && count < MOST_OPTIONS; k++) {
@@ -87,13 +87,13 @@ static struct option_group for_ranks(struct option_group group, struct tool_opti
 
 static void read_train_options(int argc, char **argv, struct mpi_settings *s)
 {
-    static struct tool_option room[2][MOST_OPTIONS];
+    static struct tool_option room[3][MOST_OPTIONS];
     struct option_group shared[TRAIN_GROUPS];
     int first, left;
 
     train_begin(&s->train, shared);
-    const struct option_group groups[] = { /* scaling is not for ranks */
-        for_ranks(shared[0], room[0]), for_ranks(shared[2], room[1]),
+    const struct option_group groups[] = {
+        for_ranks(shared[0], room[0]), for_ranks(shared[1], room[1]), for_ranks(shared[2], room[2]),
         { "Ranks:", mpi_options, COUNT_OF(mpi_options), s },
         shared[3],
         { "Output:", output_options, COUNT_OF(output_options), s },
@@ -105,6 +105,7 @@ static void read_train_options(int argc, char **argv, struct mpi_settings *s)
             left < 1 ? "train: a training file is needed" : "train: too many file names");
     s->train.data_path = argv[first];
     s->train.model_path = left > 1 ? argv[first + 1] : NULL;
+    train_read_scaling(&s->train);
 }
 
 static void on_signal(int number)
@@ -162,6 +163,32 @@ static double *own_weights(const char *path, size_t rows)
     return weights;
 }
 
+/* Scales this rank's rows by the ranges of all ranks' rows, which scaling becomes. */
+static void scale_part(const struct train_settings *t, hinge_data *data, hinge_scaling *scaling)
+{
+    hinge_matrix *x = &data->x;
+    hinge_error err = { 0 };
+    int cols = (int)x->cols;
+
+    *scaling = (hinge_scaling){ t->scale_lower, t->scale_upper, x->cols, allocate(x->cols, sizeof(double)),
+                                allocate(x->cols, sizeof(double)) };
+    for (size_t c = 0; c < x->cols; c++) {
+        scaling->low[c] = INFINITY;
+        scaling->high[c] = -INFINITY;
+    }
+    for (size_t i = 0; i < x->rows; i++)
+        for (size_t c = 0; c < x->cols; c++) {
+            double v = ((const double *)x->data)[i * x->stride + c];
+
+            scaling->low[c] = fmin(scaling->low[c], v);
+            scaling->high[c] = fmax(scaling->high[c], v);
+        }
+    MPI_Allreduce(MPI_IN_PLACE, scaling->low, cols, MPI_DOUBLE, MPI_MIN, MPI_COMM_WORLD);
+    MPI_Allreduce(MPI_IN_PLACE, scaling->high, cols, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    if (x->rows > 0)
+        check(hinge_scaling_apply(scaling, x, (double *)x->data, x->stride, &err), &err);
+}
+
 static int finish_training(struct mpi_settings *s, struct train_run *run)
 {
     struct train_settings *t = &s->train;
@@ -198,6 +225,8 @@ static int run_train(int argc, char **argv, int rank)
         t->model_path = own_path = default_model_path(t->data_path);
     check_output(rank, t->model_path, t->data_path, NULL);
     read_part(t->data_path, &t->data, 0, t->params.threads, &run.data);
+    if (t->scale)
+        scale_part(t, &run.data, &run.scaling);
     run.seconds_load = now() - start;
     train_name_labels(t, &none);
     if (t->weights)
@@ -213,10 +242,14 @@ static int run_train(int argc, char **argv, int rank)
           &err);
     catch_interrupt(0);
     run.seconds_floor = NAN;
+    if (t->scale && run.model)
+        check(hinge_scaling_attach(&run.scaling, run.model, &err), &err);
     code = finish_training(&s, &run);
     hinge_model_free(run.model);
     hinge_data_free(&run.data);
     free_class_weights(&t->classes);
+    free(run.scaling.low);
+    free(run.scaling.high);
     free(weights);
     free(own_path);
     return code;
