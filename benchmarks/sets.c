@@ -8,27 +8,34 @@
 #include <unistd.h>
 
 const struct set sets[] = {
-    /* name, file, task, C, gamma, p, scaling, rows */
-    { "heart_scale", "heart_scale", HINGE_C_SVC, 1, 0.1, 0, AS_IS, 0 },
-    { "breast_cancer", "breast_cancer", HINGE_C_SVC, 1, 0.1, 0, TO_SYMMETRIC, 0 },
-    { "digits", "digits", HINGE_C_SVC, 10, 0.001, 0, AS_IS, 0 },
-    { "a9a", "a9a", HINGE_C_SVC, 100, 0.5, 0, AS_IS, 0 },
-    { "a9a-easy", "a9a", HINGE_C_SVC, 1, 0.05, 0, AS_IS, 0 },
-    { "ijcnn1", "ijcnn1", HINGE_C_SVC, 32, 2, 0, AS_IS, 0 },
-    { "cod-rna", "cod-rna", HINGE_C_SVC, 32, 2, 0, TO_SYMMETRIC, 0 },
-    { "letter", "letter", HINGE_C_SVC, 16, 0.5, 0, AS_IS, 0 },
-    { "satimage", "satimage", HINGE_C_SVC, 16, 1, 0, TO_SYMMETRIC, 0 },
-    { "shuttle", "shuttle", HINGE_C_SVC, 2048, 8, 0, TO_SYMMETRIC, 0 },
-    { "mnist", "mnist", HINGE_C_SVC, 10, 0.02, 0, BY_255, 0 },
-    { "covtype", "covtype.binary", HINGE_C_SVC, 32, 32, 0, TO_UNIT, 50000 },
-    { "abalone", "abalone", HINGE_EPSILON_SVR, 10, 1, 0.1, TO_SYMMETRIC, 0 },
-    { "cpusmall", "cpusmall", HINGE_EPSILON_SVR, 10, 1, 0.1, TO_SYMMETRIC, 0 },
-    { "cadata", "cadata", HINGE_EPSILON_SVR, 10, 1, 0.1, TO_SYMMETRIC, 0 },
-    { "casp", "casp", HINGE_EPSILON_SVR, 10, 1, 0.1, TO_SYMMETRIC, 0 },
-    { "a9a-nu", "a9a", HINGE_NU_SVC, 1, 0.05, 0.3, AS_IS, 0 },
-    { "a9a-one-class", "a9a", HINGE_ONE_CLASS, 1, 0.05, 0.2, AS_IS, 0 },
-    { "susy30k", "susy30k", HINGE_C_SVC, 1, 0.1, 0, AS_IS, 0 },
-    { "cadata-nu", "cadata", HINGE_NU_SVR, 10, 1, 0.5, TO_SYMMETRIC, 0 },
+    /* name, file, task, C, gamma, p, scaling, rows, made by */
+    { "heart_scale", "heart_scale", HINGE_C_SVC, 1, 0.1, 0, AS_IS, 0, NULL },
+    { "breast_cancer", "breast_cancer", HINGE_C_SVC, 1, 0.1, 0, TO_SYMMETRIC, 0, NULL },
+    { "digits", "digits", HINGE_C_SVC, 10, 0.001, 0, AS_IS, 0, NULL },
+    { "a9a", "a9a", HINGE_C_SVC, 100, 0.5, 0, AS_IS, 0, NULL },
+    { "a9a-easy", "a9a", HINGE_C_SVC, 1, 0.05, 0, AS_IS, 0, NULL },
+    { "ijcnn1", "ijcnn1", HINGE_C_SVC, 32, 2, 0, AS_IS, 0, NULL },
+    { "cod-rna", "cod-rna", HINGE_C_SVC, 32, 2, 0, TO_SYMMETRIC, 0, NULL },
+    { "letter", "letter", HINGE_C_SVC, 16, 0.5, 0, AS_IS, 0, NULL },
+    { "satimage", "satimage", HINGE_C_SVC, 16, 1, 0, TO_SYMMETRIC, 0, NULL },
+    { "shuttle", "shuttle", HINGE_C_SVC, 2048, 8, 0, TO_SYMMETRIC, 0, NULL },
+    { "mnist", "mnist", HINGE_C_SVC, 10, 0.02, 0, BY_255, 0, NULL },
+    { "covtype", "covtype.binary", HINGE_C_SVC, 32, 32, 0, TO_UNIT, 50000, NULL },
+    { "abalone", "abalone", HINGE_EPSILON_SVR, 10, 1, 0.1, TO_SYMMETRIC, 0, NULL },
+    { "cpusmall", "cpusmall", HINGE_EPSILON_SVR, 10, 1, 0.1, TO_SYMMETRIC, 0, NULL },
+    { "cadata", "cadata", HINGE_EPSILON_SVR, 10, 1, 0.1, TO_SYMMETRIC, 0, NULL },
+    { "casp", "casp", HINGE_EPSILON_SVR, 10, 1, 0.1, TO_SYMMETRIC, 0, NULL },
+    { "a9a-nu", "a9a", HINGE_NU_SVC, 1, 0.05, 0.3, AS_IS, 0, NULL },
+    { "a9a-one-class", "a9a", HINGE_ONE_CLASS, 1, 0.05, 0.2, AS_IS, 0, NULL },
+    { "susy30k", "susy30k", HINGE_C_SVC, 1, 0.1, 0, AS_IS, 0, NULL },
+    { "cadata-nu", "cadata", HINGE_NU_SVR, 10, 1, 0.5, TO_SYMMETRIC, 0, NULL },
+    { "madelon", "madelon", HINGE_C_SVC, 10, 0.01, 0, AS_IS, 0, NULL },
+    { "dna", "dna", HINGE_C_SVC, 10, 0.01, 0, AS_IS, 0, NULL },
+    { "keggundirected", "keggundirected", HINGE_EPSILON_SVR, 10, 1, 0.1, TO_SYMMETRIC, 0, NULL },
+    { "embeddings", NULL, HINGE_C_SVC, 10, 1, 0, AS_IS, 20000, set_embeddings },
+    { "embeddings-10", NULL, HINGE_C_SVC, 10, 1, 0, AS_IS, 20000, set_embeddings_10 },
+    { "uniform", NULL, HINGE_C_SVC, 10, 0.003, 0, AS_IS, 10000, set_uniform },
+    { "delays", NULL, HINGE_EPSILON_SVR, 10, 0.1, 0.1, AS_IS, 30000, set_delays },
 };
 const size_t n_sets = sizeof sets / sizeof *sets;
 
@@ -49,6 +56,8 @@ static void path_of(const struct set *set, const char *folder, const char *part,
 int set_is_there(const struct set *set, const char *folder)
 {
     char train[4096], test[4096];
+    if (set->make)
+        return 1;
     path_of(set, folder, "train", train, sizeof train);
     path_of(set, folder, "test", test, sizeof test);
     return access(train, R_OK) == 0 && access(test, R_OK) == 0;
@@ -122,15 +131,6 @@ static struct line fit_target(hinge_task task, const double *y, size_t n)
     return (struct line){ mean, squares > 0 ? 1 / sqrt(squares / (double)n) : 1 };
 }
 
-/* splitmix64 */
-static uint64_t next_random(uint64_t *state)
-{
-    uint64_t z = *state += 0x9e3779b97f4a7c15u;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
-}
-
 /* The first m entries of rows[n] are drawn from 0 ... n-1 at random, or all of them in order where m = n. */
 static void draw_rows(size_t *rows, size_t n, size_t m)
 {
@@ -143,12 +143,6 @@ static void draw_rows(size_t *rows, size_t n, size_t m)
         rows[i] = rows[j];
         rows[j] = row;
     }
-}
-
-static hinge_status no_memory(hinge_error *err)
-{
-    *err = (hinge_error){ .status = HINGE_ENOMEM, .text = "no memory for the examples" };
-    return HINGE_ENOMEM;
 }
 
 /* part = at most max_rows rows of data, scaled */
@@ -180,6 +174,8 @@ hinge_status set_load(const struct set *set, const char *folder, size_t max_trai
     hinge_data train = { 0 }, test = { 0 };
     struct sample made = { 0 };
     struct line *lines = NULL;
+    if (set->make)
+        return set->make(max_train ? max_train : set->max_rows, max_test ? max_test : set->max_rows, sample, err);
     hinge_status status = read_both(set, folder, &train, &test, err);
     if (status != HINGE_OK)
         goto done;
@@ -197,74 +193,6 @@ done:
     free(lines);
     hinge_data_free(&train);
     hinge_data_free(&test);
-    if (status == HINGE_OK)
-        *sample = made;
-    else
-        sample_free(&made);
-    return status;
-}
-
-/* --- made up ------------------------------------------------------------------------------------------------------ */
-
-enum { CLUSTERS = 8, DIRECTIONS = 20 };
-
-/* Standard normal, by the sum of twelve uniform numbers: near enough for data that only have to be cloudy. */
-static double next_normal(uint64_t *state)
-{
-    double sum = -6;
-    for (int i = 0; i < 12; i++)
-        sum += (double)(next_random(state) >> 11) * 0x1p-53;
-    return sum;
-}
-
-struct clusters {
-    size_t directions;
-    double centre[CLUSTERS][DIRECTIONS];              /* corners: -1 or 1 */
-    double stretch[CLUSTERS][DIRECTIONS][DIRECTIONS]; /* [from][to] */
-};
-
-static struct clusters draw_clusters(size_t d, uint64_t *state)
-{
-    struct clusters c = { .directions = d < DIRECTIONS ? d : DIRECTIONS };
-    for (size_t k = 0; k < CLUSTERS; k++)
-        for (size_t i = 0; i < c.directions; i++) {
-            c.centre[k][i] = next_random(state) & 1 ? 1 : -1;
-            for (size_t j = 0; j < c.directions; j++)
-                c.stretch[k][i][j] = next_normal(state) / sqrt((double)c.directions);
-        }
-    return c;
-}
-
-static hinge_status draw_part(const struct clusters *c, size_t n, size_t d, uint64_t *state, struct part *part,
-                              hinge_error *err)
-{
-    *part = (struct part){ n, d, malloc(n * d * sizeof *part->x), malloc(n * sizeof *part->y) };
-    if (!part->x || !part->y)
-        return no_memory(err);
-    for (size_t row = 0; row < n; row++) {
-        double *x = part->x + row * d;
-        size_t k = next_random(state) % CLUSTERS;
-        for (size_t j = 0; j < d; j++)
-            x[j] = j < c->directions ? c->centre[k][j] : next_normal(state);
-        for (size_t i = 0; i < c->directions; i++) {
-            double z = next_normal(state);
-            for (size_t j = 0; j < c->directions; j++)
-                x[j] += z * c->stretch[k][i][j];
-        }
-        int flipped = next_random(state) % 20 == 0;
-        part->y[row] = (int)(k % 2) != flipped ? 1 : -1;
-    }
-    return HINGE_OK;
-}
-
-hinge_status set_generate(size_t n, size_t d, size_t n_test, struct sample *sample, hinge_error *err)
-{
-    uint64_t state = 12345;
-    struct sample made = { 0 };
-    struct clusters clusters = draw_clusters(d, &state);
-    hinge_status status = draw_part(&clusters, n, d, &state, &made.train, err);
-    if (status == HINGE_OK)
-        status = draw_part(&clusters, n_test, d, &state, &made.test, err);
     if (status == HINGE_OK)
         *sample = made;
     else

@@ -72,6 +72,12 @@ def check_agreement():
     report = (FOLDER / "out/compare.md").read_text(encoding="utf-8")
     whole = report.count("*floor*") == 3 and "digits: 1438 x 64" in report
     check("the report has all sets and their floors", whole, report)
+    for h in rows[::2]:
+        spent = [sum(float(h[f"{phase}_{kind}_s"]) for kind in ("user", "system")) for phase in ("train", "predict")]
+        cells = [[float(cell) for cell in line.split(" | ")[6].split(", ")] for line in report.splitlines()
+                 if line.startswith(f"| {h['set']}: ")]
+        check(f"{h['set']}: processor time", len(cells) == 1 and len(cells[0]) == 2 and
+              all(abs(a - b) < 0.006 for a, b in zip(cells[0], spent)), cells, spent)
     for h, l in zip(rows[::2], rows[1::2]):
         ratios = [f"{float(l[key]) / float(h[key]):.2f}" for key in ("train_s", "predict_s")]
         line = next((line for line in report.splitlines() if line.startswith(f"| {h['set']}, ")), "")
@@ -86,6 +92,16 @@ def check_scaling():
     check("scaling ends well", status == 0, said)
     check("made-up data", [row["d"] for row in rows] == ["5", "5", "20", "20"] and near(rows[2]["objective"],
           rows[3]["objective"], 1e-5), rows)
+
+
+def check_made():
+    """Made-up sets have the shapes that README says, and are the same problem for both."""
+    sizes = {"embeddings": "768", "embeddings-10": "1536", "uniform": "1000", "delays": "25"}
+    status, said, rows = compare("--sets", ",".join(sizes), "--rows", "200", "--test-rows", "50")
+    check("made-up sets end well", status == 0, said)
+    check("their shapes", [(row["set"], row["n"], row["d"], row["n_test"]) for row in rows[::2]] ==
+          [(name, "200", d, "50") for name, d in sizes.items()], rows)
+    check("their optima", all(near(h["objective"], l["objective"], 1e-5) for h, l in zip(rows[::2], rows[1::2])), rows)
 
 
 def check_grid():
@@ -140,6 +156,7 @@ try:
     write_regression()
     check_agreement()
     check_scaling()
+    check_made()
     check_grid()
     check_teams()
     check_failures()
