@@ -139,18 +139,15 @@ static struct trial without_fold(const struct trial *t, const hinge_selection *c
 /* nu as the fold's classes allow it. */
 static double most_nu(const struct trial *part)
 {
-    double labels[MAX_CLASSES], weight[MAX_CLASSES] = { 0 }, least = INFINITY, total = 0, most = 1;
+    double labels[MAX_CLASSES], weight[MAX_CLASSES] = { 0 }, most = 1;
     size_t k = truth_classes(part, labels);
-    for (size_t c = 0; c < k; c++) {
+    for (size_t c = 0; c < k; c++)
         for (size_t i = 0; i < part->n; i++)
             weight[c] += part->y[i] == labels[c] ? part->weights[i] : 0;
-        total += weight[c];
-    }
     for (size_t c = 0; c < k; c++)
         for (size_t b = 0; b < k; b++)
             if (b != c)
                 most = fmin(most, 2 * fmin(weight[c], weight[b]) / (weight[c] + weight[b]));
-    (void)least;
     return most;
 }
 
@@ -193,12 +190,12 @@ static void compare_problem(const struct trial *t, const struct trial *part, con
 {
     double sign, rho = hinge_model_rho(model)[p], worst = 0;
     const int *fold = chosen->fold + repeat * t->n;
-    size_t problem = problem_of(t, model, p, &sign), all = chosen->repeats * t->n, n_problems = 0;
+    size_t problem = problem_of(t, model, p, &sign);
     double labels[MAX_CLASSES];
     bool classes = hinge_task_info(t->params.task)->classifies;
     size_t k = classes ? truth_classes(t, labels) : 2;
-    n_problems = k > 2 ? (t->params.multiclass == HINGE_ONE_VS_REST ? k : k * (k - 1) / 2) : k < 2 ? 0 : 1;
-    if (problem == SIZE_MAX || all == 0)
+    size_t n_problems = k > 2 ? (t->params.multiclass == HINGE_ONE_VS_REST ? k : k * (k - 1) / 2) : k < 2 ? 0 : 1;
+    if (problem == SIZE_MAX)
         return;
     struct sums own = truth_sums(part, beta, hinge_model_n_problems(model), part->x, part->n);
     struct sums held = truth_sums(part, beta, hinge_model_n_problems(model), t->x, t->n);
@@ -208,7 +205,7 @@ static void compare_problem(const struct trial *t, const struct trial *part, con
     for (size_t i = 0; i < t->n; i++) {
         if (fold[i] != (int)f)
             continue;
-        double kernel, one = 1, *unit = room(part->n, sizeof *unit);
+        double kernel, one = 1;
         struct trial alone = *part; /* K(x, x): of row i as an example */
         alone.x = t->x + i * t->d;
         alone.n = 1;
@@ -218,7 +215,6 @@ static void compare_problem(const struct trial *t, const struct trial *part, con
         struct sums self = truth_sums(&alone, &one, 1, alone.x, 1);
         kernel = (double)self.g[0];
         sums_free(&self);
-        free(unit);
         double away = (gaps * sqrt(fmax(kernel, 0)) + gaps * sqrt(own.largest_kernel) + 4 * chosen->eps + most) / v.r;
         size_t at = p * held.rows + i;
         double told = sign * point->decisions[(repeat * t->n + i) * n_problems + problem];
@@ -296,7 +292,7 @@ static void check_score(const struct trial *t, const hinge_selection *chosen, co
         finding("score", "%.12g, plain loops %.12g", told, truth);
 }
 
-static void check_best(const struct trial *t, const hinge_selection *chosen, const struct grid *g)
+static void check_best(const hinge_selection *chosen, const struct grid *g)
 {
     int rises = hinge_score_rises(chosen->score);
     for (size_t i = 0; i < chosen->n_points; i++) {
@@ -308,7 +304,6 @@ static void check_best(const struct trial *t, const hinge_selection *chosen, con
         if (!isnan(of_a) && (isnan(of_b) || (rises ? of_a > of_b : of_a < of_b)))
             finding("best point", "%.12g, there is %.12g", of_b, of_a);
     }
-    (void)t;
 }
 
 static bool same_bits(double a, double b)
@@ -350,8 +345,12 @@ static void check_again(const struct trial *t, const struct grid *g, const hinge
     hinge_selection *again = run(t, &other, "selection, another number of threads");
     check_alike(t, chosen, again, "selection, threads");
     hinge_selection_free(again);
-    other.options.drop = chance(s, 0.5) ? HINGE_DROP_EXACT : HINGE_DROP_NONE;
-    if (other.options.drop == HINGE_DROP_NONE && chosen->n_points > 1) { /* in two goes */
+    if (chance(s, 0.5)) {
+        other.options.drop = HINGE_DROP_EXACT;
+        again = run(t, &other, "selection, dropping");
+        check_alike(t, chosen, again, "selection, dropping");
+        hinge_selection_free(again);
+    } else if (chosen->n_points > 1) { /* in two goes */
         other.points_wanted = 1 + (unsigned)pick(s, chosen->n_points - 1);
         hinge_selection *half = run(t, &other, "selection, stopped");
         other.points_wanted = 0;
@@ -359,10 +358,9 @@ static void check_again(const struct trial *t, const struct grid *g, const hinge
             other.options.known = half->points;
             other.options.n_known = half->n_points;
             again = run(t, &other, "selection, resumed");
-            if (again != NULL)
-                for (size_t i = 0; i < again->n_points; i++)
-                    if (again->points[i].state == HINGE_POINT_WAITING)
-                        finding("selection, resumed", "point %zu is left waiting", i);
+            for (size_t i = 0; again != NULL && i < again->n_points; i++)
+                if (again->points[i].state == HINGE_POINT_WAITING)
+                    finding("selection, resumed", "point %zu is left waiting", i);
             hinge_selection_free(again);
         }
         hinge_selection_free(half);
@@ -393,7 +391,7 @@ void check_selection(const struct trial *t)
             compare_fold(t, &g, chosen, point, f);
     }
     if (chosen != NULL) {
-        check_best(t, chosen, &g);
+        check_best(chosen, &g);
         check_again(t, &g, chosen, &state);
     }
     hinge_selection_free(chosen);
