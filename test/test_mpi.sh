@@ -81,15 +81,19 @@ start_long() {
     done
 }
 
-# a signal to mpirun ends a training, which saves what it has; Open MPI makes SIGTERM of Ctrl-C, then waits a while
-signals=USR1
-"$mpirun" --version | grep -q "Open MPI" && signals="USR1 INT TERM"
-for signal in $signals; do
+# one_rank: a rank's process id, of those that mpirun runs
+one_rank() {
+    below=$(ps -o pid= --ppid $mpirun_pid | tail -n 1)
+    rank=$(ps -o pid= --ppid "$below" | tail -n 1) # MPICH's ranks have a parent of their own
+    echo "${rank:-$below}"
+}
+
+# a signal ends a training, which saves what it has: SIGUSR1 to mpirun, SIGINT and SIGTERM to a rank, since mpirun would
+# kill the ranks a while after
+for signal in USR1 INT TERM; do
     mkdir "state.$signal"
-    export OMPI_MCA_odls_base_sigkill_timeout=4 # for ranks to save
     start_long "state.$signal" "saved.$signal" 2
-    unset OMPI_MCA_odls_base_sigkill_timeout
-    kill -"$signal" $mpirun_pid
+    if [ $signal = USR1 ]; then kill -USR1 $mpirun_pid; else kill -$signal "$(one_rank)"; fi
     wait $mpirun_pid
     expect "SIG$signal: a status" test $? -ne 0
     expect "SIG$signal: a model" "$hinge" predict -q blobs "saved.$signal" guesses
@@ -134,9 +138,7 @@ expect "the model is as it was" cmp model1 model2
 # a rank is killed on its way, which ends the others; on with two
 mkdir state
 start_long state none 3
-victim=$(ps -o pid= --ppid $mpirun_pid | tail -n 1)
-rank=$(ps -o pid= --ppid "$victim" | tail -n 1) # MPICH's ranks have a parent of their own
-kill -9 ${rank:-$victim}
+kill -9 "$(one_rank)"
 wait $mpirun_pid 2>/dev/null
 expect "a checkpoint" test -e state/problem-0.manifest
 expect "the rest by 2 ranks" ranks 2 train -q -c 1000 -g 20 --checkpoint state blobs rest
