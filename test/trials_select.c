@@ -252,8 +252,8 @@ static void compare_fold(const struct trial *t, const struct grid *g, const hing
     if (part.params.task == HINGE_NU_SVC)
         part.params.nu = fmin(part.params.nu, most_nu(&part));
     phase("hinge_train of a fold");
-    hinge_status status = part.n == 0 ? HINGE_EINVAL
-                                      : hinge_train(&model, &part.matrix, part.y, &part.params, &report, &error);
+    hinge_status status =
+        part.n == 0 ? HINGE_EINVAL : hinge_train(&model, &part.matrix, part.y, &part.params, &report, &error);
     phase("checks of a selection");
     if (status == HINGE_OK && report.outcome == HINGE_CONVERGED && point->outcome == HINGE_CONVERGED) {
         size_t problems = hinge_model_n_problems(model);
@@ -283,7 +283,7 @@ static void check_score(const struct trial *t, const hinge_selection *chosen, co
                 (task->classifies && truth_cap(t, i) == 0))
                 continue;
             held++;
-            sum += task->regresses ? miss * miss
+            sum += task->regresses   ? miss * miss
                    : task->one_class ? (prediction > 0) == (t->y[i] > 0)
                                      : prediction == t->y[i];
         }
@@ -347,8 +347,9 @@ static void check_again(const struct trial *t, const struct grid *g, const hinge
     hinge_selection_free(again);
     if (chance(s, 0.5)) {
         other.options.drop = HINGE_DROP_EXACT;
-        again = run(t, &other, "selection, dropping");
-        check_alike(t, chosen, again, "selection, dropping");
+        again = run(t, &other, "selection, dropping"); /* optima may be others where there are many */
+        if (again != NULL)
+            check_best(again, &other);
         hinge_selection_free(again);
     } else if (chosen->n_points > 1) { /* in two goes */
         other.points_wanted = 1 + (unsigned)pick(s, chosen->n_points - 1);
