@@ -185,6 +185,50 @@ static void finds_it_in_many_rows(void **state)
     set_free(&set);
 }
 
+/* Rows that stand twice, every fourth pair with both labels: its coefficients are at any C. The others' change no more,
+ * and C is all that a larger one's trainings have to find. */
+static void carries_contradictions_along(void **state)
+{
+    (void)state;
+    static const double C[] = { 1e3, 4e3, 16e3, 64e3 }, gamma[] = { 2 };
+    struct set half = set_two_class(77, 100, 5, 0.6), set = set_new(200, 5);
+    for (size_t i = 0; i < set.n; i++) {
+        memcpy(set.x + i * set.d, half.x + i / 2 * set.d, set.d * sizeof *set.x);
+        set.y[i] = i % 8 == 1 ? -half.y[i / 2] : half.y[i / 2];
+    }
+    int fold[200];
+    for (size_t i = 0; i < set.n; i++)
+        fold[i] = i / 2 % 5 == 0;
+    hinge_params params = tight(HINGE_C_SVC);
+    hinge_select_options options = { .C = { C, 4 }, .gamma = { gamma, 1 }, .fold = fold };
+    check_points(&set, &params, options, 1e-4);
+    options.eps = 1e-6;
+    hinge_selection *selection = choose(&set, &params, &options);
+    for (size_t i = 1; i < selection->n_points; i++)
+        assert_true(selection->points[i].iterations < selection->points[0].iterations / 4);
+    hinge_selection_free(selection);
+    set_free(&half);
+    set_free(&set);
+}
+
+/* Equal rows with both labels at C: what rounding in f32 can cost at most is too much, and what it costs is not. */
+static void stays_in_f32_while_that_is_good(void **state)
+{
+    (void)state;
+    static const double C[] = { 1e3, 1e5 }, gamma[] = { 0.05 };
+    struct set set = set_two_class(79, 400, 60, 0.3);
+    for (size_t i = 0; i < set.n * set.d; i++)
+        set.x[i] = set.x[i] > 0;
+    for (size_t i = 0; i < 80; i += 2)
+        memcpy(set.x + (i + 1) * set.d, set.x + i * set.d, set.d * sizeof *set.x);
+    hinge_params params = hinge_params_default(HINGE_C_SVC);
+    hinge_select_options options = { .C = { C, 2 }, .gamma = { gamma, 1 }, .eps = 1e-2 };
+    hinge_selection *selection = choose(&set, &params, &options);
+    assert_true(selection->outcome == HINGE_CONVERGED && selection->n_kernels == 1);
+    hinge_selection_free(selection);
+    set_free(&set);
+}
+
 static bool same(double a, double b)
 {
     return a == b || (isnan(a) && isnan(b));
@@ -829,6 +873,8 @@ int main(void)
         cmocka_unit_test(scores_regression_by_definition),
         cmocka_unit_test(chooses_the_best),
         cmocka_unit_test(drops_what_is_surely_worse),
+        cmocka_unit_test(carries_contradictions_along),
+        cmocka_unit_test(stays_in_f32_while_that_is_good),
         cmocka_unit_test(ends_where_one_fold_needs_f64),
         cmocka_unit_test(takes_the_simplest_within_an_error),
         cmocka_unit_test(stops_and_goes_on),

@@ -118,21 +118,6 @@ hinge_status hg_fields_init(struct hg_selecting *s, hinge_error *err)
     return status;
 }
 
-/* An error of each value, at most `error`, and of random sign, adds up to some tenth of that times the coefficients'
- * length. */
-bool hg_field_widens(const struct hg_selecting *s, struct hg_field *field, const struct hg_qp *qp)
-{
-    double square = 0;
-    if (field->rows.super.type != HINGE_F32 || s->params.precision != HINGE_PRECISION_AUTO)
-        return false;
-    for (size_t k = 0; k < qp->n; k++)
-        square += hg_qp_beta(qp, k) * hg_qp_beta(qp, k);
-    double error = hg_kernel_error(&field->rows.tiler.kernel, HINGE_F32, field->problem.d, field->norm);
-    bool coarse = 0.1 * sqrt(square) * error > s->out->eps;
-    field->wide = field->wide || coarse; /* also where the next fold's coefficients are smaller */
-    return coarse;
-}
-
 /* ---- kernels -------------------------------------------------------------------------------------------------------
  */
 
@@ -151,8 +136,20 @@ static void close_kernel(struct hg_selecting *s, struct hg_field *field)
         out->kernel_values += field->own[t].super.values;
         hg_gram_free(&field->own[t]);
     }
+    if (field->checks)
+        hg_gram_free(&field->exact);
     hg_gram_free(&field->rows);
-    field->open = false;
+    field->open = field->checks = false;
+}
+
+static hinge_status open_rows(const struct hg_selecting *s, struct hg_field *field, const hinge_kernel *kernel,
+                              hinge_dtype type, int threads, struct hg_gram *gram, hinge_error *err)
+{
+    const struct hg_problem *pr = &field->problem;
+    const struct hg_points *points = type == HINGE_F32 ? &field->copy.points : &pr->points;
+    const void *norms = type == HINGE_F32 ? (const void *)field->copy.norms : pr->norms;
+    struct hg_tiler tiler = { *kernel, hg_maps(hg_cpu_level(s->params.cpu_level)), type, pr->d, .maker = NULL };
+    return hg_gram_init(gram, &tiler, points, NULL, pr->n, pr->column, norms, threads, err);
 }
 
 static hinge_status open_kernel(struct hg_selecting *s, struct hg_field *field, const hinge_kernel *kernel,
@@ -160,19 +157,67 @@ static hinge_status open_kernel(struct hg_selecting *s, struct hg_field *field, 
 {
     const struct hg_problem *pr = &field->problem;
     bool f32 = may_be_f32(s) && !field->wide && !hg_kernel_beyond_f32(kernel, pr->n, pr->norms);
-    const struct hg_points *points = f32 ? &field->copy.points : &pr->points;
-    const void *norms = f32 ? (const void *)field->copy.norms : pr->norms;
-    struct hg_tiler tiler = {
-        *kernel, hg_maps(hg_cpu_level(s->params.cpu_level)), f32 ? HINGE_F32 : HINGE_F64, pr->d, .maker = NULL
-    };
-    hinge_status status = hg_gram_init(&field->rows, &tiler, points, NULL, pr->n, pr->column, norms, pr->threads, err);
+    hinge_dtype type = f32 ? HINGE_F32 : HINGE_F64;
+    hinge_status status = open_rows(s, field, kernel, type, pr->threads, &field->rows, err);
     for (int t = 0; t < field->many.threads && status == HINGE_OK; t++) {
-        status = hg_gram_init(&field->own[t], &tiler, points, NULL, pr->n, pr->column, norms, 1, err);
+        status = open_rows(s, field, kernel, type, 1, &field->own[t], err);
         field->own_rows[t] = &field->own[t].super;
     }
     field->open = true;
     if (status == HINGE_OK)
         status = hg_many_take(&field->many, &field->rows.super, field->own_rows, err);
+    return status;
+}
+
+/* The largest error of g at some points of a part, by the same sums over rows in f64. */
+static hinge_status measure_error(struct hg_field *field, const struct hg_part *part, double *error, hinge_error *err)
+{
+    enum { SAMPLE = 32 };
+    size_t n = part->qp.n, count = HG_MIN(n, (size_t)SAMPLE), moved = 0;
+    uint32_t *left, sample[SAMPLE];
+    double *coef, g[SAMPLE] = { 0 };
+    if (!HG_ROOM(HG_ARRAY(left, n), HG_ARRAY(coef, n)))
+        return hg_fail(err, HINGE_ENOMEM, "no memory for the error of %zu coefficients", n);
+    for (size_t k = 0; k < n; k++)
+        if (hg_qp_beta(&part->qp, k) != 0) {
+            left[moved] = part->point[k];
+            coef[moved++] = hg_qp_beta(&part->qp, k);
+        }
+    for (size_t k = 0; k < count; k++)
+        sample[k] = part->point[k * n / count];
+    struct hg_rows *exact = &field->exact.super;
+    hinge_status status = hg_rows_apply(exact, left, moved, coef, sample, count, g, NULL);
+    if (status != HINGE_OK)
+        hg_fail(err, status, "the kernel failed");
+    *error = 0;
+    for (size_t k = 0; k < count; k++)
+        *error = HG_MAX(*error, fabs(part->g[k * n / count] - g[k]));
+    hg_free(left);
+    return status;
+}
+
+/* Errors of values that are as large as can be, and of random sign, add up to some tenth of one times the coefficients'
+ * length. Where that may show, the error is measured; those elsewhere are taken for twice as large. */
+hinge_status hg_field_widens(const struct hg_selecting *s, struct hg_field *field, const struct hg_part *part,
+                             bool *widens, hinge_error *err)
+{
+    double square = 0, error = 0;
+    hinge_status status = HINGE_OK;
+    *widens = false;
+    if (field->rows.super.type != HINGE_F32 || s->params.precision != HINGE_PRECISION_AUTO)
+        return HINGE_OK;
+    for (size_t k = 0; k < part->qp.n; k++)
+        square += hg_qp_beta(&part->qp, k) * hg_qp_beta(&part->qp, k);
+    if (0.1 * sqrt(square) * hg_kernel_error(&field->rows.tiler.kernel, HINGE_F32, field->problem.d, field->norm) <=
+        s->out->eps)
+        return HINGE_OK;
+    if (!field->checks)
+        status = open_rows(s, field, &field->rows.tiler.kernel, HINGE_F64, field->problem.threads, &field->exact, err);
+    field->checks = status == HINGE_OK;
+    if (status == HINGE_OK)
+        status = measure_error(field, part, &error, err);
+    *widens = 4 * error > s->out->eps;
+    field->wide = field->wide || *widens; /* also where the next fold's coefficients are smaller */
     return status;
 }
 

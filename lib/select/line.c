@@ -117,27 +117,60 @@ static bool is_free(const struct hg_qp *qp)
     return true;
 }
 
-/* The solution so far as a start of the next one's, all of it grown, or kept as it is where bounds alone have grown and
- * the dual objective is no higher: at small C most coefficients are at their bound and stay there, at large C few
- * are. */
-static void start_from(const struct hg_selecting *s, struct hg_part *part, struct hg_qp *next, double grown)
+/* What equal points of both classes share is a multiple of C, and moves no gradient: share[first of them][side] is how
+ * much it would be of what each side has. Returns the sum of what they share, of both sides. */
+static double find_shared(const struct hg_part *part, const uint32_t *equal, double (*share)[2], size_t n)
+{
+    double sum = 0;
+    memset(share, 0, n * sizeof *share);
+    for (size_t k = 0; k < part->n; k++)
+        share[equal[part->point[k]]][part->qp.beta[0][k] > 0] += fabs(part->qp.beta[0][k]);
+    for (size_t i = 0; i < n; i++) {
+        double least = HG_MIN(share[i][0], share[i][1]);
+        sum += 2 * least;
+        for (int side = 0; side < 2; side++)
+            share[i][side] = least > 0 ? least / share[i][side] : 0;
+    }
+    return sum;
+}
+
+/* The solution so far as a start of the next one's. Where bounds alone have grown, and the dual objective is no higher
+ * then, coefficients stay as they are, but for what examples share that contradict each other; otherwise all grow: at
+ * small C most coefficients are at their bound and stay there, at large C few are. */
+static hinge_status start_from(const struct hg_selecting *s, const struct hg_problem *pr, struct hg_part *part,
+                               struct hg_qp *next, double grown, hinge_error *err)
 {
     const struct hg_qp *qp = &part->qp;
-    double square = 0, linear = 0;
-    for (size_t k = 0; k < qp->n && !s->problem.task->uses_nu; k++) {
+    double square = 0, linear = 0, shared = 0, (*share)[2] = NULL;
+    bool may_stay = !s->problem.task->uses_nu && grown >= 1;
+    if (may_stay && pr->classifies && pr->equal != NULL) {
+        share = hg_alloc(pr->n, sizeof *share);
+        if (share == NULL)
+            return hg_fail(err, HINGE_ENOMEM, "no memory for the start of %zu rows", pr->n);
+        shared = find_shared(part, pr->equal, share, pr->n);
+    }
+    for (size_t k = 0; k < qp->n && may_stay; k++) {
         double b = qp->beta[0][k];
         square += b * part->g[k] / 2;
         linear += b * qp->off[0][k] + qp->kink * fabs(b);
     }
-    if (!s->problem.task->uses_nu && grown >= 1 &&
-        (is_free(qp) || square + linear <= grown * (grown * square + linear)))
-        grown = 1;
+    double stay = square + linear - (grown - 1) * shared, all = grown * (grown * square + linear);
+    bool stays = may_stay && (is_free(qp) || stay <= all);
     for (int l = 0; l < qp->layers; l++)
-        for (size_t k = 0; k < qp->n; k++)
+        for (size_t k = 0; k < qp->n; k++) {
+            double b = qp->beta[l][k], part_of_it = 0;
+            if (!stays)
+                part_of_it = 1;
+            else if (shared > 0)
+                part_of_it = share[pr->equal[part->point[k]]][b > 0];
             next->beta[l][k] =
-                grown == 1 ? qp->beta[l][k] : hg_qp_snap(grown * qp->beta[l][k], next->lo[l][k], next->hi[l][k], 1e-10);
-    for (size_t k = 0; k < qp->n; k++)
+                part_of_it == 0 ? b
+                                : hg_qp_snap(b + (grown - 1) * part_of_it * b, next->lo[l][k], next->hi[l][k], 1e-10);
+        }
+    for (size_t k = 0; k < qp->n && !stays; k++)
         part->g[k] *= grown;
+    hg_free(share);
+    return HINGE_OK;
 }
 
 /* Sums are reached again by what coefficients lack. */
@@ -171,10 +204,11 @@ static hinge_status begin_part(struct hg_selecting *s, const struct hg_problem *
         return status;
     part->many.moved = NULL;
     if (part->begun) {
-        start_from(s, part, &next, growth(s, part, C, nu));
-        if (s->problem.task->uses_nu && !make_feasible(part, &next, sums))
+        status = start_from(s, masked, part, &next, growth(s, part, C, nu), err);
+        if (status == HINGE_OK && s->problem.task->uses_nu && !make_feasible(part, &next, sums))
             status = hg_fail(err, HINGE_EINTERNAL, "no feasible start for problem %zu", p);
-    } else {
+    }
+    if (!part->begun || part->g_is_coarse) {
         memset(part->g, 0, part->n * sizeof *part->g);
         for (size_t k = 0; k < part->n; k++) {
             part->moved[k] = hg_qp_beta(&next, k);
@@ -185,6 +219,7 @@ static hinge_status begin_part(struct hg_selecting *s, const struct hg_problem *
     hg_qp_free(&part->qp);
     part->qp = next;
     part->begun = true;
+    part->g_is_coarse = false;
     part->C = C;
     part->nu = nu;
     part->many.qp = &part->qp;
@@ -363,15 +398,21 @@ static hinge_status solve_batch(struct hg_selecting *s, hinge_grid_point *point,
 /* Rows in f32 are too coarse for some of the coefficients: the kernel again, and these folds, by rows in f64. */
 static hinge_status widen(struct hg_selecting *s, hinge_grid_point *point, bool *again, hinge_error *err)
 {
+    hinge_status status = HINGE_OK;
     *again = false;
-    for (size_t b = 0; b < s->n_batch; b++)
-        *again =
-            hg_field_widens(s, &s->field[s->n_fields == 1 ? 0 : s->batch[b].fold], &s->batch[b].part->qp) || *again;
-    if (!*again)
-        return HINGE_OK;
-    hg_parts_forget(s, true);
+    for (size_t b = 0; b < s->n_batch && status == HINGE_OK; b++) {
+        bool widens;
+        status = hg_field_widens(s, &s->field[s->n_fields == 1 ? 0 : s->batch[b].fold], s->batch[b].part, &widens, err);
+        *again = *again || widens;
+    }
+    if (status != HINGE_OK || !*again)
+        return status;
+    for (size_t k = 0; k < s->out->n_folds * s->n_problems; k++) {
+        hg_many_forget(&s->field[s->n_fields == 1 ? 0 : k / s->n_problems].many, &s->part[k].many);
+        s->part[k].g_is_coarse = true;
+    }
     s->widening = true;
-    hinge_status status = hg_fields_take(s, point, err);
+    status = hg_fields_take(s, point, err);
     s->widening = false;
     return status;
 }
@@ -380,6 +421,7 @@ hinge_status hg_train_folds(struct hg_selecting *s, hinge_grid_point *point, siz
                             hinge_error *err)
 {
     hinge_status status = HINGE_OK;
+    hinge_outcome before = point->outcome;
     bool again = true;
     while (again && status == HINGE_OK && !hg_ended_early(point->outcome)) {
         s->n_batch = 0;
@@ -389,6 +431,8 @@ hinge_status hg_train_folds(struct hg_selecting *s, hinge_grid_point *point, siz
             status = solve_batch(s, point, err);
         if (status == HINGE_OK)
             status = widen(s, point, &again, err);
+        if (again && !hg_ended_early(point->outcome))
+            point->outcome = before;
     }
     if (status == HINGE_OK && !hg_ended_early(point->outcome))
         status = predict(s, first, count, err);

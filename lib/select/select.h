@@ -27,6 +27,8 @@ struct hg_field {
     bool wide;                   /* rows in f32 are too coarse for the kernel in hand */
     bool open;                   /* these are there: */
     struct hg_gram rows, *own;   /* of the kernel in hand; [threads] by one thread each */
+    bool checks;                 /* this is there: */
+    struct hg_gram exact;        /* the same in f64, for errors of f32 */
     struct hg_rows **own_rows;   /* [threads] */
 };
 
@@ -39,6 +41,7 @@ struct hg_part {
     double *g, *moved;     /* [n] */
     double C, nu;          /* that it was solved with */
     bool begun, absent;    /* there is a solution; the fold has no such problem */
+    bool g_is_coarse;      /* g is by rows in f32, and those in hand are f64 */
     struct hg_many_problem many;
 };
 
@@ -121,9 +124,9 @@ hinge_status hg_fields_init(struct hg_selecting *s, hinge_error *err);
 void hg_fields_free(struct hg_selecting *s);
 /* Rows are those of this point's kernel from now on. */
 hinge_status hg_fields_take(struct hg_selecting *s, const hinge_grid_point *point, hinge_error *err);
-/* Whether rounding of f32 rows may show in what a problem's coefficients add up to; the field then makes them in
- * f64. */
-bool hg_field_widens(const struct hg_selecting *s, struct hg_field *field, const struct hg_qp *qp);
+/* Whether rounding of f32 rows shows in what a part's coefficients add up to; the field then makes them in f64. */
+hinge_status hg_field_widens(const struct hg_selecting *s, struct hg_field *field, const struct hg_part *part,
+                             bool *widens, hinge_error *err);
 
 /* ---- line.c ---------------------------------------------------------------------------------------------------- */
 
