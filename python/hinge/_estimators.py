@@ -23,9 +23,9 @@ _NO_BOUND = 1e10  # C of a regression that asks for infinity
 
 
 def _variance(X: np.ndarray, weights: np.ndarray | None) -> float:
-    """The variance of all values of X, rows weighted, without a copy of X."""
+    """The variance of all values of X, rows weighted, without a copy of X; equal weights are as good as none."""
     blocks = [slice(i, i + 4096) for i in range(0, len(X), 4096)]
-    w = np.ones(len(X)) if weights is None else weights
+    w = np.ones(len(X)) if weights is None else weights / weights.max()
     total = float(w.sum()) * X.shape[1]
     mean = sum(w[b] @ X[b].sum(axis=1, dtype=np.float64) for b in blocks) / total
     return float(sum(w[b] @ np.square(X[b] - mean, dtype=np.float64).sum(axis=1) for b in blocks)) / total
