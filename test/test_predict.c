@@ -323,11 +323,12 @@ static void plain_values(const hinge_model *m, const double *x, long double *f)
 static double plain_label(const hinge_model *m, const long double *f)
 {
     size_t votes[16] = { 0 }, best = 0;
-    for (size_t a = 0, p = 0; a < m->n_classes; a++)
+    bool rest = m->multiclass == HINGE_ONE_VS_REST;
+    for (size_t a = 0, p = 0; a < m->n_classes && !rest; a++)
         for (size_t b = a + 1; b < m->n_classes; b++, p++)
             votes[f[p] > 0 ? a : b]++;
     for (size_t c = 1; c < m->n_classes; c++)
-        if (m->multiclass == HINGE_ONE_VS_REST ? f[c] > f[best] : votes[c] > votes[best])
+        if (rest ? f[c] > f[best] : votes[c] > votes[best])
             best = c;
     return m->labels[best];
 }
