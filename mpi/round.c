@@ -281,8 +281,7 @@ static hinge_status load_block(struct hm_run *r)
     }
     for (size_t s = 0; s < n; s++)
         r->ids[s] = (uint32_t)(part->n + s);
-    struct hg_fetch fetch = { .rows = rows, .n_rows = r->n_fresh, .cols = r->ids, .n_cols = n, .out = r->row };
-    hinge_status status = r->n_fresh > 0 ? part->gram.super.ops->fetch(&part->gram.super, &fetch) : HINGE_OK;
+    hinge_status status = hg_rows_fill(&part->gram.super, rows, r->n_fresh, r->ids, n, r->row, NULL);
 #pragma omp parallel for num_threads(r->threads) schedule(static)
     for (size_t s0 = 0; s0 < n; s0 += SQUARE)
         for (size_t f0 = 0; f0 < r->n_fresh; f0 += SQUARE)

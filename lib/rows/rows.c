@@ -1,5 +1,13 @@
-/* The verbs of a source of kernel rows that need no tile of their caller's: block and apply (rows.h). */
+/* The verbs of a source of kernel rows that need no tile of their caller's: fill, block and apply (rows.h). */
 #include "lib/rows/rows.h"
+
+hinge_status hg_rows_fill(struct hg_rows *rows, const uint32_t *left, size_t n_left, const uint32_t *right,
+                          size_t n_right, void *const *out, const int *stop)
+{
+    struct hg_fetch fetch = { .rows = left, .n_rows = n_left, .cols = right, .n_cols = n_right, .out = out,
+                              .stop = stop };
+    return n_left > 0 ? rows->ops->fetch(rows, &fetch) : HINGE_OK;
+}
 
 hinge_status hg_rows_block(struct hg_rows *rows, const uint32_t *left, size_t n_left, const uint32_t *right,
                            size_t n_right, double *out)
@@ -9,8 +17,7 @@ hinge_status hg_rows_block(struct hg_rows *rows, const uint32_t *left, size_t n_
         return HINGE_ENOMEM;
     for (size_t r = 0; r < n_left; r++)
         row[r] = out + r * n_right;
-    struct hg_fetch fetch = { .rows = left, .n_rows = n_left, .cols = right, .n_cols = n_right, .out = row };
-    hinge_status status = n_left > 0 ? rows->ops->fetch(rows, &fetch) : HINGE_OK;
+    hinge_status status = hg_rows_fill(rows, left, n_left, right, n_right, row, NULL);
     hg_free(row);
     return status;
 }

@@ -72,7 +72,13 @@ struct hg_rows {
     hinge_stages *stages; /* NULL, or what fetches add their threads' seconds to, time in tile() as update; and gflop */
 };
 
-/* The verbs for sources of f64, over points left [n_left] and right [n_right] (NULL: points 0 .. n_right - 1). */
+/* The verbs, over points left [n_left] and right [n_right] (NULL: points 0 .. n_right - 1). */
+
+/* out[r][c] = K(left[r], right[c]), in the source's type. stop: hg_fetch's. */
+hinge_status hg_rows_fill(struct hg_rows *rows, const uint32_t *left, size_t n_left, const uint32_t *right,
+                          size_t n_right, void *const *out, const int *stop);
+
+/* Those for sources of f64 alone. */
 
 /* out[r * n_right + c] = K(left[r], right[c]) */
 hinge_status hg_rows_block(struct hg_rows *rows, const uint32_t *left, size_t n_left, const uint32_t *right,

@@ -103,8 +103,7 @@ static hinge_status make_rows(struct hg_many *many, const uint32_t *point, size_
         many->was_made[point[k]] = 1;
     }
     many->rows_made += count;
-    struct hg_fetch fetch = { .rows = point, .n_rows = count, .n_cols = many->n, .out = many->out };
-    return count > 0 ? many->rows->ops->fetch(many->rows, &fetch) : HINGE_OK;
+    return hg_rows_fill(many->rows, point, count, NULL, many->n, many->out, NULL);
 }
 
 /* ---- a problem in work ---------------------------------------------------------------------------------------------
@@ -156,7 +155,6 @@ static hinge_status view_fetch(struct hg_rows *rows, const struct hg_fetch *f)
 {
     struct view *view = (struct view *)rows;
     const struct hg_many *many = view->many;
-    hinge_status status = HINGE_OK;
     size_t lacking = 0;
     for (size_t c = 0; c < f->n_cols; c++)
         view->col[c] = view->point[f->cols[c]];
@@ -170,13 +168,8 @@ static hinge_status view_fetch(struct hg_rows *rows, const struct hg_fetch *f)
         view->row[lacking] = point;
         view->out[lacking++] = f->out[r];
     }
-    if (lacking > 0) {
-        struct hg_rows *own = many->own[omp_get_thread_num()];
-        struct hg_fetch rest = {
-            .rows = view->row, .n_rows = lacking, .cols = view->col, .n_cols = f->n_cols, .out = view->out
-        };
-        status = own->ops->fetch(own, &rest);
-    }
+    hinge_status status = hg_rows_fill(many->own[omp_get_thread_num()], view->row, lacking, view->col, f->n_cols,
+                                       view->out, NULL);
     struct hg_tile tile = { 0, f->n_rows, 0, f->n_cols, (const void *const *)f->out, NULL, NULL };
     if (status == HINGE_OK && f->tile != NULL)
         f->tile(f->arg, &tile);

@@ -120,8 +120,7 @@ static hinge_status load_block(struct hg_newton *t)
             t->in.off[l][k] = t->qp->off[l][t->point[k]];
         }
     }
-    struct hg_fetch fetch = { t->point, q, t->point, q, t->in.row, NULL, NULL, t->opt->halt.stop, 0, false, false };
-    status = t->rows->ops->fetch(t->rows, &fetch);
+    status = hg_rows_fill(t->rows, t->point, q, t->point, q, t->in.row, t->opt->halt.stop);
     for (size_t k = 0; k < q && status == HINGE_OK; k++) {
         t->in.diagonal[k] = hg_block_row(t, k)[k];
         t->in.diagonal32[k] = (float)t->in.diagonal[k];
