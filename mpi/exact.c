@@ -232,8 +232,8 @@ struct measure {
     uint32_t *rows;       /* [count] */
     uint32_t *cols;       /* [tile] own support vectors of a tile, */
     double *coef;         /* and their coefficients */
-    double *piece;        /* [count * (tile / 32 + 1)] sums over ranges of columns */
-    double *sum;          /* [count * tiles] over tiles */
+    double *now;          /* [count] sums over a tile */
+    double *sum;          /* [count * tiles] over all */
 };
 
 /* Points between the extremes may well be those whose g decides. */
@@ -276,8 +276,7 @@ static hinge_status tell_drawn(struct measure *m, hinge_error *err)
     double *to = hg_alloc(mine, width), *own = to;
     bool ok = to != NULL && HG_ROOM(HG_ARRAY(m->told, total / sizeof(double)), HG_ARRAY(m->rows, m->count),
                                     HG_ARRAY(m->cols, r->own->tile), HG_ARRAY(m->coef, r->own->tile),
-                                    HG_ARRAY(m->piece, m->count * (r->own->tile / 32 + 1)),
-                                    HG_ZEROS(m->sum, m->count * m->tiles));
+                                    HG_ARRAY(m->now, m->count), HG_ZEROS(m->sum, m->count * m->tiles));
     hinge_status status =
         ok ? HINGE_OK : hg_fail(err, HINGE_ENOMEM, "no memory to measure the gradient of %zu points", m->count);
     status = hm_agree(r->net, status, err);
@@ -294,18 +293,6 @@ static hinge_status tell_drawn(struct measure *m, hinge_error *err)
     return status;
 }
 
-static void measure_tile(void *arg, const struct hg_tile *tile)
-{
-    const struct measure *m = arg;
-    for (size_t k = 0; k < tile->n_rows; k++) {
-        const double *row = tile->row[k];
-        double sum = 0;
-        for (size_t c = 0; c < tile->n_cols; c++)
-            sum += row[c] * m->coef[tile->col0 + c];
-        m->piece[tile->col0 / 32 * m->count + tile->row0 + k] = sum; /* no range is narrower but the last */
-    }
-}
-
 /* Sums over own tile t: of n positions from at on. */
 static hinge_status measure_one(struct measure *m, size_t t, size_t at, size_t n)
 {
@@ -313,20 +300,18 @@ static hinge_status measure_one(struct measure *m, size_t t, size_t at, size_t n
     struct hm_part *part = m->part;
     while (at >= part->at + part->n)
         part++;
-    size_t ranges = n / 32 + 1;
-    struct hg_fetch fetch = { .rows = m->rows, .n_rows = m->count, .cols = m->cols, .tile = measure_tile, .arg = m };
+    size_t n_sv = 0;
     for (size_t i = at; i < at + n; i++)
         if (hg_qp_beta(&r->qp, i) != 0) {
-            m->coef[fetch.n_cols] = hg_qp_beta(&r->qp, i);
-            m->cols[fetch.n_cols++] = (uint32_t)(i - part->at);
+            m->coef[n_sv] = hg_qp_beta(&r->qp, i);
+            m->cols[n_sv++] = (uint32_t)(i - part->at);
         }
     for (size_t k = 0; k < m->count; k++)
         m->rows[k] = (uint32_t)(part->n + k);
-    memset(m->piece, 0, m->count * ranges * sizeof *m->piece);
-    hinge_status status = fetch.n_cols > 0 ? part->gram.super.ops->fetch(&part->gram.super, &fetch) : HINGE_OK;
-    for (size_t c = 0; c < ranges; c++)
-        for (size_t k = 0; k < m->count; k++)
-            m->sum[k * m->tiles + t] += m->piece[c * m->count + k];
+    struct hg_rows *rows = &part->gram.super;
+    hinge_status status = hg_rows_dot(rows, m->rows, m->count, m->coef, m->cols, n_sv, m->now, NULL, NULL);
+    for (size_t k = 0; status == HINGE_OK && k < m->count; k++)
+        m->sum[k * m->tiles + t] = m->now[k];
     return status;
 }
 
@@ -342,8 +327,9 @@ static hinge_status measure_all(struct measure *m, hinge_error *err)
     for (size_t p = 0; status == HINGE_OK && p < r->n_parts; p++)
         take_norms(&m->part[p], m->count);
     for (size_t t = 0; status == HINGE_OK && hm_nth_tile(r, t, &at, &n, &number); t++)
-        if (measure_one(m, t, at, n) != HINGE_OK)
-            status = hg_fail(err, HINGE_ECALLBACK, "the kernel function reported a failure");
+        if ((status = measure_one(m, t, at, n)) != HINGE_OK)
+            hg_fail(err, status, status == HINGE_ENOMEM ? "no memory to measure the gradient of %zu points"
+                                                        : "the kernel failed on the gradient of %zu points", m->count);
     return hm_agree(r->net, status, err);
 }
 

@@ -454,29 +454,42 @@ static void test_verbs(void **state)
     struct shape s = { HINGE_RBF, HINGE_F64, HINGE_F32, N, 5, 0, false, false, false, true, 0 };
     struct source *o = source_new(&s, 2, 9);
     uint32_t rows[ROWS], cols[N];
-    double coef[ROWS], g[2][N], block[ROWS * N];
+    double coef[N], g[2][N], block[ROWS * N], sum[N], square[N];
     for (uint32_t c = 0; c < N; c++) {
         cols[c] = (c * 7 + 1) % N;
         g[0][c] = g[1][c] = c;
+        coef[c] = c % 2 ? 1.5 : -0.5;
     }
-    for (uint32_t r = 0; r < ROWS; r++) {
+    for (uint32_t r = 0; r < ROWS; r++)
         rows[r] = N - 1 - r;
-        coef[r] = r % 2 ? 1.5 : -0.5;
-    }
     assert_int_equal(hg_rows_block(&o->gram.super, rows, ROWS, cols, N, block), HINGE_OK);
     assert_int_equal(hg_rows_apply(&o->gram.super, rows, ROWS, coef, cols, N, g[0], NULL), HINGE_OK);
     assert_int_equal(hg_rows_apply(&o->gram.super, rows, ROWS, NULL, NULL, N, g[1], NULL), HINGE_OK);
     assert_int_equal(hg_rows_apply(&o->gram.super, rows, 0, coef, cols, N, g[0], NULL), HINGE_OK);
+    assert_int_equal(hg_rows_dot(&o->gram.super, cols, N, coef, rows, ROWS, sum, square, NULL), HINGE_OK);
     for (size_t c = 0; c < N; c++) {
-        long double tolerance, sum = (long double)c, plain = (long double)c;
+        long double tolerance, total = (long double)c, plain = (long double)c, squares = 0;
         for (size_t r = 0; r < ROWS; r++) {
             long double want = plain_value(o, rows[r], cols[c], &tolerance);
             assert_true(fabsl(block[r * N + c] - want) <= tolerance);
-            sum += coef[r] * want;
+            total += coef[r] * want;
+            squares += coef[r] * want * coef[r] * want;
             plain += plain_value(o, rows[r], c, &tolerance);
         }
-        assert_true(fabsl(g[0][c] - sum) < 1e-9 && fabsl(g[1][c] - plain) < 1e-9);
+        assert_true(fabsl(g[0][c] - total) < 1e-9 && fabsl(g[1][c] - plain) < 1e-9);
+        assert_true(fabsl(sum[c] - (total - c)) < 1e-9 && fabsl(square[c] - squares) < 1e-9);
     }
+    /* sums over several ranges of columns; none; no row */
+    assert_int_equal(hg_rows_dot(&o->gram.super, rows, ROWS, coef, cols, N, sum, NULL, NULL), HINGE_OK);
+    for (size_t r = 0; r < ROWS; r++) {
+        double want = 0;
+        for (size_t c = 0; c < N; c++)
+            want += coef[c] * block[r * N + c];
+        assert_true(fabs(sum[r] - want) < 1e-9);
+    }
+    assert_int_equal(hg_rows_dot(&o->gram.super, rows, 2, coef, cols, 0, sum, square, NULL), HINGE_OK);
+    assert_true(sum[0] == 0 && sum[1] == 0 && square[0] == 0 && square[1] == 0);
+    assert_int_equal(hg_rows_dot(&o->gram.super, rows, 0, coef, cols, N, NULL, NULL, NULL), HINGE_OK);
     source_free(o);
 }
 

@@ -1,5 +1,7 @@
-/* The verbs of a source of kernel rows that need no tile of their caller's: fill, block and apply (rows.h). */
+/* The verbs of a source of kernel rows that need no tile of their caller's: fill, block, apply and dot (rows.h). */
 #include "lib/rows/rows.h"
+
+#include <string.h>
 
 hinge_status hg_rows_fill(struct hg_rows *rows, const uint32_t *left, size_t n_left, const uint32_t *right,
                           size_t n_right, void *const *out, const int *stop)
@@ -48,4 +50,66 @@ hinge_status hg_rows_apply(struct hg_rows *rows, const uint32_t *left, size_t n_
     struct hg_fetch fetch = { .rows = left, .n_rows = n_left, .cols = right, .n_cols = n_right, .tile = add_tile,
                               .arg = &sum, .stop = halt != NULL ? halt->stop : NULL };
     return n_left > 0 ? rows->ops->fetch(rows, &fetch) : HINGE_OK;
+}
+
+enum { DOT_ROWS = 512, DOT_COLS = 32 }; /* at a time; no range of columns is narrower but the last */
+
+struct dot {
+    const struct hg_halt *halt;
+    const double *coef;
+    size_t rows;  /* at a time */
+    double *part; /* [ranges * rows * 2] sums, and those of squares */
+};
+
+static void dot_tile(void *arg, const struct hg_tile *tile)
+{
+    const struct dot *d = arg;
+    const double *coef = d->coef + tile->col0;
+    double *part = d->part + 2 * (tile->col0 / DOT_COLS * d->rows + tile->row0);
+    for (size_t k = 0; k < tile->n_rows; k++) {
+        const double *row = tile->row[k];
+        double sum = 0, square = 0;
+#pragma omp simd reduction(+ : sum, square)
+        for (size_t c = 0; c < tile->n_cols; c++) {
+            double term = row[c] * coef[c];
+            sum += term;
+            square += term * term;
+        }
+        part[2 * k] = sum;
+        part[2 * k + 1] = square;
+    }
+    if (d->halt != NULL)
+        hg_poll_halt(d->halt);
+}
+
+size_t hg_rows_dot_bytes(size_t n_left, size_t n_right)
+{
+    return 2 * (n_right / DOT_COLS + 1) * HG_MIN(n_left, (size_t)DOT_ROWS) * sizeof(double);
+}
+
+hinge_status hg_rows_dot(struct hg_rows *rows, const uint32_t *left, size_t n_left, const double *coef,
+                         const uint32_t *right, size_t n_right, double *sum, double *square, const struct hg_halt *halt)
+{
+    size_t bytes = hg_rows_dot_bytes(n_left, n_right), ranges = n_right / DOT_COLS + 1;
+    struct dot d = { halt, coef, HG_MIN(n_left, (size_t)DOT_ROWS), hg_alloc(bytes, 1) };
+    hinge_status status = d.part != NULL ? HINGE_OK : HINGE_ENOMEM;
+    for (size_t first = 0; first < n_left && status == HINGE_OK; first += d.rows) {
+        struct hg_fetch fetch = { .rows = left + first, .n_rows = HG_MIN(d.rows, n_left - first), .cols = right,
+                                  .n_cols = n_right, .tile = dot_tile, .arg = &d,
+                                  .stop = halt != NULL ? halt->stop : NULL };
+        memset(d.part, 0, bytes);
+        status = n_right > 0 ? rows->ops->fetch(rows, &fetch) : HINGE_OK;
+        for (size_t k = 0; k < fetch.n_rows; k++) {
+            double all = 0, squares = 0;
+            for (size_t at = 2 * k; at < 2 * ranges * d.rows; at += 2 * d.rows) {
+                all += d.part[at];
+                squares += d.part[at + 1];
+            }
+            sum[first + k] = all;
+            if (square != NULL)
+                square[first + k] = squares;
+        }
+    }
+    hg_free(d.part);
+    return status;
 }

@@ -87,5 +87,11 @@ hinge_status hg_rows_block(struct hg_rows *rows, const uint32_t *left, size_t n_
  * asked between tiles; g is then incomplete. */
 hinge_status hg_rows_apply(struct hg_rows *rows, const uint32_t *left, size_t n_left, const double *coef,
                            const uint32_t *right, size_t n_right, double *g, const struct hg_halt *halt);
+/* sum[r] = sum over c of coef[c] K(left[r], right[c]); square[r], or NULL: that of the squares of its terms. halt: as
+ * above. hg_rows_dot_bytes: what it takes meanwhile. */
+hinge_status hg_rows_dot(struct hg_rows *rows, const uint32_t *left, size_t n_left, const double *coef,
+                         const uint32_t *right, size_t n_right, double *sum, double *square,
+                         const struct hg_halt *halt);
+size_t hg_rows_dot_bytes(size_t n_left, size_t n_right);
 
 #endif

@@ -284,46 +284,20 @@ void hg_scan(struct hg_run *r)
 
 /* ---- its error --------------------------------------------------------------------------------------------------- */
 
-struct measure {
-    const struct hg_halt *halt;
-    const double *coef; /* [n_sv] */
-    size_t rows; /* measured at a time */
-    double *part, *square; /* [tiles * rows] */
-};
-
-/* part[tile][r] = sum over the tile's columns of K[r, c] coef[c], square[tile][r] that of the squares of its terms. */
-static void measure_tile(void *arg, const struct hg_tile *tile)
-{
-    struct measure *m = arg;
-    size_t at = tile->col0 / 32 * m->rows + tile->row0; /* no tile is narrower than 32 columns but the last */
-    for (size_t k = 0; k < tile->n_rows; k++) {
-        const double *row = tile->row[k];
-        const double *coef = m->coef + tile->col0;
-        double sum = 0, square = 0;
-#pragma omp simd reduction(+ : sum, square)
-        for (size_t c = 0; c < tile->n_cols; c++) {
-            double term = row[c] * coef[c];
-            sum += term;
-            square += term * term;
-        }
-        m->part[at + k] = sum;
-        m->square[at + k] = square;
-    }
-    hg_poll_halt(m->halt);
-}
-
-/* The same for all columns as one tile, where all points are in W: from K_WW. */
-static void measure_block(struct hg_run *r, struct measure *m, const struct hg_fetch *f)
+/* What hg_rows_dot makes of all active points' coefficients, from K_WW where all points are in W. */
+static void measure_block(struct hg_run *r, const uint32_t *point, size_t count, size_t n_sv, double *sum,
+                          double *square)
 {
     uint32_t *slot = r->block_points; /* of a point */
     for (size_t k = 0; k < r->in_w; k++)
         slot[r->w[k]] = (uint32_t)k;
-    for (size_t k = 0; k < f->n_rows; k++) {
-        const double *row = (const double *)r->inner.k + slot[f->rows[k]] * r->inner.ld;
-        for (size_t c = 0; c < f->n_cols; c++) {
-            double term = row[slot[f->cols[c]]] * m->coef[c];
-            m->part[k] += term;
-            m->square[k] += term * term;
+    for (size_t k = 0; k < count; k++) {
+        const double *row = (const double *)r->inner.k + slot[point[k]] * r->inner.ld;
+        sum[k] = square[k] = 0;
+        for (size_t c = 0; c < n_sv; c++) {
+            double term = row[slot[r->group_point[c]]] * r->group.coef[c];
+            sum[k] += term;
+            square[k] += term * term;
         }
     }
 }
@@ -363,40 +337,26 @@ struct measured {
     double rounding; /* what adding up in f64 may make of g */
 };
 
-/* Over active points, HG_MEASURED at a time; with `mend` g becomes what it is in f64. */
+/* Over active points; with `mend` g becomes what it is in f64. */
 static hinge_status measure(struct hg_run *r, const uint32_t *point, size_t count, bool mend, struct measured *result)
 {
-    size_t n_sv = hg_qp_support(r->qp, r->active, r->group_point, r->group.coef), tiles = n_sv / 32 + 1;
-    size_t rows = HG_MIN((size_t)HG_MEASURED, count), values = tiles * rows;
-    struct measure m = { &r->halt, r->group.coef, rows, hg_alloc(2 * values, sizeof(double)), NULL };
-    hinge_status status = m.part != NULL ? HINGE_OK : HINGE_ENOMEM;
-    bool by_block = r->exact_rows && r->in_w == r->n && r->opt->symmetric;
-    double most = 0;
-    r->measuring_bytes = HG_MAX(r->measuring_bytes, 2 * values * sizeof *m.part);
+    size_t n_sv = hg_qp_support(r->qp, r->active, r->group_point, r->group.coef);
+    double most = 0, *g, *square;
+    hinge_status status = HG_ROOM(HG_ARRAY(g, count), HG_ARRAY(square, count)) ? HINGE_OK : HINGE_ENOMEM;
+    r->measuring_bytes = HG_MAX(r->measuring_bytes, hg_rows_dot_bytes(count, n_sv) + 2 * count * sizeof *g);
     result->error = 0;
-    for (size_t first = 0; first < count && status == HINGE_OK && !hg_is_stopped(r); first += rows) {
-        struct hg_fetch fetch = { .rows = point + first, .n_rows = HG_MIN(rows, count - first),
-                                  .cols = r->group_point, .n_cols = n_sv, .tile = measure_tile, .arg = &m,
-                                  .stop = r->halt.stop };
-        m.square = m.part + values;
-        memset(m.part, 0, 2 * values * sizeof *m.part);
-        if (by_block)
-            measure_block(r, &m, &fetch);
-        else if (n_sv > 0)
-            status = r->exact->ops->fetch(r->exact, &fetch);
-        for (size_t k = 0; k < fetch.n_rows && status == HINGE_OK && !hg_is_stopped(r); k++) {
-            double g = 0, square = 0, *old = &r->g[r->position[fetch.rows[k]]];
-            for (size_t tile = 0; tile < tiles; tile++) {
-                g += m.part[tile * rows + k];
-                square += m.square[tile * rows + k];
-            }
-            result->error = HG_MAX(result->error, fabs(g - *old));
-            most = HG_MAX(most, square);
-            *old = mend ? g : *old;
-        }
+    if (status == HINGE_OK && r->exact_rows && r->in_w == r->n && r->opt->symmetric)
+        measure_block(r, point, count, n_sv, g, square);
+    else if (status == HINGE_OK)
+        status = hg_rows_dot(r->exact, point, count, r->group.coef, r->group_point, n_sv, g, square, &r->halt);
+    for (size_t k = 0; k < count && status == HINGE_OK && !hg_is_stopped(r); k++) {
+        double *old = &r->g[r->position[point[k]]];
+        result->error = HG_MAX(result->error, fabs(g[k] - *old));
+        most = HG_MAX(most, square[k]);
+        *old = mend ? g[k] : *old;
     }
     result->rounding = DBL_EPSILON * sqrt(most) * (1 + sqrt((double)n_sv) / 8);
-    hg_free(m.part);
+    hg_free(g);
     return status;
 }
 
