@@ -1,12 +1,19 @@
 /* The cost model: figures of work, measured once, by which makers are chosen and rows are kept or made again. */
 #include "kernels/maker.h"
 
+bool hg_lists_are_dense(double nonzeros, size_t d)
+{
+    return nonzeros > 0.6 * (double)d;
+}
+
 /* Measured on Zen 4 in ns an entry: lists 0.031 a non-zero (0.04 where a vector has several stretches), GEMM 0.0255 a
  * feature and 0.25 for its packing and one more pass over the tile; twice that each in f64, and for lists on vectors
- * shorter than AVX's. */
+ * shorter than AVX's. With AVX-512 lists that are dense take 0.018 a feature. */
 bool hg_lists_win(double nonzeros, size_t d, hinge_dtype type, int level)
 {
     double lists = (d <= HG_STRETCH ? 0.031 : 0.04) * nonzeros, gemm = 0.0255 * (double)d;
+    if (level >= 4 && hg_lists_are_dense(nonzeros, d))
+        lists = 0.018 * (double)d;
     if (type == HINGE_F64)
         lists *= 2, gemm *= 2;
     if (level < 3)
@@ -29,7 +36,9 @@ struct hg_cost hg_cost_gemm(const struct hg_tiler *t, const struct hg_points *po
 struct hg_cost hg_cost_lists(const struct hg_tiler *t, const struct hg_points *points)
 {
     double cost = 1.2 + 0.1 * points->nonzeros;
-    if (t->d > 96) /* a panel and the lists do not both fit L1 */
+    if (t->dense)
+        cost = 1.2 + 0.06 * (double)t->d;
+    else if (t->d > 96) /* a panel and the lists do not both fit L1 */
         cost *= 1.4;
     return (struct hg_cost){ reads(t, cost), points->nonzeros };
 }

@@ -4,13 +4,16 @@
  */
 #include "kernels/maker.h"
 
-size_t hg_lists_lay_out(struct hg_lists *lists, size_t count, size_t d, hinge_dtype type, char *base)
+#include <string.h>
+
+size_t hg_lists_lay_out(struct hg_lists *lists, size_t count, size_t d, hinge_dtype type, bool dense, char *base)
 {
-    size_t at = 0;
+    size_t at = 0, positions = dense ? 0 : count;
     lists->stretches = HG_MAX((d + HG_STRETCH - 1) / HG_STRETCH, (size_t)1);
     lists->capacity = d;
-    lists->end = hg_take(base, &at, count * lists->stretches * sizeof(uint32_t));
-    lists->at = hg_take(base, &at, count * d * sizeof(uint32_t));
+    lists->dense = dense;
+    lists->end = hg_take(base, &at, positions * lists->stretches * sizeof(uint32_t));
+    lists->at = hg_take(base, &at, positions * d * sizeof(uint32_t));
     lists->value = hg_take(base, &at, count * d * hg_size_of(type));
     return at;
 }
@@ -20,7 +23,9 @@ void hg_lists_set(struct hg_lists *lists, size_t r, const void *vector, size_t d
     size_t filled = r * lists->capacity, width = hg_panel_cols(type);
     const float *v32 = vector;
     const double *v64 = vector;
-    for (size_t s = 0; s < lists->stretches; s++) {
+    if (lists->dense)
+        memcpy((char *)lists->value + filled * hg_size_of(type), vector, d * hg_size_of(type));
+    for (size_t s = 0; s < lists->stretches && !lists->dense; s++) {
         for (size_t k = s * HG_STRETCH; k < HG_MIN(d, (s + 1) * HG_STRETCH); k++) {
             lists->at[filled] = (uint32_t)(k * width); /* overwritten by the next where the value is 0 */
             if (type == HINGE_F32) {
@@ -66,7 +71,10 @@ void hg_points_panels(const struct hg_points *points, const uint32_t *ids, size_
 
 static bool fits(const struct hg_tiler *t, const struct hg_points *points)
 {
-    return !(t->close > 0) && hg_lists_win(points->nonzeros, t->d, t->type, t->maps->number);
+    static const double most = 0x1p32; /* bytes of panels that are kept, another copy of the data */
+    double bytes = (double)points->n * (double)t->d * (double)hg_size_of(t->type);
+    return !(t->close > 0) && hg_lists_win(points->nonzeros, t->d, t->type, t->maps->number) &&
+           !(t->dense && t->d > HG_STRETCH && bytes > most);
 }
 
 static size_t own_room(const struct hg_tiler *t)
@@ -78,7 +86,7 @@ static size_t lay_left(const struct hg_tiler *t, const struct hg_points *points,
                        struct hg_left *left)
 {
     (void)points;
-    return hg_lists_lay_out(&left->lists, count, t->d, t->type, base);
+    return hg_lists_lay_out(&left->lists, count, t->d, t->type, t->dense, base);
 }
 
 static size_t right_bytes(const struct hg_tiler *t, const struct hg_points *points, size_t count)

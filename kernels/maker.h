@@ -25,7 +25,8 @@ struct hg_tiler {
     const struct hg_maps *maps;
     hinge_dtype type;
     size_t d;
-    /* A source of rows sets the rest itself. */
+    bool dense; /* lists have zeros as well (hg_lists_are_dense) */
+    /* A source of rows sets the rest itself, and dense. */
     const struct hg_maker *maker;
     double close; /* RBF by GEMM in f64: squared distances below this, and what their rounding may be, are taken anew
                    * from the vectors' differences; 0: none is */
@@ -162,6 +163,8 @@ void hg_points_panels(const struct hg_points *points, const uint32_t *ids, size_
 
 /* True where lists are faster than GEMM: vectors of d features with so many non-zeros on average. */
 bool hg_lists_win(double nonzeros, size_t d, hinge_dtype type, int level);
+/* True where lists are faster with all values than with the non-zeros alone. */
+bool hg_lists_are_dense(double nonzeros, size_t d);
 struct hg_cost hg_cost_gemm(const struct hg_tiler *t, const struct hg_points *points);
 struct hg_cost hg_cost_lists(const struct hg_tiler *t, const struct hg_points *points);
 struct hg_cost hg_cost_counts(const struct hg_tiler *t, const struct hg_points *points);

@@ -1,7 +1,8 @@
 /*
- * Tiles without BLAS, for vectors with few non-zeros, or few features: one side as lists of its non-zeros, the other
- * in panels of columns that lie feature by feature. A dot product is then one multiply-add for each non-zero of
- * the row, as many columns at once as a vector holds; sums run over ascending features, so that an entry's bits
+ * Tiles without BLAS: one side as lists of its non-zeros, or as vectors where those are most, the other in panels of
+ * columns that lie feature by feature. A dot product is then one multiply-add for each non-zero (value) of the row, as
+ * many columns at once as a vector holds. Panels that are kept save the packing that GEMM does anew for each call, which
+ * is most of its time where rows are few. Sums run over ascending features, stretch by stretch, so that an entry's bits
  * depend on nothing but its two vectors (and the level).
  */
 #ifndef HG_PANEL_H
@@ -23,14 +24,15 @@ static inline size_t hg_panel_cols(hinge_dtype type)
 /* The non-zeros of some vectors of d features. Vector r has its own from r * capacity on; those of stretch s of its
  * features end at end[r * stretches + s]. */
 struct hg_lists {
-    size_t stretches, capacity;
+    size_t stretches, capacity; /* capacity: d */
+    bool dense;                 /* value has all features, zeros too; no end, no at */
     uint32_t *end;
     uint32_t *at;  /* feature * hg_panel_cols */
     void *value;
 };
 
 /* Bytes of lists for `count` vectors of d features; lays them out at base (NULL: only measures). */
-size_t hg_lists_lay_out(struct hg_lists *lists, size_t count, size_t d, hinge_dtype type, char *base);
+size_t hg_lists_lay_out(struct hg_lists *lists, size_t count, size_t d, hinge_dtype type, bool dense, char *base);
 /* Vector r of the lists from its d values. */
 void hg_lists_set(struct hg_lists *lists, size_t r, const void *vector, size_t d, hinge_dtype type);
 /* One panel [d * hg_panel_cols] from `count` vectors of `ld` values each; columns that are left over are 0. */

@@ -1,9 +1,14 @@
 /*
  * The loops of panel.h in one type: for map.c, which includes it after map_rows.h and with the same macros, all of
  * which are undefined in the end. Four registers of a panel's columns take one multiply-add each for every non-zero of
- * a row, and two rows go side by side, so that none waits for its sums.
+ * a row, and two rows go side by side, so that none waits for its sums. Rows that are dense go as many side by side as
+ * there are registers for, since each multiply-add of a pair would wait for its load.
  */
-enum { OF(WIDTH) = HG_PANEL_BYTES / sizeof(REAL) };
+enum {
+    OF(WIDTH) = HG_PANEL_BYTES / sizeof(REAL),
+    OF(FOUR) = 4 * VECTOR / sizeof(REAL),              /* columns of four registers */
+    OF(MOST) = VECTOR == 64 ? 6 : VECTOR == 32 ? 3 : 2 /* dense rows side by side */
+};
 
 struct OF(entries) {
     const uint32_t *at;
@@ -39,34 +44,91 @@ static inline void OF(store)(struct OF(four) sum, REAL *to)
     p[0] = sum.a, p[1] = sum.b, p[2] = sum.c, p[3] = sum.d;
 }
 
-static inline void OF(add)(struct OF(four) *sum, const struct OF(entries) *e, size_t i, const REAL *panel)
+static inline void OF(add)(struct OF(four) *sum, REAL x, const REAL *at)
 {
-    const OF(vector) *p = (const OF(vector) *)(const void *)(panel + e->at[i]);
-    REAL x = e->value[i];
+    const OF(vector) *p = (const OF(vector) *)(const void *)at;
     sum->a += x * p[0], sum->b += x * p[1], sum->c += x * p[2], sum->d += x * p[3];
+}
+
+static inline void OF(add_entry)(struct OF(four) *sum, const struct OF(entries) *e, size_t i, const REAL *panel)
+{
+    OF(add)(sum, e->value[i], panel + e->at[i]);
+}
+
+/* sum, and what is at `from` (NULL: 0), to `to`. */
+static inline void OF(put)(struct OF(four) sum, const REAL *from, REAL *to)
+{
+    if (from != NULL) {
+        struct OF(four) before = OF(load)(from);
+        sum.a += before.a, sum.b += before.b, sum.c += before.c, sum.d += before.d;
+    }
+    OF(store)(sum, to);
 }
 
 /* to [2 * WIDTH] = from (NULL: 0) + sum over entries of value * the panel's row at `at`, for two rows */
 static inline void OF(dots)(struct OF(entries) e, struct OF(entries) f, const REAL *panel, const REAL *from, REAL *to)
 {
-    enum { FOUR = sizeof(struct OF(four)) / sizeof(REAL) };
     size_t both = HG_MIN(e.count, f.count);
-    for (size_t c = 0; c < OF(WIDTH); c += FOUR, panel += FOUR, to += FOUR) {
+    for (size_t c = 0; c < OF(WIDTH); c += OF(FOUR), panel += OF(FOUR)) {
         struct OF(four) s = { 0 }, t = { 0 };
-        if (from != NULL) {
-            s = OF(load)(from + c);
-            t = OF(load)(from + c + OF(WIDTH));
-        }
         for (size_t i = 0; i < both; i++) {
-            OF(add)(&s, &e, i, panel);
-            OF(add)(&t, &f, i, panel);
+            OF(add_entry)(&s, &e, i, panel);
+            OF(add_entry)(&t, &f, i, panel);
         }
         for (size_t i = both; i < e.count; i++)
-            OF(add)(&s, &e, i, panel);
+            OF(add_entry)(&s, &e, i, panel);
         for (size_t i = both; i < f.count; i++)
-            OF(add)(&t, &f, i, panel);
-        OF(store)(s, to);
-        OF(store)(t, to + OF(WIDTH));
+            OF(add_entry)(&t, &f, i, panel);
+        OF(put)(s, from != NULL ? from + c : NULL, to + c);
+        OF(put)(t, from != NULL ? from + c + OF(WIDTH) : NULL, to + c + OF(WIDTH));
+    }
+}
+
+/* The same for n dense rows x [n * ld] of `count` features. n: a constant, at most MOST */
+static inline __attribute__((always_inline)) void
+OF(dense)(const REAL *x, size_t ld, size_t n, size_t count, const REAL *panel, const REAL *from, REAL *to)
+{
+    for (size_t c = 0; c < OF(WIDTH); c += OF(FOUR)) {
+        struct OF(four) sum[OF(MOST)] = { 0 };
+        const REAL *at = panel + c;
+        for (size_t k = 0; k < count; k++, at += OF(WIDTH))
+#pragma GCC unroll 6
+            for (size_t r = 0; r < n; r++)
+                OF(add)(&sum[r], x[r * ld + k], at);
+#pragma GCC unroll 6
+        for (size_t r = 0; r < n; r++)
+            OF(put)(sum[r], from != NULL ? from + r * OF(WIDTH) + c : NULL, to + r * OF(WIDTH) + c);
+    }
+}
+
+/* How many rows from r on go side by side. */
+static inline size_t OF(side_by_side)(const struct hg_panel_job *j, size_t r)
+{
+    return HG_MIN(j->lists->dense ? (size_t)OF(MOST) : 2, j->rows - r);
+}
+
+/* Rows [r, r + n) of the job, over stretch s; by lists two at a time, the second of which may be one too many. */
+static inline void OF(stretch)(const struct hg_panel_job *j, size_t r, size_t n, size_t s, const REAL *panel,
+                               const REAL *from, REAL *to)
+{
+    enum { MOST = OF(MOST) };
+    const struct hg_lists *l = j->lists;
+    if (!l->dense) {
+        OF(dots)(OF(entries_of)(j, r, s), OF(entries_of)(j, r + 1, s), panel, from, to);
+        return;
+    }
+    const REAL *x = (const REAL *)l->value + (j->row0 + r) * l->capacity + s * HG_STRETCH;
+    size_t count = HG_MIN((size_t)HG_STRETCH, l->capacity - s * HG_STRETCH);
+    panel += s * HG_STRETCH * OF(WIDTH);
+    for (size_t some; n > 0; n -= some, x += some * l->capacity, to += some * OF(WIDTH)) {
+        some = n == MOST ? MOST : HG_MIN(n, (size_t)2);
+        if (n == MOST)
+            OF(dense)(x, l->capacity, MOST, count, panel, from, to);
+        else if (n > 1)
+            OF(dense)(x, l->capacity, 2, count, panel, from, to);
+        else
+            OF(dense)(x, l->capacity, 1, count, panel, from, to);
+        from += from != NULL ? some * OF(WIDTH) : 0;
     }
 }
 
@@ -136,12 +198,12 @@ OF(rows)(const struct hg_panel_job *job, const struct OF(panel_side) *side, cons
     const struct hg_panel_job j = *job;
     const struct OF(panel_side) p = *side;
     struct OF(hg_row) row = OF(prepare)(j.kind, &j.args);
-    _Alignas(64) REAL values[2 * WIDTH];
-    size_t last = j.lists->stretches - 1;
-    for (size_t r = 0; r < j.rows; r += 2) {
-        OF(dots)(OF(entries_of)(&j, r, last), OF(entries_of)(&j, r + 1, last), panel,
-                 last > 0 ? (const REAL *)j.sums + r * WIDTH : NULL, values);
-        for (size_t i = 0; i < 2 && r + i < j.rows; i++) {
+    _Alignas(64) REAL values[OF(MOST) * WIDTH];
+    size_t last = j.lists->stretches - 1, some;
+    for (size_t r = 0; r < j.rows; r += some) {
+        some = OF(side_by_side)(&j, r);
+        OF(stretch)(&j, r, some, last, panel, last > 0 ? (const REAL *)j.sums + r * WIDTH : NULL, values);
+        for (size_t i = 0; i < some; i++) {
             REAL *value = values + i * WIDTH, *to = j.into == NULL ? (REAL *)j.out[r + i] + p.col : NULL;
             if (j.norm != NULL)
                 row.norm = ((const REAL *)j.norm)[r + i];
@@ -174,9 +236,10 @@ static void OF(panel)(const struct hg_panel_job *j, const REAL *panel, const REA
         p.ld = WIDTH;
     }
     for (size_t s = 0; s + 1 < j->lists->stretches; s++)
-        for (size_t r = 0; r < j->rows; r += 2) {
+        for (size_t r = 0, some; r < j->rows; r += some) {
             REAL *to = (REAL *)j->sums + r * WIDTH;
-            OF(dots)(OF(entries_of)(j, r, s), OF(entries_of)(j, r + 1, s), panel, s > 0 ? to : NULL, to);
+            some = OF(side_by_side)(j, r);
+            OF(stretch)(j, r, some, s, panel, s > 0 ? to : NULL, to);
         }
     if (j->kind == HG_MAP_RBF && n == WIDTH)
         OF(rows)(j, &p, panel, true);

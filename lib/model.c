@@ -310,12 +310,14 @@ static bool derive_equal(hinge_model *m, int threads)
 
 /* Also where GEMM would be as fast or a little faster, but the model is small: examples come one by one then, and GEMM
  * packs all SVs anew for each. */
-static bool wants_panels(const hinge_model *m, const struct hg_points *sv, hinge_dtype type, int threads)
+static bool wants_panels(hinge_model *m, const struct hg_points *sv, hinge_dtype type, int threads)
 {
     int level = hg_cpu_level(0);
+    double nonzeros = hg_points_nonzeros(sv, threads);
+    m->dense = hg_lists_are_dense(nonzeros, m->d);
     if (m->n_sv < hg_panel_cols(type) / 4) /* panels would be mostly empty */
         return false;
-    return hg_lists_win(hg_points_nonzeros(sv, threads), m->d, type, level) ||
+    return hg_lists_win(nonzeros, m->d, type, level) ||
            (hg_model_is_small(m) && m->d <= HG_STRETCH && level >= 3);
 }
 

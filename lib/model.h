@@ -45,6 +45,7 @@ struct hinge_model {
     float *sv32;          /* [n_sv * d] shifted and rounded; NULL unless f32_is_enough and dot products are taken */
     void *panels;         /* instead of it, where lists win: the SVs as panels (kernels/panel.h), in f32 if that is
                            * enough, otherwise in f64 */
+    bool dense;           /* examples go by them with their zeros */
     double *norms;        /* [n_sv] of the shifted vectors; NULL where the kernel needs none */
     float *norms32;       /* [n_sv] the same of the vectors rounded to f32 */
     float *coef32;        /* hg_model_coef32's; NULL unless f32_is_enough */

@@ -441,7 +441,8 @@ hinge_status hinge_predict(const hinge_model *m, const hinge_matrix *x, const hi
                      .options = o,
                      .begin = hg_now(),
                      .told = -INFINITY };
-    j.tiler = (struct hg_tiler){ m->kernel, hg_maps(hg_cpu_level(o->cpu_level)), HINGE_F64, m->d, .maker = NULL };
+    j.tiler = (struct hg_tiler){ m->kernel, hg_maps(hg_cpu_level(o->cpu_level)), HINGE_F64, m->d, m->dense,
+                                 .maker = NULL };
     j.values = decisions != NULL || hinge_task_info(m->task)->regresses;
     j.as_asked = o->precision == HINGE_PRECISION_F32;
     int threads = team_for(m, x->rows, o->threads);

@@ -413,24 +413,36 @@ static void test_long_vectors(void **state)
     }
 }
 
-/* Vectors of few non-zeros, so long that a tile has fewer columns than it might; the last panel of a tile is whole. */
+/* Vectors so long that a tile has fewer columns than it might; the last panel of a tile is whole. By lists of few
+ * non-zeros, and of all values where the level has registers for it. */
 static void test_long_lists(void **state)
 {
     (void)state;
     uint64_t seed = 6;
-    for (int type = HINGE_F32; type <= HINGE_F64; type++) {
-        struct shape s = { HINGE_RBF, type, HINGE_F32, 450, 5003, 0, false, false, false, false, 11 };
+    for (int kind = 0; kind < 4; kind++) {
+        bool dense = kind / 2 == 1;
+        struct shape s = { dense ? HINGE_POLYNOMIAL : HINGE_RBF, kind % 2 ? HINGE_F64 : HINGE_F32, HINGE_F32, 450,
+                           5003, 0, .each = dense ? 1 : 11 };
         struct source *o = source_new(&s, 1, 9);
-        assert_true(o->gram.tiler.maker == &hg_by_lists && o->gram.tile_cols < 450);
-        o->gram.tiler.kernel.gamma = 1e-3;
-        uint32_t *rows = some_points(&seed, 450, 9, false);
-        struct watch *w = fetch(o, rows, 9, NULL, 450, KEEP_SOME);
-        for (size_t at = 0; at < 9 * 450; at += 4) {
-            long double tolerance, want = plain_value(o, rows[at / 450], at % 450, &tolerance);
-            assert_true(fabsl(value_at(w->seen, w->size, at) - want) <= tolerance);
+        if (dense && hg_cpu_level(0) < 4) {
+            assert_true(o->gram.tiler.maker == &hg_gemm);
+            source_free(o);
+            continue;
         }
-        watch_free(w);
-        free(rows);
+        assert_true(o->gram.tiler.maker == &hg_by_lists && o->gram.tile_cols < 450 && o->gram.tiler.dense == dense);
+        o->gram.tiler.kernel.gamma = dense ? 1e-4 : 1e-3;
+        for (int level = 1; level <= hg_cpu_level(0); level++)
+            for (size_t n = 1; n <= 15; n += 2 + (size_t)level) {
+                uint32_t *rows = some_points(&seed, 450, n, false);
+                o->gram.tiler.maps = hg_maps(level);
+                struct watch *w = fetch(o, rows, n, NULL, 450, KEEP_SOME);
+                for (size_t at = 0; at < n * 450; at += 4) {
+                    long double tolerance, want = plain_value(o, rows[at / 450], at % 450, &tolerance);
+                    assert_true(fabsl(value_at(w->seen, w->size, at) - want) <= tolerance);
+                }
+                watch_free(w);
+                free(rows);
+            }
         source_free(o);
     }
 }
