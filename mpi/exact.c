@@ -119,19 +119,6 @@ struct exact {
     uint32_t *rows;       /* [tile] */
 };
 
-struct sum_of {
-    struct exact *e;
-    const struct hm_part *part;
-};
-
-static void add_tile(void *arg, const struct hg_tile *tile)
-{
-    const struct sum_of *s = arg;
-    const struct hm_run *r = s->e->r;
-    r->loops->add_rows_f64(tile->n_rows, s->e->message + tile->row0, (const double *const *)tile->row, tile->n_cols,
-                           r->g + s->part->at + tile->col0);
-}
-
 /* The points of a tile that have coefficients: their number, on all ranks, and the message. */
 static size_t tell_tile(struct exact *e, size_t tile)
 {
@@ -167,13 +154,12 @@ static hinge_status add_points(struct exact *e, size_t count)
         memcpy(to + k * e->others.stride, e->message + count + k * d, d * sizeof *to);
     for (size_t p = 0; p < r->n_parts; p++) {
         struct hm_part *part = &e->part[p];
-        struct sum_of sum = { e, part };
         take_norms(part, count);
         for (size_t k = 0; k < count; k++)
             e->rows[k] = (uint32_t)(part->n + k);
-        struct hg_fetch fetch = { .rows = e->rows, .n_rows = count, .n_cols = part->n, .tile = add_tile, .arg = &sum,
-                                  .again = 1 };
-        hinge_status status = part->n > 0 ? part->gram.super.ops->fetch(&part->gram.super, &fetch) : HINGE_OK;
+        struct hg_how how = { .add = &r->loops->add, .again = 1 };
+        hinge_status status = hg_rows_apply(&part->gram.super, e->rows, count, e->message, NULL, part->n,
+                                            r->g + part->at, &how);
         if (status != HINGE_OK)
             return status;
     }

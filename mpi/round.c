@@ -322,30 +322,13 @@ static void solve_block(struct hm_run *r)
 
 /* ---- the gradient ------------------------------------------------------------------------------------------------ */
 
-struct update {
-    struct hm_run *r;
-    const struct hm_part *part;
-    const double *coef; /* of the rows asked for */
-};
-
 static void add_rows(const struct hm_run *r, size_t count, const double *coef, const void *const *row, size_t n,
                      double *g)
 {
     if (r->type == HINGE_F32)
-        r->loops->add_rows_f32(count, coef, (const float *const *)row, n, g);
+        r->loops->add.f32(count, coef, (const float *const *)row, n, g);
     else
-        r->loops->add_rows_f64(count, coef, (const double *const *)row, n, g);
-}
-
-static void update_tile(void *arg, const struct hg_tile *tile)
-{
-    const struct update *u = arg;
-    const double *coef = u->coef + tile->row0;
-    double *g = u->r->g + u->part->at + tile->col0;
-    if (tile->codes != NULL)
-        u->r->loops->add_codes(tile->n_rows, coef, true, tile->codes, tile->code, tile->n_cols, g);
-    else
-        add_rows(u->r, tile->n_rows, coef, tile->row, tile->n_cols, g);
+        r->loops->add.f64(count, coef, (const double *const *)row, n, g);
 }
 
 /* Rows that are kept, eight at a time, tile by tile. */
@@ -372,17 +355,15 @@ static hinge_status update_by_new(struct hm_run *r, size_t first, size_t count)
     hinge_status status = HINGE_OK;
     for (size_t p = 0; p < r->n_parts && count > 0 && status == HINGE_OK; p++) {
         struct hm_part *part = &r->part[p];
-        struct update u = { r, part, r->coef + first };
         uint32_t *rows = r->ids + r->room;
         for (size_t k = 0; k < count; k++) {
             char *kept = r->row[first + k];
             rows[k] = (uint32_t)part->n + r->ids[first + k];
             r->row[r->room + k] = kept != NULL ? kept + part->at * size : NULL;
         }
-        struct hg_fetch fetch = { .rows = rows, .n_rows = count, .n_cols = part->n, .out = r->row + r->room,
-                                  .tile = update_tile, .arg = &u, .again = 1, .coded = hg_is_cheap(&part->gram.super) };
-        if (part->n > 0)
-            status = part->gram.super.ops->fetch(&part->gram.super, &fetch);
+        struct hg_how how = { .add = &r->loops->add, .out = r->row + r->room, .again = 1,
+                              .coded = hg_is_cheap(&part->gram.super) };
+        status = hg_rows_apply(&part->gram.super, rows, count, r->coef + first, NULL, part->n, r->g + part->at, &how);
     }
     return status;
 }

@@ -399,9 +399,9 @@ static void sweep(const struct hg_loops *loops, int which, char *rows, uint16_t 
                     loops->to_half(TILE, row[k], (uint32_t)entry, half + entry);
             }
             if (which == ADD_F32)
-                loops->add_rows_f32(8, coef, (const float *const *)row, TILE, g + at);
+                loops->add.f32(8, coef, (const float *const *)row, TILE, g + at);
             else if (which == ADD_F64)
-                loops->add_rows_f64(8, coef, (const double *const *)row, TILE, g + at);
+                loops->add.f64(8, coef, (const double *const *)row, TILE, g + at);
             else if (which == ADD_HALF)
                 loops->add_rows_half(8, coef, (const uint16_t *const *)row, TILE, g + at);
         }
@@ -488,7 +488,7 @@ static bool bench_counts(void)
                     if (which == 0)
                         hg_maps(level)->counts(&gathered, 0, HG_CODE_ROWS, panel, counts);
                     else if (which < 3)
-                        loops->add_codes(HG_CODE_ROWS, coef, which == 2, &codes, counts, HG_CODE_COLS, g);
+                        loops->add.codes(HG_CODE_ROWS, coef, which == 2, &codes, counts, HG_CODE_COLS, g);
                     else
                         for (size_t r = 0; r < HG_CODE_ROWS; r++)
                             loops->decode(&codes, counts + r * HG_CODE_COLS, HG_CODE_COLS, out);

@@ -9,6 +9,7 @@
  * depend on the number of threads; nothing is written beside the rows asked for.
  */
 #include "kernels/gram.h"
+#include "solver/smo/loops.h"
 
 #include <float.h>
 #include <math.h>
@@ -466,14 +467,17 @@ static void test_verbs(void **state)
     struct shape s = { HINGE_RBF, HINGE_F64, HINGE_F32, N, 5, 0, false, false, false, true, 0 };
     struct source *o = source_new(&s, 2, 9);
     uint32_t rows[ROWS], cols[N];
-    double coef[N], g[2][N], block[ROWS * N], sum[N], square[N];
+    double coef[N], g[2][N], block[ROWS * N], sum[N], square[N], kept[ROWS][N];
     for (uint32_t c = 0; c < N; c++) {
         cols[c] = (c * 7 + 1) % N;
         g[0][c] = g[1][c] = c;
         coef[c] = c % 2 ? 1.5 : -0.5;
     }
-    for (uint32_t r = 0; r < ROWS; r++)
+    void *out[ROWS];
+    for (uint32_t r = 0; r < ROWS; r++) {
         rows[r] = N - 1 - r;
+        out[r] = r % 3 == 0 ? kept[r] : NULL;
+    }
     assert_int_equal(hg_rows_block(&o->gram.super, rows, ROWS, cols, N, block), HINGE_OK);
     assert_int_equal(hg_rows_apply(&o->gram.super, rows, ROWS, coef, cols, N, g[0], NULL), HINGE_OK);
     assert_int_equal(hg_rows_apply(&o->gram.super, rows, ROWS, NULL, NULL, N, g[1], NULL), HINGE_OK);
@@ -491,6 +495,20 @@ static void test_verbs(void **state)
         assert_true(fabsl(g[0][c] - total) < 1e-9 && fabsl(g[1][c] - plain) < 1e-9);
         assert_true(fabsl(sum[c] - (total - c)) < 1e-9 && fabsl(square[c] - squares) < 1e-9);
     }
+    /* by adders, with rows kept; halted from the start */
+    int stop = 1;
+    struct hg_how how = { .add = &hg_loops(1)->add, .out = out };
+    memset(g, 0, sizeof g);
+    assert_int_equal(hg_rows_apply(&o->gram.super, rows, ROWS, coef, cols, N, g[0], NULL), HINGE_OK);
+    assert_int_equal(hg_rows_apply(&o->gram.super, rows, ROWS, coef, cols, N, g[1], &how), HINGE_OK);
+    for (size_t c = 0; c < N; c++)
+        assert_true(fabs(g[0][c] - g[1][c]) < 1e-12);
+    for (size_t r = 0; r < ROWS; r += 3)
+        assert_memory_equal(kept[r], block + r * N, sizeof kept[r]);
+    how = (struct hg_how){ .halt = &(struct hg_halt){ .stop = &stop } };
+    assert_int_equal(hg_rows_apply(&o->gram.super, rows, ROWS, coef, cols, N, g[1], &how), HINGE_OK);
+    for (size_t c = 0; c < N; c++)
+        assert_true(fabs(g[0][c] - g[1][c]) < 1e-12);
     /* sums over several ranges of columns; none; no row */
     assert_int_equal(hg_rows_dot(&o->gram.super, rows, ROWS, coef, cols, N, sum, NULL, NULL), HINGE_OK);
     for (size_t r = 0; r < ROWS; r++) {

@@ -171,9 +171,9 @@ static void check_add_rows(const struct hg_loops *loops, bool f32)
             }
         }
         if (f32)
-            loops->add_rows_f32(n_rows, coef, row32, a.n, a.g);
+            loops->add.f32(n_rows, coef, row32, a.n, a.g);
         else
-            loops->add_rows_f64(n_rows, coef, row64, a.n, a.g);
+            loops->add.f64(n_rows, coef, row64, a.n, a.g);
         for (size_t j = 0; j < a.n; j++)
             assert_true(fabsl(a.g[j] - want[j]) <= (long double)(n_rows + 2) * 0x1p-53L * size[j]);
         check_guard(a.g, a.n);
@@ -273,7 +273,7 @@ static void test_codes(void **state)
         for (size_t j = 0; j < n; j++)
             assert_true(value[j] == codes.high[code[j] / 16] * codes.low[code[j] % 16]);
         guard(g, n);
-        loops->add_codes(n_rows, coef, wide, &codes, code, n, g);
+        loops->add.codes(n_rows, coef, wide, &codes, code, n, g);
         check_guard(g, n);
         for (size_t j = 0; j < n; j++) /* wide: but for the rounding of a product */
             assert_true(fabs(g[j] - wanted[j]) <= (wide ? 6.1e-8 : 1e-6) * scale[j]);
@@ -297,11 +297,11 @@ static void test_add_rows_cut_anywhere(void **state)
         memset(cut, 0, sizeof cut);
         for (size_t r = 0; r < 11; r++)
             at[r] = row[r];
-        loops->add_rows_f64(11, coef, at, 300, whole);
-        loops->add_rows_f64(11, coef, at, first, cut);
+        loops->add.f64(11, coef, at, 300, whole);
+        loops->add.f64(11, coef, at, first, cut);
         for (size_t r = 0; r < 11; r++)
             at[r] = row[r] + first;
-        loops->add_rows_f64(11, coef, at, 300 - first, cut + first);
+        loops->add.f64(11, coef, at, 300 - first, cut + first);
         assert_memory_equal(whole, cut, sizeof whole);
     }
 }

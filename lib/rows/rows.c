@@ -1,6 +1,7 @@
 /* The verbs of a source of kernel rows that need no tile of their caller's: fill, block, apply and dot (rows.h). */
 #include "lib/rows/rows.h"
 
+#include <math.h>
 #include <string.h>
 
 hinge_status hg_rows_fill(struct hg_rows *rows, const uint32_t *left, size_t n_left, const uint32_t *right,
@@ -25,31 +26,60 @@ hinge_status hg_rows_block(struct hg_rows *rows, const uint32_t *left, size_t n_
 }
 
 struct sum {
-    const struct hg_halt *halt;
+    const struct hg_how *how;
+    hinge_dtype type;
     const double *coef;
     double *g;
 };
 
-static void add_tile(void *arg, const struct hg_tile *tile)
+static void add_plainly(const struct hg_tile *tile, const double *coef, double *g)
 {
-    const struct sum *s = arg;
-    if (s->halt != NULL && hg_poll_halt(s->halt))
-        return;
     for (size_t r = 0; r < tile->n_rows; r++) {
         const double *row = tile->row[r];
-        double coef = s->coef != NULL ? s->coef[tile->row0 + r] : 1;
+        double factor = coef != NULL ? coef[tile->row0 + r] : 1;
         for (size_t c = 0; c < tile->n_cols; c++)
-            s->g[tile->col0 + c] += coef * row[c];
+            g[c] += factor * row[c];
     }
 }
 
-hinge_status hg_rows_apply(struct hg_rows *rows, const uint32_t *left, size_t n_left, const double *coef,
-                           const uint32_t *right, size_t n_right, double *g, const struct hg_halt *halt)
+static bool any_larger(size_t n, const double *coef, double most)
 {
-    struct sum sum = { halt, coef, g };
-    struct hg_fetch fetch = { .rows = left, .n_rows = n_left, .cols = right, .n_cols = n_right, .tile = add_tile,
-                              .arg = &sum, .stop = halt != NULL ? halt->stop : NULL };
-    return n_left > 0 ? rows->ops->fetch(rows, &fetch) : HINGE_OK;
+    bool any = false;
+    for (size_t k = 0; k < n; k++)
+        any = any || fabs(coef[k]) > most;
+    return any;
+}
+
+static void add_tile(void *arg, const struct hg_tile *tile)
+{
+    const struct sum *s = arg;
+    const struct hg_adders *add = s->how->add;
+    const double *coef = add != NULL ? s->coef + tile->row0 : NULL;
+    double *g = s->g + tile->col0;
+    if (s->how->halt != NULL && hg_poll_halt(s->how->halt))
+        return;
+    if (add == NULL)
+        add_plainly(tile, s->coef, g);
+    else if (tile->codes != NULL)
+        add->codes(tile->n_rows, coef, any_larger(tile->n_rows, coef, s->how->narrow), tile->codes, tile->code,
+                   tile->n_cols, g);
+    else if (s->type == HINGE_F32)
+        add->f32(tile->n_rows, coef, (const float *const *)tile->row, tile->n_cols, g);
+    else
+        add->f64(tile->n_rows, coef, (const double *const *)tile->row, tile->n_cols, g);
+    if (s->how->added != NULL)
+        s->how->added(s->how->arg, tile);
+}
+
+hinge_status hg_rows_apply(struct hg_rows *rows, const uint32_t *left, size_t n_left, const double *coef,
+                           const uint32_t *right, size_t n_right, double *g, const struct hg_how *how)
+{
+    static const struct hg_how plain = { 0 };
+    struct sum sum = { how != NULL ? how : &plain, rows->type, coef, g };
+    how = sum.how;
+    struct hg_fetch fetch = { left, n_left, right, n_right, how->out, add_tile, &sum,
+                              how->halt != NULL ? how->halt->stop : NULL, how->again, how->near, how->coded };
+    return n_left > 0 && n_right > 0 ? rows->ops->fetch(rows, &fetch) : HINGE_OK;
 }
 
 enum { DOT_ROWS = 512, DOT_COLS = 32 }; /* at a time; no range of columns is narrower but the last */

@@ -78,17 +78,39 @@ struct hg_rows {
 hinge_status hg_rows_fill(struct hg_rows *rows, const uint32_t *left, size_t n_left, const uint32_t *right,
                           size_t n_right, void *const *out, const int *stop);
 
+/* Vector code that adds rows to a sum: g[c] += sum over r of coef[r] * row[r][c], c < n. codes: the same of values of
+ * code[r * HG_CODE_COLS + c], n <= HG_CODE_COLS, in sums of f64 (wide), or with AVX-512 of f32 over 16 rows each, which
+ * are made twice as fast. */
+struct hg_adders {
+    void (*f32)(size_t n_rows, const double *coef, const float *const *row, size_t n, double *g);
+    void (*f64)(size_t n_rows, const double *coef, const double *const *row, size_t n, double *g);
+    void (*codes)(size_t n_rows, const double *coef, bool wide, const struct hg_codes *codes, const uint8_t *code,
+                  size_t n, double *g);
+};
+
+struct hg_how {
+    const struct hg_adders *add; /* NULL: plain loops, of f64 alone */
+    const struct hg_halt *halt;  /* NULL, or polled and asked between tiles; g is then incomplete */
+    void *const *out;            /* hg_fetch's, as the next three */
+    uint64_t again;
+    bool near, coded;
+    double narrow;     /* what is coded may be summed in f32 where no |coef| is larger */
+    hg_tile_fn *added; /* NULL, or called with each tile that was added, and arg */
+    void *arg;
+};
+
+/* g[c] += sum over r of coef[r] K(left[r], right[c]), in the order of r; coef NULL: 1 each, without adders. how: NULL
+ * is all 0. */
+hinge_status hg_rows_apply(struct hg_rows *rows, const uint32_t *left, size_t n_left, const double *coef,
+                           const uint32_t *right, size_t n_right, double *g, const struct hg_how *how);
+
 /* Those for sources of f64 alone. */
 
 /* out[r * n_right + c] = K(left[r], right[c]) */
 hinge_status hg_rows_block(struct hg_rows *rows, const uint32_t *left, size_t n_left, const uint32_t *right,
                            size_t n_right, double *out);
-/* g[c] += sum over r of coef[r] K(left[r], right[c]), in the order of r; coef NULL: 1 each. halt: NULL, or polled and
- * asked between tiles; g is then incomplete. */
-hinge_status hg_rows_apply(struct hg_rows *rows, const uint32_t *left, size_t n_left, const double *coef,
-                           const uint32_t *right, size_t n_right, double *g, const struct hg_halt *halt);
-/* sum[r] = sum over c of coef[c] K(left[r], right[c]); square[r], or NULL: that of the squares of its terms. halt: as
- * above. hg_rows_dot_bytes: what it takes meanwhile. */
+/* sum[r] = sum over c of coef[c] K(left[r], right[c]); square[r], or NULL: that of the squares of its terms. halt:
+ * hg_how's. hg_rows_dot_bytes: what it takes meanwhile. */
 hinge_status hg_rows_dot(struct hg_rows *rows, const uint32_t *left, size_t n_left, const double *coef,
                          const uint32_t *right, size_t n_right, double *sum, double *square,
                          const struct hg_halt *halt);

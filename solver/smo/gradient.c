@@ -32,9 +32,9 @@ static void add_part(const struct hg_run *r, const struct hg_part *part, size_t 
         if (hg_is_half(r))
             r->loops->add_rows_half(count, part->coef + h, (const uint16_t *const *)row, n, g);
         else if (r->rows->type == HINGE_F32)
-            r->loops->add_rows_f32(count, part->coef + h, (const float *const *)row, n, g);
+            r->loops->add.f32(count, part->coef + h, (const float *const *)row, n, g);
         else
-            r->loops->add_rows_f64(count, part->coef + h, (const double *const *)row, n, g);
+            r->loops->add.f64(count, part->coef + h, (const double *const *)row, n, g);
     }
 }
 
@@ -70,50 +70,28 @@ static bool is_large(const struct hg_run *r, double delta)
     return fabs(delta) > COARSE * r->opt->eps;
 }
 
-static bool any_large(const struct hg_run *r, size_t n, const double *coef)
-{
-    bool any = false;
-    for (size_t k = 0; k < n; k++)
-        any = any || is_large(r, coef[k]);
-    return any;
-}
-
-/* What a fetch does with a finished tile. */
-struct update {
-    struct hg_run *r;
-    hinge_dtype type;
-    double *g;             /* of column 0 of the fetch */
-    const double *coef;    /* [rows of the fetch] */
-    const uint32_t *point; /* [rows of the fetch] */
-    void *const *keep;     /* [rows of the fetch] where they are held as half, or NULL; or NULL */
-    size_t first;          /* column 0's place in them */
+/* Where rows of a sum are held as half. */
+struct keep {
+    const struct hg_run *r;
+    void *const *row; /* [rows] of each, from column `first` on, or NULL */
+    size_t first;
 };
 
-static void update_tile(void *arg, const struct hg_tile *tile)
+static void keep_tile(void *arg, const struct hg_tile *tile)
 {
-    struct update *u = arg;
-    const double *coef = u->coef + tile->row0;
-    double *g = u->g + tile->col0;
-    if (tile->codes != NULL)
-        u->r->loops->add_codes(tile->n_rows, coef, any_large(u->r, tile->n_rows, coef), tile->codes, tile->code,
-                               tile->n_cols, g);
-    else if (u->type == HINGE_F32)
-        u->r->loops->add_rows_f32(tile->n_rows, coef, (const float *const *)tile->row, tile->n_cols, g);
-    else
-        u->r->loops->add_rows_f64(tile->n_rows, coef, (const double *const *)tile->row, tile->n_cols, g);
-    hinge_stages *stages = u->keep != NULL ? u->r->rows->stages : NULL;
+    const struct keep *keep = arg;
+    hinge_stages *stages = keep->r->rows->stages;
     double begin = stages != NULL ? hg_now() : 0;
-    for (size_t k = 0; u->keep != NULL && k < tile->n_rows; k++)
-        if (u->keep[tile->row0 + k] != NULL)
-            u->r->loops->to_half(tile->n_cols, tile->row[k],
-                                 (uint32_t)(hg_hash(u->point[tile->row0 + k]) + u->first + tile->col0),
-                                 (uint16_t *)u->keep[tile->row0 + k] + tile->col0);
+    for (size_t k = 0, row = tile->row0; k < tile->n_rows; k++, row++)
+        if (keep->row[row] != NULL)
+            keep->r->loops->to_half(tile->n_cols, tile->row[k],
+                                    (uint32_t)(hg_hash(keep->r->group_point[row]) + keep->first + tile->col0),
+                                    (uint16_t *)keep->row[row] + tile->col0);
     if (stages != NULL) {
         double seconds = hg_now() - begin;
 #pragma omp atomic
         stages->pack += seconds;
     }
-    hg_poll_halt(&u->r->halt);
 }
 
 /* g[first ..] += K[points of the group, first ..]' their coefficients. rows: NULL, or where each is kept in the cache
@@ -121,13 +99,14 @@ static void update_tile(void *arg, const struct hg_tile *tile)
 static hinge_status add_group(struct hg_run *r, struct hg_rows *source, size_t first, void *const *rows, uint64_t again)
 {
     const struct hg_part *group = &r->group;
-    bool half = hg_is_half(r);
-    struct update u = { r, source->type, r->g + first, group->coef, r->group_point, half ? rows : NULL, first };
-    struct hg_fetch fetch = { r->group_point, group->count, r->active + first, r->m - first, half ? NULL : rows,
-                              update_tile,    &u,           r->halt.stop,      again,        true,
-                              r->cheap };
+    bool half = rows != NULL && hg_is_half(r);
+    struct keep keep = { r, rows, first };
+    struct hg_how how = { .add = &r->loops->add, .halt = &r->halt, .out = half ? NULL : rows, .again = again,
+                          .near = true, .coded = r->cheap, .narrow = COARSE * r->opt->eps,
+                          .added = half ? keep_tile : NULL, .arg = &keep };
     uint64_t before = source->values;
-    hinge_status status = source->ops->fetch(source, &fetch);
+    hinge_status status = hg_rows_apply(source, r->group_point, group->count, group->coef, r->active + first,
+                                        r->m - first, r->g + first, &how);
     if (rows == NULL)
         return status;
     r->res->columns_computed += source->values - before;

@@ -213,7 +213,7 @@ static void widen(struct hg_inner *in, bool exact)
         }
     }
     if (moved > 0)
-        in->loops->add_rows_f32(moved, in->coef, (const float *const *)in->row, in->q, in->g);
+        in->loops->add.f32(moved, in->coef, (const float *const *)in->row, in->q, in->g);
 }
 
 /* The last slot of no_sum: g = 0 and F = 0 whatever the others do. */

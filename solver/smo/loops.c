@@ -467,6 +467,6 @@ static size_t below(size_t n, const double *g, const double *off, double sign, d
 
 extern const struct hg_loops JOIN(hg_loops_, HG_LEVEL);
 const struct hg_loops JOIN(hg_loops_, HG_LEVEL) = {
-    QUOTE(HG_LEVEL), add_rows_f32, add_rows_f64, add_rows_half, to_half, add_codes, decode, scan, step_f32,
+    QUOTE(HG_LEVEL), { add_rows_f32, add_rows_f64, add_codes }, add_rows_half, to_half, decode, scan, step_f32,
     step_f64, second_f32, second_f64, below, scan_narrow, step_narrow, second_narrow,
 };

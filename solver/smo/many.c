@@ -323,11 +323,11 @@ static bool lane_update(struct hg_lane *lane, const struct hg_many *many)
         for (size_t k = 0; k < lane->n_moves; k++)
             lane->row[k] = (const char *)row_of(many, lane->point[k]) + range->first * size;
         if (size == sizeof(float))
-            r->loops->add_rows_f32(lane->n_moves, lane->coef, (const float *const *)(const void *)lane->row,
-                                   range->count, r->g + at);
+            r->loops->add.f32(lane->n_moves, lane->coef, (const float *const *)(const void *)lane->row,
+                              range->count, r->g + at);
         else
-            r->loops->add_rows_f64(lane->n_moves, lane->coef, (const double *const *)(const void *)lane->row,
-                                   range->count, r->g + at);
+            r->loops->add.f64(lane->n_moves, lane->coef, (const double *const *)(const void *)lane->row,
+                              range->count, r->g + at);
         at += range->count;
     }
     lane->n_moves = 0;

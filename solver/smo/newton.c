@@ -135,27 +135,12 @@ static hinge_status load_block(struct hg_newton *t)
 
 /* ---- all points -------------------------------------------------------------------------------------------------- */
 
-struct update {
-    struct hg_newton *t;
-    double *g;
-};
-
-static void add_tile(void *arg, const struct hg_tile *tile)
-{
-    struct update *u = arg;
-    hg_loops(u->t->opt->cpu_level)
-        ->add_rows_f64(tile->n_rows, u->t->coef + tile->row0, (const double *const *)tile->row, tile->n_cols,
-                       u->g + tile->col0);
-    hg_newton_halted(u->t);
-}
-
 /* g += K[list, :]' coef */
 static hinge_status add_rows(struct hg_newton *t, size_t count, double *g)
 {
-    struct update u = { t, g };
-    struct hg_fetch fetch = { t->list, count, NULL, t->qp->n, NULL, add_tile, &u, t->opt->halt.stop, 0, false, false };
+    struct hg_how how = { .add = &hg_loops(t->opt->cpu_level)->add, .halt = &t->opt->halt };
     t->res->passes++;
-    return count > 0 ? t->rows->ops->fetch(t->rows, &fetch) : HINGE_OK;
+    return hg_rows_apply(t->rows, t->list, count, t->coef, NULL, t->qp->n, g, &how);
 }
 
 /* The points with an entry inside, or that may move with a slope of less than `near` against it. */
