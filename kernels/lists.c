@@ -5,6 +5,9 @@
 #include "kernels/maker.h"
 
 #include <string.h>
+#ifdef __SSE__
+#include <xmmintrin.h>
+#endif
 
 size_t hg_lists_lay_out(struct hg_lists *lists, size_t count, size_t d, hinge_dtype type, bool dense, char *base)
 {
@@ -40,13 +43,36 @@ void hg_lists_set(struct hg_lists *lists, size_t r, const void *vector, size_t d
     }
 }
 
+#ifdef __SSE__
+/* Four features of four vectors, transposed in registers. */
+static void set_four(float *panel, size_t width, const float *v, size_t ld)
+{
+    __m128 a = _mm_loadu_ps(v), b = _mm_loadu_ps(v + ld), c = _mm_loadu_ps(v + 2 * ld), d = _mm_loadu_ps(v + 3 * ld);
+    _MM_TRANSPOSE4_PS(a, b, c, d);
+    _mm_storeu_ps(panel, a);
+    _mm_storeu_ps(panel + width, b);
+    _mm_storeu_ps(panel + 2 * width, c);
+    _mm_storeu_ps(panel + 3 * width, d);
+}
+#else
+static void set_four(float *panel, size_t width, const float *v, size_t ld)
+{
+    for (size_t k = 0; k < 4; k++)
+        for (size_t c = 0; c < 4; c++)
+            panel[k * width + c] = v[c * ld + k];
+}
+#endif
+
 void hg_panel_set(void *panel, const void *vectors, size_t ld, size_t count, size_t d, hinge_dtype type)
 {
     enum { AT_ONCE = 16 }; /* features: what is read and what is written stays in L1 */
     size_t width = hg_panel_cols(type);
     for (size_t k0 = 0; k0 < d; k0 += AT_ONCE) {
-        size_t end = HG_MIN(d, k0 + AT_ONCE);
-        for (size_t c = 0; c < width; c++)
+        size_t end = HG_MIN(d, k0 + AT_ONCE), fours = type == HINGE_F32 && end == k0 + AT_ONCE ? count / 4 * 4 : 0;
+        for (size_t c = 0; c < fours; c += 4)
+            for (size_t k = k0; k < end; k += 4)
+                set_four((float *)panel + k * width + c, width, (const float *)vectors + c * ld + k, ld);
+        for (size_t c = fours; c < width; c++)
             for (size_t k = k0; k < end; k++) {
                 if (type == HINGE_F32)
                     ((float *)panel)[k * width + c] = c < count ? ((const float *)vectors)[c * ld + k] : 0;
