@@ -322,15 +322,6 @@ static void solve_block(struct hm_run *r)
 
 /* ---- the gradient ------------------------------------------------------------------------------------------------ */
 
-static void add_rows(const struct hm_run *r, size_t count, const double *coef, const void *const *row, size_t n,
-                     double *g)
-{
-    if (r->type == HINGE_F32)
-        r->loops->add.f32(count, coef, (const float *const *)row, n, g);
-    else
-        r->loops->add.f64(count, coef, (const double *const *)row, n, g);
-}
-
 /* Rows that are kept, eight at a time, tile by tile. */
 static void update_by_kept(struct hm_run *r, size_t count)
 {
@@ -344,7 +335,7 @@ static void update_by_kept(struct hm_run *r, size_t count)
                 size_t some = HG_MIN((size_t)8, count - h), cols = HG_MIN(tile, part->n - first);
                 for (size_t k = 0; k < some; k++)
                     row[k] = (const char *)r->row[h + k] + (part->at + first) * size;
-                add_rows(r, some, r->coef + h, row, cols, r->g + part->at + first);
+                hg_add_rows(&r->loops->add, r->type, some, r->coef + h, row, cols, r->g + part->at + first);
             }
     }
 }

@@ -63,10 +63,8 @@ static void add_tile(void *arg, const struct hg_tile *tile)
     else if (tile->codes != NULL)
         add->codes(tile->n_rows, coef, any_larger(tile->n_rows, coef, s->how->narrow), tile->codes, tile->code,
                    tile->n_cols, g);
-    else if (s->type == HINGE_F32)
-        add->f32(tile->n_rows, coef, (const float *const *)tile->row, tile->n_cols, g);
     else
-        add->f64(tile->n_rows, coef, (const double *const *)tile->row, tile->n_cols, g);
+        hg_add_rows(add, s->type, tile->n_rows, coef, tile->row, tile->n_cols, g);
     if (s->how->added != NULL)
         s->how->added(s->how->arg, tile);
 }

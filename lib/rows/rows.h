@@ -88,6 +88,15 @@ struct hg_adders {
                   size_t n, double *g);
 };
 
+static inline void hg_add_rows(const struct hg_adders *add, hinge_dtype type, size_t n_rows, const double *coef,
+                               const void *const *row, size_t n, double *g)
+{
+    if (type == HINGE_F32)
+        add->f32(n_rows, coef, (const float *const *)row, n, g);
+    else
+        add->f64(n_rows, coef, (const double *const *)row, n, g);
+}
+
 struct hg_how {
     const struct hg_adders *add; /* NULL: plain loops, of f64 alone */
     const struct hg_halt *halt;  /* NULL, or polled and asked between tiles; g is then incomplete */

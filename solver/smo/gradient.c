@@ -31,10 +31,8 @@ static void add_part(const struct hg_run *r, const struct hg_part *part, size_t 
             row[k] = (const char *)part->row[h + k] + first * r->held_size;
         if (hg_is_half(r))
             r->loops->add_rows_half(count, part->coef + h, (const uint16_t *const *)row, n, g);
-        else if (r->rows->type == HINGE_F32)
-            r->loops->add.f32(count, part->coef + h, (const float *const *)row, n, g);
         else
-            r->loops->add.f64(count, part->coef + h, (const double *const *)row, n, g);
+            hg_add_rows(&r->loops->add, r->rows->type, count, part->coef + h, row, n, g);
     }
 }
 

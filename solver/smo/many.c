@@ -322,12 +322,7 @@ static bool lane_update(struct hg_lane *lane, const struct hg_many *many)
     for (; range < end && lane->n_moves > 0; range++) {
         for (size_t k = 0; k < lane->n_moves; k++)
             lane->row[k] = (const char *)row_of(many, lane->point[k]) + range->first * size;
-        if (size == sizeof(float))
-            r->loops->add.f32(lane->n_moves, lane->coef, (const float *const *)(const void *)lane->row,
-                              range->count, r->g + at);
-        else
-            r->loops->add.f64(lane->n_moves, lane->coef, (const double *const *)(const void *)lane->row,
-                              range->count, r->g + at);
+        hg_add_rows(&r->loops->add, many->rows->type, lane->n_moves, lane->coef, lane->row, range->count, r->g + at);
         at += range->count;
     }
     lane->n_moves = 0;
