@@ -30,6 +30,7 @@ struct hg_tile {
  * negligible values are left out, the first tile of a range has row0 = 0 all the same, with no rows if need be. */
 typedef void hg_tile_fn(void *arg, const struct hg_tile *tile);
 
+/* What the verbs below ask a source for. Callers take a verb, unless they look at tiles themselves. */
 struct hg_fetch {
     const uint32_t *rows; /* [n_rows] points */
     size_t n_rows;
