@@ -1,8 +1,8 @@
 /*
  * Tiles without BLAS: one side as lists of its non-zeros, or as vectors where those are most, the other in panels of
  * columns that lie feature by feature. A dot product is then one multiply-add for each non-zero (value) of the row, as
- * many columns at once as a vector holds. Panels that are kept save the packing that GEMM does anew for each call, which
- * is most of its time where rows are few. Sums run over ascending features, stretch by stretch, so that an entry's bits
+ * many columns at once as a vector holds. Panels that are kept save the packing that GEMM does anew for each call: most
+ * of its time where rows are few. Sums run over ascending features, stretch by stretch, so that an entry's bits
  * depend on nothing but its two vectors (and the level).
  */
 #ifndef HG_PANEL_H
