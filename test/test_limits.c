@@ -148,6 +148,7 @@ static double ended_run(const struct run *run, const struct set *set, double lim
     p.precision = run->precision;
     p.probability = run->probability;
     p.cache_bytes = (size_t)1 << 30;
+    p.cpu_level = 3; /* rows by GEMM, whose work is counted */
     p.time_limit = cancel ? 0 : limit;
     p.threads = cancel ? 1 : 0; /* only the thread that began asks: others' work would count while it waits */
     p.progress = cancel ? ends_at : NULL;
