@@ -120,15 +120,15 @@ static inline void OF(stretch)(const struct hg_panel_job *j, size_t r, size_t n,
     const REAL *x = (const REAL *)l->value + (j->row0 + r) * l->capacity + s * HG_STRETCH;
     size_t count = HG_MIN((size_t)HG_STRETCH, l->capacity - s * HG_STRETCH);
     panel += s * HG_STRETCH * OF(WIDTH);
-    for (size_t some; n > 0; n -= some, x += some * l->capacity, to += some * OF(WIDTH)) {
-        some = n == MOST ? MOST : HG_MIN(n, (size_t)2);
-        if (n == MOST)
-            OF(dense)(x, l->capacity, MOST, count, panel, from, to);
-        else if (n > 1)
-            OF(dense)(x, l->capacity, 2, count, panel, from, to);
+    for (size_t i = 0, some; i < n; i += some, x += some * l->capacity) {
+        const REAL *before = from != NULL ? from + i * OF(WIDTH) : NULL;
+        some = n == MOST ? MOST : HG_MIN(n - i, (size_t)2);
+        if (some == MOST)
+            OF(dense)(x, l->capacity, MOST, count, panel, before, to + i * OF(WIDTH));
+        else if (some == 2)
+            OF(dense)(x, l->capacity, 2, count, panel, before, to + i * OF(WIDTH));
         else
-            OF(dense)(x, l->capacity, 1, count, panel, from, to);
-        from += from != NULL ? some * OF(WIDTH) : 0;
+            OF(dense)(x, l->capacity, 1, count, panel, before, to + i * OF(WIDTH));
     }
 }
 

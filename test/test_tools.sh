@@ -758,7 +758,7 @@ check "side by side, so that nobody knows what the clock leaves over" awk '/^  o
     END { exit n != 0 }' out
 check "profiles them as JSON" "$hinge" train --profile --json --threads 2 -g 0.001 "$digits" digits.model
 check "which is null in JSON" has out '"seconds_other": null'
-make 5000 20 noise >large
+make 5000 40 noise >large
 for precision in f32 f64; do
     check "counts bytes of $precision rows" "$hinge" train --json --precision $precision -h 0 -g 0.05 -c 1 large large.model
     check "as they are in the cache" python3 -c 'import json
