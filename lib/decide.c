@@ -173,9 +173,7 @@ static hinge_status decide_by_tiles(const struct hg_prediction *j, struct hg_wor
     if (j->summed)
         memset(w->sums.sum, 0, rows * w->sums.m * HG_SUM_LANES * sizeof *w->sums.sum);
     for (size_t first = 0, end; next_tile(j, w, row, &first, &end); first = end) {
-        hinge_status status = kernel_tile(j, &tiler, &left, w, rows, first, end - first);
-        if (status != HINGE_OK)
-            return status;
+        HG_TRY(kernel_tile(j, &tiler, &left, w, rows, first, end - first));
         if (!j->summed)
             fold_classes(j, w, rows, first, end);
     }

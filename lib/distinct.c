@@ -125,14 +125,13 @@ hinge_status hg_part_init(struct hg_part *part, const struct hg_distinct *d, con
                  HG_ARRAY(where, points)))
         return hg_fail(err, HINGE_ENOMEM, "no memory for %zu rows", whole->n);
     hg_problem_points(whole, p, part->rows);
-    hinge_status status = hg_problem_qp(whole, p, part->rows, part->n, &part->whole, part->sums, err);
+    HG_TRY(hg_problem_qp(whole, p, part->rows, part->n, &part->whole, part->sums, err));
     size_t n = hg_problem_points(&d->problem, p, part->points);
     for (size_t k = 0; k < n; k++)
         where[part->points[k]] = (uint32_t)k;
     for (size_t k = 0; k < part->n; k++)
         part->at[k] = where[d->point != NULL ? d->point[part->rows[k]] : part->rows[k]];
-    if (status == HINGE_OK)
-        status = hg_qp_init(&part->qp, n, part->whole.layers, err);
+    hinge_status status = hg_qp_init(&part->qp, n, part->whole.layers, err);
     if (status == HINGE_OK)
         hg_part_start(part);
     return status;

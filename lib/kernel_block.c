@@ -74,23 +74,21 @@ static hinge_status prepare_dots(struct block *k, hinge_error *err)
     k->points.shift = k->shift;
     if (wanted)
         k->points.nonzeros = hg_points_nonzeros(&k->points, k->threads);
-    hinge_status status = choose_type(k, err);
-    if (status == HINGE_OK && rbf)
-        status = hg_equal_find(&k->points, k->threads, &k->equal, err);
-    if (status == HINGE_OK && rbf && hg_cpu_level(k->options->cpu_level) >= HG_COUNTS_LEVEL)
-        status = hg_hamming_init(&k->hamming, &k->points, k->threads, err);
+    HG_TRY(choose_type(k, err));
+    if (rbf)
+        HG_TRY(hg_equal_find(&k->points, k->threads, &k->equal, err));
+    if (rbf && hg_cpu_level(k->options->cpu_level) >= HG_COUNTS_LEVEL)
+        HG_TRY(hg_hamming_init(&k->hamming, &k->points, k->threads, err));
     k->points.equal = k->equal;
     k->points.hamming = k->hamming.features > 0 ? &k->hamming : NULL;
-    return status;
+    return HINGE_OK;
 }
 
 static hinge_status prepare(struct block *k, hinge_error *err)
 {
     const struct hg_kernel_row *row = hg_kernel_row(k->tiler.kernel.type);
     size_t n = k->points.n;
-    hinge_status status = row->source == HG_FROM_DOTS ? prepare_dots(k, err) : HINGE_OK;
-    if (status != HINGE_OK)
-        return status;
+    HG_TRY(row->source == HG_FROM_DOTS ? prepare_dots(k, err) : HINGE_OK);
     k->ids = hg_alloc(n, sizeof *k->ids);
     if (k->ids == NULL)
         return no_memory(k, err);
@@ -217,13 +215,9 @@ static hinge_status check(const struct block *k, const hinge_kernel *kernel, hin
         return hg_fail(err, HINGE_EINVAL, "kernel: NULL");
     if (kernel->type == HINGE_PRECOMPUTED)
         return hg_fail(err, HINGE_EINVAL, "kernel: a precomputed kernel's values are given, not computed");
-    hinge_status status = hg_matrix_check(k->a, "a", err);
-    if (status == HINGE_OK)
-        status = hg_matrix_check(k->b, "b", err);
-    if (status == HINGE_OK)
-        status = hg_options_check(k->options, err);
-    if (status != HINGE_OK)
-        return status;
+    HG_TRY(hg_matrix_check(k->a, "a", err));
+    HG_TRY(hg_matrix_check(k->b, "b", err));
+    HG_TRY(hg_options_check(k->options, err));
     if (k->a->cols != k->b->cols)
         return hg_fail(err, HINGE_EINVAL, "b.cols: %zu, but a has %zu features", k->b->cols, k->a->cols);
     if (k->type != HINGE_F32 && k->type != HINGE_F64)
@@ -250,9 +244,7 @@ hinge_status hinge_kernel_block(const hinge_kernel *kernel, const hinge_matrix *
     k.same = same_view(a, b);
     k.points = (struct hg_points){ .x = *a, .n = a->rows + (k.same ? 0 : b->rows), .more = k.same ? NULL : b };
     k.tiler = (struct hg_tiler){ .maps = hg_maps(hg_cpu_level(k.options->cpu_level)), .type = HINGE_F64, .d = a->cols };
-    status = hg_kernel_check(kernel, a->cols, &k.tiler.kernel, err);
-    if (status != HINGE_OK)
-        return status;
+    HG_TRY(hg_kernel_check(kernel, a->cols, &k.tiler.kernel, err));
     k.threads = hg_kernel_team(kernel, k.options->threads, (double)a->rows * (double)b->rows, a->cols);
     status = hg_matrix_check_finite(a, "a", k.threads, err);
     if (status == HINGE_OK && !k.same)

@@ -39,10 +39,8 @@ static hinge_status factor_kernel(struct hg_lowrank *l, const struct hg_problem 
     l->z = hg_mul(n, rank, &values) ? hg_alloc(values, sizeof *l->z) : NULL;
     if (l->z == NULL)
         return hg_fail(err, HINGE_ENOMEM, "no memory for a factor of rank %zu of %zu rows", rank, n);
-    hinge_status status = hg_problem_exact(pr, l->subset, n, threads, &gram, err);
-    if (status != HINGE_OK)
-        return status;
-    status = hg_pivoted_cholesky(&gram.super, rank, 1e-14, halt, l->z, &used, &l->trace_error);
+    HG_TRY(hg_problem_exact(pr, l->subset, n, threads, &gram, err));
+    hinge_status status = hg_pivoted_cholesky(&gram.super, rank, 1e-14, halt, l->z, &used, &l->trace_error);
     l->values = gram.super.values;
     hg_gram_free(&gram);
     if (status == HINGE_ENOMEM)

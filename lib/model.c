@@ -488,9 +488,7 @@ hinge_status hinge_model_set_words(hinge_model *m, const hinge_words *words, hin
             if (hinge_word(words, m->labels[k]) == NULL)
                 return hg_fail(err, HINGE_EINVAL, "words: there are %zu, and the label %g has none", words->count,
                                m->labels[k]);
-        hinge_status status = hg_words_collect(words, NULL, 0, &copy, NULL, err);
-        if (status != HINGE_OK)
-            return status;
+        HG_TRY(hg_words_collect(words, NULL, 0, &copy, NULL, err));
     }
     hg_words_free(&m->words);
     m->words = copy;

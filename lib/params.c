@@ -186,10 +186,10 @@ hinge_status hinge_params_check(const hinge_params *params, size_t n, size_t n_f
     hinge_params resolved;
     if (params == NULL)
         return hg_fail(err, HINGE_EINVAL, "params: NULL");
-    hinge_status status = hg_params_check(params, n, n_features, &resolved, err);
-    if (status == HINGE_OK && params->scaling != NULL && params->kernel.type == HINGE_PRECOMPUTED)
-        status = hg_fail(err, HINGE_EINVAL, "scaling: the values of a precomputed kernel cannot be scaled");
-    return status == HINGE_OK ? hg_ok(err) : status;
+    HG_TRY(hg_params_check(params, n, n_features, &resolved, err));
+    if (params->scaling != NULL && params->kernel.type == HINGE_PRECOMPUTED)
+        return hg_fail(err, HINGE_EINVAL, "scaling: the values of a precomputed kernel cannot be scaled");
+    return hg_ok(err);
 }
 
 hinge_status hg_params_check(const hinge_params *params, size_t n, size_t d, hinge_params *resolved,
@@ -228,13 +228,10 @@ hinge_status hg_params_check(const hinge_params *params, size_t n, size_t d, hin
     if (!(p.time_limit >= 0))
         return hg_fail(err, HINGE_EINVAL, "time_limit: %g is not a number >= 0", p.time_limit);
     const hinge_predict_options run = { .threads = p.threads, .precision = p.precision, .cpu_level = p.cpu_level };
-    hinge_status status = hg_options_check(&run, err);
-    if (status == HINGE_OK)
-        status = check_solver(&p, err);
-    if (status == HINGE_OK)
-        status = hg_kernel_check(&p.kernel, d, &p.kernel, err);
-    if (status == HINGE_OK)
-        status = check_weights(&p, n, err);
+    HG_TRY(hg_options_check(&run, err));
+    HG_TRY(check_solver(&p, err));
+    HG_TRY(hg_kernel_check(&p.kernel, d, &p.kernel, err));
+    hinge_status status = check_weights(&p, n, err);
     if (status == HINGE_OK)
         *resolved = p;
     return status;

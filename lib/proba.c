@@ -228,9 +228,7 @@ static hinge_status predict_chunk(const hinge_model *m, const hinge_matrix *x,
                                   double *decision, double *work, size_t work_size, int threads,
                                   hinge_error *err)
 {
-    hinge_status status = hinge_predict(m, x, options, NULL, decision, err);
-    if (status != HINGE_OK)
-        return status;
+    HG_TRY(hinge_predict(m, x, options, NULL, decision, err));
 #pragma omp parallel for num_threads(threads) schedule(static)
     for (size_t i = 0; i < x->rows; i++) {
         double *mine = work + (size_t)omp_get_thread_num() * work_size;

@@ -84,12 +84,12 @@ static hinge_status make_factors(const hinge_scaling *s, double **factor, hinge_
 /* x, and a scaling with as many features. */
 static hinge_status check_matrix(const hinge_scaling *s, const hinge_matrix *x, size_t ld, hinge_error *err)
 {
-    hinge_status status = hg_matrix_check(x, "x", err);
-    if (status == HINGE_OK && x->cols != s->n_features)
-        status = hg_fail(err, HINGE_EINVAL, "x: %zu features, but the scaling has %zu", x->cols, s->n_features);
-    if (status == HINGE_OK && ld < x->cols)
-        status = hg_fail(err, HINGE_EINVAL, "ld: %zu is less than x.cols = %zu", ld, x->cols);
-    return status;
+    HG_TRY(hg_matrix_check(x, "x", err));
+    if (x->cols != s->n_features)
+        return hg_fail(err, HINGE_EINVAL, "x: %zu features, but the scaling has %zu", x->cols, s->n_features);
+    if (ld < x->cols)
+        return hg_fail(err, HINGE_EINVAL, "ld: %zu is less than x.cols = %zu", ld, x->cols);
+    return HINGE_OK;
 }
 
 hinge_status hinge_scaling_apply(const hinge_scaling *s, const hinge_matrix *x, double *out, size_t ld,

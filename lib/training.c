@@ -126,11 +126,8 @@ static hinge_status training_init(struct hg_training *t, const hinge_matrix *x, 
 {
     *t = (struct hg_training){ .begin = hg_now() };
     omp_init_lock(&t->lock);
-    hinge_status status = hg_problem_init(&t->problem, x, y, params, err);
-    if (status == HINGE_OK)
-        status = hg_distinct_init(&t->distinct, &t->problem, err);
-    if (status != HINGE_OK)
-        return status;
+    HG_TRY(hg_problem_init(&t->problem, x, y, params, err));
+    HG_TRY(hg_distinct_init(&t->distinct, &t->problem, err));
     t->params = &t->problem.params;
     t->threads = t->problem.threads;
     t->interior = uses_interior(&t->distinct.problem);
@@ -143,8 +140,8 @@ static hinge_status training_init(struct hg_training *t, const hinge_matrix *x, 
     for (int k = 0; k < t->threads; k++)
         t->rooms[k].rows.most_points = t->rooms[k].panels.most_points = most;
     hold_small(t->distinct.problem.n);
-    status = make_copy(t, err);
-    return status == HINGE_OK ? make_cells(t, err) : status;
+    HG_TRY(make_copy(t, err));
+    return make_cells(t, err);
 }
 
 static hinge_status train(hinge_model **model, const hinge_matrix *x, const double *y, const hinge_params *params,
@@ -167,10 +164,8 @@ hinge_status hg_train(hinge_model **model, const hinge_matrix *x, const double *
 {
     struct hg_scaled scaled;
     hinge_model *m = NULL;
-    hinge_status status = hg_scaled_init(&scaled, x, params, err);
-    if (status != HINGE_OK)
-        return status;
-    status = train(&m, &scaled.x, y, &scaled.params, report, err);
+    HG_TRY(hg_scaled_init(&scaled, x, params, err));
+    hinge_status status = train(&m, &scaled.x, y, &scaled.params, report, err);
     if (status == HINGE_OK && params->scaling != NULL)
         status = hinge_scaling_attach(&scaled.scaling, m, err);
     if (status == HINGE_OK)

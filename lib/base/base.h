@@ -30,6 +30,13 @@ hinge_status hg_fail_at(hinge_error *err, hinge_status status, const char *file,
 #endif
 /* Clears err and returns HINGE_OK. */
 hinge_status hg_ok(hinge_error *err);
+/* Returns from the function with the status of a call that failed; what the function holds by then is its caller's. */
+#define HG_TRY(call) \
+    do { \
+        hinge_status tried_ = (call); \
+        if (tried_ != HINGE_OK) \
+            return tried_; \
+    } while (0)
 
 /* count * size bytes, 64-byte aligned, NULL on overflow or without memory; freed by hg_free. count = 0 gives a
  * pointer that may be freed. hg_zalloc clears. */

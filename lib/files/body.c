@@ -251,11 +251,9 @@ hinge_status hg_body_read(const struct hg_body *body, struct hinge_model *m, hin
     struct vectors vectors = { .model = m };
     struct hg_lines lines;
     struct hg_tally tally;
-    hinge_status status = read_words(body->words, m, err);
-    if (status != HINGE_OK)
-        return status;
-    status = hg_lines_open(&lines, file, body->text, body->size, body->told.number + 1,
-                           m->kernel.type != HINGE_PRECOMPUTED, hg_threads(0), err);
+    HG_TRY(read_words(body->words, m, err));
+    hinge_status status = hg_lines_open(&lines, file, body->text, body->size, body->told.number + 1,
+                                        m->kernel.type != HINGE_PRECOMPUTED, hg_threads(0), err);
     if (status == HINGE_OK)
         status = check_lines(body, &lines, m, err);
     m->d = HG_MAX(HG_MAX(lines.last_index, body->features), m->d);

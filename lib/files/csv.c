@@ -133,11 +133,8 @@ static hinge_status read_csv_line(const void *arg, const struct hg_line *line, s
         double value;
         p = csv_field(p, line->end, csv->delimiter, &begin, &stop);
         if (field < csv->fields) {
-            hinge_status status = field == csv->label && begin < stop
-                                      ? hg_labels_take(&csv->labels, i, line, begin, stop, err)
-                                      : csv_number(csv, line, field, begin, stop, &value, err);
-            if (status != HINGE_OK)
-                return status;
+            HG_TRY(field == csv->label && begin < stop ? hg_labels_take(&csv->labels, i, line, begin, stop, err)
+                                                       : csv_number(csv, line, field, begin, stop, &value, err));
             if (field != csv->label && !hg_row_set(&row, column++, value))
                 return refuse_field(line, field, begin, stop, "is too large for single precision", err);
             tally->nonzeros += field != csv->label && hg_row_nonzero(&row, value);
@@ -184,9 +181,7 @@ static hinge_status csv_layout(struct csv *csv, const struct hg_source *source, 
             csv->delimiter = '\t';
     }
     csv->fields = csv_count(line, csv->delimiter, SIZE_MAX).count;
-    hinge_status status = csv_find_label(csv, source, err);
-    if (status != HINGE_OK)
-        return status;
+    HG_TRY(csv_find_label(csv, source, err));
     *first = csv_count(line, csv->delimiter, csv->label);
     return csv_header(csv, first, source, second, err);
 }
@@ -215,9 +210,7 @@ hinge_status hg_read_csv(const struct hg_source *source, hinge_data *data, hinge
     struct hg_tally tally = { 0 };
     if (text == end)
         return hg_fail_at(err, HINGE_EFORMAT, source->name, 0, "no rows");
-    hinge_status status = csv_layout(&csv, source, &first, err);
-    if (status != HINGE_OK)
-        return status;
+    HG_TRY(csv_layout(&csv, source, &first, err));
     struct hg_line line = hg_next_line(source->name, 1, &text, end);
     if (csv.header && text < end) {
         const char *rest = text;
@@ -228,8 +221,8 @@ hinge_status hg_read_csv(const struct hg_source *source, hinge_data *data, hinge
     }
     if (first.label != NULL)
         hg_labels_begin(&csv.labels, csv.label + 1, &line, first.label, first.stop);
-    status = hg_lines_open(&lines, source->name, text, (size_t)(end - text), csv.header ? 2 : 1, false, source->threads,
-                           err);
+    hinge_status status = hg_lines_open(&lines, source->name, text, (size_t)(end - text), csv.header ? 2 : 1, false,
+                                        source->threads, err);
     data->header = csv.header;
     data->labelled = csv.label != SIZE_MAX;
     data->label_column = data->labelled ? csv.label + 1 : 0;

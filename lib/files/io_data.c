@@ -186,12 +186,9 @@ static hinge_status read_pairs_line(const void *arg, const struct hg_line *given
     const char *stop = label_end(line.p, line.end);
     if (stop == NULL)
         return refuse_label(&line, err);
-    hinge_status status = hg_labels_take(&libsvm->labels, i, &line, line.p, stop, err);
+    HG_TRY(hg_labels_take(&libsvm->labels, i, &line, line.p, stop, err));
     line.p = stop;
-    if (status == HINGE_OK)
-        status = hg_line_pairs(&line, &row, data->serial != NULL ? &serial : NULL, tally, err);
-    if (status != HINGE_OK)
-        return status;
+    HG_TRY(hg_line_pairs(&line, &row, data->serial != NULL ? &serial : NULL, tally, err));
     if (data->serial != NULL)
         data->serial[i] = serial;
     return HINGE_OK;
@@ -362,9 +359,7 @@ static hinge_status read_as(hinge_format format, struct hg_source *source, hinge
         source->data += 3;
         source->size -= 3;
     }
-    hinge_status status = check_lines(source, err);
-    if (status != HINGE_OK)
-        return status;
+    HG_TRY(check_lines(source, err));
     return format == HINGE_FORMAT_CSV ? hg_read_csv(source, data, err) : read_libsvm(source, data, err);
 }
 
@@ -484,10 +479,8 @@ hinge_status hinge_data_write(const char *path, const hinge_matrix *x, const dou
         x->stride < (x->order == HINGE_COLUMN_MAJOR ? x->rows : x->cols))
         return hg_fail(err, HINGE_EINVAL, "x: type %d, stride %zu for %zu columns", (int)x->type, x->stride, x->cols);
     struct examples examples = { .x = x, .y = y };
-    hinge_status status = hg_output_open(&output, path, err);
-    if (status != HINGE_OK)
-        return status;
-    status = hg_print_rows(x->rows, x->cols, print_example, &examples, hg_output_write, &output, err);
+    HG_TRY(hg_output_open(&output, path, err));
+    hinge_status status = hg_print_rows(x->rows, x->cols, print_example, &examples, hg_output_write, &output, err);
     status = hg_output_close(&output, status, err);
     return status == HINGE_OK ? hg_ok(err) : status;
 }

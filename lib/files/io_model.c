@@ -190,10 +190,8 @@ hinge_status hinge_model_save(const hinge_model *model, const char *path, hinge_
     struct hg_output output;
     if (model == NULL || path == NULL)
         return hg_fail(err, HINGE_EINVAL, "model or path: NULL");
-    hinge_status status = hg_output_open(&output, path, err);
-    if (status != HINGE_OK)
-        return status;
-    status = print_model(model, hg_output_write, &output, err);
+    HG_TRY(hg_output_open(&output, path, err));
+    hinge_status status = print_model(model, hg_output_write, &output, err);
     status = hg_output_close(&output, status, err);
     return status == HINGE_OK ? hg_ok(err) : status;
 }

@@ -261,11 +261,8 @@ static hinge_status refuse_value(const struct hg_line *line, const char *p, size
 hinge_status hg_line_pairs(struct hg_line *line, const struct hg_row *row, size_t *serial, struct hg_tally *tally,
                            hinge_error *err)
 {
-    if (serial != NULL) {
-        hinge_status status = read_serial(line, serial, err);
-        if (status != HINGE_OK)
-            return status;
-    }
+    if (serial != NULL)
+        HG_TRY(read_serial(line, serial, err));
     const char *p = line->p, *end = line->end;
     size_t previous = 0, index, cols = row->data == NULL ? 0 : row->cols, nonzeros = 0, last = 0;
     double rest = 0;

@@ -167,9 +167,7 @@ static hinge_status parse_npy(const char *name, const char *bytes, size_t size, 
     if (length > size - prefix)
         return hg_fail_at(err, HINGE_EFORMAT, name, 0, "the .npy header ends too early");
     const char *header = bytes + prefix;
-    hinge_status status = parse_npy_dict(name, header, header + length, npy, err);
-    if (status != HINGE_OK)
-        return status;
+    HG_TRY(parse_npy_dict(name, header, header + length, npy, err));
     npy->rows = npy->dims[0];
     npy->cols = npy->n_dims == 2 ? npy->dims[1] : 1;
     npy->data = b + prefix + length;
@@ -303,9 +301,7 @@ static hinge_status read_npy_labels(const char *path, double *y, size_t n, hinge
 hinge_status hg_read_npy(const struct hg_source *source, hinge_data *data, hinge_error *err)
 {
     struct npy npy = { 0 };
-    hinge_status status = parse_npy(source->name, source->data, source->size, &npy, err);
-    if (status != HINGE_OK)
-        return status;
+    HG_TRY(parse_npy(source->name, source->data, source->size, &npy, err));
     if (npy.n_dims == 1 && source->options->max_cols != 1)
         return hg_fail_at(err, HINGE_EFORMAT, source->name, 0,
                           "an array of one dimension is no list of examples: reshape it to (%zu, 1), examples of one "
@@ -314,7 +310,8 @@ hinge_status hg_read_npy(const struct hg_source *source, hinge_data *data, hinge
     hinge_dtype type = source->options->type;
     if (type == 0)
         type = npy.kind == 'f' && npy.item == 4 ? HINGE_F32 : HINGE_F64;
-    status = hg_data_reserve(data, source, npy.rows, HG_MAX(npy.cols, source->options->min_cols), type, err);
+    hinge_status status =
+        hg_data_reserve(data, source, npy.rows, HG_MAX(npy.cols, source->options->min_cols), type, err);
     if (status == HINGE_OK)
         status = fill_npy(source, &npy, data, err);
     if (status == HINGE_OK && source->options->labels_path != NULL)

@@ -84,13 +84,10 @@ static hinge_status field_init(struct hg_selecting *s, struct hg_field *field, s
     int threads = hg_threads(s->params.threads);
     hinge_params params = s->params;
     params.weights = NULL; /* all rows are points: those of weight 0 have empty boxes */
-    hinge_status status = take_rows(s, field, f, err);
-    if (status == HINGE_OK)
-        status = hg_problem_init(&field->problem, &field->scaled.x, s->y, &params, err);
-    if (status == HINGE_OK)
-        status = sort_by_fold(s, &field->problem, err);
-    if (status == HINGE_OK)
-        status = hg_copy_init(&field->copy, &field->problem, true, may_be_f32(s), err);
+    HG_TRY(take_rows(s, field, f, err));
+    HG_TRY(hg_problem_init(&field->problem, &field->scaled.x, s->y, &params, err));
+    HG_TRY(sort_by_fold(s, &field->problem, err));
+    hinge_status status = hg_copy_init(&field->copy, &field->problem, true, may_be_f32(s), err);
     for (size_t i = 0; i < field->problem.n && status == HINGE_OK && params.kernel.type != HINGE_PRECOMPUTED; i++)
         field->norm = HG_MAX(field->norm, hg_points_norm(&field->problem.points, i, HINGE_F64));
     if (status == HINGE_OK)

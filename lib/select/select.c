@@ -74,9 +74,7 @@ static hinge_status begin(struct hg_selecting *s, hinge_error *err)
 {
     hinge_select_options *o = &s->options;
     hinge_params given = template_of(s->given, o);
-    hinge_status status = hg_problem_init(&s->problem, &s->x, s->y, &given, err);
-    if (status != HINGE_OK)
-        return status;
+    HG_TRY(hg_problem_init(&s->problem, &s->x, s->y, &given, err));
     s->params = s->problem.params;
     s->rows = s->x.rows;
     s->n_problems = s->problem.n_problems;
@@ -88,12 +86,10 @@ static hinge_status begin(struct hg_selecting *s, hinge_error *err)
     if (!hg_score_of_task(s, &s->out->score))
         return refuse_score(s, err);
     s->out->eps = o->eps > 0 ? o->eps : HG_MAX(s->params.eps, 0.1);
-    status = find_rows(s, err);
-    if (status == HINGE_OK)
-        status = hg_deal(s, err);
-    if (status == HINGE_OK)
-        status = hg_grid_points(s, err);
-    return status == HINGE_OK ? make_room(s, err) : status;
+    HG_TRY(find_rows(s, err));
+    HG_TRY(hg_deal(s, err));
+    HG_TRY(hg_grid_points(s, err));
+    return make_room(s, err);
 }
 
 /* ---- which is better --------------------------------------------------------------------------------------------- */
@@ -230,9 +226,8 @@ static hinge_status keep_predictions(const struct hg_selecting *s, hinge_grid_po
 
 static hinge_status note_point(struct hg_selecting *s, hinge_grid_point *point, hinge_error *err)
 {
-    hinge_status status = hg_score_point(s, point, err);
-    if (status == HINGE_OK)
-        status = keep_predictions(s, point, err);
+    HG_TRY(hg_score_point(s, point, err));
+    hinge_status status = keep_predictions(s, point, err);
     if (status != HINGE_OK || point->state != HINGE_POINT_DONE || !is_better(s, point, s->out->best))
         return status;
     s->out->best = point;
@@ -417,16 +412,14 @@ hinge_status hinge_select(hinge_selection **selection, const hinge_matrix *x, co
         return hg_fail(err, HINGE_EINVAL, "selection: NULL");
     if (params == NULL)
         return hg_fail(err, HINGE_EINVAL, "params: NULL");
-    hinge_status status = hg_matrix_check(x, "x", err);
-    if (status != HINGE_OK)
-        return status;
+    HG_TRY(hg_matrix_check(x, "x", err));
     s.x = *x;
     if (options != NULL)
         s.options = *options;
     s.out = hg_zalloc(1, sizeof *s.out);
     if (s.out == NULL)
         return hg_fail(err, HINGE_ENOMEM, "no memory for a selection");
-    status = begin(&s, err);
+    hinge_status status = begin(&s, err);
     if (status == HINGE_OK)
         status = try_points(&s, err);
     if (status == HINGE_OK)

@@ -28,17 +28,13 @@ static hinge_status check(const hinge_qp *qp, hinge_error *err)
         return hg_fail(err, HINGE_ESIZE, "n: %zu variables with %zu constraints are too many", n, qp->n_inequalities);
     if (!(qp->eps >= 0 && qp->eps < 1))
         return hg_fail(err, HINGE_EINVAL, "eps: %g is not in [0, 1)", qp->eps);
-    hinge_status status = qp->q != NULL ? check_finite(qp->q, n * n, "q", err) : HINGE_OK;
-    if (status == HINGE_OK && qp->p != NULL)
-        status = check_finite(qp->p, n, "p", err);
-    if (status == HINGE_OK)
-        status = check_finite(qp->a, an, "a", err);
-    if (status == HINGE_OK)
-        status = check_finite(qp->c, qp->n_inequalities, "c", err);
-    if (status == HINGE_OK)
-        status = check_finite(qp->e, en, "e", err);
-    if (status == HINGE_OK)
-        status = check_finite(qp->f, qp->n_equalities, "f", err);
+    HG_TRY(qp->q != NULL ? check_finite(qp->q, n * n, "q", err) : HINGE_OK);
+    if (qp->p != NULL)
+        HG_TRY(check_finite(qp->p, n, "p", err));
+    HG_TRY(check_finite(qp->a, an, "a", err));
+    HG_TRY(check_finite(qp->c, qp->n_inequalities, "c", err));
+    HG_TRY(check_finite(qp->e, en, "e", err));
+    hinge_status status = check_finite(qp->f, qp->n_equalities, "f", err);
     double most = status == HINGE_OK && qp->q != NULL ? hg_dense_largest(qp->q, n * n) : 0;
     for (size_t i = 0; i < n && status == HINGE_OK && qp->q != NULL; i++)
         for (size_t j = 0; j < i; j++)
@@ -254,9 +250,7 @@ static void copy_problem(struct hg_dense *r, const hinge_qp *qp)
 hinge_status hg_dense_init(struct hg_dense *r, const hinge_qp *qp, hinge_error *err)
 {
     size_t n = qp->n;
-    hinge_status status = check(qp, err);
-    if (status != HINGE_OK)
-        return status;
+    HG_TRY(check(qp, err));
     *r = (struct hg_dense){ .n = n, .e = qp->n_equalities, .eps = qp->eps > 0 ? qp->eps : 1e-10, .problem = qp };
     r->place = hg_zalloc(qp->n_inequalities, sizeof *r->place);
     if (r->place != NULL)

@@ -60,9 +60,7 @@ static hinge_status check_problem(const hinge_model *m, size_t problem, const vo
 
 hinge_status hinge_model_norm2(const hinge_model *m, size_t problem, double *norm2, hinge_error *err)
 {
-    hinge_status status = check_problem(m, problem, norm2, err);
-    if (status != HINGE_OK)
-        return status;
+    HG_TRY(check_problem(m, problem, norm2, err));
     if (m->sv == NULL)
         return hg_fail(err, HINGE_EINVAL, "model: a precomputed kernel's support vectors have no features");
     uint32_t *id, *own;
@@ -76,7 +74,7 @@ hinge_status hinge_model_norm2(const hinge_model *m, size_t problem, double *nor
     for (size_t i = 0; i < count; i++)
         own[i] = (uint32_t)i;
     int threads = hg_kernel_team(&m->kernel, 0, (double)count * (double)count, m->d);
-    status = hg_gram_init(&gram, &tiler, &points, id, count, NULL, m->norms, threads, err);
+    hinge_status status = hg_gram_init(&gram, &tiler, &points, id, count, NULL, m->norms, threads, err);
     if (status == HINGE_OK)
         status = multiply(&gram, own, count, coef, g, err);
     for (size_t i = 0; status == HINGE_OK && i < count; i++)
@@ -91,9 +89,7 @@ hinge_status hinge_model_norm2(const hinge_model *m, size_t problem, double *nor
 hinge_status hinge_model_sum_alpha(const hinge_model *m, size_t problem, double *sum_alpha, hinge_error *err)
 {
     double sum = 0;
-    hinge_status status = check_problem(m, problem, sum_alpha, err);
-    if (status != HINGE_OK)
-        return status;
+    HG_TRY(check_problem(m, problem, sum_alpha, err));
     if (m->task != HINGE_C_SVC)
         return hg_fail(err, HINGE_EINVAL, "model: not a C-SVC one");
     size_t sv = 0;

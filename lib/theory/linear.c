@@ -36,10 +36,9 @@ static hinge_status check_threads(int threads, hinge_error *err)
 
 static hinge_status check_examples(const hinge_matrix *x, int threads, hinge_error *err)
 {
-    hinge_status status = hg_matrix_check(x, "x", err);
-    if (status == HINGE_OK)
-        status = check_threads(threads, err);
-    return status == HINGE_OK ? hg_matrix_check_finite(x, "x", hg_threads(threads), err) : status;
+    HG_TRY(hg_matrix_check(x, "x", err));
+    HG_TRY(check_threads(threads, err));
+    return hg_matrix_check_finite(x, "x", hg_threads(threads), err);
 }
 
 enum { CHUNK = 256 }; /* rows that a thread takes in one go */
@@ -66,9 +65,7 @@ static void decide(const hinge_matrix *x, size_t first, size_t count, const doub
 hinge_status hinge_linear_decisions(const hinge_matrix *x, const double *w, const double *b, size_t k, int threads,
                                     double *decisions, hinge_error *err)
 {
-    hinge_status status = check_examples(x, threads, err);
-    if (status != HINGE_OK)
-        return status;
+    HG_TRY(check_examples(x, threads, err));
     if (k == 0 || k >= INT32_MAX || w == NULL || decisions == NULL)
         return hg_fail(err, HINGE_EINVAL, "%s",
                        k == 0 || k >= INT32_MAX ? "k: not in 1 .. 2^31 - 2"
@@ -137,17 +134,16 @@ static hinge_status check_signs(const hinge_matrix *x, const double *y, hinge_er
 static hinge_status check_run(const hinge_matrix *x, const double *y, int threads, int bias, const double *w,
                               const double *b, hinge_error *err)
 {
-    hinge_status status = check_examples(x, threads, err);
-    if (status == HINGE_OK)
-        status = check_signs(x, y, err);
-    if (status == HINGE_OK && bias != 0 && bias != 1)
-        status = hg_fail(err, HINGE_EINVAL, "bias: %d is neither 0 nor 1", bias);
-    if (status == HINGE_OK && (w == NULL || (b != NULL) != (bias == 1)))
-        status = hg_fail(err, HINGE_EINVAL, "%s",
-                         w == NULL   ? "w: NULL"
-                         : b == NULL ? "b: NULL, but options.bias asks for one"
-                                     : "b: given, but without options.bias there is none");
-    return status;
+    HG_TRY(check_examples(x, threads, err));
+    HG_TRY(check_signs(x, y, err));
+    if (bias != 0 && bias != 1)
+        return hg_fail(err, HINGE_EINVAL, "bias: %d is neither 0 nor 1", bias);
+    if (w == NULL || (b != NULL) != (bias == 1))
+        return hg_fail(err, HINGE_EINVAL, "%s",
+                       w == NULL   ? "w: NULL"
+                       : b == NULL ? "b: NULL, but options.bias asks for one"
+                                   : "b: given, but without options.bias there is none");
+    return HINGE_OK;
 }
 
 static void take(struct hg_online *o, hinge_status status, double *w, double *b)
@@ -166,9 +162,7 @@ hinge_status hinge_perceptron(const hinge_matrix *x, const double *y, const hing
     hinge_perceptron_options p = options != NULL ? *options : (hinge_perceptron_options){ 0 };
     struct hg_online o;
     size_t rounds = 0;
-    hinge_status status = check_run(x, y, p.threads, p.bias, w, b, err);
-    if (status != HINGE_OK)
-        return status;
+    HG_TRY(check_run(x, y, p.threads, p.bias, w, b, err));
     p.step = p.step == 0 ? 1 : p.step;
     p.rounds = p.rounds == 0 ? 1000 : p.rounds;
     if (!(p.step > 0 && isfinite(p.step)))
@@ -176,12 +170,10 @@ hinge_status hinge_perceptron(const hinge_matrix *x, const double *y, const hing
     for (size_t c = 0; p.w0 != NULL && c < x->cols; c++)
         if (!isfinite(p.w0[c]))
             return hg_fail(err, HINGE_EINVAL, "w0: weight %zu is %g, not a finite number", c, p.w0[c]);
-    status = hg_online_init(&o, x, y, p.batch, p.bias, hg_threads(p.threads), err);
-    if (status != HINGE_OK)
-        return status;
+    HG_TRY(hg_online_init(&o, x, y, p.batch, p.bias, hg_threads(p.threads), err));
     o.progress = p.progress;
     o.progress_arg = p.progress_arg;
-    status = hg_perceptron(&o, &p, history, &rounds, err);
+    hinge_status status = hg_perceptron(&o, &p, history, &rounds, err);
     if (status == HINGE_OK && n_rounds != NULL)
         *n_rounds = rounds;
     take(&o, status, w, b);
@@ -216,9 +208,7 @@ hinge_status hinge_sgd(const hinge_matrix *x, const double *y, const hinge_sgd_o
     if (options == NULL)
         return hg_fail(err, HINGE_EINVAL, "options: NULL, but lambda has no default");
     hinge_sgd_options p = *options;
-    hinge_status status = check_run(x, y, p.threads, p.bias, w, b, err);
-    if (status != HINGE_OK)
-        return status;
+    HG_TRY(check_run(x, y, p.threads, p.bias, w, b, err));
     if (!(p.lambda > 0 && isfinite(p.lambda)))
         return hg_fail(err, HINGE_EINVAL, "lambda: %g is not a finite number > 0", p.lambda);
     if (!(p.eta >= 0 && isfinite(p.eta) && p.power >= 0 && isfinite(p.power)))
@@ -228,12 +218,10 @@ hinge_status hinge_sgd(const hinge_matrix *x, const double *y, const hinge_sgd_o
     p.batch = p.batch == 0 ? 1 : p.batch;
     if (p.epochs == 0)
         p.epochs = hinge_sgd_epochs(p.lambda, largest_norm(x, hg_threads(p.threads)), x->rows, p.batch);
-    status = hg_online_init(&o, x, y, p.batch, p.bias, hg_threads(p.threads), err);
-    if (status != HINGE_OK)
-        return status;
+    HG_TRY(hg_online_init(&o, x, y, p.batch, p.bias, hg_threads(p.threads), err));
     o.progress = p.progress;
     o.progress_arg = p.progress_arg;
-    status = hg_sgd(&o, &p, history, err);
+    hinge_status status = hg_sgd(&o, &p, history, err);
     take(&o, status, w, b);
     return status == HINGE_OK ? hg_ok(err) : status;
 }
