@@ -1,5 +1,6 @@
 #include "lib/merge.h"
 #include "lib/base/words.h"
+#include "lib/params.h"
 
 #include <float.h>
 #include <limits.h>
@@ -53,9 +54,7 @@ hinge_model *hg_model_new(hinge_task task, hinge_kernel kernel, hinge_multiclass
     m->n_sv = n_sv;
     m->n_classes = classifies ? n_classes : 2;
     m->multiclass = classifies && n_classes > 2 ? multiclass : HINGE_ONE_VS_ONE;
-    m->n_problems = !classifies                          ? 1
-                    : m->multiclass == HINGE_ONE_VS_REST ? n_classes
-                                                         : n_classes * (n_classes - 1) / 2;
+    m->n_problems = classifies ? hg_count_problems(multiclass, n_classes) : 1;
     bool ok = hg_mul(n_sv, d, &values) && hg_mul(hg_model_coef_rows(m), n_sv, &coefs);
     m->rho = hg_zalloc(m->n_problems, sizeof *m->rho);
     m->coef = ok ? hg_zalloc(coefs, sizeof *m->coef) : NULL;

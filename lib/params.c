@@ -160,6 +160,11 @@ static hinge_status check_solver(const hinge_params *p, hinge_error *err)
     return HINGE_OK;
 }
 
+size_t hg_count_problems(hinge_multiclass multiclass, size_t k)
+{
+    return k > 2 && multiclass == HINGE_ONE_VS_REST ? k : k * (k - 1) / 2;
+}
+
 bool hg_params_hard(const hinge_params *p)
 {
     return p->task == HINGE_C_SVC && isinf(p->C);

@@ -22,4 +22,7 @@ bool hg_params_need_interior(const hinge_params *params);
 /* The hard margin: C-SVC without a bound. Infinity has a meaning there. */
 bool hg_params_hard(const hinge_params *params);
 
+/* Two-class problems of so many classes: each against the rest where that is asked for and there are more than two. */
+size_t hg_count_problems(hinge_multiclass multiclass, size_t n_classes);
+
 #endif

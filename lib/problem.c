@@ -27,7 +27,7 @@ static int by_row(const void *a, const void *b)
     return p->row < q->row ? -1 : p->row > q->row;
 }
 
-static double class_weight(const hinge_params *p, double label)
+double hg_class_weight(const hinge_params *p, double label)
 {
     double weight = 1;
     for (size_t k = 0; k < p->n_class_weights; k++)
@@ -41,22 +41,28 @@ static double example_weight(const hinge_params *p, size_t row)
     return p->weights != NULL ? p->weights[row] : 1;
 }
 
-/* false: none has the label. */
-static bool move_to_front(struct labelled *first, size_t k, double label)
+hinge_status hg_problem_classes(struct hg_problem *pr, hinge_error *err)
 {
-    size_t c = 0;
-    while (c < k && first[c].label != label)
+    const double *positive = pr->params.positive_class;
+    double *labels = pr->labels;
+    size_t k = pr->n_classes, c = 0;
+    if (k == 2 && labels[0] == -1 && labels[1] == 1) {
+        labels[0] = 1;
+        labels[1] = -1;
+    }
+    while (positive != NULL && c < k && labels[c] != *positive)
         c++;
     if (c == k)
-        return false;
-    struct labelled positive = first[c];
-    memmove(first + 1, first, c * sizeof *first);
-    first[0] = positive;
-    return true;
+        return hg_fail(err, HINGE_EINVAL, "positive_class: no row has label %g", positive != NULL ? *positive : NAN);
+    double first = labels[c];
+    memmove(labels + 1, labels, c * sizeof *labels);
+    labels[0] = first;
+    pr->one_vs_rest = k > 2 && pr->params.multiclass == HINGE_ONE_VS_REST;
+    pr->n_problems = hg_count_problems(pr->params.multiclass, k);
+    return HINGE_OK;
 }
 
-/* Classes in order of first appearance (-1, +1 swapped; the positive one first), all rows by class; weight 0 rows are
- * still in. */
+/* Classes, and all rows by class; weight 0 rows are still in. */
 static hinge_status find_classes(struct hg_problem *pr, struct labelled *row, size_t n, hinge_error *err)
 {
     const double *y = pr->y;
@@ -74,25 +80,14 @@ static hinge_status find_classes(struct hg_problem *pr, struct labelled *row, si
         if (i == 0 || row[i].label != row[i - 1].label)
             first[k++] = row[i];
     qsort(first, k, sizeof *first, by_row);
-    if (k == 2 && first[0].label == -1 && first[1].label == 1) {
-        first[0].label = 1;
-        first[1].label = -1;
-    }
-    if (pr->params.positive_class != NULL && !move_to_front(first, k, *pr->params.positive_class)) {
-        hg_free(first);
-        return hg_fail(err, HINGE_EINVAL, "positive_class: no row has label %g", *pr->params.positive_class);
-    }
-    pr->n_classes = k;
     pr->labels = hg_alloc(k, sizeof *pr->labels);
     pr->start = hg_zalloc(k + 1, sizeof *pr->start);
-    if (pr->labels == NULL || pr->start == NULL) {
-        hg_free(first);
-        return hg_fail(err, HINGE_ENOMEM, "no memory for %zu classes", k);
-    }
-    for (size_t c = 0; c < k; c++)
+    pr->n_classes = k;
+    bool ok = pr->labels != NULL && pr->start != NULL;
+    for (size_t c = 0; ok && c < k; c++)
         pr->labels[c] = first[c].label;
     hg_free(first);
-    return HINGE_OK;
+    return ok ? hg_problem_classes(pr, err) : hg_fail(err, HINGE_ENOMEM, "no memory for %zu classes", k);
 }
 
 /* Where the rows of a label begin in rows sorted by label. */
@@ -116,7 +111,7 @@ static hinge_status order_by_class(struct hg_problem *pr, size_t n, hinge_error 
         return hg_fail(err, HINGE_ENOMEM, "no memory for the labels of %zu rows", n);
     hinge_status status = find_classes(pr, row, n, err);
     for (size_t c = 0; c < pr->n_classes && status == HINGE_OK; c++) {
-        double weight = class_weight(&pr->params, pr->labels[c]);
+        double weight = hg_class_weight(&pr->params, pr->labels[c]);
         for (size_t i = lower_bound(row, n, pr->labels[c]); i < n && row[i].label == pr->labels[c]; i++) {
             double w = weight * example_weight(&pr->params, row[i].row);
             if (w > 0) {
@@ -147,6 +142,7 @@ static hinge_status order_as_given(struct hg_problem *pr, size_t n, hinge_error 
         }
     }
     pr->n_classes = 2;
+    pr->n_problems = 1;
     pr->start = hg_zalloc(2, sizeof *pr->start);
     if (pr->start == NULL)
         return hg_fail(err, HINGE_ENOMEM, "no memory for %zu rows", n);
@@ -210,62 +206,61 @@ static hinge_status check_columns(struct hg_problem *pr, hinge_error *err)
     return HINGE_OK;
 }
 
+static hinge_status check_problem(const hinge_matrix *x, const double *y, const hinge_params *params,
+                                  hinge_params *resolved, hinge_error *err)
+{
+    HG_TRY(hg_matrix_check(x, "x", err));
+    if (params == NULL)
+        return hg_fail(err, HINGE_EINVAL, "params: NULL");
+    if (x->rows == 0)
+        return hg_fail(err, HINGE_EINVAL, "x: no rows to train on");
+    if (params->scaling != NULL)
+        return hg_fail(err, HINGE_EINVAL, "scaling: scale the rows (hinge_scaling_apply), and set it to NULL; only "
+                                          "hinge_train and hinge_cross_validate scale them");
+    HG_TRY(hg_params_check(params, x->rows, x->cols, resolved, err));
+    if (y == NULL && !hinge_task_info(params->task)->one_class)
+        return hg_fail(err, HINGE_EINVAL, "y: NULL, but this task needs labels or targets");
+    return HINGE_OK;
+}
+
+static hinge_status fill_problem(struct hg_problem *pr, hinge_error *err)
+{
+    size_t rows = pr->x.rows;
+    hinge_kernel_type kernel = pr->params.kernel.type;
+    pr->order = hg_alloc(rows, sizeof *pr->order);
+    pr->weight = hg_alloc(rows, sizeof *pr->weight);
+    if (pr->order == NULL || pr->weight == NULL)
+        return hg_fail(err, HINGE_ENOMEM, "no memory for %zu rows", rows);
+    HG_TRY(hg_matrix_check_finite(&pr->x, "x", pr->threads, err));
+    HG_TRY(pr->classifies ? order_by_class(pr, rows, err) : order_as_given(pr, rows, err));
+    HG_TRY(check_boxes(pr, err));
+    pr->points = (struct hg_points){ .x = pr->x, .order = pr->order, .n = pr->n };
+    HG_TRY(check_columns(pr, err));
+    HG_TRY(choose_shift(pr, pr->threads, err));
+    if (hg_kernel_row(kernel)->needs_norms) {
+        pr->norms = hg_alloc(pr->n, sizeof *pr->norms);
+        if (pr->norms == NULL)
+            return hg_fail(err, HINGE_ENOMEM, "no memory for the norms of %zu rows", pr->n);
+        hg_points_norms(&pr->points, HINGE_F64, pr->norms, pr->threads);
+    }
+    if (kernel == HINGE_RBF)
+        HG_TRY(hg_equal_find(&pr->points, pr->threads, &pr->equal, err));
+    pr->points.equal = pr->equal;
+    return HINGE_OK;
+}
+
 hinge_status hg_problem_init(struct hg_problem *pr, const hinge_matrix *x, const double *y,
                              const hinge_params *params, hinge_error *err)
 {
     memset(pr, 0, sizeof *pr);
-    hinge_status status = hg_matrix_check(x, "x", err);
-    if (status == HINGE_OK && params == NULL)
-        status = hg_fail(err, HINGE_EINVAL, "params: NULL");
-    if (status == HINGE_OK && x->rows == 0)
-        status = hg_fail(err, HINGE_EINVAL, "x: no rows to train on");
-    if (status == HINGE_OK && params->scaling != NULL)
-        status = hg_fail(err, HINGE_EINVAL, "scaling: scale the rows (hinge_scaling_apply), and set it to NULL; only "
-                                            "hinge_train and hinge_cross_validate scale them");
-    if (status == HINGE_OK)
-        status = hg_params_check(params, x->rows, x->cols, &pr->params, err);
-    if (status == HINGE_OK && y == NULL && !hinge_task_info(params->task)->one_class)
-        status = hg_fail(err, HINGE_EINVAL, "y: NULL, but this task needs labels or targets");
-    if (status != HINGE_OK)
-        return status;
-    int threads = hg_kernel_team(&pr->params.kernel, pr->params.threads, (double)x->rows * (double)x->rows, x->cols);
-    pr->threads = threads;
+    HG_TRY(check_problem(x, y, params, &pr->params, err));
+    pr->threads = hg_kernel_team(&pr->params.kernel, pr->params.threads, (double)x->rows * (double)x->rows, x->cols);
     pr->x = *x;
     pr->y = y;
     pr->d = x->cols;
     pr->task = hinge_task_info(params->task);
     pr->classifies = pr->task->classifies;
-    pr->order = hg_alloc(x->rows, sizeof *pr->order);
-    pr->weight = hg_alloc(x->rows, sizeof *pr->weight);
-    if (pr->order == NULL || pr->weight == NULL)
-        status = hg_fail(err, HINGE_ENOMEM, "no memory for %zu rows", x->rows);
-    if (status == HINGE_OK)
-        status = hg_matrix_check_finite(x, "x", threads, err);
-    if (status == HINGE_OK)
-        status = pr->classifies ? order_by_class(pr, x->rows, err) : order_as_given(pr, x->rows, err);
-    if (status == HINGE_OK)
-        status = check_boxes(pr, err);
-    if (status == HINGE_OK) {
-        pr->one_vs_rest = pr->classifies && pr->n_classes > 2 && pr->params.multiclass == HINGE_ONE_VS_REST;
-        pr->n_problems = !pr->classifies   ? 1
-                         : pr->one_vs_rest ? pr->n_classes
-                                           : pr->n_classes * (pr->n_classes - 1) / 2;
-        pr->points = (struct hg_points){ *x, pr->order, NULL, NULL, pr->n, 0, NULL, NULL, NULL, NULL };
-        status = check_columns(pr, err);
-    }
-    if (status == HINGE_OK)
-        status = choose_shift(pr, threads, err);
-    if (status == HINGE_OK && hg_kernel_row(pr->params.kernel.type)->needs_norms) {
-        pr->norms = hg_alloc(pr->n, sizeof *pr->norms);
-        if (pr->norms == NULL)
-            status = hg_fail(err, HINGE_ENOMEM, "no memory for the norms of %zu rows", pr->n);
-        else
-            hg_points_norms(&pr->points, HINGE_F64, pr->norms, threads);
-    }
-    if (status == HINGE_OK && pr->params.kernel.type == HINGE_RBF) {
-        status = hg_equal_find(&pr->points, threads, &pr->equal, err);
-        pr->points.equal = pr->equal;
-    }
+    hinge_status status = fill_problem(pr, err);
     if (status != HINGE_OK)
         hg_problem_free(pr);
     return status;

@@ -32,6 +32,13 @@ hinge_status hg_problem_init(struct hg_problem *problem, const hinge_matrix *x, 
                              const hinge_params *params, hinge_error *err);
 void hg_problem_free(struct hg_problem *problem);
 
+/* What examples of a class are weighted by. */
+double hg_class_weight(const hinge_params *params, double label);
+
+/* pr->labels in the order of first appearance become the classes: -1, +1 are swapped, and the positive one goes to the
+ * front. And how many problems they make. */
+hinge_status hg_problem_classes(struct hg_problem *problem, hinge_error *err);
+
 /* The classes of problem p, first < second; one-vs-rest: second is SIZE_MAX. The points of the first class come first
  * among the problem's. */
 void hg_problem_pair(const struct hg_problem *problem, size_t p, size_t *first, size_t *second);

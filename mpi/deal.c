@@ -25,10 +25,7 @@ struct deal {
 static double weight_of(const hinge_params *p, size_t row, double label)
 {
     double weight = p->weights != NULL ? p->weights[row] : 1;
-    for (size_t k = 0; hinge_task_info(p->task)->classifies && k < p->n_class_weights; k++)
-        if (p->class_labels[k] == label)
-            weight *= p->class_weights[k];
-    return weight;
+    return hinge_task_info(p->task)->classifies ? weight * hg_class_weight(p, label) : weight;
 }
 
 /* ---- classes ----------------------------------------------------------------------------------------------------- */
@@ -67,52 +64,31 @@ static struct class_seen *own_labels(const struct deal *d, size_t *count)
     return seen;
 }
 
-/* In the order in which they appear; -1, +1 swapped, the positive one first. */
-static hinge_status order_labels(struct hg_problem *pr, struct class_seen *all, size_t n, hinge_error *err)
+static hinge_status take_labels(struct hg_problem *pr, struct class_seen *all, size_t n, hinge_error *err)
 {
     size_t k = 0;
     for (size_t i = 0; i < n; i++)
         if (find_label(all, k, all[i].label) == k)
             all[k++] = all[i];
-    if (k == 2 && all[0].label == -1 && all[1].label == 1) {
-        all[0].label = 1;
-        all[1].label = -1;
-    }
-    if (pr->params.positive_class != NULL) {
-        size_t c = find_label(all, k, *pr->params.positive_class);
-        if (c == k)
-            return hg_fail(err, HINGE_EINVAL, "positive_class: no row has label %g", *pr->params.positive_class);
-        struct class_seen positive = all[c];
-        memmove(all + 1, all, c * sizeof *all);
-        all[0] = positive;
-    }
     pr->n_classes = k;
     pr->labels = hg_alloc(k, sizeof *pr->labels);
     if (pr->labels == NULL)
         return hg_fail(err, HINGE_ENOMEM, "no memory for %zu classes", k);
     for (size_t c = 0; c < k; c++)
         pr->labels[c] = all[c].label;
-    return HINGE_OK;
+    return hg_problem_classes(pr, err);
 }
 
 static hinge_status agree_on_labels(struct deal *d, hinge_error *err)
 {
-    struct hg_problem *pr = &d->own->pr;
-    size_t k, total = 0;
-    struct class_seen *mine = own_labels(d, &k), *all = NULL;
-    hinge_status status = mine != NULL ? HINGE_OK : hg_fail(err, HINGE_ENOMEM, "no memory for labels");
-    status = hm_agree(d->net, status, err);
-    if (status == HINGE_OK) {
-        hm_sizes(d->net, k * sizeof *mine, d->counts);
-        for (int r = 0; r < d->net->ranks; r++)
-            total += d->counts[r];
-        all = hg_alloc(total, 1);
-        status = hm_agree(d->net, all != NULL ? HINGE_OK : hg_fail(err, HINGE_ENOMEM, "no memory for labels"), err);
-    }
-    if (status == HINGE_OK) {
-        d->net->gather(d->net, mine, d->counts, all);
-        status = hm_agree(d->net, order_labels(pr, all, total / sizeof *all, err), err);
-    }
+    size_t k, total;
+    struct class_seen *mine = own_labels(d, &k);
+    void *all = NULL;
+    hinge_status status = HM_HAVE(d->net, mine != NULL, err, "no memory for labels");
+    if (status == HINGE_OK)
+        status = hm_gather_all(d->net, mine, k * sizeof *mine, d->counts, &all, &total, err);
+    if (status == HINGE_OK)
+        status = hm_agree(d->net, take_labels(&d->own->pr, all, total / sizeof *mine, err), err);
     hg_free(mine);
     hg_free(all);
     return status;
@@ -126,20 +102,12 @@ static hinge_status count_points(struct deal *d, hinge_error *err)
     struct hm_own *own = d->own;
     struct hg_problem *pr = &own->pr;
     size_t groups = own->n_groups = pr->classifies ? pr->n_classes : 1, ranks = (size_t)d->net->ranks;
-    uint64_t *all = hg_alloc(groups * ranks, sizeof *all);
-    d->group = hg_alloc(d->x->rows, sizeof *d->group);
-    d->before = hg_zalloc(groups, sizeof *d->before);
+    uint64_t *all;
     pr->start = hg_zalloc(groups + 1, sizeof *pr->start);
-    own->first_tile = hg_zalloc(groups + 1, sizeof *own->first_tile);
-    own->begin = hg_zalloc(groups + 1, sizeof *own->begin);
-    bool ok = all != NULL && d->group != NULL && d->before != NULL && pr->start != NULL && own->first_tile != NULL &&
-              own->begin != NULL;
-    hinge_status status = ok ? HINGE_OK : hg_fail(err, HINGE_ENOMEM, "no memory for %zu rows", d->x->rows);
-    status = hm_agree(d->net, status, err);
-    if (status != HINGE_OK) {
-        hg_free(all);
-        return status;
-    }
+    bool ok = pr->start != NULL && HG_ROOM(HG_ZEROS(own->first_tile, groups + 1), HG_ZEROS(own->begin, groups + 1)) &&
+              HG_ROOM(HG_ARRAY(d->group, d->x->rows), HG_ZEROS(d->before, groups), HG_ARRAY(all, groups * ranks));
+    HG_TRY(HM_HAVE(d->net, ok, err, "no memory for %zu rows", d->x->rows));
+    hinge_status status = HINGE_OK;
     size_t c = 0;
     for (size_t i = 0; i < d->x->rows; i++) {
         while (pr->classifies && pr->labels[c] != d->y[i])
@@ -163,10 +131,7 @@ static hinge_status count_points(struct deal *d, hinge_error *err)
             status = hg_fail(err, HINGE_EINVAL, "weights: all rows of class %g have weight 0", pr->labels[c]);
     }
     pr->n = pr->start[groups];
-    if (pr->n == 0)
-        status = hg_fail(err, HINGE_EINVAL, "weights: all rows have weight 0");
-    hg_free(all);
-    return status; /* the same on all */
+    return pr->n > 0 ? status : hg_fail(err, HINGE_EINVAL, "weights: all rows have weight 0"); /* the same on all */
 }
 
 /* ---- tiles ------------------------------------------------------------------------------------------------------- */
@@ -282,8 +247,7 @@ static hinge_status exchange_rows(struct deal *d, size_t first, size_t end, uint
         total += in[r];
     char *send = hg_alloc(used, 1), *recv = hg_alloc(total, 1);
     bool ok = head != NULL && send != NULL && recv != NULL;
-    hinge_status status = ok ? HINGE_OK : hg_fail(err, HINGE_ENOMEM, "no memory to deal %zu rows", end - first);
-    status = hm_agree(d->net, status, err);
+    hinge_status status = HM_HAVE(d->net, ok, err, "no memory to deal %zu rows", end - first);
     if (status == HINGE_OK) {
         for (size_t i = first; i < end; i++)
             if (d->group[i] != UINT32_MAX) {
@@ -309,16 +273,10 @@ static hinge_status deal_rows(struct deal *d, hinge_error *err)
     struct hm_sum sum = { 0 };
     own->stride = (own->pr.d + 15) / 16 * 16;
     own->x = hg_zalloc(n * own->stride, hg_size_of(own->type));
-    own->number = hg_alloc(n, sizeof *own->number);
-    own->row = hg_alloc(n, sizeof *own->row);
-    own->y = hg_alloc(n, sizeof *own->y);
-    own->weight = hg_alloc(n, sizeof *own->weight);
     uint64_t *counts = hg_alloc(3 * ranks, sizeof *counts);
-    bool ok = own->x != NULL && own->number != NULL && own->row != NULL && own->y != NULL && own->weight != NULL &&
-              counts != NULL;
-    hinge_status status = ok ? HINGE_OK
-                             : hg_fail(err, HINGE_ENOMEM, "no memory for %zu rows of %zu features", n, own->pr.d);
-    status = hm_agree(d->net, status, err);
+    bool ok = own->x != NULL && counts != NULL && HG_ROOM(HG_ARRAY(own->number, n), HG_ARRAY(own->row, n),
+                                                          HG_ARRAY(own->y, n), HG_ARRAY(own->weight, n));
+    hinge_status status = HM_HAVE(d->net, ok, err, "no memory for %zu rows of %zu features", n, own->pr.d);
     sum.most[0].key = (d->x->rows + batch - 1) / batch;
     if (status == HINGE_OK)
         d->net->sum(d->net, &sum);
@@ -348,24 +306,23 @@ static bool all_f32(const hinge_matrix *x)
 static hinge_status check_rows(const struct deal *d, const hinge_params *params, hinge_error *err)
 {
     const hinge_task_row *task = params != NULL ? hinge_task_info(params->task) : NULL;
-    hinge_status status = hg_matrix_check(d->x, "x", err);
-    if (status == HINGE_OK && task == NULL)
+    HG_TRY(hg_matrix_check(d->x, "x", err));
+    if (task == NULL)
         return hg_fail(err, HINGE_EINVAL, "params: NULL, or no task");
-    if (status == HINGE_OK && params->kernel.type == HINGE_PRECOMPUTED)
+    if (params->kernel.type == HINGE_PRECOMPUTED)
         return hg_fail(err, HINGE_EINVAL, "kernel: a precomputed kernel has columns for all rows, which no rank holds");
-    if (status == HINGE_OK && params->scaling != NULL)
+    if (params->scaling != NULL)
         return hg_fail(err, HINGE_EINVAL, "scaling: scale the rows before (hinge_scaling_apply), and set it to NULL");
-    if (status == HINGE_OK && d->y == NULL && !task->one_class && d->x->rows > 0)
+    if (d->y == NULL && !task->one_class && d->x->rows > 0)
         return hg_fail(err, HINGE_EINVAL, "y: NULL, but this task needs labels or targets");
-    if (status == HINGE_OK)
-        status = hg_matrix_check_finite(d->x, "x", 1, err);
-    for (size_t i = 0; status == HINGE_OK && i < d->x->rows; i++) {
+    HG_TRY(hg_matrix_check_finite(d->x, "x", 1, err));
+    for (size_t i = 0; i < d->x->rows; i++) {
         if (!task->one_class && !isfinite(d->y[i]))
-            status = hg_fail(err, HINGE_EINVAL, "y: row %zu of this rank is %g, not a finite number", i, d->y[i]);
+            return hg_fail(err, HINGE_EINVAL, "y: row %zu of this rank is %g, not a finite number", i, d->y[i]);
         if (params->weights != NULL && !(params->weights[i] >= 0 && isfinite(params->weights[i])))
-            status = hg_fail(err, HINGE_EINVAL, "weights: %g of row %zu of this rank", params->weights[i], i);
+            return hg_fail(err, HINGE_EINVAL, "weights: %g of row %zu of this rank", params->weights[i], i);
     }
-    return status;
+    return HINGE_OK;
 }
 
 /* Counts of rows and features, and what parameters come to with them. */
@@ -373,10 +330,7 @@ static hinge_status agree_on_sizes(struct deal *d, const hinge_params *params, h
 {
     struct hm_own *own = d->own;
     struct hm_sum sum = { 0 };
-    hinge_params plain;
-    hinge_status status = hm_agree(d->net, check_rows(d, params, err), err);
-    if (status != HINGE_OK)
-        return status;
+    HG_TRY(hm_agree(d->net, check_rows(d, params, err), err));
     hm_sizes(d->net, d->x->rows, d->counts);
     for (int r = 0; r < d->net->ranks; r++) {
         d->first_row += r < d->net->rank ? d->counts[r] : 0;
@@ -391,10 +345,10 @@ static hinge_status agree_on_sizes(struct deal *d, const hinge_params *params, h
         return hg_fail(err, HINGE_EINVAL, "x: no rows to train on");
     if (own->rows > UINT32_MAX)
         return hg_fail(err, HINGE_ESIZE, "x: %zu rows are more than 2^32 - 1", own->rows);
-    plain = *params;
+    hinge_params plain = *params;
     plain.weights = NULL; /* looked at already */
     plain.beta0 = NULL;
-    status = hg_params_check(&plain, own->rows, own->pr.d, &own->pr.params, err);
+    hinge_status status = hg_params_check(&plain, own->rows, own->pr.d, &own->pr.params, err);
     if (status == HINGE_OK && hg_params_need_interior(&own->pr.params))
         status = hg_fail(err, HINGE_EINVAL, "solver: a hard margin, or a rank, needs the interior point, which is "
                                             "hinge_train's alone");
@@ -421,50 +375,39 @@ static hinge_status measure_points(struct deal *d, hinge_error *err)
         }
         hm_raise(&sum.most[0], hm_key(norm), 0);
     }
-    hinge_status status =
-        own->x32 != NULL ? HINGE_OK : hg_fail(err, HINGE_ENOMEM, "no memory for %zu rows in f32", own->n);
-    status = hm_agree(d->net, status, err);
-    if (status != HINGE_OK)
-        return status;
+    HG_TRY(HM_HAVE(d->net, own->x32 != NULL, err, "no memory for %zu rows in f32", own->n));
     d->net->sum(d->net, &sum);
     own->nonzeros = (double)sum.count[0] / (double)own->pr.n;
     own->norm = sum.most[0].key > 0 ? hm_value(sum.most[0].key) : 0;
     return HINGE_OK;
 }
 
+static hinge_status deal(struct deal *d, const hinge_params *params, size_t tile, hinge_error *err)
+{
+    struct hm_own *own = d->own;
+    d->counts = hg_alloc((size_t)d->net->ranks, sizeof *d->counts);
+    HG_TRY(HM_HAVE(d->net, d->counts != NULL, err, "no memory for ranks' counts"));
+    HG_TRY(agree_on_sizes(d, params, err));
+    own->pr.n_classes = 2;
+    own->pr.n_problems = 1;
+    if (own->pr.classifies)
+        HG_TRY(agree_on_labels(d, err));
+    HG_TRY(count_points(d, err));
+    own->tile = (tile > 0 ? (tile + HG_TILE_COLS - 1) / HG_TILE_COLS : 4) * HG_TILE_COLS;
+    lay_tiles(d->net, own);
+    HG_TRY(deal_rows(d, err));
+    HG_TRY(measure_points(d, err));
+    return hm_find_counts(d->net, own, err);
+}
+
 hinge_status hm_deal(const struct hm_net *net, const hinge_matrix *x, const double *y, const hinge_params *params,
                      size_t tile, struct hm_own *own, hinge_error *err)
 {
     struct deal d = { .net = net, .x = x, .y = y, .own = own };
-    struct hg_problem *pr = &own->pr;
     memset(own, 0, sizeof *own);
-    d.counts = hg_alloc((size_t)net->ranks, sizeof *d.counts);
-    hinge_status status = d.counts != NULL ? HINGE_OK : hg_fail(err, HINGE_ENOMEM, "no memory for ranks' counts");
-    status = hm_agree(net, status, err);
-    if (status == HINGE_OK)
-        status = agree_on_sizes(&d, params, err);
-    pr->n_classes = 2;
-    pr->n_problems = 1;
-    if (status == HINGE_OK && pr->classifies)
-        status = agree_on_labels(&d, err);
-    if (status == HINGE_OK && pr->classifies) {
-        pr->one_vs_rest = pr->n_classes > 2 && pr->params.multiclass == HINGE_ONE_VS_REST;
-        pr->n_problems = pr->one_vs_rest ? pr->n_classes : pr->n_classes * (pr->n_classes - 1) / 2;
-    }
-    if (status == HINGE_OK)
-        status = count_points(&d, err);
-    if (status == HINGE_OK) {
-        own->tile = (tile > 0 ? (tile + HG_TILE_COLS - 1) / HG_TILE_COLS : 4) * HG_TILE_COLS;
-        lay_tiles(net, own);
-        status = deal_rows(&d, err);
-    }
-    if (status == HINGE_OK)
-        status = measure_points(&d, err);
-    if (status == HINGE_OK)
-        status = hm_find_counts(net, own, err);
+    hinge_status status = deal(&d, params, tile, err);
     hg_free(d.counts);
     hg_free(d.group);
-    hg_free(d.before);
     if (status != HINGE_OK)
         hm_own_free(own);
     return status;
@@ -476,10 +419,6 @@ void hm_own_free(struct hm_own *own)
         hg_free(own->x32);
     hg_free(own->x);
     hg_free(own->number);
-    hg_free(own->row);
-    hg_free(own->y);
-    hg_free(own->weight);
-    hg_free(own->begin);
     hg_free(own->first_tile);
     hg_free(own->kind.common);
     hg_problem_free(&own->pr);

@@ -42,6 +42,19 @@ hinge_status hm_agreed(const struct hm_net *net, hinge_status status, hinge_erro
     return first.status;
 }
 
+hinge_status hm_gather_all(const struct hm_net *net, const void *send, size_t bytes, size_t *counts, void **all,
+                           size_t *total, hinge_error *err)
+{
+    hm_sizes(net, bytes, counts);
+    *total = 0;
+    for (int r = 0; r < net->ranks; r++)
+        *total += counts[r];
+    *all = hg_alloc(*total, 1);
+    HG_TRY(HM_HAVE(net, *all != NULL, err, "no memory for %zu bytes of all ranks", *total));
+    net->gather(net, send, counts, *all);
+    return HINGE_OK;
+}
+
 void hm_add_reals(const struct hm_net *net, const double *part, size_t n, size_t m, double *sums)
 {
     struct hm_sum sum = { 0 };

@@ -73,6 +73,14 @@ static inline hinge_status hm_agree(const struct hm_net *net, hinge_status statu
     return all != HINGE_OK ? all : status;
 }
 
+/* ENOMEM on all ranks where one of them lacks memory, and says so. */
+#define HM_HAVE(net, ok, err, ...) \
+    hm_agree((net), (ok) ? HINGE_OK : hg_fail((err), HINGE_ENOMEM, __VA_ARGS__), (err))
+
+/* What all ranks send, in their order: *all of *total bytes, to be freed. counts [ranks] becomes the bytes of each. */
+hinge_status hm_gather_all(const struct hm_net *net, const void *send, size_t bytes, size_t *counts, void **all,
+                           size_t *total, hinge_error *err);
+
 /* sums[k] = the sum of all ranks' part[k * n + i], i < n, k < m: the same bits however they are spread over ranks, good
  * to 2^-60 of the largest part times the number of all parts. */
 enum { HM_REALS = 8 };

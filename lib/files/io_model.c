@@ -21,6 +21,7 @@
  * words that the labels 1 and 2 stand for, in which %20 is a blank and %25 a percent sign.
  */
 #include "lib/model.h"
+#include "lib/params.h"
 #include "lib/files/body.h"
 #include "lib/files/number.h"
 
@@ -371,7 +372,7 @@ static bool read_sizes(struct reader *r)
     for (enum key key = DEGREE; key <= TOTAL_SV; key++)
         if (rows[key].shape != WORD && has_trait(m, rows[key].in) && !read_one(r, key))
             return false;
-    uint64_t k = m->n_classes; /* at most 2^31 */
+    size_t k = m->n_classes; /* at most 2^31 */
     if (k == 0 || (!has_trait(m, CLASSES) && k != 2))
         return refuse(r, NR_CLASS, has_trait(m, CLASSES) ? "is too small" : "is not 2, as it is without classes");
     if (k == 1 && m->n_sv > 0)
@@ -381,9 +382,7 @@ static bool read_sizes(struct reader *r)
     if (has(r, MULTICLASS) && (!has_trait(m, CLASSES) || k < 3))
         return refuse(r, MULTICLASS, "with less than three classes");
     m->multiclass = has(r, MULTICLASS) ? HINGE_ONE_VS_REST : HINGE_ONE_VS_ONE;
-    m->n_problems = !has_trait(m, CLASSES)               ? 1
-                    : m->multiclass == HINGE_ONE_VS_REST ? (size_t)k
-                                                         : (size_t)(k * (k - 1) / 2);
+    m->n_problems = has_trait(m, CLASSES) ? hg_count_problems(m->multiclass, k) : 1;
     return true;
 }
 
