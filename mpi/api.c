@@ -24,10 +24,8 @@ hinge_status hinge_mpi_train(MPI_Comm comm, const hinge_matrix *x, const double 
     if (options != NULL)
         own = (struct hm_options){ options->checkpoint, options->every, options->tile, options->rounds,
                                    options->certificate };
-    hinge_status status = open_net(&mpi, comm, &net, err);
-    if (status != HINGE_OK)
-        return status;
-    status = hm_train(&net, x, y, params, &own, model, report, err);
+    HG_TRY(open_net(&mpi, comm, &net, err));
+    hinge_status status = hm_train(&net, x, y, params, &own, model, report, err);
     hm_mpi_close(&mpi);
     return status;
 }
@@ -38,10 +36,8 @@ hinge_status hinge_mpi_predict(MPI_Comm comm, const hinge_model *model, const hi
 {
     struct hm_mpi mpi;
     struct hm_net net;
-    hinge_status status = open_net(&mpi, comm, &net, err);
-    if (status != HINGE_OK)
-        return status;
-    status = hm_predict(&net, model, x, options, labels, decisions, err);
+    HG_TRY(open_net(&mpi, comm, &net, err));
+    hinge_status status = hm_predict(&net, model, x, options, labels, decisions, err);
     hm_mpi_close(&mpi);
     return status;
 }
@@ -51,10 +47,8 @@ hinge_status hinge_mpi_data_read(MPI_Comm comm, const char *path, const hinge_da
 {
     struct hm_mpi mpi;
     struct hm_net net;
-    hinge_status status = open_net(&mpi, comm, &net, err);
-    if (status != HINGE_OK)
-        return status;
-    status = hm_data_read(&net, path, options, data, err);
+    HG_TRY(open_net(&mpi, comm, &net, err));
+    hinge_status status = hm_data_read(&net, path, options, data, err);
     hm_mpi_close(&mpi);
     return status;
 }
@@ -64,10 +58,8 @@ hinge_status hinge_mpi_select(MPI_Comm comm, hinge_selection **selection, const 
 {
     struct hm_mpi mpi;
     struct hm_net net;
-    hinge_status status = open_net(&mpi, comm, &net, err);
-    if (status != HINGE_OK)
-        return status;
-    status = hm_select(&net, selection, x, y, params, options, err);
+    HG_TRY(open_net(&mpi, comm, &net, err));
+    hinge_status status = hm_select(&net, selection, x, y, params, options, err);
     hm_mpi_close(&mpi);
     return status;
 }

@@ -48,13 +48,9 @@ hinge_status hm_certify(struct hm_run *r, const struct hm_solution *s, hinge_cer
     memcpy(r->bias, s->bias, sizeof r->bias);
     hg_problem_bias(&r->own->pr, s->bias, &b, &factor);
     factor = factor == 0 ? 1 : factor;
-    hinge_status status = hm_compute_gradient(r, err);
-    if (status == HINGE_OK)
-        status = hm_look(r, status);
-    if (status == HINGE_OK)
-        status = hm_sum_tiles(r, form_worth, 6, sum, err);
-    if (status != HINGE_OK)
-        return status;
+    HG_TRY(hm_compute_gradient(r, err));
+    HG_TRY(hm_look(r, HINGE_OK));
+    HG_TRY(hm_sum_tiles(r, form_worth, 6, sum, err));
     find_largest(r, &slackness, &box);
     double dual = -sum[0] * factor * factor, gap = sum[1] * factor * factor;
     c->dual += dual;

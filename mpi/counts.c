@@ -41,27 +41,18 @@ static void agree_on_values(const struct hm_net *net, size_t d, double *low, dou
     }
 }
 
-/* How many of all points have the higher value; false: some feature has a third one. */
+/* How many of all points have the higher value, count [d + 1]; false: some feature has a third one. */
 static bool count_values(const struct hm_net *net, const struct hm_own *own, const double *low, const double *high,
                          uint64_t *count)
 {
-    bool strange = false;
     for (size_t i = 0; i < own->n; i++)
         for (size_t f = 0; f < own->pr.d; f++) {
             double v = own->x32[i * own->stride + f];
             count[f] += v == high[f];
-            strange = strange || (v != low[f] && v != high[f]);
+            count[own->pr.d] += v != low[f] && v != high[f];
         }
-    for (size_t first = 0; first < own->pr.d; first += HM_COUNTS) {
-        struct hm_sum sum = { 0 };
-        size_t bytes = HG_MIN((size_t)HM_COUNTS, own->pr.d - first) * sizeof *count;
-        memcpy(sum.count, count + first, bytes);
-        sum.most[0].key = strange;
-        net->sum(net, &sum);
-        memcpy(count + first, sum.count, bytes);
-        strange = sum.most[0].key != 0;
-    }
-    return !strange;
+    hm_add_counts(net, count, own->pr.d + 1);
+    return count[own->pr.d] == 0;
 }
 
 /* The rarer value of each feature, and how long lists of them are. */
@@ -97,11 +88,8 @@ hinge_status hm_find_counts(const struct hm_net *net, struct hm_own *own, hinge_
     uint64_t *count;
     kind->d = own->pr.d;
     bool ok = HG_ROOM(HG_ARRAY(kind->common, kind->d), HG_ARRAY(kind->rare, kind->d), HG_ZEROS(kind->line, kind->d),
-                      HG_ZEROS(count, kind->d));
-    hinge_status status =
-        hm_agree(net, ok ? HINGE_OK : hg_fail(err, HINGE_ENOMEM, "no memory for %zu features", kind->d), err);
-    if (status != HINGE_OK)
-        return status;
+                      HG_ZEROS(count, kind->d + 1));
+    HG_TRY(HM_HAVE(net, ok, err, "no memory for %zu features", kind->d));
     sum.most[0].key = p->kernel.type != HINGE_RBF || own->type != HINGE_F32 || kind->d == 0 ||
                       hg_cpu_level(p->cpu_level) < HG_COUNTS_LEVEL || !find_values(own, kind->common, kind->rare);
     net->sum(net, &sum);

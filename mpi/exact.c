@@ -55,9 +55,7 @@ hinge_status hm_make_grams(const struct hm_run *r, struct hm_part *parts, hinge_
         struct hg_points points = points_of(r, part, type, others);
         size_t n = points.n;
         if (type == HINGE_F32 && own->kind.features > 0) {
-            hinge_status status = hg_hamming_make(&part->hamming, &own->kind, &points, part->n, r->x, err);
-            if (status != HINGE_OK)
-                return status;
+            HG_TRY(hg_hamming_make(&part->hamming, &own->kind, &points, part->n, r->x, err));
             points.hamming = &part->hamming;
         }
         part->norms = norms ? hg_zalloc(n, hg_size_of(type)) : NULL;
@@ -65,9 +63,7 @@ hinge_status hm_make_grams(const struct hm_run *r, struct hm_part *parts, hinge_
             return hg_fail(err, HINGE_ENOMEM, "no memory for %zu norms", n);
         if (norms)
             hg_points_norms(&points, type, part->norms, r->threads);
-        hinge_status status = hg_gram_init(&part->gram, &tiler, &points, NULL, n, NULL, part->norms, r->threads, err);
-        if (status != HINGE_OK)
-            return status;
+        HG_TRY(hg_gram_init(&part->gram, &tiler, &points, NULL, n, NULL, part->norms, r->threads, err));
         part->gram.tiler.close = hg_tiler_close(&tiler.kernel, type, own->pr.d, own->norm); /* that of all points */
         size_t cols = HG_TILE_COLS; /* which divide a tile */
         while (cols > part->gram.tile_cols)
@@ -158,10 +154,7 @@ static hinge_status add_points(struct exact *e, size_t count)
         for (size_t k = 0; k < count; k++)
             e->rows[k] = (uint32_t)(part->n + k);
         struct hg_how how = { .add = &r->loops->add, .again = 1 };
-        hinge_status status = hg_rows_apply(&part->gram.super, e->rows, count, e->message, NULL, part->n,
-                                            r->g + part->at, &how);
-        if (status != HINGE_OK)
-            return status;
+        HG_TRY(hg_rows_apply(&part->gram.super, e->rows, count, e->message, NULL, part->n, r->g + part->at, &how));
     }
     return HINGE_OK;
 }
@@ -179,9 +172,7 @@ hinge_status hm_compute_gradient(struct hm_run *r, hinge_error *err)
     struct exact e = { .r = r };
     size_t tile = r->own->tile;
     r->corrections++;
-    e.message = hg_alloc(tile * (1 + r->own->pr.d), sizeof *e.message);
-    e.rows = hg_alloc(tile, sizeof *e.rows);
-    bool ok = e.message != NULL && e.rows != NULL;
+    bool ok = HG_ROOM(HG_TABLE(e.message, tile, 1 + r->own->pr.d), HG_ARRAY(e.rows, tile));
     hinge_status status = ok ? hm_make_vectors(r, tile, HINGE_F64, &e.others, err)
                              : hg_fail(err, HINGE_ENOMEM, "no memory for %zu rows in f64", tile);
     if (status == HINGE_OK && (e.part = exact_parts(r, &e.others, err)) == NULL)
@@ -200,7 +191,6 @@ hinge_status hm_compute_gradient(struct hm_run *r, hinge_error *err)
     hm_free_grams(e.part, r->n_parts);
     hg_free(e.part);
     hg_free(e.message);
-    hg_free(e.rows);
     hg_free((void *)e.others.data);
     return status;
 }
@@ -263,9 +253,7 @@ static hinge_status tell_drawn(struct measure *m, hinge_error *err)
     bool ok = to != NULL && HG_ROOM(HG_ARRAY(m->told, total / sizeof(double)), HG_ARRAY(m->rows, m->count),
                                     HG_ARRAY(m->cols, r->own->tile), HG_ARRAY(m->coef, r->own->tile),
                                     HG_ARRAY(m->now, m->count), HG_ZEROS(m->sum, m->count * m->tiles));
-    hinge_status status =
-        ok ? HINGE_OK : hg_fail(err, HINGE_ENOMEM, "no memory to measure the gradient of %zu points", m->count);
-    status = hm_agree(r->net, status, err);
+    hinge_status status = HM_HAVE(r->net, ok, err, "no memory to measure the gradient of %zu points", m->count);
     for (size_t at = 0; status == HINGE_OK && at < r->n; at++)
         if (is_drawn(r, at, between)) {
             memcpy(to, &r->own->number[r->of[at]], sizeof *to);

@@ -11,6 +11,17 @@ void hm_add_sum(struct hm_sum *a, const struct hm_sum *b)
         a->count[k] += b->count[k];
 }
 
+void hm_add_counts(const struct hm_net *net, uint64_t *counts, size_t n)
+{
+    for (size_t first = 0; first < n; first += HM_COUNTS) {
+        struct hm_sum sum = { 0 };
+        size_t bytes = HG_MIN((size_t)HM_COUNTS, n - first) * sizeof *counts;
+        memcpy(sum.count, counts + first, bytes);
+        net->sum(net, &sum);
+        memcpy(counts + first, sum.count, bytes);
+    }
+}
+
 void hm_sizes(const struct hm_net *net, size_t mine, size_t *counts)
 {
     uint64_t size = mine;

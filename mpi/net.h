@@ -73,6 +73,9 @@ static inline hinge_status hm_agree(const struct hm_net *net, hinge_status statu
     return all != HINGE_OK ? all : status;
 }
 
+/* counts [n] become their sums over all ranks. */
+void hm_add_counts(const struct hm_net *net, uint64_t *counts, size_t n);
+
 /* ENOMEM on all ranks where one of them lacks memory, and says so. */
 #define HM_HAVE(net, ok, err, ...) \
     hm_agree((net), (ok) ? HINGE_OK : hg_fail((err), HINGE_ENOMEM, __VA_ARGS__), (err))

@@ -42,8 +42,7 @@ hinge_status hm_sum_tiles(const struct hm_run *r, hm_part_fn *form, size_t m, do
     while (hm_nth_tile(r, tiles, &at, &n, &number))
         tiles++;
     double one[HM_REALS], *part = hg_alloc(m * tiles, sizeof *part);
-    hinge_status status = part != NULL ? HINGE_OK : hg_fail(err, HINGE_ENOMEM, "no memory for %zu sums", tiles);
-    status = hm_agree(r->net, status, err);
+    hinge_status status = HM_HAVE(r->net, part != NULL, err, "no memory for %zu sums", tiles);
     for (size_t t = 0; status == HINGE_OK && t < tiles; t++) {
         memset(one, 0, sizeof one);
         hm_nth_tile(r, t, &at, &n, &number);
@@ -85,51 +84,28 @@ static double room_of(const struct hg_qp *qp, int l, size_t i, double sign)
 }
 
 /* Moves the first entries of layer l, in the order of all points, by `amount` together, each as far as its box goes. */
-static hinge_status pour(struct hm_run *r, int l, double amount, hinge_error *err)
+static void pour(struct hm_run *r, int l, double amount, double *room)
 {
-    size_t n_tiles = r->own->n_tiles, at, n, number;
+    size_t at, n, number;
     double sign = amount < 0 ? -1 : 1, left = fabs(amount);
-    double *room = hg_zalloc(n_tiles, 2 * sizeof *room), *all = NULL;
-    size_t mine = 0, total = 0;
-    if (room != NULL)
-        for (; hm_nth_tile(r, mine, &at, &n, &number); mine++) {
-            double sum = 0;
-            for (size_t i = at; i < at + n; i++)
-                sum += room_of(&r->qp, l, i, sign);
-            room[2 * mine] = (double)number;
-            room[2 * mine + 1] = sum;
-        }
-    hinge_status status = room != NULL ? HINGE_OK : hg_fail(err, HINGE_ENOMEM, "no memory for %zu tiles", n_tiles);
-    status = hm_agree(r->net, status, err);
-    if (status == HINGE_OK) {
-        hm_sizes(r->net, mine * 2 * sizeof *room, r->sizes);
-        for (int k = 0; k < r->net->ranks; k++)
-            total += r->sizes[k];
-        all = hg_zalloc(total + n_tiles * sizeof *all, 1);
-        status = hm_agree(r->net, all != NULL ? HINGE_OK : hg_fail(err, HINGE_ENOMEM, "no memory"), err);
-    }
-    if (status == HINGE_OK) {
-        double *by_tile = all + total / sizeof *all;
-        r->net->gather(r->net, room, r->sizes, all);
-        for (size_t k = 0; k < total / sizeof *all; k += 2)
-            by_tile[(size_t)all[k]] = all[k + 1];
-        for (size_t t = 0, k = 0; t < n_tiles; t++) {
-            double rest = left;
-            if (hm_nth_tile(r, k, &at, &n, &number) && number == t) {
-                for (size_t i = at; i < at + n && rest > 0; i++) {
-                    double step = HG_MIN(room_of(&r->qp, l, i, sign), rest);
-                    double end = sign > 0 ? r->qp.hi[l][i] : r->qp.lo[l][i];
-                    r->qp.beta[l][i] = step < rest ? end : r->qp.beta[l][i] + sign * step;
-                    rest -= step;
-                }
-                k++;
+    memset(room, 0, r->own->n_tiles * sizeof *room);
+    for (size_t k = 0; hm_nth_tile(r, k, &at, &n, &number); k++)
+        for (size_t i = at; i < at + n; i++)
+            room[number] += room_of(&r->qp, l, i, sign);
+    hm_add_counts(r->net, (uint64_t *)(void *)room, r->own->n_tiles); /* bits: all ranks but one have 0 there */
+    for (size_t t = 0, k = 0; t < r->own->n_tiles; t++) {
+        double rest = left;
+        if (hm_nth_tile(r, k, &at, &n, &number) && number == t) {
+            for (size_t i = at; i < at + n && rest > 0; i++) {
+                double step = HG_MIN(room_of(&r->qp, l, i, sign), rest);
+                double end = sign > 0 ? r->qp.hi[l][i] : r->qp.lo[l][i];
+                r->qp.beta[l][i] = step < rest ? end : r->qp.beta[l][i] + sign * step;
+                rest -= step;
             }
-            left = HG_MAX(left - by_tile[t], 0.0);
+            k++;
         }
+        left = HG_MAX(left - room[t], 0.0);
     }
-    hg_free(room);
-    hg_free(all);
-    return status;
 }
 
 /* Coefficients of params.beta0, for this rank's rows as they came, cannot be found among the points dealt: only those
@@ -141,10 +117,13 @@ static hinge_status make_feasible(struct hm_run *r, const double *sums, hinge_er
     for (int l = 0; l < qp->layers; l++)
         for (size_t i = 0; i < qp->n; i++)
             qp->beta[l][i] = fmin(fmax(qp->beta[l][i], qp->lo[l][i]), qp->hi[l][i]);
-    hinge_status status = hm_sum_tiles(r, form_beta, (size_t)qp->layers, now, err);
+    HG_TRY(hm_sum_tiles(r, form_beta, (size_t)qp->layers, now, err));
+    double *room = hg_alloc(r->own->n_tiles, sizeof *room);
+    hinge_status status = HM_HAVE(r->net, room != NULL, err, "no memory for %zu tiles", r->own->n_tiles);
     for (int l = 0; l < qp->layers && status == HINGE_OK && !qp->no_sum; l++)
         if (fabs(sums[l] - now[l]) > 1e-12 * (fabs(sums[l]) + fabs(now[l])))
-            status = pour(r, l, sums[l] - now[l], err);
+            pour(r, l, sums[l] - now[l], room);
+    hg_free(room);
     return status;
 }
 
@@ -152,14 +131,9 @@ static hinge_status make_qp(struct hm_run *r, double *sums, hinge_error *err)
 {
     const struct hg_problem *pr = &r->own->pr;
     double weight[HM_REALS];
-    hinge_status status = hg_qp_init(&r->qp, r->n, pr->task->two_sums ? 2 : 1, err);
-    status = hm_agree(r->net, status, err);
-    if (status == HINGE_OK)
-        status = hm_sum_tiles(r, form_weights, 2, weight, err);
-    if (status == HINGE_OK)
-        status = hg_problem_sums(pr, r->problem, weight[0], weight[1], sums, err); /* on all ranks alike */
-    if (status != HINGE_OK)
-        return status;
+    HG_TRY(hm_agree(r->net, hg_qp_init(&r->qp, r->n, pr->task->two_sums ? 2 : 1, err), err));
+    HG_TRY(hm_sum_tiles(r, form_weights, 2, weight, err));
+    HG_TRY(hg_problem_sums(pr, r->problem, weight[0], weight[1], sums, err)); /* on all ranks alike */
     r->qp.no_sum = pr->params.no_bias;
     r->qp.kink = pr->task->uses_p ? pr->params.p : 0;
     for (size_t at = 0; at < r->n; at++)
@@ -187,16 +161,15 @@ static hinge_status find_points(struct hm_run *r, hinge_error *err)
         r->n += part->n;
         r->n_all += pr->start[c + 1] - pr->start[c];
     }
-    r->of = hg_alloc(r->n, sizeof *r->of);
-    for (size_t p = 0; r->part != NULL && r->of != NULL && p < r->n_parts; p++)
-        for (size_t i = 0; i < r->part[p].n; i++)
-            r->of[r->part[p].at + i] = (uint32_t)(r->part[p].begin + i);
-    bool ok = r->part != NULL && r->of != NULL &&
-              HG_ROOM(HG_ZEROS(r->g, r->n), HG_ZEROS(r->up[0], r->n), HG_ZEROS(r->down[0], r->n),
+    bool ok = r->part != NULL &&
+              HG_ROOM(HG_ARRAY(r->of, r->n), HG_ZEROS(r->g, r->n), HG_ZEROS(r->up[0], r->n), HG_ZEROS(r->down[0], r->n),
                       HG_ZEROS(r->up[1], pr->task->two_sums ? r->n : 0),
                       HG_ZEROS(r->down[1], pr->task->two_sums ? r->n : 0), HG_ZEROS(r->in_w, r->n),
                       HG_ARRAY(r->sizes, (size_t)r->net->ranks));
-    return hm_agree(r->net, ok ? HINGE_OK : hg_fail(err, HINGE_ENOMEM, "no memory for %zu rows", r->n), err);
+    for (size_t p = 0; ok && p < r->n_parts; p++)
+        for (size_t i = 0; i < r->part[p].n; i++)
+            r->of[r->part[p].at + i] = (uint32_t)(r->part[p].begin + i);
+    return HM_HAVE(r->net, ok, err, "no memory for %zu rows", r->n);
 }
 
 /* ---- set-up ------------------------------------------------------------------------------------------------------ */
@@ -251,7 +224,6 @@ void hm_run_free(struct hm_run *r)
 {
     free_block(r);
     hg_qp_free(&r->qp);
-    hg_free(r->g);
     hg_free(r->of);
     hg_free(r->part);
     memset(r, 0, sizeof *r);
@@ -261,23 +233,20 @@ static hinge_status start(struct hm_run *r, struct hm_watch *watch, hinge_error 
 {
     double *sums = r->sums;
     bool restored = false;
-    hinge_status status = find_points(r, err);
-    if (status == HINGE_OK)
-        status = make_qp(r, sums, err);
-    if (status == HINGE_OK && watch->restore != NULL)
-        status = watch->restore(watch->arg, r, &restored, err);
-    if (status == HINGE_OK)
-        status = make_feasible(r, sums, err);
-    if (status == HINGE_OK)
-        status = make_block(r, err);
-    if (status == HINGE_OK && (restored || sums[0] != 0 || sums[1] != 0))
-        status = hm_compute_gradient(r, err);
+    HG_TRY(find_points(r, err));
+    HG_TRY(make_qp(r, sums, err));
+    if (watch->restore != NULL)
+        HG_TRY(watch->restore(watch->arg, r, &restored, err));
+    HG_TRY(make_feasible(r, sums, err));
+    HG_TRY(make_block(r, err));
+    if (restored || sums[0] != 0 || sums[1] != 0)
+        HG_TRY(hm_compute_gradient(r, err));
     r->corrections = 0;
     r->target = r->params->eps;
     r->error = NAN;
-    for (size_t at = 0; status == HINGE_OK && at < r->n; at++)
+    for (size_t at = 0; at < r->n; at++)
         hm_set_offsets(r, at);
-    return status;
+    return HINGE_OK;
 }
 
 /* ---- the verdict ------------------------------------------------------------------------------------------------- */
@@ -301,9 +270,7 @@ static void form_objective(const struct hm_run *r, size_t at, size_t n, double *
 static hinge_status conclude(struct hm_run *r, struct hm_solution *s, hinge_error *err)
 {
     double sum[HM_REALS];
-    hinge_status status = hm_sum_tiles(r, form_objective, 6, sum, err);
-    if (status != HINGE_OK)
-        return status;
+    HG_TRY(hm_sum_tiles(r, form_objective, 6, sum, err));
     s->report.objective = sum[0];
     s->report.n_bsv = (size_t)llrint(sum[1]);
     for (int l = 0; l < r->qp.layers; l++) {
@@ -356,30 +323,28 @@ static hinge_status verify(struct hm_run *r, bool *done, hinge_outcome *outcome,
 {
     int most = r->type == HINGE_F32 ? MAX_CORRECTIONS : MAX_CORRECTIONS + MAX_EXACT;
     double eps = r->params->eps;
-    hinge_status status = HINGE_OK;
     *outcome = HINGE_CONVERGED;
     if (r->n_all > FEW) {
-        status = hm_measure_error(r, err);
+        HG_TRY(hm_measure_error(r, err));
         double left = eps - 2.2 * r->error;
-        *done = status == HINGE_OK && r->violation + 2 * r->error <= SLACK * eps;
-        if (*done || status != HINGE_OK)
-            return status;
+        *done = r->violation + 2 * r->error <= SLACK * eps;
+        if (*done)
+            return HINGE_OK;
         if (left >= 0.25 * eps && r->target > 1.05 * left) { /* cheaper than a gradient in f64 */
             r->target = left;
             return HINGE_OK;
         }
     }
-    status = hm_compute_gradient(r, err);
-    if (status == HINGE_OK)
-        status = hm_look(r, status);
+    HG_TRY(hm_compute_gradient(r, err));
+    HG_TRY(hm_look(r, HINGE_OK));
     r->error = 0;
-    *done = status != HINGE_OK || r->violation <= SLACK * eps;
+    *done = r->violation <= SLACK * eps;
     if (*done || r->corrections < most)
-        return status;
+        return HINGE_OK;
     *outcome = HINGE_STALLED;
     *done = r->type == HINGE_F64 || r->params->precision == HINGE_PRECISION_F32;
     if (*done)
-        return status;
+        return HINGE_OK;
     free_block(r);
     r->type = HINGE_F64;
     return make_block(r, err);
@@ -500,10 +465,7 @@ hinge_status hm_solve(struct hm_run *r, const struct hm_net *net, const struct h
     r->type = p->precision == HINGE_PRECISION_F64 || beyond ? HINGE_F64 : HINGE_F32;
     r->mixed = is_mixed(r);
     r->memory = rows_memory(r);
-    hinge_status status = start(r, watch, err);
-    if (status == HINGE_OK)
-        status = run_rounds(r, watch, &solution->report.outcome, err);
-    if (status == HINGE_OK)
-        status = conclude(r, solution, err);
-    return status;
+    HG_TRY(start(r, watch, err));
+    HG_TRY(run_rounds(r, watch, &solution->report.outcome, err));
+    return conclude(r, solution, err);
 }

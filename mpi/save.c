@@ -66,10 +66,8 @@ static void manifest_path(const struct hm_save *s, char path[PATH])
 static hinge_status write_file(const char *path, const void *bytes, size_t size, hinge_error *err)
 {
     struct hg_output output;
-    hinge_status status = hg_output_open(&output, path, err);
-    if (status != HINGE_OK)
-        return status;
-    status = hg_output_write(&output, bytes, size, err);
+    HG_TRY(hg_output_open(&output, path, err));
+    hinge_status status = hg_output_write(&output, bytes, size, err);
     return hg_output_close(&output, status, err);
 }
 
@@ -132,9 +130,7 @@ static hinge_status read_manifest(const struct hm_save *s, struct manifest *m, u
     manifest_path(s, path);
     if (access(path, F_OK) != 0)
         return HINGE_OK;
-    hinge_status status = hg_bytes_read(&bytes, path, err);
-    if (status != HINGE_OK)
-        return status;
+    HG_TRY(hg_bytes_read(&bytes, path, err));
     char *text = hg_zalloc(bytes.size + 1, 1);
     if (text != NULL)
         memcpy(text, bytes.data, bytes.size);
@@ -164,7 +160,7 @@ hinge_status hm_save(void *arg, struct hm_run *run, hinge_error *err)
     struct manifest old = { 0 };
     size_t ranks = (size_t)s->net->ranks;
     uint64_t mine = 0, *hash = hg_alloc(ranks, sizeof *hash), *olds = NULL;
-    hinge_status status = hm_agree(s->net, hash != NULL ? HINGE_OK : hg_fail(err, HINGE_ENOMEM, "no memory"), err);
+    hinge_status status = HM_HAVE(s->net, hash != NULL, err, "no memory");
     s->generation++;
     if (status == HINGE_OK)
         status = hm_agree(s->net, write_part(s, run, &mine, err), err);
@@ -192,9 +188,8 @@ static hinge_status take_part(const struct hm_save *s, struct hm_run *r, uint64_
     struct hg_bytes bytes = { 0 };
     const struct hm_own *own = s->own;
     part_path(s, s->generation, part, path);
-    hinge_status status = hg_bytes_read(&bytes, path, err);
-    if (status != HINGE_OK)
-        return status;
+    HG_TRY(hg_bytes_read(&bytes, path, err));
+    hinge_status status = HINGE_OK;
     if (bytes.size % sizeof(struct entry) != 0 || mix_bytes(s->identity, bytes.data, bytes.size) != hash)
         status = hg_fail(err, HINGE_EFORMAT, "%s: it is torn, or not the part that its manifest names", path);
     for (size_t at = 0; status == HINGE_OK && at < bytes.size; at += sizeof(struct entry)) {
@@ -236,8 +231,7 @@ hinge_status hm_restore(void *arg, struct hm_run *run, bool *restored, hinge_err
         s->net->broadcast(s->net, &m, sizeof m, 0);
         if (s->net->rank > 0 && m.found)
             hash = hg_alloc(m.ranks, sizeof *hash);
-        bool ok = !m.found || hash != NULL;
-        status = hm_agree(s->net, ok ? HINGE_OK : hg_fail(err, HINGE_ENOMEM, "no memory for a checkpoint"), err);
+        status = HM_HAVE(s->net, !m.found || hash != NULL, err, "no memory for a checkpoint");
     }
     if (status == HINGE_OK && m.found) {
         s->net->broadcast(s->net, hash, m.ranks * sizeof *hash, 0);

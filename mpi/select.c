@@ -57,9 +57,7 @@ static const double PASSED = 1e-9;
 /* The points of the grid, and those of other ranks as dropped ones. */
 static hinge_status list_points(struct share *s, hinge_error *err)
 {
-    hinge_status status = run(s, PASSED, &s->list, err);
-    if (status != HINGE_OK)
-        return status;
+    HG_TRY(run(s, PASSED, &s->list, err));
     s->known = hg_alloc(s->list->n_points + s->options.n_known, sizeof *s->known);
     if (s->known == NULL)
         return hg_fail(err, HINGE_ENOMEM, "no memory for %zu points", s->list->n_points);
@@ -74,10 +72,10 @@ static hinge_status list_points(struct share *s, hinge_error *err)
 }
 
 /* The points that this rank has tried, to all: where each is in the list, the point, its folds' scores. */
-static hinge_status gather_points(const struct share *s, const hinge_selection *mine, char **all, size_t *count,
+static hinge_status gather_points(const struct share *s, const hinge_selection *mine, void **all, size_t *count,
                                   hinge_error *err)
 {
-    size_t n = s->list->n_points, scores = s->list->n_folds * HINGE_N_SCORES * sizeof(double), total = 0;
+    size_t n = s->list->n_points, scores = s->list->n_folds * HINGE_N_SCORES * sizeof(double), total;
     size_t bytes = sizeof(uint64_t) + (sizeof(hinge_grid_point) + 7) / 8 * 8 + scores;
     size_t *sizes = hg_alloc((size_t)s->net->ranks, sizeof *sizes);
     char *own = hg_zalloc(n, bytes), *to = own;
@@ -91,19 +89,10 @@ static hinge_status gather_points(const struct share *s, const hinge_selection *
         memcpy(to + bytes - scores, point->fold_score, scores);
         to += bytes;
     }
-    hinge_status status = ok ? HINGE_OK : hg_fail(err, HINGE_ENOMEM, "no memory for %zu points", n);
-    status = hm_agree(s->net, status, err);
-    if (status == HINGE_OK) {
-        hm_sizes(s->net, (size_t)(to - own), sizes);
-        for (int r = 0; r < s->net->ranks; r++)
-            total += sizes[r];
-        *count = total / bytes;
-        *all = hg_alloc(total, 1);
-        status = *all != NULL ? HINGE_OK : hg_fail(err, HINGE_ENOMEM, "no memory for %zu points", n);
-        status = hm_agree(s->net, status, err);
-    }
+    hinge_status status = HM_HAVE(s->net, ok, err, "no memory for %zu points", n);
     if (status == HINGE_OK)
-        s->net->gather(s->net, own, sizes, *all);
+        status = hm_gather_all(s->net, own, (size_t)(to - own), sizes, all, &total, err);
+    *count = status == HINGE_OK ? total / bytes : 0;
     hg_free(sizes);
     hg_free(own);
     return status;
@@ -170,7 +159,7 @@ static hinge_status try_grid(struct share *s, hinge_selection **out, hinge_error
 {
     double begin = hg_now();
     hinge_selection *mine = NULL;
-    char *all = NULL;
+    void *all = NULL;
     size_t count = 0;
     hinge_status status = hm_agree(s->net, list_points(s, err), err);
     if (status == HINGE_OK)

@@ -36,15 +36,14 @@ static hinge_status collect(const struct hm_net *net, const void *send, size_t b
     uint64_t *out = hg_zalloc(2 * ranks, sizeof *out), *in = out != NULL ? out + ranks : NULL;
     *all = NULL;
     *total = 0;
-    hinge_status status = hm_agree(net, out != NULL ? HINGE_OK : hg_fail(err, HINGE_ENOMEM, "no memory"), err);
+    hinge_status status = HM_HAVE(net, out != NULL, err, "no memory");
     if (status == HINGE_OK && in != NULL) {
         out[0] = in[0] = bytes;
         net->turn(net, in);
         for (size_t r = 0; r < ranks; r++)
             *total += in[r];
         *all = hg_alloc(*total, 1);
-        status = *all != NULL ? HINGE_OK : hg_fail(err, HINGE_ENOMEM, "no memory for %zu bytes of a model", *total);
-        status = hm_agree(net, status, err);
+        status = HM_HAVE(net, *all != NULL, err, "no memory for %zu bytes of a model", *total);
     }
     if (status == HINGE_OK)
         net->exchange(net, send, out, *all, in);
@@ -77,8 +76,7 @@ static hinge_status keep_solution(struct job *job, const struct hm_run *run, str
     }
     s->report.objective *= factor * factor;
     struct entry *mine = hg_alloc(run->n, sizeof *mine);
-    hinge_status status = mine != NULL ? HINGE_OK : hg_fail(err, HINGE_ENOMEM, "no memory for %zu rows", run->n);
-    status = hm_agree(job->net, status, err);
+    hinge_status status = HM_HAVE(job->net, mine != NULL, err, "no memory for %zu rows", run->n);
     for (size_t at = 0; status == HINGE_OK && at < run->n; at++) {
         double beta = hg_qp_beta(&run->qp, at);
         if (beta == 0)
@@ -144,9 +142,7 @@ static hinge_status send_vectors(struct job *job, void **all, size_t *total, hin
     for (size_t i = 0; i < own->n; i++)
         count += job->is_sv[i];
     char *mine = hg_alloc(count, bytes), *to = mine;
-    hinge_status status =
-        mine != NULL ? HINGE_OK : hg_fail(err, HINGE_ENOMEM, "no memory for %zu support vectors", count);
-    status = hm_agree(job->net, status, err);
+    hinge_status status = HM_HAVE(job->net, mine != NULL, err, "no memory for %zu support vectors", count);
     for (size_t i = 0; status == HINGE_OK && i < own->n; i++)
         if (job->is_sv[i]) {
             struct vector v = { own->number[i], own->row[i] };
@@ -174,11 +170,11 @@ static hinge_status build_model(struct job *job, char *vectors, size_t n_sv, hin
     struct hg_training *t = &job->t;
     struct hg_problem *pr = &t->problem;
     size_t d = own->pr.d, bytes = vector_bytes(own);
-    double *x = hg_alloc(n_sv, d * sizeof *x);
-    size_t *start = hg_zalloc(own->n_groups + 1, sizeof *start);
-    uint32_t *order = hg_alloc(n_sv, sizeof *order);
-    size_t *row = hg_alloc(n_sv, sizeof *row);
-    bool ok = x != NULL && start != NULL && order != NULL && row != NULL;
+    double *x;
+    size_t *start, *row;
+    uint32_t *order;
+    bool ok = HG_ROOM(HG_TABLE(x, n_sv, d), HG_ZEROS(start, own->n_groups + 1), HG_ARRAY(order, n_sv),
+                      HG_ARRAY(row, n_sv));
     qsort(vectors, n_sv, bytes, by_number);
     for (size_t k = 0; ok && k < n_sv; k++) {
         struct vector v;
@@ -214,9 +210,6 @@ static hinge_status build_model(struct job *job, char *vectors, size_t n_sv, hin
         (*model)->n_trained = own->rows;
     }
     hg_free(x);
-    hg_free(start);
-    hg_free(order);
-    hg_free(row);
     return status;
 }
 
@@ -247,9 +240,7 @@ static void job_free(struct job *job)
         hg_free(job->t.solutions[p].point);
         hg_free(job->t.solutions[p].beta);
     }
-    hg_free(job->t.solutions);
     hg_free(job->entries);
-    hg_free(job->is_sv);
     hm_own_free(&job->own);
 }
 
@@ -271,18 +262,12 @@ static hinge_status train(struct job *job, struct hm_save *save, hinge_certifica
 {
     size_t n_problems = job->own.pr.n_problems, total;
     void *vectors = NULL;
-    job->is_sv = hg_zalloc(job->own.n, sizeof *job->is_sv);
-    job->t.solutions = hg_zalloc(n_problems, sizeof *job->t.solutions);
-    job->entries = hg_zalloc(n_problems, sizeof *job->entries);
-    bool ok = job->is_sv != NULL && job->t.solutions != NULL && job->entries != NULL;
-    hinge_status status = ok ? HINGE_OK : hg_fail(err, HINGE_ENOMEM, "no memory for %zu rows", job->own.n);
-    status = hm_agree(job->net, status, err);
-    if (status == HINGE_OK)
-        status = solve_all(job, save, certificate, err);
-    if (status == HINGE_OK)
-        status = send_vectors(job, &vectors, &total, err);
-    if (status != HINGE_OK)
-        return status;
+    bool ok = HG_ROOM(HG_ZEROS(job->entries, n_problems), HG_ZEROS(job->t.solutions, n_problems),
+                      HG_ZEROS(job->is_sv, job->own.n));
+    HG_TRY(HM_HAVE(job->net, ok, err, "no memory for %zu rows", job->own.n));
+    HG_TRY(solve_all(job, save, certificate, err));
+    HG_TRY(send_vectors(job, &vectors, &total, err));
+    hinge_status status = HINGE_OK;
     if (job->net->rank == 0)
         status = build_model(job, vectors, total / vector_bytes(&job->own), model, err);
     hg_free(vectors);
@@ -363,7 +348,7 @@ static hinge_status share_model(const struct hm_net *net, const hinge_model *mod
         size = told;
         if (net->rank != 0)
             bytes = hg_alloc(size + 8, 1);
-        status = hm_agree(net, bytes != NULL ? HINGE_OK : hg_fail(err, HINGE_ENOMEM, "no memory for a model"), err);
+        status = HM_HAVE(net, bytes != NULL, err, "no memory for a model");
     }
     if (status == HINGE_OK) {
         net->broadcast(net, bytes, size, 0);
