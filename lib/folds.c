@@ -27,6 +27,38 @@ void hg_folds_deal(uint64_t *state, const size_t *start, size_t groups, size_t f
     }
 }
 
+hinge_status hg_folds_draw(const struct hg_problem *pr, uint64_t *state, size_t folds, uint32_t *fold, hinge_error *err)
+{
+    size_t rows = pr->x.rows, groups = pr->classifies ? pr->n_classes : 1, last = pr->n, *start;
+    uint32_t *row, *dealt, *work;
+    if (!HG_ROOM(HG_ARRAY(row, rows), HG_ARRAY(dealt, rows), HG_ARRAY(work, rows), HG_ARRAY(start, groups + 2)))
+        return hg_fail(err, HINGE_ENOMEM, "no memory for the folds of %zu rows", rows);
+    memcpy(start, pr->start, (groups + 1) * sizeof *start);
+    start[groups + 1] = rows;
+    memcpy(row, pr->order, pr->n * sizeof *row);
+    memset(fold, 0, rows * sizeof *fold);
+    for (size_t i = 0; i < pr->n; i++)
+        fold[row[i]] = 1;
+    for (size_t i = 0; i < rows; i++)
+        if (fold[i] == 0)
+            row[last++] = (uint32_t)i;
+    hg_folds_deal(state, start, groups + 1, folds, work, dealt);
+    for (size_t i = 0; i < rows; i++)
+        fold[row[i]] = dealt[i];
+    hg_free(row);
+    return HINGE_OK;
+}
+
+double hg_folds_most_nu(const struct hg_problem *pr, const uint32_t *fold, size_t without, double *work)
+{
+    for (size_t c = 0; c < pr->n_classes; c++) {
+        work[c] = 0;
+        for (size_t i = pr->start[c]; i < pr->start[c + 1]; i++)
+            work[c] += fold == NULL || fold[pr->order[i]] != without ? pr->weight[i] : 0;
+    }
+    return hg_most_nu(work, pr->n_classes, pr->one_vs_rest);
+}
+
 /* ---- trainings that belong together ---------------------------------------------------------------------- */
 
 /* Where `threads` of the largest problems fit the cache budget whole, and hardly a thread would have nothing to

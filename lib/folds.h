@@ -5,7 +5,7 @@
 #ifndef HG_FOLDS_H
 #define HG_FOLDS_H
 
-#include "lib/base/base.h"
+#include "lib/problem.h"
 
 #include <omp.h>
 
@@ -14,6 +14,12 @@
  * and of all, to within one. work: as large as fold. */
 void hg_folds_deal(uint64_t *state, const size_t *start, size_t groups, size_t folds, uint32_t *work,
                    uint32_t *fold);
+
+/* fold[rows of x] by row: those of weight > 0 are dealt by class, then the others, for prediction alone. */
+hinge_status hg_folds_draw(const struct hg_problem *problem, uint64_t *state, size_t folds, uint32_t *fold,
+                           hinge_error *err);
+/* The largest nu that the classes allow without the rows of one fold (fold NULL: with all rows); work: [n_classes]. */
+double hg_folds_most_nu(const struct hg_problem *problem, const uint32_t *fold, size_t without, double *work);
 
 struct hg_jobs {
     const hinge_matrix *x;

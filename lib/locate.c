@@ -169,15 +169,12 @@ hinge_status hinge_model_locate(hinge_model *m, const hinge_matrix *x, const dou
     size_t *index;
     if (m == NULL)
         return hg_fail(err, HINGE_EINVAL, "model: NULL");
-    hinge_status status = hg_matrix_check(x, "x", err);
-    if (status == HINGE_OK && m->sv != NULL && m->n_sv > 0 && x->cols != m->d)
-        status = hg_fail(err, HINGE_EINVAL, "x.cols: %zu, but the model has %zu features", x->cols, m->d);
-    if (status == HINGE_OK && m->labels != NULL && y == NULL)
-        status = hg_fail(err, HINGE_EINVAL, "y: NULL, but the model's support vectors have labels");
-    if (status == HINGE_OK)
-        status = hg_find_rows(m, x, y, NULL, &index, missing, err);
-    if (status != HINGE_OK)
-        return status;
+    HG_TRY(hg_matrix_check(x, "x", err));
+    if (m->sv != NULL && m->n_sv > 0 && x->cols != m->d)
+        return hg_fail(err, HINGE_EINVAL, "x.cols: %zu, but the model has %zu features", x->cols, m->d);
+    if (m->labels != NULL && y == NULL)
+        return hg_fail(err, HINGE_EINVAL, "y: NULL, but the model's support vectors have labels");
+    HG_TRY(hg_find_rows(m, x, y, NULL, &index, missing, err));
     hg_free(m->sv_index);
     m->sv_index = index;
     m->n_trained = x->rows;

@@ -244,13 +244,9 @@ hinge_status hinge_predict_probability(const hinge_model *m, const hinge_matrix 
                                        const hinge_predict_options *options, double *labels,
                                        double *probabilities, hinge_error *err)
 {
-    hinge_status status = check(m, x, probabilities, err);
-    if (status == HINGE_OK)
-        status = hg_matrix_check(x, "x", err);
-    if (status == HINGE_OK) /* all of it, before the first chunk is told */
-        status = hg_matrix_check_finite(x, "x", 1, err);
-    if (status != HINGE_OK)
-        return status;
+    HG_TRY(check(m, x, probabilities, err));
+    HG_TRY(hg_matrix_check(x, "x", err));
+    HG_TRY(hg_matrix_check_finite(x, "x", 1, err)); /* all of it, before the first chunk is told */
     int asked = options != NULL ? options->threads : 0, threads = asked > 4096 ? 1 : hg_threads(asked);
     size_t k = m->n_classes, work_size = (2 * k * k + k + 7) / 8 * 8;
     size_t chunk = HG_MIN(HG_MAX((size_t)4096, ((size_t)2 << 20) / HG_MAX(m->n_problems, (size_t)1)), x->rows);
@@ -259,6 +255,7 @@ hinge_status hinge_predict_probability(const hinge_model *m, const hinge_matrix 
     if (!HG_ROOM(HG_TABLE(decision, chunk, m->n_problems), HG_TABLE(work, (size_t)threads, work_size),
                  HG_TABLE(p, kept, k), HG_ARRAY(label, kept)))
         return hg_fail(err, HINGE_ENOMEM, "no memory for the probabilities of %zu classes", k);
+    hinge_status status = HINGE_OK;
     if (kept == 0) {
         p = probabilities;
         label = labels;

@@ -484,11 +484,8 @@ hinge_status hg_problem_qp(const struct hg_problem *pr, size_t p, const uint32_t
     double weight[2] = { 0, 0 };
     for (size_t k = 0; k < n; k++)
         weight[k >= n_first] += pr->weight[subset[k]];
-    hinge_status status = hg_problem_sums(pr, p, weight[0], weight[1], sums, err);
-    if (status == HINGE_OK)
-        status = hg_qp_init(qp, n, pr->task->two_sums ? 2 : 1, err);
-    if (status != HINGE_OK)
-        return status;
+    HG_TRY(hg_problem_sums(pr, p, weight[0], weight[1], sums, err));
+    HG_TRY(hg_qp_init(qp, n, pr->task->two_sums ? 2 : 1, err));
     qp->no_sum = pr->params.no_bias;
     qp->kink = pr->task->uses_p ? pr->params.p : 0;
     for (size_t k = 0; k < n; k++)

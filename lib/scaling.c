@@ -12,11 +12,8 @@ hinge_status hinge_scaling_fit(hinge_scaling *scaling, const hinge_matrix *x, co
                                double upper, hinge_error *err)
 {
     hinge_scaling s = { .lower = lower, .upper = upper };
-    hinge_status status = hg_matrix_check(x, "x", err);
-    if (status == HINGE_OK)
-        status = hg_matrix_check_finite(x, "x", 1, err);
-    if (status != HINGE_OK)
-        return status;
+    HG_TRY(hg_matrix_check(x, "x", err));
+    HG_TRY(hg_matrix_check_finite(x, "x", 1, err));
     s.n_features = x->cols;
     s.low = hg_alloc(x->cols, sizeof *s.low);
     s.high = hg_alloc(x->cols, sizeof *s.high);
@@ -92,34 +89,33 @@ static hinge_status check_matrix(const hinge_scaling *s, const hinge_matrix *x, 
     return HINGE_OK;
 }
 
+static hinge_status map(const hinge_scaling *s, const hinge_matrix *x, bool back, double *out, size_t ld,
+                        hinge_error *err)
+{
+    double *factor = NULL;
+    HG_TRY(check_matrix(s, x, ld, err));
+    HG_TRY(make_factors(s, &factor, err));
+    for (size_t i = 0; i < x->rows; i++)
+        for (size_t c = 0; c < x->cols; c++) {
+            double value = hg_matrix_value(x, i, c), f = factor[c];
+            out[i * ld + c] = !back    ? value * f + factor[x->cols + c]
+                              : f != 0 ? s->low[c] + (value - s->lower) / f
+                                       : s->low[c];
+        }
+    hg_free(factor);
+    return HINGE_OK;
+}
+
 hinge_status hinge_scaling_apply(const hinge_scaling *s, const hinge_matrix *x, double *out, size_t ld,
                                  hinge_error *err)
 {
-    double *factor = NULL;
-    hinge_status status = check_matrix(s, x, ld, err);
-    if (status == HINGE_OK)
-        status = make_factors(s, &factor, err);
-    for (size_t i = 0; status == HINGE_OK && i < x->rows; i++)
-        for (size_t c = 0; c < x->cols; c++)
-            out[i * ld + c] = hg_matrix_value(x, i, c) * factor[c] + factor[x->cols + c];
-    hg_free(factor);
-    return status;
+    return map(s, x, false, out, ld, err);
 }
 
 hinge_status hinge_scaling_invert(const hinge_scaling *s, const hinge_matrix *x, double *out, size_t ld,
                                   hinge_error *err)
 {
-    double *factor = NULL;
-    hinge_status status = check_matrix(s, x, ld, err);
-    if (status == HINGE_OK)
-        status = make_factors(s, &factor, err);
-    for (size_t i = 0; status == HINGE_OK && i < x->rows; i++)
-        for (size_t c = 0; c < x->cols; c++) {
-            double value = hg_matrix_value(x, i, c) - s->lower;
-            out[i * ld + c] = factor[c] != 0 ? s->low[c] + value / factor[c] : s->low[c];
-        }
-    hg_free(factor);
-    return status;
+    return map(s, x, true, out, ld, err);
 }
 
 /* ---- models ------------------------------------------------------------------------------------------------------ */

@@ -19,32 +19,16 @@ struct validation {
     hinge_report *reports; /* [folds] */
 };
 
-/* Rows of weight 0 are dealt last, for prediction alone. */
 static hinge_status draw_folds(struct validation *v, hinge_error *err)
 {
     const struct hg_problem *pr = v->problem;
-    size_t groups = pr->classifies ? pr->n_classes : 1, last = pr->n;
     uint64_t state = v->jobs.params.seed;
-    uint32_t *row, *fold, *work;
-    size_t *start;
-    if (!HG_ROOM(HG_ARRAY(row, v->n), HG_ARRAY(fold, v->n), HG_ARRAY(work, v->n), HG_ARRAY(start, groups + 2)))
-        return hg_fail(err, HINGE_ENOMEM, "no memory for the folds of %zu rows", v->n);
-    memcpy(start, pr->start, (groups + 1) * sizeof *start);
-    start[groups + 1] = v->n;
-    for (size_t i = 0; i < pr->n; i++) {
-        row[i] = pr->order[i];
-        v->used[row[i]] = true;
-    }
-    for (size_t i = 0; i < v->n; i++)
-        if (!v->used[i])
-            row[last++] = (uint32_t)i;
-    hg_folds_deal(&state, start, groups + 1, v->folds, work, fold);
-    for (size_t i = 0; i < v->n; i++)
-        v->fold[row[i]] = fold[i];
-    for (size_t g = 0; g < groups && pr->classifies; g++)
-        if (start[g + 1] - start[g] == 1)
-            v->misses_class[fold[start[g]]] = true;
-    hg_free(row);
+    HG_TRY(hg_folds_draw(pr, &state, v->folds, v->fold, err));
+    for (size_t i = 0; i < pr->n; i++)
+        v->used[pr->order[i]] = true;
+    for (size_t c = 0; c < pr->n_classes && pr->classifies; c++)
+        if (pr->start[c + 1] - pr->start[c] == 1)
+            v->misses_class[v->fold[pr->order[pr->start[c]]]] = true;
     return HINGE_OK;
 }
 
@@ -58,18 +42,6 @@ static void split_rows(const struct validation *v, size_t f, uint32_t *rows, siz
     for (size_t i = 0; i < v->n; i++)
         if (v->fold[i] == f)
             rows[*n_train + (*n_held)++] = (uint32_t)i;
-}
-
-/* The largest nu that the classes allow without fold f (folds: with all rows); work: [n_classes]. */
-static double most_nu(const struct validation *v, size_t f, double *work)
-{
-    const struct hg_problem *pr = v->problem;
-    for (size_t c = 0; c < pr->n_classes; c++) {
-        work[c] = 0;
-        for (size_t k = pr->start[c]; k < pr->start[c + 1]; k++)
-            work[c] += v->fold[pr->order[k]] != f ? pr->weight[k] : 0;
-    }
-    return hg_most_nu(work, pr->n_classes, pr->one_vs_rest);
 }
 
 static hinge_status validate_fold(void *arg, size_t f, int threads, hinge_error *err)
@@ -90,7 +62,7 @@ static hinge_status validate_fold(void *arg, size_t f, int threads, hinge_error 
     if (status == HINGE_OK)
         split_rows(v, f, rows, &n_train, &n_held);
     if (status == HINGE_OK && params.task == HINGE_NU_SVC) /* a fold's share of the classes can differ by a row */
-        params.nu = HG_MIN(v->problem->params.nu, most_nu(v, f, label));
+        params.nu = HG_MIN(v->problem->params.nu, hg_folds_most_nu(v->problem, v->fold, f, label));
     if (status == HINGE_OK && v->reports[f].outcome == HINGE_CONVERGED)
         status = hg_jobs_train(&v->jobs, f, threads, rows, n_train, v->jobs.y, v->misses_class[f], &params, &model,
                                &v->reports[f], &mine);
@@ -136,7 +108,7 @@ static hinge_status validate(struct validation *v, double *predictions, hinge_re
         return hg_fail(err, HINGE_ENOMEM, "no memory for %zu folds of %zu rows", v->folds, v->n);
     hinge_status status = draw_folds(v, err);
     if (status == HINGE_OK && params->task == HINGE_NU_SVC) { /* not for the want of rows in a fold alone */
-        double most = most_nu(v, v->folds, v->prediction);
+        double most = hg_folds_most_nu(v->problem, NULL, 0, v->prediction);
         if (params->nu > most * (1 + 1e-12))
             status = hg_fail(err, HINGE_EINVAL, "nu: %g is infeasible for these classes; at most %g", params->nu, most);
     }

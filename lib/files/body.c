@@ -210,11 +210,8 @@ static hinge_status choose_columns(struct vectors *vectors, struct hg_lines *lin
     size_t examples = HG_MAX(m->n_sv, 256); /* which are as wide */
     if (m->n_sv == 0 || m->scale_factor != NULL || !hg_columns_wasted(examples, m->d, lines->size))
         return HINGE_OK;
-    hinge_status status = hg_columns_open(columns, lines->file, m->d, err);
-    if (status == HINGE_OK)
-        status = hg_lines_read(lines, read_vector, vectors, &tally, err);
-    if (status != HINGE_OK)
-        return status;
+    HG_TRY(hg_columns_open(columns, lines->file, m->d, err));
+    HG_TRY(hg_lines_read(lines, read_vector, vectors, &tally, err));
     hg_columns_rank(columns);
     if (!hg_columns_worth(columns)) {
         hg_columns_free(columns);

@@ -86,31 +86,6 @@ static hinge_status deal_groups(struct hg_selecting *s, uint64_t *state, int *fo
                : hg_fail(err, HINGE_EINVAL, "group: %zu groups cannot be dealt to %zu folds", groups, s->folds);
 }
 
-/* ---- by lot ------------------------------------------------------------------------------------------------------ */
-
-/* By class, as hinge_cross_validate deals; rows of weight 0 come last, for prediction alone. */
-static hinge_status deal_rows(const struct hg_selecting *s, uint64_t *state, int *fold, hinge_error *err)
-{
-    const struct hg_problem *pr = &s->problem;
-    size_t groups = pr->classifies ? pr->n_classes : 1, last = pr->n;
-    uint32_t *row, *dealt, *work;
-    size_t *start;
-    if (!HG_ROOM(HG_ARRAY(row, s->rows), HG_ARRAY(dealt, s->rows), HG_ARRAY(work, s->rows),
-                 HG_ARRAY(start, groups + 2)))
-        return hg_fail(err, HINGE_ENOMEM, "no memory for the folds of %zu rows", s->rows);
-    memcpy(start, pr->start, (groups + 1) * sizeof *start);
-    start[groups + 1] = s->rows;
-    memcpy(row, pr->order, pr->n * sizeof *row);
-    for (size_t i = 0; i < s->rows; i++)
-        if (!s->used[i])
-            row[last++] = (uint32_t)i;
-    hg_folds_deal(state, start, groups + 1, s->folds, work, dealt);
-    for (size_t i = 0; i < s->rows; i++)
-        fold[row[i]] = (int)dealt[i];
-    hg_free(row);
-    return HINGE_OK;
-}
-
 /* Each fold leaves rows to train on. fold: of the rows, from 0 */
 static hinge_status check_folds(const struct hg_selecting *s, const int *fold, hinge_error *err)
 {
@@ -150,7 +125,7 @@ hinge_status hg_deal(struct hg_selecting *s, hinge_error *err)
         int *fold = s->out->fold + r * s->rows;
         status = o->fold != NULL    ? take_folds(s, err)
                  : o->group != NULL ? deal_groups(s, &state, fold, err)
-                                    : deal_rows(s, &state, fold, err);
+                                    : hg_folds_draw(&s->problem, &state, s->folds, (uint32_t *)fold, err);
         if (status == HINGE_OK)
             status = check_folds(s, fold, err);
         for (size_t i = 0; i < s->rows && status == HINGE_OK; i++)

@@ -1,3 +1,4 @@
+#include "lib/folds.h"
 #include "lib/select/select.h"
 
 #include <math.h>
@@ -5,15 +6,9 @@
 
 double hg_select_most_nu(const struct hg_selecting *s, size_t f)
 {
-    const struct hg_problem *pr = &s->problem;
     const int *fold = f != SIZE_MAX ? s->out->fold + f / s->folds * s->rows : NULL;
-    if (pr->params.task != HINGE_NU_SVC)
-        return 1;
-    memset(s->class_weight, 0, pr->n_classes * sizeof *s->class_weight);
-    for (size_t c = 0; c < pr->n_classes; c++)
-        for (size_t i = pr->start[c]; i < pr->start[c + 1]; i++)
-            s->class_weight[c] += fold == NULL || fold[pr->order[i]] != (int)f ? pr->weight[i] : 0;
-    return hg_most_nu(s->class_weight, pr->n_classes, pr->one_vs_rest);
+    bool any = s->problem.params.task != HINGE_NU_SVC;
+    return any ? 1 : hg_folds_most_nu(&s->problem, (const uint32_t *)fold, f, s->class_weight);
 }
 
 /* ---- parts ---------------------------------------------------------------------------------------------------------

@@ -115,24 +115,19 @@ hinge_status hinge_polynomial_features(const hinge_matrix *x, const hinge_kernel
 {
     struct polynomial p = { 0 };
     hinge_kernel k;
-    hinge_status status = hg_matrix_check(x, "x", err);
-    if (status == HINGE_OK && (kernel == NULL || kernel->type != HINGE_POLYNOMIAL || z == NULL))
-        status = hg_fail(err, HINGE_EINVAL, "%s", z == NULL ? "z: NULL" : "kernel: not a polynomial one");
-    if (status == HINGE_OK)
-        status = hg_kernel_check(kernel, x->cols, &k, err);
-    if (status == HINGE_OK && k.coef0 < 0)
-        status = hg_fail(err, HINGE_EINVAL,
-                         "kernel.coef0: %g is negative, so that no features have it as their inner "
-                         "product",
-                         k.coef0);
-    if (status == HINGE_OK && (threads < 0 || threads > 4096))
-        status = hg_fail(err, HINGE_EINVAL, "threads: %d is not in 0 .. 4096", threads);
-    if (status == HINGE_OK)
-        status = hg_matrix_check_finite(x, "x", hg_threads(threads), err);
-    if (status == HINGE_OK)
-        status = hinge_polynomial_dimension(x->cols, k.degree, HG_MAX(x->rows, (size_t)1), &p.dimension, err);
-    if (status != HINGE_OK)
-        return status;
+    HG_TRY(hg_matrix_check(x, "x", err));
+    if (kernel == NULL || kernel->type != HINGE_POLYNOMIAL || z == NULL)
+        return hg_fail(err, HINGE_EINVAL, "%s", z == NULL ? "z: NULL" : "kernel: not a polynomial one");
+    HG_TRY(hg_kernel_check(kernel, x->cols, &k, err));
+    if (k.coef0 < 0)
+        return hg_fail(err, HINGE_EINVAL,
+                       "kernel.coef0: %g is negative, so that no features have it as their inner "
+                       "product",
+                       k.coef0);
+    if (threads < 0 || threads > 4096)
+        return hg_fail(err, HINGE_EINVAL, "threads: %d is not in 0 .. 4096", threads);
+    HG_TRY(hg_matrix_check_finite(x, "x", hg_threads(threads), err));
+    HG_TRY(hinge_polynomial_dimension(x->cols, k.degree, HG_MAX(x->rows, (size_t)1), &p.dimension, err));
     p.d = x->cols;
     p.degree = k.degree;
     p.gamma = k.gamma;
