@@ -58,9 +58,7 @@ static double what_is_left(struct hg_dense *r, const struct hg_dense_point *x)
 /* x = the solution for b1, b2, b3, refined while that helps. */
 static bool solve_system(struct hg_dense *r, struct hg_dense_point *x)
 {
-    memset(x->u, 0, r->n * sizeof(double));
-    memset(x->z, 0, r->m * sizeof(double));
-    memset(x->y, 0, r->e * sizeof(double));
+    memset(x->u, 0, r->all * sizeof(double));
     double last = INFINITY;
     for (int k = 0; k <= REFINEMENTS; k++) {
         double left = what_is_left(r, x);
@@ -110,14 +108,10 @@ static bool direction(struct hg_dense *r, double rate, double rck, struct hg_den
     bottom += hg_dense_dot(r->c, t->z, m) + hg_dense_dot(r->f, t->y, e);
     out->tau = top / bottom;
     out->kappa = (rck - x->kappa * out->tau) / x->tau;
-    for (size_t k = 0; k < n; k++)
+    for (size_t k = 0; k < n + m + e; k++) /* of u, z and y */
         out->u[k] = b->u[k] + out->tau * t->u[k];
-    for (size_t k = 0; k < m; k++) {
-        out->z[k] = b->z[k] + out->tau * t->z[k];
+    for (size_t k = 0; k < m; k++)
         out->s[k] = (r->rc[k] - x->s[k] * out->z[k]) / x->z[k];
-    }
-    for (size_t k = 0; k < e; k++)
-        out->y[k] = b->y[k] + out->tau * t->y[k];
     return isfinite(out->tau);
 }
 
@@ -221,10 +215,7 @@ double hg_dense_value(struct hg_dense *r, hinge_qp_outcome kind)
 
 void hg_dense_copy(const struct hg_dense *r, struct hg_dense_point *to, const struct hg_dense_point *from)
 {
-    memcpy(to->u, from->u, r->n * sizeof(double));
-    memcpy(to->z, from->z, r->m * sizeof(double));
-    memcpy(to->y, from->y, r->e * sizeof(double));
-    memcpy(to->s, from->s, r->m * sizeof(double));
+    memcpy(to->u, from->u, r->all * sizeof(double));
     to->tau = from->tau;
     to->kappa = from->kappa;
 }
@@ -232,24 +223,16 @@ void hg_dense_copy(const struct hg_dense *r, struct hg_dense_point *to, const st
 static void move(struct hg_dense *r, const struct hg_dense_point *d, double step)
 {
     struct hg_dense_point *x = &r->at;
-    for (size_t k = 0; k < r->n; k++)
+    for (size_t k = 0; k < r->all; k++)
         x->u[k] += step * d->u[k];
-    for (size_t k = 0; k < r->m; k++) {
-        x->z[k] += step * d->z[k];
-        x->s[k] += step * d->s[k];
-    }
-    for (size_t k = 0; k < r->e; k++)
-        x->y[k] += step * d->y[k];
     x->tau += step * d->tau;
     x->kappa += step * d->kappa;
     double size = HG_MAX(HG_MAX(hg_dense_largest(x->z, r->m), hg_dense_largest(x->u, r->n)), HG_MAX(x->tau, x->kappa));
     if (size < 1e100) /* the model is homogeneous */
         return;
-    double factor = 1 / hg_dense_power_of_two(size), *parts[] = { x->u, x->z, x->y, x->s };
-    size_t counts[] = { r->n, r->m, r->e, r->m };
-    for (int j = 0; j < 4; j++)
-        for (size_t k = 0; k < counts[j]; k++)
-            parts[j][k] *= factor;
+    double factor = 1 / hg_dense_power_of_two(size);
+    for (size_t k = 0; k < r->all; k++)
+        x->u[k] *= factor;
     x->tau *= factor;
     x->kappa *= factor;
 }

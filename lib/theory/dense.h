@@ -30,11 +30,11 @@ struct hg_dense_place {
 };
 
 struct hg_dense_point { /* also a direction */
-    double *u, *z, *y, *s, tau, kappa; /* [n], [m], [e], [m] */
+    double *u, *z, *y, *s, tau, kappa; /* [n], [m], [e], [m], one behind the other */
 };
 
 struct hg_dense {
-    size_t n, m, e, order;          /* order: n + e */
+    size_t n, m, e, order, all;     /* order: n + e; all: n + m + e + m values of a point */
     double *q, *p, *a, *c, *e_, *f; /* scaled copies */
     double *col, *row_a, *row_e;    /* scales, powers of two: u = col * scaled u, rows times row */
     double cost, size;              /* of the objective; of u beside col */

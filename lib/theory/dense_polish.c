@@ -79,17 +79,13 @@ static void solve_equations(struct hg_dense *r, hinge_qp_outcome kind)
         if (!(left > 0 && left < 0.5 * last))
             return;
         last = left;
-        memset(change->u, 0, r->n * sizeof(double));
-        memset(change->z, 0, r->m * sizeof(double));
-        memset(change->y, 0, r->e * sizeof(double));
+        memset(change->u, 0, r->all * sizeof(double));
         if (!hg_dense_add_solution(r, change))
             return;
         if (kind != HINGE_QP_INFEASIBLE)
             add(x->u, change->u, r->n);
-        if (kind != HINGE_QP_UNBOUNDED) {
-            add(x->z, change->z, r->m);
-            add(x->y, change->y, r->e);
-        }
+        if (kind != HINGE_QP_UNBOUNDED)
+            add(x->z, change->z, r->m + r->e); /* and y */
     }
 }
 

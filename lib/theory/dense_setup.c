@@ -48,7 +48,7 @@ static hinge_status check(const hinge_qp *qp, hinge_error *err)
 
 static bool allocate(struct hg_dense *r)
 {
-    size_t n = r->n, m = r->m, e = r->e, all = n + m + e + m;
+    size_t n = r->n, m = r->m, e = r->e, all = r->all = n + m + e + m;
     struct hg_dense_point *points[] = { &r->at,      &r->best[0], &r->best[1], &r->best[2],
                                        &r->predictor, &r->step,    &r->base,    &r->tau_part };
     if (!HG_ROOM(HG_ZEROS(r->q, n * n), HG_ZEROS(r->p, n), HG_ZEROS(r->a, m * n), HG_ZEROS(r->c, m),

@@ -106,36 +106,37 @@ hinge_status hinge_model_sum_alpha(const hinge_model *m, size_t problem, double 
 /* ---- the kernel matrix of given points --------------------------------------------------------------------------- */
 
 /* Points with a kernel and nothing else: the problem of one-class, which has no labels. */
-static hinge_status open_points(struct hg_problem *pr, struct hg_gram *gram, const hinge_matrix *x,
-                                const hinge_kernel *kernel, int threads, uint32_t **ids, hinge_error *err)
+struct plain {
+    struct hg_problem problem;
+    struct hg_gram gram;
+    uint32_t *ids; /* [problem.n] 0, 1, 2, ... */
+};
+
+static void close_points(struct plain *p)
+{
+    hg_gram_free(&p->gram);
+    hg_free(p->ids);
+    hg_problem_free(&p->problem);
+}
+
+/* close_points frees what there is, also where this fails. */
+static hinge_status open_points(struct plain *p, const hinge_matrix *x, const hinge_kernel *kernel, int threads,
+                                hinge_error *err)
 {
     hinge_params params = hinge_params_default(HINGE_ONE_CLASS);
+    struct hg_problem *pr = &p->problem;
+    *p = (struct plain){ .ids = NULL };
     if (kernel == NULL)
         return hg_fail(err, HINGE_EINVAL, "kernel: NULL");
     params.kernel = *kernel;
     params.threads = threads;
-    hinge_status status = hg_problem_init(pr, x, NULL, &params, err);
-    if (status != HINGE_OK)
-        return status;
-    *ids = hg_alloc(pr->n, sizeof **ids);
-    if (*ids == NULL)
-        status = hg_fail(err, HINGE_ENOMEM, "no memory for %zu rows", pr->n);
-    for (size_t i = 0; status == HINGE_OK && i < pr->n; i++)
-        (*ids)[i] = (uint32_t)i;
-    if (status == HINGE_OK)
-        status = hg_problem_exact(pr, NULL, pr->n, pr->threads, gram, err);
-    if (status != HINGE_OK) {
-        hg_free(*ids);
-        hg_problem_free(pr);
-    }
-    return status;
-}
-
-static void close_points(struct hg_problem *pr, struct hg_gram *gram, uint32_t *ids)
-{
-    hg_gram_free(gram);
-    hg_free(ids);
-    hg_problem_free(pr);
+    HG_TRY(hg_problem_init(pr, x, NULL, &params, err));
+    p->ids = hg_alloc(pr->n, sizeof *p->ids);
+    if (p->ids == NULL)
+        return hg_fail(err, HINGE_ENOMEM, "no memory for %zu rows", pr->n);
+    for (size_t i = 0; i < pr->n; i++)
+        p->ids[i] = (uint32_t)i;
+    return hg_problem_exact(pr, NULL, pr->n, pr->threads, &p->gram, err);
 }
 
 /* ||Phi(x_i) - mean||^2 = K_ii - 2/n sum_j K_ij + 1/n^2 sum_jk K_jk; diagonal: K_ii, becomes that. */
@@ -174,38 +175,40 @@ static hinge_status linear_centred(const hinge_matrix *x, double *square, hinge_
     return HINGE_OK;
 }
 
+static hinge_status largest_square(struct plain *p, bool centred, double *square, hinge_error *err)
+{
+    size_t n = p->problem.n;
+    double *diagonal = hg_alloc(n, sizeof *diagonal);
+    if (diagonal == NULL)
+        return hg_fail(err, HINGE_ENOMEM, "no memory for %zu rows", n);
+    hinge_status status = p->gram.super.ops->diagonal(&p->gram.super, diagonal);
+    if (status != HINGE_OK)
+        hg_fail(err, status, "the kernel function reported a failure");
+    else if (centred)
+        status = centre(&p->gram, p->ids, diagonal, err);
+    for (size_t i = 0; status == HINGE_OK && i < n && !isnan(*square); i++)
+        *square = isnan(diagonal[i]) ? NAN : fmax(*square, diagonal[i]);
+    hg_free(diagonal);
+    return status;
+}
+
 hinge_status hinge_radius(const hinge_matrix *x, const hinge_kernel *kernel, int centred, int threads, double *radius,
                           hinge_error *err)
 {
-    struct hg_problem pr;
-    struct hg_gram gram = { 0 };
-    uint32_t *ids;
-    double square = 0, *diagonal = NULL;
+    struct plain p;
+    double square = 0;
     if (radius == NULL || (centred != 0 && centred != 1))
         return hg_fail(err, HINGE_EINVAL, "%s", radius == NULL ? "radius: NULL" : "centred: neither 0 nor 1");
-    hinge_status status = open_points(&pr, &gram, x, kernel, threads, &ids, err);
-    if (status != HINGE_OK)
-        return status;
-    if (centred && kernel->type == HINGE_LINEAR) {
-        status = linear_centred(x, &square, err);
-    } else if ((diagonal = hg_alloc(pr.n, sizeof *diagonal)) == NULL) {
-        status = hg_fail(err, HINGE_ENOMEM, "no memory for %zu rows", pr.n);
-    } else {
-        status = gram.super.ops->diagonal(&gram.super, diagonal);
-        if (status != HINGE_OK)
-            hg_fail(err, status, "the kernel function reported a failure");
-        if (status == HINGE_OK && centred)
-            status = centre(&gram, ids, diagonal, err);
-        for (size_t i = 0; status == HINGE_OK && i < pr.n && !isnan(square); i++)
-            square = isnan(diagonal[i]) ? NAN : fmax(square, diagonal[i]);
-    }
-    if (status == HINGE_OK && !isfinite(square))
-        status = hg_fail(err, HINGE_EINVAL, "kernel: its values are not finite on these data");
+    hinge_status status = open_points(&p, x, kernel, threads, err);
     if (status == HINGE_OK)
-        *radius = sqrt(square);
-    hg_free(diagonal);
-    close_points(&pr, &gram, ids);
-    return status == HINGE_OK ? hg_ok(err) : status;
+        status = centred && kernel->type == HINGE_LINEAR ? linear_centred(x, &square, err)
+                                                         : largest_square(&p, centred != 0, &square, err);
+    close_points(&p);
+    HG_TRY(status);
+    if (!isfinite(square))
+        return hg_fail(err, HINGE_EINVAL, "kernel: its values are not finite on these data");
+    *radius = sqrt(square);
+    return hg_ok(err);
 }
 
 /* ---- Mercer ------------------------------------------------------------------------------------------------------ */
@@ -264,42 +267,44 @@ static hinge_status eigenvalues(double *K, size_t n, double *value, hinge_error 
     return status;
 }
 
+static hinge_status check_mercer(struct plain *p, hinge_mercer *m, hinge_error *err)
+{
+    size_t n = p->problem.n, bytes;
+    double *K, *value, largest;
+    if (!hg_mul(n, n, &bytes) || !hg_mul(bytes, sizeof *K, &bytes) || bytes > hg_total_memory())
+        return hg_fail(err, HINGE_ESIZE,
+                       "x: the kernel matrix of %zu rows does not fit this machine's memory; take a "
+                       "sample",
+                       n);
+    if (!HG_ROOM(HG_TABLE(K, n, n), HG_ARRAY(value, n)))
+        return hg_fail(err, HINGE_ENOMEM, "no memory for the kernel matrix of %zu rows", n);
+    hinge_status status = whole_matrix(&p->gram, p->ids, K, err);
+    if (status == HINGE_OK) {
+        symmetrise(K, n, &m->asymmetry, &largest);
+        status = eigenvalues(K, n, value, err);
+    }
+    if (status == HINGE_OK) {
+        m->smallest = value[0];
+        m->largest = value[n - 1];
+        m->symmetric = m->asymmetry <= m->tolerance * largest;
+        m->semidefinite = m->smallest >= -m->tolerance * fmax(m->largest, -m->smallest);
+    }
+    hg_free(K);
+    return status;
+}
+
 hinge_status hinge_mercer_check(const hinge_matrix *x, const hinge_kernel *kernel, double tolerance, int threads,
                                 hinge_mercer *mercer, hinge_error *err)
 {
-    struct hg_problem pr;
-    struct hg_gram gram = { 0 };
-    hinge_mercer m = { 0 };
-    uint32_t *ids;
-    size_t bytes;
-    double *K = NULL, *value = NULL, largest;
+    struct plain p;
+    hinge_mercer m = { .tolerance = tolerance > 0 ? tolerance : 1e-10 };
     if (mercer == NULL || !(tolerance >= 0 && tolerance < 1))
         return hg_fail(err, HINGE_EINVAL, "%s", mercer == NULL ? "mercer: NULL" : "tolerance: not in [0, 1)");
-    hinge_status status = open_points(&pr, &gram, x, kernel, threads, &ids, err);
-    if (status != HINGE_OK)
-        return status;
-    m.tolerance = tolerance > 0 ? tolerance : 1e-10;
-    if (!hg_mul(pr.n, pr.n, &bytes) || !hg_mul(bytes, sizeof *K, &bytes) || bytes > hg_total_memory())
-        status = hg_fail(err, HINGE_ESIZE,
-                         "x: the kernel matrix of %zu rows does not fit this machine's memory; "
-                         "take a sample",
-                         pr.n);
-    else if (!HG_ROOM(HG_TABLE(K, pr.n, pr.n), HG_ARRAY(value, pr.n)))
-        status = hg_fail(err, HINGE_ENOMEM, "no memory for the kernel matrix of %zu rows", pr.n);
+    hinge_status status = open_points(&p, x, kernel, threads, err);
     if (status == HINGE_OK)
-        status = whole_matrix(&gram, ids, K, err);
-    if (status == HINGE_OK) {
-        symmetrise(K, pr.n, &m.asymmetry, &largest);
-        status = eigenvalues(K, pr.n, value, err);
-    }
-    if (status == HINGE_OK) {
-        m.smallest = value[0];
-        m.largest = value[pr.n - 1];
-        m.symmetric = m.asymmetry <= m.tolerance * largest;
-        m.semidefinite = m.smallest >= -m.tolerance * fmax(m.largest, -m.smallest);
-        *mercer = m;
-    }
-    hg_free(K);
-    close_points(&pr, &gram, ids);
-    return status == HINGE_OK ? hg_ok(err) : status;
+        status = check_mercer(&p, &m, err);
+    close_points(&p);
+    HG_TRY(status);
+    *mercer = m;
+    return hg_ok(err);
 }
