@@ -75,12 +75,8 @@ static const char *columns_find(struct hg_columns *c, const struct svm_problem *
     if (fault != NULL)
         return fault;
     c->last = max > 0 ? (size_t)max : 0;
-    c->bits = hg_zalloc(c->last / 64 + 1, sizeof *c->bits);
-    c->before = hg_zalloc(c->last / 64 + 1, sizeof *c->before);
-    if (c->bits == NULL || c->before == NULL) {
-        hg_columns_free(c);
+    if (!HG_ROOM(HG_ZEROS(c->bits, c->last / 64 + 1), HG_ZEROS(c->before, c->last / 64 + 1)))
         return no_memory;
-    }
     for (int i = 0; i < prob->l; i++) {
         if (precomputed)
             hg_columns_add(c, (size_t)serial_of(prob->x[i]));

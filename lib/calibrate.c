@@ -42,16 +42,11 @@ static void install(hinge_model *m, struct calibrated *c)
 
 static hinge_status calibrated_init(struct calibrated *c, const hinge_model *m, hinge_error *err)
 {
-    bool one = hinge_task_info(m->task)->one_class, classes = m->labels != NULL, ok;
-    memset(c, 0, sizeof *c);
-    if (one) {
-        ok = (c->marks = hg_zalloc(HG_MARKS, sizeof *c->marks)) != NULL;
-    } else {
-        c->a = hg_zalloc(m->n_problems, sizeof *c->a);
-        c->b = classes ? hg_zalloc(m->n_problems, sizeof *c->b) : NULL;
-        ok = c->a != NULL && (!classes || c->b != NULL);
-    }
-    if (ok)
+    bool one = hinge_task_info(m->task)->one_class, classes = m->labels != NULL;
+    *c = (struct calibrated){ .marks = one ? hg_zalloc(HG_MARKS, sizeof *c->marks) : NULL,
+                              .a = one ? NULL : hg_zalloc(m->n_problems, sizeof *c->a),
+                              .b = classes ? hg_zalloc(m->n_problems, sizeof *c->b) : NULL };
+    if ((c->marks != NULL || c->a != NULL) && (!classes || c->b != NULL))
         return HINGE_OK;
     calibrated_free(c);
     return hg_fail(err, HINGE_ENOMEM, "no memory for the calibration of %zu problems", m->n_problems);
@@ -286,17 +281,15 @@ static hinge_status by_folds(struct calibration *c, hinge_model *model, hinge_er
 {
     const struct hg_problem *pr = c->problem;
     struct calibrated result = { 0 };
-    c->start = hg_zalloc(pr->n_problems + 1, sizeof *c->start);
-    if (c->start == NULL)
-        return hg_fail(err, HINGE_ENOMEM, "no memory for %zu two-class problems", pr->n_problems);
+    size_t total = 0;
+    for (size_t p = 0; p < pr->n_problems; p++)
+        total += hg_problem_size(pr, p);
+    if (!HG_ROOM(HG_ZEROS(c->start, pr->n_problems + 1), HG_ZEROS(c->decision, total)))
+        return hg_fail(err, HINGE_ENOMEM, "no memory for %zu decision values", total);
     for (size_t p = 0; p < pr->n_problems; p++)
         c->start[p + 1] = c->start[p] + hg_problem_size(pr, p);
     c->jobs.largest = hg_problem_largest(pr);
-    size_t total = c->start[pr->n_problems];
-    c->decision = hg_zalloc(total, sizeof *c->decision);
-    hinge_status status = c->decision != NULL
-                              ? calibrated_init(&result, model, err)
-                              : hg_fail(err, HINGE_ENOMEM, "no memory for %zu decision values", total);
+    hinge_status status = calibrated_init(&result, model, err);
     if (status == HINGE_OK)
         status = hg_jobs_run(&c->jobs, NULL, err);
     bool sound = status == HINGE_OK && c->ended == HINGE_CONVERGED && all_finite(c->decision, total);
@@ -306,7 +299,6 @@ static hinge_status by_folds(struct calibration *c, hinge_model *model, hinge_er
         install(model, &result);
     calibrated_free(&result);
     hg_free(c->start);
-    hg_free(c->decision);
     return status;
 }
 

@@ -76,12 +76,8 @@ hinge_model *hg_model_new(hinge_task task, hinge_kernel kernel, hinge_multiclass
 
 static void forget_derived(hinge_model *m)
 {
-    m->shift = m->norms = m->weights = m->coef_sum = NULL;
-    m->sv32 = m->norms32 = m->coef32 = NULL;
-    m->panels = NULL;
-    m->seen = NULL;
-    m->merged = NULL;
-    memset(&m->equal, 0, sizeof m->equal);
+    size_t first = offsetof(struct hinge_model, merged); /* all behind it is derived */
+    memset((char *)m + first, 0, sizeof *m - first);
 }
 
 static void free_derived(hinge_model *m)

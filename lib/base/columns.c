@@ -17,20 +17,15 @@ hinge_status hg_columns_open(struct hg_columns *columns, const char *name, size_
 {
     size_t words = last / 64 + 1;
     *columns = (struct hg_columns){ .last = last };
-    if (words <= hg_total_memory() / 16 / (sizeof *columns->bits + sizeof *columns->before)) {
-        columns->bits = hg_zalloc(words, sizeof *columns->bits);
-        columns->before = hg_zalloc(words, sizeof *columns->before);
-    }
-    if (columns->bits != NULL && columns->before != NULL)
+    if (words <= hg_total_memory() / 16 / (sizeof *columns->bits + sizeof *columns->before) &&
+        HG_ROOM(HG_ZEROS(columns->bits, words), HG_ZEROS(columns->before, words)))
         return HINGE_OK;
-    hg_columns_free(columns);
     return hg_fail_at(err, HINGE_ENOMEM, name, 0, "no memory for the columns of %zu that hold something", last);
 }
 
 void hg_columns_free(struct hg_columns *columns)
 {
     hg_free(columns->bits);
-    hg_free(columns->before);
     *columns = (struct hg_columns){ 0 };
 }
 

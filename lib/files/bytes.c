@@ -147,11 +147,7 @@ static hinge_status unpack_xz(struct hg_text *out, const char *name, const void 
                       code == LZMA_MEM_ERROR ? "no memory to unpack" : lzma_text(code));
 }
 #else
-static hinge_status unpack_xz(struct hg_text *out, const char *name, const void *data, size_t size, hinge_error *err)
-{
-    (void)out, (void)data, (void)size;
-    return hg_fail_at(err, HINGE_EFORMAT, name, 0, "xz data, and this hinge was built without liblzma");
-}
+#define unpack_xz NULL
 #endif
 
 #if HG_HAVE_ZLIB
@@ -189,54 +185,40 @@ static hinge_status unpack_gz(struct hg_text *out, const char *name, const void 
                                             : "corrupt gz data");
 }
 #else
-static hinge_status unpack_gz(struct hg_text *out, const char *name, const void *data, size_t size, hinge_error *err)
-{
-    (void)out, (void)data, (void)size;
-    return hg_fail_at(err, HINGE_EFORMAT, name, 0, "gz data, and this hinge was built without zlib");
-}
+#define unpack_gz NULL
 #endif
 
-static bool begins_with(const void *data, size_t size, const char *magic, size_t length)
-{
-    return size >= length && memcmp(data, magic, length) == 0;
-}
-
-/* Names a kind of compressed file that is not read; NULL: it is none that is known. */
-static const char *foreign_kind(const void *data, size_t size)
-{
-    static const struct {
-        const char *magic;
-        size_t at, length;
-        const char *kind;
-    } kinds[] = {
-        { "1AY&SY", 4, 6, "compressed with bzip2" }, /* behind BZh9 */
-        { "\x28\xb5\x2f\xfd", 0, 4, "compressed with zstd" },
-        { "PK\x03\x04", 0, 4, "a zip archive" }, /* .npz is one */
-    };
-    for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; k++)
-        if (size >= kinds[k].at &&
-            begins_with((const char *)data + kinds[k].at, size - kinds[k].at, kinds[k].magic, kinds[k].length))
-            return kinds[k].kind;
-    return NULL;
-}
+/* Packed files that are known by how they begin, and what is said of those that cannot be read. */
+static const struct packing {
+    const char *magic;
+    size_t at, length;
+    hinge_status (*unpack)(struct hg_text *out, const char *name, const void *data, size_t size, hinge_error *err);
+    const char *refusal;
+} packings[] = {
+    { "\xfd\x37\x7a\x58\x5a\x00", 0, 6, unpack_xz, "xz data, and this hinge was built without liblzma" },
+    { "\x1f\x8b", 0, 2, unpack_gz, "gz data, and this hinge was built without zlib" },
+    { "1AY&SY", 4, 6, NULL, "compressed with bzip2; of packed files only xz and gz are read" }, /* behind BZh9 */
+    { "\x28\xb5\x2f\xfd", 0, 4, NULL, "compressed with zstd; of packed files only xz and gz are read" },
+    { "PK\x03\x04", 0, 4, NULL, "a zip archive; of packed files only xz and gz are read" }, /* .npz is one */
+};
 
 hinge_status hg_bytes_unpack(struct hg_bytes *bytes, const char *name, const void *data, size_t size, hinge_error *err)
 {
-    bool xz = begins_with(data, size, "\xfd\x37\x7a\x58\x5a\x00", 6), gz = begins_with(data, size, "\x1f\x8b", 2);
-    const char *foreign = size > 0 ? foreign_kind(data, size) : NULL;
-    if (foreign != NULL)
-        return hg_fail_at(err, HINGE_EFORMAT, name, 0, "%s; of packed files only xz and gz are read", foreign);
+    const struct packing *p = packings, *end = packings + sizeof packings / sizeof *packings;
     *bytes = (struct hg_bytes){ .data = data, .size = size };
-    if (!xz && !gz)
+    while (p < end && (size < p->at + p->length || memcmp((const char *)data + p->at, p->magic, p->length) != 0))
+        p++;
+    if (p == end)
         return HINGE_OK;
+    if (p->unpack == NULL)
+        return hg_fail_at(err, HINGE_EFORMAT, name, 0, "%s", p->refusal);
     struct hg_text out = { 0 };
-    hinge_status status = (xz ? unpack_xz : unpack_gz)(&out, name, data, size, err);
-    if (status != HINGE_OK) {
+    hinge_status status = p->unpack(&out, name, data, size, err);
+    if (status != HINGE_OK)
         hg_text_free(&out);
-        return status;
-    }
-    *bytes = (struct hg_bytes){ .data = out.data, .size = out.size, .owned = out.data };
-    return HINGE_OK;
+    else
+        *bytes = (struct hg_bytes){ .data = out.data, .size = out.size, .owned = out.data };
+    return status;
 }
 
 /* ---- reading ------------------------------------------------------------------------------------------- */
