@@ -208,6 +208,44 @@ uint32_t *hg_cells_order(const struct hg_cells *cells, const uint32_t *subset, s
     return NULL;
 }
 
+/* ---- which rows of a fetch matter to a tile ---------------------------------------------------------------------- */
+
+void hg_cells_near(const struct hg_cells *cells, const uint32_t *ids, size_t count, uint8_t *near)
+{
+    memset(near, 0, cells->count);
+    for (size_t c = 0; c < count; c++) {
+        uint32_t cell = cells->cell[ids[c]];
+        if (c > 0 && cell == cells->cell[ids[c - 1]])
+            continue;
+        const uint8_t *far = cells->far + cell * cells->count;
+        for (size_t k = 0; k < cells->count; k++)
+            near[k] |= (uint8_t)!far[k];
+    }
+}
+
+void hg_cells_stretches(const struct hg_cells *cells, const uint32_t *ids, size_t count, struct hg_stretches *s)
+{
+    s->count = 0;
+    for (size_t r = 0; r < count; r++) {
+        uint32_t cell = cells->cell[ids[r]];
+        if (r == 0 || cell != s->of[s->count - 1].cell)
+            s->of[s->count++].cell = cell;
+        s->of[s->count - 1].end = (uint32_t)r + 1;
+    }
+}
+
+bool hg_cells_next(const struct hg_stretches *s, const uint8_t *near, struct hg_rows_near *rows)
+{
+    size_t k = rows->next;
+    while (k < s->count && !near[s->of[k].cell])
+        k++;
+    rows->first = k > 0 ? s->of[k - 1].end : 0;
+    for (rows->end = rows->first; k < s->count && near[s->of[k].cell]; k++)
+        rows->end = s->of[k].end;
+    rows->next = k;
+    return rows->first < rows->end;
+}
+
 void hg_cells_free(struct hg_cells *cells)
 {
     hg_free(cells->cell);

@@ -28,6 +28,27 @@ void hg_cells_free(struct hg_cells *cells);
  * To be freed. */
 uint32_t *hg_cells_order(const struct hg_cells *cells, const uint32_t *subset, size_t n);
 
+/* A fetch of rows is filtered like this: near[count], which cells' rows matter to some of the columns ids[n]; then the
+ * rows asked for as stretches of one cell, of which hg_cells_next finds those that are near. */
+
+void hg_cells_near(const struct hg_cells *cells, const uint32_t *ids, size_t n, uint8_t *near);
+
+struct hg_stretches {
+    size_t count;
+    struct {
+        uint32_t cell, end; /* from where the one before ends */
+    } *of; /* [rows] */
+};
+
+void hg_cells_stretches(const struct hg_cells *cells, const uint32_t *ids, size_t n, struct hg_stretches *stretches);
+
+struct hg_rows_near { /* rows [first, end); all 0: before the first ones */
+    size_t first, end, next;
+};
+
+/* The next rows that matter; false: there are none left. */
+bool hg_cells_next(const struct hg_stretches *stretches, const uint8_t *near, struct hg_rows_near *rows);
+
 /* The parts of it, for two sets of points. */
 
 /* Whether more than half of all pairs of a point of a and one of b seem to be at least that far apart. */

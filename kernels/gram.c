@@ -30,16 +30,11 @@ struct watch { /* of one thread: where its seconds went */
 #pragma omp declare reduction(hg_stages : hinge_stages : hg_add_stages(&omp_out, &omp_in)) \
     initializer(omp_priv = (hinge_stages){ 0 })
 
-struct stretch { /* rows asked for one after the other, of one cell */
-    uint32_t cell, first, end;
-};
-
 struct shared { /* by all threads: X_I */
     struct hg_left left;
     void *norm;
     uint32_t *ids;
-    struct stretch *stretch; /* where there are cells */
-    size_t n_stretches;
+    struct hg_stretches stretches; /* where there are cells */
 };
 
 /* Lays out the work space at base (NULL: only measures); returns its size. */
@@ -54,7 +49,8 @@ static size_t lay_out(const struct hg_gram *g, char *base, int thread, struct sh
         at = maker->lay_left(t, &g->points, g->max_rows, base, &s->left);
     s->norm = hg_take(base, &at, g->max_rows * size);
     s->ids = hg_take(base, &at, g->max_rows * sizeof(uint32_t));
-    s->stretch = hg_take(base, &at, g->points.cells != NULL ? g->max_rows * sizeof *s->stretch : 0);
+    size_t stretches = g->points.cells != NULL ? g->max_rows * sizeof *s->stretches.of : 0;
+    s->stretches.of = hg_take(base, &at, stretches);
     for (int i = 0; i <= thread; i++) {
         w->dots = hg_take(base, &at, rows * cols * size);
         w->b = hg_take(base, &at, maker->lay_left != NULL ? maker->right_bytes(t, &g->points, cols) : 0);
@@ -142,20 +138,6 @@ static void keep_columns(struct hg_gram *g)
     }
 }
 
-/* Which cells' rows matter to some of the tile's columns. */
-static void find_near(const struct hg_cells *cells, const uint32_t *ids, size_t count, uint8_t *near)
-{
-    memset(near, 0, cells->count);
-    for (size_t c = 0; c < count; c++) {
-        uint32_t cell = cells->cell[ids[c]];
-        if (c > 0 && cell == cells->cell[ids[c - 1]])
-            continue;
-        const uint8_t *far = cells->far + cell * cells->count;
-        for (size_t k = 0; k < cells->count; k++)
-            near[k] |= (uint8_t)!far[k];
-    }
-}
-
 /* The columns of a tile as its maker reads them; *near: the cells of rows that matter to them, NULL: all do. */
 static struct hg_right make_right(struct hg_gram *g, const struct hg_fetch *f, size_t col0, size_t cols,
                                   const struct work *w, const uint8_t **near)
@@ -172,7 +154,7 @@ static struct hg_right make_right(struct hg_gram *g, const struct hg_fetch *f, s
     for (size_t c = 0; c < cols; c++)
         ids[c] = (uint32_t)point_of(g, f->cols != NULL ? f->cols[col0 + c] : col0 + c);
     if (g->points.cells != NULL && (keeps || f->near))
-        find_near(g->points.cells, ids, cols, k.near);
+        hg_cells_near(g->points.cells, ids, cols, k.near);
     if (keeps) {
         *k.number = f->again;
         if (memcmp(k.ids, ids, cols * sizeof *ids) == 0)
@@ -184,17 +166,6 @@ static struct hg_right make_right(struct hg_gram *g, const struct hg_fetch *f, s
     if (g->tiler.maker->set_right != NULL)
         g->tiler.maker->set_right(&g->tiler, &right, k.x, w->room);
     return right;
-}
-
-static void find_stretches(const struct hg_gram *g, struct shared *s, size_t count)
-{
-    s->n_stretches = 0;
-    for (size_t r = 0; r < count; r++) {
-        uint32_t cell = g->points.cells->cell[s->ids[r]];
-        if (r == 0 || cell != s->stretch[s->n_stretches - 1].cell)
-            s->stretch[s->n_stretches++] = (struct stretch){ cell, (uint32_t)r, (uint32_t)r };
-        s->stretch[s->n_stretches - 1].end = (uint32_t)r + 1;
-    }
 }
 
 /* Rows [first, end) of those gathered, which are from row0 on of those asked for, at the tile's columns. */
@@ -256,23 +227,17 @@ static hinge_status make_tile(struct hg_gram *g, const struct hg_fetch *f, const
         *values += count * cols;
         return make_rows(g, f, s, &right, row0, 0, count, col0, w);
     }
-    if (row0 == 0 && !near[s->stretch[0].cell] && f->tile != NULL) /* the range begins without rows */
+    struct hg_rows_near rows = { 0 };
+    bool any = hg_cells_next(&s->stretches, near, &rows);
+    if (row0 == 0 && rows.first > 0 && f->tile != NULL) /* the range begins without rows */
         f->tile(f->arg, &(struct hg_tile){ .col0 = col0, .n_cols = cols });
-    for (size_t k = 0; k < s->n_stretches;) {
-        if (!near[s->stretch[k].cell]) {
-            k++;
-            continue;
-        }
-        size_t first = s->stretch[k].first, end;
-        do
-            end = s->stretch[k++].end;
-        while (k < s->n_stretches && near[s->stretch[k].cell]);
-        clear_rows(g, f, row0 + done, row0 + first, col0, cols, w);
-        hinge_status status = make_rows(g, f, s, &right, row0, first, end, col0, w);
+    for (; any; any = hg_cells_next(&s->stretches, near, &rows)) {
+        clear_rows(g, f, row0 + done, row0 + rows.first, col0, cols, w);
+        hinge_status status = make_rows(g, f, s, &right, row0, rows.first, rows.end, col0, w);
         if (status != HINGE_OK)
             return status;
-        *values += (end - first) * cols;
-        done = end;
+        *values += (rows.end - rows.first) * cols;
+        done = rows.end;
     }
     clear_rows(g, f, row0 + done, row0 + count, col0, cols, w);
     return HINGE_OK;
@@ -305,7 +270,7 @@ static hinge_status fetch_some(struct hg_gram *g, const struct hg_fetch *f, size
     for (size_t r = 0; r < count; r++)
         s.ids[r] = (uint32_t)point_of(g, f->rows[row0 + r]);
     if (f->near && g->points.cells != NULL)
-        find_stretches(g, &s, count);
+        hg_cells_stretches(g->points.cells, s.ids, count, &s.stretches);
     if (g->equal.now != NULL)
         hg_equal_ask(&g->equal, f->rows + row0, count);
     const struct hg_maker *maker = g->tiler.maker;
