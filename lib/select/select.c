@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { FOLDS_AT_ONCE = 2 }; /* where points are dropped */
+enum { FOLDS_AT_ONCE = 2 }; /* where points like it were dropped */
 
 /* ---- set-up ------------------------------------------------------------------------------------------------------ */
 
@@ -186,26 +186,56 @@ static bool look_at_rows(const struct hg_selecting *s, struct standing *standing
     return true;
 }
 
-/* Where the rest of a point's folds need not be trained, its state says so. */
-static void drop(struct hg_selecting *s, hinge_grid_point *point)
+static bool may_drop(const struct hg_selecting *s)
 {
-    const hinge_grid_point *best = s->out->best;
+    return s->options.drop != HINGE_DROP_NONE && !s->options.one_se && !s->options.by_fold && s->out->best != NULL;
+}
+
+/* Loss of the best point on rows so many. */
+static double loss_of_best(const struct hg_selecting *s, double rows)
+{
+    double score = score_of(s, s->out->best);
+    return rows * (hinge_score_rises(s->out->score) ? 1 - score : score);
+}
+
+/* The state of a point that cannot win as things stand; waiting: it may. */
+static hinge_point_state judge(const struct hg_selecting *s, const struct standing *st)
+{
+    double most = loss_of_best(s, st->held);
+    if (st->loss > most + 1e-9 * (most + st->held * (s->out->score == HINGE_SCORE_ACCURACY)))
+        return HINGE_POINT_EXACT;
+    if (s->options.drop == HINGE_DROP_RACE && s->out->best->state == HINGE_POINT_DONE && st->worse > st->better &&
+        binomial_tail(st->better, st->worse + st->better) < 0.01)
+        return HINGE_POINT_RACE;
+    return HINGE_POINT_WAITING;
+}
+
+/* Where the rest of a point's folds need not be trained, its state says so. */
+static void drop(const struct hg_selecting *s, hinge_grid_point *point)
+{
     struct standing st;
-    if (s->options.drop == HINGE_DROP_NONE || s->options.one_se || s->options.by_fold || best == NULL ||
-        !look_at_rows(s, &st))
+    if (!may_drop(s) || !look_at_rows(s, &st))
         return;
-    double score = score_of(s, best), most = st.held * (hinge_score_rises(s->out->score) ? 1 - score : score);
-    if (st.loss > most + 1e-9 * (most + st.held * (s->out->score == HINGE_SCORE_ACCURACY))) {
-        point->state = HINGE_POINT_EXACT;
-        snprintf(point->text, sizeof point->text, "loss %.9g so far, the best point's is %.9g in all", st.loss, most);
-        return;
-    }
-    if (s->options.drop != HINGE_DROP_RACE || best->state != HINGE_POINT_DONE || st.worse <= st.better ||
-        binomial_tail(st.better, st.worse + st.better) >= 0.01)
-        return;
-    point->state = HINGE_POINT_RACE;
-    snprintf(point->text, sizeof point->text, "worse than the best point on %.0f held-out rows, better on %.0f",
-             st.worse, st.better);
+    point->state = judge(s, &st);
+    if (point->state == HINGE_POINT_EXACT)
+        snprintf(point->text, sizeof point->text, "loss %.9g so far, the best point's is %.9g in all", st.loss,
+                 loss_of_best(s, st.held));
+    else if (point->state == HINGE_POINT_RACE)
+        snprintf(point->text, sizeof point->text, "worse than the best point on %.0f held-out rows, better on %.0f",
+                 st.worse, st.better);
+}
+
+/* Whether a point whose folds are all trained would have been dropped without the last of them, or so it seems. */
+static bool would_be_dropped(const struct hg_selecting *s)
+{
+    struct standing st;
+    double share = 1 - 1 / (double)s->out->n_folds;
+    if (!may_drop(s) || !look_at_rows(s, &st))
+        return false;
+    st.loss *= share;
+    st.worse *= share;
+    st.better *= share;
+    return judge(s, &st) != HINGE_POINT_WAITING;
 }
 
 /* ---- points ------------------------------------------------------------------------------------------------------ */
@@ -235,11 +265,12 @@ static hinge_status note_point(struct hg_selecting *s, hinge_grid_point *point, 
     return HINGE_OK;
 }
 
-/* Folds side by side; where points may be dropped, a few at a time, until this one is. */
+/* Folds side by side: all of them, as threads then wait for each other least; or, where the point before was dropped, a
+ * few at a time until this one is. */
 static hinge_status try_point(struct hg_selecting *s, hinge_grid_point *point, hinge_error *err)
 {
     size_t folds = s->out->n_folds, all = s->out->repeats * s->rows;
-    size_t at_once = s->options.drop == HINGE_DROP_NONE ? folds : FOLDS_AT_ONCE, count;
+    size_t at_once = s->drops ? FOLDS_AT_ONCE : folds, count;
     memset(s->is_done, 0, folds * sizeof *s->is_done);
     for (size_t i = 0; i < all; i++)
         s->predictions[i] = NAN;
@@ -255,6 +286,7 @@ static hinge_status try_point(struct hg_selecting *s, hinge_grid_point *point, h
         if (f + count < folds)
             drop(s, point);
     }
+    s->drops = point->state != HINGE_POINT_WAITING || would_be_dropped(s);
     if (point->state == HINGE_POINT_WAITING)
         point->state = HINGE_POINT_DONE;
     return note_point(s, point, err);

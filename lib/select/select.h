@@ -71,6 +71,7 @@ struct hg_selecting {
     int stop;                      /* as hg_halt's */
     struct hg_halt halt;
     size_t done;                   /* points whose state is known */
+    bool drops;                    /* the last one trained was dropped, or would have been */
 
     size_t n_fields;               /* 1, or n_folds where each is scaled by itself */
     struct hg_field *field;
