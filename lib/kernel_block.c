@@ -159,14 +159,9 @@ static hinge_status fill_strip(struct block *k, size_t count)
     bool straight = k->tiler.type == k->type;
     for (size_t r = 0; r < count; r++)
         row[r] = entry(k, k->row + r, k->col);
-    struct hg_fetch fetch = { .rows = k->ids + k->row,
-                              .n_rows = count,
-                              .cols = k->ids + first,
-                              .n_cols = k->b->rows - k->col,
-                              .out = straight ? row : NULL,
-                              .tile = straight ? NULL : convert_tile,
-                              .arg = k };
-    hinge_status status = k->gram.super.ops->fetch(&k->gram.super, &fetch);
+    struct hg_how converted = { .added = straight ? NULL : convert_tile, .arg = k };
+    hinge_status status = hg_rows_fill(&k->gram.super, k->ids + k->row, count, k->ids + first, k->b->rows - k->col,
+                                       straight ? row : NULL, &converted);
     if (status == HINGE_OK && k->same)
         mirror(k, count);
     return status;

@@ -4,11 +4,30 @@
 #include <math.h>
 #include <string.h>
 
-hinge_status hg_rows_fill(struct hg_rows *rows, const uint32_t *left, size_t n_left, const uint32_t *right,
-                          size_t n_right, void *const *out, const int *stop)
+static const struct hg_how plain = { 0 };
+
+static void fill_tile(void *arg, const struct hg_tile *tile)
 {
-    struct hg_fetch fetch = { .rows = left, .n_rows = n_left, .cols = right, .n_cols = n_right, .out = out,
-                              .stop = stop };
+    const struct hg_how *how = arg;
+    if (how->added != NULL)
+        how->added(how->arg, tile);
+    if (how->halt != NULL)
+        hg_poll_halt(how->halt);
+}
+
+static struct hg_fetch fetch_of(const uint32_t *left, size_t n_left, const uint32_t *right, size_t n_right,
+                                void *const *out, const struct hg_how *how, hg_tile_fn *tile, void *arg)
+{
+    return (struct hg_fetch){ left, n_left, right, n_right, out, tile, arg,
+                              how->halt != NULL ? how->halt->stop : NULL, how->again, how->near, how->coded };
+}
+
+hinge_status hg_rows_fill(struct hg_rows *rows, const uint32_t *left, size_t n_left, const uint32_t *right,
+                          size_t n_right, void *const *out, const struct hg_how *how)
+{
+    struct hg_how own = how != NULL ? *how : plain;
+    bool looks = own.added != NULL || own.halt != NULL;
+    struct hg_fetch fetch = fetch_of(left, n_left, right, n_right, out, &own, looks ? fill_tile : NULL, &own);
     return n_left > 0 ? rows->ops->fetch(rows, &fetch) : HINGE_OK;
 }
 
@@ -72,11 +91,8 @@ static void add_tile(void *arg, const struct hg_tile *tile)
 hinge_status hg_rows_apply(struct hg_rows *rows, const uint32_t *left, size_t n_left, const double *coef,
                            const uint32_t *right, size_t n_right, double *g, const struct hg_how *how)
 {
-    static const struct hg_how plain = { 0 };
     struct sum sum = { how != NULL ? how : &plain, rows->type, coef, g };
-    how = sum.how;
-    struct hg_fetch fetch = { left, n_left, right, n_right, how->out, add_tile, &sum,
-                              how->halt != NULL ? how->halt->stop : NULL, how->again, how->near, how->coded };
+    struct hg_fetch fetch = fetch_of(left, n_left, right, n_right, sum.how->out, sum.how, add_tile, &sum);
     return n_left > 0 && n_right > 0 ? rows->ops->fetch(rows, &fetch) : HINGE_OK;
 }
 

@@ -30,7 +30,7 @@ struct hg_tile {
  * negligible values are left out, the first tile of a range has row0 = 0 all the same, with no rows if need be. */
 typedef void hg_tile_fn(void *arg, const struct hg_tile *tile);
 
-/* What the verbs below ask a source for. Callers take a verb, unless they look at tiles themselves. */
+/* What the verbs below ask a source for. */
 struct hg_fetch {
     const uint32_t *rows; /* [n_rows] points */
     size_t n_rows;
@@ -73,12 +73,6 @@ struct hg_rows {
     hinge_stages *stages; /* NULL, or what fetches add their threads' seconds to, time in tile() as update; and gflop */
 };
 
-/* The verbs, over points left [n_left] and right [n_right] (NULL: points 0 .. n_right - 1). */
-
-/* out[r][c] = K(left[r], right[c]), in the source's type. stop: hg_fetch's. */
-hinge_status hg_rows_fill(struct hg_rows *rows, const uint32_t *left, size_t n_left, const uint32_t *right,
-                          size_t n_right, void *const *out, const int *stop);
-
 /* Vector code that adds rows to a sum: g[c] += sum over r of coef[r] * row[r][c], c < n. codes: the same of values of
  * code[r * HG_CODE_COLS + c], n <= HG_CODE_COLS, in sums of f64 (wide), or with AVX-512 of f32 over 16 rows each, which
  * are made twice as fast. */
@@ -98,19 +92,24 @@ static inline void hg_add_rows(const struct hg_adders *add, hinge_dtype type, si
         add->f64(n_rows, coef, (const double *const *)row, n, g);
 }
 
-struct hg_how {
-    const struct hg_adders *add; /* NULL: plain loops, of f64 alone */
-    const struct hg_halt *halt;  /* NULL, or polled and asked between tiles; g is then incomplete */
-    void *const *out;            /* hg_fetch's, as the next three */
-    uint64_t again;
+/* The verbs, over points left [n_left] and right [n_right] (NULL: points 0 .. n_right - 1). */
+
+struct hg_how {              /* NULL is all 0 */
+    const struct hg_halt *halt;  /* NULL, or polled and asked between tiles; what comes out is then incomplete */
+    uint64_t again;              /* hg_fetch's, as the next two */
     bool near, coded;
-    double narrow;     /* what is coded may be summed in f32 where no |coef| is larger */
-    hg_tile_fn *added; /* NULL, or called with each tile that was added, and arg */
+    hg_tile_fn *added; /* NULL, or called with each tile when the verb is done with it, and arg */
     void *arg;
+    const struct hg_adders *add; /* sums: NULL: plain loops, of f64 alone */
+    void *const *out;            /* sums: hg_fetch's */
+    double narrow;               /* sums: what is coded may be summed in f32 where no |coef| is larger */
 };
 
-/* g[c] += sum over r of coef[r] K(left[r], right[c]), in the order of r; coef NULL: 1 each, without adders. how: NULL
- * is all 0. */
+/* out[r][c] = K(left[r], right[c]), in the source's type; out[r], or out, NULL: not kept. */
+hinge_status hg_rows_fill(struct hg_rows *rows, const uint32_t *left, size_t n_left, const uint32_t *right,
+                          size_t n_right, void *const *out, const struct hg_how *how);
+
+/* g[c] += sum over r of coef[r] K(left[r], right[c]), in the order of r; coef NULL: 1 each, without adders. */
 hinge_status hg_rows_apply(struct hg_rows *rows, const uint32_t *left, size_t n_left, const double *coef,
                            const uint32_t *right, size_t n_right, double *g, const struct hg_how *how);
 

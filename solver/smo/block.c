@@ -13,8 +13,6 @@
 
 #include <string.h>
 
-/* Rows that cost more are not computed again for the digits they lost in the cache. */
-static const double DEAR = 6;
 /* Steps after which a run ends, whatever it gains: a fraction of a second's for small problems, and more than is known
  * of large ones that converge (some 200 a point). The most seen of a small one is 2,800 a point: heart_scale, linear,
  * C = 1000, without the Newton finish. */
@@ -50,37 +48,26 @@ void hg_run_free(struct hg_run *r)
 {
     hg_free(r->active);
     hg_inner_free(&r->inner);
-    hg_cache_free(&r->cache);
+    hg_store_free(&r->store);
 }
 
 static bool allocate(struct hg_run *r)
 {
     size_t n = r->n, q = r->q, both = r->qp->layers == 2 ? n : 0, bytes;
     struct hg_array arrays[] = {
-        HG_ZEROS(r->active, n),        HG_ZEROS(r->position, n),     HG_ZEROS(r->g, n),
-        HG_ZEROS(r->up[0], n),         HG_ZEROS(r->down[0], n),      HG_ZEROS(r->up[1], both),
-        HG_ZEROS(r->down[1], both),    HG_ZEROS(r->diagonal, n),     HG_ZEROS(r->is_exact, n),
-        HG_ZEROS(r->w, q),             HG_ZEROS(r->age, q),          HG_ZEROS(r->is_in_w, n),
-        HG_ZEROS(r->was_computed, n),  HG_ZEROS(r->fresh, q),        HG_ZEROS(r->block_row, q),
-        HG_ZEROS(r->block_points, q),  HG_ZEROS(r->before[0], q),    HG_ZEROS(r->before[1], q),
-        HG_ZEROS(r->g_before, q),      HG_ZEROS(r->moved, q),        HG_ZEROS(r->held.row, q),
-        HG_ZEROS(r->held.coef, q),     HG_ZEROS(r->group.row, n),    HG_ZEROS(r->group.coef, n),
-        HG_ZEROS(r->group_point, n),   HG_ZEROS(r->candidates, n),   HG_ZEROS(r->found, n),
-        HG_ZEROS(r->kept.beta[0], n),  HG_ZEROS(r->kept.beta[1], both),
-        HG_ZEROS(r->coarse, hg_is_half(r) ? n : 0)
+        HG_ZEROS(r->active, n),       HG_ZEROS(r->position, n),    HG_ZEROS(r->g, n),
+        HG_ZEROS(r->up[0], n),        HG_ZEROS(r->down[0], n),     HG_ZEROS(r->up[1], both),
+        HG_ZEROS(r->down[1], both),   HG_ZEROS(r->diagonal, n),    HG_ZEROS(r->is_exact, n),
+        HG_ZEROS(r->w, q),            HG_ZEROS(r->age, q),         HG_ZEROS(r->is_in_w, n),
+        HG_ZEROS(r->fresh, q),        HG_ZEROS(r->block_row, q),   HG_ZEROS(r->block_points, q),
+        HG_ZEROS(r->before[0], q),    HG_ZEROS(r->before[1], q),   HG_ZEROS(r->g_before, q),
+        HG_ZEROS(r->moved, q),        HG_ZEROS(r->sv, n),          HG_ZEROS(r->sv_coef, n),
+        HG_ZEROS(r->candidates, n),   HG_ZEROS(r->found, n),       HG_ZEROS(r->kept.beta[0], n),
+        HG_ZEROS(r->kept.beta[1], both)
     };
     bool ok = hg_room(arrays, sizeof arrays / sizeof *arrays, &bytes);
     r->report->memory_bytes = bytes + q * (q + 32) * r->size;
     return ok;
-}
-
-/* Rows in 16 bits make some be computed again: not where they cost much, unless otherwise they would not fit. */
-static bool pays_half(const struct hg_run *r)
-{
-    bool fit = r->opt->cache_bytes / r->size / HG_MAX(r->n, (size_t)1) >= r->n / 2;
-    return r->rows->unit && !r->exact_rows && r->n > HG_SMALL && (r->rows->cost <= DEAR || !fit) &&
-           r->rows->order == NULL && /* what is left out of a row is not packed either */
-           !r->cheap;
 }
 
 /* K(x, x), and the points whose error is always measured. */
@@ -101,35 +88,30 @@ static hinge_status look_at_diagonal(struct hg_run *r)
 
 hinge_status hg_run_init(struct hg_run *r, hinge_error *err)
 {
-    r->n = r->m = r->width = r->qp->n;
+    r->n = r->m = r->qp->n;
     r->size = hg_size_of(r->rows->type);
     r->exact_rows = r->rows->type == HINGE_F64;
-    r->cheap = hg_is_cheap(r->rows);
-    r->held_size = pays_half(r) ? sizeof(uint16_t) : r->size;
-    r->settled = !hg_is_half(r);
     r->loops = hg_loops(r->opt->cpu_level);
     r->q = hg_choose_q(r->rows, r->n, r->opt->working_set, r->qp->layers);
     r->halt = r->opt->halt;
     if (r->halt.stop == NULL)
         r->halt.stop = &r->own_stop;
-    r->columns = 1;
     r->best = INFINITY;
     r->target = r->opt->eps;
     r->newton.least = INFINITY;
-    r->patience = hg_patience(r->rows, r->n);
     if (!allocate(r))
         return hg_fail(err, HINGE_ENOMEM, "no memory for a problem of %zu examples", r->n);
-    hg_forget_coarse(r);
     for (size_t i = 0; i < r->n; i++)
         r->active[i] = r->rows->order != NULL ? r->rows->order[i] : (uint32_t)i;
     for (size_t i = 0; i < r->n; i++)
         r->position[r->active[i]] = (uint32_t)i;
     hinge_status status = hg_inner_init(&r->inner, r->q + r->qp->no_sum, r->qp->layers, r->qp->no_sum, r->qp->kink,
                                         r->rows->type, r->loops, err);
+    r->store = (struct hg_store){ .rows = r->rows, .loops = r->loops, .halt = &r->halt, .opt = r->opt, .res = r->res,
+                                  .n = r->n, .q = r->q, .columns = r->active };
     if (status == HINGE_OK)
-        /* a problem that is one working set needs no rows */
-        status = hg_cache_init(&r->cache, r->n, r->n, r->held_size, r->q < r->n && !r->cheap ? r->opt->cache_bytes : 0,
-                               r->opt->arena, err);
+        status = hg_store_init(&r->store, err);
+    r->settled = !hg_store_is_half(&r->store);
     if (status == HINGE_OK) {
         status = look_at_diagonal(r);
         if (status != HINGE_OK)
@@ -183,7 +165,7 @@ void hg_solve_block(struct hg_run *r)
         if (touched)
             hg_set_offsets(r, r->position[r->w[k]]);
         if (delta != 0)
-            r->moved[r->n_moved++] = (struct hg_moved){ r->w[k], r->position[r->w[k]], delta, 0, NULL };
+            r->moved[r->n_moved++] = (struct hg_move){ r->w[k], r->position[r->w[k]], delta, 0, NULL };
         if (whole)
             r->g[r->position[r->w[k]]] = in->g[k]; /* W is all there is: the inner solver's g is the gradient */
     }
@@ -252,10 +234,9 @@ void hg_report_progress(struct hg_run *r)
 
 static hinge_status start(struct hg_run *r)
 {
-    hinge_status status = hg_compute_gradient(r, r->rows, 0, false);
+    hinge_status status = hg_first_gradient(r);
     for (size_t at = 0; at < r->m; at++)
         hg_set_offsets(r, at);
-    r->torn = status != HINGE_OK || hg_is_stopped(r);
     r->objective = hg_recompute_objective(r);
     r->kept.objective = INFINITY;
     hg_scan(r);
@@ -291,10 +272,8 @@ static void finish(struct hg_run *r)
     share_stages(r);
     hg_tidy(r);
     r->res->working_set = r->q;
-    report->rows_evicted = r->cache.evicted;
-    report->cache_bytes = r->cache.budget;
-    report->cache_used = r->cache.most_bytes;
-    report->memory_bytes += hg_cache_touched(&r->cache) + r->newton_bytes + r->measuring_bytes;
+    hg_store_tell(&r->store);
+    report->memory_bytes += r->newton_bytes + r->measuring_bytes;
     report->objective = r->m == r->n && !r->torn ? hg_recompute_objective(r) : r->objective;
     for (int l = 0; l < r->qp->layers; l++)
         r->res->bias[l] =

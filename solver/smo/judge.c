@@ -26,7 +26,7 @@ bool hg_run_wants_newton(struct hg_run *r, uint64_t steps)
     if (!may_use_newton(r) || hg_is_stopped(r))
         return false;
     r->newton.work +=
-        r->round_work * (double)r->m + (double)r->in_w * (2 * (double)steps + (1 + r->rows->cost) * (double)r->n_fresh);
+        r->store.work * (double)r->m + (double)r->in_w * (2 * (double)steps + (1 + r->rows->cost) * (double)r->n_fresh);
     if (r->in_w < r->m && !hg_looks_around(r))
         return false;
     for (size_t at = 0; at < r->m; at++) {
@@ -48,9 +48,10 @@ static void newton_progress(void *arg, double violation)
 hinge_status hg_run_newton(struct hg_run *r)
 {
     struct hg_newton_result result;
-    size_t rows = r->cache.most_bytes; /* its own: what the arena holds depends on which problems ran there before */
+    /* its own: what the arena holds depends on which problems ran there before */
+    size_t rows = r->store.cache.most_bytes;
     uint64_t rounds = r->report->rounds;
-    double *g = r->group.coef, begin = hg_now(), violation = r->report->violation;
+    double *g = r->sv_coef, begin = hg_now(), violation = r->report->violation;
     struct hg_newton_options options = {
         .eps = r->target,
         .bytes = r->opt->newton_bytes - HG_MIN(r->opt->newton_bytes, rows),
@@ -74,8 +75,8 @@ hinge_status hg_run_newton(struct hg_run *r)
     if (status != HINGE_OK || !result.gained)
         return status;
     r->m = r->n;
-    r->columns++;
-    hg_forget_coarse(r);
+    hg_store_extend(&r->store, r->n);
+    hg_store_forget(&r->store);
     r->unseen = 0;
     for (size_t at = 0; at < r->n; at++) {
         r->g[at] = g[r->active[at]];
@@ -97,7 +98,7 @@ static enum hg_verdict end_with(struct hg_run *r, hinge_outcome outcome)
 
 double hg_recompute_objective(struct hg_run *r)
 {
-    double *by_point = r->group.coef;
+    double *by_point = r->sv_coef;
     for (size_t at = 0; at < r->n; at++)
         by_point[r->active[at]] = r->g[at];
     return hg_qp_objective(r->qp, by_point);
@@ -168,13 +169,14 @@ void hg_keep(struct hg_run *r)
 static hinge_status recompute(struct hg_run *r)
 {
     double *other = r->up[0]; /* set anew below */
-    r->columns += r->m < r->n;
+    if (r->m < r->n)
+        hg_store_extend(&r->store, r->n);
     r->m = r->n;
     hinge_status status = hg_compute_gradient(r, r->exact, 0, true);
     memcpy(other, r->g, r->n * sizeof *other);
     if (status == HINGE_OK && !hg_is_stopped(r))
         status = hg_compute_gradient(r, r->exact, 0, false);
-    hg_forget_coarse(r);
+    hg_store_forget(&r->store);
     r->torn = status != HINGE_OK || hg_is_stopped(r);
     r->noise = 0;
     for (size_t at = 0; at < r->n; at++) {

@@ -120,7 +120,8 @@ static hinge_status load_block(struct hg_newton *t)
             t->in.off[l][k] = t->qp->off[l][t->point[k]];
         }
     }
-    status = hg_rows_fill(t->rows, t->point, q, t->point, q, t->in.row, t->opt->halt.stop);
+    struct hg_how how = { .halt = &t->opt->halt };
+    status = hg_rows_fill(t->rows, t->point, q, t->point, q, t->in.row, &how);
     for (size_t k = 0; k < q && status == HINGE_OK; k++) {
         t->in.diagonal[k] = hg_block_row(t, k)[k];
         t->in.diagonal32[k] = (float)t->in.diagonal[k];

@@ -5,6 +5,7 @@
  *   judge.c        what a violation means: on with it, Newton's finish, or the end
  *   shrink.c       which points are active
  *   working_set.c  W: which points, and K_WW
+ *   store.c        rows: which are kept, and how; sums of them
  *   gradient.c     g: its updates, its error, its corrections
  */
 #ifndef HG_RUN_H
@@ -13,6 +14,7 @@
 #include "solver/smo/block.h"
 #include "solver/smo/inner.h"
 #include "solver/smo/newton.h"
+#include "solver/smo/store.h"
 
 #include <math.h>
 
@@ -32,22 +34,9 @@ struct hg_candidate {
     uint32_t at;
 };
 
-struct hg_moved { /* a point of W whose beta changed */
-    uint32_t point, at; /* at: its position */
-    double delta;
-    size_t width; /* columns its row holds */
-    void *row;    /* in the cache; NULL: no room */
-};
-
 struct hg_start { /* a beta to go back to, and what is known of it */
     double *beta[2]; /* [n] */
     double objective, violation, bias[2];
-};
-
-struct hg_part { /* a sum over rows */
-    size_t count;
-    void **row;
-    double *coef;
 };
 
 struct hg_run {
@@ -57,12 +46,10 @@ struct hg_run {
     struct hg_smo_result *res;
     hinge_report *report; /* the result's */
     const struct hg_loops *loops;
-    size_t n, size; /* points; bytes of a row value, */
-    size_t held_size; /* of one in the cache: 2 where rows are held as half (loops.h) */
+    size_t n, size; /* points; bytes of a row value */
+    struct hg_store store;
 
     size_t m;                /* active points */
-    size_t width;            /* m at the last shrinking: all rows in the cache have at least so many columns */
-    uint64_t columns;        /* a number of the active points' list as it stands, not 0 */
     uint32_t *active;        /* [n] the active points, then room */
     uint32_t *position;      /* [n] of each point among the active ones */
     double *g;               /* [n] by position */
@@ -77,8 +64,6 @@ struct hg_run {
     uint32_t *w;           /* [q] points, by slot of K_WW */
     uint64_t *age;         /* [q] round in which each came */
     uint8_t *is_in_w;      /* [n] */
-    uint8_t *was_computed; /* [n] its row, so many times (255: or more) */
-    uint8_t patience;      /* a row is kept when it is computed once more than so often */
     uint32_t *fresh;       /* [q] slots that are new this round */
     size_t n_fresh;
     void **block_row;       /* [q] */
@@ -87,18 +72,13 @@ struct hg_run {
     double *g_before;       /* [q] and g */
     struct hg_inner inner;
 
-    struct hg_moved *moved; /* [q] */
+    struct hg_move *moved; /* [q] points of W whose beta changed */
     size_t n_moved;
-    struct hg_part held, group;   /* [q] rows in the cache to be added; [n] rows being fetched */
-    uint32_t *group_point;        /* [n] */
+    uint32_t *sv;                 /* [n] points with beta != 0, */
+    double *sv_coef;              /* [n] and these */
     struct hg_candidate *candidates; /* [n] */
     uint32_t *found;              /* [n] */
-    struct hg_cache cache;
-    double coarse_move;  /* rows of larger moves are not taken from the cache's 16 bits, but computed again; */
-    size_t refined;      /* so many since it was last set */
-    double *coarse;      /* [n] by point: the sum of its moves by rows of 16 bits */
 
-    double round_work; /* of the last update: rows read, and rows computed again times their cost */
     double waste;      /* work done on points at rest: a first row is none, their gradient will need it too */
     bool torn;         /* an update was ended half-way: g is not K beta */
 
@@ -118,23 +98,10 @@ struct hg_run {
     bool looked;     /* ahead */
     bool resorted;   /* to Newton, as nothing else gained */
     bool settled;    /* in the end */
-    bool cheap;      /* rows cost next to nothing: none are cached */
     struct hg_newton_rule newton;
     size_t newton_bytes; /* of its largest block */
     size_t measuring_bytes; /* of measuring g's error */
 };
-
-/* Are rows held in 16 bits? */
-static inline bool hg_is_half(const struct hg_run *r)
-{
-    return r->held_size < r->size;
-}
-
-/* Of a value in the cache, where reading one of f32 is 1. */
-static inline double hg_read_cost(const struct hg_run *r)
-{
-    return hg_is_half(r) ? 0.5 : 1;
-}
 
 static inline bool hg_is_stopped(const struct hg_run *r)
 {
@@ -156,28 +123,6 @@ static inline bool hg_looks_around(const struct hg_run *r)
 static inline uint64_t hg_hash(uint64_t x)
 {
     return hg_random(&x);
-}
-
-/* Columns a slot has room for when m are active: some may come back. */
-static inline size_t hg_columns_for(const struct hg_run *r, size_t m)
-{
-    return HG_MIN(r->n, m + m / 8 + 64);
-}
-
-enum { HG_SMALL = 4096 }; /* points: their rows mostly stay in the processor's cache */
-
-/* Rows that cost less than this are not worth reading: most of their values are left out as negligible, or they are
- * made of bytes. */
-static inline bool hg_is_cheap(const struct hg_rows *rows)
-{
-    return rows->cost <= 0.6;
-}
-
-/* Rows that cost no more than so many reads of them, and do not stay in a processor's cache, are not worth the first
- * touch of memory unless they are asked for again and again (measured). */
-static inline uint8_t hg_patience(const struct hg_rows *rows, size_t n)
-{
-    return rows->cost > 2.6 || n <= HG_SMALL ? 0 : 3;
 }
 
 /* ---- block.c ----------------------------------------------------------------------------------------------------- */
@@ -247,11 +192,13 @@ hinge_status hg_load_block(struct hg_run *r);
 
 /* ---- gradient.c -------------------------------------------------------------------------------------------------- */
 
+/* g = K beta, where it is 0; the rows are kept. */
+hinge_status hg_first_gradient(struct hg_run *r);
+
 /* g += K[moved, :]' delta */
 hinge_status hg_update_gradient(struct hg_run *r);
 
-/* g at positions [first, m) = K beta, from scratch, by the source given; backwards: summed in the other order. At the
- * start the rows are kept. */
+/* g at positions [first, m) = K beta, from scratch, by the source given; backwards: summed in the other order. */
 hinge_status hg_compute_gradient(struct hg_run *r, struct hg_rows *source, size_t first, bool backwards);
 
 /* The violation, from g. */
@@ -264,16 +211,12 @@ hinge_status hg_measure_error(struct hg_run *r, size_t most);
  * is that of exact values, and its error elsewhere (res->error) cannot matter. All points are active. */
 hinge_status hg_prove(struct hg_run *r, bool *proven);
 
-/* Looks at the error of few points. Where it is more than `most_error` and rows are held in 16 bits, the largest sums
- * of moves by them, whose squares are all but a share of the squares of all, are made again, so that eps / 16 of it
- * is left. */
+/* Looks at the error of few points. Where it is more than `most_error` and rows are held in 16 bits, so many moves are
+ * made again that eps / 16 of it is left. */
 hinge_status hg_settle(struct hg_run *r, double most_error);
 
 /* The gradient anew, by the source in f64: the error of all rows so far is gone, and what follows adds only the error
  * of small changes. */
 hinge_status hg_correct_gradient(struct hg_run *r);
-
-/* g is that of rows as they are: no move by 16 bits is to be taken back. */
-void hg_forget_coarse(struct hg_run *r);
 
 #endif

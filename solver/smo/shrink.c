@@ -20,7 +20,7 @@ static size_t part_resting(struct hg_run *r, size_t first, size_t end)
     size_t kept = first, resting = 0;
     for (size_t at = first; at < end; at++) {
         if (may_rest(r, at)) {
-            r->group_point[resting++] = r->active[at];
+            r->sv[resting++] = r->active[at];
             continue;
         }
         r->found[kept - first] = (uint32_t)at;
@@ -32,18 +32,16 @@ static size_t part_resting(struct hg_run *r, size_t first, size_t end)
         }
         kept++;
     }
-    memcpy(r->active + kept, r->group_point, resting * sizeof *r->active);
+    memcpy(r->active + kept, r->sv, resting * sizeof *r->active);
     for (size_t at = first; at < end; at++)
         r->position[r->active[at]] = (uint32_t)at;
-    r->columns++;
     return kept;
 }
 
 static void shrink(struct hg_run *r)
 {
-    size_t old = r->m, kept = part_resting(r, 0, old);
-    r->m = r->width = kept;
-    hg_cache_compact(&r->cache, old, r->found, kept, hg_columns_for(r, kept), r->opt->threads);
+    r->m = part_resting(r, 0, r->m);
+    hg_store_keep(&r->store, r->found, r->m);
     r->waste = 0;
 }
 
@@ -60,10 +58,10 @@ void hg_consider_shrinking(struct hg_run *r)
     size_t resting = 0, n_sv = hg_qp_support(r->qp, NULL, NULL, NULL);
     for (size_t at = 0; at < r->m; at++)
         resting += may_rest(r, at);
-    r->waste += (double)hg_every(r) * r->round_work * (double)resting;
+    r->waste += (double)hg_every(r) * r->store.work * (double)resting;
     double later = (1 + waking_source(r)->cost) * (double)n_sv * (double)(r->n - r->m + resting) +
                    /* waking the points, and compacting the cache */
-                   3 * hg_read_cost(r) * (double)r->cache.used * (double)r->m;
+                   3 * hg_store_reads(&r->store);
     if (resting > r->m / 8 && r->waste > later)
         shrink(r);
 }
@@ -72,9 +70,9 @@ hinge_status hg_wake(struct hg_run *r)
 {
     size_t old = r->m;
     r->m = r->n;
-    r->columns++;
+    hg_store_extend(&r->store, r->n);
     hinge_status status = hg_compute_gradient(r, waking_source(r), old, false);
-    hg_forget_coarse(r); /* columns that know nothing of those moves */
+    hg_store_forget(&r->store); /* columns that know nothing of those moves */
     r->torn = status != HINGE_OK || hg_is_stopped(r);
     if (r->torn)
         return status;
@@ -85,5 +83,6 @@ hinge_status hg_wake(struct hg_run *r)
     if (r->report->violation <= r->target)
         return HINGE_OK; /* they were rightly left alone */
     r->m = part_resting(r, old, r->n);
+    hg_store_extend(&r->store, r->m);
     return HINGE_OK;
 }

@@ -198,7 +198,6 @@ static void mirror_tile(void *arg, const struct hg_tile *tile)
                 if (r->age[tile->col0 + c] != r->report->rounds)
                     ((double *)in->k)[(tile->col0 + c) * in->ld + r->fresh[tile->row0 + f]] =
                         ((const double *)r->block_row[tile->row0 + f])[tile->col0 + c];
-    hg_poll_halt(&r->halt);
 }
 
 hinge_status hg_load_block(struct hg_run *r)
@@ -217,11 +216,10 @@ hinge_status hg_load_block(struct hg_run *r)
     in->q = r->in_w + r->qp->no_sum;
     if (r->n_fresh == 0)
         return HINGE_OK;
-    struct hg_fetch fetch = { r->block_points, r->n_fresh, r->w,  r->in_w, r->block_row, mirror_tile, r,
-                              r->halt.stop,    0,          false, r->cheap };
+    struct hg_how how = { .halt = &r->halt, .coded = r->store.cheap, .added = mirror_tile, .arg = r };
     if (r->q == r->n)
         r->res->columns_computed += (uint64_t)r->n_fresh * r->in_w;
-    hinge_status status = r->rows->ops->fetch(r->rows, &fetch);
+    hinge_status status = hg_rows_fill(r->rows, r->block_points, r->n_fresh, r->w, r->in_w, r->block_row, &how);
     for (size_t f = 0; f < r->n_fresh; f++) /* of the block itself: steps are as long as its curvature says */
         hg_inner_take_diagonal(in, r->fresh[f]);
     return status;

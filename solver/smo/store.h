@@ -1,0 +1,103 @@
+/*
+ * The row store of block SMO: a source of rows behind a cache. It is asked for sums of rows over columns that it was
+ * told; which rows are kept, how many columns of each, in how many bits, and which are computed again for what bits
+ * took from them, is known here alone.
+ */
+#ifndef HG_STORE_H
+#define HG_STORE_H
+
+#include "solver/smo/block.h"
+#include "solver/smo/cache.h"
+#include "solver/smo/loops.h"
+
+enum { HG_SMALL = 4096 }; /* points: their rows mostly stay in the processor's cache */
+
+/* Rows that cost less than this are not worth reading: most of their values are left out as negligible, or they are
+ * made of bytes. */
+static inline bool hg_is_cheap(const struct hg_rows *rows)
+{
+    return rows->cost <= 0.6;
+}
+
+/* A row is kept when it is computed once more than so often: rows that cost no more than so many reads of them, and do
+ * not stay in a processor's cache, are not worth the first touch of memory unless they are asked for again and again
+ * (measured). */
+static inline uint8_t hg_patience(const struct hg_rows *rows, size_t n)
+{
+    return rows->cost > 2.6 || n <= HG_SMALL ? 0 : 3;
+}
+
+struct hg_move { /* of a point's coefficient */
+    uint32_t point, at; /* at: its position among the columns, if it is there */
+    double delta;
+    size_t width; /* the store's: columns that its row holds, */
+    void *row;    /* and where; NULL: no room */
+};
+
+struct hg_part { /* of a sum */
+    size_t count;
+    uint32_t *point;
+    double *coef;
+    void **row;
+};
+
+struct hg_store {
+    struct hg_rows *rows;
+    const struct hg_loops *loops;
+    const struct hg_halt *halt;
+    const struct hg_smo_options *opt;
+    struct hg_smo_result *res;
+    size_t n, q;             /* points; moves at a time, at most */
+    size_t size, held_size;  /* bytes of a value, and of one in the cache: 2 where rows are held as half (loops.h) */
+    const uint32_t *columns; /* [n_columns] points, then room */
+    size_t n_columns;
+    size_t width;            /* all rows in the cache have at least so many of them */
+    uint64_t number;         /* of the columns as they stand, not 0 */
+    struct hg_cache cache;
+    bool cheap;              /* rows cost next to nothing: none are cached */
+    uint8_t patience;
+    uint8_t *was_computed;   /* [n] each row, so many times (255: or more) */
+    double coarse_move;      /* rows of larger moves are not taken from the cache's 16 bits, but computed again; */
+    size_t refined;          /* so many since it was last set */
+    double *coarse;          /* [n] by point: the sum of its moves by rows of 16 bits */
+    struct hg_part held;     /* [q] rows in the cache to be added */
+    struct hg_part group;    /* [q] rows being made; row: [n] */
+    double work;             /* of the last sum: rows read, and rows computed again times their cost */
+};
+
+/* rows, loops, halt, opt, res, n, q and columns are set; hg_store_free in any case. */
+hinge_status hg_store_init(struct hg_store *store, hinge_error *err);
+void hg_store_free(struct hg_store *store);
+
+/* Are rows held in 16 bits? */
+static inline bool hg_store_is_half(const struct hg_store *s)
+{
+    return s->held_size < s->size;
+}
+
+/* The columns are the first `count` now; the first `width` of them are what they were. */
+void hg_store_extend(struct hg_store *store, size_t count);
+/* Of the columns, the `count` at positions keep[c] (ascending) are left. */
+void hg_store_keep(struct hg_store *store, const uint32_t *keep, size_t count);
+
+/* g[c] += sum over the moves of delta K(point, column c). Brings the moves into another order. */
+hinge_status hg_store_apply(struct hg_store *store, struct hg_move *moves, size_t count, double *g);
+/* The first sum: that of the points, whose rows are kept as far as there is room. */
+hinge_status hg_store_begin(struct hg_store *store, const uint32_t *point, const double *coef, size_t count, double *g);
+
+/* Takes back the largest sums of moves by rows of 16 bits, whose squares are all but `share` squared of the squares of
+ * all, and makes them again by rows as they are. moves: [q] work space. */
+hinge_status hg_store_refine(struct hg_store *store, double share, struct hg_move *moves, double *g);
+/* g is that of rows as they are: no move by 16 bits is to be taken back. */
+void hg_store_forget(struct hg_store *store);
+
+/* How sums go by other sources, or without the cache. */
+struct hg_how hg_store_how(const struct hg_store *store);
+
+/* The work, as that of a sum, of reading all rows that are held. */
+double hg_store_reads(const struct hg_store *store);
+
+/* Tells the result what was held. */
+void hg_store_tell(const struct hg_store *store);
+
+#endif
