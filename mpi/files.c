@@ -1,115 +1,168 @@
-/* A share of a file for each rank: the lines of LIBSVM text that begin in its part of the bytes. */
-#include "lib/files/bytes.h"
+/* A share of a file for each rank, and what all ranks have to know of the whole. */
+#include "lib/files/io_data.h"
 #include "mpi/train.h"
 
 #include <string.h>
-#include <strings.h>
 
-/* Whether ranks can each read a part: LIBSVM text that is not compressed. */
-static bool is_split(const char *path, const struct hg_bytes *bytes, const hinge_data_options *options)
+struct share {
+    const struct hm_net *net;
+    const char *path;
+    hinge_data_options options;
+    struct hg_bytes bytes;
+    bool split; /* each rank reads its part; otherwise rank 0 reads all, whatever is packed in it */
+};
+
+static hinge_status read_share(const struct share *s, hinge_data *data, hinge_error *err)
 {
-    size_t length = strlen(path);
-    const char *end = length >= 4 ? path + length - 4 : path;
-    bool table = strcasecmp(end, ".csv") == 0 || strcasecmp(end, ".tsv") == 0;
-    if (bytes->mapped == NULL || bytes->owned != NULL || options->precomputed || options->columns != NULL)
-        return false;
-    if (options->format != HINGE_FORMAT_AUTO)
-        return options->format == HINGE_FORMAT_LIBSVM;
-    return !table && !(bytes->size >= 6 && memcmp(bytes->data, "\x93NUMPY", 6) == 0);
+    const struct hg_part part = { (size_t)s->net->rank, (size_t)s->net->ranks, false };
+    if (s->split)
+        return hg_data_read_part(s->path, &s->bytes, part, &s->options, data, err);
+    return s->net->rank == 0 ? hinge_data_read(s->path, &s->options, data, err) : HINGE_OK;
 }
 
-/* Where the first line begins at `from` or behind it. */
-static size_t line_from(const struct hg_bytes *bytes, size_t from)
+/* Each rank's share, with as many columns as the widest has: read again where it has fewer. What is told of the file is
+ * the same on all ranks. */
+static hinge_status read_shares(struct share *s, hinge_data *data, hinge_error *err)
 {
-    if (from == 0 || from >= bytes->size)
-        return HG_MIN(from, bytes->size);
-    const char *newline = memchr(bytes->data + from - 1, '\n', bytes->size - from + 1);
-    return newline != NULL ? (size_t)(newline - bytes->data) + 1 : bytes->size;
+    struct hm_sum sum = { 0 };
+    for (int pass = 0; pass < 2; pass++) {
+        hinge_status status = HINGE_OK;
+        if (pass == 0 || (data->x.rows > 0 && data->x.cols < s->options.min_cols)) {
+            hinge_data_free(data);
+            status = read_share(s, data, err);
+        }
+        HG_TRY(hm_agree(s->net, status, err));
+        const uint64_t told[] = { data->x.cols, data->file_cols, (uint64_t)data->format, (uint64_t)data->labelled,
+                                  data->label_column, (uint64_t)data->header, data->words.count > 0 };
+        for (size_t k = 0; k < sizeof told / sizeof *told; k++)
+            sum.most[k] = (struct hm_most){ told[k], 0 };
+        s->net->sum(s->net, &sum);
+        s->options.min_cols = sum.most[0].key;
+    }
+    data->file_cols = sum.most[1].key;
+    data->format = (hinge_format)sum.most[2].key;
+    data->labelled = (int)sum.most[3].key;
+    data->label_column = sum.most[4].key;
+    data->header = (int)sum.most[5].key;
+    if (sum.most[6].key && data->file_cols == 0) /* the same on all ranks */
+        return hg_fail(err, HINGE_EFORMAT, "%s: labels are words, and no line has a pair index:value", s->path);
+    return HINGE_OK;
 }
 
-/* size * k / n without overflow */
-static size_t share_of(size_t size, size_t k, size_t n)
+/* ---- words ------------------------------------------------------------------------------------------------------- */
+
+/* This rank's words, a 0 behind each and up to 8 bytes of them at the end; NULL without memory. */
+static char *pack_words(const hinge_words *words, size_t *bytes)
 {
-    return size / n * k + size % n * k / n;
+    size_t at = 0;
+    for (size_t k = 0; k < words->count; k++)
+        at += strlen(words->word[k]) + 1;
+    *bytes = (at + 7) / 8 * 8;
+    char *text = hg_zalloc(*bytes, 1);
+    at = 0;
+    for (size_t k = 0; text != NULL && k < words->count; k++) {
+        size_t length = strlen(words->word[k]);
+        memcpy(text + at, words->word[k], length);
+        at += length + 1;
+    }
+    return text;
 }
 
-/* The error of a part, by the lines of the whole file. */
-static void number_lines(const char *path, const struct hg_bytes *bytes, size_t begin, hinge_error *err)
+/* The words in the order of the whole file, as one reader numbers them: those of lower ranks come first. all: as packed
+ * by each rank, counts [ranks] bytes of each. */
+static hinge_status number_words(const struct share *s, const char *all, const size_t *counts, size_t total,
+                                 hinge_data *data, hinge_error *err)
 {
-    size_t before = 0, name = strlen(path);
-    if (err == NULL || err->line == 0 || bytes->data == NULL)
-        return;
-    for (const char *p = bytes->data, *end = p + begin; (p = memchr(p, '\n', (size_t)(end - p))) != NULL; p++)
-        before++;
-    hinge_error part = *err;
-    const char *text = strncmp(part.text, path, name) == 0 ? strchr(part.text + name + 1, ':') : NULL;
-    if (text != NULL)
-        hg_fail_at(err, part.status, path, part.line + before, "%s", text + 2);
-}
-
-static hinge_status read_part(const struct hm_net *net, const char *path, const struct hg_bytes *bytes,
-                              const hinge_data_options *options, hinge_data *data, hinge_error *err)
-{
-    size_t ranks = (size_t)net->ranks, rank = (size_t)net->rank;
-    size_t begin = line_from(bytes, share_of(bytes->size, rank, ranks));
-    size_t end = line_from(bytes, share_of(bytes->size, rank + 1, ranks));
-    hinge_data_options own = *options;
-    own.format = HINGE_FORMAT_LIBSVM;
-    if (begin == end && (bytes->size > 0 || rank > 0))
-        return HINGE_OK;
-    hinge_status status = hinge_data_parse(path, bytes->data + begin, end - begin, &own, data, err);
-    if (status != HINGE_OK)
-        number_lines(path, bytes, begin, err);
+    const hinge_words none = { 0 }, *known = s->options.words != NULL ? s->options.words : &none;
+    size_t n = 0, before = 0, mine = 0;
+    struct hg_word *of;
+    double *number;
+    hinge_words words;
+    if (!HG_ROOM(HG_ARRAY(number, total), HG_ARRAY(of, total)))
+        return hg_fail(err, HINGE_ENOMEM, "no memory for %zu bytes of words", total);
+    for (int r = 0; r < s->net->rank; r++)
+        before += counts[r];
+    for (size_t at = 0; at < total;) {
+        size_t length = strlen(all + at);
+        mine += at < before && length > 0;
+        if (length > 0)
+            of[n++] = (struct hg_word){ all + at, length };
+        at += length + 1;
+    }
+    hinge_status status = hg_words_collect(known, of, n, &words, number, err);
+    if (status == HINGE_OK) {
+        for (size_t i = 0; i < data->x.rows; i++)
+            data->y[i] = number[mine + (size_t)data->y[i] - 1];
+        hg_words_free(&data->words);
+        data->words = words;
+    }
+    hg_free(number);
     return status;
 }
 
-/* Rank 0 may know only after unpacking; the others take its word. */
-static hinge_status read_share(const struct hm_net *net, const char *path, const hinge_data_options *options,
-                               bool split, const struct hg_bytes *bytes, hinge_data *data, hinge_error *err)
+static hinge_status agree_on_words(const struct share *s, hinge_data *data, hinge_error *err)
 {
-    if (split)
-        return read_part(net, path, bytes, options, data, err);
-    return net->rank == 0 ? hinge_data_read(path, options, data, err) : HINGE_OK;
+    size_t bytes, total, *counts = hg_alloc((size_t)s->net->ranks, sizeof *counts);
+    char *mine = pack_words(&data->words, &bytes);
+    void *all = NULL;
+    hinge_status status = HM_HAVE(s->net, counts != NULL && mine != NULL, err, "no memory for %zu words",
+                                  data->words.count);
+    if (status == HINGE_OK)
+        status = hm_gather_all(s->net, mine, bytes, counts, &all, &total, err);
+    if (status == HINGE_OK && total > 0)
+        status = hm_agree(s->net, number_words(s, all, counts, total, data, err), err);
+    hg_free(counts);
+    hg_free(mine);
+    hg_free(all);
+    return status;
+}
+
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
+
+/* Where parts are in error, rank 0 looks at all of the file: the first error of the whole is told, by its line. */
+static hinge_status find_error(const struct share *s, hinge_status status, hinge_error *err)
+{
+    const struct hg_part all = { .check = true };
+    hinge_error whole;
+    hinge_data data = { 0 };
+    if (status != HINGE_EFORMAT || !s->split)
+        return status;
+    if (s->net->rank == 0 && hg_data_read_part(s->path, &s->bytes, all, &s->options, &data, &whole) != HINGE_OK &&
+        err != NULL)
+        *err = whole;
+    hinge_data_free(&data);
+    return hm_agree(s->net, s->net->rank == 0 && err != NULL ? err->status : status, err);
 }
 
 hinge_status hm_data_read(const struct hm_net *net, const char *path, const hinge_data_options *options,
                           hinge_data *data, hinge_error *err)
 {
-    const hinge_data_options none = { 0 };
-    hinge_data_options own = options != NULL ? *options : none;
-    struct hg_bytes bytes = { 0 };
+    struct share s = { .net = net, .path = path };
     uint64_t split = 0;
+    if (options != NULL)
+        s.options = *options;
     hg_ok(err);
     memset(data, 0, sizeof *data);
-    own.drop_empty = 0;
-    hinge_status status = net->rank == 0 ? hg_bytes_read(&bytes, path, err) : HINGE_OK;
-    split = status == HINGE_OK && is_split(path, &bytes, &own);
+    s.options.drop_empty = 0;
+    hinge_status status = net->rank == 0 ? hg_bytes_read(&s.bytes, path, err) : HINGE_OK;
+    split = status == HINGE_OK && hg_data_splits(path, &s.bytes, &s.options);
     status = hm_agree(net, status, err);
     if (status != HINGE_OK)
         return status;
     net->broadcast(net, &split, sizeof split, 0);
+    s.split = split;
     if (split && net->rank > 0)
-        status = hg_bytes_read(&bytes, path, err);
-    for (int pass = 0; pass < 2; pass++) { /* again where other ranks have more columns */
-        struct hm_sum sum = { 0 };
-        if (status == HINGE_OK && (pass == 0 || (data->x.rows > 0 && data->x.cols < own.min_cols))) {
-            hinge_data_free(data);
-            status = read_share(net, path, &own, split, &bytes, data, err);
-        }
-        if (status == HINGE_OK && data->words.count > 0)
-            status = hg_fail(err, HINGE_EINVAL, "%s: labels are words, which ranks do not agree on: number them", path);
-        status = hm_agree(net, status, err);
-        if (status != HINGE_OK)
-            break;
-        sum.most[0].key = data->x.cols;
-        net->sum(net, &sum);
-        own.min_cols = sum.most[0].key;
-    }
-    hg_bytes_free(&bytes);
+        status = hg_bytes_read(&s.bytes, path, err);
+    status = hm_agree(net, status, err);
+    if (status == HINGE_OK)
+        status = find_error(&s, read_shares(&s, data, err), err);
+    if (status == HINGE_OK)
+        status = agree_on_words(&s, data, err);
+    hg_bytes_free(&s.bytes);
     if (status != HINGE_OK)
         hinge_data_free(data);
     else if (data->x.rows == 0)
-        data->x = (hinge_matrix){ .data = data->memory, .type = HINGE_F64, .cols = own.min_cols,
-                                  .stride = own.min_cols };
+        data->x = (hinge_matrix){ .data = data->memory, .type = HINGE_F64, .cols = s.options.min_cols,
+                                  .stride = s.options.min_cols };
     return status;
 }

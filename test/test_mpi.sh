@@ -69,6 +69,59 @@ xz -k -c numbers >numbers.xz
 expect "a compressed file" ranks 2 train -q -s 3 -c 1 numbers.xz svrx
 expect "its model" cmp svr1 svrx
 
+# labels that are words, of which each part has others first: the model's lines are those of hinge train
+awk '{ $1 = $1 < 0 ? "no" : substr($2, 3) < 1.2 ? "yes" : "may%20be"; print }' blobs >words
+sed -n '1!G;h;$p' words >other # backwards
+told() { grep -E '^(svm_type|kernel_type|gamma|nr_class|label|SV)' "$1"; }
+expect "words alone" "$hinge" train -q -c 10 -g 0.5 -w yes=2 words words0
+for np in 1 2 3 4; do
+    expect "words by $np ranks" ranks $np train -q -c 10 -g 0.5 -w yes=2 words words$np
+    expect "the same model of words" cmp words1 words$np
+    ranks $np predict other words1 "said$np" >score$np
+done
+told words0 >a
+told words1 >b
+expect "words where hinge train has them" cmp a b
+expect "words are told" grep -q hinge_words b
+expect "predict words alone" "$hinge" predict other words1 said0
+mv out score0
+for np in 1 2 3 4; do
+    expect "the same words, predicted by $np ranks" cmp said0 said$np
+    expect "the same accuracy of words" cmp score0 score$np
+done
+expect "words in the output" grep -qx 'may%20be' said3
+ranks 2 train -q -s 3 words none >said 2>&1
+expect "words where values are needed" grep -q "words: its labels are words, as 'yes', where numbers are needed" said
+
+# .npy, each rank its rows
+python3 - <<'END'
+import array
+rows = [[float(word.split(":")[-1]) for word in line.split()] for line in open("blobs")]
+def write(path, kind, fortran, rows, cols, values):
+    head = "{'descr': '<%s', 'fortran_order': %s, 'shape': (%d, %d), }\n" % (kind, fortran, rows, cols)
+    with open(path, "wb") as file:
+        file.write(b"\x93NUMPY\x01\x00" + len(head).to_bytes(2, "little") + head.encode())
+        array.array("f" if kind == "f4" else "d", values).tofile(file)
+write("x8.npy", "f8", False, len(rows), 3, [v for row in rows for v in row[1:]])
+write("x4.npy", "f4", True, len(rows), 3, [row[k] for k in (1, 2, 3) for row in rows])
+write("y.npy", "f8", False, len(rows), 1, [row[0] for row in rows])
+END
+for np in 1 2 3 4; do
+    expect "f8 by $np ranks" ranks $np train -q -c 10 -g 0.5 --tile 512 --labels y.npy x8.npy npy8
+    expect "the model of the text" cmp model1 npy8
+    expect "f4 by $np ranks" ranks $np train -q -c 10 -g 0.5 --labels y.npy x4.npy npy4.$np
+    expect "the same model of f4" cmp npy4.1 npy4.$np
+    expect "f4 predicted by $np ranks" ranks $np predict --labels y.npy x4.npy model1 guesses
+done
+mv out score3
+expect "f4 predicted alone" "$hinge" predict --labels y.npy x4.npy model1 truth
+mv out score0
+expect "the same of f4" cmp truth guesses
+expect "the same accuracy of f4" cmp score0 score3
+expect "scaled f4" ranks 3 train -q -c 10 -g 0.5 --scale 0,1 --labels y.npy x4.npy npys
+ranks 2 train -q x8.npy none >said 2>&1
+expect "no labels" grep -q "x8.npy: the file has no labels to train on; give --labels FILE.npy" said
+
 # start_long FOLDER MODEL RANKS: a training that takes long, once it has written a checkpoint
 start_long() {
     "$mpirun" -np "$3" "$hinge_mpi" train -q -c 1000 -g 20 -e 1e-9 --working-set 8 --checkpoint "$1" \

@@ -5,76 +5,200 @@
 
 #include <hinge/io.h>
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 struct reading {
     const char *path;
+    hinge_data_options options;
     hinge_data all; /* what hinge_data_read makes of the file */
     hinge_error err;
     size_t rows;    /* read so far */
 };
+
+static void assert_same_words(const hinge_words *a, const hinge_words *b)
+{
+    assert_int_equal(a->count, b->count);
+    for (size_t k = 0; k < a->count; k++)
+        assert_string_equal(a->word[k], b->word[k]);
+}
 
 static void read_rank(const struct hm_net *net, void *arg)
 {
     struct reading *r = arg;
     hinge_data part;
     hinge_error err;
-    hinge_status status = hm_data_read(net, r->path, NULL, &part, &err);
+    hinge_status status = hm_data_read(net, r->path, &r->options, &part, &err);
     assert_int_equal(status, r->err.status);
     assert_string_equal(err.text, r->err.text);
+    assert_int_equal(err.line, r->err.line);
     if (status != HINGE_OK)
         return;
     assert_int_equal(part.x.cols, r->all.x.cols);
+    assert_int_equal(part.file_cols, r->all.file_cols);
+    assert_int_equal(part.format, r->all.format);
+    assert_int_equal(part.labelled, r->all.labelled);
+    assert_same_words(&part.words, &r->all.words);
     size_t counts[1024], first = 0;
     hm_sizes(net, part.x.rows, counts);
     for (int k = 0; k < net->rank; k++)
         first += counts[k];
     for (size_t i = 0; i < part.x.rows; i++) {
+        size_t size = hg_size_of(part.x.type), bytes = part.x.stride * size;
+        assert_int_equal(part.x.type, r->all.x.type);
         assert_true(part.y[i] == r->all.y[first + i]);
-        assert_memory_equal((const double *)part.x.data + i * part.x.stride,
-                            (const double *)r->all.x.data + (first + i) * r->all.x.stride, part.x.cols * 8);
+        assert_memory_equal((const char *)part.x.data + i * bytes, (const char *)r->all.x.data + (first + i) * bytes,
+                            part.x.cols * size);
     }
     r->rows += part.x.rows;
     hinge_data_free(&part);
 }
 
-/* At every split: with as many ranks as bytes, each position begins a part. */
-static void check_splits(const char *text)
+static void write_bytes(const char *path, const void *bytes, size_t size)
 {
-    struct reading r = { .path = path_of("data") };
-    FILE *file = fopen(r.path, "wb");
-    size_t size = strlen(text);
-    assert_int_equal(fwrite(text, 1, size, file), size);
+    FILE *file = fopen(path, "wb");
+    assert_int_equal(fwrite(bytes, 1, size, file), size);
     fclose(file);
-    hinge_status status = hinge_data_read(r.path, NULL, &r.all, &r.err);
+}
+
+/* At every split: with as many ranks as bytes, each position begins a part. */
+static void check_file(const char *name, const void *bytes, size_t size, hinge_data_options options, bool good)
+{
+    char path[PATH_ROOM];
+    memcpy(path, path_of(name), sizeof path);
+    struct reading r = { .path = path, .options = options };
+    write_bytes(path, bytes, size);
+    hinge_status status = hinge_data_read(r.path, &options, &r.all, &r.err);
+    assert_int_equal(status == HINGE_OK, good);
     for (size_t ranks = 1; ranks <= size + 2; ranks += ranks < 9 ? 1 : size + 2 - ranks > 0 ? size + 2 - ranks : 1) {
         r.rows = 0;
         run_ranks((int)ranks, read_rank, &r);
-        if (status == HINGE_OK)
+        if (good)
             assert_int_equal(r.rows, r.all.x.rows);
     }
     hinge_data_free(&r.all);
     assert_int_equal(remove(r.path), 0);
 }
 
+static void check_splits(const char *text, bool good)
+{
+    check_file("data", text, strlen(text), (hinge_data_options){ 0 }, good);
+}
+
 static void test_files(void **state)
 {
     (void)state;
-    check_splits("1 1:2 3:4\n-1 2:5\n1\n-1 4:1e3 # a comment\n");
-    check_splits("+1 1:0.5 2:7\r\n-1 1:3\r\n+1 6:2");
-    check_splits("\xef\xbb\xbf" "3 1:1\n2 1:2\n");
-    check_splits("5 1:1");
-    check_splits("1 1:1\n2 1:1\n1 2:x\n1 1:1\n");
-    check_splits("1 1:1\n\n1 1:1\n");
-    check_splits("");
-    check_splits("1,2\n3,4\n");
+    check_splits("1 1:2 3:4\n-1 2:5\n1\n-1 4:1e3 # a comment\n", true);
+    check_splits("+1 1:0.5 2:7\r\n-1 1:3\r\n+1 6:2", true);
+    check_splits("\xef\xbb\xbf" "3 1:1\n2 1:2\n", true);
+    check_splits("3 1:1\n\xef\xbb\xbf" "2 1:2\n", false); /* a mark that begins a part, but not the file */
+    check_splits("5 1:1", true);
+    check_splits("1 1:1\n2 1:1\n1 2:x\n1 1:1\n", false);
+    check_splits("1 1:1\n2 1:1\n1 2:x\n1 1:y\n", false);
+    check_splits("1 1:1\n\n1 1:1\n", false);
+    check_splits("1 1:1\n2 1:3\r3 1:1\n", false);
+    check_splits("", false);
+    check_splits("1,2\n3,4\n", false);
+    const size_t kept[] = { 2, 3 };
+    const char *text = "1 1:2 3:4\n-1 2:5\n1\n-1 4:1e3\n";
+    check_file("data", text, strlen(text), (hinge_data_options){ .columns = kept, .n_columns = 2 }, true);
+}
+
+/* Labels that are words are numbered as one reader numbers them, and refused where he does. */
+static void test_words(void **state)
+{
+    (void)state;
+    const char *const dog_cow[] = { "dog", "a cow" }, *const twice[] = { "dog", "dog" };
+    const hinge_words known = { 2, (const char **)(void *)dog_cow }, bad = { 2, (const char **)(void *)twice };
+    const char *text = "cat 1:2\ndog 2:1\ncat 3:1\nhen 1:1\nox 1:4\nhen 4:1\ncat 1:1\nant 1:1";
+    check_splits(text, true);
+    check_file("data", text, strlen(text), (hinge_data_options){ .words = &known }, true);
+    check_file("data", text, strlen(text), (hinge_data_options){ .words = &bad }, false);
+    check_splits("cat\ndog 2:1\r\ncat\r\ncow\n", true); /* parts without a pair */
+    check_splits("cat\ndog\ncat\n", false);
+    check_splits("cat 1:2\n1 1:3\ndog 1:2\n2 1:4\n", false);
+    check_splits("1 1:2\n2 1:3\ncat 1:2\ncat 1:2\ncat 1:2\n", false);
+    check_splits("cat 1:2\nd\x01g 1:3\n", false);
+    text = "1,2,cat\n3,4,a cow\n5,6,cat\n"; /* read by rank 0, known to all */
+    check_file("data.csv", text, strlen(text), (hinge_data_options){ .label_column = -1 }, true);
+}
+
+/* ---- .npy -------------------------------------------------------------------------------------------------------- */
+
+struct bytes {
+    char data[1024];
+    size_t size;
+};
+
+/* An array of numbers from 0 on, but for one of them (bad >= 0), which is not finite. */
+static struct bytes npy_of(const char *descr, bool fortran, size_t rows, size_t cols, int bad)
+{
+    struct bytes b = { .size = 10 };
+    memcpy(b.data, "\x93NUMPY\x01\x00", 8);
+    int length = snprintf(b.data + 10, 118, "{'descr': '%s', 'fortran_order': %s, 'shape': (%zu, %zu), }\n", descr,
+                          fortran ? "True" : "False", rows, cols);
+    b.data[8] = (char)length;
+    b.size += (size_t)length;
+    for (size_t k = 0; k < rows * cols; k++) {
+        double value = (int)k == bad ? INFINITY : (double)k / 8;
+        float single = (float)value;
+        size_t item = (size_t)(descr[2] - '0');
+        memcpy(b.data + b.size, item == 4 ? (const void *)&single : &value, item);
+        b.size += item;
+    }
+    return b;
+}
+
+static void check_npy(const struct bytes *x, const struct bytes *labels, hinge_data_options options, bool good)
+{
+    char path[PATH_ROOM];
+    memcpy(path, path_of("labels.npy"), sizeof path);
+    options.labels_path = labels != NULL ? path : NULL;
+    if (labels != NULL)
+        write_bytes(path, labels->data, labels->size);
+    check_file("data", x->data, x->size, options, good);
+    if (labels != NULL)
+        assert_int_equal(remove(path), 0);
+}
+
+/* Each rank takes its own rows and labels; what is refused, is by the words and place of hinge_data_read. */
+static void test_npy(void **state)
+{
+    (void)state;
+    const hinge_data_options plain = { 0 };
+    for (int k = 0; k < 4; k++) {
+        struct bytes x = npy_of(k % 2 == 0 ? "<f8" : "<f4", k / 2 == 1, 7, 3, -1);
+        struct bytes labels = npy_of("<f8", false, k % 2 == 0 ? 7 : 1, k % 2 == 0 ? 1 : 7, -1);
+        check_npy(&x, NULL, plain, true);
+        check_npy(&x, &labels, plain, true);
+        check_npy(&x, NULL, (hinge_data_options){ .type = k % 2 == 0 ? HINGE_F32 : HINGE_F64, .min_cols = 5 }, true);
+        for (int at = 1; at < 21; at += 6) {
+            struct bytes other = npy_of(k % 2 == 0 ? "<f8" : "<f4", k / 2 == 1, 7, 3, at);
+            struct bytes bad = npy_of("<f8", false, 7, 1, at / 3);
+            check_npy(&other, NULL, plain, false);
+            check_npy(&other, &bad, plain, false);
+            check_npy(&x, &bad, plain, false);
+        }
+        labels = npy_of("<f8", false, 6, 1, -1);
+        check_npy(&x, &labels, plain, false);
+        x.size--;
+        check_npy(&x, NULL, plain, false);
+    }
+    struct bytes none = npy_of("<f8", false, 0, 3, -1), odd = npy_of("<f8", false, 2, 3, -1);
+    check_npy(&none, NULL, plain, false);
+    memcpy(strstr(odd.data + 10, "<f8"), "<c8", 3);
+    check_npy(&odd, NULL, plain, false);
+    const char *text = "1 1:2\n1 1:3\n";
+    check_file("data", text, strlen(text), (hinge_data_options){ .labels_path = "none" }, false);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_files, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(test_words, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(test_npy, make_folder, remove_folder),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -183,6 +183,12 @@ void json_labels(struct json *j, const char *key, const hinge_words *words, cons
 
 /* ---- Data ---- */
 
+/* A process of several that each read a part of a file, and all call the same; NULL: the only one. */
+struct data_ranks {
+    hinge_status (*read)(const char *path, const hinge_data_options *options, hinge_data *data, hinge_error *err);
+    int (*all)(int mine); /* tells whether it is so on all of them */
+};
+
 struct data_flags {
     int format;
     const char *labels;
@@ -194,6 +200,7 @@ struct data_flags {
     size_t features;
     hinge_dtype type; /* type of the matrix; 0: that of the file */
     const hinge_words *words; /* as in hinge_data_options; NULL in load_test: the model's labels are numbers */
+    const struct data_ranks *ranks;
 };
 
 extern const struct tool_option data_options[];

@@ -67,7 +67,7 @@ void load_data(const char *path, const struct data_flags *flags, size_t min_cols
     options.labels_path = flags->labels;
     options.words = flags->words;
     options.threads = threads;
-    check(hinge_data_read(path, &options, data, &err), &err);
+    check((flags->ranks ? flags->ranks->read : hinge_data_read)(path, &options, data, &err), &err);
 }
 
 void count_dropped(hinge_kernel *kernel, const hinge_data *data, const struct data_flags *flags)
@@ -109,13 +109,14 @@ double entry_of(const hinge_data *data, size_t i, size_t k)
 }
 
 /* Tells whether features from cols on are 0 in every example: a model file by LIBSVM does not tell of such. */
-static int zero_from(const hinge_data *data, size_t cols)
+static int zero_from(const hinge_data *data, size_t cols, const struct data_ranks *ranks)
 {
+    int zero = 1;
+
     for (size_t i = 0; i < data->x.rows; i++)
         for (size_t k = cols; k < data->x.cols; k++)
-            if (entry_of(data, i, k) != 0)
-                return 0;
-    return 1;
+            zero &= entry_of(data, i, k) == 0;
+    return ranks ? ranks->all(zero) : zero;
 }
 
 /* LIBSVM text leaves out what is 0, a table does not: one of other columns is another table. */
@@ -124,7 +125,7 @@ static void check_columns(const char *path, const struct data_flags *flags, cons
     size_t count = data->file_cols > flags->features ? data->file_cols : flags->features;
     const char *hint = "";
 
-    if (data->format == HINGE_FORMAT_LIBSVM || count == cols || (count > cols && zero_from(data, cols)))
+    if (data->format == HINGE_FORMAT_LIBSVM || count == cols || (count > cols && zero_from(data, cols, flags->ranks)))
         return;
     if (data->label_column && !flags->label_column && data->file_cols + 1 == cols)
         hint = "; column 1 was taken for the label: say --no-labels if it is a feature";

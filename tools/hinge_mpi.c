@@ -133,20 +133,21 @@ static void check_output(int rank, const char *path, const char *other, const ch
     alone = 0;
 }
 
-static void read_part(const char *path, const struct data_flags *flags, size_t cols, int threads, hinge_data *data)
+static hinge_status read_over_ranks(const char *path, const hinge_data_options *options, hinge_data *data,
+                                    hinge_error *err)
 {
-    hinge_data_options options = { .format = (hinge_format)flags->format,
-                                   .min_cols = cols > flags->features ? cols : flags->features,
-                                   .max_cols = cols,
-                                   .label_column = flags->label_column,
-                                   .no_labels = flags->no_labels,
-                                   .header = flags->header - flags->no_header,
-                                   .labels_path = flags->labels,
-                                   .threads = threads };
-    hinge_error err = { 0 };
-
-    check(hinge_mpi_data_read(MPI_COMM_WORLD, path, &options, data, &err), &err);
+    return hinge_mpi_data_read(MPI_COMM_WORLD, path, options, data, err);
 }
+
+static int so_on_all(int mine)
+{
+    int all;
+
+    MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_LAND, MPI_COMM_WORLD);
+    return all;
+}
+
+static const struct data_ranks world = { read_over_ranks, so_on_all };
 
 /* Takes this rank's part of a file of weights, which each rank reads as a whole for a moment. */
 static double *own_weights(const char *path, size_t rows)
@@ -214,7 +215,6 @@ static int run_train(int argc, char **argv, int rank)
     struct train_settings *t = &s.train;
     struct train_run run = { 0 };
     struct display display = { 0 };
-    const hinge_words none = { 0 };
     hinge_error err = { 0 };
     char *own_path = NULL;
     double *weights = NULL, start = now();
@@ -224,11 +224,16 @@ static int run_train(int argc, char **argv, int rank)
     if (!t->model_path)
         t->model_path = own_path = default_model_path(t->data_path);
     check_output(rank, t->model_path, t->data_path, NULL);
-    read_part(t->data_path, &t->data, 0, t->params.threads, &run.data);
+    t->data.ranks = &world;
+    t->data.type = t->scale ? HINGE_F64 : 0;
+    load_data(t->data_path, &t->data, 0, 0, t->params.threads, &run.data);
+    drop_words(&run.data, t->params.task);
+    if (t->params.task != HINGE_ONE_CLASS)
+        need_labels(t->data_path, &run.data, "train on", "--labels");
+    train_name_labels(t, &run.data.words);
     if (t->scale)
         scale_part(t, &run.data, &run.scaling);
     run.seconds_load = now() - start;
-    train_name_labels(t, &none);
     if (t->weights)
         t->params.weights = weights = own_weights(t->weights, run.data.x.rows);
     display = (struct display){ .eps = t->params.eps, .interval = t->verbose ? 10 : 0 };
@@ -244,6 +249,8 @@ static int run_train(int argc, char **argv, int rank)
     run.seconds_floor = NAN;
     if (t->scale && run.model)
         check(hinge_scaling_attach(&run.scaling, run.model, &err), &err);
+    if (run.model && hinge_model_labels(run.model))
+        check(hinge_model_set_words(run.model, &run.data.words, &err), &err);
     code = finish_training(&s, &run);
     hinge_model_free(run.model);
     hinge_data_free(&run.data);
@@ -293,15 +300,29 @@ static double *gather_reals(const double *mine, size_t rows, int rank, size_t *n
     return all;
 }
 
-static void write_predictions(const char *path, const double *labels, size_t n)
+static void write_predictions(const char *path, const double *labels, size_t n, const hinge_words *words)
 {
     struct output out;
     char room[LABEL_ROOM];
 
     output_open(&out, path);
     for (size_t i = 0; i < n; i++)
-        fprintf(out.file, "%s\n", label_text(NULL, labels[i], 17, room));
+        fprintf(out.file, "%s\n", label_text(words, labels[i], 17, room));
     output_close(&out);
+}
+
+/* data: the labels of all, in place of this rank's. */
+static void tell_predictions(const struct mpi_settings *s, const hinge_model *model, const char *path,
+                             const hinge_data *data, const double *labels, const char *output)
+{
+    size_t n = data->x.rows;
+    struct score score = score_predictions(hinge_model_task(model), hinge_model_tau(model), n, labels, data->y);
+
+    warn_of_unknown_labels(path, data, model);
+    if (output)
+        write_predictions(output, labels, n, hinge_model_words(model));
+    if (!s->train.quiet && data->labelled)
+        print_score(is_stdout(output) ? stderr : stdout, &score);
 }
 
 static int run_predict(int argc, char **argv, int rank)
@@ -313,9 +334,8 @@ static int run_predict(int argc, char **argv, int rank)
     };
     int first = parse_options(argc, argv, predict_usage, groups, COUNT_OF(groups)), left = argc - first;
     hinge_model *model = NULL;
-    hinge_data data = { 0 };
+    hinge_data data = { 0 }, whole;
     hinge_error err = { 0 };
-    unsigned long long cols;
     double *labels, *all, *truth;
     size_t n;
 
@@ -323,19 +343,20 @@ static int run_predict(int argc, char **argv, int rank)
         die(EXIT_USAGE, "predict: a test file and a model are needed; see `hinge-mpi predict --help`");
     check_output(rank, left > 2 ? argv[first + 2] : NULL, argv[first], argv[first + 1]);
     check(hinge_model_load(&model, argv[first + 1], NULL, &err), &err);
-    cols = hinge_model_n_features(model);
-    read_part(argv[first], &s.train.data, cols, s.predict.threads, &data);
+    s.train.data.ranks = &world;
+    load_for_model(argv[first], &s.train.data, model, s.predict.threads, &data);
+    if (!data.labelled && left < 3)
+        die(EXIT_USAGE, "predict: nothing to do: no output_file is named, and %s has no labels to compare with",
+            argv[first]);
     labels = allocate(data.x.rows, sizeof *labels);
     check(hinge_mpi_predict(MPI_COMM_WORLD, model, &data.x, &s.predict, labels, NULL, &err), &err);
     all = gather_reals(labels, data.x.rows, rank, &n);
     truth = gather_reals(data.y ? data.y : labels, data.x.rows, rank, &n);
-    if (rank == 0) {
-        struct score score = score_predictions(hinge_model_task(model), hinge_model_tau(model), n, all, truth);
-        if (left > 2)
-            write_predictions(argv[first + 2], all, n);
-        if (!s.train.quiet)
-            print_score(left > 2 && is_stdout(argv[first + 2]) ? stderr : stdout, &score);
-    }
+    whole = data;
+    whole.y = truth;
+    whole.x.rows = n;
+    if (rank == 0)
+        tell_predictions(&s, model, argv[first], &whole, all, left > 2 ? argv[first + 2] : NULL);
     free(labels);
     free(all);
     free(truth);

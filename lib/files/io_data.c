@@ -1,6 +1,5 @@
 /* Data files: which format it is, LIBSVM's text, and writing. The other formats are in npy.c and csv.c. */
 #include "lib/files/io_data.h"
-#include "lib/files/bytes.h"
 #include "lib/files/number.h"
 
 #include <limits.h>
@@ -255,9 +254,9 @@ static hinge_status reserve_libsvm(struct hg_lines *lines, const struct hg_sourc
     }
     cols = libsvm->columns.bits != NULL ? libsvm->columns.count + libsvm->rest : HG_MAX(cols, options->min_cols);
     hinge_error own;
-    hinge_status status = hg_data_reserve(data, source, lines->n, cols, type, &own);
+    hinge_status status = source->part.check ? HINGE_OK : hg_data_reserve(data, source, lines->n, cols, type, &own);
     if (status == HINGE_OK)
-        return hg_labels_reserve(&libsvm->labels, data, source->name, err);
+        return source->part.check ? HINGE_OK : hg_labels_reserve(&libsvm->labels, data, source->name, err);
     hg_free(data->memory);
     data->memory = NULL;
     hinge_status other = hg_lines_read(lines, read_libsvm_line, libsvm, &tally, err);
@@ -266,6 +265,22 @@ static hinge_status reserve_libsvm(struct hg_lines *lines, const struct hg_sourc
     return other != HINGE_OK ? other : status;
 }
 
+size_t hg_share_of(size_t count, size_t k, size_t n)
+{
+    return count / n * k + count % n * k / n;
+}
+
+/* Where the first line begins at the k-th part of the text or behind that. */
+static size_t line_of_part(const struct hg_source *source, size_t k)
+{
+    size_t of = source->part.of, from = of > 0 ? hg_share_of(source->size, k, of) : k * source->size;
+    if (from == 0 || from >= source->size)
+        return from;
+    const char *newline = memchr(source->data + from - 1, '\n', source->size - from + 1);
+    return newline != NULL ? (size_t)(newline - source->data) + 1 : source->size;
+}
+
+/* The first label of all decides what those of a part are. */
 static hinge_status read_libsvm(const struct hg_source *source, hinge_data *data, hinge_error *err)
 {
     struct hg_lines lines;
@@ -274,11 +289,14 @@ static hinge_status read_libsvm(const struct hg_source *source, hinge_data *data
     const char *rest = source->data;
     const struct hg_line line = hg_next_line(source->name, 1, &rest, source->data + source->size);
     const char *label = hg_skip_blanks(line.p, line.end), *stop = label_end(label, line.end);
+    size_t begin = line_of_part(source, source->part.number), end = line_of_part(source, source->part.number + 1);
+    if (begin == end && source->size > 0)
+        return HINGE_OK;
     if (stop != NULL)
         hg_labels_begin(&libsvm.labels, 0, &line, label, stop);
     hinge_status status =
-        hg_lines_open(&lines, source->name, source->data, source->size, 1, true, source->threads, err);
-    if (status == HINGE_OK && libsvm.labels.first.number > 0 && lines.last_index == 0)
+        hg_lines_open(&lines, source->name, source->data + begin, end - begin, 1, true, source->threads, err);
+    if (status == HINGE_OK && libsvm.labels.first.number > 0 && lines.last_index == 0 && source->part.of == 0)
         status = hg_fail_at(err, HINGE_EFORMAT, source->name, 1,
                             "label '%s' is not a number, and no line has a pair index:value, as data would",
                             hg_excerpt_all(label, stop).text);
@@ -364,14 +382,15 @@ static hinge_status read_as(hinge_format format, struct hg_source *source, hinge
 }
 
 /* bytes are unpacked already. */
-static hinge_status parse(const char *name, const struct hg_bytes *bytes, const hinge_data_options *options,
-                          hinge_data *data, hinge_error *err)
+static hinge_status parse(const char *name, const struct hg_bytes *bytes, struct hg_part part,
+                          const hinge_data_options *options, hinge_data *data, hinge_error *err)
 {
     struct hg_source source = { .name = name,
                                 .data = bytes->data,
                                 .size = bytes->size,
                                 .options = options,
-                                .threads = hg_threads(options->threads) };
+                                .threads = hg_threads(options->threads),
+                                .part = part };
     hinge_format format = format_of(&source);
     hinge_data made = { .format = format };
     if (options->labels_path != NULL && format != HINGE_FORMAT_NPY)
@@ -403,9 +422,23 @@ static hinge_status read_data(const char *name, bool file, const void *memory, s
     if (status == HINGE_OK)
         status = file ? hg_bytes_read(&bytes, name, err) : hg_bytes_unpack(&bytes, name, memory, size, err);
     if (status == HINGE_OK)
-        status = parse(name, &bytes, options, data, err);
+        status = parse(name, &bytes, (struct hg_part){ 0 }, options, data, err);
     hg_bytes_free(&bytes);
     return status;
+}
+
+bool hg_data_splits(const char *path, const struct hg_bytes *bytes, const hinge_data_options *options)
+{
+    const struct hg_source source = { .name = path, .data = bytes->data, .size = bytes->size, .options = options };
+    return bytes->mapped != NULL && bytes->owned == NULL && !options->precomputed &&
+           format_of(&source) != HINGE_FORMAT_CSV;
+}
+
+hinge_status hg_data_read_part(const char *path, const struct hg_bytes *bytes, struct hg_part part,
+                               const hinge_data_options *options, hinge_data *data, hinge_error *err)
+{
+    HG_TRY(check_options(options, err));
+    return parse(path, bytes, part, options, data, err);
 }
 
 hinge_status hinge_data_read(const char *path, const hinge_data_options *options, hinge_data *data, hinge_error *err)

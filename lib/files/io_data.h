@@ -5,9 +5,16 @@
 #define HG_IO_DATA_H
 
 #include "lib/base/words.h"
+#include "lib/files/bytes.h"
 #include "lib/files/lines.h"
 
 #include <hinge/io.h>
+
+/* What is wanted of a file: all of it, or one of several parts of its rows, by as many readers; or errors alone. */
+struct hg_part {
+    size_t number, of; /* number < of; of 0: all */
+    bool check;        /* all rows are read, and none is kept */
+};
 
 /* A file's unpacked bytes and how to read them. */
 struct hg_source {
@@ -15,6 +22,7 @@ struct hg_source {
     size_t size;
     const hinge_data_options *options;
     int threads;
+    struct hg_part part;
 };
 
 /* Reserves x (not cleared) and y (cleared) for a file of file_cols features; refuses what does not fit into
@@ -50,5 +58,15 @@ hinge_status hg_read_npy(const struct hg_source *source, hinge_data *data, hinge
 hinge_status hg_read_csv(const struct hg_source *source, hinge_data *data, hinge_error *err);
 
 bool hg_is_npy(const void *data, size_t size);
+
+/* Whether a file can be read by parts: LIBSVM text and .npy, not packed, without serial numbers. */
+bool hg_data_splits(const char *path, const struct hg_bytes *bytes, const hinge_data_options *options);
+/* Reads a part of the bytes of such a file: the lines of text that begin in its share of the bytes, or its share of
+ * rows. A part may have no rows, and data is then all zero. Words are numbered by the part's own order; lines of errors
+ * are counted from its begin. */
+hinge_status hg_data_read_part(const char *path, const struct hg_bytes *bytes, struct hg_part part,
+                               const hinge_data_options *options, hinge_data *data, hinge_error *err);
+/* The first of `count` things that belongs to part k of n, without overflow. */
+size_t hg_share_of(size_t count, size_t k, size_t n);
 
 #endif

@@ -1,6 +1,5 @@
 /* Data files of NumPy, .npy: one array of numbers behind a header that is a dictionary of Python. */
 #include "lib/files/io_data.h"
-#include "lib/files/bytes.h"
 #include "lib/files/number.h"
 
 #include <math.h>
@@ -256,14 +255,16 @@ static hinge_status refuse_element(const char *name, size_t i, size_t j, double 
     return status;
 }
 
-static hinge_status fill_npy(const struct hg_source *source, const struct npy *npy, hinge_data *data, hinge_error *err)
+/* Rows from the first on; those that are checked alone all go to one place. */
+static hinge_status fill_npy(const struct hg_source *source, const struct npy *npy, size_t first, size_t rows,
+                             hinge_data *data, hinge_error *err)
 {
     size_t bad_row = SIZE_MAX, nonzeros = 0;
     /* NOLINTNEXTLINE(clang-analyzer-deadcode.DeadStores): the pragma reads it */
-    int threads = (int)HG_MIN((size_t)source->threads, HG_MAX(npy->rows, (size_t)1));
+    int threads = source->part.check ? 1 : (int)HG_MIN((size_t)source->threads, HG_MAX(rows, (size_t)1));
 #pragma omp parallel for schedule(static) num_threads(threads) reduction(min : bad_row) reduction(+ : nonzeros)
-    for (size_t i = 0; i < npy->rows; i++) {
-        struct hg_row row = hg_data_row(data, i);
+    for (size_t i = first; i < first + rows; i++) {
+        struct hg_row row = hg_data_row(data, i - first);
         double value;
         hg_row_clear(&row);
         if (npy_row(npy, i, &row, &nonzeros, &value) < npy->cols)
@@ -272,14 +273,15 @@ static hinge_status fill_npy(const struct hg_source *source, const struct npy *n
     data->nonzeros = nonzeros;
     if (bad_row == SIZE_MAX)
         return HINGE_OK;
-    struct hg_row row = hg_data_row(data, bad_row);
+    struct hg_row row = hg_data_row(data, bad_row - first);
     double value = 0;
     size_t column = npy_row(npy, bad_row, &row, &nonzeros, &value);
     return refuse_element(source->name, bad_row, column, value, err);
 }
 
-/* n labels from a .npy file of their own. */
-static hinge_status read_npy_labels(const char *path, double *y, size_t n, hinge_error *err)
+/* Labels [first, first + count) of n from a .npy file of their own; y NULL: they are checked only. */
+static hinge_status read_npy_labels(const char *path, double *y, size_t n, size_t first, size_t count,
+                                    hinge_error *err)
 {
     struct hg_bytes bytes = { 0 };
     struct npy npy = { 0 };
@@ -288,11 +290,13 @@ static hinge_status read_npy_labels(const char *path, double *y, size_t n, hinge
         status = parse_npy(path, bytes.data, bytes.size, &npy, err);
     if (status == HINGE_OK && (npy.rows * npy.cols != n || (npy.rows != n && npy.cols != n)))
         status = hg_fail_at(err, HINGE_EFORMAT, path, 0, "%zu x %zu labels for %zu rows", npy.rows, npy.cols, n);
-    for (size_t i = 0; status == HINGE_OK && i < n; i++) {
+    for (size_t i = first; status == HINGE_OK && i < first + count; i++) {
         size_t row = npy.rows == n ? i : 0, column = npy.rows == n ? 0 : i;
-        y[i] = element(&npy, row, column);
-        if (!isfinite(y[i]))
-            status = refuse_element(path, row, column, y[i], err);
+        double value = element(&npy, row, column);
+        if (!isfinite(value))
+            status = refuse_element(path, row, column, value, err);
+        else if (y != NULL)
+            y[i - first] = value;
     }
     hg_bytes_free(&bytes);
     return status;
@@ -310,12 +314,20 @@ hinge_status hg_read_npy(const struct hg_source *source, hinge_data *data, hinge
     hinge_dtype type = source->options->type;
     if (type == 0)
         type = npy.kind == 'f' && npy.item == 4 ? HINGE_F32 : HINGE_F64;
-    hinge_status status =
-        hg_data_reserve(data, source, npy.rows, HG_MAX(npy.cols, source->options->min_cols), type, err);
+    const struct hg_part *part = &source->part;
+    size_t first = part->of > 0 ? hg_share_of(npy.rows, part->number, part->of) : 0;
+    size_t rows = (part->of > 0 ? hg_share_of(npy.rows, part->number + 1, part->of) : npy.rows) - first;
+    size_t kept = part->check ? HG_MIN(rows, (size_t)1) : rows;
+    if (rows == 0 && npy.rows > 0)
+        return HINGE_OK;
+    hinge_status status = hg_data_reserve(data, source, kept, HG_MAX(npy.cols, source->options->min_cols), type, err);
+    if (part->check)
+        data->x.stride = 0;
     if (status == HINGE_OK)
-        status = fill_npy(source, &npy, data, err);
+        status = fill_npy(source, &npy, first, rows, data, err);
     if (status == HINGE_OK && source->options->labels_path != NULL)
-        status = read_npy_labels(source->options->labels_path, data->y, npy.rows, err);
+        status = read_npy_labels(source->options->labels_path, part->check ? NULL : data->y, npy.rows, first, rows,
+                                 err);
     data->file_cols = npy.cols;
     data->labelled = source->options->labels_path != NULL;
     return status;
