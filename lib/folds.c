@@ -123,8 +123,7 @@ static size_t row_bytes(const hinge_matrix *x, size_t cols)
     return cols * (x->type == HINGE_F32 ? sizeof(float) : sizeof(double));
 }
 
-/* out, in x's type without gaps, gets the rows named. */
-static void gather(const hinge_matrix *x, const uint32_t *rows, size_t n, void *out)
+void hg_gather_rows(const hinge_matrix *x, const uint32_t *rows, size_t n, void *out)
 {
     size_t bytes = row_bytes(x, x->cols), step = row_bytes(x, x->stride);
     for (size_t i = 0; i < n * x->cols && !hg_matrix_by_rows(x); i++) {
@@ -162,7 +161,7 @@ static hinge_status train_on_copy(const struct hg_jobs *jobs, const uint32_t *ro
     size_t *index;
     if (!HG_ROOM(HG_TABLE(data, n, row_bytes(&x, x.cols)), HG_ARRAY(y, n), HG_ARRAY(weights, n), HG_ARRAY(index, n)))
         return hg_fail(err, HINGE_ENOMEM, "no memory for a copy of %zu rows of %zu features", n, x.cols);
-    gather(jobs->x, rows, n, data);
+    hg_gather_rows(jobs->x, rows, n, data);
     for (size_t i = 0; i < n; i++) {
         y[i] = all_y != NULL ? all_y[rows[i]] : 0;
         weights[i] = p->weights != NULL ? p->weights[rows[i]] : 1;
@@ -217,7 +216,7 @@ hinge_status hg_predict_rows(const hinge_model *model, const hinge_matrix *x, co
         hinge_matrix part = { data, x->type, HG_MIN(chunk, n - i), x->cols, x->cols };
         double *label = labels != NULL ? labels + i : NULL;
         double *decision = decisions != NULL ? decisions + i * problems : NULL;
-        gather(x, rows + i, part.rows, data);
+        hg_gather_rows(x, rows + i, part.rows, data);
         if (probable)
             status = hinge_predict_probability(model, &part, options, label, probability, err);
         else

@@ -50,6 +50,9 @@ hinge_status hg_jobs_train(struct hg_jobs *jobs, size_t number, int threads, con
                            const double *y, bool copy, const hinge_params *params, hinge_model **model,
                            hinge_report *report, hinge_error *err);
 
+/* out, in x's type without gaps, gets the rows named. */
+void hg_gather_rows(const hinge_matrix *x, const uint32_t *rows, size_t n, void *out);
+
 /* hinge_predict for the rows named (most probable classes where `probable`), gathered a chunk at a time.
  * labels[n], decisions[n * n_problems], either may be NULL. */
 hinge_status hg_predict_rows(const hinge_model *model, const hinge_matrix *x, const uint32_t *rows, size_t n,

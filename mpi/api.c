@@ -14,18 +14,36 @@ static hinge_status open_net(struct hm_mpi *mpi, MPI_Comm comm, struct hm_net *n
     return any ? hg_fail(err, HINGE_ENOMEM, "no memory for %d ranks", net->ranks) : HINGE_OK;
 }
 
+static struct hm_options options_of(const hinge_mpi_options *o)
+{
+    const struct hm_options none = { 0 };
+    if (o == NULL)
+        return none;
+    return (struct hm_options){ o->checkpoint, o->every, o->tile, o->rounds, o->certificate };
+}
+
 hinge_status hinge_mpi_train(MPI_Comm comm, const hinge_matrix *x, const double *y, const hinge_params *params,
                              const hinge_mpi_options *options, hinge_model **model, hinge_report *report,
                              hinge_error *err)
 {
     struct hm_mpi mpi;
     struct hm_net net;
-    struct hm_options own = { 0 };
-    if (options != NULL)
-        own = (struct hm_options){ options->checkpoint, options->every, options->tile, options->rounds,
-                                   options->certificate };
+    const struct hm_options own = options_of(options);
     HG_TRY(open_net(&mpi, comm, &net, err));
     hinge_status status = hm_train(&net, x, y, params, &own, model, report, err);
+    hm_mpi_close(&mpi);
+    return status;
+}
+
+hinge_status hinge_mpi_cross_validate(MPI_Comm comm, const hinge_matrix *x, const double *y,
+                                      const hinge_params *params, size_t folds, const hinge_mpi_options *options,
+                                      double *predictions, hinge_report *report, hinge_error *err)
+{
+    struct hm_mpi mpi;
+    struct hm_net net;
+    const struct hm_options own = options_of(options);
+    HG_TRY(open_net(&mpi, comm, &net, err));
+    hinge_status status = hm_cross_validate(&net, x, y, params, folds, &own, predictions, report, err);
     hm_mpi_close(&mpi);
     return status;
 }

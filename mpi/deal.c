@@ -311,8 +311,6 @@ static hinge_status check_rows(const struct deal *d, const hinge_params *params,
         return hg_fail(err, HINGE_EINVAL, "params: NULL, or no task");
     if (params->kernel.type == HINGE_PRECOMPUTED)
         return hg_fail(err, HINGE_EINVAL, "kernel: a precomputed kernel has columns for all rows, which no rank holds");
-    if (params->scaling != NULL)
-        return hg_fail(err, HINGE_EINVAL, "scaling: scale the rows before (hinge_scaling_apply), and set it to NULL");
     if (d->y == NULL && !task->one_class && d->x->rows > 0)
         return hg_fail(err, HINGE_EINVAL, "y: NULL, but this task needs labels or targets");
     HG_TRY(hg_matrix_check_finite(d->x, "x", 1, err));
@@ -382,7 +380,8 @@ static hinge_status measure_points(struct deal *d, hinge_error *err)
     return HINGE_OK;
 }
 
-static hinge_status deal(struct deal *d, const hinge_params *params, size_t tile, hinge_error *err)
+/* Classes, counts, and the group of each row. */
+static hinge_status survey(struct deal *d, const hinge_params *params, hinge_error *err)
 {
     struct hm_own *own = d->own;
     d->counts = hg_alloc((size_t)d->net->ranks, sizeof *d->counts);
@@ -392,7 +391,13 @@ static hinge_status deal(struct deal *d, const hinge_params *params, size_t tile
     own->pr.n_problems = 1;
     if (own->pr.classifies)
         HG_TRY(agree_on_labels(d, err));
-    HG_TRY(count_points(d, err));
+    return count_points(d, err);
+}
+
+static hinge_status deal(struct deal *d, const hinge_params *params, size_t tile, hinge_error *err)
+{
+    struct hm_own *own = d->own;
+    HG_TRY(survey(d, params, err));
     own->tile = (tile > 0 ? (tile + HG_TILE_COLS - 1) / HG_TILE_COLS : 4) * HG_TILE_COLS;
     lay_tiles(d->net, own);
     HG_TRY(deal_rows(d, err));
@@ -406,6 +411,28 @@ hinge_status hm_deal(const struct hm_net *net, const hinge_matrix *x, const doub
     struct deal d = { .net = net, .x = x, .y = y, .own = own };
     memset(own, 0, sizeof *own);
     hinge_status status = deal(&d, params, tile, err);
+    hg_free(d.counts);
+    hg_free(d.group);
+    if (status != HINGE_OK)
+        hm_own_free(own);
+    return status;
+}
+
+hinge_status hm_place_rows(const struct hm_net *net, const hinge_matrix *x, const double *y,
+                           const hinge_params *params, struct hm_own *own, uint32_t *place, hinge_error *err)
+{
+    struct deal d = { .net = net, .x = x, .y = y, .own = own };
+    memset(own, 0, sizeof *own);
+    hinge_status status = survey(&d, params, err);
+    if (status == HINGE_OK) {
+        size_t unused = own->pr.n + d.first_row; /* and not so many as are used on lower ranks */
+        for (size_t c = 0; c < own->n_groups; c++)
+            unused -= d.before[c];
+        for (size_t i = 0; i < x->rows; i++) {
+            uint32_t c = d.group[i];
+            place[i] = (uint32_t)(c == UINT32_MAX ? unused++ : own->pr.start[c] + d.before[c]++);
+        }
+    }
     hg_free(d.counts);
     hg_free(d.group);
     if (status != HINGE_OK)

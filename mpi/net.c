@@ -66,6 +66,28 @@ hinge_status hm_gather_all(const struct hm_net *net, const void *send, size_t by
     return HINGE_OK;
 }
 
+hinge_status hm_collect(const struct hm_net *net, const void *send, size_t bytes, void **all, size_t *total,
+                        hinge_error *err)
+{
+    size_t ranks = (size_t)net->ranks;
+    uint64_t *out = hg_zalloc(2 * ranks, sizeof *out), *in = out != NULL ? out + ranks : NULL;
+    *all = NULL;
+    *total = 0;
+    hinge_status status = HM_HAVE(net, out != NULL, err, "no memory");
+    if (status == HINGE_OK && in != NULL) {
+        out[0] = in[0] = bytes;
+        net->turn(net, in);
+        for (size_t r = 0; r < ranks; r++)
+            *total += in[r];
+        *all = hg_alloc(*total, 1);
+        status = HM_HAVE(net, *all != NULL, err, "no memory for %zu bytes of all ranks", *total);
+    }
+    if (status == HINGE_OK)
+        net->exchange(net, send, out, *all, in);
+    hg_free(out);
+    return status;
+}
+
 void hm_add_reals(const struct hm_net *net, const double *part, size_t n, size_t m, double *sums)
 {
     struct hm_sum sum = { 0 };

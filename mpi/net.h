@@ -84,6 +84,10 @@ void hm_add_counts(const struct hm_net *net, uint64_t *counts, size_t n);
 hinge_status hm_gather_all(const struct hm_net *net, const void *send, size_t bytes, size_t *counts, void **all,
                            size_t *total, hinge_error *err);
 
+/* The same for rank 0 alone: *all is to be freed, NULL on other ranks. */
+hinge_status hm_collect(const struct hm_net *net, const void *send, size_t bytes, void **all, size_t *total,
+                        hinge_error *err);
+
 /* sums[k] = the sum of all ranks' part[k * n + i], i < n, k < m: the same bits however they are spread over ranks, good
  * to 2^-60 of the largest part times the number of all parts. */
 enum { HM_REALS = 8 };

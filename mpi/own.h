@@ -32,6 +32,15 @@ struct hm_own {
 hinge_status hm_deal(const struct hm_net *net, const hinge_matrix *x, const double *y, const hinge_params *params,
                      size_t tile, struct hm_own *own, hinge_error *err);
 void hm_own_free(struct hm_own *own);
+/* Where this rank's rows [x->rows] stand among all: as points are numbered, and those of weight 0 behind them. own gets
+ * classes and counts alone. All ranks fail alike. */
+hinge_status hm_place_rows(const struct hm_net *net, const hinge_matrix *x, const double *y,
+                           const hinge_params *params, struct hm_own *own, uint32_t *place, hinge_error *err);
+/* scale.c: rows and parameters as they are trained on, by the ranges of all ranks' rows where params->scaling has none;
+ * all columns of all ranks are there. hg_scaled_free ends it. All ranks fail alike. */
+struct hg_scaled;
+hinge_status hm_scale(const struct hm_net *net, const hinge_matrix *x, const hinge_params *params,
+                      struct hg_scaled *scaled, hinge_error *err);
 /* counts.c: own->kind. */
 hinge_status hm_find_counts(const struct hm_net *net, struct hm_own *own, hinge_error *err);
 

@@ -3,7 +3,10 @@
  * of the support vectors that all send it.
  */
 #include "mpi/train.h"
+#include "lib/params.h"
+#include "lib/scaling.h"
 #include "lib/training.h"
+#include "mpi/own.h"
 #include "mpi/run.h"
 #include "mpi/save.h"
 
@@ -27,29 +30,6 @@ struct job {
     size_t q;
     const char *maker;       /* of kernel rows, as reports name it */
 };
-
-/* Rank 0 gets what all send, in the order of ranks: *all is to be freed, NULL on other ranks. */
-static hinge_status collect(const struct hm_net *net, const void *send, size_t bytes, void **all, size_t *total,
-                            hinge_error *err)
-{
-    size_t ranks = (size_t)net->ranks;
-    uint64_t *out = hg_zalloc(2 * ranks, sizeof *out), *in = out != NULL ? out + ranks : NULL;
-    *all = NULL;
-    *total = 0;
-    hinge_status status = HM_HAVE(net, out != NULL, err, "no memory");
-    if (status == HINGE_OK && in != NULL) {
-        out[0] = in[0] = bytes;
-        net->turn(net, in);
-        for (size_t r = 0; r < ranks; r++)
-            *total += in[r];
-        *all = hg_alloc(*total, 1);
-        status = HM_HAVE(net, *all != NULL, err, "no memory for %zu bytes of a model", *total);
-    }
-    if (status == HINGE_OK)
-        net->exchange(net, send, out, *all, in);
-    hg_free(out);
-    return status;
-}
 
 static int by_number(const void *a, const void *b)
 {
@@ -86,7 +66,7 @@ static hinge_status keep_solution(struct job *job, const struct hm_run *run, str
     }
     void *all = NULL;
     if (status == HINGE_OK)
-        status = collect(job->net, mine, count * sizeof *mine, &all, &total, err);
+        status = hm_collect(job->net, mine, count * sizeof *mine, &all, &total, err);
     hg_free(mine);
     if (status != HINGE_OK)
         return status;
@@ -151,7 +131,7 @@ static hinge_status send_vectors(struct job *job, void **all, size_t *total, hin
             to += bytes;
         }
     if (status == HINGE_OK)
-        status = collect(job->net, mine, count * bytes, all, total, err);
+        status = hm_collect(job->net, mine, count * bytes, all, total, err);
     hg_free(mine);
     return status;
 }
@@ -244,8 +224,9 @@ static void job_free(struct job *job)
     hm_own_free(&job->own);
 }
 
-static hinge_status check(const hinge_params *params, hinge_error *err)
+static hinge_status check(const hinge_matrix *x, const hinge_params *params, hinge_error *err)
 {
+    HG_TRY(hg_matrix_check(x, "x", err));
     if (params == NULL)
         return hg_fail(err, HINGE_EINVAL, "params: NULL");
     if (params->probability)
@@ -294,7 +275,7 @@ hinge_status hm_train(const struct hm_net *net, const hinge_matrix *x, const dou
     hg_ok(err);
     if (options->certificate != NULL)
         *options->certificate = (hinge_certificate){ 0 };
-    hinge_status status = job == NULL ? hg_fail(err, HINGE_ENOMEM, "no memory") : check(params, err);
+    hinge_status status = job == NULL ? hg_fail(err, HINGE_ENOMEM, "no memory") : check(x, params, err);
     status = hm_agree(net, status, err);
     if (status != HINGE_OK) {
         hg_free(job);
@@ -302,7 +283,12 @@ hinge_status hm_train(const struct hm_net *net, const hinge_matrix *x, const dou
     }
     job->net = net;
     job->watch.begin = job->watch.saved = hg_now();
-    status = hm_deal(net, x, y, params, options->tile, &job->own, err);
+    struct hg_scaled scaled;
+    status = hm_scale(net, x, params, &scaled, err);
+    if (status == HINGE_OK)
+        status = hm_deal(net, &scaled.x, y, &scaled.params, options->tile, &job->own, err);
+    hg_free(scaled.data);
+    scaled.data = NULL;
     struct hm_save save = { .folder = options->checkpoint, .net = net, .own = &job->own };
     if (options->checkpoint != NULL) {
         job->watch.save = hm_save;
@@ -316,9 +302,12 @@ hinge_status hm_train(const struct hm_net *net, const hinge_matrix *x, const dou
         status = train(job, &save, options->certificate, &made, err);
     if (job->watch.rounds != NULL && (ferror(job->watch.rounds) | fclose(job->watch.rounds)) != 0 && status == HINGE_OK)
         status = hg_fail(err, HINGE_EIO, "%s: cannot write", options->rounds);
+    if (status == HINGE_OK && made != NULL && params->scaling != NULL)
+        status = hinge_scaling_attach(&scaled.scaling, made, err);
     status = hm_agree(net, status, err);
     if (status == HINGE_OK && report != NULL)
         fill_report(job, made, report);
+    hg_scaled_free(&scaled);
     job_free(job);
     hg_free(job);
     if (status == HINGE_OK)

@@ -19,6 +19,10 @@ hinge_status hm_train(const struct hm_net *net, const hinge_matrix *x, const dou
                       const struct hm_options *options, hinge_model **model, hinge_report *report, hinge_error *err);
 hinge_status hm_predict(const struct hm_net *net, const hinge_model *model, const hinge_matrix *x,
                         const hinge_predict_options *options, double *labels, double *decisions, hinge_error *err);
+/* validate.c; of the options, tile alone is taken */
+hinge_status hm_cross_validate(const struct hm_net *net, const hinge_matrix *x, const double *y,
+                               const hinge_params *params, size_t folds, const struct hm_options *options,
+                               double *predictions, hinge_report *report, hinge_error *err);
 /* select.c */
 hinge_status hm_select(const struct hm_net *net, hinge_selection **selection, const hinge_matrix *x, const double *y,
                        const hinge_params *params, const hinge_select_options *options, hinge_error *err);

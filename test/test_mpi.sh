@@ -122,6 +122,24 @@ expect "scaled f4" ranks 3 train -q -c 10 -g 0.5 --scale 0,1 --labels y.npy x4.n
 ranks 2 train -q x8.npy none >said 2>&1
 expect "no labels" grep -q "x8.npy: the file has no labels to train on; give --labels FILE.npy" said
 
+# cross-validation: the lines of hinge train -v, and its rate but for examples where eps decides
+names() { grep -Ev "^(examples|hinge: warning)" "$1" | cut -c 1-16; } # hinge train solves equal examples as one
+rate() { sed -n 's/.*Accuracy = \(.*\)%.*/\1/p' "$1"; }
+expect "folds alone" "$hinge" train -v 4 -c 10 -g 0.5 --seed 3 --scale -w yes=2 words
+mv out folds0
+for np in 1 2 3 4; do
+    expect "folds by $np ranks" ranks $np train -v 4 -c 10 -g 0.5 --seed 3 --scale -w yes=2 words
+    mv out folds$np
+    expect "the same rate" awk -v a="$(rate folds0)" -v b="$(rate folds$np)" \
+        'BEGIN { exit !(a > 50 && a - b < 0.2 && b - a < 0.2) }'
+    expect "the same names of lines" test "$(names folds0)" = "$(names folds$np)"
+    expect "the same line of folds" test "$(grep ^folds folds0)" = "$(grep ^folds folds$np)"
+done
+expect "quiet folds of values" ranks 2 train -q -v 3 -s 3 blobs
+expect "their two lines" test "$(grep -c '^Cross Validation' out)" -eq 2 -a "$(wc -l <out)" -eq 2
+ranks 2 train -v 3 --checkpoint state blobs >said 2>&1
+expect "no checkpoint of folds" grep -q "leave out --checkpoint or -v, which trains no model" said
+
 # start_long FOLDER MODEL RANKS: a training that takes long, once it has written a checkpoint
 start_long() {
     "$mpirun" -np "$3" "$hinge_mpi" train -q -c 1000 -g 20 -e 1e-9 --working-set 8 --checkpoint "$1" \

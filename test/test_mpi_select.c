@@ -1,9 +1,11 @@
-/* Grids over ranks, which are threads here: the points, scores and model of hinge_select, whoever tried them. */
+/* Grids and cross-validation over ranks, which are threads here: the points, scores and model of hinge_select, whoever
+ * tried them; the folds of hinge_cross_validate, and what it predicts. */
 #include "mpi/train.h"
 #include "test/ranks.h"
 #include "test/support.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct grid {
@@ -168,12 +170,161 @@ static void test_ends(void **state)
     set_free(&g.set);
 }
 
+/* ---- cross-validation -------------------------------------------------------------------------------------------- */
+
+struct folds {
+    struct set set;
+    double *weights;
+    hinge_params params;
+    size_t folds, stop_after; /* folds; SIZE_MAX: to the end */
+    double *predictions;      /* of all ranks */
+    hinge_report report;
+    hinge_error err;
+};
+
+static int stop_behind(void *arg, const hinge_progress *progress)
+{
+    return progress->problem >= *(const size_t *)arg;
+}
+
+static void validate_rank(const struct hm_net *net, void *arg)
+{
+    struct folds *f = arg;
+    size_t n = f->set.n, first = n * (size_t)net->rank / (size_t)net->ranks;
+    struct set mine = { n * ((size_t)net->rank + 1) / (size_t)net->ranks - first, f->set.d,
+                        f->set.x + first * f->set.d, f->set.y + first };
+    hinge_matrix x = set_matrix(&mine);
+    hinge_params params = f->params;
+    const struct hm_options options = { .tile = 512 };
+    hinge_report report;
+    hinge_error err;
+    params.weights = f->weights != NULL ? f->weights + first : NULL;
+    if (f->stop_after != SIZE_MAX && net->rank == net->ranks - 1) {
+        params.progress = stop_behind;
+        params.progress_arg = &f->stop_after;
+    }
+    hinge_status status = hm_cross_validate(net, &x, mine.y, &params, f->folds, &options, f->predictions + first,
+                                            &report, &err);
+    assert_int_equal(status, err.status);
+    if (net->rank > 0) {
+        assert_string_equal(err.text, f->err.text);
+        return;
+    }
+    f->err = err;
+    f->report = report;
+}
+
+/* What is wrong is told in the same words; what is not, predicts the same but for labels where eps decides. */
+static void check_folds(struct folds *f, double tolerance)
+{
+    size_t n = f->set.n;
+    hinge_matrix x = set_matrix(&f->set);
+    hinge_params params = f->params;
+    hinge_report report;
+    hinge_error err;
+    double *truth = calloc(2 * n, sizeof *truth);
+    f->predictions = truth + n;
+    f->stop_after = SIZE_MAX;
+    params.weights = f->weights;
+    params.solver = HINGE_SOLVER_SMO;
+    hinge_status status = hinge_cross_validate(&x, f->set.y, &params, f->folds, truth, &report, &err);
+    for (int ranks = 1; ranks <= 4; ranks++) {
+        run_ranks(ranks, validate_rank, f);
+        assert_string_equal(f->err.text, err.text);
+        if (status != HINGE_OK)
+            continue;
+        if (tolerance == 0)
+            assert_true(share_equal(f->predictions, truth, n) >= 0.995);
+        else
+            assert_true(largest_difference(f->predictions, truth, n) <= tolerance);
+        assert_int_equal(f->report.outcome, HINGE_CONVERGED);
+        assert_int_equal(f->report.n, report.n);
+        assert_int_equal(f->report.n_problems, report.n_problems);
+        assert_close(f->report.objective, report.objective, 1e-4);
+        assert_non_null(strstr(f->report.path, " folds in turn"));
+    }
+    free(truth);
+}
+
+static void test_folds(void **state)
+{
+    (void)state;
+    const double labels[] = { 4, -1, 2 };
+    const hinge_scaling unit = { .lower = 0, .upper = 1 };
+    struct folds f = { .set = set_blobs(11, 700, 4, 3, labels, 1.5), .folds = 5 };
+    f.params = params_for(HINGE_C_SVC, hinge_kernel_rbf(0.3), 2);
+    f.params.threads = 1;
+    f.params.eps = 1e-6;
+    check_folds(&f, 0);
+    f.params.seed = 7;
+    f.params.scaling = &unit;
+    f.params.kernel.gamma = 3;
+    check_folds(&f, 0);
+    double *weights = malloc(f.set.n * sizeof *weights);
+    for (size_t i = 0; i < f.set.n; i++)
+        weights[i] = i % 6 == 0 ? 0 : 0.5 + (double)(i % 5);
+    f.weights = weights;
+    f.params.multiclass = HINGE_ONE_VS_REST;
+    f.params.positive_class = &labels[2];
+    check_folds(&f, 0);
+    f.params = params_for(HINGE_NU_SVC, hinge_kernel_rbf(0.3), 1);
+    f.params.nu = 0.3;
+    f.params.threads = 1;
+    f.params.eps = 1e-6;
+    check_folds(&f, 0);
+    f.params.nu = 0.99;
+    check_folds(&f, 0); /* refused */
+    assert_int_equal(f.err.status, HINGE_EINVAL);
+    f.weights = NULL;
+    f.set.y[100] = 9; /* a class of one row, which its fold's training does not see */
+    f.params = params_for(HINGE_C_SVC, hinge_kernel_rbf(0.3), 2);
+    f.params.eps = 1e-6;
+    f.params.threads = 1;
+    f.params.positive_class = &labels[1];
+    check_folds(&f, 0);
+    f.folds = 701;
+    check_folds(&f, 0); /* refused */
+    assert_string_equal(f.err.text, "folds: 701 is not in 2 .. 700 rows");
+    set_free(&f.set);
+    f = (struct folds){ .set = set_regression(12, 600, 4), .folds = 4, .weights = weights };
+    f.params = params_for(HINGE_EPSILON_SVR, hinge_kernel_rbf(0.3), 1);
+    f.params.eps = 1e-6;
+    f.params.threads = 1;
+    check_folds(&f, 1e-4);
+    f.params.task = HINGE_ONE_CLASS;
+    f.params.nu = 0.2;
+    check_folds(&f, 0);
+    set_free(&f.set);
+    free(weights);
+}
+
+/* A callback that ends it leaves the folds that are not done without predictions. */
+static void test_stopped_folds(void **state)
+{
+    (void)state;
+    enum { N = 600 };
+    double predictions[N];
+    size_t missing = 0;
+    struct folds f = { .set = set_two_class(13, N, 4, 1), .folds = 4, .stop_after = 2, .predictions = predictions };
+    f.params = params_for(HINGE_C_SVC, hinge_kernel_rbf(0.3), 2);
+    f.params.threads = 1;
+    f.params.working_set = 16;
+    run_ranks(3, validate_rank, &f);
+    assert_int_equal(f.report.outcome, HINGE_STOPPED);
+    for (size_t i = 0; i < N; i++)
+        missing += isnan(predictions[i]);
+    assert_int_equal(missing, N / 2);
+    set_free(&f.set);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_same_points),
         cmocka_unit_test(test_other_points),
         cmocka_unit_test(test_ends),
+        cmocka_unit_test(test_folds),
+        cmocka_unit_test(test_stopped_folds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

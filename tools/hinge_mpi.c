@@ -68,8 +68,8 @@ enum { MOST_OPTIONS = 64 };
 /* Leaves out of a group what is not for ranks; room [MOST_OPTIONS] takes the others. */
 static struct option_group for_ranks(struct option_group group, struct tool_option *room)
 {
-    static const char *const others[] = { "probability", "folds",     "solver", "epochs", "batch", "rank",
-                                          "shrinking",   "newton", "seed", "scale-restore" };
+    static const char *const others[] = { "probability", "solver", "epochs", "batch", "rank",
+                                          "shrinking",   "newton", "scale-restore" };
     size_t count = 0;
 
     for (size_t k = 0; k < group.count && count < MOST_OPTIONS; k++) {
@@ -105,6 +105,9 @@ static void read_train_options(int argc, char **argv, struct mpi_settings *s)
             left < 1 ? "train: a training file is needed" : "train: too many file names");
     s->train.data_path = argv[first];
     s->train.model_path = left > 1 ? argv[first + 1] : NULL;
+    if (s->train.folds && (s->train.certify || s->mpi.checkpoint || s->mpi.rounds))
+        die(EXIT_USAGE, "train: leave out %s or -v, which trains no model",
+            s->train.certify ? "--certify" : s->mpi.checkpoint ? "--checkpoint" : "--rounds");
     train_read_scaling(&s->train);
 }
 
@@ -149,134 +152,27 @@ static int so_on_all(int mine)
 
 static const struct data_ranks world = { read_over_ranks, so_on_all };
 
+static size_t rows_of_all(size_t rows)
+{
+    unsigned long long mine = rows, all = 0;
+
+    MPI_Allreduce(&mine, &all, 1, MPI_UNSIGNED_LONG_LONG, MPI_SUM, MPI_COMM_WORLD);
+    return all;
+}
+
 /* Takes this rank's part of a file of weights, which each rank reads as a whole for a moment. */
 static double *own_weights(const char *path, size_t rows)
 {
-    unsigned long long mine = rows, before = 0, all = 0;
+    unsigned long long mine = rows, before = 0;
     double *weights = allocate(rows, sizeof *weights);
     hinge_data data = { 0 };
 
     MPI_Exscan(&mine, &before, 1, MPI_UNSIGNED_LONG_LONG, MPI_SUM, MPI_COMM_WORLD);
-    MPI_Allreduce(&mine, &all, 1, MPI_UNSIGNED_LONG_LONG, MPI_SUM, MPI_COMM_WORLD);
-    load_weights(path, all, &data);
+    load_weights(path, rows_of_all(rows), &data);
     memcpy(weights, (const double *)data.x.data + before, rows * sizeof *weights);
     hinge_data_free(&data);
     return weights;
 }
-
-/* Scales this rank's rows by the ranges of all ranks' rows, which scaling becomes. */
-static void scale_part(const struct train_settings *t, hinge_data *data, hinge_scaling *scaling)
-{
-    hinge_matrix *x = &data->x;
-    hinge_error err = { 0 };
-    int cols = (int)x->cols;
-
-    *scaling = (hinge_scaling){ t->scale_lower, t->scale_upper, x->cols, allocate(x->cols, sizeof(double)),
-                                allocate(x->cols, sizeof(double)) };
-    for (size_t c = 0; c < x->cols; c++) {
-        scaling->low[c] = INFINITY;
-        scaling->high[c] = -INFINITY;
-    }
-    for (size_t i = 0; i < x->rows; i++)
-        for (size_t c = 0; c < x->cols; c++) {
-            double v = ((const double *)x->data)[i * x->stride + c];
-
-            scaling->low[c] = fmin(scaling->low[c], v);
-            scaling->high[c] = fmax(scaling->high[c], v);
-        }
-    MPI_Allreduce(MPI_IN_PLACE, scaling->low, cols, MPI_DOUBLE, MPI_MIN, MPI_COMM_WORLD);
-    MPI_Allreduce(MPI_IN_PLACE, scaling->high, cols, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
-    if (x->rows > 0)
-        check(hinge_scaling_apply(scaling, x, (double *)x->data, x->stride, &err), &err);
-}
-
-static int finish_training(struct mpi_settings *s, struct train_run *run)
-{
-    struct train_settings *t = &s->train;
-    const hinge_report *r = &run->report;
-    int stopped = r->outcome == HINGE_STOPPED;
-
-    if (s->rank == 0) {
-        if (r->outcome == HINGE_NONFINITE)
-            warn("the kernel produced NaN or infinity: scale the data, or lower gamma or the degree");
-        save_model(run->model, t->model_path);
-        if (stopped)
-            fprintf(stderr, "hinge: interrupted; the best model so far is in %s\n", t->model_path);
-        else if (r->outcome != HINGE_CONVERGED)
-            warn("not converged: %s (violation %.3g)", hinge_outcome_text(r->outcome), r->violation);
-        train_report(t, run);
-    }
-    return stopped ? EXIT_STOPPED : r->outcome == HINGE_NONFINITE ? EXIT_DATA : 0;
-}
-
-static int run_train(int argc, char **argv, int rank)
-{
-    struct mpi_settings s = { .rank = rank };
-    struct train_settings *t = &s.train;
-    struct train_run run = { 0 };
-    struct display display = { 0 };
-    hinge_error err = { 0 };
-    char *own_path = NULL;
-    double *weights = NULL, start = now();
-    int code;
-
-    read_train_options(argc, argv, &s);
-    if (!t->model_path)
-        t->model_path = own_path = default_model_path(t->data_path);
-    check_output(rank, t->model_path, t->data_path, NULL);
-    t->data.ranks = &world;
-    t->data.type = t->scale ? HINGE_F64 : 0;
-    load_data(t->data_path, &t->data, 0, 0, t->params.threads, &run.data);
-    drop_words(&run.data, t->params.task);
-    if (t->params.task != HINGE_ONE_CLASS)
-        need_labels(t->data_path, &run.data, "train on", "--labels");
-    train_name_labels(t, &run.data.words);
-    if (t->scale)
-        scale_part(t, &run.data, &run.scaling);
-    run.seconds_load = now() - start;
-    if (t->weights)
-        t->params.weights = weights = own_weights(t->weights, run.data.x.rows);
-    display = (struct display){ .eps = t->params.eps, .interval = t->verbose ? 10 : 0 };
-    t->params.progress = rank == 0 ? display_progress : look_for_signal;
-    t->params.progress_arg = &display;
-    s.mpi.certificate = t->certify ? &run.certificate : NULL;
-    catch_interrupt(1);
-    signal(SIGTERM, on_signal);
-    signal(SIGUSR1, on_signal);
-    check(hinge_mpi_train(MPI_COMM_WORLD, &run.data.x, run.data.y, &t->params, &s.mpi, &run.model, &run.report, &err),
-          &err);
-    catch_interrupt(0);
-    run.seconds_floor = NAN;
-    if (t->scale && run.model)
-        check(hinge_scaling_attach(&run.scaling, run.model, &err), &err);
-    if (run.model && hinge_model_labels(run.model))
-        check(hinge_model_set_words(run.model, &run.data.words, &err), &err);
-    code = finish_training(&s, &run);
-    hinge_model_free(run.model);
-    hinge_data_free(&run.data);
-    free_class_weights(&t->classes);
-    free(run.scaling.low);
-    free(run.scaling.high);
-    free(weights);
-    free(own_path);
-    return code;
-}
-
-/* ---- Prediction ---- */
-
-static const struct tool_option predict_options[] = {
-    OPTION_THREADS(predict.threads),
-    { 0, "precision", "P", parse_choice, FIELD(predict.precision), choice_precision,
-      "compute kernel values in auto, f32 or f64 (auto)" },
-    OPTION_LEVEL(predict.cpu_level),
-    OPTION_NO_RESTART(train.no_restart),
-    OPTION_QUIET(train.quiet),
-};
-
-static const char predict_usage[] =
-    "usage: mpirun -np P hinge-mpi predict [options] test_file model_file [output_file]\n\n"
-    "Predicts by P processes, each of which reads its part of the examples. Output and accuracy are\n"
-    "those of hinge predict.";
 
 /* Gathers rank 0's array of all ranks' values; *n becomes their number. */
 static double *gather_reals(const double *mine, size_t rows, int rank, size_t *n)
@@ -299,6 +195,126 @@ static double *gather_reals(const double *mine, size_t rows, int rank, size_t *n
     free(places);
     return all;
 }
+
+/* Cross-validates, and scores the predictions on rank 0. */
+static void cross_validate(struct mpi_settings *s, struct train_run *run)
+{
+    const struct train_settings *t = &s->train;
+    size_t rows = run->data.x.rows, n;
+    double *predictions = allocate(rows, sizeof *predictions), *all, *truth;
+    hinge_error err = { 0 };
+
+    check(hinge_mpi_cross_validate(MPI_COMM_WORLD, &run->data.x, run->data.y, &t->params, t->folds, &s->mpi,
+                                   predictions, &run->report, &err),
+          &err);
+    all = gather_reals(predictions, rows, s->rank, &n);
+    truth = gather_reals(rows ? run->data.y : predictions, rows, s->rank, &n);
+    if (s->rank == 0)
+        run->score = score_predictions(t->params.task, t->params.tau, n, all, truth);
+    free(predictions);
+    free(all);
+    free(truth);
+}
+
+static void train(struct mpi_settings *s, struct train_run *run)
+{
+    const struct train_settings *t = &s->train;
+    hinge_error err = { 0 };
+
+    s->mpi.certificate = t->certify ? &run->certificate : NULL;
+    check(hinge_mpi_train(MPI_COMM_WORLD, &run->data.x, run->data.y, &t->params, &s->mpi, &run->model, &run->report,
+                          &err),
+          &err);
+    if (run->model && hinge_model_labels(run->model))
+        check(hinge_model_set_words(run->model, &run->data.words, &err), &err);
+}
+
+static int finish_training(struct mpi_settings *s, struct train_run *run)
+{
+    struct train_settings *t = &s->train;
+    const hinge_report *r = &run->report;
+    int stopped = r->outcome == HINGE_STOPPED;
+
+    if (t->folds && (stopped || r->outcome == HINGE_TIME_LIMIT))
+        die(stopped ? EXIT_STOPPED : EXIT_DATA, "%s, so the cross-validation is not complete",
+            stopped ? "interrupted" : "the time limit was reached");
+    if (s->rank == 0) {
+        if (r->outcome == HINGE_NONFINITE)
+            warn("the kernel produced NaN or infinity: scale the data, or lower gamma or the degree");
+        if (!t->folds)
+            save_model(run->model, t->model_path);
+        if (stopped)
+            fprintf(stderr, "hinge: interrupted; the best model so far is in %s\n", t->model_path);
+        else if (r->outcome != HINGE_CONVERGED)
+            warn("not converged: %s (violation %.3g)", hinge_outcome_text(r->outcome), r->violation);
+        train_report(t, run);
+    }
+    return stopped ? EXIT_STOPPED : r->outcome == HINGE_NONFINITE ? EXIT_DATA : 0;
+}
+
+static int run_train(int argc, char **argv, int rank)
+{
+    struct mpi_settings s = { .rank = rank };
+    struct train_settings *t = &s.train;
+    struct train_run run = { 0 };
+    struct display display = { 0 };
+    char *own_path = NULL;
+    double *weights = NULL, start = now();
+    int code;
+
+    read_train_options(argc, argv, &s);
+    if (!t->model_path)
+        t->model_path = own_path = default_model_path(t->data_path);
+    if (!t->folds)
+        check_output(rank, t->model_path, t->data_path, NULL);
+    t->data.ranks = &world;
+    load_data(t->data_path, &t->data, 0, 0, t->params.threads, &run.data);
+    drop_words(&run.data, t->params.task);
+    train_limit_folds(t, rows_of_all(run.data.x.rows));
+    if (t->params.task != HINGE_ONE_CLASS || t->folds)
+        need_labels(t->data_path, &run.data, "train on", "--labels");
+    train_name_labels(t, &run.data.words);
+    run.scaling = (hinge_scaling){ .lower = t->scale_lower, .upper = t->scale_upper };
+    t->params.scaling = t->scale ? &run.scaling : NULL;
+    run.seconds_load = now() - start;
+    if (t->weights)
+        t->params.weights = weights = own_weights(t->weights, run.data.x.rows);
+    display = (struct display){ .folds = t->folds, .eps = t->params.eps, .interval = t->verbose ? 10 : 0 };
+    t->params.progress = rank == 0 ? display_progress : look_for_signal;
+    t->params.progress_arg = &display;
+    catch_interrupt(1);
+    signal(SIGTERM, on_signal);
+    signal(SIGUSR1, on_signal);
+    if (t->folds)
+        cross_validate(&s, &run);
+    else
+        train(&s, &run);
+    catch_interrupt(0);
+    run.seconds_floor = NAN;
+    code = finish_training(&s, &run);
+    hinge_model_free(run.model);
+    hinge_data_free(&run.data);
+    free_class_weights(&t->classes);
+    free(weights);
+    free(own_path);
+    return code;
+}
+
+/* ---- Prediction ---- */
+
+static const struct tool_option predict_options[] = {
+    OPTION_THREADS(predict.threads),
+    { 0, "precision", "P", parse_choice, FIELD(predict.precision), choice_precision,
+      "compute kernel values in auto, f32 or f64 (auto)" },
+    OPTION_LEVEL(predict.cpu_level),
+    OPTION_NO_RESTART(train.no_restart),
+    OPTION_QUIET(train.quiet),
+};
+
+static const char predict_usage[] =
+    "usage: mpirun -np P hinge-mpi predict [options] test_file model_file [output_file]\n\n"
+    "Predicts by P processes, each of which reads its part of the examples. Output and accuracy are\n"
+    "those of hinge predict.";
 
 static void write_predictions(const char *path, const double *labels, size_t n, const hinge_words *words)
 {

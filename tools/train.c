@@ -329,8 +329,7 @@ static void load_training(struct train_settings *s, hinge_data *data, hinge_scal
 
 /* ---- The run ---- */
 
-/* Limits the folds to the examples, leaving one out, as svm-train does. */
-static void limit_folds(struct train_settings *s, size_t n)
+void train_limit_folds(struct train_settings *s, size_t n)
 {
     if (s->folds <= n)
         return;
@@ -345,7 +344,7 @@ void train_load(struct train_settings *s, struct train_run *run)
     double start = now();
 
     load_training(s, &run->data, &run->scaling);
-    limit_folds(s, run->data.x.rows);
+    train_limit_folds(s, run->data.x.rows);
     drop_words(&run->data, s->params.task);
     if (s->params.task != HINGE_ONE_CLASS || s->folds)
         need_labels(s->data_path, &run->data, "train on", "--labels");

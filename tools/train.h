@@ -50,6 +50,8 @@ void train_run(struct train_settings *s, struct train_run *run);
 void train_release(struct train_settings *s, struct train_run *run);
 /* Finds the labels that options name among words. */
 void train_name_labels(struct train_settings *s, const hinge_words *words);
+/* Limits the folds to the examples, leaving one out, as svm-train does. */
+void train_limit_folds(struct train_settings *s, size_t n);
 /* Makes the name of the file that a model is saved in unless another is named; the caller frees it. */
 char *default_model_path(const char *data_path);
 

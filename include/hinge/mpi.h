@@ -35,10 +35,20 @@ typedef struct hinge_mpi_options {
  * ranks together; 0: half of the memory of their machines.
  * *model is set on rank 0, the others get NULL; report may be NULL. options may be NULL. The model is the same, bit for
  * bit, for any number of ranks and threads, at one cache_bytes, on processors of one kind.
- * EINVAL: what hinge_train refuses; a precomputed kernel, a hard margin, scaling, probability, beta0. */
+ * EINVAL: what hinge_train refuses; a precomputed kernel, a hard margin, probability, beta0. */
 HINGE_API hinge_status hinge_mpi_train(MPI_Comm comm, const hinge_matrix *x, const double *y,
                                        const hinge_params *params, const hinge_mpi_options *options,
                                        hinge_model **model, hinge_report *report, hinge_error *err);
+
+/* Cross-validates as hinge_cross_validate does, by folds that are the same: predictions[x->rows], the caller's, are of
+ * this rank's rows. x, y and params are as for hinge_mpi_train, and all x have the same columns. One fold is trained
+ * and predicted after the other, by all ranks each; predictions differ from hinge_cross_validate's as much as
+ * params.eps lets them. Rank 0 takes 12 bytes for each row of all to draw the folds. Of the options, which may be NULL,
+ * tile alone may be set. report may be NULL; its n_sv is rank 0's alone. */
+HINGE_API hinge_status hinge_mpi_cross_validate(MPI_Comm comm, const hinge_matrix *x, const double *y,
+                                                const hinge_params *params, size_t folds,
+                                                const hinge_mpi_options *options, double *predictions,
+                                                hinge_report *report, hinge_error *err);
 
 /* Predicts this rank's rows as hinge_predict does, by the model of rank 0 (other ranks' models are not looked at).
  * Features that the model has not are taken for ones that are 0 in all its support vectors. */
