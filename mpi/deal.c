@@ -183,14 +183,19 @@ static void lay_tiles(const struct hm_net *net, struct hm_own *own)
 
 /* ---- the deal ---------------------------------------------------------------------------------------------------- */
 
-struct head { /* of a row on its way; its values follow */
+struct head { /* of a row on its way; its start and its values follow */
     uint64_t tile, at, row;
     double y, weight;
 };
 
+static size_t head_bytes(const struct hm_own *own)
+{
+    return sizeof(struct head) + own->starts * sizeof *own->start;
+}
+
 static size_t row_bytes(const struct hm_own *own)
 {
-    return sizeof(struct head) + (own->pr.d * hg_size_of(own->type) + 7) / 8 * 8;
+    return head_bytes(own) + (own->pr.d * hg_size_of(own->type) + 7) / 8 * 8;
 }
 
 static void write_row(const struct deal *d, size_t i, struct head head, char *to)
@@ -198,8 +203,10 @@ static void write_row(const struct deal *d, size_t i, struct head head, char *to
     const struct hm_own *own = d->own;
     memset(to, 0, row_bytes(own));
     memcpy(to, &head, sizeof head);
+    for (size_t p = 0; p < own->starts; p++)
+        memcpy(to + sizeof head + p * sizeof(double), &own->pr.params.beta0[p * d->x->rows + i], sizeof(double));
     const struct hg_points points = { .x = *d->x, .n = d->x->rows };
-    hg_points_pack(&points, NULL, i, 1, own->type, to + sizeof head, own->pr.d);
+    hg_points_pack(&points, NULL, i, 1, own->type, to + head_bytes(own), own->pr.d);
 }
 
 static void take_row(const struct deal *d, const char *from)
@@ -215,7 +222,8 @@ static void take_row(const struct deal *d, const char *from)
     own->row[at] = head.row;
     own->y[at] = head.y;
     own->weight[at] = head.weight;
-    memcpy((char *)own->x + at * own->stride * size, from + sizeof head, own->pr.d * size);
+    memcpy(own->start + at * own->starts, from + sizeof head, own->starts * sizeof *own->start);
+    memcpy((char *)own->x + at * own->stride * size, from + head_bytes(own), own->pr.d * size);
 }
 
 /* Rows [first, end): what goes to which rank, and what comes. places [groups] move on. */
@@ -275,7 +283,8 @@ static hinge_status deal_rows(struct deal *d, hinge_error *err)
     own->x = hg_zalloc(n * own->stride, hg_size_of(own->type));
     uint64_t *counts = hg_alloc(3 * ranks, sizeof *counts);
     bool ok = own->x != NULL && counts != NULL && HG_ROOM(HG_ARRAY(own->number, n), HG_ARRAY(own->row, n),
-                                                          HG_ARRAY(own->y, n), HG_ARRAY(own->weight, n));
+                                                          HG_ARRAY(own->y, n), HG_ARRAY(own->weight, n),
+                                                          HG_TABLE(own->start, n, own->starts));
     hinge_status status = HM_HAVE(d->net, ok, err, "no memory for %zu rows of %zu features", n, own->pr.d);
     sum.most[0].key = (d->x->rows + batch - 1) / batch;
     if (status == HINGE_OK)
@@ -336,6 +345,7 @@ static hinge_status agree_on_sizes(struct deal *d, const hinge_params *params, h
     }
     sum.most[0].key = d->x->cols;
     sum.most[1].key = !all_f32(d->x);
+    sum.most[2].key = params->beta0 != NULL;
     d->net->sum(d->net, &sum);
     own->pr.d = sum.most[0].key;
     own->type = sum.most[1].key ? HINGE_F64 : HINGE_F32;
@@ -350,6 +360,9 @@ static hinge_status agree_on_sizes(struct deal *d, const hinge_params *params, h
     if (status == HINGE_OK && hg_params_need_interior(&own->pr.params))
         status = hg_fail(err, HINGE_EINVAL, "solver: a hard margin, or a rank, needs the interior point, which is "
                                             "hinge_train's alone");
+    if (status == HINGE_OK && sum.most[2].key && params->beta0 == NULL && d->x->rows > 0)
+        status = hg_fail(err, HINGE_EINVAL, "beta0: NULL on a rank that has rows, and other ranks have coefficients");
+    own->starts = sum.most[2].key;
     own->pr.params.weights = params->weights;
     own->pr.params.beta0 = params->beta0;
     own->pr.task = hinge_task_info(params->task);
@@ -391,6 +404,7 @@ static hinge_status survey(struct deal *d, const hinge_params *params, hinge_err
     own->pr.n_problems = 1;
     if (own->pr.classifies)
         HG_TRY(agree_on_labels(d, err));
+    own->starts *= own->pr.n_problems;
     return count_points(d, err);
 }
 

@@ -19,6 +19,8 @@ struct hm_own {
     uint64_t *number;      /* [n] among all */
     uint64_t *row;         /* [n] of all ranks' rows, one after the other */
     double *y, *weight;    /* [n] */
+    size_t starts;         /* coefficients of each point to start from: one a problem, or 0 */
+    double *start;         /* [n * starts] */
     hinge_dtype type;      /* F32 where f32 holds all values as they are */
     size_t stride;
     void *x;               /* [n * stride] */

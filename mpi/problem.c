@@ -71,60 +71,120 @@ static void form_weights(const struct hm_run *r, size_t at, size_t n, double *pa
         part[is_first(r, i) ? 0 : 1] += r->own->weight[r->of[i]];
 }
 
+/* Of each layer the sum of its coefficients, then of their sizes. */
 static void form_beta(const struct hm_run *r, size_t at, size_t n, double *part)
 {
     for (size_t i = at; i < at + n; i++)
-        for (int l = 0; l < r->qp.layers; l++)
+        for (int l = 0; l < r->qp.layers; l++) {
             part[l] += r->qp.beta[l][i];
+            part[r->qp.layers + l] += fabs(r->qp.beta[l][i]);
+        }
 }
 
-static double room_of(const struct hg_qp *qp, int l, size_t i, double sign)
+/* Coefficients of a layer that are inside their box, all of a layer, or those of both layers of a point together. */
+enum which { INSIDE, ALL, BOTH };
+
+static double room_of(const struct hg_qp *qp, enum which which, int l, size_t i, double sign)
 {
-    return sign > 0 ? qp->hi[l][i] - qp->beta[l][i] : qp->beta[l][i] - qp->lo[l][i];
+    double up = qp->hi[l][i] - qp->beta[l][i], down = qp->beta[l][i] - qp->lo[l][i];
+    if (which == BOTH)
+        return HG_MIN(qp->hi[0][i] - qp->beta[0][i], qp->beta[1][i] - qp->lo[1][i]);
+    if (which == INSIDE && !(up > 0 && down > 0))
+        return 0;
+    return sign > 0 ? up : down;
 }
 
-/* Moves the first entries of layer l, in the order of all points, by `amount` together, each as far as its box goes. */
-static void pour(struct hm_run *r, int l, double amount, double *room)
+static void move(struct hg_qp *qp, enum which which, int l, size_t i, double step, bool whole)
+{
+    double end = step > 0 ? qp->hi[l][i] : qp->lo[l][i];
+    qp->beta[l][i] = whole && which != BOTH ? end : qp->beta[l][i] + step;
+    if (which == BOTH)
+        qp->beta[1][i] -= step;
+}
+
+/* Moves the first entries of layer l, in the order of all points, by `amount` together, each as far as its box goes;
+ * BOTH: those of layer 1 the other way. Returns what is left of it. */
+static double pour(struct hm_run *r, enum which which, int l, double amount, double *room)
 {
     size_t at, n, number;
     double sign = amount < 0 ? -1 : 1, left = fabs(amount);
     memset(room, 0, r->own->n_tiles * sizeof *room);
     for (size_t k = 0; hm_nth_tile(r, k, &at, &n, &number); k++)
         for (size_t i = at; i < at + n; i++)
-            room[number] += room_of(&r->qp, l, i, sign);
+            room[number] += room_of(&r->qp, which, l, i, sign);
     hm_add_counts(r->net, (uint64_t *)(void *)room, r->own->n_tiles); /* bits: all ranks but one have 0 there */
-    for (size_t t = 0, k = 0; t < r->own->n_tiles; t++) {
-        double rest = left;
-        if (hm_nth_tile(r, k, &at, &n, &number) && number == t) {
-            for (size_t i = at; i < at + n && rest > 0; i++) {
-                double step = HG_MIN(room_of(&r->qp, l, i, sign), rest);
-                double end = sign > 0 ? r->qp.hi[l][i] : r->qp.lo[l][i];
-                r->qp.beta[l][i] = step < rest ? end : r->qp.beta[l][i] + sign * step;
-                rest -= step;
-            }
-            k++;
-        }
-        left = HG_MAX(left - room[t], 0.0);
+    for (size_t t = 0; t < r->own->n_tiles; t++) { /* what is left when its turn comes */
+        double most = room[t];
+        room[t] = left;
+        left = HG_MAX(left - most, 0.0);
     }
+    for (size_t k = 0; hm_nth_tile(r, k, &at, &n, &number); k++)
+        for (size_t i = at; i < at + n && room[number] > 0; i++) {
+            double most = room_of(&r->qp, which, l, i, sign), step = HG_MIN(most, room[number]);
+            if (step > 0)
+                move(&r->qp, which, l, i, sign * step, most < room[number]);
+            room[number] -= step;
+        }
+    return sign * left;
 }
 
-/* Coefficients of params.beta0, for this rank's rows as they came, cannot be found among the points dealt: only those
- * that a checkpoint brought are taken; they and the start from 0 are brought to their sums. */
+/* A start's sums, as hg_qp_project and hg_problem_qp have them: what a nu-SVR of tube 0 lacks goes to both sides of
+ * points; then entries inside their box come first, and those at a bound stay there for what is rounding. */
+static hinge_status settle_sums(struct hm_run *r, const double *sums, double *room, hinge_error *err)
+{
+    double now[HM_REALS];
+    const int layers = r->qp.layers;
+    HG_TRY(hm_sum_tiles(r, form_beta, 2 * (size_t)layers, now, err));
+    double lacking = r->own->pr.params.task == HINGE_NU_SVR ? HG_MIN(sums[0] - now[0], now[1] - sums[1]) : 0;
+    if (r->own->starts > 0 && lacking > 1e-9 * sums[0]) {
+        lacking -= pour(r, BOTH, 0, lacking, room);
+        now[0] += lacking;
+        now[1] -= lacking;
+    }
+    for (int l = 0; l < layers && !r->qp.no_sum; l++) {
+        double missing = sums[l] - now[l], rounding = 1e-12 * (fabs(sums[l]) + now[layers + l]);
+        if (now[layers + l] > 0 && missing != 0)
+            missing = pour(r, INSIDE, l, missing, room);
+        if (fabs(missing) > rounding)
+            pour(r, ALL, l, missing, room);
+    }
+    return HINGE_OK;
+}
+
+/* Coefficients of a start, or of a checkpoint, into their boxes and to their sums. */
 static hinge_status make_feasible(struct hm_run *r, const double *sums, hinge_error *err)
 {
     struct hg_qp *qp = &r->qp;
-    double now[HM_REALS];
     for (int l = 0; l < qp->layers; l++)
         for (size_t i = 0; i < qp->n; i++)
             qp->beta[l][i] = fmin(fmax(qp->beta[l][i], qp->lo[l][i]), qp->hi[l][i]);
-    HG_TRY(hm_sum_tiles(r, form_beta, (size_t)qp->layers, now, err));
     double *room = hg_alloc(r->own->n_tiles, sizeof *room);
     hinge_status status = HM_HAVE(r->net, room != NULL, err, "no memory for %zu tiles", r->own->n_tiles);
-    for (int l = 0; l < qp->layers && status == HINGE_OK && !qp->no_sum; l++)
-        if (fabs(sums[l] - now[l]) > 1e-12 * (fabs(sums[l]) + fabs(now[l])))
-            pour(r, l, sums[l] - now[l], room);
+    if (status == HINGE_OK)
+        status = settle_sums(r, sums, room, err);
     hg_free(room);
     return status;
+}
+
+/* The start that params.beta0 brought with the rows. Those of nu-SVC come divided by r: each layer goes back to its
+ * sum. */
+static hinge_status take_start(struct hm_run *r, const double *sums, hinge_error *err)
+{
+    struct hg_qp *qp = &r->qp;
+    double now[HM_REALS];
+    for (size_t at = 0; at < r->n; at++) {
+        double b = r->own->start[r->of[at] * r->own->starts + r->problem];
+        qp->beta[0][at] = qp->layers == 2 ? HG_MAX(b, 0.0) : b;
+        if (qp->layers == 2)
+            qp->beta[1][at] = HG_MIN(b, 0.0);
+    }
+    if (r->own->pr.params.task != HINGE_NU_SVC)
+        return HINGE_OK;
+    HG_TRY(hm_sum_tiles(r, form_beta, 2 * (size_t)qp->layers, now, err));
+    for (int l = 0; l < qp->layers; l++)
+        for (size_t at = 0; at < r->n && now[l] != 0 && isfinite(now[l]); at++)
+            qp->beta[l][at] = hg_qp_snap(qp->beta[l][at] * sums[l] / now[l], qp->lo[l][at], qp->hi[l][at], 1e-10);
+    return HINGE_OK;
 }
 
 static hinge_status make_qp(struct hm_run *r, double *sums, hinge_error *err)
@@ -237,9 +297,11 @@ static hinge_status start(struct hm_run *r, struct hm_watch *watch, hinge_error 
     HG_TRY(make_qp(r, sums, err));
     if (watch->restore != NULL)
         HG_TRY(watch->restore(watch->arg, r, &restored, err));
+    if (!restored && r->own->starts > 0)
+        HG_TRY(take_start(r, sums, err));
     HG_TRY(make_feasible(r, sums, err));
     HG_TRY(make_block(r, err));
-    if (restored || sums[0] != 0 || sums[1] != 0)
+    if (restored || r->own->starts > 0 || sums[0] != 0 || sums[1] != 0)
         HG_TRY(hm_compute_gradient(r, err));
     r->corrections = 0;
     r->target = r->params->eps;

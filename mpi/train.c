@@ -231,8 +231,6 @@ static hinge_status check(const hinge_matrix *x, const hinge_params *params, hin
         return hg_fail(err, HINGE_EINVAL, "params: NULL");
     if (params->probability)
         return hg_fail(err, HINGE_EINVAL, "probability: calibrate the model afterwards (hinge_calibrate)");
-    if (params->beta0 != NULL)
-        return hg_fail(err, HINGE_EINVAL, "beta0: a training over ranks begins at a checkpoint, not at coefficients");
     if (params->solver == HINGE_SOLVER_INTERIOR_POINT)
         return hg_fail(err, HINGE_EINVAL, "solver: ranks know block SMO alone");
     return HINGE_OK;

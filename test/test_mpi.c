@@ -2,7 +2,6 @@
  * Training over ranks, which are threads here: the same bytes for any number of them, the optimum that hinge_train
  * finds, what is exchanged, checkpoints, failures of one rank. test_mpi.sh has the same over MPI.
  */
-#include "mpi/keep.h"
 #include "mpi/train.h"
 #include "test/ranks.h"
 #include "test/support.h"
@@ -25,6 +24,9 @@ struct training {
     hinge_params params;
     struct hm_options options;
     int bad_rank; /* -1: none; whose first label is NaN */
+    const double *beta0; /* [problems * n] of all, or NULL */
+    size_t problems;
+    int lacks_beta0; /* -1: none; a rank without its part */
     hinge_model *model;
     hinge_report report;
     hinge_error err, errs[8]; /* of rank 0, and of the first ones */
@@ -50,6 +52,10 @@ static void train_rank(const struct hm_net *net, void *arg)
     double kept = mine.n > 0 ? mine.y[0] : 0;
     if (t->weights != NULL)
         params.weights = t->weights + first;
+    double *beta0 = malloc((t->problems * mine.n + 1) * sizeof *beta0);
+    for (size_t p = 0; t->beta0 != NULL && p < t->problems; p++)
+        memcpy(beta0 + p * mine.n, t->beta0 + p * t->set->n + first, mine.n * sizeof *beta0);
+    params.beta0 = t->beta0 != NULL && net->rank != t->lacks_beta0 ? beta0 : NULL;
     if (net->rank != 0)
         params.progress = NULL;
     if (net->rank == t->bad_rank)
@@ -58,6 +64,7 @@ static void train_rank(const struct hm_net *net, void *arg)
     struct hm_options options = t->options;
     options.certificate = &certificate;
     hinge_status status = hm_train(net, &x, mine.y, &params, &options, &model, &report, &err);
+    free(beta0);
     if (net->rank == t->bad_rank)
         mine.y[0] = kept;
     assert_int_equal(status, err.status);
@@ -76,7 +83,8 @@ static void train_rank(const struct hm_net *net, void *arg)
 static struct training training_of(const struct set *set, hinge_params params)
 {
     params.threads = params.threads > 0 ? params.threads : 1;
-    return (struct training){ .set = set, .params = params, .options = { .tile = 512 }, .bad_rank = -1 };
+    return (struct training){ .set = set, .params = params, .options = { .tile = 512 }, .bad_rank = -1,
+                              .lacks_beta0 = -1 };
 }
 
 static char *bytes_of(const hinge_model *model, size_t *size)
@@ -210,6 +218,8 @@ static void test_other_tasks(void **state)
     params.nu = 0.4;
     params.eps = 1e-4;
     check_task(&blobs, params, NULL);
+    params.multiclass = HINGE_ONE_VS_REST; /* whose problems do not have their tiles in the order of all */
+    check_task(&blobs, params, NULL);
     params = params_for(HINGE_ONE_CLASS, hinge_kernel_rbf(0.3), 1);
     params.nu = 0.2;
     check_task(&blobs, params, NULL);
@@ -220,6 +230,83 @@ static void test_other_tasks(void **state)
     params = params_for(HINGE_QUANTILE, hinge_kernel_rbf(0.3), 1);
     params.tau = 0.8;
     check_task(&line, params, NULL);
+    set_free(&blobs);
+    set_free(&line);
+}
+
+/* From hinge_train's solution to one that is near: the same model by 1 to 4 ranks, of the optimum, in few steps. From
+ * what is in no box, the optimum. */
+static void check_start(const struct set *set, hinge_params params, const double *weights)
+{
+    struct training cold = training_of(set, params), warm;
+    cold.weights = weights;
+    run_ranks(1, train_rank, &cold);
+    params.weights = weights;
+    params.solver = HINGE_SOLVER_SMO;
+    params.eps /= 2;
+    hinge_model *model = fit(set, &params, NULL);
+    double *beta = fit_beta(model, set->n);
+    warm = cold;
+    warm.beta0 = beta;
+    warm.problems = hinge_model_n_problems(model);
+    for (int ranks = 1; ranks <= 4; ranks++) {
+        struct training other = warm;
+        run_ranks(ranks, train_rank, &other);
+        assert_string_equal(other.err.text, "");
+        assert_int_equal(other.report.outcome, HINGE_CONVERGED);
+        assert_close(other.report.objective, cold.report.objective, 1e-3);
+        assert_true(other.report.iterations * 20 <= cold.report.iterations);
+        if (ranks == 1)
+            warm.model = other.model;
+        else
+            assert_same_model(warm.model, other.model);
+        if (ranks > 1)
+            hinge_model_free(other.model);
+    }
+    hinge_model_free(warm.model);
+    for (size_t i = 0; i < warm.problems * set->n; i++)
+        beta[i] = i % 50 == 0 ? NAN : i % 3 == 0 ? 1e3 : -5;
+    run_ranks(3, train_rank, &warm);
+    assert_int_equal(warm.report.outcome, HINGE_CONVERGED);
+    assert_close(warm.report.objective, cold.report.objective, 1e-3);
+    hinge_model_free(warm.model);
+    hinge_model_free(cold.model);
+    hinge_model_free(model);
+    free(beta);
+}
+
+static void test_start(void **state)
+{
+    (void)state;
+    const double labels[] = { 4, -1, 2 };
+    struct set blobs = set_blobs(2, 1500, 4, 3, labels, 2), line = set_regression(3, 1400, 4);
+    double weights[1500];
+    for (size_t i = 0; i < blobs.n; i++)
+        weights[i] = i % 7 == 0 ? 0 : 0.5 + (double)(i % 5);
+    hinge_params params = params_for(HINGE_C_SVC, hinge_kernel_rbf(0.3), 2);
+    check_start(&blobs, params, NULL);
+    params.multiclass = HINGE_ONE_VS_REST;
+    check_start(&blobs, params, weights);
+    params = params_for(HINGE_NU_SVC, hinge_kernel_rbf(0.3), 1);
+    params.nu = 0.4;
+    params.eps = 1e-4;
+    check_start(&blobs, params, NULL);
+    params = params_for(HINGE_ONE_CLASS, hinge_kernel_rbf(0.3), 1);
+    params.nu = 0.2;
+    check_start(&blobs, params, NULL);
+    check_start(&line, params_for(HINGE_EPSILON_SVR, hinge_kernel_rbf(0.3), 1), NULL);
+    params = params_for(HINGE_NU_SVR, hinge_kernel_rbf(0.3), 1);
+    params.nu = 0.3;
+    check_start(&line, params, NULL);
+    params.nu = 1; /* of tube 0: points have coefficients on both sides */
+    params.C = 100;
+    check_start(&line, params, NULL);
+    struct training t = training_of(&line, params);
+    t.beta0 = calloc(line.n, sizeof *t.beta0);
+    t.problems = 1;
+    t.lacks_beta0 = 1;
+    check_failure(&t, 3, HINGE_EINVAL, "beta0: NULL on a rank that has rows");
+    free((void *)t.beta0);
     set_free(&blobs);
     set_free(&line);
 }
@@ -321,71 +408,6 @@ static void test_two_collectives(void **state)
     one.options.rounds = path_of("none/rounds");
     check_failure(&one, 2, HINGE_EIO, "none/rounds: cannot write");
     set_free(&set);
-}
-
-static void add_halves(const struct hm_net *net, void *arg)
-{
-    double part[2][300], sums[2];
-    size_t n = 0;
-    for (int k = 0; k < 300; k++)
-        if (k % net->ranks == net->rank)
-            part[0][n++] = ldexp(sin(k), k % 40);
-    for (size_t k = 0; k < n; k++)
-        part[0][n + k] = -part[0][k] / 3;
-    hm_add_reals(net, part[0], n, 2, sums);
-    if (net->rank == 0)
-        memcpy(arg, sums, sizeof sums);
-}
-
-static void test_sums(void **state)
-{
-    (void)state;
-    double first[2], other[2];
-    long double truth = 0;
-    for (int k = 0; k < 300; k++)
-        truth += (long double)ldexp(sin(k), k % 40);
-    run_ranks(1, add_halves, first);
-    assert_close(first[0], (double)truth, 1e-14);
-    assert_close(first[1], (double)(-truth / 3), 1e-14);
-    for (int ranks = 2; ranks < 9; ranks++) {
-        run_ranks(ranks, add_halves, other);
-        assert_memory_equal(first, other, sizeof first);
-    }
-}
-
-/* ---- rows that are kept ------------------------------------------------------------------------------------------ */
-
-static void test_kept_rows(void **state)
-{
-    (void)state;
-    enum { ROOM = 7, POINTS = 40 };
-    struct hm_keep keep;
-    uint64_t asked[POINTS] = { 0 }, seed = 5;
-    void *place[POINTS] = { NULL };
-    assert_int_equal(hm_keep_init(&keep, ROOM, 100, NULL), HINGE_OK);
-    for (uint64_t round = 1; round < 4000; round++) {
-        uint64_t p = draw(&seed) % POINTS, oldest = UINT64_MAX;
-        size_t held = 0, last = 0;
-        for (size_t k = 0; k < POINTS; k++) {
-            held += place[k] != NULL;
-            if (place[k] != NULL && asked[k] < oldest)
-                oldest = asked[last = k];
-        }
-        void *row = hm_keep_find(&keep, p, round);
-        assert_ptr_equal(row, place[p]);
-        if (row == NULL) {
-            row = hm_keep_add(&keep, p, round);
-            assert_non_null(row);
-            if (held == ROOM) {
-                assert_ptr_equal(row, place[last]);
-                place[last] = NULL;
-            }
-            place[p] = row;
-        }
-        asked[p] = round;
-        assert_true(ROOM == 7 && hm_keep_find(&keep, POINTS + 1, round) == NULL);
-    }
-    hm_keep_free(&keep);
 }
 
 /* ---- checkpoints ------------------------------------------------------------------------------------------------- */
@@ -533,9 +555,8 @@ int main(void)
         cmocka_unit_test(test_many_ranks),
         cmocka_unit_test(test_two_classes),
         cmocka_unit_test(test_other_tasks),
+        cmocka_unit_test(test_start),
         cmocka_unit_test_setup_teardown(test_two_collectives, make_folder, remove_folder),
-        cmocka_unit_test(test_sums),
-        cmocka_unit_test(test_kept_rows),
         cmocka_unit_test_setup_teardown(test_checkpoint, make_folder, remove_folder),
         cmocka_unit_test(test_one_rank_fails),
         cmocka_unit_test(test_prediction),

@@ -30,12 +30,14 @@ typedef struct hinge_mpi_options {
 
 /* Trains on the rows of all ranks, those of rank 0 first. x and y [x->rows] are this rank's share, which may be empty;
  * where a rank has fewer features than another, those missing are 0. params are as for hinge_train and the same on all
- * ranks, but for weights [x->rows] (this rank's) and progress: a callback is called on each rank that has one, after
- * every round, and any can end the run. threads are a rank's own. cache_bytes is the budget for kernel rows of all
- * ranks together; 0: half of the memory of their machines.
+ * ranks, but for weights [x->rows] and beta0 [n_problems * x->rows], which are this rank's, and progress: a callback is
+ * called on each rank that has one, after every round, and any can end the run. beta0 is NULL on all ranks, or on none
+ * that has rows; a checkpoint that is found goes before it. Ranges of a scaling are those of all ranks' rows. threads
+ * are a rank's own. cache_bytes is the budget for kernel rows of all ranks together; 0: half of the memory of their
+ * machines.
  * *model is set on rank 0, the others get NULL; report may be NULL. options may be NULL. The model is the same, bit for
  * bit, for any number of ranks and threads, at one cache_bytes, on processors of one kind.
- * EINVAL: what hinge_train refuses; a precomputed kernel, a hard margin, probability, beta0. */
+ * EINVAL: what hinge_train refuses; a precomputed kernel, a hard margin, probability. */
 HINGE_API hinge_status hinge_mpi_train(MPI_Comm comm, const hinge_matrix *x, const double *y,
                                        const hinge_params *params, const hinge_mpi_options *options,
                                        hinge_model **model, hinge_report *report, hinge_error *err);
