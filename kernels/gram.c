@@ -257,7 +257,64 @@ static size_t tile_width(const struct hg_gram *g, const struct hg_fetch *f)
     return HG_MIN(g->tile_cols, HG_MAX(f->n_cols / 4 / 64, (size_t)1) * 64);
 }
 
-/* Rows [row0, row0 + count) of those asked for, count <= max_rows. */
+/* Rows [row0, row0 + count) of those asked for, count <= max_rows: their ids and norms. false: the maker is still to
+ * set its left side, vector by vector. */
+static bool ask_rows(struct hg_gram *g, const struct hg_fetch *f, size_t row0, size_t count, struct shared *s)
+{
+    const struct hg_maker *maker = g->tiler.maker;
+    const void *direct = NULL;
+    for (size_t r = 0; r < count; r++)
+        s->ids[r] = (uint32_t)point_of(g, f->rows[row0 + r]);
+    if (f->near && g->points.cells != NULL)
+        hg_cells_stretches(g->points.cells, s->ids, count, &s->stretches);
+    if (g->equal.now != NULL)
+        hg_equal_ask(&g->equal, f->rows + row0, count);
+    gather_norms(g, s->ids, count, s->norm);
+    s->left.norm = g->norms != NULL ? s->norm : NULL;
+    s->left.origin = (struct hg_origin){ &g->points, s->ids, 0 };
+    if (maker->plain)
+        direct = hg_points_direct(&g->points, s->ids, 0, count, g->tiler.type, &s->left.ld);
+    if (direct != NULL)
+        s->left.x = direct;
+    return direct != NULL || maker->set_left == NULL;
+}
+
+/* The left side and the tiles of such rows, by each thread of a team; *worked: its seconds. Returns how many
+ * values it made. */
+static uint64_t work_on(struct hg_gram *g, const struct hg_fetch *f, const struct shared *s, bool is_set, size_t row0,
+                        size_t count, struct watch *watch, double *worked, int *failed)
+{
+    size_t width = tile_width(g, f), tiles = (f->n_cols + width - 1) / width;
+    double begin = hg_now();
+    uint64_t values = 0;
+    struct shared mine;
+    struct work w;
+    hg_blas_alone();
+    lap(watch, WAITING);
+    lay_out(g, g->work, omp_get_thread_num(), &mine, &w);
+    w.watch = watch;
+    if (!is_set) {
+#pragma omp for schedule(static) nowait
+        for (size_t r = 0; r < count; r++)
+            g->tiler.maker->set_left(&g->tiler, &s->left, r, w.room);
+        lap(watch, GATHER);
+        *worked += hg_now() - begin;
+#pragma omp barrier
+        lap(watch, WAITING);
+        begin = hg_now();
+    }
+#pragma omp for schedule(dynamic, 1) nowait
+    for (size_t tile = 0; tile < tiles; tile++) {
+        if (stopped(f) || __atomic_load_n(failed, __ATOMIC_RELAXED) != HINGE_OK)
+            continue;
+        hinge_status status = make_tile(g, f, s, row0, count, tile * width, width, &w, &values);
+        if (status != HINGE_OK)
+            __atomic_store_n(failed, (int)status, __ATOMIC_RELAXED);
+    }
+    *worked += hg_now() - begin;
+    return values;
+}
+
 static hinge_status fetch_some(struct hg_gram *g, const struct hg_fetch *f, size_t row0, size_t count)
 {
     hinge_stages *stages = g->super.stages;
@@ -267,25 +324,8 @@ static hinge_status fetch_some(struct hg_gram *g, const struct hg_fetch *f, size
     struct work first;
     lap(&watch, WAITING);
     lay_out(g, g->work, 0, &s, &first);
-    for (size_t r = 0; r < count; r++)
-        s.ids[r] = (uint32_t)point_of(g, f->rows[row0 + r]);
-    if (f->near && g->points.cells != NULL)
-        hg_cells_stretches(g->points.cells, s.ids, count, &s.stretches);
-    if (g->equal.now != NULL)
-        hg_equal_ask(&g->equal, f->rows + row0, count);
-    const struct hg_maker *maker = g->tiler.maker;
-    const void *direct = NULL;
-    s.left.norm = g->norms != NULL ? s.norm : NULL;
-    s.left.origin = (struct hg_origin){ &g->points, s.ids, 0 };
-    if (maker->plain)
-        direct = hg_points_direct(&g->points, s.ids, 0, count, g->tiler.type, &s.left.ld);
-    if (direct != NULL)
-        s.left.x = direct;
-    bool gather = direct == NULL && maker->set_left != NULL;
-    gather_norms(g, s.ids, count, s.norm);
+    bool is_set = ask_rows(g, f, row0, count, &s);
     lap(&watch, GATHER);
-
-    size_t width = tile_width(g, f), tiles = (f->n_cols + width - 1) / width;
     int failed = HINGE_OK;
     uint64_t values = 0;
     /* a tenth of the work is worth a team that is awake, round after round */
@@ -294,42 +334,17 @@ static hinge_status fetch_some(struct hg_gram *g, const struct hg_fetch *f, size
     double worked = 0, start = hg_now();
 #pragma omp parallel reduction(+ : values) reduction(hg_stages : spent) num_threads(team)
     {
-        bool first_of_team = omp_get_thread_num() == 0;
-        double begin = hg_now();
-        hg_blas_alone();
-        struct shared mine;
-        struct work w;
         struct watch own = { 0, stages != NULL ? &spent : NULL };
-        lap(&own, WAITING);
-        lay_out(g, g->work, omp_get_thread_num(), &mine, &w);
-        w.watch = &own;
-        if (gather) {
-#pragma omp for schedule(static) nowait
-            for (size_t r = 0; r < count; r++)
-                maker->set_left(&g->tiler, &s.left, r, w.room);
-            lap(&own, GATHER);
-            if (first_of_team)
-                worked += hg_now() - begin;
-#pragma omp barrier
-            lap(&own, WAITING);
-            begin = hg_now();
-        }
-#pragma omp for schedule(dynamic, 1) nowait
-        for (size_t tile = 0; tile < tiles; tile++) {
-            if (stopped(f) || __atomic_load_n(&failed, __ATOMIC_RELAXED) != HINGE_OK)
-                continue;
-            hinge_status status = make_tile(g, f, &s, row0, count, tile * width, width, &w, &values);
-            if (status != HINGE_OK)
-                __atomic_store_n(&failed, (int)status, __ATOMIC_RELAXED);
-        }
-        if (first_of_team)
-            worked += hg_now() - begin;
+        double mine = 0;
+        values += work_on(g, f, &s, is_set, row0, count, &own, &mine, &failed);
+        if (omp_get_thread_num() == 0)
+            worked = mine;
     }
     hg_crew_tell(&g->super.crew, team, worked, hg_now() - start - worked);
     if (g->equal.now != NULL)
         hg_equal_forget(&g->equal, f->rows + row0, count);
     g->super.values += values;
-    spent.gflop = 2e-9 * (double)values * maker->cost(&g->tiler, &g->points).products;
+    spent.gflop = 2e-9 * (double)values * g->tiler.maker->cost(&g->tiler, &g->points).products;
     g->super.gflop += spent.gflop;
     if (stages != NULL)
         hg_add_stages(stages, &spent);
