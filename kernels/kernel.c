@@ -1,3 +1,4 @@
+/* The kernel table (kernel.h), and how large and how wrong a kernel's values may be. */
 #include "kernels/kernel.h"
 
 #include <float.h>

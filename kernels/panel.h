@@ -4,6 +4,10 @@
  * many columns at once as a vector holds. Panels that are kept save the packing that GEMM does anew for each call: most
  * of its time where rows are few. Sums run over ascending features, stretch by stretch, so that an entry's bits
  * depend on nothing but its two vectors (and the level).
+ *
+ * Buys: mnist 1.6 times the speed of GEMM by lists, and rows by kept panels 1.5 to 1.8 times that by new ones; dense
+ * vectors 1.4 to 1.8 times GEMM's with AVX-512 (doc/tried.md). Points whose non-zeros nobody counted
+ * (hg_points.nonzeros 0) go by GEMM.
  */
 #ifndef HG_PANEL_H
 #define HG_PANEL_H

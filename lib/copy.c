@@ -1,3 +1,4 @@
+/* The copy in f32 that training reads, or counts instead of it (copy.h): which of them a problem gets. */
 #include "lib/copy.h"
 
 #include <string.h>

@@ -1,3 +1,4 @@
+/* Equal rows as one point (distinct.h): points are numbered, boxes added up, and coefficients given back to rows. */
 #include "lib/distinct.h"
 
 #include <float.h>

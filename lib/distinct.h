@@ -4,6 +4,9 @@
  * same, but smaller by up to the square. Afterwards a point's coefficient goes back to its rows in their order: each
  * gets as much as its box holds, so at most one of them is inside its box, and support vectors are as few as they can
  * be.
+ *
+ * Buys: a9a 24,947 points of 32,561 rows, keggundirected 17,053 of 57,248: what a solver does shrinks by up to the
+ * square. Rows that all differ are their own points.
  */
 #ifndef HG_DISTINCT_H
 #define HG_DISTINCT_H

@@ -1,3 +1,4 @@
+/* Factors of a kernel matrix for the interior point (lowrank.h), and whether one pays. */
 #include "lib/lowrank.h"
 #include "solver/ipm/cholesky.h"
 

@@ -1,3 +1,7 @@
+/*
+ * Which support vectors matter to a block of examples (nearby.h): both are sorted and boxed; a block passes over strips
+ * that are far.
+ */
 #include "lib/nearby.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* From data and parameters to QPs (problem.h): classes first, then points and weights, then each two-class problem. */
 #include "lib/problem.h"
 #include "lib/params.h"
 

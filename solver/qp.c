@@ -1,3 +1,4 @@
+/* What every solver needs of the QP (qp.h): feasible starts, tidy ends, objective, bias and violation. */
 #include "solver/qp.h"
 
 #include <float.h>

@@ -1,3 +1,4 @@
+/* Errors, memory, random numbers, the clock and crews of threads (base.h). */
 #include "lib/base/base.h"
 #include "hg_config.h"
 

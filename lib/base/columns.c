@@ -1,3 +1,4 @@
+/* Sets of feature indices as bits, with the number of those before each word (columns.h). */
 #include "lib/base/columns.h"
 
 enum { EMPTY = 16 }; /* columns for one that holds something */

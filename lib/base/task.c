@@ -1,3 +1,4 @@
+/* The table of tasks: what each asks for and tells (include/hinge/hinge.h, hinge_task_row). */
 #include <hinge/hinge.h>
 
 #include <stddef.h>

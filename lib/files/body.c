@@ -1,3 +1,7 @@
+/*
+ * The part of a model file behind "SV" (body.h): writing; reading what that line tells, words of labels,
+ * support vectors.
+ */
 #include "lib/files/body.h"
 #include "lib/files/number.h"
 

@@ -1,3 +1,4 @@
+/* Files as bytes (bytes.h): text that grows, xz and gz, mapped reading, writing that replaces a file at its end. */
 #include "lib/files/bytes.h"
 #include "lib/files/number.h"
 #include "hg_config.h"

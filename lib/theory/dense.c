@@ -1,3 +1,6 @@
+/*
+ * Steps of the homogeneous model, how near each is to a solution or a proof, and the run (dense.h has the equations).
+ */
 #include "lib/theory/dense.h"
 
 #include <math.h>

@@ -1,3 +1,7 @@
+/*
+ * What is done to a quadratic program before its first step: checks, scaling, and which equalities depend on others.
+ * Read dense.h before.
+ */
 #include "lib/theory/dense.h"
 
 #include <cblas.h>

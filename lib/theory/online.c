@@ -1,3 +1,4 @@
+/* Sweeps over all examples and walks over batches (online.h), for perceptron.c and sgd.c. */
 #include "lib/theory/online.h"
 
 #include <cblas.h>

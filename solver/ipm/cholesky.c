@@ -1,3 +1,4 @@
+/* Pivots one after the other (cholesky.h), each by one row of the kernel. */
 #include "solver/ipm/cholesky.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* Proximal steps by semismooth Newton (finish.h has the equations), and what each is worth. */
 #include "solver/ipm/finish.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* Passes over Z by slots (sweep.h), and the Cholesky factor of their sums. */
 #include "solver/ipm/sweep.h"
 
 #include <cblas.h>

@@ -1,3 +1,4 @@
+/* Slots of the arena, the list by age, and compaction (cache.h). */
 #include "solver/smo/cache.h"
 
 #include <string.h>

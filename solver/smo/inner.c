@@ -1,3 +1,4 @@
+/* Two-variable steps on K_WW (inner.h), in f32 as long as that is exact enough, then in f64. */
 #include "solver/smo/inner.h"
 #include "hg_config.h"
 

@@ -1,3 +1,4 @@
+/* Vector code of the solver (loops.h): one source for all levels; each section says what bounds it. */
 #include "solver/smo/loops.h"
 #include "hg_config.h"
 

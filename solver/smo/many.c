@@ -1,3 +1,4 @@
+/* Many problems on one Gram (many.h): the rows they share, one problem's rounds (a lane), and all of them in turn. */
 #include "solver/smo/many.h"
 #include "solver/smo/run.h"
 

@@ -1,6 +1,9 @@
 /*
  * The Newton finish: from a beta most of whose entries are at their bounds, or inside, where the optimum has them, to a
  * violation as small as f64 gives. Where SMO moves a pair of entries, one linear system moves all that are inside.
+ *
+ * Buys: a9a's first 10,000 rows at eps = 1e-8 take 1.4 s instead of 3.8, with a violation of 6.7e-10 in f64. A budget
+ * of 0 bytes (hg_smo_options.newton_bytes, --newton 0) leaves it out.
  */
 #ifndef HG_NEWTON_H
 #define HG_NEWTON_H

@@ -1,5 +1,6 @@
 /*
  * Shrinking: points that are part of no violating pair are left out until the rest has converged. Read run.h before.
+ * Without options.shrinking (-h 0) all points stay active.
  */
 #include "solver/smo/run.h"
 

@@ -1,3 +1,7 @@
+/*
+ * Sums of rows that are kept or made (store.h): first those in the cache, then those that are made, at once for all
+ * that lack as many columns; and what 16 bits cost.
+ */
 #include "solver/smo/store.h"
 
 #include <math.h>
