@@ -140,6 +140,19 @@ expect "their two lines" test "$(grep -c '^Cross Validation' out)" -eq 2 -a "$(w
 ranks 2 train -v 3 --checkpoint state blobs >said 2>&1
 expect "no checkpoint of folds" grep -q "leave out --checkpoint or -v, which trains no model" said
 
+# features that the model has not count, as they do alone; a model of wide text tells which columns it takes
+awk '{ print $0, "5:" NR % 3 / 2 }' blobs >more
+awk '{ printf "%s", $1; for (i = 1; i < 9; i++) printf " %d:%.2f", i * (NR * 7 % 90 + 1) * 99, $1 + (NR * i) % 5
+    print "" }' blobs | head -n 400 >wide
+expect "a model of wide text" "$hinge" train -q -g 0.1 wide model.wide
+for words in "more model1" "wide model.wide"; do
+    # shellcheck disable=SC2086
+    expect "$words alone" "$hinge" predict $words truth
+    # shellcheck disable=SC2086
+    expect "$words by 3 ranks" ranks 3 predict $words predicted
+    expect "$words the same" cmp truth predicted
+done
+
 # start_long FOLDER MODEL RANKS: a training that takes long, once it has written a checkpoint
 start_long() {
     "$mpirun" -np "$3" "$hinge_mpi" train -q -c 1000 -g 20 -e 1e-9 --working-set 8 --checkpoint "$1" \

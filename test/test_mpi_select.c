@@ -276,6 +276,11 @@ static void test_folds(void **state)
     check_folds(&f, 0); /* refused */
     assert_int_equal(f.err.status, HINGE_EINVAL);
     f.weights = NULL;
+    for (size_t i = 0; i < f.set.n; i++) /* 99 of 4, 601 of -1 */
+        f.set.y[i] = i % 7 == 0 && i != 7 ? 4 : -1;
+    f.params.nu = 2 * 99 / 700.0; /* the most that all rows allow; a fold has 20 of the 99, and the others allow less */
+    check_folds(&f, 0);
+    assert_int_equal(f.err.status, HINGE_OK);
     f.set.y[100] = 9; /* a class of one row, which its fold's training does not see */
     f.params = params_for(HINGE_C_SVC, hinge_kernel_rbf(0.3), 2);
     f.params.eps = 1e-6;
