@@ -18,9 +18,17 @@ struct deal {
     struct hm_own *own;
     uint64_t first_row;
     uint32_t *group;   /* [rows] UINT32_MAX: of weight 0 */
+    double *factor;    /* [2 d] that values are scaled by, then what is added; NULL: they are not */
     uint64_t *before;  /* [groups] points of each on lower ranks, then the next one's place */
     size_t *counts;    /* [ranks] */
 };
+
+/* A value as it is trained on; of features that this rank's rows have not, too. */
+static double value_of(const struct deal *d, size_t i, size_t c)
+{
+    double value = c < d->x->cols ? hg_matrix_value(d->x, i, c) : 0;
+    return d->factor == NULL ? value : value * d->factor[c] + d->factor[d->own->pr.d + c];
+}
 
 static double weight_of(const hinge_params *p, size_t row, double label)
 {
@@ -206,7 +214,14 @@ static void write_row(const struct deal *d, size_t i, struct head head, char *to
     for (size_t p = 0; p < own->starts; p++)
         memcpy(to + sizeof head + p * sizeof(double), &own->pr.params.beta0[p * d->x->rows + i], sizeof(double));
     const struct hg_points points = { .x = *d->x, .n = d->x->rows };
-    hg_points_pack(&points, NULL, i, 1, own->type, to + head_bytes(own), own->pr.d);
+    to += head_bytes(own);
+    if (d->factor == NULL)
+        hg_points_pack(&points, NULL, i, 1, own->type, to, own->pr.d);
+    for (size_t c = 0; d->factor != NULL && c < own->pr.d; c++)
+        if (own->type == HINGE_F64)
+            ((double *)(void *)to)[c] = value_of(d, i, c);
+        else
+            ((float *)(void *)to)[c] = (float)value_of(d, i, c);
 }
 
 static void take_row(const struct deal *d, const char *from)
@@ -299,13 +314,13 @@ static hinge_status deal_rows(struct deal *d, hinge_error *err)
 
 /* ---- the data as a whole ----------------------------------------------------------------------------------------- */
 
-static bool all_f32(const hinge_matrix *x)
+static bool all_f32(const struct deal *d)
 {
-    if (x->type == HINGE_F32)
+    if (d->x->type == HINGE_F32 && d->factor == NULL)
         return true;
-    for (size_t i = 0; i < x->rows; i++)
-        for (size_t c = 0; c < x->cols; c++) {
-            double v = hg_matrix_value(x, i, c);
+    for (size_t i = 0; i < d->x->rows; i++)
+        for (size_t c = 0; c < d->own->pr.d; c++) {
+            double v = value_of(d, i, c);
             if ((double)(float)v != v)
                 return false;
         }
@@ -344,25 +359,24 @@ static hinge_status agree_on_sizes(struct deal *d, const hinge_params *params, h
         own->rows += d->counts[r];
     }
     sum.most[0].key = d->x->cols;
-    sum.most[1].key = !all_f32(d->x);
-    sum.most[2].key = params->beta0 != NULL;
+    sum.most[1].key = params->beta0 != NULL;
     d->net->sum(d->net, &sum);
     own->pr.d = sum.most[0].key;
-    own->type = sum.most[1].key ? HINGE_F64 : HINGE_F32;
     if (own->rows == 0)
         return hg_fail(err, HINGE_EINVAL, "x: no rows to train on");
     if (own->rows > UINT32_MAX)
         return hg_fail(err, HINGE_ESIZE, "x: %zu rows are more than 2^32 - 1", own->rows);
     hinge_params plain = *params;
     plain.weights = NULL; /* looked at already */
+    plain.scaling = NULL;
     plain.beta0 = NULL;
     hinge_status status = hg_params_check(&plain, own->rows, own->pr.d, &own->pr.params, err);
     if (status == HINGE_OK && hg_params_need_interior(&own->pr.params))
         status = hg_fail(err, HINGE_EINVAL, "solver: a hard margin, or a rank, needs the interior point, which is "
                                             "hinge_train's alone");
-    if (status == HINGE_OK && sum.most[2].key && params->beta0 == NULL && d->x->rows > 0)
+    if (status == HINGE_OK && sum.most[1].key && params->beta0 == NULL && d->x->rows > 0)
         status = hg_fail(err, HINGE_EINVAL, "beta0: NULL on a rank that has rows, and other ranks have coefficients");
-    own->starts = sum.most[2].key;
+    own->starts = sum.most[1].key;
     own->pr.params.weights = params->weights;
     own->pr.params.beta0 = params->beta0;
     own->pr.task = hinge_task_info(params->task);
@@ -411,7 +425,13 @@ static hinge_status survey(struct deal *d, const hinge_params *params, hinge_err
 static hinge_status deal(struct deal *d, const hinge_params *params, size_t tile, hinge_error *err)
 {
     struct hm_own *own = d->own;
+    struct hm_sum sum = { 0 };
     HG_TRY(survey(d, params, err));
+    if (params->scaling != NULL)
+        HG_TRY(hm_scale(d->net, d->x, params, own->pr.d, &own->scaling, &d->factor, err));
+    sum.most[0].key = !all_f32(d);
+    d->net->sum(d->net, &sum);
+    own->type = sum.most[0].key ? HINGE_F64 : HINGE_F32;
     own->tile = (tile > 0 ? (tile + HG_TILE_COLS - 1) / HG_TILE_COLS : 4) * HG_TILE_COLS;
     lay_tiles(d->net, own);
     HG_TRY(deal_rows(d, err));
@@ -427,6 +447,7 @@ hinge_status hm_deal(const struct hm_net *net, const hinge_matrix *x, const doub
     hinge_status status = deal(&d, params, tile, err);
     hg_free(d.counts);
     hg_free(d.group);
+    hg_free(d.factor);
     if (status != HINGE_OK)
         hm_own_free(own);
     return status;
@@ -462,6 +483,7 @@ void hm_own_free(struct hm_own *own)
     hg_free(own->number);
     hg_free(own->first_tile);
     hg_free(own->kind.common);
+    hinge_scaling_free(&own->scaling);
     hg_problem_free(&own->pr);
     memset(own, 0, sizeof *own);
 }

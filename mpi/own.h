@@ -21,6 +21,7 @@ struct hm_own {
     double *y, *weight;    /* [n] */
     size_t starts;         /* coefficients of each point to start from: one a problem, or 0 */
     double *start;         /* [n * starts] */
+    hinge_scaling scaling; /* that the values went through; low NULL: none */
     hinge_dtype type;      /* F32 where f32 holds all values as they are */
     size_t stride;
     void *x;               /* [n * stride] */
@@ -38,11 +39,10 @@ void hm_own_free(struct hm_own *own);
  * classes and counts alone. All ranks fail alike. */
 hinge_status hm_place_rows(const struct hm_net *net, const hinge_matrix *x, const double *y,
                            const hinge_params *params, struct hm_own *own, uint32_t *place, hinge_error *err);
-/* scale.c: rows and parameters as they are trained on, by the ranges of all ranks' rows where params->scaling has none;
- * all columns of all ranks are there. hg_scaled_free ends it. All ranks fail alike. */
-struct hg_scaled;
-hinge_status hm_scale(const struct hm_net *net, const hinge_matrix *x, const hinge_params *params,
-                      struct hg_scaled *scaled, hinge_error *err);
+/* scale.c: the scaling that params ask for, fitted to all ranks' rows where it has no ranges, and its factors [d] with
+ * the offsets [d] behind them; both the caller's, even where it fails. All ranks fail alike. */
+hinge_status hm_scale(const struct hm_net *net, const hinge_matrix *x, const hinge_params *params, size_t d,
+                      hinge_scaling *scaling, double **factor, hinge_error *err);
 /* counts.c: own->kind. */
 hinge_status hm_find_counts(const struct hm_net *net, struct hm_own *own, hinge_error *err);
 

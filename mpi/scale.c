@@ -1,6 +1,5 @@
-/* Rows scaled by the ranges of all ranks' rows. */
-#include "lib/params.h"
-#include "lib/scaling.h"
+/* The scaling that parameters ask for, by the ranges of all ranks' rows. */
+#include "lib/base/base.h"
 #include "mpi/own.h"
 
 #include <math.h>
@@ -24,46 +23,40 @@ static void merge_ranges(const struct hm_net *net, hinge_scaling *s, bool used)
     }
 }
 
-/* This rank's rows with all columns; what it has not is 0. */
-static hinge_status widen(const hinge_matrix *x, size_t cols, struct hg_scaled *scaled, hinge_error *err)
+/* Ranges of x, or those given, for d features; one that x has not is 0 in all of its rows. */
+static hinge_status make_ranges(const hinge_scaling *given, const hinge_matrix *x, const double *weights, size_t d,
+                                hinge_scaling *s, hinge_error *err)
 {
-    HG_TRY(hg_matrix_check_finite(x, "x", 1, err));
-    scaled->data = hg_zalloc(x->rows * cols, sizeof *scaled->data);
-    if (scaled->data == NULL)
-        return hg_fail(err, HINGE_ENOMEM, "no memory for %zu x %zu scaled values", x->rows, cols);
-    for (size_t i = 0; i < x->rows; i++)
-        for (size_t c = 0; c < x->cols; c++)
-            scaled->data[i * cols + c] = hg_matrix_value(x, i, c);
-    scaled->x = hinge_matrix_f64(scaled->data, x->rows, cols);
-    return HINGE_OK;
+    hinge_scaling own = { 0 }, from = *given;
+    *s = (hinge_scaling){ .lower = given->lower, .upper = given->upper, .n_features = d };
+    if (given->low == NULL) {
+        HG_TRY(hinge_scaling_fit(&own, x, weights, given->lower, given->upper, err));
+        from = own;
+    } else if (given->n_features != d || given->high == NULL) {
+        return hg_fail(err, HINGE_EINVAL, "scaling: it has ranges of %zu features, and there are %zu",
+                       given->high != NULL ? given->n_features : 0, d);
+    }
+    s->low = hg_zalloc(d, sizeof *s->low);
+    s->high = hg_zalloc(d, sizeof *s->high);
+    bool ok = s->low != NULL && s->high != NULL;
+    for (size_t c = 0; ok && c < from.n_features; c++) {
+        s->low[c] = from.low[c];
+        s->high[c] = from.high[c];
+    }
+    hinge_scaling_free(&own);
+    return ok ? HINGE_OK : hg_fail(err, HINGE_ENOMEM, "no memory for the ranges of %zu features", d);
 }
 
-hinge_status hm_scale(const struct hm_net *net, const hinge_matrix *x, const hinge_params *params,
-                      struct hg_scaled *scaled, hinge_error *err)
+hinge_status hm_scale(const struct hm_net *net, const hinge_matrix *x, const hinge_params *params, size_t d,
+                      hinge_scaling *scaling, double **factor, hinge_error *err)
 {
-    const hinge_scaling *s = params->scaling;
-    struct hm_sum sum = { .most = { { x->cols, 0 } } };
-    *scaled = (struct hg_scaled){ .x = *x, .params = *params };
-    scaled->params.scaling = NULL;
-    if (s == NULL)
-        return HINGE_OK;
-    net->sum(net, &sum);
-    hinge_status status = widen(x, sum.most[0].key, scaled, err);
-    scaled->scaling = *s;
-    if (status == HINGE_OK && s->low == NULL)
-        status = hinge_scaling_fit(&scaled->fitted, &scaled->x, params->weights, s->lower, s->upper, err);
-    status = hm_agree(net, status, err);
-    if (status == HINGE_OK && s->low == NULL) {
-        bool used = params->weights == NULL && x->rows > 0;
-        for (size_t i = 0; params->weights != NULL && i < x->rows; i++)
-            used |= params->weights[i] != 0;
-        merge_ranges(net, &scaled->fitted, used);
-        scaled->scaling = scaled->fitted;
-    }
-    if (status == HINGE_OK)
-        status = hm_agree(net, hinge_scaling_apply(&scaled->scaling, &scaled->x, scaled->data, scaled->x.cols, err),
-                          err);
-    if (status != HINGE_OK)
-        hg_scaled_free(scaled);
-    return status;
+    bool used = params->weights == NULL && x->rows > 0;
+    HG_TRY(hm_agree(net, make_ranges(params->scaling, x, params->weights, d, scaling, err), err));
+    for (size_t i = 0; params->weights != NULL && i < x->rows; i++)
+        used |= params->weights[i] != 0;
+    if (params->scaling->low == NULL)
+        merge_ranges(net, scaling, used);
+    *factor = hg_alloc(2 * d, sizeof **factor);
+    HG_TRY(HM_HAVE(net, *factor != NULL, err, "no memory for the scaling of %zu features", d));
+    return hinge_scaling_factors(scaling, *factor, *factor + d, err); /* on all ranks alike */
 }

@@ -4,9 +4,7 @@
  */
 #include "mpi/train.h"
 #include "lib/params.h"
-#include "lib/scaling.h"
 #include "lib/training.h"
-#include "mpi/own.h"
 #include "mpi/run.h"
 #include "mpi/save.h"
 
@@ -281,12 +279,7 @@ hinge_status hm_train(const struct hm_net *net, const hinge_matrix *x, const dou
     }
     job->net = net;
     job->watch.begin = job->watch.saved = hg_now();
-    struct hg_scaled scaled;
-    status = hm_scale(net, x, params, &scaled, err);
-    if (status == HINGE_OK)
-        status = hm_deal(net, &scaled.x, y, &scaled.params, options->tile, &job->own, err);
-    hg_free(scaled.data);
-    scaled.data = NULL;
+    status = hm_deal(net, x, y, params, options->tile, &job->own, err);
     struct hm_save save = { .folder = options->checkpoint, .net = net, .own = &job->own };
     if (options->checkpoint != NULL) {
         job->watch.save = hm_save;
@@ -301,11 +294,10 @@ hinge_status hm_train(const struct hm_net *net, const hinge_matrix *x, const dou
     if (job->watch.rounds != NULL && (ferror(job->watch.rounds) | fclose(job->watch.rounds)) != 0 && status == HINGE_OK)
         status = hg_fail(err, HINGE_EIO, "%s: cannot write", options->rounds);
     if (status == HINGE_OK && made != NULL && params->scaling != NULL)
-        status = hinge_scaling_attach(&scaled.scaling, made, err);
+        status = hinge_scaling_attach(&job->own.scaling, made, err);
     status = hm_agree(net, status, err);
     if (status == HINGE_OK && report != NULL)
         fill_report(job, made, report);
-    hg_scaled_free(&scaled);
     job_free(job);
     hg_free(job);
     if (status == HINGE_OK)

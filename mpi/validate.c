@@ -216,7 +216,7 @@ static hinge_status make_folds(struct validation *v, hinge_error *err)
     bool ok = HG_ROOM(HG_ZEROS(v->place, rows), HG_ARRAY(v->fold, rows), HG_ARRAY(v->some, rows),
                       HG_ARRAY(v->weight, rows), HG_ARRAY(v->label, rows));
     HG_TRY(HM_HAVE(v->net, ok, err, "no memory for the folds of %zu rows", rows));
-    plain.scaling = NULL; /* of each fold */
+    plain.beta0 = NULL;
     HG_TRY(hm_place_rows(v->net, v->x, v->y, &plain, &v->own, v->place, err));
     if (v->folds < 2 || v->folds > v->own.rows)
         return hg_fail(err, HINGE_EINVAL, "folds: %zu is not in 2 .. %zu rows", v->folds, v->own.rows);
