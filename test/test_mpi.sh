@@ -65,6 +65,15 @@ expect "the same scaled model" cmp scaled1 scaled3
 "$hinge" predict -q blobs scaled0 a && "$hinge" predict -q blobs scaled3 b
 expect "scaled as alone" test "$(diff a b | grep -c '^<')" -le 2
 expect "the same ranges" test "$(grep ^hinge_scale scaled0)" = "$(grep ^hinge_scale scaled3)"
+printf 'x\n0 1\n1 -1 3\n3 -2 2\n' >ranges
+expect "by ranges of a file, alone" "$hinge" train -q -c 10 -g 0.5 --scale-restore ranges blobs ranged0
+for np in 1 3; do
+    expect "by ranges of a file, $np ranks" ranks $np train -q -c 10 -g 0.5 --scale-restore ranges blobs ranged$np
+    grep warning out >told$np
+done
+expect "the same model by ranges" cmp ranged1 ranged3
+expect "the ranges of the file" test "$(grep ^hinge_scale ranged0)" = "$(grep ^hinge_scale ranged3)"
+expect "a feature without a range is told" grep -q "no range for feature 2" told3
 xz -k -c numbers >numbers.xz
 expect "a compressed file" ranks 2 train -q -s 3 -c 1 numbers.xz svrx
 expect "its model" cmp svr1 svrx

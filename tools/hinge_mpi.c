@@ -12,6 +12,7 @@
 
 #include "grid.h"
 #include "progress.h"
+#include "ranges.h"
 
 struct mpi_settings {
     struct train_settings train;
@@ -69,7 +70,7 @@ enum { MOST_OPTIONS = 64 };
 static struct option_group for_ranks(struct option_group group, struct tool_option *room)
 {
     static const char *const others[] = { "probability", "solver", "epochs", "batch", "rank",
-                                          "shrinking",   "newton", "scale-restore" };
+                                          "shrinking",   "newton" };
     size_t count = 0;
 
     for (size_t k = 0; k < group.count && count < MOST_OPTIONS; k++) {
@@ -174,6 +175,30 @@ static double *own_weights(const char *path, size_t rows)
     return weights;
 }
 
+/* Takes the ranges of the file of --scale-restore, or lets them be fitted; the caller frees low and high by free(). */
+static hinge_scaling scaling_of(const struct train_settings *t, const struct ranges *file, struct interval to,
+                                const hinge_data *data)
+{
+    struct ranges here = { 0 };
+    double *ends;
+
+    if (!t->scale_restore)
+        return (hinge_scaling){ .lower = to.low, .upper = to.high };
+    ranges_measure(&here, data);
+    ends = allocate(2 * here.count, sizeof *ends);
+    for (size_t k = 0; k < here.count; k++) {
+        ends[2 * k] = data->x.rows ? here.x[k].low : INFINITY;
+        ends[2 * k + 1] = data->x.rows ? -here.x[k].high : INFINITY;
+    }
+    MPI_Allreduce(MPI_IN_PLACE, ends, (int)(2 * here.count), MPI_DOUBLE, MPI_MIN, MPI_COMM_WORLD);
+    for (size_t k = 0; k < here.count; k++)
+        here.x[k] = (struct interval){ ends[2 * k], -ends[2 * k + 1] };
+    warn_of_lost_features(&here, file, t->scale_restore);
+    ranges_free(&here);
+    free(ends);
+    return ranges_scaling(file, to, data->x.cols);
+}
+
 /* Gathers rank 0's array of all ranks' values; *n becomes their number. */
 static double *gather_reals(const double *mine, size_t rows, int rank, size_t *n)
 {
@@ -258,24 +283,30 @@ static int run_train(int argc, char **argv, int rank)
     struct train_settings *t = &s.train;
     struct train_run run = { 0 };
     struct display display = { 0 };
+    struct targets to = { 0 };
+    struct ranges file = { 0 };
     char *own_path = NULL;
     double *weights = NULL, start = now();
     int code;
 
     read_train_options(argc, argv, &s);
+    to.x = (struct interval){ t->scale_lower, t->scale_upper };
     if (!t->model_path)
         t->model_path = own_path = default_model_path(t->data_path);
     if (!t->folds)
         check_output(rank, t->model_path, t->data_path, NULL);
     t->data.ranks = &world;
-    load_data(t->data_path, &t->data, 0, 0, t->params.threads, &run.data);
+    if (t->scale_restore)
+        ranges_read(&file, &to, t->scale_restore);
+    load_data(t->data_path, &t->data, file.count, 0, t->params.threads, &run.data);
     drop_words(&run.data, t->params.task);
     train_limit_folds(t, rows_of_all(run.data.x.rows));
     if (t->params.task != HINGE_ONE_CLASS || t->folds)
         need_labels(t->data_path, &run.data, "train on", "--labels");
     train_name_labels(t, &run.data.words);
-    run.scaling = (hinge_scaling){ .lower = t->scale_lower, .upper = t->scale_upper };
+    run.scaling = scaling_of(t, &file, to.x, &run.data);
     t->params.scaling = t->scale ? &run.scaling : NULL;
+    ranges_free(&file);
     run.seconds_load = now() - start;
     if (t->weights)
         t->params.weights = weights = own_weights(t->weights, run.data.x.rows);
@@ -295,6 +326,8 @@ static int run_train(int argc, char **argv, int rank)
     hinge_model_free(run.model);
     hinge_data_free(&run.data);
     free_class_weights(&t->classes);
+    free(run.scaling.low);
+    free(run.scaling.high);
     free(weights);
     free(own_path);
     return code;
