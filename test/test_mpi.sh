@@ -99,6 +99,8 @@ for np in 1 2 3 4; do
     expect "the same accuracy of words" cmp score0 score$np
 done
 expect "words in the output" grep -qx 'may%20be' said3
+expect "a weight of a word" ranks 4 train -q -w no=2 -w cow=3 words heavy
+expect "which no rank has" test "$(grep warning out)" = "hinge: warning: --weight: no example has label cow"
 ranks 2 train -q -s 3 words none >said 2>&1
 expect "words where values are needed" grep -q "words: its labels are words, as 'yes', where numbers are needed" said
 

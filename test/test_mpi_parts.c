@@ -7,14 +7,14 @@
 
 static void add_halves(const struct hm_net *net, void *arg)
 {
-    double part[2][300], sums[2];
+    double part[600], sums[2];
     size_t n = 0;
     for (int k = 0; k < 300; k++)
         if (k % net->ranks == net->rank)
-            part[0][n++] = ldexp(sin(k), k % 40);
+            part[n++] = ldexp(sin(k), k % 40);
     for (size_t k = 0; k < n; k++)
-        part[0][n + k] = -part[0][k] / 3;
-    hm_add_reals(net, part[0], n, 2, sums);
+        part[n + k] = -part[k] / 3;
+    hm_add_reals(net, part, n, 2, sums);
     if (net->rank == 0)
         memcpy(arg, sums, sizeof sums);
 }

@@ -303,7 +303,7 @@ static int run_train(int argc, char **argv, int rank)
     train_limit_folds(t, rows_of_all(run.data.x.rows));
     if (t->params.task != HINGE_ONE_CLASS || t->folds)
         need_labels(t->data_path, &run.data, "train on", "--labels");
-    train_name_labels(t, &run.data.words);
+    train_find_labels(t, &run.data);
     run.scaling = scaling_of(t, &file, to.x, &run.data);
     t->params.scaling = t->scale ? &run.scaling : NULL;
     ranges_free(&file);

@@ -258,29 +258,25 @@ static size_t *precomputed_index(const hinge_data *data, const char *path)
     return index;
 }
 
-void train_name_labels(struct train_settings *s, const hinge_words *words)
-{
-    set_class_weights(&s->params, &s->classes, words);
-    if (s->positive) {
-        s->positive_label = label_named("--positive", s->positive, words);
-        s->params.positive_class = &s->positive_label;
-    }
-}
-
-/* Finds the labels that options name, and warns of weights that are no example's. */
-static void find_labels(struct train_settings *s, const hinge_data *data)
+void train_find_labels(struct train_settings *s, const hinge_data *data)
 {
     const struct class_weights *classes = &s->classes;
 
-    train_name_labels(s, &data->words);
+    set_class_weights(&s->params, &s->classes, &data->words);
     for (size_t k = 0; k < classes->count; k++) {
         size_t i = 0;
+        int none;
 
         while (i < data->x.rows && data->y[i] != classes->labels[k])
             i++;
-        if (i == data->x.rows)
+        none = i == data->x.rows;
+        if (s->data.ranks ? s->data.ranks->all(none) : none)
             warn("--weight: no example has label %s", classes->names[k]);
     }
+    if (!s->positive)
+        return;
+    s->positive_label = label_named("--positive", s->positive, &data->words);
+    s->params.positive_class = &s->positive_label;
 }
 
 /* ---- Scaling ---- */
@@ -354,7 +350,7 @@ void train_load(struct train_settings *s, struct train_run *run)
         load_weights(s->weights, run->data.x.rows, &run->weights);
         s->params.weights = run->weights.x.data;
     }
-    find_labels(s, &run->data);
+    train_find_labels(s, &run->data);
     run->seconds_load = now() - start;
     if (s->verbose)
         fprintf(stderr, "%zu examples of %zu features%s, read in %.3f s\n", run->data.x.rows, run->data.x.cols,

@@ -48,8 +48,8 @@ void train_load(struct train_settings *s, struct train_run *run);
 /* Trains or cross-validates, until Ctrl-C, and dies where there is no model. */
 void train_run(struct train_settings *s, struct train_run *run);
 void train_release(struct train_settings *s, struct train_run *run);
-/* Finds the labels that options name among words. */
-void train_name_labels(struct train_settings *s, const hinge_words *words);
+/* Finds the labels that options name, and warns of weights that are no example's. */
+void train_find_labels(struct train_settings *s, const hinge_data *data);
 /* Limits the folds to the examples, leaving one out, as svm-train does. */
 void train_limit_folds(struct train_settings *s, size_t n);
 /* Makes the name of the file that a model is saved in unless another is named; the caller frees it. */
