@@ -83,17 +83,18 @@ static hinge_status most_nu(struct validation *v, size_t without, double *most, 
 {
     const struct hg_problem *pr = &v->own.pr;
     double *weight = hg_zalloc(pr->n_classes, sizeof *weight);
-    HG_TRY(HM_HAVE(v->net, weight != NULL, err, "no memory for %zu classes", pr->n_classes));
-    for (size_t c = 0; c < pr->n_classes; c++) {
+    hinge_status status = HM_HAVE(v->net, weight != NULL, err, "no memory for %zu classes", pr->n_classes);
+    for (size_t c = 0; status == HINGE_OK && c < pr->n_classes; c++) {
         for (size_t i = 0; i < v->x->rows; i++)
             v->weight[i] = group_of(v, i) != c || v->fold[i] == without ? 0
                            : (v->params->weights != NULL ? v->params->weights[i] : 1) *
                                  hg_class_weight(&pr->params, pr->labels[c]);
         hm_add_reals(v->net, v->weight, v->x->rows, 1, &weight[c]);
     }
-    *most = hg_most_nu(weight, pr->n_classes, pr->one_vs_rest);
+    if (status == HINGE_OK)
+        *most = hg_most_nu(weight, pr->n_classes, pr->one_vs_rest);
     hg_free(weight);
-    return HINGE_OK;
+    return status;
 }
 
 /* Whether all rows of some class are in this fold. */
@@ -109,17 +110,21 @@ static bool misses_class(const struct validation *v)
 }
 
 /* This rank's rows of the fold, or those of others that count, as a copy whose data are to be freed. */
-static hinge_matrix copy_rows(const struct validation *v, bool held)
+static hinge_status copy_rows(const struct validation *v, bool held, hinge_matrix *copy, hinge_error *err)
 {
-    hinge_matrix copy = { .type = v->x->type, .cols = v->x->cols, .stride = v->x->cols };
+    *copy = (hinge_matrix){ .type = v->x->type, .cols = v->x->cols, .stride = v->x->cols };
     for (size_t i = 0; i < v->x->rows; i++)
         if (held ? v->fold[i] == v->now : v->fold[i] != v->now && v->place[i] < v->own.pr.n)
-            v->some[copy.rows++] = (uint32_t)i;
-    void *data = hg_alloc(copy.rows * copy.cols, hg_size_of(copy.type));
-    if (data != NULL)
-        hg_gather_rows(v->x, v->some, copy.rows, data);
-    copy.data = data;
-    return copy;
+            v->some[copy->rows++] = (uint32_t)i;
+    void *data = hg_alloc(copy->rows * copy->cols, hg_size_of(copy->type));
+    hinge_status status = HM_HAVE(v->net, data != NULL, err, "no memory for a copy of %zu rows", copy->rows);
+    if (status != HINGE_OK) {
+        hg_free(data);
+        return status;
+    }
+    hg_gather_rows(v->x, v->some, copy->rows, data);
+    copy->data = data;
+    return HINGE_OK;
 }
 
 /* Problems are counted over all folds. */
@@ -145,8 +150,7 @@ static hinge_status train_fold(struct validation *v, hinge_params *p, hinge_mode
     p->weights = v->weight;
     if (copied) {
         p->positive_class = NULL;
-        x = copy_rows(v, false);
-        HG_TRY(HM_HAVE(v->net, x.data != NULL, err, "no memory for a copy of %zu rows", x.rows));
+        HG_TRY(copy_rows(v, false, &x, err));
         for (size_t k = 0; k < x.rows; k++) {
             v->weight[k] = v->weight[v->some[k]];
             v->label[k] = v->y[v->some[k]];
@@ -162,8 +166,8 @@ static hinge_status train_fold(struct validation *v, hinge_params *p, hinge_mode
 static hinge_status predict_fold(struct validation *v, const hinge_model *model, double *predictions, hinge_error *err)
 {
     hinge_predict_options options = { .threads = v->params->threads, .cpu_level = v->params->cpu_level };
-    hinge_matrix x = copy_rows(v, true);
-    HG_TRY(HM_HAVE(v->net, x.data != NULL, err, "no memory for a copy of %zu rows", x.rows));
+    hinge_matrix x;
+    HG_TRY(copy_rows(v, true, &x, err));
     hinge_status status = hm_predict(v->net, model, &x, &options, v->label, NULL, err);
     for (size_t k = 0; status == HINGE_OK && k < x.rows; k++)
         predictions[v->some[k]] = v->label[k];

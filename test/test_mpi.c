@@ -470,6 +470,7 @@ static void test_checkpoint(void **state)
     begun.params.progress_arg = &rounds;
     run_ranks(3, train_rank, &begun);
     assert_int_equal(begun.report.outcome, HINGE_STOPPED);
+    hinge_model_free(begun.model);
     assert_int_equal(count_files("problem-0.1.part-", name), 3);
     run_ranks(2, train_rank, &rest);
     assert_int_equal(rest.report.outcome, HINGE_CONVERGED);
