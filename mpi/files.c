@@ -44,7 +44,7 @@ static hinge_status read_shares(struct share *s, hinge_data *data, hinge_error *
     data->labelled = (int)sum.most[3].key;
     data->label_column = sum.most[4].key;
     data->header = (int)sum.most[5].key;
-    if (sum.most[6].key && data->file_cols == 0) /* the same on all ranks */
+    if (sum.most[6].key && data->file_cols == 0 && data->format == HINGE_FORMAT_LIBSVM) /* the same on all ranks */
         return hg_fail(err, HINGE_EFORMAT, "%s: labels are words, and no line has a pair index:value", s->path);
     return HINGE_OK;
 }

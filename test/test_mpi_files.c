@@ -9,12 +9,15 @@
 #include <stdio.h>
 #include <string.h>
 
+/* What becomes of a file: it is refused, rank 0 reads all of it, or each rank its part. */
+enum reads { BAD, ONE, PARTS };
+
 struct reading {
     const char *path;
     hinge_data_options options;
     hinge_data all; /* what hinge_data_read makes of the file */
     hinge_error err;
-    size_t rows;    /* read so far */
+    size_t rows, readers; /* read so far, and by so many ranks */
 };
 
 static void assert_same_words(const hinge_words *a, const hinge_words *b)
@@ -39,6 +42,8 @@ static void read_rank(const struct hm_net *net, void *arg)
     assert_int_equal(part.file_cols, r->all.file_cols);
     assert_int_equal(part.format, r->all.format);
     assert_int_equal(part.labelled, r->all.labelled);
+    assert_int_equal(part.label_column, r->all.label_column);
+    assert_int_equal(part.header, r->all.header);
     assert_same_words(&part.words, &r->all.words);
     size_t counts[1024], first = 0;
     hm_sizes(net, part.x.rows, counts);
@@ -52,6 +57,7 @@ static void read_rank(const struct hm_net *net, void *arg)
                             part.x.cols * size);
     }
     r->rows += part.x.rows;
+    r->readers += part.x.rows > 0;
     hinge_data_free(&part);
 }
 
@@ -63,46 +69,48 @@ static void write_bytes(const char *path, const void *bytes, size_t size)
 }
 
 /* At every split: with as many ranks as bytes, each position begins a part. */
-static void check_file(const char *name, const void *bytes, size_t size, hinge_data_options options, bool good)
+static void check_file(const char *name, const void *bytes, size_t size, hinge_data_options options, enum reads reads)
 {
     char path[PATH_ROOM];
     memcpy(path, path_of(name), sizeof path);
     struct reading r = { .path = path, .options = options };
     write_bytes(path, bytes, size);
     hinge_status status = hinge_data_read(r.path, &options, &r.all, &r.err);
-    assert_int_equal(status == HINGE_OK, good);
+    assert_int_equal(status == HINGE_OK, reads != BAD);
     for (size_t ranks = 1; ranks <= size + 2; ranks += ranks < 9 ? 1 : size + 2 - ranks > 0 ? size + 2 - ranks : 1) {
-        r.rows = 0;
+        r.rows = r.readers = 0;
         run_ranks((int)ranks, read_rank, &r);
-        if (good)
+        if (reads != BAD)
             assert_int_equal(r.rows, r.all.x.rows);
+        if (reads != BAD && ranks > size)
+            assert_int_equal(r.readers, reads == ONE ? 1 : r.all.x.rows);
     }
     hinge_data_free(&r.all);
     assert_int_equal(remove(r.path), 0);
 }
 
-static void check_splits(const char *text, bool good)
+static void check_splits(const char *text, enum reads reads)
 {
-    check_file("data", text, strlen(text), (hinge_data_options){ 0 }, good);
+    check_file("data", text, strlen(text), (hinge_data_options){ 0 }, reads);
 }
 
 static void test_files(void **state)
 {
     (void)state;
-    check_splits("1 1:2 3:4\n-1 2:5\n1\n-1 4:1e3 # a comment\n", true);
-    check_splits("+1 1:0.5 2:7\r\n-1 1:3\r\n+1 6:2", true);
-    check_splits("\xef\xbb\xbf" "3 1:1\n2 1:2\n", true);
-    check_splits("3 1:1\n\xef\xbb\xbf" "2 1:2\n", false); /* a mark that begins a part, but not the file */
-    check_splits("5 1:1", true);
-    check_splits("1 1:1\n2 1:1\n1 2:x\n1 1:1\n", false);
-    check_splits("1 1:1\n2 1:1\n1 2:x\n1 1:y\n", false);
-    check_splits("1 1:1\n\n1 1:1\n", false);
-    check_splits("1 1:1\n2 1:3\r3 1:1\n", false);
-    check_splits("", false);
-    check_splits("1,2\n3,4\n", false);
+    check_splits("1 1:2 3:4\n-1 2:5\n1\n-1 4:1e3 # a comment\n", PARTS);
+    check_splits("+1 1:0.5 2:7\r\n-1 1:3\r\n+1 6:2", PARTS);
+    check_splits("\xef\xbb\xbf" "3 1:1\n2 1:2\n", PARTS);
+    check_splits("3 1:1\n\xef\xbb\xbf" "2 1:2\n", BAD); /* a mark that begins a part, but not the file */
+    check_splits("5 1:1", PARTS);
+    check_splits("1 1:1\n2 1:1\n1 2:x\n1 1:1\n", BAD);
+    check_splits("1 1:1\n2 1:1\n1 2:x\n1 1:y\n", BAD);
+    check_splits("1 1:1\n\n1 1:1\n", BAD);
+    check_splits("1 1:1\n2 1:3\r3 1:1\n", BAD);
+    check_splits("", BAD);
+    check_splits("1,2\n3,4\n", BAD);
     const size_t kept[] = { 2, 3 };
     const char *text = "1 1:2 3:4\n-1 2:5\n1\n-1 4:1e3\n";
-    check_file("data", text, strlen(text), (hinge_data_options){ .columns = kept, .n_columns = 2 }, true);
+    check_file("data", text, strlen(text), (hinge_data_options){ .columns = kept, .n_columns = 2 }, PARTS);
 }
 
 /* Labels that are words are numbered as one reader numbers them, and refused where he does. */
@@ -112,16 +120,40 @@ static void test_words(void **state)
     const char *const dog_cow[] = { "dog", "a cow" }, *const twice[] = { "dog", "dog" };
     const hinge_words known = { 2, (const char **)(void *)dog_cow }, bad = { 2, (const char **)(void *)twice };
     const char *text = "cat 1:2\ndog 2:1\ncat 3:1\nhen 1:1\nox 1:4\nhen 4:1\ncat 1:1\nant 1:1";
-    check_splits(text, true);
-    check_file("data", text, strlen(text), (hinge_data_options){ .words = &known }, true);
-    check_file("data", text, strlen(text), (hinge_data_options){ .words = &bad }, false);
-    check_splits("cat\ndog 2:1\r\ncat\r\ncow\n", true); /* parts without a pair */
-    check_splits("cat\ndog\ncat\n", false);
-    check_splits("cat 1:2\n1 1:3\ndog 1:2\n2 1:4\n", false);
-    check_splits("1 1:2\n2 1:3\ncat 1:2\ncat 1:2\ncat 1:2\n", false);
-    check_splits("cat 1:2\nd\x01g 1:3\n", false);
-    text = "1,2,cat\n3,4,a cow\n5,6,cat\n"; /* read by rank 0, known to all */
-    check_file("data.csv", text, strlen(text), (hinge_data_options){ .label_column = -1 }, true);
+    check_splits(text, PARTS);
+    check_file("data", text, strlen(text), (hinge_data_options){ .words = &known }, PARTS);
+    check_file("data", text, strlen(text), (hinge_data_options){ .words = &bad }, BAD);
+    check_splits("cat\ndog 2:1\r\ncat\r\ncow\n", PARTS); /* parts without a pair */
+    check_splits("cat\ndog\ncat\n", BAD);
+    check_splits("cat 1:2\n1 1:3\ndog 1:2\n2 1:4\n", BAD);
+    check_splits("1 1:2\n2 1:3\ncat 1:2\ncat 1:2\ncat 1:2\n", BAD);
+    check_splits("cat 1:2\nd\x01g 1:3\n", BAD);
+}
+
+static void check_csv(const char *text, hinge_data_options options, enum reads reads)
+{
+    check_file("data.csv", text, strlen(text), options, reads);
+}
+
+/* What line 1 tells, each rank looks at; where it may be a header or not, rank 0 reads all. */
+static void test_csv(void **state)
+{
+    (void)state;
+    const hinge_data_options plain = { 0 }, last = { .label_column = -1 }, headed = { .header = 1 };
+    check_csv("1,2,3\r\n2,3,4.5\r\n1,0,0\r\n2,\"7\",8", plain, PARTS);
+    check_csv("\xef\xbb\xbf" "kind;x;y\n1;2;3\n2;3;4\n-1;0;7\n", plain, PARTS);
+    check_csv("1,2,cat\n3,4,\"a cow\"\n5,6,cat\n7,8,dog\n", last, ONE);
+    check_csv("1,2,name\n3,4,a cow\n5,6,cat\n7,8,cat\n", last, BAD);
+    check_csv("1,2,kind\n3,4,cow\n5,6,cat\n", (hinge_data_options){ .label_column = -1, .header = 1 }, PARTS);
+    check_csv("1\t2\n3\t4\n5\t6\n", (hinge_data_options){ .no_labels = 1, .type = HINGE_F32, .min_cols = 4 }, PARTS);
+    check_csv("cow\ncat\n", (hinge_data_options){ .header = -1 }, PARTS); /* labels alone */
+    check_csv("1,2,3\n2,3,4\n2,3\n1,2,x\n", plain, BAD);
+    check_csv("1,2,3\n2,3,4\n\n1,2,3\n", plain, BAD);
+    check_csv("1,2,3\n2,3,nan\ncat,2,3\n", plain, BAD);
+    check_csv("1,2\n2,1e300\n", (hinge_data_options){ .type = HINGE_F32 }, BAD);
+    check_csv("x,2\n1,2\n", headed, PARTS);
+    check_csv("x,2\n", headed, BAD);
+    check_csv("1,2\n2,3\n", (hinge_data_options){ .label_column = 5 }, BAD);
 }
 
 /* ---- .npy -------------------------------------------------------------------------------------------------------- */
@@ -150,14 +182,14 @@ static struct bytes npy_of(const char *descr, bool fortran, size_t rows, size_t 
     return b;
 }
 
-static void check_npy(const struct bytes *x, const struct bytes *labels, hinge_data_options options, bool good)
+static void check_npy(const struct bytes *x, const struct bytes *labels, hinge_data_options options, enum reads reads)
 {
     char path[PATH_ROOM];
     memcpy(path, path_of("labels.npy"), sizeof path);
     options.labels_path = labels != NULL ? path : NULL;
     if (labels != NULL)
         write_bytes(path, labels->data, labels->size);
-    check_file("data", x->data, x->size, options, good);
+    check_file("data", x->data, x->size, options, reads);
     if (labels != NULL)
         assert_int_equal(remove(path), 0);
 }
@@ -170,27 +202,27 @@ static void test_npy(void **state)
     for (int k = 0; k < 4; k++) {
         struct bytes x = npy_of(k % 2 == 0 ? "<f8" : "<f4", k / 2 == 1, 7, 3, -1);
         struct bytes labels = npy_of("<f8", false, k % 2 == 0 ? 7 : 1, k % 2 == 0 ? 1 : 7, -1);
-        check_npy(&x, NULL, plain, true);
-        check_npy(&x, &labels, plain, true);
-        check_npy(&x, NULL, (hinge_data_options){ .type = k % 2 == 0 ? HINGE_F32 : HINGE_F64, .min_cols = 5 }, true);
+        check_npy(&x, NULL, plain, PARTS);
+        check_npy(&x, &labels, plain, PARTS);
+        check_npy(&x, NULL, (hinge_data_options){ .type = k % 2 == 0 ? HINGE_F32 : HINGE_F64, .min_cols = 5 }, PARTS);
         for (int at = 1; at < 21; at += 6) {
             struct bytes other = npy_of(k % 2 == 0 ? "<f8" : "<f4", k / 2 == 1, 7, 3, at);
             struct bytes bad = npy_of("<f8", false, 7, 1, at / 3);
-            check_npy(&other, NULL, plain, false);
-            check_npy(&other, &bad, plain, false);
-            check_npy(&x, &bad, plain, false);
+            check_npy(&other, NULL, plain, BAD);
+            check_npy(&other, &bad, plain, BAD);
+            check_npy(&x, &bad, plain, BAD);
         }
         labels = npy_of("<f8", false, 6, 1, -1);
-        check_npy(&x, &labels, plain, false);
+        check_npy(&x, &labels, plain, BAD);
         x.size--;
-        check_npy(&x, NULL, plain, false);
+        check_npy(&x, NULL, plain, BAD);
     }
     struct bytes none = npy_of("<f8", false, 0, 3, -1), odd = npy_of("<f8", false, 2, 3, -1);
-    check_npy(&none, NULL, plain, false);
+    check_npy(&none, NULL, plain, BAD);
     memcpy(strstr(odd.data + 10, "<f8"), "<c8", 3);
-    check_npy(&odd, NULL, plain, false);
+    check_npy(&odd, NULL, plain, BAD);
     const char *text = "1 1:2\n1 1:3\n";
-    check_file("data", text, strlen(text), (hinge_data_options){ .labels_path = "none" }, false);
+    check_file("data", text, strlen(text), (hinge_data_options){ .labels_path = "none" }, BAD);
 }
 
 int main(void)
@@ -198,6 +230,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_files, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(test_words, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(test_csv, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(test_npy, make_folder, remove_folder),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

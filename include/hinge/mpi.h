@@ -58,12 +58,12 @@ HINGE_API hinge_status hinge_mpi_predict(MPI_Comm comm, const hinge_model *model
                                          const hinge_predict_options *options, double *labels, double *decisions,
                                          hinge_error *err);
 
-/* Reads this rank's share of a file: of LIBSVM text the lines that begin in its part of the bytes, of .npy its part of
- * the rows (and of the labels in options->labels_path). CSV, compressed files and precomputed kernels are read by rank
- * 0 alone, and other ranks have no rows: hinge_mpi_train deals them all the same. All ranks have the same columns, the
- * same words of labels, numbered as hinge_data_read numbers those of the whole file, and are told the same of the file
- * (format, labelled, label_column, header, file_cols). options may be NULL; drop_empty is not looked at. Errors are
- * those of hinge_data_read, of the whole file. */
+/* Reads this rank's share of a file: of text the lines that begin in its part of the bytes, of .npy its part of the
+ * rows (and of the labels in options->labels_path). Compressed files, precomputed kernels and CSV whose first line may
+ * be a header or not are read by rank 0 alone, and other ranks have no rows: hinge_mpi_train deals them all the same.
+ * All ranks have the same columns, the same words of labels, numbered as hinge_data_read numbers those of the whole
+ * file, and are told the same of the file (format, labelled, label_column, header, file_cols). options may be NULL;
+ * drop_empty is not looked at. Errors are those of hinge_data_read, of the whole file. */
 HINGE_API hinge_status hinge_mpi_data_read(MPI_Comm comm, const char *path, const hinge_data_options *options,
                                            hinge_data *data, hinge_error *err);
 

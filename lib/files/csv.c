@@ -186,6 +186,14 @@ static hinge_status csv_layout(struct csv *csv, const struct hg_source *source, 
     return csv_header(csv, first, source, second, err);
 }
 
+bool hg_csv_splits(const struct hg_source *source)
+{
+    struct csv csv = { 0 };
+    struct csv_fields first;
+    hinge_error err;
+    return source->size > 0 && csv_layout(&csv, source, &first, &err) == HINGE_OK && !csv.doubtful;
+}
+
 /* Numbers the words of labels. A word that line 1 alone has may be the name of its column. */
 static hinge_status csv_words(struct csv *csv, const struct hg_source *source, const struct csv_fields *first,
                               hinge_status status, hinge_error *err)
@@ -204,6 +212,7 @@ static hinge_status csv_words(struct csv *csv, const struct hg_source *source, c
 hinge_status hg_read_csv(const struct hg_source *source, hinge_data *data, hinge_error *err)
 {
     const char *text = source->data, *end = text + source->size;
+    const bool check = source->part.check;
     struct csv csv = { .data = data };
     struct csv_fields first;
     struct hg_lines lines = { 0 };
@@ -221,16 +230,23 @@ hinge_status hg_read_csv(const struct hg_source *source, hinge_data *data, hinge
     }
     if (first.label != NULL)
         hg_labels_begin(&csv.labels, csv.label + 1, &line, first.label, first.stop);
-    hinge_status status = hg_lines_open(&lines, source->name, text, (size_t)(end - text), csv.header ? 2 : 1, false,
-                                        source->threads, err);
+    size_t all = (size_t)(end - text), size = all;
+    text = hg_lines_of_part(&source->part, text, &size);
+    if (size == 0 && all > 0)
+        return HINGE_OK;
+    hinge_status status = hg_lines_open(&lines, source->name, text, size, csv.header ? 2 : 1, false,
+                                        check ? 1 : source->threads, err);
     data->header = csv.header;
     data->labelled = csv.label != SIZE_MAX;
     data->label_column = data->labelled ? csv.label + 1 : 0;
     data->file_cols = csv.fields - (size_t)data->labelled;
     hinge_dtype type = source->options->type == 0 ? HINGE_F64 : source->options->type;
     if (status == HINGE_OK)
-        status = hg_data_reserve(data, source, lines.n, HG_MAX(data->file_cols, source->options->min_cols), type, err);
-    if (status == HINGE_OK)
+        status = hg_data_reserve(data, source, check ? HG_MIN(lines.n, (size_t)1) : lines.n,
+                                 HG_MAX(data->file_cols, source->options->min_cols), type, err);
+    if (check) /* all rows go to one place */
+        data->x.stride = 0;
+    else if (status == HINGE_OK)
         status = hg_labels_reserve(&csv.labels, data, source->name, err);
     if (status == HINGE_OK)
         status = hg_lines_read(&lines, read_csv_line, &csv, &tally, err);

@@ -270,14 +270,23 @@ size_t hg_share_of(size_t count, size_t k, size_t n)
     return count / n * k + count % n * k / n;
 }
 
-/* Where the first line begins at the k-th part of the text or behind that. */
-static size_t line_of_part(const struct hg_source *source, size_t k)
+/* Where the first line begins at a place or behind it. */
+static size_t line_from(const char *text, size_t size, size_t from)
 {
-    size_t of = source->part.of, from = of > 0 ? hg_share_of(source->size, k, of) : k * source->size;
-    if (from == 0 || from >= source->size)
+    if (from == 0 || from >= size)
         return from;
-    const char *newline = memchr(source->data + from - 1, '\n', source->size - from + 1);
-    return newline != NULL ? (size_t)(newline - source->data) + 1 : source->size;
+    const char *newline = memchr(text + from - 1, '\n', size - from + 1);
+    return newline != NULL ? (size_t)(newline - text) + 1 : size;
+}
+
+const char *hg_lines_of_part(const struct hg_part *part, const char *text, size_t *size)
+{
+    if (part->of == 0)
+        return text;
+    size_t begin = line_from(text, *size, hg_share_of(*size, part->number, part->of));
+    size_t end = line_from(text, *size, hg_share_of(*size, part->number + 1, part->of));
+    *size = end - begin;
+    return text + begin;
 }
 
 /* The first label of all decides what those of a part are. */
@@ -289,13 +298,14 @@ static hinge_status read_libsvm(const struct hg_source *source, hinge_data *data
     const char *rest = source->data;
     const struct hg_line line = hg_next_line(source->name, 1, &rest, source->data + source->size);
     const char *label = hg_skip_blanks(line.p, line.end), *stop = label_end(label, line.end);
-    size_t begin = line_of_part(source, source->part.number), end = line_of_part(source, source->part.number + 1);
-    if (begin == end && source->size > 0)
+    size_t size = source->size;
+    const char *text = hg_lines_of_part(&source->part, source->data, &size);
+    if (size == 0 && source->size > 0)
         return HINGE_OK;
     if (stop != NULL)
         hg_labels_begin(&libsvm.labels, 0, &line, label, stop);
     hinge_status status =
-        hg_lines_open(&lines, source->name, source->data + begin, end - begin, 1, true, source->threads, err);
+        hg_lines_open(&lines, source->name, text, size, 1, true, source->threads, err);
     if (status == HINGE_OK && libsvm.labels.first.number > 0 && lines.last_index == 0 && source->part.of == 0)
         status = hg_fail_at(err, HINGE_EFORMAT, source->name, 1,
                             "label '%s' is not a number, and no line has a pair index:value, as data would",
@@ -368,15 +378,20 @@ static hinge_status check_lines(const struct hg_source *source, hinge_error *err
                       "lines end in CR alone, as on old Macs: convert them, as by tr '\\r' '\\n'");
 }
 
-/* Reads by the format; text without the byte-order mark that spreadsheets write. */
+/* Passes over the byte-order mark that spreadsheets write. */
+static void skip_mark(struct hg_source *source)
+{
+    if (source->size < 3 || memcmp(source->data, "\xef\xbb\xbf", 3) != 0)
+        return;
+    source->data += 3;
+    source->size -= 3;
+}
+
 static hinge_status read_as(hinge_format format, struct hg_source *source, hinge_data *data, hinge_error *err)
 {
     if (format == HINGE_FORMAT_NPY)
         return hg_read_npy(source, data, err);
-    if (source->size >= 3 && memcmp(source->data, "\xef\xbb\xbf", 3) == 0) {
-        source->data += 3;
-        source->size -= 3;
-    }
+    skip_mark(source);
     HG_TRY(check_lines(source, err));
     return format == HINGE_FORMAT_CSV ? hg_read_csv(source, data, err) : read_libsvm(source, data, err);
 }
@@ -429,9 +444,10 @@ static hinge_status read_data(const char *name, bool file, const void *memory, s
 
 bool hg_data_splits(const char *path, const struct hg_bytes *bytes, const hinge_data_options *options)
 {
-    const struct hg_source source = { .name = path, .data = bytes->data, .size = bytes->size, .options = options };
+    struct hg_source source = { .name = path, .data = bytes->data, .size = bytes->size, .options = options };
+    skip_mark(&source);
     return bytes->mapped != NULL && bytes->owned == NULL && !options->precomputed &&
-           format_of(&source) != HINGE_FORMAT_CSV;
+           (format_of(&source) != HINGE_FORMAT_CSV || hg_csv_splits(&source));
 }
 
 hinge_status hg_data_read_part(const char *path, const struct hg_bytes *bytes, struct hg_part part,

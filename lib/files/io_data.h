@@ -59,13 +59,17 @@ hinge_status hg_read_csv(const struct hg_source *source, hinge_data *data, hinge
 
 bool hg_is_npy(const void *data, size_t size);
 
-/* Whether a file can be read by parts: LIBSVM text and .npy, not packed, without serial numbers. */
+/* Whether CSV can be read by parts: not where all labels must be known to tell whether line 1 is a header. */
+bool hg_csv_splits(const struct hg_source *source);
+/* Whether a file can be read by parts: one that is not packed, without serial numbers. */
 bool hg_data_splits(const char *path, const struct hg_bytes *bytes, const hinge_data_options *options);
 /* Reads a part of the bytes of such a file: the lines of text that begin in its share of the bytes, or its share of
  * rows. A part may have no rows, and data is then all zero. Words are numbered by the part's own order; lines of errors
  * are counted from its begin. */
 hinge_status hg_data_read_part(const char *path, const struct hg_bytes *bytes, struct hg_part part,
                                const hinge_data_options *options, hinge_data *data, hinge_error *err);
+/* Moves text and *size to the lines that begin in the part's share of the bytes. */
+const char *hg_lines_of_part(const struct hg_part *part, const char *text, size_t *size);
 /* The first of `count` things that belongs to part k of n, without overflow. */
 size_t hg_share_of(size_t count, size_t k, size_t n);
 
