@@ -48,16 +48,30 @@ hinge_status hinge_mpi_cross_validate(MPI_Comm comm, const hinge_matrix *x, cons
     return status;
 }
 
-hinge_status hinge_mpi_predict(MPI_Comm comm, const hinge_model *model, const hinge_matrix *x,
-                               const hinge_predict_options *options, double *labels, double *decisions,
-                               hinge_error *err)
+static hinge_status predict(MPI_Comm comm, const hinge_model *model, const hinge_matrix *x,
+                            const hinge_predict_options *options, bool probable, double *labels, double *values,
+                            hinge_error *err)
 {
     struct hm_mpi mpi;
     struct hm_net net;
     HG_TRY(open_net(&mpi, comm, &net, err));
-    hinge_status status = hm_predict(&net, model, x, options, labels, decisions, err);
+    hinge_status status = hm_predict(&net, model, x, options, probable, labels, values, err);
     hm_mpi_close(&mpi);
     return status;
+}
+
+hinge_status hinge_mpi_predict(MPI_Comm comm, const hinge_model *model, const hinge_matrix *x,
+                               const hinge_predict_options *options, double *labels, double *decisions,
+                               hinge_error *err)
+{
+    return predict(comm, model, x, options, false, labels, decisions, err);
+}
+
+hinge_status hinge_mpi_predict_probability(MPI_Comm comm, const hinge_model *model, const hinge_matrix *x,
+                                           const hinge_predict_options *options, double *labels,
+                                           double *probabilities, hinge_error *err)
+{
+    return predict(comm, model, x, options, true, labels, probabilities, err);
 }
 
 hinge_status hinge_mpi_data_read(MPI_Comm comm, const char *path, const hinge_data_options *options, hinge_data *data,

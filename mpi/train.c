@@ -344,13 +344,14 @@ static hinge_status share_model(const struct hm_net *net, const hinge_model *mod
 }
 
 hinge_status hm_predict(const struct hm_net *net, const hinge_model *model, const hinge_matrix *x,
-                        const hinge_predict_options *options, double *labels, double *decisions, hinge_error *err)
+                        const hinge_predict_options *options, bool probable, double *labels, double *values,
+                        hinge_error *err)
 {
     hinge_model *own = NULL;
     hg_ok(err);
     hinge_status status = share_model(net, model, x->cols, &own, err);
     if (status == HINGE_OK && x->rows > 0)
-        status = hinge_predict(own, x, options, labels, decisions, err);
+        status = (probable ? hinge_predict_probability : hinge_predict)(own, x, options, labels, values, err);
     status = hm_agree(net, status, err);
     hinge_model_free(own);
     return status;

@@ -17,8 +17,10 @@ struct hm_options { /* as hinge_mpi_options */
 
 hinge_status hm_train(const struct hm_net *net, const hinge_matrix *x, const double *y, const hinge_params *params,
                       const struct hm_options *options, hinge_model **model, hinge_report *report, hinge_error *err);
+/* values: as hinge_predict's decisions or, where probable, hinge_predict_probability's probabilities */
 hinge_status hm_predict(const struct hm_net *net, const hinge_model *model, const hinge_matrix *x,
-                        const hinge_predict_options *options, double *labels, double *decisions, hinge_error *err);
+                        const hinge_predict_options *options, bool probable, double *labels, double *values,
+                        hinge_error *err);
 /* validate.c; of the options, tile alone is taken */
 hinge_status hm_cross_validate(const struct hm_net *net, const hinge_matrix *x, const double *y,
                                const hinge_params *params, size_t folds, const struct hm_options *options,

@@ -168,7 +168,7 @@ static hinge_status predict_fold(struct validation *v, const hinge_model *model,
     hinge_predict_options options = { .threads = v->params->threads, .cpu_level = v->params->cpu_level };
     hinge_matrix x;
     HG_TRY(copy_rows(v, true, &x, err));
-    hinge_status status = hm_predict(v->net, model, &x, &options, v->label, NULL, err);
+    hinge_status status = hm_predict(v->net, model, &x, &options, false, v->label, NULL, err);
     for (size_t k = 0; status == HINGE_OK && k < x.rows; k++)
         predictions[v->some[k]] = v->label[k];
     hg_free((void *)x.data);

@@ -531,7 +531,8 @@ static void predict_rank(const struct hm_net *net, void *arg)
     double *labels = malloc((mine.n + 1) * sizeof *labels);
     hinge_predict_options options = { .threads = 1 };
     hinge_error err;
-    assert_int_equal(hm_predict(net, net->rank == 0 ? p->model : NULL, &x, &options, labels, NULL, &err), HINGE_OK);
+    assert_int_equal(hm_predict(net, net->rank == 0 ? p->model : NULL, &x, &options, false, labels, NULL, &err),
+                     HINGE_OK);
     assert_memory_equal(labels, p->truth + first, mine.n * sizeof *labels);
     free(labels);
 }

@@ -151,12 +151,35 @@ expect "their two lines" test "$(grep -c '^Cross Validation' out)" -eq 2 -a "$(w
 ranks 2 train -v 3 --checkpoint state blobs >said 2>&1
 expect "no checkpoint of folds" grep -q "leave out --checkpoint or -v, which trains no model" said
 
+# probabilities and decision values
+cp words1 model.p
+expect "probabilities" "$hinge" calibrate -q model.p words
+for options in "-b 1" "-b 1 --json"; do
+    # shellcheck disable=SC2086
+    "$hinge" predict $options other model.p table0 2>&1 | grep -Ev "seconds|threads" >said0
+    for np in 1 3; do
+        # shellcheck disable=SC2086
+        ranks $np predict $options other model.p table$np 2>&1 | grep -Ev "seconds|threads" >said$np
+        expect "predict $options by $np ranks" cmp table0 table$np
+        expect "what it tells" cmp said0 said$np
+    done
+done
+expect "decision values alone" "$hinge" predict -q --decisions values0 other model.p
+expect "decision values by 3 ranks" ranks 3 predict -q --decisions values3 other model.p
+paste -d ' ' values0 values3 >values # of three pairs of classes
+# shellcheck disable=SC2016 # awk's own
+expect "which are the same" awk '{ for (i = 1; i <= 3; i++) far += ($i - $(i + 3)) ^ 2 > 1e-8 }
+    END { exit far || NR != 1500 || NF != 6 }' values
+ranks 2 predict -b 1 other words1 none >said 2>&1
+expect "a model without probabilities" grep -q "words1: the model has no probabilities" said
+expect "no table of them" test ! -e none
+
 # features that the model has not count, as they do alone; a model of wide text tells which columns it takes
-awk '{ print $0, "5:" NR % 3 / 2 }' blobs >more
+awk '{ print $0, "5:" NR % 3 / 2 }' blobs >broader
 awk '{ printf "%s", $1; for (i = 1; i < 9; i++) printf " %d:%.2f", i * (NR * 7 % 90 + 1) * 99, $1 + (NR * i) % 5
     print "" }' blobs | head -n 400 >wide
 expect "a model of wide text" "$hinge" train -q -g 0.1 wide model.wide
-for words in "more model1" "wide model.wide"; do
+for words in "broader model1" "wide model.wide"; do
     # shellcheck disable=SC2086
     expect "$words alone" "$hinge" predict $words truth
     # shellcheck disable=SC2086

@@ -291,6 +291,21 @@ void forget_arguments(void);
 /* Returns the sentence that says how to cure a slow BLAS; NULL: there is nothing to cure. */
 const char *blas_advice(const hinge_machine *machine);
 
+/* How predictions are made and told: by this process, or by several, of which the first tells. */
+struct predict_ranks {
+    const char *usage;
+    const struct data_ranks *data; /* NULL: this process alone */
+    void (*check_output)(const char *path, const char *other); /* check_writable, by the one that tells */
+    hinge_status (*predict)(const hinge_model *model, const hinge_matrix *x, const hinge_predict_options *options,
+                            double *labels, double *decisions, hinge_error *err);
+    hinge_status (*probability)(const hinge_model *model, const hinge_matrix *x, const hinge_predict_options *options,
+                                double *labels, double *probabilities, hinge_error *err);
+    /* Makes the table of all rows of the part that each has, which it frees; NULL: another process tells. */
+    double *(*gather)(double *part, size_t rows, size_t width, size_t *n);
+};
+/* Runs hinge predict. */
+int run_predict(int argc, char **argv, const struct predict_ranks *ranks);
+
 int command_train(int argc, char **argv);
 int command_grid(int argc, char **argv);
 int command_predict(int argc, char **argv);

@@ -17,7 +17,6 @@
 struct mpi_settings {
     struct train_settings train;
     hinge_mpi_options mpi;
-    hinge_predict_options predict;
     int rank;
 };
 
@@ -126,14 +125,12 @@ static int look_for_signal(void *arg, const hinge_progress *p)
     return was_interrupted();
 }
 
-/* Dies on rank 0, which writes, if path cannot be written or is one of the other files. */
-static void check_output(int rank, const char *path, const char *other, const char *another)
+/* Does check_writable on rank 0, which writes. */
+static void check_output(const char *path, const char *other)
 {
-    alone = rank == 0;
-    if (rank == 0) {
+    alone = rank_of() == 0;
+    if (alone)
         check_writable(path, other);
-        check_writable(path, another);
-    }
     alone = 0;
 }
 
@@ -199,25 +196,32 @@ static hinge_scaling scaling_of(const struct train_settings *t, const struct ran
     return ranges_scaling(file, to, data->x.cols);
 }
 
-/* Gathers rank 0's array of all ranks' values; *n becomes their number. */
-static double *gather_reals(const double *mine, size_t rows, int rank, size_t *n)
+/* Gathers rank 0's table of all ranks' rows, NULL on others; frees this rank's part. *n becomes the number of rows. */
+static double *gather_rows(double *part, size_t rows, size_t width, size_t *n)
 {
-    int ranks, count = (int)rows, *counts, *places;
-    double *all;
+    int ranks, rank = rank_of(), *counts, *places;
+    double *all = NULL;
+    MPI_Datatype row;
 
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    MPI_Type_contiguous((int)width, MPI_DOUBLE, &row);
+    MPI_Type_commit(&row);
     counts = allocate((size_t)ranks, sizeof *counts);
     places = allocate((size_t)ranks, sizeof *places);
-    MPI_Gather(&count, 1, MPI_INT, counts, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    counts[rank] = (int)rows;
+    MPI_Allgather(MPI_IN_PLACE, 0, MPI_INT, counts, 1, MPI_INT, MPI_COMM_WORLD);
     *n = 0;
     for (int r = 0; r < ranks; r++) {
         places[r] = (int)*n;
         *n += (size_t)counts[r];
     }
-    all = allocate(rank == 0 ? *n : 1, sizeof *all);
-    MPI_Gatherv(mine, count, MPI_DOUBLE, all, counts, places, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+    if (rank == 0)
+        all = allocate(*n * width, sizeof *all);
+    MPI_Gatherv(part, (int)rows, row, all, counts, places, row, 0, MPI_COMM_WORLD);
+    MPI_Type_free(&row);
     free(counts);
     free(places);
+    free(part);
     return all;
 }
 
@@ -226,18 +230,19 @@ static void cross_validate(struct mpi_settings *s, struct train_run *run)
 {
     const struct train_settings *t = &s->train;
     size_t rows = run->data.x.rows, n;
-    double *predictions = allocate(rows, sizeof *predictions), *all, *truth;
+    double *predictions = allocate(rows, sizeof *predictions), *truth = allocate(rows, sizeof *truth);
     hinge_error err = { 0 };
 
+    if (rows)
+        memcpy(truth, run->data.y, rows * sizeof *truth);
     check(hinge_mpi_cross_validate(MPI_COMM_WORLD, &run->data.x, run->data.y, &t->params, t->folds, &s->mpi,
                                    predictions, &run->report, &err),
           &err);
-    all = gather_reals(predictions, rows, s->rank, &n);
-    truth = gather_reals(rows ? run->data.y : predictions, rows, s->rank, &n);
-    if (s->rank == 0)
-        run->score = score_predictions(t->params.task, t->params.tau, n, all, truth);
+    predictions = gather_rows(predictions, rows, 1, &n);
+    truth = gather_rows(truth, rows, 1, &n);
+    if (predictions)
+        run->score = score_predictions(t->params.task, t->params.tau, n, predictions, truth);
     free(predictions);
-    free(all);
     free(truth);
 }
 
@@ -294,7 +299,7 @@ static int run_train(int argc, char **argv, int rank)
     if (!t->model_path)
         t->model_path = own_path = default_model_path(t->data_path);
     if (!t->folds)
-        check_output(rank, t->model_path, t->data_path, NULL);
+        check_output(t->model_path, t->data_path);
     t->data.ranks = &world;
     if (t->scale_restore)
         ranges_read(&file, &to, t->scale_restore);
@@ -335,84 +340,28 @@ static int run_train(int argc, char **argv, int rank)
 
 /* ---- Prediction ---- */
 
-static const struct tool_option predict_options[] = {
-    OPTION_THREADS(predict.threads),
-    { 0, "precision", "P", parse_choice, FIELD(predict.precision), choice_precision,
-      "compute kernel values in auto, f32 or f64 (auto)" },
-    OPTION_LEVEL(predict.cpu_level),
-    OPTION_NO_RESTART(train.no_restart),
-    OPTION_QUIET(train.quiet),
-};
-
 static const char predict_usage[] =
     "usage: mpirun -np P hinge-mpi predict [options] test_file model_file [output_file]\n\n"
-    "Predicts by P processes, each of which reads its part of the examples. Output and accuracy are\n"
-    "those of hinge predict.";
+    "Predicts by P processes, each of which reads its part of the examples. Options, output and accuracy\n"
+    "are those of hinge predict.";
 
-static void write_predictions(const char *path, const double *labels, size_t n, const hinge_words *words)
+static hinge_status predict_over_ranks(const hinge_model *model, const hinge_matrix *x,
+                                       const hinge_predict_options *options, double *labels, double *decisions,
+                                       hinge_error *err)
 {
-    struct output out;
-    char room[LABEL_ROOM];
-
-    output_open(&out, path);
-    for (size_t i = 0; i < n; i++)
-        fprintf(out.file, "%s\n", label_text(words, labels[i], 17, room));
-    output_close(&out);
+    return hinge_mpi_predict(MPI_COMM_WORLD, model, x, options, labels, decisions, err);
 }
 
-/* data: the labels of all, in place of this rank's. */
-static void tell_predictions(const struct mpi_settings *s, const hinge_model *model, const char *path,
-                             const hinge_data *data, const double *labels, const char *output)
+static hinge_status probability_over_ranks(const hinge_model *model, const hinge_matrix *x,
+                                           const hinge_predict_options *options, double *labels, double *probabilities,
+                                           hinge_error *err)
 {
-    size_t n = data->x.rows;
-    struct score score = score_predictions(hinge_model_task(model), hinge_model_tau(model), n, labels, data->y);
-
-    warn_of_unknown_labels(path, data, model);
-    if (output)
-        write_predictions(output, labels, n, hinge_model_words(model));
-    if (!s->train.quiet && data->labelled)
-        print_score(is_stdout(output) ? stderr : stdout, &score);
+    return hinge_mpi_predict_probability(MPI_COMM_WORLD, model, x, options, labels, probabilities, err);
 }
 
-static int run_predict(int argc, char **argv, int rank)
-{
-    struct mpi_settings s = { .rank = rank };
-    const struct option_group groups[] = {
-        { "Options (default in parentheses):", predict_options, COUNT_OF(predict_options), &s },
-        { "Data:", data_options, n_data_options, &s.train.data },
-    };
-    int first = parse_options(argc, argv, predict_usage, groups, COUNT_OF(groups)), left = argc - first;
-    hinge_model *model = NULL;
-    hinge_data data = { 0 }, whole;
-    hinge_error err = { 0 };
-    double *labels, *all, *truth;
-    size_t n;
-
-    if (left < 2 || left > 3)
-        die(EXIT_USAGE, "predict: a test file and a model are needed; see `hinge-mpi predict --help`");
-    check_output(rank, left > 2 ? argv[first + 2] : NULL, argv[first], argv[first + 1]);
-    check(hinge_model_load(&model, argv[first + 1], NULL, &err), &err);
-    s.train.data.ranks = &world;
-    load_for_model(argv[first], &s.train.data, model, s.predict.threads, &data);
-    if (!data.labelled && left < 3)
-        die(EXIT_USAGE, "predict: nothing to do: no output_file is named, and %s has no labels to compare with",
-            argv[first]);
-    labels = allocate(data.x.rows, sizeof *labels);
-    check(hinge_mpi_predict(MPI_COMM_WORLD, model, &data.x, &s.predict, labels, NULL, &err), &err);
-    all = gather_reals(labels, data.x.rows, rank, &n);
-    truth = gather_reals(data.y ? data.y : labels, data.x.rows, rank, &n);
-    whole = data;
-    whole.y = truth;
-    whole.x.rows = n;
-    if (rank == 0)
-        tell_predictions(&s, model, argv[first], &whole, all, left > 2 ? argv[first + 2] : NULL);
-    free(labels);
-    free(all);
-    free(truth);
-    hinge_model_free(model);
-    hinge_data_free(&data);
-    return 0;
-}
+static const struct predict_ranks predict_by_all = { predict_usage,      &world,
+                                                     check_output,       predict_over_ranks,
+                                                     probability_over_ranks, gather_rows };
 
 /* ---- Grids ---- */
 
@@ -449,7 +398,7 @@ int main(int argc, char **argv)
     if (argc > 1 && strcmp(argv[1], "train") == 0)
         code = run_train(argc - 1, argv + 1, rank);
     else if (argc > 1 && strcmp(argv[1], "predict") == 0)
-        code = run_predict(argc - 1, argv + 1, rank);
+        code = run_predict(argc - 1, argv + 1, &predict_by_all);
     else if (argc > 1 && strcmp(argv[1], "grid") == 0)
         code = run_grid(argc - 1, argv + 1, &(const struct grid_ranks){ grid_usage, select_over_ranks });
     else if (argc > 1 && strcmp(argv[1], "--version") == 0)

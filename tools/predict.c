@@ -12,6 +12,7 @@ struct predict_settings {
     const char *decisions;
     int probability, quiet, verbose, json, no_restart;
     const char *test_path, *model_path, *output_path;
+    const struct predict_ranks *ranks;
 };
 
 #define FIELD(name) offsetof(struct predict_settings, name)
@@ -43,7 +44,7 @@ static void read_options(int argc, char **argv, struct predict_settings *s)
         { "Options (default in parentheses):", predict_options, COUNT_OF(predict_options), s },
         { "Data:", data_options, n_data_options, &s->data },
     };
-    int first = parse_options(argc, argv, usage, groups, COUNT_OF(groups));
+    int first = parse_options(argc, argv, s->ranks->usage, groups, COUNT_OF(groups));
     int left = argc - first;
 
     if (left < 2 || left > 3)
@@ -52,6 +53,7 @@ static void read_options(int argc, char **argv, struct predict_settings *s)
     s->test_path = argv[first];
     s->model_path = argv[first + 1];
     s->output_path = left > 2 ? argv[first + 2] : NULL;
+    s->data.ranks = s->ranks->data;
     if (is_stdout(s->output_path) + is_stdout(s->decisions) + s->json > 1)
         die(EXIT_USAGE, "predict: only one of output_file, --decisions and --json can go to standard output");
 }
@@ -59,7 +61,8 @@ static void read_options(int argc, char **argv, struct predict_settings *s)
 struct predict_run {
     hinge_model *model;
     hinge_data data;
-    double *labels, *decisions, *probabilities;
+    size_t n; /* rows of all processes; data has this one's */
+    double *labels, *truth, *decisions, *probabilities; /* of data, then of all */
     double sigma; /* Laplace width of a regression, 0: not wanted */
     struct score score;
     int scored;
@@ -91,7 +94,6 @@ static void load(const struct predict_settings *s, struct predict_run *run)
     if (!run->scored && !s->output_path && !s->decisions && !s->probability && !s->json)
         die(EXIT_USAGE, "predict: nothing to do: no output_file is named, and %s has no labels to compare with",
             s->test_path);
-    warn_of_unknown_labels(s->test_path, &run->data, run->model);
 }
 
 static void predict(const struct predict_settings *s, struct predict_run *run)
@@ -110,14 +112,39 @@ static void predict(const struct predict_settings *s, struct predict_run *run)
         check(hinge_model_laplace(run->model, &run->sigma, &err), &err);
     start = now();
     if (!classes || run->decisions)
-        check(hinge_predict(run->model, &run->data.x, &s->options, run->labels, run->decisions, &err), &err);
+        check(s->ranks->predict(run->model, &run->data.x, &s->options, run->labels, run->decisions, &err), &err);
     if (classes)
-        check(hinge_predict_probability(run->model, &run->data.x, &s->options, run->labels, run->probabilities,
-                                        &err),
+        check(s->ranks->probability(run->model, &run->data.x, &s->options, run->labels, run->probabilities, &err),
               &err);
     run->seconds = now() - start;
-    run->score = score_predictions(hinge_model_task(run->model), hinge_model_tau(run->model), n, run->labels,
-                                   run->data.y);
+}
+
+/* Takes what all have predicted in place of this process's part. */
+static void gather(const struct predict_settings *s, struct predict_run *run)
+{
+    size_t n = run->data.x.rows;
+
+    run->truth = allocate(n, sizeof *run->truth);
+    if (n)
+        memcpy(run->truth, run->data.y, n * sizeof *run->truth);
+    run->labels = s->ranks->gather(run->labels, n, 1, &run->n);
+    run->truth = s->ranks->gather(run->truth, n, 1, &run->n);
+    if (run->decisions)
+        run->decisions = s->ranks->gather(run->decisions, n, hinge_model_n_problems(run->model), &run->n);
+    if (run->probabilities)
+        run->probabilities = s->ranks->gather(run->probabilities, n, hinge_model_n_classes(run->model), &run->n);
+}
+
+/* Compares the labels of the file with those predicted. */
+static void score(const struct predict_settings *s, struct predict_run *run)
+{
+    hinge_data whole = run->data;
+
+    whole.x.rows = run->n;
+    whole.y = run->truth;
+    warn_of_unknown_labels(s->test_path, &whole, run->model);
+    run->score = score_predictions(hinge_model_task(run->model), hinge_model_tau(run->model), run->n, run->labels,
+                                   run->truth);
 }
 
 /* Writes one label or value a line. */
@@ -127,7 +154,7 @@ static void write_labels(const char *path, const struct predict_run *run)
     char room[LABEL_ROOM];
 
     output_open(&out, path);
-    for (size_t i = 0; i < run->data.x.rows; i++)
+    for (size_t i = 0; i < run->n; i++)
         fprintf(out.file, "%s\n", label_text(hinge_model_words(run->model), run->labels[i], 17, room));
     output_close(&out);
 }
@@ -166,7 +193,7 @@ static void write_probabilities(const char *path, const struct predict_run *run)
         put_label(out.file, run, classes[k]);
     }
     fputc('\n', out.file);
-    for (size_t i = 0; i < run->data.x.rows; i++) {
+    for (size_t i = 0; i < run->n; i++) {
         put_label(out.file, run, run->labels[i]);
         for (size_t k = 0; k < n_classes; k++)
             fprintf(out.file, " %g", *p++);
@@ -183,7 +210,7 @@ static void print_json(const struct predict_run *run, const struct predict_setti
     json_real(&j, "seconds", run->seconds);
     json_real(&j, "seconds_load", run->seconds_load);
     json_real(&j, "seconds_model", run->seconds_model);
-    json_count(&j, "n", run->data.x.rows);
+    json_count(&j, "n", run->n);
     json_count(&j, "d", run->data.x.cols);
     json_count(&j, "n_sv", hinge_model_n_sv(run->model));
     json_count(&j, "threads",
@@ -210,39 +237,64 @@ static void print_text(const struct predict_run *run, const struct predict_setti
         print_score(file, &run->score);
     if (s->verbose)
         fprintf(file, "%zu examples, %zu support vectors: %.3f s (loading %.3f s, model %.3f s)\n",
-                run->data.x.rows, hinge_model_n_sv(run->model), run->seconds, run->seconds_load,
+                run->n, hinge_model_n_sv(run->model), run->seconds, run->seconds_load,
                 run->seconds_model);
 }
 
-int command_predict(int argc, char **argv)
+/* Writes and prints what was asked for. */
+static void tell(const struct predict_settings *s, const struct predict_run *run)
 {
-    struct predict_settings s = { 0 };
+    if (s->output_path && run->probabilities)
+        write_probabilities(s->output_path, run);
+    else if (s->output_path)
+        write_labels(s->output_path, run);
+    if (s->decisions)
+        write_table(s->decisions, run->decisions, run->n, hinge_model_n_problems(run->model));
+    if (s->json)
+        print_json(run, s);
+    else if (!s->quiet)
+        print_text(run, s);
+    finish_stdout();
+}
+
+int run_predict(int argc, char **argv, const struct predict_ranks *ranks)
+{
+    struct predict_settings s = { .ranks = ranks };
     struct predict_run run = { 0 };
 
     read_options(argc, argv, &s);
     restart_if_slow(!s.no_restart, s.verbose);
-    check_writable(s.output_path, s.test_path);
-    check_writable(s.output_path, s.model_path);
-    check_writable(s.decisions, s.test_path);
-    check_writable(s.decisions, s.model_path);
-    check_writable(s.decisions, s.output_path);
+    ranks->check_output(s.output_path, s.test_path);
+    ranks->check_output(s.output_path, s.model_path);
+    ranks->check_output(s.decisions, s.test_path);
+    ranks->check_output(s.decisions, s.model_path);
+    ranks->check_output(s.decisions, s.output_path);
     load(&s, &run);
     predict(&s, &run);
-    if (s.output_path && run.probabilities)
-        write_probabilities(s.output_path, &run);
-    else if (s.output_path)
-        write_labels(s.output_path, &run);
-    if (s.decisions)
-        write_table(s.decisions, run.decisions, run.data.x.rows, hinge_model_n_problems(run.model));
-    if (s.json)
-        print_json(&run, &s);
-    else if (!s.quiet)
-        print_text(&run, &s);
-    finish_stdout();
+    gather(&s, &run);
+    if (run.labels) {
+        score(&s, &run);
+        tell(&s, &run);
+    }
     hinge_model_free(run.model);
     hinge_data_free(&run.data);
     free(run.labels);
+    free(run.truth);
     free(run.decisions);
     free(run.probabilities);
     return 0;
+}
+
+static double *keep(double *part, size_t rows, size_t width, size_t *n)
+{
+    (void)width;
+    *n = rows;
+    return part;
+}
+
+int command_predict(int argc, char **argv)
+{
+    const struct predict_ranks alone = { usage, NULL, check_writable, hinge_predict, hinge_predict_probability, keep };
+
+    return run_predict(argc, argv, &alone);
 }

@@ -58,6 +58,11 @@ HINGE_API hinge_status hinge_mpi_predict(MPI_Comm comm, const hinge_model *model
                                          const hinge_predict_options *options, double *labels, double *decisions,
                                          hinge_error *err);
 
+/* Predicts the probabilities of this rank's rows as hinge_predict_probability does, in the same way. */
+HINGE_API hinge_status hinge_mpi_predict_probability(MPI_Comm comm, const hinge_model *model, const hinge_matrix *x,
+                                                     const hinge_predict_options *options, double *labels,
+                                                     double *probabilities, hinge_error *err);
+
 /* Reads this rank's share of a file: of text the lines that begin in its part of the bytes, of .npy its part of the
  * rows (and of the labels in options->labels_path). Compressed files, precomputed kernels and CSV whose first line may
  * be a header or not are read by rank 0 alone, and other ranks have no rows: hinge_mpi_train deals them all the same.
