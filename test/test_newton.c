@@ -91,6 +91,30 @@ static void test_few_systems(void **state)
     }
 }
 
+/* A finish that takes more work than it was granted ends, and what it has is feasible. */
+static void test_granted(void **state)
+{
+    (void)state;
+    double g[400];
+    int stop = 0;
+    struct hg_smo_options smo = options(0.1, 64);
+    for (int kind = next_kind(-1); kind < KINDS; kind = next_kind(kind)) {
+        struct problem p = problem_new(kind, 400, 2, 0.4, 0.3, 1e-5);
+        double work = 0;
+        for (int tight = 0; tight < 2; tight++) {
+            struct hg_newton_options o = finish_options(1e-10, 1, &stop);
+            o.most_work = tight ? work / 2 : 0;
+            restart(&p);
+            run(&p, HINGE_F64, &smo);
+            struct hg_newton_result res = finish(&p, &o, g);
+            assert_int_equal(res.end, tight ? HG_NEWTON_SLOW : HG_NEWTON_DONE);
+            assert_true(res.work > 0 && (!tight || res.work < work));
+            work = res.work;
+        }
+        problem_free(&p);
+    }
+}
+
 /* No entry is inside its box at the optimum, nor at the start. */
 static void test_all_at_bounds(void **state)
 {
@@ -404,6 +428,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_known_optimum),
         cmocka_unit_test(test_few_systems),
+        cmocka_unit_test(test_granted),
         cmocka_unit_test(test_all_at_bounds),
         cmocka_unit_test(test_tasks),
         cmocka_unit_test(test_degenerate),

@@ -237,7 +237,7 @@ static hinge_status start(struct hg_run *r)
     hinge_status status = hg_first_gradient(r);
     for (size_t at = 0; at < r->m; at++)
         hg_set_offsets(r, at);
-    r->objective = hg_recompute_objective(r);
+    r->objective = r->last_objective = hg_recompute_objective(r);
     r->kept.objective = INFINITY;
     hg_scan(r);
     for (size_t i = 0; i < r->n; i++)
@@ -305,7 +305,7 @@ hinge_status hg_block_smo(struct hg_qp *qp, struct hg_rows *rows, struct hg_rows
         status = one_round(&r);
         hg_report_progress(&r);
         if (status == HINGE_OK && hg_run_wants_newton(&r, result->report.iterations - steps))
-            status = hg_run_newton(&r);
+            status = hg_run_newton(&r, r.newton.most_work);
         else if (status == HINGE_OK && !hg_is_stopped(&r))
             hg_consider_shrinking(&r);
     }

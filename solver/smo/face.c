@@ -34,7 +34,8 @@ static void forward(const struct hg_newton *t, const struct hg_triangle *f, size
                 cblas_dtrsm(CblasRowMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit,
                             (int)HG_MIN(piece, count - r), (int)n, 1, f->l, (int)f->ld, x + r * ld, (int)ld);
     }
-    t->res->gflop += 1e-9 * (double)count * (double)n * (double)n;
+    double size = (double)n * (double)n;
+    hg_newton_count(t, (double)count * size, (double)((count + piece - 1) / piece) * size / 2);
 }
 
 /* Rows [f->rows, rows), which hold the matrix's, become L's. false: not positive definite, or stopped */
@@ -62,7 +63,7 @@ static bool extend(const struct hg_newton *t, struct hg_triangle *f, size_t rows
 #pragma omp single
             info = LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'U', (lapack_int)count, corner, (lapack_int)ld);
         }
-        t->res->gflop += 1e-9 * (double)count * (double)count * (double)r0;
+        hg_newton_count(t, (double)count * (double)count * (double)r0, 0);
         if (info != 0)
             return false;
         f->rows += count;
@@ -165,7 +166,7 @@ static bool make_held(struct hg_newton *t, size_t from, size_t to)
             cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)HG_MIN((size_t)PIECE, to - c), (int)to, (int)n, 1,
                         t->v + c * ld, (int)ld, t->v, (int)ld, 0, t->s.l + c * t->s.ld, (int)t->s.ld);
     }
-    t->res->gflop += 2e-9 * (double)(to - from) * (double)to * (double)n;
+    hg_newton_count(t, 2 * (double)(to - from) * (double)to * (double)n, (double)to * (double)n);
     return extend(t, &t->s, to);
 }
 
@@ -181,6 +182,7 @@ static bool append(struct hg_newton *t, size_t rows)
             to[c] = k[t->entry[c] % t->q];
         to[r] += t->ridge;
     }
+    hg_newton_count(t, 0, (double)(rows - from) * (double)(rows + from));
     return extend(t, &t->l, rows);
 }
 
@@ -265,7 +267,8 @@ static void solve(struct hg_newton *t)
     multiply(CblasTrans, m, n, -1, t->v, ld, t->w, 1, t->d);
     back(&t->l, CblasTrans, t->d);
     t->res->systems++;
-    t->res->gflop += 1e-9 * (2 * (double)n * (double)n + 4 * (double)m * (double)n);
+    double values = (double)n * (double)n + 2 * (double)m * (double)n;
+    hg_newton_count(t, 2 * values, values);
 }
 
 /* Entries that d takes out of their boxes are moved onto the bound and fixed; returns how many. */
@@ -302,6 +305,7 @@ static void multiply_moves(struct hg_newton *t)
             cblas_dgemv(CblasRowMajor, CblasNoTrans, (int)HG_MIN((size_t)PIECE, t->q - k), (int)t->q, 1,
                         hg_block_row(t, k), (int)t->in.ld, t->sum, 1, 0, t->k_sum + k, 1);
     }
+    hg_newton_count(t, 2 * (double)t->q * (double)t->q, (double)t->q * (double)t->q);
 }
 
 /* Takes the moves if they lower the objective. */

@@ -42,7 +42,7 @@ struct hg_newton {
     int32_t *row_of;       /* [layers * q] or -1 */
     double ridge, least;   /* and its least value, with which K_FF is positive definite */
     double largest;        /* of K_AA's diagonal */
-    double most_gflop;     /* that the finish may take */
+    double most_work;      /* that the finish may take, in reads of an f32 value from memory (newton.h) */
     size_t max_held;       /* entries that may be held by constraints */
     double *v;             /* [(max_held + 2) * l.ld] V', row by row */
     int64_t *held;         /* [max_held + 2] entry, or -1 - layer for a sum */
@@ -57,8 +57,15 @@ static inline bool hg_newton_halted(const struct hg_newton *t)
 /* By the caller, or the steps allowed are made, or far more work than a finish that succeeds is known to take. */
 static inline bool hg_newton_is_over(const struct hg_newton *t)
 {
-    return hg_newton_halted(t) || t->res->gflop > t->most_gflop ||
+    return hg_newton_halted(t) || t->res->work > t->most_work ||
            (t->opt->max_steps > 0 && t->res->systems + t->res->steps >= t->opt->max_steps);
+}
+
+/* Counts operations, and values in f64 that are read for them: what takes longer is the work. */
+static inline void hg_newton_count(const struct hg_newton *t, double operations, double values)
+{
+    t->res->gflop += 1e-9 * operations;
+    t->res->work += HG_MAX(HG_OPERATION * operations, 2 * values);
 }
 
 static inline bool hg_is_inside(const struct hg_qp *qp, double b, int l, size_t i)

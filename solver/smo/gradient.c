@@ -223,3 +223,21 @@ hinge_status hg_settle(struct hg_run *r, double most_error)
     hg_scan(r);
     return hg_measure_error(r, EARLY);
 }
+
+hinge_status hg_look_at_bits(struct hg_run *r)
+{
+    hinge_status status = hg_measure_error(r, EARLY);
+    bool small = !(r->report->error > r->report->violation / 4);
+    r->report->error = NAN; /* that of few points */
+    if (small || status != HINGE_OK || hg_is_stopped(r))
+        return status;
+    status = hg_store_widen(&r->store);
+    if (status == HINGE_OK)
+        status = hg_compute_gradient(r, r->rows, 0, false);
+    r->settled = true;
+    r->torn = status != HINGE_OK || hg_is_stopped(r);
+    if (!r->torn)
+        hg_scan(r);
+    r->best = INFINITY;
+    return status;
+}

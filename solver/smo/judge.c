@@ -7,6 +7,7 @@
 #include <string.h>
 
 enum {
+    BITS = 32,          /* rounds, after which the error of rows in 16 bits is looked at */
     AHEAD = 20,         /* the error is looked at on the way, at so many times the violation to be reached */
     MAX_CHECKS = 8,     /* that find the violation larger than it seemed, before the gradient is corrected */
     MAX_CORRECTIONS = 2 /* of the gradient in f64 before the rows themselves are taken in f64 */
@@ -45,7 +46,7 @@ static void newton_progress(void *arg, double violation)
     hg_report_progress(r);
 }
 
-hinge_status hg_run_newton(struct hg_run *r)
+hinge_status hg_run_newton(struct hg_run *r, double most_work)
 {
     struct hg_newton_result result;
     /* its own: what the arena holds depends on which problems ran there before */
@@ -55,6 +56,7 @@ hinge_status hg_run_newton(struct hg_run *r)
     struct hg_newton_options options = {
         .eps = r->target,
         .bytes = r->opt->newton_bytes - HG_MIN(r->opt->newton_bytes, rows),
+        .most_work = most_work,
         .max_steps = r->opt->max_iter > 0 ? r->opt->max_iter - r->report->iterations : 0,
         .threads = r->opt->threads,
         .cpu_level = r->opt->cpu_level,
@@ -196,9 +198,40 @@ static hinge_status look_back(struct hg_run *r, bool *better)
     hg_scan(r);
     r->objective = hg_recompute_objective(r);
     hg_keep(r);
-    *better = r->best_objective - r->objective > r->noise;
+    *better = r->last_objective - r->objective > r->noise;
+    r->last_objective = r->objective;
     r->report->phase.certificate += hg_now() - t;
     return HINGE_OK;
+}
+
+/* Whether a run that is neither there nor stopped has gained anything for long. */
+static enum hg_verdict look_for_progress(struct hg_run *r, hinge_status *status)
+{
+    hinge_report *report = r->report;
+    uint64_t patience = r->in_w == r->n ? HG_STALL_WHOLE : HG_STALL_ROUNDS + r->n / r->q;
+    bool enough = hg_has_worked_enough(r);
+    bool better = report->violation < 0.999 * r->best;
+    if (enough || (!better && report->rounds - r->best_round > patience)) {
+        *status = look_back(r, &better);
+        if (*status != HINGE_OK)
+            return HG_END;
+        if (hg_is_stopped(r) || !isfinite(report->violation) || report->violation <= r->target)
+            return hg_judge(r, status);
+        if ((enough || !better) && !r->resorted && r->newton.tries == 0 && may_use_newton(r)) {
+            r->resorted = true;
+            *status = hg_run_newton(r, 0);
+            return *status != HINGE_OK ? HG_END : HG_GO_ON;
+        }
+        if (enough || !better) {
+            r->res->coarse = !r->exact_rows; /* f64 rows may get further */
+            return end_with(r, HINGE_STALLED);
+        }
+    }
+    if (better) {
+        r->best = report->violation;
+        r->best_round = report->rounds;
+    }
+    return HG_GO_ON;
 }
 
 enum hg_verdict hg_judge(struct hg_run *r, hinge_status *status)
@@ -208,6 +241,13 @@ enum hg_verdict hg_judge(struct hg_run *r, hinge_status *status)
         return end_with(r, hg_halt_outcome(&r->halt));
     if (!isfinite(report->violation))
         return end_with(r, HINGE_NONFINITE);
+    if (hg_store_is_half(&r->store) && (report->rounds + 1) % BITS == 0) {
+        double t = hg_now();
+        *status = hg_look_at_bits(r);
+        report->phase.certificate += hg_now() - t;
+        if (*status != HINGE_OK)
+            return HG_END;
+    }
     if (report->violation <= r->target) {
         double t = hg_now();
         size_t m = r->m;
@@ -232,29 +272,5 @@ enum hg_verdict hg_judge(struct hg_run *r, hinge_status *status)
     }
     if (r->opt->max_iter > 0 && report->iterations >= r->opt->max_iter)
         return end_with(r, HINGE_MAX_ITER);
-    uint64_t patience = r->in_w == r->n ? HG_STALL_WHOLE : HG_STALL_ROUNDS + r->n / r->q;
-    bool enough = hg_has_worked_enough(r);
-    bool better = report->violation < 0.999 * r->best;
-    if (enough || (!better && report->rounds - r->best_round > patience)) {
-        *status = look_back(r, &better);
-        if (*status != HINGE_OK)
-            return HG_END;
-        if (hg_is_stopped(r) || !isfinite(report->violation) || report->violation <= r->target)
-            return hg_judge(r, status);
-        if ((enough || !better) && !r->resorted && r->newton.tries == 0 && may_use_newton(r)) {
-            r->resorted = true;
-            *status = hg_run_newton(r);
-            return *status != HINGE_OK ? HG_END : HG_GO_ON;
-        }
-        if (enough || !better) {
-            r->res->coarse = !r->exact_rows; /* f64 rows may get further */
-            return end_with(r, HINGE_STALLED);
-        }
-    }
-    if (better) {
-        r->best = report->violation;
-        r->best_round = report->rounds;
-        r->best_objective = r->objective;
-    }
-    return HG_GO_ON;
+    return look_for_progress(r, status);
 }

@@ -37,6 +37,7 @@ static bool go_on_by_smo(struct hg_newton *t, double target, double *decrease)
     struct hg_inner_result done =
         hg_inner_solve(&t->in, target, 0, true, most == 0 ? t->q : HG_MIN(t->q, most - HG_MIN(most, made)));
     t->res->steps += done.steps;
+    hg_newton_count(t, 0, 2 * (double)done.steps * (double)t->q);
     *decrease = done.decrease;
     return done.decrease > 0;
 }
@@ -127,8 +128,10 @@ static hinge_status load_block(struct hg_newton *t)
         t->in.diagonal32[k] = (float)t->in.diagonal[k];
         t->largest = HG_MAX(t->largest, t->in.diagonal[k]);
     }
-    double n = (double)q; /* 10 factorisations, and a thousand systems with what is held */
-    t->most_gflop = HG_MAX(t->most_gflop, 1e-9 * (10.0 / 3 * n * n * n + 4000 * n * n));
+    double n = (double)q;
+    double most = HG_OPERATION * 10 / 3 * n * n * n + 4000 * n * n; /* 10 factorisations, 1,000 systems */
+    t->most_work = t->opt->most_work > 0 ? t->opt->most_work : HG_MAX(isinf(t->most_work) ? 0 : t->most_work, most);
+    t->res->work += (1 + t->rows->cost) * n * n;
     t->ridge = t->least = DBL_EPSILON * (double)(q + 16) * t->largest;
     t->res->bytes = HG_MAX(t->res->bytes, block_bytes(t, q));
     return status;
@@ -141,6 +144,7 @@ static hinge_status add_rows(struct hg_newton *t, size_t count, double *g)
 {
     struct hg_how how = { .add = &hg_loops(t->opt->cpu_level)->add, .halt = &t->opt->halt };
     t->res->passes++;
+    t->res->work += (1 + t->rows->cost) * (double)count * (double)t->qp->n;
     return hg_rows_apply(t->rows, t->list, count, t->coef, NULL, t->qp->n, g, &how);
 }
 
@@ -293,7 +297,7 @@ hinge_status hg_newton_finish(struct hg_qp *qp, struct hg_rows *rows, double *gr
     struct hg_newton t = { .qp = qp, .rows = rows, .opt = options, .res = result };
     memset(result, 0, sizeof *result);
     result->violation = INFINITY;
-    t.most_gflop = 1; /* until there is a block */
+    t.most_work = INFINITY; /* until there is a block */
     bool ok = HG_ROOM(HG_ARRAY(t.coef, n), HG_ARRAY(t.list, n), HG_ARRAY(t.point, n), HG_ARRAY(t.g, n),
                       HG_ARRAY(t.g_next, n), HG_ARRAY(t.beta[0], n), HG_ARRAY(t.beta[1], qp->layers == 2 ? n : 0));
     hinge_status status = ok ? run(&t) : HINGE_ENOMEM;
@@ -310,9 +314,11 @@ hinge_status hg_newton_finish(struct hg_qp *qp, struct hg_rows *rows, double *gr
 
 /* ---- when -------------------------------------------------------------------------------------------------------- */
 
-/* In reads of an f32 value from memory (0.3 ns): an operation of a factorisation in f64; factorisations, solutions, and
- * passes over all points that a finish takes, roughly. */
-static const double OPERATION = 0.1, FACTORED = 3, SYSTEMS = 10, PASSES = 3;
+/* Factorisations, solutions, and passes over all points that a finish takes, roughly. */
+static const double FACTORED = 3, SYSTEMS = 10, PASSES = 3;
+
+/* A finish that takes so many times SMO's work, so far or still to come, is given up. */
+static const double GRANTED = 2;
 
 static double work_of(const struct hg_qp *qp, const struct hg_rows *rows)
 {
@@ -323,7 +329,7 @@ static double work_of(const struct hg_qp *qp, const struct hg_rows *rows)
             in = in || hg_is_inside(qp, qp->beta[l][i], l, i);
         inside += in;
     }
-    return OPERATION * FACTORED * inside * inside * inside / 3 + 4 * SYSTEMS * inside * inside +
+    return HG_OPERATION * FACTORED * inside * inside * inside / 3 + 4 * SYSTEMS * inside * inside +
            (1 + rows->cost) * (inside * inside + n * (n_sv + PASSES * inside));
 }
 
@@ -350,7 +356,9 @@ bool hg_newton_is_due(struct hg_newton_rule *rule, const struct hg_qp *qp, const
         return false;
     double left = HG_MAX(rule->rate, since / log(4)) * log(violation / eps);
     double margin = (eps < HG_NEWTON_TIGHT ? 1 : 2) * (violation > HG_NEWTON_NEAR * range ? 10 : 1);
-    return left > margin * work_of(qp, rows);
+    double work = work_of(qp, rows);
+    rule->most_work = GRANTED * HG_MAX(HG_MIN(left, rule->work), work);
+    return left > margin * work;
 }
 
 void hg_newton_tell(struct hg_newton_rule *rule, const struct hg_newton_result *result)

@@ -86,8 +86,8 @@ struct hg_run {
     double decrease;       /* of the objective in this round, by K_WW; */
     double objective;      /* running: by what each round's moves changed, or recomputed */
     double best;           /* least violation so far, for the stall test, */
-    uint64_t best_round;   /* the round it was seen in, */
-    double best_objective; /* and the objective then */
+    uint64_t best_round;   /* the round it was seen in; */
+    double last_objective; /* the objective when it was last recomputed for it: what rounds add up drifts with g */
     double unseen;         /* error that points may have which were not made exact since g was last computed anew */
     int checks;            /* that found g wrong where it decides */
     double noise;          /* of the objective when it was last recomputed */
@@ -161,8 +161,9 @@ enum hg_verdict hg_judge(struct hg_run *r, hinge_status *status);
 /* Whether Newton's steps are less work than what is left, after a round that made so many steps. */
 bool hg_run_wants_newton(struct hg_run *r, uint64_t steps);
 
-/* Newton's steps; where they gain, g is that of all points in f64. */
-hinge_status hg_run_newton(struct hg_run *r);
+/* Newton's steps, for so much work at most (0: no limit but its own); where they gain, g is that of all points in
+ * f64. */
+hinge_status hg_run_newton(struct hg_run *r, double most_work);
 
 /* Keeps beta where its objective, just recomputed in f64, is certainly the lowest so far. */
 void hg_keep(struct hg_run *r);
@@ -214,6 +215,10 @@ hinge_status hg_prove(struct hg_run *r, bool *proven);
 /* Looks at the error of few points. Where it is more than `most_error` and rows are held in 16 bits, so many moves are
  * made again that eps / 16 of it is left. */
 hinge_status hg_settle(struct hg_run *r, double most_error);
+
+/* Looks at the error of few points. Where it is no longer small beside the violation, steps lead nowhere: rows are held
+ * in 16 bits no longer, and g is made anew. */
+hinge_status hg_look_at_bits(struct hg_run *r);
 
 /* The gradient anew, by the source in f64: the error of all rows so far is gone, and what follows adds only the error
  * of small changes. */

@@ -390,3 +390,17 @@ hinge_status hg_store_refine(struct hg_store *s, double share, struct hg_move *m
     } while (rest > share * share * all);
     return make_again(s, most, moves, g);
 }
+
+hinge_status hg_store_widen(struct hg_store *s)
+{
+    uint64_t evicted = s->cache.evicted;
+    size_t most_bytes = s->cache.most_bytes;
+    hg_cache_free(&s->cache);
+    s->held_size = s->size;
+    s->width = s->n_columns;
+    hinge_status status = hg_cache_init(&s->cache, s->n, columns_for(s, s->n_columns), s->size, s->opt->cache_bytes,
+                                        s->opt->arena, NULL);
+    s->cache.evicted = evicted;
+    s->cache.most_bytes = most_bytes;
+    return status;
+}

@@ -92,6 +92,9 @@ hinge_status hg_store_begin(struct hg_store *store, const uint32_t *point, const
 /* Takes back the largest sums of moves by rows of 16 bits, whose squares are all but `share` squared of the squares of
  * all, and makes them again by rows as they are. moves: [q] work space. */
 hinge_status hg_store_refine(struct hg_store *store, double share, struct hg_move *moves, double *g);
+/* Rows are held as they are from now on; those in 16 bits are gone, and what moves by them made of g is the caller's to
+ * mend. */
+hinge_status hg_store_widen(struct hg_store *store);
 /* g is that of rows as they are: no move by 16 bits is to be taken back. */
 void hg_store_forget(struct hg_store *store);
 
