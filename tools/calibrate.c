@@ -14,8 +14,7 @@ struct calibrate_settings {
 static const struct tool_option calibrate_options[] = {
     { 'o', "output", "FILE", parse_text, FIELD(output_path), NULL, "write the model to FILE (over model_file)" },
     OPTION_THREADS(options.threads),
-    { 0, "precision", "P", parse_choice, FIELD(options.precision), choice_precision,
-      "compute kernel values in auto, f32 or f64 (auto)" },
+    OPTION_PRECISION(options.precision, "values"),
     OPTION_LEVEL(options.cpu_level),
     OPTION_NO_RESTART(no_restart),
     OPTION_QUIET(quiet),
@@ -36,9 +35,7 @@ static void read_options(int argc, char **argv, struct calibrate_settings *s)
     };
     int first = parse_options(argc, argv, usage, groups, COUNT_OF(groups));
 
-    if (argc - first != 2)
-        die(EXIT_USAGE, "calibrate: %s; see `hinge calibrate --help`",
-            argc - first > 2 ? "too many file names" : "a model file and a data file are needed");
+    count_files(argc - first, argv[0], 2, 2, "a model file and a data file are needed");
     s->model_path = argv[first];
     s->data_path = argv[first + 1];
     if (!s->output_path)

@@ -70,6 +70,10 @@ struct option_group {
  * --help prints usage and the groups, and exits. */
 int parse_options(int argc, char **argv, const char *usage, const struct option_group *groups, size_t n_groups);
 
+/* Returns count, the number of file names behind a command's options; dies of fewer than least, saying what is needed,
+ * and of more than most. */
+int count_files(int count, const char *command, int least, int most, const char *needed);
+
 struct range {
     double low, high;
     int open; /* low itself is not allowed */
@@ -116,6 +120,9 @@ void parse_weight(const struct option_use *use, const void *detail, void *field)
 #define OPTION_THREADS(field) \
     { 0, "threads", "N", parse_int, FIELD(field), &range_positive, \
       "use N threads (OMP_NUM_THREADS, or all processors)" }
+#define OPTION_PRECISION(field, what) \
+    { 0, "precision", "P", parse_choice, FIELD(field), choice_precision, \
+      "compute kernel " what " in auto, f32 or f64 (auto)" }
 #define OPTION_LEVEL(field) \
     { 0, "cpu-level", "L", parse_int, FIELD(field), &range_level, \
       "run vector code of level L: 1 plain, 2 to 4\nx86-64-v2 to v4 (the best that runs here)" }

@@ -305,10 +305,7 @@ static void read_options(int argc, char **argv, struct grid_settings *s, const c
     groups[TRAIN_GROUPS + 1] = (struct option_group){ "Output:", output_options, COUNT_OF(output_options), s };
     t->params.C = t->params.nu = t->params.kernel.gamma = NAN;
     first = parse_options(argc, argv, text, groups, COUNT_OF(groups));
-    left = argc - first;
-    if (left < 1 || left > 2)
-        die(EXIT_USAGE, "%s; see `hinge grid --help`",
-            left < 1 ? "grid: a training file is needed" : "grid: too many file names");
+    left = count_files(argc - first, argv[0], 1, 2, "a training file is needed");
     t->data_path = argv[first];
     t->model_path = left > 1 ? argv[first + 1] : NULL;
     if (!s->out || (s->resume && !*s->resume))

@@ -424,3 +424,11 @@ int parse_options(int argc, char **argv, const char *usage, const struct option_
     free(line);
     return optind;
 }
+
+int count_files(int count, const char *command, int least, int most, const char *needed)
+{
+    if (count < least || count > most)
+        die(EXIT_USAGE, "%s: %s; see `hinge %s --help`", command, count < least ? needed : "too many file names",
+            command);
+    return count;
+}

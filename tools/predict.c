@@ -23,8 +23,7 @@ static const struct tool_option predict_options[] = {
       "write the decision values, one line for each\nexample: of classes 1 and 2, 1 and 3, ..., 2 and 3,\n"
       "...; for one-vs-rest of each class" },
     OPTION_THREADS(options.threads),
-    { 0, "precision", "P", parse_choice, FIELD(options.precision), choice_precision,
-      "compute kernel values in auto, f32 or f64 (auto)" },
+    OPTION_PRECISION(options.precision, "values"),
     OPTION_LEVEL(options.cpu_level),
     OPTION_NO_RESTART(no_restart),
     OPTION_QUIET(quiet),
@@ -45,11 +44,8 @@ static void read_options(int argc, char **argv, struct predict_settings *s)
         { "Data:", data_options, n_data_options, &s->data },
     };
     int first = parse_options(argc, argv, s->ranks->usage, groups, COUNT_OF(groups));
-    int left = argc - first;
+    int left = count_files(argc - first, argv[0], 2, 3, "a test file and a model file are needed");
 
-    if (left < 2 || left > 3)
-        die(EXIT_USAGE, "predict: %s; see `hinge predict --help`",
-            left > 3 ? "too many file names" : "a test file and a model file are needed");
     s->test_path = argv[first];
     s->model_path = argv[first + 1];
     s->output_path = left > 2 ? argv[first + 2] : NULL;

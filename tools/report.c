@@ -365,9 +365,7 @@ static void read_options(int argc, char **argv, struct report_settings *s)
     s->tolerance = 1e-3;
     s->delta = 0.05;
     first = parse_options(argc, argv, usage, groups, COUNT_OF(groups));
-    if (argc - first != 2)
-        die(EXIT_USAGE, "report: %s; see `hinge report --help`",
-            argc - first > 2 ? "too many file names" : "a model file and a data file are needed");
+    count_files(argc - first, argv[0], 2, 2, "a model file and a data file are needed");
     s->model_path = argv[first];
     s->data_path = argv[first + 1];
     if (is_stdout(s->points) && s->json)

@@ -111,8 +111,7 @@ static const struct tool_option run_options[] = {
     { 0, "newton", "0|1", parse_choice, FIELD(params.newton), choice_off_on,
       "end by Newton's steps where that is less work: 1\nyes, 0 no (1)" },
     OPTION_THREADS(params.threads),
-    { 0, "precision", "P", parse_choice, FIELD(params.precision), choice_precision,
-      "compute kernel rows in auto, f32 or f64 (auto)" },
+    OPTION_PRECISION(params.precision, "rows"),
     { 0, "time-limit", "S", parse_real, FIELD(params.time_limit), &range_positive,
       "stop after S seconds and save the model so far" },
     { 0, "max-iter", "N", parse_count, FIELD(params.max_iter), &range_positive,
@@ -227,10 +226,7 @@ static void read_options(int argc, char **argv, struct train_settings *s)
     train_begin(s, groups);
     groups[TRAIN_GROUPS] = (struct option_group){ "Output:", output_options, COUNT_OF(output_options), s };
     first = parse_options(argc, argv, usage, groups, COUNT_OF(groups));
-    left = argc - first;
-    if (left < 1 || left > 2)
-        die(EXIT_USAGE, "%s; see `hinge train --help`",
-            left < 1 ? "train: a training file is needed" : "train: too many file names");
+    left = count_files(argc - first, argv[0], 1, 2, "a training file is needed");
     s->data_path = argv[first];
     s->model_path = left > 1 ? argv[first + 1] : NULL;
     if (s->folds && (s->test || s->certify))
