@@ -217,7 +217,7 @@ static enum hg_verdict look_for_progress(struct hg_run *r, hinge_status *status)
             return HG_END;
         if (hg_is_stopped(r) || !isfinite(report->violation) || report->violation <= r->target)
             return hg_judge(r, status);
-        if ((enough || !better) && !r->resorted && r->newton.tries == 0 && may_use_newton(r)) {
+        if ((enough || !better) && !r->resorted && may_use_newton(r)) {
             r->resorted = true;
             *status = hg_run_newton(r, 0);
             return *status != HINGE_OK ? HG_END : HG_GO_ON;
