@@ -207,6 +207,8 @@ hinge_status hg_bytes_unpack(struct hg_bytes *bytes, const char *name, const voi
 {
     const struct packing *p = packings, *end = packings + sizeof packings / sizeof *packings;
     *bytes = (struct hg_bytes){ .data = data, .size = size };
+    if (data == NULL) /* an empty file */
+        return HINGE_OK;
     while (p < end && (size < p->at + p->length || memcmp((const char *)data + p->at, p->magic, p->length) != 0))
         p++;
     if (p == end)

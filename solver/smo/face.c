@@ -34,8 +34,9 @@ static void forward(const struct hg_newton *t, const struct hg_triangle *f, size
                 cblas_dtrsm(CblasRowMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit,
                             (int)HG_MIN(piece, count - r), (int)n, 1, f->l, (int)f->ld, x + r * ld, (int)ld);
     }
+    size_t pieces = (count + piece - 1) / piece;
     double size = (double)n * (double)n;
-    hg_newton_count(t, (double)count * size, (double)((count + piece - 1) / piece) * size / 2);
+    hg_newton_count(t, (double)count * size, (double)pieces * size / 2);
 }
 
 /* Rows [f->rows, rows), which hold the matrix's, become L's. false: not positive definite, or stopped */
