@@ -99,10 +99,7 @@ static void read_train_options(int argc, char **argv, struct mpi_settings *s)
         { "Output:", output_options, COUNT_OF(output_options), s },
     };
     first = parse_options(argc, argv, train_usage, groups, COUNT_OF(groups));
-    left = argc - first;
-    if (left < 1 || left > 2)
-        die(EXIT_USAGE, "%s; see `hinge-mpi train --help`",
-            left < 1 ? "train: a training file is needed" : "train: too many file names");
+    left = count_files(argc - first, argv[0], 1, 2, "a training file is needed");
     s->train.data_path = argv[first];
     s->train.model_path = left > 1 ? argv[first + 1] : NULL;
     if (s->train.folds && (s->train.certify || s->mpi.checkpoint || s->mpi.rounds))

@@ -384,12 +384,13 @@ static _Noreturn void die_of_option(const struct command_line *line, int answer,
     if (optopt)
         show_option(line, optopt, shown, sizeof shown);
     if (answer == ':')
-        die(EXIT_USAGE, "%s: needs a value; see `hinge %s --help`", shown, argv[0]);
+        die(EXIT_USAGE, "%s: needs a value; see `%s %s --help`", shown, program_invocation_short_name, argv[0]);
     if (optopt >= LONG_OPTION)
         die(EXIT_USAGE, "%s: takes no value", shown);
     if (optopt)
-        die(EXIT_USAGE, "unknown option '%s'; see `hinge %s --help`", shown, argv[0]);
-    die(EXIT_USAGE, "unknown or ambiguous option '%s'; see `hinge %s --help`", argv[optind - 1], argv[0]);
+        die(EXIT_USAGE, "unknown option '%s'; see `%s %s --help`", shown, program_invocation_short_name, argv[0]);
+    die(EXIT_USAGE, "unknown or ambiguous option '%s'; see `%s %s --help`", argv[optind - 1],
+        program_invocation_short_name, argv[0]);
 }
 
 int parse_options(int argc, char **argv, const char *usage, const struct option_group *groups, size_t n_groups)
@@ -428,7 +429,7 @@ int parse_options(int argc, char **argv, const char *usage, const struct option_
 int count_files(int count, const char *command, int least, int most, const char *needed)
 {
     if (count < least || count > most)
-        die(EXIT_USAGE, "%s: %s; see `hinge %s --help`", command, count < least ? needed : "too many file names",
-            command);
+        die(EXIT_USAGE, "%s: %s; see `%s %s --help`", command, count < least ? needed : "too many file names",
+            program_invocation_short_name, command);
     return count;
 }
