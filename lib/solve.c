@@ -86,6 +86,7 @@ static struct hg_smo_options options_for(struct hg_training *t, struct callback 
         .threads = threads,
         .cpu_level = hg_cpu_level(p->cpu_level),
         .profile = p->profile != 0,
+        .f64_follows = p->precision == HINGE_PRECISION_AUTO,
         .symmetric = t->params->kernel.type != HINGE_USER && t->params->kernel.type != HINGE_PRECOMPUTED,
         .measured = HG_MAX((size_t)64, 512 / t->problem.n_problems), /* 512 at least in all */
         .halt = callback->halt,
@@ -159,8 +160,7 @@ static hinge_status solve(struct hg_training *t, struct hg_part *part, const str
         smo.coarse = false; /* no step is left for f64 rows */
         report->outcome = HINGE_MAX_ITER;
     }
-    if (status == HINGE_OK &&
-        (!f32 || ((smo.coarse || useless) && t->params->precision == HINGE_PRECISION_AUTO))) {
+    if (status == HINGE_OK && (!f32 || ((smo.coarse || useless) && t->params->precision == HINGE_PRECISION_AUTO))) {
         struct hg_smo_result before = smo;
         struct hg_smo_options rest = *options;
         if (rest.max_iter > 0)

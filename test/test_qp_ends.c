@@ -296,7 +296,7 @@ static void test_stop_in_correction(void **state)
         for (size_t fetches = 1; fetches <= 2; fetches++) {
             struct fake rows = fake_rows(k, N, HINGE_F32, 1), exact = fake_rows(p.k, N, HINGE_F64, 1);
             struct asker a = { &exact, fetches, 0 };
-            struct hg_smo_options o = options(1e-5, 16);
+            struct hg_smo_options o = options(1e-5, 64);
             struct hg_smo_result res;
             o.halt.stop = &a.stop, o.halt.ask = ask, o.halt.arg = &a;
             restart(&p);

@@ -96,7 +96,7 @@ hinge_status hg_run_init(struct hg_run *r, hinge_error *err)
     r->halt = r->opt->halt;
     if (r->halt.stop == NULL)
         r->halt.stop = &r->own_stop;
-    r->best = INFINITY;
+    r->best = r->looked_at = INFINITY;
     r->target = r->opt->eps;
     r->newton.least = INFINITY;
     if (!allocate(r))

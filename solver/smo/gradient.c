@@ -224,13 +224,22 @@ hinge_status hg_settle(struct hg_run *r, double most_error)
     return hg_measure_error(r, EARLY);
 }
 
-hinge_status hg_look_at_bits(struct hg_run *r)
+hinge_status hg_look_at_rows(struct hg_run *r)
 {
+    double violation = r->report->violation, before = r->looked_at, error;
     hinge_status status = hg_measure_error(r, EARLY);
-    bool small = !(r->report->error > r->report->violation / 4);
+    bool half = hg_store_is_half(&r->store);
+    error = r->report->error;
     r->report->error = NAN; /* that of few points */
-    if (small || status != HINGE_OK || hg_is_stopped(r))
+    r->looked_at = violation;
+    bool in_vain = !half && error > HG_MAX(r->opt->eps / 4, violation / 16) && violation > before / 2;
+    if (status != HINGE_OK || hg_is_stopped(r) || !(error > violation / 4 || in_vain))
         return status;
+    r->looked_at = INFINITY;
+    if (!half) {
+        r->res->coarse = r->opt->f64_follows && r->report->corrections > 0;
+        return r->res->coarse || r->report->corrections >= HG_MAX_CORRECTIONS ? HINGE_OK : hg_correct_gradient(r);
+    }
     status = hg_store_widen(&r->store);
     if (status == HINGE_OK)
         status = hg_compute_gradient(r, r->rows, 0, false);

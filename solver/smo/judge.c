@@ -7,10 +7,9 @@
 #include <string.h>
 
 enum {
-    BITS = 32,          /* rounds, after which the error of rows in 16 bits is looked at */
-    AHEAD = 20,         /* the error is looked at on the way, at so many times the violation to be reached */
-    MAX_CHECKS = 8,     /* that find the violation larger than it seemed, before the gradient is corrected */
-    MAX_CORRECTIONS = 2 /* of the gradient in f64 before the rows themselves are taken in f64 */
+    LOOK = 32,     /* rounds, after which the error of rows that are not exact is looked at */
+    AHEAD = 20,    /* and on the way, at so many times the violation to be reached */
+    MAX_CHECKS = 8 /* that find the violation larger than it seemed, before the gradient is corrected */
 };
 
 /* ---- the Newton finish ------------------------------------------------------------------------------------------- */
@@ -114,7 +113,7 @@ static enum hg_verdict verify(struct hg_run *r, hinge_status *status)
     if (!r->settled) { /* before points are woken, whose gradients know nothing of those moves */
         r->settled = true;
         *status = hg_settle(r, r->opt->eps / 4);
-        report->error = NAN;                         /* that of few points */
+        report->error = NAN; /* that of few points */
         return *status != HINGE_OK ? HG_END : HG_GO_ON; /* judged again */
     }
     if (r->m < r->n) {
@@ -133,7 +132,7 @@ static enum hg_verdict verify(struct hg_run *r, hinge_status *status)
         r->target = left;
         return HG_GO_ON;
     }
-    if (report->corrections >= MAX_CORRECTIONS) {
+    if (report->corrections >= HG_MAX_CORRECTIONS) {
         r->res->coarse = !r->exact_rows;
         return end_with(r, HINGE_STALLED);
     }
@@ -219,7 +218,7 @@ static enum hg_verdict look_for_progress(struct hg_run *r, hinge_status *status)
             return hg_judge(r, status);
         if ((enough || !better) && !r->resorted && may_use_newton(r)) {
             r->resorted = true;
-            *status = hg_run_newton(r, 0);
+            *status = hg_run_newton(r, hg_newton_granted(&r->newton, r->qp, r->exact));
             return *status != HINGE_OK ? HG_END : HG_GO_ON;
         }
         if (enough || !better) {
@@ -241,12 +240,14 @@ enum hg_verdict hg_judge(struct hg_run *r, hinge_status *status)
         return end_with(r, hg_halt_outcome(&r->halt));
     if (!isfinite(report->violation))
         return end_with(r, HINGE_NONFINITE);
-    if (hg_store_is_half(&r->store) && (report->rounds + 1) % BITS == 0) {
+    if (r->rows != r->exact && r->in_w < r->m && (report->rounds + 1) % LOOK == 0) {
         double t = hg_now();
-        *status = hg_look_at_bits(r);
+        *status = hg_look_at_rows(r);
         report->phase.certificate += hg_now() - t;
         if (*status != HINGE_OK)
             return HG_END;
+        if (r->res->coarse)
+            return end_with(r, HINGE_STALLED);
     }
     if (report->violation <= r->target) {
         double t = hg_now();

@@ -333,6 +333,11 @@ static double work_of(const struct hg_qp *qp, const struct hg_rows *rows)
            (1 + rows->cost) * (inside * inside + n * (n_sv + PASSES * inside));
 }
 
+double hg_newton_granted(const struct hg_newton_rule *rule, const struct hg_qp *qp, const struct hg_rows *rows)
+{
+    return GRANTED * HG_MAX(rule->work, work_of(qp, rows));
+}
+
 bool hg_newton_is_due(struct hg_newton_rule *rule, const struct hg_qp *qp, const struct hg_rows *rows,
                       double violation, double range, double eps)
 {

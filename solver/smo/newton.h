@@ -71,6 +71,8 @@ struct hg_newton_rule {  /* all 0 at first, least infinite */
 /* To be asked after rounds of SMO. rows: the finish's. range: of F. */
 bool hg_newton_is_due(struct hg_newton_rule *rule, const struct hg_qp *qp, const struct hg_rows *rows,
                       double violation, double range, double eps);
+/* The work that a finish may take where SMO gains nothing any more. */
+double hg_newton_granted(const struct hg_newton_rule *rule, const struct hg_qp *qp, const struct hg_rows *rows);
 void hg_newton_tell(struct hg_newton_rule *rule, const struct hg_newton_result *result);
 
 #endif

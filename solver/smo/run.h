@@ -21,7 +21,8 @@
 enum { HG_MEASURED = 512 }; /* most points whose error is measured */
 enum {
     HG_STALL_ROUNDS = 200, /* without progress; */
-    HG_STALL_WHOLE = 20    /* where each is a run over all points */
+    HG_STALL_WHOLE = 20,   /* where each is a run over all points */
+    HG_MAX_CORRECTIONS = 2 /* of the gradient in f64 before the rows themselves are taken in f64 */
 };
 enum hg_verdict { HG_GO_ON, HG_END };
 
@@ -90,6 +91,7 @@ struct hg_run {
     double last_objective; /* the objective when it was last recomputed for it: what rounds add up drifts with g */
     double unseen;         /* error that points may have which were not made exact since g was last computed anew */
     int checks;            /* that found g wrong where it decides */
+    double looked_at;      /* the violation when rows were looked at last */
     double noise;          /* of the objective when it was last recomputed */
     struct hg_start kept;  /* the best beta known by an objective that was recomputed */
     struct hg_halt halt;   /* the options', its stop perhaps own_stop */
@@ -216,9 +218,12 @@ hinge_status hg_prove(struct hg_run *r, bool *proven);
  * made again that eps / 16 of it is left. */
 hinge_status hg_settle(struct hg_run *r, double most_error);
 
-/* Looks at the error of few points. Where it is no longer small beside the violation, steps lead nowhere: rows are held
- * in 16 bits no longer, and g is made anew. */
-hinge_status hg_look_at_bits(struct hg_run *r);
+/* Looks at the error of few points. Where it is no longer small beside the violation, steps lead nowhere: rows held in
+ * 16 bits are held so no longer, and g is made anew; of rows in f32 g is corrected, or they are too coarse
+ * (res->coarse). They are so, too, where the violation does not fall and the error is more than will do in the end:
+ * where coefficients are large, what rounding makes of a smooth kernel has directions along which the objective of
+ * these rows falls without end. */
+hinge_status hg_look_at_rows(struct hg_run *r);
 
 /* The gradient anew, by the source in f64: the error of all rows so far is gone, and what follows adds only the error
  * of small changes. */
