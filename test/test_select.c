@@ -454,6 +454,22 @@ static void takes_folds_of_the_caller(void **state)
     set_free(&set);
 }
 
+/* The numbers 0 and 2 of folds are of no row. */
+static void takes_folds_without_rows(void **state)
+{
+    (void)state;
+    static const double labels[] = { 4, 2, 9 };
+    struct set set = set_blobs(9, 90, 3, 3, labels, 0.8);
+    hinge_params params = tight(HINGE_C_SVC);
+    hinge_select_options options = small_grid();
+    int fold[90];
+    for (int i = 0; i < 90; i++)
+        fold[i] = i % 2 == 0 ? 1 : 3;
+    options.fold = fold;
+    check_points(&set, &params, options, 1e-6);
+    set_free(&set);
+}
+
 /* ---- Scores ------------------------------------------------------------------------------------------------------ */
 
 static double plain_auc(const hinge_selection *selection, const struct set *set, const double *decision, int fold)
@@ -869,6 +885,7 @@ int main(void)
         cmocka_unit_test(takes_the_folds_of_cross_validation),
         cmocka_unit_test(scales_each_fold_by_itself),
         cmocka_unit_test(takes_folds_of_the_caller),
+        cmocka_unit_test(takes_folds_without_rows),
         cmocka_unit_test(scores_by_definition),
         cmocka_unit_test(scores_regression_by_definition),
         cmocka_unit_test(chooses_the_best),

@@ -125,8 +125,8 @@ static void close_kernel(struct hg_selecting *s, struct hg_field *field)
     if (!field->open)
         return;
     out->n_kernels++;
-    out->rows_computed += field->many.rows_made;
-    out->rows_distinct += field->many.rows_distinct;
+    out->rows_computed += field->many.pool.rows_made;
+    out->rows_distinct += field->many.pool.rows_distinct;
     out->rows_support += hg_many_supports(&field->many);
     out->kernel_values += field->rows.super.values;
     for (int t = 0; t < field->many.threads; t++) {
@@ -235,7 +235,7 @@ void hg_fields_free(struct hg_selecting *s)
     for (size_t f = 0; f < s->n_fields && s->field != NULL; f++) {
         struct hg_field *field = &s->field[f];
         close_kernel(s, field);
-        s->out->stored_bytes += field->many.most_bytes;
+        s->out->stored_bytes += field->many.pool.most_bytes;
         hg_many_free(&field->many);
         hg_copy_free(&field->copy);
         hg_problem_free(&field->problem);

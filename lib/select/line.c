@@ -4,11 +4,11 @@
 #include <math.h>
 #include <string.h>
 
-double hg_select_most_nu(const struct hg_selecting *s, size_t f)
+double hg_select_most_nu(const struct hg_selecting *s, size_t f, double *class_weight)
 {
     const int *fold = f != SIZE_MAX ? s->out->fold + f / s->folds * s->rows : NULL;
     bool any = s->problem.params.task != HINGE_NU_SVC;
-    return any ? 1 : hg_folds_most_nu(&s->problem, (const uint32_t *)fold, f, s->class_weight);
+    return any ? 1 : hg_folds_most_nu(&s->problem, (const uint32_t *)fold, f, class_weight);
 }
 
 /* ---- parts ---------------------------------------------------------------------------------------------------------
@@ -57,7 +57,7 @@ hinge_status hg_parts_init(struct hg_selecting *s, hinge_error *err)
     for (size_t p = 0; p < s->n_problems; p++)
         all += hg_problem_size(pr, p);
     if (!HG_ROOM(HG_ZEROS(s->part, count), HG_ARRAY(s->subset, all), HG_TABLE(s->values, all, 2 * s->out->n_folds),
-                 HG_ARRAY(s->batch, count), HG_ARRAY(s->solving, count), HG_ARRAY(s->mask, pr->n)))
+                 HG_ARRAY(s->batch, count), HG_ARRAY(s->solving, count)))
         return hg_fail(err, HINGE_ENOMEM, "no memory for the problems of %zu folds", s->out->n_folds);
     hinge_status status = find_held(s, err);
     double *values = s->values;
@@ -112,20 +112,24 @@ static bool is_free(const struct hg_qp *qp)
     return true;
 }
 
-/* What equal points of both classes share is a multiple of C, and moves no gradient: share[first of them][side] is how
- * much it would be of what each side has. Returns the sum of what they share, of both sides. */
-static double find_shared(const struct hg_part *part, const uint32_t *equal, double (*share)[2], size_t n)
+/* What equal points of both classes share is a multiple of C, and moves no gradient: how much that would be of point
+ * k's coefficient, by what each side of its equals has. */
+static double share_of(const struct hg_part *part, const uint32_t *equal, double (*side)[2], size_t k)
+{
+    const double *sides = side[equal[part->point[k]]], own = sides[part->qp.beta[0][k] > 0];
+    return own > 0 ? HG_MIN(sides[0], sides[1]) / own : 0;
+}
+
+/* side[first of equal points][side]; returns the sum of what they share, of both sides. */
+static double find_shared(const struct hg_part *part, const uint32_t *equal, double (*side)[2])
 {
     double sum = 0;
-    memset(share, 0, n * sizeof *share);
     for (size_t k = 0; k < part->n; k++)
-        share[equal[part->point[k]]][part->qp.beta[0][k] > 0] += fabs(part->qp.beta[0][k]);
-    for (size_t i = 0; i < n; i++) {
-        double least = HG_MIN(share[i][0], share[i][1]);
-        sum += 2 * least;
-        for (int side = 0; side < 2; side++)
-            share[i][side] = least > 0 ? least / share[i][side] : 0;
-    }
+        side[equal[part->point[k]]][0] = side[equal[part->point[k]]][1] = 0;
+    for (size_t k = 0; k < part->n; k++)
+        side[equal[part->point[k]]][part->qp.beta[0][k] > 0] += fabs(part->qp.beta[0][k]);
+    for (size_t k = 0; k < part->n; k++)
+        sum += share_of(part, equal, side, k) * fabs(part->qp.beta[0][k]);
     return sum;
 }
 
@@ -136,13 +140,13 @@ static hinge_status start_from(const struct hg_selecting *s, const struct hg_pro
                                struct hg_qp *next, double grown, hinge_error *err)
 {
     const struct hg_qp *qp = &part->qp;
-    double square = 0, linear = 0, shared = 0, (*share)[2] = NULL;
+    double square = 0, linear = 0, shared = 0, (*side)[2] = NULL;
     bool may_stay = !s->problem.task->uses_nu && grown >= 1;
     if (may_stay && pr->classifies && pr->equal != NULL) {
-        share = hg_alloc(pr->n, sizeof *share);
-        if (share == NULL)
+        side = hg_alloc(pr->n, sizeof *side);
+        if (side == NULL)
             return hg_fail(err, HINGE_ENOMEM, "no memory for the start of %zu rows", pr->n);
-        shared = find_shared(part, pr->equal, share, pr->n);
+        shared = find_shared(part, pr->equal, side);
     }
     for (size_t k = 0; k < qp->n && may_stay; k++) {
         double b = qp->beta[0][k];
@@ -157,14 +161,14 @@ static hinge_status start_from(const struct hg_selecting *s, const struct hg_pro
             if (!stays)
                 part_of_it = 1;
             else if (shared > 0)
-                part_of_it = share[pr->equal[part->point[k]]][b > 0];
+                part_of_it = share_of(part, pr->equal, side, k);
             next->beta[l][k] =
                 part_of_it == 0 ? b
                                 : hg_qp_snap(b + (grown - 1) * part_of_it * b, next->lo[l][k], next->hi[l][k], 1e-10);
         }
     for (size_t k = 0; k < qp->n && !stays; k++)
         part->g[k] *= grown;
-    hg_free(share);
+    hg_free(side);
     return HINGE_OK;
 }
 
@@ -188,8 +192,8 @@ static bool make_feasible(struct hg_part *part, struct hg_qp *next, const double
     return reached;
 }
 
-static hinge_status begin_part(struct hg_selecting *s, const struct hg_problem *masked, struct hg_part *part, size_t p,
-                               hinge_error *err)
+static hinge_status begin_part(const struct hg_selecting *s, const struct hg_problem *masked, struct hg_part *part,
+                               size_t p, hinge_error *err)
 {
     double sums[2], C = masked->params.C, nu = masked->params.nu;
     bool moves = false;
@@ -236,34 +240,58 @@ static bool is_absent(const struct hg_problem *masked, const double *class_weigh
     return !(class_weight[a] > 0 && rest > 0);
 }
 
-/* The problems of fold f, which go onto the batch. */
-static hinge_status begin_fold(struct hg_selecting *s, const hinge_grid_point *point, size_t f, hinge_error *err)
+static hinge_status begin_fold(const struct hg_selecting *s, const hinge_grid_point *point, size_t f, hinge_error *err)
 {
     struct hg_problem masked = s->field[s->n_fields == 1 ? 0 : f].problem;
-    const double *weight = masked.weight;
     const int *fold = s->out->fold + f / s->folds * s->rows;
+    double *mask, *class_weight;
     hinge_status status = HINGE_OK;
+    if (!HG_ROOM(HG_ARRAY(mask, masked.n), HG_ARRAY(class_weight, masked.n_classes + 1)))
+        return hg_fail(err, HINGE_ENOMEM, "no memory for the weights of %zu rows", masked.n);
     masked.params.C = point->C;
-    masked.params.nu = HG_MIN(point->nu, hg_select_most_nu(s, f));
+    masked.params.nu = HG_MIN(point->nu, hg_select_most_nu(s, f, class_weight));
     masked.params.p = point->p;
     masked.params.tau = point->tau;
-    masked.weight = s->mask;
-    memset(s->class_weight, 0, (masked.n_classes + 1) * sizeof *s->class_weight);
+    memset(class_weight, 0, (masked.n_classes + 1) * sizeof *class_weight);
     for (size_t i = 0; i < masked.n; i++) {
         size_t row = masked.order[i];
         bool trains = s->used[row] && fold[row] != (int)f;
-        s->mask[i] = trains ? weight[i] * (s->given->weights != NULL ? s->given->weights[row] : 1) : 0;
-        s->class_weight[masked.classifies ? s->class_of[row] : 0] += s->mask[i];
+        mask[i] = trains ? masked.weight[i] * (s->given->weights != NULL ? s->given->weights[row] : 1) : 0;
+        class_weight[masked.classifies ? s->class_of[row] : 0] += mask[i];
     }
+    masked.weight = mask;
     for (size_t p = 0; p < s->n_problems && status == HINGE_OK; p++) {
         struct hg_part *part = &s->part[f * s->n_problems + p];
-        part->absent = is_absent(&masked, s->class_weight, p);
-        if (part->absent)
-            continue;
-        status = begin_part(s, &masked, part, p, err);
-        if (status == HINGE_OK)
-            s->batch[s->n_batch++] = (struct hg_batched){ part, f, p };
+        part->absent = is_absent(&masked, class_weight, p);
+        if (!part->absent)
+            status = begin_part(s, &masked, part, p, err);
     }
+    hg_free(mask);
+    return status;
+}
+
+/* The problems of these folds, which become the batch. */
+static hinge_status begin_folds(struct hg_selecting *s, const hinge_grid_point *point, size_t first, size_t count,
+                                hinge_error *err)
+{
+    hinge_status status = HINGE_OK;
+    hinge_error *failed = hg_zalloc(count, sizeof *failed);
+    if (failed == NULL)
+        return hg_fail(err, HINGE_ENOMEM, "no memory for %zu folds", count);
+#pragma omp parallel for num_threads((int)HG_MIN(count, (size_t)s->field[0].many.threads)) schedule(dynamic, 1)
+    for (size_t k = 0; k < count; k++)
+        begin_fold(s, point, first + k, &failed[k]);
+    for (size_t k = 0; k < count && status == HINGE_OK; k++)
+        if (failed[k].status != HINGE_OK)
+            status = hg_fail(err, failed[k].status, "%s", failed[k].text);
+    hg_free(failed);
+    s->n_batch = 0;
+    for (size_t f = first; f < first + count; f++)
+        for (size_t p = 0; p < s->n_problems; p++) {
+            struct hg_part *part = &s->part[f * s->n_problems + p];
+            if (!part->absent)
+                s->batch[s->n_batch++] = (struct hg_batched){ part, f, p };
+        }
     return status;
 }
 
@@ -297,47 +325,52 @@ static void decide_all(void *arg, size_t k, const double *g)
     decide(s, s->first_of_batch + k, g, true);
 }
 
-/* The class of a row as hinge_predict finds it, among those that the fold was trained on: by votes, or the largest. */
-static size_t class_by(const struct hg_selecting *s, const double *decision, const struct hg_part *part, size_t *vote)
+/* The class of a row as hinge_predict finds it, among those that the fold was trained on: by votes, or the largest.
+ * trained: [n_classes]; vote: [n_classes] */
+static size_t class_by(const struct hg_problem *pr, const double *decision, const struct hg_part *part,
+                       const bool *trained, size_t *vote)
 {
-    const struct hg_problem *pr = &s->problem;
-    size_t best = SIZE_MAX, value = SIZE_MAX, a, b;
-    memset(vote, 0, pr->n_classes * sizeof *vote);
-    for (size_t p = 0; p < s->n_problems; p++) {
-        hg_problem_pair(pr, p, &a, &b);
-        if (part[p].absent)
-            continue;
-        if (!pr->one_vs_rest)
-            vote[decision[p] > 0 ? a : b]++;
-        else if (value == SIZE_MAX || decision[p] > decision[value])
-            value = p;
+    size_t best = SIZE_MAX, value = SIZE_MAX, p = 0;
+    if (pr->one_vs_rest) {
+        for (; p < pr->n_problems; p++)
+            if (!part[p].absent && (value == SIZE_MAX || decision[p] > decision[value]))
+                value = p;
+        if (value != SIZE_MAX)
+            return value;
     }
-    if (pr->one_vs_rest && value != SIZE_MAX)
-        return value;
+    memset(vote, 0, pr->n_classes * sizeof *vote);
+    for (size_t a = 0; a < pr->n_classes; a++)
+        for (size_t b = a + 1; b < pr->n_classes && !pr->one_vs_rest; b++, p++)
+            if (!part[p].absent)
+                vote[decision[p] > 0 ? a : b]++;
     for (size_t c = 0; c < pr->n_classes; c++)
-        if (s->class_weight[c] > 0 && (best == SIZE_MAX || vote[c] > vote[best]))
+        if (trained[c] && (best == SIZE_MAX || vote[c] > vote[best]))
             best = c;
     return best;
 }
 
-static void predict_fold(struct hg_selecting *s, size_t f, size_t *vote)
+static hinge_status predict_fold(const struct hg_selecting *s, size_t f)
 {
     const struct hg_problem *pr = &s->problem;
-    size_t at = f / s->folds * s->rows;
+    size_t at = f / s->folds * s->rows, *vote;
     const int *fold = s->out->fold + at;
-    memset(s->class_weight, 0, (pr->n_classes + 1) * sizeof *s->class_weight);
-    for (size_t i = 0; i < pr->n; i++)
-        if (fold[pr->order[i]] != (int)f)
-            s->class_weight[pr->classifies ? s->class_of[pr->order[i]] : 0] += pr->weight[i];
+    bool *trained;
+    if (!HG_ROOM(HG_ARRAY(vote, pr->n_classes + 1), HG_ZEROS(trained, pr->n_classes + 1)))
+        return HINGE_ENOMEM;
+    for (size_t i = 0; i < pr->n && pr->classifies; i++)
+        if (fold[pr->order[i]] != (int)f && pr->weight[i] > 0)
+            trained[s->class_of[pr->order[i]]] = true;
     for (size_t i = 0; i < s->rows; i++) {
         const double *decision = s->decisions + (at + i) * s->n_problems;
         if (fold[i] != (int)f)
             continue;
         if (pr->classifies)
-            s->predictions[at + i] = pr->labels[class_by(s, decision, s->part + f * s->n_problems, vote)];
+            s->predictions[at + i] = pr->labels[class_by(pr, decision, s->part + f * s->n_problems, trained, vote)];
         else
             s->predictions[at + i] = pr->task->one_class ? (decision[0] > 0 ? 1 : -1) : decision[0];
     }
+    hg_free(vote);
+    return HINGE_OK;
 }
 
 static hinge_status predict(struct hg_selecting *s, size_t first, size_t count, hinge_error *err)
@@ -346,9 +379,6 @@ static hinge_status predict(struct hg_selecting *s, size_t first, size_t count, 
     hinge_status status = HINGE_OK;
     for (size_t b = 0; b < s->n_batch && !elsewhere; b++)
         decide(s, b, s->batch[b].part->g, false);
-    size_t *vote = hg_alloc(s->problem.n_classes + 1, sizeof *vote);
-    if (vote == NULL)
-        return hg_fail(err, HINGE_ENOMEM, "no memory for the votes of %zu classes", s->problem.n_classes);
     for (size_t k = 0; k < s->n_fields && status == HINGE_OK && elsewhere; k++) {
         size_t end = s->n_batch;
         s->first_of_batch = 0;
@@ -359,10 +389,16 @@ static hinge_status predict(struct hg_selecting *s, size_t first, size_t count, 
         status = hg_many_apply(&s->field[k].many, s->solving + s->first_of_batch, end - s->first_of_batch, decide_all,
                                s, err);
     }
-    for (size_t f = first; f < first + count && status == HINGE_OK; f++)
-        predict_fold(s, f, vote);
-    hg_free(vote);
-    return status;
+    if (status != HINGE_OK)
+        return status;
+#pragma omp parallel for num_threads((int)HG_MIN(count, (size_t)s->field[0].many.threads)) schedule(dynamic, 1)
+    for (size_t f = first; f < first + count; f++) {
+        hinge_status mine = predict_fold(s, f);
+        if (mine != HINGE_OK)
+            __atomic_store_n(&status, mine, __ATOMIC_RELAXED);
+    }
+    return status == HINGE_OK ? HINGE_OK
+                              : hg_fail(err, status, "no memory for the votes of %zu classes", s->problem.n_classes);
 }
 
 /* ---- folds of a point ----------------------------------------------------------------------------------------------
@@ -419,9 +455,7 @@ hinge_status hg_train_folds(struct hg_selecting *s, hinge_grid_point *point, siz
     hinge_outcome before = point->outcome;
     bool again = true;
     while (again && status == HINGE_OK && !hg_ended_early(point->outcome)) {
-        s->n_batch = 0;
-        for (size_t f = first; f < first + count && status == HINGE_OK; f++)
-            status = begin_fold(s, point, f, err);
+        status = begin_folds(s, point, first, count, err);
         if (status == HINGE_OK)
             status = solve_batch(s, point, err);
         if (status == HINGE_OK)

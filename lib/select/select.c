@@ -310,9 +310,9 @@ static bool check_point(const struct hg_selecting *s, hinge_grid_point *point)
         snprintf(text, room, "tau: %g is not in (0, 1)", point->tau);
     else if (hg_params_check(&params, s->rows, s->x.cols, &resolved, &mine) != HINGE_OK)
         snprintf(text, room, "%.*s", (int)room - 1, mine.text);
-    else if (point->nu > hg_select_most_nu(s, SIZE_MAX) * (1 + 1e-12))
+    else if (point->nu > hg_select_most_nu(s, SIZE_MAX, s->class_weight) * (1 + 1e-12))
         snprintf(text, room, "nu: %g is infeasible for these classes; at most %g", point->nu,
-                 hg_select_most_nu(s, SIZE_MAX));
+                 hg_select_most_nu(s, SIZE_MAX, s->class_weight));
     else
         return true;
     point->state = HINGE_POINT_FAILED;

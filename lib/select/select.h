@@ -84,8 +84,7 @@ struct hg_selecting {
     size_t n_batch, first_of_batch;
     struct hg_range *held;         /* of each fold, the points that it holds out: held_from[f] .. held_from[f + 1] */
     size_t *held_from;             /* [n_folds + 1] */
-    double *mask;                  /* [rows] weights of the points that a fold trains on */
-    double *class_weight;          /* [n_classes + 1] of the fold in hand */
+    double *class_weight;          /* [n_classes + 1] */
 };
 
 /* ---- grid.c ------------------------------------------------------------------------------------------------------ */
@@ -131,8 +130,9 @@ hinge_status hg_field_widens(const struct hg_selecting *s, struct hg_field *fiel
 
 /* ---- line.c ---------------------------------------------------------------------------------------------------- */
 
-/* The largest nu that the classes allow without fold f (SIZE_MAX: with all rows). */
-double hg_select_most_nu(const struct hg_selecting *s, size_t f);
+/* The largest nu that the classes allow without fold f (SIZE_MAX: with all rows). class_weight: [n_classes + 1], for
+ * work */
+double hg_select_most_nu(const struct hg_selecting *s, size_t f, double *class_weight);
 
 hinge_status hg_parts_init(struct hg_selecting *s, hinge_error *err);
 /* What was found is no start for what comes; with_lanes: nor are the working sets, whose kernel is another one. */

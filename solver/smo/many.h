@@ -8,6 +8,7 @@
 #define HG_MANY_H
 
 #include "solver/smo/block.h"
+#include "solver/smo/pool.h"
 
 struct hg_range {
     uint32_t first, count; /* points of the source */
@@ -28,24 +29,12 @@ struct hg_many_problem {
 };
 
 struct hg_many {
-    struct hg_rows *rows;  /* of all points */
-    struct hg_rows **own;  /* [threads] the same, by one thread each */
+    struct hg_pool pool;
+    struct hg_rows **own;  /* [threads] the pool's source, by one thread each */
     int threads, cpu_level;
-    size_t n, budget;      /* points; bytes for rows */
-    size_t stride;         /* bytes of a row */
-    size_t n_slots, used;  /* rows that there is room for, and that were ever stored */
-    struct hg_arena arena;
+    size_t n;              /* points */
     double *diagonal;      /* [n] K(x, x) */
-    int32_t *slot_of;      /* [n] or -1 */
-    uint32_t *point_of;    /* [n] by slot */
-    uint8_t *in_use;       /* [n] by slot: its row is about to be added somewhere */
-    size_t hand;           /* the slot that was given to another row last, and one */
-    uint8_t *was_made;     /* [n] */
     uint8_t *supports;     /* [n] a support vector of some problem's solution */
-    uint32_t *lacking;     /* [n] */
-    void **out;            /* [n] */
-    uint64_t rows_made, rows_distinct;
-    size_t most_bytes;     /* stored */
     size_t kept_bytes;     /* by lanes of problems that are solved */
 };
 
@@ -63,7 +52,8 @@ hinge_status hg_many_solve(struct hg_many *many, struct hg_many_problem *const *
 /* Frees a problem's lane, if it has one: before rows of another source are taken. */
 void hg_many_forget(struct hg_many *many, struct hg_many_problem *problem);
 
-/* tell(arg, k, g) for each problem k < count with g = K beta at its points elsewhere; by several threads. */
+/* tell(arg, k, g) for each problem k < count with g = K beta at its points elsewhere; by several threads. A
+ * problem's points ascend; those that look at the same points elsewhere stand side by side. */
 hinge_status hg_many_apply(struct hg_many *many, struct hg_many_problem *const *problem, size_t count,
                            void (*tell)(void *arg, size_t k, const double *g), void *arg, hinge_error *err);
 
