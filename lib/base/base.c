@@ -77,7 +77,17 @@ bool hg_mul(size_t a, size_t b, size_t *product)
     return true;
 }
 
-enum { ALIGNMENT = 64 };
+enum { ALIGNMENT = 64, HUGE_PAGE = 2 << 20 };
+
+/* Finding the pages of a large block one by one takes as long as filling them. */
+static void ask_for_huge_pages(void *memory, size_t bytes)
+{
+#ifdef MADV_HUGEPAGE
+    char *first = (char *)memory + (HUGE_PAGE - (uintptr_t)memory % HUGE_PAGE) % HUGE_PAGE;
+    if (bytes >= 4 * (size_t)HUGE_PAGE)
+        madvise(first, ((char *)memory + bytes - first) / HUGE_PAGE * HUGE_PAGE, MADV_HUGEPAGE);
+#endif
+}
 
 /* malloc's memory from the next cache line on: aligned_alloc takes some ten times as many instructions. */
 void *hg_alloc(size_t count, size_t size)
@@ -88,6 +98,7 @@ void *hg_alloc(size_t count, size_t size)
     unsigned char *whole = malloc(hg_aligned(bytes) + ALIGNMENT);
     if (whole == NULL)
         return NULL;
+    ask_for_huge_pages(whole, bytes);
     size_t before = ALIGNMENT - (uintptr_t)whole % ALIGNMENT; /* 1 at least: the byte in front says it */
     whole[before - 1] = (unsigned char)before;
     return whole + before;
