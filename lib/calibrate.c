@@ -17,12 +17,7 @@ enum { FOLDS = 5 };
 
 /* ---- from decision values to what a model keeps ---------------------------------------------------------- */
 
-/* What a calibration sets; moves into the model as a whole. */
-struct calibrated {
-    double *a, *b, *marks;
-};
-
-static void calibrated_free(struct calibrated *c)
+void hg_calibrated_free(struct hg_calibrated *c)
 {
     hg_free(c->a);
     hg_free(c->b);
@@ -30,25 +25,24 @@ static void calibrated_free(struct calibrated *c)
     memset(c, 0, sizeof *c);
 }
 
-static void install(hinge_model *m, struct calibrated *c)
+void hg_calibrated_install(struct hg_calibrated *c, hinge_model *m)
 {
-    struct calibrated old = { m->prob_a, m->prob_b, m->density_marks };
+    struct hg_calibrated old = { m->prob_a, m->prob_b, m->density_marks };
     m->prob_a = c->a;
     m->prob_b = c->b;
     m->density_marks = c->marks;
     *c = old;
-    calibrated_free(c);
 }
 
-static hinge_status calibrated_init(struct calibrated *c, const hinge_model *m, hinge_error *err)
+hinge_status hg_calibrated_init(struct hg_calibrated *c, const hinge_model *m, hinge_error *err)
 {
     bool one = hinge_task_info(m->task)->one_class, classes = m->labels != NULL;
-    *c = (struct calibrated){ .marks = one ? hg_zalloc(HG_MARKS, sizeof *c->marks) : NULL,
+    *c = (struct hg_calibrated){ .marks = one ? hg_zalloc(HG_MARKS, sizeof *c->marks) : NULL,
                               .a = one ? NULL : hg_zalloc(m->n_problems, sizeof *c->a),
                               .b = classes ? hg_zalloc(m->n_problems, sizeof *c->b) : NULL };
     if ((c->marks != NULL || c->a != NULL) && (!classes || c->b != NULL))
         return HINGE_OK;
-    calibrated_free(c);
+    hg_calibrated_free(c);
     return hg_fail(err, HINGE_ENOMEM, "no memory for the calibration of %zu problems", m->n_problems);
 }
 
@@ -100,6 +94,19 @@ static bool density_marks(double *decision, size_t n, double *marks)
         edge[HALF + i] = decision[below - 1 + i * (n - below) / HALF];
     for (size_t i = 0; i < HG_MARKS; i++)
         marks[i] = (edge[i] + edge[i + 1]) / 2;
+    return true;
+}
+
+bool hg_calibrated_fit(struct hg_calibrated *c, size_t p, double *decision, const bool *first, size_t n)
+{
+    if (!all_finite(decision, n))
+        return false;
+    if (c->marks != NULL)
+        return density_marks(decision, n, c->marks);
+    if (c->b != NULL)
+        hg_fit_sigmoid(decision, first, n, &c->a[p], &c->b[p]);
+    else
+        c->a[p] = laplace_width(decision, n);
     return true;
 }
 
@@ -249,30 +256,32 @@ static hinge_status calibrate_fold(void *arg, size_t number, int threads, hinge_
     return status;
 }
 
-/* Each problem's decision values to its sigmoid, or the residuals to their width. */
-static hinge_status fit_problems(const struct calibration *c, struct calibrated *result, hinge_error *err)
+/* Each problem's decision values to its sigmoid, or the residuals to their width. *sound: they are finite. */
+static hinge_status fit_problems(const struct calibration *c, struct hg_calibrated *result, bool *sound,
+                                 hinge_error *err)
 {
     const struct hg_problem *pr = c->problem;
     int threads = pr->threads;
     if (!pr->classifies) {
         for (size_t i = 0; i < pr->n; i++)
             c->decision[i] = pr->y[pr->order[i]] - c->decision[i];
-        /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): allocated by calibrated_init */
-        result->a[0] = laplace_width(c->decision, pr->n);
+        *sound = hg_calibrated_fit(result, 0, c->decision, NULL, pr->n);
         return HINGE_OK;
     }
     bool *first = hg_alloc(c->jobs.largest * (size_t)threads, sizeof *first);
     if (first == NULL)
         return hg_fail(err, HINGE_ENOMEM, "no memory for %zu rows", c->jobs.largest);
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 1)
+    bool good = true;
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 1) reduction(&& : good)
     for (size_t p = 0; p < pr->n_problems; p++) {
         size_t a, b, n = c->start[p + 1] - c->start[p];
         bool *mine = first + (size_t)omp_get_thread_num() * c->jobs.largest;
         hg_problem_pair(pr, p, &a, &b);
         for (size_t i = 0; i < n; i++)
             mine[i] = i < pr->start[a + 1] - pr->start[a];
-        hg_fit_sigmoid(c->decision + c->start[p], mine, n, &result->a[p], &result->b[p]);
+        good = hg_calibrated_fit(result, p, c->decision + c->start[p], mine, n) && good;
     }
+    *sound = good;
     hg_free(first);
     return HINGE_OK;
 }
@@ -280,7 +289,7 @@ static hinge_status fit_problems(const struct calibration *c, struct calibrated 
 static hinge_status by_folds(struct calibration *c, hinge_model *model, hinge_error *err)
 {
     const struct hg_problem *pr = c->problem;
-    struct calibrated result = { 0 };
+    struct hg_calibrated result = { 0 };
     size_t total = 0;
     for (size_t p = 0; p < pr->n_problems; p++)
         total += hg_problem_size(pr, p);
@@ -289,15 +298,15 @@ static hinge_status by_folds(struct calibration *c, hinge_model *model, hinge_er
     for (size_t p = 0; p < pr->n_problems; p++)
         c->start[p + 1] = c->start[p] + hg_problem_size(pr, p);
     c->jobs.largest = hg_problem_largest(pr);
-    hinge_status status = calibrated_init(&result, model, err);
+    hinge_status status = hg_calibrated_init(&result, model, err);
     if (status == HINGE_OK)
         status = hg_jobs_run(&c->jobs, NULL, err);
-    bool sound = status == HINGE_OK && c->ended == HINGE_CONVERGED && all_finite(c->decision, total);
+    bool sound = false;
+    if (status == HINGE_OK && c->ended == HINGE_CONVERGED)
+        status = fit_problems(c, &result, &sound, err);
     if (sound)
-        status = fit_problems(c, &result, err);
-    if (sound && status == HINGE_OK)
-        install(model, &result);
-    calibrated_free(&result);
+        hg_calibrated_install(&result, model);
+    hg_calibrated_free(&result);
     hg_free(c->start);
     return status;
 }
@@ -307,8 +316,8 @@ static hinge_status by_training_rows(hinge_model *model, const hinge_matrix *x, 
                                      hinge_error *err)
 {
     hinge_predict_options options = { .threads = pr->params.threads, .cpu_level = pr->params.cpu_level };
-    struct calibrated result;
-    hinge_status status = calibrated_init(&result, model, err);
+    struct hg_calibrated result;
+    hinge_status status = hg_calibrated_init(&result, model, err);
     if (status != HINGE_OK)
         return status;
     double *decision = hg_alloc(pr->n, sizeof *decision);
@@ -316,9 +325,9 @@ static hinge_status by_training_rows(hinge_model *model, const hinge_matrix *x, 
         status = hg_fail(err, HINGE_ENOMEM, "no memory for %zu decision values", pr->n);
     if (status == HINGE_OK)
         status = hg_predict_rows(model, x, pr->order, pr->n, false, &options, NULL, decision, err);
-    if (status == HINGE_OK && all_finite(decision, pr->n) && density_marks(decision, pr->n, result.marks))
-        install(model, &result);
-    calibrated_free(&result);
+    if (status == HINGE_OK && hg_calibrated_fit(&result, 0, decision, NULL, pr->n))
+        hg_calibrated_install(&result, model);
+    hg_calibrated_free(&result);
     hg_free(decision);
     return status;
 }
@@ -382,7 +391,7 @@ static hinge_status classify_rows(const hinge_model *m, const double *y, size_t 
 }
 
 static hinge_status fit_classes(const hinge_model *m, const double *y, const double *decision, size_t n,
-                              struct calibrated *result, hinge_error *err)
+                              struct hg_calibrated *result, hinge_error *err)
 {
     uint32_t *class;
     size_t *count;
@@ -399,7 +408,7 @@ static hinge_status fit_classes(const hinge_model *m, const double *y, const dou
                 mine[k] = decision[i * m->n_problems + p];
                 first[k++] = class[i] == a;
             }
-        hg_fit_sigmoid(mine, first, k, &result->a[p], &result->b[p]);
+        hg_calibrated_fit(result, p, mine, first, k);
         a += rest || ++b == m->n_classes;
         b = b == m->n_classes ? a + 1 : b;
     }
@@ -409,14 +418,14 @@ static hinge_status fit_classes(const hinge_model *m, const double *y, const dou
 
 /* decision is spoilt. */
 static hinge_status fit_held_out(const hinge_model *m, const double *y, double *decision, size_t n,
-                                 struct calibrated *result, hinge_error *err)
+                                 struct hg_calibrated *result, hinge_error *err)
 {
     if (!all_finite(decision, n * m->n_problems))
         return hg_fail(err, HINGE_EINVAL, "x: its decision values are not all finite");
     if (m->labels != NULL)
         return fit_classes(m, y, decision, n, result, err);
     if (hinge_task_info(m->task)->one_class)
-        return density_marks(decision, n, result->marks)
+        return hg_calibrated_fit(result, 0, decision, NULL, n)
                    ? HINGE_OK
                    : hg_fail(err, HINGE_EINVAL,
                              "x: %zu rows are too few: five are needed on either side of the "
@@ -427,15 +436,14 @@ static hinge_status fit_held_out(const hinge_model *m, const double *y, double *
             return hg_fail(err, HINGE_EINVAL, "y: the target of row %zu is %g, not a finite number", i, y[i]);
         decision[i] = y[i] - decision[i];
     }
-    /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): allocated by calibrated_init */
-    result->a[0] = laplace_width(decision, n);
+    hg_calibrated_fit(result, 0, decision, NULL, n);
     return HINGE_OK;
 }
 
 hinge_status hinge_calibrate(hinge_model *m, const hinge_matrix *x, const double *y,
                              const hinge_predict_options *options, hinge_error *err)
 {
-    struct calibrated result = { 0 };
+    struct hg_calibrated result = { 0 };
     size_t values = 0;
     if (m == NULL || x == NULL)
         return hg_fail(err, HINGE_EINVAL, "model or x: NULL");
@@ -447,15 +455,15 @@ hinge_status hinge_calibrate(hinge_model *m, const hinge_matrix *x, const double
         return hg_fail(err, HINGE_EINVAL, "x: no rows to calibrate on");
     double *decision = hg_mul(x->rows, m->n_problems, &values) ? hg_alloc(values, sizeof *decision) : NULL;
     hinge_status status =
-        decision != NULL ? calibrated_init(&result, m, err)
+        decision != NULL ? hg_calibrated_init(&result, m, err)
                          : hg_fail(err, HINGE_ENOMEM, "no memory for the decision values of %zu rows", x->rows);
     if (status == HINGE_OK)
         status = hinge_predict(m, x, options, NULL, decision, err);
     if (status == HINGE_OK)
         status = fit_held_out(m, y, decision, x->rows, &result, err);
     if (status == HINGE_OK)
-        install(m, &result);
-    calibrated_free(&result);
+        hg_calibrated_install(&result, m);
+    hg_calibrated_free(&result);
     hg_free(decision);
     return status == HINGE_OK ? hg_ok(err) : status;
 }

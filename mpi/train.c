@@ -227,8 +227,6 @@ static hinge_status check(const hinge_matrix *x, const hinge_params *params, hin
     HG_TRY(hg_matrix_check(x, "x", err));
     if (params == NULL)
         return hg_fail(err, HINGE_EINVAL, "params: NULL");
-    if (params->probability)
-        return hg_fail(err, HINGE_EINVAL, "probability: calibrate the model afterwards (hinge_calibrate)");
     if (params->solver == HINGE_SOLVER_INTERIOR_POINT)
         return hg_fail(err, HINGE_EINVAL, "solver: ranks know block SMO alone");
     return HINGE_OK;
@@ -263,8 +261,9 @@ static hinge_status open_rounds(struct job *job, const char *path, hinge_error *
     return hm_agree(job->net, status, err);
 }
 
-hinge_status hm_train(const struct hm_net *net, const hinge_matrix *x, const double *y, const hinge_params *params,
-                      const struct hm_options *options, hinge_model **model, hinge_report *report, hinge_error *err)
+static hinge_status train_model(const struct hm_net *net, const hinge_matrix *x, const double *y,
+                                const hinge_params *params, const struct hm_options *options, hinge_model **model,
+                                hinge_report *report, hinge_error *err)
 {
     struct job *job = hg_zalloc(1, sizeof *job);
     hinge_model *made = NULL;
@@ -296,7 +295,7 @@ hinge_status hm_train(const struct hm_net *net, const hinge_matrix *x, const dou
     if (status == HINGE_OK && made != NULL && params->scaling != NULL)
         status = hinge_scaling_attach(&job->own.scaling, made, err);
     status = hm_agree(net, status, err);
-    if (status == HINGE_OK && report != NULL)
+    if (status == HINGE_OK)
         fill_report(job, made, report);
     job_free(job);
     hg_free(job);
@@ -305,6 +304,27 @@ hinge_status hm_train(const struct hm_net *net, const hinge_matrix *x, const dou
     else
         hinge_model_free(made);
     return status;
+}
+
+hinge_status hm_train(const struct hm_net *net, const hinge_matrix *x, const double *y, const hinge_params *params,
+                      const struct hm_options *options, hinge_model **model, hinge_report *report, hinge_error *err)
+{
+    double begin = hg_now();
+    hinge_model *made = NULL;
+    hinge_report r = { 0 };
+    HG_TRY(train_model(net, x, y, params, options, &made, &r, err));
+    if (params->probability && !hg_ended_early(r.outcome)) {
+        hinge_status status = hm_calibrate(net, x, y, params, options, begin, made, &r.outcome, err);
+        r.seconds = hg_now() - begin;
+        if (status != HINGE_OK) {
+            hinge_model_free(made);
+            return status;
+        }
+    }
+    if (report != NULL)
+        *report = r;
+    *model = made;
+    return HINGE_OK;
 }
 
 /* ---- prediction -------------------------------------------------------------------------------------------------- */

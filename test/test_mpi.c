@@ -234,6 +234,87 @@ static void test_other_tasks(void **state)
     set_free(&line);
 }
 
+/* Probabilities: the same model by 1 to 3 ranks, and hinge_train's sigmoids and marks but for eps. */
+static void check_calibration(const struct set *set, hinge_params params, const double *weights)
+{
+    struct training one = training_of(set, params);
+    one.params.probability = params.probability = 1;
+    one.params.eps = params.eps = 1e-7;
+    one.params.precision = params.precision = HINGE_PRECISION_F64;
+    one.weights = params.weights = weights;
+    params.solver = HINGE_SOLVER_SMO;
+    run_ranks(1, train_rank, &one);
+    assert_string_equal(one.err.text, "");
+    for (int ranks = 2; ranks <= 3; ranks++) {
+        struct training other = training_of(set, one.params);
+        other.weights = weights;
+        run_ranks(ranks, train_rank, &other);
+        assert_same_model(one.model, other.model);
+        hinge_model_free(other.model);
+    }
+    hinge_model *plain = fit(set, &params, NULL);
+    hinge_matrix x = set_matrix(set);
+    size_t k = hinge_model_n_classes(plain);
+    double *p = malloc(set->n * k * sizeof *p), *q = malloc(set->n * k * sizeof *q);
+    assert_true(hinge_model_has_probability(plain) && hinge_model_has_probability(one.model));
+    if (hinge_model_laplace(plain, p, NULL) == HINGE_OK) {
+        assert_int_equal(hinge_model_laplace(one.model, q, NULL), HINGE_OK);
+        assert_close(q[0], p[0], 1e-4);
+    } else {
+        assert_int_equal(hinge_predict_probability(plain, &x, NULL, NULL, p, NULL), HINGE_OK);
+        assert_int_equal(hinge_predict_probability(one.model, &x, NULL, NULL, q, NULL), HINGE_OK);
+        bool one_class = params.task == HINGE_ONE_CLASS; /* in tenths, between marks that eps moves; SVs lie at 0 */
+        for (size_t i = 0; i < set->n; i++) {
+            double f = 1;
+            if (one_class)
+                assert_int_equal(hinge_predict(plain, &(hinge_matrix){ set->x + i * set->d, HINGE_F64, 1, set->d,
+                                                                       set->d, HINGE_ROW_MAJOR },
+                                               NULL, NULL, &f, NULL),
+                                 HINGE_OK);
+            for (size_t c = 0; c < k && fabs(f) > 1e-3; c++)
+                assert_true(fabs(p[i * k + c] - q[i * k + c]) <= (one_class ? 0.1001 : 1e-4));
+        }
+    }
+    free(p);
+    free(q);
+    hinge_model_free(plain);
+    hinge_model_free(one.model);
+}
+
+static void test_calibration(void **state)
+{
+    (void)state;
+    const double labels[] = { 4, -1, 2 }, class_weight = 3;
+    struct set blobs = set_blobs(2, 300, 4, 3, labels, 2), line = set_regression(3, 250, 4);
+    struct set few = set_blobs(5, 40, 3, 3, labels, 2); /* of which two of a class count: a fold may have them both */
+    double weights[300];
+    size_t kept = 0;
+    for (size_t i = 0; i < blobs.n; i++)
+        weights[i] = i % 7 == 0 ? 0 : 0.5 + (double)(i % 5);
+    hinge_params params = params_for(HINGE_C_SVC, hinge_kernel_rbf(0.3), 2);
+    check_calibration(&blobs, params, weights);
+    params.n_class_weights = 1;
+    params.class_labels = &labels[1];
+    params.class_weights = &class_weight;
+    params.positive_class = &labels[2];
+    check_calibration(&blobs, params, NULL);
+    params.multiclass = HINGE_ONE_VS_REST;
+    check_calibration(&blobs, params, weights);
+    for (size_t i = 0; i < few.n; i++)
+        weights[i] = few.y[i] != labels[1] || kept++ < 2;
+    check_calibration(&few, params_for(HINGE_C_SVC, hinge_kernel_rbf(0.3), 2), weights);
+    params = params_for(HINGE_NU_SVC, hinge_kernel_rbf(0.3), 1);
+    params.nu = 0.4;
+    check_calibration(&blobs, params, NULL);
+    params = params_for(HINGE_ONE_CLASS, hinge_kernel_rbf(0.3), 1);
+    params.nu = 0.2;
+    check_calibration(&blobs, params, NULL);
+    check_calibration(&line, params_for(HINGE_EPSILON_SVR, hinge_kernel_rbf(0.3), 1), NULL);
+    set_free(&blobs);
+    set_free(&line);
+    set_free(&few);
+}
+
 /* From hinge_train's solution to one that is near: the same model by 1 to 4 ranks, of the optimum, in few steps. From
  * what is in no box, the optimum. */
 static void check_start(const struct set *set, hinge_params params, const double *weights)
@@ -557,6 +638,7 @@ int main(void)
         cmocka_unit_test(test_many_ranks),
         cmocka_unit_test(test_two_classes),
         cmocka_unit_test(test_other_tasks),
+        cmocka_unit_test(test_calibration),
         cmocka_unit_test(test_start),
         cmocka_unit_test_setup_teardown(test_two_collectives, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(test_checkpoint, make_folder, remove_folder),

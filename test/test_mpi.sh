@@ -170,6 +170,13 @@ paste -d ' ' values0 values3 >values # of three pairs of classes
 # shellcheck disable=SC2016 # awk's own
 expect "which are the same" awk '{ for (i = 1; i <= 3; i++) far += ($i - $(i + 3)) ^ 2 > 1e-8 }
     END { exit far || NR != 1500 || NF != 6 }' values
+expect "a training with them" ranks 3 train -q -b 1 -c 10 -g 0.5 words model.b
+expect "which tells them" ranks 2 predict -q -b 1 other model.b table.b
+expect "as hinge train does" "$hinge" train -q -b 1 -c 10 -g 0.5 words model.b
+expect "alone" "$hinge" predict -q -b 1 other model.b table.a
+# shellcheck disable=SC2016 # awk's own
+expect "or nearly" awk 'NR == FNR { for (i = 2; i <= NF; i++) p[FNR, i] = $i; next }
+    FNR > 1 { for (i = 2; i <= NF; i++) far += ($i - p[FNR, i]) ^ 2 > 1e-3 } END { exit far > 0 }' table.a table.b
 ranks 2 predict -b 1 other words1 none >said 2>&1
 expect "a model without probabilities" grep -q "words1: the model has no probabilities" said
 expect "no table of them" test ! -e none

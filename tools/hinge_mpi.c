@@ -68,7 +68,7 @@ enum { MOST_OPTIONS = 64 };
 /* Leaves out of a group what is not for ranks; room [MOST_OPTIONS] takes the others. */
 static struct option_group for_ranks(struct option_group group, struct tool_option *room)
 {
-    static const char *const others[] = { "probability", "solver", "epochs", "batch", "rank",
+    static const char *const others[] = { "solver", "epochs", "batch", "rank",
                                           "shrinking",   "newton" };
     size_t count = 0;
 

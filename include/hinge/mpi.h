@@ -37,7 +37,9 @@ typedef struct hinge_mpi_options {
  * machines.
  * *model is set on rank 0, the others get NULL; report may be NULL. options may be NULL. The model is the same, bit for
  * bit, for any number of ranks and threads, at one cache_bytes, on processors of one kind.
- * EINVAL: what hinge_train refuses; a precomputed kernel, a hard margin, probability. */
+ * params->probability: the model is calibrated as hinge_train does it, by the same folds of each two-class problem;
+ * each fold is trained and predicted by all ranks. Rank 0 takes 28 bytes for each row of a problem.
+ * EINVAL: what hinge_train refuses; a precomputed kernel, a hard margin. */
 HINGE_API hinge_status hinge_mpi_train(MPI_Comm comm, const hinge_matrix *x, const double *y,
                                        const hinge_params *params, const hinge_mpi_options *options,
                                        hinge_model **model, hinge_report *report, hinge_error *err);
