@@ -32,6 +32,11 @@ enum { HG_RANK_DEFAULT = 1000 };
  * quarter of the memory at most. */
 size_t hg_lowrank_most(size_t n);
 
+/* Columns that the kernel's features are, for any data: of linear kernels, and of polynomials without coefficients
+ * below 0. 0: more than `most`, or without end. */
+enum { HG_RANK_EXACT = 2000 };
+size_t hg_lowrank_columns(const struct hg_problem *problem, size_t most);
+
 /* Whether the interior point solves these problems where the caller leaves it open, by counted work. */
 bool hg_lowrank_pays(const struct hg_problem *problem);
 

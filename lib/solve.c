@@ -195,7 +195,7 @@ static void keep_interior(const struct hg_interior_result *r, const struct hg_lo
     hinge_report before = s->report;
     s->report = r->report;
     hg_add_work(&s->report, &before);
-    s->report.error = z->trace_error > 0 ? NAN : 0;
+    s->report.error = z->trace_error > 0 && hg_ended_early(r->report.outcome) ? NAN : 0; /* others are judged by K */
     s->report.memory_bytes += z->bytes;
     s->report.rank = before.rank;
     s->report.trace_error = before.trace_error;
@@ -336,6 +336,51 @@ static hinge_status keep_solution(struct hg_training *t, const struct hg_qp *qp,
     return HINGE_OK;
 }
 
+/* Where the caller leaves the solver open, eps is what is asked for, and not the interior point's gap as well. */
+static void end_by_eps(const struct hg_training *t, hinge_report *report)
+{
+    bool open = t->params->solver == HINGE_SOLVER_AUTO && !hg_params_need_interior(t->params);
+    if (open && report->outcome == HINGE_STALLED && report->violation <= t->params->eps)
+        report->outcome = HINGE_CONVERGED;
+}
+
+/* Is the kernel of so few features that the interior point may solve what SMO has stalled on? */
+static bool has_two_ways(const struct hg_training *t, size_t n)
+{
+    const hinge_params *p = t->params;
+    size_t columns = hg_lowrank_columns(&t->distinct.problem, HG_RANK_EXACT);
+    bool open = p->solver == HINGE_SOLVER_AUTO && p->beta0 == NULL && p->max_iter == 0 && p->working_set == 0 &&
+                p->precision != HINGE_PRECISION_F32;
+    return open && !t->interior && !t->problem.task->two_sums && columns > 0 && n >= 2 * columns;
+}
+
+static void copy_beta(const struct hg_qp *qp, double *all, bool back)
+{
+    for (int l = 0; l < qp->layers; l++, all += qp->n)
+        memcpy(back ? qp->beta[l] : all, back ? all : qp->beta[l], qp->n * sizeof *all);
+}
+
+/* By the interior point what SMO has stalled on, since coefficients have grown too large for its sums: it does not care
+ * for their size. What is worth no more than SMO's solution is not taken. */
+static hinge_status solve_once_more(struct hg_training *t, struct hg_part *part, const struct hg_smo_options *options,
+                                    struct hg_solution *s, hinge_error *err)
+{
+    struct hg_qp *qp = &part->qp;
+    struct hg_solution first = *s;
+    double *kept = hg_alloc(qp->n, (size_t)qp->layers * sizeof *kept);
+    if (kept == NULL)
+        return hg_fail(err, HINGE_ENOMEM, "no memory for %zu coefficients", qp->n);
+    copy_beta(qp, kept, false);
+    hinge_status status = solve_inside(t, qp, part->points, part->sums[0], options, s, err);
+    end_by_eps(t, &s->report);
+    if (status == HINGE_OK && s->report.outcome != HINGE_CONVERGED && !(s->report.objective < first.report.objective)) {
+        copy_beta(qp, kept, true);
+        *s = first;
+    }
+    hg_free(kept);
+    return status;
+}
+
 hinge_status hg_solve_problem(void *arg, size_t p, int threads, hinge_error *err)
 {
     struct hg_training *t = arg;
@@ -348,6 +393,10 @@ hinge_status hg_solve_problem(void *arg, size_t p, int threads, hinge_error *err
         status = solve_inside(t, &part.qp, part.points, part.sums[0], &options, &t->solutions[p], err);
     else if (status == HINGE_OK)
         status = solve(t, &part, &options, &t->solutions[p], err);
+    if (t->interior)
+        end_by_eps(t, &t->solutions[p].report);
+    if (status == HINGE_OK && t->solutions[p].report.outcome == HINGE_STALLED && has_two_ways(t, part.qp.n))
+        status = solve_once_more(t, &part, &options, &t->solutions[p], err);
     if (status == HINGE_OK) {
         hg_part_finish(&part);
         status = keep_solution(t, &part.whole, part.rows, &t->solutions[p], err);

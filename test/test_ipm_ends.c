@@ -49,6 +49,45 @@ static hinge_outcome truth_told(const struct set *set, const hinge_params *param
     return outcome;
 }
 
+/* A polynomial of few monomials, the solver left open: it ends at eps, by plain loops, also where C is large, and where
+ * SMO is the first, and stalls. */
+static void polynomials_of_few_features(void **state)
+{
+    (void)state;
+    const struct {
+        size_t n, d;
+        double C, factor;
+        bool smo_first;
+    } row[] = { { 700, 4, 1e5, 1, false }, { 700, 4, 1, 1, false }, { 190, 11, 1, 24, true } };
+    for (size_t k = 0; k < sizeof row / sizeof *row; k++) {
+        struct set set = set_two_class(40 + k, row[k].n, row[k].d, 4);
+        hinge_params params = params_for(HINGE_C_SVC, hinge_kernel_polynomial(2, 0.5, 1), row[k].C);
+        hinge_report report;
+        for (size_t i = 0; i < set.n * set.d; i++)
+            set.x[i] *= row[k].factor;
+        params.eps = 1e-4;
+        hinge_model *model = fit(&set, &params, &report);
+        double *gram = plain_gram(&params.kernel, &set, &set), *beta = fit_beta(model, set.n);
+        double *y = calloc(set.n, sizeof *y), *C = calloc(set.n, sizeof *C);
+        for (size_t i = 0; i < set.n; i++) {
+            y[i] = set.y[i] == hinge_model_labels(model)[0] ? 1 : -1;
+            C[i] = params.C;
+        }
+        struct plain_certificate c =
+            plain_certify(params.task, gram, y, C, beta, set.n, hinge_model_rho(model)[0], params.p);
+        assert_int_equal(report.outcome, HINGE_CONVERGED);
+        assert_true(c.kkt <= 1.05 * params.eps && c.box == 0);
+        assert_int_equal(strncmp(report.path, "block-smo", 9) == 0, row[k].smo_first);
+        assert_true(report.rank > row[k].d);
+        hinge_model_free(model);
+        free(gram);
+        free(beta);
+        free(y);
+        free(C);
+        set_free(&set);
+    }
+}
+
 /* Features of 0, constant ones, ones of 1e-12 to 1e3, with the rest as it is. */
 static void shape(struct set *set, uint64_t *seed)
 {
@@ -270,6 +309,7 @@ static void max_iter_holds(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(polynomials_of_few_features),
         cmocka_unit_test(features_of_any_size), cmocka_unit_test(indefinite_kernels),
         cmocka_unit_test(stopped_before_the_verdict),
         cmocka_unit_test(rank_as_needed),       cmocka_unit_test(wide),

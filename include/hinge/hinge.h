@@ -209,17 +209,18 @@ typedef enum hinge_precision {
 } hinge_precision;
 
 typedef enum hinge_solver {
-    HINGE_SOLVER_AUTO = 0,      /* the interior point where it has less work to do (linear kernels, many rows) or
-                                 * alone can do it (hard margin, rank); SMO otherwise, and with beta0, max_iter,
-                                 * working_set or precision f32 */
+    HINGE_SOLVER_AUTO = 0,      /* the interior point where it has less work to do (linear kernels, polynomials of few
+                                 * features, many rows), where SMO stalls on such kernels, or where it alone can do it
+                                 * (hard margin, rank); SMO otherwise, and with beta0, max_iter, working_set or
+                                 * precision f32 */
     HINGE_SOLVER_SMO,           /* block SMO: every kernel, every task */
     HINGE_SOLVER_INTERIOR_POINT /* the interior point: every task but nu-SVC and nu-SVR, in f64; kernels other than the
                                  * linear one by a factor Z of low rank. It ignores beta0, shrinking, working_set */
 } hinge_solver;
 
 typedef enum hinge_outcome {
-    HINGE_CONVERGED = 0, /* SMO: the violation in f64 is at most eps. Interior point: report.gap <= min(eps, 1e-6) and
-                          * report.violation <= eps, both of the coefficients as returned */
+    HINGE_CONVERGED = 0, /* The violation in f64 is at most eps. The interior point, where it was asked for or alone can
+                          * do it: report.gap <= min(eps, 1e-6) too, both of the coefficients as returned */
     HINGE_MAX_ITER,      /* params.max_iter reached */
     HINGE_TIME_LIMIT,    /* params.time_limit reached */
     HINGE_STOPPED,       /* the progress callback asked for it */
