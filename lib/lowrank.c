@@ -100,37 +100,18 @@ size_t hg_lowrank_columns(const struct hg_problem *pr, size_t most)
     return columns <= (double)most ? (size_t)(columns + 0.5) : 0;
 }
 
-/* K(x, x) on average over some points. */
-static double typical_diagonal(const struct hg_problem *pr)
-{
-    enum { LOOKED_AT = 64 };
-    double sum = 0;
-    size_t step = pr->n / LOOKED_AT + 1, count = 0;
-    for (size_t i = 0; i < pr->n; i += step, count++) {
-        double norm = hg_points_norm(&pr->points, i, HINGE_F64);
-        sum += hg_kernel_value(&pr->params.kernel, norm, norm, norm);
-    }
-    return count > 0 ? sum / (double)count : 0;
-}
-
 /* Some 20 iterations of n (d + 1)^2 multiplications, and n times a constant; SMO computes the rows of its support
  * vectors, a share of n^2 d, and then takes steps whose number no count tells before: it grows with C and with how the
  * data are scaled. Measured (doc/interior-point.md), the interior point is ahead from n = 3 d on at C = 1, and at C =
- * 100 by one to three orders; below 100 rows both take less than a millisecond. Polynomials have more columns than
- * features, which SMO's rows do not cost: with features scaled to [0, 1], at C = 1, 45 columns have 0.5 to 1 of SMO's
- * speed (cod-rna, abalone, cadata) and 165 to 189 a third (cod-rna, susy30k); at C = 100 both are ahead, by up to 8. */
+ * 100 by one to three orders; below 100 rows both take less than a millisecond. */
 bool hg_lowrank_pays(const struct hg_problem *pr)
 {
-    enum { LEAST_ROWS = 100, FEW = 50, MOST = 200 };
-    const double large = 100; /* C K(x, x) */
-    bool linear = pr->params.kernel.type == HINGE_LINEAR;
-    size_t columns = hg_lowrank_columns(pr, linear ? HG_RANK_EXACT : MOST), rows = 0;
-    if (!linear && columns > FEW && pr->params.C * typical_diagonal(pr) < large)
-        return false;
+    enum { LEAST_ROWS = 100, ROWS_A_COLUMN = 3 };
+    size_t columns = pr->params.kernel.type == HINGE_LINEAR ? hg_lowrank_columns(pr, HG_RANK_EXACT) : 0, rows = 0;
     if (columns == 0 || pr->n_problems == 0 || pr->task->two_sums)
         return false;
     for (size_t p = 0; p < pr->n_problems; p++)
         rows += hg_problem_size(pr, p);
     rows /= pr->n_problems;
-    return rows >= LEAST_ROWS && rows >= 3 * columns;
+    return rows >= LEAST_ROWS && rows >= ROWS_A_COLUMN * columns;
 }

@@ -126,6 +126,9 @@ static void report_path(const struct hg_training *t, size_t q, double margin, hi
              t->params->no_bias ? ", no bias" : "",
              hg_side_by_side(t) ? ", pairs side by side" : "", r->newton_steps > 0 ? ", newton" : "",
              r->newton_no_room > 0 ? ", no room for newton" : "");
+    size_t used = strlen(r->path);
+    if (r->rank > 0)
+        snprintf(r->path + used, sizeof r->path - used, ", then interior-point d=%zu", r->rank);
 }
 
 /* Of the model and what it derives. */

@@ -344,14 +344,22 @@ static void end_by_eps(const struct hg_training *t, hinge_report *report)
         report->outcome = HINGE_CONVERGED;
 }
 
-/* Is the kernel of so few features that the interior point may solve what SMO has stalled on? */
-static bool has_two_ways(const struct hg_training *t, size_t n)
+/* Columns of a kernel of so few features that the interior point may solve what SMO has too many steps for; 0: of none,
+ * or the caller asks for SMO. */
+static size_t columns_inside(const struct hg_training *t, size_t n)
 {
     const hinge_params *p = t->params;
-    size_t columns = hg_lowrank_columns(&t->distinct.problem, HG_RANK_EXACT);
     bool open = p->solver == HINGE_SOLVER_AUTO && p->beta0 == NULL && p->max_iter == 0 && p->working_set == 0 &&
-                p->precision != HINGE_PRECISION_F32;
-    return open && !t->interior && !t->problem.task->two_sums && columns > 0 && n >= 2 * columns;
+                p->precision != HINGE_PRECISION_F32 && !t->interior && !t->problem.task->two_sums;
+    size_t columns = open ? hg_lowrank_columns(&t->distinct.problem, HG_RANK_EXACT) : 0;
+    return n >= 2 * columns ? columns : 0;
+}
+
+/* Steps of SMO that take as long as the interior point, some 20 systems of so many columns. */
+static uint64_t steps_of(size_t n, size_t columns)
+{
+    const double each = 3000; /* multiplications in the time of a step */
+    return 10 * (uint64_t)n + (uint64_t)(20 * (double)n * (double)columns * (double)columns / each);
 }
 
 static void copy_beta(const struct hg_qp *qp, double *all, bool back)
@@ -360,10 +368,10 @@ static void copy_beta(const struct hg_qp *qp, double *all, bool back)
         memcpy(back ? qp->beta[l] : all, back ? all : qp->beta[l], qp->n * sizeof *all);
 }
 
-/* By the interior point what SMO has stalled on, since coefficients have grown too large for its sums: it does not care
- * for their size. What is worth no more than SMO's solution is not taken. */
-static hinge_status solve_once_more(struct hg_training *t, struct hg_part *part, const struct hg_smo_options *options,
-                                    struct hg_solution *s, hinge_error *err)
+/* The interior point goes on where SMO has taken so many steps, as it does where coefficients are large: to the
+ * interior point their size is nothing. Where that does not end at eps, SMO goes on from the better of both. */
+static hinge_status go_on_inside(struct hg_training *t, struct hg_part *part, const struct hg_smo_options *options,
+                                 struct hg_solution *s, hinge_error *err)
 {
     struct hg_qp *qp = &part->qp;
     struct hg_solution first = *s;
@@ -372,10 +380,21 @@ static hinge_status solve_once_more(struct hg_training *t, struct hg_part *part,
         return hg_fail(err, HINGE_ENOMEM, "no memory for %zu coefficients", qp->n);
     copy_beta(qp, kept, false);
     hinge_status status = solve_inside(t, qp, part->points, part->sums[0], options, s, err);
+    struct hg_solution inside = *s;
     end_by_eps(t, &s->report);
-    if (status == HINGE_OK && s->report.outcome != HINGE_CONVERGED && !(s->report.objective < first.report.objective)) {
+    if (status == HINGE_OK && s->report.outcome == HINGE_STALLED) {
+        if (inside.report.objective < first.report.objective)
+            copy_beta(qp, kept, false);
+        else
+            copy_beta(qp, kept, true);
+        status = solve(t, part, options, s, err);
+        hg_add_work(&s->report, &inside.report);
+    }
+    if (status == HINGE_OK && s->report.outcome == HINGE_STALLED &&
+        HG_MIN(inside.report.objective, first.report.objective) < s->report.objective) {
         copy_beta(qp, kept, true);
-        *s = first;
+        *s = inside.report.objective < first.report.objective ? inside : first;
+        s->report.outcome = HINGE_STALLED;
     }
     hg_free(kept);
     return status;
@@ -389,14 +408,19 @@ hinge_status hg_solve_problem(void *arg, size_t p, int threads, hinge_error *err
     struct hg_smo_options options = options_for(t, &callback, threads);
     struct hg_part part;
     hinge_status status = hg_part_init(&part, &t->distinct, &t->problem, p, err);
+    size_t columns = status == HINGE_OK ? columns_inside(t, part.qp.n) : 0;
+    if (columns > 0)
+        options.max_iter = steps_of(part.qp.n, columns);
     if (status == HINGE_OK && t->interior)
         status = solve_inside(t, &part.qp, part.points, part.sums[0], &options, &t->solutions[p], err);
     else if (status == HINGE_OK)
         status = solve(t, &part, &options, &t->solutions[p], err);
     if (t->interior)
         end_by_eps(t, &t->solutions[p].report);
-    if (status == HINGE_OK && t->solutions[p].report.outcome == HINGE_STALLED && has_two_ways(t, part.qp.n))
-        status = solve_once_more(t, &part, &options, &t->solutions[p], err);
+    hinge_outcome outcome = t->solutions[p].report.outcome;
+    options.max_iter = t->params->max_iter;
+    if (status == HINGE_OK && columns > 0 && (outcome == HINGE_STALLED || outcome == HINGE_MAX_ITER))
+        status = go_on_inside(t, &part, &options, &t->solutions[p], err);
     if (status == HINGE_OK) {
         hg_part_finish(&part);
         status = keep_solution(t, &part.whole, part.rows, &t->solutions[p], err);

@@ -33,7 +33,7 @@ struct validation {
 
 /* ---- folds ------------------------------------------------------------------------------------------------------- */
 
-enum { NO_PLACE = UINT32_MAX }; /* of rows that take no part */
+static const uint32_t NO_PLACE = UINT32_MAX; /* of rows that take no part */
 
 /* Rank 0 draws for all: `all` holds the places of all ranks' rows in groups, and gets their folds. */
 static hinge_status draw_all(const struct validation *v, uint64_t state, const size_t *start, size_t groups,

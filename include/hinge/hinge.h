@@ -209,9 +209,9 @@ typedef enum hinge_precision {
 } hinge_precision;
 
 typedef enum hinge_solver {
-    HINGE_SOLVER_AUTO = 0,      /* the interior point where it has less work to do (linear kernels, polynomials of few
-                                 * features, many rows), where SMO stalls on such kernels, or where it alone can do it
-                                 * (hard margin, rank); SMO otherwise, and with beta0, max_iter, working_set or
+    HINGE_SOLVER_AUTO = 0,      /* the interior point where it has less work to do (linear kernels, many rows), where it
+                                 * alone can do it (hard margin, rank), or where SMO on a polynomial of few monomials
+                                 * takes more steps than it; SMO otherwise, and with beta0, max_iter, working_set or
                                  * precision f32 */
     HINGE_SOLVER_SMO,           /* block SMO: every kernel, every task */
     HINGE_SOLVER_INTERIOR_POINT /* the interior point: every task but nu-SVC and nu-SVR, in f64; kernels other than the
@@ -388,7 +388,7 @@ typedef struct hinge_report {
     char path[128];        /* the way that was taken: "block-smo q=1024, gemm f32, rbf v4, centred"; "lists" instead of
                             * "gemm" for data with few non-zeros or few features, "counts" for RBF on features of two
                             * values each, one step apart, where there is AVX-512; then ", newton" or ", no room for
-                            * newton". "interior-point d=123, linear" */
+                            * newton". "interior-point d=123, linear"; "then interior-point": a problem at least */
 } hinge_report;
 
 /* ---- Training --------------------------------------------------------------------------------------- */
