@@ -352,7 +352,7 @@ static size_t columns_inside(const struct hg_training *t, size_t n)
     bool open = p->solver == HINGE_SOLVER_AUTO && p->beta0 == NULL && p->max_iter == 0 && p->working_set == 0 &&
                 p->precision != HINGE_PRECISION_F32 && !t->interior && !t->problem.task->two_sums;
     size_t columns = open ? hg_lowrank_columns(&t->distinct.problem, HG_RANK_EXACT) : 0;
-    return n >= 2 * columns ? columns : 0;
+    return n >= 2 * columns && columns < hg_lowrank_most(n) ? columns : 0;
 }
 
 /* Steps of SMO that take as long as the interior point, some 20 systems of so many columns. */
@@ -374,27 +374,28 @@ static hinge_status go_on_inside(struct hg_training *t, struct hg_part *part, co
                                  struct hg_solution *s, hinge_error *err)
 {
     struct hg_qp *qp = &part->qp;
-    struct hg_solution first = *s;
-    double *kept = hg_alloc(qp->n, (size_t)qp->layers * sizeof *kept);
+    struct hg_solution best = *s;
+    double *kept = hg_alloc(qp->n, (size_t)qp->layers * sizeof *kept); /* best's */
     if (kept == NULL)
         return hg_fail(err, HINGE_ENOMEM, "no memory for %zu coefficients", qp->n);
     copy_beta(qp, kept, false);
     hinge_status status = solve_inside(t, qp, part->points, part->sums[0], options, s, err);
-    struct hg_solution inside = *s;
     end_by_eps(t, &s->report);
-    if (status == HINGE_OK && s->report.outcome == HINGE_STALLED) {
-        if (inside.report.objective < first.report.objective)
-            copy_beta(qp, kept, false);
-        else
-            copy_beta(qp, kept, true);
+    bool ends = status == HINGE_OK && (s->report.outcome == HINGE_CONVERGED || hg_ended_early(s->report.outcome));
+    if (!ends && (status == HINGE_OK || status == HINGE_ENOMEM)) {
+        hinge_report work = s->report;
+        bool better = status == HINGE_OK && s->report.objective < best.report.objective;
+        best = better ? *s : best;
+        copy_beta(qp, kept, !better);
+        hg_ok(err);
         status = solve(t, part, options, s, err);
-        hg_add_work(&s->report, &inside.report);
+        hg_add_work(&s->report, &work);
     }
-    if (status == HINGE_OK && s->report.outcome == HINGE_STALLED &&
-        HG_MIN(inside.report.objective, first.report.objective) < s->report.objective) {
+    hinge_outcome outcome = s->report.outcome;
+    if (status == HINGE_OK && outcome != HINGE_CONVERGED && !(s->report.objective <= best.report.objective)) {
         copy_beta(qp, kept, true);
-        *s = inside.report.objective < first.report.objective ? inside : first;
-        s->report.outcome = HINGE_STALLED;
+        *s = best;
+        s->report.outcome = outcome;
     }
     hg_free(kept);
     return status;
