@@ -352,7 +352,7 @@ static size_t columns_inside(const struct hg_training *t, size_t n)
     bool open = p->solver == HINGE_SOLVER_AUTO && p->beta0 == NULL && p->max_iter == 0 && p->working_set == 0 &&
                 p->precision != HINGE_PRECISION_F32 && !t->interior && !t->problem.task->two_sums;
     size_t columns = open ? hg_lowrank_columns(&t->distinct.problem, HG_RANK_EXACT) : 0;
-    return n >= 2 * columns && columns < hg_lowrank_most(n) ? columns : 0;
+    return n >= 2 * columns ? columns : 0;
 }
 
 /* Steps of SMO that take as long as the interior point, some 20 systems of so many columns. */
@@ -370,8 +370,8 @@ static void copy_beta(const struct hg_qp *qp, double *all, bool back)
 
 /* The interior point goes on where SMO has taken so many steps, as it does where coefficients are large: to the
  * interior point their size is nothing. Where that does not end at eps, SMO goes on from the better of both. */
-static hinge_status go_on_inside(struct hg_training *t, struct hg_part *part, const struct hg_smo_options *options,
-                                 struct hg_solution *s, hinge_error *err)
+static hinge_status go_on_inside(struct hg_training *t, struct hg_part *part, size_t columns,
+                                 const struct hg_smo_options *options, struct hg_solution *s, hinge_error *err)
 {
     struct hg_qp *qp = &part->qp;
     struct hg_solution best = *s;
@@ -379,7 +379,9 @@ static hinge_status go_on_inside(struct hg_training *t, struct hg_part *part, co
     if (kept == NULL)
         return hg_fail(err, HINGE_ENOMEM, "no memory for %zu coefficients", qp->n);
     copy_beta(qp, kept, false);
-    hinge_status status = solve_inside(t, qp, part->points, part->sums[0], options, s, err);
+    hinge_status status = HINGE_ENOMEM;
+    if (columns < hg_lowrank_most(qp->n))
+        status = solve_inside(t, qp, part->points, part->sums[0], options, s, err);
     end_by_eps(t, &s->report);
     bool ends = status == HINGE_OK && (s->report.outcome == HINGE_CONVERGED || hg_ended_early(s->report.outcome));
     if (!ends && (status == HINGE_OK || status == HINGE_ENOMEM)) {
@@ -421,7 +423,7 @@ hinge_status hg_solve_problem(void *arg, size_t p, int threads, hinge_error *err
     hinge_outcome outcome = t->solutions[p].report.outcome;
     options.max_iter = t->params->max_iter;
     if (status == HINGE_OK && columns > 0 && (outcome == HINGE_STALLED || outcome == HINGE_MAX_ITER))
-        status = go_on_inside(t, &part, &options, &t->solutions[p], err);
+        status = go_on_inside(t, &part, columns, &options, &t->solutions[p], err);
     if (status == HINGE_OK) {
         hg_part_finish(&part);
         status = keep_solution(t, &part.whole, part.rows, &t->solutions[p], err);
