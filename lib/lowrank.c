@@ -108,7 +108,7 @@ bool hg_lowrank_pays(const struct hg_problem *pr)
 {
     enum { LEAST_ROWS = 100, ROWS_A_COLUMN = 3 };
     size_t columns = pr->params.kernel.type == HINGE_LINEAR ? hg_lowrank_columns(pr, HG_RANK_EXACT) : 0, rows = 0;
-    if (columns == 0 || pr->n_problems == 0 || pr->task->two_sums)
+    if (columns == 0 || pr->n_problems == 0)
         return false;
     for (size_t p = 0; p < pr->n_problems; p++)
         rows += hg_problem_size(pr, p);

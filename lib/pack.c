@@ -111,7 +111,7 @@ static void report_path(const struct hg_training *t, size_t q, double margin, hi
         int used = snprintf(r->path, sizeof r->path, "interior-point d=%zu, %s%s%s%s", r->rank, row->told.keyword,
                             t->params->no_bias ? ", no bias" : "", hg_side_by_side(t) ? ", pairs side by side" : "",
                             approximate ? ", approximate" : "");
-        if (r->outcome == HINGE_NO_MARGIN && used > 0 && (size_t)used < sizeof r->path)
+        if (r->outcome == HINGE_NO_MARGIN && isfinite(margin) && used > 0 && (size_t)used < sizeof r->path)
             snprintf(r->path + used, sizeof r->path - (size_t)used, ", no margin above %.2g", margin);
         return;
     }

@@ -151,10 +151,6 @@ static hinge_status check_solver(const hinge_params *p, hinge_error *err)
         return hg_fail(err, HINGE_EINVAL, "no_bias: %d is neither 0 nor 1", p->no_bias);
     if (p->no_bias && row->uses_nu)
         return hg_fail(err, HINGE_EINVAL, "no_bias: this task's sum of coefficients is what its nu stands for");
-    if (p->solver == HINGE_SOLVER_INTERIOR_POINT && row->two_sums)
-        return hg_fail(err, HINGE_EINVAL, "solver: the interior point does not train the nu tasks of two sums");
-    if (hg_params_need_interior(p) && row->two_sums)
-        return hg_fail(err, HINGE_EINVAL, "%s is the interior point's, which does not train the nu tasks", wish);
     if (p->solver == HINGE_SOLVER_SMO && hg_params_need_interior(p))
         return hg_fail(err, HINGE_EINVAL, "%s needs the interior point, and the solver asked for is SMO", wish);
     return HINGE_OK;

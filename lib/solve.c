@@ -183,6 +183,7 @@ static hinge_status solve(struct hg_training *t, struct hg_part *part, const str
     s->report = *report;
     s->rows_computed = (double)smo.columns_computed / (double)HG_MAX(qp->n, (size_t)1);
     s->working_set = smo.working_set;
+    s->f_error = report->error;
     s->maker = f32 ? rows.tiler.maker : exact.tiler.maker;
     memcpy(s->bias, smo.bias, sizeof s->bias);
     hg_gram_free(&rows);
@@ -199,8 +200,9 @@ static void keep_interior(const struct hg_interior_result *r, const struct hg_lo
     s->report.memory_bytes += z->bytes;
     s->report.rank = before.rank;
     s->report.trace_error = before.trace_error;
-    s->bias[0] = r->bias;
+    memcpy(s->bias, r->bias, sizeof s->bias);
     s->margin_bound = r->margin_bound;
+    s->f_error = r->report.violation / 2;
 }
 
 /* What a factor's solution is worth by the kernel itself: also of a run that was ended, where that is told at once. */
@@ -271,11 +273,11 @@ static hinge_status solve_by_factor(struct hg_training *t, struct hg_qp *qp, con
 
 /* The interior point, on the data or on a factor of their kernel, which gets more columns where nobody said how many
  * and they are too few for eps. */
-static hinge_status solve_inside(struct hg_training *t, struct hg_qp *qp, const uint32_t *subset, double sum,
+static hinge_status solve_inside(struct hg_training *t, struct hg_qp *qp, const uint32_t *subset, const double *sums,
                                  const struct hg_smo_options *o, struct hg_solution *s, hinge_error *err)
 {
     struct hg_interior_options options = {
-        .eps = o->eps, .gap = fmin(o->eps, 1e-6), .sum = sum, .threads = o->threads, .halt = o->halt,
+        .eps = o->eps, .gap = fmin(o->eps, 1e-6), .sums = sums, .threads = o->threads, .halt = o->halt,
         .progress = o->progress, .progress_arg = o->progress_arg
     };
     size_t asked = t->params->rank, most = hg_lowrank_most(qp->n);
@@ -288,7 +290,7 @@ static hinge_status solve_inside(struct hg_training *t, struct hg_qp *qp, const 
         enough = all || asked > 0 || s->report.outcome != HINGE_STALLED || s->report.rank >= most ||
                  (o->max_iter > 0 && s->report.iterations >= o->max_iter);
     }
-    bool unknown = hg_ended_early(s->report.outcome) && !isfinite(s->report.objective) && sum == 0;
+    bool unknown = hg_ended_early(s->report.outcome) && !isfinite(s->report.objective) && sums[0] == 0;
     /* ended before its first step */
     if (status == HINGE_OK && unknown && take_zero(qp, &s->report, s->bias) != HINGE_OK)
         status = hg_fail(err, HINGE_ENOMEM, "no memory for %zu coefficients", qp->n);
@@ -303,7 +305,7 @@ static hinge_status keep_solution(struct hg_training *t, const struct hg_qp *qp,
     if (!isfinite(b)) /* HINGE_NONFINITE */
         b = 0;
     bool converged = s->report.outcome == HINGE_CONVERGED;
-    bool lost = t->params->task == HINGE_NU_SVC && 1 / factor <= s->report.error; /* r in F's error (NaN: not known) */
+    bool lost = t->params->task == HINGE_NU_SVC && 1 / factor <= s->f_error; /* (NaN: not known) */
     if (factor == 0 || (converged && lost)) { /* r <= 0 */
         factor = 1;
         s->report.outcome = converged ? HINGE_NO_MARGIN : s->report.outcome; /* a run cut short has not found out */
@@ -350,7 +352,7 @@ static size_t columns_inside(const struct hg_training *t, size_t n)
 {
     const hinge_params *p = t->params;
     bool open = p->solver == HINGE_SOLVER_AUTO && p->beta0 == NULL && p->max_iter == 0 && p->working_set == 0 &&
-                p->precision != HINGE_PRECISION_F32 && !t->interior && !t->problem.task->two_sums;
+                p->precision != HINGE_PRECISION_F32 && !t->interior;
     size_t columns = open ? hg_lowrank_columns(&t->distinct.problem, HG_RANK_EXACT) : 0;
     return n >= 2 * columns ? columns : 0;
 }
@@ -381,7 +383,7 @@ static hinge_status go_on_inside(struct hg_training *t, struct hg_part *part, si
     copy_beta(qp, kept, false);
     hinge_status status = HINGE_ENOMEM;
     if (columns < hg_lowrank_most(qp->n))
-        status = solve_inside(t, qp, part->points, part->sums[0], options, s, err);
+        status = solve_inside(t, qp, part->points, part->sums, options, s, err);
     end_by_eps(t, &s->report);
     bool ends = status == HINGE_OK && (s->report.outcome == HINGE_CONVERGED || hg_ended_early(s->report.outcome));
     if (!ends && (status == HINGE_OK || status == HINGE_ENOMEM)) {
@@ -415,7 +417,7 @@ hinge_status hg_solve_problem(void *arg, size_t p, int threads, hinge_error *err
     if (columns > 0)
         options.max_iter = steps_of(part.qp.n, columns);
     if (status == HINGE_OK && t->interior)
-        status = solve_inside(t, &part.qp, part.points, part.sums[0], &options, &t->solutions[p], err);
+        status = solve_inside(t, &part.qp, part.points, part.sums, &options, &t->solutions[p], err);
     else if (status == HINGE_OK)
         status = solve(t, &part, &options, &t->solutions[p], err);
     if (t->interior)

@@ -22,6 +22,7 @@ struct hg_solution {
     size_t working_set;
     const struct hg_maker *maker; /* of its kernel rows */
     double margin_bound;  /* interior point */
+    double f_error;       /* by so much its F, and so the r of nu-SVC, may be wrong */
 };
 
 /* What one problem after the other takes. */

@@ -10,11 +10,16 @@ hinge_status hg_qp_init(struct hg_qp *qp, size_t n, int layers, hinge_error *err
     memset(qp, 0, sizeof *qp);
     qp->n = n;
     qp->layers = layers;
-    size_t both = layers == 2 ? n : 0;
-    if (!HG_ROOM(HG_ZEROS(qp->off[0], n), HG_ZEROS(qp->lo[0], n), HG_ZEROS(qp->hi[0], n), HG_ZEROS(qp->beta[0], n),
-                 HG_ZEROS(qp->off[1], both), HG_ZEROS(qp->lo[1], both), HG_ZEROS(qp->hi[1], both),
-                 HG_ZEROS(qp->beta[1], both)))
+    size_t entries = n * (size_t)layers;
+    if (!HG_ROOM(HG_ZEROS(qp->off[0], entries), HG_ZEROS(qp->lo[0], entries), HG_ZEROS(qp->hi[0], entries),
+                 HG_ZEROS(qp->beta[0], entries)))
         return hg_fail(err, HINGE_ENOMEM, "no memory for a problem of %zu examples", n);
+    if (layers == 2) {
+        qp->off[1] = qp->off[0] + n;
+        qp->lo[1] = qp->lo[0] + n;
+        qp->hi[1] = qp->hi[0] + n;
+        qp->beta[1] = qp->beta[0] + n;
+    }
     return HINGE_OK;
 }
 

@@ -24,7 +24,7 @@ struct hg_qp {
     int layers;
     bool no_sum;          /* no sum is held to, and the bias is 0 */
     double kink;          /* >= 0; one layer only */
-    double *off[2], *lo[2], *hi[2];
+    double *off[2], *lo[2], *hi[2]; /* [n] each, the second layer's right behind the first's; beta's too */
     double *beta[2];      /* in: a feasible start; out: the solution */
     double size;          /* largest |beta| that hg_qp_tidy has met: rounding is relative to it */
 };

@@ -33,9 +33,10 @@ static void keep_better(struct hg_interior *r, const struct hg_worth *worth)
 static struct hg_finish finish_of(struct hg_interior *r)
 {
     memcpy(r->rhs, r->w, r->cols * sizeof(double));
-    return (struct hg_finish){ .qp = r->qp, .space = &r->space, .cholesky = &r->cholesky, .sum = r->opt->sum,
-                               .floor = r->floor, .w = r->rhs, .trial = r->dw, .force = r->r_w, .acc = r->acc[0],
-                               .guess = r->acc[1], .from = r->t, .f = r->t_affine, .most_steps = hg_steps_left(r) };
+    return (struct hg_finish){ .qp = r->qp, .layered = r->layered, .space = &r->space, .cholesky = &r->cholesky,
+                               .sums = r->opt->sums, .floor = r->floor, .w = r->rhs, .trial = r->dw, .force = r->r_w,
+                               .acc = r->acc[0], .guess = r->acc[1], .from = r->t, .f = r->t_affine,
+                               .most_steps = hg_steps_left(r) };
 }
 
 bool hg_interior_is_good(const struct hg_interior *r)
@@ -112,7 +113,7 @@ void hg_interior_salvage(struct hg_interior *r)
     round_to_bounds(r);
     if (hg_finish_judge(&f, &worth)) {
         keep_better(r, &worth);
-        if (r->opt->sum == 0 && worth.objective > 0) {
+        if (r->opt->sums[0] == 0 && worth.objective > 0) {
             shorten(r, &worth, &f);
             if (hg_finish_judge(&f, &worth))
                 keep_better(r, &worth);

@@ -14,12 +14,14 @@ static double ridge(const struct hg_finish *s, size_t c)
     return c < s->space->factor->d ? 1 : 0;
 }
 
-/* The linear term of the dual in w: what the sum constraint leaves of it. */
+/* The linear term of the dual in w: what the sum constraints leave of it. */
 static double linear(const struct hg_finish *s, size_t c)
 {
-    if (!s->space->intercept)
-        return 0;
-    return c < s->space->factor->d ? -s->sum * s->space->shift[c] : s->sum;
+    size_t d = s->space->factor->d;
+    double sum = 0;
+    for (size_t at = d; at < s->space->cols; at++)
+        sum += c < d ? -s->sums[at - d] * s->space->shift[c] : c == at ? s->sums[at - d] : 0;
+    return sum;
 }
 
 static double project(const struct hg_qp *qp, size_t i, double v, double dead, bool *is_free)
@@ -40,8 +42,7 @@ static void project_rows(void *arg, const struct hg_block *b)
         double beta = project(qp, i, s->from[i] - s->sigma * slope, s->sigma * qp->kink, &is_free);
         qp->beta[0][i] = b->y[0][k] = beta;
         b->weight[k] = is_free ? s->sigma : 0;
-        b->sum[0] += is_free;
-        b->sum[1] += (double)(i + 1) * (is_free ? 1 : beta == 0 ? 0 : 2);
+        b->sum[0] += (double)(i + 1) * (is_free ? 1 : beta == 0 ? 0 : 2);
     }
 }
 
@@ -55,13 +56,14 @@ static bool evaluate(struct hg_finish *s)
     size_t cols = s->space->cols, ld = s->space->ld;
     if (!hg_sweep_run(s->space, &sweep))
         return false;
-    s->piece = sweep.sum[1];
+    s->piece = sweep.sum[0];
     for (size_t c = 0; c < cols; c++) {
         s->acc[c] -= ridge(s, c) * s->trial[c] + linear(s, c);
         s->space->normal[c * ld + c] += ridge(s, c);
     }
-    if (s->space->intercept && sweep.sum[0] == 0) /* nothing says how the intercept should move */
-        s->space->normal[(cols - 1) * ld + cols - 1] += s->sigma;
+    for (size_t c = s->space->factor->d; c < cols; c++)
+        if (s->space->normal[c * ld + c] == 0) /* no row is free: nothing says how the intercept should move */
+            s->space->normal[c * ld + c] = s->sigma;
     return true;
 }
 
@@ -214,57 +216,58 @@ static bool decision_values(struct hg_finish *s)
     size_t d = s->space->factor->d;
     struct hg_sweep sum = { .n_acc = 1, .acc = { s->trial }, .exact = true, .as_is = true, .rows = beta_rows,
                             .arg = s };
-    struct hg_sweep values = { .v = s->trial, .rows = f_rows, .arg = s };
+    struct hg_sweep values = { .v = s->trial, .every = true, .rows = f_rows, .arg = s };
     if (!hg_sweep_run(s->space, &sum))
         return false;
-    if (s->space->intercept)
-        s->trial[d] = 0;
+    for (size_t c = d; c < s->space->cols; c++)
+        s->trial[c] = 0;
     return hg_sweep_run(s->space, &values);
 }
 
 /* The entry's part of the gap at slope = f + off + bias: slope beta + kink |beta| less its least value in the box. */
-static double entry_gap(const struct hg_qp *qp, size_t i, double slope)
+static double entry_gap(const struct hg_qp *qp, int l, size_t i, double slope)
 {
-    double beta = qp->beta[0][i], lo = qp->lo[0][i], hi = qp->hi[0][i];
+    double beta = qp->beta[l][i], lo = qp->lo[l][i], hi = qp->hi[l][i];
     double least = fmin(slope * lo + qp->kink * fabs(lo), slope * hi + qp->kink * fabs(hi));
     if (lo <= 0 && hi >= 0)
         least = fmin(least, 0);
     return slope * beta + qp->kink * fabs(beta) - least;
 }
 
-static double gap_at(const struct hg_finish *s, double bias)
+/* A layer's part of the gap. */
+static double gap_at(const struct hg_finish *s, int l, double bias)
 {
     double gap = 0;
-    for (size_t i = 0; i < s->qp->n; i++)
-        gap += entry_gap(s->qp, i, s->f[i] + s->qp->off[0][i] + bias);
+    for (size_t i = 0; i < s->layered->n; i++)
+        gap += entry_gap(s->layered, l, i, s->f[i] + s->layered->off[l][i] + bias);
     return gap;
 }
 
-/* Derivative of the gap by the bias: the sum less that of the best responses to it. Rises with bias. */
-static double slope_at(const struct hg_finish *s, double bias)
+/* Derivative of the gap by the layer's bias: the sum less that of the best responses to it. Rises with bias. */
+static double slope_at(const struct hg_finish *s, int l, double bias)
 {
-    const struct hg_qp *qp = s->qp;
-    double slope = s->sum;
+    const struct hg_qp *qp = s->layered;
+    double slope = s->sums[l];
     for (size_t i = 0; i < qp->n; i++) {
-        double g = s->f[i] + qp->off[0][i] + bias;
-        slope -= g < -qp->kink ? qp->hi[0][i] : g > qp->kink ? qp->lo[0][i] : 0;
+        double g = s->f[i] + qp->off[l][i] + bias;
+        slope -= g < -qp->kink ? qp->hi[l][i] : g > qp->kink ? qp->lo[l][i] : 0;
     }
     return slope;
 }
 
 /* The bias of the least primal objective: by bisection, finite boxes. */
-static double best_bias(const struct hg_finish *s, double near)
+static double best_bias(const struct hg_finish *s, int l, double near)
 {
     double width = 1e-6 + 1e-6 * fabs(near), low = near - width, high = near + width;
-    for (; slope_at(s, low) > 0 && width < 1e300; width *= 4)
+    for (; slope_at(s, l, low) > 0 && width < 1e300; width *= 4)
         low -= width;
-    for (width = high - near; slope_at(s, high) < 0 && width < 1e300; width *= 4)
+    for (width = high - near; slope_at(s, l, high) < 0 && width < 1e300; width *= 4)
         high += width;
     for (int k = 0; k < 100; k++) {
         double middle = low + (high - low) / 2;
         if (middle <= low || middle >= high)
             break;
-        *(slope_at(s, middle) < 0 ? &low : &high) = middle;
+        *(slope_at(s, l, middle) < 0 ? &low : &high) = middle;
     }
     return low + (high - low) / 2;
 }
@@ -279,8 +282,8 @@ static void closest(const struct hg_finish *s, double *positive, double *negativ
 {
     *positive = INFINITY;
     *negative = -INFINITY;
-    for (size_t i = 0; i < s->qp->n; i++) {
-        if (s->qp->hi[0][i] > 0)
+    for (size_t i = 0; i < s->layered->n; i++) {
+        if (s->layered->hi[0][i] > 0)
             *positive = fmin(*positive, s->f[i]);
         else
             *negative = fmax(*negative, s->f[i]);
@@ -305,51 +308,56 @@ static double hard_bias(const struct hg_finish *s)
     return -(positive + negative) / 2;
 }
 
-/* The bias in f's coordinates, where the intercept of w is 0. */
-static double choose_bias(const struct hg_finish *s)
+/* The layer's bias in f's coordinates, where the intercept of w is 0. */
+static double choose_bias(const struct hg_finish *s, int l)
 {
-    if (s->qp->no_sum)
+    if (s->layered->no_sum)
         return 0;
-    if (is_hard(s->qp))
+    if (is_hard(s->layered))
         return hard_bias(s);
-    double usual = hg_qp_bias(s->qp, NULL, s->qp->n, s->f, 0), best = best_bias(s, usual);
-    return gap_at(s, best) < 0.999 * gap_at(s, usual) ? best : usual;
+    double usual = hg_qp_bias(s->layered, NULL, s->layered->n, s->f, l), best = best_bias(s, l, usual);
+    return gap_at(s, l, best) < 0.999 * gap_at(s, l, usual) ? best : usual;
 }
 
-/* The sum is put right by the one coefficient that is furthest from its bounds and from 0; those at a bound or at 0 are
+/* A layer's sum is put right by the one coefficient that is furthest from its bounds and from 0; those at a bound or at 0 are
  * to stay there. Only what is more than one can take goes to others too. */
-static bool settle_sum(const struct hg_finish *s)
+static bool settle_sum(const struct hg_finish *s, int l)
 {
-    const struct hg_qp *qp = s->qp;
-    double *beta = qp->beta[0], sum = 0, low = 0, most = 0, target = s->sum;
+    const struct hg_qp *qp = s->layered;
+    double *beta = qp->beta[l], sum = 0, low = 0, most = 0;
     size_t roomiest = 0;
     for (size_t i = 0; i < qp->n; i++) {
         double whole = sum + beta[i], part = whole - sum;
         low += (sum - (whole - part)) + (beta[i] - part);
         sum = whole;
-        double far = beta[i] > 0 ? qp->hi[0][i] - beta[i] : beta[i] - qp->lo[0][i], room = fmin(far, fabs(beta[i]));
+        double far = beta[i] > 0 ? qp->hi[l][i] - beta[i] : beta[i] - qp->lo[l][i], room = fmin(far, fabs(beta[i]));
         if (room > most)
             most = room, roomiest = i;
     }
-    double missing = target - (sum + low);
+    double missing = s->sums[l] - (sum + low);
     if (missing == 0 || fabs(missing) < 0.5 * most) {
         beta[roomiest] += missing;
         return true;
     }
-    return hg_qp_project(s->qp, &target);
+    return hg_qp_project(s->layered, s->sums);
 }
 
 void hg_finish_worth(const struct hg_finish *s, double square, struct hg_worth *worth)
 {
-    const struct hg_qp *qp = s->qp;
+    const struct hg_qp *qp = s->layered;
+    double gap = 0;
     worth->violation = hg_qp_violation(qp, s->f);
-    worth->bias = choose_bias(s);
     worth->objective = square / 2;
-    for (size_t i = 0; i < qp->n; i++) {
-        worth->objective += qp->off[0][i] * qp->beta[0][i] + qp->kink * fabs(qp->beta[0][i]);
-        worth->violation = isfinite(s->f[i]) ? worth->violation : NAN;
+    worth->bias[1] = 0;
+    for (int l = 0; l < qp->layers; l++)
+        for (size_t i = 0; i < qp->n; i++) {
+            worth->objective += qp->off[l][i] * qp->beta[l][i] + qp->kink * fabs(qp->beta[l][i]);
+            worth->violation = isfinite(s->f[i]) ? worth->violation : NAN;
+        }
+    for (int l = 0; l < qp->layers; l++) {
+        worth->bias[l] = choose_bias(s, l);
+        gap += is_hard(qp) ? hard_primal(s, square, worth->bias[l]) + worth->objective : gap_at(s, l, worth->bias[l]);
     }
-    double gap = is_hard(qp) ? hard_primal(s, square, worth->bias) + worth->objective : gap_at(s, worth->bias);
     worth->primal = gap - worth->objective;
     double size = fmax(fmax(fabs(worth->primal), fabs(worth->objective)), s->floor);
     worth->gap = !isfinite(gap) ? INFINITY : size > 0 ? fmax(gap, 0) / size : 0;
@@ -358,8 +366,9 @@ void hg_finish_worth(const struct hg_finish *s, double square, struct hg_worth *
 bool hg_finish_judge(struct hg_finish *s, struct hg_worth *worth)
 {
     double square = 0, moved = 0;
-    if (s->space->intercept && !settle_sum(s))
-        return false;
+    for (int l = 0; l < s->space->intercepts; l++)
+        if (!settle_sum(s, l))
+            return false;
     if (!decision_values(s))
         return false;
     for (size_t c = 0; c < s->space->factor->d; c++) {
@@ -367,6 +376,7 @@ bool hg_finish_judge(struct hg_finish *s, struct hg_worth *worth)
         moved += s->trial[c] * s->space->shift[c];
     }
     hg_finish_worth(s, square, worth);
-    worth->bias -= moved; /* <z, w> + bias = <x, w> + bias - <shift, w> */
+    for (int l = 0; l < s->space->intercepts; l++)
+        worth->bias[l] -= moved; /* <z, w> + bias = <x, w> + bias - <shift, w> */
     return true;
 }

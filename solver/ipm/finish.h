@@ -24,14 +24,15 @@ struct hg_worth {
     double primal;     /* of w = Z'beta and bias; primal + objective = gap */
     double gap;        /* relative to the largest of |primal|, |objective|, floor; infinite: no feasible w */
     double violation;  /* see hg_qp_violation */
-    double bias;       /* of f = <x, w> + bias */
+    double bias[2];    /* of f = <x, w> + bias, by layer */
 };
 
 struct hg_finish {
-    struct hg_qp *qp;             /* beta: in, feasible but for its sum; out */
+    struct hg_qp *qp;             /* beta: in, feasible but for its sum; out. Its layers one after the other, */
+    struct hg_qp *layered;        /* and as they are */
     struct hg_sweep_space *space;
     struct hg_cholesky *cholesky; /* of the space's columns */
-    double sum;                   /* what beta sums to, with an intercept */
+    const double *sums;           /* [layers] what beta sums to, with an intercept */
     double floor;                 /* what gaps are relative to where both objectives are smaller */
     double *w;                    /* [cols] a guess of Z'beta and the intercept, as the space sweeps; steps mend it */
     double *trial;                /* [cols] work; after hg_finish_judge Z'beta */
@@ -46,7 +47,7 @@ struct hg_finish {
  * further away, slowly). false: stopped, or Newton's method got nowhere: beta and w are then as they were. */
 bool hg_finish_step(struct hg_finish *finish, double sigma, bool search);
 
-/* beta is worth what it is at f = K beta, of which beta'f = square; uses qp, f, sum and floor alone. */
+/* beta is worth what it is at f = K beta, of which beta'f = square; uses layered, f, sums and floor alone. */
 void hg_finish_worth(const struct hg_finish *finish, double square, struct hg_worth *worth);
 
 /* beta is brought to its box and sum; false: stopped. */

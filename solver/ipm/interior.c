@@ -189,24 +189,28 @@ static double dot(const double *a, const double *b, size_t n)
  * geometric margin, is at most what is returned. */
 static double margin_bound(const struct hg_interior *r, const double *z_beta, double sum_a)
 {
-    double square = 0, off = !r->qp->no_sum ? fabs(z_beta[r->cols - 1] - r->opt->sum) : 0;
+    double square = 0, off = !r->qp->no_sum ? fabs(z_beta[r->cols - 1] - r->opt->sums[0]) : 0;
     for (size_t c = 0; c < r->space.factor->d; c++)
         square += z_beta[c] * z_beta[c];
     return sum_a > off ? (sqrt(square) + sqrt(r->space.largest) * off) / (sum_a - off) : INFINITY;
 }
 
-/* The relative gap of the objectives of w and beta, each by itself, with what the sum beta lacks may be worth. */
+/* The relative gap of the objectives of w and beta, each by itself, with what the sums of beta lack may be worth. */
 static double relative_gap(const struct hg_interior *r, const struct hg_sweep *s)
 {
-    double w = 0, beta = 0, bias = !r->qp->no_sum ? r->w[r->cols - 1] : 0;
-    double lacking = !r->qp->no_sum ? fabs(r->acc[0][r->cols - 1] - r->opt->sum) * (fabs(bias) + r->scale) : 0;
-    for (size_t c = 0; c < r->space.factor->d; c++) {
+    size_t d = r->space.factor->d;
+    double w = 0, beta = 0, linear = 0, lacking = 0; /* linear: <q, w>, which is the sums times the biases */
+    for (size_t c = 0; c < d; c++) {
         double x = r->acc[0][c] - r->q[c];
         w += r->w[c] * r->w[c];
         beta += x * x;
-        bias -= !r->qp->no_sum ? r->space.shift[c] * r->w[c] : 0;
+        linear += r->q[c] * r->w[c];
     }
-    double primal = w / 2 + s->sum[SLACK] + r->opt->sum * bias, dual = -(beta / 2 + s->sum[LINEAR]);
+    for (size_t c = d; c < r->cols; c++) {
+        linear += r->q[c] * r->w[c];
+        lacking += fabs(r->acc[0][c] - r->q[c]) * (fabs(r->w[c]) + r->scale);
+    }
+    double primal = w / 2 + s->sum[SLACK] + linear, dual = -(beta / 2 + s->sum[LINEAR]);
     if (isinf(r->side[0].cap[0])) { /* y = margin - 1; scaled to margins of 1 */
         double margin = 1 + s->least[LEAST_MARGIN];
         primal = margin > 0 ? w / (2 * margin * margin) : INFINITY;
@@ -363,6 +367,14 @@ static void run_free(struct hg_interior *r)
     hg_sweep_free(&r->space);
 }
 
+static double sum_of_sizes(const struct hg_interior *r)
+{
+    double size = 0;
+    for (int l = 0; l < r->layered->layers && !r->qp->no_sum; l++)
+        size += fabs(r->opt->sums[l]);
+    return size;
+}
+
 /* Where the optimum may be 0, an objective is compared with that of a w that matters: one that moves f by the tube, but
  * no more than what it costs all rows to be off by the tube (features may be next to nothing); or one-class, the w of
  * rows that all point the same way. */
@@ -372,25 +384,24 @@ static double least_objective(const struct hg_interior *r)
     for (size_t c = 0; c < r->space.factor->d; c++)
         shift += r->space.shift[c] * r->space.shift[c];
     double tube = r->qp->kink * fmin(r->qp->kink / fmax(r->space.norm, 1e-300), r->caps);
-    double class = r->opt->sum * r->opt->sum * (r->space.norm + shift);
+    double class = sum_of_sizes(r) * sum_of_sizes(r) * (r->space.norm + shift);
     return fmax(0.5e-6 * fmax(tube, class), 1e-300);
 }
 
 /* Half of the box, or where the sum is to be; without bounds what one row alone would take. w = 0, and l - m = p. */
 static void start(struct hg_interior *r)
 {
-    double size = 0, caps = 0, lows = 0;
+    double size = 0, caps = 0, sums = sum_of_sizes(r);
     for (size_t i = 0; i < r->n; i++) {
         size = fmax(size, fabs(r->qp->off[0][i]) + r->qp->kink);
-        caps += r->qp->hi[0][i];
-        lows += r->qp->lo[0][i];
+        caps += r->qp->hi[0][i] - r->qp->lo[0][i];
     }
-    double share = r->opt->sum > 0 && isfinite(caps) ? r->opt->sum / caps : 0.5;
+    double share = sums > 0 && isfinite(caps) ? sums / caps : 0.5;
     share = fmin(fmax(share, 1e-3), 1 - 1e-3);
-    if (size == 0) /* one-class: f is about what a share of all rows makes */
+    if (size == 0) /* one-class and nu-SVC: f is about what a share of all rows makes */
         size = fmax(share * caps * r->space.norm, 1e-300);
     r->scale = size;
-    r->caps = isfinite(caps - lows) ? caps - lows : 0;
+    r->caps = isfinite(caps) ? caps : 0;
     r->floor = least_objective(r);
     for (int k = 0; k < r->sides; k++) {
         struct hg_side *s = &r->side[k];
@@ -404,8 +415,12 @@ static void start(struct hg_interior *r)
             s->m[i] = bounded ? fmax(-p, 0) + size : 0;
         }
     }
-    for (size_t c = 0; !r->qp->no_sum && c < r->cols; c++)
-        r->q[c] = c + 1 < r->cols ? -r->opt->sum * r->space.shift[c] : r->opt->sum;
+    size_t d = r->space.factor->d;
+    for (size_t c = d; c < r->cols; c++)
+        r->q[c] = r->opt->sums[c - d];
+    for (size_t c = 0; c < d; c++)
+        for (size_t at = d; at < r->cols; at++)
+            r->q[c] -= r->q[at] * r->space.shift[c];
 }
 
 static enum verdict solve(struct hg_interior *r)
@@ -449,21 +464,27 @@ static void tell_worth(const struct hg_worth *worth, struct hg_interior_result *
     result->report.objective = worth->objective;
     result->report.gap = worth->gap;
     result->report.violation = worth->violation;
-    result->bias = worth->bias;
+    memcpy(result->bias, worth->bias, sizeof result->bias);
 }
 
 hinge_status hg_interior_point(struct hg_qp *qp, const struct hg_factor *factor,
                                const struct hg_interior_options *options, struct hg_interior_result *result,
                                hinge_error *err)
 {
-    struct hg_interior r = { .qp = qp, .opt = options, .res = result, .n = qp->n, .sides = 1, .best_gap = INFINITY };
+    struct hg_qp flat = *qp;
+    flat.n = qp->n * (size_t)qp->layers;
+    flat.layers = 1;
+    struct hg_interior r = { .qp = &flat, .layered = qp, .opt = options, .res = result, .n = flat.n, .sides = 1,
+                             .best_gap = INFINITY };
     memset(result, 0, sizeof *result);
     result->margin_bound = INFINITY;
     r.worth.gap = NAN;
-    hinge_status status = hg_sweep_init(&r.space, factor, !qp->no_sum, options->threads, &options->halt, err);
+    hinge_status status = hg_sweep_init(&r.space, factor, qp->no_sum ? 0 : qp->layers, options->threads, &options->halt, err);
     r.cols = r.space.cols;
+    r.space.lo = qp->lo[0];
+    r.space.hi = qp->hi[0];
     for (size_t i = 0; i < r.n; i++)
-        if (qp->lo[0][i] < 0 && qp->hi[0][i] > 0)
+        if (flat.lo[0][i] < 0 && flat.hi[0][i] > 0)
             r.sides = 2;
     if (status == HINGE_OK)
         status = hg_cholesky_init(&r.cholesky, r.cols, err);
@@ -476,7 +497,7 @@ hinge_status hg_interior_point(struct hg_qp *qp, const struct hg_factor *factor,
             hg_interior_salvage(&r);
         result->report.outcome = outcome_of(&r, verdict);
         if (verdict == INSEPARABLE)
-            r.worth = (struct hg_worth){ -INFINITY, INFINITY, INFINITY, INFINITY, 0 };
+            r.worth = (struct hg_worth){ -INFINITY, INFINITY, INFINITY, INFINITY, { 0 } };
         memcpy(qp->beta[0], r.best, r.n * sizeof(double));
         if (r.n > 0) /* roundings go where that moves no F by more than a share of eps */
             hg_qp_tidy(qp, options->eps / (1000 * sqrt((double)r.n) * (double)r.n * r.space.norm));
@@ -493,13 +514,13 @@ void hg_interior_judge(struct hg_qp *qp, double *g, const struct hg_interior_opt
                        struct hg_interior_result *result)
 {
     struct hg_worth worth;
-    struct hg_finish f = { .qp = qp, .sum = options->sum, .floor = result->floor, .f = g };
+    struct hg_finish f = { .layered = qp, .sums = options->sums, .floor = result->floor, .f = g };
     for (int again = 0; again < 2; again++) {
         double square = 0;
         for (size_t i = 0; i < qp->n; i++)
-            square += qp->beta[0][i] * g[i];
+            square += hg_qp_beta(qp, i) * g[i];
         hg_finish_worth(&f, square, &worth);
-        if (!(worth.objective > 0 && options->sum == 0))
+        if (!(worth.objective > 0 && options->sums[0] == 0))
             break;
         memset(g, 0, qp->n * sizeof *g); /* no coefficients at all are better */
         memset(qp->beta[0], 0, qp->n * sizeof *qp->beta[0]);

@@ -11,7 +11,7 @@
 struct hg_interior_options {
     double eps;          /* the violation wanted: the run goes on for it while it can, see result.outcome */
     double gap;          /* the relative duality gap that counts as converged */
-    double sum;          /* what beta sums to, unless qp->no_sum */
+    const double *sums;  /* [qp->layers] what beta sums to, unless qp->no_sum */
     uint64_t max_iter;   /* 0: as many as there is progress */
     int threads;
     struct hg_halt halt;
@@ -25,12 +25,12 @@ struct hg_interior_result {
                              * CONVERGED: the gap of what is returned, from beta alone, is at most options.gap, and its
                              * violation at most options.eps.
                              * NO_MARGIN: hard margin, and rows prove that none separates the classes */
-    double bias;
+    double bias[2];         /* of each layer */
     double margin_bound;    /* hard margin: no hyperplane has a larger geometric margin; otherwise infinite */
     double floor;           /* what gaps are relative to where both objectives are smaller */
 };
 
-/* Solves a problem of one layer over the rows of factor. qp->beta needs no start; it comes back feasible, with zeros
+/* Solves the problem over the rows of factor. qp->beta needs no start; it comes back feasible, with zeros
  * and bounds exact. */
 hinge_status hg_interior_point(struct hg_qp *qp, const struct hg_factor *factor,
                                const struct hg_interior_options *options, struct hg_interior_result *result,

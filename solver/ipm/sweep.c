@@ -43,14 +43,25 @@ static struct slot slot_of(const struct hg_sweep_space *s, size_t number)
 /* Rows [first, first + count) as swept. */
 static void make_rows(const struct hg_sweep_space *s, size_t first, size_t count, bool as_is, double *z)
 {
-    size_t d = s->factor->d;
-    s->factor->rows(s->factor, first, count, z, s->ld);
-    for (size_t k = 0; s->intercept && k < count; k++) {
+    size_t n = s->factor->n, d = s->factor->d, turn = first / n, once = HG_MIN(count, (turn + 1) * n - first);
+    s->factor->rows(s->factor, first - turn * n, once, z, s->ld);
+    for (size_t k = 0; s->intercepts > 0 && k < once; k++) {
         double *row = z + k * s->ld;
         for (size_t c = 0; c < d && !as_is; c++)
             row[c] -= s->shift[c];
-        row[d] = 1;
+        for (size_t c = d; c < s->cols; c++)
+            row[c] = c - d == turn;
     }
+    if (once < count)
+        make_rows(s, first + once, count - once, as_is, z + once * s->ld);
+}
+
+static bool have_no_box(const struct hg_sweep_space *s, size_t first, size_t count)
+{
+    for (size_t i = first; i < first + count; i++)
+        if (s->lo == NULL || s->lo[i] < s->hi[i])
+            return false;
+    return true;
 }
 
 /* Rows of BLAS's work whose every row takes so many multiplications: more would be too long without a poll. */
@@ -151,8 +162,11 @@ static void sweep_slot(const struct hg_sweep_space *s, const struct hg_sweep *w,
     memset(slot.sum, 0, HG_SWEEP_SUMS * sizeof(double));
     slot.least[0] = slot.least[1] = INFINITY;
     size_t first = number * s->slot_rows, end = HG_MIN(s->n, first + s->slot_rows);
-    for (; first < end && !hg_poll_halt(&s->halt); first += HG_SWEEP_BLOCK)
-        sweep_block(s, w, &slot, first, HG_MIN((size_t)HG_SWEEP_BLOCK, end - first), room);
+    for (; first < end && !hg_poll_halt(&s->halt); first += HG_SWEEP_BLOCK) {
+        size_t count = HG_MIN((size_t)HG_SWEEP_BLOCK, end - first);
+        if (w->every || !have_no_box(s, first, count))
+            sweep_block(s, w, &slot, first, count, room);
+    }
 }
 
 /* ---- a sweep ----------------------------------------------------------------------------------------------------- */
@@ -260,7 +274,7 @@ static void measure(struct hg_sweep_space *s, double *mean)
     double n = (double)s->n;
     struct hg_sweep sum = { .n_acc = 1, .acc = { mean }, .normal = true, .rows = add_ones };
     struct hg_sweep norms = { .raw = true, .rows = add_norms, .arg = s };
-    if (s->intercept && hg_sweep_run(s, &sum))
+    if (s->intercepts > 0 && hg_sweep_run(s, &sum))
         for (size_t c = 0; c < s->factor->d; c++) {
             double m = mean[c] / n, variance = s->normal[c * s->ld + c] / n - m * m;
             s->shift[c] = m * m > 9 * variance ? m : 0;
@@ -270,13 +284,13 @@ static void measure(struct hg_sweep_space *s, double *mean)
     s->largest = -norms.least[0];
 }
 
-hinge_status hg_sweep_init(struct hg_sweep_space *s, const struct hg_factor *factor, bool intercept, int threads,
+hinge_status hg_sweep_init(struct hg_sweep_space *s, const struct hg_factor *factor, int intercepts, int threads,
                            const struct hg_halt *halt, hinge_error *err)
 {
     memset(s, 0, sizeof *s);
-    *s = (struct hg_sweep_space){ .factor = factor, .intercept = intercept, .n = factor->n, .threads = threads,
-                                  .halt = *halt };
-    s->cols = factor->d + intercept;
+    *s = (struct hg_sweep_space){ .factor = factor, .intercepts = intercepts, .threads = threads, .halt = *halt };
+    s->n = factor->n * (size_t)HG_MAX(intercepts, 1);
+    s->cols = factor->d + (size_t)intercepts;
     s->ld = HG_MAX((s->cols + 7) / 8 * 8, (size_t)8);
     lay_out(s);
     size_t values = s->slots * s->work_slot + (size_t)threads * s->work_thread, square = s->cols * s->ld;

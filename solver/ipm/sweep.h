@@ -4,9 +4,10 @@
  *
  * Rows are swept as z_i' = (x_i - shift, 1): with an intercept the last column is 1, and shift has the means of columns
  * that are far from 0 (more than three standard deviations: there x - shift is hardly rounded), so that <z_i, w> =
- * <x_i, u> + b for w = (u, b + <shift, u>); without one the rows are as they come.
+ * <x_i, u> + b for w = (u, b + <shift, u>); without one the rows are as they come. With two intercepts all rows are
+ * swept twice: first as (x_i - shift, 1, 0), then, as rows n and on, as (x_i - shift, 0, 1).
  *
- * The n rows fall into a number of slots that depends on n and d alone; a slot is swept by one thread from its first
+ * The rows fall into a number of slots that depends on n and d alone; a slot is swept by one thread from its first
  * row to its last, and the slots' sums are added in order: the results are the same bits for any number of threads.
  */
 #ifndef HG_SWEEP_H
@@ -40,6 +41,7 @@ struct hg_sweep {
     double *acc[HG_SWEEP_ACC];    /* [cols] sum_i y_i z_i */
     bool raw;                     /* the rows themselves are wanted */
     bool as_is;                   /* rows without the shift */
+    bool every;                   /* rows without a box take part too */
     bool exact;                   /* acc[0] in twice the working precision, rounded at the end */
     bool normal;                  /* sum_i weight_i z_i z_i' into the space's normal, lower triangle */
     void (*rows)(void *arg, const struct hg_block *block);
@@ -49,8 +51,9 @@ struct hg_sweep {
 
 struct hg_sweep_space {
     const struct hg_factor *factor;
-    bool intercept;
-    size_t n, cols, ld;           /* rows; columns as swept; of a row in a block and in normal */
+    int intercepts;               /* 0, 1 or 2 */
+    size_t n, cols, ld;           /* rows and columns as swept; of a row in a block and in normal */
+    const double *lo, *hi;        /* [n] the caller's boxes; a block of rows whose boxes are all empty is left out */
     double *shift;                /* [d]; 0 without an intercept */
     double norm, largest;         /* mean and largest squared norm of x_i - shift, i < n */
     double *normal;               /* [cols * ld] lower triangle, symmetric */
@@ -66,7 +69,7 @@ struct hg_sweep_space {
 
 /* Borrows factor and what halt points to. Takes column means and squares where there is an intercept, and the norms:
  * two sweeps. */
-hinge_status hg_sweep_init(struct hg_sweep_space *space, const struct hg_factor *factor, bool intercept, int threads,
+hinge_status hg_sweep_init(struct hg_sweep_space *space, const struct hg_factor *factor, int intercepts, int threads,
                            const struct hg_halt *halt, hinge_error *err);
 void hg_sweep_free(struct hg_sweep_space *space);
 
