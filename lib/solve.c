@@ -183,7 +183,7 @@ static hinge_status solve(struct hg_training *t, struct hg_part *part, const str
     s->report = *report;
     s->rows_computed = (double)smo.columns_computed / (double)HG_MAX(qp->n, (size_t)1);
     s->working_set = smo.working_set;
-    s->f_error = report->error;
+    s->f_error = HG_MAX(report->error, report->violation / 2);
     s->maker = f32 ? rows.tiler.maker : exact.tiler.maker;
     memcpy(s->bias, smo.bias, sizeof s->bias);
     hg_gram_free(&rows);
@@ -297,6 +297,15 @@ static hinge_status solve_inside(struct hg_training *t, struct hg_qp *qp, const 
     return status;
 }
 
+/* nu-SVC's coefficients are divided by r, half of what the two biases differ by. */
+static bool is_lost(const struct hg_training *t, const struct hg_solution *s)
+{
+    double b, factor;
+    hg_problem_bias(&t->problem, s->bias, &b, &factor);
+    return t->params->task == HINGE_NU_SVC && s->report.outcome == HINGE_CONVERGED &&
+           (factor == 0 || 1 / factor <= s->f_error);
+}
+
 static hinge_status keep_solution(struct hg_training *t, const struct hg_qp *qp, const uint32_t *subset,
                                   struct hg_solution *s, hinge_error *err)
 {
@@ -304,12 +313,9 @@ static hinge_status keep_solution(struct hg_training *t, const struct hg_qp *qp,
     hg_problem_bias(&t->problem, s->bias, &b, &factor);
     if (!isfinite(b)) /* HINGE_NONFINITE */
         b = 0;
-    bool converged = s->report.outcome == HINGE_CONVERGED;
-    bool lost = t->params->task == HINGE_NU_SVC && 1 / factor <= s->f_error; /* (NaN: not known) */
-    if (factor == 0 || (converged && lost)) { /* r <= 0 */
-        factor = 1;
-        s->report.outcome = converged ? HINGE_NO_MARGIN : s->report.outcome; /* a run cut short has not found out */
-    }
+    s->report.outcome = is_lost(t, s) ? HINGE_NO_MARGIN : s->report.outcome;
+    if (factor == 0 || s->report.outcome == HINGE_NO_MARGIN)
+        factor = 1; /* a run cut short has not found out whether there is a margin */
     double largest = 0;
     s->n_sv = hg_qp_support(qp, NULL, NULL, NULL);
     for (int l = 0; l < qp->layers; l++)
@@ -405,6 +411,41 @@ static hinge_status go_on_inside(struct hg_training *t, struct hg_part *part, si
     return status;
 }
 
+/* A violation may be below eps, and r be less: then its sign and the model hang on chance, so SMO goes on to smaller
+ * eps. Where that finds no r either, at the expense of some times the steps taken so far, the model is what it was. */
+static hinge_status find_r(struct hg_training *t, struct hg_part *part, const struct hg_smo_options *options,
+                           struct hg_solution *s, hinge_error *err)
+{
+    struct hg_qp *qp = &part->qp;
+    struct hg_smo_options finer = *options;
+    double *kept = NULL;
+    hinge_status status = HINGE_OK;
+    while (status == HINGE_OK && is_lost(t, s) && finer.eps > 1e-11 && (kept == NULL || s->report.violation > 0)) {
+        struct hg_solution before = *s;
+        uint64_t done = before.report.iterations, most = 10 * (done + qp->n);
+        if (options->max_iter > 0 && done >= options->max_iter)
+            break;
+        finer.max_iter = options->max_iter > 0 ? HG_MIN(options->max_iter - done, most) : most;
+        finer.eps /= 100;
+        if (kept == NULL && (kept = hg_alloc(qp->n, (size_t)qp->layers * sizeof *kept)) == NULL)
+            return hg_fail(err, HINGE_ENOMEM, "no memory for %zu coefficients", qp->n);
+        copy_beta(qp, kept, false);
+        status = solve(t, part, &finer, s, err);
+        if (status != HINGE_OK || s->report.outcome == HINGE_CONVERGED) {
+            hg_add_work(&s->report, &before.report);
+            continue;
+        }
+        hinge_report work = s->report;
+        *s = before;
+        copy_beta(qp, kept, true);
+        hg_add_work(&s->report, &work);
+        s->report.outcome = hg_ended_early(work.outcome) ? work.outcome : HINGE_CONVERGED;
+        break;
+    }
+    hg_free(kept);
+    return status;
+}
+
 hinge_status hg_solve_problem(void *arg, size_t p, int threads, hinge_error *err)
 {
     struct hg_training *t = arg;
@@ -426,6 +467,8 @@ hinge_status hg_solve_problem(void *arg, size_t p, int threads, hinge_error *err
     options.max_iter = t->params->max_iter;
     if (status == HINGE_OK && columns > 0 && (outcome == HINGE_STALLED || outcome == HINGE_MAX_ITER))
         status = go_on_inside(t, &part, columns, &options, &t->solutions[p], err);
+    if (status == HINGE_OK && !t->interior)
+        status = find_r(t, &part, &options, &t->solutions[p], err);
     if (status == HINGE_OK) {
         hg_part_finish(&part);
         status = keep_solution(t, &part.whole, part.rows, &t->solutions[p], err);

@@ -316,16 +316,13 @@ bool truth_valid(const struct trial *t, const char **why)
            : weight == 0                                                       ? "no example has a weight"
            : least == 0                                                        ? "a class without weight"
            : p->task == HINGE_NU_SVC && k > 1 && !nu_is_feasible(t, labels, k) ? "nu"
-           : p->solver == HINGE_SOLVER_INTERIOR_POINT && hinge_task_info(p->task)->two_sums
-               ? "the interior point does not do nu"
            : p->solver == HINGE_SOLVER_INTERIOR_POINT && p->precision == HINGE_PRECISION_F32
                ? "the interior point in f32"
            : hard && (p->solver == HINGE_SOLVER_SMO || p->precision == HINGE_PRECISION_F32 || p->max_iter > 0 ||
                       p->working_set > 0)
                ? "the hard margin is the interior point's"
-           : p->solver == HINGE_SOLVER_SMO && p->rank > 0                        ? "a rank is the interior point's"
-           : p->rank > 0 && hinge_task_info(p->task)->two_sums ? "a rank without the interior point"
-                                                                                 : NULL;
+           : p->solver == HINGE_SOLVER_SMO && p->rank > 0                      ? "a rank is the interior point's"
+                                                                               : NULL;
     return *why == NULL;
 }
 

@@ -214,7 +214,7 @@ typedef enum hinge_solver {
                                  * takes more steps than it; SMO otherwise, and with beta0, max_iter, working_set or
                                  * precision f32 */
     HINGE_SOLVER_SMO,           /* block SMO: every kernel, every task */
-    HINGE_SOLVER_INTERIOR_POINT /* the interior point: every task but nu-SVC and nu-SVR, in f64; kernels other than the
+    HINGE_SOLVER_INTERIOR_POINT /* the interior point: every task, in f64; kernels other than the
                                  * linear one by a factor Z of low rank. It ignores beta0, shrinking, working_set */
 } hinge_solver;
 
