@@ -11,6 +11,7 @@
 
 #include <hinge/theory.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* g = X w, w = X'beta: the linear kernel without its matrix. */
@@ -183,6 +184,44 @@ static double take_beta(const struct hg_problem *pr, const double *beta, const u
     return factor;
 }
 
+struct distance {
+    double f;
+    uint32_t point;
+};
+
+static int by_distance(const void *x, const void *y)
+{
+    const struct distance *a = x, *b = y;
+    return a->f != b->f ? (a->f > b->f) - (a->f < b->f) : (a->point > b->point) - (a->point < b->point);
+}
+
+/* What of both sides a model of nu-SVR has lost is given to the points for which that is nearest to optimal: F is to be
+ * at most the least F that may move up where the first side is above 0, at least the largest that may move down where
+ * the other is, so those nearest to the middle of both. g: K beta */
+static hinge_status share_sides(struct hg_qp *qp, const double *sums, const double *g, hinge_error *err)
+{
+    if (!hg_problem_share(qp, sums, NULL))
+        return HINGE_OK;
+    double least = INFINITY, largest = -INFINITY;
+    struct distance *near;
+    uint32_t *order;
+    if (!HG_ROOM(HG_ARRAY(near, qp->n), HG_ARRAY(order, qp->n)))
+        return hg_fail(err, HINGE_ENOMEM, "no memory for %zu rows", qp->n);
+    for (size_t k = 0; k < qp->n; k++) {
+        double f = g[k] + qp->off[0][k], beta = hg_qp_beta(qp, k);
+        least = beta < qp->hi[0][k] ? fmin(least, f) : least;
+        largest = beta > qp->lo[1][k] ? fmax(largest, f) : largest;
+    }
+    for (size_t k = 0; k < qp->n; k++)
+        near[k] = (struct distance){ fabs(g[k] + qp->off[0][k] - (least + largest) / 2), (uint32_t)k };
+    qsort(near, qp->n, sizeof *near, by_distance);
+    for (size_t k = 0; k < qp->n; k++)
+        order[k] = near[k].point;
+    hg_problem_share(qp, sums, order);
+    hg_free(near);
+    return HINGE_OK;
+}
+
 /* A problem's QP with the coefficients of a model in it. */
 struct solved {
     struct hg_qp qp;
@@ -210,7 +249,8 @@ static hinge_status solved_init(struct solved *s, const struct hg_problem *pr, s
     if (status != HINGE_OK)
         return status;
     s->factor = take_beta(pr, beta + p * pr->x.rows, s->subset, &s->qp, s->sums);
-    return hg_problem_gradient(pr, s->subset, &s->qp, pr->threads, NULL, s->g, err);
+    HG_TRY(hg_problem_gradient(pr, s->subset, &s->qp, pr->threads, NULL, s->g, err));
+    return pr->params.task == HINGE_NU_SVR ? share_sides(&s->qp, s->sums, s->g, err) : HINGE_OK;
 }
 
 static hinge_status certify_problem(const struct hg_problem *pr, size_t p, const hinge_model *m,

@@ -439,25 +439,26 @@ static void unscale(struct hg_qp *qp, const double *sums)
     }
 }
 
-/* nu-SVR whose tube is 0 has points with both coefficients, of which the model keeps the difference: what the sums lack
- * goes to both sides of points inside their boxes, which leaves all differences as they are. */
-static void take_both_sides(struct hg_qp *qp, const double *sums)
+bool hg_problem_share(struct hg_qp *qp, const double *sums, const uint32_t *order)
 {
     double lacking = sums[0], other = -sums[1];
     for (size_t k = 0; k < qp->n; k++) {
-        lacking -= qp->beta[0][k];
-        other += qp->beta[1][k];
+        double b = hg_qp_beta(qp, k);
+        lacking -= qp->beta[0][k] = HG_MAX(b, 0.0);
+        other += qp->beta[1][k] = HG_MIN(b, 0.0);
     }
     lacking = HG_MIN(lacking, other);
     if (!(lacking > 1e-9 * sums[0])) /* rounding */
-        return;
-    for (size_t k = 0; k < qp->n && lacking > 0; k++) {
+        return false;
+    for (size_t at = 0; at < qp->n && lacking > 0; at++) {
+        size_t k = order != NULL ? order[at] : at;
         double room = HG_MIN(qp->hi[0][k] - qp->beta[0][k], qp->beta[1][k] - qp->lo[1][k]);
         double part = HG_MIN(HG_MAX(room, 0.0), lacking);
         qp->beta[0][k] += part;
         qp->beta[1][k] -= part;
         lacking -= part;
     }
+    return true;
 }
 
 void hg_problem_take(const struct hg_problem *pr, const double *beta, const uint32_t *subset, struct hg_qp *qp,
@@ -473,7 +474,7 @@ void hg_problem_take(const struct hg_problem *pr, const double *beta, const uint
         }
     }
     if (pr->params.task == HINGE_NU_SVR)
-        take_both_sides(qp, sums);
+        hg_problem_share(qp, sums, NULL);
 }
 
 hinge_status hg_problem_qp(const struct hg_problem *pr, size_t p, const uint32_t *subset, size_t n,

@@ -71,6 +71,11 @@ hinge_status hg_problem_qp(const struct hg_problem *problem, size_t p, const uin
 void hg_problem_take(const struct hg_problem *problem, const double *beta, const uint32_t *subset, struct hg_qp *qp,
                      const double *sums);
 
+/* nu-SVR whose tube is 0 has points with both coefficients, of which a model keeps the difference: what the sums lack
+ * goes to both sides of points inside their boxes, in the order given (NULL: by number), which leaves all differences
+ * as they are. false: the sums lack nothing. */
+bool hg_problem_share(struct hg_qp *qp, const double *sums, const uint32_t *order);
+
 /* What the coefficients of qp are worth, from the kernel values among those that are not 0. */
 hinge_status hg_objective(struct hg_rows *exact, const struct hg_qp *qp, double *objective);
 

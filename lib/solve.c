@@ -116,14 +116,18 @@ static bool is_worse_than_none(const struct hg_qp *qp, const double *sums, const
     return (qp->no_sum || sums[0] == 0) && qp->layers == 1 && result->report.objective > 0;
 }
 
-/* A run that was ended on the way knows its objective from a gradient by f32 rows, or one that was being made: it is
- * taken anew where that is done at once, and no coefficients are given back that are worth less than none. */
+/* A run that was ended on the way knows its objective from a gradient by f32 rows, or one that was being made, and the
+ * error of one that converged may be much to it: it is taken anew where that is done at once, and no coefficients are
+ * given back that are worth less than none. */
 static hinge_status look_again(const struct hg_training *t, struct hg_rows *exact, struct hg_qp *qp, const double *sums,
                                struct hg_smo_result *result)
 {
-    double n_sv = (double)hg_qp_support(qp, NULL, NULL, NULL);
+    double n_sv = (double)hg_qp_support(qp, NULL, NULL, NULL), sizes = 0;
+    for (size_t i = 0; i < qp->n; i++)
+        sizes += fabs(hg_qp_beta(qp, i));
     bool ended = hg_ended_early(result->report.outcome) || result->report.outcome == HINGE_MAX_ITER ||
-                 result->report.outcome == HINGE_STALLED;
+                 result->report.outcome == HINGE_STALLED ||
+                 result->report.error * sizes > 1e-4 * fabs(result->report.objective);
     if (!ended || n_sv * n_sv * (double)(t->problem.d + 8) > LOOK_AGAIN)
         return HINGE_OK;
     hinge_status status = hg_objective(exact, qp, &result->report.objective);
@@ -297,13 +301,14 @@ static hinge_status solve_inside(struct hg_training *t, struct hg_qp *qp, const 
     return status;
 }
 
-/* nu-SVC's coefficients are divided by r, half of what the two biases differ by. */
-static bool is_lost(const struct hg_training *t, const struct hg_solution *s)
+/* nu-SVC's coefficients are divided by r, half of what the two biases differ by, which should be so many times as large
+ * as its error. */
+static bool is_lost(const struct hg_training *t, const struct hg_solution *s, double digits)
 {
     double b, factor;
     hg_problem_bias(&t->problem, s->bias, &b, &factor);
     return t->params->task == HINGE_NU_SVC && s->report.outcome == HINGE_CONVERGED &&
-           (factor == 0 || 1 / factor <= s->f_error);
+           (factor == 0 || 1 / factor <= digits * s->f_error);
 }
 
 static hinge_status keep_solution(struct hg_training *t, const struct hg_qp *qp, const uint32_t *subset,
@@ -313,7 +318,7 @@ static hinge_status keep_solution(struct hg_training *t, const struct hg_qp *qp,
     hg_problem_bias(&t->problem, s->bias, &b, &factor);
     if (!isfinite(b)) /* HINGE_NONFINITE */
         b = 0;
-    s->report.outcome = is_lost(t, s) ? HINGE_NO_MARGIN : s->report.outcome;
+    s->report.outcome = is_lost(t, s, 1) ? HINGE_NO_MARGIN : s->report.outcome;
     if (factor == 0 || s->report.outcome == HINGE_NO_MARGIN)
         factor = 1; /* a run cut short has not found out whether there is a margin */
     double largest = 0;
@@ -352,14 +357,18 @@ static void end_by_eps(const struct hg_training *t, hinge_report *report)
         report->outcome = HINGE_CONVERGED;
 }
 
-/* Columns of a kernel of so few features that the interior point may solve what SMO has too many steps for; 0: of none,
- * or the caller asks for SMO. */
-static size_t columns_inside(const struct hg_training *t, size_t n)
+/* The caller asks for nothing that SMO alone has, and SMO was chosen. */
+static bool is_open(const struct hg_training *t)
 {
     const hinge_params *p = t->params;
-    bool open = p->solver == HINGE_SOLVER_AUTO && p->beta0 == NULL && p->max_iter == 0 && p->working_set == 0 &&
-                p->precision != HINGE_PRECISION_F32 && !t->interior;
-    size_t columns = open ? hg_lowrank_columns(&t->distinct.problem, HG_RANK_EXACT) : 0;
+    return p->solver == HINGE_SOLVER_AUTO && p->beta0 == NULL && p->max_iter == 0 && p->working_set == 0 &&
+           p->precision != HINGE_PRECISION_F32 && !t->interior;
+}
+
+/* Columns of a kernel of so few features that the interior point may solve what SMO has too many steps for; 0: none. */
+static size_t columns_inside(const struct hg_training *t, size_t n)
+{
+    size_t columns = is_open(t) ? hg_lowrank_columns(&t->distinct.problem, HG_RANK_EXACT) : 0;
     return n >= 2 * columns ? columns : 0;
 }
 
@@ -376,19 +385,21 @@ static void copy_beta(const struct hg_qp *qp, double *all, bool back)
         memcpy(back ? qp->beta[l] : all, back ? all : qp->beta[l], qp->n * sizeof *all);
 }
 
-/* The interior point goes on where SMO has taken so many steps, as it does where coefficients are large: to the
- * interior point their size is nothing. Where that does not end at eps, SMO goes on from the better of both. */
+/* The interior point goes on where SMO has taken so many steps or has stalled, as it does where coefficients are large:
+ * to the interior point their size is nothing. Where that does not end at eps, SMO goes on from the better of both, if
+ * that is not where it stalled. */
 static hinge_status go_on_inside(struct hg_training *t, struct hg_part *part, size_t columns,
                                  const struct hg_smo_options *options, struct hg_solution *s, hinge_error *err)
 {
     struct hg_qp *qp = &part->qp;
     struct hg_solution best = *s;
+    bool stalled = s->report.outcome == HINGE_STALLED;
     double *kept = hg_alloc(qp->n, (size_t)qp->layers * sizeof *kept); /* best's */
     if (kept == NULL)
         return hg_fail(err, HINGE_ENOMEM, "no memory for %zu coefficients", qp->n);
     copy_beta(qp, kept, false);
     hinge_status status = HINGE_ENOMEM;
-    if (columns < hg_lowrank_most(qp->n))
+    if (columns <= hg_lowrank_most(qp->n))
         status = solve_inside(t, qp, part->points, part->sums, options, s, err);
     end_by_eps(t, &s->report);
     bool ends = status == HINGE_OK && (s->report.outcome == HINGE_CONVERGED || hg_ended_early(s->report.outcome));
@@ -398,8 +409,10 @@ static hinge_status go_on_inside(struct hg_training *t, struct hg_part *part, si
         best = better ? *s : best;
         copy_beta(qp, kept, !better);
         hg_ok(err);
-        status = solve(t, part, options, s, err);
-        hg_add_work(&s->report, &work);
+        s->report.outcome = HINGE_STALLED;
+        status = better || !stalled ? solve(t, part, options, s, err) : HINGE_OK;
+        if (better || !stalled)
+            hg_add_work(&s->report, &work);
     }
     hinge_outcome outcome = s->report.outcome;
     if (status == HINGE_OK && outcome != HINGE_CONVERGED && !(s->report.objective <= best.report.objective)) {
@@ -411,34 +424,39 @@ static hinge_status go_on_inside(struct hg_training *t, struct hg_part *part, si
     return status;
 }
 
-/* A violation may be below eps, and r be less: then its sign and the model hang on chance, so SMO goes on to smaller
- * eps. Where that finds no r either, at the expense of some times the steps taken so far, the model is what it was. */
+/* A violation may be below eps, and r hardly more or less: then the model and its sign hang on chance, so SMO goes on
+ * to smaller eps until r has a digit. Where that is not found, at the expense of some times the steps taken so far, the
+ * model is what it was. */
 static hinge_status find_r(struct hg_training *t, struct hg_part *part, const struct hg_smo_options *options,
                            struct hg_solution *s, hinge_error *err)
 {
     struct hg_qp *qp = &part->qp;
     struct hg_smo_options finer = *options;
-    double *kept = NULL;
+    uint64_t first = s->report.iterations, most = first + 20 * (first + qp->n);
+    if (!is_lost(t, s, 10))
+        return HINGE_OK;
+    most = options->max_iter > 0 ? HG_MIN(options->max_iter, most) : most;
+    double *kept = hg_alloc(qp->n, (size_t)qp->layers * sizeof *kept);
+    if (kept == NULL)
+        return hg_fail(err, HINGE_ENOMEM, "no memory for %zu coefficients", qp->n);
     hinge_status status = HINGE_OK;
-    while (status == HINGE_OK && is_lost(t, s) && finer.eps > 1e-11 && (kept == NULL || s->report.violation > 0)) {
+    for (finer.eps /= 100; status == HINGE_OK && is_lost(t, s, 10) && finer.eps > 1e-13; finer.eps /= 100) {
         struct hg_solution before = *s;
-        uint64_t done = before.report.iterations, most = 10 * (done + qp->n);
-        if (options->max_iter > 0 && done >= options->max_iter)
+        if (before.report.iterations >= most)
             break;
-        finer.max_iter = options->max_iter > 0 ? HG_MIN(options->max_iter - done, most) : most;
-        finer.eps /= 100;
-        if (kept == NULL && (kept = hg_alloc(qp->n, (size_t)qp->layers * sizeof *kept)) == NULL)
-            return hg_fail(err, HINGE_ENOMEM, "no memory for %zu coefficients", qp->n);
+        finer.max_iter = most - before.report.iterations;
         copy_beta(qp, kept, false);
         status = solve(t, part, &finer, s, err);
-        if (status != HINGE_OK || s->report.outcome == HINGE_CONVERGED) {
-            hg_add_work(&s->report, &before.report);
-            continue;
-        }
         hinge_report work = s->report;
-        *s = before;
-        copy_beta(qp, kept, true);
+        bool found = status == HINGE_OK && work.outcome == HINGE_CONVERGED;
+        if (found)
+            work = before.report;
+        else
+            *s = before;
         hg_add_work(&s->report, &work);
+        if (found)
+            continue;
+        copy_beta(qp, kept, true);
         s->report.outcome = hg_ended_early(work.outcome) ? work.outcome : HINGE_CONVERGED;
         break;
     }
@@ -465,6 +483,8 @@ hinge_status hg_solve_problem(void *arg, size_t p, int threads, hinge_error *err
         end_by_eps(t, &t->solutions[p].report);
     hinge_outcome outcome = t->solutions[p].report.outcome;
     options.max_iter = t->params->max_iter;
+    if (status == HINGE_OK && outcome == HINGE_STALLED && columns == 0 && is_open(t) && part.qp.n <= HG_RANK_EXACT)
+        columns = part.qp.n;
     if (status == HINGE_OK && columns > 0 && (outcome == HINGE_STALLED || outcome == HINGE_MAX_ITER))
         status = go_on_inside(t, &part, columns, &options, &t->solutions[p], err);
     if (status == HINGE_OK && !t->interior)

@@ -48,9 +48,10 @@ static hinge_status keep_solution(struct job *job, const struct hm_run *run, str
     hg_problem_bias(&own->pr, s->bias, &b, &factor);
     if (!isfinite(b))
         b = 0;
-    if (factor == 0) { /* r <= 0 */
+    bool converged = s->report.outcome == HINGE_CONVERGED, lost = 1 / factor <= s->report.violation / 2;
+    if (factor == 0 || (converged && lost && own->pr.params.task == HINGE_NU_SVC)) { /* r <= 0, for all that is known */
         factor = 1;
-        s->report.outcome = s->report.outcome == HINGE_CONVERGED ? HINGE_NO_MARGIN : s->report.outcome;
+        s->report.outcome = converged ? HINGE_NO_MARGIN : s->report.outcome;
     }
     s->report.objective *= factor * factor;
     struct entry *mine = hg_alloc(run->n, sizeof *mine);

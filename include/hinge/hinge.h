@@ -228,7 +228,7 @@ typedef enum hinge_outcome {
                           * are too coarse for eps, or the interior point's factor is (report.path: approximate) */
     HINGE_NONFINITE,     /* the kernel produced NaN or infinity: scale the data or lower degree, gamma. The model's
                           * coefficients are finite, but of no use; objective and violation may be NaN */
-    HINGE_NO_MARGIN      /* nu-SVC: a run to the end has r <= 0 within the error of F, so no direction separates;
+    HINGE_NO_MARGIN      /* nu-SVC: a run to the end has r <= 0 within half the violation, so no direction separates;
                           * coefficients are not divided by r, nor are they where a run was cut short with r <= 0. Hard
                           * margin: a combination of rows proves that no hyperplane separates the classes (report.path
                           * says: with a margin above so much); the model is empty */

@@ -319,8 +319,8 @@ static double choose_bias(const struct hg_finish *s, int l)
     return gap_at(s, l, best) < 0.999 * gap_at(s, l, usual) ? best : usual;
 }
 
-/* A layer's sum is put right by the one coefficient that is furthest from its bounds and from 0; those at a bound or at 0 are
- * to stay there. Only what is more than one can take goes to others too. */
+/* A layer's sum is put right by the one coefficient that is furthest from its bounds and from 0; those at a bound or at
+ * 0 are to stay there. Only what is more than one can take goes to others too. */
 static bool settle_sum(const struct hg_finish *s, int l)
 {
     const struct hg_qp *qp = s->layered;

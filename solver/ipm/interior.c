@@ -479,7 +479,8 @@ hinge_status hg_interior_point(struct hg_qp *qp, const struct hg_factor *factor,
     memset(result, 0, sizeof *result);
     result->margin_bound = INFINITY;
     r.worth.gap = NAN;
-    hinge_status status = hg_sweep_init(&r.space, factor, qp->no_sum ? 0 : qp->layers, options->threads, &options->halt, err);
+    int intercepts = qp->no_sum ? 0 : qp->layers;
+    hinge_status status = hg_sweep_init(&r.space, factor, intercepts, options->threads, &options->halt, err);
     r.cols = r.space.cols;
     r.space.lo = qp->lo[0];
     r.space.hi = qp->hi[0];

@@ -14,7 +14,7 @@ struct hg_side {
 };
 
 struct hg_interior {
-    struct hg_qp *qp;           /* its two layers one after the other, as the space sweeps them: one of twice the rows */
+    struct hg_qp *qp;           /* its layers one after the other, as the space sweeps them: one of twice the rows */
     struct hg_qp *layered;      /* the problem as the caller has it, on the same arrays */
     const struct hg_interior_options *opt;
     struct hg_interior_result *res;
