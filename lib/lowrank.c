@@ -100,6 +100,20 @@ size_t hg_lowrank_columns(const struct hg_problem *pr, size_t most)
     return columns <= (double)most ? (size_t)(columns + 0.5) : 0;
 }
 
+size_t hg_lowrank_inside(const struct hg_problem *pr, size_t n)
+{
+    size_t columns = hg_lowrank_columns(pr, HG_RANK_EXACT);
+    if (columns > 0 && n >= 2 * columns)
+        return columns;
+    return n <= HG_RANK_EXACT && pr->params.kernel.type != HINGE_SIGMOID ? n : 0;
+}
+
+uint64_t hg_lowrank_steps(size_t n, size_t columns)
+{
+    const double each = 3000; /* multiplications in the time of a step; of some 20 systems */
+    return 10000 + 10 * (uint64_t)n + (uint64_t)(20 * (double)n * (double)columns * (double)columns / each);
+}
+
 /* Some 20 iterations of n (d + 1)^2 multiplications, and n times a constant; SMO computes the rows of its support
  * vectors, a share of n^2 d, and then takes steps whose number no count tells before: it grows with C and with how the
  * data are scaled. Measured (doc/interior-point.md), the interior point is ahead from n = 3 d on at C = 1, and at C =

@@ -37,6 +37,11 @@ size_t hg_lowrank_most(size_t n);
 enum { HG_RANK_EXACT = 2000 };
 size_t hg_lowrank_columns(const struct hg_problem *problem, size_t most);
 
+/* Columns with which the interior point may go on for SMO, which then has so many steps: those that take as long. The
+ * kernel's features where n rows are twice as many, or as many as there are rows, which are few; 0: too many. */
+size_t hg_lowrank_inside(const struct hg_problem *problem, size_t n);
+uint64_t hg_lowrank_steps(size_t n, size_t columns);
+
 /* Whether the interior point solves these problems where the caller leaves it open, by counted work. */
 bool hg_lowrank_pays(const struct hg_problem *problem);
 

@@ -161,6 +161,12 @@ size_t hg_count_problems(hinge_multiclass multiclass, size_t k)
     return k > 2 && multiclass == HINGE_ONE_VS_REST ? k : k * (k - 1) / 2;
 }
 
+bool hg_params_leave_solver(const hinge_params *p)
+{
+    return p->solver == HINGE_SOLVER_AUTO && p->max_iter == 0 && p->working_set == 0 &&
+           p->precision != HINGE_PRECISION_F32;
+}
+
 bool hg_params_hard(const hinge_params *p)
 {
     return p->task == HINGE_C_SVC && isinf(p->C);

@@ -19,6 +19,9 @@ hinge_status hg_options_check(const hinge_predict_options *options, hinge_error 
 /* SMO does not do what they ask for. */
 bool hg_params_need_interior(const hinge_params *params);
 
+/* They ask for nothing that SMO alone has: the interior point may go on for it. */
+bool hg_params_leave_solver(const hinge_params *params);
+
 /* The hard margin: C-SVC without a bound. Infinity has a meaning there. */
 bool hg_params_hard(const hinge_params *params);
 

@@ -357,26 +357,10 @@ static void end_by_eps(const struct hg_training *t, hinge_report *report)
         report->outcome = HINGE_CONVERGED;
 }
 
-/* The caller asks for nothing that SMO alone has, and SMO was chosen. */
+/* The interior point may go on for SMO, which was chosen. */
 static bool is_open(const struct hg_training *t)
 {
-    const hinge_params *p = t->params;
-    return p->solver == HINGE_SOLVER_AUTO && p->beta0 == NULL && p->max_iter == 0 && p->working_set == 0 &&
-           p->precision != HINGE_PRECISION_F32 && !t->interior;
-}
-
-/* Columns of a kernel of so few features that the interior point may solve what SMO has too many steps for; 0: none. */
-static size_t columns_inside(const struct hg_training *t, size_t n)
-{
-    size_t columns = is_open(t) ? hg_lowrank_columns(&t->distinct.problem, HG_RANK_EXACT) : 0;
-    return n >= 2 * columns ? columns : 0;
-}
-
-/* Steps of SMO that take as long as the interior point, some 20 systems of so many columns. */
-static uint64_t steps_of(size_t n, size_t columns)
-{
-    const double each = 3000; /* multiplications in the time of a step */
-    return 10 * (uint64_t)n + (uint64_t)(20 * (double)n * (double)columns * (double)columns / each);
+    return hg_params_leave_solver(t->params) && t->params->beta0 == NULL && !t->interior;
 }
 
 static void copy_beta(const struct hg_qp *qp, double *all, bool back)
@@ -472,9 +456,9 @@ hinge_status hg_solve_problem(void *arg, size_t p, int threads, hinge_error *err
     struct hg_smo_options options = options_for(t, &callback, threads);
     struct hg_part part;
     hinge_status status = hg_part_init(&part, &t->distinct, &t->problem, p, err);
-    size_t columns = status == HINGE_OK ? columns_inside(t, part.qp.n) : 0;
+    size_t columns = status == HINGE_OK && is_open(t) ? hg_lowrank_inside(&t->distinct.problem, part.qp.n) : 0;
     if (columns > 0)
-        options.max_iter = steps_of(part.qp.n, columns);
+        options.max_iter = hg_lowrank_steps(part.qp.n, columns);
     if (status == HINGE_OK && t->interior)
         status = solve_inside(t, &part.qp, part.points, part.sums, &options, &t->solutions[p], err);
     else if (status == HINGE_OK)
@@ -483,8 +467,6 @@ hinge_status hg_solve_problem(void *arg, size_t p, int threads, hinge_error *err
         end_by_eps(t, &t->solutions[p].report);
     hinge_outcome outcome = t->solutions[p].report.outcome;
     options.max_iter = t->params->max_iter;
-    if (status == HINGE_OK && outcome == HINGE_STALLED && columns == 0 && is_open(t) && part.qp.n <= HG_RANK_EXACT)
-        columns = part.qp.n;
     if (status == HINGE_OK && columns > 0 && (outcome == HINGE_STALLED || outcome == HINGE_MAX_ITER))
         status = go_on_inside(t, &part, columns, &options, &t->solutions[p], err);
     if (status == HINGE_OK && !t->interior)

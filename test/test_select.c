@@ -312,6 +312,7 @@ static void takes_doubles_where_floats_are_coarse(void **state)
         hinge_select_options options = { .C = { C, 2 }, .no_refit = 1 };
         params.kernel = hinge_kernel_linear();
         params.precision = precision[k];
+        params.solver = HINGE_SOLVER_SMO;
         hinge_selection *selection = choose(&set, &params, &options);
         assert_int_equal(selection->n_kernels, k == 0 ? 2 : 1);
         assert_int_equal(selection->trainings, k == 0 ? 15 : 10);
@@ -319,6 +320,43 @@ static void takes_doubles_where_floats_are_coarse(void **state)
         hinge_selection_free(selection);
     }
     set_free(&set);
+}
+
+/* Coefficients so large that SMO has no end: the interior point goes on after so many steps, on the data, on monomials,
+ * and on as many columns as there are rows; asked for, it does all of it. */
+static void ends_inside(void **state)
+{
+    (void)state;
+    static const double C[] = { 1, 1e6 }, labels[] = { 1, 2, 3 };
+    const hinge_kernel kernels[] = { hinge_kernel_linear(), hinge_kernel_polynomial(2, 1, 1), hinge_kernel_rbf(1e-3) };
+    struct set three = set_blobs(16, 240, 3, 3, labels, 1.5), two = set_two_class(17, 240, 3, 1.5),
+               real = set_regression(18, 240, 3);
+    for (int k = 0; k < 3; k++) {
+        const struct set *set = k == 0 ? &three : k == 1 ? &real : &two;
+        hinge_params params = tight(k == 1 ? HINGE_EPSILON_SVR : HINGE_C_SVC);
+        hinge_select_options options = { .C = { C, 2 }, .folds = 3, .no_refit = 1, .eps = 1e-5 };
+        params.eps = 1e-5;
+        params.kernel = kernels[k];
+        options.gamma = (hinge_values){ &params.kernel.gamma, 1 };
+        uint64_t steps[2];
+        for (int asked = 0; asked < 2; asked++) {
+            params.solver = asked ? HINGE_SOLVER_INTERIOR_POINT : HINGE_SOLVER_AUTO;
+            hinge_selection *selection = choose(set, &params, &options);
+            for (size_t i = 0; i < selection->n_points; i++)
+                assert_int_equal(selection->points[i].outcome, HINGE_CONVERGED);
+            steps[asked] = selection->iterations / selection->trainings;
+            hinge_selection_free(selection);
+        }
+        assert_true(steps[0] > 1000 && steps[0] < 200000 && steps[1] < 200);
+        for (params.solver = 0; params.solver <= HINGE_SOLVER_INTERIOR_POINT; params.solver += 2) {
+            hinge_select_options whole = options;
+            whole.no_refit = 0;
+            check_points(set, &params, whole, 1e-3);
+        }
+    }
+    set_free(&three);
+    set_free(&two);
+    set_free(&real);
 }
 
 /* What sharing rows and starts saves, by count. */
@@ -880,7 +918,7 @@ int main(void)
         cmocka_unit_test(finds_it_in_many_rows),
         cmocka_unit_test(is_the_same_for_any_threads),
         cmocka_unit_test(does_with_little_memory),
-        cmocka_unit_test(takes_doubles_where_floats_are_coarse),
+        cmocka_unit_test(takes_doubles_where_floats_are_coarse), cmocka_unit_test(ends_inside),
         cmocka_unit_test(does_little_work),
         cmocka_unit_test(takes_the_folds_of_cross_validation),
         cmocka_unit_test(scales_each_fold_by_itself),

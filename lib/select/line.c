@@ -195,7 +195,7 @@ static bool make_feasible(struct hg_part *part, struct hg_qp *next, const double
 static hinge_status begin_part(const struct hg_selecting *s, const struct hg_problem *masked, struct hg_part *part,
                                size_t p, hinge_error *err)
 {
-    double sums[2], C = masked->params.C, nu = masked->params.nu;
+    double *sums = part->sums, C = masked->params.C, nu = masked->params.nu;
     bool moves = false;
     struct hg_qp next = { 0 };
     hinge_status status = hg_problem_qp(masked, p, part->point, part->n, &next, sums, err);
@@ -407,15 +407,18 @@ static hinge_status predict(struct hg_selecting *s, size_t first, size_t count, 
 static hinge_status solve_batch(struct hg_selecting *s, hinge_grid_point *point, hinge_error *err)
 {
     hinge_status status = HINGE_OK;
+    uint64_t most = hg_select_steps(s, point);
     for (size_t b = 0; b < s->n_batch; b++)
         s->solving[b] = &s->batch[b].part->many;
-    for (size_t first = 0, end; first < s->n_batch && status == HINGE_OK; first = end) {
+    for (size_t first = hg_select_asks_inside(s) ? s->n_batch : 0, end; first < s->n_batch && status == HINGE_OK;
+         first = end) {
         size_t f = s->n_fields == 1 ? 0 : s->batch[first].fold;
         for (end = first; end < s->n_batch && (s->n_fields == 1 || s->batch[end].fold == f); end++)
             ;
-        status = hg_many_solve(&s->field[f].many, s->solving + first, end - first, s->out->eps, s->params.max_iter,
-                               &s->halt, err);
+        status = hg_many_solve(&s->field[f].many, s->solving + first, end - first, s->out->eps, most, &s->halt, err);
     }
+    if (status == HINGE_OK)
+        status = hg_select_inside(s, point, err);
     for (size_t b = 0; b < s->n_batch && status == HINGE_OK; b++) {
         const struct hg_many_problem *solved = s->solving[b];
         point->outcome = hg_worse_outcome(point->outcome, solved->outcome);

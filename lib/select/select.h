@@ -6,6 +6,7 @@
  *   scores.c  what predictions of held-out rows are worth
  *   field.c   the points that folds are made of, and the kernel rows that all of them share
  *   line.c    the trainings of a line of points of rising C, each from what the one before found
+ *   inside.c  those that the interior point ends
  *   select.c  the call, dropping, the choice, the last training
  */
 #ifndef HG_SELECT_H
@@ -39,7 +40,7 @@ struct hg_part {
     struct hg_range range[3]; /* as ranges */
     struct hg_qp qp;
     double *g, *moved;     /* [n] */
-    double C, nu;          /* that it was solved with */
+    double C, nu, sums[2]; /* that it was solved with */
     bool begun, absent;    /* there is a solution; the fold has no such problem */
     bool g_is_coarse;      /* g is by rows in f32, and those in hand are f64 */
     struct hg_many_problem many;
@@ -141,5 +142,14 @@ void hg_parts_forget(struct hg_selecting *s, bool with_lanes);
 /* Trains and predicts so many folds of a point: s->decisions and s->predictions of their rows. */
 hinge_status hg_train_folds(struct hg_selecting *s, hinge_grid_point *point, size_t first, size_t count,
                             hinge_error *err);
+
+/* ---- inside.c -------------------------------------------------------------------------------------------------- */
+
+/* Whether the caller's parameters leave nothing to SMO. */
+bool hg_select_asks_inside(const struct hg_selecting *s);
+/* Steps that SMO may take for a problem of the batch; 0: as many as there are. */
+uint64_t hg_select_steps(const struct hg_selecting *s, const hinge_grid_point *point);
+/* Solves what SMO has left unsolved of the batch, or all of it where the caller asks for that. */
+hinge_status hg_select_inside(struct hg_selecting *s, const hinge_grid_point *point, hinge_error *err);
 
 #endif
