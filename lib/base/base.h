@@ -121,6 +121,14 @@ static inline double hg_larger(double a, double b)
     return a > b || a != a ? a : b;
 }
 
+/* high + low += x without error (Knuth's two-sum), but for the rounding of low. */
+static inline void hg_add_exactly(double *high, double *low, double x)
+{
+    double sum = *high + x, part = sum - *high;
+    *low += (*high - (sum - part)) + (x - part);
+    *high = sum;
+}
+
 /* The outcome of two runs together: what ended them early (the caller, then the time), since the rest is then
  * unfinished; otherwise the worse. */
 hinge_outcome hg_worse_outcome(hinge_outcome a, hinge_outcome b);

@@ -79,6 +79,20 @@ static hinge_status sort_by_fold(const struct hg_selecting *s, struct hg_problem
     return HINGE_OK;
 }
 
+/* A linear kernel whose coefficients sum to 0 is the same about any point, and is rounded least about the mean: what is
+ * found is told by gradients and biases of the same rows alone. */
+static hinge_status centre_linear(struct hg_problem *pr, hinge_error *err)
+{
+    bool wanted = false, sums_to_0 = !pr->task->one_class && !pr->params.no_bias;
+    if (pr->params.kernel.type != HINGE_LINEAR || !sums_to_0 || pr->d == 0)
+        return HINGE_OK;
+    pr->points.shift = pr->shift = hg_points_centre(&pr->points, pr->threads, &wanted);
+    if (pr->shift != NULL)
+        pr->points.nonzeros = hg_points_nonzeros(&pr->points, pr->threads);
+    return pr->shift != NULL || !wanted ? HINGE_OK
+                                        : hg_fail(err, HINGE_ENOMEM, "no memory for the means of %zu columns", pr->d);
+}
+
 static hinge_status field_init(struct hg_selecting *s, struct hg_field *field, size_t f, size_t bytes, hinge_error *err)
 {
     int threads = hg_threads(s->params.threads);
@@ -86,6 +100,7 @@ static hinge_status field_init(struct hg_selecting *s, struct hg_field *field, s
     params.weights = NULL; /* all rows are points: those of weight 0 have empty boxes */
     HG_TRY(take_rows(s, field, f, err));
     HG_TRY(hg_problem_init(&field->problem, &field->scaled.x, s->y, &params, err));
+    HG_TRY(centre_linear(&field->problem, err));
     HG_TRY(sort_by_fold(s, &field->problem, err));
     hinge_status status = hg_copy_init(&field->copy, &field->problem, true, may_be_f32(s), err);
     for (size_t i = 0; i < field->problem.n && status == HINGE_OK && params.kernel.type != HINGE_PRECOMPUTED; i++)

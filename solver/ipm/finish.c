@@ -327,9 +327,7 @@ static bool settle_sum(const struct hg_finish *s, int l)
     double *beta = qp->beta[l], sum = 0, low = 0, most = 0;
     size_t roomiest = 0;
     for (size_t i = 0; i < qp->n; i++) {
-        double whole = sum + beta[i], part = whole - sum;
-        low += (sum - (whole - part)) + (beta[i] - part);
-        sum = whole;
+        hg_add_exactly(&sum, &low, beta[i]);
         double far = beta[i] > 0 ? qp->hi[l][i] - beta[i] : beta[i] - qp->lo[l][i], room = fmin(far, fabs(beta[i]));
         if (room > most)
             most = room, roomiest = i;

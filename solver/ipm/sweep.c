@@ -88,14 +88,6 @@ static void add_normal(const struct hg_sweep_space *s, const double *z, const do
                     scaled + k * s->ld, (int)s->ld, 1, normal, (int)s->ld);
 }
 
-/* high + low += x without error (Knuth's two-sum), but for the rounding of low. */
-static inline void add_exactly(double *high, double *low, double x)
-{
-    double sum = *high + x, part = sum - *high;
-    *low += (*high - (sum - part)) + (x - part);
-    *high = sum;
-}
-
 /* The upper half of x's digits: the product of two such halves is exact (Dekker 1971; no fma here, which would be a
  * call on the oldest processors). */
 static inline double upper_half(double x)
@@ -115,7 +107,7 @@ static void accumulate_exactly(const struct hg_sweep_space *s, const double *z, 
             continue;
         for (size_t c = 0; c < s->cols; c++) {
             double product = row[c] * factor, rh = upper_half(row[c]), rl = row[c] - rh;
-            add_exactly(&high[c], &low[c], product);
+            hg_add_exactly(&high[c], &low[c], product);
             low[c] += ((rh * fh - product) + rh * fl + rl * fh) + rl * fl;
         }
     }
@@ -178,7 +170,7 @@ static void add_exact_slots(struct hg_sweep_space *s, double *acc)
         double high = 0, low = 0;
         for (size_t number = 0; number < s->slots; number++) {
             struct slot slot = slot_of(s, number);
-            add_exactly(&high, &low, slot.acc[0][c]);
+            hg_add_exactly(&high, &low, slot.acc[0][c]);
             low += slot.low[c];
         }
         acc[c] = high + low;
