@@ -374,8 +374,8 @@ static bool derive_f32(hinge_model *m, int threads)
     return true;
 }
 
-/* w of each problem: sum coef x over the SVs, as sum coef (x - mean) + mean sum coef, the last sum without rounding: it is
- * 0 or nearly so, and features may be far from 0. */
+/* w of each problem: sum coef x over the SVs, as sum coef (x - mean) + mean sum coef, the last sum without rounding: it
+ * is 0 or nearly so, and features may be far from 0. */
 static bool collapse_linear(hinge_model *m)
 {
     if (m->kernel.type != HINGE_LINEAR)
