@@ -20,40 +20,69 @@ def data_block(name, lines):
     return f"${name} << EOD\n" + "\n".join(lines) + "\nEOD\n"
 
 
-def draw_sets(contests, contestants, options):
-    """Bars of the median training time; one at the limit has a > above it."""
-    width = 0.86 / max(len(contestants), 1)
-    blocks, plots, heights = "", [], []
-    for k, c in enumerate(contestants):
-        lines = []
-        for x, contest in enumerate(contests):
-            runs = contest.runs.get(c)
-            over = runs and runs[-1]["trouble"] and "train_s" not in runs[-1] and ">" in runs[-1]["trouble"]
-            height = options.limit if over else runs and median(runs, "train_s")
-            if height:
-                heights.append(height)
-                lines.append(f'{x + (k - (len(contestants) - 1) / 2) * width:.4f} {height:.6g} "{">" if over else ""}"')
-        if lines:
-            blocks += data_block(f"bars{k}", lines)
-            plots += [f'$bars{k} using 1:2:({width}) with boxes linecolor rgb "{c.colour}" title "{c.title}"',
-                      f"$bars{k} using 1:2:3 with labels offset 0, 0.4 notitle"]
+def draw_bars(name, title, labels, series, note):
+    """Bars side by side for each label; series: (title, colour, [(height or None, whether it took longer)]). note: what
+    the > above a bar means."""
+    width = 0.86 / max(len(series), 1)
+    blocks, plots = "", []
+    heights = [height for _, _, bars in series for height, _ in bars if height]
     if not heights:
         raise OSError("nothing to draw")
-    above = f"; >: over the limit of {options.limit:g} s" if '">"' in blocks else ""
+    for k, (who, colour, bars) in enumerate(series):
+        lines = [f'{x + (k - (len(series) - 1) / 2) * width:.4f} {height:.6g} "{">" if over else ""}"'
+                 for x, (height, over) in enumerate(bars) if height]
+        if lines:
+            blocks += data_block(f"bars{k}", lines)
+            plots += [f'$bars{k} using 1:2:({width}) with boxes linecolor rgb "{colour}" title "{who}"',
+                      f"$bars{k} using 1:2:3 with labels offset 0, 0.4 notitle"]
+    above = f"; >: {note}" if '">"' in blocks else ""
     low, high = 10 ** math.floor(math.log10(min(heights) * 0.5)), max(heights) * 2
-    ticks = ", ".join(f'"{contest.label}" {x}' for x, contest in enumerate(contests))
+    ticks = ", ".join(f'"{label}" {x}' for x, label in enumerate(labels))
     return blocks + STYLE + f"""
-set terminal svg size {max(640, 78 * len(contests) + 90)}, 440 noenhanced font "sans-serif,13" background "white"
-set output "compare.svg"
-set title "Training time, lower is better; {options.threads} threads for those that can{above}"
+set terminal svg size {max(640, 78 * len(labels) + 90)}, 440 noenhanced font "sans-serif,13" background "white"
+set output "{name}.svg"
+set title "{title}{above}"
 set ylabel "seconds, log scale"
 set key outside top center horizontal maxrows 2 samplen 1.5
 set style fill solid 1 noborder
-set xrange [-0.6:{len(contests) - 0.4}]
+set xrange [-0.6:{len(labels) - 0.4}]
 set yrange [{low:g}:{high:g}]
 set xtics ({ticks}) font "sans-serif,11" scale 0
 plot {", ".join(plots)}
 """
+
+
+def draw_sets(contests, contestants, options):
+    """Bars of the median training time; one at the limit has a > above it."""
+    series = []
+    for c in contestants:
+        bars = []
+        for contest in contests:
+            runs = contest.runs.get(c)
+            over = bool(runs and runs[-1]["trouble"] and "train_s" not in runs[-1] and ">" in runs[-1]["trouble"])
+            bars.append((options.limit if over else runs and median(runs, "train_s"), over))
+        series.append((c.title, c.colour, bars))
+    title = f"Training time, lower is better; {options.threads} threads for those that can"
+    return draw_bars("compare", title, [contest.label for contest in contests], series,
+                     f"over the limit of {options.limit:g} s")
+
+
+def draw_grids(results, options):
+    """Bars of what whole grids take on two processors: grid.py has two workers of svm-train."""
+    kinds = (("hinge grid, drop exact", "hinge grid", "#1b6ca8", 1),
+             ("hinge grid, drop none", "hinge grid --drop none", "#8fbcd9", 1),
+             ("GridSearchCV, intelex", "GridSearchCV, scikit-learn-intelex", "#e08e45", 1),
+             ("svm-train -v 5", "grid.py, two workers", "#8a8a8a", 0.5))
+    series = []
+    for contestant, who, colour, share in kinds:
+        runs = [next((run for run in found if run["contestant"] == contestant and run.get("wall_s")), None)
+                for found in results.values()]
+        bars = [(run["wall_s"] * share, bool(run.get("at_least"))) if run else (None, False) for run in runs]
+        if any(height for height, _ in bars):
+            series.append((who, colour, bars))
+    title = f"C and gamma by 5-fold cross-validation, lower is better; {options.threads} threads"
+    labels = [f"{name}, {found[0]['points']} points" for name, found in results.items()]
+    return draw_bars("grid", title, labels, series, "it takes longer")
 
 
 def draw_scaling(contests, contestants, options):

@@ -16,6 +16,8 @@ import subprocess
 import sys
 import time
 
+from charts import draw_grids
+
 # name: (set, rows at most, task, log2 of C, log2 of gamma, values of p, options of hinge scale)
 GRIDS = {
     "digits": ("digits", 0, 0, (-5, 15, 2), (3, -15, -2), [], "-l 0"),
@@ -187,7 +189,7 @@ def table(results):
 
 
 def main(options):
-    """Runs the grids and writes grid.csv and grid.md; the exit status."""
+    """Runs the grids and writes grid.csv, grid.md and grid.svg; the exit status."""
     meter, results, failed = Meter(options), {}, []
     with open(options.out / "grid.csv", "w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, COLUMNS, extrasaction="ignore")
@@ -217,6 +219,10 @@ def main(options):
     text = "\n".join(table(results))
     print("\n" + text)
     (options.out / "grid.md").write_text(text + "\n", encoding="utf-8")
+    try:
+        subprocess.run(["gnuplot"], input=draw_grids(results, options), text=True, check=True, cwd=options.out)
+    except (OSError, subprocess.CalledProcessError) as error:
+        print(f"no chart: {error}")
     for line in failed:
         print(f"compare: {line}", file=sys.stderr)
     return int(bool(failed) or any(run["outcome"] != "done" for found in results.values() for run in found[:1]))

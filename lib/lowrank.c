@@ -2,7 +2,9 @@
 #include "lib/lowrank.h"
 #include "solver/ipm/cholesky.h"
 
+#include <cblas.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
@@ -41,7 +43,7 @@ static hinge_status factor_kernel(struct hg_lowrank *l, const struct hg_problem 
     if (l->z == NULL)
         return hg_fail(err, HINGE_ENOMEM, "no memory for a factor of rank %zu of %zu rows", rank, n);
     HG_TRY(hg_problem_exact(pr, l->subset, n, threads, &gram, err));
-    hinge_status status = hg_pivoted_cholesky(&gram.super, rank, 1e-14, halt, l->z, &used, &l->trace_error);
+    hinge_status status = hg_pivoted_cholesky(&gram.super, rank, 1e-14, halt, l->z, NULL, &used, &l->trace_error);
     l->values = gram.super.values;
     hg_gram_free(&gram);
     if (status == HINGE_ENOMEM)
@@ -112,6 +114,168 @@ uint64_t hg_lowrank_steps(size_t n, size_t columns)
 {
     const double each = 3000; /* multiplications in the time of a step; of some 20 systems */
     return 10000 + 10 * (uint64_t)n + (uint64_t)(20 * (double)n * (double)columns * (double)columns / each);
+}
+
+/* What a factor may leave of the trace, for the errors of values, of random sign, to add up to no more than so much.
+ * diagonal: [n] of the kernel */
+static double share_allowed(const double *diagonal, size_t n, const struct hg_qp *qp, double error)
+{
+    double square = 0, mean = 0;
+    for (size_t i = 0; i < n; i++)
+        mean += diagonal[i] / (double)n;
+    for (size_t i = 0; i < qp->n; i++)
+        square += hg_qp_beta(qp, i) * hg_qp_beta(qp, i);
+    return HG_MIN(error / (sqrt(square) * mean), 1e-3);
+}
+
+/* The factor of a sample of the points: its pivots, and their rows of it, which are a lower triangle. Points are given
+ * by their places among those of the problem. */
+struct seed {
+    uint32_t *sample, *pivot; /* [n] places, [most] */
+    double *triangle;         /* [used * most] */
+    double *left;             /* [all points] what the factor leaves of the kernel's diagonal */
+    size_t n, most, used;
+};
+
+/* A tenth of `enough` is all that the factor leaves of the sample's trace. */
+static bool take_seed(struct seed *s, const struct hg_problem *pr, const uint32_t *subset, double enough, int threads,
+                      const struct hg_halt *halt)
+{
+    struct hg_gram gram = { 0 };
+    double *z, left = 1;
+    uint32_t *point;
+    if (!HG_ROOM(HG_ARRAY(point, s->n), HG_TABLE(z, s->n, s->most)))
+        return false;
+    for (size_t k = 0; k < s->n; k++)
+        point[k] = subset[s->sample[k]];
+    if (hg_problem_exact(pr, point, s->n, threads, &gram, NULL) != HINGE_OK ||
+        hg_pivoted_cholesky(&gram.super, s->most, enough / 10, halt, z, s->pivot, &s->used, &left) != HINGE_OK)
+        left = 1;
+    for (size_t c = 0; c < s->used; c++) {
+        memcpy(s->triangle + c * s->most, z + s->pivot[c] * s->most, s->used * sizeof *z);
+        s->pivot[c] = s->sample[s->pivot[c]];
+    }
+    hg_gram_free(&gram);
+    hg_free(point);
+    return left <= enough / 10;
+}
+
+/* z_i of all points solves L z_i = K(pivots, i), L being the seed's triangle: what the factor with these pivots is. */
+static hinge_status spread(struct hg_lowrank *l, struct seed *s, struct hg_gram *gram)
+{
+    enum { CHUNK = 2048, SLICE = 128 };
+    size_t n = l->super.n, r = s->used;
+    double *k;
+    uint32_t *point;
+    hinge_status status = gram->super.ops->diagonal(&gram->super, s->left);
+    if (!HG_ROOM(HG_ARRAY(point, CHUNK), HG_TABLE(k, r, CHUNK)))
+        return HINGE_ENOMEM;
+    for (size_t first = 0, count; first < n && status == HINGE_OK; first += count) {
+        count = HG_MIN(n - first, (size_t)CHUNK);
+        for (size_t i = 0; i < count; i++)
+            point[i] = (uint32_t)(first + i);
+        status = hg_rows_block(&gram->super, s->pivot, r, point, count, k);
+#pragma omp parallel for num_threads(gram->super.threads) schedule(static)
+        for (size_t slice = 0; slice < count; slice += SLICE) {
+            size_t wide = HG_MIN(count - slice, (size_t)SLICE);
+            hg_blas_alone();
+            cblas_dtrsm(CblasRowMajor, CblasLeft, CblasLower, CblasNoTrans, CblasNonUnit, (int)r, (int)wide, 1,
+                        s->triangle, (int)s->most, k + slice, (int)count);
+            for (size_t i = slice; i < slice + wide; i++)
+                for (size_t c = 0; c < r; c++) {
+                    double value = k[c * count + i];
+                    l->z[(first + i) * r + c] = value;
+                    s->left[first + i] -= value * value;
+                }
+        }
+    }
+    hg_free(point);
+    return status;
+}
+
+static int falling(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x < y) - (x > y);
+}
+
+/* The pivots, and the points of which they leave most. */
+static bool resample(struct seed *s, size_t n, size_t room)
+{
+    double *sorted = hg_alloc(n, sizeof *sorted);
+    size_t more = HG_MIN(room, n) - s->used;
+    if (sorted == NULL)
+        return false;
+    for (size_t c = 0; c < s->used; c++)
+        s->left[s->pivot[c]] = 0;
+    memcpy(sorted, s->left, n * sizeof *sorted);
+    qsort(sorted, n, sizeof *sorted, falling);
+    double least = HG_MAX(sorted[more - 1], 0.0);
+    memcpy(s->sample, s->pivot, s->used * sizeof *s->sample);
+    s->n = s->used;
+    for (size_t i = 0; i < n && s->n < room; i++)
+        if (s->left[i] > least)
+            s->sample[s->n++] = (uint32_t)i;
+    hg_free(sorted);
+    return s->n > s->used;
+}
+
+/* From points of even distance, and then twice with those that were approximated worst. */
+static bool find_factor(struct hg_lowrank *l, const struct hg_problem *pr, const struct hg_qp *qp, double error,
+                        struct seed *s, struct hg_gram *gram, const struct hg_halt *halt)
+{
+    enum { TURNS = 3 };
+    size_t n = qp->n, room = s->n;
+    if (gram->super.ops->diagonal(&gram->super, s->left) != HINGE_OK)
+        return false;
+    double whole = 0, enough = share_allowed(s->left, n, qp, error);
+    for (size_t i = 0; i < n; i++)
+        whole += fabs(s->left[i]);
+    for (size_t k = 0; k < room; k++)
+        s->sample[k] = (uint32_t)(k * n / room);
+    for (int turn = 0; turn < TURNS && !hg_halted(halt); turn++) {
+        double rest = 0;
+        if (!take_seed(s, pr, l->subset, enough, gram->super.threads, halt))
+            return false;
+        hg_lowrank_free(l);
+        l->super.d = l->most = s->used;
+        l->bytes = n * s->used * sizeof *l->z;
+        l->z = hg_alloc(n, s->used * sizeof *l->z);
+        if (l->z == NULL || spread(l, s, gram) != HINGE_OK)
+            return false;
+        for (size_t i = 0; i < n; i++)
+            rest += fabs(s->left[i]);
+        l->trace_error = whole > 0 ? rest / whole : 0;
+        if (l->trace_error <= enough)
+            return true;
+        if (!resample(s, n, room))
+            return false;
+    }
+    return false;
+}
+
+bool hg_lowrank_find(struct hg_lowrank *l, const struct hg_problem *pr, const uint32_t *subset, const struct hg_qp *qp,
+                     double eps, uint64_t steps, int threads, const struct hg_halt *halt)
+{
+    const double columns_of_step = 1200; /* squared: a step takes as long as so many products of a row and column */
+    struct seed s = { .most = (size_t)HG_MIN(sqrt(columns_of_step * (double)steps / (double)qp->n),
+                                             (double)HG_RANK_EXACT) };
+    struct hg_gram gram = { 0 };
+    bool smooth = pr->params.kernel.type == HINGE_RBF || pr->params.kernel.type == HINGE_POLYNOMIAL;
+    s.n = HG_MIN(qp->n, 3 * s.most);
+    if (!smooth || s.most > hg_lowrank_most(qp->n) ||
+        !HG_ROOM(HG_ARRAY(s.pivot, s.most), HG_ARRAY(s.sample, s.n), HG_ARRAY(s.left, qp->n),
+                 HG_TABLE(s.triangle, s.most, s.most)))
+        return false;
+    *l = (struct hg_lowrank){ .super = { qp->n, 0, rows_of_matrix }, .points = &pr->points, .subset = subset };
+    bool found = hg_problem_exact(pr, subset, qp->n, threads, &gram, NULL) == HINGE_OK &&
+                 find_factor(l, pr, qp, eps / 20, &s, &gram, halt);
+    l->values = gram.super.values;
+    hg_gram_free(&gram);
+    hg_free(s.pivot);
+    if (!found)
+        hg_lowrank_free(l);
+    return found;
 }
 
 /* Some 20 iterations of n (d + 1)^2 multiplications, and n times a constant; SMO computes the rows of its support

@@ -42,6 +42,14 @@ size_t hg_lowrank_columns(const struct hg_problem *problem, size_t most);
 size_t hg_lowrank_inside(const struct hg_problem *problem, size_t n);
 uint64_t hg_lowrank_steps(size_t n, size_t columns);
 
+/* A factor that can be solved in the time that SMO has taken for so many steps, and is so near to the kernel that the
+ * gradient of the coefficients is right to a part of eps: smooth kernels have one, and at a large C SMO takes long on
+ * them. Some points of many tell at once where there is none. false: none, or no memory. */
+bool hg_lowrank_find(struct hg_lowrank *lowrank, const struct hg_problem *problem, const uint32_t *subset,
+                     const struct hg_qp *qp, double eps, uint64_t steps, int threads, const struct hg_halt *halt);
+/* Steps a row after which it is worth looking; then each time that they are twice as many. */
+enum { HG_RANK_LOOK = 50 };
+
 /* Whether the interior point solves these problems where the caller leaves it open, by counted work. */
 bool hg_lowrank_pays(const struct hg_problem *problem);
 

@@ -238,17 +238,23 @@ static double hidden_margin(const struct hg_lowrank *z)
     return sqrt(HG_MAX(z->trace_error, 8 * DBL_EPSILON) * trace);
 }
 
-/* On a factor of so many columns at most, or the data where rank is 0 and they are such. *all: there are no more. Where
- * there may be more, and they are a good part of the kernel, it is not worth solving. */
+/* On the factor made, which is given up, or (NULL) one of so many columns at most, or the data where rank is 0 and they
+ * are such. *all: there are no more. Where there may be more, and they are a good part of the kernel, it is not worth
+ * solving. */
 static hinge_status solve_by_factor(struct hg_training *t, struct hg_qp *qp, const uint32_t *subset, size_t rank,
-                                    bool may_be_more, const struct hg_interior_options *options, struct hg_solution *s,
-                                    bool *all, hinge_error *err)
+                                    const struct hg_lowrank *made, bool may_be_more,
+                                    const struct hg_interior_options *options, struct hg_solution *s, bool *all,
+                                    hinge_error *err)
 {
     struct hg_lowrank z;
     struct hg_interior_result result;
     double begin = hg_now();
-    hinge_status status =
-        hg_lowrank_init(&z, &t->distinct.problem, subset, qp->n, rank, options->threads, &options->halt, err);
+    hinge_status status = HINGE_OK;
+    if (made != NULL)
+        z = *made;
+    else
+        status =
+            hg_lowrank_init(&z, &t->distinct.problem, subset, qp->n, rank, options->threads, &options->halt, err);
     if (status != HINGE_OK)
         return status;
     *all = z.z == NULL || z.super.d < z.most;
@@ -276,9 +282,10 @@ static hinge_status solve_by_factor(struct hg_training *t, struct hg_qp *qp, con
 }
 
 /* The interior point, on the data or on a factor of their kernel, which gets more columns where nobody said how many
- * and they are too few for eps. */
+ * and they are too few for eps. made: NULL, or the factor, which is given up */
 static hinge_status solve_inside(struct hg_training *t, struct hg_qp *qp, const uint32_t *subset, const double *sums,
-                                 const struct hg_smo_options *o, struct hg_solution *s, hinge_error *err)
+                                 struct hg_lowrank *made, const struct hg_smo_options *o, struct hg_solution *s,
+                                 hinge_error *err)
 {
     struct hg_interior_options options = {
         .eps = o->eps, .gap = fmin(o->eps, 1e-6), .sums = sums, .threads = o->threads, .halt = o->halt,
@@ -290,8 +297,9 @@ static hinge_status solve_inside(struct hg_training *t, struct hg_qp *qp, const 
     for (size_t rank = asked; status == HINGE_OK && !enough; rank = HG_MIN(most, 2 * s->report.rank)) {
         options.max_iter = o->max_iter > 0 ? o->max_iter - s->report.iterations : 0;
         size_t columns = HG_MIN(rank > 0 ? rank : (size_t)HG_RANK_DEFAULT, most);
-        status = solve_by_factor(t, qp, subset, rank, asked == 0 && columns < most, &options, s, &all, err);
-        enough = all || asked > 0 || s->report.outcome != HINGE_STALLED || s->report.rank >= most ||
+        bool may_be_more = asked == 0 && made == NULL && columns < most;
+        status = solve_by_factor(t, qp, subset, rank, made, may_be_more, &options, s, &all, err);
+        enough = all || made != NULL || asked > 0 || s->report.outcome != HINGE_STALLED || s->report.rank >= most ||
                  (o->max_iter > 0 && s->report.iterations >= o->max_iter);
     }
     bool unknown = hg_ended_early(s->report.outcome) && !isfinite(s->report.objective) && sums[0] == 0;
@@ -372,19 +380,21 @@ static void copy_beta(const struct hg_qp *qp, double *all, bool back)
 /* The interior point goes on where SMO has taken so many steps or has stalled, as it does where coefficients are large:
  * to the interior point their size is nothing. Where that does not end at eps, SMO goes on from the better of both, if
  * that is not where it stalled. */
-static hinge_status go_on_inside(struct hg_training *t, struct hg_part *part, size_t columns,
+static hinge_status go_on_inside(struct hg_training *t, struct hg_part *part, size_t columns, struct hg_lowrank *made,
                                  const struct hg_smo_options *options, struct hg_solution *s, hinge_error *err)
 {
     struct hg_qp *qp = &part->qp;
     struct hg_solution best = *s;
     bool stalled = s->report.outcome == HINGE_STALLED;
     double *kept = hg_alloc(qp->n, (size_t)qp->layers * sizeof *kept); /* best's */
+    if (kept == NULL && made != NULL)
+        hg_lowrank_free(made);
     if (kept == NULL)
         return hg_fail(err, HINGE_ENOMEM, "no memory for %zu coefficients", qp->n);
     copy_beta(qp, kept, false);
     hinge_status status = HINGE_ENOMEM;
-    if (columns <= hg_lowrank_most(qp->n))
-        status = solve_inside(t, qp, part->points, part->sums, options, s, err);
+    if (made != NULL || columns <= hg_lowrank_most(qp->n))
+        status = solve_inside(t, qp, part->points, part->sums, made, options, s, err);
     end_by_eps(t, &s->report);
     bool ends = status == HINGE_OK && (s->report.outcome == HINGE_CONVERGED || hg_ended_early(s->report.outcome));
     if (!ends && (status == HINGE_OK || status == HINGE_ENOMEM)) {
@@ -448,6 +458,33 @@ static hinge_status find_r(struct hg_training *t, struct hg_part *part, const st
     return status;
 }
 
+/* Looks now and then, while SMO takes its steps, whether the kernel has a factor that takes less. */
+struct prospect {
+    const struct hg_training *t;
+    const struct hg_part *part;
+    uint64_t next; /* look: after so many steps */
+    struct hg_lowrank z; /* it */
+    bool found;
+    const struct hg_smo_options *options;
+};
+
+static bool leaves(void *arg, uint64_t iterations)
+{
+    struct prospect *p = arg;
+    const struct hg_part *part = p->part;
+    if (p->found || iterations < p->next)
+        return p->found;
+    p->found = hg_lowrank_find(&p->z, &p->t->distinct.problem, part->points, &part->qp, p->options->eps, p->next,
+                               p->options->threads, &p->options->halt);
+    p->next *= 2;
+    return p->found;
+}
+
+static bool is_unfinished(const hinge_report *report)
+{
+    return report->outcome == HINGE_STALLED || report->outcome == HINGE_MAX_ITER;
+}
+
 hinge_status hg_solve_problem(void *arg, size_t p, int threads, hinge_error *err)
 {
     struct hg_training *t = arg;
@@ -457,18 +494,29 @@ hinge_status hg_solve_problem(void *arg, size_t p, int threads, hinge_error *err
     struct hg_part part;
     hinge_status status = hg_part_init(&part, &t->distinct, &t->problem, p, err);
     size_t columns = status == HINGE_OK && is_open(t) ? hg_lowrank_inside(&t->distinct.problem, part.qp.n) : 0;
+    struct prospect prospect = { t, &part, .next = HG_RANK_LOOK * (uint64_t)part.qp.n, .options = &options };
+    options.leaves_arg = &prospect;
     if (columns > 0)
         options.max_iter = hg_lowrank_steps(part.qp.n, columns);
+    else if (is_open(t))
+        options.leaves = leaves;
     if (status == HINGE_OK && t->interior)
-        status = solve_inside(t, &part.qp, part.points, part.sums, &options, &t->solutions[p], err);
+        status = solve_inside(t, &part.qp, part.points, part.sums, NULL, &options, &t->solutions[p], err);
     else if (status == HINGE_OK)
         status = solve(t, &part, &options, &t->solutions[p], err);
     if (t->interior)
         end_by_eps(t, &t->solutions[p].report);
-    hinge_outcome outcome = t->solutions[p].report.outcome;
     options.max_iter = t->params->max_iter;
-    if (status == HINGE_OK && columns > 0 && (outcome == HINGE_STALLED || outcome == HINGE_MAX_ITER))
-        status = go_on_inside(t, &part, columns, &options, &t->solutions[p], err);
+    if (status == HINGE_OK && columns > 0 && is_unfinished(&t->solutions[p].report))
+        status = go_on_inside(t, &part, columns, NULL, &options, &t->solutions[p], err);
+    while (prospect.found) {
+        struct hg_lowrank z = prospect.z;
+        prospect.found = false;
+        if (status == HINGE_OK)
+            status = go_on_inside(t, &part, 0, &z, &options, &t->solutions[p], err);
+        else
+            hg_lowrank_free(&z);
+    }
     if (status == HINGE_OK && !t->interior)
         status = find_r(t, &part, &options, &t->solutions[p], err);
     if (status == HINGE_OK) {

@@ -401,7 +401,7 @@ static void pivoted_cholesky(void **state)
     int stop = 0;
     const struct hg_halt halt = { .stop = &stop }, past = { .stop = &stop, .deadline = 1e-9 };
     assert_int_equal(hg_gram_init(&rows, &tiler, &points, NULL, set.n, NULL, NULL, 2, NULL), HINGE_OK);
-    assert_int_equal(hg_pivoted_cholesky(&rows.super, 20, 1e-12, &halt, z, &used, &left), HINGE_OK);
+    assert_int_equal(hg_pivoted_cholesky(&rows.super, 20, 1e-12, &halt, z, NULL, &used, &left), HINGE_OK);
     assert_int_equal(used, 5); /* the linear kernel's, in 5 dimensions */
     assert_true(left >= 0 && left <= 1e-12);
     for (size_t i = 0; i < set.n; i++)
@@ -412,10 +412,10 @@ static void pivoted_cholesky(void **state)
             assert_near(product, gram[i * set.n + j], 1e-10);
         }
     stop = 2;
-    assert_int_equal(hg_pivoted_cholesky(&rows.super, 20, 1e-12, &halt, z, &used, &left), HINGE_OK);
+    assert_int_equal(hg_pivoted_cholesky(&rows.super, 20, 1e-12, &halt, z, NULL, &used, &left), HINGE_OK);
     assert_int_equal(used, 0);
     stop = 0;
-    assert_int_equal(hg_pivoted_cholesky(&rows.super, 20, 1e-12, &past, z, &used, &left), HINGE_OK);
+    assert_int_equal(hg_pivoted_cholesky(&rows.super, 20, 1e-12, &past, z, NULL, &used, &left), HINGE_OK);
     assert_true(used == 0 && stop == 1); /* the deadline is long past */
     hg_gram_free(&rows);
     free(gram);

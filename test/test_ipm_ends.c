@@ -49,19 +49,23 @@ static hinge_outcome truth_told(const struct set *set, const hinge_params *param
     return outcome;
 }
 
-/* A polynomial of few monomials, the solver left open: it ends at eps, by plain loops, also where SMO would stall. */
-static void polynomials_of_few_features(void **state)
+/* A polynomial of few monomials, few points, a smooth kernel, the solver left open: it ends at eps, by plain loops,
+ * also where SMO would stall or take long, and with the same bits by two threads. */
+static void open_solver_ends(void **state)
 {
     (void)state;
+    const hinge_kernel square = hinge_kernel_polynomial(2, 0.5, 1), smooth = hinge_kernel_rbf(0.003);
     const struct {
+        hinge_kernel kernel;
         size_t n, d;
         double C, factor;
         bool inside; /* in the end */
-    } row[] = { { 700, 4, 1e5, 1, true }, { 700, 4, 1e-3, 1, false }, { 190, 11, 1, 24, true } };
+    } row[] = { { square, 700, 4, 1e5, 1, true }, { square, 700, 4, 1e-3, 1, false }, { square, 190, 11, 1, 24, true },
+                { smooth, 240, 3, 1e6, 1, true }, { smooth, 2400, 2, 1e5, 1, true }, { smooth, 2400, 2, 1, 1, false } };
     for (size_t k = 0; k < sizeof row / sizeof *row; k++) {
         struct set set = set_two_class(40 + k, row[k].n, row[k].d, 4);
-        hinge_params params = params_for(HINGE_C_SVC, hinge_kernel_polynomial(2, 0.5, 1), row[k].C);
-        hinge_report report;
+        hinge_params params = params_for(HINGE_C_SVC, row[k].kernel, row[k].C);
+        hinge_report report, other;
         for (size_t i = 0; i < set.n * set.d; i++)
             set.x[i] *= row[k].factor;
         params.eps = 1e-4;
@@ -78,6 +82,9 @@ static void polynomials_of_few_features(void **state)
         assert_true(c.kkt <= 1.05 * params.eps && c.box == 0);
         assert_int_equal(report.rank > row[k].d, row[k].inside);
         hinge_model_free(model);
+        params.threads = 2;
+        hinge_model_free(fit(&set, &params, &other));
+        assert_true(other.objective == report.objective && other.iterations == report.iterations);
         free(gram);
         free(beta);
         free(y);
@@ -307,7 +314,7 @@ static void max_iter_holds(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(polynomials_of_few_features),
+        cmocka_unit_test(open_solver_ends),
         cmocka_unit_test(features_of_any_size), cmocka_unit_test(indefinite_kernels),
         cmocka_unit_test(stopped_before_the_verdict),
         cmocka_unit_test(rank_as_needed),       cmocka_unit_test(wide),

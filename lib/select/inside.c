@@ -13,26 +13,35 @@ bool hg_select_asks_inside(const struct hg_selecting *s)
     return s->params.solver == HINGE_SOLVER_INTERIOR_POINT || hg_params_need_interior(&s->params);
 }
 
-/* Columns of the kernel in hand where they are so few that SMO's steps are limited; 0: they are not. */
+/* Columns of the kernel in hand where they are so few that the interior point goes on at once; 0: they are not. */
 static size_t columns_of(const struct hg_selecting *s, const struct hg_problem *pr, size_t n)
 {
     return hg_params_leave_solver(&s->params) ? hg_lowrank_inside(pr, n) : 0;
 }
 
+/* The kernel in hand on the batch's problem b. */
+static struct hg_problem problem_of(const struct hg_selecting *s, const hinge_grid_point *point, size_t fold)
+{
+    struct hg_problem pr = s->field[s->n_fields == 1 ? 0 : fold].problem;
+    pr.params = hg_point_params(s, point);
+    return pr;
+}
+
 uint64_t hg_select_steps(const struct hg_selecting *s, const hinge_grid_point *point)
 {
-    struct hg_problem pr = s->field[0].problem;
+    struct hg_problem pr = problem_of(s, point, 0);
     size_t n = 0;
-    pr.params = hg_point_params(s, point);
     for (size_t b = 0; b < s->n_batch; b++)
         n = HG_MAX(n, s->batch[b].part->n);
     size_t columns = columns_of(s, &pr, n);
-    return columns > 0 ? hg_lowrank_steps(n, columns) : s->params.max_iter;
+    if (!hg_params_leave_solver(&s->params))
+        return s->params.max_iter;
+    return columns > 0 ? hg_lowrank_steps(n, columns) : HG_RANK_LOOK * (uint64_t)n;
 }
 
-/* The part's problem anew, whatever its start. STALLED: not to eps. */
+/* The part's problem anew, whatever its start. made: NULL, or the factor, which is given up. STALLED: not to eps. */
 static hinge_status solve(const struct hg_selecting *s, const struct hg_problem *pr, struct hg_part *part,
-                          hinge_error *err)
+                          const struct hg_lowrank *made, hinge_error *err)
 {
     struct hg_lowrank z;
     struct hg_interior_result result;
@@ -41,7 +50,10 @@ static hinge_status solve(const struct hg_selecting *s, const struct hg_problem 
     size_t rank = pr->params.rank;
     if (rank == 0 && hg_lowrank_columns(pr, HG_RANK_EXACT) == 0)
         rank = HG_MIN(part->n, (size_t)HG_RANK_EXACT);
-    HG_TRY(hg_lowrank_init(&z, pr, part->point, part->n, rank, pr->threads, &s->halt, err));
+    if (made != NULL)
+        z = *made;
+    else
+        HG_TRY(hg_lowrank_init(&z, pr, part->point, part->n, rank, pr->threads, &s->halt, err));
     hinge_status status = hg_interior_point(&part->qp, &z.super, &options, &result, err);
     if (status == HINGE_OK)
         status = hg_problem_gradient(pr, part->point, &part->qp, pr->threads, NULL, part->g, err);
@@ -53,61 +65,99 @@ static hinge_status solve(const struct hg_selecting *s, const struct hg_problem 
     bool ends = result.report.outcome == HINGE_STALLED && result.report.violation <= s->out->eps;
     part->many.outcome = ends ? HINGE_CONVERGED : result.report.outcome;
     part->many.violation = result.report.violation;
-    part->many.iterations += result.report.iterations;
+    part->steps += result.report.iterations;
     memcpy(part->many.bias, result.bias, sizeof part->many.bias);
     return HINGE_OK;
 }
 
-/* The better of what SMO has, which is kept in room, and what the interior point makes of it. */
+/* The better of what SMO has and what the interior point makes of it. */
 static hinge_status improve(const struct hg_selecting *s, const struct hg_problem *pr, struct hg_part *part,
-                            double *room, hinge_error *err)
+                            const struct hg_lowrank *made, hinge_error *err)
 {
     struct hg_many_problem before = part->many;
     size_t n = part->qp.n, values = n * (size_t)part->qp.layers;
-    double objective = hg_qp_objective(&part->qp, part->g);
+    double objective = hg_qp_objective(&part->qp, part->g), *room = hg_alloc(values + n, sizeof *room);
+    struct hg_lowrank unused = made != NULL ? *made : (struct hg_lowrank){ 0 };
+    if (room == NULL) {
+        hg_lowrank_free(&unused);
+        return HINGE_OK;
+    }
     memcpy(room, part->qp.beta[0], values * sizeof *room);
     memcpy(room + values, part->g, n * sizeof *room);
-    hinge_status status = solve(s, pr, part, err);
+    hinge_status status = solve(s, pr, part, made, err);
     bool better = status == HINGE_OK &&
                   (part->many.outcome == HINGE_CONVERGED || hg_qp_objective(&part->qp, part->g) < objective);
     if (!better) {
-        before.iterations = part->many.iterations;
         memcpy(part->qp.beta[0], room, values * sizeof *room);
         memcpy(part->g, room + values, n * sizeof *room);
-        if (!hg_ended_early(part->many.outcome))
-            part->many = before;
     }
+    if (!better && !hg_ended_early(part->many.outcome))
+        part->many = before;
+    else if (!hg_ended_early(part->many.outcome) && part->many.outcome != HINGE_CONVERGED)
+        part->many.outcome = before.outcome;
     part->many.moved = NULL;
+    hg_free(room);
     return status == HINGE_ENOMEM ? hg_ok(err) : status;
+}
+
+/* Those of some problems that have been stopped on the way, or have stalled (where that is asked for), to the front. */
+static size_t unfinished(struct hg_batched *some, size_t count, bool stalled)
+{
+    size_t left = 0;
+    for (size_t k = 0; k < count; k++)
+        if (some[k].part->many.outcome == HINGE_MAX_ITER || (stalled && some[k].part->many.outcome == HINGE_STALLED))
+            some[left++] = some[k];
+    return left;
+}
+
+/* What can be done for problems for which SMO has taken so many steps. */
+static hinge_status improve_all(struct hg_selecting *s, const hinge_grid_point *point, const struct hg_batched *some,
+                                size_t count, uint64_t steps, hinge_error *err)
+{
+    hinge_status status = HINGE_OK;
+    for (size_t k = 0; k < count && status == HINGE_OK; k++) {
+        struct hg_part *part = some[k].part;
+        struct hg_problem pr = problem_of(s, point, some[k].fold);
+        size_t columns = columns_of(s, &pr, part->n);
+        struct hg_lowrank z;
+        if (columns > 0 && columns <= hg_lowrank_most(part->n))
+            status = improve(s, &pr, part, NULL, err);
+        else if (columns > 0)
+            continue;
+        else if (hg_lowrank_find(&z, &pr, part->point, &part->qp, s->out->eps, steps, pr.threads, &s->halt))
+            status = improve(s, &pr, part, &z, err);
+        else
+            break; /* other folds have none either */
+    }
+    return status;
 }
 
 hinge_status hg_select_inside(struct hg_selecting *s, const hinge_grid_point *point, hinge_error *err)
 {
+    enum { LOOKS = 6 };
     hinge_status status = HINGE_OK;
-    bool asks = hg_select_asks_inside(s);
-    for (size_t b = 0; b < s->n_batch && status == HINGE_OK; b++) {
-        struct hg_part *part = s->batch[b].part;
-        struct hg_field *field = &s->field[s->n_fields == 1 ? 0 : s->batch[b].fold];
-        bool stalled = part->many.outcome == HINGE_STALLED, limited = part->many.outcome == HINGE_MAX_ITER;
-        struct hg_problem pr = field->problem;
-        pr.params = hg_point_params(s, point);
-        size_t n = part->n, columns = columns_of(s, &pr, n);
-        if (asks)
-            status = solve(s, &pr, part, err);
-        if (asks || !(stalled || limited) || columns == 0)
-            continue;
-        double *room = hg_alloc(n, 3 * sizeof *room);
-        if (room == NULL)
-            return hg_fail(err, HINGE_ENOMEM, "no memory for %zu coefficients", n);
-        if (columns <= hg_lowrank_most(n))
-            status = improve(s, &pr, part, room, err);
-        hg_free(room);
-        uint64_t iterations = part->many.iterations;
-        if (status == HINGE_OK && part->many.outcome == HINGE_MAX_ITER) {
-            struct hg_many_problem *problem = &part->many;
-            status = hg_many_solve(&field->many, &problem, 1, s->out->eps, 0, &s->halt, err);
-            part->many.iterations += iterations;
-        }
+    for (size_t b = 0; b < s->n_batch && hg_select_asks_inside(s) && status == HINGE_OK; b++) {
+        struct hg_problem pr = problem_of(s, point, s->batch[b].fold);
+        status = solve(s, &pr, s->batch[b].part, NULL, err);
     }
+    if (status != HINGE_OK || hg_select_asks_inside(s) || !hg_params_leave_solver(&s->params))
+        return status;
+    struct hg_batched *some = hg_alloc(s->n_batch, sizeof *some);
+    if (some == NULL)
+        return hg_fail(err, HINGE_ENOMEM, "no memory for %zu problems", s->n_batch);
+    memcpy(some, s->batch, s->n_batch * sizeof *some);
+    size_t count = unfinished(some, s->n_batch, true);
+    uint64_t steps = hg_select_steps(s, point);
+    for (int look = 0; look < LOOKS && count > 0 && status == HINGE_OK && !hg_halted(&s->halt); look++) {
+        struct hg_problem pr = problem_of(s, point, some[0].fold);
+        bool last = look + 1 == LOOKS || columns_of(s, &pr, some[0].part->n) > 0;
+        status = improve_all(s, point, some, count, steps, err);
+        count = unfinished(some, count, false);
+        if (status == HINGE_OK && count > 0)
+            status = hg_solve_some(s, some, count, last ? 0 : steps, err);
+        count = last ? 0 : unfinished(some, count, false);
+        steps *= 2;
+    }
+    hg_free(some);
     return status;
 }

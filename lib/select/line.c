@@ -404,26 +404,40 @@ static hinge_status predict(struct hg_selecting *s, size_t first, size_t count, 
 /* ---- folds of a point ----------------------------------------------------------------------------------------------
  */
 
-static hinge_status solve_batch(struct hg_selecting *s, hinge_grid_point *point, hinge_error *err)
+hinge_status hg_solve_some(struct hg_selecting *s, const struct hg_batched *some, size_t count, uint64_t most,
+                           hinge_error *err)
 {
     hinge_status status = HINGE_OK;
-    uint64_t most = hg_select_steps(s, point);
-    for (size_t b = 0; b < s->n_batch; b++)
-        s->solving[b] = &s->batch[b].part->many;
-    for (size_t first = hg_select_asks_inside(s) ? s->n_batch : 0, end; first < s->n_batch && status == HINGE_OK;
-         first = end) {
-        size_t f = s->n_fields == 1 ? 0 : s->batch[first].fold;
-        for (end = first; end < s->n_batch && (s->n_fields == 1 || s->batch[end].fold == f); end++)
+    for (size_t k = 0; k < count; k++)
+        s->solving[k] = &some[k].part->many;
+    for (size_t first = 0, end; first < count && status == HINGE_OK; first = end) {
+        size_t f = s->n_fields == 1 ? 0 : some[first].fold;
+        for (end = first; end < count && (s->n_fields == 1 || some[end].fold == f); end++)
             ;
         status = hg_many_solve(&s->field[f].many, s->solving + first, end - first, s->out->eps, most, &s->halt, err);
     }
+    for (size_t k = 0; k < count; k++) {
+        some[k].part->steps += some[k].part->many.iterations;
+        some[k].part->many.moved = NULL;
+    }
+    return status;
+}
+
+static hinge_status solve_batch(struct hg_selecting *s, hinge_grid_point *point, hinge_error *err)
+{
+    hinge_status status = HINGE_OK;
+    for (size_t b = 0; b < s->n_batch; b++)
+        s->batch[b].part->steps = 0;
+    if (!hg_select_asks_inside(s))
+        status = hg_solve_some(s, s->batch, s->n_batch, hg_select_steps(s, point), err);
     if (status == HINGE_OK)
         status = hg_select_inside(s, point, err);
     for (size_t b = 0; b < s->n_batch && status == HINGE_OK; b++) {
-        const struct hg_many_problem *solved = s->solving[b];
-        point->outcome = hg_worse_outcome(point->outcome, solved->outcome);
-        point->iterations += solved->iterations;
-        s->out->iterations += solved->iterations;
+        const struct hg_part *solved = s->batch[b].part;
+        s->solving[b] = &s->batch[b].part->many;
+        point->outcome = hg_worse_outcome(point->outcome, solved->many.outcome);
+        point->iterations += solved->steps;
+        s->out->iterations += solved->steps;
         s->out->trainings++;
     }
     return status;

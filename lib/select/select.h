@@ -41,6 +41,7 @@ struct hg_part {
     struct hg_qp qp;
     double *g, *moved;     /* [n] */
     double C, nu, sums[2]; /* that it was solved with */
+    uint64_t steps;        /* that it took */
     bool begun, absent;    /* there is a solution; the fold has no such problem */
     bool g_is_coarse;      /* g is by rows in f32, and those in hand are f64 */
     struct hg_many_problem many;
@@ -142,6 +143,10 @@ void hg_parts_forget(struct hg_selecting *s, bool with_lanes);
 /* Trains and predicts so many folds of a point: s->decisions and s->predictions of their rows. */
 hinge_status hg_train_folds(struct hg_selecting *s, hinge_grid_point *point, size_t first, size_t count,
                             hinge_error *err);
+
+/* Goes on with some problems of the batch, for so many steps each (0: to their ends). */
+hinge_status hg_solve_some(struct hg_selecting *s, const struct hg_batched *some, size_t count, uint64_t most,
+                           hinge_error *err);
 
 /* ---- inside.c -------------------------------------------------------------------------------------------------- */
 

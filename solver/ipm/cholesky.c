@@ -42,7 +42,7 @@ static void add_column(const struct hg_rows *rows, size_t pivot, const double *k
 }
 
 hinge_status hg_pivoted_cholesky(struct hg_rows *rows, size_t rank, double enough, const struct hg_halt *halt,
-                                 double *z, size_t *used, double *left)
+                                 double *z, uint32_t *pivots, size_t *used, double *left)
 {
     size_t n = rows->n, c = 0;
     double whole = 0, trace, *diagonal = hg_alloc(n, sizeof *diagonal), *k = hg_alloc(n, sizeof *k);
@@ -53,6 +53,8 @@ hinge_status hg_pivoted_cholesky(struct hg_rows *rows, size_t rank, double enoug
     while (status == HINGE_OK && c < rank && trace > enough * whole && diagonal[pivot] > 1e-15 * largest &&
            !hg_poll_halt(halt)) {
         uint32_t row = (uint32_t)pivot;
+        if (pivots != NULL)
+            pivots[c] = row;
         status = hg_rows_block(rows, &row, 1, NULL, n, k);
         if (status == HINGE_OK)
             add_column(rows, pivot, k, rank, c++, z, diagonal);

@@ -26,6 +26,8 @@ struct hg_smo_options {
     struct hg_halt halt; /* stop may be NULL */
     int (*progress)(void *arg, const hinge_progress *p); /* or NULL; problem, n_problems, seconds are not filled */
     void *progress_arg;
+    bool (*leaves)(void *arg, uint64_t iterations); /* or NULL; asked each round: true ends the run as max_iter does */
+    void *leaves_arg;
 };
 
 struct hg_smo_result {

@@ -273,5 +273,7 @@ enum hg_verdict hg_judge(struct hg_run *r, hinge_status *status)
     }
     if (r->opt->max_iter > 0 && report->iterations >= r->opt->max_iter)
         return end_with(r, HINGE_MAX_ITER);
+    if (r->opt->leaves != NULL && r->opt->leaves(r->opt->leaves_arg, report->iterations))
+        return end_with(r, HINGE_MAX_ITER);
     return look_for_progress(r, status);
 }
