@@ -66,24 +66,6 @@ hinge_status hg_problem_gradient(const struct hg_problem *pr, const uint32_t *su
     return status;
 }
 
-hinge_status hg_objective(struct hg_rows *exact, const struct hg_qp *qp, double *objective)
-{
-    uint32_t *point;
-    double *coef, *g;
-    if (!HG_ROOM(HG_ARRAY(point, qp->n), HG_ARRAY(coef, qp->n), HG_ZEROS(g, qp->n)))
-        return HINGE_ENOMEM;
-    size_t n_sv = hg_qp_support(qp, NULL, point, coef);
-    hinge_status status = hg_rows_apply(exact, point, n_sv, coef, point, n_sv, g, NULL);
-    for (size_t k = n_sv; k-- > 0;) { /* from support vectors to points: point[k] >= k */
-        double here = g[k];
-        g[k] = 0;
-        g[point[k]] = here;
-    }
-    *objective = hg_qp_objective(qp, g);
-    hg_free(point);
-    return status;
-}
-
 /* The larger of alpha max(0, slope) and (C - alpha) max(0, -slope), divided by C: alpha (y f - 1 + xi) and
  * (C - alpha) xi of a variable. Hard margin: alpha |y f - 1|. */
 static double slack(double alpha, double c, double slope)

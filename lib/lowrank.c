@@ -105,9 +105,7 @@ size_t hg_lowrank_columns(const struct hg_problem *pr, size_t most)
 size_t hg_lowrank_inside(const struct hg_problem *pr, size_t n)
 {
     size_t columns = hg_lowrank_columns(pr, HG_RANK_EXACT);
-    if (columns > 0 && n >= 2 * columns)
-        return columns;
-    return n <= HG_RANK_EXACT && pr->params.kernel.type != HINGE_SIGMOID ? n : 0;
+    return n >= 2 * columns ? columns : 0;
 }
 
 uint64_t hg_lowrank_steps(size_t n, size_t columns)
@@ -125,7 +123,7 @@ static double share_allowed(const double *diagonal, size_t n, const struct hg_qp
         mean += diagonal[i] / (double)n;
     for (size_t i = 0; i < qp->n; i++)
         square += hg_qp_beta(qp, i) * hg_qp_beta(qp, i);
-    return HG_MIN(error / (sqrt(square) * mean), 1e-3);
+    return HG_MIN(HG_MAX(error / (sqrt(square) * mean), 1e-13), 1e-3);
 }
 
 /* The factor of a sample of the points: its pivots, and their rows of it, which are a lower triangle. Points are given
@@ -259,11 +257,14 @@ bool hg_lowrank_find(struct hg_lowrank *l, const struct hg_problem *pr, const ui
 {
     const double columns_of_step = 1200; /* squared: a step takes as long as so many products of a row and column */
     struct seed s = { .most = (size_t)HG_MIN(sqrt(columns_of_step * (double)steps / (double)qp->n),
-                                             (double)HG_RANK_EXACT) };
+                                             (double)HG_MIN(qp->n, (size_t)HG_RANK_EXACT)) };
     struct hg_gram gram = { 0 };
-    bool smooth = pr->params.kernel.type == HINGE_RBF || pr->params.kernel.type == HINGE_POLYNOMIAL;
+    hinge_kernel_type type = pr->params.kernel.type;
+    bool may_be_smooth = type == HINGE_RBF || type == HINGE_POLYNOMIAL;
     s.n = HG_MIN(qp->n, 3 * s.most);
-    if (!smooth || s.most > hg_lowrank_most(qp->n) ||
+    if (type == HINGE_SIGMOID || (!may_be_smooth && qp->n > HG_RANK_EXACT))
+        return false;
+    if (s.most == 0 || s.most > hg_lowrank_most(qp->n) ||
         !HG_ROOM(HG_ARRAY(s.pivot, s.most), HG_ARRAY(s.sample, s.n), HG_ARRAY(s.left, qp->n),
                  HG_TABLE(s.triangle, s.most, s.most)))
         return false;

@@ -38,13 +38,14 @@ enum { HG_RANK_EXACT = 2000 };
 size_t hg_lowrank_columns(const struct hg_problem *problem, size_t most);
 
 /* Columns with which the interior point may go on for SMO, which then has so many steps: those that take as long. The
- * kernel's features where n rows are twice as many, or as many as there are rows, which are few; 0: too many. */
+ * kernel's features where n rows are twice as many; 0: too many. */
 size_t hg_lowrank_inside(const struct hg_problem *problem, size_t n);
 uint64_t hg_lowrank_steps(size_t n, size_t columns);
+enum { HG_LAST_STEPS = 8 }; /* so many times as many again, where the interior point did not end */
 
 /* A factor that can be solved in the time that SMO has taken for so many steps, and is so near to the kernel that the
- * gradient of the coefficients is right to a part of eps: smooth kernels have one, and at a large C SMO takes long on
- * them. Some points of many tell at once where there is none. false: none, or no memory. */
+ * gradient of the coefficients is right to a part of eps: smooth kernels have one, and few points, and at a large C SMO
+ * takes long on them. Some points of many tell at once where there is none. false: none, or no memory. */
 bool hg_lowrank_find(struct hg_lowrank *lowrank, const struct hg_problem *problem, const uint32_t *subset,
                      const struct hg_qp *qp, double eps, uint64_t steps, int threads, const struct hg_halt *halt);
 /* Steps a row after which it is worth looking; then each time that they are twice as many. */

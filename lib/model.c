@@ -374,35 +374,25 @@ static bool derive_f32(hinge_model *m, int threads)
     return true;
 }
 
-/* w of each problem: sum coef x over the SVs, as sum coef (x - mean) + mean sum coef, the last sum without rounding: it
- * is 0 or nearly so, and features may be far from 0. */
+/* w of each problem: sum coef x over the SVs, rounded once: where features are far from 0 it is little of its terms. */
 static bool collapse_linear(hinge_model *m)
 {
     if (m->kernel.type != HINGE_LINEAR)
         return true;
     size_t rows = hg_model_coef_rows(m), values, sv = 0;
-    double *mean, *sum, *low;
     if (!hg_mul(m->n_problems, m->d, &values) || (m->weights = hg_zalloc(values, sizeof *m->weights)) == NULL)
         return false;
-    if (!HG_ROOM(HG_ZEROS(mean, m->d), HG_ZEROS(sum, m->n_problems), HG_ZEROS(low, m->n_problems)))
-        return false;
-    for (size_t i = 0; i < m->n_sv; i++)
-        for (size_t k = 0; k < m->d; k++)
-            mean[k] += m->sv[i * m->d + k] / (double)m->n_sv;
-    for (size_t c = 0; c < hg_model_groups(m); c++)
+    double *low = hg_zalloc(values, sizeof *low);
+    for (size_t c = 0; low != NULL && c < hg_model_groups(m); c++)
         for (size_t end = sv + hg_model_group_sv(m, c); sv < end; sv++)
             for (size_t row = 0; row < rows; row++) {
-                size_t p = hg_coef_problem(m, c, row);
-                double coef = m->coef[row * m->n_sv + sv], *w = m->weights + p * m->d;
-                hg_add_exactly(&sum[p], &low[p], coef);
-                for (size_t k = 0; coef != 0 && k < m->d; k++)
-                    w[k] += coef * (m->sv[sv * m->d + k] - mean[k]);
+                size_t at = hg_coef_problem(m, c, row) * m->d;
+                hg_add_multiple(m->weights + at, low + at, m->coef[row * m->n_sv + sv], m->sv + sv * m->d, m->d);
             }
-    for (size_t p = 0; p < m->n_problems; p++)
-        for (size_t k = 0; k < m->d; k++)
-            m->weights[p * m->d + k] += (sum[p] + low[p]) * mean[k];
-    hg_free(mean);
-    return true;
+    for (size_t k = 0; low != NULL && k < values; k++)
+        m->weights[k] += isfinite(low[k]) ? low[k] : 0;
+    hg_free(low);
+    return low != NULL;
 }
 
 hinge_status hg_model_finish(hinge_model *m, int threads, hinge_error *err)

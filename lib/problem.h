@@ -76,9 +76,6 @@ void hg_problem_take(const struct hg_problem *problem, const double *beta, const
  * as they are. false: the sums lack nothing. */
 bool hg_problem_share(struct hg_qp *qp, const double *sums, const uint32_t *order);
 
-/* What the coefficients of qp are worth, from the kernel values among those that are not 0. */
-hinge_status hg_objective(struct hg_rows *exact, const struct hg_qp *qp, double *objective);
-
 /* An entry's part of the duality gap, and the slackness of its two variables, beta = alpha - alpha*, where it is larger
  * than *slackness. slope = g + off + bias. */
 double hg_entry_gap(double beta, double lo, double hi, double kink, double slope, double *slackness);

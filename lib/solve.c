@@ -116,24 +116,38 @@ static bool is_worse_than_none(const struct hg_qp *qp, const double *sums, const
     return (qp->no_sum || sums[0] == 0) && qp->layers == 1 && result->report.objective > 0;
 }
 
-/* A run that was ended on the way knows its objective from a gradient by f32 rows, or one that was being made, and the
- * error of one that converged may be much to it: it is taken anew where that is done at once, and no coefficients are
- * given back that are worth less than none. */
-static hinge_status look_again(const struct hg_training *t, struct hg_rows *exact, struct hg_qp *qp, const double *sums,
-                               struct hg_smo_result *result)
+/* A run that was ended on the way knows what it is worth from a gradient by f32 rows, or one that was being made, and
+ * the error of one that converged may be much to its objective: all is taken anew where that is done at once, and no
+ * coefficients are given back that are worth less than none. */
+static hinge_status look_again(const struct hg_training *t, struct hg_part *part, int threads,
+                               struct hg_smo_result *result, hinge_error *err)
 {
+    struct hg_qp *qp = &part->qp;
+    hinge_report *report = &result->report;
     double n_sv = (double)hg_qp_support(qp, NULL, NULL, NULL), sizes = 0;
     for (size_t i = 0; i < qp->n; i++)
         sizes += fabs(hg_qp_beta(qp, i));
-    bool ended = hg_ended_early(result->report.outcome) || result->report.outcome == HINGE_MAX_ITER ||
-                 result->report.outcome == HINGE_STALLED ||
-                 result->report.error * sizes > 1e-4 * fabs(result->report.objective);
-    if (!ended || n_sv * n_sv * (double)(t->problem.d + 8) > LOOK_AGAIN)
+    bool early = hg_ended_early(report->outcome) || report->outcome == HINGE_MAX_ITER;
+    bool ended = early || report->outcome == HINGE_STALLED ||
+                 report->error * sizes > 1e-4 * fabs(report->objective);
+    if (!ended || n_sv * (double)qp->n * (double)(t->problem.d + 8) > (early ? LOOK_AGAIN / 10 : LOOK_AGAIN))
         return HINGE_OK;
-    hinge_status status = hg_objective(exact, qp, &result->report.objective);
-    if (status != HINGE_OK || !is_worse_than_none(qp, sums, result))
-        return status;
-    return take_zero(qp, &result->report, result->bias);
+    double *g = hg_alloc(qp->n, sizeof *g);
+    if (g == NULL)
+        return hg_fail(err, HINGE_ENOMEM, "no memory for %zu rows", qp->n);
+    hinge_status status = hg_problem_gradient(&t->distinct.problem, part->points, qp, threads, NULL, g, err);
+    if (status == HINGE_OK) {
+        report->objective = hg_qp_objective(qp, g);
+        report->violation = hg_qp_violation(qp, g);
+        report->error = 0;
+        for (int l = 0; l < qp->layers; l++)
+            result->bias[l] = hg_qp_bias(qp, NULL, qp->n, g, l);
+    }
+    hg_free(g);
+    if (status == HINGE_OK && is_worse_than_none(qp, part->sums, result) &&
+        take_zero(qp, report, result->bias) != HINGE_OK)
+        status = hg_fail(err, HINGE_ENOMEM, "no memory for %zu coefficients", qp->n);
+    return status;
 }
 
 /* f32 rows first where they are wanted; where they turn out too coarse, f64 rows from there on. */
@@ -178,8 +192,8 @@ static hinge_status solve(struct hg_training *t, struct hg_part *part, const str
         smo.columns_computed += before.columns_computed;
         f32 = false;
     }
-    if (status == HINGE_OK && look_again(t, &exact.super, qp, part->sums, &smo) != HINGE_OK)
-        status = hg_fail(err, HINGE_ENOMEM, "no memory for %zu rows, or the kernel function failed", qp->n);
+    if (status == HINGE_OK)
+        status = look_again(t, part, options->threads, &smo, err);
     report->precision = f32 ? HINGE_PRECISION_F32 : HINGE_PRECISION_F64;
     report->gflop = rows.super.gflop + exact.super.gflop;
     report->kernel_values = rows.super.values + exact.super.values;
@@ -379,7 +393,7 @@ static void copy_beta(const struct hg_qp *qp, double *all, bool back)
 
 /* The interior point goes on where SMO has taken so many steps or has stalled, as it does where coefficients are large:
  * to the interior point their size is nothing. Where that does not end at eps, SMO goes on from the better of both, if
- * that is not where it stalled. */
+ * that is not where it stalled; where all columns were not enough, for rounding, it is not given steps without end. */
 static hinge_status go_on_inside(struct hg_training *t, struct hg_part *part, size_t columns, struct hg_lowrank *made,
                                  const struct hg_smo_options *options, struct hg_solution *s, hinge_error *err)
 {
@@ -404,9 +418,13 @@ static hinge_status go_on_inside(struct hg_training *t, struct hg_part *part, si
         copy_beta(qp, kept, !better);
         hg_ok(err);
         s->report.outcome = HINGE_STALLED;
-        status = better || !stalled ? solve(t, part, options, s, err) : HINGE_OK;
+        struct hg_smo_options rest = *options;
+        rest.max_iter = made == NULL ? HG_LAST_STEPS * hg_lowrank_steps(qp->n, columns) : 0;
+        status = better || !stalled ? solve(t, part, &rest, s, err) : HINGE_OK;
         if (better || !stalled)
             hg_add_work(&s->report, &work);
+        if (rest.max_iter > 0 && s->report.outcome == HINGE_MAX_ITER)
+            s->report.outcome = HINGE_STALLED;
     }
     hinge_outcome outcome = s->report.outcome;
     if (status == HINGE_OK && outcome != HINGE_CONVERGED && !(s->report.objective <= best.report.objective)) {
@@ -426,7 +444,7 @@ static hinge_status find_r(struct hg_training *t, struct hg_part *part, const st
 {
     struct hg_qp *qp = &part->qp;
     struct hg_smo_options finer = *options;
-    uint64_t first = s->report.iterations, most = first + 20 * (first + qp->n);
+    uint64_t first = s->report.iterations, most = first + 5 * (first + qp->n);
     if (!is_lost(t, s, 10))
         return HINGE_OK;
     most = options->max_iter > 0 ? HG_MIN(options->max_iter, most) : most;
@@ -474,9 +492,10 @@ static bool leaves(void *arg, uint64_t iterations)
     const struct hg_part *part = p->part;
     if (p->found || iterations < p->next)
         return p->found;
+    p->next = HG_MAX(p->next, iterations);
     p->found = hg_lowrank_find(&p->z, &p->t->distinct.problem, part->points, &part->qp, p->options->eps, p->next,
                                p->options->threads, &p->options->halt);
-    p->next *= 2;
+    p->next = p->next > UINT64_MAX / 16 ? UINT64_MAX : 2 * p->next;
     return p->found;
 }
 
@@ -509,9 +528,13 @@ hinge_status hg_solve_problem(void *arg, size_t p, int threads, hinge_error *err
     options.max_iter = t->params->max_iter;
     if (status == HINGE_OK && columns > 0 && is_unfinished(&t->solutions[p].report))
         status = go_on_inside(t, &part, columns, NULL, &options, &t->solutions[p], err);
+    bool stalled = t->solutions[p].report.outcome == HINGE_STALLED;
+    if (status == HINGE_OK && stalled && columns == 0 && is_open(t) && part.qp.n <= HG_RANK_EXACT)
+        leaves(&prospect, UINT64_MAX / 2);
     while (prospect.found) {
         struct hg_lowrank z = prospect.z;
         prospect.found = false;
+        prospect.next = HG_MAX(prospect.next, prospect.next * 4);
         if (status == HINGE_OK)
             status = go_on_inside(t, &part, 0, &z, &options, &t->solutions[p], err);
         else

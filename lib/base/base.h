@@ -129,6 +129,25 @@ static inline void hg_add_exactly(double *high, double *low, double x)
     *high = sum;
 }
 
+/* The upper half of x's digits: the product of two such halves is exact (Dekker 1971; no fma here, which would be a
+ * call on the oldest processors). */
+static inline double hg_upper_half(double x)
+{
+    double c = 134217729.0 * x; /* 2^27 + 1 */
+    return c - (c - x);
+}
+
+/* high + low += factor x without error, but for the rounding of low; [n] each. */
+static inline void hg_add_multiple(double *high, double *low, double factor, const double *x, size_t n)
+{
+    double fh = hg_upper_half(factor), fl = factor - fh;
+    for (size_t c = 0; c < n && factor != 0; c++) {
+        double product = x[c] * factor, xh = hg_upper_half(x[c]), xl = x[c] - xh;
+        hg_add_exactly(&high[c], &low[c], product);
+        low[c] += ((xh * fh - product) + xh * fl + xl * fh) + xl * fl;
+    }
+}
+
 /* The outcome of two runs together: what ended them early (the caller, then the time), since the rest is then
  * unfinished; otherwise the worse. */
 hinge_outcome hg_worse_outcome(hinge_outcome a, hinge_outcome b);

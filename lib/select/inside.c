@@ -154,8 +154,11 @@ hinge_status hg_select_inside(struct hg_selecting *s, const hinge_grid_point *po
         status = improve_all(s, point, some, count, steps, err);
         count = unfinished(some, count, false);
         if (status == HINGE_OK && count > 0)
-            status = hg_solve_some(s, some, count, last ? 0 : steps, err);
-        count = last ? 0 : unfinished(some, count, false);
+            status = hg_solve_some(s, some, count, !last ? steps : look > 0 ? 0 : HG_LAST_STEPS * steps, err);
+        count = unfinished(some, count, false);
+        for (size_t k = 0; k < count && last; k++)
+            some[k].part->many.outcome = HINGE_STALLED;
+        count = last ? 0 : count;
         steps *= 2;
     }
     hg_free(some);

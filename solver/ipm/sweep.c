@@ -88,29 +88,12 @@ static void add_normal(const struct hg_sweep_space *s, const double *z, const do
                     scaled + k * s->ld, (int)s->ld, 1, normal, (int)s->ld);
 }
 
-/* The upper half of x's digits: the product of two such halves is exact (Dekker 1971; no fma here, which would be a
- * call on the oldest processors). */
-static inline double upper_half(double x)
-{
-    double c = 134217729.0 * x; /* 2^27 + 1 */
-    return c - (c - x);
-}
-
 static void accumulate_exactly(const struct hg_sweep_space *s, const double *z, size_t count, const double *y,
                                const struct slot *slot)
 {
     double *high = slot->acc[0], *low = slot->low;
-    for (size_t k = 0; k < count; k++) {
-        const double *row = z + k * s->ld;
-        double factor = y[k], fh = upper_half(factor), fl = factor - fh;
-        if (factor == 0)
-            continue;
-        for (size_t c = 0; c < s->cols; c++) {
-            double product = row[c] * factor, rh = upper_half(row[c]), rl = row[c] - rh;
-            hg_add_exactly(&high[c], &low[c], product);
-            low[c] += ((rh * fh - product) + rh * fl + rl * fh) + rl * fl;
-        }
-    }
+    for (size_t k = 0; k < count; k++)
+        hg_add_multiple(high, low, y[k], z + k * s->ld, s->cols);
 }
 
 static void sweep_block(const struct hg_sweep_space *s, const struct hg_sweep *w, const struct slot *slot, size_t first,
