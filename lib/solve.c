@@ -119,7 +119,7 @@ static bool is_worse_than_none(const struct hg_qp *qp, const double *sums, const
 /* A run that was ended on the way knows what it is worth from a gradient by f32 rows, or one that was being made, and
  * the error of one that converged may be much to its objective: all is taken anew where that is done at once, and no
  * coefficients are given back that are worth less than none. */
-static hinge_status look_again(const struct hg_training *t, struct hg_part *part, int threads,
+static hinge_status look_again(const struct hg_training *t, struct hg_part *part, const struct hg_smo_options *options,
                                struct hg_smo_result *result, hinge_error *err)
 {
     struct hg_qp *qp = &part->qp;
@@ -135,11 +135,13 @@ static hinge_status look_again(const struct hg_training *t, struct hg_part *part
     double *g = hg_alloc(qp->n, sizeof *g);
     if (g == NULL)
         return hg_fail(err, HINGE_ENOMEM, "no memory for %zu rows", qp->n);
-    hinge_status status = hg_problem_gradient(&t->distinct.problem, part->points, qp, threads, NULL, g, err);
+    hinge_status status = hg_problem_gradient(&t->distinct.problem, part->points, qp, options->threads, NULL, g, err);
     if (status == HINGE_OK) {
         report->objective = hg_qp_objective(qp, g);
         report->violation = hg_qp_violation(qp, g);
         report->error = 0;
+        if (report->outcome == HINGE_STALLED || report->outcome == HINGE_CONVERGED)
+            report->outcome = report->violation <= options->eps ? HINGE_CONVERGED : HINGE_STALLED;
         for (int l = 0; l < qp->layers; l++)
             result->bias[l] = hg_qp_bias(qp, NULL, qp->n, g, l);
     }
@@ -193,7 +195,7 @@ static hinge_status solve(struct hg_training *t, struct hg_part *part, const str
         f32 = false;
     }
     if (status == HINGE_OK)
-        status = look_again(t, part, options->threads, &smo, err);
+        status = look_again(t, part, options, &smo, err);
     report->precision = f32 ? HINGE_PRECISION_F32 : HINGE_PRECISION_F64;
     report->gflop = rows.super.gflop + exact.super.gflop;
     report->kernel_values = rows.super.values + exact.super.values;
