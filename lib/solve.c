@@ -497,13 +497,32 @@ static bool leaves(void *arg, uint64_t iterations)
     p->next = HG_MAX(p->next, iterations);
     p->found = hg_lowrank_find(&p->z, &p->t->distinct.problem, part->points, &part->qp, p->options->eps, p->next,
                                p->options->threads, &p->options->halt);
-    p->next = p->next > UINT64_MAX / 16 ? UINT64_MAX : 2 * p->next;
+    p->next = p->next > UINT64_MAX / 4 ? UINT64_MAX : 2 * p->next;
     return p->found;
 }
 
 static bool is_unfinished(const hinge_report *report)
 {
     return report->outcome == HINGE_STALLED || report->outcome == HINGE_MAX_ITER;
+}
+
+/* What SMO has left unfinished goes on inside, by the columns that the kernel has or by a factor that was found. */
+static hinge_status finish_inside(struct hg_training *t, struct prospect *prospect, size_t columns,
+                                  struct hg_part *part, const struct hg_smo_options *options, struct hg_solution *s,
+                                  hinge_error *err)
+{
+    hinge_status status = HINGE_OK;
+    if (columns > 0 && is_unfinished(&s->report))
+        status = go_on_inside(t, part, columns, NULL, options, s, err);
+    else if (columns == 0 && s->report.outcome == HINGE_STALLED && is_open(t) && part->qp.n <= HG_RANK_EXACT)
+        leaves(prospect, UINT64_MAX / 2);
+    while (prospect->found && status == HINGE_OK) {
+        struct hg_lowrank z = prospect->z;
+        prospect->found = false;
+        prospect->next = prospect->next > UINT64_MAX / 4 ? UINT64_MAX : 4 * prospect->next;
+        status = go_on_inside(t, part, 0, &z, options, s, err);
+    }
+    return status;
 }
 
 hinge_status hg_solve_problem(void *arg, size_t p, int threads, hinge_error *err)
@@ -528,20 +547,11 @@ hinge_status hg_solve_problem(void *arg, size_t p, int threads, hinge_error *err
     if (t->interior)
         end_by_eps(t, &t->solutions[p].report);
     options.max_iter = t->params->max_iter;
-    if (status == HINGE_OK && columns > 0 && is_unfinished(&t->solutions[p].report))
-        status = go_on_inside(t, &part, columns, NULL, &options, &t->solutions[p], err);
-    bool stalled = t->solutions[p].report.outcome == HINGE_STALLED;
-    if (status == HINGE_OK && stalled && columns == 0 && is_open(t) && part.qp.n <= HG_RANK_EXACT)
-        leaves(&prospect, UINT64_MAX / 2);
-    while (prospect.found) {
-        struct hg_lowrank z = prospect.z;
-        prospect.found = false;
-        prospect.next = HG_MAX(prospect.next, prospect.next * 4);
-        if (status == HINGE_OK)
-            status = go_on_inside(t, &part, 0, &z, &options, &t->solutions[p], err);
-        else
-            hg_lowrank_free(&z);
-    }
+    if (status == HINGE_OK)
+        status = finish_inside(t, &prospect, columns, &part, &options, &t->solutions[p], err);
+    if (prospect.found)
+        hg_lowrank_free(&prospect.z);
+    options.leaves = NULL;
     if (status == HINGE_OK && !t->interior)
         status = find_r(t, &part, &options, &t->solutions[p], err);
     if (status == HINGE_OK) {
