@@ -216,6 +216,7 @@ static hinge_status choose_columns(struct vectors *vectors, struct hg_lines *lin
         return HINGE_OK;
     HG_TRY(hg_columns_open(columns, lines->file, m->d, err));
     HG_TRY(hg_lines_read(lines, read_vector, vectors, &tally, err));
+    hg_columns_add(columns, m->d); /* tells how many features there are, be it 0 in all vectors */
     hg_columns_rank(columns);
     if (!hg_columns_worth(columns)) {
         hg_columns_free(columns);
