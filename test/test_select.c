@@ -650,6 +650,36 @@ static void drops_what_is_surely_worse(void **state)
     set_free(&set);
 }
 
+/* Labels half of which are noise: the larger C, the worse. */
+static void drops_the_rest_of_a_line_that_falls(void **state)
+{
+    (void)state;
+    static const double C[] = { 0.05, 0.5, 5, 50, 500, 5000 }, gamma[] = { 0.5 };
+    struct set set = set_two_class(41, 1000, 4, 1.2);
+    hinge_params params = hinge_params_default(HINGE_C_SVC);
+    hinge_select_options options = { .C = { C, 6 }, .gamma = { gamma, 1 }, .drop = HINGE_DROP_RACE };
+    hinge_selection *selection = choose(&set, &params, &options);
+    options.drop = HINGE_DROP_NONE;
+    hinge_selection *all = choose(&set, &params, &options);
+    size_t followed = 0;
+    for (size_t k = 0; k < 6; k++) {
+        const hinge_grid_point *p = &selection->points[k];
+        const double *score = &all->points[k].score[HINGE_SCORE_ACCURACY];
+        if (p->state != HINGE_POINT_RACE || strstr(p->text, "before it") == NULL)
+            continue;
+        followed++;
+        assert_true(p->iterations == 0 && isnan(p->score[HINGE_SCORE_ACCURACY]));
+        assert_true(k >= 2 && *score < all->best->score[HINGE_SCORE_ACCURACY]);
+        assert_true(all->points[k - 1].score[HINGE_SCORE_ACCURACY] < all->best->score[HINGE_SCORE_ACCURACY]);
+        assert_true(all->points[k - 2].score[HINGE_SCORE_ACCURACY] < all->best->score[HINGE_SCORE_ACCURACY]);
+    }
+    assert_true(followed > 0);
+    assert_true(selection->best->C == all->best->C);
+    hinge_selection_free(all);
+    hinge_selection_free(selection);
+    set_free(&set);
+}
+
 /* Rows in f32 are too coarse for the training on the first half, whose classes are mixed and whose coefficients are
  * large, but not for that on the other half, which comes after it. */
 static void ends_where_one_fold_needs_f64(void **state)
@@ -928,6 +958,7 @@ int main(void)
         cmocka_unit_test(scores_regression_by_definition),
         cmocka_unit_test(chooses_the_best),
         cmocka_unit_test(drops_what_is_surely_worse),
+        cmocka_unit_test(drops_the_rest_of_a_line_that_falls),
         cmocka_unit_test(carries_contradictions_along),
         cmocka_unit_test(stays_in_f32_while_that_is_good),
         cmocka_unit_test(ends_where_one_fold_needs_f64),

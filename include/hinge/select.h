@@ -65,7 +65,8 @@ typedef enum hinge_drop { /* points whose folds need not all be trained */
                            * accuracy, MSE, MAE and the pinball loss, pooled; none for other scores and with one_se */
     HINGE_DROP_RACE       /* and those that do worse than the best point on the same held-out rows so surely that chance
                            * would do it once in a hundred times (McNemar's exact test; regression: the sign test on
-                           * which of the two is nearer); for the same scores */
+                           * which of the two is nearer), and what follows two of those on a line of rising C (or nu)
+                           * where each was worse than the one before; for the same scores */
 } hinge_drop;
 
 typedef enum hinge_point_state {
@@ -73,7 +74,7 @@ typedef enum hinge_point_state {
     HINGE_POINT_DONE,        /* all its folds are trained and scored */
     HINGE_POINT_KNOWN,       /* its scores were given (hinge_select_options.known) */
     HINGE_POINT_EXACT,       /* dropped: it cannot win */
-    HINGE_POINT_RACE,        /* dropped: it is surely worse than the best */
+    HINGE_POINT_RACE,        /* dropped: it, or the points before it on its line, is surely worse than the best */
     HINGE_POINT_FAILED       /* not to be trained (an infeasible nu, a parameter out of range): see text */
 } hinge_point_state;
 

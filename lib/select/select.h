@@ -74,6 +74,8 @@ struct hg_selecting {
     struct hg_halt halt;
     size_t done;                   /* points whose state is known */
     bool drops;                    /* the last one trained was dropped, or would have been */
+    size_t falls;                  /* so many in a row of the line, each worse than the one before it: */
+    double line_loss;              /* the last one's mean loss; NaN: not known */
 
     size_t n_fields;               /* 1, or n_folds where each is scaled by itself */
     struct hg_field *field;
