@@ -81,9 +81,10 @@ def draw_grids(results, options):
         bars = [(run["wall_s"] * share, bool(run.get("at_least"))) if run else (None, False) for run in runs]
         if any(height for height, _ in bars):
             series.append((who, colour, bars))
-    title = f"C and gamma by 5-fold cross-validation, lower is better; {options.threads} threads"
-    labels = [f"{name}, {found[0]['points']} points" for name, found in results.items()]
-    return draw_bars("grid", title, labels, series, "it takes longer")
+    points = sorted({found[0]["points"] for found in results.values()})
+    title = (f"{' or '.join(map(str, points))} values of C and gamma, 5 folds, lower is better; "
+             f"{options.threads} threads")
+    return draw_bars("grid", title, list(results), series, "it takes longer")
 
 
 def draw_scaling(contests, contestants, options):
