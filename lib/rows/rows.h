@@ -66,7 +66,7 @@ struct hg_rows {
     bool coded;            /* tiles may come coded */
     bool unit;             /* all values are in [0, 1], but for rounding */
     const uint32_t *order; /* [n] all points, so that those whose values matter to each other are close; or NULL */
-    double cost;          /* of computing a value, in reads of one from memory: a rough figure, machine or not */
+    double cost;          /* of computing a value, in reads of one of its type from memory: a rough figure */
     double gflop;         /* done in GEMM so far */
     uint64_t values;      /* kernel values computed so far */
     struct hg_crew crew;  /* of fetches, and of what else is done round after round */

@@ -34,12 +34,11 @@ bool hg_has_worked_enough(const struct hg_run *r)
 size_t hg_choose_q(const struct hg_rows *rows, size_t n, size_t asked, int layers)
 {
     size_t q = 256, most = hg_is_cheap(rows) ? 1024 : 2048;
-    size_t share = hg_is_cheap(rows) && rows->order != NULL ? 200 : 24;
     if (asked > 0) /* half of it holds a pair of each layer */
         return HG_MIN(HG_MAX(asked, 4 * (size_t)layers), n);
     if (n <= 512)
         return n;
-    while (q < most && q * share < n)
+    while (q < most && q * 24 < n)
         q *= 2;
     return q;
 }

@@ -130,7 +130,7 @@ static inline uint64_t hg_hash(uint64_t x)
 /* ---- block.c ----------------------------------------------------------------------------------------------------- */
 
 /* Points of W of a problem of n: 256 at a few thousand, 512 at 10k, 1024 at 20k, 2048 from 25k on; all of a small one.
- * Where rows cost next to nothing, K_WW is what a round costs: less of it, and least where most values are left out.
+ * Where rows cost next to nothing, K_WW is what a round costs: 1024 at most.
  * asked: how many are wanted; 0: nobody said. */
 size_t hg_choose_q(const struct hg_rows *rows, size_t n, size_t asked, int layers);
 
