@@ -79,18 +79,24 @@ static double squared_difference(const struct hg_origin *a, size_t i, const stru
     return sum;
 }
 
-/* The dot products of row i to -1/2 squared distances: by differences where those are small, or not to be told. */
+/* The dot products of row i to -1/2 squared distances: by differences where those are small, or not to be told (NaN
+ * where features are so large that norms are infinite). */
 static void take_distances(const struct hg_tiler *t, const struct hg_left *left, size_t i, const struct hg_right *right,
                            double *dot)
 {
-    double norm = ((const double *)left->norm)[i], lost = distance_error(t->d);
-    const double *norms = right->norm;
-    for (size_t c = 0; c < right->count; c++) {
+    const double norm = ((const double *)left->norm)[i], *norms = right->norm;
+    const double close = t->close, lost = distance_error(t->d);
+    const size_t n = right->count;
+    double told = 0; /* as many; of a double's width, for vectors */
+#pragma omp simd reduction(+ : told)
+    for (size_t c = 0; c < n; c++) {
         double both = norm + norms[c], distance = both - 2 * dot[c];
-        if (!(distance >= t->close + lost * both)) /* NaN where features are so large that norms are infinite */
-            distance = squared_difference(&left->origin, i, &right->origin, c, t->d);
         dot[c] = -distance / 2;
+        told += distance >= close + lost * both ? 1.0 : 0.0;
     }
+    for (size_t c = 0; c < n && told < (double)n; c++)
+        if (!(-2 * dot[c] >= close + lost * (norm + norms[c])))
+            dot[c] = -squared_difference(&left->origin, i, &right->origin, c, t->d) / 2;
 }
 
 /* ---- values ------------------------------------------------------------------------------------------------------ */
