@@ -3,6 +3,8 @@
 #include "lib/base/words.h"
 #include "lib/params.h"
 
+#include <hinge/scaling.h>
+
 #include <float.h>
 #include <limits.h>
 #include <math.h>

@@ -6,6 +6,8 @@
 
 #include "lib/base/base.h"
 
+#include <hinge/scaling.h>
+
 struct hg_scaled {
     hinge_matrix x;        /* the caller's, or data */
     hinge_params params;   /* without their scaling */

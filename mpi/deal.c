@@ -2,6 +2,8 @@
 #include "lib/params.h"
 #include "mpi/own.h"
 
+#include <hinge/scaling.h>
+
 #include <math.h>
 
 static const size_t AT_ONCE = (size_t)64 << 20; /* bytes that a rank gets in one exchange, at most */

@@ -2,6 +2,8 @@
 #include "lib/base/base.h"
 #include "mpi/own.h"
 
+#include <hinge/scaling.h>
+
 #include <math.h>
 
 /* The ranges of all ranks, each of which has fitted its own; used: it has rows of weight > 0. */

@@ -8,6 +8,8 @@
 #include "mpi/run.h"
 #include "mpi/save.h"
 
+#include <hinge/scaling.h>
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -11,7 +11,7 @@ import tempfile
 
 import cffi
 
-HEADERS = ("hinge/hinge.h", "hinge/io.h", "hinge/select.h", "hinge/theory.h")
+HEADERS = ("hinge/hinge.h", "hinge/io.h", "hinge/scaling.h", "hinge/select.h", "hinge/theory.h")
 
 
 def preprocessed(compiler, include):

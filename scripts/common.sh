@@ -7,7 +7,7 @@ build_packages='meson=meson ninja-build=ninja gcc=cc libc6-dev pkg-config=pkg-co
 # What the tests need beyond that; gfortran where they link OpenBLAS statically.
 test_packages='libcmocka-dev libsvm-dev libsvm-tools=svm-train g++=c++ python3=python3 xz-utils=xz
     gfortran=gfortran doxygen=doxygen mandoc=mandoc groff-base=groff cmake=cmake make=make gnuplot-nox=gnuplot
-    libopenmpi-dev openmpi-bin=mpirun'
+    libopenmpi-dev openmpi-bin=mpirun.openmpi libmpich-dev mpich=mpirun.mpich'
 # What the Python module and its tests need; those of the estimators run where scikit-learn 1.6 is too.
 python_packages='python3-dev python3-cffi python3-numpy python3-pytest mypy'
 

@@ -2,6 +2,7 @@
 #include "test/support.h"
 
 #include <hinge/io.h>
+#include <hinge/scaling.h>
 #include <hinge/theory.h>
 
 #include <math.h>

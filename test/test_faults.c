@@ -9,6 +9,7 @@
 
 #include <hinge/io.h>
 #include <hinge/qp.h>
+#include <hinge/scaling.h>
 #include <hinge/select.h>
 #include <hinge/theory.h>
 

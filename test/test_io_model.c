@@ -3,6 +3,7 @@
 #include "test/folder.h"
 
 #include <hinge/io.h>
+#include <hinge/scaling.h>
 #include <libsvm/svm.h>
 
 #include <fcntl.h>

@@ -6,6 +6,8 @@
 #include "lib/model.h"
 #include "support.h"
 
+#include <hinge/scaling.h>
+
 #include <float.h>
 #include <math.h>
 #include <stdio.h>

@@ -4,6 +4,7 @@
 #include "test/support.h"
 
 #include <hinge/io.h>
+#include <hinge/scaling.h>
 
 #include <fcntl.h>
 #include <math.h>

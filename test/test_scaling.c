@@ -1,6 +1,8 @@
 /* Scaling: fitted, applied, inverted, kept by models, fitted anew by each fold. */
 #include "test/support.h"
 
+#include <hinge/scaling.h>
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

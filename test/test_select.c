@@ -1,6 +1,7 @@
 /* Model selection: its scores and its model are those of separate trainings on the same folds. */
 #include "test/support.h"
 
+#include <hinge/scaling.h>
 #include <hinge/select.h>
 #include <math.h>
 #include <stdio.h>

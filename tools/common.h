@@ -12,6 +12,7 @@
 
 #include <hinge/hinge.h>
 #include <hinge/io.h>
+#include <hinge/scaling.h>
 
 #if defined(__GNUC__)
 #define PRINTF_LIKE(text, first) __attribute__((format(printf, text, first)))

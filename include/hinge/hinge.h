@@ -1,8 +1,9 @@
 /*
  * hinge: dense kernel support vector machines, trained exactly at the speed of BLAS.
  *
- * This header alone is the manual of training and prediction. hinge/io.h adds files, hinge/select.h the choice of C and
- * gamma, hinge/theory.h what textbooks derive, hinge/qp.h convex quadratic programs.
+ * This header alone is the manual of training and prediction. hinge/io.h adds files, hinge/scaling.h the scaling of
+ * features, hinge/select.h the choice of C and gamma, hinge/theory.h what textbooks derive, hinge/qp.h convex quadratic
+ * programs.
  *
  * Conventions
  *   - Every function that can fail returns a hinge_status and takes a nullable hinge_error as its last
@@ -150,7 +151,7 @@ HINGE_API const hinge_kernel_row *hinge_kernel_info(hinge_kernel_type type);
 /* ---- Scaling ---------------------------------------------------------------------------------------- */
 
 /* A linear map that takes each feature from its range [low, high] to [lower, upper]; a feature whose low and high are
- * equal becomes 0. hinge_scaling_fit makes one; or fill it by hand, as from ranges in a file. */
+ * equal becomes 0. hinge_scaling_fit (hinge/scaling.h) makes one; or fill it by hand, as from ranges in a file. */
 typedef struct hinge_scaling {
     double lower, upper; /* lower < upper */
     size_t n_features;
@@ -492,39 +493,6 @@ HINGE_API hinge_status hinge_calibrate(hinge_model *model, const hinge_matrix *x
 HINGE_API hinge_status hinge_cross_validate(const hinge_matrix *x, const double *y, const hinge_params *params,
                                             size_t folds, double *predictions, hinge_report *report,
                                             hinge_error *err);
-
-/* ---- Scaling, see hinge_scaling --------------------------------------------------------------------- */
-
-/* Fits a scaling to the ranges of the rows of x, of weight > 0 where weights[rows] is not NULL. *scaling is
- * overwritten; free it with hinge_scaling_free. EINVAL: values that are not finite. */
-HINGE_API hinge_status hinge_scaling_fit(hinge_scaling *scaling, const hinge_matrix *x, const double *weights,
-                                         double lower, double upper, hinge_error *err);
-/* Frees low and high of a fitted scaling and clears it. */
-HINGE_API void hinge_scaling_free(hinge_scaling *scaling);
-/* Sets factor[n_features] and offset[n_features], the caller's: a feature becomes x * factor + offset. EINVAL: lower
- * and upper are no range, or a feature's range is too wide or narrow for doubles. */
-HINGE_API hinge_status hinge_scaling_factors(const hinge_scaling *scaling, double *factor, double *offset,
-                                             hinge_error *err);
-/* Scales the rows of x into out[i * ld + c], the caller's, ld >= x->cols = n_features, as a model with this scaling
- * sees them. out may be x's own data, of type HINGE_F64, with ld its stride. */
-HINGE_API hinge_status hinge_scaling_apply(const hinge_scaling *scaling, const hinge_matrix *x, double *out, size_t ld,
-                                           hinge_error *err);
-/* Takes scaled rows of x back to raw ones in out, which is as for hinge_scaling_apply. A feature without width gets the
- * one value it had. */
-HINGE_API hinge_status hinge_scaling_invert(const hinge_scaling *scaling, const hinge_matrix *x, double *out, size_t ld,
-                                            hinge_error *err);
-/* Stores a copy of the scaling in a model that was trained on examples scaled by it; see hinge_model_set_scaling. */
-HINGE_API hinge_status hinge_scaling_attach(const hinge_scaling *scaling, hinge_model *model, hinge_error *err);
-
-/* Makes a model that was trained on scaled data take raw data from now on: it scales them first, by
- * x[c] * factor[c] + offset[c]. factor[n_features] and offset[n_features] are copied; NULL, NULL takes the scaling off.
- * Files keep it in keys of hinge's own, which LIBSVM refuses. EINVAL: a precomputed kernel, a model of chosen columns
- * (hinge_model_columns), values that are not finite. */
-HINGE_API hinge_status hinge_model_set_scaling(hinge_model *model, const double *factor, const double *offset,
-                                               hinge_error *err);
-/* Return the model's own factor and offset, [n_features] each; NULL: it does not scale. */
-HINGE_API const double *hinge_model_scale_factor(const hinge_model *model);
-HINGE_API const double *hinge_model_scale_offset(const hinge_model *model);
 
 /* ---- How it was trained ------------------------------------------------------------------------------ */
 
