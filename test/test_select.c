@@ -268,6 +268,34 @@ static void is_the_same_for_any_threads(void **state)
     }
 }
 
+/* Rows of features that are 0 or 1 cost less than reading them: none is stored, and problems shrink. */
+static void finds_it_in_rows_of_bits(void **state)
+{
+    (void)state;
+    static const double C[] = { 0.5, 8, 64 }, gamma[] = { 0.02 };
+    struct set set = set_two_class(81, 4500, 40, 1.5);
+    for (size_t i = 0; i < set.n * set.d; i++)
+        set.x[i] = set.x[i] > 0;
+    hinge_params params = hinge_params_default(HINGE_C_SVC);
+    hinge_select_options options = { .C = { C, 3 }, .gamma = { gamma, 1 }, .folds = 3 };
+    params.eps = 1e-4;
+    check_points(&set, &params, options, 2e-3);
+    options.eps = 1e-2;
+    options.decisions = 1;
+    hinge_selection *of[2];
+    for (int k = 0; k < 2; k++) {
+        params.threads = k + 1;
+        of[k] = choose(&set, &params, &options);
+        assert_true(of[k]->stored_bytes == 0 && of[k]->rows_distinct == 0 && of[k]->rows_computed > 0);
+    }
+    assert_true(of[0]->kernel_values == of[1]->kernel_values && of[0]->rows_computed == of[1]->rows_computed);
+    for (size_t i = 0; i < of[0]->n_points; i++)
+        assert_memory_equal(of[0]->points[i].decisions, of[1]->points[i].decisions, set.n * sizeof(double));
+    hinge_selection_free(of[0]);
+    hinge_selection_free(of[1]);
+    set_free(&set);
+}
+
 /* Room for few rows: they are made again, and more rows than there is room for move at once (one-class begins with the
  * first half of its coefficients at their bound). */
 static void does_with_little_memory(void **state)
@@ -947,6 +975,7 @@ int main(void)
         cmocka_unit_test(finds_it_for_more_classes),
         cmocka_unit_test(finds_it_for_other_kernels),
         cmocka_unit_test(finds_it_in_many_rows),
+        cmocka_unit_test(finds_it_in_rows_of_bits),
         cmocka_unit_test(is_the_same_for_any_threads),
         cmocka_unit_test(does_with_little_memory),
         cmocka_unit_test(takes_doubles_where_floats_are_coarse), cmocka_unit_test(ends_inside),

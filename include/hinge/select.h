@@ -154,7 +154,7 @@ typedef struct hinge_selection {
     uint64_t trainings;       /* two-class problems solved */
     uint64_t iterations;      /* two-variable steps */
     uint64_t rows_computed;   /* kernel rows computed (whole-row equivalents), summed over kernels */
-    uint64_t rows_distinct;   /* different rows among them, likewise */
+    uint64_t rows_distinct;   /* different rows among them, likewise; 0 where values cost less than storing them */
     uint64_t rows_support;    /* rows that were support vectors of some training in the end, likewise */
     uint64_t kernel_values;   /* kernel values computed in all */
     size_t n_kernels;         /* kernels: combinations of gamma, degree, coef0, one more where rows in f32 were too

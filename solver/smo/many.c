@@ -46,6 +46,7 @@ void hg_many_free(struct hg_many *many)
 hinge_status hg_many_take(struct hg_many *many, struct hg_rows *rows, struct hg_rows **own, hinge_error *err)
 {
     many->own = own;
+    many->apart = rows->cost < 1 && many->n > HG_SMALL;
     hg_pool_take(&many->pool, rows);
     memset(many->supports, 0, many->n);
     hinge_status status = rows->ops->diagonal(rows, many->diagonal);
@@ -63,13 +64,14 @@ size_t hg_many_supports(const struct hg_many *many)
 /* ---- a problem in work ---------------------------------------------------------------------------------------------
  */
 
-/* A problem's points as a source, for K_WW alone. */
+/* A problem's points as a source: for K_WW, and apart for all. */
 struct view {
     struct hg_rows super;
-    const struct hg_many *many;
+    struct hg_many *many;
     const uint32_t *point; /* the problem's */
     uint32_t *row, *col;   /* [n] */
     void **out;            /* [n] */
+    uint64_t again, columns; /* hg_fetch's as it was asked for last; as the source knows it, of this problem alone */
 };
 
 struct hg_lane {
@@ -78,7 +80,7 @@ struct hg_lane {
     struct hg_smo_options options;
     struct hg_smo_result result;
     struct view view;
-    uint32_t *point;  /* [n] of the source, whose rows are to be added, */
+    uint32_t *point;  /* [n] of the source (apart: of the problem), whose rows are to be added, */
     double *coef;     /* [n] times these */
     const void **row; /* [n] */
     size_t n_moves;
@@ -104,6 +106,27 @@ static void gather(const void *row, hinge_dtype type, const uint32_t *col, size_
             ((double *)out)[c] = ((const double *)row)[col[c]];
 }
 
+/* All of it by the source, tile by tile. */
+static hinge_status fetch_apart(struct view *view, const struct hg_fetch *f)
+{
+    struct hg_rows *own = view->many->own[omp_get_thread_num()];
+    struct hg_fetch through = *f;
+    through.rows = view->row;
+    through.cols = view->col;
+    for (size_t r = 0; r < f->n_rows; r++)
+        view->row[r] = view->point[f->rows[r]];
+    if (f->again != 0 && f->again != view->again) {
+        view->again = f->again;
+        view->columns = __atomic_add_fetch(&view->many->columns, 1, __ATOMIC_RELAXED);
+    }
+    if (f->again != 0)
+        through.again = view->columns;
+    uint64_t before = own->values;
+    hinge_status status = own->ops->fetch(own, &through);
+    view->super.values += own->values - before;
+    return status;
+}
+
 /* From rows that are stored, where that is cheaper; the others are made, of these columns. */
 static hinge_status view_fetch(struct hg_rows *rows, const struct hg_fetch *f)
 {
@@ -112,6 +135,8 @@ static hinge_status view_fetch(struct hg_rows *rows, const struct hg_fetch *f)
     size_t lacking = 0;
     for (size_t c = 0; c < f->n_cols; c++)
         view->col[c] = view->point[f->cols[c]];
+    if (many->apart)
+        return fetch_apart(view, f);
     for (size_t r = 0; r < f->n_rows; r++) {
         uint32_t point = view->point[f->rows[r]];
         const void *row = many->pool.rows->cost > GATHERED ? hg_pool_row(&many->pool, point) : NULL;
@@ -139,9 +164,9 @@ static void lane_free(struct hg_lane *lane)
     hg_free(lane);
 }
 
-static size_t working_set(size_t n)
+static size_t working_set(const struct hg_many *many, size_t n)
 {
-    return n <= SMALL ? n : n <= 2000 ? 256 : n <= 6000 ? 512 : 1024;
+    return n <= SMALL ? n : n <= 2000 ? 256 : n <= 6000 || many->apart ? 512 : 1024;
 }
 
 static size_t bytes_of(const struct hg_lane *lane)
@@ -158,9 +183,12 @@ static hinge_status lane_new(struct hg_lane **new, struct hg_many *many, struct 
         return hg_fail(err, HINGE_ENOMEM, "no memory for a problem of %zu examples", n);
     struct view *view = &lane->view;
     lane->options = (struct hg_smo_options){
-        .working_set = working_set(n), .cut = CUT, .threads = 1, .cpu_level = many->cpu_level
+        .working_set = working_set(many, n), .cut = CUT, .threads = 1, .cpu_level = many->cpu_level,
+        .shrinking = many->apart
     };
-    *view = (struct view){ .super = { .ops = &view_ops, .n = n, .type = many->pool.rows->type, .threads = 1 },
+    const struct hg_rows *rows = many->pool.rows;
+    *view = (struct view){ .super = { .ops = &view_ops, .n = n, .type = rows->type, .threads = 1, .coded = rows->coded,
+                                      .cost = many->apart ? rows->cost : 0 },
                            .many = many,
                            .point = problem->point };
     lane->run = (struct hg_run){ .rows = &view->super,
@@ -173,6 +201,7 @@ static hinge_status lane_new(struct hg_lane **new, struct hg_many *many, struct 
                                   HG_ARRAY(view->row, n), HG_ARRAY(view->col, n), HG_ARRAY(view->out, n))
                               ? hg_run_init(&lane->run, err)
                               : hg_fail(err, HINGE_ENOMEM, "no memory for a problem of %zu examples", n);
+    lane->run.store.narrow = 0; /* the sums of many rounds are never made anew: in f32 a9a's drift at C = 8,192 */
     if (status == HINGE_OK)
         *new = lane;
     else
@@ -196,6 +225,8 @@ static void renew(struct hg_run *r)
         }
     }
     r->inner.kink = r->qp->kink;
+    r->res->columns_computed = 0;
+    r->waste = 0;
     *report = (hinge_report){ .memory_bytes = report->memory_bytes, .rounds = report->rounds - oldest };
     r->best = INFINITY;
     r->best_round = report->rounds;
@@ -223,12 +254,13 @@ static hinge_status lane_begin(struct hg_lane **begun, struct hg_many *many, str
     lane->run.halt = options->halt;
     lane->run.halt.ask = NULL;
     lane->n_moves = 0;
-    memcpy(lane->run.g, problem->g, n * sizeof *problem->g);
+    for (size_t k = 0; k < n; k++)
+        lane->run.g[k] = problem->g[lane->run.active[k]];
     for (size_t k = 0; k < n; k++) {
         hg_set_offsets(&lane->run, k);
         if (problem->moved == NULL || problem->moved[k] == 0)
             continue;
-        lane->point[lane->n_moves] = problem->point[k];
+        lane->point[lane->n_moves] = many->apart ? (uint32_t)k : problem->point[k];
         lane->coef[lane->n_moves++] = problem->moved[k];
     }
     return HINGE_OK;
@@ -248,7 +280,10 @@ static void lane_end(struct hg_lane *lane, struct hg_many *many)
     struct hg_many_problem *p = lane->problem;
     struct hg_run *r = &lane->run;
     hg_tidy(r);
-    memcpy(p->g, r->g, r->n * sizeof *p->g);
+    for (size_t at = 0; at < r->n; at++)
+        p->g[r->active[at]] = r->g[at];
+    if (many->apart)
+        many->pool.rows_made += lane->result.columns_computed / r->n;
     p->outcome = lane->result.report.outcome;
     p->violation = lane->result.report.violation;
     p->iterations = lane->result.report.iterations;
@@ -284,13 +319,31 @@ static bool lane_update(struct hg_lane *lane, const struct hg_many *many)
     return true;
 }
 
+/* The same by the source: of moves before the first round, when all points are active, or of a round's. */
+static hinge_status update_apart(struct hg_lane *lane)
+{
+    struct hg_run *r = &lane->run;
+    struct hg_how how = hg_store_how(&r->store);
+    size_t n_moves = lane->n_moves;
+    lane->n_moves = 0;
+    if (n_moves > 0)
+        return hg_rows_apply(&lane->view.super, lane->point, n_moves, lane->coef, r->active, r->n, r->g, &how);
+    hinge_status status = r->in_w < r->m ? hg_update_gradient(r) : HINGE_OK;
+    r->n_moved = 0;
+    return status;
+}
+
+/* Whether the problem is solved, or given up: its status or outcome says why. All points are active then, but for those
+ * of a problem that was stopped. */
 static bool lane_is_at_its_end(struct hg_lane *lane)
 {
     struct hg_run *r = &lane->run;
     hinge_report *report = &lane->result.report;
     hg_scan(r);
+    if (report->violation <= r->opt->eps && r->m < r->n)
+        lane->status = hg_wake(r);
     report->outcome = HINGE_CONVERGED;
-    if (report->violation <= r->opt->eps)
+    if (lane->status != HINGE_OK || (report->violation <= r->opt->eps && !r->torn))
         return true;
     if (report->violation < 0.999 * r->best) {
         r->best = report->violation;
@@ -306,7 +359,11 @@ static bool lane_is_at_its_end(struct hg_lane *lane)
     else if (hg_has_worked_enough(r) ||
              report->rounds - r->best_round > (whole ? HG_STALL_WHOLE : HG_STALL_ROUNDS + r->n / r->q))
         report->outcome = HINGE_STALLED;
-    return report->outcome != HINGE_CONVERGED;
+    else
+        return false;
+    if (r->m < r->n)
+        lane->status = hg_wake_all(r);
+    return true;
 }
 
 /* Rounds for as long as no row is lacking. */
@@ -314,20 +371,22 @@ static void lane_run(struct hg_lane *lane, const struct hg_many *many)
 {
     struct hg_run *r = &lane->run;
     for (int round = 0; round < ROUNDS && !lane->done; round++) {
-        if (!lane_update(lane, many))
+        if (many->apart)
+            lane->status = update_apart(lane);
+        else if (!lane_update(lane, many))
             return;
-        lane->done = lane_is_at_its_end(lane);
+        lane->done = lane->status != HINGE_OK || lane_is_at_its_end(lane);
         if (lane->done)
             return;
+        hg_consider_shrinking(r);
         r->report->rounds++;
         hg_select_block(r);
         lane->status = hg_load_block(r);
-        if (lane->status != HINGE_OK) {
-            lane->done = true;
+        lane->done = lane->status != HINGE_OK;
+        if (lane->done)
             return;
-        }
         hg_solve_block(r);
-        for (size_t k = 0; k < r->n_moved && r->in_w < r->m; k++) {
+        for (size_t k = 0; k < r->n_moved && r->in_w < r->m && !many->apart; k++) {
             lane->point[lane->n_moves] = lane->problem->point[r->moved[k].point];
             lane->coef[lane->n_moves++] = r->moved[k].delta;
         }
@@ -416,7 +475,7 @@ hinge_status hg_many_solve(struct hg_many *many, struct hg_many_problem *const *
         status = run_lanes(many, lane, lanes);
         if (status == HINGE_OK) {
             lanes = end_lanes(many, lane, lanes);
-            status = add_lacking(many, lane, lanes);
+            status = many->apart ? status : add_lacking(many, lane, lanes);
         }
         if (status != HINGE_OK)
             hg_fail(err, status, "the kernel function failed, or there is no memory for its values");

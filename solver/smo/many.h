@@ -3,6 +3,10 @@
  * for one of them is stored for all. Problems go on side by side, each by one thread, for as long as the rows of what
  * they moved are there; then the rows that any of them lacks are made at once, by all threads. What is stored changes
  * only in between, so that nothing depends on the number of threads.
+ *
+ * Where making a value costs less than reading a stored one (features of two values each), nothing is stored: each
+ * problem makes the rows it needs, of its active points alone, and shrinks. Buys: a9a's grid takes 174 s instead of
+ * 249, and up to C = 2^13 90 MB instead of 2.5 GB.
  */
 #ifndef HG_MANY_H
 #define HG_MANY_H
@@ -32,6 +36,8 @@ struct hg_many {
     struct hg_pool pool;
     struct hg_rows **own;  /* [threads] the pool's source, by one thread each */
     int threads, cpu_level;
+    bool apart;            /* values cost less to make than to read: each problem makes its own */
+    uint64_t columns;      /* lists of columns that problems have asked for apart */
     size_t n;              /* points */
     double *diagonal;      /* [n] K(x, x) */
     uint8_t *supports;     /* [n] a support vector of some problem's solution */

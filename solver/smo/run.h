@@ -179,8 +179,10 @@ double hg_recompute_objective(struct hg_run *r);
  * at most twice what it would with foresight. */
 void hg_consider_shrinking(struct hg_run *r);
 
-/* Computes the gradient of the points at rest; those that violate become active again. */
+/* Computes the gradient of the points at rest, and the violation of all; those that violate become active again. */
 hinge_status hg_wake(struct hg_run *r);
+/* The same; all become active. */
+hinge_status hg_wake_all(struct hg_run *r);
 
 /* ---- working_set.c ----------------------------------------------------------------------------------------------- */
 

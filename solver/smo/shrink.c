@@ -67,7 +67,7 @@ void hg_consider_shrinking(struct hg_run *r)
         shrink(r);
 }
 
-hinge_status hg_wake(struct hg_run *r)
+hinge_status hg_wake_all(struct hg_run *r)
 {
     size_t old = r->m;
     r->m = r->n;
@@ -81,8 +81,15 @@ hinge_status hg_wake(struct hg_run *r)
         hg_set_offsets(r, at);
     r->best = INFINITY;
     hg_scan(r);
-    if (r->report->violation <= r->target)
-        return HINGE_OK; /* they were rightly left alone */
+    return HINGE_OK;
+}
+
+hinge_status hg_wake(struct hg_run *r)
+{
+    size_t old = r->m;
+    hinge_status status = hg_wake_all(r);
+    if (r->torn || r->report->violation <= r->target)
+        return status; /* they were rightly left alone */
     r->m = part_resting(r, old, r->n);
     hg_store_extend(&r->store, r->m);
     return HINGE_OK;

@@ -38,6 +38,7 @@ hinge_status hg_store_init(struct hg_store *s, hinge_error *err)
     s->held_size = pays_half(s) ? sizeof(uint16_t) : s->size;
     s->n_columns = s->width = n;
     s->number = 1;
+    s->narrow = COARSE * s->opt->eps;
     struct hg_array arrays[] = { HG_ZEROS(s->was_computed, n), HG_ZEROS(s->coarse, hg_store_is_half(s) ? n : 0),
                                  HG_ZEROS(s->held.row, q),     HG_ZEROS(s->held.coef, q),
                                  HG_ZEROS(s->group.row, n),    HG_ZEROS(s->group.coef, q),
@@ -147,7 +148,7 @@ static void add_held(struct hg_store *s, const struct hg_part *part, size_t end,
 struct hg_how hg_store_how(const struct hg_store *s)
 {
     return (struct hg_how){ .add = &s->loops->add, .halt = s->halt, .near = true, .coded = s->cheap,
-                            .narrow = COARSE * s->opt->eps };
+                            .narrow = s->narrow };
 }
 
 /* Where rows of a sum are held as half. */
@@ -237,7 +238,7 @@ static hinge_status add_of_width(struct hg_store *s, struct hg_move *moves, size
 /* Is a move too large for sums in f32? */
 static bool is_large(const struct hg_store *s, double delta)
 {
-    return fabs(delta) > COARSE * s->opt->eps;
+    return fabs(delta) > s->narrow;
 }
 
 static int by_position(const void *a, const void *b)

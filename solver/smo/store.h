@@ -57,6 +57,7 @@ struct hg_store {
     size_t n_columns;
     size_t width;            /* all rows in the cache have at least so many of them */
     uint64_t number;         /* of the columns as they stand, not 0 */
+    double narrow;           /* moves that are no larger may be summed in f32 where rows come coded */
     struct hg_cache cache;
     bool cheap;              /* rows cost next to nothing: none are cached */
     uint8_t patience;
