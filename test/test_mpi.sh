@@ -194,10 +194,11 @@ for words in "broader model1" "wide model.wide"; do
     expect "$words the same" cmp truth predicted
 done
 
-# start_long FOLDER MODEL RANKS: a training that takes long, once it has written a checkpoint
+# start_long FOLDER MODEL RANKS: a training that takes half a minute and more, since it writes a checkpoint in each of
+# its 10,000 rounds, once it has written one
 start_long() {
-    "$mpirun" -np "$3" "$hinge_mpi" train -q -c 1000 -g 20 -e 1e-9 --working-set 8 --checkpoint "$1" \
-        --checkpoint-every 0.01 blobs "$2" >long 2>&1 &
+    "$mpirun" -np "$3" "$hinge_mpi" train -q -c 1000 -g 20 -e 1e-9 --working-set 4 --checkpoint "$1" \
+        --checkpoint-every 1e-9 blobs "$2" >long 2>&1 &
     mpirun_pid=$!
     for _ in $(seq 1200); do # two minutes, on a machine however busy
         [ -e "$1/problem-0.manifest" ] && break
@@ -206,11 +207,9 @@ start_long() {
     done
 }
 
-# one_rank: a rank's process id, of those that mpirun runs
+# one_rank FOLDER: a rank's process id, of those that write their checkpoints there
 one_rank() {
-    below=$(ps -o pid= --ppid $mpirun_pid | tail -n 1)
-    rank=$(ps -o pid= --ppid "$below" | tail -n 1) # MPICH's ranks have a parent of their own
-    echo "${rank:-$below}"
+    pgrep -f "^$hinge_mpi train .*--checkpoint $1 " | tail -n 1
 }
 
 # a signal ends a training, which saves what it has: SIGUSR1 to mpirun, SIGINT and SIGTERM to a rank, since mpirun would
@@ -218,7 +217,7 @@ one_rank() {
 for signal in USR1 INT TERM; do
     mkdir "state.$signal"
     start_long "state.$signal" "saved.$signal" 2
-    if [ $signal = USR1 ]; then kill -USR1 $mpirun_pid; else kill -$signal "$(one_rank)"; fi
+    if [ $signal = USR1 ]; then kill -USR1 $mpirun_pid; else kill -$signal "$(one_rank "state.$signal")"; fi
     wait $mpirun_pid
     code=$?
     expect "SIG$signal: is told" grep -q "^hinge: interrupted; the best model so far is in saved.$signal" long
@@ -266,7 +265,7 @@ expect "the model is as it was" cmp model1 model2
 # a rank is killed on its way, which ends the others; on with two
 mkdir state
 start_long state none 3
-kill -9 "$(one_rank)"
+kill -9 "$(one_rank state)"
 wait $mpirun_pid 2>/dev/null
 expect "a checkpoint" test -e state/problem-0.manifest
 expect "the rest by 2 ranks" ranks 2 train -q -c 1000 -g 20 --checkpoint state blobs rest

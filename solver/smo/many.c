@@ -283,7 +283,7 @@ static void lane_end(struct hg_lane *lane, struct hg_many *many)
     for (size_t at = 0; at < r->n; at++)
         p->g[r->active[at]] = r->g[at];
     if (many->apart)
-        many->pool.rows_made += lane->result.columns_computed / r->n;
+        many->pool.rows_made += lane->result.columns_computed / many->n;
     p->outcome = lane->result.report.outcome;
     p->violation = lane->result.report.violation;
     p->iterations = lane->result.report.iterations;
