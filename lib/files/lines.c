@@ -288,7 +288,7 @@ hinge_status hg_line_pairs(struct hg_line *line, const struct hg_row *row, size_
             continue;
         }
         if (index > cols) {
-            if (row->found != NULL)
+            if (row->found != NULL && index <= row->found->last) /* the highest that ends a line: others are refused */
                 hg_columns_add(row->found, index);
             continue;
         }
