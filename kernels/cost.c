@@ -42,7 +42,7 @@ struct hg_cost hg_cost_lists(const struct hg_tiler *t, const struct hg_points *p
 
 struct hg_cost hg_cost_counts(const struct hg_tiler *t, const struct hg_points *points)
 {
-    return (struct hg_cost){ t->type == HINGE_F32 ? 0.2 + 0.003 * points->hamming->listed : 3, 0 };
+    return (struct hg_cost){ (t->type == HINGE_F32 ? 0.2 : 0.3) + 0.003 * points->hamming->listed, 0 };
 }
 
 struct hg_cost hg_cost_given(const struct hg_tiler *t, const struct hg_points *points)

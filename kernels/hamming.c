@@ -231,8 +231,10 @@ void hg_hamming_values(const struct hg_hamming *h, double gamma, double *value, 
     for (int c = 0; c < HG_COUNTS; c++)
         value[c] = c == 0 ? 1 : exp(-gamma * h->step2 * c); /* also where gamma step^2 is infinite */
     for (int c = 0; c < 16; c++) {
-        codes->low[c] = value[c] > 1e-25 ? (float)value[c] : 0;
-        codes->high[c] = value[16 * c] > 1e-25 ? (float)value[16 * c] : 0;
+        codes->low[c] = value[c] > 1e-150 ? value[c] : 0;
+        codes->high[c] = value[16 * c] > 1e-150 ? value[16 * c] : 0;
+        codes->low32[c] = value[c] > 1e-25 ? (float)value[c] : 0;
+        codes->high32[c] = value[16 * c] > 1e-25 ? (float)value[16 * c] : 0;
     }
 }
 

@@ -93,7 +93,7 @@ struct hg_maker {
     size_t panel;      /* in panels of so many bytes a feature; 0: 16 columns */
     bool (*fits)(const struct hg_tiler *tiler, const struct hg_points *points);
     struct hg_cost (*cost)(const struct hg_tiler *tiler, const struct hg_points *points);
-    /* Not NULL: its values are of a table of few: exact, 1 for equal points, and to be had as codes in f32. */
+    /* Not NULL: its values are of a table of few: exact, 1 for equal points, and to be had as codes. */
     void (*tabulate)(const struct hg_tiler *tiler, const struct hg_points *points, struct hg_table *table);
     /* Bytes of the room that a thread works in, 64-byte aligned. */
     size_t (*room)(const struct hg_tiler *tiler);

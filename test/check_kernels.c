@@ -462,8 +462,10 @@ static bool bench_counts(void)
             x[i * D + k * 8 + hg_random_below(&seed, 8)] = 1;
     }
     for (size_t c = 0; c < 16; c++) {
-        codes.high[c] = c < 7 ? (float)exp(-8.0 * (double)c) : 0;
-        codes.low[c] = (float)exp(-0.5 * (double)c);
+        codes.high[c] = c < 7 ? exp(-8.0 * (double)c) : 0;
+        codes.low[c] = exp(-0.5 * (double)c);
+        codes.high32[c] = (float)codes.high[c];
+        codes.low32[c] = (float)codes.low[c];
     }
     for (size_t r = 0; r < HG_CODE_ROWS; r++)
         coef[r] = between(&seed, -1, 1);

@@ -249,8 +249,10 @@ static void test_codes(void **state)
         size_t n = 1 + hg_random_below(&seed, HG_CODE_COLS), n_rows = hg_random_below(&seed, HG_CODE_ROWS + 1);
         bool wide = round % 2;
         for (size_t c = 0; c < 16; c++) {
-            codes.high[c] = (float)between(&seed, 0, 1);
-            codes.low[c] = c % 5 == 4 ? 0 : (float)between(&seed, 0, 1);
+            codes.high[c] = between(&seed, 0, 1);
+            codes.low[c] = c % 5 == 4 ? 0 : between(&seed, 0, 1);
+            codes.high32[c] = (float)codes.high[c];
+            codes.low32[c] = (float)codes.low[c];
         }
         for (size_t k = 0; k < sizeof code; k++)
             code[k] = (uint8_t)hg_random_below(&seed, 256);
@@ -271,12 +273,12 @@ static void test_codes(void **state)
         loops->decode(&codes, code, n, value);
         assert_true(value[n] == 4711);
         for (size_t j = 0; j < n; j++)
-            assert_true(value[j] == codes.high[code[j] / 16] * codes.low[code[j] % 16]);
+            assert_true(value[j] == codes.high32[code[j] / 16] * codes.low32[code[j] % 16]);
         guard(g, n);
         loops->add.codes(n_rows, coef, wide, &codes, code, n, g);
         check_guard(g, n);
-        for (size_t j = 0; j < n; j++) /* wide: but for the rounding of a product */
-            assert_true(fabs(g[j] - wanted[j]) <= (wide ? 6.1e-8 : 1e-6) * scale[j]);
+        for (size_t j = 0; j < n; j++)
+            assert_true(fabs(g[j] - wanted[j]) <= (wide ? 1e-14 : 1e-6) * scale[j]);
     }
 }
 

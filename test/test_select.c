@@ -389,6 +389,23 @@ static void ends_inside(void **state)
 }
 
 /* What sharing rows and starts saves, by count. */
+/* Values of K are up to thousands, so that a violation that begins at 2 is above that for hundreds of rounds, in which
+ * only the objective falls: that is no stall. */
+static void goes_on_while_the_objective_falls(void **state)
+{
+    (void)state;
+    struct set set = set_two_class(1, 1200, 6, 1.5);
+    hinge_params params = hinge_params_default(HINGE_C_SVC);
+    params.kernel = hinge_kernel_polynomial(5, 1, 1);
+    params.solver = HINGE_SOLVER_SMO;
+    hinge_select_options options = { .C = { (const double[]){ 1 }, 1 }, .gamma = { (const double[]){ 1 }, 1 } };
+    hinge_selection *selection = choose(&set, &params, &options);
+    assert_int_equal(selection->points[0].outcome, HINGE_CONVERGED);
+    assert_true(selection->points[0].iterations > 1000000); /* else the data are too easy for this test */
+    hinge_selection_free(selection);
+    set_free(&set);
+}
+
 static void does_little_work(void **state)
 {
     (void)state;
@@ -979,6 +996,7 @@ int main(void)
         cmocka_unit_test(is_the_same_for_any_threads),
         cmocka_unit_test(does_with_little_memory),
         cmocka_unit_test(takes_doubles_where_floats_are_coarse), cmocka_unit_test(ends_inside),
+        cmocka_unit_test(goes_on_while_the_objective_falls),
         cmocka_unit_test(does_little_work),
         cmocka_unit_test(takes_the_folds_of_cross_validation),
         cmocka_unit_test(scales_each_fold_by_itself),

@@ -460,6 +460,23 @@ static void train_best(struct grid_settings *s, struct train_run *run, const hin
         warn("%s is not converged: %s", s->train.model_path, hinge_outcome_text(run->report.outcome));
 }
 
+/* Warns of points some of whose trainings did not reach the folds' tolerance, and names the first. */
+static void warn_of_unconverged(const hinge_selection *selection)
+{
+    const hinge_grid_point *first = NULL;
+    size_t count = 0;
+
+    for (size_t k = selection->n_points; k-- > 0;) {
+        const hinge_grid_point *point = &selection->points[k];
+
+        if (point->state == HINGE_POINT_DONE && point->outcome != HINGE_CONVERGED)
+            first = point, count++;
+    }
+    if (first)
+        warn("%zu of the points did not converge to %g in all folds, such as C = %g, gamma = %g: %s", count,
+             selection->eps, first->C, first->gamma, hinge_outcome_text(first->outcome));
+}
+
 static void tell(const struct grid_settings *s, const hinge_selection *selection, const struct grid_run *grid)
 {
     if (!selection->best && !grid->stopped)
@@ -476,6 +493,7 @@ static void tell(const struct grid_settings *s, const hinge_selection *selection
                                                                     : "no point is done");
     else if (selection->outcome != HINGE_CONVERGED)
         warn("not all points are tried: %s", hinge_outcome_text(selection->outcome));
+    warn_of_unconverged(selection);
     if (s->picture && selection->best)
         grid_picture(s, selection);
     if (grid->points.failed)

@@ -264,6 +264,10 @@ static void json_results(struct json *j, const struct grid_settings *s, const hi
     for (size_t i = 0; i < n; i++)
         json_text(j, NULL, is_scored(&selection->points[i]) ? "done" : who(&selection->points[i]));
     json_close(j, ']');
+    json_open(j, "outcome", '[');
+    for (size_t i = 0; i < n; i++)
+        json_text(j, NULL, hinge_outcome_text(selection->points[i].outcome));
+    json_close(j, ']');
     json_close(j, '}');
     free(column);
 }

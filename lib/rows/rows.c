@@ -80,8 +80,8 @@ static void add_tile(void *arg, const struct hg_tile *tile)
     if (add == NULL)
         add_plainly(tile, s->coef, g);
     else if (tile->codes != NULL)
-        add->codes(tile->n_rows, coef, any_larger(tile->n_rows, coef, s->how->narrow), tile->codes, tile->code,
-                   tile->n_cols, g);
+        add->codes(tile->n_rows, coef, s->type == HINGE_F64 || any_larger(tile->n_rows, coef, s->how->narrow),
+                   tile->codes, tile->code, tile->n_cols, g);
     else
         hg_add_rows(add, s->type, tile->n_rows, coef, tile->row, tile->n_cols, g);
     if (s->how->added != NULL)

@@ -8,9 +8,10 @@
 
 #include "lib/base/base.h"
 
-/* Of few different values, f32: code c stands for high[c >> 4] * low[c & 15]. */
+/* Of few different values: code c stands for high[c >> 4] * low[c & 15], in f64 and in f32. */
 struct hg_codes {
-    float high[16], low[16];
+    double high[16], low[16];
+    float high32[16], low32[16];
 };
 
 enum { HG_DOUBTFUL = 16 };
@@ -74,8 +75,8 @@ struct hg_rows {
 };
 
 /* Vector code that adds rows to a sum: g[c] += sum over r of coef[r] * row[r][c], c < n. codes: the same of values of
- * code[r * HG_CODE_COLS + c], n <= HG_CODE_COLS, in sums of f64 (wide), or with AVX-512 of f32 over 16 rows each, which
- * are made twice as fast. */
+ * code[r * HG_CODE_COLS + c], n <= HG_CODE_COLS, in f64 (wide), or with AVX-512 by values in f32 and sums of them over 16
+ * rows each, which are made twice as fast. */
 struct hg_adders {
     void (*f32)(size_t n_rows, const double *coef, const float *const *row, size_t n, double *g);
     void (*f64)(size_t n_rows, const double *coef, const double *const *row, size_t n, double *g);
@@ -102,7 +103,7 @@ struct hg_how {              /* NULL is all 0 */
     void *arg;
     const struct hg_adders *add; /* sums: NULL: plain loops, of f64 alone */
     void *const *out;            /* sums: hg_fetch's */
-    double narrow;               /* sums: what is coded may be summed in f32 where no |coef| is larger */
+    double narrow;               /* sums of f32: what is coded may be summed in it where no |coef| is larger */
 };
 
 /* out[r][c] = K(left[r], right[c]), in the source's type; out[r], or out, NULL: not kept. */

@@ -170,9 +170,7 @@ void hg_solve_block(struct hg_run *r)
     }
 }
 
-/* What the moves of W have changed in the objective, by g before and after them: not by K_WW, whose rounding may be
- * another one. */
-static double change_of_objective(const struct hg_run *r)
+double hg_change_of_objective(const struct hg_run *r)
 {
     double change = 0;
     for (size_t k = 0; k < r->in_w; k++) {
@@ -202,7 +200,7 @@ static hinge_status one_round(struct hg_run *r)
     if (r->in_w < r->m)
         status = hg_update_gradient(r);
     r->rows->stages = NULL;
-    r->objective += r->torn ? -r->decrease : change_of_objective(r);
+    r->objective += r->torn ? -r->decrease : hg_change_of_objective(r);
     double t4 = hg_now();
     hg_poll_halt(&r->halt);
     hg_scan(r);

@@ -84,6 +84,7 @@ struct hg_lane {
     double *coef;     /* [n] times these */
     const void **row; /* [n] */
     size_t n_moves;
+    bool solved; /* a block, whose moves are not in g yet */
     bool done;
     hinge_status status;
 };
@@ -230,6 +231,7 @@ static void renew(struct hg_run *r)
     *report = (hinge_report){ .memory_bytes = report->memory_bytes, .rounds = report->rounds - oldest };
     r->best = INFINITY;
     r->best_round = report->rounds;
+    r->objective = r->last_objective = 0;
 }
 
 static hinge_status lane_begin(struct hg_lane **begun, struct hg_many *many, struct hg_many_problem *problem,
@@ -248,7 +250,7 @@ static hinge_status lane_begin(struct hg_lane **begun, struct hg_many *many, str
         return status;
     struct hg_lane *lane = *begun = problem->lane;
     lane->problem = problem;
-    lane->done = false;
+    lane->done = lane->solved = false;
     lane->options.eps = lane->run.target = options->eps;
     lane->options.max_iter = options->max_iter;
     lane->run.halt = options->halt;
@@ -333,6 +335,23 @@ static hinge_status update_apart(struct hg_lane *lane)
     return status;
 }
 
+/* Whether the violation has not fallen for long, nor the objective (from the start) by more than rounding. */
+static bool lane_has_stalled(struct hg_run *r)
+{
+    uint64_t rounds = r->report->rounds, patience = HG_STALL_ROUNDS + r->n / r->q;
+    bool better = r->report->violation < 0.999 * r->best;
+    if (r->in_w == r->m && r->in_w > 0)
+        patience = HG_STALL_WHOLE;
+    if (!better && rounds - r->best_round <= patience)
+        return false;
+    if (!better && !(r->last_objective - r->objective > 1e-9 * fabs(r->objective)))
+        return true;
+    r->best = r->report->violation;
+    r->best_round = rounds;
+    r->last_objective = r->objective;
+    return false;
+}
+
 /* Whether the problem is solved, or given up: its status or outcome says why. All points are active then, but for those
  * of a problem that was stopped. */
 static bool lane_is_at_its_end(struct hg_lane *lane)
@@ -345,19 +364,13 @@ static bool lane_is_at_its_end(struct hg_lane *lane)
     report->outcome = HINGE_CONVERGED;
     if (lane->status != HINGE_OK || (report->violation <= r->opt->eps && !r->torn))
         return true;
-    if (report->violation < 0.999 * r->best) {
-        r->best = report->violation;
-        r->best_round = report->rounds;
-    }
-    bool whole = r->in_w == r->m && r->in_w > 0;
     if (hg_poll_halt(&r->halt))
         report->outcome = hg_halt_outcome(&r->halt);
     else if (!isfinite(report->violation))
         report->outcome = HINGE_NONFINITE;
     else if (r->opt->max_iter > 0 && report->iterations >= r->opt->max_iter)
         report->outcome = HINGE_MAX_ITER;
-    else if (hg_has_worked_enough(r) ||
-             report->rounds - r->best_round > (whole ? HG_STALL_WHOLE : HG_STALL_ROUNDS + r->n / r->q))
+    else if (hg_has_worked_enough(r) || lane_has_stalled(r))
         report->outcome = HINGE_STALLED;
     else
         return false;
@@ -375,6 +388,9 @@ static void lane_run(struct hg_lane *lane, const struct hg_many *many)
             lane->status = update_apart(lane);
         else if (!lane_update(lane, many))
             return;
+        if (lane->solved)
+            r->objective += hg_change_of_objective(r);
+        lane->solved = false;
         lane->done = lane->status != HINGE_OK || lane_is_at_its_end(lane);
         if (lane->done)
             return;
@@ -386,6 +402,7 @@ static void lane_run(struct hg_lane *lane, const struct hg_many *many)
         if (lane->done)
             return;
         hg_solve_block(r);
+        lane->solved = true;
         for (size_t k = 0; k < r->n_moved && r->in_w < r->m && !many->apart; k++) {
             lane->point[lane->n_moves] = lane->problem->point[r->moved[k].point];
             lane->coef[lane->n_moves++] = r->moved[k].delta;

@@ -145,6 +145,10 @@ void hg_set_offsets(struct hg_run *r, size_t at);
 /* Solves on W; leaves the points that moved in r->moved. Where W is all points, g is up to date too. */
 void hg_solve_block(struct hg_run *r);
 
+/* What the moves of W have changed in the objective, by g before and after them: not by K_WW, whose rounding may be
+ * another one. */
+double hg_change_of_objective(const struct hg_run *r);
+
 /* Roundings of beta are brought to 0 and to bounds where that moves no F by more than a share of eps. */
 void hg_tidy(struct hg_run *r);
 

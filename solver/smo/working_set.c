@@ -216,7 +216,8 @@ hinge_status hg_load_block(struct hg_run *r)
     in->q = r->in_w + r->qp->no_sum;
     if (r->n_fresh == 0)
         return HINGE_OK;
-    struct hg_how how = { .halt = &r->halt, .coded = r->store.cheap, .added = mirror_tile, .arg = r };
+    bool coded = r->store.cheap && r->rows->type == HINGE_F32;
+    struct hg_how how = { .halt = &r->halt, .coded = coded, .added = mirror_tile, .arg = r };
     if (r->q == r->n)
         r->res->columns_computed += (uint64_t)r->n_fresh * r->in_w;
     hinge_status status = hg_rows_fill(r->rows, r->block_points, r->n_fresh, r->w, r->in_w, r->block_row, &how);
