@@ -80,6 +80,14 @@ static inline bool hg_store_is_half(const struct hg_store *s)
     return s->held_size < s->size;
 }
 
+/* The row of a point at all columns as they stand, where it is held as it is made; NULL: it is not. */
+static inline const void *hg_store_row(const struct hg_store *s, uint32_t point)
+{
+    int32_t slot = s->cache.slot_of[point];
+    bool whole = slot >= 0 && !hg_store_is_half(s) && s->cache.width[slot] == s->n_columns;
+    return whole ? s->cache.arena + (size_t)slot * s->cache.stride : NULL;
+}
+
 /* The columns are the first `count` now; the first `width` of them are what they were. */
 void hg_store_extend(struct hg_store *store, size_t count);
 /* Of the columns, the `count` at positions keep[c] (ascending) are left. */
