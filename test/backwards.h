@@ -120,6 +120,8 @@ struct problem {
     struct hg_qp qp;
     size_t n;
     double *k, *optimum[2], bias[2], sums[2], objective;
+    double cost;     /* of a value of its rows; 0: 0.7 */
+    uint64_t values; /* that the last run made of them */
 };
 
 /* g = K b */
@@ -241,7 +243,10 @@ static inline struct hg_smo_result run(struct problem *p, hinge_dtype type, cons
                 exact = fake_rows(p->k, p->n, HINGE_F64, o->threads);
     struct hg_smo_result res;
     hinge_error err;
+    if (p->cost > 0)
+        rows.super.cost = p->cost;
     assert_int_equal(hg_block_smo(&p->qp, &rows.super, &exact.super, o, &res, &err), HINGE_OK);
+    p->values = rows.super.values;
     return res;
 }
 

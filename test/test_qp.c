@@ -283,6 +283,35 @@ static void test_points_come_back(void **state)
     free(g);
 }
 
+/* Where values are dear, those of K_WW whose rows are held are not made again, and are the same. */
+static void test_held_rows_serve_the_block(void **state)
+{
+    (void)state;
+    enum { N = 700 };
+    double *cheap = malloc(N * sizeof *cheap);
+    for (int kind = 0; kind < KINDS; kind++)
+        for (int f32 = 0; f32 <= 1; f32++) {
+            struct problem p = problem_new(kind, N, 43, 0.3, 0.3, 0.05);
+            struct hg_smo_options o = options(1e-6, 64);
+            uint64_t values[2];
+            o.shrinking = false;
+            o.threads = 1 + kind % 2;
+            for (int dear = 0; dear <= 1; dear++) {
+                p.cost = dear ? 100 : 0.7;
+                restart(&p);
+                struct hg_smo_result res = run(&p, f32 ? HINGE_F32 : HINGE_F64, &o);
+                check_optimum(&p, &res, 1e-6);
+                values[dear] = p.values;
+                if (!dear)
+                    memcpy(cheap, p.qp.beta[0], N * sizeof *cheap);
+            }
+            assert_memory_equal(cheap, p.qp.beta[0], N * sizeof *cheap);
+            assert_true(values[1] < values[0]);
+            problem_free(&p);
+        }
+    free(cheap);
+}
+
 static void test_threads_give_the_same_bits(void **state)
 {
     (void)state;
@@ -325,6 +354,7 @@ int main(void)
         cmocka_unit_test(test_cache_budgets),
         cmocka_unit_test(test_shrinking),
         cmocka_unit_test(test_points_come_back),
+        cmocka_unit_test(test_held_rows_serve_the_block),
         cmocka_unit_test(test_threads_give_the_same_bits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
