@@ -1,8 +1,10 @@
 /*
  * Training: data and parameters become two-class problems (problem.c), each is solved over its distinct rows
- * (distinct.c, solve.c), and what comes out is packed into a model (pack.c).
+ * (distinct.c, solve.c), what comes out is packed into a model (pack.c), and that is calibrated where it is asked for
+ * (calibrate.c).
  */
 #include "lib/training.h"
+#include "lib/calibrate.h"
 #include "lib/lowrank.h"
 #include "lib/params.h"
 #include "lib/scaling.h"
@@ -159,21 +161,32 @@ static hinge_status train(hinge_model **model, const hinge_matrix *x, const doub
     return status;
 }
 
-hinge_status hg_train(hinge_model **model, const hinge_matrix *x, const double *y, const hinge_params *params,
-                      hinge_report *report, hinge_error *err)
+hinge_status hinge_train(hinge_model **model, const hinge_matrix *x, const double *y, const hinge_params *params,
+                         hinge_report *report, hinge_error *err)
 {
     struct hg_scaled scaled;
+    hinge_report r = { 0 };
     hinge_model *m = NULL;
+    double begin = hg_now();
+    hg_ok(err);
+    if (model == NULL || params == NULL)
+        return hg_fail(err, HINGE_EINVAL, "%s: NULL", model == NULL ? "model" : "params");
     HG_TRY(hg_scaled_init(&scaled, x, params, err));
-    hinge_status status = train(&m, &scaled.x, y, &scaled.params, report, err);
+    hinge_status status = train(&m, &scaled.x, y, &scaled.params, &r, err);
     if (status == HINGE_OK && params->scaling != NULL)
         status = hinge_scaling_attach(&scaled.scaling, m, err);
-    if (status == HINGE_OK)
-        report->memory_bytes += scaled.data != NULL ? x->rows * x->cols * sizeof *scaled.data : 0;
+    r.memory_bytes += scaled.data != NULL ? x->rows * x->cols * sizeof *scaled.data : 0;
     hg_scaled_free(&scaled);
-    if (status == HINGE_OK)
-        *model = m;
-    else
+    if (status == HINGE_OK && params->probability && !hg_ended_early(r.outcome)) {
+        status = hg_calibrate_by_folds(m, x, y, params, begin, &r.outcome, err);
+        r.seconds = hg_now() - begin;
+    }
+    if (status != HINGE_OK) {
         hinge_model_free(m);
-    return status;
+        return status;
+    }
+    if (report != NULL)
+        *report = r;
+    *model = m;
+    return HINGE_OK;
 }

@@ -47,10 +47,6 @@ struct hg_training {
     struct hg_arenas *rooms;         /* [threads] of those that problems run in */
 };
 
-/* hinge_train without calibration (params.probability); *model, *report: set where it went well. */
-hinge_status hg_train(hinge_model **model, const hinge_matrix *x, const double *y, const hinge_params *params,
-                      hinge_report *report, hinge_error *err);
-
 bool hg_wants_f32(const struct hg_training *t);
 /* Bytes that a problem can use at most: all its rows, and what goes with them. */
 size_t hg_problem_bytes(const struct hg_training *t, size_t p);

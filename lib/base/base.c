@@ -194,6 +194,16 @@ size_t hg_random_below(uint64_t *state, size_t n)
     return (size_t)(r % n);
 }
 
+void hg_shuffle(uint64_t *state, uint32_t *list, size_t n)
+{
+    for (size_t i = 0; i + 1 < n; i++) {
+        size_t j = i + hg_random_below(state, n - i);
+        uint32_t other = list[j];
+        list[j] = list[i];
+        list[i] = other;
+    }
+}
+
 double hg_now(void)
 {
     struct timespec t;

@@ -82,6 +82,8 @@ bool hg_mul(size_t a, size_t b, size_t *product);
 /* SplitMix64 (Steele, Lea, Flood 2014): the next number, and one in [0, n), n > 0. */
 uint64_t hg_random(uint64_t *state);
 size_t hg_random_below(uint64_t *state, size_t n);
+/* Any order of the list is as likely (Fisher and Yates). */
+void hg_shuffle(uint64_t *state, uint32_t *list, size_t n);
 
 /* Bytes of a value; bytes rounded up to a cache line; one value of a matrix. */
 static inline size_t hg_size_of(hinge_dtype type)

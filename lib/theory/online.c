@@ -153,16 +153,6 @@ bool hg_online_tell(struct hg_online *o, bool round_over, double loss)
 
 /* ---- batches ----------------------------------------------------------------------------------------------------- */
 
-void hg_online_shuffle(struct hg_online *o, uint64_t *state)
-{
-    for (size_t i = 0; i + 1 < o->x.rows; i++) { /* Fisher and Yates */
-        size_t j = i + hg_random_below(state, o->x.rows - i);
-        uint32_t other = o->order[j];
-        o->order[j] = o->order[i];
-        o->order[i] = other;
-    }
-}
-
 /* Brings an example of a later batch nearer: the order is random, so the processor cannot foresee it. */
 static void prefetch_row(const struct hg_online *o, size_t position)
 {

@@ -54,9 +54,6 @@ bool hg_online_sweep(struct hg_online *o, const double *w, double b, double offs
  * round and, in long ones, about ten times a second. True: it wants an end. loss: of the round, or NaN. */
 bool hg_online_tell(struct hg_online *o, bool round_over, double loss);
 
-/* The order of the next pass. */
-void hg_online_shuffle(struct hg_online *o, uint64_t *state);
-
 /* Examples order[first .. first + count): f = <x - mean, w> + b and the rows x - mean; *ld is the stride of what is
  * returned. Inside a region that has called hg_blas_alone. */
 const double *hg_online_visit(struct hg_online *o, size_t first, size_t count, size_t *ld);

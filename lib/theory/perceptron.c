@@ -45,7 +45,7 @@ hinge_status hg_perceptron(struct hg_online *o, const hinge_perceptron_options *
                 o->w[c] += p->step * gradient[c];
             o->b += o->bias ? p->step * gradient[d] : 0;
         } else {
-            hg_online_shuffle(o, &state);
+            hg_shuffle(&state, o->order, o->x.rows);
 #pragma omp parallel num_threads(1)
             {
                 hg_blas_alone();

@@ -132,7 +132,7 @@ hinge_status hg_sgd(struct hg_online *o, const hinge_sgd_options *p, hinge_onlin
     if (o->bias)
         find_mean(&s);
     for (size_t epoch = 0; epoch < p->epochs; epoch++) {
-        hg_online_shuffle(o, &state);
+        hg_shuffle(&state, o->order, o->x.rows);
 #pragma omp parallel num_threads(1)
         {
             hg_blas_alone();
