@@ -32,16 +32,8 @@ hinge_status hg_copy_init(struct hg_copy *copy, struct hg_problem *pr, bool list
         hg_points_pack(&pr->points, NULL, i, 1, HINGE_F32, copy->values + i * stride, stride);
         memset(copy->values + i * stride + pr->d, 0, (stride - pr->d) * sizeof(float));
     }
-    copy->points = (struct hg_points){ { copy->values, HINGE_F32, pr->n, pr->d, stride },
-                                       NULL,
-                                       NULL,
-                                       NULL,
-                                       pr->n,
-                                       pr->points.nonzeros,
-                                       NULL,
-                                       NULL,
-                                       NULL,
-                                       pr->equal };
+    copy->points = (struct hg_points){ .x = { copy->values, HINGE_F32, pr->n, pr->d, stride }, .n = pr->n,
+                                       .nonzeros = pr->points.nonzeros, .equal = pr->equal };
     hg_points_norms(&copy->points, HINGE_F32, copy->norms, pr->threads);
     return HINGE_OK;
 }

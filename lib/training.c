@@ -48,24 +48,24 @@ static hinge_status make_cells(struct hg_training *t, hinge_error *err)
 
 /* ---- all problems ------------------------------------------------------------------------------------------------ */
 
-size_t hg_problem_bytes(const struct hg_training *t, size_t p)
+size_t hg_problem_bytes(const struct hg_training *t, size_t n)
 {
-    size_t n = hg_problem_size(&t->distinct.problem, p), bytes;
-    if (t->interior)
-        return hg_mul(t->problem.d + 64, (t->problem.d + 64) * 40 * sizeof(double), &bytes) ? bytes : SIZE_MAX;
-    return hg_mul(n + 64, (n + 64) * sizeof(double), &bytes) ? bytes : SIZE_MAX;
+    size_t side = (t->interior ? t->problem.d : n) + 64, bytes;
+    return hg_mul(side, side * (t->interior ? 40 : 1) * sizeof(double), &bytes) ? bytes : SIZE_MAX;
+}
+
+static size_t most_bytes(const struct hg_training *t)
+{
+    return t->problem.n_problems > 0 ? hg_problem_bytes(t, hg_problem_largest(&t->distinct.problem)) : 0;
 }
 
 /* Problems run side by side, one thread each, where `threads` of the largest fit the cache budget whole: no row
  * is evicted then, and the results are those of running them in turn. */
 bool hg_side_by_side(const struct hg_training *t)
 {
-    size_t largest = 0, all;
-    if (t->threads < 2 || t->problem.n_problems < 2)
-        return false;
-    for (size_t p = 0; p < t->problem.n_problems; p++)
-        largest = HG_MAX(largest, hg_problem_bytes(t, p));
-    return hg_mul(largest, (size_t)t->threads, &all) && all <= t->cache_bytes;
+    size_t all;
+    return t->threads > 1 && t->problem.n_problems > 1 && hg_mul(most_bytes(t), (size_t)t->threads, &all) &&
+           all <= t->cache_bytes;
 }
 
 /* An allocator like glibc's gives free memory back to the system unless a block as large was freed before, and finding
@@ -81,9 +81,7 @@ static void hold_small(size_t n)
 static size_t default_cache(const struct hg_training *t)
 {
     const size_t small = (size_t)1 << 19;
-    size_t need = 0;
-    for (size_t p = 0; p < t->problem.n_problems; p++)
-        need = HG_MAX(need, hg_problem_bytes(t, p));
+    size_t need = most_bytes(t);
     if (need <= small)
         return 128 * small; /* several problems side by side */
     size_t half = hg_total_memory() / 2;

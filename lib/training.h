@@ -48,8 +48,8 @@ struct hg_training {
 };
 
 bool hg_wants_f32(const struct hg_training *t);
-/* Bytes that a problem can use at most: all its rows, and what goes with them. */
-size_t hg_problem_bytes(const struct hg_training *t, size_t p);
+/* Bytes that a problem of n points can use at most: all its rows, and what goes with them. */
+size_t hg_problem_bytes(const struct hg_training *t, size_t n);
 bool hg_side_by_side(const struct hg_training *t);
 
 /* solve.c: problem p, by so many threads, into its solution. t: struct hg_training. */
