@@ -1,5 +1,5 @@
 /* The model's arrays (model.h), what prediction derives from them once, and how wrong values in f32 may be. */
-#include "lib/merge.h"
+#include "lib/model.h"
 #include "lib/base/words.h"
 #include "lib/params.h"
 

@@ -36,7 +36,7 @@ struct hinge_model {
     size_t n_trained;     /* rows of the training matrix, 0 if read from a file */
 
     /* Below: derived by hg_model_finish from what stands above, so that a reloaded model is the same. */
-    hinge_model *merged;  /* what predicts instead of this one: the same with equal SVs as one (merge.h); NULL: they
+    hinge_model *merged;  /* what predicts instead of this one: the same with equal SVs as one (merge.c); NULL: they
                            * are few. Where there is one, this one has norms and shift alone */
     double *shift;        /* [d] subtracted from SVs before dot products are taken; NULL: none */
     bool f32_is_enough;   /* precision "auto": most examples' labels may be told in f32; it begins there */
@@ -102,6 +102,10 @@ hinge_model *hg_model_new(hinge_task task, hinge_kernel kernel, hinge_multiclass
 
 /* Fills the derived part. The last step of training and of loading. */
 hinge_status hg_model_finish(hinge_model *model, int threads, hinge_error *err);
+
+/* merge.c: by model->equal, a model without equal support vectors in a class, for prediction alone: *merged, to be
+ * freed, or NULL where there are few. */
+hinge_status hg_model_merge(const hinge_model *model, int threads, hinge_model **merged, hinge_error *err);
 
 /* The SVs as points. */
 struct hg_points hg_model_points(const hinge_model *model, hinge_dtype type);

@@ -166,21 +166,27 @@ static hinge_status check_boxes(const struct hg_problem *pr, hinge_error *err)
 
 /* ---- points ------------------------------------------------------------------------------------------------------ */
 
-static hinge_status choose_shift(struct hg_problem *pr, int threads, hinge_error *err)
+hinge_status hg_problem_look(struct hg_problem *pr, hinge_error *err)
 {
     const struct hg_kernel_row *row = hg_kernel_row(pr->params.kernel.type);
-    if (row->source != HG_FROM_DOTS)
-        return HINGE_OK;
-    pr->points.nonzeros = hg_points_nonzeros(&pr->points, threads);
-    if (!row->translation_invariant || pr->d == 0)
-        return HINGE_OK;
-    bool wanted;
-    pr->shift = hg_points_centre(&pr->points, threads, &wanted);
+    bool wanted = false;
+    if (row->source == HG_FROM_DOTS)
+        pr->points.nonzeros = hg_points_nonzeros(&pr->points, pr->threads);
+    if (row->translation_invariant && pr->d > 0)
+        pr->points.shift = pr->shift = hg_points_centre(&pr->points, pr->threads, &wanted);
     if (pr->shift == NULL && wanted)
         return hg_fail(err, HINGE_ENOMEM, "no memory for the means of %zu columns", pr->d);
-    pr->points.shift = pr->shift;
     if (pr->shift != NULL)
-        pr->points.nonzeros = hg_points_nonzeros(&pr->points, threads);
+        pr->points.nonzeros = hg_points_nonzeros(&pr->points, pr->threads);
+    if (row->needs_norms) {
+        pr->norms = hg_alloc(pr->n, sizeof *pr->norms);
+        if (pr->norms == NULL)
+            return hg_fail(err, HINGE_ENOMEM, "no memory for the norms of %zu rows", pr->n);
+        hg_points_norms(&pr->points, HINGE_F64, pr->norms, pr->threads);
+    }
+    if (row->told.kernel == HINGE_RBF)
+        HG_TRY(hg_equal_find(&pr->points, pr->threads, &pr->equal, err));
+    pr->points.equal = pr->equal;
     return HINGE_OK;
 }
 
@@ -227,7 +233,6 @@ static hinge_status check_problem(const hinge_matrix *x, const double *y, const 
 static hinge_status fill_problem(struct hg_problem *pr, hinge_error *err)
 {
     size_t rows = pr->x.rows;
-    hinge_kernel_type kernel = pr->params.kernel.type;
     pr->order = hg_alloc(rows, sizeof *pr->order);
     pr->weight = hg_alloc(rows, sizeof *pr->weight);
     if (pr->order == NULL || pr->weight == NULL)
@@ -237,17 +242,7 @@ static hinge_status fill_problem(struct hg_problem *pr, hinge_error *err)
     HG_TRY(check_boxes(pr, err));
     pr->points = (struct hg_points){ .x = pr->x, .order = pr->order, .n = pr->n };
     HG_TRY(check_columns(pr, err));
-    HG_TRY(choose_shift(pr, pr->threads, err));
-    if (hg_kernel_row(kernel)->needs_norms) {
-        pr->norms = hg_alloc(pr->n, sizeof *pr->norms);
-        if (pr->norms == NULL)
-            return hg_fail(err, HINGE_ENOMEM, "no memory for the norms of %zu rows", pr->n);
-        hg_points_norms(&pr->points, HINGE_F64, pr->norms, pr->threads);
-    }
-    if (kernel == HINGE_RBF)
-        HG_TRY(hg_equal_find(&pr->points, pr->threads, &pr->equal, err));
-    pr->points.equal = pr->equal;
-    return HINGE_OK;
+    return hg_problem_look(pr, err);
 }
 
 hinge_status hg_problem_init(struct hg_problem *pr, const hinge_matrix *x, const double *y,
@@ -365,14 +360,10 @@ void hg_problem_box(const hinge_params *p, double w, double y, bool positive, st
         qp->hi[0][k] = w;
         break;
     case HINGE_EPSILON_SVR:
-        qp->off[0][k] = -y;
-        qp->hi[0][k] = p->C * w;
-        qp->lo[0][k] = -p->C * w;
-        break;
     case HINGE_QUANTILE:
         qp->off[0][k] = -y;
-        qp->hi[0][k] = p->C * w * p->tau;
-        qp->lo[0][k] = -p->C * w * (1 - p->tau);
+        qp->hi[0][k] = p->C * w * (p->task == HINGE_QUANTILE ? p->tau : 1);
+        qp->lo[0][k] = -p->C * w * (p->task == HINGE_QUANTILE ? 1 - p->tau : 1);
         break;
     case HINGE_NU_SVR:
         qp->off[0][k] = qp->off[1][k] = -y;
@@ -409,15 +400,14 @@ hinge_status hg_problem_sums(const struct hg_problem *pr, size_t p, double first
     } else if (params->task == HINGE_NU_SVC) {
         sums[0] = params->nu * total / 2;
         size_t a, b;
+        double most = hg_most_nu((double[]){ first, second }, 2, false);
         hg_problem_pair(pr, p, &a, &b);
+        if (sums[0] > HG_MIN(first, second) * (1 + 1e-12) && pr->one_vs_rest)
+            return hg_fail(err, HINGE_EINVAL, "nu: %g is infeasible for class %g against the rest; at most %g",
+                           params->nu, pr->labels[a], most);
         if (sums[0] > HG_MIN(first, second) * (1 + 1e-12))
-            return pr->one_vs_rest
-                       ? hg_fail(err, HINGE_EINVAL,
-                                 "nu: %g is infeasible for class %g against the rest; at most %g", params->nu,
-                                 pr->labels[a], hg_most_nu((double[]){ first, second }, 2, false))
-                       : hg_fail(err, HINGE_EINVAL, "nu: %g is infeasible for classes %g and %g; at most %g",
-                                 params->nu, pr->labels[a], pr->labels[b],
-                                 hg_most_nu((double[]){ first, second }, 2, false));
+            return hg_fail(err, HINGE_EINVAL, "nu: %g is infeasible for classes %g and %g; at most %g", params->nu,
+                           pr->labels[a], pr->labels[b], most);
         sums[0] = HG_MIN(sums[0], HG_MIN(first, second));
         sums[1] = -sums[0];
     } else if (params->task == HINGE_NU_SVR) {

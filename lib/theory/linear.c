@@ -27,33 +27,22 @@ size_t hinge_argmax(const double *values, size_t n)
     return best;
 }
 
-static hinge_status check_threads(int threads, hinge_error *err)
-{
-    if (threads < 0 || threads > 4096)
-        return hg_fail(err, HINGE_EINVAL, "threads: %d is not in 0 .. 4096", threads);
-    return HINGE_OK;
-}
-
 static hinge_status check_examples(const hinge_matrix *x, int threads, hinge_error *err)
 {
     HG_TRY(hg_matrix_check(x, "x", err));
-    HG_TRY(check_threads(threads, err));
+    HG_TRY(hg_options_check(&(hinge_predict_options){ .threads = threads }, err));
     return hg_matrix_check_finite(x, "x", hg_threads(threads), err);
 }
 
 enum { CHUNK = 256 }; /* rows that a thread takes in one go */
 
-/* decisions = X w' + b for rows first .. first + count; room [CHUNK * d] for rows that do not stand
- * in memory as doubles */
-static void decide(const hinge_matrix *x, size_t first, size_t count, const double *w, const double *b, size_t k,
+/* decisions = X w' + b for rows first .. first + count; room [CHUNK * d] for rows that do not stand in memory as
+ * doubles */
+static void decide(const struct hg_points *x, size_t first, size_t count, const double *w, const double *b, size_t k,
                    double *room, double *decisions)
 {
-    bool direct = x->type == HINGE_F64 && hg_matrix_by_rows(x);
-    const double *rows = direct ? (const double *)x->data + first * x->stride : room;
-    size_t d = x->cols, ld = direct ? x->stride : d;
-    for (size_t i = 0; i < count && !direct; i++)
-        for (size_t c = 0; c < d; c++)
-            room[i * d + c] = hg_matrix_value(x, first + i, c);
+    size_t d = x->x.cols, ld;
+    const double *rows = hg_take_rows(x, first, count, room, &ld);
     for (size_t i = 0; i < count; i++)
         for (size_t c = 0; c < k; c++)
             decisions[i * k + c] = b != NULL ? b[c] : 0;
@@ -71,6 +60,7 @@ hinge_status hinge_linear_decisions(const hinge_matrix *x, const double *w, cons
                        k == 0 || k >= INT32_MAX ? "k: not in 1 .. 2^31 - 2"
                        : w == NULL              ? "w: NULL"
                                                 : "decisions: NULL");
+    const struct hg_points points = { .x = *x, .n = x->rows };
     size_t share = x->type == HINGE_F32 || !hg_matrix_by_rows(x) ? CHUNK * x->cols : 0; /* of a thread */
     threads = hg_team(hg_threads(threads), (double)x->rows * (double)x->cols * (double)k);
     double *room = hg_alloc((size_t)threads * share, sizeof *room);
@@ -82,7 +72,7 @@ hinge_status hinge_linear_decisions(const hinge_matrix *x, const double *w, cons
         double *mine = room + (size_t)omp_get_thread_num() * share;
 #pragma omp for schedule(static)
         for (size_t i = 0; i < x->rows; i += CHUNK)
-            decide(x, i, HG_MIN((size_t)CHUNK, x->rows - i), w, b, k, mine, decisions + i * k);
+            decide(&points, i, HG_MIN((size_t)CHUNK, x->rows - i), w, b, k, mine, decisions + i * k);
     }
     hg_free(room);
     return hg_ok(err);

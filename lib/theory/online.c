@@ -11,17 +11,13 @@ static size_t stretches(const struct hg_online *o)
     return (o->x.rows + o->stretch - 1) / o->stretch;
 }
 
-/* Rows can be taken as they stand. */
-static bool is_direct(const hinge_matrix *x)
-{
-    return x->type == HINGE_F64 && hg_matrix_by_rows(x);
-}
-
 hinge_status hg_online_init(struct hg_online *o, const hinge_matrix *x, const double *y, size_t batch, bool bias,
                             int threads, hinge_error *err)
 {
-    size_t n = x->rows, d = x->cols;
-    *o = (struct hg_online){ .x = *x, .y = y, .bias = bias, .batch = HG_MIN(batch, n), .begin = hg_now() };
+    size_t n = x->rows, d = x->cols, ld;
+    *o = (struct hg_online){ .x = *x, .y = y, .bias = bias, .batch = HG_MIN(batch, n), .begin = hg_now(),
+                             .points = { .x = *x, .n = n } };
+    o->direct = hg_points_direct(&o->points, NULL, 0, n, HINGE_F64, &ld) != NULL;
     o->told = o->begin;
     o->stretch = HG_MAX((size_t)32, HG_MIN((size_t)1024, 32768 / HG_MAX(d, (size_t)1))); /* 256 KB of rows */
     size_t t = HG_MAX(HG_MIN((size_t)threads, stretches(o)), (size_t)1);
@@ -29,7 +25,7 @@ hinge_status hg_online_init(struct hg_online *o, const hinge_matrix *x, const do
     if (!HG_ROOM(HG_ZEROS(o->w, d), HG_TABLE(o->rows, o->batch, d), HG_ARRAY(o->f, o->batch), HG_ARRAY(o->c, o->batch),
                  HG_ARRAY(o->order, batch > 0 ? n : 0), HG_TABLE(o->part, stretches(o), d + 3),
                  HG_TABLE(o->stretch_f, t * 2, o->stretch),
-                 HG_TABLE(o->stretch_rows, is_direct(x) ? 0 : t * o->stretch, d)))
+                 HG_TABLE(o->stretch_rows, o->direct ? 0 : t * o->stretch, d)))
         return hg_fail(err, HINGE_ENOMEM, "no memory for the work space of %zu x %zu examples", n, d);
     for (size_t i = 0; batch > 0 && i < n; i++)
         o->order[i] = (uint32_t)i;
@@ -42,13 +38,14 @@ void hg_online_free(struct hg_online *o)
     memset(o, 0, sizeof *o);
 }
 
-static void copy_row(const hinge_matrix *x, size_t row, double *out)
+const double *hg_take_rows(const struct hg_points *points, size_t first, size_t count, double *room, size_t *ld)
 {
-    if (is_direct(x) && x->cols > 0)
-        memcpy(out, (const double *)x->data + row * x->stride, x->cols * sizeof *out);
-    else
-        for (size_t c = 0; c < x->cols; c++)
-            out[c] = hg_matrix_value(x, row, c);
+    const double *direct = hg_points_direct(points, NULL, first, count, HINGE_F64, ld);
+    if (direct != NULL)
+        return direct;
+    *ld = points->x.cols;
+    hg_points_pack(points, NULL, first, count, HINGE_F64, room, *ld);
+    return room;
 }
 
 /* f = rows w + b */
@@ -64,27 +61,14 @@ static void decide(const double *rows, size_t ld, size_t count, size_t d, const 
 
 /* ---- all examples ------------------------------------------------------------------------------------------------ */
 
-/* Rows first .. first + count in f64. */
-static const double *stretch_rows(const struct hg_online *o, size_t first, size_t count, double *room, size_t *ld)
-{
-    if (is_direct(&o->x)) {
-        *ld = o->x.stride;
-        return (const double *)o->x.data + first * o->x.stride;
-    }
-    *ld = o->x.cols;
-    for (size_t i = 0; i < count; i++)
-        copy_row(&o->x, first + i, room + i * o->x.cols);
-    return room;
-}
-
 /* part: gradient [d + 1] if wanted, sum of losses, errors, and in sum[d + 1], [d + 2] */
 static bool sweep_stretch(const struct hg_online *o, size_t s, const double *w, double b, double offset, bool strict,
                           bool gradient, int thread)
 {
     size_t d = o->x.cols, first = s * o->stretch, count = HG_MIN(o->stretch, o->x.rows - first), ld;
     double *part = o->part + s * (d + 3), *f = o->stretch_f + (size_t)thread * 2 * o->stretch, *c = f + o->stretch;
-    double *room = o->stretch_rows != NULL ? o->stretch_rows + (size_t)thread * o->stretch * d : NULL;
-    const double *rows = stretch_rows(o, first, count, room, &ld);
+    double *room = o->direct ? NULL : o->stretch_rows + (size_t)thread * o->stretch * d;
+    const double *rows = hg_take_rows(&o->points, first, count, room, &ld);
     bool any = false;
     decide(rows, ld, count, d, w, b, f);
     memset(part, 0, (d + 3) * sizeof *part);
@@ -168,18 +152,19 @@ const double *hg_online_visit(struct hg_online *o, size_t first, size_t count, s
 {
     enum { AHEAD = 8 };
     size_t d = o->x.cols;
+    const struct hg_points visited = { .x = o->x, .order = o->order, .n = o->x.rows };
     const double *rows = o->rows;
-    *ld = d;
     for (size_t i = 0; i < count; i++)
         prefetch_row(o, first + i + HG_MAX(count, (size_t)AHEAD));
-    if (count == 1 && is_direct(&o->x) && o->mean == NULL)
+    *ld = d;
+    if (count == 1 && o->direct && o->mean == NULL) {
         rows = (const double *)o->x.data + o->order[first] * o->x.stride;
-    else
-        for (size_t i = 0; i < count; i++) {
-            copy_row(&o->x, o->order[first + i], o->rows + i * d);
-            for (size_t c = 0; o->mean != NULL && c < d; c++)
-                o->rows[i * d + c] -= o->mean[c];
-        }
+    } else {
+        hg_points_pack(&visited, NULL, first, count, HINGE_F64, o->rows, d);
+        for (size_t i = 0; i < count * d && o->mean != NULL; i += d)
+            for (size_t c = 0; c < d; c++)
+                o->rows[i + c] -= o->mean[c];
+    }
     decide(rows, *ld, count, d, o->w, o->b, o->f);
     return rows;
 }

@@ -6,12 +6,14 @@
 #ifndef HG_ONLINE_H
 #define HG_ONLINE_H
 
-#include "lib/base/base.h"
+#include "kernels/points.h"
 
 #include <hinge/theory.h>
 
 struct hg_online {
     hinge_matrix x;
+    struct hg_points points; /* its rows, */
+    bool direct;          /* which are taken as they stand */
     const double *y;      /* [n] +1, -1 */
     int threads;
     size_t stretch;       /* rows that a thread takes in one go, by d alone */
@@ -30,9 +32,12 @@ struct hg_online {
     uint32_t *order;      /* [n] the examples as they are visited */
     double *rows, *f, *c; /* [batch * d], [batch], [batch] of a batch */
     double *part;         /* [stretches * (d + 3)] sums of each stretch, see sweep */
-    double *stretch_rows; /* [threads * stretch * d] rows in f64, where x is f32 or by columns; or NULL */
+    double *stretch_rows; /* [threads * stretch * d] rows in f64, unless direct */
     double *stretch_f;    /* [threads * 2 * stretch] */
 };
+
+/* Points [first, first + count) in f64, rows that are *ld from each other: as they stand, or in room [count * d]. */
+const double *hg_take_rows(const struct hg_points *points, size_t first, size_t count, double *room, size_t *ld);
 
 /* Sums over all examples. */
 struct hg_online_sweep {

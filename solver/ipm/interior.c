@@ -172,26 +172,12 @@ static void advance_rows(void *arg, const struct hg_block *b)
 
 enum verdict { GO_ON, CLOSE, STUCK, HALTED, LIMIT, INSEPARABLE, NONFINITE };
 
-static double ridge(const struct hg_interior *r, size_t c)
-{
-    return c < r->space.factor->d ? 1 : 0;
-}
-
-static double dot(const double *a, const double *b, size_t n)
-{
-    double sum = 0;
-    for (size_t c = 0; c < n; c++)
-        sum += a[c] * b[c];
-    return sum;
-}
-
 /* Hard margin. For all (w, b) with margins of 1, sum a <= |w| |Z'beta| + (1 + |w| R) |sum beta|: so 1/|w|, the
  * geometric margin, is at most what is returned. */
 static double margin_bound(const struct hg_interior *r, const double *z_beta, double sum_a)
 {
-    double square = 0, off = !r->qp->no_sum ? fabs(z_beta[r->cols - 1] - r->opt->sums[0]) : 0;
-    for (size_t c = 0; c < r->space.factor->d; c++)
-        square += z_beta[c] * z_beta[c];
+    double off = !r->qp->no_sum ? fabs(z_beta[r->cols - 1] - r->opt->sums[0]) : 0;
+    double square = hg_sweep_dot(z_beta, z_beta, r->space.factor->d);
     return sum_a > off ? (sqrt(square) + sqrt(r->space.largest) * off) / (sum_a - off) : INFINITY;
 }
 
@@ -237,8 +223,8 @@ static enum verdict measure(struct hg_interior *r, struct hg_sweep *s)
             return INSEPARABLE;
     }
     for (size_t c = 0; c < r->cols; c++) {
-        r->r_w[c] = ridge(r, c) * r->w[c] - r->acc[0][c] + r->q[c];
-        r->space.normal[c * r->space.ld + c] += ridge(r, c);
+        r->r_w[c] = hg_sweep_ridge(&r->space, c) * r->w[c] - r->acc[0][c] + r->q[c];
+        r->space.normal[c * r->space.ld + c] += hg_sweep_ridge(&r->space, c);
     }
     bool factored = hg_cholesky_factor(&r->cholesky, r->space.normal, &r->space.halt);
     return hg_sweep_stopped(&r->space) ? HALTED : factored ? GO_ON : NONFINITE;
@@ -275,9 +261,9 @@ static bool direction(struct hg_interior *r, double *step)
             return false;
         *step = s.least[0];
         for (size_t c = 0; c < r->cols; c++)
-            correction[c] = left[c] = z_beta[c] - r->r_w[c] - ridge(r, c) * r->dw[c];
+            correction[c] = left[c] = z_beta[c] - r->r_w[c] - hg_sweep_ridge(&r->space, c) * r->dw[c];
         hg_cholesky_solve(&r->cholesky, correction);
-        double size = sqrt(fabs(dot(left, correction, r->cols) / dot(r->rhs, r->dw, r->cols)));
+        double size = sqrt(fabs(hg_sweep_dot(left, correction, r->cols) / hg_sweep_dot(r->rhs, r->dw, r->cols)));
         if (k == MAX_REFINEMENTS || !(size > 1e-9) || size > 0.3 * last)
             return true;
         for (size_t c = 0; c < r->cols; c++)
@@ -380,9 +366,7 @@ static double sum_of_sizes(const struct hg_interior *r)
  * rows that all point the same way. */
 static double least_objective(const struct hg_interior *r)
 {
-    double shift = 0;
-    for (size_t c = 0; c < r->space.factor->d; c++)
-        shift += r->space.shift[c] * r->space.shift[c];
+    double shift = hg_sweep_dot(r->space.shift, r->space.shift, r->space.factor->d);
     double tube = r->qp->kink * fmin(r->qp->kink / fmax(r->space.norm, 1e-300), r->caps);
     double class = sum_of_sizes(r) * sum_of_sizes(r) * (r->space.norm + shift);
     return fmax(0.5e-6 * fmax(tube, class), 1e-300);

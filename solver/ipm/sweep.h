@@ -73,6 +73,20 @@ hinge_status hg_sweep_init(struct hg_sweep_space *space, const struct hg_factor 
                            const struct hg_halt *halt, hinge_error *err);
 void hg_sweep_free(struct hg_sweep_space *space);
 
+/* The regulariser's weight of a column: an intercept has none. */
+static inline double hg_sweep_ridge(const struct hg_sweep_space *space, size_t c)
+{
+    return c < space->factor->d ? 1 : 0;
+}
+
+static inline double hg_sweep_dot(const double *a, const double *b, size_t n)
+{
+    double sum = 0;
+    for (size_t c = 0; c < n; c++)
+        sum += a[c] * b[c];
+    return sum;
+}
+
 /* false: ended early, the results are incomplete */
 bool hg_sweep_run(struct hg_sweep_space *space, struct hg_sweep *sweep);
 
