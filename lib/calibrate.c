@@ -69,12 +69,6 @@ static double laplace_width(const double *residual, size_t n)
     return kept / (double)count; /* the smallest is never beyond the mean */
 }
 
-static int by_value(const void *a, const void *b)
-{
-    double p = *(const double *)a, q = *(const double *)b;
-    return p < q ? -1 : p > q;
-}
-
 /* Five bins of equal count below 0 and five above; the marks are the middles of their ranges. Sorts the values.
  * false: fewer than five on a side. */
 static bool density_marks(double *decision, size_t n, double *marks)
@@ -82,7 +76,7 @@ static bool density_marks(double *decision, size_t n, double *marks)
     enum { HALF = HG_MARKS / 2 };
     double edge[HG_MARKS + 1] = { 0 };
     size_t below = 0;
-    qsort(decision, n, sizeof *decision, by_value);
+    qsort(decision, n, sizeof *decision, hg_by_value);
     while (below < n && decision[below] < 0)
         below++;
     if (below < HALF || n - below < HALF)

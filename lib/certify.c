@@ -162,17 +162,6 @@ static double take_beta(const struct hg_problem *pr, const double *beta, const u
     return factor;
 }
 
-struct distance {
-    double f;
-    uint32_t point;
-};
-
-static int by_distance(const void *x, const void *y)
-{
-    const struct distance *a = x, *b = y;
-    return a->f != b->f ? (a->f > b->f) - (a->f < b->f) : (a->point > b->point) - (a->point < b->point);
-}
-
 /* What of both sides a model of nu-SVR has lost is given to the points for which that is nearest to optimal: F is to be
  * at most the least F that may move up where the first side is above 0, at least the largest that may move down where
  * the other is, so those nearest to the middle of both. g: K beta */
@@ -181,7 +170,7 @@ static hinge_status share_sides(struct hg_qp *qp, const double *sums, const doub
     if (!hg_problem_share(qp, sums, NULL))
         return HINGE_OK;
     double least = INFINITY, largest = -INFINITY;
-    struct distance *near;
+    struct hg_numbered *near;
     uint32_t *order;
     if (!HG_ROOM(HG_ARRAY(near, qp->n), HG_ARRAY(order, qp->n)))
         return hg_fail(err, HINGE_ENOMEM, "no memory for %zu rows", qp->n);
@@ -191,10 +180,10 @@ static hinge_status share_sides(struct hg_qp *qp, const double *sums, const doub
         largest = beta > qp->lo[1][k] ? fmax(largest, f) : largest;
     }
     for (size_t k = 0; k < qp->n; k++)
-        near[k] = (struct distance){ fabs(g[k] + qp->off[0][k] - (least + largest) / 2), (uint32_t)k };
-    qsort(near, qp->n, sizeof *near, by_distance);
+        near[k] = (struct hg_numbered){ fabs(g[k] + qp->off[0][k] - (least + largest) / 2), (uint32_t)k };
+    qsort(near, qp->n, sizeof *near, hg_by_value_and_number);
     for (size_t k = 0; k < qp->n; k++)
-        order[k] = near[k].point;
+        order[k] = near[k].number;
     hg_problem_share(qp, sums, order);
     hg_free(near);
     return HINGE_OK;

@@ -530,16 +530,6 @@ hinge_status hinge_model_set_scaling(hinge_model *m, const double *factor, const
     return replace(m, &scaled, err);
 }
 
-const double *hinge_model_scale_factor(const hinge_model *m)
-{
-    return m->scale_factor;
-}
-
-const double *hinge_model_scale_offset(const hinge_model *m)
-{
-    return m->scale_offset;
-}
-
 /* ---- how it was trained ----------------------------------------------------------------------------------------- */
 
 /* Labels and weights of classes stand one behind the other: arrays that hinge_params can point at. The hard margin's C

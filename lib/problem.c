@@ -9,25 +9,6 @@
 
 /* ---- classes ----------------------------------------------------------------------------------------------------- */
 
-struct labelled {
-    double label;
-    uint32_t row;
-};
-
-static int by_label(const void *a, const void *b)
-{
-    const struct labelled *p = a, *q = b;
-    if (p->label != q->label)
-        return p->label < q->label ? -1 : 1;
-    return p->row < q->row ? -1 : p->row > q->row;
-}
-
-static int by_row(const void *a, const void *b)
-{
-    const struct labelled *p = a, *q = b;
-    return p->row < q->row ? -1 : p->row > q->row;
-}
-
 double hg_class_weight(const hinge_params *p, double label)
 {
     double weight = 1;
@@ -64,40 +45,40 @@ hinge_status hg_problem_classes(struct hg_problem *pr, hinge_error *err)
 }
 
 /* Classes, and all rows by class; weight 0 rows are still in. */
-static hinge_status find_classes(struct hg_problem *pr, struct labelled *row, size_t n, hinge_error *err)
+static hinge_status find_classes(struct hg_problem *pr, struct hg_numbered *row, size_t n, hinge_error *err)
 {
     const double *y = pr->y;
     for (size_t i = 0; y != NULL && i < n; i++) { /* NULL was refused */
         if (!isfinite(y[i]))
             return hg_fail(err, HINGE_EINVAL, "y: the label of row %zu is %g, not a finite number", i, y[i]);
-        row[i] = (struct labelled){ y[i] == 0 ? 0 : y[i], (uint32_t)i };
+        row[i] = (struct hg_numbered){ y[i] == 0 ? 0 : y[i], (uint32_t)i };
     }
-    qsort(row, n, sizeof *row, by_label);
-    struct labelled *first = hg_alloc(n, sizeof *first); /* of each class, its first row */
+    qsort(row, n, sizeof *row, hg_by_value_and_number);
+    struct hg_numbered *first = hg_alloc(n, sizeof *first); /* of each class: its first row, and where that stands */
     if (first == NULL)
         return hg_fail(err, HINGE_ENOMEM, "no memory for the labels of %zu rows", n);
     size_t k = 0;
     for (size_t i = 0; i < n; i++)
-        if (i == 0 || row[i].label != row[i - 1].label)
-            first[k++] = row[i];
-    qsort(first, k, sizeof *first, by_row);
+        if (i == 0 || row[i].value != row[i - 1].value)
+            first[k++] = (struct hg_numbered){ row[i].number, (uint32_t)i };
+    qsort(first, k, sizeof *first, hg_by_value);
     pr->labels = hg_alloc(k, sizeof *pr->labels);
     pr->start = hg_zalloc(k + 1, sizeof *pr->start);
     pr->n_classes = k;
     bool ok = pr->labels != NULL && pr->start != NULL;
     for (size_t c = 0; ok && c < k; c++)
-        pr->labels[c] = first[c].label;
+        pr->labels[c] = row[first[c].number].value;
     hg_free(first);
     return ok ? hg_problem_classes(pr, err) : hg_fail(err, HINGE_ENOMEM, "no memory for %zu classes", k);
 }
 
 /* Where the rows of a label begin in rows sorted by label. */
-static size_t lower_bound(const struct labelled *row, size_t n, double label)
+static size_t lower_bound(const struct hg_numbered *row, size_t n, double label)
 {
     size_t low = 0, high = n;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (row[middle].label < label)
+        if (row[middle].value < label)
             low = middle + 1;
         else
             high = middle;
@@ -107,16 +88,16 @@ static size_t lower_bound(const struct labelled *row, size_t n, double label)
 
 static hinge_status order_by_class(struct hg_problem *pr, size_t n, hinge_error *err)
 {
-    struct labelled *row = hg_alloc(n, sizeof *row);
+    struct hg_numbered *row = hg_alloc(n, sizeof *row);
     if (row == NULL)
         return hg_fail(err, HINGE_ENOMEM, "no memory for the labels of %zu rows", n);
     hinge_status status = find_classes(pr, row, n, err);
     for (size_t c = 0; c < pr->n_classes && status == HINGE_OK; c++) {
         double weight = hg_class_weight(&pr->params, pr->labels[c]);
-        for (size_t i = lower_bound(row, n, pr->labels[c]); i < n && row[i].label == pr->labels[c]; i++) {
-            double w = weight * example_weight(&pr->params, row[i].row);
+        for (size_t i = lower_bound(row, n, pr->labels[c]); i < n && row[i].value == pr->labels[c]; i++) {
+            double w = weight * example_weight(&pr->params, row[i].number);
             if (w > 0) {
-                pr->order[pr->n] = row[i].row;
+                pr->order[pr->n] = row[i].number;
                 pr->weight[pr->n++] = w;
             }
         }

@@ -175,7 +175,7 @@ void hg_arena_free(struct hg_arena *arena)
     *arena = (struct hg_arena){ .most_points = arena->most_points };
 }
 
-/* ---- random numbers, the clock ----------------------------------------------------------------------------------- */
+/* ---- random numbers, orders, the clock --------------------------------------------------------------------------- */
 
 uint64_t hg_random(uint64_t *state)
 {
@@ -202,6 +202,18 @@ void hg_shuffle(uint64_t *state, uint32_t *list, size_t n)
         list[j] = list[i];
         list[i] = other;
     }
+}
+
+int hg_by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+int hg_by_value_and_number(const void *a, const void *b)
+{
+    const struct hg_numbered *x = a, *y = b;
+    return x->value != y->value ? hg_by_value(&x->value, &y->value) : (x->number > y->number) - (x->number < y->number);
 }
 
 double hg_now(void)

@@ -85,6 +85,14 @@ size_t hg_random_below(uint64_t *state, size_t n);
 /* Any order of the list is as likely (Fisher and Yates). */
 void hg_shuffle(uint64_t *state, uint32_t *list, size_t n);
 
+/* For qsort: doubles that rise; numbered ones, equal ones by number. */
+struct hg_numbered {
+    double value;
+    uint32_t number;
+};
+int hg_by_value(const void *a, const void *b);
+int hg_by_value_and_number(const void *a, const void *b);
+
 /* Bytes of a value; bytes rounded up to a cache line; one value of a matrix. */
 static inline size_t hg_size_of(hinge_dtype type)
 {

@@ -71,12 +71,6 @@ static void visit_all(struct sgd *s)
     }
 }
 
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* The b that minimises sum max(0, 1 - y (f + b)): its slope is -1 for each +1 with b < 1 - f and +1 for each -1 with
  * b > -1 - f, so that it rises by 1 at each y - f, from minus the number of +1. Where it is 0 between two of them,
  * their middle. at: room for a number an example. */
@@ -91,7 +85,7 @@ static double best_bias(const struct sgd *s, double *at)
         at[i] = s->o->y[i] - f;
         positive += s->o->y[i] > 0;
     }
-    qsort(at, n, sizeof *at, by_value);
+    qsort(at, n, sizeof *at, hg_by_value);
     if (positive == 0 || positive == n)
         return positive == 0 ? at[0] : at[n - 1];
     return (at[positive - 1] + at[positive]) / 2;

@@ -144,15 +144,9 @@ static void step_rows(void *arg, const struct hg_block *b)
     }
 }
 
-struct advance {
-    struct hg_interior *r;
-    double step;
-};
-
 static void advance_rows(void *arg, const struct hg_block *b)
 {
-    const struct advance *advance = arg;
-    struct hg_interior *r = advance->r;
+    struct hg_interior *r = arg;
     for (size_t k = 0; k < b->count; k++) {
         size_t i = b->first + k;
         struct hg_variable v;
@@ -160,10 +154,10 @@ static void advance_rows(void *arg, const struct hg_block *b)
             if (!hg_variable(r, side, i, &v))
                 continue;
             struct change d = whole_change(r, &v, i);
-            r->side[side].a[i] = v.a + advance->step * d.a;
-            r->side[side].l[i] = v.l + advance->step * d.l;
-            r->side[side].u[i] = v.u + advance->step * d.u;
-            r->side[side].m[i] = v.m + advance->step * d.m;
+            r->side[side].a[i] = v.a + r->advance * d.a;
+            r->side[side].l[i] = v.l + r->advance * d.l;
+            r->side[side].u[i] = v.u + r->advance * d.u;
+            r->side[side].m[i] = v.m + r->advance * d.m;
         }
     }
 }
@@ -318,12 +312,12 @@ static enum verdict iterate(struct hg_interior *r, double goal)
     begin = hg_now();
     if (!predict(r, &s) || !direction(r, &step))
         return HALTED;
-    struct advance advance = { r, fmin(1, step_share * step) };
-    struct hg_sweep move = { .rows = advance_rows, .arg = &advance };
+    r->advance = fmin(1, step_share * step);
+    struct hg_sweep move = { .rows = advance_rows, .arg = r };
     if (!hg_sweep_run(&r->space, &move))
         return HALTED;
     for (size_t c = 0; c < r->cols; c++)
-        r->w[c] += advance.step * r->dw[c];
+        r->w[c] += r->advance * r->dw[c];
     r->res->report.rounds++;
     r->res->report.iterations++;
     r->res->report.phase.subproblem += hg_now() - begin;
