@@ -289,14 +289,11 @@ static hinge_status by_training_rows(hinge_model *model, const hinge_matrix *x, 
 {
     hinge_predict_options options = { .threads = pr->params.threads, .cpu_level = pr->params.cpu_level };
     struct hg_calibrated result;
-    hinge_status status = hg_calibrated_init(&result, model, err);
-    if (status != HINGE_OK)
-        return status;
+    HG_TRY(hg_calibrated_init(&result, model, err));
     double *decision = hg_alloc(pr->n, sizeof *decision);
-    if (decision == NULL)
-        status = hg_fail(err, HINGE_ENOMEM, "no memory for %zu decision values", pr->n);
-    if (status == HINGE_OK)
-        status = hg_predict_rows(model, x, pr->order, pr->n, false, &options, NULL, decision, err);
+    hinge_status status =
+        decision != NULL ? hg_predict_rows(model, x, pr->order, pr->n, false, &options, NULL, decision, err)
+                         : hg_fail(err, HINGE_ENOMEM, "no memory for %zu decision values", pr->n);
     if (status == HINGE_OK && hg_calibrated_fit(&result, 0, decision, NULL, pr->n))
         hg_calibrated_install(&result, model);
     hg_calibrated_free(&result);
@@ -314,10 +311,9 @@ hinge_status hg_calibrate_by_folds(hinge_model *model, const hinge_matrix *x, co
     plain.probability = 0;
     plain.beta0 = NULL;
     plain.scaling = NULL;
-    hinge_status status = hg_problem_init(&problem, x, y, &plain, err);
+    HG_TRY(hg_problem_init(&problem, x, y, &plain, err));
     plain.scaling = params->scaling; /* fitted on each fold's training part */
-    if (status != HINGE_OK)
-        return status;
+    hinge_status status = HINGE_OK;
     c.jobs = (struct hg_jobs){ .x = x,
                                .y = y,
                                .params = plain,

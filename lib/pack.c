@@ -74,15 +74,11 @@ hinge_status hg_build_model(const struct hg_training *t, hinge_model **out, hing
     size_t d = t->params->kernel.type == HINGE_PRECOMPUTED ? 0 : pr->d;
     hinge_model *m =
         hg_model_new(t->params->task, t->params->kernel, t->params->multiclass, pr->n_classes, n_sv, d);
-    if (m != NULL) {
-        m->sv_index = hg_alloc(n_sv, sizeof *m->sv_index);
-        m->objectives = hg_zalloc(m->n_problems, sizeof *m->objectives);
-    }
-    hinge_status status = HINGE_OK;
-    if (m == NULL || m->sv_index == NULL || m->objectives == NULL) {
-        status = hg_fail(err, HINGE_ENOMEM, "no memory for a model of %zu support vectors of %zu features",
-                         n_sv, pr->d);
-    } else {
+    bool ok = m != NULL && (m->sv_index = hg_alloc(n_sv, sizeof *m->sv_index)) != NULL &&
+              (m->objectives = hg_zalloc(m->n_problems, sizeof *m->objectives)) != NULL;
+    hinge_status status = ok ? HINGE_OK : hg_fail(err, HINGE_ENOMEM, "no memory for a model of %zu support vectors of "
+                                                  "%zu features", n_sv, pr->d);
+    if (ok) {
         m->n_trained = pr->x.rows;
         m->tau = pr->task->uses_tau ? t->params->tau : 0;
         if (m->labels != NULL)

@@ -18,9 +18,14 @@ double hg_class_weight(const hinge_params *p, double label)
     return weight;
 }
 
-static double example_weight(const hinge_params *p, size_t row)
+/* A row of a class of this weight becomes a point, unless its own is 0. */
+static void add_row(struct hg_problem *pr, uint32_t row, double weight)
 {
-    return p->weights != NULL ? p->weights[row] : 1;
+    double w = pr->params.weights != NULL ? weight * pr->params.weights[row] : weight;
+    if (w > 0) {
+        pr->order[pr->n] = row;
+        pr->weight[pr->n++] = w;
+    }
 }
 
 hinge_status hg_problem_classes(struct hg_problem *pr, hinge_error *err)
@@ -94,13 +99,8 @@ static hinge_status order_by_class(struct hg_problem *pr, size_t n, hinge_error 
     hinge_status status = find_classes(pr, row, n, err);
     for (size_t c = 0; c < pr->n_classes && status == HINGE_OK; c++) {
         double weight = hg_class_weight(&pr->params, pr->labels[c]);
-        for (size_t i = lower_bound(row, n, pr->labels[c]); i < n && row[i].value == pr->labels[c]; i++) {
-            double w = weight * example_weight(&pr->params, row[i].number);
-            if (w > 0) {
-                pr->order[pr->n] = row[i].number;
-                pr->weight[pr->n++] = w;
-            }
-        }
+        for (size_t i = lower_bound(row, n, pr->labels[c]); i < n && row[i].value == pr->labels[c]; i++)
+            add_row(pr, row[i].number, weight);
         pr->start[c + 1] = pr->n;
         if (pr->start[c + 1] == pr->start[c])
             status = hg_fail(err, HINGE_EINVAL, "weights: all rows of class %g have weight 0", pr->labels[c]);
@@ -117,11 +117,7 @@ static hinge_status order_as_given(struct hg_problem *pr, size_t n, hinge_error 
         if (targets && !isfinite(pr->y[i]))
             return hg_fail(err, HINGE_EINVAL, "y: the target of row %zu is %g, not a finite number", i,
                            pr->y[i]);
-        double w = example_weight(&pr->params, i);
-        if (w > 0) {
-            pr->order[pr->n] = (uint32_t)i;
-            pr->weight[pr->n++] = w;
-        }
+        add_row(pr, (uint32_t)i, 1);
     }
     pr->n_classes = 2;
     pr->n_problems = 1;

@@ -109,25 +109,21 @@ hinge_status hinge_cross_validate(const hinge_matrix *x, const double *y, const 
     struct validation v = { .problem = &problem, .folds = folds };
     v.jobs = (struct hg_jobs){ .x = x, .y = y, .n_jobs = folds, .begin = hg_now(), .job = validate_fold,
                                .arg = &v };
-    if (params == NULL)
-        return hg_fail(err, HINGE_EINVAL, "params: NULL");
-    if (predictions == NULL)
-        return hg_fail(err, HINGE_EINVAL, "predictions: NULL");
+    if (params == NULL || predictions == NULL)
+        return hg_fail(err, HINGE_EINVAL, "%s: NULL", params == NULL ? "params" : "predictions");
     v.jobs.params = *params;
     v.jobs.params.beta0 = NULL;
     v.jobs.params.scaling = NULL;
-    hinge_status status = hg_problem_init(&problem, x, y, &v.jobs.params, err);
+    HG_TRY(hg_problem_init(&problem, x, y, &v.jobs.params, err));
     v.jobs.params.scaling = params->scaling;
-    if (status != HINGE_OK)
-        return status;
     v.n = x->rows;
     v.jobs.largest = hg_problem_largest(&problem);
     if (!problem.classifies) /* a calibration would be for nothing */
         v.jobs.params.probability = 0;
-    if (folds < 2 || folds > x->rows)
-        status = hg_fail(err, HINGE_EINVAL, "folds: %zu is not in 2 .. %zu rows", folds, x->rows);
-    else
-        status = validate(&v, predictions, report, err);
+    hinge_status status =
+        folds >= 2 && folds <= x->rows
+            ? validate(&v, predictions, report, err)
+            : hg_fail(err, HINGE_EINVAL, "folds: %zu is not in 2 .. %zu rows", folds, x->rows);
     hg_problem_free(&problem);
     return status == HINGE_OK ? hg_ok(err) : status;
 }

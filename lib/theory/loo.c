@@ -139,18 +139,15 @@ hinge_status hinge_leave_one_out(const hinge_matrix *x, const double *y, const h
         return hg_fail(err, HINGE_EINVAL,
                        "task: neither C-SVC nor epsilon-SVR: in the others each row changes the "
                        "problem; cross-validate with as many folds as rows");
-    hinge_status status = hg_problem_init(&problem, x, y, params, err);
-    if (status != HINGE_OK)
-        return status;
+    HG_TRY(hg_problem_init(&problem, x, y, params, err));
     l.n = x->rows;
     l.jobs = (struct hg_jobs){ .x = x, .y = y, .params = *params, .begin = hg_now(), .job = leave_out, .arg = &l };
     l.jobs.params.probability = 0;
     l.jobs.largest = hg_problem_largest(&problem);
-    if (problem.n < 2)
-        status = hg_fail(err, HINGE_EINVAL, "x: one row of weight > 0 cannot be left out");
-    else
-        status = run(&l, &r, err);
-    if (status == HINGE_OK && predictions != NULL && r.outcome != HINGE_STOPPED && r.outcome != HINGE_TIME_LIMIT)
+    hinge_status status = problem.n >= 2
+                              ? run(&l, &r, err)
+                              : hg_fail(err, HINGE_EINVAL, "x: one row of weight > 0 cannot be left out");
+    if (status == HINGE_OK && predictions != NULL && !hg_ended_early(r.outcome))
         memcpy(predictions, l.prediction, l.n * sizeof *predictions);
     if (status == HINGE_OK && report != NULL)
         *report = r;
