@@ -18,6 +18,12 @@ size_t hg_model_coef_rows(const hinge_model *model)
     return model->multiclass == HINGE_ONE_VS_REST ? model->n_classes : model->n_classes - 1;
 }
 
+/* Number of the problem of two classes, first < second (one-vs-one). */
+static size_t pair_number(size_t k, size_t first, size_t second)
+{
+    return first * (2 * k - first - 1) / 2 + (second - first - 1);
+}
+
 size_t hg_coef_problem(const hinge_model *m, size_t c, size_t row)
 {
     if (!hinge_task_info(m->task)->classifies)
@@ -25,7 +31,7 @@ size_t hg_coef_problem(const hinge_model *m, size_t c, size_t row)
     if (m->multiclass == HINGE_ONE_VS_REST)
         return row;
     size_t other = row < c ? row : row + 1;
-    return hg_pair_number(m->n_classes, HG_MIN(c, other), HG_MAX(c, other));
+    return pair_number(m->n_classes, HG_MIN(c, other), HG_MAX(c, other));
 }
 
 size_t hg_model_groups(const hinge_model *m)
@@ -36,11 +42,6 @@ size_t hg_model_groups(const hinge_model *m)
 size_t hg_model_group_sv(const hinge_model *m, size_t c)
 {
     return m->class_sv != NULL ? m->class_sv[c] : m->n_sv;
-}
-
-size_t hg_pair_number(size_t k, size_t first, size_t second)
-{
-    return first * (2 * k - first - 1) / 2 + (second - first - 1);
 }
 
 hinge_model *hg_model_new(hinge_task task, hinge_kernel kernel, hinge_multiclass multiclass, size_t n_classes,

@@ -115,9 +115,6 @@ const void *hg_model_norms(const hinge_model *model, hinge_dtype type); /* their
 hinge_status hg_find_rows(const hinge_model *model, const hinge_matrix *x, const double *y, const double *weights,
                           size_t **index, size_t *missing, hinge_error *err);
 
-/* Number of the problem of two classes, first < second (one-vs-one). */
-size_t hg_pair_number(size_t n_classes, size_t first, size_t second);
-
 /* Coefficient row k of a support vector of class c (0 for regression and one-class) belongs to this problem. */
 size_t hg_coef_problem(const hinge_model *model, size_t c, size_t row);
 

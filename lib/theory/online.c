@@ -1,5 +1,6 @@
 /* Sweeps over all examples and walks over batches (online.h), for perceptron.c and sgd.c. */
 #include "lib/theory/online.h"
+#include "lib/params.h"
 
 #include <cblas.h>
 #include <math.h>
@@ -11,12 +12,40 @@ static size_t stretches(const struct hg_online *o)
     return (o->x.rows + o->stretch - 1) / o->stretch;
 }
 
+hinge_status hg_examples_check(const hinge_matrix *x, int threads, hinge_error *err)
+{
+    HG_TRY(hg_matrix_check(x, "x", err));
+    HG_TRY(hg_options_check(&(hinge_predict_options){ .threads = threads }, err));
+    return hg_matrix_check_finite(x, "x", hg_threads(threads), err);
+}
+
+hinge_status hg_online_check(const hinge_matrix *x, const double *y, int threads, int bias, const double *w,
+                             const double *b, hinge_error *err)
+{
+    HG_TRY(hg_examples_check(x, threads, err));
+    if (x->rows == 0)
+        return hg_fail(err, HINGE_EINVAL, "x: no rows to train on");
+    if (y == NULL)
+        return hg_fail(err, HINGE_EINVAL, "y: NULL");
+    for (size_t i = 0; i < x->rows; i++)
+        if (y[i] != 1 && y[i] != -1)
+            return hg_fail(err, HINGE_EINVAL, "y: the label of row %zu is %g, neither +1 nor -1", i, y[i]);
+    if (bias != 0 && bias != 1)
+        return hg_fail(err, HINGE_EINVAL, "bias: %d is neither 0 nor 1", bias);
+    if (w == NULL || (b != NULL) != (bias == 1))
+        return hg_fail(err, HINGE_EINVAL, "%s",
+                       w == NULL   ? "w: NULL"
+                       : b == NULL ? "b: NULL, but options.bias asks for one"
+                                   : "b: given, but without options.bias there is none");
+    return HINGE_OK;
+}
+
 hinge_status hg_online_init(struct hg_online *o, const hinge_matrix *x, const double *y, size_t batch, bool bias,
-                            int threads, hinge_error *err)
+                            int threads, hinge_progress_fn progress, void *progress_arg, hinge_error *err)
 {
     size_t n = x->rows, d = x->cols, ld;
     *o = (struct hg_online){ .x = *x, .y = y, .bias = bias, .batch = HG_MIN(batch, n), .begin = hg_now(),
-                             .points = { .x = *x, .n = n } };
+                             .points = { .x = *x, .n = n }, .progress = progress, .progress_arg = progress_arg };
     o->direct = hg_points_direct(&o->points, NULL, 0, n, HINGE_F64, &ld) != NULL;
     o->told = o->begin;
     o->stretch = HG_MAX((size_t)32, HG_MIN((size_t)1024, 32768 / HG_MAX(d, (size_t)1))); /* 256 KB of rows */
@@ -32,10 +61,15 @@ hinge_status hg_online_init(struct hg_online *o, const hinge_matrix *x, const do
     return HINGE_OK;
 }
 
-void hg_online_free(struct hg_online *o)
+hinge_status hg_online_end(struct hg_online *o, hinge_status status, double *w, double *b, hinge_error *err)
 {
+    if (status == HINGE_OK) {
+        memcpy(w, o->w, o->x.cols * sizeof *w);
+        if (b != NULL)
+            *b = o->b;
+    }
     hg_free(o->w);
-    memset(o, 0, sizeof *o);
+    return status == HINGE_OK ? hg_ok(err) : status;
 }
 
 const double *hg_take_rows(const struct hg_points *points, size_t first, size_t count, double *room, size_t *ld)
@@ -148,7 +182,8 @@ static void prefetch_row(const struct hg_online *o, size_t position)
         __builtin_prefetch(row + at);
 }
 
-const double *hg_online_visit(struct hg_online *o, size_t first, size_t count, size_t *ld)
+/* Examples order[first .. first + count): f = <x - mean, w> + b and the rows x - mean, *ld from each other. */
+static const double *visit(struct hg_online *o, size_t first, size_t count, size_t *ld)
 {
     enum { AHEAD = 8 };
     size_t d = o->x.cols;
@@ -167,6 +202,34 @@ const double *hg_online_visit(struct hg_online *o, size_t first, size_t count, s
     }
     decide(rows, *ld, count, d, o->w, o->b, o->f);
     return rows;
+}
+
+static void visit_all(struct hg_online *o, double offset, bool strict, hg_online_batch *batch, void *arg)
+{
+    for (size_t first = 0; first < o->x.rows; first += o->batch) {
+        size_t count = HG_MIN(o->batch, o->x.rows - first), ld;
+        const double *rows = visit(o, first, count, &ld);
+        bool any = false;
+        for (size_t i = 0; i < count; i++) {
+            double y = o->y[o->order[first + i]], margin = y * o->f[i];
+            bool in = strict ? margin < offset : margin <= offset;
+            any |= in;
+            o->c[i] = in ? y : 0;
+        }
+        batch(arg, rows, ld, count, any);
+        if (hg_online_tell(o, false, NAN))
+            break;
+    }
+}
+
+void hg_online_pass(struct hg_online *o, uint64_t *state, double offset, bool strict, hg_online_batch *batch, void *arg)
+{
+    hg_shuffle(state, o->order, o->x.rows);
+#pragma omp parallel num_threads(1)
+    {
+        hg_blas_alone();
+        visit_all(o, offset, strict, batch, arg);
+    }
 }
 
 void hg_online_step(struct hg_online *o, const double *rows, size_t ld, size_t count, double shrink, double step,

@@ -69,7 +69,7 @@ void hg_interior_finish(struct hg_interior *r, bool stuck)
 {
     double begin = hg_now(), sigma = finish_weight / fmax(r->space.norm, 1e-300);
     bool ended = finish_with(r, sigma, false) || finish_with(r, sigma / 100, false);
-    for (int k = 1; stuck && !hg_interior_is_good(r) && k <= 3 && !hg_sweep_stopped(&r->space); k++)
+    for (int k = 1; stuck && !hg_interior_is_good(r) && k <= 3 && !hg_halted(&r->space.halt); k++)
         ended = finish_with(r, sigma * pow(100, -k), k > 1 || !ended);
     r->res->report.phase.certificate += hg_now() - begin;
 }

@@ -69,8 +69,7 @@ static double longest(const struct hg_variable *v, const struct change *d, doubl
 
 /* ---- what the sweeps do with rows -------------------------------------------------------------------------------- */
 
-enum { PRODUCTS, PAIRS, LINEAR, SLACK, SUM_A, HEADING_UP }; /* sums of normal_rows */
-enum { LEAST_MARGIN };                                      /* and its least: of y */
+enum { PRODUCTS, PAIRS, LINEAR, SLACK, SUM_A, HEADING_UP }; /* sums of normal_rows; its least is that of y */
 
 static void normal_rows(void *arg, const struct hg_block *b)
 {
@@ -93,7 +92,7 @@ static void normal_rows(void *arg, const struct hg_block *b)
             b->sum[SLACK] += v.bounded ? (v.a + v.u) * fmax(0, -v.y) : 0;
             b->sum[SUM_A] += v.a;
             b->sum[HEADING_UP] += v.a * r->scale > v.l * (v.bounded ? v.a + v.u : 1);
-            b->least[LEAST_MARGIN] = fmin(b->least[LEAST_MARGIN], v.y);
+            *b->least = fmin(*b->least, v.y);
         }
         b->y[0][k] = beta;
         b->y[1][k] = h;
@@ -116,7 +115,7 @@ static void predictor_rows(void *arg, const struct hg_block *b)
             if (!hg_variable(r, side, i, &v))
                 continue;
             struct change d = change_of(&v, b->t[k], 0, 0, 0);
-            b->least[0] = longest(&v, &d, b->least[0]);
+            *b->least = longest(&v, &d, *b->least);
             b->sum[FIRST] += v.a * d.l + v.l * d.a + v.u * d.m + v.m * d.u;
             b->sum[SECOND] += d.a * d.l + d.u * d.m;
             h += v.s * v.inverse * (d.u * d.m / v.u - d.a * d.l / v.a);
@@ -137,7 +136,7 @@ static void step_rows(void *arg, const struct hg_block *b)
             if (!hg_variable(r, side, i, &v))
                 continue;
             struct change d = whole_change(r, &v, i);
-            b->least[0] = longest(&v, &d, b->least[0]);
+            *b->least = longest(&v, &d, *b->least);
             beta += v.s * d.a;
         }
         b->y[0][k] = beta;
@@ -192,7 +191,7 @@ static double relative_gap(const struct hg_interior *r, const struct hg_sweep *s
     }
     double primal = w / 2 + s->sum[SLACK] + linear, dual = -(beta / 2 + s->sum[LINEAR]);
     if (isinf(r->side[0].cap[0])) { /* y = margin - 1; scaled to margins of 1 */
-        double margin = 1 + s->least[LEAST_MARGIN];
+        double margin = 1 + s->least;
         primal = margin > 0 ? w / (2 * margin * margin) : INFINITY;
     }
     if (isinf(primal))
@@ -221,7 +220,7 @@ static enum verdict measure(struct hg_interior *r, struct hg_sweep *s)
         r->space.normal[c * r->space.ld + c] += hg_sweep_ridge(&r->space, c);
     }
     bool factored = hg_cholesky_factor(&r->cholesky, r->space.normal, &r->space.halt);
-    return hg_sweep_stopped(&r->space) ? HALTED : factored ? GO_ON : NONFINITE;
+    return hg_halted(&r->space.halt) ? HALTED : factored ? GO_ON : NONFINITE;
 }
 
 /* The right-hand side: predictor, then centring by how far the predictor gets, and the second-order term. */
@@ -235,7 +234,7 @@ static bool predict(struct hg_interior *r, const struct hg_sweep *s)
     struct hg_sweep p = { .v = r->dw, .n_acc = 1, .acc = { second }, .rows = predictor_rows, .arg = r };
     if (!hg_sweep_run(&r->space, &p))
         return false;
-    double step = fmin(1, p.least[0]);
+    double step = fmin(1, p.least);
     double left = (s->sum[PRODUCTS] + step * (p.sum[FIRST] + step * p.sum[SECOND])) / s->sum[PRODUCTS];
     r->target = r->mu * fmax(left, 0) * left * left;
     for (size_t c = 0; c < r->cols; c++)
@@ -253,7 +252,7 @@ static bool direction(struct hg_interior *r, double *step)
         struct hg_sweep s = { .v = r->dw, .n_acc = 1, .acc = { z_beta }, .rows = step_rows, .arg = r };
         if (!hg_sweep_run(&r->space, &s))
             return false;
-        *step = s.least[0];
+        *step = s.least;
         for (size_t c = 0; c < r->cols; c++)
             correction[c] = left[c] = z_beta[c] - r->r_w[c] - hg_sweep_ridge(&r->space, c) * r->dw[c];
         hg_cholesky_solve(&r->cholesky, correction);
@@ -412,7 +411,7 @@ static enum verdict solve(struct hg_interior *r)
         if (verdict != CLOSE && verdict != STUCK)
             return verdict;
         hg_interior_finish(r, verdict == STUCK);
-        if (hg_sweep_stopped(&r->space))
+        if (hg_halted(&r->space.halt))
             return HALTED;
         if (hg_interior_is_good(r) || verdict == STUCK)
             return verdict;
