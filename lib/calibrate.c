@@ -3,7 +3,6 @@
  * hinge_train asks for, or of data held out. Regression: the width of a Laplace density of the residuals. One-class:
  * where a decision value stands among those of training.
  */
-#include "lib/calibrate.h"
 #include "lib/folds.h"
 #include "lib/proba.h"
 #include "lib/problem.h"

@@ -49,12 +49,6 @@ static void take_turns(const hinge_model *m, struct hg_numbered *turn)
     qsort(turn, m->n_sv, sizeof *turn, hg_by_value_and_number);
 }
 
-/* Precomputed kernels: the row of a serial number. */
-static size_t serial_row(size_t serial, size_t rows, const bool *taken)
-{
-    return serial < rows && !taken[serial] ? serial : SIZE_MAX;
-}
-
 /* index[n_sv]; returns how many are missing, *first the first of them. */
 static size_t find_all(const hinge_model *m, const struct lookup *l, const struct hg_numbered *turn, size_t *index,
                        size_t *first)
@@ -64,8 +58,9 @@ static size_t find_all(const hinge_model *m, const struct lookup *l, const struc
         size_t sv = turn[i].number;
         while (m->labels != NULL && i == end + m->class_sv[c]) /* classification: they are as they stand */
             end += m->class_sv[c++];
+        size_t serial = m->sv == NULL ? m->sv_serial[sv] : 0; /* precomputed kernels: it is the row */
         index[sv] = m->sv == NULL
-                        ? serial_row(m->sv_serial[sv], l->rows.n, l->taken)
+                        ? (serial < l->rows.n && !l->taken[serial] ? serial : SIZE_MAX)
                         : find(l, sv, m->labels != NULL ? &m->labels[c] : NULL, l->targets && m->coef[sv] > 0);
         if (index[sv] != SIZE_MAX) {
             l->taken[index[sv]] = true;

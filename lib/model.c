@@ -453,6 +453,15 @@ hinge_status hinge_model_widen(hinge_model *m, size_t n_features, hinge_error *e
     return replace(m, &wide, err);
 }
 
+/* [n], to be freed; NULL: no memory */
+static void *copy_of(const void *from, size_t n, size_t size)
+{
+    void *copy = hg_alloc(n, size);
+    if (copy != NULL && n > 0)
+        memcpy(copy, from, n * size);
+    return copy;
+}
+
 hinge_status hinge_model_set_columns(hinge_model *m, const size_t *columns, size_t n, hinge_error *err)
 {
     if (m->sv == NULL || m->scale_factor != NULL || n != m->d)
@@ -464,10 +473,9 @@ hinge_status hinge_model_set_columns(hinge_model *m, const size_t *columns, size
         if (columns[k] <= (k == 0 ? 0 : columns[k - 1]) || columns[k] > INT_MAX)
             return hg_fail(err, HINGE_EINVAL, "columns[%zu]: %zu, where they ascend from 1 to %d at most", k,
                            columns[k], INT_MAX);
-    size_t *copy = hg_alloc(n, sizeof *copy);
+    size_t *copy = copy_of(columns, n, sizeof *copy);
     if (copy == NULL)
         return hg_fail(err, HINGE_ENOMEM, "no memory for %zu columns", n);
-    memcpy(copy, columns, n * sizeof *copy);
     hg_free(m->columns);
     m->columns = copy;
     m->n_columns = n;
@@ -513,21 +521,15 @@ hinge_status hinge_model_set_scaling(hinge_model *m, const double *factor, const
         if (!isfinite(factor[c]) || !isfinite(offset[c]))
             return hg_fail(err, HINGE_EINVAL, "scaling: x * %g + %g of feature %zu is not finite", factor[c],
                            offset[c], c);
-    double *f = NULL, *o = NULL;
+    bool scales = factor != NULL && offset != NULL;
     hinge_model scaled = *m;
-    if (factor != NULL && offset != NULL) {
-        f = hg_alloc(m->d, sizeof *f);
-        o = hg_alloc(m->d, sizeof *o);
-        if (f == NULL || o == NULL) {
-            hg_free(f);
-            hg_free(o);
-            return hg_fail(err, HINGE_ENOMEM, "no memory for the scaling of %zu features", m->d);
-        }
-        memcpy(f, factor, m->d * sizeof *f);
-        memcpy(o, offset, m->d * sizeof *o);
+    scaled.scale_factor = scales ? copy_of(factor, m->d, sizeof *factor) : NULL;
+    scaled.scale_offset = scales ? copy_of(offset, m->d, sizeof *offset) : NULL;
+    if (scales && (scaled.scale_factor == NULL || scaled.scale_offset == NULL)) {
+        hg_free(scaled.scale_factor);
+        hg_free(scaled.scale_offset);
+        return hg_fail(err, HINGE_ENOMEM, "no memory for the scaling of %zu features", m->d);
     }
-    scaled.scale_factor = f;
-    scaled.scale_offset = o;
     return replace(m, &scaled, err);
 }
 

@@ -4,9 +4,9 @@
  * (calibrate.c).
  */
 #include "lib/training.h"
-#include "lib/calibrate.h"
 #include "lib/lowrank.h"
 #include "lib/params.h"
+#include "lib/proba.h"
 #include "lib/scaling.h"
 
 #include <math.h>
@@ -95,11 +95,7 @@ static bool uses_interior(const struct hg_problem *pr)
     const hinge_params *p = &pr->params;
     if (p->solver != HINGE_SOLVER_AUTO)
         return p->solver == HINGE_SOLVER_INTERIOR_POINT;
-    if (hg_params_need_interior(p))
-        return true;
-    bool asks_for_smo =
-        p->beta0 != NULL || p->max_iter > 0 || p->working_set > 0 || p->precision == HINGE_PRECISION_F32;
-    return !asks_for_smo && hg_lowrank_pays(pr);
+    return hg_params_need_interior(p) || (hg_params_leave_solver(p) && p->beta0 == NULL && hg_lowrank_pays(pr));
 }
 
 static void training_free(struct hg_training *t)
