@@ -93,12 +93,12 @@ static void convert_tile(void *arg, const struct hg_tile *tile)
     }
 }
 
-/* Column col of the strip's rows, to the left of the diagonal's end in it, to row col. */
-static void mirror_column(const struct block *k, size_t col, size_t end)
+/* Column col of rows [first, end) to row col, as far as the diagonal. */
+static void mirror_column(const struct block *k, size_t first, size_t end, size_t col)
 {
     void *to = entry(k, col, 0);
     end = HG_MIN(end, col);
-    for (size_t r = k->row; r < end; r++) {
+    for (size_t r = first; r < end; r++) {
         const void *from = entry(k, r, col);
         if (k->type == HINGE_F32)
             ((float *)to)[r] = *(const float *)from;
@@ -112,12 +112,9 @@ static void mirror(const struct block *k, size_t count)
     size_t n = k->a->rows, squares = (n - k->row + SQUARE - 1) / SQUARE;
 #pragma omp parallel for num_threads(k->problem.threads) schedule(static)
     for (size_t s = 0; s < squares; s++)
-        for (size_t r = k->row; r < k->row + count; r += SQUARE) {
-            struct block part = *k;
-            part.row = r;
+        for (size_t r = k->row; r < k->row + count; r += SQUARE)
             for (size_t c = k->row + s * SQUARE; c < HG_MIN(n, k->row + (s + 1) * SQUARE); c++)
-                mirror_column(&part, c, HG_MIN(r + SQUARE, k->row + count));
-        }
+                mirror_column(k, r, HG_MIN(r + SQUARE, k->row + count), c);
 }
 
 static hinge_status fill_strip(struct block *k, size_t count)

@@ -86,7 +86,7 @@ static void forget_derived(hinge_model *m)
 
 static void free_derived(hinge_model *m)
 {
-    void *all[] = { m->shift, m->sv32, m->panels, m->norms, m->norms32, m->coef32, m->weights, m->coef_sum, m->seen };
+    void *all[] = { m->shift, m->sv32, m->panels, m->norms, m->coef32, m->weights, m->coef_sum, m->seen };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         hg_free(all[i]);
     hg_equal_table_free(&m->equal);
@@ -219,13 +219,12 @@ static bool typical_doubt(const hinge_model *m, double *doubt)
         hg_points_pack(&points, NULL, i, 1, HINGE_F64, x, m->d);
         for (size_t c = 0; c < cols && own.share > 0; c++) {
             size_t j = c * m->n_sv / cols;
-            double dot = 0, coef = 0;
+            double coef = 0;
             hg_points_pack(&points, NULL, j, 1, HINGE_F64, z, m->d);
-            for (size_t k = 0; k < m->d; k++)
-                dot += x[k] * z[k];
             for (size_t row = 0; row < hg_model_coef_rows(m); row++)
                 coef += fabs(m->coef[row * m->n_sv + j]);
-            value += coef * fabs(hg_kernel_value(&m->kernel, dot, norm, m->norms != NULL ? m->norms[j] : 0));
+            double other = m->norms != NULL ? m->norms[j] : 0;
+            value += coef * fabs(hg_kernel_value(&m->kernel, hg_dot(x, z, m->d), norm, other));
             size += coef;
         }
         *doubt += (own.share * (size > 0 ? value / size : 0) + own.rest) * most / (double)rows;
@@ -341,9 +340,7 @@ static bool derive_norms(hinge_model *m, int threads)
     if (!hg_kernel_row(m->kernel.type)->needs_norms)
         return true;
     struct hg_points f64 = hg_model_points(m, HINGE_F64);
-    m->norms = hg_alloc(m->n_sv, sizeof *m->norms);
-    m->norms32 = hg_alloc(m->n_sv, sizeof *m->norms32);
-    if (m->norms == NULL || m->norms32 == NULL)
+    if (!HG_ROOM(HG_ARRAY(m->norms, m->n_sv), HG_ARRAY(m->norms32, m->n_sv)))
         return false;
     hg_points_norms(&f64, HINGE_F64, m->norms, threads);
     hg_points_norms(&f64, HINGE_F32, m->norms32, threads);

@@ -131,6 +131,14 @@ static inline double hg_larger(double a, double b)
     return a > b || a != a ? a : b;
 }
 
+static inline double hg_dot(const double *x, const double *y, size_t n)
+{
+    double sum = 0;
+    for (size_t k = 0; k < n; k++)
+        sum += x[k] * y[k];
+    return sum;
+}
+
 /* high + low += x without error (Knuth's two-sum), but for the rounding of low. */
 static inline void hg_add_exactly(double *high, double *low, double x)
 {

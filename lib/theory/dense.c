@@ -26,7 +26,7 @@ static double tau_of(const struct hg_dense *r)
 /* c'z + f'y */
 static double constant_part(const struct hg_dense *r, const struct hg_dense_point *x)
 {
-    return hg_dense_dot(r->c + r->e, x->z, r->m) + hg_dense_dot(r->c, x->y, r->e);
+    return hg_dot(r->c + r->e, x->z, r->m) + hg_dot(r->c, x->y, r->e);
 }
 
 static void residuals(struct hg_dense *r)
@@ -41,9 +41,9 @@ static void residuals(struct hg_dense *r)
     for (size_t k = 0; k < r->rows; k++)
         of_rows[k] = -r->c[k] * tau - (k < e ? 0 : x->s[k - e]);
     hg_dense_add_rows(r, 1, x->u, 1, of_rows);
-    r->r_gap = -hg_dense_dot(x->u, r->qu, n) / tau - hg_dense_dot(r->p, x->u, n) + hg_dense_dot(r->c + e, x->z, m) +
-               hg_dense_dot(r->c, x->y, e) - x->s[m];
-    r->mu = hg_dense_dot(x->s, x->z, m + 1) / (double)(m + 1);
+    r->r_gap = -hg_dot(x->u, r->qu, n) / tau - hg_dot(r->p, x->u, n) + hg_dot(r->c + e, x->z, m) +
+               hg_dot(r->c, x->y, e) - x->s[m];
+    r->mu = hg_dot(x->s, x->z, m + 1) / (double)(m + 1);
 }
 
 /* l = b - what x makes of it; returns the largest. */
@@ -102,7 +102,7 @@ static bool direction(struct hg_dense *r, double rate, struct hg_dense_point *ou
     if (!solve_system(r, &r->base))
         return false;
     double top = -rate * r->r_gap + r->rc[m] / tau;
-    double bottom = hg_dense_dot(x->u, r->qu, n) / tau / tau + kappa / tau;
+    double bottom = hg_dot(x->u, r->qu, n) / tau / tau + kappa / tau;
     for (size_t k = 0; k < n; k++) {
         double gradient = 2 * r->qu[k] / tau + r->p[k];
         top += gradient * b->u[k];
@@ -135,7 +135,7 @@ double hg_dense_gain(const struct hg_dense *r, hinge_qp_outcome kind)
     const struct hg_dense_point *x = &r->at;
     if (kind == HINGE_QP_SOLVED)
         return tau_of(r);
-    return kind == HINGE_QP_UNBOUNDED ? -hg_dense_dot(r->p, x->u, r->n) : constant_part(r, x);
+    return kind == HINGE_QP_UNBOUNDED ? -hg_dot(r->p, x->u, r->n) : constant_part(r, x);
 }
 
 /* What u'Qu and p'u add up, each term by its size. */
@@ -158,8 +158,8 @@ static double gap_terms(const struct hg_dense *r)
 static double accuracy(const struct hg_dense *r, bool rounding)
 {
     const double *u = r->at.u;
-    double tau = tau_of(r), quadratic = hg_dense_dot(u, r->qu, r->n) / tau / tau;
-    double primal = quadratic / 2 + hg_dense_dot(r->p, u, r->n) / tau;
+    double tau = tau_of(r), quadratic = hg_dot(u, r->qu, r->n) / tau / tau;
+    double primal = quadratic / 2 + hg_dot(r->p, u, r->n) / tau;
     double dual = hg_dense_gain(r, HINGE_QP_INFEASIBLE) / tau - quadratic / 2;
     double slope = hg_dense_largest(r->r, r->n) / tau, slope_size = 1 + hg_dense_largest(r->p, r->n);
     double rows = hg_dense_largest(r->r + r->n, r->rows) / tau;
@@ -290,7 +290,7 @@ static hinge_qp_outcome conclude(struct hg_dense *r)
 /* Equalities that contradict each other have a proof that asks for no iterations. */
 static bool contradict(struct hg_dense *r)
 {
-    if (hg_dense_dot(r->held, r->held, r->e) == (double)r->e)
+    if (hg_dot(r->held, r->held, r->e) == (double)r->e)
         return false;
     bool proved = hg_dense_polish(r, HINGE_QP_INFEASIBLE, true) <= r->eps;
     hg_dense_copy(r, &r->at, &r->best[HINGE_QP_SOLVED]);
@@ -342,8 +342,8 @@ static void deliver(const struct hg_dense *r, hinge_qp_result *out)
     }
     for (size_t k = 0; out->y != NULL && k < r->problem->n_equalities; k++)
         out->y[k] = x->y[k] / by * dual * r->row[k];
-    double tau = tau_of(r), quadratic = hg_dense_dot(x->u, r->qu, r->n) / tau / tau;
-    out->primal = (quadratic / 2 + hg_dense_dot(r->p, x->u, r->n) / tau) / r->cost;
+    double tau = tau_of(r), quadratic = hg_dot(x->u, r->qu, r->n) / tau / tau;
+    out->primal = (quadratic / 2 + hg_dot(r->p, x->u, r->n) / tau) / r->cost;
     out->dual = (hg_dense_gain(r, HINGE_QP_INFEASIBLE) / tau - quadratic / 2) / r->cost;
     if (out->outcome == HINGE_QP_INFEASIBLE)
         out->primal = out->dual = INFINITY;

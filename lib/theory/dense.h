@@ -66,7 +66,6 @@ double hg_dense_power_of_two(double x);
 void hg_dense_add_q(const struct hg_dense *r, double alpha, const double *u, double beta, double *out);
 void hg_dense_add_rows(const struct hg_dense *r, double alpha, const double *u, double beta, double *out);
 void hg_dense_add_columns(const struct hg_dense *r, double alpha, const double *v, double *out);
-double hg_dense_dot(const double *x, const double *y, size_t n);
 double hg_dense_largest(const double *x, size_t n);
 
 /* Factors [ quadratic Q + A'DA + ridge, E'; E, -corner ] by LAPACK's symmetric indefinite factorisation. */

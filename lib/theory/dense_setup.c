@@ -147,7 +147,7 @@ static void find_held(struct hg_dense *r)
         double most = 1e-22;
         next = e;
         for (size_t k = 0; k < e; k++) {
-            double square = hg_dense_dot(rows + k * n, rows + k * n, n);
+            double square = hg_dot(rows + k * n, rows + k * n, n);
             if (r->held[k] == 0 && square > most)
                 most = square, next = k;
         }
@@ -156,7 +156,7 @@ static void find_held(struct hg_dense *r)
         r->held[next] = 1;
         for (size_t k = 0; k < e; k++)
             for (int twice = 0; twice < 2 && r->held[k] == 0; twice++)
-                cblas_daxpy((int)n, -hg_dense_dot(rows + k * n, rows + next * n, n) / most, rows + next * n, 1,
+                cblas_daxpy((int)n, -hg_dot(rows + k * n, rows + next * n, n) / most, rows + next * n, 1,
                             rows + k * n, 1);
     }
 }

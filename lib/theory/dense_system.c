@@ -40,14 +40,6 @@ void hg_dense_add_columns(const struct hg_dense *r, double alpha, const double *
     multiply(CblasTrans, alpha, r->a, r->e, r->n, v, 1, out);
 }
 
-double hg_dense_dot(const double *x, const double *y, size_t n)
-{
-    double sum = 0;
-    for (size_t k = 0; k < n; k++)
-        sum += x[k] * y[k];
-    return sum;
-}
-
 double hg_dense_largest(const double *x, size_t n)
 {
     double most = 0;

@@ -63,7 +63,7 @@ hinge_status hinge_model_norm2(const hinge_model *m, size_t problem, double *nor
     if (m->sv == NULL)
         return hg_fail(err, HINGE_EINVAL, "model: a precomputed kernel's support vectors have no features");
     uint32_t *id, *own;
-    double *coef, *g, sum = 0;
+    double *coef, *g;
     if (!HG_ROOM(HG_ARRAY(id, m->n_sv), HG_ARRAY(own, m->n_sv), HG_ARRAY(coef, m->n_sv), HG_ARRAY(g, m->n_sv)))
         return hg_fail(err, HINGE_ENOMEM, "no memory for %zu support vectors", m->n_sv);
     struct hg_gram gram = { 0 };
@@ -76,10 +76,8 @@ hinge_status hinge_model_norm2(const hinge_model *m, size_t problem, double *nor
     hinge_status status = hg_problem_exact(&sv, id, count, threads, &gram, err);
     if (status == HINGE_OK)
         status = multiply(&gram, own, count, coef, g, err);
-    for (size_t i = 0; status == HINGE_OK && i < count; i++)
-        sum += coef[i] * g[i];
     if (status == HINGE_OK)
-        *norm2 = sum;
+        *norm2 = hg_dot(coef, g, count);
     hg_gram_free(&gram);
     hg_free(id);
     return status == HINGE_OK ? hg_ok(err) : status;

@@ -85,13 +85,12 @@ static double best_bias(const struct sgd *s, double *at)
 static void record(struct sgd *s, hinge_online_round *round)
 {
     struct hg_online_sweep sweep;
-    double norm2 = 0, b = s->b;
-    for (size_t c = 0; s->o->mean != NULL && c < s->o->x.cols; c++)
+    size_t d = s->o->x.cols;
+    double b = s->b;
+    for (size_t c = 0; s->o->mean != NULL && c < d; c++)
         b -= s->mean[c] * s->w[c];
     hg_online_sweep(s->o, s->w, b, 1, false, NULL, &sweep);
-    for (size_t c = 0; c < s->o->x.cols; c++)
-        norm2 += s->w[c] * s->w[c];
-    round->objective = s->p->lambda * norm2 + sweep.loss / (double)s->o->x.rows;
+    round->objective = s->p->lambda * hg_dot(s->w, s->w, d) + sweep.loss / (double)s->o->x.rows;
     round->errors = sweep.errors;
 }
 

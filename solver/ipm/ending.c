@@ -95,7 +95,7 @@ static void round_to_bounds(const struct hg_interior *r)
 /* The best multiple of beta: without a sum, any from 0 to 1 is feasible. */
 static void shorten(struct hg_interior *r, const struct hg_worth *worth, const struct hg_finish *f)
 {
-    double square = hg_sweep_dot(f->trial, f->trial, r->space.factor->d);
+    double square = hg_dot(f->trial, f->trial, r->space.factor->d);
     double gain = square / 2 - worth->objective; /* -h(beta) */
     double factor = square > 0 ? fmin(1, fmax(0, gain / square)) : 1;
     for (size_t i = 0; i < r->n && factor < 1; i++)

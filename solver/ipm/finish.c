@@ -63,7 +63,7 @@ static bool evaluate(struct hg_finish *s)
 
 static double dot(const struct hg_finish *s, const double *a, const double *b)
 {
-    return hg_sweep_dot(a, b, s->space->cols);
+    return hg_dot(a, b, s->space->cols);
 }
 
 static void try_step(struct hg_finish *s, double step)
@@ -351,8 +351,8 @@ bool hg_finish_judge(struct hg_finish *s, struct hg_worth *worth)
             return false;
     if (!decision_values(s))
         return false;
-    double moved = hg_sweep_dot(s->trial, s->space->shift, d);
-    hg_finish_worth(s, hg_sweep_dot(s->trial, s->trial, d), worth);
+    double moved = hg_dot(s->trial, s->space->shift, d);
+    hg_finish_worth(s, hg_dot(s->trial, s->trial, d), worth);
     for (int l = 0; l < s->space->intercepts; l++)
         worth->bias[l] -= moved; /* <z, w> + bias = <x, w> + bias - <shift, w> */
     return true;

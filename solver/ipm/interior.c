@@ -170,7 +170,7 @@ enum verdict { GO_ON, CLOSE, STUCK, HALTED, LIMIT, INSEPARABLE, NONFINITE };
 static double margin_bound(const struct hg_interior *r, const double *z_beta, double sum_a)
 {
     double off = !r->qp->no_sum ? fabs(z_beta[r->cols - 1] - r->opt->sums[0]) : 0;
-    double square = hg_sweep_dot(z_beta, z_beta, r->space.factor->d);
+    double square = hg_dot(z_beta, z_beta, r->space.factor->d);
     return sum_a > off ? (sqrt(square) + sqrt(r->space.largest) * off) / (sum_a - off) : INFINITY;
 }
 
@@ -256,7 +256,7 @@ static bool direction(struct hg_interior *r, double *step)
         for (size_t c = 0; c < r->cols; c++)
             correction[c] = left[c] = z_beta[c] - r->r_w[c] - hg_sweep_ridge(&r->space, c) * r->dw[c];
         hg_cholesky_solve(&r->cholesky, correction);
-        double size = sqrt(fabs(hg_sweep_dot(left, correction, r->cols) / hg_sweep_dot(r->rhs, r->dw, r->cols)));
+        double size = sqrt(fabs(hg_dot(left, correction, r->cols) / hg_dot(r->rhs, r->dw, r->cols)));
         if (k == MAX_REFINEMENTS || !(size > 1e-9) || size > 0.3 * last)
             return true;
         for (size_t c = 0; c < r->cols; c++)
@@ -327,16 +327,18 @@ static enum verdict iterate(struct hg_interior *r, double goal)
 
 static bool allocate(struct hg_interior *r)
 {
-    struct hg_side *s = r->side;
-    size_t n = r->n, cols = r->cols, both = r->sides == 2 ? n : 0;
+    size_t n = r->n, cols = r->cols, sides = (size_t)r->sides;
+    double *state;
     r->res->report.memory_bytes = r->space.bytes + (cols * r->cholesky.ld + 10 * cols) * sizeof(double) +
-                           n * (4 + 5 * (size_t)r->sides) * sizeof(double);
-    return HG_ROOM(HG_ZEROS(r->f, n), HG_ZEROS(r->t_affine, n), HG_ZEROS(r->t, n), HG_ZEROS(r->best, n),
-                   HG_ZEROS(r->w, cols), HG_ZEROS(r->dw, cols), HG_ZEROS(r->q, cols), HG_ZEROS(r->r_w, cols),
-                   HG_ZEROS(r->rhs, cols), HG_ZEROS(r->acc[0], cols), HG_ZEROS(r->acc[1], cols),
-                   HG_ZEROS(r->acc[2], cols), HG_ZEROS(s[0].a, n), HG_ZEROS(s[0].l, n), HG_ZEROS(s[0].u, n),
-                   HG_ZEROS(s[0].m, n), HG_ZEROS(s[0].cap, n), HG_ZEROS(s[1].a, both), HG_ZEROS(s[1].l, both),
-                   HG_ZEROS(s[1].u, both), HG_ZEROS(s[1].m, both), HG_ZEROS(s[1].cap, both));
+                                  n * (4 + 5 * sides) * sizeof(double);
+    if (!HG_ROOM(HG_ZEROS(r->f, n), HG_ZEROS(r->t_affine, n), HG_ZEROS(r->t, n), HG_ZEROS(r->best, n),
+                 HG_ZEROS(r->w, cols), HG_ZEROS(r->dw, cols), HG_ZEROS(r->q, cols), HG_ZEROS(r->r_w, cols),
+                 HG_ZEROS(r->rhs, cols), HG_ZEROS(r->acc[0], cols), HG_ZEROS(r->acc[1], cols),
+                 HG_ZEROS(r->acc[2], cols), HG_ZEROS(state, 5 * sides * n)))
+        return false;
+    for (size_t k = 0; k < sides; k++, state += 5 * n)
+        r->side[k] = (struct hg_side){ state, state + n, state + 2 * n, state + 3 * n, state + 4 * n };
+    return true;
 }
 
 static void run_free(struct hg_interior *r)
@@ -359,7 +361,7 @@ static double sum_of_sizes(const struct hg_interior *r)
  * rows that all point the same way. */
 static double least_objective(const struct hg_interior *r)
 {
-    double shift = hg_sweep_dot(r->space.shift, r->space.shift, r->space.factor->d);
+    double shift = hg_dot(r->space.shift, r->space.shift, r->space.factor->d);
     double tube = r->qp->kink * fmin(r->qp->kink / fmax(r->space.norm, 1e-300), r->caps);
     double class = sum_of_sizes(r) * sum_of_sizes(r) * (r->space.norm + shift);
     return fmax(0.5e-6 * fmax(tube, class), 1e-300);

@@ -79,14 +79,6 @@ static inline double hg_sweep_ridge(const struct hg_sweep_space *space, size_t c
     return c < space->factor->d ? 1 : 0;
 }
 
-static inline double hg_sweep_dot(const double *a, const double *b, size_t n)
-{
-    double sum = 0;
-    for (size_t c = 0; c < n; c++)
-        sum += a[c] * b[c];
-    return sum;
-}
-
 /* false: ended early, the results are incomplete */
 bool hg_sweep_run(struct hg_sweep_space *space, struct hg_sweep *sweep);
 
