@@ -106,11 +106,10 @@ bool hg_calibrated_fit(struct hg_calibrated *c, size_t p, double *decision, cons
 
 struct calibration {
     struct hg_jobs jobs; /* job p * FOLDS + f: fold f of problem p */
-    const hinge_model *model;
     const struct hg_problem *problem;
     size_t *start;       /* [n_problems + 1] where problem p's decision values begin, */
     double *decision;    /* in the order of its points: first class first */
-    hinge_outcome ended; /* TIME_LIMIT or STOPPED, of any fold; otherwise CONVERGED */
+    hinge_outcome ended; /* TIME_LIMIT or STOPPED; otherwise CONVERGED */
 };
 
 /* One fold of one problem. */
@@ -126,7 +125,7 @@ static hinge_status part_init(struct part *part, const struct hg_problem *pr, si
 {
     size_t rest = pr->one_vs_rest ? pr->x.rows : 0;
     if (!HG_ROOM(HG_ARRAY(part->point, n), HG_ARRAY(part->fold, n), HG_ARRAY(part->work, n), HG_ARRAY(part->train, n),
-                 HG_ARRAY(part->held, n), HG_ARRAY(part->job.decisions, n), HG_ARRAY(part->y, rest),
+                 HG_ARRAY(part->held, n), HG_ZEROS(part->job.decisions, n), HG_ARRAY(part->y, rest),
                  HG_ZEROS(part->weight, rest)))
         return hg_fail(err, HINGE_ENOMEM, "no memory for the folds of %zu rows", n);
     part->job.train = part->train;
@@ -175,15 +174,6 @@ static void split(const struct hg_problem *pr, size_t p, size_t f, size_t n_firs
     qsort(part->train, job->n_train, sizeof *part->train, by_row);
 }
 
-static void note_end(struct calibration *c, hinge_outcome outcome)
-{
-    if (!hg_ended_early(outcome))
-        return;
-    omp_set_lock(&c->jobs.lock);
-    c->ended = hg_worse_outcome(c->ended, outcome);
-    omp_unset_lock(&c->jobs.lock);
-}
-
 /* Decision values whose sign is as the whole model has it; label: of its first class. Without a model where training
  * sees one class only. */
 static hinge_status decide_held(struct calibration *c, struct part *part, double label, hinge_error *err)
@@ -198,7 +188,6 @@ static hinge_status decide_held(struct calibration *c, struct part *part, double
     if (job->params.task == HINGE_NU_SVC) /* a fold's share of the classes can differ by a row */
         job->params.nu = HG_MIN(job->params.nu, hg_most_nu((double[]){ part->first, part->second }, 2, false));
     HG_TRY(hg_jobs_hold_out(&c->jobs, job, err));
-    note_end(c, job->report.outcome);
     for (size_t i = 0; i < job->n_held; i++)
         job->decisions[i] *= pr->classifies && job->first != label ? -1 : 1;
     return HINGE_OK;
@@ -211,8 +200,6 @@ static hinge_status calibrate_fold(void *arg, size_t number, int threads, hinge_
     size_t p = number / FOLDS, n = c->start[p + 1] - c->start[p], a, b;
     struct part part = { .job = { .number = number, .threads = threads, .y = c->jobs.y, .params = c->jobs.params,
                                   .copy = pr->n_classes > 2 && !pr->one_vs_rest } };
-    if (__atomic_load_n(&c->ended, __ATOMIC_RELAXED) != HINGE_CONVERGED)
-        return HINGE_OK;
     HG_TRY(part_init(&part, pr, n, err));
     if (pr->one_vs_rest)
         part_set_rest(&part, pr, p);
@@ -272,6 +259,7 @@ static hinge_status by_folds(struct calibration *c, hinge_model *model, hinge_er
     hinge_status status = hg_calibrated_init(&result, model, err);
     if (status == HINGE_OK)
         status = hg_jobs_run(&c->jobs, NULL, err);
+    c->ended = hg_jobs_ended(&c->jobs);
     bool sound = false;
     if (status == HINGE_OK && c->ended == HINGE_CONVERGED)
         status = fit_problems(c, &result, &sound, err);
@@ -305,7 +293,7 @@ hinge_status hg_calibrate_by_folds(hinge_model *model, const hinge_matrix *x, co
                                    hinge_error *err)
 {
     struct hg_problem problem;
-    struct calibration c = { .model = model, .problem = &problem };
+    struct calibration c = { .problem = &problem };
     hinge_params plain = *params;
     plain.probability = 0;
     plain.beta0 = NULL;

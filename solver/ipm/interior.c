@@ -174,21 +174,23 @@ static double margin_bound(const struct hg_interior *r, const double *z_beta, do
     return sum_a > off ? (sqrt(square) + sqrt(r->space.largest) * off) / (sum_a - off) : INFINITY;
 }
 
+/* beta'K beta, by acc[0]. */
+static double square_of_beta(const struct hg_interior *r)
+{
+    double square = 0;
+    for (size_t c = 0; c < r->space.factor->d; c++)
+        square += (r->acc[0][c] - r->q[c]) * (r->acc[0][c] - r->q[c]);
+    return square;
+}
+
 /* The relative gap of the objectives of w and beta, each by itself, with what the sums of beta lack may be worth. */
 static double relative_gap(const struct hg_interior *r, const struct hg_sweep *s)
 {
     size_t d = r->space.factor->d;
-    double w = 0, beta = 0, linear = 0, lacking = 0; /* linear: <q, w>, which is the sums times the biases */
-    for (size_t c = 0; c < d; c++) {
-        double x = r->acc[0][c] - r->q[c];
-        w += r->w[c] * r->w[c];
-        beta += x * x;
-        linear += r->q[c] * r->w[c];
-    }
-    for (size_t c = d; c < r->cols; c++) {
-        linear += r->q[c] * r->w[c];
+    double w = hg_dot(r->w, r->w, d), beta = square_of_beta(r), lacking = 0;
+    double linear = hg_dot(r->q, r->w, r->cols); /* which is the sums times the biases */
+    for (size_t c = d; c < r->cols; c++)
         lacking += fabs(r->acc[0][c] - r->q[c]) * (fabs(r->w[c]) + r->scale);
-    }
     double primal = w / 2 + s->sum[SLACK] + linear, dual = -(beta / 2 + s->sum[LINEAR]);
     if (isinf(r->side[0].cap[0])) { /* y = margin - 1; scaled to margins of 1 */
         double margin = 1 + s->least;
@@ -271,10 +273,7 @@ static bool report_progress(struct hg_interior *r, const struct hg_sweep *s)
         return true;
     hinge_progress p = { .rounds = r->res->report.rounds, .iterations = r->res->report.rounds, .violation = r->gap,
                          .n = r->n, .n_active = r->n, .n_sv = (size_t)s->sum[HEADING_UP] };
-    double square = 0;
-    for (size_t c = 0; c < r->space.factor->d; c++)
-        square += (r->acc[0][c] - r->q[c]) * (r->acc[0][c] - r->q[c]);
-    p.objective = square / 2 + s->sum[LINEAR];
+    p.objective = square_of_beta(r) / 2 + s->sum[LINEAR];
     if (r->opt->progress(r->opt->progress_arg, &p) == 0)
         return true;
     hg_request_halt(&r->opt->halt, 2);
