@@ -115,16 +115,8 @@ static int on_progress(void *arg, const hinge_progress *progress)
 
 void hg_gather_rows(const hinge_matrix *x, const uint32_t *rows, size_t n, void *out)
 {
-    size_t bytes = x->cols * hg_size_of(x->type), step = x->stride * hg_size_of(x->type);
-    for (size_t i = 0; i < n * x->cols && !hg_matrix_by_rows(x); i++) {
-        double value = hg_matrix_value(x, rows[i / x->cols], i % x->cols);
-        if (x->type == HINGE_F32)
-            ((float *)out)[i] = (float)value;
-        else
-            ((double *)out)[i] = value;
-    }
-    for (size_t i = 0; i < n && bytes > 0 && hg_matrix_by_rows(x); i++)
-        memcpy((char *)out + i * bytes, (const char *)x->data + rows[i] * step, bytes);
+    const struct hg_points points = { .x = *x, .n = x->rows };
+    hg_points_pack(&points, rows, 0, n, x->type, out, x->cols);
 }
 
 static hinge_status train_by_weights(const struct hg_jobs *jobs, struct hg_job *job, hinge_params *p,

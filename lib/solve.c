@@ -340,9 +340,7 @@ static hinge_status keep_solution(struct hg_training *t, const struct hg_qp *qp,
         factor = 1;
         s->report.outcome = HINGE_NONFINITE;
     }
-    s->point = hg_alloc(s->n_sv, sizeof *s->point);
-    s->beta = hg_alloc(s->n_sv, sizeof *s->beta);
-    if (s->point == NULL || s->beta == NULL)
+    if (!HG_ROOM(HG_ARRAY(s->point, s->n_sv), HG_ARRAY(s->beta, s->n_sv)))
         return hg_fail(err, HINGE_ENOMEM, "no memory for %zu coefficients", s->n_sv);
     hg_qp_support(qp, NULL, s->point, s->beta);
     for (size_t k = 0; k < s->n_sv; k++) {

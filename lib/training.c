@@ -100,10 +100,8 @@ static bool uses_interior(const struct hg_problem *pr)
 
 static void training_free(struct hg_training *t)
 {
-    for (size_t p = 0; t->solutions != NULL && p < t->problem.n_problems; p++) {
+    for (size_t p = 0; t->solutions != NULL && p < t->problem.n_problems; p++)
         hg_free(t->solutions[p].point);
-        hg_free(t->solutions[p].beta);
-    }
     for (int k = 0; t->rooms != NULL && k < t->threads; k++) {
         hg_arena_free(&t->rooms[k].rows);
         hg_arena_free(&t->rooms[k].panels);

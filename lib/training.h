@@ -14,7 +14,7 @@
 /* One two-class problem solved: coefficients by point of the training. */
 struct hg_solution {
     uint32_t *point; /* [n_sv] */
-    double *beta;    /* [n_sv] */
+    double *beta;    /* [n_sv]; solve.c makes both in one room */
     size_t n_sv;
     double rho, bias[2];
     hinge_report report; /* of this problem: the interior point tells of itself in SMO's terms */
