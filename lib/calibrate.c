@@ -3,11 +3,9 @@
  * hinge_train asks for, or of data held out. Regression: the width of a Laplace density of the residuals. One-class:
  * where a decision value stands among those of training.
  */
-#include "lib/calibrate.h"
 #include "lib/folds.h"
 #include "lib/proba.h"
 #include "lib/problem.h"
-#include "lib/training.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -70,12 +68,6 @@ static double laplace_width(const double *residual, size_t n)
     return kept / (double)count; /* the smallest is never beyond the mean */
 }
 
-static int by_value(const void *a, const void *b)
-{
-    double p = *(const double *)a, q = *(const double *)b;
-    return p < q ? -1 : p > q;
-}
-
 /* Five bins of equal count below 0 and five above; the marks are the middles of their ranges. Sorts the values.
  * false: fewer than five on a side. */
 static bool density_marks(double *decision, size_t n, double *marks)
@@ -83,7 +75,7 @@ static bool density_marks(double *decision, size_t n, double *marks)
     enum { HALF = HG_MARKS / 2 };
     double edge[HG_MARKS + 1] = { 0 };
     size_t below = 0;
-    qsort(decision, n, sizeof *decision, by_value);
+    qsort(decision, n, sizeof *decision, hg_by_value);
     while (below < n && decision[below] < 0)
         below++;
     if (below < HALF || n - below < HALF)
@@ -114,31 +106,30 @@ bool hg_calibrated_fit(struct hg_calibrated *c, size_t p, double *decision, cons
 
 struct calibration {
     struct hg_jobs jobs; /* job p * FOLDS + f: fold f of problem p */
-    const hinge_model *model;
     const struct hg_problem *problem;
     size_t *start;       /* [n_problems + 1] where problem p's decision values begin, */
     double *decision;    /* in the order of its points: first class first */
-    hinge_outcome ended; /* TIME_LIMIT or STOPPED, of any fold; otherwise CONVERGED */
+    hinge_outcome ended; /* TIME_LIMIT or STOPPED; otherwise CONVERGED */
 };
 
 /* One fold of one problem. */
 struct part {
-    uint32_t *point, *fold, *work; /* [n] by position */
-    uint32_t *train, *held;        /* rows of the caller's matrix; positions held out are in work */
-    double *decision;
-    double *y, *weight; /* one-vs-rest: [rows] labels of two classes, with the weights of all classes */
-    size_t n, n_train, n_held;
-    double first, second; /* summed weights of the training rows */
+    struct hg_job job;
+    uint32_t *point, *fold, *work; /* [n] by position; in the end work has the positions held out */
+    uint32_t *train, *held;        /* [n] */
+    double *y, *weight;            /* one-vs-rest: [rows] labels of two classes, with the weights of all classes */
+    double first, second;          /* summed weights of the training rows */
 };
 
 static hinge_status part_init(struct part *part, const struct hg_problem *pr, size_t n, hinge_error *err)
 {
     size_t rest = pr->one_vs_rest ? pr->x.rows : 0;
-    *part = (struct part){ .n = n };
     if (!HG_ROOM(HG_ARRAY(part->point, n), HG_ARRAY(part->fold, n), HG_ARRAY(part->work, n), HG_ARRAY(part->train, n),
-                 HG_ARRAY(part->held, n), HG_ARRAY(part->decision, n), HG_ARRAY(part->y, rest),
+                 HG_ARRAY(part->held, n), HG_ZEROS(part->job.decisions, n), HG_ARRAY(part->y, rest),
                  HG_ZEROS(part->weight, rest)))
         return hg_fail(err, HINGE_ENOMEM, "no memory for the folds of %zu rows", n);
+    part->job.train = part->train;
+    part->job.held = part->held;
     return HINGE_OK;
 }
 
@@ -151,6 +142,10 @@ static void part_set_rest(struct part *part, const struct hg_problem *pr, size_t
         part->y[pr->order[i]] = i >= pr->start[class] && i < pr->start[class + 1] ? 1 : -1;
         part->weight[pr->order[i]] = pr->weight[i];
     }
+    part->job.y = part->y;
+    part->job.params.weights = part->weight;
+    part->job.params.n_class_weights = 0;
+    part->job.params.positive_class = NULL;
 }
 
 static int by_row(const void *a, const void *b)
@@ -160,98 +155,61 @@ static int by_row(const void *a, const void *b)
 }
 
 /* Every problem has a stream of random numbers of its own, so that jobs need no order. */
-static void split(const struct calibration *c, size_t p, size_t f, struct part *part)
+static void split(const struct hg_problem *pr, size_t p, size_t f, size_t n_first, struct part *part)
 {
-    const struct hg_problem *pr = c->problem;
-    size_t a, b;
-    hg_problem_pair(pr, p, &a, &b);
-    size_t n = hg_problem_points(pr, p, part->point);
-    size_t n_first = pr->classifies ? pr->start[a + 1] - pr->start[a] : n;
-    size_t start[3] = { 0, n_first, n };
+    struct hg_job *job = &part->job;
+    size_t n = hg_problem_points(pr, p, part->point), start[3] = { 0, n_first, n };
     uint64_t stream = pr->params.seed + p * UINT64_C(0x632be59bd9b4e019), state = hg_random(&stream);
     hg_folds_deal(&state, start, 2, HG_MIN((size_t)FOLDS, n), part->work, part->fold);
     for (size_t i = 0; i < n; i++) {
         uint32_t row = pr->order[part->point[i]];
         if (part->fold[i] == f) {
-            part->work[part->n_held] = (uint32_t)i;
-            part->held[part->n_held++] = row;
+            part->work[job->n_held] = (uint32_t)i;
+            part->held[job->n_held++] = row;
         } else {
             *(i < n_first ? &part->first : &part->second) += pr->weight[part->point[i]];
-            part->train[part->n_train++] = row;
+            part->train[job->n_train++] = row;
         }
     }
-    qsort(part->train, part->n_train, sizeof *part->train, by_row);
+    qsort(part->train, job->n_train, sizeof *part->train, by_row);
 }
 
-static void note_end(struct calibration *c, hinge_outcome outcome)
-{
-    if (!hg_ended_early(outcome))
-        return;
-    omp_set_lock(&c->jobs.lock);
-    c->ended = hg_worse_outcome(c->ended, outcome);
-    omp_unset_lock(&c->jobs.lock);
-}
-
-/* Without a model where training sees one class only; otherwise by one, its sign as the whole model has it. */
-static hinge_status decide_held(struct calibration *c, size_t number, struct part *part, int threads,
-                                hinge_error *err)
+/* Decision values whose sign is as the whole model has it; label: of its first class. Without a model where training
+ * sees one class only. */
+static hinge_status decide_held(struct calibration *c, struct part *part, double label, hinge_error *err)
 {
     const struct hg_problem *pr = c->problem;
-    hinge_params params = c->jobs.params;
-    hinge_predict_options options = { .threads = threads, .cpu_level = params.cpu_level };
-    double sign = 1;
-    hinge_model *model = NULL;
-    hinge_report report;
-    size_t a, b;
-    hg_problem_pair(pr, number / FOLDS, &a, &b);
+    struct hg_job *job = &part->job;
     if (pr->classifies && (part->first == 0 || part->second == 0)) {
-        for (size_t i = 0; i < part->n_held; i++)
-            part->decision[i] = part->first > 0 ? 1 : -1;
+        for (size_t i = 0; i < job->n_held; i++)
+            job->decisions[i] = part->first > 0 ? 1 : -1;
         return HINGE_OK;
     }
-    if (params.task == HINGE_NU_SVC) /* a fold's share of the classes can differ by a row */
-        params.nu = HG_MIN(params.nu, hg_most_nu((double[]){ part->first, part->second }, 2, false));
-    if (pr->one_vs_rest) {
-        params.weights = part->weight;
-        params.n_class_weights = 0;
-        params.positive_class = NULL;
-    }
-    const double *y = pr->one_vs_rest ? part->y : c->jobs.y;
-    bool copy = pr->n_classes > 2 && !pr->one_vs_rest;
-    hinge_status status = hg_jobs_train(&c->jobs, number, threads, part->train, part->n_train, y, copy, &params, &model,
-                                        &report, err);
-    if (status == HINGE_OK)
-        status = hg_predict_rows(model, c->jobs.x, part->held, part->n_held, false, &options, NULL,
-                                 part->decision, err);
-    if (status == HINGE_OK) {
-        note_end(c, report.outcome);
-        sign = pr->classifies && model->labels[0] != (pr->one_vs_rest ? 1 : pr->labels[a]) ? -1 : 1;
-    }
-    for (size_t i = 0; status == HINGE_OK && i < part->n_held; i++)
-        part->decision[i] *= sign;
-    hinge_model_free(model);
-    return status;
+    if (job->params.task == HINGE_NU_SVC) /* a fold's share of the classes can differ by a row */
+        job->params.nu = HG_MIN(job->params.nu, hg_most_nu((double[]){ part->first, part->second }, 2, false));
+    HG_TRY(hg_jobs_hold_out(&c->jobs, job, err));
+    for (size_t i = 0; i < job->n_held; i++)
+        job->decisions[i] *= pr->classifies && job->first != label ? -1 : 1;
+    return HINGE_OK;
 }
 
 static hinge_status calibrate_fold(void *arg, size_t number, int threads, hinge_error *err)
 {
     struct calibration *c = arg;
-    size_t p = number / FOLDS, n = c->start[p + 1] - c->start[p];
-    const struct hg_jobs *jobs = &c->jobs;
-    struct part part;
-    note_end(c, hg_jobs_ended(jobs));
-    if (__atomic_load_n(&c->ended, __ATOMIC_RELAXED) != HINGE_CONVERGED)
-        return HINGE_OK;
-    hinge_status status = part_init(&part, c->problem, n, err);
-    if (status != HINGE_OK)
-        return status;
-    if (c->problem->one_vs_rest)
-        part_set_rest(&part, c->problem, p);
-    split(c, p, number % FOLDS, &part);
-    if (part.n_held > 0)
-        status = decide_held(c, number, &part, threads, err);
-    for (size_t i = 0; status == HINGE_OK && i < part.n_held; i++)
-        c->decision[c->start[p] + part.work[i]] = part.decision[i];
+    const struct hg_problem *pr = c->problem;
+    size_t p = number / FOLDS, n = c->start[p + 1] - c->start[p], a, b;
+    struct part part = { .job = { .number = number, .threads = threads, .y = c->jobs.y, .params = c->jobs.params,
+                                  .copy = pr->n_classes > 2 && !pr->one_vs_rest } };
+    HG_TRY(part_init(&part, pr, n, err));
+    if (pr->one_vs_rest)
+        part_set_rest(&part, pr, p);
+    hg_problem_pair(pr, p, &a, &b);
+    split(pr, p, number % FOLDS, pr->classifies ? pr->start[a + 1] - pr->start[a] : n, &part);
+    hinge_status status = HINGE_OK;
+    if (part.job.n_held > 0)
+        status = decide_held(c, &part, pr->one_vs_rest || !pr->classifies ? 1 : pr->labels[a], err);
+    for (size_t i = 0; status == HINGE_OK && i < part.job.n_held; i++)
+        c->decision[c->start[p] + part.work[i]] = part.job.decisions[i];
     hg_free(part.point);
     return status;
 }
@@ -301,6 +259,7 @@ static hinge_status by_folds(struct calibration *c, hinge_model *model, hinge_er
     hinge_status status = hg_calibrated_init(&result, model, err);
     if (status == HINGE_OK)
         status = hg_jobs_run(&c->jobs, NULL, err);
+    c->ended = hg_jobs_ended(&c->jobs);
     bool sound = false;
     if (status == HINGE_OK && c->ended == HINGE_CONVERGED)
         status = fit_problems(c, &result, &sound, err);
@@ -317,14 +276,11 @@ static hinge_status by_training_rows(hinge_model *model, const hinge_matrix *x, 
 {
     hinge_predict_options options = { .threads = pr->params.threads, .cpu_level = pr->params.cpu_level };
     struct hg_calibrated result;
-    hinge_status status = hg_calibrated_init(&result, model, err);
-    if (status != HINGE_OK)
-        return status;
+    HG_TRY(hg_calibrated_init(&result, model, err));
     double *decision = hg_alloc(pr->n, sizeof *decision);
-    if (decision == NULL)
-        status = hg_fail(err, HINGE_ENOMEM, "no memory for %zu decision values", pr->n);
-    if (status == HINGE_OK)
-        status = hg_predict_rows(model, x, pr->order, pr->n, false, &options, NULL, decision, err);
+    hinge_status status =
+        decision != NULL ? hg_predict_rows(model, x, pr->order, pr->n, false, &options, NULL, decision, err)
+                         : hg_fail(err, HINGE_ENOMEM, "no memory for %zu decision values", pr->n);
     if (status == HINGE_OK && hg_calibrated_fit(&result, 0, decision, NULL, pr->n))
         hg_calibrated_install(&result, model);
     hg_calibrated_free(&result);
@@ -337,21 +293,19 @@ hinge_status hg_calibrate_by_folds(hinge_model *model, const hinge_matrix *x, co
                                    hinge_error *err)
 {
     struct hg_problem problem;
-    struct calibration c = { .model = model, .problem = &problem };
+    struct calibration c = { .problem = &problem };
     hinge_params plain = *params;
     plain.probability = 0;
     plain.beta0 = NULL;
     plain.scaling = NULL;
-    hinge_status status = hg_problem_init(&problem, x, y, &plain, err);
+    HG_TRY(hg_problem_init(&problem, x, y, &plain, err));
     plain.scaling = params->scaling; /* fitted on each fold's training part */
-    if (status != HINGE_OK)
-        return status;
+    hinge_status status = HINGE_OK;
     c.jobs = (struct hg_jobs){ .x = x,
                                .y = y,
                                .params = plain,
                                .n_jobs = FOLDS * problem.n_problems,
                                .begin = begin,
-                               .train = hg_train,
                                .job = calibrate_fold,
                                .arg = &c };
     if (problem.task->one_class)

@@ -79,13 +79,9 @@ static double slack(double alpha, double c, double slope)
 
 double hg_entry_gap(double beta, double lo, double hi, double kink, double slope, double *slackness)
 {
-    double here = slope * beta + kink * fabs(beta);
-    double least = HG_MIN(slope * lo + kink * fabs(lo), slope * hi + kink * fabs(hi));
-    if (lo <= 0 && hi >= 0)
-        least = HG_MIN(least, 0.0);
     *slackness = hg_larger(*slackness, slack(fmax(beta, 0), hi, slope + kink));
     *slackness = hg_larger(*slackness, slack(fmax(-beta, 0), -lo, -slope + kink));
-    return here - least;
+    return hg_qp_gap(beta, lo, hi, kink, slope);
 }
 
 /* Hard margin: (w, b) over the least y f is feasible where that is > 0, and worth what it is worth. */
@@ -166,17 +162,6 @@ static double take_beta(const struct hg_problem *pr, const double *beta, const u
     return factor;
 }
 
-struct distance {
-    double f;
-    uint32_t point;
-};
-
-static int by_distance(const void *x, const void *y)
-{
-    const struct distance *a = x, *b = y;
-    return a->f != b->f ? (a->f > b->f) - (a->f < b->f) : (a->point > b->point) - (a->point < b->point);
-}
-
 /* What of both sides a model of nu-SVR has lost is given to the points for which that is nearest to optimal: F is to be
  * at most the least F that may move up where the first side is above 0, at least the largest that may move down where
  * the other is, so those nearest to the middle of both. g: K beta */
@@ -185,7 +170,7 @@ static hinge_status share_sides(struct hg_qp *qp, const double *sums, const doub
     if (!hg_problem_share(qp, sums, NULL))
         return HINGE_OK;
     double least = INFINITY, largest = -INFINITY;
-    struct distance *near;
+    struct hg_numbered *near;
     uint32_t *order;
     if (!HG_ROOM(HG_ARRAY(near, qp->n), HG_ARRAY(order, qp->n)))
         return hg_fail(err, HINGE_ENOMEM, "no memory for %zu rows", qp->n);
@@ -195,10 +180,10 @@ static hinge_status share_sides(struct hg_qp *qp, const double *sums, const doub
         largest = beta > qp->lo[1][k] ? fmax(largest, f) : largest;
     }
     for (size_t k = 0; k < qp->n; k++)
-        near[k] = (struct distance){ fabs(g[k] + qp->off[0][k] - (least + largest) / 2), (uint32_t)k };
-    qsort(near, qp->n, sizeof *near, by_distance);
+        near[k] = (struct hg_numbered){ fabs(g[k] + qp->off[0][k] - (least + largest) / 2), (uint32_t)k };
+    qsort(near, qp->n, sizeof *near, hg_by_value_and_number);
     for (size_t k = 0; k < qp->n; k++)
-        order[k] = near[k].point;
+        order[k] = near[k].number;
     hg_problem_share(qp, sums, order);
     hg_free(near);
     return HINGE_OK;
@@ -227,9 +212,7 @@ static hinge_status solved_init(struct solved *s, const struct hg_problem *pr, s
     if (!HG_ROOM(HG_ARRAY(s->subset, pr->n), HG_ARRAY(s->g, pr->n)))
         return hg_fail(err, HINGE_ENOMEM, "no memory for %zu rows", pr->n);
     size_t n = hg_problem_points(pr, p, s->subset);
-    hinge_status status = hg_problem_qp(pr, p, s->subset, n, &s->qp, s->sums, err);
-    if (status != HINGE_OK)
-        return status;
+    HG_TRY(hg_problem_qp(pr, p, s->subset, n, &s->qp, s->sums, err));
     s->factor = take_beta(pr, beta + p * pr->x.rows, s->subset, &s->qp, s->sums);
     HG_TRY(hg_problem_gradient(pr, s->subset, &s->qp, pr->threads, NULL, s->g, err));
     return pr->params.task == HINGE_NU_SVR ? share_sides(&s->qp, s->sums, s->g, err) : HINGE_OK;
@@ -266,28 +249,33 @@ static hinge_status find_beta(const hinge_model *m, const hinge_matrix *x, const
     return status;
 }
 
+/* Whether a model is one of a problem. */
+static hinge_status check_model(const hinge_model *m, const struct hg_problem *pr, hinge_error *err)
+{
+    if (pr->n_problems != m->n_problems || (m->sv != NULL && pr->d != m->d) || pr->params.task != m->task)
+        return hg_fail(err, HINGE_EINVAL,
+                       "model: not one of these data and parameters (%zu problems of %zu features, "
+                       "the data give %zu of %zu)",
+                       m->n_problems, m->d, pr->n_problems, pr->d);
+    if (pr->task->uses_tau && pr->params.tau != m->tau)
+        return hg_fail(err, HINGE_EINVAL, "tau: %g, and the model was trained for %g", pr->params.tau, m->tau);
+    return HINGE_OK;
+}
+
 /* The problem that a model solves, and its coefficients [n_problems * rows], the caller's. */
 static hinge_status open_problem(const hinge_model *m, const hinge_matrix *x, const double *y,
                                  const hinge_params *params, struct hg_problem *pr, double **beta, hinge_error *err)
 {
-    hinge_status status = hg_problem_init(pr, x, y, params, err);
-    if (status != HINGE_OK)
-        return status;
+    size_t values;
     *beta = NULL;
-    if (pr->n_problems != m->n_problems || (m->sv != NULL && pr->d != m->d) || params->task != m->task)
-        status = hg_fail(err, HINGE_EINVAL,
-                         "model: not one of these data and parameters (%zu problems of %zu features, "
-                         "the data give %zu of %zu)",
-                         m->n_problems, m->d, pr->n_problems, pr->d);
-    if (status == HINGE_OK && pr->task->uses_tau && pr->params.tau != m->tau)
-        status = hg_fail(err, HINGE_EINVAL, "tau: %g, and the model was trained for %g", pr->params.tau, m->tau);
-    if (status == HINGE_OK) {
-        size_t values;
-        if (!hg_mul(pr->n_problems, x->rows, &values) || (*beta = hg_alloc(values, sizeof **beta)) == NULL)
-            status = hg_fail(err, HINGE_ENOMEM, "no memory for the coefficients of %zu rows", x->rows);
-        else
-            status = find_beta(m, x, y, pr->params.weights, *beta, err);
-    }
+    HG_TRY(hg_problem_init(pr, x, y, params, err));
+    hinge_status status = check_model(m, pr, err);
+    if (status == HINGE_OK && hg_mul(pr->n_problems, x->rows, &values))
+        *beta = hg_alloc(values, sizeof **beta);
+    if (status == HINGE_OK)
+        status = *beta != NULL
+                     ? find_beta(m, x, y, pr->params.weights, *beta, err)
+                     : hg_fail(err, HINGE_ENOMEM, "no memory for the coefficients of %zu rows", x->rows);
     if (status != HINGE_OK) {
         hg_free(*beta);
         hg_problem_free(pr);
@@ -305,9 +293,8 @@ hinge_status hinge_certify(const hinge_model *m, const hinge_matrix *x, const do
     hg_ok(err);
     if (m == NULL || certificate == NULL)
         return hg_fail(err, HINGE_EINVAL, "%s: NULL", m == NULL ? "model" : "certificate");
-    hinge_status status = open_problem(m, x, y, params, &pr, &beta, err);
-    if (status != HINGE_OK)
-        return status;
+    HG_TRY(open_problem(m, x, y, params, &pr, &beta, err));
+    hinge_status status = HINGE_OK;
     for (size_t p = 0; p < pr.n_problems && status == HINGE_OK; p++)
         status = certify_problem(&pr, p, m, beta, &c, err);
     hg_free(beta);
@@ -375,13 +362,12 @@ static hinge_status look_at_problem(const struct hg_problem *pr, size_t p, const
         if (points != NULL)
             points[pr->order[s.subset[i]]] = point;
     }
-    if (k.bias_low > k.bias_high) { /* by the violation, no b meets all conditions: those that miss them least */
-        double low = k.bias_high;
-        k.bias_high = k.bias_low;
-        k.bias_low = low;
-    }
+    double low = HG_MIN(k.bias_low, k.bias_high), high = HG_MAX(k.bias_low, k.bias_high);
+    k.bias_low = low; /* where, by the violation, no b meets all conditions: those that miss them least */
+    k.bias_high = high;
     solved_free(&s);
-    *kinds = k;
+    if (status == HINGE_OK)
+        *kinds = k;
     return status;
 }
 
@@ -403,18 +389,12 @@ hinge_status hinge_kinds_of(const hinge_model *m, const hinge_matrix *x, const d
                             hinge_point *points, hinge_error *err)
 {
     struct hg_problem pr;
-    hinge_kinds k;
     double *beta;
-    hinge_status status = check_kinds(m, kinds, tolerance, err);
-    if (status == HINGE_OK && problem >= m->n_problems)
-        status = hg_fail(err, HINGE_EINVAL, "problem: there is no problem %zu, only %zu", problem, m->n_problems);
-    if (status == HINGE_OK)
-        status = open_problem(m, x, y, params, &pr, &beta, err);
-    if (status != HINGE_OK)
-        return status;
-    status = look_at_problem(&pr, problem, m, beta, tolerance, &k, points, err);
-    if (status == HINGE_OK)
-        *kinds = k;
+    HG_TRY(check_kinds(m, kinds, tolerance, err));
+    if (problem >= m->n_problems)
+        return hg_fail(err, HINGE_EINVAL, "problem: there is no problem %zu, only %zu", problem, m->n_problems);
+    HG_TRY(open_problem(m, x, y, params, &pr, &beta, err));
+    hinge_status status = look_at_problem(&pr, problem, m, beta, tolerance, kinds, points, err);
     hg_free(beta);
     hg_problem_free(&pr);
     return status;
@@ -426,15 +406,13 @@ hinge_status hinge_kinds_each(const hinge_model *m, const hinge_matrix *x, const
     struct hg_problem pr;
     hinge_kinds kinds;
     double *beta;
-    hinge_status status = each == NULL ? hg_fail(err, HINGE_EINVAL, "each: NULL")
-                                       : check_kinds(m, &kinds, tolerance, err);
-    if (status == HINGE_OK)
-        status = open_problem(m, x, y, params, &pr, &beta, err);
-    if (status != HINGE_OK)
-        return status;
+    if (each == NULL)
+        return hg_fail(err, HINGE_EINVAL, "each: NULL");
+    HG_TRY(check_kinds(m, &kinds, tolerance, err));
+    HG_TRY(open_problem(m, x, y, params, &pr, &beta, err));
     hinge_point *points = hg_alloc(x->rows, sizeof *points);
-    if (points == NULL)
-        status = hg_fail(err, HINGE_ENOMEM, "no memory for %zu rows", x->rows);
+    hinge_status status =
+        points != NULL ? HINGE_OK : hg_fail(err, HINGE_ENOMEM, "no memory for %zu rows", x->rows);
     for (size_t p = 0; p < pr.n_problems && status == HINGE_OK; p++) {
         status = look_at_problem(&pr, p, m, beta, tolerance, &kinds, points, err);
         if (status == HINGE_OK && each(arg, p, &kinds, points) != 0)

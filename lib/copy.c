@@ -21,27 +21,16 @@ hinge_status hg_copy_init(struct hg_copy *copy, struct hg_problem *pr, bool list
     copy->points = pr->points;
     if (status != HINGE_OK || !f32 || pr->params.kernel.type == HINGE_PRECOMPUTED || copy->hamming.features > 0)
         return status;
-    size_t stride = (pr->d + 15) / 16 * 16, values;
-    bool ok = hg_mul(pr->n, stride, &values);
-    copy->values = ok ? hg_alloc(values, sizeof(float)) : NULL;
-    copy->norms = hg_alloc(pr->n, sizeof(float));
-    if (copy->values == NULL || copy->norms == NULL)
+    size_t stride = (pr->d + 15) / 16 * 16;
+    if (!HG_ROOM(HG_TABLE(copy->values, pr->n, stride), HG_ARRAY(copy->norms, pr->n)))
         return hg_fail(err, HINGE_ENOMEM, "no memory for %zu x %zu values in f32", pr->n, pr->d);
 #pragma omp parallel for num_threads(pr->threads) schedule(static)
     for (size_t i = 0; i < pr->n; i++) {
         hg_points_pack(&pr->points, NULL, i, 1, HINGE_F32, copy->values + i * stride, stride);
         memset(copy->values + i * stride + pr->d, 0, (stride - pr->d) * sizeof(float));
     }
-    copy->points = (struct hg_points){ { copy->values, HINGE_F32, pr->n, pr->d, stride },
-                                       NULL,
-                                       NULL,
-                                       NULL,
-                                       pr->n,
-                                       pr->points.nonzeros,
-                                       NULL,
-                                       NULL,
-                                       NULL,
-                                       pr->equal };
+    copy->points = (struct hg_points){ .x = { copy->values, HINGE_F32, pr->n, pr->d, stride }, .n = pr->n,
+                                       .nonzeros = pr->points.nonzeros, .equal = pr->equal };
     hg_points_norms(&copy->points, HINGE_F32, copy->norms, pr->threads);
     return HINGE_OK;
 }
@@ -49,6 +38,5 @@ hinge_status hg_copy_init(struct hg_copy *copy, struct hg_problem *pr, bool list
 void hg_copy_free(struct hg_copy *copy)
 {
     hg_free(copy->values);
-    hg_free(copy->norms);
     hg_hamming_free(&copy->hamming);
 }

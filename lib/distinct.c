@@ -123,7 +123,7 @@ hinge_status hg_part_init(struct hg_part *part, const struct hg_distinct *d, con
     size_t points = d->problem.n;
     *part = (struct hg_part){ .n = hg_problem_size(whole, p) };
     if (!HG_ROOM(HG_ARRAY(part->rows, whole->n), HG_ARRAY(part->at, part->n), HG_ARRAY(part->points, points),
-                 HG_ARRAY(where, points)))
+                 HG_ARRAY(where, points), HG_ARRAY(part->g, points), HG_ARRAY(part->kept, 2 * points)))
         return hg_fail(err, HINGE_ENOMEM, "no memory for %zu rows", whole->n);
     hg_problem_points(whole, p, part->rows);
     HG_TRY(hg_problem_qp(whole, p, part->rows, part->n, &part->whole, part->sums, err));

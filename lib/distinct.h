@@ -32,6 +32,7 @@ struct hg_part {
     uint32_t *points; /* [qp.n] points of the distinct problem */
     struct hg_qp qp;  /* over them, for the solver */
     uint32_t *at;     /* [n] where each row's point is in qp */
+    double *g, *kept; /* [qp.n], [qp.n * layers] room for a gradient, and for coefficients that may be wanted again */
 };
 
 /* Problem p, qp being at its start. What has been made is to be freed on failure too. */

@@ -16,12 +16,7 @@ void hg_folds_deal(uint64_t *state, const size_t *start, size_t groups, size_t f
         size_t n = start[g + 1] - start[g];
         for (size_t i = 0; i < n; i++)
             work[i] = (uint32_t)(start[g] + i);
-        for (size_t i = 0; i + 1 < n; i++) { /* Fisher and Yates */
-            size_t j = i + hg_random_below(state, n - i);
-            uint32_t other = work[j];
-            work[j] = work[i];
-            work[i] = other;
-        }
+        hg_shuffle(state, work, n);
         for (size_t i = 0; i < n; i++)
             fold[work[i]] = (uint32_t)((start[g] + i) % folds);
     }
@@ -118,83 +113,77 @@ static int on_progress(void *arg, const hinge_progress *progress)
     return stop;
 }
 
-static size_t row_bytes(const hinge_matrix *x, size_t cols)
-{
-    return cols * (x->type == HINGE_F32 ? sizeof(float) : sizeof(double));
-}
-
 void hg_gather_rows(const hinge_matrix *x, const uint32_t *rows, size_t n, void *out)
 {
-    size_t bytes = row_bytes(x, x->cols), step = row_bytes(x, x->stride);
-    for (size_t i = 0; i < n * x->cols && !hg_matrix_by_rows(x); i++) {
-        double value = hg_matrix_value(x, rows[i / x->cols], i % x->cols);
-        if (x->type == HINGE_F32)
-            ((float *)out)[i] = (float)value;
-        else
-            ((double *)out)[i] = value;
-    }
-    for (size_t i = 0; i < n && bytes > 0 && hg_matrix_by_rows(x); i++)
-        memcpy((char *)out + i * bytes, (const char *)x->data + rows[i] * step, bytes);
+    const struct hg_points points = { .x = *x, .n = x->rows };
+    hg_points_pack(&points, rows, 0, n, x->type, out, x->cols);
 }
 
-static hinge_status train_by_weights(const struct hg_jobs *jobs, const uint32_t *rows, size_t n, const double *y,
-                                     hinge_params *p, hinge_model **model, hinge_report *report, hinge_error *err)
+static hinge_status train_by_weights(const struct hg_jobs *jobs, struct hg_job *job, hinge_params *p,
+                                     hinge_model **model, hinge_error *err)
 {
     double *weights = hg_zalloc(jobs->x->rows, sizeof *weights);
     if (weights == NULL)
         return hg_fail(err, HINGE_ENOMEM, "no memory for the weights of %zu rows", jobs->x->rows);
-    for (size_t i = 0; i < n; i++)
-        weights[rows[i]] = p->weights != NULL ? p->weights[rows[i]] : 1;
+    for (size_t i = 0; i < job->n_train; i++)
+        weights[job->train[i]] = p->weights != NULL ? p->weights[job->train[i]] : 1;
     p->weights = weights;
-    hinge_status status = jobs->train(model, jobs->x, y, p, report, err);
+    hinge_status status = hinge_train(model, jobs->x, job->y, p, &job->report, err);
     hg_free(weights);
     return status;
 }
 
-static hinge_status train_on_copy(const struct hg_jobs *jobs, const uint32_t *rows, size_t n, const double *all_y,
-                                  hinge_params *p, hinge_model **model, hinge_report *report, hinge_error *err)
+static hinge_status train_on_copy(const struct hg_jobs *jobs, struct hg_job *job, hinge_params *p, hinge_model **model,
+                                  hinge_error *err)
 {
     hinge_matrix x = *jobs->x;
-    bool indexed = p->kernel.type == HINGE_PRECOMPUTED;
+    size_t n = job->n_train, *index;
     char *data;
     double *y, *weights;
-    size_t *index;
-    if (!HG_ROOM(HG_TABLE(data, n, row_bytes(&x, x.cols)), HG_ARRAY(y, n), HG_ARRAY(weights, n), HG_ARRAY(index, n)))
+    if (!HG_ROOM(HG_TABLE(data, n, x.cols * hg_size_of(x.type)), HG_ARRAY(y, n), HG_ARRAY(weights, n),
+                 HG_ARRAY(index, n)))
         return hg_fail(err, HINGE_ENOMEM, "no memory for a copy of %zu rows of %zu features", n, x.cols);
-    hg_gather_rows(jobs->x, rows, n, data);
+    hg_gather_rows(jobs->x, job->train, n, data);
     for (size_t i = 0; i < n; i++) {
-        y[i] = all_y != NULL ? all_y[rows[i]] : 0;
-        weights[i] = p->weights != NULL ? p->weights[rows[i]] : 1;
-        index[i] = p->precomputed_index != NULL ? p->precomputed_index[rows[i]] : rows[i];
+        uint32_t row = job->train[i];
+        y[i] = job->y != NULL ? job->y[row] : 0;
+        weights[i] = p->weights != NULL ? p->weights[row] : 1;
+        index[i] = p->precomputed_index != NULL ? p->precomputed_index[row] : row;
     }
-    x.data = data;
-    x.rows = n;
-    x.stride = x.cols;
-    x.order = HINGE_ROW_MAJOR;
+    x = (hinge_matrix){ data, x.type, n, x.cols, x.cols };
     p->weights = weights;
-    p->precomputed_index = indexed ? index : NULL;
-    hinge_status status = jobs->train(model, &x, y, p, report, err);
+    p->precomputed_index = p->kernel.type == HINGE_PRECOMPUTED ? index : NULL;
+    p->beta0 = p->positive_class = NULL; /* its rows are not those of x, nor need the positive class be there */
+    hinge_status status = hinge_train(model, &x, y, p, &job->report, err);
     hg_free(data);
     return status;
 }
 
-hinge_status hg_jobs_train(struct hg_jobs *jobs, size_t number, int threads, const uint32_t *rows, size_t n,
-                           const double *y, bool copy, const hinge_params *params, hinge_model **model,
-                           hinge_report *report, hinge_error *err)
+hinge_status hg_jobs_hold_out(struct hg_jobs *jobs, struct hg_job *job, hinge_error *err)
 {
-    struct ticket ticket = { jobs, number };
-    hinge_params p = *params;
-    p.threads = threads;
-    if (copy) /* its rows are not those of x, nor need the positive class be there */
-        p.beta0 = p.positive_class = NULL;
+    const hinge_predict_options options = { .threads = job->threads, .cpu_level = job->params.cpu_level };
+    struct ticket ticket = { jobs, job->number };
+    hinge_params p = job->params;
+    hinge_model *model = NULL;
+    job->report.outcome = hg_jobs_ended(jobs);
+    if (job->report.outcome != HINGE_CONVERGED)
+        return HINGE_OK;
+    p.threads = job->threads;
     if (p.time_limit > 0) /* what is left of it */
         p.time_limit = fmax(p.time_limit - (hg_now() - jobs->begin), 1e-9);
     if (p.progress != NULL) {
         p.progress = on_progress;
         p.progress_arg = &ticket;
     }
-    return copy ? train_on_copy(jobs, rows, n, y, &p, model, report, err)
-                : train_by_weights(jobs, rows, n, y, &p, model, report, err);
+    hinge_status status = (job->copy ? train_on_copy : train_by_weights)(jobs, job, &p, &model, err);
+    if (status == HINGE_OK && !hg_ended_early(job->report.outcome))
+        status = hg_predict_rows(model, jobs->x, job->held, job->n_held,
+                                 p.probability && hinge_model_has_probability(model), &options, job->labels,
+                                 job->decisions, err);
+    if (status == HINGE_OK)
+        job->first = hinge_model_labels(model) != NULL ? hinge_model_labels(model)[0] : NAN;
+    hinge_model_free(model);
+    return status;
 }
 
 /* ---- rows held out --------------------------------------------------------------------------------------- */
@@ -203,7 +192,7 @@ hinge_status hg_predict_rows(const hinge_model *model, const hinge_matrix *x, co
                              bool probable, const hinge_predict_options *options, double *labels,
                              double *decisions, hinge_error *err)
 {
-    size_t bytes = HG_MAX(row_bytes(x, x->cols), (size_t)1);
+    size_t bytes = HG_MAX(x->cols * hg_size_of(x->type), (size_t)1);
     size_t classes = probable ? hinge_model_n_classes(model) : 0, problems = hinge_model_n_problems(model);
     /* 64 MB; long chunks, since each of them may sort the support vectors (lib/nearby.h) */
     size_t chunk = HG_MIN(n, HG_MAX((size_t)256, ((size_t)64 << 20) / (bytes + classes * sizeof(double))));

@@ -24,15 +24,12 @@ double hg_folds_most_nu(const struct hg_problem *problem, const uint32_t *fold, 
 struct hg_jobs {
     const hinge_matrix *x;
     const double *y;
-    hinge_params params; /* for every job; hg_jobs_train sees to weights, threads, callback, time limit */
+    hinge_params params; /* of every job, but for weights, threads, callback and time limit */
     size_t n_jobs;
     size_t largest;      /* examples of the largest two-class problem in any job */
     double begin;        /* time limit and progress count from here */
     int stopped;         /* atomically; 1: the user's callback said so */
     omp_lock_t lock;     /* of the callback */
-    /* hinge_train, or what it is made of */
-    hinge_status (*train)(hinge_model **model, const hinge_matrix *x, const double *y, const hinge_params *params,
-                          hinge_report *report, hinge_error *err);
     hinge_status (*job)(void *arg, size_t number, int threads, hinge_error *err);
     void *arg;
 };
@@ -43,12 +40,22 @@ hinge_status hg_jobs_run(struct hg_jobs *jobs, bool *by_side, hinge_error *err);
 /* Whether the caller or the time limit has ended the jobs: STOPPED, TIME_LIMIT, otherwise CONVERGED. */
 hinge_outcome hg_jobs_ended(const struct hg_jobs *jobs);
 
-/* Within a job: trains on the rows named, in ascending order; the others take no part. y: of all rows of x. copy: on a
- * copy of them, as it must be where a class of y is missing among them (beta0 is then not used); otherwise by weights
- * of 0. */
-hinge_status hg_jobs_train(struct hg_jobs *jobs, size_t number, int threads, const uint32_t *rows, size_t n,
-                           const double *y, bool copy, const hinge_params *params, hinge_model **model,
-                           hinge_report *report, hinge_error *err);
+/* A training among them, and what its model predicts of rows that it did not see. */
+struct hg_job {
+    size_t number;
+    int threads;
+    const uint32_t *train, *held; /* rows: those trained on, ascending; the others take no part */
+    size_t n_train, n_held;
+    const double *y;       /* of all rows of x */
+    bool copy;             /* train on a copy of the rows, as it must be where a class of y is missing among them (beta0
+                            * is then not used), not with weights of 0 for others */
+    hinge_params params;
+    double *labels, *decisions; /* [n_held], [n_held * n_problems] what is predicted; either may be NULL */
+    double first;          /* the label of the model's first class */
+    hinge_report report;   /* a training that ended early, or did not begin since all have ended, predicts nothing */
+};
+
+hinge_status hg_jobs_hold_out(struct hg_jobs *jobs, struct hg_job *job, hinge_error *err);
 
 /* out, in x's type without gaps, gets the rows named. */
 void hg_gather_rows(const hinge_matrix *x, const uint32_t *rows, size_t n, void *out);

@@ -3,7 +3,7 @@
  * caller's memory. The rows of A and B are the points of one source. Of K(A, A) the upper triangle is computed and
  * mirrored.
  */
-#include "kernels/gram.h"
+#include "lib/copy.h"
 #include "lib/params.h"
 
 #include <float.h>
@@ -17,12 +17,10 @@ struct block {
     bool same; /* b is a */
     const hinge_predict_options *options;
     struct hg_tiler tiler;
-    int threads;
-    struct hg_points points; /* a's rows, and b's after them unless they are the same */
-    double *shift;
-    void *norms;
-    uint32_t *equal, *ids; /* [points.n] */
-    struct hg_hamming hamming;
+    struct hg_problem problem; /* its points alone: a's rows, and b's after them unless they are the same */
+    void *norms;               /* [n] in the tiler's type */
+    uint32_t *ids;             /* [n] */
+    struct hg_copy copy;       /* lists of features of two values */
     struct hg_gram gram;
     hinge_dtype type; /* of out */
     char *out;
@@ -38,74 +36,44 @@ static char *entry(const struct block *k, size_t row, size_t col)
 
 /* ---- what rows are made of --------------------------------------------------------------------------------------- */
 
-static hinge_status no_memory(const struct block *k, hinge_error *err)
-{
-    return hg_fail(err, HINGE_ENOMEM, "no memory for what the kernel values of %zu rows are made of", k->points.n);
-}
-
 /* The type that values are made in, and the norms of the points in it. */
-static hinge_status choose_type(struct block *k, hinge_error *err)
+static void choose_type(struct block *k)
 {
+    const struct hg_problem *pr = &k->problem;
     hinge_precision asked = k->options->precision;
     bool f32 = asked == HINGE_PRECISION_F32 || (asked == HINGE_PRECISION_AUTO && k->type == HINGE_F32);
-    size_t n = k->points.n;
-    k->norms = hg_alloc(n, sizeof(double));
-    if (k->norms == NULL)
-        return no_memory(k, err);
-    hg_points_norms(&k->points, HINGE_F64, k->norms, k->threads);
-    for (size_t i = 0; f32 && i < n; i++)
-        f32 = ((const double *)k->norms)[i] <= FLT_MAX / 8;
-    f32 = f32 && !hg_kernel_beyond_f32(&k->tiler.kernel, n, k->norms);
+    double *norms = k->norms;
+    hg_points_norms(&pr->points, HINGE_F64, norms, pr->threads);
+    for (size_t i = 0; f32 && i < pr->n; i++)
+        f32 = norms[i] <= FLT_MAX / 8;
+    f32 = f32 && !hg_kernel_beyond_f32(&k->tiler.kernel, pr->n, norms);
     k->tiler.type = f32 ? HINGE_F32 : HINGE_F64;
     if (f32)
-        hg_points_norms(&k->points, HINGE_F32, k->norms, k->threads);
-    return HINGE_OK;
-}
-
-static hinge_status prepare_dots(struct block *k, hinge_error *err)
-{
-    const struct hg_kernel_row *row = hg_kernel_row(k->tiler.kernel.type);
-    bool wanted = false, rbf = row->told.kernel == HINGE_RBF;
-    k->points.nonzeros = hg_points_nonzeros(&k->points, k->threads);
-    if (row->translation_invariant && k->tiler.d > 0)
-        k->shift = hg_points_centre(&k->points, k->threads, &wanted);
-    if (wanted && k->shift == NULL)
-        return no_memory(k, err);
-    k->points.shift = k->shift;
-    if (wanted)
-        k->points.nonzeros = hg_points_nonzeros(&k->points, k->threads);
-    HG_TRY(choose_type(k, err));
-    if (rbf)
-        HG_TRY(hg_equal_find(&k->points, k->threads, &k->equal, err));
-    if (rbf && hg_cpu_level(k->options->cpu_level) >= HG_COUNTS_LEVEL)
-        HG_TRY(hg_hamming_init(&k->hamming, &k->points, k->threads, err));
-    k->points.equal = k->equal;
-    k->points.hamming = k->hamming.features > 0 ? &k->hamming : NULL;
-    return HINGE_OK;
+        hg_points_norms(&pr->points, HINGE_F32, norms, pr->threads);
 }
 
 static hinge_status prepare(struct block *k, hinge_error *err)
 {
     const struct hg_kernel_row *row = hg_kernel_row(k->tiler.kernel.type);
-    size_t n = k->points.n;
-    HG_TRY(row->source == HG_FROM_DOTS ? prepare_dots(k, err) : HINGE_OK);
-    k->ids = hg_alloc(n, sizeof *k->ids);
-    if (k->ids == NULL)
-        return no_memory(k, err);
-    for (size_t i = 0; i < n; i++)
+    struct hg_problem *pr = &k->problem;
+    HG_TRY(hg_problem_look(pr, err));
+    if (!HG_ROOM(HG_ARRAY(k->ids, pr->n), HG_VALUES(k->norms, pr->n, sizeof(double))))
+        return hg_fail(err, HINGE_ENOMEM, "no memory for what the kernel values of %zu rows are made of", pr->n);
+    for (size_t i = 0; i < pr->n; i++)
         k->ids[i] = (uint32_t)i;
-    return hg_gram_init(&k->gram, &k->tiler, &k->points, NULL, n, NULL, row->needs_norms ? k->norms : NULL, k->threads,
-                        err);
+    if (row->source == HG_FROM_DOTS)
+        choose_type(k);
+    HG_TRY(hg_copy_init(&k->copy, pr, true, false, err));
+    return hg_gram_init(&k->gram, &k->tiler, &pr->points, NULL, pr->n, NULL, row->needs_norms ? k->norms : NULL,
+                        pr->threads, err);
 }
 
 static void block_free(struct block *k)
 {
     hg_gram_free(&k->gram);
-    hg_hamming_free(&k->hamming);
+    hg_copy_free(&k->copy);
     hg_free(k->ids);
-    hg_free(k->equal);
-    hg_free(k->norms);
-    hg_free(k->shift);
+    hg_problem_free(&k->problem);
 }
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
@@ -125,12 +93,12 @@ static void convert_tile(void *arg, const struct hg_tile *tile)
     }
 }
 
-/* Column col of the strip's rows, to the left of the diagonal's end in it, to row col. */
-static void mirror_column(const struct block *k, size_t col, size_t end)
+/* Column col of rows [first, end) to row col, as far as the diagonal. */
+static void mirror_column(const struct block *k, size_t first, size_t end, size_t col)
 {
     void *to = entry(k, col, 0);
     end = HG_MIN(end, col);
-    for (size_t r = k->row; r < end; r++) {
+    for (size_t r = first; r < end; r++) {
         const void *from = entry(k, r, col);
         if (k->type == HINGE_F32)
             ((float *)to)[r] = *(const float *)from;
@@ -142,14 +110,11 @@ static void mirror_column(const struct block *k, size_t col, size_t end)
 static void mirror(const struct block *k, size_t count)
 {
     size_t n = k->a->rows, squares = (n - k->row + SQUARE - 1) / SQUARE;
-#pragma omp parallel for num_threads(k->threads) schedule(static)
+#pragma omp parallel for num_threads(k->problem.threads) schedule(static)
     for (size_t s = 0; s < squares; s++)
-        for (size_t r = k->row; r < k->row + count; r += SQUARE) {
-            struct block part = *k;
-            part.row = r;
+        for (size_t r = k->row; r < k->row + count; r += SQUARE)
             for (size_t c = k->row + s * SQUARE; c < HG_MIN(n, k->row + (s + 1) * SQUARE); c++)
-                mirror_column(&part, c, HG_MIN(r + SQUARE, k->row + count));
-        }
+                mirror_column(k, r, HG_MIN(r + SQUARE, k->row + count), c);
 }
 
 static hinge_status fill_strip(struct block *k, size_t count)
@@ -237,13 +202,17 @@ hinge_status hinge_kernel_block(const hinge_kernel *kernel, const hinge_matrix *
     if (status != HINGE_OK || a == NULL || b == NULL) /* which are refused */
         return status;
     k.same = same_view(a, b);
-    k.points = (struct hg_points){ .x = *a, .n = a->rows + (k.same ? 0 : b->rows), .more = k.same ? NULL : b };
+    struct hg_problem *pr = &k.problem;
+    *pr = (struct hg_problem){ .params = { .cpu_level = k.options->cpu_level }, .d = a->cols };
+    pr->n = a->rows + (k.same ? 0 : b->rows);
+    pr->points = (struct hg_points){ .x = *a, .n = pr->n, .more = k.same ? NULL : b };
     k.tiler = (struct hg_tiler){ .maps = hg_maps(hg_cpu_level(k.options->cpu_level)), .type = HINGE_F64, .d = a->cols };
     HG_TRY(hg_kernel_check(kernel, a->cols, &k.tiler.kernel, err));
-    k.threads = hg_kernel_team(kernel, k.options->threads, (double)a->rows * (double)b->rows, a->cols);
-    status = hg_matrix_check_finite(a, "a", k.threads, err);
+    pr->params.kernel = k.tiler.kernel;
+    pr->threads = hg_kernel_team(kernel, k.options->threads, (double)a->rows * (double)b->rows, a->cols);
+    status = hg_matrix_check_finite(a, "a", pr->threads, err);
     if (status == HINGE_OK && !k.same)
-        status = hg_matrix_check_finite(b, "b", k.threads, err);
+        status = hg_matrix_check_finite(b, "b", pr->threads, err);
     if (status == HINGE_OK && a->rows > 0 && b->rows > 0)
         status = prepare(&k, err);
     if (status == HINGE_OK && a->rows > 0 && b->rows > 0)

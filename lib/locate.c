@@ -41,44 +41,26 @@ static size_t find(const struct lookup *l, size_t sv, const double *label, bool 
     return found;
 }
 
-struct turn {
-    double size; /* |coefficient|; 0 where all are alike */
-    size_t sv;
-};
-
-static int by_size(const void *a, const void *b)
-{
-    const struct turn *p = a, *q = b;
-    if (p->size != q->size)
-        return p->size > q->size ? -1 : 1;
-    return p->sv < q->sv ? -1 : p->sv > q->sv;
-}
-
 /* The order in which support vectors choose: as they stand; of regression the largest coefficients first. */
-static void take_turns(const hinge_model *m, struct turn *turn)
+static void take_turns(const hinge_model *m, struct hg_numbered *turn)
 {
     for (size_t sv = 0; sv < m->n_sv; sv++)
-        turn[sv] = (struct turn){ hinge_task_info(m->task)->regresses ? fabs(m->coef[sv]) : 0, sv };
-    qsort(turn, m->n_sv, sizeof *turn, by_size);
-}
-
-/* Precomputed kernels: the row of a serial number. */
-static size_t serial_row(size_t serial, size_t rows, const bool *taken)
-{
-    return serial < rows && !taken[serial] ? serial : SIZE_MAX;
+        turn[sv] = (struct hg_numbered){ hinge_task_info(m->task)->regresses ? -fabs(m->coef[sv]) : 0, (uint32_t)sv };
+    qsort(turn, m->n_sv, sizeof *turn, hg_by_value_and_number);
 }
 
 /* index[n_sv]; returns how many are missing, *first the first of them. */
-static size_t find_all(const hinge_model *m, const struct lookup *l, const struct turn *turn, size_t *index,
+static size_t find_all(const hinge_model *m, const struct lookup *l, const struct hg_numbered *turn, size_t *index,
                        size_t *first)
 {
     size_t missing = 0, c = 0, end = 0;
     for (size_t i = 0; i < m->n_sv; i++) {
-        size_t sv = turn[i].sv;
+        size_t sv = turn[i].number;
         while (m->labels != NULL && i == end + m->class_sv[c]) /* classification: they are as they stand */
             end += m->class_sv[c++];
+        size_t serial = m->sv == NULL ? m->sv_serial[sv] : 0; /* precomputed kernels: it is the row */
         index[sv] = m->sv == NULL
-                        ? serial_row(m->sv_serial[sv], l->rows.n, l->taken)
+                        ? (serial < l->rows.n && !l->taken[serial] ? serial : SIZE_MAX)
                         : find(l, sv, m->labels != NULL ? &m->labels[c] : NULL, l->targets && m->coef[sv] > 0);
         if (index[sv] != SIZE_MAX) {
             l->taken[index[sv]] = true;
@@ -97,7 +79,7 @@ hinge_status hg_find_rows(const hinge_model *m, const hinge_matrix *x, const dou
                         .sv = hg_model_points(m, HINGE_F64),
                         .y = y,
                         .targets = hinge_task_info(m->task)->regresses };
-    struct turn *turn;
+    struct hg_numbered *turn;
     size_t *index = hg_alloc(m->n_sv, sizeof *index), lost = 0, first = 0;
     if (index == NULL || !HG_ROOM(HG_ARRAY(turn, m->n_sv), HG_ZEROS(l.taken, x->rows))) {
         hg_free(index);

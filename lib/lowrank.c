@@ -191,12 +191,6 @@ static hinge_status spread(struct hg_lowrank *l, struct seed *s, struct hg_gram 
     return status;
 }
 
-static int falling(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x < y) - (x > y);
-}
-
 /* The pivots, and the points of which they leave most. */
 static bool resample(struct seed *s, size_t n, size_t room)
 {
@@ -207,8 +201,8 @@ static bool resample(struct seed *s, size_t n, size_t room)
     for (size_t c = 0; c < s->used; c++)
         s->left[s->pivot[c]] = 0;
     memcpy(sorted, s->left, n * sizeof *sorted);
-    qsort(sorted, n, sizeof *sorted, falling);
-    double least = HG_MAX(sorted[more - 1], 0.0);
+    qsort(sorted, n, sizeof *sorted, hg_by_value);
+    double least = HG_MAX(sorted[n - more], 0.0);
     memcpy(s->sample, s->pivot, s->used * sizeof *s->sample);
     s->n = s->used;
     for (size_t i = 0; i < n && s->n < room; i++)

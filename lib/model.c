@@ -1,5 +1,5 @@
 /* The model's arrays (model.h), what prediction derives from them once, and how wrong values in f32 may be. */
-#include "lib/merge.h"
+#include "lib/model.h"
 #include "lib/base/words.h"
 #include "lib/params.h"
 
@@ -18,6 +18,12 @@ size_t hg_model_coef_rows(const hinge_model *model)
     return model->multiclass == HINGE_ONE_VS_REST ? model->n_classes : model->n_classes - 1;
 }
 
+/* Number of the problem of two classes, first < second (one-vs-one). */
+static size_t pair_number(size_t k, size_t first, size_t second)
+{
+    return first * (2 * k - first - 1) / 2 + (second - first - 1);
+}
+
 size_t hg_coef_problem(const hinge_model *m, size_t c, size_t row)
 {
     if (!hinge_task_info(m->task)->classifies)
@@ -25,7 +31,7 @@ size_t hg_coef_problem(const hinge_model *m, size_t c, size_t row)
     if (m->multiclass == HINGE_ONE_VS_REST)
         return row;
     size_t other = row < c ? row : row + 1;
-    return hg_pair_number(m->n_classes, HG_MIN(c, other), HG_MAX(c, other));
+    return pair_number(m->n_classes, HG_MIN(c, other), HG_MAX(c, other));
 }
 
 size_t hg_model_groups(const hinge_model *m)
@@ -36,11 +42,6 @@ size_t hg_model_groups(const hinge_model *m)
 size_t hg_model_group_sv(const hinge_model *m, size_t c)
 {
     return m->class_sv != NULL ? m->class_sv[c] : m->n_sv;
-}
-
-size_t hg_pair_number(size_t k, size_t first, size_t second)
-{
-    return first * (2 * k - first - 1) / 2 + (second - first - 1);
 }
 
 hinge_model *hg_model_new(hinge_task task, hinge_kernel kernel, hinge_multiclass multiclass, size_t n_classes,
@@ -85,7 +86,7 @@ static void forget_derived(hinge_model *m)
 
 static void free_derived(hinge_model *m)
 {
-    void *all[] = { m->shift, m->sv32, m->panels, m->norms, m->norms32, m->coef32, m->weights, m->coef_sum, m->seen };
+    void *all[] = { m->shift, m->sv32, m->panels, m->norms, m->coef32, m->weights, m->coef_sum, m->seen };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         hg_free(all[i]);
     hg_equal_table_free(&m->equal);
@@ -218,13 +219,12 @@ static bool typical_doubt(const hinge_model *m, double *doubt)
         hg_points_pack(&points, NULL, i, 1, HINGE_F64, x, m->d);
         for (size_t c = 0; c < cols && own.share > 0; c++) {
             size_t j = c * m->n_sv / cols;
-            double dot = 0, coef = 0;
+            double coef = 0;
             hg_points_pack(&points, NULL, j, 1, HINGE_F64, z, m->d);
-            for (size_t k = 0; k < m->d; k++)
-                dot += x[k] * z[k];
             for (size_t row = 0; row < hg_model_coef_rows(m); row++)
                 coef += fabs(m->coef[row * m->n_sv + j]);
-            value += coef * fabs(hg_kernel_value(&m->kernel, dot, norm, m->norms != NULL ? m->norms[j] : 0));
+            double other = m->norms != NULL ? m->norms[j] : 0;
+            value += coef * fabs(hg_kernel_value(&m->kernel, hg_dot(x, z, m->d), norm, other));
             size += coef;
         }
         *doubt += (own.share * (size > 0 ? value / size : 0) + own.rest) * most / (double)rows;
@@ -340,9 +340,7 @@ static bool derive_norms(hinge_model *m, int threads)
     if (!hg_kernel_row(m->kernel.type)->needs_norms)
         return true;
     struct hg_points f64 = hg_model_points(m, HINGE_F64);
-    m->norms = hg_alloc(m->n_sv, sizeof *m->norms);
-    m->norms32 = hg_alloc(m->n_sv, sizeof *m->norms32);
-    if (m->norms == NULL || m->norms32 == NULL)
+    if (!HG_ROOM(HG_ARRAY(m->norms, m->n_sv), HG_ARRAY(m->norms32, m->n_sv)))
         return false;
     hg_points_norms(&f64, HINGE_F64, m->norms, threads);
     hg_points_norms(&f64, HINGE_F32, m->norms32, threads);
@@ -452,6 +450,15 @@ hinge_status hinge_model_widen(hinge_model *m, size_t n_features, hinge_error *e
     return replace(m, &wide, err);
 }
 
+/* [n], to be freed; NULL: no memory */
+static void *copy_of(const void *from, size_t n, size_t size)
+{
+    void *copy = hg_alloc(n, size);
+    if (copy != NULL && n > 0)
+        memcpy(copy, from, n * size);
+    return copy;
+}
+
 hinge_status hinge_model_set_columns(hinge_model *m, const size_t *columns, size_t n, hinge_error *err)
 {
     if (m->sv == NULL || m->scale_factor != NULL || n != m->d)
@@ -463,10 +470,9 @@ hinge_status hinge_model_set_columns(hinge_model *m, const size_t *columns, size
         if (columns[k] <= (k == 0 ? 0 : columns[k - 1]) || columns[k] > INT_MAX)
             return hg_fail(err, HINGE_EINVAL, "columns[%zu]: %zu, where they ascend from 1 to %d at most", k,
                            columns[k], INT_MAX);
-    size_t *copy = hg_alloc(n, sizeof *copy);
+    size_t *copy = copy_of(columns, n, sizeof *copy);
     if (copy == NULL)
         return hg_fail(err, HINGE_ENOMEM, "no memory for %zu columns", n);
-    memcpy(copy, columns, n * sizeof *copy);
     hg_free(m->columns);
     m->columns = copy;
     m->n_columns = n;
@@ -512,32 +518,16 @@ hinge_status hinge_model_set_scaling(hinge_model *m, const double *factor, const
         if (!isfinite(factor[c]) || !isfinite(offset[c]))
             return hg_fail(err, HINGE_EINVAL, "scaling: x * %g + %g of feature %zu is not finite", factor[c],
                            offset[c], c);
-    double *f = NULL, *o = NULL;
+    bool scales = factor != NULL && offset != NULL;
     hinge_model scaled = *m;
-    if (factor != NULL && offset != NULL) {
-        f = hg_alloc(m->d, sizeof *f);
-        o = hg_alloc(m->d, sizeof *o);
-        if (f == NULL || o == NULL) {
-            hg_free(f);
-            hg_free(o);
-            return hg_fail(err, HINGE_ENOMEM, "no memory for the scaling of %zu features", m->d);
-        }
-        memcpy(f, factor, m->d * sizeof *f);
-        memcpy(o, offset, m->d * sizeof *o);
+    scaled.scale_factor = scales ? copy_of(factor, m->d, sizeof *factor) : NULL;
+    scaled.scale_offset = scales ? copy_of(offset, m->d, sizeof *offset) : NULL;
+    if (scales && (scaled.scale_factor == NULL || scaled.scale_offset == NULL)) {
+        hg_free(scaled.scale_factor);
+        hg_free(scaled.scale_offset);
+        return hg_fail(err, HINGE_ENOMEM, "no memory for the scaling of %zu features", m->d);
     }
-    scaled.scale_factor = f;
-    scaled.scale_offset = o;
     return replace(m, &scaled, err);
-}
-
-const double *hinge_model_scale_factor(const hinge_model *m)
-{
-    return m->scale_factor;
-}
-
-const double *hinge_model_scale_offset(const hinge_model *m)
-{
-    return m->scale_offset;
 }
 
 /* ---- how it was trained ----------------------------------------------------------------------------------------- */

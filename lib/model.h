@@ -36,7 +36,7 @@ struct hinge_model {
     size_t n_trained;     /* rows of the training matrix, 0 if read from a file */
 
     /* Below: derived by hg_model_finish from what stands above, so that a reloaded model is the same. */
-    hinge_model *merged;  /* what predicts instead of this one: the same with equal SVs as one (merge.h); NULL: they
+    hinge_model *merged;  /* what predicts instead of this one: the same with equal SVs as one (merge.c); NULL: they
                            * are few. Where there is one, this one has norms and shift alone */
     double *shift;        /* [d] subtracted from SVs before dot products are taken; NULL: none */
     bool f32_is_enough;   /* precision "auto": most examples' labels may be told in f32; it begins there */
@@ -103,6 +103,10 @@ hinge_model *hg_model_new(hinge_task task, hinge_kernel kernel, hinge_multiclass
 /* Fills the derived part. The last step of training and of loading. */
 hinge_status hg_model_finish(hinge_model *model, int threads, hinge_error *err);
 
+/* merge.c: by model->equal, a model without equal support vectors in a class, for prediction alone: *merged, to be
+ * freed, or NULL where there are few. */
+hinge_status hg_model_merge(const hinge_model *model, int threads, hinge_model **merged, hinge_error *err);
+
 /* The SVs as points. */
 struct hg_points hg_model_points(const hinge_model *model, hinge_dtype type);
 const void *hg_model_norms(const hinge_model *model, hinge_dtype type); /* theirs, [n_sv]; NULL: none needed */
@@ -110,9 +114,6 @@ const void *hg_model_norms(const hinge_model *model, hinge_dtype type); /* their
 /* hinge_model_locate's search, without rows of weight 0 (weights: [x->rows] or NULL): *index [n_sv] is the caller's. */
 hinge_status hg_find_rows(const hinge_model *model, const hinge_matrix *x, const double *y, const double *weights,
                           size_t **index, size_t *missing, hinge_error *err);
-
-/* Number of the problem of two classes, first < second (one-vs-one). */
-size_t hg_pair_number(size_t n_classes, size_t first, size_t second);
 
 /* Coefficient row k of a support vector of class c (0 for regression and one-class) belongs to this problem. */
 size_t hg_coef_problem(const hinge_model *model, size_t c, size_t row);

@@ -3,78 +3,32 @@
  */
 #include "lib/model.h"
 
+#include <hinge/scaling.h>
 #include <math.h>
 #include <string.h>
 
-hinge_task hinge_model_task(const hinge_model *m)
-{
-    return m->task;
-}
-
-double hinge_model_tau(const hinge_model *m)
-{
-    return m->tau;
-}
-
-hinge_kernel hinge_model_kernel(const hinge_model *m)
-{
-    return m->kernel;
-}
-
-size_t hinge_model_n_features(const hinge_model *m)
-{
-    return m->d;
-}
-
-hinge_multiclass hinge_model_multiclass(const hinge_model *m)
-{
-    return m->multiclass;
-}
-
-size_t hinge_model_n_classes(const hinge_model *m)
-{
-    return m->n_classes;
-}
-
-size_t hinge_model_n_problems(const hinge_model *m)
-{
-    return m->n_problems;
-}
-
-size_t hinge_model_n_sv(const hinge_model *m)
-{
-    return m->n_sv;
-}
-
-const double *hinge_model_labels(const hinge_model *m)
-{
-    return m->labels;
-}
-
-const size_t *hinge_model_class_sv(const hinge_model *m)
-{
-    return m->class_sv;
-}
-
-const double *hinge_model_rho(const hinge_model *m)
-{
-    return m->rho;
-}
-
-const double *hinge_model_objectives(const hinge_model *m)
-{
-    return m->objectives;
-}
-
-const size_t *hinge_model_sv_index(const hinge_model *m)
-{
-    return m->sv_index;
-}
-
-const double *hinge_model_coef(const hinge_model *m)
-{
-    return m->coef;
-}
+/* What is told as it stands: type, function, field. */
+#define TELL(type, function, field) \
+    type function(const hinge_model *m) \
+    { \
+        return m->field; \
+    }
+TELL(hinge_task, hinge_model_task, task)
+TELL(double, hinge_model_tau, tau)
+TELL(hinge_kernel, hinge_model_kernel, kernel)
+TELL(size_t, hinge_model_n_features, d)
+TELL(hinge_multiclass, hinge_model_multiclass, multiclass)
+TELL(size_t, hinge_model_n_classes, n_classes)
+TELL(size_t, hinge_model_n_problems, n_problems)
+TELL(size_t, hinge_model_n_sv, n_sv)
+TELL(const double *, hinge_model_labels, labels)
+TELL(const size_t *, hinge_model_class_sv, class_sv)
+TELL(const double *, hinge_model_rho, rho)
+TELL(const double *, hinge_model_objectives, objectives)
+TELL(const size_t *, hinge_model_sv_index, sv_index)
+TELL(const double *, hinge_model_coef, coef)
+TELL(const double *, hinge_model_scale_factor, scale_factor)
+TELL(const double *, hinge_model_scale_offset, scale_offset)
 
 hinge_status hinge_model_sv(const hinge_model *m, size_t i, double *x, hinge_error *err)
 {

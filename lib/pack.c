@@ -4,6 +4,7 @@
 #include "lib/training.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -74,15 +75,11 @@ hinge_status hg_build_model(const struct hg_training *t, hinge_model **out, hing
     size_t d = t->params->kernel.type == HINGE_PRECOMPUTED ? 0 : pr->d;
     hinge_model *m =
         hg_model_new(t->params->task, t->params->kernel, t->params->multiclass, pr->n_classes, n_sv, d);
-    if (m != NULL) {
-        m->sv_index = hg_alloc(n_sv, sizeof *m->sv_index);
-        m->objectives = hg_zalloc(m->n_problems, sizeof *m->objectives);
-    }
-    hinge_status status = HINGE_OK;
-    if (m == NULL || m->sv_index == NULL || m->objectives == NULL) {
-        status = hg_fail(err, HINGE_ENOMEM, "no memory for a model of %zu support vectors of %zu features",
-                         n_sv, pr->d);
-    } else {
+    bool ok = m != NULL && (m->sv_index = hg_alloc(n_sv, sizeof *m->sv_index)) != NULL &&
+              (m->objectives = hg_zalloc(m->n_problems, sizeof *m->objectives)) != NULL;
+    hinge_status status = ok ? HINGE_OK : hg_fail(err, HINGE_ENOMEM, "no memory for a model of %zu support vectors of "
+                                                  "%zu features", n_sv, pr->d);
+    if (ok) {
         m->n_trained = pr->x.rows;
         m->tau = pr->task->uses_tau ? t->params->tau : 0;
         if (m->labels != NULL)
@@ -101,34 +98,37 @@ hinge_status hg_build_model(const struct hg_training *t, hinge_model **out, hing
 
 /* ---- the report -------------------------------------------------------------------------------------------------- */
 
+HG_PRINTF(2, 3) static void tell(hinge_report *r, const char *format, ...)
+{
+    size_t used = strlen(r->path);
+    va_list args;
+    va_start(args, format);
+    vsnprintf(r->path + used, sizeof r->path - used, format, args);
+    va_end(args);
+}
+
 /* margin: no hyperplane has a larger one (hard margin) */
 static void report_path(const struct hg_training *t, size_t q, double margin, hinge_report *r)
 {
-    const struct hg_problem *pr = &t->problem;
-    const struct hg_kernel_row *row = hg_kernel_row(t->params->kernel.type);
-    if (t->interior) {
-        bool approximate = r->trace_error > 0 && r->outcome == HINGE_STALLED;
-        int used = snprintf(r->path, sizeof r->path, "interior-point d=%zu, %s%s%s%s", r->rank, row->told.keyword,
-                            t->params->no_bias ? ", no bias" : "", hg_side_by_side(t) ? ", pairs side by side" : "",
-                            approximate ? ", approximate" : "");
-        if (r->outcome == HINGE_NO_MARGIN && isfinite(margin) && used > 0 && (size_t)used < sizeof r->path)
-            snprintf(r->path + used, sizeof r->path - (size_t)used, ", no margin above %.2g", margin);
-        return;
-    }
+    const char *kernel = hg_kernel_row(t->params->kernel.type)->told.keyword;
     const struct hg_maker *maker = t->problem.n_problems > 0 ? t->solutions[0].maker : NULL;
-    char near[32] = "";
-    if (t->cells.count > 0)
-        snprintf(near, sizeof near, ", %.2g %% near", 100 * t->cells.near);
-    snprintf(r->path, sizeof r->path, "block-smo q=%zu, %s %s, %s %s%s%s%s%s%s%s", q,
-             maker != NULL ? maker->name : "no rows",
-             r->precision == HINGE_PRECISION_F32 ? "f32" : "f64", row->told.keyword,
-             hg_maps(hg_cpu_level(t->params->cpu_level))->level, pr->shift != NULL ? ", centred" : "", near,
-             t->params->no_bias ? ", no bias" : "",
-             hg_side_by_side(t) ? ", pairs side by side" : "", r->newton_steps > 0 ? ", newton" : "",
-             r->newton_no_room > 0 ? ", no room for newton" : "");
-    size_t used = strlen(r->path);
-    if (r->rank > 0)
-        snprintf(r->path + used, sizeof r->path - used, ", then interior-point d=%zu", r->rank);
+    if (t->interior)
+        tell(r, "interior-point d=%zu, %s", r->rank, kernel);
+    else
+        tell(r, "block-smo q=%zu, %s %s, %s %s%s", q, maker != NULL ? maker->name : "no rows",
+             r->precision == HINGE_PRECISION_F32 ? "f32" : "f64", kernel,
+             hg_maps(hg_cpu_level(t->params->cpu_level))->level, t->problem.shift != NULL ? ", centred" : "");
+    if (!t->interior && t->cells.count > 0)
+        tell(r, ", %.2g %% near", 100 * t->cells.near);
+    tell(r, "%s%s", t->params->no_bias ? ", no bias" : "", hg_side_by_side(t) ? ", pairs side by side" : "");
+    if (t->interior && r->trace_error > 0 && r->outcome == HINGE_STALLED)
+        tell(r, ", approximate");
+    if (t->interior && r->outcome == HINGE_NO_MARGIN && isfinite(margin))
+        tell(r, ", no margin above %.2g", margin);
+    if (!t->interior)
+        tell(r, "%s%s", r->newton_steps > 0 ? ", newton" : "", r->newton_no_room > 0 ? ", no room for newton" : "");
+    if (!t->interior && r->rank > 0)
+        tell(r, ", then interior-point d=%zu", r->rank);
 }
 
 /* Of the model and what it derives. */

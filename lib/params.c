@@ -147,8 +147,6 @@ static hinge_status check_solver(const hinge_params *p, hinge_error *err)
     const char *wish = hg_params_hard(p) ? "C: the hard margin" : "rank: a factor";
     if ((int)p->solver < 0 || (int)p->solver > HINGE_SOLVER_INTERIOR_POINT)
         return hg_fail(err, HINGE_EINVAL, "solver: %d is not a hinge_solver", (int)p->solver);
-    if (p->no_bias != 0 && p->no_bias != 1)
-        return hg_fail(err, HINGE_EINVAL, "no_bias: %d is neither 0 nor 1", p->no_bias);
     if (p->no_bias && row->uses_nu)
         return hg_fail(err, HINGE_EINVAL, "no_bias: this task's sum of coefficients is what its nu stands for");
     if (p->solver == HINGE_SOLVER_SMO && hg_params_need_interior(p))
@@ -222,24 +220,23 @@ hinge_status hg_params_check(const hinge_params *params, size_t n, size_t d, hin
         return hg_fail(err, HINGE_EINVAL, "eps: %g is not a finite number > 0", p.eps);
     if ((int)p.multiclass < 0 || (int)p.multiclass > HINGE_ONE_VS_REST)
         return hg_fail(err, HINGE_EINVAL, "multiclass: %d is not a hinge_multiclass", (int)p.multiclass);
-    if (p.probability != 0 && p.probability != 1)
-        return hg_fail(err, HINGE_EINVAL, "probability: %d is neither 0 nor 1", p.probability);
+    const struct {
+        const char *name;
+        int value;
+    } flags[] = { { "probability", p.probability }, { "shrinking", p.shrinking }, { "newton", p.newton },
+                  { "profile", p.profile },         { "no_bias", p.no_bias } };
+    for (size_t k = 0; k < sizeof flags / sizeof *flags; k++)
+        if (flags[k].value != 0 && flags[k].value != 1)
+            return hg_fail(err, HINGE_EINVAL, "%s: %d is neither 0 nor 1", flags[k].name, flags[k].value);
     if (p.probability && row->uses_tau)
         return hg_fail(err, HINGE_EINVAL, "probability: a quantile is no mean that targets spread around");
-    if (p.shrinking != 0 && p.shrinking != 1)
-        return hg_fail(err, HINGE_EINVAL, "shrinking: %d is neither 0 nor 1", p.shrinking);
-    if (p.newton != 0 && p.newton != 1)
-        return hg_fail(err, HINGE_EINVAL, "newton: %d is neither 0 nor 1", p.newton);
-    if (p.profile != 0 && p.profile != 1)
-        return hg_fail(err, HINGE_EINVAL, "profile: %d is neither 0 nor 1", p.profile);
     if (!(p.time_limit >= 0))
         return hg_fail(err, HINGE_EINVAL, "time_limit: %g is not a number >= 0", p.time_limit);
     const hinge_predict_options run = { .threads = p.threads, .precision = p.precision, .cpu_level = p.cpu_level };
     HG_TRY(hg_options_check(&run, err));
     HG_TRY(check_solver(&p, err));
     HG_TRY(hg_kernel_check(&p.kernel, d, &p.kernel, err));
-    hinge_status status = check_weights(&p, n, err);
-    if (status == HINGE_OK)
-        *resolved = p;
-    return status;
+    HG_TRY(check_weights(&p, n, err));
+    *resolved = p;
+    return HINGE_OK;
 }

@@ -241,41 +241,38 @@ static hinge_status check(const hinge_model *m, const hinge_matrix *x, const hin
 
 /* ---- f32, and f64 where it will not do --------------------------------------------------------------------------- */
 
-/* Coefficients and their absolute values as hg_model_coef32 makes them, in the SVs' order: the model's where they are
- * like that, otherwise *made. */
-static hinge_status take_coef(struct hg_prediction *j, void **made, hinge_error *err)
+/* Coefficients (in f32 with their absolute values, as hg_model_coef32 makes them), panels of the SVs, and where each SV
+ * is, all in the SVs' order: the model's own where they are like that, otherwise in *room. */
+static hinge_status take_sv(struct hg_prediction *j, void **room, hinge_error *err)
 {
     const hinge_model *m = j->m;
-    size_t count = hg_model_coef_rows(m) * m->n_sv, size = hg_size_of(j->tiler.type);
-    bool f32 = j->tiler.type == HINGE_F32;
     const uint32_t *order = j->sv.order;
-    j->coef = f32 ? (const void *)m->coef32 : (const void *)m->coef;
-    if (order != NULL || j->coef == NULL) {
-        j->coef = *made = hg_alloc(2 * count, size);
-        if (*made == NULL)
-            return hg_fail(err, HINGE_ENOMEM, "no memory for %zu coefficients", count);
-        if (f32)
-            hg_model_coef32(m, order, *made);
-        for (size_t i = 0; order != NULL && !f32 && i < count; i++)
-            ((double *)*made)[i] = m->coef[i - i % m->n_sv + order[i % m->n_sv]];
-    }
-    j->sizes = j->again != NULL && (j->summed || m->mixed) ? (const float *)j->coef + count : NULL;
-    return HINGE_OK;
-}
-
-/* Panels of the SVs in their order: the model's, or *made. */
-static hinge_status take_panels(struct hg_prediction *j, void **made, hinge_error *err)
-{
-    const hinge_model *m = j->m;
     hinge_dtype type = j->tiler.type;
-    size_t size = hg_size_of(type), values = hg_panels_size(m->n_sv, m->d, type);
+    bool f32 = type == HINGE_F32, coefs = order != NULL || (f32 && m->coef32 == NULL);
+    bool panels = j->tiler.maker->keeps && (order != NULL || f32 != m->f32_is_enough);
+    size_t count = hg_model_coef_rows(m) * m->n_sv, size = hg_size_of(type);
+    size_t values = hg_panels_size(m->n_sv, m->d, type);
+    size_t places = order != NULL && m->seen != NULL ? m->n_sv : 0, width = hg_panel_cols(type);
+    void *coef, *panel;
+    uint32_t *place;
+    j->coef = f32 ? (const void *)m->coef32 : (const void *)m->coef;
     j->panels = m->panels;
-    if (!j->tiler.maker->keeps || (j->sv.order == NULL && (type == HINGE_F32) == m->f32_is_enough))
-        return HINGE_OK;
-    j->panels = *made = hg_alloc(values + hg_panel_cols(type) * m->d, size);
-    if (*made == NULL)
+    if ((coefs || panels) && !HG_ROOM(HG_VALUES(coef, coefs ? 2 * count : 0, size), HG_ARRAY(place, places),
+                                      HG_VALUES(panel, panels ? values + width * m->d : 0, size)))
         return hg_fail(err, HINGE_ENOMEM, "no memory for %zu support vectors", m->n_sv);
-    hg_points_panels(&j->sv, NULL, 0, m->n_sv, type, *made, (char *)*made + values * size, m->d);
+    *room = coefs || panels ? coef : NULL;
+    if (coefs && f32)
+        hg_model_coef32(m, order, coef);
+    for (size_t i = 0; coefs && !f32 && i < count; i++)
+        ((double *)coef)[i] = m->coef[i - i % m->n_sv + order[i % m->n_sv]];
+    if (panels)
+        hg_points_panels(&j->sv, NULL, 0, m->n_sv, type, panel, (char *)panel + values * size, m->d);
+    for (size_t i = 0; i < places; i++)
+        place[order[i]] = (uint32_t)i;
+    j->coef = coefs ? coef : j->coef;
+    j->panels = panels ? panel : j->panels;
+    j->place = places > 0 ? place : NULL;
+    j->sizes = j->again != NULL && (j->summed || m->mixed) ? (const float *)j->coef + count : NULL;
     return HINGE_OK;
 }
 
@@ -283,16 +280,9 @@ static hinge_status take_panels(struct hg_prediction *j, void **made, hinge_erro
 static hinge_status leave_out_far(struct hg_prediction *j, int threads, hinge_error *err)
 {
     struct hg_nearby *n = &j->nearby;
-    hinge_status status = hg_nearby_init(n, j->m, &j->x, &j->sv, block_rows(j), j->tiler.type, threads, err);
-    if (status != HINGE_OK || n->sv == NULL)
-        return status;
-    if (j->m->seen != NULL) {
-        j->place = hg_alloc(j->m->n_sv, sizeof *j->place);
-        if (j->place == NULL)
-            return hg_fail(err, HINGE_ENOMEM, "no memory to sort %zu support vectors", j->m->n_sv);
-        for (size_t i = 0; i < j->m->n_sv; i++)
-            j->place[n->sv[i]] = (uint32_t)i;
-    }
+    HG_TRY(hg_nearby_init(n, j->m, &j->x, &j->sv, block_rows(j), j->tiler.type, threads, err));
+    if (n->sv == NULL)
+        return HINGE_OK;
     j->x.order = n->example;
     j->sv.order = n->sv;
     j->sv_norms = n->norms;
@@ -305,8 +295,7 @@ static hinge_status predict_as(struct hg_prediction *j, hinge_dtype type, bool a
     const hinge_model *m = j->m;
     bool f32 = type == HINGE_F32, dots = hg_kernel_row(m->kernel.type)->source == HG_FROM_DOTS && m->weights == NULL;
     bool lists = m->panels != NULL && (f32 == m->f32_is_enough || j->x.n >= MANY_ROWS);
-    void *coef = NULL, *panels = NULL;
-    hinge_status status = HINGE_OK;
+    void *room = NULL;
     j->tiler.type = type;
     j->tiler.maker = lists ? &hg_by_lists : hg_maker_for(&j->tiler, &j->x);
     j->promise = hg_model_promise(m);
@@ -315,18 +304,12 @@ static hinge_status predict_as(struct hg_prediction *j, hinge_dtype type, bool a
     j->sv_norms = hg_model_norms(m, type);
     j->summed = m->kernel.type == HINGE_RBF && hg_model_coef_rows(m) == 1;
     if (dots && all)
-        status = leave_out_far(j, threads, err);
-    if (status == HINGE_OK)
-        status = take_coef(j, &coef, err);
-    if (status == HINGE_OK)
-        status = take_panels(j, &panels, err);
+        HG_TRY(leave_out_far(j, threads, err));
+    hinge_status status = take_sv(j, &room, err);
     if (status == HINGE_OK)
         status = predict_all(j, threads, err);
-    hg_free(coef);
-    hg_free(panels);
-    hg_free(j->place);
+    hg_free(room);
     hg_nearby_free(&j->nearby);
-    j->place = NULL;
     return status;
 }
 
@@ -378,54 +361,37 @@ static hinge_status predict_with(struct hg_prediction *j, int threads, hinge_err
     return dots && f32 ? predict_in_f32(j, threads, err) : predict_as(j, HINGE_F64, true, threads, err);
 }
 
-/* A callback can end it after some rows: results wait until all are there. */
-static hinge_status predict_by_callback(struct hg_prediction *j, int threads, hinge_error *err)
+static void deliver(const double *from, size_t n, hinge_dtype type, void *to)
 {
-    double *labels = j->labels, *decisions = j->decisions;
-    size_t rows = j->x.x.rows, values;
+    if (to != NULL && type == HINGE_F64)
+        memcpy(to, from, n * sizeof *from);
+    for (size_t i = 0; to != NULL && type == HINGE_F32 && i < n; i++)
+        ((float *)to)[i] = (float)from[i];
+}
+
+/* Results wait until all are there: a callback can end it after some rows, and outputs in f32 are rounded. */
+static hinge_status predict_aside(struct hg_prediction *j, hinge_dtype type, void *labels, void *decisions, int threads,
+                                  hinge_error *err)
+{
+    size_t rows = j->x.x.rows, values = 0;
     bool ok = hg_mul(rows, j->m->n_problems, &values);
-    j->labels = labels != NULL ? hg_alloc(rows, sizeof *labels) : NULL;
-    j->decisions = ok && decisions != NULL ? hg_alloc(values, sizeof *decisions) : NULL;
+    j->labels = labels != NULL ? hg_alloc(rows, sizeof *j->labels) : NULL;
+    j->decisions = ok && decisions != NULL ? hg_alloc(values, sizeof *j->decisions) : NULL;
     ok = (labels == NULL || j->labels != NULL) && (decisions == NULL || j->decisions != NULL);
     hinge_status status = ok ? predict_with(j, threads, err)
                              : hg_fail(err, HINGE_ENOMEM, "no memory for the decision values of %zu rows", rows);
-    if (status == HINGE_OK && labels != NULL)
-        memcpy(labels, j->labels, rows * sizeof *labels);
-    if (status == HINGE_OK && decisions != NULL)
-        memcpy(decisions, j->decisions, values * sizeof *decisions);
+    if (status == HINGE_OK) {
+        deliver(j->labels, rows, type, labels);
+        deliver(j->decisions, values, type, decisions);
+    }
     hg_free(j->labels);
     hg_free(j->decisions);
     return status;
 }
 
-static void to_floats(const double *from, size_t n, float *to)
-{
-    for (size_t i = 0; to != NULL && i < n; i++)
-        to[i] = (float)from[i];
-}
-
-hinge_status hinge_predict_f32(const hinge_model *m, const hinge_matrix *x, const hinge_predict_options *options,
-                               float *labels, float *decisions, hinge_error *err)
-{
-    size_t rows = m != NULL && x != NULL ? x->rows : 0, values = 0;
-    double *label = hg_alloc(labels != NULL ? rows : 0, sizeof *label), *decision = NULL;
-    if (decisions == NULL || m == NULL || hg_mul(rows, m->n_problems, &values))
-        decision = hg_alloc(decisions != NULL ? values : 0, sizeof *decision);
-    hinge_status status = label != NULL && decision != NULL
-                              ? hinge_predict(m, x, options, labels != NULL ? label : NULL,
-                                              decisions != NULL ? decision : NULL, err)
-                              : hg_fail(err, HINGE_ENOMEM, "no memory for the decision values of %zu rows", rows);
-    if (status == HINGE_OK) {
-        to_floats(label, rows, labels);
-        to_floats(decision, values, decisions);
-    }
-    hg_free(label);
-    hg_free(decision);
-    return status;
-}
-
-hinge_status hinge_predict(const hinge_model *m, const hinge_matrix *x, const hinge_predict_options *options,
-                           double *labels, double *decisions, hinge_error *err)
+/* labels, decisions: of `type` */
+static hinge_status predict(const hinge_model *m, const hinge_matrix *x, const hinge_predict_options *options,
+                            hinge_dtype type, void *labels, void *decisions, hinge_error *err)
 {
     static const hinge_predict_options none = { 0 };
     const hinge_predict_options *o = options != NULL ? options : &none;
@@ -447,7 +413,20 @@ hinge_status hinge_predict(const hinge_model *m, const hinge_matrix *x, const hi
     j.as_asked = o->precision == HINGE_PRECISION_F32;
     int threads = team_for(m, x->rows, o->threads);
     omp_init_lock(&j.lock);
-    status = (m->kernel.type == HINGE_USER || o->progress ? predict_by_callback : predict_with)(&j, threads, err);
+    bool aside = type == HINGE_F32 || m->kernel.type == HINGE_USER || o->progress != NULL;
+    status = aside ? predict_aside(&j, type, labels, decisions, threads, err) : predict_with(&j, threads, err);
     omp_destroy_lock(&j.lock);
     return status == HINGE_OK ? hg_ok(err) : status;
+}
+
+hinge_status hinge_predict(const hinge_model *m, const hinge_matrix *x, const hinge_predict_options *options,
+                           double *labels, double *decisions, hinge_error *err)
+{
+    return predict(m, x, options, HINGE_F64, labels, decisions, err);
+}
+
+hinge_status hinge_predict_f32(const hinge_model *m, const hinge_matrix *x, const hinge_predict_options *options,
+                               float *labels, float *decisions, hinge_error *err)
+{
+    return predict(m, x, options, HINGE_F32, labels, decisions, err);
 }

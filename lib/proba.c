@@ -222,24 +222,6 @@ static hinge_status check(const hinge_model *m, const hinge_matrix *x, const dou
     return HINGE_OK;
 }
 
-/* A chunk of rows. decision: [rows * n_problems], work: threads times work_size */
-static hinge_status predict_chunk(const hinge_model *m, const hinge_matrix *x,
-                                  const hinge_predict_options *options, double *labels, double *probabilities,
-                                  double *decision, double *work, size_t work_size, int threads,
-                                  hinge_error *err)
-{
-    HG_TRY(hinge_predict(m, x, options, NULL, decision, err));
-#pragma omp parallel for num_threads(threads) schedule(static)
-    for (size_t i = 0; i < x->rows; i++) {
-        double *mine = work + (size_t)omp_get_thread_num() * work_size;
-        double label =
-            row_probabilities(m, decision + i * m->n_problems, probabilities + i * m->n_classes, mine);
-        if (labels != NULL)
-            labels[i] = label;
-    }
-    return HINGE_OK;
-}
-
 hinge_status hinge_predict_probability(const hinge_model *m, const hinge_matrix *x,
                                        const hinge_predict_options *options, double *labels,
                                        double *probabilities, hinge_error *err)
@@ -265,8 +247,14 @@ hinge_status hinge_predict_probability(const hinge_model *m, const hinge_matrix 
         part.rows = HG_MIN(chunk, x->rows - i);
         part.data = x->data != NULL ? (const char *)x->data + i * (hg_matrix_by_rows(x) ? x->stride : 1) * type
                                     : NULL;
-        status = predict_chunk(m, &part, options, label != NULL ? label + i : NULL, p + i * k, decision, work,
-                               work_size, threads, err);
+        status = hinge_predict(m, &part, options, NULL, decision, err);
+#pragma omp parallel for num_threads(threads) schedule(static)
+        for (size_t r = 0; r < (status == HINGE_OK ? part.rows : 0); r++) {
+            double *mine = work + (size_t)omp_get_thread_num() * work_size;
+            double best = row_probabilities(m, decision + r * m->n_problems, p + (i + r) * k, mine);
+            if (label != NULL)
+                label[i + r] = best;
+        }
     }
     if (status == HINGE_OK && kept > 0)
         memcpy(probabilities, p, x->rows * k * sizeof *p);

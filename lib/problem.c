@@ -9,25 +9,6 @@
 
 /* ---- classes ----------------------------------------------------------------------------------------------------- */
 
-struct labelled {
-    double label;
-    uint32_t row;
-};
-
-static int by_label(const void *a, const void *b)
-{
-    const struct labelled *p = a, *q = b;
-    if (p->label != q->label)
-        return p->label < q->label ? -1 : 1;
-    return p->row < q->row ? -1 : p->row > q->row;
-}
-
-static int by_row(const void *a, const void *b)
-{
-    const struct labelled *p = a, *q = b;
-    return p->row < q->row ? -1 : p->row > q->row;
-}
-
 double hg_class_weight(const hinge_params *p, double label)
 {
     double weight = 1;
@@ -37,9 +18,14 @@ double hg_class_weight(const hinge_params *p, double label)
     return weight;
 }
 
-static double example_weight(const hinge_params *p, size_t row)
+/* A row of a class of this weight becomes a point, unless its own is 0. */
+static void add_row(struct hg_problem *pr, uint32_t row, double weight)
 {
-    return p->weights != NULL ? p->weights[row] : 1;
+    double w = pr->params.weights != NULL ? weight * pr->params.weights[row] : weight;
+    if (w > 0) {
+        pr->order[pr->n] = row;
+        pr->weight[pr->n++] = w;
+    }
 }
 
 hinge_status hg_problem_classes(struct hg_problem *pr, hinge_error *err)
@@ -64,40 +50,40 @@ hinge_status hg_problem_classes(struct hg_problem *pr, hinge_error *err)
 }
 
 /* Classes, and all rows by class; weight 0 rows are still in. */
-static hinge_status find_classes(struct hg_problem *pr, struct labelled *row, size_t n, hinge_error *err)
+static hinge_status find_classes(struct hg_problem *pr, struct hg_numbered *row, size_t n, hinge_error *err)
 {
     const double *y = pr->y;
     for (size_t i = 0; y != NULL && i < n; i++) { /* NULL was refused */
         if (!isfinite(y[i]))
             return hg_fail(err, HINGE_EINVAL, "y: the label of row %zu is %g, not a finite number", i, y[i]);
-        row[i] = (struct labelled){ y[i] == 0 ? 0 : y[i], (uint32_t)i };
+        row[i] = (struct hg_numbered){ y[i] == 0 ? 0 : y[i], (uint32_t)i };
     }
-    qsort(row, n, sizeof *row, by_label);
-    struct labelled *first = hg_alloc(n, sizeof *first); /* of each class, its first row */
+    qsort(row, n, sizeof *row, hg_by_value_and_number);
+    struct hg_numbered *first = hg_alloc(n, sizeof *first); /* of each class: its first row, and where that stands */
     if (first == NULL)
         return hg_fail(err, HINGE_ENOMEM, "no memory for the labels of %zu rows", n);
     size_t k = 0;
     for (size_t i = 0; i < n; i++)
-        if (i == 0 || row[i].label != row[i - 1].label)
-            first[k++] = row[i];
-    qsort(first, k, sizeof *first, by_row);
+        if (i == 0 || row[i].value != row[i - 1].value)
+            first[k++] = (struct hg_numbered){ row[i].number, (uint32_t)i };
+    qsort(first, k, sizeof *first, hg_by_value);
     pr->labels = hg_alloc(k, sizeof *pr->labels);
     pr->start = hg_zalloc(k + 1, sizeof *pr->start);
     pr->n_classes = k;
     bool ok = pr->labels != NULL && pr->start != NULL;
     for (size_t c = 0; ok && c < k; c++)
-        pr->labels[c] = first[c].label;
+        pr->labels[c] = row[first[c].number].value;
     hg_free(first);
     return ok ? hg_problem_classes(pr, err) : hg_fail(err, HINGE_ENOMEM, "no memory for %zu classes", k);
 }
 
 /* Where the rows of a label begin in rows sorted by label. */
-static size_t lower_bound(const struct labelled *row, size_t n, double label)
+static size_t lower_bound(const struct hg_numbered *row, size_t n, double label)
 {
     size_t low = 0, high = n;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (row[middle].label < label)
+        if (row[middle].value < label)
             low = middle + 1;
         else
             high = middle;
@@ -107,19 +93,14 @@ static size_t lower_bound(const struct labelled *row, size_t n, double label)
 
 static hinge_status order_by_class(struct hg_problem *pr, size_t n, hinge_error *err)
 {
-    struct labelled *row = hg_alloc(n, sizeof *row);
+    struct hg_numbered *row = hg_alloc(n, sizeof *row);
     if (row == NULL)
         return hg_fail(err, HINGE_ENOMEM, "no memory for the labels of %zu rows", n);
     hinge_status status = find_classes(pr, row, n, err);
     for (size_t c = 0; c < pr->n_classes && status == HINGE_OK; c++) {
         double weight = hg_class_weight(&pr->params, pr->labels[c]);
-        for (size_t i = lower_bound(row, n, pr->labels[c]); i < n && row[i].label == pr->labels[c]; i++) {
-            double w = weight * example_weight(&pr->params, row[i].row);
-            if (w > 0) {
-                pr->order[pr->n] = row[i].row;
-                pr->weight[pr->n++] = w;
-            }
-        }
+        for (size_t i = lower_bound(row, n, pr->labels[c]); i < n && row[i].value == pr->labels[c]; i++)
+            add_row(pr, row[i].number, weight);
         pr->start[c + 1] = pr->n;
         if (pr->start[c + 1] == pr->start[c])
             status = hg_fail(err, HINGE_EINVAL, "weights: all rows of class %g have weight 0", pr->labels[c]);
@@ -136,11 +117,7 @@ static hinge_status order_as_given(struct hg_problem *pr, size_t n, hinge_error 
         if (targets && !isfinite(pr->y[i]))
             return hg_fail(err, HINGE_EINVAL, "y: the target of row %zu is %g, not a finite number", i,
                            pr->y[i]);
-        double w = example_weight(&pr->params, i);
-        if (w > 0) {
-            pr->order[pr->n] = (uint32_t)i;
-            pr->weight[pr->n++] = w;
-        }
+        add_row(pr, (uint32_t)i, 1);
     }
     pr->n_classes = 2;
     pr->n_problems = 1;
@@ -166,21 +143,27 @@ static hinge_status check_boxes(const struct hg_problem *pr, hinge_error *err)
 
 /* ---- points ------------------------------------------------------------------------------------------------------ */
 
-static hinge_status choose_shift(struct hg_problem *pr, int threads, hinge_error *err)
+hinge_status hg_problem_look(struct hg_problem *pr, hinge_error *err)
 {
     const struct hg_kernel_row *row = hg_kernel_row(pr->params.kernel.type);
-    if (row->source != HG_FROM_DOTS)
-        return HINGE_OK;
-    pr->points.nonzeros = hg_points_nonzeros(&pr->points, threads);
-    if (!row->translation_invariant || pr->d == 0)
-        return HINGE_OK;
-    bool wanted;
-    pr->shift = hg_points_centre(&pr->points, threads, &wanted);
+    bool wanted = false;
+    if (row->source == HG_FROM_DOTS)
+        pr->points.nonzeros = hg_points_nonzeros(&pr->points, pr->threads);
+    if (row->translation_invariant && pr->d > 0)
+        pr->points.shift = pr->shift = hg_points_centre(&pr->points, pr->threads, &wanted);
     if (pr->shift == NULL && wanted)
         return hg_fail(err, HINGE_ENOMEM, "no memory for the means of %zu columns", pr->d);
-    pr->points.shift = pr->shift;
     if (pr->shift != NULL)
-        pr->points.nonzeros = hg_points_nonzeros(&pr->points, threads);
+        pr->points.nonzeros = hg_points_nonzeros(&pr->points, pr->threads);
+    if (row->needs_norms) {
+        pr->norms = hg_alloc(pr->n, sizeof *pr->norms);
+        if (pr->norms == NULL)
+            return hg_fail(err, HINGE_ENOMEM, "no memory for the norms of %zu rows", pr->n);
+        hg_points_norms(&pr->points, HINGE_F64, pr->norms, pr->threads);
+    }
+    if (row->told.kernel == HINGE_RBF)
+        HG_TRY(hg_equal_find(&pr->points, pr->threads, &pr->equal, err));
+    pr->points.equal = pr->equal;
     return HINGE_OK;
 }
 
@@ -227,7 +210,6 @@ static hinge_status check_problem(const hinge_matrix *x, const double *y, const 
 static hinge_status fill_problem(struct hg_problem *pr, hinge_error *err)
 {
     size_t rows = pr->x.rows;
-    hinge_kernel_type kernel = pr->params.kernel.type;
     pr->order = hg_alloc(rows, sizeof *pr->order);
     pr->weight = hg_alloc(rows, sizeof *pr->weight);
     if (pr->order == NULL || pr->weight == NULL)
@@ -237,17 +219,7 @@ static hinge_status fill_problem(struct hg_problem *pr, hinge_error *err)
     HG_TRY(check_boxes(pr, err));
     pr->points = (struct hg_points){ .x = pr->x, .order = pr->order, .n = pr->n };
     HG_TRY(check_columns(pr, err));
-    HG_TRY(choose_shift(pr, pr->threads, err));
-    if (hg_kernel_row(kernel)->needs_norms) {
-        pr->norms = hg_alloc(pr->n, sizeof *pr->norms);
-        if (pr->norms == NULL)
-            return hg_fail(err, HINGE_ENOMEM, "no memory for the norms of %zu rows", pr->n);
-        hg_points_norms(&pr->points, HINGE_F64, pr->norms, pr->threads);
-    }
-    if (kernel == HINGE_RBF)
-        HG_TRY(hg_equal_find(&pr->points, pr->threads, &pr->equal, err));
-    pr->points.equal = pr->equal;
-    return HINGE_OK;
+    return hg_problem_look(pr, err);
 }
 
 hinge_status hg_problem_init(struct hg_problem *pr, const hinge_matrix *x, const double *y,
@@ -365,14 +337,10 @@ void hg_problem_box(const hinge_params *p, double w, double y, bool positive, st
         qp->hi[0][k] = w;
         break;
     case HINGE_EPSILON_SVR:
-        qp->off[0][k] = -y;
-        qp->hi[0][k] = p->C * w;
-        qp->lo[0][k] = -p->C * w;
-        break;
     case HINGE_QUANTILE:
         qp->off[0][k] = -y;
-        qp->hi[0][k] = p->C * w * p->tau;
-        qp->lo[0][k] = -p->C * w * (1 - p->tau);
+        qp->hi[0][k] = p->C * w * (p->task == HINGE_QUANTILE ? p->tau : 1);
+        qp->lo[0][k] = -p->C * w * (p->task == HINGE_QUANTILE ? 1 - p->tau : 1);
         break;
     case HINGE_NU_SVR:
         qp->off[0][k] = qp->off[1][k] = -y;
@@ -409,15 +377,14 @@ hinge_status hg_problem_sums(const struct hg_problem *pr, size_t p, double first
     } else if (params->task == HINGE_NU_SVC) {
         sums[0] = params->nu * total / 2;
         size_t a, b;
+        double most = hg_most_nu((double[]){ first, second }, 2, false);
         hg_problem_pair(pr, p, &a, &b);
+        if (sums[0] > HG_MIN(first, second) * (1 + 1e-12) && pr->one_vs_rest)
+            return hg_fail(err, HINGE_EINVAL, "nu: %g is infeasible for class %g against the rest; at most %g",
+                           params->nu, pr->labels[a], most);
         if (sums[0] > HG_MIN(first, second) * (1 + 1e-12))
-            return pr->one_vs_rest
-                       ? hg_fail(err, HINGE_EINVAL,
-                                 "nu: %g is infeasible for class %g against the rest; at most %g", params->nu,
-                                 pr->labels[a], hg_most_nu((double[]){ first, second }, 2, false))
-                       : hg_fail(err, HINGE_EINVAL, "nu: %g is infeasible for classes %g and %g; at most %g",
-                                 params->nu, pr->labels[a], pr->labels[b],
-                                 hg_most_nu((double[]){ first, second }, 2, false));
+            return hg_fail(err, HINGE_EINVAL, "nu: %g is infeasible for classes %g and %g; at most %g", params->nu,
+                           pr->labels[a], pr->labels[b], most);
         sums[0] = HG_MIN(sums[0], HG_MIN(first, second));
         sums[1] = -sums[0];
     } else if (params->task == HINGE_NU_SVR) {

@@ -32,6 +32,10 @@ hinge_status hg_problem_init(struct hg_problem *problem, const hinge_matrix *x, 
                              const hinge_params *params, hinge_error *err);
 void hg_problem_free(struct hg_problem *problem);
 
+/* What hangs on the points alone, which are there, and on the kernel: their shift, norms, equal ones. What has been
+ * made is to be freed on failure too. */
+hinge_status hg_problem_look(struct hg_problem *problem, hinge_error *err);
+
 /* What examples of a class are weighted by. */
 double hg_class_weight(const hinge_params *params, double label);
 

@@ -135,33 +135,30 @@ hinge_status hinge_scaling_attach(const hinge_scaling *s, hinge_model *model, hi
 
 /* ---- training ---------------------------------------------------------------------------------------------------- */
 
+static hinge_status scale(struct hg_scaled *s, const hinge_matrix *x, const hinge_params *params, hinge_error *err)
+{
+    const hinge_scaling *given = params->scaling;
+    if (params->kernel.type == HINGE_PRECOMPUTED)
+        return hg_fail(err, HINGE_EINVAL, "scaling: the values of a precomputed kernel cannot be scaled");
+    if (given->low == NULL)
+        HG_TRY(hinge_scaling_fit(&s->fitted, x, params->weights, given->lower, given->upper, err));
+    s->scaling = given->low == NULL ? s->fitted : *given;
+    s->data = hg_alloc(x->rows * x->cols, sizeof *s->data);
+    if (s->data == NULL)
+        return hg_fail(err, HINGE_ENOMEM, "no memory for %zu x %zu scaled values", x->rows, x->cols);
+    s->x = hinge_matrix_f64(s->data, x->rows, x->cols);
+    return hinge_scaling_apply(&s->scaling, x, s->data, x->cols, err);
+}
+
 hinge_status hg_scaled_init(struct hg_scaled *scaled, const hinge_matrix *x, const hinge_params *params,
                             hinge_error *err)
 {
-    hinge_status status = hg_matrix_check(x, "x", err);
     *scaled = (struct hg_scaled){ .params = *params };
     scaled->params.scaling = NULL;
-    if (status != HINGE_OK)
-        return status;
+    HG_TRY(hg_matrix_check(x, "x", err));
     scaled->x = *x;
-    if (params->scaling == NULL)
-        return HINGE_OK;
-    if (params->kernel.type == HINGE_PRECOMPUTED)
-        return hg_fail(err, HINGE_EINVAL, "scaling: the values of a precomputed kernel cannot be scaled");
-    scaled->scaling = *params->scaling;
-    if (params->scaling->low == NULL) {
-        status = hinge_scaling_fit(&scaled->fitted, x, params->weights, params->scaling->lower, params->scaling->upper,
-                                   err);
-        scaled->scaling = scaled->fitted;
-    }
-    scaled->data = status == HINGE_OK ? hg_alloc(x->rows * x->cols, sizeof *scaled->data) : NULL;
-    if (status == HINGE_OK && scaled->data == NULL)
-        status = hg_fail(err, HINGE_ENOMEM, "no memory for %zu x %zu scaled values", x->rows, x->cols);
-    if (status == HINGE_OK)
-        status = hinge_scaling_apply(&scaled->scaling, x, scaled->data, x->cols, err);
-    if (status == HINGE_OK)
-        scaled->x = hinge_matrix_f64(scaled->data, x->rows, x->cols);
-    else
+    hinge_status status = params->scaling != NULL ? scale(scaled, x, params, err) : HINGE_OK;
+    if (status != HINGE_OK)
         hg_scaled_free(scaled);
     return status;
 }

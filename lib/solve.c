@@ -73,7 +73,7 @@ static struct hg_smo_options options_for(struct hg_training *t, struct callback 
 {
     const hinge_params *p = t->params;
     /* where there are several problems, some of them may run at once */
-    size_t newton = t->problem.n_problems > 1 ? HG_MIN(hg_problem_bytes(t, callback->last.problem), t->cache_bytes)
+    size_t newton = t->problem.n_problems > 1 ? HG_MIN(hg_problem_bytes(t, callback->last.n), t->cache_bytes)
                                               : t->cache_bytes;
     return (struct hg_smo_options){
         .eps = p->eps,
@@ -98,17 +98,20 @@ static struct hg_smo_options options_for(struct hg_training *t, struct callback 
 static const double LOOK_AGAIN = 1e10; /* multiply-adds at most: a fraction of a second */
 
 /* beta becomes 0, and what is told of it what holds there. */
-static hinge_status take_zero(struct hg_qp *qp, hinge_report *report, double *bias)
+static void take_zero(struct hg_part *part, hinge_report *report, double *bias)
 {
-    double *zero = hg_zalloc(qp->n, sizeof *zero);
-    if (zero == NULL)
-        return HINGE_ENOMEM;
-    memcpy(qp->beta[0], zero, qp->n * sizeof *zero);
+    struct hg_qp *qp = &part->qp;
+    memset(part->g, 0, qp->n * sizeof *part->g);
+    memset(qp->beta[0], 0, qp->n * sizeof *part->g);
     report->objective = 0;
-    bias[0] = hg_qp_bias(qp, NULL, qp->n, zero, 0);
-    report->violation = hg_qp_violation(qp, zero);
-    hg_free(zero);
-    return HINGE_OK;
+    bias[0] = hg_qp_bias(qp, NULL, qp->n, part->g, 0);
+    report->violation = hg_qp_violation(qp, part->g);
+}
+
+/* Multiply-adds of a gradient. */
+static double gradient_work(const struct hg_training *t, const struct hg_qp *qp)
+{
+    return (double)hg_qp_support(qp, NULL, NULL, NULL) * (double)qp->n * (double)(t->problem.d + 8);
 }
 
 static bool is_worse_than_none(const struct hg_qp *qp, const double *sums, const struct hg_smo_result *result)
@@ -124,32 +127,25 @@ static hinge_status look_again(const struct hg_training *t, struct hg_part *part
 {
     struct hg_qp *qp = &part->qp;
     hinge_report *report = &result->report;
-    double n_sv = (double)hg_qp_support(qp, NULL, NULL, NULL), sizes = 0;
+    double sizes = 0;
     for (size_t i = 0; i < qp->n; i++)
         sizes += fabs(hg_qp_beta(qp, i));
     bool early = hg_ended_early(report->outcome) || report->outcome == HINGE_MAX_ITER;
     bool ended = early || report->outcome == HINGE_STALLED ||
                  report->error * sizes > 1e-4 * fabs(report->objective);
-    if (!ended || n_sv * (double)qp->n * (double)(t->problem.d + 8) > (early ? LOOK_AGAIN / 10 : LOOK_AGAIN))
+    if (!ended || gradient_work(t, qp) > (early ? LOOK_AGAIN / 10 : LOOK_AGAIN))
         return HINGE_OK;
-    double *g = hg_alloc(qp->n, sizeof *g);
-    if (g == NULL)
-        return hg_fail(err, HINGE_ENOMEM, "no memory for %zu rows", qp->n);
-    hinge_status status = hg_problem_gradient(&t->distinct.problem, part->points, qp, options->threads, NULL, g, err);
-    if (status == HINGE_OK) {
-        report->objective = hg_qp_objective(qp, g);
-        report->violation = hg_qp_violation(qp, g);
-        report->error = 0;
-        if (report->outcome == HINGE_STALLED || report->outcome == HINGE_CONVERGED)
-            report->outcome = report->violation <= options->eps ? HINGE_CONVERGED : HINGE_STALLED;
-        for (int l = 0; l < qp->layers; l++)
-            result->bias[l] = hg_qp_bias(qp, NULL, qp->n, g, l);
-    }
-    hg_free(g);
-    if (status == HINGE_OK && is_worse_than_none(qp, part->sums, result) &&
-        take_zero(qp, report, result->bias) != HINGE_OK)
-        status = hg_fail(err, HINGE_ENOMEM, "no memory for %zu coefficients", qp->n);
-    return status;
+    HG_TRY(hg_problem_gradient(&t->distinct.problem, part->points, qp, options->threads, NULL, part->g, err));
+    report->objective = hg_qp_objective(qp, part->g);
+    report->violation = hg_qp_violation(qp, part->g);
+    report->error = 0;
+    if (report->outcome == HINGE_STALLED || report->outcome == HINGE_CONVERGED)
+        report->outcome = report->violation <= options->eps ? HINGE_CONVERGED : HINGE_STALLED;
+    for (int l = 0; l < qp->layers; l++)
+        result->bias[l] = hg_qp_bias(qp, NULL, qp->n, part->g, l);
+    if (is_worse_than_none(qp, part->sums, result))
+        take_zero(part, report, result->bias);
+    return HINGE_OK;
 }
 
 /* f32 rows first where they are wanted; where they turn out too coarse, f64 rows from there on. */
@@ -226,22 +222,17 @@ static void keep_interior(const struct hg_interior_result *r, const struct hg_lo
 }
 
 /* What a factor's solution is worth by the kernel itself: also of a run that was ended, where that is told at once. */
-static hinge_status judge_by_kernel(const struct hg_training *t, struct hg_qp *qp, const uint32_t *subset,
+static hinge_status judge_by_kernel(const struct hg_training *t, struct hg_part *part,
                                     const struct hg_interior_options *options, struct hg_interior_result *result,
                                     hinge_error *err)
 {
-    double *g = hg_alloc(qp->n, sizeof *g);
-    if (g == NULL)
-        return hg_fail(err, HINGE_ENOMEM, "no memory for %zu rows", qp->n);
-    double work = (double)hg_qp_support(qp, NULL, NULL, NULL) * (double)qp->n * (double)(t->problem.d + 8);
-    const struct hg_halt *halt = work > LOOK_AGAIN ? &options->halt : NULL;
-    hinge_status status = hg_problem_gradient(&t->distinct.problem, subset, qp, options->threads, halt, g, err);
-    if (status == HINGE_OK && halt != NULL && hg_halted(halt))
+    const struct hg_halt *halt = gradient_work(t, &part->qp) > LOOK_AGAIN ? &options->halt : NULL;
+    HG_TRY(hg_problem_gradient(&t->distinct.problem, part->points, &part->qp, options->threads, halt, part->g, err));
+    if (halt != NULL && hg_halted(halt))
         result->report.outcome = hg_halt_outcome(halt);
-    else if (status == HINGE_OK)
-        hg_interior_judge(qp, g, options, result);
-    hg_free(g);
-    return status;
+    else
+        hg_interior_judge(&part->qp, part->g, options, result);
+    return HINGE_OK;
 }
 
 /* By so much a margin in the kernel's space may be larger than one in that of the factor, whose sums of rows with
@@ -257,7 +248,7 @@ static double hidden_margin(const struct hg_lowrank *z)
 /* On the factor made, which is given up, or (NULL) one of so many columns at most, or the data where rank is 0 and they
  * are such. *all: there are no more. Where there may be more, and they are a good part of the kernel, it is not worth
  * solving. */
-static hinge_status solve_by_factor(struct hg_training *t, struct hg_qp *qp, const uint32_t *subset, size_t rank,
+static hinge_status solve_by_factor(struct hg_training *t, struct hg_part *part, size_t rank,
                                     const struct hg_lowrank *made, bool may_be_more,
                                     const struct hg_interior_options *options, struct hg_solution *s, bool *all,
                                     hinge_error *err)
@@ -265,14 +256,11 @@ static hinge_status solve_by_factor(struct hg_training *t, struct hg_qp *qp, con
     struct hg_lowrank z;
     struct hg_interior_result result;
     double begin = hg_now();
-    hinge_status status = HINGE_OK;
     if (made != NULL)
         z = *made;
     else
-        status =
-            hg_lowrank_init(&z, &t->distinct.problem, subset, qp->n, rank, options->threads, &options->halt, err);
-    if (status != HINGE_OK)
-        return status;
+        HG_TRY(hg_lowrank_init(&z, &t->distinct.problem, part->points, part->qp.n, rank, options->threads,
+                               &options->halt, err));
     *all = z.z == NULL || z.super.d < z.most;
     s->report.rank = z.super.d;
     s->report.trace_error = z.trace_error;
@@ -283,14 +271,13 @@ static hinge_status solve_by_factor(struct hg_training *t, struct hg_qp *qp, con
         hg_lowrank_free(&z);
         return HINGE_OK;
     }
-    status = hg_interior_point(qp, &z.super, options, &result, err);
+    hinge_status status = hg_interior_point(&part->qp, &z.super, options, &result, err);
     bool has_margin = result.report.outcome != HINGE_NO_MARGIN;
     if (status == HINGE_OK && (z.z != NULL || result.report.objective > 0) && has_margin)
-        status = judge_by_kernel(t, qp, subset, options, &result, err);
-    if (status == HINGE_OK && !has_margin && z.trace_error > 1e-12)
+        status = judge_by_kernel(t, part, options, &result, err);
+    if (!has_margin && z.trace_error > 1e-12)
         result.report.outcome = HINGE_STALLED; /* what ZZ' does not separate K may */
-    if (status == HINGE_OK && !has_margin)
-        result.margin_bound += hidden_margin(&z);
+    result.margin_bound += has_margin ? 0 : hidden_margin(&z);
     if (status == HINGE_OK)
         keep_interior(&result, &z, s);
     hg_lowrank_free(&z);
@@ -299,30 +286,26 @@ static hinge_status solve_by_factor(struct hg_training *t, struct hg_qp *qp, con
 
 /* The interior point, on the data or on a factor of their kernel, which gets more columns where nobody said how many
  * and they are too few for eps. made: NULL, or the factor, which is given up */
-static hinge_status solve_inside(struct hg_training *t, struct hg_qp *qp, const uint32_t *subset, const double *sums,
-                                 struct hg_lowrank *made, const struct hg_smo_options *o, struct hg_solution *s,
-                                 hinge_error *err)
+static hinge_status solve_inside(struct hg_training *t, struct hg_part *part, struct hg_lowrank *made,
+                                 const struct hg_smo_options *o, struct hg_solution *s, hinge_error *err)
 {
     struct hg_interior_options options = {
-        .eps = o->eps, .gap = fmin(o->eps, 1e-6), .sums = sums, .threads = o->threads, .halt = o->halt,
+        .eps = o->eps, .gap = fmin(o->eps, 1e-6), .sums = part->sums, .threads = o->threads, .halt = o->halt,
         .progress = o->progress, .progress_arg = o->progress_arg
     };
-    size_t asked = t->params->rank, most = hg_lowrank_most(qp->n);
-    hinge_status status = HINGE_OK;
+    size_t asked = t->params->rank, most = hg_lowrank_most(part->qp.n);
     bool all = false, enough = false;
-    for (size_t rank = asked; status == HINGE_OK && !enough; rank = HG_MIN(most, 2 * s->report.rank)) {
+    for (size_t rank = asked; !enough; rank = HG_MIN(most, 2 * s->report.rank)) {
         options.max_iter = o->max_iter > 0 ? o->max_iter - s->report.iterations : 0;
         size_t columns = HG_MIN(rank > 0 ? rank : (size_t)HG_RANK_DEFAULT, most);
         bool may_be_more = asked == 0 && made == NULL && columns < most;
-        status = solve_by_factor(t, qp, subset, rank, made, may_be_more, &options, s, &all, err);
+        HG_TRY(solve_by_factor(t, part, rank, made, may_be_more, &options, s, &all, err));
         enough = all || made != NULL || asked > 0 || s->report.outcome != HINGE_STALLED || s->report.rank >= most ||
                  (o->max_iter > 0 && s->report.iterations >= o->max_iter);
     }
-    bool unknown = hg_ended_early(s->report.outcome) && !isfinite(s->report.objective) && sums[0] == 0;
-    /* ended before its first step */
-    if (status == HINGE_OK && unknown && take_zero(qp, &s->report, s->bias) != HINGE_OK)
-        status = hg_fail(err, HINGE_ENOMEM, "no memory for %zu coefficients", qp->n);
-    return status;
+    if (hg_ended_early(s->report.outcome) && !isfinite(s->report.objective) && part->sums[0] == 0)
+        take_zero(part, &s->report, s->bias); /* it ended before its first step */
+    return HINGE_OK;
 }
 
 /* nu-SVC's coefficients are divided by r, half of what the two biases differ by, which should be so many times as large
@@ -357,9 +340,7 @@ static hinge_status keep_solution(struct hg_training *t, const struct hg_qp *qp,
         factor = 1;
         s->report.outcome = HINGE_NONFINITE;
     }
-    s->point = hg_alloc(s->n_sv, sizeof *s->point);
-    s->beta = hg_alloc(s->n_sv, sizeof *s->beta);
-    if (s->point == NULL || s->beta == NULL)
+    if (!HG_ROOM(HG_ARRAY(s->point, s->n_sv), HG_ARRAY(s->beta, s->n_sv)))
         return hg_fail(err, HINGE_ENOMEM, "no memory for %zu coefficients", s->n_sv);
     hg_qp_support(qp, NULL, s->point, s->beta);
     for (size_t k = 0; k < s->n_sv; k++) {
@@ -387,10 +368,11 @@ static bool is_open(const struct hg_training *t)
     return hg_params_leave_solver(t->params) && t->params->beta0 == NULL && !t->interior;
 }
 
-static void copy_beta(const struct hg_qp *qp, double *all, bool back)
+static void keep(struct hg_part *part, bool back)
 {
-    for (int l = 0; l < qp->layers; l++, all += qp->n)
-        memcpy(back ? qp->beta[l] : all, back ? all : qp->beta[l], qp->n * sizeof *all);
+    double *all = part->kept;
+    for (int l = 0; l < part->qp.layers; l++, all += part->qp.n)
+        memcpy(back ? part->qp.beta[l] : all, back ? all : part->qp.beta[l], part->qp.n * sizeof *all);
 }
 
 /* The interior point goes on where SMO has taken so many steps or has stalled, as it does where coefficients are large:
@@ -399,29 +381,24 @@ static void copy_beta(const struct hg_qp *qp, double *all, bool back)
 static hinge_status go_on_inside(struct hg_training *t, struct hg_part *part, size_t columns, struct hg_lowrank *made,
                                  const struct hg_smo_options *options, struct hg_solution *s, hinge_error *err)
 {
-    struct hg_qp *qp = &part->qp;
-    struct hg_solution best = *s;
+    size_t n = part->qp.n;
+    struct hg_solution best = *s; /* its coefficients are kept */
     bool stalled = s->report.outcome == HINGE_STALLED;
-    double *kept = hg_alloc(qp->n, (size_t)qp->layers * sizeof *kept); /* best's */
-    if (kept == NULL && made != NULL)
-        hg_lowrank_free(made);
-    if (kept == NULL)
-        return hg_fail(err, HINGE_ENOMEM, "no memory for %zu coefficients", qp->n);
-    copy_beta(qp, kept, false);
+    keep(part, false);
     hinge_status status = HINGE_ENOMEM;
-    if (made != NULL || columns <= hg_lowrank_most(qp->n))
-        status = solve_inside(t, qp, part->points, part->sums, made, options, s, err);
+    if (made != NULL || columns <= hg_lowrank_most(n))
+        status = solve_inside(t, part, made, options, s, err);
     end_by_eps(t, &s->report);
     bool ends = status == HINGE_OK && (s->report.outcome == HINGE_CONVERGED || hg_ended_early(s->report.outcome));
     if (!ends && (status == HINGE_OK || status == HINGE_ENOMEM)) {
         hinge_report work = s->report;
         bool better = status == HINGE_OK && s->report.objective < best.report.objective;
         best = better ? *s : best;
-        copy_beta(qp, kept, !better);
+        keep(part, !better);
         hg_ok(err);
         s->report.outcome = HINGE_STALLED;
         struct hg_smo_options rest = *options;
-        rest.max_iter = made == NULL ? HG_LAST_STEPS * hg_lowrank_steps(qp->n, columns) : 0;
+        rest.max_iter = made == NULL ? HG_LAST_STEPS * hg_lowrank_steps(n, columns) : 0;
         status = better || !stalled ? solve(t, part, &rest, s, err) : HINGE_OK;
         if (better || !stalled)
             hg_add_work(&s->report, &work);
@@ -430,11 +407,10 @@ static hinge_status go_on_inside(struct hg_training *t, struct hg_part *part, si
     }
     hinge_outcome outcome = s->report.outcome;
     if (status == HINGE_OK && outcome != HINGE_CONVERGED && !(s->report.objective <= best.report.objective)) {
-        copy_beta(qp, kept, true);
+        keep(part, true);
         *s = best;
         s->report.outcome = outcome;
     }
-    hg_free(kept);
     return status;
 }
 
@@ -444,38 +420,28 @@ static hinge_status go_on_inside(struct hg_training *t, struct hg_part *part, si
 static hinge_status find_r(struct hg_training *t, struct hg_part *part, const struct hg_smo_options *options,
                            struct hg_solution *s, hinge_error *err)
 {
-    struct hg_qp *qp = &part->qp;
     struct hg_smo_options finer = *options;
-    uint64_t first = s->report.iterations, most = first + 5 * (first + qp->n);
-    if (!is_lost(t, s, 10))
-        return HINGE_OK;
+    uint64_t first = s->report.iterations, most = first + 5 * (first + part->qp.n);
     most = options->max_iter > 0 ? HG_MIN(options->max_iter, most) : most;
-    double *kept = hg_alloc(qp->n, (size_t)qp->layers * sizeof *kept);
-    if (kept == NULL)
-        return hg_fail(err, HINGE_ENOMEM, "no memory for %zu coefficients", qp->n);
-    hinge_status status = HINGE_OK;
-    for (finer.eps /= 100; status == HINGE_OK && is_lost(t, s, 10) && finer.eps > 1e-13; finer.eps /= 100) {
+    for (finer.eps /= 100; is_lost(t, s, 10) && finer.eps > 1e-13; finer.eps /= 100) {
         struct hg_solution before = *s;
         if (before.report.iterations >= most)
             break;
         finer.max_iter = most - before.report.iterations;
-        copy_beta(qp, kept, false);
-        status = solve(t, part, &finer, s, err);
+        keep(part, false);
+        HG_TRY(solve(t, part, &finer, s, err));
         hinge_report work = s->report;
-        bool found = status == HINGE_OK && work.outcome == HINGE_CONVERGED;
-        if (found)
-            work = before.report;
-        else
-            *s = before;
-        hg_add_work(&s->report, &work);
-        if (found)
+        if (work.outcome == HINGE_CONVERGED) {
+            hg_add_work(&s->report, &before.report);
             continue;
-        copy_beta(qp, kept, true);
+        }
+        *s = before;
+        hg_add_work(&s->report, &work);
+        keep(part, true);
         s->report.outcome = hg_ended_early(work.outcome) ? work.outcome : HINGE_CONVERGED;
         break;
     }
-    hg_free(kept);
-    return status;
+    return HINGE_OK;
 }
 
 /* Looks now and then, while SMO takes its steps, whether the kernel has a factor that takes less. */
@@ -525,38 +491,45 @@ static hinge_status finish_inside(struct hg_training *t, struct prospect *prospe
     return status;
 }
 
+static hinge_status solve_part(struct hg_training *t, struct hg_part *part, struct prospect *prospect,
+                               struct hg_smo_options *options, struct hg_solution *s, hinge_error *err)
+{
+    if (t->interior) {
+        HG_TRY(solve_inside(t, part, NULL, options, s, err));
+        end_by_eps(t, &s->report);
+        return HINGE_OK;
+    }
+    size_t columns = is_open(t) ? hg_lowrank_inside(&t->distinct.problem, part->qp.n) : 0;
+    prospect->next = HG_RANK_LOOK * (uint64_t)part->qp.n;
+    options->leaves_arg = prospect;
+    if (columns > 0)
+        options->max_iter = hg_lowrank_steps(part->qp.n, columns);
+    else if (is_open(t))
+        options->leaves = leaves;
+    HG_TRY(solve(t, part, options, s, err));
+    options->max_iter = t->params->max_iter;
+    HG_TRY(finish_inside(t, prospect, columns, part, options, s, err));
+    options->leaves = NULL;
+    return find_r(t, part, options, s, err);
+}
+
 hinge_status hg_solve_problem(void *arg, size_t p, int threads, hinge_error *err)
 {
     struct hg_training *t = arg;
+    struct hg_solution *s = &t->solutions[p];
     struct callback callback = callback_of(t, p);
     callback.halt.arg = &callback;
     struct hg_smo_options options = options_for(t, &callback, threads);
     struct hg_part part;
+    struct prospect prospect = { t, &part, .options = &options };
     hinge_status status = hg_part_init(&part, &t->distinct, &t->problem, p, err);
-    size_t columns = status == HINGE_OK && is_open(t) ? hg_lowrank_inside(&t->distinct.problem, part.qp.n) : 0;
-    struct prospect prospect = { t, &part, .next = HG_RANK_LOOK * (uint64_t)part.qp.n, .options = &options };
-    options.leaves_arg = &prospect;
-    if (columns > 0)
-        options.max_iter = hg_lowrank_steps(part.qp.n, columns);
-    else if (is_open(t))
-        options.leaves = leaves;
-    if (status == HINGE_OK && t->interior)
-        status = solve_inside(t, &part.qp, part.points, part.sums, NULL, &options, &t->solutions[p], err);
-    else if (status == HINGE_OK)
-        status = solve(t, &part, &options, &t->solutions[p], err);
-    if (t->interior)
-        end_by_eps(t, &t->solutions[p].report);
-    options.max_iter = t->params->max_iter;
     if (status == HINGE_OK)
-        status = finish_inside(t, &prospect, columns, &part, &options, &t->solutions[p], err);
+        status = solve_part(t, &part, &prospect, &options, s, err);
     if (prospect.found)
         hg_lowrank_free(&prospect.z);
-    options.leaves = NULL;
-    if (status == HINGE_OK && !t->interior)
-        status = find_r(t, &part, &options, &t->solutions[p], err);
     if (status == HINGE_OK) {
         hg_part_finish(&part);
-        status = keep_solution(t, &part.whole, part.rows, &t->solutions[p], err);
+        status = keep_solution(t, &part.whole, part.rows, s, err);
     }
     hg_part_free(&part);
     return status;

@@ -1,10 +1,12 @@
 /*
  * Training: data and parameters become two-class problems (problem.c), each is solved over its distinct rows
- * (distinct.c, solve.c), and what comes out is packed into a model (pack.c).
+ * (distinct.c, solve.c), what comes out is packed into a model (pack.c), and that is calibrated where it is asked for
+ * (calibrate.c).
  */
 #include "lib/training.h"
 #include "lib/lowrank.h"
 #include "lib/params.h"
+#include "lib/proba.h"
 #include "lib/scaling.h"
 
 #include <math.h>
@@ -46,24 +48,24 @@ static hinge_status make_cells(struct hg_training *t, hinge_error *err)
 
 /* ---- all problems ------------------------------------------------------------------------------------------------ */
 
-size_t hg_problem_bytes(const struct hg_training *t, size_t p)
+size_t hg_problem_bytes(const struct hg_training *t, size_t n)
 {
-    size_t n = hg_problem_size(&t->distinct.problem, p), bytes;
-    if (t->interior)
-        return hg_mul(t->problem.d + 64, (t->problem.d + 64) * 40 * sizeof(double), &bytes) ? bytes : SIZE_MAX;
-    return hg_mul(n + 64, (n + 64) * sizeof(double), &bytes) ? bytes : SIZE_MAX;
+    size_t side = (t->interior ? t->problem.d : n) + 64, bytes;
+    return hg_mul(side, side * (t->interior ? 40 : 1) * sizeof(double), &bytes) ? bytes : SIZE_MAX;
+}
+
+static size_t most_bytes(const struct hg_training *t)
+{
+    return t->problem.n_problems > 0 ? hg_problem_bytes(t, hg_problem_largest(&t->distinct.problem)) : 0;
 }
 
 /* Problems run side by side, one thread each, where `threads` of the largest fit the cache budget whole: no row
  * is evicted then, and the results are those of running them in turn. */
 bool hg_side_by_side(const struct hg_training *t)
 {
-    size_t largest = 0, all;
-    if (t->threads < 2 || t->problem.n_problems < 2)
-        return false;
-    for (size_t p = 0; p < t->problem.n_problems; p++)
-        largest = HG_MAX(largest, hg_problem_bytes(t, p));
-    return hg_mul(largest, (size_t)t->threads, &all) && all <= t->cache_bytes;
+    size_t all;
+    return t->threads > 1 && t->problem.n_problems > 1 && hg_mul(most_bytes(t), (size_t)t->threads, &all) &&
+           all <= t->cache_bytes;
 }
 
 /* An allocator like glibc's gives free memory back to the system unless a block as large was freed before, and finding
@@ -79,9 +81,7 @@ static void hold_small(size_t n)
 static size_t default_cache(const struct hg_training *t)
 {
     const size_t small = (size_t)1 << 19;
-    size_t need = 0;
-    for (size_t p = 0; p < t->problem.n_problems; p++)
-        need = HG_MAX(need, hg_problem_bytes(t, p));
+    size_t need = most_bytes(t);
     if (need <= small)
         return 128 * small; /* several problems side by side */
     size_t half = hg_total_memory() / 2;
@@ -95,19 +95,13 @@ static bool uses_interior(const struct hg_problem *pr)
     const hinge_params *p = &pr->params;
     if (p->solver != HINGE_SOLVER_AUTO)
         return p->solver == HINGE_SOLVER_INTERIOR_POINT;
-    if (hg_params_need_interior(p))
-        return true;
-    bool asks_for_smo =
-        p->beta0 != NULL || p->max_iter > 0 || p->working_set > 0 || p->precision == HINGE_PRECISION_F32;
-    return !asks_for_smo && hg_lowrank_pays(pr);
+    return hg_params_need_interior(p) || (hg_params_leave_solver(p) && p->beta0 == NULL && hg_lowrank_pays(pr));
 }
 
 static void training_free(struct hg_training *t)
 {
-    for (size_t p = 0; t->solutions != NULL && p < t->problem.n_problems; p++) {
+    for (size_t p = 0; t->solutions != NULL && p < t->problem.n_problems; p++)
         hg_free(t->solutions[p].point);
-        hg_free(t->solutions[p].beta);
-    }
     for (int k = 0; t->rooms != NULL && k < t->threads; k++) {
         hg_arena_free(&t->rooms[k].rows);
         hg_arena_free(&t->rooms[k].panels);
@@ -159,21 +153,32 @@ static hinge_status train(hinge_model **model, const hinge_matrix *x, const doub
     return status;
 }
 
-hinge_status hg_train(hinge_model **model, const hinge_matrix *x, const double *y, const hinge_params *params,
-                      hinge_report *report, hinge_error *err)
+hinge_status hinge_train(hinge_model **model, const hinge_matrix *x, const double *y, const hinge_params *params,
+                         hinge_report *report, hinge_error *err)
 {
     struct hg_scaled scaled;
+    hinge_report r = { 0 };
     hinge_model *m = NULL;
+    double begin = hg_now();
+    hg_ok(err);
+    if (model == NULL || params == NULL)
+        return hg_fail(err, HINGE_EINVAL, "%s: NULL", model == NULL ? "model" : "params");
     HG_TRY(hg_scaled_init(&scaled, x, params, err));
-    hinge_status status = train(&m, &scaled.x, y, &scaled.params, report, err);
+    hinge_status status = train(&m, &scaled.x, y, &scaled.params, &r, err);
     if (status == HINGE_OK && params->scaling != NULL)
         status = hinge_scaling_attach(&scaled.scaling, m, err);
-    if (status == HINGE_OK)
-        report->memory_bytes += scaled.data != NULL ? x->rows * x->cols * sizeof *scaled.data : 0;
+    r.memory_bytes += scaled.data != NULL ? x->rows * x->cols * sizeof *scaled.data : 0;
     hg_scaled_free(&scaled);
-    if (status == HINGE_OK)
-        *model = m;
-    else
+    if (status == HINGE_OK && params->probability && !hg_ended_early(r.outcome)) {
+        status = hg_calibrate_by_folds(m, x, y, params, begin, &r.outcome, err);
+        r.seconds = hg_now() - begin;
+    }
+    if (status != HINGE_OK) {
         hinge_model_free(m);
-    return status;
+        return status;
+    }
+    if (report != NULL)
+        *report = r;
+    *model = m;
+    return HINGE_OK;
 }

@@ -14,7 +14,7 @@
 /* One two-class problem solved: coefficients by point of the training. */
 struct hg_solution {
     uint32_t *point; /* [n_sv] */
-    double *beta;    /* [n_sv] */
+    double *beta;    /* [n_sv]; solve.c makes both in one room */
     size_t n_sv;
     double rho, bias[2];
     hinge_report report; /* of this problem: the interior point tells of itself in SMO's terms */
@@ -47,13 +47,9 @@ struct hg_training {
     struct hg_arenas *rooms;         /* [threads] of those that problems run in */
 };
 
-/* hinge_train without calibration (params.probability); *model, *report: set where it went well. */
-hinge_status hg_train(hinge_model **model, const hinge_matrix *x, const double *y, const hinge_params *params,
-                      hinge_report *report, hinge_error *err);
-
 bool hg_wants_f32(const struct hg_training *t);
-/* Bytes that a problem can use at most: all its rows, and what goes with them. */
-size_t hg_problem_bytes(const struct hg_training *t, size_t p);
+/* Bytes that a problem of n points can use at most: all its rows, and what goes with them. */
+size_t hg_problem_bytes(const struct hg_training *t, size_t n);
 bool hg_side_by_side(const struct hg_training *t);
 
 /* solve.c: problem p, by so many threads, into its solution. t: struct hg_training. */

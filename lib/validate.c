@@ -32,50 +32,29 @@ static hinge_status draw_folds(struct validation *v, hinge_error *err)
     return HINGE_OK;
 }
 
-/* rows: those of weight > 0 in other folds from the front, those of this fold behind them. */
-static void split_rows(const struct validation *v, size_t f, uint32_t *rows, size_t *n_train, size_t *n_held)
-{
-    *n_train = *n_held = 0;
-    for (size_t i = 0; i < v->n; i++)
-        if (v->fold[i] != f && v->used[i])
-            rows[(*n_train)++] = (uint32_t)i;
-    for (size_t i = 0; i < v->n; i++)
-        if (v->fold[i] == f)
-            rows[*n_train + (*n_held)++] = (uint32_t)i;
-}
-
 static hinge_status validate_fold(void *arg, size_t f, int threads, hinge_error *err)
 {
     struct validation *v = arg;
-    hinge_params params = v->jobs.params;
-    hinge_predict_options options = { .threads = threads, .cpu_level = params.cpu_level };
-    size_t n_train = 0, n_held = 0;
-    hinge_model *model = NULL;
+    struct hg_job job = { .number = f, .threads = threads, .y = v->jobs.y, .copy = v->misses_class[f],
+                          .params = v->jobs.params };
+    uint32_t *train, *held;
     hinge_error mine;
-    uint32_t *rows = hg_alloc(v->n, sizeof *rows);
-    double *label = hg_alloc(v->n, sizeof *label);
-    hinge_status status = HINGE_OK;
-    hg_ok(&mine);
-    if (rows == NULL || label == NULL)
-        status = hg_fail(&mine, HINGE_ENOMEM, "no memory for %zu rows", v->n);
-    v->reports[f].outcome = hg_jobs_ended(&v->jobs);
-    if (status == HINGE_OK)
-        split_rows(v, f, rows, &n_train, &n_held);
-    if (status == HINGE_OK && params.task == HINGE_NU_SVC) /* a fold's share of the classes can differ by a row */
-        params.nu = HG_MIN(v->problem->params.nu, hg_folds_most_nu(v->problem, v->fold, f, label));
-    if (status == HINGE_OK && v->reports[f].outcome == HINGE_CONVERGED)
-        status = hg_jobs_train(&v->jobs, f, threads, rows, n_train, v->jobs.y, v->misses_class[f], &params, &model,
-                               &v->reports[f], &mine);
-    bool ended = hg_ended_early(v->reports[f].outcome);
-    if (status == HINGE_OK && !ended)
-        status = hg_predict_rows(model, v->jobs.x, rows + n_train, n_held,
-                                 params.probability && hinge_model_has_probability(model), &options, label,
-                                 NULL, &mine);
-    for (size_t i = 0; status == HINGE_OK && i < n_held; i++)
-        v->prediction[rows[n_train + i]] = ended ? NAN : label[i];
-    hinge_model_free(model);
-    hg_free(rows);
-    hg_free(label);
+    if (!HG_ROOM(HG_ARRAY(train, v->n), HG_ARRAY(held, v->n), HG_ARRAY(job.labels, v->n)))
+        return hg_fail(err, HINGE_ENOMEM, "fold %zu of %zu: no memory for %zu rows", f + 1, v->folds, v->n);
+    for (size_t i = 0; i < v->n; i++)
+        if (v->fold[i] == f)
+            held[job.n_held++] = (uint32_t)i;
+        else if (v->used[i])
+            train[job.n_train++] = (uint32_t)i;
+    job.train = train;
+    job.held = held;
+    if (job.params.task == HINGE_NU_SVC) /* a fold's share of the classes can differ by a row */
+        job.params.nu = HG_MIN(v->problem->params.nu, hg_folds_most_nu(v->problem, v->fold, f, job.labels));
+    hinge_status status = hg_jobs_hold_out(&v->jobs, &job, &mine);
+    v->reports[f] = job.report;
+    for (size_t i = 0; status == HINGE_OK && i < job.n_held; i++)
+        v->prediction[held[i]] = hg_ended_early(job.report.outcome) ? NAN : job.labels[i];
+    hg_free(train);
     return status == HINGE_OK ? HINGE_OK
                               : hg_fail(err, status, "fold %zu of %zu: %s", f + 1, v->folds, mine.text);
 }
@@ -129,27 +108,22 @@ hinge_status hinge_cross_validate(const hinge_matrix *x, const double *y, const 
     struct hg_problem problem = { 0 };
     struct validation v = { .problem = &problem, .folds = folds };
     v.jobs = (struct hg_jobs){ .x = x, .y = y, .n_jobs = folds, .begin = hg_now(), .job = validate_fold,
-                               .train = hinge_train };
-    v.jobs.arg = &v;
-    if (params == NULL)
-        return hg_fail(err, HINGE_EINVAL, "params: NULL");
-    if (predictions == NULL)
-        return hg_fail(err, HINGE_EINVAL, "predictions: NULL");
+                               .arg = &v };
+    if (params == NULL || predictions == NULL)
+        return hg_fail(err, HINGE_EINVAL, "%s: NULL", params == NULL ? "params" : "predictions");
     v.jobs.params = *params;
     v.jobs.params.beta0 = NULL;
     v.jobs.params.scaling = NULL;
-    hinge_status status = hg_problem_init(&problem, x, y, &v.jobs.params, err);
+    HG_TRY(hg_problem_init(&problem, x, y, &v.jobs.params, err));
     v.jobs.params.scaling = params->scaling;
-    if (status != HINGE_OK)
-        return status;
     v.n = x->rows;
     v.jobs.largest = hg_problem_largest(&problem);
     if (!problem.classifies) /* a calibration would be for nothing */
         v.jobs.params.probability = 0;
-    if (folds < 2 || folds > x->rows)
-        status = hg_fail(err, HINGE_EINVAL, "folds: %zu is not in 2 .. %zu rows", folds, x->rows);
-    else
-        status = validate(&v, predictions, report, err);
+    hinge_status status =
+        folds >= 2 && folds <= x->rows
+            ? validate(&v, predictions, report, err)
+            : hg_fail(err, HINGE_EINVAL, "folds: %zu is not in 2 .. %zu rows", folds, x->rows);
     hg_problem_free(&problem);
     return status == HINGE_OK ? hg_ok(err) : status;
 }

@@ -2,8 +2,8 @@
  * Folds over ranks: those of hinge_cross_validate, or for calibration those of each two-class problem, and for each a
  * training by all ranks on the others, which predicts it. Each rank keeps folds and predictions of its own rows.
  */
-#include "lib/calibrate.h"
 #include "lib/folds.h"
+#include "lib/proba.h"
 #include "mpi/own.h"
 #include "mpi/train.h"
 

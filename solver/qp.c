@@ -126,6 +126,14 @@ double hg_qp_objective(const struct hg_qp *qp, const double *g)
     return sum;
 }
 
+double hg_qp_gap(double beta, double lo, double hi, double kink, double slope)
+{
+    double least = fmin(slope * lo + kink * fabs(lo), slope * hi + kink * fabs(hi));
+    if (lo <= 0 && hi >= 0)
+        least = fmin(least, 0);
+    return slope * beta + kink * fabs(beta) - least;
+}
+
 static void bounds(const struct hg_qp *qp, const uint32_t *point, size_t count, const double *g, int l,
                    double *max_down, double *min_up)
 {

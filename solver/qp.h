@@ -82,6 +82,9 @@ bool hg_qp_project(struct hg_qp *qp, const double *sums);
 /* 1/2 beta'g + off'beta + kink |beta|_1 */
 double hg_qp_objective(const struct hg_qp *qp, const double *g);
 
+/* An entry's part of the duality gap at slope = g + off + bias: slope beta + kink |beta|, less its least in the box. */
+double hg_qp_gap(double beta, double lo, double hi, double kink, double slope);
+
 /* The threshold of layer l: the mean of -F over entries strictly inside the box (and off the kink), or, where there
  * is none, the midpoint of the bounds on it; without a sum 0. Over `count` points; g[k] is that of point[k] (point
  * NULL: of k). */

@@ -175,7 +175,7 @@ void hg_arena_free(struct hg_arena *arena)
     *arena = (struct hg_arena){ .most_points = arena->most_points };
 }
 
-/* ---- random numbers, the clock ----------------------------------------------------------------------------------- */
+/* ---- random numbers, orders, the clock --------------------------------------------------------------------------- */
 
 uint64_t hg_random(uint64_t *state)
 {
@@ -192,6 +192,28 @@ size_t hg_random_below(uint64_t *state, size_t n)
         r = hg_random(state);
     while (r >= bound);
     return (size_t)(r % n);
+}
+
+void hg_shuffle(uint64_t *state, uint32_t *list, size_t n)
+{
+    for (size_t i = 0; i + 1 < n; i++) {
+        size_t j = i + hg_random_below(state, n - i);
+        uint32_t other = list[j];
+        list[j] = list[i];
+        list[i] = other;
+    }
+}
+
+int hg_by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+int hg_by_value_and_number(const void *a, const void *b)
+{
+    const struct hg_numbered *x = a, *y = b;
+    return x->value != y->value ? hg_by_value(&x->value, &y->value) : (x->number > y->number) - (x->number < y->number);
 }
 
 double hg_now(void)

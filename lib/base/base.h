@@ -82,6 +82,16 @@ bool hg_mul(size_t a, size_t b, size_t *product);
 /* SplitMix64 (Steele, Lea, Flood 2014): the next number, and one in [0, n), n > 0. */
 uint64_t hg_random(uint64_t *state);
 size_t hg_random_below(uint64_t *state, size_t n);
+/* Any order of the list is as likely (Fisher and Yates). */
+void hg_shuffle(uint64_t *state, uint32_t *list, size_t n);
+
+/* For qsort: doubles that rise; numbered ones, equal ones by number. */
+struct hg_numbered {
+    double value;
+    uint32_t number;
+};
+int hg_by_value(const void *a, const void *b);
+int hg_by_value_and_number(const void *a, const void *b);
 
 /* Bytes of a value; bytes rounded up to a cache line; one value of a matrix. */
 static inline size_t hg_size_of(hinge_dtype type)
@@ -119,6 +129,14 @@ static inline double hg_matrix_value(const hinge_matrix *x, size_t row, size_t c
 static inline double hg_larger(double a, double b)
 {
     return a > b || a != a ? a : b;
+}
+
+static inline double hg_dot(const double *x, const double *y, size_t n)
+{
+    double sum = 0;
+    for (size_t k = 0; k < n; k++)
+        sum += x[k] * y[k];
+    return sum;
 }
 
 /* high + low += x without error (Knuth's two-sum), but for the rounding of low. */

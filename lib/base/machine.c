@@ -29,11 +29,6 @@ static bool name_blis(char *name, size_t size)
 #define name_blis(name, size) false
 #endif
 
-static bool has_avx512(void)
-{
-    return hg_cpu_level(0) == 4;
-}
-
 /* "OpenBLAS 0.3.21" out of "OpenBLAS 0.3.21 DYNAMIC_ARCH NO_AFFINITY USE_OPENMP Zen MAX_THREADS=64" */
 static int name_length(const char *config)
 {
@@ -49,7 +44,7 @@ hinge_machine hg_processor_info(void)
     memset(&m, 0, sizeof m);
     m.threads = omp_get_max_threads();
     m.cpu_level = hg_cpu_level(0);
-    m.avx512 = has_avx512();
+    m.avx512 = m.cpu_level == 4;
     if (name_blis(m.blas, sizeof m.blas)) /* though LAPACKE may bring OpenBLAS along */
         return m;
     if (!HAVE(openblas_get_config) || !HAVE(openblas_get_corename) || !HAVE(openblas_get_parallel)) {

@@ -5,16 +5,15 @@
 
 #include <math.h>
 
-void hg_add_stages(hinge_stages *sum, const hinge_stages *part)
+static void add_doubles(double *sum, const double *part, size_t bytes)
 {
-    sum->gather += part->gather;
-    sum->products += part->products;
-    sum->map += part->map;
-    sum->update += part->update;
-    sum->pack += part->pack;
-    sum->read += part->read;
-    sum->gbytes += part->gbytes;
-    sum->gflop += part->gflop;
+    for (size_t k = 0; k < bytes / sizeof *sum; k++)
+        sum[k] += part[k];
+}
+
+void hg_add_stages(hinge_stages *sum, const hinge_stages *part) /* which are doubles alone */
+{
+    add_doubles((double *)sum, (const double *)part, sizeof *sum);
 }
 
 void hg_add_work(hinge_report *sum, const hinge_report *part)
@@ -28,12 +27,7 @@ void hg_add_work(hinge_report *sum, const hinge_report *part)
     sum->bytes_read += part->bytes_read;
     sum->kernel_values += part->kernel_values;
     sum->corrections += part->corrections;
-    sum->phase.rows += part->phase.rows;
-    sum->phase.select += part->phase.select;
-    sum->phase.block += part->phase.block;
-    sum->phase.subproblem += part->phase.subproblem;
-    sum->phase.newton += part->phase.newton;
-    sum->phase.certificate += part->phase.certificate;
+    add_doubles((double *)&sum->phase, (const double *)&part->phase, sizeof sum->phase);
     hg_add_stages(&sum->stages, &part->stages);
     sum->gflop += part->gflop;
 }

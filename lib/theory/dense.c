@@ -18,55 +18,59 @@ const char *hinge_qp_outcome_text(hinge_qp_outcome outcome)
 
 /* ---- Newton's system --------------------------------------------------------------------------------------------- */
 
+static double tau_of(const struct hg_dense *r)
+{
+    return r->at.z[r->m];
+}
+
+/* c'z + f'y */
+static double constant_part(const struct hg_dense *r, const struct hg_dense_point *x)
+{
+    return hg_dot(r->c + r->e, x->z, r->m) + hg_dot(r->c, x->y, r->e);
+}
+
 static void residuals(struct hg_dense *r)
 {
     struct hg_dense_point *x = &r->at;
     size_t n = r->n, m = r->m, e = r->e;
-    hg_dense_times(1, r->q, n, n, x->u, 0, r->qu);
+    double tau = tau_of(r), *of_rows = r->r + n;
+    hg_dense_add_q(r, 1, x->u, 0, r->qu);
     for (size_t k = 0; k < n; k++)
-        r->r1[k] = r->qu[k] + r->p[k] * x->tau;
-    hg_dense_times_transposed(-1, r->a, m, n, x->z, 1, r->r1);
-    hg_dense_times_transposed(-1, r->e_, e, n, x->y, 1, r->r1);
-    for (size_t k = 0; k < m; k++)
-        r->r2[k] = -r->c[k] * x->tau - x->s[k];
-    hg_dense_times(1, r->a, m, n, x->u, 1, r->r2);
-    for (size_t k = 0; k < e; k++)
-        r->r3[k] = -r->f[k] * x->tau;
-    hg_dense_times(1, r->e_, e, n, x->u, 1, r->r3);
-    r->r4 = -hg_dense_dot(x->u, r->qu, n) / x->tau - hg_dense_dot(r->p, x->u, n) + hg_dense_dot(r->c, x->z, m) +
-            hg_dense_dot(r->f, x->y, e) - x->kappa;
-    r->mu = (hg_dense_dot(x->s, x->z, m) + x->tau * x->kappa) / (double)(m + 1);
+        r->r[k] = r->qu[k] + r->p[k] * tau;
+    hg_dense_add_columns(r, -1, x->y, r->r);
+    for (size_t k = 0; k < r->rows; k++)
+        of_rows[k] = -r->c[k] * tau - (k < e ? 0 : x->s[k - e]);
+    hg_dense_add_rows(r, 1, x->u, 1, of_rows);
+    r->r_gap = -hg_dot(x->u, r->qu, n) / tau - hg_dot(r->p, x->u, n) + hg_dot(r->c + e, x->z, m) +
+               hg_dot(r->c, x->y, e) - x->s[m];
+    r->mu = hg_dot(x->s, x->z, m + 1) / (double)(m + 1);
 }
 
 /* l = b - what x makes of it; returns the largest. */
 static double what_is_left(struct hg_dense *r, const struct hg_dense_point *x)
 {
-    size_t n = r->n, m = r->m, e = r->e;
-    memcpy(r->l1, r->b1, n * sizeof(double));
-    hg_dense_times(-1, r->q, n, n, x->u, 1, r->l1);
-    hg_dense_times_transposed(1, r->a, m, n, x->z, 1, r->l1);
-    hg_dense_times_transposed(1, r->e_, e, n, x->y, 1, r->l1);
+    size_t n = r->n;
+    double *of_e = r->l + n, *of_a = of_e + r->e;
+    memcpy(r->l, r->b, (n + r->rows) * sizeof(double));
+    hg_dense_add_q(r, -1, x->u, 1, r->l);
+    hg_dense_add_columns(r, 1, x->y, r->l);
     for (size_t k = 0; k < n; k++)
-        r->l1[k] -= least_ridge * x->u[k];
-    for (size_t k = 0; k < m; k++)
-        r->l2[k] = r->b2[k] - r->at.s[k] / r->at.z[k] * x->z[k];
-    hg_dense_times(-1, r->a, m, n, x->u, 1, r->l2);
-    memcpy(r->l3, r->b3, e * sizeof(double));
-    hg_dense_times(-1, r->e_, e, n, x->u, 1, r->l3);
-    for (size_t k = 0; k < e; k++)
-        r->l3[k] = r->held[k] * (r->l3[k] - least_corner * x->y[k]);
-    return HG_MAX(hg_dense_largest(r->l1, n), HG_MAX(hg_dense_largest(r->l2, m), hg_dense_largest(r->l3, e)));
+        r->l[k] -= least_ridge * x->u[k];
+    for (size_t k = 0; k < r->m; k++)
+        of_a[k] -= r->at.s[k] / r->at.z[k] * x->z[k];
+    hg_dense_add_rows(r, -1, x->u, 1, of_e);
+    for (size_t k = 0; k < r->e; k++)
+        of_e[k] = r->held[k] * (of_e[k] - least_corner * x->y[k]);
+    return hg_dense_largest(r->l, n + r->rows);
 }
 
-/* x = the solution for b1, b2, b3, refined while that helps. */
+/* x = the solution for b, refined while that helps. */
 static bool solve_system(struct hg_dense *r, struct hg_dense_point *x)
 {
     memset(x->u, 0, r->all * sizeof(double));
     double last = INFINITY;
     for (int k = 0; k <= REFINEMENTS; k++) {
         double left = what_is_left(r, x);
-        if (isnan(left))
-            return false;
         if (left == 0 || left > 0.5 * last)
             return true;
         last = left;
@@ -80,53 +84,48 @@ static bool solve_system(struct hg_dense *r, struct hg_dense_point *x)
 static bool solve_tau_part(struct hg_dense *r)
 {
     for (size_t k = 0; k < r->n; k++)
-        r->b1[k] = -r->p[k];
-    memcpy(r->b2, r->c, r->m * sizeof(double));
-    memcpy(r->b3, r->f, r->e * sizeof(double));
+        r->b[k] = -r->p[k];
+    memcpy(r->b + r->n, r->c, r->rows * sizeof(double));
     return solve_system(r, &r->tau_part);
 }
 
-/* out = the step that takes residuals to 1 - rate of themselves and products to rc, rck. */
-static bool direction(struct hg_dense *r, double rate, double rck, struct hg_dense_point *out)
+/* out = the step that takes residuals to 1 - rate of themselves and products to rc. */
+static bool direction(struct hg_dense *r, double rate, struct hg_dense_point *out)
 {
-    const struct hg_dense_point *x = &r->at, *t = &r->tau_part;
-    struct hg_dense_point *b = &r->base;
-    size_t n = r->n, m = r->m, e = r->e;
-    for (size_t k = 0; k < n; k++)
-        r->b1[k] = -rate * r->r1[k];
+    const struct hg_dense_point *x = &r->at, *t = &r->tau_part, *b = &r->base;
+    size_t n = r->n, m = r->m;
+    double tau = tau_of(r), kappa = x->s[m];
+    for (size_t k = 0; k < n + r->rows; k++)
+        r->b[k] = -rate * r->r[k];
     for (size_t k = 0; k < m; k++)
-        r->b2[k] = -rate * r->r2[k] + r->rc[k] / x->z[k];
-    for (size_t k = 0; k < e; k++)
-        r->b3[k] = -rate * r->r3[k];
-    if (!solve_system(r, b))
+        r->b[r->order + k] += r->rc[k] / x->z[k];
+    if (!solve_system(r, &r->base))
         return false;
-    double top = -rate * r->r4 + rck / x->tau;
-    double bottom = hg_dense_dot(x->u, r->qu, n) / x->tau / x->tau + x->kappa / x->tau;
+    double top = -rate * r->r_gap + r->rc[m] / tau;
+    double bottom = hg_dot(x->u, r->qu, n) / tau / tau + kappa / tau;
     for (size_t k = 0; k < n; k++) {
-        double gradient = 2 * r->qu[k] / x->tau + r->p[k];
+        double gradient = 2 * r->qu[k] / tau + r->p[k];
         top += gradient * b->u[k];
         bottom -= gradient * t->u[k];
     }
-    top -= hg_dense_dot(r->c, b->z, m) + hg_dense_dot(r->f, b->y, e);
-    bottom += hg_dense_dot(r->c, t->z, m) + hg_dense_dot(r->f, t->y, e);
-    out->tau = top / bottom;
-    out->kappa = (rck - x->kappa * out->tau) / x->tau;
-    for (size_t k = 0; k < n + m + e; k++) /* of u, z and y */
-        out->u[k] = b->u[k] + out->tau * t->u[k];
-    for (size_t k = 0; k < m; k++)
+    top -= constant_part(r, b);
+    bottom += constant_part(r, t);
+    double dtau = out->z[m] = top / bottom;
+    for (size_t k = 0; k < n + r->rows; k++) /* of u, y and z */
+        out->u[k] = b->u[k] + dtau * t->u[k];
+    for (size_t k = 0; k <= m; k++)
         out->s[k] = (r->rc[k] - x->s[k] * out->z[k]) / x->z[k];
-    return isfinite(out->tau);
+    return isfinite(dtau);
 }
 
 static double longest(const struct hg_dense *r, const struct hg_dense_point *d)
 {
     double step = INFINITY;
-    for (size_t k = 0; k < r->m; k++) {
+    for (size_t k = 0; k <= r->m; k++) {
         step = d->s[k] < 0 ? fmin(step, -r->at.s[k] / d->s[k]) : step;
         step = d->z[k] < 0 ? fmin(step, -r->at.z[k] / d->z[k]) : step;
     }
-    step = d->tau < 0 ? fmin(step, -r->at.tau / d->tau) : step;
-    return d->kappa < 0 ? fmin(step, -r->at.kappa / d->kappa) : step;
+    return step;
 }
 
 /* ---- how near ---------------------------------------------------------------------------------------------------- */
@@ -135,10 +134,8 @@ double hg_dense_gain(const struct hg_dense *r, hinge_qp_outcome kind)
 {
     const struct hg_dense_point *x = &r->at;
     if (kind == HINGE_QP_SOLVED)
-        return x->tau;
-    return kind == HINGE_QP_UNBOUNDED
-               ? -hg_dense_dot(r->p, x->u, r->n)
-               : hg_dense_dot(r->c, x->z, r->m) + hg_dense_dot(r->f, x->y, r->e);
+        return tau_of(r);
+    return kind == HINGE_QP_UNBOUNDED ? -hg_dot(r->p, x->u, r->n) : constant_part(r, x);
 }
 
 /* What u'Qu and p'u add up, each term by its size. */
@@ -147,7 +144,7 @@ static double gap_terms(const struct hg_dense *r)
     const double *u = r->at.u;
     double sum = 0;
     for (size_t i = 0; i < r->n; i++) {
-        sum += fabs(r->p[i] * u[i]) * r->at.tau;
+        sum += fabs(r->p[i] * u[i]) * tau_of(r);
         for (size_t j = 0; j < r->n; j++)
             sum += fabs(u[i] * r->q[i * r->n + j] * u[j]);
     }
@@ -160,17 +157,16 @@ static double gap_terms(const struct hg_dense *r)
  * terms. */
 static double accuracy(const struct hg_dense *r, bool rounding)
 {
-    const struct hg_dense_point *x = &r->at;
-    double tau = x->tau, quadratic = hg_dense_dot(x->u, r->qu, r->n) / tau / tau;
-    double primal = quadratic / 2 + hg_dense_dot(r->p, x->u, r->n) / tau;
+    const double *u = r->at.u;
+    double tau = tau_of(r), quadratic = hg_dot(u, r->qu, r->n) / tau / tau;
+    double primal = quadratic / 2 + hg_dot(r->p, u, r->n) / tau;
     double dual = hg_dense_gain(r, HINGE_QP_INFEASIBLE) / tau - quadratic / 2;
-    double slope = hg_dense_largest(r->r1, r->n) / tau, slope_size = 1 + hg_dense_largest(r->p, r->n);
-    double rows = HG_MAX(hg_dense_largest(r->r2, r->m), hg_dense_largest(r->r3, r->e)) / tau;
-    double rows_size = fmin(1, 1 / r->size) + HG_MAX(hg_dense_largest(r->c, r->m), hg_dense_largest(r->f, r->e));
-    double u = hg_dense_largest(x->u, r->n) / tau;
-    double z = HG_MAX(hg_dense_largest(x->z, r->m), hg_dense_largest(x->y, r->e)) / tau;
-    slope_size += rounding && slope <= 1e-14 * (u + z) ? u + z : 0;
-    rows_size += rounding && rows <= 1e-14 * u ? u : 0;
+    double slope = hg_dense_largest(r->r, r->n) / tau, slope_size = 1 + hg_dense_largest(r->p, r->n);
+    double rows = hg_dense_largest(r->r + r->n, r->rows) / tau;
+    double rows_size = fmin(1, 1 / r->size) + hg_dense_largest(r->c, r->rows);
+    double most_u = hg_dense_largest(u, r->n) / tau, most_z = hg_dense_largest(r->at.y, r->rows) / tau;
+    slope_size += rounding && slope <= 1e-14 * (most_u + most_z) ? most_u + most_z : 0;
+    rows_size += rounding && rows <= 1e-14 * most_u ? most_u : 0;
     double gap = fabs(primal - dual), gap_size = fmin(1, r->cost) + HG_MAX(fabs(primal), fabs(dual));
     double terms = rounding ? gap_terms(r) / tau / tau : 0;
     gap_size += gap <= 1e-14 * terms ? terms : 0;
@@ -186,26 +182,20 @@ static double over_gain(double lacks, double size, double gain)
 /* A'z + E'y of a proof that nothing is feasible */
 static double infeasible(struct hg_dense *r)
 {
-    const struct hg_dense_point *x = &r->at;
-    memset(r->l1, 0, r->n * sizeof(double));
-    hg_dense_times_transposed(1, r->a, r->m, r->n, x->z, 1, r->l1);
-    hg_dense_times_transposed(1, r->e_, r->e, r->n, x->y, 1, r->l1);
-    return over_gain(hg_dense_largest(r->l1, r->n),
-                     HG_MAX(hg_dense_largest(x->z, r->m), hg_dense_largest(x->y, r->e)),
+    memset(r->l, 0, r->n * sizeof(double));
+    hg_dense_add_columns(r, 1, r->at.y, r->l);
+    return over_gain(hg_dense_largest(r->l, r->n), hg_dense_largest(r->at.y, r->rows),
                      hg_dense_gain(r, HINGE_QP_INFEASIBLE));
 }
 
 /* Qu, Eu and what Au lacks of 0, of a proof that nothing bounds the objective */
 static double unbounded(struct hg_dense *r)
 {
-    const struct hg_dense_point *x = &r->at;
-    double lacks = hg_dense_largest(r->qu, r->n);
-    hg_dense_times(1, r->a, r->m, r->n, x->u, 0, r->l2);
-    hg_dense_times(1, r->e_, r->e, r->n, x->u, 0, r->l3);
-    for (size_t k = 0; k < r->m; k++)
-        lacks = fmax(lacks, -r->l2[k]);
-    return over_gain(HG_MAX(lacks, hg_dense_largest(r->l3, r->e)), hg_dense_largest(x->u, r->n),
-                     hg_dense_gain(r, HINGE_QP_UNBOUNDED));
+    double lacks = hg_dense_largest(r->qu, r->n), *of_rows = r->l + r->n;
+    hg_dense_add_rows(r, 1, r->at.u, 0, of_rows);
+    for (size_t k = 0; k < r->rows; k++)
+        lacks = fmax(lacks, k < r->e ? fabs(of_rows[k]) : -of_rows[k]);
+    return over_gain(lacks, hg_dense_largest(r->at.u, r->n), hg_dense_gain(r, HINGE_QP_UNBOUNDED));
 }
 
 double hg_dense_value(struct hg_dense *r, hinge_qp_outcome kind)
@@ -219,8 +209,6 @@ double hg_dense_value(struct hg_dense *r, hinge_qp_outcome kind)
 void hg_dense_copy(const struct hg_dense *r, struct hg_dense_point *to, const struct hg_dense_point *from)
 {
     memcpy(to->u, from->u, r->all * sizeof(double));
-    to->tau = from->tau;
-    to->kappa = from->kappa;
 }
 
 static void move(struct hg_dense *r, const struct hg_dense_point *d, double step)
@@ -228,16 +216,10 @@ static void move(struct hg_dense *r, const struct hg_dense_point *d, double step
     struct hg_dense_point *x = &r->at;
     for (size_t k = 0; k < r->all; k++)
         x->u[k] += step * d->u[k];
-    x->tau += step * d->tau;
-    x->kappa += step * d->kappa;
-    double size = HG_MAX(HG_MAX(hg_dense_largest(x->z, r->m), hg_dense_largest(x->u, r->n)), HG_MAX(x->tau, x->kappa));
-    if (size < 1e100) /* the model is homogeneous */
-        return;
+    double size = HG_MAX(HG_MAX(hg_dense_largest(x->z, r->m + 1), hg_dense_largest(x->u, r->n)), x->s[r->m]);
     double factor = 1 / hg_dense_power_of_two(size);
-    for (size_t k = 0; k < r->all; k++)
+    for (size_t k = 0; size >= 1e100 && k < r->all; k++) /* the model is homogeneous */
         x->u[k] *= factor;
-    x->tau *= factor;
-    x->kappa *= factor;
 }
 
 /* Mehrotra's predictor and corrector; false: nothing more to gain */
@@ -248,18 +230,17 @@ static bool iterate(struct hg_dense *r)
         r->d[k] = x->z[k] / x->s[k];
     if (!hg_dense_factor(r, 1, least_ridge, least_corner) || !solve_tau_part(r))
         return false;
-    for (size_t k = 0; k < r->m; k++)
+    for (size_t k = 0; k <= r->m; k++)
         r->rc[k] = -x->s[k] * x->z[k];
-    if (!direction(r, 1, -x->tau * x->kappa, d))
+    if (!direction(r, 1, d))
         return false;
     double step = fmin(1, longest(r, d)), left = 0;
-    for (size_t k = 0; k < r->m; k++)
+    for (size_t k = 0; k <= r->m; k++)
         left += (x->s[k] + step * d->s[k]) * (x->z[k] + step * d->z[k]);
-    left += (x->tau + step * d->tau) * (x->kappa + step * d->kappa);
     double ratio = left / (double)(r->m + 1) / r->mu, centre = fmin(1, ratio * ratio * ratio);
-    for (size_t k = 0; k < r->m; k++)
+    for (size_t k = 0; k <= r->m; k++)
         r->rc[k] = centre * r->mu - x->s[k] * x->z[k] - d->s[k] * d->z[k];
-    if (!direction(r, 1 - centre, centre * r->mu - x->tau * x->kappa - d->tau * d->kappa, &r->step))
+    if (!direction(r, 1 - centre, &r->step))
         return false;
     step = fmin(1, 0.995 * longest(r, &r->step));
     move(r, &r->step, step);
@@ -309,7 +290,7 @@ static hinge_qp_outcome conclude(struct hg_dense *r)
 /* Equalities that contradict each other have a proof that asks for no iterations. */
 static bool contradict(struct hg_dense *r)
 {
-    if (hg_dense_dot(r->held, r->held, r->e) == (double)r->e)
+    if (hg_dot(r->held, r->held, r->e) == (double)r->e)
         return false;
     bool proved = hg_dense_polish(r, HINGE_QP_INFEASIBLE, true) <= r->eps;
     hg_dense_copy(r, &r->at, &r->best[HINGE_QP_SOLVED]);
@@ -355,16 +336,15 @@ static void deliver(const struct hg_dense *r, hinge_qp_result *out)
         out->u[k] = x->u[k] / by * r->col[k] * r->size;
     for (size_t k = 0; out->z != NULL && k < r->problem->n_inequalities; k++) {
         size_t row = r->place[k].row;
-        double factor = r->place[k].factor;
-        out->z[k] = row == SIZE_MAX ? 0
-                    : factor == 0   ? x->z[row] / by * dual * r->row_a[row]
-                                    : fmax(factor * x->y[row] / by * dual * r->row_e[row], 0);
+        double factor = r->place[k].factor, times = factor == 0 ? 1 : factor;
+        double z = row == SIZE_MAX ? 0 : times * x->y[row] / by * dual * r->row[row]; /* z stands behind y */
+        out->z[k] = factor == 0 ? z : fmax(z, 0);
     }
     for (size_t k = 0; out->y != NULL && k < r->problem->n_equalities; k++)
-        out->y[k] = x->y[k] / by * dual * r->row_e[k];
-    double quadratic = hg_dense_dot(x->u, r->qu, r->n) / x->tau / x->tau;
-    out->primal = (quadratic / 2 + hg_dense_dot(r->p, x->u, r->n) / x->tau) / r->cost;
-    out->dual = (hg_dense_gain(r, HINGE_QP_INFEASIBLE) / x->tau - quadratic / 2) / r->cost;
+        out->y[k] = x->y[k] / by * dual * r->row[k];
+    double tau = tau_of(r), quadratic = hg_dot(x->u, r->qu, r->n) / tau / tau;
+    out->primal = (quadratic / 2 + hg_dot(r->p, x->u, r->n) / tau) / r->cost;
+    out->dual = (hg_dense_gain(r, HINGE_QP_INFEASIBLE) / tau - quadratic / 2) / r->cost;
     if (out->outcome == HINGE_QP_INFEASIBLE)
         out->primal = out->dual = INFINITY;
     if (out->outcome == HINGE_QP_UNBOUNDED)

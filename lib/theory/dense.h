@@ -5,7 +5,8 @@
  *     -u'Qu / tau - p'u + c'z + f'y - kappa = 0,          s'z + tau kappa = 0,     s, z, tau, kappa >= 0
  *
  * always has a solution; tau > 0 gives one of the QP, kappa > 0 a proof that it has none (Andersen and Ye 1999, "On a
- * homogeneous algorithm for the monotone complementarity problem").
+ * homogeneous algorithm for the monotone complementarity problem"). Rows of E and A stand in one matrix, E's first, as
+ * do y and z; tau and kappa are one more pair of z and s.
  *
  *   dense_setup.c   checks, scales, finds equalities that depend on others
  *   dense_system.c  the linear system of a step
@@ -25,30 +26,31 @@ enum { HG_DENSE_KINDS = 3 }; /* HINGE_QP_SOLVED, _INFEASIBLE, _UNBOUNDED: ends t
 /* Where an inequality of the caller's went: two that are opposite, a'u >= c and -a'u >= -c, are one equality, since
  * nothing lies between them for an interior point to pass through. */
 struct hg_dense_place {
-    size_t row;    /* of A, or of E; SIZE_MAX: nowhere, others imply it */
+    size_t row;    /* of [E; A]; SIZE_MAX: nowhere, others imply it */
     double factor; /* 0: of A. Otherwise z is what of factor * y is not negative */
 };
 
 struct hg_dense_point { /* also a direction */
-    double *u, *z, *y, *s, tau, kappa; /* [n], [m], [e], [m], one behind the other */
+    double *u, *y, *z, *s; /* [n], [e], [m + 1] with tau, [m + 1] with kappa, one behind the other */
 };
 
 struct hg_dense {
-    size_t n, m, e, order, all;     /* order: n + e; all: n + m + e + m values of a point */
-    double *q, *p, *a, *c, *e_, *f; /* scaled copies */
-    double *col, *row_a, *row_e;    /* scales, powers of two: u = col * scaled u, rows times row */
-    double cost, size;              /* of the objective; of u beside col */
-    double *held;                   /* [e] 1: an equality that does not depend on others; 0: it follows from them */
+    size_t n, e, m, rows, order, all; /* rows: e + m; order: n + e; all: values of a point */
+    double *q, *p, *a, *c;            /* scaled copies; a [rows * n] is [E; A], c [rows] f and c */
+    double *col, *row;                /* scales, powers of two: u = col * scaled u, rows times row */
+    double cost, size;                /* of the objective; of u beside col */
+    double *held;                     /* [e] 1: an equality that does not depend on others; 0: it follows from them */
     struct hg_dense_point at, predictor, step, base, tau_part; /* base, tau_part: the two solutions of a step */
     struct hg_dense_point best[HG_DENSE_KINDS];                /* the nearest to each end so far, */
     double value[HG_DENSE_KINDS];                              /* and how near it is: see hg_dense_value */
-    double *r1, *r2, *r3, r4;       /* residuals of the model */
-    double *qu, *rc, *b1, *b2, *b3, *l1, *l2, *l3; /* products, right-hand sides, what is left of them */
-    double *d, *factor, *root_a, *room, *work;     /* d: [m] of A'DA */
+    double *r, r_gap;                 /* [n + rows] and of the gap: residuals of the model */
+    double *qu, *rc;                  /* [n], [m + 1]: products */
+    double *b, *l;                    /* [n + rows] a right-hand side, and what is left of it */
+    double *d, *factor, *root_a, *room, *work; /* d: [m] of A'DA */
     lapack_int *pivots, work_size;
     double eps, mu;
     const hinge_qp *problem;
-    struct hg_dense_place *place;   /* [problem->n_inequalities] */
+    struct hg_dense_place *place;     /* [problem->n_inequalities] */
 };
 
 /* ---- dense_setup.c ----------------------------------------------------------------------------------------------- */
@@ -60,18 +62,16 @@ double hg_dense_power_of_two(double x);
 
 /* ---- dense_system.c ---------------------------------------------------------------------------------------------- */
 
-/* out = beta out + alpha M x, M [rows * cols]; and by its transpose */
-void hg_dense_times(double alpha, const double *matrix, size_t rows, size_t cols, const double *x, double beta,
-                    double *out);
-void hg_dense_times_transposed(double alpha, const double *matrix, size_t rows, size_t cols, const double *x,
-                               double beta, double *out);
-double hg_dense_dot(const double *x, const double *y, size_t n);
+/* out = beta out + alpha Q u; the same of [E; A] u; out += alpha [E; A]'v */
+void hg_dense_add_q(const struct hg_dense *r, double alpha, const double *u, double beta, double *out);
+void hg_dense_add_rows(const struct hg_dense *r, double alpha, const double *u, double beta, double *out);
+void hg_dense_add_columns(const struct hg_dense *r, double alpha, const double *v, double *out);
 double hg_dense_largest(const double *x, size_t n);
 
 /* Factors [ quadratic Q + A'DA + ridge, E'; E, -corner ] by LAPACK's symmetric indefinite factorisation. */
 bool hg_dense_factor(struct hg_dense *r, double quadratic, double ridge, double corner);
 
-/* Adds to x the solution for right-hand sides l1, l2, l3 of Q u - A'z - E'y, A u + z / D, E u + corner y. */
+/* Adds to x the solution for right-hand sides l of Q u - A'z - E'y, E u + corner y, A u + z / D. */
 bool hg_dense_add_solution(struct hg_dense *r, struct hg_dense_point *x);
 
 /* ---- dense.c ----------------------------------------------------------------------------------------------------- */

@@ -28,39 +28,33 @@ static void start(struct hg_dense *r, hinge_qp_outcome kind, bool fresh, double 
     double by = fresh && kind != HINGE_QP_SOLVED ? 1 : hg_dense_gain(r, kind);
     for (size_t k = 0; k < r->n; k++)
         x->u[k] = fresh && kind == HINGE_QP_UNBOUNDED ? -r->p[k] : x->u[k] / by;
-    for (size_t k = 0; k < r->e; k++)
-        x->y[k] = !fresh ? x->y[k] / by : kind == HINGE_QP_INFEASIBLE ? r->f[k] : 0;
-    for (size_t k = 0; k < r->m; k++) {
-        bool active = x->z[k] > x->s[k];
+    for (size_t k = 0; k < r->rows; k++) { /* of y, and of z */
+        bool active = k < r->e || x->z[k - r->e] > x->s[k - r->e];
         double anew = kind == HINGE_QP_INFEASIBLE ? r->c[k] : 0;
-        r->d[k] = active ? weight : 0;
-        x->z[k] = !active ? 0 : fresh ? anew : x->z[k] / by;
+        x->y[k] = !active ? 0 : fresh ? anew : x->y[k] / by;
+        if (k >= r->e)
+            r->d[k - r->e] = active ? weight : 0;
     }
-    x->tau = 1;
-    x->kappa = 0;
+    x->z[r->m] = 1;
+    x->s[r->m] = 0;
 }
 
-/* l1, l2, l3: what the point lacks of the equations; the largest. */
+/* l: what the point lacks of the equations; the largest. */
 static double lacks(struct hg_dense *r, hinge_qp_outcome kind)
 {
     const struct hg_dense_point *x = &r->at;
-    size_t n = r->n, m = r->m, e = r->e;
     double is_solution = kind == HINGE_QP_SOLVED, has_u = kind != HINGE_QP_INFEASIBLE;
-    double has_z = kind != HINGE_QP_UNBOUNDED;
-    for (size_t k = 0; k < n; k++)
-        r->l1[k] = -is_solution * r->p[k];
-    for (size_t k = 0; k < m; k++)
-        r->l2[k] = is_solution * r->c[k];
-    for (size_t k = 0; k < e; k++)
-        r->l3[k] = is_solution * r->f[k];
-    hg_dense_times(-has_u, r->q, n, n, x->u, 1, r->l1);
-    hg_dense_times_transposed(has_z, r->a, m, n, x->z, 1, r->l1);
-    hg_dense_times_transposed(has_z, r->e_, e, n, x->y, 1, r->l1);
-    hg_dense_times(-has_u, r->a, m, n, x->u, 1, r->l2);
-    hg_dense_times(-has_u, r->e_, e, n, x->u, 1, r->l3);
-    for (size_t k = 0; k < m; k++)
-        r->l2[k] = r->d[k] > 0 ? r->l2[k] : 0;
-    return HG_MAX(hg_dense_largest(r->l1, n), HG_MAX(hg_dense_largest(r->l2, m), hg_dense_largest(r->l3, e)));
+    double has_z = kind != HINGE_QP_UNBOUNDED, *of_rows = r->l + r->n;
+    for (size_t k = 0; k < r->n; k++)
+        r->l[k] = -is_solution * r->p[k];
+    for (size_t k = 0; k < r->rows; k++)
+        of_rows[k] = is_solution * r->c[k];
+    hg_dense_add_q(r, -has_u, x->u, 1, r->l);
+    hg_dense_add_columns(r, has_z, x->y, r->l);
+    hg_dense_add_rows(r, -has_u, x->u, 1, of_rows);
+    for (size_t k = 0; k < r->m; k++)
+        of_rows[r->e + k] = r->d[k] > 0 ? of_rows[r->e + k] : 0;
+    return hg_dense_largest(r->l, r->n + r->rows);
 }
 
 static void add(double *x, const double *change, size_t n)
@@ -85,7 +79,7 @@ static void solve_equations(struct hg_dense *r, hinge_qp_outcome kind)
         if (kind != HINGE_QP_INFEASIBLE)
             add(x->u, change->u, r->n);
         if (kind != HINGE_QP_UNBOUNDED)
-            add(x->z, change->z, r->m + r->e); /* and y */
+            add(x->y, change->y, r->rows); /* and z */
     }
 }
 
@@ -94,17 +88,18 @@ static bool exchange(struct hg_dense *r, hinge_qp_outcome kind, double weight)
 {
     struct hg_dense_point *x = &r->at;
     double least_z = -1e-12 * (1 + hg_dense_largest(x->z, r->m)), least_s = -1e-12 * (1 + hg_dense_largest(x->u, r->n));
+    double *of_a = r->l + r->order;
     bool changed = false;
-    for (size_t k = 0; k < r->m; k++)
-        x->s[k] = kind == HINGE_QP_SOLVED ? -r->c[k] : 0;
-    hg_dense_times(1, r->a, r->m, r->n, x->u, 1, x->s);
+    for (size_t k = 0; k < r->rows; k++)
+        r->l[r->n + k] = kind == HINGE_QP_SOLVED ? -r->c[k] : 0;
+    hg_dense_add_rows(r, 1, x->u, 1, r->l + r->n);
     for (size_t k = 0; k < r->m; k++) {
         bool was = r->d[k] > 0, leaves = was && kind != HINGE_QP_UNBOUNDED && x->z[k] < least_z;
-        bool joins = !was && kind != HINGE_QP_INFEASIBLE && x->s[k] < least_s;
+        bool joins = !was && kind != HINGE_QP_INFEASIBLE && of_a[k] < least_s;
         changed = changed || leaves || joins;
         r->d[k] = (was && !leaves) || joins ? weight : 0;
         x->z[k] = HG_MAX(x->z[k], 0.0);
-        x->s[k] = HG_MAX(x->s[k], 0.0);
+        x->s[k] = HG_MAX(of_a[k], 0.0);
     }
     return changed;
 }

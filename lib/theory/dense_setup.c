@@ -32,43 +32,40 @@ static hinge_status check(const hinge_qp *qp, hinge_error *err)
         return hg_fail(err, HINGE_ESIZE, "n: %zu variables with %zu constraints are too many", n, qp->n_inequalities);
     if (!(qp->eps >= 0 && qp->eps < 1))
         return hg_fail(err, HINGE_EINVAL, "eps: %g is not in [0, 1)", qp->eps);
-    HG_TRY(qp->q != NULL ? check_finite(qp->q, n * n, "q", err) : HINGE_OK);
-    if (qp->p != NULL)
-        HG_TRY(check_finite(qp->p, n, "p", err));
+    HG_TRY(check_finite(qp->q, qp->q != NULL ? n * n : 0, "q", err));
+    HG_TRY(check_finite(qp->p, qp->p != NULL ? n : 0, "p", err));
     HG_TRY(check_finite(qp->a, an, "a", err));
     HG_TRY(check_finite(qp->c, qp->n_inequalities, "c", err));
     HG_TRY(check_finite(qp->e, en, "e", err));
-    hinge_status status = check_finite(qp->f, qp->n_equalities, "f", err);
-    double most = status == HINGE_OK && qp->q != NULL ? hg_dense_largest(qp->q, n * n) : 0;
-    for (size_t i = 0; i < n && status == HINGE_OK && qp->q != NULL; i++)
+    HG_TRY(check_finite(qp->f, qp->n_equalities, "f", err));
+    double most = qp->q != NULL ? hg_dense_largest(qp->q, n * n) : 0;
+    for (size_t i = 0; i < n && qp->q != NULL; i++)
         for (size_t j = 0; j < i; j++)
             if (fabs(qp->q[i * n + j] - qp->q[j * n + i]) > 1e-12 * most)
                 return hg_fail(err, HINGE_EINVAL, "q: not symmetric: [%zu, %zu] is %g, [%zu, %zu] is %g", i, j,
                                qp->q[i * n + j], j, i, qp->q[j * n + i]);
-    return status;
+    return HINGE_OK;
 }
 
 /* ---- scaling and layout ------------------------------------------------------------------------------------------ */
 
 static bool allocate(struct hg_dense *r)
 {
-    size_t n = r->n, m = r->m, e = r->e, all = r->all = n + m + e + m;
+    size_t n = r->n, m = r->m, rows = r->rows, order = r->order, all = r->all;
     struct hg_dense_point *points[] = { &r->at,      &r->best[0], &r->best[1], &r->best[2],
                                        &r->predictor, &r->step,    &r->base,    &r->tau_part };
-    if (!HG_ROOM(HG_ZEROS(r->q, n * n), HG_ZEROS(r->p, n), HG_ZEROS(r->a, m * n), HG_ZEROS(r->c, m),
-                 HG_ZEROS(r->e_, e * n), HG_ZEROS(r->f, e), HG_ZEROS(r->col, n), HG_ZEROS(r->row_a, m),
-                 HG_ZEROS(r->row_e, e), HG_ZEROS(r->r1, n), HG_ZEROS(r->r2, m), HG_ZEROS(r->r3, e), HG_ZEROS(r->qu, n),
-                 HG_ZEROS(r->rc, m), HG_ZEROS(r->b1, n), HG_ZEROS(r->b2, m), HG_ZEROS(r->b3, e), HG_ZEROS(r->l1, n),
-                 HG_ZEROS(r->l2, m), HG_ZEROS(r->l3, e), HG_ZEROS(r->root_a, m * n),
-                 HG_ZEROS(r->factor, r->order * r->order), HG_ZEROS(r->room, r->order + m),
-                 HG_ZEROS(r->work, 64 * r->order), HG_ZEROS(r->d, m), HG_ZEROS(r->held, e),
-                 HG_ZEROS(r->pivots, r->order), HG_ZEROS(r->at.u, 8 * all)))
+    if (!HG_ROOM(HG_ZEROS(r->q, n * n), HG_ZEROS(r->p, n), HG_ZEROS(r->a, rows * n), HG_ZEROS(r->c, rows),
+                 HG_ZEROS(r->col, n), HG_ZEROS(r->row, rows), HG_ZEROS(r->r, n + rows), HG_ZEROS(r->qu, n),
+                 HG_ZEROS(r->rc, m + 1), HG_ZEROS(r->b, n + rows), HG_ZEROS(r->l, n + rows),
+                 HG_ZEROS(r->root_a, m * n), HG_ZEROS(r->factor, order * order), HG_ZEROS(r->room, order + m),
+                 HG_ZEROS(r->work, 64 * order), HG_ZEROS(r->d, m), HG_ZEROS(r->held, r->e), HG_ZEROS(r->pivots, order),
+                 HG_ZEROS(r->at.u, 8 * all)))
         return false;
     for (size_t k = 0; k < sizeof points / sizeof *points; k++) {
         points[k]->u = r->at.u + k * all;
-        points[k]->z = points[k]->u + n;
-        points[k]->y = points[k]->z + m;
-        points[k]->s = points[k]->y + e;
+        points[k]->y = points[k]->u + n;
+        points[k]->z = points[k]->y + r->e;
+        points[k]->s = points[k]->z + m + 1;
     }
     return true;
 }
@@ -85,40 +82,27 @@ double hg_dense_power_of_two(double x)
 /* Divides rows and columns by the roots of their largest elements, again and again (Ruiz 2001), by powers of two. */
 static void equilibrate(struct hg_dense *r)
 {
-    size_t n = r->n, m = r->m, e = r->e;
+    size_t n = r->n;
+    double *col = r->b, *row = r->b + n;
     for (int round = 0; round < EQUILIBRATIONS; round++) {
-        double *col = r->b1, *row_a = r->b2, *row_e = r->b3;
-        for (size_t j = 0; j < n; j++)
-            col[j] = hg_dense_largest(r->q + j * n, n);
-        for (size_t i = 0; i < m; i++)
-            row_a[i] = hg_dense_power_of_two(sqrt(hg_dense_largest(r->a + i * n, n)));
-        for (size_t i = 0; i < e; i++)
-            row_e[i] = hg_dense_power_of_two(sqrt(hg_dense_largest(r->e_ + i * n, n)));
+        for (size_t i = 0; i < r->rows; i++)
+            row[i] = hg_dense_power_of_two(sqrt(hg_dense_largest(r->a + i * n, n)));
         for (size_t j = 0; j < n; j++) {
-            for (size_t i = 0; i < m; i++)
-                col[j] = fmax(col[j], fabs(r->a[i * n + j]));
-            for (size_t i = 0; i < e; i++)
-                col[j] = fmax(col[j], fabs(r->e_[i * n + j]));
-        }
-        for (size_t j = 0; j < n; j++) {
-            col[j] = hg_dense_power_of_two(sqrt(col[j]));
+            double most = hg_dense_largest(r->q + j * n, n);
+            for (size_t i = 0; i < r->rows; i++)
+                most = fmax(most, fabs(r->a[i * n + j]));
+            col[j] = hg_dense_power_of_two(sqrt(most));
             r->col[j] /= col[j];
             r->p[j] /= col[j];
         }
         for (size_t i = 0; i < n; i++)
             for (size_t j = 0; j < n; j++)
                 r->q[i * n + j] /= col[i] * col[j];
-        for (size_t i = 0; i < m; i++) {
+        for (size_t i = 0; i < r->rows; i++) {
             for (size_t j = 0; j < n; j++)
-                r->a[i * n + j] /= row_a[i] * col[j];
-            r->row_a[i] /= row_a[i];
-            r->c[i] /= row_a[i];
-        }
-        for (size_t i = 0; i < e; i++) {
-            for (size_t j = 0; j < n; j++)
-                r->e_[i * n + j] /= row_e[i] * col[j];
-            r->row_e[i] /= row_e[i];
-            r->f[i] /= row_e[i];
+                r->a[i * n + j] /= row[i] * col[j];
+            r->row[i] /= row[i];
+            r->c[i] /= row[i];
         }
     }
 }
@@ -135,10 +119,8 @@ static void scale_objective(struct hg_dense *r)
         r->q[k] *= r->cost * r->size * r->size;
     for (size_t k = 0; k < n; k++)
         r->p[k] *= r->cost * r->size;
-    for (size_t k = 0; k < r->m; k++)
+    for (size_t k = 0; k < r->rows; k++)
         r->c[k] /= r->size;
-    for (size_t k = 0; k < r->e; k++)
-        r->f[k] /= r->size;
 }
 
 /* Q + a little is positive definite, or Q has a negative eigenvalue. */
@@ -160,12 +142,12 @@ static void find_held(struct hg_dense *r)
 {
     size_t n = r->n, e = r->e;
     double *rows = r->factor;
-    memcpy(rows, r->e_, e * n * sizeof(double));
+    memcpy(rows, r->a, e * n * sizeof(double));
     for (size_t next = 0; next < e;) {
         double most = 1e-22;
         next = e;
         for (size_t k = 0; k < e; k++) {
-            double square = hg_dense_dot(rows + k * n, rows + k * n, n);
+            double square = hg_dot(rows + k * n, rows + k * n, n);
             if (r->held[k] == 0 && square > most)
                 most = square, next = k;
         }
@@ -174,7 +156,7 @@ static void find_held(struct hg_dense *r)
         r->held[next] = 1;
         for (size_t k = 0; k < e; k++)
             for (int twice = 0; twice < 2 && r->held[k] == 0; twice++)
-                cblas_daxpy((int)n, -hg_dense_dot(rows + k * n, rows + next * n, n) / most, rows + next * n, 1,
+                cblas_daxpy((int)n, -hg_dot(rows + k * n, rows + next * n, n) / most, rows + next * n, 1,
                             rows + k * n, 1);
     }
 }
@@ -220,7 +202,11 @@ static void find_places(struct hg_dense *r, const hinge_qp *qp)
             r->place[i].row = ++r->m;
     }
     for (size_t i = 0; i < qp->n_inequalities; i++)
-        r->place[i].row -= r->place[i].row != SIZE_MAX;
+        if (r->place[i].row != SIZE_MAX)
+            r->place[i].row += (r->place[i].factor == 0 ? r->e : 0) - 1;
+    r->rows = r->e + r->m;
+    r->order = r->n + r->e;
+    r->all = r->n + r->e + 2 * (r->m + 1);
 }
 
 static void copy_problem(struct hg_dense *r, const hinge_qp *qp)
@@ -232,23 +218,20 @@ static void copy_problem(struct hg_dense *r, const hinge_qp *qp)
     if (qp->p != NULL)
         memcpy(r->p, qp->p, n * sizeof(double));
     if (qp->n_equalities > 0) {
-        memcpy(r->e_, qp->e, qp->n_equalities * n * sizeof(double));
-        memcpy(r->f, qp->f, qp->n_equalities * sizeof(double));
+        memcpy(r->a, qp->e, qp->n_equalities * n * sizeof(double));
+        memcpy(r->c, qp->f, qp->n_equalities * sizeof(double));
     }
     for (size_t i = 0; i < qp->n_inequalities; i++) {
         struct hg_dense_place place = r->place[i];
-        if (place.factor != 0 && place.factor != 1)
-            continue; /* its opposite is there */
-        if (place.row == SIZE_MAX)
-            continue;
-        memcpy((place.factor != 0 ? r->e_ : r->a) + place.row * n, qp->a + i * n, n * sizeof(double));
-        (place.factor != 0 ? r->f : r->c)[place.row] = qp->c[i];
+        if ((place.factor != 0 && place.factor != 1) || place.row == SIZE_MAX)
+            continue; /* its opposite is there, or others imply it */
+        memcpy(r->a + place.row * n, qp->a + i * n, n * sizeof(double));
+        r->c[place.row] = qp->c[i];
     }
-    double *scales[] = { r->col, r->row_a, r->row_e };
-    size_t counts[] = { n, r->m, r->e };
-    for (int k = 0; k < 3; k++)
-        for (size_t i = 0; i < counts[k]; i++)
-            scales[k][i] = 1;
+    for (size_t i = 0; i < n; i++)
+        r->col[i] = 1;
+    for (size_t i = 0; i < r->rows; i++)
+        r->row[i] = 1;
 }
 
 hinge_status hg_dense_init(struct hg_dense *r, const hinge_qp *qp, hinge_error *err)
@@ -259,7 +242,6 @@ hinge_status hg_dense_init(struct hg_dense *r, const hinge_qp *qp, hinge_error *
     r->place = hg_zalloc(qp->n_inequalities, sizeof *r->place);
     if (r->place != NULL)
         find_places(r, qp);
-    r->order = n + r->e;
     r->work_size = (lapack_int)(64 * r->order);
     if (r->place == NULL || !allocate(r))
         return hg_fail(err, HINGE_ENOMEM, "no memory for a problem of %zu variables and %zu constraints", n,
@@ -268,9 +250,8 @@ hinge_status hg_dense_init(struct hg_dense *r, const hinge_qp *qp, hinge_error *
     equilibrate(r);
     scale_objective(r);
     find_held(r);
-    for (size_t i = 0; i < r->m; i++)
+    for (size_t i = 0; i <= r->m; i++)
         r->at.s[i] = r->at.z[i] = 1;
-    r->at.tau = r->at.kappa = 1;
     return is_convex(r) ? HINGE_OK : hg_fail(err, HINGE_EINVAL, "q: not positive semi-definite");
 }
 

@@ -15,29 +15,29 @@
 
 /* ---- products ---------------------------------------------------------------------------------------------------- */
 
-void hg_dense_times(double alpha, const double *matrix, size_t rows, size_t cols, const double *x, double beta,
-                    double *out)
+/* out = beta out + alpha M x, M [rows * cols], or its transpose */
+static void multiply(CBLAS_TRANSPOSE transpose, double alpha, const double *matrix, size_t rows, size_t cols,
+                     const double *x, double beta, double *out)
 {
     if (rows > 0 && cols > 0)
-        cblas_dgemv(CblasRowMajor, CblasNoTrans, (int)rows, (int)cols, alpha, matrix, (int)cols, x, 1, beta, out, 1);
+        cblas_dgemv(CblasRowMajor, transpose, (int)rows, (int)cols, alpha, matrix, (int)cols, x, 1, beta, out, 1);
 }
 
-void hg_dense_times_transposed(double alpha, const double *matrix, size_t rows, size_t cols, const double *x,
-                               double beta, double *out)
+void hg_dense_add_q(const struct hg_dense *r, double alpha, const double *u, double beta, double *out)
 {
-    if (rows > 0 && cols > 0)
-        cblas_dgemv(CblasRowMajor, CblasTrans, (int)rows, (int)cols, alpha, matrix, (int)cols, x, 1, beta, out, 1);
-    else
-        for (size_t k = 0; k < cols; k++)
-            out[k] *= beta;
+    multiply(CblasNoTrans, alpha, r->q, r->n, r->n, u, beta, out);
 }
 
-double hg_dense_dot(const double *x, const double *y, size_t n)
+void hg_dense_add_rows(const struct hg_dense *r, double alpha, const double *u, double beta, double *out)
 {
-    double sum = 0;
-    for (size_t k = 0; k < n; k++)
-        sum += x[k] * y[k];
-    return sum;
+    multiply(CblasNoTrans, alpha, r->a + r->e * r->n, r->m, r->n, u, beta, out + r->e);
+    multiply(CblasNoTrans, alpha, r->a, r->e, r->n, u, beta, out);
+}
+
+void hg_dense_add_columns(const struct hg_dense *r, double alpha, const double *v, double *out)
+{
+    multiply(CblasTrans, alpha, r->a + r->e * r->n, r->m, r->n, v + r->e, 1, out);
+    multiply(CblasTrans, alpha, r->a, r->e, r->n, v, 1, out);
 }
 
 double hg_dense_largest(const double *x, size_t n)
@@ -59,7 +59,7 @@ static void add_equalities(struct hg_dense *r, double corner)
     for (size_t i = 0; i < r->e; i++) {
         bool is_in = all || r->held[i] != 0;
         if (is_in)
-            memcpy(r->factor + (n + i) * order, r->e_ + i * n, n * sizeof(double));
+            memcpy(r->factor + (n + i) * order, r->a + i * n, n * sizeof(double));
         r->factor[(n + i) * order + n + i] = is_in ? -corner : -1;
     }
 }
@@ -67,6 +67,7 @@ static void add_equalities(struct hg_dense *r, double corner)
 bool hg_dense_factor(struct hg_dense *r, double quadratic, double ridge, double corner)
 {
     size_t n = r->n, m = r->m, order = r->order;
+    const double *a = r->a + r->e * n;
     memset(r->factor, 0, order * order * sizeof(double));
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j < n; j++)
@@ -74,7 +75,7 @@ bool hg_dense_factor(struct hg_dense *r, double quadratic, double ridge, double 
     for (size_t i = 0; i < m; i++) {
         double root = sqrt(r->d[i]);
         for (size_t j = 0; j < n; j++)
-            r->root_a[i * n + j] = root * r->a[i * n + j];
+            r->root_a[i * n + j] = root * a[i * n + j];
     }
     if (m > 0)
         cblas_dsyrk(CblasRowMajor, CblasLower, CblasTrans, (int)n, (int)m, 1, r->root_a, (int)n, 1, r->factor,
@@ -88,22 +89,22 @@ bool hg_dense_factor(struct hg_dense *r, double quadratic, double ridge, double 
 
 bool hg_dense_add_solution(struct hg_dense *r, struct hg_dense_point *x)
 {
-    size_t n = r->n, m = r->m, e = r->e;
-    double *v = r->room, *weighted = r->room + r->order;
+    size_t n = r->n, m = r->m;
+    const double *a = r->a + r->e * n;
+    double *v = r->room, *weighted = r->room + r->order, *of_a = r->l + r->order;
     for (size_t i = 0; i < m; i++)
-        weighted[i] = r->d[i] * r->l2[i];
-    memcpy(v, r->l1, n * sizeof(double));
-    hg_dense_times_transposed(1, r->a, m, n, weighted, 1, v);
-    memcpy(v + n, r->l3, e * sizeof(double));
+        weighted[i] = r->d[i] * of_a[i];
+    memcpy(v, r->l, r->order * sizeof(double)); /* of u and y */
+    multiply(CblasTrans, 1, a, m, n, weighted, 1, v);
     if (LAPACKE_dsytrs_work(LAPACK_COL_MAJOR, 'U', (lapack_int)r->order, 1, r->factor, (lapack_int)r->order,
                             r->pivots, v, (lapack_int)r->order) != 0)
         return false;
-    hg_dense_times(-1, r->a, m, n, v, 1, r->l2);
+    multiply(CblasNoTrans, -1, a, m, n, v, 1, of_a);
     for (size_t i = 0; i < m; i++)
-        x->z[i] += r->d[i] * r->l2[i];
+        x->z[i] += r->d[i] * of_a[i];
     for (size_t k = 0; k < n; k++)
         x->u[k] += v[k];
-    for (size_t k = 0; k < e; k++)
+    for (size_t k = 0; k < r->e; k++)
         x->y[k] -= v[n + k];
     return true;
 }

@@ -71,33 +71,27 @@ static double level_scale(const struct polynomial *p, int q)
     return scale;
 }
 
-/* The multinomial q! / prod k_j! goes from parent to child by q / (exponent of the variable added). */
+/* The multinomial q! / prod k_j! goes from parent to child by q / (exponent of the variable added); a level gets its
+ * scale when its children have been made. */
 static void list_monomials(struct polynomial *p)
 {
     size_t level = 0, next = 1; /* first of the level, and after its last */
     p->monomial[0] = (struct monomial){ 0, 0, 0 };
     p->coefficient[0] = 1;
-    for (int q = 1; q <= p->degree; q++) {
+    for (int q = 1; q <= p->degree + 1; q++) {
+        double scale = level_scale(p, q - 1);
         size_t at = next;
-        for (size_t parent = level; parent < next; parent++)
-            for (size_t v = p->monomial[parent].variable; v < p->d; v++) {
-                uint32_t last = p->monomial[parent].variable, before = p->monomial[parent].count;
+        for (size_t parent = level; parent < next; parent++) {
+            uint32_t last = p->monomial[parent].variable, before = p->monomial[parent].count;
+            for (size_t v = last; v < p->d && q <= p->degree; v++) {
                 uint32_t count = v == last ? before + 1 : 1;
                 p->monomial[at] = (struct monomial){ parent, (uint32_t)v, count };
                 p->coefficient[at++] = p->coefficient[parent] * sqrt((double)q / count);
             }
+            p->coefficient[parent] *= scale;
+        }
         level = next;
         next = at;
-    }
-    /* levels again, each with its own scale */
-    size_t start = 0, end = 1;
-    for (int q = 0; q <= p->degree; q++) {
-        double scale = level_scale(p, q);
-        for (size_t k = start; k < end; k++)
-            p->coefficient[k] *= scale;
-        start = end;
-        while (end < p->dimension && p->monomial[end].parent < start)
-            end++;
     }
 }
 
@@ -124,8 +118,7 @@ hinge_status hinge_polynomial_features(const hinge_matrix *x, const hinge_kernel
                        "kernel.coef0: %g is negative, so that no features have it as their inner "
                        "product",
                        k.coef0);
-    if (threads < 0 || threads > 4096)
-        return hg_fail(err, HINGE_EINVAL, "threads: %d is not in 0 .. 4096", threads);
+    HG_TRY(hg_options_check(&(hinge_predict_options){ .threads = threads }, err));
     HG_TRY(hg_matrix_check_finite(x, "x", hg_threads(threads), err));
     HG_TRY(hinge_polynomial_dimension(x->cols, k.degree, HG_MAX(x->rows, (size_t)1), &p.dimension, err));
     p.d = x->cols;

@@ -34,17 +34,16 @@ static size_t coef_row(const hinge_model *m, size_t c, size_t problem)
 /* The support vectors of a problem and their coefficients; room for n_sv of each. */
 static size_t problem_sv(const hinge_model *m, size_t problem, uint32_t *id, double *coef)
 {
-    size_t count = 0, sv = 0;
-    for (size_t c = 0; c < hg_model_groups(m); c++) {
-        size_t end = sv + hg_model_group_sv(m, c), row = coef_row(m, c, problem);
-        for (; row != SIZE_MAX && sv < end; sv++) {
-            double value = m->coef[row * m->n_sv + sv];
+    size_t count = 0;
+    for (size_t c = 0, sv = 0, end = 0; c < hg_model_groups(m); c++) {
+        size_t row = coef_row(m, c, problem);
+        for (end += hg_model_group_sv(m, c); sv < end; sv++) {
+            double value = row != SIZE_MAX ? m->coef[row * m->n_sv + sv] : 0;
             if (value != 0) {
                 id[count] = (uint32_t)sv;
                 coef[count++] = value;
             }
         }
-        sv = end;
     }
     return count;
 }
@@ -64,23 +63,21 @@ hinge_status hinge_model_norm2(const hinge_model *m, size_t problem, double *nor
     if (m->sv == NULL)
         return hg_fail(err, HINGE_EINVAL, "model: a precomputed kernel's support vectors have no features");
     uint32_t *id, *own;
-    double *coef, *g, sum = 0;
+    double *coef, *g;
     if (!HG_ROOM(HG_ARRAY(id, m->n_sv), HG_ARRAY(own, m->n_sv), HG_ARRAY(coef, m->n_sv), HG_ARRAY(g, m->n_sv)))
         return hg_fail(err, HINGE_ENOMEM, "no memory for %zu support vectors", m->n_sv);
     struct hg_gram gram = { 0 };
-    struct hg_tiler tiler = { m->kernel, hg_maps(hg_cpu_level(0)), HINGE_F64, m->d, .maker = NULL };
-    struct hg_points points = hg_model_points(m, HINGE_F64);
+    const struct hg_problem sv = { .params = { .kernel = m->kernel }, .d = m->d, .norms = m->norms,
+                                   .points = hg_model_points(m, HINGE_F64) };
     size_t count = problem_sv(m, problem, id, coef);
     for (size_t i = 0; i < count; i++)
         own[i] = (uint32_t)i;
     int threads = hg_kernel_team(&m->kernel, 0, (double)count * (double)count, m->d);
-    hinge_status status = hg_gram_init(&gram, &tiler, &points, id, count, NULL, m->norms, threads, err);
+    hinge_status status = hg_problem_exact(&sv, id, count, threads, &gram, err);
     if (status == HINGE_OK)
         status = multiply(&gram, own, count, coef, g, err);
-    for (size_t i = 0; status == HINGE_OK && i < count; i++)
-        sum += coef[i] * g[i];
     if (status == HINGE_OK)
-        *norm2 = sum;
+        *norm2 = hg_dot(coef, g, count);
     hg_gram_free(&gram);
     hg_free(id);
     return status == HINGE_OK ? hg_ok(err) : status;
@@ -92,12 +89,10 @@ hinge_status hinge_model_sum_alpha(const hinge_model *m, size_t problem, double 
     HG_TRY(check_problem(m, problem, sum_alpha, err));
     if (m->task != HINGE_C_SVC)
         return hg_fail(err, HINGE_EINVAL, "model: not a C-SVC one");
-    size_t sv = 0;
-    for (size_t c = 0; c < m->n_classes; c++) {
-        size_t end = sv + m->class_sv[c], row = coef_row(m, c, problem);
-        for (; row != SIZE_MAX && sv < end; sv++)
-            sum += fabs(m->coef[row * m->n_sv + sv]);
-        sv = end;
+    for (size_t c = 0, sv = 0, end = 0; c < m->n_classes; c++) {
+        size_t row = coef_row(m, c, problem);
+        for (end += m->class_sv[c]; sv < end; sv++)
+            sum += row != SIZE_MAX ? fabs(m->coef[row * m->n_sv + sv]) : 0;
     }
     *sum_alpha = sum;
     return hg_ok(err);

@@ -22,33 +22,21 @@ struct leaving {
     hinge_outcome *outcome;           /* [n_jobs] */
 };
 
-static hinge_status leave_out(void *arg, size_t job, int threads, hinge_error *err)
+static hinge_status leave_out(void *arg, size_t number, int threads, hinge_error *err)
 {
     struct leaving *l = arg;
-    hinge_params params = l->jobs.params;
-    hinge_predict_options options = { .threads = 1, .cpu_level = params.cpu_level };
-    hinge_report report;
-    hinge_model *model = NULL;
-    uint32_t out = l->left_out[job], *rows = hg_alloc(l->n, sizeof *rows);
-    size_t count = 0;
+    uint32_t out = l->left_out[number], *rows = hg_alloc(l->n, sizeof *rows);
+    struct hg_job job = { .number = number + 1, .threads = threads, .train = rows, .held = &out, .n_held = 1,
+                          .y = l->jobs.y, .copy = l->alone[out], .params = l->jobs.params,
+                          .labels = &l->prediction[out] };
     if (rows == NULL)
         return hg_fail(err, HINGE_ENOMEM, "no memory for %zu rows", l->n);
-    l->outcome[job] = hg_jobs_ended(&l->jobs);
-    if (l->outcome[job] != HINGE_CONVERGED) {
-        hg_free(rows);
-        return HINGE_OK;
-    }
     for (size_t i = 0; i < l->n; i++)
         if (i != out && l->used[i])
-            rows[count++] = (uint32_t)i;
-    params.beta0 = l->beta;
-    hinge_status status =
-        hg_jobs_train(&l->jobs, job + 1, threads, rows, count, l->jobs.y, l->alone[out], &params, &model, &report, err);
-    if (status == HINGE_OK) {
-        l->outcome[job] = report.outcome;
-        status = hg_predict_rows(model, l->jobs.x, &out, 1, false, &options, &l->prediction[out], NULL, err);
-    }
-    hinge_model_free(model);
+            rows[job.n_train++] = (uint32_t)i;
+    job.params.beta0 = l->beta;
+    hinge_status status = hg_jobs_hold_out(&l->jobs, &job, err);
+    l->outcome[number] = job.report.outcome;
     hg_free(rows);
     return status;
 }
@@ -151,21 +139,15 @@ hinge_status hinge_leave_one_out(const hinge_matrix *x, const double *y, const h
         return hg_fail(err, HINGE_EINVAL,
                        "task: neither C-SVC nor epsilon-SVR: in the others each row changes the "
                        "problem; cross-validate with as many folds as rows");
-    hinge_status status = hg_problem_init(&problem, x, y, params, err);
-    if (status != HINGE_OK)
-        return status;
+    HG_TRY(hg_problem_init(&problem, x, y, params, err));
     l.n = x->rows;
-    l.jobs = (struct hg_jobs){ .x = x, .y = y, .params = *params, .begin = hg_now() };
-    l.jobs.train = hinge_train;
-    l.jobs.job = leave_out;
-    l.jobs.arg = &l;
+    l.jobs = (struct hg_jobs){ .x = x, .y = y, .params = *params, .begin = hg_now(), .job = leave_out, .arg = &l };
     l.jobs.params.probability = 0;
     l.jobs.largest = hg_problem_largest(&problem);
-    if (problem.n < 2)
-        status = hg_fail(err, HINGE_EINVAL, "x: one row of weight > 0 cannot be left out");
-    else
-        status = run(&l, &r, err);
-    if (status == HINGE_OK && predictions != NULL && r.outcome != HINGE_STOPPED && r.outcome != HINGE_TIME_LIMIT)
+    hinge_status status = problem.n >= 2
+                              ? run(&l, &r, err)
+                              : hg_fail(err, HINGE_EINVAL, "x: one row of weight > 0 cannot be left out");
+    if (status == HINGE_OK && predictions != NULL && !hg_ended_early(r.outcome))
         memcpy(predictions, l.prediction, l.n * sizeof *predictions);
     if (status == HINGE_OK && report != NULL)
         *report = r;

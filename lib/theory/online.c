@@ -1,5 +1,6 @@
 /* Sweeps over all examples and walks over batches (online.h), for perceptron.c and sgd.c. */
 #include "lib/theory/online.h"
+#include "lib/params.h"
 
 #include <cblas.h>
 #include <math.h>
@@ -11,17 +12,41 @@ static size_t stretches(const struct hg_online *o)
     return (o->x.rows + o->stretch - 1) / o->stretch;
 }
 
-/* Rows can be taken as they stand. */
-static bool is_direct(const hinge_matrix *x)
+hinge_status hg_examples_check(const hinge_matrix *x, int threads, hinge_error *err)
 {
-    return x->type == HINGE_F64 && hg_matrix_by_rows(x);
+    HG_TRY(hg_matrix_check(x, "x", err));
+    HG_TRY(hg_options_check(&(hinge_predict_options){ .threads = threads }, err));
+    return hg_matrix_check_finite(x, "x", hg_threads(threads), err);
+}
+
+hinge_status hg_online_check(const hinge_matrix *x, const double *y, int threads, int bias, const double *w,
+                             const double *b, hinge_error *err)
+{
+    HG_TRY(hg_examples_check(x, threads, err));
+    if (x->rows == 0)
+        return hg_fail(err, HINGE_EINVAL, "x: no rows to train on");
+    if (y == NULL)
+        return hg_fail(err, HINGE_EINVAL, "y: NULL");
+    for (size_t i = 0; i < x->rows; i++)
+        if (y[i] != 1 && y[i] != -1)
+            return hg_fail(err, HINGE_EINVAL, "y: the label of row %zu is %g, neither +1 nor -1", i, y[i]);
+    if (bias != 0 && bias != 1)
+        return hg_fail(err, HINGE_EINVAL, "bias: %d is neither 0 nor 1", bias);
+    if (w == NULL || (b != NULL) != (bias == 1))
+        return hg_fail(err, HINGE_EINVAL, "%s",
+                       w == NULL   ? "w: NULL"
+                       : b == NULL ? "b: NULL, but options.bias asks for one"
+                                   : "b: given, but without options.bias there is none");
+    return HINGE_OK;
 }
 
 hinge_status hg_online_init(struct hg_online *o, const hinge_matrix *x, const double *y, size_t batch, bool bias,
-                            int threads, hinge_error *err)
+                            int threads, hinge_progress_fn progress, void *progress_arg, hinge_error *err)
 {
-    size_t n = x->rows, d = x->cols;
-    *o = (struct hg_online){ .x = *x, .y = y, .bias = bias, .batch = HG_MIN(batch, n), .begin = hg_now() };
+    size_t n = x->rows, d = x->cols, ld;
+    *o = (struct hg_online){ .x = *x, .y = y, .bias = bias, .batch = HG_MIN(batch, n), .begin = hg_now(),
+                             .points = { .x = *x, .n = n }, .progress = progress, .progress_arg = progress_arg };
+    o->direct = hg_points_direct(&o->points, NULL, 0, n, HINGE_F64, &ld) != NULL;
     o->told = o->begin;
     o->stretch = HG_MAX((size_t)32, HG_MIN((size_t)1024, 32768 / HG_MAX(d, (size_t)1))); /* 256 KB of rows */
     size_t t = HG_MAX(HG_MIN((size_t)threads, stretches(o)), (size_t)1);
@@ -29,26 +54,32 @@ hinge_status hg_online_init(struct hg_online *o, const hinge_matrix *x, const do
     if (!HG_ROOM(HG_ZEROS(o->w, d), HG_TABLE(o->rows, o->batch, d), HG_ARRAY(o->f, o->batch), HG_ARRAY(o->c, o->batch),
                  HG_ARRAY(o->order, batch > 0 ? n : 0), HG_TABLE(o->part, stretches(o), d + 3),
                  HG_TABLE(o->stretch_f, t * 2, o->stretch),
-                 HG_TABLE(o->stretch_rows, is_direct(x) ? 0 : t * o->stretch, d)))
+                 HG_TABLE(o->stretch_rows, o->direct ? 0 : t * o->stretch, d)))
         return hg_fail(err, HINGE_ENOMEM, "no memory for the work space of %zu x %zu examples", n, d);
     for (size_t i = 0; batch > 0 && i < n; i++)
         o->order[i] = (uint32_t)i;
     return HINGE_OK;
 }
 
-void hg_online_free(struct hg_online *o)
+hinge_status hg_online_end(struct hg_online *o, hinge_status status, double *w, double *b, hinge_error *err)
 {
+    if (status == HINGE_OK) {
+        memcpy(w, o->w, o->x.cols * sizeof *w);
+        if (b != NULL)
+            *b = o->b;
+    }
     hg_free(o->w);
-    memset(o, 0, sizeof *o);
+    return status == HINGE_OK ? hg_ok(err) : status;
 }
 
-static void copy_row(const hinge_matrix *x, size_t row, double *out)
+const double *hg_take_rows(const struct hg_points *points, size_t first, size_t count, double *room, size_t *ld)
 {
-    if (is_direct(x) && x->cols > 0)
-        memcpy(out, (const double *)x->data + row * x->stride, x->cols * sizeof *out);
-    else
-        for (size_t c = 0; c < x->cols; c++)
-            out[c] = hg_matrix_value(x, row, c);
+    const double *direct = hg_points_direct(points, NULL, first, count, HINGE_F64, ld);
+    if (direct != NULL)
+        return direct;
+    *ld = points->x.cols;
+    hg_points_pack(points, NULL, first, count, HINGE_F64, room, *ld);
+    return room;
 }
 
 /* f = rows w + b */
@@ -64,27 +95,14 @@ static void decide(const double *rows, size_t ld, size_t count, size_t d, const 
 
 /* ---- all examples ------------------------------------------------------------------------------------------------ */
 
-/* Rows first .. first + count in f64. */
-static const double *stretch_rows(const struct hg_online *o, size_t first, size_t count, double *room, size_t *ld)
-{
-    if (is_direct(&o->x)) {
-        *ld = o->x.stride;
-        return (const double *)o->x.data + first * o->x.stride;
-    }
-    *ld = o->x.cols;
-    for (size_t i = 0; i < count; i++)
-        copy_row(&o->x, first + i, room + i * o->x.cols);
-    return room;
-}
-
 /* part: gradient [d + 1] if wanted, sum of losses, errors, and in sum[d + 1], [d + 2] */
 static bool sweep_stretch(const struct hg_online *o, size_t s, const double *w, double b, double offset, bool strict,
                           bool gradient, int thread)
 {
     size_t d = o->x.cols, first = s * o->stretch, count = HG_MIN(o->stretch, o->x.rows - first), ld;
     double *part = o->part + s * (d + 3), *f = o->stretch_f + (size_t)thread * 2 * o->stretch, *c = f + o->stretch;
-    double *room = o->stretch_rows != NULL ? o->stretch_rows + (size_t)thread * o->stretch * d : NULL;
-    const double *rows = stretch_rows(o, first, count, room, &ld);
+    double *room = o->direct ? NULL : o->stretch_rows + (size_t)thread * o->stretch * d;
+    const double *rows = hg_take_rows(&o->points, first, count, room, &ld);
     bool any = false;
     decide(rows, ld, count, d, w, b, f);
     memset(part, 0, (d + 3) * sizeof *part);
@@ -153,16 +171,6 @@ bool hg_online_tell(struct hg_online *o, bool round_over, double loss)
 
 /* ---- batches ----------------------------------------------------------------------------------------------------- */
 
-void hg_online_shuffle(struct hg_online *o, uint64_t *state)
-{
-    for (size_t i = 0; i + 1 < o->x.rows; i++) { /* Fisher and Yates */
-        size_t j = i + hg_random_below(state, o->x.rows - i);
-        uint32_t other = o->order[j];
-        o->order[j] = o->order[i];
-        o->order[i] = other;
-    }
-}
-
 /* Brings an example of a later batch nearer: the order is random, so the processor cannot foresee it. */
 static void prefetch_row(const struct hg_online *o, size_t position)
 {
@@ -174,24 +182,54 @@ static void prefetch_row(const struct hg_online *o, size_t position)
         __builtin_prefetch(row + at);
 }
 
-const double *hg_online_visit(struct hg_online *o, size_t first, size_t count, size_t *ld)
+/* Examples order[first .. first + count): f = <x - mean, w> + b and the rows x - mean, *ld from each other. */
+static const double *visit(struct hg_online *o, size_t first, size_t count, size_t *ld)
 {
     enum { AHEAD = 8 };
     size_t d = o->x.cols;
+    const struct hg_points visited = { .x = o->x, .order = o->order, .n = o->x.rows };
     const double *rows = o->rows;
-    *ld = d;
     for (size_t i = 0; i < count; i++)
         prefetch_row(o, first + i + HG_MAX(count, (size_t)AHEAD));
-    if (count == 1 && is_direct(&o->x) && o->mean == NULL)
+    *ld = d;
+    if (count == 1 && o->direct && o->mean == NULL) {
         rows = (const double *)o->x.data + o->order[first] * o->x.stride;
-    else
-        for (size_t i = 0; i < count; i++) {
-            copy_row(&o->x, o->order[first + i], o->rows + i * d);
-            for (size_t c = 0; o->mean != NULL && c < d; c++)
-                o->rows[i * d + c] -= o->mean[c];
-        }
+    } else {
+        hg_points_pack(&visited, NULL, first, count, HINGE_F64, o->rows, d);
+        for (size_t i = 0; i < count * d && o->mean != NULL; i += d)
+            for (size_t c = 0; c < d; c++)
+                o->rows[i + c] -= o->mean[c];
+    }
     decide(rows, *ld, count, d, o->w, o->b, o->f);
     return rows;
+}
+
+static void visit_all(struct hg_online *o, double offset, bool strict, hg_online_batch *batch, void *arg)
+{
+    for (size_t first = 0; first < o->x.rows; first += o->batch) {
+        size_t count = HG_MIN(o->batch, o->x.rows - first), ld;
+        const double *rows = visit(o, first, count, &ld);
+        bool any = false;
+        for (size_t i = 0; i < count; i++) {
+            double y = o->y[o->order[first + i]], margin = y * o->f[i];
+            bool in = strict ? margin < offset : margin <= offset;
+            any |= in;
+            o->c[i] = in ? y : 0;
+        }
+        batch(arg, rows, ld, count, any);
+        if (hg_online_tell(o, false, NAN))
+            break;
+    }
+}
+
+void hg_online_pass(struct hg_online *o, uint64_t *state, double offset, bool strict, hg_online_batch *batch, void *arg)
+{
+    hg_shuffle(state, o->order, o->x.rows);
+#pragma omp parallel num_threads(1)
+    {
+        hg_blas_alone();
+        visit_all(o, offset, strict, batch, arg);
+    }
 }
 
 void hg_online_step(struct hg_online *o, const double *rows, size_t ld, size_t count, double shrink, double step,

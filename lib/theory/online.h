@@ -1,17 +1,19 @@
 /*
  * Linear classifiers f(x) = <x, w> + b that walk over the examples, all at once or batch by batch: what perceptron.c
- * and sgd.c share, and their entries. They take the matrix itself, n x d; labels are +1, -1. Results do not depend on
+ * and sgd.c share. They take the matrix itself, n x d; labels are +1, -1. Results do not depend on
  * the number of threads.
  */
 #ifndef HG_ONLINE_H
 #define HG_ONLINE_H
 
-#include "lib/base/base.h"
+#include "kernels/points.h"
 
 #include <hinge/theory.h>
 
 struct hg_online {
     hinge_matrix x;
+    struct hg_points points; /* its rows, */
+    bool direct;          /* which are taken as they stand */
     const double *y;      /* [n] +1, -1 */
     int threads;
     size_t stretch;       /* rows that a thread takes in one go, by d alone */
@@ -30,9 +32,12 @@ struct hg_online {
     uint32_t *order;      /* [n] the examples as they are visited */
     double *rows, *f, *c; /* [batch * d], [batch], [batch] of a batch */
     double *part;         /* [stretches * (d + 3)] sums of each stretch, see sweep */
-    double *stretch_rows; /* [threads * stretch * d] rows in f64, where x is f32 or by columns; or NULL */
+    double *stretch_rows; /* [threads * stretch * d] rows in f64, unless direct */
     double *stretch_f;    /* [threads * 2 * stretch] */
 };
+
+/* Points [first, first + count) in f64, rows that are *ld from each other: as they stand, or in room [count * d]. */
+const double *hg_take_rows(const struct hg_points *points, size_t first, size_t count, double *room, size_t *ld);
 
 /* Sums over all examples. */
 struct hg_online_sweep {
@@ -40,36 +45,34 @@ struct hg_online_sweep {
     size_t errors; /* y f <= 0 */
 };
 
+/* x, and its threads. */
+hinge_status hg_examples_check(const hinge_matrix *x, int threads, hinge_error *err);
+/* What both methods take, and give back. */
+hinge_status hg_online_check(const hinge_matrix *x, const double *y, int threads, int bias, const double *w,
+                             const double *b, hinge_error *err);
 /* x, y are borrowed, w is 0. batch 0: no batches will be visited. */
 hinge_status hg_online_init(struct hg_online *o, const hinge_matrix *x, const double *y, size_t batch, bool bias,
-                            int threads, hinge_error *err);
-void hg_online_free(struct hg_online *o);
+                            int threads, hinge_progress_fn progress, void *progress_arg, hinge_error *err);
+/* Gives back w and b (or NULL) of a run that went well; the run is gone. */
+hinge_status hg_online_end(struct hg_online *o, hinge_status status, double *w, double *b, hinge_error *err);
 
 /* Measures f = <x, w> + b. gradient [d + 1] or NULL: sum of y (x, 1) over y f <= 0 (strict: y f < 0), and whether any
  * example is in it as the result. */
 bool hg_online_sweep(struct hg_online *o, const double *w, double b, double offset, bool strict, double *gradient,
                      struct hg_online_sweep *sweep);
 
-/* To be called after each batch with round_over false, and after each round with true: tells the callback of every
- * round and, in long ones, about ten times a second. True: it wants an end. loss: of the round, or NaN. */
+/* To be called after each round: tells the callback, as in long rounds about ten times a second. True: it wants an end.
+ * loss: of the round, or NaN. */
 bool hg_online_tell(struct hg_online *o, bool round_over, double loss);
 
-/* The order of the next pass. */
-void hg_online_shuffle(struct hg_online *o, uint64_t *state);
-
-/* Examples order[first .. first + count): f = <x - mean, w> + b and the rows x - mean; *ld is the stride of what is
- * returned. Inside a region that has called hg_blas_alone. */
-const double *hg_online_visit(struct hg_online *o, size_t first, size_t count, size_t *ld);
+/* What is done with a batch: rows x - mean, *ld from each other, and c: y of those with y f < offset, otherwise 0. */
+typedef void hg_online_batch(void *arg, const double *rows, size_t ld, size_t count, bool any);
+/* All batches, in an order of the examples that is drawn anew; strict false: y f <= offset. */
+void hg_online_pass(struct hg_online *o, uint64_t *state, double offset, bool strict, hg_online_batch *batch,
+                    void *arg);
 
 /* w = shrink w + step rows' c, b += bias_step sum c (where it takes part). */
 void hg_online_step(struct hg_online *o, const double *rows, size_t ld, size_t count, double shrink, double step,
                     double bias_step);
-
-/* ---- Entries; arguments have been checked, options hold no default any more ---- */
-
-hinge_status hg_perceptron(struct hg_online *o, const hinge_perceptron_options *options, hinge_online_round *history,
-                           size_t *n_rounds, hinge_error *err);
-hinge_status hg_sgd(struct hg_online *o, const hinge_sgd_options *options, hinge_online_round *history,
-                    hinge_error *err);
 
 #endif

@@ -7,60 +7,69 @@
 #include <math.h>
 #include <string.h>
 
-static void visit_all(struct hg_online *o, const hinge_perceptron_options *p)
+struct perceptron {
+    struct hg_online o;
+    hinge_perceptron_options p;
+    double *gradient; /* [d + 1] or, in batches, NULL */
+};
+
+static void take_batch(void *arg, const double *rows, size_t ld, size_t count, bool any)
 {
-    for (size_t first = 0; first < o->x.rows; first += o->batch) {
-        size_t count = HG_MIN(o->batch, o->x.rows - first), ld;
-        const double *rows = hg_online_visit(o, first, count, &ld);
-        bool any = false;
-        for (size_t i = 0; i < count; i++) {
-            double y = o->y[o->order[first + i]], margin = y * o->f[i];
-            bool in = p->strict ? margin < 0 : margin <= 0;
-            any |= in;
-            o->c[i] = in ? y : 0;
-        }
-        if (any)
-            hg_online_step(o, rows, ld, count, 1, p->step, p->step);
-        if (hg_online_tell(o, false, NAN))
-            break;
-    }
+    struct perceptron *p = arg;
+    if (any)
+        hg_online_step(&p->o, rows, ld, count, 1, p->p.step, p->p.step);
 }
 
 /* All at once, the gradient of a round is measured together with the errors of the round before. */
-hinge_status hg_perceptron(struct hg_online *o, const hinge_perceptron_options *p, hinge_online_round *history,
-                           size_t *n_rounds, hinge_error *err)
+static size_t run(struct perceptron *p, hinge_online_round *history)
 {
-    size_t d = o->x.cols, n = o->x.rows, round = 0;
-    uint64_t state = p->seed;
+    struct hg_online *o = &p->o;
+    size_t d = o->x.cols, round = 0;
+    uint64_t state = p->p.seed;
     struct hg_online_sweep sweep;
-    double *gradient = p->batch == 0 ? hg_alloc(d + 1, sizeof *gradient) : NULL;
-    if (p->batch == 0 && gradient == NULL)
-        return hg_fail(err, HINGE_ENOMEM, "no memory for %zu features", d);
-    if (p->w0 != NULL)
-        memcpy(o->w, p->w0, d * sizeof *o->w);
-    bool any = hg_online_sweep(o, o->w, o->b, 0, p->strict, gradient, &sweep);
-    while (any && round < p->rounds && !o->stopped) {
-        if (gradient != NULL) {
+    bool any = hg_online_sweep(o, o->w, o->b, 0, p->p.strict, p->gradient, &sweep);
+    while (any && round < p->p.rounds && !o->stopped) {
+        if (p->gradient != NULL) {
             for (size_t c = 0; c < d; c++)
-                o->w[c] += p->step * gradient[c];
-            o->b += o->bias ? p->step * gradient[d] : 0;
+                o->w[c] += p->p.step * p->gradient[c];
+            o->b += o->bias ? p->p.step * p->gradient[d] : 0;
         } else {
-            hg_online_shuffle(o, &state);
-#pragma omp parallel num_threads(1)
-            {
-                hg_blas_alone();
-                visit_all(o, p);
-            }
+            hg_online_pass(o, &state, 0, p->p.strict, take_batch, p);
             if (o->stopped)
                 break;
         }
-        any = hg_online_sweep(o, o->w, o->b, 0, p->strict, gradient, &sweep);
+        any = hg_online_sweep(o, o->w, o->b, 0, p->p.strict, p->gradient, &sweep);
+        double loss = sweep.loss / (double)o->x.rows;
         if (history != NULL)
-            history[round] = (hinge_online_round){ sweep.loss / (double)n, sweep.errors };
+            history[round] = (hinge_online_round){ loss, sweep.errors };
         round++;
-        hg_online_tell(o, true, sweep.loss / (double)n);
+        hg_online_tell(o, true, loss);
     }
-    *n_rounds = round;
-    hg_free(gradient);
-    return HINGE_OK;
+    return round;
+}
+
+hinge_status hinge_perceptron(const hinge_matrix *x, const double *y, const hinge_perceptron_options *options,
+                              double *w, double *b, hinge_online_round *history, size_t *n_rounds, hinge_error *err)
+{
+    struct perceptron s = { .p = options != NULL ? *options : (hinge_perceptron_options){ 0 } };
+    hinge_perceptron_options *p = &s.p;
+    HG_TRY(hg_online_check(x, y, p->threads, p->bias, w, b, err));
+    p->step = p->step == 0 ? 1 : p->step;
+    p->rounds = p->rounds == 0 ? 1000 : p->rounds;
+    if (!(p->step > 0 && isfinite(p->step)))
+        return hg_fail(err, HINGE_EINVAL, "step: %g is not a finite number > 0", p->step);
+    for (size_t c = 0; p->w0 != NULL && c < x->cols; c++)
+        if (!isfinite(p->w0[c]))
+            return hg_fail(err, HINGE_EINVAL, "w0: weight %zu is %g, not a finite number", c, p->w0[c]);
+    HG_TRY(hg_online_init(&s.o, x, y, p->batch, p->bias, hg_threads(p->threads), p->progress, p->progress_arg, err));
+    if (p->w0 != NULL)
+        memcpy(s.o.w, p->w0, x->cols * sizeof *s.o.w);
+    hinge_status status = HINGE_OK;
+    if (p->batch == 0 && (s.gradient = hg_alloc(x->cols + 1, sizeof *s.gradient)) == NULL)
+        status = hg_fail(err, HINGE_ENOMEM, "no memory for %zu features", x->cols);
+    size_t rounds = status == HINGE_OK ? run(&s, history) : 0;
+    if (status == HINGE_OK && n_rounds != NULL)
+        *n_rounds = rounds;
+    hg_free(s.gradient);
+    return hg_online_end(&s.o, status, w, b, err);
 }

@@ -129,32 +129,18 @@ double hinge_stability_lambda(double radius, double B, size_t m)
 
 double hinge_tradeoff_convert(hinge_tradeoff from, hinge_tradeoff to, double value, size_t m)
 {
-    double n = (double)m, C;
+    double n = (double)m;
     if (!(value > 0) || m == 0)
         return NAN;
-    switch (from) {
-    case HINGE_TRADEOFF_SUM:
-        C = value;
-        break;
-    case HINGE_TRADEOFF_MEAN:
-        C = value / n;
-        break;
-    case HINGE_TRADEOFF_LAMBDA: /* divided by 2 lambda, the objective is 1/2 ||w||^2 + 1/(2 lambda m) sum xi */
-        C = 1 / (2 * value * n);
-        break;
-    default:
-        return NAN;
-    }
-    switch (to) {
-    case HINGE_TRADEOFF_SUM:
-        return C;
-    case HINGE_TRADEOFF_MEAN:
-        return C * n;
-    case HINGE_TRADEOFF_LAMBDA:
-        return 1 / (2 * C * n);
-    default:
-        return NAN;
-    }
+    /* divided by 2 lambda, the objective of LAMBDA is 1/2 ||w||^2 + 1/(2 lambda m) sum xi */
+    double C = from == HINGE_TRADEOFF_SUM      ? value
+               : from == HINGE_TRADEOFF_MEAN   ? value / n
+               : from == HINGE_TRADEOFF_LAMBDA ? 1 / (2 * value * n)
+                                               : NAN;
+    return to == HINGE_TRADEOFF_SUM      ? C
+           : to == HINGE_TRADEOFF_MEAN   ? C * n
+           : to == HINGE_TRADEOFF_LAMBDA ? 1 / (2 * C * n)
+                                         : NAN;
 }
 
 double hinge_tradeoff_max_margin(double C, double sum_alpha)

@@ -16,7 +16,7 @@
 #include <string.h>
 
 struct sgd {
-    struct hg_online *o;
+    struct hg_online online, *o;
     const hinge_sgd_options *p;
     double t;     /* steps so far */
     double *w, b; /* [d] mean of the iterates, or the last one */
@@ -51,30 +51,15 @@ static void average(struct sgd *s)
     s->b += share * (s->o->b - s->b);
 }
 
-static void visit_all(struct sgd *s)
+static void take_batch(void *arg, const double *rows, size_t ld, size_t count, bool any)
 {
-    struct hg_online *o = s->o;
-    for (size_t first = 0; first < o->x.rows; first += o->batch) {
-        size_t count = HG_MIN(o->batch, o->x.rows - first), ld;
-        const double *rows = hg_online_visit(o, first, count, &ld);
-        double eta = step_size(s->p, ++s->t);
-        for (size_t i = 0; i < count; i++) {
-            double y = o->y[o->order[first + i]];
-            o->c[i] = y * o->f[i] < 1 ? y : 0;
-        }
-        hg_online_step(o, rows, ld, count, 1 - 2 * s->p->lambda * eta, eta / (double)count,
-                       bias_step_size(s->p, s->t) / (double)count);
-        project(s);
-        average(s);
-        if (hg_online_tell(o, false, NAN))
-            break;
-    }
-}
-
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
+    struct sgd *s = arg;
+    double eta = step_size(s->p, ++s->t);
+    (void)any; /* w shrinks all the same */
+    hg_online_step(s->o, rows, ld, count, 1 - 2 * s->p->lambda * eta, eta / (double)count,
+                   bias_step_size(s->p, s->t) / (double)count);
+    project(s);
+    average(s);
 }
 
 /* The b that minimises sum max(0, 1 - y (f + b)): its slope is -1 for each +1 with b < 1 - f and +1 for each -1 with
@@ -91,7 +76,7 @@ static double best_bias(const struct sgd *s, double *at)
         at[i] = s->o->y[i] - f;
         positive += s->o->y[i] > 0;
     }
-    qsort(at, n, sizeof *at, by_value);
+    qsort(at, n, sizeof *at, hg_by_value);
     if (positive == 0 || positive == n)
         return positive == 0 ? at[0] : at[n - 1];
     return (at[positive - 1] + at[positive]) / 2;
@@ -100,13 +85,12 @@ static double best_bias(const struct sgd *s, double *at)
 static void record(struct sgd *s, hinge_online_round *round)
 {
     struct hg_online_sweep sweep;
-    double norm2 = 0, b = s->b;
-    for (size_t c = 0; s->o->mean != NULL && c < s->o->x.cols; c++)
+    size_t d = s->o->x.cols;
+    double b = s->b;
+    for (size_t c = 0; s->o->mean != NULL && c < d; c++)
         b -= s->mean[c] * s->w[c];
     hg_online_sweep(s->o, s->w, b, 1, false, NULL, &sweep);
-    for (size_t c = 0; c < s->o->x.cols; c++)
-        norm2 += s->w[c] * s->w[c];
-    round->objective = s->p->lambda * norm2 + sweep.loss / (double)s->o->x.rows;
+    round->objective = s->p->lambda * hg_dot(s->w, s->w, d) + sweep.loss / (double)s->o->x.rows;
     round->errors = sweep.errors;
 }
 
@@ -121,35 +105,72 @@ static void find_mean(struct sgd *s)
     s->o->mean = s->mean;
 }
 
-hinge_status hg_sgd(struct hg_online *o, const hinge_sgd_options *p, hinge_online_round *history, hinge_error *err)
+static hinge_status run(struct sgd *s, hinge_online_round *history, hinge_error *err)
 {
+    struct hg_online *o = s->o;
+    const hinge_sgd_options *p = s->p;
     uint64_t state = p->seed;
     size_t d = o->x.cols;
-    struct sgd s = { .o = o, .p = p };
     double *room;
-    if (!HG_ROOM(HG_ZEROS(s.w, d), HG_ZEROS(s.mean, d), HG_ARRAY(room, o->x.rows)))
+    if (!HG_ROOM(HG_ZEROS(s->w, d), HG_ZEROS(s->mean, d), HG_ARRAY(room, o->x.rows)))
         return hg_fail(err, HINGE_ENOMEM, "no memory for %zu examples of %zu features", o->x.rows, d);
     if (o->bias)
-        find_mean(&s);
+        find_mean(s);
     for (size_t epoch = 0; epoch < p->epochs; epoch++) {
-        hg_online_shuffle(o, &state);
-#pragma omp parallel num_threads(1)
-        {
-            hg_blas_alone();
-            visit_all(&s);
-        }
+        hg_online_pass(o, &state, 1, true, take_batch, s);
         if (o->stopped)
             break;
         if (history != NULL)
-            record(&s, &history[epoch]);
+            record(s, &history[epoch]);
         if (hg_online_tell(o, true, history != NULL ? history[epoch].objective : NAN))
             break;
     }
-
     if (o->bias)
-        s.b = best_bias(&s, room);
-    memcpy(o->w, s.w, d * sizeof *o->w);
-    o->b = s.b;
-    hg_free(s.w);
+        s->b = best_bias(s, room);
+    memcpy(o->w, s->w, d * sizeof *o->w);
+    o->b = s->b;
+    hg_free(s->w);
     return HINGE_OK;
+}
+
+size_t hinge_sgd_epochs(double lambda, double radius, size_t m, size_t batch)
+{
+    double steps = 30 * (1 + radius * radius) / (2 * lambda);
+    double epochs = ceil(steps * (double)HG_MAX(batch, (size_t)1) / (double)HG_MAX(m, (size_t)1));
+    return epochs > 5 ? (size_t)fmin(epochs, 1000) : 5; /* NaN: 5 */
+}
+
+static double largest_norm(const hinge_matrix *x, int threads)
+{
+    double largest = 0;
+#pragma omp parallel for num_threads(hg_team(threads, (double)x->rows * (double)x->cols)) reduction(max : largest) \
+    schedule(static)
+    for (size_t i = 0; i < x->rows; i++) {
+        double sum = 0;
+        for (size_t c = 0; c < x->cols; c++)
+            sum += hg_matrix_value(x, i, c) * hg_matrix_value(x, i, c);
+        largest = fmax(largest, sum);
+    }
+    return sqrt(largest);
+}
+
+hinge_status hinge_sgd(const hinge_matrix *x, const double *y, const hinge_sgd_options *options, double *w, double *b,
+                       hinge_online_round *history, hinge_error *err)
+{
+    if (options == NULL)
+        return hg_fail(err, HINGE_EINVAL, "options: NULL, but lambda has no default");
+    hinge_sgd_options p = *options;
+    struct sgd s = { .o = &s.online, .p = &p };
+    HG_TRY(hg_online_check(x, y, p.threads, p.bias, w, b, err));
+    if (!(p.lambda > 0 && isfinite(p.lambda)))
+        return hg_fail(err, HINGE_EINVAL, "lambda: %g is not a finite number > 0", p.lambda);
+    if (!(p.eta >= 0 && isfinite(p.eta) && p.power >= 0 && isfinite(p.power)))
+        return hg_fail(err, HINGE_EINVAL, "eta, power: %g, %g are not finite numbers >= 0", p.eta, p.power);
+    if (history != NULL && p.epochs == 0)
+        return hg_fail(err, HINGE_EINVAL, "history: its length is not known with epochs = 0; see hinge_sgd_epochs");
+    p.batch = p.batch == 0 ? 1 : p.batch;
+    if (p.epochs == 0)
+        p.epochs = hinge_sgd_epochs(p.lambda, largest_norm(x, hg_threads(p.threads)), x->rows, p.batch);
+    HG_TRY(hg_online_init(s.o, x, y, p.batch, p.bias, hg_threads(p.threads), p.progress, p.progress_arg, err));
+    return hg_online_end(s.o, run(&s, history, err), w, b, err);
 }

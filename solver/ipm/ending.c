@@ -11,13 +11,19 @@ enum { MAX_STEPS = 8 }; /* proximal ones in a row */
 
 static const double finish_weight = 1e5; /* sigma times the mean squared norm of a row */
 
-static void take_interior(const struct hg_interior *r)
+/* beta as the variables make it; rounded: those on their way to a bound are put there. */
+static void take_interior(const struct hg_interior *r, bool rounded)
 {
     for (size_t i = 0; i < r->n; i++) {
+        struct hg_variable v;
         double beta = 0;
         for (int k = 0; k < r->sides; k++)
-            if (r->side[k].cap[i] != 0)
-                beta += hg_sign_of(r, k, i) * r->side[k].a[i];
+            if (hg_variable(r, k, i, &v)) {
+                double cap = r->side[k].cap[i], size = v.bounded ? cap : 1;
+                bool falls = rounded && v.a * r->scale < v.l * size;
+                bool rises = rounded && v.bounded && v.u * r->scale < v.m * size;
+                beta += v.s * (falls ? 0 : rises ? cap : v.a);
+            }
         r->qp->beta[0][i] = beta;
     }
 }
@@ -50,7 +56,7 @@ static bool finish_with(struct hg_interior *r, double sigma, bool search)
     double last = INFINITY;
     struct hg_finish f = finish_of(r);
     struct hg_worth worth;
-    take_interior(r);
+    take_interior(r, false);
     for (int k = 0; k < MAX_STEPS; k++) {
         if (!hg_finish_step(&f, sigma, search) || !hg_finish_judge(&f, &worth))
             break;
@@ -69,35 +75,15 @@ void hg_interior_finish(struct hg_interior *r, bool stuck)
 {
     double begin = hg_now(), sigma = finish_weight / fmax(r->space.norm, 1e-300);
     bool ended = finish_with(r, sigma, false) || finish_with(r, sigma / 100, false);
-    for (int k = 1; stuck && !hg_interior_is_good(r) && k <= 3 && !hg_sweep_stopped(&r->space); k++)
+    for (int k = 1; stuck && !hg_interior_is_good(r) && k <= 3 && !hg_halted(&r->space.halt); k++)
         ended = finish_with(r, sigma * pow(100, -k), k > 1 || !ended);
     r->res->report.phase.certificate += hg_now() - begin;
-}
-
-/* Coefficients on their way to a bound are put there. */
-static void round_to_bounds(const struct hg_interior *r)
-{
-    take_interior(r);
-    for (size_t i = 0; i < r->n; i++) {
-        struct hg_variable v;
-        double beta = 0;
-        for (int k = 0; k < r->sides; k++)
-            if (hg_variable(r, k, i, &v)) {
-                double cap = r->side[k].cap[i], size = v.bounded ? cap : 1;
-                beta += v.s * (v.a * r->scale < v.l * size                ? 0
-                               : v.bounded && v.u * r->scale < v.m * size ? cap
-                                                                          : v.a);
-            }
-        r->qp->beta[0][i] = beta;
-    }
 }
 
 /* The best multiple of beta: without a sum, any from 0 to 1 is feasible. */
 static void shorten(struct hg_interior *r, const struct hg_worth *worth, const struct hg_finish *f)
 {
-    double square = 0;
-    for (size_t c = 0; c < r->space.factor->d; c++)
-        square += f->trial[c] * f->trial[c];
+    double square = hg_dot(f->trial, f->trial, r->space.factor->d);
     double gain = square / 2 - worth->objective; /* -h(beta) */
     double factor = square > 0 ? fmin(1, fmax(0, gain / square)) : 1;
     for (size_t i = 0; i < r->n && factor < 1; i++)
@@ -110,7 +96,7 @@ void hg_interior_salvage(struct hg_interior *r)
     struct hg_halt halt = r->space.halt;
     r->space.halt = (struct hg_halt){ .stop = &r->no_stop };
     struct hg_finish f = finish_of(r);
-    round_to_bounds(r);
+    take_interior(r, true);
     if (hg_finish_judge(&f, &worth)) {
         keep_better(r, &worth);
         if (r->opt->sums[0] == 0 && worth.objective > 0) {

@@ -8,12 +8,6 @@ enum { MAX_STEPS = 10, MAX_SEARCHES = 40, MAX_HALVINGS = 12, MAX_POLISHES = 4 };
 
 /* ---- the proximal step ------------------------------------------------------------------------------------------- */
 
-/* The regulariser's weight of a column: the intercept has none. */
-static double ridge(const struct hg_finish *s, size_t c)
-{
-    return c < s->space->factor->d ? 1 : 0;
-}
-
 /* The linear term of the dual in w: what the sum constraints leave of it. */
 static double linear(const struct hg_finish *s, size_t c)
 {
@@ -58,8 +52,8 @@ static bool evaluate(struct hg_finish *s)
         return false;
     s->piece = sweep.sum[0];
     for (size_t c = 0; c < cols; c++) {
-        s->acc[c] -= ridge(s, c) * s->trial[c] + linear(s, c);
-        s->space->normal[c * ld + c] += ridge(s, c);
+        s->acc[c] -= hg_sweep_ridge(s->space, c) * s->trial[c] + linear(s, c);
+        s->space->normal[c * ld + c] += hg_sweep_ridge(s->space, c);
     }
     for (size_t c = s->space->factor->d; c < cols; c++)
         if (s->space->normal[c * ld + c] == 0) /* no row is free: nothing says how the intercept should move */
@@ -69,10 +63,7 @@ static bool evaluate(struct hg_finish *s)
 
 static double dot(const struct hg_finish *s, const double *a, const double *b)
 {
-    double sum = 0;
-    for (size_t c = 0; c < s->space->cols; c++)
-        sum += a[c] * b[c];
-    return sum;
+    return hg_dot(a, b, s->space->cols);
 }
 
 static void try_step(struct hg_finish *s, double step)
@@ -170,7 +161,7 @@ static bool polish(struct hg_finish *s)
             return false;
         for (size_t c = 0; c < s->space->cols; c++) {
             s->trial[c] += s->force[c];
-            s->acc[c] -= ridge(s, c) * s->trial[c] + linear(s, c);
+            s->acc[c] -= hg_sweep_ridge(s->space, c) * s->trial[c] + linear(s, c);
         }
         double now = sqrt(dot(s, s->acc, s->acc));
         if (!(now < 0.1 * left))
@@ -224,22 +215,13 @@ static bool decision_values(struct hg_finish *s)
     return hg_sweep_run(s->space, &values);
 }
 
-/* The entry's part of the gap at slope = f + off + bias: slope beta + kink |beta| less its least value in the box. */
-static double entry_gap(const struct hg_qp *qp, int l, size_t i, double slope)
-{
-    double beta = qp->beta[l][i], lo = qp->lo[l][i], hi = qp->hi[l][i];
-    double least = fmin(slope * lo + qp->kink * fabs(lo), slope * hi + qp->kink * fabs(hi));
-    if (lo <= 0 && hi >= 0)
-        least = fmin(least, 0);
-    return slope * beta + qp->kink * fabs(beta) - least;
-}
-
 /* A layer's part of the gap. */
 static double gap_at(const struct hg_finish *s, int l, double bias)
 {
+    const struct hg_qp *qp = s->layered;
     double gap = 0;
-    for (size_t i = 0; i < s->layered->n; i++)
-        gap += entry_gap(s->layered, l, i, s->f[i] + s->layered->off[l][i] + bias);
+    for (size_t i = 0; i < qp->n; i++)
+        gap += hg_qp_gap(qp->beta[l][i], qp->lo[l][i], qp->hi[l][i], qp->kink, s->f[i] + qp->off[l][i] + bias);
     return gap;
 }
 
@@ -363,17 +345,14 @@ void hg_finish_worth(const struct hg_finish *s, double square, struct hg_worth *
 
 bool hg_finish_judge(struct hg_finish *s, struct hg_worth *worth)
 {
-    double square = 0, moved = 0;
+    size_t d = s->space->factor->d;
     for (int l = 0; l < s->space->intercepts; l++)
         if (!settle_sum(s, l))
             return false;
     if (!decision_values(s))
         return false;
-    for (size_t c = 0; c < s->space->factor->d; c++) {
-        square += s->trial[c] * s->trial[c];
-        moved += s->trial[c] * s->space->shift[c];
-    }
-    hg_finish_worth(s, square, worth);
+    double moved = hg_dot(s->trial, s->space->shift, d);
+    hg_finish_worth(s, hg_dot(s->trial, s->trial, d), worth);
     for (int l = 0; l < s->space->intercepts; l++)
         worth->bias[l] -= moved; /* <z, w> + bias = <x, w> + bias - <shift, w> */
     return true;

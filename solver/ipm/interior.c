@@ -69,8 +69,7 @@ static double longest(const struct hg_variable *v, const struct change *d, doubl
 
 /* ---- what the sweeps do with rows -------------------------------------------------------------------------------- */
 
-enum { PRODUCTS, PAIRS, LINEAR, SLACK, SUM_A, HEADING_UP }; /* sums of normal_rows */
-enum { LEAST_MARGIN };                                      /* and its least: of y */
+enum { PRODUCTS, PAIRS, LINEAR, SLACK, SUM_A, HEADING_UP }; /* sums of normal_rows; its least is that of y */
 
 static void normal_rows(void *arg, const struct hg_block *b)
 {
@@ -93,7 +92,7 @@ static void normal_rows(void *arg, const struct hg_block *b)
             b->sum[SLACK] += v.bounded ? (v.a + v.u) * fmax(0, -v.y) : 0;
             b->sum[SUM_A] += v.a;
             b->sum[HEADING_UP] += v.a * r->scale > v.l * (v.bounded ? v.a + v.u : 1);
-            b->least[LEAST_MARGIN] = fmin(b->least[LEAST_MARGIN], v.y);
+            *b->least = fmin(*b->least, v.y);
         }
         b->y[0][k] = beta;
         b->y[1][k] = h;
@@ -116,7 +115,7 @@ static void predictor_rows(void *arg, const struct hg_block *b)
             if (!hg_variable(r, side, i, &v))
                 continue;
             struct change d = change_of(&v, b->t[k], 0, 0, 0);
-            b->least[0] = longest(&v, &d, b->least[0]);
+            *b->least = longest(&v, &d, *b->least);
             b->sum[FIRST] += v.a * d.l + v.l * d.a + v.u * d.m + v.m * d.u;
             b->sum[SECOND] += d.a * d.l + d.u * d.m;
             h += v.s * v.inverse * (d.u * d.m / v.u - d.a * d.l / v.a);
@@ -137,22 +136,16 @@ static void step_rows(void *arg, const struct hg_block *b)
             if (!hg_variable(r, side, i, &v))
                 continue;
             struct change d = whole_change(r, &v, i);
-            b->least[0] = longest(&v, &d, b->least[0]);
+            *b->least = longest(&v, &d, *b->least);
             beta += v.s * d.a;
         }
         b->y[0][k] = beta;
     }
 }
 
-struct advance {
-    struct hg_interior *r;
-    double step;
-};
-
 static void advance_rows(void *arg, const struct hg_block *b)
 {
-    const struct advance *advance = arg;
-    struct hg_interior *r = advance->r;
+    struct hg_interior *r = arg;
     for (size_t k = 0; k < b->count; k++) {
         size_t i = b->first + k;
         struct hg_variable v;
@@ -160,10 +153,10 @@ static void advance_rows(void *arg, const struct hg_block *b)
             if (!hg_variable(r, side, i, &v))
                 continue;
             struct change d = whole_change(r, &v, i);
-            r->side[side].a[i] = v.a + advance->step * d.a;
-            r->side[side].l[i] = v.l + advance->step * d.l;
-            r->side[side].u[i] = v.u + advance->step * d.u;
-            r->side[side].m[i] = v.m + advance->step * d.m;
+            r->side[side].a[i] = v.a + r->advance * d.a;
+            r->side[side].l[i] = v.l + r->advance * d.l;
+            r->side[side].u[i] = v.u + r->advance * d.u;
+            r->side[side].m[i] = v.m + r->advance * d.m;
         }
     }
 }
@@ -172,47 +165,35 @@ static void advance_rows(void *arg, const struct hg_block *b)
 
 enum verdict { GO_ON, CLOSE, STUCK, HALTED, LIMIT, INSEPARABLE, NONFINITE };
 
-static double ridge(const struct hg_interior *r, size_t c)
-{
-    return c < r->space.factor->d ? 1 : 0;
-}
-
-static double dot(const double *a, const double *b, size_t n)
-{
-    double sum = 0;
-    for (size_t c = 0; c < n; c++)
-        sum += a[c] * b[c];
-    return sum;
-}
-
 /* Hard margin. For all (w, b) with margins of 1, sum a <= |w| |Z'beta| + (1 + |w| R) |sum beta|: so 1/|w|, the
  * geometric margin, is at most what is returned. */
 static double margin_bound(const struct hg_interior *r, const double *z_beta, double sum_a)
 {
-    double square = 0, off = !r->qp->no_sum ? fabs(z_beta[r->cols - 1] - r->opt->sums[0]) : 0;
-    for (size_t c = 0; c < r->space.factor->d; c++)
-        square += z_beta[c] * z_beta[c];
+    double off = !r->qp->no_sum ? fabs(z_beta[r->cols - 1] - r->opt->sums[0]) : 0;
+    double square = hg_dot(z_beta, z_beta, r->space.factor->d);
     return sum_a > off ? (sqrt(square) + sqrt(r->space.largest) * off) / (sum_a - off) : INFINITY;
+}
+
+/* beta'K beta, by acc[0]. */
+static double square_of_beta(const struct hg_interior *r)
+{
+    double square = 0;
+    for (size_t c = 0; c < r->space.factor->d; c++)
+        square += (r->acc[0][c] - r->q[c]) * (r->acc[0][c] - r->q[c]);
+    return square;
 }
 
 /* The relative gap of the objectives of w and beta, each by itself, with what the sums of beta lack may be worth. */
 static double relative_gap(const struct hg_interior *r, const struct hg_sweep *s)
 {
     size_t d = r->space.factor->d;
-    double w = 0, beta = 0, linear = 0, lacking = 0; /* linear: <q, w>, which is the sums times the biases */
-    for (size_t c = 0; c < d; c++) {
-        double x = r->acc[0][c] - r->q[c];
-        w += r->w[c] * r->w[c];
-        beta += x * x;
-        linear += r->q[c] * r->w[c];
-    }
-    for (size_t c = d; c < r->cols; c++) {
-        linear += r->q[c] * r->w[c];
+    double w = hg_dot(r->w, r->w, d), beta = square_of_beta(r), lacking = 0;
+    double linear = hg_dot(r->q, r->w, r->cols); /* which is the sums times the biases */
+    for (size_t c = d; c < r->cols; c++)
         lacking += fabs(r->acc[0][c] - r->q[c]) * (fabs(r->w[c]) + r->scale);
-    }
     double primal = w / 2 + s->sum[SLACK] + linear, dual = -(beta / 2 + s->sum[LINEAR]);
     if (isinf(r->side[0].cap[0])) { /* y = margin - 1; scaled to margins of 1 */
-        double margin = 1 + s->least[LEAST_MARGIN];
+        double margin = 1 + s->least;
         primal = margin > 0 ? w / (2 * margin * margin) : INFINITY;
     }
     if (isinf(primal))
@@ -237,11 +218,11 @@ static enum verdict measure(struct hg_interior *r, struct hg_sweep *s)
             return INSEPARABLE;
     }
     for (size_t c = 0; c < r->cols; c++) {
-        r->r_w[c] = ridge(r, c) * r->w[c] - r->acc[0][c] + r->q[c];
-        r->space.normal[c * r->space.ld + c] += ridge(r, c);
+        r->r_w[c] = hg_sweep_ridge(&r->space, c) * r->w[c] - r->acc[0][c] + r->q[c];
+        r->space.normal[c * r->space.ld + c] += hg_sweep_ridge(&r->space, c);
     }
     bool factored = hg_cholesky_factor(&r->cholesky, r->space.normal, &r->space.halt);
-    return hg_sweep_stopped(&r->space) ? HALTED : factored ? GO_ON : NONFINITE;
+    return hg_halted(&r->space.halt) ? HALTED : factored ? GO_ON : NONFINITE;
 }
 
 /* The right-hand side: predictor, then centring by how far the predictor gets, and the second-order term. */
@@ -255,7 +236,7 @@ static bool predict(struct hg_interior *r, const struct hg_sweep *s)
     struct hg_sweep p = { .v = r->dw, .n_acc = 1, .acc = { second }, .rows = predictor_rows, .arg = r };
     if (!hg_sweep_run(&r->space, &p))
         return false;
-    double step = fmin(1, p.least[0]);
+    double step = fmin(1, p.least);
     double left = (s->sum[PRODUCTS] + step * (p.sum[FIRST] + step * p.sum[SECOND])) / s->sum[PRODUCTS];
     r->target = r->mu * fmax(left, 0) * left * left;
     for (size_t c = 0; c < r->cols; c++)
@@ -273,11 +254,11 @@ static bool direction(struct hg_interior *r, double *step)
         struct hg_sweep s = { .v = r->dw, .n_acc = 1, .acc = { z_beta }, .rows = step_rows, .arg = r };
         if (!hg_sweep_run(&r->space, &s))
             return false;
-        *step = s.least[0];
+        *step = s.least;
         for (size_t c = 0; c < r->cols; c++)
-            correction[c] = left[c] = z_beta[c] - r->r_w[c] - ridge(r, c) * r->dw[c];
+            correction[c] = left[c] = z_beta[c] - r->r_w[c] - hg_sweep_ridge(&r->space, c) * r->dw[c];
         hg_cholesky_solve(&r->cholesky, correction);
-        double size = sqrt(fabs(dot(left, correction, r->cols) / dot(r->rhs, r->dw, r->cols)));
+        double size = sqrt(fabs(hg_dot(left, correction, r->cols) / hg_dot(r->rhs, r->dw, r->cols)));
         if (k == MAX_REFINEMENTS || !(size > 1e-9) || size > 0.3 * last)
             return true;
         for (size_t c = 0; c < r->cols; c++)
@@ -292,10 +273,7 @@ static bool report_progress(struct hg_interior *r, const struct hg_sweep *s)
         return true;
     hinge_progress p = { .rounds = r->res->report.rounds, .iterations = r->res->report.rounds, .violation = r->gap,
                          .n = r->n, .n_active = r->n, .n_sv = (size_t)s->sum[HEADING_UP] };
-    double square = 0;
-    for (size_t c = 0; c < r->space.factor->d; c++)
-        square += (r->acc[0][c] - r->q[c]) * (r->acc[0][c] - r->q[c]);
-    p.objective = square / 2 + s->sum[LINEAR];
+    p.objective = square_of_beta(r) / 2 + s->sum[LINEAR];
     if (r->opt->progress(r->opt->progress_arg, &p) == 0)
         return true;
     hg_request_halt(&r->opt->halt, 2);
@@ -332,12 +310,12 @@ static enum verdict iterate(struct hg_interior *r, double goal)
     begin = hg_now();
     if (!predict(r, &s) || !direction(r, &step))
         return HALTED;
-    struct advance advance = { r, fmin(1, step_share * step) };
-    struct hg_sweep move = { .rows = advance_rows, .arg = &advance };
+    r->advance = fmin(1, step_share * step);
+    struct hg_sweep move = { .rows = advance_rows, .arg = r };
     if (!hg_sweep_run(&r->space, &move))
         return HALTED;
     for (size_t c = 0; c < r->cols; c++)
-        r->w[c] += advance.step * r->dw[c];
+        r->w[c] += r->advance * r->dw[c];
     r->res->report.rounds++;
     r->res->report.iterations++;
     r->res->report.phase.subproblem += hg_now() - begin;
@@ -348,16 +326,18 @@ static enum verdict iterate(struct hg_interior *r, double goal)
 
 static bool allocate(struct hg_interior *r)
 {
-    struct hg_side *s = r->side;
-    size_t n = r->n, cols = r->cols, both = r->sides == 2 ? n : 0;
+    size_t n = r->n, cols = r->cols, sides = (size_t)r->sides;
+    double *state;
     r->res->report.memory_bytes = r->space.bytes + (cols * r->cholesky.ld + 10 * cols) * sizeof(double) +
-                           n * (4 + 5 * (size_t)r->sides) * sizeof(double);
-    return HG_ROOM(HG_ZEROS(r->f, n), HG_ZEROS(r->t_affine, n), HG_ZEROS(r->t, n), HG_ZEROS(r->best, n),
-                   HG_ZEROS(r->w, cols), HG_ZEROS(r->dw, cols), HG_ZEROS(r->q, cols), HG_ZEROS(r->r_w, cols),
-                   HG_ZEROS(r->rhs, cols), HG_ZEROS(r->acc[0], cols), HG_ZEROS(r->acc[1], cols),
-                   HG_ZEROS(r->acc[2], cols), HG_ZEROS(s[0].a, n), HG_ZEROS(s[0].l, n), HG_ZEROS(s[0].u, n),
-                   HG_ZEROS(s[0].m, n), HG_ZEROS(s[0].cap, n), HG_ZEROS(s[1].a, both), HG_ZEROS(s[1].l, both),
-                   HG_ZEROS(s[1].u, both), HG_ZEROS(s[1].m, both), HG_ZEROS(s[1].cap, both));
+                                  n * (4 + 5 * sides) * sizeof(double);
+    if (!HG_ROOM(HG_ZEROS(r->f, n), HG_ZEROS(r->t_affine, n), HG_ZEROS(r->t, n), HG_ZEROS(r->best, n),
+                 HG_ZEROS(r->w, cols), HG_ZEROS(r->dw, cols), HG_ZEROS(r->q, cols), HG_ZEROS(r->r_w, cols),
+                 HG_ZEROS(r->rhs, cols), HG_ZEROS(r->acc[0], cols), HG_ZEROS(r->acc[1], cols),
+                 HG_ZEROS(r->acc[2], cols), HG_ZEROS(state, 5 * sides * n)))
+        return false;
+    for (size_t k = 0; k < sides; k++, state += 5 * n)
+        r->side[k] = (struct hg_side){ state, state + n, state + 2 * n, state + 3 * n, state + 4 * n };
+    return true;
 }
 
 static void run_free(struct hg_interior *r)
@@ -380,9 +360,7 @@ static double sum_of_sizes(const struct hg_interior *r)
  * rows that all point the same way. */
 static double least_objective(const struct hg_interior *r)
 {
-    double shift = 0;
-    for (size_t c = 0; c < r->space.factor->d; c++)
-        shift += r->space.shift[c] * r->space.shift[c];
+    double shift = hg_dot(r->space.shift, r->space.shift, r->space.factor->d);
     double tube = r->qp->kink * fmin(r->qp->kink / fmax(r->space.norm, 1e-300), r->caps);
     double class = sum_of_sizes(r) * sum_of_sizes(r) * (r->space.norm + shift);
     return fmax(0.5e-6 * fmax(tube, class), 1e-300);
@@ -434,7 +412,7 @@ static enum verdict solve(struct hg_interior *r)
         if (verdict != CLOSE && verdict != STUCK)
             return verdict;
         hg_interior_finish(r, verdict == STUCK);
-        if (hg_sweep_stopped(&r->space))
+        if (hg_halted(&r->space.halt))
             return HALTED;
         if (hg_interior_is_good(r) || verdict == STUCK)
             return verdict;

@@ -28,7 +28,7 @@ struct hg_interior {
     double scale;               /* of p and f: what y is measured by */
     double floor;               /* objectives below are 0 */
     double caps;                /* the sum of all boxes */
-    double mu, target;          /* mean complementary product, and what the step aims at */
+    double mu, target, advance; /* mean complementary product, what the step aims at, and its length */
     double gap, best_gap;       /* relative, of (w, beta) as they stand; the least so far */
     uint64_t best_iteration;
     double *best;               /* [n] the best coefficients finished so far, */

@@ -121,11 +121,6 @@ static void sweep_block(const struct hg_sweep_space *s, const struct hg_sweep *w
         add_normal(s, z, weight, count, scaled, slot->normal);
 }
 
-bool hg_sweep_stopped(const struct hg_sweep_space *s)
-{
-    return hg_halted(&s->halt);
-}
-
 static void sweep_slot(const struct hg_sweep_space *s, const struct hg_sweep *w, size_t number, double *room)
 {
     struct slot slot = slot_of(s, number);
@@ -135,7 +130,7 @@ static void sweep_slot(const struct hg_sweep_space *s, const struct hg_sweep *w,
         memset(slot.acc[k], 0, s->cols * sizeof(double));
     memset(slot.low, 0, s->cols * sizeof(double));
     memset(slot.sum, 0, HG_SWEEP_SUMS * sizeof(double));
-    slot.least[0] = slot.least[1] = INFINITY;
+    *slot.least = INFINITY;
     size_t first = number * s->slot_rows, end = HG_MIN(s->n, first + s->slot_rows);
     for (; first < end && !hg_poll_halt(&s->halt); first += HG_SWEEP_BLOCK) {
         size_t count = HG_MIN((size_t)HG_SWEEP_BLOCK, end - first);
@@ -165,7 +160,7 @@ static void add_slots(struct hg_sweep_space *s, struct hg_sweep *w)
     for (int k = 0; k < w->n_acc; k++)
         memset(w->acc[k], 0, s->cols * sizeof(double));
     memset(w->sum, 0, sizeof w->sum);
-    w->least[0] = w->least[1] = INFINITY;
+    w->least = INFINITY;
     for (size_t number = 0; number < s->slots; number++) {
         struct slot slot = slot_of(s, number);
         for (int k = 0; k < w->n_acc; k++)
@@ -173,8 +168,7 @@ static void add_slots(struct hg_sweep_space *s, struct hg_sweep *w)
                 w->acc[k][c] += slot.acc[k][c];
         for (int k = 0; k < HG_SWEEP_SUMS; k++)
             w->sum[k] += slot.sum[k];
-        for (int k = 0; k < 2; k++)
-            w->least[k] = fmin(w->least[k], slot.least[k]);
+        w->least = fmin(w->least, *slot.least);
     }
     if (w->exact)
         add_exact_slots(s, w->acc[0]);
@@ -217,7 +211,7 @@ bool hg_sweep_run(struct hg_sweep_space *s, struct hg_sweep *w)
     hg_crew_tell(&s->crew, threads, worked, hg_now() - start - worked);
     add_slots(s, w);
     count_work(s, w);
-    return !hg_sweep_stopped(s);
+    return !hg_halted(&s->halt);
 }
 
 /* ---- set-up ------------------------------------------------------------------------------------------------------ */
@@ -238,7 +232,7 @@ static void add_norms(void *arg, const struct hg_block *block)
         for (size_t c = 0; c < s->factor->d; c++)
             norm += row[c] * row[c];
         block->sum[0] += norm;
-        block->least[0] = fmin(block->least[0], -norm);
+        *block->least = fmin(*block->least, -norm);
     }
 }
 
@@ -256,7 +250,7 @@ static void measure(struct hg_sweep_space *s, double *mean)
         }
     hg_sweep_run(s, &norms);
     s->norm = norms.sum[0] / n;
-    s->largest = -norms.least[0];
+    s->largest = -norms.least;
 }
 
 hinge_status hg_sweep_init(struct hg_sweep_space *s, const struct hg_factor *factor, int intercepts, int threads,

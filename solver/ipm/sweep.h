@@ -32,7 +32,7 @@ struct hg_block {
     double *y[HG_SWEEP_ACC];      /* [count] to be filled for each of acc: acc = sum_i y_i z_i */
     double *weight;               /* [count] to be filled, >= 0, where `normal` is wanted; otherwise NULL */
     double *sum;                  /* [HG_SWEEP_SUMS] of the slot, to be added to, 0 at first */
-    double *least;                /* [2] of the slot, to be lowered, +infinity at first */
+    double *least;                /* of the slot, to be lowered, +infinity at first */
 };
 
 struct hg_sweep {
@@ -46,7 +46,7 @@ struct hg_sweep {
     bool normal;                  /* sum_i weight_i z_i z_i' into the space's normal, lower triangle */
     void (*rows)(void *arg, const struct hg_block *block);
     void *arg;
-    double sum[HG_SWEEP_SUMS], least[2]; /* over all rows */
+    double sum[HG_SWEEP_SUMS], least; /* over all rows */
 };
 
 struct hg_sweep_space {
@@ -73,10 +73,14 @@ hinge_status hg_sweep_init(struct hg_sweep_space *space, const struct hg_factor 
                            const struct hg_halt *halt, hinge_error *err);
 void hg_sweep_free(struct hg_sweep_space *space);
 
+/* The regulariser's weight of a column: an intercept has none. */
+static inline double hg_sweep_ridge(const struct hg_sweep_space *space, size_t c)
+{
+    return c < space->factor->d ? 1 : 0;
+}
+
 /* false: ended early, the results are incomplete */
 bool hg_sweep_run(struct hg_sweep_space *space, struct hg_sweep *sweep);
-
-bool hg_sweep_stopped(const struct hg_sweep_space *space);
 
 /* Cholesky factor of space->normal (+ what the caller added to it) by LAPACK, scaled by powers of two to a diagonal of
  * about 1; a matrix that rounding left not positive definite gets the least multiple of its diagonal that mends it. */
