@@ -119,27 +119,49 @@ static bool is_worse_than_none(const struct hg_qp *qp, const double *sums, const
     return (qp->no_sum || sums[0] == 0) && qp->layers == 1 && result->report.objective > 0;
 }
 
-/* A run that was ended on the way knows what it is worth from a gradient by f32 rows, or one that was being made, and
- * the error of one that converged may be much to its objective: all is taken anew where that is done at once, and no
+/* The objective in f64, which asks for the gradient of support vectors alone. */
+static hinge_status recompute_objective(struct hg_part *part, struct hg_rows *exact, hinge_report *report,
+                                        hinge_error *err)
+{
+    struct hg_qp *qp = &part->qp;
+    size_t n_sv = hg_qp_support(qp, NULL, NULL, NULL);
+    uint32_t *sv;
+    double *coef, *g;
+    if (!HG_ROOM(HG_ARRAY(sv, n_sv), HG_ARRAY(coef, n_sv), HG_ZEROS(g, n_sv)))
+        return hg_fail(err, HINGE_ENOMEM, "no memory for the gradient of %zu rows", n_sv);
+    hg_qp_support(qp, NULL, sv, coef);
+    hinge_status status = hg_rows_apply(exact, sv, n_sv, coef, sv, n_sv, g, NULL);
+    memset(part->g, 0, qp->n * sizeof *part->g);
+    for (size_t k = 0; k < n_sv; k++)
+        part->g[sv[k]] = g[k];
+    hg_free(sv);
+    if (status != HINGE_OK)
+        return hg_fail(err, status, "the kernel function reported a failure");
+    report->objective = hg_qp_objective(qp, part->g);
+    return HINGE_OK;
+}
+
+/* A run that was ended on the way knows what it is worth from a gradient by f32 rows, or one that was being made: all is
+ * taken anew where that is done at once, and of one that converged the objective, where its error may be much to it. No
  * coefficients are given back that are worth less than none. */
 static hinge_status look_again(const struct hg_training *t, struct hg_part *part, const struct hg_smo_options *options,
-                               struct hg_smo_result *result, hinge_error *err)
+                               struct hg_rows *exact, struct hg_smo_result *result, hinge_error *err)
 {
     struct hg_qp *qp = &part->qp;
     hinge_report *report = &result->report;
-    double sizes = 0;
-    for (size_t i = 0; i < qp->n; i++)
-        sizes += fabs(hg_qp_beta(qp, i));
     bool early = hg_ended_early(report->outcome) || report->outcome == HINGE_MAX_ITER;
-    bool ended = early || report->outcome == HINGE_STALLED ||
-                 report->error * sizes > 1e-4 * fabs(report->objective);
-    if (!ended || gradient_work(t, qp) > (early ? LOOK_AGAIN / 10 : LOOK_AGAIN))
+    bool converged = report->outcome == HINGE_CONVERGED;
+    if (converged && result->objective_error > 1e-4 * fabs(report->objective) && gradient_work(t, qp) <= LOOK_AGAIN)
+        HG_TRY(recompute_objective(part, exact, report, err));
+    if (converged && is_worse_than_none(qp, part->sums, result))
+        take_zero(part, report, result->bias);
+    if (!(early || report->outcome == HINGE_STALLED) || gradient_work(t, qp) > (early ? LOOK_AGAIN / 10 : LOOK_AGAIN))
         return HINGE_OK;
     HG_TRY(hg_problem_gradient(&t->distinct.problem, part->points, qp, options->threads, NULL, part->g, err));
     report->objective = hg_qp_objective(qp, part->g);
     report->violation = hg_qp_violation(qp, part->g);
     report->error = 0;
-    if (report->outcome == HINGE_STALLED || report->outcome == HINGE_CONVERGED)
+    if (report->outcome == HINGE_STALLED)
         report->outcome = report->violation <= options->eps ? HINGE_CONVERGED : HINGE_STALLED;
     for (int l = 0; l < qp->layers; l++)
         result->bias[l] = hg_qp_bias(qp, NULL, qp->n, part->g, l);
@@ -191,7 +213,7 @@ static hinge_status solve(struct hg_training *t, struct hg_part *part, const str
         f32 = false;
     }
     if (status == HINGE_OK)
-        status = look_again(t, part, options, &smo, err);
+        status = look_again(t, part, options, &exact.super, &smo, err);
     report->precision = f32 ? HINGE_PRECISION_F32 : HINGE_PRECISION_F64;
     report->gflop = rows.super.gflop + exact.super.gflop;
     report->kernel_values = rows.super.values + exact.super.values;

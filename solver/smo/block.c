@@ -293,7 +293,7 @@ hinge_status hg_block_smo(struct hg_qp *qp, struct hg_rows *rows, struct hg_rows
     struct hg_run r = { .rows = rows, .exact = exact, .qp = qp, .opt = options, .res = result,
                         .report = &result->report };
     memset(result, 0, sizeof *result);
-    result->report.error = NAN;
+    result->report.error = result->objective_error = NAN;
     hinge_status status = hg_run_init(&r, err);
     if (status == HINGE_OK)
         status = start(&r);

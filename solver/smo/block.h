@@ -34,6 +34,7 @@ struct hg_smo_result {
     hinge_report report; /* outcome, work and seconds, violation, objective and error of this one problem */
     bool coarse;         /* the rows, or so it seems, keep the run from its goal: f64 rows are to be tried */
     double bias[2];      /* by layer: the mean of -F over free entries */
+    double objective_error; /* what the gradient's error takes from the objective at most, by a sample; NaN: unknown */
     uint64_t columns_computed; /* kernel values of rows */
     size_t working_set;
 };

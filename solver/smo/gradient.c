@@ -81,10 +81,11 @@ static void measure_block(struct hg_run *r, const uint32_t *point, size_t count,
 }
 
 /* The points measured, `most` at most: the worst violators of both directions, those whose values rounding alters most,
- * and a random sample; or all active ones. */
-static size_t choose_measured(struct hg_run *r, size_t most, uint32_t *point)
+ * and, in the end, a random sample of *drawn; or all active ones. */
+static size_t choose_measured(struct hg_run *r, size_t most, uint32_t *point, size_t *drawn)
 {
     size_t count = 0, each = most / 4 / (size_t)r->qp->layers;
+    *drawn = 0;
     if (r->m <= most) {
         memcpy(point, r->active, r->m * sizeof *point);
         return r->m;
@@ -105,6 +106,7 @@ static size_t choose_measured(struct hg_run *r, size_t most, uint32_t *point)
         if (r->position[r->doubtful[k]] < r->m)
             point[count++] = r->doubtful[k];
     uint64_t state = r->report->rounds; /* others than the last time: those are exact already, perhaps */
+    *drawn = most - count;
     while (count < most)
         point[count++] = r->active[hg_random_below(&state, r->m)];
     return count;
@@ -141,8 +143,9 @@ static hinge_status measure(struct hg_run *r, const uint32_t *point, size_t coun
 hinge_status hg_measure_error(struct hg_run *r, size_t most)
 {
     uint32_t point[HG_MEASURED];
+    size_t drawn, count = choose_measured(r, most, point, &drawn);
     struct measured result;
-    hinge_status status = measure(r, point, choose_measured(r, most, point), false, &result);
+    hinge_status status = measure(r, point, count, false, &result);
     if (!hg_is_stopped(r))
         r->report->error = result.error;
     return status;
@@ -168,15 +171,35 @@ static size_t find_doubted(struct hg_run *r, double error, uint32_t *point)
     return count;
 }
 
+/* Half the sum of beta times the error of g over all points: as `drawn` points at random have it, whose g was `before`,
+ * and six times what such a sample may be off by where errors do not know of the coefficients. */
+static double error_of_objective(const struct hg_run *r, const uint32_t *point, size_t drawn, const double *before)
+{
+    double sum = 0, errors = 0, sizes = 0, n = (double)r->n, share = n / (double)HG_MAX(drawn, (size_t)1);
+    for (size_t k = 0; k < drawn; k++) {
+        double error = r->g[r->position[point[k]]] - before[k];
+        sum += hg_qp_beta(r->qp, point[k]) * error;
+        errors += error * error;
+    }
+    for (size_t i = 0; i < r->n; i++)
+        sizes += hg_qp_beta(r->qp, i) * hg_qp_beta(r->qp, i);
+    return (share * fabs(sum) + 6 * share * sqrt(errors * sizes / n)) / 2;
+}
+
 hinge_status hg_prove(struct hg_run *r, bool *proven)
 {
     uint32_t *point = r->found;
     size_t most = r->opt->measured > 0 ? HG_MIN(r->opt->measured, (size_t)HG_MEASURED) : HG_MEASURED;
-    size_t count = choose_measured(r, most, point), room = HG_MAX(r->m / 4, (size_t)HG_MEASURED);
+    size_t drawn, count = choose_measured(r, most, point, &drawn), room = HG_MAX(r->m / 4, (size_t)HG_MEASURED);
+    const uint32_t *sample = point + (count - drawn);
+    double before[HG_MEASURED];
     struct measured result;
     *proven = false;
     memset(r->is_exact, 0, r->n);
+    for (size_t k = 0; k < drawn; k++)
+        before[k] = r->g[r->position[sample[k]]];
     hinge_status status = measure(r, point, count, true, &result);
+    r->res->objective_error = error_of_objective(r, sample, drawn, before);
     double rounding = result.rounding;
     r->unseen = count == r->m ? 0 : HG_MAX(r->unseen, result.error * (1 + 64 / (double)count));
     double error = r->unseen;
