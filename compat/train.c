@@ -3,7 +3,7 @@
  * LIBSVM's fields.
  */
 #include "compat/own.h"
-#include "lib/model.h"
+#include "lib/proba.h"
 
 #include <math.h>
 #include <omp.h>
@@ -188,7 +188,7 @@ static bool fill_probability(struct svm_model *m, const hinge_model *h)
         m->probB = copy_doubles(h->prob_b, h->n_problems, &ok);
 #ifndef HINGE_LIBSVM_324
     if (h->density_marks != NULL)
-        m->prob_density_marks = copy_doubles(h->density_marks, HGC_MARKS, &ok);
+        m->prob_density_marks = copy_doubles(h->density_marks, HG_MARKS, &ok);
 #endif
     return ok;
 }
@@ -236,7 +236,6 @@ static struct svm_model *train(const struct job *job, const struct svm_problem *
     hinge_error err;
     params.progress = on_progress;
     params.progress_arg = &steps;
-    hgc_count_training();
     if (hinge_train(&trained, &job->dense.x, job->dense.y, &params, &report, &err) != HINGE_OK) {
         hgc_print("ERROR: %s\n", err.text);
     } else {
@@ -258,11 +257,31 @@ static struct svm_model *train(const struct job *job, const struct svm_problem *
     return m;
 }
 
-static struct svm_model *train_here(const struct svm_problem *prob, const struct svm_parameter *param)
+/* target[l]; all NaN after a failure. */
+static void validate(const struct job *job, const struct svm_problem *prob, bool ok, int nr_fold, double *target)
+{
+    hinge_error err = { HINGE_OK, 0, "" };
+    if (ok && hinge_cross_validate(&job->dense.x, job->dense.y, &job->params, nr_fold > 0 ? (size_t)nr_fold : 0,
+                                   target, NULL, &err) == HINGE_OK)
+        return;
+    if (ok)
+        hgc_print("ERROR: %s\n", err.text);
+    for (int i = 0; i < prob->l; i++)
+        target[i] = NAN;
+}
+
+/* target: NULL for a model, otherwise for the predictions of folds. */
+static struct svm_model *run_here(const struct svm_problem *prob, const struct svm_parameter *param, int nr_fold,
+                                  double *target)
 {
     struct job job;
     struct svm_model *m = NULL;
-    if (job_init(&job, prob, param))
+    bool ok = job_init(&job, prob, param);
+    if (ok)
+        hgc_count_training();
+    if (target != NULL)
+        validate(&job, prob, ok, nr_fold, target);
+    else if (ok)
         m = train(&job, prob, param);
     job_free(&job);
     return m;
@@ -270,53 +289,33 @@ static struct svm_model *train_here(const struct svm_problem *prob, const struct
 
 /* A child that fork made of a process that trained waits for ever in a region of several threads: it has one, also
  * where nobody says how many, for as long as it is in here. */
-struct svm_model *svm_train(const struct svm_problem *prob, const struct svm_parameter *param)
+static struct svm_model *run(const struct svm_problem *prob, const struct svm_parameter *param, int nr_fold,
+                             double *target)
 {
     struct svm_model *m = NULL;
     if (!hgc_is_child())
-        return train_here(prob, param);
+        return run_here(prob, param, nr_fold, target);
 #pragma omp parallel num_threads(1)
     {
         omp_set_num_threads(1);
-        m = train_here(prob, param);
+        m = run_here(prob, param, nr_fold, target);
     }
     return m;
 }
 
-static void validate_here(const struct svm_problem *prob, const struct svm_parameter *param, int nr_fold,
+struct svm_model *svm_train(const struct svm_problem *prob, const struct svm_parameter *param)
+{
+    return run(prob, param, 0, NULL);
+}
+
+void svm_cross_validation(const struct svm_problem *prob, const struct svm_parameter *param, int nr_fold,
                           double *target)
 {
-    struct job job;
-    hinge_error err = { HINGE_OK, 0, "" };
     if (prob == NULL || param == NULL || target == NULL)
         return;
     if (nr_fold > prob->l) {
         hgc_print("WARNING: %d folds asked for of %d examples: one example a fold\n", nr_fold, prob->l);
         nr_fold = prob->l;
     }
-    bool ok = job_init(&job, prob, param);
-    if (ok) {
-        hgc_count_training();
-        ok = hinge_cross_validate(&job.dense.x, job.dense.y, &job.params, nr_fold > 0 ? (size_t)nr_fold : 0,
-                                  target, NULL, &err) == HINGE_OK;
-        if (!ok)
-            hgc_print("ERROR: %s\n", err.text);
-    }
-    for (int i = 0; !ok && i < prob->l; i++)
-        target[i] = NAN;
-    job_free(&job);
-}
-
-void svm_cross_validation(const struct svm_problem *prob, const struct svm_parameter *param, int nr_fold,
-                          double *target)
-{
-    if (!hgc_is_child()) {
-        validate_here(prob, param, nr_fold, target);
-        return;
-    }
-#pragma omp parallel num_threads(1)
-    {
-        omp_set_num_threads(1);
-        validate_here(prob, param, nr_fold, target);
-    }
+    run(prob, param, nr_fold, target);
 }
