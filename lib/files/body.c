@@ -209,23 +209,14 @@ static hinge_status check_lines(const struct hg_body *body, const struct hg_line
 static hinge_status choose_columns(struct vectors *vectors, struct hg_lines *lines, hinge_error *err)
 {
     struct hinge_model *m = vectors->model;
-    struct hg_columns *columns = &vectors->columns;
-    struct hg_tally tally;
+    struct hg_wanted last = { &m->d, 1, m->d }; /* tells how many features there are, be it 0 in all vectors */
     size_t examples = HG_MAX(m->n_sv, 256); /* which are as wide */
     if (m->n_sv == 0 || m->scale_factor != NULL || !hg_columns_wasted(examples, m->d, lines->size))
         return HINGE_OK;
-    HG_TRY(hg_columns_open(columns, lines->file, m->d, err));
-    HG_TRY(hg_lines_read(lines, read_vector, vectors, &tally, err));
-    hg_columns_add(columns, m->d); /* tells how many features there are, be it 0 in all vectors */
-    hg_columns_rank(columns);
-    if (!hg_columns_worth(columns)) {
-        hg_columns_free(columns);
-        return HINGE_OK;
-    }
-    m->d = m->n_columns = columns->count;
-    m->columns = hg_columns_list(columns);
-    return m->columns != NULL ? HINGE_OK
-                              : hg_fail_at(err, HINGE_ENOMEM, lines->file, 0, "no memory for %zu columns", m->d);
+    HG_TRY(hg_lines_columns(lines, &last, read_vector, vectors, &vectors->columns, &m->columns, err));
+    if (m->columns != NULL)
+        m->d = m->n_columns = vectors->columns.count;
+    return HINGE_OK;
 }
 
 static hinge_status reserve(struct hinge_model *m, const char *file, hinge_error *err)

@@ -108,15 +108,14 @@ static hinge_status csv_number(const struct csv *csv, const struct hg_line *line
 {
     if (begin == stop)
         return hg_fail_line(err, line, "column %zu is empty", field + 1);
-    if (hg_parse_double(begin, stop, value) != stop && csv->label != SIZE_MAX)
+    bool number = hg_parse_double(begin, stop, value) == stop;
+    if (number && isfinite(*value))
+        return HINGE_OK;
+    if (!number && csv->label != SIZE_MAX)
         return hg_fail_line(err, line,
                             "column %zu: '%s' is not a number; the label is column %zu (--label-column, label_column)",
                             field + 1, hg_excerpt_all(begin, stop).text, csv->label + 1);
-    if (hg_parse_double(begin, stop, value) != stop)
-        return refuse_field(line, field, begin, stop, "is not a number", err);
-    if (!isfinite(*value))
-        return refuse_field(line, field, begin, stop, "is not finite", err);
-    return HINGE_OK;
+    return refuse_field(line, field, begin, stop, number ? "is not finite" : "is not a number", err);
 }
 
 static hinge_status read_csv_line(const void *arg, const struct hg_line *line, size_t i, struct hg_tally *tally,

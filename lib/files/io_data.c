@@ -210,31 +210,19 @@ static hinge_status find_columns(struct hg_lines *lines, const struct hg_source 
                                  hinge_error *err)
 {
     const hinge_data_options *options = source->options;
-    struct hg_columns *columns = &libsvm->columns;
-    struct hg_tally tally;
-    hinge_status status = HINGE_OK;
-    if (options->columns == NULL &&
+    const size_t n = options->columns != NULL ? options->n_columns : 0;
+    struct hg_wanted wanted = { options->columns, n, n > 0 ? options->columns[n - 1] : 0 };
+    libsvm->rest = options->columns != NULL;
+    if (!libsvm->rest &&
         (!options->drop_empty || options->precomputed || !hg_columns_wasted(lines->n, lines->last_index, lines->size)))
         return HINGE_OK;
-    size_t last = options->columns == NULL  ? lines->last_index
-                  : options->n_columns == 0 ? 0
-                                            : options->columns[options->n_columns - 1];
-    status = hg_columns_open(columns, source->name, last, err);
-    for (size_t k = 0; status == HINGE_OK && options->columns != NULL && k < options->n_columns; k++)
-        hg_columns_add(columns, options->columns[k]);
-    libsvm->rest = options->columns != NULL;
+    if (!libsvm->rest)
+        wanted.last = lines->last_index;
     libsvm->finding = !libsvm->rest;
-    if (status == HINGE_OK && libsvm->finding)
-        status = hg_lines_read(lines, read_libsvm_line, libsvm, &tally, err);
+    hinge_status status = hg_lines_columns(lines, &wanted, libsvm->rest ? NULL : read_libsvm_line, libsvm,
+                                           &libsvm->columns, &libsvm->data->columns, err);
     libsvm->finding = false;
-    if (status != HINGE_OK)
-        return status;
-    hg_columns_rank(columns);
-    if (!libsvm->rest && !hg_columns_worth(columns))
-        hg_columns_free(columns);
-    else if ((libsvm->data->columns = hg_columns_list(columns)) == NULL)
-        return hg_fail_at(err, HINGE_ENOMEM, source->name, 0, "no memory for %zu columns", columns->count);
-    return HINGE_OK;
+    return status;
 }
 
 /* Reserves what the lines need. Where that cannot be had, an error in the text comes first: the huge index may

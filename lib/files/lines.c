@@ -132,6 +132,25 @@ hinge_status hg_lines_read(struct hg_lines *lines, hg_line_reader reader, const 
     return HINGE_OK;
 }
 
+hinge_status hg_lines_columns(struct hg_lines *lines, const struct hg_wanted *wanted, hg_line_reader finder,
+                              const void *arg, struct hg_columns *columns, size_t **list, hinge_error *err)
+{
+    struct hg_tally tally;
+    HG_TRY(hg_columns_open(columns, lines->file, wanted->last, err));
+    for (size_t k = 0; k < wanted->n; k++)
+        hg_columns_add(columns, wanted->columns[k]);
+    if (finder != NULL)
+        HG_TRY(hg_lines_read(lines, finder, arg, &tally, err));
+    hg_columns_rank(columns);
+    if (finder != NULL && !hg_columns_worth(columns)) {
+        hg_columns_free(columns);
+        return HINGE_OK;
+    }
+    *list = hg_columns_list(columns);
+    return *list != NULL ? HINGE_OK
+                         : hg_fail_at(err, HINGE_ENOMEM, lines->file, 0, "no memory for %zu columns", columns->count);
+}
+
 /* ---- parts of a line ----------------------------------------------------------------------------------- */
 
 struct hg_excerpt hg_excerpt_all(const char *p, const char *end)
@@ -191,22 +210,15 @@ static hinge_status refuse_index(const struct hg_line *line, const char *p, hing
     return hg_fail_line(err, line, "'%s' is not index:value", excerpt.text);
 }
 
-/* The index at p, in digits, and its colon; returns the place behind that, or NULL. */
-static const char *parse_index(const char *p, const char *end, size_t *index)
-{
-    const char *start = p;
-    size_t value = 0;
-    for (; p < end && (unsigned char)(*p - '0') < 10 && value <= INT_MAX; p++)
-        value = value * 10 + (size_t)(*p - '0');
-    *index = value;
-    return p > start && p < end && *p == ':' && value <= INT_MAX ? p + 1 : NULL;
-}
-
-/* The same, quickly for short ones with more text behind. */
-static inline const char *parse_index_fast(const char *p, const char *end, size_t *index)
+/* The index at p, in digits, and its colon; returns the place behind that, or NULL. Quick for short ones with more text
+ * behind. */
+static inline const char *parse_index(const char *p, const char *end, size_t *index)
 {
     unsigned n = end - p >= 8 ? hg_parse_short(p, index) : 0;
-    return n > 0 && p[n] == ':' ? p + n + 1 : parse_index(p, end, index);
+    if (n > 0 && p[n] == ':')
+        return p + n + 1;
+    p = hg_parse_size(p, end, index);
+    return p != NULL && p < end && *p == ':' && *index <= INT_MAX ? p + 1 : NULL;
 }
 
 /* hg_parse_double, quickly for short integers. */
@@ -268,7 +280,7 @@ hinge_status hg_line_pairs(struct hg_line *line, const struct hg_row *row, size_
     double rest = 0;
     for (p = hg_skip_blanks(p, end); p < end; p = hg_skip_blanks(p, end)) {
         double value = 0;
-        const char *start = p, *number = parse_index_fast(p, end, &index);
+        const char *start = p, *number = parse_index(p, end, &index);
         if (number == NULL && *p == '#' && memchr(p, ':', (size_t)(end - p)) == NULL)
             break;
         if (number == NULL)

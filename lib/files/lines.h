@@ -47,6 +47,16 @@ hinge_status hg_lines_read(struct hg_lines *lines, hg_line_reader reader, const 
                            struct hg_tally *tally, hinge_error *err);
 void hg_lines_free(struct hg_lines *lines);
 
+/* Columns that are kept whatever the lines hold, and the highest there may be. */
+struct hg_wanted {
+    const size_t *columns;
+    size_t n, last;
+};
+/* The columns that are wanted and, unless it is NULL, those that finder adds to columns as it reads the lines. Where
+ * these are too many to leave out others, all stay: columns->bits is NULL then. *list: they in their order. */
+hinge_status hg_lines_columns(struct hg_lines *lines, const struct hg_wanted *wanted, hg_line_reader finder,
+                              const void *arg, struct hg_columns *columns, size_t **list, hinge_error *err);
+
 /* The line at p, which is moved behind it. */
 struct hg_line hg_next_line(const char *file, size_t number, const char **p, const char *end);
 
