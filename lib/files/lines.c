@@ -16,7 +16,7 @@ struct hg_chunk {
     const char *begin; /* of its first line */
     size_t n, first;   /* lines, and the number of lines before them */
     size_t last_index;
-    struct hg_tally tally;
+    size_t nonzeros;
     hinge_status status;
     hinge_error err;
 };
@@ -103,18 +103,17 @@ static void read_chunk(const struct hg_lines *lines, struct hg_chunk *chunk, hg_
 {
     const char *p = chunk->begin, *end = lines->text + lines->size;
     chunk->status = HINGE_OK;
-    chunk->tally = (struct hg_tally){ 0 };
+    chunk->nonzeros = 0;
     for (size_t i = 0; i < chunk->n && chunk->status == HINGE_OK; i++) {
         size_t row = chunk->first + i;
         struct hg_line line = hg_next_line(lines->file, lines->first_number + row, &p, end);
-        chunk->status = reader(arg, &line, row, &chunk->tally, &chunk->err);
+        chunk->status = reader(arg, &line, row, &chunk->nonzeros, &chunk->err);
     }
 }
 
-hinge_status hg_lines_read(struct hg_lines *lines, hg_line_reader reader, const void *arg, struct hg_tally *tally,
-                           hinge_error *err)
+hinge_status hg_lines_read(struct hg_lines *lines, hg_line_reader reader, const void *arg, hinge_error *err)
 {
-    struct hg_tally sum = { 0 };
+    lines->nonzeros = 0;
 #pragma omp parallel for schedule(dynamic) num_threads(lines->threads)
     for (size_t i = 0; i < lines->n_chunks; i++)
         read_chunk(lines, &lines->chunks[i], reader, arg);
@@ -125,22 +124,19 @@ hinge_status hg_lines_read(struct hg_lines *lines, hg_line_reader reader, const 
                 *err = chunk->err;
             return chunk->status;
         }
-        sum.nonzeros += chunk->tally.nonzeros;
-        sum.last = HG_MAX(sum.last, chunk->tally.last);
+        lines->nonzeros += chunk->nonzeros;
     }
-    *tally = sum;
     return HINGE_OK;
 }
 
 hinge_status hg_lines_columns(struct hg_lines *lines, const struct hg_wanted *wanted, hg_line_reader finder,
                               const void *arg, struct hg_columns *columns, size_t **list, hinge_error *err)
 {
-    struct hg_tally tally;
     HG_TRY(hg_columns_open(columns, lines->file, wanted->last, err));
     for (size_t k = 0; k < wanted->n; k++)
         hg_columns_add(columns, wanted->columns[k]);
     if (finder != NULL)
-        HG_TRY(hg_lines_read(lines, finder, arg, &tally, err));
+        HG_TRY(hg_lines_read(lines, finder, arg, err));
     hg_columns_rank(columns);
     if (finder != NULL && !hg_columns_worth(columns)) {
         hg_columns_free(columns);
@@ -270,13 +266,13 @@ static hinge_status refuse_value(const struct hg_line *line, const char *p, size
     return hg_fail_line(err, line, "value '%s' of index %zu %s", hg_excerpt(p, line->end).text, index, reason);
 }
 
-hinge_status hg_line_pairs(struct hg_line *line, const struct hg_row *row, size_t *serial, struct hg_tally *tally,
+hinge_status hg_line_pairs(struct hg_line *line, const struct hg_row *row, size_t *serial, size_t *nonzeros,
                            hinge_error *err)
 {
     if (serial != NULL)
         HG_TRY(read_serial(line, serial, err));
     const char *p = line->p, *end = line->end;
-    size_t previous = 0, index, cols = row->data == NULL ? 0 : row->cols, nonzeros = 0, last = 0;
+    size_t previous = 0, index, cols = row->data == NULL ? 0 : row->cols, count = 0;
     double rest = 0;
     for (p = hg_skip_blanks(p, end); p < end; p = hg_skip_blanks(p, end)) {
         double value = 0;
@@ -294,7 +290,6 @@ hinge_status hg_line_pairs(struct hg_line *line, const struct hg_row *row, size_
         previous = index;
         if (value == 0 && !signbit(value))
             continue;
-        last = index;
         if (row->columns != NULL && (index = hg_columns_place(row->columns, index)) == 0) {
             rest = hypot(rest, value);
             continue;
@@ -306,15 +301,14 @@ hinge_status hg_line_pairs(struct hg_line *line, const struct hg_row *row, size_
         }
         if (!hg_row_set(row, index - 1, value))
             return refuse_value(line, number, index, value, true, err);
-        nonzeros += hg_row_nonzero(row, value);
+        count += hg_row_nonzero(row, value);
     }
     if (row->rest && cols > 0) {
         if (!isfinite(rest) || !hg_row_set(row, cols - 1, rest))
             return hg_fail_line(err, line, "the norm of features left out is too large");
-        nonzeros += hg_row_nonzero(row, rest);
+        count += hg_row_nonzero(row, rest);
     }
     line->p = end;
-    tally->nonzeros += nonzeros;
-    tally->last = HG_MAX(tally->last, last);
+    *nonzeros += count;
     return HINGE_OK;
 }

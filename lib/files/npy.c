@@ -288,18 +288,13 @@ hinge_status hg_read_npy(const struct hg_source *source, hinge_data *data, hinge
                           "an array of one dimension is no list of examples: reshape it to (%zu, 1), examples of one "
                           "feature, or to (1, %zu), one example",
                           npy.rows, npy.rows);
-    hinge_dtype type = source->options->type;
-    if (type == 0)
-        type = npy.kind == 'f' && npy.item == 4 ? HINGE_F32 : HINGE_F64;
+    hinge_dtype type = npy.kind == 'f' && npy.item == 4 ? HINGE_F32 : HINGE_F64;
     const struct hg_part *part = &source->part;
     size_t first = part->of > 0 ? hg_share_of(npy.rows, part->number, part->of) : 0;
     size_t rows = (part->of > 0 ? hg_share_of(npy.rows, part->number + 1, part->of) : npy.rows) - first;
-    size_t kept = part->check ? HG_MIN(rows, (size_t)1) : rows;
     if (rows == 0 && npy.rows > 0)
         return HINGE_OK;
-    hinge_status status = hg_data_reserve(data, source, kept, HG_MAX(npy.cols, source->options->min_cols), type, err);
-    if (part->check)
-        data->x.stride = 0;
+    hinge_status status = hg_data_reserve(data, source, rows, HG_MAX(npy.cols, source->options->min_cols), type, err);
     if (status == HINGE_OK)
         status = fill_npy(source, &npy, first, rows, data, err);
     if (status == HINGE_OK && source->options->labels_path != NULL)
