@@ -234,7 +234,8 @@ static bool read_value(struct reader *r, const char *key, const char *end, struc
         row++;
     if (row == keys + N_KEYS)
         return false;
-    void *at = (char *)m + row->at, *unused = NULL;
+    void *unused = NULL; /* the layout of 3.24 has no place for marks */
+    void *at = row->shape == MARKS && row->at == 0 ? (void *)&unused : (char *)m + row->at;
     switch (row->shape) {
     case TASK:
         return read_keyword(r, task_name, at);
@@ -247,9 +248,7 @@ static bool read_value(struct reader *r, const char *key, const char *end, struc
     default:
         break;
     }
-    if (row->at > 0)
-        return read_list(r, m, row->shape, at);
-    bool ok = read_list(r, m, row->shape, &unused); /* the layout of 3.24 has no place for it */
+    bool ok = read_list(r, m, row->shape, at);
     free(unused);
     return ok;
 }

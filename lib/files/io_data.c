@@ -266,23 +266,14 @@ size_t hg_share_of(size_t count, size_t k, size_t n)
     return count / n * k + count % n * k / n;
 }
 
-/* Where the first line begins at a place or behind it. */
-static size_t line_from(const char *text, size_t size, size_t from)
-{
-    if (from == 0 || from >= size)
-        return from;
-    const char *newline = memchr(text + from - 1, '\n', size - from + 1);
-    return newline != NULL ? (size_t)(newline - text) + 1 : size;
-}
-
 const char *hg_lines_of_part(const struct hg_part *part, const char *text, size_t *size)
 {
     if (part->of == 0)
         return text;
-    size_t begin = line_from(text, *size, hg_share_of(*size, part->number, part->of));
-    size_t end = line_from(text, *size, hg_share_of(*size, part->number + 1, part->of));
-    *size = end - begin;
-    return text + begin;
+    const char *end = text + *size;
+    const char *begin = hg_first_line(text, text + hg_share_of(*size, part->number, part->of), end);
+    *size = (size_t)(hg_first_line(text, text + hg_share_of(*size, part->number + 1, part->of), end) - begin);
+    return begin;
 }
 
 /* The first label of all decides what those of a part are. */

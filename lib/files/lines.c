@@ -23,13 +23,12 @@ struct hg_chunk {
 
 /* ---- chunks -------------------------------------------------------------------------------------------- */
 
-/* Where the first line that begins in [p, limit) does; NULL: none does. */
-static const char *first_line(const char *text, const char *p, const char *limit)
+const char *hg_first_line(const char *text, const char *p, const char *limit)
 {
     if (p == text)
         return p;
-    const char *newline = memchr(p - 1, '\n', (size_t)(limit - p)); /* at limit - 1 it begins the next chunk */
-    return newline == NULL ? NULL : newline + 1;
+    const char *newline = memchr(p - 1, '\n', (size_t)(limit - p)); /* at limit - 1 it begins the next line */
+    return newline == NULL ? limit : newline + 1;
 }
 
 /* The index of the last "index:" before end, 0 if none can be made out: the line is then refused later. */
@@ -49,16 +48,13 @@ static void count_chunk(const struct hg_lines *lines, struct hg_chunk *chunk, si
 {
     const char *end = lines->text + lines->size, *start = lines->text + i * STRETCH;
     const char *limit = lines->size - i * STRETCH > STRETCH ? start + STRETCH : end;
-    const char *p = first_line(lines->text, start, limit);
+    const char *p = hg_first_line(lines->text, start, limit);
     chunk->begin = p;
-    while (p != NULL && p < limit) {
-        const char *newline = memchr(p, '\n', (size_t)(end - p));
-        if (newline == NULL)
-            newline = end;
+    while (p < limit) {
+        const struct hg_line line = hg_next_line(lines->file, 0, &p, end);
         if (pairs)
-            chunk->last_index = HG_MAX(chunk->last_index, last_index_before(p, newline));
+            chunk->last_index = HG_MAX(chunk->last_index, last_index_before(line.p, line.end));
         chunk->n++;
-        p = newline == end ? end : newline + 1;
     }
 }
 

@@ -51,6 +51,8 @@ struct hg_wanted {
 hinge_status hg_lines_columns(struct hg_lines *lines, const struct hg_wanted *wanted, hg_line_reader finder,
                               const void *arg, struct hg_columns *columns, size_t **list, hinge_error *err);
 
+/* Where the first line of text that begins in [p, limit) does; limit: none does. */
+const char *hg_first_line(const char *text, const char *p, const char *limit);
 /* The line at p, which is moved behind it. */
 struct hg_line hg_next_line(const char *file, size_t number, const char **p, const char *end);
 
