@@ -173,12 +173,9 @@ static hinge_status csv_layout(struct csv *csv, const struct hg_source *source, 
     const struct hg_line given = hg_next_line(source->name, 1, &second, end), *line = &given;
     size_t length = (size_t)(line->end - line->p);
     csv->delimiter = ',';
-    if (length > 0 && memchr(line->p, ',', length) == NULL) {
-        if (memchr(line->p, ';', length) != NULL)
-            csv->delimiter = ';';
-        else if (memchr(line->p, '\t', length) != NULL)
-            csv->delimiter = '\t';
-    }
+    for (const char *each = "\t;,"; *each != '\0'; each++) /* the last one that is there goes before the others */
+        if (memchr(line->p, *each, length) != NULL)
+            csv->delimiter = *each;
     csv->fields = csv_count(line, csv->delimiter, SIZE_MAX).count;
     HG_TRY(csv_find_label(csv, source, err));
     *first = csv_count(line, csv->delimiter, csv->label);
