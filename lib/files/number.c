@@ -205,9 +205,13 @@ const char *hg_parse_size(const char *p, const char *end, size_t *value)
 size_t hg_format_size(char *buffer, uint64_t v)
 {
     char room[HG_NUMBER_ROOM], *end = room + sizeof room, *start = end;
-    do
-        *--start = (char)('0' + v % 10);
-    while ((v /= 10) > 0);
+    for (; v >= 10; v /= 100) {
+        unsigned two = (unsigned)(v % 100);
+        *--start = (char)('0' + two % 10);
+        *--start = (char)('0' + two / 10);
+    }
+    if (v > 0 || start == end)
+        *--start = (char)('0' + v);
     memcpy(buffer, start, (size_t)(end - start));
     return (size_t)(end - start);
 }
@@ -260,7 +264,7 @@ size_t hg_format_double(char *buffer, double v)
     double size = fabs(v), back = 0;
     size_t sign = signbit(v) && !isnan(v), length;
     buffer[0] = '-';
-    if (size < 1e17 && size == (double)(uint64_t)size)
+    if (size < 1e17 && size == (double)(int64_t)size)
         return sign + hg_format_size(buffer + sign, (uint64_t)size);
     if (size >= 1e-4 && size < 1e13 && (length = format_wide(buffer + sign, size)) > 0)
         return sign + length;
