@@ -100,7 +100,7 @@ static const char *check_targets(const struct svm_problem *prob, const struct sv
     return NULL;
 }
 
-static const char *check_hinge(const struct svm_problem *prob, const struct svm_parameter *p)
+static const char *check_hinge(const struct svm_parameter *p)
 {
     const hinge_task_row *task = hgc_task(p->svm_type);
     if (!isfinite(p->eps) || (task->uses_C && !isfinite(p->C) && (task->uses_nu || !(p->C > 0))) ||
@@ -112,23 +112,18 @@ static const char *check_hinge(const struct svm_problem *prob, const struct svm_
     for (int k = 0; p->svm_type == C_SVC && k < p->nr_weight; k++)
         if (!(p->weight[k] >= 0 && isfinite(p->weight[k])))
             return "the weight of a class is not a finite number >= 0";
-    size_t columns;
-    const char *fault = hgc_dense_columns(prob, p, &columns);
-    return fault != NULL ? fault : hgc_dense_fits((size_t)prob->l, columns);
+    return NULL;
 }
 
 const char *hgc_fault(const struct svm_problem *prob, const struct svm_parameter *p)
 {
     if (prob == NULL || p == NULL)
         return "problem or parameters are NULL";
-    const char *fault = check_kinds(p);
-    if (fault == NULL)
-        fault = check_numbers(p);
-    if (fault == NULL)
-        fault = check_targets(prob, p);
-    if (fault == NULL && p->svm_type == NU_SVC)
-        fault = check_nu(prob, p->nu);
-    return fault == NULL ? check_hinge(prob, p) : fault;
+    HGC_TRY(check_kinds(p));
+    HGC_TRY(check_numbers(p));
+    HGC_TRY(check_targets(prob, p));
+    HGC_TRY(p->svm_type == NU_SVC ? check_nu(prob, p->nu) : NULL);
+    return check_hinge(p);
 }
 
 /* Whether labels are there yet: Algorithm::SVM checks with room for them that it fills afterwards, where anything may
@@ -147,12 +142,10 @@ const char *svm_check_parameter(const struct svm_problem *prob, const struct svm
 {
     if (p == NULL)
         return "parameters are NULL";
-    const char *fault = check_kinds(p);
-    if (fault == NULL && !(p->cache_size > 0))
-        fault = "cache_size <= 0";
-    if (fault == NULL)
-        fault = check_numbers(p);
-    if (fault == NULL)
-        fault = check_switches(p);
-    return fault == NULL && p->svm_type == NU_SVC && has_labels(prob) ? check_nu(prob, p->nu) : fault;
+    HGC_TRY(check_kinds(p));
+    if (!(p->cache_size > 0))
+        return "cache_size <= 0";
+    HGC_TRY(check_numbers(p));
+    HGC_TRY(check_switches(p));
+    return p->svm_type == NU_SVC && has_labels(prob) ? check_nu(prob, p->nu) : NULL;
 }

@@ -14,7 +14,6 @@
 #include <string.h>
 
 static const char no_memory[] = "no memory for the examples as dense rows";
-static const char too_large[] = "the examples as dense rows do not fit the memory";
 static const char no_serial[] =
     "precomputed kernel: an example does not begin with 0:serial, or has too few values";
 
@@ -69,11 +68,8 @@ static const char *columns_find(struct hg_columns *c, const struct svm_problem *
 {
     int max = -1;
     memset(c, 0, sizeof *c);
-    const char *fault = largest_index(prob, precomputed, &max);
-    if (fault == NULL && precomputed)
-        fault = check_kernel_values(prob, max);
-    if (fault != NULL)
-        return fault;
+    HGC_TRY(largest_index(prob, precomputed, &max));
+    HGC_TRY(precomputed ? check_kernel_values(prob, max) : NULL);
     c->last = max > 0 ? (size_t)max : 0;
     if (!HG_ROOM(HG_ZEROS(c->bits, c->last / 64 + 1), HG_ZEROS(c->before, c->last / 64 + 1)))
         return no_memory;
@@ -86,23 +82,6 @@ static const char *columns_find(struct hg_columns *c, const struct svm_problem *
     }
     hg_columns_rank(c);
     return NULL;
-}
-
-const char *hgc_dense_columns(const struct svm_problem *prob, const struct svm_parameter *param,
-                              size_t *columns)
-{
-    struct hg_columns c;
-    const char *fault = columns_find(&c, prob, is_precomputed(param));
-    *columns = c.count;
-    hg_columns_free(&c);
-    return fault;
-}
-
-/* f64 rows here, and hinge's own f32 copy of them, in four fifths of the machine's memory. */
-const char *hgc_dense_fits(size_t rows, size_t columns)
-{
-    double bytes = (double)rows * (double)columns * (sizeof(double) + sizeof(float));
-    return bytes <= 0.8 * (double)hinge_machine_info().total_memory ? NULL : too_large;
 }
 
 static void fill_features(struct hgc_dense *dense, const struct hg_columns *c, const struct svm_problem *prob)
@@ -128,14 +107,14 @@ static void fill_kernel_values(struct hgc_dense *dense, const struct hg_columns 
     }
 }
 
-/* A column of zeros stands where all examples are 0. */
+/* f64 rows here, and hinge's own f32 copy of them, in four fifths of the machine's memory. A column of zeros stands
+ * where all examples are 0. */
 static const char *allocate(struct hgc_dense *dense, const struct svm_problem *prob,
                             const struct svm_parameter *param, size_t columns)
 {
     size_t rows = (size_t)prob->l, cols = columns > 0 ? columns : 1;
-    const char *fault = hgc_dense_fits(rows, cols);
-    if (fault != NULL)
-        return fault;
+    if ((double)rows * (double)cols * (sizeof(double) + sizeof(float)) > 0.8 * (double)hg_total_memory())
+        return "the examples as dense rows do not fit the memory";
     dense->values = calloc(rows, cols * sizeof(double));
     dense->y = param->svm_type != ONE_CLASS ? malloc(rows * sizeof(double)) : NULL;
     dense->serial = is_precomputed(param) ? malloc(rows * sizeof(size_t)) : NULL;

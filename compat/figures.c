@@ -24,25 +24,17 @@ struct figures {
     double sum; /* of |coef| */
 };
 
-static void add_part(struct figures *f, const struct part *part)
+static struct figures figures_of(const struct part *parts, size_t n)
 {
-    for (int i = part->first; i < part->first + part->n; i++) {
-        double size = fabs(part->coef[i]);
-        f->sum += size;
-        f->n_sv += size > 0;
-        f->n_bsv += size > 0 && size >= part->bound * (1 - 1e-12);
-    }
-}
-
-static void print_end(const struct figures *f, double objective, double rho)
-{
-    hgc_print("obj = %f, rho = %f\n", objective, rho);
-    hgc_print("nSV = %d, nBSV = %d\n", f->n_sv, f->n_bsv);
-}
-
-static void print_begin(const unsigned long long *iterations, size_t problem)
-{
-    hgc_print("\noptimization finished, #iter = %d\n", iterations != NULL ? (int)iterations[problem] : 0);
+    struct figures f = { 0, 0, 0 };
+    for (const struct part *part = parts; part < parts + n; part++)
+        for (int i = part->first; i < part->first + part->n; i++) {
+            double size = fabs(part->coef[i]);
+            f.sum += size;
+            f.n_sv += size > 0;
+            f.n_bsv += size > 0 && size >= part->bound * (1 - 1e-12);
+        }
+    return f;
 }
 
 /* ---- epsilon of nu-SVR ----------------------------------------------------------------------------------- */
@@ -135,18 +127,33 @@ static double class_weight(const struct svm_parameter *p, int label)
     return weight;
 }
 
-static void print_single(const struct svm_problem *prob, const struct svm_parameter *param,
-                         const struct hgc_dense *dense, const hinge_model *trained, const struct svm_model *m,
-                         const unsigned long long *iterations)
+struct solved {
+    const struct svm_parameter *param;
+    const struct hgc_dense *dense;
+    const hinge_model *trained;
+    const struct svm_model *m;
+    const unsigned long long *iterations; /* of each problem, or NULL */
+};
+
+/* l: examples of the problem, whose support vectors are in parts[n]. */
+static void print_problem(const struct solved *s, size_t problem, struct part *parts, size_t n, double l)
 {
-    struct figures f = { 0, 0, 0 };
-    add_part(&f, &(struct part){ m->sv_coef[0], 0, m->l, hgc_task(param->svm_type)->uses_C ? param->C : 1 });
-    print_begin(iterations, 0);
-    if (param->svm_type == NU_SVR)
-        hgc_print("epsilon = %f\n", epsilon_of(dense, trained, param->C));
-    else if (param->svm_type == EPSILON_SVR)
-        hgc_print("nu = %f\n", f.sum / (param->C * prob->l));
-    print_end(&f, hinge_model_objectives(trained)[0], m->rho[0]);
+    const struct svm_parameter *param = s->param;
+    struct figures f = figures_of(parts, n);
+    hgc_print("\noptimization finished, #iter = %d\n", s->iterations != NULL ? (int)s->iterations[problem] : 0);
+    if (param->svm_type == NU_SVC) {
+        double bound = f.sum / (param->nu * l);
+        hgc_print("C = %f\n", bound);
+        for (size_t i = 0; i < n; i++)
+            parts[i].bound = bound * (1 - 1e-9); /* the sum is rounded */
+        f = figures_of(parts, n);
+    } else if (param->svm_type == NU_SVR) {
+        hgc_print("epsilon = %f\n", epsilon_of(s->dense, s->trained, param->C));
+    } else if (param->svm_type != ONE_CLASS && parts[0].bound == parts[n - 1].bound) {
+        hgc_print("nu = %f\n", f.sum / (parts[0].bound * l));
+    }
+    hgc_print("obj = %f, rho = %f\n", hinge_model_objectives(s->trained)[problem], s->m->rho[problem]);
+    hgc_print("nSV = %d, nBSV = %d\n", f.n_sv, f.n_bsv);
 }
 
 /* Examples of each class, for free(); NULL: no memory. */
@@ -162,52 +169,34 @@ static double *class_sizes(const struct hgc_dense *dense, const struct svm_model
     return size;
 }
 
-/* l: examples of both classes. */
-static void print_pair(const struct svm_parameter *param, struct part *a, struct part *b, double l)
+static void print_pairs(const struct solved *s)
 {
-    struct figures f = { 0, 0, 0 };
-    add_part(&f, a);
-    add_part(&f, b);
-    if (param->svm_type == NU_SVC) {
-        double bound = f.sum / (param->nu * l);
-        hgc_print("C = %f\n", bound);
-        a->bound = b->bound = bound * (1 - 1e-9); /* the sum is rounded */
-    } else if (a->bound == b->bound) {
-        hgc_print("nu = %f\n", f.sum / (a->bound * l));
-    }
-}
-
-static void print_pairs(const struct svm_parameter *param, const struct hgc_dense *dense,
-                        const hinge_model *trained, const struct svm_model *m,
-                        const unsigned long long *iterations)
-{
-    double *size = class_sizes(dense, m);
-    int first_a = 0, p = 0;
+    const struct svm_parameter *param = s->param;
+    const struct svm_model *m = s->m;
+    double *size = class_sizes(s->dense, m);
+    int first_a = 0;
+    size_t p = 0;
     for (int a = 0; size != NULL && a < m->nr_class; first_a += m->nSV[a++]) {
         int first_b = first_a + m->nSV[a];
         for (int b = a + 1; b < m->nr_class; first_b += m->nSV[b++], p++) {
-            struct part of_a = { m->sv_coef[b - 1], first_a, m->nSV[a],
-                                 param->C * class_weight(param, m->label[a]) };
-            struct part of_b = { m->sv_coef[a], first_b, m->nSV[b],
-                                 param->C * class_weight(param, m->label[b]) };
-            struct figures f = { 0, 0, 0 };
-            print_begin(iterations, (size_t)p);
-            print_pair(param, &of_a, &of_b, size[a] + size[b]);
-            add_part(&f, &of_a);
-            add_part(&f, &of_b);
-            print_end(&f, hinge_model_objectives(trained)[p], m->rho[p]);
+            struct part parts[] = {
+                { m->sv_coef[b - 1], first_a, m->nSV[a], param->C * class_weight(param, m->label[a]) },
+                { m->sv_coef[a], first_b, m->nSV[b], param->C * class_weight(param, m->label[b]) },
+            };
+            print_problem(s, p, parts, 2, size[a] + size[b]);
         }
     }
     hgc_print("Total nSV = %d\n", m->l);
     free(size);
 }
 
-void hgc_print_problems(const struct svm_problem *prob, const struct svm_parameter *param,
-                        const struct hgc_dense *dense, const hinge_model *trained,
+void hgc_print_problems(const struct svm_parameter *param, const struct hgc_dense *dense, const hinge_model *trained,
                         const struct svm_model *model, const unsigned long long *iterations)
 {
+    const struct solved solved = { param, dense, trained, model, iterations };
+    struct part all = { model->sv_coef[0], 0, model->l, hgc_task(param->svm_type)->uses_C ? param->C : 1 };
     if (hgc_classifies(param->svm_type))
-        print_pairs(param, dense, trained, model, iterations);
+        print_pairs(&solved);
     else
-        print_single(prob, param, dense, trained, model, iterations);
+        print_problem(&solved, 0, &all, 1, (double)dense->x.rows);
 }

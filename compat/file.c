@@ -5,8 +5,9 @@
  */
 #include "compat/own.h"
 #include "lib/files/bytes.h"
+#include "lib/files/lines.h"
 #include "lib/files/number.h"
-#include "lib/model.h"
+#include "lib/proba.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -58,7 +59,7 @@ enum { N_KEYS = sizeof keys / sizeof *keys };
 
 static size_t n_values(const struct svm_model *m, enum shape shape)
 {
-    return shape == INTS ? (size_t)m->nr_class : shape == REALS ? hgc_pairs(m) : shape == MARKS ? HGC_MARKS : 1;
+    return shape == INTS ? (size_t)m->nr_class : shape == REALS ? hgc_pairs(m) : shape == MARKS ? HG_MARKS : 1;
 }
 
 /* ---- writing --------------------------------------------------------------------------------------------- */
@@ -198,18 +199,13 @@ static bool read_int(struct reader *r, int *value)
     return next_word(r, &word, &end) && to_int(word, end, value);
 }
 
-static bool is(const char *word, const char *end, const char *key)
-{
-    return strlen(key) == (size_t)(end - word) && memcmp(word, key, (size_t)(end - word)) == 0;
-}
-
 static bool read_keyword(struct reader *r, const char *(*name)(int type), int *value)
 {
     const char *word, *end;
     if (!next_word(r, &word, &end))
         return false;
     for (*value = 0; name(*value) != NULL; ++*value)
-        if (is(word, end, name(*value)))
+        if (hg_same_word(word, end, name(*value)))
             return true;
     return false;
 }
@@ -234,11 +230,12 @@ static bool read_value(struct reader *r, const char *key, const char *end, struc
 {
     const struct key_row *row = keys;
     int classes = m->nr_class;
-    while (row < keys + N_KEYS && !is(key, end, row->name))
+    while (row < keys + N_KEYS && !hg_same_word(key, end, row->name))
         row++;
     if (row == keys + N_KEYS)
         return false;
-    void *at = (char *)m + row->at, *unused = NULL;
+    void *unused = NULL; /* the layout of 3.24 has no place for marks */
+    void *at = row->shape == MARKS && row->at == 0 ? (void *)&unused : (char *)m + row->at;
     switch (row->shape) {
     case TASK:
         return read_keyword(r, task_name, at);
@@ -251,9 +248,7 @@ static bool read_value(struct reader *r, const char *key, const char *end, struc
     default:
         break;
     }
-    if (row->at > 0)
-        return read_list(r, m, row->shape, at);
-    bool ok = read_list(r, m, row->shape, &unused); /* the layout of 3.24 has no place for it */
+    bool ok = read_list(r, m, row->shape, at);
     free(unused);
     return ok;
 }
@@ -263,7 +258,7 @@ static bool read_header(struct reader *r, struct svm_model *m)
     const char *word, *end;
     m->param.svm_type = m->param.kernel_type = m->l = -1;
     while (next_word(r, &word, &end)) {
-        if (is(word, end, "SV")) { /* what hinge says behind it is not for LIBSVM */
+        if (hg_same_word(word, end, "SV")) { /* what hinge says behind it is not for LIBSVM */
             while (next_word(r, &word, &end))
                 ;
             return end_line(r);

@@ -5,22 +5,12 @@
 #ifndef HINGE_COMPAT_OWN_H
 #define HINGE_COMPAT_OWN_H
 
+#include "lib/base/base.h"
+
 #include <hinge/compat/svm.h>
-#include <hinge/hinge.h>
-
-#include <stdbool.h>
-#include <stddef.h>
-
-#if defined(__GNUC__) || defined(__clang__)
-#define HGC_PRINTF __attribute__((format(printf, 1, 2)))
-#else
-#define HGC_PRINTF
-#endif
-
-enum { HGC_MARKS = 10 }; /* of prob_density_marks */
 
 /* To the print function. */
-void hgc_print(const char *format, ...) HGC_PRINTF;
+void hgc_print(const char *format, ...) HG_PRINTF(1, 2);
 int hgc_threads(void);       /* 0: not set; 1 in a child */
 void hgc_count_training(void);
 bool hgc_is_child(void);     /* of the process that trained first: its threads are not there */
@@ -50,8 +40,16 @@ static inline size_t hgc_pairs(const struct svm_model *m)
     return k * (k - (k > 0)) / 2;
 }
 
+/* Returns from the function with what a check found. */
+#define HGC_TRY(check) \
+    do { \
+        const char *fault_ = (check); \
+        if (fault_ != NULL) \
+            return fault_; \
+    } while (0)
+
 /* What svm_train cannot do without: NULL, or a message. Leaves out what it could ignore (cache, shrinking,
- * ...). */
+ * ...), and the examples' features, which hgc_dense_make looks at. */
 const char *hgc_fault(const struct svm_problem *prob, const struct svm_parameter *param);
 
 /* A problem as hinge takes it, owned. */
@@ -66,15 +64,9 @@ struct hgc_dense {
 const char *hgc_dense_make(struct hgc_dense *dense, const struct svm_problem *prob,
                            const struct svm_parameter *param);
 void hgc_dense_free(struct hgc_dense *dense);
-/* Features that are not 0 everywhere (precomputed: serial numbers that occur), or a message. */
-const char *hgc_dense_columns(const struct svm_problem *prob, const struct svm_parameter *param,
-                              size_t *columns);
-/* NULL, or that so many values cannot be held. */
-const char *hgc_dense_fits(size_t rows, size_t columns);
 
 /* Prints what LIBSVM prints of each two-class problem. iterations[n_problems], or NULL. */
-void hgc_print_problems(const struct svm_problem *prob, const struct svm_parameter *param,
-                        const struct hgc_dense *dense, const hinge_model *trained,
+void hgc_print_problems(const struct svm_parameter *param, const struct hgc_dense *dense, const hinge_model *trained,
                         const struct svm_model *model, const unsigned long long *iterations);
 
 #endif

@@ -27,20 +27,21 @@ static double square(double v)
     return v * v;
 }
 
-/* Room of l + 1 numbers and, where that is not much more, of the example's size. */
-static double *example_init(struct example *e, const struct svm_node *x, int kernel_type, size_t l)
+/* Room for l numbers and as many classes as the model has and, where that is not much more, for the example's size. */
+static double *example_init(struct example *e, const struct svm_node *x, const struct svm_model *m, size_t l)
 {
-    size_t size = 0, spread = 0;
+    int kernel_type = m->param.kernel_type;
+    size_t own = l + 1 + (m->nr_class > 0 ? (size_t)m->nr_class : 0), size = 0, spread = 0;
     *e = (struct example){ x, NULL, 0, 0, x->index, 0, false };
     for (const struct svm_node *p = x; kernel_type != PRECOMPUTED && p->index != -1; p++)
         if (p->index >= 0 && (size_t)p->index >= size)
             size = (size_t)p->index + 1;
     if (kernel_type != PRECOMPUTED && size <= 16 * l + 256)
         spread = size;
-    double *room = malloc((l + 1 + spread) * sizeof *room);
+    double *room = malloc((own + spread) * sizeof *room);
     if (room == NULL || kernel_type == PRECOMPUTED || spread < size)
         return room;
-    e->spread = room + l + 1;
+    e->spread = room + own;
     e->size = (unsigned)size;
     memset(e->spread, 0, size * sizeof *room);
     for (const struct svm_node *p = x; p->index != -1; p++)
@@ -203,9 +204,7 @@ static double classify(const struct svm_model *m, const double *values, int *vot
     return m->label[best];
 }
 
-enum { STACK_CLASSES = 64 };
-
-static double label_of(const struct svm_model *m, const double *values, double *decisions)
+static double label_of(const struct svm_model *m, const double *values, int *votes, double *decisions)
 {
     if (!hgc_classifies(m->param.svm_type)) {
         double value = decide_single(m, values);
@@ -213,31 +212,22 @@ static double label_of(const struct svm_model *m, const double *values, double *
             decisions[0] = value;
         return m->param.svm_type != ONE_CLASS ? value : value > 0 ? 1 : -1;
     }
-    int few[STACK_CLASSES], *votes = few;
-    if (m->nr_class < 1)
-        return 0;
-    if (m->nr_class > STACK_CLASSES && (votes = malloc((size_t)m->nr_class * sizeof *votes)) == NULL) {
-        hgc_print("no memory for a prediction\n");
-        return 0;
-    }
-    double label = classify(m, values, votes, decisions);
-    if (votes != few)
-        free(votes);
-    return label;
+    return m->nr_class < 1 ? 0 : classify(m, values, votes, decisions);
 }
 
 /* decisions: room for all pairs, or NULL. */
 static double predict(const struct svm_model *m, const struct svm_node *x, double *decisions)
 {
     struct example e;
-    double *values = example_init(&e, x, m->param.kernel_type, m->l > 0 ? (size_t)m->l : 0);
+    size_t l = m->l > 0 ? (size_t)m->l : 0;
+    double *values = example_init(&e, x, m, l);
     if (values == NULL) {
         hgc_print("no memory for a prediction\n");
         return 0;
     }
     for (int i = 0; i < m->l; i++)
         values[i] = kernel(&m->param, &e, m->SV[i]);
-    double label = label_of(m, values, decisions);
+    double label = label_of(m, values, (int *)(void *)(values + l), decisions);
     free(values);
     return label;
 }

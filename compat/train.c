@@ -3,7 +3,7 @@
  * LIBSVM's fields.
  */
 #include "compat/own.h"
-#include "lib/model.h"
+#include "lib/proba.h"
 
 #include <math.h>
 #include <omp.h>
@@ -139,73 +139,55 @@ static void job_free(struct job *job)
 
 /* ---- the model ------------------------------------------------------------------------------------------- */
 
+static void *room_of(size_t n, size_t size, bool *ok)
+{
+    void *room = malloc((n + 1) * size);
+    *ok = *ok && room != NULL;
+    return room;
+}
+
+/* NULL, if values are. */
 static double *copy_doubles(const double *values, size_t n, bool *ok)
 {
-    double *copy = malloc((n + 1) * sizeof *copy);
-    if (copy == NULL)
-        *ok = false;
-    else if (n > 0)
+    double *copy = values != NULL ? room_of(n, sizeof *copy, ok) : NULL;
+    if (copy != NULL && n > 0)
         memcpy(copy, values, n * sizeof *copy);
     return copy;
-}
-
-static bool fill_classes(struct svm_model *m, const hinge_model *h)
-{
-    m->label = malloc(((size_t)m->nr_class + 1) * sizeof *m->label);
-    m->nSV = malloc(((size_t)m->nr_class + 1) * sizeof *m->nSV);
-    for (int c = 0; m->label != NULL && m->nSV != NULL && c < m->nr_class; c++) {
-        m->label[c] = (int)hinge_model_labels(h)[c];
-        m->nSV[c] = (int)hinge_model_class_sv(h)[c];
-    }
-    return m->label != NULL && m->nSV != NULL;
-}
-
-static bool fill_support_vectors(struct svm_model *m, const hinge_model *h, const struct svm_problem *prob)
-{
-    size_t l = hinge_model_n_sv(h), rows = (size_t)m->nr_class - 1;
-    bool ok = true;
-    m->l = (int)l;
-    m->SV = malloc((l + 1) * sizeof *m->SV);
-    m->sv_indices = malloc((l + 1) * sizeof *m->sv_indices);
-    m->sv_coef = calloc(rows + 1, sizeof *m->sv_coef);
-    if (m->SV == NULL || m->sv_indices == NULL || m->sv_coef == NULL)
-        return false;
-    for (size_t k = 0; k < rows; k++)
-        m->sv_coef[k] = copy_doubles(hinge_model_coef(h) + k * l, l, &ok);
-    for (size_t i = 0; i < l; i++) {
-        m->SV[i] = prob->x[hinge_model_sv_index(h)[i]];
-        m->sv_indices[i] = (int)hinge_model_sv_index(h)[i] + 1;
-    }
-    return ok;
-}
-
-static bool fill_probability(struct svm_model *m, const hinge_model *h)
-{
-    bool ok = true;
-    if (h->prob_a != NULL)
-        m->probA = copy_doubles(h->prob_a, h->n_problems, &ok);
-    if (h->prob_b != NULL)
-        m->probB = copy_doubles(h->prob_b, h->n_problems, &ok);
-#ifndef HINGE_LIBSVM_324
-    if (h->density_marks != NULL)
-        m->prob_density_marks = copy_doubles(h->density_marks, HGC_MARKS, &ok);
-#endif
-    return ok;
 }
 
 static struct svm_model *model_of(const hinge_model *h, const struct svm_problem *prob,
                                   const struct svm_parameter *param)
 {
     struct svm_model *m = calloc(1, sizeof *m);
+    size_t l = h->n_sv, rows = h->n_classes - 1;
+    bool ok = true, classes = hgc_classifies(param->svm_type);
     if (m == NULL)
         return NULL;
-    bool ok = true;
     m->param = *param;
-    m->nr_class = (int)hinge_model_n_classes(h);
-    m->rho = copy_doubles(hinge_model_rho(h), hinge_model_n_problems(h), &ok);
-    ok = ok && fill_support_vectors(m, h, prob);
-    ok = ok && (!hgc_classifies(param->svm_type) || fill_classes(m, h));
-    ok = ok && fill_probability(m, h);
+    m->nr_class = (int)h->n_classes;
+    m->l = (int)l;
+    m->rho = copy_doubles(h->rho, h->n_problems, &ok);
+    m->probA = copy_doubles(h->prob_a, h->n_problems, &ok);
+    m->probB = copy_doubles(h->prob_b, h->n_problems, &ok);
+#ifndef HINGE_LIBSVM_324
+    m->prob_density_marks = copy_doubles(h->density_marks, HG_MARKS, &ok);
+#endif
+    m->SV = room_of(l, sizeof *m->SV, &ok);
+    m->sv_indices = room_of(l, sizeof *m->sv_indices, &ok);
+    m->label = classes ? room_of(h->n_classes, sizeof *m->label, &ok) : NULL;
+    m->nSV = classes ? room_of(h->n_classes, sizeof *m->nSV, &ok) : NULL;
+    m->sv_coef = calloc(rows + 1, sizeof *m->sv_coef);
+    ok = ok && m->sv_coef != NULL;
+    for (size_t k = 0; ok && k < rows; k++)
+        m->sv_coef[k] = copy_doubles(h->coef + k * l, l, &ok);
+    for (size_t i = 0; ok && i < l; i++) {
+        m->SV[i] = prob->x[h->sv_index[i]];
+        m->sv_indices[i] = (int)h->sv_index[i] + 1;
+    }
+    for (size_t c = 0; ok && classes && c < h->n_classes; c++) {
+        m->label[c] = (int)h->labels[c];
+        m->nSV[c] = (int)h->class_sv[c];
+    }
     if (!ok)
         svm_free_and_destroy_model(&m);
     return m;
@@ -236,7 +218,6 @@ static struct svm_model *train(const struct job *job, const struct svm_problem *
     hinge_error err;
     params.progress = on_progress;
     params.progress_arg = &steps;
-    hgc_count_training();
     if (hinge_train(&trained, &job->dense.x, job->dense.y, &params, &report, &err) != HINGE_OK) {
         hgc_print("ERROR: %s\n", err.text);
     } else {
@@ -245,8 +226,7 @@ static struct svm_model *train(const struct job *job, const struct svm_problem *
         if (hgc_classifies(param->svm_type) && hinge_model_n_classes(trained) == 1)
             hgc_print("WARNING: all examples are of one class\n");
         if (m != NULL)
-            hgc_print_problems(prob, param, &job->dense, trained, m,
-                               steps.n_problems > 0 ? steps.iterations : NULL);
+            hgc_print_problems(param, &job->dense, trained, m, steps.n_problems > 0 ? steps.iterations : NULL);
         else
             hgc_print("ERROR: no memory for the model\n");
         if (report.outcome != HINGE_CONVERGED)
@@ -258,11 +238,31 @@ static struct svm_model *train(const struct job *job, const struct svm_problem *
     return m;
 }
 
-static struct svm_model *train_here(const struct svm_problem *prob, const struct svm_parameter *param)
+/* target[l]; all NaN after a failure. */
+static void validate(const struct job *job, const struct svm_problem *prob, bool ok, int nr_fold, double *target)
+{
+    hinge_error err = { HINGE_OK, 0, "" };
+    if (ok && hinge_cross_validate(&job->dense.x, job->dense.y, &job->params, nr_fold > 0 ? (size_t)nr_fold : 0,
+                                   target, NULL, &err) == HINGE_OK)
+        return;
+    if (ok)
+        hgc_print("ERROR: %s\n", err.text);
+    for (int i = 0; i < prob->l; i++)
+        target[i] = NAN;
+}
+
+/* target: NULL for a model, otherwise for the predictions of folds. */
+static struct svm_model *run_here(const struct svm_problem *prob, const struct svm_parameter *param, int nr_fold,
+                                  double *target)
 {
     struct job job;
     struct svm_model *m = NULL;
-    if (job_init(&job, prob, param))
+    bool ok = job_init(&job, prob, param);
+    if (ok)
+        hgc_count_training();
+    if (target != NULL)
+        validate(&job, prob, ok, nr_fold, target);
+    else if (ok)
         m = train(&job, prob, param);
     job_free(&job);
     return m;
@@ -270,53 +270,33 @@ static struct svm_model *train_here(const struct svm_problem *prob, const struct
 
 /* A child that fork made of a process that trained waits for ever in a region of several threads: it has one, also
  * where nobody says how many, for as long as it is in here. */
-struct svm_model *svm_train(const struct svm_problem *prob, const struct svm_parameter *param)
+static struct svm_model *run(const struct svm_problem *prob, const struct svm_parameter *param, int nr_fold,
+                             double *target)
 {
     struct svm_model *m = NULL;
     if (!hgc_is_child())
-        return train_here(prob, param);
+        return run_here(prob, param, nr_fold, target);
 #pragma omp parallel num_threads(1)
     {
         omp_set_num_threads(1);
-        m = train_here(prob, param);
+        m = run_here(prob, param, nr_fold, target);
     }
     return m;
 }
 
-static void validate_here(const struct svm_problem *prob, const struct svm_parameter *param, int nr_fold,
+struct svm_model *svm_train(const struct svm_problem *prob, const struct svm_parameter *param)
+{
+    return run(prob, param, 0, NULL);
+}
+
+void svm_cross_validation(const struct svm_problem *prob, const struct svm_parameter *param, int nr_fold,
                           double *target)
 {
-    struct job job;
-    hinge_error err = { HINGE_OK, 0, "" };
     if (prob == NULL || param == NULL || target == NULL)
         return;
     if (nr_fold > prob->l) {
         hgc_print("WARNING: %d folds asked for of %d examples: one example a fold\n", nr_fold, prob->l);
         nr_fold = prob->l;
     }
-    bool ok = job_init(&job, prob, param);
-    if (ok) {
-        hgc_count_training();
-        ok = hinge_cross_validate(&job.dense.x, job.dense.y, &job.params, nr_fold > 0 ? (size_t)nr_fold : 0,
-                                  target, NULL, &err) == HINGE_OK;
-        if (!ok)
-            hgc_print("ERROR: %s\n", err.text);
-    }
-    for (int i = 0; !ok && i < prob->l; i++)
-        target[i] = NAN;
-    job_free(&job);
-}
-
-void svm_cross_validation(const struct svm_problem *prob, const struct svm_parameter *param, int nr_fold,
-                          double *target)
-{
-    if (!hgc_is_child()) {
-        validate_here(prob, param, nr_fold, target);
-        return;
-    }
-#pragma omp parallel num_threads(1)
-    {
-        omp_set_num_threads(1);
-        validate_here(prob, param, nr_fold, target);
-    }
+    run(prob, param, nr_fold, target);
 }

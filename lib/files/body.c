@@ -158,7 +158,7 @@ struct vectors {
 };
 
 /* One support vector. Before there is room for coefficients, it is only looked which columns hold something. */
-static hinge_status read_vector(const void *arg, const struct hg_line *given, size_t i, struct hg_tally *tally,
+static hinge_status read_vector(const void *arg, const struct hg_line *given, size_t i, size_t *nonzeros,
                                 hinge_error *err)
 {
     const struct vectors *vectors = arg;
@@ -179,7 +179,7 @@ static hinge_status read_vector(const void *arg, const struct hg_line *given, si
         status = hg_line_number(&line, "coefficient", looks ? &unused : &m->coef[k * m->n_sv + i], err);
     }
     if (status == HINGE_OK)
-        status = hg_line_pairs(&line, &row, m->sv_serial != NULL ? &serial : NULL, tally, err);
+        status = hg_line_pairs(&line, &row, m->sv_serial != NULL ? &serial : NULL, nonzeros, err);
     if (status != HINGE_OK || m->sv_serial == NULL)
         return status;
     if (serial == 0)
@@ -209,23 +209,14 @@ static hinge_status check_lines(const struct hg_body *body, const struct hg_line
 static hinge_status choose_columns(struct vectors *vectors, struct hg_lines *lines, hinge_error *err)
 {
     struct hinge_model *m = vectors->model;
-    struct hg_columns *columns = &vectors->columns;
-    struct hg_tally tally;
+    struct hg_wanted last = { &m->d, 1, m->d }; /* tells how many features there are, be it 0 in all vectors */
     size_t examples = HG_MAX(m->n_sv, 256); /* which are as wide */
     if (m->n_sv == 0 || m->scale_factor != NULL || !hg_columns_wasted(examples, m->d, lines->size))
         return HINGE_OK;
-    HG_TRY(hg_columns_open(columns, lines->file, m->d, err));
-    HG_TRY(hg_lines_read(lines, read_vector, vectors, &tally, err));
-    hg_columns_add(columns, m->d); /* tells how many features there are, be it 0 in all vectors */
-    hg_columns_rank(columns);
-    if (!hg_columns_worth(columns)) {
-        hg_columns_free(columns);
-        return HINGE_OK;
-    }
-    m->d = m->n_columns = columns->count;
-    m->columns = hg_columns_list(columns);
-    return m->columns != NULL ? HINGE_OK
-                              : hg_fail_at(err, HINGE_ENOMEM, lines->file, 0, "no memory for %zu columns", m->d);
+    HG_TRY(hg_lines_columns(lines, &last, read_vector, vectors, &vectors->columns, &m->columns, err));
+    if (m->columns != NULL)
+        m->d = m->n_columns = vectors->columns.count;
+    return HINGE_OK;
 }
 
 static hinge_status reserve(struct hinge_model *m, const char *file, hinge_error *err)
@@ -252,7 +243,6 @@ hinge_status hg_body_read(const struct hg_body *body, struct hinge_model *m, hin
     const char *file = body->told.file;
     struct vectors vectors = { .model = m };
     struct hg_lines lines;
-    struct hg_tally tally;
     HG_TRY(read_words(body->words, m, err));
     hinge_status status = hg_lines_open(&lines, file, body->text, body->size, body->told.number + 1,
                                         m->kernel.type != HINGE_PRECOMPUTED, hg_threads(0), err);
@@ -264,7 +254,7 @@ hinge_status hg_body_read(const struct hg_body *body, struct hinge_model *m, hin
     if (status == HINGE_OK)
         status = reserve(m, file, err);
     if (status == HINGE_OK)
-        status = hg_lines_read(&lines, read_vector, &vectors, &tally, err);
+        status = hg_lines_read(&lines, read_vector, &vectors, err);
     for (size_t i = 0; status == HINGE_OK && m->sv_serial != NULL && i < m->n_sv; i++)
         m->d = HG_MAX(m->d, m->sv_serial[i] + 1); /* as many columns of a kernel matrix as its highest serial number */
     hg_columns_free(&vectors.columns);

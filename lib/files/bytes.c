@@ -114,20 +114,6 @@ static hinge_status grow(struct hg_text *out, const char *name, hinge_error *err
 #endif
 
 #if HG_HAVE_LZMA
-static const char *lzma_text(lzma_ret code)
-{
-    switch (code) {
-    case LZMA_BUF_ERROR:
-        return "xz data ends too early";
-    case LZMA_MEMLIMIT_ERROR:
-        return "xz data needs more memory than there is";
-    case LZMA_OPTIONS_ERROR:
-        return "xz data of a kind that liblzma does not know";
-    default:
-        return "corrupt xz data";
-    }
-}
-
 static hinge_status unpack_xz(struct hg_text *out, const char *name, const void *data, size_t size, hinge_error *err)
 {
     lzma_stream stream = LZMA_STREAM_INIT;
@@ -145,7 +131,11 @@ static hinge_status unpack_xz(struct hg_text *out, const char *name, const void 
     if (status != HINGE_OK || code == LZMA_STREAM_END)
         return status;
     return hg_fail_at(err, code == LZMA_MEM_ERROR ? HINGE_ENOMEM : HINGE_EFORMAT, name, 0, "%s",
-                      code == LZMA_MEM_ERROR ? "no memory to unpack" : lzma_text(code));
+                      code == LZMA_MEM_ERROR        ? "no memory to unpack"
+                      : code == LZMA_BUF_ERROR      ? "xz data ends too early"
+                      : code == LZMA_MEMLIMIT_ERROR ? "xz data needs more memory than there is"
+                      : code == LZMA_OPTIONS_ERROR  ? "xz data of a kind that liblzma does not know"
+                                                    : "corrupt xz data");
 }
 #else
 #define unpack_xz NULL

@@ -108,18 +108,17 @@ static hinge_status csv_number(const struct csv *csv, const struct hg_line *line
 {
     if (begin == stop)
         return hg_fail_line(err, line, "column %zu is empty", field + 1);
-    if (hg_parse_double(begin, stop, value) != stop && csv->label != SIZE_MAX)
+    bool number = hg_parse_double(begin, stop, value) == stop;
+    if (number && isfinite(*value))
+        return HINGE_OK;
+    if (!number && csv->label != SIZE_MAX)
         return hg_fail_line(err, line,
                             "column %zu: '%s' is not a number; the label is column %zu (--label-column, label_column)",
                             field + 1, hg_excerpt_all(begin, stop).text, csv->label + 1);
-    if (hg_parse_double(begin, stop, value) != stop)
-        return refuse_field(line, field, begin, stop, "is not a number", err);
-    if (!isfinite(*value))
-        return refuse_field(line, field, begin, stop, "is not finite", err);
-    return HINGE_OK;
+    return refuse_field(line, field, begin, stop, number ? "is not finite" : "is not a number", err);
 }
 
-static hinge_status read_csv_line(const void *arg, const struct hg_line *line, size_t i, struct hg_tally *tally,
+static hinge_status read_csv_line(const void *arg, const struct hg_line *line, size_t i, size_t *nonzeros,
                                   hinge_error *err)
 {
     const struct csv *csv = arg;
@@ -137,7 +136,7 @@ static hinge_status read_csv_line(const void *arg, const struct hg_line *line, s
                                                        : csv_number(csv, line, field, begin, stop, &value, err));
             if (field != csv->label && !hg_row_set(&row, column++, value))
                 return refuse_field(line, field, begin, stop, "is too large for single precision", err);
-            tally->nonzeros += field != csv->label && hg_row_nonzero(&row, value);
+            *nonzeros += field != csv->label && hg_row_nonzero(&row, value);
         }
         field++;
         if (p == line->end)
@@ -174,12 +173,9 @@ static hinge_status csv_layout(struct csv *csv, const struct hg_source *source, 
     const struct hg_line given = hg_next_line(source->name, 1, &second, end), *line = &given;
     size_t length = (size_t)(line->end - line->p);
     csv->delimiter = ',';
-    if (length > 0 && memchr(line->p, ',', length) == NULL) {
-        if (memchr(line->p, ';', length) != NULL)
-            csv->delimiter = ';';
-        else if (memchr(line->p, '\t', length) != NULL)
-            csv->delimiter = '\t';
-    }
+    for (const char *each = "\t;,"; *each != '\0'; each++) /* the last one that is there goes before the others */
+        if (memchr(line->p, *each, length) != NULL)
+            csv->delimiter = *each;
     csv->fields = csv_count(line, csv->delimiter, SIZE_MAX).count;
     HG_TRY(csv_find_label(csv, source, err));
     *first = csv_count(line, csv->delimiter, csv->label);
@@ -212,11 +208,9 @@ static hinge_status csv_words(struct csv *csv, const struct hg_source *source, c
 hinge_status hg_read_csv(const struct hg_source *source, hinge_data *data, hinge_error *err)
 {
     const char *text = source->data, *end = text + source->size;
-    const bool check = source->part.check;
     struct csv csv = { .data = data };
     struct csv_fields first;
     struct hg_lines lines = { 0 };
-    struct hg_tally tally = { 0 };
     if (text == end)
         return hg_fail_at(err, HINGE_EFORMAT, source->name, 0, "no rows");
     HG_TRY(csv_layout(&csv, source, &first, err));
@@ -235,24 +229,21 @@ hinge_status hg_read_csv(const struct hg_source *source, hinge_data *data, hinge
     if (size == 0 && all > 0)
         return HINGE_OK;
     hinge_status status = hg_lines_open(&lines, source->name, text, size, csv.header ? 2 : 1, false,
-                                        check ? 1 : source->threads, err);
+                                        source->part.check ? 1 : source->threads, err);
     data->header = csv.header;
     data->labelled = csv.label != SIZE_MAX;
     data->label_column = data->labelled ? csv.label + 1 : 0;
     data->file_cols = csv.fields - (size_t)data->labelled;
-    hinge_dtype type = source->options->type == 0 ? HINGE_F64 : source->options->type;
     if (status == HINGE_OK)
-        status = hg_data_reserve(data, source, check ? HG_MIN(lines.n, (size_t)1) : lines.n,
-                                 HG_MAX(data->file_cols, source->options->min_cols), type, err);
-    if (check) /* all rows go to one place */
-        data->x.stride = 0;
-    else if (status == HINGE_OK)
-        status = hg_labels_reserve(&csv.labels, data, source->name, err);
+        status = hg_data_reserve(data, source, lines.n, HG_MAX(data->file_cols, source->options->min_cols), HINGE_F64,
+                                 err);
     if (status == HINGE_OK)
-        status = hg_lines_read(&lines, read_csv_line, &csv, &tally, err);
+        status = hg_labels_reserve(&csv.labels, data, source, err);
+    if (status == HINGE_OK)
+        status = hg_lines_read(&lines, read_csv_line, &csv, err);
     status = csv_words(&csv, source, &first, status, err);
     if (status == HINGE_OK)
-        data->nonzeros = tally.nonzeros;
+        data->nonzeros = lines.nonzeros;
     hg_lines_free(&lines);
     return status;
 }

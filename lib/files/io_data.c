@@ -30,6 +30,10 @@ hinge_status hg_data_reserve(hinge_data *data, const struct hg_source *source, s
     size_t bytes;
     if (rows == 0)
         return hg_fail_at(err, HINGE_EFORMAT, source->name, 0, "no rows");
+    if (source->options->type != 0)
+        type = source->options->type;
+    if (source->part.check)
+        rows = 1;
     if (!hg_mul(rows, cols, &bytes) || !hg_mul(bytes, hg_size_of(type), &bytes))
         return hg_fail_at(err, HINGE_ESIZE, source->name, 0, "a dense matrix of %zu x %zu is beyond all sizes", rows,
                           cols);
@@ -38,7 +42,8 @@ hinge_status hg_data_reserve(hinge_data *data, const struct hg_source *source, s
         return hg_fail_at(err, HINGE_ENOMEM, source->name, 0, "a dense matrix of %zu x %zu takes %zu bytes: no memory",
                           rows, cols, bytes);
     ask_for_huge_pages(data->memory, bytes);
-    data->x = (hinge_matrix){ .data = data->memory, .type = type, .rows = rows, .cols = cols, .stride = cols };
+    data->x = (hinge_matrix){ .data = data->memory, .type = type, .rows = rows, .cols = cols };
+    data->x.stride = source->part.check ? 0 : cols;
     data->y = hg_zalloc(rows, sizeof *data->y);
     if (data->y == NULL)
         return hg_fail_at(err, HINGE_ENOMEM, source->name, 0, "no memory for %zu labels", rows);
@@ -76,11 +81,14 @@ void hg_labels_begin(struct hg_labels *labels, size_t column, const struct hg_li
         labels->first = (struct hg_line){ .file = line->file, .number = line->number, .p = p, .end = stop };
 }
 
-hinge_status hg_labels_reserve(struct hg_labels *labels, const hinge_data *data, const char *name, hinge_error *err)
+hinge_status hg_labels_reserve(struct hg_labels *labels, const hinge_data *data, const struct hg_source *source,
+                               hinge_error *err)
 {
+    if (source->part.check)
+        return HINGE_OK;
     labels->y = data->y;
     if (labels->first.number > 0 && (labels->word = hg_zalloc(data->x.rows, sizeof *labels->word)) == NULL)
-        return hg_fail_at(err, HINGE_ENOMEM, name, 0, "no memory for %zu labels", data->x.rows);
+        return hg_fail_at(err, HINGE_ENOMEM, source->name, 0, "no memory for %zu labels", data->x.rows);
     return HINGE_OK;
 }
 
@@ -166,7 +174,7 @@ struct libsvm {
 };
 
 /* One line into row i. */
-static hinge_status read_pairs_line(const void *arg, const struct hg_line *given, size_t i, struct hg_tally *tally,
+static hinge_status read_pairs_line(const void *arg, const struct hg_line *given, size_t i, size_t *nonzeros,
                                     hinge_error *err)
 {
     const struct libsvm *libsvm = arg;
@@ -187,16 +195,16 @@ static hinge_status read_pairs_line(const void *arg, const struct hg_line *given
         return refuse_label(&line, err);
     HG_TRY(hg_labels_take(&libsvm->labels, i, &line, line.p, stop, err));
     line.p = stop;
-    HG_TRY(hg_line_pairs(&line, &row, data->serial != NULL ? &serial : NULL, tally, err));
+    HG_TRY(hg_line_pairs(&line, &row, data->serial != NULL ? &serial : NULL, nonzeros, err));
     if (data->serial != NULL)
         data->serial[i] = serial;
     return HINGE_OK;
 }
 
-static hinge_status read_libsvm_line(const void *arg, const struct hg_line *line, size_t i, struct hg_tally *tally,
+static hinge_status read_libsvm_line(const void *arg, const struct hg_line *line, size_t i, size_t *nonzeros,
                                      hinge_error *err)
 {
-    hinge_status status = read_pairs_line(arg, line, i, tally, err);
+    hinge_status status = read_pairs_line(arg, line, i, nonzeros, err);
     if (status == HINGE_EFORMAT && looks_like_csv(line))
         return hg_fail_line(err, line,
                             "'%s' has no pair index:value, but looks like CSV: read it as such (--format csv, "
@@ -210,31 +218,19 @@ static hinge_status find_columns(struct hg_lines *lines, const struct hg_source 
                                  hinge_error *err)
 {
     const hinge_data_options *options = source->options;
-    struct hg_columns *columns = &libsvm->columns;
-    struct hg_tally tally;
-    hinge_status status = HINGE_OK;
-    if (options->columns == NULL &&
+    const size_t n = options->columns != NULL ? options->n_columns : 0;
+    struct hg_wanted wanted = { options->columns, n, n > 0 ? options->columns[n - 1] : 0 };
+    libsvm->rest = options->columns != NULL;
+    if (!libsvm->rest &&
         (!options->drop_empty || options->precomputed || !hg_columns_wasted(lines->n, lines->last_index, lines->size)))
         return HINGE_OK;
-    size_t last = options->columns == NULL  ? lines->last_index
-                  : options->n_columns == 0 ? 0
-                                            : options->columns[options->n_columns - 1];
-    status = hg_columns_open(columns, source->name, last, err);
-    for (size_t k = 0; status == HINGE_OK && options->columns != NULL && k < options->n_columns; k++)
-        hg_columns_add(columns, options->columns[k]);
-    libsvm->rest = options->columns != NULL;
+    if (!libsvm->rest)
+        wanted.last = lines->last_index;
     libsvm->finding = !libsvm->rest;
-    if (status == HINGE_OK && libsvm->finding)
-        status = hg_lines_read(lines, read_libsvm_line, libsvm, &tally, err);
+    hinge_status status = hg_lines_columns(lines, &wanted, libsvm->rest ? NULL : read_libsvm_line, libsvm,
+                                           &libsvm->columns, &libsvm->data->columns, err);
     libsvm->finding = false;
-    if (status != HINGE_OK)
-        return status;
-    hg_columns_rank(columns);
-    if (!libsvm->rest && !hg_columns_worth(columns))
-        hg_columns_free(columns);
-    else if ((libsvm->data->columns = hg_columns_list(columns)) == NULL)
-        return hg_fail_at(err, HINGE_ENOMEM, source->name, 0, "no memory for %zu columns", columns->count);
-    return HINGE_OK;
+    return status;
 }
 
 /* Reserves what the lines need. Where that cannot be had, an error in the text comes first: the huge index may
@@ -244,22 +240,22 @@ static hinge_status reserve_libsvm(struct hg_lines *lines, const struct hg_sourc
 {
     const hinge_data_options *options = source->options;
     hinge_data *data = libsvm->data;
-    struct hg_tally tally;
     size_t cols = options->max_cols > 0 ? HG_MIN(lines->last_index, options->max_cols) : lines->last_index;
-    hinge_dtype type = options->type == 0 ? HINGE_F64 : options->type;
     if (options->precomputed && lines->n > 0) {
         data->serial = hg_zalloc(lines->n, sizeof *data->serial);
         if (data->serial == NULL)
             return hg_fail_at(err, HINGE_ENOMEM, source->name, 0, "no memory for %zu serial numbers", lines->n);
     }
     cols = libsvm->columns.bits != NULL ? libsvm->columns.count + libsvm->rest : HG_MAX(cols, options->min_cols);
+    if (source->part.check)
+        return HINGE_OK;
     hinge_error own;
-    hinge_status status = source->part.check ? HINGE_OK : hg_data_reserve(data, source, lines->n, cols, type, &own);
+    hinge_status status = hg_data_reserve(data, source, lines->n, cols, HINGE_F64, &own);
     if (status == HINGE_OK)
-        return source->part.check ? HINGE_OK : hg_labels_reserve(&libsvm->labels, data, source->name, err);
+        return hg_labels_reserve(&libsvm->labels, data, source, err);
     hg_free(data->memory);
     data->memory = NULL;
-    hinge_status other = hg_lines_read(lines, read_libsvm_line, libsvm, &tally, err);
+    hinge_status other = hg_lines_read(lines, read_libsvm_line, libsvm, err);
     if (other == HINGE_OK && err != NULL)
         *err = own;
     return other != HINGE_OK ? other : status;
@@ -270,30 +266,20 @@ size_t hg_share_of(size_t count, size_t k, size_t n)
     return count / n * k + count % n * k / n;
 }
 
-/* Where the first line begins at a place or behind it. */
-static size_t line_from(const char *text, size_t size, size_t from)
-{
-    if (from == 0 || from >= size)
-        return from;
-    const char *newline = memchr(text + from - 1, '\n', size - from + 1);
-    return newline != NULL ? (size_t)(newline - text) + 1 : size;
-}
-
 const char *hg_lines_of_part(const struct hg_part *part, const char *text, size_t *size)
 {
     if (part->of == 0)
         return text;
-    size_t begin = line_from(text, *size, hg_share_of(*size, part->number, part->of));
-    size_t end = line_from(text, *size, hg_share_of(*size, part->number + 1, part->of));
-    *size = end - begin;
-    return text + begin;
+    const char *end = text + *size;
+    const char *begin = hg_first_line(text, text + hg_share_of(*size, part->number, part->of), end);
+    *size = (size_t)(hg_first_line(text, text + hg_share_of(*size, part->number + 1, part->of), end) - begin);
+    return begin;
 }
 
 /* The first label of all decides what those of a part are. */
 static hinge_status read_libsvm(const struct hg_source *source, hinge_data *data, hinge_error *err)
 {
     struct hg_lines lines;
-    struct hg_tally tally = { 0 };
     struct libsvm libsvm = { .data = data };
     const char *rest = source->data;
     const struct hg_line line = hg_next_line(source->name, 1, &rest, source->data + source->size);
@@ -304,8 +290,7 @@ static hinge_status read_libsvm(const struct hg_source *source, hinge_data *data
         return HINGE_OK;
     if (stop != NULL)
         hg_labels_begin(&libsvm.labels, 0, &line, label, stop);
-    hinge_status status =
-        hg_lines_open(&lines, source->name, text, size, 1, true, source->threads, err);
+    hinge_status status = hg_lines_open(&lines, source->name, text, size, 1, true, source->threads, err);
     if (status == HINGE_OK && libsvm.labels.first.number > 0 && lines.last_index == 0 && source->part.of == 0)
         status = hg_fail_at(err, HINGE_EFORMAT, source->name, 1,
                             "label '%s' is not a number, and no line has a pair index:value, as data would",
@@ -315,12 +300,12 @@ static hinge_status read_libsvm(const struct hg_source *source, hinge_data *data
     if (status == HINGE_OK)
         status = reserve_libsvm(&lines, source, &libsvm, err);
     if (status == HINGE_OK)
-        status = hg_lines_read(&lines, read_libsvm_line, &libsvm, &tally, err);
+        status = hg_lines_read(&lines, read_libsvm_line, &libsvm, err);
     status = hg_labels_end(&libsvm.labels, data, source, status, err);
     if (status == HINGE_OK) {
         data->file_cols = lines.last_index;
         data->labelled = 1;
-        data->nonzeros = tally.nonzeros;
+        data->nonzeros = lines.nonzeros;
     }
     hg_columns_free(&libsvm.columns);
     hg_lines_free(&lines);

@@ -25,8 +25,9 @@ struct hg_source {
     struct hg_part part;
 };
 
-/* Reserves x (not cleared) and y (cleared) for a file of file_cols features; refuses what does not fit into
- * this machine. The options' min_cols, and for LIBSVM data max_cols, have been applied to cols. */
+/* Reserves x (not cleared) and y (cleared); refuses what does not fit into this machine. The options' min_cols, and for
+ * LIBSVM data max_cols, have been applied to cols; their type goes before the file's. Where rows are checked alone, all
+ * of them go to one place. */
 hinge_status hg_data_reserve(hinge_data *data, const struct hg_source *source, size_t rows, size_t cols,
                              hinge_dtype type, hinge_error *err);
 
@@ -41,8 +42,9 @@ struct hg_labels {
 /* Takes the first label, [p, stop) of the line: whether it is a word decides. column: of CSV, from 1; otherwise 0. */
 void hg_labels_begin(struct hg_labels *labels, size_t column, const struct hg_line *line, const char *p,
                      const char *stop);
-/* Room for the labels of data, once it is reserved. */
-hinge_status hg_labels_reserve(struct hg_labels *labels, const hinge_data *data, const char *name, hinge_error *err);
+/* Room for the labels of data, once it is reserved; none where they are checked only. */
+hinge_status hg_labels_reserve(struct hg_labels *labels, const hinge_data *data, const struct hg_source *source,
+                               hinge_error *err);
 /* The label of row i, [p, stop). */
 hinge_status hg_labels_take(const struct hg_labels *labels, size_t i, const struct hg_line *line, const char *p,
                             const char *stop, hinge_error *err);

@@ -418,31 +418,27 @@ static bool check_count(struct reader *r, enum key key, size_t n)
                 n, m->n_classes, values_due(m, key));
 }
 
-static bool read_reals(struct reader *r, enum key key, double *values)
+/* Counts are nr_sv, whose sum is total_sv. */
+static bool read_values(struct reader *r, enum key key, void *at)
 {
     struct hg_line line = r->lines[key];
+    bool counts = rows[key].shape == COUNTS;
+    double *real = at;
+    size_t *count = at, sum = 0;
     for (size_t i = 0; line.p < line.end; line.p = hg_skip_blanks(line.p, line.end), i++) {
-        if (!done(r, hg_line_number(&line, rows[key].name, &values[i], r->err)))
-            return false;
-        if (rows[key].shape == WHOLE_REALS && !all_int(&values[i], 1))
-            return refuse(r, key, "are not all integers");
-    }
-    return true;
-}
-
-/* nr_sv, whose sum is total_sv. */
-static bool read_counts(struct reader *r, enum key key, size_t *counts)
-{
-    const struct hg_line *line = &r->lines[key];
-    size_t sum = 0, i = 0;
-    for (const char *p = line->p, *stop; p < line->end; p = hg_skip_blanks(stop, line->end)) {
-        stop = hg_word_end(p, line->end);
-        if (hg_parse_size(p, stop, &counts[i]) != stop || counts[i] > INT_MAX)
+        const char *stop = hg_word_end(line.p, line.end);
+        if (counts && (hg_parse_size(line.p, stop, &count[i]) != stop || count[i] > INT_MAX))
             return refuse(r, key, "are not all counts");
-        sum += counts[i++]; /* at most line length * INT_MAX */
+        if (!counts && !done(r, hg_line_number(&line, rows[key].name, &real[i], r->err)))
+            return false;
+        if (rows[key].shape == WHOLE_REALS && !all_int(&real[i], 1))
+            return refuse(r, key, "are not all integers");
+        sum += counts ? count[i] : 0; /* at most line length * INT_MAX */
+        line.p = stop;
     }
-    return sum == r->model->n_sv || FAIL(HINGE_EFORMAT, line->number, "%s '%s' sum to %zu, and total_sv is %zu",
-                                         rows[key].name, value_of(r, key).text, sum, r->model->n_sv);
+    return !counts || sum == r->model->n_sv ||
+           FAIL(HINGE_EFORMAT, line.number, "%s '%s' sum to %zu, and total_sv is %zu", rows[key].name,
+                value_of(r, key).text, sum, r->model->n_sv);
 }
 
 static bool read_list(struct reader *r, enum key key)
@@ -456,7 +452,7 @@ static bool read_list(struct reader *r, enum key key)
     *at = hg_alloc(n, HG_MAX(sizeof(double), sizeof(size_t)));
     if (*at == NULL)
         return FAIL(HINGE_ENOMEM, r->lines[key].number, "no memory for %zu numbers", n);
-    return rows[key].shape == COUNTS ? read_counts(r, key, *at) : read_reals(r, key, *at);
+    return read_values(r, key, *at);
 }
 
 /* Both of two lists, or none. */

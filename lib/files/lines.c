@@ -16,20 +16,19 @@ struct hg_chunk {
     const char *begin; /* of its first line */
     size_t n, first;   /* lines, and the number of lines before them */
     size_t last_index;
-    struct hg_tally tally;
+    size_t nonzeros;
     hinge_status status;
     hinge_error err;
 };
 
 /* ---- chunks -------------------------------------------------------------------------------------------- */
 
-/* Where the first line that begins in [p, limit) does; NULL: none does. */
-static const char *first_line(const char *text, const char *p, const char *limit)
+const char *hg_first_line(const char *text, const char *p, const char *limit)
 {
     if (p == text)
         return p;
-    const char *newline = memchr(p - 1, '\n', (size_t)(limit - p)); /* at limit - 1 it begins the next chunk */
-    return newline == NULL ? NULL : newline + 1;
+    const char *newline = memchr(p - 1, '\n', (size_t)(limit - p)); /* at limit - 1 it begins the next line */
+    return newline == NULL ? limit : newline + 1;
 }
 
 /* The index of the last "index:" before end, 0 if none can be made out: the line is then refused later. */
@@ -49,16 +48,13 @@ static void count_chunk(const struct hg_lines *lines, struct hg_chunk *chunk, si
 {
     const char *end = lines->text + lines->size, *start = lines->text + i * STRETCH;
     const char *limit = lines->size - i * STRETCH > STRETCH ? start + STRETCH : end;
-    const char *p = first_line(lines->text, start, limit);
+    const char *p = hg_first_line(lines->text, start, limit);
     chunk->begin = p;
-    while (p != NULL && p < limit) {
-        const char *newline = memchr(p, '\n', (size_t)(end - p));
-        if (newline == NULL)
-            newline = end;
+    while (p < limit) {
+        const struct hg_line line = hg_next_line(lines->file, 0, &p, end);
         if (pairs)
-            chunk->last_index = HG_MAX(chunk->last_index, last_index_before(p, newline));
+            chunk->last_index = HG_MAX(chunk->last_index, last_index_before(line.p, line.end));
         chunk->n++;
-        p = newline == end ? end : newline + 1;
     }
 }
 
@@ -103,18 +99,17 @@ static void read_chunk(const struct hg_lines *lines, struct hg_chunk *chunk, hg_
 {
     const char *p = chunk->begin, *end = lines->text + lines->size;
     chunk->status = HINGE_OK;
-    chunk->tally = (struct hg_tally){ 0 };
+    chunk->nonzeros = 0;
     for (size_t i = 0; i < chunk->n && chunk->status == HINGE_OK; i++) {
         size_t row = chunk->first + i;
         struct hg_line line = hg_next_line(lines->file, lines->first_number + row, &p, end);
-        chunk->status = reader(arg, &line, row, &chunk->tally, &chunk->err);
+        chunk->status = reader(arg, &line, row, &chunk->nonzeros, &chunk->err);
     }
 }
 
-hinge_status hg_lines_read(struct hg_lines *lines, hg_line_reader reader, const void *arg, struct hg_tally *tally,
-                           hinge_error *err)
+hinge_status hg_lines_read(struct hg_lines *lines, hg_line_reader reader, const void *arg, hinge_error *err)
 {
-    struct hg_tally sum = { 0 };
+    lines->nonzeros = 0;
 #pragma omp parallel for schedule(dynamic) num_threads(lines->threads)
     for (size_t i = 0; i < lines->n_chunks; i++)
         read_chunk(lines, &lines->chunks[i], reader, arg);
@@ -125,11 +120,27 @@ hinge_status hg_lines_read(struct hg_lines *lines, hg_line_reader reader, const 
                 *err = chunk->err;
             return chunk->status;
         }
-        sum.nonzeros += chunk->tally.nonzeros;
-        sum.last = HG_MAX(sum.last, chunk->tally.last);
+        lines->nonzeros += chunk->nonzeros;
     }
-    *tally = sum;
     return HINGE_OK;
+}
+
+hinge_status hg_lines_columns(struct hg_lines *lines, const struct hg_wanted *wanted, hg_line_reader finder,
+                              const void *arg, struct hg_columns *columns, size_t **list, hinge_error *err)
+{
+    HG_TRY(hg_columns_open(columns, lines->file, wanted->last, err));
+    for (size_t k = 0; k < wanted->n; k++)
+        hg_columns_add(columns, wanted->columns[k]);
+    if (finder != NULL)
+        HG_TRY(hg_lines_read(lines, finder, arg, err));
+    hg_columns_rank(columns);
+    if (finder != NULL && !hg_columns_worth(columns)) {
+        hg_columns_free(columns);
+        return HINGE_OK;
+    }
+    *list = hg_columns_list(columns);
+    return *list != NULL ? HINGE_OK
+                         : hg_fail_at(err, HINGE_ENOMEM, lines->file, 0, "no memory for %zu columns", columns->count);
 }
 
 /* ---- parts of a line ----------------------------------------------------------------------------------- */
@@ -191,22 +202,15 @@ static hinge_status refuse_index(const struct hg_line *line, const char *p, hing
     return hg_fail_line(err, line, "'%s' is not index:value", excerpt.text);
 }
 
-/* The index at p, in digits, and its colon; returns the place behind that, or NULL. */
-static const char *parse_index(const char *p, const char *end, size_t *index)
-{
-    const char *start = p;
-    size_t value = 0;
-    for (; p < end && (unsigned char)(*p - '0') < 10 && value <= INT_MAX; p++)
-        value = value * 10 + (size_t)(*p - '0');
-    *index = value;
-    return p > start && p < end && *p == ':' && value <= INT_MAX ? p + 1 : NULL;
-}
-
-/* The same, quickly for short ones with more text behind. */
-static inline const char *parse_index_fast(const char *p, const char *end, size_t *index)
+/* The index at p, in digits, and its colon; returns the place behind that, or NULL. Quick for short ones with more text
+ * behind. */
+static inline const char *parse_index(const char *p, const char *end, size_t *index)
 {
     unsigned n = end - p >= 8 ? hg_parse_short(p, index) : 0;
-    return n > 0 && p[n] == ':' ? p + n + 1 : parse_index(p, end, index);
+    if (n > 0 && p[n] == ':')
+        return p + n + 1;
+    p = hg_parse_size(p, end, index);
+    return p != NULL && p < end && *p == ':' && *index <= INT_MAX ? p + 1 : NULL;
 }
 
 /* hg_parse_double, quickly for short integers. */
@@ -258,17 +262,17 @@ static hinge_status refuse_value(const struct hg_line *line, const char *p, size
     return hg_fail_line(err, line, "value '%s' of index %zu %s", hg_excerpt(p, line->end).text, index, reason);
 }
 
-hinge_status hg_line_pairs(struct hg_line *line, const struct hg_row *row, size_t *serial, struct hg_tally *tally,
+hinge_status hg_line_pairs(struct hg_line *line, const struct hg_row *row, size_t *serial, size_t *nonzeros,
                            hinge_error *err)
 {
     if (serial != NULL)
         HG_TRY(read_serial(line, serial, err));
     const char *p = line->p, *end = line->end;
-    size_t previous = 0, index, cols = row->data == NULL ? 0 : row->cols, nonzeros = 0, last = 0;
+    size_t previous = 0, index, cols = row->data == NULL ? 0 : row->cols, count = 0;
     double rest = 0;
     for (p = hg_skip_blanks(p, end); p < end; p = hg_skip_blanks(p, end)) {
         double value = 0;
-        const char *start = p, *number = parse_index_fast(p, end, &index);
+        const char *start = p, *number = parse_index(p, end, &index);
         if (number == NULL && *p == '#' && memchr(p, ':', (size_t)(end - p)) == NULL)
             break;
         if (number == NULL)
@@ -282,7 +286,6 @@ hinge_status hg_line_pairs(struct hg_line *line, const struct hg_row *row, size_
         previous = index;
         if (value == 0 && !signbit(value))
             continue;
-        last = index;
         if (row->columns != NULL && (index = hg_columns_place(row->columns, index)) == 0) {
             rest = hypot(rest, value);
             continue;
@@ -294,15 +297,14 @@ hinge_status hg_line_pairs(struct hg_line *line, const struct hg_row *row, size_
         }
         if (!hg_row_set(row, index - 1, value))
             return refuse_value(line, number, index, value, true, err);
-        nonzeros += hg_row_nonzero(row, value);
+        count += hg_row_nonzero(row, value);
     }
     if (row->rest && cols > 0) {
         if (!isfinite(rest) || !hg_row_set(row, cols - 1, rest))
             return hg_fail_line(err, line, "the norm of features left out is too large");
-        nonzeros += hg_row_nonzero(row, rest);
+        count += hg_row_nonzero(row, rest);
     }
     line->p = end;
-    tally->nonzeros += nonzeros;
-    tally->last = HG_MAX(tally->last, last);
+    *nonzeros += count;
     return HINGE_OK;
 }

@@ -18,15 +18,9 @@ struct hg_line {
 /* Fails by what stands in a line: hg_fail_line(err, &line, "'%s' is not a number", text). */
 #define hg_fail_line(err, line, ...) hg_fail_at((err), HINGE_EFORMAT, (line)->file, (line)->number, __VA_ARGS__)
 
-/* Sums over lines, kept by each thread for itself. */
-struct hg_tally {
-    size_t nonzeros;
-    size_t last; /* highest index of an entry that is not 0 */
-};
-
-/* Reads one line; called by several threads. */
-typedef hinge_status (*hg_line_reader)(const void *arg, const struct hg_line *line, size_t row,
-                                       struct hg_tally *tally, hinge_error *err);
+/* Reads one line, and adds its entries that are not 0 to *nonzeros; called by several threads. */
+typedef hinge_status (*hg_line_reader)(const void *arg, const struct hg_line *line, size_t row, size_t *nonzeros,
+                                       hinge_error *err);
 
 struct hg_lines {
     const char *file, *text;
@@ -35,6 +29,7 @@ struct hg_lines {
     int threads;
     size_t n;          /* lines */
     size_t last_index; /* highest index that ends a line, were all lines in order: "... 780:0.5" */
+    size_t nonzeros;   /* of all lines, once they are read */
     struct hg_chunk *chunks;
     size_t n_chunks;
 };
@@ -43,10 +38,21 @@ struct hg_lines {
 hinge_status hg_lines_open(struct hg_lines *lines, const char *file, const char *text, size_t size,
                            size_t first_number, bool pairs, int threads, hinge_error *err);
 /* Hands every line to reader; the failure reported is that of the first line that has one. */
-hinge_status hg_lines_read(struct hg_lines *lines, hg_line_reader reader, const void *arg,
-                           struct hg_tally *tally, hinge_error *err);
+hinge_status hg_lines_read(struct hg_lines *lines, hg_line_reader reader, const void *arg, hinge_error *err);
 void hg_lines_free(struct hg_lines *lines);
 
+/* Columns that are kept whatever the lines hold, and the highest there may be. */
+struct hg_wanted {
+    const size_t *columns;
+    size_t n, last;
+};
+/* The columns that are wanted and, unless it is NULL, those that finder adds to columns as it reads the lines. Where
+ * these are too many to leave out others, all stay: columns->bits is NULL then. *list: they in their order. */
+hinge_status hg_lines_columns(struct hg_lines *lines, const struct hg_wanted *wanted, hg_line_reader finder,
+                              const void *arg, struct hg_columns *columns, size_t **list, hinge_error *err);
+
+/* Where the first line of text that begins in [p, limit) does; limit: none does. */
+const char *hg_first_line(const char *text, const char *p, const char *limit);
 /* The line at p, which is moved behind it. */
 struct hg_line hg_next_line(const char *file, size_t number, const char **p, const char *end);
 
@@ -118,7 +124,7 @@ void hg_row_clear(const struct hg_row *row);
 /* What is left of a line: "index:value index:value ..." and perhaps a comment. Indices ascend from 1; those
  * beyond row->cols are left out. serial is NULL, or the line begins with "0:number" and takes that number, 0 if
  * it is not an integer from 1 to 2^31 - 1. */
-hinge_status hg_line_pairs(struct hg_line *line, const struct hg_row *row, size_t *serial,
-                           struct hg_tally *tally, hinge_error *err);
+hinge_status hg_line_pairs(struct hg_line *line, const struct hg_row *row, size_t *serial, size_t *nonzeros,
+                           hinge_error *err);
 
 #endif

@@ -73,11 +73,11 @@ static const char *parse_descr(const char *p, const char *end, struct npy *npy)
     return one_of(text[1], "fiub") && one_of(text[2], sizes) ? p : NULL;
 }
 
-static const char *parse_bool(const char *p, const char *end, bool *value)
+static const char *parse_order(const char *p, const char *end, struct npy *npy)
 {
     p = skip_space(p, end);
-    *value = end - p >= 4 && memcmp(p, "True", 4) == 0;
-    if (*value)
+    npy->fortran_order = end - p >= 4 && memcmp(p, "True", 4) == 0;
+    if (npy->fortran_order)
         return p + 4;
     return end - p >= 5 && memcmp(p, "False", 5) == 0 ? p + 5 : NULL;
 }
@@ -85,29 +85,28 @@ static const char *parse_bool(const char *p, const char *end, bool *value)
 /* "(3, 4)" or "(3,)" */
 static const char *parse_shape(const char *p, const char *end, struct npy *npy)
 {
-    p = expect(p, end, '(');
-    for (npy->n_dims = 0; p != NULL && npy->n_dims < 2; npy->n_dims++) {
-        const char *next = hg_parse_size(skip_space(p, end), end, &npy->dims[npy->n_dims]);
+    const char *next = expect(p, end, '(');
+    for (npy->n_dims = 0; next != NULL && npy->n_dims < 2; next = expect(p, end, ',')) {
+        p = next;
+        next = hg_parse_size(skip_space(p, end), end, &npy->dims[npy->n_dims]);
         if (next == NULL)
             break;
         p = next;
-        next = expect(p, end, ',');
-        if (next == NULL) {
-            npy->n_dims++;
-            break;
-        }
-        p = next;
+        npy->n_dims++;
     }
-    return npy->n_dims > 0 ? expect(p, end, ')') : NULL;
+    return npy->n_dims > 0 ? expect(next != NULL ? next : p, end, ')') : NULL;
 }
 
-/* Names the shape up to its closing bracket. */
-static hinge_status refuse_shape(const char *name, const char *shape, const char *end, hinge_error *err)
-{
-    const char *close = memchr(shape, ')', (size_t)(end - shape));
-    return hg_fail_at(err, HINGE_EFORMAT, name, 0, "shape %s is not of one or two dimensions",
-                      hg_excerpt_all(shape, close != NULL ? close + 1 : end).text);
-}
+enum { DESCR, ORDER, SHAPE, N_KEYS };
+
+static const struct key {
+    const char *name;
+    const char *(*parse)(const char *p, const char *end, struct npy *npy);
+} keys[N_KEYS] = {
+    [DESCR] = { "descr", parse_descr },
+    [ORDER] = { "fortran_order", parse_order },
+    [SHAPE] = { "shape", parse_shape },
+};
 
 /* {'descr': '<f8', 'fortran_order': False, 'shape': (3, 4), } with the keys in any order. */
 static hinge_status parse_npy_dict(const char *name, const char *p, const char *end, struct npy *npy, hinge_error *err)
@@ -120,30 +119,22 @@ static hinge_status parse_npy_dict(const char *name, const char *p, const char *
         p = expect(quoted(p, end, &key, &length), end, ':');
         if (p == NULL)
             break;
-        const char *value = skip_space(p, end);
-        if (hg_same_word(key, key + length, "descr")) {
-            p = parse_descr(p, end, npy);
-            if (p == NULL)
-                return hg_fail_at(err, HINGE_EFORMAT, name, 0, "dtype %s is not one of f4 f8 i1-i8 u1-u8 b1",
-                                  hg_excerpt(value, end).text);
-            seen |= 1;
-        } else if (hg_same_word(key, key + length, "fortran_order")) {
-            p = parse_bool(p, end, &npy->fortran_order);
-            seen |= 2;
-        } else if (hg_same_word(key, key + length, "shape")) {
-            p = parse_shape(p, end, npy);
-            if (p == NULL)
-                return refuse_shape(name, value, end, err);
-            seen |= 4;
-        } else {
-            p = NULL;
-        }
-        if (p != NULL && expect(p, end, ',') != NULL)
-            p = expect(p, end, ',');
-        else if (p != NULL && expect(p, end, '}') == NULL)
-            p = NULL;
+        const char *value = skip_space(p, end), *close = memchr(value, ')', (size_t)(end - value));
+        size_t k = 0;
+        while (k < N_KEYS && !hg_same_word(key, key + length, keys[k].name))
+            k++;
+        p = k < N_KEYS ? keys[k].parse(p, end, npy) : NULL;
+        if (p == NULL && k == DESCR)
+            return hg_fail_at(err, HINGE_EFORMAT, name, 0, "dtype %s is not one of f4 f8 i1-i8 u1-u8 b1",
+                              hg_excerpt(value, end).text);
+        if (p == NULL && k == SHAPE)
+            return hg_fail_at(err, HINGE_EFORMAT, name, 0, "shape %s is not of one or two dimensions",
+                              hg_excerpt_all(value, close != NULL ? close + 1 : end).text);
+        seen |= 1U << k;
+        const char *comma = expect(p, end, ',');
+        p = comma != NULL || expect(p, end, '}') == NULL ? comma : p;
     }
-    if (p == NULL || seen != 7)
+    if (p == NULL || seen != (1U << N_KEYS) - 1)
         return hg_fail_at(err, HINGE_EFORMAT, name, 0, "the .npy header '%s' cannot be read",
                           hg_excerpt_all(start, end).text);
     return HINGE_OK;
@@ -184,24 +175,10 @@ static hinge_status parse_npy(const char *name, const char *bytes, size_t size, 
 /* n = 1, 2, 4 or 8 bytes, the lowest first; compilers make one load of each case. */
 static uint64_t load_bits(const unsigned char *p, size_t n)
 {
-    uint64_t low = p[0];
-    if (n == 1)
-        return low;
-    low |= (uint64_t)p[1] << 8;
-    if (n == 2)
-        return low;
-    low |= (uint64_t)p[2] << 16 | (uint64_t)p[3] << 24;
-    if (n == 4)
-        return low;
-    return low | (uint64_t)p[4] << 32 | (uint64_t)p[5] << 40 | (uint64_t)p[6] << 48 | (uint64_t)p[7] << 56;
-}
-
-static uint64_t swap_bits(uint64_t bits, size_t n)
-{
-    uint64_t swapped = 0;
-    for (size_t k = 0; k < n; k++)
-        swapped = swapped << 8 | (bits >> 8 * k & 0xff);
-    return swapped;
+    if (n == 8)
+        return hg_load8((const char *)p);
+    uint64_t low = n == 1 ? p[0] : p[0] | (uint64_t)p[1] << 8;
+    return n < 4 ? low : low | (uint64_t)p[2] << 16 | (uint64_t)p[3] << 24;
 }
 
 static double element(const struct npy *npy, size_t i, size_t j)
@@ -209,7 +186,7 @@ static double element(const struct npy *npy, size_t i, size_t j)
     size_t place = npy->fortran_order ? j * npy->rows + i : i * npy->cols + j;
     uint64_t bits = load_bits(npy->data + place * npy->item, npy->item);
     if (npy->big_endian)
-        bits = swap_bits(bits, npy->item);
+        bits = __builtin_bswap64(bits) >> (64 - 8 * npy->item);
     if (npy->kind == 'f' && npy->item == 8) {
         double value;
         memcpy(&value, &bits, sizeof value);
@@ -311,18 +288,13 @@ hinge_status hg_read_npy(const struct hg_source *source, hinge_data *data, hinge
                           "an array of one dimension is no list of examples: reshape it to (%zu, 1), examples of one "
                           "feature, or to (1, %zu), one example",
                           npy.rows, npy.rows);
-    hinge_dtype type = source->options->type;
-    if (type == 0)
-        type = npy.kind == 'f' && npy.item == 4 ? HINGE_F32 : HINGE_F64;
+    hinge_dtype type = npy.kind == 'f' && npy.item == 4 ? HINGE_F32 : HINGE_F64;
     const struct hg_part *part = &source->part;
     size_t first = part->of > 0 ? hg_share_of(npy.rows, part->number, part->of) : 0;
     size_t rows = (part->of > 0 ? hg_share_of(npy.rows, part->number + 1, part->of) : npy.rows) - first;
-    size_t kept = part->check ? HG_MIN(rows, (size_t)1) : rows;
     if (rows == 0 && npy.rows > 0)
         return HINGE_OK;
-    hinge_status status = hg_data_reserve(data, source, kept, HG_MAX(npy.cols, source->options->min_cols), type, err);
-    if (part->check)
-        data->x.stride = 0;
+    hinge_status status = hg_data_reserve(data, source, rows, HG_MAX(npy.cols, source->options->min_cols), type, err);
     if (status == HINGE_OK)
         status = fill_npy(source, &npy, first, rows, data, err);
     if (status == HINGE_OK && source->options->labels_path != NULL)

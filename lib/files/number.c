@@ -1,7 +1,9 @@
 /*
- * Reading and writing go by exact integers of 128 bits where a number has a size that data have: a decimal of up to 19
- * digits times a power of ten from 10^-27 to 10^27, whose factor 5^27 takes 63 bits. What is larger, longer or written
- * otherwise goes to strtod_l and snprintf, and so does all of it where the compiler has no such integers.
+ * A decimal of a size that data have, of up to 19 digits times a power of ten from 10^-27 to 10^27, is rounded once: as
+ * the quotient or product of two doubles where digits and power of ten are such, otherwise by integers of 128 bits,
+ * since 5^27 takes 63. What is written is the first of 15, 16 and 17 digits that reads back. All that is larger, longer
+ * or written otherwise goes to strtod_l and snprintf, and so does what is no such double where the compiler has no such
+ * integers.
  */
 #include "lib/files/number.h"
 
@@ -13,10 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_FIVES = 27 };
-
-#ifdef __SIZEOF_INT128__
-__extension__ typedef unsigned __int128 wide;
+enum { MOST_FIVES = 27, MOST_EXACT = 22 }; /* 10^22 is a double, 10^23 is none */
 
 static const uint64_t five_to_the[MOST_FIVES + 1] = {
     1U, 5U, 25U, 125U, 625U, 3125U, 15625U, 78125U, 390625U, 1953125U, 9765625U, 48828125U, 244140625U, 1220703125U,
@@ -32,6 +31,45 @@ static double power_of_two(int exponent)
     memcpy(&value, &bits, sizeof value);
     return value;
 }
+
+#ifdef __SIZEOF_INT128__
+__extension__ typedef unsigned __int128 wide;
+
+/* Rounds w * 10^q, w > 0. */
+static bool round_wide(uint64_t w, int q, double *value)
+{
+    if (q >= 0) {
+        *value = (double)((wide)w * five_to_the[q]) * power_of_two(q);
+        return true;
+    }
+    int w_zeros = __builtin_clzll(w), zeros = __builtin_clzll(five_to_the[-q]);
+    wide dividend = (wide)(w << w_zeros) << 63;
+    uint64_t divisor = five_to_the[-q] << zeros, quotient = (uint64_t)(dividend / divisor); /* of 63 or 64 bits */
+    quotient |= (wide)quotient * divisor != dividend; /* what was cut off counts at rounding */
+    *value = (double)quotient * power_of_two(zeros - w_zeros - 63 + q);
+    return true;
+}
+
+/* v as 18 digits, and whether it is more than they say; 10^-*k is what the last one is worth. v is from 10^-4 to
+ * 10^13. */
+static uint64_t scale_wide(double v, int *k, bool *more)
+{
+    uint64_t c, digits;
+    memcpy(&c, &v, sizeof c);
+    int q = (int)(c >> 52) - 1075;
+    wide scaled;
+    c = (c & ((UINT64_C(1) << 52) - 1)) | UINT64_C(1) << 52; /* v = c 2^q */
+    *k = 18 - ((q + 52) * 1262611 >> 22); /* less floor(log10(2^(q + 52))), and one too many */
+    do {
+        scaled = (wide)c * five_to_the[--*k];
+        digits = (uint64_t)(scaled >> -(q + *k));
+    } while (digits >= UINT64_C(1000000000000000000));
+    *more = scaled != (wide)digits << -(q + *k);
+    return digits;
+}
+#else
+#define round_wide(w, q, value) false
+#define scale_wide(v, k, more) 0
 #endif
 
 /* ---- reading ------------------------------------------------------------------------------------------- */
@@ -41,33 +79,26 @@ static bool is_digit(char c)
     return (unsigned char)(c - '0') < 10;
 }
 
-/* A byte is a digit if its high half is 3, and still is after adding 6. */
-static bool are_digits(uint64_t bytes)
+/* Appends the digits at p to w (modulo 2^64), where they may be many by eights: a byte is a digit if its high half is
+ * 3, and still is after adding 6. */
+static inline const char *parse_digits(const char *p, const char *end, bool many, uint64_t *w)
 {
     const uint64_t high = UINT64_C(0xf0f0f0f0f0f0f0f0), threes = UINT64_C(0x3030303030303030);
-    return (bytes & high) == threes && ((bytes + UINT64_C(0x0606060606060606)) & high) == threes;
-}
-
-/* Appends the digits at p to w (modulo 2^64). */
-static const char *parse_digits(const char *p, const char *end, uint64_t *w)
-{
     uint64_t value = *w;
+    for (; many && end - p >= 8; p += 8) {
+        uint64_t bytes = hg_load8(p);
+        if ((bytes & high) != threes || ((bytes + UINT64_C(0x0606060606060606)) & high) != threes)
+            break;
+        value = value * 100000000 + hg_value_of_digits(bytes - threes);
+    }
     for (; p < end && is_digit(*p); p++)
         value = value * 10 + (uint64_t)(*p - '0');
     *w = value;
     return p;
 }
 
-static const char *parse_many_digits(const char *p, const char *end, uint64_t *w)
-{
-    uint64_t bytes;
-    for (; end - p >= 8 && are_digits(bytes = hg_load8(p)); p += 8)
-        *w = *w * 100000000 + hg_value_of_digits(bytes - UINT64_C(0x3030303030303030));
-    return parse_digits(p, end, w);
-}
-
 /* "e-12", if it is there, added to *exponent; saturates beyond the range of doubles. */
-static const char *parse_exponent(const char *p, const char *end, ptrdiff_t *exponent)
+static inline const char *parse_exponent(const char *p, const char *end, ptrdiff_t *exponent)
 {
     const char *start = p;
     ptrdiff_t value = 0;
@@ -84,31 +115,21 @@ static const char *parse_exponent(const char *p, const char *end, ptrdiff_t *exp
     return p;
 }
 
-/* Rounds w * 10^q, w > 0, once. False: it is not of the sizes that this is for. */
-static bool round_decimal(uint64_t w, ptrdiff_t q, double *value)
+/* Rounds w * 10^q once. False: it is not of the sizes that this is for. */
+static inline bool round_decimal(uint64_t w, ptrdiff_t q, double *value)
 {
-#ifdef __SIZEOF_INT128__
-    if (q < -MOST_FIVES || q > MOST_FIVES)
+    const ptrdiff_t size = q < 0 ? -q : q;
+    if (w == 0 || (q == 0 && w < UINT64_C(1) << 53)) {
+        *value = (double)(int64_t)w;
+        return true;
+    }
+    if (size > MOST_FIVES)
         return false;
-    if (q >= 0) {
-        *value = (double)((wide)w * five_to_the[q]) * power_of_two((int)q);
-        return true;
-    }
-    uint64_t fives = five_to_the[-q];
-    if (w < UINT64_C(1) << 53 && fives < UINT64_C(1) << 53) { /* both sides are doubles */
-        *value = (double)w / ((double)fives * power_of_two((int)-q));
-        return true;
-    }
-    int w_zeros = __builtin_clzll(w), zeros = __builtin_clzll(fives);
-    wide dividend = (wide)(w << w_zeros) << 63;
-    uint64_t divisor = fives << zeros, quotient = (uint64_t)(dividend / divisor); /* of 63 or 64 bits */
-    quotient |= (wide)quotient * divisor != dividend; /* what was cut off counts at rounding */
-    *value = (double)quotient * power_of_two(zeros - w_zeros - 63 + (int)q);
+    if (w >= UINT64_C(1) << 53 || size > MOST_EXACT)
+        return round_wide(w, (int)q, value);
+    double ten = (double)(int64_t)five_to_the[size] * power_of_two((int)size);
+    *value = q < 0 ? (double)(int64_t)w / ten : (double)(int64_t)w * ten;
     return true;
-#else
-    (void)w, (void)q, (void)value;
-    return false;
-#endif
 }
 
 /* A number of any kind and length, from behind the sign on, by a copy with an end. */
@@ -137,46 +158,32 @@ static const char *parse_slowly(const char *p, const char *end, double *value)
     return n > 0 ? p + n : NULL;
 }
 
-/* From behind the sign. */
-static const char *parse_magnitude(const char *p, const char *end, double *value)
+const char *hg_parse_double(const char *p, const char *end, double *value)
 {
+    const bool negative = p < end && *p == '-';
+    p += p < end && (*p == '-' || *p == '+');
     const char *start = p;
     uint64_t w = 0;
     ptrdiff_t q = 0;
-    p = parse_digits(p, end, &w);
+    double magnitude;
+    p = parse_digits(p, end, false, &w);
     ptrdiff_t digits = p - start;
     if (p < end && *p == '.') {
         const char *point = p;
-        p = parse_many_digits(p + 1, end, &w);
+        p = parse_digits(p + 1, end, true, &w);
         q = point + 1 - p;
         digits -= q;
     }
-    bool hex = p == start + 1 && w == 0 && p < end && (*p | 0x20) == 'x';
-    if (digits == 0 || hex)
-        return parse_slowly(start, end, value);
-    p = parse_exponent(p, end, &q);
     if (digits > 19) /* w may have overflowed, unless the first of them are zeros */
-        for (const char *s = start; digits > 0 && (*s == '0' || *s == '.'); s++)
-            digits -= *s == '0';
-    if (digits > 19)
-        return parse_slowly(start, end, value);
-    if (w == 0 || (q == 0 && w < UINT64_C(1) << 53)) {
-        *value = (double)w;
-        return p;
-    }
-    return round_decimal(w, q, value) ? p : parse_slowly(start, end, value);
-}
-
-const char *hg_parse_double(const char *p, const char *end, double *value)
-{
-    bool negative = p < end && *p == '-';
-    if (p < end && (*p == '-' || *p == '+'))
-        p++;
-    double magnitude;
-    p = parse_magnitude(p, end, &magnitude);
-    if (p != NULL)
+        for (const char *s = start; s < p && (*s == '0' || *s == '.'); s++)
+            digits -= *s == '0' && s + 1 < p;
+    bool hex = p == start + 1 && w == 0 && p < end && (*p | 0x20) == 'x';
+    const char *stop = parse_exponent(p, end, &q);
+    if (digits < 1 || digits > 19 || hex || !round_decimal(w, q, &magnitude))
+        stop = parse_slowly(start, end, &magnitude);
+    if (stop != NULL)
         *value = negative ? -magnitude : magnitude;
-    return p;
+    return stop;
 }
 
 const char *hg_parse_size(const char *p, const char *end, size_t *value)
@@ -195,96 +202,47 @@ const char *hg_parse_size(const char *p, const char *end, size_t *value)
 
 /* ---- writing ------------------------------------------------------------------------------------------- */
 
-/* The closest decimal of 15 digits, or of 16 or 17 where fewer do not read back as the finite v > 0; the first digit is
- * worth 10^*exponent. False: v is not of the sizes that this is for. v = c 2^q, and what is nearer to it than 2^q / 2
- * reads back; below a power of two 2^q / 4. */
-static bool shortest_decimal(double v, uint64_t *digits, int *exponent)
-{
-#ifdef __SIZEOF_INT128__
-    const uint64_t most = UINT64_C(100000000000000000); /* 10^17 */
-    uint64_t c, whole;
-    memcpy(&c, &v, sizeof c);
-    int q = (int)(c >> 52) - 1075, k = 16 - ((q + 52) * 1262611 >> 22), shift; /* less floor(log10(2^(q + 52))) */
-    c = (c & ((UINT64_C(1) << 52) - 1)) | UINT64_C(1) << 52;
-    wide scaled; /* v 10^k, with so many bits behind the point */
-    do {
-        shift = -(q + k);
-        if (k < 1 || k > MOST_FIVES || shift < 1)
-            return false;
-        scaled = (wide)c * five_to_the[k--];
-        whole = (uint64_t)(scaled >> shift);
-    } while (whole >= most); /* of 18 digits: 10^k was one power too large */
-    /* 2^q / 2 is 11.2 of the last of 17 digits at most */
-    for (uint64_t unit = whole % 100 - 12 < 76 ? 10 : 100;; unit /= 10) {
-        uint64_t least = whole / unit;
-        wide below = scaled - ((wide)(least * unit) << shift), gap = (wide)unit << shift;
-        bool up = 2 * below > gap || (2 * below == gap && (least & 1) != 0), narrow = c == UINT64_C(1) << 52 && !up;
-        if (unit == 1 || (up ? gap - below : below) * (narrow ? 4 : 2) < five_to_the[k + 1]) {
-            bool carried = (least + up) * unit == most;
-            *digits = least + up;
-            *exponent = 15 - k + carried;
-            return true;
-        }
-    }
-#else
-    (void)v, (void)digits, (void)exponent;
-    return false;
-#endif
-}
-
-/* Writes the decimal digits of v so that they end at end; returns where they begin. */
-static char *digits_before(char *end, uint64_t v)
-{
-    static const char twos[] =
-        "00010203040506070809101112131415161718192021222324252627282930313233343536373839"
-        "40414243444546474849505152535455565758596061626364656667686970717273747576777879"
-        "8081828384858687888990919293949596979899";
-    for (; v >= 100; v /= 100) {
-        end -= 2;
-        memcpy(end, twos + 2 * (v % 100), 2);
-    }
-    if (v >= 10) {
-        end -= 2;
-        memcpy(end, twos + 2 * v, 2);
-    } else {
-        *--end = (char)('0' + v);
-    }
-    return end;
-}
-
 size_t hg_format_size(char *buffer, uint64_t v)
 {
-    char room[HG_NUMBER_ROOM], *start = digits_before(room + sizeof room, v);
-    size_t length = (size_t)(room + sizeof room - start);
-    memcpy(buffer, start, length);
-    return length;
+    char room[HG_NUMBER_ROOM], *end = room + sizeof room, *start = end;
+    for (; v >= 10; v /= 100) {
+        unsigned two = (unsigned)(v % 100);
+        *--start = (char)('0' + two % 10);
+        *--start = (char)('0' + two / 10);
+    }
+    if (v > 0 || start == end)
+        *--start = (char)('0' + v);
+    memcpy(buffer, start, (size_t)(end - start));
+    return (size_t)(end - start);
 }
 
-/* digits[n] with the first one worth 10^exponent, from -99 to 16, and not all before the point: 1.23, 0.00123 or
- * 1.23e-05, as printf has it. */
-static size_t layout(char *buffer, const char *digits, size_t n, int exponent)
+/* v, not whole and from 10^-4 to 10^13, by the first of 15, 16 or 17 digits that reads back; 0: not that way. */
+static size_t format_wide(char *buffer, double v)
 {
-    size_t whole = exponent > 0 ? (size_t)exponent + 1 : 1;
-    char *out = buffer;
-    if (exponent < 0 && exponent >= -4) {
-        memcpy(out, "0.000", 5);
-        out += 1 - exponent;
-        memcpy(out, digits, n);
-        return (size_t)(out - buffer) + n;
+    bool more;
+    int k;
+    uint64_t digits = scale_wide(v, &k, &more), decimal;
+    double back;
+    if (digits == 0)
+        return 0;
+    k -= 3;
+    for (uint64_t unit = 1000;; unit /= 10, k++) {
+        decimal = digits / unit;
+        decimal += 2 * (digits % unit) + more + (decimal & 1) > unit; /* the nearest, the even one of two */
+        if (unit == 10 || (round_decimal(decimal, -k, &back) && back == v))
+            break;
     }
-    memcpy(out, digits, whole);
-    out += whole;
-    if (n > whole) {
-        *out++ = '.';
-        memcpy(out, digits + whole, n - whole);
-        out += n - whole;
+    for (; decimal % 10 == 0; decimal /= 10)
+        k--;
+    if (v < 1) {
+        size_t zeros = (size_t)((v < 0.1) + (v < 0.01) + (v < 0.001));
+        memcpy(buffer, "0.000", 5);
+        return 2 + zeros + hg_format_size(buffer + 2 + zeros, decimal);
     }
-    if (exponent < 0) {
-        memcpy(out, "e-0", 3);
-        out += exponent > -10 ? 3 : 2;
-        out += hg_format_size(out, (uint64_t)-exponent);
-    }
-    return (size_t)(out - buffer);
+    size_t length = hg_format_size(buffer, decimal), whole = length - (size_t)k;
+    memmove(buffer + whole + 1, buffer + whole, (size_t)k);
+    buffer[whole] = '.';
+    return length + 1;
 }
 
 size_t hg_format_digits(char *buffer, double v, int digits)
@@ -301,36 +259,21 @@ size_t hg_format_digits(char *buffer, double v, int digits)
     return kept;
 }
 
-/* The shortest that reads back. 15 digits are always exact and %g drops the zeros; subnormal numbers may have fewer. */
-static size_t format_slowly(char *buffer, double v)
-{
-    for (int digits = v < DBL_MIN ? 1 : 15;; digits++) {
-        double back;
-        size_t length = hg_format_digits(buffer, v, digits);
-        if (digits == 17 || (hg_parse_double(buffer, buffer + length, &back) != NULL && back == v))
-            return length;
-    }
-}
-
 size_t hg_format_double(char *buffer, double v)
 {
-    char *out = buffer, room[HG_NUMBER_ROOM], *end = room + sizeof room;
-    uint64_t decimal;
-    int exponent;
-    if (!isfinite(v)) {
-        const char *word = isnan(v) ? "nan" : v > 0 ? "inf" : "-inf";
-        memcpy(buffer, word, strlen(word));
-        return strlen(word);
+    double size = fabs(v), back = 0;
+    size_t sign = signbit(v) && !isnan(v), length;
+    buffer[0] = '-';
+    if (size < 1e17 && size == (double)(int64_t)size)
+        return sign + hg_format_size(buffer + sign, (uint64_t)size);
+    if (size >= 1e-4 && size < 1e13 && (length = format_wide(buffer + sign, size)) > 0)
+        return sign + length;
+    if (isnan(v)) /* whose sign is not told */
+        return hg_format_digits(buffer, fabs(v), 1);
+    /* 15 digits are always exact and %g drops the zeros; subnormal numbers may have fewer */
+    for (int digits = size < DBL_MIN ? 1 : 15; digits <= 17 && back != v; digits++) {
+        length = hg_format_digits(buffer, v, digits);
+        (void)hg_parse_double(buffer, buffer + length, &back);
     }
-    if (signbit(v))
-        *out++ = '-';
-    v = fabs(v);
-    if (v < 1e17 && v == (double)(uint64_t)v)
-        return (size_t)(out - buffer) + hg_format_size(out, (uint64_t)v);
-    if (!shortest_decimal(v, &decimal, &exponent))
-        return (size_t)(out - buffer) + format_slowly(out, v);
-    while (decimal % 10 == 0)
-        decimal /= 10;
-    const char *digits = digits_before(end, decimal);
-    return (size_t)(out - buffer) + layout(out, digits, (size_t)(end - digits), exponent);
+    return length;
 }
