@@ -31,8 +31,10 @@ void warn(const char *format, ...) PRINTF_LIKE(1, 2);
 /* Makes die() write its message to standard output too, as {"error": ..., "exit_status": ...}, unless another object
  * is there already. */
 void die_in_json(void);
-/* Dies of err unless status is HINGE_OK. */
-void check(hinge_status status, const hinge_error *err);
+/* Why the last call of the library failed. */
+extern hinge_error failure;
+/* Dies of it unless status is HINGE_OK. */
+void check(hinge_status status);
 /* Dies unless everything printed so far has reached standard output. */
 void finish_stdout(void);
 
@@ -40,6 +42,8 @@ void *allocate(size_t count, size_t size); /* zeroed; dies without memory */
 double now(void);                          /* seconds of a clock that only goes forward */
 int terminal_width(void);                  /* columns of stderr, 0: no terminal */
 const char *base_name(const char *path);   /* what follows the last slash */
+char *join(const char *a, const char *b, const char *c); /* all in one text, the caller's */
+int compare_reals(const void *a, const void *b); /* qsort's, of doubles */
 
 /* ---- Options: a table row each drives getopt_long, the checks and the help ---- */
 
@@ -71,9 +75,17 @@ struct option_group {
  * --help prints usage and the groups, and exits. */
 int parse_options(int argc, char **argv, const char *usage, const struct option_group *groups, size_t n_groups);
 
-/* Returns count, the number of file names behind a command's options; dies of fewer than least, saying what is needed,
- * and of more than most. */
-int count_files(int count, const char *command, int least, int most, const char *needed);
+/* The names of files behind a command's options. */
+struct file_names {
+    int least;             /* so many are needed, */
+    const char *needed;    /* which says that they are */
+    const char **place[4]; /* where each goes; NULL: no more are allowed */
+    const char *too_many;  /* says that there are more; NULL: "too many file names" */
+};
+
+/* Does parse_options, and sets the places to the names behind the options; those without a name are left alone. */
+void parse_command(int argc, char **argv, const char *usage, const struct option_group *groups, size_t n_groups,
+                   const struct file_names *files);
 
 struct range {
     double low, high;
@@ -165,6 +177,9 @@ struct output {
 int is_stdout(const char *path); /* "-" is; NULL is not */
 void output_open(struct output *out, const char *path);
 void output_close(struct output *out); /* only now does path exist or change */
+/* Opens a new file beside path, with the rights that a new file has, and returns its descriptor; -1: it cannot be made.
+ * *temporary becomes its name, the caller's. */
+int open_beside(const char *path, char **temporary);
 /*
  * Dies if a file cannot be written at path, or if path is the other file, which the command reads or writes too: call
  * it before a long run, which is then not in vain. NULL for path: nothing is written; NULL for other: there is none.
@@ -179,9 +194,10 @@ struct json {
 
 void json_open(struct json *j, const char *key, char bracket);
 void json_close(struct json *j, char bracket);
+/* Writes members of an object, "n %zu, seconds %g, path %s": each a key and, checked as printf's are, %g for a double,
+ * %s a text, %d an int, %i an int that is true or false, %zu, or PRIu64. */
+void json_put(struct json *j, const char *format, ...) PRINTF_LIKE(2, 3);
 void json_real(struct json *j, const char *key, double value); /* NaN and infinity become null */
-void json_count(struct json *j, const char *key, uint64_t value);
-void json_bool(struct json *j, const char *key, int value);
 void json_text(struct json *j, const char *key, const char *value);
 void json_reals(struct json *j, const char *key, const double *values, size_t count);
 void json_counts(struct json *j, const char *key, const size_t *values, size_t count);
@@ -224,6 +240,7 @@ struct text_lines {
 /* Reads a file, packed or not, or dies. */
 void load_lines(const char *path, struct text_lines *lines);
 void free_lines(struct text_lines *lines);
+hinge_data_options read_options_of(const struct data_flags *flags);
 /* Reads a file as at least min_cols features, or dies. */
 void load_data(const char *path, const struct data_flags *flags, size_t min_cols, int precomputed, int threads,
                hinge_data *data);
@@ -263,6 +280,8 @@ void drop_words(hinge_data *data, hinge_task task);
 /* Dies of a label that is no class of the model. */
 void check_labels(const char *path, const hinge_data *data, const hinge_model *model);
 
+/* Reads a model file, or dies. */
+hinge_model *load_model(const char *path);
 /* Writes a model file; - is standard output. */
 void save_model(const hinge_model *model, const char *path);
 
@@ -284,7 +303,8 @@ struct score {
 
 /* Scores predictions; tau is the level of a quantile regression, otherwise ignored. */
 struct score score_predictions(hinge_task task, double tau, size_t n, const double *predicted, const double *target);
-void print_score(FILE *file, const struct score *score); /* the lines of LIBSVM's svm-predict */
+/* Prints the lines of LIBSVM's svm-predict or, of a cross-validation, those of svm-train -v. */
+void print_score(FILE *file, const struct score *score, int cross);
 void json_score(struct json *j, const struct score *score);
 void print_certificate(const hinge_certificate *certificate);
 void json_certificate(struct json *j, const hinge_certificate *certificate);

@@ -27,10 +27,9 @@ const size_t n_data_options = COUNT_OF(data_options);
 
 void load_lines(const char *path, struct text_lines *lines)
 {
-    hinge_error err = { 0 };
     size_t size;
 
-    check(hinge_file_read(path, &lines->bytes, &size, &err), &err);
+    check(hinge_file_read(path, &lines->bytes, &size, &failure));
     lines->count = 0;
     for (size_t k = 0; k < size; k++)
         lines->count += lines->bytes[k] == '\n' || k + 1 == size;
@@ -46,28 +45,27 @@ void free_lines(struct text_lines *lines)
     free(lines->start);
 }
 
+hinge_data_options read_options_of(const struct data_flags *flags)
+{
+    return (hinge_data_options){ .format = (hinge_format)flags->format, .type = flags->type,
+                                 .min_cols = flags->features, .drop_empty = flags->drop_empty,
+                                 .columns = flags->columns, .n_columns = flags->n_columns,
+                                 .label_column = flags->label_column, .no_labels = flags->no_labels,
+                                 .header = flags->header - flags->no_header, .labels_path = flags->labels,
+                                 .words = flags->words };
+}
+
 void load_data(const char *path, const struct data_flags *flags, size_t min_cols, int precomputed,
                int threads, hinge_data *data)
 {
-    hinge_data_options options = { 0 };
-    hinge_error err = { 0 };
+    hinge_data_options options = read_options_of(flags);
 
     if (flags->header && flags->no_header)
         die(EXIT_USAGE, "--header and --no-header do not go together");
-    options.header = flags->header - flags->no_header;
-    options.format = (hinge_format)flags->format;
-    options.type = flags->type;
     options.min_cols = min_cols > flags->features ? min_cols : flags->features;
-    options.drop_empty = flags->drop_empty;
-    options.columns = flags->columns;
-    options.n_columns = flags->n_columns;
     options.precomputed = precomputed;
-    options.label_column = flags->label_column;
-    options.no_labels = flags->no_labels;
-    options.labels_path = flags->labels;
-    options.words = flags->words;
     options.threads = threads;
-    check((flags->ranks ? flags->ranks->read : hinge_data_read)(path, &options, data, &err), &err);
+    check((flags->ranks ? flags->ranks->read : hinge_data_read)(path, &options, data, &failure));
 }
 
 void count_dropped(hinge_kernel *kernel, const hinge_data *data, const struct data_flags *flags)
@@ -86,11 +84,10 @@ static int ends_in(const char *text, const char *end)
 void load_weights(const char *path, size_t n, hinge_data *data)
 {
     hinge_data_options options = { .format = HINGE_FORMAT_CSV, .type = HINGE_F64, .max_cols = 1, .no_labels = 1 };
-    hinge_error err = { 0 };
 
     if (ends_in(path, ".npy"))
         options.format = HINGE_FORMAT_NPY;
-    check(hinge_data_read(path, &options, data, &err), &err);
+    check(hinge_data_read(path, &options, data, &failure));
     if (data->x.rows != n || data->x.cols != 1)
         die(EXIT_DATA, "%s: %zu by %zu numbers instead of one for each of %zu examples", path, data->x.rows,
             data->x.cols, n);
@@ -147,14 +144,13 @@ void load_test(const char *path, const struct data_flags *flags, size_t cols, in
 void fit_test(hinge_model *model, hinge_data *data)
 {
     size_t cols = hinge_model_n_features(model);
-    hinge_error err = { 0 };
 
     if (hinge_model_kernel(model).type == HINGE_PRECOMPUTED || data->x.cols <= cols)
         return;
     if (hinge_model_scale_factor(model))
         data->x.cols = cols; /* a view of fewer columns */
     else
-        check(hinge_model_widen(model, data->x.cols, &err), &err);
+        check(hinge_model_widen(model, data->x.cols, &failure));
 }
 
 void load_for_model(const char *path, const struct data_flags *flags, hinge_model *model, int threads, hinge_data *data)
@@ -228,13 +224,6 @@ void drop_words(hinge_data *data, hinge_task task)
 {
     if (!hinge_task_info(task)->classifies && data->words.count)
         data->labelled = 0;
-}
-
-static int compare_reals(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
 }
 
 double *sorted_labels(const hinge_data *data)

@@ -11,46 +11,43 @@
 
 /* ---- Parameters ---- */
 
-static const struct {
-    const char *key;
-    int log2;
-    const struct range *range;
-} axes[AXES] = {
-    [AXIS_C] = { "c", 1, &range_positive },
-    [AXIS_GAMMA] = { "g", 1, &range_not_negative },
-    [AXIS_NU] = { "nu", 0, &range_01 },
-    [AXIS_P] = { "p", 0, &range_not_negative },
-    [AXIS_DEGREE] = { "degree", 0, &range_not_negative },
-    [AXIS_COEF0] = { "coef0", 0, &range_any },
-    [AXIS_TAU] = { "tau", 0, &range_01 },
+#define BOTH(field) offsetof(hinge_grid_point, field), offsetof(hinge_select_options, field)
+const struct axis axes[AXES] = {
+    [AXIS_C] = { "c", "C", 1, &range_positive, BOTH(C) },
+    [AXIS_GAMMA] = { "g", "gamma", 1, &range_not_negative, BOTH(gamma) },
+    [AXIS_NU] = { "nu", "nu", 0, &range_01, BOTH(nu) },
+    [AXIS_P] = { "p", "epsilon", 0, &range_not_negative, BOTH(p) },
+    [AXIS_DEGREE] = { "degree", "degree", 0, &range_not_negative, BOTH(degree) },
+    [AXIS_COEF0] = { "coef0", "coef0", 0, &range_any, BOTH(coef0) },
+    [AXIS_TAU] = { "tau", "quantile", 0, &range_01, BOTH(tau) },
 };
-
-const char *axis_key(enum grid_axis axis)
-{
-    return axes[axis].key;
-}
-
-int axis_log2(enum grid_axis axis)
-{
-    return axes[axis].log2;
-}
 
 double axis_value(const hinge_grid_point *point, enum grid_axis axis)
 {
-    const double values[AXES] = { point->C, point->gamma, point->nu, point->p, point->degree, point->coef0,
-                                  point->tau };
+    const char *place = (const char *)point + axes[axis].point;
 
-    return values[axis];
+    return axis == AXIS_DEGREE ? point->degree : *(const double *)(const void *)place;
 }
 
 void set_axis_value(hinge_grid_point *point, enum grid_axis axis, double value)
 {
-    double *const places[AXES] = { &point->C, &point->gamma, &point->nu, &point->p, NULL, &point->coef0, &point->tau };
+    char *place = (char *)point + axes[axis].point;
 
-    if (places[axis])
-        *places[axis] = value;
-    else
+    if (axis == AXIS_DEGREE)
         point->degree = (int)value;
+    else
+        *(double *)(void *)place = value;
+}
+
+double line_value(enum grid_axis axis, double value)
+{
+    return axes[axis].log2 ? log2(value) : value;
+}
+
+hinge_grid_point point_of(const hinge_params *p)
+{
+    return (hinge_grid_point){ .C = p->C, .nu = p->nu, .gamma = p->kernel.gamma, .p = p->p, .coef0 = p->kernel.coef0,
+                               .tau = p->tau, .degree = p->kernel.degree };
 }
 
 int is_scored(const hinge_grid_point *point)
@@ -121,8 +118,8 @@ static void parse_list(const struct option_use *use, const void *detail, void *f
     int axis = 0;
 
     (void)detail;
-    while (axis < AXES && equals && (strncmp(axes[axis].key, use->text, (size_t)(equals - use->text)) != 0 ||
-                                     strlen(axes[axis].key) != (size_t)(equals - use->text)))
+    while (axis < AXES && equals && (strlen(axes[axis].key) != (size_t)(equals - use->text) ||
+                                     strncmp(axes[axis].key, use->text, (size_t)(equals - use->text)) != 0))
         axis++;
     if (!equals || axis == AXES)
         die(EXIT_USAGE, "%s: '%s' is not NAME=VALUE,... with the name c, g, nu, p, degree, coef0 or tau", use->shown,
@@ -231,16 +228,6 @@ static char **with_two_dashes(int argc, char **argv)
     return words;
 }
 
-static char *default_out(const char *data_path)
-{
-    const char *name = base_name(data_path);
-    size_t size = strlen(name) + sizeof ".out";
-    char *path = allocate(size, 1);
-
-    snprintf(path, size, "%s.out", name);
-    return path;
-}
-
 static void refuse_others(const struct grid_settings *s)
 {
     const hinge_params *p = &s->train.params;
@@ -275,7 +262,7 @@ static void find_lists(struct grid_settings *s)
     for (int k = 0; k < AXES; k++) {
         if (!counts[k] && s->list[k].count)
             die(EXIT_USAGE, "grid: %s with the %s kernel has no %s", task->keyword, kernel->keyword,
-                axis_key((enum grid_axis)k));
+                axes[k].key);
         s->list[k].shown = s->list[k].count > (k > AXIS_NU);
     }
     if (isnan(p->C))
@@ -294,7 +281,6 @@ static void read_options(int argc, char **argv, struct grid_settings *s, const c
 {
     struct option_group groups[TRAIN_GROUPS + 2];
     struct train_settings *t = &s->train;
-    int first, left;
 
     t->grid = 1;
     t->folds = 5;
@@ -304,12 +290,9 @@ static void read_options(int argc, char **argv, struct grid_settings *s, const c
     groups[1].title = "Problem:";
     groups[TRAIN_GROUPS + 1] = (struct option_group){ "Output:", output_options, COUNT_OF(output_options), s };
     t->params.C = t->params.nu = t->params.kernel.gamma = NAN;
-    first = parse_options(argc, argv, text, groups, COUNT_OF(groups));
-    left = count_files(argc - first, argv[0], 1, 2, "a training file is needed");
-    t->data_path = argv[first];
-    t->model_path = left > 1 ? argv[first + 1] : NULL;
+    train_parse(t, argc, argv, text, groups, COUNT_OF(groups));
     if (!s->out || (s->resume && !*s->resume))
-        s->own_out = default_out(t->data_path);
+        s->own_out = join(base_name(t->data_path), ".out", "");
     s->out = s->out ? s->out : s->own_out;
     s->out = strcmp(s->out, "null") == 0 ? NULL : s->out;
     s->resume = s->resume && !*s->resume ? s->own_out : s->resume;
@@ -369,7 +352,7 @@ static int on_point(void *arg, const hinge_select_progress *p)
 
         for (enum grid_axis k = AXIS_C; k < AXES; k++)
             if (s->list[k].shown && used < sizeof run->best)
-                used += (size_t)snprintf(run->best + used, sizeof run->best - used, " %s=%s", axis_key(k),
+                used += (size_t)snprintf(run->best + used, sizeof run->best - used, " %s=%s", axes[k].key,
                                          number_text(axis_value(p->best, k), 1, number));
     }
     points_begin(&run->points, s);
@@ -402,28 +385,22 @@ static void tell_known(const struct grid_settings *s, const hinge_grid_point *po
 static hinge_selection *search(struct grid_settings *s, struct train_run *run, struct grid_run *grid,
                                const struct grid_ranks *ranks)
 {
-    hinge_values *values[AXES];
     hinge_selection *selection;
-    hinge_error err = { 0 };
     hinge_select_options o = { .folds = s->train.folds, .repeats = s->repeats, .score = (hinge_score)s->score,
                                .by_fold = s->by_fold, .drop = (hinge_drop)s->drop, .one_se = s->one_se,
                                .eps = s->fold_eps,
                                .no_refit = 1, .known = grid->points.point, .n_known = grid->points.count,
                                .point = on_point, .point_arg = grid };
 
-    values[AXIS_C] = &o.C, values[AXIS_GAMMA] = &o.gamma, values[AXIS_NU] = &o.nu, values[AXIS_P] = &o.p;
-    values[AXIS_DEGREE] = &o.degree, values[AXIS_COEF0] = &o.coef0, values[AXIS_TAU] = &o.tau;
     for (int k = 0; k < AXES; k++)
-        *values[k] = (hinge_values){ s->list[k].value, s->list[k].count };
+        *(hinge_values *)(void *)((char *)&o + axes[k].values) = (hinge_values){ s->list[k].value, s->list[k].count };
     s->train.params.progress = on_progress;
     s->train.params.progress_arg = grid;
     catch_interrupt(1);
-    if (ranks) {
+    if (ranks)
         o.point = NULL; /* points are told when all ranks have theirs */
-        check(ranks->select(&selection, &run->data.x, run->data.y, &s->train.params, &o, &err), &err);
-    } else {
-        check(hinge_select(&selection, &run->data.x, run->data.y, &s->train.params, &o, &err), &err);
-    }
+    check((ranks ? ranks->select : hinge_select)(&selection, &run->data.x, run->data.y, &s->train.params, &o,
+                                                 &failure));
     catch_interrupt(0);
     wipe(grid);
     return selection;

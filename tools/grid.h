@@ -39,12 +39,21 @@ struct grid_ranks {
 /* Runs hinge grid; ranks may be NULL. */
 int run_grid(int argc, char **argv, const struct grid_ranks *ranks);
 
-/* Returns the name that lines have for a parameter: "c", "g", "nu", ... */
-const char *axis_key(enum grid_axis axis);
+struct axis {
+    const char *key;  /* as lines have it: "c", "g", "nu", ... */
+    const char *name; /* as JSON and pictures have it */
+    int log2;         /* lines have the logarithm to base 2 */
+    const struct range *range;
+    size_t point, values; /* offsets in hinge_grid_point and hinge_select_options */
+};
+extern const struct axis axes[AXES];
+
 double axis_value(const hinge_grid_point *point, enum grid_axis axis);
 void set_axis_value(hinge_grid_point *point, enum grid_axis axis, double value);
-/* Tells whether lines have the logarithm to base 2. */
-int axis_log2(enum grid_axis axis);
+/* Returns the value as lines have it. */
+double line_value(enum grid_axis axis, double value);
+/* Returns a point of the values that the parameters have. */
+hinge_grid_point point_of(const hinge_params *params);
 /* Returns what lines call the rate: percent of an accuracy, any other score as it is. */
 double rate_of(const struct grid_settings *s, const hinge_grid_point *point);
 int is_scored(const hinge_grid_point *point);

@@ -93,7 +93,6 @@ static void read_train_options(int argc, char **argv, struct mpi_settings *s)
 {
     static struct tool_option room[3][MOST_OPTIONS];
     struct option_group shared[TRAIN_GROUPS];
-    int first, left;
 
     train_begin(&s->train, shared);
     const struct option_group groups[] = {
@@ -102,28 +101,18 @@ static void read_train_options(int argc, char **argv, struct mpi_settings *s)
         shared[3],
         { "Output:", output_options, COUNT_OF(output_options), s },
     };
-    first = parse_options(argc, argv, train_usage, groups, COUNT_OF(groups));
-    left = count_files(argc - first, argv[0], 1, 2, "a training file is needed");
-    s->train.data_path = argv[first];
-    s->train.model_path = left > 1 ? argv[first + 1] : NULL;
+    train_parse(&s->train, argc, argv, train_usage, groups, COUNT_OF(groups));
     if (s->train.folds && (s->train.certify || s->mpi.checkpoint || s->mpi.rounds))
         die(EXIT_USAGE, "train: leave out %s or -v, which trains no model",
             s->train.certify ? "--certify" : s->mpi.checkpoint ? "--checkpoint" : "--rounds");
     train_read_scaling(&s->train);
+    train_name_model(&s->train);
 }
 
 static void on_signal(int number)
 {
     (void)number;
     raise(SIGINT); /* as progress.c catches it */
-}
-
-/* What ends the run on ranks that show nothing. */
-static int look_for_signal(void *arg, const hinge_progress *p)
-{
-    (void)arg;
-    (void)p;
-    return was_interrupted();
 }
 
 /* Does check_writable on rank 0, which writes. */
@@ -232,13 +221,11 @@ static void cross_validate(struct mpi_settings *s, struct train_run *run)
     const struct train_settings *t = &s->train;
     size_t rows = run->data.x.rows, n;
     double *predictions = allocate(rows, sizeof *predictions), *truth = allocate(rows, sizeof *truth);
-    hinge_error err = { 0 };
 
     if (rows)
         memcpy(truth, run->data.y, rows * sizeof *truth);
     check(hinge_mpi_cross_validate(MPI_COMM_WORLD, &run->data.x, run->data.y, &t->params, t->folds, &s->mpi,
-                                   predictions, &run->report, &err),
-          &err);
+                                   predictions, &run->report, &failure));
     predictions = gather_rows(predictions, rows, 1, &n);
     truth = gather_rows(truth, rows, 1, &n);
     if (predictions)
@@ -250,14 +237,12 @@ static void cross_validate(struct mpi_settings *s, struct train_run *run)
 static void train(struct mpi_settings *s, struct train_run *run)
 {
     const struct train_settings *t = &s->train;
-    hinge_error err = { 0 };
 
     s->mpi.certificate = t->certify ? &run->certificate : NULL;
     check(hinge_mpi_train(MPI_COMM_WORLD, &run->data.x, run->data.y, &t->params, &s->mpi, &run->model, &run->report,
-                          &err),
-          &err);
+                          &failure));
     if (run->model && hinge_model_labels(run->model))
-        check(hinge_model_set_words(run->model, &run->data.words, &err), &err);
+        check(hinge_model_set_words(run->model, &run->data.words, &failure));
 }
 
 static int finish_training(struct mpi_settings *s, struct train_run *run)
@@ -291,14 +276,11 @@ static int run_train(int argc, char **argv, int rank)
     struct display display = { 0 };
     struct targets to = { 0 };
     struct ranges file = { 0 };
-    char *own_path = NULL;
     double *weights = NULL, start = now();
     int code;
 
     read_train_options(argc, argv, &s);
     to.x = (struct interval){ t->scale_lower, t->scale_upper };
-    if (!t->model_path)
-        t->model_path = own_path = default_model_path(t->data_path);
     if (!t->folds)
         check_output(t->model_path, t->data_path);
     t->data.ranks = &world;
@@ -317,7 +299,7 @@ static int run_train(int argc, char **argv, int rank)
     if (t->weights)
         t->params.weights = weights = own_weights(t->weights, run.data.x.rows);
     display = (struct display){ .folds = t->folds, .eps = t->params.eps, .interval = t->verbose ? 10 : 0 };
-    t->params.progress = rank == 0 ? display_progress : look_for_signal;
+    t->params.progress = display_progress;
     t->params.progress_arg = &display;
     catch_interrupt(1);
     signal(SIGTERM, on_signal);
@@ -335,7 +317,6 @@ static int run_train(int argc, char **argv, int rank)
     free(run.scaling.low);
     free(run.scaling.high);
     free(weights);
-    free(own_path);
     return code;
 }
 

@@ -29,46 +29,23 @@ static const char *level_name(int level)
 
 static void print_machine(const hinge_machine *m)
 {
-    const char *advice = blas_advice(m);
-
     printf("%-10s %s\n", "hinge", hinge_version());
     printf("%-10s %s%s\n", "processor", level_name(m->cpu_level), m->avx512 ? ", AVX-512" : "");
     printf("%-10s %s\n", "blas", m->blas);
     printf("%-10s %s\n", "openmp", m->blas_is_openmp ? "yes, OpenBLAS's OpenMP build" : "not in this BLAS");
     printf("%-10s %d\n", "threads", m->threads);
     printf("%-10s %.1f GB\n", "memory", (double)m->total_memory / 1073741824);
-    if (advice)
-        printf("%-10s %s\n", "advice", advice);
+    if (blas_advice(m))
+        printf("%-10s %s\n", "advice", blas_advice(m));
 }
 
 static void json_machine(struct json *j, const hinge_machine *m)
 {
-    const char *advice = blas_advice(m);
-
-    json_text(j, "version", hinge_version());
-    json_count(j, "cpu_level", (uint64_t)m->cpu_level);
-    json_bool(j, "avx512", m->avx512);
-    json_text(j, "blas", m->blas);
-    json_bool(j, "blas_is_openmp", m->blas_is_openmp);
-    json_bool(j, "blas_slow", m->blas_slow);
-    json_count(j, "threads", (uint64_t)m->threads);
-    json_count(j, "total_memory", m->total_memory);
-    if (advice)
-        json_text(j, "advice", advice);
-}
-
-static void machine(int json)
-{
-    hinge_machine m = hinge_machine_info();
-    struct json j = { 0 };
-
-    if (!json) {
-        print_machine(&m);
-        return;
-    }
-    json_open(&j, NULL, '{');
-    json_machine(&j, &m);
-    json_close(&j, '}');
+    json_put(j, "version %s, cpu_level %d, avx512 %i, blas %s", hinge_version(), m->cpu_level, m->avx512, m->blas);
+    json_put(j, "blas_is_openmp %i, blas_slow %i, threads %d, total_memory %zu", m->blas_is_openmp, m->blas_slow,
+             m->threads, m->total_memory);
+    if (blas_advice(m))
+        json_put(j, "advice %s", blas_advice(m));
 }
 
 /* ---- Models ---- */
@@ -97,15 +74,19 @@ static void print_scaling(const hinge_model *model)
     putchar('\n');
 }
 
-static void print_calibration(const hinge_model *model)
+/* Returns the Laplace width of a calibrated regression; NaN: it has none. */
+static double sigma_of(const hinge_model *model)
 {
     double sigma;
 
-    if (!hinge_model_has_probability(model))
-        return;
-    if (hinge_task_info(hinge_model_task(model))->regresses && hinge_model_laplace(model, &sigma, NULL) == HINGE_OK)
-        printf("%-10s Laplace distribution, sigma %.10g\n", "calibrated", sigma);
-    else
+    return hinge_model_laplace(model, &sigma, NULL) == HINGE_OK ? sigma : NAN;
+}
+
+static void print_calibration(const hinge_model *model)
+{
+    if (!isnan(sigma_of(model)))
+        printf("%-10s Laplace distribution, sigma %.10g\n", "calibrated", sigma_of(model));
+    else if (hinge_model_has_probability(model))
         printf("%-10s yes, for predict -b 1\n", "calibrated");
 }
 
@@ -130,14 +111,13 @@ static void print_classes(const hinge_model *model)
 static double *weights_of(const hinge_model *model)
 {
     size_t d = hinge_model_n_features(model), n = hinge_model_n_problems(model);
-    hinge_error err = { 0 };
     double *w;
 
     if (hinge_model_kernel(model).type != HINGE_LINEAR)
         return NULL;
     w = allocate(n, d * sizeof *w);
     for (size_t k = 0; k < n; k++)
-        check(hinge_model_weights(model, k, w + k * d, &err), &err);
+        check(hinge_model_weights(model, k, w + k * d, &failure));
     return w;
 }
 
@@ -207,58 +187,34 @@ static void print_model(const hinge_model *model)
     print_weights(model);
 }
 
-static void json_calibration(struct json *j, const hinge_model *model)
-{
-    int calibrated = hinge_model_has_probability(model);
-    double sigma;
-
-    json_bool(j, "probability", calibrated);
-    if (calibrated && hinge_task_info(hinge_model_task(model))->regresses &&
-        hinge_model_laplace(model, &sigma, NULL) == HINGE_OK)
-        json_real(j, "sigma", sigma);
-}
-
 static void json_model(struct json *j, const hinge_model *model)
 {
     hinge_kernel kernel = hinge_model_kernel(model);
-    size_t n_classes = hinge_model_n_classes(model), n_columns;
+    size_t n_features = hinge_model_n_features(model), n_classes = hinge_model_n_classes(model), n_columns;
     const size_t *columns = hinge_model_columns(model, &n_columns);
 
-    json_text(j, "kind", "model");
-    json_text(j, "task", hinge_task_info(hinge_model_task(model))->keyword);
+    json_put(j, "kind %s, task %s", "model", hinge_task_info(hinge_model_task(model))->keyword);
     if (hinge_model_tau(model) > 0)
-        json_real(j, "tau", hinge_model_tau(model));
+        json_put(j, "tau %g", hinge_model_tau(model));
     json_kernel(j, &kernel);
-    json_count(j, "n_features", hinge_model_n_features(model));
+    json_put(j, "n_features %zu", n_features);
     if (columns)
         json_counts(j, "columns", columns, n_columns);
-    json_count(j, "n_classes", n_classes);
-    json_count(j, "n_sv", hinge_model_n_sv(model));
+    json_put(j, "n_classes %zu, n_sv %zu", n_classes, hinge_model_n_sv(model));
     if (hinge_model_labels(model))
         json_labels(j, "labels", hinge_model_words(model), hinge_model_labels(model), n_classes);
     if (hinge_model_class_sv(model))
         json_counts(j, "class_sv", hinge_model_class_sv(model), n_classes);
     json_reals(j, "rho", hinge_model_rho(model), hinge_model_n_problems(model));
-    json_text(j, "multiclass", hinge_model_multiclass(model) == HINGE_ONE_VS_REST ? "ovr" : "ovo");
+    json_put(j, "multiclass %s", hinge_model_multiclass(model) == HINGE_ONE_VS_REST ? "ovr" : "ovo");
     if (hinge_model_scale_factor(model)) {
-        json_reals(j, "scale_factor", hinge_model_scale_factor(model), hinge_model_n_features(model));
-        json_reals(j, "scale_offset", hinge_model_scale_offset(model), hinge_model_n_features(model));
+        json_reals(j, "scale_factor", hinge_model_scale_factor(model), n_features);
+        json_reals(j, "scale_offset", hinge_model_scale_offset(model), n_features);
     }
-    json_calibration(j, model);
+    json_put(j, "probability %i", hinge_model_has_probability(model));
+    if (!isnan(sigma_of(model)))
+        json_put(j, "sigma %g", sigma_of(model));
     json_weights(j, model);
-}
-
-static void model(const char *path, struct json *j)
-{
-    hinge_model *m = NULL;
-    hinge_error err = { 0 };
-
-    check(hinge_model_load(&m, path, NULL, &err), &err);
-    if (j)
-        json_model(j, m);
-    else
-        print_model(m);
-    hinge_model_free(m);
 }
 
 /* ---- Data ---- */
@@ -350,33 +306,35 @@ static void print_data(const hinge_data *data, const struct summary *s)
 
 static void json_data(struct json *j, const hinge_data *data, const struct summary *s)
 {
-    json_text(j, "kind", "data");
-    json_text(j, "format", choice_name(choice_format, (int)data->format));
+    json_put(j, "kind %s, format %s", "data", choice_name(choice_format, (int)data->format));
     if (data->format == HINGE_FORMAT_CSV)
-        json_bool(j, "header", data->header);
+        json_put(j, "header %i", data->header);
     if (data->label_column)
-        json_count(j, "label_column", data->label_column);
-    json_count(j, "rows", data->x.rows);
-    json_count(j, "features", n_features(data));
+        json_put(j, "label_column %zu", data->label_column);
+    json_put(j, "rows %zu, features %zu", data->x.rows, n_features(data));
     if (data->columns)
-        json_count(j, "features_not_empty", data->x.cols);
-    json_count(j, "nonzeros", data->nonzeros);
-    json_real(j, "density", density(data));
-    json_real(j, "min", s->low);
-    json_real(j, "max", s->high);
-    if (!data->labelled)
-        return;
-    if (!data->words.count) {
-        json_real(j, "target_min", s->y_low);
-        json_real(j, "target_max", s->y_high);
-    }
-    if (s->n_labels) {
+        json_put(j, "features_not_empty %zu", data->x.cols);
+    json_put(j, "nonzeros %zu, density %g, min %g, max %g", data->nonzeros, density(data), s->low, s->high);
+    if (data->labelled && !data->words.count)
+        json_put(j, "target_min %g, target_max %g", s->y_low, s->y_high);
+    if (data->labelled && s->n_labels) {
         json_labels(j, "labels", data->words.count ? &data->words : NULL, s->labels, s->n_labels);
         json_counts(j, "counts", s->counts, s->n_labels);
     }
 }
 
-static void data_file(const char *path, const struct data_flags *flags, struct json *j)
+static void tell_model(const char *path, struct json *j)
+{
+    hinge_model *model = load_model(path);
+
+    if (j)
+        json_model(j, model);
+    else
+        print_model(model);
+    hinge_model_free(model);
+}
+
+static void tell_data(const char *path, const struct data_flags *flags, struct json *j)
 {
     struct data_flags some = *flags;
     hinge_data data;
@@ -409,38 +367,39 @@ static int is_model(const char *path)
     return 0;
 }
 
-static void file_info(const char *path, const struct info_settings *s, struct json *j)
-{
-    if (j) {
-        json_open(j, NULL, '{');
-        json_text(j, "file", path);
-    } else {
-        printf("%-10s %s\n", "file", path);
-    }
-    if (is_model(path))
-        model(path, j);
-    else
-        data_file(path, &s->data, j);
-    if (j)
-        json_close(j, '}');
-}
-
-static void files_info(char **paths, int count, const struct info_settings *s)
+static void tell_files(char **paths, int count, const struct info_settings *s)
 {
     struct json json = { 0 }, *j = s->json ? &json : NULL;
 
-    if (j) {
-        json_open(j, NULL, '{');
-        json_open(j, "files", '[');
-    }
+    if (j)
+        json_open(j, NULL, '{'), json_open(j, "files", '[');
     for (int k = 0; k < count; k++) {
-        if (k && !j)
-            putchar('\n');
-        file_info(paths[k], s, j);
+        if (j)
+            json_open(j, NULL, '{'), json_put(j, "file %s", paths[k]);
+        else
+            printf("%s%-10s %s\n", k ? "\n" : "", "file", paths[k]);
+        if (is_model(paths[k]))
+            tell_model(paths[k], j);
+        else
+            tell_data(paths[k], &s->data, j);
+        if (j)
+            json_close(j, '}');
     }
-    if (j) {
-        json_close(j, ']');
-        json_close(j, '}');
+    if (j)
+        json_close(j, ']'), json_close(j, '}');
+}
+
+static void tell_machine(int json)
+{
+    hinge_machine m = hinge_machine_info();
+    struct json j = { 0 };
+
+    if (json) {
+        json_open(&j, NULL, '{');
+        json_machine(&j, &m);
+        json_close(&j, '}');
+    } else {
+        print_machine(&m);
     }
 }
 
@@ -458,9 +417,9 @@ int command_info(int argc, char **argv)
     int first = parse_options(argc, argv, usage, groups, COUNT_OF(groups));
 
     if (first == argc)
-        machine(s.json);
+        tell_machine(s.json);
     else
-        files_info(argv + first, argc - first, &s);
+        tell_files(argv + first, argc - first, &s);
     finish_stdout();
     return 0;
 }

@@ -426,10 +426,17 @@ int parse_options(int argc, char **argv, const char *usage, const struct option_
     return optind;
 }
 
-int count_files(int count, const char *command, int least, int most, const char *needed)
+void parse_command(int argc, char **argv, const char *usage, const struct option_group *groups, size_t n_groups,
+                   const struct file_names *files)
 {
-    if (count < least || count > most)
-        die(EXIT_USAGE, "%s: %s; see `%s %s --help`", command, count < least ? needed : "too many file names",
-            program_invocation_short_name, command);
-    return count;
+    int first = parse_options(argc, argv, usage, groups, n_groups), count = argc - first, most = 0;
+    const char *too_many = files->too_many ? files->too_many : "too many file names";
+
+    while ((size_t)most < COUNT_OF(files->place) && files->place[most])
+        most++;
+    if (count < files->least || count > most)
+        die(EXIT_USAGE, "%s: %s; see `%s %s --help`", argv[0], count < files->least ? files->needed : too_many,
+            program_invocation_short_name, argv[0]);
+    for (int k = 0; k < count; k++)
+        *files->place[k] = argv[first + k];
 }

@@ -101,20 +101,19 @@ static void take_step(const struct plot_settings *settings, const hinge_data *da
     struct score score;
     double *predictions = allocate(n, sizeof *predictions);
     hinge_model *model = NULL;
-    hinge_error err = { 0 };
 
     params->C = step->C;
     params->beta0 = NULL;
-    check(hinge_cross_validate(&data->x, data->y, params, settings->folds, predictions, NULL, &err), &err);
+    check(hinge_cross_validate(&data->x, data->y, params, settings->folds, predictions, NULL, &failure));
     score = score_predictions(params->task, params->tau, n, predictions, data->y);
     step->error = score.tau > 0 ? score.pinball : score.regression ? score.mse : 100 - score.accuracy;
     params->beta0 = *beta; /* of the C before */
-    check(hinge_train(&model, &data->x, data->y, params, NULL, &err), &err);
+    check(hinge_train(&model, &data->x, data->y, params, NULL, &failure));
     step->n_sv = hinge_model_n_sv(model);
     problems = hinge_model_n_problems(model);
     if (!*beta)
         *beta = allocate(problems ? problems : 1, n * sizeof **beta);
-    check(hinge_model_beta(model, n, *beta, &err), &err);
+    check(hinge_model_beta(model, n, *beta, &failure));
     hinge_model_free(model);
     free(predictions);
 }
@@ -123,19 +122,15 @@ static void path_script(const struct plot_settings *settings, const struct gnupl
 {
     const hinge_task_row *task = hinge_task_info(settings->params.task);
     hinge_kernel kernel = settings->params.kernel;
-    char title[300];
-    size_t used;
+    char gamma[40] = "";
 
-    snprintf(title, sizeof title, "%s (%zu examples), %s, %s kernel", base_name(settings->data_path), n,
-             task->keyword, hinge_kernel_info(kernel.type)->keyword);
-    used = strlen(title);
     if (kernel.type != HINGE_LINEAR && kernel.gamma != HINGE_GAMMA_AUTO)
-        snprintf(title + used, sizeof title - used, ", gamma %g", kernel.gamma);
-    fputs("set title ", g->script);
-    gnuplot_text(g, title);
+        snprintf(gamma, sizeof gamma, ", gamma %g", kernel.gamma);
+    gnuplot_title(g, "set ", "%s (%zu examples), %s, %s kernel%s", base_name(settings->data_path), n, task->keyword,
+                  hinge_kernel_info(kernel.type)->keyword, gamma);
     fprintf(
         g->script,
-        " noenhanced\nset logscale x 2\nset format x '2^{%%L}'\nset xlabel 'C'\nset xtics nomirror out\n"
+        "\nset logscale x 2\nset format x '2^{%%L}'\nset xlabel 'C'\nset xtics nomirror out\n"
         "set ylabel '%s of %zu-fold cross-validation%s' textcolor rgb '#0072B2'\n"
         "set y2label 'support vectors' textcolor rgb '#D55E00'\n"
         "set ytics nomirror out\nset y2tics out\nset yrange [0:*]\nset y2range [0:*]\n"
@@ -165,8 +160,7 @@ static void draw_path(struct plot_settings *settings)
     need_labels(settings->data_path, &data, "train on", "--labels");
     warn_of_labels(settings->data_path, &settings->data, params.task, &data);
     gnuplot_open(&g, settings->output, settings->keep);
-    file = gnuplot_file(&g, "path.dat");
-    fputs("# C, cross-validated error, support vectors of a model of all examples\n", file);
+    file = gnuplot_file(&g, "path.dat", "# C, cross-validated error, support vectors of a model of all examples\n");
     for (size_t k = 0; k < count; k++) {
         struct step step = { .C = exp2(settings->costs[0] + (double)k * settings->costs[2]) };
 

@@ -43,12 +43,10 @@ static void read_options(int argc, char **argv, struct predict_settings *s)
         { "Options (default in parentheses):", predict_options, COUNT_OF(predict_options), s },
         { "Data:", data_options, n_data_options, &s->data },
     };
-    int first = parse_options(argc, argv, s->ranks->usage, groups, COUNT_OF(groups));
-    int left = count_files(argc - first, argv[0], 2, 3, "a test file and a model file are needed");
+    const struct file_names files = { 2, "a test file and a model file are needed",
+                                      { &s->test_path, &s->model_path, &s->output_path }, NULL };
 
-    s->test_path = argv[first];
-    s->model_path = argv[first + 1];
-    s->output_path = left > 2 ? argv[first + 2] : NULL;
+    parse_command(argc, argv, s->ranks->usage, groups, COUNT_OF(groups), &files);
     s->data.ranks = s->ranks->data;
     if (is_stdout(s->output_path) + is_stdout(s->decisions) + s->json > 1)
         die(EXIT_USAGE, "predict: only one of output_file, --decisions and --json can go to standard output");
@@ -77,10 +75,9 @@ static void check_probability(const struct predict_settings *s, const hinge_mode
 
 static void load(const struct predict_settings *s, struct predict_run *run)
 {
-    hinge_error err = { 0 };
     double start = now();
 
-    check(hinge_model_load(&run->model, s->model_path, NULL, &err), &err);
+    run->model = load_model(s->model_path);
     run->seconds_model = now() - start;
     check_probability(s, run->model);
     start = now();
@@ -96,7 +93,6 @@ static void predict(const struct predict_settings *s, struct predict_run *run)
 {
     size_t n = run->data.x.rows;
     int classes = s->probability && !hinge_task_info(hinge_model_task(run->model))->regresses;
-    hinge_error err = { 0 };
     double start;
 
     run->labels = allocate(n, sizeof *run->labels);
@@ -105,13 +101,12 @@ static void predict(const struct predict_settings *s, struct predict_run *run)
     if (classes)
         run->probabilities = allocate(n, hinge_model_n_classes(run->model) * sizeof *run->probabilities);
     else if (s->probability)
-        check(hinge_model_laplace(run->model, &run->sigma, &err), &err);
+        check(hinge_model_laplace(run->model, &run->sigma, &failure));
     start = now();
     if (!classes || run->decisions)
-        check(s->ranks->predict(run->model, &run->data.x, &s->options, run->labels, run->decisions, &err), &err);
+        check(s->ranks->predict(run->model, &run->data.x, &s->options, run->labels, run->decisions, &failure));
     if (classes)
-        check(s->ranks->probability(run->model, &run->data.x, &s->options, run->labels, run->probabilities, &err),
-              &err);
+        check(s->ranks->probability(run->model, &run->data.x, &s->options, run->labels, run->probabilities, &failure));
     run->seconds = now() - start;
 }
 
@@ -200,20 +195,15 @@ static void write_probabilities(const char *path, const struct predict_run *run)
 
 static void print_json(const struct predict_run *run, const struct predict_settings *s)
 {
+    hinge_machine machine = hinge_machine_info();
     struct json j = { 0 };
 
     json_open(&j, NULL, '{');
-    json_real(&j, "seconds", run->seconds);
-    json_real(&j, "seconds_load", run->seconds_load);
-    json_real(&j, "seconds_model", run->seconds_model);
-    json_count(&j, "n", run->n);
-    json_count(&j, "d", run->data.x.cols);
-    json_count(&j, "n_sv", hinge_model_n_sv(run->model));
-    json_count(&j, "threads",
-               (uint64_t)(s->options.threads ? s->options.threads : hinge_machine_info().threads));
-    json_text(&j, "blas", hinge_machine_info().blas);
+    json_put(&j, "seconds %g, seconds_load %g, seconds_model %g", run->seconds, run->seconds_load, run->seconds_model);
+    json_put(&j, "n %zu, d %zu, n_sv %zu", run->n, run->data.x.cols, hinge_model_n_sv(run->model));
+    json_put(&j, "threads %d, blas %s", s->options.threads ? s->options.threads : machine.threads, machine.blas);
     if (run->sigma > 0)
-        json_real(&j, "sigma", run->sigma);
+        json_put(&j, "sigma %g", run->sigma);
     if (run->scored)
         json_score(&j, &run->score);
     json_close(&j, '}');
@@ -230,7 +220,7 @@ static void print_text(const struct predict_run *run, const struct predict_setti
                 "z: Laplace distribution e^(-|z|/sigma)/(2sigma),sigma=%g\n",
                 run->sigma);
     if (run->scored)
-        print_score(file, &run->score);
+        print_score(file, &run->score, 0);
     if (s->verbose)
         fprintf(file, "%zu examples, %zu support vectors: %.3f s (loading %.3f s, model %.3f s)\n",
                 run->n, hinge_model_n_sv(run->model), run->seconds, run->seconds_load,

@@ -48,9 +48,8 @@ void ranges_measure(struct ranges *ranges, const hinge_data *data)
 {
     size_t rows = data->x.rows, cols = data->x.cols;
     hinge_scaling fitted = { 0 };
-    hinge_error err = { 0 };
 
-    check(hinge_scaling_fit(&fitted, &data->x, NULL, 0, 1, &err), &err);
+    check(hinge_scaling_fit(&fitted, &data->x, NULL, 0, 1, &failure));
     ranges->count = cols;
     ranges->features = data->columns;
     ranges->x = allocate(cols, sizeof *ranges->x);

@@ -73,10 +73,9 @@ static void judge_problem(struct report *r, size_t p, double tolerance)
     t->positive = labels[a];
     t->negative = b == SIZE_MAX ? NAN : labels[b];
     for (size_t i = 0; i < s->data.x.rows; i++) {
-        double label = s->data.y[i], f = s->decisions[i * r->n_problems + p];
-        double y = label == t->positive ? 1 : -1;
+        double y = problem_sign(s->model, p, s->data.y[i]), f = s->decisions[i * r->n_problems + p];
 
-        if (y < 0 && b != SIZE_MAX && label != t->negative)
+        if (y == 0)
             continue;
         margins[t->n++] = y * f;
         t->n_slack[hinge_slack_class_of(hinge_slack(y, f), tolerance)]++;
@@ -218,12 +217,11 @@ static int on_progress(void *arg, const hinge_progress *p)
 static void leave_one_out(struct report *r, const struct report_settings *s)
 {
     hinge_params params = s->params;
-    hinge_error err = { 0 };
     double shown = 0;
 
     params.progress = on_progress;
     params.progress_arg = &shown;
-    check(hinge_leave_one_out(&r->s.trained, r->s.data.y, &params, NULL, &r->loo, &err), &err);
+    check(hinge_leave_one_out(&r->s.trained, r->s.data.y, &params, NULL, &r->loo, &failure));
     if (shown > 0)
         fputs("\r\033[K", stderr);
 }
@@ -240,7 +238,6 @@ static int keep_kinds(void *arg, size_t problem, const hinge_kinds *kinds, const
 static void certify(struct report *r, struct report_settings *s)
 {
     const char *missing = r->s.located ? recall_params(r->s.model, &s->params, &r->recall) : r->s.why;
-    hinge_error err = { 0 };
     const hinge_matrix *x = &r->s.trained;
     const double *y = r->s.data.y;
 
@@ -248,8 +245,8 @@ static void certify(struct report *r, struct report_settings *s)
         snprintf(r->why, sizeof r->why, "%s", missing);
         return;
     }
-    if (hinge_certify(r->s.model, x, y, &s->params, &r->certificate, &err) != HINGE_OK) {
-        snprintf(r->why, sizeof r->why, "%s", err.text);
+    if (hinge_certify(r->s.model, x, y, &s->params, &r->certificate, &failure) != HINGE_OK) {
+        snprintf(r->why, sizeof r->why, "%s", failure.text);
         return;
     }
     recall_check(r->s.model, &s->params, &r->certificate, &r->recall);
@@ -258,7 +255,7 @@ static void certify(struct report *r, struct report_settings *s)
         return;
     }
     if (r->problems)
-        check(hinge_kinds_each(r->s.model, x, y, &s->params, s->tolerance, keep_kinds, r->problems, &err), &err);
+        check(hinge_kinds_each(r->s.model, x, y, &s->params, s->tolerance, keep_kinds, r->problems, &failure));
     r->certified = 1;
     if (r->problems && r->n_problems == 1)
         find_bounds(r, s);
@@ -309,14 +306,13 @@ static int write_problem(void *arg, size_t p, const hinge_kinds *kinds, const hi
 {
     const struct points_file *out = arg;
     const struct report *r = out->report;
-    const struct two_class *t = &r->problems[p];
 
     (void)kinds;
     for (size_t i = 0; i < r->s.data.x.rows; i++) {
-        double label = r->s.data.y[i], f = r->s.decisions[i * r->n_problems + p], y = label == t->positive ? 1 : -1;
+        double y = problem_sign(r->s.model, p, r->s.data.y[i]), f = r->s.decisions[i * r->n_problems + p];
         double slack = hinge_slack(y, f);
 
-        if (y < 0 && !isnan(t->negative) && label != t->negative)
+        if (y == 0)
             continue;
         fprintf(out->file, "%zu %zu %+.0f %.10g %.10g %s", i + 1, p + 1, y, f, slack,
                 slack_names[hinge_slack_class_of(slack, out->tolerance)]);
@@ -331,7 +327,6 @@ static int write_problem(void *arg, size_t p, const hinge_kinds *kinds, const hi
 static void write_points(const struct report *r, const struct report_settings *s)
 {
     struct points_file points = { r, s->tolerance, NULL };
-    hinge_error err = { 0 };
     struct output out;
 
     if (!r->problems)
@@ -341,8 +336,7 @@ static void write_points(const struct report *r, const struct report_settings *s
     fputs("row problem y f slack class alpha C kind\n", out.file);
     if (r->certified)
         check(hinge_kinds_each(r->s.model, &r->s.trained, r->s.data.y, &s->params, s->tolerance, write_problem, &points,
-                               &err),
-              &err);
+                               &failure));
     for (size_t p = 0; p < r->n_problems && !r->certified; p++)
         write_problem(&points, p, NULL, NULL);
     output_close(&out);
@@ -357,17 +351,15 @@ static void read_options(int argc, char **argv, struct report_settings *s)
         { "Report (default in parentheses):", report_options, COUNT_OF(report_options), s },
         { "Data:", data_options, n_data_options, &s->data },
     };
-    int first;
+    const struct file_names files = { 2, "a model file and a data file are needed", { &s->model_path, &s->data_path },
+                                      NULL };
 
     s->params = hinge_params_default(HINGE_C_SVC);
     s->params.C = s->params.nu = 0;
     s->params.p = NAN;
     s->tolerance = 1e-3;
     s->delta = 0.05;
-    first = parse_options(argc, argv, usage, groups, COUNT_OF(groups));
-    count_files(argc - first, argv[0], 2, 2, "a model file and a data file are needed");
-    s->model_path = argv[first];
-    s->data_path = argv[first + 1];
+    parse_command(argc, argv, usage, groups, COUNT_OF(groups), &files);
     if (is_stdout(s->points) && s->json)
         die(EXIT_USAGE, "report: only one of --points and --json can go to standard output");
 }

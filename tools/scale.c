@@ -46,17 +46,16 @@ static void read_options(int argc, char **argv, struct scale_settings *s, const 
         { "Options (default in parentheses):", scale_options, COUNT_OF(scale_options), s },
         { "Data:", data_options, n_data_options, &s->data },
     };
-    int first = parse_options(argc, argv, usage, groups, COUNT_OF(groups));
+    const char *needed = "one data file is needed";
+    const struct file_names files = { 1, needed, { data_path }, needed };
 
-    if (first + 1 != argc)
-        die(EXIT_USAGE, "scale: one data file is needed; see `hinge scale --help`");
+    parse_command(argc, argv, usage, groups, COUNT_OF(groups), &files);
     if (s->save && s->restore)
         die(EXIT_USAGE, "scale: -s and -r do not go together");
     if (!(s->to.x.low < s->to.x.high))
         die(EXIT_USAGE, "scale: -l %g must be below -u %g", s->to.x.low, s->to.x.high);
     if (s->to.scale_y && !(s->to.y.low < s->to.y.high))
         die(EXIT_USAGE, "scale: -y %g must be below %g", s->to.y.low, s->to.y.high);
-    *data_path = argv[first];
 }
 
 /* ---- Scaling ---- */

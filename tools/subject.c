@@ -32,12 +32,10 @@ static int rows_in_order(const struct subject *s)
 
 static void locate(struct subject *s)
 {
-    hinge_error err = { 0 };
-
     if (!rows_in_order(s))
         snprintf(s->why, sizeof s->why, "the rows of the kernel matrix are not in their order");
-    else if (hinge_model_locate(s->model, &s->trained, s->data.y, NULL, &err) != HINGE_OK)
-        snprintf(s->why, sizeof s->why, "%s", err.text);
+    else if (hinge_model_locate(s->model, &s->trained, s->data.y, NULL, &failure) != HINGE_OK)
+        snprintf(s->why, sizeof s->why, "%s", failure.text);
     else
         s->located = 1;
 }
@@ -47,11 +45,10 @@ void subject_load(struct subject *s, const char *model_path, const char *data_pa
 {
     hinge_predict_options options = { .threads = threads, .precision = HINGE_PRECISION_F64 };
     struct data_flags as_doubles = *flags;
-    hinge_error err = { 0 };
     size_t n;
 
     memset(s, 0, sizeof *s);
-    check(hinge_model_load(&s->model, model_path, NULL, &err), &err);
+    s->model = load_model(model_path);
     as_doubles.type = HINGE_F64;
     load_for_model(data_path, &as_doubles, s->model, threads, &s->data);
     need_labels(data_path, &s->data, "compare with", "--labels");
@@ -61,7 +58,7 @@ void subject_load(struct subject *s, const char *model_path, const char *data_pa
     scale(s);
     s->labels = allocate(n, sizeof *s->labels);
     s->decisions = allocate(n, hinge_model_n_problems(s->model) * sizeof *s->decisions);
-    check(hinge_predict(s->model, &s->data.x, &options, s->labels, s->decisions, &err), &err);
+    check(hinge_predict(s->model, &s->data.x, &options, s->labels, s->decisions, &failure));
     locate(s);
 }
 
@@ -72,6 +69,11 @@ void subject_free(struct subject *s)
     free(s->scaled);
     free(s->labels);
     free(s->decisions);
+}
+
+const hinge_words *subject_words(const struct subject *s)
+{
+    return s->data.words.count ? &s->data.words : hinge_model_words(s->model);
 }
 
 int is_classifier(const hinge_model *model)

@@ -24,6 +24,8 @@ void subject_load(struct subject *s, const char *model_path, const char *data_pa
                   int threads);
 void subject_free(struct subject *s);
 
+/* Returns the words of the data's labels, which begin with the model's; NULL: labels are numbers. */
+const hinge_words *subject_words(const struct subject *s);
 int is_classifier(const hinge_model *model);
 /* Finds classes a and b of a two-class problem, by position in hinge_model_labels; b is SIZE_MAX for the rest. */
 void problem_classes(const hinge_model *model, size_t problem, size_t *a, size_t *b);

@@ -157,6 +157,20 @@ void train_begin(struct train_settings *s, struct option_group groups[TRAIN_GROU
     s->scale_lower = s->scale_upper = NAN;
 }
 
+void train_parse(struct train_settings *s, int argc, char **argv, const char *text, const struct option_group *groups,
+                 size_t n_groups)
+{
+    const struct file_names files = { 1, "a training file is needed", { &s->data_path, &s->model_path }, NULL };
+
+    parse_command(argc, argv, text, groups, n_groups, &files);
+}
+
+void train_name_model(struct train_settings *s)
+{
+    if (!s->model_path)
+        s->model_path = s->own_path = join(base_name(s->data_path), ".model", "");
+}
+
 void train_read_scaling(struct train_settings *s)
 {
     int ends = !isnan(s->scale_lower) || !isnan(s->scale_upper);
@@ -221,18 +235,15 @@ static void read_online(struct train_settings *s)
 static void read_options(int argc, char **argv, struct train_settings *s)
 {
     struct option_group groups[TRAIN_GROUPS + 1];
-    int first, left;
 
     train_begin(s, groups);
     groups[TRAIN_GROUPS] = (struct option_group){ "Output:", output_options, COUNT_OF(output_options), s };
-    first = parse_options(argc, argv, usage, groups, COUNT_OF(groups));
-    left = count_files(argc - first, argv[0], 1, 2, "a training file is needed");
-    s->data_path = argv[first];
-    s->model_path = left > 1 ? argv[first + 1] : NULL;
+    train_parse(s, argc, argv, usage, groups, COUNT_OF(groups));
     if (s->folds && (s->test || s->certify))
         die(EXIT_USAGE, "train: leave out %s or -v, which trains no model", s->test ? "--test" : "--certify");
     read_online(s);
     train_read_scaling(s);
+    train_name_model(s);
 }
 
 /* ---- Data ---- */
@@ -282,13 +293,12 @@ static void scale_training(const struct train_settings *s, const struct ranges *
                            hinge_data *data, hinge_scaling *scaling)
 {
     struct ranges here = { 0 };
-    hinge_error err = { 0 };
 
     ranges_measure(&here, data);
     if (s->scale_restore)
         warn_of_lost_features(&here, file, s->scale_restore);
     *scaling = ranges_scaling(s->scale_restore ? file : &here, to.x, data->x.cols);
-    check(hinge_scaling_apply(scaling, &data->x, (double *)data->x.data, data->x.stride, &err), &err);
+    check(hinge_scaling_apply(scaling, &data->x, (double *)data->x.data, data->x.stride, &failure));
     ranges_free(&here);
 }
 
@@ -353,12 +363,12 @@ void train_load(struct train_settings *s, struct train_run *run)
                 run->data.columns ? " that are not 0 in all of them" : "", run->seconds_load);
 }
 
-static hinge_status cross_validate(const struct train_settings *s, struct train_run *run, hinge_error *err)
+static hinge_status cross_validate(const struct train_settings *s, struct train_run *run)
 {
     size_t n = run->data.x.rows;
     double *predictions = allocate(n, sizeof *predictions);
     hinge_status status = hinge_cross_validate(&run->data.x, run->data.y, &s->params, s->folds, predictions,
-                                               &run->report, err);
+                                               &run->report, &failure);
 
     if (status == HINGE_OK)
         run->score = score_predictions(s->params.task, s->params.tau, n, predictions, run->data.y);
@@ -388,8 +398,7 @@ static void measure_floor(const struct train_settings *s, struct train_run *run)
         some.rows = rows < all ? rows : all;
         for (int k = 0; k < RUNS; k++) {
             double start = now();
-            hinge_error err = { 0 };
-            check(hinge_predict(run->model, &some, &options, labels, NULL, &err), &err);
+            check(hinge_predict(run->model, &some, &options, labels, NULL, &failure));
             least = fmin(least, now() - start);
         }
         if (least < 0.02 && some.rows < all)
@@ -420,7 +429,6 @@ void train_run(struct train_settings *s, struct train_run *run)
 {
     struct rusage before, after;
     struct display display = display_of(s);
-    hinge_error err = { 0 };
     hinge_status status = HINGE_OK;
 
     s->params.progress = display_progress;
@@ -433,27 +441,27 @@ void train_run(struct train_settings *s, struct train_run *run)
         run->model = online_train(&s->online, &run->data, s->data_path, &s->params);
         run->report.outcome = display.outcome;
     } else if (s->folds) {
-        status = cross_validate(s, run, &err);
+        status = cross_validate(s, run);
     } else {
-        status = hinge_train(&run->model, &run->data.x, run->data.y, &s->params, &run->report, &err);
+        status = hinge_train(&run->model, &run->data.x, run->data.y, &s->params, &run->report, &failure);
     }
     getrusage(RUSAGE_SELF, &after);
     catch_interrupt(0);
     display_wipe(&display);
-    check(status, &err);
+    check(status);
     run->seconds_system = seconds_of(&after.ru_stime) - seconds_of(&before.ru_stime);
     run->page_faults = (uint64_t)(after.ru_minflt - before.ru_minflt);
     run->seconds_floor = NAN;
     if (s->profile && run->model) /* it takes what it was trained on, until it is told of the scaling */
         measure_floor(s, run);
     if (run->scaling.low && run->model)
-        check(hinge_scaling_attach(&run->scaling, run->model, &err), &err);
+        check(hinge_scaling_attach(&run->scaling, run->model, &failure));
     if (run->data.columns && run->model)
-        check(hinge_model_set_columns(run->model, run->data.columns, run->data.x.cols, &err), &err);
+        check(hinge_model_set_columns(run->model, run->data.columns, run->data.x.cols, &failure));
     if (run->model && hinge_model_labels(run->model))
-        check(hinge_model_set_words(run->model, &run->data.words, &err), &err);
+        check(hinge_model_set_words(run->model, &run->data.words, &failure));
     if (s->record && run->model)
-        check(hinge_model_set_training(run->model, &s->params, &err), &err);
+        check(hinge_model_set_training(run->model, &s->params, &failure));
     if (run->report.outcome == HINGE_NONFINITE)
         die(EXIT_DATA, "the kernel produced NaN or infinity, so there is no model: scale the data, or lower "
                        "gamma or the degree");
@@ -487,13 +495,12 @@ static void test(const struct train_settings *s, struct train_run *run)
 {
     hinge_predict_options options = { .threads = s->params.threads, .cpu_level = s->params.cpu_level };
     double *labels, start;
-    hinge_error err = { 0 };
 
     fit_test(run->model, &run->test);
     warn_of_unknown_labels(s->test, &run->test, run->model);
     labels = allocate(run->test.x.rows, sizeof *labels);
     start = now();
-    check(hinge_predict(run->model, &run->test.x, &options, labels, NULL, &err), &err);
+    check(hinge_predict(run->model, &run->test.x, &options, labels, NULL, &failure));
     run->seconds_predict = now() - start;
     run->score = score_predictions(s->params.task, s->params.tau, run->test.x.rows, labels, run->test.y);
     free(labels);
@@ -501,19 +508,7 @@ static void test(const struct train_settings *s, struct train_run *run)
 
 static void certify(const struct train_settings *s, struct train_run *run)
 {
-    hinge_error err = { 0 };
-
-    check(hinge_certify(run->model, &run->data.x, run->data.y, &s->params, &run->certificate, &err), &err);
-}
-
-char *default_model_path(const char *data_path)
-{
-    const char *name = base_name(data_path);
-    size_t size = strlen(name) + sizeof ".model";
-    char *path = allocate(size, 1);
-
-    snprintf(path, size, "%s.model", name);
-    return path;
+    check(hinge_certify(run->model, &run->data.x, run->data.y, &s->params, &run->certificate, &failure));
 }
 
 void train_release(struct train_settings *s, struct train_run *run)
@@ -526,17 +521,15 @@ void train_release(struct train_settings *s, struct train_run *run)
     free(run->scaling.low);
     free(run->scaling.high);
     free_class_weights(&s->classes);
+    free(s->own_path);
 }
 
 int command_train(int argc, char **argv)
 {
     struct train_settings s = { 0 };
     struct train_run run = { 0 };
-    char *own_path = NULL;
 
     read_options(argc, argv, &s);
-    if (!s.model_path)
-        s.model_path = own_path = default_model_path(s.data_path);
     restart_if_slow(!s.no_restart, s.verbose);
     if (!s.folds)
         check_writable(s.model_path, s.data_path);
@@ -552,6 +545,5 @@ int command_train(int argc, char **argv)
         test(&s, &run);
     train_report(&s, &run);
     train_release(&s, &run);
-    free(own_path);
     return train_was_stopped(&run) ? EXIT_STOPPED : 0;
 }

@@ -20,6 +20,7 @@ struct train_settings {
     const char *scale_restore;
     int quiet, verbose, json, certify, profile, record, no_restart;
     const char *data_path, *model_path;
+    char *own_path; /* DATA.model, where model_path is not given */
     int grid; /* hinge grid: folds are those of several trainings, and a model follows */
 };
 
@@ -41,6 +42,11 @@ struct train_run {
 /* Sets the defaults, and groups of what hinge train and hinge grid can be told of problem, scaling, run and data. */
 enum { TRAIN_GROUPS = 4 };
 void train_begin(struct train_settings *s, struct option_group groups[TRAIN_GROUPS]);
+/* Reads a command line of the groups, which names a training file and maybe a model file. */
+void train_parse(struct train_settings *s, int argc, char **argv, const char *usage, const struct option_group *groups,
+                 size_t n_groups);
+/* Names the model file after the data, if it has no name. */
+void train_name_model(struct train_settings *s);
 /* Takes each of the options of scaling for --scale. */
 void train_read_scaling(struct train_settings *s);
 /* Reads the data and all that belongs to them into run, and lets the parameters point there. */
@@ -52,8 +58,6 @@ void train_release(struct train_settings *s, struct train_run *run);
 void train_find_labels(struct train_settings *s, const hinge_data *data);
 /* Limits the folds to the examples, leaving one out, as svm-train does. */
 void train_limit_folds(struct train_settings *s, size_t n);
-/* Makes the name of the file that a model is saved in unless another is named; the caller frees it. */
-char *default_model_path(const char *data_path);
 
 /* Prints the report, as JSON or as text. */
 void train_report(const struct train_settings *s, const struct train_run *run);

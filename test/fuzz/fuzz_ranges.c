@@ -40,8 +40,7 @@ static void read_and_use(void *arg)
     size_t cols = task->ranges.count + 1;
     double *factor = allocate(cols, sizeof *factor), *offset = allocate(cols, sizeof *offset);
     hinge_scaling scaling = ranges_scaling(&task->ranges, task->to.x, cols);
-    hinge_error err = { 0 };
-    check(hinge_scaling_factors(&scaling, factor, offset, &err), &err);
+    check(hinge_scaling_factors(&scaling, factor, offset, &failure));
     for (size_t k = 0; k < cols; k++) {
         CHECK(ranges_leave_out(&again.ranges, k) == ranges_leave_out(&task->ranges, k));
         if (ranges_leave_out(&task->ranges, k)) {
