@@ -117,6 +117,13 @@ const char *base_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
+int ends_in(const char *text, const char *end)
+{
+    size_t n = strlen(text), m = strlen(end);
+
+    return n >= m && strcmp(text + n - m, end) == 0;
+}
+
 char *join(const char *a, const char *b, const char *c)
 {
     size_t size = strlen(a) + strlen(b) + strlen(c) + 1;

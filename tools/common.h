@@ -42,6 +42,7 @@ void *allocate(size_t count, size_t size); /* zeroed; dies without memory */
 double now(void);                          /* seconds of a clock that only goes forward */
 int terminal_width(void);                  /* columns of stderr, 0: no terminal */
 const char *base_name(const char *path);   /* what follows the last slash */
+int ends_in(const char *text, const char *end);
 char *join(const char *a, const char *b, const char *c); /* all in one text, the caller's */
 int compare_reals(const void *a, const void *b); /* qsort's, of doubles */
 
@@ -211,6 +212,7 @@ void json_labels(struct json *j, const char *key, const hinge_words *words, cons
 struct data_ranks {
     hinge_status (*read)(const char *path, const hinge_data_options *options, hinge_data *data, hinge_error *err);
     int (*all)(int mine); /* tells whether it is so on all of them */
+    void (*span)(hinge_scaling *here, size_t rows); /* takes the ranges of the rows of all of them */
 };
 
 struct data_flags {
@@ -264,6 +266,8 @@ double entry_of(const hinge_data *data, size_t i, size_t k);
 double *sorted_labels(const hinge_data *data); /* the caller frees them */
 /* Warns of training data whose labels look like something else than the task takes them for. */
 void warn_of_labels(const char *path, const struct data_flags *flags, hinge_task task, const hinge_data *data);
+/* Returns the place of a label in a list; count: it is not there. */
+size_t place_of(const double *labels, size_t count, double label);
 /* Warns where no label is a class of the model, so that an accuracy says nothing. */
 void warn_of_unknown_labels(const char *path, const hinge_data *data, const hinge_model *model);
 /* Returns a label as its word or, where it has none, as a number of so many digits, written to room. */

@@ -74,13 +74,6 @@ void count_dropped(hinge_kernel *kernel, const hinge_data *data, const struct da
         kernel->gamma = 1.0 / (double)(data->file_cols > flags->features ? data->file_cols : flags->features);
 }
 
-static int ends_in(const char *text, const char *end)
-{
-    size_t n = strlen(text), m = strlen(end);
-
-    return n >= m && strcmp(text + n - m, end) == 0;
-}
-
 void load_weights(const char *path, size_t n, hinge_data *data)
 {
     hinge_data_options options = { .format = HINGE_FORMAT_CSV, .type = HINGE_F64, .max_cols = 1, .no_labels = 1 };
@@ -92,7 +85,7 @@ void load_weights(const char *path, size_t n, hinge_data *data)
         die(EXIT_DATA, "%s: %zu by %zu numbers instead of one for each of %zu examples", path, data->x.rows,
             data->x.cols, n);
     for (size_t i = 0; i < n; i++)
-        if (((const double *)data->x.data)[i * data->x.stride] < 0)
+        if (entry_of(data, i, 0) < 0)
             die(EXIT_DATA, "%s:%zu: a weight must not be negative", path, i + 1);
 }
 
@@ -276,14 +269,20 @@ void warn_of_labels(const char *path, const struct data_flags *flags, hinge_task
              path);
 }
 
+size_t place_of(const double *labels, size_t count, double label)
+{
+    size_t k = 0;
+
+    while (k < count && labels[k] != label)
+        k++;
+    return k;
+}
+
 static int is_class(const hinge_model *model, double label)
 {
-    const double *labels = hinge_model_labels(model);
-    size_t k = 0, n = hinge_model_n_classes(model);
+    size_t n = hinge_model_n_classes(model);
 
-    while (k < n && labels[k] != label)
-        k++;
-    return k < n;
+    return place_of(hinge_model_labels(model), n, label) < n;
 }
 
 void warn_of_unknown_labels(const char *path, const hinge_data *data, const hinge_model *model)

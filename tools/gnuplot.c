@@ -64,14 +64,9 @@ static const struct terminal {
 
 static const struct terminal *terminal_of(const char *picture)
 {
-    size_t length = strlen(picture);
-
-    for (size_t k = 0; k < COUNT_OF(terminals); k++) {
-        size_t n = strlen(terminals[k].ending);
-
-        if (length > n && strcmp(picture + length - n, terminals[k].ending) == 0)
+    for (size_t k = 0; k < COUNT_OF(terminals); k++)
+        if (strlen(picture) > strlen(terminals[k].ending) && ends_in(picture, terminals[k].ending))
             return &terminals[k];
-    }
     die(EXIT_USAGE, "'%s' ends neither in .svg nor in .png, as a picture must", picture);
 }
 

@@ -308,18 +308,10 @@ static void read_options(int argc, char **argv, struct grid_settings *s, const c
 struct grid_run {
     const struct grid_settings *s;
     struct points points;
-    int width, stopped; /* columns of the terminal; Ctrl-C came */
-    char best[120];     /* the best point so far, in words */
-    size_t known;       /* points that need not be tried */
-    double shown;       /* seconds of the last line of progress; negative: there is none */
+    int stopped;    /* Ctrl-C came */
+    char best[120]; /* the best point so far, in words */
+    size_t known;   /* points that need not be tried */
 };
-
-static void wipe(struct grid_run *run)
-{
-    if (run->shown >= 0)
-        fputs("\r\033[K", stderr);
-    run->shown = -1;
-}
 
 /* Called now and then: shows how far the grid is, and ends it by Ctrl-C. */
 static int on_progress(void *arg, const hinge_progress *p)
@@ -328,13 +320,10 @@ static int on_progress(void *arg, const hinge_progress *p)
     double done = (double)p->problem, fresh = done - (double)run->known;
     char left[48] = "";
 
-    if (run->width && (run->shown < 0 || p->seconds - run->shown >= 0.1)) {
-        if (fresh > 0)
-            snprintf(left, sizeof left, ", some %.0f s left", p->seconds / fresh * ((double)p->n_problems - done));
-        fprintf(stderr, "\r%zu of %zu points%s  %.0f s%s\033[K", p->problem, p->n_problems, run->best, p->seconds,
-                left);
-        run->shown = p->seconds;
-    }
+    if (fresh > 0)
+        snprintf(left, sizeof left, ", some %.0f s left", p->seconds / fresh * ((double)p->n_problems - done));
+    if (!run->s->train.quiet && line_is_due(p->seconds))
+        show_line(p->seconds, "%zu of %zu points%s  %.0f s%s", p->problem, p->n_problems, run->best, p->seconds, left);
     run->stopped |= was_interrupted();
     return run->stopped;
 }
@@ -345,7 +334,7 @@ static int on_point(void *arg, const hinge_select_progress *p)
     struct grid_run *run = arg;
     const struct grid_settings *s = run->s;
 
-    wipe(run);
+    wipe_line();
     if (p->best) {
         char number[NUMBER_ROOM];
         size_t used = (size_t)snprintf(run->best, sizeof run->best, ", best %.6g at", rate_of(s, p->best));
@@ -402,7 +391,7 @@ static hinge_selection *search(struct grid_settings *s, struct train_run *run, s
     check((ranks ? ranks->select : hinge_select)(&selection, &run->data.x, run->data.y, &s->train.params, &o,
                                                  &failure));
     catch_interrupt(0);
-    wipe(grid);
+    wipe_line();
     return selection;
 }
 
@@ -483,7 +472,7 @@ int run_grid(int argc, char **argv, const struct grid_ranks *ranks)
 {
     struct grid_settings s = { 0 };
     struct train_run run = { 0 };
-    struct grid_run grid = { .s = &s, .shown = -1 };
+    struct grid_run grid = { .s = &s };
     char **words = with_two_dashes(argc, argv);
     hinge_selection *selection;
     int stopped;
@@ -501,7 +490,6 @@ int run_grid(int argc, char **argv, const struct grid_ranks *ranks)
     points_read(&grid.points, &s, &run);
     grid.known = grid.points.count;
     tell_known(&s, grid.points.point, grid.points.count);
-    grid.width = s.train.quiet ? 0 : terminal_width();
     selection = search(&s, &run, &grid, ranks);
     if (selection) { /* rank 0's */
         if (ranks)

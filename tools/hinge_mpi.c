@@ -13,7 +13,6 @@
 
 #include "grid.h"
 #include "progress.h"
-#include "ranges.h"
 
 struct mpi_settings {
     struct train_settings train;
@@ -138,7 +137,19 @@ static int so_on_all(int mine)
     return all;
 }
 
-static const struct data_ranks world = { read_over_ranks, so_on_all };
+static void span_all(hinge_scaling *here, size_t rows)
+{
+    int count = (int)here->n_features;
+
+    for (int k = 0; k < count && !rows; k++) {
+        here->low[k] = INFINITY;
+        here->high[k] = -INFINITY;
+    }
+    MPI_Allreduce(MPI_IN_PLACE, here->low, count, MPI_DOUBLE, MPI_MIN, MPI_COMM_WORLD);
+    MPI_Allreduce(MPI_IN_PLACE, here->high, count, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+}
+
+static const struct data_ranks world = { read_over_ranks, so_on_all, span_all };
 
 static size_t rows_of_all(size_t rows)
 {
@@ -160,30 +171,6 @@ static double *own_weights(const char *path, size_t rows)
     memcpy(weights, (const double *)data.x.data + before, rows * sizeof *weights);
     hinge_data_free(&data);
     return weights;
-}
-
-/* Takes the ranges of the file of --scale-restore, or lets them be fitted; the caller frees low and high by free(). */
-static hinge_scaling scaling_of(const struct train_settings *t, const struct ranges *file, struct interval to,
-                                const hinge_data *data)
-{
-    struct ranges here = { 0 };
-    double *ends;
-
-    if (!t->scale_restore)
-        return (hinge_scaling){ .lower = to.low, .upper = to.high };
-    ranges_measure(&here, data);
-    ends = allocate(2 * here.count, sizeof *ends);
-    for (size_t k = 0; k < here.count; k++) {
-        ends[2 * k] = data->x.rows ? here.x[k].low : INFINITY;
-        ends[2 * k + 1] = data->x.rows ? -here.x[k].high : INFINITY;
-    }
-    MPI_Allreduce(MPI_IN_PLACE, ends, (int)(2 * here.count), MPI_DOUBLE, MPI_MIN, MPI_COMM_WORLD);
-    for (size_t k = 0; k < here.count; k++)
-        here.x[k] = (struct interval){ ends[2 * k], -ends[2 * k + 1] };
-    warn_of_lost_features(&here, file, t->scale_restore);
-    ranges_free(&here);
-    free(ends);
-    return ranges_scaling(file, to, data->x.cols);
 }
 
 /* Gathers rank 0's table of all ranks' rows, NULL on others; frees this rank's part. *n becomes the number of rows. */
@@ -274,27 +261,27 @@ static int run_train(int argc, char **argv, int rank)
     struct train_settings *t = &s.train;
     struct train_run run = { 0 };
     struct display display = { 0 };
-    struct targets to = { 0 };
-    struct ranges file = { 0 };
+    struct ranges ranges = { 0 };
     double *weights = NULL, start = now();
     int code;
 
     read_train_options(argc, argv, &s);
-    to.x = (struct interval){ t->scale_lower, t->scale_upper };
+    ranges.x = (hinge_scaling){ .lower = t->scale_lower, .upper = t->scale_upper };
     if (!t->folds)
         check_output(t->model_path, t->data_path);
     t->data.ranks = &world;
     if (t->scale_restore)
-        ranges_read(&file, &to, t->scale_restore);
-    load_data(t->data_path, &t->data, file.count, 0, t->params.threads, &run.data);
+        ranges_read(&ranges, t->scale_restore);
+    load_data(t->data_path, &t->data, ranges.x.n_features, 0, t->params.threads, &run.data);
     drop_words(&run.data, t->params.task);
     train_limit_folds(t, rows_of_all(run.data.x.rows));
     if (t->params.task != HINGE_ONE_CLASS || t->folds)
         need_labels(t->data_path, &run.data, "train on", "--labels");
     train_find_labels(t, &run.data);
-    run.scaling = scaling_of(t, &file, to.x, &run.data);
+    if (t->scale_restore)
+        train_restore_ranges(t, &ranges, &run.data);
+    run.scaling = ranges.x;
     t->params.scaling = t->scale ? &run.scaling : NULL;
-    ranges_free(&file);
     run.seconds_load = now() - start;
     if (t->weights)
         t->params.weights = weights = own_weights(t->weights, run.data.x.rows);
@@ -311,11 +298,7 @@ static int run_train(int argc, char **argv, int rank)
     catch_interrupt(0);
     run.seconds_floor = NAN;
     code = finish_training(&s, &run);
-    hinge_model_free(run.model);
-    hinge_data_free(&run.data);
-    free_class_weights(&t->classes);
-    free(run.scaling.low);
-    free(run.scaling.high);
+    train_release(t, &run);
     free(weights);
     return code;
 }

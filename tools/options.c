@@ -32,19 +32,15 @@ const struct choice choice_format[] = {
 
 /* ---- Values ---- */
 
-static _Noreturn void die_of_range(const struct option_use *use, const struct range *range)
-{
-    if (isfinite(range->low) && isfinite(range->high))
-        die(EXIT_USAGE, "%s: '%s' must be %s %g and at most %g", use->shown, use->text,
-            range->open ? "above" : "at least", range->low, range->high);
-    die(EXIT_USAGE, "%s: '%s' must be %s %g", use->shown, use->text, range->open ? "above" : "at least",
-        range->low);
-}
-
 static void check_range(const struct option_use *use, const struct range *range, double value)
 {
+    char most[40] = "";
+
+    if (isfinite(range->low) && isfinite(range->high))
+        snprintf(most, sizeof most, " and at most %g", range->high);
     if (value < range->low || value > range->high || (range->open && value == range->low))
-        die_of_range(use, range);
+        die(EXIT_USAGE, "%s: '%s' must be %s %g%s", use->shown, use->text, range->open ? "above" : "at least",
+            range->low, most);
 }
 
 double real_value(const struct option_use *use, const struct range *range)

@@ -8,6 +8,7 @@
 
 #include "gnuplot.h"
 #include "plot.h"
+#include "progress.h"
 
 /* Reads numbers with commas between; dies unless there are count of them. */
 static void split_numbers(const struct option_use *use, double *numbers, size_t count)
@@ -164,13 +165,11 @@ static void draw_path(struct plot_settings *settings)
     for (size_t k = 0; k < count; k++) {
         struct step step = { .C = exp2(settings->costs[0] + (double)k * settings->costs[2]) };
 
-        if (terminal_width())
-            fprintf(stderr, "\rC = %g (%zu of %zu)\033[K", step.C, k + 1, count);
+        show_line(0, "C = %g (%zu of %zu)", step.C, k + 1, count);
         take_step(settings, &data, &params, &beta, &step);
         fprintf(file, "%.17g %.10g %zu\n", step.C, step.error, step.n_sv);
     }
-    if (terminal_width())
-        fputs("\r\033[K", stderr);
+    wipe_line();
     gnuplot_close_file(file);
     path_script(settings, &g, data.x.rows);
     gnuplot_draw(&g);

@@ -27,7 +27,7 @@ static const struct {
 
 /* ---- The picture of a model ---- */
 
-enum { GRID = 300 };
+enum { GRID = 300, MOST_REGIONS = 256 };
 
 struct picture {
     const struct subject *s;
@@ -35,8 +35,9 @@ struct picture {
     size_t feature[2]; /* from 0 */
     double low[2], high[2], half[2]; /* half: half a step of the grid */
     size_t n_regions;
-    double region_label[256]; /* classes of the model in its order, then labels that only the data have */
-    int drawn[256];           /* 1: the class has an area in the picture */
+    double region_label[MOST_REGIONS + 1]; /* classes of the model in its order, then labels that only the data have;
+                                            * one more tells that there are too many */
+    int drawn[MOST_REGIONS];          /* 1: the class has an area in the picture */
     int *class_of;            /* [n] region of each example's label */
     int *region;              /* [GRID * GRID] of each point of the grid, row by row from below */
     double *f;                /* [GRID * GRID] first decision value */
@@ -94,28 +95,16 @@ static void find_ranges(struct picture *p)
     }
 }
 
-static int region_of(struct picture *p, double label)
+static int region_of(const struct picture *p, double label)
 {
-    size_t k = 0;
-
-    while (k < p->n_regions && p->region_label[k] != label)
-        k++;
-    if (k == COUNT_OF(p->region_label))
-        die(EXIT_DATA, "the picture has room for %zu classes, and model and data have more", COUNT_OF(p->region_label));
-    if (k == p->n_regions)
-        p->region_label[p->n_regions++] = label;
-    return (int)k;
+    return (int)place_of(p->region_label, p->n_regions, label);
 }
 
 static void list_regions(struct picture *p)
 {
-    static const double normal[2] = { 1, -1 };
-    const hinge_model *model = p->s->model;
-    const double *labels = is_classifier(model) ? hinge_model_labels(model) : normal;
-
-    for (size_t k = 0; k < hinge_model_n_classes(model); k++)
-        /* NOLINTNEXTLINE(clang-analyzer-core.CallAndMessage): two classes where it is no classifier */
-        region_of(p, labels[k]);
+    p->n_regions = subject_labels(p->s, p->region_label, COUNT_OF(p->region_label));
+    if (p->n_regions > MOST_REGIONS)
+        die(EXIT_DATA, "the picture has room for %d classes, and model and data have more", MOST_REGIONS);
     for (size_t i = 0; i < p->s->data.x.rows; i++)
         p->class_of[i] = region_of(p, p->s->data.y[i]);
 }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "progress.h"
 #include "report.h"
 
 static const struct range range_delta = { 0, 0.999999, 1 };
@@ -115,36 +116,20 @@ static void find_norms(struct report *r)
     }
 }
 
-static size_t label_number(struct report *r, double label)
-{
-    size_t k = 0;
-
-    while (k < r->n_labels && r->label[k] != label)
-        k++;
-    return k;
-}
-
-/* Classes of the model in its order, then labels that only the data have. */
+/* Of a hundred labels that only the data have, at most. */
 static void confuse(struct report *r)
 {
-    static const double normal[2] = { 1, -1 };
     const struct subject *s = &r->s;
-    const double *labels = is_classifier(s->model) ? hinge_model_labels(s->model) : normal;
-    size_t n_classes = hinge_model_n_classes(s->model), n = s->data.x.rows, room = n_classes + n;
+    size_t n = s->data.x.rows, most = hinge_model_n_classes(s->model) + 100;
 
-    r->label = allocate(room, sizeof *r->label);
-    for (size_t k = 0; k < n_classes; k++)
-        /* NOLINTNEXTLINE(clang-analyzer-core.uninitialized.Assign): two classes where it is no classifier */
-        r->label[r->n_labels++] = labels[k];
-    for (size_t i = 0; i < n && r->n_labels < n_classes + 100; i++)
-        if (label_number(r, s->data.y[i]) == r->n_labels)
-            r->label[r->n_labels++] = s->data.y[i];
+    r->label = allocate(most, sizeof *r->label);
+    r->n_labels = subject_labels(s, r->label, most);
     r->confusion = allocate(r->n_labels, r->n_labels * sizeof *r->confusion);
     for (size_t i = 0; i < n; i++) {
-        size_t row = label_number(r, s->data.y[i]), column = label_number(r, s->labels[i]);
+        size_t row = place_of(r->label, r->n_labels, s->data.y[i]);
 
         if (row < r->n_labels)
-            r->confusion[row * r->n_labels + column]++;
+            r->confusion[row * r->n_labels + place_of(r->label, r->n_labels, s->labels[i])]++;
     }
 }
 
@@ -205,25 +190,19 @@ static double bound_leave_one_out(const struct report *r, const struct report_se
 /* One training a support vector can take a while. */
 static int on_progress(void *arg, const hinge_progress *p)
 {
-    double *shown = arg;
-
-    if (terminal_width() && p->seconds - *shown >= 0.2) {
-        fprintf(stderr, "\rleaving out one row: training %zu of %zu\033[K", p->problem + 1, p->n_problems);
-        *shown = p->seconds;
-    }
+    (void)arg;
+    if (line_is_due(p->seconds))
+        show_line(p->seconds, "leaving out one row: training %zu of %zu", p->problem + 1, p->n_problems);
     return 0;
 }
 
 static void leave_one_out(struct report *r, const struct report_settings *s)
 {
     hinge_params params = s->params;
-    double shown = 0;
 
     params.progress = on_progress;
-    params.progress_arg = &shown;
     check(hinge_leave_one_out(&r->s.trained, r->s.data.y, &params, NULL, &r->loo, &failure));
-    if (shown > 0)
-        fputs("\r\033[K", stderr);
+    wipe_line();
 }
 
 static int keep_kinds(void *arg, size_t problem, const hinge_kinds *kinds, const hinge_point *points)

@@ -76,6 +76,21 @@ const hinge_words *subject_words(const struct subject *s)
     return s->data.words.count ? &s->data.words : hinge_model_words(s->model);
 }
 
+size_t subject_labels(const struct subject *s, double *labels, size_t most)
+{
+    static const double normal[2] = { 1, -1 };
+    const double *classes = is_classifier(s->model) ? hinge_model_labels(s->model) : normal;
+    size_t count = 0;
+
+    for (size_t k = 0; k < hinge_model_n_classes(s->model) && count < most; k++)
+        /* NOLINTNEXTLINE(clang-analyzer-core.uninitialized.Assign): two classes where it is no classifier */
+        labels[count++] = classes[k];
+    for (size_t i = 0; i < s->data.x.rows && count < most; i++)
+        if (place_of(labels, count, s->data.y[i]) == count)
+            labels[count++] = s->data.y[i];
+    return count;
+}
+
 int is_classifier(const hinge_model *model)
 {
     return hinge_model_labels(model) != NULL;

@@ -7,7 +7,6 @@
 #include <sys/resource.h>
 
 #include "progress.h"
-#include "ranges.h"
 #include "train.h"
 
 /* ---- Options ---- */
@@ -271,12 +270,8 @@ void train_find_labels(struct train_settings *s, const hinge_data *data)
 
     set_class_weights(&s->params, &s->classes, &data->words);
     for (size_t k = 0; k < classes->count; k++) {
-        size_t i = 0;
-        int none;
+        int none = place_of(data->y, data->x.rows, classes->labels[k]) == data->x.rows;
 
-        while (i < data->x.rows && data->y[i] != classes->labels[k])
-            i++;
-        none = i == data->x.rows;
         if (s->data.ranks ? s->data.ranks->all(none) : none)
             warn("--weight: no example has label %s", classes->names[k]);
     }
@@ -288,44 +283,51 @@ void train_find_labels(struct train_settings *s, const hinge_data *data)
 
 /* ---- Scaling ---- */
 
-/* Scales in place, by ranges of the data or of a file; the model shall do the same to what it predicts. */
-static void scale_training(const struct train_settings *s, const struct ranges *file, struct targets to,
-                           hinge_data *data, hinge_scaling *scaling)
+void train_restore_ranges(const struct train_settings *s, struct ranges *file, const hinge_data *data)
 {
     struct ranges here = { 0 };
 
     ranges_measure(&here, data);
-    if (s->scale_restore)
-        warn_of_lost_features(&here, file, s->scale_restore);
-    *scaling = ranges_scaling(s->scale_restore ? file : &here, to.x, data->x.cols);
-    check(hinge_scaling_apply(scaling, &data->x, (double *)data->x.data, data->x.stride, &failure));
+    if (s->data.ranks)
+        s->data.ranks->span(&here.x, data->x.rows);
+    warn_of_lost_features(&here, file, s->scale_restore);
     ranges_free(&here);
+    if (!ranges_grow(file, data->x.cols))
+        die(EXIT_DATA, "no memory for %zu features", data->x.cols);
+}
+
+/* Scales in place, by ranges of the data or of a file; the model shall do the same to what it predicts. */
+static void scale_training(const struct train_settings *s, struct ranges *ranges, hinge_data *data)
+{
+    if (s->scale_restore)
+        train_restore_ranges(s, ranges, data);
+    else
+        ranges_measure(ranges, data);
+    check(hinge_scaling_apply(&ranges->x, &data->x, (double *)data->x.data, data->x.stride, &failure));
 }
 
 /* Reads the training file, scaled if wanted. */
 static void load_training(struct train_settings *s, hinge_data *data, hinge_scaling *scaling)
 {
     int precomputed = s->params.kernel.type == HINGE_PRECOMPUTED;
-    struct targets to = { .x = { s->scale_lower, s->scale_upper } };
+    int by_fold = s->scale && s->folds && !s->scale_restore; /* each fits the ranges of what it trains on */
     struct data_flags flags = s->data;
-    struct ranges file = { 0 };
+    struct ranges ranges = { .x = { .lower = s->scale_lower, .upper = s->scale_upper } };
 
     if (s->scale_restore)
-        ranges_read(&file, &to, s->scale_restore);
-    if (to.scale_y)
+        ranges_read(&ranges, s->scale_restore);
+    if (ranges.scale_y)
         warn("%s: its range of labels is left alone: train scales features only", s->scale_restore);
     if (s->scale || s->online.solver)
         flags.type = HINGE_F64;
     /* a model's scaling is told of all features */
-    flags.drop_empty = !precomputed && (!s->scale || (s->folds && !s->grid && !s->scale_restore));
-    load_data(s->data_path, &flags, file.count, precomputed, s->params.threads, data);
-    if (s->scale && s->folds && !s->scale_restore) { /* each fold fits the ranges of what it trains on */
-        *scaling = (hinge_scaling){ .lower = to.x.low, .upper = to.x.high };
+    flags.drop_empty = !precomputed && (!s->scale || (by_fold && !s->grid));
+    load_data(s->data_path, &flags, ranges.x.n_features, precomputed, s->params.threads, data);
+    if (s->scale && !by_fold)
+        scale_training(s, &ranges, data);
+    *scaling = ranges.x;
+    if (by_fold)
         s->params.scaling = scaling;
-    } else if (s->scale) {
-        scale_training(s, &file, to, data, scaling);
-    }
-    ranges_free(&file);
     count_dropped(&s->params.kernel, data, &flags);
 }
 
@@ -387,22 +389,22 @@ static void measure_floor(const struct train_settings *s, struct train_run *run)
                                       .cpu_level = s->params.cpu_level };
     hinge_matrix some = run->data.x;
     size_t all = some.rows;
-    double least = INFINITY, *labels = allocate(all, sizeof *labels);
+    double least = 0, *labels = allocate(all, sizeof *labels);
 
+    some.rows = 0;
     run->seconds_floor = NAN;
     if (r->rank > 0 || r->n_sv == 0 || s->params.kernel.type == HINGE_LINEAR) { /* no kernel rows were needed */
         free(labels);
         return;
     }
-    for (size_t rows = AT_FIRST; isinf(least); rows *= 4) {
+    for (size_t rows = AT_FIRST; least < 0.02 && some.rows < all; rows *= 4) { /* too short: more of them */
         some.rows = rows < all ? rows : all;
+        least = INFINITY;
         for (int k = 0; k < RUNS; k++) {
             double start = now();
             check(hinge_predict(run->model, &some, &options, labels, NULL, &failure));
             least = fmin(least, now() - start);
         }
-        if (least < 0.02 && some.rows < all)
-            least = INFINITY; /* too short: more of them */
     }
     run->rows_floor = some.rows;
     run->seconds_floor = least * (double)all / (double)some.rows;
@@ -414,23 +416,14 @@ static double seconds_of(const struct timeval *t)
     return (double)t->tv_sec + 1e-6 * (double)t->tv_usec;
 }
 
-static struct display display_of(const struct train_settings *s)
-{
-    struct display d = { .folds = s->folds, .eps = s->params.eps };
-
-    if (s->quiet)
-        return d;
-    d.width = terminal_width();
-    d.interval = d.width ? 0.1 : s->verbose ? 10 : 0;
-    return d;
-}
-
 void train_run(struct train_settings *s, struct train_run *run)
 {
     struct rusage before, after;
-    struct display display = display_of(s);
+    struct display display = { .folds = s->folds, .eps = s->params.eps, .terminal = terminal_width() != 0 };
     hinge_status status = HINGE_OK;
 
+    if (!s->quiet)
+        display.interval = display.terminal ? 0.1 : s->verbose ? 10 : 0;
     s->params.progress = display_progress;
     s->params.progress_arg = &display;
     s->params.profile = s->profile;
@@ -447,7 +440,7 @@ void train_run(struct train_settings *s, struct train_run *run)
     }
     getrusage(RUSAGE_SELF, &after);
     catch_interrupt(0);
-    display_wipe(&display);
+    wipe_line();
     check(status);
     run->seconds_system = seconds_of(&after.ru_stime) - seconds_of(&before.ru_stime);
     run->page_faults = (uint64_t)(after.ru_minflt - before.ru_minflt);

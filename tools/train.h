@@ -5,6 +5,7 @@
 #define HINGE_TOOLS_TRAIN_H
 
 #include "online.h"
+#include "ranges.h"
 
 struct train_settings {
     hinge_params params;
@@ -56,6 +57,8 @@ void train_run(struct train_settings *s, struct train_run *run);
 void train_release(struct train_settings *s, struct train_run *run);
 /* Finds the labels that options name, and warns of weights that are no example's. */
 void train_find_labels(struct train_settings *s, const hinge_data *data);
+/* Warns of features for which the file of --scale-restore has no range, and gives each of the data one. */
+void train_restore_ranges(const struct train_settings *s, struct ranges *file, const hinge_data *data);
 /* Limits the folds to the examples, leaving one out, as svm-train does. */
 void train_limit_folds(struct train_settings *s, size_t n);
 
