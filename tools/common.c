@@ -140,6 +140,15 @@ int compare_reals(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+FILE *open_file(const char *path, const char *mode)
+{
+    FILE *file = fopen(path, mode);
+
+    if (!file)
+        die(EXIT_DATA, "%s: cannot %s: %s", path, *mode == 'r' ? "read" : "write", strerror(errno));
+    return file;
+}
+
 /* ---- Files written whole ---- */
 
 int is_stdout(const char *path)

@@ -51,6 +51,7 @@ int compare_reals(const void *a, const void *b); /* qsort's, of doubles */
 struct option_use {
     const char *shown; /* the option as the user wrote it, "--gamma" */
     const char *text;  /* its value, NULL: none */
+    const void *detail; /* what its table has */
     int argc;          /* the command line, for options with two values: see option_next */
     char **argv;
 };
@@ -59,7 +60,7 @@ struct tool_option {
     int letter;       /* one-letter name, 0: none */
     const char *name; /* long name, NULL: none */
     const char *arg;  /* what the help calls its value, NULL: takes none; in brackets: takes one with = only */
-    void (*parse)(const struct option_use *use, const void *detail, void *field);
+    void (*parse)(const struct option_use *use, void *field);
     size_t field;       /* offset of what it sets, from the group's base */
     const void *detail; /* what parse needs: a range, a list of choices, a value */
     const char *help;   /* NULL: another name of an option shown elsewhere; '\n' breaks the line */
@@ -112,23 +113,23 @@ struct class_weights {
 };
 
 /* Parse an option's value; each comment says what field points at, then what detail is. */
-void parse_flag(const struct option_use *use, const void *detail, void *field);    /* int: becomes 1 */
-void parse_real(const struct option_use *use, const void *detail, void *field);    /* double; range */
-void parse_cost(const struct option_use *use, const void *detail, void *field);    /* double; range, or inf */
-void parse_int(const struct option_use *use, const void *detail, void *field);     /* int; range */
-void parse_count(const struct option_use *use, const void *detail, void *field);   /* uint64_t; range */
-void parse_size(const struct option_use *use, const void *detail, void *field);    /* size_t; range */
-void parse_bytes(const struct option_use *use, const void *detail, void *field);   /* size_t; nothing */
-void parse_text(const struct option_use *use, const void *detail, void *field);    /* const char *; nothing */
-void parse_choice(const struct option_use *use, const void *detail, void *field);  /* int, enum; choices */
-void parse_task(const struct option_use *use, const void *detail, void *field);    /* hinge_task; nothing */
-void parse_kernel(const struct option_use *use, const void *detail, void *field);  /* hinge_kernel_type; nothing */
+void parse_flag(const struct option_use *use, void *field);    /* int: becomes 1 */
+void parse_real(const struct option_use *use, void *field);    /* double; range */
+void parse_cost(const struct option_use *use, void *field);    /* double; range, or inf */
+void parse_int(const struct option_use *use, void *field);     /* int; range */
+void parse_count(const struct option_use *use, void *field);   /* uint64_t; range */
+void parse_size(const struct option_use *use, void *field);    /* size_t; range */
+void parse_bytes(const struct option_use *use, void *field);   /* size_t; nothing */
+void parse_text(const struct option_use *use, void *field);    /* const char *; nothing */
+void parse_choice(const struct option_use *use, void *field);  /* int, enum; choices */
+void parse_task(const struct option_use *use, void *field);    /* hinge_task; nothing */
+void parse_kernel(const struct option_use *use, void *field);  /* hinge_kernel_type; nothing */
 /* double; range. 0 (as in svm-train) and auto stand for 1 / features. */
-void parse_gamma(const struct option_use *use, const void *detail, void *field);
+void parse_gamma(const struct option_use *use, void *field);
 /* long; nothing. Columns count from 1, or from the end by -1. */
-void parse_column(const struct option_use *use, const void *detail, void *field);
+void parse_column(const struct option_use *use, void *field);
 /* struct class_weights; range. -w1 5, -w 1=5 or --weight 1=5, and words likewise. */
-void parse_weight(const struct option_use *use, const void *detail, void *field);
+void parse_weight(const struct option_use *use, void *field);
 
 /* Rows that several tables have; FIELD is the table's own. */
 #define OPTION_THREADS(field) \
@@ -162,11 +163,16 @@ void parse_weight(const struct option_use *use, const void *detail, void *field)
     { 0, "slack-tolerance", "T", parse_real, FIELD(field), &range_tolerance, \
       "count a slack within T of 0 or 1 as 0 or 1 (0.001)" }
 
+/* Reads count numbers with commas between, and nothing behind them; 0: there is something else. */
+int numbers_with_commas(const char *text, double *numbers, size_t count);
 double real_value(const struct option_use *use, const struct range *range);
 /* Returns the argument after an option's value, for -wI W and -y LOW HIGH; dies if there is none. */
 const char *option_next(const struct option_use *use);
 /* Returns what option_next would, and leaves it there; "": so many words do not follow behind it. */
 const char *option_peek(const struct option_use *use, int behind);
+
+/* Opens a file as fopen does, or dies. */
+FILE *open_file(const char *path, const char *mode);
 
 /* ---- Files written whole ---- */
 

@@ -123,9 +123,7 @@ FILE *gnuplot_file(const struct gnuplot *g, const char *name, const char *head)
     while (left.files[k] && k + 1 < COUNT_OF(left.files))
         k++;
     left.files[k] = name;
-    file = fopen(path, "w");
-    if (!file)
-        die(EXIT_DATA, "%s: cannot write: %s", path, strerror(errno));
+    file = open_file(path, "w");
     fputs(head, file);
     free(path);
     return file;

@@ -86,38 +86,27 @@ static void fill_log2(struct grid_list *list, double begin, double end, double s
     hinge_log2_range(begin, end, step, list->value, list->count);
 }
 
-static void parse_log2(const struct option_use *use, const void *detail, void *field)
+static void parse_log2(const struct option_use *use, void *field)
 {
     struct grid_list *list = field;
-    double number[3] = { 0 };
-    const char *at = use->text;
-    int bad = 0;
+    double number[3];
 
-    (void)detail;
     begin_list(use, list);
     if (strcmp(use->text, "null") == 0)
         return;
-    for (int k = 0; k < 3 && !bad; k++) {
-        char *end;
-
-        number[k] = strtod(at, &end);
-        bad = end == at || *end != (k < 2 ? ',' : '\0');
-        at = end + 1;
-    }
-    if (!bad)
+    if (numbers_with_commas(use->text, number, COUNT_OF(number)))
         fill_log2(list, number[0], number[1], number[2]);
     if (list->count == 0)
         die(EXIT_USAGE, "%s: '%s' is neither BEGIN,END,STEP, of which STEP leads from BEGIN to END, nor null",
             use->shown, use->text);
 }
 
-static void parse_list(const struct option_use *use, const void *detail, void *field)
+static void parse_list(const struct option_use *use, void *field)
 {
     struct grid_list *lists = field;
     const char *equals = strchr(use->text, '='), *at = equals ? equals + 1 : NULL;
     int axis = 0;
 
-    (void)detail;
     while (axis < AXES && equals && (strlen(axes[axis].key) != (size_t)(equals - use->text) ||
                                      strncmp(axes[axis].key, use->text, (size_t)(equals - use->text)) != 0))
         axis++;
@@ -142,22 +131,20 @@ static void parse_list(const struct option_use *use, const void *detail, void *f
 }
 
 /* Takes the next word too, unless it is an option or the data file; "": the file that is written without --out. */
-static void parse_resume(const struct option_use *use, const void *detail, void *field)
+static void parse_resume(const struct option_use *use, void *field)
 {
     const char *next = option_peek(use, 1);
 
-    (void)detail;
     *(const char **)field = use->text ? use->text : *next && *next != '-' ? option_next(use) : "";
 }
 
-static void parse_score(const struct option_use *use, const void *detail, void *field)
+static void parse_score(const struct option_use *use, void *field)
 {
     struct choice choices[HINGE_N_SCORES + 1] = { { NULL, 0 } };
 
-    (void)detail;
     for (int k = 0; k < HINGE_N_SCORES; k++)
         choices[k] = (struct choice){ hinge_score_name((hinge_score)k), k };
-    parse_choice(use, choices, field);
+    parse_choice(&(struct option_use){ .shown = use->shown, .text = use->text, .detail = choices }, field);
 }
 
 static const struct choice choice_drop[] = {

@@ -163,9 +163,7 @@ void points_read(struct points *points, const struct grid_settings *s, const str
 
     if (!s->resume)
         return;
-    file = fopen(s->resume, "r");
-    if (!file)
-        die(EXIT_DATA, "%s: cannot read: %s", s->resume, strerror(errno));
+    file = open_file(s->resume, "r");
     while ((length = getline(&line, &room, file)) > 0 && line[length - 1] == '\n') { /* the last one may be cut off */
         number++;
         line[length - 1] = '\0';
@@ -213,9 +211,7 @@ void points_begin(struct points *points, const struct grid_settings *s)
     for (size_t k = 0; k < points->count; k++)
         write_point(out.file, s, &points->point[k]);
     output_close(&out);
-    points->file = is_stdout(s->out) ? stdout : fopen(s->out, "a");
-    if (!points->file)
-        die(EXIT_DATA, "%s: cannot write: %s", s->out, strerror(errno));
+    points->file = is_stdout(s->out) ? stdout : open_file(s->out, "a");
 }
 
 void points_add(struct points *points, const struct grid_settings *s, const hinge_grid_point *point)

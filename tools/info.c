@@ -1,7 +1,6 @@
 /*
  * hinge info: the machine as a program that uses hinge meets it, a model, or a data file.
  */
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -355,10 +354,8 @@ static int is_model(const char *path)
 {
     static const char *const words[] = { "svm_type", "kernel_type", "hinge" };
     char start[16] = "";
-    FILE *file = fopen(path, "rb");
+    FILE *file = open_file(path, "rb");
 
-    if (!file)
-        die(EXIT_DATA, "%s: cannot read: %s", path, strerror(errno));
     (void)!fread(start, 1, sizeof start - 1, file);
     fclose(file);
     for (size_t k = 0; k < COUNT_OF(words); k++)

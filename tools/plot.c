@@ -10,27 +10,22 @@
 #include "plot.h"
 #include "progress.h"
 
-/* Reads numbers with commas between; dies unless there are count of them. */
+/* Reads finite numbers with commas between; dies unless there are count of them. */
 static void split_numbers(const struct option_use *use, double *numbers, size_t count)
 {
-    const char *at = use->text;
+    int good = numbers_with_commas(use->text, numbers, count);
 
-    for (size_t k = 0; k < count; k++) {
-        char *end;
-
-        numbers[k] = strtod(at, &end);
-        if (end == at || !isfinite(numbers[k]) || *end != (k + 1 < count ? ',' : '\0'))
-            die(EXIT_USAGE, "%s: '%s' is not %zu numbers with commas between", use->shown, use->text, count);
-        at = end + 1;
-    }
+    for (size_t k = 0; k < count && good; k++)
+        good = isfinite(numbers[k]);
+    if (!good)
+        die(EXIT_USAGE, "%s: '%s' is not %zu numbers with commas between", use->shown, use->text, count);
 }
 
-static void parse_features(const struct option_use *use, const void *detail, void *field)
+static void parse_features(const struct option_use *use, void *field)
 {
     size_t *features = field;
     double numbers[2];
 
-    (void)detail;
     split_numbers(use, numbers, 2);
     for (size_t k = 0; k < 2; k++) {
         if (numbers[k] < 1 || numbers[k] > 1e9 || numbers[k] != floor(numbers[k]))
@@ -41,11 +36,10 @@ static void parse_features(const struct option_use *use, const void *detail, voi
         die(EXIT_USAGE, "%s: '%s': two different features are needed", use->shown, use->text);
 }
 
-static void parse_costs(const struct option_use *use, const void *detail, void *field)
+static void parse_costs(const struct option_use *use, void *field)
 {
     double *costs = field;
 
-    (void)detail;
     split_numbers(use, costs, 3);
     if (!(costs[2] > 0 && costs[0] <= costs[1] && fabs(costs[0]) <= 100 && fabs(costs[1]) <= 100 &&
           (costs[1] - costs[0]) / costs[2] <= 1000))

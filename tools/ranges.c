@@ -8,7 +8,6 @@
  *     lower upper
  *     index min max           of each feature that changes, indices from 1
  */
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -166,11 +165,9 @@ static void read_feature(struct range_file *f, struct ranges *ranges)
 
 void ranges_read(struct ranges *ranges, const char *path)
 {
-    struct range_file f = { .path = path, .file = fopen(path, "r") };
+    struct range_file f = { .path = path, .file = open_file(path, "r") };
     struct interval ends;
 
-    if (!f.file)
-        die(EXIT_DATA, "%s: cannot read: %s", path, strerror(errno));
     if (!next_line(&f))
         die_of_line(&f, "x or y");
     if (is_heading(&f, 'y')) {

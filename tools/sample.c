@@ -146,7 +146,7 @@ int command_sample(int argc, char **argv)
     check_writable(output, data_path);
     check_writable(rest, data_path);
     check_writable(rest, output);
-    parse_size(&(struct option_use){ "count", number, argc, argv }, &range_positive, &count);
+    parse_size(&(struct option_use){ .shown = "count", .text = number, .detail = &range_positive }, &count);
     load_lines(data_path, &lines);
     n = lines.count > head ? lines.count - head : 0;
     if (count > n)

@@ -16,14 +16,14 @@ struct scale_settings {
 };
 
 /* -y LOW HIGH; field: the settings. */
-static void parse_y(const struct option_use *use, const void *detail, void *field)
+static void parse_y(const struct option_use *use, void *field)
 {
     struct scale_settings *s = field;
     struct option_use second = *use;
 
-    s->ranges.y_to.low = real_value(use, detail);
+    s->ranges.y_to.low = real_value(use, use->detail);
     second.text = option_next(use);
-    s->ranges.y_to.high = real_value(&second, detail);
+    s->ranges.y_to.high = real_value(&second, use->detail);
     s->ranges.scale_y = 1;
 }
 

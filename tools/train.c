@@ -29,14 +29,12 @@ static const struct choice choice_solver[] = {
 };
 
 /* Takes the next word too, if it is two numbers with a comma between them. */
-static void parse_scale(const struct option_use *use, const void *detail, void *field)
+static void parse_scale(const struct option_use *use, void *field)
 {
     struct train_settings *s = field;
-    double lower, upper;
-    char more;
-    int ends = sscanf(use->text ? use->text : option_peek(use, 0), "%lf,%lf%c", &lower, &upper, &more) == 2;
+    double number[2];
+    int ends = numbers_with_commas(use->text ? use->text : option_peek(use, 0), number, COUNT_OF(number));
 
-    (void)detail;
     s->scale = 1;
     if (use->text && !ends)
         die(EXIT_USAGE, "%s: '%s' is not LOWER,UPPER", use->shown, use->text);
@@ -44,8 +42,8 @@ static void parse_scale(const struct option_use *use, const void *detail, void *
         return;
     if (!use->text)
         option_next(use);
-    s->scale_lower = lower;
-    s->scale_upper = upper;
+    s->scale_lower = number[0];
+    s->scale_upper = number[1];
 }
 
 #define FIELD(name) offsetof(struct train_settings, name)
