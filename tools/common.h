@@ -56,11 +56,14 @@ struct option_use {
     char **argv;
 };
 
+/* Parses an option's value into a field. */
+typedef void option_parser(const struct option_use *use, void *field);
+
 struct tool_option {
     int letter;       /* one-letter name, 0: none */
     const char *name; /* long name, NULL: none */
     const char *arg;  /* what the help calls its value, NULL: takes none; in brackets: takes one with = only */
-    void (*parse)(const struct option_use *use, void *field);
+    option_parser *parse;
     size_t field;       /* offset of what it sets, from the group's base */
     const void *detail; /* what parse needs: a range, a list of choices, a value */
     const char *help;   /* NULL: another name of an option shown elsewhere; '\n' breaks the line */
@@ -112,24 +115,16 @@ struct class_weights {
     double *labels, *weights; /* labels: see set_class_weights */
 };
 
-/* Parse an option's value; each comment says what field points at, then what detail is. */
-void parse_flag(const struct option_use *use, void *field);    /* int: becomes 1 */
-void parse_real(const struct option_use *use, void *field);    /* double; range */
-void parse_cost(const struct option_use *use, void *field);    /* double; range, or inf */
-void parse_int(const struct option_use *use, void *field);     /* int; range */
-void parse_count(const struct option_use *use, void *field);   /* uint64_t; range */
-void parse_size(const struct option_use *use, void *field);    /* size_t; range */
-void parse_bytes(const struct option_use *use, void *field);   /* size_t; nothing */
-void parse_text(const struct option_use *use, void *field);    /* const char *; nothing */
-void parse_choice(const struct option_use *use, void *field);  /* int, enum; choices */
-void parse_task(const struct option_use *use, void *field);    /* hinge_task; nothing */
-void parse_kernel(const struct option_use *use, void *field);  /* hinge_kernel_type; nothing */
-/* double; range. 0 (as in svm-train) and auto stand for 1 / features. */
-void parse_gamma(const struct option_use *use, void *field);
-/* long; nothing. Columns count from 1, or from the end by -1. */
-void parse_column(const struct option_use *use, void *field);
-/* struct class_weights; range. -w1 5, -w 1=5 or --weight 1=5, and words likewise. */
-void parse_weight(const struct option_use *use, void *field);
+/* Parsers for options' tables, by what field points at, then what detail is. */
+option_parser parse_flag;                /* int: becomes 1 */
+option_parser parse_real, parse_cost;    /* double; range. cost may be inf */
+option_parser parse_gamma;               /* double; range. 0 (as in svm-train) and auto stand for 1 / features */
+option_parser parse_int, parse_count, parse_size; /* int, uint64_t, size_t; range */
+option_parser parse_bytes, parse_text;   /* size_t, const char *; nothing */
+option_parser parse_choice;              /* int, enum; choices */
+option_parser parse_task, parse_kernel;  /* hinge_task, hinge_kernel_type; nothing */
+option_parser parse_column;              /* long; nothing. Columns count from 1, or from the end by -1 */
+option_parser parse_weight; /* struct class_weights; range. -w1 5, -w 1=5 or --weight 1=5, and words likewise */
 
 /* Rows that several tables have; FIELD is the table's own. */
 #define OPTION_THREADS(field) \
@@ -219,6 +214,7 @@ struct data_ranks {
     hinge_status (*read)(const char *path, const hinge_data_options *options, hinge_data *data, hinge_error *err);
     int (*all)(int mine); /* tells whether it is so on all of them */
     void (*span)(hinge_scaling *here, size_t rows); /* takes the ranges of the rows of all of them */
+    double *(*gather)(double *part, size_t rows, size_t width, size_t *n); /* see gather_rows */
 };
 
 struct data_flags {
@@ -252,6 +248,8 @@ hinge_data_options read_options_of(const struct data_flags *flags);
 /* Reads a file as at least min_cols features, or dies. */
 void load_data(const char *path, const struct data_flags *flags, size_t min_cols, int precomputed, int threads,
                hinge_data *data);
+/* Makes the table of all processes' n rows of the part that each has, which it frees; NULL: another process tells. */
+double *gather_rows(const struct data_flags *flags, double *part, size_t rows, size_t width, size_t *n);
 /* Sets a gamma of 1 / features by all features, those included that flags let be dropped. */
 void count_dropped(hinge_kernel *kernel, const hinge_data *data, const struct data_flags *flags);
 /* Reads weights of n examples, one number a line or an .npy file; the caller frees them by hinge_data_free. */
@@ -338,22 +336,12 @@ struct predict_ranks {
                             double *labels, double *decisions, hinge_error *err);
     hinge_status (*probability)(const hinge_model *model, const hinge_matrix *x, const hinge_predict_options *options,
                                 double *labels, double *probabilities, hinge_error *err);
-    /* Makes the table of all rows of the part that each has, which it frees; NULL: another process tells. */
-    double *(*gather)(double *part, size_t rows, size_t width, size_t *n);
 };
 /* Runs hinge predict. */
 int run_predict(int argc, char **argv, const struct predict_ranks *ranks);
 
-int command_train(int argc, char **argv);
-int command_grid(int argc, char **argv);
-int command_predict(int argc, char **argv);
-int command_calibrate(int argc, char **argv);
-int command_check(int argc, char **argv);
-int command_sample(int argc, char **argv);
-int command_scale(int argc, char **argv);
-int command_export(int argc, char **argv);
-int command_info(int argc, char **argv);
-int command_report(int argc, char **argv);
-int command_plot(int argc, char **argv);
+typedef int command_function(int argc, char **argv);
+command_function command_train, command_grid, command_predict, command_calibrate, command_check, command_sample,
+    command_scale, command_export, command_info, command_report, command_plot;
 
 #endif

@@ -68,6 +68,12 @@ void load_data(const char *path, const struct data_flags *flags, size_t min_cols
     check((flags->ranks ? flags->ranks->read : hinge_data_read)(path, &options, data, &failure));
 }
 
+double *gather_rows(const struct data_flags *flags, double *part, size_t rows, size_t width, size_t *n)
+{
+    *n = rows;
+    return flags->ranks ? flags->ranks->gather(part, rows, width, n) : part;
+}
+
 void count_dropped(hinge_kernel *kernel, const hinge_data *data, const struct data_flags *flags)
 {
     if (data->columns && kernel->gamma == HINGE_GAMMA_AUTO)

@@ -7,7 +7,7 @@
 
 static const struct command {
     const char *name;
-    int (*run)(int argc, char **argv);
+    command_function *run;
     const char *help;
 } commands[] = {
     { "train", command_train, "train a model on a data file" },

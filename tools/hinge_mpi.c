@@ -149,32 +149,8 @@ static void span_all(hinge_scaling *here, size_t rows)
     MPI_Allreduce(MPI_IN_PLACE, here->high, count, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
 }
 
-static const struct data_ranks world = { read_over_ranks, so_on_all, span_all };
-
-static size_t rows_of_all(size_t rows)
-{
-    unsigned long long mine = rows, all = 0;
-
-    MPI_Allreduce(&mine, &all, 1, MPI_UNSIGNED_LONG_LONG, MPI_SUM, MPI_COMM_WORLD);
-    return all;
-}
-
-/* Takes this rank's part of a file of weights, which each rank reads as a whole for a moment. */
-static double *own_weights(const char *path, size_t rows)
-{
-    unsigned long long mine = rows, before = 0;
-    double *weights = allocate(rows, sizeof *weights);
-    hinge_data data = { 0 };
-
-    MPI_Exscan(&mine, &before, 1, MPI_UNSIGNED_LONG_LONG, MPI_SUM, MPI_COMM_WORLD);
-    load_weights(path, rows_of_all(rows), &data);
-    memcpy(weights, (const double *)data.x.data + before, rows * sizeof *weights);
-    hinge_data_free(&data);
-    return weights;
-}
-
 /* Gathers rank 0's table of all ranks' rows, NULL on others; frees this rank's part. *n becomes the number of rows. */
-static double *gather_rows(double *part, size_t rows, size_t width, size_t *n)
+static double *gather_over_ranks(double *part, size_t rows, size_t width, size_t *n)
 {
     int ranks, rank = rank_of(), *counts, *places;
     double *all = NULL;
@@ -202,34 +178,45 @@ static double *gather_rows(double *part, size_t rows, size_t width, size_t *n)
     return all;
 }
 
-/* Cross-validates, and scores the predictions on rank 0. */
-static void cross_validate(struct mpi_settings *s, struct train_run *run)
-{
-    const struct train_settings *t = &s->train;
-    size_t rows = run->data.x.rows, n;
-    double *predictions = allocate(rows, sizeof *predictions), *truth = allocate(rows, sizeof *truth);
+static const struct data_ranks world = { read_over_ranks, so_on_all, span_all, gather_over_ranks };
 
-    if (rows)
-        memcpy(truth, run->data.y, rows * sizeof *truth);
-    check(hinge_mpi_cross_validate(MPI_COMM_WORLD, &run->data.x, run->data.y, &t->params, t->folds, &s->mpi,
-                                   predictions, &run->report, &failure));
-    predictions = gather_rows(predictions, rows, 1, &n);
-    truth = gather_rows(truth, rows, 1, &n);
-    if (predictions)
-        run->score = score_predictions(t->params.task, t->params.tau, n, predictions, truth);
-    free(predictions);
-    free(truth);
+static size_t rows_of_all(size_t rows)
+{
+    unsigned long long mine = rows, all = 0;
+
+    MPI_Allreduce(&mine, &all, 1, MPI_UNSIGNED_LONG_LONG, MPI_SUM, MPI_COMM_WORLD);
+    return all;
 }
 
-static void train(struct mpi_settings *s, struct train_run *run)
+/* Takes this rank's part of a file of weights, which each rank reads as a whole for a moment. */
+static double *own_weights(const char *path, size_t rows)
 {
-    const struct train_settings *t = &s->train;
+    unsigned long long mine = rows, before = 0;
+    double *weights = allocate(rows, sizeof *weights);
+    hinge_data data = { 0 };
+
+    MPI_Exscan(&mine, &before, 1, MPI_UNSIGNED_LONG_LONG, MPI_SUM, MPI_COMM_WORLD);
+    load_weights(path, rows_of_all(rows), &data);
+    memcpy(weights, (const double *)data.x.data + before, rows * sizeof *weights);
+    hinge_data_free(&data);
+    return weights;
+}
+
+static hinge_status cross_validate_over_ranks(struct train_settings *t, struct train_run *run, double *predictions)
+{
+    const struct mpi_settings *s = (const void *)t; /* whose first member it is */
+
+    return hinge_mpi_cross_validate(MPI_COMM_WORLD, &run->data.x, run->data.y, &t->params, t->folds, &s->mpi,
+                                    predictions, &run->report, &failure);
+}
+
+static hinge_status train_over_ranks(struct train_settings *t, struct train_run *run)
+{
+    struct mpi_settings *s = (void *)t;
 
     s->mpi.certificate = t->certify ? &run->certificate : NULL;
-    check(hinge_mpi_train(MPI_COMM_WORLD, &run->data.x, run->data.y, &t->params, &s->mpi, &run->model, &run->report,
-                          &failure));
-    if (run->model && hinge_model_labels(run->model))
-        check(hinge_model_set_words(run->model, &run->data.words, &failure));
+    return hinge_mpi_train(MPI_COMM_WORLD, &run->data.x, run->data.y, &t->params, &s->mpi, &run->model, &run->report,
+                           &failure);
 }
 
 static int finish_training(struct mpi_settings *s, struct train_run *run)
@@ -260,7 +247,6 @@ static int run_train(int argc, char **argv, int rank)
     struct mpi_settings s = { .rank = rank };
     struct train_settings *t = &s.train;
     struct train_run run = { 0 };
-    struct display display = { 0 };
     struct ranges ranges = { 0 };
     double *weights = NULL, start = now();
     int code;
@@ -270,6 +256,7 @@ static int run_train(int argc, char **argv, int rank)
     if (!t->folds)
         check_output(t->model_path, t->data_path);
     t->data.ranks = &world;
+    t->ranks = &(const struct train_ranks){ train_over_ranks, cross_validate_over_ranks };
     if (t->scale_restore)
         ranges_read(&ranges, t->scale_restore);
     load_data(t->data_path, &t->data, ranges.x.n_features, 0, t->params.threads, &run.data);
@@ -285,18 +272,9 @@ static int run_train(int argc, char **argv, int rank)
     run.seconds_load = now() - start;
     if (t->weights)
         t->params.weights = weights = own_weights(t->weights, run.data.x.rows);
-    display = (struct display){ .folds = t->folds, .eps = t->params.eps, .interval = t->verbose ? 10 : 0 };
-    t->params.progress = display_progress;
-    t->params.progress_arg = &display;
-    catch_interrupt(1);
     signal(SIGTERM, on_signal);
     signal(SIGUSR1, on_signal);
-    if (t->folds)
-        cross_validate(&s, &run);
-    else
-        train(&s, &run);
-    catch_interrupt(0);
-    run.seconds_floor = NAN;
+    train_run(t, &run);
     code = finish_training(&s, &run);
     train_release(t, &run);
     free(weights);
@@ -326,7 +304,7 @@ static hinge_status probability_over_ranks(const hinge_model *model, const hinge
 
 static const struct predict_ranks predict_by_all = { predict_usage,      &world,
                                                      check_output,       predict_over_ranks,
-                                                     probability_over_ranks, gather_rows };
+                                                     probability_over_ranks };
 
 /* ---- Grids ---- */
 

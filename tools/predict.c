@@ -118,12 +118,12 @@ static void gather(const struct predict_settings *s, struct predict_run *run)
     run->truth = allocate(n, sizeof *run->truth);
     if (n)
         memcpy(run->truth, run->data.y, n * sizeof *run->truth);
-    run->labels = s->ranks->gather(run->labels, n, 1, &run->n);
-    run->truth = s->ranks->gather(run->truth, n, 1, &run->n);
+    run->labels = gather_rows(&s->data, run->labels, n, 1, &run->n);
+    run->truth = gather_rows(&s->data, run->truth, n, 1, &run->n);
     if (run->decisions)
-        run->decisions = s->ranks->gather(run->decisions, n, hinge_model_n_problems(run->model), &run->n);
+        run->decisions = gather_rows(&s->data, run->decisions, n, hinge_model_n_problems(run->model), &run->n);
     if (run->probabilities)
-        run->probabilities = s->ranks->gather(run->probabilities, n, hinge_model_n_classes(run->model), &run->n);
+        run->probabilities = gather_rows(&s->data, run->probabilities, n, hinge_model_n_classes(run->model), &run->n);
 }
 
 /* Compares the labels of the file with those predicted. */
@@ -271,16 +271,9 @@ int run_predict(int argc, char **argv, const struct predict_ranks *ranks)
     return 0;
 }
 
-static double *keep(double *part, size_t rows, size_t width, size_t *n)
-{
-    (void)width;
-    *n = rows;
-    return part;
-}
-
 int command_predict(int argc, char **argv)
 {
-    const struct predict_ranks alone = { usage, NULL, check_writable, hinge_predict, hinge_predict_probability, keep };
+    const struct predict_ranks alone = { usage, NULL, check_writable, hinge_predict, hinge_predict_probability };
 
     return run_predict(argc, argv, &alone);
 }

@@ -363,16 +363,34 @@ void train_load(struct train_settings *s, struct train_run *run)
                 run->data.columns ? " that are not 0 in all of them" : "", run->seconds_load);
 }
 
-static hinge_status cross_validate(const struct train_settings *s, struct train_run *run)
+static hinge_status train(struct train_settings *s, struct train_run *run)
 {
-    size_t n = run->data.x.rows;
-    double *predictions = allocate(n, sizeof *predictions);
-    hinge_status status = hinge_cross_validate(&run->data.x, run->data.y, &s->params, s->folds, predictions,
-                                               &run->report, &failure);
+    if (s->ranks)
+        return s->ranks->train(s, run);
+    return hinge_train(&run->model, &run->data.x, run->data.y, &s->params, &run->report, &failure);
+}
 
-    if (status == HINGE_OK)
-        run->score = score_predictions(s->params.task, s->params.tau, n, predictions, run->data.y);
+static hinge_status cross_validate(struct train_settings *s, struct train_run *run)
+{
+    size_t rows = run->data.x.rows, n;
+    double *predictions = allocate(rows, sizeof *predictions), *truth = allocate(rows, sizeof *truth);
+    hinge_status status;
+
+    if (rows)
+        memcpy(truth, run->data.y, rows * sizeof *truth);
+    if (s->ranks)
+        status = s->ranks->cross_validate(s, run, predictions);
+    else
+        status = hinge_cross_validate(&run->data.x, run->data.y, &s->params, s->folds, predictions, &run->report,
+                                      &failure);
+    if (status == HINGE_OK) {
+        predictions = gather_rows(&s->data, predictions, rows, 1, &n);
+        truth = gather_rows(&s->data, truth, rows, 1, &n);
+        if (predictions)
+            run->score = score_predictions(s->params.task, s->params.tau, n, predictions, truth);
+    }
     free(predictions);
+    free(truth);
     return status;
 }
 
@@ -417,7 +435,7 @@ static double seconds_of(const struct timeval *t)
 void train_run(struct train_settings *s, struct train_run *run)
 {
     struct rusage before, after;
-    struct display display = { .folds = s->folds, .eps = s->params.eps, .terminal = terminal_width() != 0 };
+    struct display display = { .folds = s->folds, .eps = s->params.eps, .terminal = terminal_width() && !s->ranks };
     hinge_status status = HINGE_OK;
 
     if (!s->quiet)
@@ -434,7 +452,7 @@ void train_run(struct train_settings *s, struct train_run *run)
     } else if (s->folds) {
         status = cross_validate(s, run);
     } else {
-        status = hinge_train(&run->model, &run->data.x, run->data.y, &s->params, &run->report, &failure);
+        status = train(s, run);
     }
     getrusage(RUSAGE_SELF, &after);
     catch_interrupt(0);
@@ -445,7 +463,7 @@ void train_run(struct train_settings *s, struct train_run *run)
     run->seconds_floor = NAN;
     if (s->profile && run->model) /* it takes what it was trained on, until it is told of the scaling */
         measure_floor(s, run);
-    if (run->scaling.low && run->model)
+    if (run->scaling.low && run->model && !s->params.scaling)
         check(hinge_scaling_attach(&run->scaling, run->model, &failure));
     if (run->data.columns && run->model)
         check(hinge_model_set_columns(run->model, run->data.columns, run->data.x.cols, &failure));
@@ -453,17 +471,9 @@ void train_run(struct train_settings *s, struct train_run *run)
         check(hinge_model_set_words(run->model, &run->data.words, &failure));
     if (s->record && run->model)
         check(hinge_model_set_training(run->model, &s->params, &failure));
-    if (run->report.outcome == HINGE_NONFINITE)
+    if (run->report.outcome == HINGE_NONFINITE && !s->ranks)
         die(EXIT_DATA, "the kernel produced NaN or infinity, so there is no model: scale the data, or lower "
                        "gamma or the degree");
-}
-
-static void save(const struct train_settings *s, struct train_run *run)
-{
-    double start = now();
-
-    save_model(run->model, s->model_path);
-    run->seconds_save = now() - start;
 }
 
 /* Reads the test file before a long training, so that what is wrong with it is said at once. */
@@ -497,11 +507,6 @@ static void test(const struct train_settings *s, struct train_run *run)
     free(labels);
 }
 
-static void certify(const struct train_settings *s, struct train_run *run)
-{
-    check(hinge_certify(run->model, &run->data.x, run->data.y, &s->params, &run->certificate, &failure));
-}
-
 void train_release(struct train_settings *s, struct train_run *run)
 {
     hinge_model_free(run->model);
@@ -519,6 +524,7 @@ int command_train(int argc, char **argv)
 {
     struct train_settings s = { 0 };
     struct train_run run = { 0 };
+    double start;
 
     read_options(argc, argv, &s);
     restart_if_slow(!s.no_restart, s.verbose);
@@ -527,11 +533,13 @@ int command_train(int argc, char **argv)
     train_load(&s, &run);
     read_test(&s, &run);
     train_run(&s, &run);
+    start = now();
     if (!s.folds)
-        save(&s, &run);
+        save_model(run.model, s.model_path);
+    run.seconds_save = now() - start;
     train_warn(&s, &run);
     if (s.certify)
-        certify(&s, &run);
+        check(hinge_certify(run.model, &run.data.x, run.data.y, &s.params, &run.certificate, &failure));
     if (s.test)
         test(&s, &run);
     train_report(&s, &run);
