@@ -6,14 +6,9 @@
 
 #include "common.h"
 
-struct check_settings {
-    struct data_flags data;
-    int precomputed;
-};
-
-#define FIELD(name) offsetof(struct check_settings, name)
+#define FIELD(name) offsetof(struct data_flags, name)
 static const struct tool_option check_options[] = {
-    { 0, "precomputed", NULL, parse_flag, FIELD(precomputed), NULL,
+    { 0, "precomputed", NULL, parse_flag, FIELD(read.precomputed), NULL,
       "expect 0:serial at the beginning of each line, as\nprecomputed kernels have it" },
 };
 
@@ -74,10 +69,10 @@ static size_t check_lines(hinge_data_options options, const char *path, const st
 
 int command_check(int argc, char **argv)
 {
-    struct check_settings s = { 0 };
+    struct data_flags flags = { 0 };
     const struct option_group groups[] = {
-        { "Options:", check_options, COUNT_OF(check_options), &s },
-        { "Data:", data_options, n_data_options, &s.data },
+        { "Options:", check_options, COUNT_OF(check_options), &flags },
+        { "Data:", data_options, n_data_options, &flags },
     };
     const char *path, *needed = "one data file is needed";
     hinge_data_options options;
@@ -87,10 +82,10 @@ int command_check(int argc, char **argv)
     size_t bad = 0;
 
     parse_command(argc, argv, usage, groups, COUNT_OF(groups), &(struct file_names){ 1, needed, { &path }, needed });
-    s.data.features = 0; /* which no line lacks */
-    s.data.drop_empty = 1;
-    options = read_options_of(&s.data);
-    options.precomputed = s.precomputed;
+    options = flags.read;
+    options.header -= flags.no_header;
+    options.min_cols = 0; /* which no line lacks */
+    options.drop_empty = 1;
     load_lines(path, &lines);
     status = hinge_data_read(path, &options, &data, &failure);
     if (status != HINGE_OK && status != HINGE_EFORMAT)

@@ -218,16 +218,8 @@ struct data_ranks {
 };
 
 struct data_flags {
-    int format;
-    const char *labels;
-    long label_column;
-    int no_labels, header, no_header;
-    int drop_empty;        /* as in hinge_data_options, as are columns and n_columns */
-    const size_t *columns;
-    size_t n_columns;
-    size_t features;
-    hinge_dtype type; /* type of the matrix; 0: that of the file */
-    const hinge_words *words; /* as in hinge_data_options; NULL in load_test: the model's labels are numbers */
+    hinge_data_options read; /* min_cols: --features. In load_test, words NULL: the model's labels are numbers */
+    int no_header;
     const struct data_ranks *ranks;
 };
 
@@ -244,10 +236,8 @@ struct text_lines {
 /* Reads a file, packed or not, or dies. */
 void load_lines(const char *path, struct text_lines *lines);
 void free_lines(struct text_lines *lines);
-hinge_data_options read_options_of(const struct data_flags *flags);
 /* Reads a file as at least min_cols features, or dies. */
-void load_data(const char *path, const struct data_flags *flags, size_t min_cols, int precomputed, int threads,
-               hinge_data *data);
+void load_data(const char *path, const struct data_flags *flags, size_t min_cols, int threads, hinge_data *data);
 /* Makes the table of all processes' n rows of the part that each has, which it frees; NULL: another process tells. */
 double *gather_rows(const struct data_flags *flags, double *part, size_t rows, size_t width, size_t *n);
 /* Sets a gamma of 1 / features by all features, those included that flags let be dropped. */
@@ -256,8 +246,7 @@ void count_dropped(hinge_kernel *kernel, const hinge_data *data, const struct da
 void load_weights(const char *path, size_t n, hinge_data *data);
 /* Reads data, as load_data, that a model of cols features shall predict, of the columns that flags names; dies of a
  * table of another number. Takes labels that are words for none where flags has no words. */
-void load_test(const char *path, const struct data_flags *flags, size_t cols, int precomputed, int threads,
-               hinge_data *data);
+void load_test(const char *path, const struct data_flags *flags, size_t cols, int threads, hinge_data *data);
 /* Makes model and data fit each other: features that the model has not count, its support vectors having 0 there,
  * unless it scales its features: then it knows no range of theirs, and they are left out. */
 void fit_test(hinge_model *model, hinge_data *data);

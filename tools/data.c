@@ -11,17 +11,17 @@
 
 #define FIELD(name) offsetof(struct data_flags, name)
 const struct tool_option data_options[] = {
-    { 0, "format", "FORMAT", parse_choice, FIELD(format), choice_format,
+    { 0, "format", "FORMAT", parse_choice, FIELD(read.format), choice_format,
       "read data as auto, libsvm, npy or csv, each also\ncompressed with xz or gz (auto)" },
-    { 0, "labels", "FILE.npy", parse_text, FIELD(labels), NULL, "read the labels of .npy data from FILE.npy" },
-    { 0, "label-column", "K", parse_column, FIELD(label_column), NULL,
+    { 0, "labels", "FILE.npy", parse_text, FIELD(read.labels_path), NULL, "read the labels of .npy data from FILE.npy" },
+    { 0, "label-column", "K", parse_column, FIELD(read.label_column), NULL,
       "take labels of CSV from column K, from 1, or from -1\nfor the last (1)" },
-    { 0, "no-labels", NULL, parse_flag, FIELD(no_labels), NULL, "read CSV without a label column" },
-    { 0, "header", NULL, parse_flag, FIELD(header), NULL,
+    { 0, "no-labels", NULL, parse_flag, FIELD(read.no_labels), NULL, "read CSV without a label column" },
+    { 0, "header", NULL, parse_flag, FIELD(read.header), NULL,
       "pass over line 1 of CSV as a header (done anyway\nwhere none of its fields is a number)" },
     { 0, "no-header", NULL, parse_flag, FIELD(no_header), NULL, "read line 1 of CSV as an example" },
     /* keep --features last: plot leaves it out, since it has one of its own */
-    { 0, "features", "N", parse_size, FIELD(features), &range_positive, "take at least N features; absent ones are 0" },
+    { 0, "features", "N", parse_size, FIELD(read.min_cols), &range_positive, "take at least N features; absent ones are 0" },
 };
 const size_t n_data_options = COUNT_OF(data_options);
 
@@ -45,27 +45,22 @@ void free_lines(struct text_lines *lines)
     free(lines->start);
 }
 
-hinge_data_options read_options_of(const struct data_flags *flags)
+void load_data(const char *path, const struct data_flags *flags, size_t min_cols, int threads, hinge_data *data)
 {
-    return (hinge_data_options){ .format = (hinge_format)flags->format, .type = flags->type,
-                                 .min_cols = flags->features, .drop_empty = flags->drop_empty,
-                                 .columns = flags->columns, .n_columns = flags->n_columns,
-                                 .label_column = flags->label_column, .no_labels = flags->no_labels,
-                                 .header = flags->header - flags->no_header, .labels_path = flags->labels,
-                                 .words = flags->words };
-}
+    hinge_data_options options = flags->read;
 
-void load_data(const char *path, const struct data_flags *flags, size_t min_cols, int precomputed,
-               int threads, hinge_data *data)
-{
-    hinge_data_options options = read_options_of(flags);
-
-    if (flags->header && flags->no_header)
+    if (options.header && flags->no_header)
         die(EXIT_USAGE, "--header and --no-header do not go together");
-    options.min_cols = min_cols > flags->features ? min_cols : flags->features;
-    options.precomputed = precomputed;
+    options.header -= flags->no_header;
+    options.min_cols = min_cols > options.min_cols ? min_cols : options.min_cols;
     options.threads = threads;
     check((flags->ranks ? flags->ranks->read : hinge_data_read)(path, &options, data, &failure));
+}
+
+/* Returns the number of features of data, those included that flags let be dropped. */
+static size_t features_of(const hinge_data *data, const struct data_flags *flags)
+{
+    return data->file_cols > flags->read.min_cols ? data->file_cols : flags->read.min_cols;
 }
 
 double *gather_rows(const struct data_flags *flags, double *part, size_t rows, size_t width, size_t *n)
@@ -77,7 +72,7 @@ double *gather_rows(const struct data_flags *flags, double *part, size_t rows, s
 void count_dropped(hinge_kernel *kernel, const hinge_data *data, const struct data_flags *flags)
 {
     if (data->columns && kernel->gamma == HINGE_GAMMA_AUTO)
-        kernel->gamma = 1.0 / (double)(data->file_cols > flags->features ? data->file_cols : flags->features);
+        kernel->gamma = 1.0 / (double)features_of(data, flags);
 }
 
 void load_weights(const char *path, size_t n, hinge_data *data)
@@ -118,23 +113,24 @@ static int zero_from(const hinge_data *data, size_t cols, const struct data_rank
 /* LIBSVM text leaves out what is 0, a table does not: one of other columns is another table. */
 static void check_columns(const char *path, const struct data_flags *flags, const hinge_data *data, size_t cols)
 {
-    size_t count = data->file_cols > flags->features ? data->file_cols : flags->features;
+    size_t count = features_of(data, flags);
     const char *hint = "";
 
     if (data->format == HINGE_FORMAT_LIBSVM || count == cols || (count > cols && zero_from(data, cols, flags->ranks)))
         return;
-    if (data->label_column && !flags->label_column && data->file_cols + 1 == cols)
+    if (data->label_column && !flags->read.label_column && data->file_cols + 1 == cols)
         hint = "; column 1 was taken for the label: say --no-labels if it is a feature";
     else if (data->format == HINGE_FORMAT_CSV && !data->labelled && data->file_cols == cols + 1)
         hint = "; leave out --no-labels if there is a label among them";
     die(EXIT_DATA, "%s: %zu features an example, and the model has %zu%s", path, data->file_cols, cols, hint);
 }
 
-void load_test(const char *path, const struct data_flags *flags, size_t cols, int precomputed, int threads,
-               hinge_data *data)
+void load_test(const char *path, const struct data_flags *flags, size_t cols, int threads, hinge_data *data)
 {
-    load_data(path, flags, precomputed ? 0 : cols, precomputed, threads, data);
-    if (data->words.count && !flags->words)
+    int precomputed = flags->read.precomputed;
+
+    load_data(path, flags, precomputed ? 0 : cols, threads, data);
+    if (data->words.count && !flags->read.words)
         data->labelled = 0;
     if (!precomputed)
         check_columns(path, flags, data, cols);
@@ -156,10 +152,10 @@ void load_for_model(const char *path, const struct data_flags *flags, hinge_mode
 {
     struct data_flags some = *flags;
 
-    some.columns = hinge_model_columns(model, &some.n_columns);
-    some.words = hinge_model_words(model);
-    load_test(path, &some, hinge_model_n_features(model), hinge_model_kernel(model).type == HINGE_PRECOMPUTED, threads,
-              data);
+    some.read.columns = hinge_model_columns(model, &some.read.n_columns);
+    some.read.words = hinge_model_words(model);
+    some.read.precomputed = hinge_model_kernel(model).type == HINGE_PRECOMPUTED;
+    load_test(path, &some, hinge_model_n_features(model), threads, data);
     fit_test(model, data);
 }
 
@@ -266,7 +262,7 @@ void warn_of_labels(const char *path, const struct data_flags *flags, hinge_task
 
     if (hinge_task_info(task)->classifies)
         warn_of_classes(path, data);
-    if (task != HINGE_ONE_CLASS || !data->label_column || flags->label_column || data->words.count)
+    if (task != HINGE_ONE_CLASS || !data->label_column || flags->read.label_column || data->words.count)
         return;
     while (i < data->x.rows && fabs(data->y[i]) == 1)
         i++;

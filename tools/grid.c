@@ -57,9 +57,9 @@ int is_scored(const hinge_grid_point *point)
 
 double rate_of(const struct grid_settings *s, const hinge_grid_point *point)
 {
-    const double *of = s->by_fold || s->one_se ? point->mean : point->score;
+    const double *of = s->select.by_fold || s->select.one_se ? point->mean : point->score;
 
-    return is_scored(point) ? of[s->score] * (s->score == HINGE_SCORE_ACCURACY ? 100 : 1) : NAN;
+    return is_scored(point) ? of[s->select.score] * (s->select.score == HINGE_SCORE_ACCURACY ? 100 : 1) : NAN;
 }
 
 /* ---- Options ---- */
@@ -147,6 +147,7 @@ static void parse_score(const struct option_use *use, void *field)
     parse_choice(&(struct option_use){ .shown = use->shown, .text = use->text, .detail = choices }, field);
 }
 
+static const hinge_drop drop_not_given = (hinge_drop)(HINGE_DROP_RACE + 1);
 static const struct choice choice_drop[] = {
     { "none", HINGE_DROP_NONE },
     { "exact", HINGE_DROP_EXACT },
@@ -164,18 +165,18 @@ static const struct tool_option grid_options[] = {
       "try these values of c, g, nu, p, degree, coef0 or\ntau; once for each name (nu_svc and one_class: nu of\n"
       "0.05, 0.1, 0.2, ... up to 0.8)" },
     { 'v', "folds", "N", parse_size, FIELD(train.folds), &range_folds, "cross-validate in N folds (5)" },
-    { 0, "repeats", "N", parse_size, FIELD(repeats), &range_positive, "draw the folds N times (1)" },
-    { 0, "score", "SCORE", parse_score, FIELD(score), NULL,
+    { 0, "repeats", "N", parse_size, FIELD(select.repeats), &range_positive, "draw the folds N times (1)" },
+    { 0, "score", "SCORE", parse_score, FIELD(select.score), NULL,
       "choose by accuracy, balanced_accuracy, f1, auc, mcc,\nlog_loss; mse, mae, r2, pinball (accuracy; "
       "regression:\nmse; quantile: pinball)" },
-    { 0, "by-fold", NULL, parse_flag, FIELD(by_fold), NULL,
+    { 0, "by-fold", NULL, parse_flag, FIELD(select.by_fold), NULL,
       "score by the mean of the folds' scores, not by all\nheld-out examples together" },
-    { 0, "one-se", NULL, parse_flag, FIELD(one_se), NULL,
+    { 0, "one-se", NULL, parse_flag, FIELD(select.one_se), NULL,
       "choose the smallest C within one standard error of\nthe best" },
-    { 0, "drop", "HOW", parse_choice, FIELD(drop), choice_drop,
+    { 0, "drop", "HOW", parse_choice, FIELD(select.drop), choice_drop,
       "leave points unfinished: none; exact, that cannot\nwin any more; race, that are surely worse (exact;\n"
       "with --png none)" },
-    { 0, "fold-tolerance", "EPS", parse_real, FIELD(fold_eps), &range_positive,
+    { 0, "fold-tolerance", "EPS", parse_real, FIELD(select.eps), &range_positive,
       "stop the folds' trainings at a violation of EPS (0.1,\nor that of -e if it is larger)" },
     { 0, "svmtrain", "PATH", parse_text, FIELD(ignored), NULL, NULL }, /* of grid.py, which easy.py sets */
     { 0, "gnuplot", "PATH", parse_text, FIELD(ignored), NULL, NULL },
@@ -225,7 +226,7 @@ static void refuse_others(const struct grid_settings *s)
         die(EXIT_USAGE, "grid: leave out -c, or the list of C");
     if (!isnan(p->kernel.gamma) && s->list[AXIS_GAMMA].count)
         die(EXIT_USAGE, "grid: leave out -g, or the list of gamma");
-    if (s->resume && (s->by_fold || s->one_se || s->repeats > 1))
+    if (s->resume && (s->select.by_fold || s->select.one_se || s->select.repeats > 1))
         die(EXIT_USAGE, "grid: --resume knows no scores of single folds: leave it out, or --by-fold, --one-se, "
                         "--repeats");
 }
@@ -258,8 +259,8 @@ static void find_lists(struct grid_settings *s)
         p->nu = 0.5;
     if (isnan(p->kernel.gamma))
         p->kernel.gamma = HINGE_GAMMA_AUTO;
-    if (s->score == HINGE_SCORE_AUTO)
-        s->score = task->uses_tau   ? HINGE_SCORE_PINBALL
+    if (s->select.score == HINGE_SCORE_AUTO)
+        s->select.score = task->uses_tau   ? HINGE_SCORE_PINBALL
                    : task->regresses ? HINGE_SCORE_MSE
                                      : HINGE_SCORE_ACCURACY;
 }
@@ -271,7 +272,7 @@ static void read_options(int argc, char **argv, struct grid_settings *s, const c
 
     t->grid = 1;
     t->folds = 5;
-    s->drop = -1;
+    s->select.drop = drop_not_given;
     groups[0] = (struct option_group){ "Grid (default in parentheses):", grid_options, COUNT_OF(grid_options), s };
     train_begin(t, groups + 1);
     groups[1].title = "Problem:";
@@ -283,8 +284,8 @@ static void read_options(int argc, char **argv, struct grid_settings *s, const c
     s->out = s->out ? s->out : s->own_out;
     s->out = strcmp(s->out, "null") == 0 ? NULL : s->out;
     s->resume = s->resume && !*s->resume ? s->own_out : s->resume;
-    if (s->drop < 0)
-        s->drop = s->picture ? HINGE_DROP_NONE : HINGE_DROP_EXACT;
+    if (s->select.drop == drop_not_given)
+        s->select.drop = s->picture ? HINGE_DROP_NONE : HINGE_DROP_EXACT;
     refuse_others(s);
     find_lists(s);
     train_read_scaling(t);
@@ -346,7 +347,7 @@ static int on_point(void *arg, const hinge_select_progress *p)
 static void tell_known(const struct grid_settings *s, const hinge_grid_point *points, size_t count)
 {
     const hinge_grid_point *best = NULL;
-    double sign = hinge_score_rises((hinge_score)s->score) ? 1 : -1;
+    double sign = hinge_score_rises(s->select.score) ? 1 : -1;
 
     for (size_t k = 0; k < count && !s->train.quiet && !s->train.json; k++) {
         const hinge_grid_point *point = &points[k];
@@ -362,19 +363,19 @@ static hinge_selection *search(struct grid_settings *s, struct train_run *run, s
                                const struct grid_ranks *ranks)
 {
     hinge_selection *selection;
-    hinge_select_options o = { .folds = s->train.folds, .repeats = s->repeats, .score = (hinge_score)s->score,
-                               .by_fold = s->by_fold, .drop = (hinge_drop)s->drop, .one_se = s->one_se,
-                               .eps = s->fold_eps,
-                               .no_refit = 1, .known = grid->points.point, .n_known = grid->points.count,
-                               .point = on_point, .point_arg = grid };
+    hinge_select_options o = s->select;
 
+    o.folds = s->train.folds;
+    o.no_refit = 1;
+    o.known = grid->points.point;
+    o.n_known = grid->points.count;
+    o.point = ranks ? NULL : on_point; /* points of ranks are told when all have theirs */
+    o.point_arg = grid;
     for (int k = 0; k < AXES; k++)
         *(hinge_values *)(void *)((char *)&o + axes[k].values) = (hinge_values){ s->list[k].value, s->list[k].count };
     s->train.params.progress = on_progress;
     s->train.params.progress_arg = grid;
     catch_interrupt(1);
-    if (ranks)
-        o.point = NULL; /* points are told when all ranks have theirs */
     check((ranks ? ranks->select : hinge_select)(&selection, &run->data.x, run->data.y, &s->train.params, &o,
                                                  &failure));
     catch_interrupt(0);

@@ -22,9 +22,7 @@ struct grid_settings {
     struct train_settings train;
     struct grid_list list[AXES];
     const char *out, *resume, *picture;
-    int score, drop, by_fold, one_se; /* score: AUTO no longer, once the task is known */
-    size_t repeats;
-    double fold_eps;     /* 0: the library's */
+    hinge_select_options select; /* score: AUTO no longer, once the task is known */
     const char *ignored; /* grid.py's programs, of which none is run */
     char *own_out;     /* DATA.out, where out is not given */
     char print[256];   /* the first line of the file: of what data and settings its points are */

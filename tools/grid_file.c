@@ -59,11 +59,11 @@ void points_print(struct grid_settings *s, const struct train_run *run)
         settings = mixed(settings, before[k]);
     for (size_t k = 0; k < AXES; k++) /* a parameter that lines tell may have other values */
         settings = mixed(settings, s->list[order[k]].shown ? 0 : axis_value(&point, order[k]));
-    settings = mixed(mixed(settings, (double)p->max_iter), s->fold_eps);
+    settings = mixed(mixed(settings, (double)p->max_iter), s->select.eps);
     snprintf(s->print, sizeof s->print,
              "data=%016" PRIx64 " %zu x %zu, %s, %s, %zu folds, seed %" PRIu64 ", %s, options=%016" PRIx64, sum,
              data->x.rows, data->x.cols, hinge_task_info(p->task)->keyword, hinge_kernel_info(p->kernel.type)->keyword,
-             s->train.folds, p->seed, hinge_score_name((hinge_score)s->score), settings);
+             s->train.folds, p->seed, hinge_score_name(s->select.score), settings);
 }
 
 static void check_print(const struct grid_settings *s, const char *line)
@@ -135,7 +135,7 @@ static void read_point(struct points *points, const struct grid_settings *s, con
     point.state = HINGE_POINT_KNOWN;
     for (int k = 0; k < HINGE_N_SCORES; k++)
         point.score[k] = point.mean[k] = point.deviation[k] = NAN;
-    point.score[s->score] = s->score == HINGE_SCORE_ACCURACY ? share_of(rate, run, p->weights) : rate;
+    point.score[s->select.score] = s->select.score == HINGE_SCORE_ACCURACY ? share_of(rate, run, p->weights) : rate;
     for (enum grid_axis k = AXIS_C; k < AXES; k++) {
         char name[16];
 

@@ -128,7 +128,7 @@ void grid_table(const struct grid_settings *s, const hinge_selection *selection)
     x = side_values(s, across, &nx);
     y = side_values(s, down, &ny);
     printf("\n%s%s of %zu folds; * the best, - dropped, x failed, . not tried\n",
-           hinge_score_name((hinge_score)s->score), s->score == HINGE_SCORE_ACCURACY ? ", percent," : "",
+           hinge_score_name(s->select.score), s->select.score == HINGE_SCORE_ACCURACY ? ", percent," : "",
            selection->n_folds);
     for (enum grid_axis k = AXIS_C; k < AXES; k++)
         if (s->list[k].count > 1 && k != across && k != down)
@@ -348,7 +348,7 @@ static void draw_script(const struct grid_settings *s, const struct gnuplot *g, 
     int rises = hinge_score_rises(selection->score), far = m->low > 0 && m->high > 30 * m->low;
     char title[400], room[NUMBER_ROOM];
     size_t used = (size_t)snprintf(title, sizeof title, "%.100s: best %s %.6g%s at", base_name(s->train.data_path),
-                                   name, rate_of(s, selection->best), s->score == HINGE_SCORE_ACCURACY ? " %" : "");
+                                   name, rate_of(s, selection->best), s->select.score == HINGE_SCORE_ACCURACY ? " %" : "");
 
     for (enum grid_axis k = AXIS_C; k < AXES; k++)
         if (s->list[k].count > 1 && s->list[k].shown)
@@ -364,7 +364,7 @@ static void draw_script(const struct grid_settings *s, const struct gnuplot *g, 
             "set object 1 rectangle from graph 0,0 to graph 1,1 behind fillcolor rgb '#dddddd' fillstyle solid\n"
             "set style fill solid 1 noborder\n",
             edge(m->across, m->x, m->nx, 0), edge(m->across, m->x, m->nx, m->nx), edge(m->down, m->y, m->ny, 0),
-            edge(m->down, m->y, m->ny, m->ny), name, s->score == HINGE_SCORE_ACCURACY ? ", percent," : "",
+            edge(m->down, m->y, m->ny, m->ny), name, s->select.score == HINGE_SCORE_ACCURACY ? ", percent," : "",
             rises ? "" : "negative", far ? "set logscale cb\n" : "");
     if (!(m->high > m->low)) /* one value, of which gnuplot makes no range */
         fprintf(g->script, "set cbrange [%.10g:%.10g]\n", m->low - 0.01 * fabs(m->low) - 1e-9,

@@ -259,7 +259,7 @@ static int run_train(int argc, char **argv, int rank)
     t->ranks = &(const struct train_ranks){ train_over_ranks, cross_validate_over_ranks };
     if (t->scale_restore)
         ranges_read(&ranges, t->scale_restore);
-    load_data(t->data_path, &t->data, ranges.x.n_features, 0, t->params.threads, &run.data);
+    load_data(t->data_path, &t->data, ranges.x.n_features, t->params.threads, &run.data);
     drop_words(&run.data, t->params.task);
     train_limit_folds(t, rows_of_all(run.data.x.rows));
     if (t->params.task != HINGE_ONE_CLASS || t->folds)

@@ -339,8 +339,8 @@ static void tell_data(const char *path, const struct data_flags *flags, struct j
     hinge_data data;
     struct summary s;
 
-    some.drop_empty = 1;
-    load_data(path, &some, 0, 0, 0, &data);
+    some.read.drop_empty = 1;
+    load_data(path, &some, 0, 0, &data);
     s = summarise(&data);
     if (j)
         json_data(j, &data, &s);

@@ -148,8 +148,8 @@ static void draw_path(struct plot_settings *settings)
     hinge_data data;
     FILE *file;
 
-    settings->data.drop_empty = 1;
-    load_data(settings->data_path, &settings->data, 0, 0, params.threads, &data);
+    settings->data.read.drop_empty = 1;
+    load_data(settings->data_path, &settings->data, 0, params.threads, &data);
     count_dropped(&params.kernel, &data, &settings->data);
     drop_words(&data, params.task);
     need_labels(settings->data_path, &data, "train on", "--labels");

@@ -135,9 +135,9 @@ int command_scale(int argc, char **argv)
     read_options(argc, argv, &s, &path);
     if (s.restore)
         ranges_read(&s.ranges, s.restore);
-    s.data.type = HINGE_F64;
-    s.data.drop_empty = !s.restore; /* which may have ranges of features that are empty here */
-    load_data(path, &s.data, s.ranges.x.n_features, 0, 0, &data);
+    s.data.read.type = HINGE_F64;
+    s.data.read.drop_empty = !s.restore; /* which may have ranges of features that are empty here */
+    load_data(path, &s.data, s.ranges.x.n_features, 0, &data);
     check_words(path, &s, &data.words);
     ranges_measure(s.restore ? &here : &s.ranges, &data);
     if (s.restore) {

@@ -49,7 +49,7 @@ void subject_load(struct subject *s, const char *model_path, const char *data_pa
 
     memset(s, 0, sizeof *s);
     s->model = load_model(model_path);
-    as_doubles.type = HINGE_F64;
+    as_doubles.read.type = HINGE_F64;
     load_for_model(data_path, &as_doubles, s->model, threads, &s->data);
     need_labels(data_path, &s->data, "compare with", "--labels");
     n = s->data.x.rows;

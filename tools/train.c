@@ -307,7 +307,6 @@ static void scale_training(const struct train_settings *s, struct ranges *ranges
 /* Reads the training file, scaled if wanted. */
 static void load_training(struct train_settings *s, hinge_data *data, hinge_scaling *scaling)
 {
-    int precomputed = s->params.kernel.type == HINGE_PRECOMPUTED;
     int by_fold = s->scale && s->folds && !s->scale_restore; /* each fits the ranges of what it trains on */
     struct data_flags flags = s->data;
     struct ranges ranges = { .x = { .lower = s->scale_lower, .upper = s->scale_upper } };
@@ -316,11 +315,12 @@ static void load_training(struct train_settings *s, hinge_data *data, hinge_scal
         ranges_read(&ranges, s->scale_restore);
     if (ranges.scale_y)
         warn("%s: its range of labels is left alone: train scales features only", s->scale_restore);
+    flags.read.precomputed = s->params.kernel.type == HINGE_PRECOMPUTED;
     if (s->scale || s->online.solver)
-        flags.type = HINGE_F64;
+        flags.read.type = HINGE_F64;
     /* a model's scaling is told of all features */
-    flags.drop_empty = !precomputed && (!s->scale || (by_fold && !s->grid));
-    load_data(s->data_path, &flags, ranges.x.n_features, precomputed, s->params.threads, data);
+    flags.read.drop_empty = !flags.read.precomputed && (!s->scale || (by_fold && !s->grid));
+    load_data(s->data_path, &flags, ranges.x.n_features, s->params.threads, data);
     if (s->scale && !by_fold)
         scale_training(s, &ranges, data);
     *scaling = ranges.x;
@@ -483,12 +483,12 @@ static void read_test(const struct train_settings *s, struct train_run *run)
 
     if (!s->test)
         return;
-    flags.labels = s->test_labels;
-    flags.columns = run->data.columns;
-    flags.n_columns = run->data.x.cols;
-    flags.words = run->data.labelled && run->data.words.count ? &run->data.words : NULL;
-    load_test(s->test, &flags, run->data.x.cols, s->params.kernel.type == HINGE_PRECOMPUTED, s->params.threads,
-              &run->test);
+    flags.read.labels_path = s->test_labels;
+    flags.read.columns = run->data.columns;
+    flags.read.n_columns = run->data.x.cols;
+    flags.read.words = run->data.labelled && run->data.words.count ? &run->data.words : NULL;
+    flags.read.precomputed = s->params.kernel.type == HINGE_PRECOMPUTED;
+    load_test(s->test, &flags, run->data.x.cols, s->params.threads, &run->test);
     need_labels(s->test, &run->test, "compare with", "--test-labels");
 }
 
