@@ -30,8 +30,8 @@ static const char usage[] =
 static void read_options(int argc, char **argv, struct calibrate_settings *s)
 {
     const struct option_group groups[] = {
-        { "Options (default in parentheses):", calibrate_options, COUNT_OF(calibrate_options), s },
-        { "Data:", data_options, n_data_options, &s->data },
+        { "Options (default in parentheses):", calibrate_options, COUNT_OF(calibrate_options), s, NULL },
+        { "Data:", data_options, n_data_options, &s->data, NULL },
     };
     const struct file_names files = { 2, "a model file and a data file are needed", { &s->model_path, &s->data_path },
                                       NULL };

@@ -71,8 +71,8 @@ int command_check(int argc, char **argv)
 {
     struct data_flags flags = { 0 };
     const struct option_group groups[] = {
-        { "Options:", check_options, COUNT_OF(check_options), &flags },
-        { "Data:", data_options, n_data_options, &flags },
+        { "Options:", check_options, COUNT_OF(check_options), &flags, NULL },
+        { "Data:", data_options, n_data_options, &flags, NULL },
     };
     const char *path, *needed = "one data file is needed";
     hinge_data_options options;

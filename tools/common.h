@@ -74,6 +74,7 @@ struct option_group {
     const struct tool_option *options;
     size_t count;
     void *base;
+    const char *const *without; /* long names of those that are left out, NULL behind the last; NULL: none is */
 };
 
 /* Reads all options and moves the other arguments to the end; returns the index of the first of them.

@@ -13,15 +13,16 @@
 const struct tool_option data_options[] = {
     { 0, "format", "FORMAT", parse_choice, FIELD(read.format), choice_format,
       "read data as auto, libsvm, npy or csv, each also\ncompressed with xz or gz (auto)" },
-    { 0, "labels", "FILE.npy", parse_text, FIELD(read.labels_path), NULL, "read the labels of .npy data from FILE.npy" },
+    { 0, "labels", "FILE.npy", parse_text, FIELD(read.labels_path), NULL,
+      "read the labels of .npy data from FILE.npy" },
     { 0, "label-column", "K", parse_column, FIELD(read.label_column), NULL,
       "take labels of CSV from column K, from 1, or from -1\nfor the last (1)" },
     { 0, "no-labels", NULL, parse_flag, FIELD(read.no_labels), NULL, "read CSV without a label column" },
     { 0, "header", NULL, parse_flag, FIELD(read.header), NULL,
       "pass over line 1 of CSV as a header (done anyway\nwhere none of its fields is a number)" },
     { 0, "no-header", NULL, parse_flag, FIELD(no_header), NULL, "read line 1 of CSV as an example" },
-    /* keep --features last: plot leaves it out, since it has one of its own */
-    { 0, "features", "N", parse_size, FIELD(read.min_cols), &range_positive, "take at least N features; absent ones are 0" },
+    { 0, "features", "N", parse_size, FIELD(read.min_cols), &range_positive,
+      "take at least N features; absent ones are 0" },
 };
 const size_t n_data_options = COUNT_OF(data_options);
 

@@ -30,7 +30,7 @@ static const char usage[] =
 static void read_options(int argc, char **argv, struct export_settings *s)
 {
     const struct option_group groups[] = {
-        { "Options (default in parentheses):", export_options, COUNT_OF(export_options), s },
+        { "Options (default in parentheses):", export_options, COUNT_OF(export_options), s, NULL },
     };
     const char *needed = "one model file is needed";
 

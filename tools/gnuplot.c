@@ -1,3 +1,4 @@
+/* Drawing by gnuplot: see gnuplot.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>

@@ -348,7 +348,8 @@ static void draw_script(const struct grid_settings *s, const struct gnuplot *g, 
     int rises = hinge_score_rises(selection->score), far = m->low > 0 && m->high > 30 * m->low;
     char title[400], room[NUMBER_ROOM];
     size_t used = (size_t)snprintf(title, sizeof title, "%.100s: best %s %.6g%s at", base_name(s->train.data_path),
-                                   name, rate_of(s, selection->best), s->select.score == HINGE_SCORE_ACCURACY ? " %" : "");
+                                   name, rate_of(s, selection->best),
+                                   s->select.score == HINGE_SCORE_ACCURACY ? " %" : "");
 
     for (enum grid_axis k = AXIS_C; k < AXES; k++)
         if (s->list[k].count > 1 && s->list[k].shown)

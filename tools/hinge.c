@@ -55,13 +55,6 @@ static int help(int argc, char **argv)
     return 0;
 }
 
-static int version(void)
-{
-    printf("hinge %s\n", hinge_version());
-    finish_stdout();
-    return 0;
-}
-
 int main(int argc, char **argv)
 {
     int code;
@@ -73,7 +66,7 @@ int main(int argc, char **argv)
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0)
         return help(argc - 1, argv + 1);
     if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "version") == 0)
-        return version();
+        return printf("hinge %s\n", hinge_version()) < 0;
     remember_arguments(argc, argv);
     code = find_command(argv[1])->run(argc - 1, argv + 1);
     forget_arguments();

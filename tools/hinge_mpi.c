@@ -66,40 +66,16 @@ static const char train_usage[] =
     "rows (-m) is that of all together, threads are those of one. Ctrl-C or SIGTERM saves the best\n"
     "model so far. Not for: precomputed kernels, -c inf.";
 
-enum { MOST_OPTIONS = 64 };
-
-/* Leaves out of a group what is not for ranks; room [MOST_OPTIONS] takes the others. */
-static struct option_group for_ranks(struct option_group group, struct tool_option *room)
-{
-    static const char *const others[] = { "solver", "epochs", "batch", "rank",
-                                          "shrinking",   "newton" };
-    size_t count = 0;
-
-    for (size_t k = 0; k < group.count && count < MOST_OPTIONS; k++) {
-        int is = 0;
-
-        for (size_t i = 0; i < COUNT_OF(others); i++)
-            is |= group.options[k].name && strcmp(group.options[k].name, others[i]) == 0;
-        if (!is)
-            room[count++] = group.options[k];
-    }
-    group.options = room;
-    group.count = count;
-    return group;
-}
-
 static void read_train_options(int argc, char **argv, struct mpi_settings *s)
 {
-    static struct tool_option room[3][MOST_OPTIONS];
-    struct option_group shared[TRAIN_GROUPS];
+    static const char *const others[] = { "solver", "epochs", "batch", "rank", "shrinking", "newton", NULL };
+    struct option_group groups[TRAIN_GROUPS + 2];
 
-    train_begin(&s->train, shared);
-    const struct option_group groups[] = {
-        for_ranks(shared[0], room[0]), for_ranks(shared[1], room[1]), for_ranks(shared[2], room[2]),
-        { "Ranks:", mpi_options, COUNT_OF(mpi_options), s },
-        shared[3],
-        { "Output:", output_options, COUNT_OF(output_options), s },
-    };
+    train_begin(&s->train, groups);
+    groups[2].without = others; /* of those about the run */
+    groups[4] = groups[3];
+    groups[3] = (struct option_group){ "Ranks:", mpi_options, COUNT_OF(mpi_options), s, NULL };
+    groups[5] = (struct option_group){ "Output:", output_options, COUNT_OF(output_options), s, NULL };
     train_parse(&s->train, argc, argv, train_usage, groups, COUNT_OF(groups));
     if (s->train.folds && (s->train.certify || s->mpi.checkpoint || s->mpi.rounds))
         die(EXIT_USAGE, "train: leave out %s or -v, which trains no model",

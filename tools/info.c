@@ -408,8 +408,8 @@ int command_info(int argc, char **argv)
 {
     struct info_settings s = { 0 };
     const struct option_group groups[] = {
-        { "Options (default in parentheses):", info_options, COUNT_OF(info_options), &s },
-        { "Data:", data_options, n_data_options, &s.data },
+        { "Options (default in parentheses):", info_options, COUNT_OF(info_options), &s, NULL },
+        { "Data:", data_options, n_data_options, &s.data, NULL },
     };
     int first = parse_options(argc, argv, usage, groups, COUNT_OF(groups));
 

@@ -310,6 +310,14 @@ static void print_indented(const char *text)
     putchar('\n');
 }
 
+static int is_left_out(const struct option_group *group, const struct tool_option *option)
+{
+    for (const char *const *name = group->without; name && *name; name++)
+        if (option->name && strcmp(option->name, *name) == 0)
+            return 1;
+    return 0;
+}
+
 static const struct tool_option help_option = { 0, "help", NULL, parse_flag, 0, NULL, "print this text" };
 
 static _Noreturn void print_help(const char *usage, const struct option_group *groups, size_t n_groups)
@@ -318,7 +326,7 @@ static _Noreturn void print_help(const char *usage, const struct option_group *g
     for (size_t g = 0; g < n_groups; g++) {
         printf("\n%s\n", groups[g].title);
         for (size_t k = 0; k < groups[g].count; k++)
-            if (groups[g].options[k].help) {
+            if (groups[g].options[k].help && !is_left_out(&groups[g], &groups[g].options[k])) {
                 print_option(&groups[g].options[k]);
                 print_indented(groups[g].options[k].help);
             }
@@ -407,7 +415,8 @@ int parse_options(int argc, char **argv, const char *usage, const struct option_
     line->shorts[0] = ':'; /* a missing value is told apart from an unknown option */
     for (size_t g = 0; g < n_groups; g++)
         for (size_t k = 0; k < groups[g].count; k++)
-            add_option(line, &groups[g].options[k], groups[g].base);
+            if (!is_left_out(&groups[g], &groups[g].options[k]))
+                add_option(line, &groups[g].options[k], groups[g].base);
     add_option(line, &help_option, &help);
     opterr = 0;
     while ((answer = getopt_long(argc, argv, line->shorts, line->longs, NULL)) != -1) {

@@ -4,7 +4,6 @@
  */
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "gnuplot.h"
 #include "plot.h"
@@ -175,11 +174,11 @@ static void draw_path(struct plot_settings *settings)
 
 static void read_options(int argc, char **argv, struct plot_settings *s)
 {
+    static const char *const own[] = { "features", NULL };
     const struct option_group groups[] = {
-        { "Options (default in parentheses):", plot_options, COUNT_OF(plot_options), s },
-        { "Path over C:", path_options, COUNT_OF(path_options), s },
-        { "Data:", data_options, n_data_options - 1,
-          &s->data }, /* but the last, --features, which means another here */
+        { "Options (default in parentheses):", plot_options, COUNT_OF(plot_options), s, NULL },
+        { "Path over C:", path_options, COUNT_OF(path_options), s, NULL },
+        { "Data:", data_options, n_data_options, &s->data, own },
     };
     int first, left;
 

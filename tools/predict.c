@@ -40,8 +40,8 @@ static const char usage[] = "usage: hinge predict [options] test_file model_file
 static void read_options(int argc, char **argv, struct predict_settings *s)
 {
     const struct option_group groups[] = {
-        { "Options (default in parentheses):", predict_options, COUNT_OF(predict_options), s },
-        { "Data:", data_options, n_data_options, &s->data },
+        { "Options (default in parentheses):", predict_options, COUNT_OF(predict_options), s, NULL },
+        { "Data:", data_options, n_data_options, &s->data, NULL },
     };
     const struct file_names files = { 2, "a test file and a model file are needed",
                                       { &s->test_path, &s->model_path, &s->output_path }, NULL };

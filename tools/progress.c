@@ -1,3 +1,4 @@
+/* How far a long run is: see progress.h. */
 #include <math.h>
 #include <signal.h>
 #include <stdarg.h>

@@ -5,7 +5,6 @@
  */
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "progress.h"
 #include "report.h"
@@ -326,9 +325,9 @@ static void write_points(const struct report *r, const struct report_settings *s
 static void read_options(int argc, char **argv, struct report_settings *s)
 {
     const struct option_group groups[] = {
-        { "How the model was trained:", training_options, COUNT_OF(training_options), s },
-        { "Report (default in parentheses):", report_options, COUNT_OF(report_options), s },
-        { "Data:", data_options, n_data_options, &s->data },
+        { "How the model was trained:", training_options, COUNT_OF(training_options), s, NULL },
+        { "Report (default in parentheses):", report_options, COUNT_OF(report_options), s, NULL },
+        { "Data:", data_options, n_data_options, &s->data, NULL },
     };
     const struct file_names files = { 2, "a model file and a data file are needed", { &s->model_path, &s->data_path },
                                       NULL };

@@ -43,8 +43,8 @@ static const char usage[] = "usage: hinge scale [options] data_file\n\n"
 static void read_options(int argc, char **argv, struct scale_settings *s, const char **data_path)
 {
     const struct option_group groups[] = {
-        { "Options (default in parentheses):", scale_options, COUNT_OF(scale_options), s },
-        { "Data:", data_options, n_data_options, &s->data },
+        { "Options (default in parentheses):", scale_options, COUNT_OF(scale_options), s, NULL },
+        { "Data:", data_options, n_data_options, &s->data, NULL },
     };
     const char *needed = "one data file is needed";
     const struct file_names files = { 1, needed, { data_path }, needed };

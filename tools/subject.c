@@ -1,3 +1,4 @@
+/* A model beside data: see subject.h. */
 #include <stdlib.h>
 #include <string.h>
 

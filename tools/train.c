@@ -77,7 +77,6 @@ static const struct tool_option problem_options[] = {
       "train three classes or more by ovo, one-vs-one, or\novr, one-vs-rest (ovo)" },
     { 'b', "probability", "0|1", parse_choice, FIELD(params.probability), choice_off_on,
       "calibrate the model for predict -b 1, by 5-fold\ncross-validation: 1 yes, 0 no (0)" },
-    /* keep --folds last: grid leaves it out, since it has one of its own */
     { 'v', "folds", "N", parse_size, FIELD(folds), &range_folds,
       "cross-validate in N folds and write no model" },
 };
@@ -143,10 +142,10 @@ static const char usage[] =
 void train_begin(struct train_settings *s, struct option_group groups[TRAIN_GROUPS])
 {
     const struct option_group all[TRAIN_GROUPS] = {
-        { "Problem (default in parentheses):", problem_options, COUNT_OF(problem_options) - s->grid, s },
-        { "Scaling:", scale_options, COUNT_OF(scale_options), s },
-        { "Run:", run_options, COUNT_OF(run_options), s },
-        { "Data:", data_options, n_data_options, &s->data },
+        { "Problem (default in parentheses):", problem_options, COUNT_OF(problem_options), s, NULL },
+        { "Scaling:", scale_options, COUNT_OF(scale_options), s, NULL },
+        { "Run:", run_options, COUNT_OF(run_options), s, NULL },
+        { "Data:", data_options, n_data_options, &s->data, NULL },
     };
 
     memcpy(groups, all, sizeof all);
@@ -234,7 +233,7 @@ static void read_options(int argc, char **argv, struct train_settings *s)
     struct option_group groups[TRAIN_GROUPS + 1];
 
     train_begin(s, groups);
-    groups[TRAIN_GROUPS] = (struct option_group){ "Output:", output_options, COUNT_OF(output_options), s };
+    groups[TRAIN_GROUPS] = (struct option_group){ "Output:", output_options, COUNT_OF(output_options), s, NULL };
     train_parse(s, argc, argv, usage, groups, COUNT_OF(groups));
     if (s->folds && (s->test || s->certify))
         die(EXIT_USAGE, "train: leave out %s or -v, which trains no model", s->test ? "--test" : "--certify");
