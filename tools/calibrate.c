@@ -1,6 +1,8 @@
 /*
  * hinge calibrate: gives a model probabilities, fitted to its decisions on data that it was not trained on.
  */
+#include <math.h>
+
 #include "common.h"
 
 struct calibrate_settings {
@@ -55,21 +57,18 @@ static void load(const struct calibrate_settings *s, hinge_model **model, hinge_
 static void report(const struct calibrate_settings *s, const hinge_model *model, size_t n, double seconds)
 {
     FILE *file = is_stdout(s->output_path) ? stderr : stdout;
-    int regression = hinge_task_info(hinge_model_task(model))->regresses;
+    double sigma = laplace_width(model);
     struct json j = { 0 };
-    double sigma = 0;
 
-    if (regression)
-        check(hinge_model_laplace(model, &sigma, &failure));
     if (s->json) {
         json_open(&j, NULL, '{');
         json_put(&j, "model %s, n %zu, seconds %g", s->output_path, n, seconds);
-        if (regression)
+        if (!isnan(sigma))
             json_put(&j, "sigma %g", sigma);
         json_close(&j, '}');
     } else if (!s->quiet) {
         fprintf(file, "%-16s %zu examples in %.3f s\n", "calibrated on", n, seconds);
-        if (regression)
+        if (!isnan(sigma))
             fprintf(file, "%-16s %.10g\n", "sigma", sigma);
         fprintf(file, "%-16s %s\n", "model", s->output_path);
     }

@@ -543,6 +543,13 @@ hinge_model *load_model(const char *path)
     return model;
 }
 
+double laplace_width(const hinge_model *model)
+{
+    double sigma;
+
+    return hinge_model_laplace(model, &sigma, NULL) == HINGE_OK ? sigma : NAN;
+}
+
 void save_model(const hinge_model *model, const char *path)
 {
     struct output out;

@@ -280,6 +280,8 @@ void check_labels(const char *path, const hinge_data *data, const hinge_model *m
 
 /* Reads a model file, or dies. */
 hinge_model *load_model(const char *path);
+/* Returns the Laplace width of a calibrated regression; NaN: the model is none. */
+double laplace_width(const hinge_model *model);
 /* Writes a model file; - is standard output. */
 void save_model(const hinge_model *model, const char *path);
 

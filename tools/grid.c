@@ -319,6 +319,16 @@ static int on_progress(void *arg, const hinge_progress *p)
     return run->stopped;
 }
 
+/* Takes a point that is finished into the file, and warns of one that has failed. */
+static void take_point(struct grid_run *run, const hinge_grid_point *point)
+{
+    points_begin(&run->points, run->s);
+    if (point->state == HINGE_POINT_DONE)
+        points_add(&run->points, run->s, point);
+    if (point->state == HINGE_POINT_FAILED && !run->s->train.quiet)
+        warn("a point cannot be trained: %s", point->text);
+}
+
 /* Called after each point. */
 static int on_point(void *arg, const hinge_select_progress *p)
 {
@@ -335,13 +345,9 @@ static int on_point(void *arg, const hinge_select_progress *p)
                 used += (size_t)snprintf(run->best + used, sizeof run->best - used, " %s=%s", axes[k].key,
                                          number_text(axis_value(p->best, k), 1, number));
     }
-    points_begin(&run->points, s);
-    if (is_scored(p->point))
-        points_add(&run->points, s, p->point);
     if (!s->train.quiet && !s->train.json)
         grid_line(s, p->point, p->best);
-    if (p->point->state == HINGE_POINT_FAILED && !s->train.quiet)
-        warn("a point cannot be trained: %s", p->point->text);
+    take_point(run, p->point);
     run->stopped |= was_interrupted();
     return run->stopped;
 }
@@ -439,21 +445,6 @@ static void tell(const struct grid_settings *s, const hinge_selection *selection
         die(EXIT_DATA, "%s: could not be written; it lacks points", s->out);
 }
 
-/* Takes what all ranks have found as on_point takes points one by one. */
-static void take_points(struct grid_run *grid, const hinge_selection *selection)
-{
-    tell_known(grid->s, selection->points, selection->n_points);
-    points_begin(&grid->points, grid->s);
-    for (size_t k = 0; k < selection->n_points; k++) {
-        const hinge_grid_point *point = &selection->points[k];
-
-        if (point->state == HINGE_POINT_DONE)
-            points_add(&grid->points, grid->s, point);
-        if (point->state == HINGE_POINT_FAILED && !grid->s->train.quiet)
-            warn("a point cannot be trained: %s", point->text);
-    }
-}
-
 int command_grid(int argc, char **argv)
 {
     return run_grid(argc, argv, NULL);
@@ -484,7 +475,9 @@ int run_grid(int argc, char **argv, const struct grid_ranks *ranks)
     selection = search(&s, &run, &grid, ranks);
     if (selection) { /* rank 0's */
         if (ranks)
-            take_points(&grid, selection);
+            tell_known(&s, selection->points, selection->n_points);
+        for (size_t k = 0; ranks && k < selection->n_points; k++)
+            take_point(&grid, &selection->points[k]);
         points_begin(&grid.points, &s); /* where all points were known */
         points_end(&grid.points);
         train_best(&s, &run, selection);

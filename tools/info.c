@@ -73,18 +73,10 @@ static void print_scaling(const hinge_model *model)
     putchar('\n');
 }
 
-/* Returns the Laplace width of a calibrated regression; NaN: it has none. */
-static double sigma_of(const hinge_model *model)
-{
-    double sigma;
-
-    return hinge_model_laplace(model, &sigma, NULL) == HINGE_OK ? sigma : NAN;
-}
-
 static void print_calibration(const hinge_model *model)
 {
-    if (!isnan(sigma_of(model)))
-        printf("%-10s Laplace distribution, sigma %.10g\n", "calibrated", sigma_of(model));
+    if (!isnan(laplace_width(model)))
+        printf("%-10s Laplace distribution, sigma %.10g\n", "calibrated", laplace_width(model));
     else if (hinge_model_has_probability(model))
         printf("%-10s yes, for predict -b 1\n", "calibrated");
 }
@@ -211,8 +203,8 @@ static void json_model(struct json *j, const hinge_model *model)
         json_reals(j, "scale_offset", hinge_model_scale_offset(model), n_features);
     }
     json_put(j, "probability %i", hinge_model_has_probability(model));
-    if (!isnan(sigma_of(model)))
-        json_put(j, "sigma %g", sigma_of(model));
+    if (!isnan(laplace_width(model)))
+        json_put(j, "sigma %g", laplace_width(model));
     json_weights(j, model);
 }
 

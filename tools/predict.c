@@ -101,7 +101,7 @@ static void predict(const struct predict_settings *s, struct predict_run *run)
     if (classes)
         run->probabilities = allocate(n, hinge_model_n_classes(run->model) * sizeof *run->probabilities);
     else if (s->probability)
-        check(hinge_model_laplace(run->model, &run->sigma, &failure));
+        run->sigma = laplace_width(run->model);
     start = now();
     if (!classes || run->decisions)
         check(s->ranks->predict(run->model, &run->data.x, &s->options, run->labels, run->decisions, &failure));
