@@ -8,8 +8,8 @@
 
 #define FIELD(name) offsetof(struct data_flags, name)
 static const struct tool_option check_options[] = {
-    { 0, "precomputed", NULL, parse_flag, FIELD(read.precomputed), NULL,
-      "expect 0:serial at the beginning of each line, as\nprecomputed kernels have it" },
+    OPTION_FLAG("precomputed", read.precomputed,
+      "expect 0:serial at the beginning of each line, as\nprecomputed kernels have it"),
 };
 
 static const char usage[] = "usage: hinge check [options] data_file\n\n"

@@ -128,6 +128,8 @@ option_parser parse_column;              /* long; nothing. Columns count from 1,
 option_parser parse_weight; /* struct class_weights; range. -w1 5, -w 1=5 or --weight 1=5, and words likewise */
 
 /* Rows that several tables have; FIELD is the table's own. */
+#define OPTION_FLAG(name, field, help) { 0, name, NULL, parse_flag, FIELD(field), NULL, help }
+#define OPTION_FILE(name, field, help) { 0, name, "FILE", parse_text, FIELD(field), NULL, help }
 #define OPTION_THREADS(field) \
     { 0, "threads", "N", parse_int, FIELD(field), &range_positive, \
       "use N threads (OMP_NUM_THREADS, or all processors)" }
@@ -138,11 +140,11 @@ option_parser parse_weight; /* struct class_weights; range. -w1 5, -w 1=5 or --w
     { 0, "cpu-level", "L", parse_int, FIELD(field), &range_level, \
       "run vector code of level L: 1 plain, 2 to 4\nx86-64-v2 to v4 (the best that runs here)" }
 #define OPTION_NO_RESTART(field) \
-    { 0, "no-restart", NULL, parse_flag, FIELD(field), NULL, \
-      "do not start again with a faster OpenBLAS core, as\nHINGE_NO_RESTART=1 has it too" }
+    OPTION_FLAG("no-restart", field, \
+                "do not start again with a faster OpenBLAS core, as\nHINGE_NO_RESTART=1 has it too")
 #define OPTION_QUIET(field) { 'q', "quiet", NULL, parse_flag, FIELD(field), NULL, "print warnings and errors only" }
-#define OPTION_VERBOSE(field) { 0, "verbose", NULL, parse_flag, FIELD(field), NULL, "tell more on standard error" }
-#define OPTION_JSON(field) { 0, "json", NULL, parse_flag, FIELD(field), NULL, "print the report as a JSON object" }
+#define OPTION_VERBOSE(field) OPTION_FLAG("verbose", field, "tell more on standard error")
+#define OPTION_JSON(field) OPTION_FLAG("json", field, "print the report as a JSON object")
 #define OPTION_DEGREE(field) \
     { 'd', "degree", "D", parse_int, FIELD(field), &range_not_negative, \
       "set the degree of the polynomial kernel (3)" }

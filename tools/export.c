@@ -15,8 +15,8 @@ struct export_settings {
 
 #define FIELD(name) offsetof(struct export_settings, name)
 static const struct tool_option export_options[] = {
-    { 0, "c", NULL, parse_flag, FIELD(c), NULL, "write C99, which C++ compiles too" },
-    { 0, "float", NULL, parse_flag, FIELD(single), NULL, "put tables, examples and arithmetic in float (double)" },
+    OPTION_FLAG("c", c, "write C99, which C++ compiles too"),
+    OPTION_FLAG("float", single, "put tables, examples and arithmetic in float (double)"),
     { 0, "name", "NAME", parse_text, FIELD(name), NULL,
       "call the function NAME, and begin the other names\nwith it (svm)" },
     { 'o', "output", "FILE", parse_text, FIELD(output), NULL, "write the C file to FILE (standard output)" },

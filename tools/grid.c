@@ -169,10 +169,9 @@ static const struct tool_option grid_options[] = {
     { 0, "score", "SCORE", parse_score, FIELD(select.score), NULL,
       "choose by accuracy, balanced_accuracy, f1, auc, mcc,\nlog_loss; mse, mae, r2, pinball (accuracy; "
       "regression:\nmse; quantile: pinball)" },
-    { 0, "by-fold", NULL, parse_flag, FIELD(select.by_fold), NULL,
-      "score by the mean of the folds' scores, not by all\nheld-out examples together" },
-    { 0, "one-se", NULL, parse_flag, FIELD(select.one_se), NULL,
-      "choose the smallest C within one standard error of\nthe best" },
+    OPTION_FLAG("by-fold", select.by_fold,
+      "score by the mean of the folds' scores, not by all\nheld-out examples together"),
+    OPTION_FLAG("one-se", select.one_se, "choose the smallest C within one standard error of\nthe best"),
     { 0, "drop", "HOW", parse_choice, FIELD(select.drop), choice_drop,
       "leave points unfinished: none; exact, that cannot\nwin any more; race, that are surely worse (exact;\n"
       "with --png none)" },
@@ -182,16 +181,16 @@ static const struct tool_option grid_options[] = {
     { 0, "gnuplot", "PATH", parse_text, FIELD(ignored), NULL, NULL },
 };
 static const struct tool_option output_options[] = {
-    { 0, "out", "FILE", parse_text, FIELD(out), NULL,
-      "write the points to FILE; null: to none (the data\nfile's name with .out added, in the current folder)" },
+    OPTION_FILE("out", out,
+      "write the points to FILE; null: to none (the data\nfile's name with .out added, in the current folder)"),
     { 0, "resume", "[FILE]", parse_resume, FIELD(resume), NULL,
       "take the points that FILE has (by default the one of\n--out's default), written by a grid of the same data" },
-    { 0, "png", "FILE", parse_text, FIELD(picture), NULL, "draw a map of the rates to FILE, .png or .svg" },
+    OPTION_FILE("png", picture, "draw a map of the rates to FILE, .png or .svg"),
     OPTION_QUIET(train.quiet),
     OPTION_VERBOSE(train.verbose),
     OPTION_JSON(train.json),
-    { 0, "record", NULL, parse_flag, FIELD(train.record), NULL,
-      "store in the model how it was trained, for hinge\nreport; svm-predict refuses such a model" },
+    OPTION_FLAG("record", train.record,
+      "store in the model how it was trained, for hinge\nreport; svm-predict refuses such a model"),
 };
 
 static const char usage[] =
@@ -260,9 +259,9 @@ static void find_lists(struct grid_settings *s)
     if (isnan(p->kernel.gamma))
         p->kernel.gamma = HINGE_GAMMA_AUTO;
     if (s->select.score == HINGE_SCORE_AUTO)
-        s->select.score = task->uses_tau   ? HINGE_SCORE_PINBALL
-                   : task->regresses ? HINGE_SCORE_MSE
-                                     : HINGE_SCORE_ACCURACY;
+        s->select.score = task->uses_tau    ? HINGE_SCORE_PINBALL
+                          : task->regresses ? HINGE_SCORE_MSE
+                                            : HINGE_SCORE_ACCURACY;
 }
 
 static void read_options(int argc, char **argv, struct grid_settings *s, const char *text)

@@ -49,15 +49,13 @@ static const struct tool_option mpi_options[] = {
       "write it every S seconds (600)" },
     { 0, "tile", "N", parse_size, FIELD(mpi.tile), &range_positive,
       "deal N examples to a rank together (2048)" },
-    { 0, "rounds", "FILE", parse_text, FIELD(mpi.rounds), NULL,
-      "write what each round took to FILE" },
+    OPTION_FILE("rounds", mpi.rounds, "write what each round took to FILE"),
 };
 static const struct tool_option output_options[] = {
     OPTION_QUIET(train.quiet),
     OPTION_VERBOSE(train.verbose),
     OPTION_JSON(train.json),
-    { 0, "certify", NULL, parse_flag, FIELD(train.certify), NULL,
-      "recompute primal, dual, gap and residuals in f64" },
+    OPTION_FLAG("certify", train.certify, "recompute primal, dual, gap and residuals in f64"),
 };
 
 static const char train_usage[] =
@@ -195,27 +193,19 @@ static hinge_status train_over_ranks(struct train_settings *t, struct train_run 
                            &failure);
 }
 
-static int finish_training(struct mpi_settings *s, struct train_run *run)
+static int finish_training(const struct mpi_settings *s, const struct train_run *run)
 {
-    struct train_settings *t = &s->train;
-    const hinge_report *r = &run->report;
-    int stopped = r->outcome == HINGE_STOPPED;
+    const struct train_settings *t = &s->train;
+    int nonfinite = run->report.outcome == HINGE_NONFINITE;
 
-    if (t->folds && (stopped || r->outcome == HINGE_TIME_LIMIT))
-        die(stopped ? EXIT_STOPPED : EXIT_DATA, "%s, so the cross-validation is not complete",
-            stopped ? "interrupted" : "the time limit was reached");
-    if (s->rank == 0) {
-        if (r->outcome == HINGE_NONFINITE)
-            warn("the kernel produced NaN or infinity: scale the data, or lower gamma or the degree");
-        if (!t->folds)
-            save_model(run->model, t->model_path);
-        if (stopped)
-            fprintf(stderr, "hinge: interrupted; the best model so far is in %s\n", t->model_path);
-        else if (r->outcome != HINGE_CONVERGED)
-            warn("not converged: %s (violation %.3g)", hinge_outcome_text(r->outcome), r->violation);
+    if (nonfinite)
+        warn("the kernel produced NaN or infinity: scale the data, or lower gamma or the degree");
+    if (s->rank == 0 && !t->folds)
+        save_model(run->model, t->model_path);
+    train_warn(t, run);
+    if (s->rank == 0)
         train_report(t, run);
-    }
-    return stopped ? EXIT_STOPPED : r->outcome == HINGE_NONFINITE ? EXIT_DATA : 0;
+    return train_was_stopped(t, run) ? EXIT_STOPPED : nonfinite ? EXIT_DATA : 0;
 }
 
 static int run_train(int argc, char **argv, int rank)

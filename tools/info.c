@@ -14,7 +14,7 @@ struct info_settings {
 
 #define FIELD(name) offsetof(struct info_settings, name)
 static const struct tool_option info_options[] = {
-    { 0, "json", NULL, parse_flag, FIELD(json), NULL, "print the answer as a JSON object" },
+    OPTION_FLAG("json", json, "print the answer as a JSON object"),
 };
 
 /* ---- The machine ---- */

@@ -21,7 +21,7 @@ static const struct tool_option sample_options[] = {
     { 's', "method", "HOW", parse_choice, FIELD(at_random), choice_method,
       "0 stratified, of each class its share and at least one\n1 random, whatever their labels (0)" },
     { 0, "seed", "N", parse_count, FIELD(seed), &range_not_negative, "start random choices from N (0)" },
-    { 0, "header", NULL, parse_flag, FIELD(header), NULL, "begin both files with line 1, which is a header" },
+    OPTION_FLAG("header", header, "begin both files with line 1, which is a header"),
 };
 
 static const char usage[] = "usage: hinge sample [options] data_file count [subset_file] [rest_file]\n\n"

@@ -34,7 +34,7 @@ static const struct tool_option scale_options[] = {
     { 'y', "labels", "L U", parse_y, 0, &range_any, "scale the labels too, to L to U" },
     { 's', "save", "FILE", parse_text, FIELD(save), NULL, "save the ranges of the data in FILE" },
     { 'r', "restore", "FILE", parse_text, FIELD(restore), NULL, "scale by the ranges that were saved in FILE" },
-    { 0, "output", "FILE", parse_text, FIELD(output), NULL, "write the scaled data to FILE (standard output)" },
+    OPTION_FILE("output", output, "write the scaled data to FILE (standard output)"),
 };
 
 static const char usage[] = "usage: hinge scale [options] data_file\n\n"

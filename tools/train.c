@@ -67,10 +67,8 @@ static const struct tool_option problem_options[] = {
     { 0, "eps", "EPS", parse_real, FIELD(params.eps), &range_positive, NULL },
     { 'w', "weight", "I=W", parse_weight, FIELD(classes), &range_not_negative,
       "multiply C of class I, a number or a word, by W;\nalso -wI W" },
-    { 0, "weights", "FILE", parse_text, FIELD(weights), NULL,
-      "multiply C of each example: one number a line,\nor .npy" },
-    { 0, "no-bias", NULL, parse_flag, FIELD(params.no_bias), NULL,
-      "train f = <w,phi(x)> without threshold; not for\ntasks with nu" },
+    OPTION_FILE("weights", weights, "multiply C of each example: one number a line,\nor .npy"),
+    OPTION_FLAG("no-bias", params.no_bias, "train f = <w,phi(x)> without threshold; not for\ntasks with nu"),
     { 0, "positive", "LABEL", parse_text, FIELD(positive), NULL,
       "make this class the model's first, whose decision\nvalues are > 0 (chosen by the file)" },
     { 0, "multiclass", "HOW", parse_choice, FIELD(params.multiclass), choice_multiclass,
@@ -86,8 +84,8 @@ static const struct tool_option scale_options[] = {
       "grid: in what each fold trains on). The model keeps\nthe scaling and takes raw data" },
     { 0, "scale-lower", "L", parse_real, FIELD(scale_lower), &range_any, "scale as --scale, to L instead of -1" },
     { 0, "scale-upper", "U", parse_real, FIELD(scale_upper), &range_any, "scale as --scale, to U instead of 1" },
-    { 0, "scale-restore", "FILE", parse_text, FIELD(scale_restore), NULL,
-      "scale as --scale, by the ranges that svm-scale -s\nor hinge scale -s saved in FILE" },
+    OPTION_FILE("scale-restore", scale_restore,
+      "scale as --scale, by the ranges that svm-scale -s\nor hinge scale -s saved in FILE"),
 };
 static const struct tool_option run_options[] = {
     { 0, "solver", "S", parse_choice, FIELD(params.solver), choice_solver,
@@ -122,13 +120,11 @@ static const struct tool_option output_options[] = {
     OPTION_QUIET(quiet),
     OPTION_VERBOSE(verbose),
     OPTION_JSON(json),
-    { 0, "certify", NULL, parse_flag, FIELD(certify), NULL,
-      "recompute primal, dual, gap and residuals in f64" },
-    { 0, "profile", NULL, parse_flag, FIELD(profile), NULL,
-      "tell where the time went, and what one pass over the\nkernel takes" },
-    { 0, "record", NULL, parse_flag, FIELD(record), NULL,
-      "store in the model how it was trained, for hinge\nreport; svm-predict refuses such a model" },
-    { 0, "test", "FILE", parse_text, FIELD(test), NULL, "predict FILE and report how well" },
+    OPTION_FLAG("certify", certify, "recompute primal, dual, gap and residuals in f64"),
+    OPTION_FLAG("profile", profile, "tell where the time went, and what one pass over the\nkernel takes"),
+    OPTION_FLAG("record", record,
+      "store in the model how it was trained, for hinge\nreport; svm-predict refuses such a model"),
+    OPTION_FILE("test", test, "predict FILE and report how well"),
     { 0, "test-labels", "FILE.npy", parse_text, FIELD(test_labels), NULL,
       "read the labels of --test from FILE.npy, if that is\n.npy" },
 };
@@ -543,5 +539,5 @@ int command_train(int argc, char **argv)
         test(&s, &run);
     train_report(&s, &run);
     train_release(&s, &run);
-    return train_was_stopped(&run) ? EXIT_STOPPED : 0;
+    return train_was_stopped(&s, &run) ? EXIT_STOPPED : 0;
 }

@@ -74,8 +74,8 @@ void train_limit_folds(struct train_settings *s, size_t n);
 
 /* Prints the report, as JSON or as text. */
 void train_report(const struct train_settings *s, const struct train_run *run);
-/* Tells whether Ctrl-C came, and not after the last step. */
-int train_was_stopped(const struct train_run *run);
+/* Tells whether Ctrl-C came, to any rank, and not after the last step. */
+int train_was_stopped(const struct train_settings *s, const struct train_run *run);
 /* Warns of what the model may not be good for, and dies where a cross-validation is not complete. */
 void train_warn(const struct train_settings *s, const struct train_run *run);
 

@@ -143,19 +143,11 @@ static const char *online_name(const struct online *o)
     return o->solver == SOLVER_SGD ? "sgd" : "perceptron";
 }
 
-static void json_online(struct json *j, const struct train_run *run, const struct online *o)
-{
-    json_put(j, "solver %s, seconds %g, epochs %zu, errors %zu, objective %g, n %zu, d %zu", online_name(o), o->seconds,
-             o->epochs, o->errors, o->objective, run->data.x.rows, run->data.x.cols);
-}
-
 static void print_online(const struct train_run *run, const struct online *o)
 {
     printf("%-16s %s, %zu epochs\n", "solver", online_name(o), o->epochs);
     printf("%-16s %zu of %zu examples\n", "errors", o->errors, run->data.x.rows);
     printf("%-16s %.10g, 1/2 |w|^2 + C sum of slacks\n", "objective", o->objective);
-    printf("%-16s %.3f s (loading %.3f s, saving %.3f s)\n", "time", o->seconds, run->seconds_load,
-           run->seconds_save);
 }
 
 static void json_task(struct json *j, const struct train_settings *s, const struct train_run *run)
@@ -181,12 +173,14 @@ static void json_task(struct json *j, const struct train_settings *s, const stru
 
 static void print_json(const struct train_settings *s, const struct train_run *run)
 {
+    const struct online *o = &s->online;
     struct json j = { 0 };
 
     json_open(&j, NULL, '{');
     json_task(&j, s, run);
-    if (s->online.solver)
-        json_online(&j, run, &s->online);
+    if (o->solver)
+        json_put(&j, "solver %s, seconds %g, epochs %zu, errors %zu, objective %g, n %zu, d %zu", online_name(o),
+                 o->seconds, o->epochs, o->errors, o->objective, run->data.x.rows, run->data.x.cols);
     else
         json_report(&j, &run->report);
     json_put(&j, "seconds_load %g", run->seconds_load);
@@ -283,26 +277,22 @@ static void print_profile(const struct train_run *run)
                "floor", run->seconds_floor, run->rows_floor, r->seconds / run->seconds_floor);
 }
 
-static void print_run(const struct train_settings *s, const struct train_run *run)
-{
-    print_report(&run->report, s->folds);
-    printf("%-16s %.3f s (loading %.3f s, saving %.3f s)\n", "time", run->report.seconds, run->seconds_load,
-           run->seconds_save);
-    printf("%-16s %s\n", "path", run->report.path);
-    printf("%-16s %d\n", "threads", run->report.threads);
-    printf("%-16s %s\n", "blas", run->report.blas);
-    if (s->verbose)
-        print_phases(&run->report);
-    if (s->profile)
-        print_profile(run);
-}
-
 static void print_table(const struct train_settings *s, const struct train_run *run)
 {
+    const hinge_report *r = &run->report;
+
     if (s->online.solver)
         print_online(run, &s->online);
     else
-        print_run(s, run);
+        print_report(r, s->folds);
+    printf("%-16s %.3f s (loading %.3f s, saving %.3f s)\n", "time", s->online.solver ? s->online.seconds : r->seconds,
+           run->seconds_load, run->seconds_save);
+    if (!s->online.solver)
+        printf("%-16s %s\n%-16s %d\n%-16s %s\n", "path", r->path, "threads", r->threads, "blas", r->blas);
+    if (s->verbose && !s->online.solver)
+        print_phases(r);
+    if (s->profile)
+        print_profile(run);
     if (run->model && hinge_model_n_problems(run->model) <= 3) /* of more, hinge info tells */
         print_reals("rho", 17, hinge_model_rho(run->model), hinge_model_n_problems(run->model));
     if (s->certify)
@@ -329,9 +319,11 @@ void train_report(const struct train_settings *s, const struct train_run *run)
     finish_stdout();
 }
 
-int train_was_stopped(const struct train_run *run)
+int train_was_stopped(const struct train_settings *s, const struct train_run *run)
 {
-    return was_interrupted() && run->report.outcome != HINGE_CONVERGED;
+    int stopped = s->ranks ? run->report.outcome == HINGE_STOPPED : was_interrupted();
+
+    return stopped && run->report.outcome != HINGE_CONVERGED;
 }
 
 void train_warn(const struct train_settings *s, const struct train_run *run)
@@ -350,22 +342,23 @@ void train_warn(const struct train_settings *s, const struct train_run *run)
     if (r->outcome == HINGE_STALLED && r->rank > 0)
         hint = r->trace_error > 0 ? "the factor or its kernel does not allow eps: raise --rank, or take --solver smo"
                                   : "scale the data, or lower C";
-
+    if (s->ranks) /* where most of these are no help */
+        hint = NULL;
     if (s->online.solver == SOLVER_PERCEPTRON && s->online.errors > 0 && r->outcome == HINGE_CONVERGED)
         warn("the classes are not separated in %zu rounds: %zu errors are left", s->online.epochs, s->online.errors);
-    if (train_was_stopped(run) && s->folds)
+    if (train_was_stopped(s, run) && s->folds)
         die(EXIT_STOPPED, "interrupted, so the cross-validation is not complete");
     if (r->outcome == HINGE_TIME_LIMIT && s->folds)
         die(EXIT_DATA, "the time limit was reached, so the cross-validation is not complete");
-    if (train_was_stopped(run))
+    if (train_was_stopped(s, run))
         fprintf(stderr, "hinge: interrupted; the best model so far is in %s\n", s->model_path);
     else if (r->outcome != HINGE_CONVERGED && s->online.solver)
         warn("not converged: %s after %zu whole epochs", hinge_outcome_text(r->outcome), s->online.epochs);
     else if (r->outcome != HINGE_CONVERGED)
         warn("not converged: %s (violation %.3g)%s%s", hinge_outcome_text(r->outcome), r->violation,
              hint ? "; " : "", hint ? hint : "");
-    if (s->params.probability && run->model && !hinge_model_has_probability(run->model))
+    if (s->params.probability && run->model && !s->ranks && !hinge_model_has_probability(run->model))
         warn("%s has no probabilities: the run ended before them; `hinge calibrate` can add them", s->model_path);
-    if (r->blas_slow && !s->quiet)
+    if (r->blas_slow && !s->quiet && !s->ranks)
         warn("%s runs kernels without AVX-512: OPENBLAS_CORETYPE=SkylakeX makes it faster", r->blas);
 }
