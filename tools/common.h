@@ -13,6 +13,7 @@
 #include <hinge/hinge.h>
 #include <hinge/io.h>
 #include <hinge/scaling.h>
+#include <hinge/select.h>
 
 #if defined(__GNUC__)
 #define PRINTF_LIKE(text, first) __attribute__((format(printf, text, first)))
@@ -212,18 +213,31 @@ void json_labels(struct json *j, const char *key, const hinge_words *words, cons
 
 /* ---- Data ---- */
 
-/* A process of several that each read a part of a file, and all call the same; NULL: the only one. */
-struct data_ranks {
+struct train_settings;
+struct train_run;
+
+/* What several processes (ranks) do otherwise than one. All call the same; data are the part of the rows that each has,
+ * but for those of a grid, which are all rows. */
+struct ranks {
     hinge_status (*read)(const char *path, const hinge_data_options *options, hinge_data *data, hinge_error *err);
     int (*all)(int mine); /* tells whether it is so on all of them */
     void (*span)(hinge_scaling *here, size_t rows); /* takes the ranges of the rows of all of them */
     double *(*gather)(double *part, size_t rows, size_t width, size_t *n); /* see gather_rows */
+    void (*check_output)(const char *path, const char *other); /* check_writable, by the one that tells */
+    hinge_status (*train)(struct train_settings *s, struct train_run *run);
+    hinge_status (*cross_validate)(struct train_settings *s, struct train_run *run, double *predictions);
+    hinge_status (*predict)(const hinge_model *model, const hinge_matrix *x, const hinge_predict_options *options,
+                            double *labels, double *decisions, hinge_error *err);
+    hinge_status (*probability)(const hinge_model *model, const hinge_matrix *x, const hinge_predict_options *options,
+                                double *labels, double *probabilities, hinge_error *err);
+    hinge_status (*select)(hinge_selection **selection, const hinge_matrix *x, const double *y,
+                           const hinge_params *params, const hinge_select_options *options, hinge_error *err);
 };
 
 struct data_flags {
     hinge_data_options read; /* min_cols: --features. In load_test, words NULL: the model's labels are numbers */
     int no_header;
-    const struct data_ranks *ranks;
+    const struct ranks *ranks; /* NULL: this process is the only one */
 };
 
 extern const struct tool_option data_options[];
@@ -321,18 +335,9 @@ void forget_arguments(void);
 /* Returns the sentence that says how to cure a slow BLAS; NULL: there is nothing to cure. */
 const char *blas_advice(const hinge_machine *machine);
 
-/* How predictions are made and told: by this process, or by several, of which the first tells. */
-struct predict_ranks {
-    const char *usage;
-    const struct data_ranks *data; /* NULL: this process alone */
-    void (*check_output)(const char *path, const char *other); /* check_writable, by the one that tells */
-    hinge_status (*predict)(const hinge_model *model, const hinge_matrix *x, const hinge_predict_options *options,
-                            double *labels, double *decisions, hinge_error *err);
-    hinge_status (*probability)(const hinge_model *model, const hinge_matrix *x, const hinge_predict_options *options,
-                                double *labels, double *probabilities, hinge_error *err);
-};
-/* Runs hinge predict. */
-int run_predict(int argc, char **argv, const struct predict_ranks *ranks);
+/* Run hinge predict and hinge grid; ranks: NULL, or how several processes do it, of which one tells. */
+int run_predict(int argc, char **argv, const char *usage, const struct ranks *ranks);
+int run_grid(int argc, char **argv, const char *usage, const struct ranks *ranks);
 
 typedef int command_function(int argc, char **argv);
 command_function command_train, command_grid, command_predict, command_calibrate, command_check, command_sample,

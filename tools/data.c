@@ -101,7 +101,7 @@ double entry_of(const hinge_data *data, size_t i, size_t k)
 }
 
 /* Tells whether features from cols on are 0 in every example: a model file by LIBSVM does not tell of such. */
-static int zero_from(const hinge_data *data, size_t cols, const struct data_ranks *ranks)
+static int zero_from(const hinge_data *data, size_t cols, const struct ranks *ranks)
 {
     int zero = 1;
 

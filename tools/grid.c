@@ -368,7 +368,7 @@ static void tell_known(const struct grid_settings *s, const hinge_grid_point *po
 }
 
 static hinge_selection *search(struct grid_settings *s, struct train_run *run, struct grid_run *grid,
-                               const struct grid_ranks *ranks)
+                               const struct ranks *ranks)
 {
     hinge_selection *selection;
     hinge_select_options o = s->select;
@@ -446,10 +446,10 @@ static void tell(const struct grid_settings *s, const hinge_selection *selection
 
 int command_grid(int argc, char **argv)
 {
-    return run_grid(argc, argv, NULL);
+    return run_grid(argc, argv, usage, NULL);
 }
 
-int run_grid(int argc, char **argv, const struct grid_ranks *ranks)
+int run_grid(int argc, char **argv, const char *text, const struct ranks *ranks)
 {
     struct grid_settings s = { 0 };
     struct train_run run = { 0 };
@@ -458,7 +458,7 @@ int run_grid(int argc, char **argv, const struct grid_ranks *ranks)
     hinge_selection *selection;
     int stopped;
 
-    read_options(argc, words, &s, ranks ? ranks->usage : usage);
+    read_options(argc, words, &s, text);
     restart_if_slow(!s.train.no_restart, s.train.verbose);
     check_writable(s.train.model_path, s.train.data_path);
     check_writable(s.train.model_path, s.out);

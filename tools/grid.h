@@ -4,8 +4,6 @@
 #ifndef HINGE_TOOLS_GRID_H
 #define HINGE_TOOLS_GRID_H
 
-#include <hinge/select.h>
-
 #include "train.h"
 
 /* The parameters of a grid, in the order in which lines have them. */
@@ -27,15 +25,6 @@ struct grid_settings {
     char *own_out;     /* DATA.out, where out is not given */
     char print[256];   /* the first line of the file: of what data and settings its points are */
 };
-
-/* A grid by several processes: ranks beside rank 0 get no selection. */
-struct grid_ranks {
-    const char *usage;
-    hinge_status (*select)(hinge_selection **selection, const hinge_matrix *x, const double *y,
-                           const hinge_params *params, const hinge_select_options *options, hinge_error *err);
-};
-/* Runs hinge grid; ranks may be NULL. */
-int run_grid(int argc, char **argv, const struct grid_ranks *ranks);
 
 struct axis {
     const char *key;  /* as lines have it: "c", "g", "nu", ... */

@@ -152,8 +152,6 @@ static double *gather_over_ranks(double *part, size_t rows, size_t width, size_t
     return all;
 }
 
-static const struct data_ranks world = { read_over_ranks, so_on_all, span_all, gather_over_ranks };
-
 static size_t rows_of_all(size_t rows)
 {
     unsigned long long mine = rows, all = 0;
@@ -208,7 +206,7 @@ static int finish_training(const struct mpi_settings *s, const struct train_run 
     return train_was_stopped(t, run) ? EXIT_STOPPED : nonfinite ? EXIT_DATA : 0;
 }
 
-static int run_train(int argc, char **argv, int rank)
+static int run_train(int argc, char **argv, int rank, const struct ranks *ranks)
 {
     struct mpi_settings s = { .rank = rank };
     struct train_settings *t = &s.train;
@@ -221,8 +219,7 @@ static int run_train(int argc, char **argv, int rank)
     ranges.x = (hinge_scaling){ .lower = t->scale_lower, .upper = t->scale_upper };
     if (!t->folds)
         check_output(t->model_path, t->data_path);
-    t->data.ranks = &world;
-    t->ranks = &(const struct train_ranks){ train_over_ranks, cross_validate_over_ranks };
+    t->data.ranks = ranks;
     if (t->scale_restore)
         ranges_read(&ranges, t->scale_restore);
     load_data(t->data_path, &t->data, ranges.x.n_features, t->params.threads, &run.data);
@@ -268,10 +265,6 @@ static hinge_status probability_over_ranks(const hinge_model *model, const hinge
     return hinge_mpi_predict_probability(MPI_COMM_WORLD, model, x, options, labels, probabilities, err);
 }
 
-static const struct predict_ranks predict_by_all = { predict_usage,      &world,
-                                                     check_output,       predict_over_ranks,
-                                                     probability_over_ranks };
-
 /* ---- Grids ---- */
 
 static const char grid_usage[] =
@@ -289,6 +282,12 @@ static hinge_status select_over_ranks(hinge_selection **selection, const hinge_m
 
 /* ---- The command ---- */
 
+static const struct ranks world = {
+    .read = read_over_ranks, .all = so_on_all, .span = span_all, .gather = gather_over_ranks,
+    .check_output = check_output, .train = train_over_ranks, .cross_validate = cross_validate_over_ranks,
+    .predict = predict_over_ranks, .probability = probability_over_ranks, .select = select_over_ranks
+};
+
 static const char usage[] = "usage: mpirun -np P hinge-mpi train|predict|grid [options] ...\n\n"
                             "Kernel support vector machines by many processes over MPI.\n"
                             "`hinge-mpi COMMAND --help` lists the options of a command.\n";
@@ -305,11 +304,11 @@ int main(int argc, char **argv)
     if (rank > 0 && (!freopen("/dev/null", "w", stdout) || !freopen("/dev/null", "w", stderr)))
         return EXIT_DATA;
     if (argc > 1 && strcmp(argv[1], "train") == 0)
-        code = run_train(argc - 1, argv + 1, rank);
+        code = run_train(argc - 1, argv + 1, rank, &world);
     else if (argc > 1 && strcmp(argv[1], "predict") == 0)
-        code = run_predict(argc - 1, argv + 1, &predict_by_all);
+        code = run_predict(argc - 1, argv + 1, predict_usage, &world);
     else if (argc > 1 && strcmp(argv[1], "grid") == 0)
-        code = run_grid(argc - 1, argv + 1, &(const struct grid_ranks){ grid_usage, select_over_ranks });
+        code = run_grid(argc - 1, argv + 1, grid_usage, &world);
     else if (argc > 1 && strcmp(argv[1], "--version") == 0)
         code = printf("hinge-mpi %s\n", hinge_version()) < 0;
     else

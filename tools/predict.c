@@ -12,7 +12,6 @@ struct predict_settings {
     const char *decisions;
     int probability, quiet, verbose, json, no_restart;
     const char *test_path, *model_path, *output_path;
-    const struct predict_ranks *ranks;
 };
 
 #define FIELD(name) offsetof(struct predict_settings, name)
@@ -37,7 +36,7 @@ static const char usage[] = "usage: hinge predict [options] test_file model_file
                             "writes a header and lines `label p1 p2 ...`, and a regression prints the width\n"
                             "sigma of its Laplace distributed error.";
 
-static void read_options(int argc, char **argv, struct predict_settings *s)
+static void read_options(int argc, char **argv, const char *text, struct predict_settings *s)
 {
     const struct option_group groups[] = {
         { "Options (default in parentheses):", predict_options, COUNT_OF(predict_options), s, NULL },
@@ -46,8 +45,7 @@ static void read_options(int argc, char **argv, struct predict_settings *s)
     const struct file_names files = { 2, "a test file and a model file are needed",
                                       { &s->test_path, &s->model_path, &s->output_path }, NULL };
 
-    parse_command(argc, argv, s->ranks->usage, groups, COUNT_OF(groups), &files);
-    s->data.ranks = s->ranks->data;
+    parse_command(argc, argv, text, groups, COUNT_OF(groups), &files);
     if (is_stdout(s->output_path) + is_stdout(s->decisions) + s->json > 1)
         die(EXIT_USAGE, "predict: only one of output_file, --decisions and --json can go to standard output");
 }
@@ -92,6 +90,7 @@ static void load(const struct predict_settings *s, struct predict_run *run)
 static void predict(const struct predict_settings *s, struct predict_run *run)
 {
     size_t n = run->data.x.rows;
+    const struct ranks *ranks = s->data.ranks;
     int classes = s->probability && !hinge_task_info(hinge_model_task(run->model))->regresses;
     double start;
 
@@ -104,9 +103,11 @@ static void predict(const struct predict_settings *s, struct predict_run *run)
         run->sigma = laplace_width(run->model);
     start = now();
     if (!classes || run->decisions)
-        check(s->ranks->predict(run->model, &run->data.x, &s->options, run->labels, run->decisions, &failure));
+        check((ranks ? ranks->predict : hinge_predict)(run->model, &run->data.x, &s->options, run->labels,
+                                                       run->decisions, &failure));
     if (classes)
-        check(s->ranks->probability(run->model, &run->data.x, &s->options, run->labels, run->probabilities, &failure));
+        check((ranks ? ranks->probability : hinge_predict_probability)(run->model, &run->data.x, &s->options,
+                                                                       run->labels, run->probabilities, &failure));
     run->seconds = now() - start;
 }
 
@@ -243,18 +244,19 @@ static void tell(const struct predict_settings *s, const struct predict_run *run
     finish_stdout();
 }
 
-int run_predict(int argc, char **argv, const struct predict_ranks *ranks)
+int run_predict(int argc, char **argv, const char *text, const struct ranks *ranks)
 {
-    struct predict_settings s = { .ranks = ranks };
+    void (*check_output)(const char *, const char *) = ranks ? ranks->check_output : check_writable;
+    struct predict_settings s = { .data = { .ranks = ranks } };
     struct predict_run run = { 0 };
 
-    read_options(argc, argv, &s);
+    read_options(argc, argv, text, &s);
     restart_if_slow(!s.no_restart, s.verbose);
-    ranks->check_output(s.output_path, s.test_path);
-    ranks->check_output(s.output_path, s.model_path);
-    ranks->check_output(s.decisions, s.test_path);
-    ranks->check_output(s.decisions, s.model_path);
-    ranks->check_output(s.decisions, s.output_path);
+    check_output(s.output_path, s.test_path);
+    check_output(s.output_path, s.model_path);
+    check_output(s.decisions, s.test_path);
+    check_output(s.decisions, s.model_path);
+    check_output(s.decisions, s.output_path);
     load(&s, &run);
     predict(&s, &run);
     gather(&s, &run);
@@ -273,7 +275,5 @@ int run_predict(int argc, char **argv, const struct predict_ranks *ranks)
 
 int command_predict(int argc, char **argv)
 {
-    const struct predict_ranks alone = { usage, NULL, check_writable, hinge_predict, hinge_predict_probability };
-
-    return run_predict(argc, argv, &alone);
+    return run_predict(argc, argv, usage, NULL);
 }

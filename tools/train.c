@@ -360,8 +360,8 @@ void train_load(struct train_settings *s, struct train_run *run)
 
 static hinge_status train(struct train_settings *s, struct train_run *run)
 {
-    if (s->ranks)
-        return s->ranks->train(s, run);
+    if (s->data.ranks)
+        return s->data.ranks->train(s, run);
     return hinge_train(&run->model, &run->data.x, run->data.y, &s->params, &run->report, &failure);
 }
 
@@ -373,8 +373,8 @@ static hinge_status cross_validate(struct train_settings *s, struct train_run *r
 
     if (rows)
         memcpy(truth, run->data.y, rows * sizeof *truth);
-    if (s->ranks)
-        status = s->ranks->cross_validate(s, run, predictions);
+    if (s->data.ranks)
+        status = s->data.ranks->cross_validate(s, run, predictions);
     else
         status = hinge_cross_validate(&run->data.x, run->data.y, &s->params, s->folds, predictions, &run->report,
                                       &failure);
@@ -430,7 +430,8 @@ static double seconds_of(const struct timeval *t)
 void train_run(struct train_settings *s, struct train_run *run)
 {
     struct rusage before, after;
-    struct display display = { .folds = s->folds, .eps = s->params.eps, .terminal = terminal_width() && !s->ranks };
+    struct display display = { .folds = s->folds, .eps = s->params.eps,
+                               .terminal = terminal_width() && !s->data.ranks };
     hinge_status status = HINGE_OK;
 
     if (!s->quiet)
@@ -466,7 +467,7 @@ void train_run(struct train_settings *s, struct train_run *run)
         check(hinge_model_set_words(run->model, &run->data.words, &failure));
     if (s->record && run->model)
         check(hinge_model_set_training(run->model, &s->params, &failure));
-    if (run->report.outcome == HINGE_NONFINITE && !s->ranks)
+    if (run->report.outcome == HINGE_NONFINITE && !s->data.ranks)
         die(EXIT_DATA, "the kernel produced NaN or infinity, so there is no model: scale the data, or lower "
                        "gamma or the degree");
 }

@@ -7,15 +7,6 @@
 #include "online.h"
 #include "ranges.h"
 
-struct train_run;
-struct train_settings;
-
-/* How hinge-mpi trains, and cross-validates the rows of each rank. */
-struct train_ranks {
-    hinge_status (*train)(struct train_settings *s, struct train_run *run);
-    hinge_status (*cross_validate)(struct train_settings *s, struct train_run *run, double *predictions);
-};
-
 struct train_settings {
     hinge_params params;
     struct class_weights classes;
@@ -30,7 +21,6 @@ struct train_settings {
     const char *scale_restore;
     int quiet, verbose, json, certify, profile, record, no_restart;
     const char *data_path, *model_path;
-    const struct train_ranks *ranks; /* NULL: this process alone */
     char *own_path; /* DATA.model, where model_path is not given */
     int grid; /* hinge grid: folds are those of several trainings, and a model follows */
 };

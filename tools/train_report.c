@@ -321,7 +321,7 @@ void train_report(const struct train_settings *s, const struct train_run *run)
 
 int train_was_stopped(const struct train_settings *s, const struct train_run *run)
 {
-    int stopped = s->ranks ? run->report.outcome == HINGE_STOPPED : was_interrupted();
+    int stopped = s->data.ranks ? run->report.outcome == HINGE_STOPPED : was_interrupted();
 
     return stopped && run->report.outcome != HINGE_CONVERGED;
 }
@@ -342,7 +342,7 @@ void train_warn(const struct train_settings *s, const struct train_run *run)
     if (r->outcome == HINGE_STALLED && r->rank > 0)
         hint = r->trace_error > 0 ? "the factor or its kernel does not allow eps: raise --rank, or take --solver smo"
                                   : "scale the data, or lower C";
-    if (s->ranks) /* where most of these are no help */
+    if (s->data.ranks) /* where most of these are no help */
         hint = NULL;
     if (s->online.solver == SOLVER_PERCEPTRON && s->online.errors > 0 && r->outcome == HINGE_CONVERGED)
         warn("the classes are not separated in %zu rounds: %zu errors are left", s->online.epochs, s->online.errors);
@@ -357,8 +357,8 @@ void train_warn(const struct train_settings *s, const struct train_run *run)
     else if (r->outcome != HINGE_CONVERGED)
         warn("not converged: %s (violation %.3g)%s%s", hinge_outcome_text(r->outcome), r->violation,
              hint ? "; " : "", hint ? hint : "");
-    if (s->params.probability && run->model && !s->ranks && !hinge_model_has_probability(run->model))
+    if (s->params.probability && run->model && !s->data.ranks && !hinge_model_has_probability(run->model))
         warn("%s has no probabilities: the run ended before them; `hinge calibrate` can add them", s->model_path);
-    if (r->blas_slow && !s->quiet && !s->ranks)
+    if (r->blas_slow && !s->quiet && !s->data.ranks)
         warn("%s runs kernels without AVX-512: OPENBLAS_CORETYPE=SkylakeX makes it faster", r->blas);
 }
