@@ -9,7 +9,7 @@
 #define FIELD(name) offsetof(struct data_flags, name)
 static const struct tool_option check_options[] = {
     OPTION_FLAG("precomputed", read.precomputed,
-      "expect 0:serial at the beginning of each line, as\nprecomputed kernels have it"),
+                "expect 0:serial at the beginning of each line, as\nprecomputed kernels have it"),
 };
 
 static const char usage[] = "usage: hinge check [options] data_file\n\n"

@@ -329,9 +329,8 @@ void json_certificate(struct json *j, const hinge_certificate *certificate);
 
 /* Starts the command anew, once, where OpenBLAS overlooked AVX-512 and nobody chose its core. */
 void restart_if_slow(int allowed, int verbose);
-/* Keep the command line as it was given, for restart_if_slow; before anything else, and at the end. */
+/* Keeps the command line as it was given, for restart_if_slow; before anything else. */
 void remember_arguments(int argc, char **argv);
-void forget_arguments(void);
 /* Returns the sentence that says how to cure a slow BLAS; NULL: there is nothing to cure. */
 const char *blas_advice(const hinge_machine *machine);
 

@@ -19,7 +19,7 @@ const struct tool_option data_options[] = {
       "take labels of CSV from column K, from 1, or from -1\nfor the last (1)" },
     OPTION_FLAG("no-labels", read.no_labels, "read CSV without a label column"),
     OPTION_FLAG("header", read.header,
-      "pass over line 1 of CSV as a header (done anyway\nwhere none of its fields is a number)"),
+                "pass over line 1 of CSV as a header (done anyway\nwhere none of its fields is a number)"),
     OPTION_FLAG("no-header", no_header, "read line 1 of CSV as an example"),
     { 0, "features", "N", parse_size, FIELD(read.min_cols), &range_positive,
       "take at least N features; absent ones are 0" },

@@ -170,7 +170,7 @@ static const struct tool_option grid_options[] = {
       "choose by accuracy, balanced_accuracy, f1, auc, mcc,\nlog_loss; mse, mae, r2, pinball (accuracy; "
       "regression:\nmse; quantile: pinball)" },
     OPTION_FLAG("by-fold", select.by_fold,
-      "score by the mean of the folds' scores, not by all\nheld-out examples together"),
+                "score by the mean of the folds' scores, not by all\nheld-out examples together"),
     OPTION_FLAG("one-se", select.one_se, "choose the smallest C within one standard error of\nthe best"),
     { 0, "drop", "HOW", parse_choice, FIELD(select.drop), choice_drop,
       "leave points unfinished: none; exact, that cannot\nwin any more; race, that are surely worse (exact;\n"
@@ -190,7 +190,7 @@ static const struct tool_option output_options[] = {
     OPTION_VERBOSE(train.verbose),
     OPTION_JSON(train.json),
     OPTION_FLAG("record", train.record,
-      "store in the model how it was trained, for hinge\nreport; svm-predict refuses such a model"),
+                "store in the model how it was trained, for hinge\nreport; svm-predict refuses such a model"),
 };
 
 static const char usage[] =
@@ -370,7 +370,7 @@ static void tell_known(const struct grid_settings *s, const hinge_grid_point *po
 static hinge_selection *search(struct grid_settings *s, struct train_run *run, struct grid_run *grid,
                                const struct ranks *ranks)
 {
-    hinge_selection *selection;
+    hinge_selection *selection = NULL;
     hinge_select_options o = s->select;
 
     o.folds = s->train.folds;
@@ -455,7 +455,7 @@ int run_grid(int argc, char **argv, const char *text, const struct ranks *ranks)
     struct train_run run = { 0 };
     struct grid_run grid = { .s = &s };
     char **words = with_two_dashes(argc, argv);
-    hinge_selection *selection;
+    hinge_selection *selection = NULL;
     int stopped;
 
     read_options(argc, words, &s, text);

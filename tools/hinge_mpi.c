@@ -314,6 +314,5 @@ int main(int argc, char **argv)
     else
         fputs(usage, stderr);
     finish_stdout();
-    forget_arguments();
     return code;
 }

@@ -181,12 +181,10 @@ static void parse_row(const struct option_use *use, const char *(*keyword)(int),
     static const char *const number[MOST] = { "0", "1", "2", "3", "4", "5", "6", "7", "8", "9" };
     struct choice choices[2 * MOST + 2] = { { NULL, 0 } }, *last = choices;
 
-    for (int k = 0; k < MOST && keyword(k); k++)
-        if (*keyword(k))
-            *last++ = (struct choice){ number[k], k };
-    for (int k = 0; k < MOST && keyword(k); k++)
-        if (*keyword(k))
-            *last++ = (struct choice){ keyword(k), k };
+    for (int by_name = 0; by_name <= 1; by_name++)
+        for (int k = 0; k < MOST && keyword(k); k++)
+            if (*keyword(k))
+                *last++ = (struct choice){ by_name ? keyword(k) : number[k], k };
     *last = other;
     parse_choice(&(struct option_use){ .shown = use->shown, .text = use->text, .detail = choices }, field);
 }

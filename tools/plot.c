@@ -57,7 +57,7 @@ static const struct tool_option plot_options[] = {
 };
 static const struct tool_option path_options[] = {
     OPTION_FLAG("path", path,
-      "train on data_file with rising C, and draw error of\ncross-validation and number of support vectors"),
+                "train on data_file with rising C, and draw error of\ncross-validation and number of support vectors"),
     { 0, "costs", "L,H,S", parse_costs, FIELD(costs), NULL, "try C = 2^L, 2^(L+S), ... up to 2^H (-5,15,2)" },
     { 'v', "folds", "N", parse_size, FIELD(folds), &range_folds, "cross-validate in N folds (5)" },
     { 's', "type", "TASK", parse_task, FIELD(params.task), NULL,

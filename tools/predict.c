@@ -19,8 +19,8 @@ static const struct tool_option predict_options[] = {
     { 'b', "probability", "0|1", parse_choice, FIELD(probability), choice_off_on,
       "write the probability of each class, and the most\nprobable class as label: 1 yes, 0 no (0)" },
     OPTION_FILE("decisions", decisions,
-      "write the decision values, one line for each\nexample: of classes 1 and 2, 1 and 3, ..., 2 and 3,\n"
-      "...; for one-vs-rest of each class"),
+                "write the decision values, one line for each\nexample: of classes 1 and 2, 1 and 3, ..., 2 and 3,\n"
+                "...; for one-vs-rest of each class"),
     OPTION_THREADS(options.threads),
     OPTION_PRECISION(options.precision, "values"),
     OPTION_LEVEL(options.cpu_level),

@@ -28,12 +28,12 @@ static const struct tool_option training_options[] = {
 };
 static const struct tool_option report_options[] = {
     OPTION_FLAG("leave-one-out", leave_one_out,
-      "compute the exact leave-one-out error beside its\nbound, by a training for each support vector"),
+                "compute the exact leave-one-out error beside its\nbound, by a training for each support vector"),
     OPTION_SLACK(tolerance),
     { 0, "delta", "D", parse_real, FIELD(delta), &range_delta,
       "state the VC bound that holds with probability 1 - D\n(0.05)" },
     OPTION_FILE("points", points,
-      "write alpha, C, f, slack, kind and class of every\nexample, one line for each problem"),
+                "write alpha, C, f, slack, kind and class of every\nexample, one line for each problem"),
     OPTION_THREADS(params.threads),
     OPTION_NO_RESTART(no_restart),
     OPTION_JSON(json),

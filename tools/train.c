@@ -85,7 +85,7 @@ static const struct tool_option scale_options[] = {
     { 0, "scale-lower", "L", parse_real, FIELD(scale_lower), &range_any, "scale as --scale, to L instead of -1" },
     { 0, "scale-upper", "U", parse_real, FIELD(scale_upper), &range_any, "scale as --scale, to U instead of 1" },
     OPTION_FILE("scale-restore", scale_restore,
-      "scale as --scale, by the ranges that svm-scale -s\nor hinge scale -s saved in FILE"),
+                "scale as --scale, by the ranges that svm-scale -s\nor hinge scale -s saved in FILE"),
 };
 static const struct tool_option run_options[] = {
     { 0, "solver", "S", parse_choice, FIELD(params.solver), choice_solver,
@@ -123,7 +123,7 @@ static const struct tool_option output_options[] = {
     OPTION_FLAG("certify", certify, "recompute primal, dual, gap and residuals in f64"),
     OPTION_FLAG("profile", profile, "tell where the time went, and what one pass over the\nkernel takes"),
     OPTION_FLAG("record", record,
-      "store in the model how it was trained, for hinge\nreport; svm-predict refuses such a model"),
+                "store in the model how it was trained, for hinge\nreport; svm-predict refuses such a model"),
     OPTION_FILE("test", test, "predict FILE and report how well"),
     { 0, "test-labels", "FILE.npy", parse_text, FIELD(test_labels), NULL,
       "read the labels of --test from FILE.npy, if that is\n.npy" },
