@@ -273,7 +273,9 @@ void load_for_model(const char *path, const struct data_flags *flags, hinge_mode
 /* Dies where the data have no labels for what is wanted; option names a file of them. */
 void need_labels(const char *path, const hinge_data *data, const char *what, const char *option);
 double entry_of(const hinge_data *data, size_t i, size_t k);
-double *sorted_labels(const hinge_data *data); /* the caller frees them */
+/* Lists the different labels in ascending order, and how many rows have each; returns how many there are. The caller
+ * frees both. */
+size_t list_labels(const hinge_data *data, double **labels, size_t **counts);
 /* Warns of training data whose labels look like something else than the task takes them for. */
 void warn_of_labels(const char *path, const struct data_flags *flags, hinge_task task, const hinge_data *data);
 /* Returns the place of a label in a list; count: it is not there. */

@@ -222,31 +222,36 @@ void drop_words(hinge_data *data, hinge_task task)
         data->labelled = 0;
 }
 
-double *sorted_labels(const hinge_data *data)
+size_t list_labels(const hinge_data *data, double **labels, size_t **counts)
 {
-    size_t n = data->x.rows;
-    double *sorted = allocate(n, sizeof *sorted);
+    size_t n = data->x.rows, found = 0;
+    double *list = allocate(n, sizeof *list);
 
-    memcpy(sorted, data->y, n * sizeof *sorted);
-    qsort(sorted, n, sizeof *sorted, compare_reals);
-    return sorted;
+    *labels = list;
+    *counts = allocate(n, sizeof **counts);
+    memcpy(list, data->y, n * sizeof *list);
+    qsort(list, n, sizeof *list, compare_reals);
+    for (size_t i = 0; i < n; i++) {
+        if (found == 0 || list[i] != list[found - 1])
+            list[found++] = list[i];
+        (*counts)[found - 1]++;
+    }
+    return found;
 }
 
 static void warn_of_classes(const char *path, const hinge_data *data)
 {
     enum { FEW = 10 };
-    size_t n = data->x.rows, classes = 0;
-    double *sorted = sorted_labels(data);
+    double *labels;
+    size_t *counts, n = data->x.rows, classes = list_labels(data, &labels, &counts);
     int whole = 1, words = data->words.count > 0;
     char room[LABEL_ROOM];
 
-    for (size_t i = 0; i < n; i++) {
-        classes += i == 0 || sorted[i] != sorted[i - 1];
-        whole &= sorted[i] == floor(sorted[i]);
-    }
+    for (size_t k = 0; k < classes; k++)
+        whole &= labels[k] == floor(labels[k]);
     if (classes == 1)
         warn("%s: all examples have the label %s, and a model of them predicts nothing else", path,
-             label_text(&data->words, sorted[0], 17, room));
+             label_text(&data->words, labels[0], 17, room));
     else if (classes > FEW && classes > n / 5 && words)
         warn("%s: %zu different words in %zu examples are taken for classes; --label-column names another column", path,
              classes, n);
@@ -254,7 +259,8 @@ static void warn_of_classes(const char *path, const hinge_data *data)
         warn("%s: %zu different labels in %zu examples are taken for classes; where they are values, train with -s 3 "
              "(epsilon_svr)",
              path, classes, n);
-    free(sorted);
+    free(labels);
+    free(counts);
 }
 
 void warn_of_labels(const char *path, const struct data_flags *flags, hinge_task task, const hinge_data *data)

@@ -215,35 +215,19 @@ enum { MAX_CLASSES = 64 }; /* with more different labels they are called targets
 struct summary {
     double low, high, y_low, y_high;
     size_t n_labels; /* different ones, 0: more than MAX_CLASSES */
-    double labels[MAX_CLASSES];
-    size_t counts[MAX_CLASSES];
+    double *labels;
+    size_t *counts;
 };
-
-static void count_labels(struct summary *s, const hinge_data *data)
-{
-    size_t n = data->x.rows;
-    double *sorted = sorted_labels(data);
-
-    for (size_t i = 0; i < n; i++) {
-        if (i == 0 || sorted[i] != sorted[i - 1]) {
-            if (s->n_labels == MAX_CLASSES) {
-                s->n_labels = 0;
-                break;
-            }
-            s->labels[s->n_labels++] = sorted[i];
-        }
-        s->counts[s->n_labels - 1]++;
-    }
-    s->y_low = n ? sorted[0] : NAN;
-    s->y_high = n ? sorted[n - 1] : NAN;
-    free(sorted);
-}
 
 static struct summary summarise(const hinge_data *data)
 {
     struct summary s = { .low = data->columns ? 0 : INFINITY, .high = data->columns ? 0 : -INFINITY };
     const hinge_matrix *x = &data->x;
+    size_t n = list_labels(data, &s.labels, &s.counts);
 
+    s.n_labels = n <= MAX_CLASSES ? n : 0;
+    s.y_low = n ? s.labels[0] : NAN;
+    s.y_high = n ? s.labels[n - 1] : NAN;
     for (size_t i = 0; i < x->rows; i++)
         for (size_t k = 0; k < x->cols; k++) {
             double v = entry_of(data, i, k);
@@ -253,7 +237,6 @@ static struct summary summarise(const hinge_data *data)
             if (v > s.high)
                 s.high = v;
         }
-    count_labels(&s, data);
     return s;
 }
 
@@ -338,6 +321,8 @@ static void tell_data(const char *path, const struct data_flags *flags, struct j
         json_data(j, &data, &s);
     else
         print_data(&data, &s);
+    free(s.labels);
+    free(s.counts);
     hinge_data_free(&data);
 }
 
