@@ -221,7 +221,9 @@ struct train_run;
 struct ranks {
     hinge_status (*read)(const char *path, const hinge_data_options *options, hinge_data *data, hinge_error *err);
     int (*all)(int mine); /* tells whether it is so on all of them */
+    size_t (*rows)(size_t mine); /* tells how many rows all of them have */
     void (*span)(hinge_scaling *here, size_t rows); /* takes the ranges of the rows of all of them */
+    double *(*weights)(const char *path, size_t rows); /* load_weights, of all rows, for its own */
     double *(*gather)(double *part, size_t rows, size_t width, size_t *n); /* see gather_rows */
     void (*check_output)(const char *path, const char *other); /* check_writable, by the one that tells */
     hinge_status (*train)(struct train_settings *s, struct train_run *run);
@@ -259,8 +261,8 @@ void load_data(const char *path, const struct data_flags *flags, size_t min_cols
 double *gather_rows(const struct data_flags *flags, double *part, size_t rows, size_t width, size_t *n);
 /* Sets a gamma of 1 / features by all features, those included that flags let be dropped. */
 void count_dropped(hinge_kernel *kernel, const hinge_data *data, const struct data_flags *flags);
-/* Reads weights of n examples, one number a line or an .npy file; the caller frees them by hinge_data_free. */
-void load_weights(const char *path, size_t n, hinge_data *data);
+/* Reads weights of n examples, one number a line or an .npy file; the caller frees them. */
+double *load_weights(const char *path, size_t n);
 /* Reads data, as load_data, that a model of cols features shall predict, of the columns that flags names; dies of a
  * table of another number. Takes labels that are words for none where flags has no words. */
 void load_test(const char *path, const struct data_flags *flags, size_t cols, int threads, hinge_data *data);

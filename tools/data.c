@@ -76,19 +76,25 @@ void count_dropped(hinge_kernel *kernel, const hinge_data *data, const struct da
         kernel->gamma = 1.0 / (double)features_of(data, flags);
 }
 
-void load_weights(const char *path, size_t n, hinge_data *data)
+double *load_weights(const char *path, size_t n)
 {
     hinge_data_options options = { .format = HINGE_FORMAT_CSV, .type = HINGE_F64, .max_cols = 1, .no_labels = 1 };
+    double *weights = allocate(n, sizeof *weights);
+    hinge_data data;
 
     if (ends_in(path, ".npy"))
         options.format = HINGE_FORMAT_NPY;
-    check(hinge_data_read(path, &options, data, &failure));
-    if (data->x.rows != n || data->x.cols != 1)
-        die(EXIT_DATA, "%s: %zu by %zu numbers instead of one for each of %zu examples", path, data->x.rows,
-            data->x.cols, n);
-    for (size_t i = 0; i < n; i++)
-        if (entry_of(data, i, 0) < 0)
+    check(hinge_data_read(path, &options, &data, &failure));
+    if (data.x.rows != n || data.x.cols != 1)
+        die(EXIT_DATA, "%s: %zu by %zu numbers instead of one for each of %zu examples", path, data.x.rows, data.x.cols,
+            n);
+    for (size_t i = 0; i < n; i++) {
+        weights[i] = entry_of(&data, i, 0);
+        if (weights[i] < 0)
             die(EXIT_DATA, "%s:%zu: a weight must not be negative", path, i + 1);
+    }
+    hinge_data_free(&data);
+    return weights;
 }
 
 /* ---- Data for a model ---- */

@@ -164,13 +164,12 @@ static size_t rows_of_all(size_t rows)
 static double *own_weights(const char *path, size_t rows)
 {
     unsigned long long mine = rows, before = 0;
-    double *weights = allocate(rows, sizeof *weights);
-    hinge_data data = { 0 };
+    double *weights = allocate(rows, sizeof *weights), *all;
 
     MPI_Exscan(&mine, &before, 1, MPI_UNSIGNED_LONG_LONG, MPI_SUM, MPI_COMM_WORLD);
-    load_weights(path, rows_of_all(rows), &data);
-    memcpy(weights, (const double *)data.x.data + before, rows * sizeof *weights);
-    hinge_data_free(&data);
+    all = load_weights(path, rows_of_all(rows));
+    memcpy(weights, all + before, rows * sizeof *weights);
+    free(all);
     return weights;
 }
 
@@ -208,39 +207,20 @@ static int finish_training(const struct mpi_settings *s, const struct train_run 
 
 static int run_train(int argc, char **argv, int rank, const struct ranks *ranks)
 {
-    struct mpi_settings s = { .rank = rank };
+    struct mpi_settings s = { .rank = rank, .train.data.ranks = ranks };
     struct train_settings *t = &s.train;
     struct train_run run = { 0 };
-    struct ranges ranges = { 0 };
-    double *weights = NULL, start = now();
     int code;
 
     read_train_options(argc, argv, &s);
-    ranges.x = (hinge_scaling){ .lower = t->scale_lower, .upper = t->scale_upper };
     if (!t->folds)
         check_output(t->model_path, t->data_path);
-    t->data.ranks = ranks;
-    if (t->scale_restore)
-        ranges_read(&ranges, t->scale_restore);
-    load_data(t->data_path, &t->data, ranges.x.n_features, t->params.threads, &run.data);
-    drop_words(&run.data, t->params.task);
-    train_limit_folds(t, rows_of_all(run.data.x.rows));
-    if (t->params.task != HINGE_ONE_CLASS || t->folds)
-        need_labels(t->data_path, &run.data, "train on", "--labels");
-    train_find_labels(t, &run.data);
-    if (t->scale_restore)
-        train_restore_ranges(t, &ranges, &run.data);
-    run.scaling = ranges.x;
-    t->params.scaling = t->scale ? &run.scaling : NULL;
-    run.seconds_load = now() - start;
-    if (t->weights)
-        t->params.weights = weights = own_weights(t->weights, run.data.x.rows);
+    train_load(t, &run);
     signal(SIGTERM, on_signal);
     signal(SIGUSR1, on_signal);
     train_run(t, &run);
     code = finish_training(&s, &run);
     train_release(t, &run);
-    free(weights);
     return code;
 }
 
@@ -283,7 +263,8 @@ static hinge_status select_over_ranks(hinge_selection **selection, const hinge_m
 /* ---- The command ---- */
 
 static const struct ranks world = {
-    .read = read_over_ranks, .all = so_on_all, .span = span_all, .gather = gather_over_ranks,
+    .read = read_over_ranks, .all = so_on_all, .rows = rows_of_all, .span = span_all, .weights = own_weights,
+    .gather = gather_over_ranks,
     .check_output = check_output, .train = train_over_ranks, .cross_validate = cross_validate_over_ranks,
     .predict = predict_over_ranks, .probability = probability_over_ranks, .select = select_over_ranks
 };

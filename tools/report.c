@@ -244,10 +244,8 @@ static void find_out(struct report *r, struct report_settings *s)
     hinge_task task;
 
     subject_load(&r->s, s->model_path, s->data_path, &s->data, s->params.threads);
-    if (s->weights) {
-        load_weights(s->weights, r->s.data.x.rows, &r->weights);
-        s->params.weights = r->weights.x.data;
-    }
+    if (s->weights)
+        s->params.weights = r->weights = load_weights(s->weights, r->s.data.x.rows);
     task = hinge_model_task(r->s.model);
     r->n_problems = hinge_model_n_problems(r->s.model);
     set_params(s, r->s.model);
@@ -356,7 +354,7 @@ int command_report(int argc, char **argv)
         write_points(&r, &s);
     report_print(&r, &s);
     subject_free(&r.s);
-    hinge_data_free(&r.weights);
+    free(r.weights);
     free(r.problems);
     free(r.label);
     free(r.confusion);

@@ -257,7 +257,8 @@ static size_t *precomputed_index(const hinge_data *data, const char *path)
     return index;
 }
 
-void train_find_labels(struct train_settings *s, const hinge_data *data)
+/* Finds the labels that options name, and warns of weights that are no example's. */
+static void find_labels(struct train_settings *s, const hinge_data *data)
 {
     const struct class_weights *classes = &s->classes;
 
@@ -276,7 +277,8 @@ void train_find_labels(struct train_settings *s, const hinge_data *data)
 
 /* ---- Scaling ---- */
 
-void train_restore_ranges(const struct train_settings *s, struct ranges *file, const hinge_data *data)
+/* Warns of features for which the file of --scale-restore has no range, and gives each of the data one. */
+static void restore_ranges(const struct train_settings *s, struct ranges *file, const hinge_data *data)
 {
     struct ranges here = { 0 };
 
@@ -289,44 +291,40 @@ void train_restore_ranges(const struct train_settings *s, struct ranges *file, c
         die(EXIT_DATA, "no memory for %zu features", data->x.cols);
 }
 
-/* Scales in place, by ranges of the data or of a file; the model shall do the same to what it predicts. */
-static void scale_training(const struct train_settings *s, struct ranges *ranges, hinge_data *data)
-{
-    if (s->scale_restore)
-        train_restore_ranges(s, ranges, data);
-    else
-        ranges_measure(ranges, data);
-    check(hinge_scaling_apply(&ranges->x, &data->x, (double *)data->x.data, data->x.stride, &failure));
-}
-
-/* Reads the training file, scaled if wanted. */
+/* Reads the training file, scaled if wanted: in place, unless ranges are fitted to what each fold trains on, or to the
+ * rows of all ranks, which the library does. */
 static void load_training(struct train_settings *s, hinge_data *data, hinge_scaling *scaling)
 {
-    int by_fold = s->scale && s->folds && !s->scale_restore; /* each fits the ranges of what it trains on */
+    int ranks = s->data.ranks != NULL, in_place = s->scale && !ranks && (!s->folds || s->scale_restore);
     struct data_flags flags = s->data;
     struct ranges ranges = { .x = { .lower = s->scale_lower, .upper = s->scale_upper } };
 
     if (s->scale_restore)
         ranges_read(&ranges, s->scale_restore);
-    if (ranges.scale_y)
+    if (ranges.scale_y && !ranks)
         warn("%s: its range of labels is left alone: train scales features only", s->scale_restore);
-    flags.read.precomputed = s->params.kernel.type == HINGE_PRECOMPUTED;
-    if (s->scale || s->online.solver)
+    flags.read.precomputed = s->params.kernel.type == HINGE_PRECOMPUTED && !ranks; /* who refuse it */
+    if ((s->scale && !ranks) || s->online.solver)
         flags.read.type = HINGE_F64;
     /* a model's scaling is told of all features */
-    flags.read.drop_empty = !flags.read.precomputed && (!s->scale || (by_fold && !s->grid));
+    flags.read.drop_empty = !ranks && !flags.read.precomputed && (!s->scale || (!in_place && !s->grid));
     load_data(s->data_path, &flags, ranges.x.n_features, s->params.threads, data);
-    if (s->scale && !by_fold)
-        scale_training(s, &ranges, data);
+    if (s->scale_restore)
+        restore_ranges(s, &ranges, data);
+    else if (in_place)
+        ranges_measure(&ranges, data);
+    if (in_place)
+        check(hinge_scaling_apply(&ranges.x, &data->x, (double *)data->x.data, data->x.stride, &failure));
     *scaling = ranges.x;
-    if (by_fold)
+    if (s->scale && !in_place)
         s->params.scaling = scaling;
     count_dropped(&s->params.kernel, data, &flags);
 }
 
 /* ---- The run ---- */
 
-void train_limit_folds(struct train_settings *s, size_t n)
+/* Limits the folds to the examples, leaving one out, as svm-train does. */
+static void limit_folds(struct train_settings *s, size_t n)
 {
     if (s->folds <= n)
         return;
@@ -338,22 +336,24 @@ void train_limit_folds(struct train_settings *s, size_t n)
 
 void train_load(struct train_settings *s, struct train_run *run)
 {
+    const struct ranks *ranks = s->data.ranks;
     double start = now();
+    size_t rows;
 
     load_training(s, &run->data, &run->scaling);
-    train_limit_folds(s, run->data.x.rows);
+    rows = run->data.x.rows;
+    limit_folds(s, ranks ? ranks->rows(rows) : rows);
     drop_words(&run->data, s->params.task);
     if (s->params.task != HINGE_ONE_CLASS || s->folds)
         need_labels(s->data_path, &run->data, "train on", "--labels");
-    warn_of_labels(s->data_path, &s->data, s->params.task, &run->data);
+    if (!ranks) /* whose labels are those of all together */
+        warn_of_labels(s->data_path, &s->data, s->params.task, &run->data);
     s->params.precomputed_index = run->index = precomputed_index(&run->data, s->data_path);
-    if (s->weights) {
-        load_weights(s->weights, run->data.x.rows, &run->weights);
-        s->params.weights = run->weights.x.data;
-    }
-    train_find_labels(s, &run->data);
+    if (s->weights)
+        s->params.weights = run->weights = (ranks ? ranks->weights : load_weights)(s->weights, rows);
+    find_labels(s, &run->data);
     run->seconds_load = now() - start;
-    if (s->verbose)
+    if (s->verbose && !ranks)
         fprintf(stderr, "%zu examples of %zu features%s, read in %.3f s\n", run->data.x.rows, run->data.x.cols,
                 run->data.columns ? " that are not 0 in all of them" : "", run->seconds_load);
 }
@@ -507,8 +507,8 @@ void train_release(struct train_settings *s, struct train_run *run)
 {
     hinge_model_free(run->model);
     hinge_data_free(&run->data);
-    hinge_data_free(&run->weights);
     hinge_data_free(&run->test);
+    free(run->weights);
     free(run->index);
     free(run->scaling.low);
     free(run->scaling.high);

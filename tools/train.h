@@ -26,7 +26,8 @@ struct train_settings {
 };
 
 struct train_run {
-    hinge_data data, weights, test;
+    hinge_data data, test;
+    double *weights; /* [data.x.rows], NULL: there are none */
     size_t *index;
     hinge_scaling scaling; /* low NULL: there is none, or each fold has its own */
     hinge_model *model;
@@ -55,12 +56,6 @@ void train_load(struct train_settings *s, struct train_run *run);
 /* Trains or cross-validates, until Ctrl-C, and dies where there is no model. */
 void train_run(struct train_settings *s, struct train_run *run);
 void train_release(struct train_settings *s, struct train_run *run);
-/* Finds the labels that options name, and warns of weights that are no example's. */
-void train_find_labels(struct train_settings *s, const hinge_data *data);
-/* Warns of features for which the file of --scale-restore has no range, and gives each of the data one. */
-void train_restore_ranges(const struct train_settings *s, struct ranges *file, const hinge_data *data);
-/* Limits the folds to the examples, leaving one out, as svm-train does. */
-void train_limit_folds(struct train_settings *s, size_t n);
 
 /* Prints the report, as JSON or as text. */
 void train_report(const struct train_settings *s, const struct train_run *run);
