@@ -172,7 +172,6 @@ int open_beside(const char *path, char **temporary)
 void output_open(struct output *out, const char *path)
 {
     struct stat status;
-    int fd;
 
     memset(out, 0, sizeof *out);
     if (is_stdout(path)) {
@@ -182,10 +181,13 @@ void output_open(struct output *out, const char *path)
     out->path = realpath(path, NULL); /* follow links; a path that is not there yet stays as it is */
     if (!out->path)
         out->path = join(path, "", "");
-    if (stat(out->path, &status) == 0 && !S_ISREG(status.st_mode)) /* a pipe, a terminal, /dev/null */
+    if (stat(out->path, &status) == 0 && !S_ISREG(status.st_mode)) { /* a pipe, a terminal, /dev/null */
         out->file = fopen(out->path, "w");
-    else
-        out->file = (fd = open_beside(out->path, &out->temporary)) < 0 ? NULL : fdopen(fd, "w");
+    } else {
+        int fd = open_beside(out->path, &out->temporary);
+
+        out->file = fd < 0 ? NULL : fdopen(fd, "w");
+    }
     if (!out->file)
         die(EXIT_DATA, "%s: cannot write: %s", path, strerror(errno));
 }
@@ -321,6 +323,12 @@ static void json_count(struct json *j, const char *key, uint64_t value)
     fprintf(page.file, "%llu", (unsigned long long)value);
 }
 
+static void json_bool(struct json *j, const char *key, int value)
+{
+    json_item(j, key);
+    fputs(value ? "true" : "false", page.file);
+}
+
 /* Returns the bytes of the UTF-8 character at s; 0: it is none. */
 static size_t utf8_length(const unsigned char *s)
 {
@@ -376,14 +384,12 @@ void json_put(struct json *j, const char *format, ...)
             json_text(j, key, va_arg(values, const char *));
         else if (*format == 'd')
             json_count(j, key, (uint64_t)va_arg(values, int));
+        else if (*format == 'i')
+            json_bool(j, key, va_arg(values, int));
         else if (*format == 'z')
             json_count(j, key, va_arg(values, size_t));
-        else if (*format != 'i')
-            json_count(j, key, va_arg(values, uint64_t));
-        else if (json_item(j, key), va_arg(values, int))
-            fputs("true", page.file);
         else
-            fputs("false", page.file);
+            json_count(j, key, va_arg(values, uint64_t));
         format += strcspn(format, ",");
         format += strspn(format, ", ");
     }

@@ -345,13 +345,17 @@ static void tell_files(char **paths, int count, const struct info_settings *s)
 {
     struct json json = { 0 }, *j = s->json ? &json : NULL;
 
-    if (j)
-        json_open(j, NULL, '{'), json_open(j, "files", '[');
+    if (j) {
+        json_open(j, NULL, '{');
+        json_open(j, "files", '[');
+    }
     for (int k = 0; k < count; k++) {
-        if (j)
-            json_open(j, NULL, '{'), json_put(j, "file %s", paths[k]);
-        else
+        if (j) {
+            json_open(j, NULL, '{');
+            json_put(j, "file %s", paths[k]);
+        } else {
             printf("%s%-10s %s\n", k ? "\n" : "", "file", paths[k]);
+        }
         if (is_model(paths[k]))
             tell_model(paths[k], j);
         else
@@ -359,8 +363,10 @@ static void tell_files(char **paths, int count, const struct info_settings *s)
         if (j)
             json_close(j, '}');
     }
-    if (j)
-        json_close(j, ']'), json_close(j, '}');
+    if (j) {
+        json_close(j, ']');
+        json_close(j, '}');
+    }
 }
 
 static void tell_machine(int json)
