@@ -1,6 +1,8 @@
 /*
  * hinge calibrate: gives a model probabilities, fitted to its decisions on data that it was not trained on.
  */
+#include <math.h>
+
 #include "common.h"
 
 struct calibrate_settings {
@@ -30,14 +32,13 @@ static const char usage[] =
 static void read_options(int argc, char **argv, struct calibrate_settings *s)
 {
     const struct option_group groups[] = {
-        { "Options (default in parentheses):", calibrate_options, COUNT_OF(calibrate_options), s },
-        { "Data:", data_options, n_data_options, &s->data },
+        { "Options (default in parentheses):", calibrate_options, COUNT_OF(calibrate_options), s, NULL },
+        { "Data:", data_options, n_data_options, &s->data, NULL },
     };
-    int first = parse_options(argc, argv, usage, groups, COUNT_OF(groups));
+    const struct file_names files = { 2, "a model file and a data file are needed", { &s->model_path, &s->data_path },
+                                      NULL };
 
-    count_files(argc - first, argv[0], 2, 2, "a model file and a data file are needed");
-    s->model_path = argv[first];
-    s->data_path = argv[first + 1];
+    parse_command(argc, argv, usage, groups, COUNT_OF(groups), &files);
     if (!s->output_path)
         s->output_path = s->model_path;
     if (is_stdout(s->output_path) && s->json)
@@ -46,9 +47,7 @@ static void read_options(int argc, char **argv, struct calibrate_settings *s)
 
 static void load(const struct calibrate_settings *s, hinge_model **model, hinge_data *data)
 {
-    hinge_error err = { 0 };
-
-    check(hinge_model_load(model, s->model_path, NULL, &err), &err);
+    *model = load_model(s->model_path);
     load_for_model(s->data_path, &s->data, *model, s->options.threads, data);
     if (hinge_model_task(*model) != HINGE_ONE_CLASS)
         need_labels(s->data_path, data, "calibrate by", "--labels");
@@ -58,24 +57,18 @@ static void load(const struct calibrate_settings *s, hinge_model **model, hinge_
 static void report(const struct calibrate_settings *s, const hinge_model *model, size_t n, double seconds)
 {
     FILE *file = is_stdout(s->output_path) ? stderr : stdout;
-    int regression = hinge_task_info(hinge_model_task(model))->regresses;
+    double sigma = laplace_width(model);
     struct json j = { 0 };
-    double sigma = 0;
-    hinge_error err = { 0 };
 
-    if (regression)
-        check(hinge_model_laplace(model, &sigma, &err), &err);
     if (s->json) {
         json_open(&j, NULL, '{');
-        json_text(&j, "model", s->output_path);
-        json_count(&j, "n", n);
-        json_real(&j, "seconds", seconds);
-        if (regression)
-            json_real(&j, "sigma", sigma);
+        json_put(&j, "model %s, n %zu, seconds %g", s->output_path, n, seconds);
+        if (!isnan(sigma))
+            json_put(&j, "sigma %g", sigma);
         json_close(&j, '}');
     } else if (!s->quiet) {
         fprintf(file, "%-16s %zu examples in %.3f s\n", "calibrated on", n, seconds);
-        if (regression)
+        if (!isnan(sigma))
             fprintf(file, "%-16s %.10g\n", "sigma", sigma);
         fprintf(file, "%-16s %s\n", "model", s->output_path);
     }
@@ -86,7 +79,6 @@ int command_calibrate(int argc, char **argv)
     struct calibrate_settings s = { 0 };
     hinge_model *model = NULL;
     hinge_data data;
-    hinge_error err = { 0 };
     double start;
 
     read_options(argc, argv, &s);
@@ -94,8 +86,8 @@ int command_calibrate(int argc, char **argv)
     check_writable(s.output_path, s.data_path);
     load(&s, &model, &data);
     start = now();
-    if (hinge_calibrate(model, &data.x, data.y, &s.options, &err) != HINGE_OK)
-        die(EXIT_DATA, "%s by %s: %s", s.model_path, s.data_path, err.text);
+    if (hinge_calibrate(model, &data.x, data.y, &s.options, &failure) != HINGE_OK)
+        die(EXIT_DATA, "%s by %s: %s", s.model_path, s.data_path, failure.text);
     save_model(model, s.output_path);
     report(&s, model, data.x.rows, now() - start);
     finish_stdout();

@@ -6,15 +6,10 @@
 
 #include "common.h"
 
-struct check_settings {
-    struct data_flags data;
-    int precomputed;
-};
-
-#define FIELD(name) offsetof(struct check_settings, name)
+#define FIELD(name) offsetof(struct data_flags, name)
 static const struct tool_option check_options[] = {
-    { 0, "precomputed", NULL, parse_flag, FIELD(precomputed), NULL,
-      "expect 0:serial at the beginning of each line, as\nprecomputed kernels have it" },
+    OPTION_FLAG("precomputed", read.precomputed,
+                "expect 0:serial at the beginning of each line, as\nprecomputed kernels have it"),
 };
 
 static const char usage[] = "usage: hinge check [options] data_file\n\n"
@@ -28,21 +23,20 @@ static int is_good(const hinge_data_options *options, const char *path, const st
     size_t before = behind < k ? lines->start[behind + 1] - lines->start[behind] : 0;
     size_t own = lines->start[k + 1] - lines->start[k];
     char *text = allocate(before + own, 1);
-    hinge_error err = { 0 };
     hinge_data data;
     hinge_status status;
 
     memcpy(text, lines->bytes + lines->start[behind], before);
     memcpy(text + before, lines->bytes + lines->start[k], own);
-    status = hinge_data_parse("", text, before + own, options, &data, &err);
+    status = hinge_data_parse("", text, before + own, options, &data, &failure);
     free(text);
     if (status == HINGE_OK) {
         hinge_data_free(&data);
         return 1;
     }
     if (status != HINGE_EFORMAT)
-        die(EXIT_DATA, "%s:%zu: %s", path, k + 1, err.text);
-    printf("%s:%zu: %s\n", path, k + 1, strncmp(err.text, ":", 1) == 0 ? strchr(err.text, ' ') + 1 : err.text);
+        die(EXIT_DATA, "%s:%zu: %s", path, k + 1, failure.text);
+    printf("%s:%zu: %s\n", path, k + 1, *failure.text == ':' ? strchr(failure.text, ' ') + 1 : failure.text);
     return 0;
 }
 
@@ -75,32 +69,31 @@ static size_t check_lines(hinge_data_options options, const char *path, const st
 
 int command_check(int argc, char **argv)
 {
-    struct check_settings s = { 0 };
+    struct data_flags flags = { 0 };
     const struct option_group groups[] = {
-        { "Options:", check_options, COUNT_OF(check_options), &s },
-        { "Data:", data_options, n_data_options, &s.data },
+        { "Options:", check_options, COUNT_OF(check_options), &flags, NULL },
+        { "Data:", data_options, n_data_options, &flags, NULL },
     };
-    int first = parse_options(argc, argv, usage, groups, COUNT_OF(groups));
-    const char *path = first + 1 == argc ? argv[first] : NULL;
-    hinge_data_options options = { .header = s.data.header - s.data.no_header, .format = (hinge_format)s.data.format,
-                                   .label_column = s.data.label_column, .no_labels = s.data.no_labels,
-                                   .labels_path = s.data.labels, .drop_empty = 1, .precomputed = s.precomputed };
+    const char *path, *needed = "one data file is needed";
+    hinge_data_options options;
     struct text_lines lines;
-    hinge_error err = { 0 };
     hinge_data data = { 0 };
     hinge_status status;
     size_t bad = 0;
 
-    if (!path)
-        die(EXIT_USAGE, "check: one data file is needed; see `hinge check --help`");
+    parse_command(argc, argv, usage, groups, COUNT_OF(groups), &(struct file_names){ 1, needed, { &path }, needed });
+    options = flags.read;
+    options.header -= flags.no_header;
+    options.min_cols = 0; /* which no line lacks */
+    options.drop_empty = 1;
     load_lines(path, &lines);
-    status = hinge_data_read(path, &options, &data, &err);
+    status = hinge_data_read(path, &options, &data, &failure);
     if (status != HINGE_OK && status != HINGE_EFORMAT)
-        check(status, &err);
+        check(status);
     if (status == HINGE_EFORMAT && !is_table(path, &lines, options.format))
         bad = check_lines(options, path, &lines);
     if (status == HINGE_EFORMAT && bad == 0) {
-        puts(err.text);
+        puts(failure.text);
         bad = 1;
     }
     if (!is_table(path, &lines, options.format) && lines.count && lines.bytes[lines.start[lines.count] - 1] != '\n')

@@ -41,8 +41,7 @@ static void json_error(int code, const char *format, va_list arguments)
     errors_in_json = 0; /* once, even if this fails */
     vsnprintf(text, sizeof text, format, arguments);
     json_open(&j, NULL, '{');
-    json_text(&j, "error", text);
-    json_count(&j, "exit_status", (uint64_t)code);
+    json_put(&j, "error %s, exit_status %d", text, code);
     json_close(&j, '}');
 }
 
@@ -69,10 +68,12 @@ void warn(const char *format, ...)
     va_end(arguments);
 }
 
-void check(hinge_status status, const hinge_error *err)
+hinge_error failure;
+
+void check(hinge_status status)
 {
     if (status != HINGE_OK)
-        die(EXIT_DATA, "%s", err->text[0] ? err->text : hinge_status_text(status));
+        die(EXIT_DATA, "%s", failure.text[0] ? failure.text : hinge_status_text(status));
 }
 
 void finish_stdout(void)
@@ -116,13 +117,36 @@ const char *base_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
-static char *join(const char *a, const char *b)
+int ends_in(const char *text, const char *end)
 {
-    size_t size = strlen(a) + strlen(b) + 1;
+    size_t n = strlen(text), m = strlen(end);
+
+    return n >= m && strcmp(text + n - m, end) == 0;
+}
+
+char *join(const char *a, const char *b, const char *c)
+{
+    size_t size = strlen(a) + strlen(b) + strlen(c) + 1;
     char *text = allocate(size, 1);
 
-    snprintf(text, size, "%s%s", a, b);
+    snprintf(text, size, "%s%s%s", a, b, c);
     return text;
+}
+
+int compare_reals(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+FILE *open_file(const char *path, const char *mode)
+{
+    FILE *file = fopen(path, mode);
+
+    if (!file)
+        die(EXIT_DATA, "%s: cannot %s: %s", path, *mode == 'r' ? "read" : "write", strerror(errno));
+    return file;
 }
 
 /* ---- Files written whole ---- */
@@ -132,19 +156,17 @@ int is_stdout(const char *path)
     return path && strcmp(path, "-") == 0;
 }
 
-/* Makes a temporary file beside path, with the rights that a new file has. */
-static FILE *open_beside(struct output *out)
+int open_beside(const char *path, char **temporary)
 {
     mode_t mask = umask(0);
     int fd;
 
     umask(mask);
-    out->temporary = join(out->path, ".XXXXXX");
-    fd = mkstemp(out->temporary);
-    if (fd < 0)
-        return NULL;
-    (void)!fchmod(fd, 0666 & ~mask);
-    return fdopen(fd, "w");
+    *temporary = join(path, ".XXXXXX", "");
+    fd = mkstemp(*temporary);
+    if (fd >= 0)
+        (void)!fchmod(fd, 0666 & ~mask);
+    return fd;
 }
 
 void output_open(struct output *out, const char *path)
@@ -158,11 +180,14 @@ void output_open(struct output *out, const char *path)
     }
     out->path = realpath(path, NULL); /* follow links; a path that is not there yet stays as it is */
     if (!out->path)
-        out->path = join(path, "");
-    if (stat(out->path, &status) == 0 && !S_ISREG(status.st_mode)) /* a pipe, a terminal, /dev/null */
+        out->path = join(path, "", "");
+    if (stat(out->path, &status) == 0 && !S_ISREG(status.st_mode)) { /* a pipe, a terminal, /dev/null */
         out->file = fopen(out->path, "w");
-    else
-        out->file = open_beside(out);
+    } else {
+        int fd = open_beside(out->path, &out->temporary);
+
+        out->file = fd < 0 ? NULL : fdopen(fd, "w");
+    }
     if (!out->file)
         die(EXIT_DATA, "%s: cannot write: %s", path, strerror(errno));
 }
@@ -205,7 +230,7 @@ void check_writable(const char *path, const char *other)
         die(EXIT_DATA, "%s: cannot write: it is a folder", path);
     if (stat(path, &status) == 0 && !S_ISREG(status.st_mode))
         return;
-    folder = join(path, "");
+    folder = join(path, "", "");
     folder[base_name(path) - path] = '\0';
     if (*folder && access(folder, F_OK))
         die(EXIT_DATA, "%s: cannot write: there is no folder %s", path, folder);
@@ -292,13 +317,13 @@ void json_labels(struct json *j, const char *key, const hinge_words *words, cons
     json_close(j, ']');
 }
 
-void json_count(struct json *j, const char *key, uint64_t value)
+static void json_count(struct json *j, const char *key, uint64_t value)
 {
     json_item(j, key);
     fprintf(page.file, "%llu", (unsigned long long)value);
 }
 
-void json_bool(struct json *j, const char *key, int value)
+static void json_bool(struct json *j, const char *key, int value)
 {
     json_item(j, key);
     fputs(value ? "true" : "false", page.file);
@@ -342,6 +367,35 @@ void json_text(struct json *j, const char *key, const char *value)
     putc('"', page.file);
 }
 
+void json_put(struct json *j, const char *format, ...)
+{
+    va_list values;
+
+    va_start(values, format);
+    while (*format) {
+        char key[40];
+        size_t length = strcspn(format, " ");
+
+        snprintf(key, sizeof key, "%.*s", (int)length, format);
+        format += length + 2; /* behind the % */
+        if (*format == 'g')
+            json_real(j, key, va_arg(values, double));
+        else if (*format == 's')
+            json_text(j, key, va_arg(values, const char *));
+        else if (*format == 'd')
+            json_count(j, key, (uint64_t)va_arg(values, int));
+        else if (*format == 'i')
+            json_bool(j, key, va_arg(values, int));
+        else if (*format == 'z')
+            json_count(j, key, va_arg(values, size_t));
+        else
+            json_count(j, key, va_arg(values, uint64_t));
+        format += strcspn(format, ",");
+        format += strspn(format, ", ");
+    }
+    va_end(values);
+}
+
 void json_reals(struct json *j, const char *key, const double *values, size_t count)
 {
     json_item(j, key);
@@ -378,13 +432,13 @@ void json_kernel(struct json *j, const hinge_kernel *kernel)
 {
     const hinge_kernel_row *row = hinge_kernel_info(kernel->type);
 
-    json_text(j, "kernel", row->keyword);
+    json_put(j, "kernel %s", row->keyword);
     if (row->uses_degree)
-        json_count(j, "degree", (uint64_t)kernel->degree);
+        json_put(j, "degree %d", kernel->degree);
     if (row->uses_gamma)
-        json_real(j, "gamma", kernel->gamma);
+        json_put(j, "gamma %g", kernel->gamma);
     if (row->uses_coef0)
-        json_real(j, "coef0", kernel->coef0);
+        json_put(j, "coef0 %g", kernel->coef0);
 }
 
 /* Moments are taken about the first pair: sums of large targets would lose their digits. */
@@ -431,33 +485,35 @@ struct score score_predictions(hinge_task task, double tau, size_t n, const doub
     return score;
 }
 
-void print_score(FILE *file, const struct score *score)
+void print_score(FILE *file, const struct score *score, int cross)
 {
-    if (score->tau > 0) {
-        fprintf(file, "Mean pinball loss = %g (quantile %g)\n", score->pinball, score->tau);
-        fprintf(file, "Coverage = %g%% (%zu/%zu) (quantile %g)\n", score->coverage, score->correct, score->n,
-                score->tau);
-    } else if (score->regression) {
-        fprintf(file, "Mean squared error = %g (regression)\n", score->mse);
-        fprintf(file, "Squared correlation coefficient = %g (regression)\n", score->r2);
-    } else {
-        fprintf(file, "Accuracy = %g%% (%zu/%zu) (classification)\n", score->accuracy, score->correct,
-                score->n);
-    }
+    const char *head = cross ? "Cross Validation " : "";
+    char of[40] = "", count[48] = "";
+
+    if (!cross && score->tau > 0)
+        snprintf(of, sizeof of, " (quantile %g)", score->tau);
+    else if (!cross)
+        snprintf(of, sizeof of, " (%s)", score->regression ? "regression" : "classification");
+    if (!cross)
+        snprintf(count, sizeof count, " (%zu/%zu)", score->correct, score->n);
+    if (score->tau > 0)
+        fprintf(file, "%sMean pinball loss = %g%s\n%sCoverage = %g%%%s%s\n", head, score->pinball, of, head,
+                score->coverage, count, of);
+    else if (score->regression)
+        fprintf(file, "%sMean squared error = %g%s\n%sSquared correlation coefficient = %g%s\n", head, score->mse, of,
+                head, score->r2, of);
+    else
+        fprintf(file, "%sAccuracy = %g%%%s%s\n", head, score->accuracy, count, of);
 }
 
 void json_score(struct json *j, const struct score *score)
 {
-    if (score->tau > 0) {
-        json_real(j, "tau", score->tau);
-        json_real(j, "pinball", score->pinball);
-        json_real(j, "coverage", score->coverage);
-    } else if (score->regression) {
-        json_real(j, "mse", score->mse);
-        json_real(j, "squared_correlation", score->r2);
-    } else {
-        json_real(j, "accuracy", score->accuracy);
-    }
+    if (score->tau > 0)
+        json_put(j, "tau %g, pinball %g, coverage %g", score->tau, score->pinball, score->coverage);
+    else if (score->regression)
+        json_put(j, "mse %g, squared_correlation %g", score->mse, score->r2);
+    else
+        json_put(j, "accuracy %g", score->accuracy);
 }
 
 void print_certificate(const hinge_certificate *c)
@@ -469,14 +525,9 @@ void print_certificate(const hinge_certificate *c)
 
 void json_certificate(struct json *j, const hinge_certificate *c)
 {
-    json_real(j, "primal", c->primal);
-    json_real(j, "dual", c->dual);
-    json_real(j, "gap", c->gap);
-    json_real(j, "kkt", c->kkt);
-    json_real(j, "slackness", c->slackness);
-    json_real(j, "sum_residual", c->sum_residual);
-    json_real(j, "box_residual", c->box_residual);
-    json_real(j, "seconds_certificate", c->seconds);
+    json_put(j, "primal %g, dual %g, gap %g, kkt %g, slackness %g", c->primal, c->dual, c->gap, c->kkt, c->slackness);
+    json_put(j, "sum_residual %g, box_residual %g, seconds_certificate %g", c->sum_residual, c->box_residual,
+             c->seconds);
 }
 
 const char *blas_advice(const hinge_machine *machine)
@@ -490,14 +541,28 @@ const char *blas_advice(const hinge_machine *machine)
     return NULL;
 }
 
+hinge_model *load_model(const char *path)
+{
+    hinge_model *model = NULL;
+
+    check(hinge_model_load(&model, path, NULL, &failure));
+    return model;
+}
+
+double laplace_width(const hinge_model *model)
+{
+    double sigma;
+
+    return hinge_model_laplace(model, &sigma, NULL) == HINGE_OK ? sigma : NAN;
+}
+
 void save_model(const hinge_model *model, const char *path)
 {
     struct output out;
-    hinge_error err = { 0 };
     char *bytes;
     size_t size;
 
-    check(hinge_model_format(model, &bytes, &size, &err), &err);
+    check(hinge_model_format(model, &bytes, &size, &failure));
     output_open(&out, path);
     fwrite(bytes, 1, size, out.file);
     output_close(&out);

@@ -13,6 +13,7 @@
 #include <hinge/hinge.h>
 #include <hinge/io.h>
 #include <hinge/scaling.h>
+#include <hinge/select.h>
 
 #if defined(__GNUC__)
 #define PRINTF_LIKE(text, first) __attribute__((format(printf, text, first)))
@@ -31,8 +32,10 @@ void warn(const char *format, ...) PRINTF_LIKE(1, 2);
 /* Makes die() write its message to standard output too, as {"error": ..., "exit_status": ...}, unless another object
  * is there already. */
 void die_in_json(void);
-/* Dies of err unless status is HINGE_OK. */
-void check(hinge_status status, const hinge_error *err);
+/* Why the last call of the library failed. */
+extern hinge_error failure;
+/* Dies of it unless status is HINGE_OK. */
+void check(hinge_status status);
 /* Dies unless everything printed so far has reached standard output. */
 void finish_stdout(void);
 
@@ -40,21 +43,28 @@ void *allocate(size_t count, size_t size); /* zeroed; dies without memory */
 double now(void);                          /* seconds of a clock that only goes forward */
 int terminal_width(void);                  /* columns of stderr, 0: no terminal */
 const char *base_name(const char *path);   /* what follows the last slash */
+int ends_in(const char *text, const char *end);
+char *join(const char *a, const char *b, const char *c); /* all in one text, the caller's */
+int compare_reals(const void *a, const void *b); /* qsort's, of doubles */
 
 /* ---- Options: a table row each drives getopt_long, the checks and the help ---- */
 
 struct option_use {
     const char *shown; /* the option as the user wrote it, "--gamma" */
     const char *text;  /* its value, NULL: none */
+    const void *detail; /* what its table has */
     int argc;          /* the command line, for options with two values: see option_next */
     char **argv;
 };
+
+/* Parses an option's value into a field. */
+typedef void option_parser(const struct option_use *use, void *field);
 
 struct tool_option {
     int letter;       /* one-letter name, 0: none */
     const char *name; /* long name, NULL: none */
     const char *arg;  /* what the help calls its value, NULL: takes none; in brackets: takes one with = only */
-    void (*parse)(const struct option_use *use, const void *detail, void *field);
+    option_parser *parse;
     size_t field;       /* offset of what it sets, from the group's base */
     const void *detail; /* what parse needs: a range, a list of choices, a value */
     const char *help;   /* NULL: another name of an option shown elsewhere; '\n' breaks the line */
@@ -65,15 +75,24 @@ struct option_group {
     const struct tool_option *options;
     size_t count;
     void *base;
+    const char *const *without; /* long names of those that are left out, NULL behind the last; NULL: none is */
 };
 
 /* Reads all options and moves the other arguments to the end; returns the index of the first of them.
  * --help prints usage and the groups, and exits. */
 int parse_options(int argc, char **argv, const char *usage, const struct option_group *groups, size_t n_groups);
 
-/* Returns count, the number of file names behind a command's options; dies of fewer than least, saying what is needed,
- * and of more than most. */
-int count_files(int count, const char *command, int least, int most, const char *needed);
+/* The names of files behind a command's options. */
+struct file_names {
+    int least;             /* so many are needed, */
+    const char *needed;    /* which says that they are */
+    const char **place[4]; /* where each goes; NULL: no more are allowed */
+    const char *too_many;  /* says that there are more; NULL: "too many file names" */
+};
+
+/* Does parse_options, and sets the places to the names behind the options; those without a name are left alone. */
+void parse_command(int argc, char **argv, const char *usage, const struct option_group *groups, size_t n_groups,
+                   const struct file_names *files);
 
 struct range {
     double low, high;
@@ -98,26 +117,20 @@ struct class_weights {
     double *labels, *weights; /* labels: see set_class_weights */
 };
 
-/* Parse an option's value; each comment says what field points at, then what detail is. */
-void parse_flag(const struct option_use *use, const void *detail, void *field);    /* int: becomes 1 */
-void parse_real(const struct option_use *use, const void *detail, void *field);    /* double; range */
-void parse_cost(const struct option_use *use, const void *detail, void *field);    /* double; range, or inf */
-void parse_int(const struct option_use *use, const void *detail, void *field);     /* int; range */
-void parse_count(const struct option_use *use, const void *detail, void *field);   /* uint64_t; range */
-void parse_size(const struct option_use *use, const void *detail, void *field);    /* size_t; range */
-void parse_bytes(const struct option_use *use, const void *detail, void *field);   /* size_t; nothing */
-void parse_text(const struct option_use *use, const void *detail, void *field);    /* const char *; nothing */
-void parse_choice(const struct option_use *use, const void *detail, void *field);  /* int, enum; choices */
-void parse_task(const struct option_use *use, const void *detail, void *field);    /* hinge_task; nothing */
-void parse_kernel(const struct option_use *use, const void *detail, void *field);  /* hinge_kernel_type; nothing */
-/* double; range. 0 (as in svm-train) and auto stand for 1 / features. */
-void parse_gamma(const struct option_use *use, const void *detail, void *field);
-/* long; nothing. Columns count from 1, or from the end by -1. */
-void parse_column(const struct option_use *use, const void *detail, void *field);
-/* struct class_weights; range. -w1 5, -w 1=5 or --weight 1=5, and words likewise. */
-void parse_weight(const struct option_use *use, const void *detail, void *field);
+/* Parsers for options' tables, by what field points at, then what detail is. */
+option_parser parse_flag;                /* int: becomes 1 */
+option_parser parse_real, parse_cost;    /* double; range. cost may be inf */
+option_parser parse_gamma;               /* double; range. 0 (as in svm-train) and auto stand for 1 / features */
+option_parser parse_int, parse_count, parse_size; /* int, uint64_t, size_t; range */
+option_parser parse_bytes, parse_text;   /* size_t, const char *; nothing */
+option_parser parse_choice;              /* int, enum; choices */
+option_parser parse_task, parse_kernel;  /* hinge_task, hinge_kernel_type; nothing */
+option_parser parse_column;              /* long; nothing. Columns count from 1, or from the end by -1 */
+option_parser parse_weight; /* struct class_weights; range. -w1 5, -w 1=5 or --weight 1=5, and words likewise */
 
 /* Rows that several tables have; FIELD is the table's own. */
+#define OPTION_FLAG(name, field, help) { 0, name, NULL, parse_flag, FIELD(field), NULL, help }
+#define OPTION_FILE(name, field, help) { 0, name, "FILE", parse_text, FIELD(field), NULL, help }
 #define OPTION_THREADS(field) \
     { 0, "threads", "N", parse_int, FIELD(field), &range_positive, \
       "use N threads (OMP_NUM_THREADS, or all processors)" }
@@ -128,11 +141,11 @@ void parse_weight(const struct option_use *use, const void *detail, void *field)
     { 0, "cpu-level", "L", parse_int, FIELD(field), &range_level, \
       "run vector code of level L: 1 plain, 2 to 4\nx86-64-v2 to v4 (the best that runs here)" }
 #define OPTION_NO_RESTART(field) \
-    { 0, "no-restart", NULL, parse_flag, FIELD(field), NULL, \
-      "do not start again with a faster OpenBLAS core, as\nHINGE_NO_RESTART=1 has it too" }
+    OPTION_FLAG("no-restart", field, \
+                "do not start again with a faster OpenBLAS core, as\nHINGE_NO_RESTART=1 has it too")
 #define OPTION_QUIET(field) { 'q', "quiet", NULL, parse_flag, FIELD(field), NULL, "print warnings and errors only" }
-#define OPTION_VERBOSE(field) { 0, "verbose", NULL, parse_flag, FIELD(field), NULL, "tell more on standard error" }
-#define OPTION_JSON(field) { 0, "json", NULL, parse_flag, FIELD(field), NULL, "print the report as a JSON object" }
+#define OPTION_VERBOSE(field) OPTION_FLAG("verbose", field, "tell more on standard error")
+#define OPTION_JSON(field) OPTION_FLAG("json", field, "print the report as a JSON object")
 #define OPTION_DEGREE(field) \
     { 'd', "degree", "D", parse_int, FIELD(field), &range_not_negative, \
       "set the degree of the polynomial kernel (3)" }
@@ -149,11 +162,16 @@ void parse_weight(const struct option_use *use, const void *detail, void *field)
     { 0, "slack-tolerance", "T", parse_real, FIELD(field), &range_tolerance, \
       "count a slack within T of 0 or 1 as 0 or 1 (0.001)" }
 
+/* Reads count numbers with commas between, and nothing behind them; 0: there is something else. */
+int numbers_with_commas(const char *text, double *numbers, size_t count);
 double real_value(const struct option_use *use, const struct range *range);
 /* Returns the argument after an option's value, for -wI W and -y LOW HIGH; dies if there is none. */
 const char *option_next(const struct option_use *use);
 /* Returns what option_next would, and leaves it there; "": so many words do not follow behind it. */
 const char *option_peek(const struct option_use *use, int behind);
+
+/* Opens a file as fopen does, or dies. */
+FILE *open_file(const char *path, const char *mode);
 
 /* ---- Files written whole ---- */
 
@@ -165,6 +183,9 @@ struct output {
 int is_stdout(const char *path); /* "-" is; NULL is not */
 void output_open(struct output *out, const char *path);
 void output_close(struct output *out); /* only now does path exist or change */
+/* Opens a new file beside path, with the rights that a new file has, and returns its descriptor; -1: it cannot be made.
+ * *temporary becomes its name, the caller's. */
+int open_beside(const char *path, char **temporary);
 /*
  * Dies if a file cannot be written at path, or if path is the other file, which the command reads or writes too: call
  * it before a long run, which is then not in vain. NULL for path: nothing is written; NULL for other: there is none.
@@ -179,9 +200,10 @@ struct json {
 
 void json_open(struct json *j, const char *key, char bracket);
 void json_close(struct json *j, char bracket);
+/* Writes members of an object, "n %zu, seconds %g, path %s": each a key and, checked as printf's are, %g for a double,
+ * %s a text, %d an int, %i an int that is true or false, %zu, or PRIu64. */
+void json_put(struct json *j, const char *format, ...) PRINTF_LIKE(2, 3);
 void json_real(struct json *j, const char *key, double value); /* NaN and infinity become null */
-void json_count(struct json *j, const char *key, uint64_t value);
-void json_bool(struct json *j, const char *key, int value);
 void json_text(struct json *j, const char *key, const char *value);
 void json_reals(struct json *j, const char *key, const double *values, size_t count);
 void json_counts(struct json *j, const char *key, const size_t *values, size_t count);
@@ -191,24 +213,33 @@ void json_labels(struct json *j, const char *key, const hinge_words *words, cons
 
 /* ---- Data ---- */
 
-/* A process of several that each read a part of a file, and all call the same; NULL: the only one. */
-struct data_ranks {
+struct train_settings;
+struct train_run;
+
+/* What several processes (ranks) do otherwise than one. All call the same; data are the part of the rows that each has,
+ * but for those of a grid, which are all rows. */
+struct ranks {
     hinge_status (*read)(const char *path, const hinge_data_options *options, hinge_data *data, hinge_error *err);
     int (*all)(int mine); /* tells whether it is so on all of them */
+    size_t (*rows)(size_t mine); /* tells how many rows all of them have */
+    void (*span)(hinge_scaling *here, size_t rows); /* takes the ranges of the rows of all of them */
+    double *(*weights)(const char *path, size_t rows); /* load_weights, of all rows, for its own */
+    double *(*gather)(double *part, size_t rows, size_t width, size_t *n); /* see gather_rows */
+    void (*check_output)(const char *path, const char *other); /* check_writable, by the one that tells */
+    hinge_status (*train)(struct train_settings *s, struct train_run *run);
+    hinge_status (*cross_validate)(struct train_settings *s, struct train_run *run, double *predictions);
+    hinge_status (*predict)(const hinge_model *model, const hinge_matrix *x, const hinge_predict_options *options,
+                            double *labels, double *decisions, hinge_error *err);
+    hinge_status (*probability)(const hinge_model *model, const hinge_matrix *x, const hinge_predict_options *options,
+                                double *labels, double *probabilities, hinge_error *err);
+    hinge_status (*select)(hinge_selection **selection, const hinge_matrix *x, const double *y,
+                           const hinge_params *params, const hinge_select_options *options, hinge_error *err);
 };
 
 struct data_flags {
-    int format;
-    const char *labels;
-    long label_column;
-    int no_labels, header, no_header;
-    int drop_empty;        /* as in hinge_data_options, as are columns and n_columns */
-    const size_t *columns;
-    size_t n_columns;
-    size_t features;
-    hinge_dtype type; /* type of the matrix; 0: that of the file */
-    const hinge_words *words; /* as in hinge_data_options; NULL in load_test: the model's labels are numbers */
-    const struct data_ranks *ranks;
+    hinge_data_options read; /* min_cols: --features. In load_test, words NULL: the model's labels are numbers */
+    int no_header;
+    const struct ranks *ranks; /* NULL: this process is the only one */
 };
 
 extern const struct tool_option data_options[];
@@ -225,16 +256,16 @@ struct text_lines {
 void load_lines(const char *path, struct text_lines *lines);
 void free_lines(struct text_lines *lines);
 /* Reads a file as at least min_cols features, or dies. */
-void load_data(const char *path, const struct data_flags *flags, size_t min_cols, int precomputed, int threads,
-               hinge_data *data);
+void load_data(const char *path, const struct data_flags *flags, size_t min_cols, int threads, hinge_data *data);
+/* Makes the table of all processes' n rows of the part that each has, which it frees; NULL: another process tells. */
+double *gather_rows(const struct data_flags *flags, double *part, size_t rows, size_t width, size_t *n);
 /* Sets a gamma of 1 / features by all features, those included that flags let be dropped. */
 void count_dropped(hinge_kernel *kernel, const hinge_data *data, const struct data_flags *flags);
-/* Reads weights of n examples, one number a line or an .npy file; the caller frees them by hinge_data_free. */
-void load_weights(const char *path, size_t n, hinge_data *data);
+/* Reads weights of n examples, one number a line or an .npy file; the caller frees them. */
+double *load_weights(const char *path, size_t n);
 /* Reads data, as load_data, that a model of cols features shall predict, of the columns that flags names; dies of a
  * table of another number. Takes labels that are words for none where flags has no words. */
-void load_test(const char *path, const struct data_flags *flags, size_t cols, int precomputed, int threads,
-               hinge_data *data);
+void load_test(const char *path, const struct data_flags *flags, size_t cols, int threads, hinge_data *data);
 /* Makes model and data fit each other: features that the model has not count, its support vectors having 0 there,
  * unless it scales its features: then it knows no range of theirs, and they are left out. */
 void fit_test(hinge_model *model, hinge_data *data);
@@ -244,9 +275,13 @@ void load_for_model(const char *path, const struct data_flags *flags, hinge_mode
 /* Dies where the data have no labels for what is wanted; option names a file of them. */
 void need_labels(const char *path, const hinge_data *data, const char *what, const char *option);
 double entry_of(const hinge_data *data, size_t i, size_t k);
-double *sorted_labels(const hinge_data *data); /* the caller frees them */
+/* Lists the different labels in ascending order, and how many rows have each; returns how many there are. The caller
+ * frees both. */
+size_t list_labels(const hinge_data *data, double **labels, size_t **counts);
 /* Warns of training data whose labels look like something else than the task takes them for. */
 void warn_of_labels(const char *path, const struct data_flags *flags, hinge_task task, const hinge_data *data);
+/* Returns the place of a label in a list; count: it is not there. */
+size_t place_of(const double *labels, size_t count, double label);
 /* Warns where no label is a class of the model, so that an accuracy says nothing. */
 void warn_of_unknown_labels(const char *path, const hinge_data *data, const hinge_model *model);
 /* Returns a label as its word or, where it has none, as a number of so many digits, written to room. */
@@ -263,6 +298,10 @@ void drop_words(hinge_data *data, hinge_task task);
 /* Dies of a label that is no class of the model. */
 void check_labels(const char *path, const hinge_data *data, const hinge_model *model);
 
+/* Reads a model file, or dies. */
+hinge_model *load_model(const char *path);
+/* Returns the Laplace width of a calibrated regression; NaN: the model is none. */
+double laplace_width(const hinge_model *model);
 /* Writes a model file; - is standard output. */
 void save_model(const hinge_model *model, const char *path);
 
@@ -284,7 +323,8 @@ struct score {
 
 /* Scores predictions; tau is the level of a quantile regression, otherwise ignored. */
 struct score score_predictions(hinge_task task, double tau, size_t n, const double *predicted, const double *target);
-void print_score(FILE *file, const struct score *score); /* the lines of LIBSVM's svm-predict */
+/* Prints the lines of LIBSVM's svm-predict or, of a cross-validation, those of svm-train -v. */
+void print_score(FILE *file, const struct score *score, int cross);
 void json_score(struct json *j, const struct score *score);
 void print_certificate(const hinge_certificate *certificate);
 void json_certificate(struct json *j, const hinge_certificate *certificate);
@@ -293,37 +333,17 @@ void json_certificate(struct json *j, const hinge_certificate *certificate);
 
 /* Starts the command anew, once, where OpenBLAS overlooked AVX-512 and nobody chose its core. */
 void restart_if_slow(int allowed, int verbose);
-/* Keep the command line as it was given, for restart_if_slow; before anything else, and at the end. */
+/* Keeps the command line as it was given, for restart_if_slow; before anything else. */
 void remember_arguments(int argc, char **argv);
-void forget_arguments(void);
 /* Returns the sentence that says how to cure a slow BLAS; NULL: there is nothing to cure. */
 const char *blas_advice(const hinge_machine *machine);
 
-/* How predictions are made and told: by this process, or by several, of which the first tells. */
-struct predict_ranks {
-    const char *usage;
-    const struct data_ranks *data; /* NULL: this process alone */
-    void (*check_output)(const char *path, const char *other); /* check_writable, by the one that tells */
-    hinge_status (*predict)(const hinge_model *model, const hinge_matrix *x, const hinge_predict_options *options,
-                            double *labels, double *decisions, hinge_error *err);
-    hinge_status (*probability)(const hinge_model *model, const hinge_matrix *x, const hinge_predict_options *options,
-                                double *labels, double *probabilities, hinge_error *err);
-    /* Makes the table of all rows of the part that each has, which it frees; NULL: another process tells. */
-    double *(*gather)(double *part, size_t rows, size_t width, size_t *n);
-};
-/* Runs hinge predict. */
-int run_predict(int argc, char **argv, const struct predict_ranks *ranks);
+/* Run hinge predict and hinge grid; ranks: NULL, or how several processes do it, of which one tells. */
+int run_predict(int argc, char **argv, const char *usage, const struct ranks *ranks);
+int run_grid(int argc, char **argv, const char *usage, const struct ranks *ranks);
 
-int command_train(int argc, char **argv);
-int command_grid(int argc, char **argv);
-int command_predict(int argc, char **argv);
-int command_calibrate(int argc, char **argv);
-int command_check(int argc, char **argv);
-int command_sample(int argc, char **argv);
-int command_scale(int argc, char **argv);
-int command_export(int argc, char **argv);
-int command_info(int argc, char **argv);
-int command_report(int argc, char **argv);
-int command_plot(int argc, char **argv);
+typedef int command_function(int argc, char **argv);
+command_function command_train, command_grid, command_predict, command_calibrate, command_check, command_sample,
+    command_scale, command_export, command_info, command_report, command_plot;
 
 #endif

@@ -11,26 +11,26 @@
 
 #define FIELD(name) offsetof(struct data_flags, name)
 const struct tool_option data_options[] = {
-    { 0, "format", "FORMAT", parse_choice, FIELD(format), choice_format,
+    { 0, "format", "FORMAT", parse_choice, FIELD(read.format), choice_format,
       "read data as auto, libsvm, npy or csv, each also\ncompressed with xz or gz (auto)" },
-    { 0, "labels", "FILE.npy", parse_text, FIELD(labels), NULL, "read the labels of .npy data from FILE.npy" },
-    { 0, "label-column", "K", parse_column, FIELD(label_column), NULL,
+    { 0, "labels", "FILE.npy", parse_text, FIELD(read.labels_path), NULL,
+      "read the labels of .npy data from FILE.npy" },
+    { 0, "label-column", "K", parse_column, FIELD(read.label_column), NULL,
       "take labels of CSV from column K, from 1, or from -1\nfor the last (1)" },
-    { 0, "no-labels", NULL, parse_flag, FIELD(no_labels), NULL, "read CSV without a label column" },
-    { 0, "header", NULL, parse_flag, FIELD(header), NULL,
-      "pass over line 1 of CSV as a header (done anyway\nwhere none of its fields is a number)" },
-    { 0, "no-header", NULL, parse_flag, FIELD(no_header), NULL, "read line 1 of CSV as an example" },
-    /* keep --features last: plot leaves it out, since it has one of its own */
-    { 0, "features", "N", parse_size, FIELD(features), &range_positive, "take at least N features; absent ones are 0" },
+    OPTION_FLAG("no-labels", read.no_labels, "read CSV without a label column"),
+    OPTION_FLAG("header", read.header,
+                "pass over line 1 of CSV as a header (done anyway\nwhere none of its fields is a number)"),
+    OPTION_FLAG("no-header", no_header, "read line 1 of CSV as an example"),
+    { 0, "features", "N", parse_size, FIELD(read.min_cols), &range_positive,
+      "take at least N features; absent ones are 0" },
 };
 const size_t n_data_options = COUNT_OF(data_options);
 
 void load_lines(const char *path, struct text_lines *lines)
 {
-    hinge_error err = { 0 };
     size_t size;
 
-    check(hinge_file_read(path, &lines->bytes, &size, &err), &err);
+    check(hinge_file_read(path, &lines->bytes, &size, &failure));
     lines->count = 0;
     for (size_t k = 0; k < size; k++)
         lines->count += lines->bytes[k] == '\n' || k + 1 == size;
@@ -46,57 +46,55 @@ void free_lines(struct text_lines *lines)
     free(lines->start);
 }
 
-void load_data(const char *path, const struct data_flags *flags, size_t min_cols, int precomputed,
-               int threads, hinge_data *data)
+void load_data(const char *path, const struct data_flags *flags, size_t min_cols, int threads, hinge_data *data)
 {
-    hinge_data_options options = { 0 };
-    hinge_error err = { 0 };
+    hinge_data_options options = flags->read;
 
-    if (flags->header && flags->no_header)
+    if (options.header && flags->no_header)
         die(EXIT_USAGE, "--header and --no-header do not go together");
-    options.header = flags->header - flags->no_header;
-    options.format = (hinge_format)flags->format;
-    options.type = flags->type;
-    options.min_cols = min_cols > flags->features ? min_cols : flags->features;
-    options.drop_empty = flags->drop_empty;
-    options.columns = flags->columns;
-    options.n_columns = flags->n_columns;
-    options.precomputed = precomputed;
-    options.label_column = flags->label_column;
-    options.no_labels = flags->no_labels;
-    options.labels_path = flags->labels;
-    options.words = flags->words;
+    options.header -= flags->no_header;
+    options.min_cols = min_cols > options.min_cols ? min_cols : options.min_cols;
     options.threads = threads;
-    check((flags->ranks ? flags->ranks->read : hinge_data_read)(path, &options, data, &err), &err);
+    check((flags->ranks ? flags->ranks->read : hinge_data_read)(path, &options, data, &failure));
+}
+
+/* Returns the number of features of data, those included that flags let be dropped. */
+static size_t features_of(const hinge_data *data, const struct data_flags *flags)
+{
+    return data->file_cols > flags->read.min_cols ? data->file_cols : flags->read.min_cols;
+}
+
+double *gather_rows(const struct data_flags *flags, double *part, size_t rows, size_t width, size_t *n)
+{
+    *n = rows;
+    return flags->ranks ? flags->ranks->gather(part, rows, width, n) : part;
 }
 
 void count_dropped(hinge_kernel *kernel, const hinge_data *data, const struct data_flags *flags)
 {
     if (data->columns && kernel->gamma == HINGE_GAMMA_AUTO)
-        kernel->gamma = 1.0 / (double)(data->file_cols > flags->features ? data->file_cols : flags->features);
+        kernel->gamma = 1.0 / (double)features_of(data, flags);
 }
 
-static int ends_in(const char *text, const char *end)
-{
-    size_t n = strlen(text), m = strlen(end);
-
-    return n >= m && strcmp(text + n - m, end) == 0;
-}
-
-void load_weights(const char *path, size_t n, hinge_data *data)
+double *load_weights(const char *path, size_t n)
 {
     hinge_data_options options = { .format = HINGE_FORMAT_CSV, .type = HINGE_F64, .max_cols = 1, .no_labels = 1 };
-    hinge_error err = { 0 };
+    double *weights = allocate(n, sizeof *weights);
+    hinge_data data;
 
     if (ends_in(path, ".npy"))
         options.format = HINGE_FORMAT_NPY;
-    check(hinge_data_read(path, &options, data, &err), &err);
-    if (data->x.rows != n || data->x.cols != 1)
-        die(EXIT_DATA, "%s: %zu by %zu numbers instead of one for each of %zu examples", path, data->x.rows,
-            data->x.cols, n);
-    for (size_t i = 0; i < n; i++)
-        if (((const double *)data->x.data)[i * data->x.stride] < 0)
+    check(hinge_data_read(path, &options, &data, &failure));
+    if (data.x.rows != n || data.x.cols != 1)
+        die(EXIT_DATA, "%s: %zu by %zu numbers instead of one for each of %zu examples", path, data.x.rows, data.x.cols,
+            n);
+    for (size_t i = 0; i < n; i++) {
+        weights[i] = entry_of(&data, i, 0);
+        if (weights[i] < 0)
             die(EXIT_DATA, "%s:%zu: a weight must not be negative", path, i + 1);
+    }
+    hinge_data_free(&data);
+    return weights;
 }
 
 /* ---- Data for a model ---- */
@@ -109,7 +107,7 @@ double entry_of(const hinge_data *data, size_t i, size_t k)
 }
 
 /* Tells whether features from cols on are 0 in every example: a model file by LIBSVM does not tell of such. */
-static int zero_from(const hinge_data *data, size_t cols, const struct data_ranks *ranks)
+static int zero_from(const hinge_data *data, size_t cols, const struct ranks *ranks)
 {
     int zero = 1;
 
@@ -122,23 +120,24 @@ static int zero_from(const hinge_data *data, size_t cols, const struct data_rank
 /* LIBSVM text leaves out what is 0, a table does not: one of other columns is another table. */
 static void check_columns(const char *path, const struct data_flags *flags, const hinge_data *data, size_t cols)
 {
-    size_t count = data->file_cols > flags->features ? data->file_cols : flags->features;
+    size_t count = features_of(data, flags);
     const char *hint = "";
 
     if (data->format == HINGE_FORMAT_LIBSVM || count == cols || (count > cols && zero_from(data, cols, flags->ranks)))
         return;
-    if (data->label_column && !flags->label_column && data->file_cols + 1 == cols)
+    if (data->label_column && !flags->read.label_column && data->file_cols + 1 == cols)
         hint = "; column 1 was taken for the label: say --no-labels if it is a feature";
     else if (data->format == HINGE_FORMAT_CSV && !data->labelled && data->file_cols == cols + 1)
         hint = "; leave out --no-labels if there is a label among them";
     die(EXIT_DATA, "%s: %zu features an example, and the model has %zu%s", path, data->file_cols, cols, hint);
 }
 
-void load_test(const char *path, const struct data_flags *flags, size_t cols, int precomputed, int threads,
-               hinge_data *data)
+void load_test(const char *path, const struct data_flags *flags, size_t cols, int threads, hinge_data *data)
 {
-    load_data(path, flags, precomputed ? 0 : cols, precomputed, threads, data);
-    if (data->words.count && !flags->words)
+    int precomputed = flags->read.precomputed;
+
+    load_data(path, flags, precomputed ? 0 : cols, threads, data);
+    if (data->words.count && !flags->read.words)
         data->labelled = 0;
     if (!precomputed)
         check_columns(path, flags, data, cols);
@@ -147,24 +146,23 @@ void load_test(const char *path, const struct data_flags *flags, size_t cols, in
 void fit_test(hinge_model *model, hinge_data *data)
 {
     size_t cols = hinge_model_n_features(model);
-    hinge_error err = { 0 };
 
     if (hinge_model_kernel(model).type == HINGE_PRECOMPUTED || data->x.cols <= cols)
         return;
     if (hinge_model_scale_factor(model))
         data->x.cols = cols; /* a view of fewer columns */
     else
-        check(hinge_model_widen(model, data->x.cols, &err), &err);
+        check(hinge_model_widen(model, data->x.cols, &failure));
 }
 
 void load_for_model(const char *path, const struct data_flags *flags, hinge_model *model, int threads, hinge_data *data)
 {
     struct data_flags some = *flags;
 
-    some.columns = hinge_model_columns(model, &some.n_columns);
-    some.words = hinge_model_words(model);
-    load_test(path, &some, hinge_model_n_features(model), hinge_model_kernel(model).type == HINGE_PRECOMPUTED, threads,
-              data);
+    some.read.columns = hinge_model_columns(model, &some.read.n_columns);
+    some.read.words = hinge_model_words(model);
+    some.read.precomputed = hinge_model_kernel(model).type == HINGE_PRECOMPUTED;
+    load_test(path, &some, hinge_model_n_features(model), threads, data);
     fit_test(model, data);
 }
 
@@ -230,38 +228,36 @@ void drop_words(hinge_data *data, hinge_task task)
         data->labelled = 0;
 }
 
-static int compare_reals(const void *a, const void *b)
+size_t list_labels(const hinge_data *data, double **labels, size_t **counts)
 {
-    double x = *(const double *)a, y = *(const double *)b;
+    size_t n = data->x.rows, found = 0;
+    double *list = allocate(n, sizeof *list);
 
-    return (x > y) - (x < y);
-}
-
-double *sorted_labels(const hinge_data *data)
-{
-    size_t n = data->x.rows;
-    double *sorted = allocate(n, sizeof *sorted);
-
-    memcpy(sorted, data->y, n * sizeof *sorted);
-    qsort(sorted, n, sizeof *sorted, compare_reals);
-    return sorted;
+    *labels = list;
+    *counts = allocate(n, sizeof **counts);
+    memcpy(list, data->y, n * sizeof *list);
+    qsort(list, n, sizeof *list, compare_reals);
+    for (size_t i = 0; i < n; i++) {
+        if (found == 0 || list[i] != list[found - 1])
+            list[found++] = list[i];
+        (*counts)[found - 1]++;
+    }
+    return found;
 }
 
 static void warn_of_classes(const char *path, const hinge_data *data)
 {
     enum { FEW = 10 };
-    size_t n = data->x.rows, classes = 0;
-    double *sorted = sorted_labels(data);
+    double *labels;
+    size_t *counts, n = data->x.rows, classes = list_labels(data, &labels, &counts);
     int whole = 1, words = data->words.count > 0;
     char room[LABEL_ROOM];
 
-    for (size_t i = 0; i < n; i++) {
-        classes += i == 0 || sorted[i] != sorted[i - 1];
-        whole &= sorted[i] == floor(sorted[i]);
-    }
+    for (size_t k = 0; k < classes; k++)
+        whole &= labels[k] == floor(labels[k]);
     if (classes == 1)
         warn("%s: all examples have the label %s, and a model of them predicts nothing else", path,
-             label_text(&data->words, sorted[0], 17, room));
+             label_text(&data->words, labels[0], 17, room));
     else if (classes > FEW && classes > n / 5 && words)
         warn("%s: %zu different words in %zu examples are taken for classes; --label-column names another column", path,
              classes, n);
@@ -269,7 +265,8 @@ static void warn_of_classes(const char *path, const hinge_data *data)
         warn("%s: %zu different labels in %zu examples are taken for classes; where they are values, train with -s 3 "
              "(epsilon_svr)",
              path, classes, n);
-    free(sorted);
+    free(labels);
+    free(counts);
 }
 
 void warn_of_labels(const char *path, const struct data_flags *flags, hinge_task task, const hinge_data *data)
@@ -278,7 +275,7 @@ void warn_of_labels(const char *path, const struct data_flags *flags, hinge_task
 
     if (hinge_task_info(task)->classifies)
         warn_of_classes(path, data);
-    if (task != HINGE_ONE_CLASS || !data->label_column || flags->label_column || data->words.count)
+    if (task != HINGE_ONE_CLASS || !data->label_column || flags->read.label_column || data->words.count)
         return;
     while (i < data->x.rows && fabs(data->y[i]) == 1)
         i++;
@@ -287,14 +284,20 @@ void warn_of_labels(const char *path, const struct data_flags *flags, hinge_task
              path);
 }
 
+size_t place_of(const double *labels, size_t count, double label)
+{
+    size_t k = 0;
+
+    while (k < count && labels[k] != label)
+        k++;
+    return k;
+}
+
 static int is_class(const hinge_model *model, double label)
 {
-    const double *labels = hinge_model_labels(model);
-    size_t k = 0, n = hinge_model_n_classes(model);
+    size_t n = hinge_model_n_classes(model);
 
-    while (k < n && labels[k] != label)
-        k++;
-    return k < n;
+    return place_of(hinge_model_labels(model), n, label) < n;
 }
 
 void warn_of_unknown_labels(const char *path, const hinge_data *data, const hinge_model *model)

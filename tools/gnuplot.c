@@ -1,7 +1,9 @@
+/* Drawing by gnuplot: see gnuplot.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -63,24 +65,10 @@ static const struct terminal {
 
 static const struct terminal *terminal_of(const char *picture)
 {
-    size_t length = strlen(picture);
-
-    for (size_t k = 0; k < COUNT_OF(terminals); k++) {
-        size_t n = strlen(terminals[k].ending);
-
-        if (length > n && strcmp(picture + length - n, terminals[k].ending) == 0)
+    for (size_t k = 0; k < COUNT_OF(terminals); k++)
+        if (strlen(picture) > strlen(terminals[k].ending) && ends_in(picture, terminals[k].ending))
             return &terminals[k];
-    }
     die(EXIT_USAGE, "'%s' ends neither in .svg nor in .png, as a picture must", picture);
-}
-
-static char *path_in(const struct gnuplot *g, const char *name)
-{
-    size_t size = strlen(g->folder) + strlen(name) + 2;
-    char *path = allocate(size, 1);
-
-    snprintf(path, size, "%s/%s", g->folder, name);
-    return path;
 }
 
 static void make_folder(struct gnuplot *g, const char *keep)
@@ -121,25 +109,23 @@ void gnuplot_open(struct gnuplot *g, const char *picture, const char *keep)
     g->picture = picture;
     check_writable(picture, NULL);
     make_folder(g, keep);
-    g->script = gnuplot_file(g, "plot.gp");
-    fprintf(g->script, "# gnuplot plot.gp draws plot%s\n", terminal->ending);
-    fprintf(g->script, "if (!exists('picture')) picture = 'plot%s'\n", terminal->ending);
+    g->script = gnuplot_file(g, "plot.gp", "# gnuplot plot.gp draws plot");
+    fprintf(g->script, "%s\nif (!exists('picture')) picture = 'plot%s'\n", terminal->ending, terminal->ending);
     fprintf(g->script, "set terminal %s\nset output picture\nset encoding utf8\nscale = %g\n", terminal->line,
             terminal->points);
 }
 
-FILE *gnuplot_file(const struct gnuplot *g, const char *name)
+FILE *gnuplot_file(const struct gnuplot *g, const char *name, const char *head)
 {
-    char *path = path_in(g, name);
+    char *path = join(g->folder, "/", name);
     FILE *file;
     size_t k = 0;
 
     while (left.files[k] && k + 1 < COUNT_OF(left.files))
         k++;
     left.files[k] = name;
-    file = fopen(path, "w");
-    if (!file)
-        die(EXIT_DATA, "%s: cannot write: %s", path, strerror(errno));
+    file = open_file(path, "w");
+    fputs(head, file);
     free(path);
     return file;
 }
@@ -169,26 +155,26 @@ static char *quoted(const char *start, const char *text)
     return line;
 }
 
-void gnuplot_text(const struct gnuplot *g, const char *text)
+void gnuplot_title(const struct gnuplot *g, const char *set, const char *format, ...)
 {
-    char *line = quoted("", text);
+    char text[400], *line;
+    va_list values;
 
-    fputs(line, g->script);
+    va_start(values, format);
+    vsnprintf(text, sizeof text, format, values);
+    va_end(values);
+    line = quoted("title ", text);
+    fprintf(g->script, "%s%s noenhanced", set, line);
     free(line);
 }
 
 /* Makes the file that holds the picture until it is whole, so that nobody else has the name; the caller frees it. */
 static char *beside(const char *picture)
 {
-    size_t size = strlen(picture) + 8;
-    char *path = allocate(size, 1), *whole;
-    mode_t mask = umask(0);
-    int fd;
+    char *path, *whole;
+    int fd = open_beside(picture, &path);
 
-    umask(mask);
-    snprintf(path, size, "%s.XXXXXX", picture);
-    fd = mkstemp(path);
-    if (fd < 0 || fchmod(fd, 0666 & ~mask))
+    if (fd < 0)
         die(EXIT_DATA, "%s: cannot write: %s", picture, strerror(errno));
     close(fd);
     whole = realpath(path, NULL); /* gnuplot works in another folder */
@@ -218,7 +204,7 @@ void gnuplot_draw(struct gnuplot *g)
 {
     char name[] = "gnuplot", option[] = "-e";
     char *temporary = beside(g->picture), *to = quoted("picture = ", temporary), *in = quoted("cd ", g->folder);
-    char *script = path_in(g, "plot.gp"), *words[] = { name, option, in, option, to, script, NULL };
+    char *script = join(g->folder, "/", "plot.gp"), *words[] = { name, option, in, option, to, script, NULL };
     struct stat made = { 0 };
     int failed;
 

@@ -20,11 +20,12 @@ void gnuplot_check(const char *picture);
  * one. Writes the script's first lines: terminal, output, font, and scale, by which sizes of points are to be
  * multiplied. */
 void gnuplot_open(struct gnuplot *g, const char *picture, const char *keep);
-/* Opens a data file in the folder, which the script reads by its name alone. The name is a string that stays. */
-FILE *gnuplot_file(const struct gnuplot *g, const char *name);
+/* Opens a data file in the folder, which the script reads by its name alone, and writes its head. The name is a string
+ * that stays. */
+FILE *gnuplot_file(const struct gnuplot *g, const char *name, const char *head);
 void gnuplot_close_file(FILE *file);
-/* Writes text to the script within single quotes. */
-void gnuplot_text(const struct gnuplot *g, const char *text);
+/* Writes a title to the script, that of the picture where set is "set ", or that of a line of the legend. */
+void gnuplot_title(const struct gnuplot *g, const char *set, const char *format, ...) PRINTF_LIKE(3, 4);
 /* Runs the script; dies if gnuplot is not there or fails. */
 void gnuplot_draw(struct gnuplot *g);
 

@@ -11,46 +11,43 @@
 
 /* ---- Parameters ---- */
 
-static const struct {
-    const char *key;
-    int log2;
-    const struct range *range;
-} axes[AXES] = {
-    [AXIS_C] = { "c", 1, &range_positive },
-    [AXIS_GAMMA] = { "g", 1, &range_not_negative },
-    [AXIS_NU] = { "nu", 0, &range_01 },
-    [AXIS_P] = { "p", 0, &range_not_negative },
-    [AXIS_DEGREE] = { "degree", 0, &range_not_negative },
-    [AXIS_COEF0] = { "coef0", 0, &range_any },
-    [AXIS_TAU] = { "tau", 0, &range_01 },
+#define BOTH(field) offsetof(hinge_grid_point, field), offsetof(hinge_select_options, field)
+const struct axis axes[AXES] = {
+    [AXIS_C] = { "c", "C", 1, &range_positive, BOTH(C) },
+    [AXIS_GAMMA] = { "g", "gamma", 1, &range_not_negative, BOTH(gamma) },
+    [AXIS_NU] = { "nu", "nu", 0, &range_01, BOTH(nu) },
+    [AXIS_P] = { "p", "epsilon", 0, &range_not_negative, BOTH(p) },
+    [AXIS_DEGREE] = { "degree", "degree", 0, &range_not_negative, BOTH(degree) },
+    [AXIS_COEF0] = { "coef0", "coef0", 0, &range_any, BOTH(coef0) },
+    [AXIS_TAU] = { "tau", "quantile", 0, &range_01, BOTH(tau) },
 };
-
-const char *axis_key(enum grid_axis axis)
-{
-    return axes[axis].key;
-}
-
-int axis_log2(enum grid_axis axis)
-{
-    return axes[axis].log2;
-}
 
 double axis_value(const hinge_grid_point *point, enum grid_axis axis)
 {
-    const double values[AXES] = { point->C, point->gamma, point->nu, point->p, point->degree, point->coef0,
-                                  point->tau };
+    const char *place = (const char *)point + axes[axis].point;
 
-    return values[axis];
+    return axis == AXIS_DEGREE ? point->degree : *(const double *)(const void *)place;
 }
 
 void set_axis_value(hinge_grid_point *point, enum grid_axis axis, double value)
 {
-    double *const places[AXES] = { &point->C, &point->gamma, &point->nu, &point->p, NULL, &point->coef0, &point->tau };
+    char *place = (char *)point + axes[axis].point;
 
-    if (places[axis])
-        *places[axis] = value;
-    else
+    if (axis == AXIS_DEGREE)
         point->degree = (int)value;
+    else
+        *(double *)(void *)place = value;
+}
+
+double line_value(enum grid_axis axis, double value)
+{
+    return axes[axis].log2 ? log2(value) : value;
+}
+
+hinge_grid_point point_of(const hinge_params *p)
+{
+    return (hinge_grid_point){ .C = p->C, .nu = p->nu, .gamma = p->kernel.gamma, .p = p->p, .coef0 = p->kernel.coef0,
+                               .tau = p->tau, .degree = p->kernel.degree };
 }
 
 int is_scored(const hinge_grid_point *point)
@@ -60,9 +57,9 @@ int is_scored(const hinge_grid_point *point)
 
 double rate_of(const struct grid_settings *s, const hinge_grid_point *point)
 {
-    const double *of = s->by_fold || s->one_se ? point->mean : point->score;
+    const double *of = s->select.by_fold || s->select.one_se ? point->mean : point->score;
 
-    return is_scored(point) ? of[s->score] * (s->score == HINGE_SCORE_ACCURACY ? 100 : 1) : NAN;
+    return is_scored(point) ? of[s->select.score] * (s->select.score == HINGE_SCORE_ACCURACY ? 100 : 1) : NAN;
 }
 
 /* ---- Options ---- */
@@ -89,40 +86,29 @@ static void fill_log2(struct grid_list *list, double begin, double end, double s
     hinge_log2_range(begin, end, step, list->value, list->count);
 }
 
-static void parse_log2(const struct option_use *use, const void *detail, void *field)
+static void parse_log2(const struct option_use *use, void *field)
 {
     struct grid_list *list = field;
-    double number[3] = { 0 };
-    const char *at = use->text;
-    int bad = 0;
+    double number[3];
 
-    (void)detail;
     begin_list(use, list);
     if (strcmp(use->text, "null") == 0)
         return;
-    for (int k = 0; k < 3 && !bad; k++) {
-        char *end;
-
-        number[k] = strtod(at, &end);
-        bad = end == at || *end != (k < 2 ? ',' : '\0');
-        at = end + 1;
-    }
-    if (!bad)
+    if (numbers_with_commas(use->text, number, COUNT_OF(number)))
         fill_log2(list, number[0], number[1], number[2]);
     if (list->count == 0)
         die(EXIT_USAGE, "%s: '%s' is neither BEGIN,END,STEP, of which STEP leads from BEGIN to END, nor null",
             use->shown, use->text);
 }
 
-static void parse_list(const struct option_use *use, const void *detail, void *field)
+static void parse_list(const struct option_use *use, void *field)
 {
     struct grid_list *lists = field;
     const char *equals = strchr(use->text, '='), *at = equals ? equals + 1 : NULL;
     int axis = 0;
 
-    (void)detail;
-    while (axis < AXES && equals && (strncmp(axes[axis].key, use->text, (size_t)(equals - use->text)) != 0 ||
-                                     strlen(axes[axis].key) != (size_t)(equals - use->text)))
+    while (axis < AXES && equals && (strlen(axes[axis].key) != (size_t)(equals - use->text) ||
+                                     strncmp(axes[axis].key, use->text, (size_t)(equals - use->text)) != 0))
         axis++;
     if (!equals || axis == AXES)
         die(EXIT_USAGE, "%s: '%s' is not NAME=VALUE,... with the name c, g, nu, p, degree, coef0 or tau", use->shown,
@@ -145,24 +131,23 @@ static void parse_list(const struct option_use *use, const void *detail, void *f
 }
 
 /* Takes the next word too, unless it is an option or the data file; "": the file that is written without --out. */
-static void parse_resume(const struct option_use *use, const void *detail, void *field)
+static void parse_resume(const struct option_use *use, void *field)
 {
     const char *next = option_peek(use, 1);
 
-    (void)detail;
     *(const char **)field = use->text ? use->text : *next && *next != '-' ? option_next(use) : "";
 }
 
-static void parse_score(const struct option_use *use, const void *detail, void *field)
+static void parse_score(const struct option_use *use, void *field)
 {
     struct choice choices[HINGE_N_SCORES + 1] = { { NULL, 0 } };
 
-    (void)detail;
     for (int k = 0; k < HINGE_N_SCORES; k++)
         choices[k] = (struct choice){ hinge_score_name((hinge_score)k), k };
-    parse_choice(use, choices, field);
+    parse_choice(&(struct option_use){ .shown = use->shown, .text = use->text, .detail = choices }, field);
 }
 
+static const hinge_drop drop_not_given = (hinge_drop)(HINGE_DROP_RACE + 1);
 static const struct choice choice_drop[] = {
     { "none", HINGE_DROP_NONE },
     { "exact", HINGE_DROP_EXACT },
@@ -180,33 +165,32 @@ static const struct tool_option grid_options[] = {
       "try these values of c, g, nu, p, degree, coef0 or\ntau; once for each name (nu_svc and one_class: nu of\n"
       "0.05, 0.1, 0.2, ... up to 0.8)" },
     { 'v', "folds", "N", parse_size, FIELD(train.folds), &range_folds, "cross-validate in N folds (5)" },
-    { 0, "repeats", "N", parse_size, FIELD(repeats), &range_positive, "draw the folds N times (1)" },
-    { 0, "score", "SCORE", parse_score, FIELD(score), NULL,
+    { 0, "repeats", "N", parse_size, FIELD(select.repeats), &range_positive, "draw the folds N times (1)" },
+    { 0, "score", "SCORE", parse_score, FIELD(select.score), NULL,
       "choose by accuracy, balanced_accuracy, f1, auc, mcc,\nlog_loss; mse, mae, r2, pinball (accuracy; "
       "regression:\nmse; quantile: pinball)" },
-    { 0, "by-fold", NULL, parse_flag, FIELD(by_fold), NULL,
-      "score by the mean of the folds' scores, not by all\nheld-out examples together" },
-    { 0, "one-se", NULL, parse_flag, FIELD(one_se), NULL,
-      "choose the smallest C within one standard error of\nthe best" },
-    { 0, "drop", "HOW", parse_choice, FIELD(drop), choice_drop,
+    OPTION_FLAG("by-fold", select.by_fold,
+                "score by the mean of the folds' scores, not by all\nheld-out examples together"),
+    OPTION_FLAG("one-se", select.one_se, "choose the smallest C within one standard error of\nthe best"),
+    { 0, "drop", "HOW", parse_choice, FIELD(select.drop), choice_drop,
       "leave points unfinished: none; exact, that cannot\nwin any more; race, that are surely worse (exact;\n"
       "with --png none)" },
-    { 0, "fold-tolerance", "EPS", parse_real, FIELD(fold_eps), &range_positive,
+    { 0, "fold-tolerance", "EPS", parse_real, FIELD(select.eps), &range_positive,
       "stop the folds' trainings at a violation of EPS (0.1,\nor that of -e if it is larger)" },
     { 0, "svmtrain", "PATH", parse_text, FIELD(ignored), NULL, NULL }, /* of grid.py, which easy.py sets */
     { 0, "gnuplot", "PATH", parse_text, FIELD(ignored), NULL, NULL },
 };
 static const struct tool_option output_options[] = {
-    { 0, "out", "FILE", parse_text, FIELD(out), NULL,
-      "write the points to FILE; null: to none (the data\nfile's name with .out added, in the current folder)" },
+    OPTION_FILE("out", out,
+      "write the points to FILE; null: to none (the data\nfile's name with .out added, in the current folder)"),
     { 0, "resume", "[FILE]", parse_resume, FIELD(resume), NULL,
       "take the points that FILE has (by default the one of\n--out's default), written by a grid of the same data" },
-    { 0, "png", "FILE", parse_text, FIELD(picture), NULL, "draw a map of the rates to FILE, .png or .svg" },
+    OPTION_FILE("png", picture, "draw a map of the rates to FILE, .png or .svg"),
     OPTION_QUIET(train.quiet),
     OPTION_VERBOSE(train.verbose),
     OPTION_JSON(train.json),
-    { 0, "record", NULL, parse_flag, FIELD(train.record), NULL,
-      "store in the model how it was trained, for hinge\nreport; svm-predict refuses such a model" },
+    OPTION_FLAG("record", train.record,
+                "store in the model how it was trained, for hinge\nreport; svm-predict refuses such a model"),
 };
 
 static const char usage[] =
@@ -231,16 +215,6 @@ static char **with_two_dashes(int argc, char **argv)
     return words;
 }
 
-static char *default_out(const char *data_path)
-{
-    const char *name = base_name(data_path);
-    size_t size = strlen(name) + sizeof ".out";
-    char *path = allocate(size, 1);
-
-    snprintf(path, size, "%s.out", name);
-    return path;
-}
-
 static void refuse_others(const struct grid_settings *s)
 {
     const hinge_params *p = &s->train.params;
@@ -251,7 +225,7 @@ static void refuse_others(const struct grid_settings *s)
         die(EXIT_USAGE, "grid: leave out -c, or the list of C");
     if (!isnan(p->kernel.gamma) && s->list[AXIS_GAMMA].count)
         die(EXIT_USAGE, "grid: leave out -g, or the list of gamma");
-    if (s->resume && (s->by_fold || s->one_se || s->repeats > 1))
+    if (s->resume && (s->select.by_fold || s->select.one_se || s->select.repeats > 1))
         die(EXIT_USAGE, "grid: --resume knows no scores of single folds: leave it out, or --by-fold, --one-se, "
                         "--repeats");
 }
@@ -275,7 +249,7 @@ static void find_lists(struct grid_settings *s)
     for (int k = 0; k < AXES; k++) {
         if (!counts[k] && s->list[k].count)
             die(EXIT_USAGE, "grid: %s with the %s kernel has no %s", task->keyword, kernel->keyword,
-                axis_key((enum grid_axis)k));
+                axes[k].key);
         s->list[k].shown = s->list[k].count > (k > AXIS_NU);
     }
     if (isnan(p->C))
@@ -284,37 +258,36 @@ static void find_lists(struct grid_settings *s)
         p->nu = 0.5;
     if (isnan(p->kernel.gamma))
         p->kernel.gamma = HINGE_GAMMA_AUTO;
-    if (s->score == HINGE_SCORE_AUTO)
-        s->score = task->uses_tau   ? HINGE_SCORE_PINBALL
-                   : task->regresses ? HINGE_SCORE_MSE
-                                     : HINGE_SCORE_ACCURACY;
+    if (s->select.score == HINGE_SCORE_AUTO)
+        s->select.score = task->uses_tau    ? HINGE_SCORE_PINBALL
+                          : task->regresses ? HINGE_SCORE_MSE
+                                            : HINGE_SCORE_ACCURACY;
 }
 
 static void read_options(int argc, char **argv, struct grid_settings *s, const char *text)
 {
+    static const char *const own[] = { "folds", NULL };
     struct option_group groups[TRAIN_GROUPS + 2];
     struct train_settings *t = &s->train;
-    int first, left;
 
     t->grid = 1;
     t->folds = 5;
-    s->drop = -1;
-    groups[0] = (struct option_group){ "Grid (default in parentheses):", grid_options, COUNT_OF(grid_options), s };
+    s->select.drop = drop_not_given;
+    groups[0] = (struct option_group){ "Grid (default in parentheses):", grid_options, COUNT_OF(grid_options), s,
+                                       NULL };
     train_begin(t, groups + 1);
     groups[1].title = "Problem:";
-    groups[TRAIN_GROUPS + 1] = (struct option_group){ "Output:", output_options, COUNT_OF(output_options), s };
+    groups[1].without = own;
+    groups[TRAIN_GROUPS + 1] = (struct option_group){ "Output:", output_options, COUNT_OF(output_options), s, NULL };
     t->params.C = t->params.nu = t->params.kernel.gamma = NAN;
-    first = parse_options(argc, argv, text, groups, COUNT_OF(groups));
-    left = count_files(argc - first, argv[0], 1, 2, "a training file is needed");
-    t->data_path = argv[first];
-    t->model_path = left > 1 ? argv[first + 1] : NULL;
+    train_parse(t, argc, argv, text, groups, COUNT_OF(groups));
     if (!s->out || (s->resume && !*s->resume))
-        s->own_out = default_out(t->data_path);
+        s->own_out = join(base_name(t->data_path), ".out", "");
     s->out = s->out ? s->out : s->own_out;
     s->out = strcmp(s->out, "null") == 0 ? NULL : s->out;
     s->resume = s->resume && !*s->resume ? s->own_out : s->resume;
-    if (s->drop < 0)
-        s->drop = s->picture ? HINGE_DROP_NONE : HINGE_DROP_EXACT;
+    if (s->select.drop == drop_not_given)
+        s->select.drop = s->picture ? HINGE_DROP_NONE : HINGE_DROP_EXACT;
     refuse_others(s);
     find_lists(s);
     train_read_scaling(t);
@@ -325,18 +298,10 @@ static void read_options(int argc, char **argv, struct grid_settings *s, const c
 struct grid_run {
     const struct grid_settings *s;
     struct points points;
-    int width, stopped; /* columns of the terminal; Ctrl-C came */
-    char best[120];     /* the best point so far, in words */
-    size_t known;       /* points that need not be tried */
-    double shown;       /* seconds of the last line of progress; negative: there is none */
+    int stopped;    /* Ctrl-C came */
+    char best[120]; /* the best point so far, in words */
+    size_t known;   /* points that need not be tried */
 };
-
-static void wipe(struct grid_run *run)
-{
-    if (run->shown >= 0)
-        fputs("\r\033[K", stderr);
-    run->shown = -1;
-}
 
 /* Called now and then: shows how far the grid is, and ends it by Ctrl-C. */
 static int on_progress(void *arg, const hinge_progress *p)
@@ -345,15 +310,22 @@ static int on_progress(void *arg, const hinge_progress *p)
     double done = (double)p->problem, fresh = done - (double)run->known;
     char left[48] = "";
 
-    if (run->width && (run->shown < 0 || p->seconds - run->shown >= 0.1)) {
-        if (fresh > 0)
-            snprintf(left, sizeof left, ", some %.0f s left", p->seconds / fresh * ((double)p->n_problems - done));
-        fprintf(stderr, "\r%zu of %zu points%s  %.0f s%s\033[K", p->problem, p->n_problems, run->best, p->seconds,
-                left);
-        run->shown = p->seconds;
-    }
+    if (fresh > 0)
+        snprintf(left, sizeof left, ", some %.0f s left", p->seconds / fresh * ((double)p->n_problems - done));
+    if (!run->s->train.quiet && line_is_due(p->seconds))
+        show_line(p->seconds, "%zu of %zu points%s  %.0f s%s", p->problem, p->n_problems, run->best, p->seconds, left);
     run->stopped |= was_interrupted();
     return run->stopped;
+}
+
+/* Takes a point that is finished into the file, and warns of one that has failed. */
+static void take_point(struct grid_run *run, const hinge_grid_point *point)
+{
+    points_begin(&run->points, run->s);
+    if (point->state == HINGE_POINT_DONE)
+        points_add(&run->points, run->s, point);
+    if (point->state == HINGE_POINT_FAILED && !run->s->train.quiet)
+        warn("a point cannot be trained: %s", point->text);
 }
 
 /* Called after each point. */
@@ -362,23 +334,19 @@ static int on_point(void *arg, const hinge_select_progress *p)
     struct grid_run *run = arg;
     const struct grid_settings *s = run->s;
 
-    wipe(run);
+    wipe_line();
     if (p->best) {
         char number[NUMBER_ROOM];
         size_t used = (size_t)snprintf(run->best, sizeof run->best, ", best %.6g at", rate_of(s, p->best));
 
         for (enum grid_axis k = AXIS_C; k < AXES; k++)
             if (s->list[k].shown && used < sizeof run->best)
-                used += (size_t)snprintf(run->best + used, sizeof run->best - used, " %s=%s", axis_key(k),
+                used += (size_t)snprintf(run->best + used, sizeof run->best - used, " %s=%s", axes[k].key,
                                          number_text(axis_value(p->best, k), 1, number));
     }
-    points_begin(&run->points, s);
-    if (is_scored(p->point))
-        points_add(&run->points, s, p->point);
     if (!s->train.quiet && !s->train.json)
         grid_line(s, p->point, p->best);
-    if (p->point->state == HINGE_POINT_FAILED && !s->train.quiet)
-        warn("a point cannot be trained: %s", p->point->text);
+    take_point(run, p->point);
     run->stopped |= was_interrupted();
     return run->stopped;
 }
@@ -387,7 +355,7 @@ static int on_point(void *arg, const hinge_select_progress *p)
 static void tell_known(const struct grid_settings *s, const hinge_grid_point *points, size_t count)
 {
     const hinge_grid_point *best = NULL;
-    double sign = hinge_score_rises((hinge_score)s->score) ? 1 : -1;
+    double sign = hinge_score_rises(s->select.score) ? 1 : -1;
 
     for (size_t k = 0; k < count && !s->train.quiet && !s->train.json; k++) {
         const hinge_grid_point *point = &points[k];
@@ -400,32 +368,26 @@ static void tell_known(const struct grid_settings *s, const hinge_grid_point *po
 }
 
 static hinge_selection *search(struct grid_settings *s, struct train_run *run, struct grid_run *grid,
-                               const struct grid_ranks *ranks)
+                               const struct ranks *ranks)
 {
-    hinge_values *values[AXES];
-    hinge_selection *selection;
-    hinge_error err = { 0 };
-    hinge_select_options o = { .folds = s->train.folds, .repeats = s->repeats, .score = (hinge_score)s->score,
-                               .by_fold = s->by_fold, .drop = (hinge_drop)s->drop, .one_se = s->one_se,
-                               .eps = s->fold_eps,
-                               .no_refit = 1, .known = grid->points.point, .n_known = grid->points.count,
-                               .point = on_point, .point_arg = grid };
+    hinge_selection *selection = NULL;
+    hinge_select_options o = s->select;
 
-    values[AXIS_C] = &o.C, values[AXIS_GAMMA] = &o.gamma, values[AXIS_NU] = &o.nu, values[AXIS_P] = &o.p;
-    values[AXIS_DEGREE] = &o.degree, values[AXIS_COEF0] = &o.coef0, values[AXIS_TAU] = &o.tau;
+    o.folds = s->train.folds;
+    o.no_refit = 1;
+    o.known = grid->points.point;
+    o.n_known = grid->points.count;
+    o.point = ranks ? NULL : on_point; /* points of ranks are told when all have theirs */
+    o.point_arg = grid;
     for (int k = 0; k < AXES; k++)
-        *values[k] = (hinge_values){ s->list[k].value, s->list[k].count };
+        *(hinge_values *)(void *)((char *)&o + axes[k].values) = (hinge_values){ s->list[k].value, s->list[k].count };
     s->train.params.progress = on_progress;
     s->train.params.progress_arg = grid;
     catch_interrupt(1);
-    if (ranks) {
-        o.point = NULL; /* points are told when all ranks have theirs */
-        check(ranks->select(&selection, &run->data.x, run->data.y, &s->train.params, &o, &err), &err);
-    } else {
-        check(hinge_select(&selection, &run->data.x, run->data.y, &s->train.params, &o, &err), &err);
-    }
+    check((ranks ? ranks->select : hinge_select)(&selection, &run->data.x, run->data.y, &s->train.params, &o,
+                                                 &failure));
     catch_interrupt(0);
-    wipe(grid);
+    wipe_line();
     return selection;
 }
 
@@ -500,36 +462,21 @@ static void tell(const struct grid_settings *s, const hinge_selection *selection
         die(EXIT_DATA, "%s: could not be written; it lacks points", s->out);
 }
 
-/* Takes what all ranks have found as on_point takes points one by one. */
-static void take_points(struct grid_run *grid, const hinge_selection *selection)
-{
-    tell_known(grid->s, selection->points, selection->n_points);
-    points_begin(&grid->points, grid->s);
-    for (size_t k = 0; k < selection->n_points; k++) {
-        const hinge_grid_point *point = &selection->points[k];
-
-        if (point->state == HINGE_POINT_DONE)
-            points_add(&grid->points, grid->s, point);
-        if (point->state == HINGE_POINT_FAILED && !grid->s->train.quiet)
-            warn("a point cannot be trained: %s", point->text);
-    }
-}
-
 int command_grid(int argc, char **argv)
 {
-    return run_grid(argc, argv, NULL);
+    return run_grid(argc, argv, usage, NULL);
 }
 
-int run_grid(int argc, char **argv, const struct grid_ranks *ranks)
+int run_grid(int argc, char **argv, const char *text, const struct ranks *ranks)
 {
     struct grid_settings s = { 0 };
     struct train_run run = { 0 };
-    struct grid_run grid = { .s = &s, .shown = -1 };
+    struct grid_run grid = { .s = &s };
     char **words = with_two_dashes(argc, argv);
-    hinge_selection *selection;
+    hinge_selection *selection = NULL;
     int stopped;
 
-    read_options(argc, words, &s, ranks ? ranks->usage : usage);
+    read_options(argc, words, &s, text);
     restart_if_slow(!s.train.no_restart, s.train.verbose);
     check_writable(s.train.model_path, s.train.data_path);
     check_writable(s.train.model_path, s.out);
@@ -542,11 +489,12 @@ int run_grid(int argc, char **argv, const struct grid_ranks *ranks)
     points_read(&grid.points, &s, &run);
     grid.known = grid.points.count;
     tell_known(&s, grid.points.point, grid.points.count);
-    grid.width = s.train.quiet ? 0 : terminal_width();
     selection = search(&s, &run, &grid, ranks);
     if (selection) { /* rank 0's */
         if (ranks)
-            take_points(&grid, selection);
+            tell_known(&s, selection->points, selection->n_points);
+        for (size_t k = 0; ranks && k < selection->n_points; k++)
+            take_point(&grid, &selection->points[k]);
         points_begin(&grid.points, &s); /* where all points were known */
         points_end(&grid.points);
         train_best(&s, &run, selection);

@@ -4,8 +4,6 @@
 #ifndef HINGE_TOOLS_GRID_H
 #define HINGE_TOOLS_GRID_H
 
-#include <hinge/select.h>
-
 #include "train.h"
 
 /* The parameters of a grid, in the order in which lines have them. */
@@ -22,29 +20,27 @@ struct grid_settings {
     struct train_settings train;
     struct grid_list list[AXES];
     const char *out, *resume, *picture;
-    int score, drop, by_fold, one_se; /* score: AUTO no longer, once the task is known */
-    size_t repeats;
-    double fold_eps;     /* 0: the library's */
+    hinge_select_options select; /* score: AUTO no longer, once the task is known */
     const char *ignored; /* grid.py's programs, of which none is run */
     char *own_out;     /* DATA.out, where out is not given */
     char print[256];   /* the first line of the file: of what data and settings its points are */
 };
 
-/* A grid by several processes: ranks beside rank 0 get no selection. */
-struct grid_ranks {
-    const char *usage;
-    hinge_status (*select)(hinge_selection **selection, const hinge_matrix *x, const double *y,
-                           const hinge_params *params, const hinge_select_options *options, hinge_error *err);
+struct axis {
+    const char *key;  /* as lines have it: "c", "g", "nu", ... */
+    const char *name; /* as JSON and pictures have it */
+    int log2;         /* lines have the logarithm to base 2 */
+    const struct range *range;
+    size_t point, values; /* offsets in hinge_grid_point and hinge_select_options */
 };
-/* Runs hinge grid; ranks may be NULL. */
-int run_grid(int argc, char **argv, const struct grid_ranks *ranks);
+extern const struct axis axes[AXES];
 
-/* Returns the name that lines have for a parameter: "c", "g", "nu", ... */
-const char *axis_key(enum grid_axis axis);
 double axis_value(const hinge_grid_point *point, enum grid_axis axis);
 void set_axis_value(hinge_grid_point *point, enum grid_axis axis, double value);
-/* Tells whether lines have the logarithm to base 2. */
-int axis_log2(enum grid_axis axis);
+/* Returns the value as lines have it. */
+double line_value(enum grid_axis axis, double value);
+/* Returns a point of the values that the parameters have. */
+hinge_grid_point point_of(const hinge_params *params);
 /* Returns what lines call the rate: percent of an accuracy, any other score as it is. */
 double rate_of(const struct grid_settings *s, const hinge_grid_point *point);
 int is_scored(const hinge_grid_point *point);

@@ -40,12 +40,11 @@ void points_print(struct grid_settings *s, const struct train_run *run)
     const hinge_params *p = &s->train.params;
     const hinge_data *data = &run->data;
     uint64_t sum = mixed(0, (double)data->x.cols), settings = 0;
-    const double others[] = { p->eps, (double)p->multiclass, p->no_bias, s->train.scale, s->train.scale_lower,
-                              s->train.scale_upper, s->train.positive_label, p->kernel.degree, p->kernel.coef0, p->p,
-                              p->tau, p->nu, p->C, p->kernel.gamma, (double)p->max_iter,
-                              s->fold_eps };
-    const int listed[] = { 0, 0, 0, 0, 0, 0, 0, AXIS_DEGREE, AXIS_COEF0, AXIS_P, AXIS_TAU, AXIS_NU, AXIS_C, AXIS_GAMMA,
-                           0, 0 };
+    const double before[] = { p->eps, (double)p->multiclass, p->no_bias, s->train.scale, s->train.scale_lower,
+                              s->train.scale_upper, s->train.positive_label };
+    static const enum grid_axis order[AXES] = { AXIS_DEGREE, AXIS_COEF0, AXIS_P, AXIS_TAU, AXIS_NU, AXIS_C,
+                                                AXIS_GAMMA };
+    const hinge_grid_point point = point_of(p);
 
     for (size_t i = 0; i < data->x.rows; i++) {
         for (size_t k = 0; k < data->x.cols; k++)
@@ -56,12 +55,15 @@ void points_print(struct grid_settings *s, const struct train_run *run)
     }
     for (size_t k = 0; k < p->n_class_weights; k++)
         settings = mixed(mixed(settings, p->class_labels[k]), p->class_weights[k]);
-    for (size_t k = 0; k < COUNT_OF(others); k++) /* a parameter that lines tell may have other values */
-        settings = mixed(settings, k >= 7 && k < 14 && s->list[listed[k]].shown ? 0 : others[k]);
+    for (size_t k = 0; k < COUNT_OF(before); k++)
+        settings = mixed(settings, before[k]);
+    for (size_t k = 0; k < AXES; k++) /* a parameter that lines tell may have other values */
+        settings = mixed(settings, s->list[order[k]].shown ? 0 : axis_value(&point, order[k]));
+    settings = mixed(mixed(settings, (double)p->max_iter), s->select.eps);
     snprintf(s->print, sizeof s->print,
              "data=%016" PRIx64 " %zu x %zu, %s, %s, %zu folds, seed %" PRIu64 ", %s, options=%016" PRIx64, sum,
              data->x.rows, data->x.cols, hinge_task_info(p->task)->keyword, hinge_kernel_info(p->kernel.type)->keyword,
-             s->train.folds, p->seed, hinge_score_name((hinge_score)s->score), settings);
+             s->train.folds, p->seed, hinge_score_name(s->select.score), settings);
 }
 
 static void check_print(const struct grid_settings *s, const char *line)
@@ -101,7 +103,7 @@ static int take_value(const struct grid_settings *s, hinge_grid_point *point, en
     const struct grid_list *list = &s->list[axis];
 
     for (size_t k = 0; k < list->count; k++) {
-        double here = axis_log2(axis) ? log2(list->value[k]) : list->value[k];
+        double here = line_value(axis, list->value[k]);
 
         if (fabs(here - value) <= 1e-9 * fmax(1, fabs(here))) {
             set_axis_value(point, axis, list->value[k]);
@@ -125,19 +127,19 @@ static void read_point(struct points *points, const struct grid_settings *s, con
                        const char *line, size_t number)
 {
     const hinge_params *p = &s->train.params;
-    hinge_grid_point point = { .C = p->C, .nu = p->nu, .gamma = p->kernel.gamma, .p = p->p, .coef0 = p->kernel.coef0,
-                               .tau = p->tau, .degree = p->kernel.degree, .state = HINGE_POINT_KNOWN };
+    hinge_grid_point point = point_of(p);
     double value, rate;
 
     if (!find_number(s, line, number, "rate", &rate))
         die(EXIT_DATA, "%s:%zu: there is no rate=", s->resume, number);
+    point.state = HINGE_POINT_KNOWN;
     for (int k = 0; k < HINGE_N_SCORES; k++)
         point.score[k] = point.mean[k] = point.deviation[k] = NAN;
-    point.score[s->score] = s->score == HINGE_SCORE_ACCURACY ? share_of(rate, run, p->weights) : rate;
+    point.score[s->select.score] = s->select.score == HINGE_SCORE_ACCURACY ? share_of(rate, run, p->weights) : rate;
     for (enum grid_axis k = AXIS_C; k < AXES; k++) {
         char name[16];
 
-        snprintf(name, sizeof name, "%s%s", axis_log2(k) ? "log2" : "", axis_key(k));
+        snprintf(name, sizeof name, "%s%s", axes[k].log2 ? "log2" : "", axes[k].key);
         if (find_number(s, line, number, name, &value) != s->list[k].shown)
             die(EXIT_DATA, "%s:%zu: it is of another grid, which has %s%s", s->resume, number,
                 s->list[k].shown ? "no " : "", name);
@@ -161,9 +163,7 @@ void points_read(struct points *points, const struct grid_settings *s, const str
 
     if (!s->resume)
         return;
-    file = fopen(s->resume, "r");
-    if (!file)
-        die(EXIT_DATA, "%s: cannot read: %s", s->resume, strerror(errno));
+    file = open_file(s->resume, "r");
     while ((length = getline(&line, &room, file)) > 0 && line[length - 1] == '\n') { /* the last one may be cut off */
         number++;
         line[length - 1] = '\0';
@@ -191,8 +191,8 @@ static void write_point(FILE *file, const struct grid_settings *s, const hinge_g
 
     for (enum grid_axis k = AXIS_C; k < AXES; k++)
         if (s->list[k].shown)
-            fprintf(file, "%s%s=%s ", axis_log2(k) ? "log2" : "", axis_key(k),
-                    number_text(axis_log2(k) ? log2(axis_value(point, k)) : axis_value(point, k), 0, room));
+            fprintf(file, "%s%s=%s ", axes[k].log2 ? "log2" : "", axes[k].key,
+                    number_text(line_value(k, axis_value(point, k)), 0, room));
     number_text(rate, 1, room);
     if (strchr(room, 'e')) /* grid.py reads digits and a point only */
         fprintf(file, "rate=%.*f\n", rate < 1 ? 20 - (int)floor(log10(fabs(rate))) : 1, rate);
@@ -211,9 +211,7 @@ void points_begin(struct points *points, const struct grid_settings *s)
     for (size_t k = 0; k < points->count; k++)
         write_point(out.file, s, &points->point[k]);
     output_close(&out);
-    points->file = is_stdout(s->out) ? stdout : fopen(s->out, "a");
-    if (!points->file)
-        die(EXIT_DATA, "%s: cannot write: %s", s->out, strerror(errno));
+    points->file = is_stdout(s->out) ? stdout : open_file(s->out, "a");
 }
 
 void points_add(struct points *points, const struct grid_settings *s, const hinge_grid_point *point)

@@ -1,6 +1,7 @@
 /*
  * What hinge grid tells of its points: lines, a table, JSON, a picture.
  */
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,18 +27,12 @@ void grid_line(const struct grid_settings *s, const hinge_grid_point *point, con
     printf("[%s]", who(point));
     for (enum grid_axis k = AXIS_C; k < AXES; k++)
         if (s->list[k].shown)
-            printf(" %s", number_text(axis_log2(k) ? log2(axis_value(point, k)) : axis_value(point, k), 0, room));
-    if (is_scored(point))
-        printf(" %.6g (best ", rate_of(s, point));
-    else
-        printf(" nan (best ");
+            printf(" %s", number_text(line_value(k, axis_value(point, k)), 0, room));
+    printf(is_scored(point) ? " %.6g (best " : " nan (best ", rate_of(s, point));
     for (enum grid_axis k = AXIS_C; k < AXES; k++)
         if (s->list[k].shown)
-            printf("%s=%s, ", axis_key(k), best ? number_text(axis_value(best, k), 1, room) : "nan");
-    if (best)
-        printf("rate=%.6g)\n", rate_of(s, best));
-    else
-        printf("rate=nan)\n");
+            printf("%s=%s, ", axes[k].key, best ? number_text(axis_value(best, k), 1, room) : "nan");
+    printf(best ? "rate=%.6g)\n" : "rate=nan)\n", best ? rate_of(s, best) : NAN);
     fflush(stdout);
 }
 
@@ -63,13 +58,6 @@ static void find_sides(const struct grid_settings *s, enum grid_axis *across, en
     for (enum grid_axis k = AXIS_C; k < AXES && n < 2; k++)
         if (s->list[k].shown && s->list[k].count > 1)
             *sides[n++] = k;
-}
-
-static int compare_reals(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
 }
 
 /* Makes an ascending list of a side's values, without doubles; a side that is not there has one. */
@@ -108,7 +96,7 @@ static const char *side_text(enum grid_axis side, double value, char room[NUMBER
 {
     char power[NUMBER_ROOM];
 
-    if (!axis_log2(side) || !(value > 0) || log2(value) != round(log2(value)))
+    if (!axes[side].log2 || !(value > 0) || log2(value) != round(log2(value)))
         snprintf(room, NUMBER_ROOM, "%.4g", value);
     else
         snprintf(room, NUMBER_ROOM, "2^%s", number_text(log2(value), 0, power));
@@ -140,16 +128,16 @@ void grid_table(const struct grid_settings *s, const hinge_selection *selection)
     x = side_values(s, across, &nx);
     y = side_values(s, down, &ny);
     printf("\n%s%s of %zu folds; * the best, - dropped, x failed, . not tried\n",
-           hinge_score_name((hinge_score)s->score), s->score == HINGE_SCORE_ACCURACY ? ", percent," : "",
+           hinge_score_name(s->select.score), s->select.score == HINGE_SCORE_ACCURACY ? ", percent," : "",
            selection->n_folds);
     for (enum grid_axis k = AXIS_C; k < AXES; k++)
         if (s->list[k].count > 1 && k != across && k != down)
-            printf("at %s = %s\n", axis_key(k), side_text(k, axis_value(selection->best, k), room));
-    printf("%-9s", down < AXES ? axis_key(down) : "");
+            printf("at %s = %s\n", axes[k].key, side_text(k, axis_value(selection->best, k), room));
+    printf("%-9s", down < AXES ? axes[down].key : "");
     for (size_t i = 0; i < nx; i++) {
         char value[NUMBER_ROOM], head[2 * NUMBER_ROOM];
 
-        snprintf(head, sizeof head, "%s%s%s", i ? "" : axis_key(across), i ? "" : "=", side_text(across, x[i], value));
+        snprintf(head, sizeof head, "%s%s%s", i ? "" : axes[across].key, i ? "" : "=", side_text(across, x[i], value));
         printf("%10s", head);
     }
     for (size_t k = 0; k < ny; k++) {
@@ -168,36 +156,27 @@ void grid_work(const struct grid_settings *s, const hinge_selection *selection)
         fprintf(stderr,
                 "each fold is scaled by itself: %zu kernels were made, which share nothing, where %zu would do\n",
                 selection->n_kernels, selection->n_kernels / selection->n_folds);
-    fprintf(stderr, "%zu points in %.3f s: %llu trainings to %g, %llu steps; %zu kernels, %llu rows of them computed "
-                    "for %llu support vectors\n",
-            selection->n_points, selection->seconds, (unsigned long long)selection->trainings, selection->eps,
-            (unsigned long long)selection->iterations, selection->n_kernels,
-            (unsigned long long)selection->rows_computed, (unsigned long long)selection->rows_support);
+    fprintf(stderr, "%zu points in %.3f s: %" PRIu64 " trainings to %g, %" PRIu64 " steps; %zu kernels, %" PRIu64
+                    " rows of them computed for %" PRIu64 " support vectors\n",
+            selection->n_points, selection->seconds, selection->trainings, selection->eps, selection->iterations,
+            selection->n_kernels, selection->rows_computed, selection->rows_support);
 }
 
 /* ---- JSON ---- */
 
-static const char *const parameter_names[AXES] = { "C", "gamma", "nu", "epsilon", "degree", "coef0", "quantile" };
-
 /* Returns scikit-learn's name of a score, of which more is better: it takes others with a minus. */
 static const char *scoring(hinge_score score)
 {
-    switch (score) {
-    case HINGE_SCORE_AUC:
-        return "roc_auc";
-    case HINGE_SCORE_MCC:
-        return "matthews_corrcoef";
-    case HINGE_SCORE_LOG_LOSS:
-        return "neg_log_loss";
-    case HINGE_SCORE_MSE:
-        return "neg_mean_squared_error";
-    case HINGE_SCORE_MAE:
-        return "neg_mean_absolute_error";
-    case HINGE_SCORE_PINBALL:
-        return "neg_mean_pinball_loss";
-    default:
-        return hinge_score_name(score);
-    }
+    static const char *const names[HINGE_N_SCORES] = {
+        [HINGE_SCORE_AUC] = "roc_auc",
+        [HINGE_SCORE_MCC] = "matthews_corrcoef",
+        [HINGE_SCORE_LOG_LOSS] = "neg_log_loss",
+        [HINGE_SCORE_MSE] = "neg_mean_squared_error",
+        [HINGE_SCORE_MAE] = "neg_mean_absolute_error",
+        [HINGE_SCORE_PINBALL] = "neg_mean_pinball_loss",
+    };
+
+    return names[score] ? names[score] : hinge_score_name(score);
 }
 
 static void json_parameters(struct json *j, const char *key, const struct grid_settings *s,
@@ -206,7 +185,7 @@ static void json_parameters(struct json *j, const char *key, const struct grid_s
     json_open(j, key, '{');
     for (enum grid_axis k = AXIS_C; k < AXES; k++)
         if (s->list[k].shown)
-            json_real(j, parameter_names[k], axis_value(point, k));
+            json_real(j, axes[k].name, axis_value(point, k));
     json_close(j, '}');
 }
 
@@ -227,42 +206,42 @@ static void json_ranks(struct json *j, const double *mean, size_t n)
 static void json_results(struct json *j, const struct grid_settings *s, const hinge_selection *selection)
 {
     size_t n = selection->n_points;
-    double sign = hinge_score_rises(selection->score) ? 1 : -1, *column = allocate(n, sizeof *column);
+    const hinge_grid_point *point = selection->points;
+    hinge_score score = selection->score;
+    double sign = hinge_score_rises(score) ? 1 : -1, *column = allocate(n, sizeof *column);
     char key[48];
 
     json_open(j, "cv_results", '{');
     json_open(j, "params", '[');
     for (size_t i = 0; i < n; i++)
-        json_parameters(j, NULL, s, &selection->points[i]);
+        json_parameters(j, NULL, s, &point[i]);
     json_close(j, ']');
     for (enum grid_axis k = AXIS_C; k < AXES; k++) {
         for (size_t i = 0; i < n; i++)
-            column[i] = axis_value(&selection->points[i], k);
-        snprintf(key, sizeof key, "param_%s", parameter_names[k]);
+            column[i] = axis_value(&point[i], k);
+        snprintf(key, sizeof key, "param_%s", axes[k].name);
         if (s->list[k].shown)
             json_reals(j, key, column, n);
     }
     for (size_t f = 0; f < selection->n_folds; f++) {
-        for (size_t i = 0; i < n; i++) {
-            const double *scores = selection->points[i].fold_score;
-            column[i] = scores ? sign * scores[f * HINGE_N_SCORES + selection->score] : NAN;
-        }
+        for (size_t i = 0; i < n; i++)
+            column[i] = point[i].fold_score ? sign * point[i].fold_score[f * HINGE_N_SCORES + score] : NAN;
         snprintf(key, sizeof key, "split%zu_test_score", f);
         json_reals(j, key, column, n);
     }
     for (size_t i = 0; i < n; i++)
-        column[i] = selection->points[i].deviation[selection->score];
+        column[i] = point[i].deviation[score];
     json_reals(j, "std_test_score", column, n);
     for (size_t i = 0; i < n; i++)
-        column[i] = sign * selection->points[i].score[selection->score];
+        column[i] = sign * point[i].score[score];
     json_reals(j, "pooled_test_score", column, n);
     for (size_t i = 0; i < n; i++)
-        column[i] = sign * selection->points[i].mean[selection->score];
+        column[i] = sign * point[i].mean[score];
     json_reals(j, "mean_test_score", column, n);
     json_ranks(j, column, n);
     json_open(j, "state", '[');
     for (size_t i = 0; i < n; i++)
-        json_text(j, NULL, is_scored(&selection->points[i]) ? "done" : who(&selection->points[i]));
+        json_text(j, NULL, is_scored(&point[i]) ? "done" : who(&point[i]));
     json_close(j, ']');
     json_open(j, "outcome", '[');
     for (size_t i = 0; i < n; i++)
@@ -278,28 +257,23 @@ void grid_json(const struct grid_settings *s, const hinge_selection *selection)
     const hinge_grid_point *best = selection->best;
 
     json_open(&j, NULL, '{');
-    json_text(&j, "data", s->train.data_path);
+    json_put(&j, "data %s", s->train.data_path);
     if (s->train.model_path && best)
-        json_text(&j, "model", s->train.model_path);
-    json_text(&j, "outcome", hinge_outcome_text(selection->outcome));
-    json_text(&j, "scoring", scoring(selection->score));
+        json_put(&j, "model %s", s->train.model_path);
+    json_put(&j, "outcome %s, scoring %s", hinge_outcome_text(selection->outcome), scoring(selection->score));
     if (best) {
         json_parameters(&j, "best_params", s, best);
-        json_count(&j, "best_index", (uint64_t)(best - selection->points));
-        json_real(&j, "best_score", (hinge_score_rises(selection->score) ? 1 : -1) * best->score[selection->score]);
+        json_put(&j, "best_index %zu, best_score %g", (size_t)(best - selection->points),
+                 (hinge_score_rises(selection->score) ? 1 : -1) * best->score[selection->score]);
     }
-    json_count(&j, "n_splits", selection->n_folds);
+    json_put(&j, "n_splits %zu", selection->n_folds);
     json_results(&j, s, selection);
-    json_real(&j, "tolerance_of_folds", selection->eps);
-    json_count(&j, "trainings", selection->trainings);
-    json_count(&j, "iterations", selection->iterations);
-    json_count(&j, "kernels", selection->n_kernels);
-    json_count(&j, "rows_computed", selection->rows_computed);
-    json_count(&j, "rows_distinct", selection->rows_distinct);
-    json_count(&j, "rows_support", selection->rows_support);
-    json_count(&j, "kernel_values", selection->kernel_values);
-    json_count(&j, "stored_bytes", selection->stored_bytes);
-    json_real(&j, "seconds", selection->seconds);
+    json_put(&j, "tolerance_of_folds %g, trainings %" PRIu64 ", iterations %" PRIu64 ", kernels %zu", selection->eps,
+             selection->trainings, selection->iterations, selection->n_kernels);
+    json_put(&j, "rows_computed %" PRIu64 ", rows_distinct %" PRIu64 ", rows_support %" PRIu64,
+             selection->rows_computed, selection->rows_distinct, selection->rows_support);
+    json_put(&j, "kernel_values %" PRIu64 ", stored_bytes %zu, seconds %g", selection->kernel_values,
+             selection->stored_bytes, selection->seconds);
     json_close(&j, '}');
 }
 
@@ -311,8 +285,8 @@ static double edge(enum grid_axis side, const double *values, size_t count, size
     size_t a = k == 0 ? 0 : k - 1, b = a + 1 < count ? a + 1 : a;
     double low = values[a], high = values[b];
 
-    if (side < AXES && axis_log2(side))
-        low = log2(low), high = log2(high);
+    if (side < AXES)
+        low = line_value(side, low), high = line_value(side, high);
     if (a == b && count > 1) /* beyond the last one */
         return low + (low - edge(side, values, count, k - 1));
     if (a == b)
@@ -330,11 +304,11 @@ static void draw_axis(FILE *script, const char *name, enum grid_axis side, const
         return;
     }
     fprintf(script, "set %slabel '%s'\nset %stics out nomirror (", name,
-            side == AXIS_C ? "C" : side == AXIS_GAMMA ? "gamma" : axis_key(side), name);
+            side == AXIS_C ? "C" : side == AXIS_GAMMA ? "gamma" : axes[side].key, name);
     for (size_t k = 0; k < count; k += step) {
-        double at = axis_log2(side) ? log2(values[k]) : values[k];
+        double at = line_value(side, values[k]);
 
-        if (axis_log2(side) && at == round(at))
+        if (axes[side].log2 && at == round(at))
             fprintf(script, "%s'2^{%.0f}' %.17g", k ? ", " : "", at, at);
         else
             fprintf(script, "%s'%s' %.17g", k ? ", " : "", side_text(side, values[k], room), at);
@@ -351,9 +325,8 @@ struct map {
 static void draw_cells(const struct grid_settings *s, const struct gnuplot *g, const hinge_selection *selection,
                        struct map *m)
 {
-    FILE *file = gnuplot_file(g, "grid.dat");
+    FILE *file = gnuplot_file(g, "grid.dat", "# left, right, lower, upper edge, rate, 1: the best one\n");
 
-    fputs("# left, right, lower, upper edge, rate, 1: the best one\n", file);
     m->low = INFINITY, m->high = -INFINITY;
     for (size_t k = 0; k < m->ny; k++)
         for (size_t i = 0; i < m->nx; i++) {
@@ -379,15 +352,15 @@ static void draw_script(const struct grid_settings *s, const struct gnuplot *g, 
     int rises = hinge_score_rises(selection->score), far = m->low > 0 && m->high > 30 * m->low;
     char title[400], room[NUMBER_ROOM];
     size_t used = (size_t)snprintf(title, sizeof title, "%.100s: best %s %.6g%s at", base_name(s->train.data_path),
-                                   name, rate_of(s, selection->best), s->score == HINGE_SCORE_ACCURACY ? " %" : "");
+                                   name, rate_of(s, selection->best),
+                                   s->select.score == HINGE_SCORE_ACCURACY ? " %" : "");
 
     for (enum grid_axis k = AXIS_C; k < AXES; k++)
         if (s->list[k].count > 1 && s->list[k].shown)
-            used += (size_t)snprintf(title + used, sizeof title - used, " %s = %s", parameter_names[k],
+            used += (size_t)snprintf(title + used, sizeof title - used, " %s = %s", axes[k].name,
                                      number_text(axis_value(selection->best, k), 0, room));
-    fputs("set title ", g->script);
-    gnuplot_text(g, title);
-    fputs(" noenhanced\n", g->script);
+    gnuplot_title(g, "set ", "%s", title);
+    fputc('\n', g->script);
     draw_axis(g->script, "x", m->across, m->x, m->nx);
     draw_axis(g->script, "y", m->down, m->y, m->ny);
     fprintf(g->script,
@@ -396,7 +369,7 @@ static void draw_script(const struct grid_settings *s, const struct gnuplot *g, 
             "set object 1 rectangle from graph 0,0 to graph 1,1 behind fillcolor rgb '#dddddd' fillstyle solid\n"
             "set style fill solid 1 noborder\n",
             edge(m->across, m->x, m->nx, 0), edge(m->across, m->x, m->nx, m->nx), edge(m->down, m->y, m->ny, 0),
-            edge(m->down, m->y, m->ny, m->ny), name, s->score == HINGE_SCORE_ACCURACY ? ", percent," : "",
+            edge(m->down, m->y, m->ny, m->ny), name, s->select.score == HINGE_SCORE_ACCURACY ? ", percent," : "",
             rises ? "" : "negative", far ? "set logscale cb\n" : "");
     if (!(m->high > m->low)) /* one value, of which gnuplot makes no range */
         fprintf(g->script, "set cbrange [%.10g:%.10g]\n", m->low - 0.01 * fabs(m->low) - 1e-9,

@@ -7,7 +7,7 @@
 
 static const struct command {
     const char *name;
-    int (*run)(int argc, char **argv);
+    command_function *run;
     const char *help;
 } commands[] = {
     { "train", command_train, "train a model on a data file" },
@@ -55,27 +55,19 @@ static int help(int argc, char **argv)
     return 0;
 }
 
-static int version(void)
-{
-    printf("hinge %s\n", hinge_version());
-    finish_stdout();
-    return 0;
-}
-
 int main(int argc, char **argv)
 {
-    int code;
-
     if (argc < 2) {
         print_help(stderr);
         return EXIT_USAGE;
     }
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0)
         return help(argc - 1, argv + 1);
-    if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "version") == 0)
-        return version();
+    if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "version") == 0) {
+        printf("hinge %s\n", hinge_version());
+        finish_stdout();
+        return 0;
+    }
     remember_arguments(argc, argv);
-    code = find_command(argv[1])->run(argc - 1, argv + 1);
-    forget_arguments();
-    return code;
+    return find_command(argv[1])->run(argc - 1, argv + 1);
 }

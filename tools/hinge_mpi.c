@@ -13,7 +13,6 @@
 
 #include "grid.h"
 #include "progress.h"
-#include "ranges.h"
 
 struct mpi_settings {
     struct train_settings train;
@@ -50,15 +49,13 @@ static const struct tool_option mpi_options[] = {
       "write it every S seconds (600)" },
     { 0, "tile", "N", parse_size, FIELD(mpi.tile), &range_positive,
       "deal N examples to a rank together (2048)" },
-    { 0, "rounds", "FILE", parse_text, FIELD(mpi.rounds), NULL,
-      "write what each round took to FILE" },
+    OPTION_FILE("rounds", mpi.rounds, "write what each round took to FILE"),
 };
 static const struct tool_option output_options[] = {
     OPTION_QUIET(train.quiet),
     OPTION_VERBOSE(train.verbose),
     OPTION_JSON(train.json),
-    { 0, "certify", NULL, parse_flag, FIELD(train.certify), NULL,
-      "recompute primal, dual, gap and residuals in f64" },
+    OPTION_FLAG("certify", train.certify, "recompute primal, dual, gap and residuals in f64"),
 };
 
 static const char train_usage[] =
@@ -67,63 +64,28 @@ static const char train_usage[] =
     "rows (-m) is that of all together, threads are those of one. Ctrl-C or SIGTERM saves the best\n"
     "model so far. Not for: precomputed kernels, -c inf.";
 
-enum { MOST_OPTIONS = 64 };
-
-/* Leaves out of a group what is not for ranks; room [MOST_OPTIONS] takes the others. */
-static struct option_group for_ranks(struct option_group group, struct tool_option *room)
-{
-    static const char *const others[] = { "solver", "epochs", "batch", "rank",
-                                          "shrinking",   "newton" };
-    size_t count = 0;
-
-    for (size_t k = 0; k < group.count && count < MOST_OPTIONS; k++) {
-        int is = 0;
-
-        for (size_t i = 0; i < COUNT_OF(others); i++)
-            is |= group.options[k].name && strcmp(group.options[k].name, others[i]) == 0;
-        if (!is)
-            room[count++] = group.options[k];
-    }
-    group.options = room;
-    group.count = count;
-    return group;
-}
-
 static void read_train_options(int argc, char **argv, struct mpi_settings *s)
 {
-    static struct tool_option room[3][MOST_OPTIONS];
-    struct option_group shared[TRAIN_GROUPS];
-    int first, left;
+    static const char *const others[] = { "solver", "epochs", "batch", "rank", "shrinking", "newton", NULL };
+    struct option_group groups[TRAIN_GROUPS + 2];
 
-    train_begin(&s->train, shared);
-    const struct option_group groups[] = {
-        for_ranks(shared[0], room[0]), for_ranks(shared[1], room[1]), for_ranks(shared[2], room[2]),
-        { "Ranks:", mpi_options, COUNT_OF(mpi_options), s },
-        shared[3],
-        { "Output:", output_options, COUNT_OF(output_options), s },
-    };
-    first = parse_options(argc, argv, train_usage, groups, COUNT_OF(groups));
-    left = count_files(argc - first, argv[0], 1, 2, "a training file is needed");
-    s->train.data_path = argv[first];
-    s->train.model_path = left > 1 ? argv[first + 1] : NULL;
+    train_begin(&s->train, groups);
+    groups[2].without = others; /* of those about the run */
+    groups[4] = groups[3];
+    groups[3] = (struct option_group){ "Ranks:", mpi_options, COUNT_OF(mpi_options), s, NULL };
+    groups[5] = (struct option_group){ "Output:", output_options, COUNT_OF(output_options), s, NULL };
+    train_parse(&s->train, argc, argv, train_usage, groups, COUNT_OF(groups));
     if (s->train.folds && (s->train.certify || s->mpi.checkpoint || s->mpi.rounds))
         die(EXIT_USAGE, "train: leave out %s or -v, which trains no model",
             s->train.certify ? "--certify" : s->mpi.checkpoint ? "--checkpoint" : "--rounds");
     train_read_scaling(&s->train);
+    train_name_model(&s->train);
 }
 
 static void on_signal(int number)
 {
     (void)number;
     raise(SIGINT); /* as progress.c catches it */
-}
-
-/* What ends the run on ranks that show nothing. */
-static int look_for_signal(void *arg, const hinge_progress *p)
-{
-    (void)arg;
-    (void)p;
-    return was_interrupted();
 }
 
 /* Does check_writable on rank 0, which writes. */
@@ -149,56 +111,20 @@ static int so_on_all(int mine)
     return all;
 }
 
-static const struct data_ranks world = { read_over_ranks, so_on_all };
-
-static size_t rows_of_all(size_t rows)
+static void span_all(hinge_scaling *here, size_t rows)
 {
-    unsigned long long mine = rows, all = 0;
+    int count = (int)here->n_features;
 
-    MPI_Allreduce(&mine, &all, 1, MPI_UNSIGNED_LONG_LONG, MPI_SUM, MPI_COMM_WORLD);
-    return all;
-}
-
-/* Takes this rank's part of a file of weights, which each rank reads as a whole for a moment. */
-static double *own_weights(const char *path, size_t rows)
-{
-    unsigned long long mine = rows, before = 0;
-    double *weights = allocate(rows, sizeof *weights);
-    hinge_data data = { 0 };
-
-    MPI_Exscan(&mine, &before, 1, MPI_UNSIGNED_LONG_LONG, MPI_SUM, MPI_COMM_WORLD);
-    load_weights(path, rows_of_all(rows), &data);
-    memcpy(weights, (const double *)data.x.data + before, rows * sizeof *weights);
-    hinge_data_free(&data);
-    return weights;
-}
-
-/* Takes the ranges of the file of --scale-restore, or lets them be fitted; the caller frees low and high by free(). */
-static hinge_scaling scaling_of(const struct train_settings *t, const struct ranges *file, struct interval to,
-                                const hinge_data *data)
-{
-    struct ranges here = { 0 };
-    double *ends;
-
-    if (!t->scale_restore)
-        return (hinge_scaling){ .lower = to.low, .upper = to.high };
-    ranges_measure(&here, data);
-    ends = allocate(2 * here.count, sizeof *ends);
-    for (size_t k = 0; k < here.count; k++) {
-        ends[2 * k] = data->x.rows ? here.x[k].low : INFINITY;
-        ends[2 * k + 1] = data->x.rows ? -here.x[k].high : INFINITY;
+    for (int k = 0; k < count && !rows; k++) {
+        here->low[k] = INFINITY;
+        here->high[k] = -INFINITY;
     }
-    MPI_Allreduce(MPI_IN_PLACE, ends, (int)(2 * here.count), MPI_DOUBLE, MPI_MIN, MPI_COMM_WORLD);
-    for (size_t k = 0; k < here.count; k++)
-        here.x[k] = (struct interval){ ends[2 * k], -ends[2 * k + 1] };
-    warn_of_lost_features(&here, file, t->scale_restore);
-    ranges_free(&here);
-    free(ends);
-    return ranges_scaling(file, to, data->x.cols);
+    MPI_Allreduce(MPI_IN_PLACE, here->low, count, MPI_DOUBLE, MPI_MIN, MPI_COMM_WORLD);
+    MPI_Allreduce(MPI_IN_PLACE, here->high, count, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
 }
 
 /* Gathers rank 0's table of all ranks' rows, NULL on others; frees this rank's part. *n becomes the number of rows. */
-static double *gather_rows(double *part, size_t rows, size_t width, size_t *n)
+static double *gather_over_ranks(double *part, size_t rows, size_t width, size_t *n)
 {
     int ranks, rank = rank_of(), *counts, *places;
     double *all = NULL;
@@ -226,116 +152,75 @@ static double *gather_rows(double *part, size_t rows, size_t width, size_t *n)
     return all;
 }
 
-/* Cross-validates, and scores the predictions on rank 0. */
-static void cross_validate(struct mpi_settings *s, struct train_run *run)
+static size_t rows_of_all(size_t rows)
 {
-    const struct train_settings *t = &s->train;
-    size_t rows = run->data.x.rows, n;
-    double *predictions = allocate(rows, sizeof *predictions), *truth = allocate(rows, sizeof *truth);
-    hinge_error err = { 0 };
+    unsigned long long mine = rows, all = 0;
 
-    if (rows)
-        memcpy(truth, run->data.y, rows * sizeof *truth);
-    check(hinge_mpi_cross_validate(MPI_COMM_WORLD, &run->data.x, run->data.y, &t->params, t->folds, &s->mpi,
-                                   predictions, &run->report, &err),
-          &err);
-    predictions = gather_rows(predictions, rows, 1, &n);
-    truth = gather_rows(truth, rows, 1, &n);
-    if (predictions)
-        run->score = score_predictions(t->params.task, t->params.tau, n, predictions, truth);
-    free(predictions);
-    free(truth);
+    MPI_Allreduce(&mine, &all, 1, MPI_UNSIGNED_LONG_LONG, MPI_SUM, MPI_COMM_WORLD);
+    return all;
 }
 
-static void train(struct mpi_settings *s, struct train_run *run)
+/* Takes this rank's part of a file of weights, which each rank reads as a whole for a moment. */
+static double *own_weights(const char *path, size_t rows)
 {
-    const struct train_settings *t = &s->train;
-    hinge_error err = { 0 };
+    unsigned long long mine = rows, before = 0;
+    double *weights = allocate(rows, sizeof *weights), *all;
+
+    MPI_Exscan(&mine, &before, 1, MPI_UNSIGNED_LONG_LONG, MPI_SUM, MPI_COMM_WORLD);
+    all = load_weights(path, rows_of_all(rows));
+    memcpy(weights, all + before, rows * sizeof *weights);
+    free(all);
+    return weights;
+}
+
+static hinge_status cross_validate_over_ranks(struct train_settings *t, struct train_run *run, double *predictions)
+{
+    const struct mpi_settings *s = (const void *)t; /* whose first member it is */
+
+    return hinge_mpi_cross_validate(MPI_COMM_WORLD, &run->data.x, run->data.y, &t->params, t->folds, &s->mpi,
+                                    predictions, &run->report, &failure);
+}
+
+static hinge_status train_over_ranks(struct train_settings *t, struct train_run *run)
+{
+    struct mpi_settings *s = (void *)t;
 
     s->mpi.certificate = t->certify ? &run->certificate : NULL;
-    check(hinge_mpi_train(MPI_COMM_WORLD, &run->data.x, run->data.y, &t->params, &s->mpi, &run->model, &run->report,
-                          &err),
-          &err);
-    if (run->model && hinge_model_labels(run->model))
-        check(hinge_model_set_words(run->model, &run->data.words, &err), &err);
+    return hinge_mpi_train(MPI_COMM_WORLD, &run->data.x, run->data.y, &t->params, &s->mpi, &run->model, &run->report,
+                           &failure);
 }
 
-static int finish_training(struct mpi_settings *s, struct train_run *run)
+static int finish_training(const struct mpi_settings *s, const struct train_run *run)
 {
-    struct train_settings *t = &s->train;
-    const hinge_report *r = &run->report;
-    int stopped = r->outcome == HINGE_STOPPED;
+    const struct train_settings *t = &s->train;
+    int nonfinite = run->report.outcome == HINGE_NONFINITE;
 
-    if (t->folds && (stopped || r->outcome == HINGE_TIME_LIMIT))
-        die(stopped ? EXIT_STOPPED : EXIT_DATA, "%s, so the cross-validation is not complete",
-            stopped ? "interrupted" : "the time limit was reached");
-    if (s->rank == 0) {
-        if (r->outcome == HINGE_NONFINITE)
-            warn("the kernel produced NaN or infinity: scale the data, or lower gamma or the degree");
-        if (!t->folds)
-            save_model(run->model, t->model_path);
-        if (stopped)
-            fprintf(stderr, "hinge: interrupted; the best model so far is in %s\n", t->model_path);
-        else if (r->outcome != HINGE_CONVERGED)
-            warn("not converged: %s (violation %.3g)", hinge_outcome_text(r->outcome), r->violation);
+    if (nonfinite)
+        warn("the kernel produced NaN or infinity: scale the data, or lower gamma or the degree");
+    if (s->rank == 0 && !t->folds)
+        save_model(run->model, t->model_path);
+    train_warn(t, run);
+    if (s->rank == 0)
         train_report(t, run);
-    }
-    return stopped ? EXIT_STOPPED : r->outcome == HINGE_NONFINITE ? EXIT_DATA : 0;
+    return train_was_stopped(t, run) ? EXIT_STOPPED : nonfinite ? EXIT_DATA : 0;
 }
 
-static int run_train(int argc, char **argv, int rank)
+static int run_train(int argc, char **argv, int rank, const struct ranks *ranks)
 {
-    struct mpi_settings s = { .rank = rank };
+    struct mpi_settings s = { .rank = rank, .train.data.ranks = ranks };
     struct train_settings *t = &s.train;
     struct train_run run = { 0 };
-    struct display display = { 0 };
-    struct targets to = { 0 };
-    struct ranges file = { 0 };
-    char *own_path = NULL;
-    double *weights = NULL, start = now();
     int code;
 
     read_train_options(argc, argv, &s);
-    to.x = (struct interval){ t->scale_lower, t->scale_upper };
-    if (!t->model_path)
-        t->model_path = own_path = default_model_path(t->data_path);
     if (!t->folds)
         check_output(t->model_path, t->data_path);
-    t->data.ranks = &world;
-    if (t->scale_restore)
-        ranges_read(&file, &to, t->scale_restore);
-    load_data(t->data_path, &t->data, file.count, 0, t->params.threads, &run.data);
-    drop_words(&run.data, t->params.task);
-    train_limit_folds(t, rows_of_all(run.data.x.rows));
-    if (t->params.task != HINGE_ONE_CLASS || t->folds)
-        need_labels(t->data_path, &run.data, "train on", "--labels");
-    train_find_labels(t, &run.data);
-    run.scaling = scaling_of(t, &file, to.x, &run.data);
-    t->params.scaling = t->scale ? &run.scaling : NULL;
-    ranges_free(&file);
-    run.seconds_load = now() - start;
-    if (t->weights)
-        t->params.weights = weights = own_weights(t->weights, run.data.x.rows);
-    display = (struct display){ .folds = t->folds, .eps = t->params.eps, .interval = t->verbose ? 10 : 0 };
-    t->params.progress = rank == 0 ? display_progress : look_for_signal;
-    t->params.progress_arg = &display;
-    catch_interrupt(1);
+    train_load(t, &run);
     signal(SIGTERM, on_signal);
     signal(SIGUSR1, on_signal);
-    if (t->folds)
-        cross_validate(&s, &run);
-    else
-        train(&s, &run);
-    catch_interrupt(0);
-    run.seconds_floor = NAN;
+    train_run(t, &run);
     code = finish_training(&s, &run);
-    hinge_model_free(run.model);
-    hinge_data_free(&run.data);
-    free_class_weights(&t->classes);
-    free(run.scaling.low);
-    free(run.scaling.high);
-    free(weights);
-    free(own_path);
+    train_release(t, &run);
     return code;
 }
 
@@ -360,10 +245,6 @@ static hinge_status probability_over_ranks(const hinge_model *model, const hinge
     return hinge_mpi_predict_probability(MPI_COMM_WORLD, model, x, options, labels, probabilities, err);
 }
 
-static const struct predict_ranks predict_by_all = { predict_usage,      &world,
-                                                     check_output,       predict_over_ranks,
-                                                     probability_over_ranks, gather_rows };
-
 /* ---- Grids ---- */
 
 static const char grid_usage[] =
@@ -381,6 +262,13 @@ static hinge_status select_over_ranks(hinge_selection **selection, const hinge_m
 
 /* ---- The command ---- */
 
+static const struct ranks world = {
+    .read = read_over_ranks, .all = so_on_all, .rows = rows_of_all, .span = span_all, .weights = own_weights,
+    .gather = gather_over_ranks,
+    .check_output = check_output, .train = train_over_ranks, .cross_validate = cross_validate_over_ranks,
+    .predict = predict_over_ranks, .probability = probability_over_ranks, .select = select_over_ranks
+};
+
 static const char usage[] = "usage: mpirun -np P hinge-mpi train|predict|grid [options] ...\n\n"
                             "Kernel support vector machines by many processes over MPI.\n"
                             "`hinge-mpi COMMAND --help` lists the options of a command.\n";
@@ -397,16 +285,15 @@ int main(int argc, char **argv)
     if (rank > 0 && (!freopen("/dev/null", "w", stdout) || !freopen("/dev/null", "w", stderr)))
         return EXIT_DATA;
     if (argc > 1 && strcmp(argv[1], "train") == 0)
-        code = run_train(argc - 1, argv + 1, rank);
+        code = run_train(argc - 1, argv + 1, rank, &world);
     else if (argc > 1 && strcmp(argv[1], "predict") == 0)
-        code = run_predict(argc - 1, argv + 1, &predict_by_all);
+        code = run_predict(argc - 1, argv + 1, predict_usage, &world);
     else if (argc > 1 && strcmp(argv[1], "grid") == 0)
-        code = run_grid(argc - 1, argv + 1, &(const struct grid_ranks){ grid_usage, select_over_ranks });
+        code = run_grid(argc - 1, argv + 1, grid_usage, &world);
     else if (argc > 1 && strcmp(argv[1], "--version") == 0)
         code = printf("hinge-mpi %s\n", hinge_version()) < 0;
     else
         fputs(usage, stderr);
     finish_stdout();
-    forget_arguments();
     return code;
 }

@@ -1,7 +1,6 @@
 /*
  * hinge info: the machine as a program that uses hinge meets it, a model, or a data file.
  */
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +14,7 @@ struct info_settings {
 
 #define FIELD(name) offsetof(struct info_settings, name)
 static const struct tool_option info_options[] = {
-    { 0, "json", NULL, parse_flag, FIELD(json), NULL, "print the answer as a JSON object" },
+    OPTION_FLAG("json", json, "print the answer as a JSON object"),
 };
 
 /* ---- The machine ---- */
@@ -29,46 +28,23 @@ static const char *level_name(int level)
 
 static void print_machine(const hinge_machine *m)
 {
-    const char *advice = blas_advice(m);
-
     printf("%-10s %s\n", "hinge", hinge_version());
     printf("%-10s %s%s\n", "processor", level_name(m->cpu_level), m->avx512 ? ", AVX-512" : "");
     printf("%-10s %s\n", "blas", m->blas);
     printf("%-10s %s\n", "openmp", m->blas_is_openmp ? "yes, OpenBLAS's OpenMP build" : "not in this BLAS");
     printf("%-10s %d\n", "threads", m->threads);
     printf("%-10s %.1f GB\n", "memory", (double)m->total_memory / 1073741824);
-    if (advice)
-        printf("%-10s %s\n", "advice", advice);
+    if (blas_advice(m))
+        printf("%-10s %s\n", "advice", blas_advice(m));
 }
 
 static void json_machine(struct json *j, const hinge_machine *m)
 {
-    const char *advice = blas_advice(m);
-
-    json_text(j, "version", hinge_version());
-    json_count(j, "cpu_level", (uint64_t)m->cpu_level);
-    json_bool(j, "avx512", m->avx512);
-    json_text(j, "blas", m->blas);
-    json_bool(j, "blas_is_openmp", m->blas_is_openmp);
-    json_bool(j, "blas_slow", m->blas_slow);
-    json_count(j, "threads", (uint64_t)m->threads);
-    json_count(j, "total_memory", m->total_memory);
-    if (advice)
-        json_text(j, "advice", advice);
-}
-
-static void machine(int json)
-{
-    hinge_machine m = hinge_machine_info();
-    struct json j = { 0 };
-
-    if (!json) {
-        print_machine(&m);
-        return;
-    }
-    json_open(&j, NULL, '{');
-    json_machine(&j, &m);
-    json_close(&j, '}');
+    json_put(j, "version %s, cpu_level %d, avx512 %i, blas %s", hinge_version(), m->cpu_level, m->avx512, m->blas);
+    json_put(j, "blas_is_openmp %i, blas_slow %i, threads %d, total_memory %zu", m->blas_is_openmp, m->blas_slow,
+             m->threads, m->total_memory);
+    if (blas_advice(m))
+        json_put(j, "advice %s", blas_advice(m));
 }
 
 /* ---- Models ---- */
@@ -99,13 +75,9 @@ static void print_scaling(const hinge_model *model)
 
 static void print_calibration(const hinge_model *model)
 {
-    double sigma;
-
-    if (!hinge_model_has_probability(model))
-        return;
-    if (hinge_task_info(hinge_model_task(model))->regresses && hinge_model_laplace(model, &sigma, NULL) == HINGE_OK)
-        printf("%-10s Laplace distribution, sigma %.10g\n", "calibrated", sigma);
-    else
+    if (!isnan(laplace_width(model)))
+        printf("%-10s Laplace distribution, sigma %.10g\n", "calibrated", laplace_width(model));
+    else if (hinge_model_has_probability(model))
         printf("%-10s yes, for predict -b 1\n", "calibrated");
 }
 
@@ -130,14 +102,13 @@ static void print_classes(const hinge_model *model)
 static double *weights_of(const hinge_model *model)
 {
     size_t d = hinge_model_n_features(model), n = hinge_model_n_problems(model);
-    hinge_error err = { 0 };
     double *w;
 
     if (hinge_model_kernel(model).type != HINGE_LINEAR)
         return NULL;
     w = allocate(n, d * sizeof *w);
     for (size_t k = 0; k < n; k++)
-        check(hinge_model_weights(model, k, w + k * d, &err), &err);
+        check(hinge_model_weights(model, k, w + k * d, &failure));
     return w;
 }
 
@@ -207,58 +178,34 @@ static void print_model(const hinge_model *model)
     print_weights(model);
 }
 
-static void json_calibration(struct json *j, const hinge_model *model)
-{
-    int calibrated = hinge_model_has_probability(model);
-    double sigma;
-
-    json_bool(j, "probability", calibrated);
-    if (calibrated && hinge_task_info(hinge_model_task(model))->regresses &&
-        hinge_model_laplace(model, &sigma, NULL) == HINGE_OK)
-        json_real(j, "sigma", sigma);
-}
-
 static void json_model(struct json *j, const hinge_model *model)
 {
     hinge_kernel kernel = hinge_model_kernel(model);
-    size_t n_classes = hinge_model_n_classes(model), n_columns;
+    size_t n_features = hinge_model_n_features(model), n_classes = hinge_model_n_classes(model), n_columns;
     const size_t *columns = hinge_model_columns(model, &n_columns);
 
-    json_text(j, "kind", "model");
-    json_text(j, "task", hinge_task_info(hinge_model_task(model))->keyword);
+    json_put(j, "kind %s, task %s", "model", hinge_task_info(hinge_model_task(model))->keyword);
     if (hinge_model_tau(model) > 0)
-        json_real(j, "tau", hinge_model_tau(model));
+        json_put(j, "tau %g", hinge_model_tau(model));
     json_kernel(j, &kernel);
-    json_count(j, "n_features", hinge_model_n_features(model));
+    json_put(j, "n_features %zu", n_features);
     if (columns)
         json_counts(j, "columns", columns, n_columns);
-    json_count(j, "n_classes", n_classes);
-    json_count(j, "n_sv", hinge_model_n_sv(model));
+    json_put(j, "n_classes %zu, n_sv %zu", n_classes, hinge_model_n_sv(model));
     if (hinge_model_labels(model))
         json_labels(j, "labels", hinge_model_words(model), hinge_model_labels(model), n_classes);
     if (hinge_model_class_sv(model))
         json_counts(j, "class_sv", hinge_model_class_sv(model), n_classes);
     json_reals(j, "rho", hinge_model_rho(model), hinge_model_n_problems(model));
-    json_text(j, "multiclass", hinge_model_multiclass(model) == HINGE_ONE_VS_REST ? "ovr" : "ovo");
+    json_put(j, "multiclass %s", hinge_model_multiclass(model) == HINGE_ONE_VS_REST ? "ovr" : "ovo");
     if (hinge_model_scale_factor(model)) {
-        json_reals(j, "scale_factor", hinge_model_scale_factor(model), hinge_model_n_features(model));
-        json_reals(j, "scale_offset", hinge_model_scale_offset(model), hinge_model_n_features(model));
+        json_reals(j, "scale_factor", hinge_model_scale_factor(model), n_features);
+        json_reals(j, "scale_offset", hinge_model_scale_offset(model), n_features);
     }
-    json_calibration(j, model);
+    json_put(j, "probability %i", hinge_model_has_probability(model));
+    if (!isnan(laplace_width(model)))
+        json_put(j, "sigma %g", laplace_width(model));
     json_weights(j, model);
-}
-
-static void model(const char *path, struct json *j)
-{
-    hinge_model *m = NULL;
-    hinge_error err = { 0 };
-
-    check(hinge_model_load(&m, path, NULL, &err), &err);
-    if (j)
-        json_model(j, m);
-    else
-        print_model(m);
-    hinge_model_free(m);
 }
 
 /* ---- Data ---- */
@@ -268,35 +215,19 @@ enum { MAX_CLASSES = 64 }; /* with more different labels they are called targets
 struct summary {
     double low, high, y_low, y_high;
     size_t n_labels; /* different ones, 0: more than MAX_CLASSES */
-    double labels[MAX_CLASSES];
-    size_t counts[MAX_CLASSES];
+    double *labels;
+    size_t *counts;
 };
-
-static void count_labels(struct summary *s, const hinge_data *data)
-{
-    size_t n = data->x.rows;
-    double *sorted = sorted_labels(data);
-
-    for (size_t i = 0; i < n; i++) {
-        if (i == 0 || sorted[i] != sorted[i - 1]) {
-            if (s->n_labels == MAX_CLASSES) {
-                s->n_labels = 0;
-                break;
-            }
-            s->labels[s->n_labels++] = sorted[i];
-        }
-        s->counts[s->n_labels - 1]++;
-    }
-    s->y_low = n ? sorted[0] : NAN;
-    s->y_high = n ? sorted[n - 1] : NAN;
-    free(sorted);
-}
 
 static struct summary summarise(const hinge_data *data)
 {
     struct summary s = { .low = data->columns ? 0 : INFINITY, .high = data->columns ? 0 : -INFINITY };
     const hinge_matrix *x = &data->x;
+    size_t n = list_labels(data, &s.labels, &s.counts);
 
+    s.n_labels = n <= MAX_CLASSES ? n : 0;
+    s.y_low = n ? s.labels[0] : NAN;
+    s.y_high = n ? s.labels[n - 1] : NAN;
     for (size_t i = 0; i < x->rows; i++)
         for (size_t k = 0; k < x->cols; k++) {
             double v = entry_of(data, i, k);
@@ -306,7 +237,6 @@ static struct summary summarise(const hinge_data *data)
             if (v > s.high)
                 s.high = v;
         }
-    count_labels(&s, data);
     return s;
 }
 
@@ -350,45 +280,49 @@ static void print_data(const hinge_data *data, const struct summary *s)
 
 static void json_data(struct json *j, const hinge_data *data, const struct summary *s)
 {
-    json_text(j, "kind", "data");
-    json_text(j, "format", choice_name(choice_format, (int)data->format));
+    json_put(j, "kind %s, format %s", "data", choice_name(choice_format, (int)data->format));
     if (data->format == HINGE_FORMAT_CSV)
-        json_bool(j, "header", data->header);
+        json_put(j, "header %i", data->header);
     if (data->label_column)
-        json_count(j, "label_column", data->label_column);
-    json_count(j, "rows", data->x.rows);
-    json_count(j, "features", n_features(data));
+        json_put(j, "label_column %zu", data->label_column);
+    json_put(j, "rows %zu, features %zu", data->x.rows, n_features(data));
     if (data->columns)
-        json_count(j, "features_not_empty", data->x.cols);
-    json_count(j, "nonzeros", data->nonzeros);
-    json_real(j, "density", density(data));
-    json_real(j, "min", s->low);
-    json_real(j, "max", s->high);
-    if (!data->labelled)
-        return;
-    if (!data->words.count) {
-        json_real(j, "target_min", s->y_low);
-        json_real(j, "target_max", s->y_high);
-    }
-    if (s->n_labels) {
+        json_put(j, "features_not_empty %zu", data->x.cols);
+    json_put(j, "nonzeros %zu, density %g, min %g, max %g", data->nonzeros, density(data), s->low, s->high);
+    if (data->labelled && !data->words.count)
+        json_put(j, "target_min %g, target_max %g", s->y_low, s->y_high);
+    if (data->labelled && s->n_labels) {
         json_labels(j, "labels", data->words.count ? &data->words : NULL, s->labels, s->n_labels);
         json_counts(j, "counts", s->counts, s->n_labels);
     }
 }
 
-static void data_file(const char *path, const struct data_flags *flags, struct json *j)
+static void tell_model(const char *path, struct json *j)
+{
+    hinge_model *model = load_model(path);
+
+    if (j)
+        json_model(j, model);
+    else
+        print_model(model);
+    hinge_model_free(model);
+}
+
+static void tell_data(const char *path, const struct data_flags *flags, struct json *j)
 {
     struct data_flags some = *flags;
     hinge_data data;
     struct summary s;
 
-    some.drop_empty = 1;
-    load_data(path, &some, 0, 0, 0, &data);
+    some.read.drop_empty = 1;
+    load_data(path, &some, 0, 0, &data);
     s = summarise(&data);
     if (j)
         json_data(j, &data, &s);
     else
         print_data(&data, &s);
+    free(s.labels);
+    free(s.counts);
     hinge_data_free(&data);
 }
 
@@ -397,10 +331,8 @@ static int is_model(const char *path)
 {
     static const char *const words[] = { "svm_type", "kernel_type", "hinge" };
     char start[16] = "";
-    FILE *file = fopen(path, "rb");
+    FILE *file = open_file(path, "rb");
 
-    if (!file)
-        die(EXIT_DATA, "%s: cannot read: %s", path, strerror(errno));
     (void)!fread(start, 1, sizeof start - 1, file);
     fclose(file);
     for (size_t k = 0; k < COUNT_OF(words); k++)
@@ -409,23 +341,7 @@ static int is_model(const char *path)
     return 0;
 }
 
-static void file_info(const char *path, const struct info_settings *s, struct json *j)
-{
-    if (j) {
-        json_open(j, NULL, '{');
-        json_text(j, "file", path);
-    } else {
-        printf("%-10s %s\n", "file", path);
-    }
-    if (is_model(path))
-        model(path, j);
-    else
-        data_file(path, &s->data, j);
-    if (j)
-        json_close(j, '}');
-}
-
-static void files_info(char **paths, int count, const struct info_settings *s)
+static void tell_files(char **paths, int count, const struct info_settings *s)
 {
     struct json json = { 0 }, *j = s->json ? &json : NULL;
 
@@ -434,13 +350,36 @@ static void files_info(char **paths, int count, const struct info_settings *s)
         json_open(j, "files", '[');
     }
     for (int k = 0; k < count; k++) {
-        if (k && !j)
-            putchar('\n');
-        file_info(paths[k], s, j);
+        if (j) {
+            json_open(j, NULL, '{');
+            json_put(j, "file %s", paths[k]);
+        } else {
+            printf("%s%-10s %s\n", k ? "\n" : "", "file", paths[k]);
+        }
+        if (is_model(paths[k]))
+            tell_model(paths[k], j);
+        else
+            tell_data(paths[k], &s->data, j);
+        if (j)
+            json_close(j, '}');
     }
     if (j) {
         json_close(j, ']');
         json_close(j, '}');
+    }
+}
+
+static void tell_machine(int json)
+{
+    hinge_machine m = hinge_machine_info();
+    struct json j = { 0 };
+
+    if (json) {
+        json_open(&j, NULL, '{');
+        json_machine(&j, &m);
+        json_close(&j, '}');
+    } else {
+        print_machine(&m);
     }
 }
 
@@ -452,15 +391,15 @@ int command_info(int argc, char **argv)
 {
     struct info_settings s = { 0 };
     const struct option_group groups[] = {
-        { "Options (default in parentheses):", info_options, COUNT_OF(info_options), &s },
-        { "Data:", data_options, n_data_options, &s.data },
+        { "Options (default in parentheses):", info_options, COUNT_OF(info_options), &s, NULL },
+        { "Data:", data_options, n_data_options, &s.data, NULL },
     };
     int first = parse_options(argc, argv, usage, groups, COUNT_OF(groups));
 
     if (first == argc)
-        machine(s.json);
+        tell_machine(s.json);
     else
-        files_info(argv + first, argc - first, &s);
+        tell_files(argv + first, argc - first, &s);
     finish_stdout();
     return 0;
 }

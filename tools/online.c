@@ -45,7 +45,6 @@ static int count_epochs(void *arg, const hinge_progress *progress)
 static void run(struct online *o, const hinge_matrix *x, const double *y, const hinge_params *p, double *w, double *b)
 {
     struct counted counted = { p, 0 };
-    hinge_error err = { 0 };
     double *bias = p->no_bias ? NULL : b;
 
     if (o->solver == SOLVER_PERCEPTRON) {
@@ -54,7 +53,7 @@ static void run(struct online *o, const hinge_matrix *x, const double *y, const 
             .progress = p->progress, .progress_arg = p->progress_arg
         };
 
-        check(hinge_perceptron(x, y, &options, w, bias, NULL, &o->epochs, &err), &err);
+        check(hinge_perceptron(x, y, &options, w, bias, NULL, &o->epochs, &failure));
         return;
     }
     o->lambda = hinge_tradeoff_convert(HINGE_TRADEOFF_SUM, HINGE_TRADEOFF_LAMBDA, p->C, x->rows);
@@ -62,7 +61,7 @@ static void run(struct online *o, const hinge_matrix *x, const double *y, const 
         const hinge_kernel linear = hinge_kernel_linear();
         double radius;
 
-        check(hinge_radius(x, &linear, 0, p->threads, &radius, &err), &err);
+        check(hinge_radius(x, &linear, 0, p->threads, &radius, &failure));
         o->epochs = hinge_sgd_epochs(o->lambda, radius, x->rows, o->batch);
     }
     hinge_sgd_options options = { .lambda = o->lambda,
@@ -73,7 +72,7 @@ static void run(struct online *o, const hinge_matrix *x, const double *y, const 
                                   .threads = p->threads,
                                   .progress = count_epochs,
                                   .progress_arg = &counted };
-    check(hinge_sgd(x, y, &options, w, bias, NULL, &err), &err);
+    check(hinge_sgd(x, y, &options, w, bias, NULL, &failure));
     o->epochs = counted.epochs;
 }
 
@@ -81,9 +80,8 @@ static void measure(struct online *o, const hinge_matrix *x, const double *y, co
                     double b)
 {
     double *f = allocate(x->rows, sizeof *f);
-    hinge_error err = { 0 };
 
-    check(hinge_linear_decisions(x, w, &b, 1, p->threads, f, &err), &err);
+    check(hinge_linear_decisions(x, w, &b, 1, p->threads, f, &failure));
     o->objective = 0;
     for (size_t k = 0; k < x->cols; k++)
         o->objective += 0.5 * w[k] * w[k];
@@ -98,12 +96,11 @@ hinge_model *online_train(struct online *o, const hinge_data *data, const char *
 {
     double start = now(), b = 0, labels[2], *y = signs(data, path, labels), *w = allocate(data->x.cols, sizeof *w);
     hinge_model *model = NULL;
-    hinge_error err = { 0 };
 
     run(o, &data->x, y, params, w, &b);
     o->seconds = now() - start;
     measure(o, &data->x, y, params, w, b);
-    check(hinge_linear_model(&model, w, data->x.cols, b, labels[0], labels[1], &err), &err);
+    check(hinge_linear_model(&model, w, data->x.cols, b, labels[0], labels[1], &failure));
     free(w);
     free(y);
     return model;

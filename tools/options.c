@@ -32,19 +32,15 @@ const struct choice choice_format[] = {
 
 /* ---- Values ---- */
 
-static _Noreturn void die_of_range(const struct option_use *use, const struct range *range)
-{
-    if (isfinite(range->low) && isfinite(range->high))
-        die(EXIT_USAGE, "%s: '%s' must be %s %g and at most %g", use->shown, use->text,
-            range->open ? "above" : "at least", range->low, range->high);
-    die(EXIT_USAGE, "%s: '%s' must be %s %g", use->shown, use->text, range->open ? "above" : "at least",
-        range->low);
-}
-
 static void check_range(const struct option_use *use, const struct range *range, double value)
 {
+    char most[40] = "";
+
+    if (isfinite(range->low) && isfinite(range->high))
+        snprintf(most, sizeof most, " and at most %g", range->high);
     if (value < range->low || value > range->high || (range->open && value == range->low))
-        die_of_range(use, range);
+        die(EXIT_USAGE, "%s: '%s' must be %s %g%s", use->shown, use->text, range->open ? "above" : "at least",
+            range->low, most);
 }
 
 double real_value(const struct option_use *use, const struct range *range)
@@ -60,21 +56,20 @@ double real_value(const struct option_use *use, const struct range *range)
     return value;
 }
 
-void parse_flag(const struct option_use *use, const void *detail, void *field)
+void parse_flag(const struct option_use *use, void *field)
 {
     (void)use;
-    (void)detail;
     *(int *)field = 1;
 }
 
-void parse_real(const struct option_use *use, const void *detail, void *field)
+void parse_real(const struct option_use *use, void *field)
 {
-    *(double *)field = real_value(use, detail);
+    *(double *)field = real_value(use, use->detail);
 }
 
-void parse_cost(const struct option_use *use, const void *detail, void *field)
+void parse_cost(const struct option_use *use, void *field)
 {
-    *(double *)field = strcmp(use->text, "inf") == 0 ? INFINITY : real_value(use, detail);
+    *(double *)field = strcmp(use->text, "inf") == 0 ? INFINITY : real_value(use, use->detail);
 }
 
 static long long integer_value(const struct option_use *use, const struct range *range, long long largest)
@@ -92,37 +87,35 @@ static long long integer_value(const struct option_use *use, const struct range 
     return value;
 }
 
-void parse_int(const struct option_use *use, const void *detail, void *field)
+void parse_int(const struct option_use *use, void *field)
 {
-    *(int *)field = (int)integer_value(use, detail, INT32_MAX);
+    *(int *)field = (int)integer_value(use, use->detail, INT32_MAX);
 }
 
-void parse_column(const struct option_use *use, const void *detail, void *field)
+void parse_column(const struct option_use *use, void *field)
 {
-    (void)detail;
     *(long *)field = (long)integer_value(use, &range_any, INT32_MAX);
     if (*(long *)field == 0)
         die(EXIT_USAGE, "%s: '%s' is none: columns count from 1, or from -1 for the last", use->shown, use->text);
 }
 
-void parse_count(const struct option_use *use, const void *detail, void *field)
+void parse_count(const struct option_use *use, void *field)
 {
-    *(uint64_t *)field = (uint64_t)integer_value(use, detail, INT64_MAX);
+    *(uint64_t *)field = (uint64_t)integer_value(use, use->detail, INT64_MAX);
 }
 
-void parse_size(const struct option_use *use, const void *detail, void *field)
+void parse_size(const struct option_use *use, void *field)
 {
-    *(size_t *)field = (size_t)integer_value(use, detail, PTRDIFF_MAX);
+    *(size_t *)field = (size_t)integer_value(use, use->detail, PTRDIFF_MAX);
 }
 
-void parse_bytes(const struct option_use *use, const void *detail, void *field)
+void parse_bytes(const struct option_use *use, void *field)
 {
     static const char units[] = "KMGT";
     char *end;
     double value = strtod(use->text, &end);
     const char *unit = units + 1; /* MB, as svm-train's -m */
 
-    (void)detail;
     if (end != use->text && *end) {
         unit = strchr(units, *end >= 'a' ? *end - 'a' + 'A' : *end);
         end += end[1] == 'B' || end[1] == 'b' ? 2 : 1;
@@ -135,9 +128,8 @@ void parse_bytes(const struct option_use *use, const void *detail, void *field)
     *(size_t *)field = (size_t)value;
 }
 
-void parse_text(const struct option_use *use, const void *detail, void *field)
+void parse_text(const struct option_use *use, void *field)
 {
-    (void)detail;
     if (!*use->text)
         die(EXIT_USAGE, "%s: the value is empty", use->shown);
     *(const char **)field = use->text;
@@ -164,14 +156,14 @@ static _Noreturn void die_of_choice(const struct option_use *use, const struct c
     die(EXIT_USAGE, "%s: '%s' is none of %s", use->shown, use->text, list);
 }
 
-void parse_choice(const struct option_use *use, const void *detail, void *field)
+void parse_choice(const struct option_use *use, void *field)
 {
-    for (const struct choice *c = detail; c->name; c++)
+    for (const struct choice *c = use->detail; c->name; c++)
         if (same_word(use->text, c->name)) {
             *(int *)field = c->value;
             return;
         }
-    die_of_choice(use, detail);
+    die_of_choice(use, use->detail);
 }
 
 const char *choice_name(const struct choice *choices, int value)
@@ -189,14 +181,12 @@ static void parse_row(const struct option_use *use, const char *(*keyword)(int),
     static const char *const number[MOST] = { "0", "1", "2", "3", "4", "5", "6", "7", "8", "9" };
     struct choice choices[2 * MOST + 2] = { { NULL, 0 } }, *last = choices;
 
-    for (int k = 0; k < MOST && keyword(k); k++)
-        if (*keyword(k))
-            *last++ = (struct choice){ number[k], k };
-    for (int k = 0; k < MOST && keyword(k); k++)
-        if (*keyword(k))
-            *last++ = (struct choice){ keyword(k), k };
+    for (int by_name = 0; by_name <= 1; by_name++)
+        for (int k = 0; k < MOST && keyword(k); k++)
+            if (*keyword(k))
+                *last++ = (struct choice){ by_name ? keyword(k) : number[k], k };
     *last = other;
-    parse_choice(use, choices, field);
+    parse_choice(&(struct option_use){ .shown = use->shown, .text = use->text, .detail = choices }, field);
 }
 
 static const char *task_keyword(int number)
@@ -205,9 +195,8 @@ static const char *task_keyword(int number)
     return row ? row->keyword : NULL;
 }
 
-void parse_task(const struct option_use *use, const void *detail, void *field)
+void parse_task(const struct option_use *use, void *field)
 {
-    (void)detail;
     parse_row(use, task_keyword, (struct choice){ NULL, 0 }, field);
 }
 
@@ -217,10 +206,22 @@ static const char *kernel_keyword(int number)
     return !row ? NULL : row->kernel == HINGE_USER ? "" : row->keyword;
 }
 
-void parse_kernel(const struct option_use *use, const void *detail, void *field)
+void parse_kernel(const struct option_use *use, void *field)
 {
-    (void)detail;
     parse_row(use, kernel_keyword, (struct choice){ "poly", HINGE_POLYNOMIAL }, field);
+}
+
+int numbers_with_commas(const char *text, double *numbers, size_t count)
+{
+    for (size_t k = 0; k < count; k++) {
+        char *end;
+
+        numbers[k] = strtod(text, &end);
+        if (end == text || *end != (k + 1 < count ? ',' : '\0'))
+            return 0;
+        text = end + 1;
+    }
+    return 1;
 }
 
 const char *option_next(const struct option_use *use)
@@ -235,11 +236,11 @@ const char *option_peek(const struct option_use *use, int behind)
     return optind + behind < use->argc ? use->argv[optind] : "";
 }
 
-void parse_gamma(const struct option_use *use, const void *detail, void *field)
+void parse_gamma(const struct option_use *use, void *field)
 {
     double *gamma = field;
 
-    *gamma = strcmp(use->text, "auto") == 0 ? 0 : real_value(use, detail);
+    *gamma = strcmp(use->text, "auto") == 0 ? 0 : real_value(use, use->detail);
     if (*gamma == 0)
         *gamma = HINGE_GAMMA_AUTO;
 }
@@ -259,7 +260,7 @@ static void add_class_weight(struct class_weights *classes, char *name, double w
     classes->count = count;
 }
 
-void parse_weight(const struct option_use *use, const void *detail, void *field)
+void parse_weight(const struct option_use *use, void *field)
 {
     struct option_use weight = *use;
     char *text = strdup(use->text), *equals = text ? strrchr(text, '=') : NULL;
@@ -271,7 +272,7 @@ void parse_weight(const struct option_use *use, const void *detail, void *field)
     else if (strncmp(use->shown, "--", 2) == 0)
         die(EXIT_USAGE, "%s: '%s' is not LABEL=WEIGHT", use->shown, use->text);
     weight.text = equals ? equals : option_next(use);
-    add_class_weight(field, text, real_value(&weight, detail));
+    add_class_weight(field, text, real_value(&weight, use->detail));
 }
 
 /* ---- Help ---- */
@@ -307,6 +308,14 @@ static void print_indented(const char *text)
     putchar('\n');
 }
 
+static int is_left_out(const struct option_group *group, const struct tool_option *option)
+{
+    for (const char *const *name = group->without; name && *name; name++)
+        if (option->name && strcmp(option->name, *name) == 0)
+            return 1;
+    return 0;
+}
+
 static const struct tool_option help_option = { 0, "help", NULL, parse_flag, 0, NULL, "print this text" };
 
 static _Noreturn void print_help(const char *usage, const struct option_group *groups, size_t n_groups)
@@ -315,7 +324,7 @@ static _Noreturn void print_help(const char *usage, const struct option_group *g
     for (size_t g = 0; g < n_groups; g++) {
         printf("\n%s\n", groups[g].title);
         for (size_t k = 0; k < groups[g].count; k++)
-            if (groups[g].options[k].help) {
+            if (groups[g].options[k].help && !is_left_out(&groups[g], &groups[g].options[k])) {
                 print_option(&groups[g].options[k]);
                 print_indented(groups[g].options[k].help);
             }
@@ -404,11 +413,12 @@ int parse_options(int argc, char **argv, const char *usage, const struct option_
     line->shorts[0] = ':'; /* a missing value is told apart from an unknown option */
     for (size_t g = 0; g < n_groups; g++)
         for (size_t k = 0; k < groups[g].count; k++)
-            add_option(line, &groups[g].options[k], groups[g].base);
+            if (!is_left_out(&groups[g], &groups[g].options[k]))
+                add_option(line, &groups[g].options[k], groups[g].base);
     add_option(line, &help_option, &help);
     opterr = 0;
     while ((answer = getopt_long(argc, argv, line->shorts, line->longs, NULL)) != -1) {
-        struct option_use use = { NULL, optarg, argc, argv };
+        struct option_use use = { NULL, optarg, NULL, argc, argv };
         char shown[48];
         size_t row;
 
@@ -417,8 +427,8 @@ int parse_options(int argc, char **argv, const char *usage, const struct option_
         row = find_option(line, answer);
         show_option(line, answer, shown, sizeof shown);
         use.shown = shown;
-        line->options[row]->parse(&use, line->options[row]->detail,
-                                  (char *)line->bases[row] + line->options[row]->field);
+        use.detail = line->options[row]->detail;
+        line->options[row]->parse(&use, (char *)line->bases[row] + line->options[row]->field);
         if (help)
             print_help(usage, groups, n_groups);
     }
@@ -426,10 +436,17 @@ int parse_options(int argc, char **argv, const char *usage, const struct option_
     return optind;
 }
 
-int count_files(int count, const char *command, int least, int most, const char *needed)
+void parse_command(int argc, char **argv, const char *usage, const struct option_group *groups, size_t n_groups,
+                   const struct file_names *files)
 {
-    if (count < least || count > most)
-        die(EXIT_USAGE, "%s: %s; see `%s %s --help`", command, count < least ? needed : "too many file names",
-            program_invocation_short_name, command);
-    return count;
+    int first = parse_options(argc, argv, usage, groups, n_groups), count = argc - first, most = 0;
+    const char *too_many = files->too_many ? files->too_many : "too many file names";
+
+    while ((size_t)most < COUNT_OF(files->place) && files->place[most])
+        most++;
+    if (count < files->least || count > most)
+        die(EXIT_USAGE, "%s: %s; see `%s %s --help`", argv[0], count < files->least ? files->needed : too_many,
+            program_invocation_short_name, argv[0]);
+    for (int k = 0; k < count; k++)
+        *files->place[k] = argv[first + k];
 }

@@ -4,32 +4,27 @@
  */
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "gnuplot.h"
 #include "plot.h"
+#include "progress.h"
 
-/* Reads numbers with commas between; dies unless there are count of them. */
+/* Reads finite numbers with commas between; dies unless there are count of them. */
 static void split_numbers(const struct option_use *use, double *numbers, size_t count)
 {
-    const char *at = use->text;
+    int good = numbers_with_commas(use->text, numbers, count);
 
-    for (size_t k = 0; k < count; k++) {
-        char *end;
-
-        numbers[k] = strtod(at, &end);
-        if (end == at || !isfinite(numbers[k]) || *end != (k + 1 < count ? ',' : '\0'))
-            die(EXIT_USAGE, "%s: '%s' is not %zu numbers with commas between", use->shown, use->text, count);
-        at = end + 1;
-    }
+    for (size_t k = 0; k < count && good; k++)
+        good = isfinite(numbers[k]);
+    if (!good)
+        die(EXIT_USAGE, "%s: '%s' is not %zu numbers with commas between", use->shown, use->text, count);
 }
 
-static void parse_features(const struct option_use *use, const void *detail, void *field)
+static void parse_features(const struct option_use *use, void *field)
 {
     size_t *features = field;
     double numbers[2];
 
-    (void)detail;
     split_numbers(use, numbers, 2);
     for (size_t k = 0; k < 2; k++) {
         if (numbers[k] < 1 || numbers[k] > 1e9 || numbers[k] != floor(numbers[k]))
@@ -40,11 +35,10 @@ static void parse_features(const struct option_use *use, const void *detail, voi
         die(EXIT_USAGE, "%s: '%s': two different features are needed", use->shown, use->text);
 }
 
-static void parse_costs(const struct option_use *use, const void *detail, void *field)
+static void parse_costs(const struct option_use *use, void *field)
 {
     double *costs = field;
 
-    (void)detail;
     split_numbers(use, costs, 3);
     if (!(costs[2] > 0 && costs[0] <= costs[1] && fabs(costs[0]) <= 100 && fabs(costs[1]) <= 100 &&
           (costs[1] - costs[0]) / costs[2] <= 1000))
@@ -62,8 +56,8 @@ static const struct tool_option plot_options[] = {
     OPTION_NO_RESTART(no_restart),
 };
 static const struct tool_option path_options[] = {
-    { 0, "path", NULL, parse_flag, FIELD(path), NULL,
-      "train on data_file with rising C, and draw error of\ncross-validation and number of support vectors" },
+    OPTION_FLAG("path", path,
+                "train on data_file with rising C, and draw error of\ncross-validation and number of support vectors"),
     { 0, "costs", "L,H,S", parse_costs, FIELD(costs), NULL, "try C = 2^L, 2^(L+S), ... up to 2^H (-5,15,2)" },
     { 'v', "folds", "N", parse_size, FIELD(folds), &range_folds, "cross-validate in N folds (5)" },
     { 's', "type", "TASK", parse_task, FIELD(params.task), NULL,
@@ -101,20 +95,19 @@ static void take_step(const struct plot_settings *settings, const hinge_data *da
     struct score score;
     double *predictions = allocate(n, sizeof *predictions);
     hinge_model *model = NULL;
-    hinge_error err = { 0 };
 
     params->C = step->C;
     params->beta0 = NULL;
-    check(hinge_cross_validate(&data->x, data->y, params, settings->folds, predictions, NULL, &err), &err);
+    check(hinge_cross_validate(&data->x, data->y, params, settings->folds, predictions, NULL, &failure));
     score = score_predictions(params->task, params->tau, n, predictions, data->y);
     step->error = score.tau > 0 ? score.pinball : score.regression ? score.mse : 100 - score.accuracy;
     params->beta0 = *beta; /* of the C before */
-    check(hinge_train(&model, &data->x, data->y, params, NULL, &err), &err);
+    check(hinge_train(&model, &data->x, data->y, params, NULL, &failure));
     step->n_sv = hinge_model_n_sv(model);
     problems = hinge_model_n_problems(model);
     if (!*beta)
         *beta = allocate(problems ? problems : 1, n * sizeof **beta);
-    check(hinge_model_beta(model, n, *beta, &err), &err);
+    check(hinge_model_beta(model, n, *beta, &failure));
     hinge_model_free(model);
     free(predictions);
 }
@@ -123,19 +116,15 @@ static void path_script(const struct plot_settings *settings, const struct gnupl
 {
     const hinge_task_row *task = hinge_task_info(settings->params.task);
     hinge_kernel kernel = settings->params.kernel;
-    char title[300];
-    size_t used;
+    char gamma[40] = "";
 
-    snprintf(title, sizeof title, "%s (%zu examples), %s, %s kernel", base_name(settings->data_path), n,
-             task->keyword, hinge_kernel_info(kernel.type)->keyword);
-    used = strlen(title);
     if (kernel.type != HINGE_LINEAR && kernel.gamma != HINGE_GAMMA_AUTO)
-        snprintf(title + used, sizeof title - used, ", gamma %g", kernel.gamma);
-    fputs("set title ", g->script);
-    gnuplot_text(g, title);
+        snprintf(gamma, sizeof gamma, ", gamma %g", kernel.gamma);
+    gnuplot_title(g, "set ", "%s (%zu examples), %s, %s kernel%s", base_name(settings->data_path), n, task->keyword,
+                  hinge_kernel_info(kernel.type)->keyword, gamma);
     fprintf(
         g->script,
-        " noenhanced\nset logscale x 2\nset format x '2^{%%L}'\nset xlabel 'C'\nset xtics nomirror out\n"
+        "\nset logscale x 2\nset format x '2^{%%L}'\nset xlabel 'C'\nset xtics nomirror out\n"
         "set ylabel '%s of %zu-fold cross-validation%s' textcolor rgb '#0072B2'\n"
         "set y2label 'support vectors' textcolor rgb '#D55E00'\n"
         "set ytics nomirror out\nset y2tics out\nset yrange [0:*]\nset y2range [0:*]\n"
@@ -158,25 +147,22 @@ static void draw_path(struct plot_settings *settings)
     hinge_data data;
     FILE *file;
 
-    settings->data.drop_empty = 1;
-    load_data(settings->data_path, &settings->data, 0, 0, params.threads, &data);
+    settings->data.read.drop_empty = 1;
+    load_data(settings->data_path, &settings->data, 0, params.threads, &data);
     count_dropped(&params.kernel, &data, &settings->data);
     drop_words(&data, params.task);
     need_labels(settings->data_path, &data, "train on", "--labels");
     warn_of_labels(settings->data_path, &settings->data, params.task, &data);
     gnuplot_open(&g, settings->output, settings->keep);
-    file = gnuplot_file(&g, "path.dat");
-    fputs("# C, cross-validated error, support vectors of a model of all examples\n", file);
+    file = gnuplot_file(&g, "path.dat", "# C, cross-validated error, support vectors of a model of all examples\n");
     for (size_t k = 0; k < count; k++) {
         struct step step = { .C = exp2(settings->costs[0] + (double)k * settings->costs[2]) };
 
-        if (terminal_width())
-            fprintf(stderr, "\rC = %g (%zu of %zu)\033[K", step.C, k + 1, count);
+        show_line(0, "C = %g (%zu of %zu)", step.C, k + 1, count);
         take_step(settings, &data, &params, &beta, &step);
         fprintf(file, "%.17g %.10g %zu\n", step.C, step.error, step.n_sv);
     }
-    if (terminal_width())
-        fputs("\r\033[K", stderr);
+    wipe_line();
     gnuplot_close_file(file);
     path_script(settings, &g, data.x.rows);
     gnuplot_draw(&g);
@@ -188,11 +174,11 @@ static void draw_path(struct plot_settings *settings)
 
 static void read_options(int argc, char **argv, struct plot_settings *s)
 {
+    static const char *const own[] = { "features", NULL };
     const struct option_group groups[] = {
-        { "Options (default in parentheses):", plot_options, COUNT_OF(plot_options), s },
-        { "Path over C:", path_options, COUNT_OF(path_options), s },
-        { "Data:", data_options, n_data_options - 1,
-          &s->data }, /* but the last, --features, which means another here */
+        { "Options (default in parentheses):", plot_options, COUNT_OF(plot_options), s, NULL },
+        { "Path over C:", path_options, COUNT_OF(path_options), s, NULL },
+        { "Data:", data_options, n_data_options, &s->data, own },
     };
     int first, left;
 

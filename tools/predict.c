@@ -12,16 +12,15 @@ struct predict_settings {
     const char *decisions;
     int probability, quiet, verbose, json, no_restart;
     const char *test_path, *model_path, *output_path;
-    const struct predict_ranks *ranks;
 };
 
 #define FIELD(name) offsetof(struct predict_settings, name)
 static const struct tool_option predict_options[] = {
     { 'b', "probability", "0|1", parse_choice, FIELD(probability), choice_off_on,
       "write the probability of each class, and the most\nprobable class as label: 1 yes, 0 no (0)" },
-    { 0, "decisions", "FILE", parse_text, FIELD(decisions), NULL,
-      "write the decision values, one line for each\nexample: of classes 1 and 2, 1 and 3, ..., 2 and 3,\n"
-      "...; for one-vs-rest of each class" },
+    OPTION_FILE("decisions", decisions,
+                "write the decision values, one line for each\nexample: of classes 1 and 2, 1 and 3, ..., 2 and 3,\n"
+                "...; for one-vs-rest of each class"),
     OPTION_THREADS(options.threads),
     OPTION_PRECISION(options.precision, "values"),
     OPTION_LEVEL(options.cpu_level),
@@ -37,19 +36,16 @@ static const char usage[] = "usage: hinge predict [options] test_file model_file
                             "writes a header and lines `label p1 p2 ...`, and a regression prints the width\n"
                             "sigma of its Laplace distributed error.";
 
-static void read_options(int argc, char **argv, struct predict_settings *s)
+static void read_options(int argc, char **argv, const char *text, struct predict_settings *s)
 {
     const struct option_group groups[] = {
-        { "Options (default in parentheses):", predict_options, COUNT_OF(predict_options), s },
-        { "Data:", data_options, n_data_options, &s->data },
+        { "Options (default in parentheses):", predict_options, COUNT_OF(predict_options), s, NULL },
+        { "Data:", data_options, n_data_options, &s->data, NULL },
     };
-    int first = parse_options(argc, argv, s->ranks->usage, groups, COUNT_OF(groups));
-    int left = count_files(argc - first, argv[0], 2, 3, "a test file and a model file are needed");
+    const struct file_names files = { 2, "a test file and a model file are needed",
+                                      { &s->test_path, &s->model_path, &s->output_path }, NULL };
 
-    s->test_path = argv[first];
-    s->model_path = argv[first + 1];
-    s->output_path = left > 2 ? argv[first + 2] : NULL;
-    s->data.ranks = s->ranks->data;
+    parse_command(argc, argv, text, groups, COUNT_OF(groups), &files);
     if (is_stdout(s->output_path) + is_stdout(s->decisions) + s->json > 1)
         die(EXIT_USAGE, "predict: only one of output_file, --decisions and --json can go to standard output");
 }
@@ -77,10 +73,9 @@ static void check_probability(const struct predict_settings *s, const hinge_mode
 
 static void load(const struct predict_settings *s, struct predict_run *run)
 {
-    hinge_error err = { 0 };
     double start = now();
 
-    check(hinge_model_load(&run->model, s->model_path, NULL, &err), &err);
+    run->model = load_model(s->model_path);
     run->seconds_model = now() - start;
     check_probability(s, run->model);
     start = now();
@@ -95,8 +90,8 @@ static void load(const struct predict_settings *s, struct predict_run *run)
 static void predict(const struct predict_settings *s, struct predict_run *run)
 {
     size_t n = run->data.x.rows;
+    const struct ranks *ranks = s->data.ranks;
     int classes = s->probability && !hinge_task_info(hinge_model_task(run->model))->regresses;
-    hinge_error err = { 0 };
     double start;
 
     run->labels = allocate(n, sizeof *run->labels);
@@ -105,13 +100,14 @@ static void predict(const struct predict_settings *s, struct predict_run *run)
     if (classes)
         run->probabilities = allocate(n, hinge_model_n_classes(run->model) * sizeof *run->probabilities);
     else if (s->probability)
-        check(hinge_model_laplace(run->model, &run->sigma, &err), &err);
+        run->sigma = laplace_width(run->model);
     start = now();
     if (!classes || run->decisions)
-        check(s->ranks->predict(run->model, &run->data.x, &s->options, run->labels, run->decisions, &err), &err);
+        check((ranks ? ranks->predict : hinge_predict)(run->model, &run->data.x, &s->options, run->labels,
+                                                       run->decisions, &failure));
     if (classes)
-        check(s->ranks->probability(run->model, &run->data.x, &s->options, run->labels, run->probabilities, &err),
-              &err);
+        check((ranks ? ranks->probability : hinge_predict_probability)(run->model, &run->data.x, &s->options,
+                                                                       run->labels, run->probabilities, &failure));
     run->seconds = now() - start;
 }
 
@@ -123,12 +119,12 @@ static void gather(const struct predict_settings *s, struct predict_run *run)
     run->truth = allocate(n, sizeof *run->truth);
     if (n)
         memcpy(run->truth, run->data.y, n * sizeof *run->truth);
-    run->labels = s->ranks->gather(run->labels, n, 1, &run->n);
-    run->truth = s->ranks->gather(run->truth, n, 1, &run->n);
+    run->labels = gather_rows(&s->data, run->labels, n, 1, &run->n);
+    run->truth = gather_rows(&s->data, run->truth, n, 1, &run->n);
     if (run->decisions)
-        run->decisions = s->ranks->gather(run->decisions, n, hinge_model_n_problems(run->model), &run->n);
+        run->decisions = gather_rows(&s->data, run->decisions, n, hinge_model_n_problems(run->model), &run->n);
     if (run->probabilities)
-        run->probabilities = s->ranks->gather(run->probabilities, n, hinge_model_n_classes(run->model), &run->n);
+        run->probabilities = gather_rows(&s->data, run->probabilities, n, hinge_model_n_classes(run->model), &run->n);
 }
 
 /* Compares the labels of the file with those predicted. */
@@ -200,20 +196,15 @@ static void write_probabilities(const char *path, const struct predict_run *run)
 
 static void print_json(const struct predict_run *run, const struct predict_settings *s)
 {
+    hinge_machine machine = hinge_machine_info();
     struct json j = { 0 };
 
     json_open(&j, NULL, '{');
-    json_real(&j, "seconds", run->seconds);
-    json_real(&j, "seconds_load", run->seconds_load);
-    json_real(&j, "seconds_model", run->seconds_model);
-    json_count(&j, "n", run->n);
-    json_count(&j, "d", run->data.x.cols);
-    json_count(&j, "n_sv", hinge_model_n_sv(run->model));
-    json_count(&j, "threads",
-               (uint64_t)(s->options.threads ? s->options.threads : hinge_machine_info().threads));
-    json_text(&j, "blas", hinge_machine_info().blas);
+    json_put(&j, "seconds %g, seconds_load %g, seconds_model %g", run->seconds, run->seconds_load, run->seconds_model);
+    json_put(&j, "n %zu, d %zu, n_sv %zu", run->n, run->data.x.cols, hinge_model_n_sv(run->model));
+    json_put(&j, "threads %d, blas %s", s->options.threads ? s->options.threads : machine.threads, machine.blas);
     if (run->sigma > 0)
-        json_real(&j, "sigma", run->sigma);
+        json_put(&j, "sigma %g", run->sigma);
     if (run->scored)
         json_score(&j, &run->score);
     json_close(&j, '}');
@@ -230,7 +221,7 @@ static void print_text(const struct predict_run *run, const struct predict_setti
                 "z: Laplace distribution e^(-|z|/sigma)/(2sigma),sigma=%g\n",
                 run->sigma);
     if (run->scored)
-        print_score(file, &run->score);
+        print_score(file, &run->score, 0);
     if (s->verbose)
         fprintf(file, "%zu examples, %zu support vectors: %.3f s (loading %.3f s, model %.3f s)\n",
                 run->n, hinge_model_n_sv(run->model), run->seconds, run->seconds_load,
@@ -253,18 +244,19 @@ static void tell(const struct predict_settings *s, const struct predict_run *run
     finish_stdout();
 }
 
-int run_predict(int argc, char **argv, const struct predict_ranks *ranks)
+int run_predict(int argc, char **argv, const char *text, const struct ranks *ranks)
 {
-    struct predict_settings s = { .ranks = ranks };
+    void (*check_output)(const char *, const char *) = ranks ? ranks->check_output : check_writable;
+    struct predict_settings s = { .data = { .ranks = ranks } };
     struct predict_run run = { 0 };
 
-    read_options(argc, argv, &s);
+    read_options(argc, argv, text, &s);
     restart_if_slow(!s.no_restart, s.verbose);
-    ranks->check_output(s.output_path, s.test_path);
-    ranks->check_output(s.output_path, s.model_path);
-    ranks->check_output(s.decisions, s.test_path);
-    ranks->check_output(s.decisions, s.model_path);
-    ranks->check_output(s.decisions, s.output_path);
+    check_output(s.output_path, s.test_path);
+    check_output(s.output_path, s.model_path);
+    check_output(s.decisions, s.test_path);
+    check_output(s.decisions, s.model_path);
+    check_output(s.decisions, s.output_path);
     load(&s, &run);
     predict(&s, &run);
     gather(&s, &run);
@@ -281,16 +273,7 @@ int run_predict(int argc, char **argv, const struct predict_ranks *ranks)
     return 0;
 }
 
-static double *keep(double *part, size_t rows, size_t width, size_t *n)
-{
-    (void)width;
-    *n = rows;
-    return part;
-}
-
 int command_predict(int argc, char **argv)
 {
-    const struct predict_ranks alone = { usage, NULL, check_writable, hinge_predict, hinge_predict_probability, keep };
-
-    return run_predict(argc, argv, &alone);
+    return run_predict(argc, argv, usage, NULL);
 }

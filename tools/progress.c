@@ -1,5 +1,7 @@
+/* How far a long run is: see progress.h. */
 #include <math.h>
 #include <signal.h>
+#include <stdarg.h>
 
 #include "progress.h"
 
@@ -28,6 +30,33 @@ void catch_interrupt(int on)
     sigaction(SIGINT, &action, NULL);
 }
 
+static double line_time = -1; /* of the line that is shown; negative: there is none */
+
+int line_is_due(double seconds)
+{
+    return terminal_width() && (line_time < 0 || seconds - line_time >= 0.1);
+}
+
+void show_line(double seconds, const char *format, ...)
+{
+    char line[256];
+    va_list values;
+
+    va_start(values, format);
+    vsnprintf(line, sizeof line, format, values);
+    va_end(values);
+    if (terminal_width())
+        fprintf(stderr, "\r%.*s\033[K", terminal_width() - 1, line);
+    line_time = seconds;
+}
+
+void wipe_line(void)
+{
+    if (line_time >= 0 && terminal_width())
+        fputs("\r\033[K", stderr);
+    line_time = -1;
+}
+
 static void show_progress(struct display *d, const hinge_progress *p)
 {
     uint64_t before = p->problem == d->problem && p->rows_computed >= d->rows ? d->rows : 0;
@@ -44,11 +73,10 @@ static void show_progress(struct display *d, const hinge_progress *p)
         snprintf(line, sizeof line, "%s%s %.1e, stops at %.1e  support vectors %zu  rows/s %.0f  %.1f s", part,
                  interior ? "relative gap" : "violation", p->violation, interior ? fmin(d->eps, 1e-6) : d->eps,
                  p->n_sv, speed, p->seconds);
-    if (d->width)
-        fprintf(stderr, "\r%.*s\033[K", d->width - 1, line);
+    if (d->terminal)
+        show_line(p->seconds, "%s", line);
     else
         fprintf(stderr, "%s\n", line);
-    d->shown = 1;
     d->time = p->seconds;
     d->rows = p->rows_computed;
     d->problem = p->problem;
@@ -63,10 +91,4 @@ int display_progress(void *arg, const hinge_progress *p)
     if (interrupted || (d->limit > 0 && p->seconds >= d->limit))
         d->outcome = interrupted ? HINGE_STOPPED : HINGE_TIME_LIMIT;
     return d->outcome != HINGE_CONVERGED;
-}
-
-void display_wipe(const struct display *d)
-{
-    if (d->shown && d->width)
-        fputs("\r\033[K", stderr);
 }

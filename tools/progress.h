@@ -11,10 +11,15 @@
 void catch_interrupt(int on);
 int was_interrupted(void);
 
+/* Tells whether standard error is a terminal whose line of progress is missing, or a tenth of a second old. */
+int line_is_due(double seconds);
+/* Shows a line of progress, at that time, in place of the last one, where standard error is a terminal; wipes it. */
+void show_line(double seconds, const char *format, ...) PRINTF_LIKE(2, 3);
+void wipe_line(void);
+
 struct display {
-    int width;       /* columns of the terminal, 0: plain lines */
+    int terminal;    /* its line is shown anew, otherwise there are plain lines */
     double interval; /* seconds between two lines, 0: no progress at all */
-    int shown;       /* there is a line to be wiped */
     size_t folds;    /* folds of a cross-validation, or 0 */
     double eps;      /* violation at which SMO stops */
     double time;     /* time of the last line, seconds */
@@ -26,6 +31,5 @@ struct display {
 
 /* Shows a line now and then; a hinge_params.progress, whose argument is a struct display. */
 int display_progress(void *arg, const hinge_progress *p);
-void display_wipe(const struct display *d);
 
 #endif

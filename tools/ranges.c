@@ -8,7 +8,6 @@
  *     lower upper
  *     index min max           of each feature that changes, indices from 1
  */
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +16,9 @@
 
 int ranges_leave_out(const struct ranges *ranges, size_t feature)
 {
-    return feature >= ranges->count || ranges->x[feature].low == ranges->x[feature].high;
+    const hinge_scaling *x = &ranges->x;
+
+    return feature >= x->n_features || x->low[feature] == x->high[feature];
 }
 
 size_t feature_number(const struct ranges *ranges, size_t feature)
@@ -25,67 +26,63 @@ size_t feature_number(const struct ranges *ranges, size_t feature)
     return ranges->features ? ranges->features[feature] : feature + 1;
 }
 
+int ranges_grow(struct ranges *ranges, size_t count)
+{
+    hinge_scaling *x = &ranges->x;
+    double **const ends[] = { &x->low, &x->high };
+
+    for (size_t k = 0; k < COUNT_OF(ends); k++) {
+        double *longer = realloc(*ends[k], (count ? count : 1) * sizeof *longer);
+
+        if (!longer)
+            return 0;
+        *ends[k] = longer;
+        for (size_t i = x->n_features; i < count; i++)
+            longer[i] = 0;
+    }
+    x->n_features = count;
+    return 1;
+}
+
 void ranges_free(struct ranges *ranges)
 {
-    free(ranges->x);
-    *ranges = (struct ranges){ .count = 0 };
+    free(ranges->x.low);
+    free(ranges->x.high);
+    ranges->x = (hinge_scaling){ .low = NULL };
 }
 
 /* ---- Measured ---- */
 
-const double *row_of(const hinge_data *data, size_t i)
-{
-    return (const double *)data->x.data + i * data->x.stride;
-}
-
-static void widen(struct interval *interval, double value)
-{
-    interval->low = fmin(interval->low, value);
-    interval->high = fmax(interval->high, value);
-}
-
 void ranges_measure(struct ranges *ranges, const hinge_data *data)
 {
-    size_t rows = data->x.rows, cols = data->x.cols;
+    size_t cols = data->x.cols;
     hinge_scaling fitted = { 0 };
-    hinge_error err = { 0 };
 
-    check(hinge_scaling_fit(&fitted, &data->x, NULL, 0, 1, &err), &err);
-    ranges->count = cols;
-    ranges->features = data->columns;
-    ranges->x = allocate(cols, sizeof *ranges->x);
-    for (size_t k = 0; k < cols; k++)
-        ranges->x[k] = (struct interval){ fitted.low[k], fitted.high[k] };
+    check(hinge_scaling_fit(&fitted, &data->x, NULL, 0, 1, &failure));
+    if (!ranges_grow(ranges, cols))
+        die(EXIT_DATA, "no memory for %zu features", cols);
+    memcpy(ranges->x.low, fitted.low, cols * sizeof *fitted.low);
+    memcpy(ranges->x.high, fitted.high, cols * sizeof *fitted.high);
     hinge_scaling_free(&fitted);
+    ranges->features = data->columns;
     ranges->y = (struct interval){ INFINITY, -INFINITY };
-    for (size_t i = 0; i < rows; i++)
-        widen(&ranges->y, data->y[i]);
+    for (size_t i = 0; i < data->x.rows; i++) {
+        ranges->y.low = fmin(ranges->y.low, data->y[i]);
+        ranges->y.high = fmax(ranges->y.high, data->y[i]);
+    }
 }
 
 void warn_of_lost_features(const struct ranges *here, const struct ranges *file, const char *path)
 {
     size_t lost = 0, first = 0;
 
-    for (size_t k = 0; k < here->count; k++)
+    for (size_t k = 0; k < here->x.n_features; k++)
         if (!ranges_leave_out(here, k) && ranges_leave_out(file, k) && lost++ == 0)
             first = k + 1;
     if (lost == 1)
         warn("%s: no range for feature %zu, which is left out", path, first);
     else if (lost)
         warn("%s: no range for %zu features, from %zu on, which are left out", path, lost, first);
-}
-
-hinge_scaling ranges_scaling(const struct ranges *ranges, struct interval to, size_t cols)
-{
-    hinge_scaling scaling = { .lower = to.low, .upper = to.high, .n_features = cols };
-
-    scaling.low = allocate(cols, sizeof *scaling.low);
-    scaling.high = allocate(cols, sizeof *scaling.high);
-    for (size_t k = 0; k < cols && k < ranges->count; k++) {
-        scaling.low[k] = ranges->x[k].low;
-        scaling.high[k] = ranges->x[k].high;
-    }
-    return scaling;
 }
 
 /* ---- Range files ---- */
@@ -127,7 +124,7 @@ static void read_numbers(struct range_file *f, double *values, int count, const 
         die_of_line(f, expected);
 }
 
-static void read_interval(struct range_file *f, struct interval *interval, int ordered)
+static struct interval read_interval(struct range_file *f, int ordered)
 {
     double v[2];
 
@@ -136,7 +133,7 @@ static void read_interval(struct range_file *f, struct interval *interval, int o
     read_numbers(f, v, 2, "two numbers");
     if (ordered && !(v[0] < v[1]))
         die_of_line(f, "a lower and an upper end");
-    *interval = (struct interval){ v[0], v[1] };
+    return (struct interval){ v[0], v[1] };
 }
 
 static int is_heading(const struct range_file *f, char letter)
@@ -147,6 +144,7 @@ static int is_heading(const struct range_file *f, char letter)
 static void read_feature(struct range_file *f, struct ranges *ranges)
 {
     static const char expected[] = "a feature index, its least and its largest value";
+    hinge_scaling *x = &ranges->x;
     double v[3];
     size_t index;
 
@@ -154,64 +152,56 @@ static void read_feature(struct range_file *f, struct ranges *ranges)
     if (!(v[0] >= 1 && v[0] <= INT32_MAX && v[0] == floor(v[0]) && v[1] <= v[2]))
         die_of_line(f, expected);
     index = (size_t)v[0];
-    if (index > ranges->count) {
-        size_t count = index > 2 * ranges->count ? index : 2 * ranges->count;
-        int fits = count <= hinge_machine_info().total_memory / sizeof *ranges->x;
-        struct interval *x = fits ? realloc(ranges->x, count * sizeof *x) : NULL;
+    if (index > x->n_features) {
+        size_t count = index > 2 * x->n_features ? index : 2 * x->n_features;
+        int fits = count <= hinge_machine_info().total_memory / sizeof(struct interval);
 
-        if (!x)
+        if (!fits || !ranges_grow(ranges, count))
             die(EXIT_DATA, "%s:%zu: no memory for %zu features", f->path, f->line, index);
-        memset(x + ranges->count, 0, (count - ranges->count) * sizeof *x);
-        ranges->x = x;
-        ranges->count = count;
     }
-    ranges->x[index - 1] = (struct interval){ v[1], v[2] };
+    x->low[index - 1] = v[1];
+    x->high[index - 1] = v[2];
 }
 
-static size_t last_feature(const struct ranges *ranges)
+void ranges_read(struct ranges *ranges, const char *path)
 {
-    size_t count = ranges->count;
+    struct range_file f = { .path = path, .file = open_file(path, "r") };
+    struct interval ends;
 
-    while (count && ranges_leave_out(ranges, count - 1))
-        count--;
-    return count;
-}
-
-void ranges_read(struct ranges *ranges, struct targets *to, const char *path)
-{
-    struct range_file f = { .path = path, .file = fopen(path, "r") };
-
-    if (!f.file)
-        die(EXIT_DATA, "%s: cannot read: %s", path, strerror(errno));
     if (!next_line(&f))
         die_of_line(&f, "x or y");
     if (is_heading(&f, 'y')) {
-        read_interval(&f, &to->y, 1);
-        read_interval(&f, &ranges->y, 0);
-        to->scale_y = ranges->y_known = 1;
+        ranges->y_to = read_interval(&f, 1);
+        ranges->y = read_interval(&f, 0);
+        ranges->scale_y = 1;
         if (!next_line(&f))
             die_of_line(&f, "x");
     }
     if (!is_heading(&f, 'x'))
         die_of_line(&f, "x");
-    read_interval(&f, &to->x, 1);
+    ends = read_interval(&f, 1);
+    ranges->x.lower = ends.low;
+    ranges->x.upper = ends.high;
     while (next_line(&f))
         read_feature(&f, ranges);
-    ranges->count = last_feature(ranges);
+    while (ranges->x.n_features && ranges_leave_out(ranges, ranges->x.n_features - 1))
+        ranges->x.n_features--;
     free(f.text);
     fclose(f.file);
 }
 
-void ranges_write(const struct ranges *ranges, const struct targets *to, const char *path)
+void ranges_write(const struct ranges *ranges, const char *path)
 {
+    const hinge_scaling *x = &ranges->x;
+    const struct interval *y = &ranges->y, *y_to = &ranges->y_to;
     struct output out;
 
     output_open(&out, path);
-    if (to->scale_y)
-        fprintf(out.file, "y\n%.17g %.17g\n%.17g %.17g\n", to->y.low, to->y.high, ranges->y.low, ranges->y.high);
-    fprintf(out.file, "x\n%.17g %.17g\n", to->x.low, to->x.high);
-    for (size_t k = 0; k < ranges->count; k++)
+    if (ranges->scale_y)
+        fprintf(out.file, "y\n%.17g %.17g\n%.17g %.17g\n", y_to->low, y_to->high, y->low, y->high);
+    fprintf(out.file, "x\n%.17g %.17g\n", x->lower, x->upper);
+    for (size_t k = 0; k < x->n_features; k++)
         if (!ranges_leave_out(ranges, k))
-            fprintf(out.file, "%zu %.17g %.17g\n", feature_number(ranges, k), ranges->x[k].low, ranges->x[k].high);
+            fprintf(out.file, "%zu %.17g %.17g\n", feature_number(ranges, k), x->low[k], x->high[k]);
     output_close(&out);
 }

@@ -1,3 +1,4 @@
+/* How a model was trained, as far as it tells: see recall.h. */
 #include <math.h>
 
 #include "recall.h"

@@ -18,24 +18,26 @@ static const int shapes[N_SHAPES] = { 7, 9, 5, 13 }; /* gnuplot's: disc, triangl
 
 /* Examples of a two-class problem, by hinge_slack_class. */
 static const struct {
-    const char *colour, *name;
-} slacks[4] = { { "#444444", "slack = 0" },
-                { "#0072B2", "slack < 1" },
-                { "#CC79A7", "slack = 1" },
-                { "#D55E00", "slack > 1: wrong" } };
+    unsigned colour;
+    const char *name;
+} slacks[4] = { { 0x444444, "slack = 0" },
+                { 0x0072B2, "slack < 1" },
+                { 0xCC79A7, "slack = 1" },
+                { 0xD55E00, "slack > 1: wrong" } };
 
 /* ---- The picture of a model ---- */
 
-enum { GRID = 300 };
+enum { GRID = 300, MOST_REGIONS = 256 };
 
 struct picture {
     const struct subject *s;
     const struct plot_settings *settings;
     size_t feature[2]; /* from 0 */
-    double low[2], high[2];
+    double low[2], high[2], half[2]; /* half: half a step of the grid */
     size_t n_regions;
-    double region_label[256]; /* classes of the model in its order, then labels that only the data have */
-    int drawn[256];           /* 1: the class has an area in the picture */
+    double region_label[MOST_REGIONS + 1]; /* classes of the model in its order, then labels that only the data have;
+                                            * one more tells that there are too many */
+    int drawn[MOST_REGIONS];          /* 1: the class has an area in the picture */
     int *class_of;            /* [n] region of each example's label */
     int *region;              /* [GRID * GRID] of each point of the grid, row by row from below */
     double *f;                /* [GRID * GRID] first decision value */
@@ -69,11 +71,6 @@ static unsigned colour_of(size_t class)
     return colour;
 }
 
-static double value_of(const struct subject *s, size_t i, size_t k)
-{
-    return ((const double *)s->data.x.data)[i * s->data.x.stride + k];
-}
-
 static double place(const struct picture *p, int axis, size_t at)
 {
     return p->low[axis] + (p->high[axis] - p->low[axis]) * (double)at / (GRID - 1);
@@ -85,8 +82,8 @@ static void find_ranges(struct picture *p)
         double low = INFINITY, high = -INFINITY, room;
 
         for (size_t i = 0; i < p->s->data.x.rows; i++) {
-            low = fmin(low, value_of(p->s, i, p->feature[axis]));
-            high = fmax(high, value_of(p->s, i, p->feature[axis]));
+            low = fmin(low, entry_of(&p->s->data, i, p->feature[axis]));
+            high = fmax(high, entry_of(&p->s->data, i, p->feature[axis]));
         }
         if (!(high > low))
             warn("%s: feature %zu is %g in all examples: --features chooses others", p->settings->data_path,
@@ -94,31 +91,20 @@ static void find_ranges(struct picture *p)
         room = high > low ? 0.06 * (high - low) : 1;
         p->low[axis] = low - room;
         p->high[axis] = high + room;
+        p->half[axis] = (p->high[axis] - p->low[axis]) / (GRID - 1) / 2;
     }
 }
 
-static int region_of(struct picture *p, double label)
+static int region_of(const struct picture *p, double label)
 {
-    size_t k = 0;
-
-    while (k < p->n_regions && p->region_label[k] != label)
-        k++;
-    if (k == COUNT_OF(p->region_label))
-        die(EXIT_DATA, "the picture has room for %zu classes, and model and data have more", COUNT_OF(p->region_label));
-    if (k == p->n_regions)
-        p->region_label[p->n_regions++] = label;
-    return (int)k;
+    return (int)place_of(p->region_label, p->n_regions, label);
 }
 
 static void list_regions(struct picture *p)
 {
-    static const double normal[2] = { 1, -1 };
-    const hinge_model *model = p->s->model;
-    const double *labels = is_classifier(model) ? hinge_model_labels(model) : normal;
-
-    for (size_t k = 0; k < hinge_model_n_classes(model); k++)
-        /* NOLINTNEXTLINE(clang-analyzer-core.CallAndMessage): two classes where it is no classifier */
-        region_of(p, labels[k]);
+    p->n_regions = subject_labels(p->s, p->region_label, COUNT_OF(p->region_label));
+    if (p->n_regions > MOST_REGIONS)
+        die(EXIT_DATA, "the picture has room for %d classes, and model and data have more", MOST_REGIONS);
     for (size_t i = 0; i < p->s->data.x.rows; i++)
         p->class_of[i] = region_of(p, p->s->data.y[i]);
 }
@@ -132,11 +118,10 @@ static void predict_grid(struct picture *p)
            *labels = allocate(GRID, sizeof *labels);
     double *decisions = allocate(GRID, problems * sizeof *decisions);
     hinge_matrix view = hinge_matrix_f64(x, GRID, d);
-    hinge_error err = { 0 };
 
     for (size_t i = 0; i < n; i++)
         for (size_t k = 0; k < d; k++)
-            mean[k] += value_of(s, i, k) / (double)n;
+            mean[k] += entry_of(&s->data, i, k) / (double)n;
     for (size_t row = 0; row < GRID; row++) {
         for (size_t column = 0; column < GRID; column++) {
             double *point = x + column * d;
@@ -145,7 +130,7 @@ static void predict_grid(struct picture *p)
             point[p->feature[0]] = place(p, 0, column);
             point[p->feature[1]] = place(p, 1, row);
         }
-        check(hinge_predict(s->model, &view, &options, labels, decisions, &err), &err);
+        check(hinge_predict(s->model, &view, &options, labels, decisions, &failure));
         for (size_t column = 0; column < GRID; column++) {
             p->region[row * GRID + column] = region_of(p, labels[column]);
             p->f[row * GRID + column] = p->two ? decisions[column] : 0;
@@ -161,12 +146,9 @@ static void predict_grid(struct picture *p)
  * too much, so that no seam shows. One block a region. */
 static void write_regions(struct picture *p, const struct gnuplot *g)
 {
-    FILE *file = gnuplot_file(g, "regions.dat");
-    double half[2];
+    FILE *file = gnuplot_file(g, "regions.dat", "# x y x_low x_high y_low y_high, a block a region\n");
+    const double *half = p->half;
 
-    for (int axis = 0; axis < 2; axis++)
-        half[axis] = (p->high[axis] - p->low[axis]) / (GRID - 1) / 2;
-    fputs("# x y x_low x_high y_low y_high, a block a region\n", file);
     for (size_t k = 0; k < p->n_regions; k++) {
         for (size_t row = 0; row < GRID; row++)
             for (size_t at = 0, end; at < GRID; at = end) {
@@ -193,12 +175,11 @@ static void write_regions(struct picture *p, const struct gnuplot *g)
  * there are none. */
 static int write_borders(const struct picture *p, const struct gnuplot *g)
 {
-    FILE *file = gnuplot_file(g, "borders.dat");
+    FILE *file = gnuplot_file(g, "borders.dat", "# x y of both ends of a piece of border\n");
     const int *r = p->region;
-    double half_x = (p->high[0] - p->low[0]) / (GRID - 1) / 2, half_y = (p->high[1] - p->low[1]) / (GRID - 1) / 2;
+    double half_x = p->half[0], half_y = p->half[1];
     int any = 0;
 
-    fputs("# x y of both ends of a piece of border\n", file);
     for (size_t row = 0; row < GRID; row++)
         for (size_t column = 0; column < GRID; column++) {
             double x = place(p, 0, column), y = place(p, 1, row);
@@ -215,9 +196,8 @@ static int write_borders(const struct picture *p, const struct gnuplot *g)
 
 static void write_grid(const struct picture *p, const struct gnuplot *g)
 {
-    FILE *file = gnuplot_file(g, "decisions.dat");
+    FILE *file = gnuplot_file(g, "decisions.dat", "# x y f\n");
 
-    fputs("# x y f\n", file);
     for (size_t row = 0; row < GRID; row++) {
         for (size_t column = 0; column < GRID; column++)
             fprintf(file, "%.10g %.10g %.10g\n", place(p, 0, column), place(p, 1, row), p->f[row * GRID + column]);
@@ -243,15 +223,15 @@ static size_t kind_of(const struct picture *p, size_t i)
 /* Writes examples by class and kind, a block for each pair that occurs; count[region * 4 + kind]. */
 static void write_points(const struct picture *p, const struct gnuplot *g, size_t *count)
 {
-    FILE *file = gnuplot_file(g, "points.dat");
+    FILE *file = gnuplot_file(g, "points.dat", "# x y, a block a label and slack class\n");
     const struct subject *s = p->s;
 
-    fputs("# x y, a block a label and slack class\n", file);
     for (size_t k = 0; k < p->n_regions; k++)
         for (size_t kind = 0; kind < 4; kind++) {
             for (size_t i = 0; i < s->data.x.rows; i++)
                 if (p->class_of[i] == (int)k && kind_of(p, i) == kind) {
-                    fprintf(file, "%.10g %.10g\n", value_of(s, i, p->feature[0]), value_of(s, i, p->feature[1]));
+                    fprintf(file, "%.10g %.10g\n", entry_of(&s->data, i, p->feature[0]),
+                            entry_of(&s->data, i, p->feature[1]));
                     count[k * 4 + kind]++;
                 }
             if (count[k * 4 + kind])
@@ -262,13 +242,12 @@ static void write_points(const struct picture *p, const struct gnuplot *g, size_
 
 static void write_vectors(const struct picture *p, const struct gnuplot *g)
 {
-    FILE *file = gnuplot_file(g, "vectors.dat");
+    FILE *file = gnuplot_file(g, "vectors.dat", "# x y of the support vectors\n");
     const size_t *index = hinge_model_sv_index(p->s->model);
 
-    fputs("# x y of the support vectors\n", file);
     for (size_t k = 0; k < hinge_model_n_sv(p->s->model); k++)
-        fprintf(file, "%.10g %.10g\n", value_of(p->s, index[k], p->feature[0]),
-                value_of(p->s, index[k], p->feature[1]));
+        fprintf(file, "%.10g %.10g\n", entry_of(&p->s->data, index[k], p->feature[0]),
+                entry_of(&p->s->data, index[k], p->feature[1]));
     gnuplot_close_file(file);
 }
 
@@ -304,75 +283,51 @@ static void script_lines(const struct gnuplot *g, const int *has)
 /* Writes a line of the legend about a class. */
 static void script_title(const struct picture *p, const struct gnuplot *g, const char *what, size_t class)
 {
-    const hinge_words *words = p->s->data.words.count ? &p->s->data.words : hinge_model_words(p->s->model);
-    char room[LABEL_ROOM], title[300];
+    char room[LABEL_ROOM];
 
-    snprintf(title, sizeof title, "%s %s", what, label_text(words, p->region_label[class], 10, room));
-    fputs("title ", g->script);
-    gnuplot_text(g, title);
-    fputs(" noenhanced", g->script);
+    gnuplot_title(g, "", "%s %s", what, label_text(subject_words(p->s), p->region_label[class], 10, room));
 }
 
-static void script_label(const struct picture *p, const struct gnuplot *g, size_t class, int shape, unsigned colour)
+static void script_label(const struct picture *p, const struct gnuplot *g, size_t class, unsigned colour)
 {
-    fprintf(g->script, ", \\\n  NaN with points pt %d ps 1.2*scale lc rgb '#%06X' ", shape, colour);
+    fprintf(g->script, ", \\\n  NaN with points pt %d ps 1.2*scale lc rgb '#%06X' ", shapes[class % N_SHAPES], colour);
     script_title(p, g, "label", class);
 }
 
-/* Draws examples of two classes: each has a shape, and the colour is the slack class. */
-static void script_two(const struct picture *p, const struct gnuplot *g, const size_t *count)
+/* Draws examples. Each class has a shape; of two classes, the colour is the slack class, of more it is that of the
+ * class, and wrong ones are crossed out. */
+static void script_points(const struct picture *p, const struct gnuplot *g, const size_t *count)
 {
-    size_t block = 0;
+    size_t block = 0, sum[4] = { 0 };
 
-    for (size_t k = 0; k < p->n_regions; k++)
-        for (size_t kind = 0; kind < 4; kind++)
-            if (count[k * 4 + kind]) {
-                fprintf(g->script, ", \\\n  'points.dat' index %zu with points pt %d ps 1.1*scale lc rgb '%s' notitle",
-                        block++, shapes[k % N_SHAPES], slacks[kind].colour);
-            }
-    for (size_t k = 0; k < p->n_regions; k++)
-        script_label(p, g, k, shapes[k % N_SHAPES], 0x444444);
-    for (size_t kind = 0; kind < 4; kind++) {
-        size_t n = 0;
-
-        for (size_t k = 0; k < p->n_regions; k++)
-            n += count[k * 4 + kind];
-        if (n)
-            fprintf(g->script, ", \\\n  NaN with points pt 5 ps 1.4*scale lc rgb '%s' title '%s (%zu)'",
+    for (size_t k = 0; k < p->n_regions; k++) {
+        for (size_t kind = 0; kind < 4; kind++) {
+            if (!count[k * 4 + kind])
+                continue;
+            fprintf(g->script, ", \\\n  'points.dat' index %zu with points pt %d ps 1.1*scale lc rgb '#%06X' notitle",
+                    block, shapes[k % N_SHAPES], p->two ? slacks[kind].colour : colour_of(k));
+            if (!p->two && kind)
+                fprintf(g->script, ", \\\n  'points.dat' index %zu with points pt 2 ps 1.3*scale lw 1.5 "
+                                   "lc rgb '#000000' notitle", block);
+            sum[kind] += count[k * 4 + kind];
+            block++;
+        }
+        if (!p->two)
+            script_label(p, g, k, colour_of(k));
+    }
+    for (size_t k = 0; p->two && k < p->n_regions; k++)
+        script_label(p, g, k, 0x444444);
+    for (size_t kind = 0; p->two && kind < 4; kind++)
+        if (sum[kind])
+            fprintf(g->script, ", \\\n  NaN with points pt 5 ps 1.4*scale lc rgb '#%06X' title '%s (%zu)'",
                     slacks[kind].colour,
                     is_classifier(p->s->model) ? slacks[kind].name
                     : kind                     ? "wrong"
                                                : "right",
-                    n);
-    }
-}
-
-/* Draws examples of more classes: each has a colour, shapes in turn, and wrong ones are crossed out. */
-static void script_many(const struct picture *p, const struct gnuplot *g, const size_t *count)
-{
-    size_t block = 0, wrong = 0;
-
-    for (size_t k = 0; k < p->n_regions; k++) {
-        int shape = shapes[k % N_SHAPES];
-
-        for (size_t kind = 0; kind < 4; kind++)
-            if (count[k * 4 + kind]) {
-                fprintf(g->script,
-                        ", \\\n  'points.dat' index %zu with points pt %d ps 1.1*scale lc rgb '#%06X' notitle", block,
-                        shape, colour_of(k));
-                if (kind)
-                    fprintf(
-                        g->script,
-                        ", \\\n  'points.dat' index %zu with points pt 2 ps 1.3*scale lw 1.5 lc rgb '#000000' notitle",
-                        block);
-                wrong += kind ? count[k * 4 + kind] : 0;
-                block++;
-            }
-        script_label(p, g, k, shape, colour_of(k));
-    }
-    if (wrong)
+                    sum[kind]);
+    if (!p->two && sum[1] + sum[2] + sum[3])
         fprintf(g->script, ", \\\n  NaN with points pt 2 ps 1.2*scale lw 1.5 lc rgb '#000000' title 'wrong (%zu)'",
-                wrong);
+                sum[1] + sum[2] + sum[3]);
 }
 
 static void script_regions(const struct picture *p, const struct gnuplot *g)
@@ -390,15 +345,12 @@ static void script(const struct picture *p, const struct gnuplot *g, const size_
     const struct subject *s = p->s;
     double wide = p->high[0] - p->low[0], high = p->high[1] - p->low[1];
     int has[3] = { 0 };
-    char title[300];
 
     if (p->two)
         script_contours(p, g, has);
-    snprintf(title, sizeof title, "%s on %s%s", base_name(p->settings->model_path), base_name(p->settings->data_path),
-             s->data.x.cols > 2 ? ", other features at their mean" : "");
-    fputs("set title ", g->script);
-    gnuplot_text(g, title);
-    fprintf(g->script, " noenhanced\nset xlabel 'feature %zu'\nset ylabel 'feature %zu'\n", p->feature[0] + 1,
+    gnuplot_title(g, "set ", "%s on %s%s", base_name(p->settings->model_path), base_name(p->settings->data_path),
+                  s->data.x.cols > 2 ? ", other features at their mean" : "");
+    fprintf(g->script, "\nset xlabel 'feature %zu'\nset ylabel 'feature %zu'\n", p->feature[0] + 1,
             p->feature[1] + 1);
     if (fmax(wide, high) <= 2 * fmin(wide, high)) /* features of like scale */
         fputs("set size ratio -1\n", g->script);
@@ -413,10 +365,7 @@ static void script(const struct picture *p, const struct gnuplot *g, const size_
     script_lines(g, has);
     if (p->borders)
         fputs(", \\\n  'borders.dat' with lines lw 1 lc rgb '#666666' notitle", g->script);
-    if (p->two)
-        script_two(p, g, count);
-    else
-        script_many(p, g, count);
+    script_points(p, g, count);
     if (s->located)
         fprintf(
             g->script,

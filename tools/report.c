@@ -5,8 +5,8 @@
  */
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
+#include "progress.h"
 #include "report.h"
 
 static const struct range range_delta = { 0, 0.999999, 1 };
@@ -23,18 +23,17 @@ static const struct tool_option training_options[] = {
       "stop trainings of --leave-one-out at a violation of\nEPS (0.001)" },
     { 'w', "weight", "I=W", parse_weight, FIELD(classes), &range_not_negative,
       "say that C of class I was multiplied by W; also\n-wI W" },
-    { 0, "weights", "FILE", parse_text, FIELD(weights), NULL,
-      "say by what C of each example was multiplied: one\nnumber a line, or .npy" },
-    { 0, "no-bias", NULL, parse_flag, FIELD(params.no_bias), NULL, "say that it was trained without threshold" },
+    OPTION_FILE("weights", weights, "say by what C of each example was multiplied: one\nnumber a line, or .npy"),
+    OPTION_FLAG("no-bias", params.no_bias, "say that it was trained without threshold"),
 };
 static const struct tool_option report_options[] = {
-    { 0, "leave-one-out", NULL, parse_flag, FIELD(leave_one_out), NULL,
-      "compute the exact leave-one-out error beside its\nbound, by a training for each support vector" },
+    OPTION_FLAG("leave-one-out", leave_one_out,
+                "compute the exact leave-one-out error beside its\nbound, by a training for each support vector"),
     OPTION_SLACK(tolerance),
     { 0, "delta", "D", parse_real, FIELD(delta), &range_delta,
       "state the VC bound that holds with probability 1 - D\n(0.05)" },
-    { 0, "points", "FILE", parse_text, FIELD(points), NULL,
-      "write alpha, C, f, slack, kind and class of every\nexample, one line for each problem" },
+    OPTION_FILE("points", points,
+                "write alpha, C, f, slack, kind and class of every\nexample, one line for each problem"),
     OPTION_THREADS(params.threads),
     OPTION_NO_RESTART(no_restart),
     OPTION_JSON(json),
@@ -73,10 +72,9 @@ static void judge_problem(struct report *r, size_t p, double tolerance)
     t->positive = labels[a];
     t->negative = b == SIZE_MAX ? NAN : labels[b];
     for (size_t i = 0; i < s->data.x.rows; i++) {
-        double label = s->data.y[i], f = s->decisions[i * r->n_problems + p];
-        double y = label == t->positive ? 1 : -1;
+        double y = problem_sign(s->model, p, s->data.y[i]), f = s->decisions[i * r->n_problems + p];
 
-        if (y < 0 && b != SIZE_MAX && label != t->negative)
+        if (y == 0)
             continue;
         margins[t->n++] = y * f;
         t->n_slack[hinge_slack_class_of(hinge_slack(y, f), tolerance)]++;
@@ -116,36 +114,20 @@ static void find_norms(struct report *r)
     }
 }
 
-static size_t label_number(struct report *r, double label)
-{
-    size_t k = 0;
-
-    while (k < r->n_labels && r->label[k] != label)
-        k++;
-    return k;
-}
-
-/* Classes of the model in its order, then labels that only the data have. */
+/* Of a hundred labels that only the data have, at most. */
 static void confuse(struct report *r)
 {
-    static const double normal[2] = { 1, -1 };
     const struct subject *s = &r->s;
-    const double *labels = is_classifier(s->model) ? hinge_model_labels(s->model) : normal;
-    size_t n_classes = hinge_model_n_classes(s->model), n = s->data.x.rows, room = n_classes + n;
+    size_t n = s->data.x.rows, most = hinge_model_n_classes(s->model) + 100;
 
-    r->label = allocate(room, sizeof *r->label);
-    for (size_t k = 0; k < n_classes; k++)
-        /* NOLINTNEXTLINE(clang-analyzer-core.uninitialized.Assign): two classes where it is no classifier */
-        r->label[r->n_labels++] = labels[k];
-    for (size_t i = 0; i < n && r->n_labels < n_classes + 100; i++)
-        if (label_number(r, s->data.y[i]) == r->n_labels)
-            r->label[r->n_labels++] = s->data.y[i];
+    r->label = allocate(most, sizeof *r->label);
+    r->n_labels = subject_labels(s, r->label, most);
     r->confusion = allocate(r->n_labels, r->n_labels * sizeof *r->confusion);
     for (size_t i = 0; i < n; i++) {
-        size_t row = label_number(r, s->data.y[i]), column = label_number(r, s->labels[i]);
+        size_t row = place_of(r->label, r->n_labels, s->data.y[i]);
 
         if (row < r->n_labels)
-            r->confusion[row * r->n_labels + column]++;
+            r->confusion[row * r->n_labels + place_of(r->label, r->n_labels, s->labels[i])]++;
     }
 }
 
@@ -206,26 +188,19 @@ static double bound_leave_one_out(const struct report *r, const struct report_se
 /* One training a support vector can take a while. */
 static int on_progress(void *arg, const hinge_progress *p)
 {
-    double *shown = arg;
-
-    if (terminal_width() && p->seconds - *shown >= 0.2) {
-        fprintf(stderr, "\rleaving out one row: training %zu of %zu\033[K", p->problem + 1, p->n_problems);
-        *shown = p->seconds;
-    }
+    (void)arg;
+    if (line_is_due(p->seconds))
+        show_line(p->seconds, "leaving out one row: training %zu of %zu", p->problem + 1, p->n_problems);
     return 0;
 }
 
 static void leave_one_out(struct report *r, const struct report_settings *s)
 {
     hinge_params params = s->params;
-    hinge_error err = { 0 };
-    double shown = 0;
 
     params.progress = on_progress;
-    params.progress_arg = &shown;
-    check(hinge_leave_one_out(&r->s.trained, r->s.data.y, &params, NULL, &r->loo, &err), &err);
-    if (shown > 0)
-        fputs("\r\033[K", stderr);
+    check(hinge_leave_one_out(&r->s.trained, r->s.data.y, &params, NULL, &r->loo, &failure));
+    wipe_line();
 }
 
 static int keep_kinds(void *arg, size_t problem, const hinge_kinds *kinds, const hinge_point *points)
@@ -240,7 +215,6 @@ static int keep_kinds(void *arg, size_t problem, const hinge_kinds *kinds, const
 static void certify(struct report *r, struct report_settings *s)
 {
     const char *missing = r->s.located ? recall_params(r->s.model, &s->params, &r->recall) : r->s.why;
-    hinge_error err = { 0 };
     const hinge_matrix *x = &r->s.trained;
     const double *y = r->s.data.y;
 
@@ -248,8 +222,8 @@ static void certify(struct report *r, struct report_settings *s)
         snprintf(r->why, sizeof r->why, "%s", missing);
         return;
     }
-    if (hinge_certify(r->s.model, x, y, &s->params, &r->certificate, &err) != HINGE_OK) {
-        snprintf(r->why, sizeof r->why, "%s", err.text);
+    if (hinge_certify(r->s.model, x, y, &s->params, &r->certificate, &failure) != HINGE_OK) {
+        snprintf(r->why, sizeof r->why, "%s", failure.text);
         return;
     }
     recall_check(r->s.model, &s->params, &r->certificate, &r->recall);
@@ -258,7 +232,7 @@ static void certify(struct report *r, struct report_settings *s)
         return;
     }
     if (r->problems)
-        check(hinge_kinds_each(r->s.model, x, y, &s->params, s->tolerance, keep_kinds, r->problems, &err), &err);
+        check(hinge_kinds_each(r->s.model, x, y, &s->params, s->tolerance, keep_kinds, r->problems, &failure));
     r->certified = 1;
     if (r->problems && r->n_problems == 1)
         find_bounds(r, s);
@@ -270,10 +244,8 @@ static void find_out(struct report *r, struct report_settings *s)
     hinge_task task;
 
     subject_load(&r->s, s->model_path, s->data_path, &s->data, s->params.threads);
-    if (s->weights) {
-        load_weights(s->weights, r->s.data.x.rows, &r->weights);
-        s->params.weights = r->weights.x.data;
-    }
+    if (s->weights)
+        s->params.weights = r->weights = load_weights(s->weights, r->s.data.x.rows);
     task = hinge_model_task(r->s.model);
     r->n_problems = hinge_model_n_problems(r->s.model);
     set_params(s, r->s.model);
@@ -309,14 +281,13 @@ static int write_problem(void *arg, size_t p, const hinge_kinds *kinds, const hi
 {
     const struct points_file *out = arg;
     const struct report *r = out->report;
-    const struct two_class *t = &r->problems[p];
 
     (void)kinds;
     for (size_t i = 0; i < r->s.data.x.rows; i++) {
-        double label = r->s.data.y[i], f = r->s.decisions[i * r->n_problems + p], y = label == t->positive ? 1 : -1;
+        double y = problem_sign(r->s.model, p, r->s.data.y[i]), f = r->s.decisions[i * r->n_problems + p];
         double slack = hinge_slack(y, f);
 
-        if (y < 0 && !isnan(t->negative) && label != t->negative)
+        if (y == 0)
             continue;
         fprintf(out->file, "%zu %zu %+.0f %.10g %.10g %s", i + 1, p + 1, y, f, slack,
                 slack_names[hinge_slack_class_of(slack, out->tolerance)]);
@@ -331,7 +302,6 @@ static int write_problem(void *arg, size_t p, const hinge_kinds *kinds, const hi
 static void write_points(const struct report *r, const struct report_settings *s)
 {
     struct points_file points = { r, s->tolerance, NULL };
-    hinge_error err = { 0 };
     struct output out;
 
     if (!r->problems)
@@ -341,8 +311,7 @@ static void write_points(const struct report *r, const struct report_settings *s
     fputs("row problem y f slack class alpha C kind\n", out.file);
     if (r->certified)
         check(hinge_kinds_each(r->s.model, &r->s.trained, r->s.data.y, &s->params, s->tolerance, write_problem, &points,
-                               &err),
-              &err);
+                               &failure));
     for (size_t p = 0; p < r->n_problems && !r->certified; p++)
         write_problem(&points, p, NULL, NULL);
     output_close(&out);
@@ -353,21 +322,19 @@ static void write_points(const struct report *r, const struct report_settings *s
 static void read_options(int argc, char **argv, struct report_settings *s)
 {
     const struct option_group groups[] = {
-        { "How the model was trained:", training_options, COUNT_OF(training_options), s },
-        { "Report (default in parentheses):", report_options, COUNT_OF(report_options), s },
-        { "Data:", data_options, n_data_options, &s->data },
+        { "How the model was trained:", training_options, COUNT_OF(training_options), s, NULL },
+        { "Report (default in parentheses):", report_options, COUNT_OF(report_options), s, NULL },
+        { "Data:", data_options, n_data_options, &s->data, NULL },
     };
-    int first;
+    const struct file_names files = { 2, "a model file and a data file are needed", { &s->model_path, &s->data_path },
+                                      NULL };
 
     s->params = hinge_params_default(HINGE_C_SVC);
     s->params.C = s->params.nu = 0;
     s->params.p = NAN;
     s->tolerance = 1e-3;
     s->delta = 0.05;
-    first = parse_options(argc, argv, usage, groups, COUNT_OF(groups));
-    count_files(argc - first, argv[0], 2, 2, "a model file and a data file are needed");
-    s->model_path = argv[first];
-    s->data_path = argv[first + 1];
+    parse_command(argc, argv, usage, groups, COUNT_OF(groups), &files);
     if (is_stdout(s->points) && s->json)
         die(EXIT_USAGE, "report: only one of --points and --json can go to standard output");
 }
@@ -387,7 +354,7 @@ int command_report(int argc, char **argv)
         write_points(&r, &s);
     report_print(&r, &s);
     subject_free(&r.s);
-    hinge_data_free(&r.weights);
+    free(r.weights);
     free(r.problems);
     free(r.label);
     free(r.confusion);

@@ -36,7 +36,7 @@ struct bounds {
 
 struct report {
     struct subject s;
-    hinge_data weights;
+    double *weights; /* [n], NULL: there are none */
     struct two_class *problems; /* [n_problems], classification only */
     size_t n_problems;
     int certified;

@@ -8,12 +8,6 @@
 
 /* ---- Text ---- */
 
-/* Those of the data, which begin with the model's. */
-static const hinge_words *words_of(const struct report *r)
-{
-    return r->s.data.words.count ? &r->s.data.words : hinge_model_words(r->s.model);
-}
-
 static void print_head(const struct report *r, const struct report_settings *s)
 {
     hinge_kernel kernel = hinge_model_kernel(r->s.model);
@@ -103,7 +97,7 @@ static void print_one_problem(const struct report *r)
 static void print_problems(const struct report *r)
 {
     enum { SHOWN = 45 };
-    const hinge_words *words = words_of(r);
+    const hinge_words *words = subject_words(&r->s);
     size_t n = r->n_problems;
 
     printf("%-16s %8s %8s %8s %8s %8s %8s %8s %8s %10s\n", "problem", "rows", "1/|w|", "margin", "alpha=C", "xi=0",
@@ -132,7 +126,7 @@ static void print_problems(const struct report *r)
 static void print_confusion(const struct report *r)
 {
     enum { SHOWN = 26 };
-    const hinge_words *words = words_of(r);
+    const hinge_words *words = subject_words(&r->s);
     size_t n = r->n_labels;
     char room[LABEL_ROOM];
     double width = 6;
@@ -169,29 +163,26 @@ static void print_text(const struct report *r, const struct report_settings *s)
         print_losses(r->problems[0].losses);
     if (r->confusion)
         print_confusion(r);
-    print_score(stdout, &r->score);
+    print_score(stdout, &r->score, 0);
 }
 
 /* ---- JSON ---- */
 
 static void json_problem(struct json *j, const struct report *r, const struct two_class *t)
 {
+    const hinge_kinds *k = &t->kinds;
+
     json_open(j, NULL, '{');
-    json_label(j, "positive", words_of(r), t->positive);
-    json_label(j, "negative", words_of(r), t->negative);
-    json_count(j, "n", t->n);
+    json_label(j, "positive", subject_words(&r->s), t->positive);
+    json_label(j, "negative", subject_words(&r->s), t->negative);
+    json_put(j, "n %zu", t->n);
     json_counts(j, "slack", t->n_slack, 4);
-    json_real(j, "norm2", t->norm2);
-    json_real(j, "margin", hinge_margin(t->norm2));
+    json_put(j, "norm2 %g, margin %g", t->norm2, hinge_margin(t->norm2));
     if (r->certified) {
-        json_count(j, "n_margin_sv", t->kinds.n_margin_sv);
-        json_count(j, "n_non_margin_sv", t->kinds.n_non_margin_sv);
-        json_real(j, "bias", t->kinds.bias);
-        json_real(j, "bias_low", t->kinds.bias_low);
-        json_real(j, "bias_high", t->kinds.bias_high);
-        json_real(j, "sum_alpha", t->kinds.sum_alpha);
-        json_real(j, "alpha_slackness", t->kinds.alpha_slackness);
-        json_real(j, "slack_slackness", t->kinds.slack_slackness);
+        json_put(j, "n_margin_sv %zu, n_non_margin_sv %zu", k->n_margin_sv, k->n_non_margin_sv);
+        json_put(j, "bias %g, bias_low %g, bias_high %g", k->bias, k->bias_low, k->bias_high);
+        json_put(j, "sum_alpha %g, alpha_slackness %g, slack_slackness %g", k->sum_alpha, k->alpha_slackness,
+                 k->slack_slackness);
     }
     json_open(j, "losses", '{');
     for (int l = 0; l < HINGE_N_LOSSES; l++)
@@ -203,24 +194,18 @@ static void json_problem(struct json *j, const struct report *r, const struct tw
 static void json_bounds(struct json *j, const struct bounds *b)
 {
     json_open(j, "bounds", '{');
-    json_real(j, "leave_one_out", b->leave_one_out);
-    json_real(j, "radius", b->radius);
-    json_real(j, "radius_centred", b->radius_centred);
-    json_real(j, "dimension", b->dimension);
-    json_real(j, "vc_fat", b->vc_fat);
-    json_real(j, "vc_slides", b->vc_slides);
-    json_real(j, "vc_risk", b->vc_risk);
-    if (b->lambda > 0) {
-        json_real(j, "lambda", b->lambda);
-        json_real(j, "stability", b->stability);
-    }
+    json_put(j, "leave_one_out %g, radius %g, radius_centred %g, dimension %g", b->leave_one_out, b->radius,
+             b->radius_centred, b->dimension);
+    json_put(j, "vc_fat %g, vc_slides %g, vc_risk %g", b->vc_fat, b->vc_slides, b->vc_risk);
+    if (b->lambda > 0)
+        json_put(j, "lambda %g, stability %g", b->lambda, b->stability);
     json_close(j, '}');
 }
 
 static void json_confusion(struct json *j, const struct report *r)
 {
     json_open(j, "confusion", '{');
-    json_labels(j, "labels", words_of(r), r->label, r->n_labels);
+    json_labels(j, "labels", subject_words(&r->s), r->label, r->n_labels);
     json_open(j, "counts", '[');
     for (size_t k = 0; k < r->n_labels; k++)
         json_counts(j, NULL, r->confusion + k * r->n_labels, r->n_labels);
@@ -233,23 +218,16 @@ static void print_json(const struct report *r, const struct report_settings *s)
     struct json j = { 0 };
 
     json_open(&j, NULL, '{');
-    json_text(&j, "model", s->model_path);
-    json_text(&j, "data", s->data_path);
-    json_text(&j, "task", hinge_task_info(s->params.task)->keyword);
-    json_text(&j, "kernel", hinge_kernel_info(s->params.kernel.type)->keyword);
-    json_count(&j, "n", r->s.data.x.rows);
-    json_count(&j, "d", r->s.data.x.cols);
-    json_count(&j, "n_sv", hinge_model_n_sv(r->s.model));
-    json_bool(&j, "located", r->s.located);
-    json_bool(&j, "certified", r->certified);
+    json_put(&j, "model %s, data %s, task %s, kernel %s", s->model_path, s->data_path,
+             hinge_task_info(s->params.task)->keyword, hinge_kernel_info(s->params.kernel.type)->keyword);
+    json_put(&j, "n %zu, d %zu, n_sv %zu", r->s.data.x.rows, r->s.data.x.cols, hinge_model_n_sv(r->s.model));
+    json_put(&j, "located %i, certified %i", r->s.located, r->certified);
     if (!r->certified)
-        json_text(&j, "why_not", r->why);
-    if (r->certified && s->params.C > 0) {
-        json_real(&j, "C", s->params.C);
-        json_bool(&j, "C_of_model", r->recall.C_of_coefficients);
-    }
+        json_put(&j, "why_not %s", r->why);
+    if (r->certified && s->params.C > 0)
+        json_put(&j, "C %g, C_of_model %i", s->params.C, r->recall.C_of_coefficients);
     if (r->certified) {
-        json_text(&j, "misfit", r->recall.misfit);
+        json_put(&j, "misfit %s", r->recall.misfit);
         json_open(&j, "certificate", '{');
         json_certificate(&j, &r->certificate);
         json_close(&j, '}');
@@ -264,12 +242,8 @@ static void print_json(const struct report *r, const struct report_settings *s)
         json_bounds(&j, &r->bounds);
     if (s->leave_one_out) {
         json_open(&j, "leave_one_out", '{');
-        json_count(&j, "n", r->loo.n);
-        json_count(&j, "retrained", r->loo.retrained);
-        json_count(&j, "errors", r->loo.errors);
-        json_real(&j, "error", r->loo.error);
-        json_real(&j, "bound", r->loo.bound);
-        json_real(&j, "seconds", r->loo.seconds);
+        json_put(&j, "n %zu, retrained %zu, errors %zu, error %g, bound %g, seconds %g", r->loo.n, r->loo.retrained,
+                 r->loo.errors, r->loo.error, r->loo.bound, r->loo.seconds);
         json_close(&j, '}');
     }
     if (r->confusion)

@@ -35,9 +35,3 @@ void remember_arguments(int argc, char **argv)
     original_argv = allocate((size_t)argc + 1, sizeof *original_argv);
     memcpy(original_argv, argv, (size_t)argc * sizeof *original_argv);
 }
-
-void forget_arguments(void)
-{
-    free(original_argv);
-    original_argv = NULL;
-}

@@ -21,7 +21,7 @@ static const struct tool_option sample_options[] = {
     { 's', "method", "HOW", parse_choice, FIELD(at_random), choice_method,
       "0 stratified, of each class its share and at least one\n1 random, whatever their labels (0)" },
     { 0, "seed", "N", parse_count, FIELD(seed), &range_not_negative, "start random choices from N (0)" },
-    { 0, "header", NULL, parse_flag, FIELD(header), NULL, "begin both files with line 1, which is a header" },
+    OPTION_FLAG("header", header, "begin both files with line 1, which is a header"),
 };
 
 static const char usage[] = "usage: hinge sample [options] data_file count [subset_file] [rest_file]\n\n"
@@ -133,24 +133,24 @@ int command_sample(int argc, char **argv)
     struct sample_settings s = { 0 };
     const struct option_group groups[] = { { "Options (default in parentheses):", sample_options,
                                              COUNT_OF(sample_options), &s } };
-    int first = parse_options(argc, argv, usage, groups, COUNT_OF(groups)), left = argc - first;
+    const char *needed = "a data file and a count are needed, and two more files at most";
+    const char *data_path, *number, *output = NULL, *rest = NULL;
+    const struct file_names files = { 2, needed, { &data_path, &number, &output, &rest }, needed };
     struct text_lines lines;
     struct label *labels;
-    size_t count, head = s.header, n;
+    size_t count, head, n;
     char *taken;
 
-    if (left < 2 || left > 4)
-        die(EXIT_USAGE, "sample: a data file and a count are needed, and two more files at most; see `hinge sample "
-                        "--help`");
-    for (int k = 2; k < left; k++)
-        check_writable(argv[first + k], argv[first]);
-    if (left > 3)
-        check_writable(argv[first + 3], argv[first + 2]);
-    parse_size(&(struct option_use){ "count", argv[first + 1], argc, argv }, &range_positive, &count);
-    load_lines(argv[first], &lines);
+    parse_command(argc, argv, usage, groups, COUNT_OF(groups), &files);
+    head = s.header;
+    check_writable(output, data_path);
+    check_writable(rest, data_path);
+    check_writable(rest, output);
+    parse_size(&(struct option_use){ .shown = "count", .text = number, .detail = &range_positive }, &count);
+    load_lines(data_path, &lines);
     n = lines.count > head ? lines.count - head : 0;
     if (count > n)
-        die(EXIT_DATA, "%s: it has %zu lines to take, which are fewer than %zu", argv[first], n, count);
+        die(EXIT_DATA, "%s: it has %zu lines to take, which are fewer than %zu", data_path, n, count);
     taken = allocate(lines.count, 1);
     labels = allocate(n, sizeof *labels);
     for (size_t k = 0; k < n; k++)
@@ -160,10 +160,10 @@ int command_sample(int argc, char **argv)
     if (s.at_random)
         take(taken, labels, n, count, &s.seed);
     else
-        take_by_class(argv[first], taken, labels, n, count, &s.seed);
-    write_lines(left > 2 ? argv[first + 2] : "-", &lines, taken, 1);
-    if (left > 3)
-        write_lines(argv[first + 3], &lines, taken, 0);
+        take_by_class(data_path, taken, labels, n, count, &s.seed);
+    write_lines(output ? output : "-", &lines, taken, 1);
+    if (rest)
+        write_lines(rest, &lines, taken, 0);
     free(labels);
     free(taken);
     free_lines(&lines);

@@ -10,31 +10,31 @@
 #include "ranges.h"
 
 struct scale_settings {
-    struct targets to;
+    struct ranges ranges;
     struct data_flags data;
     const char *save, *restore, *output;
 };
 
 /* -y LOW HIGH; field: the settings. */
-static void parse_y(const struct option_use *use, const void *detail, void *field)
+static void parse_y(const struct option_use *use, void *field)
 {
     struct scale_settings *s = field;
     struct option_use second = *use;
 
-    s->to.y.low = real_value(use, detail);
+    s->ranges.y_to.low = real_value(use, use->detail);
     second.text = option_next(use);
-    s->to.y.high = real_value(&second, detail);
-    s->to.scale_y = 1;
+    s->ranges.y_to.high = real_value(&second, use->detail);
+    s->ranges.scale_y = 1;
 }
 
 #define FIELD(name) offsetof(struct scale_settings, name)
 static const struct tool_option scale_options[] = {
-    { 'l', "lower", "L", parse_real, FIELD(to.x.low), &range_any, "scale features to L at their lower end (-1)" },
-    { 'u', "upper", "U", parse_real, FIELD(to.x.high), &range_any, "scale features to U at their upper end (1)" },
+    { 'l', "lower", "L", parse_real, FIELD(ranges.x.lower), &range_any, "scale features to L at their lower end (-1)" },
+    { 'u', "upper", "U", parse_real, FIELD(ranges.x.upper), &range_any, "scale features to U at their upper end (1)" },
     { 'y', "labels", "L U", parse_y, 0, &range_any, "scale the labels too, to L to U" },
     { 's', "save", "FILE", parse_text, FIELD(save), NULL, "save the ranges of the data in FILE" },
     { 'r', "restore", "FILE", parse_text, FIELD(restore), NULL, "scale by the ranges that were saved in FILE" },
-    { 0, "output", "FILE", parse_text, FIELD(output), NULL, "write the scaled data to FILE (standard output)" },
+    OPTION_FILE("output", output, "write the scaled data to FILE (standard output)"),
 };
 
 static const char usage[] = "usage: hinge scale [options] data_file\n\n"
@@ -43,70 +43,71 @@ static const char usage[] = "usage: hinge scale [options] data_file\n\n"
 static void read_options(int argc, char **argv, struct scale_settings *s, const char **data_path)
 {
     const struct option_group groups[] = {
-        { "Options (default in parentheses):", scale_options, COUNT_OF(scale_options), s },
-        { "Data:", data_options, n_data_options, &s->data },
+        { "Options (default in parentheses):", scale_options, COUNT_OF(scale_options), s, NULL },
+        { "Data:", data_options, n_data_options, &s->data, NULL },
     };
-    int first = parse_options(argc, argv, usage, groups, COUNT_OF(groups));
+    const char *needed = "one data file is needed";
+    const struct file_names files = { 1, needed, { data_path }, needed };
 
-    if (first + 1 != argc)
-        die(EXIT_USAGE, "scale: one data file is needed; see `hinge scale --help`");
+    parse_command(argc, argv, usage, groups, COUNT_OF(groups), &files);
     if (s->save && s->restore)
         die(EXIT_USAGE, "scale: -s and -r do not go together");
-    if (!(s->to.x.low < s->to.x.high))
-        die(EXIT_USAGE, "scale: -l %g must be below -u %g", s->to.x.low, s->to.x.high);
-    if (s->to.scale_y && !(s->to.y.low < s->to.y.high))
-        die(EXIT_USAGE, "scale: -y %g must be below %g", s->to.y.low, s->to.y.high);
-    *data_path = argv[first];
+    if (!(s->ranges.x.lower < s->ranges.x.upper))
+        die(EXIT_USAGE, "scale: -l %g must be below -u %g", s->ranges.x.lower, s->ranges.x.upper);
+    if (s->ranges.scale_y && !(s->ranges.y_to.low < s->ranges.y_to.high))
+        die(EXIT_USAGE, "scale: -y %g must be below %g", s->ranges.y_to.low, s->ranges.y_to.high);
 }
 
 /* ---- Scaling ---- */
 
 /* Scales a value so that the ends of the interval are met exactly. */
-static double scaled(struct interval from, struct interval to, double value)
+static double scaled(double value, double low, double high, double lower, double upper)
 {
-    double result = to.low + (to.high - to.low) * (value - from.low) / (from.high - from.low);
+    double result = lower + (upper - lower) * (value - low) / (high - low);
 
-    if (value == from.low)
-        return to.low;
-    if (value == from.high)
-        return to.high;
-    if (!isfinite(result) || !isfinite(from.high - from.low))
-        die(EXIT_DATA, "a value of %g cannot be scaled from %g .. %g", value, from.low, from.high);
+    if (value == low)
+        return lower;
+    if (value == high)
+        return upper;
+    if (!isfinite(result) || !isfinite(high - low))
+        die(EXIT_DATA, "a value of %g cannot be scaled from %g .. %g", value, low, high);
     return result;
 }
 
 /* Writes one line; returns the number of entries written. */
-static size_t write_row(FILE *file, const struct scale_settings *s, const struct ranges *ranges,
-                        const hinge_words *words, double label, const double *row)
+static size_t write_row(FILE *file, const struct ranges *r, const hinge_data *data, size_t i)
 {
+    const hinge_scaling *x = &r->x;
+    double label = data->y[i];
     size_t entries = 0;
     char room[LABEL_ROOM];
 
-    fprintf(file, "%s ", label_text(words, s->to.scale_y ? scaled(ranges->y, s->to.y, label) : label, 17, room));
-    for (size_t k = 0; k < ranges->count; k++) {
+    if (r->scale_y)
+        label = scaled(label, r->y.low, r->y.high, r->y_to.low, r->y_to.high);
+    fprintf(file, "%s ", label_text(&data->words, label, 17, room));
+    for (size_t k = 0; k < x->n_features; k++) {
         double value;
 
-        if (ranges_leave_out(ranges, k))
+        if (ranges_leave_out(r, k))
             continue;
-        value = scaled(ranges->x[k], s->to.x, row[k]);
+        value = scaled(entry_of(data, i, k), x->low[k], x->high[k], x->lower, x->upper);
         if (value == 0)
             continue;
-        fprintf(file, "%zu:%g ", feature_number(ranges, k), value);
+        fprintf(file, "%zu:%g ", feature_number(r, k), value);
         entries++;
     }
     fputc('\n', file);
     return entries;
 }
 
-static void write_data(const struct scale_settings *s, const struct ranges *ranges, const hinge_data *data)
+static void write_data(const struct scale_settings *s, const hinge_data *data)
 {
-    const char *path = s->output ? s->output : "-";
     struct output out;
     size_t entries = 0;
 
-    output_open(&out, path);
+    output_open(&out, s->output ? s->output : "-");
     for (size_t i = 0; i < data->x.rows; i++)
-        entries += write_row(out.file, s, ranges, &data->words, data->y[i], row_of(data, i));
+        entries += write_row(out.file, &s->ranges, data, i);
     output_close(&out);
     if (entries > data->nonzeros)
         warn("%zu entries became %zu, as zeros were scaled too: -l 0 keeps zeros where no value is negative",
@@ -116,7 +117,7 @@ static void write_data(const struct scale_settings *s, const struct ranges *rang
 /* Labels that are words stay as they are, if LIBSVM text can have them. */
 static void check_words(const char *path, const struct scale_settings *s, const hinge_words *words)
 {
-    if (words->count && s->to.scale_y)
+    if (words->count && s->ranges.scale_y)
         die(EXIT_DATA, "%s: its labels are words, as '%s', which -y cannot scale", path, words->word[0]);
     for (size_t k = 0; k < words->count; k++)
         if (strpbrk(words->word[k], " ,:") || words->word[k][0] == '#')
@@ -126,29 +127,29 @@ static void check_words(const char *path, const struct scale_settings *s, const 
 
 int command_scale(int argc, char **argv)
 {
-    struct scale_settings s = { .to = { .x = { -1, 1 } } };
-    struct ranges here = { 0 }, file = { 0 };
+    struct scale_settings s = { .ranges = { .x = { .lower = -1, .upper = 1 }, .y = { NAN, NAN } } };
+    struct ranges here = { 0 };
     const char *path;
     hinge_data data;
 
     read_options(argc, argv, &s, &path);
     if (s.restore)
-        ranges_read(&file, &s.to, s.restore);
-    s.data.type = HINGE_F64;
-    s.data.drop_empty = !s.restore; /* which may have ranges of features that are empty here */
-    load_data(path, &s.data, file.count, 0, 0, &data);
+        ranges_read(&s.ranges, s.restore);
+    s.data.read.type = HINGE_F64;
+    s.data.read.drop_empty = !s.restore; /* which may have ranges of features that are empty here */
+    load_data(path, &s.data, s.ranges.x.n_features, 0, &data);
     check_words(path, &s, &data.words);
-    ranges_measure(&here, &data);
+    ranges_measure(s.restore ? &here : &s.ranges, &data);
     if (s.restore) {
-        warn_of_lost_features(&here, &file, s.restore);
-        if (!file.y_known)
-            file.y = here.y;
+        warn_of_lost_features(&here, &s.ranges, s.restore);
+        if (isnan(s.ranges.y.low))
+            s.ranges.y = here.y;
     }
     if (s.save)
-        ranges_write(&here, &s.to, s.save);
-    write_data(&s, s.restore ? &file : &here, &data);
+        ranges_write(&s.ranges, s.save);
+    write_data(&s, &data);
     hinge_data_free(&data);
     ranges_free(&here);
-    ranges_free(&file);
+    ranges_free(&s.ranges);
     return 0;
 }

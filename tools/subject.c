@@ -1,3 +1,4 @@
+/* A model beside data: see subject.h. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,12 +33,10 @@ static int rows_in_order(const struct subject *s)
 
 static void locate(struct subject *s)
 {
-    hinge_error err = { 0 };
-
     if (!rows_in_order(s))
         snprintf(s->why, sizeof s->why, "the rows of the kernel matrix are not in their order");
-    else if (hinge_model_locate(s->model, &s->trained, s->data.y, NULL, &err) != HINGE_OK)
-        snprintf(s->why, sizeof s->why, "%s", err.text);
+    else if (hinge_model_locate(s->model, &s->trained, s->data.y, NULL, &failure) != HINGE_OK)
+        snprintf(s->why, sizeof s->why, "%s", failure.text);
     else
         s->located = 1;
 }
@@ -47,12 +46,11 @@ void subject_load(struct subject *s, const char *model_path, const char *data_pa
 {
     hinge_predict_options options = { .threads = threads, .precision = HINGE_PRECISION_F64 };
     struct data_flags as_doubles = *flags;
-    hinge_error err = { 0 };
     size_t n;
 
     memset(s, 0, sizeof *s);
-    check(hinge_model_load(&s->model, model_path, NULL, &err), &err);
-    as_doubles.type = HINGE_F64;
+    s->model = load_model(model_path);
+    as_doubles.read.type = HINGE_F64;
     load_for_model(data_path, &as_doubles, s->model, threads, &s->data);
     need_labels(data_path, &s->data, "compare with", "--labels");
     n = s->data.x.rows;
@@ -61,7 +59,7 @@ void subject_load(struct subject *s, const char *model_path, const char *data_pa
     scale(s);
     s->labels = allocate(n, sizeof *s->labels);
     s->decisions = allocate(n, hinge_model_n_problems(s->model) * sizeof *s->decisions);
-    check(hinge_predict(s->model, &s->data.x, &options, s->labels, s->decisions, &err), &err);
+    check(hinge_predict(s->model, &s->data.x, &options, s->labels, s->decisions, &failure));
     locate(s);
 }
 
@@ -72,6 +70,26 @@ void subject_free(struct subject *s)
     free(s->scaled);
     free(s->labels);
     free(s->decisions);
+}
+
+const hinge_words *subject_words(const struct subject *s)
+{
+    return s->data.words.count ? &s->data.words : hinge_model_words(s->model);
+}
+
+size_t subject_labels(const struct subject *s, double *labels, size_t most)
+{
+    static const double normal[2] = { 1, -1 };
+    const double *classes = is_classifier(s->model) ? hinge_model_labels(s->model) : normal;
+    size_t count = 0;
+
+    for (size_t k = 0; k < hinge_model_n_classes(s->model) && count < most; k++)
+        /* NOLINTNEXTLINE(clang-analyzer-core.uninitialized.Assign): two classes where it is no classifier */
+        labels[count++] = classes[k];
+    for (size_t i = 0; i < s->data.x.rows && count < most; i++)
+        if (place_of(labels, count, s->data.y[i]) == count)
+            labels[count++] = s->data.y[i];
+    return count;
 }
 
 int is_classifier(const hinge_model *model)

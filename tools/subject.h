@@ -24,6 +24,11 @@ void subject_load(struct subject *s, const char *model_path, const char *data_pa
                   int threads);
 void subject_free(struct subject *s);
 
+/* Returns the words of the data's labels, which begin with the model's; NULL: labels are numbers. */
+const hinge_words *subject_words(const struct subject *s);
+/* Lists the classes of the model in its order, then labels that only the data have, until there are most; returns how
+ * many. */
+size_t subject_labels(const struct subject *s, double *labels, size_t most);
 int is_classifier(const hinge_model *model);
 /* Finds classes a and b of a two-class problem, by position in hinge_model_labels; b is SIZE_MAX for the rest. */
 void problem_classes(const hinge_model *model, size_t problem, size_t *a, size_t *b);

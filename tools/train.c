@@ -7,7 +7,6 @@
 #include <sys/resource.h>
 
 #include "progress.h"
-#include "ranges.h"
 #include "train.h"
 
 /* ---- Options ---- */
@@ -30,14 +29,12 @@ static const struct choice choice_solver[] = {
 };
 
 /* Takes the next word too, if it is two numbers with a comma between them. */
-static void parse_scale(const struct option_use *use, const void *detail, void *field)
+static void parse_scale(const struct option_use *use, void *field)
 {
     struct train_settings *s = field;
-    double lower, upper;
-    char more;
-    int ends = sscanf(use->text ? use->text : option_peek(use, 0), "%lf,%lf%c", &lower, &upper, &more) == 2;
+    double number[2];
+    int ends = numbers_with_commas(use->text ? use->text : option_peek(use, 0), number, COUNT_OF(number));
 
-    (void)detail;
     s->scale = 1;
     if (use->text && !ends)
         die(EXIT_USAGE, "%s: '%s' is not LOWER,UPPER", use->shown, use->text);
@@ -45,8 +42,8 @@ static void parse_scale(const struct option_use *use, const void *detail, void *
         return;
     if (!use->text)
         option_next(use);
-    s->scale_lower = lower;
-    s->scale_upper = upper;
+    s->scale_lower = number[0];
+    s->scale_upper = number[1];
 }
 
 #define FIELD(name) offsetof(struct train_settings, name)
@@ -70,17 +67,14 @@ static const struct tool_option problem_options[] = {
     { 0, "eps", "EPS", parse_real, FIELD(params.eps), &range_positive, NULL },
     { 'w', "weight", "I=W", parse_weight, FIELD(classes), &range_not_negative,
       "multiply C of class I, a number or a word, by W;\nalso -wI W" },
-    { 0, "weights", "FILE", parse_text, FIELD(weights), NULL,
-      "multiply C of each example: one number a line,\nor .npy" },
-    { 0, "no-bias", NULL, parse_flag, FIELD(params.no_bias), NULL,
-      "train f = <w,phi(x)> without threshold; not for\ntasks with nu" },
+    OPTION_FILE("weights", weights, "multiply C of each example: one number a line,\nor .npy"),
+    OPTION_FLAG("no-bias", params.no_bias, "train f = <w,phi(x)> without threshold; not for\ntasks with nu"),
     { 0, "positive", "LABEL", parse_text, FIELD(positive), NULL,
       "make this class the model's first, whose decision\nvalues are > 0 (chosen by the file)" },
     { 0, "multiclass", "HOW", parse_choice, FIELD(params.multiclass), choice_multiclass,
       "train three classes or more by ovo, one-vs-one, or\novr, one-vs-rest (ovo)" },
     { 'b', "probability", "0|1", parse_choice, FIELD(params.probability), choice_off_on,
       "calibrate the model for predict -b 1, by 5-fold\ncross-validation: 1 yes, 0 no (0)" },
-    /* keep --folds last: grid leaves it out, since it has one of its own */
     { 'v', "folds", "N", parse_size, FIELD(folds), &range_folds,
       "cross-validate in N folds and write no model" },
 };
@@ -90,8 +84,8 @@ static const struct tool_option scale_options[] = {
       "grid: in what each fold trains on). The model keeps\nthe scaling and takes raw data" },
     { 0, "scale-lower", "L", parse_real, FIELD(scale_lower), &range_any, "scale as --scale, to L instead of -1" },
     { 0, "scale-upper", "U", parse_real, FIELD(scale_upper), &range_any, "scale as --scale, to U instead of 1" },
-    { 0, "scale-restore", "FILE", parse_text, FIELD(scale_restore), NULL,
-      "scale as --scale, by the ranges that svm-scale -s\nor hinge scale -s saved in FILE" },
+    OPTION_FILE("scale-restore", scale_restore,
+                "scale as --scale, by the ranges that svm-scale -s\nor hinge scale -s saved in FILE"),
 };
 static const struct tool_option run_options[] = {
     { 0, "solver", "S", parse_choice, FIELD(params.solver), choice_solver,
@@ -126,13 +120,11 @@ static const struct tool_option output_options[] = {
     OPTION_QUIET(quiet),
     OPTION_VERBOSE(verbose),
     OPTION_JSON(json),
-    { 0, "certify", NULL, parse_flag, FIELD(certify), NULL,
-      "recompute primal, dual, gap and residuals in f64" },
-    { 0, "profile", NULL, parse_flag, FIELD(profile), NULL,
-      "tell where the time went, and what one pass over the\nkernel takes" },
-    { 0, "record", NULL, parse_flag, FIELD(record), NULL,
-      "store in the model how it was trained, for hinge\nreport; svm-predict refuses such a model" },
-    { 0, "test", "FILE", parse_text, FIELD(test), NULL, "predict FILE and report how well" },
+    OPTION_FLAG("certify", certify, "recompute primal, dual, gap and residuals in f64"),
+    OPTION_FLAG("profile", profile, "tell where the time went, and what one pass over the\nkernel takes"),
+    OPTION_FLAG("record", record,
+                "store in the model how it was trained, for hinge\nreport; svm-predict refuses such a model"),
+    OPTION_FILE("test", test, "predict FILE and report how well"),
     { 0, "test-labels", "FILE.npy", parse_text, FIELD(test_labels), NULL,
       "read the labels of --test from FILE.npy, if that is\n.npy" },
 };
@@ -146,15 +138,29 @@ static const char usage[] =
 void train_begin(struct train_settings *s, struct option_group groups[TRAIN_GROUPS])
 {
     const struct option_group all[TRAIN_GROUPS] = {
-        { "Problem (default in parentheses):", problem_options, COUNT_OF(problem_options) - s->grid, s },
-        { "Scaling:", scale_options, COUNT_OF(scale_options), s },
-        { "Run:", run_options, COUNT_OF(run_options), s },
-        { "Data:", data_options, n_data_options, &s->data },
+        { "Problem (default in parentheses):", problem_options, COUNT_OF(problem_options), s, NULL },
+        { "Scaling:", scale_options, COUNT_OF(scale_options), s, NULL },
+        { "Run:", run_options, COUNT_OF(run_options), s, NULL },
+        { "Data:", data_options, n_data_options, &s->data, NULL },
     };
 
     memcpy(groups, all, sizeof all);
     s->params = hinge_params_default(HINGE_C_SVC);
     s->scale_lower = s->scale_upper = NAN;
+}
+
+void train_parse(struct train_settings *s, int argc, char **argv, const char *text, const struct option_group *groups,
+                 size_t n_groups)
+{
+    const struct file_names files = { 1, "a training file is needed", { &s->data_path, &s->model_path }, NULL };
+
+    parse_command(argc, argv, text, groups, n_groups, &files);
+}
+
+void train_name_model(struct train_settings *s)
+{
+    if (!s->model_path)
+        s->model_path = s->own_path = join(base_name(s->data_path), ".model", "");
 }
 
 void train_read_scaling(struct train_settings *s)
@@ -221,18 +227,15 @@ static void read_online(struct train_settings *s)
 static void read_options(int argc, char **argv, struct train_settings *s)
 {
     struct option_group groups[TRAIN_GROUPS + 1];
-    int first, left;
 
     train_begin(s, groups);
-    groups[TRAIN_GROUPS] = (struct option_group){ "Output:", output_options, COUNT_OF(output_options), s };
-    first = parse_options(argc, argv, usage, groups, COUNT_OF(groups));
-    left = count_files(argc - first, argv[0], 1, 2, "a training file is needed");
-    s->data_path = argv[first];
-    s->model_path = left > 1 ? argv[first + 1] : NULL;
+    groups[TRAIN_GROUPS] = (struct option_group){ "Output:", output_options, COUNT_OF(output_options), s, NULL };
+    train_parse(s, argc, argv, usage, groups, COUNT_OF(groups));
     if (s->folds && (s->test || s->certify))
         die(EXIT_USAGE, "train: leave out %s or -v, which trains no model", s->test ? "--test" : "--certify");
     read_online(s);
     train_read_scaling(s);
+    train_name_model(s);
 }
 
 /* ---- Data ---- */
@@ -254,18 +257,15 @@ static size_t *precomputed_index(const hinge_data *data, const char *path)
     return index;
 }
 
-void train_find_labels(struct train_settings *s, const hinge_data *data)
+/* Finds the labels that options name, and warns of weights that are no example's. */
+static void find_labels(struct train_settings *s, const hinge_data *data)
 {
     const struct class_weights *classes = &s->classes;
 
     set_class_weights(&s->params, &s->classes, &data->words);
     for (size_t k = 0; k < classes->count; k++) {
-        size_t i = 0;
-        int none;
+        int none = place_of(data->y, data->x.rows, classes->labels[k]) == data->x.rows;
 
-        while (i < data->x.rows && data->y[i] != classes->labels[k])
-            i++;
-        none = i == data->x.rows;
         if (s->data.ranks ? s->data.ranks->all(none) : none)
             warn("--weight: no example has label %s", classes->names[k]);
     }
@@ -277,51 +277,54 @@ void train_find_labels(struct train_settings *s, const hinge_data *data)
 
 /* ---- Scaling ---- */
 
-/* Scales in place, by ranges of the data or of a file; the model shall do the same to what it predicts. */
-static void scale_training(const struct train_settings *s, const struct ranges *file, struct targets to,
-                           hinge_data *data, hinge_scaling *scaling)
+/* Warns of features for which the file of --scale-restore has no range, and gives each of the data one. */
+static void restore_ranges(const struct train_settings *s, struct ranges *file, const hinge_data *data)
 {
     struct ranges here = { 0 };
-    hinge_error err = { 0 };
 
     ranges_measure(&here, data);
-    if (s->scale_restore)
-        warn_of_lost_features(&here, file, s->scale_restore);
-    *scaling = ranges_scaling(s->scale_restore ? file : &here, to.x, data->x.cols);
-    check(hinge_scaling_apply(scaling, &data->x, (double *)data->x.data, data->x.stride, &err), &err);
+    if (s->data.ranks)
+        s->data.ranks->span(&here.x, data->x.rows);
+    warn_of_lost_features(&here, file, s->scale_restore);
     ranges_free(&here);
+    if (!ranges_grow(file, data->x.cols))
+        die(EXIT_DATA, "no memory for %zu features", data->x.cols);
 }
 
-/* Reads the training file, scaled if wanted. */
+/* Reads the training file, scaled if wanted: in place, unless ranges are fitted to what each fold trains on, or to the
+ * rows of all ranks, which the library does. */
 static void load_training(struct train_settings *s, hinge_data *data, hinge_scaling *scaling)
 {
-    int precomputed = s->params.kernel.type == HINGE_PRECOMPUTED;
-    struct targets to = { .x = { s->scale_lower, s->scale_upper } };
+    int ranks = s->data.ranks != NULL, in_place = s->scale && !ranks && (!s->folds || s->scale_restore);
     struct data_flags flags = s->data;
-    struct ranges file = { 0 };
+    struct ranges ranges = { .x = { .lower = s->scale_lower, .upper = s->scale_upper } };
 
     if (s->scale_restore)
-        ranges_read(&file, &to, s->scale_restore);
-    if (to.scale_y)
+        ranges_read(&ranges, s->scale_restore);
+    if (ranges.scale_y && !ranks)
         warn("%s: its range of labels is left alone: train scales features only", s->scale_restore);
-    if (s->scale || s->online.solver)
-        flags.type = HINGE_F64;
+    flags.read.precomputed = s->params.kernel.type == HINGE_PRECOMPUTED && !ranks; /* who refuse it */
+    if ((s->scale && !ranks) || s->online.solver)
+        flags.read.type = HINGE_F64;
     /* a model's scaling is told of all features */
-    flags.drop_empty = !precomputed && (!s->scale || (s->folds && !s->grid && !s->scale_restore));
-    load_data(s->data_path, &flags, file.count, precomputed, s->params.threads, data);
-    if (s->scale && s->folds && !s->scale_restore) { /* each fold fits the ranges of what it trains on */
-        *scaling = (hinge_scaling){ .lower = to.x.low, .upper = to.x.high };
+    flags.read.drop_empty = !ranks && !flags.read.precomputed && (!s->scale || (!in_place && !s->grid));
+    load_data(s->data_path, &flags, ranges.x.n_features, s->params.threads, data);
+    if (s->scale_restore)
+        restore_ranges(s, &ranges, data);
+    else if (in_place)
+        ranges_measure(&ranges, data);
+    if (in_place)
+        check(hinge_scaling_apply(&ranges.x, &data->x, (double *)data->x.data, data->x.stride, &failure));
+    *scaling = ranges.x;
+    if (s->scale && !in_place)
         s->params.scaling = scaling;
-    } else if (s->scale) {
-        scale_training(s, &file, to, data, scaling);
-    }
-    ranges_free(&file);
     count_dropped(&s->params.kernel, data, &flags);
 }
 
 /* ---- The run ---- */
 
-void train_limit_folds(struct train_settings *s, size_t n)
+/* Limits the folds to the examples, leaving one out, as svm-train does. */
+static void limit_folds(struct train_settings *s, size_t n)
 {
     if (s->folds <= n)
         return;
@@ -333,36 +336,56 @@ void train_limit_folds(struct train_settings *s, size_t n)
 
 void train_load(struct train_settings *s, struct train_run *run)
 {
+    const struct ranks *ranks = s->data.ranks;
     double start = now();
+    size_t rows;
 
     load_training(s, &run->data, &run->scaling);
-    train_limit_folds(s, run->data.x.rows);
+    rows = run->data.x.rows;
+    limit_folds(s, ranks ? ranks->rows(rows) : rows);
     drop_words(&run->data, s->params.task);
     if (s->params.task != HINGE_ONE_CLASS || s->folds)
         need_labels(s->data_path, &run->data, "train on", "--labels");
-    warn_of_labels(s->data_path, &s->data, s->params.task, &run->data);
+    if (!ranks) /* whose labels are those of all together */
+        warn_of_labels(s->data_path, &s->data, s->params.task, &run->data);
     s->params.precomputed_index = run->index = precomputed_index(&run->data, s->data_path);
-    if (s->weights) {
-        load_weights(s->weights, run->data.x.rows, &run->weights);
-        s->params.weights = run->weights.x.data;
-    }
-    train_find_labels(s, &run->data);
+    if (s->weights)
+        s->params.weights = run->weights = (ranks ? ranks->weights : load_weights)(s->weights, rows);
+    find_labels(s, &run->data);
     run->seconds_load = now() - start;
-    if (s->verbose)
+    if (s->verbose && !ranks)
         fprintf(stderr, "%zu examples of %zu features%s, read in %.3f s\n", run->data.x.rows, run->data.x.cols,
                 run->data.columns ? " that are not 0 in all of them" : "", run->seconds_load);
 }
 
-static hinge_status cross_validate(const struct train_settings *s, struct train_run *run, hinge_error *err)
+static hinge_status train(struct train_settings *s, struct train_run *run)
 {
-    size_t n = run->data.x.rows;
-    double *predictions = allocate(n, sizeof *predictions);
-    hinge_status status = hinge_cross_validate(&run->data.x, run->data.y, &s->params, s->folds, predictions,
-                                               &run->report, err);
+    if (s->data.ranks)
+        return s->data.ranks->train(s, run);
+    return hinge_train(&run->model, &run->data.x, run->data.y, &s->params, &run->report, &failure);
+}
 
-    if (status == HINGE_OK)
-        run->score = score_predictions(s->params.task, s->params.tau, n, predictions, run->data.y);
+static hinge_status cross_validate(struct train_settings *s, struct train_run *run)
+{
+    size_t rows = run->data.x.rows, n;
+    double *predictions = allocate(rows, sizeof *predictions), *truth = allocate(rows, sizeof *truth);
+    hinge_status status;
+
+    if (rows)
+        memcpy(truth, run->data.y, rows * sizeof *truth);
+    if (s->data.ranks)
+        status = s->data.ranks->cross_validate(s, run, predictions);
+    else
+        status = hinge_cross_validate(&run->data.x, run->data.y, &s->params, s->folds, predictions, &run->report,
+                                      &failure);
+    if (status == HINGE_OK) {
+        predictions = gather_rows(&s->data, predictions, rows, 1, &n);
+        truth = gather_rows(&s->data, truth, rows, 1, &n);
+        if (predictions)
+            run->score = score_predictions(s->params.task, s->params.tau, n, predictions, truth);
+    }
     free(predictions);
+    free(truth);
     return status;
 }
 
@@ -377,23 +400,22 @@ static void measure_floor(const struct train_settings *s, struct train_run *run)
                                       .cpu_level = s->params.cpu_level };
     hinge_matrix some = run->data.x;
     size_t all = some.rows;
-    double least = INFINITY, *labels = allocate(all, sizeof *labels);
+    double least = 0, *labels = allocate(all, sizeof *labels);
 
+    some.rows = 0;
     run->seconds_floor = NAN;
     if (r->rank > 0 || r->n_sv == 0 || s->params.kernel.type == HINGE_LINEAR) { /* no kernel rows were needed */
         free(labels);
         return;
     }
-    for (size_t rows = AT_FIRST; isinf(least); rows *= 4) {
+    for (size_t rows = AT_FIRST; least < 0.02 && some.rows < all; rows *= 4) { /* too short: more of them */
         some.rows = rows < all ? rows : all;
+        least = INFINITY;
         for (int k = 0; k < RUNS; k++) {
             double start = now();
-            hinge_error err = { 0 };
-            check(hinge_predict(run->model, &some, &options, labels, NULL, &err), &err);
+            check(hinge_predict(run->model, &some, &options, labels, NULL, &failure));
             least = fmin(least, now() - start);
         }
-        if (least < 0.02 && some.rows < all)
-            least = INFINITY; /* too short: more of them */
     }
     run->rows_floor = some.rows;
     run->seconds_floor = least * (double)all / (double)some.rows;
@@ -405,24 +427,15 @@ static double seconds_of(const struct timeval *t)
     return (double)t->tv_sec + 1e-6 * (double)t->tv_usec;
 }
 
-static struct display display_of(const struct train_settings *s)
-{
-    struct display d = { .folds = s->folds, .eps = s->params.eps };
-
-    if (s->quiet)
-        return d;
-    d.width = terminal_width();
-    d.interval = d.width ? 0.1 : s->verbose ? 10 : 0;
-    return d;
-}
-
 void train_run(struct train_settings *s, struct train_run *run)
 {
     struct rusage before, after;
-    struct display display = display_of(s);
-    hinge_error err = { 0 };
+    struct display display = { .folds = s->folds, .eps = s->params.eps,
+                               .terminal = terminal_width() && !s->data.ranks };
     hinge_status status = HINGE_OK;
 
+    if (!s->quiet)
+        display.interval = display.terminal ? 0.1 : s->verbose ? 10 : 0;
     s->params.progress = display_progress;
     s->params.progress_arg = &display;
     s->params.profile = s->profile;
@@ -433,38 +446,30 @@ void train_run(struct train_settings *s, struct train_run *run)
         run->model = online_train(&s->online, &run->data, s->data_path, &s->params);
         run->report.outcome = display.outcome;
     } else if (s->folds) {
-        status = cross_validate(s, run, &err);
+        status = cross_validate(s, run);
     } else {
-        status = hinge_train(&run->model, &run->data.x, run->data.y, &s->params, &run->report, &err);
+        status = train(s, run);
     }
     getrusage(RUSAGE_SELF, &after);
     catch_interrupt(0);
-    display_wipe(&display);
-    check(status, &err);
+    wipe_line();
+    check(status);
     run->seconds_system = seconds_of(&after.ru_stime) - seconds_of(&before.ru_stime);
     run->page_faults = (uint64_t)(after.ru_minflt - before.ru_minflt);
     run->seconds_floor = NAN;
     if (s->profile && run->model) /* it takes what it was trained on, until it is told of the scaling */
         measure_floor(s, run);
-    if (run->scaling.low && run->model)
-        check(hinge_scaling_attach(&run->scaling, run->model, &err), &err);
+    if (run->scaling.low && run->model && !s->params.scaling)
+        check(hinge_scaling_attach(&run->scaling, run->model, &failure));
     if (run->data.columns && run->model)
-        check(hinge_model_set_columns(run->model, run->data.columns, run->data.x.cols, &err), &err);
+        check(hinge_model_set_columns(run->model, run->data.columns, run->data.x.cols, &failure));
     if (run->model && hinge_model_labels(run->model))
-        check(hinge_model_set_words(run->model, &run->data.words, &err), &err);
+        check(hinge_model_set_words(run->model, &run->data.words, &failure));
     if (s->record && run->model)
-        check(hinge_model_set_training(run->model, &s->params, &err), &err);
-    if (run->report.outcome == HINGE_NONFINITE)
+        check(hinge_model_set_training(run->model, &s->params, &failure));
+    if (run->report.outcome == HINGE_NONFINITE && !s->data.ranks)
         die(EXIT_DATA, "the kernel produced NaN or infinity, so there is no model: scale the data, or lower "
                        "gamma or the degree");
-}
-
-static void save(const struct train_settings *s, struct train_run *run)
-{
-    double start = now();
-
-    save_model(run->model, s->model_path);
-    run->seconds_save = now() - start;
 }
 
 /* Reads the test file before a long training, so that what is wrong with it is said at once. */
@@ -474,12 +479,12 @@ static void read_test(const struct train_settings *s, struct train_run *run)
 
     if (!s->test)
         return;
-    flags.labels = s->test_labels;
-    flags.columns = run->data.columns;
-    flags.n_columns = run->data.x.cols;
-    flags.words = run->data.labelled && run->data.words.count ? &run->data.words : NULL;
-    load_test(s->test, &flags, run->data.x.cols, s->params.kernel.type == HINGE_PRECOMPUTED, s->params.threads,
-              &run->test);
+    flags.read.labels_path = s->test_labels;
+    flags.read.columns = run->data.columns;
+    flags.read.n_columns = run->data.x.cols;
+    flags.read.words = run->data.labelled && run->data.words.count ? &run->data.words : NULL;
+    flags.read.precomputed = s->params.kernel.type == HINGE_PRECOMPUTED;
+    load_test(s->test, &flags, run->data.x.cols, s->params.threads, &run->test);
     need_labels(s->test, &run->test, "compare with", "--test-labels");
 }
 
@@ -487,71 +492,53 @@ static void test(const struct train_settings *s, struct train_run *run)
 {
     hinge_predict_options options = { .threads = s->params.threads, .cpu_level = s->params.cpu_level };
     double *labels, start;
-    hinge_error err = { 0 };
 
     fit_test(run->model, &run->test);
     warn_of_unknown_labels(s->test, &run->test, run->model);
     labels = allocate(run->test.x.rows, sizeof *labels);
     start = now();
-    check(hinge_predict(run->model, &run->test.x, &options, labels, NULL, &err), &err);
+    check(hinge_predict(run->model, &run->test.x, &options, labels, NULL, &failure));
     run->seconds_predict = now() - start;
     run->score = score_predictions(s->params.task, s->params.tau, run->test.x.rows, labels, run->test.y);
     free(labels);
-}
-
-static void certify(const struct train_settings *s, struct train_run *run)
-{
-    hinge_error err = { 0 };
-
-    check(hinge_certify(run->model, &run->data.x, run->data.y, &s->params, &run->certificate, &err), &err);
-}
-
-char *default_model_path(const char *data_path)
-{
-    const char *name = base_name(data_path);
-    size_t size = strlen(name) + sizeof ".model";
-    char *path = allocate(size, 1);
-
-    snprintf(path, size, "%s.model", name);
-    return path;
 }
 
 void train_release(struct train_settings *s, struct train_run *run)
 {
     hinge_model_free(run->model);
     hinge_data_free(&run->data);
-    hinge_data_free(&run->weights);
     hinge_data_free(&run->test);
+    free(run->weights);
     free(run->index);
     free(run->scaling.low);
     free(run->scaling.high);
     free_class_weights(&s->classes);
+    free(s->own_path);
 }
 
 int command_train(int argc, char **argv)
 {
     struct train_settings s = { 0 };
     struct train_run run = { 0 };
-    char *own_path = NULL;
+    double start;
 
     read_options(argc, argv, &s);
-    if (!s.model_path)
-        s.model_path = own_path = default_model_path(s.data_path);
     restart_if_slow(!s.no_restart, s.verbose);
     if (!s.folds)
         check_writable(s.model_path, s.data_path);
     train_load(&s, &run);
     read_test(&s, &run);
     train_run(&s, &run);
+    start = now();
     if (!s.folds)
-        save(&s, &run);
+        save_model(run.model, s.model_path);
+    run.seconds_save = now() - start;
     train_warn(&s, &run);
     if (s.certify)
-        certify(&s, &run);
+        check(hinge_certify(run.model, &run.data.x, run.data.y, &s.params, &run.certificate, &failure));
     if (s.test)
         test(&s, &run);
     train_report(&s, &run);
     train_release(&s, &run);
-    free(own_path);
-    return train_was_stopped(&run) ? EXIT_STOPPED : 0;
+    return train_was_stopped(&s, &run) ? EXIT_STOPPED : 0;
 }

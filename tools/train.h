@@ -5,6 +5,7 @@
 #define HINGE_TOOLS_TRAIN_H
 
 #include "online.h"
+#include "ranges.h"
 
 struct train_settings {
     hinge_params params;
@@ -20,11 +21,13 @@ struct train_settings {
     const char *scale_restore;
     int quiet, verbose, json, certify, profile, record, no_restart;
     const char *data_path, *model_path;
+    char *own_path; /* DATA.model, where model_path is not given */
     int grid; /* hinge grid: folds are those of several trainings, and a model follows */
 };
 
 struct train_run {
-    hinge_data data, weights, test;
+    hinge_data data, test;
+    double *weights; /* [data.x.rows], NULL: there are none */
     size_t *index;
     hinge_scaling scaling; /* low NULL: there is none, or each fold has its own */
     hinge_model *model;
@@ -41,6 +44,11 @@ struct train_run {
 /* Sets the defaults, and groups of what hinge train and hinge grid can be told of problem, scaling, run and data. */
 enum { TRAIN_GROUPS = 4 };
 void train_begin(struct train_settings *s, struct option_group groups[TRAIN_GROUPS]);
+/* Reads a command line of the groups, which names a training file and maybe a model file. */
+void train_parse(struct train_settings *s, int argc, char **argv, const char *usage, const struct option_group *groups,
+                 size_t n_groups);
+/* Names the model file after the data, if it has no name. */
+void train_name_model(struct train_settings *s);
 /* Takes each of the options of scaling for --scale. */
 void train_read_scaling(struct train_settings *s);
 /* Reads the data and all that belongs to them into run, and lets the parameters point there. */
@@ -48,17 +56,11 @@ void train_load(struct train_settings *s, struct train_run *run);
 /* Trains or cross-validates, until Ctrl-C, and dies where there is no model. */
 void train_run(struct train_settings *s, struct train_run *run);
 void train_release(struct train_settings *s, struct train_run *run);
-/* Finds the labels that options name, and warns of weights that are no example's. */
-void train_find_labels(struct train_settings *s, const hinge_data *data);
-/* Limits the folds to the examples, leaving one out, as svm-train does. */
-void train_limit_folds(struct train_settings *s, size_t n);
-/* Makes the name of the file that a model is saved in unless another is named; the caller frees it. */
-char *default_model_path(const char *data_path);
 
 /* Prints the report, as JSON or as text. */
 void train_report(const struct train_settings *s, const struct train_run *run);
-/* Tells whether Ctrl-C came, and not after the last step. */
-int train_was_stopped(const struct train_run *run);
+/* Tells whether Ctrl-C came, to any rank, and not after the last step. */
+int train_was_stopped(const struct train_settings *s, const struct train_run *run);
 /* Warns of what the model may not be good for, and dies where a cross-validation is not complete. */
 void train_warn(const struct train_settings *s, const struct train_run *run);
 

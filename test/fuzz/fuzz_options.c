@@ -88,11 +88,11 @@ static void read_line(void *arg)
     struct line *line = arg;
 
     if (line->scale) {
-        struct scale_settings s = { .to = { .x = { -1, 1 } } };
+        struct scale_settings s = { .ranges = { .x = { .lower = -1, .upper = 1 } } };
         const char *path;
         read_options(line->argc, line->argv, &s, &path);
-        CHECK(path != NULL && s.to.x.low < s.to.x.high);
-        CHECK(!s.to.scale_y || s.to.y.low < s.to.y.high);
+        CHECK(path != NULL && s.ranges.x.lower < s.ranges.x.upper);
+        CHECK(!s.ranges.scale_y || s.ranges.y_to.low < s.ranges.y_to.high);
     } else {
         struct train_settings s = { 0 };
         read_train_options(line->argc, line->argv, &s);

@@ -8,7 +8,6 @@
 struct task {
     const char *path;
     struct ranges ranges;
-    struct targets to;
 };
 
 static void same_interval(struct interval a, struct interval b)
@@ -16,46 +15,48 @@ static void same_interval(struct interval a, struct interval b)
     CHECK(a.low == b.low && a.high == b.high);
 }
 
-static void check_ranges(const struct ranges *ranges, const struct targets *to)
+static void check_ranges(const struct ranges *ranges)
 {
-    CHECK(to->x.low < to->x.high && (!to->scale_y || to->y.low < to->y.high));
-    for (size_t k = 0; k < ranges->count; k++)
-        CHECK(isfinite(ranges->x[k].low) && isfinite(ranges->x[k].high) && ranges->x[k].low <= ranges->x[k].high);
+    const hinge_scaling *x = &ranges->x;
+
+    CHECK(x->lower < x->upper && (!ranges->scale_y || ranges->y_to.low < ranges->y_to.high));
+    for (size_t k = 0; k < x->n_features; k++)
+        CHECK(isfinite(x->low[k]) && isfinite(x->high[k]) && x->low[k] <= x->high[k]);
 }
 
 static void read_and_use(void *arg)
 {
     struct task *task = arg, again = { .path = task->path };
+    hinge_scaling *x = &task->ranges.x, *x_again = &again.ranges.x;
 
-    ranges_read(&task->ranges, &task->to, task->path);
-    check_ranges(&task->ranges, &task->to);
-    ranges_write(&task->ranges, &task->to, task->path);
-    ranges_read(&again.ranges, &again.to, task->path);
-    CHECK(again.ranges.count == task->ranges.count && again.to.scale_y == task->to.scale_y);
-    same_interval(again.to.x, task->to.x);
-    if (task->to.scale_y) {
-        same_interval(again.to.y, task->to.y);
+    ranges_read(&task->ranges, task->path);
+    check_ranges(&task->ranges);
+    ranges_write(&task->ranges, task->path);
+    ranges_read(&again.ranges, task->path);
+    CHECK(x_again->n_features == x->n_features && again.ranges.scale_y == task->ranges.scale_y);
+    CHECK(x_again->lower == x->lower && x_again->upper == x->upper);
+    if (task->ranges.scale_y) {
+        same_interval(again.ranges.y_to, task->ranges.y_to);
         same_interval(again.ranges.y, task->ranges.y);
     }
-    size_t cols = task->ranges.count + 1;
+    size_t cols = x->n_features + 1;
     double *factor = allocate(cols, sizeof *factor), *offset = allocate(cols, sizeof *offset);
-    hinge_scaling scaling = ranges_scaling(&task->ranges, task->to.x, cols);
-    hinge_error err = { 0 };
-    check(hinge_scaling_factors(&scaling, factor, offset, &err), &err);
+    CHECK(ranges_grow(&task->ranges, cols) && x->n_features == cols);
+    check(hinge_scaling_factors(x, factor, offset, &failure));
     for (size_t k = 0; k < cols; k++) {
         CHECK(ranges_leave_out(&again.ranges, k) == ranges_leave_out(&task->ranges, k));
         if (ranges_leave_out(&task->ranges, k)) {
             CHECK(factor[k] == 0 && offset[k] == 0);
             continue;
         }
-        same_interval(again.ranges.x[k], task->ranges.x[k]);
-        double low = task->ranges.x[k].low * factor[k] + offset[k];
-        CHECK(fabs(low - task->to.x.low) <= 1e-9 * (fabs(offset[k]) + fabs(task->to.x.low)));
+        CHECK(x_again->low[k] == x->low[k] && x_again->high[k] == x->high[k]);
+        double low = x->low[k] * factor[k] + offset[k];
+        CHECK(fabs(low - x->lower) <= 1e-9 * (fabs(offset[k]) + fabs(x->lower)));
     }
     /* the row of least values, as data that would be scaled */
     double *row = allocate(cols, sizeof *row), label = 1;
     for (size_t k = 0; k + 1 < cols; k++)
-        row[k] = task->ranges.x[k].low;
+        row[k] = x->low[k];
     hinge_data data = { .x = hinge_matrix_f64(row, 1, cols), .y = &label };
     struct ranges here = { 0 };
     ranges_measure(&here, &data);
