@@ -141,9 +141,9 @@ static hinge_status recompute_objective(struct hg_part *part, struct hg_rows *ex
     return HINGE_OK;
 }
 
-/* A run that was ended on the way knows what it is worth from a gradient by f32 rows, or one that was being made: all is
- * taken anew where that is done at once, and of one that converged the objective, where its error may be much to it. No
- * coefficients are given back that are worth less than none. */
+/* A run that was ended on the way knows what it is worth from a gradient by f32 rows, or one that was being made: all
+ * is taken anew where that is done at once, and of one that converged the objective, where its error may be much to it.
+ * No coefficients are given back that are worth less than none. */
 static hinge_status look_again(const struct hg_training *t, struct hg_part *part, const struct hg_smo_options *options,
                                struct hg_rows *exact, struct hg_smo_result *result, hinge_error *err)
 {
