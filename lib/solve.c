@@ -80,6 +80,7 @@ static struct hg_smo_options options_for(struct hg_training *t, struct callback 
         .working_set = p->working_set,
         .max_iter = p->max_iter,
         .shrinking = p->shrinking,
+        .warm = p->beta0 != NULL,
         .cache_bytes = t->cache_bytes,
         .arena = &room_of(t, threads)->rows,
         .newton_bytes = p->newton ? newton : 0,
@@ -387,7 +388,7 @@ static void end_by_eps(const struct hg_training *t, hinge_report *report)
 /* The interior point may go on for SMO, which was chosen. */
 static bool is_open(const struct hg_training *t)
 {
-    return hg_params_leave_solver(t->params) && t->params->beta0 == NULL && !t->interior;
+    return hg_params_leave_solver(t->params) && !t->interior;
 }
 
 static void keep(struct hg_part *part, bool back)
@@ -420,6 +421,7 @@ static hinge_status go_on_inside(struct hg_training *t, struct hg_part *part, si
         hg_ok(err);
         s->report.outcome = HINGE_STALLED;
         struct hg_smo_options rest = *options;
+        rest.warm = true;
         rest.max_iter = made == NULL ? HG_LAST_STEPS * hg_lowrank_steps(n, columns) : 0;
         status = better || !stalled ? solve(t, part, &rest, s, err) : HINGE_OK;
         if (better || !stalled)

@@ -29,7 +29,15 @@ static double rbf_by_differences(const struct set *s, double gamma, size_t i, si
     return exp(-gamma * square);
 }
 
-/* max F down - min F up of C-SVC with the RBF kernel, from the model's coefficients alone. */
+static double kernel_value(const struct set *s, const hinge_params *p, size_t i, size_t j)
+{
+    double dot = 0;
+    for (size_t c = 0; c < s->d; c++)
+        dot += s->x[i * s->d + c] * s->x[j * s->d + c];
+    return p->kernel.type == HINGE_LINEAR ? dot : rbf_by_differences(s, p->kernel.gamma, i, j);
+}
+
+/* max F down - min F up of C-SVC with the linear or RBF kernel, from the model's coefficients alone. */
 static double violation_of(const struct set *s, const hinge_params *p, const hinge_model *m)
 {
     double *beta = fit_beta(m, s->n), high = -INFINITY, low = INFINITY;
@@ -38,7 +46,7 @@ static double violation_of(const struct set *s, const hinge_params *p, const hin
         double g = 0, y = sign * s->y[i], alpha = y * beta[i];
         for (size_t j = 0; j < s->n; j++)
             if (beta[j] != 0)
-                g += beta[j] * rbf_by_differences(s, p->kernel.gamma, i, j);
+                g += beta[j] * kernel_value(s, p, i, j);
         if (y > 0 ? alpha < p->C : alpha > 0)
             low = fmin(low, g - y);
         if (y > 0 ? alpha > 0 : alpha < p->C)
@@ -233,12 +241,46 @@ static void converged_is_true(void **state)
     assert_true(converged >= 50);
 }
 
+/* Linear problems of large coefficients, which the interior point solves and SMO does not: from the solution a training
+ * takes no step, and from anywhere else it ends as without a start. */
+static void starts_of_large_coefficients(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 0; seed < 6; seed++) {
+        uint64_t draws = seed;
+        struct set s = normal_set(200 + seed, 150, 3, 1);
+        hinge_params p = hinge_params_default(HINGE_C_SVC);
+        p.kernel = hinge_kernel_linear();
+        p.C = pow(10, 4 + (double)(seed % 3));
+        hinge_report r;
+        hinge_model *m = fit(&s, &p, &r);
+        double *beta = fit_beta(m, s.n);
+        assert_int_equal(r.outcome, HINGE_CONVERGED);
+        hinge_model_free(m);
+        p.beta0 = beta;
+        m = fit(&s, &p, &r);
+        assert_int_equal(r.outcome, HINGE_CONVERGED);
+        assert_int_equal(r.iterations, 0);
+        assert_true(violation_of(&s, &p, m) <= 1.05 * p.eps);
+        hinge_model_free(m);
+        for (size_t i = 0; i < s.n; i++)
+            beta[i] *= draw_unit(&draws);
+        m = fit(&s, &p, &r);
+        if (r.outcome != HINGE_CONVERGED || !(violation_of(&s, &p, m) <= 1.05 * p.eps))
+            fail_msg("seed %d: %s, violation %g", (int)seed, hinge_outcome_text(r.outcome), violation_of(&s, &p, m));
+        hinge_model_free(m);
+        free(beta);
+        set_free(&s);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(far_from_the_origin), cmocka_unit_test(rounding_as_large_as_eps),
         cmocka_unit_test(no_good_end),         cmocka_unit_test(odd_kernels),
         cmocka_unit_test(beyond_f32),          cmocka_unit_test(converged_is_true),
+        cmocka_unit_test(starts_of_large_coefficients),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -328,6 +328,37 @@ static void does_with_little_memory(void **state)
     set_free(&set);
 }
 
+/* Features of scales 1e-4 to 1e3: what SMO side by side does not end, a training by itself does, by Newton's finish. */
+static void ends_as_trainings_do(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 4; seed++) {
+        uint64_t draws = seed;
+        struct set set = set_new(150, 8);
+        double C = pow(10, -2 + (double)(seed % 3));
+        for (size_t i = 0; i < set.n * set.d; i++)
+            set.x[i] = draw_normal(&draws) * pow(10, (double)(i % set.d) - 4);
+        for (size_t i = 0; i < set.n; i++)
+            set.y[i] = draw_normal(&draws) > 0 ? 1 : -1;
+        hinge_params params = hinge_params_default(HINGE_C_SVC);
+        hinge_select_options options = { .C = { &C, 1 }, .folds = 3, .eps = 0.01, .no_refit = 1 };
+        params.kernel = hinge_kernel_linear(), params.C = C, params.eps = 0.01, params.solver = HINGE_SOLVER_SMO;
+        hinge_selection *selection = choose(&set, &params, &options);
+        double weights[150];
+        params.weights = weights;
+        for (int f = 0; f < 3; f++) {
+            hinge_report r;
+            for (size_t i = 0; i < set.n; i++)
+                weights[i] = selection->fold[i] != f;
+            hinge_model_free(fit(&set, &params, &r));
+            assert_int_equal(r.outcome, HINGE_CONVERGED);
+        }
+        assert_int_equal(selection->points[0].outcome, HINGE_CONVERGED);
+        hinge_selection_free(selection);
+        set_free(&set);
+    }
+}
+
 /* Rows in f32 are of no use where their rounding times the coefficients is as large as eps. */
 static void takes_doubles_where_floats_are_coarse(void **state)
 {
@@ -997,6 +1028,7 @@ int main(void)
         cmocka_unit_test(does_with_little_memory),
         cmocka_unit_test(takes_doubles_where_floats_are_coarse), cmocka_unit_test(ends_inside),
         cmocka_unit_test(goes_on_while_the_objective_falls),
+        cmocka_unit_test(ends_as_trainings_do),
         cmocka_unit_test(does_little_work),
         cmocka_unit_test(takes_the_folds_of_cross_validation),
         cmocka_unit_test(scales_each_fold_by_itself),

@@ -213,7 +213,7 @@ typedef enum hinge_solver {
     HINGE_SOLVER_AUTO = 0,      /* the interior point where it has less work to do (linear kernels, many rows), where it
                                  * alone can do it (hard margin, rank), or where SMO takes more steps than it: on few
                                  * points, polynomials of few monomials, smooth kernels at a large C; SMO otherwise,
-                                 * and with beta0, max_iter, working_set or precision f32 */
+                                 * with beta0 at first, and with max_iter, working_set or precision f32 */
     HINGE_SOLVER_SMO,           /* block SMO: every kernel, every task */
     HINGE_SOLVER_INTERIOR_POINT /* the interior point: every task, in f64; kernels other than the
                                  * linear one by a factor Z of low rank. It ignores beta0, shrinking, working_set */

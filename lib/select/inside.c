@@ -1,11 +1,14 @@
 /*
- * Folds that the interior point ends where SMO has taken too many steps, or has stalled, as hinge_train has it
- * (lib/solve.c): linear kernels and polynomials of few monomials, and any kernel of few points. Read line.c before.
+ * Folds that SMO side by side has not ended, as hinge_train has it (lib/solve.c): where it has taken too many steps, or
+ * has stalled, the interior point ends them (linear kernels and polynomials of few monomials, and any kernel of few
+ * points); what has stalled all the same is trained by itself. Read line.c before.
  */
 #include "lib/lowrank.h"
 #include "lib/params.h"
 #include "lib/select/select.h"
+#include "solver/smo/block.h"
 
+#include <math.h>
 #include <string.h>
 
 bool hg_select_asks_inside(const struct hg_selecting *s)
@@ -40,8 +43,8 @@ uint64_t hg_select_steps(const struct hg_selecting *s, const hinge_grid_point *p
 }
 
 /* The part's problem anew, whatever its start. made: NULL, or the factor, which is given up. STALLED: not to eps. */
-static hinge_status solve(const struct hg_selecting *s, const struct hg_problem *pr, struct hg_part *part,
-                          const struct hg_lowrank *made, hinge_error *err)
+static hinge_status solve_inside(const struct hg_selecting *s, const struct hg_problem *pr, struct hg_part *part,
+                                 const struct hg_lowrank *made, hinge_error *err)
 {
     struct hg_lowrank z;
     struct hg_interior_result result;
@@ -70,9 +73,45 @@ static hinge_status solve(const struct hg_selecting *s, const struct hg_problem 
     return HINGE_OK;
 }
 
-/* The better of what SMO has and what the interior point makes of it. */
+/* The part's problem anew by itself: by rows in f64, gradients made anew and Newton's finish, which problems side by
+ * side do without. made: not looked at */
+static hinge_status solve_alone(const struct hg_selecting *s, const struct hg_problem *pr, struct hg_part *part,
+                                const struct hg_lowrank *made, hinge_error *err)
+{
+    struct hg_qp *qp = &part->qp;
+    struct hg_gram exact = { 0 };
+    struct hg_smo_result result;
+    const struct hg_many *many = &s->field[0].many;
+    size_t bytes = (s->params.cache_bytes > 0 ? s->params.cache_bytes : hg_total_memory() / 2) / 4;
+    struct hg_smo_options options = { .eps = s->out->eps, .shrinking = s->params.shrinking, .cache_bytes = bytes,
+                                      .newton_bytes = s->params.newton ? bytes : 0, .threads = pr->threads,
+                                      .cpu_level = many->cpu_level, .measured = 64, .halt = s->halt };
+    (void)made;
+    memset(qp->beta[0], 0, qp->n * (size_t)qp->layers * sizeof(double));
+    if (!hg_qp_project(qp, part->sums))
+        return hg_fail(err, HINGE_EINTERNAL, "no feasible start for a fold");
+    hinge_status status = hg_problem_exact(pr, part->point, part->n, pr->threads, &exact, err);
+    if (status == HINGE_OK)
+        status = hg_block_smo(qp, &exact.super, &exact.super, &options, &result, err);
+    hg_gram_free(&exact);
+    if (status == HINGE_OK)
+        status = hg_problem_gradient(pr, part->point, qp, pr->threads, NULL, part->g, err);
+    if (status != HINGE_OK)
+        return status;
+    part->many.violation = hg_qp_violation(qp, part->g);
+    part->many.outcome = result.report.outcome;
+    part->steps += result.report.iterations;
+    for (int l = 0; l < qp->layers; l++)
+        part->many.bias[l] = hg_qp_bias(qp, NULL, qp->n, part->g, l);
+    return HINGE_OK;
+}
+
+typedef hinge_status solve_fn(const struct hg_selecting *s, const struct hg_problem *pr, struct hg_part *part,
+                              const struct hg_lowrank *made, hinge_error *err);
+
+/* The better of what a part has and what a solver makes of it. */
 static hinge_status improve(const struct hg_selecting *s, const struct hg_problem *pr, struct hg_part *part,
-                            const struct hg_lowrank *made, hinge_error *err)
+                            solve_fn *solve, const struct hg_lowrank *made, hinge_error *err)
 {
     struct hg_many_problem before = part->many;
     size_t n = part->qp.n, values = n * (size_t)part->qp.layers;
@@ -85,15 +124,16 @@ static hinge_status improve(const struct hg_selecting *s, const struct hg_proble
     memcpy(room, part->qp.beta[0], values * sizeof *room);
     memcpy(room + values, part->g, n * sizeof *room);
     hinge_status status = solve(s, pr, part, made, err);
-    bool better = status == HINGE_OK &&
-                  (part->many.outcome == HINGE_CONVERGED || hg_qp_objective(&part->qp, part->g) < objective);
+    double now = status == HINGE_OK ? hg_qp_objective(&part->qp, part->g) : NAN;
+    bool lost = before.outcome == HINGE_NONFINITE, ends = part->many.outcome == HINGE_CONVERGED;
+    bool better = status == HINGE_OK && (ends || (lost ? isfinite(now) : now < objective));
     if (!better) {
         memcpy(part->qp.beta[0], room, values * sizeof *room);
         memcpy(part->g, room + values, n * sizeof *room);
     }
     if (!better && !hg_ended_early(part->many.outcome))
         part->many = before;
-    else if (!hg_ended_early(part->many.outcome) && part->many.outcome != HINGE_CONVERGED)
+    else if (!hg_ended_early(part->many.outcome) && !ends && !lost)
         part->many.outcome = before.outcome;
     part->many.moved = NULL;
     hg_free(room);
@@ -121,27 +161,31 @@ static hinge_status improve_all(struct hg_selecting *s, const hinge_grid_point *
         size_t columns = columns_of(s, &pr, part->n);
         struct hg_lowrank z;
         if (columns > 0 && columns <= hg_lowrank_most(part->n))
-            status = improve(s, &pr, part, NULL, err);
+            status = improve(s, &pr, part, solve_inside, NULL, err);
         else if (columns > 0)
             continue;
         else if (hg_lowrank_find(&z, &pr, part->point, &part->qp, s->out->eps, steps, pr.threads, &s->halt))
-            status = improve(s, &pr, part, &z, err);
+            status = improve(s, &pr, part, solve_inside, &z, err);
         else
             break; /* other folds have none either */
     }
     return status;
 }
 
-hinge_status hg_select_inside(struct hg_selecting *s, const hinge_grid_point *point, hinge_error *err)
+static hinge_status all_inside(struct hg_selecting *s, const hinge_grid_point *point, hinge_error *err)
+{
+    hinge_status status = HINGE_OK;
+    for (size_t b = 0; b < s->n_batch && status == HINGE_OK; b++) {
+        struct hg_problem pr = problem_of(s, point, s->batch[b].fold);
+        status = solve_inside(s, &pr, s->batch[b].part, NULL, err);
+    }
+    return status;
+}
+
+static hinge_status go_on_inside(struct hg_selecting *s, const hinge_grid_point *point, hinge_error *err)
 {
     enum { LOOKS = 6 };
     hinge_status status = HINGE_OK;
-    for (size_t b = 0; b < s->n_batch && hg_select_asks_inside(s) && status == HINGE_OK; b++) {
-        struct hg_problem pr = problem_of(s, point, s->batch[b].fold);
-        status = solve(s, &pr, s->batch[b].part, NULL, err);
-    }
-    if (status != HINGE_OK || hg_select_asks_inside(s) || !hg_params_leave_solver(&s->params))
-        return status;
     struct hg_batched *some = hg_alloc(s->n_batch, sizeof *some);
     if (some == NULL)
         return hg_fail(err, HINGE_ENOMEM, "no memory for %zu problems", s->n_batch);
@@ -162,5 +206,51 @@ hinge_status hg_select_inside(struct hg_selecting *s, const hinge_grid_point *po
         steps *= 2;
     }
     hg_free(some);
+    return status;
+}
+
+hinge_status hg_select_finish(struct hg_selecting *s, const hinge_grid_point *point, hinge_error *err)
+{
+    if (hg_select_asks_inside(s))
+        return all_inside(s, point, err);
+    return hg_params_leave_solver(&s->params) ? go_on_inside(s, point, err) : HINGE_OK;
+}
+
+static bool lacks_an_end(const struct hg_part *part)
+{
+    return part->many.outcome == HINGE_STALLED || part->many.outcome == HINGE_NONFINITE;
+}
+
+/* The interior point with all columns that the kernel has, where points are few. */
+static hinge_status finish_part(struct hg_selecting *s, const hinge_grid_point *point, const struct hg_batched *batched,
+                                hinge_error *err)
+{
+    struct hg_problem pr = problem_of(s, point, batched->fold);
+    struct hg_part *part = batched->part;
+    hinge_status status = HINGE_OK;
+    bool few = part->n <= HG_RANK_EXACT && pr.params.kernel.type != HINGE_SIGMOID;
+    if (few && hg_params_leave_solver(&s->params) && columns_of(s, &pr, part->n) == 0)
+        status = improve(s, &pr, part, solve_inside, NULL, err);
+    if (status == HINGE_OK && lacks_an_end(part) && !hg_halted(&s->halt))
+        status = improve(s, &pr, part, solve_alone, NULL, err);
+    return status;
+}
+
+hinge_status hg_select_alone(struct hg_selecting *s, hinge_grid_point *point, hinge_outcome before, hinge_error *err)
+{
+    const hinge_params *p = &s->params;
+    hinge_status status = HINGE_OK;
+    hinge_outcome worst = before;
+    bool may = p->precision != HINGE_PRECISION_F32 && p->max_iter == 0 && !hg_select_asks_inside(s);
+    for (size_t b = 0; b < s->n_batch && status == HINGE_OK; b++) {
+        const struct hg_part *part = s->batch[b].part;
+        uint64_t steps = part->steps;
+        if (may && lacks_an_end(part) && !hg_halted(&s->halt))
+            status = finish_part(s, point, &s->batch[b], err);
+        point->iterations += part->steps - steps;
+        s->out->iterations += part->steps - steps;
+        worst = hg_worse_outcome(worst, part->many.outcome);
+    }
+    point->outcome = worst;
     return status;
 }

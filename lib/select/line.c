@@ -431,7 +431,7 @@ static hinge_status solve_batch(struct hg_selecting *s, hinge_grid_point *point,
     if (!hg_select_asks_inside(s))
         status = hg_solve_some(s, s->batch, s->n_batch, hg_select_steps(s, point), err);
     if (status == HINGE_OK)
-        status = hg_select_inside(s, point, err);
+        status = hg_select_finish(s, point, err);
     for (size_t b = 0; b < s->n_batch && status == HINGE_OK; b++) {
         const struct hg_part *solved = s->batch[b].part;
         s->solving[b] = &s->batch[b].part->many;
@@ -480,6 +480,8 @@ hinge_status hg_train_folds(struct hg_selecting *s, hinge_grid_point *point, siz
         if (again && !hg_ended_early(point->outcome))
             point->outcome = before;
     }
+    if (status == HINGE_OK && !hg_ended_early(point->outcome))
+        status = hg_select_alone(s, point, before, err);
     if (status == HINGE_OK && !hg_ended_early(point->outcome))
         status = predict(s, first, count, err);
     return status;

@@ -6,7 +6,7 @@
  *   scores.c  what predictions of held-out rows are worth
  *   field.c   the points that folds are made of, and the kernel rows that all of them share
  *   line.c    the trainings of a line of points of rising C, each from what the one before found
- *   inside.c  those that the interior point ends
+ *   inside.c  those that SMO side by side does not end
  *   select.c  the call, dropping, the choice, the last training
  */
 #ifndef HG_SELECT_H
@@ -157,6 +157,9 @@ bool hg_select_asks_inside(const struct hg_selecting *s);
 /* Steps that SMO may take for a problem of the batch; 0: as many as there are. */
 uint64_t hg_select_steps(const struct hg_selecting *s, const hinge_grid_point *point);
 /* Solves what SMO has left unsolved of the batch, or all of it where the caller asks for that. */
-hinge_status hg_select_inside(struct hg_selecting *s, const hinge_grid_point *point, hinge_error *err);
+hinge_status hg_select_finish(struct hg_selecting *s, const hinge_grid_point *point, hinge_error *err);
+/* Solves each problem of the batch that has stalled, or is not finite, by itself; then the point's outcome is the worst
+ * of theirs and before. */
+hinge_status hg_select_alone(struct hg_selecting *s, hinge_grid_point *point, hinge_outcome before, hinge_error *err);
 
 #endif

@@ -234,9 +234,11 @@ static hinge_status start(struct hg_run *r)
     hinge_status status = hg_first_gradient(r);
     for (size_t at = 0; at < r->m; at++)
         hg_set_offsets(r, at);
+    hg_scan(r);
+    if (status == HINGE_OK)
+        status = hg_look_at_start(r);
     r->objective = r->last_objective = hg_recompute_objective(r);
     r->kept.objective = INFINITY;
-    hg_scan(r);
     for (size_t i = 0; i < r->n; i++)
         if (!isfinite(r->diagonal[i]))
             r->report->violation = NAN;

@@ -21,6 +21,7 @@ struct hg_smo_options {
     int threads, cpu_level;
     bool profile;
     bool symmetric;      /* the kernel is known to be */
+    bool warm;           /* the start may be a solution */
     bool f64_follows;    /* where rows are too coarse, the caller goes on by rows in f64 */
     size_t measured;     /* points whose error is measured at the end, at most 512; 0: 512 */
     struct hg_halt halt; /* stop may be NULL */

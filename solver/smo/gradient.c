@@ -247,6 +247,17 @@ hinge_status hg_settle(struct hg_run *r, double most_error)
     return hg_measure_error(r, EARLY);
 }
 
+hinge_status hg_look_at_start(struct hg_run *r)
+{
+    if (!r->opt->warm || r->rows == r->exact || hg_is_stopped(r))
+        return HINGE_OK;
+    hinge_status status = hg_measure_error(r, EARLY);
+    double error = r->report->error;
+    r->report->error = NAN; /* that of few points */
+    bool hides = error > r->opt->eps && error > r->report->violation / 16;
+    return status != HINGE_OK || hg_is_stopped(r) || !hides ? status : hg_correct_gradient(r);
+}
+
 hinge_status hg_look_at_rows(struct hg_run *r)
 {
     double violation = r->report->violation, before = r->looked_at, error;

@@ -203,6 +203,9 @@ hinge_status hg_load_block(struct hg_run *r);
 
 /* g = K beta, where it is 0; the rows are kept. */
 hinge_status hg_first_gradient(struct hg_run *r);
+/* Looks at the error of few points of the start's gradient, and has all of it in f64 where the violation may be nothing
+ * else: a start of large coefficients that is a solution, or near one, would be led away from it. */
+hinge_status hg_look_at_start(struct hg_run *r);
 
 /* g += K[moved, :]' delta */
 hinge_status hg_update_gradient(struct hg_run *r);
