@@ -159,7 +159,9 @@ def refusals():
     check("goes to standard output", "double other(const double *x" in run("export", "--c", "--name", "other", "m"))
     with open("large", "w") as file:
         file.write("svm_type epsilon_svr\nkernel_type linear\nnr_class 2\ntotal_sv 1\nrho 1e300\nSV\n1 1:1 \n")
+    before = sorted(os.listdir())
     run("export", "--c", "--float", "-o", "model.c", "large", code=1, says="beyond float")
+    check("nothing is left of a file that is refused", sorted(os.listdir()) == before, sorted(os.listdir()))
 
 
 folder = tempfile.mkdtemp()

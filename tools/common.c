@@ -45,10 +45,14 @@ static void json_error(int code, const char *format, va_list arguments)
     json_close(&j, '}');
 }
 
+static const char *unfinished; /* a file being written beside the one that it becomes; or NULL */
+
 void die(int code, const char *format, ...)
 {
     va_list arguments;
 
+    if (unfinished)
+        unlink(unfinished);
     va_start(arguments, format);
     say("", format, arguments);
     va_end(arguments);
@@ -190,6 +194,7 @@ void output_open(struct output *out, const char *path)
     }
     if (!out->file)
         die(EXIT_DATA, "%s: cannot write: %s", path, strerror(errno));
+    unfinished = out->temporary;
 }
 
 void output_close(struct output *out)
@@ -200,6 +205,7 @@ void output_close(struct output *out)
         finish_stdout();
         return;
     }
+    unfinished = NULL;
     failed = ferror(out->file);
     failed |= fclose(out->file);
     if (!failed && out->temporary)
