@@ -263,7 +263,7 @@ static hinge_status make_block(struct hm_run *r, hinge_error *err)
         status = hg_inner_init(&r->inner, q + r->qp.no_sum, r->qp.layers, r->qp.no_sum, r->qp.kink, r->type, r->loops,
                                err);
     if (status == HINGE_OK)
-        status = hm_keep_init(&r->keep, rows, r->n * size, err);
+        status = hg_cache_init(&r->cache, HG_MAX(rows, (size_t)1), r->n, size, rows * (r->n * size + 128), NULL, err);
     if (status == HINGE_OK)
         status = hm_make_grams(r, r->part, r->type, &r->others, err);
     return hm_agree(r->net, status, err);
@@ -272,7 +272,8 @@ static hinge_status make_block(struct hm_run *r, hinge_error *err)
 static void free_block(struct hm_run *r)
 {
     hm_free_grams(r->part, r->n_parts);
-    hm_keep_free(&r->keep);
+    r->evicted += r->cache.evicted;
+    hg_cache_free(&r->cache);
     hg_inner_free(&r->inner);
     hg_free(r->vectors);
     hg_free(r->number);
@@ -354,7 +355,7 @@ static hinge_status conclude(struct hm_run *r, struct hm_solution *s, hinge_erro
     s->report.phase.certificate = r->all_spent[HM_CHECKS] + r->spent[HM_CHECKS];
     s->report.rows_asked = r->asked;
     s->report.rows_computed = r->computed;
-    s->report.rows_evicted = r->evicted;
+    s->report.rows_evicted = r->evicted + r->cache.evicted;
     s->report.corrections = r->corrections;
     s->report.precision = r->type == HINGE_F32 ? HINGE_PRECISION_F32 : HINGE_PRECISION_F64;
     return HINGE_OK;

@@ -363,7 +363,7 @@ static hinge_status update_by_new(struct hm_run *r, size_t first, size_t count)
 static hinge_status update_gradient(struct hm_run *r)
 {
     const struct hg_inner *in = &r->inner;
-    size_t kept = 0, count = 0;
+    size_t kept = 0, count = 0, width;
     for (int pass = 0; pass < 2; pass++) /* kept rows must be found before others make way */
         for (size_t k = 0; k < r->in_w_now; k++) {
             double delta = 0;
@@ -371,17 +371,15 @@ static hinge_status update_gradient(struct hm_run *r)
                 delta += in->beta[l][k] - r->before[l][k];
             if (delta == 0 || (pass == 1 && r->fresh[k + r->q] != 0))
                 continue;
-            void *row = pass == 0 ? hm_keep_find(&r->keep, r->number[k], r->round) : NULL;
+            void *row = pass == 0 ? hg_cache_get(&r->cache, (uint32_t)r->number[k], r->round, &width) : NULL;
             r->fresh[k + r->q] = row != NULL;
             if (pass == 0 && row == NULL)
                 continue;
             if (pass == 1) {
                 uint8_t *seen = &r->seen[hg_hash(r->number[k]) % HM_SEEN];
                 *seen = (uint8_t)HG_MIN(*seen + 1, 255);
-                if (*seen > r->patience) {
-                    r->evicted += r->keep.used == r->keep.rows && r->keep.rows > 0;
-                    row = hm_keep_add(&r->keep, r->number[k], r->round);
-                }
+                if (*seen > r->patience)
+                    row = hg_cache_put(&r->cache, (uint32_t)r->number[k], r->round);
             }
             r->ids[count] = (uint32_t)k;
             r->coef[count] = delta;

@@ -11,8 +11,8 @@
 #define HM_RUN_H
 
 #include "kernels/gram.h"
-#include "mpi/keep.h"
 #include "mpi/own.h"
+#include "solver/smo/cache.h"
 #include "solver/smo/inner.h"
 
 #include <stdio.h>
@@ -83,7 +83,7 @@ struct hm_run {
     size_t *sizes;         /* [ranks] */
     char *message, *messages; /* what this rank tells, and all do */
     size_t message_room;
-    struct hm_keep keep;
+    struct hg_cache cache; /* of rows, by the points' numbers among all: own columns */
     struct hm_fresh *gathered; /* [4 q] */
     const struct hm_fresh **order;
     const char **vector;   /* [4 q] of those */
