@@ -18,18 +18,21 @@ struct deal {
     const hinge_matrix *x;
     const double *y;
     struct hm_own *own;
+    struct hg_points points; /* x as it is trained on */
     uint64_t first_row;
     uint32_t *group;   /* [rows] UINT32_MAX: of weight 0 */
     double *factor;    /* [2 d] that values are scaled by, then what is added; NULL: they are not */
     uint64_t *before;  /* [groups] points of each on lower ranks, then the next one's place */
-    size_t *counts;    /* [ranks] */
+    struct head *head; /* [batch] of rows that are dealt together */
+    uint64_t *place;   /* [ranks] of each one's next row among them */
 };
 
 /* A value as it is trained on; of features that this rank's rows have not, too. */
 static double value_of(const struct deal *d, size_t i, size_t c)
 {
-    double value = c < d->x->cols ? hg_matrix_value(d->x, i, c) : 0;
-    return d->factor == NULL ? value : value * d->factor[c] + d->factor[d->own->pr.d + c];
+    if (c < d->x->cols)
+        return hg_points_value(&d->points, i, c);
+    return d->factor != NULL ? d->factor[d->own->pr.d + c] : 0;
 }
 
 static double weight_of(const hinge_params *p, size_t row, double label)
@@ -51,24 +54,15 @@ static size_t find_label(const struct class_seen *seen, size_t k, double label)
 /* The labels of this rank's rows, in the order in which they appear; NULL without memory. */
 static struct class_seen *own_labels(const struct deal *d, size_t *count)
 {
-    size_t room = 64, last = 0;
-    struct class_seen *seen = hg_alloc(room, sizeof *seen);
+    size_t last = 0;
+    struct class_seen *seen = hg_alloc(d->x->rows, sizeof *seen);
     *count = 0;
     for (size_t i = 0; seen != NULL && i < d->x->rows; i++) {
         double label = d->y[i] == 0 ? 0 : d->y[i];
         if (last < *count && seen[last].label == label)
             continue;
         last = find_label(seen, *count, label);
-        if (last < *count)
-            continue;
-        if (*count == room) {
-            struct class_seen *more = hg_realloc(seen, room, 2 * room, sizeof *seen);
-            if (more == NULL)
-                hg_free(seen);
-            seen = more;
-            room *= 2;
-        }
-        if (seen != NULL)
+        if (last == *count)
             seen[(*count)++] = (struct class_seen){ label, d->first_row + i };
     }
     return seen;
@@ -96,7 +90,7 @@ static hinge_status agree_on_labels(struct deal *d, hinge_error *err)
     void *all = NULL;
     hinge_status status = HM_HAVE(d->net, mine != NULL, err, "no memory for labels");
     if (status == HINGE_OK)
-        status = hm_gather_all(d->net, mine, k * sizeof *mine, d->counts, &all, &total, err);
+        status = hm_gather_all(d->net, mine, k * sizeof *mine, &all, &total, err);
     if (status == HINGE_OK)
         status = hm_agree(d->net, take_labels(&d->own->pr, all, total / sizeof *mine, err), err);
     hg_free(mine);
@@ -127,8 +121,8 @@ static hinge_status count_points(struct deal *d, hinge_error *err)
         d->before[c] += used;
     }
     for (size_t r = 0; r < ranks; r++)
-        d->counts[r] = groups * sizeof *all;
-    d->net->gather(d->net, d->before, d->counts, all);
+        d->net->sizes[r] = groups * sizeof *all;
+    d->net->gather(d->net, d->before, d->net->sizes, all);
     for (c = 0; c < groups; c++) {
         size_t count = 0;
         for (size_t r = 0; r < ranks; r++) {
@@ -215,11 +209,9 @@ static void write_row(const struct deal *d, size_t i, struct head head, char *to
     memcpy(to, &head, sizeof head);
     for (size_t p = 0; p < own->starts; p++)
         memcpy(to + sizeof head + p * sizeof(double), &own->pr.params.beta0[p * d->x->rows + i], sizeof(double));
-    const struct hg_points points = { .x = *d->x, .n = d->x->rows };
     to += head_bytes(own);
-    if (d->factor == NULL)
-        hg_points_pack(&points, NULL, i, 1, own->type, to, own->pr.d);
-    for (size_t c = 0; d->factor != NULL && c < own->pr.d; c++)
+    hg_points_pack(&d->points, NULL, i, 1, own->type, to, own->pr.d);
+    for (size_t c = d->x->cols; c < own->pr.d; c++)
         if (own->type == HINGE_F64)
             ((double *)(void *)to)[c] = value_of(d, i, c);
         else
@@ -243,50 +235,41 @@ static void take_row(const struct deal *d, const char *from)
     memcpy((char *)own->x + at * own->stride * size, from + head_bytes(own), own->pr.d * size);
 }
 
-/* Rows [first, end): what goes to which rank, and what comes. places [groups] move on. */
-static hinge_status exchange_rows(struct deal *d, size_t first, size_t end, uint64_t *out, uint64_t *in,
-                                  hinge_error *err)
+/* Rows [first, end); before [groups] moves on. */
+static hinge_status exchange_rows(struct deal *d, size_t first, size_t end, hinge_error *err)
 {
     const struct hm_own *own = d->own;
     size_t ranks = (size_t)d->net->ranks, bytes = row_bytes(own), total = 0, used = 0;
-    uint64_t *place = in + ranks; /* [ranks] of each one's next row in send */
-    struct head *head = hg_alloc(end - first, sizeof *head);
+    uint64_t *out = d->net->out;
+    void *all;
     memset(out, 0, ranks * sizeof *out);
-    for (size_t i = first; head != NULL && i < end; i++) {
+    for (size_t i = first; i < end; i++) {
         uint32_t c = d->group[i];
         if (c == UINT32_MAX)
             continue;
         uint64_t at = d->before[c]++;
         double y = d->y != NULL ? d->y[i] : 0;
-        head[i - first] = (struct head){ own->first_tile[c] + at / own->tile, at % own->tile, d->first_row + i, y,
-                                         weight_of(&own->pr.params, i, y == 0 ? 0 : y) };
-        out[head[i - first].tile % ranks] += bytes;
+        struct head *head = &d->head[i - first];
+        *head = (struct head){ own->first_tile[c] + at / own->tile, at % own->tile, d->first_row + i, y,
+                               weight_of(&own->pr.params, i, y == 0 ? 0 : y) };
+        out[head->tile % ranks] += bytes;
     }
     for (size_t r = 0; r < ranks; r++) {
-        place[r] = used;
+        d->place[r] = used;
         used += out[r];
-        in[r] = out[r];
     }
-    d->net->turn(d->net, in);
-    for (size_t r = 0; r < ranks; r++)
-        total += in[r];
-    char *send = hg_alloc(used, 1), *recv = hg_alloc(total, 1);
-    bool ok = head != NULL && send != NULL && recv != NULL;
-    hinge_status status = HM_HAVE(d->net, ok, err, "no memory to deal %zu rows", end - first);
-    if (status == HINGE_OK) {
-        for (size_t i = first; i < end; i++)
-            if (d->group[i] != UINT32_MAX) {
-                uint64_t *to = &place[head[i - first].tile % ranks];
-                write_row(d, i, head[i - first], send + *to);
-                *to += bytes;
-            }
-        d->net->exchange(d->net, send, out, recv, in);
-        for (size_t at = 0; at < total; at += bytes)
-            take_row(d, recv + at);
-    }
-    hg_free(head);
+    char *send = hg_alloc(used, 1);
+    for (size_t i = first; i < end && send != NULL; i++)
+        if (d->group[i] != UINT32_MAX) {
+            uint64_t *to = &d->place[d->head[i - first].tile % ranks];
+            write_row(d, i, d->head[i - first], send + *to);
+            *to += bytes;
+        }
+    hinge_status status = hm_exchange(d->net, send, &all, &total, err);
+    for (size_t at = 0; status == HINGE_OK && at < total; at += bytes)
+        take_row(d, (const char *)all + at);
     hg_free(send);
-    hg_free(recv);
+    hg_free(all);
     return status;
 }
 
@@ -298,20 +281,17 @@ static hinge_status deal_rows(struct deal *d, hinge_error *err)
     struct hm_sum sum = { 0 };
     own->stride = (own->pr.d + 15) / 16 * 16;
     own->x = hg_zalloc(n * own->stride, hg_size_of(own->type));
-    uint64_t *counts = hg_alloc(3 * ranks, sizeof *counts);
-    bool ok = own->x != NULL && counts != NULL && HG_ROOM(HG_ARRAY(own->number, n), HG_ARRAY(own->row, n),
-                                                          HG_ARRAY(own->y, n), HG_ARRAY(own->weight, n),
-                                                          HG_TABLE(own->start, n, own->starts));
-    hinge_status status = HM_HAVE(d->net, ok, err, "no memory for %zu rows of %zu features", n, own->pr.d);
+    bool ok = own->x != NULL && HG_ROOM(HG_ARRAY(d->head, HG_MIN(batch, d->x->rows)), HG_ARRAY(d->place, ranks)) &&
+              HG_ROOM(HG_ARRAY(own->number, n), HG_ARRAY(own->row, n), HG_ARRAY(own->y, n), HG_ARRAY(own->weight, n),
+                      HG_TABLE(own->start, n, own->starts));
+    HG_TRY(HM_HAVE(d->net, ok, err, "no memory for %zu rows of %zu features", n, own->pr.d));
     sum.most[0].key = (d->x->rows + batch - 1) / batch;
-    if (status == HINGE_OK)
-        d->net->sum(d->net, &sum);
-    for (uint64_t k = 0; status == HINGE_OK && k < sum.most[0].key; k++) {
-        size_t first = HG_MIN(k * batch, d->x->rows), end = HG_MIN(first + batch, d->x->rows);
-        status = exchange_rows(d, first, end, counts, counts + ranks, err);
+    d->net->sum(d->net, &sum);
+    for (uint64_t k = 0; k < sum.most[0].key; k++) {
+        size_t first = HG_MIN(k * batch, d->x->rows);
+        HG_TRY(exchange_rows(d, first, HG_MIN(first + batch, d->x->rows), err));
     }
-    hg_free(counts);
-    return status;
+    return HINGE_OK;
 }
 
 /* ---- the data as a whole ----------------------------------------------------------------------------------------- */
@@ -355,10 +335,10 @@ static hinge_status agree_on_sizes(struct deal *d, const hinge_params *params, h
     struct hm_own *own = d->own;
     struct hm_sum sum = { 0 };
     HG_TRY(hm_agree(d->net, check_rows(d, params, err), err));
-    hm_sizes(d->net, d->x->rows, d->counts);
+    hm_sizes(d->net, d->x->rows);
     for (int r = 0; r < d->net->ranks; r++) {
-        d->first_row += r < d->net->rank ? d->counts[r] : 0;
-        own->rows += d->counts[r];
+        d->first_row += r < d->net->rank ? d->net->sizes[r] : 0;
+        own->rows += d->net->sizes[r];
     }
     sum.most[0].key = d->x->cols;
     sum.most[1].key = params->beta0 != NULL;
@@ -413,8 +393,6 @@ static hinge_status measure_points(struct deal *d, hinge_error *err)
 static hinge_status survey(struct deal *d, const hinge_params *params, hinge_error *err)
 {
     struct hm_own *own = d->own;
-    d->counts = hg_alloc((size_t)d->net->ranks, sizeof *d->counts);
-    HG_TRY(HM_HAVE(d->net, d->counts != NULL, err, "no memory for ranks' counts"));
     HG_TRY(agree_on_sizes(d, params, err));
     own->pr.n_classes = 2;
     own->pr.n_problems = 1;
@@ -431,6 +409,8 @@ static hinge_status deal(struct deal *d, const hinge_params *params, size_t tile
     HG_TRY(survey(d, params, err));
     if (params->scaling != NULL)
         HG_TRY(hm_scale(d->net, d->x, params, own->pr.d, &own->scaling, &d->factor, err));
+    d->points = (struct hg_points){ .x = *d->x, .n = d->x->rows, .factor = d->factor,
+                                    .offset = d->factor != NULL ? d->factor + own->pr.d : NULL };
     sum.most[0].key = !all_f32(d);
     d->net->sum(d->net, &sum);
     own->type = sum.most[0].key ? HINGE_F64 : HINGE_F32;
@@ -441,17 +421,22 @@ static hinge_status deal(struct deal *d, const hinge_params *params, size_t tile
     return hm_find_counts(d->net, own, err);
 }
 
+static void deal_free(struct deal *d, hinge_status status)
+{
+    hg_free(d->group);
+    hg_free(d->factor);
+    hg_free(d->head);
+    if (status != HINGE_OK)
+        hm_own_free(d->own);
+}
+
 hinge_status hm_deal(const struct hm_net *net, const hinge_matrix *x, const double *y, const hinge_params *params,
                      size_t tile, struct hm_own *own, hinge_error *err)
 {
     struct deal d = { .net = net, .x = x, .y = y, .own = own };
     memset(own, 0, sizeof *own);
     hinge_status status = deal(&d, params, tile, err);
-    hg_free(d.counts);
-    hg_free(d.group);
-    hg_free(d.factor);
-    if (status != HINGE_OK)
-        hm_own_free(own);
+    deal_free(&d, status);
     return status;
 }
 
@@ -461,19 +446,14 @@ hinge_status hm_place_rows(const struct hm_net *net, const hinge_matrix *x, cons
     struct deal d = { .net = net, .x = x, .y = y, .own = own };
     memset(own, 0, sizeof *own);
     hinge_status status = survey(&d, params, err);
-    if (status == HINGE_OK) {
-        size_t unused = own->pr.n + d.first_row; /* and not so many as are used on lower ranks */
-        for (size_t c = 0; c < own->n_groups; c++)
-            unused -= d.before[c];
-        for (size_t i = 0; i < x->rows; i++) {
-            uint32_t c = d.group[i];
-            place[i] = (uint32_t)(c == UINT32_MAX ? unused++ : own->pr.start[c] + d.before[c]++);
-        }
+    size_t unused = own->pr.n + d.first_row; /* and not so many as are used on lower ranks */
+    for (size_t c = 0; status == HINGE_OK && c < own->n_groups; c++)
+        unused -= d.before[c];
+    for (size_t i = 0; status == HINGE_OK && i < x->rows; i++) {
+        uint32_t c = d.group[i];
+        place[i] = (uint32_t)(c == UINT32_MAX ? unused++ : own->pr.start[c] + d.before[c]++);
     }
-    hg_free(d.counts);
-    hg_free(d.group);
-    if (status != HINGE_OK)
-        hm_own_free(own);
+    deal_free(&d, status);
     return status;
 }
 

@@ -238,31 +238,25 @@ static hinge_status tell_drawn(struct measure *m, hinge_error *err)
 {
     struct hm_run *r = m->r;
     struct hm_sum sum = { 0 };
-    size_t d = r->own->pr.d, width = (2 + d) * sizeof(double), mine = 0, total = 0;
+    size_t d = r->own->pr.d, width = (2 + d) * sizeof(double), mine = 0, total;
+    void *all;
     for (size_t at = 0; at < r->n; at++)
         sum.count[0] += is_between(r, at);
     r->net->sum(r->net, &sum);
     double between = (double)HG_MAX(sum.count[0], (uint64_t)1);
     for (size_t at = 0; at < r->n; at++)
         mine += is_drawn(r, at, between);
-    hm_sizes(r->net, mine * width, r->sizes);
-    for (int k = 0; k < r->net->ranks; k++)
-        total += r->sizes[k];
-    m->count = total / width;
-    double *to = hg_alloc(mine, width), *own = to;
-    bool ok = to != NULL && HG_ROOM(HG_ARRAY(m->told, total / sizeof(double)), HG_ARRAY(m->rows, m->count),
-                                    HG_ARRAY(m->cols, r->own->tile), HG_ARRAY(m->coef, r->own->tile),
-                                    HG_ARRAY(m->now, m->count), HG_ZEROS(m->sum, m->count * m->tiles));
-    hinge_status status = HM_HAVE(r->net, ok, err, "no memory to measure the gradient of %zu points", m->count);
-    for (size_t at = 0; status == HINGE_OK && at < r->n; at++)
+    double *own = hg_alloc(mine, width), *to = own;
+    for (size_t at = 0; own != NULL && at < r->n; at++)
         if (is_drawn(r, at, between)) {
             memcpy(to, &r->own->number[r->of[at]], sizeof *to);
             to[1] = r->g[at];
             hg_points_pack(&r->points, NULL, r->of[at], 1, HINGE_F64, to + 2, d);
             to += 2 + d;
         }
-    if (status == HINGE_OK)
-        r->net->gather(r->net, own, r->sizes, m->told);
+    hinge_status status = hm_gather_all(r->net, own, mine * width, &all, &total, err);
+    m->told = all;
+    m->count = total / width;
     hg_free(own);
     return status;
 }
@@ -293,7 +287,10 @@ static hinge_status measure_all(struct measure *m, hinge_error *err)
 {
     struct hm_run *r = m->r;
     size_t d = r->own->pr.d, at, n, number;
-    hinge_status status = hm_make_vectors(r, m->count, HINGE_F64, &m->others, err);
+    bool ok = HG_ROOM(HG_ARRAY(m->rows, m->count), HG_ARRAY(m->cols, r->own->tile), HG_ARRAY(m->coef, r->own->tile),
+                      HG_ARRAY(m->now, m->count), HG_ZEROS(m->sum, m->count * m->tiles));
+    hinge_status status = ok ? hm_make_vectors(r, m->count, HINGE_F64, &m->others, err)
+                             : hg_fail(err, HINGE_ENOMEM, "no memory to measure the gradient of %zu points", m->count);
     for (size_t k = 0; status == HINGE_OK && k < m->count; k++)
         memcpy((double *)m->others.data + k * m->others.stride, m->told + k * (2 + d) + 2, d * sizeof(double));
     if (status == HINGE_OK && (m->part = exact_parts(r, &m->others, err)) == NULL)
@@ -328,6 +325,7 @@ hinge_status hm_measure_error(struct hm_run *r, hinge_error *err)
     hm_free_grams(m.part, r->n_parts);
     hg_free(m.part);
     hg_free(m.told);
+    hg_free(m.rows);
     hg_free((void *)m.others.data);
     return status;
 }

@@ -69,9 +69,9 @@ static char *pack_words(const hinge_words *words, size_t *bytes)
 }
 
 /* The words in the order of the whole file, as one reader numbers them: those of lower ranks come first. all: as packed
- * by each rank, counts [ranks] bytes of each. */
-static hinge_status number_words(const struct share *s, const char *all, const size_t *counts, size_t total,
-                                 hinge_data *data, hinge_error *err)
+ * by each rank, net->sizes bytes of each. */
+static hinge_status number_words(const struct share *s, const char *all, size_t total, hinge_data *data,
+                                 hinge_error *err)
 {
     const hinge_words none = { 0 }, *known = s->options.words != NULL ? s->options.words : &none;
     size_t n = 0, before = 0, mine = 0;
@@ -81,7 +81,7 @@ static hinge_status number_words(const struct share *s, const char *all, const s
     if (!HG_ROOM(HG_ARRAY(number, total), HG_ARRAY(of, total)))
         return hg_fail(err, HINGE_ENOMEM, "no memory for %zu bytes of words", total);
     for (int r = 0; r < s->net->rank; r++)
-        before += counts[r];
+        before += s->net->sizes[r];
     for (size_t at = 0; at < total;) {
         size_t length = strlen(all + at);
         mine += at < before && length > 0;
@@ -102,16 +102,12 @@ static hinge_status number_words(const struct share *s, const char *all, const s
 
 static hinge_status agree_on_words(const struct share *s, hinge_data *data, hinge_error *err)
 {
-    size_t bytes, total, *counts = hg_alloc((size_t)s->net->ranks, sizeof *counts);
+    size_t bytes, total;
     char *mine = pack_words(&data->words, &bytes);
-    void *all = NULL;
-    hinge_status status = HM_HAVE(s->net, counts != NULL && mine != NULL, err, "no memory for %zu words",
-                                  data->words.count);
-    if (status == HINGE_OK)
-        status = hm_gather_all(s->net, mine, bytes, counts, &all, &total, err);
+    void *all;
+    hinge_status status = hm_gather_all(s->net, mine, bytes, &all, &total, err);
     if (status == HINGE_OK && total > 0)
-        status = hm_agree(s->net, number_words(s, all, counts, total, data, err), err);
-    hg_free(counts);
+        status = hm_agree(s->net, number_words(s, all, total, data, err), err);
     hg_free(mine);
     hg_free(all);
     return status;

@@ -22,12 +22,11 @@ void hm_add_counts(const struct hm_net *net, uint64_t *counts, size_t n)
     }
 }
 
-void hm_sizes(const struct hm_net *net, size_t mine, size_t *counts)
+void hm_sizes(const struct hm_net *net, uint64_t mine)
 {
-    uint64_t size = mine;
     for (int r = 0; r < net->ranks; r++)
-        counts[r] = sizeof size;
-    net->gather(net, &size, counts, counts);
+        net->sizes[r] = sizeof mine;
+    net->gather(net, &mine, net->sizes, net->sizes);
 }
 
 hinge_status hm_agreed(const struct hm_net *net, hinge_status status, hinge_error *err)
@@ -53,39 +52,49 @@ hinge_status hm_agreed(const struct hm_net *net, hinge_status status, hinge_erro
     return first.status;
 }
 
-hinge_status hm_gather_all(const struct hm_net *net, const void *send, size_t bytes, size_t *counts, void **all,
-                           size_t *total, hinge_error *err)
+/* Memory for `sizes` [ranks] bytes of other ranks; send: this one's, of so many bytes. */
+static hinge_status make_room(const struct hm_net *net, const uint64_t *sizes, const void *send, size_t bytes,
+                              void **all, size_t *total, hinge_error *err)
 {
-    hm_sizes(net, bytes, counts);
     *total = 0;
     for (int r = 0; r < net->ranks; r++)
-        *total += counts[r];
+        *total += sizes[r];
     *all = hg_alloc(*total, 1);
-    HG_TRY(HM_HAVE(net, *all != NULL, err, "no memory for %zu bytes of all ranks", *total));
-    net->gather(net, send, counts, *all);
+    hinge_status status = HM_HAVE(net, *all != NULL && (send != NULL || bytes == 0), err,
+                                  "no memory for %zu bytes to other ranks, and %zu of them", bytes, *total);
+    if (status != HINGE_OK) {
+        hg_free(*all);
+        *all = NULL;
+    }
+    return status;
+}
+
+hinge_status hm_gather_all(const struct hm_net *net, const void *send, size_t bytes, void **all, size_t *total,
+                           hinge_error *err)
+{
+    hm_sizes(net, bytes);
+    HG_TRY(make_room(net, net->sizes, send, bytes, all, total, err));
+    net->gather(net, send, net->sizes, *all);
+    return HINGE_OK;
+}
+
+hinge_status hm_exchange(const struct hm_net *net, const void *send, void **all, size_t *total, hinge_error *err)
+{
+    size_t bytes = 0;
+    for (int r = 0; r < net->ranks; r++)
+        bytes += net->in[r] = net->out[r];
+    net->turn(net, net->in);
+    HG_TRY(make_room(net, net->in, send, bytes, all, total, err));
+    net->exchange(net, send, net->out, *all, net->in);
     return HINGE_OK;
 }
 
 hinge_status hm_collect(const struct hm_net *net, const void *send, size_t bytes, void **all, size_t *total,
                         hinge_error *err)
 {
-    size_t ranks = (size_t)net->ranks;
-    uint64_t *out = hg_zalloc(2 * ranks, sizeof *out), *in = out != NULL ? out + ranks : NULL;
-    *all = NULL;
-    *total = 0;
-    hinge_status status = HM_HAVE(net, out != NULL, err, "no memory");
-    if (status == HINGE_OK && in != NULL) {
-        out[0] = in[0] = bytes;
-        net->turn(net, in);
-        for (size_t r = 0; r < ranks; r++)
-            *total += in[r];
-        *all = hg_alloc(*total, 1);
-        status = HM_HAVE(net, *all != NULL, err, "no memory for %zu bytes of all ranks", *total);
-    }
-    if (status == HINGE_OK)
-        net->exchange(net, send, out, *all, in);
-    hg_free(out);
-    return status;
+    memset(net->out, 0, (size_t)net->ranks * sizeof *net->out);
+    net->out[0] = bytes;
+    return hm_exchange(net, send, all, total, err);
 }
 
 void hm_add_reals(const struct hm_net *net, const double *part, size_t n, size_t m, double *sums)

@@ -10,8 +10,7 @@ struct hm_mpi {
     MPI_Comm comm, machine;
     MPI_Datatype type; /* struct hm_sum */
     MPI_Op add;
-    uint64_t *sizes;    /* [ranks] */
-    int *count, *place; /* [4 * ranks] */
+    int *count, *place; /* [2 * ranks] each */
 };
 
 /* ENOMEM here would leave the other ranks waiting: the caller agrees by MPI itself. */

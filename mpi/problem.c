@@ -58,17 +58,10 @@ hinge_status hm_sum_tiles(const struct hm_run *r, hm_part_fn *form, size_t m, do
 
 /* ---- the start --------------------------------------------------------------------------------------------------- */
 
-static bool is_first(const struct hm_run *r, size_t at)
-{
-    size_t a, b;
-    hg_problem_pair(&r->own->pr, r->problem, &a, &b);
-    return !r->own->pr.classifies || hm_group_of(r->own, r->of[at]) == a;
-}
-
 static void form_weights(const struct hm_run *r, size_t at, size_t n, double *part)
 {
     for (size_t i = at; i < at + n; i++)
-        part[is_first(r, i) ? 0 : 1] += r->own->weight[r->of[i]];
+        part[hm_is_first(r, i) ? 0 : 1] += r->own->weight[r->of[i]];
 }
 
 /* Of each layer the sum of its coefficients, then of their sizes. */
@@ -197,7 +190,7 @@ static hinge_status make_qp(struct hm_run *r, double *sums, hinge_error *err)
     r->qp.no_sum = pr->params.no_bias;
     r->qp.kink = pr->task->uses_p ? pr->params.p : 0;
     for (size_t at = 0; at < r->n; at++)
-        hg_problem_box(&pr->params, r->own->weight[r->of[at]], r->own->y[r->of[at]], is_first(r, at), &r->qp, at);
+        hg_problem_box(&pr->params, r->own->weight[r->of[at]], r->own->y[r->of[at]], hm_is_first(r, at), &r->qp, at);
     return HINGE_OK;
 }
 
@@ -224,8 +217,7 @@ static hinge_status find_points(struct hm_run *r, hinge_error *err)
     bool ok = r->part != NULL &&
               HG_ROOM(HG_ARRAY(r->of, r->n), HG_ZEROS(r->g, r->n), HG_ZEROS(r->up[0], r->n), HG_ZEROS(r->down[0], r->n),
                       HG_ZEROS(r->up[1], pr->task->two_sums ? r->n : 0),
-                      HG_ZEROS(r->down[1], pr->task->two_sums ? r->n : 0), HG_ZEROS(r->in_w, r->n),
-                      HG_ARRAY(r->sizes, (size_t)r->net->ranks));
+                      HG_ZEROS(r->down[1], pr->task->two_sums ? r->n : 0), HG_ZEROS(r->in_w, r->n));
     for (size_t p = 0; ok && p < r->n_parts; p++)
         for (size_t i = 0; i < r->part[p].n; i++)
             r->of[r->part[p].at + i] = (uint32_t)(r->part[p].begin + i);

@@ -80,7 +80,6 @@ struct hm_run {
     struct hm_sum sum;
     uint32_t *winner, *kind; /* [4 q] own positions, and why */
     size_t n_winners;
-    size_t *sizes;         /* [ranks] */
     char *message, *messages; /* what this rank tells, and all do */
     size_t message_room;
     struct hg_cache cache; /* of rows, by the points' numbers among all: own columns */
@@ -108,6 +107,11 @@ hinge_status hm_look(struct hm_run *run, hinge_status status); /* violations of 
 hinge_status hm_round(struct hm_run *run);
 void hm_set_offsets(struct hm_run *run, size_t at);
 double hm_violation(const struct hm_run *run);
+/* Is it a point of the problem's first class? */
+static inline bool hm_is_first(const struct hm_run *run, size_t at)
+{
+    return at < run->part[0].n;
+}
 /* How much an entry violates in one direction (kind), by the other end as it was in the last round; F: the worse the
  * smaller. */
 double hm_violation_of(const struct hm_run *run, size_t at, size_t kind, double *f);
