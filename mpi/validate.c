@@ -19,7 +19,7 @@ struct validation {
     struct hm_own own; /* classes, counts */
     size_t folds;
     uint32_t *place;   /* [rows] among all; from own.pr.n on: of weight 0 */
-    uint32_t *spot;    /* [rows] calibration: among those of a problem */
+    uint32_t *spot;    /* [rows] calibration: among those of a problem; otherwise the row's class, or one more */
     uint32_t *fold;    /* [rows] */
     uint32_t *some;    /* [rows] those of a fold, or of the others */
     double *weight;    /* [rows] */
@@ -54,52 +54,57 @@ static hinge_status draw_all(const struct validation *v, uint64_t state, const s
 static hinge_status draw_folds(struct validation *v, const uint32_t *place, uint64_t state, const size_t *start,
                                size_t groups, hinge_error *err)
 {
-    size_t rows = v->x->rows, bytes = (rows + 1) / 2 * 2 * sizeof *v->fold, total = 0, ranks = (size_t)v->net->ranks;
-    uint64_t *out = hg_zalloc(2 * ranks, sizeof *out), *in = out != NULL ? out + ranks : NULL;
-    void *all = NULL;
-    hinge_status status = HM_HAVE(v->net, out != NULL, err, "no memory");
-    if (status == HINGE_OK)
-        status = hm_collect(v->net, place, bytes, &all, &total, err);
+    const struct hm_net *net = v->net;
+    size_t bytes = (v->x->rows + 1) / 2 * 2 * sizeof *v->fold, total;
+    void *all, *mine = NULL;
+    HG_TRY(hm_collect(net, place, bytes, &all, &total, err));
+    hinge_status status = net->rank == 0 ? draw_all(v, state, start, groups, all, total / sizeof *v->fold, err)
+                                         : HINGE_OK;
+    status = hm_agree(net, status, err);
     if (status == HINGE_OK) {
-        status = v->net->rank == 0 ? draw_all(v, state, start, groups, all, total / sizeof *v->fold, err)
-                                   : HINGE_OK;
-        status = hm_agree(v->net, status, err);
+        memcpy(net->out, net->in, (size_t)net->ranks * sizeof *net->out);
+        status = hm_exchange(net, all, &mine, &total, err);
     }
-    if (status == HINGE_OK && in != NULL) {
-        in[0] = out[0] = bytes;
-        v->net->turn(v->net, out); /* rank 0 has bytes for all, the others none */
-        v->net->exchange(v->net, all, out, v->fold, in);
-    }
-    hg_free(out);
+    if (status == HINGE_OK)
+        memcpy(v->fold, mine, bytes);
     hg_free(all);
+    hg_free(mine);
     return status;
 }
 
 /* ---- a fold ------------------------------------------------------------------------------------------------------ */
 
-static size_t group_of(const struct validation *v, size_t i)
+static double example_weight(const struct validation *v, size_t i)
 {
-    size_t c = 0;
-    while (c < v->own.n_groups && v->place[i] >= v->own.pr.start[c + 1])
-        c++;
-    return c;
+    return v->params->weights != NULL ? v->params->weights[i] : 1;
 }
 
-/* The largest nu that the classes allow without a fold (SIZE_MAX: with all). */
+static double weight_of(const struct validation *v, size_t i)
+{
+    double weight = example_weight(v, i);
+    return v->own.pr.classifies ? weight * hg_class_weight(&v->own.pr.params, v->y[i]) : weight;
+}
+
+/* The summed weights of n groups without a fold (SIZE_MAX: with all); group [rows]. */
+static void sum_weights(struct validation *v, const uint32_t *group, size_t n, size_t without, double *sums)
+{
+    for (size_t c = 0; c < n; c++) {
+        for (size_t i = 0; i < v->x->rows; i++)
+            v->weight[i] = group[i] == c && v->fold[i] != without ? weight_of(v, i) : 0;
+        hm_add_reals(v->net, v->weight, v->x->rows, 1, &sums[c]);
+    }
+}
+
+/* The largest nu that the classes allow without a fold. */
 static hinge_status most_nu(struct validation *v, size_t without, double *most, hinge_error *err)
 {
     const struct hg_problem *pr = &v->own.pr;
-    double *weight = hg_zalloc(pr->n_classes, sizeof *weight);
+    double *weight = hg_alloc(pr->n_classes, sizeof *weight);
     hinge_status status = HM_HAVE(v->net, weight != NULL, err, "no memory for %zu classes", pr->n_classes);
-    for (size_t c = 0; status == HINGE_OK && c < pr->n_classes; c++) {
-        for (size_t i = 0; i < v->x->rows; i++)
-            v->weight[i] = group_of(v, i) != c || v->fold[i] == without ? 0
-                           : (v->params->weights != NULL ? v->params->weights[i] : 1) *
-                                 hg_class_weight(&pr->params, pr->labels[c]);
-        hm_add_reals(v->net, v->weight, v->x->rows, 1, &weight[c]);
-    }
-    if (status == HINGE_OK)
+    if (status == HINGE_OK) {
+        sum_weights(v, v->spot, pr->n_classes, without, weight);
         *most = hg_most_nu(weight, pr->n_classes, pr->one_vs_rest);
+    }
     hg_free(weight);
     return status;
 }
@@ -107,10 +112,11 @@ static hinge_status most_nu(struct validation *v, size_t without, double *most, 
 /* Whether all rows of some class are in this fold. */
 static bool misses_class(const struct validation *v)
 {
+    const struct hg_problem *pr = &v->own.pr;
     struct hm_sum sum = { 0 };
-    for (size_t i = 0; v->own.pr.classifies && i < v->x->rows; i++) {
-        size_t c = v->fold[i] == v->now ? group_of(v, i) : v->own.n_groups;
-        sum.count[0] += c < v->own.n_groups && v->own.pr.start[c + 1] - v->own.pr.start[c] == 1;
+    for (size_t i = 0; pr->classifies && i < v->x->rows; i++) {
+        size_t c = v->spot[i];
+        sum.count[0] += v->fold[i] == v->now && c < v->own.n_groups && pr->start[c + 1] - pr->start[c] == 1;
     }
     v->net->sum(v->net, &sum);
     return sum.count[0] > 0;
@@ -145,39 +151,37 @@ static int on_progress(void *arg, const hinge_progress *progress)
     return v->params->progress(v->params->progress_arg, &p);
 }
 
-/* On all rows but this fold's, which have weight 0; or on a copy of the others, where a class is missing among them. */
-static hinge_status train_fold(struct validation *v, hinge_params *p, hinge_model **model, hinge_report *report,
-                               hinge_error *err)
+/* By v->weight and v->label of other folds' rows: on a copy of them, or on all rows, where others have weight 0. */
+static hinge_status train_rest(struct validation *v, hinge_params *p, bool copied, hinge_model **model,
+                               hinge_report *report, hinge_error *err)
 {
     hinge_matrix x = *v->x;
-    const double *y = v->y;
-    bool copied = misses_class(v);
-    for (size_t i = 0; i < v->x->rows; i++)
-        v->weight[i] = v->fold[i] == v->now ? 0 : v->params->weights != NULL ? v->params->weights[i] : 1;
     p->weights = v->weight;
     if (copied) {
         p->positive_class = NULL;
         HG_TRY(copy_rows(v, false, &x, err));
         for (size_t k = 0; k < x.rows; k++) {
             v->weight[k] = v->weight[v->some[k]];
-            v->label[k] = v->y[v->some[k]];
+            v->label[k] = v->label[v->some[k]];
         }
-        y = v->label;
     }
-    hinge_status status = hm_train(v->net, &x, y, p, &v->options, model, report, err);
+    hinge_status status = hm_train(v->net, &x, copied ? v->label : v->y, p, &v->options, model, report, err);
     if (copied)
         hg_free((void *)x.data);
     return status;
 }
 
-static hinge_status predict_fold(struct validation *v, const hinge_model *model, double *predictions, hinge_error *err)
+/* Labels of this fold's rows, or decision values times sign. */
+static hinge_status predict_fold(struct validation *v, const hinge_model *model, bool labels, double sign, double *out,
+                                 hinge_error *err)
 {
     hinge_predict_options options = { .threads = v->params->threads, .cpu_level = v->params->cpu_level };
     hinge_matrix x;
     HG_TRY(copy_rows(v, true, &x, err));
-    hinge_status status = hm_predict(v->net, model, &x, &options, false, v->label, NULL, err);
+    hinge_status status = hm_predict(v->net, model, &x, &options, false, labels ? v->label : NULL,
+                                     labels ? NULL : v->label, err);
     for (size_t k = 0; status == HINGE_OK && k < x.rows; k++)
-        predictions[v->some[k]] = v->label[k];
+        out[v->some[k]] = sign * v->label[k];
     hg_free((void *)x.data);
     return status;
 }
@@ -205,10 +209,14 @@ static hinge_status validate_fold(struct validation *v, double *predictions, hin
     double most;
     if (p.task == HINGE_NU_SVC && (status = most_nu(v, v->now, &most, err)) == HINGE_OK)
         p.nu = HG_MIN(v->own.pr.params.nu, most); /* a fold's share of the classes can differ by a row */
-    if (status == HINGE_OK)
-        status = train_fold(v, &p, &model, report, err);
+    for (size_t i = 0; i < v->x->rows; i++) {
+        v->weight[i] = v->fold[i] == v->now ? 0 : example_weight(v, i);
+        v->label[i] = v->y != NULL ? v->y[i] : 0;
+    }
+    if (status == HINGE_OK) /* on a copy where a class is missing among the rest */
+        status = train_rest(v, &p, misses_class(v), &model, report, err);
     if (status == HINGE_OK && !hg_ended_early(report->outcome))
-        status = predict_fold(v, model, predictions, err);
+        status = predict_fold(v, model, true, 1, predictions, err);
     hinge_model_free(model);
     return status;
 }
@@ -254,6 +262,11 @@ static hinge_status make_folds(struct validation *v, hinge_error *err)
     if (status == HINGE_OK) {
         memcpy(start, v->own.pr.start, groups * sizeof *start);
         start[groups] = v->own.rows; /* those of weight 0 */
+        for (size_t i = 0; i < v->x->rows; i++) {
+            v->spot[i] = 0;
+            while (v->place[i] >= start[v->spot[i] + 1])
+                v->spot[i]++;
+        }
         status = draw_folds(v, v->place, plain.seed, start, groups, err);
     }
     hg_free(start);
@@ -343,74 +356,43 @@ static uint32_t spot_of(const struct validation *v, size_t p, size_t i)
     return at >= pr->start[b] && at < pr->start[b + 1] ? (uint32_t)(first + at - pr->start[b]) : NO_PLACE;
 }
 
-static double weight_of(const struct validation *v, size_t i)
-{
-    double weight = v->params->weights != NULL ? v->params->weights[i] : 1;
-    return v->own.pr.classifies ? weight * hg_class_weight(&v->own.pr.params, v->y[i]) : weight;
-}
-
-/* The summed weights of a problem's classes without this fold. */
-static void add_weights(struct validation *v, size_t p, double *sums)
-{
-    size_t first = first_of(v, p);
-    for (int side = 0; side < 2; side++) {
-        for (size_t i = 0; i < v->x->rows; i++)
-            v->weight[i] = v->spot[i] != NO_PLACE && v->fold[i] != v->now && (v->spot[i] >= first) == side
-                               ? weight_of(v, i)
-                               : 0;
-        hm_add_reals(v->net, v->weight, v->x->rows, 1, &sums[side]);
-    }
-}
-
-/* On a copy of the problem's examples out of this fold; one class against the rest as a problem of two. */
+/* On the problem's examples out of this fold; one class against the rest as a problem of two. */
 static hinge_status train_part(struct validation *v, size_t p, const double *sums, hinge_model **model,
                                hinge_report *report, hinge_error *err)
 {
     hinge_params params = params_of(v);
     bool rest = v->own.pr.one_vs_rest;
-    hinge_matrix x;
-    HG_TRY(copy_rows(v, false, &x, err));
-    for (size_t k = 0; k < x.rows; k++) {
-        size_t i = v->some[k];
-        v->weight[k] = rest ? weight_of(v, i) : v->params->weights != NULL ? v->params->weights[i] : 1;
-        v->label[k] = !rest ? v->y[i] : v->spot[i] < first_of(v, p) ? 1 : -1;
+    for (size_t i = 0; i < v->x->rows; i++) {
+        v->weight[i] = rest ? weight_of(v, i) : example_weight(v, i);
+        v->label[i] = !rest ? v->y[i] : v->spot[i] < first_of(v, p) ? 1 : -1;
     }
-    params.weights = v->weight;
-    params.positive_class = NULL;
     if (rest)
         params.n_class_weights = 0;
     if (params.task == HINGE_NU_SVC)
         params.nu = HG_MIN(params.nu, hg_most_nu(sums, 2, false));
-    hinge_status status = hm_train(v->net, &x, v->label, &params, &v->options, model, report, err);
-    hg_free((void *)x.data);
-    return status;
+    return train_rest(v, &params, true, model, report, err);
 }
 
 /* Decision values of this fold's examples, with the sign that the whole model has. */
 static hinge_status decide_part(struct validation *v, size_t p, const hinge_model *model, hinge_error *err)
 {
-    hinge_predict_options options = { .threads = v->params->threads, .cpu_level = v->params->cpu_level };
     const struct hg_problem *pr = &v->own.pr;
     double sign = 1;
     size_t a, b;
-    hinge_matrix x;
     hg_problem_pair(pr, p, &a, &b);
     if (v->net->rank == 0 && pr->classifies && model->labels[0] != (pr->one_vs_rest ? 1 : pr->labels[a]))
         sign = -1;
     v->net->broadcast(v->net, &sign, sizeof sign, 0);
-    HG_TRY(copy_rows(v, true, &x, err));
-    hinge_status status = hm_predict(v->net, model, &x, &options, false, NULL, v->label, err);
-    for (size_t k = 0; status == HINGE_OK && k < x.rows; k++)
-        v->decision[v->some[k]] = sign * v->label[k];
-    hg_free((void *)x.data);
-    return status;
+    return predict_fold(v, model, false, sign, v->decision, err);
 }
 
 static hinge_status calibrate_fold(struct validation *v, size_t p, hinge_report *report, hinge_error *err)
 {
     double sums[2];
     hinge_model *model = NULL;
-    add_weights(v, p, sums);
+    for (size_t i = 0; i < v->x->rows; i++) /* the side of each */
+        v->some[i] = v->spot[i] == NO_PLACE ? NO_PLACE : v->spot[i] >= first_of(v, p);
+    sum_weights(v, v->some, 2, v->now, sums);
     *report = (hinge_report){ 0 };
     if (v->own.pr.classifies && (sums[0] == 0 || sums[1] == 0)) {
         for (size_t i = 0; i < v->x->rows; i++)
@@ -429,32 +411,30 @@ static hinge_status calibrate_fold(struct validation *v, size_t p, hinge_report 
 static hinge_status fit_problem(const struct validation *v, size_t p, size_t n, struct hg_calibrated *result,
                                 bool *sound, hinge_error *err)
 {
-    struct decided *mine = hg_alloc(v->x->rows, sizeof *mine), *all = NULL;
-    size_t count = 0, total = 0;
-    void *bytes = NULL;
-    hinge_status status = HM_HAVE(v->net, mine != NULL, err, "no memory for %zu decision values", v->x->rows);
+    struct decided *mine = hg_alloc(v->x->rows, sizeof *mine);
+    size_t count = 0, total;
+    void *bytes;
     bool residuals = v->own.pr.task->regresses;
-    for (size_t i = 0; status == HINGE_OK && i < v->x->rows; i++)
+    for (size_t i = 0; mine != NULL && i < v->x->rows; i++)
         if (v->spot[i] != NO_PLACE)
             mine[count++] = (struct decided){ v->spot[i], residuals ? v->y[i] - v->decision[i] : v->decision[i] };
+    hinge_status status = HM_HAVE(v->net, mine != NULL, err, "no memory for %zu decision values", v->x->rows);
     if (status == HINGE_OK)
         status = hm_collect(v->net, mine, count * sizeof *mine, &bytes, &total, err);
     hg_free(mine);
     HG_TRY(status);
-    all = bytes;
-    if (v->net->rank == 0) {
-        double *value;
-        bool *first;
-        if (HG_ROOM(HG_ARRAY(value, n), HG_ARRAY(first, n))) {
-            for (size_t k = 0; k < total / sizeof *all; k++)
-                value[all[k].spot] = all[k].value;
-            for (size_t k = 0; k < n; k++)
-                first[k] = k < first_of(v, p);
-            *sound = hg_calibrated_fit(result, p, value, first, n) && *sound;
-            hg_free(value);
-        } else {
-            status = hg_fail(err, HINGE_ENOMEM, "no memory for %zu decision values", n);
-        }
+    const struct decided *all = bytes;
+    double *value;
+    bool *first;
+    if (v->net->rank == 0 && HG_ROOM(HG_ARRAY(value, n), HG_ARRAY(first, n))) {
+        for (size_t k = 0; k < total / sizeof *all; k++)
+            value[all[k].spot] = all[k].value;
+        for (size_t k = 0; k < n; k++)
+            first[k] = k < first_of(v, p);
+        *sound = hg_calibrated_fit(result, p, value, first, n) && *sound;
+        hg_free(value);
+    } else if (v->net->rank == 0) {
+        status = hg_fail(err, HINGE_ENOMEM, "no memory for %zu decision values", n);
     }
     hg_free(bytes);
     return hm_agree(v->net, status, err);
