@@ -68,7 +68,7 @@ static bool side_by_side(const struct hg_jobs *jobs, int threads)
     size_t n = jobs->largest + 64, t = (size_t)threads, bytes;
     size_t budget = jobs->params.cache_bytes > 0 ? jobs->params.cache_bytes : hg_total_memory() / 2;
     size_t rounds = (jobs->n_jobs + t - 1) / t;
-    if (threads < 2 || jobs->n_jobs < 2)
+    if (threads < 2 || jobs->n_jobs < 2 || jobs->others != NULL)
         return false;
     if (!hg_mul(n, n * sizeof(double), &bytes) || !hg_mul(bytes, t, &bytes) || bytes > budget)
         return false;
@@ -137,7 +137,18 @@ void hg_gather_rows(const hinge_matrix *x, const uint32_t *rows, size_t n, void 
         memcpy((char *)out + i * bytes, (const char *)x->data + rows[i] * step, bytes);
 }
 
-static hinge_status train_by_weights(const struct hg_jobs *jobs, const uint32_t *rows, size_t n, const double *y,
+static hinge_status train(struct hg_jobs *jobs, hinge_model **model, const hinge_matrix *x, const double *y,
+                          const hinge_params *p, hinge_report *report, hinge_error *err)
+{
+    if (jobs->others == NULL)
+        return jobs->train(model, x, y, p, report, err);
+    hinge_status status = jobs->others->train(jobs->others, model, x, y, p, report, err);
+    if (status == HINGE_OK && report->outcome == HINGE_STOPPED)
+        jobs->stopped = 1; /* by any of them */
+    return status;
+}
+
+static hinge_status train_by_weights(struct hg_jobs *jobs, const uint32_t *rows, size_t n, const double *y,
                                      hinge_params *p, hinge_model **model, hinge_report *report, hinge_error *err)
 {
     double *weights = hg_zalloc(jobs->x->rows, sizeof *weights);
@@ -146,12 +157,12 @@ static hinge_status train_by_weights(const struct hg_jobs *jobs, const uint32_t 
     for (size_t i = 0; i < n; i++)
         weights[rows[i]] = p->weights != NULL ? p->weights[rows[i]] : 1;
     p->weights = weights;
-    hinge_status status = jobs->train(model, jobs->x, y, p, report, err);
+    hinge_status status = train(jobs, model, jobs->x, y, p, report, err);
     hg_free(weights);
     return status;
 }
 
-static hinge_status train_on_copy(const struct hg_jobs *jobs, const uint32_t *rows, size_t n, const double *all_y,
+static hinge_status train_on_copy(struct hg_jobs *jobs, const uint32_t *rows, size_t n, const double *all_y,
                                   hinge_params *p, hinge_model **model, hinge_report *report, hinge_error *err)
 {
     hinge_matrix x = *jobs->x;
@@ -173,7 +184,7 @@ static hinge_status train_on_copy(const struct hg_jobs *jobs, const uint32_t *ro
     x.order = HINGE_ROW_MAJOR;
     p->weights = weights;
     p->precomputed_index = indexed ? index : NULL;
-    hinge_status status = jobs->train(model, &x, y, p, report, err);
+    hinge_status status = train(jobs, model, &x, y, p, report, err);
     hg_free(data);
     return status;
 }
@@ -224,4 +235,13 @@ hinge_status hg_predict_rows(const hinge_model *model, const hinge_matrix *x, co
     }
     hg_free(data);
     return status;
+}
+
+hinge_status hg_jobs_predict(const struct hg_jobs *jobs, const hinge_model *model, const uint32_t *rows, size_t n,
+                             bool probable, const hinge_predict_options *options, double *labels, double *decisions,
+                             hinge_error *err)
+{
+    if (jobs->others != NULL)
+        return jobs->others->predict(jobs->others, model, rows, n, labels, decisions, err);
+    return hg_predict_rows(model, jobs->x, rows, n, probable, options, labels, decisions, err);
 }

@@ -21,7 +21,16 @@ hinge_status hg_folds_draw(const struct hg_problem *problem, uint64_t *state, si
 /* The largest nu that the classes allow without the rows of one fold (fold NULL: with all rows); work: [n_classes]. */
 double hg_folds_most_nu(const struct hg_problem *problem, const uint32_t *fold, size_t without, double *work);
 
+/* Who trains and predicts in place of hinge itself: as hinge_train does, and rows of the jobs' x by number. */
+struct hg_others {
+    hinge_status (*train)(const struct hg_others *others, hinge_model **model, const hinge_matrix *x, const double *y,
+                          const hinge_params *params, hinge_report *report, hinge_error *err);
+    hinge_status (*predict)(const struct hg_others *others, const hinge_model *model, const uint32_t *rows, size_t n,
+                            double *labels, double *decisions, hinge_error *err);
+};
+
 struct hg_jobs {
+    const struct hg_others *others; /* NULL: nobody; jobs then go in turn */
     const hinge_matrix *x;
     const double *y;
     hinge_params params; /* for every job; hg_jobs_train sees to weights, threads, callback, time limit */
@@ -49,6 +58,16 @@ hinge_outcome hg_jobs_ended(const struct hg_jobs *jobs);
 hinge_status hg_jobs_train(struct hg_jobs *jobs, size_t number, int threads, const uint32_t *rows, size_t n,
                            const double *y, bool copy, const hinge_params *params, hinge_model **model,
                            hinge_report *report, hinge_error *err);
+
+/* Within a job: hg_predict_rows on rows of x, or what others do. */
+hinge_status hg_jobs_predict(const struct hg_jobs *jobs, const hinge_model *model, const uint32_t *rows, size_t n,
+                             bool probable, const hinge_predict_options *options, double *labels, double *decisions,
+                             hinge_error *err);
+
+/* hinge_cross_validate, where params and predictions are there. */
+hinge_status hg_cross_validate(const struct hg_others *others, const hinge_matrix *x, const double *y,
+                               const hinge_params *params, size_t folds, double *predictions, hinge_report *report,
+                               hinge_error *err);
 
 /* out, in x's type without gaps, gets the rows named. */
 void hg_gather_rows(const hinge_matrix *x, const uint32_t *rows, size_t n, void *out);

@@ -17,7 +17,7 @@ hinge_status hinge_train(hinge_model **model, const hinge_matrix *x, const doubl
         return hg_fail(err, HINGE_EINVAL, "params: NULL");
     hinge_status status = hg_train(&m, x, y, params, &r, err);
     if (status == HINGE_OK && params->probability && !hg_ended_early(r.outcome)) {
-        status = hg_calibrate_by_folds(m, x, y, params, begin, &r.outcome, err);
+        status = hg_calibrate_by_folds(NULL, m, x, y, params, begin, &r.outcome, err);
         r.seconds = hg_now() - begin;
     }
     if (status != HINGE_OK) {

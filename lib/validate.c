@@ -68,7 +68,7 @@ static hinge_status validate_fold(void *arg, size_t f, int threads, hinge_error 
                                &v->reports[f], &mine);
     bool ended = hg_ended_early(v->reports[f].outcome);
     if (status == HINGE_OK && !ended)
-        status = hg_predict_rows(model, v->jobs.x, rows + n_train, n_held,
+        status = hg_jobs_predict(&v->jobs, model, rows + n_train, n_held,
                                  params.probability && hinge_model_has_probability(model), &options, label,
                                  NULL, &mine);
     for (size_t i = 0; status == HINGE_OK && i < n_held; i++)
@@ -123,18 +123,15 @@ static hinge_status validate(struct validation *v, double *predictions, hinge_re
     return status;
 }
 
-hinge_status hinge_cross_validate(const hinge_matrix *x, const double *y, const hinge_params *params,
-                                  size_t folds, double *predictions, hinge_report *report, hinge_error *err)
+hinge_status hg_cross_validate(const struct hg_others *others, const hinge_matrix *x, const double *y,
+                               const hinge_params *params, size_t folds, double *predictions, hinge_report *report,
+                               hinge_error *err)
 {
     struct hg_problem problem = { 0 };
     struct validation v = { .problem = &problem, .folds = folds };
-    v.jobs = (struct hg_jobs){ .x = x, .y = y, .n_jobs = folds, .begin = hg_now(), .job = validate_fold,
-                               .train = hinge_train };
+    v.jobs = (struct hg_jobs){ .others = others, .x = x, .y = y, .n_jobs = folds, .begin = hg_now(),
+                               .job = validate_fold, .train = hinge_train };
     v.jobs.arg = &v;
-    if (params == NULL)
-        return hg_fail(err, HINGE_EINVAL, "params: NULL");
-    if (predictions == NULL)
-        return hg_fail(err, HINGE_EINVAL, "predictions: NULL");
     v.jobs.params = *params;
     v.jobs.params.beta0 = NULL;
     v.jobs.params.scaling = NULL;
@@ -152,4 +149,12 @@ hinge_status hinge_cross_validate(const hinge_matrix *x, const double *y, const 
         status = validate(&v, predictions, report, err);
     hg_problem_free(&problem);
     return status == HINGE_OK ? hg_ok(err) : status;
+}
+
+hinge_status hinge_cross_validate(const hinge_matrix *x, const double *y, const hinge_params *params,
+                                  size_t folds, double *predictions, hinge_report *report, hinge_error *err)
+{
+    if (params == NULL || predictions == NULL)
+        return hg_fail(err, HINGE_EINVAL, "%s: NULL", params == NULL ? "params" : "predictions");
+    return hg_cross_validate(NULL, x, y, params, folds, predictions, report, err);
 }

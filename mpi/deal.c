@@ -309,24 +309,37 @@ static bool all_f32(const struct deal *d)
     return true;
 }
 
-static hinge_status check_rows(const struct deal *d, const hinge_params *params, hinge_error *err)
+hinge_status hm_check_rows(const hinge_matrix *x, const double *y, const hinge_params *params, hinge_error *err)
 {
     const hinge_task_row *task = params != NULL ? hinge_task_info(params->task) : NULL;
-    HG_TRY(hg_matrix_check(d->x, "x", err));
+    HG_TRY(hg_matrix_check(x, "x", err));
     if (task == NULL)
         return hg_fail(err, HINGE_EINVAL, "params: NULL, or no task");
     if (params->kernel.type == HINGE_PRECOMPUTED)
         return hg_fail(err, HINGE_EINVAL, "kernel: a precomputed kernel has columns for all rows, which no rank holds");
-    if (d->y == NULL && !task->one_class && d->x->rows > 0)
+    if (y == NULL && !task->one_class && x->rows > 0)
         return hg_fail(err, HINGE_EINVAL, "y: NULL, but this task needs labels or targets");
-    HG_TRY(hg_matrix_check_finite(d->x, "x", 1, err));
-    for (size_t i = 0; i < d->x->rows; i++) {
-        if (!task->one_class && !isfinite(d->y[i]))
-            return hg_fail(err, HINGE_EINVAL, "y: row %zu of this rank is %g, not a finite number", i, d->y[i]);
+    HG_TRY(hg_matrix_check_finite(x, "x", 1, err));
+    for (size_t i = 0; i < x->rows; i++) {
+        if (!task->one_class && !isfinite(y[i]))
+            return hg_fail(err, HINGE_EINVAL, "y: row %zu of this rank is %g, not a finite number", i, y[i]);
         if (params->weights != NULL && !(params->weights[i] >= 0 && isfinite(params->weights[i])))
             return hg_fail(err, HINGE_EINVAL, "weights: %g of row %zu of this rank", params->weights[i], i);
     }
     return HINGE_OK;
+}
+
+hinge_status hm_check_params(const hinge_params *params, size_t n, size_t d, hinge_params *resolved, hinge_error *err)
+{
+    hinge_params plain = *params;
+    plain.weights = NULL; /* looked at already */
+    plain.scaling = NULL;
+    plain.beta0 = NULL;
+    HG_TRY(hg_params_check(&plain, n, d, resolved, err));
+    return !hg_params_need_interior(resolved)
+               ? HINGE_OK
+               : hg_fail(err, HINGE_EINVAL, "solver: a hard margin, or a rank, needs the interior point, which is "
+                                            "hinge_train's alone");
 }
 
 /* Counts of rows and features, and what parameters come to with them. */
@@ -334,7 +347,7 @@ static hinge_status agree_on_sizes(struct deal *d, const hinge_params *params, h
 {
     struct hm_own *own = d->own;
     struct hm_sum sum = { 0 };
-    HG_TRY(hm_agree(d->net, check_rows(d, params, err), err));
+    HG_TRY(hm_agree(d->net, hm_check_rows(d->x, d->y, params, err), err));
     hm_sizes(d->net, d->x->rows);
     for (int r = 0; r < d->net->ranks; r++) {
         d->first_row += r < d->net->rank ? d->net->sizes[r] : 0;
@@ -348,14 +361,7 @@ static hinge_status agree_on_sizes(struct deal *d, const hinge_params *params, h
         return hg_fail(err, HINGE_EINVAL, "x: no rows to train on");
     if (own->rows > UINT32_MAX)
         return hg_fail(err, HINGE_ESIZE, "x: %zu rows are more than 2^32 - 1", own->rows);
-    hinge_params plain = *params;
-    plain.weights = NULL; /* looked at already */
-    plain.scaling = NULL;
-    plain.beta0 = NULL;
-    hinge_status status = hg_params_check(&plain, own->rows, own->pr.d, &own->pr.params, err);
-    if (status == HINGE_OK && hg_params_need_interior(&own->pr.params))
-        status = hg_fail(err, HINGE_EINVAL, "solver: a hard margin, or a rank, needs the interior point, which is "
-                                            "hinge_train's alone");
+    hinge_status status = hm_check_params(params, own->rows, own->pr.d, &own->pr.params, err);
     if (status == HINGE_OK && sum.most[1].key && params->beta0 == NULL && d->x->rows > 0)
         status = hg_fail(err, HINGE_EINVAL, "beta0: NULL on a rank that has rows, and other ranks have coefficients");
     own->starts = sum.most[1].key;
@@ -389,24 +395,17 @@ static hinge_status measure_points(struct deal *d, hinge_error *err)
     return HINGE_OK;
 }
 
-/* Classes, counts, and the group of each row. */
-static hinge_status survey(struct deal *d, const hinge_params *params, hinge_error *err)
+static hinge_status deal(struct deal *d, const hinge_params *params, size_t tile, hinge_error *err)
 {
     struct hm_own *own = d->own;
+    struct hm_sum sum = { 0 };
     HG_TRY(agree_on_sizes(d, params, err));
     own->pr.n_classes = 2;
     own->pr.n_problems = 1;
     if (own->pr.classifies)
         HG_TRY(agree_on_labels(d, err));
     own->starts *= own->pr.n_problems;
-    return count_points(d, err);
-}
-
-static hinge_status deal(struct deal *d, const hinge_params *params, size_t tile, hinge_error *err)
-{
-    struct hm_own *own = d->own;
-    struct hm_sum sum = { 0 };
-    HG_TRY(survey(d, params, err));
+    HG_TRY(count_points(d, err));
     if (params->scaling != NULL)
         HG_TRY(hm_scale(d->net, d->x, params, own->pr.d, &own->scaling, &d->factor, err));
     d->points = (struct hg_points){ .x = *d->x, .n = d->x->rows, .factor = d->factor,
@@ -421,39 +420,17 @@ static hinge_status deal(struct deal *d, const hinge_params *params, size_t tile
     return hm_find_counts(d->net, own, err);
 }
 
-static void deal_free(struct deal *d, hinge_status status)
-{
-    hg_free(d->group);
-    hg_free(d->factor);
-    hg_free(d->head);
-    if (status != HINGE_OK)
-        hm_own_free(d->own);
-}
-
 hinge_status hm_deal(const struct hm_net *net, const hinge_matrix *x, const double *y, const hinge_params *params,
                      size_t tile, struct hm_own *own, hinge_error *err)
 {
     struct deal d = { .net = net, .x = x, .y = y, .own = own };
     memset(own, 0, sizeof *own);
     hinge_status status = deal(&d, params, tile, err);
-    deal_free(&d, status);
-    return status;
-}
-
-hinge_status hm_place_rows(const struct hm_net *net, const hinge_matrix *x, const double *y,
-                           const hinge_params *params, struct hm_own *own, uint32_t *place, hinge_error *err)
-{
-    struct deal d = { .net = net, .x = x, .y = y, .own = own };
-    memset(own, 0, sizeof *own);
-    hinge_status status = survey(&d, params, err);
-    size_t unused = own->pr.n + d.first_row; /* and not so many as are used on lower ranks */
-    for (size_t c = 0; status == HINGE_OK && c < own->n_groups; c++)
-        unused -= d.before[c];
-    for (size_t i = 0; status == HINGE_OK && i < x->rows; i++) {
-        uint32_t c = d.group[i];
-        place[i] = (uint32_t)(c == UINT32_MAX ? unused++ : own->pr.start[c] + d.before[c]++);
-    }
-    deal_free(&d, status);
+    hg_free(d.group);
+    hg_free(d.factor);
+    hg_free(d.head);
+    if (status != HINGE_OK)
+        hm_own_free(own);
     return status;
 }
 
