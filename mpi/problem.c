@@ -18,35 +18,14 @@ static const double SLACK = 1.05; /* of eps, for the violation in f64 */
 
 /* ---- sums over tiles --------------------------------------------------------------------------------------------- */
 
-bool hm_nth_tile(const struct hm_run *r, size_t k, size_t *at, size_t *n, size_t *number)
-{
-    for (size_t p = 0; p < r->n_parts; p++) {
-        const struct hm_part *part = &r->part[p];
-        size_t tile = r->own->tile, tiles = (part->n + tile - 1) / tile;
-        if (k < tiles) {
-            uint64_t first = r->own->number[part->begin + k * tile];
-            size_t c = hm_group_of(r->own, part->begin);
-            *at = part->at + k * tile;
-            *n = HG_MIN(tile, part->n - k * tile);
-            *number = r->own->first_tile[c] + (first - r->own->pr.start[c]) / tile;
-            return true;
-        }
-        k -= tiles;
-    }
-    return false;
-}
-
 hinge_status hm_sum_tiles(const struct hm_run *r, hm_part_fn *form, size_t m, double *sums, hinge_error *err)
 {
-    size_t tiles = 0, at, n, number;
-    while (hm_nth_tile(r, tiles, &at, &n, &number))
-        tiles++;
+    size_t tiles = r->n_tiles;
     double one[HM_REALS], *part = hg_alloc(m * tiles, sizeof *part);
     hinge_status status = HM_HAVE(r->net, part != NULL, err, "no memory for %zu sums", tiles);
     for (size_t t = 0; status == HINGE_OK && t < tiles; t++) {
         memset(one, 0, sizeof one);
-        hm_nth_tile(r, t, &at, &n, &number);
-        form(r, at, n, one);
+        form(r, r->tile[t].at, r->tile[t].n, one);
         for (size_t k = 0; k < m; k++)
             part[k * tiles + t] = one[k];
     }
@@ -99,24 +78,24 @@ static void move(struct hg_qp *qp, enum which which, int l, size_t i, double ste
  * BOTH: those of layer 1 the other way. Returns what is left of it. */
 static double pour(struct hm_run *r, enum which which, int l, double amount, double *room)
 {
-    size_t at, n, number;
     double sign = amount < 0 ? -1 : 1, left = fabs(amount);
+    const struct hm_tile *end = r->tile + r->n_tiles;
     memset(room, 0, r->own->n_tiles * sizeof *room);
-    for (size_t k = 0; hm_nth_tile(r, k, &at, &n, &number); k++)
-        for (size_t i = at; i < at + n; i++)
-            room[number] += room_of(&r->qp, which, l, i, sign);
+    for (const struct hm_tile *t = r->tile; t < end; t++)
+        for (size_t i = t->at; i < t->at + t->n; i++)
+            room[t->number] += room_of(&r->qp, which, l, i, sign);
     hm_add_counts(r->net, (uint64_t *)(void *)room, r->own->n_tiles); /* bits: all ranks but one have 0 there */
     for (size_t t = 0; t < r->own->n_tiles; t++) { /* what is left when its turn comes */
         double most = room[t];
         room[t] = left;
         left = HG_MAX(left - most, 0.0);
     }
-    for (size_t k = 0; hm_nth_tile(r, k, &at, &n, &number); k++)
-        for (size_t i = at; i < at + n && room[number] > 0; i++) {
-            double most = room_of(&r->qp, which, l, i, sign), step = HG_MIN(most, room[number]);
+    for (const struct hm_tile *t = r->tile; t < end; t++)
+        for (size_t i = t->at; i < t->at + t->n && room[t->number] > 0; i++) {
+            double most = room_of(&r->qp, which, l, i, sign), step = HG_MIN(most, room[t->number]);
             if (step > 0)
-                move(&r->qp, which, l, i, sign * step, most < room[number]);
-            room[number] -= step;
+                move(&r->qp, which, l, i, sign * step, most < room[t->number]);
+            room[t->number] -= step;
         }
     return sign * left;
 }
@@ -201,8 +180,9 @@ static hinge_status find_points(struct hm_run *r, hinge_error *err)
     const struct hg_problem *pr = &own->pr;
     size_t a, b;
     hg_problem_pair(pr, r->problem, &a, &b);
-    r->part = hg_zalloc(own->n_groups, sizeof *r->part);
-    for (size_t k = 0; r->part != NULL && k < own->n_groups; k++) {
+    size_t most = own->n / own->tile + own->n_groups; /* tiles */
+    bool ok = HG_ROOM(HG_ZEROS(r->part, own->n_groups), HG_ARRAY(r->tile, most));
+    for (size_t k = 0; ok && k < own->n_groups; k++) {
         size_t c = k == 0 ? a : k <= a ? k - 1 : k; /* the first class first */
         bool in = !pr->classifies || c == a || c == b || b == SIZE_MAX;
         if (!in)
@@ -211,13 +191,16 @@ static hinge_status find_points(struct hm_run *r, hinge_error *err)
         part->begin = own->begin[c];
         part->n = own->begin[c + 1] - own->begin[c];
         part->at = r->n;
+        for (size_t i = 0; i < part->n; i += own->tile)
+            r->tile[r->n_tiles++] = (struct hm_tile){
+                r->n + i, HG_MIN(own->tile, part->n - i),
+                own->first_tile[c] + (own->number[part->begin + i] - pr->start[c]) / own->tile, r->n_parts - 1 };
         r->n += part->n;
         r->n_all += pr->start[c + 1] - pr->start[c];
     }
-    bool ok = r->part != NULL &&
-              HG_ROOM(HG_ARRAY(r->of, r->n), HG_ZEROS(r->g, r->n), HG_ZEROS(r->up[0], r->n), HG_ZEROS(r->down[0], r->n),
-                      HG_ZEROS(r->up[1], pr->task->two_sums ? r->n : 0),
-                      HG_ZEROS(r->down[1], pr->task->two_sums ? r->n : 0), HG_ZEROS(r->in_w, r->n));
+    size_t both = pr->task->two_sums ? r->n : 0;
+    ok = ok && HG_ROOM(HG_ARRAY(r->of, r->n), HG_ZEROS(r->g, r->n), HG_ZEROS(r->up[0], r->n), HG_ZEROS(r->down[0], r->n),
+                       HG_ZEROS(r->up[1], both), HG_ZEROS(r->down[1], both), HG_ZEROS(r->in_w, r->n));
     for (size_t p = 0; ok && p < r->n_parts; p++)
         for (size_t i = 0; i < r->part[p].n; i++)
             r->of[r->part[p].at + i] = (uint32_t)(r->part[p].begin + i);
@@ -264,7 +247,7 @@ static hinge_status make_block(struct hm_run *r, hinge_error *err)
 static void free_block(struct hm_run *r)
 {
     hm_free_grams(r->part, r->n_parts);
-    r->evicted += r->cache.evicted;
+    r->report.rows_evicted += r->cache.evicted;
     hg_cache_free(&r->cache);
     hg_inner_free(&r->inner);
     hg_free(r->vectors);
@@ -296,9 +279,9 @@ static hinge_status start(struct hm_run *r, struct hm_watch *watch, hinge_error 
     HG_TRY(make_block(r, err));
     if (restored || r->own->starts > 0 || sums[0] != 0 || sums[1] != 0)
         HG_TRY(hm_compute_gradient(r, err));
-    r->corrections = 0;
+    r->report.corrections = 0;
     r->target = r->params->eps;
-    r->error = NAN;
+    r->report.error = NAN;
     for (size_t at = 0; at < r->n; at++)
         hm_set_offsets(r, at);
     return HINGE_OK;
@@ -322,34 +305,21 @@ static void form_objective(const struct hm_run *r, size_t at, size_t n, double *
 }
 
 /* Objective, bounded points, and the thresholds as hg_qp_bias has them. */
-static hinge_status conclude(struct hm_run *r, struct hm_solution *s, hinge_error *err)
+static hinge_status conclude(struct hm_run *r, hinge_error *err)
 {
     double sum[HM_REALS];
     HG_TRY(hm_sum_tiles(r, form_objective, 6, sum, err));
-    s->report.objective = sum[0];
-    s->report.n_bsv = (size_t)llrint(sum[1]);
+    r->report.objective = sum[0];
+    r->report.n_bsv = (size_t)llrint(sum[1]);
     for (int l = 0; l < r->qp.layers; l++) {
         const struct hm_extremes *e = &r->now[l];
-        s->bias[l] = sum[3 + 2 * l] > 0.5 ? -sum[2 + 2 * l] / rint(sum[3 + 2 * l]) : -(e->high + e->low) / 2;
-        if (sum[3 + 2 * l] < 0.5 && (isinf(e->high) || isinf(e->low)))
-            s->bias[l] = isinf(e->high) && isinf(e->low) ? 0 : isinf(e->high) ? -e->low : -e->high;
-        if (r->qp.no_sum)
-            s->bias[l] = 0;
+        r->bias[l] = r->qp.no_sum            ? 0
+                     : sum[3 + 2 * l] > 0.5  ? -sum[2 + 2 * l] / rint(sum[3 + 2 * l])
+                                             : hg_middle_bias(e->high, e->low);
     }
-    s->report.violation = r->violation;
-    s->report.error = r->error;
-    s->report.iterations = r->iterations;
-    s->report.rounds = r->round;
-    s->report.phase.rows = r->all_spent[HM_ROWS];
-    s->report.phase.select = r->all_spent[HM_SELECT] + r->all_spent[HM_EXCHANGE];
-    s->report.phase.block = r->all_spent[HM_BLOCK];
-    s->report.phase.subproblem = r->all_spent[HM_SOLVE];
-    s->report.phase.certificate = r->all_spent[HM_CHECKS] + r->spent[HM_CHECKS];
-    s->report.rows_asked = r->asked;
-    s->report.rows_computed = r->computed;
-    s->report.rows_evicted = r->evicted + r->cache.evicted;
-    s->report.corrections = r->corrections;
-    s->report.precision = r->type == HINGE_F32 ? HINGE_PRECISION_F32 : HINGE_PRECISION_F64;
+    r->report.rows_evicted += r->cache.evicted;
+    r->report.phase.certificate += r->spent[HM_CHECKS];
+    r->report.precision = r->type == HINGE_F32 ? HINGE_PRECISION_F32 : HINGE_PRECISION_F64;
     return HINGE_OK;
 }
 
@@ -366,9 +336,10 @@ static void ask(struct hm_run *r, struct hm_watch *watch, bool first)
     }
     if (p->progress == NULL || first)
         return;
-    hinge_progress told = { .problem = r->problem, .n_problems = r->own->pr.n_problems, .rounds = r->round,
-                            .iterations = r->iterations, .violation = r->violation, .n = r->n_all,
-                            .n_active = r->n_all, .rows_computed = r->computed, .seconds = now - watch->begin };
+    hinge_progress told = { .problem = r->problem, .n_problems = r->own->pr.n_problems, .rounds = r->report.rounds,
+                            .iterations = r->report.iterations, .violation = r->report.violation, .n = r->n_all,
+                            .n_active = r->n_all, .rows_computed = r->report.rows_computed,
+                            .seconds = now - watch->begin };
     most[HM_STOP].key = p->progress(p->progress_arg, &told) != 0;
 }
 
@@ -381,8 +352,8 @@ static hinge_status verify(struct hm_run *r, bool *done, hinge_outcome *outcome,
     *outcome = HINGE_CONVERGED;
     if (r->n_all > FEW) {
         HG_TRY(hm_measure_error(r, err));
-        double left = eps - 2.2 * r->error;
-        *done = r->violation + 2 * r->error <= SLACK * eps;
+        double left = eps - 2.2 * r->report.error;
+        *done = r->report.violation + 2 * r->report.error <= SLACK * eps;
         if (*done)
             return HINGE_OK;
         if (left >= 0.25 * eps && r->target > 1.05 * left) { /* cheaper than a gradient in f64 */
@@ -392,9 +363,9 @@ static hinge_status verify(struct hm_run *r, bool *done, hinge_outcome *outcome,
     }
     HG_TRY(hm_compute_gradient(r, err));
     HG_TRY(hm_look(r, HINGE_OK));
-    r->error = 0;
-    *done = r->violation <= SLACK * eps;
-    if (*done || r->corrections < most)
+    r->report.error = 0;
+    *done = r->report.violation <= SLACK * eps;
+    if (*done || r->report.corrections < most)
         return HINGE_OK;
     *outcome = HINGE_STALLED;
     *done = r->type == HINGE_F64 || r->params->precision == HINGE_PRECISION_F32;
@@ -408,14 +379,17 @@ static hinge_status verify(struct hm_run *r, bool *done, hinge_outcome *outcome,
 /* A line of what the round took, where that is wanted: HM_ROUNDS names its columns. */
 static void tell_round(struct hm_run *r, FILE *file)
 {
+    hinge_report *to = &r->report;
+    double *const phases[HM_STAGES] = { &to->phase.select, &to->phase.select, &to->phase.block, &to->phase.subproblem,
+                                        &to->phase.rows, &to->phase.certificate };
     if (file != NULL)
         fprintf(file, "%zu %zu %zu %zu %zu %d %d %" PRIu64 " %zu %zu %zu %" PRIu64 " %zu", r->problem, r->n_all,
-                r->own->pr.d, hg_size_of(r->type), r->q, r->net->ranks, r->threads, r->round, r->n_fresh, r->moved,
-                r->made, r->steps, r->gathered_bytes);
+                r->own->pr.d, hg_size_of(r->type), r->q, r->net->ranks, r->threads, r->report.rounds, r->n_fresh,
+                r->moved, r->made, r->steps, r->gathered_bytes);
     for (int k = 0; k < HM_STAGES; k++) {
         if (file != NULL)
             fprintf(file, " %.6f%s", r->spent[k], k + 1 < HM_STAGES ? "" : "\n");
-        r->all_spent[k] += r->spent[k];
+        *phases[k] += r->spent[k];
         r->spent[k] = 0;
     }
 }
@@ -448,11 +422,11 @@ static hinge_status run_rounds(struct hm_run *r, struct hm_watch *watch, hinge_o
         }
         if (done)
             break;
-        if (!isfinite(r->violation)) {
+        if (!isfinite(r->report.violation)) {
             *outcome = HINGE_NONFINITE;
             break;
         }
-        if (r->violation <= r->target) {
+        if (r->report.violation <= r->target) {
             status = verify(r, &done, outcome, err);
             hm_lap(r, HM_CHECKS);
             if (status != HINGE_OK)
@@ -460,15 +434,15 @@ static hinge_status run_rounds(struct hm_run *r, struct hm_watch *watch, hinge_o
             if (done)
                 break;
         }
-        if (r->params->max_iter > 0 && r->iterations >= r->params->max_iter) {
+        if (r->params->max_iter > 0 && r->report.iterations >= r->params->max_iter) {
             *outcome = HINGE_MAX_ITER;
             break;
         }
-        if (r->violation < 0.999 * best) {
-            best = r->violation;
-            best_round = r->round;
+        if (r->report.violation < 0.999 * best) {
+            best = r->report.violation;
+            best_round = r->report.rounds;
         }
-        if (r->round - best_round > patience) {
+        if (r->report.rounds - best_round > patience) {
             *outcome = HINGE_STALLED;
             break;
         }
@@ -503,11 +477,10 @@ static bool is_mixed(const struct hm_run *r)
 }
 
 hinge_status hm_solve(struct hm_run *r, const struct hm_net *net, const struct hm_own *own, size_t problem,
-                      struct hm_watch *watch, struct hm_solution *solution, hinge_error *err)
+                      struct hm_watch *watch, hinge_error *err)
 {
     const hinge_params *p = &own->pr.params;
     memset(r, 0, sizeof *r);
-    memset(solution, 0, sizeof *solution);
     r->net = net;
     r->own = own;
     r->params = p;
@@ -521,6 +494,6 @@ hinge_status hm_solve(struct hm_run *r, const struct hm_net *net, const struct h
     r->mixed = is_mixed(r);
     r->memory = rows_memory(r);
     HG_TRY(start(r, watch, err));
-    HG_TRY(run_rounds(r, watch, &solution->report.outcome, err));
-    return conclude(r, solution, err);
+    HG_TRY(run_rounds(r, watch, &r->report.outcome, err));
+    return conclude(r, err);
 }

@@ -100,7 +100,7 @@ hinge_status hm_look(struct hm_run *r, hinge_status status)
     for (int l = 0; l < r->qp.layers; l++)
         r->now[l] = (struct hm_extremes){ -hm_value(r->sum.most[2 * l].key), hm_value(r->sum.most[2 * l + 1].key),
                                           ~r->sum.most[2 * l].tie, ~r->sum.most[2 * l + 1].tie };
-    r->violation = hm_violation(r);
+    r->report.violation = hm_violation(r);
     return (hinge_status)r->sum.most[HM_FAILED].key;
 }
 
@@ -108,7 +108,7 @@ hinge_status hm_look(struct hm_run *r, hinge_status status)
 
 uint64_t hm_tie_of(const struct hm_run *r, uint64_t number)
 {
-    return hg_hash(number ^ r->round << 40);
+    return hg_hash(number ^ r->report.rounds << 40);
 }
 
 /* Own points beyond the bin at which all ranks together have as many as are wanted; of that bin itself a share, drawn
@@ -164,7 +164,7 @@ static void fill_slot(struct hm_run *r, size_t slot, const struct hm_fresh *f)
     if (slot < r->in_w_now && r->at[slot] != UINT32_MAX)
         r->in_w[r->at[slot]] = 0;
     r->number[slot] = f->number;
-    r->age[slot] = r->round;
+    r->age[slot] = r->report.rounds;
     r->owner[slot] = r->sender[f - r->gathered];
     r->at[slot] = UINT32_MAX;
     r->fresh[r->n_fresh++] = (uint32_t)slot;
@@ -181,13 +181,7 @@ static void fill_slot(struct hm_run *r, size_t slot, const struct hm_fresh *f)
         struct hm_part *part = &r->part[p];
         if (part->hamming.features > 0)
             hg_hamming_put(&part->hamming, &r->own->kind, &part->gram.points, part->n + slot, r->x);
-        if (part->norms == NULL)
-            continue;
-        double norm = hg_points_norm(&part->gram.points, part->n + slot, r->type);
-        if (r->type == HINGE_F32)
-            ((float *)part->norms)[part->n + slot] = (float)norm;
-        else
-            ((double *)part->norms)[part->n + slot] = norm;
+        hm_set_norm(part, r->type, slot);
     }
 }
 
@@ -218,7 +212,7 @@ static void place(struct hm_run *r, const struct hm_fresh *const *f, size_t coun
     while (k < count) {
         uint64_t oldest = UINT64_MAX;
         for (size_t s = 0; s < r->in_w_now; s++)
-            if (r->age[s] < r->round && !(spares && is_free(r, s)))
+            if (r->age[s] < r->report.rounds && !(spares && is_free(r, s)))
                 oldest = HG_MIN(oldest, r->age[s]);
         spares = spares && oldest < UINT64_MAX;
         for (size_t s = 0; s < r->in_w_now && k < count; s++)
@@ -286,7 +280,7 @@ static hinge_status load_block(struct hm_run *r)
     for (size_t s0 = 0; s0 < n; s0 += SQUARE)
         for (size_t f0 = 0; f0 < r->n_fresh; f0 += SQUARE)
             for (size_t s = s0; s < HG_MIN(n, s0 + SQUARE); s++)
-                for (size_t f = f0; f < HG_MIN(r->n_fresh, f0 + SQUARE) && r->age[s] != r->round; f++) {
+                for (size_t f = f0; f < HG_MIN(r->n_fresh, f0 + SQUARE) && r->age[s] != r->report.rounds; f++) {
                     size_t to = s * in->ld + r->fresh[f], from = r->fresh[f] * in->ld + s;
                     if (r->type == HINGE_F32)
                         ((float *)in->k)[to] = ((const float *)in->k)[from];
@@ -307,7 +301,7 @@ static void solve_block(struct hm_run *r)
     for (int l = 0; l < r->qp.layers; l++)
         memcpy(r->before[l], in->beta[l], r->in_w_now * sizeof(double));
     if (most > 0)
-        cap = HG_MIN(cap, most - HG_MIN(most, r->iterations));
+        cap = HG_MIN(cap, most - HG_MIN(most, r->report.iterations));
     struct hg_inner_result done = { 0 };
     if (!r->mixed || r->net->rank == 0)
         done = hg_inner_solve(in, whole ? eps : eps / 2, whole ? 0 : 0.1, whole, cap);
@@ -316,7 +310,7 @@ static void solve_block(struct hm_run *r)
         for (int l = 0; l < r->qp.layers; l++)
             r->net->broadcast(r->net, in->beta[l], r->in_w_now * sizeof(double), 0);
     }
-    r->iterations += done.steps;
+    r->report.iterations += done.steps;
     r->steps = done.steps;
 }
 
@@ -371,7 +365,7 @@ static hinge_status update_gradient(struct hm_run *r)
                 delta += in->beta[l][k] - r->before[l][k];
             if (delta == 0 || (pass == 1 && r->fresh[k + r->q] != 0))
                 continue;
-            void *row = pass == 0 ? hg_cache_get(&r->cache, (uint32_t)r->number[k], r->round, &width) : NULL;
+            void *row = pass == 0 ? hg_cache_get(&r->cache, (uint32_t)r->number[k], r->report.rounds, &width) : NULL;
             r->fresh[k + r->q] = row != NULL;
             if (pass == 0 && row == NULL)
                 continue;
@@ -379,15 +373,15 @@ static hinge_status update_gradient(struct hm_run *r)
                 uint8_t *seen = &r->seen[hg_hash(r->number[k]) % HM_SEEN];
                 *seen = (uint8_t)HG_MIN(*seen + 1, 255);
                 if (*seen > r->patience)
-                    row = hg_cache_put(&r->cache, (uint32_t)r->number[k], r->round);
+                    row = hg_cache_put(&r->cache, (uint32_t)r->number[k], r->report.rounds);
             }
             r->ids[count] = (uint32_t)k;
             r->coef[count] = delta;
             r->row[count++] = row;
             kept += pass == 0;
         }
-    r->asked += count;
-    r->computed += count - kept;
+    r->report.rows_asked += count;
+    r->report.rows_computed += count - kept;
     r->moved = count;
     r->made = count - kept;
     for (size_t k = 0; k < r->in_w_now; k++)
@@ -410,7 +404,7 @@ void hm_set_offsets(struct hm_run *r, size_t at)
 
 hinge_status hm_round(struct hm_run *r)
 {
-    r->round++;
+    r->report.rounds++;
     hinge_status status = select_points(r);
     hm_lap(r, HM_SELECT);
     if (status != HINGE_OK) /* on all ranks */

@@ -28,6 +28,11 @@ struct hm_part { /* points of the problem of one group, at positions [at, at + n
     void *norms;         /* [n + room of others] */
 };
 
+struct hm_tile { /* of own points: n of them from position at on */
+    size_t at, n, number; /* number: among all tiles */
+    size_t part;
+};
+
 struct hm_extremes { /* of one layer, over all points */
     double low, high;    /* of F up, of F down */
     uint64_t low_at, high_at; /* their points */
@@ -51,11 +56,14 @@ struct hm_run {
     int threads;
     struct hm_part *part;  /* [n_parts] */
     size_t n_parts;
+    struct hm_tile *tile;  /* [n_tiles] */
+    size_t n_tiles;
     struct hg_points points; /* all own ones, as given */
 
     struct hg_qp qp;       /* by position */
     double sums[2];        /* that the layers are held to */
-    double bias[2];        /* of the solution, for hm_certify */
+    double bias[2];        /* of the solution */
+    hinge_report report;   /* of the problem; its error is that of g as it was last measured */
     double *g, *up[2], *down[2];
     uint32_t *of;          /* [n] own point of each position */
     uint8_t *in_w;         /* [n] */
@@ -88,17 +96,14 @@ struct hm_run {
     const char **vector;   /* [4 q] of those */
     uint32_t *sender;      /* [4 q] */
 
-    double violation, target; /* to be reached: eps, or less where the error of g takes a share of it */
-    double error;          /* of g, as it was last measured; NaN: it was not */
+    double target;         /* violation to be reached: eps, or less where the error of g takes a share of it */
     size_t memory;         /* for rows of all ranks together */
-    uint64_t round, iterations, computed, asked, evicted;
-    int corrections;
 
     /* of the last round: */
     uint64_t steps;        /* of the inner solve */
     size_t moved, made;    /* points, and rows computed for them */
     size_t gathered_bytes; /* by all ranks together */
-    double spent[HM_STAGES], all_spent[HM_STAGES]; /* seconds; of all rounds */
+    double spent[HM_STAGES]; /* seconds */
     double last;           /* on hg_now's clock */
 };
 
@@ -137,19 +142,17 @@ hinge_status hm_make_vectors(const struct hm_run *run, size_t rows, hinge_dtype 
 hinge_status hm_make_grams(const struct hm_run *run, struct hm_part *parts, hinge_dtype type,
                            const hinge_matrix *others, hinge_error *err);
 void hm_free_grams(struct hm_part *part, size_t n);
+/* Other point k's norm, once its vector is there. */
+void hm_set_norm(struct hm_part *part, hinge_dtype type, size_t k);
 /* g = K beta: points with coefficients travel tile by tile, in the order of all. */
 hinge_status hm_compute_gradient(struct hm_run *run, hinge_error *err);
-/* run->error: the largest |g - g in f64| over some hundred points, drawn from all and from those between the extremes
+/* run->report.error: the largest |g - g in f64| over some hundred points, drawn from all and from those between the extremes
  * of F; their vectors travel. */
 hinge_status hm_measure_error(struct hm_run *run, hinge_error *err);
 /* Reads of a value's worth that computing one takes, as rows of a type are made. */
 double hm_cost(const struct hm_run *run, hinge_dtype type);
 
-/* problem.c: one problem from its start to its end; beta and g stay in the run for whoever asks. */
-struct hm_solution { /* of all points */
-    hinge_report report;
-    double bias[2];
-};
+/* problem.c: one problem from its start to its end; beta, bias and g stay in the run for whoever asks. */
 /* Columns of a line, then the seconds of each stage. */
 #define HM_ROUNDS \
     "problem n d value_bytes q ranks threads round fresh moved computed steps gathered " \
@@ -163,15 +166,11 @@ struct hm_watch {
     FILE *rounds; /* where rank 0 writes a line a round; or NULL */
 };
 hinge_status hm_solve(struct hm_run *run, const struct hm_net *net, const struct hm_own *own, size_t problem,
-                      struct hm_watch *watch, struct hm_solution *solution, hinge_error *err);
+                      struct hm_watch *watch, hinge_error *err);
 void hm_run_free(struct hm_run *run);
 
 /* certify.c: adds what the solution of a run is worth; its g becomes that of f64. */
-hinge_status hm_certify(struct hm_run *run, const struct hm_solution *solution, hinge_certificate *certificate,
-                        hinge_error *err);
-
-/* Own tile k of the problem: its first position and how many, and its number among all tiles. false: there is none. */
-bool hm_nth_tile(const struct hm_run *run, size_t k, size_t *at, size_t *n, size_t *number);
+hinge_status hm_certify(struct hm_run *run, hinge_certificate *certificate, hinge_error *err);
 
 /* The sums over all points of m quantities, that `part` forms of own positions [at, at + n). */
 typedef void hm_part_fn(const struct hm_run *run, size_t at, size_t n, double *part);

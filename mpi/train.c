@@ -29,28 +29,29 @@ struct job {
 /* ---- a problem --------------------------------------------------------------------------------------------------- */
 
 /* Takes the scale out, as lib/solve.c does. */
-static void keep_solution(struct job *job, const struct hm_run *run, struct hm_solution *s)
+static void keep_solution(struct job *job, struct hm_run *run)
 {
     const struct hg_problem *pr = &job->own.pr;
+    hinge_report *report = &run->report;
     size_t first, second, p = run->problem;
     double b, factor;
     hg_problem_pair(pr, p, &first, &second);
-    hg_problem_bias(pr, s->bias, &b, &factor);
+    hg_problem_bias(pr, run->bias, &b, &factor);
     if (!isfinite(b))
         b = 0;
-    bool converged = s->report.outcome == HINGE_CONVERGED, lost = 1 / factor <= s->report.violation / 2;
+    bool converged = report->outcome == HINGE_CONVERGED, lost = 1 / factor <= report->violation / 2;
     if (factor == 0 || (converged && lost && pr->params.task == HINGE_NU_SVC)) { /* r <= 0, for all that is known */
         factor = 1;
-        s->report.outcome = converged ? HINGE_NO_MARGIN : s->report.outcome;
+        report->outcome = converged ? HINGE_NO_MARGIN : report->outcome;
     }
-    s->report.objective *= factor * factor;
+    report->objective *= factor * factor;
     for (size_t at = 0; at < run->n; at++) {
         size_t row = !pr->classifies ? 0 : pr->one_vs_rest ? p : hm_is_first(run, at) ? second - 1 : first;
         job->coef[run->of[at] * job->coef_rows + row] = hg_qp_beta(&run->qp, at) * factor;
     }
     job->rho[p] = b != 0 ? -b * factor : 0;
-    job->objective[p] = s->report.objective;
-    hg_add_report(&job->report, &s->report);
+    job->objective[p] = report->objective;
+    hg_add_report(&job->report, report);
     job->q = HG_MAX(job->q, run->q);
     job->maker = run->part[0].gram.tiler.maker->name;
 }
@@ -60,16 +61,15 @@ static hinge_status solve_all(struct job *job, struct hm_save *save, hinge_certi
     hinge_status status = HINGE_OK;
     for (size_t p = 0; p < job->own.pr.n_problems && status == HINGE_OK; p++) {
         struct hm_run run;
-        struct hm_solution solution;
         save->problem = p;
-        status = hm_solve(&run, job->net, &job->own, p, &job->watch, &solution, err);
+        status = hm_solve(&run, job->net, &job->own, p, &job->watch, err);
         if (status == HINGE_OK)
-            keep_solution(job, &run, &solution);
+            keep_solution(job, &run);
         if (status == HINGE_OK && certificate != NULL)
-            status = hm_certify(&run, &solution, certificate, err);
-        hm_run_free(&run);
-        if (status == HINGE_OK && hg_ended_early(solution.report.outcome))
+            status = hm_certify(&run, certificate, err);
+        if (status == HINGE_OK && hg_ended_early(run.report.outcome))
             job->own.pr.params.max_iter = 1; /* the rest as it starts */
+        hm_run_free(&run);
     }
     return status;
 }
