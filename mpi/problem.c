@@ -199,8 +199,9 @@ static hinge_status find_points(struct hm_run *r, hinge_error *err)
         r->n_all += pr->start[c + 1] - pr->start[c];
     }
     size_t both = pr->task->two_sums ? r->n : 0;
-    ok = ok && HG_ROOM(HG_ARRAY(r->of, r->n), HG_ZEROS(r->g, r->n), HG_ZEROS(r->up[0], r->n), HG_ZEROS(r->down[0], r->n),
-                       HG_ZEROS(r->up[1], both), HG_ZEROS(r->down[1], both), HG_ZEROS(r->in_w, r->n));
+    ok = ok && HG_ROOM(HG_ARRAY(r->of, r->n), HG_ZEROS(r->g, r->n), HG_ZEROS(r->up[0], r->n),
+                       HG_ZEROS(r->down[0], r->n), HG_ZEROS(r->up[1], both), HG_ZEROS(r->down[1], both),
+                       HG_ZEROS(r->in_w, r->n));
     for (size_t p = 0; ok && p < r->n_parts; p++)
         for (size_t i = 0; i < r->part[p].n; i++)
             r->of[r->part[p].at + i] = (uint32_t)(r->part[p].begin + i);

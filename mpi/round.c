@@ -157,14 +157,15 @@ static int by_badness(const void *a, const void *b)
 
 /* ---- W ----------------------------------------------------------------------------------------------------------- */
 
-static void fill_slot(struct hm_run *r, size_t slot, const struct hm_fresh *f)
+static void fill_slot(void *arg, size_t slot, size_t k)
 {
+    struct hm_run *r = arg;
+    const struct hm_fresh *f = r->order[k];
     struct hg_inner *in = &r->inner;
     size_t size = hg_size_of(r->type), stride = r->others.stride;
     if (slot < r->in_w_now && r->at[slot] != UINT32_MAX)
         r->in_w[r->at[slot]] = 0;
     r->number[slot] = f->number;
-    r->age[slot] = r->report.rounds;
     r->owner[slot] = r->sender[f - r->gathered];
     r->at[slot] = UINT32_MAX;
     r->fresh[r->n_fresh++] = (uint32_t)slot;
@@ -185,42 +186,6 @@ static void fill_slot(struct hm_run *r, size_t slot, const struct hm_fresh *f)
     }
 }
 
-/* Is a layer of the slot's point at none of its bounds? */
-static bool is_free(const struct hm_run *r, size_t slot)
-{
-    const struct hg_inner *in = &r->inner;
-    bool any = false;
-    for (int l = 0; l < r->qp.layers; l++) {
-        double b = in->beta[l][slot];
-        any = any || (b > in->lo[l][slot] && b < in->hi[l][slot] && (b != 0 || in->kink == 0));
-    }
-    return any;
-}
-
-/* Into free slots, then into those of the points that have been in W longest; where most of W is free, into those at a
- * bound first, as place_fresh of solver/smo/working_set.c has it. */
-static void place(struct hm_run *r, const struct hm_fresh *const *f, size_t count)
-{
-    size_t k = 0, n_free = 0;
-    while (k < count && r->in_w_now < r->q) {
-        fill_slot(r, r->in_w_now, f[k++]);
-        r->in_w_now++;
-    }
-    for (size_t s = 0; s < r->in_w_now && k < count; s++)
-        n_free += is_free(r, s);
-    bool spares = 2 * n_free > r->in_w_now;
-    while (k < count) {
-        uint64_t oldest = UINT64_MAX;
-        for (size_t s = 0; s < r->in_w_now; s++)
-            if (r->age[s] < r->report.rounds && !(spares && is_free(r, s)))
-                oldest = HG_MIN(oldest, r->age[s]);
-        spares = spares && oldest < UINT64_MAX;
-        for (size_t s = 0; s < r->in_w_now && k < count; s++)
-            if (r->age[s] == oldest && !(spares && is_free(r, s)))
-                fill_slot(r, s, f[k++]);
-    }
-}
-
 /* What is gathered, worst first, at most as many of each kind as are wanted. */
 static void take_winners(struct hm_run *r, size_t count, const size_t *wanted)
 {
@@ -232,7 +197,7 @@ static void take_winners(struct hm_run *r, size_t count, const size_t *wanted)
     for (size_t k = 0; k < count; k++)
         if (taken[order[k]->kind]++ < wanted[order[k]->kind])
             order[n++] = order[k];
-    place(r, order, n);
+    hg_place_fresh(&r->inner, r->q, &r->in_w_now, r->age, r->report.rounds, n, fill_slot, r);
     for (size_t w = 0; w < r->n_winners; w++) { /* those placed are marked; others are as they were */
         uint64_t number = r->own->number[r->of[r->winner[w]]];
         r->in_w[r->winner[w]] = 0;
@@ -263,33 +228,16 @@ static hinge_status select_points(struct hm_run *r)
 /* K_WW's rows of fresh points, and by symmetry their columns. */
 static hinge_status load_block(struct hm_run *r)
 {
-    enum { SQUARE = 16 };
-    struct hg_inner *in = &r->inner;
     struct hm_part *part = &r->part[0];
-    size_t size = hg_size_of(r->type), n = r->in_w_now;
+    size_t n = r->in_w_now;
     uint32_t *rows = r->ids + r->room;
-    in->q = n + r->qp.no_sum;
-    for (size_t f = 0; f < r->n_fresh; f++) {
+    r->inner.q = n + r->qp.no_sum;
+    for (size_t f = 0; f < r->n_fresh; f++)
         rows[f] = (uint32_t)part->n + r->fresh[f];
-        r->row[f] = (char *)in->k + r->fresh[f] * in->ld * size;
-    }
     for (size_t s = 0; s < n; s++)
         r->ids[s] = (uint32_t)(part->n + s);
-    hinge_status status = hg_rows_fill(&part->gram.super, rows, r->n_fresh, r->ids, n, r->row, NULL);
-#pragma omp parallel for num_threads(r->threads) schedule(static)
-    for (size_t s0 = 0; s0 < n; s0 += SQUARE)
-        for (size_t f0 = 0; f0 < r->n_fresh; f0 += SQUARE)
-            for (size_t s = s0; s < HG_MIN(n, s0 + SQUARE); s++)
-                for (size_t f = f0; f < HG_MIN(r->n_fresh, f0 + SQUARE) && r->age[s] != r->report.rounds; f++) {
-                    size_t to = s * in->ld + r->fresh[f], from = r->fresh[f] * in->ld + s;
-                    if (r->type == HINGE_F32)
-                        ((float *)in->k)[to] = ((const float *)in->k)[from];
-                    else
-                        ((double *)in->k)[to] = ((const double *)in->k)[from];
-                }
-    for (size_t f = 0; f < r->n_fresh; f++)
-        hg_inner_take_diagonal(in, r->fresh[f]);
-    return status;
+    struct hg_fresh_rows fresh = { &r->inner, r->n_fresh, n, r->fresh, r->age, r->report.rounds, r->row };
+    return hg_fill_fresh(&fresh, &part->gram.super, rows, r->ids, (struct hg_how){ .halt = NULL });
 }
 
 static void solve_block(struct hm_run *r)

@@ -146,8 +146,8 @@ void hm_free_grams(struct hm_part *part, size_t n);
 void hm_set_norm(struct hm_part *part, hinge_dtype type, size_t k);
 /* g = K beta: points with coefficients travel tile by tile, in the order of all. */
 hinge_status hm_compute_gradient(struct hm_run *run, hinge_error *err);
-/* run->report.error: the largest |g - g in f64| over some hundred points, drawn from all and from those between the extremes
- * of F; their vectors travel. */
+/* run->report.error: the largest |g - g in f64| over some hundred points, drawn from all and from those between the
+ * extremes of F; their vectors travel. */
 hinge_status hm_measure_error(struct hm_run *run, hinge_error *err);
 /* Reads of a value's worth that computing one takes, as rows of a type are made. */
 double hm_cost(const struct hm_run *run, hinge_dtype type);
