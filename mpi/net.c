@@ -22,6 +22,24 @@ void hm_add_counts(const struct hm_net *net, uint64_t *counts, size_t n)
     }
 }
 
+void hm_merge_ranges(const struct hm_net *net, double *low, double *high, size_t n, bool any)
+{
+    enum { AT_ONCE = HM_MOST / 2 };
+    for (size_t first = 0; first < n; first += AT_ONCE) {
+        size_t some = HG_MIN((size_t)AT_ONCE, n - first);
+        struct hm_sum sum = { 0 };
+        for (size_t k = 0; any && k < some; k++) {
+            hm_raise(&sum.most[2 * k], hm_key(-low[first + k]), 0);
+            hm_raise(&sum.most[2 * k + 1], hm_key(high[first + k]), 0);
+        }
+        net->sum(net, &sum);
+        for (size_t k = 0; k < some && sum.most[0].key != 0; k++) {
+            low[first + k] = -hm_value(sum.most[2 * k].key);
+            high[first + k] = hm_value(sum.most[2 * k + 1].key);
+        }
+    }
+}
+
 void hm_sizes(const struct hm_net *net, uint64_t mine)
 {
     for (int r = 0; r < net->ranks; r++)

@@ -74,6 +74,9 @@ static inline hinge_status hm_agree(const struct hm_net *net, hinge_status statu
     return all != HINGE_OK ? all : status;
 }
 
+/* Ranges [n] become those of all ranks that have any, if one has. */
+void hm_merge_ranges(const struct hm_net *net, double *low, double *high, size_t n, bool any);
+
 /* counts [n] become their sums over all ranks. */
 void hm_add_counts(const struct hm_net *net, uint64_t *counts, size_t n);
 

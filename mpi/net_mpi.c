@@ -59,9 +59,10 @@ static void broadcast(const struct hm_net *net, void *data, size_t bytes, int ro
         MPI_Bcast((char *)data + at, (int)HG_MIN((size_t)AT_ONCE, bytes - at), MPI_BYTE, root, mpi_of(net)->comm);
 }
 
-hinge_status hm_mpi_open(struct hm_mpi *m, MPI_Comm comm, struct hm_net *net, hinge_error *err)
+hinge_status hm_mpi_open(struct hm_mpi *m, MPI_Comm comm, hinge_error *err)
 {
     int on_machine;
+    struct hm_net *net = &m->net;
     *m = (struct hm_mpi){ .comm = comm };
     *net = (struct hm_net){ .arg = m, .sum = sum_up, .gather = gather, .turn = turn, .exchange = exchange,
                             .broadcast = broadcast };

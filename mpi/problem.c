@@ -2,7 +2,7 @@
  * One problem over ranks, around its rounds (round.c): boxes and a feasible start, the verdict, and what comes out.
  * Read run.h before.
  */
-#include "mpi/run.h"
+#include "mpi/save.h"
 #include "solver/smo/run.h"
 
 #include <inttypes.h>
@@ -272,8 +272,8 @@ static hinge_status start(struct hm_run *r, struct hm_watch *watch, hinge_error 
     bool restored = false;
     HG_TRY(find_points(r, err));
     HG_TRY(make_qp(r, sums, err));
-    if (watch->restore != NULL)
-        HG_TRY(watch->restore(watch->arg, r, &restored, err));
+    if (watch->save != NULL)
+        HG_TRY(hm_restore(watch->save, r, &restored, err));
     if (!restored && r->own->starts > 0)
         HG_TRY(take_start(r, sums, err));
     HG_TRY(make_feasible(r, sums, err));
@@ -416,7 +416,7 @@ static hinge_status run_rounds(struct hm_run *r, struct hm_watch *watch, hinge_o
         *outcome = r->sum.most[HM_STOP].key ? HINGE_STOPPED : HINGE_TIME_LIMIT;
         done = r->sum.most[HM_STOP].key || r->sum.most[HM_TIME].key;
         if (watch->save != NULL && (r->sum.most[HM_SAVE].key || done)) {
-            status = watch->save(watch->arg, r, err);
+            status = hm_save(watch->save, r, err);
             watch->saved = hg_now();
             if (status != HINGE_OK)
                 return status;

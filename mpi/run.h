@@ -159,9 +159,7 @@ double hm_cost(const struct hm_run *run, hinge_dtype type);
     "select exchange block solve rows checks\n"
 struct hm_watch {
     double begin; /* of the training, on hg_now's clock */
-    hinge_status (*save)(void *arg, struct hm_run *run, hinge_error *err); /* or NULL; called every `every` seconds */
-    hinge_status (*restore)(void *arg, struct hm_run *run, bool *restored, hinge_error *err); /* or NULL */
-    void *arg;
+    struct hm_save *save; /* checkpoints (save.h), `every` so many seconds; or NULL */
     double every, saved;
     FILE *rounds; /* where rank 0 writes a line a round; or NULL */
 };

@@ -229,9 +229,7 @@ static hinge_status train_model(const struct hm_net *net, const hinge_matrix *x,
     status = hm_deal(net, x, y, params, options->tile, &job->own, err);
     struct hm_save save = { .folder = options->checkpoint, .net = net, .own = &job->own };
     if (options->checkpoint != NULL) {
-        job->watch.save = hm_save;
-        job->watch.restore = hm_restore;
-        job->watch.arg = &save;
+        job->watch.save = &save;
         job->watch.every = options->every > 0 ? options->every : 600;
     }
     if (status == HINGE_OK)
