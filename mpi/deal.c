@@ -148,28 +148,10 @@ size_t hm_group_of_tile(const struct hm_own *own, size_t tile)
     return c;
 }
 
-size_t hm_group_of(const struct hm_own *own, size_t i)
-{
-    size_t c = 0;
-    while (i >= own->begin[c + 1])
-        c++;
-    return c;
-}
-
 static size_t tile_points(const struct hm_own *own, size_t c, size_t tile)
 {
     size_t n = own->pr.start[c + 1] - own->pr.start[c], first = (tile - own->first_tile[c]) * own->tile;
     return HG_MIN(own->tile, n - first);
-}
-
-size_t hm_own_tile(const struct hm_net *net, const struct hm_own *own, size_t tile, size_t *at)
-{
-    size_t ranks = (size_t)net->ranks, rank = (size_t)net->rank, c = hm_group_of_tile(own, tile);
-    size_t first = own->first_tile[c], mine = first + (rank + ranks - first % ranks) % ranks;
-    if (tile % ranks != rank)
-        return 0;
-    *at = own->begin[c] + (tile - mine) / ranks * own->tile; /* those before are whole */
-    return tile_points(own, c, tile);
 }
 
 static void lay_tiles(const struct hm_net *net, struct hm_own *own)
@@ -188,7 +170,7 @@ static void lay_tiles(const struct hm_net *net, struct hm_own *own)
 /* ---- the deal ---------------------------------------------------------------------------------------------------- */
 
 struct head { /* of a row on its way; its start and its values follow */
-    uint64_t tile, at, row;
+    uint64_t number, row;
     double y, weight;
 };
 
@@ -218,21 +200,37 @@ static void write_row(const struct deal *d, size_t i, struct head head, char *to
             ((float *)(void *)to)[c] = (float)value_of(d, i, c);
 }
 
+/* The group and the tile of a point. */
+static size_t find_tile(const struct hm_own *own, uint64_t number, size_t *c)
+{
+    *c = 0;
+    while (number >= own->pr.start[*c + 1])
+        ++*c;
+    return own->first_tile[*c] + (number - own->pr.start[*c]) / own->tile;
+}
+
 static void take_row(const struct deal *d, const char *from)
 {
     struct hm_own *own = d->own;
     struct head head;
-    size_t at = 0;
+    size_t c, ranks = (size_t)d->net->ranks, size = hg_size_of(own->type);
     memcpy(&head, from, sizeof head);
-    hm_own_tile(d->net, own, head.tile, &at);
-    at += head.at;
-    size_t c = hm_group_of_tile(own, head.tile), size = hg_size_of(own->type);
-    own->number[at] = own->pr.start[c] + (head.tile - own->first_tile[c]) * own->tile + head.at;
+    size_t tile = find_tile(own, head.number, &c), first = own->first_tile[c];
+    size_t mine = first + ((size_t)d->net->rank + ranks - first % ranks) % ranks; /* those before are whole */
+    size_t at = own->begin[c] + (tile - mine) / ranks * own->tile + (head.number - own->pr.start[c]) % own->tile;
+    own->number[at] = head.number;
     own->row[at] = head.row;
     own->y[at] = head.y;
     own->weight[at] = head.weight;
     memcpy(own->start + at * own->starts, from + sizeof head, own->starts * sizeof *own->start);
     memcpy((char *)own->x + at * own->stride * size, from + head_bytes(own), own->pr.d * size);
+}
+
+/* Whom row k of those dealt together goes to. */
+static size_t rank_of(const struct deal *d, size_t k)
+{
+    size_t c;
+    return find_tile(d->own, d->head[k].number, &c) % (size_t)d->net->ranks;
 }
 
 /* Rows [first, end); before [groups] moves on. */
@@ -247,12 +245,10 @@ static hinge_status exchange_rows(struct deal *d, size_t first, size_t end, hing
         uint32_t c = d->group[i];
         if (c == UINT32_MAX)
             continue;
-        uint64_t at = d->before[c]++;
         double y = d->y != NULL ? d->y[i] : 0;
-        struct head *head = &d->head[i - first];
-        *head = (struct head){ own->first_tile[c] + at / own->tile, at % own->tile, d->first_row + i, y,
-                               weight_of(&own->pr.params, i, y == 0 ? 0 : y) };
-        out[head->tile % ranks] += bytes;
+        d->head[i - first] = (struct head){ own->pr.start[c] + d->before[c]++, d->first_row + i, y,
+                                            weight_of(&own->pr.params, i, y == 0 ? 0 : y) };
+        out[rank_of(d, i - first)] += bytes;
     }
     for (size_t r = 0; r < ranks; r++) {
         d->place[r] = used;
@@ -261,7 +257,7 @@ static hinge_status exchange_rows(struct deal *d, size_t first, size_t end, hing
     char *send = hg_alloc(used, 1);
     for (size_t i = first; i < end && send != NULL; i++)
         if (d->group[i] != UINT32_MAX) {
-            uint64_t *to = &d->place[d->head[i - first].tile % ranks];
+            uint64_t *to = &d->place[rank_of(d, i - first)];
             write_row(d, i, d->head[i - first], send + *to);
             *to += bytes;
         }

@@ -45,10 +45,7 @@ hinge_status hm_scale(const struct hm_net *net, const hinge_matrix *x, const hin
 /* counts.c: own->kind. */
 hinge_status hm_find_counts(const struct hm_net *net, struct hm_own *own, hinge_error *err);
 
-/* The own points of a tile: how many, and *at: the first. 0 for a tile of another rank. */
-size_t hm_own_tile(const struct hm_net *net, const struct hm_own *own, size_t tile, size_t *at);
-/* The group of a tile, and of an own point. */
+/* The group of a tile. */
 size_t hm_group_of_tile(const struct hm_own *own, size_t tile);
-size_t hm_group_of(const struct hm_own *own, size_t i);
 
 #endif

@@ -11,7 +11,7 @@
 
 /* ---- violations -------------------------------------------------------------------------------------------------- */
 
-double hm_violation(const struct hm_run *r)
+static double find_violation(const struct hm_run *r)
 {
     double violation = 0;
     for (int l = 0; l < r->qp.layers; l++)
@@ -100,7 +100,7 @@ hinge_status hm_look(struct hm_run *r, hinge_status status)
     for (int l = 0; l < r->qp.layers; l++)
         r->now[l] = (struct hm_extremes){ -hm_value(r->sum.most[2 * l].key), hm_value(r->sum.most[2 * l + 1].key),
                                           ~r->sum.most[2 * l].tie, ~r->sum.most[2 * l + 1].tie };
-    r->report.violation = hm_violation(r);
+    r->report.violation = find_violation(r);
     return (hinge_status)r->sum.most[HM_FAILED].key;
 }
 
@@ -147,7 +147,7 @@ static double pick(struct hm_run *r, size_t kind, size_t wanted)
 
 static int by_badness(const void *a, const void *b)
 {
-    const struct hm_fresh *f = *(const struct hm_fresh *const *)a, *g = *(const struct hm_fresh *const *)b;
+    const struct hm_fresh *f = &((const struct hm_winner *)a)->fresh, *g = &((const struct hm_winner *)b)->fresh;
     if (f->kind != g->kind)
         return f->kind < g->kind ? -1 : 1;
     if (f->value != g->value)
@@ -160,13 +160,14 @@ static int by_badness(const void *a, const void *b)
 static void fill_slot(void *arg, size_t slot, size_t k)
 {
     struct hm_run *r = arg;
-    const struct hm_fresh *f = r->order[k];
+    const struct hm_winner *winner = &r->gathered[k];
+    const struct hm_fresh *f = &winner->fresh;
     struct hg_inner *in = &r->inner;
     size_t size = hg_size_of(r->type), stride = r->others.stride;
     if (slot < r->in_w_now && r->at[slot] != UINT32_MAX)
         r->in_w[r->at[slot]] = 0;
     r->number[slot] = f->number;
-    r->owner[slot] = r->sender[f - r->gathered];
+    r->owner[slot] = winner->sender;
     r->at[slot] = UINT32_MAX;
     r->fresh[r->n_fresh++] = (uint32_t)slot;
     in->g[slot] = f->g;
@@ -177,7 +178,7 @@ static void fill_slot(void *arg, size_t slot, size_t k)
         in->off[l][slot] = f->off[l];
     }
     char *to = (char *)r->vectors + slot * stride * size;
-    memcpy(to, r->vector[f - r->gathered], r->own->pr.d * size);
+    memcpy(to, winner->vector, r->own->pr.d * size);
     for (size_t p = 0; p < r->n_parts; p++) { /* by the first: the others are the same */
         struct hm_part *part = &r->part[p];
         if (part->hamming.features > 0)
@@ -189,14 +190,11 @@ static void fill_slot(void *arg, size_t slot, size_t k)
 /* What is gathered, worst first, at most as many of each kind as are wanted. */
 static void take_winners(struct hm_run *r, size_t count, const size_t *wanted)
 {
-    const struct hm_fresh **order = r->order;
     size_t taken[4] = { 0 }, n = 0;
+    qsort(r->gathered, count, sizeof *r->gathered, by_badness);
     for (size_t k = 0; k < count; k++)
-        order[k] = &r->gathered[k];
-    qsort(order, count, sizeof *order, by_badness);
-    for (size_t k = 0; k < count; k++)
-        if (taken[order[k]->kind]++ < wanted[order[k]->kind])
-            order[n++] = order[k];
+        if (taken[r->gathered[k].fresh.kind]++ < wanted[r->gathered[k].fresh.kind])
+            r->gathered[n++] = r->gathered[k];
     hg_place_fresh(&r->inner, r->q, &r->in_w_now, r->age, r->report.rounds, n, fill_slot, r);
     for (size_t w = 0; w < r->n_winners; w++) { /* those placed are marked; others are as they were */
         uint64_t number = r->own->number[r->of[r->winner[w]]];
@@ -267,19 +265,16 @@ static void solve_block(struct hm_run *r)
 /* Rows that are kept, eight at a time, tile by tile. */
 static void update_by_kept(struct hm_run *r, size_t count)
 {
-    size_t size = hg_size_of(r->type), tile = r->own->tile;
-    for (size_t p = 0; p < r->n_parts && count > 0; p++) {
-        const struct hm_part *part = &r->part[p];
+    size_t size = hg_size_of(r->type), tiles = count > 0 ? r->n_tiles : 0;
 #pragma omp parallel for num_threads(r->threads) schedule(static)
-        for (size_t first = 0; first < part->n; first += tile)
-            for (size_t h = 0; h < count; h += 8) {
-                const void *row[8];
-                size_t some = HG_MIN((size_t)8, count - h), cols = HG_MIN(tile, part->n - first);
-                for (size_t k = 0; k < some; k++)
-                    row[k] = (const char *)r->row[h + k] + (part->at + first) * size;
-                hg_add_rows(&r->loops->add, r->type, some, r->coef + h, row, cols, r->g + part->at + first);
-            }
-    }
+    for (size_t t = 0; t < tiles; t++)
+        for (size_t h = 0; h < count; h += 8) {
+            const void *row[8];
+            size_t some = HG_MIN((size_t)8, count - h), at = r->tile[t].at;
+            for (size_t k = 0; k < some; k++)
+                row[k] = (const char *)r->row[h + k] + at * size;
+            hg_add_rows(&r->loops->add, r->type, some, r->coef + h, row, r->tile[t].n, r->g + at);
+        }
 }
 
 static hinge_status update_by_new(struct hm_run *r, size_t first, size_t count)
@@ -301,44 +296,53 @@ static hinge_status update_by_new(struct hm_run *r, size_t first, size_t count)
     return status;
 }
 
+/* The point of slot k moved by delta; where its row is, or is to be kept. */
+static void add_moved(struct hm_run *r, uint32_t k, double delta, void *row)
+{
+    r->ids[r->moved] = k;
+    r->coef[r->moved] = delta;
+    r->row[r->moved++] = row;
+}
+
+static double delta_of(const struct hm_run *r, size_t k)
+{
+    double delta = 0;
+    for (int l = 0; l < r->qp.layers; l++)
+        delta += r->inner.beta[l][k] - r->before[l][k];
+    return delta;
+}
+
 /* Own beta, and g by the rows of all points that moved: those that are kept first. */
 static hinge_status update_gradient(struct hm_run *r)
 {
-    const struct hg_inner *in = &r->inner;
-    size_t kept = 0, count = 0, width;
-    for (int pass = 0; pass < 2; pass++) /* kept rows must be found before others make way */
-        for (size_t k = 0; k < r->in_w_now; k++) {
-            double delta = 0;
-            for (int l = 0; l < r->qp.layers; l++)
-                delta += in->beta[l][k] - r->before[l][k];
-            if (delta == 0 || (pass == 1 && r->fresh[k + r->q] != 0))
-                continue;
-            void *row = pass == 0 ? hg_cache_get(&r->cache, (uint32_t)r->number[k], r->report.rounds, &width) : NULL;
-            r->fresh[k + r->q] = row != NULL;
-            if (pass == 0 && row == NULL)
-                continue;
-            if (pass == 1) {
-                uint8_t *seen = &r->seen[hg_hash(r->number[k]) % HM_SEEN];
-                *seen = (uint8_t)HG_MIN(*seen + 1, 255);
-                if (*seen > r->patience)
-                    row = hg_cache_put(&r->cache, (uint32_t)r->number[k], r->report.rounds);
-            }
-            r->ids[count] = (uint32_t)k;
-            r->coef[count] = delta;
-            r->row[count++] = row;
-            kept += pass == 0;
-        }
-    r->report.rows_asked += count;
-    r->report.rows_computed += count - kept;
-    r->moved = count;
-    r->made = count - kept;
+    uint32_t *missing = r->fresh + r->q;
+    size_t width;
+    r->moved = r->made = 0;
+    for (uint32_t k = 0; k < r->in_w_now; k++) {
+        double delta = delta_of(r, k);
+        void *row = delta != 0 ? hg_cache_get(&r->cache, (uint32_t)r->number[k], r->report.rounds, &width) : NULL;
+        if (row != NULL)
+            add_moved(r, k, delta, row);
+        else if (delta != 0)
+            missing[r->made++] = k;
+    }
+    size_t kept = r->moved;
+    for (size_t m = 0; m < r->made; m++) { /* others make way only now */
+        uint64_t number = r->number[missing[m]];
+        uint8_t *seen = &r->seen[hg_hash(number) % HM_SEEN];
+        *seen = (uint8_t)HG_MIN(*seen + 1, 255);
+        add_moved(r, missing[m], delta_of(r, missing[m]),
+                  *seen > r->patience ? hg_cache_put(&r->cache, (uint32_t)number, r->report.rounds) : NULL);
+    }
+    r->report.rows_asked += r->moved;
+    r->report.rows_computed += r->made;
     for (size_t k = 0; k < r->in_w_now; k++)
         for (int l = 0; l < r->qp.layers && r->at[k] != UINT32_MAX; l++) {
-            r->qp.beta[l][r->at[k]] = in->beta[l][k];
+            r->qp.beta[l][r->at[k]] = r->inner.beta[l][k];
             hm_set_offsets(r, r->at[k]);
         }
     update_by_kept(r, kept);
-    return update_by_new(r, kept, count - kept);
+    return update_by_new(r, kept, r->made);
 }
 
 void hm_set_offsets(struct hm_run *r, size_t at)

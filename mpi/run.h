@@ -44,6 +44,12 @@ struct hm_fresh { /* a point that goes into W, as it travels; its vector follows
     double g, beta[2], lo[2], hi[2], off[2];
 };
 
+struct hm_winner { /* one that came */
+    struct hm_fresh fresh;
+    const char *vector; /* in its message */
+    uint32_t sender;    /* the rank that has it */
+};
+
 struct hm_run {
     const struct hm_net *net;
     const struct hm_own *own;
@@ -91,10 +97,7 @@ struct hm_run {
     char *message, *messages; /* what this rank tells, and all do */
     size_t message_room;
     struct hg_cache cache; /* of rows, by the points' numbers among all: own columns */
-    struct hm_fresh *gathered; /* [4 q] */
-    const struct hm_fresh **order;
-    const char **vector;   /* [4 q] of those */
-    uint32_t *sender;      /* [4 q] */
+    struct hm_winner *gathered; /* [4 q] */
 
     double target;         /* violation to be reached: eps, or less where the error of g takes a share of it */
     size_t memory;         /* for rows of all ranks together */
@@ -111,7 +114,6 @@ struct hm_run {
 hinge_status hm_look(struct hm_run *run, hinge_status status); /* violations of all; their failures, stops */
 hinge_status hm_round(struct hm_run *run);
 void hm_set_offsets(struct hm_run *run, size_t at);
-double hm_violation(const struct hm_run *run);
 /* Is it a point of the problem's first class? */
 static inline bool hm_is_first(const struct hm_run *run, size_t at)
 {

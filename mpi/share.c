@@ -66,9 +66,10 @@ static void write_message(const struct hm_run *r, size_t at_once)
 static void take_records(struct hm_run *r, const char *from, size_t n, uint32_t sender, size_t *count)
 {
     for (size_t k = 0; k < n; k++, from += record_bytes(r)) {
-        r->sender[*count] = sender;
-        r->vector[*count] = from + sizeof *r->gathered;
-        memcpy(&r->gathered[(*count)++], from, sizeof *r->gathered);
+        struct hm_winner *winner = &r->gathered[(*count)++];
+        memcpy(&winner->fresh, from, sizeof winner->fresh);
+        winner->vector = from + sizeof winner->fresh;
+        winner->sender = sender;
     }
 }
 

@@ -27,7 +27,12 @@ struct validation {
     size_t n;          /* rows of all */
     uint64_t *rows;    /* [ranks] */
     double *all;       /* [2 * n] two values of each row, for the rank that has it */
-    double *id, *all_y, *all_weight; /* [n] the row's number, label and weight */
+    double *id, *all_y, *all_weight; /* [n] the row's number, label and weight; */
+    double *predictions; /* [n] of cross-validation by so many folds, */
+    size_t folds;
+    hinge_report *report; /* which all ranks have; */
+    hinge_model *model;  /* or what is calibrated, */
+    hinge_outcome *outcome; /* and how that ended: on all ranks */
 };
 
 struct order { /* of rank 0 to all */
@@ -212,7 +217,7 @@ static hinge_status open_validation(struct validation *v, hinge_error *err)
     v->all = all;
     v->n = total / (2 * sizeof *v->all);
     ok = HG_ROOM(HG_ARRAY(v->id, v->n), HG_ARRAY(v->all_y, v->n), HG_ARRAY(v->all_weight, v->n),
-                 HG_ARRAY(v->rows, ranks));
+                 HG_ARRAY(v->predictions, v->n), HG_ARRAY(v->rows, ranks));
     HG_TRY(HM_HAVE(v->net, ok, err, "no memory for the folds of %zu rows", v->n));
     for (size_t r = 0; r < ranks; r++)
         v->rows[r] = v->net->in[r] / (2 * sizeof *v->all);
@@ -232,22 +237,27 @@ static void close_validation(struct validation *v)
     hg_free(v->id);
 }
 
-/* The parameters as rank 0 deals with rows by: each rank has the kernel, the scaling. */
-static hinge_params params_of_all(const struct validation *v)
-{
-    hinge_params p = *v->params;
-    p.kernel = hinge_kernel_linear();
-    p.weights = v->all_weight;
-    p.scaling = NULL;
-    p.beta0 = NULL;
-    return p;
-}
-
-/* Ends what others wait for; all ranks have the status of rank 0. */
-static hinge_status end_orders(const struct validation *v, hinge_status status, hinge_error *err)
+/* Rank 0 does what hinge does with rows, and others as they are told. */
+static hinge_status command(struct validation *v, hinge_error *err)
 {
     struct order end = { END };
-    v->net->broadcast(v->net, &end, sizeof end, 0);
+    hinge_status status = HINGE_OK;
+    if (v->net->rank > 0) {
+        serve(v);
+    } else {
+        const hinge_matrix x = hinge_matrix_f64(v->id, v->n, 1);
+        hinge_params p = *v->params;
+        p.kernel = hinge_kernel_linear(); /* each rank has the kernel, and the scaling */
+        p.scaling = NULL;
+        p.weights = v->all_weight;
+        p.beta0 = NULL;
+        v->trainings = v->model != NULL ? 5 * hinge_model_n_problems(v->model) : v->folds;
+        status = v->model != NULL ? hg_calibrate_by_folds(&v->others, v->model, &x, v->all_y, &p, v->begin, v->outcome,
+                                                          err)
+                                  : hg_cross_validate(&v->others, &x, v->all_y, &p, v->folds, v->predictions,
+                                                      v->report, err);
+        v->net->broadcast(v->net, &end, sizeof end, 0);
+    }
     return hm_agree(v->net, status, err);
 }
 
@@ -267,38 +277,23 @@ static hinge_status check(const struct validation *v, const double *predictions,
     return hm_check_params(v->params, HG_MAX(v->x->rows, (size_t)1), v->x->cols, &resolved, err);
 }
 
-/* Rank 0's predictions of all rows to the ranks that have them; *report to all. */
-static hinge_status validate(struct validation *v, size_t folds, double *predictions, hinge_report *report,
-                             hinge_error *err)
+/* Rank 0's predictions of all rows to the ranks that have them; its report to all. */
+static hinge_status share_predictions(const struct validation *v, double *predictions, hinge_error *err)
 {
-    uint64_t bytes[(sizeof *report + 7) / 8] = { 0 };
+    uint64_t bytes[(sizeof *v->report + 7) / 8] = { 0 };
     struct hm_sum sum = { .most = { { v->x->cols, 0 } } };
-    double *all = NULL, *told;
-    hinge_status status = HINGE_OK;
-    v->trainings = folds;
-    if (v->net->rank > 0) {
-        serve(v);
-    } else if ((all = hg_alloc(v->n, sizeof *all)) == NULL) {
-        status = hg_fail(err, HINGE_ENOMEM, "no memory for the folds of %zu rows", v->n);
-    } else {
-        const hinge_matrix x = hinge_matrix_f64(v->id, v->n, 1);
-        hinge_params p = params_of_all(v);
-        status = hg_cross_validate(&v->others, &x, v->all_y, &p, folds, all, report, err);
-    }
-    status = v->net->rank > 0 ? hm_agree(v->net, HINGE_OK, err) : end_orders(v, status, err);
-    for (size_t i = 0; status == HINGE_OK && i < v->n; i++)
-        v->all[2 * i] = all[i];
-    hg_free(all);
-    HG_TRY(status);
+    double *told;
+    for (size_t i = 0; i < v->n; i++)
+        v->all[2 * i] = v->predictions[i];
     HG_TRY(receive(v, &told, err));
     for (size_t i = 0; i < v->x->rows; i++)
         predictions[i] = told[2 * i];
     hg_free(told);
     v->net->sum(v->net, &sum);
-    memcpy(bytes, report, sizeof *report);
+    memcpy(bytes, v->report, sizeof *v->report);
     v->net->broadcast(v->net, bytes, sizeof bytes, 0);
-    memcpy(report, bytes, sizeof *report);
-    report->d = sum.most[0].key;
+    memcpy(v->report, bytes, sizeof *v->report);
+    v->report->d = sum.most[0].key;
     return HINGE_OK;
 }
 
@@ -306,13 +301,16 @@ hinge_status hm_cross_validate(const struct hm_net *net, const hinge_matrix *x, 
                                const hinge_params *params, size_t folds, const struct hm_options *options,
                                double *predictions, hinge_report *report, hinge_error *err)
 {
-    struct validation v = { .net = net, .x = x, .y = y, .params = params, .options = *options, .begin = hg_now() };
     hinge_report sum = { 0 };
+    struct validation v = { .net = net, .x = x, .y = y, .params = params, .options = *options, .begin = hg_now(),
+                            .folds = folds, .report = &sum };
     hg_ok(err);
     HG_TRY(hm_agree(net, check(&v, predictions, err), err));
     hinge_status status = open_validation(&v, err);
     if (status == HINGE_OK)
-        status = validate(&v, folds, predictions, &sum, err);
+        status = command(&v, err);
+    if (status == HINGE_OK)
+        status = share_predictions(&v, predictions, err);
     if (status == HINGE_OK && report != NULL)
         *report = sum;
     close_validation(&v);
@@ -324,24 +322,14 @@ hinge_status hm_calibrate(const struct hm_net *net, const hinge_matrix *x, const
                           hinge_error *err)
 {
     struct validation v = { .net = net, .x = x, .y = y, .params = params, .options = { .tile = options->tile },
-                            .copies = true, .begin = begin };
-    uint64_t ended = (uint64_t)*outcome;
+                            .begin = begin, .model = model, .outcome = outcome, .copies = true };
     hinge_status status = open_validation(&v, err);
-    if (status == HINGE_OK && net->rank > 0) {
-        serve(&v);
-        status = hm_agree(net, HINGE_OK, err);
-    } else if (status == HINGE_OK) {
-        const hinge_matrix all = hinge_matrix_f64(v.id, v.n, 1);
-        hinge_params p = params_of_all(&v);
-        v.trainings = 5 * hinge_model_n_problems(model);
-        status = hg_calibrate_by_folds(&v.others, model, &all, v.all_y, &p, begin, outcome, err);
-        ended = (uint64_t)*outcome;
-        status = end_orders(&v, status, err);
-    }
-    if (status == HINGE_OK) {
+    if (status == HINGE_OK)
+        status = command(&v, err);
+    uint64_t ended = (uint64_t)*outcome;
+    if (status == HINGE_OK)
         net->broadcast(net, &ended, sizeof ended, 0);
-        *outcome = (hinge_outcome)ended;
-    }
+    *outcome = (hinge_outcome)ended;
     close_validation(&v);
     return status;
 }
