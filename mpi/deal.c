@@ -148,6 +148,14 @@ size_t hm_group_of_tile(const struct hm_own *own, size_t tile)
     return c;
 }
 
+size_t hm_find_tile(const struct hm_own *own, uint64_t number, size_t *c)
+{
+    *c = 0;
+    while (number >= own->pr.start[*c + 1])
+        ++*c;
+    return own->first_tile[*c] + (number - own->pr.start[*c]) / own->tile;
+}
+
 static size_t tile_points(const struct hm_own *own, size_t c, size_t tile)
 {
     size_t n = own->pr.start[c + 1] - own->pr.start[c], first = (tile - own->first_tile[c]) * own->tile;
@@ -200,22 +208,13 @@ static void write_row(const struct deal *d, size_t i, struct head head, char *to
             ((float *)(void *)to)[c] = (float)value_of(d, i, c);
 }
 
-/* The group and the tile of a point. */
-static size_t find_tile(const struct hm_own *own, uint64_t number, size_t *c)
-{
-    *c = 0;
-    while (number >= own->pr.start[*c + 1])
-        ++*c;
-    return own->first_tile[*c] + (number - own->pr.start[*c]) / own->tile;
-}
-
 static void take_row(const struct deal *d, const char *from)
 {
     struct hm_own *own = d->own;
     struct head head;
     size_t c, ranks = (size_t)d->net->ranks, size = hg_size_of(own->type);
     memcpy(&head, from, sizeof head);
-    size_t tile = find_tile(own, head.number, &c), first = own->first_tile[c];
+    size_t tile = hm_find_tile(own, head.number, &c), first = own->first_tile[c];
     size_t mine = first + ((size_t)d->net->rank + ranks - first % ranks) % ranks; /* those before are whole */
     size_t at = own->begin[c] + (tile - mine) / ranks * own->tile + (head.number - own->pr.start[c]) % own->tile;
     own->number[at] = head.number;
@@ -230,7 +229,7 @@ static void take_row(const struct deal *d, const char *from)
 static size_t rank_of(const struct deal *d, size_t k)
 {
     size_t c;
-    return find_tile(d->own, d->head[k].number, &c) % (size_t)d->net->ranks;
+    return hm_find_tile(d->own, d->head[k].number, &c) % (size_t)d->net->ranks;
 }
 
 /* Rows [first, end); before [groups] moves on. */
@@ -374,6 +373,7 @@ static hinge_status measure_points(struct deal *d, hinge_error *err)
     struct hm_sum sum = { 0 };
     own->x32 = own->type == HINGE_F32 ? own->x : hg_zalloc(own->n * own->stride, sizeof *own->x32);
     const hinge_matrix x = { own->x, own->type, own->n, own->pr.d, own->stride, HINGE_ROW_MAJOR };
+    own->points = (struct hg_points){ .x = x, .n = own->n };
     for (size_t i = 0; own->x32 != NULL && i < own->n; i++) {
         double norm = 0;
         for (size_t c = 0; c < own->pr.d; c++) {

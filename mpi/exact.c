@@ -145,7 +145,7 @@ static size_t tell_tile(const struct hm_run *r, size_t tile, double *message, ui
                 rows[count++] = (uint32_t)k;
     for (size_t k = 0; k < count; k++) {
         message[k] = hg_qp_beta(&r->qp, rows[k]);
-        hg_points_pack(&r->points, NULL, r->of[rows[k]], 1, HINGE_F64, message + count + k * d, d);
+        hg_points_pack(&r->own->points, NULL, r->of[rows[k]], 1, HINGE_F64, message + count + k * d, d);
     }
     r->net->broadcast(r->net, &count, sizeof count, owner);
     if (count > 0)
@@ -253,7 +253,7 @@ static hinge_status tell_drawn(struct measure *m, const struct hm_run *r, hinge_
         if (is_drawn(r, at, between)) {
             memcpy(to, &r->own->number[r->of[at]], sizeof *to);
             to[1] = r->g[at];
-            hg_points_pack(&r->points, NULL, r->of[at], 1, HINGE_F64, to + 2, d);
+            hg_points_pack(&r->own->points, NULL, r->of[at], 1, HINGE_F64, to + 2, d);
             to += 2 + d;
         }
     hinge_status status = hm_gather_all(r->net, own, mine * width, &all, &total, err);

@@ -61,10 +61,7 @@ hinge_status hm_agreed(const struct hm_net *net, hinge_status status, hinge_erro
         first = *err;
     if (net->rank == root && (err == NULL || err->status == HINGE_OK))
         hg_fail(&first, status, "rank %d failed: %s", root, hinge_status_text(status));
-    uint64_t bytes[(sizeof first + 7) / 8] = { 0 };
-    memcpy(bytes, &first, sizeof first);
-    net->broadcast(net, bytes, sizeof bytes, root);
-    memcpy(&first, bytes, sizeof first);
+    net->broadcast(net, &first, sizeof first, root);
     if (err != NULL)
         *err = first;
     return first.status;

@@ -21,7 +21,7 @@ struct hm_sum { /* 4,352 bytes */
     uint64_t count[HM_COUNTS]; /* added up modulo 2^64, so that the order does not matter */
 };
 
-/* Sizes are in bytes, and multiples of 8. */
+/* Sizes are in bytes, and multiples of 8, but for broadcast. */
 struct hm_net {
     int rank, ranks;
     bool leads; /* first rank on its machine */

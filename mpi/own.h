@@ -25,6 +25,7 @@ struct hm_own {
     hinge_dtype type;      /* F32 where f32 holds all values as they are */
     size_t stride;
     void *x;               /* [n * stride] */
+    struct hg_points points; /* these */
     float *x32;            /* the same as floats, or x itself */
     double nonzeros, norm; /* of all points: non-zeros on average; largest squared norm */
     struct hg_hamming_kind kind; /* of the features of all points; features 0: of none */
@@ -45,6 +46,8 @@ hinge_status hm_scale(const struct hm_net *net, const hinge_matrix *x, const hin
 /* counts.c: own->kind. */
 hinge_status hm_find_counts(const struct hm_net *net, struct hm_own *own, hinge_error *err);
 
+/* The tile of a point, and its group. */
+size_t hm_find_tile(const struct hm_own *own, uint64_t number, size_t *group);
 /* The group of a tile. */
 size_t hm_group_of_tile(const struct hm_own *own, size_t tile);
 

@@ -56,22 +56,20 @@ static void form_beta(const struct hm_run *r, size_t at, size_t n, double *part)
 /* Coefficients of a layer that are inside their box, all of a layer, or those of both layers of a point together. */
 enum which { INSIDE, ALL, BOTH };
 
-static double room_of(const struct hg_qp *qp, enum which which, int l, size_t i, double sign)
+/* How far an entry goes of what is left, and with `moves` it does. */
+static double take(struct hg_qp *qp, enum which which, int l, size_t i, double sign, double left, bool moves)
 {
-    double up = qp->hi[l][i] - qp->beta[l][i], down = qp->beta[l][i] - qp->lo[l][i];
+    double *b = &qp->beta[l][i], up = qp->hi[l][i] - *b, down = *b - qp->lo[l][i];
+    double room = which == INSIDE && !(up > 0 && down > 0) ? 0
+                  : which == BOTH ? HG_MIN(qp->hi[0][i] - qp->beta[0][i], qp->beta[1][i] - qp->lo[1][i])
+                                  : sign > 0 ? up : down;
+    double step = HG_MIN(room, left);
+    if (!moves || !(step > 0))
+        return step;
+    *b = room < left && which != BOTH ? (sign > 0 ? qp->hi[l][i] : qp->lo[l][i]) : *b + sign * step;
     if (which == BOTH)
-        return HG_MIN(qp->hi[0][i] - qp->beta[0][i], qp->beta[1][i] - qp->lo[1][i]);
-    if (which == INSIDE && !(up > 0 && down > 0))
-        return 0;
-    return sign > 0 ? up : down;
-}
-
-static void move(struct hg_qp *qp, enum which which, int l, size_t i, double step, bool whole)
-{
-    double end = step > 0 ? qp->hi[l][i] : qp->lo[l][i];
-    qp->beta[l][i] = whole && which != BOTH ? end : qp->beta[l][i] + step;
-    if (which == BOTH)
-        qp->beta[1][i] -= step;
+        qp->beta[1][i] -= sign * step;
+    return step;
 }
 
 /* Moves the first entries of layer l, in the order of all points, by `amount` together, each as far as its box goes;
@@ -83,7 +81,7 @@ static double pour(struct hm_run *r, enum which which, int l, double amount, dou
     memset(room, 0, r->own->n_tiles * sizeof *room);
     for (const struct hm_tile *t = r->tile; t < end; t++)
         for (size_t i = t->at; i < t->at + t->n; i++)
-            room[t->number] += room_of(&r->qp, which, l, i, sign);
+            room[t->number] += take(&r->qp, which, l, i, sign, INFINITY, false);
     hm_add_counts(r->net, (uint64_t *)(void *)room, r->own->n_tiles); /* bits: all ranks but one have 0 there */
     for (size_t t = 0; t < r->own->n_tiles; t++) { /* what is left when its turn comes */
         double most = room[t];
@@ -91,12 +89,8 @@ static double pour(struct hm_run *r, enum which which, int l, double amount, dou
         left = HG_MAX(left - most, 0.0);
     }
     for (const struct hm_tile *t = r->tile; t < end; t++)
-        for (size_t i = t->at; i < t->at + t->n && room[t->number] > 0; i++) {
-            double most = room_of(&r->qp, which, l, i, sign), step = HG_MIN(most, room[t->number]);
-            if (step > 0)
-                move(&r->qp, which, l, i, sign * step, most < room[t->number]);
-            room[t->number] -= step;
-        }
+        for (size_t i = t->at; i < t->at + t->n && room[t->number] > 0; i++)
+            room[t->number] -= take(&r->qp, which, l, i, sign, room[t->number], true);
     return sign * left;
 }
 
@@ -233,7 +227,6 @@ static hinge_status make_block(struct hm_run *r, hinge_error *err)
                       HG_ZEROS(r->message, r->message_room), HG_ZEROS(r->messages, r->message_room));
     hinge_status status = ok ? hm_make_vectors(r, r->room, r->type, &r->others, err)
                              : hg_fail(err, HINGE_ENOMEM, "no memory for a working set of %zu examples", q);
-    r->vectors = (void *)r->others.data;
     if (status == HINGE_OK)
         status = hg_inner_init(&r->inner, q + r->qp.no_sum, r->qp.layers, r->qp.no_sum, r->qp.kink, r->type, r->loops,
                                err);
@@ -250,9 +243,9 @@ static void free_block(struct hm_run *r)
     r->report.rows_evicted += r->cache.evicted;
     hg_cache_free(&r->cache);
     hg_inner_free(&r->inner);
-    hg_free(r->vectors);
+    hg_free((void *)r->others.data);
     hg_free(r->number);
-    r->vectors = NULL;
+    r->others.data = NULL;
     r->number = NULL;
 }
 
@@ -345,11 +338,11 @@ static void ask(struct hm_run *r, struct hm_watch *watch, bool first)
 
 /* The violation is small enough: is it so in f64? Of many points, g is measured on some, and recomputed where that does
  * not say so. */
-static hinge_status verify(struct hm_run *r, bool *done, hinge_outcome *outcome, hinge_error *err)
+static hinge_status verify(struct hm_run *r, bool *done, hinge_error *err)
 {
     int most = r->type == HINGE_F32 ? MAX_CORRECTIONS : MAX_CORRECTIONS + MAX_EXACT;
     double eps = r->params->eps;
-    *outcome = HINGE_CONVERGED;
+    r->report.outcome = HINGE_CONVERGED;
     if (r->n_all > FEW) {
         HG_TRY(hm_measure_error(r, err));
         double left = eps - 2.2 * r->report.error;
@@ -367,7 +360,7 @@ static hinge_status verify(struct hm_run *r, bool *done, hinge_outcome *outcome,
     *done = r->report.violation <= SLACK * eps;
     if (*done || r->report.corrections < most)
         return HINGE_OK;
-    *outcome = HINGE_STALLED;
+    r->report.outcome = HINGE_STALLED;
     *done = r->type == HINGE_F64 || r->params->precision == HINGE_PRECISION_F32;
     if (*done)
         return HINGE_OK;
@@ -394,16 +387,22 @@ static void tell_round(struct hm_run *r, FILE *file)
     }
 }
 
-static hinge_status run_rounds(struct hm_run *r, struct hm_watch *watch, hinge_outcome *outcome, hinge_error *err)
+static hinge_status end_with(struct hm_run *r, hinge_outcome outcome)
+{
+    r->report.outcome = outcome;
+    return HINGE_OK;
+}
+
+static hinge_status run_rounds(struct hm_run *r, struct hm_watch *watch, hinge_error *err)
 {
     double best = INFINITY;
     uint64_t best_round = 0, patience = HG_STALL_ROUNDS + r->n_all / r->q;
-    bool done = false;
-    hinge_status status = HINGE_OK, failed;
+    hinge_status status = HINGE_OK;
+    const struct hm_most *most = r->sum.most;
     r->last = hg_now();
-    for (bool first = true; !done; first = false) {
+    for (bool first = true;; first = false) {
         ask(r, watch, first);
-        failed = hm_look(r, status);
+        hinge_status failed = hm_look(r, status);
         if (first && failed == HINGE_OK) { /* histograms are by the extremes before */
             memcpy(r->before_now, r->now, sizeof r->now);
             failed = hm_look(r, status);
@@ -412,44 +411,33 @@ static hinge_status run_rounds(struct hm_run *r, struct hm_watch *watch, hinge_o
             return hm_agree(r->net, status == HINGE_OK ? HINGE_OK
                                                        : hg_fail(err, status, "the kernel function reported a failure, "
                                                                               "or there is no memory"), err);
-        *outcome = r->sum.most[HM_STOP].key ? HINGE_STOPPED : HINGE_TIME_LIMIT;
-        done = r->sum.most[HM_STOP].key || r->sum.most[HM_TIME].key;
-        if (watch->save != NULL && (r->sum.most[HM_SAVE].key || done)) {
-            status = hm_save(watch->save, r, err);
+        bool ended = most[HM_STOP].key || most[HM_TIME].key;
+        if (watch->save != NULL && (most[HM_SAVE].key || ended)) {
+            HG_TRY(hm_save(watch->save, r, err));
             watch->saved = hg_now();
-            if (status != HINGE_OK)
-                return status;
         }
-        if (done)
-            break;
-        if (!isfinite(r->report.violation)) {
-            *outcome = HINGE_NONFINITE;
-            break;
-        }
+        if (ended)
+            return end_with(r, most[HM_STOP].key ? HINGE_STOPPED : HINGE_TIME_LIMIT);
+        if (!isfinite(r->report.violation))
+            return end_with(r, HINGE_NONFINITE);
         if (r->report.violation <= r->target) {
-            status = verify(r, &done, outcome, err);
+            bool done;
+            HG_TRY(verify(r, &done, err));
             hm_lap(r, HM_CHECKS);
-            if (status != HINGE_OK)
-                return status;
             if (done)
-                break;
+                return HINGE_OK;
         }
-        if (r->params->max_iter > 0 && r->report.iterations >= r->params->max_iter) {
-            *outcome = HINGE_MAX_ITER;
-            break;
-        }
+        if (r->params->max_iter > 0 && r->report.iterations >= r->params->max_iter)
+            return end_with(r, HINGE_MAX_ITER);
         if (r->report.violation < 0.999 * best) {
             best = r->report.violation;
             best_round = r->report.rounds;
         }
-        if (r->report.rounds - best_round > patience) {
-            *outcome = HINGE_STALLED;
-            break;
-        }
+        if (r->report.rounds - best_round > patience)
+            return end_with(r, HINGE_STALLED);
         status = hm_round(r);
         tell_round(r, watch->rounds);
     }
-    return HINGE_OK;
 }
 
 /* Half of the memory of all machines, or what all rows take. */
@@ -487,13 +475,11 @@ hinge_status hm_solve(struct hm_run *r, const struct hm_net *net, const struct h
     r->problem = problem;
     r->threads = hg_threads(p->threads);
     r->loops = hg_loops(hg_cpu_level(p->cpu_level));
-    r->points = (struct hg_points){ .x = { own->x, own->type, own->n, own->pr.d, own->stride, HINGE_ROW_MAJOR },
-                                    .n = own->n };
     bool beyond = hg_kernel_beyond_f32(&p->kernel, 1, &own->norm) || p->kernel.type == HINGE_USER;
     r->type = p->precision == HINGE_PRECISION_F64 || beyond ? HINGE_F64 : HINGE_F32;
     r->mixed = is_mixed(r);
     r->memory = rows_memory(r);
     HG_TRY(start(r, watch, err));
-    HG_TRY(run_rounds(r, watch, &r->report.outcome, err));
+    HG_TRY(run_rounds(r, watch, err));
     return conclude(r, err);
 }

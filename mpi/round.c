@@ -177,7 +177,7 @@ static void fill_slot(void *arg, size_t slot, size_t k)
         in->hi[l][slot] = f->hi[l];
         in->off[l][slot] = f->off[l];
     }
-    char *to = (char *)r->vectors + slot * stride * size;
+    char *to = (char *)r->others.data + slot * stride * size;
     memcpy(to, winner->vector, r->own->pr.d * size);
     for (size_t p = 0; p < r->n_parts; p++) { /* by the first: the others are the same */
         struct hm_part *part = &r->part[p];

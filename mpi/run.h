@@ -64,7 +64,6 @@ struct hm_run {
     size_t n_parts;
     struct hm_tile *tile;  /* [n_tiles] */
     size_t n_tiles;
-    struct hg_points points; /* all own ones, as given */
 
     struct hg_qp qp;       /* by position */
     double sums[2];        /* that the layers are held to */
@@ -86,9 +85,8 @@ struct hm_run {
     uint8_t *seen;         /* [HM_SEEN] by hash of points: their rows were computed so many times, or more */
     uint8_t patience;      /* a row is kept when it is computed once more than so often */
     size_t room;           /* of others' vectors: W, or a tile's */
-    void *vectors;         /* [room * stride] in `type` */
     double *x;             /* [d] work space */
-    hinge_matrix others;
+    hinge_matrix others;   /* [room] vectors in `type` */
 
     struct hm_extremes now[2], before_now[2];
     struct hm_sum sum;

@@ -185,18 +185,16 @@ static hinge_status take_part(const struct hm_save *s, struct hm_run *r, uint64_
         status = hg_fail(err, HINGE_EFORMAT, "%s: it is torn, or not the part that its manifest names", path);
     for (size_t at = 0; status == HINGE_OK && at < bytes.size; at += sizeof(struct entry)) {
         struct entry e;
-        size_t c = 0;
+        size_t c;
         memcpy(&e, bytes.data + at, sizeof e);
         if (e.number >= own->pr.n) {
             status = hg_fail(err, HINGE_EFORMAT, "%s: there is no point %llu", path, (unsigned long long)e.number);
             break;
         }
-        while (e.number >= own->pr.start[c + 1])
-            c++;
-        size_t in = e.number - own->pr.start[c], tile = own->first_tile[c] + in / own->tile;
+        size_t tile = hm_find_tile(own, e.number, &c), in = (e.number - own->pr.start[c]) % own->tile;
         for (const struct hm_tile *t = r->tile; t < r->tile + r->n_tiles; t++)
             for (int l = 0; l < r->qp.layers && t->number == tile; l++)
-                r->qp.beta[l][t->at + in % own->tile] = e.beta[l];
+                r->qp.beta[l][t->at + in] = e.beta[l];
     }
     hg_bytes_free(&bytes);
     return status;

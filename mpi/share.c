@@ -41,7 +41,7 @@ static void write_record(const struct hm_run *r, size_t w, char *to)
     }
     memcpy(to, &f, sizeof f);
     memset(to + sizeof f, 0, vector_bytes(r));
-    hg_points_pack(&r->points, NULL, r->of[at], 1, r->type, to + sizeof f, r->own->pr.d);
+    hg_points_pack(&r->own->points, NULL, r->of[at], 1, r->type, to + sizeof f, r->own->pr.d);
 }
 
 /* This rank's words: how many winners it has, g of own points in W, and the first of the winners. */

@@ -104,8 +104,6 @@ static hinge_status send_vectors(const struct job *job, void **all, size_t *tota
 {
     const struct hm_own *own = &job->own;
     size_t bytes = vector_bytes(job), coefs = job->coef_rows * sizeof(double), count = 0;
-    struct hg_points points = { .x = { own->x, own->type, own->n, own->pr.d, own->stride, HINGE_ROW_MAJOR },
-                                .n = own->n };
     for (size_t i = 0; i < own->n; i++)
         count += is_support(job, i);
     char *mine = hg_alloc(count, bytes), *to = mine;
@@ -114,7 +112,7 @@ static hinge_status send_vectors(const struct job *job, void **all, size_t *tota
             struct vector v = { own->number[i], own->row[i] };
             memcpy(to, &v, sizeof v);
             memcpy(to + sizeof v, job->coef + i * job->coef_rows, coefs);
-            hg_points_pack(&points, NULL, i, 1, HINGE_F64, to + sizeof v + coefs, own->pr.d);
+            hg_points_pack(&own->points, NULL, i, 1, HINGE_F64, to + sizeof v + coefs, own->pr.d);
             to += bytes;
         }
     hinge_status status = hm_collect(job->net, mine, count * bytes, all, total, err);
@@ -213,39 +211,31 @@ static hinge_status train_model(const struct hm_net *net, const hinge_matrix *x,
                                 const hinge_params *params, const struct hm_options *options, hinge_model **model,
                                 hinge_report *report, hinge_error *err)
 {
-    struct job *job = hg_zalloc(1, sizeof *job);
+    struct job job = { .net = net, .watch = { .begin = hg_now() } };
+    struct hm_save save = { .folder = options->checkpoint, .net = net, .own = &job.own };
     hinge_model *made = NULL;
     hg_ok(err);
     if (options->certificate != NULL)
         *options->certificate = (hinge_certificate){ 0 };
-    hinge_status status = job == NULL ? hg_fail(err, HINGE_ENOMEM, "no memory") : check(x, params, err);
-    status = hm_agree(net, status, err);
-    if (status != HINGE_OK) {
-        hg_free(job);
-        return status;
-    }
-    job->net = net;
-    job->watch.begin = job->watch.saved = hg_now();
-    status = hm_deal(net, x, y, params, options->tile, &job->own, err);
-    struct hm_save save = { .folder = options->checkpoint, .net = net, .own = &job->own };
-    if (options->checkpoint != NULL) {
-        job->watch.save = &save;
-        job->watch.every = options->every > 0 ? options->every : 600;
-    }
+    HG_TRY(hm_agree(net, check(x, params, err), err));
+    job.watch.saved = job.watch.begin;
+    job.watch.save = options->checkpoint != NULL ? &save : NULL;
+    job.watch.every = options->every > 0 ? options->every : 600;
+    hinge_status status = hm_deal(net, x, y, params, options->tile, &job.own, err);
     if (status == HINGE_OK)
-        status = open_rounds(job, options->rounds, err);
+        status = open_rounds(&job, options->rounds, err);
     if (status == HINGE_OK)
-        status = train(job, &save, options->certificate, &made, err);
-    if (job->watch.rounds != NULL && (ferror(job->watch.rounds) | fclose(job->watch.rounds)) != 0 && status == HINGE_OK)
+        status = train(&job, &save, options->certificate, &made, err);
+    FILE *rounds = job.watch.rounds;
+    if (rounds != NULL && (ferror(rounds) | fclose(rounds)) != 0 && status == HINGE_OK)
         status = hg_fail(err, HINGE_EIO, "%s: cannot write", options->rounds);
     if (status == HINGE_OK && made != NULL && params->scaling != NULL)
-        status = hinge_scaling_attach(&job->own.scaling, made, err);
+        status = hinge_scaling_attach(&job.own.scaling, made, err);
     status = hm_agree(net, status, err);
     if (status == HINGE_OK)
-        fill_report(job, made, report);
-    hg_free(job->coef);
-    hm_own_free(&job->own);
-    hg_free(job);
+        fill_report(&job, made, report);
+    hg_free(job.coef);
+    hm_own_free(&job.own);
     if (status == HINGE_OK)
         *model = made;
     else

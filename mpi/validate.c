@@ -280,7 +280,6 @@ static hinge_status check(const struct validation *v, const double *predictions,
 /* Rank 0's predictions of all rows to the ranks that have them; its report to all. */
 static hinge_status share_predictions(const struct validation *v, double *predictions, hinge_error *err)
 {
-    uint64_t bytes[(sizeof *v->report + 7) / 8] = { 0 };
     struct hm_sum sum = { .most = { { v->x->cols, 0 } } };
     double *told;
     for (size_t i = 0; i < v->n; i++)
@@ -290,9 +289,7 @@ static hinge_status share_predictions(const struct validation *v, double *predic
         predictions[i] = told[2 * i];
     hg_free(told);
     v->net->sum(v->net, &sum);
-    memcpy(bytes, v->report, sizeof *v->report);
-    v->net->broadcast(v->net, bytes, sizeof bytes, 0);
-    memcpy(v->report, bytes, sizeof *v->report);
+    v->net->broadcast(v->net, v->report, sizeof *v->report, 0);
     v->report->d = sum.most[0].key;
     return HINGE_OK;
 }
@@ -326,10 +323,8 @@ hinge_status hm_calibrate(const struct hm_net *net, const hinge_matrix *x, const
     hinge_status status = open_validation(&v, err);
     if (status == HINGE_OK)
         status = command(&v, err);
-    uint64_t ended = (uint64_t)*outcome;
     if (status == HINGE_OK)
-        net->broadcast(net, &ended, sizeof ended, 0);
-    *outcome = (hinge_outcome)ended;
+        net->broadcast(net, outcome, sizeof *outcome, 0);
     close_validation(&v);
     return status;
 }
