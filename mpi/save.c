@@ -149,27 +149,22 @@ static hinge_status read_manifest(const struct hm_save *s, struct manifest *m, u
 
 hinge_status hm_save(struct hm_save *s, struct hm_run *run, hinge_error *err)
 {
+    const struct hm_net *net = s->net;
     struct manifest old = { 0 };
-    size_t ranks = (size_t)s->net->ranks;
-    uint64_t mine = 0, *hash = hg_alloc(ranks, sizeof *hash), *olds = NULL;
-    hinge_status status = HM_HAVE(s->net, hash != NULL, err, "no memory");
+    uint64_t mine = 0, *olds = NULL;
+    hinge_status status = HINGE_OK;
     s->generation++;
-    if (status == HINGE_OK)
-        status = hm_agree(s->net, write_part(s, run, &mine, err), err);
-    if (status == HINGE_OK) {
-        hm_sizes(s->net, mine);
-        memcpy(hash, s->net->sizes, ranks * sizeof *hash);
-        if (s->net->rank == 0) {
-            (void)read_manifest(s, &old, &olds, NULL); /* which is written over, whatever it is */
-            status = write_manifest(s, hash, err);
-        }
-        status = hm_agree(s->net, status, err);
+    HG_TRY(hm_agree(net, write_part(s, run, &mine, err), err));
+    hm_sizes(net, mine);
+    if (net->rank == 0) {
+        (void)read_manifest(s, &old, &olds, NULL); /* which is written over, whatever it is */
+        hg_free(olds);
+        status = write_manifest(s, net->sizes, err);
     }
-    if (status == HINGE_OK && old.found && old.generation != s->generation)
+    HG_TRY(hm_agree(net, status, err));
+    if (old.found && old.generation != s->generation)
         remove_parts(s, old.generation, old.ranks);
-    hg_free(hash);
-    hg_free(olds);
-    return status;
+    return HINGE_OK;
 }
 
 /* The coefficients of a part that belong to this rank. */
@@ -211,11 +206,12 @@ hinge_status hm_restore(struct hm_save *s, struct hm_run *run, bool *restored, h
     if (status == HINGE_OK && m.found && m.identity != s->identity)
         status = hg_fail(err, HINGE_EINVAL, "%s: the checkpoint is of other data or parameters", s->folder);
     status = hm_agree(s->net, status, err);
-    if (status == HINGE_OK) {
+    if (status == HINGE_OK)
         s->net->broadcast(s->net, &m, sizeof m, 0);
-        if (s->net->rank > 0 && m.found)
+    if (status == HINGE_OK && m.found) {
+        if (s->net->rank > 0)
             hash = hg_alloc(m.ranks, sizeof *hash);
-        status = HM_HAVE(s->net, !m.found || hash != NULL, err, "no memory for a checkpoint");
+        status = HM_HAVE(s->net, hash != NULL, err, "no memory for a checkpoint");
     }
     if (status == HINGE_OK && m.found) {
         s->net->broadcast(s->net, hash, m.ranks * sizeof *hash, 0);
