@@ -43,28 +43,23 @@ static double weight_of(const hinge_params *p, size_t row, double label)
 
 /* ---- classes ----------------------------------------------------------------------------------------------------- */
 
-static size_t find_label(const struct class_seen *seen, size_t k, double label)
+/* One more of k labels, if it is none of them; returns how many there are then. */
+static size_t add_label(struct class_seen *seen, size_t k, struct class_seen one)
 {
     size_t c = 0;
-    while (c < k && seen[c].label != label)
+    while (c < k && seen[c].label != one.label)
         c++;
-    return c;
+    seen[c] = c < k ? seen[c] : one;
+    return HG_MAX(k, c + 1);
 }
 
 /* The labels of this rank's rows, in the order in which they appear; NULL without memory. */
 static struct class_seen *own_labels(const struct deal *d, size_t *count)
 {
-    size_t last = 0;
     struct class_seen *seen = hg_alloc(d->x->rows, sizeof *seen);
     *count = 0;
-    for (size_t i = 0; seen != NULL && i < d->x->rows; i++) {
-        double label = d->y[i] == 0 ? 0 : d->y[i];
-        if (last < *count && seen[last].label == label)
-            continue;
-        last = find_label(seen, *count, label);
-        if (last == *count)
-            seen[(*count)++] = (struct class_seen){ label, d->first_row + i };
-    }
+    for (size_t i = 0; seen != NULL && i < d->x->rows; i++)
+        *count = add_label(seen, *count, (struct class_seen){ d->y[i] == 0 ? 0 : d->y[i], d->first_row + i });
     return seen;
 }
 
@@ -72,8 +67,7 @@ static hinge_status take_labels(struct hg_problem *pr, struct class_seen *all, s
 {
     size_t k = 0;
     for (size_t i = 0; i < n; i++)
-        if (find_label(all, k, all[i].label) == k)
-            all[k++] = all[i];
+        k = add_label(all, k, all[i]);
     pr->n_classes = k;
     pr->labels = hg_alloc(k, sizeof *pr->labels);
     if (pr->labels == NULL)
@@ -140,26 +134,12 @@ static hinge_status count_points(struct deal *d, hinge_error *err)
 
 /* ---- tiles ------------------------------------------------------------------------------------------------------- */
 
-size_t hm_group_of_tile(const struct hm_own *own, size_t tile)
-{
-    size_t c = 0;
-    while (tile >= own->first_tile[c + 1])
-        c++;
-    return c;
-}
-
 size_t hm_find_tile(const struct hm_own *own, uint64_t number, size_t *c)
 {
     *c = 0;
     while (number >= own->pr.start[*c + 1])
         ++*c;
     return own->first_tile[*c] + (number - own->pr.start[*c]) / own->tile;
-}
-
-static size_t tile_points(const struct hm_own *own, size_t c, size_t tile)
-{
-    size_t n = own->pr.start[c + 1] - own->pr.start[c], first = (tile - own->first_tile[c]) * own->tile;
-    return HG_MIN(own->tile, n - first);
 }
 
 static void lay_tiles(const struct hm_net *net, struct hm_own *own)
@@ -169,7 +149,7 @@ static void lay_tiles(const struct hm_net *net, struct hm_own *own)
         own->first_tile[c + 1] = own->first_tile[c] + (n + own->tile - 1) / own->tile;
         for (size_t t = own->first_tile[c]; t < own->first_tile[c + 1]; t++)
             if (t % (size_t)net->ranks == (size_t)net->rank)
-                own->n += tile_points(own, c, t);
+                own->n += HG_MIN(own->tile, n - (t - own->first_tile[c]) * own->tile);
         own->begin[c + 1] = own->n;
     }
     own->n_tiles = own->first_tile[own->n_groups];

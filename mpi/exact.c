@@ -167,14 +167,6 @@ static hinge_status add_points(struct exact *e, const double *message, uint32_t 
     return HINGE_OK;
 }
 
-static bool holds_tile(const struct hm_run *r, size_t tile)
-{
-    const struct hg_problem *pr = &r->own->pr;
-    size_t a, b, c = hm_group_of_tile(r->own, tile);
-    hg_problem_pair(pr, r->problem, &a, &b);
-    return !pr->classifies || c == a || c == b || b == SIZE_MAX;
-}
-
 hinge_status hm_compute_gradient(struct hm_run *r, hinge_error *err)
 {
     struct exact e;
@@ -188,11 +180,12 @@ hinge_status hm_compute_gradient(struct hm_run *r, hinge_error *err)
     status = hm_agree(r->net, status, err);
     if (status == HINGE_OK) {
         memset(r->g, 0, r->n * sizeof *r->g);
-        for (size_t t = 0; t < r->own->n_tiles; t++) {
-            size_t count = holds_tile(r, t) ? tell_tile(r, t, message, rows) : 0;
-            if (count > 0 && status == HINGE_OK && add_points(&e, message, rows, count) != HINGE_OK)
-                status = hg_fail(err, HINGE_ECALLBACK, "the kernel function reported a failure");
-        }
+        for (size_t c = 0; c < r->own->n_groups; c++)
+            for (size_t t = r->own->first_tile[c]; hm_has_group(r, c) && t < r->own->first_tile[c + 1]; t++) {
+                size_t count = tell_tile(r, t, message, rows);
+                if (count > 0 && status == HINGE_OK && add_points(&e, message, rows, count) != HINGE_OK)
+                    status = hg_fail(err, HINGE_ECALLBACK, "the kernel function reported a failure");
+            }
         status = hm_agree(r->net, status, err);
     }
     close_exact(&e);

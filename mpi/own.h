@@ -48,7 +48,5 @@ hinge_status hm_find_counts(const struct hm_net *net, struct hm_own *own, hinge_
 
 /* The tile of a point, and its group. */
 size_t hm_find_tile(const struct hm_own *own, uint64_t number, size_t *group);
-/* The group of a tile. */
-size_t hm_group_of_tile(const struct hm_own *own, size_t tile);
 
 #endif

@@ -167,6 +167,13 @@ static hinge_status make_qp(struct hm_run *r, double *sums, hinge_error *err)
     return HINGE_OK;
 }
 
+bool hm_has_group(const struct hm_run *r, size_t c)
+{
+    size_t a, b;
+    hg_problem_pair(&r->own->pr, r->problem, &a, &b);
+    return !r->own->pr.classifies || c == a || c == b || b == SIZE_MAX;
+}
+
 /* The groups of the problem, and this rank's points of them. */
 static hinge_status find_points(struct hm_run *r, hinge_error *err)
 {
@@ -178,8 +185,7 @@ static hinge_status find_points(struct hm_run *r, hinge_error *err)
     bool ok = HG_ROOM(HG_ZEROS(r->part, own->n_groups), HG_ARRAY(r->tile, most));
     for (size_t k = 0; ok && k < own->n_groups; k++) {
         size_t c = k == 0 ? a : k <= a ? k - 1 : k; /* the first class first */
-        bool in = !pr->classifies || c == a || c == b || b == SIZE_MAX;
-        if (!in)
+        if (!hm_has_group(r, c))
             continue;
         struct hm_part *part = &r->part[r->n_parts++];
         part->begin = own->begin[c];

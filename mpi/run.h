@@ -112,6 +112,8 @@ struct hm_run {
 hinge_status hm_look(struct hm_run *run, hinge_status status); /* violations of all; their failures, stops */
 hinge_status hm_round(struct hm_run *run);
 void hm_set_offsets(struct hm_run *run, size_t at);
+/* Has the problem points of a group? */
+bool hm_has_group(const struct hm_run *run, size_t group);
 /* Is it a point of the problem's first class? */
 static inline bool hm_is_first(const struct hm_run *run, size_t at)
 {

@@ -207,6 +207,7 @@ static hinge_status open_rounds(struct job *job, const char *path, hinge_error *
     return hm_agree(job->net, status, err);
 }
 
+/* *model: to be freed on failure too */
 static hinge_status train_model(const struct hm_net *net, const hinge_matrix *x, const double *y,
                                 const hinge_params *params, const struct hm_options *options, hinge_model **model,
                                 hinge_report *report, hinge_error *err)
@@ -236,10 +237,7 @@ static hinge_status train_model(const struct hm_net *net, const hinge_matrix *x,
         fill_report(&job, made, report);
     hg_free(job.coef);
     hm_own_free(&job.own);
-    if (status == HINGE_OK)
-        *model = made;
-    else
-        hinge_model_free(made);
+    *model = made;
     return status;
 }
 
@@ -249,14 +247,14 @@ hinge_status hm_train(const struct hm_net *net, const hinge_matrix *x, const dou
     double begin = hg_now();
     hinge_model *made = NULL;
     hinge_report r = { 0 };
-    HG_TRY(train_model(net, x, y, params, options, &made, &r, err));
-    if (params->probability && !hg_ended_early(r.outcome)) {
-        hinge_status status = hm_calibrate(net, x, y, params, options, begin, made, &r.outcome, err);
+    hinge_status status = train_model(net, x, y, params, options, &made, &r, err);
+    if (status == HINGE_OK && params->probability && !hg_ended_early(r.outcome)) {
+        status = hm_calibrate(net, x, y, params, options, begin, made, &r.outcome, err);
         r.seconds = hg_now() - begin;
-        if (status != HINGE_OK) {
-            hinge_model_free(made);
-            return status;
-        }
+    }
+    if (status != HINGE_OK) {
+        hinge_model_free(made);
+        return status;
     }
     if (report != NULL)
         *report = r;

@@ -105,9 +105,9 @@ static hinge_status train(const struct validation *v, const struct order *o, hin
     return status;
 }
 
-/* What the model says of the rows told, on rank 0: *values is to be freed. */
+/* What the model says of the rows whose second value is above 0, into rank 0's v->all as their first. */
 static hinge_status predict(const struct validation *v, const struct order *o, const hinge_model *model,
-                            double **values, hinge_error *err)
+                            hinge_error *err)
 {
     hinge_predict_options options = { .threads = v->params->threads, .cpu_level = v->params->cpu_level };
     hinge_matrix x;
@@ -124,8 +124,12 @@ static hinge_status predict(const struct validation *v, const struct order *o, c
                                      o->labels ? NULL : label, err);
     if (status == HINGE_OK)
         status = hm_collect(v->net, label, n * sizeof *label, &all, &total, err);
+    const double *value = all;
+    for (size_t row = 0; status == HINGE_OK && row < v->n; row++)
+        if (v->all[2 * row + 1] > 0)
+            v->all[2 * row] = *value++;
     hg_free((void *)x.data);
-    *values = all;
+    hg_free(all);
     return status;
 }
 
@@ -148,15 +152,14 @@ static void serve(struct validation *v)
         struct order o;
         hinge_model *none = NULL;
         hinge_report report;
-        double *values = NULL;
         v->net->broadcast(v->net, &o, sizeof o, 0);
         v->trainings = o.trainings;
         if (o.what == END)
             return;
         if (o.what == TRAIN && train(v, &o, progress, v, &none, &report, NULL) == HINGE_OK)
             v->done++;
-        if (o.what == PREDICT && predict(v, &o, NULL, &values, NULL) == HINGE_OK)
-            hg_free(values);
+        if (o.what == PREDICT)
+            (void)predict(v, &o, NULL, NULL);
     }
 }
 
@@ -184,18 +187,14 @@ static hinge_status have_predicted(const struct hg_others *others, const hinge_m
 {
     const struct validation *v = (const struct validation *)(const void *)others;
     struct order o = { PREDICT, .labels = labels != NULL, .trainings = v->trainings };
-    double *values, *out = labels != NULL ? labels : decisions;
+    double *out = labels != NULL ? labels : decisions;
     memset(v->all, 0, 2 * v->n * sizeof *v->all);
     for (size_t k = 0; k < n; k++)
         v->all[2 * rows[k] + 1] = 1;
     v->net->broadcast(v->net, &o, sizeof o, 0);
-    HG_TRY(predict(v, &o, model, &values, err));
-    for (size_t row = 0, k = 0; row < v->n; row++)
-        if (v->all[2 * row + 1] > 0)
-            v->all[2 * row] = values[k++];
+    HG_TRY(predict(v, &o, model, err));
     for (size_t k = 0; k < n; k++)
         out[k] = v->all[2 * rows[k]];
-    hg_free(values);
     return HINGE_OK;
 }
 
