@@ -18,21 +18,15 @@ static const double SLACK = 1.05; /* of eps, for the violation in f64 */
 
 /* ---- sums over tiles --------------------------------------------------------------------------------------------- */
 
-hinge_status hm_sum_tiles(const struct hm_run *r, hm_part_fn *form, size_t m, double *sums, hinge_error *err)
+void hm_sum_tiles(const struct hm_run *r, hm_part_fn *form, size_t m, double *sums)
 {
-    size_t tiles = r->n_tiles;
-    double one[HM_REALS], *part = hg_alloc(m * tiles, sizeof *part);
-    hinge_status status = HM_HAVE(r->net, part != NULL, err, "no memory for %zu sums", tiles);
-    for (size_t t = 0; status == HINGE_OK && t < tiles; t++) {
-        memset(one, 0, sizeof one);
+    for (size_t t = 0; t < r->n_tiles; t++) {
+        double one[HM_REALS] = { 0 };
         form(r, r->tile[t].at, r->tile[t].n, one);
         for (size_t k = 0; k < m; k++)
-            part[k * tiles + t] = one[k];
+            r->parts[k * r->n_tiles + t] = one[k];
     }
-    if (status == HINGE_OK)
-        hm_add_reals(r->net, part, tiles, m, sums);
-    hg_free(part);
-    return status;
+    hm_add_reals(r->net, r->parts, r->n_tiles, m, sums);
 }
 
 /* ---- the start --------------------------------------------------------------------------------------------------- */
@@ -74,8 +68,9 @@ static double take(struct hg_qp *qp, enum which which, int l, size_t i, double s
 
 /* Moves the first entries of layer l, in the order of all points, by `amount` together, each as far as its box goes;
  * BOTH: those of layer 1 the other way. Returns what is left of it. */
-static double pour(struct hm_run *r, enum which which, int l, double amount, double *room)
+static double pour(struct hm_run *r, enum which which, int l, double amount)
 {
+    double *room = r->tile_room;
     double sign = amount < 0 ? -1 : 1, left = fabs(amount);
     const struct hm_tile *end = r->tile + r->n_tiles;
     memset(room, 0, r->own->n_tiles * sizeof *room);
@@ -94,47 +89,37 @@ static double pour(struct hm_run *r, enum which which, int l, double amount, dou
     return sign * left;
 }
 
-/* A start's sums, as hg_qp_project and hg_problem_qp have them: what a nu-SVR of tube 0 lacks goes to both sides of
- * points; then entries inside their box come first, and those at a bound stay there for what is rounding. */
-static hinge_status settle_sums(struct hm_run *r, const double *sums, double *room, hinge_error *err)
+/* Coefficients of a start, or of a checkpoint, into their boxes and to their sums, as hg_qp_project and hg_problem_qp
+ * have them: what a nu-SVR of tube 0 lacks goes to both sides of points; then entries inside their box come first, and
+ * those at a bound stay there for what is rounding. */
+static void make_feasible(struct hm_run *r)
 {
     double now[HM_REALS];
-    const int layers = r->qp.layers;
-    HG_TRY(hm_sum_tiles(r, form_beta, 2 * (size_t)layers, now, err));
+    struct hg_qp *qp = &r->qp;
+    const double *sums = r->sums;
+    const int layers = qp->layers;
+    for (int l = 0; l < layers; l++)
+        for (size_t i = 0; i < qp->n; i++)
+            qp->beta[l][i] = fmin(fmax(qp->beta[l][i], qp->lo[l][i]), qp->hi[l][i]);
+    hm_sum_tiles(r, form_beta, 2 * (size_t)layers, now);
     double lacking = r->own->pr.params.task == HINGE_NU_SVR ? HG_MIN(sums[0] - now[0], now[1] - sums[1]) : 0;
     if (r->own->starts > 0 && lacking > 1e-9 * sums[0]) {
-        lacking -= pour(r, BOTH, 0, lacking, room);
+        lacking -= pour(r, BOTH, 0, lacking);
         now[0] += lacking;
         now[1] -= lacking;
     }
-    for (int l = 0; l < layers && !r->qp.no_sum; l++) {
+    for (int l = 0; l < layers && !qp->no_sum; l++) {
         double missing = sums[l] - now[l], rounding = 1e-12 * (fabs(sums[l]) + now[layers + l]);
         if (now[layers + l] > 0 && missing != 0)
-            missing = pour(r, INSIDE, l, missing, room);
+            missing = pour(r, INSIDE, l, missing);
         if (fabs(missing) > rounding)
-            pour(r, ALL, l, missing, room);
+            pour(r, ALL, l, missing);
     }
-    return HINGE_OK;
-}
-
-/* Coefficients of a start, or of a checkpoint, into their boxes and to their sums. */
-static hinge_status make_feasible(struct hm_run *r, const double *sums, hinge_error *err)
-{
-    struct hg_qp *qp = &r->qp;
-    for (int l = 0; l < qp->layers; l++)
-        for (size_t i = 0; i < qp->n; i++)
-            qp->beta[l][i] = fmin(fmax(qp->beta[l][i], qp->lo[l][i]), qp->hi[l][i]);
-    double *room = hg_alloc(r->own->n_tiles, sizeof *room);
-    hinge_status status = HM_HAVE(r->net, room != NULL, err, "no memory for %zu tiles", r->own->n_tiles);
-    if (status == HINGE_OK)
-        status = settle_sums(r, sums, room, err);
-    hg_free(room);
-    return status;
 }
 
 /* The start that params.beta0 brought with the rows. Those of nu-SVC come divided by r: each layer goes back to its
  * sum. */
-static hinge_status take_start(struct hm_run *r, const double *sums, hinge_error *err)
+static void take_start(struct hm_run *r)
 {
     struct hg_qp *qp = &r->qp;
     double now[HM_REALS];
@@ -145,21 +130,20 @@ static hinge_status take_start(struct hm_run *r, const double *sums, hinge_error
             qp->beta[1][at] = HG_MIN(b, 0.0);
     }
     if (r->own->pr.params.task != HINGE_NU_SVC)
-        return HINGE_OK;
-    HG_TRY(hm_sum_tiles(r, form_beta, 2 * (size_t)qp->layers, now, err));
+        return;
+    hm_sum_tiles(r, form_beta, 2 * (size_t)qp->layers, now);
     for (int l = 0; l < qp->layers; l++)
         for (size_t at = 0; at < r->n && now[l] != 0 && isfinite(now[l]); at++)
-            qp->beta[l][at] = hg_qp_snap(qp->beta[l][at] * sums[l] / now[l], qp->lo[l][at], qp->hi[l][at], 1e-10);
-    return HINGE_OK;
+            qp->beta[l][at] = hg_qp_snap(qp->beta[l][at] * r->sums[l] / now[l], qp->lo[l][at], qp->hi[l][at], 1e-10);
 }
 
-static hinge_status make_qp(struct hm_run *r, double *sums, hinge_error *err)
+static hinge_status make_qp(struct hm_run *r, hinge_error *err)
 {
     const struct hg_problem *pr = &r->own->pr;
     double weight[HM_REALS];
     HG_TRY(hm_agree(r->net, hg_qp_init(&r->qp, r->n, pr->task->two_sums ? 2 : 1, err), err));
-    HG_TRY(hm_sum_tiles(r, form_weights, 2, weight, err));
-    HG_TRY(hg_problem_sums(pr, r->problem, weight[0], weight[1], sums, err)); /* on all ranks alike */
+    hm_sum_tiles(r, form_weights, 2, weight);
+    HG_TRY(hg_problem_sums(pr, r->problem, weight[0], weight[1], r->sums, err)); /* on all ranks alike */
     r->qp.no_sum = pr->params.no_bias;
     r->qp.kink = pr->task->uses_p ? pr->params.p : 0;
     for (size_t at = 0; at < r->n; at++)
@@ -201,7 +185,8 @@ static hinge_status find_points(struct hm_run *r, hinge_error *err)
     size_t both = pr->task->two_sums ? r->n : 0;
     ok = ok && HG_ROOM(HG_ARRAY(r->of, r->n), HG_ZEROS(r->g, r->n), HG_ZEROS(r->up[0], r->n),
                        HG_ZEROS(r->down[0], r->n), HG_ZEROS(r->up[1], both), HG_ZEROS(r->down[1], both),
-                       HG_ZEROS(r->in_w, r->n));
+                       HG_ZEROS(r->in_w, r->n), HG_ARRAY(r->parts, HM_REALS * r->n_tiles),
+                       HG_ARRAY(r->tile_room, own->n_tiles));
     for (size_t p = 0; ok && p < r->n_parts; p++)
         for (size_t i = 0; i < r->part[p].n; i++)
             r->of[r->part[p].at + i] = (uint32_t)(r->part[p].begin + i);
@@ -266,17 +251,16 @@ void hm_run_free(struct hm_run *r)
 
 static hinge_status start(struct hm_run *r, struct hm_watch *watch, hinge_error *err)
 {
-    double *sums = r->sums;
     bool restored = false;
     HG_TRY(find_points(r, err));
-    HG_TRY(make_qp(r, sums, err));
+    HG_TRY(make_qp(r, err));
     if (watch->save != NULL)
         HG_TRY(hm_restore(watch->save, r, &restored, err));
     if (!restored && r->own->starts > 0)
-        HG_TRY(take_start(r, sums, err));
-    HG_TRY(make_feasible(r, sums, err));
+        take_start(r);
+    make_feasible(r);
     HG_TRY(make_block(r, err));
-    if (restored || r->own->starts > 0 || sums[0] != 0 || sums[1] != 0)
+    if (restored || r->own->starts > 0 || r->sums[0] != 0 || r->sums[1] != 0)
         HG_TRY(hm_compute_gradient(r, err));
     r->report.corrections = 0;
     r->target = r->params->eps;
@@ -304,10 +288,10 @@ static void form_objective(const struct hm_run *r, size_t at, size_t n, double *
 }
 
 /* Objective, bounded points, and the thresholds as hg_qp_bias has them. */
-static hinge_status conclude(struct hm_run *r, hinge_error *err)
+static void conclude(struct hm_run *r)
 {
     double sum[HM_REALS];
-    HG_TRY(hm_sum_tiles(r, form_objective, 6, sum, err));
+    hm_sum_tiles(r, form_objective, 6, sum);
     r->report.objective = sum[0];
     r->report.n_bsv = (size_t)llrint(sum[1]);
     for (int l = 0; l < r->qp.layers; l++) {
@@ -319,7 +303,6 @@ static hinge_status conclude(struct hm_run *r, hinge_error *err)
     r->report.rows_evicted += r->cache.evicted;
     r->report.phase.certificate += r->spent[HM_CHECKS];
     r->report.precision = r->type == HINGE_F32 ? HINGE_PRECISION_F32 : HINGE_PRECISION_F64;
-    return HINGE_OK;
 }
 
 /* Stops and limits of this rank, into what all sum up next. */
@@ -487,5 +470,6 @@ hinge_status hm_solve(struct hm_run *r, const struct hm_net *net, const struct h
     r->memory = rows_memory(r);
     HG_TRY(start(r, watch, err));
     HG_TRY(run_rounds(r, watch, err));
-    return conclude(r, err);
+    conclude(r);
+    return HINGE_OK;
 }

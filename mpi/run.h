@@ -64,6 +64,8 @@ struct hm_run {
     size_t n_parts;
     struct hm_tile *tile;  /* [n_tiles] */
     size_t n_tiles;
+    double *parts;         /* [HM_REALS * n_tiles] of sums; */
+    double *tile_room;     /* [own->n_tiles] */
 
     struct hg_qp qp;       /* by position */
     double sums[2];        /* that the layers are held to */
@@ -174,6 +176,6 @@ hinge_status hm_certify(struct hm_run *run, hinge_certificate *certificate, hing
 
 /* The sums over all points of m quantities, that `part` forms of own positions [at, at + n). */
 typedef void hm_part_fn(const struct hm_run *run, size_t at, size_t n, double *part);
-hinge_status hm_sum_tiles(const struct hm_run *run, hm_part_fn *part, size_t m, double *sums, hinge_error *err);
+void hm_sum_tiles(const struct hm_run *run, hm_part_fn *part, size_t m, double *sums);
 
 #endif
