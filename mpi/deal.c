@@ -289,7 +289,9 @@ hinge_status hm_check_rows(const hinge_matrix *x, const double *y, const hinge_p
     const hinge_task_row *task = params != NULL ? hinge_task_info(params->task) : NULL;
     HG_TRY(hg_matrix_check(x, "x", err));
     if (task == NULL)
-        return hg_fail(err, HINGE_EINVAL, "params: NULL, or no task");
+        return hg_fail(err, HINGE_EINVAL, params == NULL ? "params: NULL" : "params: NULL, or no task");
+    if (params->solver == HINGE_SOLVER_INTERIOR_POINT)
+        return hg_fail(err, HINGE_EINVAL, "solver: ranks know block SMO alone");
     if (params->kernel.type == HINGE_PRECOMPUTED)
         return hg_fail(err, HINGE_EINVAL, "kernel: a precomputed kernel has columns for all rows, which no rank holds");
     if (y == NULL && !task->one_class && x->rows > 0)

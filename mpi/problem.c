@@ -429,18 +429,9 @@ static hinge_status run_rounds(struct hm_run *r, struct hm_watch *watch, hinge_e
     }
 }
 
-/* Half of the memory of all machines, or what all rows take. */
-static size_t rows_memory(const struct hm_run *r)
-{
-    struct hm_sum sum = { 0 };
-    size_t asked = r->params->cache_bytes;
-    sum.count[0] = r->net->leads ? hg_total_memory() / 2 : 0;
-    r->net->sum(r->net, &sum);
-    return asked > 0 ? asked : sum.count[0];
-}
-
-/* Ranks of different processors, or BLAS, make different bits. */
-static bool is_mixed(const struct hm_run *r)
+/* Memory for rows: half of that of all machines, or what all rows take; and whether ranks have different processors, or
+ * BLAS, which make different bits. */
+static void ask_machines(struct hm_run *r)
 {
     hinge_machine machine = hg_processor_info();
     struct hm_sum sum = { 0 };
@@ -449,8 +440,10 @@ static bool is_mixed(const struct hm_run *r)
         hash = hg_hash(hash ^ (uint64_t)(unsigned char)machine.blas[k]);
     sum.most[0].key = hash;
     sum.most[1].key = ~hash;
+    sum.count[0] = r->net->leads ? hg_total_memory() / 2 : 0;
     r->net->sum(r->net, &sum);
-    return sum.most[0].key != ~sum.most[1].key;
+    r->mixed = sum.most[0].key != ~sum.most[1].key;
+    r->memory = r->params->cache_bytes > 0 ? r->params->cache_bytes : sum.count[0];
 }
 
 hinge_status hm_solve(struct hm_run *r, const struct hm_net *net, const struct hm_own *own, size_t problem,
@@ -466,8 +459,7 @@ hinge_status hm_solve(struct hm_run *r, const struct hm_net *net, const struct h
     r->loops = hg_loops(hg_cpu_level(p->cpu_level));
     bool beyond = hg_kernel_beyond_f32(&p->kernel, 1, &own->norm) || p->kernel.type == HINGE_USER;
     r->type = p->precision == HINGE_PRECISION_F64 || beyond ? HINGE_F64 : HINGE_F32;
-    r->mixed = is_mixed(r);
-    r->memory = rows_memory(r);
+    ask_machines(r);
     HG_TRY(start(r, watch, err));
     HG_TRY(run_rounds(r, watch, err));
     conclude(r);

@@ -199,6 +199,7 @@ hinge_status hm_restore(struct hm_save *s, struct hm_run *run, bool *restored, h
 {
     struct manifest m = { 0 };
     uint64_t *hash = NULL;
+    s->problem = run->problem;
     if (s->identity == 0)
         s->identity = identify(s->net, s->own);
     s->generation = 0;

@@ -56,12 +56,11 @@ static void keep_solution(struct job *job, struct hm_run *run)
     job->maker = run->part[0].gram.tiler.maker->name;
 }
 
-static hinge_status solve_all(struct job *job, struct hm_save *save, hinge_certificate *certificate, hinge_error *err)
+static hinge_status solve_all(struct job *job, hinge_certificate *certificate, hinge_error *err)
 {
     hinge_status status = HINGE_OK;
     for (size_t p = 0; p < job->own.pr.n_problems && status == HINGE_OK; p++) {
         struct hm_run run;
-        save->problem = p;
         status = hm_solve(&run, job->net, &job->own, p, &job->watch, err);
         if (status == HINGE_OK)
             keep_solution(job, &run);
@@ -166,18 +165,7 @@ static void fill_report(struct job *job, const hinge_model *model, hinge_report 
              hg_kernel_row(pr->params.kernel.type)->told.keyword);
 }
 
-static hinge_status check(const hinge_matrix *x, const hinge_params *params, hinge_error *err)
-{
-    HG_TRY(hg_matrix_check(x, "x", err));
-    if (params == NULL)
-        return hg_fail(err, HINGE_EINVAL, "params: NULL");
-    if (params->solver == HINGE_SOLVER_INTERIOR_POINT)
-        return hg_fail(err, HINGE_EINVAL, "solver: ranks know block SMO alone");
-    return HINGE_OK;
-}
-
-static hinge_status train(struct job *job, struct hm_save *save, hinge_certificate *certificate, hinge_model **model,
-                          hinge_error *err)
+static hinge_status train(struct job *job, hinge_certificate *certificate, hinge_model **model, hinge_error *err)
 {
     const struct hg_problem *pr = &job->own.pr;
     size_t total;
@@ -186,7 +174,7 @@ static hinge_status train(struct job *job, struct hm_save *save, hinge_certifica
     bool ok = HG_ROOM(HG_ZEROS(job->coef, job->own.n * job->coef_rows), HG_ARRAY(job->rho, pr->n_problems),
                       HG_ARRAY(job->objective, pr->n_problems));
     HG_TRY(HM_HAVE(job->net, ok, err, "no memory for %zu rows", job->own.n));
-    HG_TRY(solve_all(job, save, certificate, err));
+    HG_TRY(solve_all(job, certificate, err));
     HG_TRY(send_vectors(job, &vectors, &total, err));
     hinge_status status = HINGE_OK;
     if (job->net->rank == 0)
@@ -218,7 +206,6 @@ static hinge_status train_model(const struct hm_net *net, const hinge_matrix *x,
     hg_ok(err);
     if (options->certificate != NULL)
         *options->certificate = (hinge_certificate){ 0 };
-    HG_TRY(hm_agree(net, check(x, params, err), err));
     job.watch.saved = job.watch.begin;
     job.watch.save = options->checkpoint != NULL ? &save : NULL;
     job.watch.every = options->every > 0 ? options->every : 600;
@@ -226,7 +213,7 @@ static hinge_status train_model(const struct hm_net *net, const hinge_matrix *x,
     if (status == HINGE_OK)
         status = open_rounds(&job, options->rounds, err);
     if (status == HINGE_OK)
-        status = train(&job, &save, options->certificate, &made, err);
+        status = train(&job, options->certificate, &made, err);
     FILE *rounds = job.watch.rounds;
     if (rounds != NULL && (ferror(rounds) | fclose(rounds)) != 0 && status == HINGE_OK)
         status = hg_fail(err, HINGE_EIO, "%s: cannot write", options->rounds);
