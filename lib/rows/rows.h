@@ -75,8 +75,8 @@ struct hg_rows {
 };
 
 /* Vector code that adds rows to a sum: g[c] += sum over r of coef[r] * row[r][c], c < n. codes: the same of values of
- * code[r * HG_CODE_COLS + c], n <= HG_CODE_COLS, in f64 (wide), or with AVX-512 by values in f32 and sums of them over 16
- * rows each, which are made twice as fast. */
+ * code[r * HG_CODE_COLS + c], n <= HG_CODE_COLS, in f64 (wide), or with AVX-512 by values in f32 and sums of them over
+ * 16 rows each, which are made twice as fast. */
 struct hg_adders {
     void (*f32)(size_t n_rows, const double *coef, const float *const *row, size_t n, double *g);
     void (*f64)(size_t n_rows, const double *coef, const double *const *row, size_t n, double *g);
