@@ -15,7 +15,12 @@ enum { FOLDS = 5 };
 
 /* ---- from decision values to what a model keeps ---------------------------------------------------------- */
 
-void hg_calibrated_free(struct hg_calibrated *c)
+/* What a calibration sets; moves into the model as a whole. */
+struct calibrated {
+    double *a, *b, *marks;
+};
+
+static void calibrated_free(struct calibrated *c)
 {
     hg_free(c->a);
     hg_free(c->b);
@@ -23,24 +28,25 @@ void hg_calibrated_free(struct hg_calibrated *c)
     memset(c, 0, sizeof *c);
 }
 
-void hg_calibrated_install(struct hg_calibrated *c, hinge_model *m)
+/* Into the model; what it had is in c then. */
+static void calibrated_install(struct calibrated *c, hinge_model *m)
 {
-    struct hg_calibrated old = { m->prob_a, m->prob_b, m->density_marks };
+    struct calibrated old = { m->prob_a, m->prob_b, m->density_marks };
     m->prob_a = c->a;
     m->prob_b = c->b;
     m->density_marks = c->marks;
     *c = old;
 }
 
-hinge_status hg_calibrated_init(struct hg_calibrated *c, const hinge_model *m, hinge_error *err)
+static hinge_status calibrated_init(struct calibrated *c, const hinge_model *m, hinge_error *err)
 {
     bool one = hinge_task_info(m->task)->one_class, classes = m->labels != NULL;
-    *c = (struct hg_calibrated){ .marks = one ? hg_zalloc(HG_MARKS, sizeof *c->marks) : NULL,
+    *c = (struct calibrated){ .marks = one ? hg_zalloc(HG_MARKS, sizeof *c->marks) : NULL,
                               .a = one ? NULL : hg_zalloc(m->n_problems, sizeof *c->a),
                               .b = classes ? hg_zalloc(m->n_problems, sizeof *c->b) : NULL };
     if ((c->marks != NULL || c->a != NULL) && (!classes || c->b != NULL))
         return HINGE_OK;
-    hg_calibrated_free(c);
+    calibrated_free(c);
     return hg_fail(err, HINGE_ENOMEM, "no memory for the calibration of %zu problems", m->n_problems);
 }
 
@@ -89,7 +95,10 @@ static bool density_marks(double *decision, size_t n, double *marks)
     return true;
 }
 
-bool hg_calibrated_fit(struct hg_calibrated *c, size_t p, double *decision, const bool *first, size_t n)
+/* Problem p's part, by decision values of n examples that were held out, or regression's residuals; one-class: of those
+ * trained on, which are sorted. first [n], classes alone: is the example of the first one? Values that are not finite,
+ * and too few for one-class, leave it as it is, and are told by false. */
+static bool calibrated_fit(struct calibrated *c, size_t p, double *decision, const bool *first, size_t n)
 {
     if (!all_finite(decision, n))
         return false;
@@ -215,7 +224,7 @@ static hinge_status calibrate_fold(void *arg, size_t number, int threads, hinge_
 }
 
 /* Each problem's decision values to its sigmoid, or the residuals to their width. *sound: they are finite. */
-static hinge_status fit_problems(const struct calibration *c, struct hg_calibrated *result, bool *sound,
+static hinge_status fit_problems(const struct calibration *c, struct calibrated *result, bool *sound,
                                  hinge_error *err)
 {
     const struct hg_problem *pr = c->problem;
@@ -223,7 +232,7 @@ static hinge_status fit_problems(const struct calibration *c, struct hg_calibrat
     if (!pr->classifies) {
         for (size_t i = 0; i < pr->n; i++)
             c->decision[i] = pr->y[pr->order[i]] - c->decision[i];
-        *sound = hg_calibrated_fit(result, 0, c->decision, NULL, pr->n);
+        *sound = calibrated_fit(result, 0, c->decision, NULL, pr->n);
         return HINGE_OK;
     }
     bool *first = hg_alloc(c->jobs.largest * (size_t)threads, sizeof *first);
@@ -237,7 +246,7 @@ static hinge_status fit_problems(const struct calibration *c, struct hg_calibrat
         hg_problem_pair(pr, p, &a, &b);
         for (size_t i = 0; i < n; i++)
             mine[i] = i < pr->start[a + 1] - pr->start[a];
-        good = hg_calibrated_fit(result, p, c->decision + c->start[p], mine, n) && good;
+        good = calibrated_fit(result, p, c->decision + c->start[p], mine, n) && good;
     }
     *sound = good;
     hg_free(first);
@@ -247,7 +256,7 @@ static hinge_status fit_problems(const struct calibration *c, struct hg_calibrat
 static hinge_status by_folds(struct calibration *c, hinge_model *model, hinge_error *err)
 {
     const struct hg_problem *pr = c->problem;
-    struct hg_calibrated result = { 0 };
+    struct calibrated result = { 0 };
     size_t total = 0;
     for (size_t p = 0; p < pr->n_problems; p++)
         total += hg_problem_size(pr, p);
@@ -256,7 +265,7 @@ static hinge_status by_folds(struct calibration *c, hinge_model *model, hinge_er
     for (size_t p = 0; p < pr->n_problems; p++)
         c->start[p + 1] = c->start[p] + hg_problem_size(pr, p);
     c->jobs.largest = hg_problem_largest(pr);
-    hinge_status status = hg_calibrated_init(&result, model, err);
+    hinge_status status = calibrated_init(&result, model, err);
     if (status == HINGE_OK)
         status = hg_jobs_run(&c->jobs, NULL, err);
     c->ended = hg_jobs_ended(&c->jobs);
@@ -264,32 +273,33 @@ static hinge_status by_folds(struct calibration *c, hinge_model *model, hinge_er
     if (status == HINGE_OK && c->ended == HINGE_CONVERGED)
         status = fit_problems(c, &result, &sound, err);
     if (sound)
-        hg_calibrated_install(&result, model);
-    hg_calibrated_free(&result);
+        calibrated_install(&result, model);
+    calibrated_free(&result);
     hg_free(c->start);
     return status;
 }
 
 /* The model's own decision values for the examples it was trained on. */
-static hinge_status by_training_rows(hinge_model *model, const hinge_matrix *x, const struct hg_problem *pr,
-                                     hinge_error *err)
+static hinge_status by_training_rows(struct calibration *c, hinge_model *model, hinge_error *err)
 {
-    hinge_predict_options options = { .threads = pr->params.threads, .cpu_level = pr->params.cpu_level };
-    struct hg_calibrated result;
-    HG_TRY(hg_calibrated_init(&result, model, err));
-    double *decision = hg_alloc(pr->n, sizeof *decision);
+    const struct hg_problem *pr = c->problem;
+    struct hg_job job = { .threads = pr->params.threads, .held = pr->order, .n_held = pr->n, .params = c->jobs.params,
+                          .model = model };
+    struct calibrated result;
+    HG_TRY(calibrated_init(&result, model, err));
+    double *decision = job.decisions = hg_alloc(pr->n, sizeof *decision);
     hinge_status status =
-        decision != NULL ? hg_predict_rows(model, x, pr->order, pr->n, false, &options, NULL, decision, err)
+        decision != NULL ? hg_jobs_hold_out(&c->jobs, &job, err)
                          : hg_fail(err, HINGE_ENOMEM, "no memory for %zu decision values", pr->n);
-    if (status == HINGE_OK && hg_calibrated_fit(&result, 0, decision, NULL, pr->n))
-        hg_calibrated_install(&result, model);
-    hg_calibrated_free(&result);
+    if (status == HINGE_OK && calibrated_fit(&result, 0, decision, NULL, pr->n))
+        calibrated_install(&result, model);
+    calibrated_free(&result);
     hg_free(decision);
     return status;
 }
 
-hinge_status hg_calibrate_by_folds(hinge_model *model, const hinge_matrix *x, const double *y,
-                                   const hinge_params *params, double begin, hinge_outcome *outcome,
+hinge_status hg_calibrate_by_folds(struct hg_others *others, hinge_model *model, const hinge_matrix *x,
+                                   const double *y, const hinge_params *params, double begin, hinge_outcome *outcome,
                                    hinge_error *err)
 {
     struct hg_problem problem;
@@ -301,7 +311,8 @@ hinge_status hg_calibrate_by_folds(hinge_model *model, const hinge_matrix *x, co
     HG_TRY(hg_problem_init(&problem, x, y, &plain, err));
     plain.scaling = params->scaling; /* fitted on each fold's training part */
     hinge_status status = HINGE_OK;
-    c.jobs = (struct hg_jobs){ .x = x,
+    c.jobs = (struct hg_jobs){ .others = others,
+                               .x = x,
                                .y = y,
                                .params = plain,
                                .n_jobs = FOLDS * problem.n_problems,
@@ -309,7 +320,7 @@ hinge_status hg_calibrate_by_folds(hinge_model *model, const hinge_matrix *x, co
                                .job = calibrate_fold,
                                .arg = &c };
     if (problem.task->one_class)
-        status = by_training_rows(model, x, &problem, err);
+        status = by_training_rows(&c, model, err);
     else if (problem.classifies || problem.n > 1)
         status = by_folds(&c, model, err);
     *outcome = hg_worse_outcome(*outcome, c.ended);
@@ -345,7 +356,7 @@ static hinge_status classify_rows(const hinge_model *m, const double *y, size_t 
 }
 
 static hinge_status fit_classes(const hinge_model *m, const double *y, const double *decision, size_t n,
-                              struct hg_calibrated *result, hinge_error *err)
+                              struct calibrated *result, hinge_error *err)
 {
     uint32_t *class;
     size_t *count;
@@ -362,7 +373,7 @@ static hinge_status fit_classes(const hinge_model *m, const double *y, const dou
                 mine[k] = decision[i * m->n_problems + p];
                 first[k++] = class[i] == a;
             }
-        hg_calibrated_fit(result, p, mine, first, k);
+        calibrated_fit(result, p, mine, first, k);
         a += rest || ++b == m->n_classes;
         b = b == m->n_classes ? a + 1 : b;
     }
@@ -372,14 +383,14 @@ static hinge_status fit_classes(const hinge_model *m, const double *y, const dou
 
 /* decision is spoilt. */
 static hinge_status fit_held_out(const hinge_model *m, const double *y, double *decision, size_t n,
-                                 struct hg_calibrated *result, hinge_error *err)
+                                 struct calibrated *result, hinge_error *err)
 {
     if (!all_finite(decision, n * m->n_problems))
         return hg_fail(err, HINGE_EINVAL, "x: its decision values are not all finite");
     if (m->labels != NULL)
         return fit_classes(m, y, decision, n, result, err);
     if (hinge_task_info(m->task)->one_class)
-        return hg_calibrated_fit(result, 0, decision, NULL, n)
+        return calibrated_fit(result, 0, decision, NULL, n)
                    ? HINGE_OK
                    : hg_fail(err, HINGE_EINVAL,
                              "x: %zu rows are too few: five are needed on either side of the "
@@ -390,14 +401,14 @@ static hinge_status fit_held_out(const hinge_model *m, const double *y, double *
             return hg_fail(err, HINGE_EINVAL, "y: the target of row %zu is %g, not a finite number", i, y[i]);
         decision[i] = y[i] - decision[i];
     }
-    hg_calibrated_fit(result, 0, decision, NULL, n);
+    calibrated_fit(result, 0, decision, NULL, n);
     return HINGE_OK;
 }
 
 hinge_status hinge_calibrate(hinge_model *m, const hinge_matrix *x, const double *y,
                              const hinge_predict_options *options, hinge_error *err)
 {
-    struct hg_calibrated result = { 0 };
+    struct calibrated result = { 0 };
     size_t values = 0;
     if (m == NULL || x == NULL)
         return hg_fail(err, HINGE_EINVAL, "model or x: NULL");
@@ -409,15 +420,15 @@ hinge_status hinge_calibrate(hinge_model *m, const hinge_matrix *x, const double
         return hg_fail(err, HINGE_EINVAL, "x: no rows to calibrate on");
     double *decision = hg_mul(x->rows, m->n_problems, &values) ? hg_alloc(values, sizeof *decision) : NULL;
     hinge_status status =
-        decision != NULL ? hg_calibrated_init(&result, m, err)
+        decision != NULL ? calibrated_init(&result, m, err)
                          : hg_fail(err, HINGE_ENOMEM, "no memory for the decision values of %zu rows", x->rows);
     if (status == HINGE_OK)
         status = hinge_predict(m, x, options, NULL, decision, err);
     if (status == HINGE_OK)
         status = fit_held_out(m, y, decision, x->rows, &result, err);
     if (status == HINGE_OK)
-        hg_calibrated_install(&result, m);
-    hg_calibrated_free(&result);
+        calibrated_install(&result, m);
+    calibrated_free(&result);
     hg_free(decision);
     return status == HINGE_OK ? hg_ok(err) : status;
 }

@@ -63,7 +63,7 @@ static bool side_by_side(const struct hg_jobs *jobs, int threads)
     size_t n = jobs->largest + 64, t = (size_t)threads, bytes;
     size_t budget = jobs->params.cache_bytes > 0 ? jobs->params.cache_bytes : hg_total_memory() / 2;
     size_t rounds = (jobs->n_jobs + t - 1) / t;
-    if (threads < 2 || jobs->n_jobs < 2)
+    if (threads < 2 || jobs->n_jobs < 2 || jobs->others != NULL)
         return false;
     if (!hg_mul(n, n * sizeof(double), &bytes) || !hg_mul(bytes, t, &bytes) || bytes > budget)
         return false;
@@ -159,40 +159,14 @@ static hinge_status train_on_copy(const struct hg_jobs *jobs, struct hg_job *job
     return status;
 }
 
-hinge_status hg_jobs_hold_out(struct hg_jobs *jobs, struct hg_job *job, hinge_error *err)
+/* The rows held out, gathered a chunk at a time; most probable classes where the job's params ask for them. */
+static hinge_status predict_held(const struct hg_jobs *jobs, const struct hg_job *job, const hinge_model *model,
+                                 hinge_error *err)
 {
     const hinge_predict_options options = { .threads = job->threads, .cpu_level = job->params.cpu_level };
-    struct ticket ticket = { jobs, job->number };
-    hinge_params p = job->params;
-    hinge_model *model = NULL;
-    job->report.outcome = hg_jobs_ended(jobs);
-    if (job->report.outcome != HINGE_CONVERGED)
-        return HINGE_OK;
-    p.threads = job->threads;
-    if (p.time_limit > 0) /* what is left of it */
-        p.time_limit = fmax(p.time_limit - (hg_now() - jobs->begin), 1e-9);
-    if (p.progress != NULL) {
-        p.progress = on_progress;
-        p.progress_arg = &ticket;
-    }
-    hinge_status status = (job->copy ? train_on_copy : train_by_weights)(jobs, job, &p, &model, err);
-    if (status == HINGE_OK && !hg_ended_early(job->report.outcome))
-        status = hg_predict_rows(model, jobs->x, job->held, job->n_held,
-                                 p.probability && hinge_model_has_probability(model), &options, job->labels,
-                                 job->decisions, err);
-    if (status == HINGE_OK)
-        job->first = hinge_model_labels(model) != NULL ? hinge_model_labels(model)[0] : NAN;
-    hinge_model_free(model);
-    return status;
-}
-
-/* ---- rows held out --------------------------------------------------------------------------------------- */
-
-hinge_status hg_predict_rows(const hinge_model *model, const hinge_matrix *x, const uint32_t *rows, size_t n,
-                             bool probable, const hinge_predict_options *options, double *labels,
-                             double *decisions, hinge_error *err)
-{
-    size_t bytes = HG_MAX(x->cols * hg_size_of(x->type), (size_t)1);
+    const hinge_matrix *x = jobs->x;
+    bool probable = job->params.probability && hinge_model_has_probability(model);
+    size_t bytes = HG_MAX(x->cols * hg_size_of(x->type), (size_t)1), n = job->n_held;
     size_t classes = probable ? hinge_model_n_classes(model) : 0, problems = hinge_model_n_problems(model);
     /* 64 MB; long chunks, since each of them may sort the support vectors (lib/nearby.h) */
     size_t chunk = HG_MIN(n, HG_MAX((size_t)256, ((size_t)64 << 20) / (bytes + classes * sizeof(double))));
@@ -203,14 +177,49 @@ hinge_status hg_predict_rows(const hinge_model *model, const hinge_matrix *x, co
         return hg_fail(err, HINGE_ENOMEM, "no memory for a copy of %zu rows of %zu features", chunk, x->cols);
     for (size_t i = 0; i < n && status == HINGE_OK; i += chunk) {
         hinge_matrix part = { data, x->type, HG_MIN(chunk, n - i), x->cols, x->cols };
-        double *label = labels != NULL ? labels + i : NULL;
-        double *decision = decisions != NULL ? decisions + i * problems : NULL;
-        hg_gather_rows(x, rows + i, part.rows, data);
+        double *label = job->labels != NULL ? job->labels + i : NULL;
+        double *decision = job->decisions != NULL ? job->decisions + i * problems : NULL;
+        hg_gather_rows(x, job->held + i, part.rows, data);
         if (probable)
-            status = hinge_predict_probability(model, &part, options, label, probability, err);
+            status = hinge_predict_probability(model, &part, &options, label, probability, err);
         else
-            status = hinge_predict(model, &part, options, label, decision, err);
+            status = hinge_predict(model, &part, &options, label, decision, err);
     }
     hg_free(data);
+    return status;
+}
+
+static hinge_status hold_out(const struct hg_jobs *jobs, struct hg_job *job, hinge_params *p, hinge_model **model,
+                             hinge_error *err)
+{
+    if (*model == NULL)
+        HG_TRY((job->copy ? train_on_copy : train_by_weights)(jobs, job, p, model, err));
+    return hg_ended_early(job->report.outcome) ? HINGE_OK : predict_held(jobs, job, *model, err);
+}
+
+hinge_status hg_jobs_hold_out(struct hg_jobs *jobs, struct hg_job *job, hinge_error *err)
+{
+    struct ticket ticket = { jobs, job->number };
+    hinge_params p = job->params;
+    hinge_model *model = job->model;
+    if (model == NULL)
+        job->report.outcome = hg_jobs_ended(jobs);
+    if (job->report.outcome != HINGE_CONVERGED)
+        return HINGE_OK;
+    p.threads = job->threads;
+    if (p.time_limit > 0) /* what is left of it */
+        p.time_limit = fmax(p.time_limit - (hg_now() - jobs->begin), 1e-9);
+    if (p.progress != NULL) {
+        p.progress = on_progress;
+        p.progress_arg = &ticket;
+    }
+    hinge_status status = jobs->others != NULL ? jobs->others->hold_out(jobs->others, job, &p, &model, err)
+                                               : hold_out(jobs, job, &p, &model, err);
+    if (job->report.outcome == HINGE_STOPPED) /* by any of the others */
+        __atomic_store_n(&jobs->stopped, 1, __ATOMIC_RELAXED);
+    if (status == HINGE_OK)
+        job->first = hinge_model_labels(model) != NULL ? hinge_model_labels(model)[0] : NAN;
+    if (job->model == NULL)
+        hinge_model_free(model);
     return status;
 }

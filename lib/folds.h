@@ -21,7 +21,17 @@ hinge_status hg_folds_draw(const struct hg_problem *problem, uint64_t *state, si
 /* The largest nu that the classes allow without the rows of one fold (fold NULL: with all rows); work: [n_classes]. */
 double hg_folds_most_nu(const struct hg_problem *problem, const uint32_t *fold, size_t without, double *work);
 
+struct hg_job;
+
+/* Who trains and predicts in place of this process: a job, by params of its training. *model: NULL, and then the one
+ * trained, to be freed on failure too; or the job's own. */
+struct hg_others {
+    hinge_status (*hold_out)(struct hg_others *others, struct hg_job *job, const hinge_params *params,
+                             hinge_model **model, hinge_error *err);
+};
+
 struct hg_jobs {
+    struct hg_others *others; /* NULL: nobody; jobs then go in turn */
     const hinge_matrix *x;
     const double *y;
     hinge_params params; /* of every job, but for weights, threads, callback and time limit */
@@ -50,6 +60,7 @@ struct hg_job {
     bool copy;             /* train on a copy of the rows, as it must be where a class of y is missing among them (beta0
                             * is then not used), not with weights of 0 for others */
     hinge_params params;
+    hinge_model *model;    /* NULL: the training's; otherwise it predicts, and nothing is trained */
     double *labels, *decisions; /* [n_held], [n_held * n_problems] what is predicted; either may be NULL */
     double first;          /* the label of the model's first class */
     hinge_report report;   /* a training that ended early, or did not begin since all have ended, predicts nothing */
@@ -57,13 +68,19 @@ struct hg_job {
 
 hinge_status hg_jobs_hold_out(struct hg_jobs *jobs, struct hg_job *job, hinge_error *err);
 
+/* validate.c: hinge_cross_validate. */
+hinge_status hg_cross_validate(struct hg_others *others, const hinge_matrix *x, const double *y,
+                               const hinge_params *params, size_t folds, double *predictions, hinge_report *report,
+                               hinge_error *err);
+
+/* calibrate.c: calibrates a model on the data it was trained on, by 5-fold cross-validation (one-class: by the model
+ * itself). begin: when the training began, from which time limit and progress count. A stop or a time limit
+ * leaves the model as it is and makes *outcome say so; data that are too few leave it as it is. */
+hinge_status hg_calibrate_by_folds(struct hg_others *others, hinge_model *model, const hinge_matrix *x,
+                                   const double *y, const hinge_params *params, double begin, hinge_outcome *outcome,
+                                   hinge_error *err);
+
 /* out, in x's type without gaps, gets the rows named. */
 void hg_gather_rows(const hinge_matrix *x, const uint32_t *rows, size_t n, void *out);
-
-/* hinge_predict for the rows named (most probable classes where `probable`), gathered a chunk at a time.
- * labels[n], decisions[n * n_problems], either may be NULL. */
-hinge_status hg_predict_rows(const hinge_model *model, const hinge_matrix *x, const uint32_t *rows, size_t n,
-                             bool probable, const hinge_predict_options *options, double *labels,
-                             double *decisions, hinge_error *err);
 
 #endif

@@ -65,25 +65,31 @@ static void fill_coef(const struct hg_training *t, const uint32_t *number, hinge
     }
 }
 
+hinge_status hg_empty_model(const struct hg_problem *pr, size_t rows, size_t n_sv, hinge_model **out, hinge_error *err)
+{
+    const hinge_params *p = &pr->params;
+    size_t d = p->kernel.type == HINGE_PRECOMPUTED ? 0 : pr->d;
+    hinge_model *m = *out = hg_model_new(p->task, p->kernel, p->multiclass, pr->n_classes, n_sv, d);
+    bool ok = m != NULL && (m->sv_index = hg_alloc(n_sv, sizeof *m->sv_index)) != NULL &&
+              (m->objectives = hg_zalloc(m->n_problems, sizeof *m->objectives)) != NULL;
+    if (!ok)
+        return hg_fail(err, HINGE_ENOMEM, "no memory for a model of %zu support vectors of %zu features", n_sv, pr->d);
+    m->n_trained = rows;
+    m->tau = pr->task->uses_tau ? p->tau : 0;
+    if (m->labels != NULL)
+        memcpy(m->labels, pr->labels, pr->n_classes * sizeof *m->labels);
+    return HINGE_OK;
+}
+
 hinge_status hg_build_model(const struct hg_training *t, hinge_model **out, hinge_error *err)
 {
     const struct hg_problem *pr = &t->problem;
+    hinge_model *m;
     uint32_t *number = hg_zalloc(pr->n, sizeof *number);
     if (number == NULL)
         return hg_fail(err, HINGE_ENOMEM, "no memory for %zu rows", pr->n);
-    size_t n_sv = number_sv(t, number);
-    size_t d = t->params->kernel.type == HINGE_PRECOMPUTED ? 0 : pr->d;
-    hinge_model *m =
-        hg_model_new(t->params->task, t->params->kernel, t->params->multiclass, pr->n_classes, n_sv, d);
-    bool ok = m != NULL && (m->sv_index = hg_alloc(n_sv, sizeof *m->sv_index)) != NULL &&
-              (m->objectives = hg_zalloc(m->n_problems, sizeof *m->objectives)) != NULL;
-    hinge_status status = ok ? HINGE_OK : hg_fail(err, HINGE_ENOMEM, "no memory for a model of %zu support vectors of "
-                                                  "%zu features", n_sv, pr->d);
-    if (ok) {
-        m->n_trained = pr->x.rows;
-        m->tau = pr->task->uses_tau ? t->params->tau : 0;
-        if (m->labels != NULL)
-            memcpy(m->labels, pr->labels, pr->n_classes * sizeof *m->labels);
+    hinge_status status = hg_empty_model(pr, pr->x.rows, number_sv(t, number), &m, err);
+    if (status == HINGE_OK) {
         fill_sv(t, number, m);
         fill_coef(t, number, m);
         status = hg_model_finish(m, t->threads, err);

@@ -4,9 +4,9 @@
  * (calibrate.c).
  */
 #include "lib/training.h"
+#include "lib/folds.h"
 #include "lib/lowrank.h"
 #include "lib/params.h"
-#include "lib/proba.h"
 #include "lib/scaling.h"
 
 #include <math.h>
@@ -170,7 +170,7 @@ hinge_status hinge_train(hinge_model **model, const hinge_matrix *x, const doubl
     r.memory_bytes += scaled.data != NULL ? x->rows * x->cols * sizeof *scaled.data : 0;
     hg_scaled_free(&scaled);
     if (status == HINGE_OK && params->probability && !hg_ended_early(r.outcome)) {
-        status = hg_calibrate_by_folds(m, x, y, params, begin, &r.outcome, err);
+        status = hg_calibrate_by_folds(NULL, m, x, y, params, begin, &r.outcome, err);
         r.seconds = hg_now() - begin;
     }
     if (status != HINGE_OK) {

@@ -102,13 +102,14 @@ static hinge_status validate(struct validation *v, double *predictions, hinge_re
     return status;
 }
 
-hinge_status hinge_cross_validate(const hinge_matrix *x, const double *y, const hinge_params *params,
-                                  size_t folds, double *predictions, hinge_report *report, hinge_error *err)
+hinge_status hg_cross_validate(struct hg_others *others, const hinge_matrix *x, const double *y,
+                               const hinge_params *params, size_t folds, double *predictions, hinge_report *report,
+                               hinge_error *err)
 {
     struct hg_problem problem = { 0 };
     struct validation v = { .problem = &problem, .folds = folds };
-    v.jobs = (struct hg_jobs){ .x = x, .y = y, .n_jobs = folds, .begin = hg_now(), .job = validate_fold,
-                               .arg = &v };
+    v.jobs = (struct hg_jobs){ .others = others, .x = x, .y = y, .n_jobs = folds, .begin = hg_now(),
+                               .job = validate_fold, .arg = &v };
     if (params == NULL || predictions == NULL)
         return hg_fail(err, HINGE_EINVAL, "%s: NULL", params == NULL ? "params" : "predictions");
     v.jobs.params = *params;
@@ -126,4 +127,10 @@ hinge_status hinge_cross_validate(const hinge_matrix *x, const double *y, const 
             : hg_fail(err, HINGE_EINVAL, "folds: %zu is not in 2 .. %zu rows", folds, x->rows);
     hg_problem_free(&problem);
     return status == HINGE_OK ? hg_ok(err) : status;
+}
+
+hinge_status hinge_cross_validate(const hinge_matrix *x, const double *y, const hinge_params *params,
+                                  size_t folds, double *predictions, hinge_report *report, hinge_error *err)
+{
+    return hg_cross_validate(NULL, x, y, params, folds, predictions, report, err);
 }

@@ -5,13 +5,19 @@
 #include <hinge/mpi.h>
 
 /* The table, or ENOMEM on all ranks. */
-static hinge_status open_net(struct hm_mpi *mpi, MPI_Comm comm, struct hm_net *net, hinge_error *err)
+static hinge_status open_net(struct hm_mpi *mpi, MPI_Comm comm, hinge_error *err)
 {
-    int failed = hm_mpi_open(mpi, comm, net, err) != HINGE_OK, any;
+    int failed = hm_mpi_open(mpi, comm, err) != HINGE_OK, any;
     MPI_Allreduce(&failed, &any, 1, MPI_INT, MPI_MAX, comm);
     if (any && !failed)
         hm_mpi_close(mpi);
-    return any ? hg_fail(err, HINGE_ENOMEM, "no memory for %d ranks", net->ranks) : HINGE_OK;
+    return any ? hg_fail(err, HINGE_ENOMEM, "no memory for %d ranks", mpi->net.ranks) : HINGE_OK;
+}
+
+static hinge_status close_net(struct hm_mpi *mpi, hinge_status status)
+{
+    hm_mpi_close(mpi);
+    return status;
 }
 
 static struct hm_options options_of(const hinge_mpi_options *o)
@@ -27,12 +33,9 @@ hinge_status hinge_mpi_train(MPI_Comm comm, const hinge_matrix *x, const double 
                              hinge_error *err)
 {
     struct hm_mpi mpi;
-    struct hm_net net;
     const struct hm_options own = options_of(options);
-    HG_TRY(open_net(&mpi, comm, &net, err));
-    hinge_status status = hm_train(&net, x, y, params, &own, model, report, err);
-    hm_mpi_close(&mpi);
-    return status;
+    HG_TRY(open_net(&mpi, comm, err));
+    return close_net(&mpi, hm_train(&mpi.net, x, y, params, &own, model, report, err));
 }
 
 hinge_status hinge_mpi_cross_validate(MPI_Comm comm, const hinge_matrix *x, const double *y,
@@ -40,12 +43,9 @@ hinge_status hinge_mpi_cross_validate(MPI_Comm comm, const hinge_matrix *x, cons
                                       double *predictions, hinge_report *report, hinge_error *err)
 {
     struct hm_mpi mpi;
-    struct hm_net net;
     const struct hm_options own = options_of(options);
-    HG_TRY(open_net(&mpi, comm, &net, err));
-    hinge_status status = hm_cross_validate(&net, x, y, params, folds, &own, predictions, report, err);
-    hm_mpi_close(&mpi);
-    return status;
+    HG_TRY(open_net(&mpi, comm, err));
+    return close_net(&mpi, hm_cross_validate(&mpi.net, x, y, params, folds, &own, predictions, report, err));
 }
 
 static hinge_status predict(MPI_Comm comm, const hinge_model *model, const hinge_matrix *x,
@@ -53,11 +53,8 @@ static hinge_status predict(MPI_Comm comm, const hinge_model *model, const hinge
                             hinge_error *err)
 {
     struct hm_mpi mpi;
-    struct hm_net net;
-    HG_TRY(open_net(&mpi, comm, &net, err));
-    hinge_status status = hm_predict(&net, model, x, options, probable, labels, values, err);
-    hm_mpi_close(&mpi);
-    return status;
+    HG_TRY(open_net(&mpi, comm, err));
+    return close_net(&mpi, hm_predict(&mpi.net, model, x, options, probable, labels, values, err));
 }
 
 hinge_status hinge_mpi_predict(MPI_Comm comm, const hinge_model *model, const hinge_matrix *x,
@@ -78,20 +75,14 @@ hinge_status hinge_mpi_data_read(MPI_Comm comm, const char *path, const hinge_da
                                  hinge_error *err)
 {
     struct hm_mpi mpi;
-    struct hm_net net;
-    HG_TRY(open_net(&mpi, comm, &net, err));
-    hinge_status status = hm_data_read(&net, path, options, data, err);
-    hm_mpi_close(&mpi);
-    return status;
+    HG_TRY(open_net(&mpi, comm, err));
+    return close_net(&mpi, hm_data_read(&mpi.net, path, options, data, err));
 }
 
 hinge_status hinge_mpi_select(MPI_Comm comm, hinge_selection **selection, const hinge_matrix *x, const double *y,
                               const hinge_params *params, const hinge_select_options *options, hinge_error *err)
 {
     struct hm_mpi mpi;
-    struct hm_net net;
-    HG_TRY(open_net(&mpi, comm, &net, err));
-    hinge_status status = hm_select(&net, selection, x, y, params, options, err);
-    hm_mpi_close(&mpi);
-    return status;
+    HG_TRY(open_net(&mpi, comm, err));
+    return close_net(&mpi, hm_select(&mpi.net, selection, x, y, params, options, err));
 }

@@ -42,21 +42,20 @@ static void find_largest(const struct hm_run *r, double *slackness, double *box)
     *box = hm_value(sum.most[1].key);
 }
 
-hinge_status hm_certify(struct hm_run *r, const struct hm_solution *s, hinge_certificate *c, hinge_error *err)
+hinge_status hm_certify(struct hm_run *r, hinge_certificate *c, hinge_error *err)
 {
     double sum[HM_REALS], b, factor, slackness = 0, box = 0, begin = hg_now();
-    memcpy(r->bias, s->bias, sizeof r->bias);
-    hg_problem_bias(&r->own->pr, s->bias, &b, &factor);
+    hg_problem_bias(&r->own->pr, r->bias, &b, &factor);
     factor = factor == 0 ? 1 : factor;
     HG_TRY(hm_compute_gradient(r, err));
     HG_TRY(hm_look(r, HINGE_OK));
-    HG_TRY(hm_sum_tiles(r, form_worth, 6, sum, err));
+    hm_sum_tiles(r, form_worth, 6, sum);
     find_largest(r, &slackness, &box);
     double dual = -sum[0] * factor * factor, gap = sum[1] * factor * factor;
     c->dual += dual;
     c->gap += gap;
     c->primal += dual + gap;
-    c->kkt = hg_larger(c->kkt, r->violation);
+    c->kkt = hg_larger(c->kkt, r->report.violation);
     c->slackness = hg_larger(c->slackness, slackness);
     c->box_residual = hg_larger(c->box_residual, box);
     for (int l = 0; l < r->qp.layers && !r->qp.no_sum; l++)

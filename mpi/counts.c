@@ -3,42 +3,22 @@
 
 #include <math.h>
 
-/* The values of each feature among own points, low NaN where there is none; false: some feature has three. */
+/* The values of each feature among own points, if there are any; false: some feature has three. */
 static bool find_values(const struct hm_own *own, double *low, double *high)
 {
-    size_t d = own->pr.d;
-    for (size_t f = 0; f < d; f++)
-        low[f] = high[f] = NAN;
     for (size_t i = 0; i < own->n; i++)
-        for (size_t f = 0; f < d; f++) {
+        for (size_t f = 0; f < own->pr.d; f++) {
             double v = own->x32[i * own->stride + f];
+            if (i == 0)
+                low[f] = high[f] = v;
             if (v == low[f] || v == high[f])
                 continue;
-            if (!isnan(low[f]) && low[f] != high[f])
+            if (low[f] != high[f])
                 return false;
-            high[f] = isnan(low[f]) ? v : fmax(low[f], v);
+            high[f] = fmax(low[f], v);
             low[f] = fmin(low[f], v);
         }
     return true;
-}
-
-/* Those among all points. */
-static void agree_on_values(const struct hm_net *net, size_t d, double *low, double *high)
-{
-    enum { AT_ONCE = HM_MOST / 2 };
-    for (size_t first = 0; first < d; first += AT_ONCE) {
-        struct hm_sum sum = { 0 };
-        size_t some = HG_MIN((size_t)AT_ONCE, d - first);
-        for (size_t k = 0; k < some && !isnan(low[first + k]); k++) {
-            hm_raise(&sum.most[2 * k], hm_key(-low[first + k]), 0);
-            hm_raise(&sum.most[2 * k + 1], hm_key(high[first + k]), 0);
-        }
-        net->sum(net, &sum);
-        for (size_t k = 0; k < some; k++) {
-            low[first + k] = -hm_value(sum.most[2 * k].key);
-            high[first + k] = hm_value(sum.most[2 * k + 1].key);
-        }
-    }
 }
 
 /* How many of all points have the higher value, count [d + 1]; false: some feature has a third one. */
@@ -95,7 +75,7 @@ hinge_status hm_find_counts(const struct hm_net *net, struct hm_own *own, hinge_
     net->sum(net, &sum);
     if (sum.most[0].key != 0)
         return HINGE_OK;
-    agree_on_values(net, kind->d, kind->common, kind->rare);
+    hm_merge_ranges(net, kind->common, kind->rare, kind->d, own->n > 0);
     if (count_values(net, own, kind->common, kind->rare, count))
         choose_rarer(net, own, count);
     return HINGE_OK;

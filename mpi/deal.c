@@ -18,18 +18,21 @@ struct deal {
     const hinge_matrix *x;
     const double *y;
     struct hm_own *own;
+    struct hg_points points; /* x as it is trained on */
     uint64_t first_row;
     uint32_t *group;   /* [rows] UINT32_MAX: of weight 0 */
     double *factor;    /* [2 d] that values are scaled by, then what is added; NULL: they are not */
     uint64_t *before;  /* [groups] points of each on lower ranks, then the next one's place */
-    size_t *counts;    /* [ranks] */
+    struct head *head; /* [batch] of rows that are dealt together */
+    uint64_t *place;   /* [ranks] of each one's next row among them */
 };
 
 /* A value as it is trained on; of features that this rank's rows have not, too. */
 static double value_of(const struct deal *d, size_t i, size_t c)
 {
-    double value = c < d->x->cols ? hg_matrix_value(d->x, i, c) : 0;
-    return d->factor == NULL ? value : value * d->factor[c] + d->factor[d->own->pr.d + c];
+    if (c < d->x->cols)
+        return hg_points_value(&d->points, i, c);
+    return d->factor != NULL ? d->factor[d->own->pr.d + c] : 0;
 }
 
 static double weight_of(const hinge_params *p, size_t row, double label)
@@ -40,37 +43,23 @@ static double weight_of(const hinge_params *p, size_t row, double label)
 
 /* ---- classes ----------------------------------------------------------------------------------------------------- */
 
-static size_t find_label(const struct class_seen *seen, size_t k, double label)
+/* One more of k labels, if it is none of them; returns how many there are then. */
+static size_t add_label(struct class_seen *seen, size_t k, struct class_seen one)
 {
     size_t c = 0;
-    while (c < k && seen[c].label != label)
+    while (c < k && seen[c].label != one.label)
         c++;
-    return c;
+    seen[c] = c < k ? seen[c] : one;
+    return HG_MAX(k, c + 1);
 }
 
 /* The labels of this rank's rows, in the order in which they appear; NULL without memory. */
 static struct class_seen *own_labels(const struct deal *d, size_t *count)
 {
-    size_t room = 64, last = 0;
-    struct class_seen *seen = hg_alloc(room, sizeof *seen);
+    struct class_seen *seen = hg_alloc(d->x->rows, sizeof *seen);
     *count = 0;
-    for (size_t i = 0; seen != NULL && i < d->x->rows; i++) {
-        double label = d->y[i] == 0 ? 0 : d->y[i];
-        if (last < *count && seen[last].label == label)
-            continue;
-        last = find_label(seen, *count, label);
-        if (last < *count)
-            continue;
-        if (*count == room) {
-            struct class_seen *more = hg_realloc(seen, room, 2 * room, sizeof *seen);
-            if (more == NULL)
-                hg_free(seen);
-            seen = more;
-            room *= 2;
-        }
-        if (seen != NULL)
-            seen[(*count)++] = (struct class_seen){ label, d->first_row + i };
-    }
+    for (size_t i = 0; seen != NULL && i < d->x->rows; i++)
+        *count = add_label(seen, *count, (struct class_seen){ d->y[i] == 0 ? 0 : d->y[i], d->first_row + i });
     return seen;
 }
 
@@ -78,8 +67,7 @@ static hinge_status take_labels(struct hg_problem *pr, struct class_seen *all, s
 {
     size_t k = 0;
     for (size_t i = 0; i < n; i++)
-        if (find_label(all, k, all[i].label) == k)
-            all[k++] = all[i];
+        k = add_label(all, k, all[i]);
     pr->n_classes = k;
     pr->labels = hg_alloc(k, sizeof *pr->labels);
     if (pr->labels == NULL)
@@ -96,7 +84,7 @@ static hinge_status agree_on_labels(struct deal *d, hinge_error *err)
     void *all = NULL;
     hinge_status status = HM_HAVE(d->net, mine != NULL, err, "no memory for labels");
     if (status == HINGE_OK)
-        status = hm_gather_all(d->net, mine, k * sizeof *mine, d->counts, &all, &total, err);
+        status = hm_gather_all(d->net, mine, k * sizeof *mine, &all, &total, err);
     if (status == HINGE_OK)
         status = hm_agree(d->net, take_labels(&d->own->pr, all, total / sizeof *mine, err), err);
     hg_free(mine);
@@ -127,8 +115,8 @@ static hinge_status count_points(struct deal *d, hinge_error *err)
         d->before[c] += used;
     }
     for (size_t r = 0; r < ranks; r++)
-        d->counts[r] = groups * sizeof *all;
-    d->net->gather(d->net, d->before, d->counts, all);
+        d->net->sizes[r] = groups * sizeof *all;
+    d->net->gather(d->net, d->before, d->net->sizes, all);
     for (c = 0; c < groups; c++) {
         size_t count = 0;
         for (size_t r = 0; r < ranks; r++) {
@@ -146,36 +134,12 @@ static hinge_status count_points(struct deal *d, hinge_error *err)
 
 /* ---- tiles ------------------------------------------------------------------------------------------------------- */
 
-size_t hm_group_of_tile(const struct hm_own *own, size_t tile)
+size_t hm_find_tile(const struct hm_own *own, uint64_t number, size_t *c)
 {
-    size_t c = 0;
-    while (tile >= own->first_tile[c + 1])
-        c++;
-    return c;
-}
-
-size_t hm_group_of(const struct hm_own *own, size_t i)
-{
-    size_t c = 0;
-    while (i >= own->begin[c + 1])
-        c++;
-    return c;
-}
-
-static size_t tile_points(const struct hm_own *own, size_t c, size_t tile)
-{
-    size_t n = own->pr.start[c + 1] - own->pr.start[c], first = (tile - own->first_tile[c]) * own->tile;
-    return HG_MIN(own->tile, n - first);
-}
-
-size_t hm_own_tile(const struct hm_net *net, const struct hm_own *own, size_t tile, size_t *at)
-{
-    size_t ranks = (size_t)net->ranks, rank = (size_t)net->rank, c = hm_group_of_tile(own, tile);
-    size_t first = own->first_tile[c], mine = first + (rank + ranks - first % ranks) % ranks;
-    if (tile % ranks != rank)
-        return 0;
-    *at = own->begin[c] + (tile - mine) / ranks * own->tile; /* those before are whole */
-    return tile_points(own, c, tile);
+    *c = 0;
+    while (number >= own->pr.start[*c + 1])
+        ++*c;
+    return own->first_tile[*c] + (number - own->pr.start[*c]) / own->tile;
 }
 
 static void lay_tiles(const struct hm_net *net, struct hm_own *own)
@@ -185,7 +149,7 @@ static void lay_tiles(const struct hm_net *net, struct hm_own *own)
         own->first_tile[c + 1] = own->first_tile[c] + (n + own->tile - 1) / own->tile;
         for (size_t t = own->first_tile[c]; t < own->first_tile[c + 1]; t++)
             if (t % (size_t)net->ranks == (size_t)net->rank)
-                own->n += tile_points(own, c, t);
+                own->n += HG_MIN(own->tile, n - (t - own->first_tile[c]) * own->tile);
         own->begin[c + 1] = own->n;
     }
     own->n_tiles = own->first_tile[own->n_groups];
@@ -194,7 +158,7 @@ static void lay_tiles(const struct hm_net *net, struct hm_own *own)
 /* ---- the deal ---------------------------------------------------------------------------------------------------- */
 
 struct head { /* of a row on its way; its start and its values follow */
-    uint64_t tile, at, row;
+    uint64_t number, row;
     double y, weight;
 };
 
@@ -215,11 +179,9 @@ static void write_row(const struct deal *d, size_t i, struct head head, char *to
     memcpy(to, &head, sizeof head);
     for (size_t p = 0; p < own->starts; p++)
         memcpy(to + sizeof head + p * sizeof(double), &own->pr.params.beta0[p * d->x->rows + i], sizeof(double));
-    const struct hg_points points = { .x = *d->x, .n = d->x->rows };
     to += head_bytes(own);
-    if (d->factor == NULL)
-        hg_points_pack(&points, NULL, i, 1, own->type, to, own->pr.d);
-    for (size_t c = 0; d->factor != NULL && c < own->pr.d; c++)
+    hg_points_pack(&d->points, NULL, i, 1, own->type, to, own->pr.d);
+    for (size_t c = d->x->cols; c < own->pr.d; c++)
         if (own->type == HINGE_F64)
             ((double *)(void *)to)[c] = value_of(d, i, c);
         else
@@ -230,12 +192,12 @@ static void take_row(const struct deal *d, const char *from)
 {
     struct hm_own *own = d->own;
     struct head head;
-    size_t at = 0;
+    size_t c, ranks = (size_t)d->net->ranks, size = hg_size_of(own->type);
     memcpy(&head, from, sizeof head);
-    hm_own_tile(d->net, own, head.tile, &at);
-    at += head.at;
-    size_t c = hm_group_of_tile(own, head.tile), size = hg_size_of(own->type);
-    own->number[at] = own->pr.start[c] + (head.tile - own->first_tile[c]) * own->tile + head.at;
+    size_t tile = hm_find_tile(own, head.number, &c), first = own->first_tile[c];
+    size_t mine = first + ((size_t)d->net->rank + ranks - first % ranks) % ranks; /* those before are whole */
+    size_t at = own->begin[c] + (tile - mine) / ranks * own->tile + (head.number - own->pr.start[c]) % own->tile;
+    own->number[at] = head.number;
     own->row[at] = head.row;
     own->y[at] = head.y;
     own->weight[at] = head.weight;
@@ -243,50 +205,46 @@ static void take_row(const struct deal *d, const char *from)
     memcpy((char *)own->x + at * own->stride * size, from + head_bytes(own), own->pr.d * size);
 }
 
-/* Rows [first, end): what goes to which rank, and what comes. places [groups] move on. */
-static hinge_status exchange_rows(struct deal *d, size_t first, size_t end, uint64_t *out, uint64_t *in,
-                                  hinge_error *err)
+/* Whom row k of those dealt together goes to. */
+static size_t rank_of(const struct deal *d, size_t k)
+{
+    size_t c;
+    return hm_find_tile(d->own, d->head[k].number, &c) % (size_t)d->net->ranks;
+}
+
+/* Rows [first, end); before [groups] moves on. */
+static hinge_status exchange_rows(struct deal *d, size_t first, size_t end, hinge_error *err)
 {
     const struct hm_own *own = d->own;
     size_t ranks = (size_t)d->net->ranks, bytes = row_bytes(own), total = 0, used = 0;
-    uint64_t *place = in + ranks; /* [ranks] of each one's next row in send */
-    struct head *head = hg_alloc(end - first, sizeof *head);
+    uint64_t *out = d->net->out;
+    void *all;
     memset(out, 0, ranks * sizeof *out);
-    for (size_t i = first; head != NULL && i < end; i++) {
+    for (size_t i = first; i < end; i++) {
         uint32_t c = d->group[i];
         if (c == UINT32_MAX)
             continue;
-        uint64_t at = d->before[c]++;
         double y = d->y != NULL ? d->y[i] : 0;
-        head[i - first] = (struct head){ own->first_tile[c] + at / own->tile, at % own->tile, d->first_row + i, y,
-                                         weight_of(&own->pr.params, i, y == 0 ? 0 : y) };
-        out[head[i - first].tile % ranks] += bytes;
+        d->head[i - first] = (struct head){ own->pr.start[c] + d->before[c]++, d->first_row + i, y,
+                                            weight_of(&own->pr.params, i, y == 0 ? 0 : y) };
+        out[rank_of(d, i - first)] += bytes;
     }
     for (size_t r = 0; r < ranks; r++) {
-        place[r] = used;
+        d->place[r] = used;
         used += out[r];
-        in[r] = out[r];
     }
-    d->net->turn(d->net, in);
-    for (size_t r = 0; r < ranks; r++)
-        total += in[r];
-    char *send = hg_alloc(used, 1), *recv = hg_alloc(total, 1);
-    bool ok = head != NULL && send != NULL && recv != NULL;
-    hinge_status status = HM_HAVE(d->net, ok, err, "no memory to deal %zu rows", end - first);
-    if (status == HINGE_OK) {
-        for (size_t i = first; i < end; i++)
-            if (d->group[i] != UINT32_MAX) {
-                uint64_t *to = &place[head[i - first].tile % ranks];
-                write_row(d, i, head[i - first], send + *to);
-                *to += bytes;
-            }
-        d->net->exchange(d->net, send, out, recv, in);
-        for (size_t at = 0; at < total; at += bytes)
-            take_row(d, recv + at);
-    }
-    hg_free(head);
+    char *send = hg_alloc(used, 1);
+    for (size_t i = first; i < end && send != NULL; i++)
+        if (d->group[i] != UINT32_MAX) {
+            uint64_t *to = &d->place[rank_of(d, i - first)];
+            write_row(d, i, d->head[i - first], send + *to);
+            *to += bytes;
+        }
+    hinge_status status = hm_exchange(d->net, send, &all, &total, err);
+    for (size_t at = 0; status == HINGE_OK && at < total; at += bytes)
+        take_row(d, (const char *)all + at);
     hg_free(send);
-    hg_free(recv);
+    hg_free(all);
     return status;
 }
 
@@ -298,20 +256,17 @@ static hinge_status deal_rows(struct deal *d, hinge_error *err)
     struct hm_sum sum = { 0 };
     own->stride = (own->pr.d + 15) / 16 * 16;
     own->x = hg_zalloc(n * own->stride, hg_size_of(own->type));
-    uint64_t *counts = hg_alloc(3 * ranks, sizeof *counts);
-    bool ok = own->x != NULL && counts != NULL && HG_ROOM(HG_ARRAY(own->number, n), HG_ARRAY(own->row, n),
-                                                          HG_ARRAY(own->y, n), HG_ARRAY(own->weight, n),
-                                                          HG_TABLE(own->start, n, own->starts));
-    hinge_status status = HM_HAVE(d->net, ok, err, "no memory for %zu rows of %zu features", n, own->pr.d);
+    bool ok = own->x != NULL && HG_ROOM(HG_ARRAY(d->head, HG_MIN(batch, d->x->rows)), HG_ARRAY(d->place, ranks)) &&
+              HG_ROOM(HG_ARRAY(own->number, n), HG_ARRAY(own->row, n), HG_ARRAY(own->y, n), HG_ARRAY(own->weight, n),
+                      HG_TABLE(own->start, n, own->starts));
+    HG_TRY(HM_HAVE(d->net, ok, err, "no memory for %zu rows of %zu features", n, own->pr.d));
     sum.most[0].key = (d->x->rows + batch - 1) / batch;
-    if (status == HINGE_OK)
-        d->net->sum(d->net, &sum);
-    for (uint64_t k = 0; status == HINGE_OK && k < sum.most[0].key; k++) {
-        size_t first = HG_MIN(k * batch, d->x->rows), end = HG_MIN(first + batch, d->x->rows);
-        status = exchange_rows(d, first, end, counts, counts + ranks, err);
+    d->net->sum(d->net, &sum);
+    for (uint64_t k = 0; k < sum.most[0].key; k++) {
+        size_t first = HG_MIN(k * batch, d->x->rows);
+        HG_TRY(exchange_rows(d, first, HG_MIN(first + batch, d->x->rows), err));
     }
-    hg_free(counts);
-    return status;
+    return HINGE_OK;
 }
 
 /* ---- the data as a whole ----------------------------------------------------------------------------------------- */
@@ -329,24 +284,39 @@ static bool all_f32(const struct deal *d)
     return true;
 }
 
-static hinge_status check_rows(const struct deal *d, const hinge_params *params, hinge_error *err)
+hinge_status hm_check_rows(const hinge_matrix *x, const double *y, const hinge_params *params, hinge_error *err)
 {
     const hinge_task_row *task = params != NULL ? hinge_task_info(params->task) : NULL;
-    HG_TRY(hg_matrix_check(d->x, "x", err));
+    HG_TRY(hg_matrix_check(x, "x", err));
     if (task == NULL)
-        return hg_fail(err, HINGE_EINVAL, "params: NULL, or no task");
+        return hg_fail(err, HINGE_EINVAL, params == NULL ? "params: NULL" : "params: NULL, or no task");
+    if (params->solver == HINGE_SOLVER_INTERIOR_POINT)
+        return hg_fail(err, HINGE_EINVAL, "solver: ranks know block SMO alone");
     if (params->kernel.type == HINGE_PRECOMPUTED)
         return hg_fail(err, HINGE_EINVAL, "kernel: a precomputed kernel has columns for all rows, which no rank holds");
-    if (d->y == NULL && !task->one_class && d->x->rows > 0)
+    if (y == NULL && !task->one_class && x->rows > 0)
         return hg_fail(err, HINGE_EINVAL, "y: NULL, but this task needs labels or targets");
-    HG_TRY(hg_matrix_check_finite(d->x, "x", 1, err));
-    for (size_t i = 0; i < d->x->rows; i++) {
-        if (!task->one_class && !isfinite(d->y[i]))
-            return hg_fail(err, HINGE_EINVAL, "y: row %zu of this rank is %g, not a finite number", i, d->y[i]);
+    HG_TRY(hg_matrix_check_finite(x, "x", 1, err));
+    for (size_t i = 0; i < x->rows; i++) {
+        if (!task->one_class && !isfinite(y[i]))
+            return hg_fail(err, HINGE_EINVAL, "y: row %zu of this rank is %g, not a finite number", i, y[i]);
         if (params->weights != NULL && !(params->weights[i] >= 0 && isfinite(params->weights[i])))
             return hg_fail(err, HINGE_EINVAL, "weights: %g of row %zu of this rank", params->weights[i], i);
     }
     return HINGE_OK;
+}
+
+hinge_status hm_check_params(const hinge_params *params, size_t n, size_t d, hinge_params *resolved, hinge_error *err)
+{
+    hinge_params plain = *params;
+    plain.weights = NULL; /* looked at already */
+    plain.scaling = NULL;
+    plain.beta0 = NULL;
+    HG_TRY(hg_params_check(&plain, n, d, resolved, err));
+    return !hg_params_need_interior(resolved)
+               ? HINGE_OK
+               : hg_fail(err, HINGE_EINVAL, "solver: a hard margin, or a rank, needs the interior point, which is "
+                                            "hinge_train's alone");
 }
 
 /* Counts of rows and features, and what parameters come to with them. */
@@ -354,11 +324,11 @@ static hinge_status agree_on_sizes(struct deal *d, const hinge_params *params, h
 {
     struct hm_own *own = d->own;
     struct hm_sum sum = { 0 };
-    HG_TRY(hm_agree(d->net, check_rows(d, params, err), err));
-    hm_sizes(d->net, d->x->rows, d->counts);
+    HG_TRY(hm_agree(d->net, hm_check_rows(d->x, d->y, params, err), err));
+    hm_sizes(d->net, d->x->rows);
     for (int r = 0; r < d->net->ranks; r++) {
-        d->first_row += r < d->net->rank ? d->counts[r] : 0;
-        own->rows += d->counts[r];
+        d->first_row += r < d->net->rank ? d->net->sizes[r] : 0;
+        own->rows += d->net->sizes[r];
     }
     sum.most[0].key = d->x->cols;
     sum.most[1].key = params->beta0 != NULL;
@@ -368,14 +338,7 @@ static hinge_status agree_on_sizes(struct deal *d, const hinge_params *params, h
         return hg_fail(err, HINGE_EINVAL, "x: no rows to train on");
     if (own->rows > UINT32_MAX)
         return hg_fail(err, HINGE_ESIZE, "x: %zu rows are more than 2^32 - 1", own->rows);
-    hinge_params plain = *params;
-    plain.weights = NULL; /* looked at already */
-    plain.scaling = NULL;
-    plain.beta0 = NULL;
-    hinge_status status = hg_params_check(&plain, own->rows, own->pr.d, &own->pr.params, err);
-    if (status == HINGE_OK && hg_params_need_interior(&own->pr.params))
-        status = hg_fail(err, HINGE_EINVAL, "solver: a hard margin, or a rank, needs the interior point, which is "
-                                            "hinge_train's alone");
+    hinge_status status = hm_check_params(params, own->rows, own->pr.d, &own->pr.params, err);
     if (status == HINGE_OK && sum.most[1].key && params->beta0 == NULL && d->x->rows > 0)
         status = hg_fail(err, HINGE_EINVAL, "beta0: NULL on a rank that has rows, and other ranks have coefficients");
     own->starts = sum.most[1].key;
@@ -392,6 +355,7 @@ static hinge_status measure_points(struct deal *d, hinge_error *err)
     struct hm_sum sum = { 0 };
     own->x32 = own->type == HINGE_F32 ? own->x : hg_zalloc(own->n * own->stride, sizeof *own->x32);
     const hinge_matrix x = { own->x, own->type, own->n, own->pr.d, own->stride, HINGE_ROW_MAJOR };
+    own->points = (struct hg_points){ .x = x, .n = own->n };
     for (size_t i = 0; own->x32 != NULL && i < own->n; i++) {
         double norm = 0;
         for (size_t c = 0; c < own->pr.d; c++) {
@@ -409,28 +373,21 @@ static hinge_status measure_points(struct deal *d, hinge_error *err)
     return HINGE_OK;
 }
 
-/* Classes, counts, and the group of each row. */
-static hinge_status survey(struct deal *d, const hinge_params *params, hinge_error *err)
+static hinge_status deal(struct deal *d, const hinge_params *params, size_t tile, hinge_error *err)
 {
     struct hm_own *own = d->own;
-    d->counts = hg_alloc((size_t)d->net->ranks, sizeof *d->counts);
-    HG_TRY(HM_HAVE(d->net, d->counts != NULL, err, "no memory for ranks' counts"));
+    struct hm_sum sum = { 0 };
     HG_TRY(agree_on_sizes(d, params, err));
     own->pr.n_classes = 2;
     own->pr.n_problems = 1;
     if (own->pr.classifies)
         HG_TRY(agree_on_labels(d, err));
     own->starts *= own->pr.n_problems;
-    return count_points(d, err);
-}
-
-static hinge_status deal(struct deal *d, const hinge_params *params, size_t tile, hinge_error *err)
-{
-    struct hm_own *own = d->own;
-    struct hm_sum sum = { 0 };
-    HG_TRY(survey(d, params, err));
+    HG_TRY(count_points(d, err));
     if (params->scaling != NULL)
         HG_TRY(hm_scale(d->net, d->x, params, own->pr.d, &own->scaling, &d->factor, err));
+    d->points = (struct hg_points){ .x = *d->x, .n = d->x->rows, .factor = d->factor,
+                                    .offset = d->factor != NULL ? d->factor + own->pr.d : NULL };
     sum.most[0].key = !all_f32(d);
     d->net->sum(d->net, &sum);
     own->type = sum.most[0].key ? HINGE_F64 : HINGE_F32;
@@ -447,31 +404,9 @@ hinge_status hm_deal(const struct hm_net *net, const hinge_matrix *x, const doub
     struct deal d = { .net = net, .x = x, .y = y, .own = own };
     memset(own, 0, sizeof *own);
     hinge_status status = deal(&d, params, tile, err);
-    hg_free(d.counts);
     hg_free(d.group);
     hg_free(d.factor);
-    if (status != HINGE_OK)
-        hm_own_free(own);
-    return status;
-}
-
-hinge_status hm_place_rows(const struct hm_net *net, const hinge_matrix *x, const double *y,
-                           const hinge_params *params, struct hm_own *own, uint32_t *place, hinge_error *err)
-{
-    struct deal d = { .net = net, .x = x, .y = y, .own = own };
-    memset(own, 0, sizeof *own);
-    hinge_status status = survey(&d, params, err);
-    if (status == HINGE_OK) {
-        size_t unused = own->pr.n + d.first_row; /* and not so many as are used on lower ranks */
-        for (size_t c = 0; c < own->n_groups; c++)
-            unused -= d.before[c];
-        for (size_t i = 0; i < x->rows; i++) {
-            uint32_t c = d.group[i];
-            place[i] = (uint32_t)(c == UINT32_MAX ? unused++ : own->pr.start[c] + d.before[c]++);
-        }
-    }
-    hg_free(d.counts);
-    hg_free(d.group);
+    hg_free(d.head);
     if (status != HINGE_OK)
         hm_own_free(own);
     return status;

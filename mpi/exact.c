@@ -15,6 +15,17 @@ void hm_free_grams(struct hm_part *part, size_t n)
     }
 }
 
+void hm_set_norm(struct hm_part *part, hinge_dtype type, size_t k)
+{
+    if (part->norms == NULL)
+        return;
+    double norm = hg_points_norm(&part->gram.points, part->n + k, type);
+    if (type == HINGE_F32)
+        ((float *)part->norms)[part->n + k] = (float)norm;
+    else
+        ((double *)part->norms)[part->n + k] = norm;
+}
+
 static struct hg_tiler tiler_of(const struct hm_run *r, hinge_dtype type)
 {
     const struct hg_problem *pr = &r->own->pr;
@@ -83,115 +94,102 @@ hinge_status hm_make_vectors(const struct hm_run *r, size_t rows, hinge_dtype ty
     return HINGE_OK;
 }
 
-/* Sources in f64 over the parts of the run, to be freed with hm_free_grams and hg_free; NULL: no memory, as told. */
-static struct hm_part *exact_parts(const struct hm_run *r, const hinge_matrix *others, hinge_error *err)
+/* Sources in f64 over the parts of the run, and vectors of others. */
+struct exact {
+    struct hm_run *r;
+    struct hm_part *part; /* [n_parts] */
+    hinge_matrix others;
+};
+
+static void close_exact(struct exact *e)
 {
-    struct hm_part *part = hg_alloc(r->n_parts, sizeof *part);
-    for (size_t p = 0; part != NULL && p < r->n_parts; p++)
-        part[p] = (struct hm_part){ .begin = r->part[p].begin, .n = r->part[p].n, .at = r->part[p].at };
-    if (part != NULL && hm_make_grams(r, part, HINGE_F64, others, err) == HINGE_OK)
-        return part;
-    if (part == NULL)
-        hg_fail(err, HINGE_ENOMEM, "no memory");
-    hm_free_grams(part, r->n_parts);
-    hg_free(part);
-    return NULL;
+    hm_free_grams(e->part, e->r->n_parts);
+    hg_free(e->part);
+    hg_free((void *)e->others.data);
 }
 
-/* Other points' norms, once their vectors are there; the number of the first of them in a part. */
-static void take_norms(struct hm_part *part, size_t count)
+/* For so many others; to be closed on failure too. */
+static hinge_status open_exact(struct exact *e, struct hm_run *r, size_t rows, hinge_error *err)
 {
-    for (size_t k = part->n; part->norms != NULL && k < part->n + count; k++)
-        ((double *)part->norms)[k] = hg_points_norm(&part->gram.points, k, HINGE_F64);
+    *e = (struct exact){ .r = r, .part = hg_alloc(r->n_parts, sizeof *e->part) };
+    if (e->part == NULL)
+        return hg_fail(err, HINGE_ENOMEM, "no memory");
+    for (size_t p = 0; p < r->n_parts; p++)
+        e->part[p] = (struct hm_part){ .begin = r->part[p].begin, .n = r->part[p].n, .at = r->part[p].at };
+    HG_TRY(hm_make_vectors(r, rows, HINGE_F64, &e->others, err));
+    return hm_make_grams(r, e->part, HINGE_F64, &e->others, err);
+}
+
+/* The first `count` others, whose vectors are `step` apart. */
+static void take_others(struct exact *e, const double *from, size_t step, size_t count)
+{
+    for (size_t k = 0; k < count; k++)
+        memcpy((double *)e->others.data + k * e->others.stride, from + k * step, e->others.cols * sizeof *from);
+    for (size_t p = 0; p < e->r->n_parts; p++)
+        for (size_t k = 0; k < count; k++)
+            hm_set_norm(&e->part[p], HINGE_F64, k);
 }
 
 /* ---- g in f64 ---------------------------------------------------------------------------------------------------- */
 
-struct exact {
-    struct hm_run *r;
-    struct hm_part *part; /* [n_parts] with sources in f64 */
-    hinge_matrix others;
-    double *message;      /* [tile * (1 + d)] coefficients, then vectors */
-    uint32_t *rows;       /* [tile] */
-};
-
-/* The points of a tile that have coefficients: their number, on all ranks, and the message. */
-static size_t tell_tile(struct exact *e, size_t tile)
+/* The points of a tile that have coefficients: their number, on all ranks, and the message: coefficients, then vectors.
+ * rows: [tile] */
+static size_t tell_tile(const struct hm_run *r, size_t tile, double *message, uint32_t *rows)
 {
-    struct hm_run *r = e->r;
-    size_t d = r->own->pr.d, i, n = hm_own_tile(r->net, r->own, tile, &i);
+    size_t d = r->own->pr.d;
     int owner = (int)(tile % (size_t)r->net->ranks);
     uint64_t count = 0;
-    for (size_t p = 0; p < r->n_parts && n > 0; p++)
-        if (i >= r->part[p].begin && i < r->part[p].begin + r->part[p].n) {
-            size_t at = r->part[p].at + i - r->part[p].begin;
-            for (size_t k = at; k < at + n; k++)
-                if (hg_qp_beta(&r->qp, k) != 0)
-                    e->rows[count++] = (uint32_t)k;
-            break;
-        }
-    if (r->net->rank == owner)
-        for (size_t k = 0; k < count; k++) {
-            e->message[k] = hg_qp_beta(&r->qp, e->rows[k]);
-            hg_points_pack(&r->points, NULL, r->of[e->rows[k]], 1, HINGE_F64, e->message + count + k * d, d);
-        }
+    for (const struct hm_tile *t = r->tile; t < r->tile + r->n_tiles; t++)
+        for (size_t k = t->at; k < t->at + t->n && t->number == tile; k++)
+            if (hg_qp_beta(&r->qp, k) != 0)
+                rows[count++] = (uint32_t)k;
+    for (size_t k = 0; k < count; k++) {
+        message[k] = hg_qp_beta(&r->qp, rows[k]);
+        hg_points_pack(&r->own->points, NULL, r->of[rows[k]], 1, HINGE_F64, message + count + k * d, d);
+    }
     r->net->broadcast(r->net, &count, sizeof count, owner);
     if (count > 0)
-        r->net->broadcast(r->net, e->message, count * (1 + d) * sizeof *e->message, owner);
+        r->net->broadcast(r->net, message, count * (1 + d) * sizeof *message, owner);
     return count;
 }
 
-static hinge_status add_points(struct exact *e, size_t count)
+static hinge_status add_points(struct exact *e, const double *message, uint32_t *rows, size_t count)
 {
     struct hm_run *r = e->r;
-    size_t d = r->own->pr.d;
-    double *to = (double *)e->others.data;
-    for (size_t k = 0; k < count; k++)
-        memcpy(to + k * e->others.stride, e->message + count + k * d, d * sizeof *to);
+    struct hg_how how = { .add = &r->loops->add, .again = 1 };
+    take_others(e, message + count, r->own->pr.d, count);
     for (size_t p = 0; p < r->n_parts; p++) {
         struct hm_part *part = &e->part[p];
-        take_norms(part, count);
         for (size_t k = 0; k < count; k++)
-            e->rows[k] = (uint32_t)(part->n + k);
-        struct hg_how how = { .add = &r->loops->add, .again = 1 };
-        HG_TRY(hg_rows_apply(&part->gram.super, e->rows, count, e->message, NULL, part->n, r->g + part->at, &how));
+            rows[k] = (uint32_t)(part->n + k);
+        HG_TRY(hg_rows_apply(&part->gram.super, rows, count, message, NULL, part->n, r->g + part->at, &how));
     }
     return HINGE_OK;
 }
 
-static bool holds_tile(const struct hm_run *r, size_t tile)
-{
-    const struct hg_problem *pr = &r->own->pr;
-    size_t a, b, c = hm_group_of_tile(r->own, tile);
-    hg_problem_pair(pr, r->problem, &a, &b);
-    return !pr->classifies || c == a || c == b || b == SIZE_MAX;
-}
-
 hinge_status hm_compute_gradient(struct hm_run *r, hinge_error *err)
 {
-    struct exact e = { .r = r };
+    struct exact e;
+    double *message;
+    uint32_t *rows;
     size_t tile = r->own->tile;
-    r->corrections++;
-    bool ok = HG_ROOM(HG_TABLE(e.message, tile, 1 + r->own->pr.d), HG_ARRAY(e.rows, tile));
-    hinge_status status = ok ? hm_make_vectors(r, tile, HINGE_F64, &e.others, err)
-                             : hg_fail(err, HINGE_ENOMEM, "no memory for %zu rows in f64", tile);
-    if (status == HINGE_OK && (e.part = exact_parts(r, &e.others, err)) == NULL)
-        status = HINGE_ENOMEM;
+    r->report.corrections++;
+    hinge_status status = open_exact(&e, r, tile, err);
+    if (!HG_ROOM(HG_TABLE(message, tile, 1 + r->own->pr.d), HG_ARRAY(rows, tile)) && status == HINGE_OK)
+        status = hg_fail(err, HINGE_ENOMEM, "no memory for %zu rows in f64", tile);
     status = hm_agree(r->net, status, err);
-    bool ready = status == HINGE_OK;
-    for (size_t at = 0; at < r->n && ready; at++)
-        r->g[at] = 0;
-    for (size_t t = 0; ready && t < r->own->n_tiles; t++) {
-        size_t count = holds_tile(r, t) ? tell_tile(&e, t) : 0;
-        if (count > 0 && status == HINGE_OK && add_points(&e, count) != HINGE_OK)
-            status = hg_fail(err, HINGE_ECALLBACK, "the kernel function reported a failure");
-    }
-    if (ready)
+    if (status == HINGE_OK) {
+        memset(r->g, 0, r->n * sizeof *r->g);
+        for (size_t c = 0; c < r->own->n_groups; c++)
+            for (size_t t = r->own->first_tile[c]; hm_has_group(r, c) && t < r->own->first_tile[c + 1]; t++) {
+                size_t count = tell_tile(r, t, message, rows);
+                if (count > 0 && status == HINGE_OK && add_points(&e, message, rows, count) != HINGE_OK)
+                    status = hg_fail(err, HINGE_ECALLBACK, "the kernel function reported a failure");
+            }
         status = hm_agree(r->net, status, err);
-    hm_free_grams(e.part, r->n_parts);
-    hg_free(e.part);
-    hg_free(e.message);
-    hg_free((void *)e.others.data);
+    }
+    close_exact(&e);
+    hg_free(message);
     return status;
 }
 
@@ -200,16 +198,14 @@ hinge_status hm_compute_gradient(struct hm_run *r, hinge_error *err)
 enum { DRAWN = 256 }; /* points that are measured of all, and of those between the extremes */
 
 struct measure {
-    struct hm_run *r;
-    hinge_matrix others;  /* the points measured */
-    struct hm_part *part; /* [n_parts] sources in f64 */
-    size_t count, tiles;  /* points; own tiles */
+    struct exact exact;   /* others: the points measured */
+    size_t count;
     double *told;         /* [count * (2 + d)] number, g, vector of each, as they travel */
     uint32_t *rows;       /* [count] */
     uint32_t *cols;       /* [tile] own support vectors of a tile, */
     double *coef;         /* and their coefficients */
     double *now;          /* [count] sums over a tile */
-    double *sum;          /* [count * tiles] over all */
+    double *sum;          /* [count * n_tiles] over all */
 };
 
 /* Points between the extremes may well be those whose g decides. */
@@ -225,7 +221,7 @@ static bool is_between(const struct hm_run *r, size_t at)
 
 static bool is_drawn(const struct hm_run *r, size_t at, double between)
 {
-    uint64_t number = r->own->number[r->of[at]], hash = number ^ (r->round + 1) << 40;
+    uint64_t number = r->own->number[r->of[at]], hash = number ^ (r->report.rounds + 1) << 40;
     double draw = (double)(hg_random(&hash) >> 11) * 0x1p-53;
     bool is = draw < DRAWN / (double)r->n_all || (is_between(r, at) && draw < DRAWN / between);
     for (int l = 0; l < r->qp.layers; l++)
@@ -234,100 +230,86 @@ static bool is_drawn(const struct hm_run *r, size_t at, double between)
 }
 
 /* The points drawn, told to all. */
-static hinge_status tell_drawn(struct measure *m, hinge_error *err)
+static hinge_status tell_drawn(struct measure *m, const struct hm_run *r, hinge_error *err)
 {
-    struct hm_run *r = m->r;
     struct hm_sum sum = { 0 };
-    size_t d = r->own->pr.d, width = (2 + d) * sizeof(double), mine = 0, total = 0;
+    size_t d = r->own->pr.d, width = (2 + d) * sizeof(double), mine = 0, total;
+    void *all;
     for (size_t at = 0; at < r->n; at++)
         sum.count[0] += is_between(r, at);
     r->net->sum(r->net, &sum);
     double between = (double)HG_MAX(sum.count[0], (uint64_t)1);
     for (size_t at = 0; at < r->n; at++)
         mine += is_drawn(r, at, between);
-    hm_sizes(r->net, mine * width, r->sizes);
-    for (int k = 0; k < r->net->ranks; k++)
-        total += r->sizes[k];
-    m->count = total / width;
-    double *to = hg_alloc(mine, width), *own = to;
-    bool ok = to != NULL && HG_ROOM(HG_ARRAY(m->told, total / sizeof(double)), HG_ARRAY(m->rows, m->count),
-                                    HG_ARRAY(m->cols, r->own->tile), HG_ARRAY(m->coef, r->own->tile),
-                                    HG_ARRAY(m->now, m->count), HG_ZEROS(m->sum, m->count * m->tiles));
-    hinge_status status = HM_HAVE(r->net, ok, err, "no memory to measure the gradient of %zu points", m->count);
-    for (size_t at = 0; status == HINGE_OK && at < r->n; at++)
+    double *own = hg_alloc(mine, width), *to = own;
+    for (size_t at = 0; own != NULL && at < r->n; at++)
         if (is_drawn(r, at, between)) {
             memcpy(to, &r->own->number[r->of[at]], sizeof *to);
             to[1] = r->g[at];
-            hg_points_pack(&r->points, NULL, r->of[at], 1, HINGE_F64, to + 2, d);
+            hg_points_pack(&r->own->points, NULL, r->of[at], 1, HINGE_F64, to + 2, d);
             to += 2 + d;
         }
-    if (status == HINGE_OK)
-        r->net->gather(r->net, own, r->sizes, m->told);
+    hinge_status status = hm_gather_all(r->net, own, mine * width, &all, &total, err);
+    m->told = all;
+    m->count = total / width;
     hg_free(own);
     return status;
 }
 
-/* Sums over own tile t: of n positions from at on. */
-static hinge_status measure_one(struct measure *m, size_t t, size_t at, size_t n)
+/* Sums over own tile t. */
+static hinge_status measure_tile(struct measure *m, size_t t)
 {
-    struct hm_run *r = m->r;
-    struct hm_part *part = m->part;
-    while (at >= part->at + part->n)
-        part++;
+    const struct hm_run *r = m->exact.r;
+    const struct hm_tile *tile = &r->tile[t];
+    struct hm_part *part = &m->exact.part[tile->part];
     size_t n_sv = 0;
-    for (size_t i = at; i < at + n; i++)
+    for (size_t i = tile->at; i < tile->at + tile->n; i++)
         if (hg_qp_beta(&r->qp, i) != 0) {
             m->coef[n_sv] = hg_qp_beta(&r->qp, i);
             m->cols[n_sv++] = (uint32_t)(i - part->at);
         }
     for (size_t k = 0; k < m->count; k++)
         m->rows[k] = (uint32_t)(part->n + k);
-    struct hg_rows *rows = &part->gram.super;
-    hinge_status status = hg_rows_dot(rows, m->rows, m->count, m->coef, m->cols, n_sv, m->now, NULL, NULL);
-    for (size_t k = 0; status == HINGE_OK && k < m->count; k++)
-        m->sum[k * m->tiles + t] = m->now[k];
-    return status;
+    HG_TRY(hg_rows_dot(&part->gram.super, m->rows, m->count, m->coef, m->cols, n_sv, m->now, NULL, NULL));
+    for (size_t k = 0; k < m->count; k++)
+        m->sum[k * r->n_tiles + t] = m->now[k];
+    return HINGE_OK;
 }
 
-static hinge_status measure_all(struct measure *m, hinge_error *err)
+static hinge_status measure_all(struct measure *m, struct hm_run *r, hinge_error *err)
 {
-    struct hm_run *r = m->r;
-    size_t d = r->own->pr.d, at, n, number;
-    hinge_status status = hm_make_vectors(r, m->count, HINGE_F64, &m->others, err);
-    for (size_t k = 0; status == HINGE_OK && k < m->count; k++)
-        memcpy((double *)m->others.data + k * m->others.stride, m->told + k * (2 + d) + 2, d * sizeof(double));
-    if (status == HINGE_OK && (m->part = exact_parts(r, &m->others, err)) == NULL)
-        status = HINGE_ENOMEM;
-    for (size_t p = 0; status == HINGE_OK && p < r->n_parts; p++)
-        take_norms(&m->part[p], m->count);
-    for (size_t t = 0; status == HINGE_OK && hm_nth_tile(r, t, &at, &n, &number); t++)
-        if ((status = measure_one(m, t, at, n)) != HINGE_OK)
+    size_t d = r->own->pr.d, tile = r->own->tile;
+    hinge_status status = open_exact(&m->exact, r, m->count, err);
+    if (status == HINGE_OK && !HG_ROOM(HG_ARRAY(m->rows, m->count), HG_ARRAY(m->cols, tile), HG_ARRAY(m->coef, tile),
+                                       HG_ARRAY(m->now, m->count), HG_ZEROS(m->sum, m->count * r->n_tiles)))
+        status = hg_fail(err, HINGE_ENOMEM, "no memory to measure the gradient of %zu points", m->count);
+    if (status == HINGE_OK)
+        take_others(&m->exact, m->told + 2, 2 + d, m->count);
+    for (size_t t = 0; status == HINGE_OK && t < r->n_tiles; t++)
+        if ((status = measure_tile(m, t)) != HINGE_OK)
             hg_fail(err, status, status == HINGE_ENOMEM ? "no memory to measure the gradient of %zu points"
                                                         : "the kernel failed on the gradient of %zu points", m->count);
+    close_exact(&m->exact);
     return hm_agree(r->net, status, err);
 }
 
 hinge_status hm_measure_error(struct hm_run *r, hinge_error *err)
 {
-    struct measure m = { .r = r };
+    struct measure m = { 0 };
     double sums[HM_REALS];
-    size_t at, n, number;
-    while (hm_nth_tile(r, m.tiles, &at, &n, &number))
-        m.tiles++;
-    hinge_status status = tell_drawn(&m, err);
+    hinge_status status = tell_drawn(&m, r, err);
     if (status == HINGE_OK)
-        status = measure_all(&m, err);
-    r->error = 0;
+        status = measure_all(&m, r, err);
+    r->report.error = 0;
     for (size_t k = 0; status == HINGE_OK && k < m.count; k += HM_REALS) {
         size_t some = HG_MIN((size_t)HM_REALS, m.count - k);
-        hm_add_reals(r->net, m.sum + k * m.tiles, m.tiles, some, sums);
+        hm_add_reals(r->net, m.sum + k * r->n_tiles, r->n_tiles, some, sums);
         for (size_t j = 0; j < some; j++)
-            r->error = hg_larger(r->error, fabs(sums[j] - m.told[(k + j) * (2 + r->own->pr.d) + 1]));
+            r->report.error =
+                hg_larger(r->report.error, fabs(sums[j] - m.told[(k + j) * (2 + r->own->pr.d) + 1]));
     }
-    r->error *= 1 + 64 / (double)HG_MAX(m.count, (size_t)1); /* others may be worse */
-    hm_free_grams(m.part, r->n_parts);
-    hg_free(m.part);
+    r->report.error *= 1 + 64 / (double)HG_MAX(m.count, (size_t)1); /* others may be worse */
     hg_free(m.told);
-    hg_free((void *)m.others.data);
+    hg_free(m.rows);
     return status;
 }

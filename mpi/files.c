@@ -51,27 +51,19 @@ static hinge_status read_shares(struct share *s, hinge_data *data, hinge_error *
 
 /* ---- words ------------------------------------------------------------------------------------------------------- */
 
-/* This rank's words, a 0 behind each and up to 8 bytes of them at the end; NULL without memory. */
-static char *pack_words(const hinge_words *words, size_t *bytes)
+/* This rank's words, a 0 behind each and up to 8 bytes of them at the end. */
+static void pack_words(const hinge_words *words, struct hg_text *text)
 {
-    size_t at = 0;
     for (size_t k = 0; k < words->count; k++)
-        at += strlen(words->word[k]) + 1;
-    *bytes = (at + 7) / 8 * 8;
-    char *text = hg_zalloc(*bytes, 1);
-    at = 0;
-    for (size_t k = 0; text != NULL && k < words->count; k++) {
-        size_t length = strlen(words->word[k]);
-        memcpy(text + at, words->word[k], length);
-        at += length + 1;
-    }
-    return text;
+        hg_text_add(text, words->word[k], strlen(words->word[k]) + 1);
+    while (text->size % 8 != 0 && !text->no_memory)
+        hg_text_add(text, "", 1);
 }
 
 /* The words in the order of the whole file, as one reader numbers them: those of lower ranks come first. all: as packed
- * by each rank, counts [ranks] bytes of each. */
-static hinge_status number_words(const struct share *s, const char *all, const size_t *counts, size_t total,
-                                 hinge_data *data, hinge_error *err)
+ * by each rank, net->sizes bytes of each. */
+static hinge_status number_words(const struct share *s, const char *all, size_t total, hinge_data *data,
+                                 hinge_error *err)
 {
     const hinge_words none = { 0 }, *known = s->options.words != NULL ? s->options.words : &none;
     size_t n = 0, before = 0, mine = 0;
@@ -81,7 +73,7 @@ static hinge_status number_words(const struct share *s, const char *all, const s
     if (!HG_ROOM(HG_ARRAY(number, total), HG_ARRAY(of, total)))
         return hg_fail(err, HINGE_ENOMEM, "no memory for %zu bytes of words", total);
     for (int r = 0; r < s->net->rank; r++)
-        before += counts[r];
+        before += s->net->sizes[r];
     for (size_t at = 0; at < total;) {
         size_t length = strlen(all + at);
         mine += at < before && length > 0;
@@ -102,17 +94,16 @@ static hinge_status number_words(const struct share *s, const char *all, const s
 
 static hinge_status agree_on_words(const struct share *s, hinge_data *data, hinge_error *err)
 {
-    size_t bytes, total, *counts = hg_alloc((size_t)s->net->ranks, sizeof *counts);
-    char *mine = pack_words(&data->words, &bytes);
+    size_t total;
+    struct hg_text mine = { 0 };
     void *all = NULL;
-    hinge_status status = HM_HAVE(s->net, counts != NULL && mine != NULL, err, "no memory for %zu words",
-                                  data->words.count);
+    pack_words(&data->words, &mine);
+    hinge_status status = HM_HAVE(s->net, !mine.no_memory, err, "no memory for %zu words", data->words.count);
     if (status == HINGE_OK)
-        status = hm_gather_all(s->net, mine, bytes, counts, &all, &total, err);
+        status = hm_gather_all(s->net, mine.data, mine.size, &all, &total, err);
     if (status == HINGE_OK && total > 0)
-        status = hm_agree(s->net, number_words(s, all, counts, total, data, err), err);
-    hg_free(counts);
-    hg_free(mine);
+        status = hm_agree(s->net, number_words(s, all, total, data, err), err);
+    hg_text_free(&mine);
     hg_free(all);
     return status;
 }

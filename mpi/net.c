@@ -22,12 +22,29 @@ void hm_add_counts(const struct hm_net *net, uint64_t *counts, size_t n)
     }
 }
 
-void hm_sizes(const struct hm_net *net, size_t mine, size_t *counts)
+void hm_merge_ranges(const struct hm_net *net, double *low, double *high, size_t n, bool any)
 {
-    uint64_t size = mine;
+    enum { AT_ONCE = HM_MOST / 2 };
+    for (size_t first = 0; first < n; first += AT_ONCE) {
+        size_t some = HG_MIN((size_t)AT_ONCE, n - first);
+        struct hm_sum sum = { 0 };
+        for (size_t k = 0; any && k < some; k++) {
+            hm_raise(&sum.most[2 * k], hm_key(-low[first + k]), 0);
+            hm_raise(&sum.most[2 * k + 1], hm_key(high[first + k]), 0);
+        }
+        net->sum(net, &sum);
+        for (size_t k = 0; k < some && sum.most[0].key != 0; k++) {
+            low[first + k] = -hm_value(sum.most[2 * k].key);
+            high[first + k] = hm_value(sum.most[2 * k + 1].key);
+        }
+    }
+}
+
+void hm_sizes(const struct hm_net *net, uint64_t mine)
+{
     for (int r = 0; r < net->ranks; r++)
-        counts[r] = sizeof size;
-    net->gather(net, &size, counts, counts);
+        net->sizes[r] = sizeof mine;
+    net->gather(net, &mine, net->sizes, net->sizes);
 }
 
 hinge_status hm_agreed(const struct hm_net *net, hinge_status status, hinge_error *err)
@@ -44,48 +61,55 @@ hinge_status hm_agreed(const struct hm_net *net, hinge_status status, hinge_erro
         first = *err;
     if (net->rank == root && (err == NULL || err->status == HINGE_OK))
         hg_fail(&first, status, "rank %d failed: %s", root, hinge_status_text(status));
-    uint64_t bytes[(sizeof first + 7) / 8] = { 0 };
-    memcpy(bytes, &first, sizeof first);
-    net->broadcast(net, bytes, sizeof bytes, root);
-    memcpy(&first, bytes, sizeof first);
+    net->broadcast(net, &first, sizeof first, root);
     if (err != NULL)
         *err = first;
     return first.status;
 }
 
-hinge_status hm_gather_all(const struct hm_net *net, const void *send, size_t bytes, size_t *counts, void **all,
-                           size_t *total, hinge_error *err)
+/* Memory for `sizes` [ranks] bytes of other ranks; send: this one's, of so many bytes. */
+static hinge_status make_room(const struct hm_net *net, const uint64_t *sizes, const void *send, size_t bytes,
+                              void **all, size_t *total, hinge_error *err)
 {
-    hm_sizes(net, bytes, counts);
     *total = 0;
     for (int r = 0; r < net->ranks; r++)
-        *total += counts[r];
+        *total += sizes[r];
     *all = hg_alloc(*total, 1);
-    HG_TRY(HM_HAVE(net, *all != NULL, err, "no memory for %zu bytes of all ranks", *total));
-    net->gather(net, send, counts, *all);
+    hinge_status status = HM_HAVE(net, *all != NULL && (send != NULL || bytes == 0), err,
+                                  "no memory for %zu bytes to other ranks, and %zu of them", bytes, *total);
+    if (status != HINGE_OK) {
+        hg_free(*all);
+        *all = NULL;
+    }
+    return status;
+}
+
+hinge_status hm_gather_all(const struct hm_net *net, const void *send, size_t bytes, void **all, size_t *total,
+                           hinge_error *err)
+{
+    hm_sizes(net, bytes);
+    HG_TRY(make_room(net, net->sizes, send, bytes, all, total, err));
+    net->gather(net, send, net->sizes, *all);
+    return HINGE_OK;
+}
+
+hinge_status hm_exchange(const struct hm_net *net, const void *send, void **all, size_t *total, hinge_error *err)
+{
+    size_t bytes = 0;
+    for (int r = 0; r < net->ranks; r++)
+        bytes += net->in[r] = net->out[r];
+    net->turn(net, net->in);
+    HG_TRY(make_room(net, net->in, send, bytes, all, total, err));
+    net->exchange(net, send, net->out, *all, net->in);
     return HINGE_OK;
 }
 
 hinge_status hm_collect(const struct hm_net *net, const void *send, size_t bytes, void **all, size_t *total,
                         hinge_error *err)
 {
-    size_t ranks = (size_t)net->ranks;
-    uint64_t *out = hg_zalloc(2 * ranks, sizeof *out), *in = out != NULL ? out + ranks : NULL;
-    *all = NULL;
-    *total = 0;
-    hinge_status status = HM_HAVE(net, out != NULL, err, "no memory");
-    if (status == HINGE_OK && in != NULL) {
-        out[0] = in[0] = bytes;
-        net->turn(net, in);
-        for (size_t r = 0; r < ranks; r++)
-            *total += in[r];
-        *all = hg_alloc(*total, 1);
-        status = HM_HAVE(net, *all != NULL, err, "no memory for %zu bytes of all ranks", *total);
-    }
-    if (status == HINGE_OK)
-        net->exchange(net, send, out, *all, in);
-    hg_free(out);
-    return status;
+    memset(net->out, 0, (size_t)net->ranks * sizeof *net->out);
+    net->out[0] = bytes;
+    return hm_exchange(net, send, all, total, err);
 }
 
 void hm_add_reals(const struct hm_net *net, const double *part, size_t n, size_t m, double *sums)

@@ -21,14 +21,15 @@ struct hm_sum { /* 4,352 bytes */
     uint64_t count[HM_COUNTS]; /* added up modulo 2^64, so that the order does not matter */
 };
 
-/* Sizes are in bytes, and multiples of 8. */
+/* Sizes are in bytes, and multiples of 8, but for broadcast. */
 struct hm_net {
     int rank, ranks;
     bool leads; /* first rank on its machine */
     void *arg;
+    uint64_t *sizes, *out, *in; /* [ranks] each, work space: bytes of messages, as gather and exchange are told them */
     void (*sum)(const struct hm_net *net, struct hm_sum *sum);
     /* What all ranks send, in their order; counts [ranks] bytes of each. */
-    void (*gather)(const struct hm_net *net, const void *send, const size_t *counts, void *recv);
+    void (*gather)(const struct hm_net *net, const void *send, const uint64_t *counts, void *recv);
     /* counts[r] goes to rank r, and becomes what rank r sends here. */
     void (*turn)(const struct hm_net *net, uint64_t *counts);
     /* Rank r gets the next out[r] bytes of send; recv gets in[r] of each. */
@@ -62,8 +63,8 @@ static inline void hm_raise(struct hm_most *most, uint64_t key, uint64_t tie)
 /* b into a, as sum does. */
 void hm_add_sum(struct hm_sum *a, const struct hm_sum *b);
 
-/* Bytes that each rank has: counts [ranks]. */
-void hm_sizes(const struct hm_net *net, size_t mine, size_t *counts);
+/* What each rank has, into net->sizes. */
+void hm_sizes(const struct hm_net *net, uint64_t mine);
 
 /* All ranks end with the status and message of the first that failed; never with HINGE_OK where this one did. */
 hinge_status hm_agreed(const struct hm_net *net, hinge_status status, hinge_error *err);
@@ -73,6 +74,9 @@ static inline hinge_status hm_agree(const struct hm_net *net, hinge_status statu
     return all != HINGE_OK ? all : status;
 }
 
+/* Ranges [n] become those of all ranks that have any, if one has. */
+void hm_merge_ranges(const struct hm_net *net, double *low, double *high, size_t n, bool any);
+
 /* counts [n] become their sums over all ranks. */
 void hm_add_counts(const struct hm_net *net, uint64_t *counts, size_t n);
 
@@ -80,11 +84,15 @@ void hm_add_counts(const struct hm_net *net, uint64_t *counts, size_t n);
 #define HM_HAVE(net, ok, err, ...) \
     hm_agree((net), (ok) ? HINGE_OK : hg_fail((err), HINGE_ENOMEM, __VA_ARGS__), (err))
 
-/* What all ranks send, in their order: *all of *total bytes, to be freed. counts [ranks] becomes the bytes of each. */
-hinge_status hm_gather_all(const struct hm_net *net, const void *send, size_t bytes, size_t *counts, void **all,
-                           size_t *total, hinge_error *err);
+/* What all ranks send, in their order: *all of *total bytes, to be freed; net->sizes becomes the bytes of each. Here
+ * and below, `send` is NULL on a rank that had no memory for its bytes: ENOMEM on all. */
+hinge_status hm_gather_all(const struct hm_net *net, const void *send, size_t bytes, void **all, size_t *total,
+                           hinge_error *err);
 
-/* The same for rank 0 alone: *all is to be freed, NULL on other ranks. */
+/* What ranks send each other, net->out bytes to each: *all of *total bytes, to be freed, net->in of each. */
+hinge_status hm_exchange(const struct hm_net *net, const void *send, void **all, size_t *total, hinge_error *err);
+
+/* The same where all is for rank 0. */
 hinge_status hm_collect(const struct hm_net *net, const void *send, size_t bytes, void **all, size_t *total,
                         hinge_error *err);
 

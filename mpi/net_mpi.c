@@ -32,26 +32,22 @@ static void lay(int ranks, const uint64_t *bytes, int *count, int *place)
     }
 }
 
-static void gather(const struct hm_net *net, const void *send, const size_t *counts, void *recv)
+static void gather(const struct hm_net *net, const void *send, const uint64_t *counts, void *recv)
 {
     struct hm_mpi *m = mpi_of(net);
-    for (int r = 0; r < net->ranks; r++)
-        m->sizes[r] = counts[r];
-    lay(net->ranks, m->sizes, m->count, m->place);
+    lay(net->ranks, counts, m->count, m->place);
     MPI_Allgatherv(send, m->count[net->rank], MPI_UINT64_T, recv, m->count, m->place, MPI_UINT64_T, m->comm);
 }
 
 static void turn(const struct hm_net *net, uint64_t *counts)
 {
-    struct hm_mpi *m = mpi_of(net);
-    memcpy(m->sizes, counts, (size_t)net->ranks * sizeof *counts);
-    MPI_Alltoall(m->sizes, 1, MPI_UINT64_T, counts, 1, MPI_UINT64_T, m->comm);
+    MPI_Alltoall(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, counts, 1, MPI_UINT64_T, mpi_of(net)->comm);
 }
 
 static void exchange(const struct hm_net *net, const void *send, const uint64_t *out, void *recv, const uint64_t *in)
 {
     struct hm_mpi *m = mpi_of(net);
-    int *count = m->count + net->ranks * 2, *place = count + net->ranks;
+    int *count = m->count + net->ranks, *place = m->place + net->ranks;
     lay(net->ranks, out, m->count, m->place);
     lay(net->ranks, in, count, place);
     MPI_Alltoallv(send, m->count, m->place, MPI_UINT64_T, recv, count, place, MPI_UINT64_T, m->comm);
@@ -63,9 +59,10 @@ static void broadcast(const struct hm_net *net, void *data, size_t bytes, int ro
         MPI_Bcast((char *)data + at, (int)HG_MIN((size_t)AT_ONCE, bytes - at), MPI_BYTE, root, mpi_of(net)->comm);
 }
 
-hinge_status hm_mpi_open(struct hm_mpi *m, MPI_Comm comm, struct hm_net *net, hinge_error *err)
+hinge_status hm_mpi_open(struct hm_mpi *m, MPI_Comm comm, hinge_error *err)
 {
     int on_machine;
+    struct hm_net *net = &m->net;
     *m = (struct hm_mpi){ .comm = comm };
     *net = (struct hm_net){ .arg = m, .sum = sum_up, .gather = gather, .turn = turn, .exchange = exchange,
                             .broadcast = broadcast };
@@ -77,12 +74,10 @@ hinge_status hm_mpi_open(struct hm_mpi *m, MPI_Comm comm, struct hm_net *net, hi
     MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, net->rank, MPI_INFO_NULL, &m->machine);
     MPI_Comm_rank(m->machine, &on_machine);
     net->leads = on_machine == 0;
-    m->sizes = hg_alloc((size_t)net->ranks, sizeof *m->sizes);
-    m->count = hg_alloc((size_t)net->ranks * 4, sizeof *m->count);
-    if (m->sizes != NULL && m->count != NULL) {
-        m->place = m->count + net->ranks;
+    size_t ranks = (size_t)net->ranks;
+    if (HG_ROOM(HG_ARRAY(m->count, 2 * ranks), HG_ARRAY(m->place, 2 * ranks), HG_ARRAY(net->sizes, ranks),
+                HG_ARRAY(net->out, ranks), HG_ARRAY(net->in, ranks)))
         return HINGE_OK;
-    }
     hm_mpi_close(m);
     return hg_fail(err, HINGE_ENOMEM, "no memory for %d ranks", net->ranks);
 }
@@ -92,6 +87,5 @@ void hm_mpi_close(struct hm_mpi *m)
     MPI_Type_free(&m->type);
     MPI_Op_free(&m->add);
     MPI_Comm_free(&m->machine);
-    hg_free(m->sizes);
     hg_free(m->count);
 }

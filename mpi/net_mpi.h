@@ -7,15 +7,15 @@
 #include <mpi.h>
 
 struct hm_mpi {
+    struct hm_net net;
     MPI_Comm comm, machine;
     MPI_Datatype type; /* struct hm_sum */
     MPI_Op add;
-    uint64_t *sizes;    /* [ranks] */
-    int *count, *place; /* [4 * ranks] */
+    int *count, *place; /* [2 * ranks] each */
 };
 
 /* ENOMEM here would leave the other ranks waiting: the caller agrees by MPI itself. */
-hinge_status hm_mpi_open(struct hm_mpi *mpi, MPI_Comm comm, struct hm_net *net, hinge_error *err);
+hinge_status hm_mpi_open(struct hm_mpi *mpi, MPI_Comm comm, hinge_error *err);
 void hm_mpi_close(struct hm_mpi *mpi);
 
 #endif

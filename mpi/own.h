@@ -25,6 +25,7 @@ struct hm_own {
     hinge_dtype type;      /* F32 where f32 holds all values as they are */
     size_t stride;
     void *x;               /* [n * stride] */
+    struct hg_points points; /* these */
     float *x32;            /* the same as floats, or x itself */
     double nonzeros, norm; /* of all points: non-zeros on average; largest squared norm */
     struct hg_hamming_kind kind; /* of the features of all points; features 0: of none */
@@ -35,10 +36,9 @@ struct hm_own {
 hinge_status hm_deal(const struct hm_net *net, const hinge_matrix *x, const double *y, const hinge_params *params,
                      size_t tile, struct hm_own *own, hinge_error *err);
 void hm_own_free(struct hm_own *own);
-/* Where this rank's rows [x->rows] stand among all: as points are numbered, and those of weight 0 behind them. own gets
- * classes and counts alone. All ranks fail alike. */
-hinge_status hm_place_rows(const struct hm_net *net, const hinge_matrix *x, const double *y,
-                           const hinge_params *params, struct hm_own *own, uint32_t *place, hinge_error *err);
+/* What hm_deal refuses: of this rank's rows; of parameters, which become those meant for n rows of d features. */
+hinge_status hm_check_rows(const hinge_matrix *x, const double *y, const hinge_params *params, hinge_error *err);
+hinge_status hm_check_params(const hinge_params *params, size_t n, size_t d, hinge_params *resolved, hinge_error *err);
 /* scale.c: the scaling that params ask for, fitted to all ranks' rows where it has no ranges, and its factors [d] with
  * the offsets [d] behind them; both the caller's, even where it fails. All ranks fail alike. */
 hinge_status hm_scale(const struct hm_net *net, const hinge_matrix *x, const hinge_params *params, size_t d,
@@ -46,10 +46,7 @@ hinge_status hm_scale(const struct hm_net *net, const hinge_matrix *x, const hin
 /* counts.c: own->kind. */
 hinge_status hm_find_counts(const struct hm_net *net, struct hm_own *own, hinge_error *err);
 
-/* The own points of a tile: how many, and *at: the first. 0 for a tile of another rank. */
-size_t hm_own_tile(const struct hm_net *net, const struct hm_own *own, size_t tile, size_t *at);
-/* The group of a tile, and of an own point. */
-size_t hm_group_of_tile(const struct hm_own *own, size_t tile);
-size_t hm_group_of(const struct hm_own *own, size_t i);
+/* The tile of a point, and its group. */
+size_t hm_find_tile(const struct hm_own *own, uint64_t number, size_t *group);
 
 #endif

@@ -2,7 +2,7 @@
  * One problem over ranks, around its rounds (round.c): boxes and a feasible start, the verdict, and what comes out.
  * Read run.h before.
  */
-#include "mpi/run.h"
+#include "mpi/save.h"
 #include "solver/smo/run.h"
 
 #include <inttypes.h>
@@ -18,57 +18,23 @@ static const double SLACK = 1.05; /* of eps, for the violation in f64 */
 
 /* ---- sums over tiles --------------------------------------------------------------------------------------------- */
 
-bool hm_nth_tile(const struct hm_run *r, size_t k, size_t *at, size_t *n, size_t *number)
+void hm_sum_tiles(const struct hm_run *r, hm_part_fn *form, size_t m, double *sums)
 {
-    for (size_t p = 0; p < r->n_parts; p++) {
-        const struct hm_part *part = &r->part[p];
-        size_t tile = r->own->tile, tiles = (part->n + tile - 1) / tile;
-        if (k < tiles) {
-            uint64_t first = r->own->number[part->begin + k * tile];
-            size_t c = hm_group_of(r->own, part->begin);
-            *at = part->at + k * tile;
-            *n = HG_MIN(tile, part->n - k * tile);
-            *number = r->own->first_tile[c] + (first - r->own->pr.start[c]) / tile;
-            return true;
-        }
-        k -= tiles;
-    }
-    return false;
-}
-
-hinge_status hm_sum_tiles(const struct hm_run *r, hm_part_fn *form, size_t m, double *sums, hinge_error *err)
-{
-    size_t tiles = 0, at, n, number;
-    while (hm_nth_tile(r, tiles, &at, &n, &number))
-        tiles++;
-    double one[HM_REALS], *part = hg_alloc(m * tiles, sizeof *part);
-    hinge_status status = HM_HAVE(r->net, part != NULL, err, "no memory for %zu sums", tiles);
-    for (size_t t = 0; status == HINGE_OK && t < tiles; t++) {
-        memset(one, 0, sizeof one);
-        hm_nth_tile(r, t, &at, &n, &number);
-        form(r, at, n, one);
+    for (size_t t = 0; t < r->n_tiles; t++) {
+        double one[HM_REALS] = { 0 };
+        form(r, r->tile[t].at, r->tile[t].n, one);
         for (size_t k = 0; k < m; k++)
-            part[k * tiles + t] = one[k];
+            r->parts[k * r->n_tiles + t] = one[k];
     }
-    if (status == HINGE_OK)
-        hm_add_reals(r->net, part, tiles, m, sums);
-    hg_free(part);
-    return status;
+    hm_add_reals(r->net, r->parts, r->n_tiles, m, sums);
 }
 
 /* ---- the start --------------------------------------------------------------------------------------------------- */
 
-static bool is_first(const struct hm_run *r, size_t at)
-{
-    size_t a, b;
-    hg_problem_pair(&r->own->pr, r->problem, &a, &b);
-    return !r->own->pr.classifies || hm_group_of(r->own, r->of[at]) == a;
-}
-
 static void form_weights(const struct hm_run *r, size_t at, size_t n, double *part)
 {
     for (size_t i = at; i < at + n; i++)
-        part[is_first(r, i) ? 0 : 1] += r->own->weight[r->of[i]];
+        part[hm_is_first(r, i) ? 0 : 1] += r->own->weight[r->of[i]];
 }
 
 /* Of each layer the sum of its coefficients, then of their sizes. */
@@ -84,91 +50,76 @@ static void form_beta(const struct hm_run *r, size_t at, size_t n, double *part)
 /* Coefficients of a layer that are inside their box, all of a layer, or those of both layers of a point together. */
 enum which { INSIDE, ALL, BOTH };
 
-static double room_of(const struct hg_qp *qp, enum which which, int l, size_t i, double sign)
+/* How far an entry goes of what is left, and with `moves` it does. */
+static double take(struct hg_qp *qp, enum which which, int l, size_t i, double sign, double left, bool moves)
 {
-    double up = qp->hi[l][i] - qp->beta[l][i], down = qp->beta[l][i] - qp->lo[l][i];
+    double *b = &qp->beta[l][i], up = qp->hi[l][i] - *b, down = *b - qp->lo[l][i];
+    double room = which == INSIDE && !(up > 0 && down > 0) ? 0
+                  : which == BOTH ? HG_MIN(qp->hi[0][i] - qp->beta[0][i], qp->beta[1][i] - qp->lo[1][i])
+                                  : sign > 0 ? up : down;
+    double step = HG_MIN(room, left);
+    if (!moves || !(step > 0))
+        return step;
+    *b = room < left && which != BOTH ? (sign > 0 ? qp->hi[l][i] : qp->lo[l][i]) : *b + sign * step;
     if (which == BOTH)
-        return HG_MIN(qp->hi[0][i] - qp->beta[0][i], qp->beta[1][i] - qp->lo[1][i]);
-    if (which == INSIDE && !(up > 0 && down > 0))
-        return 0;
-    return sign > 0 ? up : down;
-}
-
-static void move(struct hg_qp *qp, enum which which, int l, size_t i, double step, bool whole)
-{
-    double end = step > 0 ? qp->hi[l][i] : qp->lo[l][i];
-    qp->beta[l][i] = whole && which != BOTH ? end : qp->beta[l][i] + step;
-    if (which == BOTH)
-        qp->beta[1][i] -= step;
+        qp->beta[1][i] -= sign * step;
+    return step;
 }
 
 /* Moves the first entries of layer l, in the order of all points, by `amount` together, each as far as its box goes;
  * BOTH: those of layer 1 the other way. Returns what is left of it. */
-static double pour(struct hm_run *r, enum which which, int l, double amount, double *room)
+static double pour(struct hm_run *r, enum which which, int l, double amount)
 {
-    size_t at, n, number;
+    double *room = r->tile_room;
     double sign = amount < 0 ? -1 : 1, left = fabs(amount);
+    const struct hm_tile *end = r->tile + r->n_tiles;
     memset(room, 0, r->own->n_tiles * sizeof *room);
-    for (size_t k = 0; hm_nth_tile(r, k, &at, &n, &number); k++)
-        for (size_t i = at; i < at + n; i++)
-            room[number] += room_of(&r->qp, which, l, i, sign);
+    for (const struct hm_tile *t = r->tile; t < end; t++)
+        for (size_t i = t->at; i < t->at + t->n; i++)
+            room[t->number] += take(&r->qp, which, l, i, sign, INFINITY, false);
     hm_add_counts(r->net, (uint64_t *)(void *)room, r->own->n_tiles); /* bits: all ranks but one have 0 there */
     for (size_t t = 0; t < r->own->n_tiles; t++) { /* what is left when its turn comes */
         double most = room[t];
         room[t] = left;
         left = HG_MAX(left - most, 0.0);
     }
-    for (size_t k = 0; hm_nth_tile(r, k, &at, &n, &number); k++)
-        for (size_t i = at; i < at + n && room[number] > 0; i++) {
-            double most = room_of(&r->qp, which, l, i, sign), step = HG_MIN(most, room[number]);
-            if (step > 0)
-                move(&r->qp, which, l, i, sign * step, most < room[number]);
-            room[number] -= step;
-        }
+    for (const struct hm_tile *t = r->tile; t < end; t++)
+        for (size_t i = t->at; i < t->at + t->n && room[t->number] > 0; i++)
+            room[t->number] -= take(&r->qp, which, l, i, sign, room[t->number], true);
     return sign * left;
 }
 
-/* A start's sums, as hg_qp_project and hg_problem_qp have them: what a nu-SVR of tube 0 lacks goes to both sides of
- * points; then entries inside their box come first, and those at a bound stay there for what is rounding. */
-static hinge_status settle_sums(struct hm_run *r, const double *sums, double *room, hinge_error *err)
+/* Coefficients of a start, or of a checkpoint, into their boxes and to their sums, as hg_qp_project and hg_problem_qp
+ * have them: what a nu-SVR of tube 0 lacks goes to both sides of points; then entries inside their box come first, and
+ * those at a bound stay there for what is rounding. */
+static void make_feasible(struct hm_run *r)
 {
     double now[HM_REALS];
-    const int layers = r->qp.layers;
-    HG_TRY(hm_sum_tiles(r, form_beta, 2 * (size_t)layers, now, err));
+    struct hg_qp *qp = &r->qp;
+    const double *sums = r->sums;
+    const int layers = qp->layers;
+    for (int l = 0; l < layers; l++)
+        for (size_t i = 0; i < qp->n; i++)
+            qp->beta[l][i] = fmin(fmax(qp->beta[l][i], qp->lo[l][i]), qp->hi[l][i]);
+    hm_sum_tiles(r, form_beta, 2 * (size_t)layers, now);
     double lacking = r->own->pr.params.task == HINGE_NU_SVR ? HG_MIN(sums[0] - now[0], now[1] - sums[1]) : 0;
     if (r->own->starts > 0 && lacking > 1e-9 * sums[0]) {
-        lacking -= pour(r, BOTH, 0, lacking, room);
+        lacking -= pour(r, BOTH, 0, lacking);
         now[0] += lacking;
         now[1] -= lacking;
     }
-    for (int l = 0; l < layers && !r->qp.no_sum; l++) {
+    for (int l = 0; l < layers && !qp->no_sum; l++) {
         double missing = sums[l] - now[l], rounding = 1e-12 * (fabs(sums[l]) + now[layers + l]);
         if (now[layers + l] > 0 && missing != 0)
-            missing = pour(r, INSIDE, l, missing, room);
+            missing = pour(r, INSIDE, l, missing);
         if (fabs(missing) > rounding)
-            pour(r, ALL, l, missing, room);
+            pour(r, ALL, l, missing);
     }
-    return HINGE_OK;
-}
-
-/* Coefficients of a start, or of a checkpoint, into their boxes and to their sums. */
-static hinge_status make_feasible(struct hm_run *r, const double *sums, hinge_error *err)
-{
-    struct hg_qp *qp = &r->qp;
-    for (int l = 0; l < qp->layers; l++)
-        for (size_t i = 0; i < qp->n; i++)
-            qp->beta[l][i] = fmin(fmax(qp->beta[l][i], qp->lo[l][i]), qp->hi[l][i]);
-    double *room = hg_alloc(r->own->n_tiles, sizeof *room);
-    hinge_status status = HM_HAVE(r->net, room != NULL, err, "no memory for %zu tiles", r->own->n_tiles);
-    if (status == HINGE_OK)
-        status = settle_sums(r, sums, room, err);
-    hg_free(room);
-    return status;
 }
 
 /* The start that params.beta0 brought with the rows. Those of nu-SVC come divided by r: each layer goes back to its
  * sum. */
-static hinge_status take_start(struct hm_run *r, const double *sums, hinge_error *err)
+static void take_start(struct hm_run *r)
 {
     struct hg_qp *qp = &r->qp;
     double now[HM_REALS];
@@ -179,26 +130,32 @@ static hinge_status take_start(struct hm_run *r, const double *sums, hinge_error
             qp->beta[1][at] = HG_MIN(b, 0.0);
     }
     if (r->own->pr.params.task != HINGE_NU_SVC)
-        return HINGE_OK;
-    HG_TRY(hm_sum_tiles(r, form_beta, 2 * (size_t)qp->layers, now, err));
+        return;
+    hm_sum_tiles(r, form_beta, 2 * (size_t)qp->layers, now);
     for (int l = 0; l < qp->layers; l++)
         for (size_t at = 0; at < r->n && now[l] != 0 && isfinite(now[l]); at++)
-            qp->beta[l][at] = hg_qp_snap(qp->beta[l][at] * sums[l] / now[l], qp->lo[l][at], qp->hi[l][at], 1e-10);
-    return HINGE_OK;
+            qp->beta[l][at] = hg_qp_snap(qp->beta[l][at] * r->sums[l] / now[l], qp->lo[l][at], qp->hi[l][at], 1e-10);
 }
 
-static hinge_status make_qp(struct hm_run *r, double *sums, hinge_error *err)
+static hinge_status make_qp(struct hm_run *r, hinge_error *err)
 {
     const struct hg_problem *pr = &r->own->pr;
     double weight[HM_REALS];
     HG_TRY(hm_agree(r->net, hg_qp_init(&r->qp, r->n, pr->task->two_sums ? 2 : 1, err), err));
-    HG_TRY(hm_sum_tiles(r, form_weights, 2, weight, err));
-    HG_TRY(hg_problem_sums(pr, r->problem, weight[0], weight[1], sums, err)); /* on all ranks alike */
+    hm_sum_tiles(r, form_weights, 2, weight);
+    HG_TRY(hg_problem_sums(pr, r->problem, weight[0], weight[1], r->sums, err)); /* on all ranks alike */
     r->qp.no_sum = pr->params.no_bias;
     r->qp.kink = pr->task->uses_p ? pr->params.p : 0;
     for (size_t at = 0; at < r->n; at++)
-        hg_problem_box(&pr->params, r->own->weight[r->of[at]], r->own->y[r->of[at]], is_first(r, at), &r->qp, at);
+        hg_problem_box(&pr->params, r->own->weight[r->of[at]], r->own->y[r->of[at]], hm_is_first(r, at), &r->qp, at);
     return HINGE_OK;
+}
+
+bool hm_has_group(const struct hm_run *r, size_t c)
+{
+    size_t a, b;
+    hg_problem_pair(&r->own->pr, r->problem, &a, &b);
+    return !r->own->pr.classifies || c == a || c == b || b == SIZE_MAX;
 }
 
 /* The groups of the problem, and this rank's points of them. */
@@ -208,24 +165,28 @@ static hinge_status find_points(struct hm_run *r, hinge_error *err)
     const struct hg_problem *pr = &own->pr;
     size_t a, b;
     hg_problem_pair(pr, r->problem, &a, &b);
-    r->part = hg_zalloc(own->n_groups, sizeof *r->part);
-    for (size_t k = 0; r->part != NULL && k < own->n_groups; k++) {
+    size_t most = own->n / own->tile + own->n_groups; /* tiles */
+    bool ok = HG_ROOM(HG_ZEROS(r->part, own->n_groups), HG_ARRAY(r->tile, most));
+    for (size_t k = 0; ok && k < own->n_groups; k++) {
         size_t c = k == 0 ? a : k <= a ? k - 1 : k; /* the first class first */
-        bool in = !pr->classifies || c == a || c == b || b == SIZE_MAX;
-        if (!in)
+        if (!hm_has_group(r, c))
             continue;
         struct hm_part *part = &r->part[r->n_parts++];
         part->begin = own->begin[c];
         part->n = own->begin[c + 1] - own->begin[c];
         part->at = r->n;
+        for (size_t i = 0; i < part->n; i += own->tile)
+            r->tile[r->n_tiles++] = (struct hm_tile){
+                r->n + i, HG_MIN(own->tile, part->n - i),
+                own->first_tile[c] + (own->number[part->begin + i] - pr->start[c]) / own->tile, r->n_parts - 1 };
         r->n += part->n;
         r->n_all += pr->start[c + 1] - pr->start[c];
     }
-    bool ok = r->part != NULL &&
-              HG_ROOM(HG_ARRAY(r->of, r->n), HG_ZEROS(r->g, r->n), HG_ZEROS(r->up[0], r->n), HG_ZEROS(r->down[0], r->n),
-                      HG_ZEROS(r->up[1], pr->task->two_sums ? r->n : 0),
-                      HG_ZEROS(r->down[1], pr->task->two_sums ? r->n : 0), HG_ZEROS(r->in_w, r->n),
-                      HG_ARRAY(r->sizes, (size_t)r->net->ranks));
+    size_t both = pr->task->two_sums ? r->n : 0;
+    ok = ok && HG_ROOM(HG_ARRAY(r->of, r->n), HG_ZEROS(r->g, r->n), HG_ZEROS(r->up[0], r->n),
+                       HG_ZEROS(r->down[0], r->n), HG_ZEROS(r->up[1], both), HG_ZEROS(r->down[1], both),
+                       HG_ZEROS(r->in_w, r->n), HG_ARRAY(r->parts, HM_REALS * r->n_tiles),
+                       HG_ARRAY(r->tile_room, own->n_tiles));
     for (size_t p = 0; ok && p < r->n_parts; p++)
         for (size_t i = 0; i < r->part[p].n; i++)
             r->of[r->part[p].at + i] = (uint32_t)(r->part[p].begin + i);
@@ -253,17 +214,15 @@ static hinge_status make_block(struct hm_run *r, hinge_error *err)
                       HG_ZEROS(r->before[0], q), HG_ZEROS(r->before[1], q), HG_ZEROS(r->fresh, 2 * q),
                       HG_ZEROS(r->ids, 2 * r->room), HG_ZEROS(r->row, 2 * r->room), HG_ZEROS(r->coef, r->room),
                       HG_ZEROS(r->winner, most), HG_ZEROS(r->kind, most), HG_ZEROS(r->gathered, most),
-                      HG_ZEROS(r->order, most), HG_ZEROS(r->vector, most), HG_ZEROS(r->sender, most),
                       HG_ZEROS(r->x, r->own->pr.d), HG_ZEROS(r->seen, (size_t)HM_SEEN),
                       HG_ZEROS(r->message, r->message_room), HG_ZEROS(r->messages, r->message_room));
     hinge_status status = ok ? hm_make_vectors(r, r->room, r->type, &r->others, err)
                              : hg_fail(err, HINGE_ENOMEM, "no memory for a working set of %zu examples", q);
-    r->vectors = (void *)r->others.data;
     if (status == HINGE_OK)
         status = hg_inner_init(&r->inner, q + r->qp.no_sum, r->qp.layers, r->qp.no_sum, r->qp.kink, r->type, r->loops,
                                err);
     if (status == HINGE_OK)
-        status = hm_keep_init(&r->keep, rows, r->n * size, err);
+        status = hg_cache_init(&r->cache, HG_MAX(rows, (size_t)1), r->n, size, rows * (r->n * size + 128), NULL, err);
     if (status == HINGE_OK)
         status = hm_make_grams(r, r->part, r->type, &r->others, err);
     return hm_agree(r->net, status, err);
@@ -272,11 +231,12 @@ static hinge_status make_block(struct hm_run *r, hinge_error *err)
 static void free_block(struct hm_run *r)
 {
     hm_free_grams(r->part, r->n_parts);
-    hm_keep_free(&r->keep);
+    r->report.rows_evicted += r->cache.evicted;
+    hg_cache_free(&r->cache);
     hg_inner_free(&r->inner);
-    hg_free(r->vectors);
+    hg_free((void *)r->others.data);
     hg_free(r->number);
-    r->vectors = NULL;
+    r->others.data = NULL;
     r->number = NULL;
 }
 
@@ -291,21 +251,20 @@ void hm_run_free(struct hm_run *r)
 
 static hinge_status start(struct hm_run *r, struct hm_watch *watch, hinge_error *err)
 {
-    double *sums = r->sums;
     bool restored = false;
     HG_TRY(find_points(r, err));
-    HG_TRY(make_qp(r, sums, err));
-    if (watch->restore != NULL)
-        HG_TRY(watch->restore(watch->arg, r, &restored, err));
+    HG_TRY(make_qp(r, err));
+    if (watch->save != NULL)
+        HG_TRY(hm_restore(watch->save, r, &restored, err));
     if (!restored && r->own->starts > 0)
-        HG_TRY(take_start(r, sums, err));
-    HG_TRY(make_feasible(r, sums, err));
+        take_start(r);
+    make_feasible(r);
     HG_TRY(make_block(r, err));
-    if (restored || r->own->starts > 0 || sums[0] != 0 || sums[1] != 0)
+    if (restored || r->own->starts > 0 || r->sums[0] != 0 || r->sums[1] != 0)
         HG_TRY(hm_compute_gradient(r, err));
-    r->corrections = 0;
+    r->report.corrections = 0;
     r->target = r->params->eps;
-    r->error = NAN;
+    r->report.error = NAN;
     for (size_t at = 0; at < r->n; at++)
         hm_set_offsets(r, at);
     return HINGE_OK;
@@ -329,35 +288,21 @@ static void form_objective(const struct hm_run *r, size_t at, size_t n, double *
 }
 
 /* Objective, bounded points, and the thresholds as hg_qp_bias has them. */
-static hinge_status conclude(struct hm_run *r, struct hm_solution *s, hinge_error *err)
+static void conclude(struct hm_run *r)
 {
     double sum[HM_REALS];
-    HG_TRY(hm_sum_tiles(r, form_objective, 6, sum, err));
-    s->report.objective = sum[0];
-    s->report.n_bsv = (size_t)llrint(sum[1]);
+    hm_sum_tiles(r, form_objective, 6, sum);
+    r->report.objective = sum[0];
+    r->report.n_bsv = (size_t)llrint(sum[1]);
     for (int l = 0; l < r->qp.layers; l++) {
         const struct hm_extremes *e = &r->now[l];
-        s->bias[l] = sum[3 + 2 * l] > 0.5 ? -sum[2 + 2 * l] / rint(sum[3 + 2 * l]) : -(e->high + e->low) / 2;
-        if (sum[3 + 2 * l] < 0.5 && (isinf(e->high) || isinf(e->low)))
-            s->bias[l] = isinf(e->high) && isinf(e->low) ? 0 : isinf(e->high) ? -e->low : -e->high;
-        if (r->qp.no_sum)
-            s->bias[l] = 0;
+        r->bias[l] = r->qp.no_sum            ? 0
+                     : sum[3 + 2 * l] > 0.5  ? -sum[2 + 2 * l] / rint(sum[3 + 2 * l])
+                                             : hg_middle_bias(e->high, e->low);
     }
-    s->report.violation = r->violation;
-    s->report.error = r->error;
-    s->report.iterations = r->iterations;
-    s->report.rounds = r->round;
-    s->report.phase.rows = r->all_spent[HM_ROWS];
-    s->report.phase.select = r->all_spent[HM_SELECT] + r->all_spent[HM_EXCHANGE];
-    s->report.phase.block = r->all_spent[HM_BLOCK];
-    s->report.phase.subproblem = r->all_spent[HM_SOLVE];
-    s->report.phase.certificate = r->all_spent[HM_CHECKS] + r->spent[HM_CHECKS];
-    s->report.rows_asked = r->asked;
-    s->report.rows_computed = r->computed;
-    s->report.rows_evicted = r->evicted;
-    s->report.corrections = r->corrections;
-    s->report.precision = r->type == HINGE_F32 ? HINGE_PRECISION_F32 : HINGE_PRECISION_F64;
-    return HINGE_OK;
+    r->report.rows_evicted += r->cache.evicted;
+    r->report.phase.certificate += r->spent[HM_CHECKS];
+    r->report.precision = r->type == HINGE_F32 ? HINGE_PRECISION_F32 : HINGE_PRECISION_F64;
 }
 
 /* Stops and limits of this rank, into what all sum up next. */
@@ -373,23 +318,24 @@ static void ask(struct hm_run *r, struct hm_watch *watch, bool first)
     }
     if (p->progress == NULL || first)
         return;
-    hinge_progress told = { .problem = r->problem, .n_problems = r->own->pr.n_problems, .rounds = r->round,
-                            .iterations = r->iterations, .violation = r->violation, .n = r->n_all,
-                            .n_active = r->n_all, .rows_computed = r->computed, .seconds = now - watch->begin };
+    hinge_progress told = { .problem = r->problem, .n_problems = r->own->pr.n_problems, .rounds = r->report.rounds,
+                            .iterations = r->report.iterations, .violation = r->report.violation, .n = r->n_all,
+                            .n_active = r->n_all, .rows_computed = r->report.rows_computed,
+                            .seconds = now - watch->begin };
     most[HM_STOP].key = p->progress(p->progress_arg, &told) != 0;
 }
 
 /* The violation is small enough: is it so in f64? Of many points, g is measured on some, and recomputed where that does
  * not say so. */
-static hinge_status verify(struct hm_run *r, bool *done, hinge_outcome *outcome, hinge_error *err)
+static hinge_status verify(struct hm_run *r, bool *done, hinge_error *err)
 {
     int most = r->type == HINGE_F32 ? MAX_CORRECTIONS : MAX_CORRECTIONS + MAX_EXACT;
     double eps = r->params->eps;
-    *outcome = HINGE_CONVERGED;
+    r->report.outcome = HINGE_CONVERGED;
     if (r->n_all > FEW) {
         HG_TRY(hm_measure_error(r, err));
-        double left = eps - 2.2 * r->error;
-        *done = r->violation + 2 * r->error <= SLACK * eps;
+        double left = eps - 2.2 * r->report.error;
+        *done = r->report.violation + 2 * r->report.error <= SLACK * eps;
         if (*done)
             return HINGE_OK;
         if (left >= 0.25 * eps && r->target > 1.05 * left) { /* cheaper than a gradient in f64 */
@@ -399,11 +345,11 @@ static hinge_status verify(struct hm_run *r, bool *done, hinge_outcome *outcome,
     }
     HG_TRY(hm_compute_gradient(r, err));
     HG_TRY(hm_look(r, HINGE_OK));
-    r->error = 0;
-    *done = r->violation <= SLACK * eps;
-    if (*done || r->corrections < most)
+    r->report.error = 0;
+    *done = r->report.violation <= SLACK * eps;
+    if (*done || r->report.corrections < most)
         return HINGE_OK;
-    *outcome = HINGE_STALLED;
+    r->report.outcome = HINGE_STALLED;
     *done = r->type == HINGE_F64 || r->params->precision == HINGE_PRECISION_F32;
     if (*done)
         return HINGE_OK;
@@ -415,28 +361,37 @@ static hinge_status verify(struct hm_run *r, bool *done, hinge_outcome *outcome,
 /* A line of what the round took, where that is wanted: HM_ROUNDS names its columns. */
 static void tell_round(struct hm_run *r, FILE *file)
 {
+    hinge_report *to = &r->report;
+    double *const phases[HM_STAGES] = { &to->phase.select, &to->phase.select, &to->phase.block, &to->phase.subproblem,
+                                        &to->phase.rows, &to->phase.certificate };
     if (file != NULL)
         fprintf(file, "%zu %zu %zu %zu %zu %d %d %" PRIu64 " %zu %zu %zu %" PRIu64 " %zu", r->problem, r->n_all,
-                r->own->pr.d, hg_size_of(r->type), r->q, r->net->ranks, r->threads, r->round, r->n_fresh, r->moved,
-                r->made, r->steps, r->gathered_bytes);
+                r->own->pr.d, hg_size_of(r->type), r->q, r->net->ranks, r->threads, r->report.rounds, r->n_fresh,
+                r->moved, r->made, r->steps, r->gathered_bytes);
     for (int k = 0; k < HM_STAGES; k++) {
         if (file != NULL)
             fprintf(file, " %.6f%s", r->spent[k], k + 1 < HM_STAGES ? "" : "\n");
-        r->all_spent[k] += r->spent[k];
+        *phases[k] += r->spent[k];
         r->spent[k] = 0;
     }
 }
 
-static hinge_status run_rounds(struct hm_run *r, struct hm_watch *watch, hinge_outcome *outcome, hinge_error *err)
+static hinge_status end_with(struct hm_run *r, hinge_outcome outcome)
+{
+    r->report.outcome = outcome;
+    return HINGE_OK;
+}
+
+static hinge_status run_rounds(struct hm_run *r, struct hm_watch *watch, hinge_error *err)
 {
     double best = INFINITY;
     uint64_t best_round = 0, patience = HG_STALL_ROUNDS + r->n_all / r->q;
-    bool done = false;
-    hinge_status status = HINGE_OK, failed;
+    hinge_status status = HINGE_OK;
+    const struct hm_most *most = r->sum.most;
     r->last = hg_now();
-    for (bool first = true; !done; first = false) {
+    for (bool first = true;; first = false) {
         ask(r, watch, first);
-        failed = hm_look(r, status);
+        hinge_status failed = hm_look(r, status);
         if (first && failed == HINGE_OK) { /* histograms are by the extremes before */
             memcpy(r->before_now, r->now, sizeof r->now);
             failed = hm_look(r, status);
@@ -445,58 +400,38 @@ static hinge_status run_rounds(struct hm_run *r, struct hm_watch *watch, hinge_o
             return hm_agree(r->net, status == HINGE_OK ? HINGE_OK
                                                        : hg_fail(err, status, "the kernel function reported a failure, "
                                                                               "or there is no memory"), err);
-        *outcome = r->sum.most[HM_STOP].key ? HINGE_STOPPED : HINGE_TIME_LIMIT;
-        done = r->sum.most[HM_STOP].key || r->sum.most[HM_TIME].key;
-        if (watch->save != NULL && (r->sum.most[HM_SAVE].key || done)) {
-            status = watch->save(watch->arg, r, err);
+        bool ended = most[HM_STOP].key || most[HM_TIME].key;
+        if (watch->save != NULL && (most[HM_SAVE].key || ended)) {
+            HG_TRY(hm_save(watch->save, r, err));
             watch->saved = hg_now();
-            if (status != HINGE_OK)
-                return status;
         }
-        if (done)
-            break;
-        if (!isfinite(r->violation)) {
-            *outcome = HINGE_NONFINITE;
-            break;
-        }
-        if (r->violation <= r->target) {
-            status = verify(r, &done, outcome, err);
+        if (ended)
+            return end_with(r, most[HM_STOP].key ? HINGE_STOPPED : HINGE_TIME_LIMIT);
+        if (!isfinite(r->report.violation))
+            return end_with(r, HINGE_NONFINITE);
+        if (r->report.violation <= r->target) {
+            bool done;
+            HG_TRY(verify(r, &done, err));
             hm_lap(r, HM_CHECKS);
-            if (status != HINGE_OK)
-                return status;
             if (done)
-                break;
+                return HINGE_OK;
         }
-        if (r->params->max_iter > 0 && r->iterations >= r->params->max_iter) {
-            *outcome = HINGE_MAX_ITER;
-            break;
+        if (r->params->max_iter > 0 && r->report.iterations >= r->params->max_iter)
+            return end_with(r, HINGE_MAX_ITER);
+        if (r->report.violation < 0.999 * best) {
+            best = r->report.violation;
+            best_round = r->report.rounds;
         }
-        if (r->violation < 0.999 * best) {
-            best = r->violation;
-            best_round = r->round;
-        }
-        if (r->round - best_round > patience) {
-            *outcome = HINGE_STALLED;
-            break;
-        }
+        if (r->report.rounds - best_round > patience)
+            return end_with(r, HINGE_STALLED);
         status = hm_round(r);
         tell_round(r, watch->rounds);
     }
-    return HINGE_OK;
 }
 
-/* Half of the memory of all machines, or what all rows take. */
-static size_t rows_memory(const struct hm_run *r)
-{
-    struct hm_sum sum = { 0 };
-    size_t asked = r->params->cache_bytes;
-    sum.count[0] = r->net->leads ? hg_total_memory() / 2 : 0;
-    r->net->sum(r->net, &sum);
-    return asked > 0 ? asked : sum.count[0];
-}
-
-/* Ranks of different processors, or BLAS, make different bits. */
-static bool is_mixed(const struct hm_run *r)
+/* Memory for rows: half of that of all machines, or what all rows take; and whether ranks have different processors, or
+ * BLAS, which make different bits. */
+static void ask_machines(struct hm_run *r)
 {
     hinge_machine machine = hg_processor_info();
     struct hm_sum sum = { 0 };
@@ -505,29 +440,28 @@ static bool is_mixed(const struct hm_run *r)
         hash = hg_hash(hash ^ (uint64_t)(unsigned char)machine.blas[k]);
     sum.most[0].key = hash;
     sum.most[1].key = ~hash;
+    sum.count[0] = r->net->leads ? hg_total_memory() / 2 : 0;
     r->net->sum(r->net, &sum);
-    return sum.most[0].key != ~sum.most[1].key;
+    r->mixed = sum.most[0].key != ~sum.most[1].key;
+    r->memory = r->params->cache_bytes > 0 ? r->params->cache_bytes : sum.count[0];
 }
 
 hinge_status hm_solve(struct hm_run *r, const struct hm_net *net, const struct hm_own *own, size_t problem,
-                      struct hm_watch *watch, struct hm_solution *solution, hinge_error *err)
+                      struct hm_watch *watch, hinge_error *err)
 {
     const hinge_params *p = &own->pr.params;
     memset(r, 0, sizeof *r);
-    memset(solution, 0, sizeof *solution);
     r->net = net;
     r->own = own;
     r->params = p;
     r->problem = problem;
     r->threads = hg_threads(p->threads);
     r->loops = hg_loops(hg_cpu_level(p->cpu_level));
-    r->points = (struct hg_points){ .x = { own->x, own->type, own->n, own->pr.d, own->stride, HINGE_ROW_MAJOR },
-                                    .n = own->n };
     bool beyond = hg_kernel_beyond_f32(&p->kernel, 1, &own->norm) || p->kernel.type == HINGE_USER;
     r->type = p->precision == HINGE_PRECISION_F64 || beyond ? HINGE_F64 : HINGE_F32;
-    r->mixed = is_mixed(r);
-    r->memory = rows_memory(r);
+    ask_machines(r);
     HG_TRY(start(r, watch, err));
-    HG_TRY(run_rounds(r, watch, &solution->report.outcome, err));
-    return conclude(r, solution, err);
+    HG_TRY(run_rounds(r, watch, err));
+    conclude(r);
+    return HINGE_OK;
 }

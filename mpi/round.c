@@ -11,7 +11,7 @@
 
 /* ---- violations -------------------------------------------------------------------------------------------------- */
 
-double hm_violation(const struct hm_run *r)
+static double find_violation(const struct hm_run *r)
 {
     double violation = 0;
     for (int l = 0; l < r->qp.layers; l++)
@@ -100,7 +100,7 @@ hinge_status hm_look(struct hm_run *r, hinge_status status)
     for (int l = 0; l < r->qp.layers; l++)
         r->now[l] = (struct hm_extremes){ -hm_value(r->sum.most[2 * l].key), hm_value(r->sum.most[2 * l + 1].key),
                                           ~r->sum.most[2 * l].tie, ~r->sum.most[2 * l + 1].tie };
-    r->violation = hm_violation(r);
+    r->report.violation = find_violation(r);
     return (hinge_status)r->sum.most[HM_FAILED].key;
 }
 
@@ -108,7 +108,7 @@ hinge_status hm_look(struct hm_run *r, hinge_status status)
 
 uint64_t hm_tie_of(const struct hm_run *r, uint64_t number)
 {
-    return hg_hash(number ^ r->round << 40);
+    return hg_hash(number ^ r->report.rounds << 40);
 }
 
 /* Own points beyond the bin at which all ranks together have as many as are wanted; of that bin itself a share, drawn
@@ -147,7 +147,7 @@ static double pick(struct hm_run *r, size_t kind, size_t wanted)
 
 static int by_badness(const void *a, const void *b)
 {
-    const struct hm_fresh *f = *(const struct hm_fresh *const *)a, *g = *(const struct hm_fresh *const *)b;
+    const struct hm_fresh *f = &((const struct hm_winner *)a)->fresh, *g = &((const struct hm_winner *)b)->fresh;
     if (f->kind != g->kind)
         return f->kind < g->kind ? -1 : 1;
     if (f->value != g->value)
@@ -157,15 +157,17 @@ static int by_badness(const void *a, const void *b)
 
 /* ---- W ----------------------------------------------------------------------------------------------------------- */
 
-static void fill_slot(struct hm_run *r, size_t slot, const struct hm_fresh *f)
+static void fill_slot(void *arg, size_t slot, size_t k)
 {
+    struct hm_run *r = arg;
+    const struct hm_winner *winner = &r->gathered[k];
+    const struct hm_fresh *f = &winner->fresh;
     struct hg_inner *in = &r->inner;
     size_t size = hg_size_of(r->type), stride = r->others.stride;
     if (slot < r->in_w_now && r->at[slot] != UINT32_MAX)
         r->in_w[r->at[slot]] = 0;
     r->number[slot] = f->number;
-    r->age[slot] = r->round;
-    r->owner[slot] = r->sender[f - r->gathered];
+    r->owner[slot] = winner->sender;
     r->at[slot] = UINT32_MAX;
     r->fresh[r->n_fresh++] = (uint32_t)slot;
     in->g[slot] = f->g;
@@ -175,70 +177,25 @@ static void fill_slot(struct hm_run *r, size_t slot, const struct hm_fresh *f)
         in->hi[l][slot] = f->hi[l];
         in->off[l][slot] = f->off[l];
     }
-    char *to = (char *)r->vectors + slot * stride * size;
-    memcpy(to, r->vector[f - r->gathered], r->own->pr.d * size);
+    char *to = (char *)r->others.data + slot * stride * size;
+    memcpy(to, winner->vector, r->own->pr.d * size);
     for (size_t p = 0; p < r->n_parts; p++) { /* by the first: the others are the same */
         struct hm_part *part = &r->part[p];
         if (part->hamming.features > 0)
             hg_hamming_put(&part->hamming, &r->own->kind, &part->gram.points, part->n + slot, r->x);
-        if (part->norms == NULL)
-            continue;
-        double norm = hg_points_norm(&part->gram.points, part->n + slot, r->type);
-        if (r->type == HINGE_F32)
-            ((float *)part->norms)[part->n + slot] = (float)norm;
-        else
-            ((double *)part->norms)[part->n + slot] = norm;
-    }
-}
-
-/* Is a layer of the slot's point at none of its bounds? */
-static bool is_free(const struct hm_run *r, size_t slot)
-{
-    const struct hg_inner *in = &r->inner;
-    bool any = false;
-    for (int l = 0; l < r->qp.layers; l++) {
-        double b = in->beta[l][slot];
-        any = any || (b > in->lo[l][slot] && b < in->hi[l][slot] && (b != 0 || in->kink == 0));
-    }
-    return any;
-}
-
-/* Into free slots, then into those of the points that have been in W longest; where most of W is free, into those at a
- * bound first, as place_fresh of solver/smo/working_set.c has it. */
-static void place(struct hm_run *r, const struct hm_fresh *const *f, size_t count)
-{
-    size_t k = 0, n_free = 0;
-    while (k < count && r->in_w_now < r->q) {
-        fill_slot(r, r->in_w_now, f[k++]);
-        r->in_w_now++;
-    }
-    for (size_t s = 0; s < r->in_w_now && k < count; s++)
-        n_free += is_free(r, s);
-    bool spares = 2 * n_free > r->in_w_now;
-    while (k < count) {
-        uint64_t oldest = UINT64_MAX;
-        for (size_t s = 0; s < r->in_w_now; s++)
-            if (r->age[s] < r->round && !(spares && is_free(r, s)))
-                oldest = HG_MIN(oldest, r->age[s]);
-        spares = spares && oldest < UINT64_MAX;
-        for (size_t s = 0; s < r->in_w_now && k < count; s++)
-            if (r->age[s] == oldest && !(spares && is_free(r, s)))
-                fill_slot(r, s, f[k++]);
+        hm_set_norm(part, r->type, slot);
     }
 }
 
 /* What is gathered, worst first, at most as many of each kind as are wanted. */
 static void take_winners(struct hm_run *r, size_t count, const size_t *wanted)
 {
-    const struct hm_fresh **order = r->order;
     size_t taken[4] = { 0 }, n = 0;
+    qsort(r->gathered, count, sizeof *r->gathered, by_badness);
     for (size_t k = 0; k < count; k++)
-        order[k] = &r->gathered[k];
-    qsort(order, count, sizeof *order, by_badness);
-    for (size_t k = 0; k < count; k++)
-        if (taken[order[k]->kind]++ < wanted[order[k]->kind])
-            order[n++] = order[k];
-    place(r, order, n);
+        if (taken[r->gathered[k].fresh.kind]++ < wanted[r->gathered[k].fresh.kind])
+            r->gathered[n++] = r->gathered[k];
+    hg_place_fresh(&r->inner, r->q, &r->in_w_now, r->age, r->report.rounds, n, fill_slot, r);
     for (size_t w = 0; w < r->n_winners; w++) { /* those placed are marked; others are as they were */
         uint64_t number = r->own->number[r->of[r->winner[w]]];
         r->in_w[r->winner[w]] = 0;
@@ -269,33 +226,16 @@ static hinge_status select_points(struct hm_run *r)
 /* K_WW's rows of fresh points, and by symmetry their columns. */
 static hinge_status load_block(struct hm_run *r)
 {
-    enum { SQUARE = 16 };
-    struct hg_inner *in = &r->inner;
     struct hm_part *part = &r->part[0];
-    size_t size = hg_size_of(r->type), n = r->in_w_now;
+    size_t n = r->in_w_now;
     uint32_t *rows = r->ids + r->room;
-    in->q = n + r->qp.no_sum;
-    for (size_t f = 0; f < r->n_fresh; f++) {
+    r->inner.q = n + r->qp.no_sum;
+    for (size_t f = 0; f < r->n_fresh; f++)
         rows[f] = (uint32_t)part->n + r->fresh[f];
-        r->row[f] = (char *)in->k + r->fresh[f] * in->ld * size;
-    }
     for (size_t s = 0; s < n; s++)
         r->ids[s] = (uint32_t)(part->n + s);
-    hinge_status status = hg_rows_fill(&part->gram.super, rows, r->n_fresh, r->ids, n, r->row, NULL);
-#pragma omp parallel for num_threads(r->threads) schedule(static)
-    for (size_t s0 = 0; s0 < n; s0 += SQUARE)
-        for (size_t f0 = 0; f0 < r->n_fresh; f0 += SQUARE)
-            for (size_t s = s0; s < HG_MIN(n, s0 + SQUARE); s++)
-                for (size_t f = f0; f < HG_MIN(r->n_fresh, f0 + SQUARE) && r->age[s] != r->round; f++) {
-                    size_t to = s * in->ld + r->fresh[f], from = r->fresh[f] * in->ld + s;
-                    if (r->type == HINGE_F32)
-                        ((float *)in->k)[to] = ((const float *)in->k)[from];
-                    else
-                        ((double *)in->k)[to] = ((const double *)in->k)[from];
-                }
-    for (size_t f = 0; f < r->n_fresh; f++)
-        hg_inner_take_diagonal(in, r->fresh[f]);
-    return status;
+    struct hg_fresh_rows fresh = { &r->inner, r->n_fresh, n, r->fresh, r->age, r->report.rounds, r->row };
+    return hg_fill_fresh(&fresh, &part->gram.super, rows, r->n_fresh, r->ids, (struct hg_how){ .halt = NULL });
 }
 
 static void solve_block(struct hm_run *r)
@@ -307,7 +247,7 @@ static void solve_block(struct hm_run *r)
     for (int l = 0; l < r->qp.layers; l++)
         memcpy(r->before[l], in->beta[l], r->in_w_now * sizeof(double));
     if (most > 0)
-        cap = HG_MIN(cap, most - HG_MIN(most, r->iterations));
+        cap = HG_MIN(cap, most - HG_MIN(most, r->report.iterations));
     struct hg_inner_result done = { 0 };
     if (!r->mixed || r->net->rank == 0)
         done = hg_inner_solve(in, whole ? eps : eps / 2, whole ? 0 : 0.1, whole, cap);
@@ -316,7 +256,7 @@ static void solve_block(struct hm_run *r)
         for (int l = 0; l < r->qp.layers; l++)
             r->net->broadcast(r->net, in->beta[l], r->in_w_now * sizeof(double), 0);
     }
-    r->iterations += done.steps;
+    r->report.iterations += done.steps;
     r->steps = done.steps;
 }
 
@@ -325,19 +265,16 @@ static void solve_block(struct hm_run *r)
 /* Rows that are kept, eight at a time, tile by tile. */
 static void update_by_kept(struct hm_run *r, size_t count)
 {
-    size_t size = hg_size_of(r->type), tile = r->own->tile;
-    for (size_t p = 0; p < r->n_parts && count > 0; p++) {
-        const struct hm_part *part = &r->part[p];
+    size_t size = hg_size_of(r->type), tiles = count > 0 ? r->n_tiles : 0;
 #pragma omp parallel for num_threads(r->threads) schedule(static)
-        for (size_t first = 0; first < part->n; first += tile)
-            for (size_t h = 0; h < count; h += 8) {
-                const void *row[8];
-                size_t some = HG_MIN((size_t)8, count - h), cols = HG_MIN(tile, part->n - first);
-                for (size_t k = 0; k < some; k++)
-                    row[k] = (const char *)r->row[h + k] + (part->at + first) * size;
-                hg_add_rows(&r->loops->add, r->type, some, r->coef + h, row, cols, r->g + part->at + first);
-            }
-    }
+    for (size_t t = 0; t < tiles; t++)
+        for (size_t h = 0; h < count; h += 8) {
+            const void *row[8];
+            size_t some = HG_MIN((size_t)8, count - h), at = r->tile[t].at;
+            for (size_t k = 0; k < some; k++)
+                row[k] = (const char *)r->row[h + k] + at * size;
+            hg_add_rows(&r->loops->add, r->type, some, r->coef + h, row, r->tile[t].n, r->g + at);
+        }
 }
 
 static hinge_status update_by_new(struct hm_run *r, size_t first, size_t count)
@@ -359,46 +296,53 @@ static hinge_status update_by_new(struct hm_run *r, size_t first, size_t count)
     return status;
 }
 
+/* The point of slot k moved by delta; where its row is, or is to be kept. */
+static void add_moved(struct hm_run *r, uint32_t k, double delta, void *row)
+{
+    r->ids[r->moved] = k;
+    r->coef[r->moved] = delta;
+    r->row[r->moved++] = row;
+}
+
+static double delta_of(const struct hm_run *r, size_t k)
+{
+    double delta = 0;
+    for (int l = 0; l < r->qp.layers; l++)
+        delta += r->inner.beta[l][k] - r->before[l][k];
+    return delta;
+}
+
 /* Own beta, and g by the rows of all points that moved: those that are kept first. */
 static hinge_status update_gradient(struct hm_run *r)
 {
-    const struct hg_inner *in = &r->inner;
-    size_t kept = 0, count = 0;
-    for (int pass = 0; pass < 2; pass++) /* kept rows must be found before others make way */
-        for (size_t k = 0; k < r->in_w_now; k++) {
-            double delta = 0;
-            for (int l = 0; l < r->qp.layers; l++)
-                delta += in->beta[l][k] - r->before[l][k];
-            if (delta == 0 || (pass == 1 && r->fresh[k + r->q] != 0))
-                continue;
-            void *row = pass == 0 ? hm_keep_find(&r->keep, r->number[k], r->round) : NULL;
-            r->fresh[k + r->q] = row != NULL;
-            if (pass == 0 && row == NULL)
-                continue;
-            if (pass == 1) {
-                uint8_t *seen = &r->seen[hg_hash(r->number[k]) % HM_SEEN];
-                *seen = (uint8_t)HG_MIN(*seen + 1, 255);
-                if (*seen > r->patience) {
-                    r->evicted += r->keep.used == r->keep.rows && r->keep.rows > 0;
-                    row = hm_keep_add(&r->keep, r->number[k], r->round);
-                }
-            }
-            r->ids[count] = (uint32_t)k;
-            r->coef[count] = delta;
-            r->row[count++] = row;
-            kept += pass == 0;
-        }
-    r->asked += count;
-    r->computed += count - kept;
-    r->moved = count;
-    r->made = count - kept;
+    uint32_t *missing = r->fresh + r->q;
+    size_t width;
+    r->moved = r->made = 0;
+    for (uint32_t k = 0; k < r->in_w_now; k++) {
+        double delta = delta_of(r, k);
+        void *row = delta != 0 ? hg_cache_get(&r->cache, (uint32_t)r->number[k], r->report.rounds, &width) : NULL;
+        if (row != NULL)
+            add_moved(r, k, delta, row);
+        else if (delta != 0)
+            missing[r->made++] = k;
+    }
+    size_t kept = r->moved;
+    for (size_t m = 0; m < r->made; m++) { /* others make way only now */
+        uint64_t number = r->number[missing[m]];
+        uint8_t *seen = &r->seen[hg_hash(number) % HM_SEEN];
+        *seen = (uint8_t)HG_MIN(*seen + 1, 255);
+        add_moved(r, missing[m], delta_of(r, missing[m]),
+                  *seen > r->patience ? hg_cache_put(&r->cache, (uint32_t)number, r->report.rounds) : NULL);
+    }
+    r->report.rows_asked += r->moved;
+    r->report.rows_computed += r->made;
     for (size_t k = 0; k < r->in_w_now; k++)
         for (int l = 0; l < r->qp.layers && r->at[k] != UINT32_MAX; l++) {
-            r->qp.beta[l][r->at[k]] = in->beta[l][k];
+            r->qp.beta[l][r->at[k]] = r->inner.beta[l][k];
             hm_set_offsets(r, r->at[k]);
         }
     update_by_kept(r, kept);
-    return update_by_new(r, kept, count - kept);
+    return update_by_new(r, kept, r->made);
 }
 
 void hm_set_offsets(struct hm_run *r, size_t at)
@@ -412,7 +356,7 @@ void hm_set_offsets(struct hm_run *r, size_t at)
 
 hinge_status hm_round(struct hm_run *r)
 {
-    r->round++;
+    r->report.rounds++;
     hinge_status status = select_points(r);
     hm_lap(r, HM_SELECT);
     if (status != HINGE_OK) /* on all ranks */

@@ -11,8 +11,8 @@
 #define HM_RUN_H
 
 #include "kernels/gram.h"
-#include "mpi/keep.h"
 #include "mpi/own.h"
+#include "solver/smo/cache.h"
 #include "solver/smo/inner.h"
 
 #include <stdio.h>
@@ -28,6 +28,11 @@ struct hm_part { /* points of the problem of one group, at positions [at, at + n
     void *norms;         /* [n + room of others] */
 };
 
+struct hm_tile { /* of own points: n of them from position at on */
+    size_t at, n, number; /* number: among all tiles */
+    size_t part;
+};
+
 struct hm_extremes { /* of one layer, over all points */
     double low, high;    /* of F up, of F down */
     uint64_t low_at, high_at; /* their points */
@@ -37,6 +42,12 @@ struct hm_fresh { /* a point that goes into W, as it travels; its vector follows
     double value;    /* F up, or -F down: smaller is worse */
     uint64_t tie, number, kind; /* kind: 2 layer + (1: down) */
     double g, beta[2], lo[2], hi[2], off[2];
+};
+
+struct hm_winner { /* one that came */
+    struct hm_fresh fresh;
+    const char *vector; /* in its message */
+    uint32_t sender;    /* the rank that has it */
 };
 
 struct hm_run {
@@ -51,11 +62,15 @@ struct hm_run {
     int threads;
     struct hm_part *part;  /* [n_parts] */
     size_t n_parts;
-    struct hg_points points; /* all own ones, as given */
+    struct hm_tile *tile;  /* [n_tiles] */
+    size_t n_tiles;
+    double *parts;         /* [HM_REALS * n_tiles] of sums; */
+    double *tile_room;     /* [own->n_tiles] */
 
     struct hg_qp qp;       /* by position */
     double sums[2];        /* that the layers are held to */
-    double bias[2];        /* of the solution, for hm_certify */
+    double bias[2];        /* of the solution */
+    hinge_report report;   /* of the problem; its error is that of g as it was last measured */
     double *g, *up[2], *down[2];
     uint32_t *of;          /* [n] own point of each position */
     uint8_t *in_w;         /* [n] */
@@ -72,34 +87,26 @@ struct hm_run {
     uint8_t *seen;         /* [HM_SEEN] by hash of points: their rows were computed so many times, or more */
     uint8_t patience;      /* a row is kept when it is computed once more than so often */
     size_t room;           /* of others' vectors: W, or a tile's */
-    void *vectors;         /* [room * stride] in `type` */
     double *x;             /* [d] work space */
-    hinge_matrix others;
+    hinge_matrix others;   /* [room] vectors in `type` */
 
     struct hm_extremes now[2], before_now[2];
     struct hm_sum sum;
     uint32_t *winner, *kind; /* [4 q] own positions, and why */
     size_t n_winners;
-    size_t *sizes;         /* [ranks] */
     char *message, *messages; /* what this rank tells, and all do */
     size_t message_room;
-    struct hm_keep keep;
-    struct hm_fresh *gathered; /* [4 q] */
-    const struct hm_fresh **order;
-    const char **vector;   /* [4 q] of those */
-    uint32_t *sender;      /* [4 q] */
+    struct hg_cache cache; /* of rows, by the points' numbers among all: own columns */
+    struct hm_winner *gathered; /* [4 q] */
 
-    double violation, target; /* to be reached: eps, or less where the error of g takes a share of it */
-    double error;          /* of g, as it was last measured; NaN: it was not */
+    double target;         /* violation to be reached: eps, or less where the error of g takes a share of it */
     size_t memory;         /* for rows of all ranks together */
-    uint64_t round, iterations, computed, asked, evicted;
-    int corrections;
 
     /* of the last round: */
     uint64_t steps;        /* of the inner solve */
     size_t moved, made;    /* points, and rows computed for them */
     size_t gathered_bytes; /* by all ranks together */
-    double spent[HM_STAGES], all_spent[HM_STAGES]; /* seconds; of all rounds */
+    double spent[HM_STAGES]; /* seconds */
     double last;           /* on hg_now's clock */
 };
 
@@ -107,7 +114,13 @@ struct hm_run {
 hinge_status hm_look(struct hm_run *run, hinge_status status); /* violations of all; their failures, stops */
 hinge_status hm_round(struct hm_run *run);
 void hm_set_offsets(struct hm_run *run, size_t at);
-double hm_violation(const struct hm_run *run);
+/* Has the problem points of a group? */
+bool hm_has_group(const struct hm_run *run, size_t group);
+/* Is it a point of the problem's first class? */
+static inline bool hm_is_first(const struct hm_run *run, size_t at)
+{
+    return at < run->part[0].n;
+}
 /* How much an entry violates in one direction (kind), by the other end as it was in the last round; F: the worse the
  * smaller. */
 double hm_violation_of(const struct hm_run *run, size_t at, size_t kind, double *f);
@@ -133,44 +146,36 @@ hinge_status hm_make_vectors(const struct hm_run *run, size_t rows, hinge_dtype 
 hinge_status hm_make_grams(const struct hm_run *run, struct hm_part *parts, hinge_dtype type,
                            const hinge_matrix *others, hinge_error *err);
 void hm_free_grams(struct hm_part *part, size_t n);
+/* Other point k's norm, once its vector is there. */
+void hm_set_norm(struct hm_part *part, hinge_dtype type, size_t k);
 /* g = K beta: points with coefficients travel tile by tile, in the order of all. */
 hinge_status hm_compute_gradient(struct hm_run *run, hinge_error *err);
-/* run->error: the largest |g - g in f64| over some hundred points, drawn from all and from those between the extremes
- * of F; their vectors travel. */
+/* run->report.error: the largest |g - g in f64| over some hundred points, drawn from all and from those between the
+ * extremes of F; their vectors travel. */
 hinge_status hm_measure_error(struct hm_run *run, hinge_error *err);
 /* Reads of a value's worth that computing one takes, as rows of a type are made. */
 double hm_cost(const struct hm_run *run, hinge_dtype type);
 
-/* problem.c: one problem from its start to its end; beta and g stay in the run for whoever asks. */
-struct hm_solution { /* of all points */
-    hinge_report report;
-    double bias[2];
-};
+/* problem.c: one problem from its start to its end; beta, bias and g stay in the run for whoever asks. */
 /* Columns of a line, then the seconds of each stage. */
 #define HM_ROUNDS \
     "problem n d value_bytes q ranks threads round fresh moved computed steps gathered " \
     "select exchange block solve rows checks\n"
 struct hm_watch {
     double begin; /* of the training, on hg_now's clock */
-    hinge_status (*save)(void *arg, struct hm_run *run, hinge_error *err); /* or NULL; called every `every` seconds */
-    hinge_status (*restore)(void *arg, struct hm_run *run, bool *restored, hinge_error *err); /* or NULL */
-    void *arg;
+    struct hm_save *save; /* checkpoints (save.h), `every` so many seconds; or NULL */
     double every, saved;
     FILE *rounds; /* where rank 0 writes a line a round; or NULL */
 };
 hinge_status hm_solve(struct hm_run *run, const struct hm_net *net, const struct hm_own *own, size_t problem,
-                      struct hm_watch *watch, struct hm_solution *solution, hinge_error *err);
+                      struct hm_watch *watch, hinge_error *err);
 void hm_run_free(struct hm_run *run);
 
 /* certify.c: adds what the solution of a run is worth; its g becomes that of f64. */
-hinge_status hm_certify(struct hm_run *run, const struct hm_solution *solution, hinge_certificate *certificate,
-                        hinge_error *err);
-
-/* Own tile k of the problem: its first position and how many, and its number among all tiles. false: there is none. */
-bool hm_nth_tile(const struct hm_run *run, size_t k, size_t *at, size_t *n, size_t *number);
+hinge_status hm_certify(struct hm_run *run, hinge_certificate *certificate, hinge_error *err);
 
 /* The sums over all points of m quantities, that `part` forms of own positions [at, at + n). */
 typedef void hm_part_fn(const struct hm_run *run, size_t at, size_t n, double *part);
-hinge_status hm_sum_tiles(const struct hm_run *run, hm_part_fn *part, size_t m, double *sums, hinge_error *err);
+void hm_sum_tiles(const struct hm_run *run, hm_part_fn *part, size_t m, double *sums);
 
 #endif

@@ -1,8 +1,8 @@
 #include "mpi/save.h"
 #include "lib/files/bytes.h"
 
+#include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 enum { PATH = 4096 };
@@ -123,62 +123,48 @@ static hinge_status read_manifest(const struct hm_save *s, struct manifest *m, u
 {
     char path[PATH];
     struct hg_bytes bytes = { 0 };
-    unsigned long long identity, generation, ranks, one;
-    int used = 0, more;
     *m = (struct manifest){ 0 };
     *hash = NULL;
     manifest_path(s, path);
     if (access(path, F_OK) != 0)
         return HINGE_OK;
     HG_TRY(hg_bytes_read(&bytes, path, err));
-    char *text = hg_zalloc(bytes.size + 1, 1);
-    if (text != NULL)
-        memcpy(text, bytes.data, bytes.size);
+    FILE *file = fmemopen((void *)bytes.data, bytes.size, "r");
+    bool ok = file != NULL && fscanf(file, "hinge-mpi 1\nidentity %" SCNx64 "\ngeneration %" SCNu64 "\nranks %" SCNu64,
+                                     &m->identity, &m->generation, &m->ranks) == 3 && m->ranks - 1 < 1u << 24;
+    *hash = ok ? hg_alloc(m->ranks, sizeof **hash) : NULL;
+    ok = *hash != NULL;
+    for (size_t k = 0; ok && k < m->ranks; k++)
+        ok = fscanf(file, "%" SCNx64, &(*hash)[k]) == 1;
+    if (file != NULL)
+        fclose(file);
     hg_bytes_free(&bytes);
-    if (text == NULL)
-        return hg_fail(err, HINGE_ENOMEM, "no memory for a checkpoint");
-    bool ok = sscanf(text, "hinge-mpi 1\nidentity %llx\ngeneration %llu\nranks %llu\n%n", &identity, &generation,
-                     &ranks, &used) == 3 && used > 0 && ranks > 0 && ranks < 1u << 24;
-    *hash = ok ? hg_alloc(ranks, sizeof **hash) : NULL;
-    for (size_t k = 0; ok && *hash != NULL && k < ranks; k++, used += more) {
-        ok = sscanf(text + used, "%llx%n", &one, &more) == 1;
-        (*hash)[k] = one;
-    }
-    hg_free(text);
-    if (!ok || *hash == NULL) {
-        hg_free(*hash);
-        *hash = NULL;
-        return hg_fail(err, HINGE_EFORMAT, "%s: it is torn, or no manifest of hinge-mpi", path);
-    }
-    *m = (struct manifest){ 1, identity, generation, ranks };
-    return HINGE_OK;
+    m->found = ok;
+    if (ok)
+        return HINGE_OK;
+    hg_free(*hash);
+    *hash = NULL;
+    return hg_fail(err, HINGE_EFORMAT, "%s: it is torn, or no manifest of hinge-mpi", path);
 }
 
-hinge_status hm_save(void *arg, struct hm_run *run, hinge_error *err)
+hinge_status hm_save(struct hm_save *s, struct hm_run *run, hinge_error *err)
 {
-    struct hm_save *s = arg;
+    const struct hm_net *net = s->net;
     struct manifest old = { 0 };
-    size_t ranks = (size_t)s->net->ranks;
-    uint64_t mine = 0, *hash = hg_alloc(ranks, sizeof *hash), *olds = NULL;
-    hinge_status status = HM_HAVE(s->net, hash != NULL, err, "no memory");
+    uint64_t mine = 0, *olds = NULL;
+    hinge_status status = HINGE_OK;
     s->generation++;
-    if (status == HINGE_OK)
-        status = hm_agree(s->net, write_part(s, run, &mine, err), err);
-    if (status == HINGE_OK) {
-        for (size_t k = 0; k < ranks; k++)
-            run->sizes[k] = sizeof mine;
-        s->net->gather(s->net, &mine, run->sizes, hash);
-        if (s->net->rank == 0) {
-            (void)read_manifest(s, &old, &olds, NULL); /* which is written over, whatever it is */
-            status = write_manifest(s, hash, err);
-        }
-        status = hm_agree(s->net, status, err);
+    HG_TRY(hm_agree(net, write_part(s, run, &mine, err), err));
+    hm_sizes(net, mine);
+    if (net->rank == 0) {
+        (void)read_manifest(s, &old, &olds, NULL); /* which is written over, whatever it is */
+        hg_free(olds);
+        status = write_manifest(s, net->sizes, err);
     }
-    if (status == HINGE_OK && old.found && old.generation != s->generation)
+    HG_TRY(hm_agree(net, status, err));
+    if (old.found && old.generation != s->generation)
         remove_parts(s, old.generation, old.ranks);
-    hg_free(hash);
-    hg_free(olds);
-    return status;
+    return HINGE_OK;
 }
 
 /* The coefficients of a part that belong to this rank. */
@@ -194,32 +180,26 @@ static hinge_status take_part(const struct hm_save *s, struct hm_run *r, uint64_
         status = hg_fail(err, HINGE_EFORMAT, "%s: it is torn, or not the part that its manifest names", path);
     for (size_t at = 0; status == HINGE_OK && at < bytes.size; at += sizeof(struct entry)) {
         struct entry e;
-        size_t c = 0, first;
+        size_t c;
         memcpy(&e, bytes.data + at, sizeof e);
         if (e.number >= own->pr.n) {
             status = hg_fail(err, HINGE_EFORMAT, "%s: there is no point %llu", path, (unsigned long long)e.number);
             break;
         }
-        while (e.number >= own->pr.start[c + 1])
-            c++;
-        size_t in = e.number - own->pr.start[c], tile = own->first_tile[c] + in / own->tile;
-        if (hm_own_tile(s->net, own, tile, &first) == 0)
-            continue;
-        size_t i = first + in % own->tile;
-        for (size_t p = 0; p < r->n_parts; p++)
-            if (i >= r->part[p].begin && i < r->part[p].begin + r->part[p].n)
-                for (int l = 0; l < r->qp.layers; l++)
-                    r->qp.beta[l][r->part[p].at + i - r->part[p].begin] = e.beta[l];
+        size_t tile = hm_find_tile(own, e.number, &c), in = (e.number - own->pr.start[c]) % own->tile;
+        for (const struct hm_tile *t = r->tile; t < r->tile + r->n_tiles; t++)
+            for (int l = 0; l < r->qp.layers && t->number == tile; l++)
+                r->qp.beta[l][t->at + in] = e.beta[l];
     }
     hg_bytes_free(&bytes);
     return status;
 }
 
-hinge_status hm_restore(void *arg, struct hm_run *run, bool *restored, hinge_error *err)
+hinge_status hm_restore(struct hm_save *s, struct hm_run *run, bool *restored, hinge_error *err)
 {
-    struct hm_save *s = arg;
     struct manifest m = { 0 };
     uint64_t *hash = NULL;
+    s->problem = run->problem;
     if (s->identity == 0)
         s->identity = identify(s->net, s->own);
     s->generation = 0;
@@ -227,11 +207,12 @@ hinge_status hm_restore(void *arg, struct hm_run *run, bool *restored, hinge_err
     if (status == HINGE_OK && m.found && m.identity != s->identity)
         status = hg_fail(err, HINGE_EINVAL, "%s: the checkpoint is of other data or parameters", s->folder);
     status = hm_agree(s->net, status, err);
-    if (status == HINGE_OK) {
+    if (status == HINGE_OK)
         s->net->broadcast(s->net, &m, sizeof m, 0);
-        if (s->net->rank > 0 && m.found)
+    if (status == HINGE_OK && m.found) {
+        if (s->net->rank > 0)
             hash = hg_alloc(m.ranks, sizeof *hash);
-        status = HM_HAVE(s->net, !m.found || hash != NULL, err, "no memory for a checkpoint");
+        status = HM_HAVE(s->net, hash != NULL, err, "no memory for a checkpoint");
     }
     if (status == HINGE_OK && m.found) {
         s->net->broadcast(s->net, hash, m.ranks * sizeof *hash, 0);

@@ -17,8 +17,8 @@ struct hm_save {
     uint64_t generation; /* of this problem's last one */
 };
 
-/* As hm_watch calls them: arg is the struct hm_save. EFORMAT: a checkpoint is torn; EINVAL: another training's. */
-hinge_status hm_save(void *arg, struct hm_run *run, hinge_error *err);
-hinge_status hm_restore(void *arg, struct hm_run *run, bool *restored, hinge_error *err);
+/* EFORMAT: a checkpoint is torn; EINVAL: another training's. */
+hinge_status hm_save(struct hm_save *save, struct hm_run *run, hinge_error *err);
+hinge_status hm_restore(struct hm_save *save, struct hm_run *run, bool *restored, hinge_error *err);
 
 #endif

@@ -6,25 +6,6 @@
 
 #include <math.h>
 
-/* The ranges of all ranks, each of which has fitted its own; used: it has rows of weight > 0. */
-static void merge_ranges(const struct hm_net *net, hinge_scaling *s, bool used)
-{
-    enum { AT_ONCE = HM_MOST / 2 };
-    for (size_t first = 0; first < s->n_features; first += AT_ONCE) {
-        size_t n = HG_MIN((size_t)AT_ONCE, s->n_features - first);
-        struct hm_sum sum = { 0 };
-        for (size_t k = 0; used && k < n; k++) {
-            hm_raise(&sum.most[k], hm_key(-s->low[first + k]), 0);
-            hm_raise(&sum.most[AT_ONCE + k], hm_key(s->high[first + k]), 0);
-        }
-        net->sum(net, &sum);
-        for (size_t k = 0; k < n && sum.most[k].key != 0; k++) {
-            s->low[first + k] = -hm_value(sum.most[k].key);
-            s->high[first + k] = hm_value(sum.most[AT_ONCE + k].key);
-        }
-    }
-}
-
 /* Ranges of x, or those given, for d features; one that x has not is 0 in all of its rows. */
 static hinge_status make_ranges(const hinge_scaling *given, const hinge_matrix *x, const double *weights, size_t d,
                                 hinge_scaling *s, hinge_error *err)
@@ -57,7 +38,7 @@ hinge_status hm_scale(const struct hm_net *net, const hinge_matrix *x, const hin
     for (size_t i = 0; params->weights != NULL && i < x->rows; i++)
         used |= params->weights[i] != 0;
     if (params->scaling->low == NULL)
-        merge_ranges(net, scaling, used);
+        hm_merge_ranges(net, scaling->low, scaling->high, d, used);
     *factor = hg_alloc(2 * d, sizeof **factor);
     HG_TRY(HM_HAVE(net, *factor != NULL, err, "no memory for the scaling of %zu features", d));
     return hinge_scaling_factors(scaling, *factor, *factor + d, err); /* on all ranks alike */

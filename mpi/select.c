@@ -77,10 +77,8 @@ static hinge_status gather_points(const struct share *s, const hinge_selection *
 {
     size_t n = s->list->n_points, scores = s->list->n_folds * HINGE_N_SCORES * sizeof(double), total;
     size_t bytes = sizeof(uint64_t) + (sizeof(hinge_grid_point) + 7) / 8 * 8 + scores;
-    size_t *sizes = hg_alloc((size_t)s->net->ranks, sizeof *sizes);
     char *own = hg_zalloc(n, bytes), *to = own;
-    bool ok = sizes != NULL && own != NULL;
-    for (uint64_t i = 0; ok && i < n; i++) {
+    for (uint64_t i = 0; own != NULL && i < n; i++) {
         const hinge_grid_point *point = &mine->points[i];
         if (!is_mine(s, i) || point->state == HINGE_POINT_WAITING || point->state == HINGE_POINT_KNOWN)
             continue;
@@ -89,11 +87,10 @@ static hinge_status gather_points(const struct share *s, const hinge_selection *
         memcpy(to + bytes - scores, point->fold_score, scores);
         to += bytes;
     }
-    hinge_status status = HM_HAVE(s->net, ok, err, "no memory for %zu points", n);
+    hinge_status status = HM_HAVE(s->net, own != NULL, err, "no memory for %zu points", n);
     if (status == HINGE_OK)
-        status = hm_gather_all(s->net, own, (size_t)(to - own), sizes, all, &total, err);
+        status = hm_gather_all(s->net, own, (size_t)(to - own), all, &total, err);
     *count = status == HINGE_OK ? total / bytes : 0;
-    hg_free(sizes);
     hg_free(own);
     return status;
 }

@@ -41,7 +41,7 @@ static void write_record(const struct hm_run *r, size_t w, char *to)
     }
     memcpy(to, &f, sizeof f);
     memset(to + sizeof f, 0, vector_bytes(r));
-    hg_points_pack(&r->points, NULL, r->of[at], 1, r->type, to + sizeof f, r->own->pr.d);
+    hg_points_pack(&r->own->points, NULL, r->of[at], 1, r->type, to + sizeof f, r->own->pr.d);
 }
 
 /* This rank's words: how many winners it has, g of own points in W, and the first of the winners. */
@@ -66,9 +66,10 @@ static void write_message(const struct hm_run *r, size_t at_once)
 static void take_records(struct hm_run *r, const char *from, size_t n, uint32_t sender, size_t *count)
 {
     for (size_t k = 0; k < n; k++, from += record_bytes(r)) {
-        r->sender[*count] = sender;
-        r->vector[*count] = from + sizeof *r->gathered;
-        memcpy(&r->gathered[(*count)++], from, sizeof *r->gathered);
+        struct hm_winner *winner = &r->gathered[(*count)++];
+        memcpy(&winner->fresh, from, sizeof winner->fresh);
+        winner->vector = from + sizeof winner->fresh;
+        winner->sender = sender;
     }
 }
 
@@ -86,8 +87,8 @@ static size_t read_messages(struct hm_run *r, size_t at_once, size_t *count)
                 memcpy(&r->inner.g[slot], from, sizeof(double));
                 from += sizeof(double);
             }
-        r->sizes[k] = winners > at_once ? (winners - at_once) * record_bytes(r) : 0;
-        left += r->sizes[k];
+        r->net->sizes[k] = winners > at_once ? (winners - at_once) * record_bytes(r) : 0;
+        left += r->net->sizes[k];
         if (*count + winners > 4 * r->q) /* the draw went far beyond what was wanted; the same on all ranks */
             return SIZE_MAX;
         take_records(r, from, HG_MIN(winners, at_once), k, count);
@@ -102,15 +103,15 @@ hinge_status hm_share_winners(struct hm_run *r, double expected, size_t *count)
     *count = 0;
     write_message(r, at_once);
     for (size_t k = 0; k < ranks; k++)
-        r->sizes[k] = sizeof(uint64_t) + at_once * record_bytes(r);
+        r->net->sizes[k] = sizeof(uint64_t) + at_once * record_bytes(r);
     for (size_t k = 0; k < r->in_w_now; k++)
-        r->sizes[r->owner[k]] += sizeof(double);
+        r->net->sizes[r->owner[k]] += sizeof(double);
     for (size_t k = 0; k < ranks; k++)
-        total += r->sizes[k];
+        total += r->net->sizes[k];
     if (total > r->message_room)
         return HINGE_EINTERNAL;
     hm_lap(r, HM_SELECT);
-    r->net->gather(r->net, r->message, r->sizes, r->messages);
+    r->net->gather(r->net, r->message, r->net->sizes, r->messages);
     hm_lap(r, HM_EXCHANGE);
     size_t left = read_messages(r, at_once, count);
     r->gathered_bytes = total;
@@ -121,12 +122,12 @@ hinge_status hm_share_winners(struct hm_run *r, double expected, size_t *count)
     for (size_t w = at_once; w < r->n_winners; w++)
         write_record(r, w, r->message + (w - at_once) * record_bytes(r));
     hm_lap(r, HM_SELECT);
-    r->net->gather(r->net, r->message, r->sizes, r->messages + total);
+    r->net->gather(r->net, r->message, r->net->sizes, r->messages + total);
     hm_lap(r, HM_EXCHANGE);
     r->gathered_bytes += left;
     for (size_t k = 0; k < ranks; k++) {
-        take_records(r, r->messages + total, r->sizes[k] / record_bytes(r), (uint32_t)k, count);
-        total += r->sizes[k];
+        take_records(r, r->messages + total, r->net->sizes[k] / record_bytes(r), (uint32_t)k, count);
+        total += r->net->sizes[k];
     }
     return HINGE_OK;
 }

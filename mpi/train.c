@@ -14,184 +14,135 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-struct entry { /* of a solution, on rank 0 */
-    uint64_t number;
-    double beta;
-};
-
 struct job {
     const struct hm_net *net;
     struct hm_own own;
-    uint8_t *is_sv;          /* [own.n] */
     struct hm_watch watch;
-    struct hg_training t;    /* rank 0: what models are made of; its points are the support vectors */
-    struct entry **entries;  /* [n_problems] rank 0: by number */
+    size_t coef_rows;        /* of a model: one for each other class, or class, or one */
+    double *coef;            /* [own.n * coef_rows] */
+    double *rho, *objective; /* [n_problems] */
     hinge_report report;
     size_t q;
     const char *maker;       /* of kernel rows, as reports name it */
 };
 
-static int by_number(const void *a, const void *b)
-{
-    uint64_t x, y;
-    memcpy(&x, a, sizeof x); /* begins every record */
-    memcpy(&y, b, sizeof y);
-    return x < y ? -1 : x > y;
-}
-
 /* ---- a problem --------------------------------------------------------------------------------------------------- */
 
-/* Takes the scale out, as lib/solve.c does, and hands the coefficients to rank 0. */
-static hinge_status keep_solution(struct job *job, const struct hm_run *run, struct hm_solution *s, hinge_error *err)
+/* Takes the scale out, as lib/solve.c does. */
+static void keep_solution(struct job *job, struct hm_run *run)
 {
-    const struct hm_own *own = &job->own;
+    const struct hg_problem *pr = &job->own.pr;
+    hinge_report *report = &run->report;
+    size_t first, second, p = run->problem;
     double b, factor;
-    size_t count = 0, total;
-    hg_problem_bias(&own->pr, s->bias, &b, &factor);
+    hg_problem_pair(pr, p, &first, &second);
+    hg_problem_bias(pr, run->bias, &b, &factor);
     if (!isfinite(b))
         b = 0;
-    bool converged = s->report.outcome == HINGE_CONVERGED, lost = 1 / factor <= s->report.violation / 2;
-    if (factor == 0 || (converged && lost && own->pr.params.task == HINGE_NU_SVC)) { /* r <= 0, for all that is known */
+    bool converged = report->outcome == HINGE_CONVERGED, lost = 1 / factor <= report->violation / 2;
+    if (factor == 0 || (converged && lost && pr->params.task == HINGE_NU_SVC)) { /* r <= 0, for all that is known */
         factor = 1;
-        s->report.outcome = converged ? HINGE_NO_MARGIN : s->report.outcome;
+        report->outcome = converged ? HINGE_NO_MARGIN : report->outcome;
     }
-    s->report.objective *= factor * factor;
-    struct entry *mine = hg_alloc(run->n, sizeof *mine);
-    hinge_status status = HM_HAVE(job->net, mine != NULL, err, "no memory for %zu rows", run->n);
-    for (size_t at = 0; status == HINGE_OK && at < run->n; at++) {
-        double beta = hg_qp_beta(&run->qp, at);
-        if (beta == 0)
-            continue;
-        mine[count++] = (struct entry){ own->number[run->of[at]], beta * factor };
-        job->is_sv[run->of[at]] = 1;
+    report->objective *= factor * factor;
+    for (size_t at = 0; at < run->n; at++) {
+        size_t row = !pr->classifies ? 0 : pr->one_vs_rest ? p : hm_is_first(run, at) ? second - 1 : first;
+        job->coef[run->of[at] * job->coef_rows + row] = hg_qp_beta(&run->qp, at) * factor;
     }
-    void *all = NULL;
-    if (status == HINGE_OK)
-        status = hm_collect(job->net, mine, count * sizeof *mine, &all, &total, err);
-    hg_free(mine);
-    if (status != HINGE_OK)
-        return status;
-    struct hg_solution *to = &job->t.solutions[run->problem];
-    job->entries[run->problem] = all;
-    to->n_sv = total / sizeof *mine;
-    if (all != NULL)
-        qsort(all, to->n_sv, sizeof *mine, by_number);
-    to->rho = b != 0 ? -b * factor : 0;
-    to->report = s->report;
-    hg_add_report(&job->report, &s->report);
+    job->rho[p] = b != 0 ? -b * factor : 0;
+    job->objective[p] = report->objective;
+    hg_add_report(&job->report, report);
     job->q = HG_MAX(job->q, run->q);
     job->maker = run->part[0].gram.tiler.maker->name;
-    return HINGE_OK;
 }
 
-static hinge_status solve_all(struct job *job, struct hm_save *save, hinge_certificate *certificate, hinge_error *err)
+static hinge_status solve_all(struct job *job, hinge_certificate *certificate, hinge_error *err)
 {
     hinge_status status = HINGE_OK;
     for (size_t p = 0; p < job->own.pr.n_problems && status == HINGE_OK; p++) {
         struct hm_run run;
-        struct hm_solution solution;
-        save->problem = p;
-        status = hm_solve(&run, job->net, &job->own, p, &job->watch, &solution, err);
+        status = hm_solve(&run, job->net, &job->own, p, &job->watch, err);
         if (status == HINGE_OK)
-            status = keep_solution(job, &run, &solution, err);
+            keep_solution(job, &run);
         if (status == HINGE_OK && certificate != NULL)
-            status = hm_certify(&run, &solution, certificate, err);
-        hm_run_free(&run);
-        if (status == HINGE_OK && hg_ended_early(solution.report.outcome))
+            status = hm_certify(&run, certificate, err);
+        if (status == HINGE_OK && hg_ended_early(run.report.outcome))
             job->own.pr.params.max_iter = 1; /* the rest as it starts */
+        hm_run_free(&run);
     }
     return status;
 }
 
 /* ---- the model --------------------------------------------------------------------------------------------------- */
 
-struct vector { /* a support vector on its way; d doubles follow */
+struct vector { /* a support vector on its way; coef_rows coefficients and d values follow */
     uint64_t number, row;
 };
 
-static size_t vector_bytes(const struct hm_own *own)
+static int by_number(const void *a, const void *b)
 {
-    return sizeof(struct vector) + own->pr.d * sizeof(double);
+    const struct vector *p = a, *q = b;
+    return p->number < q->number ? -1 : p->number > q->number;
 }
 
-static hinge_status send_vectors(struct job *job, void **all, size_t *total, hinge_error *err)
+static size_t vector_bytes(const struct job *job)
+{
+    return sizeof(struct vector) + (job->coef_rows + job->own.pr.d) * sizeof(double);
+}
+
+static bool is_support(const struct job *job, size_t i)
+{
+    const double *coef = job->coef + i * job->coef_rows;
+    size_t k = 0;
+    while (k < job->coef_rows && coef[k] == 0)
+        k++;
+    return k < job->coef_rows;
+}
+
+static hinge_status send_vectors(const struct job *job, void **all, size_t *total, hinge_error *err)
 {
     const struct hm_own *own = &job->own;
-    size_t bytes = vector_bytes(own), count = 0;
-    struct hg_points points = { .x = { own->x, own->type, own->n, own->pr.d, own->stride, HINGE_ROW_MAJOR },
-                                .n = own->n };
+    size_t bytes = vector_bytes(job), coefs = job->coef_rows * sizeof(double), count = 0;
     for (size_t i = 0; i < own->n; i++)
-        count += job->is_sv[i];
+        count += is_support(job, i);
     char *mine = hg_alloc(count, bytes), *to = mine;
-    hinge_status status = HM_HAVE(job->net, mine != NULL, err, "no memory for %zu support vectors", count);
-    for (size_t i = 0; status == HINGE_OK && i < own->n; i++)
-        if (job->is_sv[i]) {
+    for (size_t i = 0; mine != NULL && i < own->n; i++)
+        if (is_support(job, i)) {
             struct vector v = { own->number[i], own->row[i] };
             memcpy(to, &v, sizeof v);
-            hg_points_pack(&points, NULL, i, 1, HINGE_F64, to + sizeof v, own->pr.d);
+            memcpy(to + sizeof v, job->coef + i * job->coef_rows, coefs);
+            hg_points_pack(&own->points, NULL, i, 1, HINGE_F64, to + sizeof v + coefs, own->pr.d);
             to += bytes;
         }
-    if (status == HINGE_OK)
-        status = hm_collect(job->net, mine, count * bytes, all, total, err);
+    hinge_status status = hm_collect(job->net, mine, count * bytes, all, total, err);
     hg_free(mine);
     return status;
 }
 
-/* Where a number stands among those of the support vectors. */
-static uint32_t place_of(const char *vectors, size_t n, size_t bytes, uint64_t number)
-{
-    const char *found = bsearch(&number, vectors, n, bytes, by_number);
-    return (uint32_t)((size_t)(found - vectors) / bytes);
-}
-
-/* The training whose points are the support vectors alone; a model holds nothing of the others. */
-static hinge_status build_model(struct job *job, char *vectors, size_t n_sv, hinge_model **model, hinge_error *err)
+static hinge_status build_model(const struct job *job, char *vectors, size_t n_sv, hinge_model **model,
+                                hinge_error *err)
 {
     const struct hm_own *own = &job->own;
-    struct hg_training *t = &job->t;
-    struct hg_problem *pr = &t->problem;
-    size_t d = own->pr.d, bytes = vector_bytes(own);
-    double *x;
-    size_t *start, *row;
-    uint32_t *order;
-    bool ok = HG_ROOM(HG_TABLE(x, n_sv, d), HG_ZEROS(start, own->n_groups + 1), HG_ARRAY(order, n_sv),
-                      HG_ARRAY(row, n_sv));
+    size_t d = own->pr.d, bytes = vector_bytes(job);
+    HG_TRY(hg_empty_model(&own->pr, own->rows, n_sv, model, err));
+    hinge_model *m = *model;
     qsort(vectors, n_sv, bytes, by_number);
-    for (size_t k = 0; ok && k < n_sv; k++) {
+    for (size_t k = 0, c = 0; k < n_sv; k++) {
         struct vector v;
+        const double *coef = (const void *)(vectors + k * bytes + sizeof v);
         memcpy(&v, vectors + k * bytes, sizeof v);
-        memcpy(x + k * d, vectors + k * bytes + sizeof v, d * sizeof *x);
-        order[k] = (uint32_t)k;
-        row[k] = v.row;
-        for (size_t c = 0; c < own->n_groups; c++)
-            start[c + 1] += v.number < own->pr.start[c + 1];
+        while (v.number >= own->pr.start[c + 1])
+            c++;
+        m->sv_index[k] = v.row;
+        if (m->class_sv != NULL)
+            m->class_sv[c]++;
+        for (size_t row = 0; row < job->coef_rows; row++)
+            m->coef[row * n_sv + k] = coef[row];
+        memcpy(m->sv + k * d, coef + job->coef_rows, d * sizeof *m->sv);
     }
-    for (size_t p = 0; p < own->pr.n_problems && ok; p++) {
-        struct hg_solution *s = &t->solutions[p];
-        s->point = hg_alloc(s->n_sv, sizeof *s->point);
-        s->beta = hg_alloc(s->n_sv, sizeof *s->beta);
-        ok = s->point != NULL && s->beta != NULL;
-        for (size_t k = 0; ok && k < s->n_sv; k++) {
-            s->point[k] = place_of(vectors, n_sv, bytes, job->entries[p][k].number);
-            s->beta[k] = job->entries[p][k].beta;
-        }
-    }
-    *pr = own->pr;
-    pr->n = n_sv;
-    pr->start = start;
-    pr->order = order;
-    pr->x = (hinge_matrix){ x, HINGE_F64, n_sv, d, d, HINGE_ROW_MAJOR };
-    pr->points = (struct hg_points){ .x = pr->x, .n = n_sv };
-    t->threads = hg_threads(pr->params.threads);
-    t->params = &pr->params;
-    hinge_status status = ok ? hg_build_model(t, model, err)
-                             : hg_fail(err, HINGE_ENOMEM, "no memory for a model of %zu support vectors", n_sv);
-    if (status == HINGE_OK) { /* which rows they are of all */
-        memcpy((*model)->sv_index, row, n_sv * sizeof *row);
-        (*model)->n_trained = own->rows;
-    }
-    hg_free(x);
-    return status;
+    memcpy(m->rho, job->rho, m->n_problems * sizeof *m->rho);
+    memcpy(m->objectives, job->objective, m->n_problems * sizeof *m->objectives);
+    return hg_model_finish(m, hg_threads(own->pr.params.threads), err);
 }
 
 static void fill_report(struct job *job, const hinge_model *model, hinge_report *r)
@@ -214,40 +165,20 @@ static void fill_report(struct job *job, const hinge_model *model, hinge_report 
              hg_kernel_row(pr->params.kernel.type)->told.keyword);
 }
 
-static void job_free(struct job *job)
+static hinge_status train(struct job *job, hinge_certificate *certificate, hinge_model **model, hinge_error *err)
 {
-    for (size_t p = 0; job->entries != NULL && p < job->own.pr.n_problems; p++) {
-        hg_free(job->entries[p]);
-        hg_free(job->t.solutions[p].point);
-        hg_free(job->t.solutions[p].beta);
-    }
-    hg_free(job->entries);
-    hm_own_free(&job->own);
-}
-
-static hinge_status check(const hinge_matrix *x, const hinge_params *params, hinge_error *err)
-{
-    HG_TRY(hg_matrix_check(x, "x", err));
-    if (params == NULL)
-        return hg_fail(err, HINGE_EINVAL, "params: NULL");
-    if (params->solver == HINGE_SOLVER_INTERIOR_POINT)
-        return hg_fail(err, HINGE_EINVAL, "solver: ranks know block SMO alone");
-    return HINGE_OK;
-}
-
-static hinge_status train(struct job *job, struct hm_save *save, hinge_certificate *certificate, hinge_model **model,
-                          hinge_error *err)
-{
-    size_t n_problems = job->own.pr.n_problems, total;
+    const struct hg_problem *pr = &job->own.pr;
+    size_t total;
     void *vectors = NULL;
-    bool ok = HG_ROOM(HG_ZEROS(job->entries, n_problems), HG_ZEROS(job->t.solutions, n_problems),
-                      HG_ZEROS(job->is_sv, job->own.n));
+    job->coef_rows = !pr->classifies ? 1 : pr->one_vs_rest ? pr->n_classes : pr->n_classes - 1;
+    bool ok = HG_ROOM(HG_ZEROS(job->coef, job->own.n * job->coef_rows), HG_ARRAY(job->rho, pr->n_problems),
+                      HG_ARRAY(job->objective, pr->n_problems));
     HG_TRY(HM_HAVE(job->net, ok, err, "no memory for %zu rows", job->own.n));
-    HG_TRY(solve_all(job, save, certificate, err));
+    HG_TRY(solve_all(job, certificate, err));
     HG_TRY(send_vectors(job, &vectors, &total, err));
     hinge_status status = HINGE_OK;
     if (job->net->rank == 0)
-        status = build_model(job, vectors, total / vector_bytes(&job->own), model, err);
+        status = build_model(job, vectors, total / vector_bytes(job), model, err);
     hg_free(vectors);
     return hm_agree(job->net, status, err);
 }
@@ -264,48 +195,36 @@ static hinge_status open_rounds(struct job *job, const char *path, hinge_error *
     return hm_agree(job->net, status, err);
 }
 
+/* *model: to be freed on failure too */
 static hinge_status train_model(const struct hm_net *net, const hinge_matrix *x, const double *y,
                                 const hinge_params *params, const struct hm_options *options, hinge_model **model,
                                 hinge_report *report, hinge_error *err)
 {
-    struct job *job = hg_zalloc(1, sizeof *job);
+    struct job job = { .net = net, .watch = { .begin = hg_now() } };
+    struct hm_save save = { .folder = options->checkpoint, .net = net, .own = &job.own };
     hinge_model *made = NULL;
     hg_ok(err);
     if (options->certificate != NULL)
         *options->certificate = (hinge_certificate){ 0 };
-    hinge_status status = job == NULL ? hg_fail(err, HINGE_ENOMEM, "no memory") : check(x, params, err);
-    status = hm_agree(net, status, err);
-    if (status != HINGE_OK) {
-        hg_free(job);
-        return status;
-    }
-    job->net = net;
-    job->watch.begin = job->watch.saved = hg_now();
-    status = hm_deal(net, x, y, params, options->tile, &job->own, err);
-    struct hm_save save = { .folder = options->checkpoint, .net = net, .own = &job->own };
-    if (options->checkpoint != NULL) {
-        job->watch.save = hm_save;
-        job->watch.restore = hm_restore;
-        job->watch.arg = &save;
-        job->watch.every = options->every > 0 ? options->every : 600;
-    }
+    job.watch.saved = job.watch.begin;
+    job.watch.save = options->checkpoint != NULL ? &save : NULL;
+    job.watch.every = options->every > 0 ? options->every : 600;
+    hinge_status status = hm_deal(net, x, y, params, options->tile, &job.own, err);
     if (status == HINGE_OK)
-        status = open_rounds(job, options->rounds, err);
+        status = open_rounds(&job, options->rounds, err);
     if (status == HINGE_OK)
-        status = train(job, &save, options->certificate, &made, err);
-    if (job->watch.rounds != NULL && (ferror(job->watch.rounds) | fclose(job->watch.rounds)) != 0 && status == HINGE_OK)
+        status = train(&job, options->certificate, &made, err);
+    FILE *rounds = job.watch.rounds;
+    if (rounds != NULL && (ferror(rounds) | fclose(rounds)) != 0 && status == HINGE_OK)
         status = hg_fail(err, HINGE_EIO, "%s: cannot write", options->rounds);
     if (status == HINGE_OK && made != NULL && params->scaling != NULL)
-        status = hinge_scaling_attach(&job->own.scaling, made, err);
+        status = hinge_scaling_attach(&job.own.scaling, made, err);
     status = hm_agree(net, status, err);
     if (status == HINGE_OK)
-        fill_report(job, made, report);
-    job_free(job);
-    hg_free(job);
-    if (status == HINGE_OK)
-        *model = made;
-    else
-        hinge_model_free(made);
+        fill_report(&job, made, report);
+    hg_free(job.coef);
+    hm_own_free(&job.own);
+    *model = made;
     return status;
 }
 
@@ -315,14 +234,14 @@ hinge_status hm_train(const struct hm_net *net, const hinge_matrix *x, const dou
     double begin = hg_now();
     hinge_model *made = NULL;
     hinge_report r = { 0 };
-    HG_TRY(train_model(net, x, y, params, options, &made, &r, err));
-    if (params->probability && !hg_ended_early(r.outcome)) {
-        hinge_status status = hm_calibrate(net, x, y, params, options, begin, made, &r.outcome, err);
+    hinge_status status = train_model(net, x, y, params, options, &made, &r, err);
+    if (status == HINGE_OK && params->probability && !hg_ended_early(r.outcome)) {
+        status = hm_calibrate(net, x, y, params, options, begin, made, &r.outcome, err);
         r.seconds = hg_now() - begin;
-        if (status != HINGE_OK) {
-            hinge_model_free(made);
-            return status;
-        }
+    }
+    if (status != HINGE_OK) {
+        hinge_model_free(made);
+        return status;
     }
     if (report != NULL)
         *report = r;

@@ -1,223 +1,265 @@
 /*
- * Folds over ranks: those of hinge_cross_validate, or for calibration those of each two-class problem, and for each a
- * training by all ranks on the others, which predicts it. Each rank keeps folds and predictions of its own rows.
+ * Folds over ranks: rank 0 runs hinge's own cross-validation and calibration (lib/validate.c, lib/calibrate.c) on the
+ * labels and weights of all rows, and has all ranks train and predict: it tells each what its rows are to be.
  */
 #include "lib/folds.h"
-#include "lib/proba.h"
+#include "lib/params.h"
 #include "mpi/own.h"
 #include "mpi/train.h"
 
 #include <math.h>
-#include <stdio.h>
+
+struct order { /* of rank 0 to all */
+    int ends;   /* there is nothing more to do */
+    int trains; /* there is a training, on rows of weight > 0; otherwise rank 0 has the model */
+    int copied; /* the training is on a copy of those rows, */
+    int plain;  /* and without weights of classes */
+    int labels; /* of rows of weight -1 labels are predicted, not decision values */
+    uint64_t number, trainings; /* of the training; of all */
+    double nu, time_limit;
+};
 
 struct validation {
+    struct hg_others others; /* what rank 0 asks to train and predict */
+    struct order order; /* the last one */
     const struct hm_net *net;
     const hinge_matrix *x;
     const double *y;
     const hinge_params *params;
     struct hm_options options;
-    struct hm_own own; /* classes, counts */
-    size_t folds;
-    uint32_t *place;   /* [rows] among all; from own.pr.n on: of weight 0 */
-    uint32_t *spot;    /* [rows] calibration: among those of a problem */
-    uint32_t *fold;    /* [rows] */
-    uint32_t *some;    /* [rows] those of a fold, or of the others */
+    double begin;
+    uint32_t *some;    /* [rows] that are copied */
     double *weight;    /* [rows] */
     double *label;     /* [rows] */
-    double begin;
-    size_t now;        /* this fold */
-    size_t done;       /* trainings before those of these folds, */
-    size_t trainings;  /* and all */
-    double *decision;  /* [rows] calibration: of those held out so far */
+    double *pair;      /* [2 * rows] label and weight of each row, as given */
+    /* on rank 0: */
+    size_t n;          /* rows of all */
+    uint64_t *rows;    /* [ranks] */
+    double *all;       /* [2 * n] two values of each row, for the rank that has it */
+    double *all_y, *all_weight; /* [n] */
+    double *predictions; /* [n] of cross-validation by so many folds, */
+    size_t folds;
+    hinge_report *report; /* which all ranks have; */
+    hinge_model *model;  /* or what is calibrated, */
+    hinge_outcome *outcome; /* and how that ended: on all ranks */
 };
 
-/* ---- folds ------------------------------------------------------------------------------------------------------- */
+/* ---- all ranks --------------------------------------------------------------------------------------------------- */
 
-static const uint32_t NO_PLACE = UINT32_MAX; /* of rows that take no part */
-
-/* Rank 0 draws for all: `all` holds the places of all ranks' rows in groups, and gets their folds. */
-static hinge_status draw_all(const struct validation *v, uint64_t state, const size_t *start, size_t groups,
-                             uint32_t *all, size_t count, hinge_error *err)
+/* The two values of this rank's rows that rank 0 has in v->all, to be freed. */
+static hinge_status receive(const struct validation *v, double **told, hinge_error *err)
 {
-    size_t n = start[groups];
-    uint32_t *fold, *work;
-    if (!HG_ROOM(HG_ARRAY(fold, n), HG_ARRAY(work, n)))
-        return hg_fail(err, HINGE_ENOMEM, "no memory for the folds of %zu rows", n);
-    hg_folds_deal(&state, start, groups, v->folds, work, fold);
-    for (size_t k = 0; k < count; k++)
-        all[k] = all[k] == NO_PLACE ? NO_PLACE : fold[all[k]];
-    hg_free(fold);
+    size_t total;
+    void *mine;
+    for (int r = 0; r < v->net->ranks; r++)
+        v->net->out[r] = v->net->rank == 0 ? v->rows[r] * 2 * sizeof *v->all : 0;
+    HG_TRY(hm_exchange(v->net, v->all, &mine, &total, err));
+    *told = mine;
     return HINGE_OK;
 }
 
-/* Places go to rank 0, folds come back. */
-static hinge_status draw_folds(struct validation *v, const uint32_t *place, uint64_t state, const size_t *start,
-                               size_t groups, hinge_error *err)
+/* v->some's first n rows, as a copy whose data are to be freed. */
+static hinge_status copy_rows(const struct validation *v, size_t n, hinge_matrix *copy, hinge_error *err)
 {
-    size_t rows = v->x->rows, bytes = (rows + 1) / 2 * 2 * sizeof *v->fold, total = 0, ranks = (size_t)v->net->ranks;
-    uint64_t *out = hg_zalloc(2 * ranks, sizeof *out), *in = out != NULL ? out + ranks : NULL;
-    void *all = NULL;
-    hinge_status status = HM_HAVE(v->net, out != NULL, err, "no memory");
+    void *data = hg_alloc(n * v->x->cols, hg_size_of(v->x->type));
+    hinge_status status = HM_HAVE(v->net, data != NULL, err, "no memory for a copy of %zu rows", n);
+    *copy = (hinge_matrix){ data, v->x->type, n, v->x->cols, v->x->cols, HINGE_ROW_MAJOR };
     if (status == HINGE_OK)
-        status = hm_collect(v->net, place, bytes, &all, &total, err);
-    if (status == HINGE_OK) {
-        status = v->net->rank == 0 ? draw_all(v, state, start, groups, all, total / sizeof *v->fold, err)
-                                   : HINGE_OK;
-        status = hm_agree(v->net, status, err);
-    }
-    if (status == HINGE_OK && in != NULL) {
-        in[0] = out[0] = bytes;
-        v->net->turn(v->net, out); /* rank 0 has bytes for all, the others none */
-        v->net->exchange(v->net, all, out, v->fold, in);
-    }
-    hg_free(out);
-    hg_free(all);
-    return status;
-}
-
-/* ---- a fold ------------------------------------------------------------------------------------------------------ */
-
-static size_t group_of(const struct validation *v, size_t i)
-{
-    size_t c = 0;
-    while (c < v->own.n_groups && v->place[i] >= v->own.pr.start[c + 1])
-        c++;
-    return c;
-}
-
-/* The largest nu that the classes allow without a fold (SIZE_MAX: with all). */
-static hinge_status most_nu(struct validation *v, size_t without, double *most, hinge_error *err)
-{
-    const struct hg_problem *pr = &v->own.pr;
-    double *weight = hg_zalloc(pr->n_classes, sizeof *weight);
-    hinge_status status = HM_HAVE(v->net, weight != NULL, err, "no memory for %zu classes", pr->n_classes);
-    for (size_t c = 0; status == HINGE_OK && c < pr->n_classes; c++) {
-        for (size_t i = 0; i < v->x->rows; i++)
-            v->weight[i] = group_of(v, i) != c || v->fold[i] == without ? 0
-                           : (v->params->weights != NULL ? v->params->weights[i] : 1) *
-                                 hg_class_weight(&pr->params, pr->labels[c]);
-        hm_add_reals(v->net, v->weight, v->x->rows, 1, &weight[c]);
-    }
-    if (status == HINGE_OK)
-        *most = hg_most_nu(weight, pr->n_classes, pr->one_vs_rest);
-    hg_free(weight);
-    return status;
-}
-
-/* Whether all rows of some class are in this fold. */
-static bool misses_class(const struct validation *v)
-{
-    struct hm_sum sum = { 0 };
-    for (size_t i = 0; v->own.pr.classifies && i < v->x->rows; i++) {
-        size_t c = v->fold[i] == v->now ? group_of(v, i) : v->own.n_groups;
-        sum.count[0] += c < v->own.n_groups && v->own.pr.start[c + 1] - v->own.pr.start[c] == 1;
-    }
-    v->net->sum(v->net, &sum);
-    return sum.count[0] > 0;
-}
-
-/* This rank's rows of the fold, or those of others that count, as a copy whose data are to be freed. */
-static hinge_status copy_rows(const struct validation *v, bool held, hinge_matrix *copy, hinge_error *err)
-{
-    *copy = (hinge_matrix){ .type = v->x->type, .cols = v->x->cols, .stride = v->x->cols };
-    for (size_t i = 0; i < v->x->rows; i++)
-        if (held ? v->fold[i] == v->now : v->fold[i] != v->now && v->fold[i] != NO_PLACE && v->place[i] < v->own.pr.n)
-            v->some[copy->rows++] = (uint32_t)i;
-    void *data = hg_alloc(copy->rows * copy->cols, hg_size_of(copy->type));
-    hinge_status status = HM_HAVE(v->net, data != NULL, err, "no memory for a copy of %zu rows", copy->rows);
-    if (status != HINGE_OK) {
+        hg_gather_rows(v->x, v->some, n, data);
+    else
         hg_free(data);
-        return status;
-    }
-    hg_gather_rows(v->x, v->some, copy->rows, data);
-    copy->data = data;
-    return HINGE_OK;
+    return status;
 }
 
-/* Problems are counted over all folds. */
-static int on_progress(void *arg, const hinge_progress *progress)
+/* told: label and weight of each row. progress, arg: this rank's callback. */
+static hinge_status train(const struct validation *v, const double *told, hinge_progress_fn progress, void *arg,
+                          hinge_model **model, hinge_report *report, hinge_error *err)
 {
-    const struct validation *v = arg;
-    hinge_progress p = *progress;
-    p.problem += (v->done + v->now) * p.n_problems;
-    p.n_problems *= v->trainings;
-    p.seconds = hg_now() - v->begin;
-    return v->params->progress(v->params->progress_arg, &p);
-}
-
-/* On all rows but this fold's, which have weight 0; or on a copy of the others, where a class is missing among them. */
-static hinge_status train_fold(struct validation *v, hinge_params *p, hinge_model **model, hinge_report *report,
-                               hinge_error *err)
-{
+    const struct order *o = &v->order;
+    hinge_params p = *v->params;
     hinge_matrix x = *v->x;
-    const double *y = v->y;
-    bool copied = misses_class(v);
+    size_t n = 0;
     for (size_t i = 0; i < v->x->rows; i++)
-        v->weight[i] = v->fold[i] == v->now ? 0 : v->params->weights != NULL ? v->params->weights[i] : 1;
-    p->weights = v->weight;
-    if (copied) {
-        p->positive_class = NULL;
-        HG_TRY(copy_rows(v, false, &x, err));
-        for (size_t k = 0; k < x.rows; k++) {
-            v->weight[k] = v->weight[v->some[k]];
-            v->label[k] = v->y[v->some[k]];
+        if (!o->copied || told[2 * i + 1] > 0) {
+            v->some[n] = (uint32_t)i;
+            v->label[n] = told[2 * i];
+            v->weight[n++] = HG_MAX(told[2 * i + 1], 0.0);
         }
-        y = v->label;
+    p.weights = v->weight;
+    p.beta0 = NULL;
+    p.probability = 0;
+    p.nu = o->nu;
+    p.time_limit = o->time_limit;
+    p.progress = progress;
+    p.progress_arg = arg;
+    p.n_class_weights = o->plain ? 0 : p.n_class_weights;
+    if (o->copied) {
+        p.positive_class = NULL;
+        HG_TRY(copy_rows(v, n, &x, err));
     }
-    hinge_status status = hm_train(v->net, &x, y, p, &v->options, model, report, err);
-    if (copied)
+    hinge_status status = hm_train(v->net, &x, v->label, &p, &v->options, model, report, err);
+    if (o->copied)
         hg_free((void *)x.data);
     return status;
 }
 
-static hinge_status predict_fold(struct validation *v, const hinge_model *model, double *predictions, hinge_error *err)
+/* What the model says of the rows held out, into rank 0's v->all as their first value. */
+static hinge_status predict(const struct validation *v, const double *told, const hinge_model *model, hinge_error *err)
 {
     hinge_predict_options options = { .threads = v->params->threads, .cpu_level = v->params->cpu_level };
+    bool labels = v->order.labels;
     hinge_matrix x;
-    HG_TRY(copy_rows(v, true, &x, err));
-    hinge_status status = hm_predict(v->net, model, &x, &options, false, v->label, NULL, err);
-    for (size_t k = 0; status == HINGE_OK && k < x.rows; k++)
-        predictions[v->some[k]] = v->label[k];
-    hg_free((void *)x.data);
-    return status;
-}
-
-/* Of a fold's training. */
-static hinge_params params_of(struct validation *v)
-{
-    hinge_params p = *v->params;
-    p.probability = 0;
-    p.beta0 = NULL;
-    if (p.time_limit > 0)
-        p.time_limit = fmax(p.time_limit - (hg_now() - v->begin), 1e-9);
-    if (p.progress != NULL) {
-        p.progress = on_progress;
-        p.progress_arg = v;
-    }
-    return p;
-}
-
-static hinge_status validate_fold(struct validation *v, double *predictions, hinge_report *report, hinge_error *err)
-{
-    hinge_params p = params_of(v);
-    hinge_model *model = NULL;
-    hinge_status status = HINGE_OK;
-    double most;
-    if (p.task == HINGE_NU_SVC && (status = most_nu(v, v->now, &most, err)) == HINGE_OK)
-        p.nu = HG_MIN(v->own.pr.params.nu, most); /* a fold's share of the classes can differ by a row */
+    size_t n = 0, total;
+    void *all = NULL;
+    for (size_t i = 0; i < v->x->rows; i++)
+        if (told[2 * i + 1] < 0)
+            v->some[n++] = (uint32_t)i;
+    HG_TRY(copy_rows(v, n, &x, err));
+    hinge_status status = hm_predict(v->net, model, &x, &options, false, labels ? v->label : NULL,
+                                     labels ? NULL : v->label, err);
     if (status == HINGE_OK)
-        status = train_fold(v, &p, &model, report, err);
-    if (status == HINGE_OK && !hg_ended_early(report->outcome))
-        status = predict_fold(v, model, predictions, err);
-    hinge_model_free(model);
+        status = hm_collect(v->net, v->label, n * sizeof *v->label, &all, &total, err);
+    const double *value = all;
+    for (size_t row = 0; status == HINGE_OK && row < v->n; row++)
+        if (v->all[2 * row + 1] < 0)
+            v->all[2 * row] = *value++;
+    hg_free((void *)x.data);
+    hg_free(all);
     return status;
 }
 
-/* ---- all folds --------------------------------------------------------------------------------------------------- */
+/* All ranks do as they are told; model: rank 0's, as hg_others has it. */
+static hinge_status hold_out(const struct validation *v, hinge_progress_fn progress, void *arg, hinge_model **model,
+                             hinge_report *report, hinge_error *err)
+{
+    double *told;
+    HG_TRY(receive(v, &told, err));
+    hinge_status status = HINGE_OK;
+    if (v->order.trains)
+        status = train(v, told, progress, arg, model, report, err);
+    if (status == HINGE_OK && !hg_ended_early(report->outcome))
+        status = predict(v, told, *model, err);
+    hg_free(told);
+    return status;
+}
+
+static void share_order(struct validation *v)
+{
+    v->net->broadcast(v->net, &v->order, sizeof v->order, 0);
+}
+
+/* Problems are counted over all trainings. */
+static int on_progress(void *arg, const hinge_progress *progress)
+{
+    const struct validation *v = arg;
+    hinge_progress p = *progress;
+    p.problem += v->order.number * p.n_problems;
+    p.n_problems *= v->order.trainings;
+    p.seconds = hg_now() - v->begin;
+    return v->params->progress(v->params->progress_arg, &p);
+}
+
+/* On other ranks. What fails does so on all, and rank 0 says what then. */
+static void serve(struct validation *v)
+{
+    hinge_progress_fn progress = v->params->progress != NULL ? on_progress : NULL;
+    for (share_order(v); !v->order.ends; share_order(v)) {
+        hinge_model *none = NULL;
+        hinge_report report = { 0 };
+        (void)hold_out(v, progress, v, &none, &report, NULL);
+    }
+}
+
+/* On rank 0. */
+static hinge_status have_held_out(struct hg_others *others, struct hg_job *job, const hinge_params *p,
+                                  hinge_model **model, hinge_error *err)
+{
+    struct validation *v = (struct validation *)(void *)others;
+    bool calibrates = v->model != NULL;
+    double *out = job->labels != NULL ? job->labels : job->decisions;
+    v->order = (struct order){ .trains = *model == NULL, .copied = calibrates || job->copy,
+                               .plain = p->n_class_weights == 0, .labels = job->labels != NULL, .number = job->number,
+                               .trainings = calibrates ? 5 * hinge_model_n_problems(v->model) : v->folds,
+                               .nu = p->nu, .time_limit = p->time_limit };
+    for (size_t row = 0; row < v->n; row++) {
+        v->all[2 * row] = job->y != NULL ? job->y[row] : 0;
+        v->all[2 * row + 1] = 0;
+    }
+    for (size_t k = 0; k < job->n_train; k++)
+        v->all[2 * job->train[k] + 1] = p->weights[job->train[k]];
+    for (size_t k = 0; k < job->n_held; k++)
+        v->all[2 * job->held[k] + 1] = -1;
+    share_order(v);
+    HG_TRY(hold_out(v, p->progress, p->progress_arg, model, &job->report, err));
+    for (size_t k = 0; k < job->n_held; k++)
+        out[k] = v->all[2 * job->held[k]];
+    return HINGE_OK;
+}
+
+/* ---- the whole --------------------------------------------------------------------------------------------------- */
+
+/* Labels and weights of all rows to rank 0. */
+static hinge_status open_validation(struct validation *v, hinge_error *err)
+{
+    size_t rows = v->x->rows, ranks = (size_t)v->net->ranks, total;
+    void *all = NULL;
+    bool ok = HG_ROOM(HG_ARRAY(v->some, rows), HG_ARRAY(v->weight, rows), HG_ARRAY(v->label, rows),
+                      HG_ARRAY(v->pair, 2 * rows));
+    HG_TRY(HM_HAVE(v->net, ok, err, "no memory for the folds of %zu rows", rows));
+    for (size_t i = 0; i < rows; i++) {
+        v->pair[2 * i] = v->y != NULL ? v->y[i] : 0;
+        v->pair[2 * i + 1] = v->params->weights != NULL ? v->params->weights[i] : 1;
+    }
+    HG_TRY(hm_collect(v->net, v->pair, 2 * rows * sizeof *v->pair, &all, &total, err));
+    v->all = all;
+    v->n = total / (2 * sizeof *v->all);
+    ok = HG_ROOM(HG_ARRAY(v->all_y, v->n), HG_ARRAY(v->all_weight, v->n), HG_ARRAY(v->predictions, v->n),
+                 HG_ARRAY(v->rows, ranks));
+    HG_TRY(HM_HAVE(v->net, ok, err, "no memory for the folds of %zu rows", v->n));
+    for (size_t r = 0; r < ranks; r++)
+        v->rows[r] = v->net->in[r] / (2 * sizeof *v->all);
+    for (size_t i = 0; i < v->n; i++) {
+        v->all_y[i] = v->all[2 * i];
+        v->all_weight[i] = v->all[2 * i + 1];
+    }
+    v->others = (struct hg_others){ have_held_out };
+    return HINGE_OK;
+}
+
+static void close_validation(struct validation *v)
+{
+    hg_free(v->some);
+    hg_free(v->all);
+    hg_free(v->all_y);
+}
+
+/* Rank 0 does what hinge does with rows, and others as they are told. */
+static hinge_status command(struct validation *v, hinge_error *err)
+{
+    hinge_status status = HINGE_OK;
+    if (v->net->rank > 0) {
+        serve(v);
+    } else {
+        const hinge_matrix x = hinge_matrix_f64(v->all_weight, v->n, 1); /* whose values no job looks at */
+        hinge_params p = *v->params;
+        p.kernel = hinge_kernel_linear(); /* each rank has the kernel, and the scaling */
+        p.scaling = NULL;
+        p.weights = v->all_weight;
+        p.beta0 = NULL;
+        status = v->model != NULL ? hg_calibrate_by_folds(&v->others, v->model, &x, v->all_y, &p, v->begin, v->outcome,
+                                                          err)
+                                  : hg_cross_validate(&v->others, &x, v->all_y, &p, v->folds, v->predictions,
+                                                      v->report, err);
+        v->order = (struct order){ .ends = 1 };
+        share_order(v);
+    }
+    return hm_agree(v->net, status, err);
+}
 
 static hinge_status check(const struct validation *v, const double *predictions, hinge_error *err)
 {
     const struct hm_options *o = &v->options;
+    hinge_params resolved;
     if (v->params == NULL || v->x == NULL)
         return hg_fail(err, HINGE_EINVAL, "%s: NULL", v->x == NULL ? "x" : "params");
     if (predictions == NULL && v->x->rows > 0)
@@ -226,69 +268,24 @@ static hinge_status check(const struct validation *v, const double *predictions,
         return hg_fail(err, HINGE_EINVAL, "checkpoint, rounds, certificate: cross-validation keeps no model");
     if (v->params->probability)
         return hg_fail(err, HINGE_EINVAL, "probability: folds over ranks are scored by labels alone");
-    return HINGE_OK;
+    HG_TRY(hm_check_rows(v->x, v->y, v->params, err));
+    return hm_check_params(v->params, HG_MAX(v->x->rows, (size_t)1), v->x->cols, &resolved, err);
 }
 
-static hinge_status place_rows(struct validation *v, hinge_params *plain, hinge_error *err)
+/* Rank 0's predictions of all rows to the ranks that have them; its report to all. */
+static hinge_status share_predictions(const struct validation *v, double *predictions, hinge_error *err)
 {
-    size_t rows = (v->x->rows + 1) / 2 * 2;
-    bool ok = HG_ROOM(HG_ZEROS(v->place, rows), HG_ZEROS(v->spot, rows), HG_ARRAY(v->fold, rows),
-                      HG_ARRAY(v->some, rows), HG_ARRAY(v->weight, rows), HG_ARRAY(v->label, rows),
-                      HG_ARRAY(v->decision, rows));
-    HG_TRY(HM_HAVE(v->net, ok, err, "no memory for the folds of %zu rows", rows));
-    *plain = *v->params;
-    plain->probability = 0;
-    plain->beta0 = NULL;
-    return hm_place_rows(v->net, v->x, v->y, plain, &v->own, v->place, err);
-}
-
-static hinge_status make_folds(struct validation *v, hinge_error *err)
-{
-    hinge_params plain;
-    double most;
-    HG_TRY(place_rows(v, &plain, err));
-    if (v->folds < 2 || v->folds > v->own.rows)
-        return hg_fail(err, HINGE_EINVAL, "folds: %zu is not in 2 .. %zu rows", v->folds, v->own.rows);
-    size_t groups = v->own.n_groups + 1, *start = hg_alloc(groups + 1, sizeof *start);
-    hinge_status status = HM_HAVE(v->net, start != NULL, err, "no memory for %zu classes", groups);
-    if (status == HINGE_OK) {
-        memcpy(start, v->own.pr.start, groups * sizeof *start);
-        start[groups] = v->own.rows; /* those of weight 0 */
-        status = draw_folds(v, v->place, plain.seed, start, groups, err);
-    }
-    hg_free(start);
-    HG_TRY(status);
-    if (plain.task != HINGE_NU_SVC)
-        return HINGE_OK;
-    HG_TRY(most_nu(v, SIZE_MAX, &most, err)); /* not for the want of rows in a fold alone */
-    return plain.nu <= most * (1 + 1e-12)
-               ? HINGE_OK
-               : hg_fail(err, HINGE_EINVAL, "nu: %g is infeasible for these classes; at most %g", plain.nu, most);
-}
-
-/* Folds behind one that was ended early are not begun. */
-static hinge_status validate(struct validation *v, double *predictions, hinge_report *report, hinge_error *err)
-{
-    hinge_report one = { 0 };
-    v->trainings = v->folds;
-    HG_TRY(make_folds(v, err));
+    struct hm_sum sum = { .most = { { v->x->cols, 0 } } };
+    double *told;
+    for (size_t i = 0; i < v->n; i++)
+        v->all[2 * i] = v->predictions[i];
+    HG_TRY(receive(v, &told, err));
     for (size_t i = 0; i < v->x->rows; i++)
-        predictions[i] = NAN;
-    for (v->now = 0; v->now < v->folds && !hg_ended_early(one.outcome); v->now++) {
-        hinge_error mine;
-        hinge_status status = validate_fold(v, predictions, &one, &mine);
-        if (status != HINGE_OK)
-            return hg_fail(err, status, "fold %zu of %zu: %s", v->now + 1, v->folds, mine.text);
-        if (v->now == 0)
-            *report = one;
-        else
-            hg_add_report(report, &one);
-    }
-    report->n = v->own.pr.n;
-    report->d = v->own.pr.d;
-    report->seconds = hg_now() - v->begin;
-    size_t used = strlen(report->path);
-    snprintf(report->path + used, sizeof report->path - used, ", %zu folds in turn", v->folds);
+        predictions[i] = told[2 * i];
+    hg_free(told);
+    v->net->sum(v->net, &sum);
+    v->net->broadcast(v->net, v->report, sizeof *v->report, 0);
+    v->report->d = sum.most[0].key;
     return HINGE_OK;
 }
 
@@ -296,223 +293,19 @@ hinge_status hm_cross_validate(const struct hm_net *net, const hinge_matrix *x, 
                                const hinge_params *params, size_t folds, const struct hm_options *options,
                                double *predictions, hinge_report *report, hinge_error *err)
 {
-    struct validation v = { .net = net, .x = x, .y = y, .params = params, .options = *options, .folds = folds,
-                            .begin = hg_now() };
     hinge_report sum = { 0 };
+    struct validation v = { .net = net, .x = x, .y = y, .params = params, .options = *options, .begin = hg_now(),
+                            .folds = folds, .report = &sum };
     hg_ok(err);
-    hinge_status status = hm_agree(net, check(&v, predictions, err), err);
+    HG_TRY(hm_agree(net, check(&v, predictions, err), err));
+    hinge_status status = open_validation(&v, err);
     if (status == HINGE_OK)
-        status = validate(&v, predictions, &sum, err);
+        status = command(&v, err);
+    if (status == HINGE_OK)
+        status = share_predictions(&v, predictions, err);
     if (status == HINGE_OK && report != NULL)
         *report = sum;
-    hm_own_free(&v.own);
-    hg_free(v.place);
-    return status;
-}
-
-/* ---- calibration ------------------------------------------------------------------------------------------------- */
-
-struct decided { /* an example of a problem, on its way to rank 0 */
-    uint64_t spot;
-    double value;
-};
-
-/* How many examples of a problem's are of its first class; they come first. */
-static size_t first_of(const struct validation *v, size_t p)
-{
-    const struct hg_problem *pr = &v->own.pr;
-    size_t a, b;
-    hg_problem_pair(pr, p, &a, &b);
-    return pr->classifies ? pr->start[a + 1] - pr->start[a] : pr->n;
-}
-
-/* Where row i stands among the examples of problem p, as hg_problem_points has them. */
-static uint32_t spot_of(const struct validation *v, size_t p, size_t i)
-{
-    const struct hg_problem *pr = &v->own.pr;
-    size_t a, b, at = v->place[i], first = first_of(v, p);
-    hg_problem_pair(pr, p, &a, &b);
-    if (at >= pr->n)
-        return NO_PLACE;
-    if (!pr->classifies)
-        return (uint32_t)at;
-    if (at >= pr->start[a] && at < pr->start[a + 1])
-        return (uint32_t)(at - pr->start[a]);
-    if (b == SIZE_MAX)
-        return (uint32_t)(at < pr->start[a] ? first + at : at);
-    return at >= pr->start[b] && at < pr->start[b + 1] ? (uint32_t)(first + at - pr->start[b]) : NO_PLACE;
-}
-
-static double weight_of(const struct validation *v, size_t i)
-{
-    double weight = v->params->weights != NULL ? v->params->weights[i] : 1;
-    return v->own.pr.classifies ? weight * hg_class_weight(&v->own.pr.params, v->y[i]) : weight;
-}
-
-/* The summed weights of a problem's classes without this fold. */
-static void add_weights(struct validation *v, size_t p, double *sums)
-{
-    size_t first = first_of(v, p);
-    for (int side = 0; side < 2; side++) {
-        for (size_t i = 0; i < v->x->rows; i++)
-            v->weight[i] = v->spot[i] != NO_PLACE && v->fold[i] != v->now && (v->spot[i] >= first) == side
-                               ? weight_of(v, i)
-                               : 0;
-        hm_add_reals(v->net, v->weight, v->x->rows, 1, &sums[side]);
-    }
-}
-
-/* On a copy of the problem's examples out of this fold; one class against the rest as a problem of two. */
-static hinge_status train_part(struct validation *v, size_t p, const double *sums, hinge_model **model,
-                               hinge_report *report, hinge_error *err)
-{
-    hinge_params params = params_of(v);
-    bool rest = v->own.pr.one_vs_rest;
-    hinge_matrix x;
-    HG_TRY(copy_rows(v, false, &x, err));
-    for (size_t k = 0; k < x.rows; k++) {
-        size_t i = v->some[k];
-        v->weight[k] = rest ? weight_of(v, i) : v->params->weights != NULL ? v->params->weights[i] : 1;
-        v->label[k] = !rest ? v->y[i] : v->spot[i] < first_of(v, p) ? 1 : -1;
-    }
-    params.weights = v->weight;
-    params.positive_class = NULL;
-    if (rest)
-        params.n_class_weights = 0;
-    if (params.task == HINGE_NU_SVC)
-        params.nu = HG_MIN(params.nu, hg_most_nu(sums, 2, false));
-    hinge_status status = hm_train(v->net, &x, v->label, &params, &v->options, model, report, err);
-    hg_free((void *)x.data);
-    return status;
-}
-
-/* Decision values of this fold's examples, with the sign that the whole model has. */
-static hinge_status decide_part(struct validation *v, size_t p, const hinge_model *model, hinge_error *err)
-{
-    hinge_predict_options options = { .threads = v->params->threads, .cpu_level = v->params->cpu_level };
-    const struct hg_problem *pr = &v->own.pr;
-    double sign = 1;
-    size_t a, b;
-    hinge_matrix x;
-    hg_problem_pair(pr, p, &a, &b);
-    if (v->net->rank == 0 && pr->classifies && model->labels[0] != (pr->one_vs_rest ? 1 : pr->labels[a]))
-        sign = -1;
-    v->net->broadcast(v->net, &sign, sizeof sign, 0);
-    HG_TRY(copy_rows(v, true, &x, err));
-    hinge_status status = hm_predict(v->net, model, &x, &options, false, NULL, v->label, err);
-    for (size_t k = 0; status == HINGE_OK && k < x.rows; k++)
-        v->decision[v->some[k]] = sign * v->label[k];
-    hg_free((void *)x.data);
-    return status;
-}
-
-static hinge_status calibrate_fold(struct validation *v, size_t p, hinge_report *report, hinge_error *err)
-{
-    double sums[2];
-    hinge_model *model = NULL;
-    add_weights(v, p, sums);
-    *report = (hinge_report){ 0 };
-    if (v->own.pr.classifies && (sums[0] == 0 || sums[1] == 0)) {
-        for (size_t i = 0; i < v->x->rows; i++)
-            if (v->fold[i] == v->now)
-                v->decision[i] = sums[0] > 0 ? 1 : -1;
-        return HINGE_OK;
-    }
-    hinge_status status = train_part(v, p, sums, &model, report, err);
-    if (status == HINGE_OK && !hg_ended_early(report->outcome))
-        status = decide_part(v, p, model, err);
-    hinge_model_free(model);
-    return status;
-}
-
-/* Decision values of a problem's n examples, or residuals, to rank 0, which fits them. */
-static hinge_status fit_problem(const struct validation *v, size_t p, size_t n, struct hg_calibrated *result,
-                                bool *sound, hinge_error *err)
-{
-    struct decided *mine = hg_alloc(v->x->rows, sizeof *mine), *all = NULL;
-    size_t count = 0, total = 0;
-    void *bytes = NULL;
-    hinge_status status = HM_HAVE(v->net, mine != NULL, err, "no memory for %zu decision values", v->x->rows);
-    bool residuals = v->own.pr.task->regresses;
-    for (size_t i = 0; status == HINGE_OK && i < v->x->rows; i++)
-        if (v->spot[i] != NO_PLACE)
-            mine[count++] = (struct decided){ v->spot[i], residuals ? v->y[i] - v->decision[i] : v->decision[i] };
-    if (status == HINGE_OK)
-        status = hm_collect(v->net, mine, count * sizeof *mine, &bytes, &total, err);
-    hg_free(mine);
-    HG_TRY(status);
-    all = bytes;
-    if (v->net->rank == 0) {
-        double *value;
-        bool *first;
-        if (HG_ROOM(HG_ARRAY(value, n), HG_ARRAY(first, n))) {
-            for (size_t k = 0; k < total / sizeof *all; k++)
-                value[all[k].spot] = all[k].value;
-            for (size_t k = 0; k < n; k++)
-                first[k] = k < first_of(v, p);
-            *sound = hg_calibrated_fit(result, p, value, first, n) && *sound;
-            hg_free(value);
-        } else {
-            status = hg_fail(err, HINGE_ENOMEM, "no memory for %zu decision values", n);
-        }
-    }
-    hg_free(bytes);
-    return hm_agree(v->net, status, err);
-}
-
-static hinge_status calibrate_problem(struct validation *v, size_t p, struct hg_calibrated *result, bool *sound,
-                                      hinge_outcome *outcome, hinge_error *err)
-{
-    size_t n = hg_problem_size(&v->own.pr, p), start[] = { 0, first_of(v, p), n };
-    uint64_t stream = v->params->seed + p * UINT64_C(0x632be59bd9b4e019), state = hg_random(&stream);
-    v->folds = HG_MIN(v->folds, n);
-    for (size_t i = 0; i < v->x->rows; i++)
-        v->spot[i] = spot_of(v, p, i);
-    HG_TRY(draw_folds(v, v->spot, state, start, 2, err));
-    for (v->now = 0; v->now < v->folds && !hg_ended_early(*outcome); v->now++) {
-        hinge_report report;
-        HG_TRY(calibrate_fold(v, p, &report, err));
-        if (hg_ended_early(report.outcome))
-            *outcome = report.outcome;
-    }
-    return hg_ended_early(*outcome) ? HINGE_OK : fit_problem(v, p, n, result, sound, err);
-}
-
-/* By the model's own decision values. */
-static hinge_status calibrate_one_class(struct validation *v, const hinge_model *model, struct hg_calibrated *result,
-                                        bool *sound, hinge_error *err)
-{
-    hinge_predict_options options = { .threads = v->params->threads, .cpu_level = v->params->cpu_level };
-    HG_TRY(hm_predict(v->net, model, v->x, &options, false, NULL, v->decision, err));
-    for (size_t i = 0; i < v->x->rows; i++)
-        v->spot[i] = v->place[i] < v->own.pr.n ? v->place[i] : NO_PLACE;
-    return fit_problem(v, 0, v->own.pr.n, result, sound, err);
-}
-
-static hinge_status calibrate(struct validation *v, hinge_model *model, hinge_outcome *outcome, hinge_error *err)
-{
-    enum { FOLDS = 5 };
-    struct hg_calibrated result = { 0 };
-    const struct hg_problem *pr = &v->own.pr;
-    hinge_params plain;
-    bool sound = true;
-    HG_TRY(place_rows(v, &plain, err));
-    hinge_status status = v->net->rank == 0 ? hg_calibrated_init(&result, model, err) : HINGE_OK;
-    status = hm_agree(v->net, status, err);
-    v->trainings = FOLDS * pr->n_problems;
-    if (status == HINGE_OK && pr->task->one_class)
-        status = calibrate_one_class(v, model, &result, &sound, err);
-    for (size_t p = 0; p < pr->n_problems && status == HINGE_OK && !pr->task->one_class; p++) {
-        v->folds = FOLDS;
-        v->done = FOLDS * p;
-        if (pr->classifies || pr->n > 1)
-            status = calibrate_problem(v, p, &result, &sound, outcome, err);
-        else
-            sound = false;
-    }
-    if (status == HINGE_OK && sound && model != NULL && !hg_ended_early(*outcome))
-        hg_calibrated_install(&result, model);
-    hg_calibrated_free(&result);
+    close_validation(&v);
     return status;
 }
 
@@ -521,9 +314,12 @@ hinge_status hm_calibrate(const struct hm_net *net, const hinge_matrix *x, const
                           hinge_error *err)
 {
     struct validation v = { .net = net, .x = x, .y = y, .params = params, .options = { .tile = options->tile },
-                            .begin = begin };
-    hinge_status status = calibrate(&v, model, outcome, err);
-    hm_own_free(&v.own);
-    hg_free(v.place);
+                            .begin = begin, .model = model, .outcome = outcome };
+    hinge_status status = open_validation(&v, err);
+    if (status == HINGE_OK)
+        status = command(&v, err);
+    if (status == HINGE_OK)
+        net->broadcast(net, outcome, sizeof *outcome, 0);
+    close_validation(&v);
     return status;
 }

@@ -147,6 +147,13 @@ static void bounds(const struct hg_qp *qp, const uint32_t *point, size_t count, 
     }
 }
 
+double hg_middle_bias(double max_down, double min_up)
+{
+    if (isinf(max_down) || isinf(min_up)) /* one side only: the bound there is; none at all: 0 */
+        return isinf(max_down) && isinf(min_up) ? 0 : isinf(max_down) ? -min_up : -max_down;
+    return -(max_down + min_up) / 2;
+}
+
 double hg_qp_bias(const struct hg_qp *qp, const uint32_t *point, size_t count, const double *g, int l)
 {
     double sum = 0, max_down, min_up;
@@ -164,9 +171,7 @@ double hg_qp_bias(const struct hg_qp *qp, const uint32_t *point, size_t count, c
     if (free > 0)
         return -sum / (double)free;
     bounds(qp, point, count, g, l, &max_down, &min_up);
-    if (isinf(max_down) || isinf(min_up)) /* one side only: the bound there is; none at all: 0 */
-        return isinf(max_down) && isinf(min_up) ? 0 : isinf(max_down) ? -min_up : -max_down;
-    return -(max_down + min_up) / 2;
+    return hg_middle_bias(max_down, min_up);
 }
 
 double hg_qp_violation(const struct hg_qp *qp, const double *g)

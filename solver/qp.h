@@ -90,6 +90,9 @@ double hg_qp_gap(double beta, double lo, double hi, double kink, double slope);
  * NULL: of k). */
 double hg_qp_bias(const struct hg_qp *qp, const uint32_t *point, size_t count, const double *g, int layer);
 
+/* That midpoint, of the extremes of F. */
+double hg_middle_bias(double max_down, double min_up);
+
 /* The violation of all points, 0 at least; NaN where a gradient is. g by point. */
 double hg_qp_violation(const struct hg_qp *qp, const double *g);
 

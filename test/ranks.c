@@ -54,7 +54,7 @@ static void sum_up(const struct hm_net *net, struct hm_sum *sum)
     *sum = w->total;
 }
 
-static void gather(const struct hm_net *net, const void *send, const size_t *counts, void *recv)
+static void gather(const struct hm_net *net, const void *send, const uint64_t *counts, void *recv)
 {
     struct world *w = world_of(net);
     size_t total = 0, at = 0;
@@ -140,7 +140,9 @@ struct traffic run_ranks(int ranks, void (*job)(const struct hm_net *net, void *
     for (int r = 0; r < ranks; r++)
         pthread_cond_init(&w.here[r], NULL);
     for (int r = 0; r < ranks; r++) {
-        net[r] = (struct hm_net){ r, ranks, r == 0, &w, sum_up, gather, turn, exchange, broadcast };
+        uint64_t *sizes = calloc(3 * n, sizeof *sizes);
+        net[r] = (struct hm_net){ r, ranks, r == 0, &w, sizes, sizes + n, sizes + 2 * n, sum_up, gather, turn, exchange,
+                                  broadcast };
         if (pthread_create(&thread[r], NULL, run_rank, &net[r]) != 0)
             abort();
     }
@@ -149,6 +151,8 @@ struct traffic run_ranks(int ranks, void (*job)(const struct hm_net *net, void *
     struct traffic traffic = w.traffic[0];
     for (int r = 0; r < ranks; r++)
         pthread_cond_destroy(&w.here[r]);
+    for (int r = 0; r < ranks; r++)
+        free(net[r].sizes);
     free(w.here);
     pthread_mutex_destroy(&w.baton);
     free(net);

@@ -240,6 +240,43 @@ static void test_lent_memory(void **state)
     hg_arena_free(&arena); /* twice is fine */
 }
 
+/* ---- rows of more points than there is room for ----------------------------------------------------------- */
+
+static void test_few_rows_of_many(void **state)
+{
+    (void)state;
+    enum { ROOM = 7, POINTS = 40 };
+    struct hg_cache cache;
+    uint64_t asked[POINTS] = { 0 }, seed = 5;
+    void *place[POINTS] = { NULL };
+    size_t width;
+    assert_int_equal(hg_cache_init(&cache, ROOM, 25, sizeof(float), ROOM * 200, NULL, NULL), HINGE_OK);
+    for (uint64_t round = 1; round < 4000; round++) {
+        uint32_t p = (uint32_t)(hg_random(&seed) % POINTS);
+        uint64_t oldest = UINT64_MAX;
+        size_t held = 0, last = 0;
+        for (size_t k = 0; k < POINTS; k++) {
+            held += place[k] != NULL;
+            if (place[k] != NULL && asked[k] < oldest)
+                oldest = asked[last = k];
+        }
+        void *row = hg_cache_get(&cache, p, round, &width);
+        assert_ptr_equal(row, place[p]);
+        if (row == NULL) {
+            row = hg_cache_put(&cache, p, round);
+            assert_non_null(row);
+            if (held == ROOM) {
+                assert_ptr_equal(row, place[last]);
+                place[last] = NULL;
+            }
+            place[p] = row;
+        }
+        asked[p] = round;
+        assert_true(cache.n_slots == ROOM && hg_cache_get(&cache, POINTS + 1, round, &width) == NULL);
+    }
+    hg_cache_free(&cache);
+}
+
 /* ---- by hand --------------------------------------------------------------------------------------------- */
 
 static void test_oldest_goes_first(void **state)
@@ -426,6 +463,7 @@ int main(void)
         cmocka_unit_test(test_random_calls),
         cmocka_unit_test(test_rows_of_a_page),
         cmocka_unit_test(test_lent_memory),
+        cmocka_unit_test(test_few_rows_of_many),
         cmocka_unit_test(test_age_outlives_compaction),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

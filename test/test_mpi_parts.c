@@ -1,5 +1,4 @@
-/* What trainings over ranks are made of: sums that do not depend on the number of ranks, and rows that are kept. */
-#include "mpi/keep.h"
+/* What trainings over ranks are made of: sums that do not depend on the number of ranks. */
 #include "test/ranks.h"
 #include "test/support.h"
 
@@ -35,46 +34,10 @@ static void test_sums(void **state)
     }
 }
 
-/* ---- rows that are kept ------------------------------------------------------------------------------------------ */
-
-static void test_kept_rows(void **state)
-{
-    (void)state;
-    enum { ROOM = 7, POINTS = 40 };
-    struct hm_keep keep;
-    uint64_t asked[POINTS] = { 0 }, seed = 5;
-    void *place[POINTS] = { NULL };
-    assert_int_equal(hm_keep_init(&keep, ROOM, 100, NULL), HINGE_OK);
-    for (uint64_t round = 1; round < 4000; round++) {
-        uint64_t p = draw(&seed) % POINTS, oldest = UINT64_MAX;
-        size_t held = 0, last = 0;
-        for (size_t k = 0; k < POINTS; k++) {
-            held += place[k] != NULL;
-            if (place[k] != NULL && asked[k] < oldest)
-                oldest = asked[last = k];
-        }
-        void *row = hm_keep_find(&keep, p, round);
-        assert_ptr_equal(row, place[p]);
-        if (row == NULL) {
-            row = hm_keep_add(&keep, p, round);
-            assert_non_null(row);
-            if (held == ROOM) {
-                assert_ptr_equal(row, place[last]);
-                place[last] = NULL;
-            }
-            place[p] = row;
-        }
-        asked[p] = round;
-        assert_true(ROOM == 7 && hm_keep_find(&keep, POINTS + 1, round) == NULL);
-    }
-    hm_keep_free(&keep);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sums),
-        cmocka_unit_test(test_kept_rows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

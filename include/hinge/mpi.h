@@ -38,7 +38,7 @@ typedef struct hinge_mpi_options {
  * *model is set on rank 0, the others get NULL; report may be NULL. options may be NULL. The model is the same, bit for
  * bit, for any number of ranks and threads, at one cache_bytes, on processors of one kind.
  * params->probability: the model is calibrated as hinge_train does it, by the same folds of each two-class problem;
- * each fold is trained and predicted by all ranks. Rank 0 takes 28 bytes for each row of a problem.
+ * each fold is trained and predicted by all ranks. Rank 0 takes some 120 bytes for each row of all.
  * EINVAL: what hinge_train refuses; a precomputed kernel, a hard margin. */
 HINGE_API hinge_status hinge_mpi_train(MPI_Comm comm, const hinge_matrix *x, const double *y,
                                        const hinge_params *params, const hinge_mpi_options *options,
@@ -47,7 +47,7 @@ HINGE_API hinge_status hinge_mpi_train(MPI_Comm comm, const hinge_matrix *x, con
 /* Cross-validates as hinge_cross_validate does, by folds that are the same: predictions[x->rows], the caller's, are of
  * this rank's rows. x, y and params are as for hinge_mpi_train, and all x have the same columns. One fold is trained
  * and predicted after the other, by all ranks each; predictions differ from hinge_cross_validate's as much as
- * params.eps lets them. Rank 0 takes 12 bytes for each row of all to draw the folds. Of the options, which may be NULL,
+ * params.eps lets them. Rank 0 takes some 120 bytes for each row of all. Of the options, which may be NULL,
  * tile alone may be set. report may be NULL; its n_sv is rank 0's alone. */
 HINGE_API hinge_status hinge_mpi_cross_validate(MPI_Comm comm, const hinge_matrix *x, const double *y,
                                                 const hinge_params *params, size_t folds,

@@ -39,9 +39,9 @@ hinge_status hg_cache_init(struct hg_cache *c, size_t n, size_t cols, size_t siz
     if (slots == 0)
         c->arena_bytes = 0;
     bool ok = HG_ROOM(HG_ARRAY(c->slot_of, n), HG_ARRAY(c->point_of, n), HG_ARRAY(c->width, n), HG_ARRAY(c->stamp, n),
-                      HG_ARRAY(c->newer, n), HG_ARRAY(c->older, n), HG_ARRAY(c->by_age, n));
+                      HG_ARRAY(c->newer, n), HG_ARRAY(c->older, n), HG_ARRAY(c->next, n), HG_ARRAY(c->by_age, n));
     if (ok && c->arena_bytes > 0) {
-        size_t most = lent != NULL ? HG_MAX(lent->most_points, n) : n;
+        size_t most = lent != NULL ? HG_MAX(lent->most_points, n) : 0;
         c->arena = hg_arena_reserve(lent != NULL ? lent : &c->own,
                                     HG_MAX(c->arena_bytes, bytes_for(most, most, size, budget)));
         ok = c->arena != NULL;
@@ -94,9 +94,26 @@ static void link_newest(struct hg_cache *c, int32_t s)
         c->oldest = s;
 }
 
+/* Slot s, new or moved, is found by its point from now on. */
+static void enter_slot(struct hg_cache *c, int32_t s)
+{
+    int32_t *home = &c->slot_of[c->point_of[s] % c->n];
+    c->next[s] = *home;
+    *home = s;
+    link_newest(c, s);
+}
+
+int32_t hg_cache_slot(const struct hg_cache *c, uint32_t point)
+{
+    int32_t s = c->slot_of[point % c->n];
+    while (s >= 0 && c->point_of[s] != point)
+        s = c->next[s];
+    return s;
+}
+
 void *hg_cache_get(struct hg_cache *c, uint32_t point, uint64_t stamp, size_t *width)
 {
-    int32_t s = c->slot_of[point];
+    int32_t s = hg_cache_slot(c, point);
     if (s < 0)
         return NULL;
     unlink_slot(c, s);
@@ -117,21 +134,24 @@ void *hg_cache_put(struct hg_cache *c, uint32_t point, uint64_t stamp)
         if (s < 0 || c->stamp[s] == stamp)
             return NULL;
         unlink_slot(c, s);
-        c->slot_of[c->point_of[s]] = -1;
+        int32_t *at = &c->slot_of[c->point_of[s] % c->n];
+        while (*at != s)
+            at = &c->next[*at];
+        *at = c->next[s];
         c->evicted++;
     }
-    c->slot_of[point] = s;
     c->point_of[s] = point;
     c->width[s] = 0;
     c->stamp[s] = stamp;
-    link_newest(c, s);
+    enter_slot(c, s);
     return c->arena + (size_t)s * c->stride;
 }
 
 void hg_cache_set_width(struct hg_cache *c, uint32_t point, size_t width)
 {
-    if (c->slot_of[point] >= 0)
-        c->width[c->slot_of[point]] = (uint32_t)width;
+    int32_t s = hg_cache_slot(c, point);
+    if (s >= 0)
+        c->width[s] = (uint32_t)width;
 }
 
 static void keep_columns(const struct hg_cache *c, char *row, const uint32_t *keep, size_t n_keep)
@@ -194,8 +214,7 @@ void hg_cache_compact(struct hg_cache *c, size_t n_old, const uint32_t *keep, si
     for (size_t k = first; k < kept; k++) {
         int32_t s = c->by_age[k];
         c->width[s] = (uint32_t)n_keep;
-        c->slot_of[c->point_of[s]] = s;
-        link_newest(c, s);
+        enter_slot(c, s);
     }
     c->used = left;
     c->most_bytes = HG_MAX(c->most_bytes, left * c->stride);

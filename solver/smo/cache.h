@@ -1,7 +1,8 @@
 /*
  * LRU cache of kernel rows, keyed by point, within a byte budget. A row is a prefix of the active columns: its width
  * says how many are there, so that columns can be appended to a row later. The arena is reserved once and grows as
- * it is touched, on huge pages where the system gives them.
+ * it is touched, on huge pages where the system gives them. Where there is room for n rows of more points than that,
+ * points that leave the same remainder by n form a list.
  */
 #ifndef HG_CACHE_H
 #define HG_CACHE_H
@@ -9,7 +10,7 @@
 #include "lib/base/base.h"
 
 struct hg_cache {
-    size_t n;              /* points */
+    size_t n;              /* rows at most, > 0; of so many points, or of more */
     size_t size;           /* bytes a value */
     size_t budget;         /* bytes */
     size_t stride;         /* bytes a row slot */
@@ -19,7 +20,8 @@ struct hg_cache {
     size_t arena_bytes;
     struct hg_arena *lent; /* or NULL: */
     struct hg_arena own;
-    int32_t *slot_of;      /* [n] or -1 */
+    int32_t *slot_of;      /* [n] of a point (number modulo n), or the first of several, or -1 */
+    int32_t *next;         /* [n] per slot: the next of those, or -1 */
     uint32_t *point_of;    /* [n] per slot */
     uint32_t *width;       /* [n] per slot: columns filled */
     uint64_t *stamp;       /* [n] per slot: pinned while equal to the round asking */
@@ -38,6 +40,8 @@ void hg_cache_free(struct hg_cache *cache);
 /* Bytes of memory that the rows take, those of the arena's earlier caches among them. */
 size_t hg_cache_touched(const struct hg_cache *cache);
 
+/* The slot of a point's row; -1: it is not there. */
+int32_t hg_cache_slot(const struct hg_cache *cache, uint32_t point);
 /* The row of a point and its width, now the newest and pinned by stamp; NULL: not there. */
 void *hg_cache_get(struct hg_cache *cache, uint32_t point, uint64_t stamp, size_t *width);
 /* A slot for a point that is not there, of width 0, evicting the oldest row not pinned by stamp; NULL: all are. */

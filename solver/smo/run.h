@@ -196,8 +196,27 @@ void hg_worst_first(struct hg_candidate *c, size_t n, size_t k);
 /* Half of W (all of it at first) makes room for the worst violators, up and down, of each layer. */
 void hg_select_block(struct hg_run *r);
 
+/* Fresh points go into slots that are empty, then into those of the points that have been in W longest, by put(), which
+ * fills in their beta, lo and hi; where most of W is free, points at a bound go first: free ones would be back in the
+ * next round (a9a, C = 100: 89 rounds, not 125). */
+void hg_place_fresh(const struct hg_inner *inner, size_t q, size_t *in_w, uint64_t *age, uint64_t round, size_t count,
+                    void (*put)(void *arg, size_t slot, size_t f), void *arg);
+
 /* K_WW, the rows of fresh slots; then their columns, by symmetry. */
 hinge_status hg_load_block(struct hg_run *r);
+
+/* The same by points of a source, those of the first n_left fresh slots (left) and those of all (right). how: halt,
+ * coded. */
+struct hg_fresh_rows {
+    struct hg_inner *in;
+    size_t n_fresh, in_w;
+    const uint32_t *fresh; /* [n_fresh] slots */
+    const uint64_t *age;   /* [in_w] */
+    uint64_t round;
+    void **row;            /* [n_fresh] work space */
+};
+hinge_status hg_fill_fresh(const struct hg_fresh_rows *fresh, struct hg_rows *rows, const uint32_t *left,
+                           size_t n_left, const uint32_t *right, struct hg_how how);
 
 /* ---- gradient.c -------------------------------------------------------------------------------------------------- */
 

@@ -291,7 +291,7 @@ static void find_room(struct hg_store *s, struct hg_move *moves, size_t count)
     for (size_t k = 0; k < count; k++) {
         uint32_t point = moves[k].point;
         if (moves[k].width == SIZE_MAX || moves[k].row != NULL || s->was_computed[point] <= s->patience ||
-            s->cache.slot_of[point] >= 0)
+            hg_cache_slot(&s->cache, point) >= 0)
             continue;
         moves[k].row = hg_cache_put(&s->cache, point, s->res->report.rounds);
         if (hg_store_is_half(s))

@@ -83,7 +83,7 @@ static inline bool hg_store_is_half(const struct hg_store *s)
 /* The row of a point at all columns as they stand, where it is held as it is made; NULL: it is not. */
 static inline const void *hg_store_row(const struct hg_store *s, uint32_t point)
 {
-    int32_t slot = s->cache.slot_of[point];
+    int32_t slot = hg_cache_slot(&s->cache, point);
     bool whole = slot >= 0 && !hg_store_is_half(s) && s->cache.width[slot] == s->n_columns;
     return whole ? s->cache.arena + (size_t)slot * s->cache.stride : NULL;
 }

@@ -90,47 +90,64 @@ static void add_violators(struct hg_run *r, const double *off, double sign, doub
     }
 }
 
-static void put_into_slot(struct hg_run *r, size_t slot, size_t f)
+static void put_into_slot(void *arg, size_t slot, size_t f)
 {
+    struct hg_run *r = arg;
+    const struct hg_qp *qp = r->qp;
     if (r->age[slot] != 0)
         r->is_in_w[r->w[slot]] = 0;
     r->w[slot] = r->block_points[f];
-    r->age[slot] = r->report->rounds;
     r->fresh[f] = (uint32_t)slot;
+    for (int l = 0; l < qp->layers; l++) {
+        r->inner.beta[l][slot] = qp->beta[l][r->w[slot]];
+        r->inner.lo[l][slot] = qp->lo[l][r->w[slot]];
+        r->inner.hi[l][slot] = qp->hi[l][r->w[slot]];
+        r->inner.off[l][slot] = qp->off[l][r->w[slot]];
+    }
 }
 
 /* Is a layer of the slot's point at none of its bounds? */
-static bool is_free(const struct hg_run *r, size_t slot)
+static bool is_free(const struct hg_inner *in, size_t slot)
 {
-    const struct hg_qp *qp = r->qp;
     bool any = false;
-    for (int l = 0; l < qp->layers; l++) {
-        double b = qp->beta[l][r->w[slot]];
-        any = any || (b > qp->lo[l][r->w[slot]] && b < qp->hi[l][r->w[slot]] && (b != 0 || qp->kink == 0));
+    for (int l = 0; l < in->layers; l++) {
+        double b = in->beta[l][slot];
+        any = any || (b > in->lo[l][slot] && b < in->hi[l][slot] && (b != 0 || in->kink == 0));
     }
     return any;
 }
 
-/* Fresh points go into slots that are empty, then into those of the points that have been in W longest; where most of W
- * is free, points at a bound go first: free ones would be back in the next round (a9a, C = 100: 89 rounds, not 125). */
-static void place_fresh(struct hg_run *r)
+void hg_place_fresh(const struct hg_inner *in, size_t q, size_t *in_w, uint64_t *age, uint64_t round, size_t count,
+                    void (*put)(void *arg, size_t slot, size_t f), void *arg)
 {
     size_t f = 0, n_free = 0;
-    while (f < r->n_fresh && r->in_w < r->q)
-        put_into_slot(r, r->in_w++, f++);
-    for (size_t k = 0; f < r->n_fresh && k < r->in_w; k++)
-        n_free += is_free(r, k);
-    bool spares = 2 * n_free > r->in_w;
-    while (f < r->n_fresh) {
-        uint64_t oldest = UINT64_MAX;
-        for (size_t k = 0; k < r->in_w; k++)
-            if (r->age[k] < r->report->rounds && !(spares && is_free(r, k)))
-                oldest = HG_MIN(oldest, r->age[k]);
-        spares = spares && oldest < UINT64_MAX;
-        for (size_t k = 0; k < r->in_w && f < r->n_fresh; k++)
-            if (r->age[k] == oldest && !(spares && is_free(r, k)))
-                put_into_slot(r, k, f++);
+    while (f < count && *in_w < q) {
+        put(arg, *in_w, f++);
+        age[(*in_w)++] = round;
     }
+    for (size_t k = 0; f < count && k < *in_w; k++)
+        n_free += is_free(in, k);
+    bool spares = 2 * n_free > *in_w;
+    while (f < count) {
+        uint64_t oldest = UINT64_MAX;
+        for (size_t k = 0; k < *in_w; k++)
+            if (age[k] < round && !(spares && is_free(in, k)))
+                oldest = HG_MIN(oldest, age[k]);
+        spares = spares && oldest < UINT64_MAX;
+        for (size_t k = 0; k < *in_w && f < count; k++)
+            if (age[k] == oldest && !(spares && is_free(in, k))) {
+                put(arg, k, f++);
+                age[k] = round;
+            }
+    }
+}
+
+static void place_fresh(struct hg_run *r)
+{
+    for (int l = 0; l < r->qp->layers; l++)
+        for (size_t k = 0; k < r->in_w; k++) /* Newton's steps may have moved it */
+            r->inner.beta[l][k] = r->qp->beta[l][r->w[k]];
+    hg_place_fresh(&r->inner, r->q, &r->in_w, r->age, r->report->rounds, r->n_fresh, put_into_slot, r);
 }
 
 void hg_select_block(struct hg_run *r)
@@ -157,23 +174,23 @@ void hg_select_block(struct hg_run *r)
 }
 
 /* K[slot of columns c0 ..][slots of rows f0 ..] = tile', f32. Slots that are neighbours are written as whole lines. */
-static void mirror_block(const struct hg_run *r, const struct hg_tile *tile, size_t f0, size_t c0)
+static void mirror_block(const struct hg_fresh_rows *b, const struct hg_tile *tile, size_t f0, size_t c0)
 {
-    const struct hg_inner *in = &r->inner;
-    const uint32_t *fresh = r->fresh + tile->row0 + f0;
+    const struct hg_inner *in = b->in;
+    const uint32_t *fresh = b->fresh + tile->row0 + f0;
     size_t rows = HG_MIN((size_t)LINE, tile->n_rows - f0), cols = HG_MIN((size_t)LINE, tile->n_cols - c0);
     bool whole = rows == LINE;
     float line[LINE][LINE];
     for (size_t f = 0; f < rows; f++)
         whole = whole && fresh[f] == fresh[0] + f;
     for (size_t f = 0; f < rows; f++) {
-        const float *row = (const float *)r->block_row[tile->row0 + f0 + f] + tile->col0 + c0;
+        const float *row = (const float *)b->row[tile->row0 + f0 + f] + tile->col0 + c0;
         for (size_t c = 0; c < cols; c++)
             line[c][f] = row[c];
     }
     for (size_t c = 0; c < cols; c++) {
         float *to = (float *)in->k + (tile->col0 + c0 + c) * in->ld;
-        if (r->age[tile->col0 + c0 + c] == r->report->rounds) /* fresh itself */
+        if (b->age[tile->col0 + c0 + c] == b->round) /* fresh itself */
             continue;
         if (whole)
             memcpy(to + fresh[0], line[c], sizeof line[c]);
@@ -186,23 +203,37 @@ static void mirror_block(const struct hg_run *r, const struct hg_tile *tile, siz
 /* K_WW's rows of points that stay, at the columns of fresh slots, by symmetry from a tile of the fresh rows. */
 static void mirror_tile(void *arg, const struct hg_tile *tile)
 {
-    const struct hg_run *r = arg;
-    const struct hg_inner *in = &r->inner;
+    const struct hg_fresh_rows *b = arg;
+    const struct hg_inner *in = b->in;
     for (size_t f = 0; tile->codes != NULL && f < tile->n_rows; f++)
-        r->loops->decode(tile->codes, tile->code + f * HG_CODE_COLS, tile->n_cols,
-                         (float *)r->block_row[tile->row0 + f] + tile->col0);
-    if (r->n_fresh == r->in_w)
+        in->loops->decode(tile->codes, tile->code + f * HG_CODE_COLS, tile->n_cols,
+                          (float *)b->row[tile->row0 + f] + tile->col0);
+    if (b->n_fresh == b->in_w)
         ; /* every row is there already */
-    else if (r->size == sizeof(float)) {
+    else if (in->type == HINGE_F32) {
         for (size_t f = 0; f < tile->n_rows; f += LINE)
             for (size_t c = 0; c < tile->n_cols; c += LINE)
-                mirror_block(r, tile, f, c);
+                mirror_block(b, tile, f, c);
     } else
         for (size_t c = 0; c < tile->n_cols; c++)
             for (size_t f = 0; f < tile->n_rows; f++)
-                if (r->age[tile->col0 + c] != r->report->rounds)
-                    ((double *)in->k)[(tile->col0 + c) * in->ld + r->fresh[tile->row0 + f]] =
-                        ((const double *)r->block_row[tile->row0 + f])[tile->col0 + c];
+                if (b->age[tile->col0 + c] != b->round)
+                    ((double *)in->k)[(tile->col0 + c) * in->ld + b->fresh[tile->row0 + f]] =
+                        ((const double *)b->row[tile->row0 + f])[tile->col0 + c];
+}
+
+hinge_status hg_fill_fresh(const struct hg_fresh_rows *b, struct hg_rows *rows, const uint32_t *left,
+                           size_t n_left, const uint32_t *right, struct hg_how how)
+{
+    struct hg_inner *in = b->in;
+    for (size_t f = 0; f < b->n_fresh; f++)
+        b->row[f] = (char *)in->k + b->fresh[f] * in->ld * hg_size_of(in->type);
+    how.added = mirror_tile;
+    how.arg = (void *)b;
+    hinge_status status = hg_rows_fill(rows, left, n_left, right, b->in_w, b->row, &how);
+    for (size_t f = 0; f < n_left; f++) /* of the block itself: steps are as long as its curvature says */
+        hg_inner_take_diagonal(in, b->fresh[f]);
+    return status;
 }
 
 /* Fresh slots whose rows the store has go behind the others, which are counted; row[k]: the k-th of them. */
@@ -228,7 +259,7 @@ static void gather_row(const struct hg_run *r, const void *row, size_t size, voi
 }
 
 /* Rows of fresh slots from `first` on, out of the store's. */
-static void gather_held(struct hg_run *r, size_t first, const void *const *row)
+static void gather_held(struct hg_run *r, struct hg_fresh_rows *fresh, size_t first, const void *const *row)
 {
     for (size_t c = 0; c < r->in_w; c++)
         r->found[c] = r->position[r->w[c]];
@@ -241,36 +272,27 @@ static void gather_held(struct hg_run *r, size_t first, const void *const *row)
             else
                 gather_row(r, row[f - first], sizeof(double), r->block_row[f]);
         }
-        mirror_tile(r, &tile);
+        mirror_tile(fresh, &tile);
     }
+    for (size_t f = first; f < r->n_fresh; f++)
+        hg_inner_take_diagonal(&r->inner, r->fresh[f]);
 }
 
 hinge_status hg_load_block(struct hg_run *r)
 {
-    struct hg_inner *in = &r->inner;
     const void **row = (const void **)r->store.held.row;
     size_t lacking = part_held(r, row);
-    for (size_t f = 0; f < r->n_fresh; f++) {
-        size_t slot = r->fresh[f];
-        r->block_points[f] = r->w[slot];
-        r->block_row[f] = (char *)in->k + slot * in->ld * r->size;
-        for (int l = 0; l < r->qp->layers; l++) {
-            in->lo[l][slot] = r->qp->lo[l][r->w[slot]];
-            in->hi[l][slot] = r->qp->hi[l][r->w[slot]];
-            in->off[l][slot] = r->qp->off[l][r->w[slot]];
-        }
-    }
-    in->q = r->in_w + r->qp->no_sum;
+    struct hg_fresh_rows fresh = { &r->inner, r->n_fresh, r->in_w, r->fresh, r->age, r->report->rounds, r->block_row };
+    struct hg_how how = { .halt = &r->halt, .coded = r->store.cheap && r->rows->type == HINGE_F32 };
+    for (size_t f = 0; f < lacking; f++)
+        r->block_points[f] = r->w[r->fresh[f]];
+    r->inner.q = r->in_w + r->qp->no_sum;
     if (r->n_fresh == 0)
         return HINGE_OK;
-    bool coded = r->store.cheap && r->rows->type == HINGE_F32;
-    struct hg_how how = { .halt = &r->halt, .coded = coded, .added = mirror_tile, .arg = r };
     if (r->q == r->n)
         r->res->columns_computed += (uint64_t)r->n_fresh * r->in_w;
-    hinge_status status = hg_rows_fill(r->rows, r->block_points, lacking, r->w, r->in_w, r->block_row, &how);
+    hinge_status status = hg_fill_fresh(&fresh, r->rows, r->block_points, lacking, r->w, how);
     if (status == HINGE_OK && lacking < r->n_fresh && !hg_is_stopped(r))
-        gather_held(r, lacking, row);
-    for (size_t f = 0; f < r->n_fresh; f++) /* of the block itself: steps are as long as its curvature says */
-        hg_inner_take_diagonal(in, r->fresh[f]);
+        gather_held(r, &fresh, lacking, row);
     return status;
 }
