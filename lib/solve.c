@@ -496,7 +496,9 @@ static bool is_unfinished(const hinge_report *report)
     return report->outcome == HINGE_STALLED || report->outcome == HINGE_MAX_ITER;
 }
 
-/* What SMO has left unfinished goes on inside, by the columns that the kernel has or by a factor that was found. */
+/* What SMO has left unfinished goes on inside, by the columns that the kernel has or by a factor that was found; where
+ * it has stalled on few points, and none is near enough, as of a kernel that rounding has left a little indefinite, by
+ * all columns there are. */
 static hinge_status finish_inside(struct hg_training *t, struct prospect *prospect, size_t columns,
                                   struct hg_part *part, const struct hg_smo_options *options, struct hg_solution *s,
                                   hinge_error *err)
@@ -504,8 +506,9 @@ static hinge_status finish_inside(struct hg_training *t, struct prospect *prospe
     hinge_status status = HINGE_OK;
     if (columns > 0 && is_unfinished(&s->report))
         status = go_on_inside(t, part, columns, NULL, options, s, err);
-    else if (columns == 0 && s->report.outcome == HINGE_STALLED && is_open(t) && part->qp.n <= HG_RANK_EXACT)
-        leaves(prospect, UINT64_MAX / 2);
+    else if (columns == 0 && s->report.outcome == HINGE_STALLED && is_open(t) && part->qp.n <= HG_RANK_EXACT &&
+             !leaves(prospect, UINT64_MAX / 2) && t->params->kernel.type != HINGE_SIGMOID)
+        status = go_on_inside(t, part, part->qp.n, NULL, options, s, err);
     while (prospect->found && status == HINGE_OK) {
         struct hg_lowrank z = prospect->z;
         prospect->found = false;
