@@ -154,8 +154,6 @@ static hinge_status look_again(const struct hg_training *t, struct hg_part *part
     bool converged = report->outcome == HINGE_CONVERGED;
     if (converged && result->objective_error > 1e-4 * fabs(report->objective) && gradient_work(t, qp) <= LOOK_AGAIN)
         HG_TRY(recompute_objective(part, exact, report, err));
-    if (converged && is_worse_than_none(qp, part->sums, result))
-        take_zero(part, report, result->bias);
     if (!(early || report->outcome == HINGE_STALLED) || gradient_work(t, qp) > (early ? LOOK_AGAIN / 10 : LOOK_AGAIN))
         return HINGE_OK;
     HG_TRY(hg_problem_gradient(&t->distinct.problem, part->points, qp, options->threads, NULL, part->g, err));

@@ -393,7 +393,7 @@ void json_put(struct json *j, const char *format, ...)
         else if (*format == 'i')
             json_bool(j, key, va_arg(values, int));
         else if (*format == 'z')
-            json_count(j, key, va_arg(values, size_t));
+            json_count(j, key, (uint64_t)va_arg(values, size_t));
         else
             json_count(j, key, va_arg(values, uint64_t));
         format += strcspn(format, ",");

@@ -262,7 +262,7 @@ size_t hg_format_digits(char *buffer, double v, int digits)
 size_t hg_format_double(char *buffer, double v)
 {
     double size = fabs(v), back = 0;
-    size_t sign = signbit(v) && !isnan(v), length;
+    size_t sign = signbit(v) && !isnan(v), length = 0;
     buffer[0] = '-';
     if (size < 1e17 && size == (double)(int64_t)size)
         return sign + hg_format_size(buffer + sign, (uint64_t)size);

@@ -97,16 +97,6 @@ static hinge_status view_diagonal(const struct hg_rows *rows, double *diagonal)
     return HINGE_OK;
 }
 
-static void gather(const void *row, hinge_dtype type, const uint32_t *col, size_t n, void *out)
-{
-    if (type == HINGE_F32)
-        for (size_t c = 0; c < n; c++)
-            ((float *)out)[c] = ((const float *)row)[col[c]];
-    else
-        for (size_t c = 0; c < n; c++)
-            ((double *)out)[c] = ((const double *)row)[col[c]];
-}
-
 /* All of it by the source, tile by tile. */
 static hinge_status fetch_apart(struct view *view, const struct hg_fetch *f)
 {
@@ -142,7 +132,7 @@ static hinge_status view_fetch(struct hg_rows *rows, const struct hg_fetch *f)
         uint32_t point = view->point[f->rows[r]];
         const void *row = many->pool.rows->cost > GATHERED ? hg_pool_row(&many->pool, point) : NULL;
         if (row != NULL) {
-            gather(row, rows->type, view->col, f->n_cols, f->out[r]);
+            hg_gather(row, rows->type, view->col, f->n_cols, f->out[r]);
             continue;
         }
         view->row[lacking] = point;

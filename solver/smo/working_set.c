@@ -242,20 +242,26 @@ static size_t part_held(struct hg_run *r, const void **row)
     size_t lacking = 0, held = 0;
     for (size_t f = 0; f < r->n_fresh; f++) {
         uint32_t slot = r->fresh[f];
-        row[held] = r->rows->cost > GATHERED ? hg_store_row(&r->store, r->w[slot]) : NULL;
-        if (row[held] != NULL)
-            r->found[held++] = slot;
-        else
+        const void *there = r->rows->cost > GATHERED ? hg_store_row(&r->store, r->w[slot]) : NULL;
+        if (there == NULL) {
             r->fresh[lacking++] = slot;
+            continue;
+        }
+        row[held] = there;
+        r->found[held++] = slot;
     }
     memcpy(r->fresh + lacking, r->found, held * sizeof *r->found);
     return lacking;
 }
 
-static void gather_row(const struct hg_run *r, const void *row, size_t size, void *to)
+void hg_gather(const void *row, hinge_dtype type, const uint32_t *col, size_t n, void *out)
 {
-    for (size_t c = 0; c < r->in_w; c++)
-        memcpy((char *)to + c * size, (const char *)row + r->found[c] * size, size);
+    if (type == HINGE_F32)
+        for (size_t c = 0; c < n; c++)
+            ((float *)out)[c] = ((const float *)row)[col[c]];
+    else
+        for (size_t c = 0; c < n; c++)
+            ((double *)out)[c] = ((const double *)row)[col[c]];
 }
 
 /* Rows of fresh slots from `first` on, out of the store's. */
@@ -266,12 +272,8 @@ static void gather_held(struct hg_run *r, struct hg_fresh_rows *fresh, size_t fi
 #pragma omp parallel for num_threads(hg_crew_size(&r->rows->crew, r->opt->threads)) schedule(dynamic, 1)
     for (size_t f0 = first; f0 < r->n_fresh; f0 += LINE) {
         struct hg_tile tile = { f0, HG_MIN((size_t)LINE, r->n_fresh - f0), 0, r->in_w, NULL, NULL, NULL };
-        for (size_t f = f0; f < f0 + tile.n_rows; f++) {
-            if (r->size == sizeof(float))
-                gather_row(r, row[f - first], sizeof(float), r->block_row[f]);
-            else
-                gather_row(r, row[f - first], sizeof(double), r->block_row[f]);
-        }
+        for (size_t f = f0; f < f0 + tile.n_rows; f++)
+            hg_gather(row[f - first], r->rows->type, r->found, r->in_w, r->block_row[f]);
         mirror_tile(fresh, &tile);
     }
     for (size_t f = first; f < r->n_fresh; f++)
