@@ -120,9 +120,9 @@ static bool is_worse_than_none(const struct hg_qp *qp, const double *sums, const
     return (qp->no_sum || sums[0] == 0) && qp->layers == 1 && result->report.objective > 0;
 }
 
-/* The objective in f64, which asks for the gradient of support vectors alone. */
-static hinge_status recompute_objective(struct hg_part *part, struct hg_rows *exact, hinge_report *report,
-                                        hinge_error *err)
+/* The objective in f64, which asks for the gradient of support vectors alone; it stays as it is where halt ends that. */
+static hinge_status recompute_objective(struct hg_part *part, struct hg_rows *exact, const struct hg_halt *halt,
+                                        hinge_report *report, hinge_error *err)
 {
     struct hg_qp *qp = &part->qp;
     size_t n_sv = hg_qp_support(qp, NULL, NULL, NULL);
@@ -131,20 +131,22 @@ static hinge_status recompute_objective(struct hg_part *part, struct hg_rows *ex
     if (!HG_ROOM(HG_ARRAY(sv, n_sv), HG_ARRAY(coef, n_sv), HG_ZEROS(g, n_sv)))
         return hg_fail(err, HINGE_ENOMEM, "no memory for the gradient of %zu rows", n_sv);
     hg_qp_support(qp, NULL, sv, coef);
-    hinge_status status = hg_rows_apply(exact, sv, n_sv, coef, sv, n_sv, g, NULL);
+    struct hg_how how = { .halt = halt };
+    hinge_status status = hg_rows_apply(exact, sv, n_sv, coef, sv, n_sv, g, &how);
     memset(part->g, 0, qp->n * sizeof *part->g);
     for (size_t k = 0; k < n_sv; k++)
         part->g[sv[k]] = g[k];
     hg_free(sv);
     if (status != HINGE_OK)
         return hg_fail(err, status, "the kernel function reported a failure");
-    report->objective = hg_qp_objective(qp, part->g);
+    if (!hg_halted(halt))
+        report->objective = hg_qp_objective(qp, part->g);
     return HINGE_OK;
 }
 
 /* A run that was ended on the way knows what it is worth from a gradient by f32 rows, or one that was being made: all
  * is taken anew where that is done at once, and of one that converged the objective, where its error may be much to it.
- * No coefficients are given back that are worth less than none. */
+ * One that has not converged gives no coefficients back that are worth less than none. */
 static hinge_status look_again(const struct hg_training *t, struct hg_part *part, const struct hg_smo_options *options,
                                struct hg_rows *exact, struct hg_smo_result *result, hinge_error *err)
 {
@@ -153,7 +155,7 @@ static hinge_status look_again(const struct hg_training *t, struct hg_part *part
     bool early = hg_ended_early(report->outcome) || report->outcome == HINGE_MAX_ITER;
     bool converged = report->outcome == HINGE_CONVERGED;
     if (converged && result->objective_error > 1e-4 * fabs(report->objective) && gradient_work(t, qp) <= LOOK_AGAIN)
-        HG_TRY(recompute_objective(part, exact, report, err));
+        HG_TRY(recompute_objective(part, exact, &options->halt, report, err));
     if (!(early || report->outcome == HINGE_STALLED) || gradient_work(t, qp) > (early ? LOOK_AGAIN / 10 : LOOK_AGAIN))
         return HINGE_OK;
     HG_TRY(hg_problem_gradient(&t->distinct.problem, part->points, qp, options->threads, NULL, part->g, err));
@@ -164,7 +166,7 @@ static hinge_status look_again(const struct hg_training *t, struct hg_part *part
         report->outcome = report->violation <= options->eps ? HINGE_CONVERGED : HINGE_STALLED;
     for (int l = 0; l < qp->layers; l++)
         result->bias[l] = hg_qp_bias(qp, NULL, qp->n, part->g, l);
-    if (is_worse_than_none(qp, part->sums, result))
+    if (report->outcome != HINGE_CONVERGED && is_worse_than_none(qp, part->sums, result))
         take_zero(part, report, result->bias);
     return HINGE_OK;
 }
@@ -414,8 +416,11 @@ static hinge_status go_on_inside(struct hg_training *t, struct hg_part *part, si
     if (!ends && (status == HINGE_OK || status == HINGE_ENOMEM)) {
         hinge_report work = s->report;
         bool better = status == HINGE_OK && s->report.objective < best.report.objective;
-        best = better ? *s : best;
         keep(part, !better);
+        if (better)
+            best = *s;
+        else
+            *s = best;
         hg_ok(err);
         s->report.outcome = HINGE_STALLED;
         struct hg_smo_options rest = *options;

@@ -235,9 +235,9 @@ static size_t format_wide(char *buffer, double v)
     for (; decimal % 10 == 0; decimal /= 10)
         k--;
     if (v < 1) {
-        size_t zeros = (size_t)((v < 0.1) + (v < 0.01) + (v < 0.001));
+        int zeros = (v < 0.1) + (v < 0.01) + (v < 0.001);
         memcpy(buffer, "0.000", 5);
-        return 2 + zeros + hg_format_size(buffer + 2 + zeros, decimal);
+        return 2 + (size_t)zeros + hg_format_size(buffer + 2 + zeros, decimal);
     }
     size_t length = hg_format_size(buffer, decimal), whole = length - (size_t)k;
     memmove(buffer + whole + 1, buffer + whole, (size_t)k);

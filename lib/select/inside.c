@@ -95,11 +95,11 @@ static hinge_status solve_alone(const struct hg_selecting *s, const struct hg_pr
         status = hg_block_smo(qp, &exact.super, &exact.super, &options, &result, err);
     hg_gram_free(&exact);
     if (status == HINGE_OK)
-        status = hg_problem_gradient(pr, part->point, qp, pr->threads, NULL, part->g, err);
+        status = hg_problem_gradient(pr, part->point, qp, pr->threads, &s->halt, part->g, err);
     if (status != HINGE_OK)
         return status;
+    part->many.outcome = hg_halted(&s->halt) ? hg_halt_outcome(&s->halt) : result.report.outcome;
     part->many.violation = hg_qp_violation(qp, part->g);
-    part->many.outcome = result.report.outcome;
     part->steps += result.report.iterations;
     for (int l = 0; l < qp->layers; l++)
         part->many.bias[l] = hg_qp_bias(qp, NULL, qp->n, part->g, l);
@@ -131,9 +131,12 @@ static hinge_status improve(const struct hg_selecting *s, const struct hg_proble
         memcpy(part->qp.beta[0], room, values * sizeof *room);
         memcpy(part->g, room + values, n * sizeof *room);
     }
-    if (!better && !hg_ended_early(part->many.outcome))
+    hinge_outcome outcome = part->many.outcome;
+    if (!better)
         part->many = before;
-    else if (!hg_ended_early(part->many.outcome) && !ends && !lost)
+    if (hg_ended_early(outcome))
+        part->many.outcome = outcome;
+    else if (!ends && !lost)
         part->many.outcome = before.outcome;
     part->many.moved = NULL;
     hg_free(room);

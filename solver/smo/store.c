@@ -251,7 +251,7 @@ static void put_in_order(const struct hg_store *s, struct hg_move *moves, size_t
 {
     if (s->rows->order != NULL) /* neighbours side by side */
         qsort(moves, count, sizeof *moves, by_position);
-    else if (s->rows->coded) /* large moves first, so that few tiles have some */
+    else if (s->rows->coded && s->rows->type == HINGE_F32) /* large moves first, so that few tiles have some */
         for (size_t k = 0, large = 0; k < count; k++)
             if (is_large(s, moves[k].delta)) {
                 struct hg_move move = moves[k];
