@@ -120,7 +120,8 @@ static bool is_worse_than_none(const struct hg_qp *qp, const double *sums, const
     return (qp->no_sum || sums[0] == 0) && qp->layers == 1 && result->report.objective > 0;
 }
 
-/* The objective in f64, which asks for the gradient of support vectors alone; it stays as it is where halt ends that. */
+/* The objective in f64, which asks for the gradient of support vectors alone; it stays as it is where halt ends
+ * that. */
 static hinge_status recompute_objective(struct hg_part *part, struct hg_rows *exact, const struct hg_halt *halt,
                                         hinge_report *report, hinge_error *err)
 {
