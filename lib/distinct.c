@@ -116,32 +116,33 @@ void hg_distinct_free(struct hg_distinct *d)
 
 /* ---- a problem --------------------------------------------------------------------------------------------------- */
 
-hinge_status hg_part_init(struct hg_part *part, const struct hg_distinct *d, const struct hg_problem *whole, size_t p,
-                          hinge_error *err)
+hinge_status hg_reduced_init(struct hg_reduced *reduced, const struct hg_distinct *d, const struct hg_problem *whole,
+                             size_t p, hinge_error *err)
 {
     uint32_t *where;
     size_t points = d->problem.n;
-    *part = (struct hg_part){ .n = hg_problem_size(whole, p) };
-    if (!HG_ROOM(HG_ARRAY(part->rows, whole->n), HG_ARRAY(part->at, part->n), HG_ARRAY(part->points, points),
-                 HG_ARRAY(where, points), HG_ARRAY(part->g, points), HG_ARRAY(part->kept, 2 * points)))
+    *reduced = (struct hg_reduced){ .n = hg_problem_size(whole, p) };
+    if (!HG_ROOM(HG_ARRAY(reduced->rows, whole->n), HG_ARRAY(reduced->at, reduced->n),
+                 HG_ARRAY(reduced->points, points), HG_ARRAY(where, points), HG_ARRAY(reduced->g, points),
+                 HG_ARRAY(reduced->kept, 2 * points)))
         return hg_fail(err, HINGE_ENOMEM, "no memory for %zu rows", whole->n);
-    hg_problem_points(whole, p, part->rows);
-    HG_TRY(hg_problem_qp(whole, p, part->rows, part->n, &part->whole, part->sums, err));
-    size_t n = hg_problem_points(&d->problem, p, part->points);
+    hg_problem_points(whole, p, reduced->rows);
+    HG_TRY(hg_problem_qp(whole, p, reduced->rows, reduced->n, &reduced->whole, reduced->sums, err));
+    size_t n = hg_problem_points(&d->problem, p, reduced->points);
     for (size_t k = 0; k < n; k++)
-        where[part->points[k]] = (uint32_t)k;
-    for (size_t k = 0; k < part->n; k++)
-        part->at[k] = where[d->point != NULL ? d->point[part->rows[k]] : part->rows[k]];
-    hinge_status status = hg_qp_init(&part->qp, n, part->whole.layers, err);
+        where[reduced->points[k]] = (uint32_t)k;
+    for (size_t k = 0; k < reduced->n; k++)
+        reduced->at[k] = where[d->point != NULL ? d->point[reduced->rows[k]] : reduced->rows[k]];
+    hinge_status status = hg_qp_init(&reduced->qp, n, reduced->whole.layers, err);
     if (status == HINGE_OK)
-        hg_part_start(part);
+        hg_reduced_start(reduced);
     return status;
 }
 
-void hg_part_start(struct hg_part *part)
+void hg_reduced_start(struct hg_reduced *reduced)
 {
-    const struct hg_qp *whole = &part->whole;
-    struct hg_qp *qp = &part->qp;
+    const struct hg_qp *whole = &reduced->whole;
+    struct hg_qp *qp = &reduced->qp;
     qp->no_sum = whole->no_sum;
     qp->kink = whole->kink;
     qp->size = 0;
@@ -149,8 +150,8 @@ void hg_part_start(struct hg_part *part)
         memset(qp->lo[l], 0, qp->n * sizeof(double));
         memset(qp->hi[l], 0, qp->n * sizeof(double));
         memset(qp->beta[l], 0, qp->n * sizeof(double));
-        for (size_t k = 0; k < part->n; k++) {
-            size_t i = part->at[k];
+        for (size_t k = 0; k < reduced->n; k++) {
+            size_t i = reduced->at[k];
             qp->lo[l][i] += whole->lo[l][k];
             qp->hi[l][i] += whole->hi[l][k];
             qp->beta[l][i] += whole->beta[l][k];
@@ -169,29 +170,29 @@ static double share_of(double beta, double from, double bound)
     return towards * (beta - from) > rounding ? beta - from : 0;
 }
 
-void hg_part_finish(struct hg_part *part)
+void hg_reduced_finish(struct hg_reduced *reduced)
 {
-    struct hg_qp *whole = &part->whole, *qp = &part->qp;
+    struct hg_qp *whole = &reduced->whole, *qp = &reduced->qp;
     for (size_t i = 0; qp->layers == 2 && i < qp->n; i++) { /* of both sides of a point a model keeps the difference */
         double beta = hg_qp_beta(qp, i);
         qp->beta[0][i] = HG_MAX(beta, 0.0);
         qp->beta[1][i] = HG_MIN(beta, 0.0);
     }
     for (int l = 0; l < qp->layers; l++) {
-        double *filled = qp->lo[l]; /* of no more use. What the boxes so far hold, summed as hg_part_start does */
+        double *filled = qp->lo[l]; /* of no more use. What the boxes so far hold, summed as hg_reduced_start does */
         memset(filled, 0, qp->n * sizeof *filled);
-        for (size_t k = 0; k < part->n; k++) {
-            double beta = qp->beta[l][part->at[k]], bound = beta > 0 ? whole->hi[l][k] : whole->lo[l][k];
-            double *from = &filled[part->at[k]];
+        for (size_t k = 0; k < reduced->n; k++) {
+            double beta = qp->beta[l][reduced->at[k]], bound = beta > 0 ? whole->hi[l][k] : whole->lo[l][k];
+            double *from = &filled[reduced->at[k]];
             whole->beta[l][k] = share_of(beta, *from, bound);
             *from += bound;
         }
     }
 }
 
-void hg_part_free(struct hg_part *part)
+void hg_reduced_free(struct hg_reduced *reduced)
 {
-    hg_qp_free(&part->qp);
-    hg_qp_free(&part->whole);
-    hg_free(part->rows);
+    hg_qp_free(&reduced->qp);
+    hg_qp_free(&reduced->whole);
+    hg_free(reduced->rows);
 }

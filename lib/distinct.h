@@ -24,9 +24,9 @@ hinge_status hg_distinct_init(struct hg_distinct *distinct, const struct hg_prob
 void hg_distinct_free(struct hg_distinct *distinct);
 
 /* One two-class problem on its way to a solver and back. */
-struct hg_part {
+struct hg_reduced {
     size_t n;
-    uint32_t *rows;   /* [n] points of the whole problem */
+    uint32_t *rows;     /* [n] points of the whole problem */
     struct hg_qp whole; /* over them: a feasible start; in the end the solution */
     double sums[2];
     uint32_t *points; /* [qp.n] points of the distinct problem */
@@ -36,12 +36,12 @@ struct hg_part {
 };
 
 /* Problem p, qp being at its start. What has been made is to be freed on failure too. */
-hinge_status hg_part_init(struct hg_part *part, const struct hg_distinct *distinct, const struct hg_problem *whole,
-                          size_t p, hinge_error *err);
+hinge_status hg_reduced_init(struct hg_reduced *reduced, const struct hg_distinct *distinct,
+                             const struct hg_problem *whole, size_t p, hinge_error *err);
 /* qp at its start once more. */
-void hg_part_start(struct hg_part *part);
+void hg_reduced_start(struct hg_reduced *reduced);
 /* The solution of qp into the whole problem's. */
-void hg_part_finish(struct hg_part *part);
-void hg_part_free(struct hg_part *part);
+void hg_reduced_finish(struct hg_reduced *reduced);
+void hg_reduced_free(struct hg_reduced *reduced);
 
 #endif

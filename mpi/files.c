@@ -14,7 +14,7 @@ struct share {
 
 static hinge_status read_share(const struct share *s, hinge_data *data, hinge_error *err)
 {
-    const struct hg_part part = { (size_t)s->net->rank, (size_t)s->net->ranks, false };
+    const struct hg_file_part part = { (size_t)s->net->rank, (size_t)s->net->ranks, false };
     if (s->split)
         return hg_data_read_part(s->path, &s->bytes, part, &s->options, data, err);
     return s->net->rank == 0 ? hinge_data_read(s->path, &s->options, data, err) : HINGE_OK;
@@ -113,7 +113,7 @@ static hinge_status agree_on_words(const struct share *s, hinge_data *data, hing
 /* Where parts are in error, rank 0 looks at all of the file: the first error of the whole is told, by its line. */
 static hinge_status find_error(const struct share *s, hinge_status status, hinge_error *err)
 {
-    const struct hg_part all = { .check = true };
+    const struct hg_file_part all = { .check = true };
     hinge_error whole;
     hinge_data data = { 0 };
     if (status != HINGE_EFORMAT || !s->split)

@@ -266,7 +266,7 @@ size_t hg_share_of(size_t count, size_t k, size_t n)
     return count / n * k + count % n * k / n;
 }
 
-const char *hg_lines_of_part(const struct hg_part *part, const char *text, size_t *size)
+const char *hg_lines_of_part(const struct hg_file_part *part, const char *text, size_t *size)
 {
     if (part->of == 0)
         return text;
@@ -382,7 +382,7 @@ static hinge_status read_as(hinge_format format, struct hg_source *source, hinge
 }
 
 /* bytes are unpacked already. */
-static hinge_status parse(const char *name, const struct hg_bytes *bytes, struct hg_part part,
+static hinge_status parse(const char *name, const struct hg_bytes *bytes, struct hg_file_part part,
                           const hinge_data_options *options, hinge_data *data, hinge_error *err)
 {
     struct hg_source source = { .name = name,
@@ -422,7 +422,7 @@ static hinge_status read_data(const char *name, bool file, const void *memory, s
     if (status == HINGE_OK)
         status = file ? hg_bytes_read(&bytes, name, err) : hg_bytes_unpack(&bytes, name, memory, size, err);
     if (status == HINGE_OK)
-        status = parse(name, &bytes, (struct hg_part){ 0 }, options, data, err);
+        status = parse(name, &bytes, (struct hg_file_part){ 0 }, options, data, err);
     hg_bytes_free(&bytes);
     return status;
 }
@@ -435,7 +435,7 @@ bool hg_data_splits(const char *path, const struct hg_bytes *bytes, const hinge_
            (format_of(&source) != HINGE_FORMAT_CSV || hg_csv_splits(&source));
 }
 
-hinge_status hg_data_read_part(const char *path, const struct hg_bytes *bytes, struct hg_part part,
+hinge_status hg_data_read_part(const char *path, const struct hg_bytes *bytes, struct hg_file_part part,
                                const hinge_data_options *options, hinge_data *data, hinge_error *err)
 {
     HG_TRY(check_options(options, err));

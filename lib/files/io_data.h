@@ -11,7 +11,7 @@
 #include <hinge/io.h>
 
 /* What is wanted of a file: all of it, or one of several parts of its rows, by as many readers; or errors alone. */
-struct hg_part {
+struct hg_file_part {
     size_t number, of; /* number < of; of 0: all */
     bool check;        /* all rows are read, and none is kept */
 };
@@ -22,7 +22,7 @@ struct hg_source {
     size_t size;
     const hinge_data_options *options;
     int threads;
-    struct hg_part part;
+    struct hg_file_part part;
 };
 
 /* Reserves x (not cleared) and y (cleared); refuses what does not fit into this machine. The options' min_cols, and for
@@ -68,10 +68,10 @@ bool hg_data_splits(const char *path, const struct hg_bytes *bytes, const hinge_
 /* Reads a part of the bytes of such a file: the lines of text that begin in its share of the bytes, or its share of
  * rows. A part may have no rows, and data is then all zero. Words are numbered by the part's own order; lines of errors
  * are counted from its begin. */
-hinge_status hg_data_read_part(const char *path, const struct hg_bytes *bytes, struct hg_part part,
+hinge_status hg_data_read_part(const char *path, const struct hg_bytes *bytes, struct hg_file_part part,
                                const hinge_data_options *options, hinge_data *data, hinge_error *err);
 /* Moves text and *size to the lines that begin in the part's share of the bytes. */
-const char *hg_lines_of_part(const struct hg_part *part, const char *text, size_t *size);
+const char *hg_lines_of_part(const struct hg_file_part *part, const char *text, size_t *size);
 /* The first of `count` things that belongs to part k of n, without overflow. */
 size_t hg_share_of(size_t count, size_t k, size_t n);
 

@@ -289,7 +289,7 @@ hinge_status hg_read_npy(const struct hg_source *source, hinge_data *data, hinge
                           "feature, or to (1, %zu), one example",
                           npy.rows, npy.rows);
     hinge_dtype type = npy.kind == 'f' && npy.item == 4 ? HINGE_F32 : HINGE_F64;
-    const struct hg_part *part = &source->part;
+    const struct hg_file_part *part = &source->part;
     size_t first = part->of > 0 ? hg_share_of(npy.rows, part->number, part->of) : 0;
     size_t rows = (part->of > 0 ? hg_share_of(npy.rows, part->number + 1, part->of) : npy.rows) - first;
     if (rows == 0 && npy.rows > 0)

@@ -102,26 +102,26 @@ void hg_store_keep(struct hg_store *s, const uint32_t *keep, size_t count)
 /* ---- rows that are read ------------------------------------------------------------------------------------------ */
 
 /* g += coef' rows, columns [first, first + n) of rows in the cache */
-static void add_part(const struct hg_store *s, const struct hg_part *part, size_t first, size_t n, double *g)
+static void add_stretch(const struct hg_store *s, const struct hg_terms *terms, size_t first, size_t n, double *g)
 {
     const void *row[8];
-    for (size_t h = 0; h < part->count; h += 8) {
-        size_t count = HG_MIN((size_t)8, part->count - h);
+    for (size_t h = 0; h < terms->count; h += 8) {
+        size_t count = HG_MIN((size_t)8, terms->count - h);
         for (size_t k = 0; k < count; k++)
-            row[k] = (const char *)part->row[h + k] + first * s->held_size;
+            row[k] = (const char *)terms->row[h + k] + first * s->held_size;
         if (hg_store_is_half(s))
-            s->loops->add_rows_half(count, part->coef + h, (const uint16_t *const *)row, n, g);
+            s->loops->add_rows_half(count, terms->coef + h, (const uint16_t *const *)row, n, g);
         else
-            hg_add_rows(&s->loops->add, s->rows->type, count, part->coef + h, row, n, g);
+            hg_add_rows(&s->loops->add, s->rows->type, count, terms->coef + h, row, n, g);
     }
 }
 
 /* Columns [0, end). */
-static void add_held(struct hg_store *s, const struct hg_part *part, size_t end, double *g)
+static void add_held(struct hg_store *s, const struct hg_terms *terms, size_t end, double *g)
 {
-    if (part->count == 0)
+    if (terms->count == 0)
         return;
-    uint64_t bytes = (uint64_t)part->count * end * s->held_size;
+    uint64_t bytes = (uint64_t)terms->count * end * s->held_size;
     hinge_stages *stages = s->rows->stages;
     int team = hg_crew_size(&s->rows->crew, s->opt->threads);
     double seconds = 0, worked = 0, start = hg_now();
@@ -131,7 +131,7 @@ static void add_held(struct hg_store *s, const struct hg_part *part, size_t end,
         double begin = hg_now();
 #pragma omp for schedule(static) nowait
         for (size_t at = 0; at < end; at += UPDATE_COLS)
-            add_part(s, part, at, HG_MIN((size_t)UPDATE_COLS, end - at), g + at);
+            add_stretch(s, terms, at, HG_MIN((size_t)UPDATE_COLS, end - at), g + at);
         seconds += hg_now() - begin;
         if (omp_get_thread_num() == 0)
             worked = seconds;
@@ -178,32 +178,32 @@ static void keep_tile(void *arg, const struct hg_tile *tile)
     }
 }
 
-/* g += K[points of the part, columns from `first` on]' their coefficients. part->row: where each is kept in the cache
+/* g += K[points of the terms, columns from `first` on]' their coefficients. terms->row: where each is kept in the cache
  * from there on, or NULL. again: hg_fetch's. */
-static hinge_status add_made(struct hg_store *s, const struct hg_part *part, size_t first, uint64_t again, double *g)
+static hinge_status add_made(struct hg_store *s, const struct hg_terms *terms, size_t first, uint64_t again, double *g)
 {
     bool half = hg_store_is_half(s);
-    struct keep keep = { s, part->point, part->row, first };
+    struct keep keep = { s, terms->point, terms->row, first };
     struct hg_how how = hg_store_how(s);
-    how.out = half ? NULL : part->row;
+    how.out = half ? NULL : terms->row;
     how.again = again;
     how.added = half ? keep_tile : NULL;
     how.arg = &keep;
     uint64_t before = s->rows->values;
-    hinge_status status = hg_rows_apply(s->rows, part->point, part->count, part->coef, s->columns + first,
+    hinge_status status = hg_rows_apply(s->rows, terms->point, terms->count, terms->coef, s->columns + first,
                                         s->n_columns - first, g + first, &how);
     uint64_t made = s->rows->values - before;
     s->res->columns_computed += made;
     s->res->report.bytes_read += made * (s->rows->coded ? 1 : s->size);
-    for (size_t k = 0; k < part->count && status == HINGE_OK && !hg_halted(s->halt); k++)
-        if (part->row[k] != NULL)
-            hg_cache_set_width(&s->cache, part->point[k], s->n_columns);
+    for (size_t k = 0; k < terms->count && status == HINGE_OK && !hg_halted(s->halt); k++)
+        if (terms->row[k] != NULL)
+            hg_cache_set_width(&s->cache, terms->point[k], s->n_columns);
     return status;
 }
 
 hinge_status hg_store_begin(struct hg_store *s, const uint32_t *point, const double *coef, size_t count, double *g)
 {
-    struct hg_part all = { count, (uint32_t *)point, (double *)coef, s->group.row };
+    struct hg_terms all = { count, (uint32_t *)point, (double *)coef, s->group.row };
     for (size_t k = 0; k < count; k++) {
         all.row[k] = s->cache.used < s->cache.n_slots ? hg_cache_put(&s->cache, point[k], 0) : NULL;
         s->was_computed[point[k]] = 1;
@@ -216,7 +216,7 @@ hinge_status hg_store_begin(struct hg_store *s, const uint32_t *point, const dou
  * hold already is added as it stands. */
 static hinge_status add_of_width(struct hg_store *s, struct hg_move *moves, size_t count, size_t width, double *g)
 {
-    struct hg_part *group = &s->group;
+    struct hg_terms *group = &s->group;
     group->count = 0;
     for (size_t k = 0; k < count; k++)
         if (moves[k].width == width) {
@@ -301,7 +301,7 @@ static void find_room(struct hg_store *s, struct hg_move *moves, size_t count)
 
 hinge_status hg_store_apply(struct hg_store *s, struct hg_move *moves, size_t count, double *g)
 {
-    struct hg_part *held = &s->held;
+    struct hg_terms *held = &s->held;
     size_t missing = 0, again = 0;
     if (s->n_columns * s->held_size > s->cache.stride) /* more points came back than there was room for */
         hg_cache_compact(&s->cache, s->width, NULL, s->width, columns_for(s, s->n_columns), s->opt->threads);
@@ -348,7 +348,7 @@ void hg_store_forget(struct hg_store *s)
 /* Takes back the moves by rows of 16 bits larger than `most`, and makes them again by rows in f32. */
 static hinge_status make_again(struct hg_store *s, double most, struct hg_move *moves, double *g)
 {
-    struct hg_part *held = &s->held;
+    struct hg_terms *held = &s->held;
     hinge_status status = HINGE_OK;
     size_t at = 0;
     while (at < s->n_columns && status == HINGE_OK && !hg_halted(s->halt)) {

@@ -38,7 +38,7 @@ struct hg_move { /* of a point's coefficient */
     void *row;    /* and where; NULL: no room */
 };
 
-struct hg_part { /* of a sum */
+struct hg_terms { /* of a sum */
     size_t count;
     uint32_t *point;
     double *coef;
@@ -65,8 +65,8 @@ struct hg_store {
     double coarse_move;      /* rows of larger moves are not taken from the cache's 16 bits, but computed again; */
     size_t refined;          /* so many since it was last set */
     double *coarse;          /* [n] by point: the sum of its moves by rows of 16 bits */
-    struct hg_part held;     /* [q] rows in the cache to be added */
-    struct hg_part group;    /* [q] rows being made; row: [n] */
+    struct hg_terms held;     /* [q] rows in the cache to be added */
+    struct hg_terms group;    /* [q] rows being made; row: [n] */
     double work;             /* of the last sum: rows read, and rows computed again times their cost */
 };
 
