@@ -2,6 +2,7 @@
 #include "solver/ipm/cholesky.h"
 
 #include <math.h>
+#include <omp.h>
 
 /* The row of the largest remaining diagonal, the first of equal ones; *trace: the sum of their sizes, since what is
  * negative is as far from K as what is positive. */
@@ -18,25 +19,33 @@ static size_t find_pivot(const double *diagonal, size_t n, double *trace)
 }
 
 /* z[:, c] = (K[:, pivot] - Z[:, :c] Z[pivot, :c]') / sqrt(diagonal[pivot]), and the diagonal less its squares */
-static void add_column(const struct hg_rows *rows, size_t pivot, const double *k, size_t rank, size_t c, double *z,
+static void add_column(struct hg_rows *rows, size_t pivot, const double *k, size_t rank, size_t c, double *z,
                        double *diagonal)
 {
     double root = sqrt(diagonal[pivot]);
     const double *zp = z + pivot * rank;
-#pragma omp parallel for num_threads(rows->threads) schedule(static)
-    for (size_t i = 0; i < rows->n; i++) {
-        double *zi = z + i * rank, sum[4] = { 0, 0, 0, 0 };
-        size_t j = 0;
-        for (; j + 4 <= c; j += 4)
-            for (size_t s = 0; s < 4; s++)
-                sum[s] += zi[j + s] * zp[j + s];
-        for (; j < c; j++)
-            sum[0] += zi[j] * zp[j];
-        if (i == pivot)
-            continue; /* zp is still read by others */
-        zi[c] = (k[i] - (sum[0] + sum[1] + sum[2] + sum[3])) / root;
-        diagonal[i] -= zi[c] * zi[c];
+    int team = hg_crew_size(&rows->crew, hg_team(rows->threads, 10 * (double)rows->n * (double)c)); /* as of fetches */
+    double worked = 0, start = hg_now();
+#pragma omp parallel num_threads(team)
+    {
+#pragma omp for schedule(static) nowait
+        for (size_t i = 0; i < rows->n; i++) {
+            double *zi = z + i * rank, sum[4] = { 0, 0, 0, 0 };
+            size_t j = 0;
+            for (; j + 4 <= c; j += 4)
+                for (size_t s = 0; s < 4; s++)
+                    sum[s] += zi[j + s] * zp[j + s];
+            for (; j < c; j++)
+                sum[0] += zi[j] * zp[j];
+            if (i == pivot)
+                continue; /* zp is still read by others */
+            zi[c] = (k[i] - (sum[0] + sum[1] + sum[2] + sum[3])) / root;
+            diagonal[i] -= zi[c] * zi[c];
+        }
+        if (omp_get_thread_num() == 0)
+            worked = hg_now() - start;
     }
+    hg_crew_tell(&rows->crew, team, worked, hg_now() - start - worked);
     z[pivot * rank + c] = root;
     diagonal[pivot] = 0;
 }
