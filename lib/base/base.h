@@ -37,6 +37,8 @@ hinge_status hg_ok(hinge_error *err);
         if (tried_ != HINGE_OK) \
             return tried_; \
     } while (0)
+/* Takes the status of a call that is made only where all before it went well. */
+#define HG_THEN(status, call) ((status) = (status) == HINGE_OK ? (call) : (status))
 
 /* count * size bytes, 64-byte aligned, NULL on overflow or without memory; freed by hg_free. count = 0 gives a
  * pointer that may be freed. hg_zalloc clears. */

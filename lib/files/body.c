@@ -178,8 +178,7 @@ static hinge_status read_vector(const void *arg, const struct hg_line *given, si
         line.p = hg_skip_blanks(line.p, line.end);
         status = hg_line_number(&line, "coefficient", looks ? &unused : &m->coef[k * m->n_sv + i], err);
     }
-    if (status == HINGE_OK)
-        status = hg_line_pairs(&line, &row, m->sv_serial != NULL ? &serial : NULL, nonzeros, err);
+    HG_THEN(status, hg_line_pairs(&line, &row, m->sv_serial != NULL ? &serial : NULL, nonzeros, err));
     if (status != HINGE_OK || m->sv_serial == NULL)
         return status;
     if (serial == 0)
@@ -246,15 +245,11 @@ hinge_status hg_body_read(const struct hg_body *body, struct hinge_model *m, hin
     HG_TRY(read_words(body->words, m, err));
     hinge_status status = hg_lines_open(&lines, file, body->text, body->size, body->told.number + 1,
                                         m->kernel.type != HINGE_PRECOMPUTED, hg_threads(0), err);
-    if (status == HINGE_OK)
-        status = check_lines(body, &lines, m, err);
+    HG_THEN(status, check_lines(body, &lines, m, err));
     m->d = HG_MAX(HG_MAX(lines.last_index, body->features), m->d);
-    if (status == HINGE_OK)
-        status = choose_columns(&vectors, &lines, err);
-    if (status == HINGE_OK)
-        status = reserve(m, file, err);
-    if (status == HINGE_OK)
-        status = hg_lines_read(&lines, read_vector, &vectors, err);
+    HG_THEN(status, choose_columns(&vectors, &lines, err));
+    HG_THEN(status, reserve(m, file, err));
+    HG_THEN(status, hg_lines_read(&lines, read_vector, &vectors, err));
     for (size_t i = 0; status == HINGE_OK && m->sv_serial != NULL && i < m->n_sv; i++)
         m->d = HG_MAX(m->d, m->sv_serial[i] + 1); /* as many columns of a kernel matrix as its highest serial number */
     hg_columns_free(&vectors.columns);

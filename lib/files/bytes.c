@@ -270,8 +270,7 @@ hinge_status hg_bytes_read(struct hg_bytes *bytes, const char *path, hinge_error
     if (!map_file(&packed, fd))
         status = read_file(&packed, fd, path, err);
     close(fd);
-    if (status == HINGE_OK)
-        status = hg_bytes_unpack(bytes, path, packed.data, packed.size, err);
+    HG_THEN(status, hg_bytes_unpack(bytes, path, packed.data, packed.size, err));
     if (status == HINGE_OK && bytes->owned == NULL)
         *bytes = packed;
     else

@@ -234,13 +234,10 @@ hinge_status hg_read_csv(const struct hg_source *source, hinge_data *data, hinge
     data->labelled = csv.label != SIZE_MAX;
     data->label_column = data->labelled ? csv.label + 1 : 0;
     data->file_cols = csv.fields - (size_t)data->labelled;
-    if (status == HINGE_OK)
-        status = hg_data_reserve(data, source, lines.n, HG_MAX(data->file_cols, source->options->min_cols), HINGE_F64,
-                                 err);
-    if (status == HINGE_OK)
-        status = hg_labels_reserve(&csv.labels, data, source, err);
-    if (status == HINGE_OK)
-        status = hg_lines_read(&lines, read_csv_line, &csv, err);
+    HG_THEN(status, hg_data_reserve(data, source, lines.n, HG_MAX(data->file_cols, source->options->min_cols),
+                                    HINGE_F64, err));
+    HG_THEN(status, hg_labels_reserve(&csv.labels, data, source, err));
+    HG_THEN(status, hg_lines_read(&lines, read_csv_line, &csv, err));
     status = csv_words(&csv, source, &first, status, err);
     if (status == HINGE_OK)
         data->nonzeros = lines.nonzeros;

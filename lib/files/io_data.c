@@ -295,12 +295,9 @@ static hinge_status read_libsvm(const struct hg_source *source, hinge_data *data
         status = hg_fail_at(err, HINGE_EFORMAT, source->name, 1,
                             "label '%s' is not a number, and no line has a pair index:value, as data would",
                             hg_excerpt_all(label, stop).text);
-    if (status == HINGE_OK)
-        status = find_columns(&lines, source, &libsvm, err);
-    if (status == HINGE_OK)
-        status = reserve_libsvm(&lines, source, &libsvm, err);
-    if (status == HINGE_OK)
-        status = hg_lines_read(&lines, read_libsvm_line, &libsvm, err);
+    HG_THEN(status, find_columns(&lines, source, &libsvm, err));
+    HG_THEN(status, reserve_libsvm(&lines, source, &libsvm, err));
+    HG_THEN(status, hg_lines_read(&lines, read_libsvm_line, &libsvm, err));
     status = hg_labels_end(&libsvm.labels, data, source, status, err);
     if (status == HINGE_OK) {
         data->file_cols = lines.last_index;
@@ -419,8 +416,7 @@ static hinge_status read_data(const char *name, bool file, const void *memory, s
     struct hg_bytes bytes = { 0 };
     options = options == NULL ? &none : options;
     hinge_status status = check_options(options, err);
-    if (status == HINGE_OK)
-        status = file ? hg_bytes_read(&bytes, name, err) : hg_bytes_unpack(&bytes, name, memory, size, err);
+    HG_THEN(status, file ? hg_bytes_read(&bytes, name, err) : hg_bytes_unpack(&bytes, name, memory, size, err));
     if (status == HINGE_OK)
         status = parse(name, &bytes, (struct hg_file_part){ 0 }, options, data, err);
     hg_bytes_free(&bytes);

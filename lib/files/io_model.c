@@ -510,8 +510,7 @@ hinge_status hinge_model_load(hinge_model **model, const char *path, const hinge
     if (model == NULL || path == NULL)
         return hg_fail(err, HINGE_EINVAL, "model or path: NULL");
     hinge_status status = hg_bytes_read(&bytes, path, err);
-    if (status == HINGE_OK)
-        status = parse(model, path, &bytes, user, err);
+    HG_THEN(status, parse(model, path, &bytes, user, err));
     hg_bytes_free(&bytes);
     return status;
 }
@@ -523,8 +522,7 @@ hinge_status hinge_model_parse(hinge_model **model, const char *name, const void
     if (model == NULL || name == NULL || (memory == NULL && size > 0))
         return hg_fail(err, HINGE_EINVAL, "model, name or bytes: NULL");
     hinge_status status = hg_bytes_unpack(&bytes, name, memory, size, err);
-    if (status == HINGE_OK)
-        status = parse(model, name, &bytes, user, err);
+    HG_THEN(status, parse(model, name, &bytes, user, err));
     hg_bytes_free(&bytes);
     return status;
 }

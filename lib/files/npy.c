@@ -263,8 +263,7 @@ static hinge_status read_npy_labels(const char *path, double *y, size_t n, size_
     struct hg_bytes bytes = { 0 };
     struct npy npy = { 0 };
     hinge_status status = hg_bytes_read(&bytes, path, err);
-    if (status == HINGE_OK)
-        status = parse_npy(path, bytes.data, bytes.size, &npy, err);
+    HG_THEN(status, parse_npy(path, bytes.data, bytes.size, &npy, err));
     if (status == HINGE_OK && (npy.rows * npy.cols != n || (npy.rows != n && npy.cols != n)))
         status = hg_fail_at(err, HINGE_EFORMAT, path, 0, "%zu x %zu labels for %zu rows", npy.rows, npy.cols, n);
     for (size_t i = first; status == HINGE_OK && i < first + count; i++) {
@@ -295,8 +294,7 @@ hinge_status hg_read_npy(const struct hg_source *source, hinge_data *data, hinge
     if (rows == 0 && npy.rows > 0)
         return HINGE_OK;
     hinge_status status = hg_data_reserve(data, source, rows, HG_MAX(npy.cols, source->options->min_cols), type, err);
-    if (status == HINGE_OK)
-        status = fill_npy(source, &npy, first, rows, data, err);
+    HG_THEN(status, fill_npy(source, &npy, first, rows, data, err));
     if (status == HINGE_OK && source->options->labels_path != NULL)
         status = read_npy_labels(source->options->labels_path, part->check ? NULL : data->y, npy.rows, first, rows,
                                  err);
