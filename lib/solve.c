@@ -1,6 +1,6 @@
 /*
  * One two-class problem meets its solver: block SMO over kernel rows by GEMM, or the interior point over a factor of
- * the kernel. Read training.h before.
+ * the kernel, to which SMO turns where it has taken long. Read training.h before.
  */
 #include "lib/lowrank.h"
 #include "lib/params.h"
@@ -11,56 +11,52 @@
 #include <math.h>
 #include <string.h>
 
-static const double ASK_EVERY = 0.1; /* seconds, where a round takes longer */
+static const double ASK_EVERY = 0.1;   /* seconds, where a round takes longer */
+static const double LOOK_AGAIN = 1e10; /* multiply-adds at most: a fraction of a second */
 
-struct callback {
+/* One problem's solve: hg_solve_problem owns what it holds. */
+struct work {
     struct hg_training *t;
-    struct hg_halt halt;
-    hinge_progress last; /* told, or about to be */
-    double told;         /* when, on hg_now's clock */
+    struct hg_solution *s;
+    hinge_error *err;
+    struct hg_reduced reduced;
+    struct hg_smo_options options; /* of the run at hand */
+    hinge_progress last;           /* told, or about to be */
+    double told;                   /* when, on hg_now's clock */
+    struct hg_gram rows, exact;    /* while SMO runs: in f32, where it takes those, and in f64 */
+    struct hg_lowrank factor;      /* one that takes less time than SMO's steps: there where factor.z is not NULL, */
+    uint64_t look;                 /* and looked for after so many steps */
 };
 
-static int tell(struct callback *c)
+/* ---- what SMO runs with ------------------------------------------------------------------------------------------ */
+
+static int tell(struct work *w)
 {
-    struct hg_training *t = c->t;
-    omp_set_lock(&t->lock);
-    c->told = hg_now();
-    c->last.seconds = c->told - t->begin;
-    int stop = hg_halted(&c->halt) || t->params->progress(t->params->progress_arg, &c->last);
-    omp_unset_lock(&t->lock);
+    const hinge_params *p = w->t->params;
+    omp_set_lock(&w->t->lock);
+    w->told = hg_now();
+    w->last.seconds = w->told - w->t->begin;
+    int stop = hg_halted(&w->options.halt) || p->progress(p->progress_arg, &w->last);
+    omp_unset_lock(&w->t->lock);
     return stop;
 }
 
 static int on_progress(void *arg, const hinge_progress *progress)
 {
-    struct callback *c = arg;
-    size_t problem = c->last.problem, n_problems = c->last.n_problems;
-    c->last = *progress;
-    c->last.problem = problem;
-    c->last.n_problems = n_problems;
-    return tell(c);
+    struct work *w = arg;
+    size_t problem = w->last.problem, n_problems = w->last.n_problems;
+    w->last = *progress;
+    w->last.problem = problem;
+    w->last.n_problems = n_problems;
+    return tell(w);
 }
 
 /* In the middle of a round; with what the last one came to. */
 static void on_question(void *arg)
 {
-    struct callback *c = arg;
-    if (hg_now() - c->told >= ASK_EVERY && tell(c))
-        hg_request_halt(&c->halt, 2);
-}
-
-static struct callback callback_of(struct hg_training *t, size_t problem)
-{
-    const hinge_params *p = t->params;
-    struct callback c = { .t = t, .told = t->begin };
-    c.halt.stop = &t->stop;
-    c.halt.deadline = p->time_limit > 0 ? t->begin + p->time_limit : 0;
-    c.halt.ask = p->progress != NULL ? on_question : NULL;
-    c.last.problem = problem;
-    c.last.n_problems = t->problem.n_problems;
-    c.last.n = c.last.n_active = hg_problem_size(&t->distinct.problem, problem);
-    c.last.violation = INFINITY;
-    return c;
+    struct work *w = arg;
+    if (hg_now() - w->told >= ASK_EVERY && tell(w))
+        hg_request_halt(&w->options.halt, 2);
 }
 
 /* Of the problem that runs here with so many threads. */
@@ -69,171 +65,203 @@ static struct hg_arenas *room_of(const struct hg_training *t, int threads)
     return &t->rooms[threads < t->threads ? omp_get_thread_num() : 0];
 }
 
-static struct hg_smo_options options_for(struct hg_training *t, struct callback *callback, int threads)
+/* Problem p by so many threads. */
+static void work_init(struct work *w, size_t p, int threads)
 {
-    const hinge_params *p = t->params;
+    struct hg_training *t = w->t;
+    const hinge_params *params = t->params;
+    size_t n = hg_problem_size(&t->distinct.problem, p), n_problems = t->problem.n_problems;
     /* where there are several problems, some of them may run at once */
-    size_t newton =
-        t->problem.n_problems > 1 ? HG_MIN(hg_problem_bytes(t, callback->last.n), t->cache_bytes) : t->cache_bytes;
-    return (struct hg_smo_options){
-        .eps = p->eps,
-        .working_set = p->working_set,
-        .max_iter = p->max_iter,
-        .shrinking = p->shrinking,
-        .warm = p->beta0 != NULL,
+    size_t newton = n_problems > 1 ? HG_MIN(hg_problem_bytes(t, n), t->cache_bytes) : t->cache_bytes;
+    w->told = t->begin;
+    w->last = (hinge_progress){ .problem = p, .n_problems = n_problems, .n = n, .n_active = n, .violation = INFINITY };
+    w->options = (struct hg_smo_options){
+        .eps = params->eps,
+        .working_set = params->working_set,
+        .max_iter = params->max_iter,
+        .shrinking = params->shrinking,
+        .warm = params->beta0 != NULL,
         .cache_bytes = t->cache_bytes,
         .arena = &room_of(t, threads)->rows,
-        .newton_bytes = p->newton ? newton : 0,
+        .newton_bytes = params->newton ? newton : 0,
         .threads = threads,
-        .cpu_level = hg_cpu_level(p->cpu_level),
-        .profile = p->profile != 0,
-        .f64_follows = p->precision == HINGE_PRECISION_AUTO,
-        .symmetric = t->params->kernel.type != HINGE_USER && t->params->kernel.type != HINGE_PRECOMPUTED,
-        .measured = HG_MAX((size_t)64, 512 / t->problem.n_problems), /* 512 at least in all */
-        .halt = callback->halt,
-        .progress = p->progress != NULL ? on_progress : NULL,
-        .progress_arg = callback,
+        .cpu_level = hg_cpu_level(params->cpu_level),
+        .profile = params->profile != 0,
+        .f64_follows = params->precision == HINGE_PRECISION_AUTO,
+        .symmetric = params->kernel.type != HINGE_USER && params->kernel.type != HINGE_PRECOMPUTED,
+        .measured = HG_MAX((size_t)64, 512 / n_problems), /* 512 at least in all */
+        .halt.stop = &t->stop,
+        .halt.deadline = params->time_limit > 0 ? t->begin + params->time_limit : 0,
+        .halt.ask = params->progress != NULL ? on_question : NULL,
+        .halt.arg = w,
+        .progress = params->progress != NULL ? on_progress : NULL,
+        .progress_arg = w,
+        .leaves_arg = w,
     };
 }
 
-static const double LOOK_AGAIN = 1e10; /* multiply-adds at most: a fraction of a second */
-
-/* beta becomes 0, and what is told of it what holds there. */
-static void take_zero(struct hg_reduced *reduced, hinge_report *report, double *bias)
-{
-    struct hg_qp *qp = &reduced->qp;
-    memset(reduced->g, 0, qp->n * sizeof *reduced->g);
-    memset(qp->beta[0], 0, qp->n * sizeof *reduced->g);
-    report->objective = 0;
-    bias[0] = hg_qp_bias(qp, NULL, qp->n, reduced->g, 0);
-    report->violation = hg_qp_violation(qp, reduced->g);
-}
+/* ---- block SMO --------------------------------------------------------------------------------------------------- */
 
 /* Multiply-adds of a gradient. */
-static double gradient_work(const struct hg_training *t, const struct hg_qp *qp)
+static double gradient_work(const struct work *w)
 {
-    return (double)hg_qp_support(qp, NULL, NULL, NULL) * (double)qp->n * (double)(t->problem.d + 8);
+    const struct hg_qp *qp = &w->reduced.qp;
+    return (double)hg_qp_support(qp, NULL, NULL, NULL) * (double)qp->n * (double)(w->t->problem.d + 8);
 }
 
-static bool is_worse_than_none(const struct hg_qp *qp, const double *sums, const struct hg_smo_result *result)
+static hinge_status make_gradient(struct work *w, const struct hg_halt *halt)
 {
-    return (qp->no_sum || sums[0] == 0) && qp->layers == 1 && result->report.objective > 0;
+    struct hg_reduced *r = &w->reduced;
+    return hg_problem_gradient(&w->t->distinct.problem, r->points, &r->qp, w->options.threads, halt, r->g, w->err);
 }
 
-/* The objective in f64, which asks for the gradient of support vectors alone; it stays as it is where halt ends
+static bool is_worse_than_none(const struct hg_reduced *r, double objective)
+{
+    return (r->qp.no_sum || r->sums[0] == 0) && r->qp.layers == 1 && objective > 0;
+}
+
+/* beta becomes 0, and what is told of it what holds there. */
+static void take_zero(struct hg_reduced *r, hinge_report *report, double *bias)
+{
+    memset(r->g, 0, r->qp.n * sizeof *r->g);
+    memset(r->qp.beta[0], 0, r->qp.n * sizeof *r->g);
+    report->objective = 0;
+    bias[0] = hg_qp_bias(&r->qp, NULL, r->qp.n, r->g, 0);
+    report->violation = hg_qp_violation(&r->qp, r->g);
+}
+
+/* The objective in f64, which asks for the gradient of support vectors alone; it stays as it is where a halt ends
  * that. */
-static hinge_status recompute_objective(struct hg_reduced *reduced, struct hg_rows *exact, const struct hg_halt *halt,
-                                        hinge_report *report, hinge_error *err)
+static hinge_status recompute_objective(struct work *w, hinge_report *report)
 {
-    struct hg_qp *qp = &reduced->qp;
+    struct hg_qp *qp = &w->reduced.qp;
     size_t n_sv = hg_qp_support(qp, NULL, NULL, NULL);
     uint32_t *sv;
-    double *coef, *g;
+    double *coef, *g, *all = w->reduced.g;
     if (!HG_ROOM(HG_ARRAY(sv, n_sv), HG_ARRAY(coef, n_sv), HG_ZEROS(g, n_sv)))
-        return hg_fail(err, HINGE_ENOMEM, "no memory for the gradient of %zu rows", n_sv);
+        return hg_fail(w->err, HINGE_ENOMEM, "no memory for the gradient of %zu rows", n_sv);
     hg_qp_support(qp, NULL, sv, coef);
-    struct hg_how how = { .halt = halt };
-    hinge_status status = hg_rows_apply(exact, sv, n_sv, coef, sv, n_sv, g, &how);
-    memset(reduced->g, 0, qp->n * sizeof *reduced->g);
+    struct hg_how how = { .halt = &w->options.halt };
+    hinge_status status = hg_rows_apply(&w->exact.super, sv, n_sv, coef, sv, n_sv, g, &how);
+    memset(all, 0, qp->n * sizeof *all);
     for (size_t k = 0; k < n_sv; k++)
-        reduced->g[sv[k]] = g[k];
+        all[sv[k]] = g[k];
     hg_free(sv);
     if (status != HINGE_OK)
-        return hg_fail(err, status, "the kernel function reported a failure");
-    if (!hg_halted(halt))
-        report->objective = hg_qp_objective(qp, reduced->g);
+        return hg_fail(w->err, status, "the kernel function reported a failure");
+    if (!hg_halted(how.halt))
+        report->objective = hg_qp_objective(qp, all);
     return HINGE_OK;
 }
 
 /* A run that was ended on the way knows what it is worth from a gradient by f32 rows, or one that was being made: all
  * is taken anew where that is done at once, and of one that converged the objective, where its error may be much to it.
  * One that has not converged gives no coefficients back that are worth less than none. */
-static hinge_status look_again(const struct hg_training *t, struct hg_reduced *reduced,
-                               const struct hg_smo_options *options, struct hg_rows *exact,
-                               struct hg_smo_result *result, hinge_error *err)
+static hinge_status look_again(struct work *w, double eps, struct hg_smo_result *result)
 {
-    struct hg_qp *qp = &reduced->qp;
+    struct hg_qp *qp = &w->reduced.qp;
     hinge_report *report = &result->report;
+    double *g = w->reduced.g, work = gradient_work(w);
     bool early = hg_ended_early(report->outcome) || report->outcome == HINGE_MAX_ITER;
-    bool converged = report->outcome == HINGE_CONVERGED;
-    if (converged && result->objective_error > 1e-4 * fabs(report->objective) && gradient_work(t, qp) <= LOOK_AGAIN)
-        HG_TRY(recompute_objective(reduced, exact, &options->halt, report, err));
-    if (!(early || report->outcome == HINGE_STALLED) || gradient_work(t, qp) > (early ? LOOK_AGAIN / 10 : LOOK_AGAIN))
+    bool stalled = report->outcome == HINGE_STALLED;
+    if (report->outcome == HINGE_CONVERGED && result->objective_error > 1e-4 * fabs(report->objective) &&
+        work <= LOOK_AGAIN)
+        return recompute_objective(w, report);
+    if (!(early || stalled) || work > (early ? LOOK_AGAIN / 10 : LOOK_AGAIN))
         return HINGE_OK;
-    HG_TRY(hg_problem_gradient(&t->distinct.problem, reduced->points, qp, options->threads, NULL, reduced->g, err));
-    report->objective = hg_qp_objective(qp, reduced->g);
-    report->violation = hg_qp_violation(qp, reduced->g);
+    HG_TRY(make_gradient(w, NULL));
+    report->objective = hg_qp_objective(qp, g);
+    report->violation = hg_qp_violation(qp, g);
     report->error = 0;
-    if (report->outcome == HINGE_STALLED)
-        report->outcome = report->violation <= options->eps ? HINGE_CONVERGED : HINGE_STALLED;
+    if (stalled && report->violation <= eps)
+        report->outcome = HINGE_CONVERGED;
     for (int l = 0; l < qp->layers; l++)
-        result->bias[l] = hg_qp_bias(qp, NULL, qp->n, reduced->g, l);
-    if (report->outcome != HINGE_CONVERGED && is_worse_than_none(qp, reduced->sums, result))
-        take_zero(reduced, report, result->bias);
+        result->bias[l] = hg_qp_bias(qp, NULL, qp->n, g, l);
+    if (report->outcome != HINGE_CONVERGED && is_worse_than_none(&w->reduced, report->objective))
+        take_zero(&w->reduced, report, result->bias);
+    return HINGE_OK;
+}
+
+/* By rows in f32. *again: they turned out too coarse, and it is to be gone on by rows in f64, or begun again. */
+static hinge_status run_f32(struct work *w, const struct hg_smo_options *o, struct hg_arena *panels,
+                            struct hg_smo_result *smo, bool *again)
+{
+    struct hg_training *t = w->t;
+    struct hg_reduced *r = &w->reduced;
+    struct hg_tiler tiler = w->exact.tiler;
+    hinge_report *report = &smo->report;
+    tiler.type = HINGE_F32;
+    HG_TRY(hg_gram_init(&w->rows, &tiler, &t->copy.points, r->points, r->qp.n, t->distinct.problem.column,
+                        t->copy.norms, o->threads, w->err));
+    w->rows.lent = panels;
+    HG_TRY(hg_block_smo(&r->qp, &w->rows.super, &w->exact.super, o, smo, w->err));
+    bool useless = report->outcome == HINGE_NONFINITE ||
+                   (report->outcome == HINGE_CONVERGED && is_worse_than_none(r, report->objective));
+    if (smo->coarse && o->max_iter > 0 && report->iterations >= o->max_iter) {
+        smo->coarse = false; /* no step is left for f64 rows */
+        report->outcome = HINGE_MAX_ITER;
+    }
+    *again = (smo->coarse || useless) && t->params->precision == HINGE_PRECISION_AUTO;
+    if (*again && useless)
+        hg_reduced_start(r);
     return HINGE_OK;
 }
 
 /* f32 rows first where they are wanted; where they turn out too coarse, f64 rows from there on. */
-static hinge_status solve(struct hg_training *t, struct hg_reduced *reduced, const struct hg_smo_options *options,
-                          struct hg_solution *s, hinge_error *err)
+static hinge_status run_rows(struct work *w, const struct hg_smo_options *o, struct hg_smo_result *smo)
 {
-    const struct hg_problem *pr = &t->distinct.problem;
-    const uint32_t *subset = reduced->points;
-    struct hg_qp *qp = &reduced->qp;
+    struct hg_training *t = w->t;
+    struct hg_reduced *r = &w->reduced;
+    struct hg_arena *panels = t->problem.n_problems > 1 ? &room_of(t, o->threads)->panels : NULL;
+    struct hg_smo_options rest = *o;
+    bool again = true;
+    HG_TRY(hg_problem_exact(&t->distinct.problem, r->points, r->qp.n, o->threads, &w->exact, w->err));
+    if (hg_wants_f32(t))
+        HG_TRY(run_f32(w, o, panels, smo, &again));
+    smo->report.precision = again ? HINGE_PRECISION_F64 : HINGE_PRECISION_F32;
+    if (!again)
+        return HINGE_OK;
+    struct hg_smo_result before = *smo;
+    if (rest.max_iter > 0)
+        rest.max_iter -= HG_MIN(rest.max_iter - 1, before.report.iterations);
+    hg_gram_free(&w->rows);
+    w->exact.lent = panels;
+    HG_TRY(hg_block_smo(&r->qp, &w->exact.super, &w->exact.super, &rest, smo, w->err));
+    hg_add_work(&smo->report, &before.report);
+    smo->columns_computed += before.columns_computed;
+    smo->report.precision = HINGE_PRECISION_F64;
+    return HINGE_OK;
+}
+
+static hinge_status run_smo(struct work *w, const struct hg_smo_options *o)
+{
+    struct hg_solution *s = w->s;
+    struct hg_gram *rows = &w->rows, *exact = &w->exact;
     struct hg_smo_result smo = { 0 };
     hinge_report *report = &smo.report;
-    struct hg_gram exact = { 0 }, rows = { 0 };
-    hinge_status status = hg_problem_exact(pr, subset, qp->n, options->threads, &exact, err);
-    bool f32 = hg_wants_f32(t);
-    struct hg_arena *panels = t->problem.n_problems > 1 ? &room_of(t, options->threads)->panels : NULL;
-    if (status == HINGE_OK && f32) {
-        struct hg_tiler tiler = exact.tiler;
-        tiler.type = HINGE_F32;
-        status = hg_gram_init(&rows, &tiler, &t->copy.points, subset, qp->n, pr->column, t->copy.norms,
-                              options->threads, err);
-        rows.lent = panels;
-        if (status == HINGE_OK)
-            status = hg_block_smo(qp, &rows.super, &exact.super, options, &smo, err);
-    }
-    bool useless = f32 && (report->outcome == HINGE_NONFINITE ||
-                           (report->outcome == HINGE_CONVERGED && is_worse_than_none(qp, reduced->sums, &smo)));
-    if (smo.coarse && options->max_iter > 0 && report->iterations >= options->max_iter) {
-        smo.coarse = false; /* no step is left for f64 rows */
-        report->outcome = HINGE_MAX_ITER;
-    }
-    if (status == HINGE_OK && (!f32 || ((smo.coarse || useless) && t->params->precision == HINGE_PRECISION_AUTO))) {
-        struct hg_smo_result before = smo;
-        struct hg_smo_options rest = *options;
-        if (rest.max_iter > 0)
-            rest.max_iter -= HG_MIN(rest.max_iter - 1, before.report.iterations);
-        hg_gram_free(&rows);
-        exact.lent = panels;
-        if (useless)
-            hg_reduced_start(reduced);
-        status = hg_block_smo(qp, &exact.super, &exact.super, &rest, &smo, err);
-        hg_add_work(report, &before.report);
-        smo.columns_computed += before.columns_computed;
-        f32 = false;
-    }
+    hinge_status status = run_rows(w, o, &smo);
     if (status == HINGE_OK)
-        status = look_again(t, reduced, options, &exact.super, &smo, err);
-    report->precision = f32 ? HINGE_PRECISION_F32 : HINGE_PRECISION_F64;
-    report->gflop = rows.super.gflop + exact.super.gflop;
-    report->kernel_values = rows.super.values + exact.super.values;
-    report->memory_bytes += rows.work_bytes + exact.work_bytes;
+        status = look_again(w, o->eps, &smo);
+    report->gflop = rows->super.gflop + exact->super.gflop;
+    report->kernel_values = rows->super.values + exact->super.values;
+    report->memory_bytes += rows->work_bytes + exact->work_bytes;
     s->report = *report;
-    s->rows_computed = (double)smo.columns_computed / (double)HG_MAX(qp->n, (size_t)1);
+    s->rows_computed = (double)smo.columns_computed / (double)HG_MAX(w->reduced.qp.n, (size_t)1);
     s->working_set = smo.working_set;
     s->f_error = HG_MAX(report->error, report->violation / 2);
-    s->maker = f32 ? rows.tiler.maker : exact.tiler.maker;
+    s->maker = report->precision == HINGE_PRECISION_F32 ? rows->tiler.maker : exact->tiler.maker;
     memcpy(s->bias, smo.bias, sizeof s->bias);
-    hg_gram_free(&rows);
-    hg_gram_free(&exact);
+    hg_gram_free(rows);
+    hg_gram_free(exact);
     return status;
 }
 
-static void keep_interior(const struct hg_interior_result *r, const struct hg_lowrank *z, struct hg_solution *s)
+/* ---- the interior point ------------------------------------------------------------------------------------------ */
+
+static void keep_interior(struct work *w, const struct hg_interior_result *r)
 {
+    struct hg_solution *s = w->s;
+    const struct hg_lowrank *z = &w->factor;
     hinge_report before = s->report;
     s->report = r->report;
     hg_add_work(&s->report, &before);
@@ -247,17 +275,15 @@ static void keep_interior(const struct hg_interior_result *r, const struct hg_lo
 }
 
 /* What a factor's solution is worth by the kernel itself: also of a run that was ended, where that is told at once. */
-static hinge_status judge_by_kernel(const struct hg_training *t, struct hg_reduced *reduced,
-                                    const struct hg_interior_options *options, struct hg_interior_result *result,
-                                    hinge_error *err)
+static hinge_status judge_by_kernel(struct work *w, const struct hg_interior_options *options,
+                                    struct hg_interior_result *result)
 {
-    const struct hg_halt *halt = gradient_work(t, &reduced->qp) > LOOK_AGAIN ? &options->halt : NULL;
-    HG_TRY(hg_problem_gradient(&t->distinct.problem, reduced->points, &reduced->qp, options->threads, halt, reduced->g,
-                               err));
+    const struct hg_halt *halt = gradient_work(w) > LOOK_AGAIN ? &options->halt : NULL;
+    HG_TRY(make_gradient(w, halt));
     if (halt != NULL && hg_halted(halt))
         result->report.outcome = hg_halt_outcome(halt);
     else
-        hg_interior_judge(&reduced->qp, reduced->g, options, result);
+        hg_interior_judge(&w->reduced.qp, w->reduced.g, options, result);
     return HINGE_OK;
 }
 
@@ -271,93 +297,243 @@ static double hidden_margin(const struct hg_lowrank *z)
     return sqrt(HG_MAX(z->trace_error, 8 * DBL_EPSILON) * trace);
 }
 
-/* On the factor made, which is given up, or (NULL) one of so many columns at most, or the data where rank is 0 and they
- * are such. *all: there are no more. Where there may be more, and they are a good part of the kernel, it is not worth
- * solving. */
-static hinge_status solve_by_factor(struct hg_training *t, struct hg_reduced *reduced, size_t rank,
-                                    const struct hg_lowrank *made, bool may_be_more,
-                                    const struct hg_interior_options *options, struct hg_solution *s, bool *all,
-                                    hinge_error *err)
+/* On the factor at hand, or on one of so many columns at most, or the data where rank is 0 and they are such. *all:
+ * there are no more. Where there may be more, and they are a good part of the kernel, it is not worth solving. */
+static hinge_status solve_by_factor(struct work *w, size_t rank, bool may_be_more,
+                                    const struct hg_interior_options *options, bool *all)
 {
-    struct hg_lowrank z;
+    struct hg_reduced *r = &w->reduced;
+    struct hg_lowrank *z = &w->factor;
     struct hg_interior_result result;
+    hinge_report *report = &w->s->report;
     double begin = hg_now();
-    if (made != NULL)
-        z = *made;
-    else
-        HG_TRY(hg_lowrank_init(&z, &t->distinct.problem, reduced->points, reduced->qp.n, rank, options->threads,
-                               &options->halt, err));
-    *all = z.z == NULL || z.super.d < z.most;
-    s->report.rank = z.super.d;
-    s->report.trace_error = z.trace_error;
-    s->report.kernel_values += z.values;
-    s->report.phase.rows += hg_now() - begin;
-    s->report.outcome = HINGE_STALLED;
-    if (may_be_more && !*all && z.trace_error > 1e-3) {
-        hg_lowrank_free(&z);
+    if (z->z == NULL)
+        HG_TRY(hg_lowrank_init(z, &w->t->distinct.problem, r->points, r->qp.n, rank, options->threads, &options->halt,
+                               w->err));
+    *all = z->z == NULL || z->super.d < z->most;
+    report->rank = z->super.d;
+    report->trace_error = z->trace_error;
+    report->kernel_values += z->values;
+    report->phase.rows += hg_now() - begin;
+    report->outcome = HINGE_STALLED;
+    if (may_be_more && !*all && z->trace_error > 1e-3)
         return HINGE_OK;
-    }
-    hinge_status status = hg_interior_point(&reduced->qp, &z.super, options, &result, err);
+    HG_TRY(hg_interior_point(&r->qp, &z->super, options, &result, w->err));
     bool has_margin = result.report.outcome != HINGE_NO_MARGIN;
-    if (status == HINGE_OK && (z.z != NULL || result.report.objective > 0) && has_margin)
-        status = judge_by_kernel(t, reduced, options, &result, err);
-    if (!has_margin && z.trace_error > 1e-12)
+    if ((z->z != NULL || result.report.objective > 0) && has_margin)
+        HG_TRY(judge_by_kernel(w, options, &result));
+    if (!has_margin && z->trace_error > 1e-12)
         result.report.outcome = HINGE_STALLED; /* what ZZ' does not separate K may */
-    result.margin_bound += has_margin ? 0 : hidden_margin(&z);
-    if (status == HINGE_OK)
-        keep_interior(&result, &z, s);
-    hg_lowrank_free(&z);
-    return status;
+    result.margin_bound += has_margin ? 0 : hidden_margin(z);
+    keep_interior(w, &result);
+    return HINGE_OK;
 }
 
-/* The interior point, on the data or on a factor of their kernel, which gets more columns where nobody said how many
- * and they are too few for eps. made: NULL, or the factor, which is given up */
-static hinge_status solve_inside(struct hg_training *t, struct hg_reduced *reduced, struct hg_lowrank *made,
-                                 const struct hg_smo_options *o, struct hg_solution *s, hinge_error *err)
+/* Where the caller leaves the solver open, eps is what is asked for, and not the interior point's gap as well. */
+static void end_by_eps(const struct hg_training *t, hinge_report *report)
 {
+    bool open = t->params->solver == HINGE_SOLVER_AUTO && !hg_params_need_interior(t->params);
+    if (open && report->outcome == HINGE_STALLED && report->violation <= t->params->eps)
+        report->outcome = HINGE_CONVERGED;
+}
+
+/* The interior point, on the factor at hand, which is given up, or on the data, or on a factor of their kernel, which
+ * gets more columns where nobody said how many and they are too few for eps. */
+static hinge_status run_inside(struct work *w)
+{
+    const struct hg_smo_options *o = &w->options;
+    struct hg_reduced *r = &w->reduced;
+    hinge_report *report = &w->s->report;
     struct hg_interior_options options = { .eps = o->eps,
                                            .gap = fmin(o->eps, 1e-6),
-                                           .sums = reduced->sums,
+                                           .sums = r->sums,
                                            .threads = o->threads,
                                            .halt = o->halt,
                                            .progress = o->progress,
                                            .progress_arg = o->progress_arg };
-    size_t asked = t->params->rank, most = hg_lowrank_most(reduced->qp.n);
-    bool all = false, enough = false;
-    for (size_t rank = asked; !enough; rank = HG_MIN(most, 2 * s->report.rank)) {
-        options.max_iter = o->max_iter > 0 ? o->max_iter - s->report.iterations : 0;
+    size_t asked = w->t->params->rank, most = hg_lowrank_most(r->qp.n);
+    bool made = w->factor.z != NULL, all = false, enough = false;
+    for (size_t rank = asked; !enough; rank = HG_MIN(most, 2 * report->rank)) {
+        options.max_iter = o->max_iter > 0 ? o->max_iter - report->iterations : 0;
         size_t columns = HG_MIN(rank > 0 ? rank : (size_t)HG_RANK_DEFAULT, most);
-        bool may_be_more = asked == 0 && made == NULL && columns < most;
-        HG_TRY(solve_by_factor(t, reduced, rank, made, may_be_more, &options, s, &all, err));
-        enough = all || made != NULL || asked > 0 || s->report.outcome != HINGE_STALLED || s->report.rank >= most ||
-                 (o->max_iter > 0 && s->report.iterations >= o->max_iter);
+        bool may_be_more = asked == 0 && !made && columns < most;
+        hinge_status status = solve_by_factor(w, rank, may_be_more, &options, &all);
+        hg_lowrank_free(&w->factor);
+        HG_TRY(status);
+        enough = all || made || asked > 0 || report->outcome != HINGE_STALLED || report->rank >= most ||
+                 (o->max_iter > 0 && report->iterations >= o->max_iter);
     }
-    if (hg_ended_early(s->report.outcome) && !isfinite(s->report.objective) && reduced->sums[0] == 0)
-        take_zero(reduced, &s->report, s->bias); /* it ended before its first step */
+    if (hg_ended_early(report->outcome) && !isfinite(report->objective) && r->sums[0] == 0)
+        take_zero(r, report, w->s->bias); /* it ended before its first step */
+    end_by_eps(w->t, report);
+    return HINGE_OK;
+}
+
+/* ---- one after the other ----------------------------------------------------------------------------------------- */
+
+/* The interior point may go on for SMO, which was chosen. */
+static bool is_open(const struct hg_training *t)
+{
+    return hg_params_leave_solver(t->params) && !t->interior;
+}
+
+static void keep(struct hg_reduced *r, bool back)
+{
+    double *all = r->kept;
+    for (int l = 0; l < r->qp.layers; l++, all += r->qp.n)
+        memcpy(back ? r->qp.beta[l] : all, back ? all : r->qp.beta[l], r->qp.n * sizeof *all);
+}
+
+/* The interior point goes on where SMO has taken so many steps or has stalled, as it does where coefficients are large:
+ * to the interior point their size is nothing. Where that does not end at eps, SMO goes on from the better of both, if
+ * that is not where it stalled; where all columns were not enough, for rounding, it is not given steps without end. */
+static hinge_status go_on(struct work *w, size_t columns)
+{
+    struct hg_reduced *r = &w->reduced;
+    struct hg_solution *s = w->s, best = *s; /* its coefficients are kept */
+    bool made = w->factor.z != NULL, stalled = s->report.outcome == HINGE_STALLED;
+    keep(r, false);
+    hinge_status status = made || columns <= hg_lowrank_most(r->qp.n) ? run_inside(w) : HINGE_ENOMEM;
+    if (status != HINGE_OK && status != HINGE_ENOMEM)
+        return status;
+    hinge_report work = s->report;
+    if (status == HINGE_ENOMEM || (work.outcome != HINGE_CONVERGED && !hg_ended_early(work.outcome))) {
+        bool better = status == HINGE_OK && work.objective < best.report.objective;
+        keep(r, !better);
+        if (better)
+            best = *s;
+        else
+            *s = best;
+        hg_ok(w->err);
+        s->report.outcome = HINGE_STALLED;
+        struct hg_smo_options rest = w->options;
+        rest.warm = true;
+        rest.max_iter = made ? 0 : HG_LAST_STEPS * hg_lowrank_steps(r->qp.n, columns);
+        if (better || !stalled) {
+            HG_TRY(run_smo(w, &rest));
+            hg_add_work(&s->report, &work);
+        }
+        if (rest.max_iter > 0 && s->report.outcome == HINGE_MAX_ITER)
+            s->report.outcome = HINGE_STALLED;
+    }
+    hinge_outcome outcome = s->report.outcome;
+    if (outcome != HINGE_CONVERGED && !(s->report.objective <= best.report.objective)) {
+        keep(r, true);
+        *s = best;
+        s->report.outcome = outcome;
+    }
+    return HINGE_OK;
+}
+
+static uint64_t later(uint64_t look, uint64_t times)
+{
+    return look > UINT64_MAX / 4 ? UINT64_MAX : times * look;
+}
+
+/* Looks now and then, while SMO takes its steps, whether the kernel has a factor that takes less. */
+static bool leaves(void *arg, uint64_t iterations)
+{
+    struct work *w = arg;
+    const struct hg_reduced *r = &w->reduced;
+    if (w->factor.z != NULL || iterations < w->look)
+        return w->factor.z != NULL;
+    iterations = HG_MAX(w->look, iterations);
+    w->look = later(iterations, 2);
+    return hg_lowrank_find(&w->factor, &w->t->distinct.problem, r->points, &r->qp, w->t->params->eps, iterations,
+                           w->options.threads, &w->options.halt);
+}
+
+/* What SMO has left unfinished goes on inside, by the columns that the kernel has or by a factor that was found; where
+ * it has stalled on few points, and none is near enough, as of a kernel that rounding has left a little indefinite, by
+ * all columns there are. */
+static hinge_status finish_inside(struct work *w, size_t columns)
+{
+    const struct hg_training *t = w->t;
+    size_t n = w->reduced.qp.n;
+    hinge_outcome outcome = w->s->report.outcome;
+    if (columns > 0 && (outcome == HINGE_STALLED || outcome == HINGE_MAX_ITER))
+        HG_TRY(go_on(w, columns));
+    else if (columns == 0 && outcome == HINGE_STALLED && is_open(t) && n <= HG_RANK_EXACT &&
+             !leaves(w, UINT64_MAX / 2) && t->params->kernel.type != HINGE_SIGMOID)
+        HG_TRY(go_on(w, n));
+    while (w->factor.z != NULL) {
+        w->look = later(w->look, 4);
+        HG_TRY(go_on(w, 0));
+    }
     return HINGE_OK;
 }
 
 /* nu-SVC's coefficients are divided by r, half of what the two biases differ by, which should be so many times as large
  * as its error. */
-static bool is_lost(const struct hg_training *t, const struct hg_solution *s, double digits)
+static bool is_lost(const struct work *w, double digits)
 {
     double b, factor;
-    hg_problem_bias(&t->problem, s->bias, &b, &factor);
-    return t->params->task == HINGE_NU_SVC && s->report.outcome == HINGE_CONVERGED &&
-           (factor == 0 || 1 / factor <= digits * s->f_error);
+    hg_problem_bias(&w->t->problem, w->s->bias, &b, &factor);
+    return w->t->params->task == HINGE_NU_SVC && w->s->report.outcome == HINGE_CONVERGED &&
+           (factor == 0 || 1 / factor <= digits * w->s->f_error);
 }
 
-static hinge_status keep_solution(struct hg_training *t, const struct hg_qp *qp, const uint32_t *subset,
-                                  struct hg_solution *s, hinge_error *err)
+/* A violation may be below eps, and r hardly more or less: then the model and its sign hang on chance, so SMO goes on
+ * to smaller eps until r has a digit. Where that is not found, at the expense of some times the steps taken so far, the
+ * model is what it was. */
+static hinge_status find_r(struct work *w)
 {
-    double b, factor;
-    hg_problem_bias(&t->problem, s->bias, &b, &factor);
+    struct hg_solution *s = w->s;
+    struct hg_smo_options finer = w->options;
+    uint64_t first = s->report.iterations, most = first + 5 * (first + w->reduced.qp.n);
+    most = finer.max_iter > 0 ? HG_MIN(finer.max_iter, most) : most;
+    for (finer.eps /= 100; is_lost(w, 10) && finer.eps > 1e-13; finer.eps /= 100) {
+        struct hg_solution before = *s;
+        if (before.report.iterations >= most)
+            break;
+        finer.max_iter = most - before.report.iterations;
+        keep(&w->reduced, false);
+        HG_TRY(run_smo(w, &finer));
+        hinge_report work = s->report;
+        if (work.outcome == HINGE_CONVERGED) {
+            hg_add_work(&s->report, &before.report);
+            continue;
+        }
+        *s = before;
+        hg_add_work(&s->report, &work);
+        keep(&w->reduced, true);
+        s->report.outcome = hg_ended_early(work.outcome) ? work.outcome : HINGE_CONVERGED;
+        break;
+    }
+    return HINGE_OK;
+}
+
+static hinge_status solve_reduced(struct work *w)
+{
+    const struct hg_training *t = w->t;
+    size_t n = w->reduced.qp.n, columns = is_open(t) ? hg_lowrank_inside(&t->distinct.problem, n) : 0;
+    if (t->interior)
+        return run_inside(w);
+    w->look = HG_RANK_LOOK * (uint64_t)n;
+    if (columns > 0)
+        w->options.max_iter = hg_lowrank_steps(n, columns);
+    else if (is_open(t))
+        w->options.leaves = leaves;
+    HG_TRY(run_smo(w, &w->options));
+    w->options.max_iter = t->params->max_iter;
+    HG_TRY(finish_inside(w, columns));
+    w->options.leaves = NULL;
+    return find_r(w);
+}
+
+/* ---- the solution ------------------------------------------------------------------------------------------------ */
+
+static hinge_status keep_solution(struct work *w)
+{
+    struct hg_solution *s = w->s;
+    const struct hg_qp *qp = &w->reduced.whole;
+    double b, factor, largest = 0;
+    hg_problem_bias(&w->t->problem, s->bias, &b, &factor);
     if (!isfinite(b)) /* HINGE_NONFINITE */
         b = 0;
-    s->report.outcome = is_lost(t, s, 1) ? HINGE_NO_MARGIN : s->report.outcome;
+    s->report.outcome = is_lost(w, 1) ? HINGE_NO_MARGIN : s->report.outcome;
     if (factor == 0 || s->report.outcome == HINGE_NO_MARGIN)
         factor = 1; /* a run cut short has not found out whether there is a margin */
-    double largest = 0;
     s->n_sv = hg_qp_support(qp, NULL, NULL, NULL);
     for (int l = 0; l < qp->layers; l++)
         for (size_t i = 0; i < qp->n; i++) {
@@ -370,204 +546,32 @@ static hinge_status keep_solution(struct hg_training *t, const struct hg_qp *qp,
         s->report.outcome = HINGE_NONFINITE;
     }
     if (!HG_ROOM(HG_ARRAY(s->point, s->n_sv), HG_ARRAY(s->beta, s->n_sv)))
-        return hg_fail(err, HINGE_ENOMEM, "no memory for %zu coefficients", s->n_sv);
+        return hg_fail(w->err, HINGE_ENOMEM, "no memory for %zu coefficients", s->n_sv);
     hg_qp_support(qp, NULL, s->point, s->beta);
     for (size_t k = 0; k < s->n_sv; k++) {
-        s->point[k] = subset[s->point[k]];
+        s->point[k] = w->reduced.rows[s->point[k]];
         s->beta[k] *= factor;
     }
     s->rho = b != 0 ? -b * factor : 0; /* never -0 */
     s->report.objective = s->report.objective * factor * factor;
-    if (!hg_params_hard(t->params) && (!isfinite(s->report.objective) || !isfinite(s->rho)))
+    if (!hg_params_hard(w->t->params) && (!isfinite(s->report.objective) || !isfinite(s->rho)))
         s->report.outcome = HINGE_NONFINITE;
     return HINGE_OK;
-}
-
-/* Where the caller leaves the solver open, eps is what is asked for, and not the interior point's gap as well. */
-static void end_by_eps(const struct hg_training *t, hinge_report *report)
-{
-    bool open = t->params->solver == HINGE_SOLVER_AUTO && !hg_params_need_interior(t->params);
-    if (open && report->outcome == HINGE_STALLED && report->violation <= t->params->eps)
-        report->outcome = HINGE_CONVERGED;
-}
-
-/* The interior point may go on for SMO, which was chosen. */
-static bool is_open(const struct hg_training *t)
-{
-    return hg_params_leave_solver(t->params) && !t->interior;
-}
-
-static void keep(struct hg_reduced *reduced, bool back)
-{
-    double *all = reduced->kept;
-    for (int l = 0; l < reduced->qp.layers; l++, all += reduced->qp.n)
-        memcpy(back ? reduced->qp.beta[l] : all, back ? all : reduced->qp.beta[l], reduced->qp.n * sizeof *all);
-}
-
-/* The interior point goes on where SMO has taken so many steps or has stalled, as it does where coefficients are large:
- * to the interior point their size is nothing. Where that does not end at eps, SMO goes on from the better of both, if
- * that is not where it stalled; where all columns were not enough, for rounding, it is not given steps without end. */
-static hinge_status go_on_inside(struct hg_training *t, struct hg_reduced *reduced, size_t columns,
-                                 struct hg_lowrank *made, const struct hg_smo_options *options, struct hg_solution *s,
-                                 hinge_error *err)
-{
-    size_t n = reduced->qp.n;
-    struct hg_solution best = *s; /* its coefficients are kept */
-    bool stalled = s->report.outcome == HINGE_STALLED;
-    keep(reduced, false);
-    hinge_status status = HINGE_ENOMEM;
-    if (made != NULL || columns <= hg_lowrank_most(n))
-        status = solve_inside(t, reduced, made, options, s, err);
-    end_by_eps(t, &s->report);
-    bool ends = status == HINGE_OK && (s->report.outcome == HINGE_CONVERGED || hg_ended_early(s->report.outcome));
-    if (!ends && (status == HINGE_OK || status == HINGE_ENOMEM)) {
-        hinge_report work = s->report;
-        bool better = status == HINGE_OK && s->report.objective < best.report.objective;
-        keep(reduced, !better);
-        if (better)
-            best = *s;
-        else
-            *s = best;
-        hg_ok(err);
-        s->report.outcome = HINGE_STALLED;
-        struct hg_smo_options rest = *options;
-        rest.warm = true;
-        rest.max_iter = made == NULL ? HG_LAST_STEPS * hg_lowrank_steps(n, columns) : 0;
-        status = better || !stalled ? solve(t, reduced, &rest, s, err) : HINGE_OK;
-        if (better || !stalled)
-            hg_add_work(&s->report, &work);
-        if (rest.max_iter > 0 && s->report.outcome == HINGE_MAX_ITER)
-            s->report.outcome = HINGE_STALLED;
-    }
-    hinge_outcome outcome = s->report.outcome;
-    if (status == HINGE_OK && outcome != HINGE_CONVERGED && !(s->report.objective <= best.report.objective)) {
-        keep(reduced, true);
-        *s = best;
-        s->report.outcome = outcome;
-    }
-    return status;
-}
-
-/* A violation may be below eps, and r hardly more or less: then the model and its sign hang on chance, so SMO goes on
- * to smaller eps until r has a digit. Where that is not found, at the expense of some times the steps taken so far, the
- * model is what it was. */
-static hinge_status find_r(struct hg_training *t, struct hg_reduced *reduced, const struct hg_smo_options *options,
-                           struct hg_solution *s, hinge_error *err)
-{
-    struct hg_smo_options finer = *options;
-    uint64_t first = s->report.iterations, most = first + 5 * (first + reduced->qp.n);
-    most = options->max_iter > 0 ? HG_MIN(options->max_iter, most) : most;
-    for (finer.eps /= 100; is_lost(t, s, 10) && finer.eps > 1e-13; finer.eps /= 100) {
-        struct hg_solution before = *s;
-        if (before.report.iterations >= most)
-            break;
-        finer.max_iter = most - before.report.iterations;
-        keep(reduced, false);
-        HG_TRY(solve(t, reduced, &finer, s, err));
-        hinge_report work = s->report;
-        if (work.outcome == HINGE_CONVERGED) {
-            hg_add_work(&s->report, &before.report);
-            continue;
-        }
-        *s = before;
-        hg_add_work(&s->report, &work);
-        keep(reduced, true);
-        s->report.outcome = hg_ended_early(work.outcome) ? work.outcome : HINGE_CONVERGED;
-        break;
-    }
-    return HINGE_OK;
-}
-
-/* Looks now and then, while SMO takes its steps, whether the kernel has a factor that takes less. */
-struct prospect {
-    const struct hg_training *t;
-    const struct hg_reduced *reduced;
-    uint64_t next;       /* look: after so many steps */
-    struct hg_lowrank z; /* it */
-    bool found;
-    const struct hg_smo_options *options;
-};
-
-static bool leaves(void *arg, uint64_t iterations)
-{
-    struct prospect *p = arg;
-    const struct hg_reduced *reduced = p->reduced;
-    if (p->found || iterations < p->next)
-        return p->found;
-    p->next = HG_MAX(p->next, iterations);
-    p->found = hg_lowrank_find(&p->z, &p->t->distinct.problem, reduced->points, &reduced->qp, p->options->eps, p->next,
-                               p->options->threads, &p->options->halt);
-    p->next = p->next > UINT64_MAX / 4 ? UINT64_MAX : 2 * p->next;
-    return p->found;
-}
-
-static bool is_unfinished(const hinge_report *report)
-{
-    return report->outcome == HINGE_STALLED || report->outcome == HINGE_MAX_ITER;
-}
-
-/* What SMO has left unfinished goes on inside, by the columns that the kernel has or by a factor that was found; where
- * it has stalled on few points, and none is near enough, as of a kernel that rounding has left a little indefinite, by
- * all columns there are. */
-static hinge_status finish_inside(struct hg_training *t, struct prospect *prospect, size_t columns,
-                                  struct hg_reduced *reduced, const struct hg_smo_options *options,
-                                  struct hg_solution *s, hinge_error *err)
-{
-    hinge_status status = HINGE_OK;
-    if (columns > 0 && is_unfinished(&s->report))
-        status = go_on_inside(t, reduced, columns, NULL, options, s, err);
-    else if (columns == 0 && s->report.outcome == HINGE_STALLED && is_open(t) && reduced->qp.n <= HG_RANK_EXACT &&
-             !leaves(prospect, UINT64_MAX / 2) && t->params->kernel.type != HINGE_SIGMOID)
-        status = go_on_inside(t, reduced, reduced->qp.n, NULL, options, s, err);
-    while (prospect->found && status == HINGE_OK) {
-        struct hg_lowrank z = prospect->z;
-        prospect->found = false;
-        prospect->next = prospect->next > UINT64_MAX / 4 ? UINT64_MAX : 4 * prospect->next;
-        status = go_on_inside(t, reduced, 0, &z, options, s, err);
-    }
-    return status;
-}
-
-static hinge_status solve_part(struct hg_training *t, struct hg_reduced *reduced, struct prospect *prospect,
-                               struct hg_smo_options *options, struct hg_solution *s, hinge_error *err)
-{
-    if (t->interior) {
-        HG_TRY(solve_inside(t, reduced, NULL, options, s, err));
-        end_by_eps(t, &s->report);
-        return HINGE_OK;
-    }
-    size_t columns = is_open(t) ? hg_lowrank_inside(&t->distinct.problem, reduced->qp.n) : 0;
-    prospect->next = HG_RANK_LOOK * (uint64_t)reduced->qp.n;
-    options->leaves_arg = prospect;
-    if (columns > 0)
-        options->max_iter = hg_lowrank_steps(reduced->qp.n, columns);
-    else if (is_open(t))
-        options->leaves = leaves;
-    HG_TRY(solve(t, reduced, options, s, err));
-    options->max_iter = t->params->max_iter;
-    HG_TRY(finish_inside(t, prospect, columns, reduced, options, s, err));
-    options->leaves = NULL;
-    return find_r(t, reduced, options, s, err);
 }
 
 hinge_status hg_solve_problem(void *arg, size_t p, int threads, hinge_error *err)
 {
     struct hg_training *t = arg;
-    struct hg_solution *s = &t->solutions[p];
-    struct callback callback = callback_of(t, p);
-    callback.halt.arg = &callback;
-    struct hg_smo_options options = options_for(t, &callback, threads);
-    struct hg_reduced reduced;
-    struct prospect prospect = { t, &reduced, .options = &options };
-    hinge_status status = hg_reduced_init(&reduced, &t->distinct, &t->problem, p, err);
+    struct work w = { .t = t, .s = &t->solutions[p], .err = err };
+    work_init(&w, p, threads);
+    hinge_status status = hg_reduced_init(&w.reduced, &t->distinct, &t->problem, p, err);
     if (status == HINGE_OK)
-        status = solve_part(t, &reduced, &prospect, &options, s, err);
-    if (prospect.found)
-        hg_lowrank_free(&prospect.z);
+        status = solve_reduced(&w);
     if (status == HINGE_OK) {
-        hg_reduced_finish(&reduced);
-        status = keep_solution(t, &reduced.whole, reduced.rows, s, err);
+        hg_reduced_finish(&w.reduced);
+        status = keep_solution(&w);
     }
-    hg_reduced_free(&reduced);
+    hg_lowrank_free(&w.factor);
+    hg_reduced_free(&w.reduced);
     return status;
 }
