@@ -31,14 +31,12 @@ static const char usage[] =
 
 static void read_options(int argc, char **argv, struct calibrate_settings *s)
 {
-    const struct option_group groups[] = {
-        { "Options (default in parentheses):", calibrate_options, COUNT_OF(calibrate_options), s, NULL },
-        { "Data:", data_options, n_data_options, &s->data, NULL },
+    const struct command_line line = {
+        usage, { OPTION_GROUP("Options (default in parentheses):", calibrate_options, s), DATA_GROUP(&s->data) },
+        2, "a model file and a data file are needed", { &s->model_path, &s->data_path }, NULL
     };
-    const struct file_names files = { 2, "a model file and a data file are needed", { &s->model_path, &s->data_path },
-                                      NULL };
 
-    parse_command(argc, argv, usage, groups, COUNT_OF(groups), &files);
+    parse_command(argc, argv, &line);
     if (!s->output_path)
         s->output_path = s->model_path;
     if (is_stdout(s->output_path) && s->json)

@@ -70,18 +70,17 @@ static size_t check_lines(hinge_data_options options, const char *path, const st
 int command_check(int argc, char **argv)
 {
     struct data_flags flags = { 0 };
-    const struct option_group groups[] = {
-        { "Options:", check_options, COUNT_OF(check_options), &flags, NULL },
-        { "Data:", data_options, n_data_options, &flags, NULL },
-    };
     const char *path, *needed = "one data file is needed";
+    const struct command_line line = {
+        usage, { OPTION_GROUP("Options:", check_options, &flags), DATA_GROUP(&flags) }, 1, needed, { &path }, needed
+    };
     hinge_data_options options;
     struct text_lines lines;
     hinge_data data = { 0 };
     hinge_status status;
     size_t bad = 0;
 
-    parse_command(argc, argv, usage, groups, COUNT_OF(groups), &(struct file_names){ 1, needed, { &path }, needed });
+    parse_command(argc, argv, &line);
     options = flags.read;
     options.header -= flags.no_header;
     options.min_cols = 0; /* which no line lacks */

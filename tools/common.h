@@ -71,28 +71,30 @@ struct tool_option {
 };
 
 struct option_group {
-    const char *title;
+    const char *title; /* NULL behind the last group */
     const struct tool_option *options;
     size_t count;
     void *base;
     const char *const *without; /* long names of those that are left out, NULL behind the last; NULL: none is */
 };
+#define OPTION_GROUP(title, options, base) { title, options, COUNT_OF(options), base, NULL }
+#define DATA_GROUP(flags) { "Data:", data_options, n_data_options, flags, NULL }
 
-/* Reads all options and moves the other arguments to the end; returns the index of the first of them.
- * --help prints usage and the groups, and exits. */
-int parse_options(int argc, char **argv, const char *usage, const struct option_group *groups, size_t n_groups);
-
-/* The names of files behind a command's options. */
-struct file_names {
-    int least;             /* so many are needed, */
+/* What a command takes: options, and the names of files behind them. */
+struct command_line {
+    const char *usage; /* what --help prints before the options */
+    struct option_group groups[7];
+    int least;             /* so many names are needed, */
     const char *needed;    /* which says that they are */
     const char **place[4]; /* where each goes; NULL: no more are allowed */
     const char *too_many;  /* says that there are more; NULL: "too many file names" */
 };
 
+/* Reads all options and moves the other arguments to the end; returns the index of the first of them.
+ * --help prints usage and the groups, and exits. */
+int parse_options(int argc, char **argv, const struct command_line *line);
 /* Does parse_options, and sets the places to the names behind the options; those without a name are left alone. */
-void parse_command(int argc, char **argv, const char *usage, const struct option_group *groups, size_t n_groups,
-                   const struct file_names *files);
+void parse_command(int argc, char **argv, const struct command_line *line);
 
 struct range {
     double low, high;

@@ -29,15 +29,13 @@ static const char usage[] =
 
 static void read_options(int argc, char **argv, struct export_settings *s)
 {
-    const struct option_group groups[] = {
-        { "Options (default in parentheses):", export_options, COUNT_OF(export_options), s, NULL },
-    };
     const char *needed = "one model file is needed";
+    const struct command_line line = { usage, { OPTION_GROUP("Options (default in parentheses):", export_options, s) },
+                                       1, needed, { &s->model_path }, needed };
 
     s->name = "svm";
     s->output = "-";
-    parse_command(argc, argv, usage, groups, COUNT_OF(groups),
-                  &(struct file_names){ 1, needed, { &s->model_path }, needed });
+    parse_command(argc, argv, &line);
     if (!s->c)
         die(EXIT_USAGE, "export: give --c, which writes a C file; there is no other form");
     for (const char *p = s->name; *p || p == s->name; p++)

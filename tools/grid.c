@@ -267,20 +267,18 @@ static void find_lists(struct grid_settings *s)
 static void read_options(int argc, char **argv, struct grid_settings *s, const char *text)
 {
     static const char *const own[] = { "folds", NULL };
-    struct option_group groups[TRAIN_GROUPS + 2];
     struct train_settings *t = &s->train;
+    struct command_line line = train_line(t, text, 1);
 
     t->grid = 1;
     t->folds = 5;
     s->select.drop = drop_not_given;
-    groups[0] = (struct option_group){ "Grid (default in parentheses):", grid_options, COUNT_OF(grid_options), s,
-                                       NULL };
-    train_begin(t, groups + 1);
-    groups[1].title = "Problem:";
-    groups[1].without = own;
-    groups[TRAIN_GROUPS + 1] = (struct option_group){ "Output:", output_options, COUNT_OF(output_options), s, NULL };
+    line.groups[0] = (struct option_group)OPTION_GROUP("Grid (default in parentheses):", grid_options, s);
+    line.groups[1].title = "Problem:";
+    line.groups[1].without = own;
+    line.groups[TRAIN_GROUPS + 1] = (struct option_group)OPTION_GROUP("Output:", output_options, s);
     t->params.C = t->params.nu = t->params.kernel.gamma = NAN;
-    train_parse(t, argc, argv, text, groups, COUNT_OF(groups));
+    parse_command(argc, argv, &line);
     if (!s->out || (s->resume && !*s->resume))
         s->own_out = join(base_name(t->data_path), ".out", "");
     s->out = s->out ? s->out : s->own_out;

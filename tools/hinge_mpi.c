@@ -67,14 +67,13 @@ static const char train_usage[] =
 static void read_train_options(int argc, char **argv, struct mpi_settings *s)
 {
     static const char *const others[] = { "solver", "epochs", "batch", "rank", "shrinking", "newton", NULL };
-    struct option_group groups[TRAIN_GROUPS + 2];
+    struct command_line line = train_line(&s->train, train_usage, 0);
 
-    train_begin(&s->train, groups);
-    groups[2].without = others; /* of those about the run */
-    groups[4] = groups[3];
-    groups[3] = (struct option_group){ "Ranks:", mpi_options, COUNT_OF(mpi_options), s, NULL };
-    groups[5] = (struct option_group){ "Output:", output_options, COUNT_OF(output_options), s, NULL };
-    train_parse(&s->train, argc, argv, train_usage, groups, COUNT_OF(groups));
+    line.groups[2].without = others; /* of those about the run */
+    line.groups[4] = line.groups[3];
+    line.groups[3] = (struct option_group)OPTION_GROUP("Ranks:", mpi_options, s);
+    line.groups[5] = (struct option_group)OPTION_GROUP("Output:", output_options, s);
+    parse_command(argc, argv, &line);
     if (s->train.folds && (s->train.certify || s->mpi.checkpoint || s->mpi.rounds))
         die(EXIT_USAGE, "train: leave out %s or -v, which trains no model",
             s->train.certify ? "--certify" : s->mpi.checkpoint ? "--checkpoint" : "--rounds");

@@ -390,11 +390,10 @@ static const char usage[] =
 int command_info(int argc, char **argv)
 {
     struct info_settings s = { 0 };
-    const struct option_group groups[] = {
-        { "Options (default in parentheses):", info_options, COUNT_OF(info_options), &s, NULL },
-        { "Data:", data_options, n_data_options, &s.data, NULL },
-    };
-    int first = parse_options(argc, argv, usage, groups, COUNT_OF(groups));
+    const struct command_line line = { .usage = usage,
+                                       .groups = { OPTION_GROUP("Options (default in parentheses):", info_options, &s),
+                                                   DATA_GROUP(&s.data) } };
+    int first = parse_options(argc, argv, &line);
 
     if (first == argc)
         tell_machine(s.json);

@@ -296,11 +296,7 @@ static void print_option(const struct tool_option *option)
         printf("%-*s", HELP_COLUMN, left);
     else
         printf("%s\n%*s", left, HELP_COLUMN, "");
-}
-
-static void print_indented(const char *text)
-{
-    for (; *text; text++) {
+    for (const char *text = option->help; *text; text++) {
         putchar(*text);
         if (*text == '\n')
             printf("%*s", HELP_COLUMN, "");
@@ -318,19 +314,16 @@ static int is_left_out(const struct option_group *group, const struct tool_optio
 
 static const struct tool_option help_option = { 0, "help", NULL, parse_flag, 0, NULL, "print this text" };
 
-static _Noreturn void print_help(const char *usage, const struct option_group *groups, size_t n_groups)
+static _Noreturn void print_help(const struct command_line *line)
 {
-    puts(usage);
-    for (size_t g = 0; g < n_groups; g++) {
-        printf("\n%s\n", groups[g].title);
-        for (size_t k = 0; k < groups[g].count; k++)
-            if (groups[g].options[k].help && !is_left_out(&groups[g], &groups[g].options[k])) {
-                print_option(&groups[g].options[k]);
-                print_indented(groups[g].options[k].help);
-            }
+    puts(line->usage);
+    for (const struct option_group *group = line->groups; group->title; group++) {
+        printf("\n%s\n", group->title);
+        for (size_t k = 0; k < group->count; k++)
+            if (group->options[k].help && !is_left_out(group, &group->options[k]))
+                print_option(&group->options[k]);
     }
     print_option(&help_option);
-    print_indented(help_option.help);
     finish_stdout();
     exit(0);
 }
@@ -339,8 +332,8 @@ static _Noreturn void print_help(const char *usage, const struct option_group *g
 
 enum { MAX_OPTIONS = 100, LONG_OPTION = 256 }; /* getopt_long answers LONG_OPTION + row, or a letter */
 
-/* All groups in one list, and what getopt_long wants to know about them. */
-struct command_line {
+/* All groups in one, and what getopt_long wants to know about them. */
+struct option_list {
     const struct tool_option *options[MAX_OPTIONS];
     void *bases[MAX_OPTIONS];
     size_t count;
@@ -348,50 +341,50 @@ struct command_line {
     char shorts[2 * MAX_OPTIONS + 3];
 };
 
-static void add_option(struct command_line *line, const struct tool_option *option, void *base)
+static void add_option(struct option_list *list, const struct tool_option *option, void *base)
 {
-    size_t row = line->count++, n_longs = 0, n_shorts = strlen(line->shorts);
+    size_t row = list->count++, n_longs = 0, n_shorts = strlen(list->shorts);
     int needs = !option->arg ? no_argument : *option->arg == '[' ? optional_argument : required_argument;
 
     if (row >= MAX_OPTIONS)
         die(EXIT_DATA, "too many options in a table");
-    line->options[row] = option;
-    line->bases[row] = base;
+    list->options[row] = option;
+    list->bases[row] = base;
     if (option->letter) {
-        line->shorts[n_shorts++] = (char)option->letter;
-        line->shorts[n_shorts] = option->arg ? ':' : '\0';
+        list->shorts[n_shorts++] = (char)option->letter;
+        list->shorts[n_shorts] = option->arg ? ':' : '\0';
     }
-    while (line->longs[n_longs].name)
+    while (list->longs[n_longs].name)
         n_longs++;
     if (option->name)
-        line->longs[n_longs] = (struct option){ option->name, needs, NULL, LONG_OPTION + (int)row };
+        list->longs[n_longs] = (struct option){ option->name, needs, NULL, LONG_OPTION + (int)row };
 }
 
-static size_t find_option(const struct command_line *line, int answer)
+static size_t find_option(const struct option_list *list, int answer)
 {
     size_t row = 0;
 
     if (answer >= LONG_OPTION)
         return (size_t)(answer - LONG_OPTION);
-    while (row < line->count && line->options[row]->letter != answer)
+    while (row < list->count && list->options[row]->letter != answer)
         row++;
     return row;
 }
 
-static void show_option(const struct command_line *line, int answer, char *shown, size_t size)
+static void show_option(const struct option_list *list, int answer, char *shown, size_t size)
 {
     if (answer >= LONG_OPTION)
-        snprintf(shown, size, "--%s", line->options[answer - LONG_OPTION]->name);
+        snprintf(shown, size, "--%s", list->options[answer - LONG_OPTION]->name);
     else
         snprintf(shown, size, "-%c", answer);
 }
 
-static _Noreturn void die_of_option(const struct command_line *line, int answer, char **argv)
+static _Noreturn void die_of_option(const struct option_list *list, int answer, char **argv)
 {
     char shown[48];
 
     if (optopt)
-        show_option(line, optopt, shown, sizeof shown);
+        show_option(list, optopt, shown, sizeof shown);
     if (answer == ':')
         die(EXIT_USAGE, "%s: needs a value; see `%s %s --help`", shown, program_invocation_short_name, argv[0]);
     if (optopt >= LONG_OPTION)
@@ -402,51 +395,50 @@ static _Noreturn void die_of_option(const struct command_line *line, int answer,
         program_invocation_short_name, argv[0]);
 }
 
-int parse_options(int argc, char **argv, const char *usage, const struct option_group *groups, size_t n_groups)
+int parse_options(int argc, char **argv, const struct command_line *line)
 {
-    struct command_line *line = allocate(1, sizeof *line);
+    struct option_list *list = allocate(1, sizeof *list);
     int answer, help = 0;
 
     for (int k = 1; k < argc; k++) /* before any of them can be wrong */
         if (strcmp(argv[k], "--json") == 0)
             die_in_json();
-    line->shorts[0] = ':'; /* a missing value is told apart from an unknown option */
-    for (size_t g = 0; g < n_groups; g++)
-        for (size_t k = 0; k < groups[g].count; k++)
-            if (!is_left_out(&groups[g], &groups[g].options[k]))
-                add_option(line, &groups[g].options[k], groups[g].base);
-    add_option(line, &help_option, &help);
+    list->shorts[0] = ':'; /* a missing value is told apart from an unknown option */
+    for (const struct option_group *group = line->groups; group->title; group++)
+        for (size_t k = 0; k < group->count; k++)
+            if (!is_left_out(group, &group->options[k]))
+                add_option(list, &group->options[k], group->base);
+    add_option(list, &help_option, &help);
     opterr = 0;
-    while ((answer = getopt_long(argc, argv, line->shorts, line->longs, NULL)) != -1) {
+    while ((answer = getopt_long(argc, argv, list->shorts, list->longs, NULL)) != -1) {
         struct option_use use = { NULL, optarg, NULL, argc, argv };
         char shown[48];
         size_t row;
 
         if (answer == '?' || answer == ':')
-            die_of_option(line, answer, argv);
-        row = find_option(line, answer);
-        show_option(line, answer, shown, sizeof shown);
+            die_of_option(list, answer, argv);
+        row = find_option(list, answer);
+        show_option(list, answer, shown, sizeof shown);
         use.shown = shown;
-        use.detail = line->options[row]->detail;
-        line->options[row]->parse(&use, (char *)line->bases[row] + line->options[row]->field);
+        use.detail = list->options[row]->detail;
+        list->options[row]->parse(&use, (char *)list->bases[row] + list->options[row]->field);
         if (help)
-            print_help(usage, groups, n_groups);
+            print_help(line);
     }
-    free(line);
+    free(list);
     return optind;
 }
 
-void parse_command(int argc, char **argv, const char *usage, const struct option_group *groups, size_t n_groups,
-                   const struct file_names *files)
+void parse_command(int argc, char **argv, const struct command_line *line)
 {
-    int first = parse_options(argc, argv, usage, groups, n_groups), count = argc - first, most = 0;
-    const char *too_many = files->too_many ? files->too_many : "too many file names";
+    int first = parse_options(argc, argv, line), count = argc - first, most = 0;
+    const char *too_many = line->too_many ? line->too_many : "too many file names";
 
-    while ((size_t)most < COUNT_OF(files->place) && files->place[most])
+    while ((size_t)most < COUNT_OF(line->place) && line->place[most])
         most++;
-    if (count < files->least || count > most)
-        die(EXIT_USAGE, "%s: %s; see `%s %s --help`", argv[0], count < files->least ? files->needed : too_many,
+    if (count < line->least || count > most)
+        die(EXIT_USAGE, "%s: %s; see `%s %s --help`", argv[0], count < line->least ? line->needed : too_many,
             program_invocation_short_name, argv[0]);
     for (int k = 0; k < count; k++)
-        *files->place[k] = argv[first + k];
+        *line->place[k] = argv[first + k];
 }

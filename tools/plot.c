@@ -175,18 +175,17 @@ static void draw_path(struct plot_settings *settings)
 static void read_options(int argc, char **argv, struct plot_settings *s)
 {
     static const char *const own[] = { "features", NULL };
-    const struct option_group groups[] = {
-        { "Options (default in parentheses):", plot_options, COUNT_OF(plot_options), s, NULL },
-        { "Path over C:", path_options, COUNT_OF(path_options), s, NULL },
-        { "Data:", data_options, n_data_options, &s->data, own },
-    };
+    struct command_line line = { .usage = usage,
+                                 .groups = { OPTION_GROUP("Options (default in parentheses):", plot_options, s),
+                                             OPTION_GROUP("Path over C:", path_options, s), DATA_GROUP(&s->data) } };
     int first, left;
 
     s->params = hinge_params_default(HINGE_C_SVC);
     s->costs[0] = -5, s->costs[1] = 15, s->costs[2] = 2;
     s->folds = 5;
     s->tolerance = 1e-3;
-    first = parse_options(argc, argv, usage, groups, COUNT_OF(groups));
+    line.groups[2].without = own;
+    first = parse_options(argc, argv, &line);
     left = argc - first;
     if (left != 2 - s->path)
         die(EXIT_USAGE, "plot: %s; see `hinge plot --help`",

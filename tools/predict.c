@@ -38,14 +38,12 @@ static const char usage[] = "usage: hinge predict [options] test_file model_file
 
 static void read_options(int argc, char **argv, const char *text, struct predict_settings *s)
 {
-    const struct option_group groups[] = {
-        { "Options (default in parentheses):", predict_options, COUNT_OF(predict_options), s, NULL },
-        { "Data:", data_options, n_data_options, &s->data, NULL },
+    const struct command_line line = {
+        text, { OPTION_GROUP("Options (default in parentheses):", predict_options, s), DATA_GROUP(&s->data) },
+        2, "a test file and a model file are needed", { &s->test_path, &s->model_path, &s->output_path }, NULL
     };
-    const struct file_names files = { 2, "a test file and a model file are needed",
-                                      { &s->test_path, &s->model_path, &s->output_path }, NULL };
 
-    parse_command(argc, argv, text, groups, COUNT_OF(groups), &files);
+    parse_command(argc, argv, &line);
     if (is_stdout(s->output_path) + is_stdout(s->decisions) + s->json > 1)
         die(EXIT_USAGE, "predict: only one of output_file, --decisions and --json can go to standard output");
 }

@@ -321,20 +321,18 @@ static void write_points(const struct report *r, const struct report_settings *s
 
 static void read_options(int argc, char **argv, struct report_settings *s)
 {
-    const struct option_group groups[] = {
-        { "How the model was trained:", training_options, COUNT_OF(training_options), s, NULL },
-        { "Report (default in parentheses):", report_options, COUNT_OF(report_options), s, NULL },
-        { "Data:", data_options, n_data_options, &s->data, NULL },
+    const struct command_line line = {
+        usage, { OPTION_GROUP("How the model was trained:", training_options, s),
+                 OPTION_GROUP("Report (default in parentheses):", report_options, s), DATA_GROUP(&s->data) },
+        2, "a model file and a data file are needed", { &s->model_path, &s->data_path }, NULL
     };
-    const struct file_names files = { 2, "a model file and a data file are needed", { &s->model_path, &s->data_path },
-                                      NULL };
 
     s->params = hinge_params_default(HINGE_C_SVC);
     s->params.C = s->params.nu = 0;
     s->params.p = NAN;
     s->tolerance = 1e-3;
     s->delta = 0.05;
-    parse_command(argc, argv, usage, groups, COUNT_OF(groups), &files);
+    parse_command(argc, argv, &line);
     if (is_stdout(s->points) && s->json)
         die(EXIT_USAGE, "report: only one of --points and --json can go to standard output");
 }

@@ -131,17 +131,16 @@ static void write_lines(const char *path, const struct text_lines *lines, const 
 int command_sample(int argc, char **argv)
 {
     struct sample_settings s = { 0 };
-    const struct option_group groups[] = { { "Options (default in parentheses):", sample_options,
-                                             COUNT_OF(sample_options), &s } };
     const char *needed = "a data file and a count are needed, and two more files at most";
     const char *data_path, *number, *output = NULL, *rest = NULL;
-    const struct file_names files = { 2, needed, { &data_path, &number, &output, &rest }, needed };
+    const struct command_line line = { usage, { OPTION_GROUP("Options (default in parentheses):", sample_options, &s) },
+                                       2, needed, { &data_path, &number, &output, &rest }, needed };
     struct text_lines lines;
     struct label *labels;
     size_t count, head, n;
     char *taken;
 
-    parse_command(argc, argv, usage, groups, COUNT_OF(groups), &files);
+    parse_command(argc, argv, &line);
     head = s.header;
     check_writable(output, data_path);
     check_writable(rest, data_path);

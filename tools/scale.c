@@ -42,14 +42,13 @@ static const char usage[] = "usage: hinge scale [options] data_file\n\n"
 
 static void read_options(int argc, char **argv, struct scale_settings *s, const char **data_path)
 {
-    const struct option_group groups[] = {
-        { "Options (default in parentheses):", scale_options, COUNT_OF(scale_options), s, NULL },
-        { "Data:", data_options, n_data_options, &s->data, NULL },
-    };
     const char *needed = "one data file is needed";
-    const struct file_names files = { 1, needed, { data_path }, needed };
+    const struct command_line line = {
+        usage, { OPTION_GROUP("Options (default in parentheses):", scale_options, s), DATA_GROUP(&s->data) },
+        1, needed, { data_path }, needed
+    };
 
-    parse_command(argc, argv, usage, groups, COUNT_OF(groups), &files);
+    parse_command(argc, argv, &line);
     if (s->save && s->restore)
         die(EXIT_USAGE, "scale: -s and -r do not go together");
     if (!(s->ranges.x.lower < s->ranges.x.upper))

@@ -135,26 +135,21 @@ static const char usage[] =
     "file with .model added, in the current folder. Ctrl-C saves the best model so far; a second one\n"
     "ends at once.";
 
-void train_begin(struct train_settings *s, struct option_group groups[TRAIN_GROUPS])
+struct command_line train_line(struct train_settings *s, const char *text, size_t first)
 {
-    const struct option_group all[TRAIN_GROUPS] = {
-        { "Problem (default in parentheses):", problem_options, COUNT_OF(problem_options), s, NULL },
-        { "Scaling:", scale_options, COUNT_OF(scale_options), s, NULL },
-        { "Run:", run_options, COUNT_OF(run_options), s, NULL },
-        { "Data:", data_options, n_data_options, &s->data, NULL },
+    const struct option_group groups[TRAIN_GROUPS] = {
+        OPTION_GROUP("Problem (default in parentheses):", problem_options, s),
+        OPTION_GROUP("Scaling:", scale_options, s),
+        OPTION_GROUP("Run:", run_options, s),
+        DATA_GROUP(&s->data),
     };
+    struct command_line line = { text, { { 0 } }, 1, "a training file is needed", { &s->data_path, &s->model_path },
+                                 NULL };
 
-    memcpy(groups, all, sizeof all);
+    memcpy(line.groups + first, groups, sizeof groups);
     s->params = hinge_params_default(HINGE_C_SVC);
     s->scale_lower = s->scale_upper = NAN;
-}
-
-void train_parse(struct train_settings *s, int argc, char **argv, const char *text, const struct option_group *groups,
-                 size_t n_groups)
-{
-    const struct file_names files = { 1, "a training file is needed", { &s->data_path, &s->model_path }, NULL };
-
-    parse_command(argc, argv, text, groups, n_groups, &files);
+    return line;
 }
 
 void train_name_model(struct train_settings *s)
@@ -226,11 +221,10 @@ static void read_online(struct train_settings *s)
 
 static void read_options(int argc, char **argv, struct train_settings *s)
 {
-    struct option_group groups[TRAIN_GROUPS + 1];
+    struct command_line line = train_line(s, usage, 0);
 
-    train_begin(s, groups);
-    groups[TRAIN_GROUPS] = (struct option_group){ "Output:", output_options, COUNT_OF(output_options), s, NULL };
-    train_parse(s, argc, argv, usage, groups, COUNT_OF(groups));
+    line.groups[TRAIN_GROUPS] = (struct option_group)OPTION_GROUP("Output:", output_options, s);
+    parse_command(argc, argv, &line);
     if (s->folds && (s->test || s->certify))
         die(EXIT_USAGE, "train: leave out %s or -v, which trains no model", s->test ? "--test" : "--certify");
     read_online(s);

@@ -41,12 +41,10 @@ struct train_run {
     size_t rows_floor;    /* number of examples that it was measured on */
 };
 
-/* Sets the defaults, and groups of what hinge train and hinge grid can be told of problem, scaling, run and data. */
+/* Sets the defaults, and returns a command line that names a training file and maybe a model file. From the first group
+ * on, it has those of what hinge train and hinge grid can be told of problem, scaling, run and data. */
 enum { TRAIN_GROUPS = 4 };
-void train_begin(struct train_settings *s, struct option_group groups[TRAIN_GROUPS]);
-/* Reads a command line of the groups, which names a training file and maybe a model file. */
-void train_parse(struct train_settings *s, int argc, char **argv, const char *usage, const struct option_group *groups,
-                 size_t n_groups);
+struct command_line train_line(struct train_settings *s, const char *usage, size_t first);
 /* Names the model file after the data, if it has no name. */
 void train_name_model(struct train_settings *s);
 /* Takes each of the options of scaling for --scale. */
