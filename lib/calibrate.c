@@ -6,12 +6,11 @@
 #include "lib/folds.h"
 #include "lib/proba.h"
 #include "lib/problem.h"
+#include "lib/training.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { FOLDS = 5 };
 
 /* ---- from decision values to what a model keeps ---------------------------------------------------------- */
 
@@ -114,8 +113,9 @@ static bool calibrated_fit(struct calibrated *c, size_t p, double *decision, con
 /* ---- calibration by folds -------------------------------------------------------------------------------- */
 
 struct calibration {
-    struct hg_jobs jobs; /* job p * FOLDS + f: fold f of problem p */
+    struct hg_jobs jobs; /* job p * HG_FOLDS + f: fold f of problem p */
     const struct hg_problem *problem;
+    const struct hg_refold *refold; /* NULL: nothing is known */
     size_t *start;       /* [n_problems + 1] where problem p's decision values begin, */
     double *decision;    /* in the order of its points: first class first */
     hinge_outcome ended; /* TIME_LIMIT or STOPPED; otherwise CONVERGED */
@@ -163,13 +163,11 @@ static int by_row(const void *a, const void *b)
     return p < q ? -1 : p > q;
 }
 
-/* Every problem has a stream of random numbers of its own, so that jobs need no order. */
 static void split(const struct hg_problem *pr, size_t p, size_t f, size_t n_first, struct part *part)
 {
     struct hg_job *job = &part->job;
-    size_t n = hg_problem_points(pr, p, part->point), start[3] = { 0, n_first, n };
-    uint64_t stream = pr->params.seed + p * UINT64_C(0x632be59bd9b4e019), state = hg_random(&stream);
-    hg_folds_deal(&state, start, 2, HG_MIN((size_t)FOLDS, n), part->work, part->fold);
+    size_t n = hg_problem_points(pr, p, part->point);
+    hg_folds_deal_problem(pr, p, HG_FOLDS, part->work, part->fold);
     for (size_t i = 0; i < n; i++) {
         uint32_t row = pr->order[part->point[i]];
         if (part->fold[i] == f) {
@@ -206,14 +204,18 @@ static hinge_status calibrate_fold(void *arg, size_t number, int threads, hinge_
 {
     struct calibration *c = arg;
     const struct hg_problem *pr = c->problem;
-    size_t p = number / FOLDS, n = c->start[p + 1] - c->start[p], a, b;
+    size_t p = number / HG_FOLDS, n = c->start[p + 1] - c->start[p], a, b;
+    if (c->refold != NULL && c->refold->start != NULL && c->refold->is_solved[p]) {
+        memcpy(c->decision + c->start[p], c->refold->decision + c->refold->start[p], n * sizeof *c->decision);
+        return HINGE_OK;
+    }
     struct part part = { .job = { .number = number, .threads = threads, .y = c->jobs.y, .params = c->jobs.params,
                                   .copy = pr->n_classes > 2 && !pr->one_vs_rest } };
     HG_TRY(part_init(&part, pr, n, err));
     if (pr->one_vs_rest)
         part_set_rest(&part, pr, p);
     hg_problem_pair(pr, p, &a, &b);
-    split(pr, p, number % FOLDS, pr->classifies ? pr->start[a + 1] - pr->start[a] : n, &part);
+    split(pr, p, number % HG_FOLDS, pr->classifies ? pr->start[a + 1] - pr->start[a] : n, &part);
     hinge_status status = HINGE_OK;
     if (part.job.n_held > 0)
         status = decide_held(c, &part, pr->one_vs_rest || !pr->classifies ? 1 : pr->labels[a], err);
@@ -298,12 +300,12 @@ static hinge_status by_training_rows(struct calibration *c, hinge_model *model, 
     return status;
 }
 
-hinge_status hg_calibrate_by_folds(struct hg_others *others, hinge_model *model, const hinge_matrix *x,
-                                   const double *y, const hinge_params *params, double begin, hinge_outcome *outcome,
-                                   hinge_error *err)
+hinge_status hg_calibrate_by_folds(struct hg_others *others, const struct hg_refold *refold, hinge_model *model,
+                                   const hinge_matrix *x, const double *y, const hinge_params *params, double begin,
+                                   hinge_outcome *outcome, hinge_error *err)
 {
     struct hg_problem problem;
-    struct calibration c = { .problem = &problem };
+    struct calibration c = { .problem = &problem, .refold = refold };
     hinge_params plain = *params;
     plain.probability = 0;
     plain.beta0 = NULL;
@@ -315,8 +317,9 @@ hinge_status hg_calibrate_by_folds(struct hg_others *others, hinge_model *model,
                                .x = x,
                                .y = y,
                                .params = plain,
-                               .n_jobs = FOLDS * problem.n_problems,
+                               .n_jobs = HG_FOLDS * problem.n_problems,
                                .begin = begin,
+                               .stopped = refold != NULL && refold->stopped,
                                .job = calibrate_fold,
                                .arg = &c };
     if (problem.task->one_class)

@@ -21,6 +21,12 @@ hinge_status hg_folds_draw(const struct hg_problem *problem, uint64_t *state, si
 /* The largest nu that the classes allow without the rows of one fold (fold NULL: with all rows); work: [n_classes]. */
 double hg_folds_most_nu(const struct hg_problem *problem, const uint32_t *fold, size_t without, double *work);
 
+enum { HG_FOLDS = 5 }; /* of a calibration */
+
+/* A calibration's folds of the points of problem p, by position: the same whoever asks. Returns how many: as many as
+ * there are points, where those are fewer than `folds`. */
+size_t hg_folds_deal_problem(const struct hg_problem *problem, size_t p, size_t folds, uint32_t *work, uint32_t *fold);
+
 struct hg_job;
 
 /* Who trains and predicts in place of this process: a job, by params of its training. *model: NULL, and then the one
@@ -73,12 +79,15 @@ hinge_status hg_cross_validate(struct hg_others *others, const hinge_matrix *x, 
                                const hinge_params *params, size_t folds, double *predictions, hinge_report *report,
                                hinge_error *err);
 
+struct hg_refold;
+
 /* calibrate.c: calibrates a model on the data it was trained on, by 5-fold cross-validation (one-class: by the model
- * itself). begin: when the training began, from which time limit and progress count. A stop or a time limit
- * leaves the model as it is and makes *outcome say so; data that are too few leave it as it is. */
-hinge_status hg_calibrate_by_folds(struct hg_others *others, hinge_model *model, const hinge_matrix *x,
-                                   const double *y, const hinge_params *params, double begin, hinge_outcome *outcome,
-                                   hinge_error *err);
+ * itself). refold: NULL, or what the training knows of its folds already. begin: when the training began, from which
+ * time limit and progress count. A stop or a time limit leaves the model as it is and makes *outcome say so; data that
+ * are too few leave it as it is. */
+hinge_status hg_calibrate_by_folds(struct hg_others *others, const struct hg_refold *refold, hinge_model *model,
+                                   const hinge_matrix *x, const double *y, const hinge_params *params, double begin,
+                                   hinge_outcome *outcome, hinge_error *err);
 
 /* out, in x's type without gaps, gets the rows named. */
 void hg_gather_rows(const hinge_matrix *x, const uint32_t *rows, size_t n, void *out);

@@ -563,7 +563,10 @@ hinge_status hg_solve_problem(void *arg, size_t p, int threads, hinge_error *err
 {
     struct hg_training *t = arg;
     struct work w = { .t = t, .s = &t->solutions[p], .err = err };
+    struct hg_refolding refolding = { t, &w.reduced, p };
     work_init(&w, p, threads);
+    w.options.then = t->refold != NULL ? hg_refold : NULL;
+    w.options.then_arg = &refolding;
     hinge_status status = hg_reduced_init(&w.reduced, &t->distinct, &t->problem, p, err);
     if (status == HINGE_OK)
         status = solve_reduced(&w);

@@ -138,11 +138,25 @@ static hinge_status training_init(struct hg_training *t, const hinge_matrix *x, 
     return make_cells(t, err);
 }
 
+/* To what a calibration's folds are solved: a hundred times eps, but a tenth of a margin at most, and of a tube no more
+ * than its half width. Such an error of decision values changes a sigmoid in its third digit (doc/tried.md). */
+static double fold_eps(const hinge_params *p)
+{
+    double most = p->task == HINGE_C_SVC ? 0.1 : HG_MIN(0.1, p->p);
+    return HG_MAX(p->eps, HG_MIN(most, 100 * p->eps));
+}
+
+/* refold: NULL, or room for the folds of the problems, which is filled where that can be. */
 static hinge_status train(hinge_model **model, const hinge_matrix *x, const double *y, const hinge_params *params,
-                          hinge_report *report, hinge_error *err)
+                          struct hg_refold *refold, hinge_report *report, hinge_error *err)
 {
     struct hg_training t;
     hinge_status status = training_init(&t, x, y, params, err);
+    if (status == HINGE_OK && refold != NULL && hg_refold_may(&t)) {
+        refold->eps = fold_eps(params);
+        status = hg_refold_init(refold, &t.problem, err);
+        t.refold = refold;
+    }
     if (status == HINGE_OK)
         status = hg_each(t.problem.n_problems, hg_side_by_side(&t), t.threads, hg_solve_problem, &t, err);
     if (status == HINGE_OK)
@@ -164,15 +178,18 @@ hinge_status hinge_train(hinge_model **model, const hinge_matrix *x, const doubl
     if (model == NULL || params == NULL)
         return hg_fail(err, HINGE_EINVAL, "%s: NULL", model == NULL ? "model" : "params");
     HG_TRY(hg_scaled_init(&scaled, x, params, err));
-    hinge_status status = train(&m, &scaled.x, y, &scaled.params, &r, err);
+    struct hg_refold refold = { 0 };
+    bool refolds = params->probability && params->scaling == NULL; /* otherwise each fold has its own scaling */
+    hinge_status status = train(&m, &scaled.x, y, &scaled.params, refolds ? &refold : NULL, &r, err);
     if (status == HINGE_OK && params->scaling != NULL)
         status = hinge_scaling_attach(&scaled.scaling, m, err);
     r.memory_bytes += scaled.data != NULL ? x->rows * x->cols * sizeof *scaled.data : 0;
     hg_scaled_free(&scaled);
     if (status == HINGE_OK && params->probability && !hg_ended_early(r.outcome)) {
-        status = hg_calibrate_by_folds(NULL, m, x, y, params, begin, &r.outcome, err);
+        status = hg_calibrate_by_folds(NULL, &refold, m, x, y, params, begin, &r.outcome, err);
         r.seconds = hg_now() - begin;
     }
+    hg_free(refold.start);
     if (status != HINGE_OK) {
         hinge_model_free(m);
         return status;

@@ -8,6 +8,7 @@
 #include "lib/distinct.h"
 #include "lib/model.h"
 #include "lib/problem.h"
+#include "solver/smo/block.h"
 
 #include <omp.h>
 
@@ -30,6 +31,15 @@ struct hg_arenas {
     struct hg_arena rows, panels;
 };
 
+/* Folds of problems that are solved, by position of their points (refold.c). */
+struct hg_refold {
+    double eps;       /* to which folds are solved */
+    size_t *start;    /* [n_problems + 1] where each problem's decision values begin */
+    double *decision; /* of examples held out; the first class's are positive */
+    bool *is_solved;  /* [n_problems] */
+    int stopped;      /* atomically; 1: the user's callback said so in one of them */
+};
+
 struct hg_training {
     struct hg_problem problem;
     struct hg_distinct distinct; /* what solvers see of it */
@@ -45,6 +55,7 @@ struct hg_training {
     struct hg_cells cells;     /* of the points; empty where no kernel values are negligible */
     struct hg_solution *solutions; /* [n_problems] */
     struct hg_arenas *rooms;         /* [threads] of those that problems run in */
+    struct hg_refold *refold;      /* NULL: no folds are asked for, or they cannot be solved so */
 };
 
 bool hg_wants_f32(const struct hg_training *t);
@@ -54,6 +65,18 @@ bool hg_side_by_side(const struct hg_training *t);
 
 /* solve.c: problem p, by so many threads, into its solution. t: struct hg_training. */
 hinge_status hg_solve_problem(void *t, size_t p, int threads, hinge_error *err);
+
+/* refold.c: whether folds may go on from this training's solutions; room for the decision values of a problem's
+ * examples, to be freed by hg_free(refold->start); and what block SMO calls where it has converged: hg_smo_options.then
+ * of a problem, arg being its struct hg_refolding. */
+struct hg_refolding {
+    const struct hg_training *t;
+    const struct hg_reduced *reduced;
+    size_t problem;
+};
+bool hg_refold_may(const struct hg_training *t);
+hinge_status hg_refold_init(struct hg_refold *refold, const struct hg_problem *problem, hinge_error *err);
+hinge_status hg_refold(void *arg, struct hg_run *run, const struct hg_smo_result *result, hinge_error *err);
 
 /* pack.c: a model of a problem's classes and parameters, trained on so many rows, whose support vectors are yet to be
  * filled in; to be freed on failure too. The model of all solutions, and the report on them. */

@@ -632,7 +632,10 @@ static void rest_is_a_class(void **state)
                     y[i] = set.y[i] == labels[c] ? 1 : -1;
                 struct set named = { N, set.d, set.x, y };
                 hinge_model *binary = fit(&named, &alone, NULL);
-                assert_true(model->prob_a[c] == binary->prob_a[0] && model->prob_b[c] == binary->prob_b[0]);
+                /* C-SVC's folds begin where the problem ends, whose points stand in another order */
+                double most = task == HINGE_NU_SVC ? 0 : 0.05;
+                assert_true(fabs(model->prob_a[c] - binary->prob_a[0]) <= most);
+                assert_true(fabs(model->prob_b[c] - binary->prob_b[0]) <= most);
                 assert_true(model->prob_a[c] < 0); /* the surer of the class, the larger its decision value */
                 hinge_model_free(binary);
             }

@@ -318,6 +318,79 @@ static void test_stop_in_correction(void **state)
     free(k), free(g);
 }
 
+/* ---- other problems on the same points ------------------------------------------------------------------- */
+
+struct again {
+    struct problem *p;
+    hinge_dtype type;
+    const struct hg_smo_options *options;
+    double eps;
+    size_t solved, steps, cold_steps;
+};
+
+/* Every fifth entry's box becomes empty, in turn: the solution is as good as that of a run of its own. */
+static hinge_status solve_again(void *arg, struct hg_run *r, const struct hg_smo_result *first, hinge_error *err)
+{
+    struct again *a = arg;
+    struct problem other = *a->p;
+    size_t n = other.n;
+    double *g = malloc(n * sizeof *g), *plain = malloc(n * sizeof *plain);
+    assert_int_equal(first->report.outcome, HINGE_CONVERGED);
+    for (size_t f = 0; f < 5; f++) {
+        assert_int_equal(hg_qp_init(&other.qp, n, a->p->qp.layers, NULL), HINGE_OK);
+        other.qp.no_sum = a->p->qp.no_sum, other.qp.kink = a->p->qp.kink;
+        for (int l = 0; l < other.qp.layers; l++)
+            for (size_t i = 0; i < n; i++) {
+                bool held = i % 5 == f;
+                set(&other.qp, l, i, a->p->qp.off[l][i], held ? 0 : a->p->qp.lo[l][i], held ? 0 : a->p->qp.hi[l][i],
+                    a->p->qp.beta[l][i]);
+            }
+        if (hg_qp_project(&other.qp, other.sums)) {
+            struct hg_smo_result res, cold;
+            assert_int_equal(hg_smo_again(r, &other.qp, a->eps, g, &res, err), HINGE_OK);
+            assert_int_equal(res.report.outcome, HINGE_CONVERGED);
+            check_feasible(&other);
+            plain_gradient(other.k, &other.qp, plain);
+            assert_true(hg_qp_violation(&other.qp, plain) <= 2 * a->eps + 1e-13 * (double)n);
+            for (size_t i = 0; i < n; i++)
+                CHECK_NEAR(g[i], plain[i], a->eps);
+            for (int l = 0; l < other.qp.layers; l++)
+                CHECK_NEAR(res.bias[l], hg_qp_bias(&other.qp, NULL, n, plain, l), 2 * a->eps);
+            a->steps += res.report.iterations;
+            restart(&other);
+            struct hg_smo_options o = *a->options;
+            o.eps = a->eps, o.then = NULL;
+            cold = run(&other, a->type, &o);
+            CHECK_NEAR(res.report.objective, cold.report.objective, 2 * a->eps * (double)n);
+            a->cold_steps += cold.report.iterations;
+            a->solved++;
+        }
+        hg_qp_free(&other.qp);
+    }
+    free(g), free(plain);
+    return HINGE_OK;
+}
+
+static void test_again(void **state)
+{
+    (void)state;
+    for (int kind = 0; kind < KINDS; kind++)
+        for (int c = 0; c < 8; c++) {
+            struct problem p = problem_new(kind, c & 1 ? 700 : 300, 90 + (uint64_t)c, 0.2, 0.3, 0.5);
+            struct hg_smo_options o = options(1e-7, c & 2 ? 32 : 0);
+            struct again a = { &p, c & 4 ? HINGE_F64 : HINGE_F32, &o, kind == PLAIN ? 1e-8 : 1e-5, 0, 0, 0 };
+            p.cost = c & 2 ? 5 : 0.5; /* rows are kept, and are not */
+            o.cache_bytes = c == 3 ? 100 * 700 * sizeof(float) : o.cache_bytes; /* few of them */
+            o.then = solve_again, o.then_arg = &a;
+            restart(&p);
+            struct hg_smo_result res = run(&p, a.type, &o);
+            check_optimum(&p, &res, 1e-7);
+            assert_true(kind >= BY_CLASS || a.solved == 5);
+            assert_true(kind >= BY_CLASS || a.steps < a.cold_steps);
+            problem_free(&p);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -332,6 +405,7 @@ int main(void)
         cmocka_unit_test(test_indefinite_ends),
         cmocka_unit_test(test_coarse_rows),
         cmocka_unit_test(test_stop_in_correction),
+        cmocka_unit_test(test_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

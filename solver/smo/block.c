@@ -43,6 +43,8 @@ size_t hg_choose_q(const struct hg_rows *rows, size_t n, size_t asked, int layer
     return q;
 }
 
+enum { EARLY = 64 }; /* points whose error is measured in a problem solved again */
+
 void hg_run_free(struct hg_run *r)
 {
     hg_free(r->active);
@@ -85,6 +87,19 @@ static hinge_status look_at_diagonal(struct hg_run *r)
     return status;
 }
 
+/* What judge.c asks of a run that has not begun. */
+static void begin_judging(struct hg_run *r)
+{
+    r->best = r->looked_at = r->kept.objective = INFINITY;
+    r->best_round = r->report->rounds;
+    r->target = r->opt->eps;
+    r->newton = (struct hg_newton_rule){ .least = INFINITY };
+    r->newton_bytes = 0;
+    r->waste = 0;
+    r->checks = 0;
+    r->looked = r->resorted = false;
+}
+
 hinge_status hg_run_init(struct hg_run *r, hinge_error *err)
 {
     r->n = r->m = r->qp->n;
@@ -95,9 +110,7 @@ hinge_status hg_run_init(struct hg_run *r, hinge_error *err)
     r->halt = r->opt->halt;
     if (r->halt.stop == NULL)
         r->halt.stop = &r->own_stop;
-    r->best = r->looked_at = INFINITY;
-    r->target = r->opt->eps;
-    r->newton.least = INFINITY;
+    begin_judging(r);
     if (!allocate(r))
         return hg_fail(err, HINGE_ENOMEM, "no memory for a problem of %zu examples", r->n);
     for (size_t i = 0; i < r->n; i++)
@@ -110,7 +123,6 @@ hinge_status hg_run_init(struct hg_run *r, hinge_error *err)
                                   .n = r->n, .q = r->q, .columns = r->active };
     if (status == HINGE_OK)
         status = hg_store_init(&r->store, err);
-    r->settled = !hg_store_is_half(&r->store);
     if (status == HINGE_OK) {
         status = look_at_diagonal(r);
         if (status != HINGE_OK)
@@ -229,16 +241,15 @@ void hg_report_progress(struct hg_run *r)
 
 /* ---- the run ----------------------------------------------------------------------------------------------------- */
 
-static hinge_status start(struct hg_run *r)
+/* g is there, or torn. */
+static hinge_status begin(struct hg_run *r)
 {
-    hinge_status status = hg_first_gradient(r);
     for (size_t at = 0; at < r->m; at++)
         hg_set_offsets(r, at);
+    r->settled = !hg_store_is_half(&r->store);
     hg_scan(r);
-    if (status == HINGE_OK)
-        status = hg_look_at_start(r);
+    hinge_status status = hg_look_at_start(r);
     r->objective = r->last_objective = hg_recompute_objective(r);
-    r->kept.objective = INFINITY;
     for (size_t i = 0; i < r->n; i++)
         if (!isfinite(r->diagonal[i]))
             r->report->violation = NAN;
@@ -289,6 +300,102 @@ static void finish(struct hg_run *r)
     hg_tidy(r);
 }
 
+static hinge_status go_on(struct hg_run *r, hinge_status status, hinge_error *err)
+{
+    if (status == HINGE_OK)
+        status = begin(r);
+    while (status == HINGE_OK && hg_judge(r, &status) == HG_GO_ON) {
+        uint64_t steps = r->report->iterations;
+        status = one_round(r);
+        hg_report_progress(r);
+        if (status == HINGE_OK && hg_run_wants_newton(r, r->report->iterations - steps))
+            status = hg_run_newton(r, r->newton.most_work);
+        else if (status == HINGE_OK && !hg_is_stopped(r))
+            hg_consider_shrinking(r);
+    }
+    if (status == HINGE_OK)
+        finish(r);
+    else if (status == HINGE_ENOMEM)
+        hg_fail(err, status, "no memory while solving a problem of %zu examples", r->n);
+    else if (err == NULL || err->status == HINGE_OK)
+        hg_fail(err, status, "the kernel function reported a failure");
+    return status;
+}
+
+/* ---- other problems on its points -------------------------------------------------------------------------------- */
+
+static hinge_status call_then(struct hg_run *r, hinge_error *err)
+{
+    r->first = r->qp;
+    r->first_g = hg_alloc(r->n, sizeof *r->first_g);
+    if (r->first_g == NULL)
+        return hg_fail(err, HINGE_ENOMEM, "no memory for a gradient of %zu examples", r->n);
+    for (size_t at = 0; at < r->n; at++)
+        r->first_g[r->active[at]] = r->g[at];
+    hinge_status status = r->opt->then(r->opt->then_arg, r, r->res, err);
+    hg_free(r->first_g);
+    return status;
+}
+
+void hg_renew_block(struct hg_run *r)
+{
+    for (size_t k = 0; k < r->in_w; k++)
+        for (int l = 0; l < r->qp->layers; l++) {
+            r->inner.lo[l][k] = r->qp->lo[l][r->w[k]];
+            r->inner.hi[l][k] = r->qp->hi[l][r->w[k]];
+            r->inner.off[l][k] = r->qp->off[l][r->w[k]];
+        }
+    r->inner.kink = r->qp->kink;
+}
+
+/* g is that of the first problem's solution, and the rows of what differs from it. */
+static hinge_status start_again(struct hg_run *r)
+{
+    hinge_status status = HINGE_OK;
+    r->m = r->n;
+    r->n_moved = 0;
+    for (size_t at = 0; at < r->n; at++)
+        r->g[at] = r->first_g[r->active[at]];
+    for (size_t at = 0; at < r->n && status == HINGE_OK; at++) {
+        uint32_t i = r->active[at];
+        double delta = hg_qp_beta(r->qp, i) - hg_qp_beta(r->first, i);
+        if (delta != 0)
+            r->moved[r->n_moved++] = (struct hg_move){ i, (uint32_t)at, delta, 0, NULL };
+        if (r->n_moved == r->q || (at + 1 == r->n && r->n_moved > 0)) {
+            status = hg_update_gradient(r);
+            r->n_moved = 0;
+            if (hg_is_stopped(r))
+                break;
+        }
+    }
+    return status;
+}
+
+hinge_status hg_smo_again(struct hg_run *r, struct hg_qp *qp, double eps, double *g, struct hg_smo_result *result,
+                          hinge_error *err)
+{
+    const struct hg_smo_options *first = r->opt;
+    struct hg_smo_options options = *first;
+    uint64_t rounds = r->report->rounds; /* the ages of rows and of W go on */
+    options.eps = eps;
+    options.leaves = NULL;
+    options.warm = false;
+    options.measured = EARLY;
+    *result = (struct hg_smo_result){ .report = { .rounds = rounds, .error = NAN }, .objective_error = NAN };
+    r->opt = &options;
+    r->res = result;
+    r->report = &result->report;
+    r->qp = qp;
+    begin_judging(r);
+    hg_store_renew(&r->store, &options, result);
+    hg_renew_block(r);
+    hinge_status status = go_on(r, start_again(r), err);
+    for (size_t at = 0; at < r->n; at++)
+        g[r->active[at]] = r->g[at];
+    r->opt = r->store.opt = first;
+    return status;
+}
+
 hinge_status hg_block_smo(struct hg_qp *qp, struct hg_rows *rows, struct hg_rows *exact,
                           const struct hg_smo_options *options, struct hg_smo_result *result, hinge_error *err)
 {
@@ -298,22 +405,9 @@ hinge_status hg_block_smo(struct hg_qp *qp, struct hg_rows *rows, struct hg_rows
     result->report.error = result->objective_error = NAN;
     hinge_status status = hg_run_init(&r, err);
     if (status == HINGE_OK)
-        status = start(&r);
-    while (status == HINGE_OK && hg_judge(&r, &status) == HG_GO_ON) {
-        uint64_t steps = result->report.iterations;
-        status = one_round(&r);
-        hg_report_progress(&r);
-        if (status == HINGE_OK && hg_run_wants_newton(&r, result->report.iterations - steps))
-            status = hg_run_newton(&r, r.newton.most_work);
-        else if (status == HINGE_OK && !hg_is_stopped(&r))
-            hg_consider_shrinking(&r);
-    }
-    if (status == HINGE_OK)
-        finish(&r);
-    else if (status == HINGE_ENOMEM)
-        hg_fail(err, status, "no memory while solving a problem of %zu examples", qp->n);
-    else if (err == NULL || err->status == HINGE_OK)
-        hg_fail(err, status, "the kernel function reported a failure");
+        status = go_on(&r, hg_first_gradient(&r), err);
+    if (status == HINGE_OK && options->then != NULL && result->report.outcome == HINGE_CONVERGED && r.m == r.n)
+        status = call_then(&r, err);
     hg_run_free(&r);
     return status;
 }

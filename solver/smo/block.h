@@ -9,6 +9,9 @@
 #include "solver/smo/cache.h"
 #include "solver/qp.h"
 
+struct hg_run; /* run.h */
+struct hg_smo_result;
+
 struct hg_smo_options {
     double eps;
     size_t working_set;  /* 0: by n */
@@ -29,6 +32,9 @@ struct hg_smo_options {
     void *progress_arg;
     bool (*leaves)(void *arg, uint64_t iterations); /* or NULL; asked each round: true ends the run as max_iter does */
     void *leaves_arg;
+    /* or NULL; called where a run has converged, to solve other problems on its points by hg_smo_again */
+    hinge_status (*then)(void *arg, struct hg_run *run, const struct hg_smo_result *result, hinge_error *err);
+    void *then_arg;
 };
 
 struct hg_smo_result {
@@ -44,5 +50,11 @@ struct hg_smo_result {
  * error of rows is measured and the gradient corrected (may be rows itself). */
 hinge_status hg_block_smo(struct hg_qp *qp, struct hg_rows *rows, struct hg_rows *exact,
                           const struct hg_smo_options *options, struct hg_smo_result *result, hinge_error *err);
+
+/* Solves another problem on the points of a run that has converged: qp has boxes of its own, and else what the run's
+ * has, and is solved to eps from its beta, which must be feasible. The run's rows, working set and gradient serve it. g
+ * [n]: K beta of the solution, in the end. */
+hinge_status hg_smo_again(struct hg_run *run, struct hg_qp *qp, double eps, double *g, struct hg_smo_result *result,
+                          hinge_error *err);
 
 #endif

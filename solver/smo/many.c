@@ -207,15 +207,9 @@ static void renew(struct hg_run *r)
     uint64_t oldest = report->rounds;
     for (size_t k = 0; k < r->in_w; k++)
         oldest = HG_MIN(oldest, r->age[k] - 1);
-    for (size_t k = 0; k < r->in_w; k++) {
+    for (size_t k = 0; k < r->in_w; k++)
         r->age[k] -= oldest;
-        for (int l = 0; l < r->qp->layers; l++) {
-            r->inner.lo[l][k] = r->qp->lo[l][r->w[k]];
-            r->inner.hi[l][k] = r->qp->hi[l][r->w[k]];
-            r->inner.off[l][k] = r->qp->off[l][r->w[k]];
-        }
-    }
-    r->inner.kink = r->qp->kink;
+    hg_renew_block(r);
     r->res->columns_computed = 0;
     r->waste = 0;
     *report = (hinge_report){ .memory_bytes = report->memory_bytes, .rounds = report->rounds - oldest };

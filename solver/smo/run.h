@@ -103,6 +103,8 @@ struct hg_run {
     struct hg_newton_rule newton;
     size_t newton_bytes; /* of its largest block */
     size_t measuring_bytes; /* of measuring g's error */
+    const struct hg_qp *first; /* the problem that the run was made for, once it is solved, */
+    double *first_g;           /* [n] and K beta there, by point */
 };
 
 static inline bool hg_is_stopped(const struct hg_run *r)
@@ -138,6 +140,9 @@ size_t hg_choose_q(const struct hg_rows *rows, size_t n, size_t asked, int layer
  * case. */
 hinge_status hg_run_init(struct hg_run *r, hinge_error *err);
 void hg_run_free(struct hg_run *r);
+
+/* The working set as it was, by the bounds of a new problem on the same points; rounds go on in number. */
+void hg_renew_block(struct hg_run *r);
 
 /* r->up, r->down at a position, by beta there. */
 void hg_set_offsets(struct hg_run *r, size_t at);

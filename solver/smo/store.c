@@ -52,6 +52,15 @@ hinge_status hg_store_init(struct hg_store *s, hinge_error *err)
     return hg_cache_init(&s->cache, n, n, s->held_size, bytes, s->opt->arena, err);
 }
 
+void hg_store_renew(struct hg_store *s, const struct hg_smo_options *opt, struct hg_smo_result *res)
+{
+    s->opt = opt;
+    s->res = res;
+    s->narrow = COARSE * opt->eps;
+    hg_store_extend(s, s->n);
+    hg_store_forget(s);
+}
+
 void hg_store_free(struct hg_store *s)
 {
     hg_free(s->was_computed);

@@ -74,6 +74,9 @@ struct hg_store {
 hinge_status hg_store_init(struct hg_store *store, hinge_error *err);
 void hg_store_free(struct hg_store *store);
 
+/* What is held serves another problem on the same points: other options, another result, another g. */
+void hg_store_renew(struct hg_store *store, const struct hg_smo_options *opt, struct hg_smo_result *res);
+
 /* Are rows held in 16 bits? */
 static inline bool hg_store_is_half(const struct hg_store *s)
 {

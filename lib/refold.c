@@ -1,0 +1,115 @@
+/*
+ * Folds of a problem that has just been solved: the examples held out have empty boxes, and block SMO goes on from the
+ * solution, by the kernel rows, the working set and the gradient that are there. Held-out decision values are the
+ * gradient at those examples: no model is made, and nothing is predicted. Read training.h and solver/smo/block.h first.
+ *
+ * Buys: calibration by five folds costs as much as the training itself on most sets, where separate trainings cost four
+ * times as much (doc/tried.md). Problems that cannot be solved so (hg_refold_may), or whose folds did not converge,
+ * are left to calibrate.c's own trainings.
+ */
+#include "lib/folds.h"
+#include "lib/params.h"
+#include "lib/training.h"
+
+#include <math.h>
+#include <string.h>
+
+bool hg_refold_may(const struct hg_training *t)
+{
+    const hinge_params *p = t->params;
+    bool boxes = p->task == HINGE_C_SVC || p->task == HINGE_EPSILON_SVR;
+    return boxes && !hg_params_hard(p) && !t->interior && p->max_iter == 0 && p->positive_class == NULL &&
+           (p->time_limit == 0 || t->problem.n_problems == 1); /* the models come first */
+}
+
+hinge_status hg_refold_init(struct hg_refold *refold, const struct hg_problem *pr, hinge_error *err)
+{
+    size_t total = 0;
+    for (size_t p = 0; p < pr->n_problems; p++)
+        total += hg_problem_size(pr, p);
+    if (!HG_ROOM(HG_ZEROS(refold->start, pr->n_problems + 1), HG_ZEROS(refold->decision, total),
+                 HG_ZEROS(refold->is_solved, pr->n_problems)))
+        return hg_fail(err, HINGE_ENOMEM, "no memory for %zu decision values", total);
+    for (size_t p = 0; p < pr->n_problems; p++)
+        refold->start[p + 1] = refold->start[p] + hg_problem_size(pr, p);
+    return HINGE_OK;
+}
+
+/* One problem's folds. */
+struct folds {
+    const struct hg_refolding *of;
+    uint32_t *fold, *work; /* [reduced->n] by position */
+    double *g;             /* [qp.n] */
+    struct hg_qp qp;
+};
+
+/* The boxes without the examples of fold f, and the start: the solution, as far as these hold it. */
+static bool leave_out(struct folds *folds, size_t f)
+{
+    const struct hg_reduced *reduced = folds->of->reduced;
+    struct hg_qp *qp = &folds->qp;
+    memset(qp->lo[0], 0, qp->n * sizeof(double));
+    memset(qp->hi[0], 0, qp->n * sizeof(double));
+    memcpy(qp->off[0], reduced->qp.off[0], qp->n * sizeof(double));
+    memcpy(qp->beta[0], reduced->qp.beta[0], qp->n * sizeof(double));
+    qp->no_sum = reduced->qp.no_sum;
+    qp->kink = reduced->qp.kink;
+    qp->size = 0;
+    for (size_t k = 0; k < reduced->n; k++)
+        if (folds->fold[k] != f) {
+            qp->lo[0][reduced->at[k]] += reduced->whole.lo[0][k];
+            qp->hi[0][reduced->at[k]] += reduced->whole.hi[0][k];
+        }
+    return hg_qp_project(qp, reduced->sums);
+}
+
+/* Whether each class keeps examples without fold f. */
+static bool keeps_classes(const struct folds *folds, size_t f)
+{
+    const struct hg_reduced *reduced = folds->of->reduced;
+    bool first = false, second = false;
+    for (size_t k = 0; k < reduced->n; k++)
+        if (folds->fold[k] != f)
+            *(reduced->whole.hi[0][k] > 0 ? &first : &second) = true;
+    return first && (second || !folds->of->t->problem.classifies);
+}
+
+static hinge_status solve_folds(struct folds *folds, struct hg_run *run, hinge_error *err)
+{
+    const struct hg_refolding *of = folds->of;
+    const struct hg_reduced *reduced = of->reduced;
+    struct hg_refold *refold = of->t->refold;
+    double *decision = refold->decision + refold->start[of->problem];
+    size_t count = hg_folds_deal_problem(&of->t->problem, of->problem, HG_FOLDS, folds->work, folds->fold);
+    for (size_t f = 0; f < count; f++) {
+        struct hg_smo_result result;
+        if (!keeps_classes(folds, f) || !leave_out(folds, f))
+            return HINGE_OK;
+        HG_TRY(hg_smo_again(run, &folds->qp, refold->eps, folds->g, &result, err));
+        if (result.report.outcome == HINGE_STOPPED)
+            __atomic_store_n(&refold->stopped, 1, __ATOMIC_RELAXED);
+        if (result.report.outcome != HINGE_CONVERGED)
+            return HINGE_OK;
+        for (size_t k = 0; k < reduced->n; k++)
+            if (folds->fold[k] == f)
+                decision[k] = folds->g[reduced->at[k]] + result.bias[0];
+    }
+    refold->is_solved[of->problem] = true;
+    return HINGE_OK;
+}
+
+hinge_status hg_refold(void *arg, struct hg_run *run, const struct hg_smo_result *result, hinge_error *err)
+{
+    struct folds folds = { .of = arg };
+    const struct hg_reduced *reduced = folds.of->reduced;
+    if (result->report.objective > 0) /* rows are too coarse, and coefficients worth less than none */
+        return HINGE_OK;
+    if (!HG_ROOM(HG_ARRAY(folds.fold, reduced->n), HG_ARRAY(folds.work, reduced->n), HG_ARRAY(folds.g, reduced->qp.n)))
+        return hg_fail(err, HINGE_ENOMEM, "no memory for the folds of %zu rows", reduced->n);
+    hinge_status status = hg_qp_init(&folds.qp, reduced->qp.n, 1, err);
+    if (status == HINGE_OK)
+        status = solve_folds(&folds, run, err);
+    hg_qp_free(&folds.qp);
+    hg_free(folds.fold);
+    return status;
+}
