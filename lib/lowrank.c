@@ -3,6 +3,7 @@
 #include "solver/ipm/cholesky.h"
 
 #include <cblas.h>
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -84,6 +85,39 @@ size_t hg_lowrank_most(size_t n)
     double values = (double)hg_total_memory() / (4 * sizeof(double)), rows = (double)n;
     double rank = (sqrt(rows * rows + 28 * values) - rows) / 14; /* rows * rank + 7 rank^2 = values */
     return HG_MIN(HG_MAX((size_t)rank, (size_t)HG_RANK_DEFAULT), n);
+}
+
+/* ---- solving on it ----------------------------------------------------------------------------------------------- */
+
+/* By so much a margin in the kernel's space may be larger than one in that of the factor, whose sums of rows with
+ * weights of sum 1 lack a square of trace(K - ZZ') at most; with what rounding leaves of that. */
+static double hidden_margin(const struct hg_lowrank *l)
+{
+    double trace = 0;
+    for (size_t i = 0; l->z != NULL && i < l->super.n * l->super.d; i++)
+        trace += l->z[i] * l->z[i];
+    return sqrt(HG_MAX(l->trace_error, 8 * DBL_EPSILON) * trace);
+}
+
+hinge_status hg_lowrank_solve(const struct hg_lowrank *l, const struct hg_problem *pr, struct hg_qp *qp,
+                              const struct hg_interior_options *options, double *g, bool whole,
+                              struct hg_interior_result *result, hinge_error *err)
+{
+    HG_TRY(hg_interior_point(qp, &l->super, options, result, err));
+    bool has_margin = result->report.outcome != HINGE_NO_MARGIN;
+    bool is_judged = has_margin && (l->z != NULL || result->report.objective > 0);
+    /* also of a run that was ended, where that is told at once */
+    const struct hg_halt *halt = hg_problem_gradient_work(pr, qp) > HG_AT_ONCE ? &options->halt : NULL;
+    if (is_judged || whole)
+        HG_TRY(hg_problem_gradient(pr, l->subset, qp, options->threads, halt, g, err));
+    if (is_judged && halt != NULL && hg_halted(halt))
+        result->report.outcome = hg_halt_outcome(halt);
+    else if (is_judged)
+        hg_interior_judge(qp, g, options, result);
+    if (!has_margin && l->trace_error > 1e-12)
+        result->report.outcome = HINGE_STALLED; /* what ZZ' does not separate K may */
+    result->margin_bound += has_margin ? 0 : hidden_margin(l);
+    return HINGE_OK;
 }
 
 /* ---- the choice -------------------------------------------------------------------------------------------------- */

@@ -26,6 +26,12 @@ hinge_status hg_lowrank_init(struct hg_lowrank *lowrank, const struct hg_problem
                              size_t n, size_t rank, int threads, const struct hg_halt *halt, hinge_error *err);
 void hg_lowrank_free(struct hg_lowrank *lowrank);
 
+/* The interior point on the factor of qp's problem; where that is not all of the kernel, the kernel itself judges what
+ * comes out, but for a run that is halted before it has. g: [n] K beta, where it was needed for that, or `whole`. */
+hinge_status hg_lowrank_solve(const struct hg_lowrank *lowrank, const struct hg_problem *problem, struct hg_qp *qp,
+                              const struct hg_interior_options *options, double *g, bool whole,
+                              struct hg_interior_result *result, hinge_error *err);
+
 enum { HG_RANK_DEFAULT = 1000 };
 
 /* Columns that a factor of n rows may have, where nobody said how many, so that it and the interior point on it take a

@@ -493,3 +493,8 @@ hinge_status hg_problem_exact(const struct hg_problem *pr, const uint32_t *subse
                               pr->d, .maker = NULL };
     return hg_gram_init(gram, &tiler, &pr->points, subset, n, pr->column, pr->norms, threads, err);
 }
+
+double hg_problem_gradient_work(const struct hg_problem *pr, const struct hg_qp *qp)
+{
+    return (double)hg_qp_support(qp, NULL, NULL, NULL) * (double)qp->n * (double)(pr->d + 8);
+}

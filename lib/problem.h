@@ -92,6 +92,9 @@ void hg_problem_bias(const struct hg_problem *problem, const double *layer_bias,
 hinge_status hg_problem_exact(const struct hg_problem *problem, const uint32_t *subset, size_t n, int threads,
                               struct hg_gram *gram, hinge_error *err);
 
+/* Multiply-adds of the gradient below, of which so many at most are done in a fraction of a second. */
+double hg_problem_gradient_work(const struct hg_problem *problem, const struct hg_qp *qp);
+#define HG_AT_ONCE 1e10
 /* g = K beta in f64, over the points of one problem. halt: NULL, or what ends it early, g being of no use then. */
 hinge_status hg_problem_gradient(const struct hg_problem *problem, const uint32_t *subset, const struct hg_qp *qp,
                                  int threads, const struct hg_halt *halt, double *g, hinge_error *err);

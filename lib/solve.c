@@ -7,12 +7,10 @@
 #include "lib/training.h"
 #include "solver/smo/block.h"
 
-#include <float.h>
 #include <math.h>
 #include <string.h>
 
-static const double ASK_EVERY = 0.1;   /* seconds, where a round takes longer */
-static const double LOOK_AGAIN = 1e10; /* multiply-adds at most: a fraction of a second */
+static const double ASK_EVERY = 0.1; /* seconds, where a round takes longer */
 
 /* One problem's solve: hg_solve_problem owns what it holds. */
 struct work {
@@ -102,19 +100,6 @@ static void work_init(struct work *w, size_t p, int threads)
 
 /* ---- block SMO --------------------------------------------------------------------------------------------------- */
 
-/* Multiply-adds of a gradient. */
-static double gradient_work(const struct work *w)
-{
-    const struct hg_qp *qp = &w->reduced.qp;
-    return (double)hg_qp_support(qp, NULL, NULL, NULL) * (double)qp->n * (double)(w->t->problem.d + 8);
-}
-
-static hinge_status make_gradient(struct work *w, const struct hg_halt *halt)
-{
-    struct hg_reduced *r = &w->reduced;
-    return hg_problem_gradient(&w->t->distinct.problem, r->points, &r->qp, w->options.threads, halt, r->g, w->err);
-}
-
 static bool is_worse_than_none(const struct hg_reduced *r, double objective)
 {
     return (r->qp.no_sum || r->sums[0] == 0) && r->qp.layers == 1 && objective > 0;
@@ -161,15 +146,16 @@ static hinge_status look_again(struct work *w, double eps, struct hg_smo_result 
 {
     struct hg_qp *qp = &w->reduced.qp;
     hinge_report *report = &result->report;
-    double *g = w->reduced.g, work = gradient_work(w);
+    const struct hg_problem *pr = &w->t->distinct.problem;
+    double *g = w->reduced.g, work = hg_problem_gradient_work(pr, qp);
     bool early = hg_ended_early(report->outcome) || report->outcome == HINGE_MAX_ITER;
     bool stalled = report->outcome == HINGE_STALLED;
     if (report->outcome == HINGE_CONVERGED && result->objective_error > 1e-4 * fabs(report->objective) &&
-        work <= LOOK_AGAIN)
+        work <= HG_AT_ONCE)
         return recompute_objective(w, report);
-    if (!(early || stalled) || work > (early ? LOOK_AGAIN / 10 : LOOK_AGAIN))
+    if (!(early || stalled) || work > (early ? HG_AT_ONCE / 10 : HG_AT_ONCE))
         return HINGE_OK;
-    HG_TRY(make_gradient(w, NULL));
+    HG_TRY(hg_problem_gradient(pr, w->reduced.points, qp, w->options.threads, NULL, g, w->err));
     report->objective = hg_qp_objective(qp, g);
     report->violation = hg_qp_violation(qp, g);
     report->error = 0;
@@ -240,8 +226,7 @@ static hinge_status run_smo(struct work *w, const struct hg_smo_options *o)
     struct hg_smo_result smo = { 0 };
     hinge_report *report = &smo.report;
     hinge_status status = run_rows(w, o, &smo);
-    if (status == HINGE_OK)
-        status = look_again(w, o->eps, &smo);
+    HG_THEN(status, look_again(w, o->eps, &smo));
     report->gflop = rows->super.gflop + exact->super.gflop;
     report->kernel_values = rows->super.values + exact->super.values;
     report->memory_bytes += rows->work_bytes + exact->work_bytes;
@@ -274,42 +259,19 @@ static void keep_interior(struct work *w, const struct hg_interior_result *r)
     s->f_error = r->report.violation / 2;
 }
 
-/* What a factor's solution is worth by the kernel itself: also of a run that was ended, where that is told at once. */
-static hinge_status judge_by_kernel(struct work *w, const struct hg_interior_options *options,
-                                    struct hg_interior_result *result)
-{
-    const struct hg_halt *halt = gradient_work(w) > LOOK_AGAIN ? &options->halt : NULL;
-    HG_TRY(make_gradient(w, halt));
-    if (halt != NULL && hg_halted(halt))
-        result->report.outcome = hg_halt_outcome(halt);
-    else
-        hg_interior_judge(&w->reduced.qp, w->reduced.g, options, result);
-    return HINGE_OK;
-}
-
-/* By so much a margin in the kernel's space may be larger than one in that of the factor, whose sums of rows with
- * weights of sum 1 lack a square of trace(K - ZZ') at most; with what rounding leaves of that. */
-static double hidden_margin(const struct hg_lowrank *z)
-{
-    double trace = 0;
-    for (size_t i = 0; z->z != NULL && i < z->super.n * z->super.d; i++)
-        trace += z->z[i] * z->z[i];
-    return sqrt(HG_MAX(z->trace_error, 8 * DBL_EPSILON) * trace);
-}
-
 /* On the factor at hand, or on one of so many columns at most, or the data where rank is 0 and they are such. *all:
  * there are no more. Where there may be more, and they are a good part of the kernel, it is not worth solving. */
 static hinge_status solve_by_factor(struct work *w, size_t rank, bool may_be_more,
                                     const struct hg_interior_options *options, bool *all)
 {
+    const struct hg_problem *pr = &w->t->distinct.problem;
     struct hg_reduced *r = &w->reduced;
     struct hg_lowrank *z = &w->factor;
     struct hg_interior_result result;
     hinge_report *report = &w->s->report;
     double begin = hg_now();
     if (z->z == NULL)
-        HG_TRY(hg_lowrank_init(z, &w->t->distinct.problem, r->points, r->qp.n, rank, options->threads, &options->halt,
-                               w->err));
+        HG_TRY(hg_lowrank_init(z, pr, r->points, r->qp.n, rank, options->threads, &options->halt, w->err));
     *all = z->z == NULL || z->super.d < z->most;
     report->rank = z->super.d;
     report->trace_error = z->trace_error;
@@ -318,13 +280,7 @@ static hinge_status solve_by_factor(struct work *w, size_t rank, bool may_be_mor
     report->outcome = HINGE_STALLED;
     if (may_be_more && !*all && z->trace_error > 1e-3)
         return HINGE_OK;
-    HG_TRY(hg_interior_point(&r->qp, &z->super, options, &result, w->err));
-    bool has_margin = result.report.outcome != HINGE_NO_MARGIN;
-    if ((z->z != NULL || result.report.objective > 0) && has_margin)
-        HG_TRY(judge_by_kernel(w, options, &result));
-    if (!has_margin && z->trace_error > 1e-12)
-        result.report.outcome = HINGE_STALLED; /* what ZZ' does not separate K may */
-    result.margin_bound += has_margin ? 0 : hidden_margin(z);
+    HG_TRY(hg_lowrank_solve(z, pr, &r->qp, options, r->g, false, &result, w->err));
     keep_interior(w, &result);
     return HINGE_OK;
 }
@@ -528,6 +484,7 @@ static hinge_status keep_solution(struct work *w)
     struct hg_solution *s = w->s;
     const struct hg_qp *qp = &w->reduced.whole;
     double b, factor, largest = 0;
+    hg_reduced_finish(&w->reduced);
     hg_problem_bias(&w->t->problem, s->bias, &b, &factor);
     if (!isfinite(b)) /* HINGE_NONFINITE */
         b = 0;
@@ -568,12 +525,8 @@ hinge_status hg_solve_problem(void *arg, size_t p, int threads, hinge_error *err
     w.options.then = t->refold != NULL ? hg_refold : NULL;
     w.options.then_arg = &refolding;
     hinge_status status = hg_reduced_init(&w.reduced, &t->distinct, &t->problem, p, err);
-    if (status == HINGE_OK)
-        status = solve_reduced(&w);
-    if (status == HINGE_OK) {
-        hg_reduced_finish(&w.reduced);
-        status = keep_solution(&w);
-    }
+    HG_THEN(status, solve_reduced(&w));
+    HG_THEN(status, keep_solution(&w));
     hg_lowrank_free(&w.factor);
     hg_reduced_free(&w.reduced);
     return status;

@@ -4,6 +4,7 @@
  */
 #include "test/support.h"
 
+#include "solver/ipm/cholesky.h"
 #include "solver/ipm/sweep.h"
 
 #include <math.h>

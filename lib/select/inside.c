@@ -42,27 +42,22 @@ uint64_t hg_select_steps(const struct hg_selecting *s, const hinge_grid_point *p
     return columns > 0 ? hg_lowrank_steps(n, columns) : HG_RANK_LOOK * (uint64_t)n;
 }
 
-/* The part's problem anew, whatever its start. made: NULL, or the factor, which is given up. STALLED: not to eps. */
+/* The part's problem anew, whatever its start. made: NULL, or the factor. STALLED: not to eps. */
 static hinge_status solve_inside(const struct hg_selecting *s, const struct hg_problem *pr, struct hg_part *part,
                                  const struct hg_lowrank *made, hinge_error *err)
 {
-    struct hg_lowrank z;
+    struct hg_lowrank own = { 0 };
     struct hg_interior_result result;
     struct hg_interior_options options = { .eps = s->out->eps, .gap = HG_MIN(s->out->eps, 1e-6), .sums = part->sums,
                                            .threads = pr->threads, .halt = s->halt };
     size_t rank = pr->params.rank;
     if (rank == 0 && hg_lowrank_columns(pr, HG_RANK_EXACT) == 0)
         rank = HG_MIN(part->n, (size_t)HG_RANK_EXACT);
-    if (made != NULL)
-        z = *made;
-    else
-        HG_TRY(hg_lowrank_init(&z, pr, part->point, part->n, rank, pr->threads, &s->halt, err));
-    hinge_status status = hg_interior_point(&part->qp, &z.super, &options, &result, err);
-    if (status == HINGE_OK)
-        status = hg_problem_gradient(pr, part->point, &part->qp, pr->threads, NULL, part->g, err);
-    if (status == HINGE_OK && z.z != NULL)
-        hg_interior_judge(&part->qp, part->g, &options, &result);
-    hg_lowrank_free(&z);
+    if (made == NULL)
+        HG_TRY(hg_lowrank_init(&own, pr, part->point, part->n, rank, pr->threads, &s->halt, err));
+    made = made != NULL ? made : &own;
+    hinge_status status = hg_lowrank_solve(made, pr, &part->qp, &options, part->g, true, &result, err);
+    hg_lowrank_free(&own);
     if (status != HINGE_OK)
         return status;
     bool ends = result.report.outcome == HINGE_STALLED && result.report.violation <= s->out->eps;
@@ -74,9 +69,9 @@ static hinge_status solve_inside(const struct hg_selecting *s, const struct hg_p
 }
 
 /* The part's problem anew by itself: by rows in f64, gradients made anew and Newton's finish, which problems side by
- * side do without. made: not looked at */
+ * side do without. */
 static hinge_status solve_alone(const struct hg_selecting *s, const struct hg_problem *pr, struct hg_part *part,
-                                const struct hg_lowrank *made, hinge_error *err)
+                                hinge_error *err)
 {
     struct hg_qp *qp = &part->qp;
     struct hg_gram exact = { 0 };
@@ -86,7 +81,6 @@ static hinge_status solve_alone(const struct hg_selecting *s, const struct hg_pr
     struct hg_smo_options options = { .eps = s->out->eps, .shrinking = s->params.shrinking, .cache_bytes = bytes,
                                       .newton_bytes = s->params.newton ? bytes : 0, .threads = pr->threads,
                                       .cpu_level = many->cpu_level, .measured = 64, .halt = s->halt };
-    (void)made;
     memset(qp->beta[0], 0, qp->n * (size_t)qp->layers * sizeof(double));
     if (!hg_qp_project(qp, part->sums))
         return hg_fail(err, HINGE_EINTERNAL, "no feasible start for a fold");
@@ -106,24 +100,18 @@ static hinge_status solve_alone(const struct hg_selecting *s, const struct hg_pr
     return HINGE_OK;
 }
 
-typedef hinge_status solve_fn(const struct hg_selecting *s, const struct hg_problem *pr, struct hg_part *part,
-                              const struct hg_lowrank *made, hinge_error *err);
-
-/* The better of what a part has and what a solver makes of it. */
-static hinge_status improve(const struct hg_selecting *s, const struct hg_problem *pr, struct hg_part *part,
-                            solve_fn *solve, const struct hg_lowrank *made, hinge_error *err)
+/* The better of what a part has and what SMO alone, or the interior point (made: as above), makes of it. */
+static hinge_status improve(const struct hg_selecting *s, const struct hg_problem *pr, struct hg_part *part, bool alone,
+                            const struct hg_lowrank *made, hinge_error *err)
 {
     struct hg_many_problem before = part->many;
     size_t n = part->qp.n, values = n * (size_t)part->qp.layers;
     double objective = hg_qp_objective(&part->qp, part->g), *room = hg_alloc(values + n, sizeof *room);
-    struct hg_lowrank unused = made != NULL ? *made : (struct hg_lowrank){ 0 };
-    if (room == NULL) {
-        hg_lowrank_free(&unused);
+    if (room == NULL)
         return HINGE_OK;
-    }
     memcpy(room, part->qp.beta[0], values * sizeof *room);
     memcpy(room + values, part->g, n * sizeof *room);
-    hinge_status status = solve(s, pr, part, made, err);
+    hinge_status status = alone ? solve_alone(s, pr, part, err) : solve_inside(s, pr, part, made, err);
     double now = status == HINGE_OK ? hg_qp_objective(&part->qp, part->g) : NAN;
     bool lost = before.outcome == HINGE_NONFINITE, ends = part->many.outcome == HINGE_CONVERGED;
     bool better = status == HINGE_OK && (ends || (lost ? isfinite(now) : now < objective));
@@ -162,15 +150,16 @@ static hinge_status improve_all(struct hg_selecting *s, const hinge_grid_point *
         struct hg_part *part = some[k].part;
         struct hg_problem pr = problem_of(s, point, some[k].fold);
         size_t columns = columns_of(s, &pr, part->n);
-        struct hg_lowrank z;
-        if (columns > 0 && columns <= hg_lowrank_most(part->n))
-            status = improve(s, &pr, part, solve_inside, NULL, err);
-        else if (columns > 0)
+        struct hg_lowrank z = { 0 };
+        if (columns > hg_lowrank_most(part->n))
             continue;
+        if (columns > 0)
+            status = improve(s, &pr, part, false, NULL, err);
         else if (hg_lowrank_find(&z, &pr, part->point, &part->qp, s->out->eps, steps, pr.threads, &s->halt))
-            status = improve(s, &pr, part, solve_inside, &z, err);
+            status = improve(s, &pr, part, false, &z, err);
         else
             break; /* other folds have none either */
+        hg_lowrank_free(&z);
     }
     return status;
 }
@@ -233,9 +222,9 @@ static hinge_status finish_part(struct hg_selecting *s, const hinge_grid_point *
     hinge_status status = HINGE_OK;
     bool few = part->n <= HG_RANK_EXACT && pr.params.kernel.type != HINGE_SIGMOID;
     if (few && hg_params_leave_solver(&s->params) && columns_of(s, &pr, part->n) == 0)
-        status = improve(s, &pr, part, solve_inside, NULL, err);
+        status = improve(s, &pr, part, false, NULL, err);
     if (status == HINGE_OK && lacks_an_end(part) && !hg_halted(&s->halt))
-        status = improve(s, &pr, part, solve_alone, NULL, err);
+        status = improve(s, &pr, part, true, NULL, err);
     return status;
 }
 

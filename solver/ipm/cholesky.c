@@ -1,8 +1,13 @@
-/* Pivots one after the other (cholesky.h), each by one row of the kernel. */
+/* Pivots one after the other, each by one row of the kernel; and LAPACK's factor in pieces that can be halted. Read
+ * cholesky.h before. */
 #include "solver/ipm/cholesky.h"
 
+#include <cblas.h>
+#include <lapacke.h>
 #include <math.h>
 #include <omp.h>
+
+/* ---- of a kernel, by its rows ------------------------------------------------------------------------------------ */
 
 /* The row of the largest remaining diagonal, the first of equal ones; *trace: the sum of their sizes, since what is
  * negative is as far from K as what is positive. */
@@ -74,4 +79,93 @@ hinge_status hg_pivoted_cholesky(struct hg_rows *rows, size_t rank, double enoug
     hg_free(diagonal);
     hg_free(k);
     return status;
+}
+
+/* ---- of a matrix that is there ----------------------------------------------------------------------------------- */
+
+hinge_status hg_cholesky_init(struct hg_cholesky *c, size_t n, hinge_error *err)
+{
+    *c = (struct hg_cholesky){ .n = n, .ld = HG_MAX((n + 7) / 8 * 8, (size_t)8) };
+    if (!HG_ROOM(HG_TABLE(c->l, n, c->ld), HG_ARRAY(c->scale, n)))
+        return hg_fail(err, HINGE_ENOMEM, "no memory for a Cholesky factor of %zu columns", n);
+    return HINGE_OK;
+}
+
+void hg_cholesky_free(struct hg_cholesky *c)
+{
+    hg_free(c->l);
+    c->l = NULL;
+}
+
+/* Of c->l, block of rows by block of rows, each from those above it; polled where the next has as much to do as BLAS
+ * does in a tenth of a second. The lower triangle by rows is LAPACK's upper one by columns: no transposing. */
+static bool factor_blocks(struct hg_cholesky *c, const struct hg_halt *halt)
+{
+    size_t block = hg_rows_of_piece(c->n * c->n), ld = c->ld;
+    for (size_t first = 0; first < c->n; first += block) {
+        size_t count = HG_MIN(block, c->n - first), below = c->n - first - count;
+        double *corner = c->l + first * ld + first, *rest = corner + count * ld;
+        if (first > 0 && hg_poll_halt(halt))
+            return false;
+        if (LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'U', (lapack_int)count, corner, (lapack_int)ld) != 0)
+            return false;
+        if (below == 0)
+            break;
+        cblas_dtrsm(CblasRowMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit, (int)below, (int)count, 1, corner,
+                    (int)ld, rest, (int)ld);
+        cblas_dsyrk(CblasRowMajor, CblasLower, CblasNoTrans, (int)below, (int)count, -1, rest, (int)ld, 1,
+                    rest + count, (int)ld);
+    }
+    return true;
+}
+
+static bool decompose(struct hg_cholesky *c, const double *matrix, const struct hg_halt *halt)
+{
+    bool done = false;
+    for (size_t r = 0; r < c->n; r++) {
+        for (size_t k = 0; k <= r; k++)
+            c->l[r * c->ld + k] = matrix[r * c->ld + k] * c->scale[r] * c->scale[k];
+        c->l[r * c->ld + r] *= 1 + c->shift;
+    }
+#pragma omp parallel num_threads(1)
+    {
+        hg_blas_alone();
+        done = factor_blocks(c, halt);
+    }
+    return done;
+}
+
+bool hg_cholesky_factor(struct hg_cholesky *c, const double *matrix, const struct hg_halt *halt)
+{
+    for (size_t r = 0; r < c->n; r++) {
+        double diagonal = matrix[r * c->ld + r];
+        if (!isfinite(diagonal))
+            return false;
+        int exponent = 0;
+        frexp(diagonal, &exponent);
+        c->scale[r] = diagonal > 0 ? ldexp(1, -exponent / 2) : 1;
+    }
+    c->shift = 0;
+    while (!decompose(c, matrix, halt)) {
+        if (hg_halted(halt))
+            return false;
+        c->shift = c->shift == 0 ? 1e-15 * (double)c->n : 100 * c->shift;
+        if (c->shift > 1e-3)
+            return false;
+    }
+    return true;
+}
+
+void hg_cholesky_solve(const struct hg_cholesky *c, double *x)
+{
+    for (size_t r = 0; r < c->n; r++)
+        x[r] *= c->scale[r];
+#pragma omp parallel num_threads(1)
+    {
+        hg_blas_alone();
+        cblas_dtrsv(CblasRowMajor, CblasLower, CblasNoTrans, CblasNonUnit, (int)c->n, c->l, (int)c->ld, x, 1);
+        cblas_dtrsv(CblasRowMajor, CblasLower, CblasTrans, CblasNonUnit, (int)c->n, c->l, (int)c->ld, x, 1);
+    }
+    for (size_t r = 0; r < c->n; r++)
+        x[r] *= c->scale[r];
 }

@@ -16,6 +16,7 @@
 #define HG_FINISH_H
 
 #include "solver/qp.h"
+#include "solver/ipm/cholesky.h"
 #include "solver/ipm/sweep.h"
 
 /* What a set of coefficients is worth, everything from beta and Z alone. */

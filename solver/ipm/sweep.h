@@ -82,20 +82,4 @@ static inline double hg_sweep_ridge(const struct hg_sweep_space *space, size_t c
 /* false: ended early, the results are incomplete */
 bool hg_sweep_run(struct hg_sweep_space *space, struct hg_sweep *sweep);
 
-/* Cholesky factor of space->normal (+ what the caller added to it) by LAPACK, scaled by powers of two to a diagonal of
- * about 1; a matrix that rounding left not positive definite gets the least multiple of its diagonal that mends it. */
-struct hg_cholesky {
-    size_t n, ld;
-    double *l, *scale;            /* [n * ld], [n] */
-    double shift;                 /* of the scaled diagonal */
-};
-
-hinge_status hg_cholesky_init(struct hg_cholesky *cholesky, size_t n, hinge_error *err);
-void hg_cholesky_free(struct hg_cholesky *cholesky);
-/* matrix: [n * ld], lower triangle, row-major. false: it holds what is not finite, is not near positive definite, or
- * halted, which is polled as it goes. */
-bool hg_cholesky_factor(struct hg_cholesky *cholesky, const double *matrix, const struct hg_halt *halt);
-/* x, right-hand side and solution: [n] */
-void hg_cholesky_solve(const struct hg_cholesky *cholesky, double *x);
-
 #endif
