@@ -97,7 +97,7 @@ static void begin_judging(struct hg_run *r)
     r->newton_bytes = 0;
     r->waste = 0;
     r->checks = 0;
-    r->looked = r->resorted = false;
+    r->looked = r->resorted = r->ended = false;
 }
 
 hinge_status hg_run_init(struct hg_run *r, hinge_error *err)
@@ -302,9 +302,8 @@ static void finish(struct hg_run *r)
 
 static hinge_status go_on(struct hg_run *r, hinge_status status, hinge_error *err)
 {
-    if (status == HINGE_OK)
-        status = begin(r);
-    while (status == HINGE_OK && hg_judge(r, &status) == HG_GO_ON) {
+    HG_THEN(status, begin(r));
+    while (HG_THEN(status, hg_judge(r)) == HINGE_OK && !r->ended) {
         uint64_t steps = r->report->iterations;
         status = one_round(r);
         hg_report_progress(r);

@@ -1,6 +1,14 @@
 /*
  * What a round's violation means for the run: whether it goes on, is corrected, is left to Newton, or ends. Read run.h
- * before.
+ * before. It ends, the first that is so:
+ *
+ *   halted                                      as the halt says
+ *   a violation that is not finite              NONFINITE
+ *   rows whose error outweighs it               STALLED, coarse: rows in f64 may get further
+ *   at most eps, proven in f64                  CONVERGED
+ *   so it seems, but no correction proves it    STALLED, coarse
+ *   steps as many as were given                 MAX_ITER
+ *   no progress for long, by Newton neither     STALLED, coarse
  */
 #include "solver/smo/run.h"
 
@@ -91,10 +99,11 @@ hinge_status hg_run_newton(struct hg_run *r, double most_work)
 
 /* ---- the verdict ------------------------------------------------------------------------------------------------- */
 
-static enum hg_verdict end_with(struct hg_run *r, hinge_outcome outcome)
+static hinge_status end_with(struct hg_run *r, hinge_outcome outcome)
 {
+    r->ended = true;
     r->report->outcome = outcome;
-    return HG_END;
+    return HINGE_OK;
 }
 
 double hg_recompute_objective(struct hg_run *r)
@@ -106,38 +115,34 @@ double hg_recompute_objective(struct hg_run *r)
 }
 
 /* The violation is small enough: is it so for all points, and are the rows exact enough to say so? */
-static enum hg_verdict verify(struct hg_run *r, hinge_status *status)
+static hinge_status verify(struct hg_run *r)
 {
     hinge_report *report = r->report;
     bool proven = false;
     if (!r->settled) { /* before points are woken, whose gradients know nothing of those moves */
         r->settled = true;
-        *status = hg_settle(r, r->opt->eps / 4);
+        HG_TRY(hg_settle(r, r->opt->eps / 4));
         report->error = NAN; /* that of few points */
-        return *status != HINGE_OK ? HG_END : HG_GO_ON; /* judged again */
+        return HINGE_OK;
     }
-    if (r->m < r->n) {
-        *status = hg_wake(r);
-        return *status != HINGE_OK ? HG_END : HG_GO_ON;
-    }
-    *status = hg_prove(r, &proven);
-    if (*status != HINGE_OK || hg_is_stopped(r))
-        return *status != HINGE_OK ? HG_END : HG_GO_ON;
+    if (r->m < r->n)
+        return hg_wake(r);
+    HG_TRY(hg_prove(r, &proven));
+    if (hg_is_stopped(r))
+        return HINGE_OK;
     if (proven)
         return end_with(r, HINGE_CONVERGED);
     if (report->violation > r->opt->eps && ++r->checks % MAX_CHECKS != 0)
-        return HG_GO_ON; /* the points that decide are exact now, and say that there is more to do */
+        return HINGE_OK; /* the points that decide are exact now, and say that there is more to do */
     double left = r->opt->eps - 2.2 * report->error;
     if (left >= 0.25 * r->opt->eps && r->target > 1.05 * left) { /* cheaper than a gradient in f64 */
         r->target = left;
-        return HG_GO_ON;
+        return HINGE_OK;
     }
-    if (report->corrections >= HG_MAX_CORRECTIONS) {
-        r->res->coarse = !r->exact_rows;
-        return end_with(r, HINGE_STALLED);
-    }
-    *status = hg_correct_gradient(r);
-    return *status != HINGE_OK ? HG_END : HG_GO_ON;
+    if (report->corrections < HG_MAX_CORRECTIONS)
+        return hg_correct_gradient(r);
+    r->res->coarse = !r->exact_rows;
+    return end_with(r, HINGE_STALLED);
 }
 
 /* On the way: where the rows' error will not do in the end, the active gradient is corrected while it is still far from
@@ -145,13 +150,11 @@ static enum hg_verdict verify(struct hg_run *r, hinge_status *status)
 static hinge_status look_ahead(struct hg_run *r)
 {
     r->looked = true;
-    double t = hg_now();
-    hinge_status status = hg_settle(r, r->opt->eps / 8);
-    if (status == HINGE_OK && !hg_is_stopped(r) && r->report->error > r->opt->eps)
-        status = hg_correct_gradient(r);
+    HG_TRY(hg_settle(r, r->opt->eps / 8));
+    if (!hg_is_stopped(r) && r->report->error > r->opt->eps)
+        HG_TRY(hg_correct_gradient(r));
     r->report->error = NAN;
-    r->report->phase.certificate += hg_now() - t;
-    return status;
+    return HINGE_OK;
 }
 
 void hg_keep(struct hg_run *r)
@@ -188,38 +191,42 @@ static hinge_status recompute(struct hg_run *r)
 }
 
 /* No progress for long, or so it seems: the gradient and the objective anew say whether it is so. Rounding is none. */
-static hinge_status look_back(struct hg_run *r, bool *better)
+static hinge_status look_back(struct hg_run *r)
 {
-    double t = hg_now();
-    hinge_status status = recompute(r);
+    HG_TRY(recompute(r));
     if (r->torn)
-        return status;
+        return HINGE_OK;
     hg_scan(r);
     r->objective = hg_recompute_objective(r);
     hg_keep(r);
-    *better = r->last_objective - r->objective > r->noise;
     r->last_objective = r->objective;
-    r->report->phase.certificate += hg_now() - t;
     return HINGE_OK;
 }
 
+/* What takes time and is no round. */
+static hinge_status in_checks(struct hg_run *r, hinge_status (*check)(struct hg_run *r))
+{
+    double begin = hg_now();
+    hinge_status status = check(r);
+    r->report->phase.certificate += hg_now() - begin;
+    return status;
+}
+
 /* Whether a run that is neither there nor stopped has gained anything for long. */
-static enum hg_verdict look_for_progress(struct hg_run *r, hinge_status *status)
+static hinge_status look_for_progress(struct hg_run *r)
 {
     hinge_report *report = r->report;
     uint64_t patience = r->in_w == r->n ? HG_STALL_WHOLE : HG_STALL_ROUNDS + r->n / r->q;
-    bool enough = hg_has_worked_enough(r);
-    bool better = report->violation < 0.999 * r->best;
+    bool enough = hg_has_worked_enough(r), better = report->violation < 0.999 * r->best;
     if (enough || (!better && report->rounds - r->best_round > patience)) {
-        *status = look_back(r, &better);
-        if (*status != HINGE_OK)
-            return HG_END;
+        double before = r->last_objective;
+        HG_TRY(in_checks(r, look_back));
         if (hg_is_stopped(r) || !isfinite(report->violation) || report->violation <= r->target)
-            return hg_judge(r, status);
+            return hg_judge(r);
+        better = before - r->objective > r->noise;
         if ((enough || !better) && !r->resorted && may_use_newton(r)) {
             r->resorted = true;
-            *status = hg_run_newton(r, hg_newton_granted(&r->newton, r->qp, r->exact));
-            return *status != HINGE_OK ? HG_END : HG_GO_ON;
+            return hg_run_newton(r, hg_newton_granted(&r->newton, r->qp, r->exact));
         }
         if (enough || !better) {
             r->res->coarse = !r->exact_rows; /* f64 rows may get further */
@@ -230,50 +237,46 @@ static enum hg_verdict look_for_progress(struct hg_run *r, hinge_status *status)
         r->best = report->violation;
         r->best_round = report->rounds;
     }
-    return HG_GO_ON;
+    return HINGE_OK;
 }
 
-enum hg_verdict hg_judge(struct hg_run *r, hinge_status *status)
+/* Rows are not exact, and their errors add up in gradients of points outside W. */
+static bool may_err(const struct hg_run *r)
+{
+    return r->rows != r->exact && r->in_w < r->m;
+}
+
+hinge_status hg_judge(struct hg_run *r)
 {
     hinge_report *report = r->report;
     if (hg_is_stopped(r))
         return end_with(r, hg_halt_outcome(&r->halt));
     if (!isfinite(report->violation))
         return end_with(r, HINGE_NONFINITE);
-    if (r->rows != r->exact && r->in_w < r->m && (report->rounds + 1) % LOOK == 0) {
-        double t = hg_now();
-        *status = hg_look_at_rows(r);
-        report->phase.certificate += hg_now() - t;
-        if (*status != HINGE_OK)
-            return HG_END;
+    if (may_err(r) && (report->rounds + 1) % LOOK == 0) {
+        HG_TRY(in_checks(r, hg_look_at_rows));
         if (r->res->coarse)
             return end_with(r, HINGE_STALLED);
     }
     if (report->violation <= r->target) {
-        double t = hg_now();
         size_t m = r->m;
         int corrections = report->corrections;
         bool settled = r->settled;
-        enum hg_verdict verdict = verify(r, status);
-        report->phase.certificate += hg_now() - t;
-        if (verdict == HG_END)
-            return HG_END;
-        if (m != r->m || corrections != report->corrections || settled != r->settled || hg_is_stopped(r))
-            return report->violation > r->target ? HG_GO_ON : hg_judge(r, status);
-        if (report->violation <= r->target)
-            return HG_GO_ON;
+        HG_TRY(in_checks(r, verify));
+        bool changed = m != r->m || corrections != report->corrections || settled != r->settled || hg_is_stopped(r);
+        if (changed && !r->ended && report->violation <= r->target)
+            return hg_judge(r);
+        if (changed || r->ended || report->violation <= r->target)
+            return HINGE_OK;
         r->looked = true; /* and whether there is progress from here on is asked as ever */
     }
-    if (!r->looked && report->violation <= AHEAD * r->target && r->rows != r->exact && r->in_w < r->m) {
-        *status = look_ahead(r);
-        if (*status != HINGE_OK)
-            return HG_END;
+    if (!r->looked && report->violation <= AHEAD * r->target && may_err(r)) {
+        HG_TRY(in_checks(r, look_ahead));
         /* no other W: the bias may have to come from this one */
-        return hg_is_stopped(r) ? hg_judge(r, status) : HG_GO_ON;
+        return hg_is_stopped(r) ? hg_judge(r) : HINGE_OK;
     }
-    if (r->opt->max_iter > 0 && report->iterations >= r->opt->max_iter)
+    if ((r->opt->max_iter > 0 && report->iterations >= r->opt->max_iter) ||
+        (r->opt->leaves != NULL && r->opt->leaves(r->opt->leaves_arg, report->iterations)))
         return end_with(r, HINGE_MAX_ITER);
-    if (r->opt->leaves != NULL && r->opt->leaves(r->opt->leaves_arg, report->iterations))
-        return end_with(r, HINGE_MAX_ITER);
-    return look_for_progress(r, status);
+    return look_for_progress(r);
 }

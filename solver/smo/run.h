@@ -24,7 +24,6 @@ enum {
     HG_STALL_WHOLE = 20,   /* where each is a run over all points */
     HG_MAX_CORRECTIONS = 2 /* of the gradient in f64 before the rows themselves are taken in f64 */
 };
-enum hg_verdict { HG_GO_ON, HG_END };
 
 /* So many times the noise of the objective is more than noise. */
 #define HG_CERTAIN 32.0
@@ -100,6 +99,7 @@ struct hg_run {
     bool looked;     /* ahead */
     bool resorted;   /* to Newton, as nothing else gained */
     bool settled;    /* in the end */
+    bool ended;      /* report->outcome says how */
     struct hg_newton_rule newton;
     size_t newton_bytes; /* of its largest block */
     size_t measuring_bytes; /* of measuring g's error */
@@ -166,8 +166,8 @@ void hg_report_progress(struct hg_run *r);
 
 /* ---- judge.c ----------------------------------------------------------------------------------------------------- */
 
-/* What the last round's violation means; at the end res->report.outcome says what it was. */
-enum hg_verdict hg_judge(struct hg_run *r, hinge_status *status);
+/* What the last round's violation means; whether the run has ended. */
+hinge_status hg_judge(struct hg_run *r);
 
 /* Whether Newton's steps are less work than what is left, after a round that made so many steps. */
 bool hg_run_wants_newton(struct hg_run *r, uint64_t steps);
