@@ -86,14 +86,8 @@ static size_t point_of(const struct hg_gram *g, size_t i)
 
 static void gather_norms(const struct hg_gram *g, const uint32_t *ids, size_t count, void *out)
 {
-    if (g->norms == NULL)
-        return;
-    for (size_t i = 0; i < count; i++) {
-        if (g->tiler.type == HINGE_F32)
-            ((float *)out)[i] = ((const float *)g->norms)[ids[i]];
-        else
-            ((double *)out)[i] = ((const double *)g->norms)[ids[i]];
-    }
+    if (g->norms != NULL)
+        hg_gather(g->norms, hg_size_of(g->tiler.type), ids, count, out);
 }
 
 struct kept { /* a right side that is kept */

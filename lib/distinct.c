@@ -48,12 +48,11 @@ static hinge_status take_points(struct hg_distinct *d, const struct hg_problem *
         return hg_fail(err, HINGE_ENOMEM, "no memory for %zu distinct rows", count);
     pr->n = count;
     pr->weight = NULL;
+    hg_gather(whole->order, sizeof *pr->order, first, count, pr->order);
+    hg_gather(whole->norms, sizeof *pr->norms, first, norms, pr->norms);
     for (size_t k = 0; k < count; k++) {
-        pr->order[k] = whole->order[first[k]];
         pr->equal[k] = d->point[equal[first[k]]];
         twins += pr->equal[k] != k;
-        if (norms > 0)
-            pr->norms[k] = whole->norms[first[k]];
         c += first[k] >= whole->start[c + 1]; /* each class has a row */
         pr->start[c + 1] = k + 1;
     }

@@ -178,15 +178,13 @@ static bool take_seed(struct seed *s, const struct hg_problem *pr, const uint32_
     uint32_t *point;
     if (!HG_ROOM(HG_ARRAY(point, s->n), HG_TABLE(z, s->n, s->most)))
         return false;
-    for (size_t k = 0; k < s->n; k++)
-        point[k] = subset[s->sample[k]];
+    hg_gather(subset, sizeof *subset, s->sample, s->n, point);
     if (hg_problem_exact(pr, point, s->n, threads, &gram, NULL) != HINGE_OK ||
         hg_pivoted_cholesky(&gram.super, s->most, enough / 10, halt, z, s->pivot, &s->used, &left) != HINGE_OK)
         left = 1;
-    for (size_t c = 0; c < s->used; c++) {
+    for (size_t c = 0; c < s->used; c++)
         memcpy(s->triangle + c * s->most, z + s->pivot[c] * s->most, s->used * sizeof *z);
-        s->pivot[c] = s->sample[s->pivot[c]];
-    }
+    hg_gather(s->sample, sizeof *s->sample, s->pivot, s->used, s->pivot);
     hg_gram_free(&gram);
     hg_free(point);
     return left <= enough / 10;

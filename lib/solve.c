@@ -505,10 +505,9 @@ static hinge_status keep_solution(struct work *w)
     if (!HG_ROOM(HG_ARRAY(s->point, s->n_sv), HG_ARRAY(s->beta, s->n_sv)))
         return hg_fail(w->err, HINGE_ENOMEM, "no memory for %zu coefficients", s->n_sv);
     hg_qp_support(qp, NULL, s->point, s->beta);
-    for (size_t k = 0; k < s->n_sv; k++) {
-        s->point[k] = w->reduced.rows[s->point[k]];
+    hg_gather(w->reduced.rows, sizeof *s->point, s->point, s->n_sv, s->point);
+    for (size_t k = 0; k < s->n_sv; k++)
         s->beta[k] *= factor;
-    }
     s->rho = b != 0 ? -b * factor : 0; /* never -0 */
     s->report.objective = s->report.objective * factor * factor;
     if (!hg_params_hard(w->t->params) && (!isfinite(s->report.objective) || !isfinite(s->rho)))

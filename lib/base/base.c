@@ -216,6 +216,16 @@ int hg_by_value_and_number(const void *a, const void *b)
     return x->value != y->value ? hg_by_value(&x->value, &y->value) : (x->number > y->number) - (x->number < y->number);
 }
 
+void hg_gather(const void *from, size_t size, const uint32_t *at, size_t n, void *out)
+{
+    if (size == sizeof(float))
+        for (size_t k = 0; k < n; k++)
+            memcpy((float *)out + k, (const float *)from + at[k], sizeof(float));
+    else
+        for (size_t k = 0; k < n; k++)
+            memcpy((double *)out + k, (const double *)from + at[k], sizeof(double));
+}
+
 double hg_now(void)
 {
     struct timespec t;

@@ -95,6 +95,9 @@ struct hg_numbered {
 int hg_by_value(const void *a, const void *b);
 int hg_by_value_and_number(const void *a, const void *b);
 
+/* out[k] = from[at[k]], k < n, of 4 or 8 bytes each; `at` may be out. */
+void hg_gather(const void *from, size_t size, const uint32_t *at, size_t n, void *out);
+
 /* Bytes of a value; bytes rounded up to a cache line; one value of a matrix. */
 static inline size_t hg_size_of(hinge_dtype type)
 {

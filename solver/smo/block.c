@@ -353,8 +353,7 @@ static hinge_status start_again(struct hg_run *r)
     hinge_status status = HINGE_OK;
     r->m = r->n;
     r->n_moved = 0;
-    for (size_t at = 0; at < r->n; at++)
-        r->g[at] = r->first_g[r->active[at]];
+    hg_gather(r->first_g, sizeof *r->g, r->active, r->n, r->g);
     for (size_t at = 0; at < r->n && status == HINGE_OK; at++) {
         uint32_t i = r->active[at];
         double delta = hg_qp_beta(r->qp, i) - hg_qp_beta(r->first, i);

@@ -206,7 +206,6 @@ static bool factor_anew(struct hg_newton *t)
             return false;
     do {
         t->l.rows = 0;
-        t->res->factored++;
         if (append(t, count))
             return true;
         t->least = t->ridge *= 10;

@@ -64,7 +64,6 @@ static inline bool hg_newton_is_over(const struct hg_newton *t)
 /* Counts operations, and values in f64 that are read for them: what takes longer is the work. */
 static inline void hg_newton_count(const struct hg_newton *t, double operations, double values)
 {
-    t->res->gflop += 1e-9 * operations;
     t->res->work += HG_MAX(HG_OPERATION * operations, 2 * values);
 }
 

@@ -87,10 +87,9 @@ hinge_status hg_run_newton(struct hg_run *r, double most_work)
     hg_store_extend(&r->store, r->n);
     hg_store_forget(&r->store);
     r->unseen = 0;
-    for (size_t at = 0; at < r->n; at++) {
-        r->g[at] = g[r->active[at]];
+    hg_gather(g, sizeof *g, r->active, r->n, r->g);
+    for (size_t at = 0; at < r->n; at++)
         hg_set_offsets(r, at);
-    }
     r->objective = hg_qp_objective(r->qp, g);
     r->best = INFINITY;
     hg_scan(r);

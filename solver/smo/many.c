@@ -92,8 +92,7 @@ struct hg_lane {
 static hinge_status view_diagonal(const struct hg_rows *rows, double *diagonal)
 {
     const struct view *view = (const struct view *)rows;
-    for (size_t k = 0; k < rows->n; k++)
-        diagonal[k] = view->many->diagonal[view->point[k]];
+    hg_gather(view->many->diagonal, sizeof *diagonal, view->point, rows->n, diagonal);
     return HINGE_OK;
 }
 
@@ -104,8 +103,7 @@ static hinge_status fetch_apart(struct view *view, const struct hg_fetch *f)
     struct hg_fetch through = *f;
     through.rows = view->row;
     through.cols = view->col;
-    for (size_t r = 0; r < f->n_rows; r++)
-        view->row[r] = view->point[f->rows[r]];
+    hg_gather(view->point, sizeof *view->point, f->rows, f->n_rows, view->row);
     if (f->again != 0 && f->again != view->again) {
         view->again = f->again;
         view->columns = __atomic_add_fetch(&view->many->columns, 1, __ATOMIC_RELAXED);
@@ -124,15 +122,14 @@ static hinge_status view_fetch(struct hg_rows *rows, const struct hg_fetch *f)
     struct view *view = (struct view *)rows;
     const struct hg_many *many = view->many;
     size_t lacking = 0;
-    for (size_t c = 0; c < f->n_cols; c++)
-        view->col[c] = view->point[f->cols[c]];
+    hg_gather(view->point, sizeof *view->point, f->cols, f->n_cols, view->col);
     if (many->apart)
         return fetch_apart(view, f);
     for (size_t r = 0; r < f->n_rows; r++) {
         uint32_t point = view->point[f->rows[r]];
         const void *row = many->pool.rows->cost > GATHERED ? hg_pool_row(&many->pool, point) : NULL;
         if (row != NULL) {
-            hg_gather(row, rows->type, view->col, f->n_cols, f->out[r]);
+            hg_gather(row, hg_size_of(rows->type), view->col, f->n_cols, f->out[r]);
             continue;
         }
         view->row[lacking] = point;
@@ -240,8 +237,7 @@ static hinge_status lane_begin(struct hg_lane **begun, struct hg_many *many, str
     lane->run.halt = options->halt;
     lane->run.halt.ask = NULL;
     lane->n_moves = 0;
-    for (size_t k = 0; k < n; k++)
-        lane->run.g[k] = problem->g[lane->run.active[k]];
+    hg_gather(problem->g, sizeof *problem->g, lane->run.active, n, lane->run.g);
     for (size_t k = 0; k < n; k++) {
         hg_set_offsets(&lane->run, k);
         if (problem->moved == NULL || problem->moved[k] == 0)

@@ -111,9 +111,9 @@ static hinge_status load_block(struct hg_newton *t)
         return HINGE_ENOMEM;
     memset(t->row_of, 0xff, entries * sizeof *t->row_of);
     t->largest = 0;
+    hg_gather(t->g, sizeof *t->g, t->point, q, t->in.g);
     for (size_t k = 0; k < q; k++) {
         t->in.row[k] = (void *)hg_block_row(t, k);
-        t->in.g[k] = t->g[t->point[k]];
         for (int l = 0; l < t->qp->layers; l++) {
             t->in.beta[l][k] = t->qp->beta[l][t->point[k]];
             t->in.lo[l][k] = t->qp->lo[l][t->point[k]];
@@ -143,7 +143,6 @@ static hinge_status load_block(struct hg_newton *t)
 static hinge_status add_rows(struct hg_newton *t, size_t count, double *g)
 {
     struct hg_how how = { .add = &hg_loops(t->opt->cpu_level)->add, .halt = &t->opt->halt };
-    t->res->passes++;
     t->res->work += (1 + t->rows->cost) * (double)count * (double)t->qp->n;
     return hg_rows_apply(t->rows, t->list, count, t->coef, NULL, t->qp->n, g, &how);
 }

@@ -35,11 +35,8 @@ struct hg_newton_result {
     enum hg_newton_end end;
     bool gained;         /* qp->beta has changed, and gradient is K beta */
     double violation;    /* of all points, where something was gained */
-    uint64_t systems;    /* linear systems solved, */
-    uint64_t factored;   /* matrices factored anew for them, */
-    double gflop;        /* and 1e9 operations of both */
+    uint64_t systems;    /* linear systems solved */
     double work;         /* all of it, in reads of an f32 value from memory (0.3 ns) */
-    uint64_t passes;     /* over all points, for their gradient */
     uint64_t steps;      /* two-variable steps in between */
     size_t bytes;        /* of the largest block; NO_ROOM: those it would take */
 };

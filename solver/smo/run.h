@@ -207,9 +207,6 @@ void hg_select_block(struct hg_run *r);
 void hg_place_fresh(const struct hg_inner *inner, size_t q, size_t *in_w, uint64_t *age, uint64_t round, size_t count,
                     void (*put)(void *arg, size_t slot, size_t f), void *arg);
 
-/* out[c] = row[col[c]] */
-void hg_gather(const void *row, hinge_dtype type, const uint32_t *col, size_t n, void *out);
-
 /* K_WW, the rows of fresh slots; then their columns, by symmetry. */
 hinge_status hg_load_block(struct hg_run *r);
 

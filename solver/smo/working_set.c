@@ -254,26 +254,15 @@ static size_t part_held(struct hg_run *r, const void **row)
     return lacking;
 }
 
-void hg_gather(const void *row, hinge_dtype type, const uint32_t *col, size_t n, void *out)
-{
-    if (type == HINGE_F32)
-        for (size_t c = 0; c < n; c++)
-            ((float *)out)[c] = ((const float *)row)[col[c]];
-    else
-        for (size_t c = 0; c < n; c++)
-            ((double *)out)[c] = ((const double *)row)[col[c]];
-}
-
 /* Rows of fresh slots from `first` on, out of the store's. */
 static void gather_held(struct hg_run *r, struct hg_fresh_rows *fresh, size_t first, const void *const *row)
 {
-    for (size_t c = 0; c < r->in_w; c++)
-        r->found[c] = r->position[r->w[c]];
+    hg_gather(r->position, sizeof *r->position, r->w, r->in_w, r->found);
 #pragma omp parallel for num_threads(hg_crew_size(&r->rows->crew, r->opt->threads)) schedule(dynamic, 1)
     for (size_t f0 = first; f0 < r->n_fresh; f0 += LINE) {
         struct hg_tile tile = { f0, HG_MIN((size_t)LINE, r->n_fresh - f0), 0, r->in_w, NULL, NULL, NULL };
         for (size_t f = f0; f < f0 + tile.n_rows; f++)
-            hg_gather(row[f - first], r->rows->type, r->found, r->in_w, r->block_row[f]);
+            hg_gather(row[f - first], r->size, r->found, r->in_w, r->block_row[f]);
         mirror_tile(fresh, &tile);
     }
     for (size_t f = first; f < r->n_fresh; f++)
@@ -286,8 +275,7 @@ hinge_status hg_load_block(struct hg_run *r)
     size_t lacking = part_held(r, row);
     struct hg_fresh_rows fresh = { &r->inner, r->n_fresh, r->in_w, r->fresh, r->age, r->report->rounds, r->block_row };
     struct hg_how how = { .halt = &r->halt, .coded = r->store.cheap && r->rows->type == HINGE_F32 };
-    for (size_t f = 0; f < lacking; f++)
-        r->block_points[f] = r->w[r->fresh[f]];
+    hg_gather(r->w, sizeof *r->w, r->fresh, lacking, r->block_points);
     r->inner.q = r->in_w + r->qp->no_sum;
     if (r->n_fresh == 0)
         return HINGE_OK;
