@@ -1,3 +1,7 @@
+/*
+ * Folds: the caller's own, or rows dealt at random, so that each fold gets its share of each class, and rows of a group
+ * stay together. Read select.h before.
+ */
 #include "lib/folds.h"
 #include "lib/select/select.h"
 

@@ -1,3 +1,7 @@
+/*
+ * Fields: the points of all rows, as all folds have them or one fold whose scaling is its own, and the kernel rows over
+ * them that folds share; in f32, or in f64 where rounding shows. Read select.h and solver/smo/many.h before.
+ */
 #include "lib/params.h"
 #include "lib/select/select.h"
 
@@ -14,8 +18,7 @@ static bool may_be_f32(const struct hg_selecting *s)
             (s->params.precision == HINGE_PRECISION_AUTO && s->out->eps >= COARSE_EPS));
 }
 
-/* ---- points --------------------------------------------------------------------------------------------------------
- */
+/* ---- points ------------------------------------------------------------------------------------------------------ */
 
 /* The caller's rows as field f sees them: where each fold is scaled by itself, the ranges are those of its training
  * part. */
@@ -130,8 +133,7 @@ hinge_status hg_fields_init(struct hg_selecting *s, hinge_error *err)
     return status;
 }
 
-/* ---- kernels -------------------------------------------------------------------------------------------------------
- */
+/* ---- kernels ----------------------------------------------------------------------------------------------------- */
 
 /* What its kernel rows took. */
 static void close_kernel(struct hg_selecting *s, struct hg_field *field)

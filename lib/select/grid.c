@@ -1,3 +1,7 @@
+/*
+ * The points of a grid: all that ranges and lists give, each once, and the order in which they are tried. Read select.h
+ * before.
+ */
 #include "lib/select/select.h"
 
 #include <math.h>

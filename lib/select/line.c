@@ -1,3 +1,8 @@
+/*
+ * A line: points that differ in C or nu alone. Each fold's problem starts from what it had at the point before, scaled
+ * to the new box and mended to be feasible, and all folds of a point are solved side by side. Read select.h and
+ * solver/smo/many.h before.
+ */
 #include "lib/folds.h"
 #include "lib/select/select.h"
 
@@ -11,8 +16,7 @@ double hg_select_most_nu(const struct hg_selecting *s, size_t f, double *class_w
     return any ? 1 : hg_folds_most_nu(&s->problem, (const uint32_t *)fold, f, class_weight);
 }
 
-/* ---- parts ---------------------------------------------------------------------------------------------------------
- */
+/* ---- parts ------------------------------------------------------------------------------------------------------- */
 
 static void add_to_ranges(struct hg_range *range, size_t *count, size_t point)
 {
@@ -91,8 +95,7 @@ void hg_parts_forget(struct hg_selecting *s, bool with_lanes)
     }
 }
 
-/* ---- starts --------------------------------------------------------------------------------------------------------
- */
+/* ---- starts ------------------------------------------------------------------------------------------------------ */
 
 /* How much larger bounds and sums are than those that the part was solved with. */
 static double growth(const struct hg_selecting *s, const struct hg_part *part, double C, double nu)
@@ -295,8 +298,7 @@ static hinge_status begin_folds(struct hg_selecting *s, const hinge_grid_point *
     return status;
 }
 
-/* ---- predictions ---------------------------------------------------------------------------------------------------
- */
+/* ---- predictions ------------------------------------------------------------------------------------------------- */
 
 /* By g of the batch's problem b: at its points, or (elsewhere) at those that its fold holds out. */
 static void decide(const struct hg_selecting *s, size_t b, const double *g, bool elsewhere)
@@ -401,8 +403,7 @@ static hinge_status predict(struct hg_selecting *s, size_t first, size_t count, 
                               : hg_fail(err, status, "no memory for the votes of %zu classes", s->problem.n_classes);
 }
 
-/* ---- folds of a point ----------------------------------------------------------------------------------------------
- */
+/* ---- folds of a point -------------------------------------------------------------------------------------------- */
 
 hinge_status hg_solve_some(struct hg_selecting *s, const struct hg_batched *some, size_t count, uint64_t most,
                            hinge_error *err)

@@ -1,3 +1,7 @@
+/*
+ * Scores of held-out predictions, by fold and of all rows; and the loss of a row, of which some of them are a mean. Read
+ * select.h before.
+ */
 #include "lib/proba.h"
 #include "lib/select/select.h"
 

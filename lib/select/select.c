@@ -1,3 +1,10 @@
+/*
+ * hinge_select: points one after the other, which of them are dropped on the way, the choice, and the last training.
+ * Read select.h before.
+ *
+ * Buys: a9a's grid of 110 points is done in 42 s by HINGE_DROP_RACE, which leaves points that are surely worse, and in
+ * 174 s by HINGE_DROP_EXACT, which leaves only those that cannot win (doc/tried.md). HINGE_DROP_NONE drops none.
+ */
 #include "lib/select/select.h"
 #include "lib/params.h"
 

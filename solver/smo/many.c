@@ -61,8 +61,7 @@ size_t hg_many_supports(const struct hg_many *many)
     return count;
 }
 
-/* ---- a problem in work ---------------------------------------------------------------------------------------------
- */
+/* ---- a problem in work ------------------------------------------------------------------------------------------- */
 
 /* A problem's points as a source: for K_WW, and apart for all. */
 struct view {
@@ -390,8 +389,7 @@ static void lane_run(struct hg_lane *lane, const struct hg_many *many)
     }
 }
 
-/* ---- all of them ---------------------------------------------------------------------------------------------------
- */
+/* ---- all of them ------------------------------------------------------------------------------------------------- */
 
 /* The rows that problems wait for; where there is no room for those of all, of the first of them. */
 static hinge_status make_lacking(struct hg_many *many, struct hg_lane *const *lane, size_t lanes)

@@ -1,6 +1,6 @@
 /*
  * Kernel rows that many problems share: a row that was made once is there for all of them, until its room is needed.
- * What is there changes only in hg_pool_make.
+ * What is there changes only in hg_pool_make. Read many.h before, which says what sharing buys.
  */
 #ifndef HG_POOL_H
 #define HG_POOL_H
