@@ -1,6 +1,6 @@
 /*
- * Scores of held-out predictions, by fold and of all rows; and the loss of a row, of which some of them are a mean. Read
- * select.h before.
+ * Scores of held-out predictions, by fold and of all rows; and the loss of a row, of which some of them are a mean.
+ * Read select.h before.
  */
 #include "lib/proba.h"
 #include "lib/select/select.h"
