@@ -131,7 +131,9 @@ static void report_path(const struct hg_training *t, size_t q, double margin, hi
         tell(r, ", approximate");
     if (t->interior && r->outcome == HINGE_NO_MARGIN && isfinite(margin))
         tell(r, ", no margin above %.2g", margin);
-    if (!t->interior)
+    if (t->interior && q > 0)
+        tell(r, ", then block-smo q=%zu", q);
+    if (!t->interior || q > 0)
         tell(r, "%s%s", r->newton_steps > 0 ? ", newton" : "", r->newton_no_room > 0 ? ", no room for newton" : "");
     if (!t->interior && r->rank > 0)
         tell(r, ", then interior-point d=%zu", r->rank);

@@ -327,10 +327,17 @@ static hinge_status run_inside(struct work *w)
 
 /* ---- one after the other ----------------------------------------------------------------------------------------- */
 
-/* The interior point may go on for SMO, which was chosen. */
+/* The interior point may go on for SMO, which was chosen; with a working set that was asked for, where it stalls. */
 static bool is_open(const struct hg_training *t)
 {
     return hg_params_leave_solver(t->params) && !t->interior;
+}
+
+static bool may_end_inside(const struct hg_training *t)
+{
+    hinge_params params = *t->params;
+    params.working_set = 0;
+    return hg_params_leave_solver(&params) && !t->interior;
 }
 
 static void keep(struct hg_reduced *r, bool back)
@@ -409,7 +416,7 @@ static hinge_status finish_inside(struct work *w, size_t columns)
     hinge_outcome outcome = w->s->report.outcome;
     if (columns > 0 && (outcome == HINGE_STALLED || outcome == HINGE_MAX_ITER))
         HG_TRY(go_on(w, columns));
-    else if (columns == 0 && outcome == HINGE_STALLED && is_open(t) && n <= HG_RANK_EXACT &&
+    else if (columns == 0 && outcome == HINGE_STALLED && may_end_inside(t) && n <= HG_RANK_EXACT &&
              !leaves(w, UINT64_MAX / 2) && t->params->kernel.type != HINGE_SIGMOID)
         HG_TRY(go_on(w, n));
     while (w->factor.z != NULL) {
@@ -459,14 +466,41 @@ static hinge_status find_r(struct work *w)
     return HINGE_OK;
 }
 
+/* The interior point that was chosen by counted work; SMO goes on where it stalls, as it does where rows or columns are
+ * of sizes whose squares no double holds beside each other. */
+static hinge_status start_inside(struct work *w)
+{
+    HG_TRY(run_inside(w));
+    struct hg_solution *s = w->s, best = *s;
+    const hinge_params *p = w->t->params;
+    if (s->report.outcome != HINGE_STALLED || !hg_params_leave_solver(p) || hg_params_need_interior(p))
+        return HINGE_OK;
+    keep(&w->reduced, false);
+    w->options.warm = true;
+    HG_TRY(run_smo(w, &w->options));
+    hinge_report work = s->report;
+    size_t q = s->working_set;
+    bool better = work.outcome == HINGE_CONVERGED || work.objective < best.report.objective;
+    if (!better) {
+        keep(&w->reduced, true);
+        *s = best;
+        s->working_set = q;
+        s->report.outcome = work.outcome;
+    }
+    hg_add_work(&s->report, better ? &best.report : &work);
+    s->report.gap = better ? NAN : best.report.gap;
+    s->report.rank = best.report.rank;
+    return HINGE_OK;
+}
+
 static hinge_status solve_reduced(struct work *w)
 {
     const struct hg_training *t = w->t;
-    size_t n = w->reduced.qp.n, columns = is_open(t) ? hg_lowrank_inside(&t->distinct.problem, n) : 0;
+    size_t n = w->reduced.qp.n, columns = may_end_inside(t) ? hg_lowrank_inside(&t->distinct.problem, n) : 0;
     if (t->interior)
-        return run_inside(w);
+        return start_inside(w);
     w->look = HG_RANK_LOOK * (uint64_t)n;
-    if (columns > 0)
+    if (columns > 0 && is_open(t))
         w->options.max_iter = hg_lowrank_steps(n, columns);
     else if (is_open(t))
         w->options.leaves = leaves;

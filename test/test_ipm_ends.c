@@ -50,6 +50,27 @@ static hinge_outcome truth_told(const struct set *set, const hinge_params *param
     return outcome;
 }
 
+/* C-SVC, converged, by plain loops. */
+static void ends_at_eps(const struct set *set, const hinge_params *params, hinge_report *report)
+{
+    hinge_model *model = fit(set, params, report);
+    double *gram = plain_gram(&params->kernel, set, set), *beta = fit_beta(model, set->n);
+    double *y = calloc(set->n, sizeof *y), *C = calloc(set->n, sizeof *C);
+    for (size_t i = 0; i < set->n; i++) {
+        y[i] = set->y[i] == hinge_model_labels(model)[0] ? 1 : -1;
+        C[i] = params->C;
+    }
+    struct plain_certificate c =
+        plain_certify(params->task, gram, y, C, beta, set->n, hinge_model_rho(model)[0], params->p);
+    assert_int_equal(report->outcome, HINGE_CONVERGED);
+    assert_true(c.kkt <= 1.05 * params->eps && c.box == 0);
+    hinge_model_free(model);
+    free(gram);
+    free(beta);
+    free(y);
+    free(C);
+}
+
 /* A polynomial of few monomials, few points, a smooth kernel, the solver left open: it ends at eps, by plain loops,
  * also where SMO would stall or take long, and with the same bits by two threads. */
 static void open_solver_ends(void **state)
@@ -70,26 +91,34 @@ static void open_solver_ends(void **state)
         for (size_t i = 0; i < set.n * set.d; i++)
             set.x[i] *= row[k].factor;
         params.eps = 1e-4;
-        hinge_model *model = fit(&set, &params, &report);
-        double *gram = plain_gram(&params.kernel, &set, &set), *beta = fit_beta(model, set.n);
-        double *y = calloc(set.n, sizeof *y), *C = calloc(set.n, sizeof *C);
-        for (size_t i = 0; i < set.n; i++) {
-            y[i] = set.y[i] == hinge_model_labels(model)[0] ? 1 : -1;
-            C[i] = params.C;
-        }
-        struct plain_certificate c =
-            plain_certify(params.task, gram, y, C, beta, set.n, hinge_model_rho(model)[0], params.p);
-        assert_int_equal(report.outcome, HINGE_CONVERGED);
-        assert_true(c.kkt <= 1.05 * params.eps && c.box == 0);
+        ends_at_eps(&set, &params, &report);
         assert_int_equal(report.rank > row[k].d, row[k].inside);
-        hinge_model_free(model);
         params.threads = 2;
         hinge_model_free(fit(&set, &params, &other));
         assert_true(other.objective == report.objective && other.iterations == report.iterations);
-        free(gram);
-        free(beta);
-        free(y);
-        free(C);
+        set_free(&set);
+    }
+}
+
+/* A row far away, beside which the interior point that the work speaks for loses the others, goes on by SMO; SMO by a
+ * working set of a few that was asked for goes on inside. */
+static void what_stalls_goes_on(void **state)
+{
+    (void)state;
+    const struct {
+        size_t n, d, working_set;
+        double C, factor; /* of row 7 */
+    } row[] = { { 424, 3, 0, 0.0252967, 5e4 }, { 300, 4, 8, 1e4, 1 } };
+    for (size_t k = 0; k < sizeof row / sizeof *row; k++) {
+        struct set set = set_two_class(row[k].working_set > 0 ? 1 : 2019, row[k].n, row[k].d, k == 0 ? 1 : 4);
+        hinge_params params = params_for(HINGE_C_SVC, hinge_kernel_linear(), row[k].C);
+        hinge_report report;
+        params.working_set = row[k].working_set;
+        for (size_t c = 0; c < set.d; c++)
+            set.x[7 * set.d + c] *= row[k].factor;
+        ends_at_eps(&set, &params, &report);
+        assert_true(report.rank > 0 && strstr(report.path, "block-smo") != NULL &&
+                    strstr(report.path, "interior-point") != NULL);
         set_free(&set);
     }
 }
@@ -315,7 +344,7 @@ static void max_iter_holds(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(open_solver_ends),
+        cmocka_unit_test(open_solver_ends),      cmocka_unit_test(what_stalls_goes_on),
         cmocka_unit_test(features_of_any_size), cmocka_unit_test(indefinite_kernels),
         cmocka_unit_test(stopped_before_the_verdict),
         cmocka_unit_test(rank_as_needed),       cmocka_unit_test(wide),

@@ -213,7 +213,8 @@ typedef enum hinge_solver {
     HINGE_SOLVER_AUTO = 0,      /* the interior point where it has less work to do (linear kernels, many rows), where it
                                  * alone can do it (hard margin, rank), or where SMO takes more steps than it: on few
                                  * points, polynomials of few monomials, smooth kernels at a large C; SMO otherwise,
-                                 * with beta0 at first, and with max_iter, working_set or precision f32 */
+                                 * with beta0 at first, with working_set until it stalls, and with max_iter or
+                                 * precision f32. Where the one chosen stalls the other goes on */
     HINGE_SOLVER_SMO,           /* block SMO: every kernel, every task */
     HINGE_SOLVER_INTERIOR_POINT /* the interior point: every task, in f64; kernels other than the
                                  * linear one by a factor Z of low rank. It ignores beta0, shrinking, working_set */
@@ -390,7 +391,8 @@ typedef struct hinge_report {
     char path[128];        /* the way that was taken: "block-smo q=1024, gemm f32, rbf v4, centred"; "lists" instead of
                             * "gemm" for data with few non-zeros or few features, "counts" for RBF on features of two
                             * values each, one step apart, where there is AVX-512; then ", newton" or ", no room for
-                            * newton". "interior-point d=123, linear"; "then interior-point": a problem at least */
+                            * newton". "interior-point d=123, linear"; "then interior-point" or "then block-smo": a
+                            * problem at least */
 } hinge_report;
 
 /* ---- Training --------------------------------------------------------------------------------------- */
