@@ -243,8 +243,7 @@ static hinge_status find_beta(const hinge_model *m, const hinge_matrix *x, const
     hinge_status status = weightless ? hg_find_rows(m, x, y, weights, &index, NULL, err) : HINGE_OK;
     if (index != NULL)
         located.sv_index = index;
-    if (status == HINGE_OK)
-        status = hinge_model_beta(&located, x->rows, beta, err);
+    HG_THEN(status, hinge_model_beta(&located, x->rows, beta, err));
     hg_free(index);
     return status;
 }

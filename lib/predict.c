@@ -306,8 +306,7 @@ static hinge_status predict_as(struct hg_prediction *j, hinge_dtype type, bool a
     if (dots && all)
         HG_TRY(leave_out_far(j, threads, err));
     hinge_status status = take_sv(j, &room, err);
-    if (status == HINGE_OK)
-        status = predict_all(j, threads, err);
+    HG_THEN(status, predict_all(j, threads, err));
     hg_free(room);
     hg_nearby_free(&j->nearby);
     return status;

@@ -127,8 +127,7 @@ hinge_status hinge_scaling_attach(const hinge_scaling *s, hinge_model *model, hi
         return hg_fail(err, HINGE_EINVAL, "scaling: %zu features, but the model has %zu", s->n_features,
                        hinge_model_n_features(model));
     hinge_status status = make_factors(s, &factor, err);
-    if (status == HINGE_OK)
-        status = hinge_model_set_scaling(model, factor, factor + s->n_features, err);
+    HG_THEN(status, hinge_model_set_scaling(model, factor, factor + s->n_features, err));
     hg_free(factor);
     return status;
 }

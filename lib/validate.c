@@ -91,8 +91,7 @@ static hinge_status validate(struct validation *v, double *predictions, hinge_re
         if (params->nu > most * (1 + 1e-12))
             status = hg_fail(err, HINGE_EINVAL, "nu: %g is infeasible for these classes; at most %g", params->nu, most);
     }
-    if (status == HINGE_OK)
-        status = hg_jobs_run(&v->jobs, &by_side, err);
+    HG_THEN(status, hg_jobs_run(&v->jobs, &by_side, err));
     if (status == HINGE_OK) {
         memcpy(predictions, v->prediction, v->n * sizeof *predictions);
         if (report != NULL)

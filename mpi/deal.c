@@ -83,10 +83,8 @@ static hinge_status agree_on_labels(struct deal *d, hinge_error *err)
     struct class_seen *mine = own_labels(d, &k);
     void *all = NULL;
     hinge_status status = HM_HAVE(d->net, mine != NULL, err, "no memory for labels");
-    if (status == HINGE_OK)
-        status = hm_gather_all(d->net, mine, k * sizeof *mine, &all, &total, err);
-    if (status == HINGE_OK)
-        status = hm_agree(d->net, take_labels(&d->own->pr, all, total / sizeof *mine, err), err);
+    HG_THEN(status, hm_gather_all(d->net, mine, k * sizeof *mine, &all, &total, err));
+    HG_THEN(status, hm_agree(d->net, take_labels(&d->own->pr, all, total / sizeof *mine, err), err));
     hg_free(mine);
     hg_free(all);
     return status;

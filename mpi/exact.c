@@ -298,8 +298,7 @@ hinge_status hm_measure_error(struct hm_run *r, hinge_error *err)
     struct measure m = { 0 };
     double sums[HM_REALS];
     hinge_status status = tell_drawn(&m, r, err);
-    if (status == HINGE_OK)
-        status = measure_all(&m, r, err);
+    HG_THEN(status, measure_all(&m, r, err));
     r->report.error = 0;
     for (size_t k = 0; status == HINGE_OK && k < m.count; k += HM_REALS) {
         size_t some = HG_MIN((size_t)HM_REALS, m.count - k);

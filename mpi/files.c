@@ -99,8 +99,7 @@ static hinge_status agree_on_words(const struct share *s, hinge_data *data, hing
     void *all = NULL;
     pack_words(&data->words, &mine);
     hinge_status status = HM_HAVE(s->net, !mine.no_memory, err, "no memory for %zu words", data->words.count);
-    if (status == HINGE_OK)
-        status = hm_gather_all(s->net, mine.data, mine.size, &all, &total, err);
+    HG_THEN(status, hm_gather_all(s->net, mine.data, mine.size, &all, &total, err));
     if (status == HINGE_OK && total > 0)
         status = hm_agree(s->net, number_words(s, all, total, data, err), err);
     hg_text_free(&mine);
@@ -145,10 +144,8 @@ hinge_status hm_data_read(const struct hm_net *net, const char *path, const hing
     if (split && net->rank > 0)
         status = hg_bytes_read(&s.bytes, path, err);
     status = hm_agree(net, status, err);
-    if (status == HINGE_OK)
-        status = find_error(&s, read_shares(&s, data, err), err);
-    if (status == HINGE_OK)
-        status = agree_on_words(&s, data, err);
+    HG_THEN(status, find_error(&s, read_shares(&s, data, err), err));
+    HG_THEN(status, agree_on_words(&s, data, err));
     hg_bytes_free(&s.bytes);
     if (status != HINGE_OK)
         hinge_data_free(data);

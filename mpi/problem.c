@@ -218,13 +218,11 @@ static hinge_status make_block(struct hm_run *r, hinge_error *err)
                       HG_ZEROS(r->message, r->message_room), HG_ZEROS(r->messages, r->message_room));
     hinge_status status = ok ? hm_make_vectors(r, r->room, r->type, &r->others, err)
                              : hg_fail(err, HINGE_ENOMEM, "no memory for a working set of %zu examples", q);
-    if (status == HINGE_OK)
-        status = hg_inner_init(&r->inner, q + r->qp.no_sum, r->qp.layers, r->qp.no_sum, r->qp.kink, r->type, r->loops,
-                               err);
-    if (status == HINGE_OK)
-        status = hg_cache_init(&r->cache, HG_MAX(rows, (size_t)1), r->n, size, rows * (r->n * size + 128), NULL, err);
-    if (status == HINGE_OK)
-        status = hm_make_grams(r, r->part, r->type, &r->others, err);
+    HG_THEN(status, hg_inner_init(&r->inner, q + r->qp.no_sum, r->qp.layers, r->qp.no_sum, r->qp.kink, r->type,
+                                  r->loops, err));
+    HG_THEN(status, hg_cache_init(&r->cache, HG_MAX(rows, (size_t)1), r->n, size, rows * (r->n * size + 128), NULL,
+                                  err));
+    HG_THEN(status, hm_make_grams(r, r->part, r->type, &r->others, err));
     return hm_agree(r->net, status, err);
 }
 

@@ -88,8 +88,7 @@ static hinge_status gather_points(const struct share *s, const hinge_selection *
         to += bytes;
     }
     hinge_status status = HM_HAVE(s->net, own != NULL, err, "no memory for %zu points", n);
-    if (status == HINGE_OK)
-        status = hm_gather_all(s->net, own, (size_t)(to - own), all, &total, err);
+    HG_THEN(status, hm_gather_all(s->net, own, (size_t)(to - own), all, &total, err));
     *count = status == HINGE_OK ? total / bytes : 0;
     hg_free(own);
     return status;
@@ -159,10 +158,8 @@ static hinge_status try_grid(struct share *s, hinge_selection **out, hinge_error
     void *all = NULL;
     size_t count = 0;
     hinge_status status = hm_agree(s->net, list_points(s, err), err);
-    if (status == HINGE_OK)
-        status = hm_agree(s->net, run(s, s->params->time_limit, &mine, err), err);
-    if (status == HINGE_OK)
-        status = gather_points(s, mine, &all, &count, err);
+    HG_THEN(status, hm_agree(s->net, run(s, s->params->time_limit, &mine, err), err));
+    HG_THEN(status, gather_points(s, mine, &all, &count, err));
     if (status == HINGE_OK) {
         status = s->net->rank == 0 ? choose(s, all, count, out, err) : HINGE_OK;
         status = hm_agree(s->net, status, err);
@@ -191,8 +188,7 @@ hinge_status hm_select(const struct hm_net *net, hinge_selection **selection, co
     else if (s.options.decisions)
         status = hg_fail(err, HINGE_EINVAL, "decisions: ranks keep none of held-out rows");
     status = hm_agree(net, status, err);
-    if (status == HINGE_OK)
-        status = try_grid(&s, &made, err);
+    HG_THEN(status, try_grid(&s, &made, err));
     hinge_selection_free(s.list);
     hg_free(s.known);
     if (status != HINGE_OK) {

@@ -210,10 +210,8 @@ static hinge_status train_model(const struct hm_net *net, const hinge_matrix *x,
     job.watch.save = options->checkpoint != NULL ? &save : NULL;
     job.watch.every = options->every > 0 ? options->every : 600;
     hinge_status status = hm_deal(net, x, y, params, options->tile, &job.own, err);
-    if (status == HINGE_OK)
-        status = open_rounds(&job, options->rounds, err);
-    if (status == HINGE_OK)
-        status = train(&job, options->certificate, &made, err);
+    HG_THEN(status, open_rounds(&job, options->rounds, err));
+    HG_THEN(status, train(&job, options->certificate, &made, err));
     FILE *rounds = job.watch.rounds;
     if (rounds != NULL && (ferror(rounds) | fclose(rounds)) != 0 && status == HINGE_OK)
         status = hg_fail(err, HINGE_EIO, "%s: cannot write", options->rounds);

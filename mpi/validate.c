@@ -117,8 +117,7 @@ static hinge_status predict(const struct validation *v, const double *told, cons
     HG_TRY(copy_rows(v, n, &x, err));
     hinge_status status = hm_predict(v->net, model, &x, &options, false, labels ? v->label : NULL,
                                      labels ? NULL : v->label, err);
-    if (status == HINGE_OK)
-        status = hm_collect(v->net, v->label, n * sizeof *v->label, &all, &total, err);
+    HG_THEN(status, hm_collect(v->net, v->label, n * sizeof *v->label, &all, &total, err));
     const double *value = all;
     for (size_t row = 0; status == HINGE_OK && row < v->n; row++)
         if (v->all[2 * row + 1] < 0)
@@ -299,10 +298,8 @@ hinge_status hm_cross_validate(const struct hm_net *net, const hinge_matrix *x, 
     hg_ok(err);
     HG_TRY(hm_agree(net, check(&v, predictions, err), err));
     hinge_status status = open_validation(&v, err);
-    if (status == HINGE_OK)
-        status = command(&v, err);
-    if (status == HINGE_OK)
-        status = share_predictions(&v, predictions, err);
+    HG_THEN(status, command(&v, err));
+    HG_THEN(status, share_predictions(&v, predictions, err));
     if (status == HINGE_OK && report != NULL)
         *report = sum;
     close_validation(&v);
@@ -316,8 +313,7 @@ hinge_status hm_calibrate(const struct hm_net *net, const hinge_matrix *x, const
     struct validation v = { .net = net, .x = x, .y = y, .params = params, .options = { .tile = options->tile },
                             .begin = begin, .model = model, .outcome = outcome };
     hinge_status status = open_validation(&v, err);
-    if (status == HINGE_OK)
-        status = command(&v, err);
+    HG_THEN(status, command(&v, err));
     if (status == HINGE_OK)
         net->broadcast(net, outcome, sizeof *outcome, 0);
     close_validation(&v);

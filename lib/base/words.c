@@ -64,8 +64,7 @@ hinge_status hg_words_collect(const hinge_words *known, const struct hg_word *of
         if (i >= before)
             labels[i - before] = (double)*place;
     }
-    if (status == HINGE_OK)
-        status = copy_words(list, count, words, err);
+    HG_THEN(status, copy_words(list, count, words, err));
     hg_free(table);
     hg_free(list);
     return status;

@@ -7,22 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/mman.h>
 
 /* ---- the matrix ---------------------------------------------------------------------------------------- */
-
-/* Fresh pages cost a fifth if they are huge. */
-static void ask_for_huge_pages(void *memory, size_t bytes)
-{
-#ifdef MADV_HUGEPAGE
-    const size_t huge = (size_t)1 << 21;
-    size_t skip = (huge - (uintptr_t)memory % huge) % huge;
-    if (bytes > 2 * huge && skip < bytes)
-        (void)madvise((char *)memory + skip, (bytes - skip) / huge * huge, MADV_HUGEPAGE);
-#else
-    (void)memory, (void)bytes;
-#endif
-}
 
 hinge_status hg_data_reserve(hinge_data *data, const struct hg_source *source, size_t rows, size_t cols,
                              hinge_dtype type, hinge_error *err)
@@ -41,7 +27,6 @@ hinge_status hg_data_reserve(hinge_data *data, const struct hg_source *source, s
     if (bytes > total || rows > (total - bytes) / sizeof *data->y || (data->memory = hg_alloc(bytes, 1)) == NULL)
         return hg_fail_at(err, HINGE_ENOMEM, source->name, 0, "a dense matrix of %zu x %zu takes %zu bytes: no memory",
                           rows, cols, bytes);
-    ask_for_huge_pages(data->memory, bytes);
     data->x = (hinge_matrix){ .data = data->memory, .type = type, .rows = rows, .cols = cols };
     data->x.stride = source->part.check ? 0 : cols;
     data->y = hg_zalloc(rows, sizeof *data->y);
@@ -417,8 +402,7 @@ static hinge_status read_data(const char *name, bool file, const void *memory, s
     options = options == NULL ? &none : options;
     hinge_status status = check_options(options, err);
     HG_THEN(status, file ? hg_bytes_read(&bytes, name, err) : hg_bytes_unpack(&bytes, name, memory, size, err));
-    if (status == HINGE_OK)
-        status = parse(name, &bytes, (struct hg_file_part){ 0 }, options, data, err);
+    HG_THEN(status, parse(name, &bytes, (struct hg_file_part){ 0 }, options, data, err));
     hg_bytes_free(&bytes);
     return status;
 }

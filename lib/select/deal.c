@@ -130,8 +130,7 @@ hinge_status hg_deal(struct hg_selecting *s, hinge_error *err)
         status = o->fold != NULL    ? take_folds(s, err)
                  : o->group != NULL ? deal_groups(s, &state, fold, err)
                                     : hg_folds_draw(&s->problem, &state, s->folds, (uint32_t *)fold, err);
-        if (status == HINGE_OK)
-            status = check_folds(s, fold, err);
+        HG_THEN(status, check_folds(s, fold, err));
         for (size_t i = 0; i < s->rows && status == HINGE_OK; i++)
             fold[i] += fold[i] >= 0 ? (int)(r * s->folds) : 0;
     }

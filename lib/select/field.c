@@ -108,8 +108,7 @@ static hinge_status field_init(struct hg_selecting *s, struct hg_field *field, s
     hinge_status status = hg_copy_init(&field->copy, &field->problem, true, may_be_f32(s), err);
     for (size_t i = 0; i < field->problem.n && status == HINGE_OK && params.kernel.type != HINGE_PRECOMPUTED; i++)
         field->norm = HG_MAX(field->norm, hg_points_norm(&field->problem.points, i, HINGE_F64));
-    if (status == HINGE_OK)
-        status = hg_many_init(&field->many, field->problem.n, threads, hg_cpu_level(params.cpu_level), bytes, err);
+    HG_THEN(status, hg_many_init(&field->many, field->problem.n, threads, hg_cpu_level(params.cpu_level), bytes, err));
     if (status == HINGE_OK) {
         field->own = hg_zalloc((size_t)threads, sizeof *field->own);
         field->own_rows = hg_zalloc((size_t)threads, sizeof *field->own_rows);
@@ -178,8 +177,7 @@ static hinge_status open_kernel(struct hg_selecting *s, struct hg_field *field, 
         field->own_rows[t] = &field->own[t].super;
     }
     field->open = true;
-    if (status == HINGE_OK)
-        status = hg_many_take(&field->many, &field->rows.super, field->own_rows, err);
+    HG_THEN(status, hg_many_take(&field->many, &field->rows.super, field->own_rows, err));
     return status;
 }
 
@@ -228,8 +226,7 @@ hinge_status hg_field_widens(const struct hg_selecting *s, struct hg_field *fiel
     if (!field->checks)
         status = open_rows(s, field, &field->rows.tiler.kernel, HINGE_F64, field->problem.threads, &field->exact, err);
     field->checks = status == HINGE_OK;
-    if (status == HINGE_OK)
-        status = measure_error(field, part, &error, err);
+    HG_THEN(status, measure_error(field, part, &error, err));
     *widens = 4 * error > s->out->eps;
     field->wide = field->wide || *widens; /* also where the next fold's coefficients are smaller */
     return status;

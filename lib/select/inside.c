@@ -85,11 +85,9 @@ static hinge_status solve_alone(const struct hg_selecting *s, const struct hg_pr
     if (!hg_qp_project(qp, part->sums))
         return hg_fail(err, HINGE_EINTERNAL, "no feasible start for a fold");
     hinge_status status = hg_problem_exact(pr, part->point, part->n, pr->threads, &exact, err);
-    if (status == HINGE_OK)
-        status = hg_block_smo(qp, &exact.super, &exact.super, &options, &result, err);
+    HG_THEN(status, hg_block_smo(qp, &exact.super, &exact.super, &options, &result, err));
     hg_gram_free(&exact);
-    if (status == HINGE_OK)
-        status = hg_problem_gradient(pr, part->point, qp, pr->threads, &s->halt, part->g, err);
+    HG_THEN(status, hg_problem_gradient(pr, part->point, qp, pr->threads, &s->halt, part->g, err));
     if (status != HINGE_OK)
         return status;
     part->many.outcome = hg_halted(&s->halt) ? hg_halt_outcome(&s->halt) : result.report.outcome;

@@ -431,8 +431,7 @@ static hinge_status solve_batch(struct hg_selecting *s, hinge_grid_point *point,
         s->batch[b].part->steps = 0;
     if (!hg_select_asks_inside(s))
         status = hg_solve_some(s, s->batch, s->n_batch, hg_select_steps(s, point), err);
-    if (status == HINGE_OK)
-        status = hg_select_finish(s, point, err);
+    HG_THEN(status, hg_select_finish(s, point, err));
     for (size_t b = 0; b < s->n_batch && status == HINGE_OK; b++) {
         const struct hg_part *solved = s->batch[b].part;
         s->solving[b] = &s->batch[b].part->many;
@@ -474,10 +473,8 @@ hinge_status hg_train_folds(struct hg_selecting *s, hinge_grid_point *point, siz
     bool again = true;
     while (again && status == HINGE_OK && !hg_ended_early(point->outcome)) {
         status = begin_folds(s, point, first, count, err);
-        if (status == HINGE_OK)
-            status = solve_batch(s, point, err);
-        if (status == HINGE_OK)
-            status = widen(s, point, &again, err);
+        HG_THEN(status, solve_batch(s, point, err));
+        HG_THEN(status, widen(s, point, &again, err));
         if (again && !hg_ended_early(point->outcome))
             point->outcome = before;
     }

@@ -440,10 +440,8 @@ static hinge_status try_points(struct hg_selecting *s, hinge_error *err)
     for (size_t i = 0; i < out->n_points; i++)
         s->done += out->points[i].state != HINGE_POINT_WAITING;
     hinge_status status = hg_fields_init(s, err);
-    if (status == HINGE_OK)
-        status = hg_parts_init(s, err);
-    if (status == HINGE_OK)
-        status = try_in_order(s, order, err);
+    HG_THEN(status, hg_parts_init(s, err));
+    HG_THEN(status, try_in_order(s, order, err));
     hg_parts_forget(s, true);
     hg_free(s->held);
     hg_free(s->part);
@@ -485,10 +483,8 @@ hinge_status hinge_select(hinge_selection **selection, const hinge_matrix *x, co
     if (s.out == NULL)
         return hg_fail(err, HINGE_ENOMEM, "no memory for a selection");
     hinge_status status = begin(&s, err);
-    if (status == HINGE_OK)
-        status = try_points(&s, err);
-    if (status == HINGE_OK)
-        status = finish(&s, err);
+    HG_THEN(status, try_points(&s, err));
+    HG_THEN(status, finish(&s, err));
     s.out->seconds = hg_now() - s.begin;
     hg_problem_free(&s.problem);
     hg_free(s.used);

@@ -74,8 +74,7 @@ hinge_status hinge_model_norm2(const hinge_model *m, size_t problem, double *nor
         own[i] = (uint32_t)i;
     int threads = hg_kernel_team(&m->kernel, 0, (double)count * (double)count, m->d);
     hinge_status status = hg_problem_exact(&sv, id, count, threads, &gram, err);
-    if (status == HINGE_OK)
-        status = multiply(&gram, own, count, coef, g, err);
+    HG_THEN(status, multiply(&gram, own, count, coef, g, err));
     if (status == HINGE_OK)
         *norm2 = hg_dot(coef, g, count);
     hg_gram_free(&gram);
@@ -296,8 +295,7 @@ hinge_status hinge_mercer_check(const hinge_matrix *x, const hinge_kernel *kerne
     if (mercer == NULL || !(tolerance >= 0 && tolerance < 1))
         return hg_fail(err, HINGE_EINVAL, "%s", mercer == NULL ? "mercer: NULL" : "tolerance: not in [0, 1)");
     hinge_status status = open_points(&p, x, kernel, threads, err);
-    if (status == HINGE_OK)
-        status = check_mercer(&p, &m, err);
+    HG_THEN(status, check_mercer(&p, &m, err));
     close_points(&p);
     HG_TRY(status);
     *mercer = m;

@@ -109,10 +109,8 @@ static hinge_status run(struct leaving *l, hinge_leave_one_out_report *report, h
                  HG_ARRAY(l->prediction, l->n), HG_ZEROS(l->outcome, l->n), HG_TABLE(l->beta, pr->n_problems, l->n)))
         return hg_fail(err, HINGE_ENOMEM, "no memory for %zu rows", l->n);
     hinge_status status = hinge_train(&m, l->jobs.x, l->jobs.y, &l->jobs.params, &first, err);
-    if (status == HINGE_OK)
-        status = hinge_model_beta(m, l->n, l->beta, err);
-    if (status == HINGE_OK)
-        status = hinge_predict(m, l->jobs.x, NULL, l->prediction, NULL, err);
+    HG_THEN(status, hinge_model_beta(m, l->n, l->beta, err));
+    HG_THEN(status, hinge_predict(m, l->jobs.x, NULL, l->prediction, NULL, err));
     if (status == HINGE_OK) {
         report->outcome = first.outcome;
         l->jobs.stopped = first.outcome == HINGE_STOPPED;

@@ -465,8 +465,7 @@ hinge_status hg_interior_point(struct hg_qp *qp, const struct hg_factor *factor,
     for (size_t i = 0; i < r.n; i++)
         if (flat.lo[0][i] < 0 && flat.hi[0][i] > 0)
             r.sides = 2;
-    if (status == HINGE_OK)
-        status = hg_cholesky_init(&r.cholesky, r.cols, err);
+    HG_THEN(status, hg_cholesky_init(&r.cholesky, r.cols, err));
     if (status == HINGE_OK && !allocate(&r))
         status = hg_fail(err, HINGE_ENOMEM, "no memory for a problem of %zu examples", r.n);
     if (status == HINGE_OK) {

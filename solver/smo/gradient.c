@@ -275,8 +275,7 @@ hinge_status hg_look_at_rows(struct hg_run *r)
         return r->res->coarse || r->report->corrections >= HG_MAX_CORRECTIONS ? HINGE_OK : hg_correct_gradient(r);
     }
     status = hg_store_widen(&r->store);
-    if (status == HINGE_OK)
-        status = hg_compute_gradient(r, r->rows, 0, false);
+    HG_THEN(status, hg_compute_gradient(r, r->rows, 0, false));
     r->settled = true;
     r->torn = status != HINGE_OK || hg_is_stopped(r);
     if (!r->torn)
