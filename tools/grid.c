@@ -148,12 +148,8 @@ static void parse_score(const struct option_use *use, void *field)
 }
 
 static const hinge_drop drop_not_given = (hinge_drop)(HINGE_DROP_RACE + 1);
-static const struct choice choice_drop[] = {
-    { "none", HINGE_DROP_NONE },
-    { "exact", HINGE_DROP_EXACT },
-    { "race", HINGE_DROP_RACE },
-    { NULL, 0 },
-};
+static const struct choice choice_drop[] = { { "none", HINGE_DROP_NONE }, { "exact", HINGE_DROP_EXACT },
+                                             { "race", HINGE_DROP_RACE }, { NULL, 0 } };
 
 #define FIELD(name) offsetof(struct grid_settings, name)
 static const struct tool_option grid_options[] = {

@@ -34,6 +34,9 @@ struct axis {
     size_t point, values; /* offsets in hinge_grid_point and hinge_select_options */
 };
 extern const struct axis axes[AXES];
+#define EACH_SHOWN(k, s) \
+    for (enum grid_axis k = AXIS_C; k < AXES; k++) \
+        if ((s)->list[k].shown)
 
 double axis_value(const hinge_grid_point *point, enum grid_axis axis);
 void set_axis_value(hinge_grid_point *point, enum grid_axis axis, double value);

@@ -189,9 +189,8 @@ static void write_point(FILE *file, const struct grid_settings *s, const hinge_g
     char room[NUMBER_ROOM];
     double rate = rate_of(s, point);
 
-    for (enum grid_axis k = AXIS_C; k < AXES; k++)
-        if (s->list[k].shown)
-            fprintf(file, "%s%s=%s ", axes[k].log2 ? "log2" : "", axes[k].key,
+    EACH_SHOWN(k, s)
+        fprintf(file, "%s%s=%s ", axes[k].log2 ? "log2" : "", axes[k].key,
                     number_text(line_value(k, axis_value(point, k)), 0, room));
     number_text(rate, 1, room);
     if (strchr(room, 'e')) /* grid.py reads digits and a point only */

@@ -25,13 +25,11 @@ void grid_line(const struct grid_settings *s, const hinge_grid_point *point, con
     char room[NUMBER_ROOM];
 
     printf("[%s]", who(point));
-    for (enum grid_axis k = AXIS_C; k < AXES; k++)
-        if (s->list[k].shown)
-            printf(" %s", number_text(line_value(k, axis_value(point, k)), 0, room));
+    EACH_SHOWN(k, s)
+        printf(" %s", number_text(line_value(k, axis_value(point, k)), 0, room));
     printf(is_scored(point) ? " %.6g (best " : " nan (best ", rate_of(s, point));
-    for (enum grid_axis k = AXIS_C; k < AXES; k++)
-        if (s->list[k].shown)
-            printf("%s=%s, ", axes[k].key, best ? number_text(axis_value(best, k), 1, room) : "nan");
+    EACH_SHOWN(k, s)
+        printf("%s=%s, ", axes[k].key, best ? number_text(axis_value(best, k), 1, room) : "nan");
     printf(best ? "rate=%.6g)\n" : "rate=nan)\n", best ? rate_of(s, best) : NAN);
     fflush(stdout);
 }
@@ -40,9 +38,8 @@ void grid_last_line(const struct grid_settings *s, const hinge_grid_point *best)
 {
     char room[NUMBER_ROOM];
 
-    for (enum grid_axis k = AXIS_C; k < AXES; k++)
-        if (s->list[k].shown)
-            printf("%s ", number_text(axis_value(best, k), 1, room));
+    EACH_SHOWN(k, s)
+        printf("%s ", number_text(axis_value(best, k), 1, room));
     printf("%.6g\n", rate_of(s, best));
 }
 
@@ -183,9 +180,8 @@ static void json_parameters(struct json *j, const char *key, const struct grid_s
                             const hinge_grid_point *point)
 {
     json_open(j, key, '{');
-    for (enum grid_axis k = AXIS_C; k < AXES; k++)
-        if (s->list[k].shown)
-            json_real(j, axes[k].name, axis_value(point, k));
+    EACH_SHOWN(k, s)
+        json_real(j, axes[k].name, axis_value(point, k));
     json_close(j, '}');
 }
 

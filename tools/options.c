@@ -18,17 +18,11 @@ const struct range range_folds = { 2, INFINITY, 0 };
 const struct range range_tolerance = { 0, 0.49, 0 };
 
 const struct choice choice_off_on[] = { { "0", 0 }, { "1", 1 }, { NULL, 0 } };
-const struct choice choice_precision[] = { { "auto", HINGE_PRECISION_AUTO },
-                                           { "f32", HINGE_PRECISION_F32 },
-                                           { "f64", HINGE_PRECISION_F64 },
-                                           { NULL, 0 } };
-const struct choice choice_format[] = {
-    { "auto", HINGE_FORMAT_AUTO },
-    { "libsvm", HINGE_FORMAT_LIBSVM },
-    { "npy", HINGE_FORMAT_NPY },
-    { "csv", HINGE_FORMAT_CSV },
-    { NULL, 0 },
+const struct choice choice_precision[] = {
+    { "auto", HINGE_PRECISION_AUTO }, { "f32", HINGE_PRECISION_F32 }, { "f64", HINGE_PRECISION_F64 }, { NULL, 0 }
 };
+const struct choice choice_format[] = { { "auto", HINGE_FORMAT_AUTO }, { "libsvm", HINGE_FORMAT_LIBSVM },
+                                        { "npy", HINGE_FORMAT_NPY }, { "csv", HINGE_FORMAT_CSV }, { NULL, 0 } };
 
 /* ---- Values ---- */
 
@@ -56,22 +50,6 @@ double real_value(const struct option_use *use, const struct range *range)
     return value;
 }
 
-void parse_flag(const struct option_use *use, void *field)
-{
-    (void)use;
-    *(int *)field = 1;
-}
-
-void parse_real(const struct option_use *use, void *field)
-{
-    *(double *)field = real_value(use, use->detail);
-}
-
-void parse_cost(const struct option_use *use, void *field)
-{
-    *(double *)field = strcmp(use->text, "inf") == 0 ? INFINITY : real_value(use, use->detail);
-}
-
 static long long integer_value(const struct option_use *use, const struct range *range, long long largest)
 {
     char *end;
@@ -87,26 +65,25 @@ static long long integer_value(const struct option_use *use, const struct range 
     return value;
 }
 
-void parse_int(const struct option_use *use, void *field)
-{
-    *(int *)field = (int)integer_value(use, use->detail, INT32_MAX);
-}
+/* Parsers that only set a field of some type. */
+#define PARSER(name, type, value) \
+    void name(const struct option_use *use, void *field) \
+    { \
+        (void)use; \
+        *(type *)field = (type)(value); \
+    }
+PARSER(parse_flag, int, 1)
+PARSER(parse_real, double, real_value(use, use->detail))
+PARSER(parse_cost, double, strcmp(use->text, "inf") == 0 ? INFINITY : real_value(use, use->detail))
+PARSER(parse_int, int, integer_value(use, use->detail, INT32_MAX))
+PARSER(parse_count, uint64_t, integer_value(use, use->detail, INT64_MAX))
+PARSER(parse_size, size_t, integer_value(use, use->detail, PTRDIFF_MAX))
 
 void parse_column(const struct option_use *use, void *field)
 {
     *(long *)field = (long)integer_value(use, &range_any, INT32_MAX);
     if (*(long *)field == 0)
         die(EXIT_USAGE, "%s: '%s' is none: columns count from 1, or from -1 for the last", use->shown, use->text);
-}
-
-void parse_count(const struct option_use *use, void *field)
-{
-    *(uint64_t *)field = (uint64_t)integer_value(use, use->detail, INT64_MAX);
-}
-
-void parse_size(const struct option_use *use, void *field)
-{
-    *(size_t *)field = (size_t)integer_value(use, use->detail, PTRDIFF_MAX);
 }
 
 void parse_bytes(const struct option_use *use, void *field)

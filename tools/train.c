@@ -11,21 +11,13 @@
 
 /* ---- Options ---- */
 
-static const struct choice choice_multiclass[] = {
-    { "ovo", HINGE_ONE_VS_ONE },
-    { "ovr", HINGE_ONE_VS_REST },
-    { "one_vs_one", HINGE_ONE_VS_ONE },
-    { "one_vs_rest", HINGE_ONE_VS_REST },
-    { NULL, 0 },
-};
+static const struct choice choice_multiclass[] = { { "ovo", HINGE_ONE_VS_ONE }, { "ovr", HINGE_ONE_VS_REST },
+                                                   { "one_vs_one", HINGE_ONE_VS_ONE },
+                                                   { "one_vs_rest", HINGE_ONE_VS_REST }, { NULL, 0 } };
 static const struct choice choice_solver[] = {
-    { "auto", HINGE_SOLVER_AUTO },
-    { "smo", HINGE_SOLVER_SMO },
-    { "ipm", HINGE_SOLVER_INTERIOR_POINT },
-    { "interior-point", HINGE_SOLVER_INTERIOR_POINT },
-    { "perceptron", SOLVER_PERCEPTRON },
-    { "sgd", SOLVER_SGD },
-    { NULL, 0 },
+    { "auto", HINGE_SOLVER_AUTO }, { "smo", HINGE_SOLVER_SMO }, { "ipm", HINGE_SOLVER_INTERIOR_POINT },
+    { "interior-point", HINGE_SOLVER_INTERIOR_POINT }, { "perceptron", SOLVER_PERCEPTRON }, { "sgd", SOLVER_SGD },
+    { NULL, 0 }
 };
 
 /* Takes the next word too, if it is two numbers with a comma between them. */
