@@ -221,6 +221,7 @@ struct train_run;
 /* What several processes (ranks) do otherwise than one. All call the same; data are the part of the rows that each has,
  * but for those of a grid, which are all rows. */
 struct ranks {
+    int (*first)(void); /* tells whether this one is the first, which writes and tells */
     hinge_status (*read)(const char *path, const hinge_data_options *options, hinge_data *data, hinge_error *err);
     int (*all)(int mine); /* tells whether it is so on all of them */
     size_t (*rows)(size_t mine); /* tells how many rows all of them have */

@@ -17,7 +17,6 @@
 struct mpi_settings {
     struct train_settings train;
     hinge_mpi_options mpi;
-    int rank;
 };
 
 static int rank_of(void)
@@ -78,7 +77,6 @@ static void read_train_options(int argc, char **argv, struct mpi_settings *s)
         die(EXIT_USAGE, "train: leave out %s or -v, which trains no model",
             s->train.certify ? "--certify" : s->mpi.checkpoint ? "--checkpoint" : "--rounds");
     train_read_scaling(&s->train);
-    train_name_model(&s->train);
 }
 
 static void on_signal(int number)
@@ -87,10 +85,15 @@ static void on_signal(int number)
     raise(SIGINT); /* as progress.c catches it */
 }
 
+static int is_first(void)
+{
+    return rank_of() == 0;
+}
+
 /* Does check_writable on rank 0, which writes. */
 static void check_output(const char *path, const char *other)
 {
-    alone = rank_of() == 0;
+    alone = is_first();
     if (alone)
         check_writable(path, other);
     alone = 0;
@@ -172,10 +175,17 @@ static double *own_weights(const char *path, size_t rows)
     return weights;
 }
 
+static void catch_signals(void)
+{
+    signal(SIGTERM, on_signal);
+    signal(SIGUSR1, on_signal);
+}
+
 static hinge_status cross_validate_over_ranks(struct train_settings *t, struct train_run *run, double *predictions)
 {
     const struct mpi_settings *s = (const void *)t; /* whose first member it is */
 
+    catch_signals();
     return hinge_mpi_cross_validate(MPI_COMM_WORLD, &run->data.x, run->data.y, &t->params, t->folds, &s->mpi,
                                     predictions, &run->report, &failure);
 }
@@ -184,43 +194,18 @@ static hinge_status train_over_ranks(struct train_settings *t, struct train_run 
 {
     struct mpi_settings *s = (void *)t;
 
+    catch_signals();
     s->mpi.certificate = t->certify ? &run->certificate : NULL;
     return hinge_mpi_train(MPI_COMM_WORLD, &run->data.x, run->data.y, &t->params, &s->mpi, &run->model, &run->report,
                            &failure);
 }
 
-static int finish_training(const struct mpi_settings *s, const struct train_run *run)
+static int mpi_train(int argc, char **argv, const struct ranks *ranks)
 {
-    const struct train_settings *t = &s->train;
-    int nonfinite = run->report.outcome == HINGE_NONFINITE;
-
-    if (nonfinite)
-        warn("the kernel produced NaN or infinity: scale the data, or lower gamma or the degree");
-    if (s->rank == 0 && !t->folds)
-        save_model(run->model, t->model_path);
-    train_warn(t, run);
-    if (s->rank == 0)
-        train_report(t, run);
-    return train_was_stopped(t, run) ? EXIT_STOPPED : nonfinite ? EXIT_DATA : 0;
-}
-
-static int run_train(int argc, char **argv, int rank, const struct ranks *ranks)
-{
-    struct mpi_settings s = { .rank = rank, .train.data.ranks = ranks };
-    struct train_settings *t = &s.train;
-    struct train_run run = { 0 };
-    int code;
+    struct mpi_settings s = { .train.data.ranks = ranks };
 
     read_train_options(argc, argv, &s);
-    if (!t->folds)
-        check_output(t->model_path, t->data_path);
-    train_load(t, &run);
-    signal(SIGTERM, on_signal);
-    signal(SIGUSR1, on_signal);
-    train_run(t, &run);
-    code = finish_training(&s, &run);
-    train_release(t, &run);
-    return code;
+    return run_train(&s.train);
 }
 
 /* ---- Prediction ---- */
@@ -262,8 +247,8 @@ static hinge_status select_over_ranks(hinge_selection **selection, const hinge_m
 /* ---- The command ---- */
 
 static const struct ranks world = {
-    .read = read_over_ranks, .all = so_on_all, .rows = rows_of_all, .span = span_all, .weights = own_weights,
-    .gather = gather_over_ranks,
+    .first = is_first, .read = read_over_ranks, .all = so_on_all, .rows = rows_of_all, .span = span_all,
+    .weights = own_weights, .gather = gather_over_ranks,
     .check_output = check_output, .train = train_over_ranks, .cross_validate = cross_validate_over_ranks,
     .predict = predict_over_ranks, .probability = probability_over_ranks, .select = select_over_ranks
 };
@@ -274,17 +259,16 @@ static const char usage[] = "usage: mpirun -np P hinge-mpi train|predict|grid [o
 
 int main(int argc, char **argv)
 {
-    int given, code = EXIT_USAGE, rank;
+    int given, code = EXIT_USAGE;
 
     remember_arguments(argc, argv);
     restart_if_slow(1, 0); /* while MPI has not begun; HINGE_NO_RESTART=1 prevents it */
     MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &given);
     atexit(finalize);
-    rank = rank_of();
-    if (rank > 0 && (!freopen("/dev/null", "w", stdout) || !freopen("/dev/null", "w", stderr)))
+    if (!is_first() && (!freopen("/dev/null", "w", stdout) || !freopen("/dev/null", "w", stderr)))
         return EXIT_DATA;
     if (argc > 1 && strcmp(argv[1], "train") == 0)
-        code = run_train(argc - 1, argv + 1, rank, &world);
+        code = mpi_train(argc - 1, argv + 1, &world);
     else if (argc > 1 && strcmp(argv[1], "predict") == 0)
         code = run_predict(argc - 1, argv + 1, predict_usage, &world);
     else if (argc > 1 && strcmp(argv[1], "grid") == 0)

@@ -144,12 +144,6 @@ struct command_line train_line(struct train_settings *s, const char *text, size_
     return line;
 }
 
-void train_name_model(struct train_settings *s)
-{
-    if (!s->model_path)
-        s->model_path = s->own_path = join(base_name(s->data_path), ".model", "");
-}
-
 void train_read_scaling(struct train_settings *s)
 {
     int ends = !isnan(s->scale_lower) || !isnan(s->scale_upper);
@@ -221,7 +215,6 @@ static void read_options(int argc, char **argv, struct train_settings *s)
         die(EXIT_USAGE, "train: leave out %s or -v, which trains no model", s->test ? "--test" : "--certify");
     read_online(s);
     train_read_scaling(s);
-    train_name_model(s);
 }
 
 /* ---- Data ---- */
@@ -453,7 +446,9 @@ void train_run(struct train_settings *s, struct train_run *run)
         check(hinge_model_set_words(run->model, &run->data.words, &failure));
     if (s->record && run->model)
         check(hinge_model_set_training(run->model, &s->params, &failure));
-    if (run->report.outcome == HINGE_NONFINITE && !s->data.ranks)
+    if (run->report.outcome == HINGE_NONFINITE && s->data.ranks)
+        warn("the kernel produced NaN or infinity: scale the data, or lower gamma or the degree");
+    else if (run->report.outcome == HINGE_NONFINITE)
         die(EXIT_DATA, "the kernel produced NaN or infinity, so there is no model: scale the data, or lower "
                        "gamma or the degree");
 }
@@ -502,29 +497,41 @@ void train_release(struct train_settings *s, struct train_run *run)
     free(s->own_path);
 }
 
-int command_train(int argc, char **argv)
+int run_train(struct train_settings *s)
 {
-    struct train_settings s = { 0 };
+    const struct ranks *ranks = s->data.ranks;
     struct train_run run = { 0 };
     double start;
 
+    if (!s->model_path)
+        s->model_path = s->own_path = join(base_name(s->data_path), ".model", "");
+    if (!s->folds)
+        (ranks ? ranks->check_output : check_writable)(s->model_path, s->data_path);
+    train_load(s, &run);
+    read_test(s, &run);
+    train_run(s, &run);
+    start = now();
+    if (!s->folds && (!ranks || ranks->first()))
+        save_model(run.model, s->model_path);
+    run.seconds_save = now() - start;
+    train_warn(s, &run);
+    if (s->certify && !ranks) /* who have it from the training */
+        check(hinge_certify(run.model, &run.data.x, run.data.y, &s->params, &run.certificate, &failure));
+    if (s->test)
+        test(s, &run);
+    if (!ranks || ranks->first())
+        train_report(s, &run);
+    train_release(s, &run);
+    if (train_was_stopped(s, &run))
+        return EXIT_STOPPED;
+    return run.report.outcome == HINGE_NONFINITE ? EXIT_DATA : 0;
+}
+
+int command_train(int argc, char **argv)
+{
+    struct train_settings s = { 0 };
+
     read_options(argc, argv, &s);
     restart_if_slow(!s.no_restart, s.verbose);
-    if (!s.folds)
-        check_writable(s.model_path, s.data_path);
-    train_load(&s, &run);
-    read_test(&s, &run);
-    train_run(&s, &run);
-    start = now();
-    if (!s.folds)
-        save_model(run.model, s.model_path);
-    run.seconds_save = now() - start;
-    train_warn(&s, &run);
-    if (s.certify)
-        check(hinge_certify(run.model, &run.data.x, run.data.y, &s.params, &run.certificate, &failure));
-    if (s.test)
-        test(&s, &run);
-    train_report(&s, &run);
-    train_release(&s, &run);
-    return train_was_stopped(&s, &run) ? EXIT_STOPPED : 0;
+    return run_train(&s);
 }

@@ -45,8 +45,6 @@ struct train_run {
  * on, it has those of what hinge train and hinge grid can be told of problem, scaling, run and data. */
 enum { TRAIN_GROUPS = 4 };
 struct command_line train_line(struct train_settings *s, const char *usage, size_t first);
-/* Names the model file after the data, if it has no name. */
-void train_name_model(struct train_settings *s);
 /* Takes each of the options of scaling for --scale. */
 void train_read_scaling(struct train_settings *s);
 /* Reads the data and all that belongs to them into run, and lets the parameters point there. */
@@ -54,6 +52,8 @@ void train_load(struct train_settings *s, struct train_run *run);
 /* Trains or cross-validates, until Ctrl-C, and dies where there is no model. */
 void train_run(struct train_settings *s, struct train_run *run);
 void train_release(struct train_settings *s, struct train_run *run);
+/* Does all that hinge train does behind its options, and returns the exit code; the settings are released. */
+int run_train(struct train_settings *s);
 
 /* Prints the report, as JSON or as text. */
 void train_report(const struct train_settings *s, const struct train_run *run);
