@@ -323,16 +323,9 @@ void json_labels(struct json *j, const char *key, const hinge_words *words, cons
     json_close(j, ']');
 }
 
-static void json_count(struct json *j, const char *key, uint64_t value)
+static void put_count(uint64_t value)
 {
-    json_item(j, key);
     fprintf(page.file, "%llu", (unsigned long long)value);
-}
-
-static void json_bool(struct json *j, const char *key, int value)
-{
-    json_item(j, key);
-    fputs(value ? "true" : "false", page.file);
 }
 
 /* Returns the bytes of the UTF-8 character at s; 0: it is none. */
@@ -351,11 +344,10 @@ static size_t utf8_length(const unsigned char *s)
     return length;
 }
 
-void json_text(struct json *j, const char *key, const char *value)
+static void put_text(const char *value)
 {
     const unsigned char *s = (const unsigned char *)value;
 
-    json_item(j, key);
     putc('"', page.file);
     while (*s) {
         size_t length = utf8_length(s);
@@ -373,6 +365,12 @@ void json_text(struct json *j, const char *key, const char *value)
     putc('"', page.file);
 }
 
+void json_text(struct json *j, const char *key, const char *value)
+{
+    json_item(j, key);
+    put_text(value);
+}
+
 void json_put(struct json *j, const char *format, ...)
 {
     va_list values;
@@ -384,45 +382,37 @@ void json_put(struct json *j, const char *format, ...)
 
         snprintf(key, sizeof key, "%.*s", (int)length, format);
         format += length + 2; /* behind the % */
-        /* NOLINTBEGIN(bugprone-branch-clone): types that are one here and two elsewhere */
+        json_item(j, key);
         if (*format == 'g')
-            json_real(j, key, va_arg(values, double));
+            put_real(va_arg(values, double));
         else if (*format == 's')
-            json_text(j, key, va_arg(values, const char *));
-        else if (*format == 'd')
-            json_count(j, key, (uint64_t)va_arg(values, int));
+            put_text(va_arg(values, const char *));
         else if (*format == 'i')
-            json_bool(j, key, va_arg(values, int));
-        else if (*format == 'z')
-            json_count(j, key, (uint64_t)va_arg(values, size_t));
+            fputs(va_arg(values, int) ? "true" : "false", page.file);
+        else if (*format == 'd')
+            put_count((uint64_t)va_arg(values, int));
         else
-            json_count(j, key, va_arg(values, uint64_t));
-        /* NOLINTEND(bugprone-branch-clone) */
+            put_count(*format == 'z' ? va_arg(values, size_t) : va_arg(values, uint64_t));
         format += strcspn(format, ",");
         format += strspn(format, ", ");
     }
     va_end(values);
 }
 
-void json_reals(struct json *j, const char *key, const double *values, size_t count)
-{
-    json_item(j, key);
-    putc('[', page.file);
-    for (size_t k = 0; k < count; k++) {
-        fputs(k ? ", " : "", page.file);
-        put_real(values[k]);
+/* Lists of one type, in one line. */
+#define JSON_LIST(name, type, put) \
+    void name(struct json *j, const char *key, const type *values, size_t count) \
+    { \
+        json_item(j, key); \
+        putc('[', page.file); \
+        for (size_t k = 0; k < count; k++) { \
+            fputs(k ? ", " : "", page.file); \
+            put(values[k]); \
+        } \
+        putc(']', page.file); \
     }
-    putc(']', page.file);
-}
-
-void json_counts(struct json *j, const char *key, const size_t *values, size_t count)
-{
-    json_item(j, key);
-    putc('[', page.file);
-    for (size_t k = 0; k < count; k++)
-        fprintf(page.file, "%s%zu", k ? ", " : "", values[k]);
-    putc(']', page.file);
-}
+JSON_LIST(json_reals, double, put_real)
+JSON_LIST(json_counts, size_t, put_count)
 
 /* ---- Scores ---- */
 

@@ -215,19 +215,14 @@ static const char predict_usage[] =
     "Predicts by P processes, each of which reads its part of the examples. Options, output and accuracy\n"
     "are those of hinge predict.";
 
-static hinge_status predict_over_ranks(const hinge_model *model, const hinge_matrix *x,
-                                       const hinge_predict_options *options, double *labels, double *decisions,
-                                       hinge_error *err)
-{
-    return hinge_mpi_predict(MPI_COMM_WORLD, model, x, options, labels, decisions, err);
-}
-
-static hinge_status probability_over_ranks(const hinge_model *model, const hinge_matrix *x,
-                                           const hinge_predict_options *options, double *labels, double *probabilities,
-                                           hinge_error *err)
-{
-    return hinge_mpi_predict_probability(MPI_COMM_WORLD, model, x, options, labels, probabilities, err);
-}
+#define OVER_RANKS(name, call) \
+    static hinge_status name(const hinge_model *model, const hinge_matrix *x, const hinge_predict_options *options, \
+                             double *labels, double *values, hinge_error *err) \
+    { \
+        return call(MPI_COMM_WORLD, model, x, options, labels, values, err); \
+    }
+OVER_RANKS(predict_over_ranks, hinge_mpi_predict)
+OVER_RANKS(probability_over_ranks, hinge_mpi_predict_probability)
 
 /* ---- Grids ---- */
 

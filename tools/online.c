@@ -64,14 +64,10 @@ static void run(struct online *o, const hinge_matrix *x, const double *y, const 
         check(hinge_radius(x, &linear, 0, p->threads, &radius, &failure));
         o->epochs = hinge_sgd_epochs(o->lambda, radius, x->rows, o->batch);
     }
-    hinge_sgd_options options = { .lambda = o->lambda,
-                                  .epochs = o->epochs,
-                                  .batch = o->batch,
-                                  .bias = !p->no_bias,
-                                  .seed = p->seed,
-                                  .threads = p->threads,
-                                  .progress = count_epochs,
-                                  .progress_arg = &counted };
+    hinge_sgd_options options = {
+        .lambda = o->lambda, .epochs = o->epochs, .batch = o->batch, .bias = !p->no_bias, .seed = p->seed,
+        .threads = p->threads, .progress = count_epochs, .progress_arg = &counted
+    };
     check(hinge_sgd(x, y, &options, w, bias, NULL, &failure));
     o->epochs = counted.epochs;
 }

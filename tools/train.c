@@ -226,13 +226,13 @@ static size_t *precomputed_index(const hinge_data *data, const char *path)
 
     if (!data->serial)
         return NULL;
-    for (size_t i = 0; i < data->x.rows; i++)
-        if (data->serial[i] < 1 || data->serial[i] > data->x.cols)
-            die(EXIT_DATA, "%s:%zu: 0:%zu names no column of the kernel matrix, which has 1 to %zu", path,
-                i + 1, data->serial[i], data->x.cols);
     index = allocate(data->x.rows, sizeof *index);
-    for (size_t i = 0; i < data->x.rows; i++)
+    for (size_t i = 0; i < data->x.rows; i++) {
         index[i] = data->serial[i] - 1;
+        if (index[i] >= data->x.cols)
+            die(EXIT_DATA, "%s:%zu: 0:%zu names no column of the kernel matrix, which has 1 to %zu", path, i + 1,
+                data->serial[i], data->x.cols);
+    }
     return index;
 }
 
@@ -379,14 +379,12 @@ static void measure_floor(const struct train_settings *s, struct train_run *run)
                                       .cpu_level = s->params.cpu_level };
     hinge_matrix some = run->data.x;
     size_t all = some.rows;
-    double least = 0, *labels = allocate(all, sizeof *labels);
+    double least = 0, *labels;
 
-    some.rows = 0;
-    run->seconds_floor = NAN;
-    if (r->rank > 0 || r->n_sv == 0 || s->params.kernel.type == HINGE_LINEAR) { /* no kernel rows were needed */
-        free(labels);
+    if (r->rank > 0 || r->n_sv == 0 || s->params.kernel.type == HINGE_LINEAR) /* no kernel rows were needed */
         return;
-    }
+    labels = allocate(all, sizeof *labels);
+    some.rows = 0;
     for (size_t rows = AT_FIRST; least < 0.02 && some.rows < all; rows *= 4) { /* too short: more of them */
         some.rows = rows < all ? rows : all;
         least = INFINITY;
