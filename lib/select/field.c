@@ -42,10 +42,10 @@ static hinge_status sort_by_fold(const struct hg_selecting *s, struct hg_problem
 {
     size_t folds = s->folds + 1, classes = pr->classifies ? pr->n_classes : 1;
     size_t *next;
-    uint32_t *to, *old, *first;
-    double *value;
-    if (!HG_ROOM(HG_ARRAY(next, folds), HG_ARRAY(to, pr->n), HG_ARRAY(old, pr->n), HG_ARRAY(first, pr->n),
-                 HG_ARRAY(value, pr->n)))
+    uint32_t *from, *equal, *first;
+    double *room;
+    if (!HG_ROOM(HG_ARRAY(next, folds), HG_ARRAY(from, pr->n), HG_ARRAY(equal, pr->n), HG_ARRAY(first, pr->n),
+                 HG_ARRAY(room, pr->n)))
         return hg_fail(err, HINGE_ENOMEM, "no memory for the order of %zu rows", pr->n);
     for (size_t c = 0; c < classes; c++) {
         memset(next, 0, folds * sizeof *next);
@@ -56,27 +56,20 @@ static hinge_status sort_by_fold(const struct hg_selecting *s, struct hg_problem
             next[f] = at;
         }
         for (size_t i = pr->start[c]; i < pr->start[c + 1]; i++)
-            to[i] = (uint32_t)next[s->out->fold[pr->order[i]] + 1]++;
+            from[next[s->out->fold[pr->order[i]] + 1]++] = (uint32_t)i;
     }
-    uint32_t *const lists[] = { pr->order, pr->column };
-    double *const values[] = { pr->weight, pr->norms };
-    for (int k = 0; k < 2; k++) {
-        for (size_t i = 0; i < pr->n && lists[k] != NULL; i++)
-            old[to[i]] = lists[k][i];
-        if (lists[k] != NULL)
-            memcpy(lists[k], old, pr->n * sizeof *old);
-        for (size_t i = 0; i < pr->n && values[k] != NULL; i++)
-            value[to[i]] = values[k][i];
-        if (values[k] != NULL)
-            memcpy(values[k], value, pr->n * sizeof *value);
-    }
+    void *const moved[] = { pr->order, pr->column, pr->weight, pr->norms };
+    const size_t size[] = { sizeof *pr->order, sizeof *pr->column, sizeof *pr->weight, sizeof *pr->norms };
+    for (int k = 0; k < 4; k++)
+        if (moved[k] != NULL) {
+            hg_gather(moved[k], size[k], from, pr->n, room);
+            memcpy(moved[k], room, pr->n * size[k]);
+        }
     if (pr->equal != NULL) {
-        memset(first, 255, pr->n * sizeof *first);
-        for (size_t i = 0; i < pr->n; i++)
-            first[pr->equal[i]] = HG_MIN(first[pr->equal[i]], to[i]);
-        for (size_t i = 0; i < pr->n; i++)
-            old[to[i]] = first[pr->equal[i]];
-        memcpy(pr->equal, old, pr->n * sizeof *old);
+        hg_gather(pr->equal, sizeof *equal, from, pr->n, equal);
+        for (size_t i = pr->n; i-- > 0;)
+            first[equal[i]] = (uint32_t)i;
+        hg_gather(first, sizeof *first, equal, pr->n, pr->equal);
     }
     hg_free(next);
     return HINGE_OK;
@@ -109,12 +102,8 @@ static hinge_status field_init(struct hg_selecting *s, struct hg_field *field, s
     for (size_t i = 0; i < field->problem.n && status == HINGE_OK && params.kernel.type != HINGE_PRECOMPUTED; i++)
         field->norm = HG_MAX(field->norm, hg_points_norm(&field->problem.points, i, HINGE_F64));
     HG_THEN(status, hg_many_init(&field->many, field->problem.n, threads, hg_cpu_level(params.cpu_level), bytes, err));
-    if (status == HINGE_OK) {
-        field->own = hg_zalloc((size_t)threads, sizeof *field->own);
-        field->own_rows = hg_zalloc((size_t)threads, sizeof *field->own_rows);
-        if (field->own == NULL || field->own_rows == NULL)
-            status = hg_fail(err, HINGE_ENOMEM, "no memory for %d threads", threads);
-    }
+    if (status == HINGE_OK && !HG_ROOM(HG_ZEROS(field->own, threads), HG_ZEROS(field->own_rows, threads)))
+        status = hg_fail(err, HINGE_ENOMEM, "no memory for %d threads", threads);
     return status;
 }
 
@@ -185,16 +174,13 @@ static hinge_status open_kernel(struct hg_selecting *s, struct hg_field *field, 
 static hinge_status measure_error(struct hg_field *field, const struct hg_part *part, double *error, hinge_error *err)
 {
     enum { SAMPLE = 32 };
-    size_t n = part->qp.n, count = HG_MIN(n, (size_t)SAMPLE), moved = 0;
+    size_t n = part->qp.n, count = HG_MIN(n, (size_t)SAMPLE), moved;
     uint32_t *left, sample[SAMPLE];
     double *coef, g[SAMPLE] = { 0 };
     if (!HG_ROOM(HG_ARRAY(left, n), HG_ARRAY(coef, n)))
         return hg_fail(err, HINGE_ENOMEM, "no memory for the error of %zu coefficients", n);
-    for (size_t k = 0; k < n; k++)
-        if (hg_qp_beta(&part->qp, k) != 0) {
-            left[moved] = part->point[k];
-            coef[moved++] = hg_qp_beta(&part->qp, k);
-        }
+    moved = hg_qp_support(&part->qp, NULL, left, coef);
+    hg_gather(part->point, sizeof *left, left, moved, left);
     for (size_t k = 0; k < count; k++)
         sample[k] = part->point[k * n / count];
     struct hg_rows *exact = &field->exact.super;
@@ -255,7 +241,6 @@ void hg_fields_free(struct hg_selecting *s)
         hg_problem_free(&field->problem);
         hg_scaled_free(&field->scaled);
         hg_free(field->own);
-        hg_free(field->own_rows);
     }
     hg_free(s->field);
 }

@@ -117,7 +117,7 @@ static bool is_free(const struct hg_qp *qp)
 
 /* What equal points of both classes share is a multiple of C, and moves no gradient: how much that would be of point
  * k's coefficient, by what each side of its equals has. */
-static double share_of(const struct hg_part *part, const uint32_t *equal, double (*side)[2], size_t k)
+static double shared_part(const struct hg_part *part, const uint32_t *equal, double (*side)[2], size_t k)
 {
     const double *sides = side[equal[part->point[k]]], own = sides[part->qp.beta[0][k] > 0];
     return own > 0 ? HG_MIN(sides[0], sides[1]) / own : 0;
@@ -132,7 +132,7 @@ static double find_shared(const struct hg_part *part, const uint32_t *equal, dou
     for (size_t k = 0; k < part->n; k++)
         side[equal[part->point[k]]][part->qp.beta[0][k] > 0] += fabs(part->qp.beta[0][k]);
     for (size_t k = 0; k < part->n; k++)
-        sum += share_of(part, equal, side, k) * fabs(part->qp.beta[0][k]);
+        sum += shared_part(part, equal, side, k) * fabs(part->qp.beta[0][k]);
     return sum;
 }
 
@@ -164,7 +164,7 @@ static hinge_status start_from(const struct hg_selecting *s, const struct hg_pro
             if (!stays)
                 part_of_it = 1;
             else if (shared > 0)
-                part_of_it = share_of(part, pr->equal, side, k);
+                part_of_it = shared_part(part, pr->equal, side, k);
             next->beta[l][k] =
                 part_of_it == 0 ? b
                                 : hg_qp_snap(b + (grown - 1) * part_of_it * b, next->lo[l][k], next->hi[l][k], 1e-10);
@@ -201,9 +201,8 @@ static hinge_status begin_part(const struct hg_selecting *s, const struct hg_pro
     double *sums = part->sums, C = masked->params.C, nu = masked->params.nu;
     bool moves = false;
     struct hg_qp next = { 0 };
-    hinge_status status = hg_problem_qp(masked, p, part->point, part->n, &next, sums, err);
-    if (status != HINGE_OK)
-        return status;
+    hinge_status status = HINGE_OK;
+    HG_TRY(hg_problem_qp(masked, p, part->point, part->n, &next, sums, err));
     part->many.moved = NULL;
     if (part->begun) {
         status = start_from(s, masked, part, &next, growth(s, part, C, nu), err);

@@ -1,4 +1,4 @@
-/* Many problems on one Gram (many.h): one problem's rounds (a lane), and all of them in turn. */
+/* Many problems on one Gram: one problem's rounds (a lane), and all of them in turn. Read many.h and run.h before. */
 #include "solver/smo/many.h"
 #include "solver/smo/run.h"
 
@@ -26,9 +26,7 @@ hinge_status hg_many_init(struct hg_many *many, size_t n, int threads, int cpu_l
     many->n = n;
     many->threads = threads;
     many->cpu_level = cpu_level;
-    many->supports = hg_zalloc(n, sizeof *many->supports);
-    many->diagonal = hg_alloc(n, sizeof *many->diagonal);
-    if (many->supports != NULL && many->diagonal != NULL && hg_pool_init(&many->pool, n, bytes))
+    if (HG_ROOM(HG_ZEROS(many->supports, n), HG_ARRAY(many->diagonal, n)) && hg_pool_init(&many->pool, n, bytes))
         return HINGE_OK;
     hg_many_free(many);
     return hg_fail(err, HINGE_ENOMEM, "no memory for kernel rows of %zu examples", n);
@@ -38,9 +36,7 @@ void hg_many_free(struct hg_many *many)
 {
     hg_pool_free(&many->pool);
     hg_free(many->supports);
-    hg_free(many->diagonal);
     many->supports = NULL;
-    many->diagonal = NULL;
 }
 
 hinge_status hg_many_take(struct hg_many *many, struct hg_rows *rows, struct hg_rows **own, hinge_error *err)
