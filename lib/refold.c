@@ -32,6 +32,8 @@ hinge_status hg_refold_init(struct hg_refold *refold, const struct hg_problem *p
         return hg_fail(err, HINGE_ENOMEM, "no memory for %zu decision values", total);
     for (size_t p = 0; p < pr->n_problems; p++)
         refold->start[p + 1] = refold->start[p] + hg_problem_size(pr, p);
+    for (size_t k = 0; k < total; k++)
+        refold->decision[k] = NAN;
     return HINGE_OK;
 }
 
@@ -80,12 +82,19 @@ static hinge_status solve_folds(struct folds *folds, struct hg_run *run, hinge_e
     const struct hg_reduced *reduced = of->reduced;
     struct hg_refold *refold = of->t->refold;
     double *decision = refold->decision + refold->start[of->problem];
-    size_t count = hg_folds_deal_problem(&of->t->problem, of->problem, HG_FOLDS, folds->work, folds->fold);
+    const struct hg_problem *pr = &of->t->problem;
+    size_t count = refold->folds;
+    if (refold->fold == NULL)
+        count = hg_folds_deal_problem(pr, of->problem, count, folds->work, folds->fold);
+    for (size_t k = 0; refold->fold != NULL && k < reduced->n; k++)
+        folds->fold[k] = refold->fold[pr->order[reduced->rows[k]]];
     for (size_t f = 0; f < count; f++) {
         struct hg_smo_result result;
         if (!keeps_classes(folds, f) || !leave_out(folds, f))
             return HINGE_OK;
         HG_TRY(hg_smo_again(run, &folds->qp, refold->eps, folds->g, &result, err));
+        if (pr->n_problems == 1)
+            hg_add_report(&refold->work, &result.report);
         if (result.report.outcome == HINGE_STOPPED)
             __atomic_store_n(&refold->stopped, 1, __ATOMIC_RELAXED);
         if (result.report.outcome != HINGE_CONVERGED)

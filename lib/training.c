@@ -152,10 +152,12 @@ static hinge_status train(hinge_model **model, const hinge_matrix *x, const doub
 {
     struct hg_training t;
     hinge_status status = training_init(&t, x, y, params, err);
-    if (status == HINGE_OK && refold != NULL && hg_refold_may(&t)) {
-        refold->eps = fold_eps(params);
+    t.refold = status == HINGE_OK && refold != NULL && hg_refold_may(&t) ? refold : NULL;
+    if (t.refold != NULL)
         status = hg_refold_init(refold, &t.problem, err);
-        t.refold = refold;
+    if (status == HINGE_OK && refold != NULL && refold->fold != NULL && t.refold == NULL) {
+        training_free(&t);
+        return HINGE_OK;
     }
     if (status == HINGE_OK)
         status = hg_each(t.problem.n_problems, hg_side_by_side(&t), t.threads, hg_solve_problem, &t, err);
@@ -164,6 +166,15 @@ static hinge_status train(hinge_model **model, const hinge_matrix *x, const doub
     if (status == HINGE_OK)
         hg_fill_report(&t, *model, report);
     training_free(&t);
+    return status;
+}
+
+hinge_status hg_refold_train(const hinge_matrix *x, const double *y, const hinge_params *params,
+                            struct hg_refold *refold, hinge_report *report, hinge_error *err)
+{
+    hinge_model *model = NULL;
+    hinge_status status = train(&model, x, y, params, refold, report, err);
+    hinge_model_free(model);
     return status;
 }
 
@@ -178,7 +189,7 @@ hinge_status hinge_train(hinge_model **model, const hinge_matrix *x, const doubl
     if (model == NULL || params == NULL)
         return hg_fail(err, HINGE_EINVAL, "%s: NULL", model == NULL ? "model" : "params");
     HG_TRY(hg_scaled_init(&scaled, x, params, err));
-    struct hg_refold refold = { 0 };
+    struct hg_refold refold = { .folds = HG_FOLDS, .eps = fold_eps(params) };
     bool refolds = params->probability && params->scaling == NULL; /* otherwise each fold has its own scaling */
     hinge_status status = train(&m, &scaled.x, y, &scaled.params, refolds ? &refold : NULL, &r, err);
     if (status == HINGE_OK && params->scaling != NULL)

@@ -2,7 +2,7 @@
  * Cross-validation: a training on all folds but one each, which predicts that one.
  */
 #include "lib/folds.h"
-#include "lib/problem.h"
+#include "lib/training.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -78,10 +78,39 @@ static void sum_reports(const struct validation *v, bool by_side, hinge_report *
     *report = sum;
 }
 
+/* From this eps on, folds that go on from the solution of all rows take less time than their own: with two threads, at
+ * eps = 0.1, a9a C = 1 0.27 and 0.78 s, C = 100 2.5 and 3.1, ijcnn1 0.51 and 0.82, susy30k 0.49 and 0.99. At 0.001 they
+ * may take more: a9a C = 100 7.7 and 6.0. */
+static const double AT_ONCE = 0.01;
+
+/* One problem of all rows: each fold goes on from its solution. *done: it is solved so, or was ended early. */
+static hinge_status validate_at_once(struct validation *v, hinge_report *report, bool *done, hinge_error *err)
+{
+    const struct hg_problem *pr = v->problem;
+    struct hg_refold refold = { .fold = v->fold, .folds = v->folds, .eps = pr->params.eps };
+    hinge_status status = hg_refold_train(v->jobs.x, v->jobs.y, &pr->params, &refold, report, err);
+    bool early = refold.start != NULL && (hg_ended_early(report->outcome) || refold.stopped);
+    *done = status == HINGE_OK && (early || (refold.start != NULL && refold.is_solved[0]));
+    for (size_t k = 0; k < pr->n && *done; k++) {
+        double f = refold.decision[k];
+        v->prediction[pr->order[k]] = isnan(f) || !pr->classifies ? f : pr->labels[f > 0 ? 0 : 1];
+    }
+    if (*done) {
+        hg_add_work(report, &refold.work);
+        report->outcome = refold.stopped ? HINGE_STOPPED : report->outcome;
+        report->seconds = hg_now() - v->jobs.begin;
+        size_t used = strlen(report->path);
+        snprintf(report->path + used, sizeof report->path - used, ", %zu folds from its solution", v->folds);
+    }
+    hg_free(refold.start);
+    return status;
+}
+
 static hinge_status validate(struct validation *v, double *predictions, hinge_report *report, hinge_error *err)
 {
     const hinge_params *params = &v->problem->params;
-    bool by_side = false;
+    bool by_side = false, at_once = false;
+    hinge_report whole = { 0 };
     if (!HG_ROOM(HG_ARRAY(v->fold, v->n), HG_ZEROS(v->used, v->n), HG_ZEROS(v->misses_class, v->folds),
                  HG_ARRAY(v->prediction, v->n), HG_ZEROS(v->reports, v->folds)))
         return hg_fail(err, HINGE_ENOMEM, "no memory for %zu folds of %zu rows", v->folds, v->n);
@@ -91,10 +120,16 @@ static hinge_status validate(struct validation *v, double *predictions, hinge_re
         if (params->nu > most * (1 + 1e-12))
             status = hg_fail(err, HINGE_EINVAL, "nu: %g is infeasible for these classes; at most %g", params->nu, most);
     }
-    HG_THEN(status, hg_jobs_run(&v->jobs, &by_side, err));
+    if (status == HINGE_OK && v->jobs.others == NULL && v->problem->n_problems == 1 && v->problem->n == v->n &&
+        !params->probability && params->eps >= AT_ONCE && v->jobs.params.scaling == NULL && !(params->time_limit > 0))
+        status = validate_at_once(v, &whole, &at_once, err);
+    if (!at_once)
+        HG_THEN(status, hg_jobs_run(&v->jobs, &by_side, err));
     if (status == HINGE_OK) {
         memcpy(predictions, v->prediction, v->n * sizeof *predictions);
-        if (report != NULL)
+        if (report != NULL && at_once)
+            *report = whole;
+        else if (report != NULL)
             sum_reports(v, by_side, report);
     }
     hg_free(v->fold);

@@ -91,6 +91,7 @@ static void held_out(void **state)
     params.kernel = hinge_kernel_rbf(1e9);
     params.C = 1e4;
     for (size_t folds = 2; folds <= 7; folds += 5) {
+        params.eps = folds == 2 ? 0.001 : 0.02; /* folds of their own, and those that go on from the whole's solution */
         double *p = validate(&set, &params, folds, NULL), value[8];
         size_t count[8] = { 0 }, values = 0;
         for (size_t i = 0; i < set.n; i++) {
@@ -156,6 +157,36 @@ static void leave_one_out(void **state)
     set_free(&set);
 }
 
+/* From eps = 0.01 on folds go on from the solution of all rows: what they predict is what folds of their own do, as far
+ * as eps leaves it open. */
+static void go_on(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 200; seed < 212; seed++) {
+        struct set two = set_two_class(seed, 150 + 90 * (seed % 7), 4, 1), line = set_regression(seed, two.n, 4);
+        for (size_t i = 0; i < two.n / 4; i++) /* rows that are there twice */
+            memcpy(two.x + (two.n - 1 - i) * two.d, two.x + i * two.d, two.d * sizeof *two.x);
+        hinge_params params = c_svc(0.3, seed % 2 ? 1 : 30), fine;
+        params.no_bias = seed % 3 == 0;
+        params.working_set = seed % 4 == 0 ? 40 : 0;
+        params.eps = 0.01;
+        fine = params;
+        fine.eps = 1e-5;
+        hinge_report report;
+        double *p = validate(&two, &params, 5, &report), *q = validate(&two, &fine, 5, NULL);
+        assert_non_null(strstr(report.path, "5 folds from its solution"));
+        assert_int_equal(report.outcome, HINGE_CONVERGED);
+        assert_true(share_equal(p, q, two.n) > 0.98);
+        free(p), free(q);
+        params.task = fine.task = HINGE_EPSILON_SVR;
+        p = validate(&line, &params, 7, NULL), q = validate(&line, &fine, 7, NULL);
+        for (size_t i = 0; i < line.n; i++)
+            assert_near(p[i], q[i], 0.05);
+        free(p), free(q);
+        set_free(&two), set_free(&line);
+    }
+}
+
 /* ---- Seeds and threads ----------------------------------------------------------------------------------- */
 
 static void same_for_threads(const struct set *set, hinge_params params)
@@ -199,6 +230,8 @@ static void threads_and_seeds(void **state)
     svr.kernel = hinge_kernel_rbf(0.3);
     same_for_threads(&line, svr);
     svr.cache_bytes = 1 << 20; /* in turn */
+    same_for_threads(&line, svr);
+    svr.eps = 0.02; /* from the whole's solution */
     same_for_threads(&line, svr);
     hinge_params one = hinge_params_default(HINGE_ONE_CLASS);
     one.nu = 0.3;
@@ -455,6 +488,7 @@ int main(void)
         cmocka_unit_test(held_out),
         cmocka_unit_test(labels_at_random),
         cmocka_unit_test(leave_one_out),
+        cmocka_unit_test(go_on),
         cmocka_unit_test(threads_and_seeds),
         cmocka_unit_test(like_libsvm),
         cmocka_unit_test(odd_classes),

@@ -284,7 +284,7 @@ static void read_options(int argc, char **argv, struct grid_settings *s, const c
         s->select.drop = s->picture ? HINGE_DROP_NONE : HINGE_DROP_EXACT;
     refuse_others(s);
     find_lists(s);
-    train_read_scaling(t);
+    train_settle_options(t);
 }
 
 /* ---- The run ---- */

@@ -76,7 +76,7 @@ static void read_train_options(int argc, char **argv, struct mpi_settings *s)
     if (s->train.folds && (s->train.certify || s->mpi.checkpoint || s->mpi.rounds))
         die(EXIT_USAGE, "train: leave out %s or -v, which trains no model",
             s->train.certify ? "--certify" : s->mpi.checkpoint ? "--checkpoint" : "--rounds");
-    train_read_scaling(&s->train);
+    train_settle_options(&s->train);
 }
 
 static void on_signal(int number)

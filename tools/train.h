@@ -45,8 +45,8 @@ struct train_run {
  * on, it has those of what hinge train and hinge grid can be told of problem, scaling, run and data. */
 enum { TRAIN_GROUPS = 4 };
 struct command_line train_line(struct train_settings *s, const char *usage, size_t first);
-/* Takes each of the options of scaling for --scale. */
-void train_read_scaling(struct train_settings *s);
+/* Takes each of the options of scaling for --scale, and sets the tolerance that nobody gave. */
+void train_settle_options(struct train_settings *s);
 /* Reads the data and all that belongs to them into run, and lets the parameters point there. */
 void train_load(struct train_settings *s, struct train_run *run);
 /* Trains or cross-validates, until Ctrl-C, and dies where there is no model. */
