@@ -202,14 +202,14 @@ const char *hg_parse_size(const char *p, const char *end, size_t *value)
 
 /* ---- writing ------------------------------------------------------------------------------------------- */
 
+static const char pairs[] = "0001020304050607080910111213141516171819202122232425262728293031323334353637383940414243"
+    "4445464748495051525354555657585960616263646566676869707172737475767778798081828384858687888990919293949596979899";
+
 size_t hg_format_size(char *buffer, uint64_t v)
 {
     char room[HG_NUMBER_ROOM], *end = room + sizeof room, *start = end;
-    for (; v >= 10; v /= 100) {
-        unsigned two = (unsigned)(v % 100);
-        *--start = (char)('0' + two % 10);
-        *--start = (char)('0' + two / 10);
-    }
+    for (; v >= 10; v /= 100)
+        memcpy(start -= 2, &pairs[v % 100 * 2], 2);
     if (v > 0 || start == end)
         *--start = (char)('0' + v);
     memcpy(buffer, start, (size_t)(end - start));
