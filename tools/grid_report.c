@@ -11,20 +11,20 @@
 
 /* ---- Lines ---- */
 
-static const char *who(const hinge_grid_point *point)
-{
-    static const char *const names[] = { [HINGE_POINT_DONE] = "local",     [HINGE_POINT_KNOWN] = "resumed",
-                                         [HINGE_POINT_EXACT] = "dropped",  [HINGE_POINT_RACE] = "dropped",
-                                         [HINGE_POINT_FAILED] = "failed",  [HINGE_POINT_WAITING] = "waiting" };
-
-    return names[point->state];
-}
+/* What lines call a point, and what stands in the table where it has no rate. */
+static const struct {
+    const char *name, *cell;
+} states[] = {
+    [HINGE_POINT_DONE] = { "local", "" },       [HINGE_POINT_KNOWN] = { "resumed", "" },
+    [HINGE_POINT_EXACT] = { "dropped", "-" },   [HINGE_POINT_RACE] = { "dropped", "-" },
+    [HINGE_POINT_FAILED] = { "failed", "x" },   [HINGE_POINT_WAITING] = { "waiting", "." },
+};
 
 void grid_line(const struct grid_settings *s, const hinge_grid_point *point, const hinge_grid_point *best)
 {
     char room[NUMBER_ROOM];
 
-    printf("[%s]", who(point));
+    printf("[%s]", states[point->state].name);
     EACH_SHOWN(k, s)
         printf(" %s", number_text(line_value(k, axis_value(point, k)), 0, room));
     printf(is_scored(point) ? " %.6g (best " : " nan (best ", rate_of(s, point));
@@ -102,14 +102,11 @@ static const char *side_text(enum grid_axis side, double value, char room[NUMBER
 
 static void print_cell(const struct grid_settings *s, const hinge_selection *selection, const hinge_grid_point *point)
 {
-    static const char *const others[] = { [HINGE_POINT_EXACT] = "-", [HINGE_POINT_RACE] = "-",
-                                          [HINGE_POINT_FAILED] = "x", [HINGE_POINT_WAITING] = "." };
-
     char text[NUMBER_ROOM] = "";
 
     if (point && is_scored(point))
         snprintf(text, sizeof text, "%s%.5g", point == selection->best ? "*" : "", rate_of(s, point));
-    printf("%10s", !point || *text ? text : others[point->state]);
+    printf("%10s", !point || *text ? text : states[point->state].cell);
 }
 
 void grid_table(const struct grid_settings *s, const hinge_selection *selection)
@@ -237,7 +234,7 @@ static void json_results(struct json *j, const struct grid_settings *s, const hi
     json_ranks(j, column, n);
     json_open(j, "state", '[');
     for (size_t i = 0; i < n; i++)
-        json_text(j, NULL, is_scored(&point[i]) ? "done" : who(&point[i]));
+        json_text(j, NULL, is_scored(&point[i]) ? "done" : states[point[i].state].name);
     json_close(j, ']');
     json_open(j, "outcome", '[');
     for (size_t i = 0; i < n; i++)

@@ -70,6 +70,7 @@ static struct pile highest_pile(const hinge_model *model, const hinge_params *p)
 
 const char *recall_params(const hinge_model *model, hinge_params *p, struct recall *recall)
 {
+    const hinge_task_row *task = hinge_task_info(p->task);
     hinge_params trained = *p;
     int weighted;
 
@@ -86,27 +87,20 @@ const char *recall_params(const hinge_model *model, hinge_params *p, struct reca
             p->class_weights = trained.class_weights;
         }
     }
-    switch (p->task) {
-    case HINGE_C_SVC:
-        if (!(p->C > 0)) {
-            struct pile pile = highest_pile(model, p);
+    if (p->task == HINGE_C_SVC && !(p->C > 0)) {
+        struct pile pile = highest_pile(model, p);
 
-            if (pile.count < 2)
-                return "a model file does not hold C, and no two coefficients are at a common bound: give -c";
-            p->C = pile.value;
-            recall->C_of_coefficients = 1;
-        }
-        return NULL;
-    case HINGE_NU_SVC:
-    case HINGE_ONE_CLASS:
-        return p->nu > 0 ? NULL : "a model file does not hold nu: give -n";
-    case HINGE_QUANTILE:
-        return p->C > 0 ? NULL : "a model file does not hold C: give -c";
-    case HINGE_EPSILON_SVR:
-        return p->C > 0 && !isnan(p->p) ? NULL : "a model file does not hold C and the tube: give -c and -p";
-    default:
-        return p->C > 0 && p->nu > 0 ? NULL : "a model file does not hold C and nu: give -c and -n";
+        if (pile.count < 2)
+            return "a model file does not hold C, and no two coefficients are at a common bound: give -c";
+        p->C = pile.value;
+        recall->C_of_coefficients = 1;
     }
+    if ((!task->uses_C || p->C > 0) && (!task->uses_nu || p->nu > 0) && (!task->uses_p || !isnan(p->p)))
+        return NULL;
+    return task->uses_p    ? "a model file does not hold C and the tube: give -c and -p"
+           : !task->uses_C ? "a model file does not hold nu: give -n"
+           : task->uses_nu ? "a model file does not hold C and nu: give -c and -n"
+                           : "a model file does not hold C: give -c";
 }
 
 /* Coefficients above their bounds, or a pile of them below although the conditions of optimality do not hold. */
