@@ -3,7 +3,8 @@
  *
  *   linear      s                             polynomial  (gamma s + coef0)^degree
  *   rbf         exp(-gamma max(0, ||x||^2 + ||z||^2 - 2 s))
- *   sigmoid     tanh u = sign(u) (1 - e) / (1 + e),  u = gamma s + coef0,  e = exp(-2 |u|)
+ *   sigmoid     tanh u = sign(u) (1 - e) / (1 + e),  u = gamma s + coef0,  e = exp(-2 |u|);  where |u| < 1/32, and
+ *               1 - e would lose digits, Taylor's series up to u^9 (2e-17 of the value are left)
  *
  * Both exponentials are exp(c d) with d >= 0 and c known for the whole row. So c goes over to base 2 once, in
  * two parts, hi + lo = c log2(e), and with fused multiply-add no product c d is ever rounded (without it that

@@ -68,12 +68,15 @@ static void OF(sigmoid)(const struct OF(hg_row) *row, size_t count, const REAL *
     (void)norms;
     struct OF(hg_exp) c = row->exp;
     REAL gamma = row->gamma, coef0 = row->coef0;
+    const REAL third = (REAL)(1.0 / 3), fifth = (REAL)(2.0 / 15), seventh = (REAL)(17.0 / 315);
+    const REAL ninth = (REAL)(62.0 / 2835);
     size_t n = count * BLOCK;
 #pragma omp simd
     for (size_t j = 0; j < n; j++) {
-        REAL u = gamma * dot[j] + coef0;
-        REAL e = OF(exp)(c, FABS(u));
-        out[j] = COPYSIGN((1 - e) / (1 + e), u);
+        REAL u = gamma * dot[j] + coef0, a = FABS(u), s = u * u;
+        REAL e = OF(exp)(c, a);
+        REAL near = a - a * s * (third - s * (fifth - s * (seventh - s * ninth)));
+        out[j] = COPYSIGN(a < (REAL)0.03125 ? near : (1 - e) / (1 + e), u);
     }
 }
 
