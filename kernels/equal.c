@@ -235,9 +235,6 @@ void hg_equal_set(const struct hg_equal *e, struct hg_match *match, size_t n_mat
         for (; m->row != 0 && m->row <= end; m->row = e->next[m->row - 1]) {
             if (m->row <= first) /* left out as negligible: it is not, so this does not happen to equal ones */
                 continue;
-            if (type == HINGE_F32)
-                ((float *)row[m->row - 1 - first])[m->col] = 1;
-            else
-                ((double *)row[m->row - 1 - first])[m->col] = 1;
+            hg_put(row[m->row - 1 - first], type, m->col, 1);
         }
 }

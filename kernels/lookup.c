@@ -16,11 +16,7 @@ static hinge_status products(const struct hg_tiler *t, const struct hg_part_of_t
         row = points->order != NULL ? points->order[row] : row;
         for (size_t c = 0; c < p->right->count; c++) {
             size_t point = hg_origin_point(&p->right->origin, c);
-            double value = hg_matrix_value(&points->x, row, t->column != NULL ? t->column[point] : point);
-            if (t->type == HINGE_F32)
-                ((float *)out)[c] = (float)value;
-            else
-                ((double *)out)[c] = value;
+            hg_put(out, t->type, c, hg_matrix_value(&points->x, row, t->column != NULL ? t->column[point] : point));
         }
     }
     return HINGE_OK;

@@ -41,12 +41,9 @@ static void copy_vector(const struct hg_points *points, size_t i, hinge_dtype ty
     else if (plain)
         for (size_t c = 0; c < d; c++)
             ((double *)out)[c] = from32[c];
-    else if (type == HINGE_F32)
-        for (size_t c = 0; c < d; c++)
-            ((float *)out)[c] = (float)value_of(points, x, row, c);
     else
         for (size_t c = 0; c < d; c++)
-            ((double *)out)[c] = value_of(points, x, row, c);
+            hg_put(out, type, c, value_of(points, x, row, c));
 }
 
 double hg_points_value(const struct hg_points *points, size_t i, size_t c)

@@ -42,8 +42,7 @@ static void fold_tile(const struct hg_prediction *j, const struct hg_workplace *
     for (size_t r = 0; r < rows; r++)
         for (size_t k = 0; k < columns; k++) {
             size_t to = r * stride + w->problem[k];
-            double part = j->tiler.type == HINGE_F32 ? (double)((const float *)w->part)[r * columns + k]
-                                                     : ((const double *)w->part)[r * columns + k];
+            double part = hg_get(w->part, j->tiler.type, r * columns + k);
             if (j->tiler.type == HINGE_F64 && !isfinite(part))
                 part = dot_of_present(n, dots64 + r * w->cols, coef64 + k * m->n_sv);
             if (sum != NULL)
@@ -65,10 +64,8 @@ static void set_equal(const struct hg_prediction *j, const struct hg_workplace *
                 continue;
             if (j->summed)
                 w->ones[r * HG_ONES + col / 64] |= (uint64_t)1 << col % 64;
-            else if (j->tiler.type == HINGE_F32)
-                ((float *)w->dots)[at] = 1;
             else
-                ((double *)w->dots)[at] = 1;
+                hg_put(w->dots, j->tiler.type, at, 1);
         }
 }
 
@@ -102,10 +99,7 @@ static double look_at_rows(const struct hg_prediction *j, struct hg_workplace *w
     w->any_equal = false;
     for (size_t r = 0; r < rows && (j->sv_norms != NULL || j->again != NULL); r++) {
         double norm = hg_points_norm(&j->x, row + r, j->tiler.type);
-        if (j->tiler.type == HINGE_F32)
-            ((float *)w->norm)[r] = (float)norm;
-        else
-            ((double *)w->norm)[r] = norm;
+        hg_put(w->norm, j->tiler.type, r, norm);
         largest = HG_MAX(largest, norm);
         if (j->m->seen == NULL)
             continue;

@@ -98,13 +98,8 @@ static void mirror_column(const struct block *k, size_t first, size_t end, size_
 {
     void *to = entry(k, col, 0);
     end = HG_MIN(end, col);
-    for (size_t r = first; r < end; r++) {
-        const void *from = entry(k, r, col);
-        if (k->type == HINGE_F32)
-            ((float *)to)[r] = *(const float *)from;
-        else
-            ((double *)to)[r] = *(const double *)from;
-    }
+    for (size_t r = first; r < end; r++)
+        hg_put(to, k->type, r, hg_get(entry(k, r, col), k->type, 0));
 }
 
 static void mirror(const struct block *k, size_t count)

@@ -56,7 +56,7 @@ static inline size_t hg_decision_columns(const hinge_model *m)
 
 static inline double hg_example_norm(const struct hg_prediction *j, const struct hg_workplace *w, size_t r)
 {
-    return j->tiler.type == HINGE_F32 ? (double)((const float *)w->norm)[r] : ((const double *)w->norm)[r];
+    return hg_get(w->norm, j->tiler.type, r);
 }
 
 /* Adds to w->decisions, and with j->again to w->sizes, what examples row .. row + rows get by the model's vectors. */

@@ -19,11 +19,7 @@ void hm_set_norm(struct hm_part *part, hinge_dtype type, size_t k)
 {
     if (part->norms == NULL)
         return;
-    double norm = hg_points_norm(&part->gram.points, part->n + k, type);
-    if (type == HINGE_F32)
-        ((float *)part->norms)[part->n + k] = (float)norm;
-    else
-        ((double *)part->norms)[part->n + k] = norm;
+    hg_put(part->norms, type, part->n + k, hg_points_norm(&part->gram.points, part->n + k, type));
 }
 
 static struct hg_tiler tiler_of(const struct hm_run *r, hinge_dtype type)

@@ -95,13 +95,26 @@ struct hg_numbered {
 int hg_by_value(const void *a, const void *b);
 int hg_by_value_and_number(const void *a, const void *b);
 
-/* out[k] = from[at[k]], k < n, of 4 or 8 bytes each; `at` may be out. */
+/* out[k] = from[at[k]], k < n, of 2, 4 or 8 bytes each; out may be `at`, or `from` where at[k] >= k. */
 void hg_gather(const void *from, size_t size, const uint32_t *at, size_t n, void *out);
 
-/* Bytes of a value; bytes rounded up to a cache line; one value of a matrix. */
+/* Bytes of a value; one value of an array; bytes rounded up to a cache line; one value of a matrix. */
 static inline size_t hg_size_of(hinge_dtype type)
 {
     return type == HINGE_F32 ? sizeof(float) : sizeof(double);
+}
+
+static inline double hg_get(const void *values, hinge_dtype type, size_t at)
+{
+    return type == HINGE_F32 ? (double)((const float *)values)[at] : ((const double *)values)[at];
+}
+
+static inline void hg_put(void *values, hinge_dtype type, size_t at, double value)
+{
+    if (type == HINGE_F32)
+        ((float *)values)[at] = (float)value;
+    else
+        ((double *)values)[at] = value;
 }
 
 static inline size_t hg_aligned(size_t bytes)
@@ -126,8 +139,7 @@ static inline bool hg_matrix_by_rows(const hinge_matrix *x)
 
 static inline double hg_matrix_value(const hinge_matrix *x, size_t row, size_t col)
 {
-    size_t at = hg_matrix_by_rows(x) ? row * x->stride + col : col * x->stride + row;
-    return x->type == HINGE_F32 ? (double)((const float *)x->data)[at] : ((const double *)x->data)[at];
+    return hg_get(x->data, x->type, hg_matrix_by_rows(x) ? row * x->stride + col : col * x->stride + row);
 }
 
 /* The larger of two; NaN where one is, so that what could not be computed does not pass for small. */

@@ -103,13 +103,9 @@ struct hg_row {
 /* row[j] = value; false: finite, but too large for the type. */
 static inline bool hg_row_set(const struct hg_row *row, size_t j, double value)
 {
-    if (row->type == HINGE_F64) {
-        ((double *)row->data)[j] = value;
-        return true;
-    }
-    if (value >= 0x1.ffffffp127 || value <= -0x1.ffffffp127)
+    if (row->type == HINGE_F32 && (value >= 0x1.ffffffp127 || value <= -0x1.ffffffp127))
         return false;
-    ((float *)row->data)[j] = (float)value;
+    hg_put(row->data, row->type, j, value);
     return true;
 }
 

@@ -154,19 +154,6 @@ void hg_cache_set_width(struct hg_cache *c, uint32_t point, size_t width)
         c->width[s] = (uint32_t)width;
 }
 
-static void keep_columns(const struct hg_cache *c, char *row, const uint32_t *keep, size_t n_keep)
-{
-    if (c->size == sizeof(uint16_t))
-        for (size_t k = 0; k < n_keep; k++)
-            ((uint16_t *)(void *)row)[k] = ((uint16_t *)(void *)row)[keep[k]];
-    else if (c->size == sizeof(float))
-        for (size_t k = 0; k < n_keep; k++) /* keep[k] >= k */
-            ((float *)(void *)row)[k] = ((float *)(void *)row)[keep[k]];
-    else
-        for (size_t k = 0; k < n_keep; k++)
-            ((double *)(void *)row)[k] = ((double *)(void *)row)[keep[k]];
-}
-
 /* Slots whose rows have at least `width` columns into by_age, the oldest first; returns how many. */
 static size_t list_by_age(struct hg_cache *c, size_t width)
 {
@@ -185,7 +172,7 @@ void hg_cache_compact(struct hg_cache *c, size_t n_old, const uint32_t *keep, si
 #pragma omp parallel for num_threads(threads) schedule(static)
         for (size_t s = 0; s < filled; s++)
             if (c->width[s] >= n_old)
-                keep_columns(c, c->arena + s * old_stride, keep, n_keep);
+                hg_gather(c->arena + s * old_stride, c->size, keep, n_keep, c->arena + s * old_stride);
     }
     size_t kept = list_by_age(c, n_old), room = HG_MIN(c->n, c->arena_bytes / slot_bytes(cols, c->size));
     size_t first = kept - HG_MIN(kept, room); /* older ones go */

@@ -74,8 +74,7 @@ static const void *row(const struct hg_inner *in, size_t i)
 
 static double value(const struct hg_inner *in, size_t i, size_t j)
 {
-    size_t at = i * in->ld + j;
-    return in->type == HINGE_F32 ? (double)((const float *)in->k)[at] : ((const double *)in->k)[at];
+    return hg_get(in->k, in->type, i * in->ld + j);
 }
 
 void hg_inner_take_diagonal(struct hg_inner *in, size_t slot)
