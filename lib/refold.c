@@ -43,6 +43,8 @@ struct folds {
     uint32_t *fold, *work; /* [reduced->n] by position */
     double *g;             /* [qp.n] */
     struct hg_qp qp;
+    double eps;
+    uint64_t max_iter;     /* of each: where that is not enough, going on does not pay */
 };
 
 /* The boxes without the examples of fold f, and the start: the solution, as far as these hold it. */
@@ -92,7 +94,7 @@ static hinge_status solve_folds(struct folds *folds, struct hg_run *run, hinge_e
         struct hg_smo_result result;
         if (!keeps_classes(folds, f) || !leave_out(folds, f))
             return HINGE_OK;
-        HG_TRY(hg_smo_again(run, &folds->qp, refold->eps, folds->g, &result, err));
+        HG_TRY(hg_smo_again(run, &folds->qp, folds->eps, folds->max_iter, folds->g, &result, err));
         if (pr->n_problems == 1)
             hg_add_report(&refold->work, &result.report);
         if (result.report.outcome == HINGE_STOPPED)
@@ -107,9 +109,27 @@ static hinge_status solve_folds(struct folds *folds, struct hg_run *run, hinge_e
     return HINGE_OK;
 }
 
-hinge_status hg_refold(void *arg, struct hg_run *run, const struct hg_smo_result *result, hinge_error *err)
+/* A tenth of what decision values vary by: their sigmoid hangs on no less, however small C has made them. */
+static double eps_of_spread(const double *g, size_t n)
+{
+    double mean = 0, squares = 0;
+    for (size_t i = 0; i < n; i++)
+        mean += g[i] / (double)n;
+    for (size_t i = 0; i < n; i++)
+        squares += (g[i] - mean) * (g[i] - mean);
+    return sqrt(squares / (double)n) / 10;
+}
+
+hinge_status hg_refold(void *arg, struct hg_run *run, const double *g, const struct hg_smo_result *result,
+                       hinge_error *err)
 {
     struct folds folds = { .of = arg };
+    const struct hg_refold *refold = folds.of->t->refold;
+    double least = folds.of->t->params->eps;
+    folds.eps = refold->eps;
+    folds.max_iter = 2 * result->report.iterations + 50 * folds.of->reduced->n;
+    if (refold->fold == NULL)
+        folds.eps = HG_MAX(least, HG_MIN(folds.eps, eps_of_spread(g, folds.of->reduced->qp.n)));
     const struct hg_reduced *reduced = folds.of->reduced;
     if (result->report.objective > 0) /* rows are too coarse, and coefficients worth less than none */
         return HINGE_OK;

@@ -35,7 +35,7 @@ struct hg_arenas {
 struct hg_refold {
     const uint32_t *fold; /* [rows of x] of each row; NULL: a calibration's, dealt for each problem */
     size_t folds;
-    double eps;           /* to which folds are solved */
+    double eps;           /* to which folds are solved; a calibration's, at most */
     size_t *start;    /* [n_problems + 1] where each problem's decision values begin */
     double *decision; /* of examples held out; the first class's are positive */
     bool *is_solved;  /* [n_problems] */
@@ -83,7 +83,8 @@ bool hg_refold_may(const struct hg_training *t);
 hinge_status hg_refold_train(const hinge_matrix *x, const double *y, const hinge_params *params,
                             struct hg_refold *refold, hinge_report *report, hinge_error *err);
 hinge_status hg_refold_init(struct hg_refold *refold, const struct hg_problem *problem, hinge_error *err);
-hinge_status hg_refold(void *arg, struct hg_run *run, const struct hg_smo_result *result, hinge_error *err);
+hinge_status hg_refold(void *arg, struct hg_run *run, const double *g, const struct hg_smo_result *result,
+                       hinge_error *err);
 
 /* pack.c: a model of a problem's classes and parameters, trained on so many rows, whose support vectors are yet to be
  * filled in; to be freed on failure too. The model of all solutions, and the report on them. */

@@ -15,6 +15,7 @@ struct train_settings {
     size_t folds; /* folds of a cross-validation; 0: train a model */
     struct online online;
     int scale;
+    int eps_open;                    /* -e gives none */
     double scale_lower, scale_upper; /* NaN: not given */
     const char *positive; /* a class, NULL: not given */
     double positive_label;

@@ -286,7 +286,8 @@ typedef struct hinge_params {
     /* 1: also calibrates the model for hinge_predict_probability, by 5-fold cross-validation seeded by `seed`: Platt
      * scaling (Platt 2000; Lin, Lin, Weng 2007), a Laplace width for regression, density marks for one-class. Quantile
      * regression has none. C-SVC's and epsilon-SVR's folds go on from the model's own solution where they can, and end
-     * at a violation of 100 eps, at most 0.1 (regression: p, if that is less), at least eps. */
+     * at a violation of 100 eps, 0.1, a tenth of the decision values' standard deviation or (regression) p, whichever
+     * is least, but at least at eps. */
     int probability;
 
     /* Warm start: beta[n_problems * n], as hinge_model_beta returns it; moved into the feasible set where it is

@@ -331,7 +331,7 @@ static hinge_status call_then(struct hg_run *r, hinge_error *err)
         return hg_fail(err, HINGE_ENOMEM, "no memory for a gradient of %zu examples", r->n);
     for (size_t at = 0; at < r->n; at++)
         r->first_g[r->active[at]] = r->g[at];
-    hinge_status status = r->opt->then(r->opt->then_arg, r, r->res, err);
+    hinge_status status = r->opt->then(r->opt->then_arg, r, r->first_g, r->res, err);
     hg_free(r->first_g);
     return status;
 }
@@ -369,13 +369,14 @@ static hinge_status start_again(struct hg_run *r)
     return status;
 }
 
-hinge_status hg_smo_again(struct hg_run *r, struct hg_qp *qp, double eps, double *g, struct hg_smo_result *result,
-                          hinge_error *err)
+hinge_status hg_smo_again(struct hg_run *r, struct hg_qp *qp, double eps, uint64_t max_iter, double *g,
+                          struct hg_smo_result *result, hinge_error *err)
 {
     const struct hg_smo_options *first = r->opt;
     struct hg_smo_options options = *first;
     uint64_t rounds = r->report->rounds; /* the ages of rows and of W go on */
     options.eps = eps;
+    options.max_iter = max_iter > 0 ? max_iter : options.max_iter;
     options.leaves = NULL;
     options.warm = false;
     options.measured = EARLY;

@@ -32,8 +32,9 @@ struct hg_smo_options {
     void *progress_arg;
     bool (*leaves)(void *arg, uint64_t iterations); /* or NULL; asked each round: true ends the run as max_iter does */
     void *leaves_arg;
-    /* or NULL; called where a run has converged, to solve other problems on its points by hg_smo_again */
-    hinge_status (*then)(void *arg, struct hg_run *run, const struct hg_smo_result *result, hinge_error *err);
+    /* or NULL; called where a run has converged, to solve other problems on its points by hg_smo_again. g: K beta */
+    hinge_status (*then)(void *arg, struct hg_run *run, const double *g, const struct hg_smo_result *result,
+                         hinge_error *err);
     void *then_arg;
 };
 
@@ -52,9 +53,9 @@ hinge_status hg_block_smo(struct hg_qp *qp, struct hg_rows *rows, struct hg_rows
                           const struct hg_smo_options *options, struct hg_smo_result *result, hinge_error *err);
 
 /* Solves another problem on the points of a run that has converged: qp has boxes of its own, and else what the run's
- * has, and is solved to eps from its beta, which must be feasible. The run's rows, working set and gradient serve it. g
- * [n]: K beta of the solution, in the end. */
-hinge_status hg_smo_again(struct hg_run *run, struct hg_qp *qp, double eps, double *g, struct hg_smo_result *result,
-                          hinge_error *err);
+ * has, and is solved to eps from its beta, which must be feasible, in max_iter steps at most (0: as many as the run's).
+ * The run's rows, working set and gradient serve it. g [n]: K beta of the solution, in the end. */
+hinge_status hg_smo_again(struct hg_run *run, struct hg_qp *qp, double eps, uint64_t max_iter, double *g,
+                          struct hg_smo_result *result, hinge_error *err);
 
 #endif
