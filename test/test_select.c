@@ -359,6 +359,29 @@ static void ends_as_trainings_do(void **state)
     }
 }
 
+/* So does one where rows in f32 were asked for, without a tube, by any number of threads. */
+static void ends_in_f32_too(void **state)
+{
+    (void)state;
+    struct set set = set_regression(1, 60, 3);
+    hinge_params params = hinge_params_default(HINGE_EPSILON_SVR);
+    static const double C[] = { 1e3, 1e5 };
+    params.kernel = hinge_kernel_polynomial(3, 1, 1), params.precision = HINGE_PRECISION_F32, params.p = 0;
+    hinge_select_options options = { .C = { C, 2 }, .gamma = { &params.kernel.gamma, 1 }, .folds = 2, .eps = 1e-3,
+                                     .no_refit = 1 };
+    double score[2];
+    for (params.threads = 1; params.threads <= 2; params.threads++) {
+        hinge_selection *selection = choose(&set, &params, &options);
+        assert_true(selection->n_points == 2);
+        for (size_t i = 0; i < 2; i++)
+            assert_int_equal(selection->points[i].outcome, HINGE_CONVERGED);
+        score[params.threads - 1] = selection->points[1].score[HINGE_SCORE_MSE];
+        hinge_selection_free(selection);
+    }
+    assert_true(score[0] == score[1]);
+    set_free(&set);
+}
+
 /* Rows in f32 are of no use where their rounding times the coefficients is as large as eps. */
 static void takes_doubles_where_floats_are_coarse(void **state)
 {
@@ -1028,7 +1051,7 @@ int main(void)
         cmocka_unit_test(does_with_little_memory),
         cmocka_unit_test(takes_doubles_where_floats_are_coarse), cmocka_unit_test(ends_inside),
         cmocka_unit_test(goes_on_while_the_objective_falls),
-        cmocka_unit_test(ends_as_trainings_do),
+        cmocka_unit_test(ends_as_trainings_do),  cmocka_unit_test(ends_in_f32_too),
         cmocka_unit_test(does_little_work),
         cmocka_unit_test(takes_the_folds_of_cross_validation),
         cmocka_unit_test(scales_each_fold_by_itself),

@@ -231,11 +231,12 @@ hinge_status hg_select_alone(struct hg_selecting *s, hinge_grid_point *point, hi
     const hinge_params *p = &s->params;
     hinge_status status = HINGE_OK;
     hinge_outcome worst = before;
-    bool may = p->precision != HINGE_PRECISION_F32 && p->max_iter == 0 && !hg_select_asks_inside(s);
+    bool may = p->max_iter == 0 && !hg_select_asks_inside(s);
     for (size_t b = 0; b < s->n_batch && status == HINGE_OK; b++) {
         const struct hg_part *part = s->batch[b].part;
         uint64_t steps = part->steps;
-        if (may && lacks_an_end(part) && !hg_halted(&s->halt))
+        bool overflows = part->many.outcome == HINGE_NONFINITE && p->precision == HINGE_PRECISION_F32;
+        if (may && lacks_an_end(part) && !overflows && !hg_halted(&s->halt))
             status = finish_part(s, point, &s->batch[b], err);
         point->iterations += part->steps - steps;
         s->out->iterations += part->steps - steps;
