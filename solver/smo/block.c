@@ -380,6 +380,7 @@ hinge_status hg_smo_again(struct hg_run *r, struct hg_qp *qp, double eps, uint64
     options.leaves = NULL;
     options.warm = false;
     options.measured = EARLY;
+    options.cut = 0.3;
     *result = (struct hg_smo_result){ .report = { .rounds = rounds, .error = NAN }, .objective_error = NAN };
     r->opt = &options;
     r->res = result;
