@@ -313,7 +313,7 @@ static void test_no_room(void **state)
     hinge_params params = hinge_params_default(HINGE_C_SVC);
     hinge_report r;
     params.kernel = hinge_kernel_rbf(0.1), params.C = 300, params.eps = 1e-8, params.working_set = 16;
-    params.cache_bytes = 20000;
+    params.cache_bytes = 20000, params.solver = HINGE_SOLVER_SMO;
     hinge_model *m = fit(&s, &params, &r);
     assert_true(r.newton_steps == 0 && r.newton_no_room > 0);
     assert_non_null(strstr(r.path, "no room for newton"));
