@@ -249,9 +249,9 @@ static void keep_interior(struct work *w, const struct hg_interior_result *r)
     const struct hg_lowrank *z = &w->factor;
     hinge_report before = s->report;
     s->report = r->report;
+    s->report.memory_bytes += z->bytes;
     hg_add_work(&s->report, &before);
     s->report.error = z->trace_error > 0 && hg_ended_early(r->report.outcome) ? NAN : 0; /* others are judged by K */
-    s->report.memory_bytes += z->bytes;
     s->report.rank = before.rank;
     s->report.trace_error = before.trace_error;
     memcpy(s->bias, r->bias, sizeof s->bias);

@@ -191,8 +191,9 @@ static inline bool hg_ended_early(hinge_outcome outcome)
     return outcome == HINGE_TIME_LIMIT || outcome == HINGE_STOPPED;
 }
 
-/* What work took, as a report counts it: the sums of both. hg_add_report: and what came out of two runs together, where
- * sums have no meaning the larger or worse. Times, machine, path, the counts of rows and features are the sum's own. */
+/* What work took, as a report counts it: the sums of both, and the most that either held. hg_add_report: and what came
+ * out of two runs together, where sums have no meaning the larger or worse. Times, machine, path, the counts of rows
+ * and features are the sum's own. */
 void hg_add_stages(hinge_stages *sum, const hinge_stages *part);
 void hg_add_work(hinge_report *sum, const hinge_report *part);
 void hg_add_report(hinge_report *sum, const hinge_report *part);

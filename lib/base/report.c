@@ -30,6 +30,9 @@ void hg_add_work(hinge_report *sum, const hinge_report *part)
     add_doubles((double *)&sum->phase, (const double *)&part->phase, sizeof sum->phase);
     hg_add_stages(&sum->stages, &part->stages);
     sum->gflop += part->gflop;
+    sum->newton_no_room = HG_MAX(sum->newton_no_room, part->newton_no_room);
+    sum->cache_used = HG_MAX(sum->cache_used, part->cache_used);
+    sum->memory_bytes = HG_MAX(sum->memory_bytes, part->memory_bytes);
 }
 
 void hg_add_report(hinge_report *sum, const hinge_report *part)
@@ -46,9 +49,6 @@ void hg_add_report(hinge_report *sum, const hinge_report *part)
     sum->gap = fmax(sum->gap, part->gap); /* NaN: a run by SMO, which measures none */
     sum->rank = HG_MAX(sum->rank, part->rank);
     sum->trace_error = hg_larger(sum->trace_error, part->trace_error);
-    sum->newton_no_room = HG_MAX(sum->newton_no_room, part->newton_no_room);
     sum->cache_bytes = HG_MAX(sum->cache_bytes, part->cache_bytes);
-    sum->cache_used = HG_MAX(sum->cache_used, part->cache_used);
-    sum->memory_bytes = HG_MAX(sum->memory_bytes, part->memory_bytes);
     sum->precision = HG_MAX(sum->precision, part->precision);
 }
