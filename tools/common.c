@@ -392,7 +392,7 @@ void json_put(struct json *j, const char *format, ...)
         else if (*format == 'd')
             put_count((uint64_t)va_arg(values, int));
         else
-            put_count(*format == 'z' ? va_arg(values, size_t) : va_arg(values, uint64_t));
+            put_count(*format == 'z' ? (uint64_t)va_arg(values, size_t) : va_arg(values, uint64_t));
         format += strcspn(format, ",");
         format += strspn(format, ", ");
     }
