@@ -115,9 +115,7 @@ static bool calibrated_fit(struct calibrated *c, size_t p, double *decision, con
 struct calibration {
     struct hg_jobs jobs; /* job p * HG_FOLDS + f: fold f of problem p */
     const struct hg_problem *problem;
-    const struct hg_refold *refold; /* NULL: nothing is known */
-    size_t *start;       /* [n_problems + 1] where problem p's decision values begin, */
-    double *decision;    /* in the order of its points: first class first */
+    struct hg_refold *refold; /* decision values of each problem, in the order of its points: first class first */
     hinge_outcome ended; /* TIME_LIMIT or STOPPED; otherwise CONVERGED */
 };
 
@@ -204,11 +202,10 @@ static hinge_status calibrate_fold(void *arg, size_t number, int threads, hinge_
 {
     struct calibration *c = arg;
     const struct hg_problem *pr = c->problem;
-    size_t p = number / HG_FOLDS, n = c->start[p + 1] - c->start[p], a, b;
-    if (c->refold != NULL && c->refold->start != NULL && c->refold->is_solved[p]) {
-        memcpy(c->decision + c->start[p], c->refold->decision + c->refold->start[p], n * sizeof *c->decision);
+    size_t p = number / HG_FOLDS, n = hg_problem_size(pr, p), a, b;
+    double *decision = c->refold->decision + c->refold->start[p];
+    if (c->refold->is_solved[p])
         return HINGE_OK;
-    }
     struct part part = { .job = { .number = number, .threads = threads, .y = c->jobs.y, .params = c->jobs.params,
                                   .copy = pr->n_classes > 2 && !pr->one_vs_rest } };
     HG_TRY(part_init(&part, pr, n, err));
@@ -220,7 +217,7 @@ static hinge_status calibrate_fold(void *arg, size_t number, int threads, hinge_
     if (part.job.n_held > 0)
         status = decide_held(c, &part, pr->one_vs_rest || !pr->classifies ? 1 : pr->labels[a], err);
     for (size_t i = 0; status == HINGE_OK && i < part.job.n_held; i++)
-        c->decision[c->start[p] + part.work[i]] = part.job.decisions[i];
+        decision[part.work[i]] = part.job.decisions[i];
     hg_free(part.point);
     return status;
 }
@@ -233,8 +230,8 @@ static hinge_status fit_problems(const struct calibration *c, struct calibrated 
     int threads = pr->threads;
     if (!pr->classifies) {
         for (size_t i = 0; i < pr->n; i++)
-            c->decision[i] = pr->y[pr->order[i]] - c->decision[i];
-        *sound = calibrated_fit(result, 0, c->decision, NULL, pr->n);
+            c->refold->decision[i] = pr->y[pr->order[i]] - c->refold->decision[i];
+        *sound = calibrated_fit(result, 0, c->refold->decision, NULL, pr->n);
         return HINGE_OK;
     }
     bool *first = hg_alloc(c->jobs.largest * (size_t)threads, sizeof *first);
@@ -243,12 +240,12 @@ static hinge_status fit_problems(const struct calibration *c, struct calibrated 
     bool good = true;
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 1) reduction(&& : good)
     for (size_t p = 0; p < pr->n_problems; p++) {
-        size_t a, b, n = c->start[p + 1] - c->start[p];
+        size_t a, b, n = hg_problem_size(pr, p);
         bool *mine = first + (size_t)omp_get_thread_num() * c->jobs.largest;
         hg_problem_pair(pr, p, &a, &b);
         for (size_t i = 0; i < n; i++)
             mine[i] = i < pr->start[a + 1] - pr->start[a];
-        good = calibrated_fit(result, p, c->decision + c->start[p], mine, n) && good;
+        good = calibrated_fit(result, p, c->refold->decision + c->refold->start[p], mine, n) && good;
     }
     *sound = good;
     hg_free(first);
@@ -259,13 +256,8 @@ static hinge_status by_folds(struct calibration *c, hinge_model *model, hinge_er
 {
     const struct hg_problem *pr = c->problem;
     struct calibrated result = { 0 };
-    size_t total = 0;
-    for (size_t p = 0; p < pr->n_problems; p++)
-        total += hg_problem_size(pr, p);
-    if (!HG_ROOM(HG_ZEROS(c->start, pr->n_problems + 1), HG_ZEROS(c->decision, total)))
-        return hg_fail(err, HINGE_ENOMEM, "no memory for %zu decision values", total);
-    for (size_t p = 0; p < pr->n_problems; p++)
-        c->start[p + 1] = c->start[p] + hg_problem_size(pr, p);
+    if (c->refold->start == NULL)
+        HG_TRY(hg_refold_init(c->refold, pr, err));
     c->jobs.largest = hg_problem_largest(pr);
     hinge_status status = calibrated_init(&result, model, err);
     if (status == HINGE_OK)
@@ -277,7 +269,6 @@ static hinge_status by_folds(struct calibration *c, hinge_model *model, hinge_er
     if (sound)
         calibrated_install(&result, model);
     calibrated_free(&result);
-    hg_free(c->start);
     return status;
 }
 
@@ -300,12 +291,13 @@ static hinge_status by_training_rows(struct calibration *c, hinge_model *model, 
     return status;
 }
 
-hinge_status hg_calibrate_by_folds(struct hg_others *others, const struct hg_refold *refold, hinge_model *model,
+hinge_status hg_calibrate_by_folds(struct hg_others *others, struct hg_refold *refold, hinge_model *model,
                                    const hinge_matrix *x, const double *y, const hinge_params *params, double begin,
                                    hinge_outcome *outcome, hinge_error *err)
 {
     struct hg_problem problem;
-    struct calibration c = { .problem = &problem, .refold = refold };
+    struct hg_refold nothing = { 0 };
+    struct calibration c = { .problem = &problem, .refold = refold != NULL ? refold : &nothing };
     hinge_params plain = *params;
     plain.probability = 0;
     plain.beta0 = NULL;
@@ -319,7 +311,7 @@ hinge_status hg_calibrate_by_folds(struct hg_others *others, const struct hg_ref
                                .params = plain,
                                .n_jobs = HG_FOLDS * problem.n_problems,
                                .begin = begin,
-                               .stopped = refold != NULL && refold->stopped,
+                               .stopped = c.refold->stopped,
                                .job = calibrate_fold,
                                .arg = &c };
     if (problem.task->one_class)
@@ -327,6 +319,7 @@ hinge_status hg_calibrate_by_folds(struct hg_others *others, const struct hg_ref
     else if (problem.classifies || problem.n > 1)
         status = by_folds(&c, model, err);
     *outcome = hg_worse_outcome(*outcome, c.ended);
+    hg_free(nothing.start);
     hg_problem_free(&problem);
     return status;
 }

@@ -82,10 +82,10 @@ hinge_status hg_cross_validate(struct hg_others *others, const hinge_matrix *x, 
 struct hg_refold;
 
 /* calibrate.c: calibrates a model on the data it was trained on, by 5-fold cross-validation (one-class: by the model
- * itself). refold: NULL, or what the training knows of its folds already. begin: when the training began, from which
- * time limit and progress count. A stop or a time limit leaves the model as it is and makes *outcome say so; data that
- * are too few leave it as it is. */
-hinge_status hg_calibrate_by_folds(struct hg_others *others, const struct hg_refold *refold, hinge_model *model,
+ * itself). refold: NULL, or what the training knows of its folds already, which is spoilt; its start is to be freed.
+ * begin: when the training began, from which time limit and progress count. A stop or a time limit leaves the model as
+ * it is and makes *outcome say so; data that are too few leave it as it is. */
+hinge_status hg_calibrate_by_folds(struct hg_others *others, struct hg_refold *refold, hinge_model *model,
                                    const hinge_matrix *x, const double *y, const hinge_params *params, double begin,
                                    hinge_outcome *outcome, hinge_error *err);
 

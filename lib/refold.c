@@ -95,8 +95,9 @@ static hinge_status solve_folds(struct folds *folds, struct hg_run *run, hinge_e
         if (!keeps_classes(folds, f) || !leave_out(folds, f))
             return HINGE_OK;
         HG_TRY(hg_smo_again(run, &folds->qp, folds->eps, folds->max_iter, folds->g, &result, err));
+        result.report.rows_computed = result.columns_computed / reduced->qp.n;
         if (pr->n_problems == 1)
-            hg_add_report(&refold->work, &result.report);
+            hg_add_work(&refold->work, &result.report);
         if (result.report.outcome == HINGE_STOPPED)
             __atomic_store_n(&refold->stopped, 1, __ATOMIC_RELAXED);
         if (result.report.outcome != HINGE_CONVERGED)

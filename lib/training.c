@@ -170,7 +170,7 @@ static hinge_status train(hinge_model **model, const hinge_matrix *x, const doub
 }
 
 hinge_status hg_refold_train(const hinge_matrix *x, const double *y, const hinge_params *params,
-                            struct hg_refold *refold, hinge_report *report, hinge_error *err)
+                             struct hg_refold *refold, hinge_report *report, hinge_error *err)
 {
     hinge_model *model = NULL;
     hinge_status status = train(&model, x, y, params, refold, report, err);

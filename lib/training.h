@@ -36,11 +36,11 @@ struct hg_refold {
     const uint32_t *fold; /* [rows of x] of each row; NULL: a calibration's, dealt for each problem */
     size_t folds;
     double eps;           /* to which folds are solved; a calibration's, at most */
-    size_t *start;    /* [n_problems + 1] where each problem's decision values begin */
-    double *decision; /* of examples held out; the first class's are positive */
-    bool *is_solved;  /* [n_problems] */
-    int stopped;      /* atomically; 1: the user's callback said so in one of them */
-    hinge_report work; /* of all folds, where there is one problem */
+    size_t *start;        /* [n_problems + 1] where each problem's decision values begin */
+    double *decision;     /* of examples held out; the first class's are positive */
+    bool *is_solved;      /* [n_problems] */
+    int stopped;          /* atomically; 1: the user's callback said so in one of them */
+    hinge_report work;    /* of all folds, where there is one problem */
 };
 
 struct hg_training {
@@ -78,13 +78,14 @@ struct hg_refolding {
     size_t problem;
 };
 bool hg_refold_may(const struct hg_training *t);
-/* training.c: a training whose model nobody wants, for refold->decision and is_solved[0]; start is NULL where the
- * problem cannot be solved so, and nothing has been done. */
-hinge_status hg_refold_train(const hinge_matrix *x, const double *y, const hinge_params *params,
-                            struct hg_refold *refold, hinge_report *report, hinge_error *err);
 hinge_status hg_refold_init(struct hg_refold *refold, const struct hg_problem *problem, hinge_error *err);
 hinge_status hg_refold(void *arg, struct hg_run *run, const double *g, const struct hg_smo_result *result,
                        hinge_error *err);
+
+/* training.c: a training whose model nobody wants, for refold->decision and is_solved[0]; start is NULL where the
+ * problem cannot be solved so, and nothing has been done. */
+hinge_status hg_refold_train(const hinge_matrix *x, const double *y, const hinge_params *params,
+                             struct hg_refold *refold, hinge_report *report, hinge_error *err);
 
 /* pack.c: a model of a problem's classes and parameters, trained on so many rows, whose support vectors are yet to be
  * filled in; to be freed on failure too. The model of all solutions, and the report on them. */

@@ -43,8 +43,6 @@ size_t hg_choose_q(const struct hg_rows *rows, size_t n, size_t asked, int layer
     return q;
 }
 
-enum { EARLY = 64 }; /* points whose error is measured in a problem solved again */
-
 void hg_run_free(struct hg_run *r)
 {
     hg_free(r->active);
@@ -326,6 +324,7 @@ static hinge_status go_on(struct hg_run *r, hinge_status status, hinge_error *er
 static hinge_status call_then(struct hg_run *r, hinge_error *err)
 {
     r->first = r->qp;
+    r->rounds = r->report->rounds;
     r->first_g = hg_alloc(r->n, sizeof *r->first_g);
     if (r->first_g == NULL)
         return hg_fail(err, HINGE_ENOMEM, "no memory for a gradient of %zu examples", r->n);
@@ -374,14 +373,13 @@ hinge_status hg_smo_again(struct hg_run *r, struct hg_qp *qp, double eps, uint64
 {
     const struct hg_smo_options *first = r->opt;
     struct hg_smo_options options = *first;
-    uint64_t rounds = r->report->rounds; /* the ages of rows and of W go on */
     options.eps = eps;
     options.max_iter = max_iter > 0 ? max_iter : options.max_iter;
     options.leaves = NULL;
     options.warm = false;
-    options.measured = EARLY;
-    options.cut = 0.3;
-    *result = (struct hg_smo_result){ .report = { .rounds = rounds, .error = NAN }, .objective_error = NAN };
+    options.measured = HG_EARLY;
+    options.cut = HG_CUT;
+    *result = (struct hg_smo_result){ .report = { .rounds = r->rounds, .error = NAN }, .objective_error = NAN };
     r->opt = &options;
     r->res = result;
     r->report = &result->report;
@@ -392,6 +390,9 @@ hinge_status hg_smo_again(struct hg_run *r, struct hg_qp *qp, double eps, uint64
     hinge_status status = go_on(r, start_again(r), err);
     for (size_t at = 0; at < r->n; at++)
         g[r->active[at]] = r->g[at];
+    uint64_t before = r->rounds;
+    r->rounds = result->report.rounds;
+    result->report.rounds -= before;
     r->opt = r->store.opt = first;
     return status;
 }

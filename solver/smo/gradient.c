@@ -9,8 +9,6 @@
 /* The certificate's violation may be so many eps where rounding in f64 is what keeps it from 1. */
 static const double SLACK = 1.05;
 
-enum { EARLY = 64 }; /* points whose error is measured on the way */
-
 hinge_status hg_update_gradient(struct hg_run *r)
 {
     hinge_status status = hg_store_apply(&r->store, r->moved, r->n_moved, r->g);
@@ -236,7 +234,7 @@ hinge_status hg_correct_gradient(struct hg_run *r)
 
 hinge_status hg_settle(struct hg_run *r, double most_error)
 {
-    hinge_status status = hg_measure_error(r, EARLY);
+    hinge_status status = hg_measure_error(r, HG_EARLY);
     if (!hg_store_is_half(&r->store) || status != HINGE_OK || hg_is_stopped(r) || r->report->error <= most_error)
         return status;
     status = hg_store_refine(&r->store, r->opt->eps / 16 / r->report->error, r->moved, r->g);
@@ -244,14 +242,14 @@ hinge_status hg_settle(struct hg_run *r, double most_error)
     if (r->torn)
         return status;
     hg_scan(r);
-    return hg_measure_error(r, EARLY);
+    return hg_measure_error(r, HG_EARLY);
 }
 
 hinge_status hg_look_at_start(struct hg_run *r)
 {
     if (!r->opt->warm || r->rows == r->exact || hg_is_stopped(r))
         return HINGE_OK;
-    hinge_status status = hg_measure_error(r, EARLY);
+    hinge_status status = hg_measure_error(r, HG_EARLY);
     double error = r->report->error;
     r->report->error = NAN; /* that of few points */
     bool hides = error > r->opt->eps && error > r->report->violation / 16;
@@ -261,7 +259,7 @@ hinge_status hg_look_at_start(struct hg_run *r)
 hinge_status hg_look_at_rows(struct hg_run *r)
 {
     double violation = r->report->violation, before = r->looked_at, error;
-    hinge_status status = hg_measure_error(r, EARLY);
+    hinge_status status = hg_measure_error(r, HG_EARLY);
     bool half = hg_store_is_half(&r->store);
     error = r->report->error;
     r->report->error = NAN; /* that of few points */

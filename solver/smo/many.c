@@ -5,9 +5,6 @@
 #include <omp.h>
 #include <string.h>
 
-/* A round leaves a tenth of the violation: points of small ones would only be carried along. */
-static const double CUT = 0.3;
-
 /* What it costs to gather a value of a stored row, in reads of one from memory. Buys: a seventh of the time of ijcnn1's
  * grid, where values cost 2.5; satimage's, at 3.4, would take half as long again if they were not gathered. */
 static const double GATHERED = 3;
@@ -166,7 +163,7 @@ static hinge_status lane_new(struct hg_lane **new, struct hg_many *many, struct 
         return hg_fail(err, HINGE_ENOMEM, "no memory for a problem of %zu examples", n);
     struct view *view = &lane->view;
     lane->options = (struct hg_smo_options){
-        .working_set = working_set(many, n), .cut = CUT, .threads = 1, .cpu_level = many->cpu_level,
+        .working_set = working_set(many, n), .cut = HG_CUT, .threads = 1, .cpu_level = many->cpu_level,
         .shrinking = many->apart
     };
     const struct hg_rows *rows = many->pool.rows;

@@ -18,12 +18,18 @@
 
 #include <math.h>
 
-enum { HG_MEASURED = 512 }; /* most points whose error is measured */
+enum {
+    HG_MEASURED = 512, /* most points whose error is measured, */
+    HG_EARLY = 64      /* and those on the way, or where a fold ends */
+};
 enum {
     HG_STALL_ROUNDS = 200, /* without progress; */
     HG_STALL_WHOLE = 20,   /* where each is a run over all points */
     HG_MAX_CORRECTIONS = 2 /* of the gradient in f64 before the rows themselves are taken in f64 */
 };
+
+/* The cut of folds. A round leaves a tenth of the violation: points of small ones would only be carried along. */
+#define HG_CUT 0.3
 
 /* So many times the noise of the objective is more than noise. */
 #define HG_CERTAIN 32.0
@@ -104,7 +110,8 @@ struct hg_run {
     size_t newton_bytes; /* of its largest block */
     size_t measuring_bytes; /* of measuring g's error */
     const struct hg_qp *first; /* the problem that the run was made for, once it is solved, */
-    double *first_g;           /* [n] and K beta there, by point */
+    double *first_g;           /* [n] and K beta there, by point; */
+    uint64_t rounds;           /* of it and of the others so far: the ages of rows and of W go on */
 };
 
 static inline bool hg_is_stopped(const struct hg_run *r)
