@@ -27,36 +27,39 @@ struct sigmoid {
     double high, low; /* targets: not 1 and 0, but the posterior means under a uniform prior */
 };
 
-/* -log likelihood = sum t z + log(1 + exp(-z)), z = a f + b */
-static double loss(const struct sigmoid *s, double a, double b)
-{
-    double sum = 0;
-    for (size_t i = 0; i < s->n; i++) {
-        double z = s->decision[i] * a + b, t = s->first[i] ? s->high : s->low;
-        sum += z >= 0 ? t * z + log1p(exp(-z)) : (t - 1) * z + log1p(exp(z));
-    }
-    return sum;
-}
+/* What holds at a, b. */
+struct fit {
+    double loss; /* -log likelihood = sum t z + log(1 + exp(-z)), z = a f + b; */
+    double g[2], h[3]; /* its gradient, and its Hessian aa, ab, bb */
+};
 
-/* gradient g[2] and Hessian h[3] = aa, ab, bb */
-static void derive(const struct sigmoid *s, double a, double b, double *g, double *h)
+/* By one exponential an example: logarithms are taken of products, of few enough factors of at most 2. */
+static struct fit look(const struct sigmoid *s, double a, double b)
 {
-    g[0] = g[1] = h[1] = 0;
-    h[0] = h[2] = 1e-12; /* positive definite also in floating point */
-    for (size_t i = 0; i < s->n; i++) {
-        double f = s->decision[i], p = hg_sigmoid(f, a, b), q = hg_sigmoid(-f, a, -b);
-        double rest = (s->first[i] ? s->high : s->low) - p;
-        g[0] += f * rest;
-        g[1] += rest;
-        h[0] += f * f * p * q;
-        h[1] += f * p * q;
-        h[2] += p * q;
+    enum { FACTORS = 512 };
+    struct fit fit = { .h = { 1e-12, 0, 1e-12 } }; /* positive definite also in floating point */
+    for (size_t first = 0, end; first < s->n; first = end) {
+        double product = 1;
+        end = HG_MIN(s->n, first + FACTORS);
+        for (size_t i = first; i < end; i++) {
+            double f = s->decision[i], z = f * a + b, t = s->first[i] ? s->high : s->low;
+            double e = exp(-fabs(z)), r = 1 / (1 + e), rest = t - (z >= 0 ? e * r : r), pq = e * r * r;
+            fit.loss += z >= 0 ? t * z : (t - 1) * z;
+            product *= 1 + e;
+            fit.g[0] += f * rest;
+            fit.g[1] += rest;
+            fit.h[0] += f * f * pq;
+            fit.h[1] += f * pq;
+            fit.h[2] += pq;
+        }
+        fit.loss += log(product);
     }
+    return fit;
 }
 
 void hg_fit_sigmoid(const double *decision, const bool *first, size_t n, double *a, double *b)
 {
-    double n_first = 0, g[2], h[3];
+    double n_first = 0;
     for (size_t i = 0; i < n; i++)
         n_first += first[i];
     double n_second = (double)n - n_first;
@@ -64,23 +67,29 @@ void hg_fit_sigmoid(const double *decision, const bool *first, size_t n, double 
     /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): a and b are the caller's */
     *a = 0;
     *b = log((n_second + 1) / (n_first + 1));
-    double value = loss(&s, *a, *b);
+    struct fit fit = look(&s, *a, *b);
     for (int iteration = 0; iteration < 100; iteration++) {
-        derive(&s, *a, *b, g, h);
+        const double *g = fit.g, *h = fit.h;
         if (fabs(g[0]) < 1e-5 && fabs(g[1]) < 1e-5)
             return;
         double det = h[0] * h[2] - h[1] * h[1];
         double da = -(h[2] * g[0] - h[1] * g[1]) / det, db = -(h[0] * g[1] - h[1] * g[0]) / det;
-        double slope = g[0] * da + g[1] * db, step = 1, other = loss(&s, *a + da, *b + db);
-        while (!(other < value + 1e-4 * step * slope)) { /* Armijo */
+        double slope = g[0] * da + g[1] * db, step = 1;
+        if (-slope <= 1e-13 * fit.loss) { /* less than the sums can tell, and Newton's last step */
+            *a += da;
+            *b += db;
+            return;
+        }
+        struct fit other = look(&s, *a + da, *b + db);
+        while (!(other.loss < fit.loss + 1e-4 * step * slope)) { /* Armijo */
             step /= 2;
             if (step < 1e-10)
                 return; /* as good as the sums are */
-            other = loss(&s, *a + step * da, *b + step * db);
+            other = look(&s, *a + step * da, *b + step * db);
         }
         *a += step * da;
         *b += step * db;
-        value = other;
+        fit = other;
     }
 }
 
