@@ -204,7 +204,7 @@ static double classify(const struct svm_model *m, const double *values, int *vot
     return m->label[best];
 }
 
-static double label_of(const struct svm_model *m, const double *values, int *votes, double *decisions)
+static double predicted(const struct svm_model *m, const double *values, int *votes, double *decisions)
 {
     if (!hgc_classifies(m->param.svm_type)) {
         double value = decide_single(m, values);
@@ -227,7 +227,7 @@ static double predict(const struct svm_model *m, const struct svm_node *x, doubl
     }
     for (int i = 0; i < m->l; i++)
         values[i] = kernel(&m->param, &e, m->SV[i]);
-    double label = label_of(m, values, (int *)(void *)(values + l), decisions);
+    double label = predicted(m, values, (int *)(void *)(values + l), decisions);
     free(values);
     return label;
 }

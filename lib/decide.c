@@ -93,7 +93,7 @@ static hinge_status kernel_tile(const struct hg_prediction *j, const struct hg_t
 }
 
 /* Norms of the examples, and which SVs are equal to them; the largest norm. */
-static double look_at_rows(const struct hg_prediction *j, struct hg_workplace *w, size_t row, size_t rows)
+static double look_at_examples(const struct hg_prediction *j, struct hg_workplace *w, size_t row, size_t rows)
 {
     double largest = 0;
     w->any_equal = false;
@@ -155,7 +155,7 @@ static hinge_status decide_by_tiles(const struct hg_prediction *j, struct hg_wor
 {
     const hinge_model *m = j->m;
     struct hg_tiler tiler = j->tiler;
-    double largest = look_at_rows(j, w, row, rows);
+    double largest = look_at_examples(j, w, row, rows);
     tiler.close = hg_tiler_close(&tiler.kernel, tiler.type, tiler.d, HG_MAX(largest, m->largest_norm));
     if (tiler.close > 0)
         tiler.maker = &hg_gemm;

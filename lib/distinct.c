@@ -8,7 +8,7 @@
 /* ---- points ------------------------------------------------------------------------------------------------------ */
 
 /* What a row's linear term hangs on beside its weight. */
-static double label_of(const struct hg_problem *pr, size_t i)
+static double target_of(const struct hg_problem *pr, size_t i)
 {
     return pr->classifies || pr->task->regresses ? pr->y[pr->order[i]] + 0.0 : 0; /* -0 is 0 */
 }
@@ -19,13 +19,13 @@ static size_t number_points(const struct hg_problem *pr, const uint32_t *equal, 
 {
     size_t count = 0;
     for (size_t i = 0; i < pr->n; i++) {
-        double label = label_of(pr, i);
+        double label = target_of(pr, i);
         uint64_t bits;
         memcpy(&bits, &label, sizeof bits);
         bits = (bits ^ bits >> 32 ^ (uint64_t)equal[i] << 20) * 0x9e3779b97f4a7c15;
         size_t at = (size_t)(bits >> 20) & (slots - 1);
         for (uint32_t k; (k = slot[at]) != 0; at = (at + 1) & (slots - 1))
-            if (equal[first[k - 1]] == equal[i] && label_of(pr, first[k - 1]) == label)
+            if (equal[first[k - 1]] == equal[i] && target_of(pr, first[k - 1]) == label)
                 break;
         if (slot[at] == 0) {
             first[count] = (uint32_t)i;

@@ -328,7 +328,7 @@ static hinge_status run_inside(struct work *w)
 /* ---- one after the other ----------------------------------------------------------------------------------------- */
 
 /* The interior point may go on for SMO, which was chosen; with a working set that was asked for, where it stalls. */
-static bool is_open(const struct hg_training *t)
+static bool may_turn_inside(const struct hg_training *t)
 {
     return hg_params_leave_solver(t->params) && !t->interior;
 }
@@ -500,9 +500,9 @@ static hinge_status solve_reduced(struct work *w)
     if (t->interior)
         return start_inside(w);
     w->look = HG_RANK_LOOK * (uint64_t)n;
-    if (columns > 0 && is_open(t))
+    if (columns > 0 && may_turn_inside(t))
         w->options.max_iter = hg_lowrank_steps(n, columns);
-    else if (is_open(t))
+    else if (may_turn_inside(t))
         w->options.leaves = leaves;
     HG_TRY(run_smo(w, &w->options));
     w->options.max_iter = t->params->max_iter;

@@ -45,7 +45,7 @@ static int compare_labels(const void *a, const void *b)
     return order ? order : (x->line > y->line) - (x->line < y->line);
 }
 
-static struct label label_of(const struct text_lines *lines, size_t line)
+static struct label find_label(const struct text_lines *lines, size_t line)
 {
     const char *text = lines->bytes + lines->start[line];
 
@@ -153,7 +153,7 @@ int command_sample(int argc, char **argv)
     taken = allocate(lines.count, 1);
     labels = allocate(n, sizeof *labels);
     for (size_t k = 0; k < n; k++)
-        labels[k] = label_of(&lines, k + head);
+        labels[k] = find_label(&lines, k + head);
     if (head)
         taken[0] = 2; /* of both */
     if (s.at_random)

@@ -303,7 +303,7 @@ static double choose_bias(const struct hg_finish *s, int l)
 
 /* A layer's sum is put right by the one coefficient that is furthest from its bounds and from 0; those at a bound or at
  * 0 are to stay there. Only what is more than one can take goes to others too. */
-static bool settle_sum(const struct hg_finish *s, int l)
+static bool put_sum_right(const struct hg_finish *s, int l)
 {
     const struct hg_qp *qp = s->layered;
     double *beta = qp->beta[l], sum = 0, low = 0, most = 0;
@@ -347,7 +347,7 @@ bool hg_finish_judge(struct hg_finish *s, struct hg_worth *worth)
 {
     size_t d = s->space->factor->d;
     for (int l = 0; l < s->space->intercepts; l++)
-        if (!settle_sum(s, l))
+        if (!put_sum_right(s, l))
             return false;
     if (!decision_values(s))
         return false;

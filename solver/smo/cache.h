@@ -2,7 +2,10 @@
  * LRU cache of kernel rows, keyed by point, within a byte budget. A row is a prefix of the active columns: its width
  * says how many are there, so that columns can be appended to a row later. The arena is reserved once and grows as
  * it is touched, on huge pages where the system gives them. Where there is room for n rows of more points than that,
- * points that leave the same remainder by n form a list.
+ * points that leave the same remainder by n form a list. Read store.h before, which asks for the rows.
+ *
+ * Buys: satimage, C = 10, gamma = 1, takes 0.39 s of processor time, and with 1 MB for rows (-m 1) 1.4. Where rows cost
+ * next to nothing the store keeps none of them.
  */
 #ifndef HG_CACHE_H
 #define HG_CACHE_H

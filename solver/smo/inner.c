@@ -77,6 +77,16 @@ static double value(const struct hg_inner *in, size_t i, size_t j)
     return hg_get(in->k, in->type, i * in->ld + j);
 }
 
+void hg_inner_put(struct hg_inner *in, size_t slot, const struct hg_qp *qp, size_t i)
+{
+    for (int l = 0; l < in->layers; l++) {
+        in->beta[l][slot] = qp->beta[l][i];
+        in->lo[l][slot] = qp->lo[l][i];
+        in->hi[l][slot] = qp->hi[l][i];
+        in->off[l][slot] = qp->off[l][i];
+    }
+}
+
 void hg_inner_take_diagonal(struct hg_inner *in, size_t slot)
 {
     in->diagonal[slot] = value(in, slot, slot);

@@ -114,18 +114,12 @@ static hinge_status load_block(struct hg_newton *t)
     hg_gather(t->g, sizeof *t->g, t->point, q, t->in.g);
     for (size_t k = 0; k < q; k++) {
         t->in.row[k] = (void *)hg_block_row(t, k);
-        for (int l = 0; l < t->qp->layers; l++) {
-            t->in.beta[l][k] = t->qp->beta[l][t->point[k]];
-            t->in.lo[l][k] = t->qp->lo[l][t->point[k]];
-            t->in.hi[l][k] = t->qp->hi[l][t->point[k]];
-            t->in.off[l][k] = t->qp->off[l][t->point[k]];
-        }
+        hg_inner_put(&t->in, k, t->qp, t->point[k]);
     }
     struct hg_how how = { .halt = &t->opt->halt };
     status = hg_rows_fill(t->rows, t->point, q, t->point, q, t->in.row, &how);
     for (size_t k = 0; k < q && status == HINGE_OK; k++) {
-        t->in.diagonal[k] = hg_block_row(t, k)[k];
-        t->in.diagonal32[k] = (float)t->in.diagonal[k];
+        hg_inner_take_diagonal(&t->in, k);
         t->largest = HG_MAX(t->largest, t->in.diagonal[k]);
     }
     double n = (double)q;

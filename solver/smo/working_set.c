@@ -93,17 +93,11 @@ static void add_violators(struct hg_run *r, const double *off, double sign, doub
 static void put_into_slot(void *arg, size_t slot, size_t f)
 {
     struct hg_run *r = arg;
-    const struct hg_qp *qp = r->qp;
     if (r->age[slot] != 0)
         r->is_in_w[r->w[slot]] = 0;
     r->w[slot] = r->block_points[f];
     r->fresh[f] = (uint32_t)slot;
-    for (int l = 0; l < qp->layers; l++) {
-        r->inner.beta[l][slot] = qp->beta[l][r->w[slot]];
-        r->inner.lo[l][slot] = qp->lo[l][r->w[slot]];
-        r->inner.hi[l][slot] = qp->hi[l][r->w[slot]];
-        r->inner.off[l][slot] = qp->off[l][r->w[slot]];
-    }
+    hg_inner_put(&r->inner, slot, r->qp, r->w[slot]);
 }
 
 /* Is a layer of the slot's point at none of its bounds? */
