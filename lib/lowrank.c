@@ -66,8 +66,8 @@ hinge_status hg_lowrank_init(struct hg_lowrank *l, const struct hg_problem *pr, 
         return HINGE_OK;
     if (is_linear && rank == 0)
         rank = n; /* what rows span has no more dimensions than there are rows */
-    if (!is_linear && rank == 0 && hg_lowrank_columns(pr, HG_RANK_EXACT) > 0)
-        rank = hg_lowrank_columns(pr, HG_RANK_EXACT) + 1; /* so that they can be seen to be all */
+    if (!is_linear && rank == 0 && hg_lowrank_columns(pr) > 0)
+        rank = hg_lowrank_columns(pr) + 1; /* so that they can be seen to be all */
     hinge_status status = factor_kernel(l, pr, rank, threads, halt, err);
     if (status != HINGE_OK)
         hg_lowrank_free(l);
@@ -122,23 +122,23 @@ hinge_status hg_lowrank_solve(const struct hg_lowrank *l, const struct hg_proble
 
 /* ---- the choice -------------------------------------------------------------------------------------------------- */
 
-size_t hg_lowrank_columns(const struct hg_problem *pr, size_t most)
+size_t hg_lowrank_columns(const struct hg_problem *pr)
 {
     const hinge_kernel *k = &pr->params.kernel;
     bool constant = k->coef0 != 0;
     double columns = 1;
     if (k->type == HINGE_LINEAR)
-        return pr->d > 0 && pr->d <= most ? pr->d : 0;
+        return pr->d > 0 && pr->d <= HG_RANK_EXACT ? pr->d : 0;
     if (k->type != HINGE_POLYNOMIAL || k->degree < 1 || pr->d == 0 || !(k->gamma > 0 && k->coef0 >= 0))
         return 0;
-    for (int i = 1; i <= k->degree && columns <= (double)most; i++)
+    for (int i = 1; i <= k->degree && columns <= HG_RANK_EXACT; i++)
         columns = columns * ((double)pr->d - !constant + i) / i;
-    return columns <= (double)most ? (size_t)(columns + 0.5) : 0;
+    return columns <= HG_RANK_EXACT ? (size_t)(columns + 0.5) : 0;
 }
 
 size_t hg_lowrank_inside(const struct hg_problem *pr, size_t n)
 {
-    size_t columns = hg_lowrank_columns(pr, HG_RANK_EXACT);
+    size_t columns = hg_lowrank_columns(pr);
     return n >= 2 * columns ? columns : 0;
 }
 
@@ -312,7 +312,7 @@ bool hg_lowrank_find(struct hg_lowrank *l, const struct hg_problem *pr, const ui
 bool hg_lowrank_pays(const struct hg_problem *pr)
 {
     enum { LEAST_ROWS = 100, ROWS_A_COLUMN = 3 };
-    size_t columns = pr->params.kernel.type == HINGE_LINEAR ? hg_lowrank_columns(pr, HG_RANK_EXACT) : 0, rows = 0;
+    size_t columns = pr->params.kernel.type == HINGE_LINEAR ? hg_lowrank_columns(pr) : 0, rows = 0;
     if (columns == 0 || pr->n_problems == 0)
         return false;
     for (size_t p = 0; p < pr->n_problems; p++)

@@ -43,9 +43,9 @@ enum { HG_RANK_DEFAULT = 1000 };
 size_t hg_lowrank_most(size_t n);
 
 /* Columns that the kernel's features are, for any data: of linear kernels, and of polynomials without coefficients
- * below 0. 0: more than `most`, or without end. */
+ * below 0. 0: more than HG_RANK_EXACT, or without end. */
 enum { HG_RANK_EXACT = 2000 };
-size_t hg_lowrank_columns(const struct hg_problem *problem, size_t most);
+size_t hg_lowrank_columns(const struct hg_problem *problem);
 
 /* Columns with which the interior point may go on for SMO, which then has so many steps: those that take as long. The
  * kernel's features where n rows are twice as many; 0: too many. */

@@ -112,18 +112,6 @@ void *hg_zalloc(size_t count, size_t size)
     return memory;
 }
 
-void *hg_realloc(void *memory, size_t old_count, size_t count, size_t size)
-{
-    void *other = hg_alloc(count, size);
-    if (other == NULL)
-        return NULL;
-    size_t kept = HG_MIN(old_count, count) * size;
-    if (kept > 0)
-        memcpy(other, memory, kept);
-    hg_free(memory);
-    return other;
-}
-
 void hg_free(void *memory)
 {
     unsigned char *place = memory;

@@ -44,8 +44,6 @@ hinge_status hg_ok(hinge_error *err);
  * pointer that may be freed. hg_zalloc clears. */
 void *hg_alloc(size_t count, size_t size);
 void *hg_zalloc(size_t count, size_t size);
-/* Grows or shrinks; copies min(old, new) elements; memory keeps its place on failure (NULL). */
-void *hg_realloc(void *memory, size_t old_count, size_t count, size_t size);
 void hg_free(void *memory);
 
 /* An array of an object: rows * cols values of `size` bytes, and where its pointer stands. HG_ZEROS is cleared, the

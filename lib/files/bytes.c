@@ -45,11 +45,14 @@ char *hg_text_room(struct hg_text *text, size_t length)
         size_t capacity = HG_MAX(text->capacity, 512);
         while (capacity - text->size < length && capacity <= SIZE_MAX / 4)
             capacity *= 2;
-        char *data = capacity - text->size < length ? NULL : hg_realloc(text->data, text->size, capacity, 1);
+        char *data = capacity - text->size < length ? NULL : hg_alloc(capacity, 1);
         if (data == NULL) {
             text->no_memory = true;
             return NULL;
         }
+        if (text->size > 0)
+            memcpy(data, text->data, text->size);
+        hg_free(text->data);
         text->data = data;
         text->capacity = capacity;
     }

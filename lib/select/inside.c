@@ -51,7 +51,7 @@ static hinge_status solve_inside(const struct hg_selecting *s, const struct hg_p
     struct hg_interior_options options = { .eps = s->out->eps, .gap = HG_MIN(s->out->eps, 1e-6), .sums = part->sums,
                                            .threads = pr->threads, .halt = s->halt };
     size_t rank = pr->params.rank;
-    if (rank == 0 && hg_lowrank_columns(pr, HG_RANK_EXACT) == 0)
+    if (rank == 0 && hg_lowrank_columns(pr) == 0)
         rank = HG_MIN(part->n, (size_t)HG_RANK_EXACT);
     if (made == NULL)
         HG_TRY(hg_lowrank_init(&own, pr, part->point, part->n, rank, pr->threads, &s->halt, err));

@@ -338,11 +338,7 @@ static hinge_status call_then(struct hg_run *r, hinge_error *err)
 void hg_renew_block(struct hg_run *r)
 {
     for (size_t k = 0; k < r->in_w; k++)
-        for (int l = 0; l < r->qp->layers; l++) {
-            r->inner.lo[l][k] = r->qp->lo[l][r->w[k]];
-            r->inner.hi[l][k] = r->qp->hi[l][r->w[k]];
-            r->inner.off[l][k] = r->qp->off[l][r->w[k]];
-        }
+        hg_inner_put(&r->inner, k, r->qp, r->w[k]);
     r->inner.kink = r->qp->kink;
 }
 

@@ -81,14 +81,14 @@ static void back(const struct hg_triangle *f, enum CBLAS_TRANSPOSE how, double *
     }
 }
 
-/* y = a x + c y or a' x + c y for the rows of a, rows * cols */
+/* y += factor a x or factor a' x, a of rows * cols */
 static void multiply(enum CBLAS_TRANSPOSE how, size_t rows, size_t cols, double factor, const double *a, size_t ld,
-                     const double *x, double c, double *y)
+                     const double *x, double *y)
 {
 #pragma omp parallel num_threads(1)
     {
         hg_blas_alone();
-        cblas_dgemv(CblasRowMajor, how, (int)rows, (int)cols, factor, a, (int)ld, x, 1, c, y, 1);
+        cblas_dgemv(CblasRowMajor, how, (int)rows, (int)cols, factor, a, (int)ld, x, 1, 1, y, 1);
     }
 }
 
@@ -261,10 +261,10 @@ static void solve(struct hg_newton *t)
         for (size_t k = 0; t->held[c] < 0 && k < t->q; k++) /* what the others moved is to be made up for */
             t->w[c] += t->move[(size_t)(-1 - t->held[c]) * t->q + k];
     }
-    multiply(CblasNoTrans, m, n, 1, t->v, ld, t->d, 1, t->w);
+    multiply(CblasNoTrans, m, n, 1, t->v, ld, t->d, t->w);
     back(&t->s, CblasNoTrans, t->w);
     back(&t->s, CblasTrans, t->w);
-    multiply(CblasTrans, m, n, -1, t->v, ld, t->w, 1, t->d);
+    multiply(CblasTrans, m, n, -1, t->v, ld, t->w, t->d);
     back(&t->l, CblasTrans, t->d);
     t->res->systems++;
     double values = (double)n * (double)n + 2 * (double)m * (double)n;

@@ -138,10 +138,10 @@ static hinge_status measure(struct hg_run *r, const uint32_t *point, size_t coun
     return status;
 }
 
-hinge_status hg_measure_error(struct hg_run *r, size_t most)
+hinge_status hg_measure_error(struct hg_run *r)
 {
-    uint32_t point[HG_MEASURED];
-    size_t drawn, count = choose_measured(r, most, point, &drawn);
+    uint32_t point[HG_EARLY];
+    size_t drawn, count = choose_measured(r, HG_EARLY, point, &drawn);
     struct measured result;
     hinge_status status = measure(r, point, count, false, &result);
     if (!hg_is_stopped(r))
@@ -234,7 +234,7 @@ hinge_status hg_correct_gradient(struct hg_run *r)
 
 hinge_status hg_settle(struct hg_run *r, double most_error)
 {
-    hinge_status status = hg_measure_error(r, HG_EARLY);
+    hinge_status status = hg_measure_error(r);
     if (!hg_store_is_half(&r->store) || status != HINGE_OK || hg_is_stopped(r) || r->report->error <= most_error)
         return status;
     status = hg_store_refine(&r->store, r->opt->eps / 16 / r->report->error, r->moved, r->g);
@@ -242,14 +242,14 @@ hinge_status hg_settle(struct hg_run *r, double most_error)
     if (r->torn)
         return status;
     hg_scan(r);
-    return hg_measure_error(r, HG_EARLY);
+    return hg_measure_error(r);
 }
 
 hinge_status hg_look_at_start(struct hg_run *r)
 {
     if (!r->opt->warm || r->rows == r->exact || hg_is_stopped(r))
         return HINGE_OK;
-    hinge_status status = hg_measure_error(r, HG_EARLY);
+    hinge_status status = hg_measure_error(r);
     double error = r->report->error;
     r->report->error = NAN; /* that of few points */
     bool hides = error > r->opt->eps && error > r->report->violation / 16;
@@ -259,7 +259,7 @@ hinge_status hg_look_at_start(struct hg_run *r)
 hinge_status hg_look_at_rows(struct hg_run *r)
 {
     double violation = r->report->violation, before = r->looked_at, error;
-    hinge_status status = hg_measure_error(r, HG_EARLY);
+    hinge_status status = hg_measure_error(r);
     bool half = hg_store_is_half(&r->store);
     error = r->report->error;
     r->report->error = NAN; /* that of few points */

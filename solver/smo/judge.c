@@ -22,10 +22,14 @@ enum {
 
 /* ---- the Newton finish ------------------------------------------------------------------------------------------- */
 
+bool hg_is_out_of_steps(const struct hg_run *r)
+{
+    return r->opt->max_iter > 0 && r->report->iterations >= r->opt->max_iter;
+}
+
 static bool may_use_newton(const struct hg_run *r)
 {
-    return r->opt->newton_bytes > 0 && !r->qp->no_sum && /* its systems hold the sums */
-           (r->opt->max_iter == 0 || r->report->iterations < r->opt->max_iter);
+    return r->opt->newton_bytes > 0 && !r->qp->no_sum && !hg_is_out_of_steps(r); /* its systems hold the sums */
 }
 
 bool hg_run_wants_newton(struct hg_run *r, uint64_t steps)
@@ -245,13 +249,23 @@ static bool may_err(const struct hg_run *r)
     return r->rows != r->exact && r->in_w < r->m;
 }
 
+bool hg_is_broken_off(struct hg_run *r)
+{
+    if (hg_is_stopped(r))
+        r->report->outcome = hg_halt_outcome(&r->halt);
+    else if (!isfinite(r->report->violation))
+        r->report->outcome = HINGE_NONFINITE;
+    else
+        return false;
+    return true;
+}
+
 hinge_status hg_judge(struct hg_run *r)
 {
     hinge_report *report = r->report;
-    if (hg_is_stopped(r))
-        return end_with(r, hg_halt_outcome(&r->halt));
-    if (!isfinite(report->violation))
-        return end_with(r, HINGE_NONFINITE);
+    r->ended = hg_is_broken_off(r);
+    if (r->ended)
+        return HINGE_OK;
     if (may_err(r) && (report->rounds + 1) % LOOK == 0) {
         HG_TRY(in_checks(r, hg_look_at_rows));
         if (r->res->coarse)
@@ -274,8 +288,7 @@ hinge_status hg_judge(struct hg_run *r)
         /* no other W: the bias may have to come from this one */
         return hg_is_stopped(r) ? hg_judge(r) : HINGE_OK;
     }
-    if ((r->opt->max_iter > 0 && report->iterations >= r->opt->max_iter) ||
-        (r->opt->leaves != NULL && r->opt->leaves(r->opt->leaves_arg, report->iterations)))
+    if (hg_is_out_of_steps(r) || (r->opt->leaves != NULL && r->opt->leaves(r->opt->leaves_arg, report->iterations)))
         return end_with(r, HINGE_MAX_ITER);
     return look_for_progress(r);
 }

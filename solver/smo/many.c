@@ -336,16 +336,13 @@ static bool lane_is_at_its_end(struct hg_lane *lane)
     report->outcome = HINGE_CONVERGED;
     if (lane->status != HINGE_OK || (report->violation <= r->opt->eps && !r->torn))
         return true;
-    if (hg_poll_halt(&r->halt))
-        report->outcome = hg_halt_outcome(&r->halt);
-    else if (!isfinite(report->violation))
-        report->outcome = HINGE_NONFINITE;
-    else if (r->opt->max_iter > 0 && report->iterations >= r->opt->max_iter)
-        report->outcome = HINGE_MAX_ITER;
-    else if (hg_has_worked_enough(r) || lane_has_stalled(r))
-        report->outcome = HINGE_STALLED;
-    else
-        return false;
+    hg_poll_halt(&r->halt);
+    if (!hg_is_broken_off(r)) { /* as judge.c has it; there is no error to look at, nor Newton's finish */
+        bool out_of_steps = hg_is_out_of_steps(r);
+        if (!out_of_steps && !hg_has_worked_enough(r) && !lane_has_stalled(r))
+            return false;
+        report->outcome = out_of_steps ? HINGE_MAX_ITER : HINGE_STALLED;
+    }
     if (r->m < r->n)
         lane->status = hg_wake_all(r);
     return true;

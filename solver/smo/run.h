@@ -176,6 +176,11 @@ void hg_report_progress(struct hg_run *r);
 /* What the last round's violation means; whether the run has ended. */
 hinge_status hg_judge(struct hg_run *r);
 
+/* Whether the run ends whatever it has gained: it is halted, or its violation is no number. The outcome says which. */
+bool hg_is_broken_off(struct hg_run *r);
+/* Whether as many steps were made as were given. */
+bool hg_is_out_of_steps(const struct hg_run *r);
+
 /* Whether Newton's steps are less work than what is left, after a round that made so many steps. */
 bool hg_run_wants_newton(struct hg_run *r, uint64_t steps);
 
@@ -247,8 +252,8 @@ hinge_status hg_compute_gradient(struct hg_run *r, struct hg_rows *source, size_
 /* The violation, from g. */
 void hg_scan(struct hg_run *r);
 
-/* res->error = max |g - g in f64| over some points, `most` at most. */
-hinge_status hg_measure_error(struct hg_run *r, size_t most);
+/* res->error = max |g - g in f64| over few points. */
+hinge_status hg_measure_error(struct hg_run *r);
 
 /* Whether the violation of all points is at most eps in f64: g is made exact where it decides, so that res->violation
  * is that of exact values, and its error elsewhere (res->error) cannot matter. All points are active. */
