@@ -21,14 +21,12 @@ static void below_temporary(char path[PATH_ROOM])
 
 int make_folder(void **state)
 {
-    (void)state;
     below_temporary(folder);
     return mkdtemp(folder) == NULL;
 }
 
 int remove_folder(void **state)
 {
-    (void)state;
     return rmdir(folder);
 }
 

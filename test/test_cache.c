@@ -219,7 +219,6 @@ static size_t slot_bytes(size_t cols, size_t size)
 /* One cache after the other in the same memory, which grows where it is too small and is the lender's to free. */
 static void test_lent_memory(void **state)
 {
-    (void)state;
     struct hg_arena arena = { .most_points = 40 };
     struct hg_cache c;
     const size_t points[] = { 20, 40, 10, 50 };
@@ -244,7 +243,6 @@ static void test_lent_memory(void **state)
 
 static void test_few_rows_of_many(void **state)
 {
-    (void)state;
     enum { ROOM = 7, POINTS = 40 };
     struct hg_cache cache;
     uint64_t asked[POINTS] = { 0 }, seed = 5;
@@ -281,7 +279,6 @@ static void test_few_rows_of_many(void **state)
 
 static void test_oldest_goes_first(void **state)
 {
-    (void)state;
     struct model *m = model_new(10, 20, sizeof(float), 3 * slot_bytes(20, sizeof(float)));
     assert_int_equal(m->cache.n_slots, 3);
     for (size_t p = 0; p < 3; p++)
@@ -300,7 +297,6 @@ static void test_oldest_goes_first(void **state)
 
 static void test_pinned_rows_stay(void **state)
 {
-    (void)state;
     struct model *m = model_new(10, 20, sizeof(double), 3 * slot_bytes(20, sizeof(double)));
     for (size_t p = 0; p < 3; p++)
         put(m, p, 20);
@@ -317,7 +313,6 @@ static void test_pinned_rows_stay(void **state)
 
 static void test_budgets(void **state)
 {
-    (void)state;
     size_t slot = slot_bytes(100, sizeof(float));
     const size_t budgets[] = { 0, 1, slot - 1, slot, slot + 1, 10 * slot - 1, 10 * slot, (size_t)1 << 30 };
     const size_t slots[] = { 0, 0, 0, 1, 1, 9, 10, 10 };
@@ -338,7 +333,6 @@ static void test_budgets(void **state)
 /* Columns 1, 3, 4 of 6; a row that lacks the last of the six is dropped. */
 static void test_compaction_by_hand(void **state)
 {
-    (void)state;
     static const uint32_t keep[] = { 1, 3, 4 };
     struct model *m = model_new(4, 6, sizeof(float), 1 << 16);
     size_t width;
@@ -419,7 +413,6 @@ static void random_calls(uint64_t seed, size_t n, size_t cols, size_t size, size
 
 static void test_random_calls(void **state)
 {
-    (void)state;
     uint64_t seed = 11;
     for (int round = 0; round < 40; round++) {
         size_t n = 1 + hg_random_below(&seed, MAX_POINTS), cols = 1 + hg_random_below(&seed, MAX_COLS);
@@ -431,7 +424,6 @@ static void test_random_calls(void **state)
 /* 1024 floats are a page: slots must not be a multiple of it, and yet hold all. */
 static void test_rows_of_a_page(void **state)
 {
-    (void)state;
     size_t slot = slot_bytes(1024, sizeof(float));
     assert_true(slot % 4096 != 0);
     random_calls(12, 30, 1024, sizeof(float), 10 * slot);
@@ -440,7 +432,6 @@ static void test_rows_of_a_page(void **state)
 /* The row least recently used goes first after a compaction as well. */
 static void test_age_outlives_compaction(void **state)
 {
-    (void)state;
     struct model *m = model_new(5, 20, sizeof(float), 3 * slot_bytes(20, sizeof(float)));
     for (size_t p = 0; p < 3; p++)
         put(m, p, 20);

@@ -45,7 +45,6 @@ static struct hg_points points_of(const struct set *s)
 
 static void test_far_pairs_are_far(void **state)
 {
-    (void)state;
     struct set s = grouped(1, 4);
     struct hg_points points = points_of(&s);
     for (double distance2 = 1; distance2 < 20; distance2 *= 4) {
@@ -71,7 +70,6 @@ static void test_far_pairs_are_far(void **state)
 
 static void test_no_cells_where_they_do_not_pay(void **state)
 {
-    (void)state;
     struct set s = grouped(2, 0);
     struct hg_points points = points_of(&s);
     struct hg_cells cells;
@@ -104,7 +102,6 @@ static void add_tile(void *arg, const struct hg_tile *tile)
 
 static void test_rows_without_far_values(void **state)
 {
-    (void)state;
     enum { ROWS = 300 };
     struct set s = grouped(3, 6);
     struct hg_points points = points_of(&s);
@@ -174,7 +171,6 @@ static double violation_of(const struct set *s, const hinge_params *p, const dou
 
 static void test_trainings(void **state)
 {
-    (void)state;
     static const hinge_task tasks[] = { HINGE_C_SVC, HINGE_EPSILON_SVR, HINGE_ONE_CLASS };
     struct set s = grouped(4, 8);
     for (size_t t = 0; t < 3; t++)
@@ -225,7 +221,6 @@ static double nearby_share(const hinge_model *model, const struct set *s, hinge_
 /* Decision values of a large batch are the sums over all SVs, and those of its examples in small batches. */
 static void test_predictions(void **state)
 {
-    (void)state;
     struct set s = grouped(5, 8), asked = grouped(6, 8);
     for (size_t i = 0; i < N; i++) /* three classes, one of them rare */
         s.y[i] = i % 50 == 0 ? 7 : s.y[i];

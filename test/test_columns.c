@@ -84,7 +84,6 @@ static void same_training(const hinge_matrix *rows, const hinge_matrix *columns,
 
 static void trainings(void **state)
 {
-    (void)state;
     const hinge_kernel kernels[] = { hinge_kernel_linear(), hinge_kernel_polynomial(2, 0.5, 1), hinge_kernel_rbf(0.2),
                                      hinge_kernel_sigmoid(0.05, 0) };
     const hinge_scaling ends = { .lower = -1, .upper = 1 };
@@ -114,7 +113,6 @@ static void trainings(void **state)
 
 static void precomputed(void **state)
 {
-    (void)state;
     struct set set = set_two_class(9, 40, 3, 1);
     hinge_kernel rbf = hinge_kernel_rbf(0.4);
     double *gram = plain_gram(&rbf, &set, &set);
@@ -148,7 +146,6 @@ static void precomputed(void **state)
 
 static void theory(void **state)
 {
-    (void)state;
     for (int type = HINGE_F32; type <= HINGE_F64; type++) {
         hinge_matrix rows, columns;
         double w[2][D], b[2], f[2][N], radius[2], z[2][N * 28];
@@ -189,7 +186,6 @@ static void theory(void **state)
 
 static void files_and_refusals(void **state)
 {
-    (void)state;
     hinge_matrix rows, columns;
     hinge_data data;
     hinge_error err;

@@ -205,7 +205,6 @@ static const struct golden golden[5][4] = {
 static void heart_gives_the_golden_values(void **state)
 {
     const char *folder = getenv("HINGE_DATA");
-    (void)state;
     if (folder == NULL) {
         print_message("no HINGE_DATA\n");
         skip();
@@ -243,7 +242,6 @@ static void heart_gives_the_golden_values(void **state)
 /* As a compiler for LP64 lays LIBSVM 3.37's struct out. */
 static void layout_is_that_of_337(void **state)
 {
-    (void)state;
     if (sizeof(void *) != 8) {
         print_message("pointers are not of 64 bits\n");
         skip();
@@ -330,7 +328,6 @@ static void check_decisions(const struct svm_model *m, const struct set *s)
 
 static void fields_are_libsvms(void **state)
 {
-    (void)state;
     struct set two = shipped("breast_cancer.train.xz", 200, true), ten = shipped("digits.train.xz", 300, true);
     for (int task = C_SVC; task <= NU_SVR; task++)
         for (int kernel = LINEAR; kernel <= SIGMOID; kernel++) {
@@ -356,7 +353,6 @@ static void fields_are_libsvms(void **state)
 /* What a wrapper does: it copies the fields into memory of its own and frees the model. */
 static void copied_models_predict(void **state)
 {
-    (void)state;
     struct set s = shipped("breast_cancer.train.xz", 150, true);
     struct svm_parameter p = parameters(C_SVC, RBF, 0.5);
     struct svm_model *m = fit(&s, &p), copy = *m;
@@ -392,7 +388,6 @@ static void null_does_no_harm(void **state)
     struct svm_parameter p = parameters(C_SVC, RBF, 1);
     struct svm_node x = { -1, 0 };
     double values[4] = { 0 };
-    (void)state;
     assert_null(svm_train(NULL, &p));
     assert_null(svm_train(NULL, NULL));
     assert_null(svm_check_parameter(NULL, &p)); /* no examples yet */
@@ -428,7 +423,6 @@ static void refuse(const struct svm_problem *prob, const struct svm_parameter *p
 
 static void messages_are_libsvms(void **state)
 {
-    (void)state;
     double x[] = { 1, 2, 3, 4, 5 }, y[] = { 1, 1, 1, 1, 2 };
     struct set s = set_of(x, y, 5, 1, false);
     const struct svm_parameter good = parameters(C_SVC, RBF, 1);
@@ -481,7 +475,6 @@ static void refuse_to_train(const struct set *s, const struct svm_parameter *p, 
 
 static void what_hinge_cannot_train_is_told(void **state)
 {
-    (void)state;
     double x[] = { 1, 2, 3, 4 }, y[] = { 1, 1, 2, 2 }, weight[] = { -1 };
     int weight_label[] = { 2 };
     struct svm_parameter p = parameters(C_SVC, RBF, 1);
@@ -515,7 +508,6 @@ static void what_hinge_cannot_train_is_told(void **state)
 /* Algorithm::SVM and others check before they have examples, whose arrays are there or not. */
 static void checked_before_examples(void **state)
 {
-    (void)state;
     double y[3] = { 7e-310, NAN, 1 };
     struct svm_node *x[3] = { NULL, NULL, NULL };
     struct svm_problem tries[] = { { 0, NULL, NULL }, { 3, NULL, NULL }, { 3, y, x } };
@@ -529,7 +521,6 @@ static void checked_before_examples(void **state)
 /* A class of weight 0 has no coefficients: what is predicted is the other one. */
 static void a_class_of_weight_0(void **state)
 {
-    (void)state;
     double x[] = { 1, 2, 3, 4, 5, 6 }, y[] = { 1, 2, 1, 2, 2, 1 }, weight[] = { 0 };
     int weight_label[] = { 1 };
     struct set s = set_of(x, y, 6, 1, false);
@@ -549,7 +540,6 @@ static void a_class_of_weight_0(void **state)
 /* C = infinity: the hard margin of 1 and 3 is at 2, with alpha = 1/2 each; the hard tube holds every target. */
 static void c_may_be_infinite(void **state)
 {
-    (void)state;
     double x[] = { 0, 1, 3, 4 }, y[] = { 1, 1, -1, -1 }, targets[] = { 0, 1, 4, 3 }, value;
     struct set s = set_of(x, y, 4, 1, false), t = set_of(x, targets, 4, 1, false);
     struct svm_parameter p = parameters(C_SVC, LINEAR, 1);
@@ -577,7 +567,6 @@ static void c_may_be_infinite(void **state)
 /* One class with probability is a probability model, which is sure of it, also read from a file. */
 static void one_class_is_probable(void **state)
 {
-    (void)state;
     double x[] = { 1, 2, 3 }, y[] = { 7, 7, 7 }, estimate[2] = { 0, 0 };
     struct set s = set_of(x, y, 3, 1, false);
     struct svm_parameter p = parameters(C_SVC, RBF, 1);
@@ -593,7 +582,6 @@ static void one_class_is_probable(void **state)
 /* After a training, a child trains too, and comes to the same. */
 static void trains_in_a_child(void **state)
 {
-    (void)state;
     double x[600], y[300];
     for (int i = 0; i < 300; i++) {
         x[2 * i] = sin(i);
@@ -626,7 +614,6 @@ static void trains_in_a_child(void **state)
 /* nu-SVR without support vectors has a tube all the same. */
 static void tube_of_an_empty_model(void **state)
 {
-    (void)state;
     double x[] = { 1, 2, 3 }, y[] = { 5, 5, 5 };
     struct set s = set_of(x, y, 3, 1, false);
     struct svm_parameter p = parameters(NU_SVR, RBF, 1);
@@ -658,7 +645,6 @@ static void predicts(const char *text, double value)
 /* A model that names a label twice is read as LIBSVM reads it. */
 static void a_label_twice(void **state)
 {
-    (void)state;
     predicts("svm_type c_svc\nkernel_type linear\nnr_class 2\ntotal_sv 2\nrho 0\nlabel 3 3\nnr_sv 1 1\nSV\n"
              "1 1:1 \n-1 1:-1 \n", 3);
 }
@@ -666,7 +652,6 @@ static void a_label_twice(void **state)
 /* Of the line "SV" the first word is read: hinge tells behind it what LIBSVM can do without. */
 static void words_behind_sv(void **state)
 {
-    (void)state;
     predicts("svm_type epsilon_svr\nkernel_type linear\nnr_class 2\ntotal_sv 1\nrho -1\nSV hinge_tau 0.9\n3 1:1 \n", 7);
     predicts("svm_type epsilon_svr\nkernel_type linear\nnr_class 2\ntotal_sv 0\nrho -1\nSV hinge_features 5\n", 1);
 }
@@ -674,7 +659,6 @@ static void words_behind_sv(void **state)
 /* One value a row, each in a column of its own: as dense rows more than the machine's memory. */
 static void too_large_is_told(void **state)
 {
-    (void)state;
     size_t n = (size_t)sqrt((double)hinge_machine_info().total_memory / 8);
     struct set s = { { (int)n, malloc(n * sizeof(double)), malloc(n * sizeof(struct svm_node *)) },
                      malloc(2 * n * sizeof(struct svm_node)), 0, NULL };
@@ -691,7 +675,6 @@ static void too_large_is_told(void **state)
 
 static void labels_are_ints(void **state)
 {
-    (void)state;
     double x[] = { 1, 2, 3, 4 }, y[] = { 1.2, 1.7, 2.5, 2.9 };
     struct set s = set_of(x, y, 4, 1, false);
     struct svm_parameter p = parameters(C_SVC, LINEAR, 1);
@@ -718,7 +701,6 @@ static void labels_are_ints(void **state)
 
 static void columns_of_zeros_are_dropped(void **state)
 {
-    (void)state;
     struct set s = shipped("breast_cancer.train.xz", 100, true);
     struct set wide = set_of(s.x, s.prob.y, 100, s.d, true);
     struct svm_parameter p = parameters(C_SVC, RBF, 0.5);
@@ -736,7 +718,6 @@ static void columns_of_zeros_are_dropped(void **state)
 
 static void rows_of_zeros_are_fine(void **state)
 {
-    (void)state;
     double x[] = { 0, 0, 0, 0 }, y[] = { 1, -1, 1, -1 };
     struct set s = set_of(x, y, 4, 1, false);
     for (int task = C_SVC; task <= NU_SVR; task++) {
@@ -751,7 +732,6 @@ static void rows_of_zeros_are_fine(void **state)
 /* Linear kernel, its values given: all rows, then every other row under its own serial number, last first. */
 static void precomputed_is_linear(void **state)
 {
-    (void)state;
     struct set s = shipped("breast_cancer.train.xz", 60, true);
     double gram[60 * 62];
     for (int i = 0; i < 60; i++)
@@ -801,7 +781,6 @@ static void precomputed_is_linear(void **state)
 
 static void probabilities_add_up(void **state)
 {
-    (void)state;
     struct set two = shipped("breast_cancer.train.xz", 200, true), ten = shipped("digits.train.xz", 300, true);
     struct svm_parameter p = parameters(C_SVC, RBF, 0.5);
     double estimates[16];
@@ -832,7 +811,6 @@ static void probabilities_add_up(void **state)
 
 static void regression_and_one_class_calibrate(void **state)
 {
-    (void)state;
     struct set s = shipped("breast_cancer.train.xz", 200, true);
     struct svm_parameter p = parameters(EPSILON_SVR, RBF, 0.5);
     double estimates[2];
@@ -863,7 +841,6 @@ static void regression_and_one_class_calibrate(void **state)
 
 static void cross_validation_predicts(void **state)
 {
-    (void)state;
     struct set s = shipped("breast_cancer.train.xz", 200, true);
     double first[200], second[200];
     for (int task = C_SVC; task <= NU_SVR; task++) {
@@ -889,7 +866,6 @@ static void cross_validation_predicts(void **state)
 
 static void threads_do_not_change_the_model(void **state)
 {
-    (void)state;
     struct set s = shipped("digits.train.xz", 300, true);
     struct svm_parameter p = parameters(C_SVC, RBF, 0.05);
     svm_set_num_threads(1);
@@ -910,7 +886,6 @@ static void threads_do_not_change_the_model(void **state)
 
 static void files_are_lossless(void **state)
 {
-    (void)state;
     struct set two = shipped("breast_cancer.train.xz", 150, true), ten = shipped("digits.train.xz", 300, true);
     for (int task = C_SVC; task <= NU_SVR; task++) {
         const struct set *s = task == C_SVC ? &ten : &two;
@@ -949,7 +924,6 @@ static void refuse_file(const char *text)
 
 static void broken_files_are_refused(void **state)
 {
-    (void)state;
 #define HEAD "svm_type c_svc\nkernel_type linear\nnr_class 2\ntotal_sv 1\n"
     FILE *f = fopen("good.model", "w");
     fputs(HEAD "rho 0.5\nlabel 1 -1\nnr_sv 1 0\nSV\n1 1:2 3:4 \n", f);
@@ -1017,7 +991,6 @@ static void compare_outputs(const struct svm_model *m, const struct set *s, bool
 
 static void models_of_svm_train_load(void **state)
 {
-    (void)state;
     if (!have_svm_train()) {
         print_message("no svm-train\n");
         skip();
@@ -1067,7 +1040,6 @@ static int tear_down(void **state)
 /* One feature is large, and all have it; what an example has besides must not drown in it. */
 static void one_large_feature(void **state)
 {
-    (void)state;
     for (double large = 1e3; large < 1e13; large *= 100)
         for (int full = 0; full < 2; full++) {
             struct svm_node x[] = { { 1, large }, { full ? 2 : 3, 0.5 }, { full ? 3 : 7, 0.25 }, { -1, 0 } };

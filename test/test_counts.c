@@ -44,7 +44,6 @@ static size_t differing(const double *a, const double *b, size_t d)
 
 static void test_counts_at_every_level(void **state)
 {
-    (void)state;
     struct set s = two_valued(1, N, D, 0, 1);
     struct hg_points points = points_of(&s);
     struct hg_hamming h;
@@ -90,7 +89,6 @@ static bool is_two_valued(const struct set *s)
 
 static void test_what_is_like_that(void **state)
 {
-    (void)state;
     static const double low[] = { 0, -1, 1, 0.1, -1e9, 0 }, high[] = { 1, 1, 0, 0.3, -1e9 + 1, 1e-7 };
     for (size_t k = 0; k < sizeof low / sizeof *low; k++) {
         struct set s = two_valued(2, N, D, low[k], high[k]);
@@ -154,7 +152,6 @@ static void add_tile(void *arg, const struct hg_tile *tile)
 /* Rows as a source gives them, kept, coded, of a shuffled subset, columns again and again: those of the kernel. */
 static void test_rows(void **state)
 {
-    (void)state;
     enum { ROWS = 300, M = 650 };
     struct set s = two_valued(4, N, D, -0.25, 0.5);
     struct hg_points points = points_of(&s);
@@ -219,7 +216,6 @@ static void test_rows(void **state)
 /* Fewer points than a tile has columns, none of whose rows is kept. */
 static void test_few_points(void **state)
 {
-    (void)state;
     static const size_t count[] = { 1, 2, 63, 64, 65, 127, 128, 129 };
     for (size_t k = 0; k < sizeof count / sizeof *count; k++) {
         size_t n = count[k];
@@ -273,7 +269,6 @@ static double violation_of(const struct set *s, const hinge_params *p, const dou
 
 static void test_trainings(void **state)
 {
-    (void)state;
     struct set s = two_valued(5, 3 * N, D, 0, 1);
     for (int task = 0; task < 2; task++)
         for (int large = 0; large < 2; large++)
@@ -304,7 +299,6 @@ static void test_trainings(void **state)
 
 static void test_libsvm_agrees(void **state)
 {
-    (void)state;
     struct set s = two_valued(6, 2 * N, D, -1, 1);
     for (size_t i = 0; i < s.n; i++) /* three classes */
         s.y[i] = i % 5 == 0 ? 3 : s.y[i];

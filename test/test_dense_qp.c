@@ -153,7 +153,6 @@ static void built_backwards(size_t n, size_t m, size_t e, size_t rank, uint64_t 
 
 static void known_optimum(void **state)
 {
-    (void)state;
     for (uint64_t t = 0; t < 12; t++) {
         built_backwards(1 + 3 * t, 2 + 5 * t, t % 4 == 0 ? 0 : (1 + 3 * t) / 4, 1 + 3 * t, 70 + t, 1);
         built_backwards(5 + 3 * t, 40 + 5 * t, t % 3, 2 + t, 80 + t, 1); /* Q singular */
@@ -167,7 +166,6 @@ static void known_optimum(void **state)
 /* min x + y, x + 2 y >= 2, x, y >= 0: (0, 1). The same twice over: equalities that depend on each other. */
 static void linear_program(void **state)
 {
-    (void)state;
     double p[] = { 1, 1 }, a[] = { 1, 2, 1, 0, 0, 1 }, c[] = { 2, 0, 0 };
     hinge_qp qp = { .n = 2, .p = p, .n_inequalities = 3, .a = a, .c = c };
     struct answer x = solve(&qp);
@@ -224,7 +222,6 @@ static void check_unbounded(const hinge_qp *qp, const struct answer *a, double t
 
 static void proofs(void **state)
 {
-    (void)state;
     double up[] = { 1, -1 }, c[] = { 1, 0 }, p = -1, one = 1;
     hinge_qp qp = { .n = 1, .q = &one, .n_inequalities = 2, .a = up, .c = c }; /* x >= 1 and -x >= 0 */
     struct answer x = solve(&qp);
@@ -254,7 +251,6 @@ static void proofs(void **state)
  * 2y >= 1, 2x + y >= 1, -x - y >= -1/2. With -1 for -1/2 the optimum is (1/3, 1/3). */
 static void small_objective(void **state)
 {
-    (void)state;
     for (int k = 0; k <= 14; k++) {
         double small = pow(10, -k), one[] = { 1, -1 }, c[] = { 1, 0 }, p[] = { 1, 1.5 };
         double q[] = { small, 0, 0, small }, a[] = { 1, 2, 2, 1, -1, -1 }, c3[] = { 1, 1, -0.5 };
@@ -343,7 +339,6 @@ static hinge_params hard(hinge_kernel kernel)
 
 static void linear_three_ways(void **state)
 {
-    (void)state;
     hinge_kernel linear = hinge_kernel_linear();
     for (uint64_t t = 0; t < 10; t++) {
         struct set s = separable(40 + t, 8 + 9 * t, 1 + t % 7, 0.2, t % 3 == 2 ? 20 : 1);
@@ -384,7 +379,6 @@ static void linear_three_ways(void **state)
 
 static void inseparable(void **state)
 {
-    (void)state;
     hinge_kernel linear = hinge_kernel_linear();
     for (uint64_t t = 0; t < 6; t++) {
         struct set s = separable(50 + t, 20 + 12 * t, 1 + t % 5, 0.2, 1);
@@ -438,7 +432,6 @@ static struct set rings(void)
 /* By the dual QP, and by hinge itself on a factor of full rank. */
 static void kernels(void **state)
 {
-    (void)state;
     const hinge_kernel kernel[] = { hinge_kernel_rbf(1), hinge_kernel_polynomial(2, 1, 1) };
     for (size_t t = 0; t < 4; t++) {
         struct set s = t < 2 ? xor_set() : rings();
@@ -503,7 +496,6 @@ static hinge_qp_outcome proved(const hinge_qp *qp, const char *what, uint64_t se
 
 static void random_programs(void **state)
 {
-    (void)state;
     size_t ends[HINGE_QP_LIMIT] = { 0 };
     for (uint64_t t = 0; t < 3000; t++) {
         uint64_t seed = t;
@@ -562,7 +554,6 @@ static void as_printed(const struct set *s, uint64_t seed)
 
 static void textbook_duals(void **state)
 {
-    (void)state;
     struct set four = set_new(4, 2);
     const double x[] = { 3, 2, 1, 3, 2, 3, 3, 1 }, y[] = { 1, -1, -1, 1 };
     memcpy(four.x, x, sizeof x);
@@ -585,7 +576,6 @@ static void textbook_duals(void **state)
  * alpha are 0. */
 static void both_ways(void **state)
 {
-    (void)state;
     hinge_kernel linear = hinge_kernel_linear();
     for (uint64_t t = 0; t < 300; t++) {
         uint64_t seed = t + 1000;
@@ -634,7 +624,6 @@ static void refused(const hinge_qp *qp, const char *words)
 
 static void refusals(void **state)
 {
-    (void)state;
     double q[] = { 1, 0, 0, 1 }, bad[] = { 1, 0, NAN, 1 }, skew[] = { 1, 0.5, 0, 1 }, saddle[] = { 1, 0, 0, -1 };
     double indefinite[] = { 1, 2, 2, 1 }, c = 0;
     hinge_qp good = { .n = 2, .q = q }, qp = good;

@@ -171,7 +171,6 @@ static void check_set(const struct set *set, const hinge_params *p)
 
 static void test_each_task(void **state)
 {
-    (void)state;
     const hinge_kernel kernels[] = { hinge_kernel_rbf(0.5), { .type = HINGE_POLYNOMIAL, .gamma = 0.5, .degree = 2,
                                                               .coef0 = 1 } };
     for (uint64_t seed = 1; seed <= 6; seed++)
@@ -188,7 +187,6 @@ static void test_each_task(void **state)
 /* The interior point solves the same problems. */
 static void test_interior_point(void **state)
 {
-    (void)state;
     const hinge_task tasks[] = { HINGE_C_SVC, HINGE_EPSILON_SVR };
     for (size_t t = 0; t < 2; t++) {
         struct set set = data_for(tasks[t], 9);
@@ -204,7 +202,6 @@ static void test_interior_point(void **state)
 /* A weight that is a whole number is so many rows: to the bit where no sum of boxes is rounded. */
 static void test_weights_are_repetition(void **state)
 {
-    (void)state;
     const hinge_kernel kernel = { .type = HINGE_POLYNOMIAL, .gamma = 0.5, .degree = 2, .coef0 = 1 };
     for (size_t t = 0; t < N_TASKS; t++) {
         struct set set = data_for(TASKS[t], 5), few = set_new(N, D);
@@ -244,7 +241,6 @@ static void test_weights_are_repetition(void **state)
 /* Boxes of other sizes are filled in order as well: weights of examples and of classes. */
 static void test_boxes_of_other_sizes(void **state)
 {
-    (void)state;
     struct set set = data_for(HINGE_C_SVC, 11);
     hinge_params p = tight(HINGE_C_SVC, hinge_kernel_rbf(0.5));
     const double labels[] = { 1 }, weights[] = { 3 };
@@ -279,7 +275,6 @@ static void test_boxes_of_other_sizes(void **state)
 
 static void test_several_classes(void **state)
 {
-    (void)state;
     for (int how = HINGE_ONE_VS_ONE; how <= HINGE_ONE_VS_REST; how++) {
         struct set set = repeated(21, N, 4);
         hinge_params p = tight(HINGE_C_SVC, hinge_kernel_rbf(0.5));
@@ -315,7 +310,6 @@ static void test_several_classes(void **state)
  * steps to speak of. */
 static void test_warm_starts(void **state)
 {
-    (void)state;
     for (size_t t = 0; t < N_TASKS; t++) {
         struct set set = data_for(TASKS[t], 31);
         hinge_params p = tight(TASKS[t], hinge_kernel_rbf(0.5));
@@ -359,7 +353,6 @@ static int look(void *arg, const hinge_progress *progress)
 /* A run that is cut short leaves coefficients of all rows that are inside their boxes and keep the sum. */
 static void test_limits(void **state)
 {
-    (void)state;
     for (int callback = 0; callback <= 1; callback++) {
         struct set set = data_for(HINGE_EPSILON_SVR, 41);
         hinge_params p = tight(HINGE_EPSILON_SVR, hinge_kernel_rbf(2));
@@ -386,7 +379,6 @@ static void test_limits(void **state)
 
 static void test_leave_one_out(void **state)
 {
-    (void)state;
     struct set all = data_for(HINGE_C_SVC, 51), set = { 90, D, all.x, all.y };
     hinge_params p = tight(HINGE_C_SVC, hinge_kernel_rbf(0.5));
     hinge_matrix x = set_matrix(&set);
@@ -410,7 +402,6 @@ static void test_leave_one_out(void **state)
 
 static void test_threads(void **state)
 {
-    (void)state;
     for (size_t t = 0; t < N_TASKS; t++) {
         struct set set = repeated(61, 3000, TASKS[t] == HINGE_C_SVC || TASKS[t] == HINGE_NU_SVC ? 2 : 0);
         double *first = NULL;
@@ -446,7 +437,6 @@ static int own_kernel(void *cookie, const hinge_matrix *a, const hinge_matrix *b
 
 static void test_other_kernels(void **state)
 {
-    (void)state;
     struct set set = data_for(HINGE_C_SVC, 71);
     hinge_kernel rbf = hinge_kernel_rbf(0.5), own = { .type = HINGE_USER, .user = own_kernel, .cookie = &rbf,
                                                       .name = "own" };

@@ -59,7 +59,6 @@ static double violation_of(const struct set *s, const hinge_params *p, const hin
 /* Three points 3,000 from the origin and 1 from each other. */
 static void far_from_the_origin(void **state)
 {
-    (void)state;
     double x[] = { -337.3637390136719, -3121.34033203125,  -337.9730529785156,
                    -3122.073486328125, -336.3133850097656, -3122.775390625 },
            y[] = { 1, 1, -1 };
@@ -83,7 +82,6 @@ static void far_from_the_origin(void **state)
  * has solved the gradient denies, again and again. Work is what is counted, in rounds and steps. */
 static void rounding_as_large_as_eps(void **state)
 {
-    (void)state;
     for (uint64_t seed = 0; seed < 100; seed++) {
         uint64_t s = seed;
         struct set set = set_two_class(seed, 3 + draw(&s) % 6, 20 + draw(&s) % 200, 1);
@@ -112,7 +110,6 @@ static void rounding_as_large_as_eps(void **state)
 /* Runs that have no good end have one all the same, and never one worse than alpha = 0. */
 static void no_good_end(void **state)
 {
-    (void)state;
     struct set sigmoid = normal_set(1, 700, 5, 1), one = normal_set(2, 200, 1, 1000), two = normal_set(3, 80, 2, 5000);
     for (size_t i = 0; i < sigmoid.n; i++)
         sigmoid.y[i] = sigmoid.x[i * 5] + 0.3 * sigmoid.y[i];
@@ -166,7 +163,6 @@ static int odd_block(void *cookie, const hinge_matrix *a, const hinge_matrix *b,
 
 static void odd_kernels(void **state)
 {
-    (void)state;
     struct set s = normal_set(4, 60, 1, 1);
     for (size_t i = 0; i < s.n; i++)
         s.x[i] = (double)i;
@@ -185,7 +181,6 @@ static void odd_kernels(void **state)
 /* Four points 1e4 away, 0.5 from each other, among 2,000 about the origin; gammas to 1e16, integers to 1e8. */
 static void beyond_f32(void **state)
 {
-    (void)state;
     struct set outliers = normal_set(5, 2004, 2, 1), wide = normal_set(6, 300, 200, 1),
                large = normal_set(7, 300, 50, 1);
     for (size_t i = 0; i < 8; i++)
@@ -219,7 +214,6 @@ static void beyond_f32(void **state)
 /* What is told converged, at random scales and C: its violation by plain loops is at most 1.05 eps. */
 static void converged_is_true(void **state)
 {
-    (void)state;
     uint64_t seed = 20;
     int converged = 0;
     for (int k = 0; k < 60; k++) {
@@ -245,7 +239,6 @@ static void converged_is_true(void **state)
  * takes no step, and from anywhere else it ends as without a start. */
 static void starts_of_large_coefficients(void **state)
 {
-    (void)state;
     for (uint64_t seed = 0; seed < 6; seed++) {
         uint64_t draws = seed;
         struct set s = normal_set(200 + seed, 150, 3, 1);
@@ -278,7 +271,6 @@ static void starts_of_large_coefficients(void **state)
  * for Newton: SMO stalls far from the optimum, and the interior point leads it near. */
 static void matrices_of_rounded_values(void **state)
 {
-    (void)state;
     enum { N = 250, D = 8 };
     for (uint64_t seed = 1; seed < 3; seed++) {
         uint64_t draws = seed;

@@ -148,7 +148,6 @@ static void check_case(const struct case_ *s, uint64_t *seed)
 
 static void test_rows(void **state)
 {
-    (void)state;
     static const size_t d[] = { 1, 3, 20, 130, 400 };
     static const double gamma_norm[] = { 1, 1e4, 1e10, 1e15, 1e30 };
     uint64_t seed = 15;
@@ -166,7 +165,6 @@ static void test_rows(void **state)
 /* No two rows are near: K is the identity, and the optimum known. */
 static void test_far_integers(void **state)
 {
-    (void)state;
     uint64_t seed = 3;
     struct set set = set_new(600, 200);
     for (double range = 1e5; range <= 1e9; range *= 1e4) {

@@ -65,7 +65,6 @@ static hinge_report report_of(const struct set *set, hinge_params params, hinge_
 
 static void not_finite(void **state)
 {
-    (void)state;
     const double bad[] = { NAN, INFINITY, -INFINITY };
     for (int task = 0; hinge_task_info((hinge_task)task) != NULL; task++)
         for (size_t k = 0; k < 3; k++)
@@ -90,7 +89,6 @@ static void not_finite(void **state)
  * smaller one has, and the objective is -2 C min(n+, n-). */
 static void constant_kernels(void **state)
 {
-    (void)state;
     struct set set = set_two_class(2, 61, 3, 1), tiny = set_two_class(2, 61, 3, 1), same = set_two_class(2, 61, 3, 1);
     size_t positive = 0;
     for (size_t i = 0; i < set.n; i++)
@@ -128,7 +126,6 @@ static void constant_kernels(void **state)
  * differences. */
 static void odd_features(void **state)
 {
-    (void)state;
     struct set set = set_two_class(3, 80, 4, 1), wide = set_new(80, 6);
     for (size_t i = 0; i < 80; i++) {
         memcpy(wide.x + i * 6, set.x + i * 4, 4 * sizeof(double));
@@ -150,7 +147,6 @@ static void odd_features(void **state)
 /* Rows many times over, with contradicting labels among them. */
 static void equal_rows(void **state)
 {
-    (void)state;
     struct set few = set_two_class(4, 10, 3, 1), many = set_new(200, 3);
     for (size_t i = 0; i < 200; i++) {
         memcpy(many.x + i * 3, few.x + i % 10 * 3, 3 * sizeof(double));
@@ -172,7 +168,6 @@ static void equal_rows(void **state)
 /* One row: regression predicts it to within p, one-class has it on the border, a single class is always that one. */
 static void one_row(void **state)
 {
-    (void)state;
     double x = 0.7, y = 1234.5, label, f;
     hinge_matrix one = hinge_matrix_f64(&x, 1, 1);
     for (int task = 0; hinge_task_info((hinge_task)task) != NULL; task++) {
@@ -198,7 +193,6 @@ static void one_row(void **state)
 
 static void one_feature_and_many(void **state)
 {
-    (void)state;
     const hinge_kernel kernels[] = { hinge_kernel_linear(), hinge_kernel_rbf(0.3), hinge_kernel_polynomial(3, 0.5, 1) };
     struct set narrow = set_two_class(5, 150, 1, 0.5), wide = set_two_class(6, 60, 20000, 1);
     for (size_t k = 0; k < 3; k++) {
@@ -217,7 +211,6 @@ static void one_feature_and_many(void **state)
 /* n*n is beyond 2^31: 50,000 rows that are 5,000 ten times over have the optimum of these with weights of 10. */
 static void fifty_thousand_rows(void **state)
 {
-    (void)state;
     enum { FEW = 5000, TIMES = 10 };
     struct set few = set_two_class(7, FEW, 8, 1), many = set_new(FEW * TIMES, 8);
     double *weights = malloc(FEW * sizeof *weights), scaled[8];
@@ -240,7 +233,6 @@ static void fifty_thousand_rows(void **state)
 
 static void small_and_large_c(void **state)
 {
-    (void)state;
     struct set set = set_two_class(8, 60, 3, 1), line = set_regression(9, 60, 2);
     const hinge_kernel kernels[] = { hinge_kernel_linear(), hinge_kernel_rbf(2), hinge_kernel_polynomial(2, 1, 1) };
     const double C[] = { 1e-10, 1e10 };
@@ -276,7 +268,6 @@ static void small_and_large_c(void **state)
  * n (alpha^2 / 2 - alpha). */
 static void identity_kernel(void **state)
 {
-    (void)state;
     struct set set = set_two_class(10, 100, 3, 1);
     for (size_t i = 0; i < set.n; i++)
         set.y[i] = i % 2 == 0 ? 1 : -1;
@@ -299,7 +290,6 @@ static void identity_kernel(void **state)
  * objective is right to what f32 can hold, and decision values at examples of the training are +-1. */
 static void narrow_kernels(void **state)
 {
-    (void)state;
     enum { HALF = 600, D = 60 };
     struct set once = set_two_class(10, HALF, D, 1);
     for (size_t i = 0; i < once.n; i++)
@@ -332,7 +322,6 @@ static void narrow_kernels(void **state)
 
 static void high_degree(void **state)
 {
-    (void)state;
     struct set set = set_two_class(11, 80, 4, 1);
     set_scale(&set);
     hinge_params params = params_for(HINGE_C_SVC, hinge_kernel_polynomial(20, 0.25, 1), 1);
@@ -355,7 +344,6 @@ static void high_degree(void **state)
 
 static void labels_at_the_limits(void **state)
 {
-    (void)state;
     const double labels[] = { DBL_MAX, -DBL_MAX, DBL_TRUE_MIN, -DBL_TRUE_MIN, 1 + DBL_EPSILON, 1, 0 };
     enum { K = 7 };
     struct set set = set_new(K * 10, 1);
@@ -381,7 +369,6 @@ static void labels_at_the_limits(void **state)
  * Where that sum overflows, the outcome says so. */
 static void targets_at_the_limits(void **state)
 {
-    (void)state;
     const double sizes[] = { 1e100, 1e300, DBL_MAX / 4, DBL_MAX };
     for (size_t k = 0; k < 4; k++) {
         struct set set = set_regression(12, 40, 2);
@@ -410,7 +397,6 @@ static void targets_at_the_limits(void **state)
 
 static void f32_as_f64(void **state)
 {
-    (void)state;
     struct set set = set_two_class(13, 1200, 10, 1.2), line = set_regression(14, 1200, 4);
     const hinge_kernel kernels[] = { hinge_kernel_rbf(0.1), hinge_kernel_polynomial(3, 0.1, 1),
                                      hinge_kernel_sigmoid(0.01, -0.5) };
@@ -443,7 +429,6 @@ static struct set moved(const struct set *set, double offset)
  * differences, which are exact once the mean is off: f32 does, and the optimum is that of the data where they were. */
 static void far_from_zero(void **state)
 {
-    (void)state;
     struct set set = set_two_class(15, 400, 4, 1);
     for (size_t i = 0; i < set.n * set.d; i++)
         set.x[i] = round(set.x[i] * 256) / 256; /* moved without rounding */
@@ -476,7 +461,6 @@ static void far_from_zero(void **state)
 /* What f32 rows make of cod-rna at C = 1e4 is an error of F of half a margin; it must not pass as converged. */
 static void cod_rna(void **state)
 {
-    (void)state;
     struct set set = set_shared("cod-rna", "train", 8, 0, 12, 4000);
     hinge_params params = params_for(HINGE_C_SVC, hinge_kernel_rbf(2), 1e4);
     set_scale(&set);
@@ -496,7 +480,6 @@ static void cod_rna(void **state)
 
 static int tell(void **state)
 {
-    (void)state;
     print_message("%zu inputs tried\n", inputs);
     return 0;
 }

@@ -200,7 +200,6 @@ static hinge_params params_of(hinge_task task)
 
 static void trainings(void **state)
 {
-    (void)state;
     const double labels[] = { 3, 1, 2 };
     struct set two = set_two_class(1, 60, 4, 1), three = set_blobs(2, 60, 4, 3, labels, 1);
     struct set line = set_regression(3, 50, 3);
@@ -227,7 +226,6 @@ static void trainings(void **state)
 
 static int dot_kernel(void *cookie, const hinge_matrix *a, const hinge_matrix *b, double *out, size_t ld)
 {
-    (void)cookie;
     for (size_t i = 0; i < a->rows; i++)
         for (size_t j = 0; j < b->rows; j++) {
             out[i * ld + j] = 0;
@@ -241,7 +239,6 @@ static int dot_kernel(void *cookie, const hinge_matrix *a, const hinge_matrix *b
 /* Data and parameters that take every other way through the solver. */
 static void trainings_of_all_kinds(void **state)
 {
-    (void)state;
     struct set set = set_two_class(4, 150, 6, 1.5);
     hinge_matrix x = set_matrix(&set);
     hinge_params params = params_of(HINGE_C_SVC);
@@ -295,7 +292,6 @@ static void trainings_of_all_kinds(void **state)
 
 static void trainings_by_interior_point(void **state)
 {
-    (void)state;
     struct set set = set_two_class(6, 120, 4, 1), line = set_regression(7, 120, 3);
     hinge_matrix x = set_matrix(&set), xr = set_matrix(&line);
     hinge_params params = hinge_params_default(HINGE_C_SVC);
@@ -378,7 +374,6 @@ static hinge_status call_select(const void *arg, uint64_t *hash, hinge_error *er
 
 static void trainings_of_trainings(void **state)
 {
-    (void)state;
     const double labels[] = { 3, 1, 2 };
     struct set three = set_blobs(8, 45, 3, 3, labels, 0.7), line = set_regression(9, 24, 2);
     hinge_matrix x3 = set_matrix(&three), xr = set_matrix(&line);
@@ -468,7 +463,6 @@ static hinge_status call_kinds(const void *arg, uint64_t *hash, hinge_error *err
 
 static int hash_kinds(void *arg, size_t problem, const hinge_kinds *kinds, const hinge_point *points)
 {
-    (void)points;
     mix(arg, &problem, sizeof problem);
     mix(arg, kinds, sizeof *kinds);
     return 0;
@@ -538,7 +532,6 @@ static void three_free(struct three *t)
 
 static void looks_at_models(void **state)
 {
-    (void)state;
     struct three t = three_classes(hinge_kernel_rbf(0.5)), linear = three_classes(hinge_kernel_linear());
     const hinge_predict_options options[] = { { .threads = 1 },
                                               { .threads = 2, .precision = HINGE_PRECISION_F32 },
@@ -634,7 +627,6 @@ static hinge_status call_change(const void *arg, uint64_t *hash, hinge_error *er
 
 static void changed_models(void **state)
 {
-    (void)state;
     struct three t = three_classes(hinge_kernel_rbf(0.5));
     struct set wide = set_two_class(12, 280, 300, 1);
     hinge_matrix xw = set_matrix(&wide);
@@ -732,7 +724,6 @@ static hinge_status call_linear_model(const void *arg, uint64_t *hash, hinge_err
 {
     const double w[3] = { 1, 2, 3 };
     hinge_model *model;
-    (void)arg;
     scribble(&model, sizeof model);
     hinge_status status = FAULTED(hinge_linear_model(&model, w, 3, 1, 1, -1, err));
     return check_model(status, &model, hash);
@@ -745,7 +736,6 @@ static hinge_status call_qp(const void *arg, uint64_t *hash, hinge_error *err)
     double u[2], z[2], y[1];
     hinge_qp problem = { 2, q, p, 2, a, c, 1, e, f, 0, 0 };
     hinge_qp_result result;
-    (void)arg;
     scribble(&result, sizeof result);
     result.u = scribble(u, sizeof u);
     result.z = scribble(z, sizeof z);
@@ -764,7 +754,6 @@ static hinge_status call_qp(const void *arg, uint64_t *hash, hinge_error *err)
 
 static void everything_else(void **state)
 {
-    (void)state;
     struct set set = set_two_class(13, 40, 3, 1);
     hinge_matrix x = set_matrix(&set);
     struct subject s = { .x = &x, .y = set.y, .params = params_of(HINGE_C_SVC) };
@@ -872,7 +861,6 @@ static void write_npy(const char *path, const char *shape, const double *values,
 
 static void readings(void **state)
 {
-    (void)state;
     struct three t = three_classes(hinge_kernel_rbf(0.5));
     const size_t columns[] = { 7, 8 };
     const char *libsvm = path_of("data"), *csv = path_of("data.csv"), *npy = path_of("data.npy"), *y = path_of("y.npy"),
@@ -994,7 +982,6 @@ static void fail_writes(writer write_it, const struct three *t, int error, bool 
 
 static void writes_fail(void **state)
 {
-    (void)state;
     const int errors[] = { ENOSPC, EIO, EDQUOT };
     struct three t = three_classes(hinge_kernel_rbf(0.5));
     for (size_t e = 0; e < 3; e++)
@@ -1007,7 +994,6 @@ static void writes_fail(void **state)
 
 static void writes_are_short(void **state)
 {
-    (void)state;
     const char *path = path_of("short");
     char *bytes;
     size_t size;
@@ -1025,7 +1011,6 @@ static void writes_are_short(void **state)
 
 static void saving_without_memory(void **state)
 {
-    (void)state;
     struct three t = three_classes(hinge_kernel_rbf(0.5));
     const char *path = path_of("no-memory");
     hinge_error err;
@@ -1051,7 +1036,6 @@ static void saving_without_memory(void **state)
 /* Limits and devices of the system itself. */
 static void writes_meet_limits(void **state)
 {
-    (void)state;
     struct three t = three_classes(hinge_kernel_rbf(0.5));
     const char *path = path_of("limited");
     hinge_error err;
@@ -1104,7 +1088,6 @@ static char *saved_model(size_t *size)
 
 static void killed_in_the_middle(void **state)
 {
-    (void)state;
     const char *model = path_of("saved"), *inner = path_of("killed"), *path = path_of("killed/m");
     size_t size;
     char *bytes = saved_model(&size);
@@ -1137,7 +1120,6 @@ static void check_exit(int status)
 
 static void read_only_folder(void **state)
 {
-    (void)state;
     const char *model = path_of("saved"), *inner = path_of("read-only"), *path = path_of("read-only/m");
     size_t size;
     hinge_free(saved_model(&size));
@@ -1153,7 +1135,6 @@ static void read_only_folder(void **state)
 
 static void full_disk(void **state)
 {
-    (void)state;
     const char *model = path_of("saved"), *inner = path_of("disk"), *path = path_of("disk/m");
     size_t size;
     hinge_free(saved_model(&size));
@@ -1252,7 +1233,6 @@ static int make_open_folder(void **state)
 static int remove_all(void **state)
 {
     char command[PATH_ROOM + 10];
-    (void)state;
     snprintf(command, sizeof command, "rm -rf %s", folder);
     print_message("%zu faults injected\n", injected);
     return system(command);

@@ -49,7 +49,6 @@ static void check_counts(const uint32_t *fold, size_t from, size_t to, size_t fo
 
 static void deals(void **state)
 {
-    (void)state;
     enum { N = 103 };
     const size_t start[] = { 0, 50, 51, 51, 53, N };
     uint32_t fold[N], other[N], work[N];
@@ -85,7 +84,6 @@ static void deals(void **state)
  * y. */
 static void held_out(void **state)
 {
-    (void)state;
     struct set set = set_regression(30, 203, 4);
     hinge_params params = hinge_params_default(HINGE_EPSILON_SVR);
     params.kernel = hinge_kernel_rbf(1e9);
@@ -114,7 +112,6 @@ static void held_out(void **state)
 
 static void labels_at_random(void **state)
 {
-    (void)state;
     struct set set = set_two_class(31, 600, 5, 1);
     uint64_t seed = 5;
     for (size_t i = 0; i < set.n; i++)
@@ -133,7 +130,6 @@ static void labels_at_random(void **state)
 /* As many folds as rows: whatever the seed, each row is predicted by a model of all others. */
 static void leave_one_out(void **state)
 {
-    (void)state;
     struct set set = set_regression(32, 40, 3);
     hinge_params params = hinge_params_default(HINGE_EPSILON_SVR);
     params.kernel = hinge_kernel_rbf(0.3);
@@ -161,7 +157,6 @@ static void leave_one_out(void **state)
  * as eps leaves it open. */
 static void go_on(void **state)
 {
-    (void)state;
     for (uint64_t seed = 200; seed < 212; seed++) {
         struct set two = set_two_class(seed, 150 + 90 * (seed % 7), 4, 1), line = set_regression(seed, two.n, 4);
         for (size_t i = 0; i < two.n / 4; i++) /* rows that are there twice */
@@ -216,7 +211,6 @@ static void same_for_threads(const struct set *set, hinge_params params)
 
 static void threads_and_seeds(void **state)
 {
-    (void)state;
     const double labels[] = { 4, 2, 8 };
     struct set blobs = set_blobs(33, 900, 6, 3, labels, 1.5), line = set_regression(34, 800, 5);
     hinge_params params = c_svc(0.2, 3);
@@ -244,7 +238,6 @@ static void threads_and_seeds(void **state)
 
 static void quiet(const char *text)
 {
-    (void)text;
 }
 
 static double *their_validation(const struct set *set, const hinge_params *params, int folds)
@@ -287,7 +280,6 @@ static void libsvm_accuracy(const struct set *set, hinge_params params, double t
 
 static void like_libsvm(void **state)
 {
-    (void)state;
     struct set set = set_shipped("breast_cancer", "train", 30, 0, 1, 0);
     set_scale(&set);
     libsvm_accuracy(&set, c_svc(0.1, 1), 0.015);
@@ -321,7 +313,6 @@ static void like_libsvm(void **state)
  */
 static void odd_classes(void **state)
 {
-    (void)state;
     const double labels[] = { 1, 2 };
     struct set set = set_blobs(36, 60, 4, 2, labels, 0.2);
     set.y[17] = 7;
@@ -368,7 +359,6 @@ static void odd_classes(void **state)
 
 static void precomputed(void **state)
 {
-    (void)state;
     const double labels[] = { 1, 2, 3 };
     struct set set = set_blobs(38, 150, 4, 3, labels, 0.8);
     set.y[3] = 9; /* on its own */
@@ -402,7 +392,6 @@ static void precomputed(void **state)
 
 static int gives_up(void *cookie, const hinge_matrix *a, const hinge_matrix *b, double *out, size_t ld)
 {
-    (void)cookie, (void)a, (void)b, (void)out, (void)ld;
     return 1;
 }
 
@@ -421,7 +410,6 @@ static void refused(const struct set *set, const hinge_params *params, size_t fo
 
 static void errors(void **state)
 {
-    (void)state;
     const double labels[] = { 1, 2, 3 };
     struct set set = set_blobs(39, 60, 2, 3, labels, 1);
     hinge_params params = c_svc(1, 1);
@@ -454,7 +442,6 @@ static int watching(void *arg, const hinge_progress *progress)
 
 static void stops(void **state)
 {
-    (void)state;
     const double labels[] = { 1, 2, 3 };
     struct set set = set_blobs(40, 600, 4, 3, labels, 1.5);
     for (int threads = 1; threads <= 2; threads++) {

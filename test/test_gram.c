@@ -394,7 +394,6 @@ static void test_fetch(void **state)
 /* Long vectors: narrow tiles, and fewer rows at once than are asked for. */
 static void test_long_vectors(void **state)
 {
-    (void)state;
     uint64_t seed = 5;
     for (int gathered = 0; gathered < 2; gathered++) {
         struct shape s = { HINGE_RBF, HINGE_F32, HINGE_F32, 130, 70001, 0, false, gathered, false, false, 0 };
@@ -418,7 +417,6 @@ static void test_long_vectors(void **state)
  * non-zeros, and of all values where the level has registers for it. */
 static void test_long_lists(void **state)
 {
-    (void)state;
     uint64_t seed = 6;
     for (int kind = 0; kind < 4; kind++) {
         bool dense = kind / 2 == 1;
@@ -450,7 +448,6 @@ static void test_long_lists(void **state)
 
 static void test_nothing_asked(void **state)
 {
-    (void)state;
     struct shape s = { HINGE_RBF, HINGE_F32, HINGE_F64, 20, 5, 0, false, false, false, false, 0 };
     struct source *o = source_new(&s, 2, 9);
     uint32_t rows[3] = { 1, 2, 3 };
@@ -462,7 +459,6 @@ static void test_nothing_asked(void **state)
 /* The verbs: a block row by row, and a sum over rows that is added to what is there, with coefficients or without. */
 static void test_verbs(void **state)
 {
-    (void)state;
     enum { ROWS = 70, N = 600 };
     struct shape s = { HINGE_RBF, HINGE_F64, HINGE_F32, N, 5, 0, false, false, false, true, 0 };
     struct source *o = source_new(&s, 2, 9);
@@ -525,7 +521,6 @@ static void test_verbs(void **state)
 
 static void test_stop(void **state)
 {
-    (void)state;
     struct shape s = { HINGE_RBF, HINGE_F32, HINGE_F32, 10000, 4, 0, false, false, false, false, 0 };
     for (int threads = 1; threads <= 3; threads++) {
         struct source *o = source_new(&s, threads, 9);
@@ -545,7 +540,6 @@ static void test_stop(void **state)
 
 static void test_user_failure(void **state)
 {
-    (void)state;
     struct shape s = { HINGE_USER, HINGE_F64, HINGE_F32, 1300, 4, 0, false, false, false, false, 0 };
     uint32_t rows[2] = { 1, 2 };
     double diagonal[1300];
@@ -565,7 +559,6 @@ static void test_user_failure(void **state)
 
 static void test_diagonal(void **state)
 {
-    (void)state;
     static double diagonal[300];
     for (int kernel = 0; hinge_kernel_info((hinge_kernel_type)kernel) != NULL; kernel++)
         for (unsigned bits = 0; bits < 64; bits++) {
@@ -640,7 +633,6 @@ static double worst_share(const struct shape *s, int kind, double gamma_norm, ui
 
 static void test_error_bound(void **state)
 {
-    (void)state;
     static const size_t d[] = { 1, 2, 9, 40, 300, 784, 1500 };
     static const hinge_kernel_type kernels[] = { HINGE_LINEAR, HINGE_POLYNOMIAL, HINGE_RBF, HINGE_SIGMOID };
     uint64_t seed = 77;
@@ -661,7 +653,6 @@ static void test_error_bound(void **state)
 /* The caller's thread counts are its own. */
 static void test_settings_are_left_alone(void **state)
 {
-    (void)state;
     struct shape s = { HINGE_RBF, HINGE_F32, HINGE_F32, 600, 4, 0, false, false, false, false, 0 };
     omp_set_num_threads(3);
     struct source *o = source_new(&s, 2, 9);

@@ -113,7 +113,6 @@ static void check_refused(const char *name, const void *text, size_t size, const
 
 static void libsvm_accepts(void **state)
 {
-    (void)state;
     CHECK_READ("a", "1 1:0.5 3:-2\n-1 2:1e3\n", NULL, 2, 3, 1, 0.5, 0, -2, -1, 0, 1000, 0);
     CHECK_READ("a", "1 1:0.5 3:-2\n-1 2:1e3", NULL, 2, 3, 1, 0.5, 0, -2, -1, 0, 1000, 0);
     CHECK_READ("a", "1 1:0.5 \t \r\n-1\t2:1\r\n", NULL, 2, 2, 1, 0.5, 0, -1, 0, 1);
@@ -134,7 +133,6 @@ static void libsvm_accepts(void **state)
 
 static void libsvm_columns(void **state)
 {
-    (void)state;
     CHECK_READ("a", "1 1:1 3:3\n", &((hinge_data_options){ .min_cols = 5 }), 1, 5, 1, 1, 0, 3, 0, 0);
     CHECK_READ("a", "1 1:1 3:3\n", &((hinge_data_options){ .max_cols = 2 }), 1, 2, 1, 1, 0);
     CHECK_READ("a", "1 1:1 3:3\n", &((hinge_data_options){ .min_cols = 2, .max_cols = 2 }), 1, 2, 1, 1, 0);
@@ -152,7 +150,6 @@ static void libsvm_columns(void **state)
 
 static void libsvm_refuses(void **state)
 {
-    (void)state;
     CHECK_REFUSED("a", "", NULL, 0, "no rows");
     CHECK_REFUSED("a", "1 1:1\n\n1 1:1\n", NULL, 2, "empty line");
     CHECK_REFUSED("a", "1 1:1\n \t\n", NULL, 2, "empty line");
@@ -198,7 +195,6 @@ static void libsvm_refuses(void **state)
 
 static void libsvm_sizes(void **state)
 {
-    (void)state;
     static char text[40000];
     size_t n = 0;
     for (int i = 0; i < 1000; i++)
@@ -222,7 +218,6 @@ static double cell(size_t i, size_t j)
 /* Rows of a few values among millions of features: columns that hold nothing are left out, where that pays. */
 static void libsvm_drops_empty(void **state)
 {
-    (void)state;
     enum { ROWS = 3000, COLS = 7 };
     const size_t places[COLS] = { 1, 64, 65, 128, 1000000, 1999999, 2000000 };
     const hinge_data_options drop = { .drop_empty = 1 };
@@ -264,7 +259,6 @@ static void libsvm_drops_empty(void **state)
 /* The columns of a model; the last one is the norm of what it does not know. */
 static void libsvm_chosen_columns(void **state)
 {
-    (void)state;
     const size_t some[] = { 2, 5 }, bad[] = { 2, 2 };
     const hinge_data_options two = { .columns = some, .n_columns = 2 };
     CHECK_READ("a", "1 1:3 2:7 3:-4\n2 5:1 2000000:0\n3 9:2\n", &two, 3, 3, 1, 7, 0, 5, 2, 0, 1, 0, 3, 0, 0, 2);
@@ -278,7 +272,6 @@ static void libsvm_chosen_columns(void **state)
 
 static void precomputed(void **state)
 {
-    (void)state;
     const hinge_data_options options = { .precomputed = 1 };
     const char text[] = "1 0:2 1:5 2:6\n-1 0:1 1:7 2:0\n1 0:-3.5 2:1\n";
     hinge_data data;
@@ -321,7 +314,6 @@ static char *many_rows(size_t *size)
 
 static void threads_agree(void **state)
 {
-    (void)state;
     size_t size;
     char *text = many_rows(&size);
     for (int threads = 1; threads <= 4; threads++) {
@@ -387,7 +379,6 @@ static void check_file_refused(const char *path, hinge_status status, const char
 
 static void files(void **state)
 {
-    (void)state;
     const char *path = path_of("data");
     write_file(path, small, sizeof small - 1);
     check_file(path);
@@ -410,7 +401,6 @@ static void files(void **state)
 #if HG_HAVE_LZMA
 static void xz_files(void **state)
 {
-    (void)state;
     uint8_t packed[1024];
     size_t half = 0, n = 0;
     const char *path = path_of("data.xz");
@@ -455,7 +445,6 @@ static size_t gz_pack(const char *text, size_t size, unsigned char *packed, size
 
 static void gz_files(void **state)
 {
-    (void)state;
     unsigned char packed[1024];
     const char *path = path_of("data.gz");
     size_t half = gz_pack(small, 10, packed, sizeof packed);
@@ -534,7 +523,6 @@ static void check_npy(int version, const char *dict, const void *values, size_t 
 
 static void npy_accepts(void **state)
 {
-    (void)state;
     const double f8[] = { 1, 2, 3, -4.5, 0, 6 };
     const float f4[] = { 1, 2, 3, -4.5F, 0, 0.1F };
     const int8_t i1[] = { -128, 127, 0, -1 };
@@ -593,7 +581,6 @@ static void check_npy_refused(const char *dict, const void *values, size_t size,
 
 static void npy_refuses(void **state)
 {
-    (void)state;
     const double f8[] = { 1, 2, 3, (double)NAN, 0, 6 }, big[] = { 1, 1e39 };
 #define REFUSED(dict, part) check_npy_refused(dict, f8, sizeof f8, NULL, 0, part)
     REFUSED("{'descr': '<f2', 'fortran_order': False, 'shape': (2, 3), }", "'<f2'");
@@ -635,7 +622,6 @@ static void npy_refuses(void **state)
 /* Archives and files packed otherwise are named. */
 static void foreign_files(void **state)
 {
-    (void)state;
     CHECK_REFUSED("a", "BZh91AY&SY\x01\x02", NULL, 0, "compressed with bzip2; of packed files only xz and gz");
     CHECK_REFUSED("a", "\x28\xb5\x2f\xfd\x04", NULL, 0, "compressed with zstd");
     CHECK_REFUSED("a.npz", "PK\x03\x04\x14", NULL, 0, "a zip archive");
@@ -644,7 +630,6 @@ static void foreign_files(void **state)
 
 static void npy_labels(void **state)
 {
-    (void)state;
     unsigned char bytes[512];
     const double x[] = { 1, 2, 3, 4, 5, 6 };
     const int32_t y[] = { 7, -8, 9 };
@@ -671,7 +656,6 @@ static void npy_labels(void **state)
 
 static void csv_accepts(void **state)
 {
-    (void)state;
     const hinge_data_options last = { .label_column = -1 }, second = { .label_column = 2 },
                              none = { .no_labels = 1 };
     const hinge_data_options csv = { .format = HINGE_FORMAT_CSV }, wide = { .min_cols = 3, .type = HINGE_F32 };
@@ -694,7 +678,6 @@ static void csv_accepts(void **state)
 
 static void csv_refuses(void **state)
 {
-    (void)state;
     CHECK_REFUSED("a.csv", "", NULL, 0, "no rows");
     CHECK_REFUSED("a.csv", "y,a\n", NULL, 0, "no rows");
     CHECK_REFUSED("a.csv", "1,2\n1\n", NULL, 2, "1 columns where line 1 has 2");
@@ -720,7 +703,6 @@ static void csv_refuses(void **state)
 /* Whether line 1 is a header: told by its fields where they agree, and by the caller otherwise. */
 static void csv_headers(void **state)
 {
-    (void)state;
     const hinge_data_options header = { .header = 1 }, none = { .header = -1 };
     CHECK_READ("a.csv", "y,,b\n1,2,3\n", NULL, 1, 2, 1, 2, 3);
     CHECK_READ("a.csv", "0,1,2\n1,2,3\n", &header, 1, 2, 1, 2, 3);
@@ -737,7 +719,6 @@ static void csv_headers(void **state)
 /* Labels that are words get numbers by first appearance, those of a model first, for any number of threads. */
 static void words(void **state)
 {
-    (void)state;
     const char *model[] = { "dog", "a bird" }, *twice[] = { "dog", "dog" };
     const hinge_words known = { 2, model }, bad = { 2, twice };
     const hinge_data_options last = { .label_column = -1 }, with = { .words = &known }, wrong = { .words = &bad };
@@ -786,7 +767,6 @@ static void words(void **state)
 
 static void many_words(void **state)
 {
-    (void)state;
     enum { ROWS = 60000 };
     char *text = malloc((size_t)ROWS * 32);
     assert_non_null(text);
@@ -812,7 +792,6 @@ static void many_words(void **state)
 /* What a file turned out to be. */
 static void tells_what_it_read(void **state)
 {
-    (void)state;
     const struct {
         const char *name, *text;
         hinge_data_options options;
@@ -841,7 +820,6 @@ static void tells_what_it_read(void **state)
 
 static void csv_threads(void **state)
 {
-    (void)state;
     enum { ROWS = 40000 };
     char *text = malloc((size_t)ROWS * 64);
     assert_non_null(text);
@@ -876,7 +854,6 @@ static size_t files_in_folder(void)
 
 static void writes(void **state)
 {
-    (void)state;
     enum { ROWS = 5000, COLS = 7, STRIDE = 9 };
     static double x[ROWS * STRIDE], y[ROWS];
     uint64_t seed = 5;
@@ -947,7 +924,6 @@ static void writes(void **state)
 /* A link stays one, and what it points at is replaced. */
 static void writes_through_links(void **state)
 {
-    (void)state;
     const double x[] = { 1 };
     hinge_matrix matrix = hinge_matrix_f64(x, 1, 1);
     char target[256];
@@ -967,7 +943,6 @@ static void writes_through_links(void **state)
 
 static void bad_options(void **state)
 {
-    (void)state;
     check_refused("a", "1 1:1", 5, &((hinge_data_options){ .type = (hinge_dtype)7 }), HINGE_EINVAL, 0,
                   "type: 7");
     check_refused("a", "1 1:1", 5, &((hinge_data_options){ .format = (hinge_format)9 }), HINGE_EINVAL, 0,

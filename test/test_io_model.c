@@ -20,7 +20,6 @@
 
 static int user_function(void *cookie, const hinge_matrix *a, const hinge_matrix *b, double *out, size_t ld)
 {
-    (void)cookie;
     for (size_t i = 0; i < a->rows; i++)
         for (size_t j = 0; j < b->rows; j++)
             out[i * ld + j] = 1;
@@ -117,7 +116,6 @@ static struct hinge_model *three_classes(hinge_kernel kernel)
 
 static void layout(void **state)
 {
-    (void)state;
     const struct {
         hinge_kernel kernel;
         const char *text;
@@ -144,7 +142,6 @@ static void layout(void **state)
 
 static void regression_and_one_class(void **state)
 {
-    (void)state;
     static const char *const texts[] = {
         "svm_type one_class\nkernel_type linear\nnr_class 2\ntotal_sv 1\nrho 0.5\nSV\n1 1:0.5 \n",
         "svm_type epsilon_svr\nkernel_type linear\nnr_class 2\ntotal_sv 2\nrho -3\nSV\n-1 2:0.5 \n1 \n",
@@ -187,7 +184,6 @@ static void regression_and_one_class(void **state)
 /* How a model was trained goes through a file, the hard margin too. */
 static void training_is_told(void **state)
 {
-    (void)state;
     const double labels[] = { 2, -1 }, weights[] = { 0.5, 3 }, examples[] = { 1 };
     for (int hard = 0; hard < 2; hard++) {
         struct hinge_model *model = three_classes(hinge_kernel_rbf(0.1));
@@ -227,7 +223,6 @@ static void training_is_told(void **state)
 /* Old files have %g; keys come in any order; CR LF. */
 static void reads_other_layouts(void **state)
 {
-    (void)state;
     static const char other[] =
         "total_sv 2\r\nnr_class 2\r\nprobA -1.5\r\nprobB 0.25\r\nkernel_type rbf\r\ngamma .25 \r\n"
         "label 1 -1\r\nnr_sv 1 1\r\nrho 1.23456e-05\r\nsvm_type c_svc\r\nSV\r\n"
@@ -273,7 +268,6 @@ static void check_refused(const char *text, const hinge_kernel *user, hinge_stat
 /* A model of a few columns far apart: files name them, and are read so without what lies between. */
 static void few_columns(void **state)
 {
-    (void)state;
     const size_t columns[] = { 3, 70, 1999999 }, bad[] = { 3, 3, 4 };
     struct hinge_model *model = three_classes(hinge_kernel_rbf(0.5));
     hinge_error err;
@@ -309,7 +303,6 @@ static void few_columns(void **state)
 /* Words of labels: in the file, read back, and nothing to LIBSVM, which sees the numbers. */
 static void words(void **state)
 {
-    (void)state;
     const char *list[] = { "a cat", "dog", "50%", "p", "q", "r", "x" }, *bad[] = { "", "b" }, *twice[] = { "b", "b" };
     const hinge_words all = { 7, list }, few = { 2, list }, empty = { 2, bad }, same = { 2, twice };
     struct hinge_model *model = three_classes(hinge_kernel_rbf(0.5));
@@ -352,7 +345,6 @@ static void words(void **state)
 
 static void refuses_headers(void **state)
 {
-    (void)state;
     REFUSED("", 0, "no line 'SV'");
     REFUSED(CLASSES, 0, "no line 'SV'");
     REFUSED("1 1:0.5\n", 1, "'1' is not a key");
@@ -413,7 +405,6 @@ static void refuses_headers(void **state)
 
 static void refuses_calibration(void **state)
 {
-    (void)state;
     REFUSED(CLASSES "probA 1 2\nprobB 1\nSV\n1 1:1\n-1 1:2\n", 8, "probA has 2 values");
     REFUSED(CLASSES "probA 1\nprobB\nSV\n1 1:1\n-1 1:2\n", 9, "probB has 0 values");
     REFUSED(CLASSES "probA 1\nSV\n1 1:1\n-1 1:2\n", 0, "probB is missing");
@@ -432,7 +423,6 @@ static void refuses_calibration(void **state)
 
 static void refuses_our_own(void **state)
 {
-    (void)state;
     REFUSED(CLASSES "hinge_multiclass one_vs_rest\nSV\n1 1:1\n-1 1:2\n", 8, "less than three classes");
     REFUSED(SVR_SIZES "hinge_multiclass one_vs_rest\n" ONE_SV, 6, "less than three classes");
     REFUSED(CLASSES "hinge_multiclass all\nSV\n1 1:1\n-1 1:2\n", 8, "hinge_multiclass 'all' is not known");
@@ -468,7 +458,6 @@ static void refuses_our_own(void **state)
 
 static void refuses_bodies(void **state)
 {
-    (void)state;
     REFUSED(CLASSES "SV\n", 9, "0 support vectors, and total_sv is 2");
     REFUSED(CLASSES "SV\n1 1:1\n", 10, "1 support vectors");
     REFUSED(CLASSES "SV\n1 1:1\n-1 1:1\n1 1:1\n", 11, "3 support vectors");
@@ -503,7 +492,6 @@ static void refuses_bodies(void **state)
 
 static void user_kernels(void **state)
 {
-    (void)state;
     static const char text[] =
         "svm_type one_class\nkernel_type user\nhinge_kernel mine\nnr_class 2\ntotal_sv 1\nrho 1\n"
         "SV\n1 1:1 \n";
@@ -525,7 +513,6 @@ static void user_kernels(void **state)
 /* A beginning of a good file is refused, until but the last digits are missing. */
 static void truncated(void **state)
 {
-    (void)state;
     static const char text[] = "svm_type c_svc\nkernel_type rbf\ngamma 0.1\n" THREE_CLASSES;
     size_t last_line = (size_t)(strstr(text, "0 -1e-05 3:1e+22") - text);
     for (size_t size = 0; size < sizeof text - 1; size++) {
@@ -545,7 +532,6 @@ static void truncated(void **state)
  * is so large that it takes much memory. */
 static void damaged(void **state)
 {
-    (void)state;
     static const char *const texts[] = { "svm_type c_svc\nkernel_type rbf\ngamma 0.1\n" THREE_CLASSES,
                                          ONE_VS_REST, SCALED };
     static const char bytes[] = "0123456789 .-+e\n\r\t#\0x";
@@ -570,7 +556,6 @@ static void damaged(void **state)
 /* A model large enough for several chunks and threads, of awkward numbers. */
 static void saves_exactly(void **state)
 {
-    (void)state;
     enum { N = 3000, D = 50 };
     struct hinge_model *model = hg_model_new(HINGE_C_SVC, hinge_kernel_rbf(1.0 / 3), HINGE_ONE_VS_ONE, 2, N, D);
     assert_non_null(model);
@@ -602,12 +587,10 @@ static void saves_exactly(void **state)
 
 static void quiet(const char *text)
 {
-    (void)text;
 }
 
 static void libsvm_reads_ours(void **state)
 {
-    (void)state;
     const hinge_kernel kernels[] = { hinge_kernel_linear(), hinge_kernel_polynomial(2, 0.5, -1),
                                      hinge_kernel_rbf(0.1), hinge_kernel_sigmoid(0.5, 1) };
     for (size_t k = 0; k < sizeof kernels / sizeof *kernels; k++) {
@@ -692,7 +675,6 @@ static void check_theirs(const struct svm_model *theirs)
 
 static void reads_libsvm(void **state)
 {
-    (void)state;
     static struct svm_node nodes[POINTS][FEATURES + 1], kernel[POINTS][POINTS + 2];
     static struct svm_node *rows[POINTS], *kernel_rows[POINTS];
     static double y[POINTS];
@@ -754,7 +736,6 @@ static void reads_libsvm(void **state)
 /* A child has not the threads that its parent's regions left: what asks for more than one of them waits for ever. */
 static void files_after_a_fork(void **state)
 {
-    (void)state;
     enum { N = 2500, D = 40, SMALL = 50 };
     double *points = malloc(sizeof(double) * N * D), y[N];
     for (size_t i = 0; i < (size_t)N * D; i++)

@@ -77,7 +77,6 @@ static void as_libsvm(const struct set *set, hinge_task task, double C)
 
 static void libsvm_agrees(void **state)
 {
-    (void)state;
     const double C[] = { 0.01, 1, 10 };
     for (size_t t = 0; t < 3; t++) {
         struct set two = set_two_class(10 + t, 150 + 40 * t, 2 + 3 * t, 0.9),
@@ -97,7 +96,6 @@ static void libsvm_agrees(void **state)
 /* Weights of examples, some 0: the conditions by plain loops. */
 static void weights_of_examples(void **state)
 {
-    (void)state;
     for (uint64_t t = 0; t < 6; t++) {
         hinge_task task = t % 2 == 0 ? HINGE_C_SVC : HINGE_EPSILON_SVR;
         struct set set = t % 2 == 0 ? set_two_class(t, 130, 4, 1) : set_regression(t, 130, 4);
@@ -130,7 +128,6 @@ static void weights_of_examples(void **state)
 
 static void several_classes(void **state)
 {
-    (void)state;
     double labels[] = { 4, -2, 7, 1 };
     struct set set = set_blobs(5, 240, 3, 4, labels, 0.8);
     for (int rest = 0; rest < 2; rest++) {
@@ -162,7 +159,6 @@ static void several_classes(void **state)
 /* x = +-1, +-2, ...: the closest two carry the margin, w = 1, alpha = min(1/2, C). */
 static void on_a_line(void **state)
 {
-    (void)state;
     struct set set = set_new(12, 1);
     for (size_t i = 0; i < 12; i++) {
         set.x[i] = (i % 2 == 0 ? 1 : -1) * (1 + (double)(i / 2));
@@ -191,7 +187,6 @@ static void on_a_line(void **state)
 /* Bounds are met exactly: every coefficient is 0, C (weighted), or strictly between with y f = 1. */
 static void bounds_exact(void **state)
 {
-    (void)state;
     struct set set = set_two_class(3, 2000, 6, 1.2);
     hinge_params params = linear(HINGE_C_SVC, 0.7);
     hinge_report report;
@@ -246,7 +241,6 @@ static double descend(const struct set *s, const double *y, double C, double *w)
 
 static void without_bias(void **state)
 {
-    (void)state;
     for (uint64_t t = 0; t < 3; t++) {
         struct set set = set_two_class(30 + t, 90, 3, 1);
         for (size_t i = 0; i < set.n; i++)
@@ -296,7 +290,6 @@ static void without_bias(void **state)
 
 static void full_rank_is_exact(void **state)
 {
-    (void)state;
     for (int t = 0; t < 3; t++) {
         hinge_task task = t == 0 ? HINGE_C_SVC : t == 1 ? HINGE_EPSILON_SVR : HINGE_ONE_CLASS;
         struct set set = t == 1 ? set_regression(6, 140, 3) : set_two_class(6, 140, 3, 1);
@@ -350,7 +343,6 @@ static double plain_trace_error(const double *gram, size_t n, size_t rank, size_
 
 static void low_rank(void **state)
 {
-    (void)state;
     struct set set = set_two_class(8, 300, 4, 1);
     hinge_params params = linear(HINGE_C_SVC, 1);
     params.kernel = hinge_kernel_rbf(0.1);
@@ -391,7 +383,6 @@ static void low_rank(void **state)
 /* K = Z Z' on the rows of the pivots, K - ZZ' has no negative diagonal, and a rank found is a rank kept. */
 static void pivoted_cholesky(void **state)
 {
-    (void)state;
     struct set set = set_two_class(9, 64, 5, 1);
     struct hg_points points = { set_matrix(&set), NULL, NULL, NULL, set.n, 0, NULL, NULL, NULL, NULL };
     struct hg_tiler tiler = { hinge_kernel_linear(), hg_maps(1), HINGE_F64, set.d, .maker = NULL };
@@ -451,7 +442,6 @@ static void same_bits(const hinge_matrix *x, const double *y, hinge_params param
 
 static void any_number_of_threads(void **state)
 {
-    (void)state;
     struct set set = set_two_class(11, 3500, 21, 1.3);
     hinge_matrix x = set_matrix(&set);
     hinge_params params = linear(HINGE_C_SVC, 3);
@@ -481,7 +471,6 @@ static void any_number_of_threads(void **state)
 /* Values as f32 and as f64, with and without a stride: one model. */
 static void types_of_data(void **state)
 {
-    (void)state;
     struct set set = set_two_class(12, 400, 5, 1);
     float *x32 = malloc(set.n * 7 * sizeof *x32);
     for (size_t i = 0; i < set.n; i++)
@@ -507,7 +496,6 @@ static void types_of_data(void **state)
 /* Features of size 1e3 to 1e7 side by side, and n = 200 in one dimension: converged is said only of what is. */
 static void unscaled(void **state)
 {
-    (void)state;
     size_t converged = 0;
     for (int power = 0; power <= 8; power++) {
         struct set line = set_two_class(60 + (uint64_t)power, 200, 1, 1.5), wide = set_two_class(61, 600, 5, 1);
@@ -539,7 +527,6 @@ static void unscaled(void **state)
 /* Far from the origin: the column means are taken off, in training and in what predictions are made with. */
 static void far_away(void **state)
 {
-    (void)state;
     struct set set = set_two_class(13, 300, 3, 1);
     hinge_params params = linear(HINGE_C_SVC, 100);
     hinge_report near, far;
@@ -604,7 +591,6 @@ static int watch(void *arg, const hinge_progress *p)
 
 static void stops(void **state)
 {
-    (void)state;
     struct set set = set_two_class(14, 3000, 12, 1.5);
     hinge_params params = linear(HINGE_C_SVC, 5);
     hinge_report report;
@@ -647,7 +633,6 @@ static void stops(void **state)
 
 static void degenerate(void **state)
 {
-    (void)state;
     hinge_report report;
     struct set set = set_two_class(15, 60, 3, 1);
     hinge_params params = linear(HINGE_C_SVC, 1);
@@ -716,7 +701,6 @@ static void chosen(const struct set *set, const hinge_params *params, bool inter
 
 static void choice(void **state)
 {
-    (void)state;
     struct set set = set_two_class(18, 240, 4, 1), wide = set_two_class(18, 240, 120, 1);
     struct set few = set_two_class(1, 60, 2, 1);
     hinge_params params = hinge_params_default(HINGE_C_SVC);
@@ -753,7 +737,6 @@ static void choice(void **state)
  * since r is found all the same. */
 static void small_r(void **state)
 {
-    (void)state;
     struct set set = set_two_class(20, 240, 4, 0.5);
     hinge_params params = linear(HINGE_NU_SVC, 1);
     params.nu = 0.4;
@@ -790,7 +773,6 @@ static void refused(const struct set *set, const hinge_params *params, const cha
 
 static void refusals(void **state)
 {
-    (void)state;
     struct set set = set_two_class(19, 50, 2, 1);
     hinge_params good = linear(HINGE_C_SVC, 1), p = good;
     p.solver = (hinge_solver)3, refused(&set, &p, "solver: 3");
@@ -810,7 +792,6 @@ static void refusals(void **state)
 
 static void adult(void **state)
 {
-    (void)state;
     struct set set = set_shared("a9a", "train", 123, 0, 1, 0);
     const double C[] = { 0.01, 1e4 };
     for (int k = 0; k < 2; k++) {

@@ -75,7 +75,6 @@ static void ends_at_eps(const struct set *set, const hinge_params *params, hinge
  * also where SMO would stall or take long, and with the same bits by two threads. */
 static void open_solver_ends(void **state)
 {
-    (void)state;
     const hinge_kernel square = hinge_kernel_polynomial(2, 0.5, 1), smooth = hinge_kernel_rbf(0.003);
     const struct {
         hinge_kernel kernel;
@@ -104,7 +103,6 @@ static void open_solver_ends(void **state)
  * working set of a few that was asked for goes on inside. */
 static void what_stalls_goes_on(void **state)
 {
-    (void)state;
     const struct {
         size_t n, d, working_set;
         double C, factor; /* of row 7 */
@@ -137,7 +135,6 @@ static void shape(struct set *set, uint64_t *seed)
 
 static void features_of_any_size(void **state)
 {
-    (void)state;
     size_t converged = 0, all = 0;
     for (uint64_t t = 0; t < 150; t++) {
         uint64_t seed = t;
@@ -159,7 +156,6 @@ static void features_of_any_size(void **state)
 /* -|x - z|, as a user may have it: symmetric, and not positive semi-definite */
 static int distance(void *cookie, const hinge_matrix *a, const hinge_matrix *b, double *out, size_t ld)
 {
-    (void)cookie;
     for (size_t i = 0; i < a->rows; i++)
         for (size_t j = 0; j < b->rows; j++) {
             double sum = 0;
@@ -173,7 +169,6 @@ static int distance(void *cookie, const hinge_matrix *a, const hinge_matrix *b, 
 
 static void indefinite_kernels(void **state)
 {
-    (void)state;
     for (uint64_t t = 0; t < 60; t++) {
         uint64_t seed = t;
         size_t n = 4 + draw(&seed) % 60;
@@ -211,14 +206,12 @@ static void indefinite_kernels(void **state)
 static int stop_later(void *arg, const hinge_progress *progress)
 {
     int *left = arg;
-    (void)progress;
     return (*left)-- <= 0;
 }
 
 /* A run that is stopped where its solution is about to be judged by the kernel has not converged. */
 static void stopped_before_the_verdict(void **state)
 {
-    (void)state;
     for (uint64_t t = 0; t < 40; t++) {
         struct set set = set_two_class(t % 4, 50, 2, 1);
         hinge_kernel kernel = t % 2 == 0 ? hinge_kernel_sigmoid(0.5, -1) : hinge_kernel_polynomial(3, 0.5, -1);
@@ -234,7 +227,6 @@ static void stopped_before_the_verdict(void **state)
 /* More rows than the default rank has columns, no two of them alike to the kernel: it takes as many as it needs. */
 static void rank_as_needed(void **state)
 {
-    (void)state;
     struct set set = set_two_class(3, 1010, 2, 1);
     set_multiply(&set, 100);
     hinge_params params = inside(HINGE_C_SVC, hinge_kernel_rbf(1), INFINITY);
@@ -257,7 +249,6 @@ static void rank_as_needed(void **state)
 /* Hard margin with more features than rows: rank and memory go by the rows. */
 static void wide(void **state)
 {
-    (void)state;
     for (uint64_t t = 0; t < 6; t++) {
         struct set set = set_two_class(t, 10 + 6 * t, 500 + 300 * t, 1);
         set.y[0] = 1, set.y[1] = -1;
@@ -281,7 +272,6 @@ static void wide(void **state)
  * sqrt(2) separates them: that there is none above some number is told of larger ones alone. */
 static void hidden_by_a_far_row(void **state)
 {
-    (void)state;
     double x[] = { 1, -1, 1e4, 2, -2 }, y[] = { 1, -1, 1, 1, -1 };
     struct set set = { .n = 5, .d = 1, .x = x, .y = y };
     hinge_params params = inside(HINGE_C_SVC, hinge_kernel_polynomial(2, 1, 1), INFINITY);
@@ -297,7 +287,6 @@ static void hidden_by_a_far_row(void **state)
 /* In pieces the factor is what it is in one; a stop between pieces ends it. */
 static void factor_in_pieces(void **state)
 {
-    (void)state;
     size_t n = 2300;
     struct hg_cholesky c;
     int stop = 0;
@@ -326,7 +315,6 @@ static void factor_in_pieces(void **state)
 /* All Newton systems, those of the finish too, are max_iter at most. */
 static void max_iter_holds(void **state)
 {
-    (void)state;
     struct set set = set_two_class(5, 400, 6, 1);
     hinge_params params = inside(HINGE_C_SVC, hinge_kernel_linear(), 1);
     hinge_report report;

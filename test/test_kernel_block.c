@@ -142,7 +142,6 @@ static void check_values(const hinge_kernel *k, const struct rows *a, const stru
 static void values_are_those_of_the_definition(void **state)
 {
     static const size_t shape[][3] = { { 1, 1, 1 }, { 3, 70, 7 }, { 65, 33, 130 }, { 515, 64, 5 }, { 2, 530, 40 } };
-    (void)state;
     uint64_t seed = 5;
     for (int type = 0; type < 5; type++)
         for (size_t s = 0; s < sizeof shape / sizeof *shape; s++)
@@ -167,7 +166,6 @@ static void values_are_those_of_the_definition(void **state)
 /* Values too large for f32's products are made in f64 all the same. */
 static void features_beyond_f32(void **state)
 {
-    (void)state;
     double x[] = { 1e30, 0, 1e30, 1e29 };
     float out[4];
     hinge_matrix m = hinge_matrix_f64(x, 2, 2);
@@ -182,7 +180,6 @@ static void features_beyond_f32(void **state)
 
 static void symmetric_to_the_bit(void **state)
 {
-    (void)state;
     for (int type = 0; type < 5; type++)
         for (int data = 0; data < FAR; data++)
             for (unsigned bits = 0; bits < 4; bits++) {
@@ -215,7 +212,6 @@ static void symmetric_to_the_bit(void **state)
 /* Of two matrices too, whatever their types and orders. */
 static void equal_rows_have_the_value_1(void **state)
 {
-    (void)state;
     size_t n = 70, d = 11;
     double *x = draw_data(DENSE, 4, n, d);
     for (size_t i = 0; i < n * d; i++)
@@ -243,7 +239,6 @@ static int stop_at_once(void *arg, const hinge_progress *p)
 
 static void refusals(void **state)
 {
-    (void)state;
     double x[] = { 1, 2, 3, 4, 5, 6 }, bad[] = { 1, NAN, 3, 4 }, out[9] = { 7, 7 };
     hinge_matrix a = hinge_matrix_f64(x, 3, 2), b = hinge_matrix_f64(x, 2, 3), c = hinge_matrix_f64(bad, 2, 2);
     hinge_matrix none = a;
@@ -291,7 +286,6 @@ static void refusals(void **state)
 
 static void a_callback_ends_it(void **state)
 {
-    (void)state;
     size_t n = 1100, d = 2;
     int called = 0;
     double *x = draw_data(DENSE, 1, n, d), *out = malloc(n * n * 8);

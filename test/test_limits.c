@@ -32,7 +32,6 @@ static double now(void)
 int __wrap_clock_gettime(clockid_t clock, struct timespec *t);
 int __wrap_clock_gettime(clockid_t clock, struct timespec *t)
 {
-    (void)clock;
     atomic_fetch_add(&looks, 1);
     double seconds = now();
     t->tv_sec = (time_t)seconds;
@@ -123,7 +122,6 @@ struct wish {
 static int ends_at(void *arg, const hinge_progress *progress)
 {
     struct wish *wish = arg;
-    (void)progress;
     wish->calls++;
     return now() >= wish->at;
 }
@@ -192,13 +190,11 @@ static void keeps_to(double limit, bool cancel, double grace)
 
 static void time_limits(void **state)
 {
-    (void)state;
     keeps_to(0.1, false, 0.1);
 }
 
 static void cancels(void **state)
 {
-    (void)state;
     keeps_to(0.1, true, 0.2); /* it is asked every 0.1 s */
 }
 
@@ -280,7 +276,6 @@ static void check_budget(const char *name, const hinge_data *data, size_t rows, 
 
 static void memory_budgets(void **state)
 {
-    (void)state;
     size_t found = 0;
     struct set warm = set_two_class(1, 4000, 60, 1); /* BLAS and OpenMP take what they keep */
     hinge_params p = hinge_params_default(HINGE_C_SVC);
@@ -305,7 +300,6 @@ static void memory_budgets(void **state)
 /* No row fits, or a handful: the same optimum. */
 static void small_budgets(void **state)
 {
-    (void)state;
     struct set set = set_two_class(7, 3000, 10, 1.5);
     const size_t budgets[] = { 0, 1, 64, 4096, 3 * 3000 * sizeof(float), 1 << 20 };
     hinge_params p = hinge_params_default(HINGE_C_SVC);
@@ -337,7 +331,6 @@ size_t __wrap_hg_total_memory(void)
 /* What takes longer than a small training is not done for it, and nothing else changes. */
 static void small_trainings(void **state)
 {
-    (void)state;
     const size_t rows[] = { 20, 50, 190, 400 };
     for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
         struct set set = set_two_class(8, rows[k], 5, 1);

@@ -65,7 +65,6 @@ static hinge_leave_one_out_report compare(const struct set *set, const hinge_par
 /* Learning From Data, example 8.2: without (0, 0) and without (2, 2) the row left out is wrong, without (2, 0) not. */
 static void by_hand(void **state)
 {
-    (void)state;
     double x[8] = { 0, 0, 2, 2, 2, 0, 3, 0 }, y[4] = { -1, -1, 1, 1 }, predictions[4];
     hinge_matrix m = hinge_matrix_f64(x, 4, 2);
     hinge_params params = hinge_params_default(HINGE_C_SVC);
@@ -80,7 +79,6 @@ static void by_hand(void **state)
 
 static void two_classes(void **state)
 {
-    (void)state;
     struct set set = set_two_class(1, 90, 3, 2);
     hinge_params params = hinge_params_default(HINGE_C_SVC);
     params.kernel = hinge_kernel_rbf(0.5);
@@ -101,7 +99,6 @@ static void two_classes(void **state)
 
 static void more_classes(void **state)
 {
-    (void)state;
     static const double labels[3] = { 4, 1, 9 };
     struct set set = set_blobs(2, 60, 2, 3, labels, 1);
     hinge_params params = hinge_params_default(HINGE_C_SVC);
@@ -118,7 +115,6 @@ static void more_classes(void **state)
 
 static void regression(void **state)
 {
-    (void)state;
     struct set set = set_regression(3, 70, 2);
     hinge_params params = hinge_params_default(HINGE_EPSILON_SVR);
     params.kernel = hinge_kernel_rbf(0.5);
@@ -133,7 +129,6 @@ static void regression(void **state)
  * Without (5) it is 0: a row that is no support vector has a say, so every row is left out. */
 static void no_margin_vector(void **state)
 {
-    (void)state;
     double x[5] = { -1, 1, 5, -30, 30 }, y[5] = { -1, 1, 1, -1, 1 };
     struct set set = { 5, 1, x, y }, rest = { 4, 1, x, y };
     hinge_params params = hinge_params_default(HINGE_C_SVC);
@@ -155,7 +150,6 @@ static void no_margin_vector(void **state)
  * hold it. */
 static void warm_as_cold(void **state)
 {
-    (void)state;
     for (uint64_t t = 0; t < 110; t++) {
         uint64_t seed = t * 77 + 5;
         const double C[] = { 0.1, 0.3, 1, 10 }, p[] = { 0, 0.1, 0.3, 0.5 };
@@ -188,7 +182,6 @@ static int stop_at_third(void *arg, const hinge_progress *progress)
 
 static void stops_threads_refusals(void **state)
 {
-    (void)state;
     struct set set = set_two_class(5, 60, 3, 2);
     hinge_matrix x = set_matrix(&set);
     hinge_params params = hinge_params_default(HINGE_C_SVC);

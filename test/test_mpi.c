@@ -177,7 +177,6 @@ static void check_task(const struct set *set, hinge_params params, const double 
 
 static void test_two_classes(void **state)
 {
-    (void)state;
     struct set set = set_two_class(1, 2600, 5, 2);
     double weights[2600];
     for (size_t i = 0; i < set.n; i++)
@@ -202,7 +201,6 @@ static void test_two_classes(void **state)
 
 static void test_other_tasks(void **state)
 {
-    (void)state;
     const double labels[] = { 4, -1, 2 };
     struct set blobs = set_blobs(2, 1500, 4, 3, labels, 2), line = set_regression(3, 1400, 4);
     hinge_params params = params_for(HINGE_C_SVC, hinge_kernel_rbf(0.3), 2);
@@ -283,7 +281,6 @@ static void check_calibration(const struct set *set, hinge_params params, const 
 
 static void test_calibration(void **state)
 {
-    (void)state;
     const double labels[] = { 4, -1, 2 }, class_weight = 3;
     struct set blobs = set_blobs(2, 300, 4, 3, labels, 2), line = set_regression(3, 250, 4);
     struct set few = set_blobs(5, 40, 3, 3, labels, 2); /* of which two of a class count: a fold may have them both */
@@ -358,7 +355,6 @@ static void check_start(const struct set *set, hinge_params params, const double
 
 static void test_start(void **state)
 {
-    (void)state;
     const double labels[] = { 4, -1, 2 };
     struct set blobs = set_blobs(2, 1500, 4, 3, labels, 2), line = set_regression(3, 1400, 4);
     double weights[1500];
@@ -399,7 +395,6 @@ static void test_start(void **state)
  * Before the rounds each rank tells its rows, its labels and its points of either class. */
 static void test_many_ranks(void **state)
 {
-    (void)state;
     enum { Q = 64 }; /* which each rank solves */
     struct set set = set_two_class(4, 3000, 4, 0.7);
     struct training one = training_of(&set, params_for(HINGE_C_SVC, hinge_kernel_rbf(0.5), 1));
@@ -459,7 +454,6 @@ static size_t read_rounds(const char *path, struct round *round, size_t room)
  * by --rounds, at most twice what one rank has to tell. */
 static void test_two_collectives(void **state)
 {
-    (void)state;
     enum { ROOM = 1000 };
     struct set set = set_two_class(6, 6000, 4, 0.7);
     struct round round[ROOM];
@@ -538,7 +532,6 @@ static void spoil(const char *path, bool cut)
 
 static void test_checkpoint(void **state)
 {
-    (void)state;
     struct set set = set_two_class(6, 2600, 5, 2);
     hinge_params params = params_for(HINGE_C_SVC, hinge_kernel_rbf(0.2), 10);
     params.working_set = 60;
@@ -583,7 +576,6 @@ static void test_checkpoint(void **state)
 
 static void test_one_rank_fails(void **state)
 {
-    (void)state;
     struct set set = set_two_class(7, 300, 3, 1);
     struct training t = training_of(&set, params_for(HINGE_C_SVC, hinge_kernel_rbf(1), 1));
     t.bad_rank = 2;
@@ -620,7 +612,6 @@ static void predict_rank(const struct hm_net *net, void *arg)
 
 static void test_prediction(void **state)
 {
-    (void)state;
     struct set set = set_two_class(8, 400, 3, 1);
     hinge_params params = params_for(HINGE_C_SVC, hinge_kernel_rbf(1), 1);
     hinge_model *model = fit(&set, &params, NULL);

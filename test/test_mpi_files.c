@@ -96,7 +96,6 @@ static void check_splits(const char *text, enum reads reads)
 
 static void test_files(void **state)
 {
-    (void)state;
     check_splits("1 1:2 3:4\n-1 2:5\n1\n-1 4:1e3 # a comment\n", PARTS);
     check_splits("+1 1:0.5 2:7\r\n-1 1:3\r\n+1 6:2", PARTS);
     check_splits("\xef\xbb\xbf" "3 1:1\n2 1:2\n", PARTS);
@@ -116,7 +115,6 @@ static void test_files(void **state)
 /* Labels that are words are numbered as one reader numbers them, and refused where he does. */
 static void test_words(void **state)
 {
-    (void)state;
     const char *const dog_cow[] = { "dog", "a cow" }, *const twice[] = { "dog", "dog" };
     const hinge_words known = { 2, (const char **)(void *)dog_cow }, bad = { 2, (const char **)(void *)twice };
     const char *text = "cat 1:2\ndog 2:1\ncat 3:1\nhen 1:1\nox 1:4\nhen 4:1\ncat 1:1\nant 1:1";
@@ -138,7 +136,6 @@ static void check_csv(const char *text, hinge_data_options options, enum reads r
 /* What line 1 tells, each rank looks at; where it may be a header or not, rank 0 reads all. */
 static void test_csv(void **state)
 {
-    (void)state;
     const hinge_data_options plain = { 0 }, last = { .label_column = -1 }, headed = { .header = 1 };
     check_csv("1,2,3\r\n2,3,4.5\r\n1,0,0\r\n2,\"7\",8", plain, PARTS);
     check_csv("\xef\xbb\xbf" "kind;x;y\n1;2;3\n2;3;4\n-1;0;7\n", plain, PARTS);
@@ -197,7 +194,6 @@ static void check_npy(const struct bytes *x, const struct bytes *labels, hinge_d
 /* Each rank takes its own rows and labels; what is refused, is by the words and place of hinge_data_read. */
 static void test_npy(void **state)
 {
-    (void)state;
     const hinge_data_options plain = { 0 };
     for (int k = 0; k < 4; k++) {
         struct bytes x = npy_of(k % 2 == 0 ? "<f8" : "<f4", k / 2 == 1, 7, 3, -1);

@@ -20,7 +20,6 @@ static void add_halves(const struct hm_net *net, void *arg)
 
 static void test_sums(void **state)
 {
-    (void)state;
     double first[2], other[2];
     long double truth = 0;
     for (int k = 0; k < 300; k++)

@@ -20,7 +20,6 @@ struct grid {
 
 static int stop_now(void *arg, const hinge_progress *progress)
 {
-    (void)arg, (void)progress;
     return 1;
 }
 
@@ -78,7 +77,6 @@ static void assert_same_best(const hinge_selection *a, const hinge_selection *b)
 /* One rank or two for each kernel at most: all scores, bit for bit. */
 static void test_same_points(void **state)
 {
-    (void)state;
     struct grid g = grid_of(200);
     hinge_selection *truth = alone(&g);
     for (int ranks = 1; ranks <= 4; ranks++) {
@@ -107,7 +105,6 @@ static void test_same_points(void **state)
 /* More ranks than kernels, and than points; points that are dropped, known, or cannot be trained. */
 static void test_other_points(void **state)
 {
-    (void)state;
     struct grid g = grid_of(150);
     const double nus[] = { 0.3, 2, 0.5 };
     g.options.eps = 1e-4; /* scores do not depend on where trainings start */
@@ -147,7 +144,6 @@ static void test_other_points(void **state)
 /* A rank that is stopped leaves its points; one that fails ends all. */
 static void test_ends(void **state)
 {
-    (void)state;
     struct grid g = grid_of(800);
     g.options.no_refit = 1;
     g.stopped_rank = 1;
@@ -248,7 +244,6 @@ static void check_folds(struct folds *f, double tolerance)
 
 static void test_folds(void **state)
 {
-    (void)state;
     const double labels[] = { 4, -1, 2 };
     const hinge_scaling unit = { .lower = 0, .upper = 1 };
     struct folds f = { .set = set_blobs(11, 700, 4, 3, labels, 1.5), .folds = 5 };
@@ -306,7 +301,6 @@ static void test_folds(void **state)
 /* A callback that ends it leaves the folds that are not done without predictions. */
 static void test_stopped_folds(void **state)
 {
-    (void)state;
     enum { N = 600 };
     double predictions[N];
     size_t missing = 0;

@@ -62,7 +62,6 @@ static void finish_and_check(struct problem *p, double from)
 
 static void test_known_optimum(void **state)
 {
-    (void)state;
     static const double ridge[] = { 0.5, 1e-3, 1e-5 };
     for (int kind = next_kind(-1); kind < KINDS; kind = next_kind(kind))
         for (size_t r = 0; r < 3; r++) {
@@ -76,7 +75,6 @@ static void test_known_optimum(void **state)
 /* One factorisation and a few solutions are enough where the bounds are nearly right. */
 static void test_few_systems(void **state)
 {
-    (void)state;
     double g[400];
     int stop = 0;
     struct hg_newton_options o = finish_options(1e-10, 1, &stop);
@@ -94,7 +92,6 @@ static void test_few_systems(void **state)
 /* A finish that takes more work than it was granted ends, and what it has is feasible. */
 static void test_granted(void **state)
 {
-    (void)state;
     double g[400];
     int stop = 0;
     struct hg_smo_options smo = options(0.1, 64);
@@ -118,7 +115,6 @@ static void test_granted(void **state)
 /* No entry is inside its box at the optimum, nor at the start. */
 static void test_all_at_bounds(void **state)
 {
-    (void)state;
     double g[200];
     int stop = 0;
     struct hg_newton_options o = finish_options(1e-9, 1, &stop);
@@ -228,7 +224,6 @@ static bool agree(const struct set *s, hinge_params p)
 
 static void test_tasks(void **state)
 {
-    (void)state;
     struct set c = set_two_class(3, 120, 4, 1.5), r = set_regression(4, 80, 3);
     double weights[120];
     int used = 0;
@@ -256,7 +251,6 @@ static void test_tasks(void **state)
 /* Every row three times, some of them with the other label; kernels of rank 3 and 10; C from tiny to huge. */
 static void test_degenerate(void **state)
 {
-    (void)state;
     struct set s = set_two_class(7, 120, 2, 1.5);
     for (size_t i = 40; i < 120; i++)
         memcpy(s.x + i * 2, s.x + (i % 40) * 2, 2 * sizeof(double));
@@ -290,7 +284,6 @@ static void test_degenerate(void **state)
 
 static void test_no_room(void **state)
 {
-    (void)state;
     double g[400];
     int stop = 0;
     struct hg_newton_options o = finish_options(1e-9, 1, &stop);
@@ -324,7 +317,6 @@ static void test_no_room(void **state)
 /* More rows than are factored at a time. */
 static void test_threads_give_the_same_bits(void **state)
 {
-    (void)state;
     enum { N = 900 };
     double *one[2] = { malloc(N * sizeof(double)), malloc(N * sizeof(double)) }, *g = malloc(N * sizeof *g),
            *first = malloc(N * sizeof *first);
@@ -365,7 +357,6 @@ static void stop_later(void *arg, double violation)
 
 static void test_stopped(void **state)
 {
-    (void)state;
     double g[600];
     struct problem p = problem_new(PLAIN, 600, 3, 0.5, 0.2, 1e-5);
     for (int after = 0; after < 6; after++) {
@@ -387,7 +378,6 @@ static void test_stopped(void **state)
 
 static void test_failing_source(void **state)
 {
-    (void)state;
     double g[200];
     struct problem p = problem_new(BY_SIGN, 200, 64, 0.3, 0.3, 0.5);
     int stop = 0;
@@ -406,7 +396,6 @@ static void test_failing_source(void **state)
 /* SMO turns to it for a tight eps, and never where it was told not to. */
 static void test_when(void **state)
 {
-    (void)state;
     for (int threads = 1; threads <= 2; threads++) {
         struct problem p = problem_new(PLAIN, 1200, 5, 0.3, 0.2, 1e-3);
         for (int newton = -1; newton <= 1; newton++) { /* -1: without room for it */

@@ -110,7 +110,6 @@ static void check(const struct set *set, const double *gram, const hinge_params 
 
 static void against_the_dense_dual(void **state)
 {
-    (void)state;
     double softness = 0.7;
     const hinge_kernel kernels[] = { hinge_kernel_linear(), hinge_kernel_polynomial(2, 0.5, 1), hinge_kernel_rbf(0.8),
                                      hinge_kernel_user("cauchy", cauchy, &softness) };
@@ -146,7 +145,6 @@ static void against_the_dense_dual(void **state)
  * difference. */
 static void ones(void **state)
 {
-    (void)state;
     for (int t = 0; t < 2; t++) {
         hinge_task task = t == 0 ? HINGE_C_SVC : HINGE_EPSILON_SVR;
         struct set set = t == 0 ? set_two_class(9, 150, 3, 1) : set_regression(9, 120, 3), more = set_new(set.n, 4);
@@ -190,7 +188,6 @@ static void ones(void **state)
 /* Larger than a working set, in f32 with shrinking, for 1 and 2 threads; classes; an indefinite kernel. */
 static void larger(void **state)
 {
-    (void)state;
     const double labels[] = { 5, 2, 7 };
     struct set set = set_blobs(11, 1800, 4, 3, labels, 2);
     hinge_params params = hinge_params_default(HINGE_C_SVC);
@@ -232,7 +229,6 @@ static void larger(void **state)
 
 static void degenerate(void **state)
 {
-    (void)state;
     struct set set = set_two_class(15, 60, 3, 1);
     hinge_params params = exactly(HINGE_C_SVC, hinge_kernel_linear(), 1);
     hinge_report report;
@@ -262,7 +258,6 @@ static void degenerate(void **state)
 /* A saved model has rho 0, comes back as it was, and LIBSVM computes the same. */
 static void files(void **state)
 {
-    (void)state;
     struct set set = set_two_class(4, 80, 3, 1);
     hinge_params params = exactly(HINGE_C_SVC, hinge_kernel_rbf(0.5), 2);
     hinge_model *model = fit(&set, &params, NULL), *loaded = NULL;

@@ -62,7 +62,6 @@ static void check_parse(const char *text)
 
 static void parse_edges(void **state)
 {
-    (void)state;
     static const char *const texts[] = { "0",
                                          "-0",
                                          "+0",
@@ -149,7 +148,6 @@ static void parse_edges(void **state)
 
 static void parse_long_texts(void **state)
 {
-    (void)state;
     enum { LENGTH = 3000 };
     char text[LENGTH + 32];
     /* a halfway case decided by the 3000th digit */
@@ -175,7 +173,6 @@ static void parse_long_texts(void **state)
 
 static void parse_stops_and_refuses(void **state)
 {
-    (void)state;
     static const struct {
         const char *text;
         int length; /* of the number, -1: none */
@@ -232,7 +229,6 @@ static void parse_stops_and_refuses(void **state)
 
 static void parse_random_doubles(void **state)
 {
-    (void)state;
     uint64_t seed = 1;
     char text[64];
     for (int i = 0; i < 400000; i++) {
@@ -249,7 +245,6 @@ static void parse_random_doubles(void **state)
 /* Random digits and exponents, many of them near the middle between two doubles. */
 static void parse_random_decimals(void **state)
 {
-    (void)state;
     uint64_t seed = 2;
     char text[64];
     for (int i = 0; i < 400000; i++) {
@@ -305,7 +300,6 @@ static void check_format(double v)
 
 static void format_examples(void **state)
 {
-    (void)state;
     static const struct {
         double v;
         const char *text;
@@ -346,7 +340,6 @@ static void format_examples(void **state)
 
 static void format_random(void **state)
 {
-    (void)state;
     uint64_t seed = 3;
     for (int i = 0; i < 100000; i++) {
         check_format(usual_double(&seed));
@@ -370,7 +363,6 @@ static void format_random(void **state)
 
 static void integers(void **state)
 {
-    (void)state;
     const char *const none[] = { "", "-", "x", "-5", "+5", "99999999999999999999" };
     for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
         size_t value = 77;
@@ -402,7 +394,6 @@ static void integers(void **state)
 /* Under a locale with a decimal comma nothing changes. */
 static void foreign_locale(void **state)
 {
-    (void)state;
     static const char *const names[] = { "de_DE.UTF-8", "de_DE.utf8", "fr_FR.UTF-8", "ru_RU.UTF-8", "de_DE" };
     locale_t comma = (locale_t)0;
     for (size_t i = 0; i < sizeof names / sizeof *names && comma == (locale_t)0; i++)

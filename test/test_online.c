@@ -44,7 +44,6 @@ static size_t errors_of(const struct set *set, const double *w, double b)
 /* [Shi, eq. 1] to the letter, with "<" or "<=". */
 static void batch_by_plain_loops(void **state)
 {
-    (void)state;
     struct set set = set_two_class(1, 1500, 4, 2);
     double start[4] = { 0.3, -0.2, 0.1, 0.05 };
     for (int strict = 0; strict < 2; strict++)
@@ -86,7 +85,6 @@ static void batch_by_plain_loops(void **state)
 
 static void separable_data_are_separated(void **state)
 {
-    (void)state;
     static const size_t batches[4] = { 0, 1, 16, 5000 };
     for (size_t k = 0; k < 8; k++) {
         int bias = k >= 4;
@@ -113,7 +111,6 @@ static void separable_data_are_separated(void **state)
 
 static void strict_from_zero_stays(void **state)
 {
-    (void)state;
     struct set set = separable(9, 50, 3, 0, 0.1);
     hinge_matrix x = set_matrix(&set);
     hinge_perceptron_options options = { .strict = 1 };
@@ -189,7 +186,6 @@ static double exact(const struct set *set, double lambda, int bias, double *w)
 /* After the documented number of epochs the objective is within 1e-2 of the optimum, with b and without. */
 static void near_the_optimum(void **state)
 {
-    (void)state;
     struct set sets[3] = { set_two_class(11, 1000, 5, 1.5), set_shipped("breast_cancer", "train", 30, 0, 1, 0),
                            separable(12, 500, 4, 0.5, 0.05) };
     set_scale(&sets[1]);
@@ -216,7 +212,6 @@ static void near_the_optimum(void **state)
 /* Two steps of the recursion by hand. */
 static void steps_by_hand(void **state)
 {
-    (void)state;
     double x[2] = { 2, 2 }, y[2] = { 1, 1 }, w;
     hinge_matrix two = hinge_matrix_f64(x, 2, 1);
     hinge_online_round history[1];
@@ -241,7 +236,6 @@ static void steps_by_hand(void **state)
 /* b is the best there is for w: no other value has a lower objective. */
 static void best_bias(void **state)
 {
-    (void)state;
     struct set set = set_two_class(13, 301, 3, 2);
     hinge_matrix x = set_matrix(&set);
     hinge_sgd_options options = { .lambda = 0.01, .epochs = 3, .bias = 1 };
@@ -263,7 +257,6 @@ static void best_bias(void **state)
 
 static void threads_seeds_types(void **state)
 {
-    (void)state;
     struct set set = set_two_class(21, 5000, 7, 2);
     float *x32 = malloc(5000 * 9 * sizeof *x32);
     for (size_t i = 0; i < 5000; i++)
@@ -305,7 +298,6 @@ static void threads_seeds_types(void **state)
 
 static void refusals(void **state)
 {
-    (void)state;
     double x[4] = { 1, 2, 3, 4 }, y[2] = { 1, -1 }, odd[2] = { 1, 0 }, bad[4] = { 1, NAN, 3, 4 };
     double w[2] = { 5, 6 }, b = 7;
     hinge_matrix m = hinge_matrix_f64(x, 2, 2), broken = hinge_matrix_f64(bad, 2, 2), none = hinge_matrix_f64(x, 0, 2);
@@ -372,7 +364,6 @@ static int watching(void *arg, const hinge_progress *p)
 /* A run that its callback ends after some rounds has come to what a run of as many rounds comes to. */
 static void callback_ends_it(void **state)
 {
-    (void)state;
     struct set set = set_two_class(23, 600, 5, 3);
     hinge_matrix x = set_matrix(&set);
     for (size_t batch = 0; batch <= 7; batch += 7)

@@ -101,7 +101,6 @@ static struct set normal(size_t n, size_t d, uint64_t *seed)
 /* Each support vector has a near one of the other class; the examples are those. */
 static void near_twins(void **state)
 {
-    (void)state;
     uint64_t seed = 8;
     struct set sv = normal(1000, 80, &seed);
     for (size_t i = 0; i < 500; i++)
@@ -118,7 +117,6 @@ static void near_twins(void **state)
 /* Few different values of K, each wrong by the same in all its places. */
 static void zeros_and_ones(void **state)
 {
-    (void)state;
     uint64_t seed = 9;
     struct set sv = set_new(2500, 64), x = set_new(60, 64);
     for (size_t at = 0; at < sv.n * sv.d; at++)
@@ -138,7 +136,6 @@ static void zeros_and_ones(void **state)
 /* Models of every task and kernel that predict in f32 where that is enough; it is for some. */
 static void all_kinds(void **state)
 {
-    (void)state;
     uint64_t seed = 10;
     int labels = 0, values = 0;
     struct set sv = normal(1500, 50, &seed), x = normal(80, 50, &seed);
@@ -162,7 +159,6 @@ static void all_kinds(void **state)
 
 static void too_large(void **state)
 {
-    (void)state;
     uint64_t seed = 11;
     static const double large[] = { 1e15, 1e20, 1e38, 1e160, DBL_MAX, -DBL_MAX };
     struct set sv = normal(1500, 50, &seed), x = normal(24, 50, &seed);
@@ -190,7 +186,6 @@ static void too_large(void **state)
 /* Coefficients, products with them, values or a gamma that are less or more than f32 holds. The labels hang on them. */
 static void too_small(void **state)
 {
-    (void)state;
     uint64_t seed = 14;
     struct set sv = normal(1500, 50, &seed), x = normal(40, 50, &seed);
     for (double size = 1e-36; size > 1e-48; size /= 30) {
@@ -227,7 +222,6 @@ static void too_small(void **state)
 /* Values that are infinite for the support vectors of one class say nothing of the problem of two others. */
 static void infinite_for_others(void **state)
 {
-    (void)state;
     uint64_t seed = 13;
     for (int ovr = 0; ovr < 2; ovr++) {
         struct set set = set_new(90, 3);
@@ -260,7 +254,6 @@ static void infinite_for_others(void **state)
  * are told in f32. */
 static void few_nonzeros(void **state)
 {
-    (void)state;
     uint64_t seed = 14;
     struct set sv = set_new(2500, 123), x = set_new(200, 123);
     for (size_t k = 0; k < 14 * (sv.n + x.n); k++) { /* equal features fall on each other: 14 at most */
@@ -294,7 +287,6 @@ static void few_nonzeros(void **state)
  * are made in f64. Some examples are support vectors, some of which are equal. */
 static void many_by_few(void **state)
 {
-    (void)state;
     uint64_t seed = 13;
     struct set sv = normal(1000, 5, &seed), x = normal(4500, 5, &seed);
     memcpy(sv.x, sv.x + 5 * sv.d, sv.d * sizeof *sv.x);
@@ -377,7 +369,6 @@ static void check_classes(const hinge_model *m, const struct set *x, double with
 /* Labels are begun in f32, where votes between some classes are not sure, and are those of exact values. */
 static void unsure_votes(void **state)
 {
-    (void)state;
     uint64_t seed = 16;
     struct set sv = normal(2400, 40, &seed), x = normal(200, 40, &seed);
     int labels = 0;
@@ -397,7 +388,6 @@ static void unsure_votes(void **state)
 /* Equal vectors of a class are one in prediction, and those of different classes are not; the model keeps them all. */
 static void equal_vectors(void **state)
 {
-    (void)state;
     uint64_t seed = 15;
     struct set sv = normal(1800, 20, &seed), x = normal(150, 20, &seed);
     for (size_t i = 0; i < sv.n; i++) /* in each class 50 vectors three times; the first of all classes are one */
@@ -431,7 +421,6 @@ static void equal_vectors(void **state)
 /* Support vectors as examples, all far from each other: f = coef - rho, to the bit. Some are twice there. */
 static void themselves(void **state)
 {
-    (void)state;
     uint64_t seed = 12;
     for (size_t d = 63; d < 250; d += 90)
         for (double range = 10; range < 1e20; range *= 1e6)

@@ -81,7 +81,6 @@ static void search(const double *f, const bool *first, size_t n, double *a, doub
 
 static void fits_sigmoids(void **state)
 {
-    (void)state;
     enum { N = 20000 };
     static double f[N];
     static bool first[N];
@@ -126,7 +125,6 @@ static void fits_sigmoids(void **state)
 
 static void couples(void **state)
 {
-    (void)state;
     enum { MOST = 40 };
     static double r[MOST * MOST], work[MOST * MOST + MOST];
     for (size_t k = 3; k <= MOST; k += k < 6 ? 1 : 17) {
@@ -161,7 +159,6 @@ static void couples(void **state)
 
 static void quiet(const char *text)
 {
-    (void)text;
 }
 
 struct theirs {
@@ -256,7 +253,6 @@ static void scale_both(struct set *train, struct set *test)
 
 static void like_libsvm_shipped(void **state)
 {
-    (void)state;
     struct set train = set_shipped("breast_cancer", "train", 30, 0, 1, 0);
     struct set test = set_shipped("breast_cancer", "test", 30, 0, 1, 0);
     scale_both(&train, &test);
@@ -280,7 +276,6 @@ static void like_libsvm_shipped(void **state)
 
 static void like_libsvm_shared(void **state)
 {
-    (void)state;
     struct set train = set_shared("heart_scale", "train", 13, 0, 1, 0);
     struct set test = set_shared("heart_scale", "test", 13, 0, 1, 0);
     like_theirs("heart_scale", &train, &test, probable(HINGE_C_SVC, 1.0 / 13, 1));
@@ -313,7 +308,6 @@ static void widths(const char *name, const struct set *set, hinge_params params)
 
 static void laplace(void **state)
 {
-    (void)state;
     struct set set = set_regression(51, 900, 5);
     set.y[7] = 1e4; /* beyond five deviations */
     widths("made", &set, probable(HINGE_EPSILON_SVR, 0.2, 1));
@@ -325,7 +319,6 @@ static void laplace(void **state)
 
 static void laplace_shared(void **state)
 {
-    (void)state;
     struct set set = set_shared("abalone", "train", 8, 0, 4, 0);
     set_scale(&set);
     widths("abalone", &set, probable(HINGE_EPSILON_SVR, 0.5, 10));
@@ -337,7 +330,6 @@ static void laplace_shared(void **state)
 /* f(x) = x, by hand. */
 static void density_marks(void **state)
 {
-    (void)state;
     static const char text[] =
         "svm_type one_class\nkernel_type linear\nnr_class 2\ntotal_sv 1\nrho 0\nSV\n1 1:1\n";
     const double marks[] = { -9, -7, -5, -3, -1, 0.5, 2, 4, 6, 8 };
@@ -361,7 +353,6 @@ static void density_marks(void **state)
 
 static void density(void **state)
 {
-    (void)state;
     struct set set = set_regression(52, 500, 3);
     hinge_params params = probable(HINGE_ONE_CLASS, 0.3, 1);
     params.nu = 0.4;
@@ -403,7 +394,6 @@ static void density(void **state)
 
 static void monotone(void **state)
 {
-    (void)state;
     struct set set = set_two_class(53, 400, 5, 1.5);
     hinge_params params = probable(HINGE_C_SVC, 0.3, 2);
     hinge_model *model = fit(&set, &params, NULL);
@@ -466,7 +456,6 @@ static void same_for_threads(const struct set *set, hinge_params params)
 
 static void threads_and_seeds(void **state)
 {
-    (void)state;
     const double labels[] = { 4, 2, 8, 1 };
     struct set set = set_blobs(54, 900, 6, 4, labels, 1.5), line = set_regression(55, 500, 4);
     same_for_threads(&set, probable(HINGE_C_SVC, 0.2, 3));
@@ -481,7 +470,6 @@ static void threads_and_seeds(void **state)
 /* Rows of weight 0 are as if they were not there: the calibration too. */
 static void weights_of_zero(void **state)
 {
-    (void)state;
     const double labels[] = { 4, 2, 8 };
     for (size_t k = 2; k <= 3; k++) {
         struct set set = set_blobs(56, 300, 5, k, labels, 1.5), junk = set_blobs(57, 40, 5, k, labels, 9);
@@ -503,7 +491,6 @@ static void weights_of_zero(void **state)
 
 static void precomputed(void **state)
 {
-    (void)state;
     const double labels[] = { 4, 2, 8 };
     for (size_t k = 2; k <= 3; k++) {
         struct set set = set_blobs(58, 200, 4, k, labels, 1);
@@ -529,7 +516,6 @@ static void precomputed(void **state)
 
 static void held_out(void **state)
 {
-    (void)state;
     const double labels[] = { 4, 2, 8 };
     struct set set = set_blobs(59, 1500, 5, 3, labels, 1.5), line = set_regression(60, 800, 4);
     struct set train = set, test = { 900, set.d, set.x + 600 * set.d, set.y + 600 };
@@ -601,7 +587,6 @@ static struct set sorted_blobs(uint64_t seed, size_t n, size_t k, const double *
 /* The sigmoid of each class is that of a problem of two classes, the rest being one, with all weights. */
 static void rest_is_a_class(void **state)
 {
-    (void)state;
     enum { N = 400 };
     const double labels[] = { 4, 2, 8, 5 }, classes[] = { 2, 5 }, by_class[] = { 2, 0.5 };
     struct set set = sorted_blobs(71, N, 4, labels);
@@ -647,7 +632,6 @@ static void rest_is_a_class(void **state)
 /* From decision values by plain loops: the best sigmoid of each class, divided by their sum. */
 static void rest_held_out(void **state)
 {
-    (void)state;
     const double labels[] = { 4, 2, 8, 5 };
     struct set train = set_blobs(72, 500, 5, 4, labels, 1.5), held = set_blobs(72, 700, 5, 4, labels, 1.5);
     hinge_params params = probable(HINGE_C_SVC, 0.2, 1);
@@ -704,7 +688,6 @@ static double log_loss(const hinge_model *model, const struct set *set)
 
 static void rest_on_digits(void **state)
 {
-    (void)state;
     struct set train = set_shipped("digits", "train", 64, 0, 2, 0), test = set_shipped("digits", "test", 64, 0, 1, 0);
     scale_both(&train, &test);
     hinge_params params = probable(HINGE_C_SVC, 0.02, 2);
@@ -770,7 +753,6 @@ static struct svm_model *their_load(void)
 
 static void files(void **state)
 {
-    (void)state;
     const double labels[] = { 4, 2, 8 };
     struct set three = set_blobs(61, 300, 5, 3, labels, 1.5), two = set_two_class(62, 200, 4, 1);
     struct set line = set_regression(63, 200, 4), one = line;
@@ -813,7 +795,6 @@ static void files(void **state)
 
 static void files_of_our_own(void **state)
 {
-    (void)state;
     const double labels[] = { 4, 2, 8 };
     struct set set = set_blobs(64, 300, 5, 3, labels, 1.5);
     hinge_params params = probable(HINGE_C_SVC, 0.3, 1);
@@ -850,7 +831,6 @@ static void files_of_our_own(void **state)
 
 static void single_class(void **state)
 {
-    (void)state;
     struct set set = set_two_class(65, 20, 3, 1);
     for (size_t i = 0; i < set.n; i++)
         set.y[i] = 6;
@@ -903,7 +883,6 @@ static void refused(const hinge_model *model, const struct set *set, const char 
 
 static void refuses(void **state)
 {
-    (void)state;
     const double labels[] = { 4, 2, 8 };
     struct set set = set_blobs(66, 100, 3, 3, labels, 1), bad = set_blobs(66, 10000, 3, 3, labels, 1);
     hinge_params params = probable(HINGE_C_SVC, 0.3, 1);
@@ -951,7 +930,6 @@ static int watching(void *arg, const hinge_progress *progress)
 /* A run stopped before its calibration is done has none, and is a usable model. */
 static void stops(void **state)
 {
-    (void)state;
     const double labels[] = { 4, 2, 8 };
     struct set set = set_blobs(67, 400, 4, 3, labels, 1.5);
     for (int threads = 1; threads <= 2; threads++) {
@@ -988,7 +966,6 @@ static void stops(void **state)
 /* nu at the most the classes allow: a fold that has a row less of the smaller one still calibrates. */
 static void largest_nu(void **state)
 {
-    (void)state;
     struct set set = set_two_class(68, 203, 4, 1);
     for (size_t i = 0; i < set.n; i++)
         set.y[i] = i % 4 == 0 ? 1 : -1;

@@ -45,7 +45,6 @@ static void same_optimum(const struct set *a, const hinge_params *params_a, cons
 
 static void permuting(void **state)
 {
-    (void)state;
     for (size_t t = 0; t < 6; t++) {
         hinge_task task = t < 3 ? HINGE_C_SVC : HINGE_EPSILON_SVR;
         struct set set = t < 3 ? set_two_class(40 + t, 350, 5, 1) : set_regression(40 + t, 350, 5);
@@ -66,7 +65,6 @@ static void permuting(void **state)
 
 static void flipping_labels(void **state)
 {
-    (void)state;
     for (size_t k = 0; k < 3; k++) {
         struct set set = set_two_class(50 + k, 300, 4, 1), flipped = set_two_class(50 + k, 300, 4, 1);
         for (size_t i = 0; i < set.n; i++)
@@ -88,7 +86,6 @@ static void flipping_labels(void **state)
 
 static void duplicating(void **state)
 {
-    (void)state;
     for (size_t t = 0; t < 6; t++) {
         hinge_task task = t < 3 ? HINGE_C_SVC : HINGE_EPSILON_SVR;
         struct set set = t < 3 ? set_two_class(60 + t, 250, 4, 1) : set_regression(60 + t, 250, 4);
@@ -112,7 +109,6 @@ static void duplicating(void **state)
 /* alpha' Q alpha / 2 - sum alpha under alpha -> alpha / s: objective / s. */
 static void scaling_kernel_and_C(void **state)
 {
-    (void)state;
     for (double s = 0.25; s <= 16; s *= 64) {
         struct set set = set_two_class(70, 300, 5, 1), scaled = set_two_class(70, 300, 5, 1);
         set_multiply(&scaled, sqrt(s));
@@ -135,7 +131,6 @@ static void scaling_kernel_and_C(void **state)
 /* Givens rotations of pairs of features: no distance changes. */
 static void rotating(void **state)
 {
-    (void)state;
     struct set set = set_two_class(80, 400, 6, 1), turned = set_two_class(80, 400, 6, 1);
     for (size_t c = 0; c + 1 < set.d; c++)
         for (size_t i = 0; i < set.n; i++) {
@@ -153,7 +148,6 @@ static void rotating(void **state)
 
 static void moving_far_from_origin(void **state)
 {
-    (void)state;
     for (double offset = 1e3; offset <= 1e4; offset *= 10) {
         struct set set = set_two_class(81, 500, 6, 1), moved = set_two_class(81, 500, 6, 1);
         for (size_t i = 0; i < set.n * set.d; i++) {
@@ -233,7 +227,6 @@ static void check_certificate(const struct set *set, const hinge_params *params,
  * are no free support vectors. */
 static void certificates_of_nu(void **state)
 {
-    (void)state;
     for (uint64_t t = 0; t < 40; t++) {
         struct set set = set_two_class(t, 60 + 7 * t, 2 + t % 9, 0.2);
         hinge_params params = small_problem(HINGE_NU_SVC, HINGE_RBF, 1);
@@ -255,7 +248,6 @@ static void certificates_of_nu(void **state)
 
 static void certificates(void **state)
 {
-    (void)state;
     for (uint64_t t = 0; t < 48; t++) {
         uint64_t seed = 900 + t;
         size_t n = 10 + draw(&seed) % 220, d = 1 + draw(&seed) % 9;
@@ -302,7 +294,6 @@ static double value_of_kind(unsigned kind, uint64_t *seed)
 /* Two rows or hundreds, one feature or thousands: whichever way rows are made, the optimum is one. */
 static void shapes_at_random(void **state)
 {
-    (void)state;
     static const size_t widths[] = { 1, 2, 7, 12, 40, 130, 700 };
     static const double Cs[] = { 0.1, 1, 30 };
     uint64_t seed = 97;
@@ -340,7 +331,6 @@ static void shapes_at_random(void **state)
 /* Complementary slackness of each of a point's two variables, alpha and alpha*, as the header has it. */
 static void slackness_of_regression(void **state)
 {
-    (void)state;
     for (size_t t = 0; t < 6; t++) {
         struct set set = set_regression(95 + t, 7 + 20 * t, 1 + t % 3);
         hinge_params params = small_problem(HINGE_EPSILON_SVR, types[t % 3], 1);
@@ -366,7 +356,6 @@ static void slackness_of_regression(void **state)
 /* Several classes: sums of objectives and the largest of residuals over the pairs. */
 static void certificate_of_pairs(void **state)
 {
-    (void)state;
     const double labels[] = { 6, 2, 4 };
     struct set set = set_blobs(90, 240, 4, 3, labels, 1);
     hinge_params params = small_problem(HINGE_C_SVC, HINGE_RBF, 2);
@@ -409,7 +398,6 @@ static void certificate_of_pairs(void **state)
 /* On real data whose kernel values are large, the report's error is no understatement. */
 static void honest_error(void **state)
 {
-    (void)state;
     struct set set = set_shipped("breast_cancer", "train", 30, 0, 1, 0);
     for (int precision = HINGE_PRECISION_AUTO; precision <= HINGE_PRECISION_F64; precision++)
         for (int scaled = 0; scaled < 2; scaled++) {

@@ -8,7 +8,6 @@
 
 static void test_by_hand(void **state)
 {
-    (void)state;
     struct hg_qp qp;
     assert_int_equal(hg_qp_init(&qp, 4, 1, NULL), HINGE_OK);
     double g[4] = { 1, 2, 3, 4 };
@@ -40,7 +39,6 @@ static void test_by_hand(void **state)
 
 static void test_two_layers_by_hand(void **state)
 {
-    (void)state;
     struct hg_qp qp;
     assert_int_equal(hg_qp_init(&qp, 2, 2, NULL), HINGE_OK);
     double g[2] = { 1, 2 };
@@ -58,7 +56,6 @@ static void test_two_layers_by_hand(void **state)
 
 static void test_project(void **state)
 {
-    (void)state;
     struct hg_qp qp;
     assert_int_equal(hg_qp_init(&qp, 3, 1, NULL), HINGE_OK);
     set(&qp, 0, 0, 0, 0, 1, 5);
@@ -120,7 +117,6 @@ static void solve_and_check(struct problem *p, hinge_dtype type, size_t working_
 
 static void test_known_optimum(void **state)
 {
-    (void)state;
     for (int kind = 0; kind < KINDS; kind++)
         for (uint64_t seed = 1; seed <= 3; seed++) {
             struct problem p = problem_new(kind, 40, seed, 0.4, 0.3, 0.5);
@@ -138,7 +134,6 @@ static void test_known_optimum(void **state)
 
 static void test_known_optimum_2000(void **state)
 {
-    (void)state;
     for (int kind = 0; kind < KINDS; kind++) {
         struct problem p = problem_new(kind, 2000, 7, 0.05, 0.1, 0.5);
         solve_and_check(&p, kind % 2 ? HINGE_F32 : HINGE_F64, 64, 1e-9);
@@ -149,7 +144,6 @@ static void test_known_optimum_2000(void **state)
 /* Large enough for thresholds from a sample of the points. */
 static void test_known_optimum_4200(void **state)
 {
-    (void)state;
     struct problem p = problem_new(BY_CLASS, 4200, 8, 0.02, 0.03, 0.5);
     solve_and_check(&p, HINGE_F64, 256, 1e-7);
     problem_free(&p);
@@ -158,7 +152,6 @@ static void test_known_optimum_4200(void **state)
 /* The least working set: one pair, or less than a pair for each layer. */
 static void test_tiny_working_sets(void **state)
 {
-    (void)state;
     for (int kind = 0; kind < KINDS; kind++)
         for (size_t q = 2; q <= 7; q++) {
             struct problem p = problem_new(kind, 40, 9, 0.4, 0.3, 0.5);
@@ -169,7 +162,6 @@ static void test_tiny_working_sets(void **state)
 
 static void test_tiny_problems(void **state)
 {
-    (void)state;
     for (int kind = 0; kind < KINDS; kind++)
         for (size_t n = 1; n <= 6; n++)
             for (uint64_t seed = 1; seed <= 20; seed++) {
@@ -195,7 +187,6 @@ static void test_tiny_problems(void **state)
 
 static void test_cache_budgets(void **state)
 {
-    (void)state;
     struct problem p = problem_new(PLAIN, 500, 21, 0.3, 0.3, 0.5);
     for (int shrinking = 0; shrinking <= 1; shrinking++)
         for (size_t rows = 0; rows <= 500; rows = rows == 0 ? 1 : rows * 5 - rows / 4) {
@@ -225,7 +216,6 @@ static void test_cache_budgets(void **state)
 /* Many points at bounds and a small working set: shrinking must happen, and the optimum be the same. */
 static void test_shrinking(void **state)
 {
-    (void)state;
     int shrunk = 0;
     for (int kind = 0; kind < KINDS; kind++)
         for (size_t cache_rows = 0; cache_rows <= 1500; cache_rows += 500) {
@@ -256,7 +246,6 @@ static void test_shrinking(void **state)
  * must come back. What has converged must have converged for all points. */
 static void test_points_come_back(void **state)
 {
-    (void)state;
     enum { N = 800 };
     double *g = malloc(N * sizeof *g);
     int woken = 0;
@@ -286,7 +275,6 @@ static void test_points_come_back(void **state)
 /* Where values are dear, those of K_WW whose rows are held are not made again, and are the same. */
 static void test_held_rows_serve_the_block(void **state)
 {
-    (void)state;
     enum { N = 700 };
     double *cheap = malloc(N * sizeof *cheap);
     for (int kind = 0; kind < KINDS; kind++)
@@ -314,7 +302,6 @@ static void test_held_rows_serve_the_block(void **state)
 
 static void test_threads_give_the_same_bits(void **state)
 {
-    (void)state;
     double *one[2] = { malloc(700 * sizeof(double)), malloc(700 * sizeof(double)) };
     for (int kind = 0; kind < KINDS; kind++) {
         struct problem p = problem_new(kind, 700, 41, 0.2, 0.3, 0.1);

@@ -8,7 +8,6 @@
 
 static void test_warm_start(void **state)
 {
-    (void)state;
     for (int kind = 0; kind < KINDS; kind++) {
         struct problem p = problem_new(kind, 300, 51, 0.3, 0.3, 0.5);
         struct hg_smo_options o = options(1e-9, 32);
@@ -30,7 +29,6 @@ static void test_warm_start(void **state)
 
 static void test_iteration_limit(void **state)
 {
-    (void)state;
     struct problem p = problem_new(PLAIN, 500, 61, 0.3, 0.3, 0.5);
     for (uint64_t limit = 1; limit < 100; limit = limit * 3 + 1)
         for (size_t q = 0; q <= 16; q += 16) {
@@ -50,7 +48,6 @@ static void test_iteration_limit(void **state)
 
 static void test_stop(void **state)
 {
-    (void)state;
     struct problem p = problem_new(PLAIN, 500, 62, 0.3, 0.3, 0.5);
     struct hg_smo_options o = options(1e-9, 16);
     struct watch w = { .stop_at = 3 };
@@ -92,7 +89,6 @@ static int count_steps(void *arg, const hinge_progress *p)
  * the run is one working set and never fetches rows for an update. */
 static void test_deadline(void **state)
 {
-    (void)state;
     for (size_t q = 0; q <= 64; q += 64) {
         struct problem p = problem_new(PLAIN, 1000, 63, 0.8, 0.1, 1e-5);
         struct hg_smo_options o = options(1e-12, q);
@@ -116,7 +112,6 @@ static void test_deadline(void **state)
 
 static void test_failing_source(void **state)
 {
-    (void)state;
     struct problem p = problem_new(PLAIN, 200, 64, 0.3, 0.3, 0.5);
     struct hg_smo_options o = options(1e-9, 16);
     for (int after = 0; after < 12; after++) {
@@ -136,7 +131,6 @@ static void test_failing_source(void **state)
 
 static void test_not_finite(void **state)
 {
-    (void)state;
     static const double bad[] = { NAN, INFINITY };
     for (int b = 0; b < 2; b++)
         for (size_t q = 0; q <= 16; q += 16) {
@@ -156,7 +150,6 @@ static void test_not_finite(void **state)
 /* Every point twice: K is singular (no ridge between twins). The objective and the twins' sums are unique. */
 static void test_duplicates(void **state)
 {
-    (void)state;
     size_t n = 200;
     struct problem p = problem_new(PLAIN, n, 72, 0.4, 0.3, 0.5);
     double *k = malloc(4 * n * n * sizeof *k);
@@ -185,7 +178,6 @@ static void test_duplicates(void **state)
 /* Rank 0: a linear program. Points with less off than the bias are at their upper bound. */
 static void test_zero_kernel(void **state)
 {
-    (void)state;
     for (size_t q = 0; q <= 8; q += 8) {
         struct problem p = problem_new(PLAIN, 60, 73, 0, 0.5, 0.5);
         memset(p.k, 0, 60 * 60 * sizeof *p.k);
@@ -208,7 +200,6 @@ static void test_zero_kernel(void **state)
 /* No positive definite K: the run ends, within the box, and no worse than it began. */
 static void test_indefinite_ends(void **state)
 {
-    (void)state;
     for (int kind = 0; kind < KINDS; kind++)
         for (size_t q = 0; q <= 16; q += 16) {
             struct problem p = problem_new(kind, 150, 74, 0.4, 0.3, 0.5);
@@ -232,7 +223,6 @@ static void test_indefinite_ends(void **state)
  * from the exact source for a finer one; and where that does not do, said so. */
 static void test_coarse_rows(void **state)
 {
-    (void)state;
     enum { N = 300 };
     static const struct {
         double off, eps;
@@ -286,7 +276,6 @@ static void ask(void *arg)
  * points set it, as far as the rows are right. */
 static void test_stop_in_correction(void **state)
 {
-    (void)state;
     enum { N = 300 };
     double *k = malloc(N * N * sizeof *k), *g = malloc(N * sizeof *g);
     for (uint64_t seed = 75; seed < 80; seed++) {
@@ -377,7 +366,6 @@ static hinge_status solve_again(void *arg, struct hg_run *r, const double *whole
 
 static void test_again(void **state)
 {
-    (void)state;
     for (int kind = 0; kind < KINDS; kind++)
         for (int c = 0; c < 8; c++) {
             struct problem p = problem_new(kind, c & 1 ? 700 : 300, 90 + (uint64_t)c, 0.2, 0.3, 0.5);

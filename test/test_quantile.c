@@ -102,7 +102,6 @@ static void check(const struct set *set, const double *gram, const hinge_params 
 
 static void against_the_dense_dual(void **state)
 {
-    (void)state;
     const hinge_kernel kernels[] = { hinge_kernel_linear(), hinge_kernel_polynomial(2, 0.5, 1), hinge_kernel_rbf(0.8) };
     const double taus[] = { 0.03, 0.5, 0.8 };
     for (size_t k = 0; k < 3; k++)
@@ -138,7 +137,6 @@ static void against_the_dense_dual(void **state)
 /* At the median, with twice C, the problem is epsilon-SVR's without a tube: the same bits. And LIBSVM's objective. */
 static void median(void **state)
 {
-    (void)state;
     struct set set = set_regression(7, 300, 4);
     hinge_params params = quantile(0.5, hinge_kernel_rbf(0.3), 4), svr = params;
     svr.task = HINGE_EPSILON_SVR;
@@ -193,7 +191,6 @@ static double least_loss(const struct set *set, double tau, double *square)
 /* With a linear kernel and a large C the loss is the linear program's, but for |w|^2 / 2 C. */
 static void linear_program(void **state)
 {
-    (void)state;
     for (int t = 0; t < 3; t++) {
         double tau = 0.1 + 0.4 * t, C = 1e6, square, loss = 0;
         struct set set = set_regression(20 + t, 60, 3);
@@ -244,7 +241,6 @@ static void first_as_target(struct set *set)
 
 static void share_below(void **state)
 {
-    (void)state;
     struct set set = set_shipped("breast_cancer", "train", 30, 0, 1, 0);
     first_as_target(&set);
     for (int t = 0; t < 3; t++) {
@@ -261,7 +257,6 @@ static void share_below(void **state)
 /* Held-out rows are below f about as often: within four standard deviations, and a hundredth for what is learned. */
 static void coverage_of_shared(void **state)
 {
-    (void)state;
     struct set train = set_shared("cadata", "train", 8, 0, 4, 0), test = set_shared("cadata", "test", 8, 0, 1, 0);
     struct set all = set_join(&train, &test);
     set_scale(&all);
@@ -290,7 +285,6 @@ static void coverage_of_shared(void **state)
 
 static void pinball(void **state)
 {
-    (void)state;
     for (int k = -3; k <= 3; k++) {
         assert_near(hinge_pinball(0.9, k), plain_pinball(0.9, k, 0), 1e-15);
         assert_near(hinge_pinball(0.25, k), plain_pinball(0.25, k, 0), 1e-15);
@@ -304,7 +298,6 @@ static void pinball(void **state)
  * the same place. */
 static void warm_start(void **state)
 {
-    (void)state;
     struct set set = set_regression(5, 120, 3);
     hinge_params params = quantile(0.3, hinge_kernel_rbf(0.5), 2), other = params;
     hinge_report cold, warm;
@@ -330,7 +323,6 @@ static void warm_start(void **state)
 /* Each fold, and each row left out, as a training of the others says. */
 static void held_out(void **state)
 {
-    (void)state;
     enum { N = 60 };
     struct set set = set_regression(11, N, 2);
     hinge_matrix x = set_matrix(&set);
@@ -363,7 +355,6 @@ static void held_out(void **state)
  * being a support vector. Without it b is the middle of a range, 2.5 of [2, 3] at most a hundredth off. */
 static void held_by_no_vector(void **state)
 {
-    (void)state;
     double x[5] = { 0, 1, 2, 3, 4 }, y[5] = { 1, 2, 2.9, 3, 4 }, predictions[5];
     struct set set = { 5, 1, x, y };
     hinge_matrix m = set_matrix(&set);
@@ -377,7 +368,6 @@ static void held_by_no_vector(void **state)
 /* A file is one of epsilon_svr to LIBSVM, which predicts the same; hinge finds the task and its level again. */
 static void files(void **state)
 {
-    (void)state;
     struct set set = set_regression(13, 80, 3);
     hinge_params params = quantile(0.1 + 0.2, hinge_kernel_rbf(0.5), 2); /* a level of many digits */
     hinge_model *model = fit(&set, &params, NULL), *again = NULL;
@@ -423,7 +413,6 @@ static void files(void **state)
 
 static void spoilt_files(void **state)
 {
-    (void)state;
     const struct {
         const char *type, *more, *behind, *says;
     } bad[] = { { "epsilon_svr", "", "hinge_tau 0", "text:6: hinge_tau '0' is not in (0, 1)" },
@@ -467,7 +456,6 @@ static void refused(const hinge_params *params, const char *says)
 
 static void refusals(void **state)
 {
-    (void)state;
     const double taus[] = { -0.5, 1, 1.5, NAN, INFINITY };
     hinge_params params = quantile(0, hinge_kernel_rbf(1), 1);
     assert_int_equal(hinge_params_check(&params, 0, 3, NULL), HINGE_OK); /* 0: the median */

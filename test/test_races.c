@@ -29,7 +29,6 @@ static bool same_text(struct text a, struct text b)
 
 static int dot(void *cookie, const hinge_matrix *a, const hinge_matrix *b, double *out, size_t ld)
 {
-    (void)cookie;
     for (size_t i = 0; i < a->rows; i++)
         for (size_t j = 0; j < b->rows; j++) {
             double sum = 1;
@@ -155,7 +154,6 @@ static void *do_jobs(void *arg)
 
 static void trainings_at_once(void **state)
 {
-    (void)state;
     struct jobs jobs;
     make_jobs(&jobs);
     for (size_t i = 0; i < JOBS; i++) {
@@ -233,7 +231,6 @@ static void free_reading(struct reading *reading)
 
 static void one_model_many_readers(void **state)
 {
-    (void)state;
     const double labels[] = { 4, 2, 8 };
     struct set set = set_blobs(54, 300, 40, 3, labels, 2);
     const hinge_kernel kernels[] = { hinge_kernel_rbf(0.05), hinge_kernel_linear(),
@@ -277,7 +274,6 @@ struct canceled {
 static int watch(void *arg, const hinge_progress *progress)
 {
     struct canceled *c = arg;
-    (void)progress;
     if (atomic_fetch_add(&c->rounds, 1) >= 10) /* it must not be done before it is stopped */
         while (!atomic_load(&c->stop))
             usleep(100);
@@ -299,7 +295,6 @@ static void *do_canceled(void *arg)
 /* A problem of more than ten rounds, stopped after the second. */
 static void stop_from_elsewhere(void **state)
 {
-    (void)state;
     struct set set = set_two_class(55, 1500, 6, 4);
     const hinge_solver solvers[] = { HINGE_SOLVER_SMO, HINGE_SOLVER_INTERIOR_POINT };
     for (size_t s = 0; s < 2; s++) {
@@ -358,7 +353,6 @@ static void *use_file(void *arg)
 /* Two threads save over one another; what two others load is one of the two models, whole. */
 static void files_at_once(void **state)
 {
-    (void)state;
     char path[PATH_ROOM];
     temporary_file(path);
     struct set set = set_two_class(56, 200, 10, 1);

@@ -14,7 +14,6 @@ static struct set good = { N, D, good_x, good_y };
 
 static int restore(void **state)
 {
-    (void)state;
     uint64_t seed = 1;
     for (size_t i = 0; i < N; i++) {
         for (size_t c = 0; c < D; c++)
@@ -68,7 +67,6 @@ static hinge_params params_of(hinge_task task)
 
 static void nonfinite_values(void **state)
 {
-    (void)state;
     hinge_params params = params_of(HINGE_C_SVC);
     hinge_matrix x = set_matrix(&good);
     const double bad[] = { NAN, INFINITY, -INFINITY };
@@ -105,7 +103,6 @@ static void nonfinite_values(void **state)
 /* One bad value in a long matrix is found wherever it is. */
 static void nonfinite_anywhere(void **state)
 {
-    (void)state;
     struct set set = set_two_class(1, 1500, 17, 1);
     hinge_params params = params_of(HINGE_C_SVC);
     hinge_matrix x = set_matrix(&set);
@@ -123,7 +120,6 @@ static void nonfinite_anywhere(void **state)
 
 static void shapes(void **state)
 {
-    (void)state;
     hinge_params params = params_of(HINGE_C_SVC);
     hinge_matrix x = set_matrix(&good);
     x.rows = 0;
@@ -174,7 +170,6 @@ static void same_without_training(const hinge_matrix *x, const hinge_params *par
 
 static void parameters(void **state)
 {
-    (void)state;
     hinge_matrix x = set_matrix(&good);
     SPOIL(HINGE_C_SVC, task, (hinge_task)17, "17");
     SPOIL(HINGE_C_SVC, kernel.type, (hinge_kernel_type)19, "19");
@@ -230,14 +225,12 @@ static void parameters(void **state)
 
 static int never_called(void *cookie, const hinge_matrix *a, const hinge_matrix *b, double *out, size_t ld)
 {
-    (void)cookie, (void)a, (void)b, (void)out, (void)ld;
     return 1;
 }
 
 /* The table of tasks says which parameters and targets a training looks at, and what its model holds. */
 static void table_of_tasks(void **state)
 {
-    (void)state;
     hinge_matrix x = set_matrix(&good);
     hinge_model *model = NULL;
     int n = 0;
@@ -271,7 +264,6 @@ static void table_of_tasks(void **state)
 /* The table of kernels says at which parameters of its kernel a training looks. */
 static void table_of_kernels(void **state)
 {
-    (void)state;
     int n = 0;
     for (const hinge_kernel_row *row; (row = hinge_kernel_info((hinge_kernel_type)n)) != NULL; n++) {
         hinge_params params = hinge_params_default(HINGE_C_SVC);
@@ -295,7 +287,6 @@ static void table_of_kernels(void **state)
 
 static void class_weights(void **state)
 {
-    (void)state;
     hinge_matrix x = set_matrix(&good);
     hinge_params params = params_of(HINGE_C_SVC);
     double labels[] = { 1, 2 }, weights[] = { 1, -3 };
@@ -327,7 +318,6 @@ static void class_weights(void **state)
 
 static void infeasible_nu(void **state)
 {
-    (void)state;
     hinge_matrix x = set_matrix(&good); /* 4 of class 1, 8 of class 2: nu 12 / 2 <= 4 */
     hinge_params params = params_of(HINGE_NU_SVC);
     params.nu = 0.7;
@@ -343,7 +333,6 @@ static void infeasible_nu(void **state)
 
 static void precomputed_index(void **state)
 {
-    (void)state;
     hinge_params params = params_of(HINGE_C_SVC);
     params.kernel = hinge_kernel_precomputed();
     hinge_matrix x = set_matrix(&good);
@@ -355,7 +344,6 @@ static void precomputed_index(void **state)
 
 static int gives_up(void *cookie, const hinge_matrix *a, const hinge_matrix *b, double *out, size_t ld)
 {
-    (void)cookie;
     for (size_t i = 0; i < a->rows; i++)
         for (size_t j = 0; j < b->rows; j++)
             out[i * ld + j] = 0;
@@ -364,7 +352,6 @@ static int gives_up(void *cookie, const hinge_matrix *a, const hinge_matrix *b, 
 
 static void user_kernel_fails(void **state)
 {
-    (void)state;
     hinge_params params = params_of(HINGE_C_SVC);
     params.kernel = hinge_kernel_user("quitter", gives_up, NULL);
     hinge_matrix x = set_matrix(&good);
@@ -383,7 +370,6 @@ static int rows_left;
 
 static int gives_up_later(void *cookie, const hinge_matrix *a, const hinge_matrix *b, double *out, size_t ld)
 {
-    (void)cookie;
     for (size_t i = 0; i < a->rows; i++)
         for (size_t k = 0; k < b->rows; k++)
             out[i * ld + k] = i == k;
@@ -393,7 +379,6 @@ static int gives_up_later(void *cookie, const hinge_matrix *a, const hinge_matri
 /* It gives up after some of the rows: none of their results is told. */
 static void user_kernel_fails_later(void **state)
 {
-    (void)state;
     hinge_params params = params_of(HINGE_C_SVC);
     params.kernel = hinge_kernel_user("quitter", gives_up_later, NULL);
     rows_left = 1 << 20;
@@ -423,7 +408,6 @@ static void user_kernel_fails_later(void **state)
 
 static void predictions(void **state)
 {
-    (void)state;
     hinge_params params = params_of(HINGE_C_SVC);
     hinge_model *model = fit(&good, &params, NULL);
     hinge_matrix x = set_matrix(&good);
@@ -517,7 +501,6 @@ static double taken(const struct set *set, const hinge_params *params, hinge_out
 
 static void one_class_only(void **state)
 {
-    (void)state;
     struct set set = set_two_class(2, 30, 3, 1);
     for (size_t i = 0; i < set.n; i++)
         set.y[i] = 42.5;
@@ -533,7 +516,6 @@ static void one_class_only(void **state)
 
 static void tiny_and_degenerate(void **state)
 {
-    (void)state;
     const hinge_task tasks[] = { HINGE_C_SVC, HINGE_ONE_CLASS, HINGE_EPSILON_SVR, HINGE_NU_SVR };
     const hinge_kernel kernels[] = { hinge_kernel_linear(), hinge_kernel_polynomial(3, 1, 0),
                                      hinge_kernel_rbf(1) };
@@ -567,7 +549,6 @@ static void tiny_and_degenerate(void **state)
 
 static void labels_kept_apart(void **state)
 {
-    (void)state;
     const double pairs[][2] = { { 1.2, 1.7 }, { 3e9, 4e9 }, { 1, 1 + 0x1p-52 }, { 1e-300, 2e-300 } };
     for (size_t k = 0; k < 4; k++) {
         struct set set = set_blobs(4, 120, 3, 2, pairs[k], 0.1);
@@ -585,7 +566,6 @@ static void labels_kept_apart(void **state)
 
 static void kernel_overflows(void **state)
 {
-    (void)state;
     struct set set = set_two_class(5, 60, 3, 1);
     set_multiply(&set, 1e30);
     hinge_params params = params_of(HINGE_C_SVC);
@@ -607,7 +587,6 @@ static void kernel_overflows(void **state)
 /* A warm start from nonsense is moved into the feasible set. */
 static void nonfinite_start(void **state)
 {
-    (void)state;
     struct set set = set_two_class(7, 60, 3, 1);
     const double bad[] = { NAN, INFINITY, -INFINITY };
     for (size_t k = 0; k < 3; k++) {
@@ -628,7 +607,6 @@ static void nonfinite_start(void **state)
 /* Rows without features are all alike. */
 static void no_features(void **state)
 {
-    (void)state;
     struct set set = { N, 0, good_x, good_y };
     hinge_params params = params_of(HINGE_C_SVC);
     taken(&set, &params, HINGE_CONVERGED);
@@ -637,7 +615,6 @@ static void no_features(void **state)
 /* Too large for f32, at home in f64: auto finds the way. */
 static void beyond_f32(void **state)
 {
-    (void)state;
     struct set set = set_two_class(6, 80, 3, 0.5);
     set_multiply(&set, 1e25); /* <x,x> = 1e50 */
     hinge_params params = params_of(HINGE_C_SVC);

@@ -53,7 +53,6 @@ static void same_for_threads(const struct set *set, hinge_params params, bool ev
 
 static void threads_two_class(void **state)
 {
-    (void)state;
     struct set set = set_two_class(20, 6000, 20, 1), part = set;
     part.n = 3000;
     hinge_params params = c_svc(0.05, 3, 1e-3);
@@ -69,7 +68,6 @@ static void threads_two_class(void **state)
 
 static void threads_multi_class(void **state)
 {
-    (void)state;
     const double labels[] = { 4, 2, 8, 6, 1 };
     struct set set = set_blobs(21, 3000, 20, 5, labels, 0.9);
     hinge_params params = c_svc(0.05, 3, 1e-3);
@@ -84,7 +82,6 @@ static void threads_multi_class(void **state)
  * room for their Newton finish is the same, wherever they run. */
 static void threads_newton(void **state)
 {
-    (void)state;
     const double labels[] = { 4, 2, 8 };
     struct set all = set_blobs(36, 2400, 8, 3, labels, 1.4);
     size_t rows[2400], count = 0, last = 0;
@@ -112,7 +109,6 @@ static void threads_newton(void **state)
 
 static void threads_regression(void **state)
 {
-    (void)state;
     struct set set = set_regression(22, 3000, 8);
     hinge_params params = hinge_params_default(HINGE_EPSILON_SVR);
     params.kernel = hinge_kernel_rbf(0.3);
@@ -124,7 +120,6 @@ static void threads_regression(void **state)
 /* Predictions of any number of threads are the same bits. */
 static void threads_prediction(void **state)
 {
-    (void)state;
     const double labels[] = { 4, 2, 8 };
     struct set set = set_blobs(23, 2000, 12, 3, labels, 0.9);
     hinge_params params = c_svc(0.1, 1, 1e-3);
@@ -159,7 +154,6 @@ static void threads_prediction(void **state)
 
 static void blas_is_openmp(void **state)
 {
-    (void)state;
     hinge_machine machine = hinge_machine_info();
     print_message("           %s, %d threads, level %d\n", machine.blas, machine.threads, machine.cpu_level);
     assert_int_equal(machine.blas_is_openmp, 1);
@@ -171,7 +165,6 @@ static void blas_is_openmp(void **state)
 
 static void warm_start(void **state)
 {
-    (void)state;
     const double labels[] = { 4, 2, 8 };
     for (size_t k = 2; k <= 3; k++) {
         struct set set = set_blobs(24, 900, 8, k, labels, 1);
@@ -210,7 +203,6 @@ static void warm_start(void **state)
 /* From another C's solution, and for the tasks whose sums are not 0. */
 static void warm_start_other_tasks(void **state)
 {
-    (void)state;
     struct set sets[] = { set_two_class(25, 500, 5, 1), set_regression(26, 500, 4) };
     const hinge_task tasks[] = { HINGE_C_SVC, HINGE_NU_SVC, HINGE_ONE_CLASS, HINGE_EPSILON_SVR, HINGE_NU_SVR };
     for (size_t t = 0; t < 5; t++) {
@@ -244,7 +236,6 @@ static void warm_start_other_tasks(void **state)
 /* From a solution, next to nothing is left to do. */
 static void warm_start_is_quick(void **state)
 {
-    (void)state;
     struct set sets[] = { set_two_class(34, 900, 8, 1), set_regression(35, 900, 5) };
     const hinge_task tasks[] = { HINGE_C_SVC, HINGE_NU_SVC, HINGE_ONE_CLASS, HINGE_EPSILON_SVR, HINGE_NU_SVR };
     size_t slow = 0;
@@ -319,7 +310,6 @@ static int watch_progress(void *arg, const hinge_progress *p)
 
 static void limits(void **state)
 {
-    (void)state;
     const double labels[] = { 4, 2, 8, 1 };
     for (size_t k = 2; k <= 4; k += 2) {
         struct set set = set_blobs(27, 2500, 10, k, labels, 1.2);
@@ -356,7 +346,6 @@ static void limits(void **state)
 
 static void time_limit_holds(void **state)
 {
-    (void)state;
     struct set set = set_two_class(28, 8000, 10, 1.5);
     hinge_params params = c_svc(0.05, 1e5, 1e-7);
     params.time_limit = 0.3;
@@ -372,7 +361,6 @@ static void time_limit_holds(void **state)
 
 static void progress_tells(void **state)
 {
-    (void)state;
     const double labels[] = { 4, 2, 8 };
     for (size_t k = 2; k <= 3; k++) {
         struct set set = set_blobs(29, 1500, 10, k, labels, 1.2);
@@ -413,7 +401,6 @@ static void check_stages(const hinge_report *r)
 
 static void stages_are_parts(void **state)
 {
-    (void)state;
     const double labels[] = { 4, 2, 8 };
     const struct {
         size_t n, d, k;
@@ -458,7 +445,6 @@ static void stages_are_parts(void **state)
 
 static void stages_of_folds(void **state)
 {
-    (void)state;
     struct set set = set_two_class(32, 1800, 60, 1);
     hinge_params params = c_svc(0.005, 10, 1e-3);
     params.threads = 2;
@@ -487,7 +473,6 @@ static int regions(struct hg_crew *crew, int count, double waited)
 
 static void crews(void **state)
 {
-    (void)state;
     struct hg_crew crew = { 0 };
     assert_int_equal(regions(&crew, 1000, 0.0009), 0); /* faster than one thread would be */
     assert_int_equal(regions(&crew, 1000, 0.0002), 0);
@@ -509,7 +494,6 @@ static void crews(void **state)
 
 static void predictions_in_float(void **state)
 {
-    (void)state;
     const double labels[] = { 1, 2, 3 };
     struct set set = set_blobs(78, 300, 4, 3, labels, 1);
     hinge_params params = hinge_params_default(HINGE_C_SVC);
@@ -553,7 +537,6 @@ static int of_prediction(void *arg, const hinge_progress *p)
 /* The callback hears of the first rows that are done, and can end the prediction, which then leaves no half results. */
 static void prediction_tells(void **state)
 {
-    (void)state;
     struct set set = set_two_class(77, 5000, 6, 2);
     size_t first[300];
     for (size_t i = 0; i < 300; i++)

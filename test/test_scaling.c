@@ -55,7 +55,6 @@ static void apply(const hinge_scaling *scaling, struct set *set)
 
 static void there_and_back(void **state)
 {
-    (void)state;
     struct set set = uneven();
     hinge_matrix x = set_matrix(&set), rows = x;
     double weights[N], out[N * (D + 1)], back[N * D];
@@ -85,7 +84,6 @@ static void there_and_back(void **state)
 
 static void floats(void **state)
 {
-    (void)state;
     const float x[] = { 1, 2, 3, 6, 2, 4 };
     const double expected[] = { 0, 0, 1, 1, 0.5, 0.5 };
     hinge_matrix matrix = hinge_matrix_f32(x, 3, 2);
@@ -100,7 +98,6 @@ static void floats(void **state)
 /* A training that scales is one on scaled rows, and its model takes raw ones. */
 static void trains(void **state)
 {
-    (void)state;
     struct set set = uneven(), scaled = uneven();
     const hinge_scaling ends = { .lower = -1, .upper = 1 };
     hinge_scaling ranges = fitted(&set, NULL, -1, 1);
@@ -129,7 +126,6 @@ static void trains(void **state)
 /* Each row is predicted by a training on the others, scaled by the others' ranges: by hand. */
 static void folds(void **state)
 {
-    (void)state;
     struct set set = uneven(), all = uneven();
     const hinge_scaling ends = { .lower = -1, .upper = 1 };
     hinge_matrix x = set_matrix(&set), whole = set_matrix(&all);
@@ -169,7 +165,6 @@ static void folds(void **state)
 /* Calibration's folds too: of the rows as they are, and a model that scales already. */
 static void calibrates(void **state)
 {
-    (void)state;
     struct set set = set_two_class(5, 120, 3, 1.0);
     const hinge_scaling ends = { .lower = 0, .upper = 1 };
     hinge_matrix x = set_matrix(&set);
@@ -191,7 +186,6 @@ static void calibrates(void **state)
 
 static void refusals(void **state)
 {
-    (void)state;
     struct set set = uneven();
     hinge_matrix x = set_matrix(&set), narrow = x;
     double low[D] = { 0 }, high[D] = { 1, 1, 1, 1 }, out[N * D];

@@ -113,7 +113,6 @@ static hinge_select_options small_grid(void)
 
 static void finds_what_trainings_find(void **state)
 {
-    (void)state;
     struct set set = set_two_class(1, 90, 4, 0.6);
     hinge_params params = tight(HINGE_C_SVC);
     check_points(&set, &params, small_grid(), 1e-6);
@@ -129,7 +128,6 @@ static void finds_what_trainings_find(void **state)
 
 static void finds_it_for_regression(void **state)
 {
-    (void)state;
     static const double tau[] = { 0.2, 0.6 }, p[] = { 0, 0.3 };
     struct set set = set_regression(2, 90, 4);
     hinge_select_options options = small_grid();
@@ -146,7 +144,6 @@ static void finds_it_for_regression(void **state)
 
 static void finds_it_for_more_classes(void **state)
 {
-    (void)state;
     static const double labels[] = { 3, -1, 7, 2 };
     struct set set = set_blobs(3, 120, 4, 4, labels, 0.8);
     hinge_params params = tight(HINGE_C_SVC);
@@ -158,7 +155,6 @@ static void finds_it_for_more_classes(void **state)
 
 static void finds_it_for_other_kernels(void **state)
 {
-    (void)state;
     static const double degree[] = { 2, 3 }, coef0[] = { 0, 1 };
     struct set set = set_two_class(4, 80, 3, 0.6);
     hinge_select_options options = small_grid();
@@ -176,7 +172,6 @@ static void finds_it_for_other_kernels(void **state)
 /* Two classes that overlap: more rows than a working set has. */
 static void finds_it_in_many_rows(void **state)
 {
-    (void)state;
     struct set set = set_two_class(5, 1500, 5, 0.9);
     hinge_params params = tight(HINGE_C_SVC);
     hinge_select_options options = small_grid();
@@ -190,7 +185,6 @@ static void finds_it_in_many_rows(void **state)
  * and C is all that a larger one's trainings have to find. */
 static void carries_contradictions_along(void **state)
 {
-    (void)state;
     static const double C[] = { 1e3, 4e3, 16e3, 64e3 }, gamma[] = { 2 };
     struct set half = set_two_class(77, 100, 5, 0.6), set = set_new(200, 5);
     for (size_t i = 0; i < set.n; i++) {
@@ -215,7 +209,6 @@ static void carries_contradictions_along(void **state)
 /* Equal rows with both labels at C: what rounding in f32 can cost at most is too much, and what it costs is not. */
 static void stays_in_f32_while_that_is_good(void **state)
 {
-    (void)state;
     static const double C[] = { 1e3, 1e5 }, gamma[] = { 0.05 };
     struct set set = set_two_class(79, 400, 60, 0.3);
     for (size_t i = 0; i < set.n * set.d; i++)
@@ -237,7 +230,6 @@ static bool same(double a, double b)
 
 static void is_the_same_for_any_threads(void **state)
 {
-    (void)state;
     static const double labels[] = { 1, 2, 3 };
     for (int k = 2; k <= 3; k++) {
         struct set set = set_blobs(10, 700, 4, (size_t)k, labels, 0.9);
@@ -271,7 +263,6 @@ static void is_the_same_for_any_threads(void **state)
 /* Rows of features that are 0 or 1 cost less than reading them: none is stored, and problems shrink. */
 static void finds_it_in_rows_of_bits(void **state)
 {
-    (void)state;
     static const double C[] = { 0.5, 8, 64 }, gamma[] = { 0.02 };
     struct set set = set_two_class(81, 4500, 40, 1.5);
     for (size_t i = 0; i < set.n * set.d; i++)
@@ -300,7 +291,6 @@ static void finds_it_in_rows_of_bits(void **state)
  * first half of its coefficients at their bound). */
 static void does_with_little_memory(void **state)
 {
-    (void)state;
     struct set set = set_two_class(11, 1000, 4, 1.2);
     hinge_select_options options = small_grid();
     options.C = (hinge_values){ few_C + 1, 2 };
@@ -331,7 +321,6 @@ static void does_with_little_memory(void **state)
 /* Features of scales 1e-4 to 1e3: what SMO side by side does not end, a training by itself does, by Newton's finish. */
 static void ends_as_trainings_do(void **state)
 {
-    (void)state;
     for (uint64_t seed = 1; seed <= 4; seed++) {
         uint64_t draws = seed;
         struct set set = set_new(150, 8);
@@ -362,7 +351,6 @@ static void ends_as_trainings_do(void **state)
 /* So does one where rows in f32 were asked for, without a tube, by any number of threads. */
 static void ends_in_f32_too(void **state)
 {
-    (void)state;
     struct set set = set_regression(1, 60, 3);
     hinge_params params = hinge_params_default(HINGE_EPSILON_SVR);
     static const double C[] = { 1e3, 1e5 };
@@ -385,7 +373,6 @@ static void ends_in_f32_too(void **state)
 /* Rows in f32 are of no use where their rounding times the coefficients is as large as eps. */
 static void takes_doubles_where_floats_are_coarse(void **state)
 {
-    (void)state;
     struct set set = set_two_class(15, 200, 4, 1.2);
     set_multiply(&set, 1e5);
     const hinge_precision precision[] = { HINGE_PRECISION_AUTO, HINGE_PRECISION_F32, HINGE_PRECISION_F64 };
@@ -409,7 +396,6 @@ static void takes_doubles_where_floats_are_coarse(void **state)
  * and on as many columns as there are rows; asked for, it does all of it. */
 static void ends_inside(void **state)
 {
-    (void)state;
     static const double C[] = { 1, 1e6 }, labels[] = { 1, 2, 3 };
     const hinge_kernel kernels[] = { hinge_kernel_linear(), hinge_kernel_polynomial(2, 1, 1), hinge_kernel_rbf(1e-3) };
     struct set three = set_blobs(16, 240, 3, 3, labels, 1.5), two = set_two_class(17, 240, 3, 1.5),
@@ -447,7 +433,6 @@ static void ends_inside(void **state)
  * only the objective falls: that is no stall. */
 static void goes_on_while_the_objective_falls(void **state)
 {
-    (void)state;
     struct set set = set_two_class(1, 1200, 6, 1.5);
     hinge_params params = hinge_params_default(HINGE_C_SVC);
     params.kernel = hinge_kernel_polynomial(5, 1, 1);
@@ -462,7 +447,6 @@ static void goes_on_while_the_objective_falls(void **state)
 
 static void does_little_work(void **state)
 {
-    (void)state;
     static const double gamma[] = { 0.1 };
     struct set set = set_two_class(13, 2500, 6, 0.7);
     hinge_params params = hinge_params_default(HINGE_C_SVC);
@@ -502,7 +486,6 @@ static void does_little_work(void **state)
 
 static void takes_the_folds_of_cross_validation(void **state)
 {
-    (void)state;
     static const double labels[] = { 1, 2, 3 };
     struct set set = set_blobs(6, 150, 4, 3, labels, 1.2);
     double *weights = calloc(set.n, sizeof *weights), *prediction = calloc(set.n, sizeof *prediction);
@@ -536,7 +519,6 @@ static void takes_the_folds_of_cross_validation(void **state)
 /* Ranges of each fold's training part, as in cross-validation. */
 static void scales_each_fold_by_itself(void **state)
 {
-    (void)state;
     struct set set = set_two_class(14, 100, 3, 0.8);
     hinge_scaling scaling = { .lower = 0, .upper = 1 };
     hinge_params params = tight(HINGE_C_SVC);
@@ -565,7 +547,6 @@ static void scales_each_fold_by_itself(void **state)
 /* Rows never held out, folds of different sizes, and groups that stay together. */
 static void takes_folds_of_the_caller(void **state)
 {
-    (void)state;
     struct set set = set_two_class(7, 100, 3, 0.6);
     hinge_params params = tight(HINGE_C_SVC);
     hinge_select_options options = small_grid();
@@ -595,7 +576,6 @@ static void takes_folds_of_the_caller(void **state)
 /* The numbers 0 and 2 of folds are of no row. */
 static void takes_folds_without_rows(void **state)
 {
-    (void)state;
     static const double labels[] = { 4, 2, 9 };
     struct set set = set_blobs(9, 90, 3, 3, labels, 0.8);
     hinge_params params = tight(HINGE_C_SVC);
@@ -625,7 +605,6 @@ static double plain_auc(const hinge_selection *selection, const struct set *set,
 
 static void scores_by_definition(void **state)
 {
-    (void)state;
     struct set set = set_two_class(8, 120, 3, 1.2);
     hinge_params params = hinge_params_default(HINGE_C_SVC);
     hinge_select_options options = small_grid();
@@ -664,7 +643,6 @@ static void scores_by_definition(void **state)
 
 static void scores_regression_by_definition(void **state)
 {
-    (void)state;
     struct set set = set_regression(9, 90, 3);
     hinge_params params = hinge_params_default(HINGE_EPSILON_SVR);
     hinge_select_options options = small_grid();
@@ -696,7 +674,6 @@ static void scores_regression_by_definition(void **state)
 /* The best score, and of equal ones the smallest C, then gamma; dropping what cannot win changes nothing. */
 static void chooses_the_best(void **state)
 {
-    (void)state;
     static const double C[] = { 100, 0.01, 1, 10000, 10 }, gamma[] = { 1, 0.01, 0.1, 30 };
     for (uint64_t seed = 0; seed < 12; seed++) {
         struct set set = set_two_class(20 + seed, 60 + 10 * seed, 2, 0.3 + 0.1 * (double)seed);
@@ -729,7 +706,6 @@ static void chooses_the_best(void **state)
 
 static void drops_what_is_surely_worse(void **state)
 {
-    (void)state;
     static const double gamma[] = { 0.2, 0.1, 5 };
     struct set set = set_two_class(40, 600, 4, 0.9);
     hinge_params params = hinge_params_default(HINGE_C_SVC);
@@ -753,7 +729,6 @@ static void drops_what_is_surely_worse(void **state)
 /* Labels half of which are noise: the larger C, the worse. */
 static void drops_the_rest_of_a_line_that_falls(void **state)
 {
-    (void)state;
     static const double C[] = { 0.05, 0.5, 5, 50, 500, 5000 }, gamma[] = { 0.5 };
     struct set set = set_two_class(41, 1000, 4, 1.2);
     hinge_params params = hinge_params_default(HINGE_C_SVC);
@@ -784,7 +759,6 @@ static void drops_the_rest_of_a_line_that_falls(void **state)
  * large, but not for that on the other half, which comes after it. */
 static void ends_where_one_fold_needs_f64(void **state)
 {
-    (void)state;
     static const double C[] = { 1, 32, 1024, 32768 }, gamma[] = { 1e-7, 1e-5 };
     struct set set = set_two_class(60, 120, 3, 0.5);
     int fold[120];
@@ -802,7 +776,6 @@ static void ends_where_one_fold_needs_f64(void **state)
 
 static void takes_the_simplest_within_an_error(void **state)
 {
-    (void)state;
     struct set set = set_two_class(41, 200, 4, 0.9);
     hinge_params params = hinge_params_default(HINGE_C_SVC);
     hinge_select_options options = { .one_se = 1 };
@@ -836,7 +809,6 @@ static int count_points(void *arg, const hinge_select_progress *progress)
 
 static void stops_and_goes_on(void **state)
 {
-    (void)state;
     struct set set = set_two_class(50, 80, 3, 0.6);
     struct seen seen = { 0, 3 };
     hinge_params params = hinge_params_default(HINGE_C_SVC);
@@ -883,7 +855,6 @@ static int ask_once(void *arg, const hinge_progress *progress)
 /* Stopped while points are trained: the rest is left waiting, and the best so far is trained. */
 static void can_be_asked_to_stop(void **state)
 {
-    (void)state;
     struct set set = set_two_class(51, 300, 3, 0.8);
     struct asked asked = { 0, SIZE_MAX, 0 };
     hinge_params params = hinge_params_default(HINGE_C_SVC);
@@ -916,7 +887,6 @@ static void can_be_asked_to_stop(void **state)
 
 static void makes_ranges(void **state)
 {
-    (void)state;
     double v[20];
     assert_int_equal(hinge_log2_range(-5, 15, 2, v, 20), 11);
     assert_true(v[0] == 1.0 / 32 && v[10] == 32768);
@@ -944,7 +914,6 @@ static void refuse(const struct set *set, const hinge_params *params, const hing
 
 static void refuses_bad_input(void **state)
 {
-    (void)state;
     struct set set = set_two_class(60, 40, 3, 0.6);
     hinge_params params = hinge_params_default(HINGE_C_SVC);
     double bad[] = { NAN };
@@ -979,7 +948,6 @@ static void refuses_bad_input(void **state)
 /* A point that cannot be trained says so, and the others go on. */
 static void goes_on_without_bad_points(void **state)
 {
-    (void)state;
     static const double C[] = { -1, 0, 1 }, nu[] = { 0.3, 0.9, 2 }, gamma[] = { 0.1 };
     static const double labels[] = { 1, -1 };
     struct set set = set_blobs(61, 60, 3, 2, labels, 0.6);
@@ -1007,7 +975,6 @@ static void goes_on_without_bad_points(void **state)
 /* A class smaller than the folds, and a fold that holds out all of a class. */
 static void takes_classes_that_folds_miss(void **state)
 {
-    (void)state;
     static const double gamma[] = { 0.1 };
     struct set set = set_two_class(62, 40, 3, 0.4);
     hinge_params params = hinge_params_default(HINGE_C_SVC);

@@ -26,7 +26,6 @@ static hinge_params linear_params(double C)
 
 static void decisions_of_the_slides(void **state)
 {
-    (void)state;
     assert_true(hinge_sign(20) == 1 && hinge_sign(-5) == -1 && hinge_sign(0) == -1 && hinge_sign(1e-300) == 1);
     double x[2] = { 1, 3.5 }, w[2] = { 2, -1 }, f[3];
     hinge_matrix example = hinge_matrix_f64(x, 1, 2);
@@ -46,7 +45,6 @@ static void decisions_of_the_slides(void **state)
 
 static void decisions_of_many(void **state)
 {
-    (void)state;
     struct set set = set_two_class(1, 700, 5, 1);
     double w[15], b[3], *f = malloc(700 * 3 * sizeof *f), *g = malloc(700 * 3 * sizeof *g);
     float *x32 = malloc(700 * 6 * sizeof *x32);
@@ -97,7 +95,6 @@ static void decisions_of_many(void **state)
 
 static void losses_by_hand(void **state)
 {
-    (void)state;
     static const double at[5] = { -2, 0, 0.5, 1, 3 };
     static const double want[HINGE_N_LOSSES][5] = {
         { 3, 1, 0.5, 0, 0 },
@@ -132,7 +129,6 @@ static void losses_by_hand(void **state)
 
 static void dimensions(void **state)
 {
-    (void)state;
     static const size_t want[][3] = { { 2, 2, 6 },
                                       { 3, 4, 35 },
                                       { 784, 2, 308505 },
@@ -158,7 +154,6 @@ static void dimensions(void **state)
 /* Phi_2 of the slides, with cross terms and the first coefficient zeta. */
 static void features_by_hand(void **state)
 {
-    (void)state;
     double x[2] = { 3, -5 }, z[6];
     hinge_matrix example = hinge_matrix_f64(x, 1, 2);
     hinge_kernel kernel = hinge_kernel_polynomial(2, 0.5, 2); /* gamma = 1/2, zeta = 2 */
@@ -170,7 +165,6 @@ static void features_by_hand(void **state)
 
 static void features_multiply_to_the_kernel(void **state)
 {
-    (void)state;
     static const struct {
         size_t d;
         int degree;
@@ -204,7 +198,6 @@ static void features_multiply_to_the_kernel(void **state)
 
 static void linear_in_feature_space_is_the_kernel(void **state)
 {
-    (void)state;
     struct set set = set_two_class(5, 150, 3, 1);
     hinge_kernel kernel = hinge_kernel_polynomial(3, 0.4, 1);
     size_t dimension;
@@ -250,7 +243,6 @@ static hinge_mercer mercer_of(const struct set *set, hinge_kernel kernel)
 
 static int lopsided(void *cookie, const hinge_matrix *a, const hinge_matrix *b, double *out, size_t ld)
 {
-    (void)cookie;
     for (size_t i = 0; i < a->rows; i++)
         for (size_t j = 0; j < b->rows; j++)
             out[i * ld + j] = ((const double *)a->data)[i * a->stride] - ((const double *)b->data)[j * b->stride];
@@ -259,7 +251,6 @@ static int lopsided(void *cookie, const hinge_matrix *a, const hinge_matrix *b, 
 
 static void mercer(void **state)
 {
-    (void)state;
     struct set set = set_two_class(7, 120, 4, 1);
     hinge_mercer m = mercer_of(&set, hinge_kernel_rbf(0.5));
     assert_true(m.symmetric && m.semidefinite && m.smallest > 0 && m.tolerance == 1e-10);
@@ -309,7 +300,6 @@ static void mercer(void **state)
 
 static void toy_by_hand(void **state)
 {
-    (void)state;
     hinge_params params = linear_params(100);
     hinge_model *model = fit(&toy, &params, NULL);
     hinge_matrix x = set_matrix(&toy);
@@ -355,7 +345,6 @@ static void toy_by_hand(void **state)
 
 static void bounds_by_hand(void **state)
 {
-    (void)state;
     assert_near(hinge_bound_vc_risk(0, 3, 4, 0.05), 4.388933176330921, 1e-14);
     assert_near(hinge_bound_vc_risk(1, 10, 1000, 0.01), 1.7390885794383695, 1e-14);
     assert_true(hinge_bound_vc_risk(0, 5, 4, 0.05) == INFINITY);
@@ -375,7 +364,6 @@ static void bounds_by_hand(void **state)
 /* The radius in feature space from the definition, over a plain kernel matrix. */
 static void radius_in_feature_space(void **state)
 {
-    (void)state;
     struct set set = set_two_class(11, 150, 3, 1);
     hinge_matrix x = set_matrix(&set);
     hinge_kernel kernels[] = { hinge_kernel_linear(), hinge_kernel_rbf(0.3), hinge_kernel_polynomial(2, 0.5, 1) };
@@ -405,7 +393,6 @@ static void radius_in_feature_space(void **state)
 
 static void kinds_of_numbers(void **state)
 {
-    (void)state;
     assert_int_equal(hinge_sv_kind_of(0, 2), HINGE_NO_SV);
     assert_int_equal(hinge_sv_kind_of(1e-9, 2), HINGE_MARGIN_SV);
     assert_int_equal(hinge_sv_kind_of(1.999, 2), HINGE_MARGIN_SV);
@@ -424,7 +411,6 @@ static void kinds_of_numbers(void **state)
 /* Two points at -1 and +1 with alpha = C each: w = 2 C, and b may be anything in [2 C - 1, 1 - 2 C]. */
 static void range_of_b(void **state)
 {
-    (void)state;
     double x[2] = { -1, 1 }, y[2] = { -1, 1 };
     struct set two = { 2, 1, x, y };
     hinge_params params = linear_params(0.125);
@@ -530,7 +516,6 @@ static void check_kinds(const struct set *set, const hinge_params *params, doubl
 
 static void kinds_of_models(void **state)
 {
-    (void)state;
     static const double classes[3] = { 2, 5, 9 };
     struct set two = set_two_class(21, 300, 4, 1.5), three = set_blobs(22, 240, 3, 3, classes, 1.2);
     hinge_params params = hinge_params_default(HINGE_C_SVC);
@@ -556,7 +541,6 @@ static void kinds_of_models(void **state)
 
 static void kinds_refused(void **state)
 {
-    (void)state;
     struct set set = set_regression(1, 30, 2);
     hinge_params params = hinge_params_default(HINGE_EPSILON_SVR);
     hinge_model *model = fit(&set, &params, NULL);
@@ -587,7 +571,6 @@ static void kinds_refused(void **state)
  * found, for coefficients at another row would not be optimal. */
 static void locating_targets(void **state)
 {
-    (void)state;
     for (int k = 0; k < 4; k++) {
         struct set once = set_regression(40 + k, 90, 2), twice = set_join(&once, &once), set = set_join(&twice, &once);
         for (size_t i = 0; i < set.n; i++) /* each row three times, targets up to 1 apart */
@@ -615,7 +598,6 @@ static void locating_targets(void **state)
 
 static void locating(void **state)
 {
-    (void)state;
     static const double classes[3] = { 2, 5, 9 };
     struct set sets[3] = { set_two_class(31, 200, 4, 1.5), set_blobs(32, 200, 3, 3, classes, 1.2),
                            set_regression(33, 200, 3) };
@@ -675,7 +657,6 @@ static void locating(void **state)
 
 static void conversions(void **state)
 {
-    (void)state;
     assert_near(hinge_tradeoff_convert(HINGE_TRADEOFF_SUM, HINGE_TRADEOFF_MEAN, 3, 50), 150, 1e-12);
     assert_near(hinge_tradeoff_convert(HINGE_TRADEOFF_SUM, HINGE_TRADEOFF_LAMBDA, 3, 50), 1 / 300.0, 1e-17);
     assert_near(hinge_tradeoff_convert(HINGE_TRADEOFF_MEAN, HINGE_TRADEOFF_LAMBDA, 5, 50), 0.1, 1e-16); /* 1/(2C) */
@@ -693,7 +674,6 @@ static void conversions(void **state)
 /* C-SVC, and nu-SVC with the nu that its max-margin form has: one hyperplane, other lengths. */
 static void max_margin_form(void **state)
 {
-    (void)state;
     struct set set = set_two_class(41, 200, 3, 1.5);
     for (double C = 0.01; C < 20; C *= 10) {
         hinge_params params = linear_params(C), nu = params;

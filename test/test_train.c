@@ -213,7 +213,6 @@ static void golden(void **state)
 
 static void decisions_are_sums(void **state)
 {
-    (void)state;
     const double labels[] = { 3, 1, 2, 9 };
     struct set sets[] = { set_two_class(4, 600, 7, 0.9), set_blobs(5, 700, 6, 4, labels, 0.7),
                           set_regression(6, 500, 4) };
@@ -274,7 +273,6 @@ static void layout_is_libsvms(const struct set *set, double C)
 
 static void layout(void **state)
 {
-    (void)state;
     const double labels[] = { 7, -2, 4 };
     struct set three = set_blobs(7, 90, 3, 3, labels, 0.9),
                digits = set_shipped("digits", "train", 64, 0, 4, 250);
@@ -295,7 +293,6 @@ static void layout(void **state)
 
 static void linear_weights(void **state)
 {
-    (void)state;
     const double labels[] = { 1, 2, 3 };
     struct set set = set_blobs(9, 300, 5, 3, labels, 0.8);
     hinge_params params = c_svc(hinge_kernel_linear(), 0.3, 1e-4);
@@ -317,7 +314,6 @@ static void linear_weights(void **state)
 
 static void class_weights(void **state)
 {
-    (void)state;
     const double labels[] = { 3, 1, 2 }, named[] = { 2, 3, 77 }, weights[] = { 0.2, 5, 9 };
     struct set set = set_blobs(10, 500, 4, 3, labels, 1);
     hinge_params params = c_svc(hinge_kernel_rbf(0.3), 2, 1e-6), unweighted = params;
@@ -340,7 +336,6 @@ static void class_weights(void **state)
 
 static void example_weights(void **state)
 {
-    (void)state;
     const double labels[] = { 3, 1, 2 };
     for (size_t k = 2; k <= 3; k++) { /* weight w: w copies of the row, or none */
         struct set set = set_blobs(11, 400, 4, k, labels, 1);
@@ -383,7 +378,6 @@ static void example_weights(void **state)
 
 static void precomputed(void **state)
 {
-    (void)state;
     const double labels[] = { 1, 2, 3 };
     struct set all = set_blobs(12, 400, 5, 3, labels, 0.9);
     size_t rows[300];
@@ -438,7 +432,6 @@ static int plain_block(void *cookie, const hinge_matrix *a, const hinge_matrix *
 
 static void user_kernel(void **state)
 {
-    (void)state;
     const double labels[] = { 1, 2, 3 };
     struct set set = set_blobs(13, 350, 5, 3, labels, 0.9);
     hinge_kernel built_in[] = { hinge_kernel_linear(), hinge_kernel_polynomial(2, 0.2, 1),
@@ -464,7 +457,6 @@ static void user_kernel(void **state)
 /* The same numbers as f32 or f64, and with rows further apart (NaN between them, never to be read). */
 static void views(void **state)
 {
-    (void)state;
     struct set set = set_two_class(14, 700, 6, 0.8);
     hinge_params params = c_svc(hinge_kernel_rbf(0.2), 2, 1e-6);
     float *narrow = calloc(set.n * 6, sizeof *narrow), *wide = calloc(set.n * 9, sizeof *wide);
@@ -507,7 +499,6 @@ static void views(void **state)
 
 static void objectives_agree(void **state)
 {
-    (void)state;
     const double labels[] = { 1, 2, 3 };
     struct set sets[] = { set_two_class(15, 2500, 12, 0.9), set_blobs(16, 1200, 6, 3, labels, 0.9) };
     for (size_t s = 0; s < 2; s++) {
@@ -542,7 +533,6 @@ static void objectives_agree(void **state)
  * ends in f32. */
 static void rows_in_16_bits_are_left(void **state)
 {
-    (void)state;
     struct set set = set_two_class(7, 4300, 4, 1);
     hinge_params params = c_svc(hinge_kernel_rbf(0.1), 1000, 0.1);
     hinge_report first, exact;
@@ -562,7 +552,6 @@ static void rows_in_16_bits_are_left(void **state)
  * many more of them than one in f64, and ends where that does. */
 static void rows_in_f32_are_left(void **state)
 {
-    (void)state;
     struct set set = set_regression(8, 2500, 5);
     hinge_params params = hinge_params_default(HINGE_EPSILON_SVR);
     hinge_report first, exact;
@@ -584,7 +573,6 @@ static void rows_in_f32_are_left(void **state)
 /* The class asked for is the first of the model, and f > 0 there; all else is as it would be. */
 static void positive_class(void **state)
 {
-    (void)state;
     const double labels[] = { 7, 3, 5 };
     struct set two = set_two_class(31, 200, 4, 1.5), three = set_blobs(32, 210, 3, 3, labels, 1.0);
     hinge_matrix x2 = set_matrix(&two), x3 = set_matrix(&three);

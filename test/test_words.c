@@ -15,15 +15,12 @@
 
 static int stop_at_once(void *arg, const hinge_progress *progress)
 {
-    (void)arg;
-    (void)progress;
     return 1;
 }
 
 static int stop_later(void *arg, const hinge_progress *progress)
 {
     int *left = arg;
-    (void)progress;
     return (*left)-- <= 0;
 }
 
@@ -31,7 +28,6 @@ static int stop_later(void *arg, const hinge_progress *progress)
  * are the same says that there is no margin. */
 static void nu_svc_cut_short(void **state)
 {
-    (void)state;
     struct set set = set_two_class(3, 900, 4, 6);
     for (int way = 0; way < 3; way++) {
         hinge_params params = hinge_params_default(HINGE_NU_SVC);
@@ -58,7 +54,6 @@ static void nu_svc_cut_short(void **state)
 /* Of other tasks nobody says that there is no margin: not where the error of F is larger than 1 either. */
 static void margin_is_of_nu_svc(void **state)
 {
-    (void)state;
     struct set set = set_two_class(4, 940, 3, 1);
     uint64_t seed = 1;
     double beta0[940];
@@ -81,7 +76,6 @@ static void margin_is_of_nu_svc(void **state)
  * than what it began with. */
 static void stopped_anywhere(void **state)
 {
-    (void)state;
     for (int task = 0; task <= HINGE_NU_SVR; task++) {
         struct set set = task == HINGE_EPSILON_SVR || task == HINGE_NU_SVR ? set_regression(9, 3000, 4)
                                                                              : set_two_class(9, 3000, 4, 2);
@@ -132,7 +126,6 @@ static int with_a_hole(void *cookie, const hinge_matrix *a, const hinge_matrix *
  * one of three has it. */
 static void nan_is_not_0(void **state)
 {
-    (void)state;
     const double labels[] = { 1, 2, 3 };
     for (size_t k = 2; k <= 3; k++) {
         struct set set = set_blobs(5, 60, 2, k, labels, 1);
@@ -162,7 +155,6 @@ static void nan_is_not_0(void **state)
 /* Bounds whose sum is beyond all numbers are refused by name; below that, coefficients are numbers. */
 static void bounds_that_overflow(void **state)
 {
-    (void)state;
     struct set set = set_two_class(6, 40, 2, 1);
     hinge_matrix x = set_matrix(&set);
     double weights[40];
@@ -229,7 +221,6 @@ static double plain_gap(const hinge_model *model, const struct set *set, double 
  * that of nu-SVR grows, and the slackness of both. */
 static void rho_is_judged(void **state)
 {
-    (void)state;
     for (int task = HINGE_NU_SVC; task <= HINGE_NU_SVR; task += HINGE_NU_SVR - HINGE_NU_SVC) {
         struct set set = task == HINGE_NU_SVC ? set_two_class(8, 120, 3, 1) : set_regression(8, 120, 3);
         hinge_matrix x = set_matrix(&set);
@@ -255,7 +246,6 @@ static void rho_is_judged(void **state)
 /* The range of b that a report gives holds the model's b, its ends in order. */
 static void range_in_order(void **state)
 {
-    (void)state;
     for (uint64_t t = 0; t < 40; t++) {
         struct set set = set_two_class(t, 10 + 3 * t, 2, 1);
         hinge_matrix x = set_matrix(&set);
@@ -280,7 +270,6 @@ static void range_in_order(void **state)
  * trace error of all. */
 static void largest_of_folds(void **state)
 {
-    (void)state;
     struct set set = set_two_class(11, 24, 2, 1);
     hinge_matrix x = set_matrix(&set);
     hinge_params params = hinge_params_default(HINGE_C_SVC);
@@ -309,7 +298,6 @@ static void largest_of_folds(void **state)
  * than all rows allow is refused. */
 static void nu_of_folds(void **state)
 {
-    (void)state;
     const double labels[] = { 1, 2, 3 };
     for (int way = 0; way < 3; way++) { /* two classes, three, and one against the rest */
         struct set set = set_new(way == 0 ? 10 : 15, 2);
@@ -343,7 +331,6 @@ static void nu_of_folds(void **state)
  * not hold it. */
 static void rounding_holds_no_bias(void **state)
 {
-    (void)state;
     double x[] = { -1, 1, 5, -7 }, y[] = { -1, 1, 1, -1 };
     struct set set = { 4, 1, x, y };
     hinge_params params = hinge_params_default(HINGE_C_SVC);
@@ -366,7 +353,6 @@ static void rounding_holds_no_bias(void **state)
 /* One row of nu-SVR has both coefficients, which cancel: from any start, none is left. */
 static void both_sides_cancel(void **state)
 {
-    (void)state;
     double x[] = { 1 }, y[] = { 2 };
     struct set set = { 1, 1, x, y };
     hinge_params params = hinge_params_default(HINGE_NU_SVR);
@@ -387,7 +373,6 @@ static void both_sides_cancel(void **state)
  * it is at the solution, and so is what the certificate sees. */
 static void tube_of_0(void **state)
 {
-    (void)state;
     struct set set = set_new(300, 1);
     for (size_t i = 0; i < set.n; i++) {
         set.x[i] = (double)i / 30;
@@ -422,7 +407,6 @@ static void tube_of_0(void **state)
 /* A model without support vectors knows its number of features in a file too, and LIBSVM reads the file. */
 static void features_without_vectors(void **state)
 {
-    (void)state;
     struct set set = set_regression(2, 20, 5);
     hinge_params params = hinge_params_default(HINGE_EPSILON_SVR);
     params.p = 1e3;
@@ -453,7 +437,6 @@ static void features_without_vectors(void **state)
 /* -0 is another number than 0 to a kernel of one's own: model and data files keep it. */
 static void minus_0_in_files(void **state)
 {
-    (void)state;
     double x[] = { -0.0, 1, 1, -0.0, 0, 2 }, y[] = { 1, -1, -1 }, v[2];
     struct set set = { 3, 2, x, y };
     hinge_params params = hinge_params_default(HINGE_C_SVC);
@@ -482,7 +465,6 @@ static void minus_0_in_files(void **state)
  * that of the model as it was trained. */
 static void weightless_rows_have_no_coefficient(void **state)
 {
-    (void)state;
     struct set set = set_two_class(4, 60, 2, 1);
     double weights[60];
     for (size_t i = 0; i < 30; i++) {

@@ -155,7 +155,6 @@ static void draw_task(struct trial *t, uint64_t *s)
 
 static int stop_when_asked(void *arg, const hinge_progress *progress)
 {
-    (void)progress;
     struct trial *t = arg;
     if (t->stop_after == 0 || ++t->looks < t->stop_after)
         return 0;
