@@ -513,6 +513,25 @@ static hinge_status solve_reduced(struct work *w)
 
 /* ---- the solution ------------------------------------------------------------------------------------------------ */
 
+/* The coefficients of a regression sum to 0 but for what steps have rounded, many of one side or few of two large ones
+ * that cancel. Where targets are far from 0 that matters: the least coefficient that is large beside it, and inside its
+ * box, takes it. at [n]: whose they are */
+static void settle_sum(const struct hg_qp *qp, const uint32_t *at, size_t n, double *beta)
+{
+    long double sum = 0;
+    double width, common = fabs(hg_qp_common_offset(qp, &width));
+    size_t taker = n;
+    for (size_t k = 0; k < n; k++)
+        sum += beta[k];
+    double over = (double)sum, far = fabs(over);
+    for (size_t k = 0; k < n; k++)
+        if (fabs(beta[k]) > 0x1p20 * far && beta[k] > qp->lo[qp->layers - 1][at[k]] + far &&
+            beta[k] < qp->hi[0][at[k]] - far && (taker == n || fabs(beta[k]) < fabs(beta[taker])))
+            taker = k;
+    if (taker < n && common > 1e3 * width)
+        beta[taker] -= over;
+}
+
 static hinge_status keep_solution(struct work *w)
 {
     struct hg_solution *s = w->s;
@@ -539,6 +558,8 @@ static hinge_status keep_solution(struct work *w)
     if (!HG_ROOM(HG_ARRAY(s->point, s->n_sv), HG_ARRAY(s->beta, s->n_sv)))
         return hg_fail(w->err, HINGE_ENOMEM, "no memory for %zu coefficients", s->n_sv);
     hg_qp_support(qp, NULL, s->point, s->beta);
+    if (w->t->problem.task->regresses)
+        settle_sum(qp, s->point, s->n_sv, s->beta);
     hg_gather(w->reduced.rows, sizeof *s->point, s->point, s->n_sv, s->point);
     for (size_t k = 0; k < s->n_sv; k++)
         s->beta[k] *= factor;

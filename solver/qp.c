@@ -114,16 +114,32 @@ bool hg_qp_project(struct hg_qp *qp, const double *sums)
     return true;
 }
 
+double hg_qp_common_offset(const struct hg_qp *qp, double *width)
+{
+    double least = INFINITY, largest = -INFINITY;
+    for (size_t i = 0; i < qp->n; i++) {
+        least = HG_MIN(least, qp->off[0][i]);
+        largest = HG_MAX(largest, qp->off[0][i]);
+    }
+    *width = largest - least;
+    return qp->no_sum ? 0 : least > 0 ? least : HG_MIN(largest, 0);
+}
+
+/* Of targets far from 0, and of two sides that are large and cancel, rounding would leave nothing: both are taken off
+ * first, and a sum that is 0 but for rounding is 0. */
 double hg_qp_objective(const struct hg_qp *qp, const double *g)
 {
-    double sum = 0;
-    for (size_t i = 0; i < qp->n; i++)
-        for (int l = 0; l < qp->layers; l++) {
-            double b = qp->beta[l][i];
-            if (b != 0)
-                sum += b * (0.5 * g[i] + qp->off[l][i]) + qp->kink * fabs(b);
-        }
-    return sum;
+    double width, sum = 0, total = 0, size = 0, common = hg_qp_common_offset(qp, &width);
+    for (size_t i = 0; i < qp->n; i++) {
+        double b = hg_qp_beta(qp, i);
+        if (b != 0)
+            sum += b * ((g != NULL ? 0.5 * g[i] : 0) + (qp->off[0][i] - common)) + qp->kink * fabs(b);
+        if (qp->layers == 2 && qp->beta[1][i] != 0)
+            sum += qp->beta[1][i] * (qp->off[1][i] - qp->off[0][i]);
+        total += b;
+        size += fabs(b);
+    }
+    return fabs(total) > 1e-9 * size ? sum + common * total : sum;
 }
 
 double hg_qp_gap(double beta, double lo, double hi, double kink, double slope)

@@ -79,7 +79,11 @@ void hg_qp_tidy(struct hg_qp *qp, double most);
  * reached. Without a sum it clips, and no more. */
 bool hg_qp_project(struct hg_qp *qp, const double *sums);
 
-/* 1/2 beta'g + off'beta + kink |beta|_1 */
+/* The first layer's offset nearest to 0, where all are on one side of it and there is a sum, otherwise 0; *width: what
+ * they differ by. */
+double hg_qp_common_offset(const struct hg_qp *qp, double *width);
+
+/* 1/2 beta'g + off'beta + kink |beta|_1; g NULL: 0. A sum of beta that is 0 but for rounding counts as 0. */
 double hg_qp_objective(const struct hg_qp *qp, const double *g);
 
 /* An entry's part of the duality gap at slope = g + off + bias: slope beta + kink |beta|, less its least in the box. */

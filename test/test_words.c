@@ -110,6 +110,47 @@ static void stopped_anywhere(void **state)
     }
 }
 
+/* Targets far from 0, and the two sides of nu-SVR, large and equal but for a little, leave of the objective what plain
+ * loops find, and coefficients that sum to 0. */
+static void far_targets(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 12; seed++)
+        for (int task = HINGE_EPSILON_SVR; task <= HINGE_QUANTILE; task++) {
+            struct set set = set_regression(seed, 12, 4);
+            hinge_params params = hinge_params_default((hinge_task)task);
+            params.kernel = hinge_kernel_rbf(0.1);
+            params.C = 2000;
+            params.p = 0.01;
+            params.tau = 0.3;
+            params.solver = (hinge_solver)(seed % 3);
+            for (size_t i = 0; i < set.n; i++)
+                set.y[i] = 0.1 * set.y[i] + (seed % 2 == 0 ? 1e8 : -3e9);
+            hinge_report report;
+            hinge_certificate certificate;
+            hinge_matrix x = set_matrix(&set);
+            hinge_model *model = fit(&set, &params, &report);
+            assert_int_equal(hinge_certify(model, &x, set.y, &params, &certificate, NULL), HINGE_OK);
+            double *beta = fit_beta(model, set.n), *gram = plain_gram(&params.kernel, &set, &set);
+            long double sum = 0, size = 0, objective = 0;
+            for (size_t i = 0; i < set.n; i++) {
+                for (size_t j = 0; j < set.n; j++)
+                    objective += 0.5L * beta[i] * beta[j] * gram[i * set.n + j];
+                objective -= (long double)beta[i] * set.y[i];
+                objective += task == HINGE_EPSILON_SVR ? params.p * fabs(beta[i]) : 0;
+                sum += beta[i];
+                size += fabs(beta[i]);
+            }
+            assert_true(fabsl(sum) <= 1e-16L * size);
+            assert_near(report.objective, (double)objective, 1e-6 * fabs((double)objective));
+            assert_near(-certificate.dual, (double)objective, 1e-6 * fabs((double)objective));
+            free(gram);
+            free(beta);
+            hinge_model_free(model);
+            set_free(&set);
+        }
+}
+
 /* <a, b>, and NaN for the pairs with an example whose first feature is the cookie's. */
 static int with_a_hole(void *cookie, const hinge_matrix *a, const hinge_matrix *b, double *out, size_t ld)
 {
@@ -497,7 +538,7 @@ int main(void)
         cmocka_unit_test(nu_of_folds),              cmocka_unit_test(rounding_holds_no_bias),
         cmocka_unit_test(both_sides_cancel),        cmocka_unit_test(tube_of_0),
         cmocka_unit_test(features_without_vectors), cmocka_unit_test(minus_0_in_files),
-        cmocka_unit_test(weightless_rows_have_no_coefficient),
+        cmocka_unit_test(weightless_rows_have_no_coefficient), cmocka_unit_test(far_targets),
     };
     return cmocka_run_group_tests_name("words", tests, NULL, NULL);
 }

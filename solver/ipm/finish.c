@@ -327,13 +327,10 @@ void hg_finish_worth(const struct hg_finish *s, double square, struct hg_worth *
     const struct hg_qp *qp = s->layered;
     double gap = 0;
     worth->violation = hg_qp_violation(qp, s->f);
-    worth->objective = square / 2;
+    worth->objective = square / 2 + hg_qp_objective(qp, NULL);
     worth->bias[1] = 0;
-    for (int l = 0; l < qp->layers; l++)
-        for (size_t i = 0; i < qp->n; i++) {
-            worth->objective += qp->off[l][i] * qp->beta[l][i] + qp->kink * fabs(qp->beta[l][i]);
-            worth->violation = isfinite(s->f[i]) ? worth->violation : NAN;
-        }
+    for (size_t i = 0; i < qp->n; i++)
+        worth->violation = isfinite(s->f[i]) ? worth->violation : NAN;
     for (int l = 0; l < qp->layers; l++) {
         worth->bias[l] = choose_bias(s, l);
         gap += is_hard(qp) ? hard_primal(s, square, worth->bias[l]) + worth->objective : gap_at(s, l, worth->bias[l]);
