@@ -188,16 +188,10 @@ static void decide_linear(const struct hg_prediction *j, const struct hg_workpla
 static void decide_precomputed(const struct hg_prediction *j, const struct hg_workplace *w, size_t row, size_t rows)
 {
     const hinge_model *m = j->m;
-    size_t classes = hg_model_groups(m), sv = 0;
-    for (size_t c = 0; c < classes; c++)
-        for (size_t end = sv + hg_model_group_sv(m, c); sv < end; sv++)
-            for (size_t k = 0; k < hg_decision_columns(m); k++) {
-                size_t pair = hg_coef_problem(m, c, k);
-                double coef = m->coef[k * m->n_sv + sv];
-                for (size_t r = 0; coef != 0 && r < rows; r++)
-                    w->decisions[r * m->n_problems + pair] +=
-                        coef * hg_matrix_value(&j->x.x, row + r, m->sv_serial[sv]);
-            }
+    for (struct hg_coef c = { 0 }; hg_next_coef(m, &c);)
+        for (size_t r = 0; c.value != 0 && r < rows; r++)
+            w->decisions[r * m->n_problems + c.problem] +=
+                c.value * hg_matrix_value(&j->x.x, row + r, m->sv_serial[c.sv]);
 }
 
 hinge_status hg_decide(const struct hg_prediction *j, struct hg_workplace *w, size_t row, size_t rows)

@@ -44,6 +44,20 @@ size_t hg_model_group_sv(const hinge_model *m, size_t c)
     return m->class_sv != NULL ? m->class_sv[c] : m->n_sv;
 }
 
+bool hg_next_coef(const hinge_model *m, struct hg_coef *at)
+{
+    size_t rows = hg_model_coef_rows(m);
+    if (at->next == rows * m->n_sv)
+        return false;
+    at->sv = at->next / rows;
+    at->row = at->next++ % rows;
+    while (at->sv >= at->end)
+        at->end += hg_model_group_sv(m, at->group++);
+    at->problem = hg_coef_problem(m, at->group - 1, at->row);
+    at->value = m->coef[at->row * m->n_sv + at->sv];
+    return true;
+}
+
 hinge_model *hg_model_new(hinge_task task, hinge_kernel kernel, hinge_multiclass multiclass, size_t n_classes,
                           size_t n_sv, size_t d)
 {
@@ -379,16 +393,12 @@ static bool collapse_linear(hinge_model *m)
 {
     if (m->kernel.type != HINGE_LINEAR)
         return true;
-    size_t rows = hg_model_coef_rows(m), values, sv = 0;
+    size_t values;
     if (!hg_mul(m->n_problems, m->d, &values) || (m->weights = hg_zalloc(values, sizeof *m->weights)) == NULL)
         return false;
     double *low = hg_zalloc(values, sizeof *low);
-    for (size_t c = 0; low != NULL && c < hg_model_groups(m); c++)
-        for (size_t end = sv + hg_model_group_sv(m, c); sv < end; sv++)
-            for (size_t row = 0; row < rows; row++) {
-                size_t at = hg_coef_problem(m, c, row) * m->d;
-                hg_add_multiple(m->weights + at, low + at, m->coef[row * m->n_sv + sv], m->sv + sv * m->d, m->d);
-            }
+    for (struct hg_coef c = { 0 }; low != NULL && hg_next_coef(m, &c);)
+        hg_add_multiple(m->weights + c.problem * m->d, low + c.problem * m->d, c.value, m->sv + c.sv * m->d, m->d);
     for (size_t k = 0; low != NULL && k < values; k++)
         m->weights[k] += isfinite(low[k]) ? low[k] : 0;
     hg_free(low);

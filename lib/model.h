@@ -122,4 +122,13 @@ size_t hg_coef_problem(const hinge_model *model, size_t c, size_t row);
 size_t hg_model_groups(const hinge_model *model);
 size_t hg_model_group_sv(const hinge_model *model, size_t c);
 
+/* A coefficient, and the problem that it belongs to. */
+struct hg_coef {
+    size_t sv, row, problem;
+    double value;
+    size_t next, group, end; /* how far it is gone on: coefficients, groups, and the SVs of these */
+};
+/* Goes on from { 0 } to the next one, vector by vector; false: there are no more. */
+bool hg_next_coef(const hinge_model *model, struct hg_coef *at);
+
 #endif

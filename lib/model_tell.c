@@ -52,12 +52,9 @@ hinge_status hinge_model_weights(const hinge_model *m, size_t problem, double *w
         return hg_ok(err);
     }
     memset(w, 0, m->d * sizeof *w);
-    size_t rows = hg_model_coef_rows(m), sv = 0;
-    for (size_t c = 0; c < hg_model_groups(m); c++)
-        for (size_t end = sv + hg_model_group_sv(m, c); sv < end; sv++)
-            for (size_t row = 0; row < rows; row++)
-                if (hg_coef_problem(m, c, row) == problem)
-                    w[m->sv_serial[sv]] += m->coef[row * m->n_sv + sv];
+    for (struct hg_coef c = { 0 }; hg_next_coef(m, &c);)
+        if (c.problem == problem)
+            w[m->sv_serial[c.sv]] += c.value;
     return hg_ok(err);
 }
 
@@ -68,10 +65,7 @@ hinge_status hinge_model_beta(const hinge_model *m, size_t n, double *beta, hing
     if (n != m->n_trained)
         return hg_fail(err, HINGE_EINVAL, "n: %zu, but the model was trained on %zu rows", n, m->n_trained);
     memset(beta, 0, m->n_problems * n * sizeof *beta);
-    size_t rows = hg_model_coef_rows(m), sv = 0;
-    for (size_t c = 0; c < hg_model_groups(m); c++)
-        for (size_t end = sv + hg_model_group_sv(m, c); sv < end; sv++)
-            for (size_t row = 0; row < rows; row++)
-                beta[hg_coef_problem(m, c, row) * n + m->sv_index[sv]] = m->coef[row * m->n_sv + sv];
+    for (struct hg_coef c = { 0 }; hg_next_coef(m, &c);)
+        beta[c.problem * n + m->sv_index[c.sv]] = c.value;
     return hg_ok(err);
 }

@@ -22,29 +22,15 @@ static hinge_status multiply(struct hg_gram *gram, const uint32_t *points, size_
 
 /* ---- ||w|| ------------------------------------------------------------------------------------------------------- */
 
-/* The row of coefficients that class c has in a problem; SIZE_MAX: it is not in it. */
-static size_t coef_row(const hinge_model *m, size_t c, size_t problem)
-{
-    size_t row = 0, rows = hg_model_coef_rows(m);
-    while (row < rows && hg_coef_problem(m, c, row) != problem)
-        row++;
-    return row < rows ? row : SIZE_MAX;
-}
-
 /* The support vectors of a problem and their coefficients; room for n_sv of each. */
 static size_t problem_sv(const hinge_model *m, size_t problem, uint32_t *id, double *coef)
 {
     size_t count = 0;
-    for (size_t c = 0, sv = 0, end = 0; c < hg_model_groups(m); c++) {
-        size_t row = coef_row(m, c, problem);
-        for (end += hg_model_group_sv(m, c); sv < end; sv++) {
-            double value = row != SIZE_MAX ? m->coef[row * m->n_sv + sv] : 0;
-            if (value != 0) {
-                id[count] = (uint32_t)sv;
-                coef[count++] = value;
-            }
+    for (struct hg_coef c = { 0 }; hg_next_coef(m, &c);)
+        if (c.problem == problem && c.value != 0) {
+            id[count] = (uint32_t)c.sv;
+            coef[count++] = c.value;
         }
-    }
     return count;
 }
 
@@ -88,11 +74,8 @@ hinge_status hinge_model_sum_alpha(const hinge_model *m, size_t problem, double 
     HG_TRY(check_problem(m, problem, sum_alpha, err));
     if (m->task != HINGE_C_SVC)
         return hg_fail(err, HINGE_EINVAL, "model: not a C-SVC one");
-    for (size_t c = 0, sv = 0, end = 0; c < m->n_classes; c++) {
-        size_t row = coef_row(m, c, problem);
-        for (end += m->class_sv[c]; sv < end; sv++)
-            sum += row != SIZE_MAX ? fabs(m->coef[row * m->n_sv + sv]) : 0;
-    }
+    for (struct hg_coef c = { 0 }; hg_next_coef(m, &c);)
+        sum += c.problem == problem ? fabs(c.value) : 0;
     *sum_alpha = sum;
     return hg_ok(err);
 }
