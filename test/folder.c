@@ -44,6 +44,14 @@ const char *path_of(const char *name)
     return paths[last];
 }
 
+void write_file(const char *path, const void *bytes, size_t size)
+{
+    FILE *file = fopen(path, "wb");
+    assert_non_null(file);
+    assert_int_equal(fwrite(bytes, 1, size, file), size);
+    assert_int_equal(fclose(file), 0);
+}
+
 void temporary_file(char path[PATH_ROOM])
 {
     below_temporary(path);

@@ -471,6 +471,10 @@ void oracle_predict(const struct oracle *oracle, const struct set *set, double *
     free(rows);
 }
 
+void quiet(const char *text)
+{
+}
+
 void oracle_free(struct oracle *oracle)
 {
     svm_free_and_destroy_model(&oracle->model);
@@ -481,6 +485,22 @@ void oracle_free(struct oracle *oracle)
 }
 
 /* ---- Assertions -------------------------------------------------------------------------------------------------- */
+
+void ok_or_fail(hinge_status status, const hinge_error *err, const char *file, int line)
+{
+    if (status == HINGE_OK)
+        return;
+    print_error("%s\n", err->text);
+    _fail(file, line);
+}
+
+void says_or_fail(const char *text, const char *words, const char *file, int line)
+{
+    if (strstr(text, words) != NULL)
+        return;
+    print_error("'%s' does not say '%s'\n", text, words);
+    _fail(file, line);
+}
 
 void near_or_fail(double a, double b, double tolerance, const char *what, const char *file, int line)
 {

@@ -96,9 +96,16 @@ struct oracle {
 struct oracle oracle_train(const struct set *set, const hinge_params *params);
 void oracle_predict(const struct oracle *oracle, const struct set *set, double *labels, double *decisions);
 void oracle_free(struct oracle *oracle);
+void quiet(const char *text); /* for svm_set_print_string_function: prints nothing */
 
 /* ---- Assertions -------------------------------------------------------------------------------------------------- */
 
+/* A call of hinge went well; otherwise the test fails by what it says. */
+#define assert_ok(call, err) ok_or_fail((call), (err), __FILE__, __LINE__)
+void ok_or_fail(hinge_status status, const hinge_error *err, const char *file, int line);
+/* A text has these words in it. */
+#define assert_says(text, words) says_or_fail((text), (words), __FILE__, __LINE__)
+void says_or_fail(const char *text, const char *words, const char *file, int line);
 /* |a - b| <= tolerance, NaN fails */
 #define assert_near(a, b, tolerance) near_or_fail((a), (b), (tolerance), #a " = " #b, __FILE__, __LINE__)
 /* |a - b| <= tolerance * |b| */

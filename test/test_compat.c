@@ -632,8 +632,7 @@ static void predicts(const char *text, double value)
 {
     char path[PATH_ROOM];
     temporary_file(path);
-    FILE *file = fopen(path, "w");
-    assert_true(file != NULL && fputs(text, file) >= 0 && fclose(file) == 0);
+    write_file(path, text, strlen(text));
     struct svm_model *m = svm_load_model(path);
     remove(path);
     assert_non_null(m);
@@ -915,9 +914,7 @@ static void files_are_lossless(void **state)
 
 static void refuse_file(const char *text)
 {
-    FILE *f = fopen("bad.model", "w");
-    fputs(text, f);
-    fclose(f);
+    write_file("bad.model", text, strlen(text));
     if (svm_load_model("bad.model") != NULL)
         fail_msg("taken for a model: %s", text);
 }
@@ -925,9 +922,8 @@ static void refuse_file(const char *text)
 static void broken_files_are_refused(void **state)
 {
 #define HEAD "svm_type c_svc\nkernel_type linear\nnr_class 2\ntotal_sv 1\n"
-    FILE *f = fopen("good.model", "w");
-    fputs(HEAD "rho 0.5\nlabel 1 -1\nnr_sv 1 0\nSV\n1 1:2 3:4 \n", f);
-    fclose(f);
+    const char good[] = HEAD "rho 0.5\nlabel 1 -1\nnr_sv 1 0\nSV\n1 1:2 3:4 \n";
+    write_file("good.model", good, sizeof good - 1);
     struct svm_model *m = svm_load_model("good.model");
     assert_non_null(m);
     svm_free_and_destroy_model(&m);

@@ -52,8 +52,7 @@ static struct answer solve(const hinge_qp *qp)
     struct answer a = { .u = zeros(qp->n), .z = zeros(qp->n_inequalities), .y = zeros(qp->n_equalities) };
     hinge_error err;
     a.r.u = a.u, a.r.z = a.z, a.r.y = a.y;
-    if (hinge_qp_solve(qp, &a.r, &err) != HINGE_OK)
-        fail_msg("%s", err.text);
+    assert_ok(hinge_qp_solve(qp, &a.r, &err), &err);
     return a;
 }
 
@@ -617,8 +616,7 @@ static void refused(const hinge_qp *qp, const char *words)
     hinge_qp_result r = { .iterations = 77 };
     hinge_error err;
     assert_int_equal(hinge_qp_solve(qp, &r, &err), HINGE_EINVAL);
-    if (strstr(err.text, words) == NULL)
-        fail_msg("'%s' does not say '%s'", err.text, words);
+    assert_says(err.text, words);
     assert_int_equal(r.iterations, 77);
 }
 

@@ -836,14 +836,6 @@ static hinge_status call_file(const void *arg, uint64_t *hash, hinge_error *err)
     return status;
 }
 
-static void write_file(const char *path, const void *bytes, size_t size)
-{
-    FILE *file = fopen(path, "wb");
-    assert_non_null(file);
-    assert_int_equal(fwrite(bytes, 1, size, file), size);
-    assert_int_equal(fclose(file), 0);
-}
-
 static void write_npy(const char *path, const char *shape, const double *values, size_t n)
 {
     char header[128];

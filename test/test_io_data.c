@@ -1,6 +1,6 @@
 /* Data files: what is read, what is refused and where, the same for any number of threads. */
 #include "lib/base/base.h"
-#include "test/folder.h"
+#include "test/support.h"
 #include "hg_config.h"
 
 #include <hinge/io.h>
@@ -26,14 +26,6 @@
 #endif
 
 /* ---- helpers ------------------------------------------------------------------------------------------- */
-
-static void write_file(const char *path, const void *bytes, size_t size)
-{
-    FILE *f = fopen(path, "wb");
-    assert_non_null(f);
-    assert_int_equal(fwrite(bytes, 1, size, f), size);
-    assert_int_equal(fclose(f), 0);
-}
 
 /* A copy without anything behind it, so that sanitizers see a step too far. */
 static hinge_status parse_bytes(const char *name, const void *bytes, size_t size,
@@ -61,9 +53,7 @@ static void check_read(const char *name, const char *text, size_t size, const hi
 {
     hinge_data data;
     hinge_error err;
-    hinge_status status = parse_bytes(name, text, size, options, &data, &err);
-    if (status != HINGE_OK)
-        fail_msg("%s", err.text);
+    assert_ok(parse_bytes(name, text, size, options, &data, &err), &err);
     assert_int_equal(data.x.rows, rows);
     assert_int_equal(data.x.cols, cols);
     assert_int_equal(data.x.stride, cols);
@@ -98,8 +88,7 @@ static void check_refused(const char *name, const void *text, size_t size, const
     if (status != expected || err.status != expected)
         fail_msg("'%s': status %d, not %d", part, (int)status, (int)expected);
     assert_memory_equal(&data, &before, sizeof data);
-    if (strstr(err.text, part) == NULL)
-        fail_msg("'%s' does not say '%s'", err.text, part);
+    assert_says(err.text, part);
     snprintf(place, sizeof place, "%s:%zu: ", name, line);
     if (err.line != line || (line > 0 && strncmp(err.text, place, strlen(place)) != 0))
         fail_msg("'%s', line %zu, does not begin with '%s'", err.text, err.line, place);
@@ -234,8 +223,8 @@ static void libsvm_drops_empty(void **state)
     for (int threads = 1; threads <= 3; threads++) {
         hinge_data data;
         hinge_error err;
-        if (parse_bytes("a", text, n, &(hinge_data_options){ .drop_empty = 1, .threads = threads }, &data, &err))
-            fail_msg("%s", err.text);
+        hinge_data_options options = { .drop_empty = 1, .threads = threads };
+        assert_ok(parse_bytes("a", text, n, &options, &data, &err), &err);
         assert_int_equal(data.x.rows, ROWS);
         assert_int_equal(data.x.cols, COLS);
         assert_int_equal(data.file_cols, 2000002);
@@ -360,8 +349,7 @@ static void check_file(const char *path)
 {
     hinge_data data;
     hinge_error err;
-    if (hinge_data_read(path, NULL, &data, &err) != HINGE_OK)
-        fail_msg("%s", err.text);
+    assert_ok(hinge_data_read(path, NULL, &data, &err), &err);
     assert_int_equal(data.x.rows, 2);
     assert_int_equal(data.file_cols, 3);
     assert_true(at(&data, 0, 2) == -2 && at(&data, 1, 1) == 1000 && data.y[1] == -1);

@@ -1,6 +1,6 @@
 /* Model files: LIBSVM's text to the letter, exact reloading, and what is refused and where. */
 #include "lib/model.h"
-#include "test/folder.h"
+#include "test/support.h"
 
 #include <hinge/io.h>
 #include <hinge/scaling.h>
@@ -33,8 +33,7 @@ static struct hinge_model *parse_text(const char *text, size_t size, const hinge
     char *copy = malloc(size == 0 ? 1 : size);
     assert_non_null(copy);
     memcpy(copy, text, size);
-    if (hinge_model_parse(&model, "m", copy, size, user, &err) != HINGE_OK)
-        fail_msg("%s", err.text);
+    assert_ok(hinge_model_parse(&model, "m", copy, size, user, &err), &err);
     free(copy);
     return model;
 }
@@ -585,10 +584,6 @@ static void saves_exactly(void **state)
 
 /* ---- LIBSVM reads ours, we read LIBSVM's --------------------------------------------------------------- */
 
-static void quiet(const char *text)
-{
-}
-
 static void libsvm_reads_ours(void **state)
 {
     const hinge_kernel kernels[] = { hinge_kernel_linear(), hinge_kernel_polynomial(2, 0.5, -1),
@@ -637,8 +632,7 @@ static void check_theirs(const struct svm_model *theirs)
     struct hinge_model *ours = NULL;
     hinge_error err;
     assert_int_equal(svm_save_model(path_of("model"), theirs), 0);
-    if (hinge_model_load(&ours, path_of("model"), NULL, &err) != HINGE_OK)
-        fail_msg("%s", err.text);
+    assert_ok(hinge_model_load(&ours, path_of("model"), NULL, &err), &err);
     assert_int_equal(ours->task, theirs->param.svm_type);
     assert_int_equal(ours->kernel.type, theirs->param.kernel_type);
     assert_int_equal(ours->n_classes, theirs->nr_class);

@@ -563,9 +563,7 @@ static void test_checkpoint(void **state)
         spoil(name, cut);
         check_failure(&rest, 2, HINGE_EFORMAT, "part-1");
     }
-    FILE *file = fopen(path_of("problem-0.manifest"), "wb");
-    fputs("hinge-mpi 1\nidentity 12", file);
-    fclose(file);
+    write_file(path_of("problem-0.manifest"), "hinge-mpi 1\nidentity 12", 23);
     check_failure(&rest, 2, HINGE_EFORMAT, "manifest");
     empty_folder();
     hinge_model_free(whole.model);

@@ -61,20 +61,13 @@ static void read_rank(const struct hm_net *net, void *arg)
     hinge_data_free(&part);
 }
 
-static void write_bytes(const char *path, const void *bytes, size_t size)
-{
-    FILE *file = fopen(path, "wb");
-    assert_int_equal(fwrite(bytes, 1, size, file), size);
-    fclose(file);
-}
-
 /* At every split: with as many ranks as bytes, each position begins a part. */
 static void check_file(const char *name, const void *bytes, size_t size, hinge_data_options options, enum reads reads)
 {
     char path[PATH_ROOM];
     memcpy(path, path_of(name), sizeof path);
     struct reading r = { .path = path, .options = options };
-    write_bytes(path, bytes, size);
+    write_file(path, bytes, size);
     hinge_status status = hinge_data_read(r.path, &options, &r.all, &r.err);
     assert_int_equal(status == HINGE_OK, reads != BAD);
     for (size_t ranks = 1; ranks <= size + 2; ranks += ranks < 9 ? 1 : size + 2 - ranks > 0 ? size + 2 - ranks : 1) {
@@ -185,7 +178,7 @@ static void check_npy(const struct bytes *x, const struct bytes *labels, hinge_d
     memcpy(path, path_of("labels.npy"), sizeof path);
     options.labels_path = labels != NULL ? path : NULL;
     if (labels != NULL)
-        write_bytes(path, labels->data, labels->size);
+        write_file(path, labels->data, labels->size);
     check_file("data", x->data, x->size, options, reads);
     if (labels != NULL)
         assert_int_equal(remove(path), 0);

@@ -28,8 +28,7 @@ static double dense_dual(const double *gram, const double *s, const double *p, c
     hinge_qp qp = { .n = count, .q = q, .p = p, .n_inequalities = 2 * count, .a = a, .c = c };
     hinge_qp_result r = { .u = u };
     hinge_error err;
-    if (hinge_qp_solve(&qp, &r, &err) != HINGE_OK)
-        fail_msg("%s", err.text);
+    assert_ok(hinge_qp_solve(&qp, &r, &err), &err);
     assert_int_equal(r.outcome, HINGE_QP_SOLVED);
     memset(f, 0, n * sizeof *f);
     for (size_t i = 0; i < n; i++)
