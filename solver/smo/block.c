@@ -95,7 +95,9 @@ static void begin_judging(struct hg_run *r)
     r->newton_bytes = 0;
     r->waste = 0;
     r->checks = 0;
-    r->looked = r->resorted = r->ended = false;
+    r->fresh_moved = 0;
+    r->looked = r->opt->close;
+    r->resorted = r->ended = false;
 }
 
 hinge_status hg_run_init(struct hg_run *r, hinge_error *err)
@@ -158,11 +160,12 @@ void hg_solve_block(struct hg_run *r)
         for (int l = 0; l < r->qp->layers; l++)
             in->beta[l][k] = r->before[l][k] = r->qp->beta[l][r->w[k]];
     }
+    double shrink = whole ? 0 : r->opt->close ? 0.02 : 0.1; /* near a solution what W leaves is what others lack */
     struct hg_inner_result done =
-        hg_inner_solve(in, whole ? r->target : r->target / 2, whole ? 0 : 0.1, whole, steps_allowed(r));
+        hg_inner_solve(in, whole ? r->target : r->target / 2, shrink, whole, steps_allowed(r));
     r->report->iterations += done.steps;
     r->decrease = done.decrease;
-    r->n_moved = 0;
+    r->n_moved = r->fresh_moved = 0;
     for (size_t k = 0; k < r->in_w; k++) {
         double delta = 0;
         bool touched = false;
@@ -171,6 +174,7 @@ void hg_solve_block(struct hg_run *r)
             touched = touched || in->beta[l][k] != r->before[l][k];
             r->qp->beta[l][r->w[k]] = in->beta[l][k];
         }
+        r->fresh_moved += touched && r->age[k] == r->report->rounds;
         if (touched)
             hg_set_offsets(r, r->position[r->w[k]]);
         if (delta != 0)
@@ -373,6 +377,7 @@ hinge_status hg_smo_again(struct hg_run *r, struct hg_qp *qp, double eps, uint64
     options.max_iter = max_iter > 0 ? max_iter : options.max_iter;
     options.leaves = NULL;
     options.warm = false;
+    options.close = true;
     options.measured = HG_EARLY;
     options.cut = HG_CUT;
     *result = (struct hg_smo_result){ .report = { .rounds = r->rounds, .error = NAN }, .objective_error = NAN };

@@ -72,6 +72,7 @@ struct hg_run {
     uint8_t *is_in_w;      /* [n] */
     uint32_t *fresh;       /* [q] slots that are new this round */
     size_t n_fresh;
+    size_t fresh_moved;      /* so many of them moved */
     void **block_row;       /* [q] */
     uint32_t *block_points; /* [q] */
     double *before[2];      /* [q] beta before the inner solve, */
@@ -210,7 +211,8 @@ hinge_status hg_wake_all(struct hg_run *r);
 /* Brings the k worst of n candidates to the front. */
 void hg_worst_first(struct hg_candidate *c, size_t n, size_t k);
 
-/* Half of W (all of it at first) makes room for the worst violators, up and down, of each layer. */
+/* Half of W (all of it at first) makes room for the worst violators, up and down, of each layer; near a solution only
+ * as many as three times those that were new in the last round and moved, an eighth at least. */
 void hg_select_block(struct hg_run *r);
 
 /* Fresh points go into slots that are empty, then into those of the points that have been in W longest, by put(), which

@@ -146,7 +146,8 @@ static void place_fresh(struct hg_run *r)
 
 void hg_select_block(struct hg_run *r)
 {
-    size_t room = HG_MIN(HG_MAX(r->q - r->in_w, r->q / 2), r->m);
+    size_t most = r->opt->close ? HG_MIN(r->q / 2, HG_MAX(3 * r->fresh_moved, r->q / 8)) : r->q / 2;
+    size_t room = HG_MIN(HG_MAX(r->q - r->in_w, most), r->m);
     r->n_fresh = 0;
     if (r->q == r->n && r->in_w == 0) { /* all there are, at once */
         for (; r->n_fresh < r->n; r->n_fresh++) {
