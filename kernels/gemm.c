@@ -1,6 +1,6 @@
 /*
- * Tiles by GEMM: dot products of vectors as they are, and a map. In f64 an RBF kernel's small distances are taken from
- * the vectors' differences, as norms and dot products do not tell them.
+ * Tiles by GEMM (maker.h): dot products of vectors as they are, and a map. In f64 an RBF kernel's small distances are
+ * taken from the vectors' differences, as norms and dot products do not tell them.
  */
 #include "kernels/maker.h"
 

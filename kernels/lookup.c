@@ -1,4 +1,4 @@
-/* Tiles of a precomputed kernel: values are looked up in the caller's matrix. */
+/* Tiles of a precomputed kernel (maker.h): values are looked up in the caller's matrix. */
 #include "kernels/maker.h"
 
 static bool fits(const struct hg_tiler *t, const struct hg_points *points)

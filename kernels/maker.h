@@ -1,7 +1,8 @@
 /*
  * Tile makers: the ways in which a tile of kernel values is made, one const row and one file each. A maker brings the
  * vectors of the tile's rows (its left side) and of its columns (its right side) into the form that it works on, and
- * makes values of the two. The loop over tiles (gram.c) and prediction ask the row alone, never which maker it is.
+ * makes values of the two. The loop over tiles (gram.c) and prediction ask the row alone, never which maker it is. Read
+ * points.h and map.h before.
  */
 #ifndef HG_MAKER_H
 #define HG_MAKER_H

@@ -1,4 +1,4 @@
-/* Tiles by the user's kernel: his function makes them, in f64, of the vectors of both sides. */
+/* Tiles by the user's kernel (maker.h): his function makes them, in f64, of the vectors of both sides. */
 #include "kernels/maker.h"
 
 static bool fits(const struct hg_tiler *t, const struct hg_points *points)

@@ -1,5 +1,5 @@
 /*
- * The full certificate: everything recomputed in f64 from the data and the model's coefficients.
+ * The full certificate: everything recomputed in f64 from the data and the model's coefficients. Read problem.h before.
  *
  * With h_i(t) = (g_i + off_i + b) t + kink |t| and t in [lo_i, hi_i], the duality gap of coefficients beta and
  * bias b is the sum over entries of h_i(beta_i) - min h_i >= 0: for C-SVC, with f = g + b, that is sum alpha (y

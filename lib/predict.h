@@ -1,5 +1,6 @@
 /*
- * A prediction in work: what predict.c drives, and decide.c makes decision values of.
+ * A prediction in work: what predict.c drives, and decide.c makes decision values of. Read model.h and kernels/maker.h
+ * before.
  */
 #ifndef HG_PREDICT_H
 #define HG_PREDICT_H

@@ -1,6 +1,6 @@
 /*
  * From data and parameters to QPs: classes and their order, weights, the points as kernels read them, and the QP of
- * each two-class problem. Training and certification share it.
+ * each two-class problem. Training and certification share it. Read solver/qp.h before.
  */
 #ifndef HG_PROBLEM_H
 #define HG_PROBLEM_H

@@ -1,5 +1,6 @@
 /*
- * A training on its way: data and parameters, what all its two-class problems share, and what came out of each.
+ * A training on its way: data and parameters, what all its two-class problems share, and what came out of each. Read
+ * problem.h before.
  */
 #ifndef HG_TRAINING_H
 #define HG_TRAINING_H

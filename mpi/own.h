@@ -1,7 +1,7 @@
 /*
  * A rank's own points. All points are numbered by class, in the order of rows within each (regression and one-class:
  * one group). Each class is cut into tiles of the same number of points, and tile t of all goes to rank t mod ranks:
- * what is computed for a tile does not depend on how many ranks there are.
+ * what is computed for a tile does not depend on how many ranks there are. Read net.h before.
  */
 #ifndef HM_OWN_H
 #define HM_OWN_H

@@ -1,6 +1,6 @@
 /*
  * One two-class problem on all ranks: block SMO by rounds. Each rank holds beta and g = K beta of its own points, and
- * all hold the same working set W.
+ * all hold the same working set W. Read own.h before, and solver/smo/block.c, whose rounds these are.
  *
  *   round.c    a round: violations, selection, W, the inner solve, the update of g
  *   share.c    what ranks tell each other of W

@@ -1,3 +1,4 @@
+/* Checkpoints as files: how parts and manifests are written, found again and believed. Read save.h before. */
 #include "mpi/save.h"
 #include "lib/files/bytes.h"
 

@@ -1,5 +1,12 @@
 /*
- * What the subcommands of hinge share: messages, options, numbers, files written whole, JSON, data.
+ * What the subcommands of hinge share: messages, files written whole, JSON and scores are in common.c, options in
+ * options.c, data files in data.c. Each command has its name's file; beside them
+ *
+ *   train    online.c: perceptron and sgd; train_report.c: what is told
+ *   grid     grid_file.c: the file of points; grid_report.c: what is told
+ *   report   recall.c: how a model was trained; report_print.c: what is told
+ *   plot     regions.c: the picture of a model
+ *   several  gnuplot.c, progress.c, ranges.c: files of svm-scale; subject.c: a model beside data; restart.c
  *
  * A command that cannot go on calls die(): the message goes to stderr as "hinge: ...", and nothing that was
  * to be written is left behind, since every file is written under another name and renamed at the end.

@@ -1,5 +1,5 @@
 /*
- * What the readers of the data formats share.
+ * What the readers of the data formats share. Read bytes.h and lines.h before.
  */
 #ifndef HG_IO_DATA_H
 #define HG_IO_DATA_H

@@ -1,6 +1,6 @@
 /*
  * The end of the interior point: coefficients of the state as it stands, by proximal steps (finish.c), and the best of
- * them kept.
+ * them kept. Read interior_run.h before.
  */
 #include "solver/ipm/interior_run.h"
 

@@ -1,6 +1,6 @@
 /*
  * Interior point for SVMs whose kernel has low rank, K = Z Z' with Z n x d: the linear kernel, explicit features, or a
- * factor of a kernel matrix. doc/interior-point.md has the mathematics.
+ * factor of a kernel matrix. Read qp.h before; doc/interior-point.md has the mathematics.
  */
 #ifndef HG_INTERIOR_H
 #define HG_INTERIOR_H

@@ -1,5 +1,6 @@
 /*
- * What a run of the interior point holds (interior.c says what the letters are), and its end.
+ * What a run of the interior point holds, and its end. Read sweep.h and the opening of interior.c before, which says
+ * what the letters are.
  */
 #ifndef HG_INTERIOR_RUN_H
 #define HG_INTERIOR_RUN_H

@@ -1,6 +1,7 @@
 /*
  * Block SMO: the default solver. A working set W of q points is solved to (near) optimality by second-order SMO on
- * K_WW, then the rows of the points that moved update the gradient of all active points.
+ * K_WW, then the rows of the points that moved update the gradient of all active points. Read qp.h and
+ * lib/rows/rows.h before.
  */
 #ifndef HG_BLOCK_H
 #define HG_BLOCK_H

@@ -1,5 +1,6 @@
 /*
- * What the Newton finish (newton.c) holds, and its inner half: steps on the free entries of one block (face.c).
+ * What the Newton finish (newton.c) holds, and its inner half: steps on the free entries of one block (face.c). Read
+ * inner.h and the opening of newton.c before.
  */
 #ifndef HG_FACE_H
 #define HG_FACE_H

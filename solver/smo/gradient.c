@@ -1,5 +1,6 @@
 /*
  * The gradient g = K beta of block SMO, by the store of rows (store.h); how wrong it is, and what is done about it.
+ * Read run.h before.
  */
 #include "solver/smo/run.h"
 

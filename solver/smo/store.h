@@ -1,7 +1,7 @@
 /*
  * The row store of block SMO: a source of rows behind a cache. It is asked for sums of rows over columns that it was
  * told; which rows are kept, how many columns of each, in how many bits, and which are computed again for what bits
- * took from them, is known here alone.
+ * took from them, is known here alone. Read lib/rows/rows.h before.
  *
  * Buys: 16 bits a value take 1 / 1.39 of the processor time of f32 on cod-rna, and half of the memory; patience with
  * rows that are cheap to make spares casp 5.4 of 6 GB. Rows whose values are not in [0, 1] (hg_rows.unit false) stay

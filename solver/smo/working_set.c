@@ -1,5 +1,5 @@
 /*
- * The working set W of block SMO: the worst violators, and K_WW.
+ * The working set W of block SMO: the worst violators, and K_WW. Read run.h before.
  */
 #include "solver/smo/run.h"
 
