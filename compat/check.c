@@ -80,8 +80,7 @@ static const char *check_nu(const struct svm_problem *prob, double nu)
             run = 0;
         }
     free(label);
-    return classes > 1 && nu * ((double)smallest + largest) / 2 > smallest ? "specified nu is infeasible"
-                                                                           : NULL;
+    return classes > 1 && nu * ((double)smallest + largest) / 2 > smallest ? "specified nu is infeasible" : NULL;
 }
 
 /* LIBSVM would go on with these, to infinite loops, NaN, or merged classes. */

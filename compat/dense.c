@@ -125,8 +125,7 @@ static const char *allocate(struct hgc_dense *dense, const struct svm_problem *p
     return NULL;
 }
 
-const char *hgc_dense_make(struct hgc_dense *dense, const struct svm_problem *prob,
-                           const struct svm_parameter *param)
+const char *hgc_dense_make(struct hgc_dense *dense, const struct svm_problem *prob, const struct svm_parameter *param)
 {
     struct hg_columns c;
     memset(dense, 0, sizeof *dense);

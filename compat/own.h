@@ -61,8 +61,7 @@ struct hgc_dense {
 };
 
 /* NULL, or a message; *dense is cleared then. */
-const char *hgc_dense_make(struct hgc_dense *dense, const struct svm_problem *prob,
-                           const struct svm_parameter *param);
+const char *hgc_dense_make(struct hgc_dense *dense, const struct svm_problem *prob, const struct svm_parameter *param);
 void hgc_dense_free(struct hgc_dense *dense);
 
 /* Prints what LIBSVM prints of each two-class problem. iterations[n_problems], or NULL. */

@@ -173,8 +173,7 @@ static double decide_single(const struct svm_model *m, const double *values)
 }
 
 /* f of class a against class b: sum over SVs of a of coef[b - 1], over SVs of b of coef[a]. */
-static double decide_pair(const struct svm_model *m, const double *values, int a, int first_a, int b,
-                          int first_b)
+static double decide_pair(const struct svm_model *m, const double *values, int a, int first_a, int b, int first_b)
 {
     double sum = 0;
     const double *of_a = m->sv_coef[b - 1], *of_b = m->sv_coef[a];

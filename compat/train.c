@@ -72,8 +72,7 @@ static const double almost_0 = 1e-200;  /* a weight: hinge wants each class to h
 static const double almost_infinite = 1e100; /* a bound that is never met where a hard tube is feasible */
 
 /* class_labels: [2 nr_weight] room of the caller's, for the weights too. */
-static hinge_params params_of(const struct svm_parameter *p, const struct hgc_dense *dense,
-                              double *class_labels)
+static hinge_params params_of(const struct svm_parameter *p, const struct hgc_dense *dense, double *class_labels)
 {
     const hinge_task_row *task = hgc_task(p->svm_type);
     hinge_params q = hinge_params_default(task->task);
@@ -202,13 +201,11 @@ static void warn_of_weights(const struct svm_parameter *param, const hinge_model
         while (c < classes && hinge_model_labels(h)[c] != param->weight_label[k])
             c++;
         if (c == classes)
-            fprintf(stderr, "WARNING: a weight is given for class %d, which does not occur\n",
-                    param->weight_label[k]);
+            fprintf(stderr, "WARNING: a weight is given for class %d, which does not occur\n", param->weight_label[k]);
     }
 }
 
-static struct svm_model *train(const struct job *job, const struct svm_problem *prob,
-                               const struct svm_parameter *param)
+static struct svm_model *train(const struct job *job, const struct svm_problem *prob, const struct svm_parameter *param)
 {
     struct steps steps = { NULL, NULL, 0 };
     hinge_params params = job->params;

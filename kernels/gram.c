@@ -461,8 +461,7 @@ hinge_status hg_gram_init(struct hg_gram *g, const struct hg_tiler *tiler, const
     g->order = points->cells != NULL ? hg_cells_order(points->cells, subset, n) : NULL;
     if (g->work == NULL || (points->cells != NULL && g->order == NULL)) {
         hg_gram_free(g);
-        return hg_fail(err, HINGE_ENOMEM, "no memory for the work space of kernel blocks (%zu bytes)",
-                       g->work_bytes);
+        return hg_fail(err, HINGE_ENOMEM, "no memory for the work space of kernel blocks (%zu bytes)", g->work_bytes);
     }
     g->super.order = g->order;
     if (tiler->type == HINGE_F32)

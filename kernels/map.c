@@ -176,8 +176,7 @@ static inline void add_lanes64(double *sum, const double *part)
 #define SHIFT_16 422212465065984.0 /* 1.5 2^48, where the ulp is 1/16 */
 
 /* out [32] = exp(c d), d = max(floor, norm + norms - 2 dot) */
-static inline void
-exp_by_table(struct hg_exp64 c, double norm, const double *dot, double *out, const double *norms)
+static inline void exp_by_table(struct hg_exp64 c, double norm, const double *dot, double *out, const double *norms)
 {
     enum { SIDE = BLOCK / 8 };
     static const double q[] = { 0x1.430cbb59a53f4p-13, 0x1.5d89c0bb7649ep-10, 0x1.3b2ab6f894503p-7,

@@ -62,8 +62,7 @@ struct hg_row64 {
 
 /* count: blocks; norms [count * HG_MAP_BLOCK], RBF only */
 typedef void hg_blocks32(const struct hg_row32 *row, size_t count, const float *dot, float *out, const float *norms);
-typedef void hg_blocks64(const struct hg_row64 *row, size_t count, const double *dot, double *out,
-                         const double *norms);
+typedef void hg_blocks64(const struct hg_row64 *row, size_t count, const double *dot, double *out, const double *norms);
 
 struct hg_panel_job;
 struct hg_sums;

@@ -33,8 +33,7 @@ static void copy_vector(const struct hg_points *points, size_t i, hinge_dtype ty
     const double *from64 = (const double *)x->data + at;
     bool plain = points->shift == NULL && points->factor == NULL && points->offset == NULL && hg_matrix_by_rows(x);
     if (plain && x->type == type)
-        memcpy(out, type == HINGE_F32 ? (const void *)from32 : (const void *)from64,
-               d * hg_size_of(type));
+        memcpy(out, type == HINGE_F32 ? (const void *)from32 : (const void *)from64, d * hg_size_of(type));
     else if (plain && type == HINGE_F32)
         for (size_t c = 0; c < d; c++)
             ((float *)out)[c] = (float)from64[c];

@@ -272,9 +272,8 @@ static hinge_status open_problem(const hinge_model *m, const hinge_matrix *x, co
     if (status == HINGE_OK && hg_mul(pr->n_problems, x->rows, &values))
         *beta = hg_alloc(values, sizeof **beta);
     if (status == HINGE_OK)
-        status = *beta != NULL
-                     ? find_beta(m, x, y, pr->params.weights, *beta, err)
-                     : hg_fail(err, HINGE_ENOMEM, "no memory for the coefficients of %zu rows", x->rows);
+        status = *beta != NULL ? find_beta(m, x, y, pr->params.weights, *beta, err)
+                               : hg_fail(err, HINGE_ENOMEM, "no memory for the coefficients of %zu rows", x->rows);
     if (status != HINGE_OK) {
         hg_free(*beta);
         hg_problem_free(pr);
@@ -383,9 +382,8 @@ static hinge_status check_kinds(const hinge_model *m, const void *out, double to
     return HINGE_OK;
 }
 
-hinge_status hinge_kinds_of(const hinge_model *m, const hinge_matrix *x, const double *y,
-                            const hinge_params *params, size_t problem, double tolerance, hinge_kinds *kinds,
-                            hinge_point *points, hinge_error *err)
+hinge_status hinge_kinds_of(const hinge_model *m, const hinge_matrix *x, const double *y, const hinge_params *params,
+                            size_t problem, double tolerance, hinge_kinds *kinds, hinge_point *points, hinge_error *err)
 {
     struct hg_problem pr;
     double *beta;
@@ -410,8 +408,7 @@ hinge_status hinge_kinds_each(const hinge_model *m, const hinge_matrix *x, const
     HG_TRY(check_kinds(m, &kinds, tolerance, err));
     HG_TRY(open_problem(m, x, y, params, &pr, &beta, err));
     hinge_point *points = hg_alloc(x->rows, sizeof *points);
-    hinge_status status =
-        points != NULL ? HINGE_OK : hg_fail(err, HINGE_ENOMEM, "no memory for %zu rows", x->rows);
+    hinge_status status = points != NULL ? HINGE_OK : hg_fail(err, HINGE_ENOMEM, "no memory for %zu rows", x->rows);
     for (size_t p = 0; p < pr.n_problems && status == HINGE_OK; p++) {
         status = look_at_problem(&pr, p, m, beta, tolerance, &kinds, points, err);
         if (status == HINGE_OK && each(arg, p, &kinds, points) != 0)

@@ -9,8 +9,7 @@
 
 /* ---- dealing --------------------------------------------------------------------------------------------- */
 
-void hg_folds_deal(uint64_t *state, const size_t *start, size_t groups, size_t folds, uint32_t *work,
-                   uint32_t *fold)
+void hg_folds_deal(uint64_t *state, const size_t *start, size_t groups, size_t folds, uint32_t *work, uint32_t *fold)
 {
     for (size_t g = 0; g < groups; g++) {
         size_t n = start[g + 1] - start[g];

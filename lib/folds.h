@@ -12,8 +12,7 @@
 /* fold[i] in [0, folds) for positions start[0] .. start[groups] - 1: each group (a class, say) is permuted and
  * dealt to the folds in turn, going on where the group before ended. Every fold gets its share of each group
  * and of all, to within one. work: as large as fold. */
-void hg_folds_deal(uint64_t *state, const size_t *start, size_t groups, size_t folds, uint32_t *work,
-                   uint32_t *fold);
+void hg_folds_deal(uint64_t *state, const size_t *start, size_t groups, size_t folds, uint32_t *work, uint32_t *fold);
 
 /* fold[rows of x] by row: those of weight > 0 are dealt by class, then the others, for prediction alone. */
 hinge_status hg_folds_draw(const struct hg_problem *problem, uint64_t *state, size_t folds, uint32_t *fold,

@@ -329,8 +329,7 @@ static bool wants_panels(hinge_model *m, const struct hg_points *sv, hinge_dtype
     m->dense = hg_lists_are_dense(nonzeros, m->d);
     if (m->n_sv < hg_panel_cols(type) / 4) /* panels would be mostly empty */
         return false;
-    return hg_lists_win(nonzeros, m->d, type, level) ||
-           (hg_model_is_small(m) && m->d <= HG_STRETCH && level >= 3);
+    return hg_lists_win(nonzeros, m->d, type, level) || (hg_model_is_small(m) && m->d <= HG_STRETCH && level >= 3);
 }
 
 static bool derive_panels(hinge_model *m, const struct hg_points *sv, int threads)
@@ -447,13 +446,11 @@ hinge_status hinge_model_widen(hinge_model *m, size_t n_features, hinge_error *e
     if (n_features == m->d || m->sv == NULL)
         return hg_ok(err);
     if (m->scale_factor != NULL)
-        return hg_fail(err, HINGE_EINVAL, "model: it scales %zu features; how others are scaled is not known",
-                       m->d);
+        return hg_fail(err, HINGE_EINVAL, "model: it scales %zu features; how others are scaled is not known", m->d);
     hinge_model wide = *m;
     wide.sv = hg_mul(m->n_sv, n_features, &values) ? hg_zalloc(values, sizeof *wide.sv) : NULL;
     if (wide.sv == NULL)
-        return hg_fail(err, HINGE_ENOMEM, "no memory for %zu support vectors of %zu features", m->n_sv,
-                       n_features);
+        return hg_fail(err, HINGE_ENOMEM, "no memory for %zu support vectors of %zu features", m->n_sv, n_features);
     for (size_t i = 0; i < m->n_sv; i++)
         memcpy(wide.sv + i * n_features, m->sv + i * m->d, m->d * sizeof *wide.sv);
     wide.d = n_features;
@@ -517,8 +514,7 @@ const hinge_words *hinge_model_words(const hinge_model *m)
     return m->words.count > 0 ? &m->words : NULL;
 }
 
-hinge_status hinge_model_set_scaling(hinge_model *m, const double *factor, const double *offset,
-                                     hinge_error *err)
+hinge_status hinge_model_set_scaling(hinge_model *m, const double *factor, const double *offset, hinge_error *err)
 {
     if (m->sv == NULL)
         return hg_fail(err, HINGE_EINVAL, "model: the values of a precomputed kernel cannot be scaled");

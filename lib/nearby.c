@@ -48,8 +48,7 @@ static void bound(const struct hg_points *points, const uint32_t *ids, size_t ea
 {
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 8)
     for (size_t first = 0; first < points->n; first += each)
-        hg_cells_box(points, ids + first, HG_MIN(each, points->n - first),
-                     box + first / each * 2 * points->x.cols);
+        hg_cells_box(points, ids + first, HG_MIN(each, points->n - first), box + first / each * 2 * points->x.cols);
 }
 
 hinge_status hg_nearby_init(struct hg_nearby *n, const hinge_model *m, const struct hg_points *examples,

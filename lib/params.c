@@ -197,8 +197,7 @@ hinge_status hinge_params_check(const hinge_params *params, size_t n, size_t n_f
     return hg_ok(err);
 }
 
-hinge_status hg_params_check(const hinge_params *params, size_t n, size_t d, hinge_params *resolved,
-                             hinge_error *err)
+hinge_status hg_params_check(const hinge_params *params, size_t n, size_t d, hinge_params *resolved, hinge_error *err)
 {
     hinge_params p = *params;
     p.C = p.C == 0 ? 1 : p.C;

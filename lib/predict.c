@@ -110,8 +110,7 @@ static hinge_status predict_block(const struct hg_prediction *j, struct hg_workp
             decision[p] -= m->rho[p];
         size_t example = j->x.order != NULL ? j->x.order[row + r] : row + r;
         if (j->again != NULL)
-            j->again[example] = is_open(j, hg_example_norm(j, w, r), decision, w->sizes + r * m->n_problems,
-                                         w->votes);
+            j->again[example] = is_open(j, hg_example_norm(j, w, r), decision, w->sizes + r * m->n_problems, w->votes);
         if (j->decisions != NULL)
             memcpy(j->decisions + example * m->n_problems, decision, m->n_problems * sizeof *decision);
         if (j->labels != NULL)
@@ -209,8 +208,7 @@ static hinge_status predict_all(struct hg_prediction *j, int threads, hinge_erro
     if (failed == HINGE_OK && j->stopped)
         return hg_fail(err, HINGE_ECALLBACK, "progress: the callback ended the prediction after %zu of %zu rows",
                        j->done, j->x.x.rows);
-    return failed == HINGE_OK ? HINGE_OK
-                              : hg_fail(err, (hinge_status)failed, "the kernel function reported a failure");
+    return failed == HINGE_OK ? HINGE_OK : hg_fail(err, (hinge_status)failed, "the kernel function reported a failure");
 }
 
 /* Threads worth starting. */
@@ -222,8 +220,7 @@ static int team_for(const hinge_model *m, size_t rows, int asked)
 
 /* ---- the entry --------------------------------------------------------------------------------------------------- */
 
-static hinge_status check(const hinge_model *m, const hinge_matrix *x, const hinge_predict_options *o,
-                          hinge_error *err)
+static hinge_status check(const hinge_model *m, const hinge_matrix *x, const hinge_predict_options *o, hinge_error *err)
 {
     if (m == NULL)
         return hg_fail(err, HINGE_EINVAL, "model: NULL");
@@ -234,9 +231,7 @@ static hinge_status check(const hinge_model *m, const hinge_matrix *x, const hin
     if (any ? m->n_sv > 0 && x->cols < m->d : x->cols != m->d)
         return hg_fail(err, HINGE_EINVAL, "x.cols: %zu, but the model has %zu features", x->cols, m->d);
     status = hg_options_check(o, err);
-    return status != HINGE_OK
-               ? status
-               : hg_matrix_check_finite(x, "x", team_for(m, x->rows, o->threads), err);
+    return status != HINGE_OK ? status : hg_matrix_check_finite(x, "x", team_for(m, x->rows, o->threads), err);
 }
 
 /* ---- f32, and f64 where it will not do --------------------------------------------------------------------------- */

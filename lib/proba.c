@@ -218,8 +218,7 @@ static double row_probabilities(const hinge_model *m, const double *decision, do
     return m->labels[best];
 }
 
-static hinge_status check(const hinge_model *m, const hinge_matrix *x, const double *probabilities,
-                          hinge_error *err)
+static hinge_status check(const hinge_model *m, const hinge_matrix *x, const double *probabilities, hinge_error *err)
 {
     if (m == NULL || x == NULL || probabilities == NULL)
         return hg_fail(err, HINGE_EINVAL, "model, x or probabilities: NULL");
@@ -254,8 +253,7 @@ hinge_status hinge_predict_probability(const hinge_model *m, const hinge_matrix 
     for (size_t i = 0; status == HINGE_OK && (i == 0 || i < x->rows); i += HG_MAX(chunk, (size_t)1)) {
         hinge_matrix part = *x;
         part.rows = HG_MIN(chunk, x->rows - i);
-        part.data = x->data != NULL ? (const char *)x->data + i * (hg_matrix_by_rows(x) ? x->stride : 1) * type
-                                    : NULL;
+        part.data = x->data != NULL ? (const char *)x->data + i * (hg_matrix_by_rows(x) ? x->stride : 1) * type : NULL;
         status = hinge_predict(m, &part, options, NULL, decision, err);
 #pragma omp parallel for num_threads(threads) schedule(static)
         for (size_t r = 0; r < (status == HINGE_OK ? part.rows : 0); r++) {

@@ -18,8 +18,7 @@ double hg_sigmoid(double decision, double a, double b);
 void hg_couple_pairs(size_t k, const double *r, double *p, double *work);
 
 /* Probabilities p[k] of classes from the decision values of their pairs, each with a sigmoid. work: [2 * k * k + k] */
-void hg_pair_probabilities(size_t k, const double *a, const double *b, const double *decision, double *p,
-                           double *work);
+void hg_pair_probabilities(size_t k, const double *a, const double *b, const double *decision, double *p, double *work);
 
 /* P(normal) of one-class by the ten marks that a decision value lies between, in tenths. */
 double hg_density(const double *marks, double decision);

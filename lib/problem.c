@@ -115,8 +115,7 @@ static hinge_status order_as_given(struct hg_problem *pr, size_t n, hinge_error 
     for (size_t i = 0; i < n; i++) {
         /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): y is there where there are targets */
         if (targets && !isfinite(pr->y[i]))
-            return hg_fail(err, HINGE_EINVAL, "y: the target of row %zu is %g, not a finite number", i,
-                           pr->y[i]);
+            return hg_fail(err, HINGE_EINVAL, "y: the target of row %zu is %g, not a finite number", i, pr->y[i]);
         add_row(pr, (uint32_t)i, 1);
     }
     pr->n_classes = 2;

@@ -300,8 +300,7 @@ hinge_status hm_measure_error(struct hm_run *r, hinge_error *err)
         size_t some = HG_MIN((size_t)HM_REALS, m.count - k);
         hm_add_reals(r->net, m.sum + k * r->n_tiles, r->n_tiles, some, sums);
         for (size_t j = 0; j < some; j++)
-            r->report.error =
-                hg_larger(r->report.error, fabs(sums[j] - m.told[(k + j) * (2 + r->own->pr.d) + 1]));
+            r->report.error = hg_larger(r->report.error, fabs(sums[j] - m.told[(k + j) * (2 + r->own->pr.d) + 1]));
     }
     r->report.error *= 1 + 64 / (double)HG_MAX(m.count, (size_t)1); /* others may be worse */
     hg_free(m.told);

@@ -245,10 +245,9 @@ static hinge_status command(struct validation *v, hinge_error *err)
         p.scaling = NULL;
         p.weights = v->all_weight;
         p.beta0 = NULL;
-        status = v->model != NULL ? hg_calibrate_by_folds(&v->others, NULL, v->model, &x, v->all_y, &p, v->begin,
-                                                          v->outcome, err)
-                                  : hg_cross_validate(&v->others, &x, v->all_y, &p, v->folds, v->predictions,
-                                                      v->report, err);
+        status = v->model != NULL
+                     ? hg_calibrate_by_folds(&v->others, NULL, v->model, &x, v->all_y, &p, v->begin, v->outcome, err)
+                     : hg_cross_validate(&v->others, &x, v->all_y, &p, v->folds, v->predictions, v->report, err);
         v->order = (struct order){ .ends = 1 };
         share_order(v);
     }

@@ -239,8 +239,7 @@ static inline struct hg_smo_options options(double eps, size_t working_set)
 
 static inline struct hg_smo_result run(struct problem *p, hinge_dtype type, const struct hg_smo_options *o)
 {
-    struct fake rows = fake_rows(p->k, p->n, type, o->threads),
-                exact = fake_rows(p->k, p->n, HINGE_F64, o->threads);
+    struct fake rows = fake_rows(p->k, p->n, type, o->threads), exact = fake_rows(p->k, p->n, HINGE_F64, o->threads);
     struct hg_smo_result res;
     hinge_error err;
     if (p->cost > 0)

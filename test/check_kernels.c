@@ -191,13 +191,11 @@ static void check_random(const struct slot *s, uint64_t *state, long double *wor
                                  .degree = degrees[hg_random_below(state, 6)] };
         if (round % 17 == 0)
             a.gamma = 0;
-        double norm = to_type(s, between(state, 0, 4)),
-               reach = pow(10, between(state, -3, 2)) / (a.gamma + 1e-3);
+        double norm = to_type(s, between(state, 0, 4)), reach = pow(10, between(state, -3, 2)) / (a.gamma + 1e-3);
         for (size_t j = 0; j < n; j++) {
             norms_[j] = to_type(s, between(state, 0, 4));
             double d2 = between(state, -1e-7, reach);
-            dot_[j] =
-                to_type(s, s->kind == HG_MAP_RBF ? (norm + norms_[j] - d2) / 2 : between(state, -reach, reach));
+            dot_[j] = to_type(s, s->kind == HG_MAP_RBF ? (norm + norms_[j] - d2) / 2 : between(state, -reach, reach));
         }
         const double *norms = norms_of(s);
         run(s, &a, n, dot_, out_, norm, norms, hg_random_below(state, SHIFT - 3), false);
@@ -435,8 +433,7 @@ static bool bench_rows(void)
                 time[i] = (hg_now() - start) / (double)values * 1e9;
             }
             double ns = median(time, RUNS);
-            printf("%-5s %-13s %.3f ns a value, %.1f GB/s\n", level_names[level], names[which], ns,
-                   bytes[which] / ns);
+            printf("%-5s %-13s %.3f ns a value, %.1f GB/s\n", level_names[level], names[which], ns, bytes[which] / ns);
         }
     }
     hg_free(rows);

@@ -15,8 +15,7 @@ int main(void)
     double y[] = { 1, -1 };
     struct svm_problem prob = { 2, y, x };
     struct svm_parameter p = { C_SVC, LINEAR, 3, 0, 0, 100, 1e-3, 1, 0, NULL, NULL, 0.5, 0.1, 1, 0 };
-    if (sizeof(void *) == 8 &&
-        (sizeof(struct svm_model) != 184 || offsetof(struct svm_model, sv_indices) != 152))
+    if (sizeof(void *) == 8 && (sizeof(struct svm_model) != 184 || offsetof(struct svm_model, sv_indices) != 152))
         return 2;
     struct svm_model *m = svm_train(&prob, &p);
     if (m == NULL || m->l != 2 || m->sv_indices[1] != 2 || m->label[0] != 1 || m->free_sv != 0 ||

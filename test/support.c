@@ -400,8 +400,7 @@ static void listen(const char *text)
 }
 
 /* Rows as LIBSVM wants them; a precomputed row starts with its serial number. */
-static void make_nodes(const struct set *set, bool precomputed, struct svm_node **nodes,
-                       struct svm_node ***rows)
+static void make_nodes(const struct set *set, bool precomputed, struct svm_node **nodes, struct svm_node ***rows)
 {
     *nodes = get(set->n * (set->d + 2), sizeof **nodes);
     *rows = get(set->n, sizeof **rows);

@@ -167,8 +167,7 @@ static size_t newer_rows(const struct model *m, size_t n_old, uint64_t used)
 }
 
 /* keep NULL: columns 0 .. n_keep - 1 */
-static void compact(struct model *m, size_t n_old, const uint32_t *keep, size_t n_keep, size_t cols,
-                    int threads)
+static void compact(struct model *m, size_t n_old, const uint32_t *keep, size_t n_keep, size_t cols, int threads)
 {
     bool stays[MAX_POINTS];
     hg_cache_compact(&m->cache, n_old, keep, n_keep, cols, threads);
@@ -372,8 +371,7 @@ static void random_compaction(struct model *m, uint64_t *seed)
     else
         n_keep = hg_random_below(seed, n_old + 1);
     size_t cols = hg_random_below(seed, 2) ? n_keep + hg_random_below(seed, MAX_COLS - n_keep + 1) : n_keep;
-    compact(m, n_old, by_list ? keep : NULL, n_keep, HG_MAX(cols, (size_t)1),
-            1 + (int)hg_random_below(seed, 3));
+    compact(m, n_old, by_list ? keep : NULL, n_keep, HG_MAX(cols, (size_t)1), 1 + (int)hg_random_below(seed, 3));
 }
 
 static void random_calls(uint64_t seed, size_t n, size_t cols, size_t size, size_t budget)

@@ -138,8 +138,7 @@ static struct set shipped(const char *file, size_t n, bool scale)
 
 static struct svm_parameter parameters(int svm_type, int kernel_type, double gamma)
 {
-    return (struct svm_parameter){ svm_type, kernel_type, 3,    gamma, 0,   100, 1e-3, 1,
-                                   0,        NULL,        NULL, 0.5,   0.1, 1,   0 };
+    return (struct svm_parameter){ svm_type, kernel_type, 3, gamma, 0, 100, 1e-3, 1, 0, NULL, NULL, 0.5, 0.1, 1, 0 };
 }
 
 static struct svm_model *fit(const struct set *s, const struct svm_parameter *p)
@@ -309,8 +308,7 @@ static void check_decisions(const struct svm_model *m, const struct set *s)
     double *decisions = malloc(n * pairs * sizeof *decisions), *labels = malloc(n * sizeof *labels), mine[64];
     hinge_matrix x = hinge_matrix_f64(s->x, n, s->d);
     assert_int_equal(svm_save_model("fields.model", m), 0);
-    if (hinge_model_load(&h, "fields.model", NULL, &err) != HINGE_OK ||
-        hinge_model_widen(h, s->d, &err) != HINGE_OK ||
+    if (hinge_model_load(&h, "fields.model", NULL, &err) != HINGE_OK || hinge_model_widen(h, s->d, &err) != HINGE_OK ||
         hinge_predict(h, &x, &options, labels, decisions, &err) != HINGE_OK)
         fail_msg("%s", err.text);
     for (size_t i = 0; i < n; i++) {

@@ -108,8 +108,7 @@ static void check_conditions(const struct set *set, const hinge_params *p, const
     double *gram = plain_gram(&p->kernel, set, set), *C = malloc(set->n * sizeof *C);
     for (size_t i = 0; i < set->n; i++)
         C[i] = p->C;
-    struct plain_certificate c =
-        plain_certify(p->task, gram, set->y, C, beta, set->n, hinge_model_rho(model)[0], p->p);
+    struct plain_certificate c = plain_certify(p->task, gram, set->y, C, beta, set->n, hinge_model_rho(model)[0], p->p);
     assert_near(c.kkt, r->violation, 1e-9);
     assert_true(c.kkt <= p->eps + 1e-9 && c.box <= 1e-15 && c.sum <= 1e-14);
     assert_close(-c.dual, r->objective, 1e-10);
@@ -257,8 +256,7 @@ static void test_boxes_of_other_sizes(void **state)
     p.class_weights = weights;
     hinge_model *model = fit(&set, &p, &r);
     double *beta = fit_beta(model, N), *gram = plain_gram(&p.kernel, &set, &set);
-    struct plain_certificate c =
-        plain_certify(p.task, gram, set.y, C, beta, N, hinge_model_rho(model)[0], 0);
+    struct plain_certificate c = plain_certify(p.task, gram, set.y, C, beta, N, hinge_model_rho(model)[0], 0);
     assert_true(c.kkt <= 2 * p.eps && c.box <= 1e-15 && c.sum <= 1e-14);
     assert_close(-c.dual, r.objective, 1e-10);
     for (size_t i = 0; i < N; i++)

@@ -155,8 +155,7 @@ static void equal_rows(void **state)
     const hinge_kernel kernels[] = { hinge_kernel_linear(), hinge_kernel_rbf(1), hinge_kernel_polynomial(2, 1, 1) };
     for (size_t k = 0; k < 3; k++)
         for (int task = 0; task < 2; task++) {
-            hinge_params params =
-                params_for(task == 0 ? HINGE_C_SVC : HINGE_EPSILON_SVR, kernels[k], 3);
+            hinge_params params = params_for(task == 0 ? HINGE_C_SVC : HINGE_EPSILON_SVR, kernels[k], 3);
             check_optimum("equal rows", &many, &params, 1e-3);
         }
     set_free(&few);

@@ -1151,8 +1151,7 @@ static bool mount_disk(const char *path)
     } else if (unshare(CLONE_NEWNS) != 0) {
         return false;
     }
-    return mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 &&
-           mount("hinge", where, "tmpfs", 0, "size=64k") == 0;
+    return mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 && mount("hinge", where, "tmpfs", 0, "size=64k") == 0;
 }
 
 /* Until nothing more goes onto the disk. */

@@ -466,17 +466,10 @@ static void stops(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(deals),
-        cmocka_unit_test(held_out),
-        cmocka_unit_test(labels_at_random),
-        cmocka_unit_test(leave_one_out),
-        cmocka_unit_test(go_on),
-        cmocka_unit_test(threads_and_seeds),
-        cmocka_unit_test(like_libsvm),
-        cmocka_unit_test(odd_classes),
-        cmocka_unit_test(precomputed),
-        cmocka_unit_test(errors),
-        cmocka_unit_test(stops),
+        cmocka_unit_test(deals),         cmocka_unit_test(held_out),    cmocka_unit_test(labels_at_random),
+        cmocka_unit_test(leave_one_out), cmocka_unit_test(go_on),       cmocka_unit_test(threads_and_seeds),
+        cmocka_unit_test(like_libsvm),   cmocka_unit_test(odd_classes), cmocka_unit_test(precomputed),
+        cmocka_unit_test(errors),        cmocka_unit_test(stops),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -228,8 +228,7 @@ struct watch {
 static void watch_tile(void *arg, const struct hg_tile *t)
 {
     struct watch *w = arg;
-    int bad =
-        t->n_rows == 0 || t->n_cols == 0 || t->row0 + t->n_rows > w->n_rows || t->col0 + t->n_cols > w->n_cols;
+    int bad = t->n_rows == 0 || t->n_cols == 0 || t->row0 + t->n_rows > w->n_rows || t->col0 + t->n_cols > w->n_cols;
     if (!bad) {
         bad |= __atomic_exchange_n(&w->busy[t->col0], 1, __ATOMIC_ACQUIRE) != 0;
         bad |= t->row0 != w->next_row[t->col0] || (w->width[t->col0] != 0 && w->width[t->col0] != t->n_cols);

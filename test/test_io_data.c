@@ -596,12 +596,10 @@ static void npy_refuses(void **state)
     check_npy_refused("{'descr': '<f8', 'fortran_order': False, 'shape': (1, 2), }", big, sizeof big,
                       &((hinge_data_options){ .type = HINGE_F32 }), 1, "single precision");
     unsigned char bytes[1024];
-    size_t n =
-        npy_bytes(bytes, 1, "{'descr': '<f8', 'fortran_order': False, 'shape': (1, 2), }", big, sizeof big);
+    size_t n = npy_bytes(bytes, 1, "{'descr': '<f8', 'fortran_order': False, 'shape': (1, 2), }", big, sizeof big);
     for (size_t size = 6; size < n; size++)
         check_refused("a", bytes, size, NULL, HINGE_EFORMAT, 0, "");
-    n = npy_bytes(bytes, 1, "{'descr': '<f8', 'fortran_order': False, 'shape': (4294967296, 4294967296), }",
-                  big, 16);
+    n = npy_bytes(bytes, 1, "{'descr': '<f8', 'fortran_order': False, 'shape': (4294967296, 4294967296), }", big, 16);
     check_refused("a", bytes, n, NULL, HINGE_ESIZE, 0, "beyond all sizes");
     bytes[6] = 9;
     check_refused("a", bytes, n, NULL, HINGE_EFORMAT, 0, "version 9");
@@ -622,8 +620,7 @@ static void npy_labels(void **state)
     const double x[] = { 1, 2, 3, 4, 5, 6 };
     const int32_t y[] = { 7, -8, 9 };
     const char *path = path_of("y.npy");
-    write_file(path, bytes,
-               npy_bytes(bytes, 1, "{'descr': '<i4', 'fortran_order': False, 'shape': (3,), }", y, 12));
+    write_file(path, bytes, npy_bytes(bytes, 1, "{'descr': '<i4', 'fortran_order': False, 'shape': (3,), }", y, 12));
     size_t n = npy_bytes(bytes, 1, "{'descr': '<f8', 'fortran_order': False, 'shape': (3, 2), }", x, sizeof x);
     hinge_data data;
     const hinge_data_options options = { .labels_path = path };

@@ -250,10 +250,9 @@ static void check_refused(const char *text, const hinge_kernel *user, hinge_stat
     assert_non_null(copy);
     memcpy(copy, text, size);
     hinge_status status = hinge_model_parse(&model, "m", copy, size, user, &err);
-    if (status != expected || err.line != line || strstr(err.text, part) == NULL ||
-        strncmp(err.text, "m:", 2) != 0)
-        fail_msg("status %d, line %zu, '%s' where line %zu and '%s' are due", (int)status, err.line, err.text,
-                 line, part);
+    if (status != expected || err.line != line || strstr(err.text, part) == NULL || strncmp(err.text, "m:", 2) != 0)
+        fail_msg("status %d, line %zu, '%s' where line %zu and '%s' are due", (int)status, err.line, err.text, line,
+                 part);
     assert_ptr_equal(model, before);
     assert_int_equal(hinge_model_parse(&model, "m", copy, size, user, NULL), expected);
     free(copy);
@@ -477,8 +476,7 @@ static void refuses_bodies(void **state)
     REFUSED(KERNEL_VALUES "1 0:1.5\n-1 0:1\n", 9, "serial number");
     /* little text, much memory */
     static char text[60000];
-    size_t n =
-        (size_t)sprintf(text, TYPES "nr_class 2\ntotal_sv 2000\nrho 0\nlabel 1 -1\nnr_sv 1000 1000\nSV\n");
+    size_t n = (size_t)sprintf(text, TYPES "nr_class 2\ntotal_sv 2000\nrho 0\nlabel 1 -1\nnr_sv 1000 1000\nSV\n");
     for (int i = 0; i < 2000; i++)
         n += (size_t)sprintf(text + n, "1 2000000000:1\n");
     struct hinge_model *wide = parse_text(text, n, NULL); /* of one column, which is far away */
@@ -568,8 +566,7 @@ static void saves_exactly(void **state)
     for (size_t i = 0; i < N; i++)
         model->coef[i] = ldexp((double)(hg_random(&seed) | 1), -(int)(hg_random(&seed) % 200));
     for (size_t i = 0; i < (size_t)N * D; i++)
-        model->sv[i] =
-            hg_random(&seed) % 3 == 0 ? ldexp(-(double)hg_random(&seed), -(int)(hg_random(&seed) % 90)) : 0;
+        model->sv[i] = hg_random(&seed) % 3 == 0 ? ldexp(-(double)hg_random(&seed), -(int)(hg_random(&seed) % 90)) : 0;
     model->sv[D - 1] = 1;
     struct hinge_model *again = NULL;
     if (hinge_model_save(model, path_of("model"), &err) != HINGE_OK ||

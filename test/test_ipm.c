@@ -112,8 +112,7 @@ static void weights_of_examples(void **state)
         double *gram = plain_gram(&params.kernel, &set, &set), *beta = fit_beta(model, set.n), y[130];
         for (size_t i = 0; i < set.n; i++)
             y[i] = task != HINGE_C_SVC ? set.y[i] : set.y[i] == hinge_model_labels(model)[0] ? 1 : -1;
-        struct plain_certificate c =
-            plain_certify(task, gram, y, C, beta, set.n, hinge_model_rho(model)[0], params.p);
+        struct plain_certificate c = plain_certify(task, gram, y, C, beta, set.n, hinge_model_rho(model)[0], params.p);
         assert_true((c.primal - c.dual) / fabs(c.dual) <= 1e-8);
         assert_true(c.kkt <= 1e-7 && c.sum <= 1e-12 && c.box == 0);
         assert_close(report.objective, -c.dual, 1e-12);

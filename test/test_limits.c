@@ -352,11 +352,8 @@ static void small_trainings(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(small_trainings),
-        cmocka_unit_test(time_limits),
-        cmocka_unit_test(cancels),
-        cmocka_unit_test(memory_budgets),
-        cmocka_unit_test(small_budgets),
+        cmocka_unit_test(small_trainings), cmocka_unit_test(time_limits),   cmocka_unit_test(cancels),
+        cmocka_unit_test(memory_budgets),  cmocka_unit_test(small_budgets),
     };
     return cmocka_run_group_tests_name("limits", tests, NULL, NULL);
 }

@@ -29,8 +29,7 @@ static double between(uint64_t *state, double low, double high)
 /* Lengths around blocks and vectors, or any. */
 static size_t some_length(uint64_t *state)
 {
-    static const size_t edges[] = { 0,  1,  2,  3,   7,   8,   9,   15,  16,  17,
-                                    63, 64, 65, 127, 128, 129, 511, 512, 513, MAX_N };
+    static const size_t edges[] = { 0, 1, 2, 3, 7, 8, 9, 15, 16, 17, 63, 64, 65, 127, 128, 129, 511, 512, 513, MAX_N };
     size_t pick = hg_random_below(state, 40);
     return pick < sizeof edges / sizeof *edges ? edges[pick] : hg_random_below(state, MAX_N + 1);
 }
@@ -326,9 +325,8 @@ static void check_step(const struct hg_loops *loops, bool f32)
         }
         double di = coarse ? 1 : between(&seed, -1, 1), dj = coarse ? -1 : between(&seed, -1, 1);
         memcpy(before, a.g, a.n * sizeof *before);
-        struct hg_extremes got =
-            f32 ? loops->step_f32(a.n, a.g, di, i32 + shift, dj, j32 + shift, a.up, a.down)
-                : loops->step_f64(a.n, a.g, di, i64 + shift, dj, j64 + shift, a.up, a.down);
+        struct hg_extremes got = f32 ? loops->step_f32(a.n, a.g, di, i32 + shift, dj, j32 + shift, a.up, a.down)
+                                     : loops->step_f64(a.n, a.g, di, i64 + shift, dj, j64 + shift, a.up, a.down);
         for (size_t j = 0; j < a.n; j++) {
             long double ki = f32 ? (long double)i32[shift + j] : (long double)i64[shift + j];
             long double kj = f32 ? (long double)j32[shift + j] : (long double)j64[shift + j];

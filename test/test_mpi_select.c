@@ -150,8 +150,7 @@ static void test_ends(void **state)
     run_ranks(4, select_rank, &g);
     assert_int_equal(g.selection->outcome, HINGE_STOPPED);
     for (size_t k = 0; k < g.selection->n_points; k++)
-        assert_true(g.selection->points[k].gamma == some_gamma[1] ||
-                    g.selection->points[k].state == HINGE_POINT_DONE);
+        assert_true(g.selection->points[k].gamma == some_gamma[1] || g.selection->points[k].state == HINGE_POINT_DONE);
     assert_non_null(g.selection->best);
     hinge_selection_free(g.selection);
     g.stopped_rank = -1;
@@ -319,11 +318,8 @@ static void test_stopped_folds(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_same_points),
-        cmocka_unit_test(test_other_points),
-        cmocka_unit_test(test_ends),
-        cmocka_unit_test(test_folds),
-        cmocka_unit_test(test_stopped_folds),
+        cmocka_unit_test(test_same_points), cmocka_unit_test(test_other_points),  cmocka_unit_test(test_ends),
+        cmocka_unit_test(test_folds),       cmocka_unit_test(test_stopped_folds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

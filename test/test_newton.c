@@ -178,8 +178,7 @@ static void check_certificate(const struct set *s, const hinge_params *p, const 
     double *gram = plain_gram(&p->kernel, s, s), *beta = fit_beta(m, s->n), *c = malloc(s->n * sizeof *c);
     for (size_t i = 0; i < s->n; i++)
         c[i] = p->C * (p->weights != NULL ? p->weights[i] : 1);
-    struct plain_certificate plain =
-        plain_certify(p->task, gram, s->y, c, beta, s->n, hinge_model_rho(m)[0], p->p);
+    struct plain_certificate plain = plain_certify(p->task, gram, s->y, c, beta, s->n, hinge_model_rho(m)[0], p->p);
     assert_true(plain.kkt <= 2e-9);
     assert_true(plain.primal - plain.dual <= 1e-8 * (1 + fabs(plain.primal)) && plain.box == 0 && plain.sum <= 1e-12);
     free(gram), free(beta), free(c);
@@ -415,16 +414,11 @@ static void test_when(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_known_optimum),
-        cmocka_unit_test(test_few_systems),
-        cmocka_unit_test(test_granted),
-        cmocka_unit_test(test_all_at_bounds),
-        cmocka_unit_test(test_tasks),
-        cmocka_unit_test(test_degenerate),
-        cmocka_unit_test(test_no_room),
-        cmocka_unit_test(test_threads_give_the_same_bits),
-        cmocka_unit_test(test_stopped),
-        cmocka_unit_test(test_failing_source),
+        cmocka_unit_test(test_known_optimum), cmocka_unit_test(test_few_systems),
+        cmocka_unit_test(test_granted),       cmocka_unit_test(test_all_at_bounds),
+        cmocka_unit_test(test_tasks),         cmocka_unit_test(test_degenerate),
+        cmocka_unit_test(test_no_room),       cmocka_unit_test(test_threads_give_the_same_bits),
+        cmocka_unit_test(test_stopped),       cmocka_unit_test(test_failing_source),
         cmocka_unit_test(test_when),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -348,9 +348,7 @@ static void format_random(void **state)
         check_format(random_double(&seed));
         if (i < 400)
             for (int step = -1; step <= 1; step++) /* powers of two, where the interval is lopsided */
-                check_format(nextafter(ldexp(1, i - 200), step < 0   ? 0
-                                                          : step > 0 ? HUGE_VAL
-                                                                     : ldexp(1, i - 200)));
+                check_format(nextafter(ldexp(1, i - 200), step < 0 ? 0 : step > 0 ? HUGE_VAL : ldexp(1, i - 200)));
     }
     for (int i = 0; i < 2000000; i++) { /* round trips only: cheap */
         char text[HG_NUMBER_ROOM];

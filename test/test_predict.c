@@ -452,12 +452,11 @@ static void themselves(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(near_twins), cmocka_unit_test(zeros_and_ones),
-                                        cmocka_unit_test(all_kinds), cmocka_unit_test(too_large),
-                                        cmocka_unit_test(too_small),
-                                        cmocka_unit_test(infinite_for_others), cmocka_unit_test(few_nonzeros),
-                                        cmocka_unit_test(many_by_few), cmocka_unit_test(equal_vectors),
-                                        cmocka_unit_test(unsure_votes),
+    const struct CMUnitTest tests[] = { cmocka_unit_test(near_twins),    cmocka_unit_test(zeros_and_ones),
+                                        cmocka_unit_test(all_kinds),     cmocka_unit_test(too_large),
+                                        cmocka_unit_test(too_small),     cmocka_unit_test(infinite_for_others),
+                                        cmocka_unit_test(few_nonzeros),  cmocka_unit_test(many_by_few),
+                                        cmocka_unit_test(equal_vectors), cmocka_unit_test(unsure_votes),
                                         cmocka_unit_test(themselves) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

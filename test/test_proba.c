@@ -804,8 +804,7 @@ static void files_of_our_own(void **state)
     hinge_model_free(model);
     hinge_model_free(again);
     const double factor[] = { 0.5, 1.0 / 3, -2, 0, 1e-3 }, offset[] = { 0, -1, 1.0 / 7, 4, 1e3 };
-    const hinge_kernel kernels[] = { hinge_kernel_rbf(0.3), hinge_kernel_linear(),
-                                     hinge_kernel_polynomial(2, 0.5, 1) };
+    const hinge_kernel kernels[] = { hinge_kernel_rbf(0.3), hinge_kernel_linear(), hinge_kernel_polynomial(2, 0.5, 1) };
     for (size_t k = 0; k < 3; k++) {
         params = probable(HINGE_C_SVC, 0.3, 1);
         params.kernel = kernels[k];

@@ -517,8 +517,7 @@ static void one_class_only(void **state)
 static void tiny_and_degenerate(void **state)
 {
     const hinge_task tasks[] = { HINGE_C_SVC, HINGE_ONE_CLASS, HINGE_EPSILON_SVR, HINGE_NU_SVR };
-    const hinge_kernel kernels[] = { hinge_kernel_linear(), hinge_kernel_polynomial(3, 1, 0),
-                                     hinge_kernel_rbf(1) };
+    const hinge_kernel kernels[] = { hinge_kernel_linear(), hinge_kernel_polynomial(3, 1, 0), hinge_kernel_rbf(1) };
     for (size_t t = 0; t < 4; t++)
         for (size_t k = 0; k < 3; k++) {
             hinge_params params = hinge_params_default(tasks[t]);

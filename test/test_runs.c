@@ -324,8 +324,7 @@ static void limits(void **state)
             w.stop_after = way == 3 ? 3 : 0;
             hinge_report report;
             hinge_model *model = fit(&set, &p, &report);
-            const hinge_outcome expected[] = { HINGE_MAX_ITER, HINGE_MAX_ITER, HINGE_TIME_LIMIT,
-                                               HINGE_STOPPED };
+            const hinge_outcome expected[] = { HINGE_MAX_ITER, HINGE_MAX_ITER, HINGE_TIME_LIMIT, HINGE_STOPPED };
             assert_int_equal(report.outcome, expected[way]);
             if (way < 2) {
                 assert_true(report.iterations <= p.max_iter * report.n_problems);

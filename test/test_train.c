@@ -154,8 +154,7 @@ static const struct golden golden_others[] = {
            14.889549),
     GOLDEN(HINGE_EPSILON_SVR, -109.344322, -0.132953, -117.306800, -0.116191, -95.509975, 0.225342, -135.930195,
            -0.113873),
-    GOLDEN(HINGE_NU_SVR, -112.762014, -0.298399, -123.129739, -0.109936, -107.405051, 0.332139, -121.377676,
-           -0.310937),
+    GOLDEN(HINGE_NU_SVR, -112.762014, -0.298399, -123.129739, -0.109936, -107.405051, 0.332139, -121.377676, -0.310937),
 };
 
 static struct set heart(void)
@@ -274,8 +273,7 @@ static void layout_is_libsvms(const struct set *set, double C)
 static void layout(void **state)
 {
     const double labels[] = { 7, -2, 4 };
-    struct set three = set_blobs(7, 90, 3, 3, labels, 0.9),
-               digits = set_shipped("digits", "train", 64, 0, 4, 250);
+    struct set three = set_blobs(7, 90, 3, 3, labels, 0.9), digits = set_shipped("digits", "train", 64, 0, 4, 250);
     layout_is_libsvms(&three, 1);
     set_multiply(&digits, 1.0 / 16);
     layout_is_libsvms(&digits, 0.5);
@@ -434,8 +432,7 @@ static void user_kernel(void **state)
 {
     const double labels[] = { 1, 2, 3 };
     struct set set = set_blobs(13, 350, 5, 3, labels, 0.9);
-    hinge_kernel built_in[] = { hinge_kernel_linear(), hinge_kernel_polynomial(2, 0.2, 1),
-                                hinge_kernel_rbf(0.2) };
+    hinge_kernel built_in[] = { hinge_kernel_linear(), hinge_kernel_polynomial(2, 0.2, 1), hinge_kernel_rbf(0.2) };
     for (size_t k = 0; k < 3; k++) {
         hinge_params params = c_svc(built_in[k], 0.5, 1e-6);
         hinge_report report, own;
@@ -653,13 +650,12 @@ static int run_all(void)
             other[i - 4] = test;
     }
     const struct CMUnitTest rest[] = {
-        cmocka_unit_test(decisions_are_sums), cmocka_unit_test(layout),
-        cmocka_unit_test(linear_weights),     cmocka_unit_test(class_weights),
-        cmocka_unit_test(example_weights),    cmocka_unit_test(precomputed),
-        cmocka_unit_test(user_kernel),        cmocka_unit_test(views),
-        cmocka_unit_test(objectives_agree),   cmocka_unit_test(rows_in_16_bits_are_left),
-        cmocka_unit_test(rows_in_f32_are_left),
-        cmocka_unit_test(positive_class),
+        cmocka_unit_test(decisions_are_sums),   cmocka_unit_test(layout),
+        cmocka_unit_test(linear_weights),       cmocka_unit_test(class_weights),
+        cmocka_unit_test(example_weights),      cmocka_unit_test(precomputed),
+        cmocka_unit_test(user_kernel),          cmocka_unit_test(views),
+        cmocka_unit_test(objectives_agree),     cmocka_unit_test(rows_in_16_bits_are_left),
+        cmocka_unit_test(rows_in_f32_are_left), cmocka_unit_test(positive_class),
     };
     int failed = cmocka_run_group_tests_name("against_libsvm", data, NULL, NULL);
     failed += cmocka_run_group_tests_name("golden_c_svc", one, NULL, NULL);

@@ -285,9 +285,8 @@ void trial_dump(const struct trial *t, const char *path)
     fclose(file);
     printf("hinge train -s %d -t %d -g %.17g -r %.17g -d %d -c %.17g -n %.17g -p %.17g --tau %.17g -e %.17g "
            "--solver %s --precision %s --threads %d -h %d --newton %d --features %zu",
-           (int)p->task, (int)p->kernel.type, p->kernel.gamma, p->kernel.coef0, p->kernel.degree, p->C, p->nu,
-           p->p, p->tau, p->eps, solvers[p->solver], precisions[p->precision], p->threads, p->shrinking, p->newton,
-           t->d);
+           (int)p->task, (int)p->kernel.type, p->kernel.gamma, p->kernel.coef0, p->kernel.degree, p->C, p->nu, p->p,
+           p->tau, p->eps, solvers[p->solver], precisions[p->precision], p->threads, p->shrinking, p->newton, t->d);
     for (size_t k = 0; k < p->n_class_weights; k++)
         printf(" -w %.17g=%.17g", p->class_labels[k], p->class_weights[k]);
     printf("%s%s", p->no_bias ? " --no-bias" : "", p->multiclass == HINGE_ONE_VS_REST ? " --multiclass ovr" : "");

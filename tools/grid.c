@@ -244,8 +244,7 @@ static void find_lists(struct grid_settings *s)
         append(&s->list[AXIS_NU], k ? 0.1 * k : 0.05);
     for (int k = 0; k < AXES; k++) {
         if (!counts[k] && s->list[k].count)
-            die(EXIT_USAGE, "grid: %s with the %s kernel has no %s", task->keyword, kernel->keyword,
-                axes[k].key);
+            die(EXIT_USAGE, "grid: %s with the %s kernel has no %s", task->keyword, kernel->keyword, axes[k].key);
         s->list[k].shown = s->list[k].count > (k > AXIS_NU);
     }
     if (isnan(p->C))

@@ -121,9 +121,8 @@ void grid_table(const struct grid_settings *s, const hinge_selection *selection)
         return;
     x = side_values(s, across, &nx);
     y = side_values(s, down, &ny);
-    printf("\n%s%s of %zu folds; * the best, - dropped, x failed, . not tried\n",
-           hinge_score_name(s->select.score), s->select.score == HINGE_SCORE_ACCURACY ? ", percent," : "",
-           selection->n_folds);
+    printf("\n%s%s of %zu folds; * the best, - dropped, x failed, . not tried\n", hinge_score_name(s->select.score),
+           s->select.score == HINGE_SCORE_ACCURACY ? ", percent," : "", selection->n_folds);
     for (enum grid_axis k = AXIS_C; k < AXES; k++)
         if (s->list[k].count > 1 && k != across && k != down)
             printf("at %s = %s\n", axes[k].key, side_text(k, axis_value(selection->best, k), room));

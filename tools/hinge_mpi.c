@@ -233,8 +233,7 @@ static const char grid_usage[] =
     "The first process trains the best point's model.";
 
 static hinge_status select_over_ranks(hinge_selection **selection, const hinge_matrix *x, const double *y,
-                                      const hinge_params *params, const hinge_select_options *options,
-                                      hinge_error *err)
+                                      const hinge_params *params, const hinge_select_options *options, hinge_error *err)
 {
     return hinge_mpi_select(MPI_COMM_WORLD, selection, x, y, params, options, err);
 }

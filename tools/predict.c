@@ -221,9 +221,8 @@ static void print_text(const struct predict_run *run, const struct predict_setti
     if (run->scored)
         print_score(file, &run->score, 0);
     if (s->verbose)
-        fprintf(file, "%zu examples, %zu support vectors: %.3f s (loading %.3f s, model %.3f s)\n",
-                run->n, hinge_model_n_sv(run->model), run->seconds, run->seconds_load,
-                run->seconds_model);
+        fprintf(file, "%zu examples, %zu support vectors: %.3f s (loading %.3f s, model %.3f s)\n", run->n,
+                hinge_model_n_sv(run->model), run->seconds, run->seconds_load, run->seconds_model);
 }
 
 /* Writes and prints what was asked for. */

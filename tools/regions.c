@@ -350,8 +350,7 @@ static void script(const struct picture *p, const struct gnuplot *g, const size_
         script_contours(p, g, has);
     gnuplot_title(g, "set ", "%s on %s%s", base_name(p->settings->model_path), base_name(p->settings->data_path),
                   s->data.x.cols > 2 ? ", other features at their mean" : "");
-    fprintf(g->script, "\nset xlabel 'feature %zu'\nset ylabel 'feature %zu'\n", p->feature[0] + 1,
-            p->feature[1] + 1);
+    fprintf(g->script, "\nset xlabel 'feature %zu'\nset ylabel 'feature %zu'\n", p->feature[0] + 1, p->feature[1] + 1);
     if (fmax(wide, high) <= 2 * fmin(wide, high)) /* features of like scale */
         fputs("set size ratio -1\n", g->script);
     fprintf(g->script, "set xrange [%.10g:%.10g]\nset yrange [%.10g:%.10g]\n", p->low[0], p->high[0], p->low[1],

@@ -88,8 +88,7 @@ static int compare_classes(const void *a, const void *b)
 }
 
 /* Takes of each class its share, rounded up, small ones first. */
-static void take_by_class(const char *path, char *taken, struct label *labels, size_t n, size_t count,
-                          uint64_t *state)
+static void take_by_class(const char *path, char *taken, struct label *labels, size_t n, size_t count, uint64_t *state)
 {
     struct class *classes = allocate(n, sizeof *classes);
     size_t left = count, n_classes = 0;

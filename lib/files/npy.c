@@ -257,8 +257,7 @@ static hinge_status fill_npy(const struct hg_source *source, const struct npy *n
 }
 
 /* Labels [first, first + count) of n from a .npy file of their own; y NULL: they are checked only. */
-static hinge_status read_npy_labels(const char *path, double *y, size_t n, size_t first, size_t count,
-                                    hinge_error *err)
+static hinge_status read_npy_labels(const char *path, double *y, size_t n, size_t first, size_t count, hinge_error *err)
 {
     struct hg_bytes bytes = { 0 };
     struct npy npy = { 0 };

@@ -56,10 +56,9 @@ static bool allocate(struct hg_dense *r)
                                        &r->predictor, &r->step,    &r->base,    &r->tau_part };
     if (!HG_ROOM(HG_ZEROS(r->q, n * n), HG_ZEROS(r->p, n), HG_ZEROS(r->a, rows * n), HG_ZEROS(r->c, rows),
                  HG_ZEROS(r->col, n), HG_ZEROS(r->row, rows), HG_ZEROS(r->r, n + rows), HG_ZEROS(r->qu, n),
-                 HG_ZEROS(r->rc, m + 1), HG_ZEROS(r->b, n + rows), HG_ZEROS(r->l, n + rows),
-                 HG_ZEROS(r->root_a, m * n), HG_ZEROS(r->factor, order * order), HG_ZEROS(r->room, order + m),
-                 HG_ZEROS(r->work, 64 * order), HG_ZEROS(r->d, m), HG_ZEROS(r->held, r->e), HG_ZEROS(r->pivots, order),
-                 HG_ZEROS(r->at.u, 8 * all)))
+                 HG_ZEROS(r->rc, m + 1), HG_ZEROS(r->b, n + rows), HG_ZEROS(r->l, n + rows), HG_ZEROS(r->root_a, m * n),
+                 HG_ZEROS(r->factor, order * order), HG_ZEROS(r->room, order + m), HG_ZEROS(r->work, 64 * order),
+                 HG_ZEROS(r->d, m), HG_ZEROS(r->held, r->e), HG_ZEROS(r->pivots, order), HG_ZEROS(r->at.u, 8 * all)))
         return false;
     for (size_t k = 0; k < sizeof points / sizeof *points; k++) {
         points[k]->u = r->at.u + k * all;

@@ -142,9 +142,8 @@ hinge_status hinge_leave_one_out(const hinge_matrix *x, const double *y, const h
     l.jobs = (struct hg_jobs){ .x = x, .y = y, .params = *params, .begin = hg_now(), .job = leave_out, .arg = &l };
     l.jobs.params.probability = 0;
     l.jobs.largest = hg_problem_largest(&problem);
-    hinge_status status = problem.n >= 2
-                              ? run(&l, &r, err)
-                              : hg_fail(err, HINGE_EINVAL, "x: one row of weight > 0 cannot be left out");
+    hinge_status status =
+        problem.n >= 2 ? run(&l, &r, err) : hg_fail(err, HINGE_EINVAL, "x: one row of weight > 0 cannot be left out");
     if (status == HINGE_OK && predictions != NULL && !hg_ended_early(r.outcome))
         memcpy(predictions, l.prediction, l.n * sizeof *predictions);
     if (status == HINGE_OK && report != NULL)

@@ -164,8 +164,7 @@ static size_t list_by_age(struct hg_cache *c, size_t width)
     return count;
 }
 
-void hg_cache_compact(struct hg_cache *c, size_t n_old, const uint32_t *keep, size_t n_keep, size_t cols,
-                      int threads)
+void hg_cache_compact(struct hg_cache *c, size_t n_old, const uint32_t *keep, size_t n_keep, size_t cols, int threads)
 {
     size_t old_stride = c->stride, filled = c->used, left = 0;
     if (keep != NULL) {

@@ -286,8 +286,7 @@ static size_t fix_leavers(struct hg_newton *t)
         t->is_free[e] = 0;
         t->move[e] = (end > t->high[e] ? t->high[e] : t->low[e]) - b;
         if (t->move[e] != 0)
-            t->in.loops->add.f64(1, &t->move[e], (const double *const[]){ hg_block_row(t, slot) }, t->q,
-                                 t->g_trial);
+            t->in.loops->add.f64(1, &t->move[e], (const double *const[]){ hg_block_row(t, slot) }, t->q, t->g_trial);
     }
     return n - t->s.rows;
 }

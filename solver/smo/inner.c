@@ -107,10 +107,8 @@ static size_t second(const struct hg_inner *in, int l, const struct hg_extremes 
         return in->loops->second_narrow(in->q, in->g32, in->down32[l], e->low, row(in, i), in->diagonal[i],
                                         in->diagonal32);
     if (in->type == HINGE_F32)
-        return in->loops->second_f32(in->q, in->g, in->down[l], e->low, row(in, i), in->diagonal[i],
-                                     in->diagonal32);
-    return in->loops->second_f64(in->q, in->g, in->down[l], e->low, row(in, i), in->diagonal[i],
-                                 in->diagonal32);
+        return in->loops->second_f32(in->q, in->g, in->down[l], e->low, row(in, i), in->diagonal[i], in->diagonal32);
+    return in->loops->second_f64(in->q, in->g, in->down[l], e->low, row(in, i), in->diagonal[i], in->diagonal32);
 }
 
 /* max F down - min F up that the pair may win by moving. */
@@ -142,8 +140,7 @@ static double move_pair(struct hg_inner *in, int l, size_t i, size_t j, double *
 static struct hg_extremes move_on(struct hg_inner *in, int l, size_t i, size_t j, double step)
 {
     if (in->narrow)
-        return in->loops->step_narrow(in->q, in->g32, step, row(in, i), -step, row(in, j), in->up32[l],
-                                      in->down32[l]);
+        return in->loops->step_narrow(in->q, in->g32, step, row(in, i), -step, row(in, j), in->up32[l], in->down32[l]);
     if (in->type == HINGE_F32)
         return in->loops->step_f32(in->q, in->g, step, row(in, i), -step, row(in, j), in->up[l], in->down[l]);
     return in->loops->step_f64(in->q, in->g, step, row(in, i), -step, row(in, j), in->up[l], in->down[l]);

@@ -88,8 +88,7 @@ static void add_rows_half(size_t n_rows, const double *coef, const uint16_t *con
             float c2 = (float)(coef[r + 2] * UNIT), c3 = (float)(coef[r + 3] * UNIT);
 #pragma omp simd
             for (size_t j = 0; j < count; j++)
-                sum[j] += (c0 * square(r0[j]) + c1 * square(r1[j])) +
-                          (c2 * square(r2[j]) + c3 * square(r3[j]));
+                sum[j] += (c0 * square(r0[j]) + c1 * square(r1[j])) + (c2 * square(r2[j]) + c3 * square(r3[j]));
         }
         for (; r < n_rows; r++) {
             const uint16_t *restrict k = row[r] + b;
@@ -310,8 +309,7 @@ static struct hg_extremes scan_narrow(size_t n, const float *g, const float *up,
         EXTREMES(SUM, PLACE_NAME, LARGEST, g[j] + (ci * (SUM)ki[j] + cj * (SUM)kj[j]), g[j] = v)               \
     }
 
-STEP(step_f32, double, float, place, DBL_MAX)
-STEP(step_f64, double, double, place, DBL_MAX)
+STEP(step_f32, double, float, place, DBL_MAX) STEP(step_f64, double, double, place, DBL_MAX)
 
 /* ---- second-order choice; the gain only ranks, so f32 is enough -------------------------------------------------- */
 
@@ -447,8 +445,7 @@ SECOND(second_narrow, float, float, v * v * inverse(a))
 
 #endif
 
-static size_t below(size_t n, const double *g, const double *off, double sign, double bound, uint32_t *out,
-                    size_t cap)
+static size_t below(size_t n, const double *g, const double *off, double sign, double bound, uint32_t *out, size_t cap)
 {
     enum { STRETCH = 64 };
     size_t count = 0;

@@ -42,8 +42,7 @@ struct hg_loops {
                          const float *diagonal);
     /* out = all j with sign * (g[j] + off[j]) < bound in ascending order, cap of them at most; returns how many. What
      * is behind them in out, up to cap, may be overwritten. */
-    size_t (*below)(size_t n, const double *g, const double *off, double sign, double bound, uint32_t *out,
-                    size_t cap);
+    size_t (*below)(size_t n, const double *g, const double *off, double sign, double bound, uint32_t *out, size_t cap);
     /* scan, step and second with everything in f32: about 1e-6 of the largest |g| is lost in a thousand steps, and
      * second ranks by gains good to 3 digits. i_high of a step is not looked for. */
     struct hg_extremes (*scan_narrow)(size_t n, const float *g, const float *up, const float *down);

@@ -273,8 +273,7 @@ static hinge_status run(struct hg_newton *t)
     t->res->violation = hg_qp_violation(t->qp, t->g);
     bool go_on = true;
     for (int k = 0;
-         k < MAX_PASSES && status == HINGE_OK && !hg_newton_is_over(t) && t->res->violation > t->opt->eps && go_on;
-         k++)
+         k < MAX_PASSES && status == HINGE_OK && !hg_newton_is_over(t) && t->res->violation > t->opt->eps && go_on; k++)
         status = pass(t, sums, &go_on);
     if (t->res->violation <= t->opt->eps)
         t->res->end = HG_NEWTON_DONE;

@@ -176,8 +176,7 @@ static void keep_tile(void *arg, const struct hg_tile *tile)
     for (size_t k = 0, row = tile->row0; k < tile->n_rows; k++, row++)
         if (keep->row[row] != NULL) {
             uint64_t seed = keep->point[row];
-            keep->s->loops->to_half(tile->n_cols, tile->row[k],
-                                    (uint32_t)(hg_random(&seed) + keep->first + tile->col0),
+            keep->s->loops->to_half(tile->n_cols, tile->row[k], (uint32_t)(hg_random(&seed) + keep->first + tile->col0),
                                     (uint16_t *)keep->row[row] + tile->col0);
         }
     if (stages != NULL) {
@@ -365,8 +364,7 @@ static hinge_status make_again(struct hg_store *s, double most, struct hg_move *
         for (; at < s->n_columns && count < s->q; at++) {
             uint32_t i = s->columns[at];
             size_t width = 0;
-            void *row =
-                fabs(s->coarse[i]) > most ? hg_cache_get(&s->cache, i, s->res->report.rounds, &width) : NULL;
+            void *row = fabs(s->coarse[i]) > most ? hg_cache_get(&s->cache, i, s->res->report.rounds, &width) : NULL;
             if (row == NULL || width != s->n_columns)
                 continue;
             held->row[held->count] = row;
