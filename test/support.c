@@ -89,7 +89,7 @@ struct set set_blobs(uint64_t seed, size_t n, size_t d, size_t k, const double *
             double v = centres[blob * d + c] + noise * draw_normal(&seed);
             set.x[i * d + c] = (double)(float)v; /* exact in f32 */
         }
-        set.y[i] = labels[blob % k];
+        set.y[i] = labels != NULL ? labels[blob % k] : (double)(blob % k + 1);
     }
     free(centres);
     return set;

@@ -35,7 +35,7 @@ hinge_matrix set_matrix(const struct set *set);
 /* The rows named, in that order; d, labels and values as they are. */
 struct set set_rows(const struct set *set, const size_t *rows, size_t n);
 struct set set_join(const struct set *a, const struct set *b);
-/* Noisy blobs of k classes; the class of row i is drawn, and named labels[class]. */
+/* Noisy blobs of k classes; the class of row i is drawn, and named labels[class] (NULL: 1, 2, 3, ...). */
 struct set set_blobs(uint64_t seed, size_t n, size_t d, size_t k, const double *labels, double noise);
 struct set set_two_class(uint64_t seed, size_t n, size_t d, double noise); /* blobs labelled +1, -1 */
 struct set set_regression(uint64_t seed, size_t n, size_t d);

@@ -309,8 +309,7 @@ static void like_libsvm(void **state)
  */
 static void odd_classes(void **state)
 {
-    const double labels[] = { 1, 2 };
-    struct set set = set_blobs(36, 60, 4, 2, labels, 0.2);
+    struct set set = set_blobs(36, 60, 4, 2, NULL, 0.2);
     set.y[17] = 7;
     hinge_params params = c_svc(0.25, 10);
     double *p = validate(&set, &params, 6, NULL);
@@ -355,8 +354,7 @@ static void odd_classes(void **state)
 
 static void precomputed(void **state)
 {
-    const double labels[] = { 1, 2, 3 };
-    struct set set = set_blobs(38, 150, 4, 3, labels, 0.8);
+    struct set set = set_blobs(38, 150, 4, 3, NULL, 0.8);
     set.y[3] = 9; /* on its own */
     hinge_params params = c_svc(0.3, 1);
     double *gram = plain_gram(&params.kernel, &set, &set), *direct = validate(&set, &params, 5, NULL);
@@ -405,8 +403,7 @@ static void refused(const struct set *set, const hinge_params *params, size_t fo
 
 static void errors(void **state)
 {
-    const double labels[] = { 1, 2, 3 };
-    struct set set = set_blobs(39, 60, 2, 3, labels, 1);
+    struct set set = set_blobs(39, 60, 2, 3, NULL, 1);
     hinge_params params = c_svc(1, 1);
     hinge_matrix x = set_matrix(&set);
     refused(&set, &params, 1, HINGE_EINVAL, "folds: 1 is not in 2 .. 60");
@@ -437,8 +434,7 @@ static int watching(void *arg, const hinge_progress *progress)
 
 static void stops(void **state)
 {
-    const double labels[] = { 1, 2, 3 };
-    struct set set = set_blobs(40, 600, 4, 3, labels, 1.5);
+    struct set set = set_blobs(40, 600, 4, 3, NULL, 1.5);
     for (int threads = 1; threads <= 2; threads++) {
         struct watch all = { .allowed = SIZE_MAX }, few = { .allowed = 2 };
         hinge_params params = c_svc(0.3, 1);

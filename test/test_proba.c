@@ -13,6 +13,8 @@
 #include <string.h>
 #include <unistd.h>
 
+static const double labels[] = { 4, 2, 8 }; /* of blobs, where a test has none of its own */
+
 static hinge_params probable(hinge_task task, double gamma, double C)
 {
     hinge_params params = params_for(task, hinge_kernel_rbf(gamma), C);
@@ -466,7 +468,6 @@ static void threads_and_seeds(void **state)
 /* Rows of weight 0 are as if they were not there: the calibration too. */
 static void weights_of_zero(void **state)
 {
-    const double labels[] = { 4, 2, 8 };
     for (size_t k = 2; k <= 3; k++) {
         struct set set = set_blobs(56, 300, 5, k, labels, 1.5), junk = set_blobs(57, 40, 5, k, labels, 9);
         struct set all = set_join(&set, &junk);
@@ -487,7 +488,6 @@ static void weights_of_zero(void **state)
 
 static void precomputed(void **state)
 {
-    const double labels[] = { 4, 2, 8 };
     for (size_t k = 2; k <= 3; k++) {
         struct set set = set_blobs(58, 200, 4, k, labels, 1);
         hinge_params params = probable(HINGE_C_SVC, 0.3, 1);
@@ -512,7 +512,6 @@ static void precomputed(void **state)
 
 static void held_out(void **state)
 {
-    const double labels[] = { 4, 2, 8 };
     struct set set = set_blobs(59, 1500, 5, 3, labels, 1.5), line = set_regression(60, 800, 4);
     struct set train = set, test = { 900, set.d, set.x + 600 * set.d, set.y + 600 };
     train.n = 600;
@@ -749,7 +748,6 @@ static struct svm_model *their_load(void)
 
 static void files(void **state)
 {
-    const double labels[] = { 4, 2, 8 };
     struct set three = set_blobs(61, 300, 5, 3, labels, 1.5), two = set_two_class(62, 200, 4, 1);
     struct set line = set_regression(63, 200, 4), one = line;
     const struct {
@@ -791,7 +789,6 @@ static void files(void **state)
 
 static void files_of_our_own(void **state)
 {
-    const double labels[] = { 4, 2, 8 };
     struct set set = set_blobs(64, 300, 5, 3, labels, 1.5);
     hinge_params params = probable(HINGE_C_SVC, 0.3, 1);
     params.multiclass = HINGE_ONE_VS_REST;
@@ -877,7 +874,6 @@ static void refused(const hinge_model *model, const struct set *set, const char 
 
 static void refuses(void **state)
 {
-    const double labels[] = { 4, 2, 8 };
     struct set set = set_blobs(66, 100, 3, 3, labels, 1), bad = set_blobs(66, 10000, 3, 3, labels, 1);
     hinge_params params = probable(HINGE_C_SVC, 0.3, 1);
     hinge_model *model = NULL;
@@ -924,7 +920,6 @@ static int watching(void *arg, const hinge_progress *progress)
 /* A run stopped before its calibration is done has none, and is a usable model. */
 static void stops(void **state)
 {
-    const double labels[] = { 4, 2, 8 };
     struct set set = set_blobs(67, 400, 4, 3, labels, 1.5);
     for (int threads = 1; threads <= 2; threads++) {
         struct watch w = { 0, SIZE_MAX };

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+static const double labels[] = { 4, 2, 8 }; /* of blobs, where a test has none of its own */
+
 static hinge_params c_svc(double gamma, double C, double eps)
 {
     hinge_params params = params_for(HINGE_C_SVC, hinge_kernel_rbf(gamma), C);
@@ -82,7 +84,6 @@ static void threads_multi_class(void **state)
  * room for their Newton finish is the same, wherever they run. */
 static void threads_newton(void **state)
 {
-    const double labels[] = { 4, 2, 8 };
     struct set all = set_blobs(36, 2400, 8, 3, labels, 1.4);
     size_t rows[2400], count = 0, last = 0;
     for (size_t i = 0; i < all.n; i++)
@@ -120,7 +121,6 @@ static void threads_regression(void **state)
 /* Predictions of any number of threads are the same bits. */
 static void threads_prediction(void **state)
 {
-    const double labels[] = { 4, 2, 8 };
     struct set set = set_blobs(23, 2000, 12, 3, labels, 0.9);
     hinge_params params = c_svc(0.1, 1, 1e-3);
     hinge_model *model = fit(&set, &params, NULL);
@@ -165,7 +165,6 @@ static void blas_is_openmp(void **state)
 
 static void warm_start(void **state)
 {
-    const double labels[] = { 4, 2, 8 };
     for (size_t k = 2; k <= 3; k++) {
         struct set set = set_blobs(24, 900, 8, k, labels, 1);
         hinge_params params = c_svc(0.1, 3, 1e-5);
@@ -360,7 +359,6 @@ static void time_limit_holds(void **state)
 
 static void progress_tells(void **state)
 {
-    const double labels[] = { 4, 2, 8 };
     for (size_t k = 2; k <= 3; k++) {
         struct set set = set_blobs(29, 1500, 10, k, labels, 1.2);
         hinge_params params = c_svc(0.1, 10, 1e-3);
@@ -400,7 +398,6 @@ static void check_stages(const hinge_report *r)
 
 static void stages_are_parts(void **state)
 {
-    const double labels[] = { 4, 2, 8 };
     const struct {
         size_t n, d, k;
         hinge_precision precision;
@@ -493,8 +490,7 @@ static void crews(void **state)
 
 static void predictions_in_float(void **state)
 {
-    const double labels[] = { 1, 2, 3 };
-    struct set set = set_blobs(78, 300, 4, 3, labels, 1);
+    struct set set = set_blobs(78, 300, 4, 3, NULL, 1);
     hinge_params params = hinge_params_default(HINGE_C_SVC);
     hinge_model *model = fit(&set, &params, NULL);
     hinge_matrix x = set_matrix(&set), narrow = x;

@@ -291,8 +291,7 @@ static void layout(void **state)
 
 static void linear_weights(void **state)
 {
-    const double labels[] = { 1, 2, 3 };
-    struct set set = set_blobs(9, 300, 5, 3, labels, 0.8);
+    struct set set = set_blobs(9, 300, 5, 3, NULL, 0.8);
     hinge_params params = c_svc(hinge_kernel_linear(), 0.3, 1e-4);
     hinge_model *model = fit(&set, &params, NULL);
     double *f = plain_decisions(model, &set), w[5];
@@ -376,8 +375,7 @@ static void example_weights(void **state)
 
 static void precomputed(void **state)
 {
-    const double labels[] = { 1, 2, 3 };
-    struct set all = set_blobs(12, 400, 5, 3, labels, 0.9);
+    struct set all = set_blobs(12, 400, 5, 3, NULL, 0.9);
     size_t rows[300];
     for (size_t j = 0; j < 300; j++)
         rows[j] = 399 - j; /* a subset, and permuted */
@@ -430,8 +428,7 @@ static int plain_block(void *cookie, const hinge_matrix *a, const hinge_matrix *
 
 static void user_kernel(void **state)
 {
-    const double labels[] = { 1, 2, 3 };
-    struct set set = set_blobs(13, 350, 5, 3, labels, 0.9);
+    struct set set = set_blobs(13, 350, 5, 3, NULL, 0.9);
     hinge_kernel built_in[] = { hinge_kernel_linear(), hinge_kernel_polynomial(2, 0.2, 1), hinge_kernel_rbf(0.2) };
     for (size_t k = 0; k < 3; k++) {
         hinge_params params = c_svc(built_in[k], 0.5, 1e-6);
@@ -496,8 +493,7 @@ static void views(void **state)
 
 static void objectives_agree(void **state)
 {
-    const double labels[] = { 1, 2, 3 };
-    struct set sets[] = { set_two_class(15, 2500, 12, 0.9), set_blobs(16, 1200, 6, 3, labels, 0.9) };
+    struct set sets[] = { set_two_class(15, 2500, 12, 0.9), set_blobs(16, 1200, 6, 3, NULL, 0.9) };
     for (size_t s = 0; s < 2; s++) {
         hinge_params params = c_svc(hinge_kernel_rbf(0.1), 5, 1e-6);
         hinge_report first, other;
