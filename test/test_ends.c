@@ -63,8 +63,7 @@ static void far_from_the_origin(void **state)
                    -3122.073486328125, -336.3133850097656, -3122.775390625 },
            y[] = { 1, 1, -1 };
     struct set s = { .n = 3, .d = 2, .x = x, .y = y };
-    hinge_params p = hinge_params_default(HINGE_C_SVC);
-    p.kernel = hinge_kernel_linear();
+    hinge_params p = params_for(HINGE_C_SVC, hinge_kernel_linear(), 1);
     for (int precision = HINGE_PRECISION_AUTO; precision <= HINGE_PRECISION_F64; precision++) {
         p.precision = (hinge_precision)precision;
         hinge_report r;
@@ -92,9 +91,7 @@ static void rounding_as_large_as_eps(void **state)
                 set.x[i * set.d + c] = (float)(own * (double)(draw(&s) % 2) + offset);
         }
         set.y[0] = 1, set.y[1] = -1;
-        hinge_params p = hinge_params_default(HINGE_C_SVC);
-        p.kernel = hinge_kernel_linear();
-        p.C = 0.2;
+        hinge_params p = params_for(HINGE_C_SVC, hinge_kernel_linear(), 0.2);
         p.eps = 0.5;
         p.solver = HINGE_SOLVER_SMO;
         p.threads = 1;
@@ -168,8 +165,7 @@ static void odd_kernels(void **state)
         s.x[i] = (double)i;
     for (int asymmetric = 0; asymmetric < 2; asymmetric++) {
         bool cookie = asymmetric;
-        hinge_params p = hinge_params_default(HINGE_C_SVC);
-        p.kernel = hinge_kernel_user("odd", odd_block, &cookie);
+        hinge_params p = params_for(HINGE_C_SVC, hinge_kernel_user("odd", odd_block, &cookie), 1);
         hinge_report r;
         hinge_model *m = fit(&s, &p, &r);
         assert_true(asymmetric || r.outcome == HINGE_NONFINITE);
@@ -242,9 +238,7 @@ static void starts_of_large_coefficients(void **state)
     for (uint64_t seed = 0; seed < 6; seed++) {
         uint64_t draws = seed;
         struct set s = normal_set(200 + seed, 150, 3, 1);
-        hinge_params p = hinge_params_default(HINGE_C_SVC);
-        p.kernel = hinge_kernel_linear();
-        p.C = pow(10, 4 + (double)(seed % 3));
+        hinge_params p = params_for(HINGE_C_SVC, hinge_kernel_linear(), pow(10, 4 + (double)(seed % 3)));
         hinge_report r;
         hinge_model *m = fit(&s, &p, &r);
         double *beta = fit_beta(m, s.n);
@@ -290,9 +284,7 @@ static void matrices_of_rounded_values(void **state)
                     dot += x[i][c] * x[j][c] / D;
                 s.x[i * N + j] = (double)(float)(dot * dot);
             }
-        hinge_params p = hinge_params_default(HINGE_NU_SVR);
-        p.kernel = hinge_kernel_precomputed();
-        p.C = 30;
+        hinge_params p = params_for(HINGE_NU_SVR, hinge_kernel_precomputed(), 30);
         p.nu = 0.9;
         p.eps = 2e-5;
         p.cache_bytes = 20000;

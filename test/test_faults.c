@@ -193,9 +193,7 @@ static void train_everyhow(const char *name, const hinge_matrix *x, const double
 
 static hinge_params params_of(hinge_task task)
 {
-    hinge_params params = hinge_params_default(task);
-    params.kernel = hinge_kernel_rbf(0.5);
-    return params;
+    return params_for(task, hinge_kernel_rbf(0.5), 1);
 }
 
 static void trainings(void **state)

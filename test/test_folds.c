@@ -85,9 +85,7 @@ static void deals(void **state)
 static void held_out(void **state)
 {
     struct set set = set_regression(30, 203, 4);
-    hinge_params params = hinge_params_default(HINGE_EPSILON_SVR);
-    params.kernel = hinge_kernel_rbf(1e9);
-    params.C = 1e4;
+    hinge_params params = params_for(HINGE_EPSILON_SVR, hinge_kernel_rbf(1e9), 1e4);
     for (size_t folds = 2; folds <= 7; folds += 5) {
         params.eps = folds == 2 ? 0.001 : 0.02; /* folds of their own, and those that go on from the whole's solution */
         double *p = validate(&set, &params, folds, NULL), value[8];
@@ -131,8 +129,7 @@ static void labels_at_random(void **state)
 static void leave_one_out(void **state)
 {
     struct set set = set_regression(32, 40, 3);
-    hinge_params params = hinge_params_default(HINGE_EPSILON_SVR);
-    params.kernel = hinge_kernel_rbf(0.3);
+    hinge_params params = params_for(HINGE_EPSILON_SVR, hinge_kernel_rbf(0.3), 1);
     params.eps = 1e-6;
     double *p = validate(&set, &params, set.n, NULL);
     for (size_t i = 0; i < set.n; i++) {
@@ -220,8 +217,7 @@ static void threads_and_seeds(void **state)
     params.probability = 0;
     params.multiclass = HINGE_ONE_VS_REST;
     same_for_threads(&blobs, params);
-    hinge_params svr = hinge_params_default(HINGE_EPSILON_SVR);
-    svr.kernel = hinge_kernel_rbf(0.3);
+    hinge_params svr = params_for(HINGE_EPSILON_SVR, hinge_kernel_rbf(0.3), 1);
     same_for_threads(&line, svr);
     svr.cache_bytes = 1 << 20; /* in turn */
     same_for_threads(&line, svr);
@@ -289,8 +285,7 @@ static void like_libsvm(void **state)
     libsvm_accuracy(&set, c_svc(0.02, 2), 0.015);
     set_free(&set);
     set = set_regression(35, 500, 5);
-    hinge_params svr = hinge_params_default(HINGE_EPSILON_SVR);
-    svr.kernel = hinge_kernel_rbf(0.2);
+    hinge_params svr = params_for(HINGE_EPSILON_SVR, hinge_kernel_rbf(0.2), 1);
     double *ours = validate(&set, &svr, 5, NULL), *theirs = their_validation(&set, &svr, 5), a = 0, b = 0;
     for (size_t i = 0; i < set.n; i++) {
         a += (ours[i] - set.y[i]) * (ours[i] - set.y[i]);

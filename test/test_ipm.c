@@ -13,9 +13,7 @@
 
 static hinge_params linear(hinge_task task, double C)
 {
-    hinge_params p = hinge_params_default(task);
-    p.kernel = hinge_kernel_linear();
-    p.C = C;
+    hinge_params p = params_for(task, hinge_kernel_linear(), C);
     p.solver = HINGE_SOLVER_INTERIOR_POINT;
     return p;
 }

@@ -80,8 +80,7 @@ static void by_hand(void **state)
 static void two_classes(void **state)
 {
     struct set set = set_two_class(1, 90, 3, 2);
-    hinge_params params = hinge_params_default(HINGE_C_SVC);
-    params.kernel = hinge_kernel_rbf(0.5);
+    hinge_params params = params_for(HINGE_C_SVC, hinge_kernel_rbf(0.5), 1);
     params.eps = 1e-7;
     params.C = 3;
     hinge_leave_one_out_report r = compare(&set, &params, 0);
@@ -101,8 +100,7 @@ static void more_classes(void **state)
 {
     static const double labels[3] = { 4, 1, 9 };
     struct set set = set_blobs(2, 60, 2, 3, labels, 1);
-    hinge_params params = hinge_params_default(HINGE_C_SVC);
-    params.kernel = hinge_kernel_rbf(1);
+    hinge_params params = params_for(HINGE_C_SVC, hinge_kernel_rbf(1), 1);
     params.eps = 1e-7;
     compare(&set, &params, 0);
     params.multiclass = HINGE_ONE_VS_REST;
@@ -116,8 +114,7 @@ static void more_classes(void **state)
 static void regression(void **state)
 {
     struct set set = set_regression(3, 70, 2);
-    hinge_params params = hinge_params_default(HINGE_EPSILON_SVR);
-    params.kernel = hinge_kernel_rbf(0.5);
+    hinge_params params = params_for(HINGE_EPSILON_SVR, hinge_kernel_rbf(0.5), 1);
     params.eps = 1e-8;
     params.p = 0.2;
     hinge_leave_one_out_report r = compare(&set, &params, 1e-6);
@@ -131,9 +128,7 @@ static void no_margin_vector(void **state)
 {
     double x[5] = { -1, 1, 5, -30, 30 }, y[5] = { -1, 1, 1, -1, 1 };
     struct set set = { 5, 1, x, y }, rest = { 4, 1, x, y };
-    hinge_params params = hinge_params_default(HINGE_C_SVC);
-    params.kernel = hinge_kernel_linear();
-    params.C = 0.125;
+    hinge_params params = params_for(HINGE_C_SVC, hinge_kernel_linear(), 0.125);
     params.eps = 1e-9;
     hinge_leave_one_out_report r = compare(&set, &params, 0);
     assert_true(r.n_sv == 2 && r.retrained == 5);

@@ -152,9 +152,7 @@ static double exact(const struct set *set, double lambda, int bias, double *w)
     double C = hinge_tradeoff_convert(HINGE_TRADEOFF_LAMBDA, HINGE_TRADEOFF_SUM, lambda, set->n), b = 0;
     memset(w, 0, set->d * sizeof *w);
     if (bias) {
-        hinge_params params = hinge_params_default(HINGE_C_SVC);
-        params.kernel = hinge_kernel_linear();
-        params.C = C;
+        hinge_params params = params_for(HINGE_C_SVC, hinge_kernel_linear(), C);
         params.eps = 1e-6;
         hinge_model *model = fit(set, &params, NULL);
         assert_int_equal(hinge_model_weights(model, 0, w, NULL), HINGE_OK);

@@ -403,9 +403,7 @@ static void honest_error(void **state)
         for (int scaled = 0; scaled < 2; scaled++) {
             if (scaled)
                 set_scale(&set);
-            hinge_params params = hinge_params_default(HINGE_C_SVC);
-            params.kernel = hinge_kernel_rbf(scaled ? 0.05 : 1e-6);
-            params.C = 1e4;
+            hinge_params params = params_for(HINGE_C_SVC, hinge_kernel_rbf(scaled ? 0.05 : 1e-6), 1e4);
             params.precision = (hinge_precision)precision;
             hinge_report report;
             hinge_model *model = fit(&set, &params, &report);

@@ -58,9 +58,7 @@ static void refused_at(int line, const hinge_matrix *x, const double *y, const h
 
 static hinge_params params_of(hinge_task task)
 {
-    hinge_params params = hinge_params_default(task);
-    params.kernel = hinge_kernel_rbf(0.5);
-    return params;
+    return params_for(task, hinge_kernel_rbf(0.5), 1);
 }
 
 /* ---- Data -------------------------------------------------------------------------------------------------------- */

@@ -111,9 +111,7 @@ static void threads_newton(void **state)
 static void threads_regression(void **state)
 {
     struct set set = set_regression(22, 3000, 8);
-    hinge_params params = hinge_params_default(HINGE_EPSILON_SVR);
-    params.kernel = hinge_kernel_rbf(0.3);
-    params.C = 5;
+    hinge_params params = params_for(HINGE_EPSILON_SVR, hinge_kernel_rbf(0.3), 5);
     same_for_threads(&set, params, false);
     set_free(&set);
 }

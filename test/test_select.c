@@ -434,8 +434,7 @@ static void ends_inside(void **state)
 static void goes_on_while_the_objective_falls(void **state)
 {
     struct set set = set_two_class(1, 1200, 6, 1.5);
-    hinge_params params = hinge_params_default(HINGE_C_SVC);
-    params.kernel = hinge_kernel_polynomial(5, 1, 1);
+    hinge_params params = params_for(HINGE_C_SVC, hinge_kernel_polynomial(5, 1, 1), 1);
     params.solver = HINGE_SOLVER_SMO;
     hinge_select_options options = { .C = { (const double[]){ 1 }, 1 }, .gamma = { (const double[]){ 1 }, 1 } };
     hinge_selection *selection = choose(&set, &params, &options);

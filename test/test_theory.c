@@ -14,9 +14,7 @@ static struct set toy = { 4, 2, toy_x, toy_y };
 
 static hinge_params linear_params(double C)
 {
-    hinge_params params = hinge_params_default(HINGE_C_SVC);
-    params.kernel = hinge_kernel_linear();
-    params.C = C;
+    hinge_params params = params_for(HINGE_C_SVC, hinge_kernel_linear(), C);
     params.eps = 1e-9;
     params.precision = HINGE_PRECISION_F64;
     return params;
@@ -529,8 +527,7 @@ static void kinds_of_models(void **state)
         weights[i] = 0.5 + (double)(i % 3);
     params.weights = weights;
     check_kinds(&two, &params, 1e-5);
-    params = hinge_params_default(HINGE_NU_SVC);
-    params.kernel = hinge_kernel_rbf(0.3);
+    params = params_for(HINGE_NU_SVC, hinge_kernel_rbf(0.3), 1);
     params.nu = 0.4;
     params.eps = 1e-6; /* before the division by r */
     check_kinds(&two, &params, 1e-3);

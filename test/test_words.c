@@ -30,8 +30,7 @@ static void nu_svc_cut_short(void **state)
 {
     struct set set = set_two_class(3, 900, 4, 6);
     for (int way = 0; way < 3; way++) {
-        hinge_params params = hinge_params_default(HINGE_NU_SVC);
-        params.kernel = hinge_kernel_rbf(0.01);
+        hinge_params params = params_for(HINGE_NU_SVC, hinge_kernel_rbf(0.01), 1);
         params.nu = 0.9;
         params.working_set = 16;
         params.max_iter = way == 0 ? 2 : 0;
@@ -61,8 +60,7 @@ static void margin_is_of_nu_svc(void **state)
         set.x[i] = (float)(43000 + draw_normal(&seed));
     for (size_t i = 0; i < set.n; i++)
         beta0[i] = draw_unit(&seed);
-    hinge_params params = hinge_params_default(HINGE_ONE_CLASS);
-    params.kernel = hinge_kernel_linear();
+    hinge_params params = params_for(HINGE_ONE_CLASS, hinge_kernel_linear(), 1);
     params.nu = 0.38;
     params.solver = HINGE_SOLVER_SMO;
     params.beta0 = beta0;
@@ -171,8 +169,7 @@ static void nan_is_not_0(void **state)
         struct set set = set_blobs(5, 60, 2, k, NULL, 1);
         hinge_matrix x = set_matrix(&set);
         double hole = INFINITY;
-        hinge_params params = hinge_params_default(HINGE_C_SVC);
-        params.kernel = hinge_kernel_user("hole", with_a_hole, &hole);
+        hinge_params params = params_for(HINGE_C_SVC, hinge_kernel_user("hole", with_a_hole, &hole), 1);
         hinge_model *model = fit(&set, &params, NULL);
         hinge_certificate c;
         for (size_t i = 0; i < set.n; i += 7) {
@@ -312,8 +309,7 @@ static void largest_of_folds(void **state)
 {
     struct set set = set_two_class(11, 24, 2, 1);
     hinge_matrix x = set_matrix(&set);
-    hinge_params params = hinge_params_default(HINGE_C_SVC);
-    params.kernel = hinge_kernel_rbf(1);
+    hinge_params params = params_for(HINGE_C_SVC, hinge_kernel_rbf(1), 1);
     params.solver = HINGE_SOLVER_INTERIOR_POINT;
     params.rank = 7;
     params.threads = 1;
@@ -373,9 +369,7 @@ static void rounding_holds_no_bias(void **state)
 {
     double x[] = { -1, 1, 5, -7 }, y[] = { -1, 1, 1, -1 };
     struct set set = { 4, 1, x, y };
-    hinge_params params = hinge_params_default(HINGE_C_SVC);
-    params.kernel = hinge_kernel_linear();
-    params.C = 0.125;
+    hinge_params params = params_for(HINGE_C_SVC, hinge_kernel_linear(), 0.125);
     params.eps = 1e-9;
     hinge_model *cold = fit(&set, &params, NULL);
     for (int way = 0; way < 4; way++) {
@@ -419,8 +413,7 @@ static void tube_of_0(void **state)
         set.y[i] = 2 * set.x[i] - 1;
     }
     hinge_matrix x = set_matrix(&set);
-    hinge_params params = hinge_params_default(HINGE_NU_SVR);
-    params.kernel = hinge_kernel_linear();
+    hinge_params params = params_for(HINGE_NU_SVR, hinge_kernel_linear(), 1);
     params.nu = 0.9;
     hinge_report cold, warm;
     hinge_model *model = fit(&set, &params, &cold);
