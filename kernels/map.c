@@ -25,8 +25,8 @@
  * The f32 polynomial is in Horner's form, as its loop is bound by the number of multiply-adds, not by their
  * latency; the f64 one is in powers of f^2, a shorter chain, which is faster on SSE and no slower on AVX.
  *
- * AVX-512 looks 2^(k/16) up in two registers, for RBF in f64: n is rounded to sixteenths, |f| <= 1/32, q of degree 5
- * (7.1e-18) does, and 2^n with its limits is one instruction. Four vectors go side by side, for their latency.
+ * With AVX-512 RBF's vectors go side by side, for their latency. In f64 it looks 2^(k/16) up in two registers: n is
+ * rounded to sixteenths, |f| <= 1/32, q of degree 5 (7.1e-18) does, and 2^n with its limits is one instruction.
  *
  * Every entry goes through the same whole blocks, the last one padded, so its bits do not depend on its place.
  * Compiled once a level with HG_LEVEL = plain, v2, v3 or v4; FMA contraction is wanted, no fast-math.
@@ -85,19 +85,19 @@ static struct hg_exp32 exp_scale32(double c)
     return (struct hg_exp32){ hi, (float)(b - hi), (float)(0x1p-30 / size), (float)((b > 0 ? 129 : 126) / size) };
 }
 
+static const float q32[] = { 0x1.41fb28p-12F, 0x1.5f3e54p-9F, 0x1.3b2d4ep-6F, 0x1.c6aee8p-4F,
+                             0x1.ebfbdcp-2F,  0x1.62e430p+0F, 2.0F };
+enum { TERMS32 = sizeof q32 / sizeof *q32 };
+
 static inline float exp32(struct hg_exp32 c, float d)
 {
     d = d > c.limit ? c.limit : d;
     float shifted = d * c.hi + SHIFT32;
     float n = shifted - SHIFT32;
     float f = FMA32(d, c.hi, -n) + d * c.lo;
-    float p = 0x1.41fb28p-12F;
-    p = p * f + 0x1.5f3e54p-9F;
-    p = p * f + 0x1.3b2d4ep-6F;
-    p = p * f + 0x1.c6aee8p-4F;
-    p = p * f + 0x1.ebfbdcp-2F;
-    p = p * f + 0x1.62e430p+0F;
-    p = p * f + 2.0F;
+    float p = q32[0];
+    for (int i = 1; i < TERMS32; i++)
+        p = p * f + q32[i];
     uint32_t bits;
     memcpy(&bits, &shifted, sizeof bits);
     bits <<= 23;
@@ -159,9 +159,15 @@ typedef double loose64 __attribute__((vector_size(VECTOR), aligned(8), may_alias
 /* sum [8] += part [16], in f32 after halves of it are added up. */
 static inline void add_lanes32(double *sum, const float *part)
 {
+#ifdef __AVX512F__
+    __m512 p = _mm512_loadu_ps(part);
+    __m256 h = _mm256_add_ps(_mm512_castps512_ps256(p), _mm512_extractf32x8_ps(p, 1));
+    _mm512_storeu_pd(sum, _mm512_add_pd(_mm512_loadu_pd(sum), _mm512_cvtps_pd(h)));
+#else
 #pragma omp simd
     for (int k = 0; k < HG_SUM_LANES; k++)
         sum[k] += (double)(part[k] + part[k + HG_SUM_LANES]);
+#endif
 }
 
 /* sum [8] += part [8] */
@@ -175,10 +181,35 @@ static inline void add_lanes64(double *sum, const double *part)
 #ifdef __AVX512F__
 #define SHIFT_16 422212465065984.0 /* 1.5 2^48, where the ulp is 1/16 */
 
-/* out [32] = exp(c d), d = max(floor, norm + norms - 2 dot) */
-static inline void exp_by_table(struct hg_exp64 c, double norm, const double *dot, double *out, const double *norms)
+enum { SIDE = 4 };
+
+/* value [count], at most SIDE, a constant: exp(c d), d = max(floor, norm + norms - 2 dot), side by side */
+static inline __attribute__((always_inline)) void
+exp_side32(struct hg_exp32 c, float norm, const float *dot, const float *norms, int count, __m512 *value)
 {
-    enum { SIDE = BLOCK / 8 };
+    const __m512 hi = _mm512_set1_ps(c.hi), lo = _mm512_set1_ps(c.lo), shift = _mm512_set1_ps(SHIFT32);
+    const __m512 floor = _mm512_set1_ps(c.floor), limit = _mm512_set1_ps(c.limit);
+    __m512 f[SIDE], power[SIDE], p[SIDE];
+    for (int k = 0; k < count; k++) {
+        __m512 d = _mm512_set1_ps(norm) + _mm512_loadu_ps(norms + 16 * k);
+        d = _mm512_fnmadd_ps(_mm512_set1_ps(2), _mm512_loadu_ps(dot + 16 * k), d);
+        d = _mm512_min_ps(limit, _mm512_max_ps(floor, d)); /* of NaN and a number the second is taken */
+        __m512 shifted = _mm512_fmadd_ps(d, hi, shift);
+        f[k] = _mm512_fmadd_ps(d, lo, _mm512_fmsub_ps(d, hi, shifted - shift));
+        power[k] = _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_castps_si512(shifted), 23));
+        p[k] = _mm512_set1_ps(q32[0]);
+    }
+    for (int i = 1; i < TERMS32; i++)
+        for (int k = 0; k < count; k++)
+            p[k] = _mm512_fmadd_ps(p[k], f[k], _mm512_set1_ps(q32[i]));
+    for (int k = 0; k < count; k++)
+        value[k] = p[k] * power[k];
+}
+
+/* The same in f64, 2^(k/16) by a table. */
+static inline __attribute__((always_inline)) void
+exp_side64(struct hg_exp64 c, double norm, const double *dot, const double *norms, int count, __m512d *value)
+{
     static const double q[] = { 0x1.430cbb59a53f4p-13, 0x1.5d89c0bb7649ep-10, 0x1.3b2ab6f894503p-7,
                                 0x1.c6b08d6e85546p-5,  0x1.ebfbdff82c5b1p-3,  0x1.62e42fefa39fdp-1 };
     const __m512d low = _mm512_setr_pd(1, 0x1.0b5586cf9890fp+0, 0x1.172b83c7d517bp+0, 0x1.2387a6e756238p+0,
@@ -190,7 +221,7 @@ static inline void exp_by_table(struct hg_exp64 c, double norm, const double *do
     const __m512d hi = _mm512_set1_pd(c.hi), lo = _mm512_set1_pd(c.lo), shift = _mm512_set1_pd(SHIFT_16);
     const __m512d floor = _mm512_set1_pd(c.floor), limit = _mm512_set1_pd(c.limit * 1.1); /* 2^n is 0 there */
     __m512d n[SIDE], f[SIDE], power[SIDE], p[SIDE];
-    for (int k = 0; k < SIDE; k++) {
+    for (int k = 0; k < count; k++) {
         __m512d d = _mm512_set1_pd(norm) + _mm512_loadu_pd(norms + 8 * k);
         d = _mm512_fnmadd_pd(_mm512_set1_pd(2), _mm512_loadu_pd(dot + 8 * k), d);
         d = _mm512_min_pd(limit, _mm512_max_pd(floor, d)); /* of NaN and a number the second is taken */
@@ -201,11 +232,11 @@ static inline void exp_by_table(struct hg_exp64 c, double norm, const double *do
         p[k] = _mm512_set1_pd(q[0]);
     }
     for (int i = 1; i < (int)(sizeof q / sizeof *q); i++)
-        for (int k = 0; k < SIDE; k++)
+        for (int k = 0; k < count; k++)
             p[k] = _mm512_fmadd_pd(p[k], f[k], _mm512_set1_pd(q[i]));
-    for (int k = 0; k < SIDE; k++) {
+    for (int k = 0; k < count; k++) {
         p[k] = _mm512_fmadd_pd(power[k] * f[k], p[k], power[k]);
-        _mm512_storeu_pd(out + 8 * k, _mm512_scalef_pd(p[k], n[k]));
+        value[k] = _mm512_scalef_pd(p[k], n[k]);
     }
 }
 #endif

@@ -44,8 +44,12 @@ static void OF(polynomial)(const struct OF(hg_row) *row, size_t count, const REA
 static inline __attribute__((always_inline)) void
 OF(exp_block)(struct OF(hg_exp) c, REAL norm, const REAL *dot, REAL *out, const REAL *norms)
 {
-#if VECTOR == 64 && BITS == 64
-    exp_by_table(c, norm, dot, out, norms);
+#if VECTOR == 64
+    enum { COUNT = BLOCK * sizeof(REAL) / VECTOR };
+    OF(vector) value[COUNT];
+    OF(exp_side)(c, norm, dot, norms, COUNT, value);
+    for (int k = 0; k < COUNT; k++)
+        ((OF(loose) *)(void *)out)[k] = value[k];
 #else
 #pragma omp simd
     for (int j = 0; j < BLOCK; j++) {

@@ -160,6 +160,26 @@ static inline void OF(sum_row)(const struct hg_sums *s, size_t row, size_t col, 
         OF(sum_panel)(value, coef + ld, s->sum + (row * s->m + 1) * HG_SUM_LANES);
 }
 
+#if VECTOR == 64
+/* The same of RBF values, by their dot products [WIDTH], without writing the values down. Buys: prediction of ijcnn1
+ * 17 %, of susy30k 8 %. */
+static inline __attribute__((always_inline)) void
+OF(sum_rbf)(const struct hg_sums *s, size_t row, const struct OF(hg_row) *of, const REAL *dot, const REAL *norms,
+            const REAL *coef, size_t ld)
+{
+    enum { COUNT = HG_PANEL_BYTES / VECTOR };
+    OF(vector) value[COUNT];
+    OF(exp_side)(of->exp, of->norm, dot, norms, COUNT, value);
+    for (size_t k = 0; k < s->m; k++) {
+        const OF(loose) *c = (const OF(loose) *)(const void *)(coef + k * ld);
+        OF(vector) part = value[0] * c[0];
+        for (int i = 1; i < COUNT; i++)
+            part += value[i] * c[i];
+        OF(add_lanes)(s->sum + (row * s->m + k) * HG_SUM_LANES, (const REAL *)(const void *)&part);
+    }
+}
+#endif
+
 /* padded [2 * WIDTH] = the coefficients of a panel's n columns, and 0 */
 static void OF(pad_coef)(const struct hg_sums *s, size_t col, size_t n, REAL *padded)
 {
@@ -207,6 +227,12 @@ OF(rows)(const struct hg_panel_job *job, const struct OF(panel_side) *side, cons
             REAL *value = values + i * WIDTH, *to = j.into == NULL ? (REAL *)j.out[r + i] + p.col : NULL;
             if (j.norm != NULL)
                 row.norm = ((const REAL *)j.norm)[r + i];
+#if VECTOR == 64
+            if (rbf && to == NULL && j.into->ones == NULL) {
+                OF(sum_rbf)(j.into, j.row0 + r + i, &row, value, p.norms, p.coef, p.ld);
+                continue;
+            }
+#endif
             if (rbf)
                 OF(rbf)(&row, WIDTH / HG_MAP_BLOCK, value, to != NULL ? to : value, p.norms);
             else
