@@ -347,6 +347,15 @@ hinge_model *fit(const struct set *set, const hinge_params *params, hinge_report
     return model;
 }
 
+hinge_certificate certified(const hinge_model *model, const struct set *set, const hinge_params *params)
+{
+    hinge_matrix x = set_matrix(set);
+    hinge_certificate c;
+    hinge_error err;
+    assert_ok(hinge_certify(model, &x, set->y, params, &c, &err), &err);
+    return c;
+}
+
 double *fit_beta(const hinge_model *model, size_t n)
 {
     double *beta = get(hinge_model_n_problems(model) * n, sizeof(double));

@@ -76,6 +76,8 @@ struct plain_certificate plain_certify(hinge_task task, const double *gram, cons
 hinge_params params_for(hinge_task task, hinge_kernel kernel, double C); /* the others at their defaults */
 /* Trains, and fails the test with the error's text if that fails; report may be NULL. */
 hinge_model *fit(const struct set *set, const hinge_params *params, hinge_report *report);
+/* What hinge_certify says of the set that the model was trained on. */
+hinge_certificate certified(const hinge_model *model, const struct set *set, const hinge_params *params);
 double *fit_beta(const hinge_model *model, size_t n); /* [n_problems * n], free() */
 double *fit_labels(const hinge_model *model, const struct set *set);
 double *fit_decisions(const hinge_model *model, const struct set *set, hinge_precision precision);

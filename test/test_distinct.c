@@ -136,8 +136,6 @@ static void check_against_libsvm(const struct set *set, const hinge_params *p, c
 
 static void check_set(const struct set *set, const hinge_params *p)
 {
-    hinge_matrix x = set_matrix(set);
-    hinge_certificate c;
     hinge_report r;
     hinge_model *model = fit(set, p, &r);
     double *beta = fit_beta(model, set->n), sum = 0, largest = 0;
@@ -160,7 +158,7 @@ static void check_set(const struct set *set, const hinge_params *p)
         check_conditions(set, p, model, &r, beta);
     if (p->task != HINGE_QUANTILE)
         check_against_libsvm(set, p, model, &r);
-    assert_int_equal(hinge_certify(model, &x, set->y, p, &c, NULL), HINGE_OK);
+    hinge_certificate c = certified(model, set, p);
     assert_true(c.kkt <= 2 * p->eps && c.box_residual <= (p->task == HINGE_NU_SVC ? 1e-12 : 1e-15));
     assert_close(c.primal, c.dual, 1e-4);
     assert_close(c.dual, -r.objective, 1e-9);
@@ -280,12 +278,10 @@ static void test_several_classes(void **state)
         p.multiclass = (hinge_multiclass)how;
         hinge_model *model = fit(&set, &p, &r);
         double *beta = fit_beta(model, N);
-        hinge_certificate c;
-        hinge_matrix x = set_matrix(&set);
         assert_int_equal(r.distinct, count_distinct(&set, true));
         for (size_t q = 0; q < hinge_model_n_problems(model); q++)
             assert_true(check_order(&set, &p, beta + q * N, 1) > 0);
-        assert_int_equal(hinge_certify(model, &x, set.y, &p, &c, NULL), HINGE_OK);
+        hinge_certificate c = certified(model, &set, &p);
         assert_true(c.kkt <= 2 * p.eps);
         assert_close(c.dual, -r.objective, 1e-9);
         if (how == HINGE_ONE_VS_ONE) {

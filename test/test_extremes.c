@@ -464,11 +464,8 @@ static void cod_rna(void **state)
     hinge_params params = params_for(HINGE_C_SVC, hinge_kernel_rbf(2), 1e4);
     set_scale(&set);
     hinge_report r = report_of(&set, params, HINGE_PRECISION_AUTO), r64 = report_of(&set, params, HINGE_PRECISION_F64);
-    hinge_certificate c;
-    hinge_error err;
-    hinge_matrix x = set_matrix(&set);
     hinge_model *model = fit(&set, &params, NULL);
-    assert_int_equal(hinge_certify(model, &x, set.y, &params, &c, &err), HINGE_OK);
+    hinge_certificate c = certified(model, &set, &params);
     assert_int_equal(r.outcome, HINGE_CONVERGED);
     assert_true(r.precision == HINGE_PRECISION_F64 || r.corrections > 0);
     assert_true(c.kkt <= 2.02 * params.eps);

@@ -21,19 +21,14 @@ static hinge_params linear(hinge_task task, double C)
 /* The gap relative to the dual, by hinge_certify; feasibility is asserted. */
 static double certified_gap(const hinge_model *model, const struct set *set, const hinge_params *params)
 {
-    hinge_matrix x = set_matrix(set);
-    hinge_certificate c;
-    hinge_error err;
-    assert_ok(hinge_certify(model, &x, set->y, params, &c, &err), &err);
+    hinge_certificate c = certified(model, set, params);
     assert_true(c.sum_residual <= 1e-12 && c.box_residual == 0);
     return c.gap / fmax(fabs(c.dual), fabs(c.primal));
 }
 
 static double certified_kkt(const hinge_model *model, const struct set *set, const hinge_params *params)
 {
-    hinge_matrix x = set_matrix(set);
-    hinge_certificate c;
-    assert_int_equal(hinge_certify(model, &x, set->y, params, &c, NULL), HINGE_OK);
+    hinge_certificate c = certified(model, set, params);
     return c.kkt;
 }
 
@@ -256,9 +251,7 @@ static void without_bias(void **state)
         for (size_t k = 0; k < 3; k++)
             assert_near(w[k], v[k], 1e-6);
         assert_close(report.objective, objective, 1e-8);
-        hinge_certificate c;
-        hinge_matrix x = set_matrix(&set);
-        assert_int_equal(hinge_certify(model, &x, set.y, &params, &c, NULL), HINGE_OK);
+        hinge_certificate c = certified(model, &set, &params);
         assert_true(c.gap <= 1e-8 * fabs(c.dual) && c.kkt <= 1e-7);
         hinge_model_free(model);
         set_free(&set);
@@ -556,9 +549,7 @@ static void check_usable(const hinge_model *model, const struct set *set, const 
     }
     assert_true(fabs(sum) <= 1e-12 * size);
     assert_true(isfinite(report->objective) && report->objective <= 0 && isfinite(report->gap));
-    hinge_certificate c;
-    hinge_matrix x = set_matrix(set);
-    assert_int_equal(hinge_certify(model, &x, set->y, params, &c, NULL), HINGE_OK);
+    hinge_certificate c = certified(model, set, params);
     assert_close(report->objective, -c.dual, 1e-8);
     assert_near(report->gap, c.gap / fmax(fabs(c.primal), fabs(c.dual)), 1e-6);
     free(beta);

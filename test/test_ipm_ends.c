@@ -189,9 +189,8 @@ static void indefinite_kernels(void **state)
             params.kernel = hinge_kernel_precomputed();
             hinge_report report;
             hinge_model *model = fit(&set, &params, &report);
-            hinge_certificate c;
             x = set_matrix(&set);
-            assert_int_equal(hinge_certify(model, &x, set.y, &params, &c, NULL), HINGE_OK);
+            hinge_certificate c = certified(model, &set, &params);
             assert_true(report.outcome != HINGE_CONVERGED || c.kkt <= 1.05 * params.eps);
             assert_near(report.violation, c.kkt, 1e-9 * (1 + fabs(c.kkt)));
             assert_true(c.dual >= -1e-9);
@@ -231,10 +230,8 @@ static void rank_as_needed(void **state)
     set_multiply(&set, 100);
     hinge_params params = inside(HINGE_C_SVC, hinge_kernel_rbf(1), INFINITY);
     hinge_report report;
-    hinge_certificate c;
-    hinge_matrix x = set_matrix(&set);
     hinge_model *model = fit(&set, &params, &report);
-    assert_int_equal(hinge_certify(model, &x, set.y, &params, &c, NULL), HINGE_OK);
+    hinge_certificate c = certified(model, &set, &params);
     assert_int_equal(report.outcome, HINGE_CONVERGED);
     assert_true(report.rank > 1000 && c.kkt <= 1.05 * params.eps && c.gap <= 1.1e-6 * c.primal);
     hinge_model_free(model);
@@ -257,11 +254,9 @@ static void wide(void **state)
         hinge_params params = inside(HINGE_C_SVC, hinge_kernel_linear(), INFINITY);
         hinge_report report;
         hinge_model *model = fit(&set, &params, &report);
-        hinge_certificate c;
-        hinge_matrix x = set_matrix(&set);
         assert_int_equal(report.outcome, HINGE_CONVERGED);
         assert_true(report.rank <= set.n && report.memory_bytes < 8 * set.d * set.d);
-        assert_int_equal(hinge_certify(model, &x, set.y, &params, &c, NULL), HINGE_OK);
+        hinge_certificate c = certified(model, &set, &params);
         assert_true(c.kkt <= 1.05 * params.eps && c.gap <= 1.1e-6 * c.primal);
         hinge_model_free(model);
         set_free(&set);

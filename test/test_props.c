@@ -181,9 +181,7 @@ static void check_certificate(const struct set *set, const hinge_params *params,
 {
     hinge_report report;
     hinge_model *model = fit(set, params, &report);
-    hinge_certificate c;
-    hinge_matrix x = set_matrix(set);
-    assert_int_equal(hinge_certify(model, &x, set->y, params, &c, NULL), HINGE_OK);
+    hinge_certificate c = certified(model, set, params);
     double *gram = plain_gram(&params->kernel, set, set), *beta = fit_beta(model, set->n);
     double *C = calloc(set->n, sizeof *C);
     for (size_t i = 0; i < set->n; i++) {
@@ -234,10 +232,8 @@ static void certificates_of_nu(void **state)
         params.eps = 1e-8;
         hinge_report r;
         hinge_model *model = fit(&set, &params, &r);
-        hinge_certificate c;
-        hinge_matrix x = set_matrix(&set);
         assert_int_equal(r.outcome, HINGE_CONVERGED);
-        assert_int_equal(hinge_certify(model, &x, set.y, &params, &c, NULL), HINGE_OK);
+        hinge_certificate c = certified(model, &set, &params);
         assert_close(c.dual, -r.objective, 1e-6);
         if (!(c.gap >= 0 && c.gap <= 1e-4 * fabs(c.dual)))
             fail_msg("%zu examples, nu = %g: gap %g of %g", set.n, params.nu, c.gap, c.dual);
@@ -337,9 +333,7 @@ static void slackness_of_regression(void **state)
         params.eps = 1e-2;
         params.max_iter = t % 2 == 0 ? 4 : 0;
         hinge_model *model = fit(&set, &params, NULL);
-        hinge_certificate c;
-        hinge_matrix x = set_matrix(&set);
-        assert_int_equal(hinge_certify(model, &x, set.y, &params, &c, NULL), HINGE_OK);
+        hinge_certificate c = certified(model, &set, &params);
         double *gram = plain_gram(&params.kernel, &set, &set), *beta = fit_beta(model, set.n), C[120];
         for (size_t i = 0; i < set.n; i++)
             C[i] = params.C;
@@ -361,9 +355,7 @@ static void certificate_of_pairs(void **state)
     hinge_params params = small_problem(HINGE_C_SVC, HINGE_RBF, 2);
     params.max_iter = 60;
     hinge_model *model = fit(&set, &params, NULL);
-    hinge_certificate c;
-    hinge_matrix x = set_matrix(&set);
-    assert_int_equal(hinge_certify(model, &x, set.y, &params, &c, NULL), HINGE_OK);
+    hinge_certificate c = certified(model, &set, &params);
     double *gram = plain_gram(&params.kernel, &set, &set), *beta = fit_beta(model, set.n), primal = 0, dual = 0;
     double kkt = -INFINITY, slackness = 0;
     const double *order = hinge_model_labels(model);

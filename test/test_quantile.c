@@ -66,8 +66,6 @@ static void check(const struct set *set, const double *gram, const hinge_params 
     double optimum = dual_optimum(gram, set, params), loss = 0, square = 0, linear = 0, sum = 0;
     double up = INFINITY, down = -INFINITY;
     hinge_report report;
-    hinge_certificate c;
-    hinge_matrix x = set_matrix(set);
     hinge_model *model = fit(set, params, &report);
     double *beta = fit_beta(model, n), rho = hinge_model_rho(model)[0];
     assert_int_equal(report.outcome, HINGE_CONVERGED);
@@ -90,7 +88,7 @@ static void check(const struct set *set, const double *gram, const hinge_params 
     assert_true(params->no_bias ? rho == 0 : fabs(sum) <= 1e-12 * params->C * (double)n);
     assert_close(square / 2 + linear, optimum, 1e-7);
     assert_close(report.objective, optimum, 1e-7);
-    assert_int_equal(hinge_certify(model, &x, set->y, params, &c, NULL), HINGE_OK);
+    hinge_certificate c = certified(model, set, params);
     assert_close(c.primal, square / 2 + loss, 1e-9);
     assert_close(c.dual, -(square / 2 + linear), 1e-9);
     assert_near(c.kkt, fmax(0, params->no_bias ? fmax(down, -up) : down - up), 1e-10);
@@ -372,7 +370,6 @@ static void files(void **state)
     hinge_params params = quantile(0.1 + 0.2, hinge_kernel_rbf(0.5), 2); /* a level of many digits */
     hinge_model *model = fit(&set, &params, NULL), *again = NULL;
     hinge_matrix x = set_matrix(&set);
-    hinge_certificate c;
     hinge_error err;
     char path[PATH_ROOM], *text;
     size_t size;
@@ -398,7 +395,7 @@ static void files(void **state)
     assert_true(largest_difference(f, g, set.n) <= 1e-4);
     svm_free_and_destroy_model(&theirs);
     assert_int_equal(hinge_model_locate(again, &x, set.y, NULL, NULL), HINGE_OK);
-    assert_int_equal(hinge_certify(again, &x, set.y, &params, &c, NULL), HINGE_OK);
+    hinge_certificate c = certified(again, &set, &params);
     assert_true(c.gap >= 0 && c.gap < 1e-6 * c.primal);
     params.tau = 0.5;
     assert_int_equal(hinge_certify(again, &x, set.y, &params, &c, &err), HINGE_EINVAL);

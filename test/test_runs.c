@@ -266,9 +266,7 @@ static void warm_start_is_quick(void **state)
 static void check_usable(const struct set *set, const hinge_params *params, const hinge_model *model,
                          const hinge_report *report)
 {
-    hinge_certificate certificate;
-    hinge_matrix x = set_matrix(set);
-    assert_int_equal(hinge_certify(model, &x, set->y, params, &certificate, NULL), HINGE_OK);
+    hinge_certificate certificate = certified(model, set, params);
     assert_true(certificate.box_residual <= 1e-15);
     assert_true(certificate.sum_residual <= 1e-10);
     assert_true(certificate.gap >= 0 && isfinite(certificate.gap));

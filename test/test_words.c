@@ -125,10 +125,8 @@ static void far_targets(void **state)
             for (size_t i = 0; i < set.n; i++)
                 set.y[i] = 0.1 * set.y[i] + (seed % 2 == 0 ? 1e8 : -3e9);
             hinge_report report;
-            hinge_certificate certificate;
-            hinge_matrix x = set_matrix(&set);
             hinge_model *model = fit(&set, &params, &report);
-            assert_int_equal(hinge_certify(model, &x, set.y, &params, &certificate, NULL), HINGE_OK);
+            hinge_certificate certificate = certified(model, &set, &params);
             double *beta = fit_beta(model, set.n), *gram = plain_gram(&params.kernel, &set, &set);
             long double sum = 0, size = 0, objective = 0;
             for (size_t i = 0; i < set.n; i++) {
@@ -167,14 +165,12 @@ static void nan_is_not_0(void **state)
 {
     for (size_t k = 2; k <= 3; k++) {
         struct set set = set_blobs(5, 60, 2, k, NULL, 1);
-        hinge_matrix x = set_matrix(&set);
         double hole = INFINITY;
         hinge_params params = params_for(HINGE_C_SVC, hinge_kernel_user("hole", with_a_hole, &hole), 1);
         hinge_model *model = fit(&set, &params, NULL);
-        hinge_certificate c;
         for (size_t i = 0; i < set.n; i += 7) {
             hole = set.x[i * 2];
-            assert_int_equal(hinge_certify(model, &x, set.y, &params, &c, NULL), HINGE_OK);
+            hinge_certificate c = certified(model, &set, &params);
             assert_true(isnan(c.kkt) && isnan(c.gap) && isnan(c.slackness));
         }
         hinge_report report;
@@ -260,15 +256,13 @@ static void rho_is_judged(void **state)
 {
     for (int task = HINGE_NU_SVC; task <= HINGE_NU_SVR; task += HINGE_NU_SVR - HINGE_NU_SVC) {
         struct set set = task == HINGE_NU_SVC ? set_two_class(8, 120, 3, 1) : set_regression(8, 120, 3);
-        hinge_matrix x = set_matrix(&set);
         hinge_params params = hinge_params_default((hinge_task)task);
         params.nu = 0.4;
         params.eps = 1e-8;
         hinge_model *model = fit(&set, &params, NULL);
         for (int step = -2; step <= 2; step++) {
             hinge_model *moved = with_rho(model, &set, hinge_model_rho(model)[0] + 0.25 * step);
-            hinge_certificate c;
-            assert_int_equal(hinge_certify(moved, &x, set.y, &params, &c, NULL), HINGE_OK);
+            hinge_certificate c = certified(moved, &set, &params);
             assert_true(step == 0 ? fabs(c.gap) < 1e-4 : c.gap > 0.1);
             assert_true(step == 0 ? c.slackness < 1e-6 : c.slackness > 0.01);
             if (task == HINGE_NU_SVC)
@@ -412,7 +406,6 @@ static void tube_of_0(void **state)
         set.x[i] = (double)i / 30;
         set.y[i] = 2 * set.x[i] - 1;
     }
-    hinge_matrix x = set_matrix(&set);
     hinge_params params = params_for(HINGE_NU_SVR, hinge_kernel_linear(), 1);
     params.nu = 0.9;
     hinge_report cold, warm;
@@ -421,8 +414,7 @@ static void tube_of_0(void **state)
     for (size_t i = 0; i < set.n; i++)
         sum += fabs(beta[i]);
     assert_true(sum < 0.9 * params.C * params.nu * (double)set.n); /* the tube is 0, or the test says nothing */
-    hinge_certificate c;
-    assert_int_equal(hinge_certify(model, &x, set.y, &params, &c, NULL), HINGE_OK);
+    hinge_certificate c = certified(model, &set, &params);
     assert_true(c.sum_residual < 1e-12 && c.kkt < 1e-3 && c.gap >= 0 && c.gap < 1);
     params.beta0 = beta;
     hinge_model *again = fit(&set, &params, &warm);
@@ -512,8 +504,8 @@ static void weightless_rows_have_no_coefficient(void **state)
     hinge_model *model = fit(&set, &params, NULL), *again = written_and_read(model);
     hinge_certificate a, b;
     assert_int_equal(hinge_model_locate(again, &x, set.y, NULL, NULL), HINGE_OK);
-    assert_int_equal(hinge_certify(model, &x, set.y, &params, &a, NULL), HINGE_OK);
-    assert_int_equal(hinge_certify(again, &x, set.y, &params, &b, NULL), HINGE_OK);
+    a = certified(model, &set, &params);
+    b = certified(again, &set, &params);
     assert_true(a.primal == b.primal && a.dual == b.dual && a.kkt == b.kkt && a.slackness == b.slackness);
     hinge_model_free(again);
     hinge_model_free(model);
