@@ -666,6 +666,9 @@ check "one-class" "$hinge" train -q -b 1 -s 2 -n 0.2 two m
 check "its probabilities" "$hinge" predict -q -b 1 two m p
 check "under their header" test "$(head -n 1 p)" = "label normal outlier"
 check "in two columns" rows p 3
+head -n 8 two >few
+"$hinge" train -q -b 1 -s 2 -n 0.5 few m 2>err
+check "none of 8 examples, and why" grep -q "no probabilities: they take 5 examples on either side" err
 refuses 1 "two.model: the model has no probabilities.*calibrate" predict -b 1 two.test two.model p
 check "one-vs-rest" "$hinge" train -q -b 1 -c 10 --multiclass ovr three m
 check "its probabilities" "$hinge" predict -q -b 1 three m p

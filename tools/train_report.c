@@ -348,6 +348,7 @@ void train_warn(const struct train_settings *s, const struct train_run *run)
         warn("the classes are not separated in %zu rounds: %zu errors are left", s->online.epochs, s->online.errors);
     if (train_was_stopped(s, run) && s->folds)
         die(EXIT_STOPPED, "interrupted, so the cross-validation is not complete");
+    int early = r->outcome == HINGE_TIME_LIMIT || r->outcome == HINGE_STOPPED;
     if (r->outcome == HINGE_TIME_LIMIT && s->folds)
         die(EXIT_DATA, "the time limit was reached, so the cross-validation is not complete");
     if (train_was_stopped(s, run))
@@ -358,7 +359,9 @@ void train_warn(const struct train_settings *s, const struct train_run *run)
         warn("not converged: %s (violation %.3g)%s%s", hinge_outcome_text(r->outcome), r->violation,
              hint ? "; " : "", hint ? hint : "");
     if (s->params.probability && run->model && !s->data.ranks && !hinge_model_has_probability(run->model))
-        warn("%s has no probabilities: the run ended before them; `hinge calibrate` can add them", s->model_path);
+        warn("%s has no probabilities: %s; `hinge calibrate` can add them%s", s->model_path,
+             early ? "the run ended before them" : "they take 5 examples on either side of the boundary",
+             early ? "" : " from other examples");
     if (r->blas_slow && !s->quiet && !s->data.ranks)
         warn("%s runs kernels without AVX-512: OPENBLAS_CORETYPE=SkylakeX makes it faster", r->blas);
 }
