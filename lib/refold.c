@@ -28,8 +28,11 @@ hinge_status hg_refold_init(struct hg_refold *refold, const struct hg_problem *p
     for (size_t p = 0; p < pr->n_problems; p++)
         total += hg_problem_size(pr, p);
     if (!HG_ROOM(HG_ZEROS(refold->start, pr->n_problems + 1), HG_ZEROS(refold->decision, total),
-                 HG_ZEROS(refold->is_solved, pr->n_problems)))
+                 HG_ZEROS(refold->is_solved, pr->n_problems), HG_ZEROS(refold->work, pr->n_problems)))
         return hg_fail(err, HINGE_ENOMEM, "no memory for %zu decision values", total);
+    if (refold->predict != NULL &&
+        (refold->solutions = hg_zalloc(refold->folds * pr->n_problems, sizeof *refold->solutions)) == NULL)
+        return hg_fail(err, HINGE_ENOMEM, "no memory for %zu folds of %zu problems", refold->folds, pr->n_problems);
     for (size_t p = 0; p < pr->n_problems; p++)
         refold->start[p + 1] = refold->start[p] + hg_problem_size(pr, p);
     for (size_t k = 0; k < total; k++)
@@ -78,6 +81,47 @@ static bool keeps_classes(const struct folds *folds, size_t f)
     return first && (second || !folds->of->t->problem.classifies);
 }
 
+/* Its coefficients, each by one of the rows that are equal. */
+static hinge_status keep_fold(const struct folds *folds, size_t f, const struct hg_smo_result *result, hinge_error *err)
+{
+    const struct hg_reduced *reduced = folds->of->reduced;
+    const struct hg_refold *refold = folds->of->t->refold;
+    struct hg_solution *s = &refold->solutions[f * folds->of->t->problem.n_problems + folds->of->problem];
+    uint32_t *row = folds->work;
+    s->n_sv = hg_qp_support(&folds->qp, NULL, NULL, NULL);
+    if (!HG_ROOM(HG_ARRAY(s->point, s->n_sv), HG_ARRAY(s->beta, s->n_sv)))
+        return hg_fail(err, HINGE_ENOMEM, "no memory for %zu coefficients", s->n_sv);
+    hg_qp_support(&folds->qp, NULL, s->point, s->beta);
+    for (size_t k = 0; k < reduced->n; k++)
+        row[reduced->at[k]] = reduced->rows[k];
+    hg_gather(row, sizeof *row, s->point, s->n_sv, s->point);
+    s->rho = result->bias[0] != 0 ? -result->bias[0] : 0; /* never -0 */
+    s->report.objective = result->report.objective;
+    return HINGE_OK;
+}
+
+hinge_status hg_refold_predict(const struct hg_training *t, hinge_status status, hinge_error *err)
+{
+    struct hg_refold *refold = t->refold;
+    size_t n_problems = t->problem.n_problems;
+    struct hg_training fold = *t; /* with solutions of its own */
+    bool solved = true;
+    for (size_t p = 0; p < n_problems; p++)
+        solved = solved && refold->is_solved[p];
+    for (size_t f = 0; f < refold->folds && solved && status == HINGE_OK; f++) {
+        hinge_model *model = NULL;
+        fold.solutions = refold->solutions + f * n_problems;
+        status = hg_build_model(&fold, &model, err);
+        HG_THEN(status, refold->predict(refold->arg, f, model, t->threads, err));
+        hinge_model_free(model);
+    }
+    for (size_t k = 0; k < refold->folds * n_problems; k++)
+        hg_free(refold->solutions[k].point);
+    hg_free(refold->solutions);
+    refold->solutions = NULL;
+    return status;
+}
+
 static hinge_status solve_folds(struct folds *folds, struct hg_run *run, hinge_error *err)
 {
     const struct hg_refolding *of = folds->of;
@@ -96,8 +140,7 @@ static hinge_status solve_folds(struct folds *folds, struct hg_run *run, hinge_e
             return HINGE_OK;
         HG_TRY(hg_smo_again(run, &folds->qp, folds->eps, folds->max_iter, folds->g, &result, err));
         result.report.rows_computed = result.columns_computed / reduced->qp.n;
-        if (pr->n_problems == 1)
-            hg_add_work(&refold->work, &result.report);
+        hg_add_work(&refold->work[of->problem], &result.report);
         if (result.report.outcome == HINGE_STOPPED)
             __atomic_store_n(&refold->stopped, 1, __ATOMIC_RELAXED);
         if (result.report.outcome != HINGE_CONVERGED)
@@ -105,6 +148,8 @@ static hinge_status solve_folds(struct folds *folds, struct hg_run *run, hinge_e
         for (size_t k = 0; k < reduced->n; k++)
             if (folds->fold[k] == f)
                 decision[k] = folds->g[reduced->at[k]] + result.bias[0];
+        if (refold->solutions != NULL)
+            HG_TRY(keep_fold(folds, f, &result, err));
     }
     refold->is_solved[of->problem] = true;
     return HINGE_OK;

@@ -41,7 +41,12 @@ struct hg_refold {
     double *decision;     /* of examples held out; the first class's are positive */
     bool *is_solved;      /* [n_problems] */
     int stopped;          /* atomically; 1: the user's callback said so in one of them */
-    hinge_report work;    /* of all folds, where there is one problem */
+    hinge_report *work;   /* [n_problems] of its folds */
+    /* or NULL; called with each fold's model, where all problems are solved: classes are voted on by pairs that an
+     * example does not belong to */
+    hinge_status (*predict)(void *arg, size_t fold, hinge_model *model, int threads, hinge_error *err);
+    void *arg;
+    struct hg_solution *solutions; /* [folds * n_problems] then, while there is a training */
 };
 
 struct hg_training {
@@ -80,6 +85,8 @@ struct hg_refolding {
 };
 bool hg_refold_may(const struct hg_training *t);
 hinge_status hg_refold_init(struct hg_refold *refold, const struct hg_problem *problem, hinge_error *err);
+/* Each fold's model to refold->predict, if status is OK and all are solved; their solutions are freed. */
+hinge_status hg_refold_predict(const struct hg_training *t, hinge_status status, hinge_error *err);
 hinge_status hg_refold(void *arg, struct hg_run *run, const double *g, const struct hg_smo_result *result,
                        hinge_error *err);
 

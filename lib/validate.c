@@ -17,6 +17,7 @@ struct validation {
     bool *misses_class;    /* [folds] the rows of some class are all in this fold */
     double *prediction;    /* [n] */
     hinge_report *reports; /* [folds] */
+    hinge_model *model;    /* NULL, or that of the fold at hand */
 };
 
 static hinge_status draw_folds(struct validation *v, hinge_error *err)
@@ -36,7 +37,7 @@ static hinge_status validate_fold(void *arg, size_t f, int threads, hinge_error 
 {
     struct validation *v = arg;
     struct hg_job job = { .number = f, .threads = threads, .y = v->jobs.y, .copy = v->misses_class[f],
-                          .params = v->jobs.params };
+                          .params = v->jobs.params, .model = v->model };
     uint32_t *train, *held;
     hinge_error mine;
     if (!HG_ROOM(HG_ARRAY(train, v->n), HG_ARRAY(held, v->n), HG_ARRAY(job.labels, v->n)))
@@ -79,24 +80,39 @@ static void sum_reports(const struct validation *v, bool by_side, hinge_report *
 }
 
 /* From this eps on, folds that go on from the solution of all rows take less time than their own: with two threads, at
- * eps = 0.1, a9a C = 1 0.27 and 0.78 s, C = 100 2.5 and 3.1, ijcnn1 0.51 and 0.82, susy30k 0.49 and 0.99. At 0.001 they
- * may take more: a9a C = 100 7.7 and 6.0. */
-static const double AT_ONCE = 0.01;
+ * eps = 0.001, a9a C = 1 0.32 and 0.78 s, ijcnn1 0.77 and 0.85, cod-rna 0.94 and 1.23, susy30k 0.76 and 1.09, letter
+ * 0.61 and 0.90; but a9a C = 100 8.1 and 6.8. */
+static const double AT_ONCE = 0.001;
 
-/* One problem of all rows: each fold goes on from its solution. *done: it is solved so, or was ended early. */
+static hinge_status predict_fold(void *arg, size_t f, hinge_model *model, int threads, hinge_error *err)
+{
+    struct validation *v = arg;
+    v->model = model;
+    return validate_fold(v, f, threads, err);
+}
+
+/* Each fold goes on from the solution of all rows. *done: all problems are solved so, or were ended early. */
 static hinge_status validate_at_once(struct validation *v, hinge_report *report, bool *done, hinge_error *err)
 {
     const struct hg_problem *pr = v->problem;
-    struct hg_refold refold = { .fold = v->fold, .folds = v->folds, .eps = pr->params.eps };
+    struct hg_refold refold = { .fold = v->fold, .folds = v->folds, .eps = pr->params.eps, .arg = v,
+                                .predict = pr->n_problems > 1 ? predict_fold : NULL };
     hinge_status status = hg_refold_train(v->jobs.x, v->jobs.y, &pr->params, &refold, report, err);
-    bool early = refold.start != NULL && (hg_ended_early(report->outcome) || refold.stopped);
-    *done = status == HINGE_OK && (early || (refold.start != NULL && refold.is_solved[0]));
+    bool early = refold.start != NULL && (hg_ended_early(report->outcome) || refold.stopped), solved = true;
+    for (size_t p = 0; refold.start != NULL && p < pr->n_problems; p++)
+        solved = solved && refold.is_solved[p];
+    v->model = NULL;
+    *done = status == HINGE_OK && refold.start != NULL && (early || solved);
     for (size_t k = 0; k < pr->n && *done; k++) {
         double f = refold.decision[k];
-        v->prediction[pr->order[k]] = isnan(f) || !pr->classifies ? f : pr->labels[f > 0 ? 0 : 1];
+        if (pr->n_problems == 1)
+            v->prediction[pr->order[k]] = isnan(f) || !pr->classifies ? f : pr->labels[f > 0 ? 0 : 1];
+        else if (!solved)
+            v->prediction[pr->order[k]] = NAN;
     }
     if (*done) {
-        hg_add_work(report, &refold.work);
+        for (size_t p = 0; p < pr->n_problems; p++)
+            hg_add_work(report, &refold.work[p]);
         report->outcome = refold.stopped ? HINGE_STOPPED : report->outcome;
         report->seconds = hg_now() - v->jobs.begin;
         size_t used = strlen(report->path);
@@ -120,7 +136,7 @@ static hinge_status validate(struct validation *v, double *predictions, hinge_re
         if (params->nu > most * (1 + 1e-12))
             status = hg_fail(err, HINGE_EINVAL, "nu: %g is infeasible for these classes; at most %g", params->nu, most);
     }
-    if (status == HINGE_OK && v->jobs.others == NULL && v->problem->n_problems == 1 && v->problem->n == v->n &&
+    if (status == HINGE_OK && v->jobs.others == NULL && v->problem->n_problems > 0 && v->problem->n == v->n &&
         !params->probability && params->eps >= AT_ONCE && v->jobs.params.scaling == NULL && !(params->time_limit > 0))
         status = validate_at_once(v, &whole, &at_once, err);
     if (!at_once)

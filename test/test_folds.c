@@ -150,8 +150,8 @@ static void leave_one_out(void **state)
     set_free(&set);
 }
 
-/* From eps = 0.01 on folds go on from the solution of all rows: what they predict is what folds of their own do, as far
- * as eps leaves it open. */
+/* From eps = 0.001 on folds go on from the solution of all rows: what they predict is what folds of their own do, as
+ * far as eps leaves it open. */
 static void go_on(void **state)
 {
     for (uint64_t seed = 200; seed < 212; seed++) {
@@ -175,7 +175,15 @@ static void go_on(void **state)
         for (size_t i = 0; i < line.n; i++)
             assert_near(p[i], q[i], 0.05);
         free(p), free(q);
-        set_free(&two), set_free(&line);
+        struct set four = set_blobs(seed, two.n, 3, 4, NULL, 0.9);
+        params.task = fine.task = HINGE_C_SVC;
+        params.multiclass = fine.multiclass = seed % 3 == 1 ? HINGE_ONE_VS_REST : HINGE_ONE_VS_ONE;
+        p = validate(&four, &params, 4, &report), q = validate(&four, &fine, 4, NULL);
+        assert_non_null(strstr(report.path, "4 folds from its solution"));
+        assert_int_equal(report.outcome, HINGE_CONVERGED);
+        assert_true(share_equal(p, q, four.n) > 0.98);
+        free(p), free(q);
+        set_free(&two), set_free(&line), set_free(&four);
     }
 }
 
@@ -408,7 +416,7 @@ static void errors(void **state)
     assert_int_equal(hinge_cross_validate(NULL, set.y, &params, 5, set.y, NULL, NULL), HINGE_EINVAL);
     params.kernel = hinge_kernel_user("bad", gives_up, NULL);
     for (params.threads = 1; params.threads <= 2; params.threads++)
-        refused(&set, &params, 5, HINGE_ECALLBACK, " of 5: ");
+        refused(&set, &params, 5, HINGE_ECALLBACK, "the kernel");
     params = c_svc(1, 1);
     params.C = -1;
     refused(&set, &params, 5, HINGE_EINVAL, "C: -1");
@@ -430,17 +438,20 @@ static int watching(void *arg, const hinge_progress *progress)
 static void stops(void **state)
 {
     struct set set = set_blobs(40, 600, 4, 3, NULL, 1.5);
-    for (int threads = 1; threads <= 2; threads++) {
+    for (int way = 0; way < 4; way++) {
+        bool goes_on = way >= 2; /* from the solution of all rows: then only its problems are told of */
+        size_t problems = goes_on ? 3 : 15;
         struct watch all = { .allowed = SIZE_MAX }, few = { .allowed = 2 };
         hinge_params params = c_svc(0.3, 1);
         hinge_report report;
-        params.threads = threads;
+        params.threads = 1 + way % 2;
+        params.eps = goes_on ? 0.001 : 0.0001;
         params.progress = watching;
         params.progress_arg = &all;
         free(validate(&set, &params, 5, &report));
         assert_int_equal(report.outcome, HINGE_CONVERGED);
-        assert_int_equal(all.problems, 15);
-        assert_int_equal(all.highest, 14);
+        assert_int_equal(all.problems, problems);
+        assert_int_equal(all.highest, problems - 1);
         params.working_set = 32;
         params.progress_arg = &few;
         free(validate(&set, &params, 5, &report));
