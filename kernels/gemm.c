@@ -140,16 +140,9 @@ static hinge_status products(const struct hg_tiler *t, const struct hg_part_of_t
     return HINGE_OK;
 }
 
-static bool fits(const struct hg_tiler *t, const struct hg_points *points)
-{
-    (void)t, (void)points;
-    return true;
-}
-
 const struct hg_maker hg_gemm = { .name = "gemm",
                                   .plain = true,
                                   .most_rows = HG_TILE_ROWS,
-                                  .fits = fits,
                                   .cost = hg_cost_gemm,
                                   .lay_left = hg_plain_left,
                                   .right_bytes = hg_plain_right_bytes,
@@ -161,8 +154,9 @@ const struct hg_maker hg_gemm = { .name = "gemm",
 const struct hg_maker *hg_maker_for(const struct hg_tiler *tiler, const struct hg_points *points)
 {
     static const struct hg_maker *const maker[] = { &hg_lookup, &hg_user, &hg_by_counts, &hg_by_lists, &hg_gemm };
+    const enum hg_kernel_source source = hg_kernel_row(tiler->kernel.type)->source;
     size_t k = 0;
-    while (!maker[k]->fits(tiler, points)) /* the last always does */
+    while (maker[k]->source != source || (maker[k]->fits != NULL && !maker[k]->fits(tiler, points)))
         k++;
     return maker[k];
 }

@@ -1,12 +1,6 @@
 /* Tiles of a precomputed kernel (maker.h): values are looked up in the caller's matrix. */
 #include "kernels/maker.h"
 
-static bool fits(const struct hg_tiler *t, const struct hg_points *points)
-{
-    (void)points;
-    return hg_kernel_row(t->kernel.type)->source == HG_FROM_MATRIX;
-}
-
 static hinge_status products(const struct hg_tiler *t, const struct hg_part_of_tile *p)
 {
     const struct hg_points *points = p->left->origin.points;
@@ -24,6 +18,6 @@ static hinge_status products(const struct hg_tiler *t, const struct hg_part_of_t
 
 const struct hg_maker hg_lookup = { .name = "matrix",
                                     .most_rows = HG_TILE_ROWS,
-                                    .fits = fits,
+                                    .source = HG_FROM_MATRIX,
                                     .cost = hg_cost_given,
                                     .products = products };

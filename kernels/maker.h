@@ -87,11 +87,13 @@ struct hg_cost {
  * (hg_blas_alone). */
 struct hg_maker {
     const char *name;  /* in reports */
+    enum hg_kernel_source source; /* of the kernels that it is for; dot products where a row does not say */
     bool keeps;        /* its right sides take so long to make that they are kept for the next time */
     bool plain;        /* its sides are vectors as they are: where points lie like that they are not copied */
     size_t most_rows;  /* of a part of a tile */
     size_t whole_cols; /* of every tile; 0: as many as cache and points have room for, */
     size_t panel;      /* in panels of so many bytes a feature; 0: 16 columns */
+    /* Whether it is for these points; NULL: for all. */
     bool (*fits)(const struct hg_tiler *tiler, const struct hg_points *points);
     struct hg_cost (*cost)(const struct hg_tiler *tiler, const struct hg_points *points);
     /* Not NULL: its values are of a table of few: exact, 1 for equal points, and to be had as codes. */

@@ -1,12 +1,6 @@
 /* Tiles by the user's kernel (maker.h): his function makes them, in f64, of the vectors of both sides. */
 #include "kernels/maker.h"
 
-static bool fits(const struct hg_tiler *t, const struct hg_points *points)
-{
-    (void)points;
-    return hg_kernel_row(t->kernel.type)->source == HG_FROM_USER;
-}
-
 static hinge_status products(const struct hg_tiler *t, const struct hg_part_of_tile *p)
 {
     const double *a = (const double *)p->left->x + p->row0 * p->left->ld;
@@ -18,7 +12,7 @@ static hinge_status products(const struct hg_tiler *t, const struct hg_part_of_t
 const struct hg_maker hg_user = { .name = "callback",
                                   .plain = true,
                                   .most_rows = HG_TILE_ROWS,
-                                  .fits = fits,
+                                  .source = HG_FROM_USER,
                                   .cost = hg_cost_given,
                                   .lay_left = hg_plain_left,
                                   .right_bytes = hg_plain_right_bytes,
