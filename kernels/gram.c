@@ -436,7 +436,6 @@ hinge_status hg_gram_init(struct hg_gram *g, const struct hg_tiler *tiler, const
                                  .cost = maker->cost(&g->tiler, points).reads };
     if (points->cells != NULL)
         g->super.cost *= points->cells->near;
-    g->super.unit = tiler->kernel.type == HINGE_RBF;
     g->super.coded = maker->tabulate != NULL;
     size_t size = hg_size_of(tiler->type), bytes = HG_MAX(hg_stride(tiler), (size_t)1) * size;
     size_t whole = maker->panel != 0 ? maker->panel / size : 16, fit = ((size_t)8 << 20) / bytes / whole * whole;

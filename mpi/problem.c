@@ -202,10 +202,7 @@ static hinge_status make_block(struct hm_run *r, hinge_error *err)
     size_t q = r->q = hg_choose_q(&rows_like, r->n_all, r->params->working_set, r->qp.layers);
     size_t size = hg_size_of(r->type), most = 4 * q;
     size_t vector = sizeof(struct hm_fresh) + (r->own->pr.d * size + 7) / 8 * 8;
-    size_t rows = q < r->n_all && !hg_is_cheap(&rows_like) ? HG_MIN(r->memory / (r->n_all * size), r->n_all) : 0;
-    r->patience = hg_patience(&rows_like, r->n_all);
-    if (r->patience == 0 && r->n_all > HG_SMALL && rows_like.cost <= 6)
-        r->patience = 1; /* finding memory for a row of 4 bytes a value takes longer than computing it once more */
+    size_t rows = q < r->n_all && hg_keeps_rows(&rows_like, r->n_all) ? HG_MIN(r->memory / (r->n_all * size), r->n_all) : 0;
     r->room = HG_MAX(q, (size_t)HG_TILE_COLS); /* as many as that each source has columns for */
     r->message_room = q * 8 + (most + 2 * q) * vector + (size_t)r->net->ranks * 8;
     r->in_w_now = 0;
@@ -214,7 +211,7 @@ static hinge_status make_block(struct hm_run *r, hinge_error *err)
                       HG_ZEROS(r->before[0], q), HG_ZEROS(r->before[1], q), HG_ZEROS(r->fresh, 2 * q),
                       HG_ZEROS(r->ids, 2 * r->room), HG_ZEROS(r->row, 2 * r->room), HG_ZEROS(r->coef, r->room),
                       HG_ZEROS(r->winner, most), HG_ZEROS(r->kind, most), HG_ZEROS(r->gathered, most),
-                      HG_ZEROS(r->x, r->own->pr.d), HG_ZEROS(r->seen, (size_t)HM_SEEN),
+                      HG_ZEROS(r->x, r->own->pr.d),
                       HG_ZEROS(r->message, r->message_room), HG_ZEROS(r->messages, r->message_room));
     hinge_status status = ok ? hm_make_vectors(r, r->room, r->type, &r->others, err)
                              : hg_fail(err, HINGE_ENOMEM, "no memory for a working set of %zu examples", q);

@@ -329,10 +329,7 @@ static hinge_status update_gradient(struct hm_run *r)
     size_t kept = r->moved;
     for (size_t m = 0; m < r->made; m++) { /* others make way only now */
         uint64_t number = r->number[missing[m]];
-        uint8_t *seen = &r->seen[hg_hash(number) % HM_SEEN];
-        *seen = (uint8_t)HG_MIN(*seen + 1, 255);
-        add_moved(r, missing[m], delta_of(r, missing[m]),
-                  *seen > r->patience ? hg_cache_put(&r->cache, (uint32_t)number, r->report.rounds) : NULL);
+        add_moved(r, missing[m], delta_of(r, missing[m]), hg_cache_put(&r->cache, (uint32_t)number, r->report.rounds));
     }
     r->report.rows_asked += r->moved;
     r->report.rows_computed += r->made;

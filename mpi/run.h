@@ -18,7 +18,6 @@
 #include <stdio.h>
 
 enum { HM_STOP = 8, HM_TIME, HM_SAVE, HM_FAILED }; /* places in hm_sum.most behind the extremes */
-enum { HM_SEEN = 1 << 16 };
 enum hm_stage { HM_SELECT, HM_EXCHANGE, HM_BLOCK, HM_SOLVE, HM_ROWS, HM_CHECKS, HM_STAGES };
 
 struct hm_part { /* points of the problem of one group, at positions [at, at + n) */
@@ -84,8 +83,6 @@ struct hm_run {
     uint32_t *fresh, *ids; /* [room] slots; ids of points in a gram */
     void **row;            /* [room] */
     double *coef;          /* [room] */
-    uint8_t *seen;         /* [HM_SEEN] by hash of points: their rows were computed so many times, or more */
-    uint8_t patience;      /* a row is kept when it is computed once more than so often */
     size_t room;           /* of others' vectors: W, or a tile's */
     double *x;             /* [d] work space */
     hinge_matrix others;   /* [room] vectors in `type` */

@@ -11,7 +11,7 @@
  *   check_kernels           one line a slot; levels that this processor or build lacks are skipped by name
  *   check_kernels --bench   medians, by level: maps, ns an entry, n = 512, out of place; inner SMO steps, ns, on a
  *                           random RBF block of q points (the solution is checked), in f32, in f64 on f32 rows, and
- *                           in f64; updates of the gradient by rows in memory and to_half, ns a value and GB/s;
+ *                           in f64; updates of the gradient by rows in memory, ns a value and GB/s;
  *                           counts of 14 features of 123, and what is made of them
  */
 #include "kernels/gram.h"
@@ -32,8 +32,7 @@
 
 enum { MAX_N = 600, GUARD = 16, SHIFT = 16, ROOM = MAX_N + SHIFT + 2 * GUARD, ROUNDS = 300 };
 enum { SAMPLES = 101, REPEATS = 50, BENCH_N = 512 };
-enum { RUNS = 9, FEATURES = 8, BENCH_ROWS = 256, COLUMNS = 1 << 17, TILE = 2048 }; /* 64 MB of rows in 16 bits */
-enum { TO_HALF, ADD_HALF, ADD_F32, ADD_F64 };
+enum { RUNS = 9, FEATURES = 8, BENCH_ROWS = 256, COLUMNS = 1 << 17, TILE = 2048 };
 
 #define WORD(name, NAME) #name,
 static const char *const kind_names[] = { HG_MAPS(WORD) };
@@ -386,58 +385,43 @@ static bool bench_inner(int level)
 }
 
 /* One thread's updates as the solver makes them: a tile of columns of all rows, eight at a time. */
-static void sweep(const struct hg_loops *loops, int which, char *rows, uint16_t *half, const double *coef, double *g)
+static void sweep(const struct hg_loops *loops, size_t size, const char *rows, const double *coef, double *g)
 {
     for (size_t at = 0; at < COLUMNS; at += TILE)
         for (size_t r = 0; r < BENCH_ROWS; r += 8) {
             const void *row[8];
-            for (size_t k = 0; k < 8; k++) {
-                size_t entry = (r + k) * COLUMNS + at;
-                row[k] = which == ADD_HALF ? (char *)(half + entry) : rows + entry * (which == ADD_F64 ? 8 : 4);
-                if (which == TO_HALF)
-                    loops->to_half(TILE, row[k], (uint32_t)entry, half + entry);
-            }
-            if (which == ADD_F32)
-                loops->add.f32(8, coef, (const float *const *)row, TILE, g + at);
-            else if (which == ADD_F64)
-                loops->add.f64(8, coef, (const double *const *)row, TILE, g + at);
-            else if (which == ADD_HALF)
-                loops->add_rows_half(8, coef, (const uint16_t *const *)row, TILE, g + at);
+            for (size_t k = 0; k < 8; k++)
+                row[k] = rows + ((r + k) * COLUMNS + at) * size;
+            hg_add_rows(&loops->add, size == sizeof(float) ? HINGE_F32 : HINGE_F64, 8, coef, row, TILE, g + at);
         }
 }
 
 /* Rows of random values; more than a processor's caches hold. */
 static bool bench_rows(void)
 {
-    static const char *const names[] = { "to_half", "add_rows_half", "add_rows_f32", "add_rows_f64" };
-    static const double bytes[] = { 4 + 2, 2, 4, 8 };
     const size_t values = (size_t)BENCH_ROWS * COLUMNS;
     char *rows = hg_alloc(values, sizeof(double));
-    uint16_t *half = hg_alloc(values, sizeof *half);
     double *g = hg_zalloc(COLUMNS, sizeof *g), coef[8], time[RUNS];
     uint64_t seed = 3;
-    bool room = rows != NULL && half != NULL && g != NULL;
+    bool room = rows != NULL && g != NULL;
     for (size_t k = 0; k < 8; k++)
         coef[k] = between(&seed, -1, 1);
-    for (int which = TO_HALF; which <= ADD_F64 && room; which++) {
-        for (size_t k = 0; k < values && (which == TO_HALF || which == ADD_F64); k++)
-            if (which == TO_HALF)
-                ((float *)(void *)rows)[k] = (float)between(&seed, 0, 1);
-            else
-                ((double *)(void *)rows)[k] = between(&seed, 0, 1);
+    for (size_t size = sizeof(float); size <= sizeof(double) && room; size *= 2) {
+        for (size_t k = 0; k < values; k++)
+            hg_put(rows, size == sizeof(float) ? HINGE_F32 : HINGE_F64, k, between(&seed, 0, 1));
         for (int level = 1; level <= hg_cpu_level(0); level++) {
-            sweep(hg_loops(level), which, rows, half, coef, g); /* memory is there afterwards */
+            sweep(hg_loops(level), size, rows, coef, g); /* memory is there afterwards */
             for (int i = 0; i < RUNS; i++) {
                 double start = hg_now();
-                sweep(hg_loops(level), which, rows, half, coef, g);
+                sweep(hg_loops(level), size, rows, coef, g);
                 time[i] = (hg_now() - start) / (double)values * 1e9;
             }
             double ns = median(time, RUNS);
-            printf("%-5s %-13s %.3f ns a value, %.1f GB/s\n", level_names[level], names[which], ns, bytes[which] / ns);
+            printf("%-5s add_rows_f%zu %.3f ns a value, %.1f GB/s\n", level_names[level], 8 * size, ns,
+                   (double)size / ns);
         }
     }
     hg_free(rows);
-    hg_free(half);
     hg_free(g);
     return room;
 }

@@ -185,57 +185,6 @@ static void test_add_rows(void **state)
     check_add_rows(*state, false);
 }
 
-/* What an entry gets does not depend on its place: the solver cuts the columns where it likes. */
-/* Rows of 16 bits: within one step of sqrt(value) either way, 1 and 0 as they are, right on average over the seeds; and
- * their sums against plain loops. */
-static void test_half(void **state)
-{
-    const struct hg_loops *loops = *state;
-    enum { SEEDS = 256, N = 61 };
-    uint64_t seed = 7;
-    float value[N];
-    uint16_t half[N + 1];
-    double mean[N] = { 0 };
-    for (size_t j = 0; j < N; j++)
-        value[j] = j < 2 ? (float)j : (float)exp(between(&seed, -16, 0));
-    half[N] = 4711;
-    for (uint32_t s = 0; s < SEEDS; s++) {
-        loops->to_half(N, value, s * 977, half);
-        assert_int_equal(half[N], 4711);
-        assert_int_equal(half[0], 0);
-        assert_int_equal(half[1], 65535);
-        for (size_t j = 0; j < N; j++) {
-            assert_true(fabs(half[j] - 65535 * sqrt((double)value[j])) < 1.2);
-            mean[j] += half[j] / (double)SEEDS;
-        }
-    }
-    for (size_t j = 0; j < N; j++) /* deviation of a mean: at most 1/2 / 16 */
-        assert_true(fabs(mean[j] - 65535 * sqrt((double)value[j])) < 5.0 / 32 + 0.1);
-    for (size_t n_rows = 0; n_rows < 11; n_rows++) {
-        uint16_t room[11][ROOM];
-        const uint16_t *row[11];
-        double coef[11], g[ROOM], wanted[ROOM], scale[ROOM];
-        size_t n = some_length(&seed);
-        for (size_t j = 0; j < n; j++)
-            g[j] = wanted[j] = scale[j] = between(&seed, 1, 3);
-        guard(g, n);
-        for (size_t r = 0; r < n_rows; r++) {
-            row[r] = room[r] + r % 5;
-            coef[r] = between(&seed, -3, 3);
-            for (size_t j = 0; j < n; j++) {
-                room[r][r % 5 + j] = (uint16_t)hg_random_below(&seed, 65536);
-                double v = room[r][r % 5 + j] / 65535.0;
-                wanted[j] += coef[r] * v * v;
-                scale[j] += fabs(coef[r]) * v * v;
-            }
-        }
-        loops->add_rows_half(n_rows, coef, row, n, g);
-        check_guard(g, n);
-        for (size_t j = 0; j < n; j++)
-            assert_true(fabs(g[j] - wanted[j]) <= 1e-6 * scale[j]);
-    }
-}
-
 /* Sums of coded rows against plain loops, and nothing behind them touched. */
 static void test_codes(void **state)
 {
@@ -517,7 +466,7 @@ int main(void)
         cmocka_unit_test(test_scan_flags_what_is_not_finite),
         cmocka_unit_test(test_add_rows),
         cmocka_unit_test(test_add_rows_cut_anywhere),
-        cmocka_unit_test(test_half), cmocka_unit_test(test_codes),
+        cmocka_unit_test(test_codes),
         cmocka_unit_test(test_step),
         cmocka_unit_test(test_second),
         cmocka_unit_test(test_second_without_curvature),

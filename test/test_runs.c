@@ -380,7 +380,7 @@ static void progress_tells(void **state)
 static void check_stages(const hinge_report *r)
 {
     const hinge_stages *s = &r->stages;
-    const double parts[] = { s->gather, s->products, s->map, s->update, s->pack, s->read };
+    const double parts[] = { s->gather, s->products, s->map, s->update, s->read };
     double sum = 0;
     for (size_t k = 0; k < sizeof parts / sizeof *parts; k++) {
         assert_true(parts[k] >= 0);
@@ -424,7 +424,6 @@ static void stages_are_parts(void **state)
         check_stages(&r);
         assert_true((strstr(r.path, "lists") != NULL) == cases[c].sparse);
         assert_true(cases[c].sparse || r.stages.map > 0);
-        assert_true((r.stages.pack > 0) == (n > 4096));
         if (r.precision == HINGE_PRECISION_F64) { /* a row's value is read where it was computed, or in the cache */
             double computed = 8e9 * r.stages.gflop / (2 * (double)d), bytes = (double)r.bytes_read;
             assert_true(fabs(1e9 * r.stages.gbytes + computed - bytes) <= 1e-9 * bytes);

@@ -749,7 +749,7 @@ p = r["profile"]
 phases = sum(r["seconds_" + k] for k in ("rows", "select", "block", "subproblem", "newton", "check"))
 assert abs(phases + p["seconds_other"] - r["seconds"]) < 1e-9 and p["seconds_other"] > -1e-6, (phases, r, p)
 stages = p["stages"]
-assert list(stages) == ["gather", "products", "map", "update", "pack", "read", "rest"], stages
+assert list(stages) == ["gather", "products", "map", "update", "read", "rest"], stages
 assert abs(sum(stages.values()) - r["seconds_rows"]) < 1e-9 and min(stages.values()) > -1e-6, stages
 assert 0 < p["gflop_rows"] < r["gflop"] and 0 < 1e9 * p["gbytes_rows_read"] < r["bytes_read"], p
 assert p["page_faults"] >= 0 and p["seconds_system"] >= 0

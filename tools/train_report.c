@@ -89,7 +89,7 @@ static void add_part(struct part **last, int indent, const char *name, double se
 static void parts_of(const hinge_report *r, struct part parts[PARTS])
 {
     const hinge_stages *s = &r->stages;
-    double spent = s->gather + s->products + s->map + s->update + s->pack + s->read;
+    double spent = s->gather + s->products + s->map + s->update + s->read;
     struct part *last = parts;
 
     add_part(&last, PHASE, "rows", r->phase.rows,
@@ -104,7 +104,6 @@ static void parts_of(const hinge_report *r, struct part parts[PARTS])
                  s->products > 0 ? s->gflop / s->products : 0.0);
     add_part(&last, STAGE, "map", s->map, "turning dot products into kernel values");
     add_part(&last, STAGE, "update", s->update, "updating the gradient by rows just computed");
-    add_part(&last, STAGE, "pack", s->pack, "packing rows into the cache's 16 bits");
     add_part(&last, STAGE, "read", s->read, "cached rows into the gradient, %.4g MB at %.4g GB/s", 1e3 * s->gbytes,
              s->read > 0 ? s->gbytes / s->read : 0.0);
     add_part(&last, STAGE, "rest", r->phase.rows - spent, "waiting for each other, and the lists of what is cached");

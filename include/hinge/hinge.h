@@ -336,16 +336,15 @@ HINGE_API hinge_status hinge_params_check(const hinge_params *params, size_t n, 
 
 /* Time that kernel rows and the gradient's update took in SMO, summed over problems: seconds of a problem's threads,
  * divided by their number. The rest of phase.rows is threads waiting for each other, and the lists of what the cache
- * holds. New pages of memory count where they are first written: products, map, or pack. */
+ * holds. New pages of memory count where they are first written: products or map. */
 typedef struct hinge_stages {
     double gather;   /* examples brought into the layout that products are made from */
     double products; /* dot products (path "counts": counts of features that differ; "lists": the map too, made at
                       * once), and kernel values that are looked up or the caller's */
     double map;      /* turning dot products into kernel values, and storing them */
     double update;   /* updating the gradient by rows just computed */
-    double pack;     /* packing rows into the cache's 16 bits */
     double read;     /* updating the gradient by rows in the cache */
-    double gbytes;   /* size of the rows read from the cache, 1e9 bytes (16 bits, f32 or f64 a value, as bytes_read) */
+    double gbytes;   /* size of the rows read from the cache, 1e9 bytes */
     double gflop;    /* operations of these dot products, 1e9 (by lists: of non-zeros only) */
 } hinge_stages;
 

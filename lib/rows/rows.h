@@ -65,7 +65,6 @@ struct hg_rows {
     uint32_t doubtful[HG_DOUBTFUL]; /* points whose values rounding alters most, as far as the source can tell */
     size_t n_doubtful;
     bool coded;            /* tiles may come coded */
-    bool unit;             /* all values are in [0, 1], but for rounding */
     const uint32_t *order; /* [n] all points, so that those whose values matter to each other are close; or NULL */
     double cost;          /* of computing a value, in reads of one of its type from memory: a rough figure */
     double gflop;         /* done in GEMM so far */

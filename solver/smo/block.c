@@ -248,7 +248,6 @@ static hinge_status begin(struct hg_run *r)
 {
     for (size_t at = 0; at < r->m; at++)
         hg_set_offsets(r, at);
-    r->settled = !hg_store_is_half(&r->store);
     hg_scan(r);
     hinge_status status = hg_look_at_start(r);
     r->objective = r->last_objective = hg_recompute_objective(r);
@@ -264,8 +263,7 @@ static hinge_status begin(struct hg_run *r)
 static void share_stages(struct hg_run *r)
 {
     hinge_stages *s = &r->report->stages;
-    double *const seconds[] = { &s->gather, &s->products, &s->map, &s->update, &s->pack, &s->read };
-    s->update -= s->pack; /* the source, which has both as tile(), does not tell them apart */
+    double *const seconds[] = { &s->gather, &s->products, &s->map, &s->update, &s->read };
     for (size_t k = 0; k < sizeof seconds / sizeof *seconds; k++)
         *seconds[k] /= r->opt->threads;
 }

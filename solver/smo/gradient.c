@@ -226,24 +226,10 @@ hinge_status hg_correct_gradient(struct hg_run *r)
     r->report->corrections++;
     hinge_status status = hg_compute_gradient(r, r->exact, 0, false);
     r->torn = status != HINGE_OK || hg_is_stopped(r);
-    hg_store_forget(&r->store);
     if (!r->torn)
         hg_scan(r);
     r->best = INFINITY; /* the violation may well be larger now */
     return status;
-}
-
-hinge_status hg_settle(struct hg_run *r, double most_error)
-{
-    hinge_status status = hg_measure_error(r);
-    if (!hg_store_is_half(&r->store) || status != HINGE_OK || hg_is_stopped(r) || r->report->error <= most_error)
-        return status;
-    status = hg_store_refine(&r->store, r->opt->eps / 16 / r->report->error, r->moved, r->g);
-    r->torn = status != HINGE_OK || hg_is_stopped(r);
-    if (r->torn)
-        return status;
-    hg_scan(r);
-    return hg_measure_error(r);
 }
 
 hinge_status hg_look_at_start(struct hg_run *r)
@@ -261,24 +247,13 @@ hinge_status hg_look_at_rows(struct hg_run *r)
 {
     double violation = r->report->violation, before = r->looked_at, error;
     hinge_status status = hg_measure_error(r);
-    bool half = hg_store_is_half(&r->store);
     error = r->report->error;
     r->report->error = NAN; /* that of few points */
     r->looked_at = violation;
-    bool in_vain = !half && error > HG_MAX(r->opt->eps / 4, violation / 16) && violation > before / 2;
+    bool in_vain = error > HG_MAX(r->opt->eps / 4, violation / 16) && violation > before / 2;
     if (status != HINGE_OK || hg_is_stopped(r) || !(error > violation / 4 || in_vain))
         return status;
     r->looked_at = INFINITY;
-    if (!half) {
-        r->res->coarse = r->opt->f64_follows && r->report->corrections > 0;
-        return r->res->coarse || r->report->corrections >= HG_MAX_CORRECTIONS ? HINGE_OK : hg_correct_gradient(r);
-    }
-    status = hg_store_widen(&r->store);
-    HG_THEN(status, hg_compute_gradient(r, r->rows, 0, false));
-    r->settled = true;
-    r->torn = status != HINGE_OK || hg_is_stopped(r);
-    if (!r->torn)
-        hg_scan(r);
-    r->best = INFINITY;
-    return status;
+    r->res->coarse = r->opt->f64_follows && r->report->corrections > 0;
+    return r->res->coarse || r->report->corrections >= HG_MAX_CORRECTIONS ? HINGE_OK : hg_correct_gradient(r);
 }

@@ -89,7 +89,6 @@ hinge_status hg_run_newton(struct hg_run *r, double most_work)
         return status;
     r->m = r->n;
     hg_store_extend(&r->store, r->n);
-    hg_store_forget(&r->store);
     r->unseen = 0;
     hg_gather(g, sizeof *g, r->active, r->n, r->g);
     for (size_t at = 0; at < r->n; at++)
@@ -122,12 +121,6 @@ static hinge_status verify(struct hg_run *r)
 {
     hinge_report *report = r->report;
     bool proven = false;
-    if (!r->settled) { /* before points are woken, whose gradients know nothing of those moves */
-        r->settled = true;
-        HG_TRY(hg_settle(r, r->opt->eps / 4));
-        report->error = NAN; /* that of few points */
-        return HINGE_OK;
-    }
     if (r->m < r->n)
         return hg_wake(r);
     HG_TRY(hg_prove(r, &proven));
@@ -153,7 +146,7 @@ static hinge_status verify(struct hg_run *r)
 static hinge_status look_ahead(struct hg_run *r)
 {
     r->looked = true;
-    HG_TRY(hg_settle(r, r->opt->eps / 8));
+    HG_TRY(hg_measure_error(r));
     if (!hg_is_stopped(r) && r->report->error > r->opt->eps)
         HG_TRY(hg_correct_gradient(r));
     r->report->error = NAN;
@@ -183,7 +176,6 @@ static hinge_status recompute(struct hg_run *r)
     memcpy(other, r->g, r->n * sizeof *other);
     if (status == HINGE_OK && !hg_is_stopped(r))
         status = hg_compute_gradient(r, r->exact, 0, false);
-    hg_store_forget(&r->store);
     r->torn = status != HINGE_OK || hg_is_stopped(r);
     r->noise = 0;
     for (size_t at = 0; at < r->n; at++) {
@@ -274,9 +266,8 @@ hinge_status hg_judge(struct hg_run *r)
     if (report->violation <= r->target) {
         size_t m = r->m;
         int corrections = report->corrections;
-        bool settled = r->settled;
         HG_TRY(in_checks(r, verify));
-        bool changed = m != r->m || corrections != report->corrections || settled != r->settled || hg_is_stopped(r);
+        bool changed = m != r->m || corrections != report->corrections || hg_is_stopped(r);
         if (changed && !r->ended && report->violation <= r->target)
             return hg_judge(r);
         if (changed || r->ended || report->violation <= r->target)

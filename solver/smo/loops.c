@@ -41,68 +41,6 @@ enum {
 ADD_ROWS(add_rows_f32, float)
 ADD_ROWS(add_rows_f64, double)
 
-/* ---- the same for rows of 16 bits -------------------------------------------------------------------------------- */
-
-/* sqrt(x) to 1e-6 for x >= 0: half the exponent of 1 / x, and two of Newton's steps. */
-static inline float root(float x)
-{
-    uint32_t bits;
-    memcpy(&bits, &x, sizeof bits);
-    bits = 0x5f3759df - (bits >> 1);
-    float y;
-    memcpy(&y, &bits, sizeof y);
-    y *= 1.5009F - 0.5F * x * y * y; /* from +-3.4 % to +-0.09 % */
-    y *= 1.5F - 0.5F * x * y * y;
-    return x * y;
-}
-
-static void to_half(size_t n, const float *from, uint32_t seed, uint16_t *to)
-{
-    enum { DIGITS = 12 };
-#pragma omp simd
-    for (size_t j = 0; j < n; j++) {
-        int32_t dither = (int32_t)((seed + (uint32_t)j) * 0x9e3779b1U >> (32 - DIGITS));
-        float v = root(from[j]);
-        v = v < 1 ? v : 1; /* NaN too: g has it anyway */
-        int32_t h = ((int32_t)(v * (65535.1F * (1 << DIGITS))) + dither) >> DIGITS;
-        to[j] = (uint16_t)(h < 65535 ? h : 65535); /* 1 stays 1 */
-    }
-}
-
-static inline float square(uint16_t h)
-{
-    float v = (float)h;
-    return v * v;
-}
-
-static void add_rows_half(size_t n_rows, const double *coef, const uint16_t *const *row, size_t n, double *restrict g)
-{
-    const double UNIT = 1 / (65535.0 * 65535.0);
-    for (size_t b = 0; b < n; b += BLOCK) {
-        size_t count = b + BLOCK < n ? BLOCK : n - b, r = 0;
-        float sum[BLOCK] = { 0 };
-        for (; r + 4 <= n_rows; r += 4) {
-            const uint16_t *restrict r0 = row[r] + b, *restrict r1 = row[r + 1] + b;
-            const uint16_t *restrict r2 = row[r + 2] + b, *restrict r3 = row[r + 3] + b;
-            float c0 = (float)(coef[r] * UNIT), c1 = (float)(coef[r + 1] * UNIT);
-            float c2 = (float)(coef[r + 2] * UNIT), c3 = (float)(coef[r + 3] * UNIT);
-#pragma omp simd
-            for (size_t j = 0; j < count; j++)
-                sum[j] += (c0 * square(r0[j]) + c1 * square(r1[j])) + (c2 * square(r2[j]) + c3 * square(r3[j]));
-        }
-        for (; r < n_rows; r++) {
-            const uint16_t *restrict k = row[r] + b;
-            float c = (float)(coef[r] * UNIT);
-#pragma omp simd
-            for (size_t j = 0; j < count; j++)
-                sum[j] += c * square(k[j]);
-        }
-#pragma omp simd
-        for (size_t j = 0; j < count; j++)
-            g[b + j] += (double)sum[j];
-    }
-}
-
 /* ---- the same for codes ------------------------------------------------------------------------------------------ */
 
 enum {
@@ -474,6 +412,6 @@ static size_t below(size_t n, const double *g, const double *off, double sign, d
 
 extern const struct hg_loops JOIN(hg_loops_, HG_LEVEL);
 const struct hg_loops JOIN(hg_loops_, HG_LEVEL) = {
-    QUOTE(HG_LEVEL), { add_rows_f32, add_rows_f64, add_codes }, add_rows_half, to_half, decode, scan, step_f32,
+    QUOTE(HG_LEVEL), { add_rows_f32, add_rows_f64, add_codes }, decode, scan, step_f32,
     step_f64, second_f32, second_f64, below, scan_narrow, step_narrow, second_narrow,
 };

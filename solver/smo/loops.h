@@ -21,11 +21,6 @@ struct hg_extremes {
 struct hg_loops {
     const char *level;
     struct hg_adders add;
-    /* Adds rows packed by to_half, in sums of f32 over these rows. to_half: f32 values of [0, 1] as
-     * (h / 65535)^2, good to sqrt(value) / 32768; rounded up or down at random, by `seed`, so that nothing is lost on
-     * average (equal values, of which features of whole numbers have many, would all be rounded the same way). */
-    void (*add_rows_half)(size_t n_rows, const double *coef, const uint16_t *const *row, size_t n, double *g);
-    void (*to_half)(size_t n, const float *from, uint32_t seed, uint16_t *to);
     /* out[j] = the value of code[j], j < n <= HG_CODE_COLS */
     void (*decode)(const struct hg_codes *codes, const uint8_t *code, size_t n, float *out);
     struct hg_extremes (*scan)(size_t n, const double *g, const double *up, const double *down);

@@ -105,7 +105,6 @@ struct hg_run {
     bool exact_rows; /* rows are f64 */
     bool looked;     /* ahead */
     bool resorted;   /* to Newton, as nothing else gained */
-    bool settled;    /* in the end */
     bool ended;      /* report->outcome says how */
     struct hg_newton_rule newton;
     size_t newton_bytes; /* of its largest block */
@@ -261,13 +260,8 @@ hinge_status hg_measure_error(struct hg_run *r);
  * is that of exact values, and its error elsewhere (res->error) cannot matter. All points are active. */
 hinge_status hg_prove(struct hg_run *r, bool *proven);
 
-/* Looks at the error of few points. Where it is more than `most_error` and rows are held in 16 bits, so many moves are
- * made again that eps / 16 of it is left. */
-hinge_status hg_settle(struct hg_run *r, double most_error);
-
-/* Looks at the error of few points. Where it is no longer small beside the violation, steps lead nowhere: rows held in
- * 16 bits are held so no longer, and g is made anew; of rows in f32 g is corrected, or they are too coarse
- * (res->coarse). They are so, too, where the violation does not fall and the error is more than will do in the end:
+/* Looks at the error of few points. Where it is no longer small beside the violation, steps lead nowhere: g is
+ * corrected, or rows are too coarse (res->coarse). They are so, too, where the violation does not fall and the error is more than will do in the end:
  * where coefficients are large, what rounding makes of a smooth kernel has directions along which the objective of
  * these rows falls without end. */
 hinge_status hg_look_at_rows(struct hg_run *r);

@@ -75,7 +75,6 @@ hinge_status hg_wake_all(struct hg_run *r)
     r->m = r->n;
     hg_store_extend(&r->store, r->n);
     hinge_status status = hg_compute_gradient(r, waking_source(r), old, false);
-    hg_store_forget(&r->store); /* columns that know nothing of those moves */
     r->torn = status != HINGE_OK || hg_is_stopped(r);
     if (r->torn)
         return status;

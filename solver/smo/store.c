@@ -1,6 +1,6 @@
 /*
  * Sums of rows that are kept or made (store.h): first those in the cache, then those that are made, at once for all
- * that lack as many columns; and what 16 bits cost.
+ * that lack as many columns.
  */
 #include "solver/smo/store.h"
 
@@ -9,56 +9,39 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Values in 16 bits are good to 2^-15: a larger move than so many eps would alter an entry of g wrongly by eps / 4.
- * Sums in f32, where rows come coded, are for smaller moves only, too. */
-static const double COARSE = 8192;
-
-/* Rows that cost more are not computed again for the digits they lost in the cache. */
-static const double DEAR = 6;
+/* Sums in f32, where rows come coded, are for moves of at most so many eps. */
+static const double NARROW = 8192;
 
 enum { UPDATE_COLS = 2048 }; /* columns a task of a sum by rows in the cache */
 
 /* ---- set-up ------------------------------------------------------------------------------------------------------ */
-
-/* Rows in 16 bits make some be computed again: not where they cost much, unless otherwise they would not fit. */
-static bool pays_half(const struct hg_store *s)
-{
-    bool fit = s->opt->cache_bytes / s->size / HG_MAX(s->n, (size_t)1) >= s->n / 2;
-    return s->rows->unit && s->rows->type == HINGE_F32 && s->n > HG_SMALL && (s->rows->cost <= DEAR || !fit) &&
-           s->rows->order == NULL && /* what is left out of a row is not packed either */
-           !s->cheap;
-}
 
 hinge_status hg_store_init(struct hg_store *s, hinge_error *err)
 {
     size_t n = s->n, q = s->q, room;
     s->size = hg_size_of(s->rows->type);
     s->cheap = hg_is_cheap(s->rows);
-    s->patience = hg_patience(s->rows, n);
-    s->held_size = pays_half(s) ? sizeof(uint16_t) : s->size;
     s->n_columns = s->width = n;
     s->number = 1;
-    s->narrow = COARSE * s->opt->eps;
-    struct hg_array arrays[] = { HG_ZEROS(s->was_computed, n), HG_ZEROS(s->coarse, hg_store_is_half(s) ? n : 0),
+    s->narrow = NARROW * s->opt->eps;
+    struct hg_array arrays[] = { HG_ZEROS(s->was_computed, n), 
                                  HG_ZEROS(s->held.row, q),     HG_ZEROS(s->held.coef, q),
                                  HG_ZEROS(s->group.row, n),    HG_ZEROS(s->group.coef, q),
                                  HG_ZEROS(s->group.point, q) };
     if (!hg_room(arrays, sizeof arrays / sizeof *arrays, &room))
         return hg_fail(err, HINGE_ENOMEM, "no memory for a problem of %zu examples", n);
     s->res->report.memory_bytes += room;
-    hg_store_forget(s);
     /* a problem that is one working set needs no rows */
-    size_t bytes = q < n && !s->cheap ? s->opt->cache_bytes : 0;
-    return hg_cache_init(&s->cache, n, n, s->held_size, bytes, s->opt->arena, err);
+    size_t bytes = q < n && hg_keeps_rows(s->rows, n) ? s->opt->cache_bytes : 0;
+    return hg_cache_init(&s->cache, n, n, s->size, bytes, s->opt->arena, err);
 }
 
 void hg_store_renew(struct hg_store *s, const struct hg_smo_options *opt, struct hg_smo_result *res)
 {
     s->opt = opt;
     s->res = res;
-    s->narrow = COARSE * opt->eps;
+    s->narrow = NARROW * opt->eps;
     hg_store_extend(s, s->n);
-    hg_store_forget(s);
 }
 
 void hg_store_free(struct hg_store *s)
@@ -76,15 +59,9 @@ void hg_store_tell(const struct hg_store *s)
     report->memory_bytes += hg_cache_touched(&s->cache);
 }
 
-/* Of a value in the cache, where reading one of f32 is 1. */
-static double read_cost(const struct hg_store *s)
-{
-    return hg_store_is_half(s) ? 0.5 : 1;
-}
-
 double hg_store_reads(const struct hg_store *s)
 {
-    return read_cost(s) * (double)s->cache.used * (double)s->n_columns;
+    return (double)s->cache.used * (double)s->n_columns;
 }
 
 /* ---- columns ----------------------------------------------------------------------------------------------------- */
@@ -117,11 +94,8 @@ static void add_stretch(const struct hg_store *s, const struct hg_terms *terms, 
     for (size_t h = 0; h < terms->count; h += 8) {
         size_t count = HG_MIN((size_t)8, terms->count - h);
         for (size_t k = 0; k < count; k++)
-            row[k] = (const char *)terms->row[h + k] + first * s->held_size;
-        if (hg_store_is_half(s))
-            s->loops->add_rows_half(count, terms->coef + h, (const uint16_t *const *)row, n, g);
-        else
-            hg_add_rows(&s->loops->add, s->rows->type, count, terms->coef + h, row, n, g);
+            row[k] = (const char *)terms->row[h + k] + first * s->size;
+        hg_add_rows(&s->loops->add, s->rows->type, count, terms->coef + h, row, n, g);
     }
 }
 
@@ -130,7 +104,7 @@ static void add_held(struct hg_store *s, const struct hg_terms *terms, size_t en
 {
     if (terms->count == 0)
         return;
-    uint64_t bytes = (uint64_t)terms->count * end * s->held_size;
+    uint64_t bytes = (uint64_t)terms->count * end * s->size;
     hinge_stages *stages = s->rows->stages;
     int team = hg_crew_size(&s->rows->crew, s->opt->threads);
     double seconds = 0, worked = 0, start = hg_now();
@@ -160,43 +134,13 @@ struct hg_how hg_store_how(const struct hg_store *s)
                             .narrow = s->narrow };
 }
 
-/* Where rows of a sum are held as half. */
-struct keep {
-    const struct hg_store *s;
-    const uint32_t *point;
-    void *const *row; /* [rows] of each, from column `first` on, or NULL */
-    size_t first;
-};
-
-static void keep_tile(void *arg, const struct hg_tile *tile)
-{
-    const struct keep *keep = arg;
-    hinge_stages *stages = keep->s->rows->stages;
-    double begin = stages != NULL ? hg_now() : 0;
-    for (size_t k = 0, row = tile->row0; k < tile->n_rows; k++, row++)
-        if (keep->row[row] != NULL) {
-            uint64_t seed = keep->point[row];
-            keep->s->loops->to_half(tile->n_cols, tile->row[k], (uint32_t)(hg_random(&seed) + keep->first + tile->col0),
-                                    (uint16_t *)keep->row[row] + tile->col0);
-        }
-    if (stages != NULL) {
-        double seconds = hg_now() - begin;
-#pragma omp atomic
-        stages->pack += seconds;
-    }
-}
-
 /* g += K[points of the terms, columns from `first` on]' their coefficients. terms->row: where each is kept in the cache
  * from there on, or NULL. again: hg_fetch's. */
 static hinge_status add_made(struct hg_store *s, const struct hg_terms *terms, size_t first, uint64_t again, double *g)
 {
-    bool half = hg_store_is_half(s);
-    struct keep keep = { s, terms->point, terms->row, first };
     struct hg_how how = hg_store_how(s);
-    how.out = half ? NULL : terms->row;
+    how.out = terms->row;
     how.again = again;
-    how.added = half ? keep_tile : NULL;
-    how.arg = &keep;
     uint64_t before = s->rows->values;
     hinge_status status = hg_rows_apply(s->rows, terms->point, terms->count, terms->coef, s->columns + first,
                                         s->n_columns - first, g + first, &how);
@@ -236,7 +180,7 @@ static hinge_status add_of_width(struct hg_store *s, struct hg_move *moves, size
     if (width > 0) {
         add_held(s, group, width, g);
         for (size_t k = 0; k < group->count; k++)
-            group->row[k] = (char *)group->row[k] + width * s->held_size;
+            group->row[k] = (char *)group->row[k] + width * s->size;
     }
     return add_made(s, group, width, s->number << 32 | width, g);
 }
@@ -268,28 +212,11 @@ static void put_in_order(const struct hg_store *s, struct hg_move *moves, size_t
             }
 }
 
-/* Whether a move may be made by a row of 16 bits. Where moves are many that may not, computing their rows again costs
- * more than the error that a later look will find (hg_settle). */
-static bool may_be_coarse(struct hg_store *s, const struct hg_move *move)
-{
-    if (fabs(move->delta) <= s->coarse_move)
-        return true;
-    if (++s->refined > s->n / 8) {
-        s->coarse_move *= 4;
-        s->refined = 0;
-    }
-    return false;
-}
-
-/* The row of a move, if it is there and good enough: whether it is whole. */
+/* The row of a move, if it is there: whether it is whole. */
 static bool look_up(struct hg_store *s, struct hg_move *move)
 {
     move->width = 0;
     move->row = hg_cache_get(&s->cache, move->point, s->res->report.rounds, &move->width);
-    if (move->row != NULL && hg_store_is_half(s) && !may_be_coarse(s, move)) {
-        move->row = NULL; /* as if it were not there */
-        move->width = 0;
-    }
     return move->row != NULL && move->width == s->n_columns;
 }
 
@@ -298,12 +225,8 @@ static void find_room(struct hg_store *s, struct hg_move *moves, size_t count)
 {
     for (size_t k = 0; k < count; k++) {
         uint32_t point = moves[k].point;
-        if (moves[k].width == SIZE_MAX || moves[k].row != NULL || s->was_computed[point] <= s->patience ||
-            hg_cache_slot(&s->cache, point) >= 0)
-            continue;
-        moves[k].row = hg_cache_put(&s->cache, point, s->res->report.rounds);
-        if (hg_store_is_half(s))
-            s->coarse[point] = 0; /* those moves were by other bits */
+        if (moves[k].width != SIZE_MAX && moves[k].row == NULL && hg_cache_slot(&s->cache, point) < 0)
+            moves[k].row = hg_cache_put(&s->cache, point, s->res->report.rounds);
     }
 }
 
@@ -311,7 +234,7 @@ hinge_status hg_store_apply(struct hg_store *s, struct hg_move *moves, size_t co
 {
     struct hg_terms *held = &s->held;
     size_t missing = 0, again = 0;
-    if (s->n_columns * s->held_size > s->cache.stride) /* more points came back than there was room for */
+    if (s->n_columns * s->size > s->cache.stride) /* more points came back than there was room for */
         hg_cache_compact(&s->cache, s->width, NULL, s->width, columns_for(s, s->n_columns), s->opt->threads);
     put_in_order(s, moves, count);
     held->count = 0;
@@ -322,16 +245,14 @@ hinge_status hg_store_apply(struct hg_store *s, struct hg_move *moves, size_t co
             held->row[held->count] = move->row;
             held->coef[held->count++] = move->delta;
             move->width = SIZE_MAX;
-            if (hg_store_is_half(s))
-                s->coarse[point] += move->delta;
         } else {
             missing++;
-            again += s->was_computed[point] > 0;
-            s->was_computed[point] = (uint8_t)HG_MIN(s->was_computed[point] + 1, 255);
+            again += s->was_computed[point];
+            s->was_computed[point] = 1;
         }
     }
     s->res->report.rows_asked += count;
-    s->work = read_cost(s) * (double)held->count + (1 + s->rows->cost) * (double)again;
+    s->work = (double)held->count + (1 + s->rows->cost) * (double)again;
     add_held(s, held, s->n_columns, g);
     if (missing == 0)
         return HINGE_OK;
@@ -340,75 +261,5 @@ hinge_status hg_store_apply(struct hg_store *s, struct hg_move *moves, size_t co
     for (size_t k = 0; k < count && status == HINGE_OK && !hg_halted(s->halt); k++)
         if (moves[k].width != SIZE_MAX)
             status = add_of_width(s, moves, count, moves[k].width, g);
-    return status;
-}
-
-/* ---- what 16 bits cost ------------------------------------------------------------------------------------------- */
-
-void hg_store_forget(struct hg_store *s)
-{
-    s->coarse_move = COARSE * s->opt->eps;
-    s->refined = 0;
-    if (hg_store_is_half(s))
-        memset(s->coarse, 0, s->n * sizeof *s->coarse);
-}
-
-/* Takes back the moves by rows of 16 bits larger than `most`, and makes them again by rows in f32. */
-static hinge_status make_again(struct hg_store *s, double most, struct hg_move *moves, double *g)
-{
-    struct hg_terms *held = &s->held;
-    hinge_status status = HINGE_OK;
-    size_t at = 0;
-    while (at < s->n_columns && status == HINGE_OK && !hg_halted(s->halt)) {
-        size_t count = held->count = 0;
-        for (; at < s->n_columns && count < s->q; at++) {
-            uint32_t i = s->columns[at];
-            size_t width = 0;
-            void *row = fabs(s->coarse[i]) > most ? hg_cache_get(&s->cache, i, s->res->report.rounds, &width) : NULL;
-            if (row == NULL || width != s->n_columns)
-                continue;
-            held->row[held->count] = row;
-            held->coef[held->count++] = -s->coarse[i];
-            moves[count++] = (struct hg_move){ i, (uint32_t)at, s->coarse[i], 0, NULL };
-            s->coarse[i] = 0;
-        }
-        s->res->report.rows_asked += 2 * count;
-        add_held(s, held, s->n_columns, g);
-        if (count > 0)
-            status = add_of_width(s, moves, count, 0, g);
-    }
-    return status;
-}
-
-hinge_status hg_store_refine(struct hg_store *s, double share, struct hg_move *moves, double *g)
-{
-    double all = 0, rest, most = 0;
-    for (size_t at = 0; at < s->n_columns; at++) {
-        double moved = fabs(s->coarse[s->columns[at]]);
-        all += moved * moved;
-        most = HG_MAX(most, moved);
-    }
-    do {
-        rest = 0;
-        most *= 0.75;
-        for (size_t at = 0; at < s->n_columns; at++) {
-            double moved = fabs(s->coarse[s->columns[at]]);
-            rest += moved <= most ? moved * moved : 0;
-        }
-    } while (rest > share * share * all);
-    return make_again(s, most, moves, g);
-}
-
-hinge_status hg_store_widen(struct hg_store *s)
-{
-    uint64_t evicted = s->cache.evicted;
-    size_t most_bytes = s->cache.most_bytes;
-    hg_cache_free(&s->cache);
-    s->held_size = s->size;
-    s->width = s->n_columns;
-    hinge_status status = hg_cache_init(&s->cache, s->n, columns_for(s, s->n_columns), s->size, s->opt->cache_bytes,
-                                        s->opt->arena, NULL);
-    s->cache.evicted = evicted;
-    s->cache.most_bytes = most_bytes;
     return status;
 }

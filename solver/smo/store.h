@@ -1,11 +1,9 @@
 /*
  * The row store of block SMO: a source of rows behind a cache. It is asked for sums of rows over columns that it was
- * told; which rows are kept, how many columns of each, in how many bits, and which are computed again for what bits
- * took from them, is known here alone. Read lib/rows/rows.h before.
+ * told; which rows are kept, and how many columns of each, is known here alone. Read lib/rows/rows.h before.
  *
- * Buys: 16 bits a value take 1 / 1.39 of the processor time of f32 on cod-rna, and half of the memory; patience with
- * rows that are cheap to make spares casp 5.4 of 6 GB. Rows whose values are not in [0, 1] (hg_rows.unit false) stay
- * f32, and a budget of 0 bytes keeps none.
+ * Buys: rows of 1,000 uniform features are made once instead of again and again; rows that are cheap to make are not
+ * kept (hg_keeps_rows), which spares cod-rna a third of its time and casp 240 of 300 MB. A budget of 0 bytes keeps none.
  */
 #ifndef HG_STORE_H
 #define HG_STORE_H
@@ -23,12 +21,12 @@ static inline bool hg_is_cheap(const struct hg_rows *rows)
     return rows->cost <= 0.6;
 }
 
-/* A row is kept when it is computed once more than so often: rows that cost no more than so many reads of them, and do
- * not stay in a processor's cache, are not worth the first touch of memory unless they are asked for again and again
- * (measured). */
-static inline uint8_t hg_patience(const struct hg_rows *rows, size_t n)
+/* Are rows worth keeping? Reading one from memory, and the first touch of its place, cost as much as making one of some
+ * 40 dense features anew (measured, two threads; more of them share the same memory). Those of few points stay in a
+ * processor's cache. */
+static inline bool hg_keeps_rows(const struct hg_rows *rows, size_t n)
 {
-    return rows->cost > 2.6 || n <= HG_SMALL ? 0 : 3;
+    return rows->cost > 4 || (n <= HG_SMALL && !hg_is_cheap(rows));
 }
 
 struct hg_move { /* of a point's coefficient */
@@ -52,19 +50,15 @@ struct hg_store {
     const struct hg_smo_options *opt;
     struct hg_smo_result *res;
     size_t n, q;             /* points; moves at a time, at most */
-    size_t size, held_size;  /* bytes of a value, and of one in the cache: 2 where rows are held as half (loops.h) */
+    size_t size;             /* bytes of a value */
     const uint32_t *columns; /* [n_columns] points, then room */
     size_t n_columns;
     size_t width;            /* all rows in the cache have at least so many of them */
     uint64_t number;         /* of the columns as they stand, not 0 */
     double narrow;           /* moves that are no larger may be summed in f32 where rows come coded */
     struct hg_cache cache;
-    bool cheap;              /* rows cost next to nothing: none are cached */
-    uint8_t patience;
-    uint8_t *was_computed;   /* [n] each row, so many times (255: or more) */
-    double coarse_move;      /* rows of larger moves are not taken from the cache's 16 bits, but computed again; */
-    size_t refined;          /* so many since it was last set */
-    double *coarse;          /* [n] by point: the sum of its moves by rows of 16 bits */
+    bool cheap;              /* rows cost next to nothing */
+    uint8_t *was_computed;   /* [n] each row */
     struct hg_terms held;     /* [q] rows in the cache to be added */
     struct hg_terms group;    /* [q] rows being made; row: [n] */
     double work;             /* of the last sum: rows read, and rows computed again times their cost */
@@ -77,17 +71,11 @@ void hg_store_free(struct hg_store *store);
 /* What is held serves another problem on the same points: other options, another result, another g. */
 void hg_store_renew(struct hg_store *store, const struct hg_smo_options *opt, struct hg_smo_result *res);
 
-/* Are rows held in 16 bits? */
-static inline bool hg_store_is_half(const struct hg_store *s)
-{
-    return s->held_size < s->size;
-}
-
-/* The row of a point at all columns as they stand, where it is held as it is made; NULL: it is not. */
+/* The row of a point at all columns as they stand; NULL: it is not held. */
 static inline const void *hg_store_row(const struct hg_store *s, uint32_t point)
 {
     int32_t slot = hg_cache_slot(&s->cache, point);
-    bool whole = slot >= 0 && !hg_store_is_half(s) && s->cache.width[slot] == s->n_columns;
+    bool whole = slot >= 0 && s->cache.width[slot] == s->n_columns;
     return whole ? s->cache.arena + (size_t)slot * s->cache.stride : NULL;
 }
 
@@ -100,15 +88,6 @@ void hg_store_keep(struct hg_store *store, const uint32_t *keep, size_t count);
 hinge_status hg_store_apply(struct hg_store *store, struct hg_move *moves, size_t count, double *g);
 /* The first sum: that of the points, whose rows are kept as far as there is room. */
 hinge_status hg_store_begin(struct hg_store *store, const uint32_t *point, const double *coef, size_t count, double *g);
-
-/* Takes back the largest sums of moves by rows of 16 bits, whose squares are all but `share` squared of the squares of
- * all, and makes them again by rows as they are. moves: [q] work space. */
-hinge_status hg_store_refine(struct hg_store *store, double share, struct hg_move *moves, double *g);
-/* Rows are held as they are from now on; those in 16 bits are gone, and what moves by them made of g is the caller's to
- * mend. */
-hinge_status hg_store_widen(struct hg_store *store);
-/* g is that of rows as they are: no move by 16 bits is to be taken back. */
-void hg_store_forget(struct hg_store *store);
 
 /* How sums go by other sources, or without the cache. */
 struct hg_how hg_store_how(const struct hg_store *store);
