@@ -202,7 +202,9 @@ static hinge_status make_block(struct hm_run *r, hinge_error *err)
     size_t q = r->q = hg_choose_q(&rows_like, r->n_all, r->params->working_set, r->qp.layers);
     size_t size = hg_size_of(r->type), most = 4 * q;
     size_t vector = sizeof(struct hm_fresh) + (r->own->pr.d * size + 7) / 8 * 8;
-    size_t rows = q < r->n_all && hg_keeps_rows(&rows_like, r->n_all) ? HG_MIN(r->memory / (r->n_all * size), r->n_all) : 0;
+    size_t rows = HG_MIN(r->memory / (r->n_all * size), r->n_all);
+    if (q == r->n_all || !hg_keeps_rows(&rows_like, r->n_all))
+        rows = 0;
     r->room = HG_MAX(q, (size_t)HG_TILE_COLS); /* as many as that each source has columns for */
     r->message_room = q * 8 + (most + 2 * q) * vector + (size_t)r->net->ranks * 8;
     r->in_w_now = 0;

@@ -314,8 +314,14 @@ struct again {
     hinge_dtype type;
     const struct hg_smo_options *options;
     double eps;
-    size_t solved, steps, cold_steps;
+    size_t solved, work, cold_work;
 };
+
+/* Rows where a working set is small against the points: it is solved more deeply then, by more steps. */
+static size_t work_of(const hinge_report *report, const struct hg_smo_options *o)
+{
+    return o->working_set > 0 ? report->rows_asked : report->iterations;
+}
 
 /* Every fifth entry's box becomes empty, in turn: the solution is as good as that of a run of its own. */
 static hinge_status solve_again(void *arg, struct hg_run *r, const double *whole, const struct hg_smo_result *first,
@@ -349,13 +355,13 @@ static hinge_status solve_again(void *arg, struct hg_run *r, const double *whole
                 CHECK_NEAR(g[i], plain[i], a->eps);
             for (int l = 0; l < other.qp.layers; l++)
                 CHECK_NEAR(res.bias[l], hg_qp_bias(&other.qp, NULL, n, plain, l), 2 * a->eps);
-            a->steps += res.report.iterations;
+            a->work += work_of(&res.report, a->options);
             restart(&other);
             struct hg_smo_options o = *a->options;
             o.eps = a->eps, o.then = NULL;
             cold = run(&other, a->type, &o);
             CHECK_NEAR(res.report.objective, cold.report.objective, 2 * a->eps * (double)n);
-            a->cold_steps += cold.report.iterations;
+            a->cold_work += work_of(&cold.report, a->options);
             a->solved++;
         }
         hg_qp_free(&other.qp);
@@ -378,7 +384,7 @@ static void test_again(void **state)
             struct hg_smo_result res = run(&p, a.type, &o);
             check_optimum(&p, &res, 1e-7);
             assert_true(kind >= BY_CLASS || a.solved == 5);
-            assert_true(kind >= BY_CLASS || a.steps < a.cold_steps);
+            assert_true(kind >= BY_CLASS || a.work < a.cold_work);
             problem_free(&p);
         }
 }

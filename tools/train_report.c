@@ -72,7 +72,7 @@ struct part {
     char what[128];
 };
 
-enum { PARTS = 14, PHASE = 2, STAGE = 4 };
+enum { PARTS = 13, PHASE = 2, STAGE = 4 };
 
 PRINTF_LIKE(5, 6)
 static void add_part(struct part **last, int indent, const char *name, double seconds, const char *format, ...)

@@ -261,9 +261,9 @@ hinge_status hg_measure_error(struct hg_run *r);
 hinge_status hg_prove(struct hg_run *r, bool *proven);
 
 /* Looks at the error of few points. Where it is no longer small beside the violation, steps lead nowhere: g is
- * corrected, or rows are too coarse (res->coarse). They are so, too, where the violation does not fall and the error is more than will do in the end:
- * where coefficients are large, what rounding makes of a smooth kernel has directions along which the objective of
- * these rows falls without end. */
+ * corrected, or rows are too coarse (res->coarse). They are so, too, where the violation does not fall and the error is
+ * more than will do in the end: where coefficients are large, what rounding makes of a smooth kernel has directions
+ * along which the objective of these rows falls without end. */
 hinge_status hg_look_at_rows(struct hg_run *r);
 
 /* The gradient anew, by the source in f64: the error of all rows so far is gone, and what follows adds only the error

@@ -3,7 +3,8 @@
  * told; which rows are kept, and how many columns of each, is known here alone. Read lib/rows/rows.h before.
  *
  * Buys: rows of 1,000 uniform features are made once instead of again and again; rows that are cheap to make are not
- * kept (hg_keeps_rows), which spares cod-rna a third of its time and casp 240 of 300 MB. A budget of 0 bytes keeps none.
+ * kept (hg_keeps_rows), which spares cod-rna a third of its time and casp 240 of 300 MB. A budget of 0 bytes keeps
+ * none.
  */
 #ifndef HG_STORE_H
 #define HG_STORE_H
