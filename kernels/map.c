@@ -25,7 +25,7 @@
  * The f32 polynomial is in Horner's form, as its loop is bound by the number of multiply-adds, not by their
  * latency; the f64 one is in powers of f^2, a shorter chain, which is faster on SSE and no slower on AVX.
  *
- * With AVX-512 RBF's vectors go side by side, for their latency. In f64 it looks 2^(k/16) up in two registers: n is
+ * With AVX-512 RBF's vectors go side by side, for their latency. In f64 2^(k/16) is looked up in two registers: n is
  * rounded to sixteenths, |f| <= 1/32, q of degree 5 (7.1e-18) does, and 2^n with its limits is one instruction.
  *
  * Every entry goes through the same whole blocks, the last one padded, so its bits do not depend on its place.

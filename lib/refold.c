@@ -1,11 +1,12 @@
 /*
  * Folds of a problem that has just been solved: the examples held out have empty boxes, and block SMO goes on from the
- * solution, by the kernel rows, the working set and the gradient that are there. Held-out decision values are the
- * gradient at those examples: no model is made, and nothing is predicted. Read training.h and solver/smo/block.h first.
+ * solution, by the kernel rows, the working set and the gradient that are there. Held-out decision values of one
+ * problem are the gradient at those examples; of several, each fold's model is made of what its problems found, and
+ * predicts (hg_refold_predict). Read training.h and solver/smo/block.h first.
  *
  * Buys: calibration by five folds costs as much as the training itself on most sets, where separate trainings cost four
- * times as much (doc/tried.md). Problems that cannot be solved so (hg_refold_may), or whose folds did not converge,
- * are left to calibrate.c's own trainings.
+ * times as much, and cross-validation half of what it did (doc/tried.md). Problems that cannot be solved so
+ * (hg_refold_may), or whose folds did not converge, are left to separate trainings (calibrate.c, validate.c).
  */
 #include "lib/folds.h"
 #include "lib/params.h"

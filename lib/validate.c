@@ -84,6 +84,9 @@ static void sum_reports(const struct validation *v, bool by_side, hinge_report *
  * 0.61 and 0.90; but a9a C = 100 8.1 and 6.8. */
 static const double AT_ONCE = 0.001;
 
+/* Of several problems each fold keeps its solutions until all are there: more folds are trained by themselves. */
+enum { MOST_KEPT = 50 };
+
 static hinge_status predict_fold(void *arg, size_t f, hinge_model *model, int threads, hinge_error *err)
 {
     struct validation *v = arg;
@@ -137,7 +140,8 @@ static hinge_status validate(struct validation *v, double *predictions, hinge_re
             status = hg_fail(err, HINGE_EINVAL, "nu: %g is infeasible for these classes; at most %g", params->nu, most);
     }
     if (status == HINGE_OK && v->jobs.others == NULL && v->problem->n_problems > 0 && v->problem->n == v->n &&
-        !params->probability && params->eps >= AT_ONCE && v->jobs.params.scaling == NULL && !(params->time_limit > 0))
+        !params->probability && params->eps >= AT_ONCE && v->jobs.params.scaling == NULL && !(params->time_limit > 0) &&
+        (v->problem->n_problems == 1 || v->folds <= MOST_KEPT))
         status = validate_at_once(v, &whole, &at_once, err);
     if (!at_once)
         HG_THEN(status, hg_jobs_run(&v->jobs, &by_side, err));

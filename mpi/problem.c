@@ -213,8 +213,8 @@ static hinge_status make_block(struct hm_run *r, hinge_error *err)
                       HG_ZEROS(r->before[0], q), HG_ZEROS(r->before[1], q), HG_ZEROS(r->fresh, 2 * q),
                       HG_ZEROS(r->ids, 2 * r->room), HG_ZEROS(r->row, 2 * r->room), HG_ZEROS(r->coef, r->room),
                       HG_ZEROS(r->winner, most), HG_ZEROS(r->kind, most), HG_ZEROS(r->gathered, most),
-                      HG_ZEROS(r->x, r->own->pr.d),
-                      HG_ZEROS(r->message, r->message_room), HG_ZEROS(r->messages, r->message_room));
+                      HG_ZEROS(r->x, r->own->pr.d), HG_ZEROS(r->message, r->message_room),
+                      HG_ZEROS(r->messages, r->message_room));
     hinge_status status = ok ? hm_make_vectors(r, r->room, r->type, &r->others, err)
                              : hg_fail(err, HINGE_ENOMEM, "no memory for a working set of %zu examples", q);
     HG_THEN(status, hg_inner_init(&r->inner, q + r->qp.no_sum, r->qp.layers, r->qp.no_sum, r->qp.kink, r->type,

@@ -403,7 +403,7 @@ static void stages_are_parts(void **state)
         { 1500, 50, 2, HINGE_PRECISION_F32, false },
         { 1500, 50, 2, HINGE_PRECISION_F32, true },
         { 2400, 50, 3, HINGE_PRECISION_F64, false }, /* problems side by side */
-        { 4500, 50, 2, HINGE_PRECISION_F32, false }, /* rows in 16 bits */
+        { 4500, 50, 2, HINGE_PRECISION_F32, false }, /* rows that are just worth keeping */
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         size_t d = cases[c].d, n = cases[c].n;

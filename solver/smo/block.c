@@ -160,7 +160,7 @@ void hg_solve_block(struct hg_run *r)
         for (int l = 0; l < r->qp->layers; l++)
             in->beta[l][k] = r->before[l][k] = r->qp->beta[l][r->w[k]];
     }
-    double shrink = whole ? 0 : r->opt->close ? 0.02 : 0.1; /* near a solution what W leaves is what others lack */
+    double shrink = whole ? 0 : r->opt->close ? 0.02 : 0.1; /* near a solution what W leaves draws others in */
     struct hg_inner_result done =
         hg_inner_solve(in, whole ? r->target : r->target / 2, shrink, whole, steps_allowed(r));
     r->report->iterations += done.steps;

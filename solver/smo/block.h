@@ -26,7 +26,7 @@ struct hg_smo_options {
     bool profile;
     bool symmetric;      /* the kernel is known to be */
     bool warm;           /* the start may be a solution */
-    bool close;          /* or is near one, and its gradient was proven: a few points are wrong, for others to follow */
+    bool close;          /* the start is near a solution, and its gradient was proven: few points are wrong at first */
     bool f64_follows;    /* where rows are too coarse, the caller goes on by rows in f64 */
     size_t measured;     /* points whose error is measured at the end, at most 512; 0: 512 */
     struct hg_halt halt; /* stop may be NULL */

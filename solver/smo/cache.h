@@ -5,7 +5,7 @@
  * points that leave the same remainder by n form a list. Read store.h before, which asks for the rows.
  *
  * Buys: satimage, C = 10, gamma = 1, takes 0.39 s of processor time, and with 1 MB for rows (-m 1) 1.4. Where rows cost
- * next to nothing the store keeps none of them.
+ * little the store keeps none (hg_keeps_rows).
  */
 #ifndef HG_CACHE_H
 #define HG_CACHE_H

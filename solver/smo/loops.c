@@ -247,7 +247,8 @@ static struct hg_extremes scan_narrow(size_t n, const float *g, const float *up,
         EXTREMES(SUM, PLACE_NAME, LARGEST, g[j] + (ci * (SUM)ki[j] + cj * (SUM)kj[j]), g[j] = v)               \
     }
 
-STEP(step_f32, double, float, place, DBL_MAX) STEP(step_f64, double, double, place, DBL_MAX)
+STEP(step_f32, double, float, place, DBL_MAX)
+STEP(step_f64, double, double, place, DBL_MAX)
 
 /* ---- second-order choice; the gain only ranks, so f32 is enough -------------------------------------------------- */
 

@@ -7,7 +7,6 @@
 #include <math.h>
 #include <omp.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* Sums in f32, where rows come coded, are for moves of at most so many eps. */
 static const double NARROW = 8192;
@@ -24,10 +23,9 @@ hinge_status hg_store_init(struct hg_store *s, hinge_error *err)
     s->n_columns = s->width = n;
     s->number = 1;
     s->narrow = NARROW * s->opt->eps;
-    struct hg_array arrays[] = { HG_ZEROS(s->was_computed, n), 
-                                 HG_ZEROS(s->held.row, q),     HG_ZEROS(s->held.coef, q),
-                                 HG_ZEROS(s->group.row, n),    HG_ZEROS(s->group.coef, q),
-                                 HG_ZEROS(s->group.point, q) };
+    struct hg_array arrays[] = { HG_ZEROS(s->was_computed, n), HG_ZEROS(s->held.row, q),
+                                 HG_ZEROS(s->held.coef, q),    HG_ZEROS(s->group.row, n),
+                                 HG_ZEROS(s->group.coef, q),   HG_ZEROS(s->group.point, q) };
     if (!hg_room(arrays, sizeof arrays / sizeof *arrays, &room))
         return hg_fail(err, HINGE_ENOMEM, "no memory for a problem of %zu examples", n);
     s->res->report.memory_bytes += room;
@@ -158,7 +156,7 @@ hinge_status hg_store_begin(struct hg_store *s, const uint32_t *point, const dou
     struct hg_terms all = { count, (uint32_t *)point, (double *)coef, s->group.row };
     for (size_t k = 0; k < count; k++) {
         all.row[k] = s->cache.used < s->cache.n_slots ? hg_cache_put(&s->cache, point[k], 0) : NULL;
-        s->was_computed[point[k]] = 1;
+        s->was_computed[point[k]] = true;
     }
     s->res->report.rows_asked += count;
     return add_made(s, &all, 0, 0, g);
@@ -248,7 +246,7 @@ hinge_status hg_store_apply(struct hg_store *s, struct hg_move *moves, size_t co
         } else {
             missing++;
             again += s->was_computed[point];
-            s->was_computed[point] = 1;
+            s->was_computed[point] = true;
         }
     }
     s->res->report.rows_asked += count;

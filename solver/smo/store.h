@@ -23,7 +23,7 @@ static inline bool hg_is_cheap(const struct hg_rows *rows)
 }
 
 /* Are rows worth keeping? Reading one from memory, and the first touch of its place, cost as much as making one of some
- * 40 dense features anew (measured, two threads; more of them share the same memory). Those of few points stay in a
+ * 45 dense features anew (measured, two threads; more of them share the same memory). Those of few points stay in a
  * processor's cache. */
 static inline bool hg_keeps_rows(const struct hg_rows *rows, size_t n)
 {
@@ -59,7 +59,7 @@ struct hg_store {
     double narrow;           /* moves that are no larger may be summed in f32 where rows come coded */
     struct hg_cache cache;
     bool cheap;              /* rows cost next to nothing */
-    uint8_t *was_computed;   /* [n] each row */
+    bool *was_computed;      /* [n] by point: its row was made before */
     struct hg_terms held;     /* [q] rows in the cache to be added */
     struct hg_terms group;    /* [q] rows being made; row: [n] */
     double work;             /* of the last sum: rows read, and rows computed again times their cost */
