@@ -135,7 +135,7 @@ static inline void OF(stretch)(const struct hg_panel_job *j, size_t r, size_t n,
 /* ---- sums -------------------------------------------------------------------------------------------------------- */
 
 /* A panel's values [WIDTH], times coef [WIDTH], to sum [HG_SUM_LANES]. In f32 only five roundings are before f64's. */
-static inline void OF(sum_panel)(const REAL *value, const REAL *coef, double *sum)
+static inline __attribute__((always_inline)) void OF(sum_panel)(const REAL *value, const REAL *coef, double *sum)
 {
     enum { EACH = 64 / VECTOR };
     const OF(loose) *v = (const OF(loose) *)(const void *)value, *c = (const OF(loose) *)(const void *)coef;
@@ -147,7 +147,15 @@ static inline void OF(sum_panel)(const REAL *value, const REAL *coef, double *su
     OF(add_lanes)(sum, (const REAL *)(const void *)part);
 }
 
-/* The values [WIDTH] of row `row` in a panel whose first column is `col`; coef [WIDTH], and [WIDTH] from ld on. */
+/* The values [WIDTH] of row `row`; coef [WIDTH], and [WIDTH] from ld on. */
+static inline __attribute__((always_inline)) void
+OF(sum_values)(const struct hg_sums *s, size_t row, const REAL *value, const REAL *coef, size_t ld)
+{
+    for (size_t k = 0; k < s->m; k++)
+        OF(sum_panel)(value, coef + k * ld, s->sum + (row * s->m + k) * HG_SUM_LANES);
+}
+
+/* The same of values in a panel whose first column is `col`, once those that are to be 1 are. */
 static inline void OF(sum_row)(const struct hg_sums *s, size_t row, size_t col, REAL *value, const REAL *coef,
                                size_t ld)
 {
@@ -155,13 +163,11 @@ static inline void OF(sum_row)(const struct hg_sums *s, size_t row, size_t col, 
     for (size_t c = 0; one != 0 && c < OF(WIDTH); c++, one >>= 1)
         if (one & 1)
             value[c] = 1;
-    OF(sum_panel)(value, coef, s->sum + row * s->m * HG_SUM_LANES);
-    if (s->m > 1)
-        OF(sum_panel)(value, coef + ld, s->sum + (row * s->m + 1) * HG_SUM_LANES);
+    OF(sum_values)(s, row, value, coef, ld);
 }
 
 #if VECTOR == 64
-/* The same of RBF values, by their dot products [WIDTH], without writing the values down. Buys: prediction of ijcnn1
+/* RBF values of a row, by their dot products [WIDTH], without writing the values down. Buys: prediction of ijcnn1
  * 17 %, of susy30k 8 %. */
 static inline __attribute__((always_inline)) void
 OF(sum_rbf)(const struct hg_sums *s, size_t row, const struct OF(hg_row) *of, const REAL *dot, const REAL *norms,
@@ -170,13 +176,7 @@ OF(sum_rbf)(const struct hg_sums *s, size_t row, const struct OF(hg_row) *of, co
     enum { COUNT = HG_PANEL_BYTES / VECTOR };
     OF(vector) value[COUNT];
     OF(exp_side)(of->exp, of->norm, dot, norms, COUNT, value);
-    for (size_t k = 0; k < s->m; k++) {
-        const OF(loose) *c = (const OF(loose) *)(const void *)(coef + k * ld);
-        OF(vector) part = value[0] * c[0];
-        for (int i = 1; i < COUNT; i++)
-            part += value[i] * c[i];
-        OF(add_lanes)(s->sum + (row * s->m + k) * HG_SUM_LANES, (const REAL *)(const void *)&part);
-    }
+    OF(sum_values)(s, row, (const REAL *)(const void *)value, coef, ld);
 }
 #endif
 

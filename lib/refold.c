@@ -101,14 +101,20 @@ static hinge_status keep_fold(const struct folds *folds, size_t f, const struct 
     return HINGE_OK;
 }
 
+bool hg_refold_solved(const struct hg_refold *refold, size_t n_problems)
+{
+    for (size_t p = 0; p < n_problems; p++)
+        if (!refold->is_solved[p])
+            return false;
+    return true;
+}
+
 hinge_status hg_refold_predict(const struct hg_training *t, hinge_status status, hinge_error *err)
 {
     struct hg_refold *refold = t->refold;
     size_t n_problems = t->problem.n_problems;
     struct hg_training fold = *t; /* with solutions of its own */
-    bool solved = true;
-    for (size_t p = 0; p < n_problems; p++)
-        solved = solved && refold->is_solved[p];
+    bool solved = hg_refold_solved(refold, n_problems);
     for (size_t f = 0; f < refold->folds && solved && status == HINGE_OK; f++) {
         hinge_model *model = NULL;
         fold.solutions = refold->solutions + f * n_problems;

@@ -513,14 +513,16 @@ static hinge_status solve_reduced(struct work *w)
 
 /* ---- the solution ------------------------------------------------------------------------------------------------ */
 
-/* The coefficients of a regression sum to 0 but for what steps have rounded, many of one side or few of two large ones
- * that cancel. Where targets are far from 0 that matters: the least coefficient that is large beside it, and inside its
- * box, takes it. at [n]: whose they are */
-static void settle_sum(const struct hg_qp *qp, const uint32_t *at, size_t n, double *beta)
+/* The coefficients of a regression sum to 0 but for what steps have rounded: many of one layer, or a few that are the
+ * difference of two large ones. Where targets are far from 0 that matters: the least coefficient that is large beside
+ * it, and inside its box, takes it. at [n]: whose they are */
+static void take_what_is_over(const struct hg_qp *qp, const uint32_t *at, size_t n, double *beta)
 {
     long double sum = 0;
     double width, common = fabs(hg_qp_common_offset(qp, &width));
     size_t taker = n;
+    if (!(common > 1e3 * width))
+        return;
     for (size_t k = 0; k < n; k++)
         sum += beta[k];
     double over = (double)sum, far = fabs(over);
@@ -528,7 +530,7 @@ static void settle_sum(const struct hg_qp *qp, const uint32_t *at, size_t n, dou
         if (fabs(beta[k]) > 0x1p20 * far && beta[k] > qp->lo[qp->layers - 1][at[k]] + far &&
             beta[k] < qp->hi[0][at[k]] - far && (taker == n || fabs(beta[k]) < fabs(beta[taker])))
             taker = k;
-    if (taker < n && common > 1e3 * width)
+    if (taker < n)
         beta[taker] -= over;
 }
 
@@ -559,7 +561,7 @@ static hinge_status keep_solution(struct work *w)
         return hg_fail(w->err, HINGE_ENOMEM, "no memory for %zu coefficients", s->n_sv);
     hg_qp_support(qp, NULL, s->point, s->beta);
     if (w->t->problem.task->regresses)
-        settle_sum(qp, s->point, s->n_sv, s->beta);
+        take_what_is_over(qp, s->point, s->n_sv, s->beta);
     hg_gather(w->reduced.rows, sizeof *s->point, s->point, s->n_sv, s->point);
     for (size_t k = 0; k < s->n_sv; k++)
         s->beta[k] *= factor;

@@ -163,7 +163,7 @@ static hinge_status train(hinge_model **model, const hinge_matrix *x, const doub
         status = hg_each(t.problem.n_problems, hg_side_by_side(&t), t.threads, hg_solve_problem, &t, err);
     if (status == HINGE_OK)
         status = hg_build_model(&t, model, err);
-    if (refold != NULL && t.refold != NULL && refold->solutions != NULL)
+    if (t.refold != NULL && t.refold->solutions != NULL)
         status = hg_refold_predict(&t, status, err);
     if (status == HINGE_OK)
         hg_fill_report(&t, *model, report);

@@ -42,8 +42,8 @@ struct hg_refold {
     bool *is_solved;      /* [n_problems] */
     int stopped;          /* atomically; 1: the user's callback said so in one of them */
     hinge_report *work;   /* [n_problems] of its folds */
-    /* or NULL; called with each fold's model, where all problems are solved: classes are voted on by pairs that an
-     * example does not belong to */
+    /* NULL, or what each fold's model is given to once all problems are solved: an example's class is voted on by all
+     * pairs, also those that it is not of */
     hinge_status (*predict)(void *arg, size_t fold, hinge_model *model, int threads, hinge_error *err);
     void *arg;
     struct hg_solution *solutions; /* [folds * n_problems] then, while there is a training */
@@ -85,12 +85,14 @@ struct hg_refolding {
 };
 bool hg_refold_may(const struct hg_training *t);
 hinge_status hg_refold_init(struct hg_refold *refold, const struct hg_problem *problem, hinge_error *err);
+/* Whether the folds of all problems are. */
+bool hg_refold_solved(const struct hg_refold *refold, size_t n_problems);
 /* Each fold's model to refold->predict, if status is OK and all are solved; their solutions are freed. */
 hinge_status hg_refold_predict(const struct hg_training *t, hinge_status status, hinge_error *err);
 hinge_status hg_refold(void *arg, struct hg_run *run, const double *g, const struct hg_smo_result *result,
                        hinge_error *err);
 
-/* training.c: a training whose model nobody wants, for refold->decision and is_solved[0]; start is NULL where the
+/* training.c: a training whose model nobody wants, for what is known of its folds; start is NULL where the
  * problem cannot be solved so, and nothing has been done. */
 hinge_status hg_refold_train(const hinge_matrix *x, const double *y, const hinge_params *params,
                              struct hg_refold *refold, hinge_report *report, hinge_error *err);

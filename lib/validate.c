@@ -101,11 +101,10 @@ static hinge_status validate_at_once(struct validation *v, hinge_report *report,
     struct hg_refold refold = { .fold = v->fold, .folds = v->folds, .eps = pr->params.eps, .arg = v,
                                 .predict = pr->n_problems > 1 ? predict_fold : NULL };
     hinge_status status = hg_refold_train(v->jobs.x, v->jobs.y, &pr->params, &refold, report, err);
-    bool early = refold.start != NULL && (hg_ended_early(report->outcome) || refold.stopped), solved = true;
-    for (size_t p = 0; refold.start != NULL && p < pr->n_problems; p++)
-        solved = solved && refold.is_solved[p];
+    bool known = status == HINGE_OK && refold.start != NULL;
+    bool solved = known && hg_refold_solved(&refold, pr->n_problems);
     v->model = NULL;
-    *done = status == HINGE_OK && refold.start != NULL && (early || solved);
+    *done = solved || (known && (hg_ended_early(report->outcome) || refold.stopped));
     for (size_t k = 0; k < pr->n && *done; k++) {
         double f = refold.decision[k];
         if (pr->n_problems == 1)
@@ -125,6 +124,15 @@ static hinge_status validate_at_once(struct validation *v, hinge_report *report,
     return status;
 }
 
+static bool may_go_at_once(const struct validation *v)
+{
+    const hinge_params *params = &v->problem->params;
+    size_t n_problems = v->problem->n_problems;
+    return params->eps >= AT_ONCE && !params->probability && !(params->time_limit > 0) &&
+           v->jobs.params.scaling == NULL && v->jobs.others == NULL && v->problem->n == v->n &&
+           (n_problems == 1 || (n_problems > 1 && v->folds <= MOST_KEPT));
+}
+
 static hinge_status validate(struct validation *v, double *predictions, hinge_report *report, hinge_error *err)
 {
     const hinge_params *params = &v->problem->params;
@@ -139,9 +147,7 @@ static hinge_status validate(struct validation *v, double *predictions, hinge_re
         if (params->nu > most * (1 + 1e-12))
             status = hg_fail(err, HINGE_EINVAL, "nu: %g is infeasible for these classes; at most %g", params->nu, most);
     }
-    if (status == HINGE_OK && v->jobs.others == NULL && v->problem->n_problems > 0 && v->problem->n == v->n &&
-        !params->probability && params->eps >= AT_ONCE && v->jobs.params.scaling == NULL && !(params->time_limit > 0) &&
-        (v->problem->n_problems == 1 || v->folds <= MOST_KEPT))
+    if (status == HINGE_OK && may_go_at_once(v))
         status = validate_at_once(v, &whole, &at_once, err);
     if (!at_once)
         HG_THEN(status, hg_jobs_run(&v->jobs, &by_side, err));

@@ -490,9 +490,9 @@ HINGE_API hinge_status hinge_calibrate(hinge_model *model, const hinge_matrix *x
 
 /* Sets predictions[n], the caller's: for each row what a model trained on the other folds predicts (a label, +-1, or
  * a value). Folds are drawn by params.seed, stratified by class for classification; 2 <= folds <= n. Small folds are
- * trained side by side. Where eps is 0.001 or more, folds of C-SVC and of epsilon-SVR go on from the solution of
- * all rows, which takes half the time; the report is then that of all rows, with the work of the folds, and progress
- * tells of its problems alone.
+ * trained side by side. Where eps is 0.001 or more, folds of C-SVC and of epsilon-SVR go on from the solution of all
+ * rows where they can, which mostly takes less time; the report is then that of all rows, with the work of the folds,
+ * and progress tells of its problems alone.
  * With params.probability, predictions are the most probable classes. Where the time limit or the callback ends it,
  * rows of folds that are not done get NaN. params.beta0 is ignored. report (may be NULL) otherwise sums the reports
  * of the folds. Errors are those of hinge_train. */

@@ -19,7 +19,6 @@ hinge_status hg_store_init(struct hg_store *s, hinge_error *err)
 {
     size_t n = s->n, q = s->q, room;
     s->size = hg_size_of(s->rows->type);
-    s->cheap = hg_is_cheap(s->rows);
     s->n_columns = s->width = n;
     s->number = 1;
     s->narrow = NARROW * s->opt->eps;
@@ -128,7 +127,7 @@ static void add_held(struct hg_store *s, const struct hg_terms *terms, size_t en
 
 struct hg_how hg_store_how(const struct hg_store *s)
 {
-    return (struct hg_how){ .add = &s->loops->add, .halt = s->halt, .near = true, .coded = s->cheap,
+    return (struct hg_how){ .add = &s->loops->add, .halt = s->halt, .near = true, .coded = hg_is_cheap(s->rows),
                             .narrow = s->narrow };
 }
 

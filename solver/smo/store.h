@@ -58,7 +58,6 @@ struct hg_store {
     uint64_t number;         /* of the columns as they stand, not 0 */
     double narrow;           /* moves that are no larger may be summed in f32 where rows come coded */
     struct hg_cache cache;
-    bool cheap;              /* rows cost next to nothing */
     bool *was_computed;      /* [n] by point: its row was made before */
     struct hg_terms held;     /* [q] rows in the cache to be added */
     struct hg_terms group;    /* [q] rows being made; row: [n] */

@@ -269,7 +269,7 @@ hinge_status hg_load_block(struct hg_run *r)
     const void **row = (const void **)r->store.held.row;
     size_t lacking = part_held(r, row);
     struct hg_fresh_rows fresh = { &r->inner, r->n_fresh, r->in_w, r->fresh, r->age, r->report->rounds, r->block_row };
-    struct hg_how how = { .halt = &r->halt, .coded = r->store.cheap && r->rows->type == HINGE_F32 };
+    struct hg_how how = { .halt = &r->halt, .coded = hg_is_cheap(r->rows) && r->rows->type == HINGE_F32 };
     hg_gather(r->w, sizeof *r->w, r->fresh, lacking, r->block_points);
     r->inner.q = r->in_w + r->qp->no_sum;
     if (r->n_fresh == 0)
