@@ -17,6 +17,29 @@ static void *get(size_t count, size_t size)
     return memory;
 }
 
+/* What is given back at the end of a test. */
+static struct piece {
+    struct piece *next;
+    double values[];
+} *pieces;
+
+static double *get_values(size_t count)
+{
+    struct piece *piece = get(1, sizeof *piece + count * sizeof *piece->values);
+    piece->next = pieces;
+    pieces = piece;
+    return piece->values;
+}
+
+int give_back(void **state)
+{
+    for (struct piece *next; pieces != NULL; pieces = next) {
+        next = pieces->next;
+        free(pieces);
+    }
+    return 0;
+}
+
 /* ---- Data sets --------------------------------------------------------------------------------------------------- */
 
 uint64_t draw(uint64_t *state)
@@ -42,14 +65,7 @@ double draw_normal(uint64_t *state)
 
 struct set set_new(size_t n, size_t d)
 {
-    return (struct set){ n, d, get(n * d, sizeof(double)), get(n, sizeof(double)) };
-}
-
-void set_free(struct set *set)
-{
-    free(set->x);
-    free(set->y);
-    *set = (struct set){ 0 };
+    return (struct set){ n, d, get_values(n * d), get_values(n) };
 }
 
 hinge_matrix set_matrix(const struct set *set)
@@ -143,7 +159,7 @@ bool set_read(struct set *set, const char *path, size_t d, size_t first, size_t 
     snprintf(command, sizeof command, "xz -dc '%s'", path);
     FILE *pipe = popen(command, "r");
     assert_non_null(pipe);
-    size_t room = 1024, count = 0, capacity = 0;
+    size_t room = n > 0 ? n : 1024, count = 0, capacity = 0;
     *set = set_new(room, d);
     char *line = NULL;
     for (size_t i = 0; (n == 0 || count < n) && getline(&line, &capacity, pipe) > 0; i++) {
@@ -153,7 +169,6 @@ bool set_read(struct set *set, const char *path, size_t d, size_t first, size_t 
             struct set wide = set_new(2 * room, d);
             memcpy(wide.x, set->x, room * d * sizeof(double));
             memcpy(wide.y, set->y, room * sizeof(double));
-            set_free(set);
             *set = wide;
             room *= 2;
         }
@@ -276,7 +291,6 @@ double *plain_decisions(const hinge_model *model, const struct set *set)
         }
     }
     free(gram);
-    set_free(&sv);
     return f;
 }
 

@@ -17,9 +17,14 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
+/* Gives back what a test got of sets. Every test ends with it, however it ends, if it has no end of its own. */
+int give_back(void **state);
+#undef cmocka_unit_test
+#define cmocka_unit_test(f) cmocka_unit_test_teardown(f, give_back)
+
 /* ---- Data sets --------------------------------------------------------------------------------------------------- */
 
-/* n rows of d features, dense, and a label or target each */
+/* n rows of d features, dense, and a label or target each; they stay until give_back. */
 struct set {
     size_t n, d;
     double *x, *y;
@@ -30,7 +35,6 @@ double draw_unit(uint64_t *state);   /* in [0, 1) */
 double draw_normal(uint64_t *state); /* mean 0, variance 1, roughly */
 
 struct set set_new(size_t n, size_t d);
-void set_free(struct set *set);
 hinge_matrix set_matrix(const struct set *set);
 /* The rows named, in that order; d, labels and values as they are. */
 struct set set_rows(const struct set *set, const size_t *rows, size_t n);

@@ -65,7 +65,6 @@ static void test_far_pairs_are_far(void **state)
         assert_true(near < 6 * (double)truly_near); /* boxes are not tight, but not useless either */
         hg_cells_free(&cells);
     }
-    set_free(&s);
 }
 
 static void test_no_cells_where_they_do_not_pay(void **state)
@@ -80,7 +79,6 @@ static void test_no_cells_where_they_do_not_pay(void **state)
     assert_int_equal(hg_cells_init(&cells, &points, 3, 1, NULL), HINGE_OK);
     assert_true(cells.count == 0 || cells.count == 2);
     hg_cells_free(&cells);
-    set_free(&s);
 }
 
 struct seen {
@@ -146,7 +144,6 @@ static void test_rows_without_far_values(void **state)
     hg_gram_free(&gram);
     hg_cells_free(&cells);
     free(norms), free(kept), free(sum);
-    set_free(&s);
 }
 
 /* Largest violation of the whole problem by plain sums. */
@@ -197,7 +194,6 @@ static void test_trainings(void **state)
             assert_true(violation_of(&s, &params, beta[0], params.p) <= 2 * params.eps * 1.01);
             free(beta[0]), free(beta[1]);
         }
-    set_free(&s);
 }
 
 /* Share of (block, SV) pairs that prediction computes. */
@@ -264,7 +260,6 @@ static void test_predictions(void **state)
             free(all), free(few), free(labels[0]), free(labels[1]);
             hinge_model_free(model);
         }
-    set_free(&s), set_free(&asked);
 }
 
 int main(void)

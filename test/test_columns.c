@@ -35,7 +35,6 @@ static void fill(hinge_dtype type, bool sparse, hinge_matrix *rows, hinge_matrix
     columns->data = type == HINGE_F32 ? (const void *)by_columns32 : by_columns;
     columns->order = HINGE_COLUMN_MAJOR;
     columns->stride = LD;
-    set_free(&set);
 }
 
 static char *text_of(const hinge_model *model, size_t *size)
@@ -140,7 +139,6 @@ static void precomputed(void **state)
     hinge_model_free(a);
     hinge_model_free(b);
     free(gram);
-    set_free(&set);
 }
 
 static void theory(void **state)

@@ -73,7 +73,6 @@ static void test_counts_at_every_level(void **state)
         }
     hg_hamming_free(&h);
     free(panel), free(memory);
-    set_free(&s);
 }
 
 static bool is_two_valued(const struct set *s)
@@ -107,20 +106,16 @@ static void test_what_is_like_that(void **state)
         for (size_t i = 0; i < N; i++) /* a step of its own, */
             s.x[i * D] *= s.x[i * D] == high[k] ? 1.001 : 1;
         assert_true(is_two_valued(&s) == (high[k] == 0));
-        set_free(&s);
     }
     struct set s = two_valued(3, N, D, 5, 5); /* one value only, */
     assert_false(is_two_valued(&s));
-    set_free(&s);
     s = two_valued(3, N, 255, 0, 1);
     assert_true(is_two_valued(&s));
-    set_free(&s);
     s = two_valued(3, N, 700, 0, 1); /* points more than 255 features apart */
     assert_false(is_two_valued(&s));
     for (size_t k = 0; k < N * 700; k++) /* many features, few of which are ever high in a point */
         s.x[k] = k % 23 == 0 || k % 700 == 8 ? s.x[k] : 0;
     assert_true(is_two_valued(&s));
-    set_free(&s);
 }
 
 struct sums {
@@ -210,7 +205,6 @@ static void test_rows(void **state)
     }
     hg_hamming_free(&h);
     free(sum), free(kept32), free(kept);
-    set_free(&s);
 }
 
 /* Fewer points than a tile has columns, none of whose rows is kept. */
@@ -245,7 +239,6 @@ static void test_few_points(void **state)
         }
         hg_gram_free(&gram);
         hg_hamming_free(&h);
-        set_free(&s);
     }
 }
 
@@ -294,7 +287,6 @@ static void test_trainings(void **state)
                 assert_memory_equal(beta[0], beta[1], s.n * sizeof(double));
                 free(beta[0]), free(beta[1]), free(beta[2]);
             }
-    set_free(&s);
 }
 
 static void test_libsvm_agrees(void **state)
@@ -322,7 +314,6 @@ static void test_libsvm_agrees(void **state)
         oracle_free(&oracle);
         hinge_model_free(model);
     }
-    set_free(&s);
 }
 
 int main(void)

@@ -372,7 +372,6 @@ static void linear_three_ways(void **state)
         answer_free(&a);
         problem_free(&primal, false);
         problem_free(&dual, true);
-        set_free(&s);
     }
 }
 
@@ -403,7 +402,6 @@ static void inseparable(void **state)
         answer_free(&a);
         problem_free(&primal, false);
         problem_free(&dual, true);
-        set_free(&s);
     }
 }
 
@@ -463,7 +461,6 @@ static void kernels(void **state)
         hinge_model_free(model);
         answer_free(&a);
         problem_free(&dual, true);
-        set_free(&s);
     }
 }
 
@@ -558,7 +555,6 @@ static void textbook_duals(void **state)
     memcpy(four.x, x, sizeof x);
     memcpy(four.y, y, sizeof y);
     as_printed(&four, 0);
-    set_free(&four);
     for (uint64_t t = 1; t <= 500; t++) {
         uint64_t seed = t;
         struct set s = set_new(2 + draw(&seed) % 7, 1 + draw(&seed) % 3);
@@ -567,7 +563,6 @@ static void textbook_duals(void **state)
         for (size_t k = 0; k < s.n * s.d; k++)
             s.x[k] = whole(&seed, 3);
         as_printed(&s, t);
-        set_free(&s);
     }
 }
 
@@ -605,7 +600,6 @@ static void both_ways(void **state)
         answer_free(&a);
         problem_free(&primal, false);
         problem_free(&dual, true);
-        set_free(&s);
     }
 }
 
@@ -654,7 +648,6 @@ static void refusals(void **state)
     assert_true(x.r.residual > 1e-10 && isfinite(x.r.residual) && isfinite(x.r.primal));
     answer_free(&x);
     problem_free(&qp, false);
-    set_free(&clouds);
     assert_string_equal(hinge_qp_outcome_text(HINGE_QP_UNBOUNDED), "unbounded");
     assert_string_equal(hinge_qp_outcome_text((hinge_qp_outcome)9), "unknown outcome");
 }

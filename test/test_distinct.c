@@ -31,7 +31,6 @@ static struct set repeated(uint64_t seed, size_t n, size_t classes)
         else
             set.y[i] = classes > 0 ? (double)((kind + (size_t)other) % classes) : kinds.y[kind] + other;
     }
-    set_free(&kinds);
     return set;
 }
 
@@ -177,7 +176,6 @@ static void test_each_task(void **state)
             p.precision = seed <= 2 ? HINGE_PRECISION_F64 : HINGE_PRECISION_AUTO;
             p.shrinking = seed % 3 != 0;
             check_set(&set, &p);
-            set_free(&set);
         }
 }
 
@@ -190,7 +188,6 @@ static void test_interior_point(void **state)
         hinge_params p = tight(tasks[t], hinge_kernel_linear());
         p.solver = HINGE_SOLVER_INTERIOR_POINT;
         check_set(&set, &p);
-        set_free(&set);
     }
 }
 
@@ -230,8 +227,6 @@ static void test_weights_are_repetition(void **state)
         free(g);
         hinge_model_free(model);
         hinge_model_free(other);
-        set_free(&set);
-        set_free(&few);
     }
 }
 
@@ -264,7 +259,6 @@ static void test_boxes_of_other_sizes(void **state)
     free(beta);
     free(gram);
     hinge_model_free(model);
-    set_free(&set);
 }
 
 /* ---- the rest of a training -------------------------------------------------------------------------------------- */
@@ -296,7 +290,6 @@ static void test_several_classes(void **state)
         }
         free(beta);
         hinge_model_free(model);
-        set_free(&set);
     }
 }
 
@@ -329,7 +322,6 @@ static void test_warm_starts(void **state)
         assert_true(warm.iterations <= cold.iterations / 10);
         hinge_model_free(model);
         free(beta);
-        set_free(&set);
     }
 }
 
@@ -367,7 +359,6 @@ static void test_limits(void **state)
         check_order(&set, &p, beta, 1);
         free(beta);
         hinge_model_free(model);
-        set_free(&set);
     }
 }
 
@@ -391,7 +382,6 @@ static void test_leave_one_out(void **state)
         free(label);
         hinge_model_free(model);
     }
-    set_free(&all);
 }
 
 static void test_threads(void **state)
@@ -414,7 +404,6 @@ static void test_threads(void **state)
             hinge_model_free(model);
         }
         free(first);
-        set_free(&set);
     }
 }
 
@@ -448,7 +437,6 @@ static void test_other_kernels(void **state)
     assert_int_equal(r.distinct, N);
     hinge_model_free(model);
     free(gram);
-    set_free(&set);
 }
 
 int main(void)

@@ -100,7 +100,6 @@ static void rounding_as_large_as_eps(void **state)
         if (r.rounds > 3000 || r.iterations > 2 * 5000 * (set.n + 100) + 100)
             fail_msg("seed %llu: %llu rounds, %llu steps", (unsigned long long)seed, (unsigned long long)r.rounds,
                      (unsigned long long)r.iterations);
-        set_free(&set);
     }
 }
 
@@ -141,9 +140,6 @@ static void no_good_end(void **state)
                 assert_true(c.kkt <= 1.05 * p.eps);
             hinge_model_free(m);
         }
-    set_free(&sigmoid);
-    set_free(&one);
-    set_free(&two);
 }
 
 /* A diagonal that is NaN once, and a matrix that is not symmetric. */
@@ -171,7 +167,6 @@ static void odd_kernels(void **state)
         assert_true(asymmetric || r.outcome == HINGE_NONFINITE);
         hinge_model_free(m);
     }
-    set_free(&s);
 }
 
 /* Four points 1e4 away, 0.5 from each other, among 2,000 about the origin; gammas to 1e16, integers to 1e8. */
@@ -202,9 +197,6 @@ static void beyond_f32(void **state)
                      r.violation);
         hinge_model_free(m);
     }
-    set_free(&outliers);
-    set_free(&wide);
-    set_free(&large);
 }
 
 /* What is told converged, at random scales and C: its violation by plain loops is at most 1.05 eps. */
@@ -226,7 +218,6 @@ static void converged_is_true(void **state)
             fail_msg("set %d, C %g: violation %g, told %g", k, p.C, violation, r.violation);
         converged += r.outcome == HINGE_CONVERGED;
         hinge_model_free(m);
-        set_free(&s);
     }
     assert_true(converged >= 50);
 }
@@ -257,7 +248,6 @@ static void starts_of_large_coefficients(void **state)
             fail_msg("seed %d: %s, violation %g", (int)seed, hinge_outcome_text(r.outcome), violation_of(&s, &p, m));
         hinge_model_free(m);
         free(beta);
-        set_free(&s);
     }
 }
 
@@ -296,7 +286,6 @@ static void matrices_of_rounded_values(void **state)
         if (!(c.kkt <= 1e-3)) /* 1 to 4 without it */
             fail_msg("seed %d: %s, kkt %g", (int)seed, hinge_outcome_text(r.outcome), c.kkt);
         hinge_model_free(m);
-        set_free(&s);
     }
 }
 

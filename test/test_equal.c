@@ -190,7 +190,6 @@ static void test_far_integers(void **state)
             hinge_model_free(model);
         }
     }
-    set_free(&set);
 }
 
 /* ---- one run for each core --------------------------------------------------------------------------------------- */

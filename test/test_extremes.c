@@ -81,7 +81,6 @@ static void not_finite(void **state)
                 assert_int_equal(status, ignored ? HINGE_OK : HINGE_EINVAL);
                 assert_int_equal(model != NULL, ignored);
                 hinge_model_free(model);
-                set_free(&set);
             }
 }
 
@@ -117,9 +116,6 @@ static void constant_kernels(void **state)
                 assert_close(objective_of(tries[t].set, &params), -2 * C[k] * fewer, 1e-6);
             }
         }
-    set_free(&set);
-    set_free(&tiny);
-    set_free(&same);
 }
 
 /* Denormal values beside ordinary ones change nothing that can be seen; constant ones neither, where the kernel is of
@@ -140,8 +136,6 @@ static void odd_features(void **state)
         assert_close(objective_of(&wide, &params), plain, 1e-5);
     }
     check_optimum("odd features", &wide, &params, 1e-3);
-    set_free(&set);
-    set_free(&wide);
 }
 
 /* Rows many times over, with contradicting labels among them. */
@@ -158,8 +152,6 @@ static void equal_rows(void **state)
             hinge_params params = params_for(task == 0 ? HINGE_C_SVC : HINGE_EPSILON_SVR, kernels[k], 3);
             check_optimum("equal rows", &many, &params, 1e-3);
         }
-    set_free(&few);
-    set_free(&many);
 }
 
 /* ---- Sizes ------------------------------------------------------------------------------------------------------- */
@@ -203,8 +195,6 @@ static void one_feature_and_many(void **state)
         params.task = HINGE_EPSILON_SVR;
         check_optimum("20,000 features, regression", &wide, &params, 1e-3);
     }
-    set_free(&narrow);
-    set_free(&wide);
 }
 
 /* n*n is beyond 2^31: 50,000 rows that are 5,000 ten times over have the optimum of these with weights of 10. */
@@ -224,8 +214,6 @@ static void fifty_thousand_rows(void **state)
     params.weights = weights;
     assert_close(of_many, objective_of(&few, &params), 1e-5);
     free(weights);
-    set_free(&few);
-    set_free(&many);
 }
 
 /* ---- Parameters -------------------------------------------------------------------------------------------------- */
@@ -259,8 +247,6 @@ static void small_and_large_c(void **state)
             assert_true(isfinite(report.objective) && isfinite(hinge_model_rho(model)[0]));
             hinge_model_free(model);
         }
-    set_free(&set);
-    set_free(&line);
 }
 
 /* gamma so large that K = I. With as many rows of each class, alpha = min(C, 1) and b = 0; the objective is
@@ -282,7 +268,6 @@ static void identity_kernel(void **state)
                 fail_msg("C = %g, precision %d: %s", C[k], precision, hinge_outcome_text(r.outcome));
             assert_close(r.objective, 100 * (a * a / 2 - a), 1e-6);
         }
-    set_free(&set);
 }
 
 /* Narrow RBF kernels on rows that come twice, K = I but for the twins: alpha = min(C, 1/2) for each. Asked for f32, the
@@ -315,8 +300,6 @@ static void narrow_kernels(void **state)
             hinge_model_free(model);
         }
     free(decisions);
-    set_free(&set);
-    set_free(&once);
 }
 
 static void high_degree(void **state)
@@ -336,7 +319,6 @@ static void high_degree(void **state)
             assert_true(isfinite(hinge_model_coef(model)[i]));
         hinge_model_free(model);
     }
-    set_free(&set);
 }
 
 /* ---- Labels ------------------------------------------------------------------------------------------------------ */
@@ -361,7 +343,6 @@ static void labels_at_the_limits(void **state)
     }
     hinge_model_free(model);
     hinge_model_free(again);
-    set_free(&set);
 }
 
 /* Targets so large that every coefficient is at its bound: objective -sum C |y|, as K and p are nothing beside them.
@@ -388,7 +369,6 @@ static void targets_at_the_limits(void **state)
         else
             assert_close(report.objective, -sum, 1e-6);
         hinge_model_free(model);
-        set_free(&set);
     }
 }
 
@@ -411,8 +391,6 @@ static void f32_as_f64(void **state)
             assert_close(r32.objective, r64.objective, 1e-4);
             assert_true(r32.error <= 1e-3);
         }
-    set_free(&set);
-    set_free(&line);
 }
 
 static struct set moved(const struct set *set, double offset)
@@ -453,8 +431,6 @@ static void far_from_zero(void **state)
     r = report_of(&far, params, HINGE_PRECISION_AUTO);
     if (r.precision != HINGE_PRECISION_F64 && r.corrections == 0 && r.newton_steps == 0) /* all three are in f64 */
         fail_msg("polynomial kernel at 1e4: f32, unnoticed (error %g)", r.error);
-    set_free(&set);
-    set_free(&far);
 }
 
 /* What f32 rows make of cod-rna at C = 1e4 is an error of F of half a margin; it must not pass as converged. */
@@ -471,7 +447,6 @@ static void cod_rna(void **state)
     assert_true(c.kkt <= 2.02 * params.eps);
     assert_close(r.objective, r64.objective, 1e-4);
     hinge_model_free(model);
-    set_free(&set);
 }
 
 static int tell(void **state)

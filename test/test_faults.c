@@ -217,9 +217,6 @@ static void trainings(void **state)
     hinge_params scaled = params_of(HINGE_C_SVC);
     scaled.scaling = &ends;
     train_everyhow("scaled", &x2, two.y, scaled);
-    set_free(&two);
-    set_free(&three);
-    set_free(&line);
 }
 
 static int dot_kernel(void *cookie, const hinge_matrix *a, const hinge_matrix *b, double *out, size_t ld)
@@ -279,13 +276,11 @@ static void trainings_of_all_kinds(void **state)
     params = params_of(HINGE_C_SVC);
     params.working_set = 32;
     train_everyhow("counts", &x, set.y, params);
-    set_free(&set);
     struct set wide = set_two_class(5, 300, 300, 1); /* large enough for an f32 copy in the model */
     hinge_matrix xw = set_matrix(&wide);
     params = params_of(HINGE_C_SVC);
     params.kernel = hinge_kernel_rbf(0.001);
     train_everyhow("f32 model", &xw, wide.y, params);
-    set_free(&wide);
 }
 
 static void trainings_by_interior_point(void **state)
@@ -316,8 +311,6 @@ static void trainings_by_interior_point(void **state)
     params.kernel = hinge_kernel_linear();
     params.rank = 0;
     train_everyhow("regression, interior point", &xr, line.y, params);
-    set_free(&set);
-    set_free(&line);
 }
 
 /* ---- trainings of trainings -------------------------------------------------------------------------------------- */
@@ -396,8 +389,6 @@ static void trainings_of_trainings(void **state)
         s.params.scaling = &(hinge_scaling){ .lower = 0, .upper = 1 };
         fail_allocations("model selection for regression, scaled by fold", call_select, &s);
     }
-    set_free(&three);
-    set_free(&line);
 }
 
 /* ---- prediction, and all that looks at models -------------------------------------------------------------------- */
@@ -525,7 +516,6 @@ static struct three three_classes(hinge_kernel kernel)
 static void three_free(struct three *t)
 {
     hinge_model_free(t->model);
-    set_free(&t->set);
 }
 
 static void looks_at_models(void **state)
@@ -552,7 +542,6 @@ static void looks_at_models(void **state)
     hinge_matrix x = set_matrix(&many);
     struct subject s = { .x = &x, .model = t.model, .options = &options[1] };
     fail_allocations("probabilities of many rows", call_probability, &s);
-    set_free(&many);
     three_free(&t);
     three_free(&linear);
 }
@@ -648,7 +637,6 @@ static void changed_models(void **state)
         fail_allocations("change of a model", call_change, &changes[i]);
     hinge_model_free(large);
     hinge_model_free(lists);
-    set_free(&wide);
     three_free(&t);
 }
 
@@ -763,7 +751,6 @@ static void everything_else(void **state)
     fail_allocations("decisions", call_decisions, &s);
     fail_allocations("linear model", call_linear_model, &s);
     fail_allocations("QP", call_qp, &s);
-    set_free(&set);
 }
 
 /* ---- files ------------------------------------------------------------------------------------------------------- */

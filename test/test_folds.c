@@ -105,7 +105,6 @@ static void held_out(void **state)
             assert_true(count[v] == set.n / folds || count[v] == set.n / folds + 1);
         free(p);
     }
-    set_free(&set);
 }
 
 static void labels_at_random(void **state)
@@ -122,7 +121,6 @@ static void labels_at_random(void **state)
     hinge_model_free(model);
     free(trained);
     free(held);
-    set_free(&set);
 }
 
 /* As many folds as rows: whatever the seed, each row is predicted by a model of all others. */
@@ -144,10 +142,8 @@ static void leave_one_out(void **state)
         assert_int_equal(hinge_predict(model, &x, NULL, &alone, NULL, NULL), HINGE_OK);
         assert_near(p[i], alone, 1e-5);
         hinge_model_free(model);
-        set_free(&rest);
     }
     free(p);
-    set_free(&set);
 }
 
 /* From eps = 0.001 on folds go on from the solution of all rows: what they predict is what folds of their own do, as
@@ -183,7 +179,6 @@ static void go_on(void **state)
         assert_int_equal(report.outcome, HINGE_CONVERGED);
         assert_true(share_equal(p, q, four.n) > 0.98);
         free(p), free(q);
-        set_free(&two), set_free(&line), set_free(&four);
     }
 }
 
@@ -234,8 +229,6 @@ static void threads_and_seeds(void **state)
     hinge_params one = hinge_params_default(HINGE_ONE_CLASS);
     one.nu = 0.3;
     same_for_threads(&line, one);
-    set_free(&blobs);
-    set_free(&line);
 }
 
 /* ---- LIBSVM's figures ------------------------------------------------------------------------------------ */
@@ -287,11 +280,9 @@ static void like_libsvm(void **state)
     nu.task = HINGE_NU_SVC;
     nu.nu = 0.2;
     libsvm_accuracy(&set, nu, 0.015);
-    set_free(&set);
     set = set_shipped("digits", "train", 64, 0, 2, 0);
     set_scale(&set);
     libsvm_accuracy(&set, c_svc(0.02, 2), 0.015);
-    set_free(&set);
     set = set_regression(35, 500, 5);
     hinge_params svr = params_for(HINGE_EPSILON_SVR, hinge_kernel_rbf(0.2), 1);
     double *ours = validate(&set, &svr, 5, NULL), *theirs = their_validation(&set, &svr, 5), a = 0, b = 0;
@@ -303,7 +294,6 @@ static void like_libsvm(void **state)
     assert_close(a, b, 0.1);
     free(ours);
     free(theirs);
-    set_free(&set);
 }
 
 /* ---- Odd sets -------------------------------------------------------------------------------------------- */
@@ -339,7 +329,6 @@ static void odd_classes(void **state)
         assert_true(weights[i] == 0 || before[i] == after[i]);
     free(before);
     free(after);
-    set_free(&set);
     set = set_two_class(37, 2, 1, 0.1); /* one row left to train on */
     set.y[0] = 1;
     set.y[1] = -1;
@@ -352,7 +341,6 @@ static void odd_classes(void **state)
     p = validate(&set, &params, 2, NULL);
     assert_true(p[0] == 4 && p[1] == 4);
     free(p);
-    set_free(&set);
 }
 
 static void precomputed(void **state)
@@ -382,7 +370,6 @@ static void precomputed(void **state)
     free(turned);
     free(gram);
     free(direct);
-    set_free(&set);
 }
 
 /* ---- Errors, stops --------------------------------------------------------------------------------------- */
@@ -420,7 +407,6 @@ static void errors(void **state)
     params = c_svc(1, 1);
     params.C = -1;
     refused(&set, &params, 5, HINGE_EINVAL, "C: -1");
-    set_free(&set);
 }
 
 struct watch {
@@ -462,7 +448,6 @@ static void stops(void **state)
         free(validate(&set, &params, 5, &report));
         assert_int_equal(report.outcome, HINGE_TIME_LIMIT);
     }
-    set_free(&set);
 }
 
 int main(void)

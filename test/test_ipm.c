@@ -80,8 +80,6 @@ static void libsvm_agrees(void **state)
         for (size_t k = 0; k < two.n * two.d; k++)
             two.x[k] += 1.5; /* an origin within the points would leave nothing to find */
         as_libsvm(&two, HINGE_ONE_CLASS, 1);
-        set_free(&two);
-        set_free(&real);
     }
 }
 
@@ -113,7 +111,6 @@ static void weights_of_examples(void **state)
         hinge_model_free(model);
         free(gram);
         free(beta);
-        set_free(&set);
     }
 }
 
@@ -142,7 +139,6 @@ static void several_classes(void **state)
         hinge_model_free(a);
         hinge_model_free(b);
     }
-    set_free(&set);
 }
 
 /* ---- by hand ----------------------------------------------------------------------------------------------------- */
@@ -172,7 +168,6 @@ static void on_a_line(void **state)
         free(beta);
         hinge_model_free(model);
     }
-    set_free(&set);
 }
 
 /* Bounds are met exactly: every coefficient is 0, C (weighted), or strictly between with y f = 1. */
@@ -201,7 +196,6 @@ static void bounds_exact(void **state)
     free(beta);
     free(f);
     hinge_model_free(model);
-    set_free(&set);
 }
 
 /* LIBLINEAR's dual coordinate descent (Hsieh et al. 2008), without bias, to the end. */
@@ -254,7 +248,6 @@ static void without_bias(void **state)
         hinge_certificate c = certified(model, &set, &params);
         assert_true(c.gap <= 1e-8 * fabs(c.dual) && c.kkt <= 1e-7);
         hinge_model_free(model);
-        set_free(&set);
     }
     /* regression through the origin: y = 2 x exactly, eps = 0: w = 2 */
     struct set set = set_new(20, 1);
@@ -272,7 +265,6 @@ static void without_bias(void **state)
     assert_int_equal(hinge_model_weights(model, 0, &w, NULL), HINGE_OK);
     assert_near(w, 2, 1e-8);
     hinge_model_free(model);
-    set_free(&set);
 }
 
 /* ---- factors of kernels ------------------------------------------------------------------------------------------ */
@@ -301,7 +293,6 @@ static void full_rank_is_exact(void **state)
         free(g);
         hinge_model_free(a);
         hinge_model_free(b);
-        set_free(&set);
     }
 }
 
@@ -366,7 +357,6 @@ static void low_rank(void **state)
     hinge_model_free(exact);
     free(f);
     free(gram);
-    set_free(&set);
 }
 
 /* K = Z Z' on the rows of the pivots, K - ZZ' has no negative diagonal, and a rank found is a rank kept. */
@@ -399,7 +389,6 @@ static void pivoted_cholesky(void **state)
     assert_true(used == 0 && stop == 1); /* the deadline is long past */
     hg_gram_free(&rows);
     free(gram);
-    set_free(&set);
 }
 
 /* ---- threads, data ----------------------------------------------------------------------------------------------- */
@@ -454,7 +443,6 @@ static void any_number_of_threads(void **state)
     x.rows = 1200;
     same_bits(&x, set.y, params);
     free(x32);
-    set_free(&set);
 }
 
 /* Values as f32 and as f64, with and without a stride: one model. */
@@ -479,7 +467,6 @@ static void types_of_data(void **state)
     free(x32);
     hinge_model_free(m);
     hinge_model_free(k);
-    set_free(&set);
 }
 
 /* Features of size 1e3 to 1e7 side by side, and n = 200 in one dimension: converged is said only of what is. */
@@ -507,8 +494,6 @@ static void unscaled(void **state)
                 assert_int_equal(report.outcome, HINGE_CONVERGED);
             hinge_model_free(model);
         }
-        set_free(&line);
-        set_free(&wide);
     }
     assert_true(converged >= 10);
 }
@@ -532,7 +517,6 @@ static void far_away(void **state)
     free(f);
     free(g);
     hinge_model_free(model);
-    set_free(&set);
 }
 
 /* ---- ends -------------------------------------------------------------------------------------------------------- */
@@ -615,7 +599,6 @@ static void stops(void **state)
     assert_int_equal(report.outcome, HINGE_CONVERGED);
     assert_true(w.calls >= report.rounds);
     hinge_model_free(model);
-    set_free(&set);
 }
 
 static void degenerate(void **state)
@@ -638,7 +621,6 @@ static void degenerate(void **state)
     assert_int_equal(report.outcome, HINGE_CONVERGED);
     assert_near(report.objective, -60, 1e-6); /* all at C */
     hinge_model_free(model);
-    set_free(&set);
 
     set = set_regression(16, 50, 2); /* a constant target: b alone fits it */
     for (size_t i = 0; i < set.n; i++)
@@ -658,7 +640,6 @@ static void degenerate(void **state)
     assert_int_equal(report.outcome, HINGE_CONVERGED);
     assert_int_equal(report.n_bsv, 50);
     hinge_model_free(model);
-    set_free(&set);
 
     set = set_two_class(17, 40, 2, 1); /* no features at all */
     hinge_matrix none = hinge_matrix_f64(set.x, set.n, 0);
@@ -672,7 +653,6 @@ static void degenerate(void **state)
     model = fit(&set, &params, &report);
     assert_int_equal(report.outcome, HINGE_NONFINITE);
     hinge_model_free(model);
-    set_free(&set);
 }
 
 /* ---- the choice of the solver, refusals -------------------------------------------------------------------------- */
@@ -715,9 +695,6 @@ static void choice(void **state)
     params.task = HINGE_NU_SVC;
     chosen(&set, &params, true);
     free(beta0);
-    set_free(&set);
-    set_free(&wide);
-    set_free(&few);
 }
 
 /* Features so small that nu-SVC's r is below eps: the model is that of the features at their size, by either solver,
@@ -744,7 +721,6 @@ static void small_r(void **state)
     }
     free(f);
     hinge_model_free(whole);
-    set_free(&set);
 }
 
 static void refused(const struct set *set, const hinge_params *params, const char *words)
@@ -771,7 +747,6 @@ static void refusals(void **state)
     p.rank = 0, p.C = INFINITY, refused(&set, &p, "C: the hard margin needs the interior point");
     p = good, p.C = NAN, refused(&set, &p, "C: nan");
     p = good, p.C = -INFINITY, refused(&set, &p, "C: -inf");
-    set_free(&set);
 }
 
 /* ---- a9a --------------------------------------------------------------------------------------------------------- */
@@ -789,7 +764,6 @@ static void adult(void **state)
         assert_true(certified_gap(model, &set, &params) <= 1e-6);
         hinge_model_free(model);
     }
-    set_free(&set);
 }
 
 int main(void)

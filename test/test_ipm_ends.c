@@ -95,7 +95,6 @@ static void open_solver_ends(void **state)
         params.threads = 2;
         hinge_model_free(fit(&set, &params, &other));
         assert_true(other.objective == report.objective && other.iterations == report.iterations);
-        set_free(&set);
     }
 }
 
@@ -117,7 +116,6 @@ static void what_stalls_goes_on(void **state)
         ends_at_eps(&set, &params, &report);
         assert_true(report.rank > 0 && strstr(report.path, "block-smo") != NULL &&
                     strstr(report.path, "interior-point") != NULL);
-        set_free(&set);
     }
 }
 
@@ -148,7 +146,6 @@ static void features_of_any_size(void **state)
         params.p = draw(&seed) % 4 == 0 ? 0 : 0.1;
         converged += truth_told(&set, &params, "features", t) == HINGE_CONVERGED;
         all++;
-        set_free(&set);
     }
     assert_true(converged >= all * 9 / 10);
 }
@@ -182,10 +179,10 @@ static void indefinite_kernels(void **state)
         hinge_params params = inside(task, kernel, pow(10, 4 * draw_unit(&seed) - 2));
         if (t % 3 == 2) { /* the plain loops know LIBSVM's kernels: by its matrix */
             hinge_matrix x = set_matrix(&set);
-            double *gram = calloc(n * n, sizeof *gram);
-            distance(NULL, &x, &x, gram, n);
-            free(set.x);
-            set.x = gram, set.d = n;
+            struct set matrix = set_new(n, n);
+            distance(NULL, &x, &x, matrix.x, n);
+            matrix.y = set.y;
+            set = matrix;
             params.kernel = hinge_kernel_precomputed();
             hinge_report report;
             hinge_model *model = fit(&set, &params, &report);
@@ -198,7 +195,6 @@ static void indefinite_kernels(void **state)
         } else {
             truth_told(&set, &params, "indefinite kernel", t);
         }
-        set_free(&set);
     }
 }
 
@@ -219,7 +215,6 @@ static void stopped_before_the_verdict(void **state)
         params.progress = stop_later;
         params.progress_arg = &left;
         truth_told(&set, &params, "stopped", t);
-        set_free(&set);
     }
 }
 
@@ -240,7 +235,6 @@ static void rank_as_needed(void **state)
     assert_int_equal(report.outcome, HINGE_STALLED);
     assert_non_null(strstr(report.path, "approximate"));
     hinge_model_free(model);
-    set_free(&set);
 }
 
 /* Hard margin with more features than rows: rank and memory go by the rows. */
@@ -259,7 +253,6 @@ static void wide(void **state)
         hinge_certificate c = certified(model, &set, &params);
         assert_true(c.kkt <= 1.05 * params.eps && c.gap <= 1.1e-6 * c.primal);
         hinge_model_free(model);
-        set_free(&set);
     }
 }
 
@@ -321,7 +314,6 @@ static void max_iter_holds(void **state)
         hinge_model_free(model);
     }
     assert_int_equal(report.outcome, HINGE_CONVERGED);
-    set_free(&set);
 }
 
 int main(void)

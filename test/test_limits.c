@@ -184,7 +184,6 @@ static void keeps_to(double limit, bool cancel, double grace)
         if (over > grace)
             fail_msg("%s: %.3f s beyond a %s after %.2f s", run->name, over, cancel ? "cancel" : "time limit", limit);
         free(predictions);
-        set_free(&set);
     }
 }
 
@@ -283,7 +282,6 @@ static void memory_budgets(void **state)
     hinge_model_free(fit(&warm, &p, NULL));
     p.precision = HINGE_PRECISION_F64;
     hinge_model_free(fit(&warm, &p, NULL));
-    set_free(&warm);
     for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
         hinge_data data = { 0 };
         if (!read_set(names[k], &data))
@@ -315,7 +313,6 @@ static void small_budgets(void **state)
         objective = k == 0 ? report.objective : objective;
         assert_close(report.objective, objective, 1e-6);
     }
-    set_free(&set);
 }
 
 static int questions; /* to the system, how much memory there is */
@@ -345,7 +342,6 @@ static void small_trainings(void **state)
         assert_string_equal(r.path, report.path);
         hinge_model_free(model);
         hinge_model_free(with);
-        set_free(&set);
     }
 }
 

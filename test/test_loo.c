@@ -28,7 +28,6 @@ static double without(const struct set *set, const hinge_params *params, size_t 
     free(label);
     free(weights);
     hinge_model_free(model);
-    set_free(&rest);
     return result;
 }
 
@@ -93,7 +92,6 @@ static void two_classes(void **state)
     params.weights = NULL;
     params.kernel = hinge_kernel_linear();
     compare(&set, &params, 0);
-    set_free(&set);
 }
 
 static void more_classes(void **state)
@@ -108,7 +106,6 @@ static void more_classes(void **state)
     params.multiclass = HINGE_ONE_VS_ONE;
     set.y[17] = 33; /* a class of one row, which cannot be told without it */
     compare(&set, &params, 0);
-    set_free(&set);
 }
 
 static void regression(void **state)
@@ -119,7 +116,6 @@ static void regression(void **state)
     params.p = 0.2;
     hinge_leave_one_out_report r = compare(&set, &params, 1e-6);
     assert_true(r.retrained < set.n);
-    set_free(&set);
 }
 
 /* Two vectors at C, none on the margin: b is the middle of a range, which (5) bounds too: 0.25 of [-0.25, 0.75].
@@ -163,7 +159,6 @@ static void warm_as_cold(void **state)
         params.precision = HINGE_PRECISION_F64;
         params.threads = 1;
         compare(&set, &params, 1e-6);
-        set_free(&set);
     }
 }
 
@@ -205,7 +200,6 @@ static void stops_threads_refusals(void **state)
     x.rows = 1;
     assert_int_equal(hinge_leave_one_out(&x, set.y, &params, b, &r, &err), HINGE_EINVAL);
     assert_int_equal(hinge_leave_one_out(&x, set.y, NULL, b, &r, &err), HINGE_EINVAL);
-    set_free(&set);
 }
 
 int main(void)

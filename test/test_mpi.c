@@ -196,7 +196,6 @@ static void test_two_classes(void **state)
     check_task(&set, params, NULL);
     set.x[set.n * set.d - 1] = 4; /* a third value, which the last rank alone sees */
     check_task(&set, params, NULL);
-    set_free(&set);
 }
 
 static void test_other_tasks(void **state)
@@ -228,8 +227,6 @@ static void test_other_tasks(void **state)
     params = params_for(HINGE_QUANTILE, hinge_kernel_rbf(0.3), 1);
     params.tau = 0.8;
     check_task(&line, params, NULL);
-    set_free(&blobs);
-    set_free(&line);
 }
 
 /* Probabilities: the same model by 1 to 3 ranks, and hinge_train's sigmoids and marks but for eps. */
@@ -307,9 +304,6 @@ static void test_calibration(void **state)
     params.nu = 0.2;
     check_calibration(&blobs, params, NULL);
     check_calibration(&line, params_for(HINGE_EPSILON_SVR, hinge_kernel_rbf(0.3), 1), NULL);
-    set_free(&blobs);
-    set_free(&line);
-    set_free(&few);
 }
 
 /* From hinge_train's solution to one that is near: the same model by 1 to 4 ranks, of the optimum, in few steps. From
@@ -384,8 +378,6 @@ static void test_start(void **state)
     t.lacks_beta0 = 1;
     check_failure(&t, 3, HINGE_EINVAL, "beta0: NULL on a rank that has rows");
     free((void *)t.beta0);
-    set_free(&blobs);
-    set_free(&line);
 }
 
 /* ---- traffic ----------------------------------------------------------------------------------------------------- */
@@ -427,7 +419,6 @@ static void test_many_ranks(void **state)
     assert_true(alone.gathered <= 80 + one.report.rounds * (8 + Q * 8 + (Q / 2 + Q / 4) * vector) + Q * vector +
                                       looks * (8 + 640 * (16 + 4 * 8)));
     hinge_model_free(one.model);
-    set_free(&set);
 }
 
 /* A line of --rounds: what it says was gathered is what went over the table. */
@@ -482,7 +473,6 @@ static void test_two_collectives(void **state)
     assert_int_equal(remove(path), 0);
     one.options.rounds = path_of("none/rounds");
     check_failure(&one, 2, HINGE_EIO, "none/rounds: cannot write");
-    set_free(&set);
 }
 
 /* ---- checkpoints ------------------------------------------------------------------------------------------------- */
@@ -567,7 +557,6 @@ static void test_checkpoint(void **state)
     check_failure(&rest, 2, HINGE_EFORMAT, "manifest");
     empty_folder();
     hinge_model_free(whole.model);
-    set_free(&set);
 }
 
 /* ---- failures and prediction ------------------------------------------------------------------------------------- */
@@ -584,7 +573,6 @@ static void test_one_rank_fails(void **state)
     t.params.C = 1;
     t.params.kernel = hinge_kernel_precomputed();
     check_failure(&t, 3, HINGE_EINVAL, "precomputed");
-    set_free(&set);
 }
 
 struct prediction {
@@ -618,7 +606,6 @@ static void test_prediction(void **state)
     run_ranks(3, predict_rank, &p);
     free(truth);
     hinge_model_free(model);
-    set_free(&set);
 }
 
 int main(void)

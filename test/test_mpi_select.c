@@ -99,7 +99,6 @@ static void test_same_points(void **state)
         hinge_selection_free(g.selection);
     }
     hinge_selection_free(truth);
-    set_free(&g.set);
 }
 
 /* More ranks than kernels, and than points; points that are dropped, known, or cannot be trained. */
@@ -138,7 +137,6 @@ static void test_other_points(void **state)
                          g.selection->points[k].nu > 1 ? HINGE_POINT_FAILED : HINGE_POINT_DONE);
     assert_null(g.selection->model);
     hinge_selection_free(g.selection);
-    set_free(&g.set);
 }
 
 /* A rank that is stopped leaves its points; one that fails ends all. */
@@ -162,7 +160,6 @@ static void test_ends(void **state)
     g.options.decisions = 1;
     run_ranks(1, select_rank, &g);
     assert_int_equal(g.err.status, HINGE_EINVAL);
-    set_free(&g.set);
 }
 
 /* ---- cross-validation -------------------------------------------------------------------------------------------- */
@@ -284,7 +281,6 @@ static void test_folds(void **state)
     f.folds = 701;
     check_folds(&f, 0); /* refused */
     assert_string_equal(f.err.text, "folds: 701 is not in 2 .. 700 rows");
-    set_free(&f.set);
     f = (struct folds){ .set = set_regression(12, 600, 4), .folds = 4, .weights = weights };
     f.params = params_for(HINGE_EPSILON_SVR, hinge_kernel_rbf(0.3), 1);
     f.params.eps = 1e-6;
@@ -293,7 +289,6 @@ static void test_folds(void **state)
     f.params.task = HINGE_ONE_CLASS;
     f.params.nu = 0.2;
     check_folds(&f, 0);
-    set_free(&f.set);
     free(weights);
 }
 
@@ -312,7 +307,6 @@ static void test_stopped_folds(void **state)
     for (size_t i = 0; i < N; i++)
         missing += isnan(predictions[i]);
     assert_int_equal(missing, N / 2);
-    set_free(&f.set);
 }
 
 int main(void)

@@ -243,8 +243,6 @@ static void test_tasks(void **state)
     }
     print_message("used in %d of 9 trainings\n", used);
     assert_true(used >= 6);
-    set_free(&c);
-    set_free(&r);
 }
 
 /* Every row three times, some of them with the other label; kernels of rank 3 and 10; C from tiny to huge. */
@@ -276,7 +274,6 @@ static void test_degenerate(void **state)
             assert_close(r.objective, dense, 1e-9);
             hinge_model_free(m);
         }
-    set_free(&s);
 }
 
 /* ---- budgets, threads, ends -------------------------------------------------------------------------------------- */
@@ -310,7 +307,6 @@ static void test_no_room(void **state)
     assert_true(r.newton_steps == 0 && r.newton_no_room > 0);
     assert_non_null(strstr(r.path, "no room for newton"));
     hinge_model_free(m);
-    set_free(&s);
 }
 
 /* More rows than are factored at a time. */

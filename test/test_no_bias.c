@@ -134,7 +134,6 @@ static void against_the_dense_dual(void **state)
             check(&values, gram, &params);
             free(gram);
             free(weights);
-            set_free(&set);
         }
 }
 
@@ -177,8 +176,6 @@ static void ones(void **state)
         assert_close(plus.objective, column.objective, 1e-9);
         hinge_model_free(a);
         hinge_model_free(b);
-        set_free(&set);
-        set_free(&more);
     }
 }
 
@@ -220,7 +217,6 @@ static void larger(void **state)
     hinge_model_free(two);
     hinge_model_free(warm);
     hinge_model_free(indefinite);
-    set_free(&set);
 }
 
 static void degenerate(void **state)
@@ -240,7 +236,6 @@ static void degenerate(void **state)
     if (hinge_train(&model, &x, set.y, &params, &report, &err) == HINGE_OK)
         assert_int_equal(report.n_problems, 0);
     hinge_model_free(model);
-    set_free(&set);
     set = set_regression(16, 50, 2);
     for (size_t i = 0; i < set.n; i++)
         set.y[i] = 0.05; /* within the tube of 0 */
@@ -248,7 +243,6 @@ static void degenerate(void **state)
     hinge_model_free(fit(&set, &params, &report));
     assert_int_equal(report.outcome, HINGE_CONVERGED);
     assert_int_equal(report.n_sv, 0);
-    set_free(&set);
 }
 
 /* A saved model has rho 0, comes back as it was, and LIBSVM computes the same. */
@@ -278,7 +272,6 @@ static void files(void **state)
     svm_free_and_destroy_model(&theirs);
     hinge_model_free(model);
     hinge_model_free(loaded);
-    set_free(&set);
 }
 
 int main(void)

@@ -80,7 +80,6 @@ static void batch_by_plain_loops(void **state)
             assert_true(largest_difference(v, w, 4) <= 1e-9);
             assert_near(a, b, 1e-9);
         }
-    set_free(&set);
 }
 
 static void separable_data_are_separated(void **state)
@@ -105,7 +104,6 @@ static void separable_data_are_separated(void **state)
             assert_true((double)(total + set.n) <= 800 * 5 * 16 / 0.01);
         assert_true(history[rounds - 1].objective == 0);
         free(history);
-        set_free(&set);
     }
 }
 
@@ -130,7 +128,6 @@ static void strict_from_zero_stays(void **state)
     assert_int_equal(hinge_perceptron(&x, set.y, &options, v, NULL, NULL, &rounds, NULL), HINGE_OK);
     assert_true(rounds == 0);
     assert_memory_equal(w, v, sizeof w);
-    set_free(&set);
 }
 
 /* ---- SGD --------------------------------------------------------------------------------------------------------- */
@@ -203,8 +200,6 @@ static void near_the_optimum(void **state)
                     assert_true(found >= best * (1 - 1e-6));
                     assert_true(found <= best * 1.01);
                 }
-    for (size_t k = 0; k < 3; k++)
-        set_free(&sets[k]);
 }
 
 /* Two steps of the recursion by hand. */
@@ -248,7 +243,6 @@ static void best_bias(void **state)
     assert_int_equal(hinge_sgd(&x, only, &options, w, &b, NULL, NULL), HINGE_OK); /* one class only */
     for (size_t i = 0; i < 301; i++)
         assert_true(decide(&set, i, w, b) <= -1 + 1e-9);
-    set_free(&set);
 }
 
 /* ---- both -------------------------------------------------------------------------------------------------------- */
@@ -291,7 +285,6 @@ static void threads_seeds_types(void **state)
         assert_int_equal(memcmp(v, w[0], sizeof v) != 0, batch > 0);
     }
     free(x32);
-    set_free(&set);
 }
 
 static void refusals(void **state)
@@ -388,7 +381,6 @@ static void callback_ends_it(void **state)
             assert_int_equal(watch.steps, last * (batch == 0 ? 600 : 86));
             assert_true(memcmp(v, w, sizeof v) == 0 && a == b);
         }
-    set_free(&set);
 }
 
 int main(void)

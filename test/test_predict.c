@@ -111,7 +111,6 @@ static void near_twins(void **state)
         check(m, &sv, "near twins", 1e-8);
         hinge_model_free(m);
     }
-    set_free(&sv);
 }
 
 /* Few different values of K, each wrong by the same in all its places. */
@@ -129,8 +128,6 @@ static void zeros_and_ones(void **state)
             check(m, &x, "0/1", 1e-8 * size);
             hinge_model_free(m);
         }
-    set_free(&sv);
-    set_free(&x);
 }
 
 /* Models of every task and kernel that predict in f32 where that is enough; it is for some. */
@@ -151,8 +148,6 @@ static void all_kinds(void **state)
                 hinge_model_free(m);
             }
     assert_true(values > 3 && labels > values);
-    set_free(&sv);
-    set_free(&x);
 }
 
 /* ---- examples that are too large --------------------------------------------------------------------------------- */
@@ -177,8 +172,6 @@ static void too_large(void **state)
         hinge_model_free(m);
         sv.x[3 * sv.d + 4] = 0; /* none is: f32 may be tried */
     }
-    set_free(&sv);
-    set_free(&x);
 }
 
 /* ---- what f32 does not hold -------------------------------------------------------------------------------------- */
@@ -212,11 +205,7 @@ static void too_small(void **state)
         hinge_model *m = model_of(HINGE_C_SVC, cases[k].kernel, &vectors, cases[k].size, 0, &seed);
         check(m, &examples, "values", fmax(1e-9, 1e-13 * cases[k].size));
         hinge_model_free(m);
-        set_free(&vectors);
-        set_free(&examples);
     }
-    set_free(&sv);
-    set_free(&x);
 }
 
 /* Values that are infinite for the support vectors of one class say nothing of the problem of two others. */
@@ -246,7 +235,6 @@ static void infinite_for_others(void **state)
                 assert_false(isnan(f[p]));
         }
         hinge_model_free(m);
-        set_free(&set);
     }
 }
 
@@ -278,8 +266,6 @@ static void few_nonzeros(void **state)
     }
     check(m, &x, "few non-zeros", 1e-8);
     hinge_model_free(m);
-    set_free(&sv);
-    set_free(&x);
     free(f);
 }
 
@@ -296,8 +282,6 @@ static void many_by_few(void **state)
     assert_true(hg_model_is_small(m) && !m->f32_is_enough && hg_model_f32_tells_labels(m));
     check(m, &x, "many by few", 1e-9);
     hinge_model_free(m);
-    set_free(&sv);
-    set_free(&x);
 }
 
 /* ---- several classes --------------------------------------------------------------------------------------------- */
@@ -381,8 +365,6 @@ static void unsure_votes(void **state)
             hinge_model_free(m);
         }
     assert_true(labels > 0);
-    set_free(&sv);
-    set_free(&x);
 }
 
 /* Equal vectors of a class are one in prediction, and those of different classes are not; the model keeps them all. */
@@ -412,8 +394,6 @@ static void equal_vectors(void **state)
     hinge_model *m = twelve_classes(hinge_kernel_rbf(0.02), HINGE_ONE_VS_ONE, &sv, 1, &seed);
     assert_null(m->merged);
     hinge_model_free(m);
-    set_free(&sv);
-    set_free(&x);
 }
 
 /* ---- K(x, x) ----------------------------------------------------------------------------------------------------- */
@@ -445,7 +425,6 @@ static void themselves(void **state)
                     }
                 }
                 hinge_model_free(m);
-                set_free(&sv);
                 free(f);
             }
 }

@@ -246,7 +246,6 @@ static void scale_both(struct set *train, struct set *test)
     set_scale(&all);
     memcpy(train->x, all.x, train->n * train->d * sizeof *all.x);
     memcpy(test->x, all.x + train->n * train->d, test->n * test->d * sizeof *all.x);
-    set_free(&all);
 }
 
 static void like_libsvm_shipped(void **state)
@@ -258,18 +257,13 @@ static void like_libsvm_shipped(void **state)
     hinge_params nu = probable(HINGE_NU_SVC, 0.05, 1);
     nu.nu = 0.2;
     like_theirs("breast_cancer, nu", &train, &test, nu);
-    set_free(&train);
-    set_free(&test);
     train = set_shipped("digits", "train", 64, 0, 2, 0);
     test = set_shipped("digits", "test", 64, 0, 1, 0);
     scale_both(&train, &test);
     like_theirs("digits", &train, &test, probable(HINGE_C_SVC, 0.02, 2));
-    set_free(&train);
-    set_free(&test);
     const double labels[] = { 5, -2, 9, 1 };
     train = set_blobs(50, 800, 6, 4, labels, 2);
     like_theirs("four blobs", &train, &train, probable(HINGE_C_SVC, 0.1, 1));
-    set_free(&train);
 }
 
 static void like_libsvm_shared(void **state)
@@ -277,19 +271,13 @@ static void like_libsvm_shared(void **state)
     struct set train = set_shared("heart_scale", "train", 13, 0, 1, 0);
     struct set test = set_shared("heart_scale", "test", 13, 0, 1, 0);
     like_theirs("heart_scale", &train, &test, probable(HINGE_C_SVC, 1.0 / 13, 1));
-    set_free(&train);
-    set_free(&test);
     train = set_shared("satimage", "train", 36, 0, 4, 0);
     test = set_shared("satimage", "test", 36, 0, 4, 0);
     scale_both(&train, &test);
     like_theirs("satimage", &train, &test, probable(HINGE_C_SVC, 0.5, 4));
-    set_free(&train);
-    set_free(&test);
     train = set_shared("a9a", "train", 123, 0, 20, 0);
     test = set_shared("a9a", "test", 123, 0, 40, 0);
     like_theirs("a9a", &train, &test, probable(HINGE_C_SVC, 0.05, 1));
-    set_free(&train);
-    set_free(&test);
 }
 
 static void widths(const char *name, const struct set *set, hinge_params params)
@@ -312,7 +300,6 @@ static void laplace(void **state)
     hinge_params nu = probable(HINGE_NU_SVR, 0.2, 1);
     nu.nu = 0.4;
     widths("made, nu", &set, nu);
-    set_free(&set);
 }
 
 static void laplace_shared(void **state)
@@ -320,7 +307,6 @@ static void laplace_shared(void **state)
     struct set set = set_shared("abalone", "train", 8, 0, 4, 0);
     set_scale(&set);
     widths("abalone", &set, probable(HINGE_EPSILON_SVR, 0.5, 10));
-    set_free(&set);
 }
 
 /* ---- One-class ------------------------------------------------------------------------------------------- */
@@ -385,7 +371,6 @@ static void density(void **state)
     assert_int_equal(hinge_calibrate(model, &x, NULL, NULL, &err), HINGE_EINVAL);
     assert_non_null(strstr(err.text, "too few"));
     hinge_model_free(model);
-    set_free(&set);
 }
 
 /* ---- Two classes: monotone ------------------------------------------------------------------------------- */
@@ -408,7 +393,6 @@ static void monotone(void **state)
     free(p);
     free(f);
     hinge_model_free(model);
-    set_free(&set);
 }
 
 /* ---- Seeds, threads, weights ----------------------------------------------------------------------------- */
@@ -461,8 +445,6 @@ static void threads_and_seeds(void **state)
     params.cache_bytes = 1 << 18; /* in turn */
     same_for_threads(&set, params);
     same_for_threads(&line, probable(HINGE_EPSILON_SVR, 0.2, 1));
-    set_free(&set);
-    set_free(&line);
 }
 
 /* Rows of weight 0 are as if they were not there: the calibration too. */
@@ -480,9 +462,6 @@ static void weights_of_zero(void **state)
         same_calibration(a, b);
         hinge_model_free(a);
         hinge_model_free(b);
-        set_free(&set);
-        set_free(&junk);
-        set_free(&all);
     }
 }
 
@@ -504,7 +483,6 @@ static void precomputed(void **state)
         hinge_model_free(direct);
         hinge_model_free(model);
         free(gram);
-        set_free(&set);
     }
 }
 
@@ -546,8 +524,6 @@ static void held_out(void **state)
     hinge_model_free(model);
     free(p);
     free(q);
-    set_free(&other);
-    set_free(&set);
     hinge_params svr = probable(HINGE_EPSILON_SVR, 0.2, 1);
     train = line;
     train.n = 400;
@@ -559,7 +535,6 @@ static void held_out(void **state)
     assert_int_equal(hinge_model_laplace(model, &sigma, NULL), HINGE_OK);
     assert_close(sigma, by_folds, 0.15);
     hinge_model_free(model);
-    set_free(&line);
 }
 
 /* ---- One class against the rest ------------------------------------------------------------------------- */
@@ -574,7 +549,6 @@ static struct set sorted_blobs(uint64_t seed, size_t n, size_t k, const double *
             if (set.y[i] == labels[c])
                 order[m++] = i;
     struct set sorted = set_rows(&set, order, n);
-    set_free(&set);
     free(order);
     return sorted;
 }
@@ -621,7 +595,6 @@ static void rest_is_a_class(void **state)
             }
             hinge_model_free(model);
         }
-    set_free(&set);
 }
 
 /* From decision values by plain loops: the best sigmoid of each class, divided by their sum. */
@@ -660,8 +633,6 @@ static void rest_held_out(void **state)
         assert_true(label[i] == hinge_model_labels(model)[best]);
     }
     hinge_model_free(model);
-    set_free(&train);
-    set_free(&held);
     free(f);
     free(g);
     free(p);
@@ -698,8 +669,6 @@ static void rest_on_digits(void **state)
     hinge_model_free(pairs);
     hinge_model_free(rest);
     hinge_model_free(again);
-    set_free(&train);
-    set_free(&test);
 }
 
 /* ---- Files ----------------------------------------------------------------------------------------------- */
@@ -782,9 +751,6 @@ static void files(void **state)
         hinge_model_free(model);
         hinge_model_free(again);
     }
-    set_free(&three);
-    set_free(&two);
-    set_free(&line);
 }
 
 static void files_of_our_own(void **state)
@@ -816,7 +782,6 @@ static void files_of_our_own(void **state)
         hinge_model_free(model);
         hinge_model_free(again);
     }
-    set_free(&set);
 }
 
 /* ---- Single classes, refusals, stops --------------------------------------------------------------------- */
@@ -857,7 +822,6 @@ static void single_class(void **state)
         assert_int_equal(hinge_model_has_probability(model), n > 2);
         hinge_model_free(model);
     }
-    set_free(&set);
 }
 
 static void refused(const hinge_model *model, const struct set *set, const char *part)
@@ -902,8 +866,6 @@ static void refuses(void **state)
     hinge_model_free(model);
     assert_false(hinge_model_has_probability(NULL));
     assert_true(sigma == 42);
-    set_free(&set);
-    set_free(&bad);
 }
 
 struct watch {
@@ -949,7 +911,6 @@ static void stops(void **state)
         assert_false(hinge_model_has_probability(model));
         hinge_model_free(model);
     }
-    set_free(&set);
 }
 
 /* nu at the most the classes allow: a fold that has a row less of the smaller one still calibrates. */
@@ -963,7 +924,6 @@ static void largest_nu(void **state)
     hinge_model *model = fit(&set, &params, NULL);
     assert_true(hinge_model_has_probability(model));
     hinge_model_free(model);
-    set_free(&set);
 }
 
 int main(void)

@@ -58,8 +58,6 @@ static void permuting(void **state)
         struct set other = set_rows(&set, rows, set.n);
         hinge_params params = small_problem(task, types[t % 3], 0.5);
         same_optimum(&set, &params, &set, &other, &params, &set, 1, 1); /* +1 is positive in both */
-        set_free(&other);
-        set_free(&set);
     }
 }
 
@@ -71,16 +69,12 @@ static void flipping_labels(void **state)
             flipped.y[i] = -set.y[i];
         hinge_params params = small_problem(HINGE_C_SVC, types[k], 0.7);
         same_optimum(&set, &params, &set, &flipped, &params, &set, -1, 1);
-        set_free(&set);
-        set_free(&flipped);
         set = set_regression(53 + k, 300, 4);
         flipped = set_regression(53 + k, 300, 4);
         for (size_t i = 0; i < set.n; i++)
             flipped.y[i] = -set.y[i];
         params = small_problem(HINGE_EPSILON_SVR, types[k], 0.7);
         same_optimum(&set, &params, &set, &flipped, &params, &set, -1, 1);
-        set_free(&set);
-        set_free(&flipped);
     }
 }
 
@@ -101,8 +95,6 @@ static void duplicating(void **state)
             weights[i] = 0.25;
         weighted.C = 4 * params.C;
         same_optimum(&set, &params, &set, &set, &weighted, &set, 1, 1);
-        set_free(&copies);
-        set_free(&set);
     }
 }
 
@@ -123,8 +115,6 @@ static void scaling_kernel_and_C(void **state)
         set_multiply(&gram, s);
         same_optimum(&set, &params, &set, &gram, &other, &gram, 1, 1 / s);
         free(gram.x);
-        set_free(&set);
-        set_free(&scaled);
     }
 }
 
@@ -142,8 +132,6 @@ static void rotating(void **state)
     same_optimum(&set, &params, &set, &turned, &params, &turned, 1, 1);
     params.kernel.type = HINGE_LINEAR;
     same_optimum(&set, &params, &set, &turned, &params, &turned, 1, 1);
-    set_free(&set);
-    set_free(&turned);
 }
 
 static void moving_far_from_origin(void **state)
@@ -170,8 +158,6 @@ static void moving_far_from_origin(void **state)
             free(f);
             free(g);
         }
-        set_free(&set);
-        set_free(&moved);
     }
 }
 
@@ -238,7 +224,6 @@ static void certificates_of_nu(void **state)
         if (!(c.gap >= 0 && c.gap <= 1e-4 * fabs(c.dual)))
             fail_msg("%zu examples, nu = %g: gap %g of %g", set.n, params.nu, c.gap, c.dual);
         hinge_model_free(model);
-        set_free(&set);
     }
 }
 
@@ -268,7 +253,6 @@ static void certificates(void **state)
         check_certificate(&set, &params, true);
         params.max_iter = 5; /* far from the optimum */
         check_certificate(&set, &params, false);
-        set_free(&set);
     }
 }
 
@@ -320,7 +304,6 @@ static void shapes_at_random(void **state)
                       repeats ? ", each twice" : "", (int)params.kernel.type, params.C,
                       is_regression ? "regression" : "classes");
         check_certificate(&set, &params, true);
-        set_free(&set);
     }
 }
 
@@ -343,7 +326,6 @@ static void slackness_of_regression(void **state)
         free(gram);
         free(beta);
         hinge_model_free(model);
-        set_free(&set);
     }
 }
 
@@ -384,7 +366,6 @@ static void certificate_of_pairs(void **state)
     free(gram);
     free(beta);
     hinge_model_free(model);
-    set_free(&set);
 }
 
 /* On real data whose kernel values are large, the report's error is no understatement. */
@@ -414,7 +395,6 @@ static void honest_error(void **state)
             free(beta);
             hinge_model_free(model);
         }
-    set_free(&set);
 }
 
 int main(void)

@@ -128,7 +128,6 @@ static void against_the_dense_dual(void **state)
                 params.rank = kernels[k].type == HINGE_LINEAR ? 0 : set.n;
                 check(&set, gram, &params, "interior-point");
                 free(gram);
-                set_free(&set);
             }
 }
 
@@ -153,7 +152,6 @@ static void median(void **state)
     hinge_model_free(b);
     free(beta);
     free(beta_svr);
-    set_free(&set);
 }
 
 /* min sum tau u + (1 - tau) v, X w + b + u - v = y, u, v >= 0 by hinge_qp_solve: the least loss of any line, and w. */
@@ -203,7 +201,6 @@ static void linear_program(void **state)
         assert_true(loss <= least * (1 + 1e-7) + square / (2 * C));
         hinge_model_free(model);
         free(f);
-        set_free(&set);
     }
 }
 
@@ -249,7 +246,6 @@ static void share_below(void **state)
         params.kernel = hinge_kernel_linear();
         splits(&set, &params, 3e-5);
     }
-    set_free(&set);
 }
 
 /* Held-out rows are below f about as often: within four standard deviations, and a hundredth for what is learned. */
@@ -276,9 +272,6 @@ static void coverage_of_shared(void **state)
         hinge_model_free(model);
         free(f);
     }
-    set_free(&train);
-    set_free(&test);
-    set_free(&all);
 }
 
 static void pinball(void **state)
@@ -315,7 +308,6 @@ static void warm_start(void **state)
     hinge_model_free(from_far);
     free(beta);
     free(far);
-    set_free(&set);
 }
 
 /* Each fold, and each row left out, as a training of the others says. */
@@ -342,11 +334,8 @@ static void held_out(void **state)
         loss += plain_pinball(0.7, set.y[i], alone[i]) / N;
         hinge_model_free(model);
         free(f);
-        set_free(&others);
-        set_free(&one);
     }
     assert_close(loo.error, loss, 1e-9);
-    set_free(&set);
 }
 
 /* Every coefficient is at its bound, C tau or C (tau - 1), but that of the middle row, which is 0: it holds b without
@@ -405,7 +394,6 @@ static void files(void **state)
     hinge_model_free(again);
     free(f);
     free(g);
-    set_free(&set);
 }
 
 static void spoilt_files(void **state)
@@ -475,7 +463,6 @@ static void refusals(void **state)
     assert_int_equal(hinge_calibrate(model, &x, set.y, NULL, &err), HINGE_EINVAL);
     assert_false(hinge_model_has_probability(model));
     hinge_model_free(model);
-    set_free(&set);
 }
 
 int main(void)

@@ -99,10 +99,6 @@ static void free_jobs(struct jobs *jobs)
         hinge_free(jobs->job[i].alone.bytes);
         free(jobs->job[i].folds);
     }
-    set_free(&jobs->two);
-    set_free(&jobs->three);
-    set_free(&jobs->values);
-    set_free(&jobs->sparse);
 }
 
 /* The model as text; no bytes: it failed. */
@@ -257,7 +253,6 @@ static void one_model_many_readers(void **state)
             free_reading(&readers[i].reading);
         hinge_model_free(model);
     }
-    set_free(&set);
 }
 
 /* ---- a stop from elsewhere --------------------------------------------------------------------------------------- */
@@ -318,7 +313,6 @@ static void stop_from_elsewhere(void **state)
         assert_non_null(c.text.bytes);
         hinge_free(c.text.bytes);
     }
-    set_free(&set);
 }
 
 /* ---- files ------------------------------------------------------------------------------------------------------- */
@@ -380,7 +374,6 @@ static void files_at_once(void **state)
         hinge_model_free(models[i]);
         hinge_free(texts[i].bytes);
     }
-    set_free(&set);
     assert_int_equal(unlink(path), 0);
 }
 

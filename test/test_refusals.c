@@ -113,7 +113,6 @@ static void nonfinite_anywhere(void **state)
         refused(&x, set.y, &params, row, column, "nan");
         set.x[i] = kept;
     }
-    set_free(&set);
 }
 
 static void shapes(void **state)
@@ -399,7 +398,6 @@ static void user_kernel_fails_later(void **state)
     for (size_t i = 0; i < 700; i++)
         assert_true(labels[i] != -77 && decisions[i] != -77);
     hinge_model_free(model);
-    set_free(&many);
 }
 
 /* ---- Prediction and accessors ------------------------------------------------------------------------------------ */
@@ -509,7 +507,6 @@ static void one_class_only(void **state)
     assert_int_equal(hinge_model_n_problems(model), 0);
     assert_true(hinge_model_labels(model)[0] == 42.5);
     hinge_model_free(model);
-    set_free(&set);
 }
 
 static void tiny_and_degenerate(void **state)
@@ -535,7 +532,6 @@ static void tiny_and_degenerate(void **state)
             for (size_t i = 0; i < set.n; i++) /* five rows, each many times */
                 set.x[i * set.d] = (double)(i % 5);
             taken(&set, &params, HINGE_CONVERGED);
-            set_free(&set);
         }
     hinge_params params = params_of(HINGE_C_SVC);
     params.kernel.gamma = 0; /* a constant kernel is legal */
@@ -557,7 +553,6 @@ static void labels_kept_apart(void **state)
         assert_memory_equal(labels, set.y, set.n * sizeof(double)); /* well apart: all are right */
         free(labels);
         hinge_model_free(model);
-        set_free(&set);
     }
 }
 
@@ -578,7 +573,6 @@ static void kernel_overflows(void **state)
             assert_true(isfinite(hinge_model_coef(model)[i]));
         hinge_model_free(model);
     }
-    set_free(&set);
 }
 
 /* A warm start from nonsense is moved into the feasible set. */
@@ -598,7 +592,6 @@ static void nonfinite_start(void **state)
         assert_int_equal(warm.outcome, HINGE_CONVERGED);
         assert_close(warm.objective, cold.objective, 1e-6);
     }
-    set_free(&set);
 }
 
 /* Rows without features are all alike. */
@@ -617,12 +610,11 @@ static void beyond_f32(void **state)
     hinge_params params = params_of(HINGE_C_SVC);
     params.kernel = hinge_kernel_rbf(1e-51);
     taken(&set, &params, HINGE_CONVERGED);
-    set_free(&set);
 }
 
 int main(void)
 {
-#define TEST(f) cmocka_unit_test_setup(f, restore)
+#define TEST(f) cmocka_unit_test_setup_teardown(f, restore, give_back)
     const struct CMUnitTest tests[] = {
         TEST(nonfinite_values),  TEST(nonfinite_anywhere),  TEST(shapes),
         TEST(parameters),        TEST(class_weights),       TEST(infeasible_nu),

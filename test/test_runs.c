@@ -65,7 +65,6 @@ static void threads_two_class(void **state)
     params.shrinking = 0;
     params.precision = HINGE_PRECISION_F64;
     same_for_threads(&part, params, true);
-    set_free(&set);
 }
 
 static void threads_multi_class(void **state)
@@ -77,7 +76,6 @@ static void threads_multi_class(void **state)
     same_for_threads(&set, params, false);
     params.cache_bytes = 1 << 20;
     same_for_threads(&set, params, false);
-    set_free(&set);
 }
 
 /* Of three problems the first is the largest, and leaves little of the memory that it shares with those after it: the
@@ -104,8 +102,6 @@ static void threads_newton(void **state)
     check_same_model(model[0], model[1]);
     for (int t = 0; t < 2; t++)
         hinge_model_free(model[t]);
-    set_free(&set);
-    set_free(&all);
 }
 
 static void threads_regression(void **state)
@@ -113,7 +109,6 @@ static void threads_regression(void **state)
     struct set set = set_regression(22, 3000, 8);
     hinge_params params = params_for(HINGE_EPSILON_SVR, hinge_kernel_rbf(0.3), 5);
     same_for_threads(&set, params, false);
-    set_free(&set);
 }
 
 /* Predictions of any number of threads are the same bits. */
@@ -147,7 +142,6 @@ static void threads_prediction(void **state)
     for (int i = 0; i < 3; i++)
         free(f[i]);
     hinge_model_free(model);
-    set_free(&set);
 }
 
 static void blas_is_openmp(void **state)
@@ -193,7 +187,6 @@ static void warm_start(void **state)
         hinge_model_free(again);
         free(beta);
         hinge_model_free(model);
-        set_free(&set);
     }
 }
 
@@ -226,8 +219,6 @@ static void warm_start_other_tasks(void **state)
         }
         free(beta);
     }
-    set_free(&sets[0]);
-    set_free(&sets[1]);
 }
 
 /* From a solution, next to nothing is left to do. */
@@ -255,8 +246,6 @@ static void warm_start_is_quick(void **state)
         }
         free(beta);
     }
-    set_free(&sets[0]);
-    set_free(&sets[1]);
     assert_int_equal(slow, 0);
 }
 
@@ -334,7 +323,6 @@ static void limits(void **state)
             check_usable(&set, &params, model, &report);
             hinge_model_free(model);
         }
-        set_free(&set);
     }
 }
 
@@ -350,7 +338,6 @@ static void time_limit_holds(void **state)
     assert_true(report.seconds >= 0.3); /* test_limits counts what is done after the limit */
     check_usable(&set, &params, model, &report);
     hinge_model_free(model);
-    set_free(&set);
 }
 
 static void progress_tells(void **state)
@@ -370,7 +357,6 @@ static void progress_tells(void **state)
         check_same_model(without, with);
         hinge_model_free(without);
         hinge_model_free(with);
-        set_free(&set);
     }
 }
 
@@ -430,7 +416,6 @@ static void stages_are_parts(void **state)
         }
         hinge_model_free(without);
         hinge_model_free(with);
-        set_free(&set);
     }
 }
 
@@ -447,7 +432,6 @@ static void stages_of_folds(void **state)
     assert_int_equal(hinge_cross_validate(&x, set.y, &params, 3, labels, &r, &err), HINGE_OK);
     check_stages(&r);
     free(labels);
-    set_free(&set);
 }
 
 /* So many regions of two threads, in which the caller works for 1 ms and waits; returns those of one thread. */
@@ -507,7 +491,6 @@ static void predictions_in_float(void **state)
     free(label);
     free(decision);
     hinge_model_free(model);
-    set_free(&set);
 }
 
 struct told {
@@ -555,8 +538,6 @@ static void prediction_tells(void **state)
     free(labels);
     free(again);
     hinge_model_free(model);
-    set_free(&set);
-    set_free(&some);
 }
 
 int main(void)

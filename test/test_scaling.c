@@ -79,7 +79,6 @@ static void there_and_back(void **state)
             assert_close(back[k], set.x[k], 1e-12);
         hinge_scaling_free(&scaling);
     }
-    set_free(&set);
 }
 
 static void floats(void **state)
@@ -119,8 +118,6 @@ static void trains(void **state)
     free(expected);
     hinge_model_free(by_hand);
     hinge_scaling_free(&ranges);
-    set_free(&set);
-    set_free(&scaled);
 }
 
 /* Each row is predicted by a training on the others, scaled by the others' ranges: by hand. */
@@ -155,11 +152,7 @@ static void folds(void **state)
         free(label);
         hinge_model_free(model);
         hinge_scaling_free(&ranges);
-        set_free(&rest);
-        set_free(&one);
     }
-    set_free(&set);
-    set_free(&all);
 }
 
 /* Calibration's folds too: of the rows as they are, and a model that scales already. */
@@ -181,7 +174,6 @@ static void calibrates(void **state)
         likely += probabilities[2 * i + (set.y[i] == hinge_model_labels(model)[1])] > 0.5;
     assert_true(likely > 100);
     hinge_model_free(model);
-    set_free(&set);
 }
 
 static void refusals(void **state)
@@ -220,7 +212,6 @@ static void refusals(void **state)
     set.x[5] = NAN;
     assert_int_equal(hinge_scaling_fit(&bad, &x, NULL, 0, 1, &err), HINGE_EINVAL);
     hinge_model_free(model);
-    set_free(&set);
 }
 
 int main(void)

@@ -75,7 +75,6 @@ static void check_fold(const struct set *set, const hinge_params *params, const 
     hinge_model_free(model);
     free(label);
     free(decision);
-    set_free(&test);
     free(weights);
     free(out);
 }
@@ -123,7 +122,6 @@ static void finds_what_trainings_find(void **state)
     check_points(&set, &params, small_grid(), 1e-5);
     params = tight(HINGE_ONE_CLASS);
     check_points(&set, &params, small_grid(), 1e-6);
-    set_free(&set);
 }
 
 static void finds_it_for_regression(void **state)
@@ -139,7 +137,6 @@ static void finds_it_for_regression(void **state)
         hinge_params params = tight(tasks[t]);
         check_points(&set, &params, options, 1e-5);
     }
-    set_free(&set);
 }
 
 static void finds_it_for_more_classes(void **state)
@@ -150,7 +147,6 @@ static void finds_it_for_more_classes(void **state)
     check_points(&set, &params, small_grid(), 1e-6);
     params.multiclass = HINGE_ONE_VS_REST;
     check_points(&set, &params, small_grid(), 1e-6);
-    set_free(&set);
 }
 
 static void finds_it_for_other_kernels(void **state)
@@ -166,7 +162,6 @@ static void finds_it_for_other_kernels(void **state)
     options.degree = (hinge_values){ degree, 2 };
     options.coef0 = (hinge_values){ coef0, 2 };
     check_points(&set, &params, options, 1e-5);
-    set_free(&set);
 }
 
 /* Two classes that overlap: more rows than a working set has. */
@@ -178,7 +173,6 @@ static void finds_it_in_many_rows(void **state)
     options.C.count = 3;
     options.gamma.count = 1;
     check_points(&set, &params, options, 1e-5);
-    set_free(&set);
 }
 
 /* Rows that stand twice, every fourth pair with both labels: its coefficients are at any C. The others' change no more,
@@ -202,8 +196,6 @@ static void carries_contradictions_along(void **state)
     for (size_t i = 1; i < selection->n_points; i++)
         assert_true(selection->points[i].iterations < selection->points[0].iterations / 4);
     hinge_selection_free(selection);
-    set_free(&half);
-    set_free(&set);
 }
 
 /* Equal rows with both labels at C: what rounding in f32 can cost at most is too much, and what it costs is not. */
@@ -220,7 +212,6 @@ static void stays_in_f32_while_that_is_good(void **state)
     hinge_selection *selection = choose(&set, &params, &options);
     assert_true(selection->outcome == HINGE_CONVERGED && selection->n_kernels == 1);
     hinge_selection_free(selection);
-    set_free(&set);
 }
 
 static bool same(double a, double b)
@@ -256,7 +247,6 @@ static void is_the_same_for_any_threads(void **state)
                 hinge_selection_free(selection);
         }
         hinge_selection_free(one);
-        set_free(&set);
     }
 }
 
@@ -284,7 +274,6 @@ static void finds_it_in_rows_of_bits(void **state)
         assert_memory_equal(of[0]->points[i].decisions, of[1]->points[i].decisions, set.n * sizeof(double));
     hinge_selection_free(of[0]);
     hinge_selection_free(of[1]);
-    set_free(&set);
 }
 
 /* Room for few rows: they are made again, and more rows than there is room for move at once (one-class begins with the
@@ -314,8 +303,6 @@ static void does_with_little_memory(void **state)
     params = tight(HINGE_C_SVC);
     params.cache_bytes = 1;
     check_points(&three, &params, options, 1e-5);
-    set_free(&three);
-    set_free(&set);
 }
 
 /* Features of scales 1e-4 to 1e3: what SMO side by side does not end, a training by itself does, by Newton's finish. */
@@ -344,7 +331,6 @@ static void ends_as_trainings_do(void **state)
         }
         assert_int_equal(selection->points[0].outcome, HINGE_CONVERGED);
         hinge_selection_free(selection);
-        set_free(&set);
     }
 }
 
@@ -367,7 +353,6 @@ static void ends_in_f32_too(void **state)
         hinge_selection_free(selection);
     }
     assert_true(score[0] == score[1]);
-    set_free(&set);
 }
 
 /* Rows in f32 are of no use where their rounding times the coefficients is as large as eps. */
@@ -389,7 +374,6 @@ static void takes_doubles_where_floats_are_coarse(void **state)
         assert_null(selection->model);
         hinge_selection_free(selection);
     }
-    set_free(&set);
 }
 
 /* Coefficients so large that SMO has no end: the interior point goes on after so many steps, on the data, on monomials,
@@ -423,9 +407,6 @@ static void ends_inside(void **state)
             check_points(set, &params, whole, 1e-3);
         }
     }
-    set_free(&three);
-    set_free(&two);
-    set_free(&real);
 }
 
 /* What sharing rows and starts saves, by count. */
@@ -441,7 +422,6 @@ static void goes_on_while_the_objective_falls(void **state)
     assert_int_equal(selection->points[0].outcome, HINGE_CONVERGED);
     assert_true(selection->points[0].iterations > 1000000); /* else the data are too easy for this test */
     hinge_selection_free(selection);
-    set_free(&set);
 }
 
 static void does_little_work(void **state)
@@ -478,7 +458,6 @@ static void does_little_work(void **state)
     hinge_selection_free(selection);
     free(fold);
     free(prediction);
-    set_free(&set);
 }
 
 /* ---- Folds ------------------------------------------------------------------------------------------------------- */
@@ -512,7 +491,6 @@ static void takes_the_folds_of_cross_validation(void **state)
     hinge_selection_free(selection);
     free(weights);
     free(prediction);
-    set_free(&set);
 }
 
 /* Ranges of each fold's training part, as in cross-validation. */
@@ -540,7 +518,6 @@ static void scales_each_fold_by_itself(void **state)
     }
     assert_non_null(hinge_model_scale_factor(selection->model));
     hinge_selection_free(selection);
-    set_free(&set);
 }
 
 /* Rows never held out, folds of different sizes, and groups that stay together. */
@@ -569,7 +546,6 @@ static void takes_folds_of_the_caller(void **state)
             assert_true(group[i] != group[i - 1] || fold[i] == fold[i - 1]);
         }
     hinge_selection_free(selection);
-    set_free(&set);
 }
 
 /* The numbers 0 and 2 of folds are of no row. */
@@ -584,7 +560,6 @@ static void takes_folds_without_rows(void **state)
         fold[i] = i % 2 == 0 ? 1 : 3;
     options.fold = fold;
     check_points(&set, &params, options, 1e-6);
-    set_free(&set);
 }
 
 /* ---- Scores ------------------------------------------------------------------------------------------------------ */
@@ -637,7 +612,6 @@ static void scores_by_definition(void **state)
         assert_near(point->deviation[HINGE_SCORE_AUC], sqrt(square - sum * sum), 1e-6);
     }
     hinge_selection_free(selection);
-    set_free(&set);
 }
 
 static void scores_regression_by_definition(void **state)
@@ -665,7 +639,6 @@ static void scores_regression_by_definition(void **state)
         assert_true(mse >= selection->best->score[HINGE_SCORE_MSE]);
     }
     hinge_selection_free(selection);
-    set_free(&set);
 }
 
 /* ---- The choice -------------------------------------------------------------------------------------------------- */
@@ -699,7 +672,6 @@ static void chooses_the_best(void **state)
                          all->points[k].score[1] < best->score[1]));
         hinge_selection_free(some);
         hinge_selection_free(all);
-        set_free(&set);
     }
 }
 
@@ -722,7 +694,6 @@ static void drops_what_is_surely_worse(void **state)
     assert_true(raced > 0 && raced < 9);
     hinge_selection_free(all);
     hinge_selection_free(selection);
-    set_free(&set);
 }
 
 /* Labels half of which are noise: the larger C, the worse. */
@@ -751,7 +722,6 @@ static void drops_the_rest_of_a_line_that_falls(void **state)
     assert_true(selection->best->C == all->best->C);
     hinge_selection_free(all);
     hinge_selection_free(selection);
-    set_free(&set);
 }
 
 /* Rows in f32 are too coarse for the training on the first half, whose classes are mixed and whose coefficients are
@@ -770,7 +740,6 @@ static void ends_where_one_fold_needs_f64(void **state)
     hinge_selection *selection = choose(&set, &params, &options);
     assert_true(selection->n_kernels > 2 && selection->outcome == HINGE_CONVERGED);
     hinge_selection_free(selection);
-    set_free(&set);
 }
 
 static void takes_the_simplest_within_an_error(void **state)
@@ -790,7 +759,6 @@ static void takes_the_simplest_within_an_error(void **state)
     for (size_t k = 0; k < 110; k++)
         assert_true(selection->points[k].C >= selection->best->C || selection->points[k].mean[1] < most - error);
     hinge_selection_free(selection);
-    set_free(&set);
 }
 
 /* ---- Calling back, and going on ---------------------------------------------------------------------------------- */
@@ -833,7 +801,6 @@ static void stops_and_goes_on(void **state)
     hinge_selection_free(whole);
     hinge_selection_free(part);
     hinge_selection_free(rest);
-    set_free(&set);
 }
 
 struct asked {
@@ -879,7 +846,6 @@ static void can_be_asked_to_stop(void **state)
     assert_null(selection->best);
     assert_null(selection->model);
     hinge_selection_free(selection);
-    set_free(&set);
 }
 
 /* ---- Ranges and bad input ---------------------------------------------------------------------------------------- */
@@ -940,7 +906,6 @@ static void refuses_bad_input(void **state)
     params.weights = weights;
     refuse(&set, &params, &(hinge_select_options){ .fold = fold }, "fold 0");
     refuse(&set, &params, &(hinge_select_options){ .group = group, .folds = 2 }, "group");
-    set_free(&set);
 }
 
 /* A point that cannot be trained says so, and the others go on. */
@@ -967,7 +932,6 @@ static void goes_on_without_bad_points(void **state)
     assert_non_null(strstr(selection->points[1].text, "infeasible"));
     assert_int_equal(selection->points[2].state, HINGE_POINT_FAILED);
     hinge_selection_free(selection);
-    set_free(&set);
 }
 
 /* A class smaller than the folds, and a fold that holds out all of a class. */
@@ -1000,7 +964,6 @@ static void takes_classes_that_folds_miss(void **state)
     selection = choose(&set, &params, &options);
     assert_true(selection->best->score[HINGE_SCORE_ACCURACY] == 1);
     hinge_selection_free(selection);
-    set_free(&set);
 }
 
 int main(void)

@@ -88,7 +88,6 @@ static void decisions_of_many(void **state)
     free(f);
     free(g);
     free(x32);
-    set_free(&set);
 }
 
 static void losses_by_hand(void **state)
@@ -190,7 +189,6 @@ static void features_multiply_to_the_kernel(void **state)
             }
         free(z);
         free(other);
-        set_free(&set);
     }
 }
 
@@ -223,8 +221,6 @@ static void linear_in_feature_space_is_the_kernel(void **state)
     free(g);
     hinge_model_free(explicit);
     hinge_model_free(implicit);
-    set_free(&z);
-    set_free(&set);
 }
 
 /* ---- Mercer ------------------------------------------------------------------------------------------------------ */
@@ -267,7 +263,6 @@ static void mercer(void **state)
         set.x[i] += 1000; /* far from the origin RBF is as good a kernel as near it */
     m = mercer_of(&set, hinge_kernel_rbf(5e5));
     assert_true(m.symmetric && m.semidefinite);
-    set_free(&set);
 
     double two[4] = { 1, 2, 2, 1 }, skew[4] = { 1, 0.5, 0.4, 1 }, y[2] = { 1, 1 };
     struct set gram = { 2, 2, two, y };
@@ -384,7 +379,6 @@ static void radius_in_feature_space(void **state)
         assert_true(R == again);
         free(gram);
     }
-    set_free(&set);
 }
 
 /* ---- kinds and classes ------------------------------------------------------------------------------------------- */
@@ -532,8 +526,6 @@ static void kinds_of_models(void **state)
     params.eps = 1e-6; /* before the division by r */
     check_kinds(&two, &params, 1e-3);
     check_kinds(&three, &params, 1e-3);
-    set_free(&two);
-    set_free(&three);
 }
 
 static void kinds_refused(void **state)
@@ -559,7 +551,6 @@ static void kinds_refused(void **state)
     assert_int_equal(hinge_kinds_of(model, &x, toy.y, &params, 0, NAN, &k, NULL, &err), HINGE_EINVAL);
     assert_int_equal(hinge_kinds_of(NULL, &x, toy.y, &params, 0, 0, &k, NULL, &err), HINGE_EINVAL);
     hinge_model_free(model);
-    set_free(&set);
 }
 
 /* ---- locating ---------------------------------------------------------------------------------------------------- */
@@ -587,9 +578,6 @@ static void locating_targets(void **state)
         assert_near(a.gap, b.gap, 1e-7 * a.primal);
         hinge_model_free(again);
         hinge_model_free(model);
-        set_free(&set);
-        set_free(&twice);
-        set_free(&once);
     }
 }
 
@@ -626,7 +614,6 @@ static void locating(void **state)
         free(seen);
         hinge_model_free(again);
         hinge_model_free(model);
-        set_free(&set);
     }
     /* other data, other labels */
     hinge_params params = hinge_params_default(HINGE_C_SVC);
@@ -646,8 +633,6 @@ static void locating(void **state)
     assert_int_equal(hinge_model_locate(again, &x, NULL, &lost, &err), HINGE_EINVAL);
     hinge_model_free(model);
     hinge_model_free(again);
-    for (size_t k = 0; k < 3; k++)
-        set_free(&sets[k]);
 }
 
 /* ---- conventions ------------------------------------------------------------------------------------------------- */
@@ -717,7 +702,6 @@ static void max_margin_form(void **state)
         hinge_model_free(a);
         hinge_model_free(b);
     }
-    set_free(&set);
 }
 
 int main(void)

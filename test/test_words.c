@@ -41,7 +41,6 @@ static void nu_svc_cut_short(void **state)
         hinge_model_free(fit(&set, &params, &report));
         assert_int_equal(report.outcome, expected[way]);
     }
-    set_free(&set);
     double x[] = { 0, 1, 2, 0, 1, 2 }, y[] = { 1, 1, 1, -1, -1, -1 };
     struct set same = { 6, 1, x, y };
     hinge_params params = hinge_params_default(HINGE_NU_SVC);
@@ -67,7 +66,6 @@ static void margin_is_of_nu_svc(void **state)
     hinge_report report;
     hinge_model_free(fit(&set, &params, &report));
     assert_int_not_equal(report.outcome, HINGE_NO_MARGIN);
-    set_free(&set);
 }
 
 /* Whenever a run is stopped, what it tells of the objective is what plain loops find of its coefficients, and no worse
@@ -104,7 +102,6 @@ static void stopped_anywhere(void **state)
             hinge_model_free(model);
         }
         free(gram);
-        set_free(&set);
     }
 }
 
@@ -143,7 +140,6 @@ static void far_targets(void **state)
             free(gram);
             free(beta);
             hinge_model_free(model);
-            set_free(&set);
         }
 }
 
@@ -181,7 +177,6 @@ static void nan_is_not_0(void **state)
             assert_true(isfinite(hinge_model_coef(other)[m]));
         hinge_model_free(other);
         hinge_model_free(model);
-        set_free(&set);
     }
 }
 
@@ -209,7 +204,6 @@ static void bounds_that_overflow(void **state)
             assert_true(model != NULL || strstr(err.text, "weights") != NULL);
             hinge_model_free(model);
         }
-    set_free(&set);
 }
 
 /* ---- Certificates ------------------------------------------------------------------------------------------------ */
@@ -270,7 +264,6 @@ static void rho_is_judged(void **state)
             hinge_model_free(moved);
         }
         hinge_model_free(model);
-        set_free(&set);
     }
 }
 
@@ -291,7 +284,6 @@ static void range_in_order(void **state)
             assert_true(kinds.bias >= kinds.bias_low - 1e-9 && kinds.bias <= kinds.bias_high + 1e-9);
         }
         hinge_model_free(model);
-        set_free(&set);
     }
 }
 
@@ -321,7 +313,6 @@ static void largest_of_folds(void **state)
         trace_error = fmax(trace_error, one.trace_error);
     }
     assert_true(all.gap == gap && all.rank == rank && all.trace_error == trace_error);
-    set_free(&set);
 }
 
 /* nu as large as all rows allow is more than some folds do, whose classes lack a row: there it is what they allow. More
@@ -351,7 +342,6 @@ static void nu_of_folds(void **state)
         params.nu *= 1.01;
         assert_int_equal(hinge_cross_validate(&x, set.y, &params, 5, predictions, NULL, &err), HINGE_EINVAL);
         assert_non_null(strstr(err.text, "infeasible"));
-        set_free(&set);
     }
 }
 
@@ -424,7 +414,6 @@ static void tube_of_0(void **state)
     hinge_model_free(again);
     hinge_model_free(model);
     free(beta);
-    set_free(&set);
 }
 
 /* ---- Files ------------------------------------------------------------------------------------------------------- */
@@ -456,7 +445,6 @@ static void features_without_vectors(void **state)
     free(b);
     hinge_model_free(again);
     hinge_model_free(model);
-    set_free(&set);
 }
 
 /* -0 is another number than 0 to a kernel of one's own: model and data files keep it. */
@@ -509,7 +497,6 @@ static void weightless_rows_have_no_coefficient(void **state)
     assert_true(a.primal == b.primal && a.dual == b.dual && a.kkt == b.kkt && a.slackness == b.slackness);
     hinge_model_free(again);
     hinge_model_free(model);
-    set_free(&set);
 }
 
 int main(void)
