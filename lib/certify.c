@@ -95,15 +95,33 @@ static double hard_gap(const struct hg_qp *qp, const double *g, double b)
     return least > 0 ? square / (2 * least * least) + hg_qp_objective(qp, g) : INFINITY;
 }
 
+/* Half the width of nu-SVR's tube that makes the primal objective least: no more than nu allows is outside of it. */
+static double tube(const struct hg_qp *qp, const double *sums, const double *g, double b)
+{
+    double low = 0, high = 0;
+    for (size_t i = 0; i < qp->n; i++)
+        high = fmax(high, fabs(g[i] + qp->off[0][i] + b));
+    for (int step = 0; step < 64; step++) {
+        double middle = (low + high) / 2, outside = 0;
+        for (size_t i = 0; i < qp->n; i++)
+            outside += fabs(g[i] + qp->off[0][i] + b) > middle ? qp->hi[0][i] : 0;
+        *(outside > sums[0] - sums[1] ? &low : &high) = middle;
+    }
+    return high;
+}
+
 /* The bias of each layer, b being the model's. Two layers have b - r and b + r: r is what nu-SVC's coefficients were
- * divided by; where they were not (no margin was found), and for nu-SVR's tube, it is what the gradients say. */
-static void layer_bias(const struct hg_qp *qp, const double *g, double b, double factor, double *bias)
+ * divided by, or, where they were not (no margin was found), what the gradients say; the tube has the other sign. */
+static void layer_bias(const struct hg_problem *pr, const struct hg_qp *qp, const double *sums, const double *g,
+                       double b, double factor, double *bias)
 {
     bias[0] = bias[1] = b;
     if (qp->layers == 1)
         return;
     bool divided = fabs(factor - 1) > 1e-9;
-    double r = divided ? 1 / factor : (hg_qp_bias(qp, NULL, qp->n, g, 1) - hg_qp_bias(qp, NULL, qp->n, g, 0)) / 2;
+    double r = pr->params.task == HINGE_NU_SVR ? -tube(qp, sums, g, b)
+               : divided                       ? 1 / factor
+                         : (hg_qp_bias(qp, NULL, qp->n, g, 1) - hg_qp_bias(qp, NULL, qp->n, g, 0)) / 2;
     bias[0] -= r;
     bias[1] += r;
 }
@@ -113,7 +131,7 @@ static void judge(const struct hg_problem *pr, const struct hg_qp *qp, const dou
 {
     double gap = 0, residual = 0, box = 0, slackness = 0, bias[2];
     bool hard = hg_params_hard(&pr->params);
-    layer_bias(qp, g, -rho_over_factor, factor, bias);
+    layer_bias(pr, qp, sums, g, -rho_over_factor, factor, bias);
     for (int l = 0; l < qp->layers; l++) {
         double sum = 0, room = 0;
         for (size_t i = 0; i < qp->n; i++) {

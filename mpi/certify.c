@@ -24,6 +24,28 @@ static void form_worth(const struct hm_run *r, size_t at, size_t n, double *part
         }
 }
 
+/* C times the weights of the points outside of nu-SVR's tube. */
+static void form_outside(const struct hm_run *r, size_t at, size_t n, double *part)
+{
+    for (size_t i = at; i < at + n; i++)
+        part[0] += slope_of(r, i, 0) < 0 || slope_of(r, i, 1) > 0 ? r->qp.hi[0][i] : 0;
+}
+
+/* The tube that makes the primal objective least, as lib/certify.c has it: the bits of half its width, one by one. */
+static void set_tube(struct hm_run *r, double b)
+{
+    uint64_t key = hm_key(0);
+    for (uint64_t bit = (uint64_t)1 << 62; bit > 0; bit /= 2) {
+        double sum[HM_REALS], half = hm_value(key | bit);
+        r->bias[0] = b + half;
+        r->bias[1] = b - half;
+        hm_sum_tiles(r, form_outside, 1, sum);
+        key |= sum[0] > r->sums[0] - r->sums[1] ? bit : 0;
+    }
+    r->bias[0] = b + hm_value(key);
+    r->bias[1] = b - hm_value(key);
+}
+
 /* The largest slackness and the largest way out of a box, of all points. */
 static void find_largest(const struct hm_run *r, double *slackness, double *box)
 {
@@ -49,6 +71,8 @@ hinge_status hm_certify(struct hm_run *r, hinge_certificate *c, hinge_error *err
     factor = factor == 0 ? 1 : factor;
     HG_TRY(hm_compute_gradient(r, err));
     HG_TRY(hm_look(r, HINGE_OK));
+    if (r->params->task == HINGE_NU_SVR)
+        set_tube(r, b);
     hm_sum_tiles(r, form_worth, 6, sum);
     find_largest(r, &slackness, &box);
     double dual = -sum[0] * factor * factor, gap = sum[1] * factor * factor;

@@ -143,6 +143,45 @@ static void far_targets(void **state)
         }
 }
 
+/* The primal objective of nu-SVR is that of the tube that makes it least: one of those that end at an example. */
+static void best_tube(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        struct set set = set_regression(seed, 30, 3);
+        hinge_params params = hinge_params_default(HINGE_NU_SVR);
+        params.nu = 0.05 * (double)seed;
+        params.eps = 0.1;
+        params.C = 10;
+        hinge_certificate certificate;
+        hinge_matrix x = set_matrix(&set);
+        hinge_kernel kernel = hinge_kernel_rbf(1.0 / 3);
+        hinge_model *model = fit(&set, &params, NULL);
+        assert_int_equal(hinge_certify(model, &x, set.y, &params, &certificate, NULL), HINGE_OK);
+        double *beta = fit_beta(model, set.n), *gram = plain_gram(&kernel, &set, &set), off[31] = { 0 };
+        double square = 0, best = INFINITY;
+        for (size_t i = 0; i < set.n; i++) {
+            double f = -hinge_model_rho(model)[0];
+            for (size_t j = 0; j < set.n; j++) {
+                f += beta[j] * gram[i * set.n + j];
+                square += beta[i] * beta[j] * gram[i * set.n + j];
+            }
+            off[i] = fabs(f - set.y[i]);
+        }
+        for (size_t k = 0; k <= set.n; k++) {
+            double slack = params.nu * (double)set.n * off[k];
+            for (size_t i = 0; i < set.n; i++)
+                slack += fmax(0, off[i] - off[k]);
+            best = fmin(best, square / 2 + params.C * slack);
+        }
+        assert_near(certificate.primal, best, 1e-9 * best);
+        free(gram);
+        free(beta);
+        hinge_model_free(model);
+        set_free(&set);
+    }
+}
+
 /* <a, b>, and NaN for the pairs with an example whose first feature is the cookie's. */
 static int with_a_hole(void *cookie, const hinge_matrix *a, const hinge_matrix *b, double *out, size_t ld)
 {
@@ -510,6 +549,7 @@ int main(void)
         cmocka_unit_test(both_sides_cancel),        cmocka_unit_test(tube_of_0),
         cmocka_unit_test(features_without_vectors), cmocka_unit_test(minus_0_in_files),
         cmocka_unit_test(weightless_rows_have_no_coefficient), cmocka_unit_test(far_targets),
+        cmocka_unit_test(best_tube),
     };
     return cmocka_run_group_tests_name("words", tests, NULL, NULL);
 }
