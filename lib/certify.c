@@ -247,18 +247,14 @@ static hinge_status certify_problem(const struct hg_problem *pr, size_t p, const
     return status;
 }
 
-/* The model's coefficients. One from a file has been located without weights: where a row that was found has weight 0,
- * its support vector is an equal one. */
-static hinge_status find_beta(const hinge_model *m, const hinge_matrix *x, const double *y, const double *weights,
+/* The model's coefficients. One from a file has been located without weights, by which equal rows differ. */
+static hinge_status find_beta(const hinge_model *m, const hinge_matrix *x, const double *y, const hinge_params *params,
                               double *beta, hinge_error *err)
 {
     struct hinge_model located = *m;
     size_t *index = NULL;
-    bool weightless = false;
-    for (size_t k = 0; weights != NULL && m->objectives == NULL && m->sv_index != NULL && m->n_trained == x->rows &&
-                       k < m->n_sv; k++)
-        weightless = weightless || weights[m->sv_index[k]] == 0;
-    hinge_status status = weightless ? hg_find_rows(m, x, y, weights, &index, NULL, err) : HINGE_OK;
+    bool again = params->weights != NULL && m->objectives == NULL && m->sv_index != NULL && m->n_trained == x->rows;
+    hinge_status status = again ? hg_find_rows(m, x, y, params, &index, NULL, err) : HINGE_OK;
     if (index != NULL)
         located.sv_index = index;
     HG_THEN(status, hinge_model_beta(&located, x->rows, beta, err));
@@ -290,7 +286,7 @@ static hinge_status open_problem(const hinge_model *m, const hinge_matrix *x, co
     if (status == HINGE_OK && hg_mul(pr->n_problems, x->rows, &values))
         *beta = hg_alloc(values, sizeof **beta);
     if (status == HINGE_OK)
-        status = *beta != NULL ? find_beta(m, x, y, pr->params.weights, *beta, err)
+        status = *beta != NULL ? find_beta(m, x, y, &pr->params, *beta, err)
                                : hg_fail(err, HINGE_ENOMEM, "no memory for the coefficients of %zu rows", x->rows);
     if (status != HINGE_OK) {
         hg_free(*beta);

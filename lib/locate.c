@@ -2,9 +2,11 @@
  * Which rows of the data are a model's support vectors: by a table of rows by their features (kernels/equal.h). Rows
  * that are equal but for their targets have one f, and the larger a target above it, the larger its coefficient at the
  * optimum: so the largest coefficients > 0 are those of the largest targets, and the least < 0 those of the least.
+ * Where weights make boxes differ, a coefficient at the end of a box belongs to it, and none is outside of its own.
  */
 #include "lib/model.h"
 #include "lib/params.h"
+#include "lib/problem.h"
 
 #include <hinge/theory.h>
 #include <math.h>
@@ -17,28 +19,55 @@ struct lookup {
     struct hg_points rows, sv;
     const double *y;
     bool targets; /* y are those of a regression */
+    const hinge_params *params; /* whose boxes count; NULL: not known */
     bool *taken;  /* [rows.n] */
 };
 
+/* 0: the row's box does not hold the coefficient, 1: it does, as far as is known, 2: as its end. */
+static int fit(const struct lookup *l, size_t row, double coef)
+{
+    const hinge_params *p = l->params;
+    if (p == NULL || p->task == HINGE_NU_SVC) /* whose coefficients are divided by r */
+        return 1;
+    double end = p->weights[row] * (p->task == HINGE_C_SVC ? hg_class_weight(p, l->y[row]) : 1);
+    end *= hinge_task_info(p->task)->uses_C ? p->C : 1;
+    end *= p->task != HINGE_QUANTILE ? 1 : coef > 0 ? p->tau : 1 - p->tau;
+    double rounding = 1e-9 * end;
+    return fabs(coef) > end + rounding ? 0 : fabs(coef) < end - rounding ? 1 : 2;
+}
+
 /* The first row (or last, in the order of targets), not taken yet, that is equal to a support vector and has the label
- * (label != NULL); SIZE_MAX: none. */
-static size_t find(const struct lookup *l, size_t sv, const double *label, bool last)
+ * (label != NULL), of those that its coefficient fits best; SIZE_MAX: none. */
+static size_t find(const struct lookup *l, size_t sv, const double *label, double coef)
 {
     size_t found = SIZE_MAX;
+    bool last = l->targets && coef > 0;
     double best = 0;
+    int best_fit = 0;
     for (uint32_t p = hg_equal_table_find(&l->table, &l->rows, &l->sv, sv); p != 0; p = l->table.next[p - 1]) {
         size_t row = p - 1;
         double target = l->targets && l->y != NULL && isfinite(l->y[row]) ? l->y[row] : 0;
         if (l->taken[row] || (label != NULL && l->y[row] != *label))
             continue;
-        if (found == SIZE_MAX || (last ? target >= best : target < best)) {
+        int fits = fit(l, row, coef);
+        if (found == SIZE_MAX || fits > best_fit || (fits == best_fit && (last ? target >= best : target < best))) {
             found = row;
             best = target;
+            best_fit = fits;
         }
-        if (!l->targets) /* rows ascend */
+        if (!l->targets && fits > 0) /* rows ascend */
             break;
     }
     return found;
+}
+
+/* Of a support vector's coefficients the largest. */
+static double largest_coef(const hinge_model *m, size_t sv)
+{
+    double largest = 0;
+    for (size_t row = 0; row < hg_model_coef_rows(m); row++)
+        largest = fabs(m->coef[row * m->n_sv + sv]) > fabs(largest) ? m->coef[row * m->n_sv + sv] : largest;
+    return largest;
 }
 
 /* The order in which support vectors choose: as they stand; of regression the largest coefficients first. */
@@ -61,7 +90,7 @@ static size_t find_all(const hinge_model *m, const struct lookup *l, const struc
         size_t serial = m->sv == NULL ? m->sv_serial[sv] : 0; /* precomputed kernels: it is the row */
         index[sv] = m->sv == NULL
                         ? (serial < l->rows.n && !l->taken[serial] ? serial : SIZE_MAX)
-                        : find(l, sv, m->labels != NULL ? &m->labels[c] : NULL, l->targets && m->coef[sv] > 0);
+                        : find(l, sv, m->labels != NULL ? &m->labels[c] : NULL, largest_coef(m, sv));
         if (index[sv] != SIZE_MAX) {
             l->taken[index[sv]] = true;
         } else {
@@ -72,13 +101,14 @@ static size_t find_all(const hinge_model *m, const struct lookup *l, const struc
     return missing;
 }
 
-hinge_status hg_find_rows(const hinge_model *m, const hinge_matrix *x, const double *y, const double *weights,
+hinge_status hg_find_rows(const hinge_model *m, const hinge_matrix *x, const double *y, const hinge_params *params,
                           size_t **found, size_t *missing, hinge_error *err)
 {
     struct lookup l = { .rows = { .x = *x, .n = x->rows },
                         .sv = hg_model_points(m, HINGE_F64),
                         .y = y,
-                        .targets = hinge_task_info(m->task)->regresses };
+                        .targets = hinge_task_info(m->task)->regresses,
+                        .params = params };
     struct hg_numbered *turn;
     size_t *index = hg_alloc(m->n_sv, sizeof *index), lost = 0, first = 0;
     if (index == NULL || !HG_ROOM(HG_ARRAY(turn, m->n_sv), HG_ZEROS(l.taken, x->rows))) {
@@ -87,8 +117,8 @@ hinge_status hg_find_rows(const hinge_model *m, const hinge_matrix *x, const dou
     }
     hinge_status status = m->sv != NULL ? hg_equal_table_init(&l.table, &l.rows, 1, err) : HINGE_OK;
     if (status == HINGE_OK) {
-        for (size_t i = 0; weights != NULL && i < x->rows; i++)
-            l.taken[i] = weights[i] == 0;
+        for (size_t i = 0; params != NULL && i < x->rows; i++)
+            l.taken[i] = params->weights[i] == 0;
         take_turns(m, turn);
         lost = find_all(m, &l, turn, index, &first);
         if (missing != NULL)

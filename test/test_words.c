@@ -538,6 +538,36 @@ static void weightless_rows_have_no_coefficient(void **state)
     hinge_model_free(model);
 }
 
+/* Nor does a model from a file lose which of equal rows has which target, where they have weights. */
+static void weights_tell_equal_rows_apart(void **state)
+{
+    static const hinge_task tasks[] = { HINGE_EPSILON_SVR, HINGE_NU_SVR, HINGE_QUANTILE };
+    (void)state;
+    for (uint64_t seed = 1; seed <= 30; seed++) {
+        struct set set = set_regression(seed, 60, 2);
+        double weights[60];
+        for (size_t i = 0; i < set.n; i++) {
+            memcpy(set.x + i * 2, set.x + i % 20 * 2, 2 * sizeof(double));
+            weights[i] = 0.25 * (double)(1 + i * 7 % 11 * (i * 7 % 11));
+        }
+        hinge_matrix x = set_matrix(&set);
+        hinge_params params = hinge_params_default(tasks[seed % 3]);
+        params.weights = weights;
+        params.tau = 0.3;
+        params.eps = 1e-6;
+        hinge_model *model = fit(&set, &params, NULL), *again = written_and_read(model);
+        assert_int_equal(hinge_model_locate(again, &x, set.y, NULL, NULL), HINGE_OK);
+        hinge_certificate a = certified(model, &set, &params), b = certified(again, &set, &params);
+        assert_near(a.kkt, b.kkt, 1e-6);
+        assert_near(a.primal, b.primal, 1e-6 * a.primal);
+        assert_near(a.dual, b.dual, 1e-6 * a.primal);
+        assert_true(b.box_residual <= 1e-9);
+        hinge_model_free(again);
+        hinge_model_free(model);
+        set_free(&set);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -549,7 +579,7 @@ int main(void)
         cmocka_unit_test(both_sides_cancel),        cmocka_unit_test(tube_of_0),
         cmocka_unit_test(features_without_vectors), cmocka_unit_test(minus_0_in_files),
         cmocka_unit_test(weightless_rows_have_no_coefficient), cmocka_unit_test(far_targets),
-        cmocka_unit_test(best_tube),
+        cmocka_unit_test(best_tube),                cmocka_unit_test(weights_tell_equal_rows_apart),
     };
     return cmocka_run_group_tests_name("words", tests, NULL, NULL);
 }
