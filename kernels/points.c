@@ -16,6 +16,8 @@ static const hinge_matrix *find(const struct hg_points *points, size_t i, size_t
 static double value_of(const struct hg_points *points, const hinge_matrix *x, size_t row, size_t c)
 {
     double v = hg_matrix_value(x, row, c);
+    if (points->origin != NULL)
+        v -= points->origin[c];
     if (points->factor != NULL)
         v *= points->factor[c];
     if (points->offset != NULL)

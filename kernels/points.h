@@ -10,8 +10,8 @@
 struct hg_cells;
 struct hg_hamming;
 
-/* A set of n vectors of d features: vector i is row order[i] (NULL: i) of a caller's matrix, times factor, plus offset,
- * less shift. */
+/* A set of n vectors of d features: vector i is row order[i] (NULL: i) of a caller's matrix, less origin, times factor,
+ * plus offset, less shift. */
 struct hg_points {
     hinge_matrix x;
     const uint32_t *order; /* [n] or NULL */
@@ -22,6 +22,7 @@ struct hg_points {
     const struct hg_cells *cells; /* of the vectors, or NULL */
     const struct hg_hamming *hamming; /* of the vectors, or NULL */
     const double *offset;  /* [d] or NULL */
+    const double *origin;  /* [d] or NULL, as it is without factor */
     const uint32_t *equal; /* [n] hg_equal_find's of the vectors, or NULL */
     const hinge_matrix *more; /* its rows come after those of x, or NULL */
 };

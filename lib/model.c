@@ -114,7 +114,7 @@ void hinge_model_free(hinge_model *m)
         return;
     void *all[] = { m->labels,      m->class_sv, m->rho,    m->objectives, m->coef,          m->sv,
                     m->sv_serial,   m->sv_index, m->prob_a, m->prob_b,     m->density_marks, m->scale_factor,
-                    m->scale_offset, m->training, m->columns };
+                    m->scale_offset, m->scale_origin, m->training, m->columns };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         hg_free(all[i]);
     hg_words_free(&m->words);
@@ -434,6 +434,8 @@ static hinge_status replace(hinge_model *m, hinge_model *changed, hinge_error *e
         hg_free(losing->scale_factor);
     if (losing->scale_offset != staying->scale_offset)
         hg_free(losing->scale_offset);
+    if (losing->scale_origin != staying->scale_origin)
+        hg_free(losing->scale_origin);
     *m = *staying;
     return status == HINGE_OK ? hg_ok(err) : status;
 }
@@ -514,23 +516,27 @@ const hinge_words *hinge_model_words(const hinge_model *m)
     return m->words.count > 0 ? &m->words : NULL;
 }
 
-hinge_status hinge_model_set_scaling(hinge_model *m, const double *factor, const double *offset, hinge_error *err)
+hinge_status hinge_model_set_scaling(hinge_model *m, const double *factor, const double *offset, const double *origin,
+                                     hinge_error *err)
 {
+    bool scales = factor != NULL && offset != NULL, moves = scales && origin != NULL;
     if (m->sv == NULL)
         return hg_fail(err, HINGE_EINVAL, "model: the values of a precomputed kernel cannot be scaled");
     if (m->columns != NULL)
         return hg_fail(err, HINGE_EINVAL, "model: it knows some columns of its examples only, which are not scaled");
-    for (size_t c = 0; factor != NULL && offset != NULL && c < m->d; c++)
-        if (!isfinite(factor[c]) || !isfinite(offset[c]))
-            return hg_fail(err, HINGE_EINVAL, "scaling: x * %g + %g of feature %zu is not finite", factor[c],
-                           offset[c], c);
-    bool scales = factor != NULL && offset != NULL;
+    for (size_t c = 0; scales && c < m->d; c++)
+        if (!isfinite(factor[c]) || !isfinite(offset[c]) || (moves && !isfinite(origin[c])))
+            return hg_fail(err, HINGE_EINVAL, "scaling: (x - %g) * %g + %g of feature %zu is not finite",
+                           moves ? origin[c] : 0.0, factor[c], offset[c], c);
     hinge_model scaled = *m;
     scaled.scale_factor = scales ? copy_of(factor, m->d, sizeof *factor) : NULL;
     scaled.scale_offset = scales ? copy_of(offset, m->d, sizeof *offset) : NULL;
-    if (scales && (scaled.scale_factor == NULL || scaled.scale_offset == NULL)) {
+    scaled.scale_origin = moves ? copy_of(origin, m->d, sizeof *origin) : NULL;
+    if ((scales && (scaled.scale_factor == NULL || scaled.scale_offset == NULL)) ||
+        (moves && scaled.scale_origin == NULL)) {
         hg_free(scaled.scale_factor);
         hg_free(scaled.scale_offset);
+        hg_free(scaled.scale_origin);
         return hg_fail(err, HINGE_ENOMEM, "no memory for the scaling of %zu features", m->d);
     }
     return replace(m, &scaled, err);

@@ -25,7 +25,8 @@ struct hinge_model {
     double *coef;         /* [coef rows * n_sv], row m column SV; see hg_model_coef_rows */
     double *prob_a, *prob_b; /* [n_problems] Platt; regression: prob_a[0] is the Laplace sigma; NULL: not calibrated */
     double *density_marks; /* [10] one-class; NULL: not calibrated */
-    double *scale_factor, *scale_offset; /* [d], both or none: examples are x * factor + offset */
+    double *scale_factor, *scale_offset; /* [d], both or none: examples are (x - origin) * factor + offset */
+    double *scale_origin; /* [d]; NULL: 0 */
     double *training;     /* [n_training] by hg_training_field, NULL: not told */
     size_t n_training;
     size_t *columns;      /* [n_columns] the feature of files, from 1, of each of the first; NULL: feature j is j + 1 */

@@ -29,6 +29,7 @@ TELL(const size_t *, hinge_model_sv_index, sv_index)
 TELL(const double *, hinge_model_coef, coef)
 TELL(const double *, hinge_model_scale_factor, scale_factor)
 TELL(const double *, hinge_model_scale_offset, scale_offset)
+TELL(const double *, hinge_model_scale_origin, scale_origin)
 
 hinge_status hinge_model_sv(const hinge_model *m, size_t i, double *x, hinge_error *err)
 {

@@ -56,21 +56,24 @@ hinge_status hinge_scaling_factors(const hinge_scaling *s, double *factor, doubl
     for (size_t c = 0; c < s->n_features; c++) {
         double low = s->low[c], width = s->high[c] - low;
         factor[c] = width != 0 ? (s->upper - s->lower) / width : 0;
-        offset[c] = width != 0 ? s->lower - low * factor[c] : 0;
-        if (!(width >= 0 && isfinite(width) && isfinite(factor[c]) && isfinite(offset[c])))
+        offset[c] = width != 0 ? s->lower : 0;
+        if (!(width >= 0 && isfinite(width) && isfinite(factor[c])))
             return hg_fail(err, HINGE_EINVAL, "scaling: feature %zu of %zu: values from %g to %g cannot be scaled",
                            c + 1, s->n_features, low, s->high[c]);
     }
     return hg_ok(err);
 }
 
-/* factor[n_features], and the offsets behind them; the caller's. */
+/* factor[n_features], behind them the offsets, and the origins: 0 where a feature has no width; the caller's. */
 static hinge_status make_factors(const hinge_scaling *s, double **factor, hinge_error *err)
 {
-    double *f = hg_alloc(2 * s->n_features, sizeof *f);
+    size_t n = s->n_features;
+    double *f = hg_alloc(3 * n, sizeof *f);
     if (f == NULL)
-        return hg_fail(err, HINGE_ENOMEM, "no memory for the scaling of %zu features", s->n_features);
-    hinge_status status = hinge_scaling_factors(s, f, f + s->n_features, err);
+        return hg_fail(err, HINGE_ENOMEM, "no memory for the scaling of %zu features", n);
+    hinge_status status = hinge_scaling_factors(s, f, f + n, err);
+    for (size_t c = 0; c < n && status == HINGE_OK; c++)
+        f[2 * n + c] = f[c] != 0 ? s->low[c] : 0;
     if (status == HINGE_OK)
         *factor = f;
     else
@@ -98,7 +101,7 @@ static hinge_status map(const hinge_scaling *s, const hinge_matrix *x, bool back
     for (size_t i = 0; i < x->rows; i++)
         for (size_t c = 0; c < x->cols; c++) {
             double value = hg_matrix_value(x, i, c), f = factor[c];
-            out[i * ld + c] = !back    ? value * f + factor[x->cols + c]
+            out[i * ld + c] = !back    ? (value - factor[2 * x->cols + c]) * f + factor[x->cols + c]
                               : f != 0 ? s->low[c] + (value - s->lower) / f
                                        : s->low[c];
         }
@@ -123,11 +126,12 @@ hinge_status hinge_scaling_invert(const hinge_scaling *s, const hinge_matrix *x,
 hinge_status hinge_scaling_attach(const hinge_scaling *s, hinge_model *model, hinge_error *err)
 {
     double *factor = NULL;
-    if (s->n_features != hinge_model_n_features(model))
-        return hg_fail(err, HINGE_EINVAL, "scaling: %zu features, but the model has %zu", s->n_features,
+    size_t n = s->n_features;
+    if (n != hinge_model_n_features(model))
+        return hg_fail(err, HINGE_EINVAL, "scaling: %zu features, but the model has %zu", n,
                        hinge_model_n_features(model));
     hinge_status status = make_factors(s, &factor, err);
-    HG_THEN(status, hinge_model_set_scaling(model, factor, factor + s->n_features, err));
+    HG_THEN(status, hinge_model_set_scaling(model, factor, factor + n, factor + 2 * n, err));
     hg_free(factor);
     return status;
 }

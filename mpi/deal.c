@@ -32,7 +32,7 @@ static double value_of(const struct deal *d, size_t i, size_t c)
 {
     if (c < d->x->cols)
         return hg_points_value(&d->points, i, c);
-    return d->factor != NULL ? d->factor[d->own->pr.d + c] : 0;
+    return d->factor != NULL ? (0 - d->own->scaling.low[c]) * d->factor[c] + d->factor[d->own->pr.d + c] : 0;
 }
 
 static double weight_of(const hinge_params *p, size_t row, double label)
@@ -384,7 +384,7 @@ static hinge_status deal(struct deal *d, const hinge_params *params, size_t tile
     HG_TRY(count_points(d, err));
     if (params->scaling != NULL)
         HG_TRY(hm_scale(d->net, d->x, params, own->pr.d, &own->scaling, &d->factor, err));
-    d->points = (struct hg_points){ .x = *d->x, .n = d->x->rows, .factor = d->factor,
+    d->points = (struct hg_points){ .x = *d->x, .n = d->x->rows, .origin = own->scaling.low, .factor = d->factor,
                                     .offset = d->factor != NULL ? d->factor + own->pr.d : NULL };
     sum.most[0].key = !all_f32(d);
     d->net->sum(d->net, &sum);

@@ -9,7 +9,7 @@
 
 enum { N = 40, D = 4 };
 
-/* Wide, narrow and shifted features; the last never changes. One row is far out. */
+/* Wide, narrow and shifted features, one by much more than it is wide; the last never changes. One row is far out. */
 static struct set uneven(void)
 {
     struct set set = set_regression(11, N, D);
@@ -17,6 +17,7 @@ static struct set uneven(void)
         double *x = set.x + i * D;
         x[0] = 1000 * x[0] + 5000;
         x[1] /= 100;
+        x[2] = 1e9 + ldexp((double)(i * 7 % 40), -22);
         x[3] = 7;
     }
     set.x[17 * D] = 20000;

@@ -49,7 +49,7 @@ struct writer {
     FILE *file;
     const hinge_model *model;
     const char *name, *real, *suffix; /* "double" and "", "float" and "f" */
-    int single, scaled, one_vs_rest;
+    int single, scaled, moved, one_vs_rest;
     int linear; /* in the features, or in the values of a precomputed kernel */
     hinge_kernel kernel;
     const double *labels;   /* NULL: no classes */
@@ -137,6 +137,8 @@ static void write_tables(const struct writer *w)
     if (w->scaled) {
         write_table(w, "factor", hinge_model_scale_factor(w->model), w->d, 0);
         write_table(w, "offset", hinge_model_scale_offset(w->model), w->d, 0);
+        if (w->moved)
+            write_table(w, "origin", hinge_model_scale_origin(w->model), w->d, 0);
     }
     exact.real = "double"; /* labels are doubles */
     exact.suffix = "";
@@ -152,7 +154,9 @@ static void write_kernel(const struct writer *w)
 
     emit(w, "\nstatic $R $N_kernel(const $R *x, const $R *z)\n{\n    $R sum = 0;\n    size_t k;\n\n"
             "    for (k = 0; k != $D; k++) {\n        const $R value = ");
-    emit(w, w->scaled ? "x[k] * $N_factor[k] + $N_offset[k];\n" : "x[k];\n");
+    emit(w, w->moved    ? "(x[k] - $N_origin[k]) * $N_factor[k] + $N_offset[k];\n"
+            : w->scaled ? "x[k] * $N_factor[k] + $N_offset[k];\n"
+                        : "x[k];\n");
     emit(w, rbf ? "        sum += (value - z[k]) * (value - z[k]);\n    }\n" : "        sum += value * z[k];\n    }\n");
     if (!w->linear && !rbf) /* of a linear function of the product */
         emit(w, "    sum = $G * sum + $A;\n");
@@ -236,6 +240,7 @@ static void write_model(const struct export_settings *s, const hinge_model *mode
     struct writer w = { .model = model, .name = s->name, .single = s->single,
                         .real = s->single ? "float" : "double", .suffix = s->single ? "f" : "",
                         .scaled = hinge_model_scale_factor(model) != NULL,
+                        .moved = hinge_model_scale_origin(model) != NULL,
                         .one_vs_rest = hinge_model_multiclass(model) == HINGE_ONE_VS_REST,
                         .kernel = hinge_model_kernel(model), .labels = hinge_model_labels(model),
                         .class_sv = hinge_model_class_sv(model), .d = hinge_model_n_features(model),

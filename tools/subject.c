@@ -7,6 +7,7 @@
 static void scale(struct subject *s)
 {
     const double *factor = hinge_model_scale_factor(s->model), *offset = hinge_model_scale_offset(s->model);
+    const double *origin = hinge_model_scale_origin(s->model);
     const hinge_matrix *x = &s->data.x;
 
     s->trained = *x;
@@ -17,7 +18,7 @@ static void scale(struct subject *s)
         for (size_t k = 0; k < x->cols; k++) {
             double value = ((const double *)x->data)[i * x->stride + k];
 
-            s->scaled[i * x->cols + k] = value * factor[k] + offset[k];
+            s->scaled[i * x->cols + k] = (value - (origin ? origin[k] : 0)) * factor[k] + offset[k];
         }
     s->trained = hinge_matrix_f64(s->scaled, x->rows, x->cols);
 }
