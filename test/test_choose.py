@@ -181,13 +181,11 @@ with open("/dev/full", "w", encoding="utf-8") as full:
 
 # ---- bad input ----
 
-LEFT = ["-s", 5, "--list", "tau=1", "-g", 0.1, "--out", "null"]  # no value of the grid can be trained
-shown = grid("-s", 5, "--list", "tau=0.5,1", "-c", 1, "-g", 0.1, "--out", "null", "two", says="tau: 1 is not in")
-check("a tau of 1: the point says so, the others go on", shown.count("[failed]") == 1 and
-      shown.splitlines()[-1].startswith("0.5 "), shown)
+LEFT = ["-s", 1, "--list", "nu=0.99", "-g", 0.1, "--out", "null"]  # no value of the grid can be trained
 grid(*LEFT, "two", code=1, says="no point of the grid is done")
 shown = grid("-s", 1, "--list", "nu=0.2,0.99", "-g", 0.1, "--out", "null", "two", says="nu: 0.99 is infeasible")
-check("an infeasible nu: the others go on", shown.splitlines()[-1].startswith("0.2 "), shown)
+check("an infeasible nu: the point says so, the others go on", shown.count("[failed]") == 1 and
+      shown.splitlines()[-1].startswith("0.2 "), shown)
 write("few", "".join([x for x in lines if x.startswith("-1")][:40] + [x for x in lines if x.startswith("+1")][:2]))
 rates = grid("-log2c", "0,2,1", "-g", 0.1, "--out", "null", "few").split()
 check("a class smaller than the folds: two rows may be wrong", float(rates[-1]) >= 100 * 40 / 42 - 1e-3, rates)
@@ -206,6 +204,7 @@ for words, code, says in [(["-log2c", "5,1,1"], 2, "leads from BEGIN to END"), (
                           (["--list", "x=1"], 2, "NAME=VALUE"),
                           (["--list", "c=1,a"], 2, "--list c: 'a' is not a number"),
                           (["--list", "c=1,-1"], 2, "--list c: '-1' must be above 0"),
+                          (["-s", "5", "--list", "tau=1"], 2, "--list tau: '1' must be above 0 and below 1"),
                           (["-s", "1", "--list", "nu=2"], 2, "--list nu: '2' must be above 0 and at most 1"),
                           (["--list", "g="], 2, "--list g: '' is not a number"),
                           (["-t", "0", "-log2g", "1,2,1"], 2, "has no g"), (["-c", "1", "-log2c", "1,2,1"], 2, "-c"),

@@ -272,7 +272,7 @@ check "they do not" has out 'do not fit: coefficients are outside their bounds'
 refuses 1 "does not hold C" report --leave-one-out m real
 check "cross-validates quantiles" "$hinge" train -q -v 3 -s 5 --tau 0.2 real
 check "by the loss" has out '^Cross Validation Mean pinball loss = '
-refuses 1 "tau: 1 is not in (0, 1)" train -s 5 --tau 1 real
+refuses 2 "--tau: '1' must be above 0 and below 1" train -s 5 --tau 1 real
 refuses 2 "tau" train -s 5 --tau 0 real
 refuses 1 "probability: a quantile" train -s 5 -b 1 real
 for task in 0 1 2 3 4 5; do

@@ -105,7 +105,7 @@ void parse_command(int argc, char **argv, const struct command_line *line);
 
 struct range {
     double low, high;
-    int open; /* low itself is not allowed */
+    int open; /* 1: low itself is not allowed, 2: nor is high */
 };
 
 struct choice {
@@ -113,8 +113,8 @@ struct choice {
     int value;
 };
 
-extern const struct range range_any, range_positive, range_not_negative, range_01, range_level, range_folds,
-    range_tolerance;
+extern const struct range range_any, range_positive, range_not_negative, range_01, range_inside_01, range_level,
+    range_folds, range_tolerance;
 extern const struct choice choice_off_on[], choice_precision[], choice_format[];
 
 /* Returns the first name of a value; "?": there is none. */

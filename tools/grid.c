@@ -19,7 +19,7 @@ const struct axis axes[AXES] = {
     [AXIS_P] = { "p", "epsilon", 0, &range_not_negative, BOTH(p) },
     [AXIS_DEGREE] = { "degree", "degree", 0, &range_not_negative, BOTH(degree) },
     [AXIS_COEF0] = { "coef0", "coef0", 0, &range_any, BOTH(coef0) },
-    [AXIS_TAU] = { "tau", "quantile", 0, &range_01, BOTH(tau) },
+    [AXIS_TAU] = { "tau", "quantile", 0, &range_inside_01, BOTH(tau) },
 };
 
 double axis_value(const hinge_grid_point *point, enum grid_axis axis)

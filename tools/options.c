@@ -13,6 +13,7 @@ const struct range range_any = { -INFINITY, INFINITY, 0 };
 const struct range range_positive = { 0, INFINITY, 1 };
 const struct range range_not_negative = { 0, INFINITY, 0 };
 const struct range range_01 = { 0, 1, 1 };
+const struct range range_inside_01 = { 0, 1, 2 };
 const struct range range_level = { 0, 4, 0 };
 const struct range range_folds = { 2, INFINITY, 0 };
 const struct range range_tolerance = { 0, 0.49, 0 };
@@ -31,8 +32,9 @@ static void check_range(const struct option_use *use, const struct range *range,
     char most[40] = "";
 
     if (isfinite(range->low) && isfinite(range->high))
-        snprintf(most, sizeof most, " and at most %g", range->high);
-    if (value < range->low || value > range->high || (range->open && value == range->low))
+        snprintf(most, sizeof most, " and %s %g", range->open == 2 ? "below" : "at most", range->high);
+    if (value < range->low || value > range->high || (range->open && value == range->low) ||
+        (range->open == 2 && value == range->high))
         die(EXIT_USAGE, "%s: '%s' must be %s %g%s", use->shown, use->text, range->open ? "above" : "at least",
             range->low, most);
 }

@@ -64,7 +64,7 @@ static const struct tool_option path_options[] = {
       "train c_svc, epsilon_svr, nu_svr or quantile, by\nnumber or name as to train (c_svc)" },
     { 'n', "nu", "NU", parse_real, FIELD(params.nu), &range_01, "set nu of nu_svr (0.5)" },
     OPTION_TUBE(params.p),
-    { 0, "tau", "TAU", parse_real, FIELD(params.tau), &range_01, "set the level of quantile (0.5)" },
+    { 0, "tau", "TAU", parse_real, FIELD(params.tau), &range_inside_01, "set the level of quantile (0.5)" },
     { 't', "kernel", "KERNEL", parse_kernel, FIELD(params.kernel.type), NULL,
       "use linear, polynomial, rbf or sigmoid, as to train\n(rbf)" },
     OPTION_DEGREE(params.kernel.degree),

@@ -53,7 +53,7 @@ static const struct tool_option problem_options[] = {
       "set C of c_svc, epsilon_svr, nu_svr, quantile (1);\ninf is the hard margin of c_svc" },
     { 'n', "nu", "NU", parse_real, FIELD(params.nu), &range_01, "set nu of nu_svc, one_class, nu_svr (0.5)" },
     OPTION_TUBE(params.p),
-    { 0, "tau", "TAU", parse_real, FIELD(params.tau), &range_01,
+    { 0, "tau", "TAU", parse_real, FIELD(params.tau), &range_inside_01,
       "set the level of quantile, below 1: the share of\ntargets at or below the prediction (0.5)" },
     { 'e', "tolerance", "EPS", parse_real, FIELD(params.eps), &range_positive,
       "stop at a violation of EPS (0.001; with -v of 5000\nexamples or more 0.1)" },
