@@ -9,32 +9,37 @@
 #include <string.h>
 #include <unistd.h>
 
-static void *get(size_t count, size_t size)
-{
-    void *memory = calloc(count > 0 ? count : 1, size);
-    if (memory == NULL)
-        abort();
-    return memory;
-}
-
-/* What is given back at the end of a test. */
+/* What is given back at the end of a test: memory, a model of hinge's or LIBSVM's, or a selection. */
 static struct piece {
     struct piece *next;
-    double values[];
+    hinge_model *model;
+    struct svm_model *their_model;
+    hinge_selection *selection;
+    max_align_t memory[];
 } *pieces;
 
-static double *get_values(size_t count)
+static struct piece *new_piece(size_t size)
 {
-    struct piece *piece = get(1, sizeof *piece + count * sizeof *piece->values);
+    struct piece *piece = calloc(1, sizeof *piece + size);
+    if (piece == NULL)
+        abort();
     piece->next = pieces;
     pieces = piece;
-    return piece->values;
+    return piece;
+}
+
+void *get(size_t count, size_t size)
+{
+    return new_piece(count * size)->memory;
 }
 
 int give_back(void **state)
 {
     for (struct piece *next; pieces != NULL; pieces = next) {
         next = pieces->next;
+        hinge_model_free(pieces->model);
+        svm_free_and_destroy_model(&pieces->their_model);
+        hinge_selection_free(pieces->selection);
         free(pieces);
     }
     return 0;
@@ -65,7 +70,7 @@ double draw_normal(uint64_t *state)
 
 struct set set_new(size_t n, size_t d)
 {
-    return (struct set){ n, d, get_values(n * d), get_values(n) };
+    return (struct set){ n, d, get(n * d, sizeof(double)), get(n, sizeof(double)) };
 }
 
 hinge_matrix set_matrix(const struct set *set)
@@ -107,7 +112,6 @@ struct set set_blobs(uint64_t seed, size_t n, size_t d, size_t k, const double *
         }
         set.y[i] = labels != NULL ? labels[blob % k] : (double)(blob % k + 1);
     }
-    free(centres);
     return set;
 }
 
@@ -290,7 +294,6 @@ double *plain_decisions(const hinge_model *model, const struct set *set)
             }
         }
     }
-    free(gram);
     return f;
 }
 
@@ -350,6 +353,16 @@ hinge_params params_for(hinge_task task, hinge_kernel kernel, double C)
     return params;
 }
 
+hinge_model *given_back(hinge_model *model)
+{
+    return new_piece(0)->model = model;
+}
+
+hinge_selection *selection_given_back(hinge_selection *selection)
+{
+    return new_piece(0)->selection = selection;
+}
+
 hinge_model *fit(const struct set *set, const hinge_params *params, hinge_report *report)
 {
     hinge_model *model = NULL;
@@ -358,7 +371,7 @@ hinge_model *fit(const struct set *set, const hinge_params *params, hinge_report
     if (hinge_train(&model, &x, set->y, params, report, &error) != HINGE_OK)
         fail_msg("training: %s", error.text);
     assert_non_null(model);
-    return model;
+    return given_back(model);
 }
 
 hinge_certificate certified(const hinge_model *model, const struct set *set, const hinge_params *params)
@@ -404,7 +417,7 @@ hinge_model *written_and_read(const hinge_model *model)
         hinge_model_parse(&again, "text", text, size, NULL, &err) != HINGE_OK)
         fail_msg("%s", err.text);
     hinge_free(text);
-    return again;
+    return given_back(again);
 }
 
 /* ---- LIBSVM ------------------------------------------------------------------------------------------------------ */
@@ -423,13 +436,11 @@ static void listen(const char *text)
 }
 
 /* Rows as LIBSVM wants them; a precomputed row starts with its serial number. */
-static void make_nodes(const struct set *set, bool precomputed, struct svm_node **nodes, struct svm_node ***rows)
+static struct svm_node **make_rows(const struct set *set, bool precomputed)
 {
-    *nodes = get(set->n * (set->d + 2), sizeof **nodes);
-    *rows = get(set->n, sizeof **rows);
-    struct svm_node *at = *nodes;
+    struct svm_node *at = get(set->n * (set->d + 2), sizeof *at), **rows = get(set->n, sizeof *rows);
     for (size_t i = 0; i < set->n; i++) {
-        (*rows)[i] = at;
+        rows[i] = at;
         if (precomputed)
             *at++ = (struct svm_node){ 0, (double)(i + 1) };
         for (size_t c = 0; c < set->d; c++)
@@ -437,16 +448,17 @@ static void make_nodes(const struct set *set, bool precomputed, struct svm_node 
                 *at++ = (struct svm_node){ (int)c + 1, set->x[i * set->d + c] };
         *at++ = (struct svm_node){ -1, 0 };
     }
+    return rows;
 }
 
 struct oracle oracle_train(const struct set *set, const hinge_params *params)
 {
-    struct oracle oracle = { 0 };
-    make_nodes(set, params->kernel.type == HINGE_PRECOMPUTED, &oracle.nodes, &oracle.rows);
-    oracle.class_labels = get(params->n_class_weights, sizeof(int));
+    struct oracle oracle;
+    struct svm_node **rows = make_rows(set, params->kernel.type == HINGE_PRECOMPUTED);
+    int *class_labels = get(params->n_class_weights, sizeof(int));
     for (size_t i = 0; i < params->n_class_weights; i++)
-        oracle.class_labels[i] = (int)params->class_labels[i];
-    struct svm_problem problem = { (int)set->n, set->y, oracle.rows };
+        class_labels[i] = (int)params->class_labels[i];
+    struct svm_problem problem = { (int)set->n, set->y, rows };
     struct svm_parameter p = { .svm_type = (int)params->task,
                                .kernel_type = (int)params->kernel.type,
                                .degree = params->kernel.degree,
@@ -456,7 +468,7 @@ struct oracle oracle_train(const struct set *set, const hinge_params *params)
                                .eps = params->eps,
                                .C = params->C,
                                .nr_weight = (int)params->n_class_weights,
-                               .weight_label = oracle.class_labels,
+                               .weight_label = class_labels,
                                .weight = (double *)(uintptr_t)params->class_weights,
                                .nu = params->nu,
                                .p = params->p,
@@ -469,7 +481,7 @@ struct oracle oracle_train(const struct set *set, const hinge_params *params)
     const char *complaint = svm_check_parameter(&problem, &p);
     if (complaint != NULL)
         fail_msg("LIBSVM: %s", complaint);
-    oracle.model = svm_train(&problem, &p);
+    oracle.model = new_piece(0)->their_model = svm_train(&problem, &p);
     oracle.objective = heard_objective;
     oracle.rho = heard_rho;
     oracle.n_problems = heard_problems;
@@ -479,8 +491,7 @@ struct oracle oracle_train(const struct set *set, const hinge_params *params)
 
 void oracle_predict(const struct oracle *oracle, const struct set *set, double *labels, double *decisions)
 {
-    struct svm_node *nodes, **rows;
-    make_nodes(set, oracle->model->param.kernel_type == PRECOMPUTED, &nodes, &rows);
+    struct svm_node **rows = make_rows(set, oracle->model->param.kernel_type == PRECOMPUTED);
     double *scratch = get(oracle->n_problems, sizeof(double));
     for (size_t i = 0; i < set->n; i++) {
         double *f = decisions == NULL ? scratch : decisions + i * oracle->n_problems;
@@ -488,22 +499,10 @@ void oracle_predict(const struct oracle *oracle, const struct set *set, double *
         if (labels != NULL)
             labels[i] = label;
     }
-    free(scratch);
-    free(nodes);
-    free(rows);
 }
 
 void quiet(const char *text)
 {
-}
-
-void oracle_free(struct oracle *oracle)
-{
-    svm_free_and_destroy_model(&oracle->model);
-    free(oracle->nodes);
-    free(oracle->rows);
-    free(oracle->class_labels);
-    *oracle = (struct oracle){ 0 };
 }
 
 /* ---- Assertions -------------------------------------------------------------------------------------------------- */

@@ -8,6 +8,7 @@
 #include "test/folder.h"
 
 #include <hinge/hinge.h>
+#include <hinge/select.h>
 #include <libsvm/svm.h>
 
 #include <stdarg.h>
@@ -17,14 +18,20 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
-/* Gives back what a test got of sets. Every test ends with it, however it ends, if it has no end of its own. */
+/* What a function below returns, be it an array, a set or a model, stays until the end of the test, which gives all of
+ * it back: no test frees it. */
+
+/* Gives back what the test got. Every test ends with it, however it ends, if it has no end of its own. */
 int give_back(void **state);
 #undef cmocka_unit_test
 #define cmocka_unit_test(f) cmocka_unit_test_teardown(f, give_back)
+void *get(size_t count, size_t size); /* zeroed memory */
+hinge_model *given_back(hinge_model *model); /* what the test made itself */
+hinge_selection *selection_given_back(hinge_selection *selection);
 
 /* ---- Data sets --------------------------------------------------------------------------------------------------- */
 
-/* n rows of d features, dense, and a label or target each; they stay until give_back. */
+/* n rows of d features, dense, and a label or target each */
 struct set {
     size_t n, d;
     double *x, *y;
@@ -62,7 +69,7 @@ struct set set_shared(const char *name, const char *part, size_t d, size_t first
 
 double plain_kernel(const hinge_kernel *kernel, const double *a, const double *b, size_t d);
 double *plain_gram(const hinge_kernel *kernel, const struct set *a,
-                   const struct set *b); /* [a->n * b->n], free() */
+                   const struct set *b); /* [a->n * b->n] */
 /* Decision values [set->n * n_problems] from the model's support vectors, coefficients and rho. */
 double *plain_decisions(const hinge_model *model, const struct set *set);
 
@@ -82,7 +89,7 @@ hinge_params params_for(hinge_task task, hinge_kernel kernel, double C); /* the 
 hinge_model *fit(const struct set *set, const hinge_params *params, hinge_report *report);
 /* What hinge_certify says of the set that the model was trained on. */
 hinge_certificate certified(const hinge_model *model, const struct set *set, const hinge_params *params);
-double *fit_beta(const hinge_model *model, size_t n); /* [n_problems * n], free() */
+double *fit_beta(const hinge_model *model, size_t n); /* [n_problems * n] */
 double *fit_labels(const hinge_model *model, const struct set *set);
 double *fit_decisions(const hinge_model *model, const struct set *set, hinge_precision precision);
 hinge_model *written_and_read(const hinge_model *model); /* through a model file's text */
@@ -91,8 +98,6 @@ hinge_model *written_and_read(const hinge_model *model); /* through a model file
 
 struct oracle {
     struct svm_model *model;
-    struct svm_node *nodes, **rows;
-    int *class_labels;
     double objective, rho; /* sum over problems; of the last problem */
     size_t n_problems;
 };
@@ -101,7 +106,6 @@ struct oracle {
  * precomputed kernel x holds kernel values. */
 struct oracle oracle_train(const struct set *set, const hinge_params *params);
 void oracle_predict(const struct oracle *oracle, const struct set *set, double *labels, double *decisions);
-void oracle_free(struct oracle *oracle);
 void quiet(const char *text); /* for svm_set_print_string_function: prints nothing */
 
 /* ---- Assertions -------------------------------------------------------------------------------------------------- */

@@ -104,7 +104,7 @@ static void test_rows_without_far_values(void **state)
     struct set s = grouped(3, 6);
     struct hg_points points = points_of(&s);
     struct hg_cells cells;
-    double gamma = 2, distance2 = 12, *norms = malloc(N * sizeof *norms);
+    double gamma = 2, distance2 = 12, *norms = get(N, sizeof *norms);
     hg_points_norms(&points, HINGE_F64, norms, 1);
     assert_int_equal(hg_cells_init(&cells, &points, distance2, 1, NULL), HINGE_OK);
     assert_true(cells.count > 0);
@@ -115,7 +115,7 @@ static void test_rows_without_far_values(void **state)
     assert_int_equal(hg_gram_init(&gram, &tiler, &points, NULL, N, NULL, norms, 2, NULL), HINGE_OK);
     uint32_t rows[ROWS];
     void *out[ROWS];
-    double *kept = malloc(ROWS * N * sizeof *kept), *sum = calloc(N, sizeof *sum);
+    double *kept = get(ROWS * N, sizeof *kept), *sum = get(N, sizeof *sum);
     for (size_t r = 0; r < ROWS; r++) {
         rows[r] = (uint32_t)(r * 37 % N);
         out[r] = r % 3 ? kept + r * N : NULL;
@@ -143,7 +143,6 @@ static void test_rows_without_far_values(void **state)
     }
     hg_gram_free(&gram);
     hg_cells_free(&cells);
-    free(norms), free(kept), free(sum);
 }
 
 /* Largest violation of the whole problem by plain sums. */
@@ -188,11 +187,9 @@ static void test_trainings(void **state)
                 assert_non_null(strstr(report.path, " near"));
                 assert_true(report.kernel_values > 0 && report.rows_computed < report.rows_asked);
                 beta[threads - 1] = fit_beta(model, N);
-                hinge_model_free(model);
             }
             assert_memory_equal(beta[0], beta[1], N * sizeof(double));
             assert_true(violation_of(&s, &params, beta[0], params.p) <= 2 * params.eps * 1.01);
-            free(beta[0]), free(beta[1]);
         }
 }
 
@@ -258,7 +255,6 @@ static void test_predictions(void **state)
                 assert_true(fabs(f - all[i]) <= (f32 ? 5e-3 : limit));
             }
             free(all), free(few), free(labels[0]), free(labels[1]);
-            hinge_model_free(model);
         }
 }
 

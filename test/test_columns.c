@@ -138,7 +138,6 @@ static void precomputed(void **state)
     hinge_free(texts[1]);
     hinge_model_free(a);
     hinge_model_free(b);
-    free(gram);
 }
 
 static void theory(void **state)

@@ -162,9 +162,9 @@ static void test_rows(void **state)
         subset[i] = (i * 17 + 5) % N;
         cols[i] = (i * 3 + 1) % M;
     }
-    double coef[ROWS], *sum = calloc(M, sizeof *sum);
-    float *kept32 = malloc(ROWS * M * sizeof *kept32);
-    double *kept = malloc(ROWS * M * sizeof *kept);
+    double coef[ROWS], *sum = get(M, sizeof *sum);
+    float *kept32 = get(ROWS * M, sizeof *kept32);
+    double *kept = get(ROWS * M, sizeof *kept);
     void *out[ROWS];
     for (uint32_t r = 0; r < ROWS; r++) {
         rows[r] = r * 7 % M;
@@ -204,7 +204,6 @@ static void test_rows(void **state)
         }
     }
     hg_hamming_free(&h);
-    free(sum), free(kept32), free(kept);
 }
 
 /* Fewer points than a tile has columns, none of whose rows is kept. */
@@ -282,10 +281,8 @@ static void test_trainings(void **state)
                     assert_true(counts == (strstr(report.path, "counts f") != NULL));
                     beta[k] = fit_beta(model, s.n);
                     assert_true(violation_of(&s, &params, beta[k]) <= 2 * params.eps * 1.01);
-                    hinge_model_free(model);
                 }
                 assert_memory_equal(beta[0], beta[1], s.n * sizeof(double));
-                free(beta[0]), free(beta[1]), free(beta[2]);
             }
 }
 
@@ -306,13 +303,10 @@ static void test_libsvm_agrees(void **state)
         assert_true(counts == (strstr(report.path, "counts f32") != NULL));
         struct oracle oracle = oracle_train(&s, &params);
         size_t problems = task == 0 ? 3 : 1;
-        double *labels = malloc(s.n * sizeof *labels), *theirs = malloc(s.n * problems * sizeof *theirs);
+        double *labels = get(s.n, sizeof *labels), *theirs = get(s.n * problems, sizeof *theirs);
         oracle_predict(&oracle, &s, labels, theirs);
         double *ours = fit_decisions(model, &s, HINGE_PRECISION_AUTO);
         assert_true(largest_difference(ours, theirs, s.n * problems) < 2e-3);
-        free(labels), free(theirs), free(ours);
-        oracle_free(&oracle);
-        hinge_model_free(model);
     }
 }
 

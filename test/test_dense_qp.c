@@ -11,9 +11,7 @@
 
 static double *zeros(size_t n)
 {
-    double *x = calloc(n > 0 ? n : 1, sizeof *x);
-    assert_non_null(x);
-    return x;
+    return get(n, sizeof(double));
 }
 
 /* out = M x, M [rows * cols] */
@@ -56,13 +54,6 @@ static struct answer solve(const hinge_qp *qp)
     return a;
 }
 
-static void answer_free(struct answer *a)
-{
-    free(a->u);
-    free(a->z);
-    free(a->y);
-}
-
 /* The KKT conditions and both objectives, from the problem and u, z, y alone. */
 static void check_optimal(const hinge_qp *qp, const struct answer *a, double tolerance)
 {
@@ -90,10 +81,6 @@ static void check_optimal(const hinge_qp *qp, const struct answer *a, double tol
     assert_near(a->r.primal, primal, 1e-10 * (1 + fabs(primal)));
     assert_near(a->r.dual, dual, 1e-10 * (1 + fabs(dual)));
     assert_near(primal, dual, tolerance * (1 + fabs(primal)));
-    free(qu);
-    free(gradient);
-    free(au);
-    free(eu);
 }
 
 /* ---- backwards from the optimum ---------------------------------------------------------------------------------- */
@@ -144,10 +131,6 @@ static void built_backwards(size_t n, size_t m, size_t e, size_t rank, uint64_t 
     assert_near(got.r.primal, optimum, 1e-8 * (1 + fabs(optimum)));
     for (size_t k = 0; k < n && rank >= n; k++)
         assert_near(got.u[k] * column[k], u[k] * column[k], 1e-6);
-    answer_free(&got);
-    double *all[] = { b, q, a, eq, p, c, f, u, z, y, column, qu };
-    for (size_t k = 0; k < sizeof all / sizeof *all; k++)
-        free(all[k]);
 }
 
 static void known_optimum(void **state)
@@ -172,14 +155,12 @@ static void linear_program(void **state)
     assert_near(x.u[0], 0, 1e-8);
     assert_near(x.u[1], 1, 1e-8);
     assert_near(x.z[0], 0.5, 1e-8);
-    answer_free(&x);
     double e[] = { 1, 1, 2, 2, -1, -1 }, f[] = { 3, 6, -3 }, p2[] = { 1, 2 };
     qp = (hinge_qp){ .n = 2, .p = p2, .n_inequalities = 2, .a = a + 2, .c = c + 1, .n_equalities = 3, .e = e, .f = f };
     x = solve(&qp);
     check_optimal(&qp, &x, 1e-7);
     assert_near(x.u[0], 3, 1e-7);
     assert_near(x.r.primal, 3, 1e-8);
-    answer_free(&x);
 }
 
 /* ---- proofs ------------------------------------------------------------------------------------------------------ */
@@ -197,7 +178,6 @@ static void check_infeasible(const hinge_qp *qp, const struct answer *a, double 
     for (size_t k = 0; k < qp->n_inequalities; k++)
         assert_true(a->z[k] >= 0);
     assert_near(dot(qp->c, a->z, qp->n_inequalities) + dot(qp->f, a->y, qp->n_equalities), 1, 1e-9);
-    free(left);
 }
 
 static void check_unbounded(const hinge_qp *qp, const struct answer *a, double tolerance)
@@ -216,7 +196,6 @@ static void check_unbounded(const hinge_qp *qp, const struct answer *a, double t
     multiply(qp->e, qp->n_equalities, qp->n, a->u, product);
     for (size_t k = 0; k < qp->n_equalities; k++)
         assert_near(product[k], 0, tolerance);
-    free(product);
 }
 
 static void proofs(void **state)
@@ -225,11 +204,9 @@ static void proofs(void **state)
     hinge_qp qp = { .n = 1, .q = &one, .n_inequalities = 2, .a = up, .c = c }; /* x >= 1 and -x >= 0 */
     struct answer x = solve(&qp);
     check_infeasible(&qp, &x, 1e-8);
-    answer_free(&x);
     qp = (hinge_qp){ .n = 1, .p = &p, .n_inequalities = 1, .a = up, .c = c }; /* min -x, x >= 1 */
     x = solve(&qp);
     check_unbounded(&qp, &x, 1e-8);
-    answer_free(&x);
     /* min x^2 - y, y = 2 z, z >= 0: falls along (0, 2, 1) */
     double q3[] = { 2, 0, 0, 0, 0, 0, 0, 0, 0 }, p3[] = { 0, -1, 0 }, a3[] = { 0, 0, 1 }, e3[] = { 0, 1, -2 }, zero = 0;
     qp = (hinge_qp){ .n = 3, .q = q3, .p = p3, .n_inequalities = 1, .a = a3, .c = &zero, .n_equalities = 1, .e = e3,
@@ -238,12 +215,10 @@ static void proofs(void **state)
     check_unbounded(&qp, &x, 1e-8);
     assert_near(x.u[1], 1, 1e-7);
     assert_near(x.u[2], 0.5, 1e-7);
-    answer_free(&x);
     double e2[] = { 1, 1, 1, 1 }, f2[] = { 1, 2 }; /* equalities that contradict each other */
     qp = (hinge_qp){ .n = 2, .n_equalities = 2, .e = e2, .f = f2 };
     x = solve(&qp);
     check_infeasible(&qp, &x, 1e-8);
-    answer_free(&x);
 }
 
 /* What contradicts itself does so however small Q is beside p, which asks for u = -p / Q: x >= 1 and -x >= 0, and x +
@@ -256,17 +231,14 @@ static void small_objective(void **state)
         hinge_qp qp = { .n = 1, .q = q, .p = p, .n_inequalities = 2, .a = one, .c = c };
         struct answer x = solve(&qp);
         check_infeasible(&qp, &x, 1e-8);
-        answer_free(&x);
         qp = (hinge_qp){ .n = 2, .q = q, .p = p, .n_inequalities = 3, .a = a, .c = c3 };
         x = solve(&qp);
         check_infeasible(&qp, &x, 1e-8);
-        answer_free(&x);
         c3[2] = -1;
         x = solve(&qp);
         check_optimal(&qp, &x, 1e-8);
         assert_near(x.u[0], 1.0 / 3, 1e-8);
         assert_near(x.u[1], 1.0 / 3, 1e-8);
-        answer_free(&x);
     }
 }
 
@@ -301,16 +273,6 @@ static hinge_qp dual_problem(const struct set *s, const hinge_kernel *kernel)
     }
     return (hinge_qp){ .n = n, .q = q, .p = p, .n_inequalities = n, .a = a, .c = c, .n_equalities = 1, .e = s->y,
                        .f = f };
-}
-
-static void problem_free(hinge_qp *qp, bool dual)
-{
-    free((void *)qp->q);
-    free((void *)qp->p);
-    free((void *)qp->a);
-    free((void *)qp->c);
-    if (dual)
-        free((void *)qp->f);
 }
 
 /* Two clouds, moved apart by `margin` along a direction. */
@@ -367,11 +329,6 @@ static void linear_three_ways(void **state)
             least = fmin(least, s.y[i] * (p.u[0] + dot(p.u + 1, s.x + i * s.d, s.d)));
         assert_near(least, 1, 1e-8);
         assert_near(report.objective, -p.r.primal, 1e-7 * (1 + p.r.primal));
-        hinge_model_free(model);
-        answer_free(&p);
-        answer_free(&a);
-        problem_free(&primal, false);
-        problem_free(&dual, true);
     }
 }
 
@@ -393,15 +350,10 @@ static void inseparable(void **state)
         check_unbounded(&dual, &a, 1e-7);
         hinge_params params = hard(linear);
         hinge_report report;
-        hinge_model *model = fit(&s, &params, &report);
+        fit(&s, &params, &report);
         assert_int_equal(report.outcome, HINGE_NO_MARGIN);
         assert_non_null(strstr(report.path, "no margin above"));
         assert_int_equal(report.n_sv, 0);
-        hinge_model_free(model);
-        answer_free(&p);
-        answer_free(&a);
-        problem_free(&primal, false);
-        problem_free(&dual, true);
     }
 }
 
@@ -456,11 +408,6 @@ static void kernels(void **state)
         if (t == 1) /* by hand: a = 1/8, w'w = 1/2 */
             for (size_t i = 0; i < 4; i++)
                 assert_near(a.u[i], 0.125, 1e-8);
-        free(f);
-        free(gram);
-        hinge_model_free(model);
-        answer_free(&a);
-        problem_free(&dual, true);
     }
 }
 
@@ -486,7 +433,6 @@ static hinge_qp_outcome proved(const hinge_qp *qp, const char *what, uint64_t se
         check_infeasible(qp, &x, 1e-7);
     else
         check_unbounded(qp, &x, 1e-7);
-    answer_free(&x);
     return outcome;
 }
 
@@ -540,12 +486,7 @@ static void as_printed(const struct set *s, uint64_t seed)
     if (end == HINGE_QP_SOLVED) {
         struct answer x = solve(&printed), y = solve(&dual);
         assert_near(x.r.primal, y.r.primal, 1e-9 * (1 + fabs(y.r.primal)));
-        answer_free(&x);
-        answer_free(&y);
     }
-    free(a);
-    free(c);
-    problem_free(&dual, true);
 }
 
 static void textbook_duals(void **state)
@@ -596,10 +537,6 @@ static void both_ways(void **state)
                 fail_msg("seed %llu: w is %.12g by the dual, %.12g by the primal", (unsigned long long)t, w,
                          p.u[1 + k]);
         }
-        answer_free(&p);
-        answer_free(&a);
-        problem_free(&primal, false);
-        problem_free(&dual, true);
     }
 }
 
@@ -621,7 +558,6 @@ static void refusals(void **state)
     hinge_qp good = { .n = 2, .q = q }, qp = good;
     struct answer x = solve(&good);
     check_optimal(&good, &x, 1e-10);
-    answer_free(&x);
     qp.q = bad, refused(&qp, "q[2]: nan");
     qp.q = skew, refused(&qp, "not symmetric");
     qp.q = saddle, refused(&qp, "not positive semi-definite");
@@ -639,15 +575,12 @@ static void refusals(void **state)
     x = solve(&qp);
     assert_int_equal(x.r.iterations, 1);
     check_optimal(&qp, &x, 1e-8);
-    answer_free(&x);
     struct set clouds = separable(47, 60, 5, 0.2, 1);
     qp = primal_problem(&clouds);
     qp.max_iter = 1;
     x = solve(&qp);
     assert_int_equal(x.r.outcome, HINGE_QP_LIMIT);
     assert_true(x.r.residual > 1e-10 && isfinite(x.r.residual) && isfinite(x.r.primal));
-    answer_free(&x);
-    problem_free(&qp, false);
     assert_string_equal(hinge_qp_outcome_text(HINGE_QP_UNBOUNDED), "unbounded");
     assert_string_equal(hinge_qp_outcome_text((hinge_qp_outcome)9), "unknown outcome");
 }

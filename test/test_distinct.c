@@ -104,7 +104,7 @@ static size_t check_order(const struct set *set, const hinge_params *p, const do
 static void check_conditions(const struct set *set, const hinge_params *p, const hinge_model *model,
                              const hinge_report *r, const double *beta)
 {
-    double *gram = plain_gram(&p->kernel, set, set), *C = malloc(set->n * sizeof *C);
+    double *gram = plain_gram(&p->kernel, set, set), *C = get(set->n, sizeof *C);
     for (size_t i = 0; i < set->n; i++)
         C[i] = p->C;
     struct plain_certificate c = plain_certify(p->task, gram, set->y, C, beta, set->n, hinge_model_rho(model)[0], p->p);
@@ -112,15 +112,13 @@ static void check_conditions(const struct set *set, const hinge_params *p, const
     assert_true(c.kkt <= p->eps + 1e-9 && c.box <= 1e-15 && c.sum <= 1e-14);
     assert_close(-c.dual, r->objective, 1e-10);
     assert_close(c.primal, c.dual, 1e-4);
-    free(gram);
-    free(C);
 }
 
 static void check_against_libsvm(const struct set *set, const hinge_params *p, const hinge_model *model,
                                  const hinge_report *r)
 {
     struct oracle oracle = oracle_train(set, p);
-    double *f = fit_decisions(model, set, HINGE_PRECISION_F64), *theirs = malloc(set->n * sizeof *theirs);
+    double *f = fit_decisions(model, set, HINGE_PRECISION_F64), *theirs = get(set->n, sizeof *theirs);
     double largest = 1;
     oracle_predict(&oracle, set, NULL, theirs);
     for (size_t i = 0; i < set->n; i++)
@@ -128,9 +126,6 @@ static void check_against_libsvm(const struct set *set, const hinge_params *p, c
     assert_close(r->objective, oracle.objective, 1e-4); /* theirs is printed with six decimals, nu-SVC's scaled */
     assert_true(largest_difference(f, theirs, set->n) <= 1e-4 * largest);
     assert_true(r->n_sv <= (size_t)oracle.model->l);
-    free(f);
-    free(theirs);
-    oracle_free(&oracle);
 }
 
 static void check_set(const struct set *set, const hinge_params *p)
@@ -161,8 +156,6 @@ static void check_set(const struct set *set, const hinge_params *p)
     assert_true(c.kkt <= 2 * p->eps && c.box_residual <= (p->task == HINGE_NU_SVC ? 1e-12 : 1e-15));
     assert_close(c.primal, c.dual, 1e-4);
     assert_close(c.dual, -r.objective, 1e-9);
-    free(beta);
-    hinge_model_free(model);
 }
 
 static void test_each_task(void **state)
@@ -223,10 +216,6 @@ static void test_weights_are_repetition(void **state)
             assert_true(r.objective == rw.objective && r.iterations == rw.iterations);
             assert_true(largest_difference(f, g, N) <= 1e-12 * (1 + fabs(f[0])));
         }
-        free(f);
-        free(g);
-        hinge_model_free(model);
-        hinge_model_free(other);
     }
 }
 
@@ -256,9 +245,6 @@ static void test_boxes_of_other_sizes(void **state)
         for (size_t j = i + 1; j < N; j++)
             if (are_equal(&set, i, j, true) && beta[j] != 0 && C[i] > 0)
                 assert_true(fabs(beta[i]) == C[i]);
-    free(beta);
-    free(gram);
-    hinge_model_free(model);
 }
 
 /* ---- the rest of a training -------------------------------------------------------------------------------------- */
@@ -280,16 +266,11 @@ static void test_several_classes(void **state)
         assert_close(c.dual, -r.objective, 1e-9);
         if (how == HINGE_ONE_VS_ONE) {
             struct oracle oracle = oracle_train(&set, &p);
-            double *f = fit_decisions(model, &set, HINGE_PRECISION_F64), *theirs = malloc(N * 6 * sizeof *theirs);
+            double *f = fit_decisions(model, &set, HINGE_PRECISION_F64), *theirs = get(N * 6, sizeof *theirs);
             oracle_predict(&oracle, &set, NULL, theirs);
             assert_close(r.objective, oracle.objective, 1e-5);
             assert_true(largest_difference(f, theirs, N * 6) <= 1e-4);
-            free(f);
-            free(theirs);
-            oracle_free(&oracle);
         }
-        free(beta);
-        hinge_model_free(model);
     }
 }
 
@@ -315,13 +296,10 @@ static void test_warm_starts(void **state)
                 }
             even[i] = sum / count;
         }
-        hinge_model_free(model);
         p.beta0 = even;
         model = fit(&set, &p, &warm);
         assert_close(warm.objective, cold.objective, 1e-6);
         assert_true(warm.iterations <= cold.iterations / 10);
-        hinge_model_free(model);
-        free(beta);
     }
 }
 
@@ -357,8 +335,6 @@ static void test_limits(void **state)
         }
         assert_near(sum, 0, 1e-12);
         check_order(&set, &p, beta, 1);
-        free(beta);
-        hinge_model_free(model);
     }
 }
 
@@ -379,8 +355,6 @@ static void test_leave_one_out(void **state)
         hinge_model *model = fit(&set, &p, NULL);
         double *label = fit_labels(model, &set);
         assert_true(label[i] == prediction[i]);
-        free(label);
-        hinge_model_free(model);
     }
 }
 
@@ -399,11 +373,8 @@ static void test_threads(void **state)
             assert_true(r.distinct <= 2 * KINDS);
             if (first != NULL)
                 assert_memory_equal(beta, first, set.n * sizeof *beta);
-            free(first);
             first = beta;
-            hinge_model_free(model);
         }
-        free(first);
     }
 }
 
@@ -429,14 +400,11 @@ static void test_other_kernels(void **state)
     assert_int_equal(r.distinct, N);
     hinge_params theirs = tight(HINGE_C_SVC, rbf);
     check_against_libsvm(&set, &theirs, model, &r);
-    hinge_model_free(model);
     double *gram = plain_gram(&rbf, &set, &set);
     struct set values = { N, N, gram, set.y };
     p.kernel = (hinge_kernel){ .type = HINGE_PRECOMPUTED };
     model = fit(&values, &p, &r);
     assert_int_equal(r.distinct, N);
-    hinge_model_free(model);
-    free(gram);
 }
 
 int main(void)

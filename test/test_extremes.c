@@ -19,7 +19,7 @@ static void check_optimum(const char *name, const struct set *set, const hinge_p
 {
     hinge_report report;
     hinge_model *model = fit(set, params, &report);
-    double *beta = fit_beta(model, set->n), *C = malloc(set->n * sizeof *C), rho = hinge_model_rho(model)[0];
+    double *beta = fit_beta(model, set->n), *C = get(set->n, sizeof *C), rho = hinge_model_rho(model)[0];
     hinge_kernel kernel = hinge_model_kernel(model);
     double *gram = plain_gram(&kernel, set, set);
     for (size_t i = 0; i < set->n; i++)
@@ -32,10 +32,6 @@ static void check_optimum(const char *name, const struct set *set, const hinge_p
     if (!(gap <= tolerance && c.box <= 1e-12 && c.sum <= 1e-9) || c.kkt > 2 * params->eps * 1.01)
         fail_msg("%s: gap %g, kkt %g, box %g, sum %g", name, gap, c.kkt, c.box, c.sum);
     assert_close(report.objective, -c.dual, 1e-4);
-    free(gram);
-    free(C);
-    free(beta);
-    hinge_model_free(model);
 }
 
 /* With C = 1e10, or in f32, F itself may not be known to eps: "stalled" says so, and the objective is right all the
@@ -43,12 +39,11 @@ static void check_optimum(const char *name, const struct set *set, const hinge_p
 static double objective_of(const struct set *set, const hinge_params *params)
 {
     hinge_report report;
-    hinge_model *model = fit(set, params, &report);
+    fit(set, params, &report);
     bool excused = params->C == 1e10 || params->precision == HINGE_PRECISION_F32;
     inputs++;
     if (report.outcome != HINGE_CONVERGED && !(excused && report.outcome == HINGE_STALLED))
         fail_msg("%s (violation %g)", hinge_outcome_text(report.outcome), report.violation);
-    hinge_model_free(model);
     return report.objective;
 }
 
@@ -56,7 +51,7 @@ static hinge_report report_of(const struct set *set, hinge_params params, hinge_
 {
     hinge_report report;
     params.precision = precision;
-    hinge_model_free(fit(set, &params, &report));
+    fit(set, &params, &report);
     inputs++;
     return report;
 }
@@ -202,7 +197,7 @@ static void fifty_thousand_rows(void **state)
 {
     enum { FEW = 5000, TIMES = 10 };
     struct set few = set_two_class(7, FEW, 8, 1), many = set_new(FEW * TIMES, 8);
-    double *weights = malloc(FEW * sizeof *weights), scaled[8];
+    double *weights = get(FEW, sizeof *weights), scaled[8];
     for (size_t i = 0; i < FEW * TIMES; i++) {
         memcpy(many.x + i * 8, few.x + i % FEW * 8, sizeof scaled);
         many.y[i] = few.y[i % FEW];
@@ -213,7 +208,6 @@ static void fifty_thousand_rows(void **state)
     double of_many = objective_of(&many, &params);
     params.weights = weights;
     assert_close(of_many, objective_of(&few, &params), 1e-5);
-    free(weights);
 }
 
 /* ---- Parameters -------------------------------------------------------------------------------------------------- */
@@ -245,7 +239,6 @@ static void small_and_large_c(void **state)
             hinge_model *model = fit(&set, &params, &report);
             inputs++;
             assert_true(isfinite(report.objective) && isfinite(hinge_model_rho(model)[0]));
-            hinge_model_free(model);
         }
 }
 
@@ -279,7 +272,7 @@ static void narrow_kernels(void **state)
     for (size_t i = 0; i < once.n; i++)
         once.y[i] = i % 2 == 0 ? 1 : -1;
     struct set set = set_join(&once, &once);
-    double *decisions = malloc(set.n * sizeof *decisions);
+    double *decisions = get(set.n, sizeof *decisions);
     hinge_matrix x = set_matrix(&set);
     const double gammas[] = { 10, 300, 1e4, 1e6, 1e10 };
     for (size_t k = 0; k < 5; k++)
@@ -297,9 +290,7 @@ static void narrow_kernels(void **state)
                 for (size_t i = 0; i < set.n; i++)
                     assert_near(decisions[i], set.y[i], 0.02);
             }
-            hinge_model_free(model);
         }
-    free(decisions);
 }
 
 static void high_degree(void **state)
@@ -317,7 +308,6 @@ static void high_degree(void **state)
         assert_int_equal(report.outcome, HINGE_NONFINITE);
         for (size_t i = 0; i < hinge_model_n_sv(model); i++)
             assert_true(isfinite(hinge_model_coef(model)[i]));
-        hinge_model_free(model);
     }
 }
 
@@ -339,10 +329,7 @@ static void labels_at_the_limits(void **state)
         double *predicted = fit_labels(k == 0 ? model : again, &set);
         for (size_t i = 0; i < set.n; i++)
             assert_true(predicted[i] == set.y[i]);
-        free(predicted);
     }
-    hinge_model_free(model);
-    hinge_model_free(again);
 }
 
 /* Targets so large that every coefficient is at its bound: objective -sum C |y|, as K and p are nothing beside them.
@@ -368,7 +355,6 @@ static void targets_at_the_limits(void **state)
             assert_int_equal(report.outcome, HINGE_NONFINITE);
         else
             assert_close(report.objective, -sum, 1e-6);
-        hinge_model_free(model);
     }
 }
 
@@ -420,10 +406,6 @@ static void far_from_zero(void **state)
     hinge_model *model = fit(&far, &params, NULL), *there = fit(&set, &params, NULL);
     double *a = fit_decisions(model, &far, HINGE_PRECISION_AUTO), *b = fit_decisions(there, &set, HINGE_PRECISION_F64);
     assert_true(largest_difference(a, b, set.n) < 20 * params.eps);
-    free(a);
-    free(b);
-    hinge_model_free(model);
-    hinge_model_free(there);
 
     params.kernel = hinge_kernel_polynomial(2, 1, 0); /* values about 1e17, of which the data are the last digits */
     params.C = 1e-9;
@@ -446,7 +428,6 @@ static void cod_rna(void **state)
     assert_true(r.precision == HINGE_PRECISION_F64 || r.corrections > 0);
     assert_true(c.kkt <= 2.02 * params.eps);
     assert_close(r.objective, r64.objective, 1e-4);
-    hinge_model_free(model);
 }
 
 static int tell(void **state)

@@ -264,7 +264,6 @@ static void trainings_of_all_kinds(void **state)
     hinge_matrix k = hinge_matrix_f64(gram, set.n, set.n);
     params.kernel = hinge_kernel_precomputed();
     train_everyhow("precomputed", &k, set.y, params);
-    free(gram);
     for (size_t i = 0; i < set.n * set.d; i++) /* few non-zeros: lists and panels */
         set.x[i] = i * 7 % 11 < 2 ? set.x[i] : 0;
     train_everyhow("lists", &x, set.y, params_of(HINGE_C_SVC));
@@ -513,11 +512,6 @@ static struct three three_classes(hinge_kernel kernel)
     return t;
 }
 
-static void three_free(struct three *t)
-{
-    hinge_model_free(t->model);
-}
-
 static void looks_at_models(void **state)
 {
     struct three t = three_classes(hinge_kernel_rbf(0.5)), linear = three_classes(hinge_kernel_linear());
@@ -542,8 +536,6 @@ static void looks_at_models(void **state)
     hinge_matrix x = set_matrix(&many);
     struct subject s = { .x = &x, .model = t.model, .options = &options[1] };
     fail_allocations("probabilities of many rows", call_probability, &s);
-    three_free(&t);
-    three_free(&linear);
 }
 
 /* ---- models that are changed ------------------------------------------------------------------------------------- */
@@ -598,10 +590,22 @@ struct change {
     hinge_status (*make)(hinge_model *model, const struct subject *s, hinge_error *err);
 };
 
+/* A model that is gone before the end of the test: what a call leaves behind is counted. */
+static hinge_model *copy_of(const hinge_model *model)
+{
+    hinge_model *copy = NULL;
+    char *text;
+    size_t size;
+    assert_int_equal(hinge_model_format(model, &text, &size, NULL), HINGE_OK);
+    assert_int_equal(hinge_model_parse(&copy, "copy", text, size, NULL, NULL), HINGE_OK);
+    hinge_free(text);
+    return copy;
+}
+
 static hinge_status call_change(const void *arg, uint64_t *hash, hinge_error *err)
 {
     const struct change *c = arg;
-    hinge_model *model = written_and_read(c->s.model);
+    hinge_model *model = copy_of(c->s.model);
     uint64_t before = 0, after = 0;
     hash_behaviour(model, c->s.x, &before);
     hinge_status status = c->make(model, &c->s, err);
@@ -635,9 +639,6 @@ static void changed_models(void **state)
     };
     for (size_t i = 0; i < sizeof changes / sizeof *changes; i++)
         fail_allocations("change of a model", call_change, &changes[i]);
-    hinge_model_free(large);
-    hinge_model_free(lists);
-    three_free(&t);
 }
 
 /* ---- the rest of the interface ----------------------------------------------------------------------------------- */
@@ -881,7 +882,6 @@ static void readings(void **state)
             fail_allocations("model.xz", call_load, &(struct reading){ .path = model_xz, .from_memory = memory });
 #endif
         }
-    three_free(&t);
 }
 
 /* ---- files that cannot be written -------------------------------------------------------------------------------- */
@@ -966,7 +966,6 @@ static void writes_fail(void **state)
             fail_writes(save_model, &t, errors[e], on != 0);
             fail_writes(write_data, &t, errors[e], on != 0);
         }
-    three_free(&t);
 }
 
 static void writes_are_short(void **state)
@@ -983,7 +982,6 @@ static void writes_are_short(void **state)
     due.kind = FAULT_NONE;
     assert_true(holds(path, bytes, size));
     hinge_free(bytes);
-    three_free(&t);
 }
 
 static void saving_without_memory(void **state)
@@ -1007,7 +1005,6 @@ static void saving_without_memory(void **state)
         injected++;
     }
     due.kind = FAULT_NONE;
-    three_free(&t);
 }
 
 /* Limits and devices of the system itself. */
@@ -1031,7 +1028,6 @@ static void writes_meet_limits(void **state)
     setrlimit(RLIMIT_FSIZE, &limit);
     signal(SIGXFSZ, before);
     check_not_written(status, &err, strerror(EFBIG), path);
-    three_free(&t);
 }
 
 /* ---- in another process: it is killed, or may not write ---------------------------------------------------------- */
@@ -1059,7 +1055,6 @@ static char *saved_model(size_t *size)
     struct three t = three_classes(hinge_kernel_rbf(0.5));
     assert_int_equal(save_model(path_of("saved"), &t, &err), HINGE_OK);
     assert_int_equal(hinge_model_format(t.model, &bytes, size, &err), HINGE_OK);
-    three_free(&t);
     return bytes;
 }
 

@@ -15,7 +15,7 @@ static hinge_params c_svc(double gamma, double C)
 
 static double *validate(const struct set *set, const hinge_params *params, size_t folds, hinge_report *report)
 {
-    double *prediction = calloc(set->n, sizeof *prediction);
+    double *prediction = get(set->n, sizeof *prediction);
     hinge_matrix x = set_matrix(set);
     hinge_error err;
     for (size_t i = 0; i < set->n; i++)
@@ -37,14 +37,13 @@ static double *validate(const struct set *set, const hinge_params *params, size_
 
 static void check_counts(const uint32_t *fold, size_t from, size_t to, size_t folds)
 {
-    size_t *count = calloc(folds, sizeof *count);
+    size_t *count = get(folds, sizeof *count);
     for (size_t i = from; i < to; i++) {
         assert_true(fold[i] < folds);
         count[fold[i]]++;
     }
     for (size_t f = 0; f < folds; f++)
         assert_true(count[f] == (to - from) / folds || count[f] == (to - from) / folds + 1);
-    free(count);
 }
 
 static void deals(void **state)
@@ -103,7 +102,6 @@ static void held_out(void **state)
         assert_int_equal(values, folds);
         for (size_t v = 0; v < folds; v++)
             assert_true(count[v] == set.n / folds || count[v] == set.n / folds + 1);
-        free(p);
     }
 }
 
@@ -118,9 +116,6 @@ static void labels_at_random(void **state)
     double *trained = fit_labels(model, &set), *held = validate(&set, &params, 5, NULL);
     assert_true(share_equal(trained, set.y, set.n) > 0.99);
     assert_near(share_equal(held, set.y, set.n), 0.5, 0.1);
-    hinge_model_free(model);
-    free(trained);
-    free(held);
 }
 
 /* As many folds as rows: whatever the seed, each row is predicted by a model of all others. */
@@ -141,9 +136,7 @@ static void leave_one_out(void **state)
         hinge_matrix x = hinge_matrix_f64(set.x + i * set.d, 1, set.d);
         assert_int_equal(hinge_predict(model, &x, NULL, &alone, NULL, NULL), HINGE_OK);
         assert_near(p[i], alone, 1e-5);
-        hinge_model_free(model);
     }
-    free(p);
 }
 
 /* From eps = 0.001 on folds go on from the solution of all rows: what they predict is what folds of their own do, as
@@ -165,12 +158,10 @@ static void go_on(void **state)
         assert_non_null(strstr(report.path, "5 folds from its solution"));
         assert_int_equal(report.outcome, HINGE_CONVERGED);
         assert_true(share_equal(p, q, two.n) > 0.98);
-        free(p), free(q);
         params.task = fine.task = HINGE_EPSILON_SVR;
         p = validate(&line, &params, 7, NULL), q = validate(&line, &fine, 7, NULL);
         for (size_t i = 0; i < line.n; i++)
             assert_near(p[i], q[i], 0.05);
-        free(p), free(q);
         struct set four = set_blobs(seed, two.n, 3, 4, NULL, 0.9);
         params.task = fine.task = HINGE_C_SVC;
         params.multiclass = fine.multiclass = seed % 3 == 1 ? HINGE_ONE_VS_REST : HINGE_ONE_VS_ONE;
@@ -178,7 +169,6 @@ static void go_on(void **state)
         assert_non_null(strstr(report.path, "4 folds from its solution"));
         assert_int_equal(report.outcome, HINGE_CONVERGED);
         assert_true(share_equal(p, q, four.n) > 0.98);
-        free(p), free(q);
     }
 }
 
@@ -200,13 +190,10 @@ static void same_for_threads(const struct set *set, hinge_params params)
             continue;
         }
         assert_memory_equal(first, p, set->n * sizeof *p);
-        free(p);
     }
     params.seed++;
     double *other = validate(set, &params, 5, NULL);
     assert_true(memcmp(first, other, set->n * sizeof *other) != 0);
-    free(first);
-    free(other);
 }
 
 static void threads_and_seeds(void **state)
@@ -235,8 +222,8 @@ static void threads_and_seeds(void **state)
 
 static double *their_validation(const struct set *set, const hinge_params *params, int folds)
 {
-    struct svm_node *nodes = calloc(set->n * (set->d + 1), sizeof *nodes),
-                    **rows = calloc(set->n, sizeof *rows);
+    struct svm_node *nodes = get(set->n * (set->d + 1), sizeof *nodes),
+                    **rows = get(set->n, sizeof *rows);
     for (size_t i = 0; i < set->n; i++) {
         rows[i] = nodes + i * (set->d + 1);
         for (size_t c = 0; c < set->d; c++)
@@ -253,11 +240,9 @@ static double *their_validation(const struct set *set, const hinge_params *param
                                .nu = params->nu,
                                .p = params->p,
                                .shrinking = 1 };
-    double *target = calloc(set->n, sizeof *target);
+    double *target = get(set->n, sizeof *target);
     svm_set_print_string_function(quiet);
     svm_cross_validation(&problem, &p, folds, target);
-    free(nodes);
-    free(rows);
     return target;
 }
 
@@ -267,8 +252,6 @@ static void libsvm_accuracy(const struct set *set, hinge_params params, double t
     double a = share_equal(ours, set->y, set->n), b = share_equal(theirs, set->y, set->n);
     print_message("accuracy %.4f, LIBSVM's %.4f\n", a, b);
     assert_near(a, b, tolerance);
-    free(ours);
-    free(theirs);
 }
 
 static void like_libsvm(void **state)
@@ -292,8 +275,6 @@ static void like_libsvm(void **state)
     }
     print_message("MSE %.4g, LIBSVM's %.4g\n", a / (double)set.n, b / (double)set.n);
     assert_close(a, b, 0.1);
-    free(ours);
-    free(theirs);
 }
 
 /* ---- Odd sets -------------------------------------------------------------------------------------------- */
@@ -308,7 +289,6 @@ static void odd_classes(void **state)
     double *p = validate(&set, &params, 6, NULL);
     assert_true(p[17] == 1 || p[17] == 2);
     assert_true(share_equal(p, set.y, set.n) > 0.8);
-    free(p);
     double weights[60];
     for (size_t i = 0; i < set.n; i++)
         weights[i] = i % 3 == 0 ? 0 : 1;
@@ -318,7 +298,6 @@ static void odd_classes(void **state)
     p = validate(&set, &params, 60, &report);
     assert_int_equal(report.n, 40);
     assert_true(p[17] == 1 || p[17] == 2);
-    free(p);
     /* what rows of weight 0 hold does not matter to the others */
     double *before = validate(&set, &params, 5, NULL);
     for (size_t i = 0; i < set.n; i++)
@@ -327,20 +306,16 @@ static void odd_classes(void **state)
     double *after = validate(&set, &params, 5, NULL);
     for (size_t i = 0; i < set.n; i++)
         assert_true(weights[i] == 0 || before[i] == after[i]);
-    free(before);
-    free(after);
     set = set_two_class(37, 2, 1, 0.1); /* one row left to train on */
     set.y[0] = 1;
     set.y[1] = -1;
     params = c_svc(1, 1);
     p = validate(&set, &params, 2, NULL);
     assert_true(p[0] == -1 && p[1] == 1);
-    free(p);
     set.y[0] = set.y[1] = 4; /* one class */
     params.probability = 1;
     p = validate(&set, &params, 2, NULL);
     assert_true(p[0] == 4 && p[1] == 4);
-    free(p);
 }
 
 static void precomputed(void **state)
@@ -355,7 +330,7 @@ static void precomputed(void **state)
     assert_true(share_equal(p, direct, set.n) > 0.99);
     /* columns in another order */
     size_t index[150];
-    double *turned = calloc(set.n * set.n, sizeof *turned);
+    double *turned = get(set.n * set.n, sizeof *turned);
     for (size_t j = 0; j < set.n; j++) {
         index[j] = set.n - 1 - j;
         for (size_t i = 0; i < set.n; i++)
@@ -365,11 +340,6 @@ static void precomputed(void **state)
     params.precomputed_index = index;
     double *q = validate(&matrix, &params, 5, NULL);
     assert_memory_equal(p, q, set.n * sizeof *p);
-    free(p);
-    free(q);
-    free(turned);
-    free(gram);
-    free(direct);
 }
 
 /* ---- Errors, stops --------------------------------------------------------------------------------------- */
@@ -434,18 +404,18 @@ static void stops(void **state)
         params.eps = goes_on ? 0.001 : 0.0001;
         params.progress = watching;
         params.progress_arg = &all;
-        free(validate(&set, &params, 5, &report));
+        validate(&set, &params, 5, &report);
         assert_int_equal(report.outcome, HINGE_CONVERGED);
         assert_int_equal(all.problems, problems);
         assert_int_equal(all.highest, problems - 1);
         params.working_set = 32;
         params.progress_arg = &few;
-        free(validate(&set, &params, 5, &report));
+        validate(&set, &params, 5, &report);
         assert_int_equal(report.outcome, HINGE_STOPPED);
         assert_int_equal(few.calls, 3); /* not called again after the stop */
         params.progress = NULL;
         params.time_limit = 1e-6;
-        free(validate(&set, &params, 5, &report));
+        validate(&set, &params, 5, &report);
         assert_int_equal(report.outcome, HINGE_TIME_LIMIT);
     }
 }

@@ -54,17 +54,13 @@ static void as_libsvm(const struct set *set, hinge_task task, double C)
     assert_true(report.gap <= 1e-9 && strncmp(report.path, "interior-point", 14) == 0);
     assert_near(report.objective, oracle.objective, 2e-6 + 3e-6 * fabs(oracle.objective)); /* its rows are f32 */
     assert_true(certified_gap(model, set, &params) <= 1e-8);
-    double *f = fit_decisions(model, set, HINGE_PRECISION_F64), *g = calloc(set->n, sizeof *g), largest = 1;
+    double *f = fit_decisions(model, set, HINGE_PRECISION_F64), *g = get(set->n, sizeof *g), largest = 1;
     oracle_predict(&oracle, set, NULL, g);
     for (size_t i = 0; i < set->n; i++)
         largest = fmax(largest, fabs(g[i]));
     double sign = hinge_task_info(task)->classifies && oracle.model->label[0] != hinge_model_labels(model)[0] ? -1 : 1;
     for (size_t i = 0; i < set->n; i++)
         assert_near(f[i], sign * g[i], 1e-4 * largest);
-    free(f);
-    free(g);
-    hinge_model_free(model);
-    oracle_free(&oracle);
 }
 
 static void libsvm_agrees(void **state)
@@ -108,9 +104,6 @@ static void weights_of_examples(void **state)
         assert_true(c.kkt <= 1e-7 && c.sum <= 1e-12 && c.box == 0);
         assert_close(report.objective, -c.dual, 1e-12);
         assert_near(report.violation, c.kkt, 1e-9);
-        hinge_model_free(model);
-        free(gram);
-        free(beta);
     }
 }
 
@@ -134,10 +127,6 @@ static void several_classes(void **state)
         }
         double *f = fit_decisions(a, &set, HINGE_PRECISION_F64), *g = fit_decisions(b, &set, HINGE_PRECISION_F64);
         assert_true(largest_difference(f, g, set.n * ipm.n_problems) <= 1e-3);
-        free(f);
-        free(g);
-        hinge_model_free(a);
-        hinge_model_free(b);
     }
 }
 
@@ -165,8 +154,6 @@ static void on_a_line(void **state)
         assert_int_equal(report.n_sv, 2); /* the others are 0 exactly */
         assert_near(beta[0], 0.5, 1e-9);
         assert_near(beta[1], -0.5, 1e-9);
-        free(beta);
-        hinge_model_free(model);
     }
 }
 
@@ -193,15 +180,12 @@ static void bounds_exact(void **state)
     assert_int_equal(report.n_sv, free_ones + bounded);
     assert_int_equal(report.n_bsv, bounded);
     assert_near(sum, 0, 1e-9);
-    free(beta);
-    free(f);
-    hinge_model_free(model);
 }
 
 /* LIBLINEAR's dual coordinate descent (Hsieh et al. 2008), without bias, to the end. */
 static double descend(const struct set *s, const double *y, double C, double *w)
 {
-    double *alpha = calloc(s->n, sizeof *alpha), objective = 0;
+    double *alpha = get(s->n, sizeof *alpha), objective = 0;
     memset(w, 0, s->d * sizeof *w);
     for (int round = 0; round < 20000; round++)
         for (size_t i = 0; i < s->n; i++) {
@@ -220,7 +204,6 @@ static double descend(const struct set *s, const double *y, double C, double *w)
         objective += w[k] * w[k] / 2;
     for (size_t i = 0; i < s->n; i++)
         objective -= alpha[i];
-    free(alpha);
     return objective;
 }
 
@@ -247,7 +230,6 @@ static void without_bias(void **state)
         assert_close(report.objective, objective, 1e-8);
         hinge_certificate c = certified(model, &set, &params);
         assert_true(c.gap <= 1e-8 * fabs(c.dual) && c.kkt <= 1e-7);
-        hinge_model_free(model);
     }
     /* regression through the origin: y = 2 x exactly, eps = 0: w = 2 */
     struct set set = set_new(20, 1);
@@ -264,7 +246,6 @@ static void without_bias(void **state)
     assert_int_equal(report.outcome, HINGE_CONVERGED);
     assert_int_equal(hinge_model_weights(model, 0, &w, NULL), HINGE_OK);
     assert_near(w, 2, 1e-8);
-    hinge_model_free(model);
 }
 
 /* ---- factors of kernels ------------------------------------------------------------------------------------------ */
@@ -289,10 +270,6 @@ static void full_rank_is_exact(void **state)
         assert_close(ipm.objective, smo.objective, 1e-8);
         double *f = fit_decisions(a, &set, HINGE_PRECISION_F64), *g = fit_decisions(b, &set, HINGE_PRECISION_F64);
         assert_true(largest_difference(f, g, set.n) <= 1e-6);
-        free(f);
-        free(g);
-        hinge_model_free(a);
-        hinge_model_free(b);
     }
 }
 
@@ -300,7 +277,7 @@ static void full_rank_is_exact(void **state)
  * which row comes first where all diagonals are equal. */
 static double plain_trace_error(const double *gram, size_t n, size_t rank, size_t first)
 {
-    double *left = malloc(n * n * sizeof *left), whole = 0, rest = 0;
+    double *left = get(n * n, sizeof *left), whole = 0, rest = 0;
     memcpy(left, gram, n * n * sizeof *left);
     for (size_t i = 0; i < n; i++)
         whole += gram[i * n + i];
@@ -308,16 +285,14 @@ static double plain_trace_error(const double *gram, size_t n, size_t rank, size_
         size_t p = first;
         for (size_t i = 0; i < n; i++)
             p = left[i * n + i] > left[p * n + p] ? i : p;
-        double pivot = left[p * n + p], *row = malloc(n * sizeof *row);
+        double pivot = left[p * n + p], *row = get(n, sizeof *row);
         memcpy(row, left + p * n, n * sizeof *row);
         for (size_t i = 0; i < n; i++)
             for (size_t j = 0; j < n; j++)
                 left[i * n + j] -= row[i] * row[j] / pivot;
-        free(row);
     }
     for (size_t i = 0; i < n; i++)
         rest += left[i * n + i];
-    free(left);
     return rest / whole;
 }
 
@@ -350,13 +325,8 @@ static void low_rank(void **state)
         assert_true(report.trace_error < last);
         last = report.trace_error;
         nearest = largest_difference(f, g, set.n);
-        free(g);
-        hinge_model_free(model);
     }
     assert_true(nearest <= 1e-2);
-    hinge_model_free(exact);
-    free(f);
-    free(gram);
 }
 
 /* K = Z Z' on the rows of the pivots, K - ZZ' has no negative diagonal, and a rank found is a rank kept. */
@@ -388,7 +358,6 @@ static void pivoted_cholesky(void **state)
     assert_int_equal(hg_pivoted_cholesky(&rows.super, 20, 1e-12, &past, z, NULL, &used, &left), HINGE_OK);
     assert_true(used == 0 && stop == 1); /* the deadline is long past */
     hg_gram_free(&rows);
-    free(gram);
 }
 
 /* ---- threads, data ----------------------------------------------------------------------------------------------- */
@@ -404,7 +373,7 @@ static void same_bits(const hinge_matrix *x, const double *y, hinge_params param
         assert_int_equal(reports[t].threads, 1 << t);
     }
     size_t n = x->rows;
-    double *a = malloc(n * sizeof *a), *b = malloc(n * sizeof *b);
+    double *a = get(n, sizeof *a), *b = get(n, sizeof *b);
     assert_int_equal(hinge_model_beta(models[0], n, a, NULL), HINGE_OK);
     for (int t = 1; t < 3; t++) {
         assert_int_equal(hinge_model_beta(models[t], n, b, NULL), HINGE_OK);
@@ -414,8 +383,6 @@ static void same_bits(const hinge_matrix *x, const double *y, hinge_params param
     }
     for (int t = 0; t < 3; t++)
         hinge_model_free(models[t]);
-    free(a);
-    free(b);
 }
 
 static void any_number_of_threads(void **state)
@@ -431,7 +398,7 @@ static void any_number_of_threads(void **state)
     params.task = HINGE_NU_SVC;
     params.nu = 0.9;
     same_bits(&x, set.y, params);
-    float *x32 = malloc(set.n * 32 * sizeof *x32); /* f32, with a stride */
+    float *x32 = get(set.n * 32, sizeof *x32); /* f32, with a stride */
     for (size_t i = 0; i < set.n; i++)
         for (size_t k = 0; k < 32; k++)
             x32[i * 32 + k] = k < set.d ? (float)set.x[i * set.d + k] : NAN;
@@ -442,14 +409,13 @@ static void any_number_of_threads(void **state)
     params.rank = 40;
     x.rows = 1200;
     same_bits(&x, set.y, params);
-    free(x32);
 }
 
 /* Values as f32 and as f64, with and without a stride: one model. */
 static void types_of_data(void **state)
 {
     struct set set = set_two_class(12, 400, 5, 1);
-    float *x32 = malloc(set.n * 7 * sizeof *x32);
+    float *x32 = get(set.n * 7, sizeof *x32);
     for (size_t i = 0; i < set.n; i++)
         for (size_t k = 0; k < 7; k++)
             x32[i * 7 + k] = k < 5 ? (float)set.x[i * 5 + k] : 1e30F;
@@ -462,9 +428,6 @@ static void types_of_data(void **state)
     assert_int_equal(hinge_train(&k, &b, set.y, &params, NULL, NULL), HINGE_OK);
     double *f = fit_beta(m, set.n), *g = fit_beta(k, set.n);
     assert_memory_equal(f, g, set.n * sizeof *f);
-    free(f);
-    free(g);
-    free(x32);
     hinge_model_free(m);
     hinge_model_free(k);
 }
@@ -492,7 +455,6 @@ static void unscaled(void **state)
             converged += report.outcome == HINGE_CONVERGED;
             if (power <= 4)
                 assert_int_equal(report.outcome, HINGE_CONVERGED);
-            hinge_model_free(model);
         }
     }
     assert_true(converged >= 10);
@@ -506,7 +468,6 @@ static void far_away(void **state)
     hinge_report near, far;
     hinge_model *model = fit(&set, &params, &near);
     double *f = fit_decisions(model, &set, HINGE_PRECISION_F64);
-    hinge_model_free(model);
     for (size_t k = 0; k < set.n * 3; k++)
         set.x[k] += 1e6; /* exact: these are floats */
     model = fit(&set, &params, &far);
@@ -514,9 +475,6 @@ static void far_away(void **state)
     assert_close(far.objective, near.objective, 1e-7);
     double *g = fit_decisions(model, &set, HINGE_PRECISION_F64);
     assert_true(largest_difference(f, g, set.n) <= 1e-4); /* sum coef x, x being 1e6, is off by 0.1 */
-    free(f);
-    free(g);
-    hinge_model_free(model);
 }
 
 /* ---- ends -------------------------------------------------------------------------------------------------------- */
@@ -536,7 +494,6 @@ static void check_usable(const hinge_model *model, const struct set *set, const 
     hinge_certificate c = certified(model, set, params);
     assert_close(report->objective, -c.dual, 1e-8);
     assert_near(report->gap, c.gap / fmax(fabs(c.primal), fabs(c.dual)), 1e-6);
-    free(beta);
 }
 
 struct watch {
@@ -573,14 +530,12 @@ static void stops(void **state)
         assert_int_equal(report.outcome, HINGE_STOPPED);
         assert_int_equal(w.calls, k);
         check_usable(model, &set, &params, &report);
-        hinge_model_free(model);
         params.progress = NULL;
         params.max_iter = k;
         model = fit(&set, &params, &report);
         assert_int_equal(report.outcome, HINGE_MAX_ITER);
         assert_int_equal(report.rounds, k);
         check_usable(model, &set, &params, &report);
-        hinge_model_free(model);
         params.max_iter = 0;
     }
     const double limits[] = { 1e-9, 0.001, 0.004 };
@@ -589,16 +544,14 @@ static void stops(void **state)
         hinge_model *model = fit(&set, &params, &report);
         assert_true(report.outcome == HINGE_TIME_LIMIT || (k > 0 && report.outcome == HINGE_CONVERGED));
         check_usable(model, &set, &params, &report);
-        hinge_model_free(model);
     }
     params.time_limit = 0;
     struct watch w = { 0 };
     params.progress = watch;
     params.progress_arg = &w;
-    hinge_model *model = fit(&set, &params, &report);
+    fit(&set, &params, &report);
     assert_int_equal(report.outcome, HINGE_CONVERGED);
     assert_true(w.calls >= report.rounds);
-    hinge_model_free(model);
 }
 
 static void degenerate(void **state)
@@ -611,16 +564,13 @@ static void degenerate(void **state)
     hinge_model *model = fit(&set, &params, &report);
     assert_int_equal(report.outcome, HINGE_CONVERGED);
     assert_true(certified_gap(model, &set, &params) <= 1e-6);
-    hinge_model_free(model);
     memset(set.x, 0, set.n * 3 * sizeof *set.x); /* K = 0 */
     model = fit(&set, &params, &report);
     assert_int_equal(report.outcome, HINGE_CONVERGED);
-    hinge_model_free(model);
     params.no_bias = 1;
     model = fit(&set, &params, &report);
     assert_int_equal(report.outcome, HINGE_CONVERGED);
     assert_near(report.objective, -60, 1e-6); /* all at C */
-    hinge_model_free(model);
 
     set = set_regression(16, 50, 2); /* a constant target: b alone fits it */
     for (size_t i = 0; i < set.n; i++)
@@ -632,14 +582,11 @@ static void degenerate(void **state)
     double *f = fit_decisions(model, &set, HINGE_PRECISION_F64);
     for (size_t i = 0; i < set.n; i++)
         assert_near(f[i], 7, 0.1 + 1e-9);
-    free(f);
-    hinge_model_free(model);
     params = linear(HINGE_ONE_CLASS, 1);
     params.nu = 1; /* every coefficient at its bound */
     model = fit(&set, &params, &report);
     assert_int_equal(report.outcome, HINGE_CONVERGED);
     assert_int_equal(report.n_bsv, 50);
-    hinge_model_free(model);
 
     set = set_two_class(17, 40, 2, 1); /* no features at all */
     hinge_matrix none = hinge_matrix_f64(set.x, set.n, 0);
@@ -652,7 +599,6 @@ static void degenerate(void **state)
         set.x[k] *= 1e200; /* overflows */
     model = fit(&set, &params, &report);
     assert_int_equal(report.outcome, HINGE_NONFINITE);
-    hinge_model_free(model);
 }
 
 /* ---- the choice of the solver, refusals -------------------------------------------------------------------------- */
@@ -660,7 +606,7 @@ static void degenerate(void **state)
 static void chosen(const struct set *set, const hinge_params *params, bool interior)
 {
     hinge_report report;
-    hinge_model_free(fit(set, params, &report));
+    fit(set, params, &report);
     if ((strncmp(report.path, "interior-point", 14) == 0) != interior)
         fail_msg("path: %s", report.path);
     assert_int_equal(isnan(report.gap), !interior);
@@ -671,7 +617,7 @@ static void choice(void **state)
     struct set set = set_two_class(18, 240, 4, 1), wide = set_two_class(18, 240, 120, 1);
     struct set few = set_two_class(1, 60, 2, 1);
     hinge_params params = hinge_params_default(HINGE_C_SVC);
-    double *beta0 = calloc(set.n, sizeof *beta0);
+    double *beta0 = get(set.n, sizeof *beta0);
     chosen(&set, &params, false); /* RBF */
     params.rank = 30;
     chosen(&set, &params, true);
@@ -694,7 +640,6 @@ static void choice(void **state)
     params.precision = HINGE_PRECISION_AUTO;
     params.task = HINGE_NU_SVC;
     chosen(&set, &params, true);
-    free(beta0);
 }
 
 /* Features so small that nu-SVC's r is below eps: the model is that of the features at their size, by either solver,
@@ -716,11 +661,7 @@ static void small_r(void **state)
         double *g = fit_decisions(model, &set, HINGE_PRECISION_F64);
         for (size_t i = 0; i < set.n; i++) /* SMO ends where r is certain, the interior point near the optimum */
             assert_near(g[i], f[i], k == 0 ? 1e-4 : 0.5);
-        free(g);
-        hinge_model_free(model);
     }
-    free(f);
-    hinge_model_free(whole);
 }
 
 static void refused(const struct set *set, const hinge_params *params, const char *words)
@@ -762,7 +703,6 @@ static void adult(void **state)
         assert_int_equal(report.outcome, HINGE_CONVERGED);
         assert_true(report.rounds <= 60 && report.violation <= params.eps);
         assert_true(certified_gap(model, &set, &params) <= 1e-6);
-        hinge_model_free(model);
     }
 }
 

@@ -218,14 +218,13 @@ static void equal_rows_have_the_value_1(void **state)
     struct rows a = rows_new(x, n, d, HINGE_F32, HINGE_COLUMN_MAJOR);
     struct rows b = rows_new(x, n, d, HINGE_F64, HINGE_ROW_MAJOR);
     hinge_kernel k = hinge_kernel_rbf(3);
-    float *out = malloc(n * n * sizeof *out);
+    float *out = get(n * n, sizeof *out);
     assert_int_equal(hinge_kernel_block(&k, &a.view, &b.view, NULL, HINGE_F32, out, n, NULL), HINGE_OK);
     for (size_t i = 0; i < n; i++)
         assert_true(out[i * n + i] == 1);
     rows_free(&a);
     rows_free(&b);
     free(x);
-    free(out);
 }
 
 /* ---- the edges --------------------------------------------------------------------------------------------------- */

@@ -18,16 +18,13 @@ static double without(const struct set *set, const hinge_params *params, size_t 
     hinge_params p = *params;
     double *weights = NULL;
     if (params->weights != NULL) {
-        weights = malloc(set->n * sizeof *weights);
+        weights = get(set->n, sizeof *weights);
         memcpy(weights, params->weights, i * sizeof *weights);
         memcpy(weights + i, params->weights + i + 1, (set->n - i - 1) * sizeof *weights);
         p.weights = weights;
     }
     hinge_model *model = fit(&rest, &p, NULL);
     double *label = fit_labels(model, &one), result = *label;
-    free(label);
-    free(weights);
-    hinge_model_free(model);
     return result;
 }
 
@@ -35,7 +32,7 @@ static hinge_leave_one_out_report compare(const struct set *set, const hinge_par
 {
     hinge_matrix x = set_matrix(set);
     hinge_leave_one_out_report r;
-    double *predictions = malloc(set->n * sizeof *predictions), square = 0, n = 0;
+    double *predictions = get(set->n, sizeof *predictions), square = 0, n = 0;
     size_t errors = 0;
     assert_int_equal(hinge_leave_one_out(&x, set->y, params, predictions, &r, NULL), HINGE_OK);
     assert_int_equal(r.outcome, HINGE_CONVERGED);
@@ -57,7 +54,6 @@ static hinge_leave_one_out_report compare(const struct set *set, const hinge_par
         assert_near(r.error, square / n, 1e-12 * square);
         assert_true(isnan(r.bound) && r.errors == 0);
     }
-    free(predictions);
     return r;
 }
 
@@ -130,11 +126,9 @@ static void no_margin_vector(void **state)
     assert_true(r.n_sv == 2 && r.retrained == 5);
     hinge_model *model = fit(&set, &params, NULL);
     assert_near(hinge_model_rho(model)[0], -0.25, 1e-9);
-    hinge_model_free(model);
     x[2] = 30; /* (5) is gone */
     model = fit(&rest, &params, NULL);
     assert_near(hinge_model_rho(model)[0], 0, 1e-9);
-    hinge_model_free(model);
 }
 
 /* Where coefficients are 0 or C and b is the middle of a range, what rounding leaves of the start for all rows must not

@@ -52,7 +52,7 @@ static void train_rank(const struct hm_net *net, void *arg)
     double kept = mine.n > 0 ? mine.y[0] : 0;
     if (t->weights != NULL)
         params.weights = t->weights + first;
-    double *beta0 = malloc((t->problems * mine.n + 1) * sizeof *beta0);
+    double *beta0 = get((t->problems * mine.n + 1), sizeof *beta0);
     for (size_t p = 0; t->beta0 != NULL && p < t->problems; p++)
         memcpy(beta0 + p * mine.n, t->beta0 + p * t->set->n + first, mine.n * sizeof *beta0);
     params.beta0 = t->beta0 != NULL && net->rank != t->lacks_beta0 ? beta0 : NULL;
@@ -64,7 +64,6 @@ static void train_rank(const struct hm_net *net, void *arg)
     struct hm_options options = t->options;
     options.certificate = &certificate;
     hinge_status status = hm_train(net, &x, mine.y, &params, &options, &model, &report, &err);
-    free(beta0);
     if (net->rank == t->bad_rank)
         mine.y[0] = kept;
     assert_int_equal(status, err.status);
@@ -171,7 +170,6 @@ static void check_task(const struct set *set, hinge_params params, const double 
     assert_close(one.report.objective, report.objective, 2e-3);
     const char *way = strstr(report.path, "counts f32"); /* rows are made in the same way */
     assert_int_equal(way != NULL, strstr(one.report.path, "counts f32") != NULL);
-    hinge_model_free(plain);
     hinge_model_free(one.model);
 }
 
@@ -250,7 +248,7 @@ static void check_calibration(const struct set *set, hinge_params params, const 
     hinge_model *plain = fit(set, &params, NULL);
     hinge_matrix x = set_matrix(set);
     size_t k = hinge_model_n_classes(plain);
-    double *p = malloc(set->n * k * sizeof *p), *q = malloc(set->n * k * sizeof *q);
+    double *p = get(set->n * k, sizeof *p), *q = get(set->n * k, sizeof *q);
     assert_true(hinge_model_has_probability(plain) && hinge_model_has_probability(one.model));
     if (hinge_model_laplace(plain, p, NULL) == HINGE_OK) {
         assert_int_equal(hinge_model_laplace(one.model, q, NULL), HINGE_OK);
@@ -270,9 +268,6 @@ static void check_calibration(const struct set *set, hinge_params params, const 
                 assert_true(fabs(p[i * k + c] - q[i * k + c]) <= (one_class ? 0.1001 : 1e-4));
         }
     }
-    free(p);
-    free(q);
-    hinge_model_free(plain);
     hinge_model_free(one.model);
 }
 
@@ -343,8 +338,6 @@ static void check_start(const struct set *set, hinge_params params, const double
     assert_close(warm.report.objective, cold.report.objective, 1e-3);
     hinge_model_free(warm.model);
     hinge_model_free(cold.model);
-    hinge_model_free(model);
-    free(beta);
 }
 
 static void test_start(void **state)
@@ -587,13 +580,12 @@ static void predict_rank(const struct hm_net *net, void *arg)
     size_t first = share(p->set->n, net->rank, net->ranks), end = share(p->set->n, net->rank + 1, net->ranks);
     struct set mine = { end - first, p->set->d, p->set->x + first * p->set->d, p->set->y + first };
     hinge_matrix x = set_matrix(&mine);
-    double *labels = malloc((mine.n + 1) * sizeof *labels);
+    double *labels = get((mine.n + 1), sizeof *labels);
     hinge_predict_options options = { .threads = 1 };
     hinge_error err;
     assert_int_equal(hm_predict(net, net->rank == 0 ? p->model : NULL, &x, &options, false, labels, NULL, &err),
                      HINGE_OK);
     assert_memory_equal(labels, p->truth + first, mine.n * sizeof *labels);
-    free(labels);
 }
 
 static void test_prediction(void **state)
@@ -604,8 +596,6 @@ static void test_prediction(void **state)
     double *truth = fit_labels(model, &set);
     struct prediction p = { &set, model, truth };
     run_ranks(3, predict_rank, &p);
-    free(truth);
-    hinge_model_free(model);
 }
 
 int main(void)

@@ -214,7 +214,7 @@ static void check_folds(struct folds *f, double tolerance)
     hinge_params params = f->params;
     hinge_report report;
     hinge_error err;
-    double *truth = calloc(2 * n, sizeof *truth);
+    double *truth = get(2 * n, sizeof *truth);
     f->predictions = truth + n;
     f->stop_after = SIZE_MAX;
     params.weights = f->weights;
@@ -235,7 +235,6 @@ static void check_folds(struct folds *f, double tolerance)
         assert_close(f->report.objective, report.objective, 1e-4);
         assert_non_null(strstr(f->report.path, " folds in turn"));
     }
-    free(truth);
 }
 
 static void test_folds(void **state)
@@ -251,7 +250,7 @@ static void test_folds(void **state)
     f.params.scaling = &unit;
     f.params.kernel.gamma = 3;
     check_folds(&f, 0);
-    double *weights = malloc(f.set.n * sizeof *weights);
+    double *weights = get(f.set.n, sizeof *weights);
     for (size_t i = 0; i < f.set.n; i++)
         weights[i] = i % 6 == 0 ? 0 : 0.5 + (double)(i % 5);
     f.weights = weights;
@@ -289,7 +288,6 @@ static void test_folds(void **state)
     f.params.task = HINGE_ONE_CLASS;
     f.params.nu = 0.2;
     check_folds(&f, 0);
-    free(weights);
 }
 
 /* A callback that ends it leaves the folds that are not done without predictions. */

@@ -41,7 +41,7 @@ static void finish_and_check(struct problem *p, double from)
     int stop = 0;
     struct hg_newton_options o = finish_options(1e-10, 1, &stop);
     struct hg_smo_options smo = options(from, 64);
-    double *g = malloc(p->n * sizeof *g), *plain = malloc(p->n * sizeof *plain);
+    double *g = get(p->n, sizeof *g), *plain = get(p->n, sizeof *plain);
     restart(p);
     if (from > 0)
         run(p, HINGE_F64, &smo);
@@ -56,8 +56,6 @@ static void finish_and_check(struct problem *p, double from)
     for (int l = 0; l < p->qp.layers; l++)
         for (size_t i = 0; i < p->n; i++)
             CHECK_NEAR(p->qp.beta[l][i], p->optimum[l][i], 1e-4);
-    free(g);
-    free(plain);
 }
 
 static void test_known_optimum(void **state)
@@ -138,8 +136,8 @@ static double dense_objective(const struct set *s, const hinge_params *p)
 {
     bool svr = hinge_task_info(p->task)->regresses, two_sums = hinge_task_info(p->task)->two_sums;
     size_t n = s->n, m = svr ? 2 * n : n;
-    double *k = plain_gram(&p->kernel, s, s), *q = calloc(m * m, sizeof *q), *linear = calloc(m, sizeof *linear);
-    double *a = calloc(2 * m * m, sizeof *a), *c = calloc(2 * m, sizeof *c), *e = calloc(2 * m, sizeof *e);
+    double *k = plain_gram(&p->kernel, s, s), *q = get(m * m, sizeof *q), *linear = get(m, sizeof *linear);
+    double *a = get(2 * m * m, sizeof *a), *c = get(2 * m, sizeof *c), *e = get(2 * m, sizeof *e);
     double f[2] = { 0, 0 }, total = 0;
     for (size_t i = 0; i < n; i++)
         total += p->weights != NULL ? p->weights[i] : 1;
@@ -169,19 +167,17 @@ static double dense_objective(const struct set *s, const hinge_params *p)
     hinge_qp_result result = { 0 };
     assert_int_equal(hinge_qp_solve(&qp, &result, NULL), HINGE_OK);
     assert_true(result.residual < 1e-10);
-    free(k), free(q), free(linear), free(a), free(c), free(e);
     return result.primal;
 }
 
 static void check_certificate(const struct set *s, const hinge_params *p, const hinge_model *m)
 {
-    double *gram = plain_gram(&p->kernel, s, s), *beta = fit_beta(m, s->n), *c = malloc(s->n * sizeof *c);
+    double *gram = plain_gram(&p->kernel, s, s), *beta = fit_beta(m, s->n), *c = get(s->n, sizeof *c);
     for (size_t i = 0; i < s->n; i++)
         c[i] = p->C * (p->weights != NULL ? p->weights[i] : 1);
     struct plain_certificate plain = plain_certify(p->task, gram, s->y, c, beta, s->n, hinge_model_rho(m)[0], p->p);
     assert_true(plain.kkt <= 2e-9);
     assert_true(plain.primal - plain.dual <= 1e-8 * (1 + fabs(plain.primal)) && plain.box == 0 && plain.sum <= 1e-12);
-    free(gram), free(beta), free(c);
 }
 
 /* Whether Newton's steps were called for. */
@@ -201,7 +197,6 @@ static bool agree(const struct set *s, hinge_params p)
         for (size_t i = 0; i < s->n; i++)
             sum += fabs(beta[i]);
         scale = p.nu * (double)s->n / sum;
-        free(beta);
     }
     double dense = dense_objective(s, &p);
     if (!(fabs(r.objective * scale * scale - dense) <= 1e-9 * (1 + fabs(dense))))
@@ -210,14 +205,12 @@ static bool agree(const struct set *s, hinge_params p)
     assert_true(fabs(r.objective * scale * scale - dense) <= 1e-9 * (1 + fabs(dense)));
     if (!hinge_task_info(p.task)->uses_nu)
         check_certificate(s, &p, m);
-    hinge_model_free(m);
     if (p.task != HINGE_C_SVC)
         return r.newton_steps > 0;
     p.newton = 0;
     m = fit(s, &p, &alone);
     assert_true(alone.newton_steps == 0 && strstr(alone.path, "newton") == NULL);
     assert_true(r.newton_steps == 0 || r.iterations < alone.iterations);
-    hinge_model_free(m);
     return r.newton_steps > 0;
 }
 
@@ -263,7 +256,7 @@ static void test_degenerate(void **state)
             hinge_params q = p;
             hinge_report r;
             q.solver = HINGE_SOLVER_SMO, q.eps = 1e-9, q.working_set = 16, q.max_iter = 2000000;
-            hinge_model *m = fit(&s, &q, &r);
+            fit(&s, &q, &r);
             double dense = dense_objective(&s, &q);
             bool ended = r.outcome == HINGE_CONVERGED || /* rounding keeps F from 1e-9 where C is huge */
                          (r.outcome == HINGE_STALLED && p.C > 1000);
@@ -272,7 +265,6 @@ static void test_degenerate(void **state)
                             hinge_outcome_text(r.outcome), r.objective, dense);
             assert_true(ended);
             assert_close(r.objective, dense, 1e-9);
-            hinge_model_free(m);
         }
 }
 
@@ -287,7 +279,7 @@ static void test_no_room(void **state)
     struct hg_smo_options smo = options(1e-3, 64);
     restart(&p);
     run(&p, HINGE_F64, &smo);
-    double *before = malloc(400 * sizeof *before);
+    double *before = get(400, sizeof *before);
     memcpy(before, p.qp.beta[0], 400 * sizeof *before);
     o.bytes = 100000;
     struct hg_newton_result res = finish(&p, &o, g);
@@ -295,7 +287,6 @@ static void test_no_room(void **state)
     assert_memory_equal(before, p.qp.beta[0], 400 * sizeof *before);
     o.bytes = res.bytes * 3 / 2; /* those near the bounds need more than those inside */
     assert_int_equal(finish(&p, &o, g).end, HG_NEWTON_DONE);
-    free(before);
     problem_free(&p);
 
     struct set s = set_two_class(3, 400, 4, 1.5);
@@ -303,10 +294,9 @@ static void test_no_room(void **state)
     hinge_report r;
     params.kernel = hinge_kernel_rbf(0.1), params.C = 300, params.eps = 1e-8, params.working_set = 16;
     params.cache_bytes = 20000, params.solver = HINGE_SOLVER_SMO;
-    hinge_model *m = fit(&s, &params, &r);
+    fit(&s, &params, &r);
     assert_true(r.newton_steps == 0 && r.newton_no_room > 0);
     assert_non_null(strstr(r.path, "no room for newton"));
-    hinge_model_free(m);
 }
 
 /* More rows than are factored at a time. */

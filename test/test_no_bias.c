@@ -16,8 +16,8 @@
 static double dense_dual(const double *gram, const double *s, const double *p, const double *C, size_t n, size_t count,
                          double *f)
 {
-    double *q = calloc(count * count, sizeof *q), *a = calloc(2 * count * count, sizeof *a);
-    double *c = calloc(2 * count, sizeof *c), *u = calloc(count, sizeof *u);
+    double *q = get(count * count, sizeof *q), *a = get(2 * count * count, sizeof *a);
+    double *c = get(2 * count, sizeof *c), *u = get(count, sizeof *u);
     for (size_t v = 0; v < count; v++) {
         for (size_t t = 0; t < count; t++)
             q[v * count + t] = s[v] * s[t] * gram[v % n * n + t % n];
@@ -34,10 +34,6 @@ static double dense_dual(const double *gram, const double *s, const double *p, c
     for (size_t i = 0; i < n; i++)
         for (size_t v = 0; v < count; v++)
             f[i] += s[v] * u[v] * gram[i * n + v % n];
-    free(q);
-    free(a);
-    free(c);
-    free(u);
     return r.primal;
 }
 
@@ -45,7 +41,7 @@ static double dense_dual(const double *gram, const double *s, const double *p, c
 static double expected(const struct set *set, const double *gram, const hinge_params *params, double *f)
 {
     size_t n = set->n, count = params->task == HINGE_C_SVC ? n : 2 * n;
-    double *s = calloc(count, sizeof *s), *p = calloc(count, sizeof *p), *C = calloc(count, sizeof *C);
+    double *s = get(count, sizeof *s), *p = get(count, sizeof *p), *C = get(count, sizeof *C);
     double first = set->y[0] == -1 ? 1 : set->y[0];
     for (size_t v = 0; v < count; v++) {
         double y = set->y[v % n];
@@ -54,9 +50,6 @@ static double expected(const struct set *set, const double *gram, const hinge_pa
         C[v] = params->C * (params->weights != NULL ? params->weights[v % n] : 1);
     }
     double optimum = dense_dual(gram, s, p, C, n, count, f);
-    free(s);
-    free(p);
-    free(C);
     return optimum;
 }
 
@@ -87,7 +80,7 @@ static int cauchy(void *cookie, const hinge_matrix *a, const hinge_matrix *b, do
 static void check(const struct set *set, const double *gram, const hinge_params *params)
 {
     hinge_report report;
-    double *f = calloc(set->n, sizeof *f), optimum = expected(set, gram, params, f);
+    double *f = get(set->n, sizeof *f), optimum = expected(set, gram, params, f);
     hinge_model *model = fit(set, params, &report);
     double *g = fit_decisions(model, set, HINGE_PRECISION_F64);
     assert_int_equal(report.outcome, HINGE_CONVERGED);
@@ -100,9 +93,6 @@ static void check(const struct set *set, const double *gram, const hinge_params 
     hinge_certificate c = certified(model, set, params);
     assert_true(c.gap >= 0 && c.gap <= 1e-8 * (1 + fabs(c.dual)) && c.kkt <= 2 * params->eps);
     assert_true(c.sum_residual == 0 && c.box_residual == 0);
-    hinge_model_free(model);
-    free(f);
-    free(g);
 }
 
 static void against_the_dense_dual(void **state)
@@ -115,7 +105,7 @@ static void against_the_dense_dual(void **state)
             hinge_task task = t % 2 == 0 ? HINGE_C_SVC : HINGE_EPSILON_SVR;
             struct set set = t % 2 == 0 ? set_two_class(3 + k, 60, 3, 1) : set_regression(3 + k, 40, 3);
             hinge_params params = exactly(task, kernels[k], t < 2 ? 0.3 : 5);
-            double *weights = calloc(set.n, sizeof *weights), *gram = calloc(set.n * set.n, sizeof *gram);
+            double *weights = get(set.n, sizeof *weights), *gram = get(set.n * set.n, sizeof *gram);
             for (size_t i = 0; i < set.n; i++) {
                 set.x[i * set.d] += 0.5; /* a bias would matter */
                 weights[i] = 0.5 + (double)(i % 3);
@@ -125,15 +115,12 @@ static void against_the_dense_dual(void **state)
                 hinge_matrix x = set_matrix(&set);
                 cauchy(&softness, &x, &x, gram, set.n);
             } else {
-                free(gram);
                 gram = plain_gram(&kernels[k], &set, &set);
             }
             check(&set, gram, &params);
             struct set values = { set.n, set.n, gram, set.y };
             params.kernel = hinge_kernel_precomputed();
             check(&values, gram, &params);
-            free(gram);
-            free(weights);
         }
 }
 
@@ -162,20 +149,12 @@ static void ones(void **state)
         double *h = fit_decisions(c, &more, HINGE_PRECISION_F64);
         assert_close(plus.objective, column.objective, 1e-9);
         assert_true(largest_difference(f, h, set.n) <= 1e-7);
-        free(f);
-        free(g);
-        free(h);
-        hinge_model_free(a);
-        hinge_model_free(b);
-        hinge_model_free(c);
         params = exactly(task, hinge_kernel_polynomial(1, 1, 1), 1);
         params.no_bias = 0;
         a = fit(&set, &params, &plus);
         params.kernel = hinge_kernel_linear();
         b = fit(&set, &params, &column);
         assert_close(plus.objective, column.objective, 1e-9);
-        hinge_model_free(a);
-        hinge_model_free(b);
     }
 }
 
@@ -204,7 +183,7 @@ static void larger(void **state)
     assert_true(c.kkt <= 2e-3 && c.gap >= 0 && c.gap <= 0.01 * c.dual);
     double *beta = fit_beta(model, set.n);
     params.beta0 = beta; /* a start at the optimum: nothing is moved to mend a sum */
-    hinge_model *warm = fit(&set, &params, &again);
+    fit(&set, &params, &again);
     assert_int_equal(again.iterations, 0);
     params.beta0 = NULL;
     params.kernel = hinge_kernel_sigmoid(0.3, -1);
@@ -212,11 +191,6 @@ static void larger(void **state)
     assert_int_equal(report.outcome, HINGE_CONVERGED);
     c = certified(indefinite, &set, &params);
     assert_true(c.kkt <= 2e-3 && c.box_residual == 0);
-    free(beta);
-    hinge_model_free(model);
-    hinge_model_free(two);
-    hinge_model_free(warm);
-    hinge_model_free(indefinite);
 }
 
 static void degenerate(void **state)
@@ -225,7 +199,7 @@ static void degenerate(void **state)
     hinge_params params = exactly(HINGE_C_SVC, hinge_kernel_linear(), 1);
     hinge_report report;
     memset(set.x, 0, set.n * 3 * sizeof *set.x); /* K = 0: all at C */
-    hinge_model_free(fit(&set, &params, &report));
+    fit(&set, &params, &report);
     assert_int_equal(report.outcome, HINGE_CONVERGED);
     assert_near(report.objective, -60, 1e-9);
     for (size_t i = 0; i < set.n; i++)
@@ -240,7 +214,7 @@ static void degenerate(void **state)
     for (size_t i = 0; i < set.n; i++)
         set.y[i] = 0.05; /* within the tube of 0 */
     params = exactly(HINGE_EPSILON_SVR, hinge_kernel_rbf(1), 1);
-    hinge_model_free(fit(&set, &params, &report));
+    fit(&set, &params, &report);
     assert_int_equal(report.outcome, HINGE_CONVERGED);
     assert_int_equal(report.n_sv, 0);
 }
@@ -267,10 +241,7 @@ static void files(void **state)
         svm_predict_values(theirs, node, &value);
         assert_near(value, f[i], 1e-6);
     }
-    free(f);
-    free(g);
     svm_free_and_destroy_model(&theirs);
-    hinge_model_free(model);
     hinge_model_free(loaded);
 }
 

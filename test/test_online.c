@@ -92,7 +92,7 @@ static void separable_data_are_separated(void **state)
         hinge_matrix x = set_matrix(&set);
         double w[5], b = 0;
         size_t rounds = 0, total = 0;
-        hinge_online_round *history = malloc(100000 * sizeof *history);
+        hinge_online_round *history = get(100000, sizeof *history);
         assert_int_equal(hinge_perceptron(&x, set.y, &options, w, bias ? &b : NULL, history, &rounds, NULL), HINGE_OK);
         assert_int_equal(errors_of(&set, w, b), 0);
         assert_true(rounds > 0 && rounds < 100000);
@@ -103,7 +103,6 @@ static void separable_data_are_separated(void **state)
         if (k == 0) /* errors of a batch run <= n R^2 / margin^2; of w_1 = 0, all n */
             assert_true((double)(total + set.n) <= 800 * 5 * 16 / 0.01);
         assert_true(history[rounds - 1].objective == 0);
-        free(history);
     }
 }
 
@@ -157,9 +156,8 @@ static double exact(const struct set *set, double lambda, int bias, double *w)
         for (size_t c = 0; c < set->d; c++)
             w[c] *= sign;
         b = -hinge_model_rho(model)[0] * sign;
-        hinge_model_free(model);
     } else {
-        double *alpha = calloc(set->n, sizeof *alpha), change;
+        double *alpha = get(set->n, sizeof *alpha), change;
         int sweeps = 0;
         do {
             change = 0;
@@ -173,7 +171,6 @@ static double exact(const struct set *set, double lambda, int bias, double *w)
                 change = fmax(change, fabs(alpha[i] - old) * square);
             }
         } while (change > 1e-7 && ++sweeps < 200000);
-        free(alpha);
     }
     return objective_of(set, lambda, w, b);
 }
@@ -250,7 +247,7 @@ static void best_bias(void **state)
 static void threads_seeds_types(void **state)
 {
     struct set set = set_two_class(21, 5000, 7, 2);
-    float *x32 = malloc(5000 * 9 * sizeof *x32);
+    float *x32 = get(5000 * 9, sizeof *x32);
     for (size_t i = 0; i < 5000; i++)
         for (size_t c = 0; c < 7; c++) {
             x32[i * 9 + c] = (float)set.x[i * 7 + c];
@@ -284,7 +281,6 @@ static void threads_seeds_types(void **state)
         assert_int_equal(hinge_perceptron(&x, set.y, &p, v, &a, NULL, NULL, NULL), HINGE_OK);
         assert_int_equal(memcmp(v, w[0], sizeof v) != 0, batch > 0);
     }
-    free(x32);
 }
 
 static void refusals(void **state)

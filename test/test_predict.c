@@ -30,7 +30,7 @@ static hinge_model *model_of(hinge_task task, hinge_kernel kernel, const struct 
         m->class_sv[0] = sv->n / 2, m->class_sv[1] = sv->n - sv->n / 2;
     }
     assert_int_equal(hg_model_finish(m, 2, NULL), HINGE_OK);
-    return m;
+    return given_back(m);
 }
 
 static long double value_of(const hinge_kernel *k, const double *x, const double *z, size_t d)
@@ -59,8 +59,8 @@ static long double truth(const hinge_model *m, const double *x)
 /* All examples, and then each alone; both with and without decision values. */
 static void check(const hinge_model *m, const struct set *set, const char *what, double f64_within)
 {
-    double *f = calloc(set->n, sizeof *f), *label = calloc(set->n, sizeof *label);
-    double *alone = calloc(set->n, sizeof *alone);
+    double *f = get(set->n, sizeof *f), *label = get(set->n, sizeof *label);
+    double *alone = get(set->n, sizeof *alone);
     double most = fmax(1, fabs(m->rho[0]));
     hinge_matrix x = set_matrix(set);
     for (int precision = HINGE_PRECISION_AUTO; precision <= HINGE_PRECISION_F64; precision += 2) {
@@ -85,7 +85,6 @@ static void check(const hinge_model *m, const struct set *set, const char *what,
             }
         }
     }
-    free(f), free(label), free(alone);
 }
 
 static struct set normal(size_t n, size_t d, uint64_t *seed)
@@ -109,7 +108,6 @@ static void near_twins(void **state)
     for (double gamma = 0.005; gamma < 300; gamma *= 100) {
         hinge_model *m = model_of(HINGE_C_SVC, hinge_kernel_rbf(gamma), &sv, 100, 0.1, &seed);
         check(m, &sv, "near twins", 1e-8);
-        hinge_model_free(m);
     }
 }
 
@@ -126,7 +124,6 @@ static void zeros_and_ones(void **state)
         for (double size = 1; size <= 1e4; size *= 100) {
             hinge_model *m = model_of(HINGE_C_SVC, hinge_kernel_rbf(gamma), &sv, size, 1, &seed);
             check(m, &x, "0/1", 1e-8 * size);
-            hinge_model_free(m);
         }
 }
 
@@ -145,7 +142,6 @@ static void all_kinds(void **state)
                 hinge_model *m = model_of(task == 0 ? HINGE_C_SVC : HINGE_EPSILON_SVR, k, &sv, size, 0.01, &seed);
                 labels += m->f32_is_enough, values += m->f32_for_values;
                 check(m, &x, hinge_kernel_info(k.type)->keyword, 1e-9 * fmax(1, size));
-                hinge_model_free(m);
             }
     assert_true(values > 3 && labels > values);
 }
@@ -169,7 +165,6 @@ static void too_large(void **state)
         assert_int_equal(hinge_predict(m, &all, &f32, NULL, f, NULL), HINGE_OK);
         for (size_t i = 0; i < x.n; i++)
             assert_near(f[i], truth(m, x.x + i * x.d), 1e-2);
-        hinge_model_free(m);
         sv.x[3 * sv.d + 4] = 0; /* none is: f32 may be tried */
     }
 }
@@ -184,7 +179,6 @@ static void too_small(void **state)
     for (double size = 1e-36; size > 1e-48; size /= 30) {
         hinge_model *m = model_of(HINGE_C_SVC, hinge_kernel_rbf(0.3), &sv, size, 0, &seed);
         check(m, &x, "coefficients", 1e-11 * size);
-        hinge_model_free(m);
     }
     const struct {
         hinge_kernel kernel;
@@ -204,7 +198,6 @@ static void too_small(void **state)
             examples.x[at] = cases[k].features * x.x[at];
         hinge_model *m = model_of(HINGE_C_SVC, cases[k].kernel, &vectors, cases[k].size, 0, &seed);
         check(m, &examples, "values", fmax(1e-9, 1e-13 * cases[k].size));
-        hinge_model_free(m);
     }
 }
 
@@ -234,7 +227,6 @@ static void infinite_for_others(void **state)
             for (int p = 0; p < 3; p++)
                 assert_false(isnan(f[p]));
         }
-        hinge_model_free(m);
     }
 }
 
@@ -252,7 +244,7 @@ static void few_nonzeros(void **state)
     hinge_model *m = model_of(HINGE_C_SVC, hinge_kernel_rbf(0.5), &sv, 100, 0.1, &seed);
     hinge_predict_options options = { .threads = 2, .precision = HINGE_PRECISION_F32 };
     hinge_matrix all = set_matrix(&x);
-    double *f = calloc(x.n, sizeof *f);
+    double *f = get(x.n, sizeof *f);
     assert_true(m->most_nonzeros <= 14 && m->f32_is_enough);
     assert_int_equal(hinge_predict(m, &all, &options, NULL, f, NULL), HINGE_OK);
     for (size_t i = 0; i < x.n; i++) {
@@ -265,8 +257,6 @@ static void few_nonzeros(void **state)
         assert_near(f[i], truth(m, x.x + i * x.d), doubt.share * size + doubt.rest * m->coef_sum[0]);
     }
     check(m, &x, "few non-zeros", 1e-8);
-    hinge_model_free(m);
-    free(f);
 }
 
 /* Labels of many examples by a small model are made in f32 where that may do, and are those of exact values; values
@@ -281,7 +271,6 @@ static void many_by_few(void **state)
     hinge_model *m = model_of(HINGE_C_SVC, hinge_kernel_rbf(0.4), &sv, 20, 0.1, &seed);
     assert_true(hg_model_is_small(m) && !m->f32_is_enough && hg_model_f32_tells_labels(m));
     check(m, &x, "many by few", 1e-9);
-    hinge_model_free(m);
 }
 
 /* ---- several classes --------------------------------------------------------------------------------------------- */
@@ -328,15 +317,15 @@ static hinge_model *twelve_classes(hinge_kernel kernel, hinge_multiclass multicl
             m->coef[row * sv->n + i] = (first ? size : -size) * draw_unit(seed);
         }
     assert_int_equal(hg_model_finish(m, 2, NULL), HINGE_OK);
-    return m;
+    return given_back(m);
 }
 
 /* Values and labels of all examples are those of plain sums. */
 static void check_classes(const hinge_model *m, const struct set *x, double within)
 {
-    double *f = calloc(x->n * m->n_problems, sizeof *f), *label = calloc(x->n, sizeof *label);
-    double *alone = calloc(x->n, sizeof *alone);
-    long double *want = calloc(m->n_problems, sizeof *want);
+    double *f = get(x->n * m->n_problems, sizeof *f), *label = get(x->n, sizeof *label);
+    double *alone = get(x->n, sizeof *alone);
+    long double *want = get(m->n_problems, sizeof *want);
     hinge_matrix all = set_matrix(x);
     hinge_predict_options f64 = { .threads = 2, .precision = HINGE_PRECISION_F64 }, best = { .threads = 2 };
     assert_int_equal(hinge_predict(m, &all, &f64, label, f, NULL), HINGE_OK);
@@ -347,7 +336,6 @@ static void check_classes(const hinge_model *m, const struct set *x, double with
             assert_near(f[i * m->n_problems + p], want[p], within);
         assert_true(label[i] == plain_label(m, want) && alone[i] == label[i]);
     }
-    free(f), free(label), free(alone), free(want);
 }
 
 /* Labels are begun in f32, where votes between some classes are not sure, and are those of exact values. */
@@ -362,7 +350,6 @@ static void unsure_votes(void **state)
             hinge_model *m = twelve_classes(hinge_kernel_rbf(0.02), multiclass, &sv, size, &seed);
             labels += m->f32_is_enough && !m->f32_for_values;
             check_classes(m, &x, 1e-9 * fmax(1, size));
-            hinge_model_free(m);
         }
     assert_true(labels > 0);
 }
@@ -382,18 +369,15 @@ static void equal_vectors(void **state)
         assert_int_equal(m->merged->n_sv, 12 * 50);
         assert_int_equal(hinge_model_n_sv(m), 1800);
         check_classes(m, &x, 1e-9);
-        hinge_model_free(m);
         m = model_of(kind < 2 ? HINGE_EPSILON_SVR : HINGE_C_SVC, k, &sv, 1, 0.1, &seed);
         assert_int_equal(m->merged->n_sv, kind < 2 ? 12 * 49 + 1 : 2 * (6 * 49 + 1));
         check(m, &x, "equal vectors", 1e-9);
-        hinge_model_free(m);
     }
     for (size_t i = 0; i < 12; i++) /* one of each class, all equal */
         memcpy(sv.x + i * sv.d, sv.x, sv.d * sizeof *sv.x);
     sv.n = 12;
     hinge_model *m = twelve_classes(hinge_kernel_rbf(0.02), HINGE_ONE_VS_ONE, &sv, 1, &seed);
     assert_null(m->merged);
-    hinge_model_free(m);
 }
 
 /* ---- K(x, x) ----------------------------------------------------------------------------------------------------- */
@@ -410,7 +394,7 @@ static void themselves(void **state)
                     sv.x[at] = range * draw_normal(&seed);
                 memcpy(sv.x, sv.x + 5 * d, d * sizeof *sv.x);
                 hinge_model *m = model_of(HINGE_C_SVC, hinge_kernel_rbf(60 / (range * range)), &sv, 1, 0, &seed);
-                double *f = calloc(n, sizeof *f);
+                double *f = get(n, sizeof *f);
                 for (size_t i = 0; i < n; i++)
                     m->coef[i] = (i < n / 2 ? 1 : -1) * (double)(1 + draw(&seed) % 8) / 8;
                 m->coef[0] = m->coef[5] = 0.5;
@@ -424,8 +408,6 @@ static void themselves(void **state)
                         assert_true(f[i] == want);
                     }
                 }
-                hinge_model_free(m);
-                free(f);
             }
 }
 

@@ -25,7 +25,6 @@ static double *decisions_of(const struct set *set, const hinge_params *params, c
     assert_int_equal(report.outcome, HINGE_CONVERGED);
     double *f = fit_decisions(model, test, HINGE_PRECISION_F64);
     *objective = report.objective;
-    hinge_model_free(model);
     return f;
 }
 
@@ -39,8 +38,6 @@ static void same_optimum(const struct set *a, const hinge_params *params_a, cons
     assert_close(objective_b, objective_a * ratio, 1e-6);
     for (size_t i = 0; i < test_a->n; i++)
         assert_near(g[i], sign * f[i], 1e-4);
-    free(f);
-    free(g);
 }
 
 static void permuting(void **state)
@@ -114,7 +111,6 @@ static void scaling_kernel_and_C(void **state)
         other.kernel = hinge_kernel_precomputed();
         set_multiply(&gram, s);
         same_optimum(&set, &params, &set, &gram, &other, &gram, 1, 1 / s);
-        free(gram.x);
     }
 }
 
@@ -150,13 +146,10 @@ static void moving_far_from_origin(void **state)
             double *f = decisions_of(&set, &params, &set, &objective);
             hinge_model *model = fit(&moved, &params, NULL);
             double *g = fit_decisions(model, &moved, HINGE_PRECISION_AUTO);
-            hinge_model_free(model);
-            free(decisions_of(&moved, &params, &moved, &moved_objective));
+            decisions_of(&moved, &params, &moved, &moved_objective);
             assert_close(moved_objective, objective, 1e-6);
             for (size_t i = 0; i < set.n; i++)
                 assert_near(g[i], f[i], params.eps * 100);
-            free(f);
-            free(g);
         }
     }
 }
@@ -169,7 +162,7 @@ static void check_certificate(const struct set *set, const hinge_params *params,
     hinge_model *model = fit(set, params, &report);
     hinge_certificate c = certified(model, set, params);
     double *gram = plain_gram(&params->kernel, set, set), *beta = fit_beta(model, set->n);
-    double *C = calloc(set->n, sizeof *C);
+    double *C = get(set->n, sizeof *C);
     for (size_t i = 0; i < set->n; i++) {
         C[i] = params->C * (params->weights != NULL ? params->weights[i] : 1);
         for (size_t k = 0; k < params->n_class_weights; k++)
@@ -201,10 +194,6 @@ static void check_certificate(const struct set *set, const hinge_params *params,
     }
     if (converges && params->kernel.type == HINGE_RBF)
         assert_true(c.gap <= 2 * (fmax(plain.kkt, 0) + 1e-12) * sum_C);
-    free(C);
-    free(beta);
-    free(gram);
-    hinge_model_free(model);
 }
 
 /* nu-SVC: coefficients are divided by r; those at a bound are to be there still when it is multiplied again, also they
@@ -223,7 +212,6 @@ static void certificates_of_nu(void **state)
         assert_close(c.dual, -r.objective, 1e-6);
         if (!(c.gap >= 0 && c.gap <= 1e-4 * fabs(c.dual)))
             fail_msg("%zu examples, nu = %g: gap %g of %g", set.n, params.nu, c.gap, c.dual);
-        hinge_model_free(model);
     }
 }
 
@@ -323,9 +311,6 @@ static void slackness_of_regression(void **state)
         struct plain_certificate plain =
             plain_certify(HINGE_EPSILON_SVR, gram, set.y, C, beta, set.n, hinge_model_rho(model)[0], params.p);
         assert_near(c.slackness, plain.slackness, 1e-9 * (1 + plain.slackness));
-        free(gram);
-        free(beta);
-        hinge_model_free(model);
     }
 }
 
@@ -363,9 +348,6 @@ static void certificate_of_pairs(void **state)
     assert_close(c.gap, primal - dual, 1e-9);
     assert_near(c.kkt, kkt, 1e-9);
     assert_near(c.slackness, slackness, 1e-9);
-    free(gram);
-    free(beta);
-    hinge_model_free(model);
 }
 
 /* On real data whose kernel values are large, the report's error is no understatement. */
@@ -391,9 +373,6 @@ static void honest_error(void **state)
                 assert_int_equal(report.outcome, HINGE_CONVERGED);
             if (report.outcome == HINGE_CONVERGED)
                 assert_true(plain.kkt <= 4 * params.eps);
-            free(gram);
-            free(beta);
-            hinge_model_free(model);
         }
 }
 

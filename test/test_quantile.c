@@ -37,8 +37,8 @@ static double weight_of(const hinge_params *p, size_t i)
 static double dual_optimum(const double *gram, const struct set *set, const hinge_params *params)
 {
     size_t n = set->n;
-    double *p = calloc(n, sizeof *p), *a = calloc(2 * n * n, sizeof *a), *c = calloc(2 * n, sizeof *c);
-    double *e = calloc(n, sizeof *e), f = 0;
+    double *p = get(n, sizeof *p), *a = get(2 * n * n, sizeof *a), *c = get(2 * n, sizeof *c);
+    double *e = get(n, sizeof *e), f = 0;
     for (size_t i = 0; i < n; i++) {
         p[i] = -set->y[i];
         e[i] = 1;
@@ -52,10 +52,6 @@ static double dual_optimum(const double *gram, const struct set *set, const hing
     hinge_qp_result r = { .u = NULL };
     assert_int_equal(hinge_qp_solve(&qp, &r, NULL), HINGE_OK);
     assert_int_equal(r.outcome, HINGE_QP_SOLVED);
-    free(p);
-    free(a);
-    free(c);
-    free(e);
     return r.primal;
 }
 
@@ -94,8 +90,6 @@ static void check(const struct set *set, const double *gram, const hinge_params 
     assert_near(c.kkt, fmax(0, params->no_bias ? fmax(down, -up) : down - up), 1e-10);
     assert_true(c.gap >= -1e-9 * c.primal && c.gap <= 1e-6 * c.primal && c.sum_residual <= 1e-13 &&
                 c.box_residual <= 1e-15);
-    hinge_model_free(model);
-    free(beta);
 }
 
 static void against_the_dense_dual(void **state)
@@ -127,7 +121,6 @@ static void against_the_dense_dual(void **state)
                 params.eps = 1e-6;
                 params.rank = kernels[k].type == HINGE_LINEAR ? 0 : set.n;
                 check(&set, gram, &params, "interior-point");
-                free(gram);
             }
 }
 
@@ -147,19 +140,14 @@ static void median(void **state)
     assert_true(hinge_model_rho(a)[0] == hinge_model_rho(b)[0] && report.objective == theirs.objective);
     struct oracle oracle = oracle_train(&set, &svr);
     assert_close(report.objective, oracle.objective, 1e-5);
-    oracle_free(&oracle);
-    hinge_model_free(a);
-    hinge_model_free(b);
-    free(beta);
-    free(beta_svr);
 }
 
 /* min sum tau u + (1 - tau) v, X w + b + u - v = y, u, v >= 0 by hinge_qp_solve: the least loss of any line, and w. */
 static double least_loss(const struct set *set, double tau, double *square)
 {
     size_t n = set->n, d = set->d, all = d + 1 + 2 * n;
-    double *p = calloc(all, sizeof *p), *a = calloc(2 * n * all, sizeof *a), *c = calloc(2 * n, sizeof *c);
-    double *e = calloc(n * all, sizeof *e), *u = calloc(all, sizeof *u);
+    double *p = get(all, sizeof *p), *a = get(2 * n * all, sizeof *a), *c = get(2 * n, sizeof *c);
+    double *e = get(n * all, sizeof *e), *u = get(all, sizeof *u);
     for (size_t i = 0; i < n; i++) {
         for (size_t k = 0; k < d; k++)
             e[i * all + k] = set->x[i * d + k];
@@ -176,11 +164,6 @@ static double least_loss(const struct set *set, double tau, double *square)
     *square = 0;
     for (size_t k = 0; k < d; k++)
         *square += u[k] * u[k];
-    free(p);
-    free(a);
-    free(c);
-    free(e);
-    free(u);
     return r.primal;
 }
 
@@ -199,8 +182,6 @@ static void linear_program(void **state)
             loss += plain_pinball(tau, set.y[i], f[i]);
         assert_true(least > 0.1 && loss >= least * (1 - 1e-9));
         assert_true(loss <= least * (1 + 1e-7) + square / (2 * C));
-        hinge_model_free(model);
-        free(f);
     }
 }
 
@@ -220,8 +201,6 @@ static void splits(const struct set *set, const hinge_params *params, double tol
     }
     assert_true(below <= params->tau * n && above <= (1 - params->tau) * n);
     assert_true(below > 0 && above > 0 && below + above > n / 2); /* and not by letting f meet all targets */
-    hinge_model_free(model);
-    free(f);
 }
 
 /* The first feature as the target of the others. */
@@ -269,8 +248,6 @@ static void coverage_of_shared(void **state)
         for (size_t i = 0; i < test.n; i++)
             covered += test.y[i] <= f[i];
         assert_near(covered / n, params.tau, 4 * sqrt(params.tau * (1 - params.tau) / n) + 0.01);
-        hinge_model_free(model);
-        free(f);
     }
 }
 
@@ -296,18 +273,12 @@ static void warm_start(void **state)
     hinge_model *a = fit(&set, &params, &cold), *b = fit(&set, &other, NULL);
     double *beta = fit_beta(a, set.n), *far = fit_beta(b, set.n);
     params.beta0 = beta;
-    hinge_model *again = fit(&set, &params, &warm);
+    fit(&set, &params, &warm);
     assert_true(warm.outcome == HINGE_CONVERGED && warm.iterations < cold.iterations / 4);
     params.beta0 = far;
-    hinge_model *from_far = fit(&set, &params, &warm);
+    fit(&set, &params, &warm);
     assert_true(warm.outcome == HINGE_CONVERGED);
     assert_close(warm.objective, cold.objective, 1e-9);
-    hinge_model_free(a);
-    hinge_model_free(b);
-    hinge_model_free(again);
-    hinge_model_free(from_far);
-    free(beta);
-    free(far);
 }
 
 /* Each fold, and each row left out, as a training of the others says. */
@@ -332,8 +303,6 @@ static void held_out(void **state)
         assert_near(predictions[i], f[0], 1e-6);
         assert_near(alone[i], f[0], 1e-6);
         loss += plain_pinball(0.7, set.y[i], alone[i]) / N;
-        hinge_model_free(model);
-        free(f);
     }
     assert_close(loo.error, loss, 1e-9);
 }
@@ -376,7 +345,7 @@ static void files(void **state)
     struct svm_model *theirs = svm_load_model(path);
     assert_non_null(theirs);
     assert_int_equal(svm_get_svm_type(theirs), EPSILON_SVR);
-    double *f = fit_labels(again, &set), *g = malloc(set.n * sizeof *g);
+    double *f = fit_labels(again, &set), *g = get(set.n, sizeof *g);
     for (size_t i = 0; i < set.n; i++) {
         struct svm_node row[4] = { { 1, set.x[3 * i] }, { 2, set.x[3 * i + 1] }, { 3, set.x[3 * i + 2] }, { -1, 0 } };
         g[i] = svm_predict(theirs, row);
@@ -390,10 +359,7 @@ static void files(void **state)
     assert_int_equal(hinge_certify(again, &x, set.y, &params, &c, &err), HINGE_EINVAL);
     assert_non_null(strstr(err.text, "tau: 0.5, and the model was trained for 0.3"));
     unlink(path);
-    hinge_model_free(model);
     hinge_model_free(again);
-    free(f);
-    free(g);
 }
 
 static void spoilt_files(void **state)
@@ -462,7 +428,6 @@ static void refusals(void **state)
     hinge_model *model = fit(&set, &params, NULL);
     assert_int_equal(hinge_calibrate(model, &x, set.y, NULL, &err), HINGE_EINVAL);
     assert_false(hinge_model_has_probability(model));
-    hinge_model_free(model);
 }
 
 int main(void)

@@ -251,7 +251,6 @@ static void one_model_many_readers(void **state)
             check_reading(&readers[i - 3], &readers[i]);
         for (size_t i = 0; i < 6; i++)
             free_reading(&readers[i].reading);
-        hinge_model_free(model);
     }
 }
 
@@ -371,7 +370,6 @@ static void files_at_once(void **state)
     for (size_t i = 0; i < 4; i++)
         assert_true(users[i].ok);
     for (size_t i = 0; i < 2; i++) {
-        hinge_model_free(models[i]);
         hinge_free(texts[i].bytes);
     }
     assert_int_equal(unlink(path), 0);

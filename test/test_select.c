@@ -15,7 +15,7 @@ static hinge_selection *choose(const struct set *set, const hinge_params *params
     hinge_error err;
     if (hinge_select(&selection, &x, set->y, params, options, &err) != HINGE_OK)
         fail_msg("selection: %s", err.text);
-    return selection;
+    return selection_given_back(selection);
 }
 
 static hinge_params tight(hinge_task task)
@@ -46,8 +46,8 @@ static hinge_params params_of(const hinge_params *params, const hinge_grid_point
 static void check_fold(const struct set *set, const hinge_params *params, const hinge_selection *selection,
                        const hinge_grid_point *point, size_t f, double tolerance)
 {
-    double *weights = calloc(set->n, sizeof *weights); /* of 0 where held out: the classes' order is that of all rows */
-    size_t *out = calloc(set->n, sizeof *out), held = 0;
+    double *weights = get(set->n, sizeof *weights); /* of 0 where held out: the classes' order is that of all rows */
+    size_t *out = get(set->n, sizeof *out), held = 0;
     const int *fold = selection->fold + f / (selection->n_folds / selection->repeats) * set->n;
     size_t at = (size_t)(fold - selection->fold);
     for (size_t i = 0; i < set->n; i++) {
@@ -72,11 +72,6 @@ static void check_fold(const struct set *set, const hinge_params *params, const 
         if (!open)
             assert_near(point->predictions[at + out[i]], label[i], tolerance * (1 + fabs(label[i])));
     }
-    hinge_model_free(model);
-    free(label);
-    free(decision);
-    free(weights);
-    free(out);
 }
 
 static void check_points(const struct set *set, const hinge_params *params, hinge_select_options options,
@@ -97,10 +92,6 @@ static void check_points(const struct set *set, const hinge_params *params, hing
     double *found = fit_decisions(selection->model, set, HINGE_PRECISION_F64);
     for (size_t i = 0; i < set->n * hinge_model_n_problems(model); i++)
         assert_near(found[i], expected[i], tolerance * (1 + fabs(expected[i])));
-    free(expected);
-    free(found);
-    hinge_model_free(model);
-    hinge_selection_free(selection);
 }
 
 static const double few_C[] = { 0.1, 1, 10, 1000 }, few_gamma[] = { 0.05, 0.4 }, few_nu[] = { 0.1, 0.3, 0.5 };
@@ -195,7 +186,6 @@ static void carries_contradictions_along(void **state)
     hinge_selection *selection = choose(&set, &params, &options);
     for (size_t i = 1; i < selection->n_points; i++)
         assert_true(selection->points[i].iterations < selection->points[0].iterations / 4);
-    hinge_selection_free(selection);
 }
 
 /* Equal rows with both labels at C: what rounding in f32 can cost at most is too much, and what it costs is not. */
@@ -211,7 +201,6 @@ static void stays_in_f32_while_that_is_good(void **state)
     hinge_select_options options = { .C = { C, 2 }, .gamma = { gamma, 1 }, .eps = 1e-2 };
     hinge_selection *selection = choose(&set, &params, &options);
     assert_true(selection->outcome == HINGE_CONVERGED && selection->n_kernels == 1);
-    hinge_selection_free(selection);
 }
 
 static bool same(double a, double b)
@@ -243,10 +232,7 @@ static void is_the_same_for_any_threads(void **state)
             }
             assert_true(one->rows_computed == selection->rows_computed &&
                         one->kernel_values == selection->kernel_values);
-            if (selection != one)
-                hinge_selection_free(selection);
         }
-        hinge_selection_free(one);
     }
 }
 
@@ -272,8 +258,6 @@ static void finds_it_in_rows_of_bits(void **state)
     assert_true(of[0]->kernel_values == of[1]->kernel_values && of[0]->rows_computed == of[1]->rows_computed);
     for (size_t i = 0; i < of[0]->n_points; i++)
         assert_memory_equal(of[0]->points[i].decisions, of[1]->points[i].decisions, set.n * sizeof(double));
-    hinge_selection_free(of[0]);
-    hinge_selection_free(of[1]);
 }
 
 /* Room for few rows: they are made again, and more rows than there is room for move at once (one-class begins with the
@@ -292,8 +276,6 @@ static void does_with_little_memory(void **state)
     hinge_selection *enough = choose(&set, &params, &options);
     assert_true(little->stored_bytes < enough->stored_bytes && little->rows_computed > enough->rows_computed);
     assert_int_equal(enough->rows_computed, enough->rows_distinct);
-    hinge_selection_free(little);
-    hinge_selection_free(enough);
     params = tight(HINGE_ONE_CLASS);
     params.cache_bytes = 1;
     options.nu = (hinge_values){ few_nu + 1, 2 };
@@ -326,11 +308,10 @@ static void ends_as_trainings_do(void **state)
             hinge_report r;
             for (size_t i = 0; i < set.n; i++)
                 weights[i] = selection->fold[i] != f;
-            hinge_model_free(fit(&set, &params, &r));
+            fit(&set, &params, &r);
             assert_int_equal(r.outcome, HINGE_CONVERGED);
         }
         assert_int_equal(selection->points[0].outcome, HINGE_CONVERGED);
-        hinge_selection_free(selection);
     }
 }
 
@@ -350,7 +331,6 @@ static void ends_in_f32_too(void **state)
         for (size_t i = 0; i < 2; i++)
             assert_int_equal(selection->points[i].outcome, HINGE_CONVERGED);
         score[params.threads - 1] = selection->points[1].score[HINGE_SCORE_MSE];
-        hinge_selection_free(selection);
     }
     assert_true(score[0] == score[1]);
 }
@@ -372,7 +352,6 @@ static void takes_doubles_where_floats_are_coarse(void **state)
         assert_int_equal(selection->n_kernels, k == 0 ? 2 : 1);
         assert_int_equal(selection->trainings, k == 0 ? 15 : 10);
         assert_null(selection->model);
-        hinge_selection_free(selection);
     }
 }
 
@@ -398,7 +377,6 @@ static void ends_inside(void **state)
             for (size_t i = 0; i < selection->n_points; i++)
                 assert_int_equal(selection->points[i].outcome, HINGE_CONVERGED);
             steps[asked] = selection->iterations / selection->trainings;
-            hinge_selection_free(selection);
         }
         assert_true(steps[0] > 1000 && steps[0] < 200000 && steps[1] < 200);
         for (params.solver = 0; params.solver <= HINGE_SOLVER_INTERIOR_POINT; params.solver += 2) {
@@ -421,7 +399,6 @@ static void goes_on_while_the_objective_falls(void **state)
     hinge_selection *selection = choose(&set, &params, &options);
     assert_int_equal(selection->points[0].outcome, HINGE_CONVERGED);
     assert_true(selection->points[0].iterations > 1000000); /* else the data are too easy for this test */
-    hinge_selection_free(selection);
 }
 
 static void does_little_work(void **state)
@@ -432,7 +409,7 @@ static void does_little_work(void **state)
     hinge_select_options options = { .gamma = { gamma, 1 } };
     hinge_selection *selection = choose(&set, &params, &options);
     hinge_matrix x = set_matrix(&set);
-    double *prediction = calloc(set.n, sizeof *prediction);
+    double *prediction = get(set.n, sizeof *prediction);
     uint64_t steps = 0;
     for (size_t k = 0; k < selection->n_points; k++) {
         hinge_params p = params_of(&params, &selection->points[k]);
@@ -447,17 +424,13 @@ static void does_little_work(void **state)
     assert_true((double)selection->iterations <= 0.3 * (double)steps);
     assert_true((double)selection->rows_distinct <= 1.3 * (double)selection->rows_support);
     assert_int_equal(selection->rows_computed, selection->rows_distinct);
-    hinge_selection_free(selection);
-    int *fold = calloc(set.n, sizeof *fold);
+    int *fold = get(set.n, sizeof *fold);
     for (size_t i = 0; i < set.n; i++)
         fold[i] = i % 2 == 0 ? 0 : -1;
     options.fold = fold;
     params.cache_bytes = 0;
     selection = choose(&set, &params, &options);
     assert_true(selection->rows_distinct <= set.n / 2); /* none of those held out */
-    hinge_selection_free(selection);
-    free(fold);
-    free(prediction);
 }
 
 /* ---- Folds ------------------------------------------------------------------------------------------------------- */
@@ -466,7 +439,7 @@ static void takes_the_folds_of_cross_validation(void **state)
 {
     static const double labels[] = { 1, 2, 3 };
     struct set set = set_blobs(6, 150, 4, 3, labels, 1.2);
-    double *weights = calloc(set.n, sizeof *weights), *prediction = calloc(set.n, sizeof *prediction);
+    double *weights = get(set.n, sizeof *weights), *prediction = get(set.n, sizeof *prediction);
     hinge_matrix x = set_matrix(&set);
     hinge_params params = tight(HINGE_C_SVC);
     hinge_select_options options = small_grid();
@@ -488,9 +461,6 @@ static void takes_the_folds_of_cross_validation(void **state)
         }
         assert_near(point->score[HINGE_SCORE_ACCURACY], (double)right / (double)used, 1e-12);
     }
-    hinge_selection_free(selection);
-    free(weights);
-    free(prediction);
 }
 
 /* Ranges of each fold's training part, as in cross-validation. */
@@ -517,7 +487,6 @@ static void scales_each_fold_by_itself(void **state)
                 assert_true(selection->points[k].predictions[i] == prediction[i]);
     }
     assert_non_null(hinge_model_scale_factor(selection->model));
-    hinge_selection_free(selection);
 }
 
 /* Rows never held out, folds of different sizes, and groups that stay together. */
@@ -545,7 +514,6 @@ static void takes_folds_of_the_caller(void **state)
             assert_true(fold[i] >= (int)r * 3 && fold[i] < (int)r * 3 + 3);
             assert_true(group[i] != group[i - 1] || fold[i] == fold[i - 1]);
         }
-    hinge_selection_free(selection);
 }
 
 /* The numbers 0 and 2 of folds are of no row. */
@@ -611,7 +579,6 @@ static void scores_by_definition(void **state)
         assert_near(point->mean[HINGE_SCORE_AUC], sum, 1e-12);
         assert_near(point->deviation[HINGE_SCORE_AUC], sqrt(square - sum * sum), 1e-6);
     }
-    hinge_selection_free(selection);
 }
 
 static void scores_regression_by_definition(void **state)
@@ -638,7 +605,6 @@ static void scores_regression_by_definition(void **state)
         assert_near(point->score[HINGE_SCORE_R2], 1 - mse / (square - mean * mean), 1e-9);
         assert_true(mse >= selection->best->score[HINGE_SCORE_MSE]);
     }
-    hinge_selection_free(selection);
 }
 
 /* ---- The choice -------------------------------------------------------------------------------------------------- */
@@ -670,8 +636,6 @@ static void chooses_the_best(void **state)
             assert_true(some->points[k].state == HINGE_POINT_DONE ||
                         (some->points[k].state == HINGE_POINT_EXACT && isnan(some->points[k].score[1]) &&
                          all->points[k].score[1] < best->score[1]));
-        hinge_selection_free(some);
-        hinge_selection_free(all);
     }
 }
 
@@ -692,8 +656,6 @@ static void drops_what_is_surely_worse(void **state)
         assert_true((p->text[0] != 0) == (p->state != HINGE_POINT_DONE));
     }
     assert_true(raced > 0 && raced < 9);
-    hinge_selection_free(all);
-    hinge_selection_free(selection);
 }
 
 /* Labels half of which are noise: the larger C, the worse. */
@@ -720,8 +682,6 @@ static void drops_the_rest_of_a_line_that_falls(void **state)
     }
     assert_true(followed > 0);
     assert_true(selection->best->C == all->best->C);
-    hinge_selection_free(all);
-    hinge_selection_free(selection);
 }
 
 /* Rows in f32 are too coarse for the training on the first half, whose classes are mixed and whose coefficients are
@@ -739,7 +699,6 @@ static void ends_where_one_fold_needs_f64(void **state)
     hinge_select_options options = { .C = { C, 4 }, .gamma = { gamma, 2 }, .eps = 1e-3, .fold = fold };
     hinge_selection *selection = choose(&set, &params, &options);
     assert_true(selection->n_kernels > 2 && selection->outcome == HINGE_CONVERGED);
-    hinge_selection_free(selection);
 }
 
 static void takes_the_simplest_within_an_error(void **state)
@@ -758,7 +717,6 @@ static void takes_the_simplest_within_an_error(void **state)
     assert_true(selection->best->mean[1] >= most - error - 1e-9);
     for (size_t k = 0; k < 110; k++)
         assert_true(selection->points[k].C >= selection->best->C || selection->points[k].mean[1] < most - error);
-    hinge_selection_free(selection);
 }
 
 /* ---- Calling back, and going on ---------------------------------------------------------------------------------- */
@@ -798,9 +756,6 @@ static void stops_and_goes_on(void **state)
         assert_near(rest->points[k].score[1], whole->points[k].score[1], 0.05);
         assert_true(k < 7 || known == 3);
     }
-    hinge_selection_free(whole);
-    hinge_selection_free(part);
-    hinge_selection_free(rest);
 }
 
 struct asked {
@@ -829,7 +784,6 @@ static void can_be_asked_to_stop(void **state)
     params.progress_arg = &asked;
     hinge_selection *selection = choose(&set, &params, &options);
     assert_true(asked.calls >= 8 && selection->outcome == HINGE_CONVERGED);
-    hinge_selection_free(selection);
     asked = (struct asked){ 0, asked.calls / 2, 0 };
     selection = choose(&set, &params, &options);
     assert_int_equal(selection->outcome, HINGE_STOPPED);
@@ -838,14 +792,12 @@ static void can_be_asked_to_stop(void **state)
         waiting += selection->points[k].state == HINGE_POINT_WAITING;
     assert_true(waiting == 8 - asked.last || waiting == 7 - asked.last); /* the point in work may have been done */
     assert_non_null(selection->model);
-    hinge_selection_free(selection);
     params.progress = NULL;
     params.time_limit = 1e-9;
     selection = choose(&set, &params, &options);
     assert_int_equal(selection->outcome, HINGE_TIME_LIMIT);
     assert_null(selection->best);
     assert_null(selection->model);
-    hinge_selection_free(selection);
 }
 
 /* ---- Ranges and bad input ---------------------------------------------------------------------------------------- */
@@ -924,14 +876,12 @@ static void goes_on_without_bad_points(void **state)
     assert_int_equal(selection->points[2].state, HINGE_POINT_DONE);
     assert_non_null(strstr(selection->points[0].text, "C"));
     assert_ptr_equal(selection->best, &selection->points[2]);
-    hinge_selection_free(selection);
     params.task = HINGE_NU_SVC;
     selection = choose(&set, &params, &options);
     assert_int_equal(selection->points[0].state, HINGE_POINT_DONE);
     assert_int_equal(selection->points[1].state, HINGE_POINT_FAILED);
     assert_non_null(strstr(selection->points[1].text, "infeasible"));
     assert_int_equal(selection->points[2].state, HINGE_POINT_FAILED);
-    hinge_selection_free(selection);
 }
 
 /* A class smaller than the folds, and a fold that holds out all of a class. */
@@ -948,7 +898,6 @@ static void takes_classes_that_folds_miss(void **state)
     }
     hinge_selection *selection = choose(&set, &params, &options); /* 2 rows of class 5, 5 folds */
     assert_non_null(selection->model);
-    hinge_selection_free(selection);
     options.fold = fold;
     selection = choose(&set, &params, &options);
     for (size_t i = 0; i < 2; i++) {
@@ -957,13 +906,11 @@ static void takes_classes_that_folds_miss(void **state)
     }
     assert_true(isfinite(selection->points[0].score[HINGE_SCORE_ACCURACY]));
     assert_true(isnan(selection->points[0].score[HINGE_SCORE_AUC]));
-    hinge_selection_free(selection);
     for (size_t i = 0; i < 40; i++) /* one class alone */
         set.y[i] = 4;
     options.fold = NULL;
     selection = choose(&set, &params, &options);
     assert_true(selection->best->score[HINGE_SCORE_ACCURACY] == 1);
-    hinge_selection_free(selection);
 }
 
 int main(void)

@@ -44,8 +44,8 @@ static void decisions_of_the_slides(void **state)
 static void decisions_of_many(void **state)
 {
     struct set set = set_two_class(1, 700, 5, 1);
-    double w[15], b[3], *f = malloc(700 * 3 * sizeof *f), *g = malloc(700 * 3 * sizeof *g);
-    float *x32 = malloc(700 * 6 * sizeof *x32);
+    double w[15], b[3], *f = get(700 * 3, sizeof *f), *g = get(700 * 3, sizeof *g);
+    float *x32 = get(700 * 6, sizeof *x32);
     uint64_t seed = 2;
     for (size_t k = 0; k < 15; k++)
         w[k] = draw_normal(&seed);
@@ -77,17 +77,11 @@ static void decisions_of_many(void **state)
         assert_near(decisions[i], f[i * 3], 1e-12);
         assert_true(labels[i] == (f[i * 3] > 0 ? 7 : 3));
     }
-    free(labels);
-    free(decisions);
     hinge_model *again = written_and_read(model); /* and it is a model file like any other */
     double back[5];
     assert_int_equal(hinge_model_weights(again, 0, back, NULL), HINGE_OK);
     assert_memory_equal(back, w, sizeof back);
-    hinge_model_free(again);
     hinge_model_free(model);
-    free(f);
-    free(g);
-    free(x32);
 }
 
 static void losses_by_hand(void **state)
@@ -174,7 +168,7 @@ static void features_multiply_to_the_kernel(void **state)
         hinge_matrix x = set_matrix(&set);
         size_t dimension;
         assert_int_equal(hinge_polynomial_dimension(set.d, cases[k].degree, set.n, &dimension, NULL), HINGE_OK);
-        double *z = malloc(set.n * dimension * sizeof *z), *other = malloc(set.n * dimension * sizeof *z);
+        double *z = get(set.n * dimension, sizeof *z), *other = get(set.n * dimension, sizeof *z);
         assert_int_equal(hinge_polynomial_features(&x, &kernel, 1, z, NULL), HINGE_OK);
         assert_int_equal(hinge_polynomial_features(&x, &kernel, 3, other, NULL), HINGE_OK);
         assert_memory_equal(z, other, set.n * dimension * sizeof *z);
@@ -187,8 +181,6 @@ static void features_multiply_to_the_kernel(void **state)
                 }
                 assert_near(sum, value, 1e-12 * fmax(1, size));
             }
-        free(z);
-        free(other);
     }
 }
 
@@ -217,10 +209,6 @@ static void linear_in_feature_space_is_the_kernel(void **state)
     for (size_t k = 0; k < 20; k++)
         sum += w[k] * w[k];
     assert_close(norm2, sum, 1e-6);
-    free(f);
-    free(g);
-    hinge_model_free(explicit);
-    hinge_model_free(implicit);
 }
 
 /* ---- Mercer ------------------------------------------------------------------------------------------------------ */
@@ -333,7 +321,6 @@ static void toy_by_hand(void **state)
     assert_near(kinds.sum_alpha, 2, 1e-7);
     assert_near(kinds.bias_low, -1, 1e-6);
     assert_near(kinds.bias_high, -1, 1e-6);
-    hinge_model_free(model);
 }
 
 static void bounds_by_hand(void **state)
@@ -377,7 +364,6 @@ static void radius_in_feature_space(void **state)
         assert_close(R, sqrt(centred), 1e-10);
         assert_int_equal(hinge_radius(&x, &kernels[k], 1, 3, &again, NULL), HINGE_OK);
         assert_true(R == again);
-        free(gram);
     }
 }
 
@@ -415,7 +401,6 @@ static void range_of_b(void **state)
     assert_near(k.bias_high, 0.75, 1e-12);
     assert_near(k.bias, 0, 1e-12);
     assert_near(k.sum_alpha, 0.25, 1e-15);
-    hinge_model_free(model);
 }
 
 struct each {
@@ -430,13 +415,12 @@ static int same_as_alone(void *arg, size_t problem, const hinge_kinds *kinds, co
 {
     struct each *e = arg;
     hinge_matrix x = set_matrix(e->set);
-    hinge_point *alone = malloc(e->set->n * sizeof *alone);
+    hinge_point *alone = get(e->set->n, sizeof *alone);
     hinge_kinds k;
     assert_int_equal(problem, e->calls++);
     assert_int_equal(hinge_kinds_of(e->model, &x, e->set->y, e->params, problem, 1e-3, &k, alone, NULL), HINGE_OK);
     assert_memory_equal(&k, kinds, sizeof k);
     assert_memory_equal(alone, points, e->set->n * sizeof *alone);
-    free(alone);
     return problem == e->last;
 }
 
@@ -461,7 +445,7 @@ static void check_kinds(const struct set *set, const hinge_params *params, doubl
     hinge_matrix x = set_matrix(set);
     double *f = plain_decisions(model, set), *beta = fit_beta(model, set->n);
     const double *labels = hinge_model_labels(model);
-    hinge_point *points = malloc(set->n * sizeof *points);
+    hinge_point *points = get(set->n, sizeof *points);
     size_t bounded = 0, problems = hinge_model_n_problems(model);
     for (size_t a = 0, p = 0; a < hinge_model_n_classes(model); a++)
         for (size_t b = a + 1; b < hinge_model_n_classes(model); b++, p++) {
@@ -500,10 +484,6 @@ static void check_kinds(const struct set *set, const hinge_params *params, doubl
         }
     assert_int_equal(bounded, report.n_bsv);
     check_each(model, set, params);
-    free(points);
-    free(f);
-    free(beta);
-    hinge_model_free(model);
 }
 
 static void kinds_of_models(void **state)
@@ -542,7 +522,6 @@ static void kinds_refused(void **state)
     assert_non_null(strstr(err.text, "problem"));
     assert_int_equal(hinge_model_sum_alpha(model, 0, &value, &err), HINGE_EINVAL);
     assert_true(value == 7);
-    hinge_model_free(model);
     params = linear_params(1);
     model = fit(&toy, &params, NULL);
     x = set_matrix(&toy);
@@ -550,7 +529,6 @@ static void kinds_refused(void **state)
     assert_int_equal(hinge_kinds_of(model, &x, toy.y, &params, 0, 0.5, &k, NULL, &err), HINGE_EINVAL);
     assert_int_equal(hinge_kinds_of(model, &x, toy.y, &params, 0, NAN, &k, NULL, &err), HINGE_EINVAL);
     assert_int_equal(hinge_kinds_of(NULL, &x, toy.y, &params, 0, 0, &k, NULL, &err), HINGE_EINVAL);
-    hinge_model_free(model);
 }
 
 /* ---- locating ---------------------------------------------------------------------------------------------------- */
@@ -576,8 +554,6 @@ static void locating_targets(void **state)
         assert_true(b.kkt <= 2e-6);
         assert_near(a.primal, b.primal, 1e-7 * a.primal);
         assert_near(a.gap, b.gap, 1e-7 * a.primal);
-        hinge_model_free(again);
-        hinge_model_free(model);
     }
 }
 
@@ -604,16 +580,13 @@ static void locating(void **state)
         assert_near(a.kkt, b.kkt, 1e-9);
         const size_t *index = hinge_model_sv_index(again);
         double sv[4];
-        char *seen = calloc(set.n, 1);
+        char *seen = get(set.n, 1);
         for (size_t i = 0; i < hinge_model_n_sv(again); i++) {
             assert_int_equal(hinge_model_sv(again, i, sv, NULL), HINGE_OK);
             assert_memory_equal(sv, set.x + index[i] * set.d, set.d * sizeof *sv);
             assert_false(seen[index[i]]);
             seen[index[i]] = 1;
         }
-        free(seen);
-        hinge_model_free(again);
-        hinge_model_free(model);
     }
     /* other data, other labels */
     hinge_params params = hinge_params_default(HINGE_C_SVC);
@@ -631,8 +604,6 @@ static void locating(void **state)
     assert_int_equal(hinge_model_locate(again, &x, sets[0].y, &lost, &err), HINGE_EINVAL);
     assert_int_equal(lost, 1);
     assert_int_equal(hinge_model_locate(again, &x, NULL, &lost, &err), HINGE_EINVAL);
-    hinge_model_free(model);
-    hinge_model_free(again);
 }
 
 /* ---- conventions ------------------------------------------------------------------------------------------------- */
@@ -699,8 +670,6 @@ static void max_margin_form(void **state)
                     here = least;
             }
         assert_true(here <= best + 1e-6 * fabs(best));
-        hinge_model_free(a);
-        hinge_model_free(b);
     }
 }
 

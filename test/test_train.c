@@ -107,19 +107,13 @@ static void against_libsvm(void **state)
     /* rows next to the training ones, where there are some */
     struct set other = c->step > 1 ? load(c, 1) : load(c, 0);
     double *f = fit_decisions(model, &other, HINGE_PRECISION_AUTO), *labels = fit_labels(model, &other);
-    double *expected = calloc(other.n, sizeof *expected);
-    double *expected_f = calloc(other.n * report.n_problems, sizeof *expected_f);
+    double *expected = get(other.n, sizeof *expected);
+    double *expected_f = get(other.n * report.n_problems, sizeof *expected_f);
     oracle_predict(&oracle, &other, expected, expected_f);
     if (c->task == HINGE_C_SVC)
         assert_true(share_equal(labels, expected, other.n) >= 0.99);
     double largest = largest_difference(f, expected_f, other.n * report.n_problems);
     assert_near(largest, 0, 1e-3);
-    free(f);
-    free(labels);
-    free(expected);
-    free(expected_f);
-    oracle_free(&oracle);
-    hinge_model_free(model);
 }
 
 /* ---- Published values (USERS.md (c)) ----------------------------------------------------------------------------- */
@@ -186,7 +180,6 @@ static void golden(void **state)
             their_largest = fmax(their_largest, fabs(oracle.model->sv_coef[0][i]));
         expected /= their_largest * their_largest; /* r is no published value */
         expected_rho /= their_largest;
-        oracle_free(&oracle);
     }
     /* the sigmoid is indefinite: where a solver ends is its own affair */
     double loose = g->kernel == HINGE_SIGMOID ? 1000 : 1;
@@ -196,9 +189,7 @@ static void golden(void **state)
         double *labels = fit_labels(model, &set);
         double correct = share_equal(labels, set.y, set.n) * (double)set.n;
         assert_near(correct, (double)g->correct, g->kernel == HINGE_SIGMOID ? 2.5 : 0.5);
-        free(labels);
     }
-    hinge_model_free(model);
 }
 
 /* ---- What a model holds ------------------------------------------------------------------------------------------ */
@@ -221,10 +212,6 @@ static void decisions_are_sums(void **state)
             double *f64 = fit_decisions(model, &sets[i], HINGE_PRECISION_F64);
             assert_near(largest_difference(automatic, plain, count), 0, 1e-6);
             assert_near(largest_difference(f64, plain, count), 0, 1e-10);
-            free(plain);
-            free(automatic);
-            free(f64);
-            hinge_model_free(model);
         }
 }
 
@@ -250,15 +237,12 @@ static void layout_is_libsvms(const struct set *set, double C)
         assert_near(hinge_model_rho(model)[p], theirs->rho[p], 1e-5);
     for (size_t i = 0; i < l; i++) {
         assert_int_equal(hinge_model_sv_index(model)[i], theirs->sv_indices[i] - 1);
-        double *x = calloc(set->d, sizeof *x);
+        double *x = get(set->d, sizeof *x);
         assert_int_equal(hinge_model_sv(model, i, x, NULL), HINGE_OK);
         assert_memory_equal(x, set->x + (theirs->sv_indices[i] - 1) * set->d, set->d * sizeof *x);
-        free(x);
         for (size_t m = 0; m < k - 1; m++)
             assert_near(hinge_model_coef(model)[m * l + i], theirs->sv_coef[m][i], 1e-5 * C);
     }
-    hinge_model_free(model);
-    oracle_free(&oracle);
 }
 
 static void layout(void **state)
@@ -290,8 +274,6 @@ static void linear_weights(void **state)
                         f[i * 3 + p], 1e-9);
     }
     assert_int_equal(hinge_model_weights(model, 3, w, NULL), HINGE_EINVAL);
-    free(f);
-    hinge_model_free(model);
 }
 
 /* ---- Weights ----------------------------------------------------------------------------------------------------- */
@@ -304,17 +286,13 @@ static void class_weights(void **state)
     params.n_class_weights = 3; /* 77 is no class here: LIBSVM warns, hinge takes it as said */
     params.class_labels = named;
     params.class_weights = weights;
-    hinge_model *model = NULL;
     hinge_report report, plain_report;
     struct oracle oracle = oracle_train(&set, &params);
     params.n_class_weights = 2;
-    model = fit(&set, &params, &report);
+    fit(&set, &params, &report);
     assert_close(report.objective, oracle.objective, 1e-6);
-    hinge_model_free(model);
-    model = fit(&set, &unweighted, &plain_report);
+    fit(&set, &unweighted, &plain_report);
     assert_true(fabs(plain_report.objective / report.objective - 1) > 1e-2);
-    hinge_model_free(model);
-    oracle_free(&oracle);
 }
 
 static void example_weights(void **state)
@@ -349,9 +327,6 @@ static void example_weights(void **state)
             assert_true(i % set.n % 4 != 3 || beta[i] == 0);
         for (size_t p = 0; p < problems; p++)
             assert_near(hinge_model_rho(model)[p], oracle.model->rho[p], 1e-4);
-        free(beta);
-        hinge_model_free(model);
-        oracle_free(&oracle);
     }
 }
 
@@ -377,11 +352,8 @@ static void precomputed(void **state)
     double *f = fit_decisions(model, &all, HINGE_PRECISION_F64);
     double *g = fit_decisions(other, &test, HINGE_PRECISION_F64);
     assert_near(largest_difference(f, g, 3 * all.n), 0, 1e-4);
-    hinge_model_free(other);
-    free(g);
 
     /* index NULL: square */
-    free(gram.x);
     gram.d = 300;
     gram.x = plain_gram(&(hinge_kernel){ .type = HINGE_RBF, .gamma = 0.2 }, &set, &set);
     params.precomputed_index = NULL;
@@ -389,12 +361,6 @@ static void precomputed(void **state)
     assert_close(indexed.objective, report.objective, 1e-6);
     struct oracle oracle = oracle_train(&gram, &params);
     assert_close(indexed.objective, oracle.objective, 1e-6);
-    oracle_free(&oracle);
-    hinge_model_free(other);
-    hinge_model_free(model);
-    free(f);
-    free(gram.x);
-    free(test.x);
 }
 
 static int plain_block(void *cookie, const hinge_matrix *a, const hinge_matrix *b, double *out, size_t ld)
@@ -422,10 +388,6 @@ static void user_kernel(void **state)
         double *f = fit_decisions(model, &set, HINGE_PRECISION_F64);
         double *g = fit_decisions(other, &set, HINGE_PRECISION_F64);
         assert_near(largest_difference(f, g, 3 * set.n), 0, 1e-4);
-        free(f);
-        free(g);
-        hinge_model_free(model);
-        hinge_model_free(other);
     }
 }
 
@@ -434,8 +396,8 @@ static void views(void **state)
 {
     struct set set = set_two_class(14, 700, 6, 0.8);
     hinge_params params = c_svc(hinge_kernel_rbf(0.2), 2, 1e-6);
-    float *narrow = calloc(set.n * 6, sizeof *narrow), *wide = calloc(set.n * 9, sizeof *wide);
-    double *wide64 = calloc(set.n * 11, sizeof *wide64);
+    float *narrow = get(set.n * 6, sizeof *narrow), *wide = get(set.n * 9, sizeof *wide);
+    double *wide64 = get(set.n * 11, sizeof *wide64);
     for (size_t i = 0; i < set.n; i++) {
         for (size_t c = 0; c < 11; c++)
             wide64[i * 11 + c] = c < 6 ? set.x[i * 6 + c] : (double)NAN;
@@ -451,7 +413,7 @@ static void views(void **state)
     double *first = NULL;
     for (size_t i = 0; i < 4; i++) {
         hinge_model *model = NULL;
-        double *f = calloc(set.n, sizeof *f);
+        double *f = get(set.n, sizeof *f);
         assert_int_equal(hinge_train(&model, &forms[i], set.y, &params, NULL, NULL), HINGE_OK);
         assert_int_equal(hinge_predict(model, &forms[i], NULL, NULL, f, NULL), HINGE_OK);
         hinge_certificate certificate;
@@ -459,16 +421,10 @@ static void views(void **state)
         assert_true(certificate.kkt <= 2e-6);
         if (first == NULL)
             first = f;
-        else {
+        else
             assert_near(largest_difference(f, first, set.n), 0, 1e-12);
-            free(f);
-        }
         hinge_model_free(model);
     }
-    free(first);
-    free(narrow);
-    free(wide);
-    free(wide64);
 }
 
 static void objectives_agree(void **state)
@@ -477,7 +433,7 @@ static void objectives_agree(void **state)
     for (size_t s = 0; s < 2; s++) {
         hinge_params params = c_svc(hinge_kernel_rbf(0.1), 5, 1e-6);
         hinge_report first, other;
-        hinge_model_free(fit(&sets[s], &params, &first));
+        fit(&sets[s], &params, &first);
         assert_int_equal(first.outcome, HINGE_CONVERGED);
         for (int way = 0; way < 9; way++) {
             hinge_params p = params;
@@ -492,7 +448,7 @@ static void objectives_agree(void **state)
                 p.cache_bytes = 1 << 20;
             if (way == 8)
                 p.seed = 12345;
-            hinge_model_free(fit(&sets[s], &p, &other));
+            fit(&sets[s], &p, &other);
             assert_int_equal(other.outcome, HINGE_CONVERGED);
             assert_close(other.objective, first.objective, 1e-6);
             if (way == 7)
@@ -508,9 +464,9 @@ static void f32_serves_a_large_c(void **state)
     hinge_params params = c_svc(hinge_kernel_rbf(0.1), 1000, 0.1);
     hinge_report first, exact;
     params.newton = 0;
-    hinge_model_free(fit(&set, &params, &first));
+    fit(&set, &params, &first);
     params.precision = HINGE_PRECISION_F64;
-    hinge_model_free(fit(&set, &params, &exact));
+    fit(&set, &params, &exact);
     assert_int_equal(first.outcome, HINGE_CONVERGED);
     assert_int_equal(exact.outcome, HINGE_CONVERGED);
     assert_close(first.objective, exact.objective, 1e-3);
@@ -530,9 +486,9 @@ static void rows_in_f32_are_left(void **state)
     params.p = 0.01;
     params.eps = 0.1;
     params.newton = 0;
-    hinge_model_free(fit(&set, &params, &first));
+    fit(&set, &params, &first);
     params.precision = HINGE_PRECISION_F64;
-    hinge_model_free(fit(&set, &params, &exact));
+    fit(&set, &params, &exact);
     assert_int_equal(first.outcome, HINGE_CONVERGED);
     assert_int_equal(exact.outcome, HINGE_CONVERGED);
     assert_close(first.objective, exact.objective, 1e-2);
@@ -568,9 +524,6 @@ static void positive_class(void **state)
         assert_int_equal(hinge_predict_probability(model, &x2, NULL, NULL, p, NULL), HINGE_OK);
         for (size_t i = 0; i < two.n; i++) /* probabilities in the order of the labels */
             assert_true(fabs(g[i]) < 0.7 || (p[2 * i] > 0.5) == (g[i] > 0));
-        free(g);
-        free(z);
-        hinge_model_free(model);
     }
     params.probability = 0;
     const double third = 5, none = 4;
@@ -581,7 +534,6 @@ static void positive_class(void **state)
         assert_true(hinge_model_labels(model)[0] == 5);
         assert_int_equal(hinge_certify(model, &x3, three.y, &params, &certificate, NULL), HINGE_OK);
         assert_true(certificate.gap <= 1e-3 * certificate.primal);
-        hinge_model_free(model);
         for (int k = 0; k < 2; k++) {
             params.positive_class = k ? &third : NULL;
             assert_int_equal(hinge_cross_validate(&x3, three.y, &params, 3, cross[k], NULL, NULL), HINGE_OK);
@@ -595,9 +547,6 @@ static void positive_class(void **state)
     params.positive_class = &none;
     assert_int_equal(hinge_train(&plain, &x3, three.y, &params, NULL, &err), HINGE_EINVAL);
     assert_non_null(strstr(err.text, "positive_class: no row has label 4"));
-    free(f);
-    free(y);
-    hinge_model_free(plain);
 }
 
 static int run_all(void)
