@@ -169,10 +169,6 @@ static void best_tube(void **state)
             best = fmin(best, square / 2 + params.C * slack);
         }
         assert_near(certificate.primal, best, 1e-9 * best);
-        free(gram);
-        free(beta);
-        hinge_model_free(model);
-        set_free(&set);
     }
 }
 
@@ -533,9 +529,6 @@ static void weights_tell_equal_rows_apart(void **state)
         assert_near(a.primal, b.primal, 1e-6 * a.primal);
         assert_near(a.dual, b.dual, 1e-6 * a.primal);
         assert_true(b.box_residual <= 1e-9);
-        hinge_model_free(again);
-        hinge_model_free(model);
-        set_free(&set);
     }
 }
 
