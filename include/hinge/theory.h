@@ -225,8 +225,8 @@ HINGE_API hinge_status hinge_kinds_each(const hinge_model *model, const hinge_ma
 /* Finds the training row of each support vector of a model that was read from a file, by equality of all features and,
  * for classification, of the label; hinge_model_sv_index, hinge_model_beta, hinge_certify and hinge_kinds_of then work
  * as after training. x is as the model was trained: scaled, if it scales. Of equal rows the first are taken, each
- * once; of those with different targets (regression, y not NULL) the ones for which the coefficients are optimal, where
- * examples have no weights; hinge_certify and hinge_kinds_of look anew where a row found has weight 0. Precomputed
+ * once; of those with different targets (regression, y not NULL) the ones for which the coefficients are optimal.
+ * Where examples have weights, hinge_certify and hinge_kinds_of look anew, by the bounds that these give. Precomputed
  * kernels: x[i, i] belongs to row i. EINVAL: some are not there; *missing (or NULL) says how many, and the model is as
  * it was. Call it while no other thread uses the model. */
 HINGE_API hinge_status hinge_model_locate(hinge_model *model, const hinge_matrix *x, const double *y,
