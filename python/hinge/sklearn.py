@@ -6,7 +6,8 @@ Parameters, defaults and fitted attributes are those of ``sklearn.svm``, but for
 - there is no ``probability``: ``calibrate(X, y)`` on examples kept apart makes ``predict_proba`` available, and
   ``sklearn.calibration.CalibratedClassifierCV`` does what its name says;
 - ``cache_size=None`` leaves the size to the library;
-- weights mean repetition, also in ``gamma="scale"``;
+- weights mean repetition, also in ``gamma="scale"``: its variance is that of the weighted rows, where scikit-learn has
+  that of the rows as they are, so that a fit with weights is another one unless gamma is a number or ``"auto"``;
 - ``C=inf`` is the hard margin in SVC; where no hyperplane separates the classes, ``fit`` raises ValueError;
 - sparse input is refused;
 - ``precision="auto"`` is float64 where there are 1000 rows or fewer, and the library's "auto" otherwise;
@@ -283,7 +284,9 @@ solver, time_limit
 
 class SVCGrid(Search, SVC):
     """SVC that chooses C and gamma by cross-validation, for the price of a few trainings: all points of the grid and
-    all folds share one Gram matrix (:func:`hinge.grid_search`). ``fit`` searches, and fits the best on all rows.
+    all folds share one Gram matrix (:func:`hinge.grid_search`). ``fit`` searches, and fits the best on all rows. Scores
+    count each row once, as those of ``GridSearchCV`` do: weights of rows and classes are for the trainings alone, and a
+    C that is large enough may outdo them.
 
     Parameters
     ----------
