@@ -546,12 +546,16 @@ static void stops(void **state)
         check_usable(model, &set, &params, &report);
     }
     params.time_limit = 0;
-    struct watch w = { 0 };
+    struct watch w = { 0 }, of_values = { 0 };
     params.progress = watch;
     params.progress_arg = &w;
     fit(&set, &params, &report);
     assert_int_equal(report.outcome, HINGE_CONVERGED);
     assert_true(w.calls >= report.rounds);
+    params = linear(HINGE_EPSILON_SVR, 5); /* two variables an example, which is one all the same */
+    params.progress = watch;
+    params.progress_arg = &of_values;
+    fit(&set, &params, &report);
 }
 
 static void degenerate(void **state)

@@ -77,6 +77,7 @@ static void normal_rows(void *arg, const struct hg_block *b)
     for (size_t k = 0; k < b->count; k++) {
         size_t i = b->first + k;
         double beta = 0, g = 0, h = 0, centre = 0;
+        bool heads_up = false;
         struct hg_variable v;
         r->f[i] = b->t[k];
         for (int side = 0; side < r->sides; side++) {
@@ -91,9 +92,10 @@ static void normal_rows(void *arg, const struct hg_block *b)
             b->sum[LINEAR] += v.p * v.a;
             b->sum[SLACK] += v.bounded ? (v.a + v.u) * fmax(0, -v.y) : 0;
             b->sum[SUM_A] += v.a;
-            b->sum[HEADING_UP] += v.a * r->scale > v.l * (v.bounded ? v.a + v.u : 1);
+            heads_up = heads_up || v.a * r->scale > v.l * (v.bounded ? v.a + v.u : 1);
             *b->least = fmin(*b->least, v.y);
         }
+        b->sum[HEADING_UP] += heads_up;
         b->y[0][k] = beta;
         b->y[1][k] = h;
         b->y[2][k] = centre;
