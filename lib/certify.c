@@ -157,7 +157,8 @@ static void judge(const struct hg_problem *pr, const struct hg_qp *qp, const dou
 }
 
 /* beta of the model into the QP. nu-SVC's are scaled by 1/r, found again from their sum, which steps may have moved by
- * rounding, or from one at its bound. */
+ * rounding, or from one at its bound. What the division rounded, or LIBSVM's files to 16 digits, is not inside its
+ * box. */
 static double take_beta(const struct hg_problem *pr, const double *beta, const uint32_t *subset,
                         struct hg_qp *qp, const double *sums)
 {
@@ -172,11 +173,11 @@ static double take_beta(const struct hg_problem *pr, const double *beta, const u
     }
     if (pr->params.task == HINGE_NU_SVC && sums[0] > 0 && sum > 0)
         factor = fabs(sum - sums[0]) > 1e-9 * sums[0] ? sum / sums[0] : 1; /* 1: they were not divided */
-    if (fabs(largest - factor) <= 1e-10 * factor)
+    if (pr->params.task == HINGE_NU_SVC && fabs(largest - factor) <= 1e-10 * factor)
         factor = largest;
-    for (int l = 0; l < qp->layers && factor != 1; l++)
-        for (size_t k = 0; k < qp->n; k++) /* what division rounded is not inside its box */
-            qp->beta[l][k] = hg_qp_snap(qp->beta[l][k] / factor, qp->lo[l][k], qp->hi[l][k], 4e-16);
+    for (int l = 0; l < qp->layers; l++)
+        for (size_t k = 0; k < qp->n; k++)
+            qp->beta[l][k] = hg_qp_snap(qp->beta[l][k] / factor, qp->lo[l][k], qp->hi[l][k], 1e-15);
     return factor;
 }
 

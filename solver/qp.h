@@ -62,8 +62,8 @@ static inline double hg_qp_beta(const struct hg_qp *qp, size_t i)
 /* beta that was scaled: at the bound that it misses by no more than a share of it. */
 static inline double hg_qp_snap(double beta, double lo, double hi, double share)
 {
-    double bound = beta > 0 ? hi : lo, miss = beta - bound;
-    return (miss < 0 ? -miss : miss) <= share * (bound < 0 ? -bound : bound) ? bound : beta;
+    double bound = beta > 0 ? hi : lo, miss = beta - bound, size = bound < 0 ? -bound : bound;
+    return (miss < 0 ? -miss : miss) <= share * size && size < (double)__builtin_inf() ? bound : beta;
 }
 
 /* The points with beta != 0, in the order given (NULL: by number), and their beta; returns how many. point and coef [n]

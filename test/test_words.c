@@ -532,6 +532,23 @@ static void weights_tell_equal_rows_apart(void **state)
     }
 }
 
+/* LIBSVM writes 16 digits of a coefficient: one that is at its bound but for them is not free. */
+static void sixteen_digits(void **state)
+{
+    static const char text[] = "svm_type c_svc\nkernel_type linear\nnr_class 2\ntotal_sv 4\nrho 0\nlabel 1 -1\n"
+                               "nr_sv 2 2\nSV\n0.30000000000000004 1:0.5\n0.3 1:0.5\n-0.3 1:-0.5\n-0.3 1:-0.5\n";
+    double x[] = { 0.5, 0.5, -0.5, -0.5 }, y[] = { 1, 1, -1, -1 };
+    struct set set = { 4, 1, x, y };
+    hinge_matrix matrix = set_matrix(&set);
+    hinge_params params = params_for(HINGE_C_SVC, hinge_kernel_linear(), 0.30000000000000004);
+    hinge_model *model;
+    (void)state;
+    assert_int_equal(hinge_model_parse(&model, "text", text, sizeof text - 1, NULL, NULL), HINGE_OK);
+    assert_int_equal(hinge_model_locate(model, &matrix, y, NULL, NULL), HINGE_OK);
+    assert_true(certified(model, &set, &params).kkt == 0);
+    hinge_model_free(model);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -544,6 +561,7 @@ int main(void)
         cmocka_unit_test(features_without_vectors), cmocka_unit_test(minus_0_in_files),
         cmocka_unit_test(weightless_rows_have_no_coefficient), cmocka_unit_test(far_targets),
         cmocka_unit_test(best_tube),                cmocka_unit_test(weights_tell_equal_rows_apart),
+        cmocka_unit_test(sixteen_digits),
     };
     return cmocka_run_group_tests_name("words", tests, NULL, NULL);
 }
