@@ -223,8 +223,7 @@ static hinge_status calibrate_fold(void *arg, size_t number, int threads, hinge_
 }
 
 /* Each problem's decision values to its sigmoid, or the residuals to their width. *sound: they are finite. */
-static hinge_status fit_problems(const struct calibration *c, struct calibrated *result, bool *sound,
-                                 hinge_error *err)
+static hinge_status fit_problems(const struct calibration *c, struct calibrated *result, bool *sound, hinge_error *err)
 {
     const struct hg_problem *pr = c->problem;
     int threads = pr->threads;

@@ -74,8 +74,7 @@ static void sum_reports(const struct validation *v, bool by_side, hinge_report *
     }
     sum.seconds = hg_now() - v->jobs.begin;
     size_t used = strlen(sum.path);
-    snprintf(sum.path + used, sizeof sum.path - used, ", %zu folds %s", v->folds,
-             by_side ? "side by side" : "in turn");
+    snprintf(sum.path + used, sizeof sum.path - used, ", %zu folds %s", v->folds, by_side ? "side by side" : "in turn");
     *report = sum;
 }
 

@@ -50,7 +50,16 @@ static void near(double a, double b, double tolerance, const char *what)
         fail_msg("%s: %.12g, but %.12g expected, within %g", what, a, b, tolerance);
 }
 
-/* A problem and what it points into. */
+static void *kept[400]; /* until tear_down */
+static size_t n_kept;
+
+static void *keep(size_t size)
+{
+    assert_true(n_kept < sizeof kept / sizeof *kept);
+    return kept[n_kept++] = malloc(size);
+}
+
+/* A problem and what it points into, which is kept. */
 struct set {
     struct svm_problem prob;
     struct svm_node *nodes;
@@ -61,8 +70,8 @@ struct set {
 /* Zeros are left out, as in a file; keep_zeros: all nodes stand there. */
 static struct set set_of(const double *x, const double *y, size_t n, size_t d, bool keep_zeros)
 {
-    struct set s = { { (int)n, malloc(n * sizeof(double)), malloc(n * sizeof(struct svm_node *)) },
-                     malloc(n * (d + 2) * sizeof(struct svm_node)), d, malloc(n * d * sizeof(double)) };
+    struct set s = { { (int)n, keep(n * sizeof(double)), keep(n * sizeof(struct svm_node *)) },
+                     keep(n * (d + 2) * sizeof(struct svm_node)), d, keep(n * d * sizeof(double)) };
     struct svm_node *node = s.nodes;
     memcpy(s.prob.y, y, n * sizeof(double));
     memcpy(s.x, x, n * d * sizeof(double));
@@ -74,14 +83,6 @@ static struct set set_of(const double *x, const double *y, size_t n, size_t d, b
         *node++ = (struct svm_node){ -1, 0 };
     }
     return s;
-}
-
-static void set_free(struct set *s)
-{
-    free(s->prob.y);
-    free(s->prob.x);
-    free(s->nodes);
-    free(s->x);
 }
 
 /* n rows from a file of LIBSVM's, of another one behind it where named; features scaled to [0, 1] on
@@ -233,7 +234,6 @@ static void heart_gives_the_golden_values(void **state)
             svm_free_and_destroy_model(&m);
             assert_null(m);
         }
-    set_free(&s);
 }
 
 /* ---- structs --------------------------------------------------------------------------------------------- */
@@ -344,8 +344,6 @@ static void fields_are_libsvms(void **state)
             check_decisions(m, &ten);
             svm_free_and_destroy_model(&m);
         }
-    set_free(&two);
-    set_free(&ten);
 }
 
 /* What a wrapper does: it copies the fields into memory of its own and frees the model. */
@@ -377,7 +375,6 @@ static void copied_models_predict(void **state)
     assert_int_equal(svm_save_model("copy.model", &copy), 0);
     free(coef);
     free(rows);
-    set_free(&s);
 }
 
 static void null_does_no_harm(void **state)
@@ -454,7 +451,6 @@ static void messages_are_libsvms(void **state)
     p = parameters(LINEAR, C_SVC, -1); /* a parameter that does not matter */
     p.nu = p.p = -1;
     assert_null(svm_check_parameter(&s.prob, &p));
-    set_free(&s);
 }
 
 /* Refused by training, which says why and gives NULL; the check looks at parameters alone, as LIBSVM's does. */
@@ -494,13 +490,11 @@ static void what_hinge_cannot_train_is_told(void **state)
     refuse_to_train(&s, &p, "a parameter is not a finite");
     p = parameters(C_SVC, PRECOMPUTED, 1);
     refuse_to_train(&s, &p, "0:serial");
-    set_free(&s);
     double pair[] = { 1, 2, 3, 4 };
     s = set_of(pair, y, 2, 2, false);
     s.prob.x[0][1].index = 1;
     p = parameters(C_SVC, RBF, 1);
     refuse_to_train(&s, &p, "not ascending");
-    set_free(&s);
 }
 
 /* Algorithm::SVM and others check before they have examples, whose arrays are there or not. */
@@ -532,7 +526,6 @@ static void a_class_of_weight_0(void **state)
     for (int i = 0; i < 6; i++)
         assert_true(svm_predict(m, s.prob.x[i]) == 2);
     svm_free_and_destroy_model(&m);
-    set_free(&s);
 }
 
 /* C = infinity: the hard margin of 1 and 3 is at 2, with alpha = 1/2 each; the hard tube holds every target. */
@@ -558,8 +551,6 @@ static void c_may_be_infinite(void **state)
     for (int i = 0; i < 4; i++)
         assert_true(fabs(svm_predict(m, t.prob.x[i]) - targets[i]) <= 0.1 + 2 * p.eps);
     svm_free_and_destroy_model(&m);
-    set_free(&s);
-    set_free(&t);
 }
 
 /* One class with probability is a probability model, which is sure of it, also read from a file. */
@@ -574,7 +565,6 @@ static void one_class_is_probable(void **state)
     assert_int_equal(svm_check_probability_model(m), 1);
     assert_true(svm_predict_probability(m, s.prob.x[0], estimate) == 7 && estimate[0] == 1);
     svm_free_and_destroy_model(&m);
-    set_free(&s);
 }
 
 /* After a training, a child trains too, and comes to the same. */
@@ -606,7 +596,6 @@ static void trains_in_a_child(void **state)
         svm_free_and_destroy_model(&m);
     }
     svm_set_num_threads(0);
-    set_free(&s);
 }
 
 /* nu-SVR without support vectors has a tube all the same. */
@@ -622,7 +611,6 @@ static void tube_of_an_empty_model(void **state)
     assert_null(strstr(printed, "inf"));
     assert_null(strstr(printed, "nan"));
     svm_free_and_destroy_model(&m);
-    set_free(&s);
 }
 
 /* A file that holds the text gives the value for x = (2). */
@@ -667,7 +655,6 @@ static void too_large_is_told(void **state)
         s.prob.y[i] = i % 2 ? 1 : -1;
     }
     refuse_to_train(&s, &p, "do not fit the memory");
-    set_free(&s);
 }
 
 static void labels_are_ints(void **state)
@@ -691,7 +678,6 @@ static void labels_are_ints(void **state)
     assert_non_null(m);
     assert_true(svm_predict(m, s.prob.x[0]) == 1);
     svm_free_and_destroy_model(&m);
-    set_free(&s);
 }
 
 /* ---- shapes of data -------------------------------------------------------------------------------------- */
@@ -709,8 +695,6 @@ static void columns_of_zeros_are_dropped(void **state)
     assert_memory_equal(a->sv_coef[0], b->sv_coef[0], (size_t)a->l * sizeof(double));
     svm_free_and_destroy_model(&a);
     svm_free_and_destroy_model(&b);
-    set_free(&s);
-    set_free(&wide);
 }
 
 static void rows_of_zeros_are_fine(void **state)
@@ -723,7 +707,6 @@ static void rows_of_zeros_are_fine(void **state)
         assert_true(isfinite(svm_predict(m, s.prob.x[0])));
         svm_free_and_destroy_model(&m);
     }
-    set_free(&s);
 }
 
 /* Linear kernel, its values given: all rows, then every other row under its own serial number, last first. */
@@ -770,8 +753,6 @@ static void precomputed_is_linear(void **state)
     k.prob.x[0][31].index = -1; /* too few values for the serial numbers */
     struct svm_parameter p = parameters(C_SVC, PRECOMPUTED, 0);
     refuse_to_train(&k, &p, "too few values");
-    set_free(&s);
-    set_free(&k);
 }
 
 /* ---- probability, cross-validation ----------------------------------------------------------------------- */
@@ -802,8 +783,6 @@ static void probabilities_add_up(void **state)
         assert_true(right > 0.9 * s->prob.l);
         svm_free_and_destroy_model(&m);
     }
-    set_free(&two);
-    set_free(&ten);
 }
 
 static void regression_and_one_class_calibrate(void **state)
@@ -833,7 +812,6 @@ static void regression_and_one_class_calibrate(void **state)
     }
     svm_free_and_destroy_model(&m);
     svm_free_and_destroy_model(&again);
-    set_free(&s);
 }
 
 static void cross_validation_predicts(void **state)
@@ -858,7 +836,6 @@ static void cross_validation_predicts(void **state)
         svm_cross_validation(&s.prob, &p, 1000, first); /* as many folds as examples, and a line that says so */
         assert_true(isfinite(first[0]));
     }
-    set_free(&s);
 }
 
 static void threads_do_not_change_the_model(void **state)
@@ -876,7 +853,6 @@ static void threads_do_not_change_the_model(void **state)
     assert_true(decision_difference(one, two, &s) == 0);
     svm_free_and_destroy_model(&one);
     svm_free_and_destroy_model(&two);
-    set_free(&s);
 }
 
 /* ---- files ----------------------------------------------------------------------------------------------- */
@@ -906,8 +882,6 @@ static void files_are_lossless(void **state)
         svm_free_and_destroy_model(&m);
         svm_free_and_destroy_model(&again);
     }
-    set_free(&two);
-    set_free(&ten);
 }
 
 static void refuse_file(const char *text)
@@ -1009,8 +983,6 @@ static void models_of_svm_train_load(void **state)
                 compare_outputs(m, s, probability);
                 svm_free_and_destroy_model(&m);
             }
-    set_free(&two);
-    set_free(&ten);
 }
 
 /* ---- all ------------------------------------------------------------------------------------------------- */
@@ -1028,6 +1000,8 @@ static int tear_down(void **state)
                                          "two",          "ten" };
     for (size_t i = 0; i < sizeof files / sizeof *files; i++)
         unlink(files[i]);
+    while (n_kept > 0)
+        free(kept[--n_kept]);
     return chdir("/") != 0 || remove_folder(state) != 0;
 }
 

@@ -68,7 +68,7 @@ static void train_rank(const struct hm_net *net, void *arg)
         mine.y[0] = kept;
     assert_int_equal(status, err.status);
     if (net->rank == 0) {
-        t->model = model;
+        t->model = given_back(model);
         t->report = report;
         t->certificate = certificate;
         t->err = err;
@@ -145,7 +145,6 @@ static void check_task(const struct set *set, hinge_params params, const double 
         other.params.threads = 1 + ranks % 2;
         run_ranks(ranks, train_rank, &other);
         assert_same_model(one.model, other.model);
-        hinge_model_free(other.model);
     }
     for (size_t k = 0; k < hinge_model_n_sv(one.model); k++) { /* their vectors are those of the rows that it names */
         double x[8];
@@ -170,7 +169,6 @@ static void check_task(const struct set *set, hinge_params params, const double 
     assert_close(one.report.objective, report.objective, 2e-3);
     const char *way = strstr(report.path, "counts f32"); /* rows are made in the same way */
     assert_int_equal(way != NULL, strstr(one.report.path, "counts f32") != NULL);
-    hinge_model_free(one.model);
 }
 
 static void test_two_classes(void **state)
@@ -243,7 +241,6 @@ static void check_calibration(const struct set *set, hinge_params params, const 
         other.weights = weights;
         run_ranks(ranks, train_rank, &other);
         assert_same_model(one.model, other.model);
-        hinge_model_free(other.model);
     }
     hinge_model *plain = fit(set, &params, NULL);
     hinge_matrix x = set_matrix(set);
@@ -268,7 +265,6 @@ static void check_calibration(const struct set *set, hinge_params params, const 
                 assert_true(fabs(p[i * k + c] - q[i * k + c]) <= (one_class ? 0.1001 : 1e-4));
         }
     }
-    hinge_model_free(one.model);
 }
 
 static void test_calibration(void **state)
@@ -327,17 +323,12 @@ static void check_start(const struct set *set, hinge_params params, const double
             warm.model = other.model;
         else
             assert_same_model(warm.model, other.model);
-        if (ranks > 1)
-            hinge_model_free(other.model);
     }
-    hinge_model_free(warm.model);
     for (size_t i = 0; i < warm.problems * set->n; i++)
         beta[i] = i % 50 == 0 ? NAN : i % 3 == 0 ? 1e3 : -5;
     run_ranks(3, train_rank, &warm);
     assert_int_equal(warm.report.outcome, HINGE_CONVERGED);
     assert_close(warm.report.objective, cold.report.objective, 1e-3);
-    hinge_model_free(warm.model);
-    hinge_model_free(cold.model);
 }
 
 static void test_start(void **state)
@@ -405,13 +396,11 @@ static void test_many_ranks(void **state)
         assert_int_equal(traffic.gathers, 4 + 2 * (many.report.rounds + looks));
         assert_int_equal(traffic.sums, alone.sums);
         assert_true(traffic.sums < 60 + 200 * looks + many.report.rounds);
-        hinge_model_free(many.model);
     }
     /* fresh points: at most q a round, 104 bytes and their features; g of those that stay; points measured */
     size_t vector = 104 + 4 * 4, looks = (alone.gathers - 4 - one.report.rounds) / 2;
     assert_true(alone.gathered <= 80 + one.report.rounds * (8 + Q * 8 + (Q / 2 + Q / 4) * vector) + Q * vector +
                                       looks * (8 + 640 * (16 + 4 * 8)));
-    hinge_model_free(one.model);
 }
 
 /* A line of --rounds: what it says was gathered is what went over the table. */
@@ -461,7 +450,6 @@ static void test_two_collectives(void **state)
         assert_in_range(traffic.gathers, n + 4, n + n / 10 + 4 + 2 * 4);
         whole = ranks == 1 ? told : whole;
         assert_true(told <= 2 * whole + n * 8 * (size_t)ranks);
-        hinge_model_free(t.model);
     }
     assert_int_equal(remove(path), 0);
     one.options.rounds = path_of("none/rounds");
@@ -527,13 +515,11 @@ static void test_checkpoint(void **state)
     begun.params.progress_arg = &rounds;
     run_ranks(3, train_rank, &begun);
     assert_int_equal(begun.report.outcome, HINGE_STOPPED);
-    hinge_model_free(begun.model);
     assert_int_equal(count_files("problem-0.1.part-", name), 3);
     run_ranks(2, train_rank, &rest);
     assert_int_equal(rest.report.outcome, HINGE_CONVERGED);
     assert_true(rest.report.rounds < whole.report.rounds);
     assert_close(rest.report.objective, whole.report.objective, 1e-5);
-    hinge_model_free(rest.model);
 
     rest.params.kernel.gamma = 0.3; /* another training's */
     check_failure(&rest, 2, HINGE_EINVAL, "other data or parameters");
@@ -541,7 +527,6 @@ static void test_checkpoint(void **state)
     for (int cut = 0; cut < 2; cut++) {
         empty_folder();
         run_ranks(3, train_rank, &begun);
-        hinge_model_free(begun.model);
         assert_true(count_files("problem-0.1.part-1", name) == 1);
         spoil(name, cut);
         check_failure(&rest, 2, HINGE_EFORMAT, "part-1");
@@ -549,7 +534,6 @@ static void test_checkpoint(void **state)
     write_file(path_of("problem-0.manifest"), "hinge-mpi 1\nidentity 12", 23);
     check_failure(&rest, 2, HINGE_EFORMAT, "manifest");
     empty_folder();
-    hinge_model_free(whole.model);
 }
 
 /* ---- failures and prediction ------------------------------------------------------------------------------------- */

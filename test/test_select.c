@@ -387,7 +387,6 @@ static void ends_inside(void **state)
     }
 }
 
-/* What sharing rows and starts saves, by count. */
 /* Values of K are up to thousands, so that a violation that begins at 2 is above that for hundreds of rounds, in which
  * only the objective falls: that is no stall. */
 static void goes_on_while_the_objective_falls(void **state)
@@ -401,6 +400,7 @@ static void goes_on_while_the_objective_falls(void **state)
     assert_true(selection->points[0].iterations > 1000000); /* else the data are too easy for this test */
 }
 
+/* What sharing rows and starts saves, by count. */
 static void does_little_work(void **state)
 {
     static const double gamma[] = { 0.1 };

@@ -113,8 +113,7 @@ typedef enum hinge_kernel_type { /* values are LIBSVM's -t */
 /* A kernel of the caller's own: fills out[i*ld + j] = K(a_i, b_j) for i < a->rows, j < b->rows. a and b are
  * HINGE_F64 views of examples. It is called from several threads at once, must be symmetric in its
  * arguments, and returns 0, or another number to give up (the call then ends with HINGE_ECALLBACK). */
-typedef int (*hinge_user_kernel)(void *cookie, const hinge_matrix *a, const hinge_matrix *b, double *out,
-                                 size_t ld);
+typedef int (*hinge_user_kernel)(void *cookie, const hinge_matrix *a, const hinge_matrix *b, double *out, size_t ld);
 
 #define HINGE_GAMMA_AUTO (-1.0) /* gamma = 1 / number of features */
 
@@ -497,8 +496,7 @@ HINGE_API hinge_status hinge_calibrate(hinge_model *model, const hinge_matrix *x
  * rows of folds that are not done get NaN. params.beta0 is ignored. report (may be NULL) otherwise sums the reports
  * of the folds. Errors are those of hinge_train. */
 HINGE_API hinge_status hinge_cross_validate(const hinge_matrix *x, const double *y, const hinge_params *params,
-                                            size_t folds, double *predictions, hinge_report *report,
-                                            hinge_error *err);
+                                            size_t folds, double *predictions, hinge_report *report, hinge_error *err);
 
 /* ---- How it was trained ------------------------------------------------------------------------------ */
 
@@ -535,8 +533,7 @@ HINGE_API const double *hinge_model_coef(const hinge_model *model);
 HINGE_API hinge_status hinge_model_sv(const hinge_model *model, size_t i, double *x, hinge_error *err);
 /* Sets w[n_features], the caller's, of one problem (from 0) of a linear kernel: f(x) = <w,x> - rho. Precomputed kernel:
  * the same, with the kernel values of x as its features. EINVAL: another kernel, no such problem. */
-HINGE_API hinge_status hinge_model_weights(const hinge_model *model, size_t problem, double *w,
-                                           hinge_error *err);
+HINGE_API hinge_status hinge_model_weights(const hinge_model *model, size_t problem, double *w, hinge_error *err);
 /* Sets beta[n_problems * n], the caller's, by training row, for params.beta0 and certificates; n as trained (rows of
  * weight 0 included). EINVAL: the model is from a file (see hinge_model_locate in hinge/theory.h). */
 HINGE_API hinge_status hinge_model_beta(const hinge_model *model, size_t n, double *beta, hinge_error *err);
@@ -578,8 +575,7 @@ typedef struct hinge_certificate {
 /* Computes the certificate of a model. Give x, y and params as it was trained; call hinge_model_locate (hinge/theory.h)
  * first for a model from a file. It takes one pass over K(all, SV) in f64, or with the linear kernel two over x. */
 HINGE_API hinge_status hinge_certify(const hinge_model *model, const hinge_matrix *x, const double *y,
-                                     const hinge_params *params, hinge_certificate *certificate,
-                                     hinge_error *err);
+                                     const hinge_params *params, hinge_certificate *certificate, hinge_error *err);
 
 /* ---- The machine ------------------------------------------------------------------------------------ */
 

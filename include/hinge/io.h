@@ -79,8 +79,7 @@ HINGE_API hinge_status hinge_data_parse(const char *name, const void *bytes, siz
 HINGE_API void hinge_data_free(hinge_data *data);
 /* Writes x and y[x->rows] as LIBSVM text (zeros left out, but for -0; numbers read back exactly), to a temporary file
  * beside path that is then renamed. EIO: it cannot be written. */
-HINGE_API hinge_status hinge_data_write(const char *path, const hinge_matrix *x, const double *y,
-                                        hinge_error *err);
+HINGE_API hinge_status hinge_data_write(const char *path, const hinge_matrix *x, const double *y, hinge_error *err);
 
 /* Reads a whole file as it is, or what is packed in it if it is xz or gz. *bytes, [*size], is the caller's, freed with
  * hinge_free; a 0 stands behind it. EIO: it cannot be read; EFORMAT: what is packed is damaged; ENOMEM. */
@@ -100,8 +99,7 @@ HINGE_API hinge_status hinge_model_load(hinge_model **model, const char *path, c
                                         hinge_error *err);
 /* Write and read a model in memory as in a file. *bytes, [*size], is the caller's, freed with hinge_free; it is not
  * 0-terminated. */
-HINGE_API hinge_status hinge_model_format(const hinge_model *model, char **bytes, size_t *size,
-                                          hinge_error *err);
+HINGE_API hinge_status hinge_model_format(const hinge_model *model, char **bytes, size_t *size, hinge_error *err);
 HINGE_API hinge_status hinge_model_parse(hinge_model **model, const char *name, const void *bytes, size_t size,
                                          const hinge_kernel *user, hinge_error *err);
 /* Frees memory that hinge_model_format or hinge_file_read gave; NULL is fine. */

@@ -180,8 +180,7 @@ typedef struct hinge_selection {
  * hinge_train refuses, folds, values that are not finite; a point of the grid that cannot be trained is no error, its
  * state says so. */
 HINGE_API hinge_status hinge_select(hinge_selection **selection, const hinge_matrix *x, const double *y,
-                                    const hinge_params *params, const hinge_select_options *options,
-                                    hinge_error *err);
+                                    const hinge_params *params, const hinge_select_options *options, hinge_error *err);
 /* Frees a selection with its points and its model; NULL is fine. To keep the model, take it and set model to NULL. */
 HINGE_API void hinge_selection_free(hinge_selection *selection);
 

@@ -281,8 +281,7 @@ typedef struct hinge_leave_one_out_report {
  * problem counts them. Where it or the time limit ends the run, predictions are untouched, and errors of no use.
  * EINVAL: another task (there, every row has a say), fewer than two rows. */
 HINGE_API hinge_status hinge_leave_one_out(const hinge_matrix *x, const double *y, const hinge_params *params,
-                                           double *predictions, hinge_leave_one_out_report *report,
-                                           hinge_error *err);
+                                           double *predictions, hinge_leave_one_out_report *report, hinge_error *err);
 
 /* ---- Conventions of the trade-off -------------------------------------------------------------------------- */
 

@@ -101,8 +101,7 @@ struct svm_model {
 
 /* NULL, or what is wrong with the parameters (nu-SVC: with nu for these labels). prob may be NULL, or without examples
  * yet. */
-HINGE_SVM_API const char *svm_check_parameter(const struct svm_problem *prob,
-                                              const struct svm_parameter *param);
+HINGE_SVM_API const char *svm_check_parameter(const struct svm_problem *prob, const struct svm_parameter *param);
 HINGE_SVM_API struct svm_model *svm_train(const struct svm_problem *prob, const struct svm_parameter *param);
 /* target[l]: predictions of models trained on the other folds; all NaN after a failure. */
 HINGE_SVM_API void svm_cross_validation(const struct svm_problem *prob, const struct svm_parameter *param,
@@ -125,8 +124,7 @@ HINGE_SVM_API int svm_check_probability_model(const struct svm_model *model);
 
 /* ---- prediction, one example a call: from the model's public fields alone -------------------------------- */
 
-HINGE_SVM_API double svm_predict_values(const struct svm_model *model, const struct svm_node *x,
-                                        double *dec_values);
+HINGE_SVM_API double svm_predict_values(const struct svm_model *model, const struct svm_node *x, double *dec_values);
 HINGE_SVM_API double svm_predict(const struct svm_model *model, const struct svm_node *x);
 HINGE_SVM_API double svm_predict_probability(const struct svm_model *model, const struct svm_node *x,
                                              double *prob_estimates);
