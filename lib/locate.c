@@ -2,7 +2,7 @@
  * Which rows of the data are a model's support vectors: by a table of rows by their features (kernels/equal.h). Rows
  * that are equal but for their targets have one f, and the larger a target above it, the larger its coefficient at the
  * optimum: so the largest coefficients > 0 are those of the largest targets, and the least < 0 those of the least.
- * Where weights make boxes differ, a coefficient at the end of a box belongs to it, and none is outside of its own.
+ * Where weights make boxes differ, that is so of the rows whose boxes hold the coefficient, the largest one first.
  */
 #include "lib/model.h"
 #include "lib/params.h"
@@ -23,39 +23,37 @@ struct lookup {
     bool *taken;  /* [rows.n] */
 };
 
-/* 0: the row's box does not hold the coefficient, 1: it does, as far as is known, 2: as its end. */
-static int fit(const struct lookup *l, size_t row, double coef)
+/* Whether the row's box holds the coefficient, as far as is known. */
+static bool holds(const struct lookup *l, size_t row, double coef)
 {
     const hinge_params *p = l->params;
     if (p == NULL || p->task == HINGE_NU_SVC) /* whose coefficients are divided by r */
-        return 1;
+        return true;
     double end = p->weights[row] * (p->task == HINGE_C_SVC ? hg_class_weight(p, l->y[row]) : 1);
     end *= hinge_task_info(p->task)->uses_C ? p->C : 1;
     end *= p->task != HINGE_QUANTILE ? 1 : coef > 0 ? p->tau : 1 - p->tau;
-    double rounding = 1e-9 * end;
-    return fabs(coef) > end + rounding ? 0 : fabs(coef) < end - rounding ? 1 : 2;
+    return fabs(coef) <= end * (1 + 1e-9);
 }
 
 /* The first row (or last, in the order of targets), not taken yet, that is equal to a support vector and has the label
- * (label != NULL), of those that its coefficient fits best; SIZE_MAX: none. */
+ * (label != NULL), of those that hold its coefficient or, where none does, of all; SIZE_MAX: none. */
 static size_t find(const struct lookup *l, size_t sv, const double *label, double coef)
 {
     size_t found = SIZE_MAX;
-    bool last = l->targets && coef > 0;
+    bool last = l->targets && coef > 0, held = false;
     double best = 0;
-    int best_fit = 0;
     for (uint32_t p = hg_equal_table_find(&l->table, &l->rows, &l->sv, sv); p != 0; p = l->table.next[p - 1]) {
         size_t row = p - 1;
         double target = l->targets && l->y != NULL && isfinite(l->y[row]) ? l->y[row] : 0;
         if (l->taken[row] || (label != NULL && l->y[row] != *label))
             continue;
-        int fits = fit(l, row, coef);
-        if (found == SIZE_MAX || fits > best_fit || (fits == best_fit && (last ? target >= best : target < best))) {
+        bool fits = holds(l, row, coef);
+        if (found == SIZE_MAX || fits > held || (fits == held && (last ? target >= best : target < best))) {
             found = row;
             best = target;
-            best_fit = fits;
+            held = fits;
         }
-        if (!l->targets && fits > 0) /* rows ascend */
+        if (!l->targets && fits) /* rows ascend */
             break;
     }
     return found;

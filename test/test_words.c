@@ -505,30 +505,39 @@ static void weightless_rows_have_no_coefficient(void **state)
     assert_true(a.primal == b.primal && a.dual == b.dual && a.kkt == b.kkt && a.slackness == b.slackness);
 }
 
+static void check_reloaded(const struct set *set, const hinge_params *params)
+{
+    hinge_matrix x = set_matrix(set);
+    hinge_model *model = fit(set, params, NULL), *again = written_and_read(model);
+    assert_int_equal(hinge_model_locate(again, &x, set->y, NULL, NULL), HINGE_OK);
+    hinge_certificate a = certified(model, set, params), b = certified(again, set, params);
+    assert_near(a.kkt, b.kkt, 1e-6);
+    assert_near(a.primal, b.primal, 1e-6 * a.primal);
+    assert_near(a.dual, b.dual, 1e-6 * a.primal);
+    assert_true(b.box_residual <= 1e-9);
+}
+
 /* Nor does a model from a file lose which of equal rows has which target, where they have weights. */
 static void weights_tell_equal_rows_apart(void **state)
 {
     static const hinge_task tasks[] = { HINGE_EPSILON_SVR, HINGE_NU_SVR, HINGE_QUANTILE };
+    double weights[60] = { 2, 1 }, one[] = { 1, 1 }, y[] = { 3, 4 };
+    struct set two = { 2, 1, one, y }; /* coefficients of one size, at one's bound */
+    hinge_params params = hinge_params_default(HINGE_EPSILON_SVR);
     (void)state;
+    params.weights = weights;
+    check_reloaded(&two, &params);
     for (uint64_t seed = 1; seed <= 30; seed++) {
         struct set set = set_regression(seed, 60, 2);
-        double weights[60];
         for (size_t i = 0; i < set.n; i++) {
             memcpy(set.x + i * 2, set.x + i % 20 * 2, 2 * sizeof(double));
             weights[i] = 0.25 * (double)(1 + i * 7 % 11 * (i * 7 % 11));
         }
-        hinge_matrix x = set_matrix(&set);
-        hinge_params params = hinge_params_default(tasks[seed % 3]);
+        params = hinge_params_default(tasks[seed % 3]);
         params.weights = weights;
         params.tau = 0.3;
         params.eps = 1e-6;
-        hinge_model *model = fit(&set, &params, NULL), *again = written_and_read(model);
-        assert_int_equal(hinge_model_locate(again, &x, set.y, NULL, NULL), HINGE_OK);
-        hinge_certificate a = certified(model, &set, &params), b = certified(again, &set, &params);
-        assert_near(a.kkt, b.kkt, 1e-6);
-        assert_near(a.primal, b.primal, 1e-6 * a.primal);
-        assert_near(a.dual, b.dual, 1e-6 * a.primal);
-        assert_true(b.box_residual <= 1e-9);
+        check_reloaded(&set, &params);
     }
 }
 
