@@ -369,8 +369,7 @@ typedef struct hinge_report {
     uint64_t newton_steps; /* linear systems of Newton's finish of SMO */
     size_t newton_no_room; /* bytes that Newton's matrices need where cache_bytes has no room and SMO goes on; else 0 */
     uint64_t rows_asked, rows_computed, rows_evicted; /* kernel rows; computed are whole-row equivalents */
-    uint64_t bytes_read;   /* bytes of kernel rows that updates of the gradient read. A value in the cache has 2, 4 or 8
-                            * (RBF: 2 where rows are many and cheap), one computed just then 4 or 8, or 1 as a count */
+    uint64_t bytes_read;   /* bytes of kernel rows that updates of the gradient read: 4 or 8 a value, or 1 as a count */
     uint64_t kernel_values; /* kernel values computed in all, certificate included */
     size_t cache_bytes;    /* budget of the cache that held, bytes */
     size_t cache_used;     /* most bytes of it in use at once */

@@ -206,10 +206,7 @@ int hg_by_value_and_number(const void *a, const void *b)
 
 void hg_gather(const void *from, size_t size, const uint32_t *at, size_t n, void *out)
 {
-    if (size == sizeof(uint16_t))
-        for (size_t k = 0; k < n; k++)
-            memcpy((uint16_t *)out + k, (const uint16_t *)from + at[k], sizeof(uint16_t));
-    else if (size == sizeof(float))
+    if (size == sizeof(float))
         for (size_t k = 0; k < n; k++)
             memcpy((float *)out + k, (const float *)from + at[k], sizeof(float));
     else

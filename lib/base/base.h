@@ -93,7 +93,7 @@ struct hg_numbered {
 int hg_by_value(const void *a, const void *b);
 int hg_by_value_and_number(const void *a, const void *b);
 
-/* out[k] = from[at[k]], k < n, of 2, 4 or 8 bytes each; out may be `at`, or `from` where at[k] >= k. */
+/* out[k] = from[at[k]], k < n, of 4 or 8 bytes each; out may be `at`, or `from` where at[k] >= k. */
 void hg_gather(const void *from, size_t size, const uint32_t *at, size_t n, void *out);
 
 /* Bytes of a value; one value of an array; bytes rounded up to a cache line; one value of a matrix. */

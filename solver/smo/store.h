@@ -23,11 +23,12 @@ static inline bool hg_is_cheap(const struct hg_rows *rows)
 }
 
 /* Are rows worth keeping? Reading one from memory, and the first touch of its place, cost as much as making one of some
- * 45 dense features anew (measured, two threads; more of them share the same memory). Those of few points stay in a
- * processor's cache. */
+ * 45 dense features anew (measured, two threads; more of them share the same memory), half of that where all rows
+ * together are of a few 100 MB. Those of few points stay in a processor's cache. */
 static inline bool hg_keeps_rows(const struct hg_rows *rows, size_t n)
 {
-    return rows->cost > 4 || (n <= HG_SMALL && !hg_is_cheap(rows));
+    return rows->cost > 4 || (rows->cost > 2 && (double)n < rows->cost * HG_SMALL) ||
+           (n <= HG_SMALL && !hg_is_cheap(rows));
 }
 
 struct hg_move { /* of a point's coefficient */
