@@ -163,7 +163,7 @@ static double take_beta(const struct hg_problem *pr, const double *beta, const u
                         struct hg_qp *qp, const double *sums)
 {
     double sum = 0, largest = 0, factor = 1;
-    hg_problem_take(pr, beta, subset, qp, sums);
+    hg_problem_take(pr, beta, subset, qp, NULL);
     for (size_t k = 0; k < qp->n; k++) {
         sum += qp->beta[0][k];
         for (int l = 0; l < qp->layers; l++) {
@@ -181,9 +181,10 @@ static double take_beta(const struct hg_problem *pr, const double *beta, const u
     return factor;
 }
 
-/* What of both sides a model of nu-SVR has lost is given to the points for which that is nearest to optimal: F is to be
- * at most the least F that may move up where the first side is above 0, at least the largest that may move down where
- * the other is, so those nearest to the middle of both. g: K beta */
+/* What of both sides a model of nu-SVR has lost, beside which its coefficients may be less than rounding, is given to
+ * the points for which that is nearest to optimal: F is to be at most the least F that may move up where the first side
+ * is above 0, at least the largest that may move down where the other is, so those nearest to the middle of both.
+ * g: K beta */
 static hinge_status share_sides(struct hg_qp *qp, const double *sums, const double *g, hinge_error *err)
 {
     if (!hg_problem_share(qp, sums, NULL))

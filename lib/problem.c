@@ -439,7 +439,7 @@ void hg_problem_take(const struct hg_problem *pr, const double *beta, const uint
             qp->beta[0][k] = b;
         }
     }
-    if (pr->params.task == HINGE_NU_SVR)
+    if (pr->params.task == HINGE_NU_SVR && sums != NULL)
         hg_problem_share(qp, sums, NULL);
 }
 

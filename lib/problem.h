@@ -71,7 +71,8 @@ hinge_status hg_problem_sums(const struct hg_problem *problem, size_t p, double 
 hinge_status hg_problem_qp(const struct hg_problem *problem, size_t p, const uint32_t *subset, size_t n,
                            struct hg_qp *qp, double *sums, hinge_error *err);
 
-/* Coefficients as a model has them, by the caller's rows, into the QP; nu-SVC's remain divided by r. */
+/* Coefficients as a model has them, by the caller's rows, into the QP; nu-SVC's remain divided by r, and nu-SVR's are
+ * not shared between both sides where sums is NULL. */
 void hg_problem_take(const struct hg_problem *problem, const double *beta, const uint32_t *subset, struct hg_qp *qp,
                      const double *sums);
 

@@ -145,7 +145,10 @@ static void best_tube(void **state)
         struct set set = set_regression(seed, 30, 3);
         hinge_params params = hinge_params_default(HINGE_NU_SVR);
         params.nu = 0.05 * (double)seed;
-        params.eps = 0.1;
+        double size = seed < 20 ? 1 : 1e-6; /* the two sides of the last are large beside what they differ by */
+        for (size_t i = 0; i < set.n; i++)
+            set.y[i] *= size;
+        params.eps = 0.1 * size;
         params.C = 10;
         hinge_certificate certificate;
         hinge_matrix x = set_matrix(&set);
@@ -168,7 +171,7 @@ static void best_tube(void **state)
                 slack += fmax(0, off[i] - off[k]);
             best = fmin(best, square / 2 + params.C * slack);
         }
-        assert_near(certificate.primal, best, 1e-9 * best);
+        assert_near(certificate.primal, best, (seed < 20 ? 1e-9 : 1e-7) * best);
     }
 }
 
