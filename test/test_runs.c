@@ -116,7 +116,7 @@ static void threads_prediction(void **state)
     double *f[3];
     for (int i = 0; i < 3; i++) {
         hinge_predict_options options = { .threads = 1 << i };
-        f[i] = calloc(3 * set.n, sizeof(double));
+        f[i] = get(3 * set.n, sizeof(double));
         assert_int_equal(hinge_predict(model, &x, &options, NULL, f[i], NULL), HINGE_OK);
         assert_memory_equal(f[0], f[i], 3 * set.n * sizeof(double));
     }

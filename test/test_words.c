@@ -254,6 +254,7 @@ static hinge_model *with_rho(const hinge_model *model, const struct set *set, do
     assert_int_equal(hinge_model_parse(&changed, "changed", copy, strlen(copy), NULL, NULL), HINGE_OK);
     assert_int_equal(hinge_model_locate(changed, &x, set->y, NULL, NULL), HINGE_OK);
     hinge_free(bare);
+    free(copy);
     return given_back(changed);
 }
 
