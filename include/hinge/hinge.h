@@ -355,7 +355,8 @@ typedef struct hinge_report {
     size_t n_classes;      /* 2 for regression and one-class, as in LIBSVM */
     size_t n_problems;     /* two-class problems: k (k-1) / 2 for k classes, k one-vs-rest, 1 otherwise */
     size_t n_sv, n_bsv;    /* distinct support vectors, and pairs' bounded ones (alpha = C) summed */
-    double objective;      /* minimised dual (negative for C-SVC), summed over problems; dual = -objective */
+    double objective;      /* minimised dual (negative for C-SVC), summed over problems; dual = -objective. By f32 rows
+                            * mostly right to 1e-5, and always to some 1e-4; hinge_certify has it in f64 */
     double violation;      /* the largest over problems; CONVERGED: of F in f64, otherwise of F as the run updated it */
     double gap;            /* interior point: the largest over problems of the relative gap, (primal + objective) / the
                             * larger of both, from the coefficients as returned. NaN: SMO, which measures none */
