@@ -57,7 +57,6 @@ static void report(const struct calibrate_settings *s, const hinge_model *model,
     FILE *file = is_stdout(s->output_path) ? stderr : stdout;
     double sigma = laplace_width(model);
     struct json j = { 0 };
-
     if (s->json) {
         json_open(&j, NULL, '{');
         json_put(&j, "model %s, n %zu, seconds %g", s->output_path, n, seconds);
@@ -78,7 +77,6 @@ int command_calibrate(int argc, char **argv)
     hinge_model *model = NULL;
     hinge_data data;
     double start;
-
     read_options(argc, argv, &s);
     restart_if_slow(!s.no_restart, 0);
     check_writable(s.output_path, s.data_path);

@@ -25,7 +25,6 @@ static int is_good(const hinge_data_options *options, const char *path, const st
     char *text = allocate(before + own, 1);
     hinge_data data;
     hinge_status status;
-
     memcpy(text, lines->bytes + lines->start[behind], before);
     memcpy(text + before, lines->bytes + lines->start[k], own);
     status = hinge_data_parse("", text, before + own, options, &data, &failure);
@@ -44,7 +43,6 @@ static int is_good(const hinge_data_options *options, const char *path, const st
 static int is_table(const char *path, const struct text_lines *lines, hinge_format format)
 {
     const char *name = base_name(path);
-
     if (format != HINGE_FORMAT_AUTO)
         return format != HINGE_FORMAT_LIBSVM;
     return strstr(name, ".csv") || strstr(name, ".tsv") || strncmp(lines->bytes, "\x93NUMPY", 6) == 0;
@@ -54,7 +52,6 @@ static int is_table(const char *path, const struct text_lines *lines, hinge_form
 static size_t check_lines(hinge_data_options options, const char *path, const struct text_lines *lines)
 {
     size_t bad = 0, good = 0; /* good: the first good line, once not all have been bad */
-
     options.format = HINGE_FORMAT_LIBSVM;
     options.threads = 1;
     for (size_t k = 0; k < lines->count; k++) {

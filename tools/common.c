@@ -37,7 +37,6 @@ static void json_error(int code, const char *format, va_list arguments)
 {
     struct json j = { 0 };
     char text[1024];
-
     errors_in_json = 0; /* once, even if this fails */
     vsnprintf(text, sizeof text, format, arguments);
     json_open(&j, NULL, '{');
@@ -50,7 +49,6 @@ static const char *unfinished; /* a file being written beside the one that it be
 void die(int code, const char *format, ...)
 {
     va_list arguments;
-
     if (unfinished)
         unlink(unfinished);
     va_start(arguments, format);
@@ -66,7 +64,6 @@ void die(int code, const char *format, ...)
 void warn(const char *format, ...)
 {
     va_list arguments;
-
     va_start(arguments, format);
     say("warning: ", format, arguments);
     va_end(arguments);
@@ -91,7 +88,6 @@ void finish_stdout(void)
 void *allocate(size_t count, size_t size)
 {
     void *memory = calloc(count ? count : 1, size);
-
     if (!memory)
         die(EXIT_DATA, "no memory for %zu times %zu bytes", count, size);
     return memory;
@@ -100,7 +96,6 @@ void *allocate(size_t count, size_t size)
 double now(void)
 {
     struct timespec t;
-
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
@@ -108,7 +103,6 @@ double now(void)
 int terminal_width(void)
 {
     struct winsize size = { 0 };
-
     if (!isatty(STDERR_FILENO))
         return 0;
     return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) || !size.ws_col ? 80 : size.ws_col;
@@ -117,14 +111,12 @@ int terminal_width(void)
 const char *base_name(const char *path)
 {
     const char *slash = strrchr(path, '/');
-
     return slash ? slash + 1 : path;
 }
 
 int ends_in(const char *text, const char *end)
 {
     size_t n = strlen(text), m = strlen(end);
-
     return n >= m && strcmp(text + n - m, end) == 0;
 }
 
@@ -132,7 +124,6 @@ char *join(const char *a, const char *b, const char *c)
 {
     size_t size = strlen(a) + strlen(b) + strlen(c) + 1;
     char *text = allocate(size, 1);
-
     snprintf(text, size, "%s%s%s", a, b, c);
     return text;
 }
@@ -140,14 +131,12 @@ char *join(const char *a, const char *b, const char *c)
 int compare_reals(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
-
     return (x > y) - (x < y);
 }
 
 FILE *open_file(const char *path, const char *mode)
 {
     FILE *file = fopen(path, mode);
-
     if (!file)
         die(EXIT_DATA, "%s: cannot %s: %s", path, *mode == 'r' ? "read" : "write", strerror(errno));
     return file;
@@ -164,7 +153,6 @@ int open_beside(const char *path, char **temporary)
 {
     mode_t mask = umask(0);
     int fd;
-
     umask(mask);
     *temporary = join(path, ".XXXXXX", "");
     fd = mkstemp(*temporary);
@@ -176,7 +164,6 @@ int open_beside(const char *path, char **temporary)
 void output_open(struct output *out, const char *path)
 {
     struct stat status;
-
     memset(out, 0, sizeof *out);
     if (is_stdout(path)) {
         out->file = stdout;
@@ -200,7 +187,6 @@ void output_open(struct output *out, const char *path)
 void output_close(struct output *out)
 {
     int failed;
-
     if (out->file == stdout) {
         finish_stdout();
         return;
@@ -225,7 +211,6 @@ void check_writable(const char *path, const char *other)
 {
     struct stat status, second;
     char *folder;
-
     if (!path || is_stdout(path))
         return;
     if (other && (stat(path, &status) || stat(other, &second)
@@ -332,7 +317,6 @@ static void put_count(uint64_t value)
 static size_t utf8_length(const unsigned char *s)
 {
     size_t length = 1 + (s[0] >= 0xC0) + (s[0] >= 0xE0) + (s[0] >= 0xF0);
-
     if ((s[0] >= 0x80 && s[0] < 0xC2) || s[0] >= 0xF5)
         return 0;
     for (size_t k = 1; k < length; k++)
@@ -347,7 +331,6 @@ static size_t utf8_length(const unsigned char *s)
 static void put_text(const char *value)
 {
     const unsigned char *s = (const unsigned char *)value;
-
     putc('"', page.file);
     while (*s) {
         size_t length = utf8_length(s);
@@ -374,7 +357,6 @@ void json_text(struct json *j, const char *key, const char *value)
 void json_put(struct json *j, const char *format, ...)
 {
     va_list values;
-
     va_start(values, format);
     while (*format) {
         char key[40];
@@ -429,7 +411,6 @@ void print_reals(const char *name, int column, const double *values, size_t coun
 void json_kernel(struct json *j, const hinge_kernel *kernel)
 {
     const hinge_kernel_row *row = hinge_kernel_info(kernel->type);
-
     json_put(j, "kernel %s", row->keyword);
     if (row->uses_degree)
         json_put(j, "degree %d", kernel->degree);
@@ -443,7 +424,6 @@ void json_kernel(struct json *j, const hinge_kernel *kernel)
 static void score_values(struct score *score, const double *predicted, const double *target)
 {
     double n = (double)score->n, squares = 0, p = 0, t = 0, pp = 0, tt = 0, pt = 0;
-
     for (size_t i = 0; i < score->n; i++) {
         double a = predicted[i] - predicted[0], b = target[i] - target[0], e = predicted[i] - target[i];
 
@@ -458,7 +438,6 @@ static void score_values(struct score *score, const double *predicted, const dou
 static void score_quantiles(struct score *score, const double *predicted, const double *target)
 {
     double sum = 0;
-
     score->correct = 0;
     for (size_t i = 0; i < score->n; i++) {
         sum += hinge_pinball(score->tau, target[i] - predicted[i]);
@@ -472,7 +451,6 @@ struct score score_predictions(hinge_task task, double tau, size_t n, const doub
 {
     const hinge_task_row *row = hinge_task_info(task);
     struct score score = { .regression = row->regresses, .n = n, .tau = row->uses_tau ? tau : 0 };
-
     for (size_t i = 0; i < n; i++)
         score.correct += predicted[i] == target[i];
     score.accuracy = (double)score.correct / (double)n * 100;
@@ -487,7 +465,6 @@ void print_score(FILE *file, const struct score *score, int cross)
 {
     const char *head = cross ? "Cross Validation " : "";
     char of[40] = "", count[48] = "";
-
     if (!cross && score->tau > 0)
         snprintf(of, sizeof of, " (quantile %g)", score->tau);
     else if (!cross)
@@ -542,7 +519,6 @@ const char *blas_advice(const hinge_machine *machine)
 hinge_model *load_model(const char *path)
 {
     hinge_model *model = NULL;
-
     check(hinge_model_load(&model, path, NULL, &failure));
     return model;
 }
@@ -550,7 +526,6 @@ hinge_model *load_model(const char *path)
 double laplace_width(const hinge_model *model)
 {
     double sigma;
-
     return hinge_model_laplace(model, &sigma, NULL) == HINGE_OK ? sigma : NAN;
 }
 
@@ -559,7 +534,6 @@ void save_model(const hinge_model *model, const char *path)
     struct output out;
     char *bytes;
     size_t size;
-
     check(hinge_model_format(model, &bytes, &size, &failure));
     output_open(&out, path);
     fwrite(bytes, 1, size, out.file);

@@ -29,7 +29,6 @@ const size_t n_data_options = COUNT_OF(data_options);
 void load_lines(const char *path, struct text_lines *lines)
 {
     size_t size;
-
     check(hinge_file_read(path, &lines->bytes, &size, &failure));
     lines->count = 0;
     for (size_t k = 0; k < size; k++)
@@ -49,7 +48,6 @@ void free_lines(struct text_lines *lines)
 void load_data(const char *path, const struct data_flags *flags, size_t min_cols, int threads, hinge_data *data)
 {
     hinge_data_options options = flags->read;
-
     if (options.header && flags->no_header)
         die(EXIT_USAGE, "--header and --no-header do not go together");
     options.header -= flags->no_header;
@@ -81,7 +79,6 @@ double *load_weights(const char *path, size_t n)
     hinge_data_options options = { .format = HINGE_FORMAT_CSV, .type = HINGE_F64, .max_cols = 1, .no_labels = 1 };
     double *weights = allocate(n, sizeof *weights);
     hinge_data data;
-
     if (ends_in(path, ".npy"))
         options.format = HINGE_FORMAT_NPY;
     check(hinge_data_read(path, &options, &data, &failure));
@@ -102,7 +99,6 @@ double *load_weights(const char *path, size_t n)
 double entry_of(const hinge_data *data, size_t i, size_t k)
 {
     size_t at = i * data->x.stride + k;
-
     return data->x.type == HINGE_F32 ? (double)((const float *)data->x.data)[at] : ((const double *)data->x.data)[at];
 }
 
@@ -110,7 +106,6 @@ double entry_of(const hinge_data *data, size_t i, size_t k)
 static int zero_from(const hinge_data *data, size_t cols, const struct ranks *ranks)
 {
     int zero = 1;
-
     for (size_t i = 0; i < data->x.rows; i++)
         for (size_t k = cols; k < data->x.cols; k++)
             zero &= entry_of(data, i, k) == 0;
@@ -122,7 +117,6 @@ static void check_columns(const char *path, const struct data_flags *flags, cons
 {
     size_t count = features_of(data, flags);
     const char *hint = "";
-
     if (data->format == HINGE_FORMAT_LIBSVM || count == cols || (count > cols && zero_from(data, cols, flags->ranks)))
         return;
     if (data->label_column && !flags->read.label_column && data->file_cols + 1 == cols)
@@ -135,7 +129,6 @@ static void check_columns(const char *path, const struct data_flags *flags, cons
 void load_test(const char *path, const struct data_flags *flags, size_t cols, int threads, hinge_data *data)
 {
     int precomputed = flags->read.precomputed;
-
     load_data(path, flags, precomputed ? 0 : cols, threads, data);
     if (data->words.count && !flags->read.words)
         data->labelled = 0;
@@ -146,7 +139,6 @@ void load_test(const char *path, const struct data_flags *flags, size_t cols, in
 void fit_test(hinge_model *model, hinge_data *data)
 {
     size_t cols = hinge_model_n_features(model);
-
     if (hinge_model_kernel(model).type == HINGE_PRECOMPUTED || data->x.cols <= cols)
         return;
     if (hinge_model_scale_factor(model))
@@ -158,7 +150,6 @@ void fit_test(hinge_model *model, hinge_data *data)
 void load_for_model(const char *path, const struct data_flags *flags, hinge_model *model, int threads, hinge_data *data)
 {
     struct data_flags some = *flags;
-
     some.read.columns = hinge_model_columns(model, &some.read.n_columns);
     some.read.words = hinge_model_words(model);
     some.read.precomputed = hinge_model_kernel(model).type == HINGE_PRECOMPUTED;
@@ -183,7 +174,6 @@ void need_labels(const char *path, const hinge_data *data, const char *what, con
 const char *label_text(const hinge_words *words, double label, int digits, char room[LABEL_ROOM])
 {
     const char *word = hinge_word(words, label);
-
     snprintf(room, LABEL_ROOM, "%.*g", digits, label);
     return word ? word : room;
 }
@@ -193,7 +183,6 @@ double label_named(const char *option, const char *name, const hinge_words *word
     char *end;
     double value = strtod(name, &end);
     size_t k = 0;
-
     if (!words || !words->count) {
         if (end == name || *end || !isfinite(value))
             die(EXIT_USAGE, "%s: '%s' is not a number, and the labels are", option, name);
@@ -232,7 +221,6 @@ size_t list_labels(const hinge_data *data, double **labels, size_t **counts)
 {
     size_t n = data->x.rows, found = 0;
     double *list = allocate(n, sizeof *list);
-
     *labels = list;
     *counts = allocate(n, sizeof **counts);
     memcpy(list, data->y, n * sizeof *list);
@@ -272,7 +260,6 @@ static void warn_of_classes(const char *path, const hinge_data *data)
 void warn_of_labels(const char *path, const struct data_flags *flags, hinge_task task, const hinge_data *data)
 {
     size_t i = 0;
-
     if (hinge_task_info(task)->classifies)
         warn_of_classes(path, data);
     if (task != HINGE_ONE_CLASS || !data->label_column || flags->read.label_column || data->words.count)
@@ -287,7 +274,6 @@ void warn_of_labels(const char *path, const struct data_flags *flags, hinge_task
 size_t place_of(const double *labels, size_t count, double label)
 {
     size_t k = 0;
-
     while (k < count && labels[k] != label)
         k++;
     return k;
@@ -296,7 +282,6 @@ size_t place_of(const double *labels, size_t count, double label)
 static int is_class(const hinge_model *model, double label)
 {
     size_t n = hinge_model_n_classes(model);
-
     return place_of(hinge_model_labels(model), n, label) < n;
 }
 
@@ -304,7 +289,6 @@ void warn_of_unknown_labels(const char *path, const hinge_data *data, const hing
 {
     const hinge_words *words = hinge_model_words(model);
     size_t i = 0;
-
     if (data->words.count && !words)
         warn("%s: its labels are words, as '%s', and the model's are numbers: they are not compared", path,
              data->words.word[0]);
@@ -322,7 +306,6 @@ void warn_of_unknown_labels(const char *path, const hinge_data *data, const hing
 void check_labels(const char *path, const hinge_data *data, const hinge_model *model)
 {
     char room[LABEL_ROOM];
-
     for (size_t i = 0; hinge_model_labels(model) && i < data->x.rows; i++)
         if (!is_class(model, data->y[i]))
             die(EXIT_DATA, "%s: the label of example %zu is %s, which is no class of the model", path, i + 1,

@@ -32,7 +32,6 @@ static void read_options(int argc, char **argv, struct export_settings *s)
     const char *needed = "one model file is needed";
     const struct command_line line = { usage, { OPTION_GROUP("Options (default in parentheses):", export_options, s) },
                                        1, needed, { &s->model_path }, needed };
-
     s->name = "svm";
     s->output = "-";
     parse_command(argc, argv, &line);
@@ -61,7 +60,6 @@ struct writer {
 static void write_number(const struct writer *w, double value)
 {
     char text[64];
-
     if (w->single && !isfinite((float)value))
         die(EXIT_DATA, "export: --float: %g is beyond float", value);
     snprintf(text, sizeof text, w->single ? "%.9g" : "%.17g", w->single ? (double)(float)value : value);
@@ -74,7 +72,6 @@ static void write_value(const struct writer *w, char letter)
     static const char texts[] = "NRF", counts[] = "DPCVWSQ";
     const char *const text[] = { w->name, w->real, w->suffix };
     const size_t count[] = { w->d, w->n_problems, w->n_classes, w->n_sv, w->rows, w->sums, (size_t)w->kernel.degree };
-
     if (strchr(texts, letter))
         fputs(text[strchr(texts, letter) - texts], w->file);
     else if (strchr(counts, letter))
@@ -99,7 +96,6 @@ static void emit(const struct writer *w, const char *text)
 static void write_table(const struct writer *w, const char *what, const double *values, size_t count, size_t width)
 {
     size_t columns = width > 8 || width == 0 ? 8 : width;
-
     emit(w, "static const $R $N_");
     fprintf(w->file, "%s[%zu] = {", what, count ? count : 1);
     for (size_t i = 0; i < count; i++) {
@@ -114,7 +110,6 @@ static void write_vectors(const struct writer *w)
 {
     size_t count = w->linear ? w->n_problems : w->n_sv;
     double *values = allocate(count * w->d + 1, sizeof *values);
-
     for (size_t i = 0; i < count; i++)
         check((w->linear ? hinge_model_weights : hinge_model_sv)(w->model, i, values + i * w->d, &failure));
     write_table(w, w->linear ? "weights" : "vectors", values, count * w->d, w->d);
@@ -124,7 +119,6 @@ static void write_vectors(const struct writer *w)
 static void write_tables(const struct writer *w)
 {
     struct writer exact = *w;
-
     write_vectors(w);
     if (!w->linear) {
         write_table(w, "coefficients", hinge_model_coef(w->model), w->rows * w->n_sv, 0);
@@ -151,7 +145,6 @@ static void write_tables(const struct writer *w)
 static void write_kernel(const struct writer *w)
 {
     int rbf = w->kernel.type == HINGE_RBF;
-
     emit(w, "\nstatic $R $N_kernel(const $R *x, const $R *z)\n{\n    $R sum = 0;\n    size_t k;\n\n"
             "    for (k = 0; k != $D; k++) {\n        const $R value = ");
     emit(w, w->moved    ? "(x[k] - $N_origin[k]) * $N_factor[k] + $N_offset[k];\n"
@@ -205,7 +198,6 @@ static void write_answer(const struct writer *w)
 static void write_function(const struct writer *w)
 {
     int votes = w->labels && !w->one_vs_rest;
-
     emit(w, "\ndouble $N(const $R *x, $R *decisions)\n{\n");
     emit(w, w->n_problems ? "    $R f[$P];\n    size_t p" : "    $R f[1];\n    size_t p");
     emit(w, w->labels || !w->linear ? ", c" : "");
@@ -246,7 +238,6 @@ static void write_model(const struct export_settings *s, const hinge_model *mode
                         .class_sv = hinge_model_class_sv(model), .d = hinge_model_n_features(model),
                         .n_problems = hinge_model_n_problems(model), .n_classes = hinge_model_n_classes(model),
                         .n_sv = hinge_model_n_sv(model) };
-
     w.linear = w.kernel.type == HINGE_LINEAR || w.kernel.type == HINGE_PRECOMPUTED;
     w.rows = w.labels ? w.n_classes - !w.one_vs_rest : 1;
     w.sums = w.class_sv ? w.n_classes : 1;
@@ -263,7 +254,6 @@ int command_export(int argc, char **argv)
 {
     struct export_settings s = { 0 };
     hinge_model *model = NULL;
-
     read_options(argc, argv, &s);
     model = load_model(s.model_path);
     if (hinge_model_kernel(model).type > HINGE_PRECOMPUTED)

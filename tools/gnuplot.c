@@ -46,7 +46,6 @@ static void clean_at_end(void)
 {
     static const int ends[] = { SIGINT, SIGTERM, SIGHUP };
     struct sigaction action = { 0 };
-
     action.sa_handler = on_signal;
     action.sa_flags = (int)SA_RESETHAND;
     sigemptyset(&action.sa_mask);
@@ -74,7 +73,6 @@ static const struct terminal *terminal_of(const char *picture)
 static void make_folder(struct gnuplot *g, const char *keep)
 {
     const char *temporary = getenv("TMPDIR");
-
     if (keep) {
         g->keep = 1;
         if (mkdir(keep, 0777) && errno != EEXIST)
@@ -104,7 +102,6 @@ void gnuplot_check(const char *picture)
 void gnuplot_open(struct gnuplot *g, const char *picture, const char *keep)
 {
     const struct terminal *terminal = terminal_of(picture);
-
     memset(g, 0, sizeof *g);
     g->picture = picture;
     check_writable(picture, NULL);
@@ -120,7 +117,6 @@ FILE *gnuplot_file(const struct gnuplot *g, const char *name, const char *head)
     char *path = join(g->folder, "/", name);
     FILE *file;
     size_t k = 0;
-
     while (left.files[k] && k + 1 < COUNT_OF(left.files))
         k++;
     left.files[k] = name;
@@ -133,7 +129,6 @@ FILE *gnuplot_file(const struct gnuplot *g, const char *name, const char *head)
 void gnuplot_close_file(FILE *file)
 {
     int failed = ferror(file);
-
     if (fclose(file) || failed)
         die(EXIT_DATA, "cannot write data for gnuplot: %s", strerror(errno));
 }
@@ -143,7 +138,6 @@ static char *quoted(const char *start, const char *text)
 {
     size_t used = strlen(start);
     char *line = allocate(used + 2 * strlen(text) + 3, 1);
-
     memcpy(line, start, used);
     line[used++] = '\'';
     for (; *text; text++) {
@@ -159,7 +153,6 @@ void gnuplot_title(const struct gnuplot *g, const char *set, const char *format,
 {
     char text[400], *line;
     va_list values;
-
     va_start(values, format);
     vsnprintf(text, sizeof text, format, values);
     va_end(values);
@@ -173,7 +166,6 @@ static char *beside(const char *picture)
 {
     char *path, *whole;
     int fd = open_beside(picture, &path);
-
     if (fd < 0)
         die(EXIT_DATA, "%s: cannot write: %s", picture, strerror(errno));
     close(fd);
@@ -187,7 +179,6 @@ static int run(char *const *words)
 {
     pid_t child;
     int status, error;
-
     error = posix_spawnp(&child, words[0], NULL, NULL, words, environ);
 
     if (error)
@@ -207,7 +198,6 @@ void gnuplot_draw(struct gnuplot *g)
     char *script = join(g->folder, "/", "plot.gp"), *words[] = { name, option, in, option, to, script, NULL };
     struct stat made = { 0 };
     int failed;
-
     left.picture = temporary;
     gnuplot_close_file(g->script);
     setenv("LC_ALL", "C.UTF-8", 1); /* labels and titles are UTF-8, and numbers have a point */

@@ -25,14 +25,12 @@ const struct axis axes[AXES] = {
 double axis_value(const hinge_grid_point *point, enum grid_axis axis)
 {
     const char *place = (const char *)point + axes[axis].point;
-
     return axis == AXIS_DEGREE ? point->degree : *(const double *)(const void *)place;
 }
 
 void set_axis_value(hinge_grid_point *point, enum grid_axis axis, double value)
 {
     char *place = (char *)point + axes[axis].point;
-
     if (axis == AXIS_DEGREE)
         point->degree = (int)value;
     else
@@ -58,7 +56,6 @@ int is_scored(const hinge_grid_point *point)
 double rate_of(const struct grid_settings *s, const hinge_grid_point *point)
 {
     const double *of = s->select.by_fold || s->select.one_se ? point->mean : point->score;
-
     return is_scored(point) ? of[s->select.score] * (s->select.score == HINGE_SCORE_ACCURACY ? 100 : 1) : NAN;
 }
 
@@ -90,7 +87,6 @@ static void parse_log2(const struct option_use *use, void *field)
 {
     struct grid_list *list = field;
     double number[3];
-
     begin_list(use, list);
     if (strcmp(use->text, "null") == 0)
         return;
@@ -106,7 +102,6 @@ static void parse_list(const struct option_use *use, void *field)
     struct grid_list *lists = field;
     const char *equals = strchr(use->text, '='), *at = equals ? equals + 1 : NULL;
     int axis = 0;
-
     while (axis < AXES && equals && (strlen(axes[axis].key) != (size_t)(equals - use->text) ||
                                      strncmp(axes[axis].key, use->text, (size_t)(equals - use->text)) != 0))
         axis++;
@@ -134,14 +129,12 @@ static void parse_list(const struct option_use *use, void *field)
 static void parse_resume(const struct option_use *use, void *field)
 {
     const char *next = option_peek(use, 1);
-
     *(const char **)field = use->text ? use->text : *next && *next != '-' ? option_next(use) : "";
 }
 
 static void parse_score(const struct option_use *use, void *field)
 {
     struct choice choices[HINGE_N_SCORES + 1] = { { NULL, 0 } };
-
     for (int k = 0; k < HINGE_N_SCORES; k++)
         choices[k] = (struct choice){ hinge_score_name((hinge_score)k), k };
     parse_choice(&(struct option_use){ .shown = use->shown, .text = use->text, .detail = choices }, field);
@@ -201,7 +194,6 @@ static char **with_two_dashes(int argc, char **argv)
 {
     static char names[][12] = { "--log2c", "--log2g", "--out", "--png", "--resume", "--svmtrain", "--gnuplot" };
     char **words = allocate((size_t)argc + 1, sizeof *words);
-
     for (int k = 0; k < argc; k++) {
         words[k] = argv[k];
         for (size_t i = 0; i < COUNT_OF(names); i++)
@@ -214,7 +206,6 @@ static char **with_two_dashes(int argc, char **argv)
 static void refuse_others(const struct grid_settings *s)
 {
     const hinge_params *p = &s->train.params;
-
     if ((int)p->solver >= SOLVER_PERCEPTRON || s->train.online.epochs || s->train.online.batch)
         die(EXIT_USAGE, "grid: perceptron and sgd have no grid; see `hinge train --help`");
     if (!isnan(p->C) && s->list[AXIS_C].count)
@@ -235,7 +226,6 @@ static void find_lists(struct grid_settings *s)
     int only_nu = task->uses_nu && !task->uses_C;
     const int counts[AXES] = { task->uses_C, kernel->uses_gamma, task->uses_nu, task->uses_p, kernel->uses_degree,
                                kernel->uses_coef0, task->uses_tau };
-
     if (counts[AXIS_C] && !s->list[AXIS_C].given && isnan(p->C))
         fill_log2(&s->list[AXIS_C], -5, 15, 2);
     if (counts[AXIS_GAMMA] && !s->list[AXIS_GAMMA].given && isnan(p->kernel.gamma))
@@ -264,7 +254,6 @@ static void read_options(int argc, char **argv, struct grid_settings *s, const c
     static const char *const own[] = { "folds", NULL };
     struct train_settings *t = &s->train;
     struct command_line line = train_line(t, text, 1);
-
     t->grid = 1;
     t->folds = 5;
     s->select.drop = drop_not_given;
@@ -302,7 +291,6 @@ static int on_progress(void *arg, const hinge_progress *p)
     struct grid_run *run = arg;
     double done = (double)p->problem, fresh = done - (double)run->known;
     char left[48] = "";
-
     if (fresh > 0)
         snprintf(left, sizeof left, ", some %.0f s left", p->seconds / fresh * ((double)p->n_problems - done));
     if (!run->s->train.quiet && line_is_due(p->seconds))
@@ -326,7 +314,6 @@ static int on_point(void *arg, const hinge_select_progress *p)
 {
     struct grid_run *run = arg;
     const struct grid_settings *s = run->s;
-
     wipe_line();
     if (p->best) {
         char number[NUMBER_ROOM];
@@ -349,7 +336,6 @@ static void tell_known(const struct grid_settings *s, const hinge_grid_point *po
 {
     const hinge_grid_point *best = NULL;
     double sign = hinge_score_rises(s->select.score) ? 1 : -1;
-
     for (size_t k = 0; k < count && !s->train.quiet && !s->train.json; k++) {
         const hinge_grid_point *point = &points[k];
 
@@ -365,7 +351,6 @@ static hinge_selection *search(struct grid_settings *s, struct train_run *run, s
 {
     hinge_selection *selection = NULL;
     hinge_select_options o = s->select;
-
     o.folds = s->train.folds;
     o.no_refit = 1;
     o.known = grid->points.point;
@@ -388,7 +373,6 @@ static hinge_selection *search(struct grid_settings *s, struct train_run *run, s
 static void fix_others(struct grid_settings *s, const hinge_data *data)
 {
     hinge_params *p = &s->train.params;
-
     if (p->kernel.gamma == HINGE_GAMMA_AUTO)
         p->kernel.gamma = 1.0 / (double)data->x.cols;
     if (!s->list[AXIS_C].count)
@@ -403,7 +387,6 @@ static void fix_others(struct grid_settings *s, const hinge_data *data)
 static void train_best(struct grid_settings *s, struct train_run *run, const hinge_selection *selection)
 {
     double limit = s->train.params.time_limit;
-
     if (!s->train.model_path || !selection->best)
         return;
     s->train.params = selection->params;
@@ -420,7 +403,6 @@ static void warn_of_unconverged(const hinge_selection *selection)
 {
     const hinge_grid_point *first = NULL;
     size_t count = 0;
-
     for (size_t k = selection->n_points; k-- > 0;) {
         const hinge_grid_point *point = &selection->points[k];
 
@@ -468,7 +450,6 @@ int run_grid(int argc, char **argv, const char *text, const struct ranks *ranks)
     char **words = with_two_dashes(argc, argv);
     hinge_selection *selection = NULL;
     int stopped;
-
     read_options(argc, words, &s, text);
     restart_if_slow(!s.train.no_restart, s.train.verbose);
     check_writable(s.train.model_path, s.train.data_path);

@@ -29,7 +29,6 @@ const char *number_text(double value, int python, char room[NUMBER_ROOM])
 static uint64_t mixed(uint64_t sum, double value)
 {
     uint64_t bits;
-
     memcpy(&bits, &value, sizeof bits);
     sum = (sum ^ bits) * 0x9e3779b97f4a7c15u;
     return sum ^ (sum >> 29);
@@ -45,7 +44,6 @@ void points_print(struct grid_settings *s, const struct train_run *run)
     static const enum grid_axis order[AXES] = { AXIS_DEGREE, AXIS_COEF0, AXIS_P, AXIS_TAU, AXIS_NU, AXIS_C,
                                                 AXIS_GAMMA };
     const hinge_grid_point point = point_of(p);
-
     for (size_t i = 0; i < data->x.rows; i++) {
         for (size_t k = 0; k < data->x.cols; k++)
             sum = mixed(sum, entry_of(data, i, k));
@@ -70,7 +68,6 @@ static void check_print(const struct grid_settings *s, const char *line)
 {
     const char *theirs = line + sizeof mark - 1;
     size_t data = strcspn(s->print, " ");
-
     if (strncmp(theirs, s->print, data + 1) != 0)
         die(EXIT_DATA, "%s: it holds points of other data than %s", s->resume, s->train.data_path);
     if (strcmp(theirs, s->print) != 0)
@@ -86,7 +83,6 @@ static int find_number(const struct grid_settings *s, const char *line, size_t n
     size_t length = strlen(name);
     const char *at = line;
     char *end;
-
     while ((at = strstr(at, name)) && ((at > line && at[-1] != ' ') || at[length] != '='))
         at += length;
     if (!at)
@@ -101,7 +97,6 @@ static int find_number(const struct grid_settings *s, const char *line, size_t n
 static int take_value(const struct grid_settings *s, hinge_grid_point *point, enum grid_axis axis, double value)
 {
     const struct grid_list *list = &s->list[axis];
-
     for (size_t k = 0; k < list->count; k++) {
         double here = line_value(axis, list->value[k]);
 
@@ -117,7 +112,6 @@ static int take_value(const struct grid_settings *s, hinge_grid_point *point, en
 static double share_of(double rate, const struct train_run *run, const double *weights)
 {
     size_t n = run->data.x.rows, counted = 0;
-
     for (size_t i = 0; i < n; i++)
         counted += !weights || weights[i] > 0;
     return round(rate / 100 * (double)counted) / (double)counted;
@@ -129,7 +123,6 @@ static void read_point(struct points *points, const struct grid_settings *s, con
     const hinge_params *p = &s->train.params;
     hinge_grid_point point = point_of(p);
     double value, rate;
-
     if (!find_number(s, line, number, "rate", &rate))
         die(EXIT_DATA, "%s:%zu: there is no rate=", s->resume, number);
     point.state = HINGE_POINT_KNOWN;
@@ -160,7 +153,6 @@ void points_read(struct points *points, const struct grid_settings *s, const str
     size_t room = 0, number = 0;
     int marked = 0;
     ssize_t length;
-
     if (!s->resume)
         return;
     file = open_file(s->resume, "r");
@@ -188,7 +180,6 @@ static void write_point(FILE *file, const struct grid_settings *s, const hinge_g
 {
     char room[NUMBER_ROOM];
     double rate = rate_of(s, point);
-
     EACH_SHOWN(k, s)
         fprintf(file, "%s%s=%s ", axes[k].log2 ? "log2" : "", axes[k].key,
                     number_text(line_value(k, axis_value(point, k)), 0, room));
@@ -202,7 +193,6 @@ static void write_point(FILE *file, const struct grid_settings *s, const hinge_g
 void points_begin(struct points *points, const struct grid_settings *s)
 {
     struct output out;
-
     if (!s->out || points->file)
         return;
     output_open(&out, s->out);

@@ -23,7 +23,6 @@ static const struct {
 void grid_line(const struct grid_settings *s, const hinge_grid_point *point, const hinge_grid_point *best)
 {
     char room[NUMBER_ROOM];
-
     printf("[%s]", states[point->state].name);
     EACH_SHOWN(k, s)
         printf(" %s", number_text(line_value(k, axis_value(point, k)), 0, room));
@@ -37,7 +36,6 @@ void grid_line(const struct grid_settings *s, const hinge_grid_point *point, con
 void grid_last_line(const struct grid_settings *s, const hinge_grid_point *best)
 {
     char room[NUMBER_ROOM];
-
     EACH_SHOWN(k, s)
         printf("%s ", number_text(axis_value(best, k), 1, room));
     printf("%.6g\n", rate_of(s, best));
@@ -50,7 +48,6 @@ static void find_sides(const struct grid_settings *s, enum grid_axis *across, en
 {
     enum grid_axis *sides[] = { across, down };
     size_t n = 0;
-
     *across = *down = AXES;
     for (enum grid_axis k = AXIS_C; k < AXES && n < 2; k++)
         if (s->list[k].shown && s->list[k].count > 1)
@@ -62,7 +59,6 @@ static double *side_values(const struct grid_settings *s, enum grid_axis side, s
 {
     size_t n = side < AXES ? s->list[side].count : 1, kept = 0;
     double *values = allocate(n, sizeof *values);
-
     if (side < AXES)
         memcpy(values, s->list[side].value, n * sizeof *values);
     qsort(values, n, sizeof *values, compare_reals);
@@ -92,7 +88,6 @@ static const hinge_grid_point *point_at(const hinge_selection *selection, enum g
 static const char *side_text(enum grid_axis side, double value, char room[NUMBER_ROOM])
 {
     char power[NUMBER_ROOM];
-
     if (!axes[side].log2 || !(value > 0) || log2(value) != round(log2(value)))
         snprintf(room, NUMBER_ROOM, "%.4g", value);
     else
@@ -103,7 +98,6 @@ static const char *side_text(enum grid_axis side, double value, char room[NUMBER
 static void print_cell(const struct grid_settings *s, const hinge_selection *selection, const hinge_grid_point *point)
 {
     char text[NUMBER_ROOM] = "";
-
     if (point && is_scored(point))
         snprintf(text, sizeof text, "%s%.5g", point == selection->best ? "*" : "", rate_of(s, point));
     printf("%10s", !point || *text ? text : states[point->state].cell);
@@ -115,7 +109,6 @@ void grid_table(const struct grid_settings *s, const hinge_selection *selection)
     size_t nx, ny;
     double *x, *y;
     char room[NUMBER_ROOM];
-
     find_sides(s, &across, &down);
     if (across == AXES) /* one point, which the last line tells */
         return;
@@ -185,7 +178,6 @@ static void json_parameters(struct json *j, const char *key, const struct grid_s
 static void json_ranks(struct json *j, const double *mean, size_t n)
 {
     size_t *rank = allocate(n, sizeof *rank);
-
     for (size_t i = 0; i < n; i++) {
         rank[i] = 1;
         for (size_t k = 0; k < n; k++)
@@ -202,7 +194,6 @@ static void json_results(struct json *j, const struct grid_settings *s, const hi
     hinge_score score = selection->score;
     double sign = hinge_score_rises(score) ? 1 : -1, *column = allocate(n, sizeof *column);
     char key[48];
-
     json_open(j, "cv_results", '{');
     json_open(j, "params", '[');
     for (size_t i = 0; i < n; i++)
@@ -247,7 +238,6 @@ void grid_json(const struct grid_settings *s, const hinge_selection *selection)
 {
     struct json j = { 0 };
     const hinge_grid_point *best = selection->best;
-
     json_open(&j, NULL, '{');
     json_put(&j, "data %s", s->train.data_path);
     if (s->train.model_path && best)
@@ -276,7 +266,6 @@ static double edge(enum grid_axis side, const double *values, size_t count, size
 {
     size_t a = k == 0 ? 0 : k - 1, b = a + 1 < count ? a + 1 : a;
     double low = values[a], high = values[b];
-
     if (side < AXES)
         low = line_value(side, low), high = line_value(side, high);
     if (a == b && count > 1) /* beyond the last one */
@@ -290,7 +279,6 @@ static void draw_axis(FILE *script, const char *name, enum grid_axis side, const
 {
     char room[NUMBER_ROOM];
     size_t step = (count + 19) / 20;
-
     if (side == AXES) {
         fprintf(script, "unset %stics\n", name);
         return;
@@ -318,7 +306,6 @@ static void draw_cells(const struct grid_settings *s, const struct gnuplot *g, c
                        struct map *m)
 {
     FILE *file = gnuplot_file(g, "grid.dat", "# left, right, lower, upper edge, rate, 1: the best one\n");
-
     m->low = INFINITY, m->high = -INFINITY;
     for (size_t k = 0; k < m->ny; k++)
         for (size_t i = 0; i < m->nx; i++) {
@@ -346,7 +333,6 @@ static void draw_script(const struct grid_settings *s, const struct gnuplot *g, 
     size_t used = (size_t)snprintf(title, sizeof title, "%.100s: best %s %.6g%s at", base_name(s->train.data_path),
                                    name, rate_of(s, selection->best),
                                    s->select.score == HINGE_SCORE_ACCURACY ? " %" : "");
-
     for (enum grid_axis k = AXIS_C; k < AXES; k++)
         if (s->list[k].count > 1 && s->list[k].shown)
             used += (size_t)snprintf(title + used, sizeof title - used, " %s = %s", axes[k].name,
@@ -384,7 +370,6 @@ void grid_picture(const struct grid_settings *s, const hinge_selection *selectio
 {
     struct gnuplot g;
     struct map m = { .across = AXES, .down = AXES };
-
     find_sides(s, &m.across, &m.down);
     m.x = side_values(s, m.across, &m.nx);
     m.y = side_values(s, m.down, &m.ny);

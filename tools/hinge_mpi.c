@@ -67,7 +67,6 @@ static void read_train_options(int argc, char **argv, struct mpi_settings *s)
 {
     static const char *const others[] = { "solver", "epochs", "batch", "rank", "shrinking", "newton", NULL };
     struct command_line line = train_line(&s->train, train_usage, 0);
-
     line.groups[2].without = others; /* of those about the run */
     line.groups[4] = line.groups[3];
     line.groups[3] = (struct option_group)OPTION_GROUP("Ranks:", mpi_options, s);
@@ -108,7 +107,6 @@ static hinge_status read_over_ranks(const char *path, const hinge_data_options *
 static int so_on_all(int mine)
 {
     int all;
-
     MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_LAND, MPI_COMM_WORLD);
     return all;
 }
@@ -116,7 +114,6 @@ static int so_on_all(int mine)
 static void span_all(hinge_scaling *here, size_t rows)
 {
     int count = (int)here->n_features;
-
     for (int k = 0; k < count && !rows; k++) {
         here->low[k] = INFINITY;
         here->high[k] = -INFINITY;
@@ -131,7 +128,6 @@ static double *gather_over_ranks(double *part, size_t rows, size_t width, size_t
     int ranks, rank = rank_of(), *counts, *places;
     double *all = NULL;
     MPI_Datatype row;
-
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     MPI_Type_contiguous((int)width, MPI_DOUBLE, &row);
     MPI_Type_commit(&row);
@@ -157,7 +153,6 @@ static double *gather_over_ranks(double *part, size_t rows, size_t width, size_t
 static size_t rows_of_all(size_t rows)
 {
     unsigned long long mine = rows, all = 0;
-
     MPI_Allreduce(&mine, &all, 1, MPI_UNSIGNED_LONG_LONG, MPI_SUM, MPI_COMM_WORLD);
     return all;
 }
@@ -167,7 +162,6 @@ static double *own_weights(const char *path, size_t rows)
 {
     unsigned long long mine = rows, before = 0;
     double *weights = allocate(rows, sizeof *weights), *all;
-
     MPI_Exscan(&mine, &before, 1, MPI_UNSIGNED_LONG_LONG, MPI_SUM, MPI_COMM_WORLD);
     all = load_weights(path, rows_of_all(rows));
     memcpy(weights, all + before, rows * sizeof *weights);
@@ -184,7 +178,6 @@ static void catch_signals(void)
 static hinge_status cross_validate_over_ranks(struct train_settings *t, struct train_run *run, double *predictions)
 {
     const struct mpi_settings *s = (const void *)t; /* whose first member it is */
-
     catch_signals();
     return hinge_mpi_cross_validate(MPI_COMM_WORLD, &run->data.x, run->data.y, &t->params, t->folds, &s->mpi,
                                     predictions, &run->report, &failure);
@@ -193,7 +186,6 @@ static hinge_status cross_validate_over_ranks(struct train_settings *t, struct t
 static hinge_status train_over_ranks(struct train_settings *t, struct train_run *run)
 {
     struct mpi_settings *s = (void *)t;
-
     catch_signals();
     s->mpi.certificate = t->certify ? &run->certificate : NULL;
     return hinge_mpi_train(MPI_COMM_WORLD, &run->data.x, run->data.y, &t->params, &s->mpi, &run->model, &run->report,
@@ -203,7 +195,6 @@ static hinge_status train_over_ranks(struct train_settings *t, struct train_run 
 static int mpi_train(int argc, char **argv, const struct ranks *ranks)
 {
     struct mpi_settings s = { .train.data.ranks = ranks };
-
     read_train_options(argc, argv, &s);
     return run_train(&s.train);
 }
@@ -254,7 +245,6 @@ static const char usage[] = "usage: mpirun -np P hinge-mpi train|predict|grid [o
 int main(int argc, char **argv)
 {
     int given, code = EXIT_USAGE;
-
     remember_arguments(argc, argv);
     restart_if_slow(1, 0); /* while MPI has not begun; HINGE_NO_RESTART=1 prevents it */
     MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &given);

@@ -22,7 +22,6 @@ static const struct tool_option info_options[] = {
 static const char *level_name(int level)
 {
     static const char *const names[] = { "?", "plain C", "x86-64-v2", "x86-64-v3", "x86-64-v4" };
-
     return level >= 0 && (size_t)level < COUNT_OF(names) ? names[level] : "?";
 }
 
@@ -55,7 +54,6 @@ static void print_scaling(const hinge_model *model)
     const double *factor = hinge_model_scale_factor(model);
     size_t n = hinge_model_n_features(model), left_out = 0;
     double low = INFINITY, high = -INFINITY;
-
     if (!factor)
         return;
     for (size_t k = 0; k < n; k++)
@@ -86,7 +84,6 @@ static void print_classes(const hinge_model *model)
     const double *labels = hinge_model_labels(model);
     const size_t *counts = hinge_model_class_sv(model);
     char room[LABEL_ROOM];
-
     if (!labels)
         return;
     for (size_t k = 0; k < hinge_model_n_classes(model); k++) {
@@ -103,7 +100,6 @@ static double *weights_of(const hinge_model *model)
 {
     size_t d = hinge_model_n_features(model), n = hinge_model_n_problems(model);
     double *w;
-
     if (hinge_model_kernel(model).type != HINGE_LINEAR)
         return NULL;
     w = allocate(n, d * sizeof *w);
@@ -133,7 +129,6 @@ static void json_weights(struct json *j, const hinge_model *model)
 {
     size_t d = hinge_model_n_features(model), n = hinge_model_n_problems(model);
     double *w = weights_of(model);
-
     if (!w)
         return;
     json_open(j, "w", '[');
@@ -153,7 +148,6 @@ static void print_model(const hinge_model *model)
     const hinge_kernel_row *row = hinge_kernel_info(kernel.type);
     size_t n_columns;
     const size_t *columns = hinge_model_columns(model, &n_columns);
-
     printf("%-10s %s", "task", hinge_task_info(hinge_model_task(model))->keyword);
     if (hinge_model_tau(model) > 0)
         printf(", tau %.10g", hinge_model_tau(model));
@@ -183,7 +177,6 @@ static void json_model(struct json *j, const hinge_model *model)
     hinge_kernel kernel = hinge_model_kernel(model);
     size_t n_features = hinge_model_n_features(model), n_classes = hinge_model_n_classes(model), n_columns;
     const size_t *columns = hinge_model_columns(model, &n_columns);
-
     json_put(j, "kind %s, task %s", "model", hinge_task_info(hinge_model_task(model))->keyword);
     if (hinge_model_tau(model) > 0)
         json_put(j, "tau %g", hinge_model_tau(model));
@@ -226,7 +219,6 @@ static struct summary summarise(const hinge_data *data)
     struct summary s = { .low = data->columns ? 0 : INFINITY, .high = data->columns ? 0 : -INFINITY };
     const hinge_matrix *x = &data->x;
     size_t n = list_labels(data, &s.labels, &s.counts);
-
     s.n_labels = n <= MAX_CLASSES ? n : 0;
     s.y_low = n ? s.labels[0] : NAN;
     s.y_high = n ? s.labels[n - 1] : NAN;
@@ -250,14 +242,12 @@ static size_t n_features(const hinge_data *data)
 static double density(const hinge_data *data)
 {
     double entries = (double)data->x.rows * (double)n_features(data);
-
     return entries > 0 ? (double)data->nonzeros / entries : 0;
 }
 
 static void print_data(const hinge_data *data, const struct summary *s)
 {
     char room[LABEL_ROOM];
-
     printf("%-10s %s\n", "format", choice_name(choice_format, (int)data->format));
     if (data->format == HINGE_FORMAT_CSV)
         printf("%-10s %s\n", "header", data->header ? "line 1" : "none");
@@ -302,7 +292,6 @@ static void json_data(struct json *j, const hinge_data *data, const struct summa
 static void tell_model(const char *path, struct json *j)
 {
     hinge_model *model = load_model(path);
-
     if (j)
         json_model(j, model);
     else
@@ -315,7 +304,6 @@ static void tell_data(const char *path, const struct data_flags *flags, struct j
     struct data_flags some = *flags;
     hinge_data data;
     struct summary s;
-
     some.read.drop_empty = 1;
     load_data(path, &some, 0, 0, &data);
     s = summarise(&data);
@@ -334,7 +322,6 @@ static int is_model(const char *path)
     static const char *const words[] = { "svm_type", "kernel_type", "hinge" };
     char start[16] = "";
     FILE *file = open_file(path, "rb");
-
     (void)!fread(start, 1, sizeof start - 1, file);
     fclose(file);
     for (size_t k = 0; k < COUNT_OF(words); k++)
@@ -346,7 +333,6 @@ static int is_model(const char *path)
 static void tell_files(char **paths, int count, const struct info_settings *s)
 {
     struct json json = { 0 }, *j = s->json ? &json : NULL;
-
     if (j) {
         json_open(j, NULL, '{');
         json_open(j, "files", '[');
@@ -375,7 +361,6 @@ static void tell_machine(int json)
 {
     hinge_machine m = hinge_machine_info();
     struct json j = { 0 };
-
     if (json) {
         json_open(&j, NULL, '{');
         json_machine(&j, &m);
@@ -396,7 +381,6 @@ int command_info(int argc, char **argv)
                                        .groups = { OPTION_GROUP("Options (default in parentheses):", info_options, &s),
                                                    DATA_GROUP(&s.data) } };
     int first = parse_options(argc, argv, &line);
-
     if (first == argc)
         tell_machine(s.json);
     else

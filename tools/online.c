@@ -12,7 +12,6 @@ static double *signs(const hinge_data *data, const char *path, double labels[2])
 {
     size_t n = data->x.rows, other = 0;
     double *y = allocate(n, sizeof *y);
-
     while (other < n && data->y[other] == data->y[0])
         other++;
     if (n == 0 || other == n)
@@ -37,7 +36,6 @@ struct counted {
 static int count_epochs(void *arg, const hinge_progress *progress)
 {
     struct counted *c = arg;
-
     c->epochs = progress->rounds;
     return c->params->progress ? c->params->progress(c->params->progress_arg, progress) : 0;
 }
@@ -46,7 +44,6 @@ static void run(struct online *o, const hinge_matrix *x, const double *y, const 
 {
     struct counted counted = { p, 0 };
     double *bias = p->no_bias ? NULL : b;
-
     if (o->solver == SOLVER_PERCEPTRON) {
         hinge_perceptron_options options = {
             .rounds = o->epochs, .batch = o->batch, .bias = !p->no_bias, .seed = p->seed, .threads = p->threads,
@@ -76,7 +73,6 @@ static void measure(struct online *o, const hinge_matrix *x, const double *y, co
                     double b)
 {
     double *f = allocate(x->rows, sizeof *f);
-
     check(hinge_linear_decisions(x, w, &b, 1, p->threads, f, &failure));
     o->objective = 0;
     for (size_t k = 0; k < x->cols; k++)
@@ -92,7 +88,6 @@ hinge_model *online_train(struct online *o, const hinge_data *data, const char *
 {
     double start = now(), b = 0, labels[2], *y = signs(data, path, labels), *w = allocate(data->x.cols, sizeof *w);
     hinge_model *model = NULL;
-
     run(o, &data->x, y, params, w, &b);
     o->seconds = now() - start;
     measure(o, &data->x, y, params, w, b);

@@ -30,7 +30,6 @@ const struct choice choice_format[] = { { "auto", HINGE_FORMAT_AUTO }, { "libsvm
 static void check_range(const struct option_use *use, const struct range *range, double value)
 {
     char most[40] = "";
-
     if (isfinite(range->low) && isfinite(range->high))
         snprintf(most, sizeof most, " and %s %g", range->open == 2 ? "below" : "at most", range->high);
     if (value < range->low || value > range->high || (range->open && value == range->low) ||
@@ -43,7 +42,6 @@ double real_value(const struct option_use *use, const struct range *range)
 {
     char *end;
     double value = strtod(use->text, &end);
-
     if (end == use->text || *end || isnan(value))
         die(EXIT_USAGE, "%s: '%s' is not a number", use->shown, use->text);
     if (isinf(value))
@@ -56,7 +54,6 @@ static long long integer_value(const struct option_use *use, const struct range 
 {
     char *end;
     long long value;
-
     errno = 0;
     value = strtoll(use->text, &end, 10);
     if (end == use->text || *end)
@@ -94,7 +91,6 @@ void parse_bytes(const struct option_use *use, void *field)
     char *end;
     double value = strtod(use->text, &end);
     const char *unit = units + 1; /* MB, as svm-train's -m */
-
     if (end != use->text && *end) {
         unit = strchr(units, *end >= 'a' ? *end - 'a' + 'A' : *end);
         end += end[1] == 'B' || end[1] == 'b' ? 2 : 1;
@@ -117,7 +113,6 @@ void parse_text(const struct option_use *use, void *field)
 static int same_word(const char *a, const char *b)
 {
     size_t length = strlen(a);
-
     for (size_t k = 0; k < length; k++)
         if (b[k] != a[k] && !(a[k] == '-' && b[k] == '_'))
             return 0;
@@ -127,7 +122,6 @@ static int same_word(const char *a, const char *b)
 static _Noreturn void die_of_choice(const struct option_use *use, const struct choice *choices)
 {
     char list[200] = "";
-
     for (const struct choice *c = choices; c->name; c++) {
         size_t used = strlen(list);
         snprintf(list + used, sizeof list - used, "%s%s", used ? ", " : "", c->name);
@@ -218,7 +212,6 @@ const char *option_peek(const struct option_use *use, int behind)
 void parse_gamma(const struct option_use *use, void *field)
 {
     double *gamma = field;
-
     *gamma = strcmp(use->text, "auto") == 0 ? 0 : real_value(use, use->detail);
     if (*gamma == 0)
         *gamma = HINGE_GAMMA_AUTO;
@@ -227,7 +220,6 @@ void parse_gamma(const struct option_use *use, void *field)
 static void add_class_weight(struct class_weights *classes, char *name, double weight)
 {
     size_t count = classes->count + 1;
-
     classes->names = realloc(classes->names, count * sizeof *classes->names);
     classes->labels = realloc(classes->labels, count * sizeof *classes->labels);
     classes->weights = realloc(classes->weights, count * sizeof *classes->weights);
@@ -243,7 +235,6 @@ void parse_weight(const struct option_use *use, void *field)
 {
     struct option_use weight = *use;
     char *text = strdup(use->text), *equals = text ? strrchr(text, '=') : NULL;
-
     if (!text)
         die(EXIT_DATA, "no memory");
     if (equals)
@@ -262,7 +253,6 @@ static void print_option(const struct tool_option *option)
 {
     char left[80], name[48] = "";
     int used;
-
     if (option->name)
         snprintf(name, sizeof name, "--%s", option->name);
     if (option->letter)
@@ -324,7 +314,6 @@ static void add_option(struct option_list *list, const struct tool_option *optio
 {
     size_t row = list->count++, n_longs = 0, n_shorts = strlen(list->shorts);
     int needs = !option->arg ? no_argument : *option->arg == '[' ? optional_argument : required_argument;
-
     if (row >= MAX_OPTIONS)
         die(EXIT_DATA, "too many options in a table");
     list->options[row] = option;
@@ -342,7 +331,6 @@ static void add_option(struct option_list *list, const struct tool_option *optio
 static size_t find_option(const struct option_list *list, int answer)
 {
     size_t row = 0;
-
     if (answer >= LONG_OPTION)
         return (size_t)(answer - LONG_OPTION);
     while (row < list->count && list->options[row]->letter != answer)
@@ -361,7 +349,6 @@ static void show_option(const struct option_list *list, int answer, char *shown,
 static _Noreturn void die_of_option(const struct option_list *list, int answer, char **argv)
 {
     char shown[48];
-
     if (optopt)
         show_option(list, optopt, shown, sizeof shown);
     if (answer == ':')
@@ -378,7 +365,6 @@ int parse_options(int argc, char **argv, const struct command_line *line)
 {
     struct option_list *list = allocate(1, sizeof *list);
     int answer, help = 0;
-
     for (int k = 1; k < argc; k++) /* before any of them can be wrong */
         if (strcmp(argv[k], "--json") == 0)
             die_in_json();
@@ -412,7 +398,6 @@ void parse_command(int argc, char **argv, const struct command_line *line)
 {
     int first = parse_options(argc, argv, line), count = argc - first, most = 0;
     const char *too_many = line->too_many ? line->too_many : "too many file names";
-
     while ((size_t)most < COUNT_OF(line->place) && line->place[most])
         most++;
     if (count < line->least || count > most)

@@ -13,7 +13,6 @@
 static void split_numbers(const struct option_use *use, double *numbers, size_t count)
 {
     int good = numbers_with_commas(use->text, numbers, count);
-
     for (size_t k = 0; k < count && good; k++)
         good = isfinite(numbers[k]);
     if (!good)
@@ -24,7 +23,6 @@ static void parse_features(const struct option_use *use, void *field)
 {
     size_t *features = field;
     double numbers[2];
-
     split_numbers(use, numbers, 2);
     for (size_t k = 0; k < 2; k++) {
         if (numbers[k] < 1 || numbers[k] > 1e9 || numbers[k] != floor(numbers[k]))
@@ -38,7 +36,6 @@ static void parse_features(const struct option_use *use, void *field)
 static void parse_costs(const struct option_use *use, void *field)
 {
     double *costs = field;
-
     split_numbers(use, costs, 3);
     if (!(costs[2] > 0 && costs[0] <= costs[1] && fabs(costs[0]) <= 100 && fabs(costs[1]) <= 100 &&
           (costs[1] - costs[0]) / costs[2] <= 1000))
@@ -95,7 +92,6 @@ static void take_step(const struct plot_settings *settings, const hinge_data *da
     struct score score;
     double *predictions = allocate(n, sizeof *predictions);
     hinge_model *model = NULL;
-
     params->C = step->C;
     params->beta0 = NULL;
     check(hinge_cross_validate(&data->x, data->y, params, settings->folds, predictions, NULL, &failure));
@@ -117,7 +113,6 @@ static void path_script(const struct plot_settings *settings, const struct gnupl
     const hinge_task_row *task = hinge_task_info(settings->params.task);
     hinge_kernel kernel = settings->params.kernel;
     char gamma[40] = "";
-
     if (kernel.type != HINGE_LINEAR && kernel.gamma != HINGE_GAMMA_AUTO)
         snprintf(gamma, sizeof gamma, ", gamma %g", kernel.gamma);
     gnuplot_title(g, "set ", "%s (%zu examples), %s, %s kernel%s", base_name(settings->data_path), n, task->keyword,
@@ -146,7 +141,6 @@ static void draw_path(struct plot_settings *settings)
     struct gnuplot g;
     hinge_data data;
     FILE *file;
-
     settings->data.read.drop_empty = 1;
     load_data(settings->data_path, &settings->data, 0, params.threads, &data);
     count_dropped(&params.kernel, &data, &settings->data);
@@ -179,7 +173,6 @@ static void read_options(int argc, char **argv, struct plot_settings *s)
                                  .groups = { OPTION_GROUP("Options (default in parentheses):", plot_options, s),
                                              OPTION_GROUP("Path over C:", path_options, s), DATA_GROUP(&s->data) } };
     int first, left;
-
     s->params = hinge_params_default(HINGE_C_SVC);
     s->costs[0] = -5, s->costs[1] = 15, s->costs[2] = 2;
     s->folds = 5;
@@ -205,7 +198,6 @@ static void read_options(int argc, char **argv, struct plot_settings *s)
 int command_plot(int argc, char **argv)
 {
     struct plot_settings s = { 0 };
-
     read_options(argc, argv, &s);
     restart_if_slow(!s.no_restart, 0);
     if (s.path)

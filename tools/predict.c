@@ -72,7 +72,6 @@ static void check_probability(const struct predict_settings *s, const hinge_mode
 static void load(const struct predict_settings *s, struct predict_run *run)
 {
     double start = now();
-
     run->model = load_model(s->model_path);
     run->seconds_model = now() - start;
     check_probability(s, run->model);
@@ -91,7 +90,6 @@ static void predict(const struct predict_settings *s, struct predict_run *run)
     const struct ranks *ranks = s->data.ranks;
     int classes = s->probability && !hinge_task_info(hinge_model_task(run->model))->regresses;
     double start;
-
     run->labels = allocate(n, sizeof *run->labels);
     if (s->decisions)
         run->decisions = allocate(n, hinge_model_n_problems(run->model) * sizeof *run->decisions);
@@ -113,7 +111,6 @@ static void predict(const struct predict_settings *s, struct predict_run *run)
 static void gather(const struct predict_settings *s, struct predict_run *run)
 {
     size_t n = run->data.x.rows;
-
     run->truth = allocate(n, sizeof *run->truth);
     if (n)
         memcpy(run->truth, run->data.y, n * sizeof *run->truth);
@@ -129,7 +126,6 @@ static void gather(const struct predict_settings *s, struct predict_run *run)
 static void score(const struct predict_settings *s, struct predict_run *run)
 {
     hinge_data whole = run->data;
-
     whole.x.rows = run->n;
     whole.y = run->truth;
     warn_of_unknown_labels(s->test_path, &whole, run->model);
@@ -142,7 +138,6 @@ static void write_labels(const char *path, const struct predict_run *run)
 {
     struct output out;
     char room[LABEL_ROOM];
-
     output_open(&out, path);
     for (size_t i = 0; i < run->n; i++)
         fprintf(out.file, "%s\n", label_text(hinge_model_words(run->model), run->labels[i], 17, room));
@@ -152,7 +147,6 @@ static void write_labels(const char *path, const struct predict_run *run)
 static void write_table(const char *path, const double *values, size_t rows, size_t cols)
 {
     struct output out;
-
     output_open(&out, path);
     for (size_t i = 0; i < rows; i++)
         for (size_t k = 0; k < cols; k++)
@@ -165,7 +159,6 @@ static void put_label(FILE *file, const struct predict_run *run, double label)
 {
     char room[LABEL_ROOM];
     const char *text = label_text(hinge_model_words(run->model), label, 17, room);
-
     fprintf(file, strchr(text, ' ') ? "\"%s\"" : "%s", text);
 }
 
@@ -175,7 +168,6 @@ static void write_probabilities(const char *path, const struct predict_run *run)
     const double *classes = hinge_model_labels(run->model), *p = run->probabilities;
     size_t n_classes = hinge_model_n_classes(run->model);
     struct output out;
-
     output_open(&out, path);
     fputs(classes ? "labels" : "label normal outlier", out.file);
     for (size_t k = 0; classes && k < n_classes; k++) {
@@ -196,7 +188,6 @@ static void print_json(const struct predict_run *run, const struct predict_setti
 {
     hinge_machine machine = hinge_machine_info();
     struct json j = { 0 };
-
     json_open(&j, NULL, '{');
     json_put(&j, "seconds %g, seconds_load %g, seconds_model %g", run->seconds, run->seconds_load, run->seconds_model);
     json_put(&j, "n %zu, d %zu, n_sv %zu", run->n, run->data.x.cols, hinge_model_n_sv(run->model));
@@ -212,7 +203,6 @@ static void print_json(const struct predict_run *run, const struct predict_setti
 static void print_text(const struct predict_run *run, const struct predict_settings *s)
 {
     FILE *file = is_stdout(s->output_path) || is_stdout(s->decisions) ? stderr : stdout;
-
     if (run->sigma > 0)
         fprintf(file,
                 "Prob. model for test data: target value = predicted value + z,\n"
@@ -246,7 +236,6 @@ int run_predict(int argc, char **argv, const char *text, const struct ranks *ran
     void (*check_output)(const char *, const char *) = ranks ? ranks->check_output : check_writable;
     struct predict_settings s = { .data = { .ranks = ranks } };
     struct predict_run run = { 0 };
-
     read_options(argc, argv, text, &s);
     restart_if_slow(!s.no_restart, s.verbose);
     check_output(s.output_path, s.test_path);

@@ -21,7 +21,6 @@ static void on_interrupt(int number)
 void catch_interrupt(int on)
 {
     struct sigaction action = { 0 };
-
     if (on)
         interrupted = 0;
     action.sa_handler = on ? on_interrupt : SIG_DFL;
@@ -41,7 +40,6 @@ void show_line(double seconds, const char *format, ...)
 {
     char line[256];
     va_list values;
-
     va_start(values, format);
     vsnprintf(line, sizeof line, format, values);
     va_end(values);
@@ -63,7 +61,6 @@ static void show_progress(struct display *d, const hinge_progress *p)
     double speed = (double)(p->rows_computed - before) / fmax(p->seconds - d->time, 1e-3);
     int interior = p->rounds > 0 && p->rounds == p->iterations && p->rows_computed == 0;
     char part[64] = "", line[256];
-
     if (p->n_problems > 1)
         snprintf(part, sizeof part, "%s %zu/%zu  ", p->n_problems == d->folds ? "fold" : "problem", p->problem + 1,
                  p->n_problems);
@@ -85,7 +82,6 @@ static void show_progress(struct display *d, const hinge_progress *p)
 int display_progress(void *arg, const hinge_progress *p)
 {
     struct display *d = arg;
-
     if (d->interval > 0 && p->seconds - d->time >= d->interval)
         show_progress(d, p);
     if (interrupted || (d->limit > 0 && p->seconds >= d->limit))

@@ -17,7 +17,6 @@
 int ranges_leave_out(const struct ranges *ranges, size_t feature)
 {
     const hinge_scaling *x = &ranges->x;
-
     return feature >= x->n_features || x->low[feature] == x->high[feature];
 }
 
@@ -30,7 +29,6 @@ int ranges_grow(struct ranges *ranges, size_t count)
 {
     hinge_scaling *x = &ranges->x;
     double **const ends[] = { &x->low, &x->high };
-
     for (size_t k = 0; k < COUNT_OF(ends); k++) {
         double *longer = realloc(*ends[k], (count ? count : 1) * sizeof *longer);
 
@@ -57,7 +55,6 @@ void ranges_measure(struct ranges *ranges, const hinge_data *data)
 {
     size_t cols = data->x.cols;
     hinge_scaling fitted = { 0 };
-
     check(hinge_scaling_fit(&fitted, &data->x, NULL, 0, 1, &failure));
     if (!ranges_grow(ranges, cols))
         die(EXIT_DATA, "no memory for %zu features", cols);
@@ -75,7 +72,6 @@ void ranges_measure(struct ranges *ranges, const hinge_data *data)
 void warn_of_lost_features(const struct ranges *here, const struct ranges *file, const char *path)
 {
     size_t lost = 0, first = 0;
-
     for (size_t k = 0; k < here->x.n_features; k++)
         if (!ranges_leave_out(here, k) && ranges_leave_out(file, k) && lost++ == 0)
             first = k + 1;
@@ -97,7 +93,6 @@ struct range_file {
 static int next_line(struct range_file *f)
 {
     ssize_t length;
-
     do {
         length = getline(&f->text, &f->size, f->file);
         f->line++;
@@ -114,7 +109,6 @@ static _Noreturn void die_of_line(const struct range_file *f, const char *expect
 static void read_numbers(struct range_file *f, double *values, int count, const char *expected)
 {
     char *at = f->text, *end;
-
     for (int k = 0; k < count; k++, at = end) {
         values[k] = strtod(at, &end);
         if (end == at || !isfinite(values[k]))
@@ -127,7 +121,6 @@ static void read_numbers(struct range_file *f, double *values, int count, const 
 static struct interval read_interval(struct range_file *f, int ordered)
 {
     double v[2];
-
     if (!next_line(f))
         die_of_line(f, "two numbers");
     read_numbers(f, v, 2, "two numbers");
@@ -147,7 +140,6 @@ static void read_feature(struct range_file *f, struct ranges *ranges)
     hinge_scaling *x = &ranges->x;
     double v[3];
     size_t index;
-
     read_numbers(f, v, 3, expected);
     if (!(v[0] >= 1 && v[0] <= INT32_MAX && v[0] == floor(v[0]) && v[1] <= v[2]))
         die_of_line(f, expected);
@@ -167,7 +159,6 @@ void ranges_read(struct ranges *ranges, const char *path)
 {
     struct range_file f = { .path = path, .file = open_file(path, "r") };
     struct interval ends;
-
     if (!next_line(&f))
         die_of_line(&f, "x or y");
     if (is_heading(&f, 'y')) {
@@ -195,7 +186,6 @@ void ranges_write(const struct ranges *ranges, const char *path)
     const hinge_scaling *x = &ranges->x;
     const struct interval *y = &ranges->y, *y_to = &ranges->y_to;
     struct output out;
-
     output_open(&out, path);
     if (ranges->scale_y)
         fprintf(out.file, "y\n%.17g %.17g\n%.17g %.17g\n", y_to->low, y_to->high, y->low, y->high);

@@ -18,7 +18,6 @@ static size_t n_groups(const hinge_model *model)
 static double weight_of_class(const hinge_params *p, double label)
 {
     double weight = 1;
-
     for (size_t k = 0; k < p->n_class_weights; k++)
         if (p->class_labels[k] == label)
             weight *= p->class_weights[k];
@@ -31,7 +30,6 @@ static struct pile find_pile(const hinge_model *model, const hinge_params *p, si
     size_t n_sv = hinge_model_n_sv(model), first = 0, end = n_sv, rows = 1;
     double class_weight = 1;
     struct pile pile = { 0 };
-
     if (class_sv) {
         for (size_t c = 0; c < group; c++)
             first += class_sv[c];
@@ -56,7 +54,6 @@ static struct pile find_pile(const hinge_model *model, const hinge_params *p, si
 static struct pile highest_pile(const hinge_model *model, const hinge_params *p)
 {
     struct pile highest = { 0 };
-
     for (size_t g = 0; g < n_groups(model); g++) {
         struct pile pile = find_pile(model, p, g);
 
@@ -73,7 +70,6 @@ const char *recall_params(const hinge_model *model, hinge_params *p, struct reca
     const hinge_task_row *task = hinge_task_info(p->task);
     hinge_params trained = *p;
     int weighted;
-
     if (hinge_model_training(model, &trained, &weighted)) {
         if (weighted && !p->weights)
             return "it was trained with weights of examples: give --weights";
@@ -107,7 +103,6 @@ const char *recall_params(const hinge_model *model, hinge_params *p, struct reca
 static void check_C(const hinge_model *model, const hinge_params *p, double slackness, struct recall *recall)
 {
     double highest = highest_pile(model, p).value;
-
     if (highest > p->C * (1 + 1e-6)) {
         snprintf(recall->misfit, sizeof recall->misfit,
                  "coefficients reach %.10g, above C = %.10g: it was trained with another C, or with weights", highest,

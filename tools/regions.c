@@ -49,7 +49,6 @@ struct picture {
 static unsigned tint(unsigned colour, double share)
 {
     unsigned mixed = 0;
-
     for (int shift = 16; shift >= 0; shift -= 8)
         mixed |= (unsigned)(255.5 - share * (255 - (colour >> shift & 255))) << shift;
     return mixed;
@@ -60,7 +59,6 @@ static unsigned colour_of(size_t class)
 {
     double hue = fmod(0.618033988749895 * (double)class, 1), light = 0.95 - 0.2 * (double)(class % 3);
     unsigned colour = 0;
-
     if (class < N_COLOURS)
         return colours[class];
     for (int channel = 0; channel < 3; channel++) {
@@ -118,7 +116,6 @@ static void predict_grid(struct picture *p)
            *labels = allocate(GRID, sizeof *labels);
     double *decisions = allocate(GRID, problems * sizeof *decisions);
     hinge_matrix view = hinge_matrix_f64(x, GRID, d);
-
     for (size_t i = 0; i < n; i++)
         for (size_t k = 0; k < d; k++)
             mean[k] += entry_of(&s->data, i, k) / (double)n;
@@ -148,7 +145,6 @@ static void write_regions(struct picture *p, const struct gnuplot *g)
 {
     FILE *file = gnuplot_file(g, "regions.dat", "# x y x_low x_high y_low y_high, a block a region\n");
     const double *half = p->half;
-
     for (size_t k = 0; k < p->n_regions; k++) {
         for (size_t row = 0; row < GRID; row++)
             for (size_t at = 0, end; at < GRID; at = end) {
@@ -179,7 +175,6 @@ static int write_borders(const struct picture *p, const struct gnuplot *g)
     const int *r = p->region;
     double half_x = p->half[0], half_y = p->half[1];
     int any = 0;
-
     for (size_t row = 0; row < GRID; row++)
         for (size_t column = 0; column < GRID; column++) {
             double x = place(p, 0, column), y = place(p, 1, row);
@@ -197,7 +192,6 @@ static int write_borders(const struct picture *p, const struct gnuplot *g)
 static void write_grid(const struct picture *p, const struct gnuplot *g)
 {
     FILE *file = gnuplot_file(g, "decisions.dat", "# x y f\n");
-
     for (size_t row = 0; row < GRID; row++) {
         for (size_t column = 0; column < GRID; column++)
             fprintf(file, "%.10g %.10g %.10g\n", place(p, 0, column), place(p, 1, row), p->f[row * GRID + column]);
@@ -210,7 +204,6 @@ static void write_grid(const struct picture *p, const struct gnuplot *g)
 static size_t kind_of(const struct picture *p, size_t i)
 {
     const struct subject *s = p->s;
-
     if (p->two && is_classifier(s->model)) {
         double y = problem_sign(s->model, 0, s->data.y[i]);
 
@@ -225,7 +218,6 @@ static void write_points(const struct picture *p, const struct gnuplot *g, size_
 {
     FILE *file = gnuplot_file(g, "points.dat", "# x y, a block a label and slack class\n");
     const struct subject *s = p->s;
-
     for (size_t k = 0; k < p->n_regions; k++)
         for (size_t kind = 0; kind < 4; kind++) {
             for (size_t i = 0; i < s->data.x.rows; i++)
@@ -244,7 +236,6 @@ static void write_vectors(const struct picture *p, const struct gnuplot *g)
 {
     FILE *file = gnuplot_file(g, "vectors.dat", "# x y of the support vectors\n");
     const size_t *index = hinge_model_sv_index(p->s->model);
-
     for (size_t k = 0; k < hinge_model_n_sv(p->s->model); k++)
         fprintf(file, "%.10g %.10g\n", entry_of(&p->s->data, index[k], p->feature[0]),
                 entry_of(&p->s->data, index[k], p->feature[1]));
@@ -255,7 +246,6 @@ static void write_vectors(const struct picture *p, const struct gnuplot *g)
 static void script_contours(const struct picture *p, const struct gnuplot *g, int *has)
 {
     double low = INFINITY, high = -INFINITY;
-
     for (size_t k = 0; k < GRID * GRID; k++) {
         low = fmin(low, p->f[k]);
         high = fmax(high, p->f[k]);
@@ -284,7 +274,6 @@ static void script_lines(const struct gnuplot *g, const int *has)
 static void script_title(const struct picture *p, const struct gnuplot *g, const char *what, size_t class)
 {
     char room[LABEL_ROOM];
-
     gnuplot_title(g, "", "%s %s", what, label_text(subject_words(p->s), p->region_label[class], 10, room));
 }
 
@@ -299,7 +288,6 @@ static void script_label(const struct picture *p, const struct gnuplot *g, size_
 static void script_points(const struct picture *p, const struct gnuplot *g, const size_t *count)
 {
     size_t block = 0, sum[4] = { 0 };
-
     for (size_t k = 0; k < p->n_regions; k++) {
         for (size_t kind = 0; kind < 4; kind++) {
             if (!count[k * 4 + kind])
@@ -345,7 +333,6 @@ static void script(const struct picture *p, const struct gnuplot *g, const size_
     const struct subject *s = p->s;
     double wide = p->high[0] - p->low[0], high = p->high[1] - p->low[1];
     int has[3] = { 0 };
-
     if (p->two)
         script_contours(p, g, has);
     gnuplot_title(g, "set ", "%s on %s%s", base_name(p->settings->model_path), base_name(p->settings->data_path),
@@ -376,7 +363,6 @@ static void script(const struct picture *p, const struct gnuplot *g, const size_
 static void check_picture(const struct plot_settings *settings, const struct subject *s)
 {
     size_t d = s->data.x.cols;
-
     if (hinge_task_info(hinge_model_task(s->model))->regresses)
         die(EXIT_DATA, "%s: a regression has no decision regions to draw", settings->model_path);
     if (hinge_model_kernel(s->model).type == HINGE_PRECOMPUTED)
@@ -394,7 +380,6 @@ void draw_model(const struct plot_settings *settings)
     struct picture p = { .s = &s, .settings = settings };
     struct gnuplot g;
     size_t *count, kept;
-
     subject_load(&s, settings->model_path, settings->data_path, &settings->data, settings->params.threads);
     if (hinge_model_columns(s.model, &kept))
         die(EXIT_DATA, "%s: its support vectors are too wide to be drawn: %zu features, far apart, hold something",

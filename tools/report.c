@@ -67,7 +67,6 @@ static void judge_problem(struct report *r, size_t p, double tolerance)
     struct two_class *t = &r->problems[p];
     double *margins = allocate(s->data.x.rows, sizeof *margins);
     size_t a, b;
-
     problem_classes(s->model, p, &a, &b);
     t->positive = labels[a];
     t->negative = b == SIZE_MAX ? NAN : labels[b];
@@ -92,7 +91,6 @@ static void find_norms(struct report *r)
     const double *coef = hinge_model_coef(model), *rho = hinge_model_rho(model);
     const size_t *index = hinge_model_sv_index(model), *class_sv = hinge_model_class_sv(model);
     size_t n = r->n_problems, n_sv = hinge_model_n_sv(model);
-
     for (size_t p = 0; p < n; p++) {
         struct two_class *t = &r->problems[p];
         size_t sides[2], first = 0;
@@ -119,7 +117,6 @@ static void confuse(struct report *r)
 {
     const struct subject *s = &r->s;
     size_t n = s->data.x.rows, most = hinge_model_n_classes(s->model) + 100;
-
     r->label = allocate(most, sizeof *r->label);
     r->n_labels = subject_labels(s, r->label, most);
     r->confusion = allocate(r->n_labels, r->n_labels * sizeof *r->confusion);
@@ -136,7 +133,6 @@ static void confuse(struct report *r)
 static double dimension_of(const hinge_kernel *kernel, size_t d)
 {
     size_t dimension;
-
     if (kernel->type == HINGE_LINEAR)
         return (double)d;
     if (kernel->type != HINGE_POLYNOMIAL)
@@ -197,7 +193,6 @@ static int on_progress(void *arg, const hinge_progress *p)
 static void leave_one_out(struct report *r, const struct report_settings *s)
 {
     hinge_params params = s->params;
-
     params.progress = on_progress;
     check(hinge_leave_one_out(&r->s.trained, r->s.data.y, &params, NULL, &r->loo, &failure));
     wipe_line();
@@ -206,7 +201,6 @@ static void leave_one_out(struct report *r, const struct report_settings *s)
 static int keep_kinds(void *arg, size_t problem, const hinge_kinds *kinds, const hinge_point *points)
 {
     struct two_class *problems = arg;
-
     (void)points;
     problems[problem].kinds = *kinds;
     return 0;
@@ -217,7 +211,6 @@ static void certify(struct report *r, struct report_settings *s)
     const char *missing = r->s.located ? recall_params(r->s.model, &s->params, &r->recall) : r->s.why;
     const hinge_matrix *x = &r->s.trained;
     const double *y = r->s.data.y;
-
     if (missing) {
         snprintf(r->why, sizeof r->why, "%s", missing);
         return;
@@ -242,7 +235,6 @@ static void certify(struct report *r, struct report_settings *s)
 static void find_out(struct report *r, struct report_settings *s)
 {
     hinge_task task;
-
     subject_load(&r->s, s->model_path, s->data_path, &s->data, s->params.threads);
     if (s->weights)
         s->params.weights = r->weights = load_weights(s->weights, r->s.data.x.rows);
@@ -281,7 +273,6 @@ static int write_problem(void *arg, size_t p, const hinge_kinds *kinds, const hi
 {
     const struct points_file *out = arg;
     const struct report *r = out->report;
-
     (void)kinds;
     for (size_t i = 0; i < r->s.data.x.rows; i++) {
         double y = problem_sign(r->s.model, p, r->s.data.y[i]), f = r->s.decisions[i * r->n_problems + p];
@@ -303,7 +294,6 @@ static void write_points(const struct report *r, const struct report_settings *s
 {
     struct points_file points = { r, s->tolerance, NULL };
     struct output out;
-
     if (!r->problems)
         die(EXIT_USAGE, "--points: the model is no classifier, and only those have slack classes");
     output_open(&out, s->points);
@@ -341,7 +331,6 @@ int command_report(int argc, char **argv)
 {
     struct report_settings s = { 0 };
     struct report r = { 0 };
-
     read_options(argc, argv, &s);
     restart_if_slow(!s.no_restart, 0);
     if (s.points)

@@ -11,7 +11,6 @@
 static void print_head(const struct report *r, const struct report_settings *s)
 {
     hinge_kernel kernel = hinge_model_kernel(r->s.model);
-
     printf("%-16s %s, %s kernel, %zu support vectors", "model", hinge_task_info(hinge_model_task(r->s.model))->keyword,
            hinge_kernel_info(kernel.type)->keyword, hinge_model_n_sv(r->s.model));
     if (r->problems)
@@ -49,7 +48,6 @@ static void print_losses(const double *losses)
 static void print_bounds(const struct report *r, const struct report_settings *s)
 {
     const struct bounds *b = &r->bounds;
-
     printf("%-16s %.6g, of centred data %.6g; feature space of %.10g dimensions\n", "radius R", b->radius,
            b->radius_centred, b->dimension);
     printf("%-16s <= min(ceil(R^2/rho^2), d) + 1 = %.10g\n", "VC dimension", b->vc_fat);
@@ -65,7 +63,6 @@ static void print_bounds(const struct report *r, const struct report_settings *s
 static void print_leave_one_out(const struct report *r, const struct report_settings *s)
 {
     size_t n = r->s.data.x.rows, n_sv = hinge_model_n_sv(r->s.model);
-
     if (isnan(r->bounds.leave_one_out) && !s->leave_one_out)
         return;
     if (isnan(r->bounds.leave_one_out))
@@ -80,7 +77,6 @@ static void print_leave_one_out(const struct report *r, const struct report_sett
 static void print_one_problem(const struct report *r)
 {
     const struct two_class *t = &r->problems[0];
-
     if (r->certified) {
         const hinge_kinds *k = &t->kinds;
 
@@ -171,7 +167,6 @@ static void print_text(const struct report *r, const struct report_settings *s)
 static void json_problem(struct json *j, const struct report *r, const struct two_class *t)
 {
     const hinge_kinds *k = &t->kinds;
-
     json_open(j, NULL, '{');
     json_label(j, "positive", subject_words(&r->s), t->positive);
     json_label(j, "negative", subject_words(&r->s), t->negative);
@@ -216,7 +211,6 @@ static void json_confusion(struct json *j, const struct report *r)
 static void print_json(const struct report *r, const struct report_settings *s)
 {
     struct json j = { 0 };
-
     json_open(&j, NULL, '{');
     json_put(&j, "model %s, data %s, task %s, kernel %s", s->model_path, s->data_path,
              hinge_task_info(s->params.task)->keyword, hinge_kernel_info(s->params.kernel.type)->keyword);

@@ -13,7 +13,6 @@ void restart_if_slow(int allowed, int verbose)
 {
     const char *off = getenv("HINGE_NO_RESTART");
     hinge_machine machine;
-
     if (!allowed || getenv("OPENBLAS_CORETYPE") || (off && *off && strcmp(off, "0") != 0))
         return;
     machine = hinge_machine_info();

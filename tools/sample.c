@@ -39,7 +39,6 @@ static int compare_labels(const void *a, const void *b)
 {
     const struct label *x = a, *y = b;
     int order = memcmp(x->text, y->text, x->length < y->length ? x->length : y->length);
-
     if (order == 0)
         order = (x->length > y->length) - (x->length < y->length);
     return order ? order : (x->line > y->line) - (x->line < y->line);
@@ -48,7 +47,6 @@ static int compare_labels(const void *a, const void *b)
 static struct label find_label(const struct text_lines *lines, size_t line)
 {
     const char *text = lines->bytes + lines->start[line];
-
     text += strspn(text, " \t");
     return (struct label){ text, strcspn(text, " \t,;\r\n"), line };
 }
@@ -57,7 +55,6 @@ static struct label find_label(const struct text_lines *lines, size_t line)
 static size_t draw(uint64_t *state, size_t n)
 {
     uint64_t x = *state += 0x9e3779b97f4a7c15u;
-
     x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
     x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
     return (size_t)((x ^ (x >> 31)) % n);
@@ -81,7 +78,6 @@ struct class {
 static int compare_classes(const void *a, const void *b)
 {
     const struct class *x = a, *y = b;
-
     if (x->size != y->size)
         return x->size > y->size ? 1 : -1;
     return x->place > y->place ? 1 : -1;
@@ -92,7 +88,6 @@ static void take_by_class(const char *path, char *taken, struct label *labels, s
 {
     struct class *classes = allocate(n, sizeof *classes);
     size_t left = count, n_classes = 0;
-
     qsort(labels, n, sizeof *labels, compare_labels);
     for (size_t k = 0; k < n; k++) {
         if (k == 0 || labels[k].length != labels[k - 1].length ||
@@ -119,7 +114,6 @@ static void take_by_class(const char *path, char *taken, struct label *labels, s
 static void write_lines(const char *path, const struct text_lines *lines, const char *taken, int wanted)
 {
     struct output out;
-
     output_open(&out, path);
     for (size_t k = 0; k < lines->count; k++)
         if (taken[k] == wanted || taken[k] == 2)
@@ -138,7 +132,6 @@ int command_sample(int argc, char **argv)
     struct label *labels;
     size_t count, head, n;
     char *taken;
-
     parse_command(argc, argv, &line);
     head = s.header;
     check_writable(output, data_path);

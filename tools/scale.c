@@ -20,7 +20,6 @@ static void parse_y(const struct option_use *use, void *field)
 {
     struct scale_settings *s = field;
     struct option_use second = *use;
-
     s->ranges.y_to.low = real_value(use, use->detail);
     second.text = option_next(use);
     s->ranges.y_to.high = real_value(&second, use->detail);
@@ -63,7 +62,6 @@ static void read_options(int argc, char **argv, struct scale_settings *s, const 
 static double scaled(double value, double low, double high, double lower, double upper)
 {
     double result = lower + (upper - lower) * (value - low) / (high - low);
-
     if (value == low)
         return lower;
     if (value == high)
@@ -80,7 +78,6 @@ static size_t write_row(FILE *file, const struct ranges *r, const hinge_data *da
     double label = data->y[i];
     size_t entries = 0;
     char room[LABEL_ROOM];
-
     if (r->scale_y)
         label = scaled(label, r->y.low, r->y.high, r->y_to.low, r->y_to.high);
     fprintf(file, "%s ", label_text(&data->words, label, 17, room));
@@ -103,7 +100,6 @@ static void write_data(const struct scale_settings *s, const hinge_data *data)
 {
     struct output out;
     size_t entries = 0;
-
     output_open(&out, s->output ? s->output : "-");
     for (size_t i = 0; i < data->x.rows; i++)
         entries += write_row(out.file, &s->ranges, data, i);
@@ -130,7 +126,6 @@ int command_scale(int argc, char **argv)
     struct ranges here = { 0 };
     const char *path;
     hinge_data data;
-
     read_options(argc, argv, &s, &path);
     if (s.restore)
         ranges_read(&s.ranges, s.restore);

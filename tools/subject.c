@@ -9,7 +9,6 @@ static void scale(struct subject *s)
     const double *factor = hinge_model_scale_factor(s->model), *offset = hinge_model_scale_offset(s->model);
     const double *origin = hinge_model_scale_origin(s->model);
     const hinge_matrix *x = &s->data.x;
-
     s->trained = *x;
     if (!factor)
         return;
@@ -48,7 +47,6 @@ void subject_load(struct subject *s, const char *model_path, const char *data_pa
     hinge_predict_options options = { .threads = threads, .precision = HINGE_PRECISION_F64 };
     struct data_flags as_doubles = *flags;
     size_t n;
-
     memset(s, 0, sizeof *s);
     s->model = load_model(model_path);
     as_doubles.read.type = HINGE_F64;
@@ -83,7 +81,6 @@ size_t subject_labels(const struct subject *s, double *labels, size_t most)
     static const double normal[2] = { 1, -1 };
     const double *classes = is_classifier(s->model) ? hinge_model_labels(s->model) : normal;
     size_t count = 0;
-
     for (size_t k = 0; k < hinge_model_n_classes(s->model) && count < most; k++)
         /* NOLINTNEXTLINE(clang-analyzer-core.uninitialized.Assign): two classes where it is no classifier */
         labels[count++] = classes[k];
@@ -101,7 +98,6 @@ int is_classifier(const hinge_model *model)
 void problem_classes(const hinge_model *model, size_t problem, size_t *a, size_t *b)
 {
     size_t left = problem, n_classes = hinge_model_n_classes(model);
-
     *a = problem;
     *b = SIZE_MAX;
     if (hinge_model_multiclass(model) == HINGE_ONE_VS_REST)
@@ -115,7 +111,6 @@ double problem_sign(const hinge_model *model, size_t problem, double label)
 {
     const double *labels = hinge_model_labels(model);
     size_t a, b;
-
     problem_classes(model, problem, &a, &b);
     if (label == labels[a])
         return 1;

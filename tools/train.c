@@ -26,7 +26,6 @@ static void parse_scale(const struct option_use *use, void *field)
     struct train_settings *s = field;
     double number[2];
     int ends = numbers_with_commas(use->text ? use->text : option_peek(use, 0), number, COUNT_OF(number));
-
     s->scale = 1;
     if (use->text && !ends)
         die(EXIT_USAGE, "%s: '%s' is not LOWER,UPPER", use->shown, use->text);
@@ -149,7 +148,6 @@ struct command_line train_line(struct train_settings *s, const char *text, size_
 void train_settle_options(struct train_settings *s)
 {
     int ends = !isnan(s->scale_lower) || !isnan(s->scale_upper);
-
     s->eps_open = s->params.eps == 0;
     if (s->eps_open)
         s->params.eps = hinge_params_default(s->params.task).eps;
@@ -213,7 +211,6 @@ static void read_online(struct train_settings *s)
 static void read_options(int argc, char **argv, struct train_settings *s)
 {
     struct command_line line = train_line(s, usage, 0);
-
     line.groups[TRAIN_GROUPS] = (struct option_group)OPTION_GROUP("Output:", output_options, s);
     parse_command(argc, argv, &line);
     if (s->folds && (s->test || s->certify))
@@ -228,7 +225,6 @@ static void read_options(int argc, char **argv, struct train_settings *s)
 static size_t *precomputed_index(const hinge_data *data, const char *path)
 {
     size_t *index;
-
     if (!data->serial)
         return NULL;
     index = allocate(data->x.rows, sizeof *index);
@@ -245,7 +241,6 @@ static size_t *precomputed_index(const hinge_data *data, const char *path)
 static void find_labels(struct train_settings *s, const hinge_data *data)
 {
     const struct class_weights *classes = &s->classes;
-
     set_class_weights(&s->params, &s->classes, &data->words);
     for (size_t k = 0; k < classes->count; k++) {
         int none = place_of(data->y, data->x.rows, classes->labels[k]) == data->x.rows;
@@ -265,7 +260,6 @@ static void find_labels(struct train_settings *s, const hinge_data *data)
 static void restore_ranges(const struct train_settings *s, struct ranges *file, const hinge_data *data)
 {
     struct ranges here = { 0 };
-
     ranges_measure(&here, data);
     if (s->data.ranks)
         s->data.ranks->span(&here.x, data->x.rows);
@@ -282,7 +276,6 @@ static void load_training(struct train_settings *s, hinge_data *data, hinge_scal
     int ranks = s->data.ranks != NULL, in_place = s->scale && !ranks && (!s->folds || s->scale_restore);
     struct data_flags flags = s->data;
     struct ranges ranges = { .x = { .lower = s->scale_lower, .upper = s->scale_upper } };
-
     if (s->scale_restore)
         ranges_read(&ranges, s->scale_restore);
     if (ranges.scale_y && !ranks)
@@ -312,7 +305,6 @@ static void load_training(struct train_settings *s, hinge_data *data, hinge_scal
 static double eps_of_folds(const hinge_params *p, size_t n)
 {
     double eps = hinge_params_default(p->task).eps, most = 0.1;
-
     if (n < 5000 || (p->task != HINGE_C_SVC && p->task != HINGE_EPSILON_SVR))
         return eps;
     most *= p->C < 1 ? p->C : 1;
@@ -337,7 +329,6 @@ void train_load(struct train_settings *s, struct train_run *run)
     const struct ranks *ranks = s->data.ranks;
     double start = now();
     size_t rows;
-
     load_training(s, &run->data, &run->scaling);
     rows = run->data.x.rows;
     limit_folds(s, ranks ? ranks->rows(rows) : rows);
@@ -370,7 +361,6 @@ static hinge_status cross_validate(struct train_settings *s, struct train_run *r
     size_t rows = run->data.x.rows, n;
     double *predictions = allocate(rows, sizeof *predictions), *truth = allocate(rows, sizeof *truth);
     hinge_status status;
-
     if (rows)
         memcpy(truth, run->data.y, rows * sizeof *truth);
     if (s->data.ranks)
@@ -431,7 +421,6 @@ void train_run(struct train_settings *s, struct train_run *run)
     struct display display = { .folds = s->folds, .eps = s->params.eps,
                                .terminal = terminal_width() && !s->data.ranks };
     hinge_status status = HINGE_OK;
-
     if (!s->quiet)
         display.interval = display.terminal ? 0.1 : s->verbose ? 10 : 0;
     s->params.progress = display_progress;
@@ -476,7 +465,6 @@ void train_run(struct train_settings *s, struct train_run *run)
 static void read_test(const struct train_settings *s, struct train_run *run)
 {
     struct data_flags flags = s->data;
-
     if (!s->test)
         return;
     flags.read.labels_path = s->test_labels;
@@ -492,7 +480,6 @@ static void test(const struct train_settings *s, struct train_run *run)
 {
     hinge_predict_options options = { .threads = s->params.threads, .cpu_level = s->params.cpu_level };
     double *labels, start;
-
     fit_test(run->model, &run->test);
     warn_of_unknown_labels(s->test, &run->test, run->model);
     labels = allocate(run->test.x.rows, sizeof *labels);
@@ -521,7 +508,6 @@ int run_train(struct train_settings *s)
     const struct ranks *ranks = s->data.ranks;
     struct train_run run = { 0 };
     double start;
-
     if (!s->model_path)
         s->model_path = s->own_path = join(base_name(s->data_path), ".model", "");
     if (!s->folds)
@@ -549,7 +535,6 @@ int run_train(struct train_settings *s)
 int command_train(int argc, char **argv)
 {
     struct train_settings s = { 0 };
-
     read_options(argc, argv, &s);
     restart_if_slow(!s.no_restart, s.verbose);
     return run_train(&s);

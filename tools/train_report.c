@@ -13,7 +13,6 @@
 static uint64_t peak_bytes(void)
 {
     struct rusage used;
-
     return getrusage(RUSAGE_SELF, &used) ? 0 : (uint64_t)used.ru_maxrss * 1024;
 }
 
@@ -79,7 +78,6 @@ static void add_part(struct part **last, int indent, const char *name, double se
 {
     struct part *part = (*last)++;
     va_list values;
-
     *part = (struct part){ indent, name, seconds, "" };
     va_start(values, format);
     vsnprintf(part->what, sizeof part->what, format, values);
@@ -91,7 +89,6 @@ static void parts_of(const hinge_report *r, struct part parts[PARTS])
     const hinge_stages *s = &r->stages;
     double spent = s->gather + s->products + s->map + s->update + s->read;
     struct part *last = parts;
-
     add_part(&last, PHASE, "rows", r->phase.rows,
              "kernel rows and the gradient, %.4g MB of rows read; threads' seconds / threads:",
              1e-6 * (double)r->bytes_read);
@@ -120,7 +117,6 @@ static void json_profile(struct json *j, const struct train_run *run)
 {
     const hinge_report *r = &run->report;
     struct part parts[PARTS];
-
     json_open(j, "profile", '{');
     parts_of(r, parts);
     json_open(j, "stages", '{');
@@ -154,7 +150,6 @@ static void json_task(struct json *j, const struct train_settings *s, const stru
     const hinge_params *p = &s->params;
     hinge_kernel kernel = p->kernel;
     const hinge_task_row *task = hinge_task_info(p->task);
-
     json_put(j, "task %s", task->keyword);
     if (kernel.gamma == HINGE_GAMMA_AUTO)
         kernel.gamma = 1.0 / (double)run->data.x.cols;
@@ -174,7 +169,6 @@ static void print_json(const struct train_settings *s, const struct train_run *r
 {
     const struct online *o = &s->online;
     struct json j = { 0 };
-
     json_open(&j, NULL, '{');
     json_task(&j, s, run);
     if (o->solver)
@@ -255,7 +249,6 @@ static void print_profile(const struct train_run *run)
 {
     const hinge_report *r = &run->report;
     struct part parts[PARTS];
-
     printf("%-16s seconds, share of the training's%s\n", "profile",
            ran_side_by_side(r) ? "; problems side by side: the threads' seconds, summed" : "");
     parts_of(r, parts);
@@ -279,7 +272,6 @@ static void print_profile(const struct train_run *run)
 static void print_table(const struct train_settings *s, const struct train_run *run)
 {
     const hinge_report *r = &run->report;
-
     if (s->online.solver)
         print_online(run, &s->online);
     else
@@ -321,7 +313,6 @@ void train_report(const struct train_settings *s, const struct train_run *run)
 int train_was_stopped(const struct train_settings *s, const struct train_run *run)
 {
     int stopped = s->data.ranks ? run->report.outcome == HINGE_STOPPED : was_interrupted();
-
     return stopped && run->report.outcome != HINGE_CONVERGED;
 }
 
