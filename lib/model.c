@@ -114,7 +114,7 @@ void hinge_model_free(hinge_model *m)
         return;
     void *all[] = { m->labels,      m->class_sv, m->rho,    m->objectives, m->coef,          m->sv,
                     m->sv_serial,   m->sv_index, m->prob_a, m->prob_b,     m->density_marks, m->scale_factor,
-                    m->scale_offset, m->scale_origin, m->training, m->columns };
+                    m->scale_offset, m->scale_origin, m->scale_base, m->training, m->columns };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         hg_free(all[i]);
     hg_words_free(&m->words);
@@ -430,12 +430,10 @@ static hinge_status replace(hinge_model *m, hinge_model *changed, hinge_error *e
     free_derived(losing);
     if (losing->sv != staying->sv)
         hg_free(losing->sv);
+    double *const lost[] = { losing->scale_factor, losing->scale_offset, losing->scale_origin, losing->scale_base };
     if (losing->scale_factor != staying->scale_factor)
-        hg_free(losing->scale_factor);
-    if (losing->scale_offset != staying->scale_offset)
-        hg_free(losing->scale_offset);
-    if (losing->scale_origin != staying->scale_origin)
-        hg_free(losing->scale_origin);
+        for (int k = 0; k < 4; k++)
+            hg_free(lost[k]);
     *m = *staying;
     return status == HINGE_OK ? hg_ok(err) : status;
 }
@@ -516,30 +514,35 @@ const hinge_words *hinge_model_words(const hinge_model *m)
     return m->words.count > 0 ? &m->words : NULL;
 }
 
-hinge_status hinge_model_set_scaling(hinge_model *m, const double *factor, const double *offset, const double *origin,
-                                     hinge_error *err)
+hinge_status hg_model_set_scaling(hinge_model *m, const double *const part[4], hinge_error *err)
 {
-    bool scales = factor != NULL && offset != NULL, moves = scales && origin != NULL;
     if (m->sv == NULL)
         return hg_fail(err, HINGE_EINVAL, "model: the values of a precomputed kernel cannot be scaled");
     if (m->columns != NULL)
         return hg_fail(err, HINGE_EINVAL, "model: it knows some columns of its examples only, which are not scaled");
-    for (size_t c = 0; scales && c < m->d; c++)
-        if (!isfinite(factor[c]) || !isfinite(offset[c]) || (moves && !isfinite(origin[c])))
-            return hg_fail(err, HINGE_EINVAL, "scaling: (x - %g) * %g + %g of feature %zu is not finite",
-                           moves ? origin[c] : 0.0, factor[c], offset[c], c);
+    for (size_t c = 0; part[0] != NULL && part[1] != NULL && c < m->d; c++)
+        if (!isfinite(part[0][c]) || !isfinite(part[1][c]))
+            return hg_fail(err, HINGE_EINVAL, "scaling: x * %g + %g of feature %zu is not finite", part[0][c],
+                           part[1][c], c);
     hinge_model scaled = *m;
-    scaled.scale_factor = scales ? copy_of(factor, m->d, sizeof *factor) : NULL;
-    scaled.scale_offset = scales ? copy_of(offset, m->d, sizeof *offset) : NULL;
-    scaled.scale_origin = moves ? copy_of(origin, m->d, sizeof *origin) : NULL;
-    if ((scales && (scaled.scale_factor == NULL || scaled.scale_offset == NULL)) ||
-        (moves && scaled.scale_origin == NULL)) {
-        hg_free(scaled.scale_factor);
-        hg_free(scaled.scale_offset);
-        hg_free(scaled.scale_origin);
+    double **const to[] = { &scaled.scale_factor, &scaled.scale_offset, &scaled.scale_origin, &scaled.scale_base };
+    bool ok = true;
+    for (int k = 0; k < 4; k++) {
+        bool is_there = part[0] != NULL && part[1] != NULL && part[k] != NULL;
+        *to[k] = is_there ? copy_of(part[k], m->d, sizeof *part[k]) : NULL;
+        ok = ok && (!is_there || *to[k] != NULL);
+    }
+    if (!ok) {
+        for (int k = 0; k < 4; k++)
+            hg_free(*to[k]);
         return hg_fail(err, HINGE_ENOMEM, "no memory for the scaling of %zu features", m->d);
     }
     return replace(m, &scaled, err);
+}
+
+hinge_status hinge_model_set_scaling(hinge_model *m, const double *factor, const double *offset, hinge_error *err)
+{
+    return hg_model_set_scaling(m, (const double *const[4]){ factor, offset }, err);
 }
 
 /* ---- how it was trained ----------------------------------------------------------------------------------------- */

@@ -25,8 +25,8 @@ struct hinge_model {
     double *coef;         /* [coef rows * n_sv], row m column SV; see hg_model_coef_rows */
     double *prob_a, *prob_b; /* [n_problems] Platt; regression: prob_a[0] is the Laplace sigma; NULL: not calibrated */
     double *density_marks; /* [10] one-class; NULL: not calibrated */
-    double *scale_factor, *scale_offset; /* [d], both or none: examples are (x - origin) * factor + offset */
-    double *scale_origin; /* [d]; NULL: 0 */
+    double *scale_factor, *scale_offset; /* [d], both or none: examples are x * factor + offset, or, */
+    double *scale_origin, *scale_base;   /* [d], both or none, (x - origin) * factor + base */
     double *training;     /* [n_training] by hg_training_field, NULL: not told */
     size_t n_training;
     size_t *columns;      /* [n_columns] the feature of files, from 1, of each of the first; NULL: feature j is j + 1 */
@@ -66,6 +66,9 @@ struct hg_doubt {
     double share, rest, least; /* least: coefficients, and products with them, that are less than f32 holds */
 };
 struct hg_doubt hg_model_doubt(const hinge_model *model, double norm);
+
+/* hinge_model_set_scaling with factor, offset, origin and base, each NULL or [d]. */
+hinge_status hg_model_set_scaling(hinge_model *model, const double *const part[4], hinge_error *err);
 
 /* The decision values in precision "auto" are right to this. */
 double hg_model_promise(const hinge_model *model);

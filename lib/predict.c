@@ -395,7 +395,7 @@ static hinge_status predict(const hinge_model *m, const hinge_matrix *x, const h
     const hinge_model *of = m->merged != NULL ? m->merged : m;
     struct hg_prediction j = { .m = of,
                      .x = { .x = *x, .shift = of->shift, .origin = m->scale_origin, .factor = m->scale_factor,
-                            .offset = m->scale_offset, .n = x->rows },
+                            .offset = m->scale_base != NULL ? m->scale_base : m->scale_offset, .n = x->rows },
                      .labels = labels,
                      .decisions = decisions,
                      .options = o,

@@ -2,6 +2,7 @@
  * Scaling of features: ranges fitted, examples mapped and mapped back, the map stored in a model.
  */
 #include "lib/scaling.h"
+#include "lib/model.h"
 #include "lib/params.h"
 
 #include <math.h>
@@ -56,24 +57,26 @@ hinge_status hinge_scaling_factors(const hinge_scaling *s, double *factor, doubl
     for (size_t c = 0; c < s->n_features; c++) {
         double low = s->low[c], width = s->high[c] - low;
         factor[c] = width != 0 ? (s->upper - s->lower) / width : 0;
-        offset[c] = width != 0 ? s->lower : 0;
-        if (!(width >= 0 && isfinite(width) && isfinite(factor[c])))
+        offset[c] = width != 0 ? s->lower - low * factor[c] : 0;
+        if (!(width >= 0 && isfinite(width) && isfinite(factor[c]) && isfinite(offset[c])))
             return hg_fail(err, HINGE_EINVAL, "scaling: feature %zu of %zu: values from %g to %g cannot be scaled",
                            c + 1, s->n_features, low, s->high[c]);
     }
     return hg_ok(err);
 }
 
-/* factor[n_features], behind them the offsets, and the origins: 0 where a feature has no width; the caller's. */
+/* factor[n_features], behind them offsets, origins and bases: 0 where a feature has no width; the caller's. */
 static hinge_status make_factors(const hinge_scaling *s, double **factor, hinge_error *err)
 {
     size_t n = s->n_features;
-    double *f = hg_alloc(3 * n, sizeof *f);
+    double *f = hg_alloc(4 * n, sizeof *f);
     if (f == NULL)
         return hg_fail(err, HINGE_ENOMEM, "no memory for the scaling of %zu features", n);
     hinge_status status = hinge_scaling_factors(s, f, f + n, err);
-    for (size_t c = 0; c < n && status == HINGE_OK; c++)
+    for (size_t c = 0; c < n && status == HINGE_OK; c++) {
         f[2 * n + c] = f[c] != 0 ? s->low[c] : 0;
+        f[3 * n + c] = f[c] != 0 ? s->lower : 0;
+    }
     if (status == HINGE_OK)
         *factor = f;
     else
@@ -101,7 +104,7 @@ static hinge_status map(const hinge_scaling *s, const hinge_matrix *x, bool back
     for (size_t i = 0; i < x->rows; i++)
         for (size_t c = 0; c < x->cols; c++) {
             double value = hg_matrix_value(x, i, c), f = factor[c];
-            out[i * ld + c] = !back    ? (value - factor[2 * x->cols + c]) * f + factor[x->cols + c]
+            out[i * ld + c] = !back    ? (value - factor[2 * x->cols + c]) * f + factor[3 * x->cols + c]
                               : f != 0 ? s->low[c] + (value - s->lower) / f
                                        : s->low[c];
         }
@@ -131,7 +134,8 @@ hinge_status hinge_scaling_attach(const hinge_scaling *s, hinge_model *model, hi
         return hg_fail(err, HINGE_EINVAL, "scaling: %zu features, but the model has %zu", n,
                        hinge_model_n_features(model));
     hinge_status status = make_factors(s, &factor, err);
-    HG_THEN(status, hinge_model_set_scaling(model, factor, factor + n, factor + 2 * n, err));
+    const double *const part[] = { factor, factor + n, factor + 2 * n, factor + 3 * n };
+    HG_THEN(status, hg_model_set_scaling(model, part, err));
     hg_free(factor);
     return status;
 }

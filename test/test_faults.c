@@ -564,7 +564,7 @@ static hinge_status set_scaling(hinge_model *model, const struct subject *s, hin
         factor[c] = 1 + 0.1 * (double)c;
         offset[c] = 3;
     }
-    return FAULTED(hinge_model_set_scaling(model, factor, offset, offset, err));
+    return FAULTED(hinge_model_set_scaling(model, factor, offset, err));
 }
 
 static hinge_status calibrate(hinge_model *model, const struct subject *s, hinge_error *err)

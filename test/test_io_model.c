@@ -83,6 +83,7 @@ static void check_equal(const struct hinge_model *a, const struct hinge_model *b
     check_same(a->scale_factor, b->scale_factor, a->d, sizeof *a->scale_factor);
     check_same(a->scale_offset, b->scale_offset, a->d, sizeof *a->scale_offset);
     check_same(a->scale_origin, b->scale_origin, a->d, sizeof *a->scale_origin);
+    check_same(a->scale_base, b->scale_base, a->d, sizeof *a->scale_base);
 }
 
 /* Three classes, four SVs, three features; one SV is all 0, and the highest feature is used. */
@@ -113,7 +114,7 @@ static struct hinge_model *three_classes(hinge_kernel kernel)
 #define SCALED                                                                                                 \
     "svm_type c_svc\nkernel_type rbf\ngamma 0.5\nnr_class 2\ntotal_sv 2\nrho 1\nlabel 1 -1\nprobA -2\n"        \
     "probB 0.1\nnr_sv 1 1\nhinge_scale_factor 0.5 2 0\nhinge_scale_offset -1 0 3\n"                           \
-    "hinge_scale_origin 0.5 -7 0\nSV\n1 1:1 3:0 \n-1 2:3 \n"
+    "hinge_scale_origin 0.5 -7 0\nhinge_scale_base 0 1 0\nSV\n1 1:1 3:0 \n-1 2:3 \n"
 
 static void layout(void **state)
 {
@@ -286,7 +287,7 @@ static void few_columns(void **state)
     assert_int_equal(wider_size, size);
     assert_memory_equal(wider, text, size);
     const double ones[] = { 1, 1, 1, 1 };
-    assert_int_equal(hinge_model_set_scaling(again, ones, ones, NULL, &err), HINGE_EINVAL);
+    assert_int_equal(hinge_model_set_scaling(again, ones, ones, &err), HINGE_EINVAL);
     hinge_free(wider);
     hinge_free(text);
 }
@@ -429,7 +430,7 @@ static void refuses_our_own(void **state)
     REFUSED(SVR_SIZES "hinge_training 1 1 1 1 0 0 -3 -2\n" ONE_SV, 6, "a negative number");
     REFUSED(SVR_SIZES "hinge_scale_factor 1\n" ONE_SV, 0, "hinge_scale_offset is missing");
     REFUSED(SVR_SIZES "hinge_scale_offset 1\n" ONE_SV, 0, "hinge_scale_factor is missing");
-    REFUSED(SVR_SIZES "hinge_scale_origin 1\n" ONE_SV, 0, "hinge_scale_factor is missing");
+    REFUSED(SVR_SIZES "hinge_scale_origin 1\n" ONE_SV, 0, "hinge_scale_base is missing");
     REFUSED(SVR_SIZES "hinge_scale_factor 1 1\nhinge_scale_offset 1\n" ONE_SV, 7,
             "hinge_scale_offset has 1 values");
     REFUSED(SVR_SIZES "hinge_scale_factor 1\nhinge_scale_offset nan\n" ONE_SV, 7, "hinge_scale_offset 'nan'");

@@ -398,7 +398,7 @@ static void themselves(void **state)
                 for (size_t i = 0; i < n; i++)
                     m->coef[i] = (i < n / 2 ? 1 : -1) * (double)(1 + draw(&seed) % 8) / 8;
                 m->coef[0] = m->coef[5] = 0.5;
-                assert_int_equal(hinge_model_set_scaling(m, NULL, NULL, NULL, NULL), HINGE_OK); /* derives all anew */
+                assert_int_equal(hinge_model_set_scaling(m, NULL, NULL, NULL), HINGE_OK); /* derives all anew */
                 for (int precision = HINGE_PRECISION_AUTO; precision <= HINGE_PRECISION_F64; precision++) {
                     hinge_predict_options options = { .threads = 2, .precision = (hinge_precision)precision };
                     hinge_matrix x = set_matrix(&sv);

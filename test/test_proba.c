@@ -707,7 +707,7 @@ static void files_of_our_own(void **state)
         params.kernel = kernels[k];
         params.probability = k < 2; /* LIBSVM leaks those of a file that it refuses */
         model = fit(&set, &params, NULL);
-        assert_int_equal(hinge_model_set_scaling(model, factor, offset, NULL, NULL), HINGE_OK);
+        assert_int_equal(hinge_model_set_scaling(model, factor, offset, NULL), HINGE_OK);
         again = reload(model);
         assert_memory_equal(hinge_model_scale_factor(again), factor, sizeof factor);
         assert_memory_equal(hinge_model_scale_offset(again), offset, sizeof offset);

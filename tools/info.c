@@ -63,7 +63,7 @@ static void print_scaling(const hinge_model *model)
             low = fmin(low, factor[k]);
             high = fmax(high, factor[k]);
         }
-    printf("%-10s (x - origin) * factor + offset", "scaling");
+    printf("%-10s x * factor + offset", "scaling");
     if (left_out < n)
         printf(", factors %.10g to %.10g", low, high);
     if (left_out)
@@ -195,8 +195,10 @@ static void json_model(struct json *j, const hinge_model *model)
         json_reals(j, "scale_factor", hinge_model_scale_factor(model), n_features);
         json_reals(j, "scale_offset", hinge_model_scale_offset(model), n_features);
     }
-    if (hinge_model_scale_origin(model))
+    if (hinge_model_scale_origin(model)) {
         json_reals(j, "scale_origin", hinge_model_scale_origin(model), n_features);
+        json_reals(j, "scale_base", hinge_model_scale_base(model), n_features);
+    }
     json_put(j, "probability %i", hinge_model_has_probability(model));
     if (!isnan(laplace_width(model)))
         json_put(j, "sigma %g", laplace_width(model));

@@ -6,8 +6,8 @@
 
 static void scale(struct subject *s)
 {
-    const double *factor = hinge_model_scale_factor(s->model), *offset = hinge_model_scale_offset(s->model);
-    const double *origin = hinge_model_scale_origin(s->model);
+    const double *factor = hinge_model_scale_factor(s->model), *origin = hinge_model_scale_origin(s->model);
+    const double *offset = origin ? hinge_model_scale_base(s->model) : hinge_model_scale_offset(s->model);
     const hinge_matrix *x = &s->data.x;
     s->trained = *x;
     if (!factor)

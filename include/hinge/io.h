@@ -86,7 +86,7 @@ HINGE_API hinge_status hinge_data_write(const char *path, const hinge_matrix *x,
 HINGE_API hinge_status hinge_file_read(const char *path, char **bytes, size_t *size, hinge_error *err);
 
 /* Saves a model as LIBSVM's text; hinge_model_load reads files of hinge and LIBSVM, also compressed with xz or gz. Keys
- * of hinge's own: hinge_multiclass (one-vs-rest), hinge_scale_factor, _offset and _origin, hinge_kernel (the
+ * of hinge's own: hinge_multiclass (one-vs-rest), hinge_scale_factor, _offset, _origin and _base, hinge_kernel (the
  * caller's), hinge_label (labels that are no integers), hinge_training (C, nu, p, eps, 1 without bias, 1 with weights
  * of examples, labels of classes that have weights, their weights; C = 0: the hard margin). Words of labels are in the
  * line "SV", of which LIBSVM reads no more than that: "hinge_words" and each of them, with %20 for a blank and %25 for

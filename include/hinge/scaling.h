@@ -18,9 +18,9 @@ HINGE_API hinge_status hinge_scaling_fit(hinge_scaling *scaling, const hinge_mat
                                          double lower, double upper, hinge_error *err);
 /* Frees low and high of a fitted scaling and clears it. */
 HINGE_API void hinge_scaling_free(hinge_scaling *scaling);
-/* Sets factor[n_features] and offset[n_features], the caller's: a feature becomes (x - low) * factor + offset, in which
- * no digits are lost however narrow its range is. EINVAL: lower and upper are no range, or a feature's range is too
- * wide or narrow for doubles. */
+/* Sets factor[n_features] and offset[n_features], the caller's: a feature becomes x * factor + offset. (The calls below
+ * take (x - low) * factor + lower, the same, in which no digits are lost where a range is narrow beside its values.)
+ * EINVAL: lower and upper are no range, or a feature's range is too wide or narrow for doubles. */
 HINGE_API hinge_status hinge_scaling_factors(const hinge_scaling *scaling, double *factor, double *offset,
                                              hinge_error *err);
 /* Scales the rows of x into out[i * ld + c], the caller's, ld >= x->cols = n_features, as a model with this scaling
@@ -35,15 +35,18 @@ HINGE_API hinge_status hinge_scaling_invert(const hinge_scaling *scaling, const 
 HINGE_API hinge_status hinge_scaling_attach(const hinge_scaling *scaling, hinge_model *model, hinge_error *err);
 
 /* Makes a model that was trained on scaled data take raw data from now on: it scales them first, by
- * (x[c] - origin[c]) * factor[c] + offset[c]. factor, offset and origin [n_features] are copied; origin NULL: 0;
- * factor and offset NULL: the scaling is taken off. Files keep it in keys of hinge's own, which LIBSVM refuses. EINVAL:
- * a precomputed kernel, a model of chosen columns (hinge_model_columns), values that are not finite. */
+ * x[c] * factor[c] + offset[c]. factor[n_features] and offset[n_features] are copied; NULL, NULL takes the scaling off.
+ * Files keep it in keys of hinge's own, which LIBSVM refuses. EINVAL: a precomputed kernel, a model of chosen columns
+ * (hinge_model_columns), values that are not finite. */
 HINGE_API hinge_status hinge_model_set_scaling(hinge_model *model, const double *factor, const double *offset,
-                                               const double *origin, hinge_error *err);
-/* Return the model's own factor, offset and origin, [n_features] each; NULL: it does not scale, or origin is 0. */
+                                               hinge_error *err);
+/* Return the model's own factor and offset, [n_features] each; NULL: it does not scale. */
 HINGE_API const double *hinge_model_scale_factor(const hinge_model *model);
 HINGE_API const double *hinge_model_scale_offset(const hinge_model *model);
+/* Return origin and base, [n_features] each: the model takes (x - origin) * factor + base, which is x * factor + offset
+ * but for rounding. NULL: it takes x * factor + offset as it stands. */
 HINGE_API const double *hinge_model_scale_origin(const hinge_model *model);
+HINGE_API const double *hinge_model_scale_base(const hinge_model *model);
 
 #ifdef __cplusplus
 }

@@ -14,12 +14,12 @@
  *     -1 2:1
  *
  * What LIBSVM has no words for stands under keys of hinge's own, which it refuses: hinge_label, hinge_kernel,
- * hinge_multiclass one_vs_rest (a coefficient and a rho a class), hinge_scale_factor, hinge_scale_offset and, unless it
- * is 0, hinge_scale_origin (a number a feature), hinge_training (parameters). Of the line "SV" LIBSVM reads the first
- * word only, so that more may stand in it: "SV hinge_features 5", the number of features where no support vectors tell
- * it; "SV hinge_tau 0.9", the level of a quantile regression, which is an epsilon_svr to LIBSVM and predicts as one;
- * last "SV hinge_words cat dog", the words that the labels 1 and 2 stand for, in which %20 is a blank and %25 a percent
- * sign.
+ * hinge_multiclass one_vs_rest (a coefficient and a rho a class), hinge_scale_factor and hinge_scale_offset, with them
+ * hinge_scale_origin and hinge_scale_base or neither (a number a feature), hinge_training (parameters). Of the line
+ * "SV" LIBSVM reads the first word only, so that more may stand in it: "SV hinge_features 5", the number of features
+ * where no support vectors tell it; "SV hinge_tau 0.9", the level of a quantile regression, which is an epsilon_svr to
+ * LIBSVM and predicts as one; last "SV hinge_words cat dog", the words that the labels 1 and 2 stand for, in which %20
+ * is a blank and %25 a percent sign.
  */
 #include "lib/model.h"
 #include "lib/params.h"
@@ -56,6 +56,7 @@ enum key {
     SCALE_FACTOR,
     SCALE_OFFSET,
     SCALE_ORIGIN,
+    SCALE_BASE,
     TRAINING,
     N_KEYS
 };
@@ -134,6 +135,7 @@ static const struct key_row {
     [SCALE_FACTOR] = { "hinge_scale_factor", REALS, FEATURES, AT(scale_factor), AT(d), "with a precomputed kernel" },
     [SCALE_OFFSET] = { "hinge_scale_offset", REALS, FEATURES, AT(scale_offset), AT(d), "with a precomputed kernel" },
     [SCALE_ORIGIN] = { "hinge_scale_origin", REALS, FEATURES, AT(scale_origin), AT(d), "with a precomputed kernel" },
+    [SCALE_BASE] = { "hinge_scale_base", REALS, FEATURES, AT(scale_base), AT(d), "with a precomputed kernel" },
     [TRAINING] = { "hinge_training", REALS, ANY, AT(training), AT(n_training), NULL },
 };
 
@@ -414,7 +416,7 @@ static bool check_count(struct reader *r, enum key key, size_t n)
         return refuse(r, TRAINING, "has not as many values as it should");
     if (n == values_due(m, key))
         return true;
-    if (key == SCALE_OFFSET || key == SCALE_ORIGIN)
+    if (key >= SCALE_OFFSET && key <= SCALE_BASE)
         return FAIL(HINGE_EFORMAT, r->lines[key].number, "%s has %zu values, and %s %zu", rows[key].name, n,
                     rows[SCALE_FACTOR].name, m->d);
     return FAIL(HINGE_EFORMAT, r->lines[key].number, "%s has %zu values, and nr_class %zu asks for %zu", rows[key].name,
@@ -478,7 +480,8 @@ static bool check_training(struct reader *r)
 static bool read_lists(struct reader *r)
 {
     const struct hinge_model *m = r->model;
-    if (!require(r, RHO) || !both(r, SCALE_FACTOR, SCALE_OFFSET) || (has(r, SCALE_ORIGIN) && !require(r, SCALE_FACTOR)))
+    if (!require(r, RHO) || !both(r, SCALE_FACTOR, SCALE_OFFSET) || !both(r, SCALE_ORIGIN, SCALE_BASE) ||
+        (has(r, SCALE_ORIGIN) && !require(r, SCALE_FACTOR)))
         return false;
     for (enum key key = RHO; key < N_KEYS; key++)
         if (has(r, key) && !read_list(r, key))

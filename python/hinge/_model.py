@@ -177,8 +177,13 @@ class Model:
         """
         params = ffi.new("hinge_params *", self._known_params())
         if self.scaling is not None:
-            factor, offset, origin = self.scaling
-            X = (np.asarray(X, np.float64) - origin) * factor + offset
+            d, origin = (self.n_features,), lib.hinge_model_scale_origin(self._handle)
+            factor, offset = self.scaling
+            X = np.asarray(X, np.float64)
+            if origin:
+                base = lib.hinge_model_scale_base(self._handle)
+                X, offset = X - view(origin, d, self), view(base, d, self)
+            X = X * factor + offset
             params.scaling = ffi.NULL
         matrix, result = Matrix(X), ffi.new("hinge_certificate *")
         targets = doubles(self._numbers(y, matrix.view.rows))
@@ -283,27 +288,21 @@ class Model:
         return beta
 
     @property
-    def scaling(self) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
-        """(factor, offset, origin), copies: a feature x becomes (x - origin) * factor + offset before anything else.
-        None: as it is.
+    def scaling(self) -> tuple[np.ndarray, np.ndarray] | None:
+        """(factor, offset), copies: a feature x becomes x * factor + offset before anything else. None: as it is.
 
-        Assigning stores it in the model, which was trained on examples scaled so and takes raw ones from now on;
-        origin may be left out, and is 0 then.
+        Assigning stores it in the model, which was trained on examples scaled so and takes raw ones from now on.
         """
         factor = lib.hinge_model_scale_factor(self._handle)
         offset = lib.hinge_model_scale_offset(self._handle)
-        origin = lib.hinge_model_scale_origin(self._handle)
-        if not factor:
-            return None
         d = (self.n_features,)
-        return (view(factor, d, self).copy(), view(offset, d, self).copy(),
-                view(origin, d, self).copy() if origin else np.zeros(d))
+        return (view(factor, d, self).copy(), view(offset, d, self).copy()) if factor else None
 
     @scaling.setter
-    def scaling(self, value: tuple[Any, ...] | None) -> None:
-        factor, offset, *origin = (None, None) if value is None else (
-            vector(part, self.n_features, name) for part, name in zip(value, ("factor", "offset", "origin")))
-        call(lib.hinge_model_set_scaling, self._handle, doubles(factor), doubles(offset), doubles(*origin or (None,)))
+    def scaling(self, value: tuple[Any, Any] | None) -> None:
+        factor, offset = (None, None) if value is None else (
+            vector(part, self.n_features, name) for part, name in zip(value, ("factor", "offset")))
+        call(lib.hinge_model_set_scaling, self._handle, doubles(factor), doubles(offset))
 
     def _view(self, pointer: Any, shape: tuple[int, ...], kind: str = "=f8") -> np.ndarray:
         return view(pointer, shape, self._handle, kind)

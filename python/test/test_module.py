@@ -97,12 +97,11 @@ def test_scaling_is_kept_by_the_model():
     X, y = rings()
     raw = X * [1, 100, 0.01] + [0, 5, 0]
     model = hinge.train(raw, y, scaling=(-1, 1))
-    factor, offset, origin = model.scaling
-    scaled = (raw - origin) * factor + offset
-    assert np.allclose(scaled.min(axis=0), -1) and np.allclose(scaled.max(axis=0), 1)
-    plain = hinge.train(scaled, y)
-    assert np.allclose(plain.decision_function(scaled), model.decision_function(raw), atol=1e-4)
-    plain.scaling = (factor, offset - origin * factor)
+    factor, offset = model.scaling
+    assert np.allclose((raw * factor + offset).min(axis=0), -1) and np.allclose((raw * factor + offset).max(axis=0), 1)
+    plain = hinge.train(raw * factor + offset, y)
+    assert np.allclose(plain.decision_function(raw * factor + offset), model.decision_function(raw), atol=1e-4)
+    plain.scaling = (factor, offset)
     assert np.allclose(plain.decision_function(raw), model.decision_function(raw), atol=1e-4)
     assert model.certificate(raw, y)["kkt"] < 0.01
     plain.scaling = None

@@ -69,6 +69,7 @@ static void check_same(const hinge_model *a, const hinge_model *b)
     CHECK(same(a->scale_factor, b->scale_factor, a->d * sizeof *a->scale_factor));
     CHECK(same(a->scale_offset, b->scale_offset, a->d * sizeof *a->scale_offset));
     CHECK(same(a->scale_origin, b->scale_origin, a->d * sizeof *a->scale_origin));
+    CHECK(same(a->scale_base, b->scale_base, a->d * sizeof *a->scale_base));
     CHECK(a->n_training == b->n_training && same(a->training, b->training, a->n_training * sizeof *a->training));
 }
 

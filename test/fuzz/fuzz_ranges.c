@@ -50,8 +50,8 @@ static void read_and_use(void *arg)
             continue;
         }
         CHECK(x_again->low[k] == x->low[k] && x_again->high[k] == x->high[k]);
-        CHECK(offset[k] == x->lower);
-        CHECK(fabs((x->high[k] - x->low[k]) * factor[k] + offset[k] - x->upper) <= 1e-9 * (x->upper - x->lower));
+        double low = x->low[k] * factor[k] + offset[k];
+        CHECK(fabs(low - x->lower) <= 1e-9 * (fabs(offset[k]) + fabs(x->lower)));
     }
     /* the row of least values, as data that would be scaled */
     double *row = allocate(cols, sizeof *row), label = 1;
