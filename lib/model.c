@@ -516,19 +516,19 @@ const hinge_words *hinge_model_words(const hinge_model *m)
 
 hinge_status hg_model_set_scaling(hinge_model *m, const double *const part[4], hinge_error *err)
 {
+    bool scales = part[0] != NULL && part[1] != NULL, ok = true;
     if (m->sv == NULL)
         return hg_fail(err, HINGE_EINVAL, "model: the values of a precomputed kernel cannot be scaled");
     if (m->columns != NULL)
         return hg_fail(err, HINGE_EINVAL, "model: it knows some columns of its examples only, which are not scaled");
-    for (size_t c = 0; part[0] != NULL && part[1] != NULL && c < m->d; c++)
+    for (size_t c = 0; scales && c < m->d; c++)
         if (!isfinite(part[0][c]) || !isfinite(part[1][c]))
             return hg_fail(err, HINGE_EINVAL, "scaling: x * %g + %g of feature %zu is not finite", part[0][c],
                            part[1][c], c);
     hinge_model scaled = *m;
     double **const to[] = { &scaled.scale_factor, &scaled.scale_offset, &scaled.scale_origin, &scaled.scale_base };
-    bool ok = true;
     for (int k = 0; k < 4; k++) {
-        bool is_there = part[0] != NULL && part[1] != NULL && part[k] != NULL;
+        bool is_there = scales && part[k] != NULL;
         *to[k] = is_there ? copy_of(part[k], m->d, sizeof *part[k]) : NULL;
         ok = ok && (!is_there || *to[k] != NULL);
     }

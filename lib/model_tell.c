@@ -30,7 +30,11 @@ TELL(const double *, hinge_model_coef, coef)
 TELL(const double *, hinge_model_scale_factor, scale_factor)
 TELL(const double *, hinge_model_scale_offset, scale_offset)
 TELL(const double *, hinge_model_scale_origin, scale_origin)
-TELL(const double *, hinge_model_scale_base, scale_base)
+
+const double *hinge_model_scale_base(const hinge_model *m)
+{
+    return m->scale_base != NULL ? m->scale_base : m->scale_offset;
+}
 
 hinge_status hinge_model_sv(const hinge_model *m, size_t i, double *x, hinge_error *err)
 {

@@ -9,6 +9,7 @@
 #include "lib/params.h"
 #include "lib/predict.h"
 
+#include <hinge/scaling.h>
 #include <math.h>
 #include <omp.h>
 #include <string.h>
@@ -395,7 +396,7 @@ static hinge_status predict(const hinge_model *m, const hinge_matrix *x, const h
     const hinge_model *of = m->merged != NULL ? m->merged : m;
     struct hg_prediction j = { .m = of,
                      .x = { .x = *x, .shift = of->shift, .origin = m->scale_origin, .factor = m->scale_factor,
-                            .offset = m->scale_base != NULL ? m->scale_base : m->scale_offset, .n = x->rows },
+                            .offset = hinge_model_scale_base(m), .n = x->rows },
                      .labels = labels,
                      .decisions = decisions,
                      .options = o,

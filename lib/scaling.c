@@ -65,7 +65,13 @@ hinge_status hinge_scaling_factors(const hinge_scaling *s, double *factor, doubl
     return hg_ok(err);
 }
 
-/* factor[n_features], behind them offsets, origins and bases: 0 where a feature has no width; the caller's. */
+void hg_scaling_base(const hinge_scaling *s, const double *factor, double *base)
+{
+    for (size_t c = 0; c < s->n_features; c++)
+        base[c] = factor[c] != 0 ? s->lower : 0;
+}
+
+/* factor[n_features], behind them offsets, origins (0 where a feature has no width) and bases; the caller's. */
 static hinge_status make_factors(const hinge_scaling *s, double **factor, hinge_error *err)
 {
     size_t n = s->n_features;
@@ -73,15 +79,15 @@ static hinge_status make_factors(const hinge_scaling *s, double **factor, hinge_
     if (f == NULL)
         return hg_fail(err, HINGE_ENOMEM, "no memory for the scaling of %zu features", n);
     hinge_status status = hinge_scaling_factors(s, f, f + n, err);
-    for (size_t c = 0; c < n && status == HINGE_OK; c++) {
-        f[2 * n + c] = f[c] != 0 ? s->low[c] : 0;
-        f[3 * n + c] = f[c] != 0 ? s->lower : 0;
-    }
-    if (status == HINGE_OK)
-        *factor = f;
-    else
+    if (status != HINGE_OK) {
         hg_free(f);
-    return status;
+        return status;
+    }
+    for (size_t c = 0; c < n; c++)
+        f[2 * n + c] = f[c] != 0 ? s->low[c] : 0;
+    hg_scaling_base(s, f, f + 3 * n);
+    *factor = f;
+    return HINGE_OK;
 }
 
 /* x, and a scaling with as many features. */

@@ -1,5 +1,6 @@
 /* The scaling that parameters ask for, by the ranges of all ranks' rows. */
 #include "lib/base/base.h"
+#include "lib/scaling.h"
 #include "mpi/own.h"
 
 #include <hinge/scaling.h>
@@ -41,8 +42,7 @@ hinge_status hm_scale(const struct hm_net *net, const hinge_matrix *x, const hin
         hm_merge_ranges(net, scaling->low, scaling->high, d, used);
     *factor = hg_alloc(2 * d, sizeof **factor);
     HG_TRY(HM_HAVE(net, *factor != NULL, err, "no memory for the scaling of %zu features", d));
-    hinge_status status = hinge_scaling_factors(scaling, *factor, *factor + d, err); /* on all ranks alike */
-    for (size_t c = 0; c < d && status == HINGE_OK; c++) /* (x - low) * factor + lower */
-        (*factor)[d + c] = (*factor)[c] != 0 ? scaling->lower : 0;
-    return status;
+    HG_TRY(hinge_scaling_factors(scaling, *factor, *factor + d, err)); /* on all ranks alike */
+    hg_scaling_base(scaling, *factor, *factor + d);
+    return HINGE_OK;
 }

@@ -130,8 +130,7 @@ static void write_tables(const struct writer *w)
     write_table(w, "rho", hinge_model_rho(w->model), w->n_problems, 0);
     if (w->scaled) {
         write_table(w, "factor", hinge_model_scale_factor(w->model), w->d, 0);
-        write_table(w, "offset", w->moved ? hinge_model_scale_base(w->model) : hinge_model_scale_offset(w->model), w->d,
-                    0);
+        write_table(w, "offset", hinge_model_scale_base(w->model), w->d, 0);
         if (w->moved)
             write_table(w, "origin", hinge_model_scale_origin(w->model), w->d, 0);
     }

@@ -6,8 +6,8 @@
 
 static void scale(struct subject *s)
 {
-    const double *factor = hinge_model_scale_factor(s->model), *origin = hinge_model_scale_origin(s->model);
-    const double *offset = origin ? hinge_model_scale_base(s->model) : hinge_model_scale_offset(s->model);
+    const double *factor = hinge_model_scale_factor(s->model), *base = hinge_model_scale_base(s->model);
+    const double *origin = hinge_model_scale_origin(s->model);
     const hinge_matrix *x = &s->data.x;
     s->trained = *x;
     if (!factor)
@@ -17,7 +17,7 @@ static void scale(struct subject *s)
         for (size_t k = 0; k < x->cols; k++) {
             double value = ((const double *)x->data)[i * x->stride + k];
 
-            s->scaled[i * x->cols + k] = (value - (origin ? origin[k] : 0)) * factor[k] + offset[k];
+            s->scaled[i * x->cols + k] = (value - (origin ? origin[k] : 0)) * factor[k] + base[k];
         }
     s->trained = hinge_matrix_f64(s->scaled, x->rows, x->cols);
 }

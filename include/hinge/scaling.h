@@ -44,7 +44,7 @@ HINGE_API hinge_status hinge_model_set_scaling(hinge_model *model, const double 
 HINGE_API const double *hinge_model_scale_factor(const hinge_model *model);
 HINGE_API const double *hinge_model_scale_offset(const hinge_model *model);
 /* Return origin and base, [n_features] each: the model takes (x - origin) * factor + base, which is x * factor + offset
- * but for rounding. NULL: it takes x * factor + offset as it stands. */
+ * but for rounding. origin NULL: it is 0, and base is the offset. */
 HINGE_API const double *hinge_model_scale_origin(const hinge_model *model);
 HINGE_API const double *hinge_model_scale_base(const hinge_model *model);
 

@@ -178,12 +178,8 @@ class Model:
         params = ffi.new("hinge_params *", self._known_params())
         if self.scaling is not None:
             d, origin = (self.n_features,), lib.hinge_model_scale_origin(self._handle)
-            factor, offset = self.scaling
-            X = np.asarray(X, np.float64)
-            if origin:
-                base = lib.hinge_model_scale_base(self._handle)
-                X, offset = X - view(origin, d, self), view(base, d, self)
-            X = X * factor + offset
+            X = np.asarray(X, np.float64) - (view(origin, d, self) if origin else 0)
+            X = X * self.scaling[0] + view(lib.hinge_model_scale_base(self._handle), d, self)
             params.scaling = ffi.NULL
         matrix, result = Matrix(X), ffi.new("hinge_certificate *")
         targets = doubles(self._numbers(y, matrix.view.rows))
