@@ -45,42 +45,48 @@ size_t hg_choose_q(const struct hg_rows *rows, size_t n, size_t asked, int layer
 
 void hg_run_free(struct hg_run *r)
 {
-    hg_free(r->active);
-    hg_inner_free(&r->inner);
+    hg_free(r->active.point);
+    hg_inner_free(&r->w.inner);
     hg_store_free(&r->store);
 }
 
 static bool allocate(struct hg_run *r)
 {
-    size_t n = r->n, q = r->q, both = r->qp->layers == 2 ? n : 0, bytes;
+    size_t n = r->n, q = r->w.q, both = r->qp->layers == 2 ? n : 0, bytes;
+    struct hg_active *a = &r->active;
+    struct hg_w *w = &r->w;
+    struct hg_spare *spare = &r->spare;
+    double **kept = r->course.kept.beta;
     struct hg_array arrays[] = {
-        HG_ZEROS(r->active, n),       HG_ZEROS(r->position, n),    HG_ZEROS(r->g, n),
-        HG_ZEROS(r->up[0], n),        HG_ZEROS(r->down[0], n),     HG_ZEROS(r->up[1], both),
-        HG_ZEROS(r->down[1], both),   HG_ZEROS(r->diagonal, n),    HG_ZEROS(r->is_exact, n),
-        HG_ZEROS(r->w, q),            HG_ZEROS(r->age, q),         HG_ZEROS(r->is_in_w, n),
-        HG_ZEROS(r->fresh, q),        HG_ZEROS(r->block_row, q),   HG_ZEROS(r->block_points, q),
-        HG_ZEROS(r->before[0], q),    HG_ZEROS(r->before[1], q),   HG_ZEROS(r->g_before, q),
-        HG_ZEROS(r->moved, q),        HG_ZEROS(r->sv, n),          HG_ZEROS(r->sv_coef, n),
-        HG_ZEROS(r->candidates, n),   HG_ZEROS(r->found, n),       HG_ZEROS(r->kept.beta[0], n),
-        HG_ZEROS(r->kept.beta[1], both)
+        HG_ZEROS(a->point, n),          HG_ZEROS(a->position, n),        HG_ZEROS(a->g, n),
+        HG_ZEROS(a->up[0], n),          HG_ZEROS(a->down[0], n),         HG_ZEROS(a->up[1], both),
+        HG_ZEROS(a->down[1], both),     HG_ZEROS(r->doubts.diagonal, n), HG_ZEROS(r->doubts.is_exact, n),
+        HG_ZEROS(w->point, q),          HG_ZEROS(w->age, q),             HG_ZEROS(w->holds, n),
+        HG_ZEROS(w->fresh, q),          HG_ZEROS(w->row, q),             HG_ZEROS(w->asked, q),
+        HG_ZEROS(w->before[0], q),      HG_ZEROS(w->before[1], q),       HG_ZEROS(w->g_before, q),
+        HG_ZEROS(w->moved, q),          HG_ZEROS(spare->point, n),       HG_ZEROS(spare->coef, n),
+        HG_ZEROS(spare->candidates, n), HG_ZEROS(spare->found, n),       HG_ZEROS(kept[0], n),
+        HG_ZEROS(kept[1], both)
     };
     bool ok = hg_room(arrays, sizeof arrays / sizeof *arrays, &bytes);
-    r->report->memory_bytes = bytes + q * (q + 32) * r->size;
+    r->report->memory_bytes = bytes + q * (q + 32) * hg_size_of(r->rows->type);
     return ok;
 }
 
 /* K(x, x), and the points whose error is always measured. */
 static hinge_status look_at_diagonal(struct hg_run *r)
 {
-    hinge_status status = r->rows->ops->diagonal(r->rows, r->diagonal);
+    struct hg_doubts *d = &r->doubts;
+    struct hg_candidate *candidates = r->spare.candidates;
+    hinge_status status = r->rows->ops->diagonal(r->rows, d->diagonal);
     for (size_t i = 0; i < r->n; i++)
-        r->candidates[i] = (struct hg_candidate){ -fabs(r->diagonal[i]), i, (uint32_t)i };
-    r->n_doubtful = r->rows->n_doubtful;
-    memcpy(r->doubtful, r->rows->doubtful, sizeof r->doubtful);
-    if (r->n_doubtful == 0 && r->n > HG_DOUBTFUL) {
-        hg_worst_first(r->candidates, r->n, HG_DOUBTFUL);
-        for (; r->n_doubtful < HG_DOUBTFUL; r->n_doubtful++)
-            r->doubtful[r->n_doubtful] = r->candidates[r->n_doubtful].at;
+        candidates[i] = (struct hg_candidate){ -fabs(d->diagonal[i]), i, (uint32_t)i };
+    d->count = r->rows->n_doubtful;
+    memcpy(d->point, r->rows->doubtful, sizeof d->point);
+    if (d->count == 0 && r->n > HG_DOUBTFUL) {
+        hg_worst_first(candidates, r->n, HG_DOUBTFUL);
+        for (; d->count < HG_DOUBTFUL; d->count++)
+            d->point[d->count] = candidates[d->count].at;
     }
     return status;
 }
@@ -88,25 +94,22 @@ static hinge_status look_at_diagonal(struct hg_run *r)
 /* What judge.c asks of a run that has not begun. */
 static void begin_judging(struct hg_run *r)
 {
-    r->best = r->looked_at = r->kept.objective = INFINITY;
-    r->best_round = r->report->rounds;
-    r->target = r->opt->eps;
-    r->newton = (struct hg_newton_rule){ .least = INFINITY };
-    r->newton_bytes = 0;
-    r->waste = 0;
-    r->checks = 0;
-    r->fresh_moved = 0;
-    r->looked = r->opt->close;
-    r->resorted = r->ended = false;
+    r->course = (struct hg_course){ .phase = r->opt->close ? HG_NEAR : HG_FAR,
+                                    .target = r->opt->eps,
+                                    .best = INFINITY,
+                                    .best_round = r->report->rounds,
+                                    .kept = r->course.kept,
+                                    .newton.least = INFINITY };
+    r->course.kept.objective = r->doubts.looked_at = INFINITY;
+    r->active.waste = 0;
+    r->w.fresh_moved = 0;
 }
 
 hinge_status hg_run_init(struct hg_run *r, hinge_error *err)
 {
-    r->n = r->m = r->qp->n;
-    r->size = hg_size_of(r->rows->type);
-    r->exact_rows = r->rows->type == HINGE_F64;
+    r->n = r->active.m = r->qp->n;
     r->loops = hg_loops(r->opt->cpu_level);
-    r->q = hg_choose_q(r->rows, r->n, r->opt->working_set, r->qp->layers);
+    r->w.q = hg_choose_q(r->rows, r->n, r->opt->working_set, r->qp->layers);
     r->halt = r->opt->halt;
     if (r->halt.stop == NULL)
         r->halt.stop = &r->own_stop;
@@ -114,13 +117,13 @@ hinge_status hg_run_init(struct hg_run *r, hinge_error *err)
     if (!allocate(r))
         return hg_fail(err, HINGE_ENOMEM, "no memory for a problem of %zu examples", r->n);
     for (size_t i = 0; i < r->n; i++)
-        r->active[i] = r->rows->order != NULL ? r->rows->order[i] : (uint32_t)i;
+        r->active.point[i] = r->rows->order != NULL ? r->rows->order[i] : (uint32_t)i;
     for (size_t i = 0; i < r->n; i++)
-        r->position[r->active[i]] = (uint32_t)i;
-    hinge_status status = hg_inner_init(&r->inner, r->q + r->qp->no_sum, r->qp->layers, r->qp->no_sum, r->qp->kink,
+        r->active.position[r->active.point[i]] = (uint32_t)i;
+    hinge_status status = hg_inner_init(&r->w.inner, r->w.q + r->qp->no_sum, r->qp->layers, r->qp->no_sum, r->qp->kink,
                                         r->rows->type, r->loops, err);
     r->store = (struct hg_store){ .rows = r->rows, .loops = r->loops, .halt = &r->halt, .opt = r->opt, .res = r->res,
-                                  .n = r->n, .q = r->q, .columns = r->active };
+                                  .n = r->n, .q = r->w.q, .columns = r->active.point };
     if (status == HINGE_OK)
         status = hg_store_init(&r->store, err);
     if (status == HINGE_OK) {
@@ -134,10 +137,10 @@ hinge_status hg_run_init(struct hg_run *r, hinge_error *err)
 void hg_set_offsets(struct hg_run *r, size_t at)
 {
     const struct hg_qp *qp = r->qp;
-    size_t i = r->active[at];
+    size_t i = r->active.point[at];
     for (int l = 0; l < qp->layers; l++) {
-        r->up[l][at] = hg_up(qp->beta[l][i], qp->hi[l][i], qp->off[l][i], qp->kink);
-        r->down[l][at] = hg_down(qp->beta[l][i], qp->lo[l][i], qp->off[l][i], qp->kink);
+        r->active.up[l][at] = hg_up(qp->beta[l][i], qp->hi[l][i], qp->off[l][i], qp->kink);
+        r->active.down[l][at] = hg_down(qp->beta[l][i], qp->lo[l][i], qp->off[l][i], qp->kink);
     }
 }
 
@@ -145,7 +148,7 @@ void hg_set_offsets(struct hg_run *r, size_t at)
 
 static uint64_t steps_allowed(const struct hg_run *r)
 {
-    uint64_t cap = 40 * (uint64_t)r->in_w + 4096;
+    uint64_t cap = 40 * (uint64_t)r->w.n + 4096;
     if (r->opt->max_iter == 0)
         return cap;
     return HG_MIN(cap, r->opt->max_iter - HG_MIN(r->opt->max_iter, r->report->iterations));
@@ -153,46 +156,50 @@ static uint64_t steps_allowed(const struct hg_run *r)
 
 void hg_solve_block(struct hg_run *r)
 {
-    struct hg_inner *in = &r->inner;
-    bool whole = r->in_w == r->m;
-    for (size_t k = 0; k < r->in_w; k++) {
-        in->g[k] = r->g_before[k] = r->g[r->position[r->w[k]]];
+    struct hg_active *a = &r->active;
+    struct hg_w *w = &r->w;
+    struct hg_inner *in = &w->inner;
+    bool whole = w->n == a->m;
+    for (size_t k = 0; k < w->n; k++) {
+        in->g[k] = w->g_before[k] = a->g[a->position[w->point[k]]];
         for (int l = 0; l < r->qp->layers; l++)
-            in->beta[l][k] = r->before[l][k] = r->qp->beta[l][r->w[k]];
+            in->beta[l][k] = w->before[l][k] = r->qp->beta[l][w->point[k]];
     }
     double shrink = whole ? 0 : r->opt->close ? 0.02 : 0.1; /* near a solution what W leaves draws others in */
     struct hg_inner_result done =
-        hg_inner_solve(in, whole ? r->target : r->target / 2, shrink, whole, steps_allowed(r));
+        hg_inner_solve(in, whole ? r->course.target : r->course.target / 2, shrink, whole, steps_allowed(r));
     r->report->iterations += done.steps;
-    r->decrease = done.decrease;
-    r->n_moved = r->fresh_moved = 0;
-    for (size_t k = 0; k < r->in_w; k++) {
+    w->decrease = done.decrease;
+    w->n_moved = w->fresh_moved = 0;
+    for (size_t k = 0; k < w->n; k++) {
         double delta = 0;
         bool touched = false;
+        uint32_t at = a->position[w->point[k]];
         for (int l = 0; l < r->qp->layers; l++) {
-            delta += in->beta[l][k] - r->before[l][k];
-            touched = touched || in->beta[l][k] != r->before[l][k];
-            r->qp->beta[l][r->w[k]] = in->beta[l][k];
+            delta += in->beta[l][k] - w->before[l][k];
+            touched = touched || in->beta[l][k] != w->before[l][k];
+            r->qp->beta[l][w->point[k]] = in->beta[l][k];
         }
-        r->fresh_moved += touched && r->age[k] == r->report->rounds;
+        w->fresh_moved += touched && w->age[k] == r->report->rounds;
         if (touched)
-            hg_set_offsets(r, r->position[r->w[k]]);
+            hg_set_offsets(r, at);
         if (delta != 0)
-            r->moved[r->n_moved++] = (struct hg_move){ r->w[k], r->position[r->w[k]], delta, 0, NULL };
+            w->moved[w->n_moved++] = (struct hg_move){ w->point[k], at, delta, 0, NULL };
         if (whole)
-            r->g[r->position[r->w[k]]] = in->g[k]; /* W is all there is: the inner solver's g is the gradient */
+            a->g[at] = in->g[k]; /* W is all there is: the inner solver's g is the gradient */
     }
 }
 
 double hg_change_of_objective(const struct hg_run *r)
 {
+    const struct hg_w *w = &r->w;
     double change = 0;
-    for (size_t k = 0; k < r->in_w; k++) {
-        double g = (r->g_before[k] + r->g[r->position[r->w[k]]]) / 2;
+    for (size_t k = 0; k < w->n; k++) {
+        double g = (w->g_before[k] + r->active.g[r->active.position[w->point[k]]]) / 2;
         for (int l = 0; l < r->qp->layers; l++) {
-            double now = r->inner.beta[l][k], before = r->before[l][k];
+            double now = w->inner.beta[l][k], before = w->before[l][k];
             if (now != before)
-                change += (now - before) * (g + r->inner.off[l][k]) + r->qp->kink * (fabs(now) - fabs(before));
+                change += (now - before) * (g + w->inner.off[l][k]) + r->qp->kink * (fabs(now) - fabs(before));
         }
     }
     return change;
@@ -211,10 +218,10 @@ static hinge_status one_round(struct hg_run *r)
     hg_solve_block(r);
     double t3 = hg_now();
     r->rows->stages = r->opt->profile ? &r->report->stages : NULL;
-    if (r->in_w < r->m)
+    if (r->w.n < r->active.m)
         status = hg_update_gradient(r);
     r->rows->stages = NULL;
-    r->objective += r->torn ? -r->decrease : hg_change_of_objective(r);
+    r->course.objective += r->active.torn ? -r->w.decrease : hg_change_of_objective(r);
     double t4 = hg_now();
     hg_poll_halt(&r->halt);
     hg_scan(r);
@@ -232,9 +239,9 @@ void hg_report_progress(struct hg_run *r)
     hinge_progress p = { .rounds = r->report->rounds,
                          .iterations = r->report->iterations,
                          .violation = r->report->violation,
-                         .objective = r->objective,
+                         .objective = r->course.objective,
                          .n = r->n,
-                         .n_active = r->m,
+                         .n_active = r->active.m,
                          .n_sv = hg_qp_support(r->qp, NULL, NULL, NULL),
                          .rows_computed = r->res->columns_computed / HG_MAX(r->n, (size_t)1) };
     if (r->opt->progress(r->opt->progress_arg, &p) != 0)
@@ -246,15 +253,15 @@ void hg_report_progress(struct hg_run *r)
 /* g is there, or torn. */
 static hinge_status begin(struct hg_run *r)
 {
-    for (size_t at = 0; at < r->m; at++)
+    for (size_t at = 0; at < r->active.m; at++)
         hg_set_offsets(r, at);
     hg_scan(r);
     hinge_status status = hg_look_at_start(r);
-    r->objective = r->last_objective = hg_recompute_objective(r);
+    r->course.objective = r->course.last_objective = hg_recompute_objective(r);
     for (size_t i = 0; i < r->n; i++)
-        if (!isfinite(r->diagonal[i]))
+        if (!isfinite(r->doubts.diagonal[i]))
             r->report->violation = NAN;
-    if (!r->torn)
+    if (!r->active.torn)
         hg_keep(r);
     return status;
 }
@@ -272,30 +279,32 @@ void hg_tidy(struct hg_run *r)
 {
     double largest = 0;
     for (size_t i = 0; i < r->n; i++)
-        largest = HG_MAX(largest, fabs(r->diagonal[i]));
+        largest = HG_MAX(largest, fabs(r->doubts.diagonal[i]));
     hg_qp_tidy(r->qp, r->opt->eps / (1000 * (double)r->n * largest)); /* infinite for a kernel of 0 */
 }
 
 static void finish(struct hg_run *r)
 {
+    const struct hg_active *a = &r->active;
+    const struct hg_start *kept = &r->course.kept;
     hinge_report *report = r->report;
     share_stages(r);
     hg_tidy(r);
-    r->res->working_set = r->q;
+    r->res->working_set = r->w.q;
     hg_store_tell(&r->store);
-    report->memory_bytes += r->newton_bytes + r->measuring_bytes;
-    report->objective = r->m == r->n && !r->torn ? hg_recompute_objective(r) : r->objective;
+    report->memory_bytes += r->course.newton_bytes + r->doubts.most_bytes;
+    report->objective = a->m == r->n && !a->torn ? hg_recompute_objective(r) : r->course.objective;
     for (int l = 0; l < r->qp->layers; l++)
-        r->res->bias[l] =
-            r->torn ? hg_qp_bias(r->qp, r->w, r->in_w, r->inner.g, l) : hg_qp_bias(r->qp, r->active, r->m, r->g, l);
-    if (report->outcome == HINGE_CONVERGED || report->outcome == HINGE_NONFINITE || isinf(r->kept.objective) ||
-        report->objective + HG_CERTAIN * r->noise <= r->kept.objective)
+        r->res->bias[l] = a->torn ? hg_qp_bias(r->qp, r->w.point, r->w.n, r->w.inner.g, l)
+                                  : hg_qp_bias(r->qp, a->point, a->m, a->g, l);
+    if (report->outcome == HINGE_CONVERGED || report->outcome == HINGE_NONFINITE || isinf(kept->objective) ||
+        report->objective + HG_CERTAIN * r->course.noise <= kept->objective)
         return;
-    report->objective = r->kept.objective; /* rounding may have led away from it */
-    report->violation = r->kept.violation;
+    report->objective = kept->objective; /* rounding may have led away from it */
+    report->violation = kept->violation;
     for (int l = 0; l < r->qp->layers; l++) {
-        memcpy(r->qp->beta[l], r->kept.beta[l], r->n * sizeof(double));
-        r->res->bias[l] = r->kept.bias[l];
+        memcpy(r->qp->beta[l], kept->beta[l], r->n * sizeof(double));
+        r->res->bias[l] = kept->bias[l];
     }
     hg_tidy(r);
 }
@@ -303,12 +312,12 @@ static void finish(struct hg_run *r)
 static hinge_status go_on(struct hg_run *r, hinge_status status, hinge_error *err)
 {
     HG_THEN(status, begin(r));
-    while (HG_THEN(status, hg_judge(r)) == HINGE_OK && !r->ended) {
+    while (HG_THEN(status, hg_judge(r)) == HINGE_OK && r->course.phase != HG_ENDED) {
         uint64_t steps = r->report->iterations;
         status = one_round(r);
         hg_report_progress(r);
         if (status == HINGE_OK && hg_run_wants_newton(r, r->report->iterations - steps))
-            status = hg_run_newton(r, r->newton.most_work);
+            status = hg_run_newton(r, r->course.newton.most_work);
         else if (status == HINGE_OK && !hg_is_stopped(r))
             hg_consider_shrinking(r);
     }
@@ -325,40 +334,40 @@ static hinge_status go_on(struct hg_run *r, hinge_status status, hinge_error *er
 
 static hinge_status call_then(struct hg_run *r, hinge_error *err)
 {
-    r->first = r->qp;
-    r->rounds = r->report->rounds;
-    r->first_g = hg_alloc(r->n, sizeof *r->first_g);
-    if (r->first_g == NULL)
+    r->first.qp = r->qp;
+    r->first.rounds = r->report->rounds;
+    r->first.g = hg_alloc(r->n, sizeof *r->first.g);
+    if (r->first.g == NULL)
         return hg_fail(err, HINGE_ENOMEM, "no memory for a gradient of %zu examples", r->n);
     for (size_t at = 0; at < r->n; at++)
-        r->first_g[r->active[at]] = r->g[at];
-    hinge_status status = r->opt->then(r->opt->then_arg, r, r->first_g, r->res, err);
-    hg_free(r->first_g);
+        r->first.g[r->active.point[at]] = r->active.g[at];
+    hinge_status status = r->opt->then(r->opt->then_arg, r, r->first.g, r->res, err);
+    hg_free(r->first.g);
     return status;
 }
 
 void hg_renew_block(struct hg_run *r)
 {
-    for (size_t k = 0; k < r->in_w; k++)
-        hg_inner_put(&r->inner, k, r->qp, r->w[k]);
-    r->inner.kink = r->qp->kink;
+    for (size_t k = 0; k < r->w.n; k++)
+        hg_inner_put(&r->w.inner, k, r->qp, r->w.point[k]);
+    r->w.inner.kink = r->qp->kink;
 }
 
 /* g is that of the first problem's solution, and the rows of what differs from it. */
 static hinge_status start_again(struct hg_run *r)
 {
     hinge_status status = HINGE_OK;
-    r->m = r->n;
-    r->n_moved = 0;
-    hg_gather(r->first_g, sizeof *r->g, r->active, r->n, r->g);
+    r->active.m = r->n;
+    r->w.n_moved = 0;
+    hg_gather(r->first.g, sizeof *r->active.g, r->active.point, r->n, r->active.g);
     for (size_t at = 0; at < r->n && status == HINGE_OK; at++) {
-        uint32_t i = r->active[at];
-        double delta = hg_qp_beta(r->qp, i) - hg_qp_beta(r->first, i);
+        uint32_t i = r->active.point[at];
+        double delta = hg_qp_beta(r->qp, i) - hg_qp_beta(r->first.qp, i);
         if (delta != 0)
-            r->moved[r->n_moved++] = (struct hg_move){ i, (uint32_t)at, delta, 0, NULL };
-        if (r->n_moved == r->q || (at + 1 == r->n && r->n_moved > 0)) {
+            r->w.moved[r->w.n_moved++] = (struct hg_move){ i, (uint32_t)at, delta, 0, NULL };
+        if (r->w.n_moved == r->w.q || (at + 1 == r->n && r->w.n_moved > 0)) {
             status = hg_update_gradient(r);
-            r->n_moved = 0;
+            r->w.n_moved = 0;
             if (hg_is_stopped(r))
                 break;
         }
@@ -378,7 +387,7 @@ hinge_status hg_smo_again(struct hg_run *r, struct hg_qp *qp, double eps, uint64
     options.close = true;
     options.measured = HG_EARLY;
     options.cut = HG_CUT;
-    *result = (struct hg_smo_result){ .report = { .rounds = r->rounds, .error = NAN }, .objective_error = NAN };
+    *result = (struct hg_smo_result){ .report = { .rounds = r->first.rounds, .error = NAN }, .objective_error = NAN };
     r->opt = &options;
     r->res = result;
     r->report = &result->report;
@@ -388,9 +397,9 @@ hinge_status hg_smo_again(struct hg_run *r, struct hg_qp *qp, double eps, uint64
     hg_renew_block(r);
     hinge_status status = go_on(r, start_again(r), err);
     for (size_t at = 0; at < r->n; at++)
-        g[r->active[at]] = r->g[at];
-    uint64_t before = r->rounds;
-    r->rounds = result->report.rounds;
+        g[r->active.point[at]] = r->active.g[at];
+    uint64_t before = r->first.rounds;
+    r->first.rounds = result->report.rounds;
     result->report.rounds -= before;
     r->opt = r->store.opt = first;
     return status;
@@ -406,7 +415,7 @@ hinge_status hg_block_smo(struct hg_qp *qp, struct hg_rows *rows, struct hg_rows
     hinge_status status = hg_run_init(&r, err);
     if (status == HINGE_OK)
         status = go_on(&r, hg_first_gradient(&r), err);
-    if (status == HINGE_OK && options->then != NULL && result->report.outcome == HINGE_CONVERGED && r.m == r.n)
+    if (status == HINGE_OK && options->then != NULL && result->report.outcome == HINGE_CONVERGED && r.active.m == r.n)
         status = call_then(&r, err);
     hg_run_free(&r);
     return status;

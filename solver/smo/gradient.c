@@ -12,42 +12,43 @@ static const double SLACK = 1.05;
 
 hinge_status hg_update_gradient(struct hg_run *r)
 {
-    hinge_status status = hg_store_apply(&r->store, r->moved, r->n_moved, r->g);
-    r->torn = status != HINGE_OK || hg_is_stopped(r);
-    return status;
+    return hg_note_torn(r, hg_store_apply(&r->store, r->w.moved, r->w.n_moved, r->active.g));
 }
 
 hinge_status hg_first_gradient(struct hg_run *r)
 {
-    size_t n_sv = hg_qp_support(r->qp, r->active, r->sv, r->sv_coef);
-    hinge_status status = n_sv > 0 ? hg_store_begin(&r->store, r->sv, r->sv_coef, n_sv, r->g) : HINGE_OK;
-    r->torn = status != HINGE_OK || hg_is_stopped(r);
-    return status;
+    size_t n_sv = hg_qp_support(r->qp, r->active.point, r->spare.point, r->spare.coef);
+    hinge_status status = HINGE_OK;
+    if (n_sv > 0)
+        status = hg_store_begin(&r->store, r->spare.point, r->spare.coef, n_sv, r->active.g);
+    return hg_note_torn(r, status);
 }
 
 hinge_status hg_compute_gradient(struct hg_run *r, struct hg_rows *source, size_t first, bool backwards)
 {
-    size_t n_sv = hg_qp_support(r->qp, r->active, r->sv, r->sv_coef);
+    size_t n_sv = hg_qp_support(r->qp, r->active.point, r->spare.point, r->spare.coef);
     struct hg_how how = hg_store_how(&r->store);
-    r->unseen = first == 0 ? 0 : r->unseen;
+    r->doubts.unseen = first == 0 ? 0 : r->doubts.unseen;
     for (size_t k = 0, last = n_sv; backwards && k + 1 < last--; k++) {
-        uint32_t point = r->sv[k];
-        double coef = r->sv_coef[k];
-        r->sv[k] = r->sv[last];
-        r->sv_coef[k] = r->sv_coef[last];
-        r->sv[last] = point;
-        r->sv_coef[last] = coef;
+        uint32_t point = r->spare.point[k];
+        double coef = r->spare.coef[k];
+        r->spare.point[k] = r->spare.point[last];
+        r->spare.coef[k] = r->spare.coef[last];
+        r->spare.point[last] = point;
+        r->spare.coef[last] = coef;
     }
-    memset(r->g + first, 0, (r->m - first) * sizeof *r->g);
-    return hg_rows_apply(source, r->sv, n_sv, r->sv_coef, r->active + first, r->m - first, r->g + first, &how);
+    const struct hg_active *a = &r->active;
+    memset(a->g + first, 0, (a->m - first) * sizeof *a->g);
+    return hg_rows_apply(source, r->spare.point, n_sv, r->spare.coef, a->point + first, a->m - first, a->g + first,
+                         &how);
 }
 
 void hg_scan(struct hg_run *r)
 {
     double violation = -INFINITY;
     for (int l = 0; l < r->qp->layers; l++) {
-        struct hg_extremes *e = &r->extremes[l];
-        *e = r->loops->scan(r->m, r->g, r->up[l], r->down[l]);
+        struct hg_extremes *e = &r->active.extremes[l];
+        *e = r->loops->scan(r->active.m, r->active.g, r->active.up[l], r->active.down[l]);
         violation = HG_MAX(violation, hg_violation(r->qp, e->high, e->low));
         if (r->qp->no_sum) { /* 0 stands for the partner of a step alone */
             e->high = HG_MAX(e->high, 0.0);
@@ -55,7 +56,7 @@ void hg_scan(struct hg_run *r)
         }
     }
     r->report->violation = HG_MAX(violation, 0.0);
-    if (r->extremes[0].nan != 0) /* NaN */
+    if (r->active.extremes[0].nan != 0) /* NaN */
         r->report->violation = NAN;
 }
 
@@ -65,14 +66,15 @@ void hg_scan(struct hg_run *r)
 static void measure_block(struct hg_run *r, const uint32_t *point, size_t count, size_t n_sv, double *sum,
                           double *square)
 {
-    uint32_t *slot = r->block_points; /* of a point */
-    for (size_t k = 0; k < r->in_w; k++)
-        slot[r->w[k]] = (uint32_t)k;
+    const struct hg_w *w = &r->w;
+    uint32_t *slot = w->asked; /* of a point */
+    for (size_t k = 0; k < w->n; k++)
+        slot[w->point[k]] = (uint32_t)k;
     for (size_t k = 0; k < count; k++) {
-        const double *row = (const double *)r->inner.k + slot[point[k]] * r->inner.ld;
+        const double *row = (const double *)w->inner.k + slot[point[k]] * w->inner.ld;
         sum[k] = square[k] = 0;
         for (size_t c = 0; c < n_sv; c++) {
-            double term = row[slot[r->sv[c]]] * r->sv_coef[c];
+            double term = row[slot[r->spare.point[c]]] * r->spare.coef[c];
             sum[k] += term;
             square[k] += term * term;
         }
@@ -83,31 +85,33 @@ static void measure_block(struct hg_run *r, const uint32_t *point, size_t count,
  * and, in the end, a random sample of *drawn; or all active ones. */
 static size_t choose_measured(struct hg_run *r, size_t most, uint32_t *point, size_t *drawn)
 {
+    const struct hg_active *a = &r->active;
+    struct hg_candidate *candidates = r->spare.candidates;
     size_t count = 0, each = most / 4 / (size_t)r->qp->layers;
     *drawn = 0;
-    if (r->m <= most) {
-        memcpy(point, r->active, r->m * sizeof *point);
-        return r->m;
+    if (a->m <= most) {
+        memcpy(point, a->point, a->m * sizeof *point);
+        return a->m;
     }
     for (int l = 0; l < r->qp->layers; l++)
         for (int direction = 0; direction < 2; direction++) {
-            const double *off = direction == 0 ? r->up[l] : r->down[l];
+            const double *off = direction == 0 ? a->up[l] : a->down[l];
             double sign = direction == 0 ? 1 : -1;
             size_t n = 0;
-            for (size_t at = 0; at < r->m; at++)
+            for (size_t at = 0; at < a->m; at++)
                 if (!isinf(off[at]))
-                    r->candidates[n++] = (struct hg_candidate){ sign * (r->g[at] + off[at]), at, (uint32_t)at };
-            hg_worst_first(r->candidates, n, HG_MIN(each, n));
+                    candidates[n++] = (struct hg_candidate){ sign * (a->g[at] + off[at]), at, (uint32_t)at };
+            hg_worst_first(candidates, n, HG_MIN(each, n));
             for (size_t c = 0; c < each && c < n; c++)
-                point[count++] = r->active[r->candidates[c].at];
+                point[count++] = a->point[candidates[c].at];
         }
-    for (size_t k = 0; k < r->n_doubtful && count < most * 3 / 4; k++)
-        if (r->position[r->doubtful[k]] < r->m)
-            point[count++] = r->doubtful[k];
+    for (size_t k = 0; k < r->doubts.count && count < most * 3 / 4; k++)
+        if (a->position[r->doubts.point[k]] < a->m)
+            point[count++] = r->doubts.point[k];
     uint64_t state = r->report->rounds; /* others than the last time: those are exact already, perhaps */
     *drawn = most - count;
     while (count < most)
-        point[count++] = r->active[hg_random_below(&state, r->m)];
+        point[count++] = a->point[hg_random_below(&state, a->m)];
     return count;
 }
 
@@ -119,17 +123,17 @@ struct measured {
 /* Over active points; with `mend` g becomes what it is in f64. */
 static hinge_status measure(struct hg_run *r, const uint32_t *point, size_t count, bool mend, struct measured *result)
 {
-    size_t n_sv = hg_qp_support(r->qp, r->active, r->sv, r->sv_coef);
+    size_t n_sv = hg_qp_support(r->qp, r->active.point, r->spare.point, r->spare.coef);
     double most = 0, *g, *square;
     hinge_status status = HG_ROOM(HG_ARRAY(g, count), HG_ARRAY(square, count)) ? HINGE_OK : HINGE_ENOMEM;
-    r->measuring_bytes = HG_MAX(r->measuring_bytes, hg_rows_dot_bytes(count, n_sv) + 2 * count * sizeof *g);
+    r->doubts.most_bytes = HG_MAX(r->doubts.most_bytes, hg_rows_dot_bytes(count, n_sv) + 2 * count * sizeof *g);
     result->error = 0;
-    if (status == HINGE_OK && r->exact_rows && r->in_w == r->n && r->opt->symmetric)
+    if (status == HINGE_OK && r->rows->type == HINGE_F64 && r->w.n == r->n && r->opt->symmetric)
         measure_block(r, point, count, n_sv, g, square);
     else if (status == HINGE_OK)
-        status = hg_rows_dot(r->exact, point, count, r->sv_coef, r->sv, n_sv, g, square, &r->halt);
+        status = hg_rows_dot(r->exact, point, count, r->spare.coef, r->spare.point, n_sv, g, square, &r->halt);
     for (size_t k = 0; k < count && status == HINGE_OK && !hg_is_stopped(r); k++) {
-        double *old = &r->g[r->position[point[k]]];
+        double *old = &r->active.g[r->active.position[point[k]]];
         result->error = HG_MAX(result->error, fabs(g[k] - *old));
         most = HG_MAX(most, square[k]);
         *old = mend ? g[k] : *old;
@@ -154,18 +158,19 @@ hinge_status hg_measure_error(struct hg_run *r)
  * around the middle of the extremes, or 0 where no sum is held. */
 static size_t find_doubted(struct hg_run *r, double error, uint32_t *point)
 {
+    const struct hg_active *a = &r->active;
     size_t count = 0;
-    for (size_t at = 0; at < r->m; at++) {
+    for (size_t at = 0; at < a->m; at++) {
         bool doubted = false;
         for (int l = 0; l < r->qp->layers; l++) {
-            const struct hg_extremes *e = &r->extremes[l];
+            const struct hg_extremes *e = &a->extremes[l];
             double half = r->qp->no_sum ? r->opt->eps : r->opt->eps / 2;
             double middle = r->qp->no_sum ? 0 : (e->high + e->low) / 2;
-            doubted = doubted || r->g[at] + r->up[l][at] < middle - half + error ||
-                      r->g[at] + r->down[l][at] > middle + half - error;
+            doubted = doubted || a->g[at] + a->up[l][at] < middle - half + error ||
+                      a->g[at] + a->down[l][at] > middle + half - error;
         }
-        if (doubted && !r->is_exact[r->active[at]])
-            point[count++] = r->active[at];
+        if (doubted && !r->doubts.is_exact[a->point[at]])
+            point[count++] = a->point[at];
     }
     return count;
 }
@@ -176,7 +181,7 @@ static double error_of_objective(const struct hg_run *r, const uint32_t *point, 
 {
     double sum = 0, errors = 0, sizes = 0, n = (double)r->n, share = n / (double)HG_MAX(drawn, (size_t)1);
     for (size_t k = 0; k < drawn; k++) {
-        double error = r->g[r->position[point[k]]] - before[k];
+        double error = r->active.g[r->active.position[point[k]]] - before[k];
         sum += hg_qp_beta(r->qp, point[k]) * error;
         errors += error * error;
     }
@@ -187,24 +192,24 @@ static double error_of_objective(const struct hg_run *r, const uint32_t *point, 
 
 hinge_status hg_prove(struct hg_run *r, bool *proven)
 {
-    uint32_t *point = r->found;
+    uint32_t *point = r->spare.found;
     size_t most = r->opt->measured > 0 ? HG_MIN(r->opt->measured, (size_t)HG_MEASURED) : HG_MEASURED;
-    size_t drawn, count = choose_measured(r, most, point, &drawn), room = HG_MAX(r->m / 4, (size_t)HG_MEASURED);
+    size_t drawn, count = choose_measured(r, most, point, &drawn), room = HG_MAX(r->active.m / 4, (size_t)HG_MEASURED);
     const uint32_t *sample = point + (count - drawn);
     double before[HG_MEASURED];
     struct measured result;
     *proven = false;
-    memset(r->is_exact, 0, r->n);
+    memset(r->doubts.is_exact, 0, r->n);
     for (size_t k = 0; k < drawn; k++)
-        before[k] = r->g[r->position[sample[k]]];
+        before[k] = r->active.g[r->active.position[sample[k]]];
     hinge_status status = measure(r, point, count, true, &result);
     r->res->objective_error = error_of_objective(r, sample, drawn, before);
     double rounding = result.rounding;
-    r->unseen = count == r->m ? 0 : HG_MAX(r->unseen, result.error * (1 + 64 / (double)count));
-    double error = r->unseen;
+    r->doubts.unseen = count == r->active.m ? 0 : HG_MAX(r->doubts.unseen, result.error * (1 + 64 / (double)count));
+    double error = r->doubts.unseen;
     while (status == HINGE_OK && !hg_is_stopped(r)) {
         for (size_t k = 0; k < count; k++)
-            r->is_exact[point[k]] = 1;
+            r->doubts.is_exact[point[k]] = 1;
         hg_scan(r);
         r->report->error = error + rounding;
         if (!(r->report->violation <= r->opt->eps && r->report->violation + 2 * rounding <= SLACK * r->opt->eps))
@@ -215,7 +220,7 @@ hinge_status hg_prove(struct hg_run *r, bool *proven)
             break;
         room -= count;
         status = measure(r, point, count, true, &result);
-        error = r->unseen = HG_MAX(error, result.error);
+        error = r->doubts.unseen = HG_MAX(error, result.error);
         rounding = HG_MAX(rounding, result.rounding);
     }
     return status;
@@ -224,11 +229,10 @@ hinge_status hg_prove(struct hg_run *r, bool *proven)
 hinge_status hg_correct_gradient(struct hg_run *r)
 {
     r->report->corrections++;
-    hinge_status status = hg_compute_gradient(r, r->exact, 0, false);
-    r->torn = status != HINGE_OK || hg_is_stopped(r);
-    if (!r->torn)
+    hinge_status status = hg_note_torn(r, hg_compute_gradient(r, r->exact, 0, false));
+    if (!r->active.torn)
         hg_scan(r);
-    r->best = INFINITY; /* the violation may well be larger now */
+    r->course.best = INFINITY; /* the violation may well be larger now */
     return status;
 }
 
@@ -245,15 +249,15 @@ hinge_status hg_look_at_start(struct hg_run *r)
 
 hinge_status hg_look_at_rows(struct hg_run *r)
 {
-    double violation = r->report->violation, before = r->looked_at, error;
+    double violation = r->report->violation, before = r->doubts.looked_at, error;
     hinge_status status = hg_measure_error(r);
     error = r->report->error;
     r->report->error = NAN; /* that of few points */
-    r->looked_at = violation;
+    r->doubts.looked_at = violation;
     bool in_vain = error > HG_MAX(r->opt->eps / 4, violation / 16) && violation > before / 2;
     if (status != HINGE_OK || hg_is_stopped(r) || !(error > violation / 4 || in_vain))
         return status;
-    r->looked_at = INFINITY;
+    r->doubts.looked_at = INFINITY;
     r->res->coarse = r->opt->f64_follows && r->report->corrections > 0;
     return r->res->coarse || r->report->corrections >= HG_MAX_CORRECTIONS ? HINGE_OK : hg_correct_gradient(r);
 }

@@ -1,14 +1,7 @@
 /*
- * What a round's violation means for the run: whether it goes on, is corrected, is left to Newton, or ends. Read run.h
- * before. It ends, the first that is so:
- *
- *   halted                                      as the halt says
- *   a violation that is not finite              NONFINITE
- *   rows whose error outweighs it               STALLED, coarse: rows in f64 may get further
- *   at most eps, proven in f64                  CONVERGED
- *   so it seems, but no correction proves it    STALLED, coarse
- *   steps as many as were given                 MAX_ITER
- *   no progress for long, by Newton neither     STALLED, coarse
+ * What a round's violation means for the run: whether it goes on, is corrected, is left to Newton, or ends. RULES at
+ * the end is the state machine: the first rule that applies is acted by, and r->course.next then says where the run
+ * goes from there. Read run.h before.
  */
 #include "solver/smo/run.h"
 
@@ -34,19 +27,20 @@ static bool may_use_newton(const struct hg_run *r)
 
 bool hg_run_wants_newton(struct hg_run *r, uint64_t steps)
 {
+    const struct hg_active *a = &r->active;
     double low = INFINITY, high = -INFINITY, violation = r->report->violation;
     if (!may_use_newton(r) || hg_is_stopped(r))
         return false;
-    r->newton.work +=
-        r->store.work * (double)r->m + (double)r->in_w * (2 * (double)steps + (1 + r->rows->cost) * (double)r->n_fresh);
-    if (r->in_w < r->m && !hg_looks_around(r))
+    double of_fresh = (1 + r->rows->cost) * (double)r->w.n_fresh;
+    r->course.newton.work += r->store.work * (double)a->m + (double)r->w.n * (2 * (double)steps + of_fresh);
+    if (r->w.n < a->m && !hg_looks_around(r))
         return false;
-    for (size_t at = 0; at < r->m; at++) {
-        double f = r->g[at] + r->qp->off[0][r->active[at]];
+    for (size_t at = 0; at < a->m; at++) {
+        double f = a->g[at] + r->qp->off[0][a->point[at]];
         low = HG_MIN(low, f);
         high = HG_MAX(high, f);
     }
-    return hg_newton_is_due(&r->newton, r->qp, r->exact, violation, high - low, r->target);
+    return hg_newton_is_due(&r->course.newton, r->qp, r->exact, violation, high - low, r->course.target);
 }
 
 static void newton_progress(void *arg, double violation)
@@ -63,9 +57,9 @@ hinge_status hg_run_newton(struct hg_run *r, double most_work)
     /* its own: what the arena holds depends on which problems ran there before */
     size_t rows = r->store.cache.most_bytes;
     uint64_t rounds = r->report->rounds;
-    double *g = r->sv_coef, begin = hg_now(), violation = r->report->violation;
+    double *g = r->spare.coef, begin = hg_now(), violation = r->report->violation;
     struct hg_newton_options options = {
-        .eps = r->target,
+        .eps = r->course.target,
         .bytes = r->opt->newton_bytes - HG_MIN(r->opt->newton_bytes, rows),
         .most_work = most_work,
         .max_steps = r->opt->max_iter > 0 ? r->opt->max_iter - r->report->iterations : 0,
@@ -76,170 +70,187 @@ hinge_status hg_run_newton(struct hg_run *r, double most_work)
         .progress_arg = r
     };
     hinge_status status = hg_newton_finish(r->qp, r->exact, g, &options, &result);
-    hg_newton_tell(&r->newton, &result);
+    hg_newton_tell(&r->course.newton, &result);
     r->report->phase.newton += hg_now() - begin;
     r->report->newton_steps += result.systems;
     r->report->newton_no_room = result.end == HG_NEWTON_NO_ROOM ? result.bytes : 0;
     r->report->iterations += result.systems + result.steps;
     r->report->violation = violation;
-    r->best_round += r->report->rounds - rounds;
+    r->course.best_round += r->report->rounds - rounds;
     if (result.end != HG_NEWTON_NO_ROOM)
-        r->newton_bytes = HG_MAX(r->newton_bytes, result.bytes);
+        r->course.newton_bytes = HG_MAX(r->course.newton_bytes, result.bytes);
     if (status != HINGE_OK || !result.gained)
         return status;
-    r->m = r->n;
-    hg_store_extend(&r->store, r->n);
-    r->unseen = 0;
-    hg_gather(g, sizeof *g, r->active, r->n, r->g);
+    hg_activate_all(r);
+    r->doubts.unseen = 0;
+    hg_gather(g, sizeof *g, r->active.point, r->n, r->active.g);
     for (size_t at = 0; at < r->n; at++)
         hg_set_offsets(r, at);
-    r->objective = hg_qp_objective(r->qp, g);
-    r->best = INFINITY;
+    r->course.objective = hg_qp_objective(r->qp, g);
+    r->course.best = INFINITY;
     hg_scan(r);
     return HINGE_OK;
 }
 
-/* ---- the verdict ------------------------------------------------------------------------------------------------- */
-
-static hinge_status end_with(struct hg_run *r, hinge_outcome outcome)
-{
-    r->ended = true;
-    r->report->outcome = outcome;
-    return HINGE_OK;
-}
+/* ---- the objective ----------------------------------------------------------------------------------------------- */
 
 double hg_recompute_objective(struct hg_run *r)
 {
-    double *by_point = r->sv_coef;
+    double *by_point = r->spare.coef;
     for (size_t at = 0; at < r->n; at++)
-        by_point[r->active[at]] = r->g[at];
+        by_point[r->active.point[at]] = r->active.g[at];
     return hg_qp_objective(r->qp, by_point);
-}
-
-/* The violation is small enough: is it so for all points, and are the rows exact enough to say so? */
-static hinge_status verify(struct hg_run *r)
-{
-    hinge_report *report = r->report;
-    bool proven = false;
-    if (r->m < r->n)
-        return hg_wake(r);
-    HG_TRY(hg_prove(r, &proven));
-    if (hg_is_stopped(r))
-        return HINGE_OK;
-    if (proven)
-        return end_with(r, HINGE_CONVERGED);
-    if (report->violation > r->opt->eps && ++r->checks % MAX_CHECKS != 0)
-        return HINGE_OK; /* the points that decide are exact now, and say that there is more to do */
-    double left = r->opt->eps - 2.2 * report->error;
-    if (left >= 0.25 * r->opt->eps && r->target > 1.05 * left) { /* cheaper than a gradient in f64 */
-        r->target = left;
-        return HINGE_OK;
-    }
-    if (report->corrections < HG_MAX_CORRECTIONS)
-        return hg_correct_gradient(r);
-    r->res->coarse = !r->exact_rows;
-    return end_with(r, HINGE_STALLED);
-}
-
-/* On the way: where the rows' error will not do in the end, the active gradient is corrected while it is still far from
- * the goal, and what follows is not done twice. */
-static hinge_status look_ahead(struct hg_run *r)
-{
-    r->looked = true;
-    HG_TRY(hg_measure_error(r));
-    if (!hg_is_stopped(r) && r->report->error > r->opt->eps)
-        HG_TRY(hg_correct_gradient(r));
-    r->report->error = NAN;
-    return HINGE_OK;
 }
 
 void hg_keep(struct hg_run *r)
 {
-    if (!(r->objective + HG_CERTAIN * r->noise <= r->kept.objective))
+    struct hg_course *c = &r->course;
+    if (!(c->objective + HG_CERTAIN * c->noise <= c->kept.objective))
         return;
-    r->kept.objective = r->objective;
-    r->kept.violation = r->report->violation;
+    c->kept.objective = c->objective;
+    c->kept.violation = r->report->violation;
     for (int l = 0; l < r->qp->layers; l++) {
-        memcpy(r->kept.beta[l], r->qp->beta[l], r->n * sizeof(double));
-        r->kept.bias[l] = hg_qp_bias(r->qp, r->active, r->m, r->g, l);
+        memcpy(c->kept.beta[l], r->qp->beta[l], r->n * sizeof(double));
+        c->kept.bias[l] = hg_qp_bias(r->qp, r->active.point, r->active.m, r->active.g, l);
     }
 }
 
 /* The gradient of all points in f64, added up in two orders: what they differ by is the noise of the objective. */
 static hinge_status recompute(struct hg_run *r)
 {
-    double *other = r->up[0]; /* set anew below */
-    if (r->m < r->n)
-        hg_store_extend(&r->store, r->n);
-    r->m = r->n;
+    double *g = r->active.g, *other = r->active.up[0]; /* set anew below */
+    hg_activate_all(r);
     hinge_status status = hg_compute_gradient(r, r->exact, 0, true);
-    memcpy(other, r->g, r->n * sizeof *other);
+    memcpy(other, g, r->n * sizeof *other);
     if (status == HINGE_OK && !hg_is_stopped(r))
         status = hg_compute_gradient(r, r->exact, 0, false);
-    r->torn = status != HINGE_OK || hg_is_stopped(r);
-    r->noise = 0;
+    r->course.noise = 0;
     for (size_t at = 0; at < r->n; at++) {
-        r->noise += fabs(hg_qp_beta(r->qp, r->active[at]) * (r->g[at] - other[at]));
+        r->course.noise += fabs(hg_qp_beta(r->qp, r->active.point[at]) * (g[at] - other[at]));
         hg_set_offsets(r, at);
     }
+    return hg_note_torn(r, status);
+}
+
+/* ---- what is done ------------------------------------------------------------------------------------------------ */
+
+/* Each sets r->course.next where it is not HG_GO_ON. */
+
+static hinge_status end(struct hg_run *r)
+{
+    r->course.phase = HG_ENDED;
+    return HINGE_OK;
+}
+
+static hinge_status end_with(struct hg_run *r, hinge_outcome outcome)
+{
+    r->report->outcome = outcome;
+    return end(r);
+}
+
+static hinge_status give_up(struct hg_run *r)
+{
+    return end_with(r, HINGE_MAX_ITER);
+}
+
+static hinge_status stall(struct hg_run *r)
+{
+    r->res->coarse = r->rows->type != HINGE_F64; /* rows in f64 may get further */
+    return end_with(r, HINGE_STALLED);
+}
+
+static bool is_small(struct hg_run *r)
+{
+    return r->report->violation <= r->course.target;
+}
+
+/* The gradient was mended or completed. */
+static hinge_status judge_changed(struct hg_run *r, hinge_status status)
+{
+    r->course.next = is_small(r) || hg_is_stopped(r) ? HG_ANEW : HG_GO_ON;
     return status;
 }
 
-/* No progress for long, or so it seems: the gradient and the objective anew say whether it is so. Rounding is none. */
+static hinge_status look_at_rows(struct hg_run *r)
+{
+    r->course.next = HG_NEXT;
+    HG_TRY(hg_look_at_rows(r));
+    return r->res->coarse ? end_with(r, HINGE_STALLED) : HINGE_OK;
+}
+
+/* Is the violation small for all points, and are the rows exact enough to say so? */
+static hinge_status verify(struct hg_run *r)
+{
+    double eps = r->opt->eps;
+    bool proven = false;
+    if (r->active.m < r->n)
+        return judge_changed(r, hg_wake(r));
+    HG_TRY(hg_prove(r, &proven));
+    if (hg_is_stopped(r))
+        return judge_changed(r, HINGE_OK);
+    if (proven)
+        return end_with(r, HINGE_CONVERGED);
+    /* the points that decide are exact now, and may say that there is more to do */
+    bool more = r->report->violation > eps && ++r->course.checks % MAX_CHECKS != 0;
+    double left = eps - 2.2 * r->report->error;
+    if (!more && left >= 0.25 * eps && r->course.target > 1.05 * left) { /* cheaper than a gradient in f64 */
+        r->course.target = left;
+        more = true;
+    }
+    if (more && !is_small(r)) { /* whether there is progress from here on is asked as ever */
+        r->course.phase = HG_NEAR;
+        r->course.next = HG_NEXT;
+    }
+    if (more)
+        return HINGE_OK;
+    return r->report->corrections < HG_MAX_CORRECTIONS ? judge_changed(r, hg_correct_gradient(r)) : stall(r);
+}
+
+/* On the way: where the rows' error will not do in the end, the active gradient is corrected while it is still far from
+ * the goal, and what follows is not done twice. */
+static hinge_status look_ahead(struct hg_run *r)
+{
+    r->course.phase = HG_NEAR;
+    HG_TRY(hg_measure_error(r));
+    if (!hg_is_stopped(r) && r->report->error > r->opt->eps)
+        HG_TRY(hg_correct_gradient(r));
+    r->report->error = NAN;
+    r->course.next = hg_is_stopped(r) ? HG_ANEW : HG_GO_ON; /* by this W: the bias may have to come from it */
+    return HINGE_OK;
+}
+
+static hinge_status mark(struct hg_run *r)
+{
+    r->course.best = r->report->violation;
+    r->course.best_round = r->report->rounds;
+    return HINGE_OK;
+}
+
+/* The gradient and the objective anew say whether there was no progress for long; rounding is none. Newton's steps are
+ * the last resort. */
 static hinge_status look_back(struct hg_run *r)
 {
+    double before = r->course.last_objective, begin = hg_now();
     HG_TRY(recompute(r));
-    if (r->torn)
-        return HINGE_OK;
-    hg_scan(r);
-    r->objective = hg_recompute_objective(r);
-    hg_keep(r);
-    r->last_objective = r->objective;
-    return HINGE_OK;
-}
-
-/* What takes time and is no round. */
-static hinge_status in_checks(struct hg_run *r, hinge_status (*check)(struct hg_run *r))
-{
-    double begin = hg_now();
-    hinge_status status = check(r);
+    if (!r->active.torn) {
+        hg_scan(r);
+        r->course.objective = r->course.last_objective = hg_recompute_objective(r);
+        hg_keep(r);
+    }
     r->report->phase.certificate += hg_now() - begin;
-    return status;
+    if (hg_is_broken_off(r) || is_small(r)) {
+        r->course.next = HG_ANEW;
+        return HINGE_OK;
+    }
+    if (!hg_has_worked_enough(r) && before - r->course.objective > r->course.noise)
+        return mark(r);
+    if (r->course.resorted || !may_use_newton(r))
+        return stall(r);
+    r->course.resorted = true;
+    return hg_run_newton(r, hg_newton_granted(&r->course.newton, r->qp, r->exact));
 }
 
-/* Whether a run that is neither there nor stopped has gained anything for long. */
-static hinge_status look_for_progress(struct hg_run *r)
-{
-    hinge_report *report = r->report;
-    uint64_t patience = r->in_w == r->n ? HG_STALL_WHOLE : HG_STALL_ROUNDS + r->n / r->q;
-    bool enough = hg_has_worked_enough(r), better = report->violation < 0.999 * r->best;
-    if (enough || (!better && report->rounds - r->best_round > patience)) {
-        double before = r->last_objective;
-        HG_TRY(in_checks(r, look_back));
-        if (hg_is_stopped(r) || !isfinite(report->violation) || report->violation <= r->target)
-            return hg_judge(r);
-        better = before - r->objective > r->noise;
-        if ((enough || !better) && !r->resorted && may_use_newton(r)) {
-            r->resorted = true;
-            return hg_run_newton(r, hg_newton_granted(&r->newton, r->qp, r->exact));
-        }
-        if (enough || !better) {
-            r->res->coarse = !r->exact_rows; /* f64 rows may get further */
-            return end_with(r, HINGE_STALLED);
-        }
-    }
-    if (better) {
-        r->best = report->violation;
-        r->best_round = report->rounds;
-    }
-    return HINGE_OK;
-}
-
-/* Rows are not exact, and their errors add up in gradients of points outside W. */
-static bool may_err(const struct hg_run *r)
-{
-    return r->rows != r->exact && r->in_w < r->m;
-}
+/* ---- when -------------------------------------------------------------------------------------------------------- */
 
 bool hg_is_broken_off(struct hg_run *r)
 {
@@ -252,34 +263,69 @@ bool hg_is_broken_off(struct hg_run *r)
     return true;
 }
 
+/* Rows are not exact, and their errors add up in gradients of points outside W. */
+static bool may_err(const struct hg_run *r)
+{
+    return r->rows != r->exact && r->w.n < r->active.m;
+}
+
+static bool may_have_erred(struct hg_run *r)
+{
+    return may_err(r) && (r->report->rounds + 1) % LOOK == 0;
+}
+
+static bool comes_near(struct hg_run *r)
+{
+    return r->course.phase == HG_FAR && r->report->violation <= AHEAD * r->course.target && may_err(r);
+}
+
+static bool is_out_of_steps(struct hg_run *r)
+{
+    const struct hg_smo_options *o = r->opt;
+    return hg_is_out_of_steps(r) || (o->leaves != NULL && o->leaves(o->leaves_arg, r->report->iterations));
+}
+
+static bool is_better(struct hg_run *r)
+{
+    return r->report->violation < 0.999 * r->course.best;
+}
+
+static bool seems_stalled(struct hg_run *r)
+{
+    uint64_t patience = r->w.n == r->n ? HG_STALL_WHOLE : HG_STALL_ROUNDS + r->n / r->w.q;
+    return hg_has_worked_enough(r) || (!is_better(r) && r->report->rounds - r->course.best_round > patience);
+}
+
+/* ---- the table --------------------------------------------------------------------------------------------------- */
+
+static const struct rule {
+    bool (*applies)(struct hg_run *r);
+    hinge_status (*act)(struct hg_run *r);
+    bool is_check; /* its time is that of checks */
+} RULES[] = {
+    /* when              what            how the run may end by it */
+    { hg_is_broken_off,  end,          false }, /* as the halt says; NONFINITE */
+    { may_have_erred,    look_at_rows, true },  /* STALLED, coarse: the rows' error outweighs the violation */
+    { is_small,          verify,       true },  /* CONVERGED, proven in f64; STALLED where no correction proves it */
+    { comes_near,        look_ahead,   true },
+    { is_out_of_steps,   give_up,      false }, /* MAX_ITER */
+    { seems_stalled,     look_back,    false }, /* STALLED: no progress for long, by Newton neither */
+    { is_better,         mark,         false },
+};
+
 hinge_status hg_judge(struct hg_run *r)
 {
-    hinge_report *report = r->report;
-    r->ended = hg_is_broken_off(r);
-    if (r->ended)
-        return HINGE_OK;
-    if (may_err(r) && (report->rounds + 1) % LOOK == 0) {
-        HG_TRY(in_checks(r, hg_look_at_rows));
-        if (r->res->coarse)
-            return end_with(r, HINGE_STALLED);
+    for (size_t k = 0; k < sizeof RULES / sizeof *RULES;) {
+        const struct rule *rule = &RULES[k++];
+        if (!rule->applies(r))
+            continue;
+        double begin = hg_now();
+        r->course.next = HG_GO_ON;
+        HG_TRY(rule->act(r));
+        r->report->phase.certificate += rule->is_check ? hg_now() - begin : 0;
+        if (r->course.next == HG_GO_ON || r->course.phase == HG_ENDED)
+            break;
+        k = r->course.next == HG_ANEW ? 0 : k;
     }
-    if (report->violation <= r->target) {
-        size_t m = r->m;
-        int corrections = report->corrections;
-        HG_TRY(in_checks(r, verify));
-        bool changed = m != r->m || corrections != report->corrections || hg_is_stopped(r);
-        if (changed && !r->ended && report->violation <= r->target)
-            return hg_judge(r);
-        if (changed || r->ended || report->violation <= r->target)
-            return HINGE_OK;
-        r->looked = true; /* and whether there is progress from here on is asked as ever */
-    }
-    if (!r->looked && report->violation <= AHEAD * r->target && may_err(r)) {
-        HG_TRY(in_checks(r, look_ahead));
-        /* no other W: the bias may have to come from this one */
-        return hg_is_stopped(r) ? hg_judge(r) : HINGE_OK;
-    }
-    if (hg_is_out_of_steps(r) || (r->opt->leaves != NULL && r->opt->leaves(r->opt->leaves_arg, report->iterations)))
-        return end_with(r, HINGE_MAX_ITER);
-    return look_for_progress(r);
+    return HINGE_OK;
 }

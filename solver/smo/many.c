@@ -194,17 +194,17 @@ static void renew(struct hg_run *r)
 {
     hinge_report *report = r->report;
     uint64_t oldest = report->rounds;
-    for (size_t k = 0; k < r->in_w; k++)
-        oldest = HG_MIN(oldest, r->age[k] - 1);
-    for (size_t k = 0; k < r->in_w; k++)
-        r->age[k] -= oldest;
+    for (size_t k = 0; k < r->w.n; k++)
+        oldest = HG_MIN(oldest, r->w.age[k] - 1);
+    for (size_t k = 0; k < r->w.n; k++)
+        r->w.age[k] -= oldest;
     hg_renew_block(r);
     r->res->columns_computed = 0;
-    r->waste = 0;
+    r->active.waste = 0;
     *report = (hinge_report){ .memory_bytes = report->memory_bytes, .rounds = report->rounds - oldest };
-    r->best = INFINITY;
-    r->best_round = report->rounds;
-    r->objective = r->last_objective = 0;
+    r->course.best = INFINITY;
+    r->course.best_round = report->rounds;
+    r->course.objective = r->course.last_objective = 0;
 }
 
 static hinge_status lane_begin(struct hg_lane **begun, struct hg_many *many, struct hg_many_problem *problem,
@@ -224,12 +224,12 @@ static hinge_status lane_begin(struct hg_lane **begun, struct hg_many *many, str
     struct hg_lane *lane = *begun = problem->lane;
     lane->problem = problem;
     lane->done = lane->solved = false;
-    lane->options.eps = lane->run.target = options->eps;
+    lane->options.eps = lane->run.course.target = options->eps;
     lane->options.max_iter = options->max_iter;
     lane->run.halt = options->halt;
     lane->run.halt.ask = NULL;
     lane->n_moves = 0;
-    hg_gather(problem->g, sizeof *problem->g, lane->run.active, n, lane->run.g);
+    hg_gather(problem->g, sizeof *problem->g, lane->run.active.point, n, lane->run.active.g);
     for (size_t k = 0; k < n; k++) {
         hg_set_offsets(&lane->run, k);
         if (problem->moved == NULL || problem->moved[k] == 0)
@@ -255,7 +255,7 @@ static void lane_end(struct hg_lane *lane, struct hg_many *many)
     struct hg_run *r = &lane->run;
     hg_tidy(r);
     for (size_t at = 0; at < r->n; at++)
-        p->g[r->active[at]] = r->g[at];
+        p->g[r->active.point[at]] = r->active.g[at];
     if (many->apart)
         many->pool.rows_made += lane->result.columns_computed / many->n;
     p->outcome = lane->result.report.outcome;
@@ -286,7 +286,7 @@ static bool lane_update(struct hg_lane *lane, const struct hg_many *many)
         for (size_t k = 0; k < lane->n_moves; k++)
             lane->row[k] = (const char *)hg_pool_row(&many->pool, lane->point[k]) + range->first * size;
         hg_add_rows(&r->loops->add, many->pool.rows->type, lane->n_moves, lane->coef, lane->row, range->count,
-                    r->g + at);
+                    r->active.g + at);
         at += range->count;
     }
     lane->n_moves = 0;
@@ -301,26 +301,27 @@ static hinge_status update_apart(struct hg_lane *lane)
     size_t n_moves = lane->n_moves;
     lane->n_moves = 0;
     if (n_moves > 0)
-        return hg_rows_apply(&lane->view.super, lane->point, n_moves, lane->coef, r->active, r->n, r->g, &how);
-    hinge_status status = r->in_w < r->m ? hg_update_gradient(r) : HINGE_OK;
-    r->n_moved = 0;
+        return hg_rows_apply(&lane->view.super, lane->point, n_moves, lane->coef, r->active.point, r->n, r->active.g,
+                             &how);
+    hinge_status status = r->w.n < r->active.m ? hg_update_gradient(r) : HINGE_OK;
+    r->w.n_moved = 0;
     return status;
 }
 
 /* Whether the violation has not fallen for long, nor the objective (from the start) by more than rounding. */
 static bool lane_has_stalled(struct hg_run *r)
 {
-    uint64_t rounds = r->report->rounds, patience = HG_STALL_ROUNDS + r->n / r->q;
-    bool better = r->report->violation < 0.999 * r->best;
-    if (r->in_w == r->m && r->in_w > 0)
+    uint64_t rounds = r->report->rounds, patience = HG_STALL_ROUNDS + r->n / r->w.q;
+    bool better = r->report->violation < 0.999 * r->course.best;
+    if (r->w.n == r->active.m && r->w.n > 0)
         patience = HG_STALL_WHOLE;
-    if (!better && rounds - r->best_round <= patience)
+    if (!better && rounds - r->course.best_round <= patience)
         return false;
-    if (!better && !(r->last_objective - r->objective > 1e-9 * fabs(r->objective)))
+    if (!better && !(r->course.last_objective - r->course.objective > 1e-9 * fabs(r->course.objective)))
         return true;
-    r->best = r->report->violation;
-    r->best_round = rounds;
-    r->last_objective = r->objective;
+    r->course.best = r->report->violation;
+    r->course.best_round = rounds;
+    r->course.last_objective = r->course.objective;
     return false;
 }
 
@@ -331,10 +332,10 @@ static bool lane_is_at_its_end(struct hg_lane *lane)
     struct hg_run *r = &lane->run;
     hinge_report *report = &lane->result.report;
     hg_scan(r);
-    if (report->violation <= r->opt->eps && r->m < r->n)
+    if (report->violation <= r->opt->eps && r->active.m < r->n)
         lane->status = hg_wake(r);
     report->outcome = HINGE_CONVERGED;
-    if (lane->status != HINGE_OK || (report->violation <= r->opt->eps && !r->torn))
+    if (lane->status != HINGE_OK || (report->violation <= r->opt->eps && !r->active.torn))
         return true;
     hg_poll_halt(&r->halt);
     if (!hg_is_broken_off(r)) { /* as judge.c has it; there is no error to look at, nor Newton's finish */
@@ -343,7 +344,7 @@ static bool lane_is_at_its_end(struct hg_lane *lane)
             return false;
         report->outcome = out_of_steps ? HINGE_MAX_ITER : HINGE_STALLED;
     }
-    if (r->m < r->n)
+    if (r->active.m < r->n)
         lane->status = hg_wake_all(r);
     return true;
 }
@@ -358,7 +359,7 @@ static void lane_run(struct hg_lane *lane, const struct hg_many *many)
         else if (!lane_update(lane, many))
             return;
         if (lane->solved)
-            r->objective += hg_change_of_objective(r);
+            r->course.objective += hg_change_of_objective(r);
         lane->solved = false;
         lane->done = lane->status != HINGE_OK || lane_is_at_its_end(lane);
         if (lane->done)
@@ -372,9 +373,9 @@ static void lane_run(struct hg_lane *lane, const struct hg_many *many)
             return;
         hg_solve_block(r);
         lane->solved = true;
-        for (size_t k = 0; k < r->n_moved && r->in_w < r->m && !many->apart; k++) {
-            lane->point[lane->n_moves] = lane->problem->point[r->moved[k].point];
-            lane->coef[lane->n_moves++] = r->moved[k].delta;
+        for (size_t k = 0; k < r->w.n_moved && r->w.n < r->active.m && !many->apart; k++) {
+            lane->point[lane->n_moves] = lane->problem->point[r->w.moved[k].point];
+            lane->coef[lane->n_moves++] = r->w.moved[k].delta;
         }
     }
 }

@@ -40,83 +40,133 @@ struct hg_candidate {
     uint32_t at;
 };
 
+/* Points are active whose gradient each round brings up to date; the others rest (shrink.c). What is by position is in
+ * the order of the list, so that a loop over active points reads memory in order. */
+struct hg_active {
+    size_t m;                /* active points */
+    uint32_t *point;         /* [n] the active points, then room */
+    uint32_t *position;      /* [n] of each point among the active ones */
+    double *g;               /* [n] by position: K beta */
+    double *up[2], *down[2]; /* [n] by position, see hg_up */
+    struct hg_extremes extremes[2];
+    bool torn;               /* an update was ended half-way: g is not K beta */
+    double waste;            /* work done on points at rest: a first row is none, their gradient will need it too */
+};
+
+/* The working set W, the block of the kernel on it, and what the last round moved. */
+struct hg_w {
+    size_t q, n;           /* points wanted, points there */
+    uint32_t *point;       /* [q] by slot of K_WW */
+    uint64_t *age;         /* [q] round in which each came */
+    uint8_t *holds;        /* [n] by point of the problem: it is in W */
+    struct hg_inner inner; /* K_WW, and beta, g and the bounds by slot */
+    uint32_t *fresh;       /* [q] slots that are new this round */
+    size_t n_fresh, fresh_moved; /* so many of them, and of those that moved */
+    uint32_t *asked;       /* [q] points of the fresh slots, */
+    void **row;            /* [q] and where their rows go */
+    double *before[2];     /* [q] beta before the inner solve, */
+    double *g_before;      /* [q] and g */
+    struct hg_move *moved; /* [q] points whose beta changed */
+    size_t n_moved;
+    double decrease;       /* of the objective in this round, by K_WW */
+};
+
+/* What is known of how wrong g is. */
+struct hg_doubts {
+    double *diagonal;       /* [n] K(x_i, x_i), by point */
+    uint32_t point[HG_DOUBTFUL]; /* the source's doubtful ones, or where |diagonal| is largest: always measured */
+    size_t count;
+    uint8_t *is_exact;      /* [n] by point: g there is that of f64 (hg_prove) */
+    double unseen;          /* error that points may have which were not made exact since g was last computed anew */
+    double looked_at;       /* the violation when rows were looked at last */
+    size_t most_bytes;      /* that measuring took */
+};
+
 struct hg_start { /* a beta to go back to, and what is known of it */
     double *beta[2]; /* [n] */
     double objective, violation, bias[2];
 };
 
+enum hg_phase {
+    HG_FAR,  /* what the rows' error will do in the end has not been looked at */
+    HG_NEAR, /* it has been, or a violation was small enough once */
+    HG_ENDED /* report->outcome says how */
+};
+
+enum hg_next { /* after a rule of judge.c: */
+    HG_GO_ON,  /* another round, unless the run has ended; */
+    HG_ANEW,   /* all rules again, as the violation is another one; */
+    HG_NEXT    /* the rules below it */
+};
+
+/* How far the run has come, by what judge.c goes. */
+struct hg_course {
+    enum hg_phase phase;
+    enum hg_next next;
+    double target;         /* violation to be reached: eps, or less where the error of F takes a share of 2 eps */
+    double objective;      /* running: by what each round's moves changed, or recomputed */
+    double best;           /* least violation so far, for the stall test, */
+    uint64_t best_round;   /* the round it was seen in; */
+    double last_objective; /* the objective when it was last recomputed for it: what rounds add up drifts with g */
+    double noise;          /* of the objective when it was last recomputed */
+    int checks;            /* that found g wrong where it decides */
+    struct hg_start kept;  /* the best beta known by an objective that was recomputed */
+    struct hg_newton_rule newton;
+    size_t newton_bytes;   /* of its largest block */
+    bool resorted;         /* to Newton, as nothing else gained */
+};
+
+/* Room for what is made and used up inside one function. */
+struct hg_spare {
+    uint32_t *point; /* [n] points with beta != 0, */
+    double *coef;    /* [n] and these */
+    struct hg_candidate *candidates; /* [n] */
+    uint32_t *found; /* [n] */
+};
+
+struct hg_first { /* the problem that the run was made for, once it is solved: others go on from it */
+    const struct hg_qp *qp;
+    double *g;       /* [n] K beta there, by point */
+    uint64_t rounds; /* of it and of the others so far: the ages of rows and of W go on */
+};
+
 struct hg_run {
-    struct hg_rows *rows, *exact;
+    struct hg_rows *rows, *exact; /* the same where rows are in f64 */
     struct hg_qp *qp;
     const struct hg_smo_options *opt;
     struct hg_smo_result *res;
     hinge_report *report; /* the result's */
     const struct hg_loops *loops;
-    size_t n, size; /* points; bytes of a row value */
-    struct hg_store store;
-
-    size_t m;                /* active points */
-    uint32_t *active;        /* [n] the active points, then room */
-    uint32_t *position;      /* [n] of each point among the active ones */
-    double *g;               /* [n] by position */
-    double *up[2], *down[2]; /* [n] by position, see hg_up */
-    double *diagonal;        /* [n] K(x_i, x_i), by point */
-    uint32_t doubtful[HG_DOUBTFUL]; /* the source's, or the points where |diagonal| is largest */
-    size_t n_doubtful;
-    uint8_t *is_exact;       /* [n] by point: g there is that of f64 (hg_prove) */
-    struct hg_extremes extremes[2];
-
-    size_t q, in_w;        /* size of W wanted, points in it */
-    uint32_t *w;           /* [q] points, by slot of K_WW */
-    uint64_t *age;         /* [q] round in which each came */
-    uint8_t *is_in_w;      /* [n] */
-    uint32_t *fresh;       /* [q] slots that are new this round */
-    size_t n_fresh;
-    size_t fresh_moved;      /* so many of them moved */
-    void **block_row;       /* [q] */
-    uint32_t *block_points; /* [q] */
-    double *before[2];      /* [q] beta before the inner solve, */
-    double *g_before;       /* [q] and g */
-    struct hg_inner inner;
-
-    struct hg_move *moved; /* [q] points of W whose beta changed */
-    size_t n_moved;
-    uint32_t *sv;                 /* [n] points with beta != 0, */
-    double *sv_coef;              /* [n] and these */
-    struct hg_candidate *candidates; /* [n] */
-    uint32_t *found;              /* [n] */
-
-    double waste;      /* work done on points at rest: a first row is none, their gradient will need it too */
-    bool torn;         /* an update was ended half-way: g is not K beta */
-
-    double target;         /* violation to be reached: eps, or less where the error of F takes a share of 2 eps */
-    double decrease;       /* of the objective in this round, by K_WW; */
-    double objective;      /* running: by what each round's moves changed, or recomputed */
-    double best;           /* least violation so far, for the stall test, */
-    uint64_t best_round;   /* the round it was seen in; */
-    double last_objective; /* the objective when it was last recomputed for it: what rounds add up drifts with g */
-    double unseen;         /* error that points may have which were not made exact since g was last computed anew */
-    int checks;            /* that found g wrong where it decides */
-    double looked_at;      /* the violation when rows were looked at last */
-    double noise;          /* of the objective when it was last recomputed */
-    struct hg_start kept;  /* the best beta known by an objective that was recomputed */
-    struct hg_halt halt;   /* the options', its stop perhaps own_stop */
+    size_t n; /* points */
+    struct hg_halt halt; /* the options', its stop perhaps own_stop */
     int own_stop;
-    bool exact_rows; /* rows are f64 */
-    bool looked;     /* ahead */
-    bool resorted;   /* to Newton, as nothing else gained */
-    bool ended;      /* report->outcome says how */
-    struct hg_newton_rule newton;
-    size_t newton_bytes; /* of its largest block */
-    size_t measuring_bytes; /* of measuring g's error */
-    const struct hg_qp *first; /* the problem that the run was made for, once it is solved, */
-    double *first_g;           /* [n] and K beta there, by point; */
-    uint64_t rounds;           /* of it and of the others so far: the ages of rows and of W go on */
+    struct hg_store store;
+    struct hg_active active;
+    struct hg_w w;
+    struct hg_doubts doubts;
+    struct hg_course course;
+    struct hg_spare spare;
+    struct hg_first first;
 };
 
 static inline bool hg_is_stopped(const struct hg_run *r)
 {
     return hg_halted(&r->halt);
+}
+
+/* After sums that were to make g what it should be. */
+static inline hinge_status hg_note_torn(struct hg_run *r, hinge_status status)
+{
+    r->active.torn = status != HINGE_OK || hg_is_stopped(r);
+    return status;
+}
+
+/* All points are active; g and the offsets of those that were not are to be filled in. */
+static inline void hg_activate_all(struct hg_run *r)
+{
+    if (r->active.m < r->n)
+        hg_store_extend(&r->store, r->n);
+    r->active.m = r->n;
 }
 
 /* So many rounds apart: fewer where there are many. */
@@ -151,10 +201,10 @@ void hg_run_free(struct hg_run *r);
 /* The working set as it was, by the bounds of a new problem on the same points; rounds go on in number. */
 void hg_renew_block(struct hg_run *r);
 
-/* r->up, r->down at a position, by beta there. */
+/* r->active.up, r->active.down at a position, by beta there. */
 void hg_set_offsets(struct hg_run *r, size_t at);
 
-/* Solves on W; leaves the points that moved in r->moved. Where W is all points, g is up to date too. */
+/* Solves on W; leaves the points that moved in r->w.moved. Where W is all points, g is up to date too. */
 void hg_solve_block(struct hg_run *r);
 
 /* What the moves of W have changed in the objective, by g before and after them: not by K_WW, whose rounding may be

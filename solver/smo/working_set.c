@@ -45,21 +45,21 @@ void hg_worst_first(struct hg_candidate *c, size_t n, size_t k)
 /* A bound below which about `wanted` of sign * (g + off) lie, from a sample; never above `bound`. */
 static double sample_bound(struct hg_run *r, const double *off, double sign, double bound, size_t wanted)
 {
-    size_t step = r->m / 1024, count = 0;
+    size_t step = r->active.m / 1024, count = 0;
     if (step < 4)
         return bound;
-    for (size_t at = 0; at < r->m; at += step) {
-        double v = sign * (r->g[at] + off[at]);
+    for (size_t at = 0; at < r->active.m; at += step) {
+        double v = sign * (r->active.g[at] + off[at]);
         if (v < bound)
-            r->candidates[count++] = (struct hg_candidate){ v, at, (uint32_t)at };
+            r->spare.candidates[count++] = (struct hg_candidate){ v, at, (uint32_t)at };
     }
     size_t k = wanted * 5 / 4 / step + 4;
     if (k >= count)
         return bound;
-    hg_worst_first(r->candidates, count, k);
+    hg_worst_first(r->spare.candidates, count, k);
     double highest = -INFINITY;
     for (size_t c = 0; c < k; c++)
-        highest = HG_MAX(highest, r->candidates[c].value);
+        highest = HG_MAX(highest, r->spare.candidates[c].value);
     return highest;
 }
 
@@ -68,36 +68,39 @@ static void add_violators(struct hg_run *r, const double *off, double sign, doub
 {
     if (wanted == 0)
         return;
-    double tight = sample_bound(r, off, sign, bound, wanted + r->in_w / 4);
+    const struct hg_active *a = &r->active;
+    struct hg_candidate *candidates = r->spare.candidates;
+    double tight = sample_bound(r, off, sign, bound, wanted + r->w.n / 4);
     size_t count = 0;
     for (int attempt = 0; attempt < 2; attempt++, tight = bound) {
-        size_t found = r->loops->below(r->m, r->g, off, sign, tight, r->found, r->m);
+        size_t found = r->loops->below(a->m, a->g, off, sign, tight, r->spare.found, a->m);
         count = 0;
         for (size_t f = 0; f < found; f++) {
-            uint32_t at = r->found[f];
-            if (!r->is_in_w[r->active[at]])
-                r->candidates[count++] =
-                    (struct hg_candidate){ sign * (r->g[at] + off[at]), hg_hash(r->active[at]), at };
+            uint32_t at = r->spare.found[f];
+            if (!r->w.holds[a->point[at]])
+                candidates[count++] =
+                    (struct hg_candidate){ sign * (a->g[at] + off[at]), hg_hash(a->point[at]), at };
         }
         if (count >= wanted || tight == bound)
             break;
     }
-    hg_worst_first(r->candidates, count, HG_MIN(wanted, count));
+    hg_worst_first(candidates, count, HG_MIN(wanted, count));
     for (size_t c = 0; c < count && c < wanted; c++) {
-        uint32_t point = r->active[r->candidates[c].at];
-        r->is_in_w[point] = 1;
-        r->block_points[r->n_fresh++] = point; /* placed below */
+        uint32_t point = a->point[candidates[c].at];
+        r->w.holds[point] = 1;
+        r->w.asked[r->w.n_fresh++] = point; /* placed below */
     }
 }
 
 static void put_into_slot(void *arg, size_t slot, size_t f)
 {
     struct hg_run *r = arg;
-    if (r->age[slot] != 0)
-        r->is_in_w[r->w[slot]] = 0;
-    r->w[slot] = r->block_points[f];
-    r->fresh[f] = (uint32_t)slot;
-    hg_inner_put(&r->inner, slot, r->qp, r->w[slot]);
+    struct hg_w *w = &r->w;
+    if (w->age[slot] != 0)
+        w->holds[w->point[slot]] = 0;
+    w->point[slot] = w->asked[f];
+    w->fresh[f] = (uint32_t)slot;
+    hg_inner_put(&w->inner, slot, r->qp, w->point[slot]);
 }
 
 /* Is a layer of the slot's point at none of its bounds? */
@@ -138,32 +141,33 @@ void hg_place_fresh(const struct hg_inner *in, size_t q, size_t *in_w, uint64_t 
 
 static void place_fresh(struct hg_run *r)
 {
+    struct hg_w *w = &r->w;
     for (int l = 0; l < r->qp->layers; l++)
-        for (size_t k = 0; k < r->in_w; k++) /* Newton's steps may have moved it */
-            r->inner.beta[l][k] = r->qp->beta[l][r->w[k]];
-    hg_place_fresh(&r->inner, r->q, &r->in_w, r->age, r->report->rounds, r->n_fresh, put_into_slot, r);
+        for (size_t k = 0; k < w->n; k++) /* Newton's steps may have moved it */
+            w->inner.beta[l][k] = r->qp->beta[l][w->point[k]];
+    hg_place_fresh(&w->inner, w->q, &w->n, w->age, r->report->rounds, w->n_fresh, put_into_slot, r);
 }
 
 void hg_select_block(struct hg_run *r)
 {
-    size_t most = r->opt->close ? HG_MIN(r->q / 2, HG_MAX(3 * r->fresh_moved, r->q / 8)) : r->q / 2;
-    size_t room = HG_MIN(HG_MAX(r->q - r->in_w, most), r->m);
-    r->n_fresh = 0;
-    if (r->q == r->n && r->in_w == 0) { /* all there are, at once */
-        for (; r->n_fresh < r->n; r->n_fresh++) {
-            r->block_points[r->n_fresh] = r->active[r->n_fresh];
-            r->is_in_w[r->active[r->n_fresh]] = 1;
-        }
+    struct hg_w *w = &r->w;
+    size_t most = r->opt->close ? HG_MIN(w->q / 2, HG_MAX(3 * w->fresh_moved, w->q / 8)) : w->q / 2;
+    size_t room = HG_MIN(HG_MAX(w->q - w->n, most), r->active.m);
+    w->n_fresh = 0;
+    if (w->q == r->n && w->n == 0) { /* all there are, at once */
+        memcpy(w->asked, r->active.point, r->n * sizeof *w->asked);
+        memset(w->holds, 1, r->n);
+        w->n_fresh = r->n;
         place_fresh(r);
         return;
     }
     for (int l = 0; l < r->qp->layers; l++) {
         size_t share = room / (2 * (size_t)r->qp->layers);
-        const struct hg_extremes *e = &r->extremes[l];
+        const struct hg_extremes *e = &r->active.extremes[l];
         double range = e->high - e->low, cut = isfinite(range) ? r->opt->cut * range : 0;
-        add_violators(r, r->up[l], 1, e->high - cut, HG_MAX(share, (size_t)1));
-        size_t left = l + 1 < r->qp->layers ? share : room - HG_MIN(room, r->n_fresh);
-        add_violators(r, r->down[l], -1, -e->low - cut, HG_MAX(left, (size_t)1));
+        add_violators(r, r->active.up[l], 1, e->high - cut, HG_MAX(share, (size_t)1));
+        size_t left = l + 1 < r->qp->layers ? share : room - HG_MIN(room, w->n_fresh);
+        add_violators(r, r->active.down[l], -1, -e->low - cut, HG_MAX(left, (size_t)1));
     }
     place_fresh(r);
 }
@@ -234,50 +238,53 @@ hinge_status hg_fill_fresh(const struct hg_fresh_rows *b, struct hg_rows *rows, 
 /* Fresh slots whose rows the store has go behind the others, which are counted; row[k]: the k-th of them. */
 static size_t part_held(struct hg_run *r, const void **row)
 {
+    struct hg_w *w = &r->w;
     size_t lacking = 0, held = 0;
-    for (size_t f = 0; f < r->n_fresh; f++) {
-        uint32_t slot = r->fresh[f];
-        const void *there = r->rows->cost > GATHERED ? hg_store_row(&r->store, r->w[slot]) : NULL;
+    for (size_t f = 0; f < w->n_fresh; f++) {
+        uint32_t slot = w->fresh[f];
+        const void *there = r->rows->cost > GATHERED ? hg_store_row(&r->store, w->point[slot]) : NULL;
         if (there == NULL) {
-            r->fresh[lacking++] = slot;
+            w->fresh[lacking++] = slot;
             continue;
         }
         row[held] = there;
-        r->found[held++] = slot;
+        r->spare.found[held++] = slot;
     }
-    memcpy(r->fresh + lacking, r->found, held * sizeof *r->found);
+    memcpy(w->fresh + lacking, r->spare.found, held * sizeof *r->spare.found);
     return lacking;
 }
 
 /* Rows of fresh slots from `first` on, out of the store's. */
 static void gather_held(struct hg_run *r, struct hg_fresh_rows *fresh, size_t first, const void *const *row)
 {
-    hg_gather(r->position, sizeof *r->position, r->w, r->in_w, r->found);
+    const struct hg_w *w = &r->w;
+    hg_gather(r->active.position, sizeof *r->active.position, w->point, w->n, r->spare.found);
 #pragma omp parallel for num_threads(hg_crew_size(&r->rows->crew, r->opt->threads)) schedule(dynamic, 1)
-    for (size_t f0 = first; f0 < r->n_fresh; f0 += LINE) {
-        struct hg_tile tile = { f0, HG_MIN((size_t)LINE, r->n_fresh - f0), 0, r->in_w, NULL, NULL, NULL };
+    for (size_t f0 = first; f0 < w->n_fresh; f0 += LINE) {
+        struct hg_tile tile = { f0, HG_MIN((size_t)LINE, w->n_fresh - f0), 0, w->n, NULL, NULL, NULL };
         for (size_t f = f0; f < f0 + tile.n_rows; f++)
-            hg_gather(row[f - first], r->size, r->found, r->in_w, r->block_row[f]);
+            hg_gather(row[f - first], r->store.size, r->spare.found, w->n, w->row[f]);
         mirror_tile(fresh, &tile);
     }
-    for (size_t f = first; f < r->n_fresh; f++)
-        hg_inner_take_diagonal(&r->inner, r->fresh[f]);
+    for (size_t f = first; f < w->n_fresh; f++)
+        hg_inner_take_diagonal(&r->w.inner, w->fresh[f]);
 }
 
 hinge_status hg_load_block(struct hg_run *r)
 {
     const void **row = (const void **)r->store.held.row;
     size_t lacking = part_held(r, row);
-    struct hg_fresh_rows fresh = { &r->inner, r->n_fresh, r->in_w, r->fresh, r->age, r->report->rounds, r->block_row };
+    struct hg_w *w = &r->w;
+    struct hg_fresh_rows fresh = { &w->inner, w->n_fresh, w->n, w->fresh, w->age, r->report->rounds, w->row };
     struct hg_how how = { .halt = &r->halt, .coded = hg_is_cheap(r->rows) && r->rows->type == HINGE_F32 };
-    hg_gather(r->w, sizeof *r->w, r->fresh, lacking, r->block_points);
-    r->inner.q = r->in_w + r->qp->no_sum;
-    if (r->n_fresh == 0)
+    hg_gather(w->point, sizeof *w->point, w->fresh, lacking, w->asked);
+    w->inner.q = w->n + r->qp->no_sum;
+    if (w->n_fresh == 0)
         return HINGE_OK;
-    if (r->q == r->n)
-        r->res->columns_computed += (uint64_t)r->n_fresh * r->in_w;
-    hinge_status status = hg_fill_fresh(&fresh, r->rows, r->block_points, lacking, r->w, how);
-    if (status == HINGE_OK && lacking < r->n_fresh && !hg_is_stopped(r))
+    if (w->q == r->n)
+        r->res->columns_computed += (uint64_t)w->n_fresh * w->n;
+    hinge_status status = hg_fill_fresh(&fresh, r->rows, w->asked, lacking, w->point, how);
+    if (status == HINGE_OK && lacking < w->n_fresh && !hg_is_stopped(r))
         gather_held(r, &fresh, lacking, row);
     return status;
 }
