@@ -272,6 +272,8 @@ static hinge_status check_model(const hinge_model *m, const struct hg_problem *p
                        "model: not one of these data and parameters (%zu problems of %zu features, "
                        "the data give %zu of %zu)",
                        m->n_problems, m->d, pr->n_problems, pr->d);
+    if (pr->one_vs_rest != (m->multiclass == HINGE_ONE_VS_REST))
+        return hg_fail(err, HINGE_EINVAL, "multiclass: the model is one-vs-%s", pr->one_vs_rest ? "one" : "rest");
     if (pr->task->uses_tau && pr->params.tau != m->tau)
         return hg_fail(err, HINGE_EINVAL, "tau: %g, and the model was trained for %g", pr->params.tau, m->tau);
     return HINGE_OK;
@@ -283,7 +285,7 @@ static hinge_status open_problem(const hinge_model *m, const hinge_matrix *x, co
 {
     size_t values;
     *beta = NULL;
-    HG_TRY(hg_problem_init(pr, x, y, params, err));
+    HG_TRY(hg_problem_init_known(pr, x, y, params, m->labels, m->n_classes, err));
     hinge_status status = check_model(m, pr, err);
     if (status == HINGE_OK && hg_mul(pr->n_problems, x->rows, &values))
         *beta = hg_alloc(values, sizeof **beta);

@@ -28,7 +28,8 @@ static void add_row(struct hg_problem *pr, uint32_t row, double weight)
     }
 }
 
-hinge_status hg_problem_classes(struct hg_problem *pr, hinge_error *err)
+/* The first class, as y and positive_class have it. */
+static hinge_status choose_first(struct hg_problem *pr, hinge_error *err)
 {
     const double *positive = pr->params.positive_class;
     double *labels = pr->labels;
@@ -44,6 +45,27 @@ hinge_status hg_problem_classes(struct hg_problem *pr, hinge_error *err)
     double first = labels[c];
     memmove(labels + 1, labels, c * sizeof *labels);
     labels[0] = first;
+    return HINGE_OK;
+}
+
+static hinge_status take_known_order(struct hg_problem *pr, hinge_error *err)
+{
+    for (size_t c = 0; c < pr->n_classes; c++) {
+        size_t at = c;
+        while (at < pr->n_classes && pr->labels[at] != pr->known[c])
+            at++;
+        if (at == pr->n_classes)
+            return hg_fail(err, HINGE_EINVAL, "y: no row has label %g, a class of the model", pr->known[c]);
+        pr->labels[at] = pr->labels[c];
+        pr->labels[c] = pr->known[c];
+    }
+    return HINGE_OK;
+}
+
+hinge_status hg_problem_classes(struct hg_problem *pr, hinge_error *err)
+{
+    size_t k = pr->n_classes;
+    HG_TRY(pr->known != NULL && pr->n_known == k ? take_known_order(pr, err) : choose_first(pr, err));
     pr->one_vs_rest = k > 2 && pr->params.multiclass == HINGE_ONE_VS_REST;
     pr->n_problems = hg_count_problems(pr->params.multiclass, k);
     return HINGE_OK;
@@ -224,7 +246,15 @@ static hinge_status fill_problem(struct hg_problem *pr, hinge_error *err)
 hinge_status hg_problem_init(struct hg_problem *pr, const hinge_matrix *x, const double *y,
                              const hinge_params *params, hinge_error *err)
 {
+    return hg_problem_init_known(pr, x, y, params, NULL, 0, err);
+}
+
+hinge_status hg_problem_init_known(struct hg_problem *pr, const hinge_matrix *x, const double *y,
+                                   const hinge_params *params, const double *labels, size_t n, hinge_error *err)
+{
     memset(pr, 0, sizeof *pr);
+    pr->known = labels;
+    pr->n_known = n;
     HG_TRY(check_problem(x, y, params, &pr->params, err));
     pr->threads = hg_kernel_team(&pr->params.kernel, pr->params.threads, (double)x->rows * (double)x->rows, x->cols);
     pr->x = *x;

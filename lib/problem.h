@@ -20,6 +20,8 @@ struct hg_problem {
     double *weight;        /* [n] by point: example weight times class weight */
     size_t n_classes, n_problems;
     double *labels;        /* [n_classes] */
+    const double *known;   /* [n_known] the labels of a model, whose order the classes are to have; NULL: no model */
+    size_t n_known;
     size_t *start;         /* [n_classes + 1] points of each class; one range for regression and one-class */
     double *shift;         /* [d] column means, where subtracting them pays; otherwise NULL */
     uint32_t *column;      /* precomputed: column of each point; otherwise NULL */
@@ -30,6 +32,10 @@ struct hg_problem {
 
 hinge_status hg_problem_init(struct hg_problem *problem, const hinge_matrix *x, const double *y,
                              const hinge_params *params, hinge_error *err);
+/* The same for a model that there is: its classes, of these labels (NULL: it has none), are the problem's in its
+ * order. EINVAL: as many others are. */
+hinge_status hg_problem_init_known(struct hg_problem *problem, const hinge_matrix *x, const double *y,
+                                   const hinge_params *params, const double *labels, size_t n, hinge_error *err);
 void hg_problem_free(struct hg_problem *problem);
 
 /* What hangs on the points alone, which are there, and on the kernel: their shift, norms, equal ones. What has been
@@ -40,7 +46,7 @@ hinge_status hg_problem_look(struct hg_problem *problem, hinge_error *err);
 double hg_class_weight(const hinge_params *params, double label);
 
 /* pr->labels in the order of first appearance become the classes: -1, +1 are swapped, and the positive one goes to the
- * front. And how many problems they make. */
+ * front; or they are in the known order. And how many problems they make. */
 hinge_status hg_problem_classes(struct hg_problem *problem, hinge_error *err);
 
 /* The classes of problem p, first < second; one-vs-rest: second is SIZE_MAX. The points of the first class come first

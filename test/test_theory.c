@@ -591,6 +591,11 @@ static void locating(void **state)
     /* other data, other labels */
     hinge_params params = hinge_params_default(HINGE_C_SVC);
     hinge_model *model = fit(&sets[0], &params, NULL), *again = written_and_read(model);
+    struct set flipped = sets[0];
+    flipped.y = get(flipped.n, sizeof *flipped.y);
+    for (size_t i = 0; i < flipped.n; i++)
+        flipped.y[i] = -sets[0].y[i];
+    assert_true(certified(model, &flipped, &params).box_residual == 1);
     hinge_error err;
     size_t lost, missing = 0, sv = hinge_model_sv_index(model)[3];
     hinge_matrix x = set_matrix(&sets[0]);
@@ -604,6 +609,37 @@ static void locating(void **state)
     assert_int_equal(hinge_model_locate(again, &x, sets[0].y, &lost, &err), HINGE_EINVAL);
     assert_int_equal(lost, 1);
     assert_int_equal(hinge_model_locate(again, &x, NULL, &lost, &err), HINGE_EINVAL);
+}
+
+/* Rows in another order, where the classes appear in another order than the model's. */
+static void locating_in_another_order(void **state)
+{
+    static const double classes[3] = { 2, 5, 9 };
+    struct set set = set_blobs(32, 200, 3, 3, classes, 1.2);
+    size_t *rows = get(set.n, sizeof *rows), n = 0;
+    for (int c = 2; c >= 0; c--)
+        for (size_t i = 0; i < set.n; i++)
+            if (set.y[i] == classes[c])
+                rows[n++] = i;
+    struct set sorted = set_rows(&set, rows, n);
+    for (int k = 0; k < 4; k++) {
+        hinge_params params = params_for(k % 2 == 0 ? HINGE_C_SVC : HINGE_NU_SVC, hinge_kernel_rbf(0.3), 1);
+        params.nu = 0.3;
+        params.multiclass = k < 2 ? HINGE_ONE_VS_ONE : HINGE_ONE_VS_REST;
+        hinge_model *model = fit(&set, &params, NULL), *again = written_and_read(model);
+        hinge_matrix x = set_matrix(&sorted);
+        hinge_certificate a = certified(model, &set, &params), b;
+        hinge_error err;
+        assert_true(hinge_model_labels(model)[0] != 9);
+        assert_int_equal(hinge_model_locate(again, &x, sorted.y, NULL, NULL), HINGE_OK);
+        b = certified(again, &sorted, &params);
+        assert_near(a.primal, b.primal, 1e-9 * fabs(a.primal));
+        assert_near(a.gap, b.gap, 1e-9 * fabs(a.primal));
+        assert_near(a.kkt, b.kkt, 1e-9);
+        params.multiclass = k < 2 ? HINGE_ONE_VS_REST : HINGE_ONE_VS_ONE;
+        assert_int_equal(hinge_certify(model, &x, sorted.y, &params, &b, &err), HINGE_EINVAL);
+        assert_non_null(strstr(err.text, "multiclass"));
+    }
 }
 
 /* ---- conventions ------------------------------------------------------------------------------------------------- */
@@ -692,6 +728,7 @@ int main(void)
         cmocka_unit_test(kinds_of_models),
         cmocka_unit_test(kinds_refused),
         cmocka_unit_test(locating), cmocka_unit_test(locating_targets),
+        cmocka_unit_test(locating_in_another_order),
         cmocka_unit_test(conversions),
         cmocka_unit_test(max_margin_form),
     };

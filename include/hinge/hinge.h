@@ -573,7 +573,8 @@ typedef struct hinge_certificate {
 } hinge_certificate;
 
 /* Computes the certificate of a model. Give x, y and params as it was trained; call hinge_model_locate (hinge/theory.h)
- * first for a model from a file. It takes one pass over K(all, SV) in f64, or with the linear kernel two over x. */
+ * first for a model from a file, whose rows and classes may come in any order. It takes one pass over K(all, SV) in
+ * f64, or with the linear kernel two over x. */
 HINGE_API hinge_status hinge_certify(const hinge_model *model, const hinge_matrix *x, const double *y,
                                      const hinge_params *params, hinge_certificate *certificate, hinge_error *err);
 
