@@ -1,19 +1,26 @@
-/*
- * The loop of hamming.h, compiled once a level like map.c. Bytes may overflow on the way: what comes out is below 256,
- * and right modulo 256.
- */
+/* The loops of hamming.h, compiled once a level like map.c: counts, and sums of the values that they stand for. */
 #include "kernels/hamming.h"
+
+#include <string.h>
+#ifdef __AVX512F__
+#include <immintrin.h>
+#endif
 
 typedef uint8_t wide8 __attribute__((vector_size(64), aligned(64), may_alias));
 
 #define JOIN_(a, b) a##b
 #define JOIN(a, b)  JOIN_(a, b)
 #define COUNTS      JOIN(hg_counts_, HG_LEVEL)
+#define ADD_CODES   JOIN(hg_add_codes_, HG_LEVEL)
+#define DECODE      JOIN(hg_decode_, HG_LEVEL)
 
 #define LINE(at)    ((const wide8 *)(const void *)(panel + (at)))
 
 hg_hamming_rows COUNTS;
+hg_add_codes ADD_CODES;
+hg_decode DECODE;
 
+/* Bytes may overflow on the way: what comes out is below 256, and right modulo 256. */
 void COUNTS(const struct hg_gathered *gathered, size_t row0, size_t rows, const uint8_t *panel, uint8_t *counts)
 {
     const wide8 *lengths = LINE(0);
@@ -30,4 +37,134 @@ void COUNTS(const struct hg_gathered *gathered, size_t row0, size_t rows, const 
         to[0] = lengths[0] + length - (a + a);
         to[1] = lengths[1] + length - (b + b);
     }
+}
+
+/* ---- sums of their values ---------------------------------------------------------------------------------------- */
+
+enum {
+    AT_ONCE = 64,    /* columns: their sums stay in registers */
+    NARROW_ROWS = 16 /* added up in f32 */
+};
+
+#ifdef __AVX512F__
+
+/* The values of 16 codes, each factor by one look into a table of 16: a permutation uses the lowest 4 bits only. */
+struct factors {
+    __m512 high, low;
+};
+
+static inline struct factors look_up(const uint8_t *code, __m512 high, __m512 low)
+{
+    __m512i c = _mm512_cvtepu8_epi32(_mm_load_si128((const __m128i *)(const void *)code));
+    return (struct factors){ _mm512_permutexvar_ps(_mm512_srli_epi32(c, 4), high), _mm512_permutexvar_ps(c, low) };
+}
+
+static inline __m512 add_16(__m512 sum, const uint8_t *code, __m512 high, __m512 low)
+{
+    struct factors f = look_up(code, high, low);
+    return _mm512_fmadd_ps(f.low, f.high, sum);
+}
+
+static void sum_codes(size_t n_rows, const double *coef, const struct hg_codes *codes, const uint8_t *code, double *sum)
+{
+    __m512 a = _mm512_setzero_ps(), b = a, c = a, d = a;
+    __m512 table = _mm512_loadu_ps(codes->high32), low = _mm512_loadu_ps(codes->low32);
+    for (size_t r = 0; r < n_rows; r++, code += HG_COUNT_COLS) {
+        __m512 high = _mm512_mul_ps(table, _mm512_set1_ps((float)coef[r]));
+        a = add_16(a, code, high, low);
+        b = add_16(b, code + 16, high, low);
+        c = add_16(c, code + 32, high, low);
+        d = add_16(d, code + 48, high, low);
+    }
+    float narrow[AT_ONCE];
+    _mm512_storeu_ps(narrow, a);
+    _mm512_storeu_ps(narrow + 16, b);
+    _mm512_storeu_ps(narrow + 32, c);
+    _mm512_storeu_ps(narrow + 48, d);
+    for (size_t j = 0; j < AT_ONCE; j++)
+        sum[j] = (double)narrow[j];
+}
+
+/* The same in f64: 8 codes, by tables of two registers each. */
+struct tables {
+    __m512d high[2], low[2];
+};
+
+static inline __m512d add_8(__m512d sum, double coef, const uint8_t *code, const struct tables *t)
+{
+    __m512i c = _mm512_cvtepu8_epi64(_mm_loadl_epi64((const __m128i *)(const void *)code));
+    __m512d high = _mm512_permutex2var_pd(t->high[0], _mm512_srli_epi64(c, 4), t->high[1]);
+    __m512d low = _mm512_permutex2var_pd(t->low[0], c, t->low[1]);
+    return _mm512_fmadd_pd(_mm512_mul_pd(high, low), _mm512_set1_pd(coef), sum);
+}
+
+static void sum_codes_wide(size_t n_rows, const double *coef, const struct hg_codes *codes, const uint8_t *code,
+                           double *sum)
+{
+    const struct tables t = { { _mm512_loadu_pd(codes->high), _mm512_loadu_pd(codes->high + 8) },
+                              { _mm512_loadu_pd(codes->low), _mm512_loadu_pd(codes->low + 8) } };
+    for (size_t b = 0; b < AT_ONCE; b += 32) {
+        __m512d s0 = _mm512_setzero_pd(), s1 = s0, s2 = s0, s3 = s0;
+        const uint8_t *at = code + b;
+        for (size_t r = 0; r < n_rows; r++, at += HG_COUNT_COLS) {
+            s0 = add_8(s0, coef[r], at, &t);
+            s1 = add_8(s1, coef[r], at + 8, &t);
+            s2 = add_8(s2, coef[r], at + 16, &t);
+            s3 = add_8(s3, coef[r], at + 24, &t);
+        }
+        _mm512_storeu_pd(sum + b, s0);
+        _mm512_storeu_pd(sum + b + 8, s1);
+        _mm512_storeu_pd(sum + b + 16, s2);
+        _mm512_storeu_pd(sum + b + 24, s3);
+    }
+}
+
+void DECODE(const struct hg_codes *codes, const uint8_t *code, size_t n, float *out)
+{
+    __m512 high = _mm512_loadu_ps(codes->high32), low = _mm512_loadu_ps(codes->low32);
+    for (size_t j = 0; j < n; j += 16) {
+        struct factors f = look_up(code + j, high, low);
+        __mmask16 wanted = (__mmask16)(n - j < 16 ? (1U << (n - j)) - 1 : 0xffffU);
+        _mm512_mask_storeu_ps(out + j, wanted, _mm512_mul_ps(f.high, f.low));
+    }
+}
+
+#else
+
+void DECODE(const struct hg_codes *codes, const uint8_t *code, size_t n, float *out)
+{
+    for (size_t j = 0; j < n; j++)
+        out[j] = codes->high32[code[j] >> 4] * codes->low32[code[j] & 15];
+}
+
+static void sum_codes_wide(size_t n_rows, const double *coef, const struct hg_codes *codes, const uint8_t *code,
+                           double *sum)
+{
+    memset(sum, 0, AT_ONCE * sizeof *sum);
+    for (size_t r = 0; r < n_rows; r++, code += HG_COUNT_COLS)
+        for (size_t j = 0; j < AT_ONCE; j++)
+            sum[j] += coef[r] * (codes->high[code[j] >> 4] * codes->low[code[j] & 15]);
+}
+
+/* No faster in f32. */
+static void sum_codes(size_t n_rows, const double *coef, const struct hg_codes *codes, const uint8_t *code, double *sum)
+{
+    sum_codes_wide(n_rows, coef, codes, code, sum);
+}
+
+#endif
+
+void ADD_CODES(size_t n_rows, const double *coef, bool narrow, const struct hg_codes *codes, const uint8_t *code,
+               size_t n, double *restrict g)
+{
+    size_t at_once = narrow ? NARROW_ROWS : n_rows;
+    for (size_t b = 0; b < n; b += AT_ONCE)
+        for (size_t r = 0; r < n_rows; r += at_once) {
+            double sum[AT_ONCE];
+            (narrow ? sum_codes : sum_codes_wide)(HG_MIN(at_once, n_rows - r), coef + r, codes,
+                                                  code + r * HG_COUNT_COLS + b, sum);
+#pragma omp simd
+            for (size_t j = 0; j < HG_MIN((size_t)AT_ONCE, n - b); j++)
+                g[b + j] += sum[j];
+        }
 }

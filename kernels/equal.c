@@ -171,13 +171,13 @@ static bool is_column(const struct hg_equal_columns *k, uint32_t i, size_t n_col
     return k->where[i] < n_cols && row_of(k, k->where[i]) == i;
 }
 
-void hg_equal_columns(struct hg_equal *e, const uint32_t *cols, size_t n_cols, uint64_t again)
+void hg_equal_columns(struct hg_equal *e, const uint32_t *cols, size_t n_cols, uint64_t list)
 {
-    struct hg_equal_columns *k = &e->columns[again == 0];
-    bool known = (again != 0 ? again == k->again : cols == NULL && k->cols == NULL) && k->n_cols == n_cols;
+    struct hg_equal_columns *k = &e->columns[list == 0];
+    bool known = (list != 0 ? list == k->list : cols == NULL && k->cols == NULL) && k->n_cols == n_cols;
     k->cols = cols;
     k->n_cols = n_cols;
-    k->again = again;
+    k->list = list;
     e->now = k;
     for (size_t c = 0; !known && c < n_cols; c++) {
         uint32_t i = row_of(k, c);

@@ -38,7 +38,7 @@ struct hg_equal_columns {
     uint8_t *maybe;  /* [n] of columns: not 0 where one of the rows asked for may be equal */
     const uint32_t *cols; /* of the fetch; NULL: 0 .. n_cols - 1 */
     size_t n_cols;
-    uint64_t again;  /* hg_fetch's */
+    uint64_t list;   /* hg_fetch's */
 };
 
 /* For a source of n rows: which columns of a fetch are equal to which of its rows. Columns that will be asked for again
@@ -61,8 +61,8 @@ hinge_status hg_equal_init(struct hg_equal *equal, const uint32_t *first, size_t
                            size_t n, size_t most_rows, hinge_error *err);
 void hg_equal_free(struct hg_equal *equal);
 
-/* What a fetch's columns are; those of a number `again` that came last are known. */
-void hg_equal_columns(struct hg_equal *equal, const uint32_t *cols, size_t n_cols, uint64_t again);
+/* What a fetch's columns are; those of a number `list` that came last are known. */
+void hg_equal_columns(struct hg_equal *equal, const uint32_t *cols, size_t n_cols, uint64_t list);
 /* What rows are asked for, until they are forgotten. */
 void hg_equal_ask(struct hg_equal *equal, const uint32_t *rows, size_t count);
 void hg_equal_forget(struct hg_equal *equal, const uint32_t *rows, size_t count);

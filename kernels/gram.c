@@ -91,7 +91,7 @@ static void gather_norms(const struct hg_gram *g, const uint32_t *ids, size_t co
 }
 
 struct kept { /* a right side that is kept */
-    uint64_t *number; /* hg_fetch's, of the last fetch that saw these columns */
+    uint64_t *list;   /* hg_fetch's, of the last fetch that saw these columns */
     uint32_t *ids;    /* [tile_cols] */
     void *norms;      /* [tile_cols] */
     uint8_t *near;    /* [cells] as struct work's */
@@ -101,7 +101,7 @@ struct kept { /* a right side that is kept */
 static size_t kept_tile(const struct hg_gram *g, char *base, struct kept *k)
 {
     size_t size = hg_size_of(g->tiler.type), at = 0;
-    k->number = hg_take(base, &at, sizeof(uint64_t));
+    k->list = hg_take(base, &at, sizeof(uint64_t));
     k->ids = hg_take(base, &at, g->tile_cols * sizeof(uint32_t));
     k->norms = hg_take(base, &at, g->tile_cols * size);
     k->near = hg_take(base, &at, g->points.cells != NULL ? g->points.cells->count : 0);
@@ -127,7 +127,7 @@ static void keep_columns(struct hg_gram *g)
     g->work_bytes += bytes;
     for (size_t t = 0; t < tiles; t++) {
         kept_tile(g, g->kept + t * g->kept_bytes, &k);
-        *k.number = 0;
+        *k.list = 0;
         memset(k.ids, 0xff, g->tile_cols * sizeof *k.ids); /* no point's number */
     }
 }
@@ -138,19 +138,19 @@ static struct hg_right make_right(struct hg_gram *g, const struct hg_fetch *f, s
 {
     uint32_t *ids = w->ids;
     struct kept k = { .near = w->near, .norms = w->norm_b, .x = w->b };
-    bool keeps = f->again != 0 && g->kept != NULL;
+    bool keeps = f->list != 0 && g->kept != NULL;
     if (keeps)
         kept_tile(g, g->kept + col0 / g->tile_cols * g->kept_bytes, &k);
     struct hg_right right = { cols, 0, k.x, g->norms != NULL ? k.norms : NULL, { &g->points, ids, 0 } };
-    *near = f->near && g->points.cells != NULL ? k.near : NULL;
-    if (keeps && *k.number == f->again)
+    *near = f->rough && g->points.cells != NULL ? k.near : NULL;
+    if (keeps && *k.list == f->list)
         return right;
     for (size_t c = 0; c < cols; c++)
         ids[c] = (uint32_t)point_of(g, f->cols != NULL ? f->cols[col0 + c] : col0 + c);
-    if (g->points.cells != NULL && (keeps || f->near))
+    if (g->points.cells != NULL && (keeps || f->rough))
         hg_cells_near(g->points.cells, ids, cols, k.near);
     if (keeps) {
-        *k.number = f->again;
+        *k.list = f->list;
         if (memcmp(k.ids, ids, cols * sizeof *ids) == 0)
             return right;
         memcpy(k.ids, ids, cols * sizeof *ids);
@@ -162,6 +162,17 @@ static struct hg_right make_right(struct hg_gram *g, const struct hg_fetch *f, s
     return right;
 }
 
+struct unmade { /* a tile that adds itself */
+    const struct hg_tiler *tiler;
+    const struct hg_part_of_tile *part;
+};
+
+static void add_unmade(const struct hg_tile *tile, const double *coef, bool narrow, double *g)
+{
+    const struct unmade *u = tile->source;
+    u->tiler->maker->add(u->tiler, u->part, coef, narrow, g);
+}
+
 /* Rows [first, end) of those gathered, which are from row0 on of those asked for, at the tile's columns. */
 static hinge_status make_rows(struct hg_gram *g, const struct hg_fetch *f, const struct shared *s,
                               const struct hg_right *right, size_t row0, size_t first, size_t end, size_t col0,
@@ -170,10 +181,10 @@ static hinge_status make_rows(struct hg_gram *g, const struct hg_fetch *f, const
     const struct hg_maker *maker = g->tiler.maker;
     size_t size = hg_size_of(g->tiler.type), rows;
     size_t ld = HG_MIN(g->tile_cols, (right->count + 63) / 64 * 64); /* few columns touch little memory */
-    bool coded = f->coded && g->super.coded;
+    bool adds = f->rough && f->tile != NULL && g->super.adds;
     for (size_t r0 = first; r0 < end; r0 += rows) {
         rows = HG_MIN(maker->most_rows, end - r0);
-        for (size_t r = 0; r < rows && !coded; r++) {
+        for (size_t r = 0; r < rows && !adds; r++) {
             char *out = f->out != NULL ? f->out[row0 + r0 + r] : NULL;
             w->row[r] = out != NULL ? out + col0 * size : (char *)w->dots + r * ld * size;
         }
@@ -182,13 +193,14 @@ static hinge_status make_rows(struct hg_gram *g, const struct hg_fetch *f, const
         if (status != HINGE_OK)
             return status;
         lap(w->watch, PRODUCTS);
-        if (maker->map != NULL && !coded)
+        if (maker->map != NULL && !adds)
             maker->map(&g->tiler, &part);
         hg_equal_set(&g->equal, w->match, w->n_match, r0, r0 + rows, g->tiler.type, w->row);
         lap(w->watch, MAP);
+        const struct unmade unmade = { &g->tiler, &part };
         struct hg_tile tile = { row0 + r0, rows, col0, right->count, (const void *const *)w->row, NULL, NULL };
-        if (coded)
-            tile.row = NULL, tile.codes = &g->table.codes, tile.code = w->room;
+        if (adds)
+            tile.row = NULL, tile.add = add_unmade, tile.source = &unmade;
         if (f->tile != NULL) {
             f->tile(f->arg, &tile);
             lap(w->watch, UPDATE);
@@ -246,7 +258,7 @@ static bool stopped(const struct hg_fetch *f)
  * values do not depend on the threads. What is kept, or made whole, has its tiles as they are. */
 static size_t tile_width(const struct hg_gram *g, const struct hg_fetch *f)
 {
-    if (f->again != 0 || g->tiler.maker->whole_cols != 0)
+    if (f->list != 0 || g->tiler.maker->whole_cols != 0)
         return g->tile_cols;
     return HG_MIN(g->tile_cols, HG_MAX(f->n_cols / 4 / 64, (size_t)1) * 64);
 }
@@ -259,7 +271,7 @@ static bool ask_rows(struct hg_gram *g, const struct hg_fetch *f, size_t row0, s
     const void *direct = NULL;
     for (size_t r = 0; r < count; r++)
         s->ids[r] = (uint32_t)point_of(g, f->rows[row0 + r]);
-    if (f->near && g->points.cells != NULL)
+    if (f->rough && g->points.cells != NULL)
         hg_cells_stretches(g->points.cells, s->ids, count, &s->stretches);
     if (g->equal.now != NULL)
         hg_equal_ask(&g->equal, f->rows + row0, count);
@@ -349,10 +361,10 @@ static hinge_status fetch(struct hg_rows *super, const struct hg_fetch *f)
 {
     struct hg_gram *g = (struct hg_gram *)super;
     hinge_status status = HINGE_OK;
-    if (f->again != 0)
+    if (f->list != 0)
         keep_columns(g);
     if (g->equal.now != NULL)
-        hg_equal_columns(&g->equal, f->cols, f->n_cols, f->again);
+        hg_equal_columns(&g->equal, f->cols, f->n_cols, f->list);
     for (size_t r = 0; r < f->n_rows && status == HINGE_OK && !stopped(f); r += g->max_rows)
         status = fetch_some(g, f, r, HG_MIN(g->max_rows, f->n_rows - r));
     return status;
@@ -436,7 +448,7 @@ hinge_status hg_gram_init(struct hg_gram *g, const struct hg_tiler *tiler, const
                                  .cost = maker->cost(&g->tiler, points).reads };
     if (points->cells != NULL)
         g->super.cost *= points->cells->near;
-    g->super.coded = maker->tabulate != NULL;
+    g->super.adds = g->table.by_codes = maker->add != NULL && hg_is_cheap(&g->super);
     size_t size = hg_size_of(tiler->type), bytes = HG_MAX(hg_stride(tiler), (size_t)1) * size;
     size_t whole = maker->panel != 0 ? maker->panel / size : 16, fit = ((size_t)8 << 20) / bytes / whole * whole;
     g->tile_cols = HG_MIN((size_t)HG_TILE_COLS, HG_MAX(fit, HG_MAX(whole, (size_t)32)));

@@ -297,7 +297,7 @@ static void tabulate(const struct hg_tiler *t, const struct hg_points *points, s
 static size_t own_room(const struct hg_tiler *t)
 {
     (void)t;
-    return HG_CODE_ROWS * HG_CODE_COLS; /* counts */
+    return HG_COUNT_ROWS * HG_COUNT_COLS; /* counts */
 }
 
 static size_t lay_left(const struct hg_tiler *t, const struct hg_points *points, size_t count, char *base,
@@ -338,9 +338,11 @@ static void map(const struct hg_tiler *t, const struct hg_part_of_tile *p)
 {
     const double *value = t->table->value;
     for (size_t r = 0; r < p->m; r++) {
-        const uint8_t *count = (const uint8_t *)p->room + r * HG_CODE_COLS;
+        const uint8_t *count = (const uint8_t *)p->room + r * HG_COUNT_COLS;
         void *out = hg_row_of_part(t, p, r);
-        if (t->type == HINGE_F32)
+        if (t->type == HINGE_F32 && t->table->by_codes)
+            t->maps->decode(&t->table->codes, count, p->right->count, out);
+        else if (t->type == HINGE_F32)
             for (size_t c = 0; c < p->right->count; c++)
                 ((float *)out)[c] = (float)value[count[c]];
         else
@@ -349,9 +351,14 @@ static void map(const struct hg_tiler *t, const struct hg_part_of_tile *p)
     }
 }
 
+static void add(const struct hg_tiler *t, const struct hg_part_of_tile *p, const double *coef, bool narrow, double *g)
+{
+    t->maps->add_codes(p->m, coef, narrow, &t->table->codes, p->room, p->right->count, g);
+}
+
 const struct hg_maker hg_by_counts = { .name = "counts",
                                        .keeps = true,
-                                       .most_rows = HG_CODE_ROWS,
+                                       .most_rows = HG_COUNT_ROWS,
                                        .whole_cols = HG_COUNT_COLS,
                                        .fits = fits,
                                        .cost = hg_cost_counts,
@@ -362,4 +369,5 @@ const struct hg_maker hg_by_counts = { .name = "counts",
                                        .set_left = set_left,
                                        .set_right = set_right,
                                        .products = products,
-                                       .map = map };
+                                       .map = map,
+                                       .add = add };

@@ -10,13 +10,14 @@
 #ifndef HG_HAMMING_H
 #define HG_HAMMING_H
 
-#include "lib/rows/rows.h"
+#include "lib/base/base.h"
 
 enum {
     HG_COUNTS_LEVEL = 4, /* of instructions from which on this is faster than lists: tables of 16 are registers there */
-    HG_COUNT_COLS = HG_CODE_COLS, /* columns of a panel of bytes */
-    HG_COUNTED = 4,               /* entries of a list at a time */
-    HG_COUNTS = 256               /* values that a distance may have, 0 among them */
+    HG_COUNT_COLS = 128, /* columns of a panel of bytes, */
+    HG_COUNT_ROWS = 64,  /* and rows of a tile of counts, at most */
+    HG_COUNTED = 4,      /* entries of a list at a time */
+    HG_COUNTS = 256      /* values that a distance may have, 0 among them */
 };
 
 struct hg_points;
@@ -53,6 +54,12 @@ void hg_hamming_put(struct hg_hamming *hamming, const struct hg_hamming_kind *ki
                     size_t i, double *x);
 size_t hg_hamming_bytes(const struct hg_hamming *hamming);
 
+/* Values by two tables that registers hold: that of count c is high[c >> 4] * low[c & 15], in f64 and in f32. */
+struct hg_codes {
+    double high[16], low[16];
+    float high32[16], low32[16];
+};
+
 /* An RBF kernel's value [HG_COUNTS] of each number of features that differ, and the same as codes: there, what is below
  * 1e-25 is 0, as products too small for f32's normal numbers are slow. */
 void hg_hamming_values(const struct hg_hamming *hamming, double gamma, double *value, struct hg_codes *codes);
@@ -79,5 +86,12 @@ void hg_gathered_set(struct hg_gathered *gathered, size_t r, const struct hg_ham
  * differ, r < rows; counts are 64-byte aligned. */
 typedef void hg_hamming_rows(const struct hg_gathered *gathered, size_t row0, size_t rows, const uint8_t *panel,
                              uint8_t *counts);
+/* maps->add_codes: g[c] += sum over r of coef[r] times the value of code[r * HG_COUNT_COLS + c], c < n; all of the
+ * HG_COUNT_COLS of a row may be read. In f64, or `narrow` with AVX-512 by values in f32 and sums of them over 16 rows
+ * each, which are made twice as fast. */
+typedef void hg_add_codes(size_t n_rows, const double *coef, bool narrow, const struct hg_codes *codes,
+                          const uint8_t *code, size_t n, double *g);
+/* maps->decode: out[c] = the value of code[c] in f32, c < n */
+typedef void hg_decode(const struct hg_codes *codes, const uint8_t *code, size_t n, float *out);
 
 #endif

@@ -18,6 +18,7 @@ enum { HG_TILE_COLS = 512, HG_TILE_ROWS = 256 }; /* a tile stays in L2 */
 struct hg_table {
     struct hg_codes codes;
     double value[HG_COUNTS];
+    bool by_codes; /* values in f32 are those of codes, as sums have them */
 };
 
 /* A kernel with its maps at one precision, and the maker of its tiles. */
@@ -96,7 +97,7 @@ struct hg_maker {
     /* Whether it is for these points; NULL: for all. */
     bool (*fits)(const struct hg_tiler *tiler, const struct hg_points *points);
     struct hg_cost (*cost)(const struct hg_tiler *tiler, const struct hg_points *points);
-    /* Not NULL: its values are of a table of few: exact, 1 for equal points, and to be had as codes. */
+    /* Not NULL: its values are of a table of few: exact, and 1 for equal points. */
     void (*tabulate)(const struct hg_tiler *tiler, const struct hg_points *points, struct hg_table *table);
     /* Bytes of the room that a thread works in, 64-byte aligned. */
     size_t (*room)(const struct hg_tiler *tiler);
@@ -111,6 +112,9 @@ struct hg_maker {
     /* Values in two steps: the products, and the map (NULL: the first makes values). */
     hinge_status (*products)(const struct hg_tiler *tiler, const struct hg_part_of_tile *part);
     void (*map)(const struct hg_tiler *tiler, const struct hg_part_of_tile *part);
+    /* Or, with tabulate: what products() made is added to g as hg_tile's add does, without values. */
+    void (*add)(const struct hg_tiler *tiler, const struct hg_part_of_tile *part, const double *coef, bool narrow,
+                double *g);
 };
 
 extern const struct hg_maker hg_gemm, hg_by_lists, hg_by_counts, hg_lookup, hg_user;

@@ -259,6 +259,8 @@ exp_side64(struct hg_exp64 c, double norm, const double *dot, const double *norm
 
 /* counts.c's, of the same level */
 hg_hamming_rows GLUE(hg_counts_, HG_LEVEL);
+hg_add_codes GLUE(hg_add_codes_, HG_LEVEL);
+hg_decode GLUE(hg_decode_, HG_LEVEL);
 
 #define ROWS32(name, NAME)   map_##name##32,
 #define ROWS64(name, NAME)   map_##name##64,
@@ -284,6 +286,8 @@ const struct hg_maps GLUE(hg_maps_, HG_LEVEL) = {
     .sum32 = sum32,
     .sum64 = sum64,
     .counts = GLUE(hg_counts_, HG_LEVEL),
+    .add_codes = GLUE(hg_add_codes_, HG_LEVEL),
+    .decode = GLUE(hg_decode_, HG_LEVEL),
 };
 
 /* The plain compilation holds the choice as well. */

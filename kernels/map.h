@@ -82,6 +82,8 @@ struct hg_maps {
     void (*sum32)(const struct hg_sums *sums, size_t row, size_t n, float *values);
     void (*sum64)(const struct hg_sums *sums, size_t row, size_t n, double *values);
     hg_hamming_rows *counts;
+    hg_add_codes *add_codes;
+    hg_decode *decode;
 };
 
 /* level as hg_cpu_level returns it, 1..4; a level that this build has not gives the next lower one. */

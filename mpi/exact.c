@@ -152,7 +152,7 @@ static size_t tell_tile(const struct hm_run *r, size_t tile, double *message, ui
 static hinge_status add_points(struct exact *e, const double *message, uint32_t *rows, size_t count)
 {
     struct hm_run *r = e->r;
-    struct hg_how how = { .add = &r->loops->add, .again = 1 };
+    struct hg_how how = { .add = &r->loops->add, .list = 1 };
     take_others(e, message + count, r->own->pr.d, count);
     for (size_t p = 0; p < r->n_parts; p++) {
         struct hm_part *part = &e->part[p];

@@ -235,7 +235,7 @@ static hinge_status load_block(struct hm_run *r)
     for (size_t s = 0; s < n; s++)
         r->ids[s] = (uint32_t)(part->n + s);
     struct hg_fresh_rows fresh = { &r->inner, r->n_fresh, n, r->fresh, r->age, r->report.rounds, r->row };
-    return hg_fill_fresh(&fresh, &part->gram.super, rows, r->n_fresh, r->ids, (struct hg_how){ .halt = NULL });
+    return hg_fill_fresh(&fresh, &part->gram.super, rows, r->n_fresh, r->ids, NULL);
 }
 
 static void solve_block(struct hm_run *r)
@@ -289,8 +289,8 @@ static hinge_status update_by_new(struct hm_run *r, size_t first, size_t count)
             rows[k] = (uint32_t)part->n + r->ids[first + k];
             r->row[r->room + k] = kept != NULL ? kept + part->at * size : NULL;
         }
-        struct hg_how how = { .add = &r->loops->add, .out = r->row + r->room, .again = 1,
-                              .coded = hg_is_cheap(&part->gram.super) };
+        struct hg_how how = { .add = &r->loops->add, .out = r->row + r->room, .list = 1,
+                              .rough = true };
         status = hg_rows_apply(&part->gram.super, rows, count, r->coef + first, NULL, part->n, r->g + part->at, &how);
     }
     return status;

@@ -429,11 +429,11 @@ static bool bench_rows(void)
 /* 64 points of 123 features of two values, 14 of them the rarer one, against 128: in L1, as the solver does it. */
 static bool bench_counts(void)
 {
-    enum { POINTS = HG_CODE_COLS, D = 123, LISTED = 14 };
+    enum { POINTS = HG_COUNT_COLS, D = 123, LISTED = 14 };
     static const char *const names[] = { "counts", "add_codes", "add wide", "decode" };
-    static _Alignas(64) uint8_t panel[(D + 2) * HG_CODE_COLS], counts[HG_CODE_ROWS * HG_CODE_COLS];
-    static double x[POINTS * D], g[HG_CODE_COLS], coef[HG_CODE_ROWS];
-    static float out[HG_CODE_COLS];
+    static _Alignas(64) uint8_t panel[(D + 2) * HG_COUNT_COLS], counts[HG_COUNT_ROWS * HG_COUNT_COLS];
+    static double x[POINTS * D], g[HG_COUNT_COLS], coef[HG_COUNT_ROWS];
+    static float out[HG_COUNT_COLS];
     uint32_t ids[POINTS];
     uint64_t seed = 5;
     struct hg_codes codes;
@@ -449,33 +449,33 @@ static bool bench_counts(void)
         codes.high32[c] = (float)codes.high[c];
         codes.low32[c] = (float)codes.low[c];
     }
-    for (size_t r = 0; r < HG_CODE_ROWS; r++)
+    for (size_t r = 0; r < HG_COUNT_ROWS; r++)
         coef[r] = between(&seed, -1, 1);
     struct hg_hamming h;
     struct hg_gathered gathered;
     if (hg_hamming_init(&h, &points, 2, NULL) != HINGE_OK || hg_hamming_panel_bytes(&h) > sizeof panel)
         return false;
-    char *memory = hg_alloc(1, hg_gathered_lay_out(&gathered, &h, HG_CODE_ROWS, NULL));
+    char *memory = hg_alloc(1, hg_gathered_lay_out(&gathered, &h, HG_COUNT_ROWS, NULL));
     if (memory == NULL)
         return false;
-    hg_gathered_lay_out(&gathered, &h, HG_CODE_ROWS, memory);
-    for (uint32_t r = 0; r < HG_CODE_ROWS; r++)
+    hg_gathered_lay_out(&gathered, &h, HG_COUNT_ROWS, memory);
+    for (uint32_t r = 0; r < HG_COUNT_ROWS; r++)
         hg_gathered_set(&gathered, r, &h, r);
     hg_hamming_panel(&h, ids, POINTS, panel);
     for (int level = 1; level <= hg_cpu_level(0); level++)
         for (int which = 0; which < 4; which++) {
-            const struct hg_loops *loops = hg_loops(level);
+            const struct hg_maps *maps = hg_maps(level);
             double time[SAMPLES];
             for (int i = 0; i < SAMPLES; i++) {
                 double start = hg_now();
                 for (int n = 0; n < REPEATS; n++)
                     if (which == 0)
-                        hg_maps(level)->counts(&gathered, 0, HG_CODE_ROWS, panel, counts);
+                        maps->counts(&gathered, 0, HG_COUNT_ROWS, panel, counts);
                     else if (which < 3)
-                        loops->add.codes(HG_CODE_ROWS, coef, which == 2, &codes, counts, HG_CODE_COLS, g);
+                        maps->add_codes(HG_COUNT_ROWS, coef, which == 1, &codes, counts, HG_COUNT_COLS, g);
                     else
-                        for (size_t r = 0; r < HG_CODE_ROWS; r++)
-                            loops->decode(&codes, counts + r * HG_CODE_COLS, HG_CODE_COLS, out);
+                        for (size_t r = 0; r < HG_COUNT_ROWS; r++)
+                            maps->decode(&codes, counts + r * HG_COUNT_COLS, HG_COUNT_COLS, out);
                 time[i] = (hg_now() - start) / REPEATS / sizeof counts * 1e9;
             }
             printf("%-5s %-13s %.3f ns a value\n", level_names[level], names[which], median(time, SAMPLES));

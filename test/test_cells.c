@@ -122,7 +122,7 @@ static void test_rows_without_far_values(void **state)
     }
     for (uint64_t number = 0; number < 3; number++) { /* panels kept and not; columns by cell */
         struct seen seen = { sum, 0 };
-        struct hg_fetch fetch = { rows, ROWS, gram.super.order, N, out, add_tile, &seen, NULL, number, true, false };
+        struct hg_fetch fetch = { rows, ROWS, gram.super.order, N, out, add_tile, &seen, NULL, number, true };
         memset(sum, 0, N * sizeof *sum);
         memset(kept, 0xff, ROWS * N * sizeof *kept);
         uint64_t before = gram.super.values;

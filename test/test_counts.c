@@ -51,22 +51,22 @@ static void test_counts_at_every_level(void **state)
     assert_int_equal(h.features, D - 2);
     assert_true(h.step2 == 1 && h.listed > 0 && h.listed <= D / 2.0);
     uint8_t *panel = aligned_alloc(64, hg_hamming_panel_bytes(&h));
-    static _Alignas(64) uint8_t counts[HG_CODE_ROWS * HG_COUNT_COLS];
+    static _Alignas(64) uint8_t counts[HG_COUNT_ROWS * HG_COUNT_COLS];
     struct hg_gathered gathered;
-    char *memory = aligned_alloc(64, (hg_gathered_lay_out(&gathered, &h, HG_CODE_ROWS, NULL) + 63) / 64 * 64);
-    hg_gathered_lay_out(&gathered, &h, HG_CODE_ROWS, memory);
-    uint32_t cols[HG_COUNT_COLS], rows[HG_CODE_ROWS];
+    char *memory = aligned_alloc(64, (hg_gathered_lay_out(&gathered, &h, HG_COUNT_ROWS, NULL) + 63) / 64 * 64);
+    hg_gathered_lay_out(&gathered, &h, HG_COUNT_ROWS, memory);
+    uint32_t cols[HG_COUNT_COLS], rows[HG_COUNT_ROWS];
     for (uint32_t c = 0; c < HG_COUNT_COLS; c++)
         cols[c] = c * 31 % N;
-    for (uint32_t r = 0; r < HG_CODE_ROWS; r++) {
+    for (uint32_t r = 0; r < HG_COUNT_ROWS; r++) {
         rows[r] = r * 13 % N;
         hg_gathered_set(&gathered, r, &h, rows[r]);
     }
     for (int level = 1; level <= hg_cpu_level(0); level++)
         for (size_t n = 1; n <= HG_COUNT_COLS; n += 9) {
             hg_hamming_panel(&h, cols, n, panel);
-            hg_maps(level)->counts(&gathered, 2, HG_CODE_ROWS - 2, panel, counts);
-            for (size_t r = 0; r < HG_CODE_ROWS - 2; r++)
+            hg_maps(level)->counts(&gathered, 2, HG_COUNT_ROWS - 2, panel, counts);
+            for (size_t r = 0; r < HG_COUNT_ROWS - 2; r++)
                 for (size_t c = 0; c < n; c++)
                     assert_int_equal(counts[r * HG_COUNT_COLS + c],
                                      differing(s.x + rows[r + 2] * D, s.x + cols[c] * D, D));
@@ -118,33 +118,73 @@ static void test_what_is_like_that(void **state)
     assert_true(is_two_valued(&s));
 }
 
+/* Sums of values that codes stand for against plain loops, and nothing behind them touched. */
+static void check_codes(const struct hg_maps *maps, uint64_t *seed, bool narrow)
+{
+    static _Alignas(64) uint8_t code[HG_COUNT_ROWS * HG_COUNT_COLS];
+    struct hg_codes codes;
+    double coef[HG_COUNT_ROWS], g[HG_COUNT_COLS + 1], wanted[HG_COUNT_COLS], scale[HG_COUNT_COLS];
+    float value[HG_COUNT_COLS + 1];
+    size_t n = 1 + hg_random_below(seed, HG_COUNT_COLS), n_rows = hg_random_below(seed, HG_COUNT_ROWS + 1);
+    for (size_t c = 0; c < 16; c++) {
+        codes.high[c] = draw_unit(seed);
+        codes.low[c] = c % 5 == 4 ? 0 : draw_unit(seed);
+        codes.high32[c] = (float)codes.high[c];
+        codes.low32[c] = (float)codes.low[c];
+    }
+    for (size_t k = 0; k < sizeof code; k++)
+        code[k] = (uint8_t)hg_random_below(seed, 256);
+    for (size_t r = 0; r < n_rows; r++)
+        coef[r] = 200 * draw_unit(seed) - 100;
+    for (size_t j = 0; j < n; j++) {
+        g[j] = wanted[j] = draw_unit(seed);
+        scale[j] = 1;
+        for (size_t r = 0; r < n_rows; r++) {
+            uint8_t c = code[r * HG_COUNT_COLS + j];
+            double v = coef[r] * codes.high[c / 16] * codes.low[c % 16];
+            wanted[j] += v;
+            scale[j] += fabs(v);
+        }
+    }
+    g[n] = value[n] = 4711;
+    maps->decode(&codes, code, n, value);
+    maps->add_codes(n_rows, coef, narrow, &codes, code, n, g);
+    assert_true(g[n] == 4711 && value[n] == 4711);
+    for (size_t j = 0; j < n; j++) {
+        assert_true(value[j] == codes.high32[code[j] / 16] * codes.low32[code[j] % 16]);
+        assert_true(fabs(g[j] - wanted[j]) <= (narrow ? 1e-6 : 1e-14) * scale[j]);
+    }
+}
+
+static void test_codes(void **state)
+{
+    (void)state;
+    uint64_t seed = 11;
+    for (int level = 1; level <= hg_cpu_level(0); level++)
+        for (int round = 0; round < 200; round++)
+            check_codes(hg_maps(level), &seed, round % 2 == 0);
+}
+
 struct sums {
     double *g;
     const double *coef;
-    const struct hg_loops *loops;
-    size_t coded;
-    bool f32;
+    size_t added; /* values of tiles that added themselves */
 };
 
 static void add_tile(void *arg, const struct hg_tile *tile)
 {
     struct sums *sums = arg;
+    if (tile->add != NULL) {
+        tile->add(tile, sums->coef + tile->row0, false, sums->g + tile->col0);
+        sums->added += tile->n_rows * tile->n_cols;
+        return;
+    }
     for (size_t r = 0; r < tile->n_rows; r++)
-        for (size_t c = 0; c < tile->n_cols; c++) {
-            double value;
-            if (tile->codes == NULL) {
-                value = ((const double *)tile->row[r])[c];
-            } else {
-                uint8_t code = tile->code[r * HG_CODE_COLS + c];
-                value = sums->f32 ? tile->codes->high32[code >> 4] * tile->codes->low32[code & 15]
-                                  : tile->codes->high[code >> 4] * tile->codes->low[code & 15];
-                sums->coded++;
-            }
-            sums->g[tile->col0 + c] += sums->coef[tile->row0 + r] * value;
-        }
+        for (size_t c = 0; c < tile->n_cols; c++)
+            sums->g[tile->col0 + c] += sums->coef[tile->row0 + r] * ((const double *)tile->row[r])[c];
 }
 
-/* Rows as a source gives them, kept, coded, of a shuffled subset, columns again and again: those of the kernel. */
+/* Rows as a source gives them, kept, as sums, of a shuffled subset, columns again and again: those of the kernel. */
 static void test_rows(void **state)
 {
     enum { ROWS = 300, M = 650 };
@@ -179,25 +219,24 @@ static void test_rows(void **state)
             for (uint64_t number = 0; number < 3; number++) {
                 for (size_t r = 0; r < ROWS; r++)
                     out[r] = r % 4 == 0 ? NULL : f32 ? (void *)(kept32 + r * M) : (void *)(kept + r * M);
-                struct hg_fetch keep = { rows, ROWS, cols, M, out, NULL, NULL, NULL, number, true, false };
+                struct hg_fetch keep = { rows, ROWS, cols, M, out, NULL, NULL, NULL, number, true };
                 assert_int_equal(gram.super.ops->fetch(&gram.super, &keep), HINGE_OK);
                 memset(sum, 0, M * sizeof *sum);
-                struct sums sums = { sum, coef, NULL, 0, f32 };
-                struct hg_fetch add = { rows, ROWS, cols, M, f32 ? out : NULL, add_tile, &sums, NULL, number, true,
-                                        true };
-                gram.super.threads = 1; /* sums.coded is one for all */
+                struct sums sums = { sum, coef, 0 };
+                struct hg_fetch add = { rows, ROWS, cols, M, NULL, add_tile, &sums, NULL, number, true };
+                gram.super.threads = 1; /* sums.added is one for all */
                 assert_int_equal(gram.super.ops->fetch(&gram.super, &add), HINGE_OK);
                 gram.super.threads = 2;
-                assert_int_equal(sums.coded, ROWS * M);
+                assert_int_equal(sums.added, ROWS * M);
                 for (size_t c = 0; c < M; c++) {
                     double whole = 0;
                     for (size_t r = 0; r < ROWS; r++) {
                         double k = plain_kernel(&kernel, s.x + subset[rows[r]] * D, s.x + subset[cols[c]] * D, D);
                         whole += coef[r] * k;
                         if (out[r] != NULL)
-                            assert_near(f32 ? kept32[r * M + c] : kept[r * M + c], k, f32 ? 6e-8 : 1e-15);
+                            assert_near(f32 ? kept32[r * M + c] : kept[r * M + c], k, f32 ? 2e-7 : 1e-15);
                     }
-                    assert_near(sum[c], whole, f32 ? 4e-5 : 1e-12);
+                    assert_near(sum[c], whole, 1e-12);
                 }
             }
             hg_gram_free(&gram);
@@ -227,8 +266,8 @@ static void test_few_points(void **state)
             rows[r] = r;
             coef[r] = 1 + r % 3;
         }
-        struct sums sums = { sum, coef, NULL, 0, false };
-        struct hg_fetch f = { rows, n, NULL, n, NULL, add_tile, &sums, NULL, 0, false, false };
+        struct sums sums = { sum, coef, 0 };
+        struct hg_fetch f = { rows, n, NULL, n, NULL, add_tile, &sums, NULL, 0, false };
         assert_int_equal(gram.super.ops->fetch(&gram.super, &f), HINGE_OK);
         for (size_t c = 0; c < n; c++) {
             double whole = 0;
@@ -315,6 +354,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_counts_at_every_level), cmocka_unit_test(test_what_is_like_that),
         cmocka_unit_test(test_rows),                  cmocka_unit_test(test_few_points),
+        cmocka_unit_test(test_codes),
         cmocka_unit_test(test_trainings),             cmocka_unit_test(test_libsvm_agrees),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

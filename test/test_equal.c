@@ -73,12 +73,12 @@ static void see(void *arg, const struct hg_tile *t)
 }
 
 static void check(const struct case_ *s, const double *x, double gamma, const struct hg_gram *gram,
-                  const uint32_t *rows, const uint32_t *cols, size_t n_cols, uint64_t again)
+                  const uint32_t *rows, const uint32_t *cols, size_t n_cols, uint64_t list)
 {
     double *values = get(ROWS * n_cols, sizeof *values);
     struct seen seen = { gram, values, n_cols };
     struct hg_fetch f = { .rows = rows, .n_rows = ROWS, .cols = cols, .n_cols = n_cols, .tile = see, .arg = &seen,
-                          .again = again };
+                          .list = list };
     assert_int_equal(gram->super.ops->fetch((struct hg_rows *)&gram->super, &f), HINGE_OK);
     for (size_t r = 0; r < ROWS; r++)
         for (size_t c = 0; c < n_cols; c++) {

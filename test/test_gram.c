@@ -303,7 +303,7 @@ static struct watch *fetch(struct source *o, const uint32_t *rows, size_t n_rows
         out[r] = keep == KEEP_SOME && r % 3 == 1 ? NULL : memory + r * bytes;
     uint64_t values = o->gram.super.values;
     struct hg_fetch f = { rows, n_rows, cols, n_cols, keep == KEEP_NONE ? NULL : out, watch_tile, w, &w->stop, 0,
-                          false, false };
+                          false };
     assert_int_equal(o->gram.super.ops->fetch(&o->gram.super, &f), HINGE_OK);
     assert_int_equal(o->gram.super.values - values, n_rows * n_cols);
     assert_int_equal(w->bad, 0);
@@ -525,7 +525,7 @@ static void test_stop(void **state)
         struct source *o = source_new(&s, threads, 9);
         struct watch *w = watch_new(o, 2, 10000);
         uint32_t rows[2] = { 1, 9999 };
-        struct hg_fetch f = { rows, 2, NULL, 10000, NULL, watch_tile, w, &w->stop, 0, false, false };
+        struct hg_fetch f = { rows, 2, NULL, 10000, NULL, watch_tile, w, &w->stop, 0, false };
         w->stop_at = 3;
         assert_int_equal(o->gram.super.ops->fetch(&o->gram.super, &f), HINGE_OK);
         assert_true(w->tiles >= 3 && w->tiles < (size_t)(3 + threads)); /* of 20; those begun are finished */

@@ -185,51 +185,6 @@ static void test_add_rows(void **state)
     check_add_rows(*state, false);
 }
 
-/* Sums of coded rows against plain loops, and nothing behind them touched. */
-static void test_codes(void **state)
-{
-    const struct hg_loops *loops = *state;
-    static _Alignas(64) uint8_t code[HG_CODE_ROWS * HG_CODE_COLS];
-    uint64_t seed = 11;
-    for (int round = 0; round < 200; round++) {
-        struct hg_codes codes;
-        double coef[HG_CODE_ROWS], g[ROOM], wanted[HG_CODE_COLS], scale[HG_CODE_COLS];
-        size_t n = 1 + hg_random_below(&seed, HG_CODE_COLS), n_rows = hg_random_below(&seed, HG_CODE_ROWS + 1);
-        bool wide = round % 2;
-        for (size_t c = 0; c < 16; c++) {
-            codes.high[c] = between(&seed, 0, 1);
-            codes.low[c] = c % 5 == 4 ? 0 : between(&seed, 0, 1);
-            codes.high32[c] = (float)codes.high[c];
-            codes.low32[c] = (float)codes.low[c];
-        }
-        for (size_t k = 0; k < sizeof code; k++)
-            code[k] = (uint8_t)hg_random_below(&seed, 256);
-        for (size_t r = 0; r < n_rows; r++)
-            coef[r] = between(&seed, -100, 100);
-        for (size_t j = 0; j < n; j++) {
-            g[j] = wanted[j] = between(&seed, -1, 1);
-            scale[j] = 1;
-            for (size_t r = 0; r < n_rows; r++) {
-                uint8_t c = code[r * HG_CODE_COLS + j];
-                double v = coef[r] * codes.high[c / 16] * codes.low[c % 16];
-                wanted[j] += v;
-                scale[j] += fabs(v);
-            }
-        }
-        float value[HG_CODE_COLS + 1];
-        value[n] = 4711;
-        loops->decode(&codes, code, n, value);
-        assert_true(value[n] == 4711);
-        for (size_t j = 0; j < n; j++)
-            assert_true(value[j] == codes.high32[code[j] / 16] * codes.low32[code[j] % 16]);
-        guard(g, n);
-        loops->add.codes(n_rows, coef, wide, &codes, code, n, g);
-        check_guard(g, n);
-        for (size_t j = 0; j < n; j++)
-            assert_true(fabs(g[j] - wanted[j]) <= (wide ? 1e-14 : 1e-6) * scale[j]);
-    }
-}
-
 static void test_add_rows_cut_anywhere(void **state)
 {
     const struct hg_loops *loops = *state;
@@ -466,7 +421,6 @@ int main(void)
         cmocka_unit_test(test_scan_flags_what_is_not_finite),
         cmocka_unit_test(test_add_rows),
         cmocka_unit_test(test_add_rows_cut_anywhere),
-        cmocka_unit_test(test_codes),
         cmocka_unit_test(test_step),
         cmocka_unit_test(test_second),
         cmocka_unit_test(test_second_without_curvature),

@@ -19,7 +19,7 @@ static struct hg_fetch fetch_of(const uint32_t *left, size_t n_left, const uint3
                                 void *const *out, const struct hg_how *how, hg_tile_fn *tile, void *arg)
 {
     return (struct hg_fetch){ left, n_left, right, n_right, out, tile, arg,
-                              how->halt != NULL ? how->halt->stop : NULL, how->again, how->near, how->coded };
+                              how->halt != NULL ? how->halt->stop : NULL, how->list, how->rough };
 }
 
 hinge_status hg_rows_fill(struct hg_rows *rows, const uint32_t *left, size_t n_left, const uint32_t *right,
@@ -55,7 +55,7 @@ static void add_plainly(const struct hg_tile *tile, const double *coef, double *
 {
     for (size_t r = 0; r < tile->n_rows; r++) {
         const double *row = tile->row[r];
-        double factor = coef != NULL ? coef[tile->row0 + r] : 1;
+        double factor = coef != NULL ? coef[r] : 1;
         for (size_t c = 0; c < tile->n_cols; c++)
             g[c] += factor * row[c];
     }
@@ -73,15 +73,14 @@ static void add_tile(void *arg, const struct hg_tile *tile)
 {
     const struct sum *s = arg;
     const struct hg_adders *add = s->how->add;
-    const double *coef = add != NULL ? s->coef + tile->row0 : NULL;
+    const double *coef = s->coef != NULL ? s->coef + tile->row0 : NULL;
     double *g = s->g + tile->col0;
     if (s->how->halt != NULL && hg_poll_halt(s->how->halt))
         return;
-    if (add == NULL)
-        add_plainly(tile, s->coef, g);
-    else if (tile->codes != NULL)
-        add->codes(tile->n_rows, coef, s->type == HINGE_F64 || any_larger(tile->n_rows, coef, s->how->narrow),
-                   tile->codes, tile->code, tile->n_cols, g);
+    if (tile->add != NULL)
+        tile->add(tile, coef, s->type == HINGE_F32 && !any_larger(tile->n_rows, coef, s->how->narrow), g);
+    else if (add == NULL)
+        add_plainly(tile, coef, g);
     else
         hg_add_rows(add, s->type, tile->n_rows, coef, tile->row, tile->n_cols, g);
     if (s->how->added != NULL)

@@ -8,22 +8,17 @@
 
 #include "lib/base/base.h"
 
-/* Of few different values: code c stands for high[c >> 4] * low[c & 15], in f64 and in f32. */
-struct hg_codes {
-    double high[16], low[16];
-    float high32[16], low32[16];
-};
-
 enum { HG_DOUBTFUL = 16 };
-enum { HG_CODE_COLS = 128, HG_CODE_ROWS = 64 }; /* of a coded tile, at most; all columns of it may be read */
 
 /* A finished tile: values of rows [row0, row0 + n_rows) of those asked for, at positions [col0, col0 + n_cols) of
  * the column list. row[r] points at the value of position col0; the rows' type is the source's. */
 struct hg_tile {
     size_t row0, n_rows, col0, n_cols;
     const void *const *row;
-    const struct hg_codes *codes; /* not NULL: the tile is coded, and row is NULL */
-    const uint8_t *code;          /* [n_rows * HG_CODE_COLS] */
+    /* Not NULL where row is: such a tile adds its rows, times coef [n_rows], to g [n_cols] by itself; `narrow`: in f32,
+     * if that is faster. */
+    void (*add)(const struct hg_tile *tile, const double *coef, bool narrow, double *g);
+    const void *source; /* add's */
 };
 
 /* Called by the thread that made the tile, while it is hot. The tiles of one column range come one after the other, in
@@ -42,10 +37,9 @@ struct hg_fetch {
     hg_tile_fn *tile;     /* or NULL */
     void *arg;
     const int *stop;      /* polled between tiles (atomically): non-zero ends early, rows are then incomplete */
-    uint64_t again;       /* not 0: these columns will be asked for again, by this number; what they are made from is
-                           * worth keeping */
-    bool near;            /* values known to be negligible may be left out: 0 in `out`, not given to tile() */
-    bool coded;           /* tile() takes coded tiles too; what comes coded does not go to `out` */
+    uint64_t list;        /* not 0: the number of these columns, which come again under it and no others do */
+    bool rough;           /* values known to be negligible may be left out: 0 in `out`, not given to tile(); and tile()
+                           * takes tiles that add themselves, which do not go to `out` */
 };
 
 struct hg_rows;
@@ -64,7 +58,7 @@ struct hg_rows {
     int threads;
     uint32_t doubtful[HG_DOUBTFUL]; /* points whose values rounding alters most, as far as the source can tell */
     size_t n_doubtful;
-    bool coded;            /* tiles may come coded */
+    bool adds;             /* its tiles add themselves where that is allowed, in f32 too */
     const uint32_t *order; /* [n] all points, so that those whose values matter to each other are close; or NULL */
     double cost;          /* of computing a value, in reads of one of its type from memory: a rough figure */
     double gflop;         /* done in GEMM so far */
@@ -73,14 +67,17 @@ struct hg_rows {
     hinge_stages *stages; /* NULL, or what fetches add their threads' seconds to, time in tile() as update; and gflop */
 };
 
-/* Vector code that adds rows to a sum: g[c] += sum over r of coef[r] * row[r][c], c < n. codes: the same of values of
- * code[r * HG_CODE_COLS + c], n <= HG_CODE_COLS, in f64 (wide), or with AVX-512 by values in f32 and sums of them over
- * 16 rows each, which are made twice as fast. */
+/* Rows that cost less than this are not worth reading: most of their values are left out as negligible, or they are
+ * made of bytes. */
+static inline bool hg_is_cheap(const struct hg_rows *rows)
+{
+    return rows->cost <= 0.6;
+}
+
+/* Vector code that adds rows to a sum: g[c] += sum over r of coef[r] * row[r][c], c < n. */
 struct hg_adders {
     void (*f32)(size_t n_rows, const double *coef, const float *const *row, size_t n, double *g);
     void (*f64)(size_t n_rows, const double *coef, const double *const *row, size_t n, double *g);
-    void (*codes)(size_t n_rows, const double *coef, bool wide, const struct hg_codes *codes, const uint8_t *code,
-                  size_t n, double *g);
 };
 
 static inline void hg_add_rows(const struct hg_adders *add, hinge_dtype type, size_t n_rows, const double *coef,
@@ -96,13 +93,13 @@ static inline void hg_add_rows(const struct hg_adders *add, hinge_dtype type, si
 
 struct hg_how {              /* NULL is all 0 */
     const struct hg_halt *halt;  /* NULL, or polled and asked between tiles; what comes out is then incomplete */
-    uint64_t again;              /* hg_fetch's, as the next two */
-    bool near, coded;
+    uint64_t list;               /* hg_fetch's, as the next */
+    bool rough;
     hg_tile_fn *added; /* NULL, or called with each tile when the verb is done with it, and arg */
     void *arg;
     const struct hg_adders *add; /* sums: NULL: plain loops, of f64 alone */
     void *const *out;            /* sums: hg_fetch's */
-    double narrow;               /* sums of f32: what is coded may be summed in it where no |coef| is larger */
+    double narrow;               /* rough sums of f32: may be made in it where no |coef| is larger */
 };
 
 /* out[r][c] = K(left[r], right[c]), in the source's type; out[r], or out, NULL: not kept. */

@@ -21,8 +21,6 @@ struct hg_extremes {
 struct hg_loops {
     const char *level;
     struct hg_adders add;
-    /* out[j] = the value of code[j], j < n <= HG_CODE_COLS */
-    void (*decode)(const struct hg_codes *codes, const uint8_t *code, size_t n, float *out);
     struct hg_extremes (*scan)(size_t n, const double *g, const double *up, const double *down);
     /* An inner step: g += di * ki + dj * kj, then the extremes as scan finds them. */
     struct hg_extremes (*step_f32)(size_t n, double *g, double di, const float *ki, double dj, const float *kj,

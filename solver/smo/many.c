@@ -63,7 +63,7 @@ struct view {
     const uint32_t *point; /* the problem's */
     uint32_t *row, *col;   /* [n] */
     void **out;            /* [n] */
-    uint64_t again, columns; /* hg_fetch's as it was asked for last; as the source knows it, of this problem alone */
+    uint64_t list, columns; /* hg_fetch's as it was asked for last; as the source knows it, of this problem alone */
 };
 
 struct hg_lane {
@@ -96,12 +96,12 @@ static hinge_status fetch_apart(struct view *view, const struct hg_fetch *f)
     through.rows = view->row;
     through.cols = view->col;
     hg_gather(view->point, sizeof *view->point, f->rows, f->n_rows, view->row);
-    if (f->again != 0 && f->again != view->again) {
-        view->again = f->again;
+    if (f->list != 0 && f->list != view->list) {
+        view->list = f->list;
         view->columns = __atomic_add_fetch(&view->many->columns, 1, __ATOMIC_RELAXED);
     }
-    if (f->again != 0)
-        through.again = view->columns;
+    if (f->list != 0)
+        through.list = view->columns;
     uint64_t before = own->values;
     hinge_status status = own->ops->fetch(own, &through);
     view->super.values += own->values - before;
@@ -167,7 +167,7 @@ static hinge_status lane_new(struct hg_lane **new, struct hg_many *many, struct 
         .shrinking = many->apart
     };
     const struct hg_rows *rows = many->pool.rows;
-    *view = (struct view){ .super = { .ops = &view_ops, .n = n, .type = rows->type, .threads = 1, .coded = rows->coded,
+    *view = (struct view){ .super = { .ops = &view_ops, .n = n, .type = rows->type, .threads = 1, .adds = rows->adds,
                                       .cost = many->apart ? rows->cost : 0 },
                            .many = many,
                            .point = problem->point };

@@ -273,8 +273,7 @@ void hg_place_fresh(const struct hg_inner *inner, size_t q, size_t *in_w, uint64
 /* K_WW, the rows of fresh slots; then their columns, by symmetry. */
 hinge_status hg_load_block(struct hg_run *r);
 
-/* The same by points of a source, those of the first n_left fresh slots (left) and those of all (right). how: halt,
- * coded. */
+/* The same by points of a source, those of the first n_left fresh slots (left) and those of all (right). */
 struct hg_fresh_rows {
     struct hg_inner *in;
     size_t n_fresh, in_w;
@@ -284,7 +283,7 @@ struct hg_fresh_rows {
     void **row;            /* [n_fresh] work space */
 };
 hinge_status hg_fill_fresh(const struct hg_fresh_rows *fresh, struct hg_rows *rows, const uint32_t *left,
-                           size_t n_left, const uint32_t *right, struct hg_how how);
+                           size_t n_left, const uint32_t *right, const struct hg_halt *halt);
 
 /* ---- gradient.c -------------------------------------------------------------------------------------------------- */
 

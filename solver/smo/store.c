@@ -8,7 +8,7 @@
 #include <omp.h>
 #include <stdlib.h>
 
-/* Sums in f32, where rows come coded, are for moves of at most so many eps. */
+/* Sums in f32, where rows come as sums, are for moves of at most so many eps. */
 static const double NARROW = 8192;
 
 enum { UPDATE_COLS = 2048 }; /* columns a task of a sum by rows in the cache */
@@ -127,23 +127,23 @@ static void add_held(struct hg_store *s, const struct hg_terms *terms, size_t en
 
 struct hg_how hg_store_how(const struct hg_store *s)
 {
-    return (struct hg_how){ .add = &s->loops->add, .halt = s->halt, .near = true, .coded = hg_is_cheap(s->rows),
+    return (struct hg_how){ .add = &s->loops->add, .halt = s->halt, .rough = true,
                             .narrow = s->narrow };
 }
 
 /* g += K[points of the terms, columns from `first` on]' their coefficients. terms->row: where each is kept in the cache
- * from there on, or NULL. again: hg_fetch's. */
-static hinge_status add_made(struct hg_store *s, const struct hg_terms *terms, size_t first, uint64_t again, double *g)
+ * from there on, or NULL. list: hg_fetch's. */
+static hinge_status add_made(struct hg_store *s, const struct hg_terms *terms, size_t first, uint64_t list, double *g)
 {
     struct hg_how how = hg_store_how(s);
     how.out = terms->row;
-    how.again = again;
+    how.list = list;
     uint64_t before = s->rows->values;
     hinge_status status = hg_rows_apply(s->rows, terms->point, terms->count, terms->coef, s->columns + first,
                                         s->n_columns - first, g + first, &how);
     uint64_t made = s->rows->values - before;
     s->res->columns_computed += made;
-    s->res->report.bytes_read += made * (s->rows->coded ? 1 : s->size);
+    s->res->report.bytes_read += made * (s->rows->adds ? 1 : s->size);
     for (size_t k = 0; k < terms->count && status == HINGE_OK && !hg_halted(s->halt); k++)
         if (terms->row[k] != NULL)
             hg_cache_set_width(&s->cache, terms->point[k], s->n_columns);
@@ -200,7 +200,7 @@ static void put_in_order(const struct hg_store *s, struct hg_move *moves, size_t
 {
     if (s->rows->order != NULL) /* neighbours side by side */
         qsort(moves, count, sizeof *moves, by_position);
-    else if (s->rows->coded && s->rows->type == HINGE_F32) /* large moves first, so that few tiles have some */
+    else if (s->rows->adds && s->rows->type == HINGE_F32) /* large moves first, so that few tiles have some */
         for (size_t k = 0, large = 0; k < count; k++)
             if (is_large(s, moves[k].delta)) {
                 struct hg_move move = moves[k];

@@ -15,13 +15,6 @@
 
 enum { HG_SMALL = 4096 }; /* points: their rows mostly stay in the processor's cache */
 
-/* Rows that cost less than this are not worth reading: most of their values are left out as negligible, or they are
- * made of bytes. */
-static inline bool hg_is_cheap(const struct hg_rows *rows)
-{
-    return rows->cost <= 0.6;
-}
-
 /* Are rows worth keeping? Reading one from memory, and the first touch of its place, cost as much as making one of some
  * 45 dense features anew (measured, two threads; more of them share the same memory), half of that where all rows
  * together are of a few 100 MB. Those of few points stay in a processor's cache. */
@@ -57,7 +50,7 @@ struct hg_store {
     size_t n_columns;
     size_t width;            /* all rows in the cache have at least so many of them */
     uint64_t number;         /* of the columns as they stand, not 0 */
-    double narrow;           /* moves that are no larger may be summed in f32 where rows come coded */
+    double narrow;           /* moves that are no larger may be summed in f32 */
     struct hg_cache cache;
     bool *was_computed;      /* [n] by point: its row was made before */
     struct hg_terms held;     /* [q] rows in the cache to be added */

@@ -204,9 +204,6 @@ static void mirror_tile(void *arg, const struct hg_tile *tile)
 {
     const struct hg_fresh_rows *b = arg;
     const struct hg_inner *in = b->in;
-    for (size_t f = 0; tile->codes != NULL && f < tile->n_rows; f++)
-        in->loops->decode(tile->codes, tile->code + f * HG_CODE_COLS, tile->n_cols,
-                          (float *)b->row[tile->row0 + f] + tile->col0);
     if (b->n_fresh == b->in_w)
         ; /* every row is there already */
     else if (in->type == HINGE_F32) {
@@ -222,13 +219,12 @@ static void mirror_tile(void *arg, const struct hg_tile *tile)
 }
 
 hinge_status hg_fill_fresh(const struct hg_fresh_rows *b, struct hg_rows *rows, const uint32_t *left,
-                           size_t n_left, const uint32_t *right, struct hg_how how)
+                           size_t n_left, const uint32_t *right, const struct hg_halt *halt)
 {
     struct hg_inner *in = b->in;
     for (size_t f = 0; f < b->n_fresh; f++)
         b->row[f] = (char *)in->k + b->fresh[f] * in->ld * hg_size_of(in->type);
-    how.added = mirror_tile;
-    how.arg = (void *)b;
+    struct hg_how how = { .halt = halt, .added = mirror_tile, .arg = (void *)b };
     hinge_status status = hg_rows_fill(rows, left, n_left, right, b->in_w, b->row, &how);
     for (size_t f = 0; f < n_left; f++) /* of the block itself: steps are as long as its curvature says */
         hg_inner_take_diagonal(in, b->fresh[f]);
@@ -276,14 +272,13 @@ hinge_status hg_load_block(struct hg_run *r)
     size_t lacking = part_held(r, row);
     struct hg_w *w = &r->w;
     struct hg_fresh_rows fresh = { &w->inner, w->n_fresh, w->n, w->fresh, w->age, r->report->rounds, w->row };
-    struct hg_how how = { .halt = &r->halt, .coded = hg_is_cheap(r->rows) && r->rows->type == HINGE_F32 };
     hg_gather(w->point, sizeof *w->point, w->fresh, lacking, w->asked);
     w->inner.q = w->n + r->qp->no_sum;
     if (w->n_fresh == 0)
         return HINGE_OK;
     if (w->q == r->n)
         r->res->columns_computed += (uint64_t)w->n_fresh * w->n;
-    hinge_status status = hg_fill_fresh(&fresh, r->rows, w->asked, lacking, w->point, how);
+    hinge_status status = hg_fill_fresh(&fresh, r->rows, w->asked, lacking, w->point, &r->halt);
     if (status == HINGE_OK && lacking < w->n_fresh && !hg_is_stopped(r))
         gather_held(r, &fresh, lacking, row);
     return status;
