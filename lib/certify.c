@@ -250,16 +250,16 @@ static hinge_status certify_problem(const struct hg_problem *pr, size_t p, const
 }
 
 /* The model's coefficients. One from a file has been located without weights, by which equal rows differ. */
-static hinge_status find_beta(const hinge_model *m, const hinge_matrix *x, const double *y, const hinge_params *params,
-                              double *beta, hinge_error *err)
+static hinge_status find_beta(const hinge_model *m, const struct hg_problem *pr, double *beta, hinge_error *err)
 {
     struct hinge_model located = *m;
     size_t *index = NULL;
-    bool again = params->weights != NULL && m->objectives == NULL && m->sv_index != NULL && m->n_trained == x->rows;
-    hinge_status status = again ? hg_find_rows(m, x, y, params, &index, NULL, err) : HINGE_OK;
+    bool again = pr->params.weights != NULL && m->objectives == NULL && m->sv_index != NULL &&
+                 m->n_trained == pr->x.rows;
+    hinge_status status = again ? hg_find_rows(m, &pr->x, pr->y, pr, &index, NULL, err) : HINGE_OK;
     if (index != NULL)
         located.sv_index = index;
-    HG_THEN(status, hinge_model_beta(&located, x->rows, beta, err));
+    HG_THEN(status, hinge_model_beta(&located, pr->x.rows, beta, err));
     hg_free(index);
     return status;
 }
@@ -290,7 +290,7 @@ static hinge_status open_problem(const hinge_model *m, const hinge_matrix *x, co
     if (status == HINGE_OK && hg_mul(pr->n_problems, x->rows, &values))
         *beta = hg_alloc(values, sizeof **beta);
     if (status == HINGE_OK)
-        status = *beta != NULL ? find_beta(m, x, y, &pr->params, *beta, err)
+        status = *beta != NULL ? find_beta(m, pr, *beta, err)
                                : hg_fail(err, HINGE_ENOMEM, "no memory for the coefficients of %zu rows", x->rows);
     if (status != HINGE_OK) {
         hg_free(*beta);

@@ -19,20 +19,45 @@ struct lookup {
     struct hg_points rows, sv;
     const double *y;
     bool targets; /* y are those of a regression */
-    const hinge_params *params; /* whose boxes count; NULL: not known */
+    const struct hg_problem *pr; /* whose boxes count; NULL: not known */
+    double *need; /* [sv.n] the weight of a row whose boxes hold the support vector's coefficients; pr NULL: 0 */
     bool *taken;  /* [rows.n] */
 };
 
-/* Whether the row's box holds the coefficient, as far as is known. */
-static bool holds(const struct lookup *l, size_t row, double coef)
+/* Whether the row's boxes hold the support vector's coefficients, as far as is known. */
+static bool holds(const struct lookup *l, size_t row, size_t sv)
 {
-    const hinge_params *p = l->params;
-    if (p == NULL || p->task == HINGE_NU_SVC) /* whose coefficients are divided by r */
+    if (l->pr == NULL)
         return true;
-    double end = p->weights[row] * (p->task == HINGE_C_SVC ? hg_class_weight(p, l->y[row]) : 1);
-    end *= hinge_task_info(p->task)->uses_C ? p->C : 1;
-    end *= p->task != HINGE_QUANTILE ? 1 : coef > 0 ? p->tau : 1 - p->tau;
-    return fabs(coef) <= end * (1 + 1e-9);
+    const hinge_params *p = &l->pr->params;
+    double weight = p->weights[row] * (l->pr->classifies ? hg_class_weight(p, l->y[row]) : 1);
+    return l->need[sv] <= weight * (1 + 1e-9);
+}
+
+/* What nu-SVC's coefficients are divided by in a problem: half of nu times all weight is what each side sums to. */
+static double margin_of(const struct hg_problem *pr, size_t p, double positive)
+{
+    size_t a, b;
+    double total = 0;
+    hg_problem_pair(pr, p, &a, &b);
+    for (size_t c = 0; c < pr->n_classes; c++)
+        for (size_t k = pr->start[c]; (c == a || c == b || b == SIZE_MAX) && k < pr->start[c + 1]; k++)
+            total += pr->weight[k];
+    return positive > 0 ? pr->params.nu * total / 2 / positive : 1;
+}
+
+/* l->need; r: [m->n_problems] */
+static void find_needs(const struct lookup *l, const hinge_model *m, double *r)
+{
+    const hinge_params *p = &l->pr->params;
+    for (struct hg_coef c = { 0 }; hg_next_coef(m, &c);)
+        r[c.problem] += fmax(c.value, 0);
+    for (size_t k = 0; k < m->n_problems; k++)
+        r[k] = m->task == HINGE_NU_SVC ? margin_of(l->pr, k, r[k]) : l->pr->task->uses_C ? 1 / p->C : 1;
+    for (struct hg_coef c = { 0 }; hg_next_coef(m, &c);) {
+        double share = m->task != HINGE_QUANTILE ? 1 : c.value > 0 ? p->tau : 1 - p->tau;
+        l->need[c.sv] = fmax(l->need[c.sv], fabs(c.value) * r[c.problem] / share);
+    }
 }
 
 /* The first row (or last, in the order of targets), not taken yet, that is equal to a support vector and has the label
@@ -47,7 +72,7 @@ static size_t find(const struct lookup *l, size_t sv, const double *label, doubl
         double target = l->targets && l->y != NULL && isfinite(l->y[row]) ? l->y[row] : 0;
         if (l->taken[row] || (label != NULL && l->y[row] != *label))
             continue;
-        bool fits = holds(l, row, coef);
+        bool fits = holds(l, row, sv);
         if (found == SIZE_MAX || fits > held || (fits == held && (last ? target >= best : target < best))) {
             found = row;
             best = target;
@@ -59,20 +84,13 @@ static size_t find(const struct lookup *l, size_t sv, const double *label, doubl
     return found;
 }
 
-/* Of a support vector's coefficients the largest. */
-static double largest_coef(const hinge_model *m, size_t sv)
-{
-    double largest = 0;
-    for (size_t row = 0; row < hg_model_coef_rows(m); row++)
-        largest = fabs(m->coef[row * m->n_sv + sv]) > fabs(largest) ? m->coef[row * m->n_sv + sv] : largest;
-    return largest;
-}
-
-/* The order in which support vectors choose: as they stand; of regression the largest coefficients first. */
-static void take_turns(const hinge_model *m, struct hg_numbered *turn)
+/* The order in which support vectors choose: as they stand; of regression those that need most first, or, where that is
+ * not known, the largest coefficients. */
+static void take_turns(const hinge_model *m, const struct lookup *l, struct hg_numbered *turn)
 {
     for (size_t sv = 0; sv < m->n_sv; sv++)
-        turn[sv] = (struct hg_numbered){ hinge_task_info(m->task)->regresses ? -fabs(m->coef[sv]) : 0, (uint32_t)sv };
+        turn[sv] = (struct hg_numbered){ !l->targets ? 0 : l->pr != NULL ? -l->need[sv] : -fabs(m->coef[sv]),
+                                         (uint32_t)sv };
     qsort(turn, m->n_sv, sizeof *turn, hg_by_value_and_number);
 }
 
@@ -88,7 +106,7 @@ static size_t find_all(const hinge_model *m, const struct lookup *l, const struc
         size_t serial = m->sv == NULL ? m->sv_serial[sv] : 0; /* precomputed kernels: it is the row */
         index[sv] = m->sv == NULL
                         ? (serial < l->rows.n && !l->taken[serial] ? serial : SIZE_MAX)
-                        : find(l, sv, m->labels != NULL ? &m->labels[c] : NULL, largest_coef(m, sv));
+                        : find(l, sv, m->labels != NULL ? &m->labels[c] : NULL, m->coef[sv]);
         if (index[sv] != SIZE_MAX) {
             l->taken[index[sv]] = true;
         } else {
@@ -99,25 +117,29 @@ static size_t find_all(const hinge_model *m, const struct lookup *l, const struc
     return missing;
 }
 
-hinge_status hg_find_rows(const hinge_model *m, const hinge_matrix *x, const double *y, const hinge_params *params,
+hinge_status hg_find_rows(const hinge_model *m, const hinge_matrix *x, const double *y, const struct hg_problem *pr,
                           size_t **found, size_t *missing, hinge_error *err)
 {
     struct lookup l = { .rows = { .x = *x, .n = x->rows },
                         .sv = hg_model_points(m, HINGE_F64),
                         .y = y,
                         .targets = hinge_task_info(m->task)->regresses,
-                        .params = params };
+                        .pr = pr };
     struct hg_numbered *turn;
+    double *r;
     size_t *index = hg_alloc(m->n_sv, sizeof *index), lost = 0, first = 0;
-    if (index == NULL || !HG_ROOM(HG_ARRAY(turn, m->n_sv), HG_ZEROS(l.taken, x->rows))) {
+    if (index == NULL || !HG_ROOM(HG_ARRAY(turn, m->n_sv), HG_ZEROS(l.need, m->n_sv), HG_ZEROS(r, m->n_problems),
+                                  HG_ZEROS(l.taken, x->rows))) {
         hg_free(index);
         return hg_fail(err, HINGE_ENOMEM, "no memory for %zu rows", x->rows);
     }
     hinge_status status = m->sv != NULL ? hg_equal_table_init(&l.table, &l.rows, 1, err) : HINGE_OK;
     if (status == HINGE_OK) {
-        for (size_t i = 0; params != NULL && i < x->rows; i++)
-            l.taken[i] = params->weights[i] == 0;
-        take_turns(m, turn);
+        for (size_t i = 0; pr != NULL && i < x->rows; i++)
+            l.taken[i] = pr->params.weights[i] == 0;
+        if (pr != NULL)
+            find_needs(&l, m, r);
+        take_turns(m, &l, turn);
         lost = find_all(m, &l, turn, index, &first);
         if (missing != NULL)
             *missing = lost;

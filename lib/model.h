@@ -8,6 +8,8 @@
 #include "kernels/gram.h"
 #include "lib/base/base.h"
 
+struct hg_problem;
+
 struct hinge_model {
     hinge_task task;
     double tau;           /* quantile regression: its level; otherwise 0 */
@@ -115,10 +117,10 @@ hinge_status hg_model_merge(const hinge_model *model, int threads, hinge_model *
 struct hg_points hg_model_points(const hinge_model *model, hinge_dtype type);
 const void *hg_model_norms(const hinge_model *model, hinge_dtype type); /* theirs, [n_sv]; NULL: none needed */
 
-/* hinge_model_locate's search: *index [n_sv] is the caller's. params: those of the training, resolved, with weights, by
- * which rows of weight 0 are none, and equal ones are told apart by their boxes; NULL: not known. */
-hinge_status hg_find_rows(const hinge_model *model, const hinge_matrix *x, const double *y, const hinge_params *params,
-                          size_t **index, size_t *missing, hinge_error *err);
+/* hinge_model_locate's search: *index [n_sv] is the caller's. problem: the training's, with weights, by which rows of
+ * weight 0 are none, and equal ones are told apart by their boxes; NULL: not known. */
+hinge_status hg_find_rows(const hinge_model *model, const hinge_matrix *x, const double *y,
+                          const struct hg_problem *problem, size_t **index, size_t *missing, hinge_error *err);
 
 /* Coefficient row k of a support vector of class c (0 for regression and one-class) belongs to this problem. */
 size_t hg_coef_problem(const hinge_model *model, size_t c, size_t row);

@@ -413,8 +413,9 @@ hinge_model *written_and_read(const hinge_model *model)
     size_t size;
     hinge_model *again = NULL;
     hinge_error err;
+    hinge_kernel kernel = hinge_model_kernel(model);
     if (hinge_model_format(model, &text, &size, &err) != HINGE_OK ||
-        hinge_model_parse(&again, "text", text, size, NULL, &err) != HINGE_OK)
+        hinge_model_parse(&again, "text", text, size, &kernel, &err) != HINGE_OK)
         fail_msg("%s", err.text);
     hinge_free(text);
     return given_back(again);

@@ -116,7 +116,8 @@ void check_predictions(const struct trial *trial, const hinge_model *model, cons
                        const double *beta);
 void check_oracle(const struct trial *trial, const hinge_model *model, const hinge_report *report,
                   const struct verdict *verdicts, const double *beta);
-void check_facts(const struct trial *trial, const hinge_model *model, const struct sums *sums, const double *beta);
+void check_facts(const struct trial *trial, const hinge_model *model, const hinge_report *report,
+                 const struct sums *sums, const double *beta);
 void check_no_margin(const struct trial *trial, const hinge_model *model, const hinge_report *report,
                      const struct verdict *verdicts);
 /* LIBSVM's coefficients by training row, [problems * n]; false: it did not end. */

@@ -389,7 +389,7 @@ static void check_model(struct trial *t, const hinge_model *model, const hinge_r
         if (!skip)
             check_no_margin(t, model, r, verdicts);
         if (t->certify && !skip && hinge_model_n_problems(model) > 0 && r->outcome != HINGE_NO_MARGIN)
-            check_facts(t, model, &sums, beta);
+            check_facts(t, model, r, &sums, beta);
         if (t->certify && !skip && r->outcome != HINGE_NO_MARGIN)
             check_certificate(t, model, r, verdicts);
         if (!skip) {

@@ -62,13 +62,15 @@ static void check_weights(const struct trial *t, const hinge_model *model, const
     free(w);
 }
 
-/* A model read from a file finds its support vectors among the examples again. */
-static void check_locate(const struct trial *t, const hinge_model *model)
+/* A model read from a file finds its support vectors among the examples again, equal ones in boxes that hold their
+ * coefficients, and is worth no less. */
+static void check_locate(const struct trial *t, const hinge_model *model, const hinge_report *r)
 {
     char *bytes = NULL;
     size_t size = 0, missing = 0;
     hinge_model *again = NULL;
     hinge_error error;
+    hinge_certificate a, b;
     if (t->params.kernel.type == HINGE_PRECOMPUTED || hinge_model_n_sv(model) == 0)
         return;
     phase("hinge_model_locate");
@@ -76,15 +78,24 @@ static void check_locate(const struct trial *t, const hinge_model *model)
         hinge_model_parse(&again, "model", bytes, size, &t->params.kernel, &error) == HINGE_OK &&
         hinge_model_locate(again, &t->matrix, t->y, &missing, &error) != HINGE_OK)
         finding("locate", "%zu missing: %s", missing, error.text);
+    else if (t->psd && r->outcome == HINGE_CONVERGED && !isinf(t->params.C) &&
+             hinge_certify(model, &t->matrix, t->y, &t->params, &a, &error) == HINGE_OK &&
+             hinge_certify(again, &t->matrix, t->y, &t->params, &b, &error) == HINGE_OK) {
+        double allowed = 1e-6 * (fabs(a.primal) + fabs(a.dual)), kkt = 2 * fmax(a.kkt, t->params.eps);
+        if (!(b.box_residual <= fmax(1e-9, 2 * a.box_residual) && b.kkt <= kkt && b.dual >= a.dual - allowed))
+            finding("located", "box %g, kkt %g, dual %.12g; before %g, %g, %.12g", b.box_residual, b.kkt, b.dual,
+                    a.box_residual, a.kkt, a.dual);
+    }
     hinge_model_free(again);
     hinge_free(bytes);
 }
 
-void check_facts(const struct trial *t, const hinge_model *model, const struct sums *sums, const double *beta)
+void check_facts(const struct trial *t, const hinge_model *model, const hinge_report *r, const struct sums *sums,
+                 const double *beta)
 {
     check_kinds(t, model, beta);
     check_weights(t, model, sums);
-    check_locate(t, model);
+    check_locate(t, model, r);
     phase("checks");
 }
 
