@@ -59,8 +59,8 @@ static size_t most_bytes(const struct hg_training *t)
     return t->problem.n_problems > 0 ? hg_problem_bytes(t, hg_problem_largest(&t->distinct.problem)) : 0;
 }
 
-/* Problems run side by side, one thread each, where `threads` of the largest fit the cache budget whole: no row
- * is evicted then, and the results are those of running them in turn. */
+/* Problems run side by side, one thread each, where `threads` of the largest fit the cache budget whole: then no row is
+ * evicted, Newton's steps have room as they have in turn, and the results are the same. */
 bool hg_side_by_side(const struct hg_training *t)
 {
     size_t all;
@@ -83,11 +83,9 @@ static size_t default_cache(const struct hg_training *t)
     const size_t small = (size_t)1 << 19;
     size_t need = most_bytes(t);
     if (need <= small)
-        return 128 * small; /* several problems side by side */
+        return 128 * small; /* several problems side by side, as below */
     size_t half = hg_total_memory() / 2;
-    if (need > half / 4)
-        return HG_MIN(need, half);
-    return half / 4; /* several problems side by side */
+    return HG_MIN(HG_MAX(need, half / 4), half);
 }
 
 static bool uses_interior(const struct hg_problem *pr)

@@ -68,7 +68,8 @@ struct hg_training {
 };
 
 bool hg_wants_f32(const struct hg_training *t);
-/* Bytes that a problem of n points can use at most: all its rows, and what goes with them. */
+/* Bytes of the cache's budget that a problem of n points can use at most: by all its rows, or, where rows are made
+ * rather than kept (hg_keeps_rows), by the block of Newton's steps, which may have all points inside. */
 size_t hg_problem_bytes(const struct hg_training *t, size_t n);
 bool hg_side_by_side(const struct hg_training *t);
 
