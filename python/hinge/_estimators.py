@@ -2,7 +2,8 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from contextlib import contextmanager
+from typing import Any, Iterator
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_classifier
@@ -13,13 +14,24 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import _ovr_decision_function, check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ._library import Watch, uses_gamma
+from ._library import InvalidArgument, Watch, uses_gamma
 from ._model import Model, train_watched
 from ._select import grid_search
 
-_NAMES = {"epsilon": "p", "quantile": "tau"}
+_NAMES = {"epsilon": "p", "quantile": "tau", "tol": "eps", "cache_size": "cache_bytes"}
 _SMALL = 1000  # rows for which float64 costs nothing
 _NO_BOUND = 1e10  # C of a regression that asks for infinity
+
+
+@contextmanager
+def _own_names() -> Iterator[None]:
+    """What the library refuses is told by the estimators' names."""
+    try:
+        yield
+    except InvalidArgument as error:
+        name, colon, rest = str(error).partition(": ")
+        own = next((own for own, other in _NAMES.items() if other == name), name)
+        raise InvalidArgument(own + colon + rest) from None
 
 
 def _variance(X: np.ndarray, weights: np.ndarray | None) -> float:
@@ -65,6 +77,8 @@ class Machine(BaseEstimator):
         if weights.shape != (n,):
             raise ValueError(f"sample_weight and X have incompatible shapes: {weights.shape} and {n} rows")
         weights = np.maximum(weights, 0)
+        if np.isnan(weights).any():
+            raise ValueError("sample_weight contains NaN")
         if not weights.any():
             raise ValueError("Invalid input - all samples have zero or negative weights.")
         return weights
@@ -109,8 +123,9 @@ class Machine(BaseEstimator):
             raise ValueError(f"Precomputed matrix must be a square matrix: it is {X.shape[0]} x {X.shape[1]}")
         self._gamma = self._gamma_of(X, weights)
         watch = Watch(self._print if self.verbose else None, problems)
-        model = train_watched(X, y, watch, kernel=kernel, gamma=self._gamma, sample_weight=weights,
-                              **self._settings(len(X)), **more)
+        with _own_names():
+            model = train_watched(X, y, watch, kernel=kernel, gamma=self._gamma, sample_weight=weights,
+                                  **self._settings(len(X)), **more)
         self._model, self.shape_fit_, self.report_ = model, shape, model.report
         self.objective_ = self.report_["objective"]
         self._iterations = watch.iterations.astype(np.int32)
@@ -245,10 +260,15 @@ class Classifier(ClassifierMixin, Machine):
         k = len(self.classes_)
         if k < 2:
             raise ValueError(f"The number of classes has to be greater than one; got {k} class")
+        if self.decision_function_shape not in ("ovr", "ovo"):
+            raise ValueError(f"decision_function_shape is {self.decision_function_shape!r}, not 'ovr' or 'ovo'")
         self.class_weight_ = compute_class_weight(self.class_weight, classes=self.classes_, y=y)
         weights = self._weights(sample_weight, len(y))
-        if weights is not None and len(np.unique(codes[weights > 0])) < 2:
+        left = codes if weights is None else np.unique(codes[weights > 0])
+        if len(left) < 2:
             raise ValueError(self._one_class)
+        if not np.isin(np.arange(k), left).all():
+            raise ValueError(f"sample_weight: a class of {self.classes_} has no row of weight > 0")
         self._train(X, codes, weights, k if self.multiclass == "one_vs_rest" and k > 2 else k * (k - 1) // 2,
                     positive_class=0.0, class_weight=dict(enumerate(self.class_weight_)), multiclass=self.multiclass)
         return self
@@ -468,26 +488,34 @@ class Search(Machine):
                 grid[_NAMES.get(name, name)] = values
         if len(getattr(self, "classes_", ())) == 2:  # scores are those of the second class, as scikit-learn's
             grid["positive_class"] = 1.0
-        self.selection_ = grid_search(X, y, kernel=self.kernel, sample_weight=weights, fold=fold, by_fold=True,
-                                      score=_SCORING[scoring], drop=self.drop, one_se=self.one_se, refit=False,
-                                      fold_eps=self.fold_tol or 0.0, **{**more, **grid})
+        with _own_names():
+            self.selection_ = grid_search(X, y, kernel=self.kernel, sample_weight=weights, fold=fold, by_fold=True,
+                                          score=_SCORING[scoring], drop=self.drop, one_se=self.one_se, refit=False,
+                                          fold_eps=self.fold_tol or 0.0, **{**more, **grid})
         points = self.selection_.points
         if self.selection_.best is None and points[0]["state"] == "done":
             warnings.warn(f"{scoring} is not defined on these folds: the first point of the grid is taken")
             self.selection_.best = points[0]
         elif self.selection_.best is None:
+            if self.selection_.outcome == "stopped":
+                raise KeyboardInterrupt
             told = sorted({point["text"] for point in points})
-            raise ValueError(f"no point of the grid could be trained: {'; '.join(told)}")
+            raise ValueError(f"no point of the grid could be trained: {'; '.join(told) or self.selection_.outcome}")
         self._tell(scoring)
-        return super()._train(X, y, weights, problems, **more)
+        model = super()._train(X, y, weights, problems, **more)
+        if self.selection_.outcome == "stopped":
+            raise KeyboardInterrupt
+        return model
 
     def _folds(self, X: Any, y: np.ndarray | None) -> np.ndarray:
         """The fold that holds each row out, by cv's splits."""
         fold = np.full(len(X), -1, np.int32)
-        for number, (_, test) in enumerate(check_cv(self.cv, y, classifier=is_classifier(self)).split(X, y)):
+        for number, (train, test) in enumerate(check_cv(self.cv, y, classifier=is_classifier(self)).split(X, y)):
             if (fold[test] >= 0).any():
                 raise ValueError("cv: a row is held out twice; take folds that do not overlap")
             fold[test] = number
+            if not np.array_equal(np.sort(np.arange(len(X))[train]), np.flatnonzero(fold != number)):
+                raise ValueError("cv: a search trains on all rows that it does not hold out; GridSearchCV takes others")
         return fold
 
     def _values_of(self, name: str, X: Any, weights: np.ndarray | None) -> Any:

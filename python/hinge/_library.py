@@ -98,7 +98,7 @@ def call(function: Any, *arguments: Any) -> None:
 
 # ---- arrays ---------------------------------------------------------------------------------------------------------
 
-_TYPES = {np.dtype(np.float32): lib.HINGE_F32, np.dtype(np.float64): lib.HINGE_F64}
+TYPES = {np.dtype(np.float32): lib.HINGE_F32, np.dtype(np.float64): lib.HINGE_F64}
 
 
 class Matrix:
@@ -118,11 +118,11 @@ class Matrix:
             raise InvalidArgument(f"{name} is complex")
         if array.ndim != 2:
             raise InvalidArgument(f"{name} has {array.ndim} dimensions, not the 2 of rows and features")
-        kind = _TYPES.get(array.dtype)
+        kind = TYPES.get(array.dtype)
         stride = None if kind is None else self._stride(array)
         if stride is None:
             array = array_of(array, np.float64 if kind is None else array.dtype, name)
-            kind, stride = _TYPES[array.dtype], (max(array.shape[1], 1), lib.HINGE_ROW_MAJOR)
+            kind, stride = TYPES[array.dtype], (max(array.shape[1], 1), lib.HINGE_ROW_MAJOR)
         self.array = array
         self.view = ffi.new("hinge_matrix *")
         view = self.view[0]
@@ -286,7 +286,7 @@ def _words(kind: str) -> dict[str, int]:
     """What an enumeration's values are called: HINGE_PRECISION_F64 is "f64"."""
     own = kind.upper().removesuffix("STATE") + ("" if kind.endswith("state") else "_")
     return {(name[len(own):] if name.startswith(own) else name[len("HINGE_"):]).lower(): value
-            for value, name in ffi.typeof(kind).elements.items()}
+            for value, name in sorted(ffi.typeof(kind).elements.items())}
 
 
 WORDS = {kind: _words(kind) for kind in ("hinge_task", "hinge_kernel_type", "hinge_solver", "hinge_precision",
@@ -452,7 +452,7 @@ class Params:
     """hinge_params and the arrays they point at."""
 
     def __init__(self, n: int, **arguments: Any):
-        self.arguments = n, arguments
+        self.arguments = n, {name: value for name, value in arguments.items() if name != "beta0"}  # for certificates
         self._fill(n, **arguments)
 
     def _fill(self, n: int, task: str = "c_svc", kernel: Any = "rbf", *, gamma: float | None = None,
@@ -487,7 +487,8 @@ class Params:
                 positive_class: float | None, beta0: Any, precomputed_index: Any) -> None:
         s = self.struct
         if sample_weight is not None:  # a copy: certificates need what the training had
-            s.weights = doubles(self.keep(np.array(vector(sample_weight, n, "sample_weight"))))
+            self.arguments[1]["sample_weight"] = self.keep(np.array(vector(sample_weight, n, "sample_weight")))
+            s.weights = doubles(self.kept[-1])
         if class_weight:
             s.n_class_weights = len(class_weight)
             s.class_labels = doubles(self.keep(array_of(list(class_weight.keys()), np.float64, "class_weight")))
@@ -524,6 +525,8 @@ class Params:
         if field.type.kind == "enum":
             value = number_of(field.type.cname.removeprefix("enum "), value)
         assign(ffi.addressof(self.struct), name, value)
+        if name in ("C", "nu", "tau", "eps") and value == 0:  # the library's word for its default
+            raise InvalidArgument(f"{name}: 0 is not a number > 0")
 
     def call(self, function: Any, *arguments: Any) -> None:
         (self.user.call if self.user is not None else call)(function, *arguments)

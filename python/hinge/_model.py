@@ -7,8 +7,8 @@ from typing import Any, Iterable, Iterator
 import numpy as np
 
 from ._core import ffi, lib
-from ._library import (CallbackError, InvalidArgument, Kernel, Labels, Matrix, Params, Progress, Watch, Words, as_dict,
-                       call, doubles, number_of, text, threads_of, vector, view, word_of)
+from ._library import (TYPES, CallbackError, InvalidArgument, Kernel, Labels, Matrix, Params, Progress, Watch, Words,
+                       as_dict, assign, call, doubles, number_of, text, threads_of, vector, view, word_of)
 
 
 class Model:
@@ -91,7 +91,7 @@ class Model:
 
     def _options(self, threads: int | None, precision: str) -> Any:
         options = ffi.new("hinge_predict_options *")
-        options.threads = threads_of(threads)
+        assign(options, "threads", threads_of(threads))
         options.precision = number_of("hinge_precision", precision)
         return options
 
@@ -407,11 +407,12 @@ def cross_validate(X: Any, y: Any = None, folds: int = 5, *, progress: Progress 
     n = matrix.view.rows
     labels = Labels(y, n, params.get("task", "c_svc"))
     settings = Params(n, **labels.translate(params))
-    predictions, watch = np.empty(n), Watch(progress)
+    predictions, watch, options = np.empty(n), Watch(progress), ffi.new("hinge_select_options *")
+    assign(options, "folds", folds)
     watch.attach(settings.struct)
     struct = ffi.new("hinge_params *", settings.struct)
     with watch:
-        settings.call(lib.hinge_cross_validate, matrix.view, doubles(labels.numbers), struct, folds,
+        settings.call(lib.hinge_cross_validate, matrix.view, doubles(labels.numbers), struct, options.folds,
                       doubles(predictions), ffi.NULL)
     if watch.interrupted:
         raise KeyboardInterrupt
@@ -471,11 +472,11 @@ def load_libsvm(path: Any, *, n_features: int = 0, dtype: Any = np.float64,
     y : ndarray of shape (n,)
         Texts where the file's labels are words; otherwise X and y are the memory that the library filled, not copies.
     """
-    kinds = {np.dtype(np.float32): lib.HINGE_F32, np.dtype(np.float64): lib.HINGE_F64}
-    if np.dtype(dtype) not in kinds:
+    if np.dtype(dtype) not in TYPES:
         raise InvalidArgument(f"dtype is {dtype}, not float32 or float64")
-    options = ffi.new("hinge_data_options *", {"format": lib.HINGE_FORMAT_LIBSVM, "type": kinds[np.dtype(dtype)],
-                                               "min_cols": n_features, "threads": threads_of(threads)})
+    options = ffi.new("hinge_data_options *", {"format": lib.HINGE_FORMAT_LIBSVM, "type": TYPES[np.dtype(dtype)]})
+    assign(options, "min_cols", n_features, "n_features")
+    assign(options, "threads", threads_of(threads))
     data = ffi.gc(ffi.new("hinge_data *"), lib.hinge_data_free)
     call(lib.hinge_data_read, os.fsencode(path), options, data)
     x, item = data.x, np.dtype(dtype).itemsize

@@ -7,8 +7,7 @@ import numpy as np
 
 from ._core import ffi, lib
 from ._library import (InvalidArgument, Labels, Matrix, Params, Progress, Watch, array_of, as_dict, assign, doubles,
-                       number_of, text, view,
-                       word_of)
+                       number_of, text, view, word_of)
 from ._model import Model
 
 _AXES = ("C", "nu", "gamma", "p", "degree", "coef0", "tau")

@@ -258,9 +258,9 @@ def test_empty_and_wrong_input():
         hinge.train(X, y, "nonsense")
     with pytest.raises(TypeError, match="costs"):
         hinge.train(X, y, costs=3)
-    for name, value in [("C", "a"), ("C", None), ("gamma", "x"), ("gamma", -1), ("degree", 1.5), ("eps", "b"),
-                        ("seed", -1), ("max_iter", 1.5), ("kernel", "foo"), ("precision", "f16"), ("progress", 3),
-                        ("scaling", "x"), ("scaling", (1, 2, 3)), ("class_weight", {"a": "b"}), ("beta0", "x"),
+    for name, value in [("C", "a"), ("C", None), ("C", 0), ("nu", 0), ("tau", 0), ("eps", 0.0), ("gamma", "x"),
+                        ("gamma", -1), ("degree", 1.5), ("eps", "b"), ("seed", -1), ("max_iter", 1.5),
+                        ("kernel", "foo"), ("precision", "f16"), ("progress", 3), ("scaling", "x"), ("scaling", (1, 2, 3)), ("class_weight", {"a": "b"}), ("beta0", "x"),
                         ("beta0", [1.0]), ("beta0", np.zeros((3, len(X)))), ("precomputed_index", [0]),
                         ("sample_weight", [1])]:
         with pytest.raises(hinge.InvalidArgument, match=name):
@@ -269,6 +269,11 @@ def test_empty_and_wrong_input():
                         ("fold", [1]), ("group", "x")]:
         with pytest.raises(hinge.InvalidArgument, match=name):
             hinge.grid_search(X, y, **{name: value})
+    for name, call in [("threads", lambda: model.predict(X, threads=1.5)),
+                       ("folds", lambda: hinge.cross_validate(X, y, folds=-1)),
+                       ("n_features", lambda: hinge.load_libsvm("none", n_features=2.5))]:
+        with pytest.raises(hinge.InvalidArgument, match=name):
+            call()
     for wrong in ([[1, 2], [3]], X * 1j, [["a", "b"]]):
         with pytest.raises(hinge.InvalidArgument, match="X"):
             hinge.train(wrong, y)

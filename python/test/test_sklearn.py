@@ -17,7 +17,7 @@ from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_iris, make_classification
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.model_selection import GridSearchCV, TimeSeriesSplit, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import (check_sample_weight_equivalence_on_dense_data as check_repetition,
@@ -101,7 +101,10 @@ def test_grid_of_values():
 def test_grid_refuses():
     X, y = load_iris(return_X_y=True)
     with pytest.raises(ValueError, match="held out twice"):
-        SVCGrid(C=[1], gamma=[1], cv=[(range(100), range(100, 150)), (range(50), range(100, 150))]).fit(X, y)
+        SVCGrid(C=[1], gamma=[1], cv=[(range(100), range(100, 150)), (range(100), range(100, 150))]).fit(X, y)
+    for splits in (TimeSeriesSplit(3), [(np.r_[:40, 110:150], range(40, 100))]):
+        with pytest.raises(ValueError, match="trains on all rows"):
+            SVCGrid(C=[1], gamma=[1], cv=splits).fit(X, y)
     with pytest.raises(ValueError, match="scoring is 'max_error'"):
         SVCGrid(C=[1], gamma=[1], scoring="max_error").fit(X, y)
     with pytest.raises(ValueError, match="no point of the grid"):
@@ -129,13 +132,15 @@ sys.exit(pytest.main(["-q", "-p", "no:cacheprovider", *sys.argv[2:]]))
 
 
 def test_scikit_learns_own_tests():
-    file = os.path.join(os.path.dirname(sklearn.svm.__file__), "tests", "test_svm.py")
+    folder = os.path.dirname(sklearn.svm.__file__)
+    file = os.path.join(folder, "tests", "test_svm.py")
+    conftest = f"--confcutdir={os.path.dirname(folder)}"  # has their fixtures, wherever they are installed
     if not os.path.exists(file):
         pytest.skip("this scikit-learn comes without its tests")
     passed = 0
     for tol, chosen in (("1e-3", " and ".join(f"not ({names})" for names in (*NOT_OURS, TIGHT))), ("1e-10", TIGHT)):
-        run = subprocess.run([sys.executable, "-c", SWAPPED, tol, "-k", chosen, file], stdout=subprocess.PIPE,
-                             encoding="utf-8")
+        run = subprocess.run([sys.executable, "-c", SWAPPED, tol, conftest, "-k", chosen, file],
+                             stdout=subprocess.PIPE, encoding="utf-8")
         assert run.returncode == 0, run.stdout
         passed += int(re.search(r"(\d+) passed", run.stdout).group(1))
     assert passed >= 105, "13 or so have to do with probabilities, sparse input and private attributes"
@@ -312,6 +317,21 @@ def test_sparse_infinite_c_and_limits():
         SVC(time_limit=1e-9, C=1e6).fit(X, y)
 
 
+def test_wrong_parameters_are_told_by_their_names():
+    X, y = classes(3, (1, 2, 0))
+    for estimator, name in [(SVC(C=0), "C: 0"), (SVC(tol=-1), "tol: -1"), (SVC(cache_size=-1), "cache_size"),
+                            (NuSVC(nu=0), "nu: 0"), (SVC(decision_function_shape="x"), "decision_function_shape"),
+                            (SVC(kernel="foo"), "foo"), (SVCGrid(C=[1], gamma=[1], tol=0), "tol: 0")]:
+        with pytest.raises(ValueError, match=name):
+            estimator.fit(X, y)
+    for estimator, name in [(SVR(epsilon=-1), "epsilon: -1"), (QuantileSVR(quantile=0), "quantile: 0")]:
+        with pytest.raises(ValueError, match=name):
+            estimator.fit(X, X[:, 0])
+    for weights, name in [(np.full(len(y), np.nan), "NaN"), (y != "ash", "no row of weight > 0")]:
+        with pytest.raises(ValueError, match=name):
+            SVC().fit(X, y, sample_weight=weights)
+
+
 def test_ctrl_c_leaves_a_fitted_estimator(monkeypatch):
     X, y = classes(3, (2, 0, 1))
     model = SVC(C=1e6, verbose=True)
@@ -319,6 +339,22 @@ def test_ctrl_c_leaves_a_fitted_estimator(monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         model.fit(X, y)
     assert model.predict(X).shape == y.shape and model.report_["outcome"] == "stopped"
+
+
+@pytest.mark.parametrize("at", [1, 3])
+def test_ctrl_c_in_a_search(monkeypatch, at):
+    X, y = classes(3, (2, 0, 1))
+    seen = []
+
+    def search(*arguments, **keywords):
+        return hinge.grid_search(*arguments, **keywords, progress=lambda progress: seen.append(progress) or (
+            len({p["problem"] for p in seen}) >= at and signal.raise_signal(signal.SIGINT)))
+
+    monkeypatch.setattr(hinge._estimators, "grid_search", search)
+    model = SVCGrid(C=[1, 10, 100, 1e3, 1e4], gamma=[0.1, 1.0])
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X, y)
+    assert at == 1 or model.predict(X).shape == y.shape
 
 
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
