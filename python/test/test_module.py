@@ -260,8 +260,9 @@ def test_empty_and_wrong_input():
         hinge.train(X, y, costs=3)
     for name, value in [("C", "a"), ("C", None), ("C", 0), ("nu", 0), ("tau", 0), ("eps", 0.0), ("gamma", "x"),
                         ("gamma", -1), ("degree", 1.5), ("eps", "b"), ("seed", -1), ("max_iter", 1.5),
-                        ("kernel", "foo"), ("precision", "f16"), ("progress", 3), ("scaling", "x"), ("scaling", (1, 2, 3)), ("class_weight", {"a": "b"}), ("beta0", "x"),
-                        ("beta0", [1.0]), ("beta0", np.zeros((3, len(X)))), ("precomputed_index", [0]),
+                        ("kernel", "foo"), ("precision", "f16"), ("progress", 3), ("scaling", "x"),
+                        ("scaling", (1, 2, 3)), ("class_weight", {"a": "b"}), ("beta0", "x"), ("beta0", [1.0]),
+                        ("beta0", np.zeros((3, len(X)))), ("precomputed_index", [0]),
                         ("sample_weight", [1])]:
         with pytest.raises(hinge.InvalidArgument, match=name):
             hinge.train(X, y, **{name: value})
