@@ -95,43 +95,61 @@ static double hard_gap(const struct hg_qp *qp, const double *g, double b)
     return least > 0 ? square / (2 * least * least) + hg_qp_objective(qp, g) : INFINITY;
 }
 
-/* Half the width of nu-SVR's tube that makes the primal objective least: no more than nu allows is outside of it. */
-static double tube(const struct hg_qp *qp, const double *sums, const double *g, double b)
+/* A problem's QP with the coefficients of a model in it. */
+struct solved {
+    struct hg_qp qp;
+    double sums[2];
+    uint32_t *subset; /* [qp.n] points */
+    double *g;        /* [qp.n] K beta in f64 */
+    double factor;    /* by which the model's coefficients are larger: nu-SVC's 1/r */
+    double b;         /* the model's bias, less that factor */
+};
+
+double hg_tube(double (*outside)(void *arg, double half), void *arg, double allowed)
 {
-    double low = 0, high = 0;
-    for (size_t i = 0; i < qp->n; i++)
-        high = fmax(high, fabs(g[i] + qp->off[0][i] + b));
-    for (int step = 0; step < 64; step++) {
-        double middle = (low + high) / 2, outside = 0;
-        for (size_t i = 0; i < qp->n; i++)
-            outside += fabs(g[i] + qp->off[0][i] + b) > middle ? qp->hi[0][i] : 0;
-        *(outside > sums[0] - sums[1] ? &low : &high) = middle;
+    uint64_t key = 0;
+    double half;
+    for (uint64_t bit = (uint64_t)1 << 62; bit > 0; bit /= 2) { /* numbers above 0 are in the order of their bits */
+        key |= bit;
+        memcpy(&half, &key, sizeof half);
+        key -= outside(arg, half) > allowed ? 0 : bit;
     }
-    return high;
+    memcpy(&half, &key, sizeof half);
+    return half;
+}
+
+static double weight_outside(void *arg, double half)
+{
+    const struct solved *s = arg;
+    double outside = 0;
+    for (size_t i = 0; i < s->qp.n; i++)
+        outside += fabs(s->g[i] + s->qp.off[0][i] + s->b) > half ? s->qp.hi[0][i] : 0;
+    return outside;
 }
 
 /* The bias of each layer, b being the model's. Two layers have b - r and b + r: r is what nu-SVC's coefficients were
  * divided by, or, where they were not (no margin was found), what the gradients say; the tube has the other sign. */
-static void layer_bias(const struct hg_problem *pr, const struct hg_qp *qp, const double *sums, const double *g,
-                       double b, double factor, double *bias)
+static void layer_bias(const struct hg_problem *pr, struct solved *s, double *bias)
 {
-    bias[0] = bias[1] = b;
+    const struct hg_qp *qp = &s->qp;
+    bias[0] = bias[1] = s->b;
     if (qp->layers == 1)
         return;
-    bool divided = fabs(factor - 1) > 1e-9;
-    double r = pr->params.task == HINGE_NU_SVR ? -tube(qp, sums, g, b)
-               : divided                       ? 1 / factor
-                         : (hg_qp_bias(qp, NULL, qp->n, g, 1) - hg_qp_bias(qp, NULL, qp->n, g, 0)) / 2;
+    bool divided = fabs(s->factor - 1) > 1e-9;
+    double r = pr->params.task == HINGE_NU_SVR ? -hg_tube(weight_outside, s, s->sums[0] - s->sums[1])
+               : divided                       ? 1 / s->factor
+                         : (hg_qp_bias(qp, NULL, qp->n, s->g, 1) - hg_qp_bias(qp, NULL, qp->n, s->g, 0)) / 2;
     bias[0] -= r;
     bias[1] += r;
 }
 
-static void judge(const struct hg_problem *pr, const struct hg_qp *qp, const double *sums, const double *g,
-                  double rho_over_factor, double factor, hinge_certificate *c)
+static void judge(const struct hg_problem *pr, struct solved *s, hinge_certificate *c)
 {
+    const struct hg_qp *qp = &s->qp;
+    const double *g = s->g, square = s->factor * s->factor;
     double gap = 0, residual = 0, box = 0, slackness = 0, bias[2];
     bool hard = hg_params_hard(&pr->params);
-    layer_bias(pr, qp, sums, g, -rho_over_factor, factor, bias);
+    layer_bias(pr, s, bias);
     for (int l = 0; l < qp->layers; l++) {
         double sum = 0, room = 0;
         for (size_t i = 0; i < qp->n; i++) {
@@ -142,14 +160,14 @@ static void judge(const struct hg_problem *pr, const struct hg_qp *qp, const dou
                 box = fmax(box, fmax(beta - hi, lo - beta) / (hard ? 1 : hi - lo));
             gap += hg_entry_gap(beta, lo, hi, qp->kink, g[i] + qp->off[l][i] + bias[l], &slackness);
         }
-        residual = qp->no_sum ? 0 : fmax(residual, fabs(sum - sums[l]) / fmax(room, 1e-300));
+        residual = qp->no_sum ? 0 : fmax(residual, fabs(sum - s->sums[l]) / fmax(room, 1e-300));
     }
     if (hard)
-        gap = hard_gap(qp, g, -rho_over_factor);
-    double dual = -hg_qp_objective(qp, g) * factor * factor;
+        gap = hard_gap(qp, g, s->b);
+    double dual = -hg_qp_objective(qp, g) * square;
     c->dual += dual;
-    c->gap += gap * factor * factor;
-    c->primal += dual + gap * factor * factor;
+    c->gap += gap * square;
+    c->primal += dual + gap * square;
     c->kkt = hg_larger(c->kkt, hg_qp_violation(qp, g));
     c->slackness = hg_larger(c->slackness, slackness);
     c->sum_residual = hg_larger(c->sum_residual, residual);
@@ -209,15 +227,6 @@ static hinge_status share_sides(struct hg_qp *qp, const double *sums, const doub
     return HINGE_OK;
 }
 
-/* A problem's QP with the coefficients of a model in it. */
-struct solved {
-    struct hg_qp qp;
-    double sums[2];
-    uint32_t *subset; /* [qp.n] points */
-    double *g;        /* [qp.n] K beta in f64 */
-    double factor;    /* by which the model's coefficients are larger: nu-SVC's 1/r */
-};
-
 static void solved_free(struct solved *s)
 {
     hg_qp_free(&s->qp);
@@ -225,8 +234,8 @@ static void solved_free(struct solved *s)
 }
 
 /* beta: [n_problems * rows] of the model. What has been made is to be freed on failure too. */
-static hinge_status solved_init(struct solved *s, const struct hg_problem *pr, size_t p, const double *beta,
-                                hinge_error *err)
+static hinge_status solved_init(struct solved *s, const struct hg_problem *pr, size_t p, const hinge_model *m,
+                                const double *beta, hinge_error *err)
 {
     memset(s, 0, sizeof *s);
     if (!HG_ROOM(HG_ARRAY(s->subset, pr->n), HG_ARRAY(s->g, pr->n)))
@@ -234,6 +243,7 @@ static hinge_status solved_init(struct solved *s, const struct hg_problem *pr, s
     size_t n = hg_problem_points(pr, p, s->subset);
     HG_TRY(hg_problem_qp(pr, p, s->subset, n, &s->qp, s->sums, err));
     s->factor = take_beta(pr, beta + p * pr->x.rows, s->subset, &s->qp, s->sums);
+    s->b = -m->rho[p] / s->factor;
     HG_TRY(hg_problem_gradient(pr, s->subset, &s->qp, pr->threads, NULL, s->g, err));
     return pr->params.task == HINGE_NU_SVR ? share_sides(&s->qp, s->sums, s->g, err) : HINGE_OK;
 }
@@ -242,9 +252,9 @@ static hinge_status certify_problem(const struct hg_problem *pr, size_t p, const
                                     const double *beta, hinge_certificate *c, hinge_error *err)
 {
     struct solved s;
-    hinge_status status = solved_init(&s, pr, p, beta, err);
+    hinge_status status = solved_init(&s, pr, p, m, beta, err);
     if (status == HINGE_OK)
-        judge(pr, &s.qp, s.sums, s.g, m->rho[p] / s.factor, s.factor, c);
+        judge(pr, &s, c);
     solved_free(&s);
     return status;
 }
@@ -368,7 +378,7 @@ static hinge_status look_at_problem(const struct hg_problem *pr, size_t p, const
                                     double tolerance, hinge_kinds *kinds, hinge_point *points, hinge_error *err)
 {
     struct solved s;
-    hinge_status status = solved_init(&s, pr, p, beta, err);
+    hinge_status status = solved_init(&s, pr, p, m, beta, err);
     hinge_kinds k = { .bias = -m->rho[p], .bias_low = -INFINITY, .bias_high = INFINITY };
     if (points != NULL && status == HINGE_OK)
         memset(points, 0, pr->x.rows * sizeof *points);

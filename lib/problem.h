@@ -91,6 +91,10 @@ bool hg_problem_share(struct hg_qp *qp, const double *sums, const uint32_t *orde
  * than *slackness. slope = g + off + bias. */
 double hg_entry_gap(double beta, double lo, double hi, double kink, double slope, double *slackness);
 
+/* Half the width of nu-SVR's tube that makes the primal objective least. outside: C times the weights of the points
+ * outside of a tube of that half width, of which nu allows so much. */
+double hg_tube(double (*outside)(void *arg, double half), void *arg, double allowed);
+
 /* Takes the scale out of a solved QP: the bias b (f = sum + b), and for nu-SVC the factor 1/r by which coefficients
  * and b are to be multiplied (1 otherwise). r <= 0 gives factor 0. */
 void hg_problem_bias(const struct hg_problem *problem, const double *layer_bias, double *b, double *factor);

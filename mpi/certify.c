@@ -31,19 +31,19 @@ static void form_outside(const struct hm_run *r, size_t at, size_t n, double *pa
         part[0] += slope_of(r, i, 0) < 0 || slope_of(r, i, 1) > 0 ? r->qp.hi[0][i] : 0;
 }
 
-/* The tube that makes the primal objective least, as lib/certify.c has it: the bits of half its width, one by one. */
-static void set_tube(struct hm_run *r, double b)
+struct tube {
+    struct hm_run *r;
+    double b;
+};
+
+static double weight_outside(void *arg, double half)
 {
-    uint64_t key = hm_key(0);
-    for (uint64_t bit = (uint64_t)1 << 62; bit > 0; bit /= 2) {
-        double sum[HM_REALS], half = hm_value(key | bit);
-        r->bias[0] = b + half;
-        r->bias[1] = b - half;
-        hm_sum_tiles(r, form_outside, 1, sum);
-        key |= sum[0] > r->sums[0] - r->sums[1] ? bit : 0;
-    }
-    r->bias[0] = b + hm_value(key);
-    r->bias[1] = b - hm_value(key);
+    const struct tube *tube = arg;
+    double sum[HM_REALS];
+    tube->r->bias[0] = tube->b + half;
+    tube->r->bias[1] = tube->b - half;
+    hm_sum_tiles(tube->r, form_outside, 1, sum);
+    return sum[0];
 }
 
 /* The largest slackness and the largest way out of a box, of all points. */
@@ -69,10 +69,11 @@ hinge_status hm_certify(struct hm_run *r, hinge_certificate *c, hinge_error *err
     double sum[HM_REALS], b, factor, slackness = 0, box = 0, begin = hg_now();
     hg_problem_bias(&r->own->pr, r->bias, &b, &factor);
     factor = factor == 0 ? 1 : factor;
+    struct tube tube = { r, b };
     HG_TRY(hm_compute_gradient(r, err));
     HG_TRY(hm_look(r, HINGE_OK));
     if (r->params->task == HINGE_NU_SVR)
-        set_tube(r, b);
+        (void)weight_outside(&tube, hg_tube(weight_outside, &tube, r->sums[0] - r->sums[1])); /* which sets the bias */
     hm_sum_tiles(r, form_worth, 6, sum);
     find_largest(r, &slackness, &box);
     double dual = -sum[0] * factor * factor, gap = sum[1] * factor * factor;
