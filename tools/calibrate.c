@@ -35,7 +35,6 @@ static void read_options(int argc, char **argv, struct calibrate_settings *s)
         usage, { OPTION_GROUP("Options (default in parentheses):", calibrate_options, s), DATA_GROUP(&s->data) },
         2, "a model file and a data file are needed", { &s->model_path, &s->data_path }, NULL
     };
-
     parse_command(argc, argv, &line);
     if (!s->output_path)
         s->output_path = s->model_path;

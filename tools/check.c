@@ -56,7 +56,6 @@ static size_t check_lines(hinge_data_options options, const char *path, const st
     options.threads = 1;
     for (size_t k = 0; k < lines->count; k++) {
         int fine = is_good(&options, path, lines, bad == k ? k : good, k);
-
         if (fine && bad == k)
             good = k;
         bad += !fine;
@@ -76,7 +75,6 @@ int command_check(int argc, char **argv)
     hinge_data data = { 0 };
     hinge_status status;
     size_t bad = 0;
-
     parse_command(argc, argv, &line);
     options = flags.read;
     options.header -= flags.no_header;

@@ -176,7 +176,6 @@ void output_open(struct output *out, const char *path)
         out->file = fopen(out->path, "w");
     } else {
         int fd = open_beside(out->path, &out->temporary);
-
         out->file = fd < 0 ? NULL : fdopen(fd, "w");
     }
     if (!out->file)
@@ -198,7 +197,6 @@ void output_close(struct output *out)
         failed = rename(out->temporary, out->path);
     if (failed) {
         int why = errno;
-
         if (out->temporary)
             unlink(out->temporary);
         die(EXIT_DATA, "%s: cannot write: %s", out->path, strerror(why));
@@ -334,7 +332,6 @@ static void put_text(const char *value)
     putc('"', page.file);
     while (*s) {
         size_t length = utf8_length(s);
-
         if (*s == '"' || *s == '\\')
             fprintf(page.file, "\\%c", *s);
         else if (*s < 0x20 || *s == 0x7f)
@@ -361,7 +358,6 @@ void json_put(struct json *j, const char *format, ...)
     while (*format) {
         char key[40];
         size_t length = strcspn(format, " ");
-
         snprintf(key, sizeof key, "%.*s", (int)length, format);
         format += length + 2; /* behind the % */
         json_item(j, key);
@@ -401,7 +397,6 @@ JSON_LIST(json_counts, size_t, put_count)
 void print_reals(const char *name, int column, const double *values, size_t count)
 {
     enum { SHOWN = 12 };
-
     printf("%-*s", column - 1, name);
     for (size_t k = 0; k < count && k < SHOWN; k++)
         printf(" %.10g", values[k]);
@@ -426,7 +421,6 @@ static void score_values(struct score *score, const double *predicted, const dou
     double n = (double)score->n, squares = 0, p = 0, t = 0, pp = 0, tt = 0, pt = 0;
     for (size_t i = 0; i < score->n; i++) {
         double a = predicted[i] - predicted[0], b = target[i] - target[0], e = predicted[i] - target[i];
-
         squares += e * e;
         p += a, t += b;
         pp += a * a, tt += b * b, pt += a * b;

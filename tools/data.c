@@ -240,7 +240,6 @@ static void warn_of_classes(const char *path, const hinge_data *data)
     size_t *counts, n = data->x.rows, classes = list_labels(data, &labels, &counts);
     int whole = 1, words = data->words.count > 0;
     char room[LABEL_ROOM];
-
     for (size_t k = 0; k < classes; k++)
         whole &= labels[k] == floor(labels[k]);
     if (classes == 1)

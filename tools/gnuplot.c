@@ -180,7 +180,6 @@ static int run(char *const *words)
     pid_t child;
     int status, error;
     error = posix_spawnp(&child, words[0], NULL, NULL, words, environ);
-
     if (error)
         return error;
     left.child = child;

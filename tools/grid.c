@@ -113,7 +113,6 @@ static void parse_list(const struct option_use *use, void *field)
         size_t length = strcspn(at, ",");
         char *text = allocate(length + 1, 1), shown[64];
         struct option_use one = *use;
-
         memcpy(text, at, length);
         text[length] = '\0';
         snprintf(shown, sizeof shown, "%s %s", use->shown, axes[axis].key);
@@ -318,7 +317,6 @@ static int on_point(void *arg, const hinge_select_progress *p)
     if (p->best) {
         char number[NUMBER_ROOM];
         size_t used = (size_t)snprintf(run->best, sizeof run->best, ", best %.6g at", rate_of(s, p->best));
-
         for (enum grid_axis k = AXIS_C; k < AXES; k++)
             if (s->list[k].shown && used < sizeof run->best)
                 used += (size_t)snprintf(run->best + used, sizeof run->best - used, " %s=%s", axes[k].key,
@@ -338,7 +336,6 @@ static void tell_known(const struct grid_settings *s, const hinge_grid_point *po
     double sign = hinge_score_rises(s->select.score) ? 1 : -1;
     for (size_t k = 0; k < count && !s->train.quiet && !s->train.json; k++) {
         const hinge_grid_point *point = &points[k];
-
         if (is_scored(point) && (!best || sign * rate_of(s, point) > sign * rate_of(s, best)))
             best = point;
         if (best)
@@ -405,7 +402,6 @@ static void warn_of_unconverged(const hinge_selection *selection)
     size_t count = 0;
     for (size_t k = selection->n_points; k-- > 0;) {
         const hinge_grid_point *point = &selection->points[k];
-
         if (point->state == HINGE_POINT_DONE && point->outcome != HINGE_CONVERGED)
             first = point, count++;
     }

@@ -99,7 +99,6 @@ static int take_value(const struct grid_settings *s, hinge_grid_point *point, en
     const struct grid_list *list = &s->list[axis];
     for (size_t k = 0; k < list->count; k++) {
         double here = line_value(axis, list->value[k]);
-
         if (fabs(here - value) <= 1e-9 * fmax(1, fabs(here))) {
             set_axis_value(point, axis, list->value[k]);
             return 1;
@@ -131,7 +130,6 @@ static void read_point(struct points *points, const struct grid_settings *s, con
     point.score[s->select.score] = s->select.score == HINGE_SCORE_ACCURACY ? share_of(rate, run, p->weights) : rate;
     for (enum grid_axis k = AXIS_C; k < AXES; k++) {
         char name[16];
-
         snprintf(name, sizeof name, "%s%s", axes[k].log2 ? "log2" : "", axes[k].key);
         if (find_number(s, line, number, name, &value) != s->list[k].shown)
             die(EXIT_DATA, "%s:%zu: it is of another grid, which has %s%s", s->resume, number,

@@ -76,7 +76,6 @@ static const hinge_grid_point *point_at(const hinge_selection *selection, enum g
     for (size_t i = 0; i < selection->n_points; i++) {
         const hinge_grid_point *point = &selection->points[i];
         int same = 1;
-
         for (enum grid_axis k = AXIS_C; k < AXES; k++)
             same &= axis_value(point, k) == (k == across ? x : k == down ? y : axis_value(selection->best, k));
         if (same)
@@ -122,7 +121,6 @@ void grid_table(const struct grid_settings *s, const hinge_selection *selection)
     printf("%-9s", down < AXES ? axes[down].key : "");
     for (size_t i = 0; i < nx; i++) {
         char value[NUMBER_ROOM], head[2 * NUMBER_ROOM];
-
         snprintf(head, sizeof head, "%s%s%s", i ? "" : axes[across].key, i ? "" : "=", side_text(across, x[i], value));
         printf("%10s", head);
     }
@@ -161,7 +159,6 @@ static const char *scoring(hinge_score score)
         [HINGE_SCORE_MAE] = "neg_mean_absolute_error",
         [HINGE_SCORE_PINBALL] = "neg_mean_pinball_loss",
     };
-
     return names[score] ? names[score] : hinge_score_name(score);
 }
 
@@ -287,7 +284,6 @@ static void draw_axis(FILE *script, const char *name, enum grid_axis side, const
             side == AXIS_C ? "C" : side == AXIS_GAMMA ? "gamma" : axes[side].key, name);
     for (size_t k = 0; k < count; k += step) {
         double at = line_value(side, values[k]);
-
         if (axes[side].log2 && at == round(at))
             fprintf(script, "%s'2^{%.0f}' %.17g", k ? ", " : "", at, at);
         else
@@ -311,7 +307,6 @@ static void draw_cells(const struct grid_settings *s, const struct gnuplot *g, c
         for (size_t i = 0; i < m->nx; i++) {
             const hinge_grid_point *point = point_at(selection, m->across, m->x[i], m->down, m->y[k]);
             double rate = point ? rate_of(s, point) : NAN;
-
             if (isnan(rate))
                 continue;
             fprintf(file, "%.17g %.17g %.17g %.17g ", edge(m->across, m->x, m->nx, i),

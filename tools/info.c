@@ -113,7 +113,6 @@ static void print_weights(const hinge_model *model)
     enum { FEW = 6 };
     size_t d = hinge_model_n_features(model), n = hinge_model_n_problems(model);
     double *w = weights_of(model);
-
     if (w)
         printf("%-10s f(x) = <w,x> + b%s\n", "linear", hinge_model_scale_factor(model) ? ", x scaled" : "");
     for (size_t k = 0; w && k < n && k < FEW; k++) {
@@ -227,7 +226,6 @@ static struct summary summarise(const hinge_data *data)
     for (size_t i = 0; i < x->rows; i++)
         for (size_t k = 0; k < x->cols; k++) {
             double v = entry_of(data, i, k);
-
             if (v < s.low) /* fmin, fmax: gcc 12 for aarch64 crashes on them here */
                 s.low = v;
             if (v > s.high)

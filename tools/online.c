@@ -49,7 +49,6 @@ static void run(struct online *o, const hinge_matrix *x, const double *y, const 
             .rounds = o->epochs, .batch = o->batch, .bias = !p->no_bias, .seed = p->seed, .threads = p->threads,
             .progress = p->progress, .progress_arg = p->progress_arg
         };
-
         check(hinge_perceptron(x, y, &options, w, bias, NULL, &o->epochs, &failure));
         return;
     }
@@ -57,7 +56,6 @@ static void run(struct online *o, const hinge_matrix *x, const double *y, const 
     if (o->epochs == 0) {
         const hinge_kernel linear = hinge_kernel_linear();
         double radius;
-
         check(hinge_radius(x, &linear, 0, p->threads, &radius, &failure));
         o->epochs = hinge_sgd_epochs(o->lambda, radius, x->rows, o->batch);
     }

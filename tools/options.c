@@ -153,7 +153,6 @@ static void parse_row(const struct option_use *use, const char *(*keyword)(int),
     enum { MOST = 10 };
     static const char *const number[MOST] = { "0", "1", "2", "3", "4", "5", "6", "7", "8", "9" };
     struct choice choices[2 * MOST + 2] = { { NULL, 0 } }, *last = choices;
-
     for (int by_name = 0; by_name <= 1; by_name++)
         for (int k = 0; k < MOST && keyword(k); k++)
             if (*keyword(k))
@@ -188,7 +187,6 @@ int numbers_with_commas(const char *text, double *numbers, size_t count)
 {
     for (size_t k = 0; k < count; k++) {
         char *end;
-
         numbers[k] = strtod(text, &end);
         if (end == text || *end != (k + 1 < count ? ',' : '\0'))
             return 0;
@@ -379,7 +377,6 @@ int parse_options(int argc, char **argv, const struct command_line *line)
         struct option_use use = { NULL, optarg, NULL, argc, argv };
         char shown[48];
         size_t row;
-
         if (answer == '?' || answer == ':')
             die_of_option(list, answer, argv);
         row = find_option(list, answer);

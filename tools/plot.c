@@ -151,7 +151,6 @@ static void draw_path(struct plot_settings *settings)
     file = gnuplot_file(&g, "path.dat", "# C, cross-validated error, support vectors of a model of all examples\n");
     for (size_t k = 0; k < count; k++) {
         struct step step = { .C = exp2(settings->costs[0] + (double)k * settings->costs[2]) };
-
         show_line(0, "C = %g (%zu of %zu)", step.C, k + 1, count);
         take_step(settings, &data, &params, &beta, &step);
         fprintf(file, "%.17g %.10g %zu\n", step.C, step.error, step.n_sv);

@@ -42,7 +42,6 @@ static void read_options(int argc, char **argv, const char *text, struct predict
         text, { OPTION_GROUP("Options (default in parentheses):", predict_options, s), DATA_GROUP(&s->data) },
         2, "a test file and a model file are needed", { &s->test_path, &s->model_path, &s->output_path }, NULL
     };
-
     parse_command(argc, argv, &line);
     if (is_stdout(s->output_path) + is_stdout(s->decisions) + s->json > 1)
         die(EXIT_USAGE, "predict: only one of output_file, --decisions and --json can go to standard output");

@@ -31,7 +31,6 @@ int ranges_grow(struct ranges *ranges, size_t count)
     double **const ends[] = { &x->low, &x->high };
     for (size_t k = 0; k < COUNT_OF(ends); k++) {
         double *longer = realloc(*ends[k], (count ? count : 1) * sizeof *longer);
-
         if (!longer)
             return 0;
         *ends[k] = longer;
@@ -147,7 +146,6 @@ static void read_feature(struct range_file *f, struct ranges *ranges)
     if (index > x->n_features) {
         size_t count = index > 2 * x->n_features ? index : 2 * x->n_features;
         int fits = count <= hinge_machine_info().total_memory / sizeof(struct interval);
-
         if (!fits || !ranges_grow(ranges, count))
             die(EXIT_DATA, "%s:%zu: no memory for %zu features", f->path, f->line, index);
     }

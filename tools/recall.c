@@ -41,7 +41,6 @@ static struct pile find_pile(const hinge_model *model, const hinge_params *p, si
         for (size_t row = 0; row < rows; row++) {
             double weight = class_weight * (p->weights ? p->weights[index[sv]] : 1);
             double value = weight > 0 ? fabs(hinge_model_coef(model)[row * n_sv + sv]) / weight : 0;
-
             if (value > pile.value * (1 + 1e-12))
                 pile = (struct pile){ value, 1 };
             else if (value > 0 && value >= pile.value * (1 - 1e-12))
@@ -56,7 +55,6 @@ static struct pile highest_pile(const hinge_model *model, const hinge_params *p)
     struct pile highest = { 0 };
     for (size_t g = 0; g < n_groups(model); g++) {
         struct pile pile = find_pile(model, p, g);
-
         if (pile.value > highest.value * (1 + 1e-12))
             highest = pile;
         else if (pile.value >= highest.value * (1 - 1e-12))
@@ -85,7 +83,6 @@ const char *recall_params(const hinge_model *model, hinge_params *p, struct reca
     }
     if (p->task == HINGE_C_SVC && !(p->C > 0)) {
         struct pile pile = highest_pile(model, p);
-
         if (pile.count < 2)
             return "a model file does not hold C, and no two coefficients are at a common bound: give -c";
         p->C = pile.value;
@@ -112,7 +109,6 @@ static void check_C(const hinge_model *model, const hinge_params *p, double slac
     for (size_t g = 0; g < n_groups(model) && slackness > 0.02; g++) {
         struct pile pile = find_pile(model, p, g);
         char of[300] = "", room[LABEL_ROOM];
-
         if (pile.count < 2 || pile.value > p->C * (1 - 1e-6))
             continue;
         if (hinge_model_class_sv(model))
@@ -130,7 +126,6 @@ static void check_C(const hinge_model *model, const hinge_params *p, double slac
 void recall_check(const hinge_model *model, const hinge_params *p, const hinge_certificate *c, struct recall *recall)
 {
     enum { SIZE = sizeof recall->misfit };
-
     if (hinge_task_info(p->task)->uses_C && !hinge_task_info(p->task)->uses_tau) /* whose bounds are shares of C */
         check_C(model, p, c->slackness, recall);
     if (recall->misfit[0])

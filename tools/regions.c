@@ -63,7 +63,6 @@ static unsigned colour_of(size_t class)
         return colours[class];
     for (int channel = 0; channel < 3; channel++) {
         double away = fabs(fmod(6 * hue + 2 * channel, 6) - 3) - 1; /* of the hue from the channel's own */
-
         colour = colour << 8 | (unsigned)(255 * light * (0.15 + 0.85 * fmin(fmax(away, 0), 1)));
     }
     return colour;
@@ -78,7 +77,6 @@ static void find_ranges(struct picture *p)
 {
     for (int axis = 0; axis < 2; axis++) {
         double low = INFINITY, high = -INFINITY, room;
-
         for (size_t i = 0; i < p->s->data.x.rows; i++) {
             low = fmin(low, entry_of(&p->s->data, i, p->feature[axis]));
             high = fmax(high, entry_of(&p->s->data, i, p->feature[axis]));
@@ -122,7 +120,6 @@ static void predict_grid(struct picture *p)
     for (size_t row = 0; row < GRID; row++) {
         for (size_t column = 0; column < GRID; column++) {
             double *point = x + column * d;
-
             memcpy(point, mean, d * sizeof *point);
             point[p->feature[0]] = place(p, 0, column);
             point[p->feature[1]] = place(p, 1, row);
@@ -150,7 +147,6 @@ static void write_regions(struct picture *p, const struct gnuplot *g)
             for (size_t at = 0, end; at < GRID; at = end) {
                 double left = fmax(p->low[0], place(p, 0, at) - half[0]), right;
                 double low = fmax(p->low[1], place(p, 1, row) - half[1]), high;
-
                 for (end = at + 1; end < GRID && p->region[row * GRID + end] == p->region[row * GRID + at];)
                     end++;
                 if (p->region[row * GRID + at] != (int)k)
@@ -179,7 +175,6 @@ static int write_borders(const struct picture *p, const struct gnuplot *g)
         for (size_t column = 0; column < GRID; column++) {
             double x = place(p, 0, column), y = place(p, 1, row);
             int here = r[row * GRID + column];
-
             if (column + 1 < GRID && here != r[row * GRID + column + 1])
                 any = fprintf(file, "%.10g %.10g\n%.10g %.10g\n\n", x + half_x, y - half_y, x + half_x, y + half_y);
             if (row + 1 < GRID && here != r[(row + 1) * GRID + column])
@@ -206,7 +201,6 @@ static size_t kind_of(const struct picture *p, size_t i)
     const struct subject *s = p->s;
     if (p->two && is_classifier(s->model)) {
         double y = problem_sign(s->model, 0, s->data.y[i]);
-
         if (y != 0)
             return (size_t)hinge_slack_class_of(hinge_slack(y, s->decisions[i]), p->settings->tolerance);
     }

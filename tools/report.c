@@ -72,7 +72,6 @@ static void judge_problem(struct report *r, size_t p, double tolerance)
     t->negative = b == SIZE_MAX ? NAN : labels[b];
     for (size_t i = 0; i < s->data.x.rows; i++) {
         double y = problem_sign(s->model, p, s->data.y[i]), f = s->decisions[i * r->n_problems + p];
-
         if (y == 0)
             continue;
         margins[t->n++] = y * f;
@@ -94,7 +93,6 @@ static void find_norms(struct report *r)
     for (size_t p = 0; p < n; p++) {
         struct two_class *t = &r->problems[p];
         size_t sides[2], first = 0;
-
         if (!r->s.located) {
             t->norm2 = hinge_model_norm2(model, p, &t->norm2, NULL) == HINGE_OK ? t->norm2 : NAN;
             continue;
@@ -103,7 +101,6 @@ static void find_norms(struct report *r)
         t->norm2 = 0;
         for (size_t c = 0; c < hinge_model_n_classes(model); first += class_sv[c++]) {
             size_t row = sides[1] == SIZE_MAX ? p : c == sides[0] ? sides[1] - 1 : sides[0];
-
             if (sides[1] != SIZE_MAX && c != sides[0] && c != sides[1])
                 continue;
             for (size_t sv = first; sv < first + class_sv[c]; sv++)
@@ -122,7 +119,6 @@ static void confuse(struct report *r)
     r->confusion = allocate(r->n_labels, r->n_labels * sizeof *r->confusion);
     for (size_t i = 0; i < n; i++) {
         size_t row = place_of(r->label, r->n_labels, s->data.y[i]);
-
         if (row < r->n_labels)
             r->confusion[row * r->n_labels + place_of(r->label, r->n_labels, s->labels[i])]++;
     }
@@ -151,7 +147,6 @@ static void find_bounds(struct report *r, const struct report_settings *s)
     size_t n = t->n;
     hinge_kernel kernel = s->params.kernel;
     double margin = hinge_margin(t->norm2), h;
-
     b->radius = b->radius_centred = NAN;
     if (hinge_radius(&r->s.trained, &kernel, 0, s->params.threads, &b->radius, NULL) != HINGE_OK)
         b->radius = NAN;
@@ -277,7 +272,6 @@ static int write_problem(void *arg, size_t p, const hinge_kinds *kinds, const hi
     for (size_t i = 0; i < r->s.data.x.rows; i++) {
         double y = problem_sign(r->s.model, p, r->s.data.y[i]), f = r->s.decisions[i * r->n_problems + p];
         double slack = hinge_slack(y, f);
-
         if (y == 0)
             continue;
         fprintf(out->file, "%zu %zu %+.0f %.10g %.10g %s", i + 1, p + 1, y, f, slack,
@@ -316,7 +310,6 @@ static void read_options(int argc, char **argv, struct report_settings *s)
                  OPTION_GROUP("Report (default in parentheses):", report_options, s), DATA_GROUP(&s->data) },
         2, "a model file and a data file are needed", { &s->model_path, &s->data_path }, NULL
     };
-
     s->params = hinge_params_default(HINGE_C_SVC);
     s->params.C = s->params.nu = 0;
     s->params.p = NAN;

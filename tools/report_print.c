@@ -79,7 +79,6 @@ static void print_one_problem(const struct report *r)
     const struct two_class *t = &r->problems[0];
     if (r->certified) {
         const hinge_kinds *k = &t->kinds;
-
         printf("%-16s %.10g; the optimality conditions allow %.10g to %.10g\n", "b", k->bias,
                fmin(k->bias_low, k->bias_high), fmax(k->bias_low, k->bias_high));
         printf("%-16s %zu on the margin (0 < alpha < C), %zu not (alpha = C)\n", "support vectors", k->n_margin_sv,
@@ -95,13 +94,11 @@ static void print_problems(const struct report *r)
     enum { SHOWN = 45 };
     const hinge_words *words = subject_words(&r->s);
     size_t n = r->n_problems;
-
     printf("%-16s %8s %8s %8s %8s %8s %8s %8s %8s %10s\n", "problem", "rows", "1/|w|", "margin", "alpha=C", "xi=0",
            "xi<1", "xi=1", "xi>1", "hinge loss");
     for (size_t p = 0; p < n && p < SHOWN; p++) {
         const struct two_class *t = &r->problems[p];
         char name[64], rooms[2][LABEL_ROOM];
-
         if (isnan(t->negative))
             snprintf(name, sizeof name, "%s, rest", label_text(words, t->positive, 6, rooms[0]));
         else
@@ -126,7 +123,6 @@ static void print_confusion(const struct report *r)
     size_t n = r->n_labels;
     char room[LABEL_ROOM];
     double width = 6;
-
     if (n > SHOWN) {
         printf("%-16s of %zu classes; --json has it\n", "confusion", n);
         return;

@@ -98,7 +98,6 @@ static void take_by_class(const char *path, char *taken, struct label *labels, s
     qsort(classes, n_classes, sizeof *classes, compare_classes);
     for (size_t k = 0; k < n_classes; k++) {
         size_t share = (size_t)ceil((double)classes[k].size * ((double)count / (double)n));
-
         if (left == 0)
             die(EXIT_DATA, "%s: %zu lines are too few for the shares of its %zu classes: take more; if its labels are "
                            "values, take -s 1", path, count, n_classes);

@@ -46,7 +46,6 @@ static void read_options(int argc, char **argv, struct scale_settings *s, const 
         usage, { OPTION_GROUP("Options (default in parentheses):", scale_options, s), DATA_GROUP(&s->data) },
         1, needed, { data_path }, needed
     };
-
     parse_command(argc, argv, &line);
     if (s->save && s->restore)
         die(EXIT_USAGE, "scale: -s and -r do not go together");
@@ -83,7 +82,6 @@ static size_t write_row(FILE *file, const struct ranges *r, const hinge_data *da
     fprintf(file, "%s ", label_text(&data->words, label, 17, room));
     for (size_t k = 0; k < x->n_features; k++) {
         double value;
-
         if (ranges_leave_out(r, k))
             continue;
         value = scaled(entry_of(data, i, k), x->low[k], x->high[k], x->lower, x->upper);

@@ -16,7 +16,6 @@ static void scale(struct subject *s)
     for (size_t i = 0; i < x->rows; i++)
         for (size_t k = 0; k < x->cols; k++) {
             double value = ((const double *)x->data)[i * x->stride + k];
-
             s->scaled[i * x->cols + k] = (value - (origin ? origin[k] : 0)) * factor[k] + base[k];
         }
     s->trained = hinge_matrix_f64(s->scaled, x->rows, x->cols);

@@ -137,7 +137,6 @@ struct command_line train_line(struct train_settings *s, const char *text, size_
     };
     struct command_line line = { text, { { 0 } }, 1, "a training file is needed", { &s->data_path, &s->model_path },
                                  NULL };
-
     memcpy(line.groups + first, groups, sizeof groups);
     s->params = hinge_params_default(HINGE_C_SVC);
     s->params.eps = 0; /* until train_settle_options */
@@ -194,7 +193,6 @@ static void read_online(struct train_settings *s)
         { p->multiclass != none.multiclass, "--multiclass" },
     };
     int online = (int)p->solver >= SOLVER_PERCEPTRON;
-
     if (!online && (s->online.epochs || s->online.batch))
         die(EXIT_USAGE, "train: --%s is for --solver perceptron and sgd", s->online.epochs ? "epochs" : "batch");
     if (!online)
@@ -244,7 +242,6 @@ static void find_labels(struct train_settings *s, const hinge_data *data)
     set_class_weights(&s->params, &s->classes, &data->words);
     for (size_t k = 0; k < classes->count; k++) {
         int none = place_of(data->y, data->x.rows, classes->labels[k]) == data->x.rows;
-
         if (s->data.ranks ? s->data.ranks->all(none) : none)
             warn("--weight: no example has label %s", classes->names[k]);
     }
@@ -391,7 +388,6 @@ static void measure_floor(const struct train_settings *s, struct train_run *run)
     hinge_matrix some = run->data.x;
     size_t all = some.rows;
     double least = 0, *labels;
-
     if (r->rank > 0 || r->n_sv == 0 || s->params.kernel.type == HINGE_LINEAR) /* no kernel rows were needed */
         return;
     labels = allocate(all, sizeof *labels);

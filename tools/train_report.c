@@ -325,7 +325,6 @@ void train_warn(const struct train_settings *s, const struct train_run *run)
         [HINGE_STALLED] = "scale the data, lower C, or try --precision f64",
     };
     const char *hint = (size_t)r->outcome < COUNT_OF(hints) ? hints[r->outcome] : NULL;
-
     if (r->outcome == HINGE_NO_MARGIN)
         hint = s->params.task == HINGE_NU_SVC ? "lower --nu; coefficients are left unscaled"
                                               : "the classes cannot be separated; give a finite -c";
