@@ -1,4 +1,4 @@
-/* What every solver needs of the QP (qp.h): feasible starts, tidy ends, objective, bias and violation. */
+/* Has what every solver needs of the QP (qp.h): feasible starts, tidy ends, objective, bias and violation. */
 #include "solver/qp.h"
 
 #include <float.h>
@@ -125,8 +125,8 @@ double hg_qp_common_offset(const struct hg_qp *qp, double *width)
     return qp->no_sum ? 0 : least > 0 ? least : HG_MIN(largest, 0);
 }
 
-/* Of targets far from 0, and of two sides that are large and cancel, rounding would leave nothing: both are taken off
- * first, and a sum that is 0 but for rounding is 0. */
+/* Takes large parts off first: of targets far from 0, and of two sides that are large and cancel, rounding would leave
+ * nothing. A sum that is 0 but for rounding is 0. */
 double hg_qp_objective(const struct hg_qp *qp, const double *g)
 {
     double width, sum = 0, total = 0, size = 0, common = hg_qp_common_offset(qp, &width);

@@ -59,7 +59,7 @@ static inline double hg_qp_beta(const struct hg_qp *qp, size_t i)
     return qp->layers == 1 ? qp->beta[0][i] : qp->beta[0][i] + qp->beta[1][i];
 }
 
-/* beta that was scaled: at the bound that it misses by no more than a share of it. */
+/* Returns a beta that was scaled: at the bound that it misses by no more than a share of it. */
 static inline double hg_qp_snap(double beta, double lo, double hi, double share)
 {
     double bound = beta > 0 ? hi : lo, miss = beta - bound, size = bound < 0 ? -bound : bound;
@@ -94,13 +94,13 @@ double hg_qp_gap(double beta, double lo, double hi, double kink, double slope);
  * NULL: of k). */
 double hg_qp_bias(const struct hg_qp *qp, const uint32_t *point, size_t count, const double *g, int layer);
 
-/* That midpoint, of the extremes of F. */
+/* Returns that midpoint, of the extremes of F. */
 double hg_middle_bias(double max_down, double min_up);
 
 /* The violation of all points, 0 at least; NaN where a gradient is. g by point. */
 double hg_qp_violation(const struct hg_qp *qp, const double *g);
 
-/* Of one layer, by its extremes. */
+/* Returns the violation of one layer, by its extremes. */
 static inline double hg_violation(const struct hg_qp *qp, double max_down, double min_up)
 {
     return qp->no_sum ? HG_MAX(max_down, -min_up) : max_down - min_up;

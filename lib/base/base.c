@@ -46,7 +46,7 @@ hinge_status(hg_fail_at)(hinge_error *err, hinge_status status, const char *file
         va_start(args, format);
         vsnprintf(text, sizeof text, format, args);
         va_end(args);
-        /* a long path must not push the message out: its end tells more than its beginning */
+        /* A long path must not push the message out: its end tells more than its beginning. */
         size_t length = strlen(file), room = sizeof err->text - 32 - HG_MIN(strlen(text), sizeof err->text / 2);
         const char *name = length > room ? file + (length - room) : file;
         int used = line > 0 ? snprintf(err->text, sizeof err->text, "%s:%zu: ", name, line)
@@ -89,7 +89,7 @@ static void ask_for_huge_pages(void *memory, size_t bytes)
 #endif
 }
 
-/* malloc's memory from the next cache line on: aligned_alloc takes some ten times as many instructions. */
+/* Takes malloc's memory from the next cache line on: aligned_alloc takes some ten times as many instructions. */
 void *hg_alloc(size_t count, size_t size)
 {
     size_t bytes;

@@ -21,7 +21,7 @@
 
 /* Fills err (nullable) and returns status: "return hg_fail(err, HINGE_EINVAL, "nu: %g", nu);" */
 hinge_status hg_fail(hinge_error *err, hinge_status status, const char *format, ...) HG_PRINTF(3, 4);
-/* The same for a place in a file: the text begins with "file:line: ". */
+/* Does the same for a place in a file: the text begins with "file:line: ". */
 hinge_status hg_fail_at(hinge_error *err, hinge_status status, const char *file, size_t line, const char *format,
                         ...) HG_PRINTF(5, 6);
 #ifdef __clang_analyzer__ /* which sees one file at a time, and would take a failure for a possible HINGE_OK */
@@ -40,8 +40,8 @@ hinge_status hg_ok(hinge_error *err);
 /* Takes the status of a call that is made only where all before it went well. */
 #define HG_THEN(status, call) ((status) = (status) == HINGE_OK ? (call) : (status))
 
-/* count * size bytes, 64-byte aligned, NULL on overflow or without memory; freed by hg_free. count = 0 gives a
- * pointer that may be freed. hg_zalloc clears. */
+/* Allocates count * size bytes, 64-byte aligned; NULL on overflow or without memory; freed by hg_free. count = 0 gives
+ * a pointer that may be freed. hg_zalloc clears. */
 void *hg_alloc(size_t count, size_t size);
 void *hg_zalloc(size_t count, size_t size);
 void hg_free(void *memory);
@@ -72,11 +72,11 @@ struct hg_arena {
     size_t most_points; /* the caller's: of the largest problem that is to come */
     size_t touched;     /* most bytes that a problem had in use: they stay in memory */
 };
-/* That many bytes at least; anew, and what was there is gone, where it has fewer. NULL: no memory. */
+/* Returns that many bytes at least; anew, and what was there is gone, where the arena has fewer. NULL: no memory. */
 char *hg_arena_reserve(struct hg_arena *arena, size_t bytes);
 void hg_arena_free(struct hg_arena *arena);
 
-/* false: overflow, *product untouched */
+/* Multiplies sizes; false: they overflow, and *product is untouched. */
 bool hg_mul(size_t a, size_t b, size_t *product);
 
 /* SplitMix64 (Steele, Lea, Flood 2014): the next number, and one in [0, n), n > 0. */
@@ -85,7 +85,7 @@ size_t hg_random_below(uint64_t *state, size_t n);
 /* Any order of the list is as likely (Fisher and Yates). */
 void hg_shuffle(uint64_t *state, uint32_t *list, size_t n);
 
-/* For qsort: doubles that rise; numbered ones, equal ones by number. */
+/* Compare for qsort: doubles that rise; numbered ones, equal ones by number. */
 struct hg_numbered {
     double value;
     uint32_t number;
@@ -93,7 +93,7 @@ struct hg_numbered {
 int hg_by_value(const void *a, const void *b);
 int hg_by_value_and_number(const void *a, const void *b);
 
-/* out[k] = from[at[k]], k < n, of 4 or 8 bytes each; out may be `at`, or `from` where at[k] >= k. */
+/* Gathers out[k] = from[at[k]], k < n, of 4 or 8 bytes each; out may be `at`, or `from` where at[k] >= k. */
 void hg_gather(const void *from, size_t size, const uint32_t *at, size_t n, void *out);
 
 /* Bytes of a value; one value of an array; bytes rounded up to a cache line; one value of a matrix. */
@@ -154,7 +154,7 @@ static inline double hg_dot(const double *x, const double *y, size_t n)
     return sum;
 }
 
-/* high + low += x without error (Knuth's two-sum), but for the rounding of low. */
+/* Adds x to high + low without error (Knuth's two-sum), but for the rounding of low. */
 static inline void hg_add_exactly(double *high, double *low, double x)
 {
     double sum = *high + x, part = sum - *high;
@@ -170,7 +170,7 @@ static inline double hg_upper_half(double x)
     return c - (c - x);
 }
 
-/* high + low += factor x without error, but for the rounding of low; [n] each. */
+/* Adds factor x to high + low without error, but for the rounding of low; [n] each. */
 static inline void hg_add_multiple(double *high, double *low, double factor, const double *x, size_t n)
 {
     double fh = hg_upper_half(factor), fl = factor - fh;
@@ -189,16 +189,16 @@ static inline bool hg_ended_early(hinge_outcome outcome)
     return outcome == HINGE_TIME_LIMIT || outcome == HINGE_STOPPED;
 }
 
-/* What work took, as a report counts it: the sums of both, and the most that either held. hg_add_report: and what came
- * out of two runs together, where sums have no meaning the larger or worse. Times, machine, path, the counts of rows
- * and features are the sum's own. */
+/* Add what work took, as a report counts it: the sums of both, and the most that either held. hg_add_report: and what
+ * came out of two runs together, where sums have no meaning the larger or worse. Times, machine, path, the counts of
+ * rows and features are the sum's own. */
 void hg_add_stages(hinge_stages *sum, const hinge_stages *part);
 void hg_add_work(hinge_report *sum, const hinge_report *part);
 void hg_add_report(hinge_report *sum, const hinge_report *part);
 
 double hg_now(void); /* seconds of a steady clock */
 
-/* What ends work early. Polled now and then by all that takes long. */
+/* Ends work early. All that takes long polls it now and then. */
 struct hg_halt {
     int *stop;              /* shared by all runs of a training, atomic: not 0 ends them; 1: time, 2: the caller */
     double deadline;        /* on hg_now's clock: past it *stop becomes 1; 0: none */

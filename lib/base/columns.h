@@ -23,7 +23,7 @@ bool hg_columns_worth(const struct hg_columns *columns);
 hinge_status hg_columns_open(struct hg_columns *columns, const char *name, size_t last, hinge_error *err);
 void hg_columns_free(struct hg_columns *columns);
 
-/* index <= last; several threads may add at once. */
+/* Adds an index, which is at most last; several threads may add at once. */
 static inline void hg_columns_add(struct hg_columns *columns, size_t index)
 {
     uint64_t *word = &columns->bits[index / 64], bit = (uint64_t)1 << index % 64;
@@ -41,7 +41,7 @@ static inline void hg_columns_rank(struct hg_columns *columns)
     }
 }
 
-/* From 1; 0: the index is not in the set. */
+/* Returns the index's place, from 1; 0: it is not in the set. */
 static inline size_t hg_columns_place(const struct hg_columns *columns, size_t index)
 {
     uint64_t bit = (uint64_t)1 << index % 64;
@@ -50,7 +50,7 @@ static inline size_t hg_columns_place(const struct hg_columns *columns, size_t i
     return columns->before[index / 64] + (size_t)__builtin_popcountll(columns->bits[index / 64] & (bit - 1)) + 1;
 }
 
-/* All of them, ascending: [count], the caller's. NULL without memory. */
+/* Lists all of them, ascending: [count], the caller's. NULL without memory. */
 size_t *hg_columns_list(const struct hg_columns *columns);
 
 #endif

@@ -1,5 +1,6 @@
 /*
- * What machine and what BLAS this is. OpenBLAS's and BLIS's own functions are looked up weakly: any CBLAS will do.
+ * Tells what machine and what BLAS this is. OpenBLAS's and BLIS's own functions are looked up weakly: any CBLAS will
+ * do.
  */
 #include "lib/base/base.h"
 

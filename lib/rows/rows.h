@@ -15,8 +15,8 @@ enum { HG_DOUBTFUL = 16 };
 struct hg_tile {
     size_t row0, n_rows, col0, n_cols;
     const void *const *row;
-    /* Not NULL where row is: such a tile adds its rows, times coef [n_rows], to g [n_cols] by itself; `narrow`: in f32,
-     * if that is faster. */
+    /* Is not NULL where row is: such a tile adds its rows, times coef [n_rows], to g [n_cols] by itself; `narrow`: in
+     * f32, if that is faster. Values of a table of few need never be written out for it. */
     void (*add)(const struct hg_tile *tile, const double *coef, bool narrow, double *g);
     const void *source; /* add's */
 };
@@ -26,7 +26,7 @@ struct hg_tile {
  * negligible values are left out, the first tile of a range has row0 = 0 all the same, with no rows if need be. */
 typedef void hg_tile_fn(void *arg, const struct hg_tile *tile);
 
-/* What the verbs below ask a source for. */
+/* Tells a source what the verbs below ask it for. */
 struct hg_fetch {
     const uint32_t *rows; /* [n_rows] points */
     size_t n_rows;
@@ -102,21 +102,23 @@ struct hg_how {              /* NULL is all 0 */
     double narrow;               /* rough sums of f32: may be made in it where no |coef| is larger */
 };
 
-/* out[r][c] = K(left[r], right[c]), in the source's type; out[r], or out, NULL: not kept. */
+/* Makes out[r][c] = K(left[r], right[c]), in the source's type; out[r], or out, NULL: not kept. */
 hinge_status hg_rows_fill(struct hg_rows *rows, const uint32_t *left, size_t n_left, const uint32_t *right,
                           size_t n_right, void *const *out, const struct hg_how *how);
 
-/* g[c] += sum over r of coef[r] K(left[r], right[c]), in the order of r; coef NULL: 1 each, without adders. */
+/* Adds rows to g: g[c] += sum over r of coef[r] K(left[r], right[c]), in the order of r; coef NULL: 1 each, without
+ * adders. */
 hinge_status hg_rows_apply(struct hg_rows *rows, const uint32_t *left, size_t n_left, const double *coef,
                            const uint32_t *right, size_t n_right, double *g, const struct hg_how *how);
 
-/* Those for sources of f64 alone. */
+/* The verbs that follow are for sources of f64 alone. */
 
-/* out[r * n_right + c] = K(left[r], right[c]) */
+/* Makes out[r * n_right + c] = K(left[r], right[c]). */
 hinge_status hg_rows_block(struct hg_rows *rows, const uint32_t *left, size_t n_left, const uint32_t *right,
                            size_t n_right, double *out);
-/* sum[r] = sum over c of coef[c] K(left[r], right[c]); square[r], or NULL: that of the squares of its terms. halt:
- * hg_how's. hg_rows_dot_bytes: what it takes meanwhile. */
+/* Makes sum[r] = sum over c of coef[c] K(left[r], right[c]); square[r], or NULL: that of the squares of its terms, by
+ * which a caller knows what rounding may have made of the sum. halt: hg_how's. hg_rows_dot_bytes: what it takes
+ * meanwhile. */
 hinge_status hg_rows_dot(struct hg_rows *rows, const uint32_t *left, size_t n_left, const double *coef,
                          const uint32_t *right, size_t n_right, double *sum, double *square,
                          const struct hg_halt *halt);

@@ -91,7 +91,7 @@ static hinge_status look_at_diagonal(struct hg_run *r)
     return status;
 }
 
-/* What judge.c asks of a run that has not begun. */
+/* Sets what judge.c goes by to the state of a run that has not begun: nothing is known, and eps is to be reached. */
 static void begin_judging(struct hg_run *r)
 {
     r->course = (struct hg_course){ .phase = r->opt->close ? HG_NEAR : HG_FAR,
@@ -250,7 +250,7 @@ void hg_report_progress(struct hg_run *r)
 
 /* ---- the run ----------------------------------------------------------------------------------------------------- */
 
-/* g is there, or torn. */
+/* Begins a run whose g has been made, or was torn: offsets, violation and objective as the first rounds need them. */
 static hinge_status begin(struct hg_run *r)
 {
     for (size_t at = 0; at < r->active.m; at++)
@@ -353,7 +353,8 @@ void hg_renew_block(struct hg_run *r)
     r->w.inner.kink = r->qp->kink;
 }
 
-/* g is that of the first problem's solution, and the rows of what differs from it. */
+/* Makes g = K beta of the new start: g of the first problem's solution, and the rows of the points whose coefficients
+ * differ from it, q at a time. */
 static hinge_status start_again(struct hg_run *r)
 {
     hinge_status status = HINGE_OK;

@@ -20,7 +20,7 @@ static void lay_out(struct hg_cache *c, size_t cols)
     memset(c->slot_of, 0xff, c->n * sizeof *c->slot_of);
 }
 
-/* What a cache of so many rows can fill. */
+/* Returns the bytes that a cache of so many rows can fill. */
 static size_t bytes_for(size_t n, size_t cols, size_t size, size_t budget)
 {
     return HG_MIN(budget, n * slot_bytes(cols, size));

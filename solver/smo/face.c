@@ -18,7 +18,7 @@ enum {
 
 /* ---- factors: the arithmetic of a piece does not depend on the number of threads --------------------------------- */
 
-/* x [count * ld] = x L^-T, row by row: L^-1 of each row. */
+/* Solves x [count * ld] = x L^-T row by row, which applies L^-1 to each row. */
 static void forward(const struct hg_newton *t, const struct hg_triangle *f, size_t n, double *x, size_t ld,
                     size_t count)
 {
@@ -39,7 +39,8 @@ static void forward(const struct hg_newton *t, const struct hg_triangle *f, size
     hg_newton_count(t, (double)count * size, (double)pieces * size / 2);
 }
 
-/* Rows [f->rows, rows), which hold the matrix's, become L's. false: not positive definite, or stopped */
+/* Turns rows [f->rows, rows) from the matrix's into L's; false: the matrix is not positive definite, or the caller
+ * stopped. */
 static bool extend(const struct hg_newton *t, struct hg_triangle *f, size_t rows)
 {
     size_t ld = f->ld;
@@ -81,7 +82,7 @@ static void back(const struct hg_triangle *f, enum CBLAS_TRANSPOSE how, double *
     }
 }
 
-/* y += factor a x or factor a' x, a of rows * cols */
+/* Adds factor a x, or factor a' x, to y; a has rows * cols entries. */
 static void multiply(enum CBLAS_TRANSPOSE how, size_t rows, size_t cols, double factor, const double *a, size_t ld,
                      const double *x, double *y)
 {
@@ -247,7 +248,7 @@ static bool prepare(struct hg_newton *t)
 
 /* ---- a face ------------------------------------------------------------------------------------------------------ */
 
-/* d: the step of the free entries from where the moves so far have led. */
+/* Makes d the step of the free entries from where the moves so far have led. */
 static void solve(struct hg_newton *t)
 {
     size_t n = t->l.rows, m = t->s.rows, ld = t->l.ld;
@@ -291,7 +292,7 @@ static size_t fix_leavers(struct hg_newton *t)
     return n - t->s.rows;
 }
 
-/* k_sum = K_AA sum */
+/* Makes k_sum = K_AA sum. */
 static void multiply_moves(struct hg_newton *t)
 {
     for (size_t k = 0; k < t->q; k++)
@@ -352,7 +353,7 @@ static bool take_part(struct hg_newton *t, double *decrease)
     return part > 0 && take(t, decrease);
 }
 
-/* What rounding left of the sums of moves is taken off the free entries; false: more than that is left. */
+/* Takes what rounding left of the sums of moves off the free entries; false: more than that is left. */
 static bool balance(struct hg_newton *t)
 {
     for (int l = 0; l < t->in.layers; l++) {

@@ -55,7 +55,8 @@ static inline bool hg_newton_halted(const struct hg_newton *t)
     return hg_poll_halt(&t->opt->halt);
 }
 
-/* By the caller, or the steps allowed are made, or far more work than a finish that succeeds is known to take. */
+/* Returns whether the finish ends here: the caller says so, the steps allowed are made, or far more work is done than a
+ * finish that succeeds is known to take. */
 static inline bool hg_newton_is_over(const struct hg_newton *t)
 {
     return hg_newton_halted(t) || t->res->work > t->most_work ||

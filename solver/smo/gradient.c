@@ -62,7 +62,7 @@ void hg_scan(struct hg_run *r)
 
 /* ---- its error --------------------------------------------------------------------------------------------------- */
 
-/* What hg_rows_dot makes of all active points' coefficients, from K_WW where all points are in W. */
+/* Makes what hg_rows_dot makes of all active points' coefficients, from K_WW where all points are in W. */
 static void measure_block(struct hg_run *r, const uint32_t *point, size_t count, size_t n_sv, double *sum,
                           double *square)
 {
@@ -120,7 +120,7 @@ struct measured {
     double rounding; /* what adding up in f64 may make of g */
 };
 
-/* Over active points; with `mend` g becomes what it is in f64. */
+/* Measures g at active points by rows in f64; with `mend` g becomes what it is in f64. */
 static hinge_status measure(struct hg_run *r, const uint32_t *point, size_t count, bool mend, struct measured *result)
 {
     size_t n_sv = hg_qp_support(r->qp, r->active.point, r->spare.point, r->spare.coef);
@@ -175,8 +175,9 @@ static size_t find_doubted(struct hg_run *r, double error, uint32_t *point)
     return count;
 }
 
-/* Half the sum of beta times the error of g over all points: as `drawn` points at random have it, whose g was `before`,
- * and six times what such a sample may be off by where errors do not know of the coefficients. */
+/* Estimates half the sum of beta times the error of g over all points, which is what the objective is off by: as
+ * `drawn` points at random have it, whose g was `before`, and six times what such a sample may be off by where errors
+ * do not know of the coefficients. */
 static double error_of_objective(const struct hg_run *r, const uint32_t *point, size_t drawn, const double *before)
 {
     double sum = 0, errors = 0, sizes = 0, n = (double)r->n, share = n / (double)HG_MAX(drawn, (size_t)1);

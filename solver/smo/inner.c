@@ -111,7 +111,7 @@ static size_t second(const struct hg_inner *in, int l, const struct hg_extremes 
     return in->loops->second_f64(in->q, in->g, in->down[l], e->low, row(in, i), in->diagonal[i], in->diagonal32);
 }
 
-/* max F down - min F up that the pair may win by moving. */
+/* Returns max F down - min F up, which the pair may win by moving. */
 static double slope_of(const struct hg_inner *in, int l, size_t i, size_t j)
 {
     if (in->narrow)
@@ -119,7 +119,7 @@ static double slope_of(const struct hg_inner *in, int l, size_t i, size_t j)
     return (in->g[j] + in->down[l][j]) - (in->g[i] + in->up[l][i]);
 }
 
-/* b_i += step, b_j -= step; exactly onto the bound where it is the bound that ends the step. */
+/* Moves the pair, b_i += step, b_j -= step; exactly onto the bound where it is the bound that ends the step. */
 static double move_pair(struct hg_inner *in, int l, size_t i, size_t j, double *decrease)
 {
     double *bi = &in->beta[l][i], *bj = &in->beta[l][j];
@@ -146,7 +146,7 @@ static struct hg_extremes move_on(struct hg_inner *in, int l, size_t i, size_t j
     return in->loops->step_f64(in->q, in->g, step, row(in, i), -step, row(in, j), in->up[l], in->down[l]);
 }
 
-/* All offsets, and the extremes of each layer; returns the violation. */
+/* Sets all offsets and finds the extremes of each layer; returns the violation. */
 static double look(struct hg_inner *in, struct hg_extremes *e)
 {
     double violation = -INFINITY;

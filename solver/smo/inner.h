@@ -25,7 +25,7 @@ struct hg_inner {
     double *diagonal;     /* [cap] */
     float *diagonal32;    /* [cap] */
     double *beta[2], *lo[2], *hi[2], *off[2], *up[2], *down[2]; /* [cap] each */
-    /* The same in f32, relative to off[0] - middle: while `narrow`. */
+    /* Copies of these in f32, relative to off[0] - middle; they hold while `narrow`. */
     bool narrow;
     double middle;
     float *g32, *up32[2], *down32[2];
@@ -45,7 +45,7 @@ void hg_inner_put(struct hg_inner *inner, size_t slot, const struct hg_qp *qp, s
 /* K_WW's entry of a slot on its diagonal, once it is there. */
 void hg_inner_take_diagonal(struct hg_inner *inner, size_t slot);
 
-/* What a run of the subproblem did. */
+/* Tells what a run of the subproblem did. */
 struct hg_inner_result {
     double violation;  /* at its end */
     double decrease;   /* of the objective, >= 0 for a positive semi-definite kernel */

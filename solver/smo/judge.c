@@ -1,6 +1,6 @@
 /*
- * What a round's violation means for the run: whether it goes on, is corrected, is left to Newton, or ends. RULES at
- * the end is the state machine: the first rule that applies is acted by, and r->course.next then says where the run
+ * Says what a round's violation means for the run: whether it goes on, is corrected, is left to Newton, or ends. RULES
+ * at the end is the state machine: the first rule that applies is acted by, and r->course.next then says where the run
  * goes from there. Read run.h before.
  */
 #include "solver/smo/run.h"
@@ -54,7 +54,7 @@ static void newton_progress(void *arg, double violation)
 hinge_status hg_run_newton(struct hg_run *r, double most_work)
 {
     struct hg_newton_result result;
-    /* its own: what the arena holds depends on which problems ran there before */
+    /* Counts the run's own rows alone: what the arena holds depends on which problems ran there before. */
     size_t rows = r->store.cache.most_bytes;
     uint64_t rounds = r->report->rounds;
     double *g = r->spare.coef, begin = hg_now(), violation = r->report->violation;
@@ -178,7 +178,9 @@ static hinge_status look_at_rows(struct hg_run *r)
     return r->res->coarse ? end_with(r, HINGE_STALLED) : HINGE_OK;
 }
 
-/* Is the violation small for all points, and are the rows exact enough to say so? */
+/* Finds out whether the violation is small for all points, and whether the rows are exact enough to say so. The order
+ * is that of cost: points at rest wake, g becomes exact where it decides, the goal is set lower, and in the end all of
+ * g is made anew in f64. */
 static hinge_status verify(struct hg_run *r)
 {
     double eps = r->opt->eps;
@@ -190,7 +192,7 @@ static hinge_status verify(struct hg_run *r)
         return judge_changed(r, HINGE_OK);
     if (proven)
         return end_with(r, HINGE_CONVERGED);
-    /* the points that decide are exact now, and may say that there is more to do */
+    /* The points that decide are exact now, and may say that there is more to do. */
     bool more = r->report->violation > eps && ++r->course.checks % MAX_CHECKS != 0;
     double left = eps - 2.2 * r->report->error;
     if (!more && left >= 0.25 * eps && r->course.target > 1.05 * left) { /* cheaper than a gradient in f64 */
@@ -206,8 +208,8 @@ static hinge_status verify(struct hg_run *r)
     return r->report->corrections < HG_MAX_CORRECTIONS ? judge_changed(r, hg_correct_gradient(r)) : stall(r);
 }
 
-/* On the way: where the rows' error will not do in the end, the active gradient is corrected while it is still far from
- * the goal, and what follows is not done twice. */
+/* Looks at the rows' error on the way: where it will not do in the end, the active gradient is corrected while it is
+ * still far from the goal, and what follows is not done twice. */
 static hinge_status look_ahead(struct hg_run *r)
 {
     r->course.phase = HG_NEAR;

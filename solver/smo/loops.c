@@ -43,7 +43,7 @@ ADD_ROWS(add_rows_f64, double)
 
 /* ---- extremes: the value of each block by a vector reduction, the place by a look into the best block --------- */
 
-/* Where nothing may move, the value is infinite; clang's reductions begin with the largest finite number. */
+/* Makes the value infinite where nothing may move; clang's reductions begin with the largest finite number. */
 static void mark_none(struct hg_extremes *e, double largest)
 {
     e->low = e->low < largest ? e->low : INFINITY;

@@ -33,10 +33,10 @@ struct hg_loops {
                          const float *diagonal);
     size_t (*second_f64)(size_t n, const double *g, const double *down, double fi, const double *ki, double kii,
                          const float *diagonal);
-    /* out = all j with sign * (g[j] + off[j]) < bound in ascending order, cap of them at most; returns how many. What
-     * is behind them in out, up to cap, may be overwritten. */
+    /* Makes out all j with sign * (g[j] + off[j]) < bound in ascending order, cap of them at most; returns how many.
+     * What is behind them in out, up to cap, may be overwritten. */
     size_t (*below)(size_t n, const double *g, const double *off, double sign, double bound, uint32_t *out, size_t cap);
-    /* scan, step and second with everything in f32: about 1e-6 of the largest |g| is lost in a thousand steps, and
+    /* Do scan, step and second with everything in f32: about 1e-6 of the largest |g| is lost in a thousand steps, and
      * second ranks by gains good to 3 digits. i_high of a step is not looked for. */
     struct hg_extremes (*scan_narrow)(size_t n, const float *g, const float *up, const float *down);
     struct hg_extremes (*step_narrow)(size_t n, float *g, double di, const float *ki, double dj, const float *kj,
@@ -45,7 +45,7 @@ struct hg_loops {
                             const float *diagonal);
 };
 
-/* level as hg_cpu_level returns it */
+/* Picks the table of a level, which is as hg_cpu_level returns it. */
 const struct hg_loops *hg_loops(int level);
 
 #define HG_TAU 1e-12 /* LIBSVM's least curvature */

@@ -5,8 +5,8 @@
 #include <omp.h>
 #include <string.h>
 
-/* What it costs to gather a value of a stored row, in reads of one from memory. Buys: a seventh of the time of ijcnn1's
- * grid, where values cost 2.5; satimage's, at 3.4, would take half as long again if they were not gathered. */
+/* Tells what it costs to gather a value of a stored row, in reads of one from memory. Buys: a seventh of the time of
+ * ijcnn1's grid, where values cost 2.5; satimage's, at 3.4, would take half as long again if they were not gathered. */
 static const double GATHERED = 3;
 
 enum {
@@ -88,7 +88,7 @@ static hinge_status view_diagonal(const struct hg_rows *rows, double *diagonal)
     return HINGE_OK;
 }
 
-/* All of it by the source, tile by tile. */
+/* Has the source make all of the rows, tile by tile. */
 static hinge_status fetch_apart(struct view *view, const struct hg_fetch *f)
 {
     struct hg_rows *own = view->many->own[omp_get_thread_num()];
@@ -108,7 +108,7 @@ static hinge_status fetch_apart(struct view *view, const struct hg_fetch *f)
     return status;
 }
 
-/* From rows that are stored, where that is cheaper; the others are made, of these columns. */
+/* Gathers values from rows that are stored, where that is cheaper; the others are made, of these columns. */
 static hinge_status view_fetch(struct hg_rows *rows, const struct hg_fetch *f)
 {
     struct view *view = (struct view *)rows;
@@ -293,7 +293,8 @@ static bool lane_update(struct hg_lane *lane, const struct hg_many *many)
     return true;
 }
 
-/* The same by the source: of moves before the first round, when all points are active, or of a round's. */
+/* Adds the rows of moves by the source: of those before the first round, when all points are active, or of a
+ * round's. */
 static hinge_status update_apart(struct hg_lane *lane)
 {
     struct hg_run *r = &lane->run;
@@ -391,7 +392,7 @@ static hinge_status make_lacking(struct hg_many *many, struct hg_lane *const *la
     return hg_pool_make(&many->pool);
 }
 
-/* More rows than there is room for: a part of them after the other. */
+/* Adds more rows than there is room for, a part of them after the other. */
 static hinge_status update_in_parts(struct hg_many *many, struct hg_lane *lane)
 {
     hinge_status status = HINGE_OK;

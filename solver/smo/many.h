@@ -47,7 +47,8 @@ struct hg_many {
 /* Room for n points, and for rows of so many bytes at most (some hundred rows at least). */
 hinge_status hg_many_init(struct hg_many *many, size_t n, int threads, int cpu_level, size_t bytes, hinge_error *err);
 void hg_many_free(struct hg_many *many);
-/* What is stored is of this source from now on, and nothing yet; it and own[threads] are the caller's. */
+/* Makes this the source of what is stored from now on; nothing is stored of it yet, and it and own[threads] are the
+ * caller's. */
 hinge_status hg_many_take(struct hg_many *many, struct hg_rows *rows, struct hg_rows **own, hinge_error *err);
 
 /* Solves them, each to eps. halt: its ask is called by the caller's thread. Where a quarter of the bytes for rows is
@@ -58,7 +59,7 @@ hinge_status hg_many_solve(struct hg_many *many, struct hg_many_problem *const *
 /* Frees a problem's lane, if it has one: before rows of another source are taken. */
 void hg_many_forget(struct hg_many *many, struct hg_many_problem *problem);
 
-/* tell(arg, k, g) for each problem k < count with g = K beta at its points elsewhere; by several threads. A
+/* Calls tell(arg, k, g), by several threads, for each problem k < count with g = K beta at its points elsewhere. A
  * problem's points ascend; those that look at the same points elsewhere stand side by side. */
 hinge_status hg_many_apply(struct hg_many *many, struct hg_many_problem *const *problem, size_t count,
                            void (*tell)(void *arg, size_t k, const double *g), void *arg, hinge_error *err);

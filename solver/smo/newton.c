@@ -25,7 +25,7 @@ enum {
     MAX_FACES = 50   /* of a block */
 };
 
-/* Where a face does not lower the objective, the ridge grows by a factor. */
+/* Lets the ridge grow by this factor where a face does not lower the objective. */
 static const double RIDGE_STEP = 1000;
 
 /* ---- a block ----------------------------------------------------------------------------------------------------- */
@@ -42,7 +42,7 @@ static bool go_on_by_smo(struct hg_newton *t, double target, double *decrease)
     return done.decrease > 0;
 }
 
-/* After a face, by whether it has lowered the objective: the next one's ridge. false: there is none to be tried */
+/* Sets the next face's ridge by whether the last one has lowered the objective; false: there is none to be tried. */
 static bool adapt_ridge(struct hg_newton *t, bool lowered)
 {
     double ridge = t->ridge;
@@ -133,7 +133,7 @@ static hinge_status load_block(struct hg_newton *t)
 
 /* ---- all points -------------------------------------------------------------------------------------------------- */
 
-/* g += K[list, :]' coef */
+/* Adds the rows of the list, times coef, to g: g += K[list, :]' coef. */
 static hinge_status add_rows(struct hg_newton *t, size_t count, double *g)
 {
     struct hg_how how = { .add = &hg_loops(t->opt->cpu_level)->add, .halt = &t->opt->halt };
@@ -159,7 +159,7 @@ static size_t choose_block(struct hg_newton *t, double near)
     return count;
 }
 
-/* What rounding has made of the sums goes to the entries with most room. */
+/* Gives what rounding has made of the sums to the entries with most room. */
 static void mend_sums(struct hg_newton *t, const double *sums)
 {
     struct hg_qp *qp = t->qp;

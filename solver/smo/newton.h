@@ -65,7 +65,7 @@ struct hg_newton_rule {  /* all 0 at first, least infinite */
     int tries;
 };
 
-/* To be asked after rounds of SMO. rows: the finish's. range: of F. */
+/* Says, after a round of SMO, whether to turn to the finish now. rows: the finish's. range: of F. */
 bool hg_newton_is_due(struct hg_newton_rule *rule, const struct hg_qp *qp, const struct hg_rows *rows,
                       double violation, double range, double eps);
 /* The work that a finish may take where SMO gains nothing any more. */

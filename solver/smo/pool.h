@@ -26,7 +26,7 @@ struct hg_pool {
     size_t most_bytes;     /* stored */
 };
 
-/* Room for n points, and for rows of so many bytes at most (some hundred rows at least). false: no memory */
+/* Makes room for n points, and for rows of so many bytes at most (some hundred rows at least); false: no memory. */
 bool hg_pool_init(struct hg_pool *pool, size_t n, size_t bytes);
 void hg_pool_free(struct hg_pool *pool);
 /* Rows are of this source, the caller's, from now on, and none is there. */

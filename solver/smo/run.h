@@ -31,7 +31,7 @@ enum {
 /* The cut of folds. A round leaves a tenth of the violation: points of small ones would only be carried along. */
 #define HG_CUT 0.3
 
-/* So many times the noise of the objective is more than noise. */
+/* Takes a difference of objectives of so many times their noise for more than noise. */
 #define HG_CERTAIN 32.0
 
 struct hg_candidate {
@@ -71,7 +71,8 @@ struct hg_w {
     double decrease;       /* of the objective in this round, by K_WW */
 };
 
-/* What is known of how wrong g is. */
+/* Knows how wrong g is, which rows in f32 make so: their errors add up in the gradients of points that are not in W. At
+ * the end it is made exact where it decides. */
 struct hg_doubts {
     double *diagonal;       /* [n] K(x_i, x_i), by point */
     uint32_t point[HG_DOUBTFUL]; /* the source's doubtful ones, or where |diagonal| is largest: always measured */
@@ -169,13 +170,13 @@ static inline void hg_activate_all(struct hg_run *r)
     r->active.m = r->n;
 }
 
-/* So many rounds apart: fewer where there are many. */
+/* Returns how many rounds are from one look around to the next: fewer where there are many. */
 static inline uint64_t hg_every(const struct hg_run *r)
 {
     return r->report->rounds < 128 ? 4 : 16;
 }
 
-/* Is it a round in which all points are looked at for what need not be known in each? */
+/* Says whether it is a round in which all points are looked at for what need not be known in each. */
 static inline bool hg_looks_around(const struct hg_run *r)
 {
     return r->report->rounds % hg_every(r) == 0;
@@ -201,21 +202,21 @@ void hg_run_free(struct hg_run *r);
 /* The working set as it was, by the bounds of a new problem on the same points; rounds go on in number. */
 void hg_renew_block(struct hg_run *r);
 
-/* r->active.up, r->active.down at a position, by beta there. */
+/* Sets r->active.up and r->active.down at a position, by beta there. */
 void hg_set_offsets(struct hg_run *r, size_t at);
 
 /* Solves on W; leaves the points that moved in r->w.moved. Where W is all points, g is up to date too. */
 void hg_solve_block(struct hg_run *r);
 
-/* What the moves of W have changed in the objective, by g before and after them: not by K_WW, whose rounding may be
- * another one. */
+/* Returns what the moves of W have changed in the objective, by g before and after them: not by K_WW, whose rounding
+ * may be another one. */
 double hg_change_of_objective(const struct hg_run *r);
 
 /* Roundings of beta are brought to 0 and to bounds where that moves no F by more than a share of eps. */
 void hg_tidy(struct hg_run *r);
 
-/* More steps than any problem is known to take; rounds likewise, each of which looks at all points however small the
- * working set that was asked for; and rows, which a cache of a few makes again and again. */
+/* Says whether more steps are made than any problem is known to take; or more rounds, each of which looks at all points
+ * however small the working set that was asked for; or more rows, which a cache of a few makes again and again. */
 bool hg_has_worked_enough(const struct hg_run *r);
 
 /* Tells options.progress, which may stop the run. */
@@ -223,7 +224,7 @@ void hg_report_progress(struct hg_run *r);
 
 /* ---- judge.c ----------------------------------------------------------------------------------------------------- */
 
-/* What the last round's violation means; whether the run has ended. */
+/* Acts by what the last round's violation means; r->course.phase is HG_ENDED where that is the end. */
 hinge_status hg_judge(struct hg_run *r);
 
 /* Whether the run ends whatever it has gained: it is halted, or its violation is no number. The outcome says which. */
@@ -241,7 +242,7 @@ hinge_status hg_run_newton(struct hg_run *r, double most_work);
 /* Keeps beta where its objective, just recomputed in f64, is certainly the lowest so far. */
 void hg_keep(struct hg_run *r);
 
-/* By g of all points. */
+/* Returns the objective, by beta and g of all points. */
 double hg_recompute_objective(struct hg_run *r);
 
 /* ---- shrink.c ---------------------------------------------------------------------------------------------------- */
@@ -252,7 +253,7 @@ void hg_consider_shrinking(struct hg_run *r);
 
 /* Computes the gradient of the points at rest, and the violation of all; those that violate become active again. */
 hinge_status hg_wake(struct hg_run *r);
-/* The same; all become active. */
+/* Does the same, but all points become active. */
 hinge_status hg_wake_all(struct hg_run *r);
 
 /* ---- working_set.c ----------------------------------------------------------------------------------------------- */
@@ -260,8 +261,8 @@ hinge_status hg_wake_all(struct hg_run *r);
 /* Brings the k worst of n candidates to the front. */
 void hg_worst_first(struct hg_candidate *c, size_t n, size_t k);
 
-/* Half of W (all of it at first) makes room for the worst violators, up and down, of each layer; near a solution only
- * as many as three times those that were new in the last round and moved, an eighth at least. */
+/* Chooses W anew: half of it (all of it at first) makes room for the worst violators, up and down, of each layer; near
+ * a solution only as many as three times those that were new in the last round and moved, an eighth at least. */
 void hg_select_block(struct hg_run *r);
 
 /* Fresh points go into slots that are empty, then into those of the points that have been in W longest, by put(), which
@@ -273,7 +274,7 @@ void hg_place_fresh(const struct hg_inner *inner, size_t q, size_t *in_w, uint64
 /* K_WW, the rows of fresh slots; then their columns, by symmetry. */
 hinge_status hg_load_block(struct hg_run *r);
 
-/* The same by points of a source, those of the first n_left fresh slots (left) and those of all (right). */
+/* Fills K_WW by points of a source, those of the first n_left fresh slots (left) and those of all (right). */
 struct hg_fresh_rows {
     struct hg_inner *in;
     size_t n_fresh, in_w;
@@ -287,22 +288,22 @@ hinge_status hg_fill_fresh(const struct hg_fresh_rows *fresh, struct hg_rows *ro
 
 /* ---- gradient.c -------------------------------------------------------------------------------------------------- */
 
-/* g = K beta, where it is 0; the rows are kept. */
+/* Makes g = K beta where it is 0; the rows are kept. */
 hinge_status hg_first_gradient(struct hg_run *r);
 /* Looks at the error of few points of the start's gradient, and has all of it in f64 where the violation may be nothing
  * else: a start of large coefficients that is a solution, or near one, would be led away from it. */
 hinge_status hg_look_at_start(struct hg_run *r);
 
-/* g += K[moved, :]' delta */
+/* Adds the rows of what moved to g: g += K[moved, :]' delta. */
 hinge_status hg_update_gradient(struct hg_run *r);
 
-/* g at positions [first, m) = K beta, from scratch, by the source given; backwards: summed in the other order. */
+/* Makes g at positions [first, m) = K beta, from scratch, by the source given; backwards: summed in the other order. */
 hinge_status hg_compute_gradient(struct hg_run *r, struct hg_rows *source, size_t first, bool backwards);
 
 /* The violation, from g. */
 void hg_scan(struct hg_run *r);
 
-/* res->error = max |g - g in f64| over few points. */
+/* Makes res->error = max |g - g in f64| over few points. */
 hinge_status hg_measure_error(struct hg_run *r);
 
 /* Whether the violation of all points is at most eps in f64: g is made exact where it decides, so that res->violation

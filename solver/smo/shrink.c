@@ -50,7 +50,8 @@ static void shrink(struct hg_run *r)
     r->active.waste = 0;
 }
 
-/* What the gradient of points at rest is computed from: where it was corrected once, or Newton's, in f64 again. */
+/* Returns the source of the gradient of points at rest: where g was corrected once, or is Newton's, the one in f64
+ * again. */
 static struct hg_rows *waking_source(const struct hg_run *r)
 {
     return r->report->corrections > 0 || r->course.newton_bytes > 0 ? r->exact : r->rows;

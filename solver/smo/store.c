@@ -28,7 +28,7 @@ hinge_status hg_store_init(struct hg_store *s, hinge_error *err)
     if (!hg_room(arrays, sizeof arrays / sizeof *arrays, &room))
         return hg_fail(err, HINGE_ENOMEM, "no memory for a problem of %zu examples", n);
     s->res->report.memory_bytes += room;
-    /* a problem that is one working set needs no rows */
+    /* A problem that is one working set needs no rows. */
     size_t bytes = q < n && hg_keeps_rows(s->rows, n) ? s->opt->cache_bytes : 0;
     return hg_cache_init(&s->cache, n, n, s->size, bytes, s->opt->arena, err);
 }
@@ -84,7 +84,7 @@ void hg_store_keep(struct hg_store *s, const uint32_t *keep, size_t count)
 
 /* ---- rows that are read ------------------------------------------------------------------------------------------ */
 
-/* g += coef' rows, columns [first, first + n) of rows in the cache */
+/* Adds columns [first, first + n) of rows in the cache, times coef, to g. */
 static void add_stretch(const struct hg_store *s, const struct hg_terms *terms, size_t first, size_t n, double *g)
 {
     const void *row[8];
@@ -131,8 +131,8 @@ struct hg_how hg_store_how(const struct hg_store *s)
                             .narrow = s->narrow };
 }
 
-/* g += K[points of the terms, columns from `first` on]' their coefficients. terms->row: where each is kept in the cache
- * from there on, or NULL. list: hg_fetch's. */
+/* Adds K[points of the terms, columns from `first` on]' their coefficients to g. terms->row: where each is kept in the
+ * cache from there on, or NULL. list: hg_fetch's. */
 static hinge_status add_made(struct hg_store *s, const struct hg_terms *terms, size_t first, uint64_t list, double *g)
 {
     struct hg_how how = hg_store_how(s);
@@ -184,7 +184,7 @@ static hinge_status add_of_width(struct hg_store *s, struct hg_move *moves, size
 
 /* ---- a sum ------------------------------------------------------------------------------------------------------- */
 
-/* Is a move too large for sums in f32? */
+/* Says whether a move is too large for sums in f32. */
 static bool is_large(const struct hg_store *s, double delta)
 {
     return fabs(delta) > s->narrow;

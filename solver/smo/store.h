@@ -58,11 +58,11 @@ struct hg_store {
     double work;             /* of the last sum: rows read, and rows computed again times their cost */
 };
 
-/* rows, loops, halt, opt, res, n, q and columns are set; hg_store_free in any case. */
+/* Makes a store of which rows, loops, halt, opt, res, n, q and columns are set; hg_store_free in any case. */
 hinge_status hg_store_init(struct hg_store *store, hinge_error *err);
 void hg_store_free(struct hg_store *store);
 
-/* What is held serves another problem on the same points: other options, another result, another g. */
+/* Lets what is held serve another problem on the same points: other options, another result, another g. */
 void hg_store_renew(struct hg_store *store, const struct hg_smo_options *opt, struct hg_smo_result *res);
 
 /* The row of a point at all columns as they stand; NULL: it is not held. */
@@ -75,10 +75,10 @@ static inline const void *hg_store_row(const struct hg_store *s, uint32_t point)
 
 /* The columns are the first `count` now; the first `width` of them are what they were. */
 void hg_store_extend(struct hg_store *store, size_t count);
-/* Of the columns, the `count` at positions keep[c] (ascending) are left. */
+/* Leaves, of the columns, the `count` at positions keep[c] (ascending). */
 void hg_store_keep(struct hg_store *store, const uint32_t *keep, size_t count);
 
-/* g[c] += sum over the moves of delta K(point, column c). Brings the moves into another order. */
+/* Adds the moves to g: g[c] += sum over the moves of delta K(point, column c). Brings the moves into another order. */
 hinge_status hg_store_apply(struct hg_store *store, struct hg_move *moves, size_t count, double *g);
 /* The first sum: that of the points, whose rows are kept as far as there is room. */
 hinge_status hg_store_begin(struct hg_store *store, const uint32_t *point, const double *coef, size_t count, double *g);

@@ -103,7 +103,7 @@ static void put_into_slot(void *arg, size_t slot, size_t f)
     hg_inner_put(&w->inner, slot, r->qp, w->point[slot]);
 }
 
-/* Is a layer of the slot's point at none of its bounds? */
+/* Says whether a layer of the slot's point is at none of its bounds. */
 static bool is_free(const struct hg_inner *in, size_t slot)
 {
     bool any = false;

@@ -1,8 +1,8 @@
 /*
- * What problems on one Gram are worth at points that are not theirs (many.h). Problems that ask for the same points
- * (pairs of classes, of one fold) go on side by side: rows of a block of points are added to what each of them has at
- * a piece of the points asked for, while they are in the cache. Buys: letter's grid, 325 pairs a fold, is done in half
- * the time that pair after pair takes.
+ * Tells what problems on one Gram are worth at points that are not theirs (many.h). Problems that ask for the same
+ * points (pairs of classes, of one fold) go on side by side: rows of a block of points are added to what each of them
+ * has at a piece of the points asked for, while they are in the cache. Buys: letter's grid, 325 pairs a fold, is done
+ * in half the time that pair after pair takes.
  */
 #include "solver/smo/loops.h"
 #include "solver/smo/many.h"
