@@ -116,7 +116,7 @@ static size_t begin_of(const struct tree *t, size_t c)
     return c > 0 ? t->end[c - 1] : 0;
 }
 
-/* box[cell]: the least value of each feature, then the greatest */
+/* Makes box[cell]: the least value of each feature, then the greatest. */
 static void bound(const struct tree *t, struct hg_cells *cells, float *box, int threads)
 {
     size_t d = t->points->x.cols;

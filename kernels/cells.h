@@ -58,7 +58,7 @@ bool hg_cells_next(const struct hg_stretches *stretches, const uint8_t *near, st
 bool hg_cells_may_pay(const struct hg_points *a, const struct hg_points *b, double distance2);
 /* Sorts ids[0..n) of points so that neighbours are side by side: leaves of about `leaf`. */
 void hg_cells_sort(const struct hg_points *points, size_t leaf, uint32_t *ids, size_t n);
-/* box [2 * features]: the least value of each feature over points ids[0..n), n > 0, then the greatest. */
+/* Makes box [2 * features]: the least value of each feature over points ids[0..n), n > 0, then the greatest. */
 void hg_cells_box(const struct hg_points *points, const uint32_t *ids, size_t n, float *box);
 /* Whether every pair of points in two boxes of d features is at least that far apart. */
 bool hg_cells_are_far(const float *a, const float *b, size_t d, double distance2);

@@ -22,7 +22,8 @@ bool hg_lists_win(double nonzeros, size_t d, hinge_dtype type, int level)
     return d <= UINT32_MAX / HG_PANEL_BYTES && nonzeros > 0 && lists <= gemm + 0.25;
 }
 
-/* In reads: ns an entry of GEMM or lists, and of the map, against 0.3 for reading 4 bytes; twice that each in f64. */
+/* Tells costs in reads: ns an entry of GEMM or lists, and of the map, against 0.3 for reading 4 bytes; twice that each
+ * in f64. */
 
 struct hg_cost hg_cost_gemm(const struct hg_tiler *t, const struct hg_points *points)
 {

@@ -85,7 +85,7 @@ static void sum_codes(size_t n_rows, const double *coef, const struct hg_codes *
         sum[j] = (double)narrow[j];
 }
 
-/* The same in f64: 8 codes, by tables of two registers each. */
+/* Do the same in f64: 8 codes, by tables of two registers each. */
 struct tables {
     __m512d high[2], low[2];
 };

@@ -8,7 +8,7 @@
 
 enum { AT_ONCE = 128 }; /* features */
 
-/* Of the features of point i as they are given, before the shift. */
+/* Makes a hash of the features of point i as they are given, before the shift. */
 static uint64_t hash_of(const struct hg_points *points, size_t i)
 {
     double x[AT_ONCE];
@@ -110,7 +110,7 @@ hinge_status hg_equal_find(const struct hg_points *points, int threads, uint32_t
 
 /* ---- a source's rows --------------------------------------------------------------------------------------------- */
 
-/* first and twin, by rows of the source; neither where no two are equal. row: [points] of 0 */
+/* Makes first and twin, by rows of the source; neither where no two are equal. row: [points] of 0 */
 static void number_rows(struct hg_equal *e, const uint32_t *first, const uint32_t *subset, size_t n, uint32_t *row)
 {
     size_t equal = 0;

@@ -27,7 +27,7 @@ void hg_equal_table_free(struct hg_equal_table *table);
 /* 1 + the first of the table's points that are equal to point i of others; 0: there is none. */
 uint32_t hg_equal_table_find(const struct hg_equal_table *table, const struct hg_points *points,
                              const struct hg_points *others, size_t i);
-/* first [n] the first point equal to each. */
+/* Makes first [n] the first point equal to each. */
 void hg_equal_table_first(const struct hg_equal_table *table, uint32_t *first);
 
 /* *first [points->n] the first point equal to each, to be freed; NULL: no two are equal. */
@@ -41,8 +41,8 @@ struct hg_equal_columns {
     uint64_t list;   /* hg_fetch's */
 };
 
-/* For a source of n rows: which columns of a fetch are equal to which of its rows. Columns that will be asked for again
- * are known apart from others, which come between. */
+/* Knows, for a source of n rows, which columns of a fetch are equal to which of its rows. Columns that will be asked
+ * for again are known apart from others, which come between. */
 struct hg_equal {
     uint32_t *first; /* [n] the source's first row that is equal to each; NULL: no two are */
     uint8_t *twin;   /* [n] 1: another row is equal to it; NULL: none is to any */
@@ -56,14 +56,15 @@ struct hg_match { /* a column, and 1 + the next of the rows asked for that are e
     uint32_t col, row;
 };
 
-/* first: hg_equal_find's, of the points that subset (NULL: all) is of. On failure nothing is left to be freed. */
+/* Makes it of first, hg_equal_find's, of the points that subset (NULL: all) is of. On failure nothing is left to be
+ * freed. */
 hinge_status hg_equal_init(struct hg_equal *equal, const uint32_t *first, size_t n_points, const uint32_t *subset,
                            size_t n, size_t most_rows, hinge_error *err);
 void hg_equal_free(struct hg_equal *equal);
 
-/* What a fetch's columns are; those of a number `list` that came last are known. */
+/* Tells what a fetch's columns are; those of a number `list` that came last are known. */
 void hg_equal_columns(struct hg_equal *equal, const uint32_t *cols, size_t n_cols, uint64_t list);
-/* What rows are asked for, until they are forgotten. */
+/* Tells what rows are asked for, until they are forgotten. */
 void hg_equal_ask(struct hg_equal *equal, const uint32_t *rows, size_t count);
 void hg_equal_forget(struct hg_equal *equal, const uint32_t *rows, size_t count);
 

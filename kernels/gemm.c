@@ -50,7 +50,7 @@ void hg_plain_set_right(const struct hg_tiler *t, struct hg_right *right, void *
 
 enum { AT_ONCE = 256 }; /* features */
 
-/* Of what rounding takes from a squared distance in f64, the share of the two squared norms. */
+/* The share of the two squared norms in what rounding takes from a squared distance in f64. */
 static double distance_error(size_t d)
 {
     return hg_dot_error(HINGE_F64, d) + 3 * 0x1p-53;

@@ -68,7 +68,7 @@ static size_t lay_out(const struct hg_gram *g, char *base, int thread, struct sh
 
 enum stage { WAITING, GATHER, PRODUCTS, MAP, UPDATE };
 
-/* What passed since the last look was spent on this. */
+/* Counts what passed since the last look as spent on this. */
 static void lap(struct watch *watch, enum stage stage)
 {
     hinge_stages *s = watch->spent;
@@ -109,7 +109,7 @@ static size_t kept_tile(const struct hg_gram *g, char *base, struct kept *k)
     return at;
 }
 
-/* Without memory for it, nothing is kept. */
+/* Makes room for right sides that are kept; without memory for it, nothing is kept. */
 static void keep_columns(struct hg_gram *g)
 {
     struct kept k;
@@ -334,7 +334,7 @@ static hinge_status fetch_some(struct hg_gram *g, const struct hg_fetch *f, size
     lap(&watch, GATHER);
     int failed = HINGE_OK;
     uint64_t values = 0;
-    /* a tenth of the work is worth a team that is awake, round after round */
+    /* A tenth of the work is worth a team that is awake, round after round. */
     int team = hg_kernel_team(&g->tiler.kernel, g->super.threads, 10 * (double)count * (double)f->n_cols, g->tiler.d);
     team = hg_crew_size(&g->super.crew, team);
     double worked = 0, start = hg_now();

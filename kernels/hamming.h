@@ -37,7 +37,7 @@ struct hg_hamming {
 hinge_status hg_hamming_init(struct hg_hamming *hamming, const struct hg_points *points, int threads, hinge_error *err);
 void hg_hamming_free(struct hg_hamming *hamming);
 
-/* Where others hold a part of the points: what the features of all are, known before. */
+/* Knows, where others hold a part of the points, what the features of all are, known before. */
 struct hg_hamming_kind {
     size_t d, features;    /* features: that vary; 0: points are not like that */
     double *common, *rare; /* [d] rare: NaN where all points have one value */
@@ -45,7 +45,7 @@ struct hg_hamming_kind {
     double step2, listed;
     size_t longest;        /* of all lists, as they are */
 };
-/* features, step2 and line by common and rare; false, and features 0: steps differ. */
+/* Sets features, step2 and line by common and rare; false, and features 0: steps differ. */
 bool hg_hamming_kind_set(struct hg_hamming_kind *kind);
 /* Lists of the first `own` points; those of the rest are empty until they are put. x [d]: work space. */
 hinge_status hg_hamming_make(struct hg_hamming *hamming, const struct hg_hamming_kind *kind,
@@ -82,16 +82,16 @@ size_t hg_gathered_lay_out(struct hg_gathered *gathered, const struct hg_hamming
 /* Entry r: point i. */
 void hg_gathered_set(struct hg_gathered *gathered, size_t r, const struct hg_hamming *hamming, uint32_t i);
 
-/* What maps->counts fills: counts[r * HG_COUNT_COLS + c] = features in which entry row0 + r and column c of the panel
- * differ, r < rows; counts are 64-byte aligned. */
+/* Fills counts (maps->counts): counts[r * HG_COUNT_COLS + c] = features in which entry row0 + r and column c of the
+ * panel differ, r < rows; counts are 64-byte aligned. */
 typedef void hg_hamming_rows(const struct hg_gathered *gathered, size_t row0, size_t rows, const uint8_t *panel,
                              uint8_t *counts);
-/* maps->add_codes: g[c] += sum over r of coef[r] times the value of code[r * HG_COUNT_COLS + c], c < n; all of the
- * HG_COUNT_COLS of a row may be read. In f64, or `narrow` with AVX-512 by values in f32 and sums of them over 16 rows
- * each, which are made twice as fast. */
+/* Adds values to a sum (maps->add_codes): g[c] += sum over r of coef[r] times the value of code[r * HG_COUNT_COLS + c],
+ * c < n; all of the HG_COUNT_COLS of a row may be read. In f64, or `narrow` with AVX-512 by values in f32 and sums of
+ * them over 16 rows each, which are made twice as fast. */
 typedef void hg_add_codes(size_t n_rows, const double *coef, bool narrow, const struct hg_codes *codes,
                           const uint8_t *code, size_t n, double *g);
-/* maps->decode: out[c] = the value of code[c] in f32, c < n */
+/* Writes values out (maps->decode): out[c] = the value of code[c] in f32, c < n. */
 typedef void hg_decode(const struct hg_codes *codes, const uint8_t *code, size_t n, float *out);
 
 #endif

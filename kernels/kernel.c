@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-/* In the order of hinge_kernel_type. */
+/* Stand in the order of hinge_kernel_type. */
 static const struct hg_kernel_row table[] = {
     { { "linear", HINGE_LINEAR }, HG_FROM_DOTS, HG_MAP_LINEAR },
     { { "polynomial", HINGE_POLYNOMIAL, .uses_gamma = 1, .uses_coef0 = 1, .uses_degree = 1 },

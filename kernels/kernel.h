@@ -28,8 +28,8 @@ hinge_status hg_kernel_check(const hinge_kernel *kernel, size_t d, hinge_kernel 
  * not looked at for other kernels than RBF. */
 bool hg_kernel_beyond_f32(const hinge_kernel *kernel, size_t n, const double *norms);
 
-/* What rounding may take from the dot product of two vectors of d features, by GEMM or lists, as a share of the product
- * of their norms: observed for the worst, which is all features equal, with some to spare. */
+/* Returns what rounding may take from the dot product of two vectors of d features, by GEMM or lists, as a share of the
+ * product of their norms: observed for the worst, which is all features equal, with some to spare. */
 double hg_dot_error(hinge_dtype type, size_t d);
 
 /* A bound of how wrong a kernel value by GEMM or lists in `type` can be, over all pairs of vectors of d features whose

@@ -39,7 +39,7 @@ struct hg_tiler {
 /* The tiler's `close` for vectors whose squared norms are at most `norm`: so that values are right to 1e-11. */
 double hg_tiler_close(const hinge_kernel *kernel, hinge_dtype type, size_t d, double norm);
 
-/* Where a side's vectors are from: vector i of it is point ids[i] (NULL: first + i). */
+/* Tells where a side's vectors are from: vector i of it is point ids[i] (NULL: first + i). */
 struct hg_origin {
     const struct hg_points *points;
     const uint32_t *ids;
@@ -84,8 +84,8 @@ struct hg_cost {
     double products; /* multiply-adds of a value that count as work done */
 };
 
-/* What a maker is. Of sides and values it is asked inside a parallel region whose tasks have set one BLAS thread
- * (hg_blas_alone). */
+/* A maker as the loop over tiles knows it. Of sides and values it is asked inside a parallel region whose tasks have
+ * set one BLAS thread (hg_blas_alone). */
 struct hg_maker {
     const char *name;  /* in reports */
     enum hg_kernel_source source; /* of the kernels that it is for; dot products where a row does not say */
@@ -97,7 +97,7 @@ struct hg_maker {
     /* Whether it is for these points; NULL: for all. */
     bool (*fits)(const struct hg_tiler *tiler, const struct hg_points *points);
     struct hg_cost (*cost)(const struct hg_tiler *tiler, const struct hg_points *points);
-    /* Not NULL: its values are of a table of few: exact, and 1 for equal points. */
+    /* Makes a table of values, of which there are few: exact, and 1 for equal points. NULL: they are of none. */
     void (*tabulate)(const struct hg_tiler *tiler, const struct hg_points *points, struct hg_table *table);
     /* Bytes of the room that a thread works in, 64-byte aligned. */
     size_t (*room)(const struct hg_tiler *tiler);
@@ -112,7 +112,7 @@ struct hg_maker {
     /* Values in two steps: the products, and the map (NULL: the first makes values). */
     hinge_status (*products)(const struct hg_tiler *tiler, const struct hg_part_of_tile *part);
     void (*map)(const struct hg_tiler *tiler, const struct hg_part_of_tile *part);
-    /* Or, with tabulate: what products() made is added to g as hg_tile's add does, without values. */
+    /* Adds what products() made to g, as hg_tile's add does, without making values; there with tabulate alone. */
     void (*add)(const struct hg_tiler *tiler, const struct hg_part_of_tile *part, const double *coef, bool narrow,
                 double *g);
 };
@@ -131,7 +131,7 @@ static inline hinge_status hg_tile_values(const struct hg_tiler *t, const struct
     return status;
 }
 
-/* Where row r of a part's values goes. */
+/* Returns where row r of a part's values goes. */
 static inline void *hg_row_of_part(const struct hg_tiler *t, const struct hg_part_of_tile *p, size_t r)
 {
     return p->out != NULL && p->out[r] != NULL ? p->out[r] : (char *)p->dots + r * p->ld * hg_size_of(t->type);

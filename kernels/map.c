@@ -48,7 +48,7 @@
 #define SHIFT32  (12582912.0F + 126.0F)
 #define SHIFT64  (6755399441055744.0 + 1022.0)
 
-/* a b + c with one rounding where that is an instruction; clang contracts no product that is used twice */
+/* Makes a b + c with one rounding where that is an instruction; clang contracts no product that is used twice */
 #if defined(__FMA__) || defined(__ARM_FEATURE_FMA) || defined(FP_FAST_FMA)
 #define FMA32(a, b, c) fmaf(a, b, c)
 #define FMA64(a, b, c) fma(a, b, c)
@@ -156,7 +156,7 @@ typedef double vector64 __attribute__((vector_size(VECTOR), aligned(VECTOR), may
 typedef float loose32 __attribute__((vector_size(VECTOR), aligned(4), may_alias));
 typedef double loose64 __attribute__((vector_size(VECTOR), aligned(8), may_alias));
 
-/* sum [8] += part [16], in f32 after halves of it are added up. */
+/* Adds sum [8] += part [16], in f32 after halves of it are added up. */
 static inline void add_lanes32(double *sum, const float *part)
 {
 #ifdef __AVX512F__
@@ -170,7 +170,7 @@ static inline void add_lanes32(double *sum, const float *part)
 #endif
 }
 
-/* sum [8] += part [8] */
+/* Adds sum [8] += part [8]. */
 static inline void add_lanes64(double *sum, const double *part)
 {
 #pragma omp simd
@@ -183,7 +183,7 @@ static inline void add_lanes64(double *sum, const double *part)
 
 enum { SIDE = 4 };
 
-/* value [count], at most SIDE, a constant: exp(c d), d = max(floor, norm + norms - 2 dot), side by side */
+/* Makes value [count], at most SIDE, a constant: exp(c d), d = max(floor, norm + norms - 2 dot), side by side */
 static inline __attribute__((always_inline)) void
 exp_side32(struct hg_exp32 c, float norm, const float *dot, const float *norms, int count, __m512 *value)
 {
@@ -206,7 +206,7 @@ exp_side32(struct hg_exp32 c, float norm, const float *dot, const float *norms, 
         value[k] = p[k] * power[k];
 }
 
-/* The same in f64, 2^(k/16) by a table. */
+/* Do the same in f64, 2^(k/16) by a table. */
 static inline __attribute__((always_inline)) void
 exp_side64(struct hg_exp64 c, double norm, const double *dot, const double *norms, int count, __m512d *value)
 {
@@ -257,7 +257,7 @@ exp_side64(struct hg_exp64 c, double norm, const double *dot, const double *norm
 
 /* ---- the tables -------------------------------------------------------------------------------------------------- */
 
-/* counts.c's, of the same level */
+/* The loops of counts.c, of the same level. */
 hg_hamming_rows GLUE(hg_counts_, HG_LEVEL);
 hg_add_codes GLUE(hg_add_codes_, HG_LEVEL);
 hg_decode GLUE(hg_decode_, HG_LEVEL);

@@ -14,11 +14,10 @@ struct hg_map_args {
     int degree;
 };
 
-/* out[j] = k(dot[j]; norm, norms[j]) for j < n. dot[j] = <x, z_j>; norm = ||x||^2, norms[j] = ||z_j||^2 (RBF only,
- * otherwise unused, norms may be NULL). out == dot is allowed, other overlap is not. No alignment is assumed.
- *   linear: dot          polynomial: (gamma dot + coef0)^degree, by repeated squaring, degree >= 0 (0 gives 1)
- *   rbf: exp(-gamma max(0, norm + norms[j] - 2 dot[j]))          sigmoid: tanh(gamma dot + coef0)
- * NaN in gives NaN out. */
+/* Maps dot products to values: out[j] = k(dot[j]; norm, norms[j]) for j < n. dot[j] = <x, z_j>; norm = ||x||^2,
+ * norms[j] = ||z_j||^2 (RBF only, otherwise unused, norms may be NULL). out == dot is allowed, other overlap is not. No
+ * alignment is assumed. linear: dot polynomial: (gamma dot + coef0)^degree, by repeated squaring, degree >= 0 (0 gives
+ * 1) rbf: exp(-gamma max(0, norm + norms[j] - 2 dot[j])) sigmoid: tanh(gamma dot + coef0) NaN in gives NaN out. */
 typedef void hg_map_f32(const struct hg_map_args *args, size_t n, const float *dot, float *out, float norm,
                         const float *norms);
 typedef void hg_map_f64(const struct hg_map_args *args, size_t n, const double *dot, double *out, double norm,
@@ -35,7 +34,7 @@ typedef void hg_map_f64(const struct hg_map_args *args, size_t n, const double *
 enum hg_map_kind { HG_MAPS(HG_KIND) HG_MAP_KINDS };
 #undef HG_KIND
 
-/* The same in two steps, for maps of short stretches: what depends on the kernel alone is prepared once, the row's
+/* Do the same in two steps, for maps of short stretches: what depends on the kernel alone is prepared once, the row's
  * norm is set, and whole blocks of entries are mapped. */
 enum { HG_MAP_BLOCK = 32 };
 
@@ -60,7 +59,7 @@ struct hg_row64 {
     int degree;
 };
 
-/* count: blocks; norms [count * HG_MAP_BLOCK], RBF only */
+/* Maps blocks, `count` of them; norms [count * HG_MAP_BLOCK], RBF only */
 typedef void hg_blocks32(const struct hg_row32 *row, size_t count, const float *dot, float *out, const float *norms);
 typedef void hg_blocks64(const struct hg_row64 *row, size_t count, const double *dot, double *out, const double *norms);
 
@@ -76,7 +75,7 @@ struct hg_maps {
     struct hg_row64 (*prepare64)(enum hg_map_kind kind, const struct hg_map_args *args);
     hg_blocks32 *blocks32[HG_MAP_KINDS];
     hg_blocks64 *blocks64[HG_MAP_KINDS];
-    /* tiles and sums by panel.h: norms [n] of the panel's n columns, or NULL; all n values of a row */
+    /* Make tiles and sums by panel.h: norms [n] of the panel's n columns, or NULL; all n values of a row */
     void (*panel32)(const struct hg_panel_job *job, const float *panel, const float *norms, size_t col, size_t n);
     void (*panel64)(const struct hg_panel_job *job, const double *panel, const double *norms, size_t col, size_t n);
     void (*sum32)(const struct hg_sums *sums, size_t row, size_t n, float *values);
@@ -86,7 +85,8 @@ struct hg_maps {
     hg_decode *decode;
 };
 
-/* level as hg_cpu_level returns it, 1..4; a level that this build has not gives the next lower one. */
+/* Picks the table of a level as hg_cpu_level returns it, 1..4; a level that this build has not gives the next lower
+ * one. */
 const struct hg_maps *hg_maps(int level);
 
 #endif

@@ -40,7 +40,7 @@ static void OF(polynomial)(const struct OF(hg_row) *row, size_t count, const REA
     }
 }
 
-/* out [BLOCK] = exp(c d), d = max(floor, norm + norms - 2 dot) */
+/* Makes out [BLOCK] = exp(c d), d = max(floor, norm + norms - 2 dot) */
 static inline __attribute__((always_inline)) void
 OF(exp_block)(struct OF(hg_exp) c, REAL norm, const REAL *dot, REAL *out, const REAL *norms)
 {

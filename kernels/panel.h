@@ -53,8 +53,7 @@ struct hg_sums {
     const uint64_t *ones; /* [rows * HG_ONES] a bit for each column, 1 where the value is to be 1; or NULL: none is */
 };
 
-/* What maps->panel32 and panel64 fill: out[r][col .. col + n) with the kernel values of row r and a panel's n
- * columns. */
+/* Fill (maps->panel32, panel64) out[r][col .. col + n) with the kernel values of row r and a panel's n columns. */
 struct hg_panel_job {
     const struct hg_maps *maps;
     enum hg_map_kind kind;

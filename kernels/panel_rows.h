@@ -55,7 +55,7 @@ static inline void OF(add_entry)(struct OF(four) *sum, const struct OF(entries) 
     OF(add)(sum, e->value[i], panel + e->at[i]);
 }
 
-/* sum, and what is at `from` (NULL: 0), to `to`. */
+/* Writes the sum, and what is at `from` (NULL: 0), to `to`. */
 static inline void OF(put)(struct OF(four) sum, const REAL *from, REAL *to)
 {
     if (from != NULL) {
@@ -65,7 +65,7 @@ static inline void OF(put)(struct OF(four) sum, const REAL *from, REAL *to)
     OF(store)(sum, to);
 }
 
-/* to [2 * WIDTH] = from (NULL: 0) + sum over entries of value * the panel's row at `at`, for two rows */
+/* Makes to [2 * WIDTH] = from (NULL: 0) + sum over entries of value * the panel's row at `at`, for two rows */
 static inline void OF(dots)(struct OF(entries) e, struct OF(entries) f, const REAL *panel, const REAL *from, REAL *to)
 {
     size_t both = HG_MIN(e.count, f.count);
@@ -84,7 +84,7 @@ static inline void OF(dots)(struct OF(entries) e, struct OF(entries) f, const RE
     }
 }
 
-/* The same for n dense rows x [n * ld] of `count` features. n: a constant, at most MOST */
+/* Does the same for n dense rows x [n * ld] of `count` features. n: a constant, at most MOST */
 static inline __attribute__((always_inline)) void
 OF(dense)(const REAL *x, size_t ld, size_t n, size_t count, const REAL *panel, const REAL *from, REAL *to)
 {
@@ -155,7 +155,7 @@ OF(sum_values)(const struct hg_sums *s, size_t row, const REAL *value, const REA
         OF(sum_panel)(value, coef + k * ld, s->sum + (row * s->m + k) * HG_SUM_LANES);
 }
 
-/* The same of values in a panel whose first column is `col`, once those that are to be 1 are. */
+/* Do the same of values in a panel whose first column is `col`, once those that are to be 1 are. */
 static inline void OF(sum_row)(const struct hg_sums *s, size_t row, size_t col, REAL *value, const REAL *coef,
                                size_t ld)
 {
@@ -180,7 +180,7 @@ OF(sum_rbf)(const struct hg_sums *s, size_t row, const struct OF(hg_row) *of, co
 }
 #endif
 
-/* padded [2 * WIDTH] = the coefficients of a panel's n columns, and 0 */
+/* Makes padded [2 * WIDTH] = the coefficients of a panel's n columns, and 0 */
 static void OF(pad_coef)(const struct hg_sums *s, size_t col, size_t n, REAL *padded)
 {
     memset(padded, 0, 2 * OF(WIDTH) * sizeof *padded);
@@ -203,7 +203,7 @@ static void OF(sum)(const struct hg_sums *s, size_t row, size_t n, REAL *value)
 
 /* ---- panels ------------------------------------------------------------------------------------------------------ */
 
-/* What all rows of a panel share. */
+/* Holds what all rows of a panel share. */
 struct OF(panel_side) {
     const REAL *norms, *coef; /* [WIDTH]; [WIDTH], and [WIDTH] from ld on */
     size_t ld, col, n;

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* Where vector i stands: the matrix, and its row there. */
+/* Tells where vector i stands: the matrix, and its row there. */
 static const hinge_matrix *find(const struct hg_points *points, size_t i, size_t *row)
 {
     *row = points->order != NULL ? points->order[i] : i;

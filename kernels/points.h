@@ -30,18 +30,18 @@ struct hg_points {
 /* Feature c of vector i. */
 double hg_points_value(const struct hg_points *points, size_t i, size_t c);
 
-/* out[k] = feature first + k of vector i before the shift, for k < count. */
+/* Gathers out[k] = feature first + k of vector i before the shift, for k < count. */
 void hg_points_given(const struct hg_points *points, size_t i, size_t first, size_t count, double *out);
-/* out[i * ld + c] = vector ids[i] (ids NULL: first + i) in the type asked for. */
+/* Packs out[i * ld + c] = vector ids[i] (ids NULL: first + i) in the type asked for. */
 void hg_points_pack(const struct hg_points *points, const uint32_t *ids, size_t first, size_t count,
                     hinge_dtype type, void *out, size_t ld);
-/* Where vectors ids[0..count) lie one after the other in the type asked for, with no shift: their address and
+/* Returns, where vectors ids[0..count) lie one after the other in the type asked for, with no shift, their address and
  * stride; otherwise NULL. */
 const void *hg_points_direct(const struct hg_points *points, const uint32_t *ids, size_t first, size_t count,
                              hinge_dtype type, size_t *stride);
 /* Squared norm of vector i as rounded to type. */
 double hg_points_norm(const struct hg_points *points, size_t i, hinge_dtype type);
-/* norms[i] = squared norm of vector i as rounded to type, in that type. */
+/* Makes norms[i] = squared norm of vector i as rounded to type, in that type. */
 void hg_points_norms(const struct hg_points *points, hinge_dtype type, void *norms, int threads);
 
 /* Non-zeros of a vector on average, as rounded to f32. */

@@ -14,7 +14,7 @@
 
 /* ---- from decision values to what a model keeps ---------------------------------------------------------- */
 
-/* What a calibration sets; moves into the model as a whole. */
+/* A calibration's results, which move into the model as a whole. */
 struct calibrated {
     double *a, *b, *marks;
 };
@@ -333,7 +333,7 @@ static size_t class_of(const hinge_model *m, double label)
     return c;
 }
 
-/* The class of each row, and that each class is there. count: [n_classes] cleared */
+/* Finds the class of each row, and whether each class is there. count: [n_classes] cleared */
 static hinge_status classify_rows(const hinge_model *m, const double *y, size_t n, uint32_t *class,
                                   size_t *count, hinge_error *err)
 {
@@ -376,7 +376,7 @@ static hinge_status fit_classes(const hinge_model *m, const double *y, const dou
     return status;
 }
 
-/* decision is spoilt. */
+/* Fits a sigmoid to each problem's decision values; decision is spoilt. */
 static hinge_status fit_held_out(const hinge_model *m, const double *y, double *decision, size_t n,
                                  struct calibrated *result, hinge_error *err)
 {

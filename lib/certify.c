@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* g = X w, w = X'beta: the linear kernel without its matrix. */
+/* Makes g = X w, w = X'beta: the linear kernel without its matrix. */
 static hinge_status linear_gradient(const struct hg_problem *pr, const uint32_t *subset, const struct hg_qp *qp,
                                     double *g, hinge_error *err)
 {
@@ -174,9 +174,9 @@ static void judge(const struct hg_problem *pr, struct solved *s, hinge_certifica
     c->box_residual = fmax(c->box_residual, fmax(box, 0));
 }
 
-/* beta of the model into the QP. nu-SVC's are scaled by 1/r, found again from their sum, which steps may have moved by
- * rounding, or from one at its bound. What the division rounded, or LIBSVM's files to 16 digits, is not inside its
- * box. */
+/* Takes beta of the model into the QP, and returns what nu-SVC's are scaled by: 1/r, found again from their sum, which
+ * steps may have moved by rounding, or from one at its bound. What the division rounded, or LIBSVM's files to 16
+ * digits, is not inside its box. */
 static double take_beta(const struct hg_problem *pr, const double *beta, const uint32_t *subset,
                         struct hg_qp *qp, const double *sums)
 {
@@ -199,10 +199,10 @@ static double take_beta(const struct hg_problem *pr, const double *beta, const u
     return factor;
 }
 
-/* What of both sides a model of nu-SVR has lost, beside which its coefficients may be less than rounding, is given to
- * the points for which that is nearest to optimal: F is to be at most the least F that may move up where the first side
- * is above 0, at least the largest that may move down where the other is, so those nearest to the middle of both.
- * g: K beta */
+/* Gives what of both sides a model of nu-SVR has lost, beside which its coefficients may be less than rounding, to the
+ * points for which that is nearest to optimal: F is to be at most the least F that may move up where the first side is
+ * above 0, at least the largest that may move down where the other is, so those nearest to the middle of both. g: K
+ * beta */
 static hinge_status share_sides(struct hg_qp *qp, const double *sums, const double *g, hinge_error *err)
 {
     if (!hg_problem_share(qp, sums, NULL))
@@ -233,7 +233,7 @@ static void solved_free(struct solved *s)
     hg_free(s->subset);
 }
 
-/* beta: [n_problems * rows] of the model. What has been made is to be freed on failure too. */
+/* Makes a problem's QP by the model's beta [n_problems * rows]. What has been made is to be freed on failure too. */
 static hinge_status solved_init(struct solved *s, const struct hg_problem *pr, size_t p, const hinge_model *m,
                                 const double *beta, hinge_error *err)
 {
@@ -397,7 +397,7 @@ static hinge_status look_at_problem(const struct hg_problem *pr, size_t p, const
     return status;
 }
 
-/* What hinge_kinds_of and hinge_kinds_each both refuse. */
+/* Refuses what neither hinge_kinds_of nor hinge_kinds_each takes. */
 static hinge_status check_kinds(const hinge_model *m, const void *out, double tolerance, hinge_error *err)
 {
     hg_ok(err);

@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-/* sum of K coef over the SVs that a pair has: an infinite K of another pair's SV times 0 would be NaN. */
+/* Sums K coef over the SVs that a pair has: an infinite K of another pair's SV times 0 would be NaN. */
 static double dot_of_present(size_t n, const double *values, const double *coef)
 {
     double sum = 0;
@@ -17,8 +17,9 @@ static double dot_of_present(size_t n, const double *values, const double *coef)
     return sum;
 }
 
-/* sum[r, pair] += K[r, SVs] coef[SVs, other classes]' for SVs [first, first + n) of class c, the values of which begin
- * at column `at` of the tile. size (or NULL): the same of absolute values; coef without both signs in a class. */
+/* Adds to sums of pairs: sum[r, pair] += K[r, SVs] coef[SVs, other classes]' for SVs [first, first + n) of class c, the
+ * values of which begin at column `at` of the tile. size (or NULL): the same of absolute values; coef without both
+ * signs in a class. */
 static void fold_tile(const struct hg_prediction *j, const struct hg_workplace *w, size_t rows,
                       size_t c, size_t first, size_t n, size_t at, const void *coef, double *sum, double *size)
 {
@@ -120,7 +121,7 @@ static bool next_tile(const struct hg_prediction *j, const struct hg_workplace *
     return *first < j->m->n_sv;
 }
 
-/* What a tile adds to the decision values where there are several rows of coef. */
+/* Adds a tile's part to the decision values where there are several rows of coef. */
 static void fold_classes(const struct hg_prediction *j, const struct hg_workplace *w, size_t rows, size_t first,
                          size_t end)
 {

@@ -7,7 +7,7 @@
 
 /* ---- points ------------------------------------------------------------------------------------------------------ */
 
-/* What a row's linear term hangs on beside its weight. */
+/* Returns what a row's linear term hangs on beside its weight. */
 static double target_of(const struct hg_problem *pr, size_t i)
 {
     return pr->classifies || pr->task->regresses ? pr->y[pr->order[i]] + 0.0 : 0; /* -0 is 0 */
@@ -36,7 +36,7 @@ static size_t number_points(const struct hg_problem *pr, const uint32_t *equal, 
     return count;
 }
 
-/* d's own arrays for `count` points. */
+/* Makes room for d's own arrays, of `count` points. */
 static hinge_status take_points(struct hg_distinct *d, const struct hg_problem *whole, const uint32_t *equal,
                                 const uint32_t *first, size_t count, hinge_error *err)
 {
@@ -64,7 +64,7 @@ static hinge_status take_points(struct hg_distinct *d, const struct hg_problem *
     return HINGE_OK;
 }
 
-/* equal: hg_equal_find's */
+/* Finds points that a solver may take as one. equal: hg_equal_find's. */
 static hinge_status merge(struct hg_distinct *d, const struct hg_problem *whole, const uint32_t *equal,
                           hinge_error *err)
 {
@@ -160,7 +160,7 @@ void hg_reduced_start(struct hg_reduced *reduced)
     hg_qp_tidy(qp, INFINITY);
 }
 
-/* Of a point's coefficient, what a row gets whose box begins where those before it end. */
+/* Returns, of a point's coefficient, what a row gets whose box begins where those before it end. */
 static double share_of(double beta, double from, double bound)
 {
     double rounding = 8 * DBL_EPSILON * fabs(beta), towards = beta > 0 ? 1 : -1;

@@ -38,7 +38,7 @@ struct hg_reduced {
 /* Problem p, qp being at its start. What has been made is to be freed on failure too. */
 hinge_status hg_reduced_init(struct hg_reduced *reduced, const struct hg_distinct *distinct,
                              const struct hg_problem *whole, size_t p, hinge_error *err);
-/* qp at its start once more. */
+/* Sets qp to its start once more. */
 void hg_reduced_start(struct hg_reduced *reduced);
 /* The solution of qp into the whole problem's. */
 void hg_reduced_finish(struct hg_reduced *reduced);

@@ -26,7 +26,7 @@ size_t hg_folds_deal_problem(const struct hg_problem *pr, size_t p, size_t folds
     size_t a, b, n = hg_problem_size(pr, p);
     hg_problem_pair(pr, p, &a, &b);
     size_t start[3] = { 0, pr->classifies ? pr->start[a + 1] - pr->start[a] : n, n };
-    /* a stream of random numbers of its own, so that problems need no order */
+    /* Each problem has a stream of random numbers of its own, so that problems need no order. */
     uint64_t stream = pr->params.seed + p * UINT64_C(0x632be59bd9b4e019), state = hg_random(&stream);
     folds = HG_MIN(folds, n);
     hg_folds_deal(&state, start, 2, folds, work, fold);
@@ -67,8 +67,8 @@ double hg_folds_most_nu(const struct hg_problem *pr, const uint32_t *fold, size_
 
 /* ---- trainings that belong together ---------------------------------------------------------------------- */
 
-/* Where `threads` of the largest problems fit the cache budget whole, and hardly a thread would have nothing to
- * do. */
+/* Says whether jobs run side by side: where `threads` of the largest problems fit the cache budget whole, and hardly a
+ * thread would have nothing to do. */
 static bool side_by_side(const struct hg_jobs *jobs, int threads)
 {
     size_t n = jobs->largest + 64, t = (size_t)threads, bytes;

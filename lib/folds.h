@@ -9,12 +9,12 @@
 
 #include <omp.h>
 
-/* fold[i] in [0, folds) for positions start[0] .. start[groups] - 1: each group (a class, say) is permuted and
- * dealt to the folds in turn, going on where the group before ended. Every fold gets its share of each group
- * and of all, to within one. work: as large as fold. */
+/* Deals fold[i] in [0, folds) for positions start[0] .. start[groups] - 1: each group (a class, say) is permuted and
+ * dealt to the folds in turn, going on where the group before ended. Every fold gets its share of each group and of
+ * all, to within one. work: as large as fold. */
 void hg_folds_deal(uint64_t *state, const size_t *start, size_t groups, size_t folds, uint32_t *work, uint32_t *fold);
 
-/* fold[rows of x] by row: those of weight > 0 are dealt by class, then the others, for prediction alone. */
+/* Deals fold[rows of x] by row: those of weight > 0 are dealt by class, then the others, for prediction alone. */
 hinge_status hg_folds_draw(const struct hg_problem *problem, uint64_t *state, size_t folds, uint32_t *fold,
                            hinge_error *err);
 /* The largest nu that the classes allow without the rows of one fold (fold NULL: with all rows); work: [n_classes]. */
@@ -88,7 +88,7 @@ hinge_status hg_calibrate_by_folds(struct hg_others *others, struct hg_refold *r
                                    const hinge_matrix *x, const double *y, const hinge_params *params, double begin,
                                    hinge_outcome *outcome, hinge_error *err);
 
-/* out, in x's type without gaps, gets the rows named. */
+/* Gathers the rows named into out, in x's type without gaps. */
 void hg_gather_rows(const hinge_matrix *x, const uint32_t *rows, size_t n, void *out);
 
 #endif

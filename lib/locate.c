@@ -1,7 +1,7 @@
 /*
- * Which rows of the data are a model's support vectors: by a table of rows by their features (kernels/equal.h). Rows
- * that are equal but for their targets have one f, and the larger a target above it, the larger its coefficient at the
- * optimum: so the largest coefficients > 0 are those of the largest targets, and the least < 0 those of the least.
+ * Finds which rows of the data are a model's support vectors, by a table of rows by their features (kernels/equal.h).
+ * Rows that are equal but for their targets have one f, and the larger a target above it, the larger its coefficient at
+ * the optimum: so the largest coefficients > 0 are those of the largest targets, and the least < 0 those of the least.
  * Where weights make boxes differ, that is so of the rows whose boxes hold the coefficient, the largest one first.
  */
 #include "lib/model.h"
@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What support vectors are looked up in. */
+/* A table in which support vectors are looked up. */
 struct lookup {
     struct hg_equal_table table;
     struct hg_points rows, sv;
@@ -34,7 +34,8 @@ static bool holds(const struct lookup *l, size_t row, size_t sv)
     return l->need[sv] <= weight * (1 + 1e-9);
 }
 
-/* What nu-SVC's coefficients are divided by in a problem: half of nu times all weight is what each side sums to. */
+/* Returns what nu-SVC's coefficients are divided by in a problem: half of nu times all weight is what each side sums
+ * to. */
 static double margin_of(const struct hg_problem *pr, size_t p, double positive)
 {
     size_t a, b;
@@ -46,7 +47,7 @@ static double margin_of(const struct hg_problem *pr, size_t p, double positive)
     return positive > 0 ? pr->params.nu * total / 2 / positive : 1;
 }
 
-/* l->need; r: [m->n_problems] */
+/* Fills l->need; r: [m->n_problems] */
 static void find_needs(const struct lookup *l, const hinge_model *m, double *r)
 {
     const hinge_params *p = &l->pr->params;
@@ -94,7 +95,7 @@ static void take_turns(const hinge_model *m, const struct lookup *l, struct hg_n
     qsort(turn, m->n_sv, sizeof *turn, hg_by_value_and_number);
 }
 
-/* index[n_sv]; returns how many are missing, *first the first of them. */
+/* Looks all support vectors up into index[n_sv]; returns how many are missing, *first the first of them. */
 static size_t find_all(const hinge_model *m, const struct lookup *l, const struct hg_numbered *turn, size_t *index,
                        size_t *first)
 {

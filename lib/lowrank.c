@@ -89,8 +89,8 @@ size_t hg_lowrank_most(size_t n)
 
 /* ---- solving on it ----------------------------------------------------------------------------------------------- */
 
-/* By so much a margin in the kernel's space may be larger than one in that of the factor, whose sums of rows with
- * weights of sum 1 lack a square of trace(K - ZZ') at most; with what rounding leaves of that. */
+/* Returns by how much a margin in the kernel's space may be larger than one in that of the factor, whose sums of rows
+ * with weights of sum 1 lack a square of trace(K - ZZ') at most; with what rounding leaves of that. */
 static double hidden_margin(const struct hg_lowrank *l)
 {
     double trace = 0;
@@ -148,8 +148,8 @@ uint64_t hg_lowrank_steps(size_t n, size_t columns)
     return 10000 + 10 * (uint64_t)n + (uint64_t)(20 * (double)n * (double)columns * (double)columns / each);
 }
 
-/* What a factor may leave of the trace, for the errors of values, of random sign, to add up to no more than so much.
- * diagonal: [n] of the kernel */
+/* Returns what a factor may leave of the trace, for the errors of values, of random sign, to add up to no more than so
+ * much. diagonal: [n] of the kernel */
 static double share_allowed(const double *diagonal, size_t n, const struct hg_qp *qp, double error)
 {
     double square = 0, mean = 0;
@@ -190,7 +190,8 @@ static bool take_seed(struct seed *s, const struct hg_problem *pr, const uint32_
     return left <= enough / 10;
 }
 
-/* z_i of all points solves L z_i = K(pivots, i), L being the seed's triangle: what the factor with these pivots is. */
+/* Solves z_i of all points from L z_i = K(pivots, i), L being the seed's triangle: what the factor with these pivots
+ * is. */
 static hinge_status spread(struct hg_lowrank *l, struct seed *s, struct hg_gram *gram)
 {
     enum { CHUNK = 2048, SLICE = 128 };
@@ -244,7 +245,7 @@ static bool resample(struct seed *s, size_t n, size_t room)
     return s->n > s->used;
 }
 
-/* From points of even distance, and then twice with those that were approximated worst. */
+/* Chooses pivots from points of even distance, and then twice with those that were approximated worst. */
 static bool find_factor(struct hg_lowrank *l, const struct hg_problem *pr, const struct hg_qp *qp, double error,
                         struct seed *s, struct hg_gram *gram, const struct hg_halt *halt)
 {

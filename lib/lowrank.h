@@ -1,5 +1,5 @@
 /*
- * What the interior point takes in place of kernel rows: a matrix Z with K = Z Z' (nearly), by rows. For the linear
+ * Makes what the interior point takes in place of kernel rows: a matrix Z with K = Z Z' (nearly), by rows. For the linear
  * kernel Z is the data themselves, gathered block by block; for others a pivoted partial Cholesky factor of K. Read
  * solver/ipm/interior.h before.
  *

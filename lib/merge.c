@@ -9,8 +9,8 @@
 
 #include <string.h>
 
-/* Of each vector, its number among those that stay, which are the first of their class that are equal. to [3 * n_sv]
- * with work space behind; stays [n_sv] which they are; returns how many there are. */
+/* Tells, of each vector, its number among those that stay, which are the first of their class that are equal. to [3 *
+ * n_sv] with work space behind; stays [n_sv] which they are; returns how many there are. */
 static size_t number(const hinge_model *m, const uint32_t *first, uint32_t *to, uint32_t *stays)
 {
     uint32_t *of_class = to + m->n_sv, *seen = to + 2 * m->n_sv; /* by first: the number, and 1 + the class it is of */

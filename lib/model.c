@@ -215,8 +215,8 @@ static bool derive_sizes(hinge_model *m)
     return m->coef_sum != NULL;
 }
 
-/* What a decision value in f32 may be off by for the model's own SVs, on average over some of them and with the sum of
- * |coef| K taken from some; false: no memory. */
+/* Estimates what a decision value in f32 may be off by for the model's own SVs, on average over some of them and with
+ * the sum of |coef| K taken from some; false: no memory. */
 static bool typical_doubt(const hinge_model *m, double *doubt)
 {
     enum { ROWS = 16, COLS = 256 };
@@ -320,8 +320,8 @@ static bool derive_equal(hinge_model *m, int threads)
 
 /* ---- the rest ---------------------------------------------------------------------------------------------------- */
 
-/* Also where GEMM would be as fast or a little faster, but the model is small: examples come one by one then, and GEMM
- * packs all SVs anew for each. */
+/* Takes panels also where GEMM would be as fast or a little faster, but the model is small: examples come one by one
+ * then, and GEMM packs all SVs anew for each. */
 static bool wants_panels(hinge_model *m, const struct hg_points *sv, hinge_dtype type, int threads)
 {
     int level = hg_cpu_level(0);
@@ -387,7 +387,8 @@ static bool derive_f32(hinge_model *m, int threads)
     return true;
 }
 
-/* w of each problem: sum coef x over the SVs, rounded once: where features are far from 0 it is little of its terms. */
+/* Makes w of each problem: sum coef x over the SVs, rounded once: where features are far from 0 it is little of its
+ * terms. */
 static bool collapse_linear(hinge_model *m)
 {
     if (m->kernel.type != HINGE_LINEAR)
@@ -457,7 +458,7 @@ hinge_status hinge_model_widen(hinge_model *m, size_t n_features, hinge_error *e
     return replace(m, &wide, err);
 }
 
-/* [n], to be freed; NULL: no memory */
+/* Returns [n], to be freed; NULL: no memory. */
 static void *copy_of(const void *from, size_t n, size_t size)
 {
     void *copy = hg_alloc(n, size);

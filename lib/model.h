@@ -69,7 +69,7 @@ struct hg_doubt {
 };
 struct hg_doubt hg_model_doubt(const hinge_model *model, double norm);
 
-/* hinge_model_set_scaling with factor, offset, origin and base, each NULL or [d]. */
+/* Does what hinge_model_set_scaling does, with factor, offset, origin and base, each NULL or [d]. */
 hinge_status hg_model_set_scaling(hinge_model *model, const double *const part[4], hinge_error *err);
 
 /* The decision values in precision "auto" are right to this. */
@@ -80,13 +80,14 @@ double hg_model_promise(const hinge_model *model);
 bool hg_model_is_small(const hinge_model *model);
 bool hg_model_f32_tells_labels(const hinge_model *model);
 
-/* values [2 * coef rows * n_sv]: coef, its columns in an order (NULL: as they are), and its absolute values behind */
+/* Fills values [2 * coef rows * n_sv]: coef, its columns in an order (NULL: as they are), and its absolute values
+ * behind */
 void hg_model_coef32(const hinge_model *model, const uint32_t *order, float *values);
 
-/* Where the norm of an example is looked up in `seen`. */
+/* Returns where the norm of an example is looked up in `seen`. */
 size_t hg_model_seen(const hinge_model *model, double norm);
 
-/* What model.training holds; behind it the label and the weight of each class that has one. */
+/* The content of model.training; behind it the label and the weight of each class that has one. */
 enum hg_training_field {
     HG_TRAINING_C,
     HG_TRAINING_NU,
@@ -117,8 +118,8 @@ hinge_status hg_model_merge(const hinge_model *model, int threads, hinge_model *
 struct hg_points hg_model_points(const hinge_model *model, hinge_dtype type);
 const void *hg_model_norms(const hinge_model *model, hinge_dtype type); /* theirs, [n_sv]; NULL: none needed */
 
-/* hinge_model_locate's search: *index [n_sv] is the caller's. problem: the training's, with weights, by which rows of
- * weight 0 are none, and equal ones are told apart by their boxes; NULL: not known. */
+/* Searches as hinge_model_locate does: *index [n_sv] is the caller's. problem: the training's, with weights, by which
+ * rows of weight 0 are none, and equal ones are told apart by their boxes; NULL: not known. */
 hinge_status hg_find_rows(const hinge_model *model, const hinge_matrix *x, const double *y,
                           const struct hg_problem *problem, size_t **index, size_t *missing, hinge_error *err);
 

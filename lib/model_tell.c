@@ -1,13 +1,11 @@
-/*
- * What a model tells a program: its kind, sizes, vectors and coefficients.
- */
+/* Tells a program of a model: its kind, sizes, vectors and coefficients. */
 #include "lib/model.h"
 
 #include <hinge/scaling.h>
 #include <math.h>
 #include <string.h>
 
-/* What is told as it stands: type, function, field. */
+/* Tell what stands in the model as it is: type, function, field. */
 #define TELL(type, function, field) \
     type function(const hinge_model *m) \
     { \

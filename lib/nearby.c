@@ -1,6 +1,6 @@
 /*
- * Which support vectors matter to a block of examples (nearby.h): both are sorted and boxed; a block passes over strips
- * that are far.
+ * Finds which support vectors matter to a block of examples (nearby.h): both are sorted and boxed; a block passes over
+ * strips that are far.
  */
 #include "lib/nearby.h"
 

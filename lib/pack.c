@@ -1,5 +1,6 @@
 /*
- * What a training leaves: the solutions of its problems packed into a model, and the report. Read training.h before.
+ * Makes what a training leaves: the solutions of its problems packed into a model, and the report. Read training.h
+ * before.
  */
 #include "lib/training.h"
 
@@ -139,7 +140,7 @@ static void report_path(const struct hg_training *t, size_t q, double margin, hi
         tell(r, ", then interior-point d=%zu", r->rank);
 }
 
-/* Of the model and what it derives. */
+/* Returns the bytes of the model and what it derives. */
 static size_t model_bytes(const hinge_model *m)
 {
     size_t rows = hg_model_coef_rows(m);

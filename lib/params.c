@@ -140,7 +140,7 @@ static hinge_status check_weights(const hinge_params *p, size_t n, hinge_error *
     return HINGE_OK;
 }
 
-/* What one solver alone can do. */
+/* Refuses what the chosen solver alone cannot do. */
 static hinge_status check_solver(const hinge_params *p, hinge_error *err)
 {
     const hinge_task_row *row = hinge_task_info(p->task);

@@ -13,13 +13,13 @@ hinge_status hg_matrix_check_finite(const hinge_matrix *x, const char *name, int
 /* Every field the task uses; *resolved gets the defaults filled in. n rows, d features. */
 hinge_status hg_params_check(const hinge_params *params, size_t n, size_t d, hinge_params *resolved, hinge_error *err);
 
-/* Those of predictions: threads, precision, cpu_level. */
+/* Checks the options of predictions: threads, precision, cpu_level. */
 hinge_status hg_options_check(const hinge_predict_options *options, hinge_error *err);
 
 /* SMO does not do what they ask for. */
 bool hg_params_need_interior(const hinge_params *params);
 
-/* They ask for nothing that SMO alone has: the interior point may go on for it. */
+/* Says whether parameters ask for nothing that SMO alone has: the interior point may go on for it. */
 bool hg_params_leave_solver(const hinge_params *params);
 
 /* The hard margin: C-SVC without a bound. Infinity has a meaning there. */

@@ -308,7 +308,7 @@ static hinge_status predict_as(struct hg_prediction *j, hinge_dtype type, bool a
     return status;
 }
 
-/* In f32, and in f64 what that leaves open. */
+/* Predicts in f32, and in f64 what that leaves open. */
 static hinge_status predict_in_f32(struct hg_prediction *j, int threads, hinge_error *err)
 {
     uint8_t few[256];
@@ -345,7 +345,7 @@ static bool small_in_f32(const struct hg_prediction *j)
     return values >= MANY_VALUES && hg_model_is_small(j->m) && hg_model_f32_tells_labels(j->m);
 }
 
-/* In the precision that the options ask for. */
+/* Predicts in the precision that the options ask for. */
 static hinge_status predict_with(struct hg_prediction *j, int threads, hinge_error *err)
 {
     const hinge_model *m = j->m;

@@ -27,13 +27,13 @@ struct sigmoid {
     double high, low; /* targets: not 1 and 0, but the posterior means under a uniform prior */
 };
 
-/* What holds at a, b. */
+/* The objective and its derivatives at a, b. */
 struct fit {
     double loss; /* -log likelihood = sum t z + log(1 + exp(-z)), z = a f + b; */
     double g[2], h[3]; /* its gradient, and its Hessian aa, ab, bb */
 };
 
-/* By one exponential an example: logarithms are taken of products, of few enough factors of at most 2. */
+/* Looks at a, b by one exponential an example: logarithms are taken of products, of few enough factors of at most 2. */
 static struct fit look(const struct sigmoid *s, double a, double b)
 {
     enum { FACTORS = 512 };
@@ -95,9 +95,8 @@ void hg_fit_sigmoid(const double *decision, const bool *first, size_t n, double 
 
 /* ---- coupling -------------------------------------------------------------------------------------------- */
 
-/* minimise sum over i of (sum over j of r_ji p_i - r_ij p_j)^2 on the simplex: p'Qp with Q_ii = sum of r_ji^2,
- * Q_ij = -r_ji r_ij. One coordinate after the other is set to what Qp = (p'Qp) e asks of it, and p is scaled
- * back. */
+/* Minimises the sum over i of (sum over j of r_ji p_i - r_ij p_j)^2 on the simplex: p'Qp with Q_ii = sum of r_ji^2,
+ * Q_ij = -r_ji r_ij. One coordinate after the other is set to what Qp = (p'Qp) e asks of it, and p is scaled back. */
 void hg_couple_pairs(size_t k, const double *r, double *p, double *work)
 {
     double *q = work, *qp = work + k * k, limit = 0.005 / (double)k;

@@ -13,11 +13,12 @@ enum { HG_MARKS = 10 }; /* of a one-class model's density */
 void hg_fit_sigmoid(const double *decision, const bool *first, size_t n, double *a, double *b);
 double hg_sigmoid(double decision, double a, double b);
 
-/* Pairwise probabilities r[i * k + j] = P(i | i or j) to p[k], method 2 of Wu, Lin, Weng 2004. work: [k * k +
+/* Brings pairwise probabilities r[i * k + j] = P(i | i or j) to p[k], method 2 of Wu, Lin, Weng 2004. work: [k * k +
  * k] */
 void hg_couple_pairs(size_t k, const double *r, double *p, double *work);
 
-/* Probabilities p[k] of classes from the decision values of their pairs, each with a sigmoid. work: [2 * k * k + k] */
+/* Makes probabilities p[k] of classes from the decision values of their pairs, each with a sigmoid. work: [2 * k * k +
+ * k] */
 void hg_pair_probabilities(size_t k, const double *a, const double *b, const double *decision, double *p, double *work);
 
 /* P(normal) of one-class by the ten marks that a decision value lies between, in tenths. */

@@ -1,4 +1,4 @@
-/* From data and parameters to QPs (problem.h): classes first, then points and weights, then each two-class problem. */
+/* Makes QPs of data and parameters (problem.h): classes first, then points and weights, then each two-class problem. */
 #include "lib/problem.h"
 #include "lib/params.h"
 
@@ -99,7 +99,7 @@ static hinge_status find_classes(struct hg_problem *pr, struct hg_numbered *row,
     return ok ? hg_problem_classes(pr, err) : hg_fail(err, HINGE_ENOMEM, "no memory for %zu classes", k);
 }
 
-/* Where the rows of a label begin in rows sorted by label. */
+/* Returns where the rows of a label begin in rows sorted by label. */
 static size_t lower_bound(const struct hg_numbered *row, size_t n, double label)
 {
     size_t low = 0, high = n;
@@ -338,7 +338,7 @@ size_t hg_problem_points(const struct hg_problem *pr, size_t p, uint32_t *subset
     return add_range(subset, n, pr->start[a + 1], pr->n);
 }
 
-/* As LIBSVM starts the tasks with a sum: the first entries at their bound until the sum is reached. */
+/* Starts as LIBSVM starts the tasks with a sum: the first entries at their bound until the sum is reached. */
 static void fill(struct hg_qp *qp, int layer, double sum)
 {
     const double *bound = sum > 0 ? qp->hi[layer] : qp->lo[layer];
@@ -423,7 +423,7 @@ hinge_status hg_problem_sums(const struct hg_problem *pr, size_t p, double first
     return HINGE_OK;
 }
 
-/* nu-SVC's coefficients come as a model has them, divided by r: each layer is brought back to its sum. */
+/* Takes nu-SVC's coefficients, which come as a model has them, divided by r: each layer is brought back to its sum. */
 static void unscale(struct hg_qp *qp, const double *sums)
 {
     for (int l = 0; l < qp->layers; l++) {

@@ -1,5 +1,5 @@
 /*
- * From data and parameters to QPs: classes and their order, weights, the points as kernels read them, and the QP of
+ * Makes QPs of data and parameters: classes and their order, weights, the points as kernels read them, and the QP of
  * each two-class problem. Training and certification share it. Read solver/qp.h before.
  */
 #ifndef HG_PROBLEM_H
@@ -32,21 +32,21 @@ struct hg_problem {
 
 hinge_status hg_problem_init(struct hg_problem *problem, const hinge_matrix *x, const double *y,
                              const hinge_params *params, hinge_error *err);
-/* The same for a model that there is: its classes, of these labels (NULL: it has none), are the problem's in its
+/* Does the same for a model that there is: its classes, of these labels (NULL: it has none), are the problem's in its
  * order. EINVAL: as many others are. */
 hinge_status hg_problem_init_known(struct hg_problem *problem, const hinge_matrix *x, const double *y,
                                    const hinge_params *params, const double *labels, size_t n, hinge_error *err);
 void hg_problem_free(struct hg_problem *problem);
 
-/* What hangs on the points alone, which are there, and on the kernel: their shift, norms, equal ones. What has been
- * made is to be freed on failure too. */
+/* Makes what hangs on the points alone, which are there, and on the kernel: their shift, norms, equal ones. What has
+ * been made is to be freed on failure too. */
 hinge_status hg_problem_look(struct hg_problem *problem, hinge_error *err);
 
-/* What examples of a class are weighted by. */
+/* Returns what examples of a class are weighted by. */
 double hg_class_weight(const hinge_params *params, double label);
 
-/* pr->labels in the order of first appearance become the classes: -1, +1 are swapped, and the positive one goes to the
- * front; or they are in the known order. And how many problems they make. */
+/* Makes pr->labels, which are in the order of first appearance, the classes: -1, +1 are swapped, and the positive one
+ * goes to the front; or they are in the known order. And how many problems they make. */
 hinge_status hg_problem_classes(struct hg_problem *problem, hinge_error *err);
 
 /* The classes of problem p, first < second; one-vs-rest: second is SIZE_MAX. The points of the first class come first
@@ -60,15 +60,15 @@ size_t hg_problem_largest(const struct hg_problem *problem);
 /* The points of problem p into subset [room for n]; returns how many. */
 size_t hg_problem_points(const struct hg_problem *problem, size_t p, uint32_t *subset);
 
-/* nu-SVC: the largest nu that can be reached in each two-class problem of classes whose examples' weights sum so;
- * classes of weight 0 are not there. */
+/* Returns, for nu-SVC, the largest nu that can be reached in each two-class problem of classes whose examples' weights
+ * sum so; classes of weight 0 are not there. */
 double hg_most_nu(const double *weight, size_t n_classes, bool one_vs_rest);
 
 /* Offset and bounds of entry k, a point of weight w and target y; qp is all zero. positive: of the first class. */
 void hg_problem_box(const hinge_params *params, double w, double y, bool positive, struct hg_qp *qp, size_t k);
 
-/* What the layers of problem p are held to, by the weights of its first class's points and of the others. EINVAL: nu
- * cannot be reached. */
+/* Sets what the layers of problem p are held to, by the weights of its first class's points and of the others. EINVAL:
+ * nu cannot be reached. */
 hinge_status hg_problem_sums(const struct hg_problem *problem, size_t p, double first, double second, double *sums,
                              hinge_error *err);
 
@@ -82,17 +82,17 @@ hinge_status hg_problem_qp(const struct hg_problem *problem, size_t p, const uin
 void hg_problem_take(const struct hg_problem *problem, const double *beta, const uint32_t *subset, struct hg_qp *qp,
                      const double *sums);
 
-/* nu-SVR whose tube is 0 has points with both coefficients, of which a model keeps the difference: what the sums lack
- * goes to both sides of points inside their boxes, in the order given (NULL: by number), which leaves all differences
- * as they are. false: the sums lack nothing. */
+/* Shares out what sums lack: nu-SVR whose tube is 0 has points with both coefficients, of which a model keeps the
+ * difference: what the sums lack goes to both sides of points inside their boxes, in the order given (NULL: by number),
+ * which leaves all differences as they are. false: the sums lack nothing. */
 bool hg_problem_share(struct hg_qp *qp, const double *sums, const uint32_t *order);
 
 /* An entry's part of the duality gap, and the slackness of its two variables, beta = alpha - alpha*, where it is larger
  * than *slackness. slope = g + off + bias. */
 double hg_entry_gap(double beta, double lo, double hi, double kink, double slope, double *slackness);
 
-/* Half the width of nu-SVR's tube that makes the primal objective least. outside: C times the weights of the points
- * outside of a tube of that half width, of which nu allows so much. */
+/* Returns half the width of nu-SVR's tube that makes the primal objective least. outside: C times the weights of the
+ * points outside of a tube of that half width, of which nu allows so much. */
 double hg_tube(double (*outside)(void *arg, double half), void *arg, double allowed);
 
 /* Takes the scale out of a solved QP: the bias b (f = sum + b), and for nu-SVC the factor 1/r by which coefficients
@@ -106,7 +106,8 @@ hinge_status hg_problem_exact(const struct hg_problem *problem, const uint32_t *
 /* Multiply-adds of the gradient below, of which so many at most are done in a fraction of a second. */
 double hg_problem_gradient_work(const struct hg_problem *problem, const struct hg_qp *qp);
 #define HG_AT_ONCE 1e10
-/* g = K beta in f64, over the points of one problem. halt: NULL, or what ends it early, g being of no use then. */
+/* Makes g = K beta in f64, over the points of one problem. halt: NULL, or what ends it early, g being of no use
+ * then. */
 hinge_status hg_problem_gradient(const struct hg_problem *problem, const uint32_t *subset, const struct hg_qp *qp,
                                  int threads, const struct hg_halt *halt, double *g, hinge_error *err);
 

@@ -71,7 +71,8 @@ void hg_scaling_base(const hinge_scaling *s, const double *factor, double *base)
         base[c] = factor[c] != 0 ? s->lower : 0;
 }
 
-/* factor[n_features], behind them offsets, origins (0 where a feature has no width) and bases; the caller's. */
+/* Allocates factor[n_features], behind them offsets, origins (0 where a feature has no width) and bases; the
+ * caller's. */
 static hinge_status make_factors(const hinge_scaling *s, double **factor, hinge_error *err)
 {
     size_t n = s->n_features;
@@ -90,7 +91,7 @@ static hinge_status make_factors(const hinge_scaling *s, double **factor, hinge_
     return HINGE_OK;
 }
 
-/* x, and a scaling with as many features. */
+/* Checks x, and that a scaling has as many features. */
 static hinge_status check_matrix(const hinge_scaling *s, const hinge_matrix *x, size_t ld, hinge_error *err)
 {
     HG_TRY(hg_matrix_check(x, "x", err));

@@ -20,7 +20,7 @@ hinge_status hg_scaled_init(struct hg_scaled *scaled, const hinge_matrix *x, con
                             hinge_error *err);
 void hg_scaled_free(struct hg_scaled *scaled);
 
-/* base[n_features] of hinge_scaling_factors' factor: a feature becomes (x - low) * factor + base. */
+/* Makes base[n_features] of hinge_scaling_factors' factor: a feature becomes (x - low) * factor + base. */
 void hg_scaling_base(const hinge_scaling *scaling, const double *factor, double *base);
 
 #endif

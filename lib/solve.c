@@ -49,7 +49,7 @@ static int on_progress(void *arg, const hinge_progress *progress)
     return tell(w);
 }
 
-/* In the middle of a round; with what the last one came to. */
+/* Reports progress in the middle of a round, with what the last one came to. */
 static void on_question(void *arg)
 {
     struct work *w = arg;
@@ -57,7 +57,7 @@ static void on_question(void *arg)
         hg_request_halt(&w->options.halt, 2);
 }
 
-/* Of the problem that runs here with so many threads. */
+/* Returns the arenas of the problem that runs here with so many threads. */
 static struct hg_arenas *room_of(const struct hg_training *t, int threads)
 {
     return &t->rooms[threads < t->threads ? omp_get_thread_num() : 0];
@@ -69,7 +69,7 @@ static void work_init(struct work *w, size_t p, int threads)
     struct hg_training *t = w->t;
     const hinge_params *params = t->params;
     size_t n = hg_problem_size(&t->distinct.problem, p), n_problems = t->problem.n_problems;
-    /* where there are several problems, some of them may run at once */
+    /* Where there are several problems, some of them may run at once. */
     size_t newton = n_problems > 1 ? HG_MIN(hg_problem_bytes(t, n), t->cache_bytes) : t->cache_bytes;
     w->told = t->begin;
     w->last = (hinge_progress){ .problem = p, .n_problems = n_problems, .n = n, .n_active = n, .violation = INFINITY };
@@ -105,7 +105,7 @@ static bool is_worse_than_none(const struct hg_reduced *r, double objective)
     return (r->qp.no_sum || r->sums[0] == 0) && r->qp.layers == 1 && objective > 0;
 }
 
-/* beta becomes 0, and what is told of it what holds there. */
+/* Makes beta 0, and what is told of it what holds there. */
 static void take_zero(struct hg_reduced *r, hinge_report *report, double *bias)
 {
     memset(r->g, 0, r->qp.n * sizeof *r->g);
@@ -168,7 +168,7 @@ static hinge_status look_again(struct work *w, double eps, struct hg_smo_result 
     return HINGE_OK;
 }
 
-/* By rows in f32. *again: they turned out too coarse, and it is to be gone on by rows in f64, or begun again. */
+/* Runs by rows in f32. *again: they turned out too coarse, and it is to be gone on by rows in f64, or begun again. */
 static hinge_status run_f32(struct work *w, const struct hg_smo_options *o, struct hg_arena *panels,
                             struct hg_smo_result *smo, bool *again)
 {
@@ -193,7 +193,7 @@ static hinge_status run_f32(struct work *w, const struct hg_smo_options *o, stru
     return HINGE_OK;
 }
 
-/* f32 rows first where they are wanted; where they turn out too coarse, f64 rows from there on. */
+/* Runs by f32 rows first, where they are wanted; where they turn out too coarse, f64 rows from there on. */
 static hinge_status run_rows(struct work *w, const struct hg_smo_options *o, struct hg_smo_result *smo)
 {
     struct hg_training *t = w->t;
@@ -259,8 +259,8 @@ static void keep_interior(struct work *w, const struct hg_interior_result *r)
     s->f_error = r->report.violation / 2;
 }
 
-/* On the factor at hand, or on one of so many columns at most, or the data where rank is 0 and they are such. *all:
- * there are no more. Where there may be more, and they are a good part of the kernel, it is not worth solving. */
+/* Solves on the factor at hand, or on one of so many columns at most, or the data where rank is 0 and they are such.
+ * *all: there are no more. Where there may be more, and they are a good part of the kernel, it is not worth solving. */
 static hinge_status solve_by_factor(struct work *w, size_t rank, bool may_be_more,
                                     const struct hg_interior_options *options, bool *all)
 {
@@ -285,7 +285,8 @@ static hinge_status solve_by_factor(struct work *w, size_t rank, bool may_be_mor
     return HINGE_OK;
 }
 
-/* Where the caller leaves the solver open, eps is what is asked for, and not the interior point's gap as well. */
+/* Takes the result as it is where the caller leaves the solver open: then eps is what is asked for, and not the
+ * interior point's gap as well. */
 static void end_by_eps(const struct hg_training *t, hinge_report *report)
 {
     bool open = t->params->solver == HINGE_SOLVER_AUTO && !hg_params_need_interior(t->params);
@@ -406,9 +407,9 @@ static bool leaves(void *arg, uint64_t iterations)
                            w->options.threads, &w->options.halt);
 }
 
-/* What SMO has left unfinished goes on inside, by the columns that the kernel has or by a factor that was found; where
- * it has stalled on few points, and none is near enough, as of a kernel that rounding has left a little indefinite, by
- * all columns there are. */
+/* Goes on inside with what SMO has left unfinished, by the columns that the kernel has or by a factor that was found;
+ * where it has stalled on few points, and none is near enough, as of a kernel that rounding has left a little
+ * indefinite, by all columns there are. */
 static hinge_status finish_inside(struct work *w, size_t columns)
 {
     const struct hg_training *t = w->t;
@@ -426,8 +427,8 @@ static hinge_status finish_inside(struct work *w, size_t columns)
     return HINGE_OK;
 }
 
-/* nu-SVC's coefficients are divided by r, half of what the two biases differ by, which should be so many times as large
- * as its error. */
+/* Divides nu-SVC's coefficients by r, half of what the two biases differ by, which should be so many times as large as
+ * its error. */
 static bool is_lost(const struct work *w, double digits)
 {
     double b, factor;

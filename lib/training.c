@@ -136,15 +136,15 @@ static hinge_status training_init(struct hg_training *t, const hinge_matrix *x, 
     return make_cells(t, err);
 }
 
-/* To what a calibration's folds are solved: a hundred times eps, but a tenth of a margin at most, and of a tube no more
- * than its half width. Such an error of decision values changes a sigmoid in its third digit (doc/tried.md). */
+/* Returns to what a calibration's folds are solved: a hundred times eps, but a tenth of a margin at most, and of a tube
+ * no more than its half width. Such an error of decision values changes a sigmoid in its third digit (doc/tried.md). */
 static double fold_eps(const hinge_params *p)
 {
     double most = p->task == HINGE_C_SVC ? 0.1 : HG_MIN(0.1, p->p);
     return HG_MAX(p->eps, HG_MIN(most, 100 * p->eps));
 }
 
-/* refold: NULL, or room for the folds of the problems, which is filled where that can be. */
+/* Trains. refold: NULL, or room for the folds of the problems, which is filled where that can be. */
 static hinge_status train(hinge_model **model, const hinge_matrix *x, const double *y, const hinge_params *params,
                           struct hg_refold *refold, hinge_report *report, hinge_error *err)
 {

@@ -27,7 +27,7 @@ struct hg_solution {
     double f_error;       /* by so much its F, and so the r of nu-SVC, may be wrong */
 };
 
-/* What one problem after the other takes. */
+/* The arenas that one problem after the other takes. */
 struct hg_arenas {
     struct hg_arena rows, panels;
 };

@@ -15,8 +15,8 @@ enum { HG_DOUBTFUL = 16 };
 struct hg_tile {
     size_t row0, n_rows, col0, n_cols;
     const void *const *row;
-    /* Is not NULL where row is: such a tile adds its rows, times coef [n_rows], to g [n_cols] by itself; `narrow`: in
-     * f32, if that is faster. Values of a table of few need never be written out for it. */
+    /* Adds the tile's rows, times coef [n_rows], to g [n_cols], `narrow`: in f32, if that is faster; not NULL where row
+     * is. Values of a table of few need never be written out for it. */
     void (*add)(const struct hg_tile *tile, const double *coef, bool narrow, double *g);
     const void *source; /* add's */
 };

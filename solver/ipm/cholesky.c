@@ -23,7 +23,7 @@ static size_t find_pivot(const double *diagonal, size_t n, double *trace)
     return pivot;
 }
 
-/* z[:, c] = (K[:, pivot] - Z[:, :c] Z[pivot, :c]') / sqrt(diagonal[pivot]), and the diagonal less its squares */
+/* Makes z[:, c] = (K[:, pivot] - Z[:, :c] Z[pivot, :c]') / sqrt(diagonal[pivot]), and the diagonal less its squares */
 static void add_column(struct hg_rows *rows, size_t pivot, const double *k, size_t rank, size_t c, double *z,
                        double *diagonal)
 {
@@ -97,8 +97,8 @@ void hg_cholesky_free(struct hg_cholesky *c)
     c->l = NULL;
 }
 
-/* Of c->l, block of rows by block of rows, each from those above it; polled where the next has as much to do as BLAS
- * does in a tenth of a second. The lower triangle by rows is LAPACK's upper one by columns: no transposing. */
+/* Factors c->l, block of rows by block of rows, each from those above it; polled where the next has as much to do as
+ * BLAS does in a tenth of a second. The lower triangle by rows is LAPACK's upper one by columns: no transposing. */
 static bool factor_blocks(struct hg_cholesky *c, const struct hg_halt *halt)
 {
     size_t block = hg_rows_of_piece(c->n * c->n), ld = c->ld;

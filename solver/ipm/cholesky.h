@@ -31,10 +31,10 @@ struct hg_cholesky {
 
 hinge_status hg_cholesky_init(struct hg_cholesky *cholesky, size_t n, hinge_error *err);
 void hg_cholesky_free(struct hg_cholesky *cholesky);
-/* matrix: [n * ld], lower triangle, row-major. false: it holds what is not finite, is not near positive definite, or
- * halted, which is polled as it goes. */
+/* Factors matrix [n * ld], lower triangle, row-major. false: it holds what is not finite, is not near positive
+ * definite, or halted, which is polled as it goes. */
 bool hg_cholesky_factor(struct hg_cholesky *cholesky, const double *matrix, const struct hg_halt *halt);
-/* x, right-hand side and solution: [n] */
+/* Solves for x [n], the right-hand side and then the solution. */
 void hg_cholesky_solve(const struct hg_cholesky *cholesky, double *x);
 
 #endif

@@ -11,7 +11,7 @@ enum { MAX_STEPS = 8 }; /* proximal ones in a row */
 
 static const double finish_weight = 1e5; /* sigma times the mean squared norm of a row */
 
-/* beta as the variables make it; rounded: those on their way to a bound are put there. */
+/* Takes beta as the variables make it; rounded: those on their way to a bound are put there. */
 static void take_interior(const struct hg_interior *r, bool rounded)
 {
     for (size_t i = 0; i < r->n; i++) {
@@ -50,7 +50,7 @@ bool hg_interior_is_good(const struct hg_interior *r)
     return r->worth.gap <= r->opt->gap && r->worth.violation <= r->opt->eps;
 }
 
-/* Proximal steps from the interior point, while they pay. false: not one came to its end */
+/* Makes proximal steps from the interior point, while they pay. false: not one came to its end */
 static bool finish_with(struct hg_interior *r, double sigma, bool search)
 {
     double last = INFINITY;

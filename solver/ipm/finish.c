@@ -72,7 +72,7 @@ static void try_step(struct hg_finish *s, double step)
         s->trial[c] = s->w[c] + step * s->force[c];
 }
 
-/* force = the Newton step from the trial point, which is accepted. */
+/* Makes force the Newton step from the trial point, which is accepted. */
 static bool newton_step(struct hg_finish *s)
 {
     size_t bytes = s->space->cols * sizeof(double);
@@ -141,8 +141,8 @@ static void polish_rows(void *arg, const struct hg_block *b)
     }
 }
 
-/* A projection loses digits: sigma times the rounding of f. So what is left of Z'beta = w is taken out by small changes
- * of the free coefficients, while it falls. false: stopped */
+/* Mends a projection, which loses digits: sigma times the rounding of f. So what is left of Z'beta = w is taken out by
+ * small changes of the free coefficients, while it falls. false: stopped */
 static bool polish(struct hg_finish *s)
 {
     double left = sqrt(dot(s, s->acc, s->acc));
@@ -201,7 +201,7 @@ static void f_rows(void *arg, const struct hg_block *b)
     memcpy(s->f + b->first, b->t, b->count * sizeof(double));
 }
 
-/* trial = w = X'beta with intercept 0, as a model will have it (x - shift is rounded), and f = Z w */
+/* Makes trial = w = X'beta with intercept 0, as a model will have it (x - shift is rounded), and f = Z w */
 static bool decision_values(struct hg_finish *s)
 {
     size_t d = s->space->factor->d;

@@ -19,7 +19,7 @@
 #include "solver/ipm/cholesky.h"
 #include "solver/ipm/sweep.h"
 
-/* What a set of coefficients is worth, everything from beta and Z alone. */
+/* Tells what a set of coefficients is worth, everything from beta and Z alone. */
 struct hg_worth {
     double objective;  /* minimised: 1/2 beta'K beta + h(beta) */
     double primal;     /* of w = Z'beta and bias; primal + objective = gap */
@@ -48,10 +48,10 @@ struct hg_finish {
  * further away, slowly). false: stopped, or Newton's method got nowhere: beta and w are then as they were. */
 bool hg_finish_step(struct hg_finish *finish, double sigma, bool search);
 
-/* beta is worth what it is at f = K beta, of which beta'f = square; uses layered, f, sums and floor alone. */
+/* Finds what beta is worth at f = K beta, of which beta'f = square; uses layered, f, sums and floor alone. */
 void hg_finish_worth(const struct hg_finish *finish, double square, struct hg_worth *worth);
 
-/* beta is brought to its box and sum; false: stopped. */
+/* Brings beta to its box and sum; false: stopped. */
 bool hg_finish_judge(struct hg_finish *finish, struct hg_worth *worth);
 
 #endif

@@ -176,7 +176,7 @@ static double margin_bound(const struct hg_interior *r, const double *z_beta, do
     return sum_a > off ? (sqrt(square) + sqrt(r->space.largest) * off) / (sum_a - off) : INFINITY;
 }
 
-/* beta'K beta, by acc[0]. */
+/* Returns beta'K beta, by acc[0]. */
 static double square_of_beta(const struct hg_interior *r)
 {
     double square = 0;
@@ -246,7 +246,7 @@ static bool predict(struct hg_interior *r, const struct hg_sweep *s)
     return true;
 }
 
-/* dw, refined until what is left of R dw - Z'dbeta + r_w = 0 moves it no more; *step: the longest one. */
+/* Solves for dw, refined until what is left of R dw - Z'dbeta + r_w = 0 moves it no more; *step: the longest one. */
 static bool direction(struct hg_interior *r, double *step)
 {
     double *z_beta = r->acc[0], *left = r->acc[1], *correction = r->acc[2], last = INFINITY;
@@ -357,9 +357,9 @@ static double sum_of_sizes(const struct hg_interior *r)
     return size;
 }
 
-/* Where the optimum may be 0, an objective is compared with that of a w that matters: one that moves f by the tube, but
- * no more than what it costs all rows to be off by the tube (features may be next to nothing); or one-class, the w of
- * rows that all point the same way. */
+/* Returns with what an objective is compared. Where the optimum may be 0, it is compared with that of a w that matters:
+ * one that moves f by the tube, but no more than what it costs all rows to be off by the tube (features may be next to
+ * nothing); or one-class, the w of rows that all point the same way. */
 static double least_objective(const struct hg_interior *r)
 {
     double shift = hg_dot(r->space.shift, r->space.shift, r->space.factor->d);
@@ -368,7 +368,8 @@ static double least_objective(const struct hg_interior *r)
     return fmax(0.5e-6 * fmax(tube, class), 1e-300);
 }
 
-/* Half of the box, or where the sum is to be; without bounds what one row alone would take. w = 0, and l - m = p. */
+/* Starts at half of the box, or where the sum is to be; without bounds what one row alone would take. w = 0, and l - m
+ * = p. */
 static void start(struct hg_interior *r)
 {
     double size = 0, caps = 0, sums = sum_of_sizes(r);

@@ -36,8 +36,9 @@ hinge_status hg_interior_point(struct hg_qp *qp, const struct hg_factor *factor,
                                const struct hg_interior_options *options, struct hg_interior_result *result,
                                hinge_error *err);
 
-/* What qp->beta is worth where K beta = g: into the result, whose outcome is CONVERGED no more if it is not worth so
- * much. For a factor that is not all of the kernel. Without a sum to hold, beta that is worse than none becomes 0. */
+/* Tells what qp->beta is worth where K beta = g, into the result, whose outcome is CONVERGED no more if it is not
+ * worth so much. For a factor that is not all of the kernel. Without a sum to hold, beta that is worse than none
+ * becomes 0. */
 void hg_interior_judge(struct hg_qp *qp, double *g, const struct hg_interior_options *options,
                        struct hg_interior_result *result);
 

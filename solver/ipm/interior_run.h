@@ -50,7 +50,7 @@ struct hg_variable {
     double inverse; /* 1 / (l/a + m/u) */
 };
 
-/* false: row i has no such variable */
+/* Returns whether row i has such a variable. */
 static inline bool hg_variable(const struct hg_interior *r, int k, size_t i, struct hg_variable *v)
 {
     const struct hg_side *side = &r->side[k];
@@ -74,7 +74,7 @@ static inline uint64_t hg_steps_left(const struct hg_interior *r)
     return r->opt->max_iter == 0 ? UINT64_MAX : r->opt->max_iter - HG_MIN(done, r->opt->max_iter);
 }
 
-/* What is best so far is as good as was asked for. */
+/* Says whether what is best so far is as good as was asked for. */
 bool hg_interior_is_good(const struct hg_interior *r);
 
 /* The weight of a proximal step: the larger, the more it gains, the less of its digits are lost to f's rounding, and

@@ -11,7 +11,8 @@
 
 enum { LEAST_SLOT = 256 }; /* rows: fewer are not worth a thread's start */
 
-/* By slot: normal, accumulators, sums, least. By thread: rows, weighted rows, v's products, y, weights. */
+/* Lays out room by slot: normal, accumulators, sums, least. By thread: rows, weighted rows, v's products, y,
+ * weights. */
 static void lay_out(struct hg_sweep_space *s)
 {
     size_t most = ((size_t)256 << 20) / (s->cols * s->ld * sizeof(double) + 1);
@@ -64,7 +65,7 @@ static bool have_no_box(const struct hg_sweep_space *s, size_t first, size_t cou
     return true;
 }
 
-/* normal += sum weight z z' over the rows whose weight is not 0. */
+/* Adds to the normal matrix: normal += sum weight z z' over the rows whose weight is not 0. */
 static void add_normal(const struct hg_sweep_space *s, const double *z, const double *weight, size_t count,
                        double *scaled, double *normal)
 {
@@ -135,7 +136,7 @@ static void sweep_slot(const struct hg_sweep_space *s, const struct hg_sweep *w,
 
 /* ---- a sweep ----------------------------------------------------------------------------------------------------- */
 
-/* acc[0] + low over the slots, column by column */
+/* Sums acc[0] + low over the slots, column by column */
 static void add_exact_slots(struct hg_sweep_space *s, double *acc)
 {
     for (size_t c = 0; c < s->cols; c++) {
@@ -230,8 +231,7 @@ static void add_norms(void *arg, const struct hg_block *block)
     }
 }
 
-/* Far-away columns are shifted by their means, so that they do not spoil the normal matrix; then the norms.
- * mean: [cols] */
+/* Shifts far-away columns by their means, so that they do not spoil the normal matrix; then the norms. mean: [cols] */
 static void measure(struct hg_sweep_space *s, double *mean)
 {
     double n = (double)s->n;

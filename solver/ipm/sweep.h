@@ -15,16 +15,16 @@
 
 #include "lib/base/base.h"
 
-/* Where rows come from: first member of every source. Called by several threads at once. */
+/* A source of rows, the first member of every one. Called by several threads at once. */
 struct hg_factor {
     size_t n, d;
-    /* out[k * ld + c] = Z[first + k, c], k < count */
+    /* Reads out[k * ld + c] = Z[first + k, c], k < count */
     void (*rows)(const struct hg_factor *factor, size_t first, size_t count, double *out, size_t ld);
 };
 
 enum { HG_SWEEP_SUMS = 8, HG_SWEEP_ACC = 3, HG_SWEEP_BLOCK = 512 };
 
-/* What a sweep does with a block of rows. */
+/* Says what a sweep does with a block of rows. */
 struct hg_block {
     size_t first, count;
     const double *rows;           /* [count * ld] where v, acc, normal or raw make them */
@@ -79,7 +79,7 @@ static inline double hg_sweep_ridge(const struct hg_sweep_space *space, size_t c
     return c < space->factor->d ? 1 : 0;
 }
 
-/* false: ended early, the results are incomplete */
+/* Makes a sweep; false: it ended early, the results are incomplete */
 bool hg_sweep_run(struct hg_sweep_space *space, struct hg_sweep *sweep);
 
 #endif
