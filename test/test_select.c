@@ -489,6 +489,33 @@ static void scales_each_fold_by_itself(void **state)
     assert_non_null(hinge_model_scale_factor(selection->model));
 }
 
+/* Nor does one fold alone see what it holds out: rows that are larger than any of the others. */
+static void scales_one_fold_by_what_it_trains_on(void **state)
+{
+    struct set set = set_two_class(14, 100, 3, 0.8);
+    hinge_scaling scaling = { .lower = 0, .upper = 1 };
+    hinge_params params = tight(HINGE_C_SVC);
+    hinge_select_options options = small_grid();
+    int fold[100];
+    double weights[100];
+    for (size_t i = 0; i < set.n; i++) {
+        fold[i] = i < 20 ? 0 : -1;
+        weights[i] = i >= 20;
+        for (size_t k = 0; k < 3; k++)
+            set.x[3 * i + k] *= i < 20 ? 100 : 1;
+    }
+    params.scaling = &scaling;
+    options.fold = fold;
+    options.decisions = 1;
+    options.eps = params.eps;
+    hinge_selection *selection = choose(&set, &params, &options);
+    params.weights = weights;
+    hinge_params p = params_of(&params, &selection->points[1]);
+    double *decision = fit_decisions(fit(&set, &p, NULL), &set, HINGE_PRECISION_F64);
+    for (size_t i = 0; i < 20; i++)
+        assert_near(selection->points[1].decisions[i], decision[i], 1e-5);
+}
+
 /* Rows never held out, folds of different sizes, and groups that stay together. */
 static void takes_folds_of_the_caller(void **state)
 {
@@ -930,6 +957,7 @@ int main(void)
         cmocka_unit_test(does_little_work),
         cmocka_unit_test(takes_the_folds_of_cross_validation),
         cmocka_unit_test(scales_each_fold_by_itself),
+        cmocka_unit_test(scales_one_fold_by_what_it_trains_on),
         cmocka_unit_test(takes_folds_of_the_caller),
         cmocka_unit_test(takes_folds_without_rows),
         cmocka_unit_test(scores_by_definition),

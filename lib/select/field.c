@@ -29,7 +29,7 @@ static hinge_status take_rows(struct hg_selecting *s, struct hg_field *field, si
     if (weights == NULL)
         return hg_fail(err, HINGE_ENOMEM, "no memory for the weights of %zu rows", s->rows);
     for (size_t i = 0; i < s->rows; i++)
-        weights[i] = s->used[i] && (s->n_fields == 1 || s->out->fold[f / s->folds * s->rows + i] != (int)f);
+        weights[i] = s->used[i] && !(s->scales && s->out->fold[f / s->folds * s->rows + i] == (int)f);
     params.weights = weights;
     hinge_status status = hg_scaled_init(&field->scaled, &s->x, &params, err);
     hg_free(weights);
@@ -112,7 +112,8 @@ hinge_status hg_fields_init(struct hg_selecting *s, hinge_error *err)
     const hinge_scaling *scaling = s->given->scaling;
     size_t bytes = s->params.cache_bytes > 0 ? s->params.cache_bytes : hg_total_memory() / 2;
     hinge_status status = HINGE_OK;
-    s->n_fields = scaling != NULL && scaling->low == NULL ? s->out->n_folds : 1;
+    s->scales = scaling != NULL && scaling->low == NULL;
+    s->n_fields = s->scales ? s->out->n_folds : 1;
     s->field = hg_zalloc(s->n_fields, sizeof *s->field);
     if (s->field == NULL)
         return hg_fail(err, HINGE_ENOMEM, "no memory for %zu folds", s->n_fields);

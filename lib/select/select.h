@@ -77,7 +77,8 @@ struct hg_selecting {
     size_t falls;                  /* so many in a row of the line, each worse than the one before it: */
     double line_loss;              /* the last one's mean loss; NaN: not known */
 
-    size_t n_fields;               /* 1, or n_folds where each is scaled by itself */
+    bool scales;                   /* each fold by itself */
+    size_t n_fields;               /* n_folds then, otherwise 1 */
     struct hg_field *field;
     struct hg_part *part;          /* [n_folds * n_problems] */
     uint32_t *subset;              /* points of each problem, */
