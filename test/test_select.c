@@ -666,6 +666,29 @@ static void chooses_the_best(void **state)
     }
 }
 
+/* Points that are not dropped find what they would have found without dropping, at a coarse eps too. */
+static void leaves_the_others_as_they_are(void **state)
+{
+    static const double C[] = { 0.01, 0.1, 1, 10, 100, 1000 }, gamma[] = { 0.03, 0.3, 2 };
+    size_t dropped = 0;
+    for (uint64_t seed = 0; seed < 12; seed++) {
+        bool regresses = seed % 2 == 1;
+        struct set set = regresses ? set_regression(seed, 100, 3) : set_two_class(seed, 100, 3, 0.8);
+        hinge_params params = hinge_params_default(regresses ? HINGE_EPSILON_SVR : HINGE_C_SVC);
+        hinge_select_options options = { .C = { C, 6 }, .gamma = { gamma, 3 }, .no_refit = 1 };
+        hinge_selection *all = choose(&set, &params, &options);
+        options.drop = HINGE_DROP_EXACT;
+        hinge_selection *some = choose(&set, &params, &options);
+        assert_true(some->best - some->points == all->best - all->points);
+        for (size_t k = 0; k < all->n_points; k++)
+            if (some->points[k].state == HINGE_POINT_EXACT)
+                dropped++;
+            else
+                assert_true(some->points[k].score[all->score] == all->points[k].score[all->score]);
+    }
+    assert_true(dropped > 0);
+}
+
 static void drops_what_is_surely_worse(void **state)
 {
     static const double gamma[] = { 0.2, 0.1, 5 };
@@ -963,6 +986,7 @@ int main(void)
         cmocka_unit_test(scores_by_definition),
         cmocka_unit_test(scores_regression_by_definition),
         cmocka_unit_test(chooses_the_best),
+        cmocka_unit_test(leaves_the_others_as_they_are),
         cmocka_unit_test(drops_what_is_surely_worse),
         cmocka_unit_test(drops_the_rest_of_a_line_that_falls),
         cmocka_unit_test(carries_contradictions_along),

@@ -52,7 +52,8 @@ static hinge_status make_room(struct hg_selecting *s, hinge_error *err)
     size_t all = out->repeats * s->rows; /* deal.c has held them in memory */
     double *scores;
     if (!HG_ROOM(HG_TABLE(s->decisions, all, s->n_problems), HG_ARRAY(s->predictions, all),
-                 HG_ARRAY(s->best_predictions, all), HG_ARRAY(s->is_done, out->n_folds)))
+                 HG_ARRAY(s->best_predictions, all), HG_ARRAY(s->is_done, out->n_folds),
+                 HG_ARRAY(s->reached, out->n_folds), HG_ARRAY(s->line, out->n_points)))
         return hg_fail(err, HINGE_ENOMEM, "no memory for the predictions of %zu rows", all);
     for (size_t i = 0; i < out->n_points; i++) {
         hinge_grid_point *point = &out->points[i];
@@ -295,6 +296,29 @@ static hinge_status note_point(struct hg_selecting *s, hinge_grid_point *point, 
     return HINGE_OK;
 }
 
+/* Folds that were left out where points of the line were dropped as those that cannot win, go through these points
+ * first: they then find here what they would have found if none had been dropped, and the winner is the same. */
+static hinge_status catch_up(struct hg_selecting *s, hinge_grid_point *point, size_t first, size_t count,
+                             hinge_error *err)
+{
+    for (size_t k = 0; k < s->n_line && s->options.drop == HINGE_DROP_EXACT; k++) {
+        hinge_grid_point *left = s->line[k];
+        hinge_outcome before = left->outcome;
+        size_t f = first;
+        while (f < first + count && s->reached[f] > k)
+            f++;
+        if (f == first + count)
+            continue;
+        HG_TRY(hg_train_folds(s, left, f, first + count - f, err));
+        if (hg_ended_early(left->outcome)) {
+            point->outcome = left->outcome;
+            left->outcome = before;
+            break;
+        }
+    }
+    return HINGE_OK;
+}
+
 /* Folds side by side: all of them, as threads then wait for each other least; or, where the point before was dropped, a
  * few at a time until this one is. */
 static hinge_status try_point(struct hg_selecting *s, hinge_grid_point *point, hinge_error *err)
@@ -308,14 +332,19 @@ static hinge_status try_point(struct hg_selecting *s, hinge_grid_point *point, h
         s->decisions[i] = NAN;
     for (size_t f = 0; f < folds && point->state == HINGE_POINT_WAITING; f += count) {
         count = HG_MIN(at_once, folds - f);
-        hinge_status status = hg_train_folds(s, point, f, count, err);
+        hinge_status status = catch_up(s, point, f, count, err);
+        if (status == HINGE_OK && !hg_ended_early(point->outcome))
+            status = hg_train_folds(s, point, f, count, err);
         if (status != HINGE_OK || hg_ended_early(point->outcome))
             return status;
-        for (size_t k = f; k < f + count; k++)
+        for (size_t k = f; k < f + count; k++) {
             s->is_done[k] = true;
+            s->reached[k] = s->n_line + 1;
+        }
         if (f + count < folds)
             drop(s, point);
     }
+    s->line[s->n_line++] = point;
     s->drops = point->state != HINGE_POINT_WAITING || would_be_dropped(s);
     follow_line(s);
     if (point->state == HINGE_POINT_WAITING)
@@ -398,8 +427,9 @@ static hinge_status go_to(struct hg_selecting *s, const hinge_grid_point *point,
     bool same_kernel = last != NULL && hg_same_kernel(point, last);
     if (last != NULL && hg_same_line(point, last))
         return HINGE_OK;
-    s->falls = 0;
+    s->falls = s->n_line = 0;
     s->line_loss = NAN;
+    memset(s->reached, 0, s->out->n_folds * sizeof *s->reached);
     hg_parts_forget(s, !same_kernel);
     return same_kernel ? HINGE_OK : hg_fields_take(s, point, err);
 }

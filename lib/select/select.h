@@ -74,6 +74,8 @@ struct hg_selecting {
     struct hg_halt halt;
     size_t done;                   /* points whose state is known */
     bool drops;                    /* the last one trained was dropped, or would have been */
+    hinge_grid_point **line;       /* [n_points] those of the line that have been tried: n_line */
+    size_t n_line, *reached;       /* [n_folds] how many of them each fold is trained at */
     size_t falls;                  /* so many in a row of the line, each worse than the one before it: */
     double line_loss;              /* the last one's mean loss; NaN: not known */
 
