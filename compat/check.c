@@ -61,7 +61,7 @@ static int compare_ints(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* For every two classes nu (n1 + n2) / 2 <= min(n1, n2): it holds for all if it does for the smallest and
+/* Checks that for every two classes nu (n1 + n2) / 2 <= min(n1, n2): it holds for all if it does for the smallest and
  * largest. */
 static const char *check_nu(const struct svm_problem *prob, double nu)
 {

@@ -107,8 +107,8 @@ static void fill_kernel_values(struct hgc_dense *dense, const struct hg_columns 
     }
 }
 
-/* f64 rows here, and hinge's own f32 copy of them, in four fifths of the machine's memory. A column of zeros stands
- * where all examples are 0. */
+/* Allocates f64 rows, which together with hinge's own f32 copy of them are to take four fifths of the machine's memory
+ * at most. A column of zeros stands where all examples are 0. */
 static const char *allocate(struct hgc_dense *dense, const struct svm_problem *prob,
                             const struct svm_parameter *param, size_t columns)
 {

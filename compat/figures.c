@@ -95,7 +95,8 @@ static double tube_side(const struct tube *tube, int side)
     return (tube->low[side] + tube->high[side]) / 2;
 }
 
-/* From the support vectors; from all examples where no support vector of one side is free. */
+/* Finds half the width of the tube from the support vectors; from all examples where no support vector of one side is
+ * free. */
 static double epsilon_of(const struct hgc_dense *dense, const hinge_model *model, double C)
 {
     struct tube tube = { { 0, 0 }, { -INFINITY, -INFINITY }, { INFINITY, INFINITY }, { 0, 0 } }, empty = tube;
@@ -135,7 +136,7 @@ struct solved {
     const unsigned long long *iterations; /* of each problem, or NULL */
 };
 
-/* l: examples of the problem, whose support vectors are in parts[n]. */
+/* Prints a problem's figures; l: examples of the problem, whose support vectors are in parts[n]. */
 static void print_problem(const struct solved *s, size_t problem, struct part *parts, size_t n, double l)
 {
     const struct svm_parameter *param = s->param;

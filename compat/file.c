@@ -25,7 +25,7 @@ static const char *kernel_name(int type)
     return type <= PRECOMPUTED ? hinge_kernel_info((hinge_kernel_type)type)->keyword : NULL;
 }
 
-/* What stands behind a key: one word or number; a number for each class or pair of classes; ten marks. */
+/* Says what stands behind a key: one word or number; a number for each class or pair of classes; ten marks. */
 enum shape { TASK, KERNEL, INT, REAL, INTS, REALS, MARKS };
 
 /* Keys in the order in which they are written. at: where the model keeps the value, or the pointer to them; 0: nowhere.

@@ -9,7 +9,7 @@
 
 #include <hinge/compat/svm.h>
 
-/* To the print function. */
+/* Prints to the caller's print function. */
 void hgc_print(const char *format, ...) HG_PRINTF(1, 2);
 int hgc_threads(void);       /* 0: not set; 1 in a child */
 void hgc_count_training(void);
@@ -48,8 +48,8 @@ static inline size_t hgc_pairs(const struct svm_model *m)
             return fault_; \
     } while (0)
 
-/* What svm_train cannot do without: NULL, or a message. Leaves out what it could ignore (cache, shrinking,
- * ...), and the examples' features, which hgc_dense_make looks at. */
+/* Returns a message where svm_train cannot do what is asked for, or NULL. Leaves out what it could ignore (cache,
+ * shrinking, ...), and the examples' features, which hgc_dense_make looks at. */
 const char *hgc_fault(const struct svm_problem *prob, const struct svm_parameter *param);
 
 /* A problem as hinge takes it, owned. */

@@ -110,7 +110,7 @@ static double norm_met(const struct example *e, const struct svm_node *sv)
     return met;
 }
 
-/* gamma times a squared distance may be wrong by 1e-16 times this, before it shows. */
+/* The bound of what cancels: gamma times a squared distance may be wrong by 1e-16 times this, before it shows. */
 static const double CANCELS = 1e3;
 
 /* ||x - z||^2: over z's features, and what x has besides them; nothing, exactly, where z has all of x's. What x has
@@ -172,7 +172,7 @@ static double decide_single(const struct svm_model *m, const double *values)
     return sum - m->rho[0];
 }
 
-/* f of class a against class b: sum over SVs of a of coef[b - 1], over SVs of b of coef[a]. */
+/* Returns f of class a against class b: sum over SVs of a of coef[b - 1], over SVs of b of coef[a]. */
 static double decide_pair(const struct svm_model *m, const double *values, int a, int first_a, int b, int first_b)
 {
     double sum = 0;
@@ -214,7 +214,7 @@ static double predicted(const struct svm_model *m, const double *values, int *vo
     return m->nr_class < 1 ? 0 : classify(m, values, votes, decisions);
 }
 
-/* decisions: room for all pairs, or NULL. */
+/* Predicts an example; decisions: room for all pairs, or NULL. */
 static double predict(const struct svm_model *m, const struct svm_node *x, double *decisions)
 {
     struct example e;

@@ -71,7 +71,7 @@ static bool wants_probability(const struct svm_parameter *p)
 static const double almost_0 = 1e-200;  /* a weight: hinge wants each class to have one; */
 static const double almost_infinite = 1e100; /* a bound that is never met where a hard tube is feasible */
 
-/* class_labels: [2 nr_weight] room of the caller's, for the weights too. */
+/* Makes hinge's parameters; class_labels: [2 nr_weight] room of the caller's, for the weights too. */
 static hinge_params params_of(const struct svm_parameter *p, const struct hgc_dense *dense, double *class_labels)
 {
     const hinge_task_row *task = hgc_task(p->svm_type);
@@ -235,7 +235,7 @@ static struct svm_model *train(const struct job *job, const struct svm_problem *
     return m;
 }
 
-/* target[l]; all NaN after a failure. */
+/* Fills target[l]; all NaN after a failure. */
 static void validate(const struct job *job, const struct svm_problem *prob, bool ok, int nr_fold, double *target)
 {
     hinge_error err = { HINGE_OK, 0, "" };
@@ -248,7 +248,7 @@ static void validate(const struct job *job, const struct svm_problem *prob, bool
         target[i] = NAN;
 }
 
-/* target: NULL for a model, otherwise for the predictions of folds. */
+/* Trains; target: NULL for a model, otherwise for the predictions of folds. */
 static struct svm_model *run_here(const struct svm_problem *prob, const struct svm_parameter *param, int nr_fold,
                                   double *target)
 {

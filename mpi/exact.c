@@ -104,7 +104,7 @@ static void close_exact(struct exact *e)
     hg_free((void *)e->others.data);
 }
 
-/* For so many others; to be closed on failure too. */
+/* Makes grams for so many others; to be closed on failure too. */
 static hinge_status open_exact(struct exact *e, struct hm_run *r, size_t rows, hinge_error *err)
 {
     *e = (struct exact){ .r = r, .part = hg_alloc(r->n_parts, sizeof *e->part) };
@@ -128,8 +128,8 @@ static void take_others(struct exact *e, const double *from, size_t step, size_t
 
 /* ---- g in f64 ---------------------------------------------------------------------------------------------------- */
 
-/* The points of a tile that have coefficients: their number, on all ranks, and the message: coefficients, then vectors.
- * rows: [tile] */
+/* Gathers the points of a tile that have coefficients: their number, on all ranks, and the message: coefficients, then
+ * vectors. rows: [tile] */
 static size_t tell_tile(const struct hm_run *r, size_t tile, double *message, uint32_t *rows)
 {
     size_t d = r->own->pr.d;

@@ -51,7 +51,7 @@ static hinge_status read_shares(struct share *s, hinge_data *data, hinge_error *
 
 /* ---- words ------------------------------------------------------------------------------------------------------- */
 
-/* This rank's words, a 0 behind each and up to 8 bytes of them at the end. */
+/* Makes this rank's words, a 0 behind each and up to 8 bytes of them at the end. */
 static void pack_words(const hinge_words *words, struct hg_text *text)
 {
     for (size_t k = 0; k < words->count; k++)
@@ -109,7 +109,8 @@ static hinge_status agree_on_words(const struct share *s, hinge_data *data, hing
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
-/* Where parts are in error, rank 0 looks at all of the file: the first error of the whole is told, by its line. */
+/* Fails where parts are in error: rank 0 looks at all of the file: the first error of the whole is told, by its
+ * line. */
 static hinge_status find_error(const struct share *s, hinge_status status, hinge_error *err)
 {
     const struct hg_file_part all = { .check = true };

@@ -1,4 +1,4 @@
-/* What ranks do by any table: agree, and add up doubles in an order that does not matter (net.h). */
+/* Does what ranks do by any table: agree, and add up doubles in an order that does not matter (net.h). */
 #include "mpi/net.h"
 
 #include <math.h>

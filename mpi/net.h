@@ -60,10 +60,10 @@ static inline void hm_raise(struct hm_most *most, uint64_t key, uint64_t tie)
         *most = (struct hm_most){ key, tie };
 }
 
-/* b into a, as sum does. */
+/* Adds b into a, as sum does. */
 void hm_add_sum(struct hm_sum *a, const struct hm_sum *b);
 
-/* What each rank has, into net->sizes. */
+/* Gathers what each rank has into net->sizes. */
 void hm_sizes(const struct hm_net *net, uint64_t mine);
 
 /* All ranks end with the status and message of the first that failed; never with HINGE_OK where this one did. */
@@ -77,27 +77,27 @@ static inline hinge_status hm_agree(const struct hm_net *net, hinge_status statu
 /* Ranges [n] become those of all ranks that have any, if one has. */
 void hm_merge_ranges(const struct hm_net *net, double *low, double *high, size_t n, bool any);
 
-/* counts [n] become their sums over all ranks. */
+/* Makes counts [n] their sums over all ranks. */
 void hm_add_counts(const struct hm_net *net, uint64_t *counts, size_t n);
 
 /* ENOMEM on all ranks where one of them lacks memory, and says so. */
 #define HM_HAVE(net, ok, err, ...) \
     hm_agree((net), (ok) ? HINGE_OK : hg_fail((err), HINGE_ENOMEM, __VA_ARGS__), (err))
 
-/* What all ranks send, in their order: *all of *total bytes, to be freed; net->sizes becomes the bytes of each. Here
- * and below, `send` is NULL on a rank that had no memory for its bytes: ENOMEM on all. */
+/* Collects what all ranks send, in their order: *all of *total bytes, to be freed; net->sizes becomes the bytes of
+ * each. Here and below, `send` is NULL on a rank that had no memory for its bytes: ENOMEM on all. */
 hinge_status hm_gather_all(const struct hm_net *net, const void *send, size_t bytes, void **all, size_t *total,
                            hinge_error *err);
 
-/* What ranks send each other, net->out bytes to each: *all of *total bytes, to be freed, net->in of each. */
+/* Exchanges what ranks send each other, net->out bytes to each: *all of *total bytes, to be freed, net->in of each. */
 hinge_status hm_exchange(const struct hm_net *net, const void *send, void **all, size_t *total, hinge_error *err);
 
-/* The same where all is for rank 0. */
+/* Does the same where all is for rank 0. */
 hinge_status hm_collect(const struct hm_net *net, const void *send, size_t bytes, void **all, size_t *total,
                         hinge_error *err);
 
-/* sums[k] = the sum of all ranks' part[k * n + i], i < n, k < m: the same bits however they are spread over ranks, good
- * to 2^-60 of the largest part times the number of all parts. */
+/* Makes sums[k] = the sum of all ranks' part[k * n + i], i < n, k < m: the same bits however they are spread over
+ * ranks, good to 2^-60 of the largest part times the number of all parts. */
 enum { HM_REALS = 8 };
 void hm_add_reals(const struct hm_net *net, const double *part, size_t n, size_t m, double *sums);
 

@@ -36,14 +36,15 @@ struct hm_own {
 hinge_status hm_deal(const struct hm_net *net, const hinge_matrix *x, const double *y, const hinge_params *params,
                      size_t tile, struct hm_own *own, hinge_error *err);
 void hm_own_free(struct hm_own *own);
-/* What hm_deal refuses: of this rank's rows; of parameters, which become those meant for n rows of d features. */
+/* Refuse what hm_deal does not take: of this rank's rows; of parameters, which become those meant for n rows of d
+ * features. */
 hinge_status hm_check_rows(const hinge_matrix *x, const double *y, const hinge_params *params, hinge_error *err);
 hinge_status hm_check_params(const hinge_params *params, size_t n, size_t d, hinge_params *resolved, hinge_error *err);
-/* scale.c: the scaling that params ask for, fitted to all ranks' rows where it has no ranges, and its factors [d] with
- * the offsets [d] behind them; both the caller's, even where it fails. All ranks fail alike. */
+/* Makes (scale.c) the scaling that params ask for, fitted to all ranks' rows where it has no ranges, and its factors
+ * [d] with the offsets [d] behind them; both the caller's, even where it fails. All ranks fail alike. */
 hinge_status hm_scale(const struct hm_net *net, const hinge_matrix *x, const hinge_params *params, size_t d,
                       hinge_scaling *scaling, double **factor, hinge_error *err);
-/* counts.c: own->kind. */
+/* Makes (counts.c) own->kind. */
 hinge_status hm_find_counts(const struct hm_net *net, struct hm_own *own, hinge_error *err);
 
 /* The tile of a point, and its group. */

@@ -37,7 +37,7 @@ static void form_weights(const struct hm_run *r, size_t at, size_t n, double *pa
         part[hm_is_first(r, i) ? 0 : 1] += r->own->weight[r->of[i]];
 }
 
-/* Of each layer the sum of its coefficients, then of their sizes. */
+/* Sums up, of each layer, the sum of its coefficients, then of their sizes. */
 static void form_beta(const struct hm_run *r, size_t at, size_t n, double *part)
 {
     for (size_t i = at; i < at + n; i++)

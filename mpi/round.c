@@ -187,7 +187,7 @@ static void fill_slot(void *arg, size_t slot, size_t k)
     }
 }
 
-/* What is gathered, worst first, at most as many of each kind as are wanted. */
+/* Takes what is gathered, worst first, at most as many of each kind as are wanted. */
 static void take_winners(struct hm_run *r, size_t count, const size_t *wanted)
 {
     size_t taken[4] = { 0 }, n = 0;

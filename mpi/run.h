@@ -111,9 +111,9 @@ struct hm_run {
 hinge_status hm_look(struct hm_run *run, hinge_status status); /* violations of all; their failures, stops */
 hinge_status hm_round(struct hm_run *run);
 void hm_set_offsets(struct hm_run *run, size_t at);
-/* Has the problem points of a group? */
+/* Says whether the problem has points of a group. */
 bool hm_has_group(const struct hm_run *run, size_t group);
-/* Is it a point of the problem's first class? */
+/* Says whether it is a point of the problem's first class. */
 static inline bool hm_is_first(const struct hm_run *run, size_t at)
 {
     return at < run->part[0].n;
@@ -121,9 +121,9 @@ static inline bool hm_is_first(const struct hm_run *run, size_t at)
 /* How much an entry violates in one direction (kind), by the other end as it was in the last round; F: the worse the
  * smaller. */
 double hm_violation_of(const struct hm_run *run, size_t at, size_t kind, double *f);
-/* What settles which of equal violators goes first. */
+/* Returns what settles which of equal violators goes first. */
 uint64_t hm_tie_of(const struct hm_run *run, uint64_t number);
-/* What passed since the last call was spent on this. */
+/* Counts what passed since the last call as spent on this. */
 static inline void hm_lap(struct hm_run *run, enum hm_stage stage)
 {
     double now = hg_now();
@@ -131,8 +131,8 @@ static inline void hm_lap(struct hm_run *run, enum hm_stage stage)
     run->last = now;
 }
 
-/* share.c: the winners of all ranks into gathered, with their vectors and senders, and g of W into inner.g. expected:
- * about how many winners there are. */
+/* Gathers (share.c) the winners of all ranks into gathered, with their vectors and senders, and g of W into inner.g.
+ * expected: about how many winners there are. */
 hinge_status hm_share_winners(struct hm_run *run, double expected, size_t *count);
 
 /* exact.c */
@@ -145,15 +145,15 @@ hinge_status hm_make_grams(const struct hm_run *run, struct hm_part *parts, hing
 void hm_free_grams(struct hm_part *part, size_t n);
 /* Other point k's norm, once its vector is there. */
 void hm_set_norm(struct hm_part *part, hinge_dtype type, size_t k);
-/* g = K beta: points with coefficients travel tile by tile, in the order of all. */
+/* Makes g = K beta: points with coefficients travel tile by tile, in the order of all. */
 hinge_status hm_compute_gradient(struct hm_run *run, hinge_error *err);
-/* run->report.error: the largest |g - g in f64| over some hundred points, drawn from all and from those between the
- * extremes of F; their vectors travel. */
+/* Makes run->report.error the largest |g - g in f64| over some hundred points, drawn from all and from those between
+ * the extremes of F; their vectors travel. */
 hinge_status hm_measure_error(struct hm_run *run, hinge_error *err);
 /* Reads of a value's worth that computing one takes, as rows of a type are made. */
 double hm_cost(const struct hm_run *run, hinge_dtype type);
 
-/* problem.c: one problem from its start to its end; beta, bias and g stay in the run for whoever asks. */
+/* Solves (problem.c) one problem from its start to its end; beta, bias and g stay in the run for whoever asks. */
 /* Columns of a line, then the seconds of each stage. */
 #define HM_ROUNDS \
     "problem n d value_bytes q ranks threads round fresh moved computed steps gathered " \
@@ -168,7 +168,7 @@ hinge_status hm_solve(struct hm_run *run, const struct hm_net *net, const struct
                       struct hm_watch *watch, hinge_error *err);
 void hm_run_free(struct hm_run *run);
 
-/* certify.c: adds what the solution of a run is worth; its g becomes that of f64. */
+/* Adds (certify.c) what the solution of a run is worth; its g becomes that of f64. */
 hinge_status hm_certify(struct hm_run *run, hinge_certificate *certificate, hinge_error *err);
 
 /* The sums over all points of m quantities, that `part` forms of own positions [at, at + n). */

@@ -33,7 +33,7 @@ static uint64_t mix_bytes(uint64_t hash, const void *bytes, size_t size)
     return hash;
 }
 
-/* Of what makes the optimum: all points, and parameters but for eps. */
+/* Makes a check sum of what makes the optimum: all points, and parameters but for eps. */
 static uint64_t identify(const struct hm_net *net, const struct hm_own *own)
 {
     const hinge_params *p = &own->pr.params;
@@ -72,7 +72,7 @@ static hinge_status write_file(const char *path, const void *bytes, size_t size,
     return hg_output_close(&output, status, err);
 }
 
-/* This rank's part, whose check sum is *hash. */
+/* Writes this rank's part, whose check sum is *hash. */
 static hinge_status write_part(const struct hm_save *s, const struct hm_run *r, uint64_t *hash, hinge_error *err)
 {
     char path[PATH];

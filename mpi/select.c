@@ -38,7 +38,8 @@ static bool is_mine(const struct share *s, size_t i)
     return rank % groups == group && at % size == rank / groups;
 }
 
-/* hinge_select without a model, with a time limit: one that has passed leaves all points waiting that are not known. */
+/* Selects as hinge_select without a model, with a time limit: one that has passed leaves all points waiting that are
+ * not known. */
 static hinge_status run(const struct share *s, double limit, hinge_selection **selection, hinge_error *err)
 {
     hinge_params params = *s->params;
@@ -118,7 +119,7 @@ static hinge_status choose(struct share *s, const char *all, size_t count, hinge
     return status;
 }
 
-/* What it took, of all ranks; and the worst outcome. */
+/* Sums up what it took, of all ranks; and the worst outcome. */
 static void add_work(const struct hm_net *net, const hinge_selection *mine, double begin, hinge_selection *out)
 {
     struct hm_sum sum = { .most = { { (uint64_t)mine->outcome, 0 }, { mine->stored_bytes, 0 } },

@@ -44,7 +44,7 @@ static void write_record(const struct hm_run *r, size_t w, char *to)
     hg_points_pack(&r->own->points, NULL, r->of[at], 1, r->type, to + sizeof f, r->own->pr.d);
 }
 
-/* This rank's words: how many winners it has, g of own points in W, and the first of the winners. */
+/* Makes this rank's words: how many winners it has, g of own points in W, and the first of the winners. */
 static void write_message(const struct hm_run *r, size_t at_once)
 {
     uint64_t count = r->n_winners;

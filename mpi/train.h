@@ -17,7 +17,7 @@ struct hm_options { /* as hinge_mpi_options */
 
 hinge_status hm_train(const struct hm_net *net, const hinge_matrix *x, const double *y, const hinge_params *params,
                       const struct hm_options *options, hinge_model **model, hinge_report *report, hinge_error *err);
-/* values: as hinge_predict's decisions or, where probable, hinge_predict_probability's probabilities */
+/* Predicts values as hinge_predict's decisions or, where probable, hinge_predict_probability's probabilities */
 hinge_status hm_predict(const struct hm_net *net, const hinge_model *model, const hinge_matrix *x,
                         const hinge_predict_options *options, bool probable, double *labels, double *values,
                         hinge_error *err);
@@ -25,9 +25,9 @@ hinge_status hm_predict(const struct hm_net *net, const hinge_model *model, cons
 hinge_status hm_cross_validate(const struct hm_net *net, const hinge_matrix *x, const double *y,
                                const hinge_params *params, size_t folds, const struct hm_options *options,
                                double *predictions, hinge_report *report, hinge_error *err);
-/* As hinge_train does where params ask for probabilities: by the folds of each two-class problem, that each is trained
- * without by all ranks; one-class by the model itself. The model is rank 0's, and stays as it is where a fold is ended
- * early, as *outcome then says on all ranks. begin: of the training. */
+/* Calibrates as hinge_train does where params ask for probabilities: by the folds of each two-class problem, that each
+ * is trained without by all ranks; one-class by the model itself. The model is rank 0's, and stays as it is where a
+ * fold is ended early, as *outcome then says on all ranks. begin: of the training. */
 hinge_status hm_calibrate(const struct hm_net *net, const hinge_matrix *x, const double *y, const hinge_params *params,
                           const struct hm_options *options, double begin, hinge_model *model, hinge_outcome *outcome,
                           hinge_error *err);

@@ -58,7 +58,7 @@ static hinge_status receive(const struct validation *v, double **told, hinge_err
     return HINGE_OK;
 }
 
-/* v->some's first n rows, as a copy whose data are to be freed. */
+/* Copies v->some's first n rows, as a copy whose data are to be freed. */
 static hinge_status copy_rows(const struct validation *v, size_t n, hinge_matrix *copy, hinge_error *err)
 {
     void *data = hg_alloc(n * v->x->cols, hg_size_of(v->x->type));
@@ -71,7 +71,7 @@ static hinge_status copy_rows(const struct validation *v, size_t n, hinge_matrix
     return status;
 }
 
-/* told: label and weight of each row. progress, arg: this rank's callback. */
+/* Trains as told: label and weight of each row. progress, arg: this rank's callback. */
 static hinge_status train(const struct validation *v, const double *told, hinge_progress_fn progress, void *arg,
                           hinge_model **model, hinge_report *report, hinge_error *err)
 {
@@ -103,7 +103,7 @@ static hinge_status train(const struct validation *v, const double *told, hinge_
     return status;
 }
 
-/* What the model says of the rows held out, into rank 0's v->all as their first value. */
+/* Puts what the model says of the rows held out into rank 0's v->all as their first value. */
 static hinge_status predict(const struct validation *v, const double *told, const hinge_model *model, hinge_error *err)
 {
     hinge_predict_options options = { .threads = v->params->threads, .cpu_level = v->params->cpu_level };
@@ -158,7 +158,7 @@ static int on_progress(void *arg, const hinge_progress *progress)
     return v->params->progress(v->params->progress_arg, &p);
 }
 
-/* On other ranks. What fails does so on all, and rank 0 says what then. */
+/* Does what rank 0 says, on other ranks. What fails does so on all, and rank 0 says what then. */
 static void serve(struct validation *v)
 {
     hinge_progress_fn progress = v->params->progress != NULL ? on_progress : NULL;
@@ -169,7 +169,7 @@ static void serve(struct validation *v)
     }
 }
 
-/* On rank 0. */
+/* Has a job's rows held out, on rank 0. */
 static hinge_status have_held_out(struct hg_others *others, struct hg_job *job, const hinge_params *p,
                                   hinge_model **model, hinge_error *err)
 {

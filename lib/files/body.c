@@ -72,7 +72,7 @@ hinge_status hg_vectors_print(const struct hinge_model *model, hg_text_sink sink
 
 /* ---- reading: what stands behind "SV" ------------------------------------------------------------------ */
 
-/* What stands behind "SV": the number of features of a model without support vectors, the level of a quantile
+/* Reads what stands behind "SV": the number of features of a model without support vectors, the level of a quantile
  * regression, and words, which are the rest of the line. */
 hinge_status hg_told_read(struct hg_body *body, double *tau, hinge_error *err)
 {
@@ -187,7 +187,7 @@ static hinge_status read_vector(const void *arg, const struct hg_line *given, si
     return HINGE_OK;
 }
 
-/* As many lines as total_sv, and long enough for their coefficients. */
+/* Reads as many lines as total_sv, which are long enough for their coefficients. */
 static hinge_status check_lines(const struct hg_body *body, const struct hg_lines *lines, const struct hinge_model *m,
                                 hinge_error *err)
 {

@@ -18,7 +18,7 @@ struct hg_bytes {
 
 /* The file, unpacked if its first bytes say that it is xz or gz. */
 hinge_status hg_bytes_read(struct hg_bytes *bytes, const char *path, hinge_error *err);
-/* The same for what is in memory already, which is borrowed unless it has to be unpacked. */
+/* Does the same for what is in memory already, which is borrowed unless it has to be unpacked. */
 hinge_status hg_bytes_unpack(struct hg_bytes *bytes, const char *name, const void *data, size_t size, hinge_error *err);
 void hg_bytes_free(struct hg_bytes *bytes);
 

@@ -42,7 +42,7 @@ static const char *csv_field(const char *p, const char *end, char delimiter, con
     return next;
 }
 
-/* What the fields of a line are; empty ones are neither numbers nor words. */
+/* Tells what the fields of a line are; empty ones are neither numbers nor words. */
 struct csv_fields {
     size_t count, numbers, words; /* numbers of any kind, inf and nan too */
     size_t word;                  /* the first word's place, from 1 */
@@ -165,7 +165,8 @@ static hinge_status csv_find_label(struct csv *csv, const struct hg_source *sour
     return HINGE_OK;
 }
 
-/* What the first line tells: delimiter, number of fields, where the label is, and whether the line is a header. */
+/* Learns what the first line tells: delimiter, number of fields, where the label is, and whether the line is a
+ * header. */
 static hinge_status csv_layout(struct csv *csv, const struct hg_source *source, struct csv_fields *first,
                                hinge_error *err)
 {

@@ -334,7 +334,7 @@ static hinge_status check_options(const hinge_data_options *options, hinge_error
     return HINGE_OK;
 }
 
-/* What is no text of lines that end in LF or CR LF: where they end in CR alone, all of it is one line. */
+/* Refuses what is no text of lines that end in LF or CR LF: where they end in CR alone, all of it is one line. */
 static hinge_status check_lines(const struct hg_source *source, hinge_error *err)
 {
     const char *text = source->data;
@@ -363,7 +363,7 @@ static hinge_status read_as(hinge_format format, struct hg_source *source, hinge
     return format == HINGE_FORMAT_CSV ? hg_read_csv(source, data, err) : read_libsvm(source, data, err);
 }
 
-/* bytes are unpacked already. */
+/* Reads bytes, which are unpacked already. */
 static hinge_status parse(const char *name, const struct hg_bytes *bytes, struct hg_file_part part,
                           const hinge_data_options *options, hinge_data *data, hinge_error *err)
 {

@@ -1,6 +1,4 @@
-/*
- * What the readers of the data formats share. Read bytes.h and lines.h before.
- */
+/* The common parts of the readers of data formats. Read bytes.h and lines.h before. */
 #ifndef HG_IO_DATA_H
 #define HG_IO_DATA_H
 
@@ -10,7 +8,8 @@
 
 #include <hinge/io.h>
 
-/* What is wanted of a file: all of it, or one of several parts of its rows, by as many readers; or errors alone. */
+/* Says what is wanted of a file: all of it, or one of several parts of its rows, by as many readers; or errors
+ * alone. */
 struct hg_file_part {
     size_t number, of; /* number < of; of 0: all */
     bool check;        /* all rows are read, and none is kept */

@@ -69,7 +69,7 @@ static bool all_int(const double *values, size_t n)
     return true;
 }
 
-/* What decides which keys a model has. Labels that are not read yet may be of either kind. */
+/* Decides which keys a model has. Labels that are not read yet may be of either kind. */
 enum trait {
     ANY = 0,
     USER_KERNEL = 1,
@@ -103,7 +103,7 @@ static bool has_trait(const struct hinge_model *m, unsigned trait)
     return (traits_of(m) & trait) == trait;
 }
 
-/* What stands behind a key: a word; one number; a number for each class, problem or feature. */
+/* Says what stands behind a key: a word; one number; a number for each class, problem or feature. */
 enum shape { WORD, COUNT, DEGREES, REAL, REALS, WHOLE_REALS, COUNTS };
 
 /* Keys in the order in which they are written. at: where the model keeps the value, or the pointer to them; n: where it
@@ -260,7 +260,7 @@ static struct hg_excerpt value_of(const struct reader *r, enum key key)
     return hg_excerpt_all(r->lines[key].p, r->lines[key].end);
 }
 
-/* "file:line: key 'value' reason" */
+/* Fails with "file:line: key 'value' reason". */
 static bool refuse(struct reader *r, enum key key, const char *reason)
 {
     return FAIL(HINGE_EFORMAT, r->lines[key].number, "%s '%s' %s", rows[key].name, value_of(r, key).text, reason);

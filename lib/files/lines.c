@@ -213,7 +213,7 @@ static inline const char *parse_index(const char *p, const char *end, size_t *in
     return p != NULL && p < end && *p == ':' && *index <= INT_MAX ? p + 1 : NULL;
 }
 
-/* hg_parse_double, quickly for short integers. */
+/* Does what hg_parse_double does, quickly for short integers. */
 static inline const char *parse_value(const char *p, const char *end, double *value)
 {
     size_t integer;

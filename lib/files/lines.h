@@ -51,7 +51,7 @@ struct hg_wanted {
 hinge_status hg_lines_columns(struct hg_lines *lines, const struct hg_wanted *wanted, hg_line_reader finder,
                               const void *arg, struct hg_columns *columns, size_t **list, hinge_error *err);
 
-/* Where the first line of text that begins in [p, limit) does; limit: none does. */
+/* Returns where the first line of text that begins in [p, limit) does; limit: none does. */
 const char *hg_first_line(const char *text, const char *p, const char *limit);
 /* The line at p, which is moved behind it. */
 struct hg_line hg_next_line(const char *file, size_t number, const char **p, const char *end);
@@ -61,7 +61,7 @@ struct hg_excerpt {
     char text[48];
 };
 struct hg_excerpt hg_excerpt(const char *p, const char *end);
-/* The same for all of [p, end), blanks included. */
+/* Does the same for all of [p, end), blanks included. */
 struct hg_excerpt hg_excerpt_all(const char *p, const char *end);
 
 static inline bool hg_is_blank(char c)
@@ -100,7 +100,7 @@ struct hg_row {
     struct hg_columns *found;         /* gets the features that are not 0, where data is NULL; NULL: not wanted */
 };
 
-/* row[j] = value; false: finite, but too large for the type. */
+/* Puts row[j] = value; false: finite, but too large for the type. */
 static inline bool hg_row_set(const struct hg_row *row, size_t j, double value)
 {
     if (row->type == HINGE_F32 && (value >= 0x1.ffffffp127 || value <= -0x1.ffffffp127))
@@ -117,9 +117,9 @@ static inline bool hg_row_nonzero(const struct hg_row *row, double value)
 
 void hg_row_clear(const struct hg_row *row);
 
-/* What is left of a line: "index:value index:value ..." and perhaps a comment. Indices ascend from 1; those
- * beyond row->cols are left out. serial is NULL, or the line begins with "0:number" and takes that number, 0 if
- * it is not an integer from 1 to 2^31 - 1. */
+/* Reads what is left of a line: "index:value index:value ..." and perhaps a comment. Indices ascend from 1; those
+ * beyond row->cols are left out. serial is NULL, or the line begins with "0:number" and takes that number, 0 if it is
+ * not an integer from 1 to 2^31 - 1. */
 hinge_status hg_line_pairs(struct hg_line *line, const struct hg_row *row, size_t *serial, size_t *nonzeros,
                            hinge_error *err);
 

@@ -82,7 +82,7 @@ static const char *parse_order(const char *p, const char *end, struct npy *npy)
     return end - p >= 5 && memcmp(p, "False", 5) == 0 ? p + 5 : NULL;
 }
 
-/* "(3, 4)" or "(3,)" */
+/* Reads a shape, "(3, 4)" or "(3,)". */
 static const char *parse_shape(const char *p, const char *end, struct npy *npy)
 {
     const char *next = expect(p, end, '(');
@@ -172,7 +172,7 @@ static hinge_status parse_npy(const char *name, const char *bytes, size_t size, 
 
 /* ---- .npy: the elements -------------------------------------------------------------------------------- */
 
-/* n = 1, 2, 4 or 8 bytes, the lowest first; compilers make one load of each case. */
+/* Loads n = 1, 2, 4 or 8 bytes, the lowest first; compilers make one load of each case. */
 static uint64_t load_bits(const unsigned char *p, size_t n)
 {
     if (n == 8)

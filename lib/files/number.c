@@ -50,8 +50,8 @@ static bool round_wide(uint64_t w, int q, double *value)
     return true;
 }
 
-/* v as 18 digits, and whether it is more than they say; 10^-*k is what the last one is worth. v is from 10^-4 to
- * 10^13. */
+/* Makes 18 digits of v, and tells whether it is more than they say; 10^-*k is what the last one is worth. v is from
+ * 10^-4 to 10^13. */
 static uint64_t scale_wide(double v, int *k, bool *more)
 {
     uint64_t c, digits;
@@ -216,7 +216,7 @@ size_t hg_format_size(char *buffer, uint64_t v)
     return (size_t)(end - start);
 }
 
-/* v, not whole and from 10^-4 to 10^13, by the first of 15, 16 or 17 digits that reads back; 0: not that way. */
+/* Writes v, not whole and from 10^-4 to 10^13, by the first of 15, 16 or 17 digits that reads back; 0: not that way. */
 static size_t format_wide(char *buffer, double v)
 {
     bool more;
@@ -270,7 +270,7 @@ size_t hg_format_double(char *buffer, double v)
         return sign + length;
     if (isnan(v)) /* whose sign is not told */
         return hg_format_digits(buffer, fabs(v), 1);
-    /* 15 digits are always exact and %g drops the zeros; subnormal numbers may have fewer */
+    /* Tries 15 digits first, which are always exact, and %g drops the zeros; subnormal numbers may have fewer. */
     for (int digits = size < DBL_MIN ? 1 : 15; digits <= 17 && back != v; digits++) {
         length = hg_format_digits(buffer, v, digits);
         (void)hg_parse_double(buffer, buffer + length, &back);

@@ -90,7 +90,7 @@ static hinge_status deal_groups(struct hg_selecting *s, uint64_t *state, int *fo
                : hg_fail(err, HINGE_EINVAL, "group: %zu groups cannot be dealt to %zu folds", groups, s->folds);
 }
 
-/* Each fold leaves rows to train on. fold: of the rows, from 0 */
+/* Checks that each fold leaves rows to train on. fold: of the rows, from 0. */
 static hinge_status check_folds(const struct hg_selecting *s, const int *fold, hinge_error *err)
 {
     size_t used = 0, full = s->folds, *held = hg_zalloc(s->folds, sizeof *held);

@@ -124,7 +124,7 @@ hinge_status hg_fields_init(struct hg_selecting *s, hinge_error *err)
 
 /* ---- kernels ----------------------------------------------------------------------------------------------------- */
 
-/* What its kernel rows took. */
+/* Ends with a field's kernel, and counts what its rows took. */
 static void close_kernel(struct hg_selecting *s, struct hg_field *field)
 {
     hinge_selection *out = s->out;

@@ -129,7 +129,8 @@ static hinge_status improve(const struct hg_selecting *s, const struct hg_proble
     return status == HINGE_ENOMEM ? hg_ok(err) : status;
 }
 
-/* Those of some problems that have been stopped on the way, or have stalled (where that is asked for), to the front. */
+/* Brings those of some problems that have been stopped on the way, or have stalled (where that is asked for), to the
+ * front. */
 static size_t unfinished(struct hg_batched *some, size_t count, bool stalled)
 {
     size_t left = 0;
@@ -139,7 +140,7 @@ static size_t unfinished(struct hg_batched *some, size_t count, bool stalled)
     return left;
 }
 
-/* What can be done for problems for which SMO has taken so many steps. */
+/* Does what can be done for problems for which SMO has taken so many steps. */
 static hinge_status improve_all(struct hg_selecting *s, const hinge_grid_point *point, const struct hg_batched *some,
                                 size_t count, uint64_t steps, hinge_error *err)
 {

@@ -115,15 +115,15 @@ static bool is_free(const struct hg_qp *qp)
     return true;
 }
 
-/* What equal points of both classes share is a multiple of C, and moves no gradient: how much that would be of point
- * k's coefficient, by what each side of its equals has. */
+/* Returns how much of point k's coefficient is shared with equal points of the other class, by what each side of its
+ * equals has: that is a multiple of C, and moves no gradient. */
 static double shared_part(const struct hg_part *part, const uint32_t *equal, double (*side)[2], size_t k)
 {
     const double *sides = side[equal[part->point[k]]], own = sides[part->qp.beta[0][k] > 0];
     return own > 0 ? HG_MIN(sides[0], sides[1]) / own : 0;
 }
 
-/* side[first of equal points][side]; returns the sum of what they share, of both sides. */
+/* Fills side[first of equal points][side]; returns the sum of what they share, of both sides. */
 static double find_shared(const struct hg_part *part, const uint32_t *equal, double (*side)[2])
 {
     double sum = 0;
@@ -299,7 +299,7 @@ static hinge_status begin_folds(struct hg_selecting *s, const hinge_grid_point *
 
 /* ---- predictions ------------------------------------------------------------------------------------------------- */
 
-/* By g of the batch's problem b: at its points, or (elsewhere) at those that its fold holds out. */
+/* Decides rows by g of the batch's problem b: at its points, or (elsewhere) at those that its fold holds out. */
 static void decide(const struct hg_selecting *s, size_t b, const double *g, bool elsewhere)
 {
     const struct hg_batched *batched = &s->batch[b];
@@ -319,15 +319,15 @@ static void decide(const struct hg_selecting *s, size_t b, const double *g, bool
         }
 }
 
-/* Also for rows of classes that are not the problem's. */
+/* Decides held-out rows, also those of classes that are not the problem's. */
 static void decide_all(void *arg, size_t k, const double *g)
 {
     const struct hg_selecting *s = arg;
     decide(s, s->first_of_batch + k, g, true);
 }
 
-/* The class of a row as hinge_predict finds it, among those that the fold was trained on: by votes, or the largest.
- * trained: [n_classes]; vote: [n_classes] */
+/* Returns the class of a row as hinge_predict finds it, among those that the fold was trained on: by votes, or the
+ * largest. trained: [n_classes]; vote: [n_classes] */
 static size_t class_by(const struct hg_problem *pr, const double *decision, const struct hg_part *part,
                        const bool *trained, size_t *vote)
 {

@@ -144,7 +144,7 @@ static double area(const struct sample *m)
     return firsts > 0 && others > 0 ? wins / firsts / others : NAN;
 }
 
-/* Of a row, by a sigmoid. */
+/* Returns the log loss of a row, by a sigmoid. */
 static double log_loss(const struct sample *m, const double *ab, size_t row)
 {
     double f = ab[0] * m->decision[row] + ab[1]; /* P(first) = 1 / (1 + exp(f)) */
@@ -217,7 +217,7 @@ bool hg_row_loss(const struct hg_selecting *s, hinge_score score, size_t row, do
 
 /* ---- a point ----------------------------------------------------------------------------------------------------- */
 
-/* But for the log loss. */
+/* Makes all scores but for the log loss. */
 static void score_sample(struct sample *m)
 {
     for (int k = 0; k < HINGE_N_SCORES; k++)

@@ -16,7 +16,7 @@ enum { FOLDS_AT_ONCE = 2 }; /* where points like it were dropped */
 
 /* ---- set-up ------------------------------------------------------------------------------------------------------ */
 
-/* What the grid names is checked point by point: here it gets values that any training takes. */
+/* Makes parameters that any training takes of those given: what the grid names is checked point by point. */
 static hinge_params template_of(const hinge_params *given, const hinge_select_options *o)
 {
     hinge_params p = *given;
@@ -113,7 +113,7 @@ static double score_of(const struct hg_selecting *s, const hinge_grid_point *poi
     return (by_fold ? point->mean : point->score)[s->out->score];
 }
 
-/* Less than 0: a is simpler. */
+/* Compares points; less than 0: a is simpler. */
 static int compare_simplicity(const hinge_grid_point *a, const hinge_grid_point *b)
 {
     if (a->C != b->C)
@@ -154,7 +154,7 @@ static const hinge_grid_point *find_best(const struct hg_selecting *s)
 
 /* ---- dropping ---------------------------------------------------------------------------------------------------- */
 
-/* Of n fair coins, the probability of so many heads at most. */
+/* Returns, of n fair coins, the probability of so many heads at most. */
 static double binomial_tail(double heads, double n)
 {
     double sum = 0, term = -n * log(2); /* the logarithm of a number of heads' */
@@ -165,7 +165,7 @@ static double binomial_tail(double heads, double n)
     return sum;
 }
 
-/* What is known by the folds that are done. */
+/* The standing of a point beside the best, by the folds that are done. */
 struct standing {
     double loss, seen, held; /* sum of losses on rows so many; rows of all folds */
     double worse, better;    /* rows on which the best point is nearer, or farther */
@@ -219,7 +219,7 @@ static hinge_point_state judge(const struct hg_selecting *s, const struct standi
     return HINGE_POINT_WAITING;
 }
 
-/* Where the rest of a point's folds need not be trained, its state says so. */
+/* Sets the state of a point the rest of whose folds need not be trained. */
 static void drop(const struct hg_selecting *s, hinge_grid_point *point)
 {
     struct standing st;
@@ -258,8 +258,8 @@ static void follow_line(struct hg_selecting *s)
     s->falls = s->drops && s->line_loss > before ? s->falls + 1 : 0;
 }
 
-/* Where two points in a row were worse and worse, so are those of still larger C or nu, which would take longest. Buys:
- * 0.4 of the time of a9a's grid by race. */
+/* Drops points of a line: where two in a row were worse and worse, so are those of still larger C or nu, which would
+ * take longest. Buys: 0.4 of the time of a9a's grid by race. */
 static bool drop_with_line(const struct hg_selecting *s, hinge_grid_point *point)
 {
     if (s->falls < 2)

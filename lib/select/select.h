@@ -96,11 +96,11 @@ struct hg_selecting {
 
 /* ---- grid.c ------------------------------------------------------------------------------------------------------ */
 
-/* out->points, waiting, in the order of the table. */
+/* Makes out->points, waiting, in the order of the table. */
 hinge_status hg_grid_points(struct hg_selecting *s, hinge_error *err);
-/* order[n_points]: points of one kernel together, kernels from the middle outwards, C rising (nu likewise). */
+/* Makes order[n_points]: points of one kernel together, kernels from the middle outwards, C rising (nu likewise). */
 void hg_grid_order(const struct hg_selecting *s, size_t *order);
-/* Have both points the same kernel; and all the same but for C or nu? */
+/* Say whether both points have the same kernel; and all the same but for C or nu. */
 bool hg_same_kernel(const hinge_grid_point *a, const hinge_grid_point *b);
 bool hg_same_line(const hinge_grid_point *a, const hinge_grid_point *b);
 /* Whether both stand for the same parameters, so that one's scores are the other's. */
@@ -110,7 +110,7 @@ hinge_params hg_point_params(const struct hg_selecting *s, const hinge_grid_poin
 
 /* ---- deal.c ------------------------------------------------------------------------------------------------------ */
 
-/* out->fold, n_folds, repeats; s->folds. */
+/* Makes out->fold, n_folds, repeats; s->folds. */
 hinge_status hg_deal(struct hg_selecting *s, hinge_error *err);
 
 /* ---- scores.c ---------------------------------------------------------------------------------------------------- */
@@ -137,12 +137,13 @@ hinge_status hg_field_widens(const struct hg_selecting *s, struct hg_field *fiel
 
 /* ---- line.c ---------------------------------------------------------------------------------------------------- */
 
-/* The largest nu that the classes allow without fold f (SIZE_MAX: with all rows). class_weight: [n_classes + 1], for
- * work */
+/* Returns the largest nu that the classes allow without fold f (SIZE_MAX: with all rows). class_weight: [n_classes +
+ * 1], for work */
 double hg_select_most_nu(const struct hg_selecting *s, size_t f, double *class_weight);
 
 hinge_status hg_parts_init(struct hg_selecting *s, hinge_error *err);
-/* What was found is no start for what comes; with_lanes: nor are the working sets, whose kernel is another one. */
+/* Forgets what was found, which is no start for what comes; with_lanes: nor are the working sets, whose kernel is
+ * another one. */
 void hg_parts_forget(struct hg_selecting *s, bool with_lanes);
 
 /* Trains and predicts so many folds of a point: s->decisions and s->predictions of their rows. */

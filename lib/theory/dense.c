@@ -23,7 +23,7 @@ static double tau_of(const struct hg_dense *r)
     return r->at.z[r->m];
 }
 
-/* c'z + f'y */
+/* Returns c'z + f'y. */
 static double constant_part(const struct hg_dense *r, const struct hg_dense_point *x)
 {
     return hg_dot(r->c + r->e, x->z, r->m) + hg_dot(r->c, x->y, r->e);
@@ -46,7 +46,7 @@ static void residuals(struct hg_dense *r)
     r->mu = hg_dot(x->s, x->z, m + 1) / (double)(m + 1);
 }
 
-/* l = b - what x makes of it; returns the largest. */
+/* Makes l = b - what x makes of it; returns the largest. */
 static double what_is_left(struct hg_dense *r, const struct hg_dense_point *x)
 {
     size_t n = r->n;
@@ -64,7 +64,7 @@ static double what_is_left(struct hg_dense *r, const struct hg_dense_point *x)
     return hg_dense_largest(r->l, n + r->rows);
 }
 
-/* x = the solution for b, refined while that helps. */
+/* Makes x the solution for b, refined while that helps. */
 static bool solve_system(struct hg_dense *r, struct hg_dense_point *x)
 {
     memset(x->u, 0, r->all * sizeof(double));
@@ -89,7 +89,7 @@ static bool solve_tau_part(struct hg_dense *r)
     return solve_system(r, &r->tau_part);
 }
 
-/* out = the step that takes residuals to 1 - rate of themselves and products to rc. */
+/* Makes out the step that takes residuals to 1 - rate of themselves and products to rc. */
 static bool direction(struct hg_dense *r, double rate, struct hg_dense_point *out)
 {
     const struct hg_dense_point *x = &r->at, *t = &r->tau_part, *b = &r->base;
@@ -138,7 +138,7 @@ double hg_dense_gain(const struct hg_dense *r, hinge_qp_outcome kind)
     return kind == HINGE_QP_UNBOUNDED ? -hg_dot(r->p, x->u, r->n) : constant_part(r, x);
 }
 
-/* What u'Qu and p'u add up, each term by its size. */
+/* Returns what u'Qu and p'u add up, each term by its size. */
 static double gap_terms(const struct hg_dense *r)
 {
     const double *u = r->at.u;
@@ -173,13 +173,13 @@ static double accuracy(const struct hg_dense *r, bool rounding)
     return HG_MAX(gap / gap_size, HG_MAX(slope / slope_size, rows / rows_size));
 }
 
-/* Of a proof, as large as `size`, that lacks so much. */
+/* Returns the error of a proof, as large as `size`, that lacks so much. */
 static double over_gain(double lacks, double size, double gain)
 {
     return gain > 0 ? HG_MAX(lacks / gain, 1e-16 * (size / gain)) : INFINITY;
 }
 
-/* A'z + E'y of a proof that nothing is feasible */
+/* Judges A'z + E'y of a proof that nothing is feasible. */
 static double infeasible(struct hg_dense *r)
 {
     memset(r->l, 0, r->n * sizeof(double));
@@ -188,7 +188,7 @@ static double infeasible(struct hg_dense *r)
                      hg_dense_gain(r, HINGE_QP_INFEASIBLE));
 }
 
-/* Qu, Eu and what Au lacks of 0, of a proof that nothing bounds the objective */
+/* Judges Qu, Eu and what Au lacks of 0, of a proof that nothing bounds the objective. */
 static double unbounded(struct hg_dense *r)
 {
     double lacks = hg_dense_largest(r->qu, r->n), *of_rows = r->l + r->n;
@@ -222,7 +222,7 @@ static void move(struct hg_dense *r, const struct hg_dense_point *d, double step
         x->u[k] *= factor;
 }
 
-/* Mehrotra's predictor and corrector; false: nothing more to gain */
+/* Makes a step by Mehrotra's predictor and corrector; false: nothing more to gain. */
 static bool iterate(struct hg_dense *r)
 {
     struct hg_dense_point *x = &r->at, *d = &r->predictor;

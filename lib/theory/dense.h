@@ -23,8 +23,8 @@
 
 enum { HG_DENSE_KINDS = 3 }; /* HINGE_QP_SOLVED, _INFEASIBLE, _UNBOUNDED: ends that a point can be near */
 
-/* Where an inequality of the caller's went: two that are opposite, a'u >= c and -a'u >= -c, are one equality, since
- * nothing lies between them for an interior point to pass through. */
+/* Tells where an inequality of the caller's went: two that are opposite, a'u >= c and -a'u >= -c, are one equality,
+ * since nothing lies between them for an interior point to pass through. */
 struct hg_dense_place {
     size_t row;    /* of [E; A]; SIZE_MAX: nowhere, others imply it */
     double factor; /* 0: of A. Otherwise z is what of factor * y is not negative */
@@ -62,7 +62,7 @@ double hg_dense_power_of_two(double x);
 
 /* ---- dense_system.c ---------------------------------------------------------------------------------------------- */
 
-/* out = beta out + alpha Q u; the same of [E; A] u; out += alpha [E; A]'v */
+/* Multiply out = beta out + alpha Q u; the same of [E; A] u; out += alpha [E; A]'v */
 void hg_dense_add_q(const struct hg_dense *r, double alpha, const double *u, double beta, double *out);
 void hg_dense_add_rows(const struct hg_dense *r, double alpha, const double *u, double beta, double *out);
 void hg_dense_add_columns(const struct hg_dense *r, double alpha, const double *v, double *out);
@@ -78,7 +78,8 @@ bool hg_dense_add_solution(struct hg_dense *r, struct hg_dense_point *x);
 
 void hg_dense_copy(const struct hg_dense *r, struct hg_dense_point *to, const struct hg_dense_point *from);
 
-/* What the point is divided by: tau; c'z + f'y of a proof that nothing is feasible, -p'u of one that nothing bounds. */
+/* Returns what the point is divided by: tau; c'z + f'y of a proof that nothing is feasible, -p'u of one that nothing
+ * bounds. */
 double hg_dense_gain(const struct hg_dense *r, hinge_qp_outcome kind);
 
 /* How far r->at is from a solution, or a proof: hinge_qp_result.residual. 1e-16 at least where rounding would hide

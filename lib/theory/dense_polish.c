@@ -19,8 +19,8 @@ enum { MAX_ROUNDS = 12, MAX_STEPS = 30 };
 
 static const double as_good = 1e-12; /* values below are rounding: of two such points the later has the better u */
 
-/* What u and z, y are to be divided by, unless they are to be made anew; then they are: all 0 but what a proof must
- * gain by. */
+/* Sets what u and z, y are to be divided by, unless they are to be made anew; then they are: all 0 but what a proof
+ * must gain by. */
 static void start(struct hg_dense *r, hinge_qp_outcome kind, bool fresh, double weight)
 {
     struct hg_dense_point *x = &r->at;
@@ -39,7 +39,7 @@ static void start(struct hg_dense *r, hinge_qp_outcome kind, bool fresh, double 
     x->s[r->m] = 0;
 }
 
-/* l: what the point lacks of the equations; the largest. */
+/* Makes l what the point lacks of the equations; returns the largest. */
 static double lacks(struct hg_dense *r, hinge_qp_outcome kind)
 {
     const struct hg_dense_point *x = &r->at;

@@ -1,6 +1,6 @@
 /*
- * What is done to a quadratic program before its first step: checks, scaling, and which equalities depend on others.
- * Read dense.h before.
+ * Does what is done to a quadratic program before its first step: checks, scaling, and which equalities depend on
+ * others. Read dense.h before.
  */
 #include "lib/theory/dense.h"
 
@@ -106,8 +106,8 @@ static void equilibrate(struct hg_dense *r)
     }
 }
 
-/* u = size scaled u, and cost times the objective, such that p and Q have largest elements of about 1, where both are
- * not 0. */
+/* Scales u = size scaled u, and cost times the objective, such that p and Q have largest elements of about 1, where
+ * both are not 0. */
 static void scale_objective(struct hg_dense *r)
 {
     size_t n = r->n;
@@ -135,8 +135,8 @@ static bool is_convex(struct hg_dense *r)
     return LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'U', (lapack_int)n, r->factor, (lapack_int)n) == 0;
 }
 
-/* Which equalities the others imply: rows that Gram and Schmidt's process, the largest first, leaves next to nothing
- * of. */
+/* Finds which equalities the others imply: rows that Gram and Schmidt's process, the largest first, leaves next to
+ * nothing of. */
 static void find_held(struct hg_dense *r)
 {
     size_t n = r->n, e = r->e;

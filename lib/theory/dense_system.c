@@ -15,7 +15,7 @@
 
 /* ---- products ---------------------------------------------------------------------------------------------------- */
 
-/* out = beta out + alpha M x, M [rows * cols], or its transpose */
+/* Makes out = beta out + alpha M x, M [rows * cols], or its transpose. */
 static void multiply(CBLAS_TRANSPOSE transpose, double alpha, const double *matrix, size_t rows, size_t cols,
                      const double *x, double beta, double *out)
 {

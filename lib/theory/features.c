@@ -60,7 +60,7 @@ hinge_status hinge_polynomial_dimension(size_t d, int degree, size_t rows, size_
     return hg_ok(err);
 }
 
-/* sqrt(C(Q, q) zeta^(Q-q) gamma^q), without overflow before the product itself overflows. */
+/* Returns sqrt(C(Q, q) zeta^(Q-q) gamma^q), without overflow before the product itself overflows. */
 static double level_scale(const struct polynomial *p, int q)
 {
     double scale = 1;

@@ -11,7 +11,7 @@
 #include <math.h>
 #include <string.h>
 
-/* sum[n] = K coef over points[n] of a source. */
+/* Makes sum[n] = K coef over points[n] of a source. */
 static hinge_status multiply(struct hg_gram *gram, const uint32_t *points, size_t n, const double *coef, double *sum,
                              hinge_error *err)
 {

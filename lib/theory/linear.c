@@ -27,7 +27,7 @@ size_t hinge_argmax(const double *values, size_t n)
 
 enum { CHUNK = 256 }; /* rows that a thread takes in one go */
 
-/* decisions = X w' + b for rows first .. first + count; room [CHUNK * d] for rows that do not stand in memory as
+/* Makes decisions = X w' + b for rows first .. first + count; room [CHUNK * d] for rows that do not stand in memory as
  * doubles */
 static void decide(const struct hg_points *x, size_t first, size_t count, const double *w, const double *b, size_t k,
                    double *room, double *decisions)

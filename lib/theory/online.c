@@ -82,7 +82,7 @@ const double *hg_take_rows(const struct hg_points *points, size_t first, size_t 
     return room;
 }
 
-/* f = rows w + b */
+/* Makes f = rows w + b. */
 static void decide(const double *rows, size_t ld, size_t count, size_t d, const double *w, double b, double *f)
 {
     for (size_t i = 0; i < count; i++)
@@ -95,7 +95,7 @@ static void decide(const double *rows, size_t ld, size_t count, size_t d, const 
 
 /* ---- all examples ------------------------------------------------------------------------------------------------ */
 
-/* part: gradient [d + 1] if wanted, sum of losses, errors, and in sum[d + 1], [d + 2] */
+/* Sums up into part: gradient [d + 1] if wanted, sum of losses, errors, and in sum[d + 1], [d + 2] */
 static bool sweep_stretch(const struct hg_online *o, size_t s, const double *w, double b, double offset, bool strict,
                           bool gradient, int thread)
 {

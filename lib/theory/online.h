@@ -45,12 +45,12 @@ struct hg_online_sweep {
     size_t errors; /* y f <= 0 */
 };
 
-/* x, and its threads. */
+/* Checks x and its threads. */
 hinge_status hg_examples_check(const hinge_matrix *x, int threads, hinge_error *err);
-/* What both methods take, and give back. */
+/* Checks what both methods take and give back. */
 hinge_status hg_online_check(const hinge_matrix *x, const double *y, int threads, int bias, const double *w,
                              const double *b, hinge_error *err);
-/* x, y are borrowed, w is 0. batch 0: no batches will be visited. */
+/* Begins a run: x, y are borrowed, w is 0. batch 0: no batches will be visited. */
 hinge_status hg_online_init(struct hg_online *o, const hinge_matrix *x, const double *y, size_t batch, bool bias,
                             int threads, hinge_progress_fn progress, void *progress_arg, hinge_error *err);
 /* Gives back w and b (or NULL) of a run that went well; the run is gone. */
@@ -61,17 +61,18 @@ hinge_status hg_online_end(struct hg_online *o, hinge_status status, double *w, 
 bool hg_online_sweep(struct hg_online *o, const double *w, double b, double offset, bool strict, double *gradient,
                      struct hg_online_sweep *sweep);
 
-/* To be called after each round: tells the callback, as in long rounds about ten times a second. True: it wants an end.
- * loss: of the round, or NaN. */
+/* Tells the callback after each round, as in long rounds about ten times a second. True: it wants an end. loss: of the
+ * round, or NaN. */
 bool hg_online_tell(struct hg_online *o, bool round_over, double loss);
 
-/* What is done with a batch: rows x - mean, *ld from each other, and c: y of those with y f < offset, otherwise 0. */
+/* Says what is done with a batch: rows x - mean, *ld from each other, and c: y of those with y f < offset, otherwise
+ * 0. */
 typedef void hg_online_batch(void *arg, const double *rows, size_t ld, size_t count, bool any);
 /* All batches, in an order of the examples that is drawn anew; strict false: y f <= offset. */
 void hg_online_pass(struct hg_online *o, uint64_t *state, double offset, bool strict, hg_online_batch *batch,
                     void *arg);
 
-/* w = shrink w + step rows' c, b += bias_step sum c (where it takes part). */
+/* Steps w = shrink w + step rows' c, b += bias_step sum c (where it takes part). */
 void hg_online_step(struct hg_online *o, const double *rows, size_t ld, size_t count, double shrink, double step,
                     double bias_step);
 

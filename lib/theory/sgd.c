@@ -42,7 +42,7 @@ static void project(const struct sgd *s)
         cblas_dscal(d, 1 / sqrt(2 * s->p->lambda * norm2), s->o->w, 1);
 }
 
-/* mean += 2 / (t + 1) (iterate - mean), the mean with weights 1, 2, .. t. */
+/* Adds an iterate to the mean: mean += 2 / (t + 1) (iterate - mean), the mean with weights 1, 2, .. t. */
 static void average(struct sgd *s)
 {
     double share = s->p->last ? 1 : 2 / (s->t + 1);
