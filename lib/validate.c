@@ -67,6 +67,7 @@ static void sum_reports(const struct validation *v, bool by_side, hinge_report *
         hg_add_report(&sum, &v->reports[f]);
     sum.n = v->problem->n;
     sum.d = v->problem->d;
+    sum.distinct = 0;
     sum.threads = hg_threads(v->jobs.params.threads);
     if (by_side) {
         sum.memory_bytes *= HG_MIN((size_t)sum.threads, v->folds);

@@ -153,9 +153,10 @@ static void go_on(void **state)
         params.eps = 0.01;
         fine = params;
         fine.eps = 1e-5;
-        hinge_report report;
-        double *p = validate(&two, &params, 5, &report), *q = validate(&two, &fine, 5, NULL);
+        hinge_report report, apart;
+        double *p = validate(&two, &params, 5, &report), *q = validate(&two, &fine, 5, &apart);
         assert_non_null(strstr(report.path, "5 folds from its solution"));
+        assert_true(report.distinct > 0 && apart.distinct == 0); /* of all rows; of no one training */
         assert_int_equal(report.outcome, HINGE_CONVERGED);
         assert_true(share_equal(p, q, two.n) > 0.98);
         params.task = fine.task = HINGE_EPSILON_SVR;

@@ -244,7 +244,7 @@ fi
 
 "$hinge" train --json --certify --test two.test -c 10 two m >report 2>err
 check "train --json" keys report outcome seconds seconds_load seconds_save iterations rounds objective \
-    task kernel gamma C eps violation error n n_distinct d n_classes n_sv n_bsv rho rows_computed rows_asked rows_evicted cache_bytes \
+    task kernel gamma C eps violation error n distinct d n_classes n_sv n_bsv rho rows_computed rows_asked rows_evicted cache_bytes \
     peak_bytes memory_bytes threads precision path blas primal dual gap kkt slackness \
     seconds_certificate accuracy seconds_predict n_test
 "$hinge" train --certify --test two.test -c 10 two m >out 2>err

@@ -21,7 +21,7 @@ static void json_report(struct json *j, const hinge_report *r)
     json_put(j, "outcome %s, seconds %g, iterations %" PRIu64 ", rounds %" PRIu64 ", objective %g, violation %g",
              hinge_outcome_text(r->outcome), r->seconds, r->iterations, r->rounds, r->objective, r->violation);
     json_put(j, "error %g, gap_relative %g, rank %zu, trace_error %g", r->error, r->gap, r->rank, r->trace_error);
-    json_put(j, "n %zu, n_distinct %zu, d %zu, n_classes %zu, n_problems %zu, n_sv %zu, n_bsv %zu", r->n, r->distinct,
+    json_put(j, "n %zu, distinct %zu, d %zu, n_classes %zu, n_problems %zu, n_sv %zu, n_bsv %zu", r->n, r->distinct,
              r->d, r->n_classes, r->n_problems, r->n_sv, r->n_bsv);
     json_put(j, "newton_steps %" PRIu64 ", newton_no_room %zu", r->newton_steps, r->newton_no_room);
     json_put(j, "rows_asked %" PRIu64 ", rows_computed %" PRIu64 ", rows_evicted %" PRIu64, r->rows_asked,
@@ -195,9 +195,15 @@ static void print_json(const struct train_settings *s, const struct train_run *r
     json_close(&j, '}');
 }
 
+/* Tells whether a report sums over folds; otherwise it is that of all rows, from whose solution folds may go on. */
+static int sums_folds(const hinge_report *r, size_t folds)
+{
+    return folds && r->distinct == 0;
+}
+
 static void print_vectors(const hinge_report *r, size_t folds)
 {
-    if (folds)
+    if (sums_folds(r, folds))
         printf("%-16s %zu in %zu folds of %zu examples (%zu bounded)\n", "support vectors", r->n_sv, folds, r->n,
                r->n_bsv);
     else
@@ -289,8 +295,9 @@ static void print_table(const struct train_settings *s, const struct train_run *
     if (s->certify)
         print_certificate(&run->certificate);
     if (s->folds)
-        printf("%-16s %zu, drawn by seed %" PRIu64 "; the numbers above are their sums\n", "folds", s->folds,
-               s->params.seed);
+        printf("%-16s %zu, drawn by seed %" PRIu64 "; %s\n", "folds", s->folds, s->params.seed,
+               sums_folds(r, s->folds) ? "the numbers above are their sums"
+                                       : "the solution above is that of all rows, from which they went on");
     else
         printf("%-16s %s\n", "model", s->model_path);
     if (s->test) {

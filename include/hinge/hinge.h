@@ -351,7 +351,7 @@ typedef struct hinge_report {
     hinge_outcome outcome; /* the worst of all two-class problems; STOPPED and TIME_LIMIT go before all others */
     size_t n, d;           /* examples and features trained on (weight 0 left out) */
     size_t distinct;       /* examples that differ in features, or in class or target: equal ones are solved as one, and
-                            * its alpha goes to them in their order, each up to its bound. 0: cross-validation */
+                            * its alpha goes to them in their order, each up to its bound. 0: a sum over folds */
     size_t n_classes;      /* 2 for regression and one-class, as in LIBSVM */
     size_t n_problems;     /* two-class problems: k (k-1) / 2 for k classes, k one-vs-rest, 1 otherwise */
     size_t n_sv, n_bsv;    /* distinct support vectors, and pairs' bounded ones (alpha = C) summed */
