@@ -61,6 +61,8 @@ static bool choose_split(const struct hg_points *points, const uint32_t *id, siz
     return most > 0;
 }
 
+/* Splits points [begin, end) of the list at the mean of the feature that varies most, down to leaves: a k-d tree, of
+ * which only the leaves' ends are kept. Points of a leaf are neighbours, and stand side by side in the list. */
 static void split(struct tree *t, size_t begin, size_t end, int depth)
 {
     size_t feature = 0, low = begin, high = end;
@@ -139,6 +141,8 @@ bool hg_cells_are_far(const float *a, const float *b, size_t d, double distance2
     return sum >= distance2 * 1.0001; /* the boxes are rounded to f32 */
 }
 
+/* Compares all pairs of boxes, and adds up the share of pairs of points whose cells are near: it says whether cells are
+ * worth it, and what a kernel value costs with them. */
 static void compare(const struct tree *t, struct hg_cells *cells, const float *box, double distance2, int threads)
 {
     size_t d = t->points->x.cols, count = cells->count;

@@ -27,6 +27,7 @@ static uint64_t hash_of(const struct hg_points *points, size_t i)
     return (sum ^ sum >> 32) * 0x9e3779b97f4a7c15;
 }
 
+/* Says whether points are equal in all features, as they are given: -0 equals 0, and NaN equals nothing. */
 static bool are_equal(const struct hg_points *a, size_t i, const struct hg_points *b, size_t j)
 {
     double x[AT_ONCE], z[AT_ONCE];

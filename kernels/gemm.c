@@ -65,6 +65,8 @@ double hg_tiler_close(const hinge_kernel *kernel, hinge_dtype type, size_t d, do
     return fmax(log(fmin(lost, DBL_MAX) / wanted), 1) / kernel->gamma;
 }
 
+/* Returns ||x_i - z_j||^2 by differences, which cancel nothing: for points so close that norms and a dot product would
+ * leave no digits. */
 static double squared_difference(const struct hg_origin *a, size_t i, const struct hg_origin *b, size_t j, size_t d)
 {
     double x[AT_ONCE], z[AT_ONCE], sum = 0;

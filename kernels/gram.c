@@ -321,6 +321,8 @@ static uint64_t work_on(struct hg_gram *g, const struct hg_fetch *f, const struc
     return values;
 }
 
+/* Makes rows [row0, row0 + count) of those asked for: the left side once, then tiles by a team of threads. How large
+ * the team is depends on how the last ones fared (hg_crew), which the values do not. */
 static hinge_status fetch_some(struct hg_gram *g, const struct hg_fetch *f, size_t row0, size_t count)
 {
     hinge_stages *stages = g->super.stages;
@@ -357,6 +359,7 @@ static hinge_status fetch_some(struct hg_gram *g, const struct hg_fetch *f, size
     return (hinge_status)failed;
 }
 
+/* Answers a fetch, max_rows rows at a time: as many as a left side of 32 MB holds, 2,048 at most. */
 static hinge_status fetch(struct hg_rows *super, const struct hg_fetch *f)
 {
     struct hg_gram *g = (struct hg_gram *)super;
@@ -370,6 +373,8 @@ static hinge_status fetch(struct hg_rows *super, const struct hg_fetch *f)
     return status;
 }
 
+/* Makes K(x_i, x_i): 1 of RBF, by norms where the kernel is one of dot products, an entry of the matrix given, or a
+ * call of the user's function. */
 static hinge_status diagonal(const struct hg_rows *super, double *out)
 {
     const struct hg_gram *g = (const struct hg_gram *)super;

@@ -89,6 +89,9 @@ static const float q32[] = { 0x1.41fb28p-12F, 0x1.5f3e54p-9F, 0x1.3b2d4ep-6F, 0x
                              0x1.ebfbdcp-2F,  0x1.62e430p+0F, 2.0F };
 enum { TERMS32 = sizeof q32 / sizeof *q32 };
 
+/* Returns exp(c d) = 2^n 2^f: SHIFT32 rounds hi d to the integer n, which then stands in the low bits of the sum; f
+ * is what is left, with the low part of c log2(e), and p the polynomial of 2^f; n is put into the exponent of the
+ * result. */
 static inline float exp32(struct hg_exp32 c, float d)
 {
     d = d > c.limit ? c.limit : d;
@@ -118,6 +121,7 @@ static struct hg_exp64 exp_scale64(double c)
     return (struct hg_exp64){ hi, lo, 0x1p-60 / size, (hi > 0 ? 1025 : 1022) / size };
 }
 
+/* Does the same in f64, by a polynomial whose terms are taken in pairs, so that they need not wait for each other. */
 static inline double exp64(struct hg_exp64 c, double d)
 {
     d = d > c.limit ? c.limit : d;

@@ -251,6 +251,8 @@ static hinge_status fit_problems(const struct calibration *c, struct calibrated 
     return HINGE_OK;
 }
 
+/* Trains each problem's folds and fits a sigmoid to what they say of the rows that they have not seen: values of rows
+ * trained on would be too far from 0. */
 static hinge_status by_folds(struct calibration *c, hinge_model *model, hinge_error *err)
 {
     const struct hg_problem *pr = c->problem;

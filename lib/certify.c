@@ -143,6 +143,8 @@ static void layer_bias(const struct hg_problem *pr, struct solved *s, double *bi
     bias[1] += r;
 }
 
+/* Adds what a problem's solution is worth: residuals of sums and boxes, slackness, violation, and both objectives,
+ * whose difference is summed entry by entry, as a difference of two large numbers would not tell a small gap. */
 static void judge(const struct hg_problem *pr, struct solved *s, hinge_certificate *c)
 {
     const struct hg_qp *qp = &s->qp;

@@ -70,6 +70,8 @@ static void set_equal(const struct hg_prediction *j, const struct hg_workplace *
         }
 }
 
+/* Makes the kernel values of the block's examples and support vectors [first, first + n), or their sums with
+ * coefficients where these can be made as values are (j->summed). */
 static hinge_status kernel_tile(const struct hg_prediction *j, const struct hg_tiler *tiler, const struct hg_left *left,
                                 const struct hg_workplace *w, size_t rows, size_t first, size_t n)
 {
@@ -152,6 +154,8 @@ static void add_up(const struct hg_workplace *w, size_t rows)
         }
 }
 
+/* Sums over support vectors, tile by tile of them, while a tile's values are in the caches. Where squared distances by
+ * norms would lose their digits (close > 0), tiles are made by GEMM, which looks at close pairs anew. */
 static hinge_status decide_by_tiles(const struct hg_prediction *j, struct hg_workplace *w, size_t row, size_t rows)
 {
     const hinge_model *m = j->m;
@@ -177,6 +181,7 @@ static hinge_status decide_by_tiles(const struct hg_prediction *j, struct hg_wor
     return HINGE_OK;
 }
 
+/* Takes w of each problem instead of support vectors, in f64 whatever the model's type. */
 static void decide_linear(const struct hg_prediction *j, const struct hg_workplace *w, size_t row, size_t rows)
 {
     const hinge_model *m = j->m;

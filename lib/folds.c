@@ -144,6 +144,8 @@ static hinge_status train_by_weights(const struct hg_jobs *jobs, struct hg_job *
     return status;
 }
 
+/* Trains on a copy of the job's rows, as a training on them alone would; train_by_weights leaves the others where they
+ * are, and gives them a weight of 0. */
 static hinge_status train_on_copy(const struct hg_jobs *jobs, struct hg_job *job, hinge_params *p, hinge_model **model,
                                   hinge_error *err)
 {

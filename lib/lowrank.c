@@ -33,6 +33,8 @@ static void drop_columns(struct hg_lowrank *l, size_t rank, size_t used)
     l->super.d = used;
 }
 
+/* Factors the kernel by pivoted Cholesky, up to `rank` columns or until next to nothing of the trace is left: the
+ * pivots are the points that the columns so far represent worst. */
 static hinge_status factor_kernel(struct hg_lowrank *l, const struct hg_problem *pr, size_t rank, int threads,
                                   const struct hg_halt *halt, hinge_error *err)
 {

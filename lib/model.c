@@ -300,6 +300,8 @@ size_t hg_model_seen(const hinge_model *m, double norm)
     return (size_t)(bits * 0x9e3779b97f4a7c15 >> 32) & (m->seen_slots - 1);
 }
 
+/* Makes the table by which an example that equals a support vector gets exactly 1 as its kernel value, as in
+ * training. */
 static bool derive_equal(hinge_model *m, int threads)
 {
     struct hg_points points = hg_model_points(m, HINGE_F64);
@@ -360,6 +362,7 @@ static bool derive_norms(hinge_model *m, int threads)
     return true;
 }
 
+/* Makes what predictions in f32 need: support vectors as panels or plain rows, and coefficients. */
 static bool derive_f32(hinge_model *m, int threads)
 {
     if (!choose_f32(m))

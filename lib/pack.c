@@ -26,6 +26,7 @@ static size_t number_sv(const struct hg_training *t, uint32_t *number)
     return n_sv;
 }
 
+/* Fills in the support vectors, by class and in the order of rows in each, and where each stands in the data. */
 static void fill_sv(const struct hg_training *t, const uint32_t *number, hinge_model *m)
 {
     const struct hg_problem *pr = &t->problem;
@@ -49,6 +50,8 @@ static void fill_sv(const struct hg_training *t, const uint32_t *number, hinge_m
         m->d = HG_MAX(m->d, m->sv_serial[sv] + 1);
 }
 
+/* Fills in coefficients as LIBSVM lays them out: of a pair of classes a < b, row b - 1 of class a's support vectors and
+ * row a of class b's. */
 static void fill_coef(const struct hg_training *t, const uint32_t *number, hinge_model *m)
 {
     const struct hg_problem *pr = &t->problem;

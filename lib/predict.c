@@ -28,6 +28,8 @@ static size_t block_rows(const struct hg_prediction *j)
 
 /* ---- labels ------------------------------------------------------------------------------------------------------ */
 
+/* Returns the label by the decision values: the sign of one, the largest of one-vs-rest's, or the most votes of pairs,
+ * where of as many the first class wins, as LIBSVM has it. */
 static double label_of(const hinge_model *m, const double *decision, size_t *votes)
 {
     if (m->task == HINGE_ONE_CLASS)
@@ -99,6 +101,8 @@ static bool is_open(const struct hg_prediction *j, double norm, const double *de
     return open || (!j->as_asked && label_is_open(m, decision, size, votes));
 }
 
+/* Predicts a block of rows: sums over the support vectors, less rho, then what they leave open for a second look in
+ * f64, and labels. */
 static hinge_status predict_block(const struct hg_prediction *j, struct hg_workplace *w, size_t row, size_t rows)
 {
     const hinge_model *m = j->m;
@@ -176,6 +180,8 @@ static void tell(struct hg_prediction *j, size_t rows)
     omp_unset_lock(&j->lock);
 }
 
+/* Predicts all rows, block by block. A thread's work space is laid out twice by the same function, once to measure it;
+ * a small one stands on the stack, since a call for one row should take no longer than the row. */
 static hinge_status predict_all(struct hg_prediction *j, int threads, hinge_error *err)
 {
     size_t total = j->x.n, rows = HG_MAX(block_rows(j), (size_t)1), blocks = (total + rows - 1) / rows;

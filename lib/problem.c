@@ -113,6 +113,8 @@ static size_t lower_bound(const struct hg_numbered *row, size_t n, double label)
     return low;
 }
 
+/* Sorts rows by class, the first class's first, each class's as they are given; rows of weight 0 are left out. A
+ * two-class problem then is two ranges. */
 static hinge_status order_by_class(struct hg_problem *pr, size_t n, hinge_error *err)
 {
     struct hg_numbered *row = hg_alloc(n, sizeof *row);
@@ -188,6 +190,8 @@ hinge_status hg_problem_look(struct hg_problem *pr, hinge_error *err)
     return HINGE_OK;
 }
 
+/* Finds each row's column of a precomputed kernel matrix: the one that precomputed_index names, or that of the row's
+ * own number. */
 static hinge_status check_columns(struct hg_problem *pr, hinge_error *err)
 {
     const size_t *index = pr->params.precomputed_index;

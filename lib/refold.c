@@ -129,6 +129,9 @@ hinge_status hg_refold_predict(const struct hg_training *t, hinge_status status,
     return status;
 }
 
+/* Solves each fold from the solution of all rows: the boxes of a fold's rows become empty, what their coefficients had
+ * is shared out, and the run goes on with its rows, W and gradient. A fold that does not converge leaves the whole to
+ * separate trainings. */
 static hinge_status solve_folds(struct folds *folds, struct hg_run *run, hinge_error *err)
 {
     const struct hg_refolding *of = folds->of;

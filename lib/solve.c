@@ -219,6 +219,7 @@ static hinge_status run_rows(struct work *w, const struct hg_smo_options *o, str
     return HINGE_OK;
 }
 
+/* Runs block SMO, and tells what it took: sources of rows are its own, and freed here. */
 static hinge_status run_smo(struct work *w, const struct hg_smo_options *o)
 {
     struct hg_solution *s = w->s;
@@ -494,6 +495,8 @@ static hinge_status start_inside(struct work *w)
     return HINGE_OK;
 }
 
+/* Solves the problem over its distinct points: by SMO, or inside, or first by the one and then by the other where that
+ * is allowed. */
 static hinge_status solve_reduced(struct work *w)
 {
     const struct hg_training *t = w->t;
@@ -535,6 +538,8 @@ static void take_what_is_over(const struct hg_qp *qp, const uint32_t *at, size_t
         beta[taker] -= over;
 }
 
+/* Keeps what a problem's QP came to as its solution: coefficients of rows rather than points, rho, and what they need
+ * on their way. */
 static hinge_status keep_solution(struct work *w)
 {
     struct hg_solution *s = w->s;

@@ -113,6 +113,9 @@ static void training_free(struct hg_training *t)
     omp_destroy_lock(&t->lock);
 }
 
+/* Makes all that problems of a training share: classes and weights, distinct rows, the copy that kernels read, cells.
+ * The order is that of need: the choice of the solver decides which copy there is, and counts decide whether there are
+ * cells. */
 static hinge_status training_init(struct hg_training *t, const hinge_matrix *x, const double *y,
                                   const hinge_params *params, hinge_error *err)
 {

@@ -69,6 +69,9 @@ static bool any_larger(size_t n, const double *coef, double most)
     return any;
 }
 
+/* Adds a tile's rows to the sum while the tile is in the caches of the thread that made it. Column ranges are disjoint
+ * and their tiles come in the order of rows, so that no lock is needed and the bits are the same for any number of
+ * threads. */
 static void add_tile(void *arg, const struct hg_tile *tile)
 {
     const struct sum *s = arg;
@@ -104,6 +107,8 @@ struct dot {
     double *part; /* [ranges * rows * 2] sums, and those of squares */
 };
 
+/* Sums a tile's rows into parts, one a range of columns and row: threads may finish ranges in any order, and the parts
+ * are added up in that of columns afterwards. */
 static void dot_tile(void *arg, const struct hg_tile *tile)
 {
     const struct dot *d = arg;

@@ -119,6 +119,8 @@ static bool factor_blocks(struct hg_cholesky *c, const struct hg_halt *halt)
     return true;
 }
 
+/* Scales the matrix to a diagonal of 1 + shift, and factors it. The shift is a ridge for what rounding has made of a
+ * semi-definite matrix. */
 static bool decompose(struct hg_cholesky *c, const double *matrix, const struct hg_halt *halt)
 {
     bool done = false;

@@ -36,6 +36,8 @@ struct change {
     double a, l, u, m;
 };
 
+/* Makes Newton's change of a variable's a, l, u, m for t = <z, dw>, by the equations at the top of this file. target is
+ * mu; e_l and e_u are Mehrotra's second-order terms, 0 of a predictor. A variable without a bound has no u and m. */
 static struct change change_of(const struct hg_variable *v, double t, double target, double e_l, double e_u)
 {
     struct change d = { 0, 0, 0, 0 };
@@ -51,6 +53,8 @@ static struct change change_of(const struct hg_variable *v, double t, double tar
     return d;
 }
 
+/* Makes the change that is taken: the predictor's products, a l and u m, are what its linearisation left out, and are
+ * taken out of the target. */
 static struct change whole_change(const struct hg_interior *r, const struct hg_variable *v, size_t i)
 {
     struct change e = change_of(v, r->t_affine[i], 0, 0, 0);
@@ -71,6 +75,8 @@ static double longest(const struct hg_variable *v, const struct change *d, doubl
 
 enum { PRODUCTS, PAIRS, LINEAR, SLACK, SUM_A, HEADING_UP }; /* sums of normal_rows; its least is that of y */
 
+/* Makes, for the sweep that measures where the iterate is, beta and the weights G of the normal matrix, h in its two
+ * parts (that of mu is kept apart, as mu is not known yet), and the sums of the gap and the objective. */
 static void normal_rows(void *arg, const struct hg_block *b)
 {
     struct hg_interior *r = arg;
@@ -105,6 +111,8 @@ static void normal_rows(void *arg, const struct hg_block *b)
 
 enum { FIRST, SECOND }; /* derivatives of the complementary products along the predictor, and its longest step */
 
+/* Follows the step to mu = 0 of each row: how far it can go, what the products a l and u m would be there, and the
+ * second-order terms of h. */
 static void predictor_rows(void *arg, const struct hg_block *b)
 {
     struct hg_interior *r = arg;
@@ -126,6 +134,7 @@ static void predictor_rows(void *arg, const struct hg_block *b)
     }
 }
 
+/* Finds dbeta and the longest step of the whole change, by t = Z dw. */
 static void step_rows(void *arg, const struct hg_block *b)
 {
     struct hg_interior *r = arg;
@@ -145,6 +154,8 @@ static void step_rows(void *arg, const struct hg_block *b)
     }
 }
 
+/* Takes the step, of one length for all variables: then the residuals shrink alike, and stay consistent with each
+ * other. */
 static void advance_rows(void *arg, const struct hg_block *b)
 {
     struct hg_interior *r = arg;
@@ -282,6 +293,8 @@ static bool report_progress(struct hg_interior *r, const struct hg_sweep *s)
     return false;
 }
 
+/* Judges the relative gap. Without a better one for some iterations the step is taken to be stuck, since rounding is
+ * all that is left; while no gap was below 1, ten times as many are granted. */
 static enum verdict judge(struct hg_interior *r, double goal)
 {
     if (r->gap <= goal)
@@ -297,6 +310,8 @@ static enum verdict judge(struct hg_interior *r, double goal)
     return hg_steps_left(r) == 0 ? LIMIT : GO_ON;
 }
 
+/* Makes one iteration: where the iterate is (a sweep), the predictor (a sweep), the direction by both (sweeps of
+ * refinement), and the step (a sweep). */
 static enum verdict iterate(struct hg_interior *r, double goal)
 {
     struct hg_sweep s;
@@ -404,6 +419,9 @@ static void start(struct hg_interior *r)
             r->q[c] -= r->q[at] * r->space.shift[c];
 }
 
+/* Solves to ever smaller gaps, and finishes after each: proximal steps put coefficients on their bounds exactly,
+ * which the interior never does, and they need no more than a start that is close enough. How close is known only by
+ * trying. */
 static enum verdict solve(struct hg_interior *r)
 {
     double goal = 1e-3 * r->opt->gap;
@@ -426,6 +444,8 @@ static enum verdict solve(struct hg_interior *r)
     return verdict;
 }
 
+/* Tells the outcome by what the coefficients are worth, not by how the iterations ended: a run that was halted may be
+ * good enough. */
 static hinge_outcome outcome_of(const struct hg_interior *r, enum verdict verdict)
 {
     if (verdict == INSEPARABLE)

@@ -91,6 +91,8 @@ static void accumulate_exactly(const struct hg_sweep_space *s, const double *z, 
         hg_add_multiple(high, low, y[k], z + k * s->ld, s->cols);
 }
 
+/* Takes a block of rows through a sweep: gathers them, makes t = Z v, calls the sweep's function, and adds what it gave
+ * to the sums: Z'y, and Z'G Z where it is wanted. The block stays in a core's caches for all of that. */
 static void sweep_block(const struct hg_sweep_space *s, const struct hg_sweep *w, const struct slot *slot, size_t first,
                         size_t count, double *room)
 {
@@ -150,6 +152,8 @@ static void add_exact_slots(struct hg_sweep_space *s, double *acc)
     }
 }
 
+/* Adds up the slots in their order. How rows are dealt to slots depends on their number alone, and threads take slots:
+ * the bits are the same for any number of threads. */
 static void add_slots(struct hg_sweep_space *s, struct hg_sweep *w)
 {
     for (int k = 0; k < w->n_acc; k++)

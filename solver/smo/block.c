@@ -50,6 +50,7 @@ void hg_run_free(struct hg_run *r)
     hg_store_free(&r->store);
 }
 
+/* Makes room for all arrays of a run, in one block. */
 static bool allocate(struct hg_run *r)
 {
     size_t n = r->n, q = r->w.q, both = r->qp->layers == 2 ? n : 0, bytes;
@@ -205,6 +206,8 @@ double hg_change_of_objective(const struct hg_run *r)
     return change;
 }
 
+/* Makes one round: W, K_WW, the inner solve, the gradient, the new extremes. Where W is all points, the inner solve has
+ * brought the gradient up to date already. Each step's seconds go to its own phase of the report. */
 static hinge_status one_round(struct hg_run *r)
 {
     double t0 = hg_now();
@@ -283,6 +286,9 @@ void hg_tidy(struct hg_run *r)
     hg_qp_tidy(r->qp, r->opt->eps / (1000 * (double)r->n * largest)); /* infinite for a kernel of 0 */
 }
 
+/* Makes the result of what the run has come to. A torn gradient tells no objective, and its bias comes from W alone.
+ * Where the best objective that was recomputed is certainly lower than the last, its beta is given back: rounding may
+ * lead a run away from it. */
 static void finish(struct hg_run *r)
 {
     const struct hg_active *a = &r->active;
@@ -309,6 +315,8 @@ static void finish(struct hg_run *r)
     hg_tidy(r);
 }
 
+/* Runs rounds until judge.c ends them. After each, Newton's steps are tried where they are less work than what is left;
+ * otherwise points may be set to rest. */
 static hinge_status go_on(struct hg_run *r, hinge_status status, hinge_error *err)
 {
     HG_THEN(status, begin(r));
@@ -332,6 +340,8 @@ static hinge_status go_on(struct hg_run *r, hinge_status status, hinge_error *er
 
 /* ---- other problems on its points -------------------------------------------------------------------------------- */
 
+/* Lets the caller solve other problems on the run's points, with its rows, W and gradient (hg_smo_again), before they
+ * are freed. */
 static hinge_status call_then(struct hg_run *r, hinge_error *err)
 {
     r->first.qp = r->qp;

@@ -154,6 +154,8 @@ static size_t bytes_of(const struct hg_lane *lane)
     return lane->run.report->memory_bytes + lane->run.n * sizeof(double) * 6;
 }
 
+/* Makes a lane, which is a run of block SMO whose rows and exact rows are both a view of the source. It has no Newton
+ * finish and keeps no rows: the pool keeps those of all lanes together. */
 static hinge_status lane_new(struct hg_lane **new, struct hg_many *many, struct hg_many_problem *problem,
                              hinge_error *err)
 {
@@ -207,6 +209,8 @@ static void renew(struct hg_run *r)
     r->course.objective = r->course.last_objective = 0;
 }
 
+/* Begins a problem on a lane of its own, or on the one that it had for other boxes. g is that of another beta: the rows
+ * of what has moved since are added in the first round, as those of any round. */
 static hinge_status lane_begin(struct hg_lane **begun, struct hg_many *many, struct hg_many_problem *problem,
                                const struct hg_smo_options *options, hinge_error *err)
 {

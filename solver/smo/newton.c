@@ -90,6 +90,8 @@ static size_t block_bytes(const struct hg_newton *t, size_t q)
     return bytes < 1e18 ? (size_t)bytes : SIZE_MAX;
 }
 
+/* Makes K_AA of the t->q points chosen, in f64, and what goes with it. The least ridge is what rounding leaves of the
+ * largest diagonal entry: below it K_FF could not be told from a singular matrix. */
 static hinge_status load_block(struct hg_newton *t)
 {
     size_t q = t->q, entries = (size_t)t->qp->layers * q;
@@ -254,6 +256,8 @@ static hinge_status pass(struct hg_newton *t, const double *sums, bool *go_on)
     return status;
 }
 
+/* Makes passes over all points, each on a block chosen by the gradient of the last, until the violation is at most eps
+ * or a pass no longer gains. A first look at how many entries are inside tells whether there is room at all. */
 static hinge_status run(struct hg_newton *t)
 {
     double sums[2] = { 0, 0 };
@@ -312,6 +316,8 @@ static const double FACTORED = 3, SYSTEMS = 10, PASSES = 3;
 /* A finish that takes so many times SMO's work, so far or still to come, is given up. */
 static const double GRANTED = 2;
 
+/* Returns the work of a finish, in reads of a value: the factorisations and solutions on the block of entries inside,
+ * its values, and rows of all points for the gradient and the passes. */
 static double work_of(const struct hg_qp *qp, const struct hg_rows *rows)
 {
     double n = (double)qp->n, inside = 0, n_sv = (double)hg_qp_support(qp, NULL, NULL, NULL);

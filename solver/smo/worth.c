@@ -31,6 +31,8 @@ struct worth {
     double *g; /* [count * n_asked] */
 };
 
+/* Lists each problem's terms by point, ascending, the points that have any, and the pieces of the points asked for. The
+ * order of a sum's terms is that of points, whichever rows are made at once: the bits do not depend on the room. */
 static hinge_status worth_init(struct worth *w)
 {
     const struct hg_many *many = w->many;
@@ -107,6 +109,7 @@ static void add_chunk(struct worth *w, const uint32_t *support, size_t count)
             w->next[k]++;
 }
 
+/* Makes rows of supports, as many at once as the pool has slots, and adds them where they are wanted. */
 static hinge_status find_worth(struct worth *w)
 {
     struct hg_many *many = w->many;
