@@ -381,13 +381,9 @@ static bool derive_f32(hinge_model *m, int threads)
             hg_points_pack(&f64, NULL, i, 1, HINGE_F32, sv32 + i * m->d, m->d);
         m->sv32 = sv32;
     }
-    if (m->f32_is_enough) {
-        m->coef32 = hg_alloc(2 * coefs, sizeof *m->coef32);
-        if (m->coef32 == NULL)
-            return false;
+    if (m->f32_is_enough && (m->coef32 = hg_alloc(2 * coefs, sizeof *m->coef32)) != NULL)
         hg_model_coef32(m, NULL, m->coef32);
-    }
-    return true;
+    return m->coef32 != NULL || !m->f32_is_enough;
 }
 
 /* Makes w of each problem: sum coef x over the SVs, rounded once: where features are far from 0 it is little of its
