@@ -80,7 +80,7 @@ static void add_tile(void *arg, const struct hg_tile *tile)
     double *g = s->g + tile->col0;
     if (s->how->halt != NULL && hg_poll_halt(s->how->halt))
         return;
-    if (tile->add != NULL)
+    if (tile->add != NULL && coef != NULL) /* rough sums have coefficients */
         tile->add(tile, coef, s->type == HINGE_F32 && !any_larger(tile->n_rows, coef, s->how->narrow), g);
     else if (add == NULL)
         add_plainly(tile, coef, g);
