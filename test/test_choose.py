@@ -178,6 +178,8 @@ for words in (["--out", "/dev/full"], ["--png", "absent/x.png"], ["--png", "x.gi
 with open("/dev/full", "w", encoding="utf-8") as full:
     said = subprocess.run([hinge, "grid", *SMALL, "--out", "null", "two"], stdout=full, stderr=subprocess.PIPE)
     check("a full disk under its output", said.returncode == 1 and b"cannot write to standard output" in said.stderr)
+said = grid(*SMALL, *TIGHT, "-v", 4, "--out", "null", "two", "/dev/full", code=1, says="/dev/full: cannot write")
+check("a full disk under the model leaves the table", said.splitlines()[-1] == out[-1], said)
 
 # ---- bad input ----
 
@@ -274,7 +276,8 @@ if shutil.which("gnuplot"):
         check(f"{name} is drawn without a word", said.returncode == 0 and not said.stderr, said.stderr)
     drawing = read("map.svg")
     c, g, rate = told["map.svg"]
-    check("the map says the best point and all rates", f"best accuracy {rate} % at C = {float(c):g}" in drawing and
+    check("the map says the best point and all rates",
+          f"best accuracy {rate} % at C = {float(c):g}, gamma = {float(g):g}<" in drawing and
           "rgb(214,  39,  40)" in drawing and ">NaN<" not in drawing, re.findall("best acc.*", drawing))
     with open("map.png", "rb") as file:
         check("the other map is a PNG", file.read(8) == b"\x89PNG\r\n\x1a\n")

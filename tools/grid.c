@@ -410,6 +410,7 @@ static void warn_of_unconverged(const hinge_selection *selection)
              selection->eps, first->C, first->gamma, hinge_outcome_text(first->outcome));
 }
 
+/* Tells what was found, before the last training and the files, of which any may fail. */
 static void tell(const struct grid_settings *s, const hinge_selection *selection, const struct grid_run *grid)
 {
     if (!selection->best && !grid->stopped)
@@ -418,6 +419,11 @@ static void tell(const struct grid_settings *s, const hinge_selection *selection
         grid_json(s, selection);
     else if (!s->train.quiet && selection->best)
         grid_table(s, selection), grid_last_line(s, selection->best);
+    fflush(stdout);
+}
+
+static void finish(const struct grid_settings *s, const hinge_selection *selection, const struct grid_run *grid)
+{
     finish_stdout();
     if (s->train.verbose)
         grid_work(s, selection);
@@ -467,8 +473,9 @@ int run_grid(int argc, char **argv, const char *text, const struct ranks *ranks)
             take_point(&grid, &selection->points[k]);
         points_begin(&grid.points, &s); /* where all points were known */
         points_end(&grid.points);
-        train_best(&s, &run, selection);
         tell(&s, selection, &grid);
+        train_best(&s, &run, selection);
+        finish(&s, selection, &grid);
     }
     stopped = grid.stopped || run.report.outcome == HINGE_STOPPED; /* in the search, or in the last training */
     hinge_selection_free(selection);

@@ -322,16 +322,18 @@ static void draw_cells(const struct grid_settings *s, const struct gnuplot *g, c
 static void draw_script(const struct grid_settings *s, const struct gnuplot *g, const hinge_selection *selection,
                         const struct map *m)
 {
-    const char *name = hinge_score_name(selection->score);
+    const char *name = hinge_score_name(selection->score), *comma = "";
     int rises = hinge_score_rises(selection->score), far = m->low > 0 && m->high > 30 * m->low;
     char title[400], room[NUMBER_ROOM];
     size_t used = (size_t)snprintf(title, sizeof title, "%.100s: best %s %.6g%s at", base_name(s->train.data_path),
                                    name, rate_of(s, selection->best),
                                    s->select.score == HINGE_SCORE_ACCURACY ? " %" : "");
     for (enum grid_axis k = AXIS_C; k < AXES; k++)
-        if (s->list[k].count > 1 && s->list[k].shown)
-            used += (size_t)snprintf(title + used, sizeof title - used, " %s = %s", axes[k].name,
+        if (s->list[k].count > 1 && s->list[k].shown) {
+            used += (size_t)snprintf(title + used, sizeof title - used, "%s %s = %s", comma, axes[k].name,
                                      number_text(axis_value(selection->best, k), 0, room));
+            comma = ",";
+        }
     gnuplot_title(g, "set ", "%s", title);
     fputc('\n', g->script);
     draw_axis(g->script, "x", m->across, m->x, m->nx);
