@@ -41,6 +41,8 @@ hinge_status hinge_scaling_fit(hinge_scaling *scaling, const hinge_matrix *x, co
 
 void hinge_scaling_free(hinge_scaling *scaling)
 {
+    if (scaling == NULL)
+        return;
     hg_free(scaling->low);
     hg_free(scaling->high);
     *scaling = (hinge_scaling){ 0 };

@@ -114,6 +114,17 @@ static void trains(void **state)
         assert_true(hinge_model_scale_factor(model[given]) != NULL);
         assert_memory_equal(labels, expected, N * sizeof *labels);
     }
+    double factor[D], offset[D];
+    const double *origin = hinge_model_scale_origin(by_hand), *base = hinge_model_scale_base(by_hand);
+    assert_int_equal(hinge_scaling_factors(&ranges, factor, offset, &err), HINGE_OK);
+    assert_memory_equal(hinge_model_scale_factor(by_hand), factor, sizeof factor);
+    assert_memory_equal(hinge_model_scale_offset(by_hand), offset, sizeof offset);
+    for (size_t k = 0; k < N * D; k++) {
+        size_t c = k % D;
+        double digits = fabs(set.x[k] * factor[c]) * 1e-15; /* that x * factor + offset loses, and the other does not */
+        assert_near(set.x[k] * factor[c] + offset[c], scaled.x[k], 1e-15 + 4 * digits);
+        assert_true((set.x[k] - origin[c]) * factor[c] + base[c] == scaled.x[k]);
+    }
     hinge_scaling_free(&ranges);
 }
 

@@ -12,7 +12,8 @@
  *     locale, BLAS and OpenMP thread counts); it holds no global state.
  *   - Whether a call was carried out (hinge_status) is apart from how the solver ended (hinge_outcome): a
  *     run that hit its limit delivers a usable model and says so in its report.
- *   - Inputs are borrowed during the call and never kept: a model owns all it needs.
+ *   - Inputs are borrowed during the call and never kept: a model owns all it needs. Pointers are not NULL but where a
+ *     comment allows it; not all calls check.
  *   - Zero means "you decide" only in fields where zero would be illegal; the comment says what is decided.
  *   - Distinct models may be trained at the same time; a const model may be used by any number of threads.
  *   - Examples are indexed from 0, except where LIBSVM's files count from 1.

@@ -16,7 +16,7 @@ extern "C" {
  * overwritten; free it with hinge_scaling_free. EINVAL: values that are not finite. */
 HINGE_API hinge_status hinge_scaling_fit(hinge_scaling *scaling, const hinge_matrix *x, const double *weights,
                                          double lower, double upper, hinge_error *err);
-/* Frees low and high of a fitted scaling and clears it. */
+/* Frees low and high of a fitted scaling and clears it; NULL is fine. */
 HINGE_API void hinge_scaling_free(hinge_scaling *scaling);
 /* Sets factor[n_features] and offset[n_features], the caller's: a feature becomes x * factor + offset. (The calls below
  * take (x - low) * factor + lower, the same, in which no digits are lost where a range is narrow beside its values.)

@@ -17,8 +17,9 @@
  *   - Training ends after ten times as many steps as LIBSVM's own limit; a line says so, and the model is the one
  *     so far.
  *
- * This is the one library of hinge's that prints (svm_set_print_string_function, to stdout by default) and that
- * holds state: that function, the number of threads, a count of trainings, and which process trained first.
+ * This is the one library of hinge's that prints (svm_set_print_string_function, to stdout by default; as LIBSVM
+ * does, to stderr of weights for classes that do not occur) and that holds state: that function, the number of
+ * threads, a count of trainings, and which process trained first.
  */
 #ifndef HINGE_COMPAT_SVM_H
 #define HINGE_COMPAT_SVM_H
