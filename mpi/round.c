@@ -262,19 +262,14 @@ static void solve_block(struct hm_run *r)
 
 /* ---- the gradient ------------------------------------------------------------------------------------------------ */
 
-/* Rows that are kept, eight at a time, tile by tile. */
+/* Adds rows that are kept, tile by tile. */
 static void update_by_kept(struct hm_run *r, size_t count)
 {
-    size_t size = hg_size_of(r->type), tiles = count > 0 ? r->n_tiles : 0;
+    size_t tiles = count > 0 ? r->n_tiles : 0;
 #pragma omp parallel for num_threads(r->threads) schedule(static)
     for (size_t t = 0; t < tiles; t++)
-        for (size_t h = 0; h < count; h += 8) {
-            const void *row[8];
-            size_t some = HG_MIN((size_t)8, count - h), at = r->tile[t].at;
-            for (size_t k = 0; k < some; k++)
-                row[k] = (const char *)r->row[h + k] + at * size;
-            hg_add_rows(&r->loops->add, r->type, some, r->coef + h, row, r->tile[t].n, r->g + at);
-        }
+        hg_add_stretch(&r->loops->add, r->type, count, r->coef, r->row, r->tile[t].at, r->tile[t].n,
+                       r->g + r->tile[t].at);
 }
 
 static hinge_status update_by_new(struct hm_run *r, size_t first, size_t count)
@@ -344,11 +339,7 @@ static hinge_status update_gradient(struct hm_run *r)
 
 void hm_set_offsets(struct hm_run *r, size_t at)
 {
-    const struct hg_qp *qp = &r->qp;
-    for (int l = 0; l < qp->layers; l++) {
-        r->up[l][at] = hg_up(qp->beta[l][at], qp->hi[l][at], qp->off[l][at], qp->kink);
-        r->down[l][at] = hg_down(qp->beta[l][at], qp->lo[l][at], qp->off[l][at], qp->kink);
-    }
+    hg_qp_offsets(&r->qp, at, at, r->up, r->down);
 }
 
 hinge_status hm_round(struct hm_run *r)

@@ -74,6 +74,15 @@ size_t hg_qp_support(const struct hg_qp *qp, const uint32_t *order, uint32_t *po
  * are not inside their box, and the bias must not hang on them. None moves by more than `most`. */
 void hg_qp_tidy(struct hg_qp *qp, double most);
 
+/* Sets up and down of each layer at a position: what is added to g there for F of entries that may move up, or down. */
+static inline void hg_qp_offsets(const struct hg_qp *qp, size_t i, size_t at, double *const *up, double *const *down)
+{
+    for (int l = 0; l < qp->layers; l++) {
+        up[l][at] = hg_up(qp->beta[l][i], qp->hi[l][i], qp->off[l][i], qp->kink);
+        down[l][at] = hg_down(qp->beta[l][i], qp->lo[l][i], qp->off[l][i], qp->kink);
+    }
+}
+
 /* Moves beta into the box and its layers' sums to those given: clips, then takes what is over (or missing) from the
  * entries inside their box, one after the other, and only then from those at a bound. false: the sums cannot be
  * reached. Without a sum it clips, and no more. */

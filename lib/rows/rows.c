@@ -6,6 +6,18 @@
 
 static const struct hg_how plain = { 0 };
 
+void hg_add_stretch(const struct hg_adders *add, hinge_dtype type, size_t n_rows, const double *coef, void *const *row,
+                    size_t first, size_t n, double *g)
+{
+    const void *at[8]; /* adders take eight rows in one sweep over g */
+    for (size_t r = 0, some; r < n_rows; r += some) {
+        some = HG_MIN((size_t)8, n_rows - r);
+        for (size_t k = 0; k < some; k++)
+            at[k] = (const char *)row[r + k] + first * hg_size_of(type);
+        hg_add_rows(add, type, some, coef + r, at, n, g);
+    }
+}
+
 static void fill_tile(void *arg, const struct hg_tile *tile)
 {
     const struct hg_how *how = arg;

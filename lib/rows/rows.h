@@ -89,6 +89,10 @@ static inline void hg_add_rows(const struct hg_adders *add, hinge_dtype type, si
         add->f64(n_rows, coef, (const double *const *)row, n, g);
 }
 
+/* Adds the stretch [first, first + n) of rows that are kept whole, times coef, to g [n]. */
+void hg_add_stretch(const struct hg_adders *add, hinge_dtype type, size_t n_rows, const double *coef, void *const *row,
+                    size_t first, size_t n, double *g);
+
 /* The verbs, over points left [n_left] and right [n_right] (NULL: points 0 .. n_right - 1). */
 
 struct hg_how {              /* NULL is all 0 */

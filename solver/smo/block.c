@@ -137,12 +137,7 @@ hinge_status hg_run_init(struct hg_run *r, hinge_error *err)
 
 void hg_set_offsets(struct hg_run *r, size_t at)
 {
-    const struct hg_qp *qp = r->qp;
-    size_t i = r->active.point[at];
-    for (int l = 0; l < qp->layers; l++) {
-        r->active.up[l][at] = hg_up(qp->beta[l][i], qp->hi[l][i], qp->off[l][i], qp->kink);
-        r->active.down[l][at] = hg_down(qp->beta[l][i], qp->lo[l][i], qp->off[l][i], qp->kink);
-    }
+    hg_qp_offsets(r->qp, r->active.point[at], at, r->active.up, r->active.down);
 }
 
 /* ---- a round ----------------------------------------------------------------------------------------------------- */

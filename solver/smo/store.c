@@ -84,18 +84,6 @@ void hg_store_keep(struct hg_store *s, const uint32_t *keep, size_t count)
 
 /* ---- rows that are read ------------------------------------------------------------------------------------------ */
 
-/* Adds columns [first, first + n) of rows in the cache, times coef, to g. */
-static void add_stretch(const struct hg_store *s, const struct hg_terms *terms, size_t first, size_t n, double *g)
-{
-    const void *row[8];
-    for (size_t h = 0; h < terms->count; h += 8) {
-        size_t count = HG_MIN((size_t)8, terms->count - h);
-        for (size_t k = 0; k < count; k++)
-            row[k] = (const char *)terms->row[h + k] + first * s->size;
-        hg_add_rows(&s->loops->add, s->rows->type, count, terms->coef + h, row, n, g);
-    }
-}
-
 /* Columns [0, end). */
 static void add_held(struct hg_store *s, const struct hg_terms *terms, size_t end, double *g)
 {
@@ -111,7 +99,8 @@ static void add_held(struct hg_store *s, const struct hg_terms *terms, size_t en
         double begin = hg_now();
 #pragma omp for schedule(static) nowait
         for (size_t at = 0; at < end; at += UPDATE_COLS)
-            add_stretch(s, terms, at, HG_MIN((size_t)UPDATE_COLS, end - at), g + at);
+            hg_add_stretch(&s->loops->add, s->rows->type, terms->count, terms->coef, terms->row, at,
+                           HG_MIN((size_t)UPDATE_COLS, end - at), g + at);
         seconds += hg_now() - begin;
         if (omp_get_thread_num() == 0)
             worked = seconds;
