@@ -10,7 +10,7 @@
 #include "kernels/kernel.h"
 #include "kernels/panel.h"
 #include "kernels/points.h"
-#include "lib/rows/rows.h"
+#include "lib/rows/source.h"
 
 enum { HG_TILE_COLS = 512, HG_TILE_ROWS = 256 }; /* a tile stays in L2 */
 

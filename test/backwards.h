@@ -10,7 +10,7 @@
 #ifndef TEST_BACKWARDS_H
 #define TEST_BACKWARDS_H
 
-#include "lib/rows/rows.h"
+#include "lib/rows/source.h"
 #include "solver/smo/block.h"
 
 #include <math.h>

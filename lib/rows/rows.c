@@ -1,5 +1,5 @@
 /* The verbs of a source of kernel rows that need no tile of their caller's: fill, block, apply and dot (rows.h). */
-#include "lib/rows/rows.h"
+#include "lib/rows/source.h"
 
 #include <math.h>
 #include <string.h>
@@ -16,6 +16,11 @@ void hg_add_stretch(const struct hg_adders *add, hinge_dtype type, size_t n_rows
             at[k] = (const char *)row[r + k] + first * hg_size_of(type);
         hg_add_rows(add, type, some, coef + r, at, n, g);
     }
+}
+
+hinge_status hg_rows_diagonal(const struct hg_rows *rows, double *diagonal)
+{
+    return rows->ops->diagonal(rows, diagonal);
 }
 
 static void fill_tile(void *arg, const struct hg_tile *tile)

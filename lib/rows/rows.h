@@ -1,7 +1,7 @@
 /*
- * The seam between kernels and solvers: a source of kernel rows over n points. A solver asks for rows I restricted
- * to columns J; it never learns what a kernel is. GEMM Gram blocks, precomputed matrices, the user's kernel, and
- * test fakes implement it.
+ * The seam between kernels and solvers: a source of kernel rows over n points, and the verbs by which a solver asks for
+ * rows I restricted to columns J. It never learns what a kernel is, nor how the source makes its values; what a source
+ * is asked, and by whom it may be implemented, is in source.h.
  */
 #ifndef HG_ROWS_H
 #define HG_ROWS_H
@@ -26,33 +26,10 @@ struct hg_tile {
  * negligible values are left out, the first tile of a range has row0 = 0 all the same, with no rows if need be. */
 typedef void hg_tile_fn(void *arg, const struct hg_tile *tile);
 
-/* Tells a source what the verbs below ask it for. */
-struct hg_fetch {
-    const uint32_t *rows; /* [n_rows] points */
-    size_t n_rows;
-    const uint32_t *cols; /* [n_cols] points; NULL: points 0 .. n_cols - 1 */
-    size_t n_cols;
-    void *const *out;     /* [n_rows] where row r goes, [n_cols] values, a tile's before tile() sees it; NULL: not kept.
-                           * out itself may be NULL */
-    hg_tile_fn *tile;     /* or NULL */
-    void *arg;
-    const int *stop;      /* polled between tiles (atomically): non-zero ends early, rows are then incomplete */
-    uint64_t list;        /* not 0: the number of these columns, which come again under it and no others do */
-    bool rough;           /* values known to be negligible may be left out: 0 in `out`, not given to tile(); and tile()
-                           * takes tiles that add themselves, which do not go to `out` */
-};
-
-struct hg_rows;
-
-struct hg_rows_ops {
-    hinge_status (*diagonal)(const struct hg_rows *rows, double *diagonal); /* [n] K(x_i, x_i) */
-    hinge_status (*fetch)(struct hg_rows *rows, const struct hg_fetch *fetch);
-};
-
 /* First member of every source. One fetch at a time. Threads are the source's own affair; the values and the order
  * of calls to tile() within a column range do not depend on their number. */
 struct hg_rows {
-    const struct hg_rows_ops *ops;
+    const struct hg_rows_ops *ops; /* source.h */
     size_t n;
     hinge_dtype type;
     int threads;
@@ -67,8 +44,7 @@ struct hg_rows {
     hinge_stages *stages; /* NULL, or what fetches add their threads' seconds to, time in tile() as update; and gflop */
 };
 
-/* Rows that cost less than this are not worth reading: most of their values are left out as negligible, or they are
- * made of bytes. */
+/* Rows that cost so little are not worth reading: they are made again as quickly. */
 static inline bool hg_is_cheap(const struct hg_rows *rows)
 {
     return rows->cost <= 0.6;
@@ -97,14 +73,17 @@ void hg_add_stretch(const struct hg_adders *add, hinge_dtype type, size_t n_rows
 
 struct hg_how {              /* NULL is all 0 */
     const struct hg_halt *halt;  /* NULL, or polled and asked between tiles; what comes out is then incomplete */
-    uint64_t list;               /* hg_fetch's, as the next */
-    bool rough;
+    uint64_t list; /* not 0: the number of the list `right`, which comes again under it, and no other does */
+    bool rough;    /* what is negligible may be left out, and a sum may be made as is fastest */
     hg_tile_fn *added; /* NULL, or called with each tile when the verb is done with it, and arg */
     void *arg;
     const struct hg_adders *add; /* sums: NULL: plain loops, of f64 alone */
-    void *const *out;            /* sums: hg_fetch's */
+    void *const *out;            /* sums: [n_left] where rows are kept; NULL: they are not */
     double narrow;               /* rough sums of f32: may be made in it where no |coef| is larger */
 };
+
+/* Makes diagonal [n] = K(x_i, x_i). */
+hinge_status hg_rows_diagonal(const struct hg_rows *rows, double *diagonal);
 
 /* Makes out[r][c] = K(left[r], right[c]), in the source's type; out[r], or out, NULL: not kept. */
 hinge_status hg_rows_fill(struct hg_rows *rows, const uint32_t *left, size_t n_left, const uint32_t *right,

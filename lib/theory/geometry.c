@@ -158,7 +158,7 @@ static hinge_status largest_square(struct plain *p, bool centred, double *square
     double *diagonal = hg_alloc(n, sizeof *diagonal);
     if (diagonal == NULL)
         return hg_fail(err, HINGE_ENOMEM, "no memory for %zu rows", n);
-    hinge_status status = p->gram.super.ops->diagonal(&p->gram.super, diagonal);
+    hinge_status status = hg_rows_diagonal(&p->gram.super, diagonal);
     if (status != HINGE_OK)
         hg_fail(err, status, "the kernel function reported a failure");
     else if (centred)

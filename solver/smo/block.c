@@ -79,7 +79,7 @@ static hinge_status look_at_diagonal(struct hg_run *r)
 {
     struct hg_doubts *d = &r->doubts;
     struct hg_candidate *candidates = r->spare.candidates;
-    hinge_status status = r->rows->ops->diagonal(r->rows, d->diagonal);
+    hinge_status status = hg_rows_diagonal(r->rows, d->diagonal);
     for (size_t i = 0; i < r->n; i++)
         candidates[i] = (struct hg_candidate){ -fabs(d->diagonal[i]), i, (uint32_t)i };
     d->count = r->rows->n_doubtful;

@@ -1,4 +1,5 @@
 /* Many problems on one Gram: one problem's rounds (a lane), and all of them in turn. Read many.h and run.h before. */
+#include "lib/rows/source.h"
 #include "solver/smo/many.h"
 #include "solver/smo/run.h"
 
@@ -42,7 +43,7 @@ hinge_status hg_many_take(struct hg_many *many, struct hg_rows *rows, struct hg_
     many->apart = rows->cost < 1 && many->n > HG_SMALL;
     hg_pool_take(&many->pool, rows);
     memset(many->supports, 0, many->n);
-    hinge_status status = rows->ops->diagonal(rows, many->diagonal);
+    hinge_status status = hg_rows_diagonal(rows, many->diagonal);
     return status == HINGE_OK ? status : hg_fail(err, status, "the kernel failed on the diagonal");
 }
 
