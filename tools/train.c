@@ -55,7 +55,7 @@ static const struct tool_option problem_options[] = {
     { 0, "tau", "TAU", parse_real, FIELD(params.tau), &range_inside_01,
       "set the level of quantile, below 1: the share of\ntargets at or below the prediction (0.5)" },
     { 'e', "tolerance", "EPS", parse_real, FIELD(params.eps), &range_positive,
-      "stop at a violation of EPS (0.001; with -v of 5000\nexamples or more 0.1)" },
+      "stop at a violation of EPS (0.001)" },
     { 0, "eps", "EPS", parse_real, FIELD(params.eps), &range_positive, NULL },
     { 'w', "weight", "I=W", parse_weight, FIELD(classes), &range_not_negative,
       "multiply C of class I, a number or a word, by W;\nalso -wI W" },
@@ -68,7 +68,7 @@ static const struct tool_option problem_options[] = {
     { 'b', "probability", "0|1", parse_choice, FIELD(params.probability), choice_off_on,
       "calibrate the model for predict -b 1, by 5-fold\ncross-validation: 1 yes, 0 no (0)" },
     { 'v', "folds", "N", parse_size, FIELD(folds), &range_folds,
-      "cross-validate in N folds and write no model" },
+      "cross-validate in N folds and write no model; c_svc\nand epsilon_svr of 5000 examples or more stop at a\nviolation of 0.1 if not told by -e" },
 };
 static const struct tool_option scale_options[] = {
     { 0, "scale", "[L,U]", parse_scale, 0, NULL,
