@@ -371,8 +371,12 @@ def train_watched(X: Any, y: Any, watch: Watch, **params: Any) -> Model:
     watch.attach(settings.struct)
     handle, report = ffi.new("hinge_model **"), ffi.new("hinge_report *")
     struct = ffi.new("hinge_params *", settings.struct)
-    with watch:
-        settings.call(lib.hinge_train, handle, matrix.view, doubles(labels.numbers), struct, report)
+    try:
+        with watch:
+            settings.call(lib.hinge_train, handle, matrix.view, doubles(labels.numbers), struct, report)
+    except BaseException:
+        lib.hinge_model_free(handle[0])  # of a training that the callback ended by raising something
+        raise
     settings.struct.progress = ffi.NULL
     labels.give(handle[0])
     return Model(handle[0], settings, report, settings.user)

@@ -70,7 +70,7 @@ class Selection:
 
 
 def point_of(point: Any) -> dict[str, Any]:
-    """A hinge_point as a dict, without its arrays."""
+    """A hinge_grid_point as a dict, without its arrays."""
     result = as_dict(point)
     for name in ("score", "mean", "deviation"):
         values = getattr(point, name)
@@ -199,9 +199,12 @@ def grid_search(X: Any, y: Any = None, task: str = "c_svc", kernel: Any = "rbf",
     watch.attach(settings.struct)
     handle = ffi.new("hinge_selection **")
     struct = ffi.new("hinge_params *", settings.struct)
-    with watch:
-        settings.call(lib.hinge_select, handle, matrix.view, doubles(labels.numbers), struct, options)
-    if points is not None and points.error is not None:
+    try:
+        with watch:
+            settings.call(lib.hinge_select, handle, matrix.view, doubles(labels.numbers), struct, options)
+        if points is not None and points.error is not None:
+            raise points.error
+    except BaseException:
         lib.hinge_selection_free(handle[0])
-        raise points.error
+        raise
     return Selection(handle[0], settings, labels, settings.problems(labels.numbers))

@@ -327,6 +327,8 @@ def test_a_thousand_trainings_leak_nothing():
             hinge.Model.from_bytes(model.to_bytes()).predict(X, threads=1)
             with pytest.raises(hinge.InvalidArgument):
                 hinge.train(X, y, C=-1.0)
+            with pytest.raises(ZeroDivisionError):
+                hinge.train(X, y, threads=1, progress=lambda p: 1 / 0)
         gc.collect()
 
     rounds(100)
