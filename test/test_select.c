@@ -115,6 +115,17 @@ static void finds_what_trainings_find(void **state)
     check_points(&set, &params, small_grid(), 1e-6);
 }
 
+/* The gamma of hinge_params_default, given as the only one. */
+static void finds_it_for_the_default_gamma(void **state)
+{
+    struct set set = set_two_class(1, 90, 4, 0.6);
+    hinge_params params = tight(HINGE_C_SVC);
+    hinge_select_options options = { .C = { few_C, 2 }, .gamma = { &params.kernel.gamma, 1 } };
+    check_points(&set, &params, options, 1e-6);
+    hinge_selection *selection = choose(&set, &params, &options);
+    assert_true(selection->points[0].gamma == 0.25);
+}
+
 static void finds_it_for_regression(void **state)
 {
     static const double tau[] = { 0.2, 0.6 }, p[] = { 0, 0.3 };
@@ -967,6 +978,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(finds_what_trainings_find),
+        cmocka_unit_test(finds_it_for_the_default_gamma),
         cmocka_unit_test(finds_it_for_regression),
         cmocka_unit_test(finds_it_for_more_classes),
         cmocka_unit_test(finds_it_for_other_kernels),

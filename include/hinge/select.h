@@ -111,7 +111,8 @@ typedef int (*hinge_select_fn)(void *arg, const hinge_select_progress *progress)
 typedef struct hinge_select_options {
     /* Where a parameter counts for the task and the kernel, the values to be tried; NULL: for C 2^-5, 2^-3, ..., 2^15,
      * for gamma 2^3, 2^1, ..., 2^-15 (grid.py's), for nu 0.05, 0.1, 0.2, ..., 0.8, for the others the one in params.
-     * A value that is given twice counts once. What does not count is not looked at. */
+     * A value that is given twice counts once. What does not count is not looked at. A gamma of HINGE_GAMMA_AUTO is 1 /
+     * number of features. */
     hinge_values C, nu, gamma, p, degree, coef0, tau;
 
     size_t folds;    /* 2 .. rows; 0: 5. Drawn by params.seed, by class, as hinge_cross_validate draws them */

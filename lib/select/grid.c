@@ -124,6 +124,7 @@ hinge_status hg_grid_points(struct hg_selecting *s, hinge_error *err)
 {
     struct axes axes;
     size_t n = 1;
+    double auto_gamma = 1 / (double)HG_MAX(s->x.cols, (size_t)1);
     hinge_status status = find_axes(s, &axes, err);
     for (enum axis a = DEGREE; a < AXES && status == HINGE_OK; a++)
         if (!hg_mul(n, axes.count[a], &n) || n > MOST_POINTS)
@@ -142,7 +143,7 @@ hinge_status hg_grid_points(struct hg_selecting *s, hinge_error *err)
             if (a == DEGREE)
                 point.degree = (int)fmin(fmax(value, -1), 1e9);
             else
-                *place(&point, a) = value;
+                *place(&point, a) = a == GAMMA && value == HINGE_GAMMA_AUTO ? auto_gamma : value;
         }
         if (!is_there(s->out->points, s->out->n_points, &point))
             s->out->points[s->out->n_points++] = point;
