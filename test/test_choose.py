@@ -143,6 +143,9 @@ write("other", "".join(lines[1:250]))
 grid(*SMALL, *TIGHT, "-v", 4, "--resume=two.out", "other", code=1, says="two.out: it holds points of other data")
 grid(*SMALL, *TIGHT, "-v", 5, "--resume=two.out", "two", code=1, says="other options: '.*4 folds.*' instead of '.*5 fo")
 grid(*SMALL, *TIGHT, "-v", 4, "-w1", 3, "--resume=two.out", "two", code=1, says="other options")
+for words in (["--by-fold"], ["--repeats", 2]):
+    grid(*SMALL, *TIGHT, "-v", 4, *words, "--out", "means", "two")
+    grid(*SMALL, *TIGHT, "-v", 4, "--resume=means", "two", code=1, says="other options")
 grid("-log2c", "0,4,2", "-log2g", "-3,-9,-2", *TIGHT, "-v", 4, "--resume=two.out", "two", code=1,
      says="two.out:2: log2c=-1 is of another grid")
 grid("--resume", "absent", "two", code=1, says="absent: cannot read: No such file")

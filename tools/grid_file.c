@@ -40,7 +40,8 @@ void points_print(struct grid_settings *s, const struct train_run *run)
     const hinge_data *data = &run->data;
     uint64_t sum = mixed(0, (double)data->x.cols), settings = 0;
     const double before[] = { p->eps, (double)p->multiclass, p->no_bias, s->train.scale, s->train.scale_lower,
-                              s->train.scale_upper, s->train.positive_label };
+                              s->train.scale_upper, s->train.positive_label, (double)s->select.repeats,
+                              s->select.by_fold || s->select.one_se };
     static const enum grid_axis order[AXES] = { AXIS_DEGREE, AXIS_COEF0, AXIS_P, AXIS_TAU, AXIS_NU, AXIS_C,
                                                 AXIS_GAMMA };
     const hinge_grid_point point = point_of(p);
