@@ -161,6 +161,7 @@ static int by_row(const void *a, const void *b)
     return p < q ? -1 : p > q;
 }
 
+/* Splits a problem's points into those held out by fold f and those trained on, in the order of rows. */
 static void split(const struct hg_problem *pr, size_t p, size_t f, size_t n_first, struct part *part)
 {
     struct hg_job *job = &part->job;
@@ -198,6 +199,7 @@ static hinge_status decide_held(struct calibration *c, struct part *part, double
     return HINGE_OK;
 }
 
+/* Makes the decision values of a fold's held-out rows for one problem, by a training on the problem's other rows. */
 static hinge_status calibrate_fold(void *arg, size_t number, int threads, hinge_error *err)
 {
     struct calibration *c = arg;
@@ -352,6 +354,8 @@ static hinge_status classify_rows(const hinge_model *m, const double *y, size_t 
     return HINGE_OK;
 }
 
+/* Fits each problem's sigmoid to the decision values of rows of its classes: of a pair those of both, of one-vs-rest
+ * all rows. */
 static hinge_status fit_classes(const hinge_model *m, const double *y, const double *decision, size_t n,
                               struct calibrated *result, hinge_error *err)
 {

@@ -33,6 +33,8 @@ static hinge_status draw_folds(struct validation *v, hinge_error *err)
     return HINGE_OK;
 }
 
+/* Trains without a fold's rows and predicts them. A copy is trained where a class has no row left: a weight of 0 would
+ * leave the class in the model. */
 static hinge_status validate_fold(void *arg, size_t f, int threads, hinge_error *err)
 {
     struct validation *v = arg;
@@ -134,6 +136,8 @@ static bool may_go_at_once(const struct validation *v)
            (n_problems == 1 || (n_problems > 1 && v->folds <= MOST_KEPT));
 }
 
+/* Validates by folds that go on from the solution of all rows, where that may be and comes to its end, and otherwise by
+ * a training each. */
 static hinge_status validate(struct validation *v, double *predictions, hinge_report *report, hinge_error *err)
 {
     const hinge_params *params = &v->problem->params;

@@ -117,6 +117,7 @@ static hinge_status grow(struct hg_text *out, const char *name, hinge_error *err
 #endif
 
 #if HG_HAVE_LZMA
+/* Unpacks xz data, also several streams one after the other, as xz itself does. */
 static hinge_status unpack_xz(struct hg_text *out, const char *name, const void *data, size_t size, hinge_error *err)
 {
     lzma_stream stream = LZMA_STREAM_INIT;
@@ -161,6 +162,7 @@ static int inflate_some(z_stream *stream, struct hg_text *out, const unsigned ch
     return code == Z_OK && stream->next_in == end && stream->avail_out > 0 ? Z_BUF_ERROR : code;
 }
 
+/* Unpacks gz data, also several members one after the other, as gzip itself does. */
 static hinge_status unpack_gz(struct hg_text *out, const char *name, const void *data, size_t size, hinge_error *err)
 {
     z_stream stream = { 0 };
@@ -241,6 +243,7 @@ static bool map_file(struct hg_bytes *bytes, int fd)
     return true;
 }
 
+/* Reads a file that cannot be mapped (a pipe, a terminal) to its end, into memory that grows. */
 static hinge_status read_file(struct hg_bytes *bytes, int fd, const char *path, hinge_error *err)
 {
     struct hg_text text = { 0 };

@@ -50,6 +50,7 @@ struct csv_fields {
     const char *label, *stop;     /* the text of the label's field; NULL: there is none */
 };
 
+/* Counts a line's fields, and which of them are numbers, for guessing what the file is. */
 static struct csv_fields csv_count(const struct hg_line *line, char delimiter, size_t label)
 {
     struct csv_fields fields = { 0 };
@@ -118,6 +119,7 @@ static hinge_status csv_number(const struct csv *csv, const struct hg_line *line
     return refuse_field(line, field, begin, stop, number ? "is not finite" : "is not a number", err);
 }
 
+/* Reads line i into row i: fields in order, the label's apart, and as many as line 1 has. */
 static hinge_status read_csv_line(const void *arg, const struct hg_line *line, size_t i, size_t *nonzeros,
                                   hinge_error *err)
 {

@@ -32,26 +32,14 @@ static double *place(hinge_grid_point *point, enum axis axis)
     return places[axis];
 }
 
+/* Says whether the task, or the kernel, has such a parameter. */
 static bool counts(const struct hg_selecting *s, enum axis axis)
 {
     const hinge_task_row *task = s->problem.task;
     const hinge_kernel_row *kernel = hinge_kernel_info(s->params.kernel.type);
-    switch (axis) {
-    case DEGREE:
-        return kernel->uses_degree;
-    case COEF0:
-        return kernel->uses_coef0;
-    case GAMMA:
-        return kernel->uses_gamma;
-    case TAU:
-        return task->uses_tau;
-    case P:
-        return task->uses_p;
-    case NU:
-        return task->uses_nu;
-    default:
-        return task->uses_C;
-    }
+    const int uses[] = { kernel->uses_degree, kernel->uses_coef0, kernel->uses_gamma, task->uses_tau,
+                         task->uses_p,        task->uses_nu,      task->uses_C };
+    return uses[axis] != 0;
 }
 
 static const char *const axis_name[] = { "degree", "coef0", "gamma", "tau", "p", "nu", "C" };
@@ -66,12 +54,8 @@ struct axes {
     double own[AXES], C[LIBSVM_C], gamma[LIBSVM_GAMMA];
 };
 
-static void set_axis(struct axes *axes, enum axis axis, const double *value, size_t count)
-{
-    axes->value[axis] = value;
-    axes->count[axis] = count;
-}
-
+/* Finds each parameter's values: those given, or LIBSVM's grid.py's of C and gamma, and some of nu; of the others, and
+ * of those that do not count, the one that the parameters have. */
 static hinge_status find_axes(const struct hg_selecting *s, struct axes *axes, hinge_error *err)
 {
     const hinge_select_options *o = &s->options;
@@ -82,23 +66,20 @@ static hinge_status find_axes(const struct hg_selecting *s, struct axes *axes, h
     memcpy(axes->own, own, sizeof own);
     hinge_log2_range(-5, 15, 2, axes->C, LIBSVM_C);
     hinge_log2_range(3, -15, -2, axes->gamma, LIBSVM_GAMMA);
+    const hinge_values usual[AXES] = { [GAMMA] = { axes->gamma, LIBSVM_GAMMA },
+                                       [NU] = { default_nu, sizeof default_nu / sizeof *default_nu },
+                                       [C] = { axes->C, LIBSVM_C } };
     for (enum axis a = DEGREE; a < AXES; a++) {
-        if (given[a].value != NULL && given[a].count == 0 && counts(s, a))
+        bool used = counts(s, a);
+        hinge_values v = !used ? (hinge_values){ NULL, 0 } : given[a].value != NULL ? given[a] : usual[a];
+        if (v.value != NULL && v.count == 0)
             return hg_fail(err, HINGE_EINVAL, "%s: a grid of no values", axis_name[a]);
-        for (size_t k = 0; counts(s, a) && given[a].value != NULL && k < given[a].count; k++)
-            if (!isfinite(given[a].value[k]) || (a == DEGREE && given[a].value[k] != floor(given[a].value[k])))
+        for (size_t k = 0; k < v.count; k++)
+            if (!isfinite(v.value[k]) || (a == DEGREE && v.value[k] != floor(v.value[k])))
                 return hg_fail(err, HINGE_EINVAL, "%s: value %zu of the grid is %g, no %s number", axis_name[a], k,
-                               given[a].value[k], a == DEGREE ? "whole" : "finite");
-        if (counts(s, a) && given[a].value != NULL)
-            set_axis(axes, a, given[a].value, given[a].count);
-        else if (counts(s, a) && a == C)
-            set_axis(axes, a, axes->C, LIBSVM_C);
-        else if (counts(s, a) && a == GAMMA)
-            set_axis(axes, a, axes->gamma, LIBSVM_GAMMA);
-        else if (counts(s, a) && a == NU)
-            set_axis(axes, a, default_nu, sizeof default_nu / sizeof *default_nu);
-        else
-            set_axis(axes, a, &axes->own[a], 1);
+                               v.value[k], a == DEGREE ? "whole" : "finite");
+        axes->value[a] = v.value != NULL ? v.value : &axes->own[a];
+        axes->count[a] = v.value != NULL ? v.count : 1;
     }
     return HINGE_OK;
 }

@@ -173,6 +173,8 @@ static hinge_status all_inside(struct hg_selecting *s, const hinge_grid_point *p
     return status;
 }
 
+/* Goes on with problems that SMO has not finished: by turns the interior point and SMO, with twice the steps each time,
+ * and many more in the last turn. */
 static hinge_status go_on_inside(struct hg_selecting *s, const hinge_grid_point *point, hinge_error *err)
 {
     enum { LOOKS = 6 };

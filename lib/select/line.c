@@ -195,6 +195,8 @@ static bool make_feasible(struct hg_part *part, struct hg_qp *next, const double
     return reached;
 }
 
+/* Begins a problem of a fold at a point: its boxes and sums, and a start from its solution at the last point of the
+ * line, scaled as C has grown. moved is what g does not know of yet; of a first problem it is the whole start. */
 static hinge_status begin_part(const struct hg_selecting *s, const struct hg_problem *masked, struct hg_part *part,
                                size_t p, hinge_error *err)
 {
@@ -242,6 +244,8 @@ static bool is_absent(const struct hg_problem *masked, const double *class_weigh
     return !(class_weight[a] > 0 && rest > 0);
 }
 
+/* Begins a fold's problems at a point. A fold is a mask of weights over the rows, 0 for rows held out: points, kernel
+ * rows and their numbers are the same for all folds. */
 static hinge_status begin_fold(const struct hg_selecting *s, const hinge_grid_point *point, size_t f, hinge_error *err)
 {
     struct hg_problem masked = s->field[s->n_fields == 1 ? 0 : f].problem;
@@ -350,6 +354,7 @@ static size_t class_by(const struct hg_problem *pr, const double *decision, cons
     return best;
 }
 
+/* Predicts a fold's held-out rows by the decision values of its problems, as hinge_predict would. */
 static hinge_status predict_fold(const struct hg_selecting *s, size_t f)
 {
     const struct hg_problem *pr = &s->problem;
@@ -374,6 +379,8 @@ static hinge_status predict_fold(const struct hg_selecting *s, size_t f)
     return HINGE_OK;
 }
 
+/* Makes decision values of rows held out. Where each problem has all rows of its fold as points, g is there already;
+ * pairs have to look at rows of other classes, field by field, as each has its own kernel rows. */
 static hinge_status predict(struct hg_selecting *s, size_t first, size_t count, hinge_error *err)
 {
     bool elsewhere = s->n_problems > 1 && !s->problem.one_vs_rest;
@@ -423,6 +430,7 @@ hinge_status hg_solve_some(struct hg_selecting *s, const struct hg_batched *some
     return status;
 }
 
+/* Solves the batch by SMO, then by what else may finish it, and adds up what it took and how it ended. */
 static hinge_status solve_batch(struct hg_selecting *s, hinge_grid_point *point, hinge_error *err)
 {
     hinge_status status = HINGE_OK;

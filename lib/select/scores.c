@@ -78,6 +78,9 @@ static void count_classes(const struct sample *m)
         m->count[class_of(m->s, m->row[i]) * k + class_predicted(m->s, m->prediction[m->row[i]])]++;
 }
 
+/* Scores predictions of classes by the table of how many rows of each class were predicted as each. MCC is its
+ * generalisation to k classes (Gorodkin 2004); F1 is that of the first of two classes, or the mean over those that
+ * occur. */
 static void score_classes(const struct sample *m, double *score)
 {
     size_t k = m->s->problem.n_classes, right = 0, there = 0, named = 0;
@@ -122,6 +125,8 @@ static int by_value(const void *a, const void *b)
     return p->value < q->value ? -1 : p->value > q->value;
 }
 
+/* Returns the area under the ROC curve: the share of pairs of a row of the first class and one of the other that
+ * decision values put in order, where equal ones count half. */
 static double area(const struct sample *m)
 {
     struct ranked *ranked = (struct ranked *)(void *)m->work;
@@ -179,6 +184,7 @@ static double loss_of(hinge_score score, double tau, double miss)
                                       : (miss >= 0 ? tau * miss : (tau - 1) * miss);
 }
 
+/* Scores predictions of targets: mean squared, absolute and pinball losses, and the share of variance explained. */
 static void score_targets(const struct sample *m, double *score)
 {
     const double *y = m->s->y;
@@ -288,6 +294,8 @@ static void score_repeat(const struct hg_selecting *s, struct sample *sample, bo
     }
 }
 
+/* Scores each fold's rows by themselves, and those of all folds of a repeat together. Scores of a point some of whose
+ * folds were not trained are not told. */
 static void score_samples(const struct hg_selecting *s, hinge_grid_point *point, struct sample *sample, uint32_t *row,
                           double *work, size_t *count)
 {

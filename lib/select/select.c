@@ -171,6 +171,8 @@ struct standing {
     double worse, better;    /* rows on which the best point is nearer, or farther */
 };
 
+/* Compares a point's predictions with the best point's, row by row, on folds that are done; false: the score is no sum
+ * of losses over rows. */
 static bool look_at_rows(const struct hg_selecting *s, struct standing *standing)
 {
     *standing = (struct standing){ 0 };
@@ -434,6 +436,8 @@ static hinge_status go_to(struct hg_selecting *s, const hinge_grid_point *point,
     return same_kernel ? HINGE_OK : hg_fields_take(s, point, err);
 }
 
+/* Tries points in the order that makes each cheap after the last. A point that was interrupted stays waiting, and ends
+ * the selection. */
 static hinge_status try_in_order(struct hg_selecting *s, const size_t *order, hinge_error *err)
 {
     hinge_selection *out = s->out;
@@ -457,6 +461,7 @@ static hinge_status try_in_order(struct hg_selecting *s, const size_t *order, hi
     return status;
 }
 
+/* Tries all points: rows' kernels (fields) and problems (parts) are made once for all of them. */
 static hinge_status try_points(struct hg_selecting *s, hinge_error *err)
 {
     hinge_selection *out = s->out;
@@ -482,6 +487,7 @@ static hinge_status try_points(struct hg_selecting *s, hinge_error *err)
 
 /* ---- the call ---------------------------------------------------------------------------------------------------- */
 
+/* Chooses the best point, and trains on all rows by it where that is wanted. */
 static hinge_status finish(struct hg_selecting *s, hinge_error *err)
 {
     hinge_selection *out = s->out;
