@@ -1,6 +1,5 @@
 /* Tells what a solution is worth, recomputed in f64 by all ranks: hinge_certify's figures, by sums over tiles. */
 #include "mpi/run.h"
-#include "solver/smo/run.h"
 
 #include <math.h>
 

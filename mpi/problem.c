@@ -3,7 +3,6 @@
  * Read run.h before.
  */
 #include "mpi/save.h"
-#include "solver/smo/run.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -199,7 +198,7 @@ static hinge_status find_points(struct hm_run *r, hinge_error *err)
 static hinge_status make_block(struct hm_run *r, hinge_error *err)
 {
     const struct hg_rows rows_like = { .cost = hm_cost(r, r->type) };
-    size_t q = r->q = hg_choose_q(&rows_like, r->n_all, r->params->working_set, r->qp.layers);
+    size_t q = r->w.q = hg_choose_q(&rows_like, r->n_all, r->params->working_set, r->qp.layers);
     size_t size = hg_size_of(r->type), most = 4 * q;
     size_t vector = sizeof(struct hm_fresh) + (r->own->pr.d * size + 7) / 8 * 8;
     size_t rows = HG_MIN(r->memory / (r->n_all * size), r->n_all);
@@ -207,17 +206,17 @@ static hinge_status make_block(struct hm_run *r, hinge_error *err)
         rows = 0;
     r->room = HG_MAX(q, (size_t)HG_TILE_COLS); /* as many as that each source has columns for */
     r->message_room = q * 8 + (most + 2 * q) * vector + (size_t)r->net->ranks * 8;
-    r->in_w_now = 0;
+    r->w.n = 0;
     memset(r->in_w, 0, r->n);
-    bool ok = HG_ROOM(HG_ZEROS(r->number, q), HG_ZEROS(r->age, q), HG_ZEROS(r->owner, q), HG_ZEROS(r->at, q),
-                      HG_ZEROS(r->before[0], q), HG_ZEROS(r->before[1], q), HG_ZEROS(r->fresh, 2 * q),
-                      HG_ZEROS(r->ids, 2 * r->room), HG_ZEROS(r->row, 2 * r->room), HG_ZEROS(r->coef, r->room),
+    bool ok = HG_ROOM(HG_ZEROS(r->number, q), HG_ZEROS(r->w.age, q), HG_ZEROS(r->owner, q), HG_ZEROS(r->at, q),
+                      HG_ZEROS(r->w.before[0], q), HG_ZEROS(r->w.before[1], q), HG_ZEROS(r->w.fresh, 2 * q),
+                      HG_ZEROS(r->ids, 2 * r->room), HG_ZEROS(r->w.row, 2 * r->room), HG_ZEROS(r->coef, r->room),
                       HG_ZEROS(r->winner, most), HG_ZEROS(r->kind, most), HG_ZEROS(r->gathered, most),
                       HG_ZEROS(r->x, r->own->pr.d), HG_ZEROS(r->message, r->message_room),
                       HG_ZEROS(r->messages, r->message_room));
     hinge_status status = ok ? hm_make_vectors(r, r->room, r->type, &r->others, err)
                              : hg_fail(err, HINGE_ENOMEM, "no memory for a working set of %zu examples", q);
-    HG_THEN(status, hg_inner_init(&r->inner, q + r->qp.no_sum, r->qp.layers, r->qp.no_sum, r->qp.kink, r->type,
+    HG_THEN(status, hg_inner_init(&r->w.inner, q + r->qp.no_sum, r->qp.layers, r->qp.no_sum, r->qp.kink, r->type,
                                   r->loops, err));
     HG_THEN(status, hg_cache_init(&r->cache, HG_MAX(rows, (size_t)1), r->n, size, rows * (r->n * size + 128), NULL,
                                   err));
@@ -230,7 +229,7 @@ static void free_block(struct hm_run *r)
     hm_free_grams(r->part, r->n_parts);
     r->report.rows_evicted += r->cache.evicted;
     hg_cache_free(&r->cache);
-    hg_inner_free(&r->inner);
+    hg_inner_free(&r->w.inner);
     hg_free((void *)r->others.data);
     hg_free(r->number);
     r->others.data = NULL;
@@ -363,7 +362,7 @@ static void tell_round(struct hm_run *r, FILE *file)
                                         &to->phase.rows, &to->phase.certificate };
     if (file != NULL)
         fprintf(file, "%zu %zu %zu %zu %zu %d %d %" PRIu64 " %zu %zu %zu %" PRIu64 " %zu", r->problem, r->n_all,
-                r->own->pr.d, hg_size_of(r->type), r->q, r->net->ranks, r->threads, r->report.rounds, r->n_fresh,
+                r->own->pr.d, hg_size_of(r->type), r->w.q, r->net->ranks, r->threads, r->report.rounds, r->w.n_fresh,
                 r->moved, r->made, r->steps, r->gathered_bytes);
     for (int k = 0; k < HM_STAGES; k++) {
         if (file != NULL)
@@ -382,7 +381,7 @@ static hinge_status end_with(struct hm_run *r, hinge_outcome outcome)
 static hinge_status run_rounds(struct hm_run *r, struct hm_watch *watch, hinge_error *err)
 {
     double best = INFINITY;
-    uint64_t best_round = 0, patience = HG_STALL_ROUNDS + r->n_all / r->q;
+    uint64_t best_round = 0, patience = HG_STALL_ROUNDS + r->n_all / r->w.q;
     hinge_status status = HINGE_OK;
     const struct hm_most *most = r->sum.most;
     r->last = hg_now();

@@ -4,7 +4,6 @@
  * no traffic: K_WW, the inner solve, rows K(moved, own points).
  */
 #include "mpi/run.h"
-#include "solver/smo/run.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -126,7 +125,7 @@ static double pick(struct hm_run *r, size_t kind, size_t wanted)
         sum += count[last++];
     double share = last < bins ? (double)(wanted - sum) / (double)count[last] : 0;
     uint64_t most = share < 1 ? (uint64_t)(share * 0x1p64) : UINT64_MAX;
-    for (size_t at = 0; at < r->n && r->n_winners < 4 * r->q; at++) {
+    for (size_t at = 0; at < r->n && r->n_winners < 4 * r->w.q; at++) {
         double f, v = hm_violation_of(r, at, kind, &f);
         uint64_t number = r->own->number[r->of[at]];
         if (r->in_w[at] || !(f < end))
@@ -162,14 +161,14 @@ static void fill_slot(void *arg, size_t slot, size_t k)
     struct hm_run *r = arg;
     const struct hm_winner *winner = &r->gathered[k];
     const struct hm_fresh *f = &winner->fresh;
-    struct hg_inner *in = &r->inner;
+    struct hg_inner *in = &r->w.inner;
     size_t size = hg_size_of(r->type), stride = r->others.stride;
-    if (slot < r->in_w_now && r->at[slot] != UINT32_MAX)
+    if (slot < r->w.n && r->at[slot] != UINT32_MAX)
         r->in_w[r->at[slot]] = 0;
     r->number[slot] = f->number;
     r->owner[slot] = winner->sender;
     r->at[slot] = UINT32_MAX;
-    r->fresh[r->n_fresh++] = (uint32_t)slot;
+    r->w.fresh[r->w.n_fresh++] = (uint32_t)slot;
     in->g[slot] = f->g;
     for (int l = 0; l < r->qp.layers; l++) {
         in->beta[l][slot] = f->beta[l];
@@ -195,13 +194,13 @@ static void take_winners(struct hm_run *r, size_t count, const size_t *wanted)
     for (size_t k = 0; k < count; k++)
         if (taken[r->gathered[k].fresh.kind]++ < wanted[r->gathered[k].fresh.kind])
             r->gathered[n++] = r->gathered[k];
-    hg_place_fresh(&r->inner, r->q, &r->in_w_now, r->age, r->report.rounds, n, fill_slot, r);
+    hg_place_fresh(&r->w, r->report.rounds, n, fill_slot, r);
     for (size_t w = 0; w < r->n_winners; w++) { /* those placed are marked; others are as they were */
         uint64_t number = r->own->number[r->of[r->winner[w]]];
         r->in_w[r->winner[w]] = 0;
-        for (size_t k = 0; k < r->n_fresh; k++)
-            if (r->number[r->fresh[k]] == number) {
-                r->at[r->fresh[k]] = r->winner[w];
+        for (size_t k = 0; k < r->w.n_fresh; k++)
+            if (r->number[r->w.fresh[k]] == number) {
+                r->at[r->w.fresh[k]] = r->winner[w];
                 r->in_w[r->winner[w]] = 1;
             }
     }
@@ -211,8 +210,8 @@ static hinge_status select_points(struct hm_run *r)
 {
     size_t kinds = 2 * (size_t)r->qp.layers, count;
     double expected = 0;
-    size_t left = HG_MIN(HG_MAX(r->q - r->in_w_now, r->q / 2), r->n_all), wanted[4];
-    r->n_winners = r->n_fresh = 0;
+    size_t left = HG_MIN(HG_MAX(r->w.q - r->w.n, r->w.q / 2), r->n_all), wanted[4];
+    r->n_winners = r->w.n_fresh = 0;
     for (size_t kind = 0; kind < kinds; kind++) {
         wanted[kind] = HG_MAX(left / kinds, (size_t)1);
         expected += pick(r, kind, wanted[kind]);
@@ -227,25 +226,24 @@ static hinge_status select_points(struct hm_run *r)
 static hinge_status load_block(struct hm_run *r)
 {
     struct hm_part *part = &r->part[0];
-    size_t n = r->in_w_now;
+    size_t n = r->w.n;
     uint32_t *rows = r->ids + r->room;
-    r->inner.q = n + r->qp.no_sum;
-    for (size_t f = 0; f < r->n_fresh; f++)
-        rows[f] = (uint32_t)part->n + r->fresh[f];
+    r->w.inner.q = n + r->qp.no_sum;
+    for (size_t f = 0; f < r->w.n_fresh; f++)
+        rows[f] = (uint32_t)part->n + r->w.fresh[f];
     for (size_t s = 0; s < n; s++)
         r->ids[s] = (uint32_t)(part->n + s);
-    struct hg_fresh_rows fresh = { &r->inner, r->n_fresh, n, r->fresh, r->age, r->report.rounds, r->row };
-    return hg_fill_fresh(&fresh, &part->gram.super, rows, r->n_fresh, r->ids, NULL);
+    return hg_fill_fresh(&r->w, &part->gram.super, rows, r->w.n_fresh, r->ids, NULL);
 }
 
 static void solve_block(struct hm_run *r)
 {
-    struct hg_inner *in = &r->inner;
-    bool whole = r->in_w_now == r->n_all;
+    struct hg_inner *in = &r->w.inner;
+    bool whole = r->w.n == r->n_all;
     double eps = r->params->eps;
-    uint64_t cap = 40 * (uint64_t)r->in_w_now + 4096, most = r->params->max_iter;
+    uint64_t cap = 40 * (uint64_t)r->w.n + 4096, most = r->params->max_iter;
     for (int l = 0; l < r->qp.layers; l++)
-        memcpy(r->before[l], in->beta[l], r->in_w_now * sizeof(double));
+        memcpy(r->w.before[l], in->beta[l], r->w.n * sizeof(double));
     if (most > 0)
         cap = HG_MIN(cap, most - HG_MIN(most, r->report.iterations));
     struct hg_inner_result done = { 0 };
@@ -254,7 +252,7 @@ static void solve_block(struct hm_run *r)
     if (r->mixed) {
         r->net->broadcast(r->net, &done.steps, sizeof done.steps, 0);
         for (int l = 0; l < r->qp.layers; l++)
-            r->net->broadcast(r->net, in->beta[l], r->in_w_now * sizeof(double), 0);
+            r->net->broadcast(r->net, in->beta[l], r->w.n * sizeof(double), 0);
     }
     r->report.iterations += done.steps;
     r->steps = done.steps;
@@ -268,7 +266,7 @@ static void update_by_kept(struct hm_run *r, size_t count)
     size_t tiles = count > 0 ? r->n_tiles : 0;
 #pragma omp parallel for num_threads(r->threads) schedule(static)
     for (size_t t = 0; t < tiles; t++)
-        hg_add_stretch(&r->loops->add, r->type, count, r->coef, r->row, r->tile[t].at, r->tile[t].n,
+        hg_add_stretch(&r->loops->add, r->type, count, r->coef, r->w.row, r->tile[t].at, r->tile[t].n,
                        r->g + r->tile[t].at);
 }
 
@@ -280,11 +278,11 @@ static hinge_status update_by_new(struct hm_run *r, size_t first, size_t count)
         struct hm_part *part = &r->part[p];
         uint32_t *rows = r->ids + r->room;
         for (size_t k = 0; k < count; k++) {
-            char *kept = r->row[first + k];
+            char *kept = r->w.row[first + k];
             rows[k] = (uint32_t)part->n + r->ids[first + k];
-            r->row[r->room + k] = kept != NULL ? kept + part->at * size : NULL;
+            r->w.row[r->room + k] = kept != NULL ? kept + part->at * size : NULL;
         }
-        struct hg_how how = { .add = &r->loops->add, .out = r->row + r->room, .list = 1,
+        struct hg_how how = { .add = &r->loops->add, .out = r->w.row + r->room, .list = 1,
                               .rough = true };
         status = hg_rows_apply(&part->gram.super, rows, count, r->coef + first, NULL, part->n, r->g + part->at, &how);
     }
@@ -296,24 +294,24 @@ static void add_moved(struct hm_run *r, uint32_t k, double delta, void *row)
 {
     r->ids[r->moved] = k;
     r->coef[r->moved] = delta;
-    r->row[r->moved++] = row;
+    r->w.row[r->moved++] = row;
 }
 
 static double delta_of(const struct hm_run *r, size_t k)
 {
     double delta = 0;
     for (int l = 0; l < r->qp.layers; l++)
-        delta += r->inner.beta[l][k] - r->before[l][k];
+        delta += r->w.inner.beta[l][k] - r->w.before[l][k];
     return delta;
 }
 
 /* Own beta, and g by the rows of all points that moved: those that are kept first. */
 static hinge_status update_gradient(struct hm_run *r)
 {
-    uint32_t *missing = r->fresh + r->q;
+    uint32_t *missing = r->w.fresh + r->w.q;
     size_t width;
     r->moved = r->made = 0;
-    for (uint32_t k = 0; k < r->in_w_now; k++) {
+    for (uint32_t k = 0; k < r->w.n; k++) {
         double delta = delta_of(r, k);
         void *row = delta != 0 ? hg_cache_get(&r->cache, (uint32_t)r->number[k], r->report.rounds, &width) : NULL;
         if (row != NULL)
@@ -328,9 +326,9 @@ static hinge_status update_gradient(struct hm_run *r)
     }
     r->report.rows_asked += r->moved;
     r->report.rows_computed += r->made;
-    for (size_t k = 0; k < r->in_w_now; k++)
+    for (size_t k = 0; k < r->w.n; k++)
         for (int l = 0; l < r->qp.layers && r->at[k] != UINT32_MAX; l++) {
-            r->qp.beta[l][r->at[k]] = r->inner.beta[l][k];
+            r->qp.beta[l][r->at[k]] = r->w.inner.beta[l][k];
             hm_set_offsets(r, r->at[k]);
         }
     update_by_kept(r, kept);

@@ -13,7 +13,7 @@
 #include "kernels/gram.h"
 #include "mpi/own.h"
 #include "solver/smo/cache.h"
-#include "solver/smo/inner.h"
+#include "solver/smo/run.h"
 
 #include <stdio.h>
 
@@ -55,7 +55,7 @@ struct hm_run {
     const hinge_params *params;
     const struct hg_loops *loops;
     size_t problem, n_all; /* number of the problem, its points on all ranks */
-    size_t n, q;           /* own points of it */
+    size_t n;              /* own points of it */
     hinge_dtype type;      /* of kernel rows */
     bool mixed;            /* processors differ: rank 0 solves */
     int threads;
@@ -74,14 +74,11 @@ struct hm_run {
     uint32_t *of;          /* [n] own point of each position */
     uint8_t *in_w;         /* [n] */
 
-    struct hg_inner inner; /* W, by slot: the same on all ranks */
-    uint64_t *number, *age; /* [q] */
+    struct hg_w w;         /* the same on all ranks; points stand beside it, as `at` and `number`. row [2 room] */
+    uint64_t *number;      /* [q] */
     uint32_t *owner;       /* [q] the rank that has the point */
     uint32_t *at;          /* [q] own position; UINT32_MAX: another rank's */
-    double *before[2];     /* [q] */
-    size_t in_w_now, n_fresh;
-    uint32_t *fresh, *ids; /* [room] slots; ids of points in a gram */
-    void **row;            /* [room] */
+    uint32_t *ids;         /* [2 room] of points in a gram */
     double *coef;          /* [room] */
     size_t room;           /* of others' vectors: W, or a tile's */
     double *x;             /* [d] work space */

@@ -51,7 +51,7 @@ static void write_message(const struct hm_run *r, size_t at_once)
     char *to = r->message;
     memcpy(to, &count, sizeof count);
     to += sizeof count;
-    for (size_t k = 0; k < r->in_w_now; k++)
+    for (size_t k = 0; k < r->w.n; k++)
         if (r->owner[k] == (uint32_t)r->net->rank) {
             memcpy(to, &r->g[r->at[k]], sizeof(double));
             to += sizeof(double);
@@ -82,14 +82,14 @@ static size_t read_messages(struct hm_run *r, size_t at_once, size_t *count)
         uint64_t winners;
         memcpy(&winners, from, sizeof winners);
         from += sizeof winners;
-        for (size_t slot = 0; slot < r->in_w_now; slot++)
+        for (size_t slot = 0; slot < r->w.n; slot++)
             if (r->owner[slot] == k) {
-                memcpy(&r->inner.g[slot], from, sizeof(double));
+                memcpy(&r->w.inner.g[slot], from, sizeof(double));
                 from += sizeof(double);
             }
         r->net->sizes[k] = winners > at_once ? (winners - at_once) * record_bytes(r) : 0;
         left += r->net->sizes[k];
-        if (*count + winners > 4 * r->q) /* the draw went far beyond what was wanted; the same on all ranks */
+        if (*count + winners > 4 * r->w.q) /* the draw went far beyond what was wanted; the same on all ranks */
             return SIZE_MAX;
         take_records(r, from, HG_MIN(winners, at_once), k, count);
         from += at_once * record_bytes(r);
@@ -104,7 +104,7 @@ hinge_status hm_share_winners(struct hm_run *r, double expected, size_t *count)
     write_message(r, at_once);
     for (size_t k = 0; k < ranks; k++)
         r->net->sizes[k] = sizeof(uint64_t) + at_once * record_bytes(r);
-    for (size_t k = 0; k < r->in_w_now; k++)
+    for (size_t k = 0; k < r->w.n; k++)
         r->net->sizes[r->owner[k]] += sizeof(double);
     for (size_t k = 0; k < ranks; k++)
         total += r->net->sizes[k];

@@ -52,7 +52,7 @@ static void keep_solution(struct job *job, struct hm_run *run)
     job->rho[p] = b != 0 ? -b * factor : 0;
     job->objective[p] = report->objective;
     hg_add_report(&job->report, report);
-    job->q = HG_MAX(job->q, run->q);
+    job->q = HG_MAX(job->q, run->w.q);
     job->maker = run->part[0].gram.tiler.maker->name;
 }
 

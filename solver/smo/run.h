@@ -56,6 +56,7 @@ struct hg_active {
 /* The working set W, the block of the kernel on it, and what the last round moved. */
 struct hg_w {
     size_t q, n;           /* points wanted, points there */
+    uint64_t round;        /* in which it was chosen last: the age of its fresh points */
     uint32_t *point;       /* [q] by slot of K_WW */
     uint64_t *age;         /* [q] round in which each came */
     uint8_t *holds;        /* [n] by point of the problem: it is in W */
@@ -268,23 +269,15 @@ void hg_select_block(struct hg_run *r);
 /* Fresh points go into slots that are empty, then into those of the points that have been in W longest, by put(), which
  * fills in their beta, lo and hi; where most of W is free, points at a bound go first: free ones would be back in the
  * next round (a9a, C = 100: 89 rounds, not 125). */
-void hg_place_fresh(const struct hg_inner *inner, size_t q, size_t *in_w, uint64_t *age, uint64_t round, size_t count,
-                    void (*put)(void *arg, size_t slot, size_t f), void *arg);
+void hg_place_fresh(struct hg_w *w, uint64_t round, size_t count, void (*put)(void *arg, size_t slot, size_t f),
+                    void *arg);
 
 /* K_WW, the rows of fresh slots; then their columns, by symmetry. */
 hinge_status hg_load_block(struct hg_run *r);
 
 /* Fills K_WW by points of a source, those of the first n_left fresh slots (left) and those of all (right). */
-struct hg_fresh_rows {
-    struct hg_inner *in;
-    size_t n_fresh, in_w;
-    const uint32_t *fresh; /* [n_fresh] slots */
-    const uint64_t *age;   /* [in_w] */
-    uint64_t round;
-    void **row;            /* [n_fresh] work space */
-};
-hinge_status hg_fill_fresh(const struct hg_fresh_rows *fresh, struct hg_rows *rows, const uint32_t *left,
-                           size_t n_left, const uint32_t *right, const struct hg_halt *halt);
+hinge_status hg_fill_fresh(struct hg_w *w, struct hg_rows *rows, const uint32_t *left, size_t n_left,
+                           const uint32_t *right, const struct hg_halt *halt);
 
 /* ---- gradient.c -------------------------------------------------------------------------------------------------- */
 

@@ -114,27 +114,27 @@ static bool is_free(const struct hg_inner *in, size_t slot)
     return any;
 }
 
-void hg_place_fresh(const struct hg_inner *in, size_t q, size_t *in_w, uint64_t *age, uint64_t round, size_t count,
-                    void (*put)(void *arg, size_t slot, size_t f), void *arg)
+void hg_place_fresh(struct hg_w *w, uint64_t round, size_t count, void (*put)(void *arg, size_t slot, size_t f),
+                    void *arg)
 {
     size_t f = 0, n_free = 0;
-    while (f < count && *in_w < q) {
-        put(arg, *in_w, f++);
-        age[(*in_w)++] = round;
+    for (w->round = round; f < count && w->n < w->q; w->n++) {
+        put(arg, w->n, f++);
+        w->age[w->n] = round;
     }
-    for (size_t k = 0; f < count && k < *in_w; k++)
-        n_free += is_free(in, k);
-    bool spares = 2 * n_free > *in_w;
+    for (size_t k = 0; f < count && k < w->n; k++)
+        n_free += is_free(&w->inner, k);
+    bool spares = 2 * n_free > w->n;
     while (f < count) {
         uint64_t oldest = UINT64_MAX;
-        for (size_t k = 0; k < *in_w; k++)
-            if (age[k] < round && !(spares && is_free(in, k)))
-                oldest = HG_MIN(oldest, age[k]);
+        for (size_t k = 0; k < w->n; k++)
+            if (w->age[k] < round && !(spares && is_free(&w->inner, k)))
+                oldest = HG_MIN(oldest, w->age[k]);
         spares = spares && oldest < UINT64_MAX;
-        for (size_t k = 0; k < *in_w && f < count; k++)
-            if (age[k] == oldest && !(spares && is_free(in, k))) {
+        for (size_t k = 0; k < w->n && f < count; k++)
+            if (w->age[k] == oldest && !(spares && is_free(&w->inner, k))) {
                 put(arg, k, f++);
-                age[k] = round;
+                w->age[k] = round;
             }
     }
 }
@@ -145,7 +145,7 @@ static void place_fresh(struct hg_run *r)
     for (int l = 0; l < r->qp->layers; l++)
         for (size_t k = 0; k < w->n; k++) /* Newton's steps may have moved it */
             w->inner.beta[l][k] = r->qp->beta[l][w->point[k]];
-    hg_place_fresh(&w->inner, w->q, &w->n, w->age, r->report->rounds, w->n_fresh, put_into_slot, r);
+    hg_place_fresh(w, r->report->rounds, w->n_fresh, put_into_slot, r);
 }
 
 void hg_select_block(struct hg_run *r)
@@ -173,23 +173,23 @@ void hg_select_block(struct hg_run *r)
 }
 
 /* K[slot of columns c0 ..][slots of rows f0 ..] = tile', f32. Slots that are neighbours are written as whole lines. */
-static void mirror_block(const struct hg_fresh_rows *b, const struct hg_tile *tile, size_t f0, size_t c0)
+static void mirror_block(const struct hg_w *w, const struct hg_tile *tile, size_t f0, size_t c0)
 {
-    const struct hg_inner *in = b->in;
-    const uint32_t *fresh = b->fresh + tile->row0 + f0;
+    const struct hg_inner *in = &w->inner;
+    const uint32_t *fresh = w->fresh + tile->row0 + f0;
     size_t rows = HG_MIN((size_t)LINE, tile->n_rows - f0), cols = HG_MIN((size_t)LINE, tile->n_cols - c0);
     bool whole = rows == LINE;
     float line[LINE][LINE];
     for (size_t f = 0; f < rows; f++)
         whole = whole && fresh[f] == fresh[0] + f;
     for (size_t f = 0; f < rows; f++) {
-        const float *row = (const float *)b->row[tile->row0 + f0 + f] + tile->col0 + c0;
+        const float *row = (const float *)w->row[tile->row0 + f0 + f] + tile->col0 + c0;
         for (size_t c = 0; c < cols; c++)
             line[c][f] = row[c];
     }
     for (size_t c = 0; c < cols; c++) {
         float *to = (float *)in->k + (tile->col0 + c0 + c) * in->ld;
-        if (b->age[tile->col0 + c0 + c] == b->round) /* fresh itself */
+        if (w->age[tile->col0 + c0 + c] == w->round) /* fresh itself */
             continue;
         if (whole)
             memcpy(to + fresh[0], line[c], sizeof line[c]);
@@ -202,32 +202,32 @@ static void mirror_block(const struct hg_fresh_rows *b, const struct hg_tile *ti
 /* K_WW's rows of points that stay, at the columns of fresh slots, by symmetry from a tile of the fresh rows. */
 static void mirror_tile(void *arg, const struct hg_tile *tile)
 {
-    const struct hg_fresh_rows *b = arg;
-    const struct hg_inner *in = b->in;
-    if (b->n_fresh == b->in_w)
+    const struct hg_w *w = arg;
+    const struct hg_inner *in = &w->inner;
+    if (w->n_fresh == w->n)
         ; /* every row is there already */
     else if (in->type == HINGE_F32) {
         for (size_t f = 0; f < tile->n_rows; f += LINE)
             for (size_t c = 0; c < tile->n_cols; c += LINE)
-                mirror_block(b, tile, f, c);
+                mirror_block(w, tile, f, c);
     } else
         for (size_t c = 0; c < tile->n_cols; c++)
             for (size_t f = 0; f < tile->n_rows; f++)
-                if (b->age[tile->col0 + c] != b->round)
-                    ((double *)in->k)[(tile->col0 + c) * in->ld + b->fresh[tile->row0 + f]] =
-                        ((const double *)b->row[tile->row0 + f])[tile->col0 + c];
+                if (w->age[tile->col0 + c] != w->round)
+                    ((double *)in->k)[(tile->col0 + c) * in->ld + w->fresh[tile->row0 + f]] =
+                        ((const double *)w->row[tile->row0 + f])[tile->col0 + c];
 }
 
-hinge_status hg_fill_fresh(const struct hg_fresh_rows *b, struct hg_rows *rows, const uint32_t *left,
-                           size_t n_left, const uint32_t *right, const struct hg_halt *halt)
+hinge_status hg_fill_fresh(struct hg_w *w, struct hg_rows *rows, const uint32_t *left, size_t n_left,
+                           const uint32_t *right, const struct hg_halt *halt)
 {
-    struct hg_inner *in = b->in;
-    for (size_t f = 0; f < b->n_fresh; f++)
-        b->row[f] = (char *)in->k + b->fresh[f] * in->ld * hg_size_of(in->type);
-    struct hg_how how = { .halt = halt, .added = mirror_tile, .arg = (void *)b };
-    hinge_status status = hg_rows_fill(rows, left, n_left, right, b->in_w, b->row, &how);
+    struct hg_inner *in = &w->inner;
+    for (size_t f = 0; f < w->n_fresh; f++)
+        w->row[f] = (char *)in->k + w->fresh[f] * in->ld * hg_size_of(in->type);
+    struct hg_how how = { .halt = halt, .added = mirror_tile, .arg = w };
+    hinge_status status = hg_rows_fill(rows, left, n_left, right, w->n, w->row, &how);
     for (size_t f = 0; f < n_left; f++) /* of the block itself: steps are as long as its curvature says */
-        hg_inner_take_diagonal(in, b->fresh[f]);
+        hg_inner_take_diagonal(in, w->fresh[f]);
     return status;
 }
 
@@ -251,16 +251,16 @@ static size_t part_held(struct hg_run *r, const void **row)
 }
 
 /* Rows of fresh slots from `first` on, out of the store's. */
-static void gather_held(struct hg_run *r, struct hg_fresh_rows *fresh, size_t first, const void *const *row)
+static void gather_held(struct hg_run *r, size_t first, const void *const *row)
 {
-    const struct hg_w *w = &r->w;
+    struct hg_w *w = &r->w;
     hg_gather(r->active.position, sizeof *r->active.position, w->point, w->n, r->spare.found);
 #pragma omp parallel for num_threads(hg_crew_size(&r->rows->crew, r->opt->threads)) schedule(dynamic, 1)
     for (size_t f0 = first; f0 < w->n_fresh; f0 += LINE) {
         struct hg_tile tile = { f0, HG_MIN((size_t)LINE, w->n_fresh - f0), 0, w->n, NULL, NULL, NULL };
         for (size_t f = f0; f < f0 + tile.n_rows; f++)
             hg_gather(row[f - first], r->store.size, r->spare.found, w->n, w->row[f]);
-        mirror_tile(fresh, &tile);
+        mirror_tile(w, &tile);
     }
     for (size_t f = first; f < w->n_fresh; f++)
         hg_inner_take_diagonal(&r->w.inner, w->fresh[f]);
@@ -271,15 +271,14 @@ hinge_status hg_load_block(struct hg_run *r)
     const void **row = (const void **)r->store.held.row;
     size_t lacking = part_held(r, row);
     struct hg_w *w = &r->w;
-    struct hg_fresh_rows fresh = { &w->inner, w->n_fresh, w->n, w->fresh, w->age, r->report->rounds, w->row };
     hg_gather(w->point, sizeof *w->point, w->fresh, lacking, w->asked);
     w->inner.q = w->n + r->qp->no_sum;
     if (w->n_fresh == 0)
         return HINGE_OK;
     if (w->q == r->n)
         r->res->columns_computed += (uint64_t)w->n_fresh * w->n;
-    hinge_status status = hg_fill_fresh(&fresh, r->rows, w->asked, lacking, w->point, &r->halt);
+    hinge_status status = hg_fill_fresh(w, r->rows, w->asked, lacking, w->point, &r->halt);
     if (status == HINGE_OK && lacking < w->n_fresh && !hg_is_stopped(r))
-        gather_held(r, &fresh, lacking, row);
+        gather_held(r, lacking, row);
     return status;
 }
