@@ -68,7 +68,8 @@ static const struct tool_option problem_options[] = {
     { 'b', "probability", "0|1", parse_choice, FIELD(params.probability), choice_off_on,
       "calibrate the model for predict -b 1, by 5-fold\ncross-validation: 1 yes, 0 no (0)" },
     { 'v', "folds", "N", parse_size, FIELD(folds), &range_folds,
-      "cross-validate in N folds and write no model; c_svc\nand epsilon_svr of 5000 examples or more stop at a\nviolation of 0.1 if not told by -e" },
+      "cross-validate in N folds and write no model; c_svc\nand epsilon_svr of 5000 examples or more stop at a\n"
+      "violation of 0.1 if not told by -e" },
 };
 static const struct tool_option scale_options[] = {
     { 0, "scale", "[L,U]", parse_scale, 0, NULL,
