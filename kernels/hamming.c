@@ -66,7 +66,8 @@ static bool learn_all(struct pair *p, const struct hg_points *points, int thread
     return strange == 0;
 }
 
-/* Lists points into parts; parts: how many points of each share have the rarer value, too. */
+/* Swaps the values of features whose rarer value so far is the more common one. parts: how many points of each share
+ * have the rarer value, which is swapped too. */
 static void swap_to_rarer(struct pair *p, size_t d, size_t n, struct pair *parts)
 {
     for (size_t f = 0; f < d; f++)

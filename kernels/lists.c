@@ -21,6 +21,8 @@ size_t hg_lists_lay_out(struct hg_lists *lists, size_t count, size_t d, hinge_dt
     return at;
 }
 
+/* Makes a vector's lists, one a stretch of features, without a branch on its values: each position is written, and the
+ * next overwrites it where the value was 0. */
 void hg_lists_set(struct hg_lists *lists, size_t r, const void *vector, size_t d, hinge_dtype type)
 {
     size_t filled = r * lists->capacity, width = hg_panel_cols(type);
@@ -95,6 +97,8 @@ void hg_points_panels(const struct hg_points *points, const uint32_t *ids, size_
 
 /* ---- the maker --------------------------------------------------------------------------------------------------- */
 
+/* Says whether lists are faster than GEMM for these points (cost.c), and whether panels of dense rows would not be too
+ * large a copy. */
 static bool fits(const struct hg_tiler *t, const struct hg_points *points)
 {
     static const double most = 0x1p32; /* bytes of panels that are kept, another copy of the data */

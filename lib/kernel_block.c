@@ -52,6 +52,8 @@ static void choose_type(struct block *k)
         hg_points_norms(&pr->points, HINGE_F32, norms, pr->threads);
 }
 
+/* Makes the source whose points are a's rows and b's: norms, features of two values, and the type in which values are
+ * made. */
 static hinge_status prepare(struct block *k, hinge_error *err)
 {
     const struct hg_kernel_row *row = hg_kernel_row(k->tiler.kernel.type);
@@ -112,6 +114,7 @@ static void mirror(const struct block *k, size_t count)
                 mirror_column(k, r, HG_MIN(r + SQUARE, k->row + count), c);
 }
 
+/* Makes rows [row, row + count) of the block, straight into the caller's memory where types are the same. */
 static hinge_status fill_strip(struct block *k, size_t count)
 {
     void *row[STRIP];

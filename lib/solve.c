@@ -100,6 +100,7 @@ static void work_init(struct work *w, size_t p, int threads)
 
 /* ---- block SMO --------------------------------------------------------------------------------------------------- */
 
+/* Says whether coefficients are worth less than none: then rows were too coarse for them. */
 static bool is_worse_than_none(const struct hg_reduced *r, double objective)
 {
     return (r->qp.no_sum || r->sums[0] == 0) && r->qp.layers == 1 && objective > 0;

@@ -18,6 +18,8 @@ static double linear(const struct hg_finish *s, size_t c)
     return sum;
 }
 
+/* Returns beta by the proximal point: v less the kink's dead zone, clipped to the box; a coefficient is free where
+ * neither holds it. */
 static double project(const struct hg_qp *qp, size_t i, double v, double dead, bool *is_free)
 {
     double beta = v > dead ? v - dead : v < -dead ? v + dead : 0;
@@ -25,6 +27,8 @@ static double project(const struct hg_qp *qp, size_t i, double v, double dead, b
     return beta >= qp->hi[0][i] ? qp->hi[0][i] : beta <= qp->lo[0][i] ? qp->lo[0][i] : beta;
 }
 
+/* Projects a block of rows. sum[0] is a number by which pieces of the piecewise quadratic dual are told apart: a whole
+ * Newton step inside one piece is its minimum. */
 static void project_rows(void *arg, const struct hg_block *b)
 {
     struct hg_finish *s = arg;

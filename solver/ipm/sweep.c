@@ -118,6 +118,7 @@ static void sweep_block(const struct hg_sweep_space *s, const struct hg_sweep *w
         add_normal(s, z, weight, count, scaled, slot->normal);
 }
 
+/* Sweeps a slot's rows, block by block, into sums of its own. */
 static void sweep_slot(const struct hg_sweep_space *s, const struct hg_sweep *w, size_t number, double *room)
 {
     struct slot slot = slot_of(s, number);

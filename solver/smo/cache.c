@@ -71,6 +71,7 @@ void hg_cache_free(struct hg_cache *c)
     memset(c, 0, sizeof *c);
 }
 
+/* Takes a slot out of the list from the oldest row to the newest. */
 static void unlink_slot(struct hg_cache *c, int32_t s)
 {
     if (c->newer[s] >= 0)

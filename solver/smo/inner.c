@@ -51,6 +51,7 @@ void hg_inner_free(struct hg_inner *in)
     in->k = NULL;
 }
 
+/* Returns the kink of an entry: the last slot of a set without a sum has none. */
 static double kink_of(const struct hg_inner *in, size_t k)
 {
     return in->no_sum && k + 1 == in->q ? 0 : in->kink;
@@ -137,6 +138,7 @@ static double move_pair(struct hg_inner *in, int l, size_t i, size_t j, double *
     return step;
 }
 
+/* Adds the pair's step to g of all entries, and finds the new extremes of its layer in the same sweep. */
 static struct hg_extremes move_on(struct hg_inner *in, int l, size_t i, size_t j, double step)
 {
     if (in->narrow)
@@ -236,6 +238,8 @@ static void make_last_slot(struct hg_inner *in)
     in->hi[0][last] = INFINITY;
 }
 
+/* Solves in f32 and in f64 by turns while f32 brings the violation down by half, and then in f64: what f32 has lost is
+ * made up for by K_WW times what beta has moved in all, once a turn. */
 struct hg_inner_result hg_inner_solve(struct hg_inner *in, double eps, double shrink, bool exact, uint64_t max_steps)
 {
     struct hg_inner_result result = { 0, 0, 0 };

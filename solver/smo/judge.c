@@ -171,6 +171,7 @@ static hinge_status judge_changed(struct hg_run *r, hinge_status status)
     return status;
 }
 
+/* Ends the run where its rows are too coarse, of which hg_look_at_rows knows; otherwise the rules below decide. */
 static hinge_status look_at_rows(struct hg_run *r)
 {
     r->course.next = HG_NEXT;
@@ -271,11 +272,13 @@ static bool may_err(const struct hg_run *r)
     return r->rows != r->exact && r->w.n < r->active.m;
 }
 
+/* Says whether it is time to look at the rows' error, by rounds: their errors grow with what they are added to. */
 static bool may_have_erred(struct hg_run *r)
 {
     return may_err(r) && (r->report->rounds + 1) % LOOK == 0;
 }
 
+/* Says whether the run comes near its goal for the first time, where a look ahead is worth what it costs. */
 static bool comes_near(struct hg_run *r)
 {
     return r->course.phase == HG_FAR && r->report->violation <= AHEAD * r->course.target && may_err(r);
@@ -287,11 +290,14 @@ static bool is_out_of_steps(struct hg_run *r)
     return hg_is_out_of_steps(r) || (o->leaves != NULL && o->leaves(o->leaves_arg, r->report->iterations));
 }
 
+/* Says whether the violation is less than any before, by a thousandth at least: less is no progress. */
 static bool is_better(struct hg_run *r)
 {
     return r->report->violation < 0.999 * r->course.best;
 }
 
+/* Says whether there was no less violation for so many rounds that a look back is worth two gradients in f64. Where W
+ * is all points a round is a whole run, and few of them are many. */
 static bool seems_stalled(struct hg_run *r)
 {
     uint64_t patience = r->w.n == r->n ? HG_STALL_WHOLE : HG_STALL_ROUNDS + r->n / r->w.q;

@@ -254,6 +254,8 @@ void hg_many_forget(struct hg_many *many, struct hg_many_problem *problem)
     problem->lane = NULL;
 }
 
+/* Ends a problem: its gradient by point, outcome and bias go to the caller. Its working set is kept for the next
+ * solution on the same points as long as all lanes together take no more than a quarter of the room. */
 static void lane_end(struct hg_lane *lane, struct hg_many *many)
 {
     struct hg_many_problem *p = lane->problem;
@@ -427,6 +429,7 @@ static hinge_status add_lacking(struct hg_many *many, struct hg_lane *const *lan
     return status == HINGE_OK ? make_lacking(many, lane, lanes) : status;
 }
 
+/* Runs all lanes side by side, each by one thread, until each of them ends or lacks a row. */
 static hinge_status run_lanes(struct hg_many *many, struct hg_lane *const *lane, size_t lanes)
 {
 #pragma omp parallel for num_threads((int)HG_MIN((size_t)many->threads, lanes)) schedule(dynamic, 1)
