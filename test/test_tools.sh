@@ -731,6 +731,15 @@ check "tells about data" "$hinge" info two
 check "their size" has out '^rows *240$'
 "$hinge" info --json two two.model >report 2>err
 check "info --json of files" keys report files
+cat two | "$hinge" info /dev/stdin >out
+check "tells about data from a pipe" has out '^rows *240$'
+cat two.model | "$hinge" info /dev/stdin >out
+check "and about a model" has out '^kernel *rbf, gamma 0.2$'
+gzip -c two.model >two.model.gz
+check "and about one that is packed" "$hinge" info two.model.gz
+check "its kernel" has out '^kernel *rbf, gamma 0.2$'
+cat two | "$hinge" check /dev/stdin >out
+check "checks a pipe" has out '^No error'
 
 echo "# profile"
 make 3000 20 noise >noisy

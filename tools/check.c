@@ -76,12 +76,11 @@ int command_check(int argc, char **argv)
     hinge_status status;
     size_t bad = 0;
     parse_command(argc, argv, &line);
-    options = flags.read;
-    options.header -= flags.no_header;
+    options = reading(&flags);
     options.min_cols = 0; /* which no line lacks */
     options.drop_empty = 1;
     load_lines(path, &lines);
-    status = hinge_data_read(path, &options, &data, &failure);
+    status = hinge_data_parse(path, lines.bytes, lines.start[lines.count], &options, &data, &failure);
     if (status != HINGE_OK && status != HINGE_EFORMAT)
         check(status);
     if (status == HINGE_EFORMAT && !is_table(path, &lines, options.format))

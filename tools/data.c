@@ -45,12 +45,18 @@ void free_lines(struct text_lines *lines)
     free(lines->start);
 }
 
-void load_data(const char *path, const struct data_flags *flags, size_t min_cols, int threads, hinge_data *data)
+hinge_data_options reading(const struct data_flags *flags)
 {
     hinge_data_options options = flags->read;
     if (options.header && flags->no_header)
         die(EXIT_USAGE, "--header and --no-header do not go together");
     options.header -= flags->no_header;
+    return options;
+}
+
+void load_data(const char *path, const struct data_flags *flags, size_t min_cols, int threads, hinge_data *data)
+{
+    hinge_data_options options = reading(flags);
     options.min_cols = min_cols > options.min_cols ? min_cols : options.min_cols;
     options.threads = threads;
     check((flags->ranks ? flags->ranks->read : hinge_data_read)(path, &options, data, &failure));

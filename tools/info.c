@@ -289,45 +289,56 @@ static void json_data(struct json *j, const hinge_data *data, const struct summa
     }
 }
 
-static void tell_model(const char *path, struct json *j)
+static void tell_model(const hinge_model *model, struct json *j)
 {
-    hinge_model *model = load_model(path);
     if (j)
         json_model(j, model);
     else
         print_model(model);
-    hinge_model_free(model);
 }
 
-static void tell_data(const char *path, const struct data_flags *flags, struct json *j)
+static void tell_data(const hinge_data *data, struct json *j)
 {
-    struct data_flags some = *flags;
-    hinge_data data;
-    struct summary s;
-    some.read.drop_empty = 1;
-    load_data(path, &some, 0, 0, &data);
-    s = summarise(&data);
+    struct summary s = summarise(data);
     if (j)
-        json_data(j, &data, &s);
+        json_data(j, data, &s);
     else
-        print_data(&data, &s);
+        print_data(data, &s);
     free(s.labels);
     free(s.counts);
-    hinge_data_free(&data);
 }
 
 /* Tells model files, which begin with a key, from data files, which begin with a number. */
-static int is_model(const char *path)
+static int is_model(const char *bytes)
 {
     static const char *const words[] = { "svm_type", "kernel_type", "hinge" };
-    char start[16] = "";
-    FILE *file = open_file(path, "rb");
-    (void)!fread(start, 1, sizeof start - 1, file);
-    fclose(file);
     for (size_t k = 0; k < COUNT_OF(words); k++)
-        if (strncmp(start, words[k], strlen(words[k])) == 0)
+        if (strncmp(bytes, words[k], strlen(words[k])) == 0)
             return 1;
     return 0;
+}
+
+/* The file is read once: it may be a pipe. */
+static void tell_file(const char *path, const struct data_flags *flags, struct json *j)
+{
+    hinge_data_options options = reading(flags);
+    hinge_data data = { 0 };
+    hinge_model *model = NULL;
+    char *bytes;
+    size_t size;
+    options.drop_empty = 1;
+    check(hinge_file_read(path, &bytes, &size, &failure));
+    if (is_model(bytes))
+        check(hinge_model_parse(&model, path, bytes, size, NULL, &failure));
+    else
+        check(hinge_data_parse(path, bytes, size, &options, &data, &failure));
+    hinge_free(bytes);
+    if (model)
+        tell_model(model, j);
+    else
+        tell_data(&data, j);
+    hinge_model_free(model);
+    hinge_data_free(&data);
 }
 
 static void tell_files(char **paths, int count, const struct info_settings *s)
@@ -344,10 +355,7 @@ static void tell_files(char **paths, int count, const struct info_settings *s)
         } else {
             printf("%s%-10s %s\n", k ? "\n" : "", "file", paths[k]);
         }
-        if (is_model(paths[k]))
-            tell_model(paths[k], j);
-        else
-            tell_data(paths[k], &s->data, j);
+        tell_file(paths[k], &s->data, j);
         if (j)
             json_close(j, '}');
     }
