@@ -121,7 +121,7 @@ struct hg_how hg_store_how(const struct hg_store *s)
 }
 
 /* Adds K[points of the terms, columns from `first` on]' their coefficients to g. terms->row: where each is kept in the
- * cache from there on, or NULL. list: hg_fetch's. */
+ * cache from there on, or NULL. list: the number of these columns (struct hg_how). */
 static hinge_status add_made(struct hg_store *s, const struct hg_terms *terms, size_t first, uint64_t list, double *g)
 {
     struct hg_how how = hg_store_how(s);
