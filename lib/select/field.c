@@ -29,7 +29,7 @@ static hinge_status take_rows(struct hg_selecting *s, struct hg_field *field, si
     if (weights == NULL)
         return hg_fail(err, HINGE_ENOMEM, "no memory for the weights of %zu rows", s->rows);
     for (size_t i = 0; i < s->rows; i++)
-        weights[i] = s->used[i] && !(s->scales && s->out->fold[f / s->folds * s->rows + i] == (int)f);
+        weights[i] = s->used[i] && !(s->scales && s->out->fold[hg_repeat_of(s, f) + i] == (int)f);
     params.weights = weights;
     hinge_status status = hg_scaled_init(&field->scaled, &s->x, &params, err);
     hg_free(weights);

@@ -25,7 +25,7 @@ static size_t columns_of(const struct hg_selecting *s, const struct hg_problem *
 /* The kernel in hand on the batch's problem b. */
 static struct hg_problem problem_of(const struct hg_selecting *s, const hinge_grid_point *point, size_t fold)
 {
-    struct hg_problem pr = s->field[s->n_fields == 1 ? 0 : fold].problem;
+    struct hg_problem pr = hg_field_of(s, fold)->problem;
     pr.params = hg_point_params(s, point);
     return pr;
 }

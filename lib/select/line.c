@@ -11,7 +11,7 @@
 
 double hg_select_most_nu(const struct hg_selecting *s, size_t f, double *class_weight)
 {
-    const int *fold = f != SIZE_MAX ? s->out->fold + f / s->folds * s->rows : NULL;
+    const int *fold = f != SIZE_MAX ? s->out->fold + hg_repeat_of(s, f) : NULL;
     bool any = s->problem.params.task != HINGE_NU_SVC;
     return any ? 1 : hg_folds_most_nu(&s->problem, (const uint32_t *)fold, f, class_weight);
 }
@@ -41,8 +41,8 @@ static hinge_status find_held(struct hg_selecting *s, hinge_error *err)
     if (!HG_ROOM(HG_ARRAY(s->held, s->out->repeats * s->rows), HG_ARRAY(s->held_from, s->out->n_folds + 1)))
         return hg_fail(err, HINGE_ENOMEM, "no memory for %zu folds of %zu rows", s->out->n_folds, s->rows);
     for (size_t f = 0; f < s->out->n_folds; f++) {
-        const struct hg_problem *pr = &s->field[s->n_fields == 1 ? 0 : f].problem;
-        const int *fold = s->out->fold + f / s->folds * s->rows;
+        const struct hg_problem *pr = &hg_field_of(s, f)->problem;
+        const int *fold = s->out->fold + hg_repeat_of(s, f);
         size_t count = 0;
         s->held_from[f] = all;
         for (size_t i = 0; i < pr->n; i++)
@@ -91,7 +91,7 @@ void hg_parts_forget(struct hg_selecting *s, bool with_lanes)
         hg_qp_free(&s->part[k].qp);
         s->part[k].begun = false;
         if (with_lanes)
-            hg_many_forget(&s->field[s->n_fields == 1 ? 0 : k / s->n_problems].many, &s->part[k].many);
+            hg_many_forget(&hg_field_of(s, k / s->n_problems)->many, &s->part[k].many);
     }
 }
 
@@ -248,8 +248,8 @@ static bool is_absent(const struct hg_problem *masked, const double *class_weigh
  * rows and their numbers are the same for all folds. */
 static hinge_status begin_fold(const struct hg_selecting *s, const hinge_grid_point *point, size_t f, hinge_error *err)
 {
-    struct hg_problem masked = s->field[s->n_fields == 1 ? 0 : f].problem;
-    const int *fold = s->out->fold + f / s->folds * s->rows;
+    struct hg_problem masked = hg_field_of(s, f)->problem;
+    const int *fold = s->out->fold + hg_repeat_of(s, f);
     double *mask, *class_weight;
     hinge_status status = HINGE_OK;
     if (!HG_ROOM(HG_ARRAY(mask, masked.n), HG_ARRAY(class_weight, masked.n_classes + 1)))
@@ -308,10 +308,10 @@ static void decide(const struct hg_selecting *s, size_t b, const double *g, bool
 {
     const struct hg_batched *batched = &s->batch[b];
     const struct hg_many_problem *many = &batched->part->many;
-    const struct hg_problem *pr = &s->field[s->n_fields == 1 ? 0 : batched->fold].problem;
+    const struct hg_problem *pr = &hg_field_of(s, batched->fold)->problem;
     const struct hg_range *range = elsewhere ? many->elsewhere : many->range;
     const struct hg_range *end = range + (elsewhere ? many->n_elsewhere : many->n_ranges);
-    size_t at = batched->fold / s->folds * s->rows;
+    size_t at = hg_repeat_of(s, batched->fold);
     double bias, factor;
     hg_problem_bias(pr, many->bias, &bias, &factor);
     factor = factor == 0 ? 1 : factor; /* no margin */
@@ -358,7 +358,7 @@ static size_t class_by(const struct hg_problem *pr, const double *decision, cons
 static hinge_status predict_fold(const struct hg_selecting *s, size_t f)
 {
     const struct hg_problem *pr = &s->problem;
-    size_t at = f / s->folds * s->rows, *vote;
+    size_t at = hg_repeat_of(s, f), *vote;
     const int *fold = s->out->fold + at;
     bool *trained;
     if (!HG_ROOM(HG_ARRAY(vote, pr->n_classes + 1), HG_ZEROS(trained, pr->n_classes + 1)))
@@ -379,6 +379,15 @@ static hinge_status predict_fold(const struct hg_selecting *s, size_t f)
     return HINGE_OK;
 }
 
+/* Returns where problems whose fold has the same field as that of some[first] end. */
+static size_t end_of_field(const struct hg_selecting *s, const struct hg_batched *some, size_t first, size_t count)
+{
+    size_t end = first + 1;
+    while (end < count && hg_field_of(s, some[end].fold) == hg_field_of(s, some[first].fold))
+        end++;
+    return end;
+}
+
 /* Makes decision values of rows held out. Where each problem has all rows of its fold as points, g is there already;
  * pairs have to look at rows of other classes, field by field, as each has its own kernel rows. */
 static hinge_status predict(struct hg_selecting *s, size_t first, size_t count, hinge_error *err)
@@ -387,15 +396,10 @@ static hinge_status predict(struct hg_selecting *s, size_t first, size_t count, 
     hinge_status status = HINGE_OK;
     for (size_t b = 0; b < s->n_batch && !elsewhere; b++)
         decide(s, b, s->batch[b].part->g, false);
-    for (size_t k = 0; k < s->n_fields && status == HINGE_OK && elsewhere; k++) {
-        size_t end = s->n_batch;
-        s->first_of_batch = 0;
-        for (; s->n_fields > 1 && s->first_of_batch < end && s->batch[s->first_of_batch].fold != k; s->first_of_batch++)
-            ;
-        for (; s->n_fields > 1 && end > s->first_of_batch && s->batch[end - 1].fold != k; end--)
-            ;
-        status = hg_many_apply(&s->field[k].many, s->solving + s->first_of_batch, end - s->first_of_batch, decide_all,
-                               s, err);
+    for (size_t b = 0, end; b < s->n_batch && status == HINGE_OK && elsewhere; b = end) {
+        end = end_of_field(s, s->batch, b, s->n_batch);
+        s->first_of_batch = b;
+        status = hg_many_apply(&hg_field_of(s, s->batch[b].fold)->many, s->solving + b, end - b, decide_all, s, err);
     }
     if (status != HINGE_OK)
         return status;
@@ -418,10 +422,9 @@ hinge_status hg_solve_some(struct hg_selecting *s, const struct hg_batched *some
     for (size_t k = 0; k < count; k++)
         s->solving[k] = &some[k].part->many;
     for (size_t first = 0, end; first < count && status == HINGE_OK; first = end) {
-        size_t f = s->n_fields == 1 ? 0 : some[first].fold;
-        for (end = first; end < count && (s->n_fields == 1 || some[end].fold == f); end++)
-            ;
-        status = hg_many_solve(&s->field[f].many, s->solving + first, end - first, s->out->eps, most, &s->halt, err);
+        struct hg_field *field = hg_field_of(s, some[first].fold);
+        end = end_of_field(s, some, first, count);
+        status = hg_many_solve(&field->many, s->solving + first, end - first, s->out->eps, most, &s->halt, err);
     }
     for (size_t k = 0; k < count; k++) {
         some[k].part->steps += some[k].part->many.iterations;
@@ -457,13 +460,13 @@ static hinge_status widen(struct hg_selecting *s, hinge_grid_point *point, bool 
     *again = false;
     for (size_t b = 0; b < s->n_batch && status == HINGE_OK; b++) {
         bool widens;
-        status = hg_field_widens(s, &s->field[s->n_fields == 1 ? 0 : s->batch[b].fold], s->batch[b].part, &widens, err);
+        status = hg_field_widens(s, hg_field_of(s, s->batch[b].fold), s->batch[b].part, &widens, err);
         *again = *again || widens;
     }
     if (status != HINGE_OK || !*again)
         return status;
     for (size_t k = 0; k < s->out->n_folds * s->n_problems; k++) {
-        hg_many_forget(&s->field[s->n_fields == 1 ? 0 : k / s->n_problems].many, &s->part[k].many);
+        hg_many_forget(&hg_field_of(s, k / s->n_problems)->many, &s->part[k].many);
         s->part[k].g_is_coarse = true;
     }
     s->widening = true;

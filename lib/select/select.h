@@ -94,6 +94,18 @@ struct hg_selecting {
     double *class_weight;          /* [n_classes + 1] */
 };
 
+/* The field of a fold. */
+static inline struct hg_field *hg_field_of(const struct hg_selecting *s, size_t fold)
+{
+    return &s->field[s->scales ? fold : 0];
+}
+
+/* Where the rows of a fold's repeat begin, in out->fold, predictions and (times n_problems) decisions. */
+static inline size_t hg_repeat_of(const struct hg_selecting *s, size_t fold)
+{
+    return fold / s->folds * s->rows;
+}
+
 /* ---- grid.c ------------------------------------------------------------------------------------------------------ */
 
 /* Makes out->points, waiting, in the order of the table. */
