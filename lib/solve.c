@@ -69,8 +69,9 @@ static void work_init(struct work *w, size_t p, int threads)
     struct hg_training *t = w->t;
     const hinge_params *params = t->params;
     size_t n = hg_problem_size(&t->distinct.problem, p), n_problems = t->problem.n_problems;
-    /* Where there are several problems, some of them may run at once. */
-    size_t newton = n_problems > 1 ? HG_MIN(hg_problem_bytes(t, n), t->cache_bytes) : t->cache_bytes;
+    /* Where there are several problems, some of them may run at once, as many as there are threads. */
+    size_t some = HG_MAX(hg_problem_bytes(t, n), t->cache_bytes / 16);
+    size_t newton = n_problems > 1 ? HG_MIN(some, t->cache_bytes) : t->cache_bytes;
     w->told = t->begin;
     w->last = (hinge_progress){ .problem = p, .n_problems = n_problems, .n = n, .n_active = n, .violation = INFINITY };
     w->options = (struct hg_smo_options){

@@ -321,6 +321,27 @@ static void ask(struct hm_run *r, struct hm_watch *watch, bool first)
     most[HM_STOP].key = p->progress(p->progress_arg, &told) != 0;
 }
 
+/* Rows in f32 will not do: those in f64 go on, where they may. *done: they may not, or are these. */
+static hinge_status take_f64(struct hm_run *r, bool *done, hinge_error *err)
+{
+    r->report.outcome = HINGE_STALLED;
+    *done = r->type == HINGE_F64 || r->params->precision == HINGE_PRECISION_F32;
+    if (*done)
+        return HINGE_OK;
+    free_block(r);
+    r->type = HINGE_F64;
+    return make_block(r, err);
+}
+
+/* g and what follows from it, in f64. */
+static hinge_status look_again(struct hm_run *r, hinge_error *err)
+{
+    HG_TRY(hm_compute_gradient(r, err));
+    HG_TRY(hm_look(r, HINGE_OK));
+    r->report.error = 0;
+    return HINGE_OK;
+}
+
 /* The violation is small enough: is it so in f64? Of many points, g is measured on some, and recomputed where that does
  * not say so. */
 static hinge_status verify(struct hm_run *r, bool *done, hinge_error *err)
@@ -339,19 +360,20 @@ static hinge_status verify(struct hm_run *r, bool *done, hinge_error *err)
             return HINGE_OK;
         }
     }
-    HG_TRY(hm_compute_gradient(r, err));
-    HG_TRY(hm_look(r, HINGE_OK));
-    r->report.error = 0;
+    HG_TRY(look_again(r, err));
     *done = r->report.violation <= SLACK * eps;
     if (*done || r->report.corrections < most)
         return HINGE_OK;
-    r->report.outcome = HINGE_STALLED;
-    *done = r->type == HINGE_F64 || r->params->precision == HINGE_PRECISION_F32;
-    if (*done)
-        return HINGE_OK;
-    free_block(r);
-    r->type = HINGE_F64;
-    return make_block(r, err);
+    return take_f64(r, done, err);
+}
+
+/* No progress for long, or so it seems by a g that rows may have led astray. */
+static hinge_status look_back(struct hm_run *r, bool *done, hinge_error *err)
+{
+    HG_TRY(look_again(r, err));
+    r->report.outcome = HINGE_CONVERGED;
+    *done = r->report.violation <= r->params->eps;
+    return *done ? HINGE_OK : take_f64(r, done, err);
 }
 
 /* A line of what the round took, where that is wanted: HM_ROUNDS names its columns. */
@@ -418,8 +440,15 @@ static hinge_status run_rounds(struct hm_run *r, struct hm_watch *watch, hinge_e
             best = r->report.violation;
             best_round = r->report.rounds;
         }
-        if (r->report.rounds - best_round > patience)
-            return end_with(r, HINGE_STALLED);
+        if (r->report.rounds - best_round > patience) {
+            bool done;
+            HG_TRY(look_back(r, &done, err));
+            hm_lap(r, HM_CHECKS);
+            if (done)
+                return HINGE_OK;
+            best = INFINITY;
+            best_round = r->report.rounds;
+        }
         status = hm_round(r);
         tell_round(r, watch->rounds);
     }
@@ -458,6 +487,9 @@ hinge_status hm_solve(struct hm_run *r, const struct hm_net *net, const struct h
     ask_machines(r);
     HG_TRY(start(r, watch, err));
     HG_TRY(run_rounds(r, watch, err));
+    bool early = r->report.outcome != HINGE_CONVERGED && r->report.outcome != HINGE_NONFINITE;
+    if (early && r->n_all <= FEW) /* what is told of it is so at once */
+        HG_TRY(look_again(r, err));
     conclude(r);
     return HINGE_OK;
 }

@@ -194,6 +194,22 @@ static void test_two_classes(void **state)
     check_task(&set, params, NULL);
 }
 
+/* Rows in f32 that leave no progress are followed by those in f64; a run cut short on the way tells what holds. */
+static void test_coarse_rows(void **state)
+{
+    struct set set = set_regression(7, 12, 4);
+    for (size_t i = 0; i < set.n * set.d; i++)
+        set.x[i] += 15;
+    for (int cut = 0; cut <= 1; cut++) {
+        struct training t = training_of(&set, params_for(HINGE_EPSILON_SVR, hinge_kernel_polynomial(3, 0.2, 1), 1));
+        t.params.max_iter = cut ? 20 : 0;
+        run_ranks(3, train_rank, &t);
+        assert_int_equal(t.report.outcome, cut ? HINGE_MAX_ITER : HINGE_CONVERGED);
+        assert_close(t.report.objective, -t.certificate.dual, 1e-6);
+        assert_close(t.report.violation, t.certificate.kkt, 1e-6);
+    }
+}
+
 static void test_other_tasks(void **state)
 {
     const double labels[] = { 4, -1, 2 };
@@ -588,6 +604,7 @@ int main(void)
         cmocka_unit_test(test_many_ranks),
         cmocka_unit_test(test_two_classes),
         cmocka_unit_test(test_other_tasks),
+        cmocka_unit_test(test_coarse_rows),
         cmocka_unit_test(test_calibration),
         cmocka_unit_test(test_start),
         cmocka_unit_test_setup_teardown(test_two_collectives, make_folder, remove_folder),

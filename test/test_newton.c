@@ -297,6 +297,13 @@ static void test_no_room(void **state)
     fit(&s, &params, &r);
     assert_true(r.newton_steps == 0 && r.newton_no_room > 0);
     assert_non_null(strstr(r.path, "no room for newton"));
+    struct set three = set_blobs(3, 600, 60, 3, NULL, 1); /* of several problems each has its room too */
+    for (size_t i = 0; i < three.n; i++)
+        three.y[i] = (double)(i % 3);
+    params.cache_bytes = 0;
+    params.kernel = hinge_kernel_rbf(0.0005);
+    fit(&three, &params, &r);
+    assert_true(r.newton_steps > 0 && r.newton_no_room == 0);
 }
 
 /* More rows than are factored at a time. */
