@@ -350,7 +350,7 @@ static void check_again(const struct trial *t, const struct grid *g, const hinge
         again = run(t, &other, "selection, dropping");
         if (again != NULL)
             check_best(again, &other);
-        if (other.params.precision == HINGE_PRECISION_F64) /* in f32, rows may turn out too coarse in other folds first */
+        if (other.params.precision == HINGE_PRECISION_F64) /* f32 rows may be too coarse in other folds first */
             check_alike(t, chosen, again, "selection, dropping");
         hinge_selection_free(again);
     } else if (chosen->n_points > 1) { /* in two goes */
