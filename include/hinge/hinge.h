@@ -308,8 +308,9 @@ typedef struct hinge_params {
 
     hinge_precision precision;
     int shrinking;       /* 1, the default: set aside, for a while, examples likely to stay at a bound; 0: never */
-    int newton;          /* 1, the default: end SMO by Newton's steps, in f64, on the examples with 0 < alpha < C, where
-                          * that is less work by count (tight eps, large C); 0: never. Ignored with no_bias */
+    int newton;          /* 1, the default: Newton's steps, in f64, on the examples with 0 < alpha < C, where that is
+                          * less work by count: at the end (tight eps), in working sets (large C); 0: never. Ignored
+                          * with no_bias */
     int threads;         /* 0: omp_get_max_threads(); 4096 at most. The model does not depend on it */
     size_t cache_bytes;  /* budget in bytes for kernel rows and Newton's matrices; only what is filled is taken from the
                           * system. 0: what all rows of the largest problem take in f64, but at least an eighth and at
@@ -368,7 +369,7 @@ typedef struct hinge_report {
     double error;          /* largest |F - F in f64| left where it cannot raise the violation above eps, as measured on
                             * a sample; NaN: not measured */
     uint64_t iterations, rounds; /* as in hinge_progress, summed over problems */
-    uint64_t newton_steps; /* linear systems of Newton's finish of SMO */
+    uint64_t newton_steps; /* linear systems of Newton's steps in SMO */
     size_t newton_no_room; /* bytes that Newton's matrices need where cache_bytes has no room and SMO goes on; else 0 */
     uint64_t rows_asked, rows_computed, rows_evicted; /* kernel rows; computed are whole-row equivalents */
     uint64_t bytes_read;   /* bytes of kernel rows that updates of the gradient read: 4 or 8 a value, or 1 as a count */

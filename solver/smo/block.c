@@ -46,6 +46,7 @@ size_t hg_choose_q(const struct hg_rows *rows, size_t n, size_t asked, int layer
 void hg_run_free(struct hg_run *r)
 {
     hg_free(r->active.point);
+    hg_face_free(&r->w.face);
     hg_inner_free(&r->w.inner);
     hg_store_free(&r->store);
 }
@@ -142,12 +143,63 @@ void hg_set_offsets(struct hg_run *r, size_t at)
 
 /* ---- a round ----------------------------------------------------------------------------------------------------- */
 
-static uint64_t steps_allowed(const struct hg_run *r)
+enum {
+    FEW_STEPS = 20,  /* on two entries, an entry of W, before systems are solved; */
+    MOST_STEPS = 40, /* where there are none; */
+    FACES_WORTH = 3  /* so many times their work for systems */
+};
+
+static uint64_t steps_left(const struct hg_run *r)
 {
-    uint64_t cap = 40 * (uint64_t)r->w.n + 4096;
-    if (r->opt->max_iter == 0)
-        return cap;
-    return HG_MIN(cap, r->opt->max_iter - HG_MIN(r->opt->max_iter, r->report->iterations));
+    return r->opt->max_iter == 0 ? UINT64_MAX : r->opt->max_iter - HG_MIN(r->opt->max_iter, r->report->iterations);
+}
+
+/* Where steps on two entries do not get done with W in time, systems of all its free entries do. Buys: cadata,
+ * eps-SVR, gamma = 1/2, C = 8,192: a third of the time, a fifth of the rows (doc/tried.md). newton_bytes = 0 leaves
+ * them out. */
+static bool may_use_faces(struct hg_run *r)
+{
+    struct hg_w *w = &r->w;
+    size_t bytes = hg_face_bytes(w->q, r->qp->layers), rows = r->store.cache.most_bytes;
+    bool has_room = r->opt->newton_bytes >= bytes && r->opt->newton_bytes - bytes >= rows;
+    if (r->qp->no_sum || w->inner.type != HINGE_F64 || !has_room)
+        return false;
+    if (w->face.low != NULL)
+        return true;
+    w->face = (struct hg_face){ .in = &w->inner, .threads = 1, .halt = &r->halt };
+    if (hg_face_init(&w->face, w->q) != HINGE_OK)
+        return false;
+    w->face_bytes = bytes;
+    return true;
+}
+
+static struct hg_inner_result solve_inside(struct hg_run *r, bool whole)
+{
+    struct hg_inner *in = &r->w.inner;
+    struct hg_face *face = &r->w.face;
+    double shrink = whole ? 0 : r->opt->close ? 0.02 : 0.1; /* near a solution what W leaves draws others in */
+    double target = whole ? r->course.target : r->course.target / 2, n = (double)r->w.n;
+    uint64_t left = steps_left(r), most = HG_MIN(left, MOST_STEPS * (uint64_t)r->w.n + 4096);
+    uint64_t some = HG_MIN(most, FEW_STEPS * (uint64_t)r->w.n + 1024);
+    struct hg_inner_result done = hg_inner_solve(in, target, shrink, whole, some);
+    face->systems = face->steps = 0;
+    face->work = 0;
+    if (!(done.violation > done.target) || done.steps < some || some == left)
+        return done;
+    if (may_use_faces(r)) {
+        face->max_steps = left == UINT64_MAX ? 0 : left - done.steps;
+        face->most_work = FACES_WORTH * 4 * MOST_STEPS * n * n;
+        done.violation = hg_face_solve(face, done.target, &done.decrease);
+        done.steps += face->steps + face->systems;
+        r->report->newton_steps += face->systems;
+    } else {
+        struct hg_inner_result more = hg_inner_solve(in, done.target, 0, whole, most - some);
+        done.violation = more.violation;
+        done.decrease += more.decrease;
+        done.steps += more.steps;
+        r->w.unsolved += more.violation > done.target;
+    }
+    return done;
 }
 
 void hg_solve_block(struct hg_run *r)
@@ -161,9 +213,7 @@ void hg_solve_block(struct hg_run *r)
         for (int l = 0; l < r->qp->layers; l++)
             in->beta[l][k] = w->before[l][k] = r->qp->beta[l][w->point[k]];
     }
-    double shrink = whole ? 0 : r->opt->close ? 0.02 : 0.1; /* near a solution what W leaves draws others in */
-    struct hg_inner_result done =
-        hg_inner_solve(in, whole ? r->course.target : r->course.target / 2, shrink, whole, steps_allowed(r));
+    struct hg_inner_result done = solve_inside(r, whole);
     r->report->iterations += done.steps;
     w->decrease = done.decrease;
     w->n_moved = w->fresh_moved = 0;
@@ -293,7 +343,7 @@ static void finish(struct hg_run *r)
     hg_tidy(r);
     r->res->working_set = r->w.q;
     hg_store_tell(&r->store);
-    report->memory_bytes += r->course.newton_bytes + r->doubts.most_bytes;
+    report->memory_bytes += HG_MAX(r->course.newton_bytes, r->w.face_bytes) + r->doubts.most_bytes;
     report->objective = a->m == r->n && !a->torn ? hg_recompute_objective(r) : r->course.objective;
     for (int l = 0; l < r->qp->layers; l++)
         r->res->bias[l] = a->torn ? hg_qp_bias(r->qp, r->w.point, r->w.n, r->w.inner.g, l)

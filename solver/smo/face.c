@@ -1,6 +1,21 @@
 /*
- * A face of the Newton finish: the linear systems of a block's free entries, and the step that they give. newton.c says
- * what they are; face.h has what they hold.
+ * An active-set method on the block of a working set, or of all free points. With F its free entries (inside their
+ * boxes, and violators) a step d solves
+ *
+ *     (K_FF + ridge) d + E nu = -(g + off +- kink)_F,   E'd = 0          E: a column of ones a layer
+ *
+ * Entries that it takes out of their boxes are put on the bound, all at once, and the rest is solved for again until
+ * none leaves. Mostly the objective is lower there; where it is not, the first step is taken as far as it is feasible,
+ * and where that is nowhere, the ridge grows, and in the end two-variable steps go on for a while. The objective only
+ * falls.
+ *
+ * K_FF = LL' is kept while F changes little: rows of entries set free are appended to L; an entry put on its bound is
+ * held there by a constraint d_i = 0 beside the sums, with V = L^-1 [E, e_i, ...] and the factor of V'V. Beyond a share
+ * of F that is more work than to factor anew. The least ridge is rounding's share of K_FF: where that is singular, a
+ * direction without curvature becomes a very long step, and ends at the boundary; all else is left with a residual of
+ * ridge |d|, which the next step, by the same factor, takes out. Where a smooth kernel's K_FF is nearly singular and
+ * boxes are large, such steps take nearly all entries out of their boxes: a larger ridge, which is then kept from face
+ * to face and from block to block, keeps them in.
  */
 #include "solver/smo/face.h"
 
@@ -11,49 +26,97 @@
 #include <string.h>
 
 enum {
-    ROWS = 256,    /* of a factor made at a time, */
-    PIECE = 64,    /* and of them by a thread */
-    MAX_FIXES = 30 /* solutions of a face */
+    ROWS = 256,     /* of a factor made at a time, */
+    PIECE = 64,     /* and of them by a thread */
+    MAX_FIXES = 30, /* solutions of a face */
+    MAX_FACES = 50  /* of a block */
 };
+
+/* The ridge is multiplied by RIDGE_UP where a face does not lower the objective, and divided by RIDGE_DOWN where it
+ * does. By 1,000 both ways two faces of three were of no use: cadata, C = 8,192, took twice as long. */
+static const double RIDGE_UP = 30, RIDGE_DOWN = 3;
+static const double MOST_RIDGE = 0.01; /* a share of the diagonal of K */
+
+/* Counts operations, and values in f64 that are read for them: what takes longer is the work. */
+static void count_work(struct hg_face *t, double operations, double values)
+{
+    t->work += HG_MAX(HG_OPERATION * operations, 2 * values);
+}
+
+/* ---- room -------------------------------------------------------------------------------------------------------- */
+
+static size_t padded(size_t n)
+{
+    return (n + 7) / 8 * 8 + 8;
+}
+
+size_t hg_face_bytes(size_t q, int layers)
+{
+    double n = (double)padded(q), held = n / 4 + 18;
+    double bytes = sizeof(double) * (n * (n + held + 10 * layers) + held * held);
+    return bytes < 1e18 ? (size_t)bytes : SIZE_MAX;
+}
+
+hinge_status hg_face_init(struct hg_face *t, size_t cap)
+{
+    size_t entries = (size_t)t->in->layers * cap;
+    t->cap = cap;
+    t->max_held = cap / 4 + 16;
+    t->l = (struct hg_triangle){ .ld = padded(cap) };
+    t->s = (struct hg_triangle){ .ld = t->max_held + 2 };
+    bool ok = HG_ROOM(HG_ARRAY(t->low, entries), HG_ARRAY(t->high, entries), HG_ARRAY(t->off, entries),
+                      HG_ARRAY(t->is_free, entries), HG_ARRAY(t->move, entries), HG_ARRAY(t->g_trial, cap),
+                      HG_ARRAY(t->sum, cap), HG_ARRAY(t->k_sum, cap), HG_TABLE(t->l.l, cap, t->l.ld),
+                      HG_TABLE(t->s.l, t->s.ld, t->s.ld), HG_ARRAY(t->entry, cap), HG_ARRAY(t->row_of, entries),
+                      HG_TABLE(t->v, t->s.ld, t->l.ld), HG_ARRAY(t->held, t->s.ld), HG_ARRAY(t->d, cap),
+                      HG_ARRAY(t->first, cap), HG_ARRAY(t->w, t->s.ld));
+    return ok ? HINGE_OK : HINGE_ENOMEM;
+}
+
+void hg_face_free(struct hg_face *t)
+{
+    hg_free(t->low);
+    t->low = NULL;
+}
 
 /* ---- factors: the arithmetic of a piece does not depend on the number of threads --------------------------------- */
 
 /* Solves x [count * ld] = x L^-T row by row, which applies L^-1 to each row. */
-static void forward(const struct hg_newton *t, const struct hg_triangle *f, size_t n, double *x, size_t ld,
+static void forward(struct hg_face *t, const struct hg_triangle *f, size_t n, double *x, size_t ld,
                     size_t count)
 {
     size_t piece = HG_MIN((size_t)PIECE, (count + 3) / 4);
     if (n == 0 || count == 0)
         return;
-#pragma omp parallel num_threads(t->opt->threads)
+#pragma omp parallel num_threads(t->threads)
     {
         hg_blas_alone();
 #pragma omp for schedule(dynamic, 1)
         for (size_t r = 0; r < count; r += piece)
-            if (!hg_newton_halted(t)) /* what is left undone is not used then */
+            if (!hg_face_halted(t)) /* what is left undone is not used then */
                 cblas_dtrsm(CblasRowMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit,
                             (int)HG_MIN(piece, count - r), (int)n, 1, f->l, (int)f->ld, x + r * ld, (int)ld);
     }
     size_t pieces = (count + piece - 1) / piece;
     double size = (double)n * (double)n;
-    hg_newton_count(t, (double)count * size, (double)pieces * size / 2);
+    count_work(t, (double)count * size, (double)pieces * size / 2);
 }
 
 /* Turns rows [f->rows, rows) from the matrix's into L's; false: the matrix is not positive definite, or the caller
  * stopped. */
-static bool extend(const struct hg_newton *t, struct hg_triangle *f, size_t rows)
+static bool extend(struct hg_face *t, struct hg_triangle *f, size_t rows)
 {
     size_t ld = f->ld;
     for (size_t r0 = f->rows; r0 < rows; r0 = f->rows) {
         size_t count = HG_MIN((size_t)ROWS, rows - r0);
         double *x = f->l + r0 * ld, *corner = x + r0;
-        if (hg_newton_halted(t))
+        if (hg_face_halted(t))
             return false;
         forward(t, f, r0, x, ld, count);
-        if (hg_newton_halted(t))
+        if (hg_face_halted(t))
             return false;
         lapack_int info = 0;
-#pragma omp parallel num_threads(t->opt->threads)
+#pragma omp parallel num_threads(t->threads)
         {
             hg_blas_alone();
 #pragma omp for schedule(dynamic, 1)
@@ -65,7 +128,7 @@ static bool extend(const struct hg_newton *t, struct hg_triangle *f, size_t rows
 #pragma omp single
             info = LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'U', (lapack_int)count, corner, (lapack_int)ld);
         }
-        hg_newton_count(t, (double)count * (double)count * (double)r0, 0);
+        count_work(t, (double)count * (double)count * (double)r0, 0);
         if (info != 0)
             return false;
         f->rows += count;
@@ -95,14 +158,21 @@ static void multiply(enum CBLAS_TRANSPOSE how, size_t rows, size_t cols, double 
 
 /* ---- entries of the block ---------------------------------------------------------------------------------------- */
 
-double hg_look_at_block(struct hg_newton *t)
+/* Row `slot` of K_AA. */
+static const double *block_row(const struct hg_face *t, size_t slot)
 {
-    struct hg_inner *in = &t->in;
+    return (const double *)t->in->k + slot * t->in->ld;
+}
+
+/* The violation of the block, and each layer's bias. */
+static double look_at_block(struct hg_face *t)
+{
+    struct hg_inner *in = t->in;
     double violation = 0;
     for (int l = 0; l < in->layers; l++) {
         double low = INFINITY, high = -INFINITY, sum = 0;
         size_t count = 0;
-        for (size_t k = 0; k < t->q; k++) {
+        for (size_t k = 0; k < t->in->q; k++) {
             double b = in->beta[l][k], up = in->g[k] + hg_up(b, in->hi[l][k], in->off[l][k], in->kink),
                    down = in->g[k] + hg_down(b, in->lo[l][k], in->off[l][k], in->kink);
             low = HG_MIN(low, up);
@@ -122,13 +192,13 @@ double hg_look_at_block(struct hg_newton *t)
 }
 
 /* Sets entries free: those inside, and those that violate by more than `tolerance`; returns how many. */
-static size_t set_free(struct hg_newton *t, double tolerance)
+static size_t set_free(struct hg_face *t, double tolerance)
 {
-    struct hg_inner *in = &t->in;
+    struct hg_inner *in = t->in;
     size_t count = 0;
     for (int l = 0; l < in->layers; l++)
-        for (size_t k = 0; k < t->q; k++) {
-            size_t e = (size_t)l * t->q + k;
+        for (size_t k = 0; k < t->in->q; k++) {
+            size_t e = (size_t)l * t->in->q + k;
             double b = in->beta[l][k], lo = in->lo[l][k], hi = in->hi[l][k];
             double up = hg_up(b, hi, in->off[l][k], in->kink), down = hg_down(b, lo, in->off[l][k], in->kink);
             bool rises = up == down || in->g[k] + up + t->bias[l] < -tolerance;
@@ -146,7 +216,7 @@ static size_t set_free(struct hg_newton *t, double tolerance)
 /* ---- the face's matrix ------------------------------------------------------------------------------------------- */
 
 /* V's rows [from, to), and those of the factor of V'V. */
-static bool make_held(struct hg_newton *t, size_t from, size_t to)
+static bool make_held(struct hg_face *t, size_t from, size_t to)
 {
     size_t ld = t->l.ld, n = t->l.rows;
     t->s.rows = from;
@@ -157,10 +227,10 @@ static bool make_held(struct hg_newton *t, size_t from, size_t to)
             v[t->row_of[t->held[c]]] = 1;
         else
             for (size_t r = 0; r < n; r++)
-                v[r] = t->entry[r] / t->q == (size_t)(-1 - t->held[c]);
+                v[r] = t->entry[r] / t->in->q == (size_t)(-1 - t->held[c]);
     }
     forward(t, &t->l, n, t->v + from * ld, ld, to - from);
-#pragma omp parallel num_threads(t->opt->threads)
+#pragma omp parallel num_threads(t->threads)
     {
         hg_blas_alone();
 #pragma omp for schedule(dynamic, 1)
@@ -168,27 +238,27 @@ static bool make_held(struct hg_newton *t, size_t from, size_t to)
             cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)HG_MIN((size_t)PIECE, to - c), (int)to, (int)n, 1,
                         t->v + c * ld, (int)ld, t->v, (int)ld, 0, t->s.l + c * t->s.ld, (int)t->s.ld);
     }
-    hg_newton_count(t, 2 * (double)(to - from) * (double)to * (double)n, (double)to * (double)n);
+    count_work(t, 2 * (double)(to - from) * (double)to * (double)n, (double)to * (double)n);
     return extend(t, &t->s, to);
 }
 
 /* L's rows from `from` on: those of K_FF for its entries. */
-static bool append(struct hg_newton *t, size_t rows)
+static bool append(struct hg_face *t, size_t rows)
 {
-    size_t from = t->l.rows;
-#pragma omp parallel for num_threads(t->opt->threads) schedule(static)
+    size_t from = t->l.rows, q = t->in->q;
+#pragma omp parallel for num_threads(t->threads) schedule(static)
     for (size_t r = from; r < rows; r++) {
-        const double *k = hg_block_row(t, t->entry[r] % t->q);
+        const double *k = block_row(t, t->entry[r] % q);
         double *to = t->l.l + r * t->l.ld;
         for (size_t c = 0; c <= r; c++)
-            to[c] = k[t->entry[c] % t->q];
+            to[c] = k[t->entry[c] % q];
         to[r] += t->ridge;
     }
-    hg_newton_count(t, 0, (double)(rows - from) * (double)(rows + from));
+    count_work(t, 0, (double)(rows - from) * (double)(rows + from));
     return extend(t, &t->l, rows);
 }
 
-static size_t list_entry(struct hg_newton *t, size_t rows, size_t e)
+static size_t list_entry(struct hg_face *t, size_t rows, size_t e)
 {
     t->entry[rows] = (uint32_t)e;
     t->row_of[e] = (int32_t)rows;
@@ -196,9 +266,9 @@ static size_t list_entry(struct hg_newton *t, size_t rows, size_t e)
 }
 
 /* Factors K_FF anew. A matrix that rounding left not positive definite gets more of a ridge. */
-static bool factor_anew(struct hg_newton *t)
+static bool factor_anew(struct hg_face *t)
 {
-    size_t count = 0, entries = (size_t)t->in.layers * t->q;
+    size_t count = 0, entries = (size_t)t->in->layers * t->in->q;
     memset(t->row_of, 0xff, entries * sizeof *t->row_of);
     for (size_t e = 0; e < entries; e++)
         if (t->is_free[e] && count < t->cap)
@@ -210,17 +280,17 @@ static bool factor_anew(struct hg_newton *t)
         if (append(t, count))
             return true;
         t->least = t->ridge *= 10;
-    } while (!hg_newton_is_over(t) && t->ridge <= HG_MOST_RIDGE * t->largest);
+    } while (!hg_face_is_over(t) && t->ridge <= MOST_RIDGE * t->largest);
     t->l.rows = 0;
     return false;
 }
 
 /* L and V for F: by what changed, or anew. */
-static bool prepare(struct hg_newton *t)
+static bool prepare(struct hg_face *t)
 {
-    size_t rows = t->l.rows, held = 0, entries = (size_t)t->in.layers * t->q, count[2] = { 0, 0 }, fresh = 0;
+    size_t rows = t->l.rows, held = 0, entries = (size_t)t->in->layers * t->in->q, count[2] = { 0, 0 }, fresh = 0;
     for (size_t e = 0; e < entries; e++) {
-        count[e / t->q] += t->is_free[e];
+        count[e / t->in->q] += t->is_free[e];
         fresh += t->is_free[e] && t->row_of[e] < 0;
     }
     for (size_t r = 0; r < rows; r++)
@@ -232,11 +302,11 @@ static bool prepare(struct hg_newton *t)
         for (size_t e = 0; e < entries; e++)
             if (t->is_free[e] && t->row_of[e] < 0)
                 rows = list_entry(t, rows, e);
-        if (!append(t, rows) && (hg_newton_halted(t) || !factor_anew(t)))
+        if (!append(t, rows) && (hg_face_halted(t) || !factor_anew(t)))
             return false;
     }
     size_t n = 0;
-    for (int l = 0; l < t->in.layers; l++)
+    for (int l = 0; l < t->in->layers; l++)
         /* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): at most two layers */
         if (count[l] > 0)
             t->held[n++] = -1 - l;
@@ -249,36 +319,36 @@ static bool prepare(struct hg_newton *t)
 /* ---- a face ------------------------------------------------------------------------------------------------------ */
 
 /* Makes d the step of the free entries from where the moves so far have led. */
-static void solve(struct hg_newton *t)
+static void solve(struct hg_face *t)
 {
     size_t n = t->l.rows, m = t->s.rows, ld = t->l.ld;
     for (size_t r = 0; r < n; r++) {
         size_t e = t->entry[r];
-        t->d[r] = t->is_free[e] ? -(t->g_trial[e % t->q] + t->off[e] + t->bias[e / t->q]) : 0;
+        t->d[r] = t->is_free[e] ? -(t->g_trial[e % t->in->q] + t->off[e] + t->bias[e / t->in->q]) : 0;
     }
     back(&t->l, CblasNoTrans, t->d);
     for (size_t c = 0; c < m; c++) {
         t->w[c] = 0;
-        for (size_t k = 0; t->held[c] < 0 && k < t->q; k++) /* what the others moved is to be made up for */
-            t->w[c] += t->move[(size_t)(-1 - t->held[c]) * t->q + k];
+        for (size_t k = 0; t->held[c] < 0 && k < t->in->q; k++) /* what the others moved is to be made up for */
+            t->w[c] += t->move[(size_t)(-1 - t->held[c]) * t->in->q + k];
     }
     multiply(CblasNoTrans, m, n, 1, t->v, ld, t->d, t->w);
     back(&t->s, CblasNoTrans, t->w);
     back(&t->s, CblasTrans, t->w);
     multiply(CblasTrans, m, n, -1, t->v, ld, t->w, t->d);
     back(&t->l, CblasTrans, t->d);
-    t->res->systems++;
+    t->systems++;
     double values = (double)n * (double)n + 2 * (double)m * (double)n;
-    hg_newton_count(t, 2 * values, values);
+    count_work(t, 2 * values, values);
 }
 
 /* Entries that d takes out of their boxes are moved onto the bound and fixed; returns how many. */
-static size_t fix_leavers(struct hg_newton *t)
+static size_t fix_leavers(struct hg_face *t)
 {
     size_t n = t->s.rows;
     for (size_t r = 0; r < t->l.rows; r++) {
-        size_t e = t->entry[r], slot = e % t->q;
-        double b = t->in.beta[e / t->q][slot], end = b + t->d[r];
+        size_t e = t->entry[r], slot = e % t->in->q;
+        double b = t->in->beta[e / t->in->q][slot], end = b + t->d[r];
         if (!t->is_free[e] || (end >= t->low[e] && end <= t->high[e]))
             continue;
         if (n < t->max_held + 2)
@@ -287,39 +357,41 @@ static size_t fix_leavers(struct hg_newton *t)
         t->is_free[e] = 0;
         t->move[e] = (end > t->high[e] ? t->high[e] : t->low[e]) - b;
         if (t->move[e] != 0)
-            t->in.loops->add.f64(1, &t->move[e], (const double *const[]){ hg_block_row(t, slot) }, t->q, t->g_trial);
+            t->in->loops->add.f64(1, &t->move[e], (const double *const[]){ block_row(t, slot) }, t->in->q, t->g_trial);
     }
     return n - t->s.rows;
 }
 
 /* Makes k_sum = K_AA sum. */
-static void multiply_moves(struct hg_newton *t)
+static void multiply_moves(struct hg_face *t)
 {
-    for (size_t k = 0; k < t->q; k++)
-        t->sum[k] = t->in.layers == 1 ? t->move[k] : t->move[k] + t->move[t->q + k];
-#pragma omp parallel num_threads(t->opt->threads)
+    size_t q = t->in->q;
+    for (size_t k = 0; k < q; k++)
+        t->sum[k] = t->in->layers == 1 ? t->move[k] : t->move[k] + t->move[q + k];
+#pragma omp parallel num_threads(t->threads)
     {
         hg_blas_alone();
 #pragma omp for schedule(static)
-        for (size_t k = 0; k < t->q; k += PIECE)
-            cblas_dgemv(CblasRowMajor, CblasNoTrans, (int)HG_MIN((size_t)PIECE, t->q - k), (int)t->q, 1,
-                        hg_block_row(t, k), (int)t->in.ld, t->sum, 1, 0, t->k_sum + k, 1);
+        for (size_t k = 0; k < q; k += PIECE)
+            cblas_dgemv(CblasRowMajor, CblasNoTrans, (int)HG_MIN((size_t)PIECE, q - k), (int)q, 1, block_row(t, k),
+                        (int)t->in->ld, t->sum, 1, 0, t->k_sum + k, 1);
     }
-    hg_newton_count(t, 2 * (double)t->q * (double)t->q, (double)t->q * (double)t->q);
+    count_work(t, 2 * (double)q * (double)q, (double)q * (double)q);
 }
 
 /* Takes the moves if they lower the objective. */
-static bool take(struct hg_newton *t, double *decrease)
+static bool take(struct hg_face *t, double *decrease)
 {
     double change = 0;
+    size_t q = t->in->q;
     multiply_moves(t);
-    for (size_t e = 0; e < (size_t)t->in.layers * t->q; e++)
+    for (size_t e = 0; e < (size_t)t->in->layers * q; e++)
         if (t->move[e] != 0)
-            change += t->move[e] * (t->in.g[e % t->q] + t->off[e] + t->bias[e / t->q] + 0.5 * t->k_sum[e % t->q]);
+            change += t->move[e] * (t->in->g[e % q] + t->off[e] + t->bias[e / q] + 0.5 * t->k_sum[e % q]);
     if (!(change < 0))
         return false;
-    for (size_t e = 0; e < (size_t)t->in.layers * t->q; e++) {
-        double *b = &t->in.beta[e / t->q][e % t->q];
+    for (size_t e = 0; e < (size_t)t->in->layers * q; e++) {
+        double *b = &t->in->beta[e / q][e % q];
         if (t->move[e] == t->high[e] - *b)
             *b = t->high[e];
         else if (t->move[e] == t->low[e] - *b)
@@ -327,26 +399,26 @@ static bool take(struct hg_newton *t, double *decrease)
         else if (t->move[e] != 0)
             *b = HG_MIN(HG_MAX(*b + t->move[e], t->low[e]), t->high[e]);
     }
-    for (size_t k = 0; k < t->q; k++)
-        t->in.g[k] += t->k_sum[k];
+    for (size_t k = 0; k < q; k++)
+        t->in->g[k] += t->k_sum[k];
     *decrease = -change;
     return true;
 }
 
 /* The first step, as far as it is feasible. */
-static bool take_part(struct hg_newton *t, double *decrease)
+static bool take_part(struct hg_face *t, double *decrease)
 {
     double part = 1;
     for (size_t r = 0; r < t->l.rows; r++) {
         size_t e = t->entry[r];
-        double b = t->in.beta[e / t->q][e % t->q], d = t->first[r];
+        double b = t->in->beta[e / t->in->q][e % t->in->q], d = t->first[r];
         if (d != 0)
             part = HG_MIN(part, ((d > 0 ? t->high[e] : t->low[e]) - b) / d);
     }
-    memset(t->move, 0, (size_t)t->in.layers * t->q * sizeof *t->move);
+    memset(t->move, 0, (size_t)t->in->layers * t->in->q * sizeof *t->move);
     for (size_t r = 0; r < t->l.rows; r++) {
         size_t e = t->entry[r];
-        double b = t->in.beta[e / t->q][e % t->q], d = t->first[r];
+        double b = t->in->beta[e / t->in->q][e % t->in->q], d = t->first[r];
         double room = (d > 0 ? t->high[e] : t->low[e]) - b;
         t->move[e] = d == 0 ? 0 : fabs(part * d) >= fabs(room) ? room : part * d;
     }
@@ -354,33 +426,33 @@ static bool take_part(struct hg_newton *t, double *decrease)
 }
 
 /* Takes what rounding left of the sums of moves off the free entries; false: more than that is left. */
-static bool balance(struct hg_newton *t)
+static bool balance(struct hg_face *t)
 {
-    for (int l = 0; l < t->in.layers; l++) {
+    for (int l = 0; l < t->in->layers; l++) {
         double sum = 0, size = 0;
         size_t count = 0;
-        for (size_t e = (size_t)l * t->q; e < (size_t)(l + 1) * t->q; e++) {
+        for (size_t e = (size_t)l * t->in->q; e < (size_t)(l + 1) * t->in->q; e++) {
             sum += t->move[e];
             size += fabs(t->move[e]);
             count += t->is_free[e];
         }
         if (fabs(sum) > 1e-8 * size)
             return false;
-        for (size_t e = (size_t)l * t->q; e < (size_t)(l + 1) * t->q; e++)
+        for (size_t e = (size_t)l * t->in->q; e < (size_t)(l + 1) * t->in->q; e++)
             if (t->is_free[e])
                 t->move[e] -= sum / (double)count;
     }
     return true;
 }
 
-/* One step of the kind above. false: the objective does not fall by it. */
-bool hg_solve_face(struct hg_newton *t, double tolerance, double *decrease)
+/* Makes a step on the free entries; false: the objective does not fall by it. */
+static bool solve_face(struct hg_face *t, double tolerance, double *decrease)
 {
     if (set_free(t, tolerance) == 0 || !prepare(t))
         return false;
-    memcpy(t->g_trial, t->in.g, t->q * sizeof *t->g_trial);
+    memcpy(t->g_trial, t->in->g, t->in->q * sizeof *t->g_trial);
     bool whole = false, same_rows = true;
-    for (int k = 0; k < MAX_FIXES && !hg_newton_is_over(t); k++) {
+    for (int k = 0; k < MAX_FIXES && !hg_face_is_over(t); k++) {
         solve(t);
         if (k == 0)
             memcpy(t->first, t->d, t->l.rows * sizeof *t->d);
@@ -397,7 +469,7 @@ bool hg_solve_face(struct hg_newton *t, double tolerance, double *decrease)
                 break;
         }
     }
-    if (hg_newton_halted(t))
+    if (hg_face_halted(t))
         return false;
     if (whole) {
         for (size_t r = 0; r < t->l.rows; r++)
@@ -407,4 +479,95 @@ bool hg_solve_face(struct hg_newton *t, double tolerance, double *decrease)
             return true;
     }
     return same_rows && take_part(t, decrease);
+}
+
+/* ---- a block ----------------------------------------------------------------------------------------------------- */
+
+/* Makes two-variable steps, about one an entry. */
+static bool go_on_by_smo(struct hg_face *t, double target, double *decrease)
+{
+    uint64_t made = t->systems + t->steps, q = t->in->q;
+    uint64_t most = t->max_steps == 0 ? q : HG_MIN(q, t->max_steps - HG_MIN(t->max_steps, made));
+    struct hg_inner_result done = hg_inner_solve(t->in, target, 0, true, most);
+    t->steps += done.steps;
+    count_work(t, 0, 2 * (double)done.steps * (double)q);
+    *decrease = done.decrease;
+    return done.decrease > 0;
+}
+
+/* Sets the next face's ridge by whether the last one has lowered the objective; false: there is none to be tried. */
+static bool adapt_ridge(struct hg_face *t, bool lowered)
+{
+    double ridge = t->ridge;
+    t->ridge = lowered ? HG_MAX(ridge / RIDGE_DOWN, t->least) : ridge * RIDGE_UP;
+    if (t->ridge != ridge)
+        t->l.rows = 0; /* to be factored anew */
+    return ridge > 0 && t->ridge <= MOST_RIDGE * t->largest;
+}
+
+static double sum_of(const double *b, size_t n)
+{
+    double sum = 0;
+    for (size_t k = 0; k < n; k++)
+        sum += b[k];
+    return sum;
+}
+
+/* Gives what rounding has made of a layer's sum to the entry with most room. */
+static void mend_sum(struct hg_face *t, int l, double sum)
+{
+    struct hg_inner *in = t->in;
+    double missing = sum - sum_of(in->beta[l], in->q), most = 0;
+    size_t to = 0;
+    for (size_t k = 0; k < in->q; k++) {
+        double b = in->beta[l][k], room = HG_MIN(in->hi[l][k] - b, b - in->lo[l][k]);
+        room = in->kink > 0 ? HG_MIN(room, fabs(b)) : room;
+        if (room > most) {
+            most = room;
+            to = k;
+        }
+    }
+    if (!(fabs(missing) < most) || missing == 0)
+        return;
+    in->beta[l][to] += missing;
+    in->loops->add.f64(1, &missing, (const double *const[]){ block_row(t, to) }, in->q, in->g);
+}
+
+/* Forgets what was factored. The least ridge is what rounding leaves of the largest diagonal entry: below it K_FF could
+ * not be told from a singular matrix. */
+static void begin(struct hg_face *t)
+{
+    const struct hg_inner *in = t->in;
+    memset(t->row_of, 0xff, (size_t)in->layers * in->q * sizeof *t->row_of);
+    t->l.rows = t->s.rows = 0;
+    t->largest = 0;
+    for (size_t k = 0; k < in->q; k++)
+        t->largest = HG_MAX(t->largest, in->diagonal[k]);
+    t->least = DBL_EPSILON * (double)(in->q + 16) * t->largest;
+    t->ridge = HG_MAX(t->ridge, t->least);
+}
+
+double hg_face_solve(struct hg_face *t, double target, double *decrease)
+{
+    struct hg_inner *in = t->in;
+    double sum[2] = { sum_of(in->beta[0], in->q), in->layers == 2 ? sum_of(in->beta[1], in->q) : 0 };
+    begin(t);
+    double violation = look_at_block(t);
+    for (int k = 0; k < MAX_FACES && violation > target && t->largest > 0 && !hg_face_is_over(t); k++) {
+        double fall = 0;
+        bool gains = adapt_ridge(t, solve_face(t, target / 4, &fall)) || hg_face_is_over(t);
+        if (!gains) {
+            t->ridge = t->least;
+            gains = go_on_by_smo(t, target, &fall);
+        }
+        *decrease += fall;
+        if (!gains)
+            break;
+        violation = look_at_block(t);
+        if (t->progress != NULL)
+            t->progress(t->progress_arg, violation);
+    }
+    for (int l = 0; l < in->layers; l++)
+        mend_sum(t, l, sum[l]);
+    return violation;
 }

@@ -1,14 +1,14 @@
 /*
- * What the Newton finish (newton.c) holds, and its inner half: steps on the free entries of one block (face.c). Read
- * inner.h and the opening of newton.c before.
+ * Steps on all free entries of one block of the kernel at once, by linear systems: for a working set that steps of two
+ * entries do not get done with (block.c), and for the Newton finish (newton.c), whose block is that of all free points.
+ * Read inner.h before, and the opening of face.c.
  */
 #ifndef HG_FACE_H
 #define HG_FACE_H
 
 #include "solver/smo/inner.h"
-#include "solver/smo/newton.h"
 
-#define HG_MOST_RIDGE 0.01 /* a share of the diagonal of K */
+#define HG_OPERATION 0.1 /* of a factorisation in f64, in reads of an f32 value from memory */
 
 /* A lower triangle L by rows, LL' = a matrix that grows. */
 struct hg_triangle {
@@ -16,74 +16,62 @@ struct hg_triangle {
     size_t ld, rows;
 };
 
-struct hg_newton {
-    struct hg_qp *qp;
-    struct hg_rows *rows;
-    const struct hg_newton_options *opt;
-    struct hg_newton_result *res;
-    double *g, *g_next;    /* [n] K beta; room for the next one */
-    double *beta[2];       /* [n] the pass's start */
-    double *coef;          /* [n] */
-    uint32_t *list;        /* [n] */
-    double bias[2];
+struct hg_face {
+    struct hg_inner *in;     /* K_AA in f64; beta and g on A, in->q points */
+    int threads;
+    const struct hg_halt *halt; /* its stop is not NULL */
+    uint64_t max_steps;      /* systems and steps together; 0: no limit */
+    double most_work;        /* that a block may take, in reads of an f32 value from memory (0.3 ns) */
+    void (*progress)(void *arg, double violation); /* after every face, or NULL; violation: of the block */
+    void *progress_arg;
+    uint64_t systems, steps; /* linear systems solved, two-variable steps in between, */
+    double work;             /* and all of it as most_work; the caller sets them back */
 
-    uint32_t *point;       /* [n] the points of A, */
-    size_t q;              /* so many; an entry is layer * q + slot */
-    struct hg_inner in;    /* K_AA; beta and g on A */
+    size_t cap, max_held;  /* points and rows of L there is room for; entries that may be held by constraints */
     double *low, *high;    /* [layers * q] of free entries: the box, with the kink as a bound, */
-    double *off;           /* [layers * q] and the offset in it */
+    double *off;           /* [layers * q] and the offset in it; an entry is layer * q + slot */
     uint8_t *is_free;      /* [layers * q] */
     double *move;          /* [layers * q] of the face so far */
     double *g_trial;       /* [q] g after the moves onto bounds */
     double *sum, *k_sum;   /* [q] moves of all layers; K_AA times it */
+    double bias[2];
 
-    size_t cap;            /* rows that L may have */
     struct hg_triangle l, s; /* K_FF; V'V */
     uint32_t *entry;       /* [cap] of L's rows */
     int32_t *row_of;       /* [layers * q] or -1 */
-    double ridge, least;   /* and its least value, with which K_FF is positive definite */
+    double ridge, least;   /* and its least value, with which K_FF is positive definite; kept from block to block */
     double largest;        /* of K_AA's diagonal */
-    double most_work;      /* that the finish may take, in reads of an f32 value from memory (newton.h) */
-    size_t max_held;       /* entries that may be held by constraints */
     double *v;             /* [(max_held + 2) * l.ld] V', row by row */
     int64_t *held;         /* [max_held + 2] entry, or -1 - layer for a sum */
     double *d, *first, *w; /* [cap] a step, the face's first; [max_held + 2] */
 };
 
-static inline bool hg_newton_halted(const struct hg_newton *t)
+/* Bytes of a face of q points; what is not quadratic is rounded up. */
+size_t hg_face_bytes(size_t q, int layers);
+
+/* Room for blocks of up to cap points. face: all 0 but for what the caller sets, in, threads and so on. */
+hinge_status hg_face_init(struct hg_face *face, size_t cap);
+void hg_face_free(struct hg_face *face);
+
+static inline bool hg_face_halted(const struct hg_face *f)
 {
-    return hg_poll_halt(&t->opt->halt);
+    return hg_poll_halt(f->halt);
 }
 
-/* Returns whether the finish ends here: the caller says so, the steps allowed are made, or far more work is done than a
- * finish that succeeds is known to take. */
-static inline bool hg_newton_is_over(const struct hg_newton *t)
+/* Returns whether steps end here: the caller says so, or the steps allowed are made, or the work is done. */
+static inline bool hg_face_is_over(const struct hg_face *f)
 {
-    return hg_newton_halted(t) || t->res->work > t->most_work ||
-           (t->opt->max_steps > 0 && t->res->systems + t->res->steps >= t->opt->max_steps);
+    return hg_face_halted(f) || f->work > f->most_work ||
+           (f->max_steps > 0 && f->systems + f->steps >= f->max_steps);
 }
 
-/* Counts operations, and values in f64 that are read for them: what takes longer is the work. */
-static inline void hg_newton_count(const struct hg_newton *t, double operations, double values)
-{
-    t->res->work += HG_MAX(HG_OPERATION * operations, 2 * values);
-}
+/* Solves the block that is in face->in until its violation, which it returns, is at most target, or steps no longer
+ * gain. *decrease += what the objective falls by. */
+double hg_face_solve(struct hg_face *face, double target, double *decrease);
 
 static inline bool hg_is_inside(const struct hg_qp *qp, double b, int l, size_t i)
 {
     return b > qp->lo[l][i] && b < qp->hi[l][i] && (qp->kink == 0 || b != 0);
 }
-
-/* Row `slot` of K_AA. */
-static inline const double *hg_block_row(const struct hg_newton *t, size_t slot)
-{
-    return (const double *)t->in.k + slot * t->in.ld;
-}
-
-/* The violation of the block, and each layer's bias. */
-double hg_look_at_block(struct hg_newton *t);
-
-/* A step on the free entries. false: the objective does not fall by it. */
-bool hg_solve_face(struct hg_newton *t, double tolerance, double *decrease);
 
 #endif

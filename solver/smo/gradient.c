@@ -256,7 +256,13 @@ hinge_status hg_look_at_rows(struct hg_run *r)
     r->report->error = NAN; /* that of few points */
     r->doubts.looked_at = violation;
     bool in_vain = error > HG_MAX(r->opt->eps / 4, violation / 16) && violation > before / 2;
-    if (status != HINGE_OK || hg_is_stopped(r) || !(error > violation / 4 || in_vain))
+    /* rows in f64 are needed in the end, and with them W is solved by systems */
+    bool is_hard = r->opt->f64_follows && r->opt->newton_bytes > 0 && !r->qp->no_sum &&
+                   r->w.unsolved > HG_LOOK / 2 && error > r->opt->eps / 4;
+    r->w.unsolved = 0;
+    if (is_hard)
+        r->res->coarse = true;
+    if (is_hard || status != HINGE_OK || hg_is_stopped(r) || !(error > violation / 4 || in_vain))
         return status;
     r->doubts.looked_at = INFINITY;
     r->res->coarse = r->opt->f64_follows && r->report->corrections > 0;

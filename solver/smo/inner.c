@@ -242,11 +242,12 @@ static void make_last_slot(struct hg_inner *in)
  * made up for by K_WW times what beta has moved in all, once a turn. */
 struct hg_inner_result hg_inner_solve(struct hg_inner *in, double eps, double shrink, bool exact, uint64_t max_steps)
 {
-    struct hg_inner_result result = { 0, 0, 0 };
+    struct hg_inner_result result = { 0 };
     struct hg_extremes e[2];
     if (in->no_sum)
         make_last_slot(in);
     double violation = look(in, e), target = HG_MAX(eps, shrink * violation);
+    result.target = target;
     while (violation > target && narrow_down(in, target, e)) {
         in->narrow = true;
         look(in, e);

@@ -47,7 +47,7 @@ void hg_inner_take_diagonal(struct hg_inner *inner, size_t slot);
 
 /* Tells what a run of the subproblem did. */
 struct hg_inner_result {
-    double violation;  /* at its end */
+    double violation, target; /* at its end; what it was to be at most */
     double decrease;   /* of the objective, >= 0 for a positive semi-definite kernel */
     uint64_t steps;
 };

@@ -8,8 +8,7 @@
 #include <string.h>
 
 enum {
-    LOOK = 32,     /* rounds, after which the error of rows that are not exact is looked at */
-    AHEAD = 20,    /* and on the way, at so many times the violation to be reached */
+    AHEAD = 20,    /* times the violation to be reached: the error of rows is looked at */
     MAX_CHECKS = 8 /* that find the violation larger than it seemed, before the gradient is corrected */
 };
 
@@ -32,7 +31,8 @@ bool hg_run_wants_newton(struct hg_run *r, uint64_t steps)
     if (!may_use_newton(r) || hg_is_stopped(r))
         return false;
     double of_fresh = (1 + r->rows->cost) * (double)r->w.n_fresh;
-    r->course.newton.work += r->store.work * (double)a->m + (double)r->w.n * (2 * (double)steps + of_fresh);
+    r->course.newton.work += r->store.work * (double)a->m + (double)r->w.n * (2 * (double)steps + of_fresh) +
+                             r->w.face.work;
     if (r->w.n < a->m && !hg_looks_around(r))
         return false;
     for (size_t at = 0; at < a->m; at++) {
@@ -69,6 +69,7 @@ hinge_status hg_run_newton(struct hg_run *r, double most_work)
         .progress = newton_progress,
         .progress_arg = r
     };
+    hg_face_free(&r->w.face); /* made anew where it is needed again */
     hinge_status status = hg_newton_finish(r->qp, r->exact, g, &options, &result);
     hg_newton_tell(&r->course.newton, &result);
     r->report->phase.newton += hg_now() - begin;
@@ -275,7 +276,7 @@ static bool may_err(const struct hg_run *r)
 /* Says whether it is time to look at the rows' error, by rounds: their errors grow with what they are added to. */
 static bool may_have_erred(struct hg_run *r)
 {
-    return may_err(r) && (r->report->rounds + 1) % LOOK == 0;
+    return may_err(r) && (r->report->rounds + 1) % HG_LOOK == 0;
 }
 
 /* Says whether the run comes near its goal for the first time, where a look ahead is worth what it costs. */

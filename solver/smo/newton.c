@@ -1,136 +1,75 @@
 /*
- * An active-set method on blocks. A is the set of points with an entry inside its box, or that violates, or nearly so;
- * K_AA is held in f64. With F the free entries of A (inside their boxes, and violators) a step d solves
- *
- *     (K_FF + ridge) d + E nu = -(g + off +- kink)_F,   E'd = 0          E: a column of ones a layer
- *
- * Entries that it takes out of their boxes are put on the bound, all at once, and the rest is solved for again until
- * none leaves. Mostly the objective is lower there; where it is not, the first step is taken as far as it is feasible,
- * and where that is nowhere, SMO goes on for a while. The objective only falls.
- *
- * K_FF = LL' is kept while F changes little: rows of entries set free are appended to L; an entry put on its bound is
- * held there by a constraint d_i = 0 beside the sums, with V = L^-1 [E, e_i, ...] and the factor of V'V. Beyond a share
- * of F that is more work than to factor anew. The ridge is rounding's share of K_FF: where it is singular, a direction
- * without curvature becomes a very long step, and ends at the boundary; all else is left with a residual of ridge |d|,
- * which the next step, by the same factor, takes out.
+ * Passes of the Newton finish: A is the set of points with an entry inside its box, or that violates, or nearly so.
+ * K_AA is held in f64, and face.c solves the block. Then the gradient of all points says which A is next.
  */
+#include "solver/smo/newton.h"
 #include "solver/smo/face.h"
 
 #include <float.h>
 #include <math.h>
 #include <string.h>
 
-enum {
-    MAX_PASSES = 30, /* over all points */
-    MAX_FACES = 50   /* of a block */
+enum { MAX_PASSES = 30 }; /* over all points */
+
+struct hg_newton {
+    struct hg_qp *qp;
+    struct hg_rows *rows;
+    const struct hg_newton_options *opt;
+    struct hg_newton_result *res;
+    double *g, *g_next;   /* [n] K beta; room for the next one */
+    double *beta[2];      /* [n] the pass's start */
+    double *coef;         /* [n] */
+    uint32_t *list;       /* [n] */
+    double bias[2];
+    uint32_t *point;      /* [n] the points of A, */
+    size_t q;             /* so many */
+    struct hg_inner in;   /* K_AA; beta and g on A */
+    struct hg_face face;  /* counts all work */
 };
 
-/* Lets the ridge grow by this factor where a face does not lower the objective. */
-static const double RIDGE_STEP = 1000;
+static bool is_inside(const struct hg_qp *qp, double b, int l, size_t i)
+{
+    return b > qp->lo[l][i] && b < qp->hi[l][i] && (qp->kink == 0 || b != 0);
+}
 
 /* ---- a block ----------------------------------------------------------------------------------------------------- */
 
-/* SMO, for about a step an entry. */
-static bool go_on_by_smo(struct hg_newton *t, double target, double *decrease)
-{
-    uint64_t made = t->res->systems + t->res->steps, most = t->opt->max_steps;
-    struct hg_inner_result done =
-        hg_inner_solve(&t->in, target, 0, true, most == 0 ? t->q : HG_MIN(t->q, most - HG_MIN(most, made)));
-    t->res->steps += done.steps;
-    hg_newton_count(t, 0, 2 * (double)done.steps * (double)t->q);
-    *decrease = done.decrease;
-    return done.decrease > 0;
-}
-
-/* Sets the next face's ridge by whether the last one has lowered the objective; false: there is none to be tried. */
-static bool adapt_ridge(struct hg_newton *t, bool lowered)
-{
-    double ridge = t->ridge;
-    t->ridge = lowered ? HG_MAX(ridge / RIDGE_STEP, t->least) : ridge * RIDGE_STEP;
-    if (t->ridge != ridge)
-        t->l.rows = 0; /* to be factored anew */
-    return ridge > 0 && t->ridge <= HG_MOST_RIDGE * t->largest;
-}
-
-/* Until the block's violation is at most target, or steps no longer gain. */
-static void solve_block(struct hg_newton *t, double target)
-{
-    double violation = hg_look_at_block(t);
-    for (int k = 0; k < MAX_FACES && violation > target && !hg_newton_is_over(t); k++) {
-        double decrease = 0;
-        bool lowered = hg_solve_face(t, target / 4, &decrease);
-        if (!adapt_ridge(t, lowered) && !hg_newton_is_over(t)) {
-            t->ridge = t->least;
-            if (!go_on_by_smo(t, target, &decrease))
-                return;
-        }
-        violation = hg_look_at_block(t);
-        if (t->opt->progress != NULL)
-            t->opt->progress(t->opt->progress_arg, violation);
-    }
-}
-
 static void block_free(struct hg_newton *t)
 {
-    hg_free(t->low);
-    t->low = NULL;
+    hg_face_free(&t->face);
     hg_inner_free(&t->in);
 }
 
-static size_t padded(size_t n)
-{
-    return (n + 7) / 8 * 8 + 8;
-}
-
-/* Bytes of a block of q points; what is not quadratic is rounded up. */
+/* Bytes of a block of q points, with its face. */
 static size_t block_bytes(const struct hg_newton *t, size_t q)
 {
-    double n = (double)padded(q) + 16, held = n / 8 + 18;
-    double bytes = sizeof(double) * (n * (2 * n + held + 40 * t->qp->layers) + held * held);
-    return bytes < 1e18 ? (size_t)bytes : SIZE_MAX;
+    double n = (double)q + 32, bytes = sizeof(double) * n * (n + 30 * t->qp->layers);
+    size_t face = hg_face_bytes(q, t->qp->layers);
+    return bytes < 1e18 && face < SIZE_MAX ? (size_t)bytes + face : SIZE_MAX;
 }
 
-/* Makes K_AA of the t->q points chosen, in f64, and what goes with it. The least ridge is what rounding leaves of the
- * largest diagonal entry: below it K_FF could not be told from a singular matrix. */
+/* Makes K_AA of the t->q points chosen, in f64, and what goes with it. */
 static hinge_status load_block(struct hg_newton *t)
 {
-    size_t q = t->q, entries = (size_t)t->qp->layers * q;
-    t->cap = q;
-    t->max_held = t->cap / 8 + 16;
-    t->l = (struct hg_triangle){ .ld = padded(t->cap) };
-    t->s = (struct hg_triangle){ .ld = t->max_held + 2 };
-    hinge_status status =
-        hg_inner_init(&t->in, q, t->qp->layers, false, t->qp->kink, HINGE_F64, hg_loops(t->opt->cpu_level), NULL);
-    if (status != HINGE_OK)
-        return status;
+    size_t q = t->q;
+    HG_TRY(hg_inner_init(&t->in, q, t->qp->layers, false, t->qp->kink, HINGE_F64, hg_loops(t->opt->cpu_level), NULL));
     t->in.q = q;
-    if (!HG_ROOM(HG_ARRAY(t->low, entries), HG_ARRAY(t->high, entries), HG_ARRAY(t->off, entries),
-                 HG_ARRAY(t->is_free, entries), HG_ARRAY(t->move, entries), HG_ARRAY(t->g_trial, q),
-                 HG_ARRAY(t->sum, q), HG_ARRAY(t->k_sum, q), HG_TABLE(t->l.l, t->cap, t->l.ld),
-                 HG_TABLE(t->s.l, t->s.ld, t->s.ld), HG_ARRAY(t->entry, t->cap), HG_ARRAY(t->row_of, entries),
-                 HG_TABLE(t->v, t->s.ld, t->l.ld), HG_ARRAY(t->held, t->s.ld), HG_ARRAY(t->d, t->cap),
-                 HG_ARRAY(t->first, t->cap), HG_ARRAY(t->w, t->s.ld)))
-        return HINGE_ENOMEM;
-    memset(t->row_of, 0xff, entries * sizeof *t->row_of);
-    t->largest = 0;
+    HG_TRY(hg_face_init(&t->face, q));
     hg_gather(t->g, sizeof *t->g, t->point, q, t->in.g);
     for (size_t k = 0; k < q; k++) {
-        t->in.row[k] = (void *)hg_block_row(t, k);
+        t->in.row[k] = (double *)t->in.k + k * t->in.ld;
         hg_inner_put(&t->in, k, t->qp, t->point[k]);
     }
     struct hg_how how = { .halt = &t->opt->halt };
-    status = hg_rows_fill(t->rows, t->point, q, t->point, q, t->in.row, &how);
-    for (size_t k = 0; k < q && status == HINGE_OK; k++) {
+    HG_TRY(hg_rows_fill(t->rows, t->point, q, t->point, q, t->in.row, &how));
+    for (size_t k = 0; k < q; k++)
         hg_inner_take_diagonal(&t->in, k);
-        t->largest = HG_MAX(t->largest, t->in.diagonal[k]);
-    }
-    double n = (double)q;
-    double most = HG_OPERATION * 10 / 3 * n * n * n + 4000 * n * n; /* 10 factorisations, 1,000 systems */
-    t->most_work = t->opt->most_work > 0 ? t->opt->most_work : HG_MAX(isinf(t->most_work) ? 0 : t->most_work, most);
-    t->res->work += (1 + t->rows->cost) * n * n;
-    t->ridge = t->least = DBL_EPSILON * (double)(q + 16) * t->largest;
+    double n = (double)q, most = t->face.most_work;
+    double usual = HG_OPERATION * 10 / 3 * n * n * n + 4000 * n * n; /* 10 factorisations, 1,000 systems */
+    t->face.most_work = t->opt->most_work > 0 ? t->opt->most_work : HG_MAX(isinf(most) ? 0 : most, usual);
+    t->face.work += (1 + t->rows->cost) * n * n;
     t->res->bytes = HG_MAX(t->res->bytes, block_bytes(t, q));
-    return status;
+    return HINGE_OK;
 }
 
 /* ---- all points -------------------------------------------------------------------------------------------------- */
@@ -139,7 +78,7 @@ static hinge_status load_block(struct hg_newton *t)
 static hinge_status add_rows(struct hg_newton *t, size_t count, double *g)
 {
     struct hg_how how = { .add = &hg_loops(t->opt->cpu_level)->add, .halt = &t->opt->halt };
-    t->res->work += (1 + t->rows->cost) * (double)count * (double)t->qp->n;
+    t->face.work += (1 + t->rows->cost) * (double)count * (double)t->qp->n;
     return hg_rows_apply(t->rows, t->list, count, t->coef, NULL, t->qp->n, g, &how);
 }
 
@@ -152,7 +91,7 @@ static size_t choose_block(struct hg_newton *t, double near)
         bool in = false;
         for (int l = 0; l < qp->layers; l++) {
             double b = qp->beta[l][i], f = t->g[i] + t->bias[l];
-            in = in || hg_is_inside(qp, b, l, i) || f + hg_up(b, qp->hi[l][i], qp->off[l][i], qp->kink) < near ||
+            in = in || is_inside(qp, b, l, i) || f + hg_up(b, qp->hi[l][i], qp->off[l][i], qp->kink) < near ||
                  f + hg_down(b, qp->lo[l][i], qp->off[l][i], qp->kink) > -near;
         }
         if (in)
@@ -161,28 +100,8 @@ static size_t choose_block(struct hg_newton *t, double near)
     return count;
 }
 
-/* Gives what rounding has made of the sums to the entries with most room. */
-static void mend_sums(struct hg_newton *t, const double *sums)
-{
-    struct hg_qp *qp = t->qp;
-    for (int l = 0; l < qp->layers; l++) {
-        double missing = sums[l], most = 0, *to = NULL;
-        for (size_t i = 0; i < qp->n; i++) {
-            double b = qp->beta[l][i], room = HG_MIN(b - qp->lo[l][i], qp->hi[l][i] - b);
-            missing -= b;
-            room = qp->kink > 0 ? HG_MIN(room, fabs(b)) : room;
-            if (room > most) {
-                most = room;
-                to = &qp->beta[l][i];
-            }
-        }
-        if (to != NULL && fabs(missing) < most)
-            *to += missing;
-    }
-}
-
-/* The block's beta into the problem's, the sums mended, and what it moves g by into g_next. */
-static hinge_status carry_over(struct hg_newton *t, const double *sums)
+/* Brings the block's beta into the problem's, and what it moves g by into g_next. */
+static hinge_status carry_over(struct hg_newton *t)
 {
     struct hg_qp *qp = t->qp;
     for (int l = 0; l < qp->layers; l++) {
@@ -190,7 +109,6 @@ static hinge_status carry_over(struct hg_newton *t, const double *sums)
         for (size_t k = 0; k < t->q; k++)
             qp->beta[l][t->point[k]] = t->in.beta[l][k];
     }
-    mend_sums(t, sums);
     size_t count = 0;
     for (size_t i = 0; i < qp->n; i++) {
         double delta = 0;
@@ -219,7 +137,7 @@ static hinge_status gradient(struct hg_newton *t)
 }
 
 /* One block; *go_on: a further one is worth while. */
-static hinge_status pass(struct hg_newton *t, const double *sums, bool *go_on)
+static hinge_status pass(struct hg_newton *t, bool *go_on)
 {
     struct hg_newton_result *res = t->res;
     double violation = res->violation, objective = hg_qp_objective(t->qp, t->g);
@@ -235,11 +153,11 @@ static hinge_status pass(struct hg_newton *t, const double *sums, bool *go_on)
         return HINGE_OK;
     }
     hinge_status status = load_block(t);
-    /* otherwise K_FF is nowhere positive definite */
-    if (status == HINGE_OK && !hg_newton_halted(t) && t->largest > 0) {
-        solve_block(t, HG_MAX(t->opt->eps / 2, 0.01 * violation));
-        status = carry_over(t, sums);
-        bool whole = status == HINGE_OK && !hg_newton_halted(t);
+    if (status == HINGE_OK && !hg_face_halted(&t->face)) {
+        double decrease = 0;
+        hg_face_solve(&t->face, HG_MAX(t->opt->eps / 2, 0.01 * violation), &decrease);
+        status = carry_over(t);
+        bool whole = status == HINGE_OK && !hg_face_halted(&t->face);
         double then = whole ? hg_qp_violation(t->qp, t->g_next) : INFINITY;
         if (whole && (then < violation || hg_qp_objective(t->qp, t->g_next) < objective)) {
             double *g = t->g;
@@ -260,13 +178,10 @@ static hinge_status pass(struct hg_newton *t, const double *sums, bool *go_on)
  * or a pass no longer gains. A first look at how many entries are inside tells whether there is room at all. */
 static hinge_status run(struct hg_newton *t)
 {
-    double sums[2] = { 0, 0 };
     size_t inside = 0;
     for (int l = 0; l < t->qp->layers; l++)
-        for (size_t i = 0; i < t->qp->n; i++) {
-            sums[l] += t->qp->beta[l][i];
-            inside += hg_is_inside(t->qp, t->qp->beta[l][i], l, i);
-        }
+        for (size_t i = 0; i < t->qp->n; i++)
+            inside += is_inside(t->qp, t->qp->beta[l][i], l, i);
     t->res->end = HG_NEWTON_NO_ROOM;
     t->res->bytes = block_bytes(t, inside / (size_t)t->qp->layers);
     if (t->res->bytes > t->opt->bytes)
@@ -276,12 +191,12 @@ static hinge_status run(struct hg_newton *t)
     hinge_status status = gradient(t);
     t->res->violation = hg_qp_violation(t->qp, t->g);
     bool go_on = true;
-    for (int k = 0;
-         k < MAX_PASSES && status == HINGE_OK && !hg_newton_is_over(t) && t->res->violation > t->opt->eps && go_on; k++)
-        status = pass(t, sums, &go_on);
+    for (int k = 0; k < MAX_PASSES && status == HINGE_OK && go_on && t->res->violation > t->opt->eps; k++)
+        if (!hg_face_is_over(&t->face))
+            status = pass(t, &go_on);
     if (t->res->violation <= t->opt->eps)
         t->res->end = HG_NEWTON_DONE;
-    else if (hg_newton_halted(t))
+    else if (hg_face_halted(&t->face))
         t->res->end = HG_NEWTON_ENDED;
     return status;
 }
@@ -291,12 +206,17 @@ hinge_status hg_newton_finish(struct hg_qp *qp, struct hg_rows *rows, double *gr
 {
     size_t n = qp->n;
     struct hg_newton t = { .qp = qp, .rows = rows, .opt = options, .res = result };
+    t.face = (struct hg_face){ .in = &t.in, .threads = options->threads, .halt = &options->halt,
+                               .max_steps = options->max_steps, .most_work = INFINITY, /* until there is a block */
+                               .progress = options->progress, .progress_arg = options->progress_arg };
     memset(result, 0, sizeof *result);
     result->violation = INFINITY;
-    t.most_work = INFINITY; /* until there is a block */
     bool ok = HG_ROOM(HG_ARRAY(t.coef, n), HG_ARRAY(t.list, n), HG_ARRAY(t.point, n), HG_ARRAY(t.g, n),
                       HG_ARRAY(t.g_next, n), HG_ARRAY(t.beta[0], n), HG_ARRAY(t.beta[1], qp->layers == 2 ? n : 0));
     hinge_status status = ok ? run(&t) : HINGE_ENOMEM;
+    result->systems = t.face.systems;
+    result->steps = t.face.steps;
+    result->work = t.face.work;
     if (status == HINGE_ENOMEM) { /* SMO needs no more than it has */
         status = HINGE_OK;
         result->end = HG_NEWTON_NO_ROOM;
@@ -324,7 +244,7 @@ static double work_of(const struct hg_qp *qp, const struct hg_rows *rows)
     for (size_t i = 0; i < qp->n; i++) {
         bool in = false;
         for (int l = 0; l < qp->layers; l++)
-            in = in || hg_is_inside(qp, qp->beta[l][i], l, i);
+            in = in || is_inside(qp, qp->beta[l][i], l, i);
         inside += in;
     }
     return HG_OPERATION * FACTORED * inside * inside * inside / 3 + 4 * SYSTEMS * inside * inside +

@@ -11,8 +11,6 @@
 #include "lib/rows/rows.h"
 #include "solver/qp.h"
 
-#define HG_OPERATION 0.1 /* of a factorisation in f64, in reads of an f32 value from memory */
-
 struct hg_newton_options {
     double eps;
     size_t bytes;        /* that a block and its factor may take */

@@ -12,6 +12,7 @@
 #define HG_RUN_H
 
 #include "solver/smo/block.h"
+#include "solver/smo/face.h"
 #include "solver/smo/inner.h"
 #include "solver/smo/newton.h"
 #include "solver/smo/store.h"
@@ -23,6 +24,7 @@ enum {
     HG_EARLY = 64      /* and those on the way, or where a fold ends */
 };
 enum {
+    HG_LOOK = 32,          /* rounds, after which the error of rows that are not exact is looked at */
     HG_STALL_ROUNDS = 200, /* without progress; */
     HG_STALL_WHOLE = 20,   /* where each is a run over all points */
     HG_MAX_CORRECTIONS = 2 /* of the gradient in f64 before the rows themselves are taken in f64 */
@@ -70,6 +72,9 @@ struct hg_w {
     struct hg_move *moved; /* [q] points whose beta changed */
     size_t n_moved;
     double decrease;       /* of the objective in this round, by K_WW */
+    struct hg_face face;   /* for what steps of two entries do not get done with; made when it is first needed */
+    size_t face_bytes;
+    int unsolved;          /* rounds since rows were looked at last that did not get done with W */
 };
 
 /* Knows how wrong g is, which rows in f32 make so: their errors add up in the gradients of points that are not in W. At
