@@ -102,6 +102,7 @@ static hinge_status field_init(struct hg_selecting *s, struct hg_field *field, s
     for (size_t i = 0; i < field->problem.n && status == HINGE_OK && params.kernel.type != HINGE_PRECOMPUTED; i++)
         field->norm = HG_MAX(field->norm, hg_points_norm(&field->problem.points, i, HINGE_F64));
     HG_THEN(status, hg_many_init(&field->many, field->problem.n, threads, hg_cpu_level(params.cpu_level), bytes, err));
+    field->many.newton = params.newton;
     if (status == HINGE_OK && !HG_ROOM(HG_ZEROS(field->own, threads), HG_ZEROS(field->own_rows, threads)))
         status = hg_fail(err, HINGE_ENOMEM, "no memory for %d threads", threads);
     return status;
@@ -203,8 +204,8 @@ hinge_status hg_field_widens(const struct hg_selecting *s, struct hg_field *fiel
     double square = 0, error = 0;
     hinge_status status = HINGE_OK;
     *widens = false;
-    if (field->rows.super.type != HINGE_F32 || s->params.precision != HINGE_PRECISION_AUTO)
-        return HINGE_OK;
+    if (field->rows.super.type != HINGE_F32 || s->params.precision != HINGE_PRECISION_AUTO || part->many.moved != NULL)
+        return HINGE_OK; /* of what has moved, g knows nothing yet */
     for (size_t k = 0; k < part->qp.n; k++)
         square += hg_qp_beta(&part->qp, k) * hg_qp_beta(&part->qp, k);
     if (0.1 * sqrt(square) * hg_kernel_error(&field->rows.tiler.kernel, HINGE_F32, field->problem.d, field->norm) <=

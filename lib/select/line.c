@@ -483,6 +483,9 @@ hinge_status hg_train_folds(struct hg_selecting *s, hinge_grid_point *point, siz
     bool again = true;
     while (again && status == HINGE_OK && !hg_ended_early(point->outcome)) {
         status = begin_folds(s, point, first, count, err);
+        HG_THEN(status, widen(s, point, &again, err)); /* by what the starts have: it will not be less */
+        if (status == HINGE_OK && again)
+            continue;
         HG_THEN(status, solve_batch(s, point, err));
         HG_THEN(status, widen(s, point, &again, err));
         if (again && !hg_ended_early(point->outcome))

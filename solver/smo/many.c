@@ -152,7 +152,7 @@ static size_t working_set(const struct hg_many *many, size_t n)
 
 static size_t bytes_of(const struct hg_lane *lane)
 {
-    return lane->run.report->memory_bytes + lane->run.n * sizeof(double) * 6;
+    return lane->run.report->memory_bytes + lane->run.w.face_bytes + lane->run.n * sizeof(double) * 6;
 }
 
 /* Makes a lane, which is a run of block SMO whose rows and exact rows are both a view of the source. It has no Newton
@@ -167,7 +167,7 @@ static hinge_status lane_new(struct hg_lane **new, struct hg_many *many, struct 
     struct view *view = &lane->view;
     lane->options = (struct hg_smo_options){
         .working_set = working_set(many, n), .cut = HG_CUT, .threads = 1, .cpu_level = many->cpu_level,
-        .shrinking = many->apart
+        .shrinking = many->apart, .newton_bytes = many->newton ? many->pool.budget / LANES : 0
     };
     const struct hg_rows *rows = many->pool.rows;
     *view = (struct view){ .super = { .ops = &view_ops, .n = n, .type = rows->type, .threads = 1, .adds = rows->adds,

@@ -42,6 +42,7 @@ struct hg_many {
     double *diagonal;      /* [n] K(x, x) */
     uint8_t *supports;     /* [n] a support vector of some problem's solution */
     size_t kept_bytes;     /* by lanes of problems that are solved */
+    bool newton;           /* working sets may be solved by systems, the caller's choice; false at first */
 };
 
 /* Room for n points, and for rows of so many bytes at most (some hundred rows at least). */
