@@ -550,7 +550,8 @@ static void begin(struct hg_face *t)
 double hg_face_solve(struct hg_face *t, double target, double *decrease)
 {
     struct hg_inner *in = t->in;
-    double sum[2] = { sum_of(in->beta[0], in->q), in->layers == 2 ? sum_of(in->beta[1], in->q) : 0 };
+    bool both = in->layers == 2;
+    double first = sum_of(in->beta[0], in->q), second = both ? sum_of(in->beta[1], in->q) : 0;
     begin(t);
     double violation = look_at_block(t);
     for (int k = 0; k < MAX_FACES && violation > target && t->largest > 0 && !hg_face_is_over(t); k++) {
@@ -567,7 +568,8 @@ double hg_face_solve(struct hg_face *t, double target, double *decrease)
         if (t->progress != NULL)
             t->progress(t->progress_arg, violation);
     }
-    for (int l = 0; l < in->layers; l++)
-        mend_sum(t, l, sum[l]);
+    mend_sum(t, 0, first);
+    if (both)
+        mend_sum(t, 1, second);
     return violation;
 }
