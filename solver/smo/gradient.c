@@ -257,8 +257,8 @@ hinge_status hg_look_at_rows(struct hg_run *r)
     r->doubts.looked_at = violation;
     bool in_vain = error > HG_MAX(r->opt->eps / 4, violation / 16) && violation > before / 2;
     /* rows in f64 are needed in the end, and with them W is solved by systems */
-    bool is_hard = r->opt->f64_follows && r->opt->newton_bytes > 0 && !r->qp->no_sum &&
-                   r->w.unsolved > HG_LOOK / 2 && error > r->opt->eps / 4;
+    bool systems_help = r->opt->f64_follows && hg_may_use_newton(r) && r->w.unsolved > HG_LOOK / 2;
+    bool is_hard = systems_help && error > r->opt->eps / 4;
     r->w.unsolved = 0;
     if (is_hard)
         r->res->coarse = true;

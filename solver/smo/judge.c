@@ -19,7 +19,7 @@ bool hg_is_out_of_steps(const struct hg_run *r)
     return r->opt->max_iter > 0 && r->report->iterations >= r->opt->max_iter;
 }
 
-static bool may_use_newton(const struct hg_run *r)
+bool hg_may_use_newton(const struct hg_run *r)
 {
     return r->opt->newton_bytes > 0 && !r->qp->no_sum && !hg_is_out_of_steps(r); /* its systems hold the sums */
 }
@@ -28,7 +28,7 @@ bool hg_run_wants_newton(struct hg_run *r, uint64_t steps)
 {
     const struct hg_active *a = &r->active;
     double low = INFINITY, high = -INFINITY, violation = r->report->violation;
-    if (!may_use_newton(r) || hg_is_stopped(r))
+    if (!hg_may_use_newton(r) || hg_is_stopped(r))
         return false;
     double of_fresh = (1 + r->rows->cost) * (double)r->w.n_fresh;
     r->course.newton.work += r->store.work * (double)a->m + (double)r->w.n * (2 * (double)steps + of_fresh) +
@@ -248,7 +248,7 @@ static hinge_status look_back(struct hg_run *r)
     }
     if (!hg_has_worked_enough(r) && before - r->course.objective > r->course.noise)
         return mark(r);
-    if (r->course.resorted || !may_use_newton(r))
+    if (r->course.resorted || !hg_may_use_newton(r))
         return stall(r);
     r->course.resorted = true;
     return hg_run_newton(r, hg_newton_granted(&r->course.newton, r->qp, r->exact));

@@ -5,7 +5,6 @@
 #include "solver/smo/newton.h"
 #include "solver/smo/face.h"
 
-#include <float.h>
 #include <math.h>
 #include <string.h>
 

@@ -237,6 +237,8 @@ hinge_status hg_judge(struct hg_run *r);
 bool hg_is_broken_off(struct hg_run *r);
 /* Whether as many steps were made as were given. */
 bool hg_is_out_of_steps(const struct hg_run *r);
+/* Whether systems may be solved at all, in W or as the finish. */
+bool hg_may_use_newton(const struct hg_run *r);
 
 /* Whether Newton's steps are less work than what is left, after a round that made so many steps. */
 bool hg_run_wants_newton(struct hg_run *r, uint64_t steps);
