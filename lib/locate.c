@@ -163,8 +163,7 @@ hinge_status hinge_model_locate(hinge_model *m, const hinge_matrix *x, const dou
                                 hinge_error *err)
 {
     size_t *index;
-    if (m == NULL)
-        return hg_fail(err, HINGE_EINVAL, "model: NULL");
+    HG_TRY(hg_need_model(m, err));
     HG_TRY(hg_matrix_check(x, "x", err));
     if (m->sv != NULL && m->n_sv > 0 && x->cols != m->d)
         return hg_fail(err, HINGE_EINVAL, "x.cols: %zu, but the model has %zu features", x->cols, m->d);

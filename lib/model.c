@@ -441,6 +441,7 @@ static hinge_status replace(hinge_model *m, hinge_model *changed, hinge_error *e
 hinge_status hinge_model_widen(hinge_model *m, size_t n_features, hinge_error *err)
 {
     size_t values;
+    HG_TRY(hg_need_model(m, err));
     if (n_features < m->d)
         return hg_fail(err, HINGE_EINVAL, "n_features: %zu, but the model has %zu already", n_features, m->d);
     if (n_features == m->d || m->sv == NULL)
@@ -468,6 +469,7 @@ static void *copy_of(const void *from, size_t n, size_t size)
 
 hinge_status hinge_model_set_columns(hinge_model *m, const size_t *columns, size_t n, hinge_error *err)
 {
+    HG_TRY(hg_need_model(m, err));
     if (m->sv == NULL || m->scale_factor != NULL || n != m->d)
         return hg_fail(err, HINGE_EINVAL, "columns: %zu of a model with %zu features%s", n, m->d,
                        m->sv == NULL              ? ", of a precomputed kernel"
@@ -488,13 +490,14 @@ hinge_status hinge_model_set_columns(hinge_model *m, const size_t *columns, size
 
 const size_t *hinge_model_columns(const hinge_model *m, size_t *n)
 {
-    *n = m->n_columns;
-    return m->columns;
+    *n = m != NULL ? m->n_columns : 0;
+    return m != NULL ? m->columns : NULL;
 }
 
 hinge_status hinge_model_set_words(hinge_model *m, const hinge_words *words, hinge_error *err)
 {
     hinge_words copy = { 0 };
+    HG_TRY(hg_need_model(m, err));
     if (words != NULL && words->count > 0) {
         if (m->labels == NULL)
             return hg_fail(err, HINGE_EINVAL, "words: the model has no classes that they could name");
@@ -511,12 +514,13 @@ hinge_status hinge_model_set_words(hinge_model *m, const hinge_words *words, hin
 
 const hinge_words *hinge_model_words(const hinge_model *m)
 {
-    return m->words.count > 0 ? &m->words : NULL;
+    return m != NULL && m->words.count > 0 ? &m->words : NULL;
 }
 
 hinge_status hg_model_set_scaling(hinge_model *m, const double *const part[4], hinge_error *err)
 {
     bool scales = part[0] != NULL && part[1] != NULL, ok = true;
+    HG_TRY(hg_need_model(m, err));
     if (m->sv == NULL)
         return hg_fail(err, HINGE_EINVAL, "model: the values of a precomputed kernel cannot be scaled");
     if (m->columns != NULL)
@@ -543,56 +547,4 @@ hinge_status hg_model_set_scaling(hinge_model *m, const double *const part[4], h
 hinge_status hinge_model_set_scaling(hinge_model *m, const double *factor, const double *offset, hinge_error *err)
 {
     return hg_model_set_scaling(m, (const double *const[4]){ factor, offset }, err);
-}
-
-/* ---- how it was trained ----------------------------------------------------------------------------------------- */
-
-/* Labels and weights of classes stand one behind the other: arrays that hinge_params can point at. The hard margin's C
- * is 0, since files hold finite numbers. */
-hinge_status hinge_model_set_training(hinge_model *m, const hinge_params *p, hinge_error *err)
-{
-    double *t = NULL;
-    size_t k = p != NULL ? p->n_class_weights : 0;
-    if (p != NULL && p->task != m->task)
-        return hg_fail(err, HINGE_EINVAL, "params.task: not that of the model");
-    if (p != NULL && (t = hg_alloc(HG_TRAINING_FIELDS + 2 * k, sizeof *t)) == NULL)
-        return hg_fail(err, HINGE_ENOMEM, "no memory for the parameters of a training");
-    if (t != NULL) {
-        t[HG_TRAINING_C] = isinf(p->C) ? 0 : p->C == 0 ? 1 : p->C;
-        t[HG_TRAINING_NU] = p->nu == 0 ? 0.5 : p->nu;
-        t[HG_TRAINING_P] = p->p;
-        t[HG_TRAINING_EPS] = p->eps == 0 ? 1e-3 : p->eps;
-        t[HG_TRAINING_NO_BIAS] = p->no_bias != 0;
-        t[HG_TRAINING_WEIGHTED] = p->weights != NULL;
-        for (size_t c = 0; c < k; c++) {
-            t[HG_TRAINING_FIELDS + c] = p->class_labels[c];
-            t[HG_TRAINING_FIELDS + k + c] = p->class_weights[c];
-        }
-    }
-    hg_free(m->training);
-    m->training = t;
-    m->n_training = t != NULL ? HG_TRAINING_FIELDS + 2 * k : 0;
-    return hg_ok(err);
-}
-
-int hinge_model_training(const hinge_model *m, hinge_params *p, int *weighted)
-{
-    const double *t = m->training;
-    if (t == NULL)
-        return 0;
-    p->task = m->task;
-    p->tau = m->tau;
-    p->kernel = m->kernel;
-    p->multiclass = m->multiclass;
-    p->C = t[HG_TRAINING_C] == 0 ? INFINITY : t[HG_TRAINING_C];
-    p->nu = t[HG_TRAINING_NU];
-    p->p = t[HG_TRAINING_P];
-    p->eps = t[HG_TRAINING_EPS];
-    p->no_bias = t[HG_TRAINING_NO_BIAS] != 0;
-    p->n_class_weights = (m->n_training - HG_TRAINING_FIELDS) / 2;
-    p->class_labels = t + HG_TRAINING_FIELDS;
-    p->class_weights = t + HG_TRAINING_FIELDS + p->n_class_weights;
-    if (weighted != NULL)
-        *weighted = t[HG_TRAINING_WEIGHTED] != 0;
-    return 1;
 }

@@ -1,15 +1,22 @@
-/* Tells a program of a model: its kind, sizes, vectors and coefficients. */
+/* Tells a program of a model: its kind, sizes, vectors and coefficients, and how it was trained. */
 #include "lib/model.h"
 
 #include <hinge/scaling.h>
 #include <math.h>
 #include <string.h>
 
+/* An empty model stands for NULL. */
+static const hinge_model *or_empty(const hinge_model *m)
+{
+    static const hinge_model empty = { .n_sv = 0 };
+    return m != NULL ? m : &empty;
+}
+
 /* Tell what stands in the model as it is: type, function, field. */
 #define TELL(type, function, field) \
     type function(const hinge_model *m) \
     { \
-        return m->field; \
+        return or_empty(m)->field; \
     }
 TELL(hinge_task, hinge_model_task, task)
 TELL(double, hinge_model_tau, tau)
@@ -31,11 +38,12 @@ TELL(const double *, hinge_model_scale_origin, scale_origin)
 
 const double *hinge_model_scale_base(const hinge_model *m)
 {
-    return m->scale_base != NULL ? m->scale_base : m->scale_offset;
+    return or_empty(m)->scale_base != NULL ? m->scale_base : or_empty(m)->scale_offset;
 }
 
 hinge_status hinge_model_sv(const hinge_model *m, size_t i, double *x, hinge_error *err)
 {
+    HG_TRY(hg_need_model(m, err));
     if (i >= m->n_sv)
         return hg_fail(err, HINGE_EINVAL, "i: there is no support vector %zu, only %zu", i, m->n_sv);
     if (m->sv == NULL)
@@ -46,6 +54,7 @@ hinge_status hinge_model_sv(const hinge_model *m, size_t i, double *x, hinge_err
 
 hinge_status hinge_model_weights(const hinge_model *m, size_t problem, double *w, hinge_error *err)
 {
+    HG_TRY(hg_need_model(m, err));
     if (m->weights == NULL && m->sv_serial == NULL)
         return hg_fail(err, HINGE_EINVAL, "model: its kernel is %s; only linear and precomputed ones have weights",
                        hinge_kernel_info(m->kernel.type)->keyword);
@@ -64,6 +73,7 @@ hinge_status hinge_model_weights(const hinge_model *m, size_t problem, double *w
 
 hinge_status hinge_model_beta(const hinge_model *m, size_t n, double *beta, hinge_error *err)
 {
+    HG_TRY(hg_need_model(m, err));
     if (m->sv_index == NULL)
         return hg_fail(err, HINGE_EINVAL, "model: read from a file, its training rows are not known");
     if (n != m->n_trained)
@@ -72,4 +82,57 @@ hinge_status hinge_model_beta(const hinge_model *m, size_t n, double *beta, hing
     for (struct hg_coef c = { 0 }; hg_next_coef(m, &c);)
         beta[c.problem * n + m->sv_index[c.sv]] = c.value;
     return hg_ok(err);
+}
+
+/* ---- how it was trained ----------------------------------------------------------------------------------------- */
+
+/* Labels and weights of classes stand one behind the other: arrays that hinge_params can point at. The hard margin's C
+ * is 0, since files hold finite numbers. */
+hinge_status hinge_model_set_training(hinge_model *m, const hinge_params *p, hinge_error *err)
+{
+    double *t = NULL;
+    size_t k = p != NULL ? p->n_class_weights : 0;
+    HG_TRY(hg_need_model(m, err));
+    if (p != NULL && p->task != m->task)
+        return hg_fail(err, HINGE_EINVAL, "params.task: not that of the model");
+    if (p != NULL && (t = hg_alloc(HG_TRAINING_FIELDS + 2 * k, sizeof *t)) == NULL)
+        return hg_fail(err, HINGE_ENOMEM, "no memory for the parameters of a training");
+    if (t != NULL) {
+        t[HG_TRAINING_C] = isinf(p->C) ? 0 : p->C == 0 ? 1 : p->C;
+        t[HG_TRAINING_NU] = p->nu == 0 ? 0.5 : p->nu;
+        t[HG_TRAINING_P] = p->p;
+        t[HG_TRAINING_EPS] = p->eps == 0 ? 1e-3 : p->eps;
+        t[HG_TRAINING_NO_BIAS] = p->no_bias != 0;
+        t[HG_TRAINING_WEIGHTED] = p->weights != NULL;
+        for (size_t c = 0; c < k; c++) {
+            t[HG_TRAINING_FIELDS + c] = p->class_labels[c];
+            t[HG_TRAINING_FIELDS + k + c] = p->class_weights[c];
+        }
+    }
+    hg_free(m->training);
+    m->training = t;
+    m->n_training = t != NULL ? HG_TRAINING_FIELDS + 2 * k : 0;
+    return hg_ok(err);
+}
+
+int hinge_model_training(const hinge_model *m, hinge_params *p, int *weighted)
+{
+    const double *t = m != NULL ? m->training : NULL;
+    if (t == NULL)
+        return 0;
+    p->task = m->task;
+    p->tau = m->tau;
+    p->kernel = m->kernel;
+    p->multiclass = m->multiclass;
+    p->C = t[HG_TRAINING_C] == 0 ? INFINITY : t[HG_TRAINING_C];
+    p->nu = t[HG_TRAINING_NU];
+    p->p = t[HG_TRAINING_P];
+    p->eps = t[HG_TRAINING_EPS];
+    p->no_bias = t[HG_TRAINING_NO_BIAS] != 0;
+    p->n_class_weights = (m->n_training - HG_TRAINING_FIELDS) / 2;
+    p->class_labels = t + HG_TRAINING_FIELDS;
+    p->class_weights = t + HG_TRAINING_FIELDS + p->n_class_weights;
+    if (weighted != NULL)
+        *weighted = t[HG_TRAINING_WEIGHTED] != 0;
+    return 1;
 }

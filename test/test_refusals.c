@@ -1,6 +1,9 @@
 /* Bad input is refused with a text that says what and where, and leaves outputs alone; odd input is taken. */
 #include "test/support.h"
 
+#include <hinge/scaling.h>
+#include <hinge/theory.h>
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -604,6 +607,43 @@ static void beyond_f32(void **state)
     taken(&set, &params, HINGE_CONVERGED);
 }
 
+/* Every function of a model refuses NULL, or tells 0, NULL or nothing of it. */
+static void no_model(void **state)
+{
+    hinge_model *none = NULL;
+    hinge_matrix x = set_matrix(&good);
+    hinge_params params = params_of(HINGE_C_SVC);
+    hinge_scaling scaling = { -1, 1, D, good_x, good_x + D };
+    hinge_error error;
+    size_t n = 7;
+    double v[N * D] = { 0 };
+    const hinge_status refused[] = {
+        hinge_model_sv(none, 0, v, &error),
+        hinge_model_weights(none, 0, v, &error),
+        hinge_model_beta(none, 0, v, &error),
+        hinge_model_widen(none, 3, &error),
+        hinge_model_set_columns(none, &n, 1, &error),
+        hinge_model_set_words(none, NULL, &error),
+        hinge_model_set_training(none, &params, &error),
+        hinge_model_set_scaling(none, v, v, &error),
+        hinge_scaling_attach(&scaling, none, &error),
+        hinge_model_locate(none, &x, good_y, &n, &error),
+        hinge_predict(none, &x, NULL, v, NULL, &error),
+    };
+    for (size_t k = 0; k < sizeof refused / sizeof *refused; k++)
+        assert_int_equal(refused[k], HINGE_EINVAL);
+    assert_null(hinge_model_columns(none, &n));
+    assert_int_equal(n, 0);
+    assert_int_equal(hinge_model_task(none) + hinge_model_multiclass(none) + hinge_model_kernel(none).type, 0);
+    assert_int_equal(hinge_model_n_features(none) + hinge_model_n_classes(none) + hinge_model_n_problems(none), 0);
+    assert_int_equal(hinge_model_n_sv(none) + (size_t)hinge_model_training(none, &params, NULL), 0);
+    assert_true(hinge_model_tau(none) == 0);
+    assert_true(!hinge_model_words(none) && !hinge_model_sv_index(none) && !hinge_model_class_sv(none));
+    assert_true(!hinge_model_labels(none) && !hinge_model_rho(none) && !hinge_model_objectives(none));
+    assert_true(!hinge_model_coef(none) && !hinge_model_scale_factor(none) && !hinge_model_scale_offset(none));
+    assert_true(!hinge_model_scale_origin(none) && !hinge_model_scale_base(none));
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, restore, give_back)
@@ -614,7 +654,7 @@ int main(void)
         TEST(precomputed_index), TEST(user_kernel_fails),   TEST(predictions),
         TEST(one_class_only),    TEST(tiny_and_degenerate), TEST(labels_kept_apart),
         TEST(kernel_overflows),  TEST(beyond_f32),          TEST(nonfinite_start),
-        TEST(no_features),       TEST(user_kernel_fails_later),
+        TEST(no_features),       TEST(user_kernel_fails_later), TEST(no_model),
     };
     return cmocka_run_group_tests_name("refusals", tests, NULL, NULL);
 }

@@ -12,8 +12,8 @@
  *     locale, BLAS and OpenMP thread counts); it holds no global state.
  *   - Whether a call was carried out (hinge_status) is apart from how the solver ended (hinge_outcome): a
  *     run that hit its limit delivers a usable model and says so in its report.
- *   - Inputs are borrowed during the call and never kept: a model owns all it needs. Pointers are not NULL but where a
- *     comment allows it; not all calls check.
+ *   - Inputs are borrowed during the call and never kept: a model owns all it needs. A model that is NULL is refused;
+ *     other pointers are not NULL but where a comment allows it, and not all calls check.
  *   - Zero means "you decide" only in fields where zero would be illegal; the comment says what is decided.
  *   - Distinct models may be trained at the same time; a const model may be used by any number of threads.
  *   - Examples are indexed from 0, except where LIBSVM's files count from 1.
@@ -511,7 +511,7 @@ HINGE_API int hinge_model_training(const hinge_model *model, hinge_params *param
 
 /* ---- What a model holds ----------------------------------------------------------------------------- */
 
-/* Return what a model was made with or consists of; a model must not be NULL. */
+/* Return what a model was made with or consists of; of NULL, 0 or NULL. */
 HINGE_API hinge_task hinge_model_task(const hinge_model *model);
 HINGE_API double hinge_model_tau(const hinge_model *model); /* the level of a quantile regression; 0: another task */
 HINGE_API hinge_kernel hinge_model_kernel(const hinge_model *model); /* gamma resolved */
