@@ -132,6 +132,11 @@ hinge_status hg_find_rows(const hinge_model *model, const hinge_matrix *x, const
 /* Coefficient row k of a support vector of class c (0 for regression and one-class) belongs to this problem. */
 size_t hg_coef_problem(const hinge_model *model, size_t c, size_t row);
 
+/* Returns which of k classes decision values choose: the largest of one-vs-rest's, or that with the most votes of
+ * pairs, where of as many the first wins, as LIBSVM has it. size: NULL, or how wrong values may be, by which the votes
+ * that are not sure go to neither, and are counted behind. votes: [k], with size [2 k]. */
+size_t hg_vote(size_t k, bool one_vs_rest, const double *decision, const double *size, size_t *votes);
+
 /* SVs of class c; all of them, as class 0, for regression and one-class. Number of such groups. */
 size_t hg_model_groups(const hinge_model *model);
 size_t hg_model_group_sv(const hinge_model *model, size_t c);

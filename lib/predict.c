@@ -28,60 +28,49 @@ static size_t block_rows(const struct hg_prediction *j)
 
 /* ---- labels ------------------------------------------------------------------------------------------------------ */
 
-/* Returns the label by the decision values: the sign of one, the largest of one-vs-rest's, or the most votes of pairs,
- * where of as many the first class wins, as LIBSVM has it. */
+size_t hg_vote(size_t k, bool one_vs_rest, const double *decision, const double *size, size_t *votes)
+{
+    size_t best = 0, p = 0, *unsure = votes + k;
+    if (one_vs_rest) {
+        for (size_t c = 1; c < k; c++)
+            best = decision[c] > decision[best] ? c : best;
+        return best;
+    }
+    memset(votes, 0, (size != NULL ? 2 : 1) * k * sizeof *votes);
+    for (size_t a = 0; a < k; p += k - ++a)
+        for (size_t b = a + 1; b < k; b++) { /* without branches: nobody knows who wins */
+            double value = decision[p + b - a - 1], off = size != NULL ? size[p + b - a - 1] : 0;
+            size_t wins = value > off, open = size != NULL && fabs(value) <= off;
+            votes[a] += wins, votes[b] += !(wins | open);
+            if (size != NULL)
+                unsure[a] += open, unsure[b] += open;
+        }
+    for (size_t c = 1; c < k; c++)
+        best = votes[c] > votes[best] ? c : best;
+    return best;
+}
+
 static double label_of(const hinge_model *m, const double *decision, size_t *votes)
 {
     if (m->task == HINGE_ONE_CLASS)
         return decision[0] > 0 ? 1 : -1;
     if (m->labels == NULL)
         return decision[0];
-    size_t best = 0, p = 0;
-    if (m->multiclass == HINGE_ONE_VS_REST) {
-        for (size_t c = 1; c < m->n_classes; c++)
-            if (decision[c] > decision[best])
-                best = c;
-        return m->labels[best];
-    }
-    memset(votes, 0, m->n_classes * sizeof *votes);
-    for (size_t a = 0; a < m->n_classes; p += m->n_classes - ++a)
-        for (size_t b = a + 1; b < m->n_classes; b++) { /* without branches: nobody knows who wins */
-            size_t wins = decision[p + b - a - 1] > 0;
-            votes[a] += wins, votes[b] += !wins;
-        }
-    for (size_t c = 1; c < m->n_classes; c++)
-        if (votes[c] > votes[best])
-            best = c;
-    return m->labels[best];
+    return m->labels[hg_vote(m->n_classes, m->multiclass == HINGE_ONE_VS_REST, decision, NULL, votes)];
 }
 
 /* Whether decision values that may be wrong by `size` leave a label open: between classes, no vote that is not sure
  * can change who wins. */
 static bool label_is_open(const hinge_model *m, const double *decision, const double *size, size_t *votes)
 {
-    size_t best = 0, p = 0, *unsure = votes + m->n_classes;
+    size_t k = m->n_classes, *unsure = votes + k;
+    bool rest = m->multiclass == HINGE_ONE_VS_REST;
     if (m->n_problems == 1)
         return !hinge_task_info(m->task)->regresses && fabs(decision[0]) <= size[0];
-    if (m->multiclass == HINGE_ONE_VS_REST) {
-        for (size_t c = 1; c < m->n_classes; c++)
-            best = decision[c] > decision[best] ? c : best;
-        for (size_t c = 0; c < m->n_classes; c++)
-            if (c != best && decision[best] - decision[c] <= size[best] + size[c])
-                return true;
-        return false;
-    }
-    memset(votes, 0, 2 * m->n_classes * sizeof *votes);
-    for (size_t a = 0; a < m->n_classes; p += m->n_classes - ++a)
-        for (size_t b = a + 1; b < m->n_classes; b++) {
-            double value = decision[p + b - a - 1], off = size[p + b - a - 1];
-            size_t wins = value > off, open = fabs(value) <= off;
-            votes[a] += wins, votes[b] += !(wins | open);
-            unsure[a] += open, unsure[b] += open;
-        }
-    for (size_t c = 1; c < m->n_classes; c++)
-        best = votes[c] > votes[best] ? c : best;
-    for (size_t c = 0; c < m->n_classes; c++)
-        if (c != best && votes[c] + unsure[c] + (c < best) > votes[best])
+    size_t best = hg_vote(k, rest, decision, size, votes);
+    for (size_t c = 0; c < k; c++)
+        if (c != best && (rest ? decision[best] - decision[c] <= size[best] + size[c]
+                               : votes[c] + unsure[c] + (c < best) > votes[best]))
             return true;
     return false;
 }

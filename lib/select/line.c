@@ -4,6 +4,7 @@
  * solver/smo/many.h before.
  */
 #include "lib/folds.h"
+#include "lib/model.h"
 #include "lib/select/select.h"
 
 #include <math.h>
@@ -330,48 +331,41 @@ static void decide_all(void *arg, size_t k, const double *g)
     decide(s, s->first_of_batch + k, g, true);
 }
 
-/* Returns the class of a row as hinge_predict finds it, among those that the fold was trained on: by votes, or the
- * largest. trained: [n_classes]; vote: [n_classes] */
-static size_t class_by(const struct hg_problem *pr, const double *decision, const struct hg_part *part,
-                       const bool *trained, size_t *vote)
+/* Returns the class of a row as hinge_predict finds it, among those [k] that the fold was trained on; part: [n] its
+ * problems. Votes and decision values of these go to `vote` and `own`. */
+static size_t class_by(const uint32_t *trained, size_t k, const struct hg_part *part, size_t n, bool one_vs_rest,
+                       const double *decision, size_t *vote, double *own)
 {
-    size_t best = SIZE_MAX, value = SIZE_MAX, p = 0;
-    if (pr->one_vs_rest) {
-        for (; p < pr->n_problems; p++)
-            if (!part[p].absent && (value == SIZE_MAX || decision[p] > decision[value]))
-                value = p;
-        if (value != SIZE_MAX)
-            return value;
-    }
-    memset(vote, 0, pr->n_classes * sizeof *vote);
-    for (size_t a = 0; a < pr->n_classes; a++)
-        for (size_t b = a + 1; b < pr->n_classes && !pr->one_vs_rest; b++, p++)
-            if (!part[p].absent)
-                vote[decision[p] > 0 ? a : b]++;
-    for (size_t c = 0; c < pr->n_classes; c++)
-        if (trained[c] && (best == SIZE_MAX || vote[c] > vote[best]))
-            best = c;
-    return best;
+    size_t count = 0;
+    for (size_t p = 0; p < n; p++)
+        if (!part[p].absent)
+            own[count++] = decision[p];
+    return trained[hg_vote(k, one_vs_rest, own, NULL, vote)];
 }
 
 /* Predicts a fold's held-out rows by the decision values of its problems, as hinge_predict would. */
 static hinge_status predict_fold(const struct hg_selecting *s, size_t f)
 {
     const struct hg_problem *pr = &s->problem;
-    size_t at = hg_repeat_of(s, f), *vote;
+    size_t at = hg_repeat_of(s, f), k = 0, *vote;
     const int *fold = s->out->fold + at;
-    bool *trained;
-    if (!HG_ROOM(HG_ARRAY(vote, pr->n_classes + 1), HG_ZEROS(trained, pr->n_classes + 1)))
+    uint32_t *trained;
+    double *own;
+    if (!HG_ROOM(HG_ARRAY(vote, pr->n_classes + 1), HG_ZEROS(trained, pr->n_classes + 1), HG_ARRAY(own, s->n_problems)))
         return HINGE_ENOMEM;
     for (size_t i = 0; i < pr->n && pr->classifies; i++)
         if (fold[pr->order[i]] != (int)f && pr->weight[i] > 0)
-            trained[s->class_of[pr->order[i]]] = true;
+            trained[s->class_of[pr->order[i]]] = 1;
+    for (uint32_t c = 0; c < pr->n_classes && pr->classifies; c++)
+        if (trained[c])
+            trained[k++] = c;
     for (size_t i = 0; i < s->rows; i++) {
         const double *decision = s->decisions + (at + i) * s->n_problems;
         if (fold[i] != (int)f)
             continue;
         if (pr->classifies)
-            s->predictions[at + i] = pr->labels[class_by(pr, decision, s->part + f * s->n_problems, trained, vote)];
+            s->predictions[at + i] = pr->labels[class_by(trained, k, s->part + f * s->n_problems, s->n_problems,
+                                                         pr->one_vs_rest, decision, vote, own)];
         else
             s->predictions[at + i] = pr->task->one_class ? (decision[0] > 0 ? 1 : -1) : decision[0];
     }
