@@ -5,7 +5,7 @@
 
 static double slope_of(const struct hm_run *r, size_t i, int l)
 {
-    return r->g[i] + r->qp.off[l][i] + r->bias[l];
+    return r->points.g[i] + r->qp.off[l][i] + r->bias[l];
 }
 
 /* Objective, gap; then of each layer the sum of its coefficients and of its boxes. */
@@ -16,7 +16,7 @@ static void form_worth(const struct hm_run *r, size_t at, size_t n, double *part
     for (size_t i = at; i < at + n; i++)
         for (int l = 0; l < qp->layers; l++) {
             double b = qp->beta[l][i];
-            part[0] += b * (0.5 * r->g[i] + qp->off[l][i]) + qp->kink * fabs(b);
+            part[0] += b * (0.5 * r->points.g[i] + qp->off[l][i]) + qp->kink * fabs(b);
             part[1] += hg_entry_gap(b, qp->lo[l][i], qp->hi[l][i], qp->kink, slope_of(r, i, l), &slackness);
             part[2 + l] += b;
             part[4 + l] += qp->hi[l][i] - qp->lo[l][i];
@@ -50,7 +50,7 @@ static void find_largest(const struct hm_run *r, double *slackness, double *box)
 {
     const struct hg_qp *qp = &r->qp;
     struct hm_sum sum = { 0 };
-    for (size_t i = 0; i < r->n; i++)
+    for (size_t i = 0; i < r->points.n; i++)
         for (int l = 0; l < qp->layers; l++) {
             double b = qp->beta[l][i], lo = qp->lo[l][i], hi = qp->hi[l][i];
             hg_entry_gap(b, lo, hi, qp->kink, slope_of(r, i, l), slackness);

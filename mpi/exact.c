@@ -46,7 +46,7 @@ double hm_cost(const struct hm_run *r, hinge_dtype type)
     const hinge_matrix none = { 0 };
     struct hg_tiler tiler = tiler_of(r, type);
     const struct hg_hamming like = { .listed = r->own->kind.listed };
-    struct hg_points points = points_of(r, &r->part[0], type, &none);
+    struct hg_points points = points_of(r, &r->points.part[0], type, &none);
     points.hamming = type == HINGE_F32 && r->own->kind.features > 0 ? &like : NULL;
     return hg_maker_for(&tiler, &points)->cost(&tiler, &points).reads;
 }
@@ -57,12 +57,12 @@ hinge_status hm_make_grams(const struct hm_run *r, struct hm_part *parts, hinge_
     const struct hm_own *own = r->own;
     struct hg_tiler tiler = tiler_of(r, type);
     bool norms = hg_kernel_row(tiler.kernel.type)->needs_norms;
-    for (size_t p = 0; p < r->n_parts; p++) {
+    for (size_t p = 0; p < r->points.n_parts; p++) {
         struct hm_part *part = &parts[p];
         struct hg_points points = points_of(r, part, type, others);
         size_t n = points.n;
         if (type == HINGE_F32 && own->kind.features > 0) {
-            HG_TRY(hg_hamming_make(&part->hamming, &own->kind, &points, part->n, r->x, err));
+            HG_TRY(hg_hamming_make(&part->hamming, &own->kind, &points, part->n, r->slots.x, err));
             points.hamming = &part->hamming;
         }
         part->norms = norms ? hg_zalloc(n, hg_size_of(type)) : NULL;
@@ -99,7 +99,7 @@ struct exact {
 
 static void close_exact(struct exact *e)
 {
-    hm_free_grams(e->part, e->r->n_parts);
+    hm_free_grams(e->part, e->r->points.n_parts);
     hg_free(e->part);
     hg_free((void *)e->others.data);
 }
@@ -107,11 +107,12 @@ static void close_exact(struct exact *e)
 /* Makes grams for so many others; to be closed on failure too. */
 static hinge_status open_exact(struct exact *e, struct hm_run *r, size_t rows, hinge_error *err)
 {
-    *e = (struct exact){ .r = r, .part = hg_alloc(r->n_parts, sizeof *e->part) };
+    *e = (struct exact){ .r = r, .part = hg_alloc(r->points.n_parts, sizeof *e->part) };
     if (e->part == NULL)
         return hg_fail(err, HINGE_ENOMEM, "no memory");
-    for (size_t p = 0; p < r->n_parts; p++)
-        e->part[p] = (struct hm_part){ .begin = r->part[p].begin, .n = r->part[p].n, .at = r->part[p].at };
+    for (size_t p = 0; p < r->points.n_parts; p++)
+        e->part[p] =
+            (struct hm_part){ .begin = r->points.part[p].begin, .n = r->points.part[p].n, .at = r->points.part[p].at };
     HG_TRY(hm_make_vectors(r, rows, HINGE_F64, &e->others, err));
     return hm_make_grams(r, e->part, HINGE_F64, &e->others, err);
 }
@@ -121,7 +122,7 @@ static void take_others(struct exact *e, const double *from, size_t step, size_t
 {
     for (size_t k = 0; k < count; k++)
         memcpy((double *)e->others.data + k * e->others.stride, from + k * step, e->others.cols * sizeof *from);
-    for (size_t p = 0; p < e->r->n_parts; p++)
+    for (size_t p = 0; p < e->r->points.n_parts; p++)
         for (size_t k = 0; k < count; k++)
             hm_set_norm(&e->part[p], HINGE_F64, k);
 }
@@ -135,13 +136,13 @@ static size_t tell_tile(const struct hm_run *r, size_t tile, double *message, ui
     size_t d = r->own->pr.d;
     int owner = (int)(tile % (size_t)r->net->ranks);
     uint64_t count = 0;
-    for (const struct hm_tile *t = r->tile; t < r->tile + r->n_tiles; t++)
+    for (const struct hm_tile *t = r->points.tile; t < r->points.tile + r->points.n_tiles; t++)
         for (size_t k = t->at; k < t->at + t->n && t->number == tile; k++)
             if (hg_qp_beta(&r->qp, k) != 0)
                 rows[count++] = (uint32_t)k;
     for (size_t k = 0; k < count; k++) {
         message[k] = hg_qp_beta(&r->qp, rows[k]);
-        hg_points_pack(&r->own->points, NULL, r->of[rows[k]], 1, HINGE_F64, message + count + k * d, d);
+        hg_points_pack(&r->own->points, NULL, r->points.of[rows[k]], 1, HINGE_F64, message + count + k * d, d);
     }
     r->net->broadcast(r->net, &count, sizeof count, owner);
     if (count > 0)
@@ -154,11 +155,11 @@ static hinge_status add_points(struct exact *e, const double *message, uint32_t 
     struct hm_run *r = e->r;
     struct hg_how how = { .add = &r->loops->add, .list = 1 };
     take_others(e, message + count, r->own->pr.d, count);
-    for (size_t p = 0; p < r->n_parts; p++) {
+    for (size_t p = 0; p < r->points.n_parts; p++) {
         struct hm_part *part = &e->part[p];
         for (size_t k = 0; k < count; k++)
             rows[k] = (uint32_t)(part->n + k);
-        HG_TRY(hg_rows_apply(&part->gram.super, rows, count, message, NULL, part->n, r->g + part->at, &how));
+        HG_TRY(hg_rows_apply(&part->gram.super, rows, count, message, NULL, part->n, r->points.g + part->at, &how));
     }
     return HINGE_OK;
 }
@@ -175,7 +176,7 @@ hinge_status hm_compute_gradient(struct hm_run *r, hinge_error *err)
         status = hg_fail(err, HINGE_ENOMEM, "no memory for %zu rows in f64", tile);
     status = hm_agree(r->net, status, err);
     if (status == HINGE_OK) {
-        memset(r->g, 0, r->n * sizeof *r->g);
+        memset(r->points.g, 0, r->points.n * sizeof *r->points.g);
         for (size_t c = 0; c < r->own->n_groups; c++)
             for (size_t t = r->own->first_tile[c]; hm_has_group(r, c) && t < r->own->first_tile[c + 1]; t++) {
                 size_t count = tell_tile(r, t, message, rows);
@@ -209,19 +210,19 @@ static bool is_between(const struct hm_run *r, size_t at)
 {
     bool is = false;
     for (int l = 0; l < r->qp.layers; l++) {
-        double high = r->qp.no_sum ? 0 : r->now[l].high, low = r->qp.no_sum ? 0 : r->now[l].low;
-        is = is || r->g[at] + r->up[l][at] < high || r->g[at] + r->down[l][at] > low;
+        double high = r->qp.no_sum ? 0 : r->course.now[l].high, low = r->qp.no_sum ? 0 : r->course.now[l].low;
+        is = is || r->points.g[at] + r->points.up[l][at] < high || r->points.g[at] + r->points.down[l][at] > low;
     }
     return is;
 }
 
 static bool is_drawn(const struct hm_run *r, size_t at, double between)
 {
-    uint64_t number = r->own->number[r->of[at]], hash = number ^ (r->report.rounds + 1) << 40;
+    uint64_t number = r->own->number[r->points.of[at]], hash = number ^ (r->report.rounds + 1) << 40;
     double draw = (double)(hg_random(&hash) >> 11) * 0x1p-53;
     bool is = draw < DRAWN / (double)r->n_all || (is_between(r, at) && draw < DRAWN / between);
     for (int l = 0; l < r->qp.layers; l++)
-        is = is || number == r->now[l].low_at || number == r->now[l].high_at;
+        is = is || number == r->course.now[l].low_at || number == r->course.now[l].high_at;
     return is;
 }
 
@@ -231,18 +232,18 @@ static hinge_status tell_drawn(struct measure *m, const struct hm_run *r, hinge_
     struct hm_sum sum = { 0 };
     size_t d = r->own->pr.d, width = (2 + d) * sizeof(double), mine = 0, total;
     void *all;
-    for (size_t at = 0; at < r->n; at++)
+    for (size_t at = 0; at < r->points.n; at++)
         sum.count[0] += is_between(r, at);
     r->net->sum(r->net, &sum);
     double between = (double)HG_MAX(sum.count[0], (uint64_t)1);
-    for (size_t at = 0; at < r->n; at++)
+    for (size_t at = 0; at < r->points.n; at++)
         mine += is_drawn(r, at, between);
     double *own = hg_alloc(mine, width), *to = own;
-    for (size_t at = 0; own != NULL && at < r->n; at++)
+    for (size_t at = 0; own != NULL && at < r->points.n; at++)
         if (is_drawn(r, at, between)) {
-            memcpy(to, &r->own->number[r->of[at]], sizeof *to);
-            to[1] = r->g[at];
-            hg_points_pack(&r->own->points, NULL, r->of[at], 1, HINGE_F64, to + 2, d);
+            memcpy(to, &r->own->number[r->points.of[at]], sizeof *to);
+            to[1] = r->points.g[at];
+            hg_points_pack(&r->own->points, NULL, r->points.of[at], 1, HINGE_F64, to + 2, d);
             to += 2 + d;
         }
     hinge_status status = hm_gather_all(r->net, own, mine * width, &all, &total, err);
@@ -256,7 +257,7 @@ static hinge_status tell_drawn(struct measure *m, const struct hm_run *r, hinge_
 static hinge_status measure_tile(struct measure *m, size_t t)
 {
     const struct hm_run *r = m->exact.r;
-    const struct hm_tile *tile = &r->tile[t];
+    const struct hm_tile *tile = &r->points.tile[t];
     struct hm_part *part = &m->exact.part[tile->part];
     size_t n_sv = 0;
     for (size_t i = tile->at; i < tile->at + tile->n; i++)
@@ -268,7 +269,7 @@ static hinge_status measure_tile(struct measure *m, size_t t)
         m->rows[k] = (uint32_t)(part->n + k);
     HG_TRY(hg_rows_dot(&part->gram.super, m->rows, m->count, m->coef, m->cols, n_sv, m->now, NULL, NULL));
     for (size_t k = 0; k < m->count; k++)
-        m->sum[k * r->n_tiles + t] = m->now[k];
+        m->sum[k * r->points.n_tiles + t] = m->now[k];
     return HINGE_OK;
 }
 
@@ -277,11 +278,11 @@ static hinge_status measure_all(struct measure *m, struct hm_run *r, hinge_error
     size_t d = r->own->pr.d, tile = r->own->tile;
     hinge_status status = open_exact(&m->exact, r, m->count, err);
     if (status == HINGE_OK && !HG_ROOM(HG_ARRAY(m->rows, m->count), HG_ARRAY(m->cols, tile), HG_ARRAY(m->coef, tile),
-                                       HG_ARRAY(m->now, m->count), HG_ZEROS(m->sum, m->count * r->n_tiles)))
+                                       HG_ARRAY(m->now, m->count), HG_ZEROS(m->sum, m->count * r->points.n_tiles)))
         status = hg_fail(err, HINGE_ENOMEM, "no memory to measure the gradient of %zu points", m->count);
     if (status == HINGE_OK)
         take_others(&m->exact, m->told + 2, 2 + d, m->count);
-    for (size_t t = 0; status == HINGE_OK && t < r->n_tiles; t++)
+    for (size_t t = 0; status == HINGE_OK && t < r->points.n_tiles; t++)
         if ((status = measure_tile(m, t)) != HINGE_OK)
             hg_fail(err, status, status == HINGE_ENOMEM ? "no memory to measure the gradient of %zu points"
                                                         : "the kernel failed on the gradient of %zu points", m->count);
@@ -298,7 +299,7 @@ hinge_status hm_measure_error(struct hm_run *r, hinge_error *err)
     r->report.error = 0;
     for (size_t k = 0; status == HINGE_OK && k < m.count; k += HM_REALS) {
         size_t some = HG_MIN((size_t)HM_REALS, m.count - k);
-        hm_add_reals(r->net, m.sum + k * r->n_tiles, r->n_tiles, some, sums);
+        hm_add_reals(r->net, m.sum + k * r->points.n_tiles, r->points.n_tiles, some, sums);
         for (size_t j = 0; j < some; j++)
             r->report.error = hg_larger(r->report.error, fabs(sums[j] - m.told[(k + j) * (2 + r->own->pr.d) + 1]));
     }

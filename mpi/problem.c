@@ -19,13 +19,13 @@ static const double SLACK = 1.05; /* of eps, for the violation in f64 */
 
 void hm_sum_tiles(const struct hm_run *r, hm_part_fn *form, size_t m, double *sums)
 {
-    for (size_t t = 0; t < r->n_tiles; t++) {
+    for (size_t t = 0; t < r->points.n_tiles; t++) {
         double one[HM_REALS] = { 0 };
-        form(r, r->tile[t].at, r->tile[t].n, one);
+        form(r, r->points.tile[t].at, r->points.tile[t].n, one);
         for (size_t k = 0; k < m; k++)
-            r->parts[k * r->n_tiles + t] = one[k];
+            r->total.part[k * r->points.n_tiles + t] = one[k];
     }
-    hm_add_reals(r->net, r->parts, r->n_tiles, m, sums);
+    hm_add_reals(r->net, r->total.part, r->points.n_tiles, m, sums);
 }
 
 /* ---- the start --------------------------------------------------------------------------------------------------- */
@@ -33,7 +33,7 @@ void hm_sum_tiles(const struct hm_run *r, hm_part_fn *form, size_t m, double *su
 static void form_weights(const struct hm_run *r, size_t at, size_t n, double *part)
 {
     for (size_t i = at; i < at + n; i++)
-        part[hm_is_first(r, i) ? 0 : 1] += r->own->weight[r->of[i]];
+        part[hm_is_first(r, i) ? 0 : 1] += r->own->weight[r->points.of[i]];
 }
 
 /* Sums up, of each layer, the sum of its coefficients, then of their sizes. */
@@ -69,11 +69,11 @@ static double take(struct hg_qp *qp, enum which which, int l, size_t i, double s
  * BOTH: those of layer 1 the other way. Returns what is left of it. */
 static double pour(struct hm_run *r, enum which which, int l, double amount)
 {
-    double *room = r->tile_room;
+    double *room = r->total.room;
     double sign = amount < 0 ? -1 : 1, left = fabs(amount);
-    const struct hm_tile *end = r->tile + r->n_tiles;
+    const struct hm_tile *end = r->points.tile + r->points.n_tiles;
     memset(room, 0, r->own->n_tiles * sizeof *room);
-    for (const struct hm_tile *t = r->tile; t < end; t++)
+    for (const struct hm_tile *t = r->points.tile; t < end; t++)
         for (size_t i = t->at; i < t->at + t->n; i++)
             room[t->number] += take(&r->qp, which, l, i, sign, INFINITY, false);
     hm_add_counts(r->net, (uint64_t *)(void *)room, r->own->n_tiles); /* bits: all ranks but one have 0 there */
@@ -82,7 +82,7 @@ static double pour(struct hm_run *r, enum which which, int l, double amount)
         room[t] = left;
         left = HG_MAX(left - most, 0.0);
     }
-    for (const struct hm_tile *t = r->tile; t < end; t++)
+    for (const struct hm_tile *t = r->points.tile; t < end; t++)
         for (size_t i = t->at; i < t->at + t->n && room[t->number] > 0; i++)
             room[t->number] -= take(&r->qp, which, l, i, sign, room[t->number], true);
     return sign * left;
@@ -122,8 +122,8 @@ static void take_start(struct hm_run *r)
 {
     struct hg_qp *qp = &r->qp;
     double now[HM_REALS];
-    for (size_t at = 0; at < r->n; at++) {
-        double b = r->own->start[r->of[at] * r->own->starts + r->problem];
+    for (size_t at = 0; at < r->points.n; at++) {
+        double b = r->own->start[r->points.of[at] * r->own->starts + r->problem];
         qp->beta[0][at] = qp->layers == 2 ? HG_MAX(b, 0.0) : b;
         if (qp->layers == 2)
             qp->beta[1][at] = HG_MIN(b, 0.0);
@@ -132,7 +132,7 @@ static void take_start(struct hm_run *r)
         return;
     hm_sum_tiles(r, form_beta, 2 * (size_t)qp->layers, now);
     for (int l = 0; l < qp->layers; l++)
-        for (size_t at = 0; at < r->n && now[l] != 0 && isfinite(now[l]); at++)
+        for (size_t at = 0; at < r->points.n && now[l] != 0 && isfinite(now[l]); at++)
             qp->beta[l][at] = hg_qp_snap(qp->beta[l][at] * r->sums[l] / now[l], qp->lo[l][at], qp->hi[l][at], 1e-10);
 }
 
@@ -140,13 +140,14 @@ static hinge_status make_qp(struct hm_run *r, hinge_error *err)
 {
     const struct hg_problem *pr = &r->own->pr;
     double weight[HM_REALS];
-    HG_TRY(hm_agree(r->net, hg_qp_init(&r->qp, r->n, pr->task->two_sums ? 2 : 1, err), err));
+    HG_TRY(hm_agree(r->net, hg_qp_init(&r->qp, r->points.n, pr->task->two_sums ? 2 : 1, err), err));
     hm_sum_tiles(r, form_weights, 2, weight);
     HG_TRY(hg_problem_sums(pr, r->problem, weight[0], weight[1], r->sums, err)); /* on all ranks alike */
     r->qp.no_sum = pr->params.no_bias;
     r->qp.kink = pr->task->uses_p ? pr->params.p : 0;
-    for (size_t at = 0; at < r->n; at++)
-        hg_problem_box(&pr->params, r->own->weight[r->of[at]], r->own->y[r->of[at]], hm_is_first(r, at), &r->qp, at);
+    for (size_t at = 0; at < r->points.n; at++)
+        hg_problem_box(&pr->params, r->own->weight[r->points.of[at]], r->own->y[r->points.of[at]], hm_is_first(r, at),
+                       &r->qp, at);
     return HINGE_OK;
 }
 
@@ -162,34 +163,34 @@ static hinge_status find_points(struct hm_run *r, hinge_error *err)
 {
     const struct hm_own *own = r->own;
     const struct hg_problem *pr = &own->pr;
+    struct hm_points *all = &r->points;
     size_t a, b;
     hg_problem_pair(pr, r->problem, &a, &b);
     size_t most = own->n / own->tile + own->n_groups; /* tiles */
-    bool ok = HG_ROOM(HG_ZEROS(r->part, own->n_groups), HG_ARRAY(r->tile, most));
+    bool ok = HG_ROOM(HG_ZEROS(all->part, own->n_groups), HG_ARRAY(all->tile, most));
     for (size_t k = 0; ok && k < own->n_groups; k++) {
         size_t c = k == 0 ? a : k <= a ? k - 1 : k; /* the first class first */
         if (!hm_has_group(r, c))
             continue;
-        struct hm_part *part = &r->part[r->n_parts++];
+        struct hm_part *part = &all->part[all->n_parts++];
         part->begin = own->begin[c];
         part->n = own->begin[c + 1] - own->begin[c];
-        part->at = r->n;
+        part->at = all->n;
         for (size_t i = 0; i < part->n; i += own->tile)
-            r->tile[r->n_tiles++] = (struct hm_tile){
-                r->n + i, HG_MIN(own->tile, part->n - i),
-                own->first_tile[c] + (own->number[part->begin + i] - pr->start[c]) / own->tile, r->n_parts - 1 };
-        r->n += part->n;
+            all->tile[all->n_tiles++] = (struct hm_tile){
+                all->n + i, HG_MIN(own->tile, part->n - i),
+                own->first_tile[c] + (own->number[part->begin + i] - pr->start[c]) / own->tile, all->n_parts - 1 };
+        all->n += part->n;
         r->n_all += pr->start[c + 1] - pr->start[c];
     }
-    size_t both = pr->task->two_sums ? r->n : 0;
-    ok = ok && HG_ROOM(HG_ARRAY(r->of, r->n), HG_ZEROS(r->g, r->n), HG_ZEROS(r->up[0], r->n),
-                       HG_ZEROS(r->down[0], r->n), HG_ZEROS(r->up[1], both), HG_ZEROS(r->down[1], both),
-                       HG_ZEROS(r->in_w, r->n), HG_ARRAY(r->parts, HM_REALS * r->n_tiles),
-                       HG_ARRAY(r->tile_room, own->n_tiles));
-    for (size_t p = 0; ok && p < r->n_parts; p++)
-        for (size_t i = 0; i < r->part[p].n; i++)
-            r->of[r->part[p].at + i] = (uint32_t)(r->part[p].begin + i);
-    return HM_HAVE(r->net, ok, err, "no memory for %zu rows", r->n);
+    size_t n = all->n, both = pr->task->two_sums ? n : 0;
+    ok = ok && HG_ROOM(HG_ARRAY(all->of, n), HG_ZEROS(all->g, n), HG_ZEROS(all->up[0], n), HG_ZEROS(all->down[0], n),
+                       HG_ZEROS(all->up[1], both), HG_ZEROS(all->down[1], both), HG_ZEROS(all->in_w, n),
+                       HG_ARRAY(r->total.part, HM_REALS * all->n_tiles), HG_ARRAY(r->total.room, own->n_tiles));
+    for (size_t p = 0; ok && p < all->n_parts; p++)
+        for (size_t i = 0; i < all->part[p].n; i++)
+            all->of[all->part[p].at + i] = (uint32_t)(all->part[p].begin + i);
+    return HM_HAVE(r->net, ok, err, "no memory for %zu rows", n);
 }
 
 /* ---- set-up ------------------------------------------------------------------------------------------------------ */
@@ -204,44 +205,47 @@ static hinge_status make_block(struct hm_run *r, hinge_error *err)
     size_t rows = HG_MIN(r->memory / (r->n_all * size), r->n_all);
     if (q == r->n_all || !hg_keeps_rows(&rows_like, r->n_all))
         rows = 0;
-    r->room = HG_MAX(q, (size_t)HG_TILE_COLS); /* as many as that each source has columns for */
-    r->message_room = q * 8 + (most + 2 * q) * vector + (size_t)r->net->ranks * 8;
+    struct hm_slots *slots = &r->slots;
+    struct hm_winners *winners = &r->winners;
+    slots->room = HG_MAX(q, (size_t)HG_TILE_COLS); /* as many as that each source has columns for */
+    winners->room = q * 8 + (most + 2 * q) * vector + (size_t)r->net->ranks * 8;
     r->w.n = 0;
-    memset(r->in_w, 0, r->n);
-    bool ok = HG_ROOM(HG_ZEROS(r->number, q), HG_ZEROS(r->w.age, q), HG_ZEROS(r->owner, q), HG_ZEROS(r->at, q),
-                      HG_ZEROS(r->w.before[0], q), HG_ZEROS(r->w.before[1], q), HG_ZEROS(r->w.fresh, 2 * q),
-                      HG_ZEROS(r->ids, 2 * r->room), HG_ZEROS(r->w.row, 2 * r->room), HG_ZEROS(r->coef, r->room),
-                      HG_ZEROS(r->winner, most), HG_ZEROS(r->kind, most), HG_ZEROS(r->gathered, most),
-                      HG_ZEROS(r->x, r->own->pr.d), HG_ZEROS(r->message, r->message_room),
-                      HG_ZEROS(r->messages, r->message_room));
-    hinge_status status = ok ? hm_make_vectors(r, r->room, r->type, &r->others, err)
+    memset(r->points.in_w, 0, r->points.n);
+    bool ok = HG_ROOM(HG_ZEROS(slots->number, q), HG_ZEROS(r->w.age, q), HG_ZEROS(slots->owner, q),
+                      HG_ZEROS(slots->at, q), HG_ZEROS(r->w.before[0], q), HG_ZEROS(r->w.before[1], q),
+                      HG_ZEROS(r->w.fresh, 2 * q), HG_ZEROS(slots->ids, 2 * slots->room),
+                      HG_ZEROS(r->w.row, 2 * slots->room), HG_ZEROS(slots->coef, slots->room),
+                      HG_ZEROS(winners->at, most), HG_ZEROS(winners->kind, most), HG_ZEROS(winners->all, most),
+                      HG_ZEROS(slots->x, r->own->pr.d), HG_ZEROS(winners->message, winners->room),
+                      HG_ZEROS(winners->messages, winners->room));
+    hinge_status status = ok ? hm_make_vectors(r, slots->room, r->type, &slots->others, err)
                              : hg_fail(err, HINGE_ENOMEM, "no memory for a working set of %zu examples", q);
     HG_THEN(status, hg_inner_init(&r->w.inner, q + r->qp.no_sum, r->qp.layers, r->qp.no_sum, r->qp.kink, r->type,
                                   r->loops, err));
-    HG_THEN(status, hg_cache_init(&r->cache, HG_MAX(rows, (size_t)1), r->n, size, rows * (r->n * size + 128), NULL,
-                                  err));
-    HG_THEN(status, hm_make_grams(r, r->part, r->type, &r->others, err));
+    HG_THEN(status, hg_cache_init(&r->cache, HG_MAX(rows, (size_t)1), r->points.n, size,
+                                  rows * (r->points.n * size + 128), NULL, err));
+    HG_THEN(status, hm_make_grams(r, r->points.part, r->type, &slots->others, err));
     return hm_agree(r->net, status, err);
 }
 
 static void free_block(struct hm_run *r)
 {
-    hm_free_grams(r->part, r->n_parts);
+    hm_free_grams(r->points.part, r->points.n_parts);
     r->report.rows_evicted += r->cache.evicted;
     hg_cache_free(&r->cache);
     hg_inner_free(&r->w.inner);
-    hg_free((void *)r->others.data);
-    hg_free(r->number);
-    r->others.data = NULL;
-    r->number = NULL;
+    hg_free((void *)r->slots.others.data);
+    hg_free(r->slots.number);
+    r->slots.others.data = NULL;
+    r->slots.number = NULL;
 }
 
 void hm_run_free(struct hm_run *r)
 {
     free_block(r);
     hg_qp_free(&r->qp);
-    hg_free(r->of);
-    hg_free(r->part);
+    hg_free(r->points.of);
+    hg_free(r->points.part);
     memset(r, 0, sizeof *r);
 }
 
@@ -259,9 +263,11 @@ static hinge_status start(struct hm_run *r, struct hm_watch *watch, hinge_error 
     if (restored || r->own->starts > 0 || r->sums[0] != 0 || r->sums[1] != 0)
         HG_TRY(hm_compute_gradient(r, err));
     r->report.corrections = 0;
-    r->target = r->params->eps;
+    r->course.target = r->params->eps;
+    r->course.best = INFINITY;
+    r->course.patience = HG_STALL_ROUNDS + r->n_all / r->w.q;
     r->report.error = NAN;
-    for (size_t at = 0; at < r->n; at++)
+    for (size_t at = 0; at < r->points.n; at++)
         hm_set_offsets(r, at);
     return HINGE_OK;
 }
@@ -274,10 +280,10 @@ static void form_objective(const struct hm_run *r, size_t at, size_t n, double *
         for (int l = 0; l < r->qp.layers; l++) {
             double b = r->qp.beta[l][i], lo = r->qp.lo[l][i], hi = r->qp.hi[l][i], kink = r->qp.kink;
             if (b != 0)
-                part[0] += b * (0.5 * r->g[i] + r->qp.off[l][i]) + kink * fabs(b);
+                part[0] += b * (0.5 * r->points.g[i] + r->qp.off[l][i]) + kink * fabs(b);
             part[1] += b != 0 && (b >= hi || b <= lo);
             if (b > lo && b < hi && (kink == 0 || b != 0)) {
-                part[2 + 2 * l] += r->g[i] + r->qp.off[l][i] + (b > 0 ? kink : -kink);
+                part[2 + 2 * l] += r->points.g[i] + r->qp.off[l][i] + (b > 0 ? kink : -kink);
                 part[3 + 2 * l]++;
             }
         }
@@ -291,13 +297,13 @@ static void conclude(struct hm_run *r)
     r->report.objective = sum[0];
     r->report.n_bsv = (size_t)llrint(sum[1]);
     for (int l = 0; l < r->qp.layers; l++) {
-        const struct hm_extremes *e = &r->now[l];
+        const struct hm_extremes *e = &r->course.now[l];
         r->bias[l] = r->qp.no_sum            ? 0
                      : sum[3 + 2 * l] > 0.5  ? -sum[2 + 2 * l] / rint(sum[3 + 2 * l])
                                              : hg_middle_bias(e->high, e->low);
     }
     r->report.rows_evicted += r->cache.evicted;
-    r->report.phase.certificate += r->spent[HM_CHECKS];
+    r->report.phase.certificate += r->last.spent[HM_CHECKS];
     r->report.precision = r->type == HINGE_F32 ? HINGE_PRECISION_F32 : HINGE_PRECISION_F64;
 }
 
@@ -305,9 +311,9 @@ static void conclude(struct hm_run *r)
 static void ask(struct hm_run *r, struct hm_watch *watch, bool first)
 {
     const hinge_params *p = r->params;
-    struct hm_most *most = r->sum.most;
+    struct hm_most *most = r->total.sum.most;
     double now = hg_now();
-    memset(most, 0, sizeof r->sum.most);
+    memset(most, 0, sizeof r->total.sum.most);
     if (r->net->rank == 0) {
         most[HM_TIME].key = p->time_limit > 0 && now - watch->begin > p->time_limit;
         most[HM_SAVE].key = watch->save != NULL && now - watch->saved > watch->every;
@@ -355,8 +361,8 @@ static hinge_status verify(struct hm_run *r, bool *done, hinge_error *err)
         *done = r->report.violation + 2 * r->report.error <= SLACK * eps;
         if (*done)
             return HINGE_OK;
-        if (left >= 0.25 * eps && r->target > 1.05 * left) { /* cheaper than a gradient in f64 */
-            r->target = left;
+        if (left >= 0.25 * eps && r->course.target > 1.05 * left) { /* cheaper than a gradient in f64 */
+            r->course.target = left;
             return HINGE_OK;
         }
     }
@@ -385,33 +391,55 @@ static void tell_round(struct hm_run *r, FILE *file)
     if (file != NULL)
         fprintf(file, "%zu %zu %zu %zu %zu %d %d %" PRIu64 " %zu %zu %zu %" PRIu64 " %zu", r->problem, r->n_all,
                 r->own->pr.d, hg_size_of(r->type), r->w.q, r->net->ranks, r->threads, r->report.rounds, r->w.n_fresh,
-                r->moved, r->made, r->steps, r->gathered_bytes);
+                r->last.moved, r->last.made, r->last.steps, r->last.bytes);
     for (int k = 0; k < HM_STAGES; k++) {
         if (file != NULL)
-            fprintf(file, " %.6f%s", r->spent[k], k + 1 < HM_STAGES ? "" : "\n");
-        *phases[k] += r->spent[k];
-        r->spent[k] = 0;
+            fprintf(file, " %.6f%s", r->last.spent[k], k + 1 < HM_STAGES ? "" : "\n");
+        *phases[k] += r->last.spent[k];
+        r->last.spent[k] = 0;
     }
 }
 
-static hinge_status end_with(struct hm_run *r, hinge_outcome outcome)
+/* What a violation means: *done where it is the end, as the outcome says. Without progress for long, g is looked at
+ * again. */
+static hinge_status judge(struct hm_run *r, bool *done, hinge_error *err)
 {
-    r->report.outcome = outcome;
+    struct hm_course *c = &r->course;
+    *done = false;
+    if (!isfinite(r->report.violation)) {
+        *done = true;
+        r->report.outcome = HINGE_NONFINITE;
+    } else if (r->report.violation <= c->target) {
+        HG_TRY(verify(r, done, err));
+        hm_lap(r, HM_CHECKS);
+    }
+    if (!*done && r->params->max_iter > 0 && r->report.iterations >= r->params->max_iter) {
+        *done = true;
+        r->report.outcome = HINGE_MAX_ITER;
+    }
+    if (r->report.violation < 0.999 * c->best) {
+        c->best = r->report.violation;
+        c->best_round = r->report.rounds;
+    }
+    if (!*done && r->report.rounds - c->best_round > c->patience) {
+        HG_TRY(look_back(r, done, err));
+        hm_lap(r, HM_CHECKS);
+        c->best = INFINITY;
+        c->best_round = r->report.rounds;
+    }
     return HINGE_OK;
 }
 
 static hinge_status run_rounds(struct hm_run *r, struct hm_watch *watch, hinge_error *err)
 {
-    double best = INFINITY;
-    uint64_t best_round = 0, patience = HG_STALL_ROUNDS + r->n_all / r->w.q;
     hinge_status status = HINGE_OK;
-    const struct hm_most *most = r->sum.most;
-    r->last = hg_now();
-    for (bool first = true;; first = false) {
+    const struct hm_most *most = r->total.sum.most;
+    r->last.at = hg_now();
+    for (bool first = true, done;; first = false) {
         ask(r, watch, first);
         hinge_status failed = hm_look(r, status);
         if (first && failed == HINGE_OK) { /* histograms are by the extremes before */
-            memcpy(r->before_now, r->now, sizeof r->now);
+            memcpy(r->course.before, r->course.now, sizeof r->course.now);
             failed = hm_look(r, status);
         }
         if (failed != HINGE_OK)
@@ -423,32 +451,13 @@ static hinge_status run_rounds(struct hm_run *r, struct hm_watch *watch, hinge_e
             HG_TRY(hm_save(watch->save, r, err));
             watch->saved = hg_now();
         }
-        if (ended)
-            return end_with(r, most[HM_STOP].key ? HINGE_STOPPED : HINGE_TIME_LIMIT);
-        if (!isfinite(r->report.violation))
-            return end_with(r, HINGE_NONFINITE);
-        if (r->report.violation <= r->target) {
-            bool done;
-            HG_TRY(verify(r, &done, err));
-            hm_lap(r, HM_CHECKS);
-            if (done)
-                return HINGE_OK;
+        if (ended) {
+            r->report.outcome = most[HM_STOP].key ? HINGE_STOPPED : HINGE_TIME_LIMIT;
+            return HINGE_OK;
         }
-        if (r->params->max_iter > 0 && r->report.iterations >= r->params->max_iter)
-            return end_with(r, HINGE_MAX_ITER);
-        if (r->report.violation < 0.999 * best) {
-            best = r->report.violation;
-            best_round = r->report.rounds;
-        }
-        if (r->report.rounds - best_round > patience) {
-            bool done;
-            HG_TRY(look_back(r, &done, err));
-            hm_lap(r, HM_CHECKS);
-            if (done)
-                return HINGE_OK;
-            best = INFINITY;
-            best_round = r->report.rounds;
-        }
+        HG_TRY(judge(r, &done, err));
+        if (done)
+            return HINGE_OK;
         status = hm_round(r);
         tell_round(r, watch->rounds);
     }

@@ -14,7 +14,7 @@ static double find_violation(const struct hm_run *r)
 {
     double violation = 0;
     for (int l = 0; l < r->qp.layers; l++)
-        violation = hg_larger(violation, hg_violation(&r->qp, r->now[l].high, r->now[l].low));
+        violation = hg_larger(violation, hg_violation(&r->qp, r->course.now[l].high, r->course.now[l].low));
     return violation;
 }
 
@@ -39,18 +39,18 @@ static size_t bin_of(const struct hm_run *r, double violation, double largest)
 double hm_violation_of(const struct hm_run *r, size_t at, size_t kind, double *f)
 {
     size_t l = kind / 2;
-    const struct hm_extremes *e = &r->before_now[l];
+    const struct hm_extremes *e = &r->course.before[l];
     if (kind % 2 == 0) {
-        *f = r->g[at] + r->up[l][at];
+        *f = r->points.g[at] + r->points.up[l][at];
         return (r->qp.no_sum ? 0 : e->high) - *f;
     }
-    *f = -(r->g[at] + r->down[l][at]);
+    *f = -(r->points.g[at] + r->points.down[l][at]);
     return -*f - (r->qp.no_sum ? 0 : e->low);
 }
 
 static double largest_of(const struct hm_run *r, size_t kind)
 {
-    return hg_violation(&r->qp, r->before_now[kind / 2].high, r->before_now[kind / 2].low);
+    return hg_violation(&r->qp, r->course.before[kind / 2].high, r->course.before[kind / 2].low);
 }
 
 static void count_bins(struct hm_run *r, size_t kind)
@@ -61,23 +61,24 @@ static void count_bins(struct hm_run *r, size_t kind)
     if (!(largest > 0 && isfinite(largest)))
         return;
 #pragma omp parallel for num_threads(r->threads) schedule(static) reduction(+ : count)
-    for (size_t at = 0; at < r->n; at++) {
+    for (size_t at = 0; at < r->points.n; at++) {
         double f, v = hm_violation_of(r, at, kind, &f);
-        if (!r->in_w[at] && v > 0)
+        if (!r->points.in_w[at] && v > 0)
             count[bin_of(r, v, largest)]++;
     }
-    memcpy(r->sum.count + kind * bins, count, bins * sizeof *count);
+    memcpy(r->total.sum.count + kind * bins, count, bins * sizeof *count);
 }
 
 static void find_extremes(struct hm_run *r, int l)
 {
-    struct hm_most *low = &r->sum.most[2 * l], *high = low + 1;
+    struct hm_most *low = &r->total.sum.most[2 * l], *high = low + 1;
     *low = *high = (struct hm_most){ hm_key(-INFINITY), 0 };
-    for (size_t p = 0; p < r->n_parts; p++) {
-        const struct hm_part *part = &r->part[p];
+    for (size_t p = 0; p < r->points.n_parts; p++) {
+        const struct hm_part *part = &r->points.part[p];
         if (part->n == 0)
             continue;
-        struct hg_extremes e = r->loops->scan(part->n, r->g + part->at, r->up[l] + part->at, r->down[l] + part->at);
+        struct hg_extremes e =
+            r->loops->scan(part->n, r->points.g + part->at, r->points.up[l] + part->at, r->points.down[l] + part->at);
         const uint64_t *number = r->own->number + part->begin;
         hm_raise(low, hm_key(e.nan != 0 ? (double)NAN : -e.low), ~number[HG_MIN(e.i_low, part->n - 1)]);
         hm_raise(high, hm_key(e.nan != 0 ? (double)NAN : e.high), ~number[HG_MIN(e.i_high, part->n - 1)]);
@@ -86,21 +87,22 @@ static void find_extremes(struct hm_run *r, int l)
 
 hinge_status hm_look(struct hm_run *r, hinge_status status)
 {
-    memset(r->sum.count, 0, sizeof r->sum.count);
+    memset(r->total.sum.count, 0, sizeof r->total.sum.count);
     for (int l = 0; l < r->qp.layers; l++) {
         find_extremes(r, l);
         count_bins(r, 2 * (size_t)l);
         count_bins(r, 2 * (size_t)l + 1);
     }
-    r->sum.most[HM_FAILED] = (struct hm_most){ status, 0 };
+    r->total.sum.most[HM_FAILED] = (struct hm_most){ status, 0 };
     hm_lap(r, HM_SELECT);
-    r->net->sum(r->net, &r->sum);
+    r->net->sum(r->net, &r->total.sum);
     hm_lap(r, HM_EXCHANGE);
     for (int l = 0; l < r->qp.layers; l++)
-        r->now[l] = (struct hm_extremes){ -hm_value(r->sum.most[2 * l].key), hm_value(r->sum.most[2 * l + 1].key),
-                                          ~r->sum.most[2 * l].tie, ~r->sum.most[2 * l + 1].tie };
+        r->course.now[l] =
+            (struct hm_extremes){ -hm_value(r->total.sum.most[2 * l].key), hm_value(r->total.sum.most[2 * l + 1].key),
+                                  ~r->total.sum.most[2 * l].tie, ~r->total.sum.most[2 * l + 1].tie };
     r->report.violation = find_violation(r);
-    return (hinge_status)r->sum.most[HM_FAILED].key;
+    return (hinge_status)r->total.sum.most[HM_FAILED].key;
 }
 
 /* ---- selection --------------------------------------------------------------------------------------------------- */
@@ -115,8 +117,8 @@ uint64_t hm_tie_of(const struct hm_run *r, uint64_t number)
 static double pick(struct hm_run *r, size_t kind, size_t wanted)
 {
     size_t bins = bins_of(r), last = 0;
-    const uint64_t *count = r->sum.count + kind * bins;
-    const struct hm_extremes *e = &r->now[kind / 2];
+    const uint64_t *count = r->total.sum.count + kind * bins;
+    const struct hm_extremes *e = &r->course.now[kind / 2];
     uint64_t sum = 0, worst = kind % 2 == 0 ? e->low_at : e->high_at;
     double largest = largest_of(r, kind), end = kind % 2 == 0 ? e->high : -e->low;
     if (r->qp.no_sum)
@@ -125,10 +127,10 @@ static double pick(struct hm_run *r, size_t kind, size_t wanted)
         sum += count[last++];
     double share = last < bins ? (double)(wanted - sum) / (double)count[last] : 0;
     uint64_t most = share < 1 ? (uint64_t)(share * 0x1p64) : UINT64_MAX;
-    for (size_t at = 0; at < r->n && r->n_winners < 4 * r->w.q; at++) {
+    for (size_t at = 0; at < r->points.n && r->winners.n < 4 * r->w.q; at++) {
         double f, v = hm_violation_of(r, at, kind, &f);
-        uint64_t number = r->own->number[r->of[at]];
-        if (r->in_w[at] || !(f < end))
+        uint64_t number = r->own->number[r->points.of[at]];
+        if (r->points.in_w[at] || !(f < end))
             continue;
         bool in = number == worst;
         if (!in && v > 0 && largest > 0 && isfinite(largest)) {
@@ -136,9 +138,9 @@ static double pick(struct hm_run *r, size_t kind, size_t wanted)
             in = bin < last || (bin == last && hm_tie_of(r, number) <= most);
         }
         if (in) {
-            r->in_w[at] = 2; /* chosen */
-            r->kind[r->n_winners] = (uint32_t)kind;
-            r->winner[r->n_winners++] = (uint32_t)at;
+            r->points.in_w[at] = 2; /* chosen */
+            r->winners.kind[r->winners.n] = (uint32_t)kind;
+            r->winners.at[r->winners.n++] = (uint32_t)at;
         }
     }
     return (double)sum + (last < bins ? share * (double)count[last] : 0) + 1;
@@ -159,15 +161,15 @@ static int by_badness(const void *a, const void *b)
 static void fill_slot(void *arg, size_t slot, size_t k)
 {
     struct hm_run *r = arg;
-    const struct hm_winner *winner = &r->gathered[k];
+    const struct hm_winner *winner = &r->winners.all[k];
     const struct hm_fresh *f = &winner->fresh;
     struct hg_inner *in = &r->w.inner;
-    size_t size = hg_size_of(r->type), stride = r->others.stride;
-    if (slot < r->w.n && r->at[slot] != UINT32_MAX)
-        r->in_w[r->at[slot]] = 0;
-    r->number[slot] = f->number;
-    r->owner[slot] = winner->sender;
-    r->at[slot] = UINT32_MAX;
+    size_t size = hg_size_of(r->type), stride = r->slots.others.stride;
+    if (slot < r->w.n && r->slots.at[slot] != UINT32_MAX)
+        r->points.in_w[r->slots.at[slot]] = 0;
+    r->slots.number[slot] = f->number;
+    r->slots.owner[slot] = winner->sender;
+    r->slots.at[slot] = UINT32_MAX;
     r->w.fresh[r->w.n_fresh++] = (uint32_t)slot;
     in->g[slot] = f->g;
     for (int l = 0; l < r->qp.layers; l++) {
@@ -176,12 +178,12 @@ static void fill_slot(void *arg, size_t slot, size_t k)
         in->hi[l][slot] = f->hi[l];
         in->off[l][slot] = f->off[l];
     }
-    char *to = (char *)r->others.data + slot * stride * size;
+    char *to = (char *)r->slots.others.data + slot * stride * size;
     memcpy(to, winner->vector, r->own->pr.d * size);
-    for (size_t p = 0; p < r->n_parts; p++) { /* by the first: the others are the same */
-        struct hm_part *part = &r->part[p];
+    for (size_t p = 0; p < r->points.n_parts; p++) { /* by the first: the others are the same */
+        struct hm_part *part = &r->points.part[p];
         if (part->hamming.features > 0)
-            hg_hamming_put(&part->hamming, &r->own->kind, &part->gram.points, part->n + slot, r->x);
+            hg_hamming_put(&part->hamming, &r->own->kind, &part->gram.points, part->n + slot, r->slots.x);
         hm_set_norm(part, r->type, slot);
     }
 }
@@ -190,18 +192,18 @@ static void fill_slot(void *arg, size_t slot, size_t k)
 static void take_winners(struct hm_run *r, size_t count, const size_t *wanted)
 {
     size_t taken[4] = { 0 }, n = 0;
-    qsort(r->gathered, count, sizeof *r->gathered, by_badness);
+    qsort(r->winners.all, count, sizeof *r->winners.all, by_badness);
     for (size_t k = 0; k < count; k++)
-        if (taken[r->gathered[k].fresh.kind]++ < wanted[r->gathered[k].fresh.kind])
-            r->gathered[n++] = r->gathered[k];
+        if (taken[r->winners.all[k].fresh.kind]++ < wanted[r->winners.all[k].fresh.kind])
+            r->winners.all[n++] = r->winners.all[k];
     hg_place_fresh(&r->w, r->report.rounds, n, fill_slot, r);
-    for (size_t w = 0; w < r->n_winners; w++) { /* those placed are marked; others are as they were */
-        uint64_t number = r->own->number[r->of[r->winner[w]]];
-        r->in_w[r->winner[w]] = 0;
+    for (size_t w = 0; w < r->winners.n; w++) { /* those placed are marked; others are as they were */
+        uint64_t number = r->own->number[r->points.of[r->winners.at[w]]];
+        r->points.in_w[r->winners.at[w]] = 0;
         for (size_t k = 0; k < r->w.n_fresh; k++)
-            if (r->number[r->w.fresh[k]] == number) {
-                r->at[r->w.fresh[k]] = r->winner[w];
-                r->in_w[r->winner[w]] = 1;
+            if (r->slots.number[r->w.fresh[k]] == number) {
+                r->slots.at[r->w.fresh[k]] = r->winners.at[w];
+                r->points.in_w[r->winners.at[w]] = 1;
             }
     }
 }
@@ -211,7 +213,7 @@ static hinge_status select_points(struct hm_run *r)
     size_t kinds = 2 * (size_t)r->qp.layers, count;
     double expected = 0;
     size_t left = HG_MIN(HG_MAX(r->w.q - r->w.n, r->w.q / 2), r->n_all), wanted[4];
-    r->n_winners = r->w.n_fresh = 0;
+    r->winners.n = r->w.n_fresh = 0;
     for (size_t kind = 0; kind < kinds; kind++) {
         wanted[kind] = HG_MAX(left / kinds, (size_t)1);
         expected += pick(r, kind, wanted[kind]);
@@ -225,15 +227,15 @@ static hinge_status select_points(struct hm_run *r)
 /* K_WW's rows of fresh points, and by symmetry their columns. */
 static hinge_status load_block(struct hm_run *r)
 {
-    struct hm_part *part = &r->part[0];
+    struct hm_part *part = &r->points.part[0];
     size_t n = r->w.n;
-    uint32_t *rows = r->ids + r->room;
+    uint32_t *rows = r->slots.ids + r->slots.room;
     r->w.inner.q = n + r->qp.no_sum;
     for (size_t f = 0; f < r->w.n_fresh; f++)
         rows[f] = (uint32_t)part->n + r->w.fresh[f];
     for (size_t s = 0; s < n; s++)
-        r->ids[s] = (uint32_t)(part->n + s);
-    return hg_fill_fresh(&r->w, &part->gram.super, rows, r->w.n_fresh, r->ids, NULL);
+        r->slots.ids[s] = (uint32_t)(part->n + s);
+    return hg_fill_fresh(&r->w, &part->gram.super, rows, r->w.n_fresh, r->slots.ids, NULL);
 }
 
 static void solve_block(struct hm_run *r)
@@ -255,7 +257,7 @@ static void solve_block(struct hm_run *r)
             r->net->broadcast(r->net, in->beta[l], r->w.n * sizeof(double), 0);
     }
     r->report.iterations += done.steps;
-    r->steps = done.steps;
+    r->last.steps = done.steps;
 }
 
 /* ---- the gradient ------------------------------------------------------------------------------------------------ */
@@ -263,28 +265,28 @@ static void solve_block(struct hm_run *r)
 /* Adds rows that are kept, tile by tile. */
 static void update_by_kept(struct hm_run *r, size_t count)
 {
-    size_t tiles = count > 0 ? r->n_tiles : 0;
+    size_t tiles = count > 0 ? r->points.n_tiles : 0;
 #pragma omp parallel for num_threads(r->threads) schedule(static)
     for (size_t t = 0; t < tiles; t++)
-        hg_add_stretch(&r->loops->add, r->type, count, r->coef, r->w.row, r->tile[t].at, r->tile[t].n,
-                       r->g + r->tile[t].at);
+        hg_add_stretch(&r->loops->add, r->type, count, r->slots.coef, r->w.row, r->points.tile[t].at,
+                       r->points.tile[t].n, r->points.g + r->points.tile[t].at);
 }
 
 static hinge_status update_by_new(struct hm_run *r, size_t first, size_t count)
 {
     size_t size = hg_size_of(r->type);
     hinge_status status = HINGE_OK;
-    for (size_t p = 0; p < r->n_parts && count > 0 && status == HINGE_OK; p++) {
-        struct hm_part *part = &r->part[p];
-        uint32_t *rows = r->ids + r->room;
+    for (size_t p = 0; p < r->points.n_parts && count > 0 && status == HINGE_OK; p++) {
+        struct hm_part *part = &r->points.part[p];
+        uint32_t *rows = r->slots.ids + r->slots.room;
         for (size_t k = 0; k < count; k++) {
             char *kept = r->w.row[first + k];
-            rows[k] = (uint32_t)part->n + r->ids[first + k];
-            r->w.row[r->room + k] = kept != NULL ? kept + part->at * size : NULL;
+            rows[k] = (uint32_t)part->n + r->slots.ids[first + k];
+            r->w.row[r->slots.room + k] = kept != NULL ? kept + part->at * size : NULL;
         }
-        struct hg_how how = { .add = &r->loops->add, .out = r->w.row + r->room, .list = 1,
-                              .rough = true };
-        status = hg_rows_apply(&part->gram.super, rows, count, r->coef + first, NULL, part->n, r->g + part->at, &how);
+        struct hg_how how = { .add = &r->loops->add, .out = r->w.row + r->slots.room, .list = 1, .rough = true };
+        status = hg_rows_apply(&part->gram.super, rows, count, r->slots.coef + first, NULL, part->n,
+                               r->points.g + part->at, &how);
     }
     return status;
 }
@@ -292,9 +294,9 @@ static hinge_status update_by_new(struct hm_run *r, size_t first, size_t count)
 /* The point of slot k moved by delta; where its row is, or is to be kept. */
 static void add_moved(struct hm_run *r, uint32_t k, double delta, void *row)
 {
-    r->ids[r->moved] = k;
-    r->coef[r->moved] = delta;
-    r->w.row[r->moved++] = row;
+    r->slots.ids[r->last.moved] = k;
+    r->slots.coef[r->last.moved] = delta;
+    r->w.row[r->last.moved++] = row;
 }
 
 static double delta_of(const struct hm_run *r, size_t k)
@@ -310,34 +312,34 @@ static hinge_status update_gradient(struct hm_run *r)
 {
     uint32_t *missing = r->w.fresh + r->w.q;
     size_t width;
-    r->moved = r->made = 0;
+    r->last.moved = r->last.made = 0;
     for (uint32_t k = 0; k < r->w.n; k++) {
         double delta = delta_of(r, k);
-        void *row = delta != 0 ? hg_cache_get(&r->cache, (uint32_t)r->number[k], r->report.rounds, &width) : NULL;
+        void *row = delta != 0 ? hg_cache_get(&r->cache, (uint32_t)r->slots.number[k], r->report.rounds, &width) : NULL;
         if (row != NULL)
             add_moved(r, k, delta, row);
         else if (delta != 0)
-            missing[r->made++] = k;
+            missing[r->last.made++] = k;
     }
-    size_t kept = r->moved;
-    for (size_t m = 0; m < r->made; m++) { /* others make way only now */
-        uint64_t number = r->number[missing[m]];
+    size_t kept = r->last.moved;
+    for (size_t m = 0; m < r->last.made; m++) { /* others make way only now */
+        uint64_t number = r->slots.number[missing[m]];
         add_moved(r, missing[m], delta_of(r, missing[m]), hg_cache_put(&r->cache, (uint32_t)number, r->report.rounds));
     }
-    r->report.rows_asked += r->moved;
-    r->report.rows_computed += r->made;
+    r->report.rows_asked += r->last.moved;
+    r->report.rows_computed += r->last.made;
     for (size_t k = 0; k < r->w.n; k++)
-        for (int l = 0; l < r->qp.layers && r->at[k] != UINT32_MAX; l++) {
-            r->qp.beta[l][r->at[k]] = r->w.inner.beta[l][k];
-            hm_set_offsets(r, r->at[k]);
+        for (int l = 0; l < r->qp.layers && r->slots.at[k] != UINT32_MAX; l++) {
+            r->qp.beta[l][r->slots.at[k]] = r->w.inner.beta[l][k];
+            hm_set_offsets(r, r->slots.at[k]);
         }
     update_by_kept(r, kept);
-    return update_by_new(r, kept, r->made);
+    return update_by_new(r, kept, r->last.made);
 }
 
 void hm_set_offsets(struct hm_run *r, size_t at)
 {
-    hg_qp_offsets(&r->qp, at, at, r->up, r->down);
+    hg_qp_offsets(&r->qp, at, at, r->points.up, r->points.down);
 }
 
 hinge_status hm_round(struct hm_run *r)
@@ -351,7 +353,7 @@ hinge_status hm_round(struct hm_run *r)
     hm_lap(r, HM_BLOCK);
     solve_block(r);
     hm_lap(r, HM_SOLVE);
-    memcpy(r->before_now, r->now, sizeof r->now);
+    memcpy(r->course.before, r->course.now, sizeof r->course.now);
     hinge_status updated = update_gradient(r);
     hm_lap(r, HM_ROWS);
     return status != HINGE_OK ? status : updated;

@@ -49,59 +49,86 @@ struct hm_winner { /* one that came */
     uint32_t sender;    /* the rank that has it */
 };
 
+/* This rank's points of the problem, by position: part after part. */
+struct hm_points {
+    size_t n;
+    uint32_t *of; /* [n] own point of each position */
+    double *g, *up[2], *down[2];
+    uint8_t *in_w;         /* [n] */
+    struct hm_part *part;  /* [n_parts] */
+    size_t n_parts;
+    struct hm_tile *tile;  /* [n_tiles] */
+    size_t n_tiles;
+};
+
+/* Sums over all points, in the making. */
+struct hm_total {
+    struct hm_sum sum; /* of a look (hm_look) */
+    double *part;      /* [HM_REALS * n_tiles] of sums of tiles; */
+    double *room;      /* [own->n_tiles] of all tiles */
+};
+
+/* What ranks know of W beside hm_run's w, by slot. */
+struct hm_slots {
+    uint64_t *number;      /* [q] of the point among all */
+    uint32_t *owner;       /* [q] the rank that has the point */
+    uint32_t *at;          /* [q] own position; UINT32_MAX: another rank's */
+    size_t room;           /* of others' vectors: W, or a tile's */
+    hinge_matrix others;   /* [room] vectors in `type` */
+    double *x;             /* [d] work space for one */
+    uint32_t *ids;         /* [2 room] of points in a gram */
+    double *coef;          /* [room] */
+};
+
+/* Points that are to go into W, on their way. */
+struct hm_winners {
+    size_t n;                 /* own ones, */
+    uint32_t *at, *kind;      /* [4 q] their positions, and why */
+    char *message, *messages; /* what this rank tells, and all do */
+    size_t room;              /* bytes of each */
+    struct hm_winner *all;    /* [4 q] */
+};
+
+/* How far the run has come. */
+struct hm_course {
+    struct hm_extremes now[2], before[2]; /* of F, by layer; in the round before */
+    double target;         /* violation to be reached: eps, or less where the error of g takes a share of it */
+    double best;           /* least violation so far, */
+    uint64_t best_round;   /* the round it was seen in, and */
+    uint64_t patience;     /* how many may come without a better one */
+};
+
+/* What the last round took. */
+struct hm_last {
+    uint64_t steps;        /* of the inner solve */
+    size_t moved, made;    /* points, and rows computed for them */
+    size_t bytes;          /* gathered by all ranks together */
+    double spent[HM_STAGES]; /* seconds */
+    double at;               /* on hg_now's clock */
+};
+
 struct hm_run {
     const struct hm_net *net;
     const struct hm_own *own;
     const hinge_params *params;
     const struct hg_loops *loops;
     size_t problem, n_all; /* number of the problem, its points on all ranks */
-    size_t n;              /* own points of it */
     hinge_dtype type;      /* of kernel rows */
     bool mixed;            /* processors differ: rank 0 solves */
     int threads;
-    struct hm_part *part;  /* [n_parts] */
-    size_t n_parts;
-    struct hm_tile *tile;  /* [n_tiles] */
-    size_t n_tiles;
-    double *parts;         /* [HM_REALS * n_tiles] of sums; */
-    double *tile_room;     /* [own->n_tiles] */
-
-    struct hg_qp qp;       /* by position */
-    double sums[2];        /* that the layers are held to */
-    double bias[2];        /* of the solution */
-    hinge_report report;   /* of the problem; its error is that of g as it was last measured */
-    double *g, *up[2], *down[2];
-    uint32_t *of;          /* [n] own point of each position */
-    uint8_t *in_w;         /* [n] */
-
-    struct hg_w w;         /* the same on all ranks; points stand beside it, as `at` and `number`. row [2 room] */
-    uint64_t *number;      /* [q] */
-    uint32_t *owner;       /* [q] the rank that has the point */
-    uint32_t *at;          /* [q] own position; UINT32_MAX: another rank's */
-    uint32_t *ids;         /* [2 room] of points in a gram */
-    double *coef;          /* [room] */
-    size_t room;           /* of others' vectors: W, or a tile's */
-    double *x;             /* [d] work space */
-    hinge_matrix others;   /* [room] vectors in `type` */
-
-    struct hm_extremes now[2], before_now[2];
-    struct hm_sum sum;
-    uint32_t *winner, *kind; /* [4 q] own positions, and why */
-    size_t n_winners;
-    char *message, *messages; /* what this rank tells, and all do */
-    size_t message_room;
+    size_t memory;       /* for rows of all ranks together */
+    struct hg_qp qp;     /* by position */
+    double sums[2];      /* that the layers are held to */
+    double bias[2];      /* of the solution */
+    hinge_report report; /* of the problem; its error is that of g as it was last measured */
+    struct hm_points points;
+    struct hm_total total;
+    struct hg_w w; /* the same on all ranks; of its arrays row is [2 room], and points stand in slots */
+    struct hm_slots slots;
+    struct hm_winners winners;
     struct hg_cache cache; /* of rows, by the points' numbers among all: own columns */
-    struct hm_winner *gathered; /* [4 q] */
-
-    double target;         /* violation to be reached: eps, or less where the error of g takes a share of it */
-    size_t memory;         /* for rows of all ranks together */
-
-    /* of the last round: */
-    uint64_t steps;        /* of the inner solve */
-    size_t moved, made;    /* points, and rows computed for them */
-    size_t gathered_bytes; /* by all ranks together */
-    double spent[HM_STAGES]; /* seconds */
-    double last;           /* on hg_now's clock */
+    struct hm_course course;
+    struct hm_last last;
 };
 
 /* round.c */
@@ -113,7 +140,7 @@ bool hm_has_group(const struct hm_run *run, size_t group);
 /* Says whether it is a point of the problem's first class. */
 static inline bool hm_is_first(const struct hm_run *run, size_t at)
 {
-    return at < run->part[0].n;
+    return at < run->points.part[0].n;
 }
 /* How much an entry violates in one direction (kind), by the other end as it was in the last round; F: the worse the
  * smaller. */
@@ -124,11 +151,11 @@ uint64_t hm_tie_of(const struct hm_run *run, uint64_t number);
 static inline void hm_lap(struct hm_run *run, enum hm_stage stage)
 {
     double now = hg_now();
-    run->spent[stage] += now - run->last;
-    run->last = now;
+    run->last.spent[stage] += now - run->last.at;
+    run->last.at = now;
 }
 
-/* Gathers (share.c) the winners of all ranks into gathered, with their vectors and senders, and g of W into inner.g.
+/* Gathers (share.c) the winners of all ranks into winners.all, with their vectors and senders, and g of W into inner.g.
  * expected: about how many winners there are. */
 hinge_status hm_share_winners(struct hm_run *run, double expected, size_t *count);
 

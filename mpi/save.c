@@ -77,12 +77,12 @@ static hinge_status write_part(const struct hm_save *s, const struct hm_run *r, 
 {
     char path[PATH];
     size_t count = 0;
-    struct entry *entry = hg_zalloc(r->n, sizeof *entry);
+    struct entry *entry = hg_zalloc(r->points.n, sizeof *entry);
     if (entry == NULL)
-        return hg_fail(err, HINGE_ENOMEM, "no memory for a checkpoint of %zu rows", r->n);
-    for (size_t at = 0; at < r->n; at++) {
+        return hg_fail(err, HINGE_ENOMEM, "no memory for a checkpoint of %zu rows", r->points.n);
+    for (size_t at = 0; at < r->points.n; at++) {
         struct entry *e = &entry[count];
-        e->number = s->own->number[r->of[at]];
+        e->number = s->own->number[r->points.of[at]];
         e->beta[0] = r->qp.beta[0][at];
         e->beta[1] = r->qp.layers == 2 ? r->qp.beta[1][at] : 0;
         count += e->beta[0] != 0 || e->beta[1] != 0;
@@ -188,7 +188,7 @@ static hinge_status take_part(const struct hm_save *s, struct hm_run *r, uint64_
             break;
         }
         size_t tile = hm_find_tile(own, e.number, &c), in = (e.number - own->pr.start[c]) % own->tile;
-        for (const struct hm_tile *t = r->tile; t < r->tile + r->n_tiles; t++)
+        for (const struct hm_tile *t = r->points.tile; t < r->points.tile + r->points.n_tiles; t++)
             for (int l = 0; l < r->qp.layers && t->number == tile; l++)
                 r->qp.beta[l][t->at + in] = e.beta[l];
     }

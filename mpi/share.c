@@ -22,15 +22,17 @@ static size_t record_bytes(const struct hm_run *r)
 static size_t records_at_once(const struct hm_run *r, double expected)
 {
     if (r->net->ranks == 1)
-        return r->n_winners;
+        return r->winners.n;
     double share = expected / r->net->ranks, most = 1.25 * share + 4 * sqrt(share) + 4;
     return most <= 2 * share ? (size_t)most : 0;
 }
 
 static void write_record(const struct hm_run *r, size_t w, char *to)
 {
-    size_t at = r->winner[w];
-    struct hm_fresh f = { .number = r->own->number[r->of[at]], .kind = r->kind[w], .g = r->g[at] };
+    size_t at = r->winners.at[w];
+    struct hm_fresh f = { .number = r->own->number[r->points.of[at]],
+                          .kind = r->winners.kind[w],
+                          .g = r->points.g[at] };
     hm_violation_of(r, at, f.kind, &f.value);
     f.tie = hm_tie_of(r, f.number);
     for (int l = 0; l < r->qp.layers; l++) {
@@ -41,23 +43,23 @@ static void write_record(const struct hm_run *r, size_t w, char *to)
     }
     memcpy(to, &f, sizeof f);
     memset(to + sizeof f, 0, vector_bytes(r));
-    hg_points_pack(&r->own->points, NULL, r->of[at], 1, r->type, to + sizeof f, r->own->pr.d);
+    hg_points_pack(&r->own->points, NULL, r->points.of[at], 1, r->type, to + sizeof f, r->own->pr.d);
 }
 
 /* Makes this rank's words: how many winners it has, g of own points in W, and the first of the winners. */
 static void write_message(const struct hm_run *r, size_t at_once)
 {
-    uint64_t count = r->n_winners;
-    char *to = r->message;
+    uint64_t count = r->winners.n;
+    char *to = r->winners.message;
     memcpy(to, &count, sizeof count);
     to += sizeof count;
     for (size_t k = 0; k < r->w.n; k++)
-        if (r->owner[k] == (uint32_t)r->net->rank) {
-            memcpy(to, &r->g[r->at[k]], sizeof(double));
+        if (r->slots.owner[k] == (uint32_t)r->net->rank) {
+            memcpy(to, &r->points.g[r->slots.at[k]], sizeof(double));
             to += sizeof(double);
         }
     for (size_t w = 0; w < at_once; w++, to += record_bytes(r))
-        if (w < r->n_winners)
+        if (w < r->winners.n)
             write_record(r, w, to);
         else
             memset(to, 0, record_bytes(r));
@@ -66,7 +68,7 @@ static void write_message(const struct hm_run *r, size_t at_once)
 static void take_records(struct hm_run *r, const char *from, size_t n, uint32_t sender, size_t *count)
 {
     for (size_t k = 0; k < n; k++, from += record_bytes(r)) {
-        struct hm_winner *winner = &r->gathered[(*count)++];
+        struct hm_winner *winner = &r->winners.all[(*count)++];
         memcpy(&winner->fresh, from, sizeof winner->fresh);
         winner->vector = from + sizeof winner->fresh;
         winner->sender = sender;
@@ -77,13 +79,13 @@ static void take_records(struct hm_run *r, const char *from, size_t n, uint32_t 
 static size_t read_messages(struct hm_run *r, size_t at_once, size_t *count)
 {
     size_t left = 0;
-    const char *from = r->messages;
+    const char *from = r->winners.messages;
     for (uint32_t k = 0; k < (uint32_t)r->net->ranks; k++) {
         uint64_t winners;
         memcpy(&winners, from, sizeof winners);
         from += sizeof winners;
         for (size_t slot = 0; slot < r->w.n; slot++)
-            if (r->owner[slot] == k) {
+            if (r->slots.owner[slot] == k) {
                 memcpy(&r->w.inner.g[slot], from, sizeof(double));
                 from += sizeof(double);
             }
@@ -105,28 +107,28 @@ hinge_status hm_share_winners(struct hm_run *r, double expected, size_t *count)
     for (size_t k = 0; k < ranks; k++)
         r->net->sizes[k] = sizeof(uint64_t) + at_once * record_bytes(r);
     for (size_t k = 0; k < r->w.n; k++)
-        r->net->sizes[r->owner[k]] += sizeof(double);
+        r->net->sizes[r->slots.owner[k]] += sizeof(double);
     for (size_t k = 0; k < ranks; k++)
         total += r->net->sizes[k];
-    if (total > r->message_room)
+    if (total > r->winners.room)
         return HINGE_EINTERNAL;
     hm_lap(r, HM_SELECT);
-    r->net->gather(r->net, r->message, r->net->sizes, r->messages);
+    r->net->gather(r->net, r->winners.message, r->net->sizes, r->winners.messages);
     hm_lap(r, HM_EXCHANGE);
     size_t left = read_messages(r, at_once, count);
-    r->gathered_bytes = total;
+    r->last.bytes = total;
     if (left == 0)
         return HINGE_OK;
-    if (left > r->message_room - total)
+    if (left > r->winners.room - total)
         return HINGE_EINTERNAL;
-    for (size_t w = at_once; w < r->n_winners; w++)
-        write_record(r, w, r->message + (w - at_once) * record_bytes(r));
+    for (size_t w = at_once; w < r->winners.n; w++)
+        write_record(r, w, r->winners.message + (w - at_once) * record_bytes(r));
     hm_lap(r, HM_SELECT);
-    r->net->gather(r->net, r->message, r->net->sizes, r->messages + total);
+    r->net->gather(r->net, r->winners.message, r->net->sizes, r->winners.messages + total);
     hm_lap(r, HM_EXCHANGE);
-    r->gathered_bytes += left;
+    r->last.bytes += left;
     for (size_t k = 0; k < ranks; k++) {
-        take_records(r, r->messages + total, r->net->sizes[k] / record_bytes(r), (uint32_t)k, count);
+        take_records(r, r->winners.messages + total, r->net->sizes[k] / record_bytes(r), (uint32_t)k, count);
         total += r->net->sizes[k];
     }
     return HINGE_OK;

@@ -45,15 +45,15 @@ static void keep_solution(struct job *job, struct hm_run *run)
         report->outcome = converged ? HINGE_NO_MARGIN : report->outcome;
     }
     report->objective *= factor * factor;
-    for (size_t at = 0; at < run->n; at++) {
+    for (size_t at = 0; at < run->points.n; at++) {
         size_t row = !pr->classifies ? 0 : pr->one_vs_rest ? p : hm_is_first(run, at) ? second - 1 : first;
-        job->coef[run->of[at] * job->coef_rows + row] = hg_qp_beta(&run->qp, at) * factor;
+        job->coef[run->points.of[at] * job->coef_rows + row] = hg_qp_beta(&run->qp, at) * factor;
     }
     job->rho[p] = b != 0 ? -b * factor : 0;
     job->objective[p] = report->objective;
     hg_add_report(&job->report, report);
     job->q = HG_MAX(job->q, run->w.q);
-    job->maker = run->part[0].gram.tiler.maker->name;
+    job->maker = run->points.part[0].gram.tiler.maker->name;
 }
 
 static hinge_status solve_all(struct job *job, hinge_certificate *certificate, hinge_error *err)
