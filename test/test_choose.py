@@ -94,6 +94,7 @@ check("the table marks it", sum(line.count("*") for line in out if line.startswi
 subprocess.run([hinge, "train", "-q", "-c", str(best[0]), "-g", str(best[1]), "two", "alone.model"], check=True)
 check("the model is that of a training with these", read("best.model") == read("alone.model"))
 check("exact keeps the winner", grid(*SMALL, *TIGHT[:2], "-v", 4, "--out", "null", "two").splitlines()[-1] == out[-1])
+check("-q leaves the last line", grid(*SMALL, *TIGHT, "-q", "-v", 4, "--out", "null", "two").splitlines() == out[-1:])
 one = grid("-log2c", "3,3,0", "-log2g", "-5,-5,0", "-v", 4, "--out", "null", *TIGHT, "two").splitlines()
 check("a grid of one point", len(one) == 2 and abs(float(one[-1].split()[2]) - whole[3, -5]) < 1e-3, one)
 check("null leaves a parameter out", len(grid("-log2c", "3,3,0", "-log2g", "null", "-g", 0.1, "-out", "null", "two")

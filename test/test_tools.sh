@@ -738,6 +738,10 @@ check "and about a model" has out '^kernel *rbf, gamma 0.2$'
 gzip -c two.model >two.model.gz
 check "and about one that is packed" "$hinge" info two.model.gz
 check "its kernel" has out '^kernel *rbf, gamma 0.2$'
+check "reads data and models that are called -" sh -c '"$0" train -q -c 10 - piped <two &&
+    cmp two.model piped && "$0" predict -q - piped labels.piped <two && "$0" predict -q two - labels <piped &&
+    cmp labels labels.piped && "$0" info - <two | grep -q "^rows *240$" &&
+    "$0" calibrate -q - two.test <piped | grep -q "^probA" && "$0" check - <two' "$hinge"
 cat two | "$hinge" check /dev/stdin >out
 check "checks a pipe" has out '^No error'
 

@@ -2,6 +2,7 @@
  * hinge calibrate: gives a model probabilities, fitted to its decisions on data that it was not trained on.
  */
 #include <math.h>
+#include <string.h>
 
 #include "common.h"
 
@@ -37,7 +38,7 @@ static void read_options(int argc, char **argv, struct calibrate_settings *s)
     };
     parse_command(argc, argv, &line);
     if (!s->output_path)
-        s->output_path = s->model_path;
+        s->output_path = strcmp(s->model_path, input_name("-")) == 0 ? "-" : s->model_path;
     if (is_stdout(s->output_path) && s->json)
         die(EXIT_USAGE, "calibrate: only one of the model and --json can go to standard output");
 }

@@ -149,6 +149,11 @@ int is_stdout(const char *path)
     return path && strcmp(path, "-") == 0;
 }
 
+const char *input_name(const char *path)
+{
+    return strcmp(path, "-") == 0 ? "/dev/stdin" : path;
+}
+
 int open_beside(const char *path, char **temporary)
 {
     mode_t mask = umask(0);

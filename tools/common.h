@@ -100,7 +100,8 @@ struct command_line {
 /* Reads all options and moves the other arguments to the end; returns the index of the first of them.
  * --help prints usage and the groups, and exits. */
 int parse_options(int argc, char **argv, const struct command_line *line);
-/* Does parse_options, and sets the places to the names behind the options; those without a name are left alone. */
+/* Does parse_options, and sets the places to the names behind the options; those without a name are left alone. Names
+ * that are needed are of files to be read (input_name). */
 void parse_command(int argc, char **argv, const struct command_line *line);
 
 struct range {
@@ -190,6 +191,8 @@ struct output {
 };
 
 int is_stdout(const char *path); /* "-" is; NULL is not */
+/* Returns the name under which a file to be read is opened: "-" is standard input. */
+const char *input_name(const char *path);
 void output_open(struct output *out, const char *path);
 void output_close(struct output *out); /* only now does path exist or change */
 /* Opens a new file beside path, with the rights that a new file has, and returns its descriptor; -1: it cannot be made.

@@ -174,7 +174,7 @@ static const struct tool_option output_options[] = {
     { 0, "resume", "[FILE]", parse_resume, FIELD(resume), NULL,
       "take the points that FILE has (by default the one of\n--out's default), written by a grid of the same data" },
     OPTION_FILE("png", picture, "draw a map of the rates to FILE, .png or .svg"),
-    OPTION_QUIET(train.quiet),
+    { 'q', "quiet", NULL, parse_flag, FIELD(train.quiet), NULL, "print the last line, warnings and errors only" },
     OPTION_VERBOSE(train.verbose),
     OPTION_JSON(train.json),
     OPTION_FLAG("record", train.record,
@@ -418,7 +418,9 @@ static void tell(const struct grid_settings *s, const hinge_selection *selection
     if (s->train.json)
         grid_json(s, selection);
     else if (!s->train.quiet && selection->best)
-        grid_table(s, selection), grid_last_line(s, selection->best);
+        grid_table(s, selection);
+    if (!s->train.json && selection->best)
+        grid_last_line(s, selection->best);
     fflush(stdout);
 }
 

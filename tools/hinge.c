@@ -32,7 +32,8 @@ static void print_help(FILE *file)
     fprintf(file, "  %-10s %s\n", "help", "print this text, or that of a command");
     fprintf(file,
             "\n`hinge COMMAND --help` lists the options of a command, `hinge --version` prints the version.\n"
-            "Options of LIBSVM's svm-train, svm-predict and svm-scale keep their meaning.\n");
+            "Options of LIBSVM's svm-train, svm-predict and svm-scale keep their meaning. A data file or model file\n"
+            "that is to be read is standard input where its name is -.\n");
 }
 
 static const struct command *find_command(const char *name)

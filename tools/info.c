@@ -341,7 +341,7 @@ static void tell_file(const char *path, const struct data_flags *flags, struct j
     hinge_data_free(&data);
 }
 
-static void tell_files(char **paths, int count, const struct info_settings *s)
+static void tell_files(char **names, int count, const struct info_settings *s)
 {
     struct json json = { 0 }, *j = s->json ? &json : NULL;
     if (j) {
@@ -349,13 +349,14 @@ static void tell_files(char **paths, int count, const struct info_settings *s)
         json_open(j, "files", '[');
     }
     for (int k = 0; k < count; k++) {
+        const char *path = input_name(names[k]);
         if (j) {
             json_open(j, NULL, '{');
-            json_put(j, "file %s", paths[k]);
+            json_put(j, "file %s", path);
         } else {
-            printf("%s%-10s %s\n", k ? "\n" : "", "file", paths[k]);
+            printf("%s%-10s %s\n", k ? "\n" : "", "file", path);
         }
-        tell_file(paths[k], &s->data, j);
+        tell_file(path, &s->data, j);
         if (j)
             json_close(j, '}');
     }

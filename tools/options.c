@@ -401,5 +401,5 @@ void parse_command(int argc, char **argv, const struct command_line *line)
         die(EXIT_USAGE, "%s: %s; see `%s %s --help`", argv[0], count < line->least ? line->needed : too_many,
             program_invocation_short_name, argv[0]);
     for (int k = 0; k < count; k++)
-        *line->place[k] = argv[first + k];
+        *line->place[k] = k < line->least ? input_name(argv[first + k]) : argv[first + k];
 }

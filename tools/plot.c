@@ -190,8 +190,8 @@ static void read_options(int argc, char **argv, struct plot_settings *s)
         die(EXIT_USAGE, "plot: --path does not draw precomputed kernels");
     if (s->params.task == HINGE_NU_SVC || s->params.task == HINGE_ONE_CLASS)
         die(EXIT_USAGE, "plot: --path: %s has no C", hinge_task_info(s->params.task)->keyword);
-    s->model_path = s->path ? NULL : argv[first];
-    s->data_path = argv[argc - 1];
+    s->model_path = s->path ? NULL : input_name(argv[first]);
+    s->data_path = input_name(argv[argc - 1]);
 }
 
 int command_plot(int argc, char **argv)
