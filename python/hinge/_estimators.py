@@ -461,9 +461,9 @@ class Regressor(RegressorMixin, Machine):
 
 # ---- search ---------------------------------------------------------------------------------------------------------
 
-_SCORING = {"accuracy": "accuracy", "balanced_accuracy": "balanced_accuracy", "f1": "f1", "roc_auc": "auc",
-            "matthews_corrcoef": "mcc", "neg_log_loss": "log_loss", "r2": "r2", "neg_mean_squared_error": "mse",
-            "neg_mean_absolute_error": "mae"}
+_SCORING = {"accuracy": "accuracy", "balanced_accuracy": "balanced_accuracy", "f1": "f1", "f1_macro": "f1",
+            "roc_auc": "auc", "matthews_corrcoef": "mcc", "neg_log_loss": "log_loss", "r2": "r2",
+            "neg_mean_squared_error": "mse", "neg_mean_absolute_error": "mae"}
 
 
 class Search(Machine):
@@ -472,11 +472,34 @@ class Search(Machine):
     _searched: tuple[str, ...]
     _default_scoring: str
     gamma: Any
+    _groups: Any = None
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Any:
+        """Search, and fit the best on all rows.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As for the estimator without a search.
+        groups : array of shape (n_samples,), optional
+            Handed to the splitter ``cv``, as by ``GridSearchCV``.
+
+        Returns
+        -------
+        self
+        """
+        self._groups = groups
+        try:
+            return super().fit(X, y, sample_weight)
+        finally:
+            del self._groups
 
     def _train(self, X: Any, y: np.ndarray | None, weights: np.ndarray | None, problems: int, **more: Any) -> Model:
         if callable(self.kernel) and not isinstance(X, np.ndarray):
             raise ValueError("a search takes arrays of numbers")
         scoring = self.scoring or self._default_scoring
+        if scoring == "f1_macro" and len(getattr(self, "classes_", ())) == 2:
+            raise ValueError("scoring 'f1_macro' is for three classes or more; 'f1' is that of the second of two")
         if scoring not in _SCORING:
             raise ValueError(f"scoring is {scoring!r}, none of {', '.join(map(repr, _SCORING))}")
         fold = self._folds(X, y)
@@ -510,7 +533,8 @@ class Search(Machine):
     def _folds(self, X: Any, y: np.ndarray | None) -> np.ndarray:
         """The fold that holds each row out, by cv's splits."""
         fold = np.full(len(X), -1, np.int32)
-        for number, (train, test) in enumerate(check_cv(self.cv, y, classifier=is_classifier(self)).split(X, y)):
+        cv = check_cv(self.cv, y, classifier=is_classifier(self))
+        for number, (train, test) in enumerate(cv.split(X, y, self._groups)):
             if (fold[test] >= 0).any():
                 raise ValueError("cv: a row is held out twice; take folds that do not overlap")
             fold[test] = number

@@ -9,6 +9,8 @@ Parameters, defaults and fitted attributes are those of ``sklearn.svm``, but for
 - weights mean repetition, also in ``gamma="scale"``: its variance is that of the weighted rows, where scikit-learn has
   that of the rows as they are, so that a fit with weights is another one unless gamma is a number or ``"auto"``; a
   class without a row of weight > 0 is refused;
+- ``class_weight`` and ``sample_weight`` count for NuSVC, and bound its nu; scikit-learn passes over its
+  ``class_weight``;
 - ``C=inf`` is the hard margin in SVC; where no hyperplane separates the classes, ``fit`` raises ValueError;
 - sparse input is refused;
 - ``precision="auto"`` is float64 where there are 1000 rows or fewer, and the library's "auto" otherwise;
@@ -295,8 +297,9 @@ class SVCGrid(Search, SVC):
         What is tried; None: LIBSVM's grid. ``"scale"`` and ``"auto"`` may be among gamma.
     cv : int, splitter or iterable
         As in ``GridSearchCV``, but no row may be held out twice, and each fold trains on all rows that it does not hold
-        out.
-    scoring : {"accuracy", "balanced_accuracy", "f1", "roc_auc", "matthews_corrcoef", "neg_log_loss"}
+        out. ``fit(X, y, groups=...)`` hands groups to a splitter that wants them.
+    scoring : {"accuracy", "balanced_accuracy", "f1", "f1_macro", "roc_auc", "matthews_corrcoef", "neg_log_loss"}
+        ``"f1"`` of three classes or more is ``"f1_macro"``.
     drop : {"none", "exact", "race"}
         Leave off points that cannot win, or surely do not: their scores are NaN.
     one_se : bool

@@ -17,7 +17,7 @@ from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_iris, make_classification
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import GridSearchCV, TimeSeriesSplit, cross_val_score
+from sklearn.model_selection import GridSearchCV, GroupKFold, TimeSeriesSplit, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import (check_sample_weight_equivalence_on_dense_data as check_repetition,
@@ -85,6 +85,20 @@ def test_grid_of_words():
     theirs = GridSearchCV(SVC(tol=1e-8), grid).fit(X, y)
     assert np.array_equal(ours.predict(X), theirs.predict(X)) and ours.best_params_ == theirs.best_params_
     assert ours.classes_.tolist() == theirs.classes_.tolist() == ["ash", "beech", "cedar"]
+
+
+def test_grid_of_groups():
+    X, y = load_iris(return_X_y=True)
+    groups, grid = np.arange(150) // 2 % 11, {"C": [0.1, 10.0], "gamma": [0.01, 0.5]}
+    ours = SVCGrid(**grid, cv=GroupKFold(3), scoring="f1_macro", tol=1e-8, fold_tol=1e-8).fit(X, y, groups=groups)
+    theirs = GridSearchCV(SVC(tol=1e-8), grid, cv=GroupKFold(3), scoring="f1_macro").fit(X, y, groups=groups)
+    order = [theirs.cv_results_["params"].index(p) for p in ours.cv_results_["params"]]
+    assert np.allclose(ours.cv_results_["mean_test_score"], theirs.cv_results_["mean_test_score"][order], atol=1e-9)
+    assert ours._groups is None
+    with pytest.raises(ValueError, match="'groups' parameter should not be None"):
+        SVCGrid(**grid, cv=GroupKFold(3)).fit(X, y)
+    with pytest.raises(ValueError, match="f1_macro' is for three"):
+        SVCGrid(**grid, scoring="f1_macro").fit(X, y > 0)
 
 
 def test_grid_of_values():
