@@ -157,7 +157,7 @@ static void print_problem(const struct solved *s, size_t problem, struct part *p
     hgc_print("nSV = %d, nBSV = %d\n", f.n_sv, f.n_bsv);
 }
 
-/* Examples of each class, for free(); NULL: no memory. */
+/* Lists the examples of each class, for free(); NULL: no memory. */
 static double *class_sizes(const struct hgc_dense *dense, const struct svm_model *m)
 {
     double *size = calloc((size_t)m->nr_class + 1, sizeof *size);

@@ -155,7 +155,7 @@ static bool is_blank(char c)
     return c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f';
 }
 
-/* The next word of this line; false: none left. */
+/* Takes the next word of this line; false: none is left. */
 static bool next_word(struct reader *r, const char **word, const char **end)
 {
     while (r->p < r->end && is_blank(*r->p))
@@ -225,7 +225,7 @@ static bool read_list(struct reader *r, const struct svm_model *m, enum shape sh
     return ok;
 }
 
-/* One line behind its key. nr_class stands before the arrays, and is told once. */
+/* Reads one line behind its key. nr_class stands before the arrays, and is told once. */
 static bool read_value(struct reader *r, const char *key, const char *end, struct svm_model *m)
 {
     const struct key_row *row = keys;
@@ -298,7 +298,7 @@ static bool make_room(struct svm_model *m, size_t nodes)
     return ok;
 }
 
-/* "index:value" words up to the line's end, and the node that ends them. */
+/* Reads "index:value" words up to the line's end, and the node that ends them. */
 static struct svm_node *read_nodes(struct reader *r, struct svm_node *node)
 {
     const char *word, *end;

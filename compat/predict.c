@@ -184,8 +184,8 @@ static double decide_pair(const struct svm_model *m, const double *values, int a
     return sum;
 }
 
-/* The class with most votes, the first of those with equally many; votes: room for all classes. decisions
- * may be NULL. */
+/* Returns the label of the class with most votes, the first of those with equally many; votes: room for all classes.
+ * decisions may be NULL. */
 static double classify(const struct svm_model *m, const double *values, int *votes, double *decisions)
 {
     int best = 0;

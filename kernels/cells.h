@@ -21,14 +21,14 @@ struct hg_cells {
     double near;    /* share of all pairs of points whose cells are not far, in (0, 1] */
 };
 
-/* Cells of the points for a squared distance. *cells stays empty (count 0) where it would not pay: less than half
+/* Makes cells of the points for a squared distance. *cells stays empty (count 0) where it would not pay: less than half
  * of all pairs would be far. Does not depend on threads. */
 hinge_status hg_cells_init(struct hg_cells *cells, const struct hg_points *points, double distance2, int threads,
                            hinge_error *err);
 void hg_cells_free(struct hg_cells *cells);
 
-/* The numbers 0 .. n - 1 of the points subset[0..n) (NULL: 0 .. n - 1) by cell, and by number within; NULL: no memory.
- * To be freed. */
+/* Lists the numbers 0 .. n - 1 of the points subset[0..n) (NULL: 0 .. n - 1) by cell, and by number within; NULL: no
+ * memory. To be freed. */
 uint32_t *hg_cells_order(const struct hg_cells *cells, const uint32_t *subset, size_t n);
 
 /* A fetch of rows is filtered like this: near[count], which cells' rows matter to some of the columns ids[n]; then the

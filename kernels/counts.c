@@ -146,7 +146,7 @@ static void sum_codes_wide(size_t n_rows, const double *coef, const struct hg_co
             sum[j] += coef[r] * (codes->high[code[j] >> 4] * codes->low[code[j] & 15]);
 }
 
-/* No faster in f32. */
+/* Values are no faster in f32. */
 static void sum_codes(size_t n_rows, const double *coef, const struct hg_codes *codes, const uint8_t *code, double *sum)
 {
     sum_codes_wide(n_rows, coef, codes, code, sum);

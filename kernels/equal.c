@@ -161,7 +161,7 @@ static uint32_t row_of(const struct hg_equal_columns *k, size_t col)
     return k->cols != NULL ? k->cols[col] : (uint32_t)col;
 }
 
-/* The first of those equal to row i. */
+/* Returns the first of the points that are equal to row i. */
 static uint32_t first_of(const struct hg_equal *e, uint32_t i)
 {
     return e->first != NULL ? e->first[i] : i;

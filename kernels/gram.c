@@ -285,7 +285,7 @@ static bool ask_rows(struct hg_gram *g, const struct hg_fetch *f, size_t row0, s
     return direct != NULL || maker->set_left == NULL;
 }
 
-/* The left side and the tiles of such rows, by each thread of a team; *worked: its seconds. Returns how many
+/* Makes the left side and the tiles of such rows, as one thread of a team; *worked: its seconds. Returns how many
  * values it made. */
 static uint64_t work_on(struct hg_gram *g, const struct hg_fetch *f, const struct shared *s, bool is_set, size_t row0,
                         size_t count, struct watch *watch, double *worked, int *failed)
@@ -402,7 +402,7 @@ static hinge_status diagonal(const struct hg_rows *super, double *out)
     return status;
 }
 
-/* The tiler's, for the source's points. */
+/* Returns the tiler's `close` for the source's points. */
 static double close_for(const struct hg_gram *g, const uint32_t *subset, size_t n)
 {
     double largest = 0;

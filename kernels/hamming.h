@@ -64,9 +64,9 @@ struct hg_codes {
  * 1e-25 is 0, as products too small for f32's normal numbers are slow. */
 void hg_hamming_values(const struct hg_hamming *hamming, double gamma, double *value, struct hg_codes *codes);
 
-/* Bytes of a panel: a line for the columns' lengths, one for each feature, and one of zeros. */
+/* Returns the bytes of a panel: a line for the columns' lengths, one for each feature, and one of zeros. */
 size_t hg_hamming_panel_bytes(const struct hg_hamming *hamming);
-/* Points ids[0..count) as the columns of a panel, 64-byte aligned; columns that are left over are points of the
+/* Sets points ids[0..count) as the columns of a panel, 64-byte aligned; columns that are left over are points of the
  * commoner values. */
 void hg_hamming_panel(const struct hg_hamming *hamming, const uint32_t *ids, size_t count, uint8_t *panel);
 
@@ -77,9 +77,9 @@ struct hg_gathered {
     uint8_t *length; /* [points] */
 };
 
-/* Bytes of that for `count` points; lays it out at base (NULL: only measures). */
+/* Returns the bytes of that for `count` points; lays it out at base (NULL: only measures). */
 size_t hg_gathered_lay_out(struct hg_gathered *gathered, const struct hg_hamming *hamming, size_t count, char *base);
-/* Entry r: point i. */
+/* Sets entry r to point i. */
 void hg_gathered_set(struct hg_gathered *gathered, size_t r, const struct hg_hamming *hamming, uint32_t i);
 
 /* Fills counts (maps->counts): counts[r * HG_COUNT_COLS + c] = features in which entry row0 + r and column c of the

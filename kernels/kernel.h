@@ -41,11 +41,11 @@ double hg_kernel_error(const hinge_kernel *kernel, hinge_dtype type, size_t d, d
 /* The largest |K| over pairs of vectors whose norms have at most this product; infinite where it is not known. */
 double hg_kernel_most(const hinge_kernel *kernel, double product);
 
-/* K(x, z) from <x,z>, ||x||^2 and ||z||^2 in f64 (HG_FROM_DOTS). */
+/* Returns K(x, z) from <x,z>, ||x||^2 and ||z||^2 in f64 (HG_FROM_DOTS). */
 double hg_kernel_value(const hinge_kernel *kernel, double dot, double norm_x, double norm_z);
 
-/* Threads worth starting for so many kernel values of d features; asked: as in hg_threads. Of the user's kernel nobody
- * knows what it takes. */
+/* Returns how many threads are worth starting for so many kernel values of d features; asked: as in hg_threads. Of the
+ * user's kernel nobody knows what it takes. */
 int hg_kernel_team(const hinge_kernel *kernel, int asked, double values, size_t d);
 
 #endif

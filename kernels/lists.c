@@ -46,7 +46,7 @@ void hg_lists_set(struct hg_lists *lists, size_t r, const void *vector, size_t d
 }
 
 #ifdef __SSE__
-/* Four features of four vectors, transposed in registers. */
+/* Transposes four features of four vectors in registers. */
 static void set_four(float *panel, size_t width, const float *v, size_t ld)
 {
     __m128 a = _mm_loadu_ps(v), b = _mm_loadu_ps(v + ld), c = _mm_loadu_ps(v + 2 * ld), d = _mm_loadu_ps(v + 3 * ld);

@@ -119,10 +119,10 @@ struct hg_maker {
 
 extern const struct hg_maker hg_gemm, hg_by_lists, hg_by_counts, hg_lookup, hg_user;
 
-/* The maker of a source's tiles: the first that fits. close is set. */
+/* Returns the maker of a source's tiles: the first that fits. close is set. */
 const struct hg_maker *hg_maker_for(const struct hg_tiler *tiler, const struct hg_points *points);
 
-/* Both steps. */
+/* Does both steps. */
 static inline hinge_status hg_tile_values(const struct hg_tiler *t, const struct hg_part_of_tile *part)
 {
     hinge_status status = t->maker->products(t, part);
@@ -155,14 +155,15 @@ void hg_map_dots(const struct hg_tiler *t, const struct hg_part_of_tile *p);
 
 /* lists.c: panels. */
 
-/* Values of the panels that `count` vectors of d features take; the last is whole. */
+/* Returns how many values the panels of `count` vectors of d features take; the last is whole. */
 static inline size_t hg_panels_size(size_t count, size_t d, hinge_dtype type)
 {
     size_t width = hg_panel_cols(type);
     return (count + width - 1) / width * width * d;
 }
 
-/* Panels of vectors ids[0..count) (NULL: first ..); rows: work space for one panel's vectors, [hg_panel_cols * ld]. */
+/* Makes panels of vectors ids[0..count) (NULL: first ..); rows: work space for one panel's vectors, [hg_panel_cols *
+ * ld]. */
 void hg_points_panels(const struct hg_points *points, const uint32_t *ids, size_t first, size_t count,
                       hinge_dtype type, void *panels, void *rows, size_t ld);
 

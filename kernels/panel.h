@@ -35,11 +35,11 @@ struct hg_lists {
     void *value;
 };
 
-/* Bytes of lists for `count` vectors of d features; lays them out at base (NULL: only measures). */
+/* Returns the bytes of lists for `count` vectors of d features; lays them out at base (NULL: only measures). */
 size_t hg_lists_lay_out(struct hg_lists *lists, size_t count, size_t d, hinge_dtype type, bool dense, char *base);
-/* Vector r of the lists from its d values. */
+/* Makes vector r of the lists from its d values. */
 void hg_lists_set(struct hg_lists *lists, size_t r, const void *vector, size_t d, hinge_dtype type);
-/* One panel [d * hg_panel_cols] from `count` vectors of `ld` values each; columns that are left over are 0. */
+/* Makes one panel [d * hg_panel_cols] from `count` vectors of `ld` values each; columns that are left over are 0. */
 void hg_panel_set(void *panel, const void *vectors, size_t ld, size_t count, size_t d, hinge_dtype type);
 
 /* Values that are not kept, but summed: sum[(r * m + k) * HG_SUM_LANES ..] += values of row r times coef[k * ld ..].
@@ -53,7 +53,8 @@ struct hg_sums {
     const uint64_t *ones; /* [rows * HG_ONES] a bit for each column, 1 where the value is to be 1; or NULL: none is */
 };
 
-/* Fill (maps->panel32, panel64) out[r][col .. col + n) with the kernel values of row r and a panel's n columns. */
+/* Tells maps->panel32 and panel64 what to fill: out[r][col .. col + n) with the kernel values of row r and a panel's n
+ * columns. */
 struct hg_panel_job {
     const struct hg_maps *maps;
     enum hg_map_kind kind;

@@ -147,7 +147,7 @@ static inline __attribute__((always_inline)) void OF(sum_panel)(const REAL *valu
     OF(add_lanes)(sum, (const REAL *)(const void *)part);
 }
 
-/* The values [WIDTH] of row `row`; coef [WIDTH], and [WIDTH] from ld on. */
+/* Makes the values [WIDTH] of row `row`; coef [WIDTH], and [WIDTH] from ld on. */
 static inline __attribute__((always_inline)) void
 OF(sum_values)(const struct hg_sums *s, size_t row, const REAL *value, const REAL *coef, size_t ld)
 {
@@ -167,7 +167,7 @@ static inline void OF(sum_row)(const struct hg_sums *s, size_t row, size_t col, 
 }
 
 #if VECTOR == 64
-/* RBF values of a row, by their dot products [WIDTH], without writing the values down. Buys: prediction of ijcnn1
+/* Sums RBF values of a row, by their dot products [WIDTH], without writing the values down. Buys: prediction of ijcnn1
  * 17 %, of susy30k 8 %. */
 static inline __attribute__((always_inline)) void
 OF(sum_rbf)(const struct hg_sums *s, size_t row, const struct OF(hg_row) *of, const REAL *dot, const REAL *norms,
@@ -209,7 +209,7 @@ struct OF(panel_side) {
     size_t ld, col, n;
 };
 
-/* All rows. rbf: a constant, true where the kernel is RBF and the panel has all columns: its constants stay in
+/* Does all rows. rbf: a constant, true where the kernel is RBF and the panel has all columns: its constants stay in
  * registers then, since nothing is called. */
 static inline __attribute__((always_inline)) void
 OF(rows)(const struct hg_panel_job *job, const struct OF(panel_side) *side, const REAL *panel, bool rbf)

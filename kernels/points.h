@@ -27,7 +27,7 @@ struct hg_points {
     const hinge_matrix *more; /* its rows come after those of x, or NULL */
 };
 
-/* Feature c of vector i. */
+/* Returns feature c of vector i. */
 double hg_points_value(const struct hg_points *points, size_t i, size_t c);
 
 /* Gathers out[k] = feature first + k of vector i before the shift, for k < count. */
@@ -39,12 +39,12 @@ void hg_points_pack(const struct hg_points *points, const uint32_t *ids, size_t 
  * stride; otherwise NULL. */
 const void *hg_points_direct(const struct hg_points *points, const uint32_t *ids, size_t first, size_t count,
                              hinge_dtype type, size_t *stride);
-/* Squared norm of vector i as rounded to type. */
+/* Returns the squared norm of vector i as rounded to type. */
 double hg_points_norm(const struct hg_points *points, size_t i, hinge_dtype type);
 /* Makes norms[i] = squared norm of vector i as rounded to type, in that type. */
 void hg_points_norms(const struct hg_points *points, hinge_dtype type, void *norms, int threads);
 
-/* Non-zeros of a vector on average, as rounded to f32. */
+/* Counts the non-zeros of a vector, on average, as rounded to f32. */
 double hg_points_nonzeros(const struct hg_points *points, int threads);
 
 /* RBF by norms loses digits far from the origin, and is translation invariant. The column means [d] (the caller's, to

@@ -66,8 +66,8 @@ hinge_status hg_problem_gradient(const struct hg_problem *pr, const uint32_t *su
     return status;
 }
 
-/* The larger of alpha max(0, slope) and (C - alpha) max(0, -slope), divided by C: alpha (y f - 1 + xi) and
- * (C - alpha) xi of a variable. Hard margin: alpha |y f - 1|. */
+/* Returns the larger of alpha max(0, slope) and (C - alpha) max(0, -slope), divided by C: alpha (y f - 1 + xi) and (C -
+ * alpha) xi of a variable. Hard margin: alpha |y f - 1|. */
 static double slack(double alpha, double c, double slope)
 {
     if (c <= 0)
@@ -95,7 +95,7 @@ static double hard_gap(const struct hg_qp *qp, const double *g, double b)
     return least > 0 ? square / (2 * least * least) + hg_qp_objective(qp, g) : INFINITY;
 }
 
-/* A problem's QP with the coefficients of a model in it. */
+/* Holds a problem's QP with the coefficients of a model in it. */
 struct solved {
     struct hg_qp qp;
     double sums[2];
@@ -127,8 +127,9 @@ static double weight_outside(void *arg, double half)
     return outside;
 }
 
-/* The bias of each layer, b being the model's. Two layers have b - r and b + r: r is what nu-SVC's coefficients were
- * divided by, or, where they were not (no margin was found), what the gradients say; the tube has the other sign. */
+/* Finds the bias of each layer, b being the model's. Two layers have b - r and b + r: r is what nu-SVC's coefficients
+ * were divided by, or, where they were not (no margin was found), what the gradients say; the tube has the other
+ * sign. */
 static void layer_bias(const struct hg_problem *pr, struct solved *s, double *bias)
 {
     const struct hg_qp *qp = &s->qp;
@@ -261,7 +262,7 @@ static hinge_status certify_problem(const struct hg_problem *pr, size_t p, const
     return status;
 }
 
-/* The model's coefficients. One from a file has been located without weights, by which equal rows differ. */
+/* Takes the model's coefficients. One from a file has been located without weights, by which equal rows differ. */
 static hinge_status find_beta(const hinge_model *m, const struct hg_problem *pr, double *beta, hinge_error *err)
 {
     struct hinge_model located = *m;
@@ -291,7 +292,7 @@ static hinge_status check_model(const hinge_model *m, const struct hg_problem *p
     return HINGE_OK;
 }
 
-/* The problem that a model solves, and its coefficients [n_problems * rows], the caller's. */
+/* Makes the problem that a model solves, and its coefficients [n_problems * rows], the caller's. */
 static hinge_status open_problem(const hinge_model *m, const hinge_matrix *x, const double *y,
                                  const hinge_params *params, struct hg_problem *pr, double **beta, hinge_error *err)
 {

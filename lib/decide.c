@@ -113,7 +113,7 @@ static double look_at_examples(const struct hg_prediction *j, struct hg_workplac
     return largest;
 }
 
-/* The next SVs from `first` on: all, or those that matter to the examples. */
+/* Finds the next SVs from `first` on: all, or those that matter to the examples. */
 static bool next_tile(const struct hg_prediction *j, const struct hg_workplace *w, size_t row, size_t *first,
                       size_t *end)
 {
@@ -141,7 +141,7 @@ static void fold_classes(const struct hg_prediction *j, const struct hg_workplac
     }
 }
 
-/* The sums' lanes, each added up. */
+/* Adds up each sum's lanes. */
 static void add_up(const struct hg_workplace *w, size_t rows)
 {
     for (size_t r = 0; r < rows; r++)

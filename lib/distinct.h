@@ -35,12 +35,12 @@ struct hg_reduced {
     double *g, *kept; /* [qp.n], [qp.n * layers] room for a gradient, and for coefficients that may be wanted again */
 };
 
-/* Problem p, qp being at its start. What has been made is to be freed on failure too. */
+/* Reduces problem p, qp being at its start. What has been made is to be freed on failure too. */
 hinge_status hg_reduced_init(struct hg_reduced *reduced, const struct hg_distinct *distinct,
                              const struct hg_problem *whole, size_t p, hinge_error *err);
 /* Sets qp to its start once more. */
 void hg_reduced_start(struct hg_reduced *reduced);
-/* The solution of qp into the whole problem's. */
+/* Brings the solution of qp into the whole problem's. */
 void hg_reduced_finish(struct hg_reduced *reduced);
 void hg_reduced_free(struct hg_reduced *reduced);
 

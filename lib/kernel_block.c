@@ -95,7 +95,7 @@ static void convert_tile(void *arg, const struct hg_tile *tile)
     }
 }
 
-/* Column col of rows [first, end) to row col, as far as the diagonal. */
+/* Copies column col of rows [first, end) to row col, as far as the diagonal. */
 static void mirror_column(const struct block *k, size_t first, size_t end, size_t col)
 {
     void *to = entry(k, col, 0);
@@ -130,7 +130,7 @@ static hinge_status fill_strip(struct block *k, size_t count)
     return status;
 }
 
-/* Ten times a second at most. false: the caller wants an end. */
+/* Tells the callback, ten times a second at most. false: the caller wants an end. */
 static bool tell(struct block *k, size_t done)
 {
     const hinge_predict_options *o = k->options;

@@ -226,7 +226,7 @@ static hinge_status spread(struct hg_lowrank *l, struct seed *s, struct hg_gram 
     return status;
 }
 
-/* The pivots, and the points of which they leave most. */
+/* Takes the pivots, and the points of which they leave most. */
 static bool resample(struct seed *s, size_t n, size_t room)
 {
     double *sorted = hg_alloc(n, sizeof *sorted);

@@ -23,7 +23,7 @@ struct hg_lowrank {
     size_t bytes;                   /* in use */
 };
 
-/* The factor of the problem on n points `subset`. rank: columns at most; 0: all of the linear kernel (the data
+/* Makes the factor of the problem on n points `subset`. rank: columns at most; 0: all of the linear kernel (the data
  * themselves where they have no more features than rows), HG_RANK_DEFAULT at most of others. Ends early when halted.
  * Borrows subset. */
 hinge_status hg_lowrank_init(struct hg_lowrank *lowrank, const struct hg_problem *problem, const uint32_t *subset,

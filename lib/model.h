@@ -98,8 +98,8 @@ enum hg_training_field {
     HG_TRAINING_FIELDS
 };
 
-/* Rows of coef: n_classes - 1 (one-vs-rest: n_classes), and 1 for regression and one-class. A model of one class has
- * none. */
+/* Returns the rows of coef: n_classes - 1 (one-vs-rest: n_classes), and 1 for regression and one-class. A model of one
+ * class has none. */
 size_t hg_model_coef_rows(const hinge_model *model);
 
 /* Allocates a model with room for its arrays (sv unless precomputed, sv_serial if so; sv_index, objectives not),
@@ -120,7 +120,7 @@ hinge_status hg_model_finish(hinge_model *model, int threads, hinge_error *err);
  * freed, or NULL where there are few. */
 hinge_status hg_model_merge(const hinge_model *model, int threads, hinge_model **merged, hinge_error *err);
 
-/* The SVs as points. */
+/* Returns the SVs as points. */
 struct hg_points hg_model_points(const hinge_model *model, hinge_dtype type);
 const void *hg_model_norms(const hinge_model *model, hinge_dtype type); /* theirs, [n_sv]; NULL: none needed */
 
@@ -129,7 +129,8 @@ const void *hg_model_norms(const hinge_model *model, hinge_dtype type); /* their
 hinge_status hg_find_rows(const hinge_model *model, const hinge_matrix *x, const double *y,
                           const struct hg_problem *problem, size_t **index, size_t *missing, hinge_error *err);
 
-/* Coefficient row k of a support vector of class c (0 for regression and one-class) belongs to this problem. */
+/* Returns the problem that coefficient row k of a support vector of class c (0 for regression and one-class) belongs
+ * to. */
 size_t hg_coef_problem(const hinge_model *model, size_t c, size_t row);
 
 /* Returns which of k classes decision values choose: the largest of one-vs-rest's, or that with the most votes of
@@ -137,7 +138,7 @@ size_t hg_coef_problem(const hinge_model *model, size_t c, size_t row);
  * that are not sure go to neither, and are counted behind. votes: [k], with size [2 k]. */
 size_t hg_vote(size_t k, bool one_vs_rest, const double *decision, const double *size, size_t *votes);
 
-/* SVs of class c; all of them, as class 0, for regression and one-class. Number of such groups. */
+/* Return the number of such groups: classes, and one for regression and one-class; and how many SVs group c has. */
 size_t hg_model_groups(const hinge_model *model);
 size_t hg_model_group_sv(const hinge_model *model, size_t c);
 

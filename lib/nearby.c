@@ -25,7 +25,7 @@ static double negligible(const hinge_model *m, hinge_dtype type)
     return log(sum / HG_MIN(scale, most) / (type == HINGE_F32 ? 1e-6 : 1e-10)) / m->kernel.gamma;
 }
 
-/* SVs within their classes, examples all together. */
+/* Sorts SVs within their classes, and examples all together. */
 static void sort(struct hg_nearby *n, const hinge_model *m, const struct hg_points *examples,
                  const struct hg_points *sv, int threads)
 {

@@ -29,8 +29,8 @@ hinge_status hg_nearby_init(struct hg_nearby *nearby, const hinge_model *model, 
                             const struct hg_points *sv, size_t block, hinge_dtype type, int threads, hinge_error *err);
 void hg_nearby_free(struct hg_nearby *nearby);
 
-/* The next range of SVs, `most` at most and beginning at *first or later, that matter to examples of a block; false:
- * no more. */
+/* Finds the next range of SVs, `most` at most and beginning at *first or later, that matter to examples of a block;
+ * false: no more. */
 bool hg_nearby_next(const struct hg_nearby *nearby, size_t block, size_t most, size_t *first, size_t *end);
 
 #endif

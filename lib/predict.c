@@ -75,7 +75,7 @@ static bool label_is_open(const hinge_model *m, const double *decision, const do
     return false;
 }
 
-/* Whether decision values in f32 leave something open. size: sums of |coef| K, to bounds of their errors. */
+/* Says whether decision values in f32 leave something open. size: sums of |coef| K, to bounds of their errors. */
 static bool is_open(const struct hg_prediction *j, double norm, const double *decision, double *size, size_t *votes)
 {
     const hinge_model *m = j->m;
@@ -207,7 +207,7 @@ static hinge_status predict_all(struct hg_prediction *j, int threads, hinge_erro
     return failed == HINGE_OK ? HINGE_OK : hg_fail(err, (hinge_status)failed, "the kernel function reported a failure");
 }
 
-/* Threads worth starting. */
+/* Returns how many threads are worth starting. */
 static int team_for(const hinge_model *m, size_t rows, int asked)
 {
     double vectors = m->weights != NULL ? (double)m->n_problems : (double)m->n_sv;
@@ -379,7 +379,7 @@ static hinge_status predict_aside(struct hg_prediction *j, hinge_dtype type, voi
     return status;
 }
 
-/* labels, decisions: of `type` */
+/* Predicts into labels and decisions of `type`. */
 static hinge_status predict(const hinge_model *m, const hinge_matrix *x, const hinge_predict_options *options,
                             hinge_dtype type, void *labels, void *decisions, hinge_error *err)
 {

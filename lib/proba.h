@@ -8,8 +8,8 @@
 
 enum { HG_MARKS = 10 }; /* of a one-class model's density */
 
-/* P(first class | f) = 1 / (1 + exp(a f + b)) by maximum likelihood: Platt's targets, Newton's method as in
- * Lin, Lin, Weng 2007. first[i]: example i is of the first class. */
+/* Fits P(first class | f) = 1 / (1 + exp(a f + b)) by maximum likelihood: Platt's targets, Newton's method as in Lin,
+ * Lin, Weng 2007. first[i]: example i is of the first class. */
 void hg_fit_sigmoid(const double *decision, const bool *first, size_t n, double *a, double *b);
 double hg_sigmoid(double decision, double a, double b);
 
@@ -21,7 +21,7 @@ void hg_couple_pairs(size_t k, const double *r, double *p, double *work);
  * k] */
 void hg_pair_probabilities(size_t k, const double *a, const double *b, const double *decision, double *p, double *work);
 
-/* P(normal) of one-class by the ten marks that a decision value lies between, in tenths. */
+/* Returns P(normal) of one-class by the ten marks that a decision value lies between, in tenths. */
 double hg_density(const double *marks, double decision);
 
 #endif

@@ -53,11 +53,11 @@ hinge_status hg_problem_classes(struct hg_problem *problem, hinge_error *err);
  * among the problem's. */
 void hg_problem_pair(const struct hg_problem *problem, size_t p, size_t *first, size_t *second);
 
-/* The points of problem p, and those of the largest problem. */
+/* Count the points of problem p, and those of the largest problem. */
 size_t hg_problem_size(const struct hg_problem *problem, size_t p);
 size_t hg_problem_largest(const struct hg_problem *problem);
 
-/* The points of problem p into subset [room for n]; returns how many. */
+/* Puts the points of problem p into subset [room for n]; returns how many. */
 size_t hg_problem_points(const struct hg_problem *problem, size_t p, uint32_t *subset);
 
 /* Returns, for nu-SVC, the largest nu that can be reached in each two-class problem of classes whose examples' weights
@@ -72,8 +72,8 @@ void hg_problem_box(const hinge_params *params, double w, double y, bool positiv
 hinge_status hg_problem_sums(const struct hg_problem *problem, size_t p, double first, double second, double *sums,
                              hinge_error *err);
 
-/* The QP of problem p over its points, with a feasible start (params.beta0's row p, if given), and the sums that its
- * layers are held to. */
+/* Makes the QP of problem p over its points, with a feasible start (params.beta0's row p, if given), and the sums that
+ * its layers are held to. */
 hinge_status hg_problem_qp(const struct hg_problem *problem, size_t p, const uint32_t *subset, size_t n,
                            struct hg_qp *qp, double *sums, hinge_error *err);
 
@@ -99,7 +99,7 @@ double hg_tube(double (*outside)(void *arg, double half), void *arg, double allo
  * and b are to be multiplied (1 otherwise). r <= 0 gives factor 0. */
 void hg_problem_bias(const struct hg_problem *problem, const double *layer_bias, double *b, double *factor);
 
-/* Kernel rows of a subset of the points in f64, from the caller's own rows. */
+/* Makes a source of kernel rows of a subset of the points in f64, from the caller's own rows. */
 hinge_status hg_problem_exact(const struct hg_problem *problem, const uint32_t *subset, size_t n, int threads,
                               struct hg_gram *gram, hinge_error *err);
 

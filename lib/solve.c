@@ -63,7 +63,7 @@ static struct hg_arenas *room_of(const struct hg_training *t, int threads)
     return &t->rooms[threads < t->threads ? omp_get_thread_num() : 0];
 }
 
-/* Problem p by so many threads. */
+/* Begins problem p by so many threads. */
 static void work_init(struct work *w, size_t p, int threads)
 {
     struct hg_training *t = w->t;

@@ -23,7 +23,7 @@ static void form_worth(const struct hm_run *r, size_t at, size_t n, double *part
         }
 }
 
-/* C times the weights of the points outside of nu-SVR's tube. */
+/* Sums up C times the weights of the points outside of nu-SVR's tube. */
 static void form_outside(const struct hm_run *r, size_t at, size_t n, double *part)
 {
     for (size_t i = at; i < at + n; i++)
@@ -45,7 +45,7 @@ static double weight_outside(void *arg, double half)
     return sum[0];
 }
 
-/* The largest slackness and the largest way out of a box, of all points. */
+/* Finds the largest slackness and the largest way out of a box, of all points. */
 static void find_largest(const struct hm_run *r, double *slackness, double *box)
 {
     const struct hg_qp *qp = &r->qp;

@@ -53,7 +53,7 @@ static size_t add_label(struct class_seen *seen, size_t k, struct class_seen one
     return HG_MAX(k, c + 1);
 }
 
-/* The labels of this rank's rows, in the order in which they appear; NULL without memory. */
+/* Lists the labels of this rank's rows, in the order in which they appear; NULL without memory. */
 static struct class_seen *own_labels(const struct deal *d, size_t *count)
 {
     struct class_seen *seen = hg_alloc(d->x->rows, sizeof *seen);

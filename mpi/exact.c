@@ -226,7 +226,7 @@ static bool is_drawn(const struct hm_run *r, size_t at, double between)
     return is;
 }
 
-/* The points drawn, told to all. */
+/* Tells the points drawn to all. */
 static hinge_status tell_drawn(struct measure *m, const struct hm_run *r, hinge_error *err)
 {
     struct hm_sum sum = { 0 };
@@ -253,7 +253,7 @@ static hinge_status tell_drawn(struct measure *m, const struct hm_run *r, hinge_
     return status;
 }
 
-/* Sums over own tile t. */
+/* Sums up over own tile t. */
 static hinge_status measure_tile(struct measure *m, size_t t)
 {
     const struct hm_run *r = m->exact.r;

@@ -1,4 +1,4 @@
-/* The table of ranks (net.h) by MPI. Its errors end the job, as MPI's default has it. */
+/* Makes the table of ranks (net.h) by MPI. Its errors end the job, as MPI's default has it. */
 #include "mpi/net_mpi.h"
 
 enum { AT_ONCE = 1 << 30 };

@@ -47,7 +47,7 @@ hinge_status hm_scale(const struct hm_net *net, const hinge_matrix *x, const hin
 /* Makes (counts.c) own->kind. */
 hinge_status hm_find_counts(const struct hm_net *net, struct hm_own *own, hinge_error *err);
 
-/* The tile of a point, and its group. */
+/* Finds the tile of a point, and its group. */
 size_t hm_find_tile(const struct hm_own *own, uint64_t number, size_t *group);
 
 #endif

@@ -116,8 +116,8 @@ static void make_feasible(struct hm_run *r)
     }
 }
 
-/* The start that params.beta0 brought with the rows. Those of nu-SVC come divided by r: each layer goes back to its
- * sum. */
+/* Takes the start that params.beta0 brought with the rows. Those of nu-SVC come divided by r: each layer goes back to
+ * its sum. */
 static void take_start(struct hm_run *r)
 {
     struct hg_qp *qp = &r->qp;
@@ -158,7 +158,7 @@ bool hm_has_group(const struct hm_run *r, size_t c)
     return !r->own->pr.classifies || c == a || c == b || b == SIZE_MAX;
 }
 
-/* The groups of the problem, and this rank's points of them. */
+/* Finds the groups of the problem, and this rank's points of them. */
 static hinge_status find_points(struct hm_run *r, hinge_error *err)
 {
     const struct hm_own *own = r->own;
@@ -339,7 +339,7 @@ static hinge_status take_f64(struct hm_run *r, bool *done, hinge_error *err)
     return make_block(r, err);
 }
 
-/* g and what follows from it, in f64. */
+/* Makes g, and what follows from it, in f64. */
 static hinge_status look_again(struct hm_run *r, hinge_error *err)
 {
     HG_TRY(hm_compute_gradient(r, err));

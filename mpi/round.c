@@ -224,7 +224,7 @@ static hinge_status select_points(struct hm_run *r)
     return status;
 }
 
-/* K_WW's rows of fresh points, and by symmetry their columns. */
+/* Makes K_WW's rows of fresh points, and by symmetry their columns. */
 static hinge_status load_block(struct hm_run *r)
 {
     struct hm_part *part = &r->points.part[0];

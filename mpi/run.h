@@ -160,7 +160,7 @@ static inline void hm_lap(struct hm_run *run, enum hm_stage stage)
 hinge_status hm_share_winners(struct hm_run *run, double expected, size_t *count);
 
 /* exact.c */
-/* Zeroed vectors of so many other points; `data` is to be freed. */
+/* Makes zeroed vectors of so many other points; `data` is to be freed. */
 hinge_status hm_make_vectors(const struct hm_run *run, size_t rows, hinge_dtype type, hinge_matrix *others,
                              hinge_error *err);
 /* Sources of rows over each part's points and `others`, whose vectors come from all ranks. */

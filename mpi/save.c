@@ -168,7 +168,7 @@ hinge_status hm_save(struct hm_save *s, struct hm_run *run, hinge_error *err)
     return HINGE_OK;
 }
 
-/* The coefficients of a part that belong to this rank. */
+/* Takes the coefficients of a part that belong to this rank. */
 static hinge_status take_part(const struct hm_save *s, struct hm_run *r, uint64_t part, uint64_t hash, hinge_error *err)
 {
     char path[PATH];

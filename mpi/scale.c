@@ -1,4 +1,4 @@
-/* The scaling that parameters ask for, by the ranges of all ranks' rows. */
+/* Makes the scaling that parameters ask for, by the ranges of all ranks' rows. */
 #include "lib/base/base.h"
 #include "lib/scaling.h"
 #include "mpi/own.h"

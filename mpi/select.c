@@ -55,7 +55,7 @@ static hinge_status run(const struct share *s, double limit, hinge_selection **s
 
 static const double PASSED = 1e-9;
 
-/* The points of the grid, and those of other ranks as dropped ones. */
+/* Lists the points of the grid, and those of other ranks as dropped ones. */
 static hinge_status list_points(struct share *s, hinge_error *err)
 {
     HG_TRY(run(s, PASSED, &s->list, err));
@@ -140,7 +140,7 @@ static void add_work(const struct hm_net *net, const hinge_selection *mine, doub
     out->seconds = hg_now() - begin;
 }
 
-/* The best point's model, by this rank alone. */
+/* Trains the best point's model, by this rank alone. */
 static hinge_status train_best(const struct share *s, hinge_selection *out, hinge_error *err)
 {
     out->params.time_limit = s->params->time_limit;

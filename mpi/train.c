@@ -195,7 +195,7 @@ static hinge_status open_rounds(struct job *job, const char *path, hinge_error *
     return hm_agree(job->net, status, err);
 }
 
-/* *model: to be freed on failure too */
+/* Trains; *model is to be freed on failure too. */
 static hinge_status train_model(const struct hm_net *net, const hinge_matrix *x, const double *y,
                                 const hinge_params *params, const struct hm_options *options, hinge_model **model,
                                 hinge_report *report, hinge_error *err)

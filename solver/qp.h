@@ -66,8 +66,8 @@ static inline double hg_qp_snap(double beta, double lo, double hi, double share)
     return (miss < 0 ? -miss : miss) <= share * size && size < (double)__builtin_inf() ? bound : beta;
 }
 
-/* The points with beta != 0, in the order given (NULL: by number), and their beta; returns how many. point and coef [n]
- * may be NULL: they are only counted. */
+/* Lists the points with beta != 0, in the order given (NULL: by number), and their beta; returns how many. point and
+ * coef [n] may be NULL: they are only counted. */
 size_t hg_qp_support(const struct hg_qp *qp, const uint32_t *order, uint32_t *point, double *coef);
 
 /* Brings entries that are a few roundings from 0 or from a bound there, as steps that should cancel leave them: they
@@ -95,7 +95,8 @@ double hg_qp_common_offset(const struct hg_qp *qp, double *width);
 /* 1/2 beta'g + off'beta + kink |beta|_1; g NULL: 0. A sum of beta that is 0 but for rounding counts as 0. */
 double hg_qp_objective(const struct hg_qp *qp, const double *g);
 
-/* An entry's part of the duality gap at slope = g + off + bias: slope beta + kink |beta|, less its least in the box. */
+/* Returns an entry's part of the duality gap at slope = g + off + bias: slope beta + kink |beta|, less its least in the
+ * box. */
 double hg_qp_gap(double beta, double lo, double hi, double kink, double slope);
 
 /* The threshold of layer l: the mean of -F over entries strictly inside the box (and off the kink), or, where there

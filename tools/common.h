@@ -268,7 +268,7 @@ struct text_lines {
 /* Reads a file, packed or not, or dies. */
 void load_lines(const char *path, struct text_lines *lines);
 void free_lines(struct text_lines *lines);
-/* What flags say of reading, or dies. */
+/* Returns what flags say of reading, or dies. */
 hinge_data_options reading(const struct data_flags *flags);
 /* Reads a file as at least min_cols features, or dies. */
 void load_data(const char *path, const struct data_flags *flags, size_t min_cols, int threads, hinge_data *data);

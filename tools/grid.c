@@ -308,7 +308,7 @@ static void take_point(struct grid_run *run, const hinge_grid_point *point)
         warn("a point cannot be trained: %s", point->text);
 }
 
-/* Called after each point. */
+/* Tells a point, after each. */
 static int on_point(void *arg, const hinge_select_progress *p)
 {
     struct grid_run *run = arg;

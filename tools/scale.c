@@ -15,7 +15,7 @@ struct scale_settings {
     const char *save, *restore, *output;
 };
 
-/* -y LOW HIGH; field: the settings. */
+/* Takes -y LOW HIGH; field: the settings. */
 static void parse_y(const struct option_use *use, void *field)
 {
     struct scale_settings *s = field;

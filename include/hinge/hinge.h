@@ -309,8 +309,7 @@ typedef struct hinge_params {
     hinge_precision precision;
     int shrinking;       /* 1, the default: set aside, for a while, examples likely to stay at a bound; 0: never */
     int newton;          /* 1, the default: Newton's steps, in f64, on the examples with 0 < alpha < C, where that is
-                          * less work by count: at the end (tight eps), in working sets (large C); 0: never. Ignored
-                          * with no_bias */
+                          * less work: at the end (tight eps), in working sets (large C); 0 or no_bias: never */
     int threads;         /* 0: omp_get_max_threads(); 4096 at most. The model does not depend on it */
     size_t cache_bytes;  /* budget in bytes for kernel rows and Newton's matrices; only what is filled is taken from the
                           * system. 0: what all rows of the largest problem take in f64, but at least an eighth and at

@@ -57,8 +57,8 @@ struct hg_array {
 #define HG_ZEROS(pointer, count) { &(pointer), (count), 1, sizeof *(pointer), true }
 #define HG_TABLE(pointer, rows, cols) { &(pointer), (rows), (cols), sizeof *(pointer), false }
 #define HG_VALUES(pointer, count, size) { &(pointer), (count), 1, (size), false }
-/* One block for all arrays of an object, 64-byte aligned each: hg_free of the first frees them all. *bytes (nullable):
- * of the block. false: no memory or an overflow, and all pointers are NULL. */
+/* Makes one block for all arrays of an object, 64-byte aligned each: hg_free of the first frees them all. *bytes
+ * (nullable): of the block. false: no memory or an overflow, and all pointers are NULL. */
 bool hg_room(const struct hg_array *arrays, size_t n, size_t *bytes);
 #define HG_ROOM(...) \
     hg_room((struct hg_array[]){ __VA_ARGS__ }, sizeof((struct hg_array[]){ __VA_ARGS__ }) / sizeof(struct hg_array), \
@@ -79,7 +79,7 @@ void hg_arena_free(struct hg_arena *arena);
 /* Multiplies sizes; false: they overflow, and *product is untouched. */
 bool hg_mul(size_t a, size_t b, size_t *product);
 
-/* SplitMix64 (Steele, Lea, Flood 2014): the next number, and one in [0, n), n > 0. */
+/* Draws the next number by SplitMix64 (Steele, Lea, Flood 2014), and one in [0, n), n > 0. */
 uint64_t hg_random(uint64_t *state);
 size_t hg_random_below(uint64_t *state, size_t n);
 /* Any order of the list is as likely (Fisher and Yates). */
@@ -96,7 +96,8 @@ int hg_by_value_and_number(const void *a, const void *b);
 /* Gathers out[k] = from[at[k]], k < n, of 4 or 8 bytes each; out may be `at`, or `from` where at[k] >= k. */
 void hg_gather(const void *from, size_t size, const uint32_t *at, size_t n, void *out);
 
-/* Bytes of a value; one value of an array; bytes rounded up to a cache line; one value of a matrix. */
+/* Returns the bytes of a value; below, one value of an array, bytes rounded up to a cache line, one value of a
+ * matrix. */
 static inline size_t hg_size_of(hinge_dtype type)
 {
     return type == HINGE_F32 ? sizeof(float) : sizeof(double);
@@ -211,7 +212,8 @@ hinge_outcome hg_halt_outcome(const struct hg_halt *halt); /* of a run that was 
 /* Sets *stop, unless there is a reason already. */
 void hg_request_halt(const struct hg_halt *halt, int reason);
 
-/* 1 plain C, 2..4 x86-64-v2..v4: the level asked for (0: the best), never more than the processor runs. */
+/* Returns 1 for plain C, 2..4 for x86-64-v2..v4: the level asked for (0: the best), never more than the processor
+ * runs. */
 int hg_cpu_level(int asked);
 hinge_machine hg_processor_info(void); /* hinge_machine_info but for total_memory, which the system is asked for */
 size_t hg_total_memory(void); /* bytes, the container's limit where there is one */

@@ -30,7 +30,7 @@ static bool name_blis(char *name, size_t size)
 #define name_blis(name, size) false
 #endif
 
-/* "OpenBLAS 0.3.21" out of "OpenBLAS 0.3.21 DYNAMIC_ARCH NO_AFFINITY USE_OPENMP Zen MAX_THREADS=64" */
+/* Takes "OpenBLAS 0.3.21" out of "OpenBLAS 0.3.21 DYNAMIC_ARCH NO_AFFINITY USE_OPENMP Zen MAX_THREADS=64" */
 static int name_length(const char *config)
 {
     const char *space = strchr(config, ' ');

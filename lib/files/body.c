@@ -125,7 +125,7 @@ static char *undo_word(struct hg_line *line, char *out)
     return out;
 }
 
-/* The words of labels, which the model then checks. */
+/* Reads the words of labels, which the model then checks. */
 static hinge_status read_words(struct hg_line line, struct hinge_model *model, hinge_error *err)
 {
     size_t room = (size_t)(line.end - line.p) + 1, n = 0;

@@ -146,7 +146,7 @@ static hinge_status unpack_xz(struct hg_text *out, const char *name, const void 
 #endif
 
 #if HG_HAVE_ZLIB
-/* One round of inflate; zlib counts in unsigned int. A member that ended is followed by the next one. */
+/* Makes one round of inflate; zlib counts in unsigned int. A member that ended is followed by the next one. */
 static int inflate_some(z_stream *stream, struct hg_text *out, const unsigned char *end)
 {
     size_t left = (size_t)(end - stream->next_in), room = out->capacity - out->size;

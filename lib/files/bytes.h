@@ -29,7 +29,8 @@ struct hg_text {
     bool no_memory;
 };
 
-/* Room for length more characters at the end, or NULL. What is written there counts once size is raised. */
+/* Makes room for length more characters at the end, or returns NULL. What is written there counts once size is
+ * raised. */
 char *hg_text_room(struct hg_text *text, size_t length);
 void hg_text_add(struct hg_text *text, const char *bytes, size_t length);
 void hg_text_print(struct hg_text *text, const char *format, ...) HG_PRINTF(2, 3);

@@ -149,7 +149,7 @@ static hinge_status read_csv_line(const void *arg, const struct hg_line *line, s
     return HINGE_OK;
 }
 
-/* The place of the label among the fields, or SIZE_MAX. */
+/* Finds the place of the label among the fields, or SIZE_MAX. */
 static hinge_status csv_find_label(struct csv *csv, const struct hg_source *source, hinge_error *err)
 {
     const hinge_data_options *options = source->options;

@@ -158,7 +158,7 @@ struct libsvm {
     struct hg_labels labels;
 };
 
-/* One line into row i. */
+/* Reads one line into row i. */
 static hinge_status read_pairs_line(const void *arg, const struct hg_line *given, size_t i, size_t *nonzeros,
                                     hinge_error *err)
 {

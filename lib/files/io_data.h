@@ -44,14 +44,14 @@ void hg_labels_begin(struct hg_labels *labels, size_t column, const struct hg_li
 /* Room for the labels of data, once it is reserved; none where they are checked only. */
 hinge_status hg_labels_reserve(struct hg_labels *labels, const hinge_data *data, const struct hg_source *source,
                                hinge_error *err);
-/* The label of row i, [p, stop). */
+/* Reads the label of row i, [p, stop). */
 hinge_status hg_labels_take(const struct hg_labels *labels, size_t i, const struct hg_line *line, const char *p,
                             const char *stop, hinge_error *err);
 /* Numbers the words of all rows of data; frees what was reserved, whatever status says. */
 hinge_status hg_labels_end(struct hg_labels *labels, hinge_data *data, const struct hg_source *source,
                            hinge_status status, hinge_error *err);
 
-/* Row i of data->x, to be written. */
+/* Returns row i of data->x, to be written. */
 struct hg_row hg_data_row(const hinge_data *data, size_t i);
 
 /* Each fills data, which is all zero, or leaves what it reserved to be freed by the caller. */

@@ -460,7 +460,7 @@ static bool read_list(struct reader *r, enum key key)
     return read_values(r, key, *at);
 }
 
-/* Both of two lists, or none. */
+/* Refuses one of two lists without the other. */
 static bool both(struct reader *r, enum key a, enum key b)
 {
     return has(r, a) == has(r, b) || (require(r, a) && require(r, b));

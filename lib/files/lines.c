@@ -202,8 +202,8 @@ static hinge_status refuse_index(const struct hg_line *line, const char *p, hing
     return hg_fail_line(err, line, "'%s' is not index:value", excerpt.text);
 }
 
-/* The index at p, in digits, and its colon; returns the place behind that, or NULL. Quick for short ones with more text
- * behind. */
+/* Reads the index at p, in digits, and its colon; returns the place behind that, or NULL. Quick for short ones with
+ * more text behind. */
 static inline const char *parse_index(const char *p, const char *end, size_t *index)
 {
     unsigned n = end - p >= 8 ? hg_parse_short(p, index) : 0;
@@ -224,7 +224,7 @@ static inline const char *parse_value(const char *p, const char *end, double *va
     return p + n;
 }
 
-/* "0:number", the serial number of a row of kernel values. */
+/* Reads "0:number", the serial number of a row of kernel values. */
 static hinge_status read_serial(struct hg_line *line, size_t *serial, hinge_error *err)
 {
     size_t index = 1;

@@ -56,7 +56,7 @@ const char *hg_first_line(const char *text, const char *p, const char *limit);
 /* The line at p, which is moved behind it. */
 struct hg_line hg_next_line(const char *file, size_t number, const char **p, const char *end);
 
-/* A bounded, printable copy of the word at p, for messages: hg_excerpt(p, end).text. */
+/* Holds a bounded, printable copy of a word, for messages: hg_excerpt(p, end).text. */
 struct hg_excerpt {
     char text[48];
 };
@@ -90,7 +90,7 @@ bool hg_same_word(const char *p, const char *end, const char *word);
  * in messages. */
 hinge_status hg_line_number(struct hg_line *line, const char *what, double *value, hinge_error *err);
 
-/* A dense row. */
+/* Tells where a dense row goes. */
 struct hg_row {
     void *data; /* NULL: what is read is checked, not stored */
     hinge_dtype type;

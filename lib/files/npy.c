@@ -58,7 +58,7 @@ static bool one_of(char c, const char *set)
     return c != '\0' && strchr(set, c) != NULL;
 }
 
-/* "<f8" and the like. */
+/* Reads "<f8" and the like. */
 static const char *parse_descr(const char *p, const char *end, struct npy *npy)
 {
     const char *text;
@@ -140,7 +140,7 @@ static hinge_status parse_npy_dict(const char *name, const char *p, const char *
     return HINGE_OK;
 }
 
-/* Magic, version, length of the header, header, data. */
+/* Reads magic, version, length of the header, header, data. */
 static hinge_status parse_npy(const char *name, const char *bytes, size_t size, struct npy *npy, hinge_error *err)
 {
     const unsigned char *b = (const unsigned char *)bytes;
@@ -206,7 +206,7 @@ static double element(const struct npy *npy, size_t i, size_t j)
     return (double)bits;
 }
 
-/* Row i as doubles. Returns the first column that is not finite, or cols. */
+/* Takes row i as doubles. Returns the first column that is not finite, or cols. */
 static size_t npy_row(const struct npy *npy, size_t i, const struct hg_row *row, size_t *nonzeros, double *bad)
 {
     for (size_t j = 0; j < npy->cols; j++) {

@@ -132,7 +132,7 @@ static inline bool round_decimal(uint64_t w, ptrdiff_t q, double *value)
     return true;
 }
 
-/* A number of any kind and length, from behind the sign on, by a copy with an end. */
+/* Reads a number of any kind and length, from behind the sign on, by a copy with an end. */
 static const char *parse_slowly(const char *p, const char *end, double *value)
 {
     char few[128], *text = few, *stop;

@@ -49,7 +49,7 @@ enum { HG_NUMBER_ROOM = 32 }; /* what the longest number needs; no 0 is written 
 /* Writes the shortest decimal that reads back as v, in the manner of %.17g; returns its length. */
 size_t hg_format_double(char *buffer, double v);
 size_t hg_format_size(char *buffer, uint64_t v);
-/* The decimal of %.*g, with a point whatever the locale has; returns its length. */
+/* Writes the decimal of %.*g, with a point whatever the locale has; returns its length. */
 size_t hg_format_digits(char *buffer, double v, int digits);
 
 #endif

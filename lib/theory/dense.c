@@ -151,8 +151,8 @@ static double gap_terms(const struct hg_dense *r)
     return sum;
 }
 
-/* The scaled problem's residuals at u/tau, z/tau, y/tau. A large `size` divides what u lacks of its constraints, and a
- * small `cost` multiplies the gap: what they are over shrinks likewise. With `rounding`, what Qu + p - A'z - E'y,
+/* Makes the scaled problem's residuals at u/tau, z/tau, y/tau. A large `size` divides what u lacks of its constraints,
+ * and a small `cost` multiplies the gap: what they are over shrinks likewise. With `rounding`, what Qu + p - A'z - E'y,
  * Au - c and the gap are more than 0 is over the terms they are sums of, where it is no more than the rounding of those
  * terms. */
 static double accuracy(const struct hg_dense *r, bool rounding)

@@ -182,7 +182,7 @@ static void prefetch_row(const struct hg_online *o, size_t position)
         __builtin_prefetch(row + at);
 }
 
-/* Examples order[first .. first + count): f = <x - mean, w> + b and the rows x - mean, *ld from each other. */
+/* Takes examples order[first .. first + count): f = <x - mean, w> + b and the rows x - mean, *ld from each other. */
 static const double *visit(struct hg_online *o, size_t first, size_t count, size_t *ld)
 {
     enum { AHEAD = 8 };

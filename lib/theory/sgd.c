@@ -33,7 +33,7 @@ static double bias_step_size(const hinge_sgd_options *p, double t)
     return p->eta > 0 ? step_size(p, t) : 1 / sqrt(t);
 }
 
-/* Onto the ball 2 lambda ||w||^2 <= 1. */
+/* Projects w onto the ball 2 lambda ||w||^2 <= 1. */
 static void project(const struct sgd *s)
 {
     int d = (int)s->o->x.cols;

@@ -44,8 +44,8 @@ static void project_rows(void *arg, const struct hg_block *b)
     }
 }
 
-/* The negative gradient Z'beta - Rw - q of the dual at the trial point into acc, its second derivative into the space's
- * normal. */
+/* Brings the negative gradient Z'beta - Rw - q of the dual at the trial point into acc, its second derivative into the
+ * space's normal. */
 static bool evaluate(struct hg_finish *s)
 {
     struct hg_sweep sweep = {
@@ -219,7 +219,7 @@ static bool decision_values(struct hg_finish *s)
     return hg_sweep_run(s->space, &values);
 }
 
-/* A layer's part of the gap. */
+/* Returns a layer's part of the gap. */
 static double gap_at(const struct hg_finish *s, int l, double bias)
 {
     const struct hg_qp *qp = s->layered;
@@ -229,7 +229,8 @@ static double gap_at(const struct hg_finish *s, int l, double bias)
     return gap;
 }
 
-/* Derivative of the gap by the layer's bias: the sum less that of the best responses to it. Rises with bias. */
+/* Returns the derivative of the gap by the layer's bias: the sum less that of the best responses to it. Rises with
+ * bias. */
 static double slope_at(const struct hg_finish *s, int l, double bias)
 {
     const struct hg_qp *qp = s->layered;
@@ -241,7 +242,7 @@ static double slope_at(const struct hg_finish *s, int l, double bias)
     return slope;
 }
 
-/* The bias of the least primal objective: by bisection, finite boxes. */
+/* Finds the bias of the least primal objective: by bisection, finite boxes. */
 static double best_bias(const struct hg_finish *s, int l, double near)
 {
     double width = 1e-6 + 1e-6 * fabs(near), low = near - width, high = near + width;
@@ -263,7 +264,7 @@ static bool is_hard(const struct hg_qp *qp)
     return qp->n > 0 && isinf(fmax(qp->hi[0][0], -qp->lo[0][0]));
 }
 
-/* Hard margin: the least f of the positive class, the largest of the negative one. */
+/* Finds, for the hard margin, the least f of the positive class, the largest of the negative one. */
 static void closest(const struct hg_finish *s, double *positive, double *negative)
 {
     *positive = INFINITY;

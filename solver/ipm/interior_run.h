@@ -67,7 +67,7 @@ static inline bool hg_variable(const struct hg_interior *r, int k, size_t i, str
     return true;
 }
 
-/* Newton systems, those of the finish included. */
+/* Returns how many Newton systems are left, those of the finish included. */
 static inline uint64_t hg_steps_left(const struct hg_interior *r)
 {
     uint64_t done = r->res->report.iterations;
