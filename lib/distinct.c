@@ -172,11 +172,8 @@ static double share_of(double beta, double from, double bound)
 void hg_reduced_finish(struct hg_reduced *reduced)
 {
     struct hg_qp *whole = &reduced->whole, *qp = &reduced->qp;
-    for (size_t i = 0; qp->layers == 2 && i < qp->n; i++) { /* of both sides of a point a model keeps the difference */
-        double beta = hg_qp_beta(qp, i);
-        qp->beta[0][i] = HG_MAX(beta, 0.0);
-        qp->beta[1][i] = HG_MIN(beta, 0.0);
-    }
+    for (size_t i = 0; qp->layers == 2 && i < qp->n; i++) /* of both sides of a point a model keeps the difference */
+        hg_qp_put(qp, i, hg_qp_beta(qp, i));
     for (int l = 0; l < qp->layers; l++) {
         double *filled = qp->lo[l]; /* of no more use. What the boxes so far hold, summed as hg_reduced_start does */
         memset(filled, 0, qp->n * sizeof *filled);

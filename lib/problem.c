@@ -443,9 +443,9 @@ bool hg_problem_share(struct hg_qp *qp, const double *sums, const uint32_t *orde
 {
     double lacking = sums[0], other = -sums[1];
     for (size_t k = 0; k < qp->n; k++) {
-        double b = hg_qp_beta(qp, k);
-        lacking -= qp->beta[0][k] = HG_MAX(b, 0.0);
-        other += qp->beta[1][k] = HG_MIN(b, 0.0);
+        hg_qp_put(qp, k, hg_qp_beta(qp, k));
+        lacking -= qp->beta[0][k];
+        other += qp->beta[1][k];
     }
     lacking = HG_MIN(lacking, other);
     if (!(lacking > 1e-9 * sums[0])) /* rounding */
@@ -464,15 +464,8 @@ bool hg_problem_share(struct hg_qp *qp, const double *sums, const uint32_t *orde
 void hg_problem_take(const struct hg_problem *pr, const double *beta, const uint32_t *subset, struct hg_qp *qp,
                      const double *sums)
 {
-    for (size_t k = 0; k < qp->n; k++) {
-        double b = beta[pr->order[subset[k]]];
-        if (qp->layers == 2) {
-            qp->beta[0][k] = HG_MAX(b, 0.0);
-            qp->beta[1][k] = HG_MIN(b, 0.0);
-        } else {
-            qp->beta[0][k] = b;
-        }
-    }
+    for (size_t k = 0; k < qp->n; k++)
+        hg_qp_put(qp, k, beta[pr->order[subset[k]]]);
     if (pr->params.task == HINGE_NU_SVR && sums != NULL)
         hg_problem_share(qp, sums, NULL);
 }

@@ -122,12 +122,8 @@ static void take_start(struct hm_run *r)
 {
     struct hg_qp *qp = &r->qp;
     double now[HM_REALS];
-    for (size_t at = 0; at < r->points.n; at++) {
-        double b = r->own->start[r->points.of[at] * r->own->starts + r->problem];
-        qp->beta[0][at] = qp->layers == 2 ? HG_MAX(b, 0.0) : b;
-        if (qp->layers == 2)
-            qp->beta[1][at] = HG_MIN(b, 0.0);
-    }
+    for (size_t at = 0; at < r->points.n; at++)
+        hg_qp_put(qp, at, r->own->start[r->points.of[at] * r->own->starts + r->problem]);
     if (r->own->pr.params.task != HINGE_NU_SVC)
         return;
     hm_sum_tiles(r, form_beta, 2 * (size_t)qp->layers, now);

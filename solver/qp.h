@@ -59,6 +59,14 @@ static inline double hg_qp_beta(const struct hg_qp *qp, size_t i)
     return qp->layers == 1 ? qp->beta[0][i] : qp->beta[0][i] + qp->beta[1][i];
 }
 
+/* Makes a point's coefficient b: of two layers, 0 has what is positive of it, 1 what is negative. */
+static inline void hg_qp_put(struct hg_qp *qp, size_t i, double b)
+{
+    qp->beta[0][i] = qp->layers == 1 ? b : HG_MAX(b, 0.0);
+    if (qp->layers == 2)
+        qp->beta[1][i] = HG_MIN(b, 0.0);
+}
+
 /* Returns a beta that was scaled: at the bound that it misses by no more than a share of it. */
 static inline double hg_qp_snap(double beta, double lo, double hi, double share)
 {
