@@ -667,6 +667,7 @@ static void csv_refuses(void **state)
     CHECK_REFUSED("a.csv", "y,a\n", NULL, 0, "no rows");
     CHECK_REFUSED("a.csv", "1,2\n1\n", NULL, 2, "1 columns where line 1 has 2");
     CHECK_REFUSED("a.csv", "1,2\n1,2,3\n", NULL, 2, "3 columns where line 1 has 2");
+    CHECK_REFUSED("a.csv", "1;2,5;3\n2;4,5;3\n", NULL, 2, "column 2: '5;3' has a semicolon: decimal commas");
     CHECK_REFUSED("a.csv", "1,2\n1,\n", NULL, 2, "column 2 is empty");
     CHECK_REFUSED("a.csv", "1,,2\n", NULL, 1, "column 2 is empty");
     CHECK_REFUSED("a.csv", "1,2\n\n1,2\n", NULL, 2, "empty line");

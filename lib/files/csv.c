@@ -112,6 +112,8 @@ static hinge_status csv_number(const struct csv *csv, const struct hg_line *line
     bool number = hg_parse_double(begin, stop, value) == stop;
     if (number && isfinite(*value))
         return HINGE_OK;
+    if (!number && csv->delimiter == ',' && memchr(begin, ';', (size_t)(stop - begin)) != NULL)
+        return refuse_field(line, field, begin, stop, "has a semicolon: decimal commas are not read", err);
     if (!number && csv->label != SIZE_MAX)
         return hg_fail_line(err, line,
                             "column %zu: '%s' is not a number; the label is column %zu (--label-column, label_column)",
