@@ -131,6 +131,24 @@ static void no_margin_vector(void **state)
     assert_near(hinge_model_rho(model)[0], 0, 1e-9);
 }
 
+/* Through the origin the only row of a class may be no support vector; without it there is one class only. */
+static void only_row_of_a_class(void **state)
+{
+    struct set set = { 3, 1, (double[]){ -0.1, -1, 10 }, (double[]){ -1, -1, 1 } };
+    hinge_matrix x = set_matrix(&set);
+    hinge_params params = hinge_params_default(HINGE_C_SVC);
+    hinge_leave_one_out_report r;
+    double predictions[3];
+    params.kernel = hinge_kernel_linear();
+    params.C = 1e4;
+    params.no_bias = 1;
+    assert_int_equal(hinge_leave_one_out(&x, set.y, &params, predictions, &r, NULL), HINGE_OK);
+    assert_int_equal(r.n_sv, 1);
+    for (size_t i = 0; i < 3; i++)
+        assert_true(predictions[i] == without(&set, &params, i));
+    assert_int_equal(r.errors, 1);
+}
+
 /* Where coefficients are 0 or C and b is the middle of a range, what rounding leaves of the start for all rows must not
  * hold it. */
 static void warm_as_cold(void **state)
@@ -201,7 +219,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(by_hand),    cmocka_unit_test(two_classes),      cmocka_unit_test(more_classes),
         cmocka_unit_test(regression), cmocka_unit_test(no_margin_vector), cmocka_unit_test(stops_threads_refusals),
-        cmocka_unit_test(warm_as_cold),
+        cmocka_unit_test(warm_as_cold), cmocka_unit_test(only_row_of_a_class),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

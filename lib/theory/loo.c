@@ -1,7 +1,8 @@
 /*
  * Exact leave-one-out. A row that is no support vector is predicted as by the model of all rows: its alpha is 0, so
- * that model is optimal without it too. Each of the others is left out by a training that starts from the coefficients
- * of all rows; what the row takes with it is made up for by the others (hg_qp_project).
+ * that model is optimal without it too, unless it takes a class with it. Each of the others is left out by a training
+ * that starts from the coefficients of all rows; what the row takes with it is made up for by the others
+ * (hg_qp_project).
  */
 #include "lib/folds.h"
 #include "lib/model.h"
@@ -71,7 +72,7 @@ static void choose_rows(struct leaving *l, const hinge_model *m)
     for (size_t k = 0; k < m->n_sv; k++)
         sv[m->sv_index[k]] = true;
     for (size_t i = 0; i < l->n; i++)
-        if (l->used[i] && (all || sv[i]))
+        if (l->used[i] && (all || sv[i] || l->alone[i]))
             l->left_out[l->jobs.n_jobs++] = (uint32_t)i;
 }
 
