@@ -354,9 +354,9 @@ static hinge_point point_of(const struct solved *s, size_t i, double bias, doubl
 }
 
 /* Optimality bounds b at each example: alpha < C asks for y f >= 1, alpha > 0 for y f <= 1; both sides of f = g + b. */
-static void bound_bias(const hinge_point *p, double bias, hinge_kinds *k)
+static void bound_bias(const hinge_point *p, double g, hinge_kinds *k)
 {
-    double at = p->y - (p->f - bias); /* the b with y f = 1 */
+    double at = p->y - g; /* the b with y f = 1 */
     bool grows = p->kind != HINGE_NON_MARGIN_SV, falls = p->kind != HINGE_NO_SV;
     if (p->y > 0 ? grows : falls)
         k->bias_low = fmax(k->bias_low, at);
@@ -364,17 +364,18 @@ static void bound_bias(const hinge_point *p, double bias, hinge_kinds *k)
         k->bias_high = fmin(k->bias_high, at);
 }
 
-static void count_point(const hinge_point *p, double bias, hinge_kinds *k)
+/* Counts a point in. g, which is f - b, may be so much less than b that f does not tell it. */
+static void count_point(const hinge_point *p, double g, hinge_kinds *k)
 {
     k->n++;
     k->n_margin_sv += p->kind == HINGE_MARGIN_SV;
     k->n_non_margin_sv += p->kind == HINGE_NON_MARGIN_SV;
     k->n_slack[p->slack_class]++;
     k->sum_alpha += p->alpha;
-    k->norm2 += p->alpha * p->y * (p->f - bias);
+    k->norm2 += p->alpha * p->y * g;
     k->alpha_slackness = hg_larger(k->alpha_slackness, p->alpha / p->C * fabs(p->y * p->f - 1 + p->slack));
     k->slack_slackness = hg_larger(k->slack_slackness, (p->C - p->alpha) / p->C * p->slack);
-    bound_bias(p, bias, k);
+    bound_bias(p, g, k);
 }
 
 static hinge_status look_at_problem(const struct hg_problem *pr, size_t p, const hinge_model *m, const double *beta,
@@ -387,7 +388,7 @@ static hinge_status look_at_problem(const struct hg_problem *pr, size_t p, const
         memset(points, 0, pr->x.rows * sizeof *points);
     for (size_t i = 0; status == HINGE_OK && i < s.qp.n; i++) {
         hinge_point point = point_of(&s, i, k.bias, tolerance);
-        count_point(&point, k.bias, &k);
+        count_point(&point, s.g[i] * s.factor, &k);
         if (points != NULL)
             points[pr->order[s.subset[i]]] = point;
     }

@@ -403,6 +403,21 @@ static void range_of_b(void **state)
     assert_near(k.sum_alpha, 0.25, 1e-15);
 }
 
+/* A w so small that f does not tell it from b, which is 1 here: w = 2 C 1e-10. */
+static void small_w(void **state)
+{
+    struct set set = { 3, 1, (double[]){ -1e-10, 1e-10, 1e-10 }, (double[]){ -1, 1, 1 } };
+    hinge_params params = linear_params(0.125);
+    hinge_model *model = fit(&set, &params, NULL);
+    hinge_matrix x = set_matrix(&set);
+    hinge_kinds k;
+    double norm2;
+    assert_int_equal(hinge_model_norm2(model, 0, &norm2, NULL), HINGE_OK);
+    assert_int_equal(hinge_kinds_of(model, &x, set.y, &params, 0, 0, &k, NULL, NULL), HINGE_OK);
+    assert_near(norm2, 6.25e-22, 1e-33);
+    assert_near(k.norm2, 6.25e-22, 1e-33);
+}
+
 struct each {
     const hinge_model *model;
     const struct set *set;
@@ -724,7 +739,7 @@ int main(void)
         cmocka_unit_test(bounds_by_hand),
         cmocka_unit_test(radius_in_feature_space),
         cmocka_unit_test(kinds_of_numbers),
-        cmocka_unit_test(range_of_b),
+        cmocka_unit_test(range_of_b), cmocka_unit_test(small_w),
         cmocka_unit_test(kinds_of_models),
         cmocka_unit_test(kinds_refused),
         cmocka_unit_test(locating), cmocka_unit_test(locating_targets),
