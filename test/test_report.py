@@ -285,6 +285,11 @@ def other_tasks():
     run("train", "-q", "-c", 1e6, "-g", 1, "-e", 1e-5, "three", "m")
     r = report("m", "three")
     check("no coefficient at a bound: C is asked for", r["certified"] or "give -c" in r["why_not"])
+    write_data("tiny", [-1, 1, 1], [[-1e-10], [1e-10], [1e-10]])
+    run("train", "-q", "-t", 0, "-c", 0.125, "tiny", "m")
+    for options in (["-c", 0.125], ["-c", 0.01]):
+        near("w far less than b", report(*options, "m", "tiny")["problems"][0]["norm2"], 6.25e-22, 1e-30)
+    run("train", "-q", "-c", 1e6, "-g", 1, "-e", 1e-5, "three", "m")
 
     gram = [[rbf(1, a, b) for _, b in rows] for _, a in rows]
     with open("gram", "w") as file:

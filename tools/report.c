@@ -82,8 +82,9 @@ static void judge_problem(struct report *r, size_t p, double tolerance)
     free(margins);
 }
 
-/* ||w||^2 of each problem. Where the rows trained on are known, that is the sum of beta (f - b) over them, for any
- * kernel; otherwise kernel values of support vectors are computed, which a precomputed kernel does not have. */
+/* ||w||^2 of each problem of a model without a certificate, which tells it: by kernel values of support vectors.
+ * Precomputed kernels have none: there, it is the sum of beta (f - b) over the rows trained on, where these are known,
+ * from which a large b takes digits. */
 static void find_norms(struct report *r)
 {
     const hinge_model *model = r->s.model;
@@ -93,13 +94,11 @@ static void find_norms(struct report *r)
     for (size_t p = 0; p < n; p++) {
         struct two_class *t = &r->problems[p];
         size_t sides[2], first = 0;
-        if (!r->s.located) {
-            t->norm2 = hinge_model_norm2(model, p, &t->norm2, NULL) == HINGE_OK ? t->norm2 : NAN;
+        if (hinge_model_norm2(model, p, &t->norm2, NULL) == HINGE_OK)
             continue;
-        }
+        t->norm2 = r->s.located ? 0 : NAN;
         problem_classes(model, p, &sides[0], &sides[1]);
-        t->norm2 = 0;
-        for (size_t c = 0; c < hinge_model_n_classes(model); first += class_sv[c++]) {
+        for (size_t c = 0; r->s.located && c < hinge_model_n_classes(model); first += class_sv[c++]) {
             size_t row = sides[1] == SIZE_MAX ? p : c == sides[0] ? sides[1] - 1 : sides[0];
             if (sides[1] != SIZE_MAX && c != sides[0] && c != sides[1])
                 continue;
@@ -198,6 +197,7 @@ static int keep_kinds(void *arg, size_t problem, const hinge_kinds *kinds, const
     struct two_class *problems = arg;
     (void)points;
     problems[problem].kinds = *kinds;
+    problems[problem].norm2 = kinds->norm2;
     return 0;
 }
 
@@ -241,11 +241,12 @@ static void find_out(struct report *r, struct report_settings *s)
         r->problems = allocate(r->n_problems, sizeof *r->problems);
         for (size_t p = 0; p < r->n_problems; p++)
             judge_problem(r, p, s->tolerance);
-        find_norms(r);
     }
     if (!hinge_task_info(task)->regresses)
         confuse(r);
     certify(r, s);
+    if (r->problems && !r->certified)
+        find_norms(r);
     if (s->leave_one_out && !r->certified)
         die(EXIT_DATA, "--leave-one-out: %s", r->why);
     if (s->leave_one_out)
