@@ -20,12 +20,26 @@ double hg_sigmoid(double decision, double a, double b)
     return z >= 0 ? exp(-z) / (1 + exp(-z)) : 1 / (1 + exp(z));
 }
 
+/* A sigmoid to be fitted, of z = a f + b. */
 struct sigmoid {
     const double *decision;
     const bool *first;
     size_t n;
     double high, low; /* targets: not 1 and 0, but the posterior means under a uniform prior */
+    double middle, per_unit; /* f = (decision / 2 - middle) * per_unit: mean 0, mean size 1, however small C was */
 };
+
+/* Sets the unit of f; halves do not overflow. */
+static void choose_unit(struct sigmoid *s)
+{
+    double middle = 0, size = 0, n = (double)s->n;
+    for (size_t i = 0; i < s->n; i++)
+        middle += s->decision[i] / 2 / n;
+    for (size_t i = 0; i < s->n; i++)
+        size += fabs(s->decision[i] / 2 - middle) / n;
+    s->middle = middle;
+    s->per_unit = size > 1e-290 + 1e-12 * fabs(middle) ? 1 / size : 0; /* all the same, but for rounding */
+}
 
 /* The objective and its derivatives at a, b. */
 struct fit {
@@ -42,7 +56,8 @@ static struct fit look(const struct sigmoid *s, double a, double b)
         double product = 1;
         end = HG_MIN(s->n, first + FACTORS);
         for (size_t i = first; i < end; i++) {
-            double f = s->decision[i], z = f * a + b, t = s->first[i] ? s->high : s->low;
+            double f = (s->decision[i] / 2 - s->middle) * s->per_unit, z = f * a + b;
+            double t = s->first[i] ? s->high : s->low;
             double e = exp(-fabs(z)), r = 1 / (1 + e), rest = t - (z >= 0 ? e * r : r), pq = e * r * r;
             fit.loss += z >= 0 ? t * z : (t - 1) * z;
             product *= 1 + e;
@@ -57,17 +72,10 @@ static struct fit look(const struct sigmoid *s, double a, double b)
     return fit;
 }
 
-void hg_fit_sigmoid(const double *decision, const bool *first, size_t n, double *a, double *b)
+/* Minimises the loss, from a, b. */
+static void descend(const struct sigmoid *s, double *a, double *b)
 {
-    double n_first = 0;
-    for (size_t i = 0; i < n; i++)
-        n_first += first[i];
-    double n_second = (double)n - n_first;
-    struct sigmoid s = { decision, first, n, (n_first + 1) / (n_first + 2), 1 / (n_second + 2) };
-    /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): a and b are the caller's */
-    *a = 0;
-    *b = log((n_second + 1) / (n_first + 1));
-    struct fit fit = look(&s, *a, *b);
+    struct fit fit = look(s, *a, *b);
     for (int iteration = 0; iteration < 100; iteration++) {
         const double *g = fit.g, *h = fit.h;
         if (fabs(g[0]) < 1e-5 && fabs(g[1]) < 1e-5)
@@ -80,17 +88,33 @@ void hg_fit_sigmoid(const double *decision, const bool *first, size_t n, double 
             *b += db;
             return;
         }
-        struct fit other = look(&s, *a + da, *b + db);
+        struct fit other = look(s, *a + da, *b + db);
         while (!(other.loss < fit.loss + 1e-4 * step * slope)) { /* Armijo */
             step /= 2;
             if (step < 1e-10)
                 return; /* as good as the sums are */
-            other = look(&s, *a + step * da, *b + step * db);
+            other = look(s, *a + step * da, *b + step * db);
         }
         *a += step * da;
         *b += step * db;
         fit = other;
     }
+}
+
+void hg_fit_sigmoid(const double *decision, const bool *first, size_t n, double *a, double *b)
+{
+    double n_first = 0;
+    for (size_t i = 0; i < n; i++)
+        n_first += first[i];
+    double n_second = (double)n - n_first;
+    struct sigmoid s = { decision, first, n, (n_first + 1) / (n_first + 2), 1 / (n_second + 2), 0, 0 };
+    choose_unit(&s);
+    /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): a and b are the caller's */
+    *a = 0;
+    *b = log((n_second + 1) / (n_first + 1));
+    descend(&s, a, b);
+    *b -= *a * s.per_unit * s.middle;
+    *a *= s.per_unit / 2;
 }
 
 /* ---- coupling -------------------------------------------------------------------------------------------- */

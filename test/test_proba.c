@@ -102,6 +102,11 @@ static void fits_sigmoids(void **state)
         search(f, first, 500, &sa, &sb);
         assert_near(a, sa, 1e-5);
         assert_near(b, sb, 1e-5);
+        double value = f[7], far[500]; /* values that a small C leaves: they differ little, far from 0 */
+        for (size_t i = 0; i < 500; i++)
+            far[i] = 1 + 1e-9 * f[i];
+        hg_fit_sigmoid(far, first, 500, &a, &b);
+        assert_near(hg_sigmoid(far[7], a, b), hg_sigmoid(value, sa, sb), 1e-5);
     }
     /* separated: the targets keep the slope finite; and one class alone */
     for (size_t i = 0; i < 100; i++) {
@@ -116,10 +121,13 @@ static void fits_sigmoids(void **state)
     hg_fit_sigmoid(f, first, 100, &a, &b);
     assert_true(isfinite(a) && isfinite(b));
     assert_near(hg_sigmoid(f[0], a, b), 101.0 / 102, 1e-3);
-    memset(f, 0, sizeof f); /* all the same */
     first[0] = false;
-    hg_fit_sigmoid(f, first, 100, &a, &b);
-    assert_true(isfinite(a) && isfinite(b));
+    for (int zero = 0; zero < 2; zero++) { /* all the same, whose mean may be rounded */
+        for (size_t i = 0; i < 100; i++)
+            f[i] = zero ? 0 : 0.1;
+        hg_fit_sigmoid(f, first, 100, &a, &b);
+        assert_true(a == 0 && isfinite(b));
+    }
     assert_true(hg_sigmoid(1e308, -1, 0) == 1 && hg_sigmoid(-1e308, -1, 0) == 0);
 }
 
