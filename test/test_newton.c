@@ -3,6 +3,7 @@
  * degenerate problems, within budgets, stopped, and with any number of threads. Claims are checked in plain loops.
  */
 #include "backwards.h"
+#include "solver/smo/face.h"
 #include "solver/smo/newton.h"
 #include "support.h"
 
@@ -432,6 +433,34 @@ static void test_when(void **state)
     }
 }
 
+/* Where the work allowed is done before a system was solved, there is no step: what memory held in its place is not
+ * taken for one. */
+static void no_step_without_a_system(void **state)
+{
+    enum { N = 4 };
+    int stop = 0;
+    struct hg_halt halt = { .stop = &stop };
+    struct hg_inner in;
+    double decrease = 0;
+    assert_int_equal(hg_inner_init(&in, N, 1, false, 0, HINGE_F64, hg_loops(1), NULL), HINGE_OK);
+    in.q = N;
+    for (size_t k = 0; k < N; k++) {
+        ((double *)in.k)[k * in.ld + k] = 1;
+        in.off[0][k] = k % 2 == 0 ? -1 : 1;
+        in.lo[0][k] = -1;
+        in.hi[0][k] = 1;
+        hg_inner_take_diagonal(&in, k);
+    }
+    struct hg_face face = { .in = &in, .threads = 1, .halt = &halt, .most_work = 0 };
+    assert_int_equal(hg_face_init(&face, N), HINGE_OK);
+    face.first[0] = 1;
+    assert_true(hg_face_solve(&face, 1e-6, &decrease) == 2 && decrease == 0 && face.systems == 0);
+    for (size_t k = 0; k < N; k++)
+        assert_true(in.beta[0][k] == 0 && in.g[k] == 0);
+    hg_face_free(&face);
+    hg_inner_free(&in);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -442,6 +471,7 @@ int main(void)
         cmocka_unit_test(test_no_room),       cmocka_unit_test(test_threads_give_the_same_bits),
         cmocka_unit_test(test_stopped),       cmocka_unit_test(test_failing_source),
         cmocka_unit_test(test_when),
+        cmocka_unit_test(no_step_without_a_system),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

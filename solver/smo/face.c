@@ -451,11 +451,13 @@ static bool solve_face(struct hg_face *t, double tolerance, double *decrease)
     if (set_free(t, tolerance) == 0 || !prepare(t))
         return false;
     memcpy(t->g_trial, t->in->g, t->in->q * sizeof *t->g_trial);
-    bool whole = false, same_rows = true;
+    bool whole = false, has_first = false; /* t->first is a step of these rows of L */
     for (int k = 0; k < MAX_FIXES && !hg_face_is_over(t); k++) {
         solve(t);
-        if (k == 0)
+        if (k == 0) {
             memcpy(t->first, t->d, t->l.rows * sizeof *t->d);
+            has_first = true;
+        }
         size_t made = t->s.rows, leave = fix_leavers(t);
         whole = leave == 0;
         if (whole)
@@ -464,7 +466,7 @@ static bool solve_face(struct hg_face *t, double tolerance, double *decrease)
             if (!make_held(t, made, made + leave))
                 break;
         } else {
-            same_rows = false;
+            has_first = false;
             if (!prepare(t))
                 break;
         }
@@ -478,7 +480,7 @@ static bool solve_face(struct hg_face *t, double tolerance, double *decrease)
         if (balance(t) && take(t, decrease))
             return true;
     }
-    return same_rows && take_part(t, decrease);
+    return has_first && take_part(t, decrease);
 }
 
 /* ---- a block ----------------------------------------------------------------------------------------------------- */
