@@ -643,6 +643,11 @@ static void scores_regression_by_definition(void **state)
         assert_near(point->score[HINGE_SCORE_R2], 1 - mse / (square - mean * mean), 1e-9);
         assert_true(mse >= selection->best->score[HINGE_SCORE_MSE]);
     }
+    for (size_t i = 0; i < set.n; i++) /* equal targets have no variance, whatever their mean is rounded to */
+        set.y[i] = 0.1;
+    selection = choose(&set, &params, &options);
+    for (size_t k = 0; k < selection->n_points; k++)
+        assert_true(isnan(selection->points[k].score[HINGE_SCORE_R2]));
 }
 
 /* ---- The choice -------------------------------------------------------------------------------------------------- */

@@ -189,10 +189,11 @@ static void score_targets(const struct sample *m, double *score)
 {
     const double *y = m->s->y;
     double mean = 0, variance = 0, square = 0, absolute = 0, pinball = 0, n = (double)m->n;
+    double one = y[m->row[0]]; /* from which equal targets differ by 0, whatever their mean is rounded to */
     for (size_t i = 0; i < m->n; i++)
-        mean += y[m->row[i]] / n;
+        mean += (y[m->row[i]] - one) / n;
     for (size_t i = 0; i < m->n; i++) {
-        double away = y[m->row[i]] - mean, miss = y[m->row[i]] - m->prediction[m->row[i]];
+        double away = y[m->row[i]] - one - mean, miss = y[m->row[i]] - m->prediction[m->row[i]];
         variance += away * away / n;
         square += miss * miss / n;
         absolute += fabs(miss) / n;
