@@ -391,13 +391,15 @@ static hinge_status call_then(struct hg_run *r, hinge_error *err)
 {
     r->first.qp = r->qp;
     r->first.rounds = r->report->rounds;
-    r->first.g = hg_alloc(r->n, sizeof *r->first.g);
-    if (r->first.g == NULL)
+    r->first.error = r->report->error;
+    memcpy(r->first.bias, r->res->bias, sizeof r->first.bias);
+    if (!HG_ROOM(HG_ARRAY(r->first.g, r->n), HG_ARRAY(r->first.known, r->n), HG_ARRAY(r->first.beta, r->n)))
         return hg_fail(err, HINGE_ENOMEM, "no memory for a gradient of %zu examples", r->n);
     for (size_t at = 0; at < r->n; at++)
         r->first.g[r->active.point[at]] = r->active.g[at];
     hinge_status status = r->opt->then(r->opt->then_arg, r, r->first.g, r->res, err);
     hg_free(r->first.g);
+    r->first.g = NULL;
     return status;
 }
 
@@ -416,9 +418,15 @@ static hinge_status start_again(struct hg_run *r)
     r->active.m = r->n;
     r->w.n_moved = 0;
     hg_gather(r->first.g, sizeof *r->active.g, r->active.point, r->n, r->active.g);
+    memcpy(r->first.known, r->first.g, r->n * sizeof *r->first.g);
+    for (size_t at = 0; at < r->n; at++) {
+        r->first.beta[r->active.point[at]] = hg_qp_beta(r->first.qp, r->active.point[at]);
+        hg_set_offsets(r, at);
+    }
+    hg_rest_far(r);
     for (size_t at = 0; at < r->n && status == HINGE_OK; at++) {
         uint32_t i = r->active.point[at];
-        double delta = hg_qp_beta(r->qp, i) - hg_qp_beta(r->first.qp, i);
+        double delta = hg_qp_beta(r->qp, i) - r->first.beta[i];
         if (delta != 0)
             r->w.moved[r->w.n_moved++] = (struct hg_move){ i, (uint32_t)at, delta, 0, NULL };
         if (r->w.n_moved == r->w.q || (at + 1 == r->n && r->w.n_moved > 0)) {

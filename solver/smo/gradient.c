@@ -24,9 +24,32 @@ hinge_status hg_first_gradient(struct hg_run *r)
     return hg_note_torn(r, status);
 }
 
+/* Lists where beta differs from that whose g is known, and by how much. */
+static size_t find_changes(struct hg_run *r)
+{
+    size_t count = 0;
+    for (size_t at = 0; at < r->n; at++) {
+        uint32_t i = r->active.point[at];
+        double change = hg_qp_beta(r->qp, i) - r->first.beta[i];
+        r->spare.point[count] = i;
+        r->spare.coef[count] = change;
+        count += change != 0;
+    }
+    return count;
+}
+
+void hg_note_known(struct hg_run *r)
+{
+    for (size_t at = 0; at < r->n && r->first.g != NULL; at++) {
+        r->first.known[r->active.point[at]] = r->active.g[at];
+        r->first.beta[r->active.point[at]] = hg_qp_beta(r->qp, r->active.point[at]);
+    }
+}
+
 hinge_status hg_compute_gradient(struct hg_run *r, struct hg_rows *source, size_t first, bool backwards)
 {
-    size_t n_sv = hg_qp_support(r->qp, r->active.point, r->spare.point, r->spare.coef);
+    bool goes_on = r->first.g != NULL && first > 0 && source == r->rows;
+    size_t n_sv = goes_on ? find_changes(r) : hg_qp_support(r->qp, r->active.point, r->spare.point, r->spare.coef);
     struct hg_how how = hg_store_how(&r->store);
     r->doubts.unseen = first == 0 ? 0 : r->doubts.unseen;
     for (size_t k = 0, last = n_sv; backwards && k + 1 < last--; k++) {
@@ -38,7 +61,10 @@ hinge_status hg_compute_gradient(struct hg_run *r, struct hg_rows *source, size_
         r->spare.coef[last] = coef;
     }
     const struct hg_active *a = &r->active;
-    memset(a->g + first, 0, (a->m - first) * sizeof *a->g);
+    if (goes_on)
+        hg_gather(r->first.known, sizeof *a->g, a->point + first, a->m - first, a->g + first);
+    else
+        memset(a->g + first, 0, (a->m - first) * sizeof *a->g);
     return hg_rows_apply(source, r->spare.point, n_sv, r->spare.coef, a->point + first, a->m - first, a->g + first,
                          &how);
 }

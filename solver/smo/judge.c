@@ -8,6 +8,7 @@
 #include <string.h>
 
 enum {
+    ERRS_MORE = 8, /* times the error of the first problem is more than another one near its solution has */
     AHEAD = 20,    /* times the violation to be reached: the error of rows is looked at */
     MAX_CHECKS = 8 /* that find the violation larger than it seemed, before the gradient is corrected */
 };
@@ -189,6 +190,10 @@ static hinge_status verify(struct hg_run *r)
     bool proven = false;
     if (r->active.m < r->n)
         return judge_changed(r, hg_wake(r));
+    if (r->first.g != NULL && r->report->corrections == 0 && ERRS_MORE * r->first.error <= eps) {
+        r->report->error = r->first.error; /* of the solution near which this one is */
+        return end_with(r, HINGE_CONVERGED);
+    }
     HG_TRY(hg_prove(r, &proven));
     if (hg_is_stopped(r))
         return judge_changed(r, HINGE_OK);

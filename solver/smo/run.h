@@ -133,7 +133,9 @@ struct hg_spare {
 
 struct hg_first { /* the problem that the run was made for, once it is solved: others go on from it */
     const struct hg_qp *qp;
-    double *g;       /* [n] K beta there, by point */
+    double *g;       /* [n] K beta there, by point; NULL: it is not solved yet */
+    double bias[2], error; /* of its F, as it was proven */
+    double *known, *beta; /* [n] by point: K beta of this beta, on the way of the other: points at rest go on from it */
     uint64_t rounds; /* of it and of the others so far: the ages of rows and of W go on */
 };
 
@@ -258,6 +260,12 @@ double hg_recompute_objective(struct hg_run *r);
 /* Shrinks once the work wasted on points at rest exceeds what their gradient will cost in the end: then the whole costs
  * at most twice what it would with foresight. */
 void hg_consider_shrinking(struct hg_run *r);
+
+/* Notes g, of all points, as known. */
+void hg_note_known(struct hg_run *r);
+
+/* Lets points rest at the start of a problem near another one's solution: those that are far from violating there. */
+void hg_rest_far(struct hg_run *r);
 
 /* Computes the gradient of the points at rest, and the violation of all; those that violate become active again. */
 hinge_status hg_wake(struct hg_run *r);

@@ -50,6 +50,31 @@ static void shrink(struct hg_run *r)
     r->active.waste = 0;
 }
 
+void hg_rest_far(struct hg_run *r)
+{
+    struct hg_active *a = &r->active;
+    struct hg_candidate *slack = r->spare.candidates;
+    size_t kept = r->n / 6 + hg_qp_support(r->first.qp, NULL, NULL, NULL);
+    if (!r->opt->shrinking || r->store.cache.n_slots > 0 || kept > r->n / 4 * 3 || r->w.q == r->n)
+        return;
+    for (size_t at = 0; at < r->n; at++) {
+        double least = INFINITY;
+        for (int l = 0; l < r->qp->layers; l++)
+            least = HG_MIN(least, HG_MIN(a->g[at] + a->up[l][at] + r->first.bias[l],
+                                         -r->first.bias[l] - a->g[at] - a->down[l][at]));
+        slack[at] = (struct hg_candidate){ least, at, (uint32_t)at };
+    }
+    hg_worst_first(slack, r->n, kept);
+    double far = 0;
+    for (size_t k = 0; k < kept; k++)
+        far = HG_MAX(far, slack[k].value);
+    for (int l = 0; l < r->qp->layers; l++) {
+        a->extremes[l].high = far - r->first.bias[l];
+        a->extremes[l].low = -far - r->first.bias[l];
+    }
+    shrink(r);
+}
+
 /* Returns the source of the gradient of points at rest: where g was corrected once, or is Newton's, the one in f64
  * again. */
 static struct hg_rows *waking_source(const struct hg_run *r)
@@ -82,6 +107,7 @@ hinge_status hg_wake_all(struct hg_run *r)
     for (size_t at = old; at < r->n; at++)
         hg_set_offsets(r, at);
     r->course.best = INFINITY;
+    hg_note_known(r);
     hg_scan(r);
     return HINGE_OK;
 }
