@@ -14,6 +14,7 @@ enum {
     MAX_EXACT = 8        /* by those, before the run has stalled */
 };
 static const double SLACK = 1.05; /* of eps, for the violation in f64 */
+static const double LEAST_FALL = 1e-9; /* of an objective that falls, of itself */
 
 /* ---- sums over tiles --------------------------------------------------------------------------------------------- */
 
@@ -229,6 +230,7 @@ static void free_block(struct hm_run *r)
     hm_free_grams(r->points.part, r->points.n_parts);
     r->report.rows_evicted += r->cache.evicted;
     hg_cache_free(&r->cache);
+    hg_face_free(&r->w.face);
     hg_inner_free(&r->w.inner);
     hg_free((void *)r->slots.others.data);
     hg_free(r->slots.number);
@@ -260,7 +262,7 @@ static hinge_status start(struct hm_run *r, struct hm_watch *watch, hinge_error 
         HG_TRY(hm_compute_gradient(r, err));
     r->report.corrections = 0;
     r->course.target = r->params->eps;
-    r->course.best = INFINITY;
+    r->course.best = r->course.objective = INFINITY;
     r->course.patience = HG_STALL_ROUNDS + r->n_all / r->w.q;
     r->report.error = NAN;
     for (size_t at = 0; at < r->points.n; at++)
@@ -286,7 +288,7 @@ static void form_objective(const struct hm_run *r, size_t at, size_t n, double *
 }
 
 /* Objective, bounded points, and the thresholds as hg_qp_bias has them. */
-static void conclude(struct hm_run *r)
+static void sum_up(struct hm_run *r)
 {
     double sum[HM_REALS];
     hm_sum_tiles(r, form_objective, 6, sum);
@@ -298,6 +300,11 @@ static void conclude(struct hm_run *r)
                      : sum[3 + 2 * l] > 0.5  ? -sum[2 + 2 * l] / rint(sum[3 + 2 * l])
                                              : hg_middle_bias(e->high, e->low);
     }
+}
+
+static void conclude(struct hm_run *r)
+{
+    sum_up(r);
     r->report.rows_evicted += r->cache.evicted;
     r->report.phase.certificate += r->last.spent[HM_CHECKS];
     r->report.precision = r->type == HINGE_F32 ? HINGE_PRECISION_F32 : HINGE_PRECISION_F64;
@@ -369,13 +376,25 @@ static hinge_status verify(struct hm_run *r, bool *done, hinge_error *err)
     return take_f64(r, done, err);
 }
 
-/* No progress for long, or so it seems by a g that rows may have led astray. */
+/* Says whether more rounds would be too many, whatever they gain. */
+static bool has_worked_enough(const struct hm_run *r)
+{
+    return hg_is_work_enough(&r->report, r->n_all, (double)r->report.rows_computed * (double)r->n_all);
+}
+
+/* No smaller violation for long, or so it seems by a g that rows may have led astray. Where the objective falls all the
+ * same, as at a large C, that is progress. */
 static hinge_status look_back(struct hm_run *r, bool *done, hinge_error *err)
 {
+    double before = r->course.objective;
     HG_TRY(look_again(r, err));
+    sum_up(r);
+    r->course.objective = r->report.objective;
     r->report.outcome = HINGE_CONVERGED;
     *done = r->report.violation <= r->params->eps;
-    return *done ? HINGE_OK : take_f64(r, done, err);
+    if (*done || (before - r->report.objective > LEAST_FALL * fabs(r->report.objective) && !has_worked_enough(r)))
+        return HINGE_OK;
+    return take_f64(r, done, err);
 }
 
 /* A line of what the round took, where that is wanted: HM_ROUNDS names its columns. */
@@ -417,7 +436,7 @@ static hinge_status judge(struct hm_run *r, bool *done, hinge_error *err)
         c->best = r->report.violation;
         c->best_round = r->report.rounds;
     }
-    if (!*done && r->report.rounds - c->best_round > c->patience) {
+    if (!*done && (has_worked_enough(r) || r->report.rounds - c->best_round > c->patience)) {
         HG_TRY(look_back(r, done, err));
         hm_lap(r, HM_CHECKS);
         c->best = INFINITY;

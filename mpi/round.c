@@ -238,26 +238,35 @@ static hinge_status load_block(struct hm_run *r)
     return hg_fill_fresh(&r->w, &part->gram.super, rows, r->w.n_fresh, r->slots.ids, NULL);
 }
 
+/* Systems in W ask for no stop: all ranks are to do the same. */
 static void solve_block(struct hm_run *r)
 {
+    const hinge_params *p = r->params;
     struct hg_inner *in = &r->w.inner;
     bool whole = r->w.n == r->n_all;
-    double eps = r->params->eps;
-    uint64_t cap = 40 * (uint64_t)r->w.n + 4096, most = r->params->max_iter;
+    struct hg_aim aim = { .target = whole ? p->eps : p->eps / 2,
+                          .shrink = whole ? 0 : 0.1,
+                          .whole = whole,
+                          .most_steps = p->max_iter == 0 ? UINT64_MAX
+                                                         : p->max_iter - HG_MIN(p->max_iter, r->report.iterations),
+                          .face_bytes = p->newton ? r->memory : 0 };
+    struct hg_inner_result done = { 0 };
+    uint64_t made[2] = { 0, 0 };
     for (int l = 0; l < r->qp.layers; l++)
         memcpy(r->w.before[l], in->beta[l], r->w.n * sizeof(double));
-    if (most > 0)
-        cap = HG_MIN(cap, most - HG_MIN(most, r->report.iterations));
-    struct hg_inner_result done = { 0 };
-    if (!r->mixed || r->net->rank == 0)
-        done = hg_inner_solve(in, whole ? eps : eps / 2, whole ? 0 : 0.1, whole, cap);
+    if (!r->mixed || r->net->rank == 0) {
+        done = hg_solve_w(&r->w, &aim);
+        made[0] = done.steps;
+        made[1] = r->w.face.systems;
+    }
     if (r->mixed) {
-        r->net->broadcast(r->net, &done.steps, sizeof done.steps, 0);
+        r->net->broadcast(r->net, made, sizeof made, 0);
         for (int l = 0; l < r->qp.layers; l++)
             r->net->broadcast(r->net, in->beta[l], r->w.n * sizeof(double), 0);
     }
-    r->report.iterations += done.steps;
-    r->last.steps = done.steps;
+    r->report.iterations += made[0];
+    r->report.newton_steps += made[1];
+    r->last.steps = made[0];
 }
 
 /* ---- the gradient ------------------------------------------------------------------------------------------------ */

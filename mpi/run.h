@@ -96,6 +96,7 @@ struct hm_course {
     double best;           /* least violation so far, */
     uint64_t best_round;   /* the round it was seen in, and */
     uint64_t patience;     /* how many may come without a better one */
+    double objective;      /* when g was last made anew for want of one */
 };
 
 /* What the last round took. */

@@ -21,12 +21,11 @@ static uint64_t most_steps(size_t n)
     return HG_MIN(5000 * ((uint64_t)n + 100), 10000000 + 1000 * (uint64_t)n);
 }
 
-bool hg_has_worked_enough(const struct hg_run *r)
+bool hg_is_work_enough(const hinge_report *report, size_t n, double columns)
 {
-    uint64_t n = (uint64_t)r->n;
-    return r->report->iterations >= most_steps(r->n) ||
-           r->report->rounds >= HG_MAX((uint64_t)100000, 100000000 / HG_MAX(n, (uint64_t)1)) ||
-           (double)r->res->columns_computed >= (double)n * (1e5 + 250 * (double)n);
+    uint64_t most_rounds = HG_MAX((uint64_t)100000, 100000000 / HG_MAX((uint64_t)n, (uint64_t)1));
+    return report->iterations >= most_steps(n) || report->rounds >= most_rounds ||
+           columns >= (double)n * (1e5 + 250 * (double)n);
 }
 
 /* ---- set-up ------------------------------------------------------------------------------------------------------ */
@@ -149,56 +148,61 @@ enum {
     FACES_WORTH = 3  /* so many times their work for systems */
 };
 
-static uint64_t steps_left(const struct hg_run *r)
+/* Makes room for systems in W, where they may be solved there. Buys: cadata, eps-SVR, gamma = 1/2, C = 8,192: a third of
+ * the time, a fifth of the rows (doc/tried.md). newton_bytes = 0 leaves them out. */
+static bool has_faces(struct hg_w *w, const struct hg_aim *aim)
 {
-    return r->opt->max_iter == 0 ? UINT64_MAX : r->opt->max_iter - HG_MIN(r->opt->max_iter, r->report->iterations);
-}
-
-/* Where steps on two entries do not get done with W in time, systems of all its free entries do. Buys: cadata,
- * eps-SVR, gamma = 1/2, C = 8,192: a third of the time, a fifth of the rows (doc/tried.md). newton_bytes = 0 leaves
- * them out. */
-static bool may_use_faces(struct hg_run *r)
-{
-    struct hg_w *w = &r->w;
-    size_t bytes = hg_face_bytes(w->q, r->qp->layers), rows = r->store.cache.most_bytes;
-    bool has_room = r->opt->newton_bytes >= bytes && r->opt->newton_bytes - bytes >= rows;
-    if (r->qp->no_sum || w->inner.type != HINGE_F64 || !has_room)
+    size_t bytes = hg_face_bytes(w->q, w->inner.layers);
+    if (w->inner.no_sum || w->inner.type != HINGE_F64 || aim->face_bytes < bytes)
         return false;
     if (w->face.low != NULL)
         return true;
-    w->face = (struct hg_face){ .in = &w->inner, .threads = 1, .halt = &r->halt };
+    w->face = (struct hg_face){ .in = &w->inner, .threads = 1, .halt = aim->halt };
     if (hg_face_init(&w->face, w->q) != HINGE_OK)
         return false;
     w->face_bytes = bytes;
     return true;
 }
 
-static struct hg_inner_result solve_inside(struct hg_run *r, bool whole)
+struct hg_inner_result hg_solve_w(struct hg_w *w, const struct hg_aim *aim)
 {
-    struct hg_inner *in = &r->w.inner;
-    struct hg_face *face = &r->w.face;
-    double shrink = whole ? 0 : r->opt->close ? 0.02 : 0.1; /* near a solution what W leaves draws others in */
-    double target = whole ? r->course.target : r->course.target / 2, n = (double)r->w.n;
-    uint64_t left = steps_left(r), most = HG_MIN(left, MOST_STEPS * (uint64_t)r->w.n + 4096);
-    uint64_t some = HG_MIN(most, FEW_STEPS * (uint64_t)r->w.n + 1024);
-    struct hg_inner_result done = hg_inner_solve(in, target, shrink, whole, some);
+    struct hg_face *face = &w->face;
+    double n = (double)w->n;
+    uint64_t most = HG_MIN(aim->most_steps, MOST_STEPS * (uint64_t)w->n + 4096);
+    uint64_t some = HG_MIN(most, FEW_STEPS * (uint64_t)w->n + 1024);
+    struct hg_inner_result done = hg_inner_solve(&w->inner, aim->target, aim->shrink, aim->whole, some);
     face->systems = face->steps = 0;
     face->work = 0;
-    if (!(done.violation > done.target) || done.steps < some || some == left)
+    if (!(done.violation > done.target) || done.steps < some || some == aim->most_steps)
         return done;
-    if (may_use_faces(r)) {
-        face->max_steps = left == UINT64_MAX ? 0 : left - done.steps;
+    if (has_faces(w, aim)) {
+        face->max_steps = aim->most_steps == UINT64_MAX ? 0 : aim->most_steps - done.steps;
         face->most_work = FACES_WORTH * 4 * MOST_STEPS * n * n;
         done.violation = hg_face_solve(face, done.target, &done.decrease);
         done.steps += face->steps + face->systems;
-        r->report->newton_steps += face->systems;
     } else {
-        struct hg_inner_result more = hg_inner_solve(in, done.target, 0, whole, most - some);
+        struct hg_inner_result more = hg_inner_solve(&w->inner, done.target, 0, aim->whole, most - some);
         done.violation = more.violation;
         done.decrease += more.decrease;
         done.steps += more.steps;
-        r->w.unsolved += more.violation > done.target;
+        w->unsolved += more.violation > done.target;
     }
+    return done;
+}
+
+/* W is solved to half of the violation wanted, but to all of it where W is all there is. */
+static struct hg_inner_result solve_inside(struct hg_run *r, bool whole)
+{
+    size_t rows = r->store.cache.most_bytes, newton = r->opt->newton_bytes;
+    uint64_t made = r->report->iterations, most = r->opt->max_iter;
+    struct hg_aim aim = { .target = whole ? r->course.target : r->course.target / 2,
+                          .shrink = whole ? 0 : r->opt->close ? 0.02 : 0.1, /* near a solution W draws others in */
+                          .whole = whole,
+                          .most_steps = most == 0 ? UINT64_MAX : most - HG_MIN(most, made),
+                          .face_bytes = newton - HG_MIN(newton, rows),
+                          .halt = &r->halt };
+    struct hg_inner_result done = hg_solve_w(&r->w, &aim);
+    r->report->newton_steps += r->w.face.systems;
     return done;
 }
 

@@ -19,7 +19,7 @@ struct hg_triangle {
 struct hg_face {
     struct hg_inner *in;     /* K_AA in f64; beta and g on A, in->q points */
     int threads;
-    const struct hg_halt *halt; /* its stop is not NULL */
+    const struct hg_halt *halt; /* its stop is not NULL; or NULL: nobody stops it */
     uint64_t max_steps;      /* systems and steps together; 0: no limit */
     double most_work;        /* that a block may take, in reads of an f32 value from memory (0.3 ns) */
     void (*progress)(void *arg, double violation); /* after every face, or NULL; violation: of the block */
@@ -55,7 +55,7 @@ void hg_face_free(struct hg_face *face);
 
 static inline bool hg_face_halted(const struct hg_face *f)
 {
-    return hg_poll_halt(f->halt);
+    return f->halt != NULL && hg_poll_halt(f->halt);
 }
 
 /* Returns whether steps end here: the caller says so, or the steps allowed are made, or the work is done. */
@@ -68,10 +68,5 @@ static inline bool hg_face_is_over(const struct hg_face *f)
 /* Solves the block that is in face->in until its violation, which it returns, is at most target, or steps no longer
  * gain. *decrease += what the objective falls by. */
 double hg_face_solve(struct hg_face *face, double target, double *decrease);
-
-static inline bool hg_is_inside(const struct hg_qp *qp, double b, int l, size_t i)
-{
-    return b > qp->lo[l][i] && b < qp->hi[l][i] && (qp->kink == 0 || b != 0);
-}
 
 #endif

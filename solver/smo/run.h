@@ -213,6 +213,20 @@ void hg_renew_block(struct hg_run *r);
 /* Sets r->active.up and r->active.down at a position, by beta there. */
 void hg_set_offsets(struct hg_run *r, size_t at);
 
+/* What is asked of a solve on W alone. */
+struct hg_aim {
+    double target;       /* the violation to be reached, */
+    double shrink;       /* or this share of the one that W has, if that is more */
+    bool whole;          /* W is all points */
+    uint64_t most_steps; /* UINT64_MAX: no limit */
+    size_t face_bytes;   /* room that systems may take; 0: none are solved */
+    const struct hg_halt *halt; /* of systems, as struct hg_face has it */
+};
+
+/* Solves on W, inner.beta and inner.g, by steps of two entries; where these do not get done in time, by systems of all
+ * free entries (face.h), or by more steps where there are none. Steps count systems too, which w->face.systems tells. */
+struct hg_inner_result hg_solve_w(struct hg_w *w, const struct hg_aim *aim);
+
 /* Solves on W; leaves the points that moved in r->w.moved. Where W is all points, g is up to date too. */
 void hg_solve_block(struct hg_run *r);
 
@@ -224,8 +238,14 @@ double hg_change_of_objective(const struct hg_run *r);
 void hg_tidy(struct hg_run *r);
 
 /* Says whether more steps are made than any problem is known to take; or more rounds, each of which looks at all points
- * however small the working set that was asked for; or more rows, which a cache of a few makes again and again. */
-bool hg_has_worked_enough(const struct hg_run *r);
+ * however small the working set that was asked for; or more rows, which a cache of a few makes again and again.
+ * columns: kernel values computed for them. */
+bool hg_is_work_enough(const hinge_report *report, size_t n, double columns);
+
+static inline bool hg_has_worked_enough(const struct hg_run *r)
+{
+    return hg_is_work_enough(r->report, r->n, (double)r->res->columns_computed);
+}
 
 /* Tells options.progress, which may stop the run. */
 void hg_report_progress(struct hg_run *r);
