@@ -263,7 +263,7 @@ static hinge_status start(struct hm_run *r, struct hm_watch *watch, hinge_error 
     r->report.corrections = 0;
     r->course.target = r->params->eps;
     r->course.best = r->course.objective = INFINITY;
-    r->course.patience = HG_STALL_ROUNDS + r->n_all / r->w.q;
+    r->course.patience = r->w.q == r->n_all ? (uint64_t)HG_STALL_WHOLE : HG_STALL_ROUNDS + r->n_all / r->w.q;
     r->report.error = NAN;
     for (size_t at = 0; at < r->points.n; at++)
         hm_set_offsets(r, at);
@@ -339,6 +339,8 @@ static hinge_status take_f64(struct hm_run *r, bool *done, hinge_error *err)
         return HINGE_OK;
     free_block(r);
     r->type = HINGE_F64;
+    r->course.earlier = r->report;
+    r->course.objective = INFINITY;
     return make_block(r, err);
 }
 
@@ -376,10 +378,14 @@ static hinge_status verify(struct hm_run *r, bool *done, hinge_error *err)
     return take_f64(r, done, err);
 }
 
-/* Says whether more rounds would be too many, whatever they gain. */
+/* Says whether more rounds by rows of this type would be too many, whatever they gain. */
 static bool has_worked_enough(const struct hm_run *r)
 {
-    return hg_is_work_enough(&r->report, r->n_all, (double)r->report.rows_computed * (double)r->n_all);
+    const hinge_report *before = &r->course.earlier;
+    hinge_report since = { .iterations = r->report.iterations - before->iterations,
+                           .rounds = r->report.rounds - before->rounds };
+    return hg_is_work_enough(&since, r->n_all,
+                             (double)(r->report.rows_computed - before->rows_computed) * (double)r->n_all);
 }
 
 /* No smaller violation for long, or so it seems by a g that rows may have led astray. Where the objective falls all the
@@ -389,7 +395,7 @@ static hinge_status look_back(struct hm_run *r, bool *done, hinge_error *err)
     double before = r->course.objective;
     HG_TRY(look_again(r, err));
     sum_up(r);
-    r->course.objective = r->report.objective;
+    r->course.objective = HG_MIN(before, r->report.objective);
     r->report.outcome = HINGE_CONVERGED;
     *done = r->report.violation <= r->params->eps;
     if (*done || (before - r->report.objective > LEAST_FALL * fabs(r->report.objective) && !has_worked_enough(r)))

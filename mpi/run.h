@@ -96,7 +96,8 @@ struct hm_course {
     double best;           /* least violation so far, */
     uint64_t best_round;   /* the round it was seen in, and */
     uint64_t patience;     /* how many may come without a better one */
-    double objective;      /* when g was last made anew for want of one */
+    double objective;      /* the least, when g was made anew for want of one */
+    hinge_report earlier;  /* what rows in f32 had taken when those in f64 began */
 };
 
 /* What the last round took. */

@@ -210,6 +210,35 @@ static void test_coarse_rows(void **state)
     }
 }
 
+/* At a large C the violation rises for hundreds of rounds while the objective falls, and working sets are solved by
+ * systems of their free entries, on all ranks alike. */
+static void test_large_C(void **state)
+{
+    struct set set = set_regression(9, 1100, 4);
+    hinge_params params = params_for(HINGE_EPSILON_SVR, hinge_kernel_rbf(0.5), 2000);
+    params.eps = 0.1;
+    params.p = 0.05;
+    params.precision = HINGE_PRECISION_F64;
+    double optimum = 0;
+    hinge_report report;
+    (void)fit(&set, &params, &report);
+    optimum = report.objective;
+    for (size_t q = 64; q <= 128; q += 64) {
+        struct training one = training_of(&set, params), two;
+        one.params.working_set = q;
+        two = one;
+        run_ranks(1, train_rank, &one);
+        assert_int_equal(one.report.outcome, HINGE_CONVERGED);
+        assert_true(one.certificate.kkt <= 1.06 * params.eps);
+        assert_close(one.report.objective, optimum, 0.01);
+        if (q == 64)
+            continue;
+        assert_true(one.report.newton_steps > 0);
+        run_ranks(2, train_rank, &two);
+        assert_same_model(one.model, two.model);
+    }
+}
+
 static void test_other_tasks(void **state)
 {
     const double labels[] = { 4, -1, 2 };
@@ -605,6 +634,7 @@ int main(void)
         cmocka_unit_test(test_two_classes),
         cmocka_unit_test(test_other_tasks),
         cmocka_unit_test(test_coarse_rows),
+        cmocka_unit_test(test_large_C),
         cmocka_unit_test(test_calibration),
         cmocka_unit_test(test_start),
         cmocka_unit_test_setup_teardown(test_two_collectives, make_folder, remove_folder),

@@ -148,8 +148,8 @@ enum {
     FACES_WORTH = 3  /* so many times their work for systems */
 };
 
-/* Makes room for systems in W, where they may be solved there. Buys: cadata, eps-SVR, gamma = 1/2, C = 8,192: a third of
- * the time, a fifth of the rows (doc/tried.md). newton_bytes = 0 leaves them out. */
+/* Makes room for systems in W, where they may be solved there. Buys: cadata, eps-SVR, gamma = 1/2, C = 8,192: a third
+ * of the time, a fifth of the rows (doc/tried.md). newton_bytes = 0 leaves them out. */
 static bool has_faces(struct hg_w *w, const struct hg_aim *aim)
 {
     size_t bytes = hg_face_bytes(w->q, w->inner.layers);

@@ -224,7 +224,8 @@ struct hg_aim {
 };
 
 /* Solves on W, inner.beta and inner.g, by steps of two entries; where these do not get done in time, by systems of all
- * free entries (face.h), or by more steps where there are none. Steps count systems too, which w->face.systems tells. */
+ * free entries (face.h), or by more steps where there are none. Steps count systems too, as many as w->face.systems
+ * tells. */
 struct hg_inner_result hg_solve_w(struct hg_w *w, const struct hg_aim *aim);
 
 /* Solves on W; leaves the points that moved in r->w.moved. Where W is all points, g is up to date too. */
