@@ -40,9 +40,12 @@ static size_t find_changes(struct hg_run *r)
 
 void hg_note_known(struct hg_run *r)
 {
-    for (size_t at = 0; at < r->n && r->first.g != NULL; at++) {
-        r->first.known[r->active.point[at]] = r->active.g[at];
-        r->first.beta[r->active.point[at]] = hg_qp_beta(r->qp, r->active.point[at]);
+    if (r->first.g == NULL)
+        return;
+    for (size_t at = 0; at < r->n; at++) {
+        uint32_t i = r->active.point[at];
+        r->first.known[i] = r->active.g[at];
+        r->first.beta[i] = hg_qp_beta(r->qp, i);
     }
 }
 

@@ -190,10 +190,8 @@ static hinge_status verify(struct hg_run *r)
     bool proven = false;
     if (r->active.m < r->n)
         return judge_changed(r, hg_wake(r));
-    if (r->first.g != NULL && r->report->corrections == 0 && ERRS_MORE * r->first.error <= eps) {
-        r->report->error = r->first.error; /* of the solution near which this one is */
-        return end_with(r, HINGE_CONVERGED);
-    }
+    if (r->first.g != NULL && r->report->corrections == 0 && ERRS_MORE * r->first.error <= eps)
+        return end_with(r, HINGE_CONVERGED); /* the error stays unknown: that of this problem is not measured */
     HG_TRY(hg_prove(r, &proven));
     if (hg_is_stopped(r))
         return judge_changed(r, HINGE_OK);

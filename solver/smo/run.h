@@ -282,7 +282,7 @@ double hg_recompute_objective(struct hg_run *r);
  * at most twice what it would with foresight. */
 void hg_consider_shrinking(struct hg_run *r);
 
-/* Notes g, of all points, as known. */
+/* Notes g, of all points, as known, where there is a first problem. */
 void hg_note_known(struct hg_run *r);
 
 /* Lets points rest at the start of a problem near another one's solution: those that are far from violating there. */
