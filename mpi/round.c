@@ -320,11 +320,10 @@ static double delta_of(const struct hm_run *r, size_t k)
 static hinge_status update_gradient(struct hm_run *r)
 {
     uint32_t *missing = r->w.fresh + r->w.q;
-    size_t width;
     r->last.moved = r->last.made = 0;
     for (uint32_t k = 0; k < r->w.n; k++) {
         double delta = delta_of(r, k);
-        void *row = delta != 0 ? hg_cache_get(&r->cache, (uint32_t)r->slots.number[k], r->report.rounds, &width) : NULL;
+        void *row = delta != 0 ? hg_cache_get(&r->cache, (uint32_t)r->slots.number[k], r->report.rounds) : NULL;
         if (row != NULL)
             add_moved(r, k, delta, row);
         else if (delta != 0)

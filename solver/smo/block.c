@@ -234,7 +234,7 @@ void hg_solve_block(struct hg_run *r)
         if (touched)
             hg_set_offsets(r, at);
         if (delta != 0)
-            w->moved[w->n_moved++] = (struct hg_move){ w->point[k], at, delta, 0, NULL };
+            w->moved[w->n_moved++] = (struct hg_move){ w->point[k], at, delta };
         if (whole)
             a->g[at] = in->g[k]; /* W is all there is: the inner solver's g is the gradient */
     }
@@ -432,7 +432,7 @@ static hinge_status start_again(struct hg_run *r)
         uint32_t i = r->active.point[at];
         double delta = hg_qp_beta(r->qp, i) - r->first.beta[i];
         if (delta != 0)
-            r->w.moved[r->w.n_moved++] = (struct hg_move){ i, (uint32_t)at, delta, 0, NULL };
+            r->w.moved[r->w.n_moved++] = (struct hg_move){ i, (uint32_t)at, delta };
         if (r->w.n_moved == r->w.q || (at + 1 == r->n && r->w.n_moved > 0)) {
             status = hg_update_gradient(r);
             r->w.n_moved = 0;

@@ -1,4 +1,4 @@
-/* Slots of the arena, the list by age, and compaction (cache.h). */
+/* Slots of the arena, and the list by age (cache.h). */
 #include "solver/smo/cache.h"
 
 #include <string.h>
@@ -11,7 +11,7 @@ static size_t slot_bytes(size_t cols, size_t size)
     return bytes % 4096 == 0 ? bytes + 64 : bytes;
 }
 
-static void lay_out(struct hg_cache *c, size_t cols)
+void hg_cache_clear(struct hg_cache *c, size_t cols)
 {
     c->stride = slot_bytes(HG_MAX(cols, (size_t)1), c->size);
     c->n_slots = HG_MIN(c->n, c->arena_bytes / c->stride);
@@ -38,8 +38,8 @@ hinge_status hg_cache_init(struct hg_cache *c, size_t n, size_t cols, size_t siz
     c->arena_bytes = bytes_for(n, cols, size, budget);
     if (slots == 0)
         c->arena_bytes = 0;
-    bool ok = HG_ROOM(HG_ARRAY(c->slot_of, n), HG_ARRAY(c->point_of, n), HG_ARRAY(c->width, n), HG_ARRAY(c->stamp, n),
-                      HG_ARRAY(c->newer, n), HG_ARRAY(c->older, n), HG_ARRAY(c->next, n), HG_ARRAY(c->by_age, n));
+    bool ok = HG_ROOM(HG_ARRAY(c->slot_of, n), HG_ARRAY(c->point_of, n), HG_ARRAY(c->stamp, n), HG_ARRAY(c->newer, n),
+                      HG_ARRAY(c->older, n), HG_ARRAY(c->next, n));
     if (ok && c->arena_bytes > 0) {
         size_t most = lent != NULL ? HG_MAX(lent->most_points, n) : 0;
         c->arena = hg_arena_reserve(lent != NULL ? lent : &c->own,
@@ -50,7 +50,7 @@ hinge_status hg_cache_init(struct hg_cache *c, size_t n, size_t cols, size_t siz
         hg_cache_free(c);
         return hg_fail(err, HINGE_ENOMEM, "no memory for a kernel row cache of %zu bytes", budget);
     }
-    lay_out(c, cols);
+    hg_cache_clear(c, cols);
     return HINGE_OK;
 }
 
@@ -95,15 +95,6 @@ static void link_newest(struct hg_cache *c, int32_t s)
         c->oldest = s;
 }
 
-/* Slot s, new or moved, is found by its point from now on. */
-static void enter_slot(struct hg_cache *c, int32_t s)
-{
-    int32_t *home = &c->slot_of[c->point_of[s] % c->n];
-    c->next[s] = *home;
-    *home = s;
-    link_newest(c, s);
-}
-
 int32_t hg_cache_slot(const struct hg_cache *c, uint32_t point)
 {
     int32_t s = c->slot_of[point % c->n];
@@ -112,7 +103,7 @@ int32_t hg_cache_slot(const struct hg_cache *c, uint32_t point)
     return s;
 }
 
-void *hg_cache_get(struct hg_cache *c, uint32_t point, uint64_t stamp, size_t *width)
+void *hg_cache_get(struct hg_cache *c, uint32_t point, uint64_t stamp)
 {
     int32_t s = hg_cache_slot(c, point);
     if (s < 0)
@@ -120,13 +111,12 @@ void *hg_cache_get(struct hg_cache *c, uint32_t point, uint64_t stamp, size_t *w
     unlink_slot(c, s);
     link_newest(c, s);
     c->stamp[s] = stamp;
-    *width = c->width[s];
     return c->arena + (size_t)s * c->stride;
 }
 
 void *hg_cache_put(struct hg_cache *c, uint32_t point, uint64_t stamp)
 {
-    int32_t s;
+    int32_t s, *home = &c->slot_of[point % c->n];
     if (c->used < c->n_slots) {
         s = (int32_t)c->used++;
         c->most_bytes = HG_MAX(c->most_bytes, c->used * c->stride);
@@ -142,67 +132,9 @@ void *hg_cache_put(struct hg_cache *c, uint32_t point, uint64_t stamp)
         c->evicted++;
     }
     c->point_of[s] = point;
-    c->width[s] = 0;
     c->stamp[s] = stamp;
-    enter_slot(c, s);
+    c->next[s] = *home;
+    *home = s;
+    link_newest(c, s);
     return c->arena + (size_t)s * c->stride;
-}
-
-void hg_cache_set_width(struct hg_cache *c, uint32_t point, size_t width)
-{
-    int32_t s = hg_cache_slot(c, point);
-    if (s >= 0)
-        c->width[s] = (uint32_t)width;
-}
-
-/* Slots whose rows have at least `width` columns into by_age, the oldest first; returns how many. */
-static size_t list_by_age(struct hg_cache *c, size_t width)
-{
-    size_t count = 0;
-    for (int32_t s = c->oldest; s >= 0; s = c->newer[s])
-        if (c->width[s] >= width)
-            c->by_age[count++] = s;
-    return count;
-}
-
-void hg_cache_compact(struct hg_cache *c, size_t n_old, const uint32_t *keep, size_t n_keep, size_t cols, int threads)
-{
-    size_t old_stride = c->stride, filled = c->used, left = 0;
-    if (keep != NULL) {
-#pragma omp parallel for num_threads(threads) schedule(static)
-        for (size_t s = 0; s < filled; s++)
-            if (c->width[s] >= n_old)
-                hg_gather(c->arena + s * old_stride, c->size, keep, n_keep, c->arena + s * old_stride);
-    }
-    size_t kept = list_by_age(c, n_old), room = HG_MIN(c->n, c->arena_bytes / slot_bytes(cols, c->size));
-    size_t first = kept - HG_MIN(kept, room); /* older ones go */
-    for (size_t s = 0; s < filled; s++)
-        c->newer[s] = -1;
-    for (size_t k = first; k < kept; k++)
-        c->newer[c->by_age[k]] = 0;
-    for (size_t s = 0; s < filled; s++) { /* close the gaps; newer[s] becomes the slot that slot s moves to */
-        if (c->newer[s] < 0)
-            continue;
-        if (left != s)
-            memmove(c->arena + left * old_stride, c->arena + s * old_stride, n_keep * c->size);
-        c->point_of[left] = c->point_of[s];
-        c->stamp[left] = c->stamp[s];
-        c->newer[s] = (int32_t)left++;
-    }
-    for (size_t k = first; k < kept; k++)
-        c->by_age[k] = c->newer[c->by_age[k]];
-    lay_out(c, cols);
-    if (c->stride < old_stride)
-        for (size_t s = 0; s < left; s++)
-            memmove(c->arena + s * c->stride, c->arena + s * old_stride, n_keep * c->size);
-    else
-        for (size_t s = left; s-- > 0;)
-            memmove(c->arena + s * c->stride, c->arena + s * old_stride, n_keep * c->size);
-    for (size_t k = first; k < kept; k++) {
-        int32_t s = c->by_age[k];
-        c->width[s] = (uint32_t)n_keep;
-        enter_slot(c, s);
-    }
-    c->used = left;
-    c->most_bytes = HG_MAX(c->most_bytes, left * c->stride);
 }

@@ -1,8 +1,7 @@
 /*
- * LRU cache of kernel rows, keyed by point, within a byte budget. A row is a prefix of the active columns: its width
- * says how many are there, so that columns can be appended to a row later. The arena is reserved once and grows as
- * it is touched, on huge pages where the system gives them. Where there is room for n rows of more points than that,
- * points that leave the same remainder by n form a list. Read store.h before, which asks for the rows.
+ * LRU cache of kernel rows, keyed by point, within a byte budget. The arena is reserved once and grows as it is touched,
+ * on huge pages where the system gives them. Where there is room for n rows of more points than that, points that leave
+ * the same remainder by n form a list. Read store.h before, which asks for the rows.
  *
  * Buys: satimage, C = 10, gamma = 1, takes 0.39 s of processor time, and with 1 MB for rows (-m 1) 1.4. Where rows cost
  * little the store keeps none (hg_keeps_rows).
@@ -17,7 +16,7 @@ struct hg_cache {
     size_t size;           /* bytes a value */
     size_t budget;         /* bytes */
     size_t stride;         /* bytes a row slot */
-    size_t n_slots, used;  /* slots there are, slots ever filled since the last lay-out */
+    size_t n_slots, used;  /* slots there are, slots ever filled since it was clear */
     size_t most_bytes;     /* most bytes in use at once */
     char *arena;
     size_t arena_bytes;
@@ -26,15 +25,13 @@ struct hg_cache {
     int32_t *slot_of;      /* [n] of a point (number modulo n), or the first of several, or -1 */
     int32_t *next;         /* [n] per slot: the next of those, or -1 */
     uint32_t *point_of;    /* [n] per slot */
-    uint32_t *width;       /* [n] per slot: columns filled */
     uint64_t *stamp;       /* [n] per slot: pinned while equal to the round asking */
     int32_t *newer, *older; /* [n] LRU list over slots */
     int32_t newest, oldest;
-    int32_t *by_age;       /* [n] for compaction */
     uint64_t evicted;
 };
 
-/* Room for rows of up to `cols` values of `size` bytes; in memory that is lent (or NULL), for as long as the cache is
+/* Room for rows of `cols` values of `size` bytes; in memory that is lent (or NULL), for as long as the cache is
  * there. */
 hinge_status hg_cache_init(struct hg_cache *cache, size_t n, size_t cols, size_t size, size_t budget,
                            struct hg_arena *lent, hinge_error *err);
@@ -45,15 +42,11 @@ size_t hg_cache_touched(const struct hg_cache *cache);
 
 /* The slot of a point's row; -1: it is not there. */
 int32_t hg_cache_slot(const struct hg_cache *cache, uint32_t point);
-/* The row of a point and its width, now the newest and pinned by stamp; NULL: not there. */
-void *hg_cache_get(struct hg_cache *cache, uint32_t point, uint64_t stamp, size_t *width);
-/* A slot for a point that is not there, of width 0, evicting the oldest row not pinned by stamp; NULL: all are. */
+/* The row of a point, now the newest and pinned by stamp; NULL: not there. */
+void *hg_cache_get(struct hg_cache *cache, uint32_t point, uint64_t stamp);
+/* A slot for a point that is not there, evicting the oldest row not pinned by stamp; NULL: all are. */
 void *hg_cache_put(struct hg_cache *cache, uint32_t point, uint64_t stamp);
-void hg_cache_set_width(struct hg_cache *cache, uint32_t point, size_t width);
-/* Lays the arena out anew for rows of up to `cols` values, keeping column keep[c] (ascending positions; NULL: c) of
- * each row as column c, for c < n_keep; rows narrower than n_old are dropped, as are the oldest where
- * there is no room for all. */
-void hg_cache_compact(struct hg_cache *cache, size_t n_old, const uint32_t *keep, size_t n_keep, size_t cols,
-                      int threads);
+/* Forgets all rows; those to come are of `cols` values, no more than there were first. */
+void hg_cache_clear(struct hg_cache *cache, size_t cols);
 
 #endif

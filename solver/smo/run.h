@@ -173,8 +173,7 @@ static inline hinge_status hg_note_torn(struct hg_run *r, hinge_status status)
 /* All points are active; g and the offsets of those that were not are to be filled in. */
 static inline void hg_activate_all(struct hg_run *r)
 {
-    if (r->active.m < r->n)
-        hg_store_extend(&r->store, r->n);
+    hg_store_change(&r->store, r->n);
     r->active.m = r->n;
 }
 

@@ -18,7 +18,7 @@ static bool may_rest(const struct hg_run *r, size_t at)
 }
 
 /* Positions [first, end): those that may not rest come first, then the others, each in their order, so that neighbours
- * stay neighbours. found: where the former were. Returns where the latter begin; their g and offsets are gone. */
+ * stay neighbours. Returns where the latter begin; their g and offsets are gone. */
 static size_t part_resting(struct hg_run *r, size_t first, size_t end)
 {
     struct hg_active *a = &r->active;
@@ -28,7 +28,6 @@ static size_t part_resting(struct hg_run *r, size_t first, size_t end)
             r->spare.point[resting++] = a->point[at];
             continue;
         }
-        r->spare.found[kept - first] = (uint32_t)at;
         a->point[kept] = a->point[at];
         a->g[kept] = a->g[at];
         for (int l = 0; l < r->qp->layers; l++) {
@@ -46,7 +45,7 @@ static size_t part_resting(struct hg_run *r, size_t first, size_t end)
 static void shrink(struct hg_run *r)
 {
     r->active.m = part_resting(r, 0, r->active.m);
-    hg_store_keep(&r->store, r->spare.found, r->active.m);
+    hg_store_change(&r->store, r->active.m);
     r->active.waste = 0;
 }
 
@@ -91,8 +90,7 @@ void hg_consider_shrinking(struct hg_run *r)
         resting += may_rest(r, at);
     r->active.waste += (double)hg_every(r) * r->store.work * (double)resting;
     double later = (1 + waking_source(r)->cost) * (double)n_sv * (double)(r->n - r->active.m + resting) +
-                   /* waking the points, and compacting the cache */
-                   3 * hg_store_reads(&r->store);
+                   hg_store_worth(&r->store); /* waking the points, and rows that are held no longer */
     if (resting > r->active.m / 8 && r->active.waste > later)
         shrink(r);
 }
@@ -119,6 +117,6 @@ hinge_status hg_wake(struct hg_run *r)
     if (r->active.torn || r->report->violation <= r->course.target)
         return status; /* they were rightly left alone */
     r->active.m = part_resting(r, old, r->n);
-    hg_store_extend(&r->store, r->active.m);
+    hg_store_change(&r->store, r->active.m);
     return HINGE_OK;
 }

@@ -1,7 +1,4 @@
-/*
- * Sums of rows that are kept or made (store.h): first those in the cache, then those that are made, at once for all
- * that lack as many columns.
- */
+/* Sums of rows that are kept or made (store.h): first those in the cache, then those that are made. */
 #include "solver/smo/store.h"
 
 #include <math.h>
@@ -19,7 +16,7 @@ hinge_status hg_store_init(struct hg_store *s, hinge_error *err)
 {
     size_t n = s->n, q = s->q, room;
     s->size = hg_size_of(s->rows->type);
-    s->n_columns = s->width = n;
+    s->n_columns = n;
     s->number = 1;
     s->narrow = NARROW * s->opt->eps;
     struct hg_array arrays[] = { HG_ZEROS(s->was_computed, n), HG_ZEROS(s->held.row, q),
@@ -38,7 +35,7 @@ void hg_store_renew(struct hg_store *s, const struct hg_smo_options *opt, struct
     s->opt = opt;
     s->res = res;
     s->narrow = NARROW * opt->eps;
-    hg_store_extend(s, s->n);
+    hg_store_change(s, s->n);
 }
 
 void hg_store_free(struct hg_store *s)
@@ -56,39 +53,27 @@ void hg_store_tell(const struct hg_store *s)
     report->memory_bytes += hg_cache_touched(&s->cache);
 }
 
-double hg_store_reads(const struct hg_store *s)
+double hg_store_worth(const struct hg_store *s)
 {
-    return (double)s->cache.used * (double)s->n_columns;
+    return (1 + s->rows->cost) * (double)s->cache.used * (double)s->n_columns;
 }
 
-/* ---- columns ----------------------------------------------------------------------------------------------------- */
-
-/* Columns that a slot has room for: some may come back. */
-static size_t columns_for(const struct hg_store *s, size_t count)
+void hg_store_change(struct hg_store *s, size_t count)
 {
-    return HG_MIN(s->n, count + count / 8 + 64);
-}
-
-void hg_store_extend(struct hg_store *s, size_t count)
-{
+    if (count == s->n_columns)
+        return;
+    hg_cache_clear(&s->cache, count);
     s->n_columns = count;
-    s->number++;
-}
-
-void hg_store_keep(struct hg_store *s, const uint32_t *keep, size_t count)
-{
-    hg_cache_compact(&s->cache, s->n_columns, keep, count, columns_for(s, count), s->opt->threads);
-    s->n_columns = s->width = count;
     s->number++;
 }
 
 /* ---- rows that are read ------------------------------------------------------------------------------------------ */
 
-/* Columns [0, end). */
-static void add_held(struct hg_store *s, const struct hg_terms *terms, size_t end, double *g)
+static void add_held(struct hg_store *s, const struct hg_terms *terms, double *g)
 {
     if (terms->count == 0)
         return;
+    size_t end = s->n_columns;
     uint64_t bytes = (uint64_t)terms->count * end * s->size;
     hinge_stages *stages = s->rows->stages;
     int team = hg_crew_size(&s->rows->crew, s->opt->threads);
@@ -120,22 +105,21 @@ struct hg_how hg_store_how(const struct hg_store *s)
                             .narrow = s->narrow };
 }
 
-/* Adds K[points of the terms, columns from `first` on]' their coefficients to g. terms->row: where each is kept in the
- * cache from there on, or NULL. list: the number of these columns (struct hg_how). */
-static hinge_status add_made(struct hg_store *s, const struct hg_terms *terms, size_t first, uint64_t list, double *g)
+/* Adds K[points of the terms, columns]' their coefficients to g. terms->row: where each is kept in the cache, or NULL.
+ * list: the number of the columns, or 0 (struct hg_how). */
+static hinge_status add_made(struct hg_store *s, const struct hg_terms *terms, uint64_t list, double *g)
 {
     struct hg_how how = hg_store_how(s);
     how.out = terms->row;
     how.list = list;
     uint64_t before = s->rows->values;
-    hinge_status status = hg_rows_apply(s->rows, terms->point, terms->count, terms->coef, s->columns + first,
-                                        s->n_columns - first, g + first, &how);
+    hinge_status status =
+        hg_rows_apply(s->rows, terms->point, terms->count, terms->coef, s->columns, s->n_columns, g, &how);
     uint64_t made = s->rows->values - before;
     s->res->columns_computed += made;
     s->res->report.bytes_read += made * (s->rows->adds ? 1 : s->size);
-    for (size_t k = 0; k < terms->count && status == HINGE_OK && !hg_halted(s->halt); k++)
-        if (terms->row[k] != NULL)
-            hg_cache_set_width(&s->cache, terms->point[k], s->n_columns);
+    if (status != HINGE_OK || hg_halted(s->halt)) /* some rows were not made */
+        hg_cache_clear(&s->cache, s->n_columns);
     return status;
 }
 
@@ -147,28 +131,7 @@ hinge_status hg_store_begin(struct hg_store *s, const uint32_t *point, const dou
         s->was_computed[point[k]] = true;
     }
     s->res->report.rows_asked += count;
-    return add_made(s, &all, 0, 0, g);
-}
-
-/* Columns [width, n_columns) of the moves whose rows have that width: made, kept, and added to g there; the part they
- * hold already is added as it stands. */
-static hinge_status add_of_width(struct hg_store *s, struct hg_move *moves, size_t count, size_t width, double *g)
-{
-    struct hg_terms *group = &s->group;
-    group->count = 0;
-    for (size_t k = 0; k < count; k++)
-        if (moves[k].width == width) {
-            moves[k].width = SIZE_MAX; /* done */
-            group->point[group->count] = moves[k].point;
-            group->row[group->count] = moves[k].row;
-            group->coef[group->count++] = moves[k].delta;
-        }
-    if (width > 0) {
-        add_held(s, group, width, g);
-        for (size_t k = 0; k < group->count; k++)
-            group->row[k] = (char *)group->row[k] + width * s->size;
-    }
-    return add_made(s, group, width, s->number << 32 | width, g);
+    return add_made(s, &all, 0, g);
 }
 
 /* ---- a sum ------------------------------------------------------------------------------------------------------- */
@@ -198,54 +161,32 @@ static void put_in_order(const struct hg_store *s, struct hg_move *moves, size_t
             }
 }
 
-/* The row of a move, if it is there: whether it is whole. */
-static bool look_up(struct hg_store *s, struct hg_move *move)
-{
-    move->width = 0;
-    move->row = hg_cache_get(&s->cache, move->point, s->res->report.rounds, &move->width);
-    return move->row != NULL && move->width == s->n_columns;
-}
-
-/* Room for rows that are not there: after all look-ups, so that rows of this round are not evicted for each other. */
-static void find_room(struct hg_store *s, struct hg_move *moves, size_t count)
-{
-    for (size_t k = 0; k < count; k++) {
-        uint32_t point = moves[k].point;
-        if (moves[k].width != SIZE_MAX && moves[k].row == NULL && hg_cache_slot(&s->cache, point) < 0)
-            moves[k].row = hg_cache_put(&s->cache, point, s->res->report.rounds);
-    }
-}
-
 hinge_status hg_store_apply(struct hg_store *s, struct hg_move *moves, size_t count, double *g)
 {
-    struct hg_terms *held = &s->held;
-    size_t missing = 0, again = 0;
-    if (s->n_columns * s->size > s->cache.stride) /* more points came back than there was room for */
-        hg_cache_compact(&s->cache, s->width, NULL, s->width, columns_for(s, s->n_columns), s->opt->threads);
+    struct hg_terms *held = &s->held, *made = &s->group;
+    uint64_t round = s->res->report.rounds;
+    size_t again = 0;
     put_in_order(s, moves, count);
-    held->count = 0;
+    held->count = made->count = 0;
     for (size_t k = 0; k < count; k++) {
-        struct hg_move *move = &moves[k];
-        uint32_t point = move->point;
-        if (look_up(s, move)) {
-            held->row[held->count] = move->row;
-            held->coef[held->count++] = move->delta;
-            move->width = SIZE_MAX;
+        uint32_t point = moves[k].point;
+        void *row = hg_cache_get(&s->cache, point, round);
+        if (row != NULL) {
+            held->row[held->count] = row;
+            held->coef[held->count++] = moves[k].delta;
         } else {
-            missing++;
+            made->point[made->count] = point;
+            made->coef[made->count++] = moves[k].delta;
             again += s->was_computed[point];
             s->was_computed[point] = true;
         }
     }
     s->res->report.rows_asked += count;
     s->work = (double)held->count + (1 + s->rows->cost) * (double)again;
-    add_held(s, held, s->n_columns, g);
-    if (missing == 0)
+    add_held(s, held, g);
+    if (made->count == 0)
         return HINGE_OK;
-    find_room(s, moves, count);
-    hinge_status status = HINGE_OK;
-    for (size_t k = 0; k < count && status == HINGE_OK && !hg_halted(s->halt); k++)
-        if (moves[k].width != SIZE_MAX)
-            status = add_of_width(s, moves, count, moves[k].width, g);
-    return status;
+    for (size_t k = 0; k < made->count; k++) /* after all look-ups: rows of this round are not evicted for each other */
+        made->row[k] = hg_cache_put(&s->cache, made->point[k], round);
+    return add_made(s, made, s->number, g);
 }

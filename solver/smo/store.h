@@ -1,6 +1,6 @@
 /*
  * The row store of block SMO: a source of rows behind a cache. It is asked for sums of rows over columns that it was
- * told; which rows are kept, and how many columns of each, is known here alone. Read lib/rows/rows.h before.
+ * told; which rows are kept is known here alone. Read lib/rows/rows.h before.
  *
  * Buys: rows of 1,000 uniform features are made once instead of again and again; rows that are cheap to make are not
  * kept (hg_keeps_rows), which spares cod-rna a third of its time and casp 240 of 300 MB. A budget of 0 bytes keeps
@@ -27,8 +27,6 @@ static inline bool hg_keeps_rows(const struct hg_rows *rows, size_t n)
 struct hg_move { /* of a point's coefficient */
     uint32_t point, at; /* at: its position among the columns, if it is there */
     double delta;
-    size_t width; /* the store's: columns that its row holds, */
-    void *row;    /* and where; NULL: no room */
 };
 
 struct hg_terms { /* of a sum */
@@ -48,7 +46,6 @@ struct hg_store {
     size_t size;             /* bytes of a value */
     const uint32_t *columns; /* [n_columns] points, then room */
     size_t n_columns;
-    size_t width;            /* all rows in the cache have at least so many of them */
     uint64_t number;         /* of the columns as they stand, not 0 */
     double narrow;           /* moves that are no larger may be summed in f32 */
     struct hg_cache cache;
@@ -69,14 +66,11 @@ void hg_store_renew(struct hg_store *store, const struct hg_smo_options *opt, st
 static inline const void *hg_store_row(const struct hg_store *s, uint32_t point)
 {
     int32_t slot = hg_cache_slot(&s->cache, point);
-    bool whole = slot >= 0 && s->cache.width[slot] == s->n_columns;
-    return whole ? s->cache.arena + (size_t)slot * s->cache.stride : NULL;
+    return slot >= 0 ? s->cache.arena + (size_t)slot * s->cache.stride : NULL;
 }
 
-/* The columns are the first `count` now; the first `width` of them are what they were. */
-void hg_store_extend(struct hg_store *store, size_t count);
-/* Leaves, of the columns, the `count` at positions keep[c] (ascending). */
-void hg_store_keep(struct hg_store *store, const uint32_t *keep, size_t count);
+/* The columns are the first `count` now, fewer or more than before; no row is held at these. */
+void hg_store_change(struct hg_store *store, size_t count);
 
 /* Adds the moves to g: g[c] += sum over the moves of delta K(point, column c). Brings the moves into another order. */
 hinge_status hg_store_apply(struct hg_store *store, struct hg_move *moves, size_t count, double *g);
@@ -86,8 +80,8 @@ hinge_status hg_store_begin(struct hg_store *store, const uint32_t *point, const
 /* How sums go by other sources, or without the cache. */
 struct hg_how hg_store_how(const struct hg_store *store);
 
-/* The work, as that of a sum, of reading all rows that are held. */
-double hg_store_reads(const struct hg_store *store);
+/* The work of making all rows anew that are held, as that of a sum, for all columns. */
+double hg_store_worth(const struct hg_store *store);
 
 /* Tells the result what was held. */
 void hg_store_tell(const struct hg_store *store);
