@@ -1,7 +1,7 @@
 /*
- * LRU cache of kernel rows, keyed by point, within a byte budget. The arena is reserved once and grows as it is touched,
- * on huge pages where the system gives them. Where there is room for n rows of more points than that, points that leave
- * the same remainder by n form a list. Read store.h before, which asks for the rows.
+ * LRU cache of kernel rows, keyed by point, within a byte budget. The arena is reserved once and grows as it is
+ * touched, on huge pages where the system gives them. Where there is room for n rows of more points than that, points
+ * that leave the same remainder by n form a list. Read store.h before, which asks for the rows.
  *
  * Buys: satimage, C = 10, gamma = 1, takes 0.39 s of processor time, and with 1 MB for rows (-m 1) 1.4. Where rows cost
  * little the store keeps none (hg_keeps_rows).
@@ -12,20 +12,20 @@
 #include "lib/base/base.h"
 
 struct hg_cache {
-    size_t n;              /* rows at most, > 0; of so many points, or of more */
-    size_t size;           /* bytes a value */
-    size_t budget;         /* bytes */
-    size_t stride;         /* bytes a row slot */
-    size_t n_slots, used;  /* slots there are, slots ever filled since it was clear */
-    size_t most_bytes;     /* most bytes in use at once */
+    size_t n;             /* rows at most, > 0; of so many points, or of more */
+    size_t size;          /* bytes a value */
+    size_t budget;        /* bytes */
+    size_t stride;        /* bytes a row slot */
+    size_t n_slots, used; /* slots there are, slots ever filled since it was clear */
+    size_t most_bytes;    /* most bytes in use at once */
     char *arena;
     size_t arena_bytes;
     struct hg_arena *lent; /* or NULL: */
     struct hg_arena own;
-    int32_t *slot_of;      /* [n] of a point (number modulo n), or the first of several, or -1 */
-    int32_t *next;         /* [n] per slot: the next of those, or -1 */
-    uint32_t *point_of;    /* [n] per slot */
-    uint64_t *stamp;       /* [n] per slot: pinned while equal to the round asking */
+    int32_t *slot_of;       /* [n] of a point (number modulo n), or the first of several, or -1 */
+    int32_t *next;          /* [n] per slot: the next of those, or -1 */
+    uint32_t *point_of;     /* [n] per slot */
+    uint64_t *stamp;        /* [n] per slot: pinned while equal to the round asking */
     int32_t *newer, *older; /* [n] LRU list over slots */
     int32_t newest, oldest;
     uint64_t evicted;
