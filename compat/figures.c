@@ -4,13 +4,13 @@
  *
  *     C-SVC, SVR   nu = sum |coef| / (C l)
  *     nu-SVC       C = 1 / r, where the coefficients are alpha / r and sum alpha = nu l
- *     nu-SVR       epsilon, half the width of the tube: |y - f(x)| of a free support vector
+ *     nu-SVR       epsilon, half the width of the tube, which training found
  */
 #include "compat/own.h"
+#include "lib/model.h"
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* A run of support vectors, [first, first + n), with the coefficients of one problem. */
 struct part {
@@ -36,88 +36,6 @@ static struct figures figures_of(const struct part *parts, size_t n)
         }
     return f;
 }
-
-/* ---- epsilon of nu-SVR ----------------------------------------------------------------------------------- */
-
-/* Residuals f - y over examples below and above the tube's middle: sums over the free ones, bounds by the
- * others. */
-struct tube {
-    double sum[2], low[2], high[2];
-    size_t free[2];
-};
-
-static void tube_add(struct tube *tube, double residual, double coef, double C)
-{
-    for (int side = 0; side < 2; side++) { /* 0: coef > 0, epsilon = y - f; 1: coef < 0, epsilon = f - y */
-        double epsilon = side == 0 ? -residual : residual, alpha = side == 0 ? coef : -coef;
-        if (alpha >= C * (1 - 1e-12))
-            tube->high[side] = fmin(tube->high[side], epsilon);
-        else if (alpha <= 0)
-            tube->low[side] = fmax(tube->low[side], epsilon);
-        else {
-            tube->sum[side] += epsilon;
-            tube->free[side]++;
-        }
-    }
-}
-
-enum { CHUNK = 256 };
-
-/* Adds the examples row[n] whose coefficients are coef[n]. */
-static bool tube_scan(struct tube *tube, const struct hgc_dense *dense, const hinge_model *model,
-                      const size_t *row, const double *coef, size_t n, double C)
-{
-    static const hinge_predict_options in_double = { .precision = HINGE_PRECISION_F64 };
-    hinge_predict_options options = in_double;
-    size_t d = dense->x.cols;
-    double values[CHUNK], *chunk = malloc(CHUNK * d * sizeof *chunk);
-    bool ok = chunk != NULL;
-    options.threads = hgc_threads();
-    for (size_t first = 0; ok && first < n; first += CHUNK) {
-        size_t count = n - first < CHUNK ? n - first : CHUNK;
-        for (size_t k = 0; k < count; k++)
-            memcpy(chunk + k * d, dense->values + row[first + k] * d, d * sizeof *chunk);
-        hinge_matrix x = hinge_matrix_f64(chunk, count, d);
-        ok = hinge_predict(model, &x, &options, NULL, values, NULL) == HINGE_OK;
-        for (size_t k = 0; ok && k < count; k++)
-            tube_add(tube, values[k] - dense->y[row[first + k]], coef[first + k], C);
-    }
-    free(chunk);
-    return ok;
-}
-
-static double tube_side(const struct tube *tube, int side)
-{
-    if (tube->free[side] > 0)
-        return tube->sum[side] / (double)tube->free[side];
-    if (isinf(tube->low[side]) || isinf(tube->high[side])) /* one bound alone */
-        return isinf(tube->low[side]) ? tube->high[side] : tube->low[side];
-    return (tube->low[side] + tube->high[side]) / 2;
-}
-
-/* Finds half the width of the tube from the support vectors; from all examples where no support vector of one side is
- * free. */
-static double epsilon_of(const struct hgc_dense *dense, const hinge_model *model, double C)
-{
-    struct tube tube = { { 0, 0 }, { -INFINITY, -INFINITY }, { INFINITY, INFINITY }, { 0, 0 } }, empty = tube;
-    size_t n = dense->x.rows, *row;
-    bool ok = tube_scan(&tube, dense, model, hinge_model_sv_index(model), hinge_model_coef(model),
-                        hinge_model_n_sv(model), C);
-    if (ok && (tube.free[0] == 0 || tube.free[1] == 0)) {
-        double *beta = malloc(n * sizeof *beta);
-        row = malloc(n * sizeof *row);
-        ok = beta != NULL && row != NULL && hinge_model_beta(model, n, beta, NULL) == HINGE_OK;
-        for (size_t i = 0; ok && i < n; i++)
-            row[i] = i;
-        tube = empty;
-        ok = ok && tube_scan(&tube, dense, model, row, beta, n, C);
-        free(beta);
-        free(row);
-    }
-    return ok ? (tube_side(&tube, 0) + tube_side(&tube, 1)) / 2 : NAN;
-}
-
-/* ---- the problems ---------------------------------------------------------------------------------------- */
 
 static double class_weight(const struct svm_parameter *p, int label)
 {
@@ -149,7 +67,7 @@ static void print_problem(const struct solved *s, size_t problem, struct part *p
             parts[i].bound = bound * (1 - 1e-9); /* the sum is rounded */
         f = figures_of(parts, n);
     } else if (param->svm_type == NU_SVR) {
-        hgc_print("epsilon = %f\n", epsilon_of(s->dense, s->trained, param->C));
+        hgc_print("epsilon = %f\n", s->trained->tube);
     } else if (param->svm_type != ONE_CLASS && parts[0].bound == parts[n - 1].bound) {
         hgc_print("nu = %f\n", f.sum / (parts[0].bound * l));
     }

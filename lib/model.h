@@ -13,6 +13,7 @@ struct hg_problem;
 struct hinge_model {
     hinge_task task;
     double tau;           /* quantile regression: its level; otherwise 0 */
+    double tube;          /* nu-SVR: half the width of its tube; otherwise, or read from a file, 0 */
     hinge_kernel kernel;  /* gamma resolved */
     hinge_multiclass multiclass; /* one-vs-one where there are fewer than three classes */
     size_t d;             /* features; precomputed: columns of the kernel matrix it needs */

@@ -65,6 +65,7 @@ static void fill_coef(const struct hg_training *t, const uint32_t *number, hinge
             m->coef[row * m->n_sv + number[s->point[k]]] = s->beta[k];
         }
         m->rho[p] = s->rho;
+        m->tube = m->task == HINGE_NU_SVR ? (s->bias[0] - s->bias[1]) / 2 : 0;
         m->objectives[p] = s->report.objective;
     }
 }
