@@ -9,6 +9,7 @@
 #include "lib/training.h"
 
 #include <math.h>
+#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -85,9 +85,9 @@ hinge_status hg_jobs_run(struct hg_jobs *jobs, bool *by_side, hinge_error *err)
 {
     int threads = hg_threads(jobs->params.threads);
     bool together = side_by_side(jobs, threads);
-    omp_init_lock(&jobs->lock);
+    pthread_mutex_init(&jobs->lock, NULL);
     hinge_status status = hg_each(jobs->n_jobs, together, threads, jobs->job, jobs->arg, err);
-    omp_destroy_lock(&jobs->lock);
+    pthread_mutex_destroy(&jobs->lock);
     if (by_side != NULL)
         *by_side = together;
     return status;
@@ -115,12 +115,12 @@ static int on_progress(void *arg, const hinge_progress *progress)
     p.problem += ticket->number * p.n_problems;
     p.n_problems *= jobs->n_jobs;
     p.seconds = hg_now() - jobs->begin;
-    omp_set_lock(&jobs->lock);
+    pthread_mutex_lock(&jobs->lock);
     int stop = __atomic_load_n(&jobs->stopped, __ATOMIC_RELAXED) ||
                jobs->params.progress(jobs->params.progress_arg, &p);
     if (stop)
         __atomic_store_n(&jobs->stopped, 1, __ATOMIC_RELAXED);
-    omp_unset_lock(&jobs->lock);
+    pthread_mutex_unlock(&jobs->lock);
     return stop;
 }
 

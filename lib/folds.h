@@ -7,7 +7,7 @@
 
 #include "lib/problem.h"
 
-#include <omp.h>
+#include <pthread.h>
 
 /* Deals fold[i] in [0, folds) for positions start[0] .. start[groups] - 1: each group (a class, say) is permuted and
  * dealt to the folds in turn, going on where the group before ended. Every fold gets its share of each group and of
@@ -41,10 +41,10 @@ struct hg_jobs {
     const double *y;
     hinge_params params; /* of every job, but for weights, threads, callback and time limit */
     size_t n_jobs;
-    size_t largest;      /* examples of the largest two-class problem in any job */
-    double begin;        /* time limit and progress count from here */
-    int stopped;         /* atomically; 1: the user's callback said so */
-    omp_lock_t lock;     /* of the callback */
+    size_t largest;       /* examples of the largest two-class problem in any job */
+    double begin;         /* time limit and progress count from here */
+    int stopped;          /* atomically; 1: the user's callback said so */
+    pthread_mutex_t lock; /* of the callback */
     hinge_status (*job)(void *arg, size_t number, int threads, hinge_error *err);
     void *arg;
 };

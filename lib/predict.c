@@ -156,7 +156,7 @@ static size_t lay_out(const struct hg_prediction *j, size_t rows, char *base, st
 static void tell(struct hg_prediction *j, size_t rows)
 {
     size_t done = __atomic_add_fetch(&j->done, rows, __ATOMIC_RELAXED);
-    if (j->options->progress == NULL || !omp_test_lock(&j->lock))
+    if (j->options->progress == NULL || pthread_mutex_trylock(&j->lock) != 0)
         return;
     double now = hg_now();
     if (now - j->told >= 0.1 && !__atomic_load_n(&j->stopped, __ATOMIC_RELAXED)) {
@@ -166,7 +166,7 @@ static void tell(struct hg_prediction *j, size_t rows)
         if (j->options->progress(j->options->progress_arg, &p) != 0)
             __atomic_store_n(&j->stopped, 1, __ATOMIC_RELAXED);
     }
-    omp_unset_lock(&j->lock);
+    pthread_mutex_unlock(&j->lock);
 }
 
 /* Predicts all rows, block by block. A thread's work space is laid out twice by the same function, once to measure it;
@@ -402,10 +402,10 @@ static hinge_status predict(const hinge_model *m, const hinge_matrix *x, const h
     j.values = decisions != NULL || hinge_task_info(m->task)->regresses;
     j.as_asked = o->precision == HINGE_PRECISION_F32;
     int threads = team_for(m, x->rows, o->threads);
-    omp_init_lock(&j.lock);
+    pthread_mutex_init(&j.lock, NULL);
     bool aside = type == HINGE_F32 || m->kernel.type == HINGE_USER || o->progress != NULL;
     status = aside ? predict_aside(&j, type, labels, decisions, threads, err) : predict_with(&j, threads, err);
-    omp_destroy_lock(&j.lock);
+    pthread_mutex_destroy(&j.lock);
     return status == HINGE_OK ? hg_ok(err) : status;
 }
 

@@ -7,7 +7,7 @@
 
 #include "lib/nearby.h"
 
-#include <omp.h>
+#include <pthread.h>
 
 struct hg_prediction {
     const hinge_model *m;
@@ -29,7 +29,7 @@ struct hg_prediction {
     double *labels, *decisions;
     /* the caller's callback, and what it is told */
     const hinge_predict_options *options;
-    omp_lock_t lock;
+    pthread_mutex_t lock;
     double begin, told; /* hg_now's: of the call, and when the callback was called last */
     size_t done;        /* rows, atomic */
     int stopped;        /* atomic: it wants an end */

@@ -8,6 +8,7 @@
 #include "solver/smo/block.h"
 
 #include <math.h>
+#include <omp.h>
 #include <string.h>
 
 static const double ASK_EVERY = 0.1; /* seconds, where a round takes longer */
@@ -31,11 +32,11 @@ struct work {
 static int tell(struct work *w)
 {
     const hinge_params *p = w->t->params;
-    omp_set_lock(&w->t->lock);
+    pthread_mutex_lock(&w->t->lock);
     w->told = hg_now();
     w->last.seconds = w->told - w->t->begin;
     int stop = hg_halted(&w->options.halt) || p->progress(p->progress_arg, &w->last);
-    omp_unset_lock(&w->t->lock);
+    pthread_mutex_unlock(&w->t->lock);
     return stop;
 }
 

@@ -110,7 +110,7 @@ static void training_free(struct hg_training *t)
     hg_cells_free(&t->cells);
     hg_distinct_free(&t->distinct);
     hg_problem_free(&t->problem);
-    omp_destroy_lock(&t->lock);
+    pthread_mutex_destroy(&t->lock);
 }
 
 /* Makes all that problems of a training share: classes and weights, distinct rows, the copy that kernels read, cells.
@@ -120,7 +120,7 @@ static hinge_status training_init(struct hg_training *t, const hinge_matrix *x, 
                                   const hinge_params *params, hinge_error *err)
 {
     *t = (struct hg_training){ .begin = hg_now() };
-    omp_init_lock(&t->lock);
+    pthread_mutex_init(&t->lock, NULL);
     HG_TRY(hg_problem_init(&t->problem, x, y, params, err));
     HG_TRY(hg_distinct_init(&t->distinct, &t->problem, err));
     t->params = &t->problem.params;

@@ -11,7 +11,7 @@
 #include "lib/problem.h"
 #include "solver/smo/block.h"
 
-#include <omp.h>
+#include <pthread.h>
 
 /* One two-class problem solved: coefficients by point of the training. */
 struct hg_solution {
@@ -59,7 +59,7 @@ struct hg_training {
     size_t cache_bytes;
     double begin;
     int stop;                  /* for all problems; 1: time, 2: callback */
-    omp_lock_t lock;           /* of the callback */
+    pthread_mutex_t lock;      /* of the callback */
     struct hg_copy copy;       /* of the points, as rows in f32 are made from it */
     struct hg_cells cells;     /* of the points; empty where no kernel values are negligible */
     struct hg_solution *solutions; /* [n_problems] */

@@ -13,6 +13,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 /* ---- models made by hand ----------------------------------------------------------------------------------------- */
 
@@ -411,6 +413,30 @@ static void themselves(void **state)
             }
 }
 
+/* A child made by fork trains and predicts with one thread, whatever its parent did with two: doc/threads.md. */
+static void forks(void **state)
+{
+    static const double labels[] = { 1, 2, 3 };
+    struct set set = set_blobs(5, 300, 4, 3, labels, 1);
+    hinge_matrix x = set_matrix(&set);
+    hinge_params params = params_for(HINGE_C_SVC, hinge_kernel_rbf(0.5), 1);
+    hinge_predict_options options = { .threads = 1 };
+    int status = -1;
+    params.threads = 2;
+    hinge_model *model = fit(&set, &params, NULL), *own = NULL;
+    double *expected = fit_labels(model, &set);
+    params.threads = 1;
+    pid_t child = fork();
+    if (child == 0) {
+        double found[300];
+        bool fine = hinge_train(&own, &x, set.y, &params, NULL, NULL) == HINGE_OK &&
+                    hinge_predict(own, &x, &options, found, NULL, NULL) == HINGE_OK;
+        _exit(!fine || memcmp(found, expected, sizeof found) != 0);
+    }
+    assert_true(child > 0 && waitpid(child, &status, 0) == child);
+    assert_int_equal(status, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(near_twins),    cmocka_unit_test(zeros_and_ones),
@@ -418,6 +444,6 @@ int main(void)
                                         cmocka_unit_test(too_small),     cmocka_unit_test(infinite_for_others),
                                         cmocka_unit_test(few_nonzeros),  cmocka_unit_test(many_by_few),
                                         cmocka_unit_test(equal_vectors), cmocka_unit_test(unsure_votes),
-                                        cmocka_unit_test(themselves) };
+                                        cmocka_unit_test(themselves),    cmocka_unit_test(forks) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

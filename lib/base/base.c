@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <omp.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -300,12 +301,12 @@ hinge_status hg_each(size_t count, bool side_by_side, int threads,
 {
     hinge_status status = HINGE_OK;
     size_t failed = SIZE_MAX; /* the first job that did */
-    omp_lock_t lock;
+    pthread_mutex_t lock;
     for (size_t j = 0; j < count && !side_by_side && status == HINGE_OK; j++)
         status = job(arg, j, threads, err);
     if (!side_by_side)
         return status;
-    omp_init_lock(&lock);
+    pthread_mutex_init(&lock, NULL);
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 1)
     for (size_t j = 0; j < count; j++) {
         hinge_error mine;
@@ -313,16 +314,16 @@ hinge_status hg_each(size_t count, bool side_by_side, int threads,
         if (__atomic_load_n(&failed, __ATOMIC_RELAXED) != SIZE_MAX)
             continue;
         hinge_status done = job(arg, j, 1, &mine);
-        omp_set_lock(&lock);
+        pthread_mutex_lock(&lock);
         if (done != HINGE_OK && j < failed) {
             __atomic_store_n(&failed, j, __ATOMIC_RELAXED);
             status = done;
             if (err != NULL)
                 *err = mine;
         }
-        omp_unset_lock(&lock);
+        pthread_mutex_unlock(&lock);
     }
-    omp_destroy_lock(&lock);
+    pthread_mutex_destroy(&lock);
     return status;
 }
 
