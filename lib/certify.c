@@ -8,6 +8,7 @@
 #include "lib/model.h"
 #include "lib/params.h"
 #include "lib/problem.h"
+#include "lib/scaling.h"
 
 #include <hinge/theory.h>
 #include <math.h>
@@ -287,47 +288,67 @@ static hinge_status check_model(const hinge_model *m, const struct hg_problem *p
                        m->n_problems, m->d, pr->n_problems, pr->d);
     if (pr->one_vs_rest != (m->multiclass == HINGE_ONE_VS_REST))
         return hg_fail(err, HINGE_EINVAL, "multiclass: the model is one-vs-%s", pr->one_vs_rest ? "one" : "rest");
+    if (pr->params.kernel.type != m->kernel.type)
+        return hg_fail(err, HINGE_EINVAL, "kernel: %s, and the model's is %s",
+                       hinge_kernel_info(pr->params.kernel.type)->keyword, hinge_kernel_info(m->kernel.type)->keyword);
     if (pr->task->uses_tau && pr->params.tau != m->tau)
         return hg_fail(err, HINGE_EINVAL, "tau: %g, and the model was trained for %g", pr->params.tau, m->tau);
     return HINGE_OK;
 }
 
-/* Makes the problem that a model solves, and its coefficients [n_problems * rows], the caller's. */
-static hinge_status open_problem(const hinge_model *m, const hinge_matrix *x, const double *y,
-                                 const hinge_params *params, struct hg_problem *pr, double **beta, hinge_error *err)
+/* Holds what a model was trained on, scaled as it was then, and its coefficients. */
+struct opened {
+    struct hg_scaled scaled;
+    struct hg_problem problem;
+    double *beta; /* [n_problems * rows] */
+};
+
+static void close_problem(struct opened *o)
+{
+    hg_free(o->beta);
+    hg_problem_free(&o->problem);
+    hg_scaled_free(&o->scaled);
+}
+
+static hinge_status open_problem(struct opened *o, const hinge_model *m, const hinge_matrix *x, const double *y,
+                                 const hinge_params *params, hinge_error *err)
 {
     size_t values;
-    *beta = NULL;
-    HG_TRY(hg_problem_init_known(pr, x, y, params, m->labels, m->n_classes, err));
-    hinge_status status = check_model(m, pr, err);
-    if (status == HINGE_OK && hg_mul(pr->n_problems, x->rows, &values))
-        *beta = hg_alloc(values, sizeof **beta);
+    memset(o, 0, sizeof *o);
+    if (params == NULL)
+        return hg_fail(err, HINGE_EINVAL, "params: NULL");
+    if (params->scaling != NULL && m->scale_factor == NULL)
+        return hg_fail(err, HINGE_EINVAL, "scaling: the model has none; scale the rows (hinge_scaling_apply), and set "
+                                          "it to NULL");
+    HG_TRY(hg_scaled_init(&o->scaled, x, params, err));
+    hinge_status status = hg_problem_init_known(&o->problem, &o->scaled.x, y, &o->scaled.params, m->labels,
+                                                m->n_classes, err);
+    HG_THEN(status, check_model(m, &o->problem, err));
+    if (status == HINGE_OK && hg_mul(o->problem.n_problems, x->rows, &values))
+        o->beta = hg_alloc(values, sizeof *o->beta);
     if (status == HINGE_OK)
-        status = *beta != NULL ? find_beta(m, pr, *beta, err)
-                               : hg_fail(err, HINGE_ENOMEM, "no memory for the coefficients of %zu rows", x->rows);
-    if (status != HINGE_OK) {
-        hg_free(*beta);
-        hg_problem_free(pr);
-    }
+        status = o->beta != NULL ? find_beta(m, &o->problem, o->beta, err)
+                                 : hg_fail(err, HINGE_ENOMEM, "no memory for the coefficients of %zu rows", x->rows);
+    if (status != HINGE_OK)
+        close_problem(o);
     return status;
 }
 
 hinge_status hinge_certify(const hinge_model *m, const hinge_matrix *x, const double *y,
                            const hinge_params *params, hinge_certificate *certificate, hinge_error *err)
 {
-    double begin = hg_now(), *beta;
+    double begin = hg_now();
     hinge_certificate c;
-    struct hg_problem pr;
+    struct opened o;
     memset(&c, 0, sizeof c);
     hg_ok(err);
     if (m == NULL || certificate == NULL)
         return hg_fail(err, HINGE_EINVAL, "%s: NULL", m == NULL ? "model" : "certificate");
-    HG_TRY(open_problem(m, x, y, params, &pr, &beta, err));
+    HG_TRY(open_problem(&o, m, x, y, params, err));
     hinge_status status = HINGE_OK;
-    for (size_t p = 0; p < pr.n_problems && status == HINGE_OK; p++)
-        status = certify_problem(&pr, p, m, beta, &c, err);
-    hg_free(beta);
-    hg_problem_free(&pr);
+    for (size_t p = 0; p < o.problem.n_problems && status == HINGE_OK; p++)
+        status = certify_problem(&o.problem, p, m, o.beta, &c, err);
+    close_problem(&o);
     if (status == HINGE_OK) {
         c.seconds = hg_now() - begin;
         *certificate = c;
@@ -417,37 +438,33 @@ static hinge_status check_kinds(const hinge_model *m, const void *out, double to
 hinge_status hinge_kinds_of(const hinge_model *m, const hinge_matrix *x, const double *y, const hinge_params *params,
                             size_t problem, double tolerance, hinge_kinds *kinds, hinge_point *points, hinge_error *err)
 {
-    struct hg_problem pr;
-    double *beta;
+    struct opened o;
     HG_TRY(check_kinds(m, kinds, tolerance, err));
     if (problem >= m->n_problems)
         return hg_fail(err, HINGE_EINVAL, "problem: there is no problem %zu, only %zu", problem, m->n_problems);
-    HG_TRY(open_problem(m, x, y, params, &pr, &beta, err));
-    hinge_status status = look_at_problem(&pr, problem, m, beta, tolerance, kinds, points, err);
-    hg_free(beta);
-    hg_problem_free(&pr);
+    HG_TRY(open_problem(&o, m, x, y, params, err));
+    hinge_status status = look_at_problem(&o.problem, problem, m, o.beta, tolerance, kinds, points, err);
+    close_problem(&o);
     return status;
 }
 
 hinge_status hinge_kinds_each(const hinge_model *m, const hinge_matrix *x, const double *y, const hinge_params *params,
                               double tolerance, hinge_kinds_fn each, void *arg, hinge_error *err)
 {
-    struct hg_problem pr;
+    struct opened o;
     hinge_kinds kinds;
-    double *beta;
     if (each == NULL)
         return hg_fail(err, HINGE_EINVAL, "each: NULL");
     HG_TRY(check_kinds(m, &kinds, tolerance, err));
-    HG_TRY(open_problem(m, x, y, params, &pr, &beta, err));
+    HG_TRY(open_problem(&o, m, x, y, params, err));
     hinge_point *points = hg_alloc(x->rows, sizeof *points);
     hinge_status status = points != NULL ? HINGE_OK : hg_fail(err, HINGE_ENOMEM, "no memory for %zu rows", x->rows);
-    for (size_t p = 0; p < pr.n_problems && status == HINGE_OK; p++) {
-        status = look_at_problem(&pr, p, m, beta, tolerance, &kinds, points, err);
+    for (size_t p = 0; p < o.problem.n_problems && status == HINGE_OK; p++) {
+        status = look_at_problem(&o.problem, p, m, o.beta, tolerance, &kinds, points, err);
         if (status == HINGE_OK && each(arg, p, &kinds, points) != 0)
-            status = hg_fail(err, HINGE_ECALLBACK, "each: gave up at problem %zu of %zu", p + 1, pr.n_problems);
+            status = hg_fail(err, HINGE_ECALLBACK, "each: gave up at problem %zu of %zu", p + 1, o.problem.n_problems);
     }
     hg_free(points);
-    hg_free(beta);
-    hg_problem_free(&pr);
+    close_problem(&o);
     return status;
 }

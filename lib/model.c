@@ -546,5 +546,7 @@ hinge_status hg_model_set_scaling(hinge_model *m, const double *const part[4], h
 
 hinge_status hinge_model_set_scaling(hinge_model *m, const double *factor, const double *offset, hinge_error *err)
 {
+    if ((factor == NULL) != (offset == NULL))
+        return hg_fail(err, HINGE_EINVAL, "%s: NULL, and the other is not", factor == NULL ? "factor" : "offset");
     return hg_model_set_scaling(m, (const double *const[4]){ factor, offset }, err);
 }

@@ -224,8 +224,8 @@ static hinge_status check_problem(const hinge_matrix *x, const double *y, const 
     if (x->rows == 0)
         return hg_fail(err, HINGE_EINVAL, "x: no rows to train on");
     if (params->scaling != NULL)
-        return hg_fail(err, HINGE_EINVAL, "scaling: scale the rows (hinge_scaling_apply), and set it to NULL; only "
-                                          "hinge_train and hinge_cross_validate scale them");
+        return hg_fail(err, HINGE_EINVAL, "scaling: this call takes scaled rows (hinge_scaling_apply), and "
+                                          "NULL here");
     HG_TRY(hg_params_check(params, x->rows, x->cols, resolved, err));
     if (y == NULL && !hinge_task_info(params->task)->one_class)
         return hg_fail(err, HINGE_EINVAL, "y: NULL, but this task needs labels or targets");

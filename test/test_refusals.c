@@ -470,6 +470,10 @@ static void predictions(void **state)
     assert_int_equal(hinge_certify(model, &narrow, good_y, &params, &certificate, &error), HINGE_EINVAL);
     hinge_matrix few = hinge_matrix_f64(good_x, N - 1, D);
     assert_int_equal(hinge_certify(model, &few, good_y, &params, &certificate, &error), HINGE_EINVAL);
+    hinge_params linear = params;
+    linear.kernel = hinge_kernel_linear();
+    assert_int_equal(hinge_certify(model, &x, good_y, &linear, &certificate, &error), HINGE_EINVAL);
+    assert_string_equal(error.text, "kernel: linear, and the model's is rbf");
     assert_int_equal(hinge_certify(NULL, &x, good_y, &params, &certificate, &error), HINGE_EINVAL);
     assert_true(certificate.gap == 77);
     hinge_model_free(NULL);

@@ -2,6 +2,7 @@
 #include "test/support.h"
 
 #include <hinge/scaling.h>
+#include <hinge/theory.h>
 
 #include <math.h>
 #include <stdlib.h>
@@ -102,9 +103,12 @@ static void trains(void **state)
     const hinge_scaling ends = { .lower = -1, .upper = 1 };
     hinge_scaling ranges = fitted(&set, NULL, -1, 1);
     hinge_params params = hinge_params_default(HINGE_EPSILON_SVR);
+    hinge_certificate raw, by_rows;
+    hinge_matrix x = set_matrix(&set), rows = set_matrix(&scaled);
     hinge_error err;
     apply(&ranges, &scaled);
     hinge_model *by_hand = fit(&scaled, &params, NULL), *model[2];
+    assert_int_equal(hinge_certify(by_hand, &rows, set.y, &params, &by_rows, &err), HINGE_OK);
     assert_int_equal(hinge_scaling_attach(&ranges, by_hand, &err), HINGE_OK);
     double *expected = fit_labels(by_hand, &set);
     for (int given = 0; given < 2; given++) {
@@ -113,6 +117,8 @@ static void trains(void **state)
         double *labels = fit_labels(model[given], &set);
         assert_true(hinge_model_scale_factor(model[given]) != NULL);
         assert_memory_equal(labels, expected, N * sizeof *labels);
+        assert_int_equal(hinge_certify(model[given], &x, set.y, &params, &raw, &err), HINGE_OK);
+        assert_true(raw.primal == by_rows.primal && raw.kkt == by_rows.kkt);
     }
     double factor[D], offset[D];
     const double *origin = hinge_model_scale_origin(by_hand), *base = hinge_model_scale_base(by_hand);
@@ -211,6 +217,10 @@ static void refusals(void **state)
     params.scaling = &good;
     assert_int_equal(hinge_certify(model, &x, set.y, &params, &certificate, &err), HINGE_EINVAL);
     assert_non_null(strstr(err.text, "hinge_scaling_apply"));
+    assert_int_equal(hinge_leave_one_out(&x, set.y, &params, NULL, NULL, &err), HINGE_EINVAL);
+    assert_non_null(strstr(err.text, "hinge_scaling_apply"));
+    assert_int_equal(hinge_model_set_scaling(model, low, NULL, &err), HINGE_EINVAL);
+    assert_int_equal(hinge_model_set_scaling(model, NULL, low, &err), HINGE_EINVAL);
     params.kernel = hinge_kernel_precomputed();
     assert_int_equal(hinge_train(&other, &x, set.y, &params, NULL, &err), HINGE_EINVAL);
     assert_non_null(strstr(err.text, "precomputed"));

@@ -275,8 +275,8 @@ typedef struct hinge_params {
 
     /* A scaling that is applied to examples before anything else; the model keeps it and takes raw examples. Where its
      * low is NULL, only lower and upper count, and the ranges are those of the rows of weight > 0 (in cross-validation
-     * and calibration, of each fold's training part). NULL: examples are taken as they are. hinge_train and
-     * hinge_cross_validate take a scaling, and hold a copy of x in f64; other calls refuse it and take scaled rows. */
+     * and calibration, of each fold's training part). NULL: examples are taken as they are. Training, cross-validation,
+     * selection, certificate and kinds take one, and hold a copy of x in f64; other calls take scaled rows and NULL. */
     const hinge_scaling *scaling;
 
     hinge_multiclass multiclass; /* for three classes or more */
