@@ -445,6 +445,12 @@ check "trains on values" "$hinge" train -q -g 0.1 values m
 check "but warns" has err 'warning: values: 40 different labels in 240 examples .* -s 3'
 "$hinge" train -q -s 3 values m >out 2>err
 check "not where they are values" test ! -s err
+tr , ' ' <bare.csv >blanks.csv
+"$hinge" train -q blanks.csv m >out 2>err
+check "warns of fields that blanks separate" has err 'warning: blanks.csv: a line has its label and no feature'
+"$hinge" check blanks.csv >out 2>err
+check "checking too" has err 'warning: blanks.csv: a line has its label and no feature'
+check "tells no values where there are none" sh -c "! $hinge info blanks.csv 2>/dev/null | grep inf"
 sed 's/^[^ ]*/7/' two >one
 check "trains on one class" "$hinge" train -q one m
 check "but warns" has err 'warning: one: all examples have the label 7'

@@ -83,6 +83,8 @@ int command_check(int argc, char **argv)
     status = hinge_data_parse(path, lines.bytes, lines.start[lines.count], &options, &data, &failure);
     if (status != HINGE_OK && status != HINGE_EFORMAT)
         check(status);
+    if (status == HINGE_OK)
+        warn_of_fields(path, &data);
     if (status == HINGE_EFORMAT && !is_table(path, &lines, options.format))
         bad = check_lines(options, path, &lines);
     if (status == HINGE_EFORMAT && bad == 0) {

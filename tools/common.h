@@ -293,6 +293,8 @@ double entry_of(const hinge_data *data, size_t i, size_t k);
 /* Lists the different labels in ascending order, and how many rows have each; returns how many there are. The caller
  * frees both. */
 size_t list_labels(const hinge_data *data, double **labels, size_t **counts);
+/* Warns of a table in which no field but the label is found, as where blanks separate them. */
+void warn_of_fields(const char *path, const hinge_data *data);
 /* Warns of training data whose labels look like something else than the task takes them for. */
 void warn_of_labels(const char *path, const struct data_flags *flags, hinge_task task, const hinge_data *data);
 /* Returns the place of a label in a list; count: it is not there. */

@@ -54,12 +54,20 @@ hinge_data_options reading(const struct data_flags *flags)
     return options;
 }
 
+void warn_of_fields(const char *path, const hinge_data *data)
+{
+    if (data->format == HINGE_FORMAT_CSV && data->file_cols == 0)
+        warn("%s: a line has its label and no feature; commas, semicolons or tabs are to separate them", path);
+}
+
 void load_data(const char *path, const struct data_flags *flags, size_t min_cols, int threads, hinge_data *data)
 {
     hinge_data_options options = reading(flags);
     options.min_cols = min_cols > options.min_cols ? min_cols : options.min_cols;
     options.threads = threads;
     check((flags->ranks ? flags->ranks->read : hinge_data_read)(path, &options, data, &failure));
+    if (!flags->ranks)
+        warn_of_fields(path, data);
 }
 
 /* Returns the number of features of data, those included that flags let be dropped. */

@@ -254,7 +254,8 @@ static void print_data(const hinge_data *data, const struct summary *s)
     printf("%-10s %zu\n%-10s %zu", "rows", data->x.rows, "features", n_features(data));
     printf(data->columns ? ", %zu of them not 0 in all rows\n" : "\n", data->x.cols);
     printf("%-10s %.4g %% (%zu entries are not 0)\n", "density", 100 * density(data), data->nonzeros);
-    printf("%-10s %.10g to %.10g\n", "values", s->low, s->high);
+    if (n_features(data) > 0)
+        printf("%-10s %.10g to %.10g\n", "values", s->low, s->high);
     if (!data->labelled) {
         printf("%-10s none\n", "labels");
         return;
