@@ -113,12 +113,17 @@ static bool gamma_is_beyond_f32(const hinge_kernel *kernel)
     return counts && kernel->gamma != 0 && (kernel->gamma < 0x1p-100 || kernel->gamma > 0x1p100);
 }
 
-bool hg_kernel_beyond_f32(const hinge_kernel *kernel, size_t n, const double *norms)
+static bool is_beyond(double value, double most)
 {
-    double largest = 0;
-    for (size_t i = 0; kernel->type == HINGE_RBF && i < n; i++)
-        largest = HG_MAX(largest, norms[i]);
-    return kernel->gamma * largest > 16384 || gamma_is_beyond_f32(kernel); /* of 2^23, an ulp of f32 */
+    return value > most || (value < 1 / most && value > 0);
+}
+
+bool hg_kernel_beyond_f32(const hinge_kernel *kernel, double norm)
+{
+    bool dots = hg_kernel_row(kernel->type)->source == HG_FROM_DOTS;
+    bool narrow = kernel->type == HINGE_RBF && kernel->gamma * norm > 16384; /* of 2^23, an ulp of f32 */
+    return narrow || gamma_is_beyond_f32(kernel) || (dots && is_beyond(norm, 0x1p100)) ||
+           is_beyond(dots ? hg_kernel_most(kernel, norm) : norm, 0x1p80);
 }
 
 double hg_dot_error(hinge_dtype type, size_t d)

@@ -24,9 +24,10 @@ const struct hg_kernel_row *hg_kernel_row(hinge_kernel_type type);
 hinge_status hg_kernel_check(const hinge_kernel *kernel, size_t d, hinge_kernel *resolved, hinge_error *err);
 
 /* RBF so narrow that dot products in f32 cannot tell a row from itself: their rounding of ||x - x||^2 = 0 would change
- * K(x, x) = 1 by about 1 % or more. Any kernel whose gamma is more, or less, than f32 holds. norms: [n] squared norms;
- * not looked at for other kernels than RBF. */
-bool hg_kernel_beyond_f32(const hinge_kernel *kernel, size_t n, const double *norms);
+ * K(x, x) = 1 by about 1 % or more. Any kernel whose gamma, dot products or values are more, or less, than f32 holds
+ * with room for what a solver makes of them. norm: the largest squared norm, or, of given values, the largest of
+ * |K(x, x)|. */
+bool hg_kernel_beyond_f32(const hinge_kernel *kernel, double norm);
 
 /* Returns what rounding may take from the dot product of two vectors of d features, by GEMM or lists, as a share of the
  * product of their norms: observed for the worst, which is all features equal, with some to spare. */

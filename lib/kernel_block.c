@@ -6,7 +6,6 @@
 #include "lib/copy.h"
 #include "lib/params.h"
 
-#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -44,9 +43,7 @@ static void choose_type(struct block *k)
     bool f32 = asked == HINGE_PRECISION_F32 || (asked == HINGE_PRECISION_AUTO && k->type == HINGE_F32);
     double *norms = k->norms;
     hg_points_norms(&pr->points, HINGE_F64, norms, pr->threads);
-    for (size_t i = 0; f32 && i < pr->n; i++)
-        f32 = norms[i] <= FLT_MAX / 8;
-    f32 = f32 && !hg_kernel_beyond_f32(&k->tiler.kernel, pr->n, norms);
+    f32 = f32 && !hg_kernel_beyond_f32(&k->tiler.kernel, pr->norm);
     k->tiler.type = f32 ? HINGE_F32 : HINGE_F64;
     if (f32)
         hg_points_norms(&pr->points, HINGE_F32, norms, pr->threads);

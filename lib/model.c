@@ -270,7 +270,7 @@ bool hg_model_f32_tells_labels(const hinge_model *m)
 static bool choose_f32(hinge_model *m)
 {
     m->f32_is_enough = m->f32_for_values = false;
-    m->beyond_f32 = hg_kernel_beyond_f32(&m->kernel, m->n_sv, m->norms);
+    m->beyond_f32 = hg_kernel_beyond_f32(&m->kernel, m->largest_norm);
     if (!may_be_f32(m) || hg_model_is_small(m))
         return true;
     double doubt;

@@ -166,6 +166,18 @@ static hinge_status check_boxes(const struct hg_problem *pr, hinge_error *err)
 
 /* ---- points ------------------------------------------------------------------------------------------------------ */
 
+void hg_problem_measure(struct hg_problem *pr)
+{
+    double norm = 0;
+    hinge_kernel_type kernel = pr->params.kernel.type;
+#pragma omp parallel for num_threads(pr->threads) schedule(static) reduction(max : norm)
+    for (size_t i = 0; i < (kernel == HINGE_USER ? 0 : pr->n); i++)
+        norm = HG_MAX(norm, kernel == HINGE_PRECOMPUTED ? fabs(hg_points_value(&pr->points, i, pr->column[i]))
+                            : pr->norms != NULL         ? pr->norms[i]
+                                                        : hg_points_norm(&pr->points, i, HINGE_F64));
+    pr->norm = norm;
+}
+
 hinge_status hg_problem_look(struct hg_problem *pr, hinge_error *err)
 {
     const struct hg_kernel_row *row = hg_kernel_row(pr->params.kernel.type);
@@ -187,6 +199,7 @@ hinge_status hg_problem_look(struct hg_problem *pr, hinge_error *err)
     if (row->told.kernel == HINGE_RBF)
         HG_TRY(hg_equal_find(&pr->points, pr->threads, &pr->equal, err));
     pr->points.equal = pr->equal;
+    hg_problem_measure(pr);
     return HINGE_OK;
 }
 

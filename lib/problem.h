@@ -27,6 +27,7 @@ struct hg_problem {
     uint32_t *column;      /* precomputed: column of each point; otherwise NULL */
     struct hg_points points; /* the caller's rows, in this order */
     double *norms;         /* [n] in f64, where the kernel needs them */
+    double norm;           /* the largest of a point, or, precomputed, the largest |K(x, x)|; 0: the user's kernel */
     uint32_t *equal;       /* [n] RBF: the first point that is equal to each; NULL: no two are */
 };
 
@@ -41,6 +42,8 @@ void hg_problem_free(struct hg_problem *problem);
 /* Makes what hangs on the points alone, which are there, and on the kernel: their shift, norms, equal ones. What has
  * been made is to be freed on failure too. */
 hinge_status hg_problem_look(struct hg_problem *problem, hinge_error *err);
+/* Sets problem->norm, as hg_problem_look does; to be called again where the points' shift is another. */
+void hg_problem_measure(struct hg_problem *problem);
 
 /* Returns what examples of a class are weighted by. */
 double hg_class_weight(const hinge_params *params, double label);

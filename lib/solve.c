@@ -306,7 +306,7 @@ static hinge_status run_inside(struct work *w)
     struct hg_reduced *r = &w->reduced;
     hinge_report *report = &w->s->report;
     struct hg_interior_options options = { .eps = o->eps,
-                                           .gap = fmin(o->eps, 1e-6),
+                                           .gap = fmin(fmax(o->eps, 1e-12), 1e-6),
                                            .sums = r->sums,
                                            .threads = o->threads,
                                            .halt = o->halt,

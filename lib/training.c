@@ -25,7 +25,7 @@ bool hg_wants_f32(const struct hg_training *t)
 
 static hinge_status make_copy(struct hg_training *t, hinge_error *err)
 {
-    t->beyond_f32 = hg_kernel_beyond_f32(&t->params->kernel, t->problem.n, t->problem.norms);
+    t->beyond_f32 = hg_kernel_beyond_f32(&t->params->kernel, t->problem.norm);
     return hg_copy_init(&t->copy, &t->distinct.problem, !t->interior, hg_wants_f32(t), err);
 }
 

@@ -512,7 +512,7 @@ hinge_status hm_solve(struct hm_run *r, const struct hm_net *net, const struct h
     r->problem = problem;
     r->threads = hg_threads(p->threads);
     r->loops = hg_loops(hg_cpu_level(p->cpu_level));
-    bool beyond = hg_kernel_beyond_f32(&p->kernel, 1, &own->norm) || p->kernel.type == HINGE_USER;
+    bool beyond = hg_kernel_beyond_f32(&p->kernel, own->norm) || p->kernel.type == HINGE_USER;
     r->type = p->precision == HINGE_PRECISION_F64 || beyond ? HINGE_F64 : HINGE_F32;
     ask_machines(r);
     HG_TRY(start(r, watch, err));

@@ -306,7 +306,7 @@ static void draw_block(struct hg_inner *in, size_t q, uint64_t *state)
         in->off[0][i] = -y;
         in->lo[0][i] = y > 0 ? 0 : -c;
         in->hi[0][i] = y > 0 ? c : 0;
-        in->diagonal[i] = in->diagonal32[i] = 1;
+        in->diagonal[i] = 1;
         for (size_t j = 0; j <= i; j++) {
             double d2 = 0;
             for (size_t k = 0; k < FEATURES; k++)

@@ -194,6 +194,43 @@ static void beyond_f32(void **state)
     }
 }
 
+/* Trains on features times 2^s and targets times 2^t, all else to match: powers of two round nothing, so it comes to
+ * what s = t = 0 does, but for the units. */
+static void check_units(hinge_params p, int s, int t)
+{
+    bool linear = p.kernel.type == HINGE_LINEAR;
+    struct set set = p.task == HINGE_C_SVC ? set_two_class(9, 150, 4, 2) : set_regression(9, 150, 4);
+    hinge_report plain, r;
+    fit(&set, &p, &plain);
+    set_multiply(&set, ldexp(1, s));
+    for (size_t i = 0; i < set.n; i++)
+        set.y[i] = p.task == HINGE_C_SVC ? set.y[i] : ldexp(set.y[i], t);
+    p.C = ldexp(p.C, t - (linear ? 2 * s : 0)), p.p = ldexp(p.p, t), p.eps = ldexp(p.eps, t);
+    p.kernel.gamma = ldexp(p.kernel.gamma, -2 * s);
+    fit(&set, &p, &r);
+    if (r.outcome != HINGE_CONVERGED || plain.outcome != HINGE_CONVERGED)
+        fail_msg("2^%d, 2^%d: %s, else %s", s, t, hinge_outcome_text(r.outcome), hinge_outcome_text(plain.outcome));
+    assert_true(r.violation <= p.eps);
+    assert_close(ldexp(r.objective, (linear ? 2 * s : 0) - 2 * t), plain.objective, 1e-3);
+}
+
+/* Values far below 1 once took steps as if they were 1e-12, and squares or kernel values that f32 has no room for chose
+ * none, or ended runs as stalled. */
+static void units(void **state)
+{
+    static const int powers[] = { -400, -100, -60, -40, 40, 63, 64, 100, 400 };
+    for (size_t k = 0; k < sizeof powers / sizeof *powers; k++)
+        for (int solver = HINGE_SOLVER_AUTO; solver <= HINGE_SOLVER_INTERIOR_POINT; solver++)
+            for (int precision = 0; precision <= HINGE_PRECISION_F64; precision++) {
+                hinge_params c = params_for(HINGE_C_SVC, hinge_kernel_linear(), 1);
+                hinge_params r = params_for(HINGE_EPSILON_SVR, hinge_kernel_rbf(0.5), 1);
+                c.solver = r.solver = (hinge_solver)solver;
+                c.precision = r.precision = (hinge_precision)precision;
+                check_units(c, powers[k], 0);
+                check_units(r, 0, powers[k]);
+            }
+}
+
 /* What is told converged, at random scales and C: its violation by plain loops is at most 1.05 eps. */
 static void converged_is_true(void **state)
 {
@@ -285,6 +322,7 @@ int main(void)
         cmocka_unit_test(no_good_end),         cmocka_unit_test(odd_kernels),
         cmocka_unit_test(beyond_f32),          cmocka_unit_test(converged_is_true),
         cmocka_unit_test(starts_of_large_coefficients), cmocka_unit_test(matrices_of_rounded_values),
+        cmocka_unit_test(units),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -252,6 +252,8 @@ static void test_step(void **state)
 
 /* ---- second ---------------------------------------------------------------------------------------------- */
 
+static const struct hg_unit unit = { 1, 1, HG_TAU };
+
 static long double gain(double v, double kii, double kij, double kjj)
 {
     long double a = (long double)kii + kjj - 2 * (long double)kij;
@@ -275,8 +277,8 @@ static void check_second(const struct hg_loops *loops, bool f32)
             k64[j] = coarse ? (double)hg_random_below(&seed, 2) / 2 : between(&seed, -0.9, 0.9);
             k32[j] = (float)k64[j];
         }
-        size_t got = f32 ? loops->second_f32(a.n, a.g, a.down, fi, k32 + shift, kii, diagonal + shift)
-                         : loops->second_f64(a.n, a.g, a.down, fi, k64 + shift, kii, diagonal + shift);
+        size_t got = f32 ? loops->second_f32(a.n, a.g, a.down, fi, k32 + shift, kii, diagonal + shift, &unit)
+                         : loops->second_f64(a.n, a.g, a.down, fi, k64 + shift, kii, diagonal + shift, &unit);
         long double best = 0, of_got = 0;
         size_t want = a.n;
         for (size_t j = 0; j < a.n; j++) {
@@ -291,6 +293,14 @@ static void check_second(const struct hg_loops *loops, bool f32)
         else
             assert_true(want == a.n ? got == a.n : got < a.n && of_got >= best * (1 - 1e-4L));
         check_guard(a.g, a.n);
+        const struct hg_unit far = { 0x1p150, 0x1p-250, HG_TAU }; /* values that f32 does not hold */
+        for (size_t j = 0; j < ROOM && !f32; j++)
+            k64[j] = ldexp(k64[j], 250);
+        for (size_t j = 0; j < a.n && !f32; j++)
+            a.g[j] = ldexp(a.g[j], -150), a.down[j] = ldexp(a.down[j], -150);
+        fi = ldexp(fi, -150), kii = ldexp(kii, 250);
+        if (!f32)
+            assert_int_equal(loops->second_f64(a.n, a.g, a.down, fi, k64 + shift, kii, diagonal + shift, &far), got);
     }
 }
 
@@ -310,9 +320,9 @@ static void test_second_without_curvature(void **state)
         for (size_t j = 0; j < 200; j++)
             g[j] = 1, down[j] = 0, k[j] = 0, diagonal[j] = 1;
         k[at] = at % 2 == 0 ? 1 : 3; /* 1 + 1 - 2 k = 0 or -4 */
-        assert_int_equal(loops->second_f64(200, g, down, 0, k, 1, diagonal), at);
+        assert_int_equal(loops->second_f64(200, g, down, 0, k, 1, diagonal, &unit), at);
     }
-    assert_int_equal(loops->second_f64(200, g, down, 1, k, 1, diagonal), 200); /* b = 0 is not positive */
+    assert_int_equal(loops->second_f64(200, g, down, 1, k, 1, diagonal, &unit), 200); /* b = 0 is not positive */
 }
 
 /* ---- in f32 ---------------------------------------------------------------------------------------------- */
@@ -357,7 +367,7 @@ static void test_narrow(void **state)
         assert_int_equal(e.i_low, want.i_low);
         e = loops->scan_narrow(a.n, g, up, down);
         assert_true(e.low == want.low && e.high == want.high && e.i_low == want.i_low);
-        size_t got = loops->second_narrow(a.n, g, down, fi, ki, 1, diagonal), best_at = a.n;
+        size_t got = loops->second_narrow(a.n, g, down, fi, ki, 1, diagonal, HG_TAU), best_at = a.n;
         long double best = 0, of_got = 0;
         for (size_t j = 0; j < a.n; j++) {
             long double w = gain((double)(g[j] + down[j]) - fi, 1, (double)ki[j], (double)diagonal[j]);

@@ -205,7 +205,7 @@ typedef enum hinge_multiclass {
 typedef enum hinge_precision {
     HINGE_PRECISION_AUTO = 0, /* f32 kernel rows whose error is measured, and f64 where it matters */
     HINGE_PRECISION_F32 = 1,  /* f32 kernel rows whatever the error; it is reported. RBF with gamma max ||x||^2 above
-                               * 16,384, where f32 cannot tell a row from itself, takes f64 */
+                               * 16,384, and values or ||x||^2 whose largest f32 has no room for, take f64 */
     HINGE_PRECISION_F64 = 2   /* f64 kernel rows */
 } hinge_precision;
 
@@ -222,7 +222,7 @@ typedef enum hinge_solver {
 
 typedef enum hinge_outcome {
     HINGE_CONVERGED = 0, /* The violation in f64 is at most eps. The interior point, where it was asked for or alone can
-                          * do it: report.gap <= min(eps, 1e-6) too, both of the coefficients as returned */
+                          * do it: report.gap <= eps (or 1e-6, 1e-12 beyond) too, both of the coefficients returned */
     HINGE_MAX_ITER,      /* params.max_iter reached */
     HINGE_TIME_LIMIT,    /* params.time_limit reached */
     HINGE_STOPPED,       /* the progress callback asked for it */

@@ -85,6 +85,7 @@ static hinge_status centre_linear(struct hg_problem *pr, hinge_error *err)
     pr->points.shift = pr->shift = hg_points_centre(&pr->points, pr->threads, &wanted);
     if (pr->shift != NULL)
         pr->points.nonzeros = hg_points_nonzeros(&pr->points, pr->threads);
+    hg_problem_measure(pr);
     return pr->shift != NULL || !wanted ? HINGE_OK
                                         : hg_fail(err, HINGE_ENOMEM, "no memory for the means of %zu columns", pr->d);
 }
@@ -99,8 +100,6 @@ static hinge_status field_init(struct hg_selecting *s, struct hg_field *field, s
     HG_TRY(centre_linear(&field->problem, err));
     HG_TRY(sort_by_fold(s, &field->problem, err));
     hinge_status status = hg_copy_init(&field->copy, &field->problem, true, may_be_f32(s), err);
-    for (size_t i = 0; i < field->problem.n && status == HINGE_OK && params.kernel.type != HINGE_PRECOMPUTED; i++)
-        field->norm = HG_MAX(field->norm, hg_points_norm(&field->problem.points, i, HINGE_F64));
     HG_THEN(status, hg_many_init(&field->many, field->problem.n, threads, hg_cpu_level(params.cpu_level), bytes, err));
     field->many.newton = params.newton;
     if (status == HINGE_OK && !HG_ROOM(HG_ZEROS(field->own, threads), HG_ZEROS(field->own_rows, threads)))
@@ -160,7 +159,7 @@ static hinge_status open_kernel(struct hg_selecting *s, struct hg_field *field, 
                                 hinge_error *err)
 {
     const struct hg_problem *pr = &field->problem;
-    bool f32 = may_be_f32(s) && !field->wide && !hg_kernel_beyond_f32(kernel, pr->n, pr->norms);
+    bool f32 = may_be_f32(s) && !field->wide && !hg_kernel_beyond_f32(kernel, pr->norm);
     hinge_dtype type = f32 ? HINGE_F32 : HINGE_F64;
     hinge_status status = open_rows(s, field, kernel, type, pr->threads, &field->rows, err);
     for (int t = 0; t < field->many.threads && status == HINGE_OK; t++) {
@@ -208,11 +207,11 @@ hinge_status hg_field_widens(const struct hg_selecting *s, struct hg_field *fiel
         return HINGE_OK; /* of what has moved, g knows nothing yet */
     for (size_t k = 0; k < part->qp.n; k++)
         square += hg_qp_beta(&part->qp, k) * hg_qp_beta(&part->qp, k);
-    if (0.1 * sqrt(square) * hg_kernel_error(&field->rows.tiler.kernel, HINGE_F32, field->problem.d, field->norm) <=
-        s->out->eps)
+    const struct hg_problem *pr = &field->problem;
+    if (0.1 * sqrt(square) * hg_kernel_error(&field->rows.tiler.kernel, HINGE_F32, pr->d, pr->norm) <= s->out->eps)
         return HINGE_OK;
     if (!field->checks)
-        status = open_rows(s, field, &field->rows.tiler.kernel, HINGE_F64, field->problem.threads, &field->exact, err);
+        status = open_rows(s, field, &field->rows.tiler.kernel, HINGE_F64, pr->threads, &field->exact, err);
     field->checks = status == HINGE_OK;
     HG_THEN(status, measure_error(field, part, &error, err));
     *widens = 4 * error > s->out->eps;

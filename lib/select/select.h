@@ -24,7 +24,6 @@ struct hg_field {
     struct hg_problem problem;   /* all of them, weight 0 too; weights are those of classes alone */
     struct hg_copy copy;
     struct hg_many many;
-    double norm;                 /* largest squared norm of a point */
     bool wide;                   /* rows in f32 are too coarse for the kernel in hand */
     bool open;                   /* these are there: */
     struct hg_gram rows, *own;   /* of the kernel in hand; [threads] by one thread each */

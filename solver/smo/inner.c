@@ -63,8 +63,8 @@ static void set_offsets(struct hg_inner *in, int l, size_t k)
     in->up[l][k] = hg_up(b, in->hi[l][k], off, kink);
     in->down[l][k] = hg_down(b, in->lo[l][k], off, kink);
     if (in->narrow) {
-        in->up32[l][k] = (float)(in->up[l][k] - in->off[0][k]);
-        in->down32[l][k] = (float)(in->down[l][k] - in->off[0][k]);
+        in->up32[l][k] = (float)((in->up[l][k] - in->off[0][k]) * in->unit.f);
+        in->down32[l][k] = (float)((in->down[l][k] - in->off[0][k]) * in->unit.f);
     }
 }
 
@@ -91,7 +91,26 @@ void hg_inner_put(struct hg_inner *in, size_t slot, const struct hg_qp *qp, size
 void hg_inner_take_diagonal(struct hg_inner *in, size_t slot)
 {
     in->diagonal[slot] = value(in, slot, slot);
-    in->diagonal32[slot] = (float)in->diagonal[slot];
+}
+
+/* The power of two that brings a value to between 1 and 2; 1 for none. */
+static double unit_of(double value)
+{
+    int exponent;
+    frexp(value, &exponent);
+    return value > 0 && isfinite(value) ? ldexp(1, HG_MIN(1 - exponent, 1023)) : 1;
+}
+
+/* Rows in f32 are those of kernels whose values f32 holds, and their gains too: hg_kernel_beyond_f32. */
+static void set_unit(struct hg_inner *in)
+{
+    double largest = 0;
+    for (size_t k = 0; k < in->q; k++)
+        largest = HG_MAX(largest, fabs(in->diagonal[k]));
+    double unit = unit_of(largest), of_k = in->type == HINGE_F64 ? unit : 1;
+    in->unit = (struct hg_unit){ 1, of_k, HG_TAU * HG_MIN(1, 1 / unit) * of_k };
+    for (size_t k = 0; k < in->q; k++)
+        in->diagonal32[k] = (float)(in->diagonal[k] * in->unit.k);
 }
 
 static struct hg_extremes scan(const struct hg_inner *in, int l)
@@ -106,17 +125,19 @@ static size_t second(const struct hg_inner *in, int l, const struct hg_extremes 
     size_t i = e->i_low;
     if (in->narrow)
         return in->loops->second_narrow(in->q, in->g32, in->down32[l], e->low, row(in, i), in->diagonal[i],
-                                        in->diagonal32);
+                                        in->diagonal32, in->unit.tau);
+    const struct hg_unit unit = { unit_of(e->high - e->low), in->unit.k, in->unit.tau };
+    const double *g = in->g, *down = in->down[l];
     if (in->type == HINGE_F32)
-        return in->loops->second_f32(in->q, in->g, in->down[l], e->low, row(in, i), in->diagonal[i], in->diagonal32);
-    return in->loops->second_f64(in->q, in->g, in->down[l], e->low, row(in, i), in->diagonal[i], in->diagonal32);
+        return in->loops->second_f32(in->q, g, down, e->low, row(in, i), in->diagonal[i], in->diagonal32, &unit);
+    return in->loops->second_f64(in->q, g, down, e->low, row(in, i), in->diagonal[i], in->diagonal32, &unit);
 }
 
 /* Returns max F down - min F up, which the pair may win by moving. */
 static double slope_of(const struct hg_inner *in, int l, size_t i, size_t j)
 {
     if (in->narrow)
-        return (double)(in->g32[j] + in->down32[l][j]) - (double)(in->g32[i] + in->up32[l][i]);
+        return ((double)(in->g32[j] + in->down32[l][j]) - (double)(in->g32[i] + in->up32[l][i])) / in->unit.f;
     return (in->g[j] + in->down[l][j]) - (in->g[i] + in->up[l][i]);
 }
 
@@ -125,7 +146,8 @@ static double move_pair(struct hg_inner *in, int l, size_t i, size_t j, double *
 {
     double *bi = &in->beta[l][i], *bj = &in->beta[l][j];
     double slope = slope_of(in, l, i, j);
-    double curvature = HG_MAX(in->diagonal[i] + in->diagonal[j] - 2 * value(in, i, j), HG_TAU);
+    double least = in->unit.tau / in->unit.k;
+    double curvature = HG_MAX(in->diagonal[i] + in->diagonal[j] - 2 * value(in, i, j), least);
     double kink_i = kink_of(in, i), kink_j = kink_of(in, j);
     double room_i = hg_room_up(*bi, in->hi[l][i], kink_i), room_j = hg_room_down(*bj, in->lo[l][j], kink_j);
     double step = HG_MIN(slope / curvature, HG_MIN(room_i, room_j));
@@ -141,8 +163,10 @@ static double move_pair(struct hg_inner *in, int l, size_t i, size_t j, double *
 /* Adds the pair's step to g of all entries, and finds the new extremes of its layer in the same sweep. */
 static struct hg_extremes move_on(struct hg_inner *in, int l, size_t i, size_t j, double step)
 {
+    double scaled = step * in->unit.f;
     if (in->narrow)
-        return in->loops->step_narrow(in->q, in->g32, step, row(in, i), -step, row(in, j), in->up32[l], in->down32[l]);
+        return in->loops->step_narrow(in->q, in->g32, scaled, row(in, i), -scaled, row(in, j), in->up32[l],
+                                      in->down32[l]);
     if (in->type == HINGE_F32)
         return in->loops->step_f32(in->q, in->g, step, row(in, i), -step, row(in, j), in->up[l], in->down[l]);
     return in->loops->step_f64(in->q, in->g, step, row(in, i), -step, row(in, j), in->up[l], in->down[l]);
@@ -158,7 +182,7 @@ static double look(struct hg_inner *in, struct hg_extremes *e)
         e[l] = scan(in, l);
         violation = HG_MAX(violation, e[l].high - e[l].low);
     }
-    return violation;
+    return violation / in->unit.f;
 }
 
 /* Steps until the violation is at most target. */
@@ -169,7 +193,7 @@ static void run(struct hg_inner *in, struct hg_extremes *e, double target, uint6
         /* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): look() filled e of each layer */
         int l = in->layers == 2 && e[1].high - e[1].low > e[0].high - e[0].low;
         /* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult) */
-        result->violation = e[l].high - e[l].low;
+        result->violation = (e[l].high - e[l].low) / in->unit.f;
         if (!(result->violation > target) || result->steps >= max_steps)
             return;
         size_t i = e[l].i_low, j = second(in, l, &e[l]);
@@ -201,10 +225,15 @@ static bool narrow_down(struct hg_inner *in, double target, const struct hg_extr
     for (size_t k = 0; k < in->q; k++) {
         double g = in->g[k] + in->off[0][k] - in->middle;
         largest = HG_MAX(largest, fabs(g));
-        in->g32[k] = (float)g;
         in->start[k] = beta_of(in, k);
     }
-    return target >= 2e-5 * (largest + in->kink); /* false for NaN */
+    in->unit.f = unit_of(largest + in->kink);
+    for (size_t k = 0; k < in->q; k++)
+        in->g32[k] = (float)((in->g[k] + in->off[0][k] - in->middle) * in->unit.f);
+    in->narrow = target >= 2e-5 * (largest + in->kink); /* false for NaN */
+    if (!in->narrow)
+        in->unit.f = 1;
+    return in->narrow;
 }
 
 /* Back to f64: g from f32's, or by what beta has moved since. */
@@ -215,12 +244,13 @@ static void widen(struct hg_inner *in, bool exact)
     for (size_t k = 0; k < in->q; k++) {
         double delta = beta_of(in, k) - in->start[k];
         if (!exact)
-            in->g[k] = (double)in->g32[k] - in->off[0][k] + in->middle;
+            in->g[k] = (double)in->g32[k] / in->unit.f - in->off[0][k] + in->middle;
         else if (delta != 0) {
             in->row[moved] = (float *)in->k + k * in->ld;
             in->coef[moved++] = delta;
         }
     }
+    in->unit.f = 1;
     if (moved > 0)
         in->loops->add.f32(moved, in->coef, (const float *const *)in->row, in->q, in->g);
 }
@@ -233,7 +263,6 @@ static void make_last_slot(struct hg_inner *in)
     for (size_t k = 0; k < last; k++)
         memset((char *)in->k + (k * in->ld + last) * size, 0, size);
     in->g[last] = in->diagonal[last] = in->beta[0][last] = in->off[0][last] = 0;
-    in->diagonal32[last] = 0;
     in->lo[0][last] = -INFINITY;
     in->hi[0][last] = INFINITY;
 }
@@ -246,10 +275,10 @@ struct hg_inner_result hg_inner_solve(struct hg_inner *in, double eps, double sh
     struct hg_extremes e[2];
     if (in->no_sum)
         make_last_slot(in);
+    set_unit(in);
     double violation = look(in, e), target = HG_MAX(eps, shrink * violation);
     result.target = target;
     while (violation > target && narrow_down(in, target, e)) {
-        in->narrow = true;
         look(in, e);
         run(in, e, target, max_steps, &result);
         widen(in, exact);

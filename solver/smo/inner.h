@@ -23,9 +23,10 @@ struct hg_inner {
     size_t ld;
     double *g;            /* [cap] */
     double *diagonal;     /* [cap] */
-    float *diagonal32;    /* [cap] */
+    float *diagonal32;    /* [cap] times unit.k */
     double *beta[2], *lo[2], *hi[2], *off[2], *up[2], *down[2]; /* [cap] each */
-    /* Copies of these in f32, relative to off[0] - middle; they hold while `narrow`. */
+    struct hg_unit unit;  /* of K_WW, in f64 alone; tau: in f32 too. f: of the copies below, while `narrow` */
+    /* Copies of these in f32, relative to off[0] - middle and times unit.f; they hold while `narrow`. */
     bool narrow;
     double middle;
     float *g32, *up32[2], *down32[2];

@@ -138,21 +138,22 @@ static size_t first_of(size_t n, const float *values, float value)
     return j;
 }
 
-#define SECOND(NAME, SUM, REAL, GAIN)                                                                          \
+#define SECOND(NAME, SUM, REAL, GAIN, UNIT, F, K, TAU)                                                         \
     static size_t NAME(size_t n, const SUM *g, const SUM *down, double fi, const REAL *ki, double kii,         \
-                       const float *diagonal)                                                                  \
+                       const float *diagonal, UNIT)                                                            \
     {                                                                                                          \
-        float best = 0, k0 = (float)kii;                                                                       \
-        SUM low = (SUM)fi;                                                                                     \
+        SUM low = (SUM)fi, of_f = (SUM)(F);                                                                    \
+        REAL of_k = (REAL)(K);                                                                                 \
+        float best = 0, k0 = (float)(kii * (double)of_k), tau = (float)(TAU);                                  \
         size_t best_j = n;                                                                                     \
         for (size_t b = 0; b < n; b += BLOCK) {                                                                \
             size_t count = b + BLOCK < n ? BLOCK : n - b;                                                      \
             float gain[BLOCK], high = 0;                                                                       \
             _Pragma("omp simd reduction(max : high)") for (size_t j = 0; j < count; j++)                       \
             {                                                                                                  \
-                float v = (float)(g[b + j] + down[b + j] - low);                                               \
-                float a = k0 + diagonal[b + j] - 2 * (float)ki[b + j];                                         \
-                a = a > (float)HG_TAU ? a : (float)HG_TAU;                                                     \
+                float v = (float)((g[b + j] + down[b + j] - low) * of_f);                                      \
+                float a = k0 + diagonal[b + j] - 2 * (float)(ki[b + j] * of_k);                                \
+                a = a > tau ? a : tau;                                                                         \
                 float w = v > 0 ? GAIN : 0;                                                                    \
                 gain[j] = w;                                                                                   \
                 high = w > high ? w : high;                                                                    \
@@ -165,8 +166,9 @@ static size_t first_of(size_t n, const float *values, float value)
         return best_j;                                                                                         \
     }
 
-SECOND(second_f32, double, float, v * v / a)
-SECOND(second_f64, double, double, v * v / a)
+#define UNIT const struct hg_unit *unit
+SECOND(second_f32, double, float, v * v / a, UNIT, unit->f, unit->k, unit->tau)
+SECOND(second_f64, double, double, v * v / a, UNIT, unit->f, unit->k, unit->tau)
 
 /* ---- steps in f32: most of a subproblem's time ------------------------------------------------------------------- */
 
@@ -212,9 +214,9 @@ static struct hg_extremes step_narrow(size_t n, float *restrict g, double di, co
 }
 
 static size_t second_narrow(size_t n, const float *g, const float *down, double fi, const float *ki, double kii,
-                            const float *diagonal)
+                            const float *diagonal, double least)
 {
-    const __m512 two = _mm512_set1_ps(2), k0 = _mm512_set1_ps((float)kii), tau = _mm512_set1_ps((float)HG_TAU);
+    const __m512 two = _mm512_set1_ps(2), k0 = _mm512_set1_ps((float)kii), tau = _mm512_set1_ps((float)least);
     __m512 best = _mm512_setzero_ps(), fi_16 = _mm512_set1_ps((float)fi);
     __m512i here = _mm512_loadu_si512(lanes), at = here;
     for (size_t j = 0; j < n; j += 16, here = _mm512_add_epi32(here, _mm512_set1_epi32(16))) {
@@ -250,7 +252,7 @@ static inline float inverse(float a)
     return x * (2 - a * x);
 }
 
-SECOND(second_narrow, float, float, v * v * inverse(a))
+SECOND(second_narrow, float, float, v * v * inverse(a), double least, 1, 1, least)
 
 #endif
 
