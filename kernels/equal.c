@@ -111,42 +111,12 @@ hinge_status hg_equal_find(const struct hg_points *points, int threads, uint32_t
 
 /* ---- a source's rows --------------------------------------------------------------------------------------------- */
 
-/* Makes first and twin, by rows of the source; neither where no two are equal. row: [points] of 0 */
-static void number_rows(struct hg_equal *e, const uint32_t *first, const uint32_t *subset, size_t n, uint32_t *row)
+hinge_status hg_equal_init(struct hg_equal *e, const uint32_t *first, size_t n, size_t most_rows, hinge_error *err)
 {
-    size_t equal = 0;
-    for (size_t i = 0; i < n; i++) {
-        uint32_t point = first[subset != NULL ? subset[i] : i];
-        if (row[point] == 0) /* 1 + the first row that is equal to a point */
-            row[point] = (uint32_t)i + 1;
-        e->first[i] = row[point] - 1;
-        if (e->first[i] != i) {
-            e->twin[i] = e->twin[e->first[i]] = 1;
-            equal++;
-        }
-    }
-    if (equal == 0) {
-        e->first = NULL;
-        e->twin = NULL;
-    }
-}
-
-hinge_status hg_equal_init(struct hg_equal *e, const uint32_t *first, size_t n_points, const uint32_t *subset, size_t n,
-                           size_t most_rows, hinge_error *err)
-{
-    uint32_t *row = first != NULL ? hg_zalloc(n_points, sizeof *row) : NULL;
-    size_t noted = first != NULL ? n : 0;
     memset(e, 0, sizeof *e);
-    if ((first != NULL && row == NULL) ||
-        !HG_ROOM(HG_ZEROS(e->asked, n), HG_ZEROS(e->next, most_rows), HG_ZEROS(e->columns[0].where, n),
-                 HG_ZEROS(e->columns[0].maybe, n), HG_ZEROS(e->columns[1].where, n), HG_ZEROS(e->columns[1].maybe, n),
-                 HG_ARRAY(e->first, noted), HG_ZEROS(e->twin, noted))) {
-        hg_free(row);
+    if (!HG_ROOM(HG_ZEROS(e->asked, n), HG_ZEROS(e->next, most_rows)))
         return hg_fail(err, HINGE_ENOMEM, "no memory to look for equal ones among %zu rows", n);
-    }
-    e->now = e->columns;
-    number_rows(e, first, subset, first != NULL ? n : 0, row);
-    hg_free(row);
+    e->first = first;
     return HINGE_OK;
 }
 
@@ -156,75 +126,33 @@ void hg_equal_free(struct hg_equal *e)
     memset(e, 0, sizeof *e);
 }
 
-static uint32_t row_of(const struct hg_equal_columns *k, size_t col)
+/* Returns what asked tells of the points that are equal to one. */
+static uint32_t *asked_of(const struct hg_equal *e, uint32_t point)
 {
-    return k->cols != NULL ? k->cols[col] : (uint32_t)col;
+    return &e->asked[e->first != NULL ? e->first[point] : point];
 }
-
-/* Returns the first of the points that are equal to row i. */
-static uint32_t first_of(const struct hg_equal *e, uint32_t i)
-{
-    return e->first != NULL ? e->first[i] : i;
-}
-
-static bool is_column(const struct hg_equal_columns *k, uint32_t i, size_t n_cols)
-{
-    return k->where[i] < n_cols && row_of(k, k->where[i]) == i;
-}
-
-void hg_equal_columns(struct hg_equal *e, const uint32_t *cols, size_t n_cols, uint64_t list)
-{
-    struct hg_equal_columns *k = &e->columns[list == 0];
-    bool known = (list != 0 ? list == k->list : cols == NULL && k->cols == NULL) && k->n_cols == n_cols;
-    k->cols = cols;
-    k->n_cols = n_cols;
-    k->list = list;
-    e->now = k;
-    for (size_t c = 0; !known && c < n_cols; c++) {
-        uint32_t i = row_of(k, c);
-        k->maybe[c] = e->twin != NULL ? e->twin[i] : 0;
-        if (is_column(k, i, c)) /* twice: where has but one of them */
-            k->maybe[c] = k->maybe[k->where[i]] = 1;
-        k->where[i] = (uint32_t)c;
-    }
-}
-
-enum { OWN = 2 }; /* in maybe, beside what is so for all rows */
 
 void hg_equal_ask(struct hg_equal *e, const uint32_t *rows, size_t count)
 {
     for (size_t r = count; r-- > 0;) { /* so that the first is found first */
-        uint32_t i = rows[r], first = first_of(e, i);
-        e->next[r] = e->asked[first];
-        e->asked[first] = (uint32_t)r + 1;
-        if (is_column(e->now, i, e->now->n_cols))
-            e->now->maybe[e->now->where[i]] |= OWN;
+        uint32_t *asked = asked_of(e, rows[r]);
+        e->next[r] = *asked;
+        *asked = (uint32_t)r + 1;
     }
 }
 
 void hg_equal_forget(struct hg_equal *e, const uint32_t *rows, size_t count)
 {
-    for (size_t r = 0; r < count; r++) {
-        e->asked[first_of(e, rows[r])] = 0;
-        if (is_column(e->now, rows[r], e->now->n_cols))
-            e->now->maybe[e->now->where[rows[r]]] &= (uint8_t)~OWN;
-    }
+    for (size_t r = 0; r < count; r++)
+        *asked_of(e, rows[r]) = 0;
 }
 
-size_t hg_equal_match(const struct hg_equal *e, size_t col0, size_t n, struct hg_match *match)
+size_t hg_equal_match(const struct hg_equal *e, const uint32_t *cols, size_t n, struct hg_match *match)
 {
     size_t count = 0;
     for (size_t c = 0; c < n; c++) {
-        uint64_t eight = 1;
-        if (c % sizeof eight == 0 && c + sizeof eight <= n)
-            memcpy(&eight, e->now->maybe + col0 + c, sizeof eight);
-        if (eight == 0) {
-            c += sizeof eight - 1;
-            continue;
-        }
-        uint32_t row = e->now->maybe[col0 + c] != 0 ? e->asked[first_of(e, row_of(e->now, col0 + c))] : 0;
-        if (row != 0)
-            match[count++] = (struct hg_match){ (uint32_t)c, row };
+        match[count] = (struct hg_match){ (uint32_t)c, *asked_of(e, cols[c]) };
+        count += match[count].row != 0;
     }
     return count;
 }

@@ -1,7 +1,7 @@
 /*
  * Equal points. The squared distance of a point to itself is 0, and so is that of two points with the same features;
  * but what is left of norms and a dot product is their rounding. So an RBF kernel's values of such pairs are set to 1
- * after the map: a pass over the columns each time they change, and after that only what is to be set is looked at.
+ * after the map.
  *
  * Buys no time, but exact values where rounding would show most: of points far from the origin, and at a large gamma
  * (test/test_equal.c).
@@ -33,45 +33,30 @@ void hg_equal_table_first(const struct hg_equal_table *table, uint32_t *first);
 /* *first [points->n] the first point equal to each, to be freed; NULL: no two are equal. */
 hinge_status hg_equal_find(const struct hg_points *points, int threads, uint32_t **first, hinge_error *err);
 
-struct hg_equal_columns {
-    uint32_t *where; /* [n] the last column that is this row, if columns[where] says so */
-    uint8_t *maybe;  /* [n] of columns: not 0 where one of the rows asked for may be equal */
-    const uint32_t *cols; /* of the fetch; NULL: 0 .. n_cols - 1 */
-    size_t n_cols;
-    uint64_t list;   /* hg_fetch's */
-};
-
-/* Knows, for a source of n rows, which columns of a fetch are equal to which of its rows. Columns that will be asked
- * for again are known apart from others, which come between. */
+/* Knows which columns of a tile are equal to which of the rows asked for. */
 struct hg_equal {
-    uint32_t *first; /* [n] the source's first row that is equal to each; NULL: no two are */
-    uint8_t *twin;   /* [n] 1: another row is equal to it; NULL: none is to any */
-    uint32_t *asked; /* [n] at the first of equal rows: 1 + the first of the rows asked for that is; 0: none is */
+    const uint32_t *first; /* [points] hg_equal_find's, or NULL */
+    uint32_t *asked; /* [points] at the first of equal ones: 1 + the first of the rows asked for that is; 0: none is.
+                      * NULL: nothing is set, as for kernels whose K(x, x) is not 1 */
     uint32_t *next;  /* [most rows asked for] 1 + the next of them; 0: there is none */
-    struct hg_equal_columns columns[2];
-    const struct hg_equal_columns *now; /* of the fetch; NULL: nothing is set, as for kernels whose K(x, x) is not 1 */
 };
 
 struct hg_match { /* a column, and 1 + the next of the rows asked for that are equal to it */
     uint32_t col, row;
 };
 
-/* Makes it of first, hg_equal_find's, of the points that subset (NULL: all) is of. On failure nothing is left to be
- * freed. */
-hinge_status hg_equal_init(struct hg_equal *equal, const uint32_t *first, size_t n_points, const uint32_t *subset,
-                           size_t n, size_t most_rows, hinge_error *err);
+/* Borrows first, of n points. On failure nothing is left to be freed. */
+hinge_status hg_equal_init(struct hg_equal *equal, const uint32_t *first, size_t n, size_t most_rows, hinge_error *err);
 void hg_equal_free(struct hg_equal *equal);
 
-/* Tells what a fetch's columns are; those of a number `list` that came last are known. */
-void hg_equal_columns(struct hg_equal *equal, const uint32_t *cols, size_t n_cols, uint64_t list);
-/* Tells what rows are asked for, until they are forgotten. */
+/* Tells which points are asked for as rows, until they are forgotten. */
 void hg_equal_ask(struct hg_equal *equal, const uint32_t *rows, size_t count);
 void hg_equal_forget(struct hg_equal *equal, const uint32_t *rows, size_t count);
 
-/* The columns [col0, col0 + n) that are equal to rows asked for into match [n]; returns how many. */
-size_t hg_equal_match(const struct hg_equal *equal, size_t col0, size_t n, struct hg_match *match);
+/* Those of n points, a tile's columns, that are equal to rows asked for into match [n]; returns how many. */
+size_t hg_equal_match(const struct hg_equal *equal, const uint32_t *cols, size_t n, struct hg_match *match);
 /* Sets values of equal pairs to 1 in rows [first, end) of those asked for: row[r] points at row first + r's value of
- * column col0. To be called for ascending rows. */
+ * the tile's first column. To be called for ascending rows. */
 void hg_equal_set(const struct hg_equal *equal, struct hg_match *match, size_t n_match, size_t first, size_t end,
                   hinge_dtype type, void *const *row);
 

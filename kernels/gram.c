@@ -59,7 +59,7 @@ static size_t lay_out(const struct hg_gram *g, char *base, int thread, struct sh
         w->ids = hg_take(base, &at, cols * sizeof(uint32_t));
         w->row = hg_take(base, &at, rows * sizeof(void *));
         w->near = hg_take(base, &at, g->points.cells != NULL ? g->points.cells->count : 0);
-        w->match = hg_take(base, &at, g->equal.now != NULL ? cols * sizeof *w->match : 0);
+        w->match = hg_take(base, &at, g->equal.asked != NULL ? cols * sizeof *w->match : 0);
     }
     return at;
 }
@@ -141,7 +141,8 @@ static struct hg_right make_right(struct hg_gram *g, const struct hg_fetch *f, s
     bool keeps = f->list != 0 && g->kept != NULL;
     if (keeps)
         kept_tile(g, g->kept + col0 / g->tile_cols * g->kept_bytes, &k);
-    struct hg_right right = { cols, 0, k.x, g->norms != NULL ? k.norms : NULL, { &g->points, ids, 0 } };
+    const struct hg_origin origin = { &g->points, keeps ? k.ids : ids, 0 };
+    struct hg_right right = { cols, 0, k.x, g->norms != NULL ? k.norms : NULL, origin };
     *near = f->rough && g->points.cells != NULL ? k.near : NULL;
     if (keeps && *k.list == f->list)
         return right;
@@ -228,13 +229,13 @@ static hinge_status make_tile(struct hg_gram *g, const struct hg_fetch *f, const
     const uint8_t *near;
     struct hg_right right = make_right(g, f, col0, cols, w, &near);
     lap(w->watch, GATHER);
-    w->n_match = g->equal.now != NULL ? hg_equal_match(&g->equal, col0, cols, w->match) : 0;
+    struct hg_rows_near rows = { 0 };
+    bool any = near == NULL || hg_cells_next(&s->stretches, near, &rows), looks = any && g->equal.asked != NULL;
+    w->n_match = looks ? hg_equal_match(&g->equal, right.origin.ids, cols, w->match) : 0;
     if (near == NULL) {
         *values += count * cols;
         return make_rows(g, f, s, &right, row0, 0, count, col0, w);
     }
-    struct hg_rows_near rows = { 0 };
-    bool any = hg_cells_next(&s->stretches, near, &rows);
     if (row0 == 0 && rows.first > 0 && f->tile != NULL) /* the range begins without rows */
         f->tile(f->arg, &(struct hg_tile){ .col0 = col0, .n_cols = cols });
     for (; any; any = hg_cells_next(&s->stretches, near, &rows)) {
@@ -273,8 +274,8 @@ static bool ask_rows(struct hg_gram *g, const struct hg_fetch *f, size_t row0, s
         s->ids[r] = (uint32_t)point_of(g, f->rows[row0 + r]);
     if (f->rough && g->points.cells != NULL)
         hg_cells_stretches(g->points.cells, s->ids, count, &s->stretches);
-    if (g->equal.now != NULL)
-        hg_equal_ask(&g->equal, f->rows + row0, count);
+    if (g->equal.asked != NULL)
+        hg_equal_ask(&g->equal, s->ids, count);
     gather_norms(g, s->ids, count, s->norm);
     s->left.norm = g->norms != NULL ? s->norm : NULL;
     s->left.origin = (struct hg_origin){ &g->points, s->ids, 0 };
@@ -349,8 +350,8 @@ static hinge_status fetch_some(struct hg_gram *g, const struct hg_fetch *f, size
             worked = mine;
     }
     hg_crew_tell(&g->super.crew, team, worked, hg_now() - start - worked);
-    if (g->equal.now != NULL)
-        hg_equal_forget(&g->equal, f->rows + row0, count);
+    if (g->equal.asked != NULL)
+        hg_equal_forget(&g->equal, s.ids, count);
     g->super.values += values;
     spent.gflop = 2e-9 * (double)values * g->tiler.maker->cost(&g->tiler, &g->points).products;
     g->super.gflop += spent.gflop;
@@ -366,8 +367,6 @@ static hinge_status fetch(struct hg_rows *super, const struct hg_fetch *f)
     hinge_status status = HINGE_OK;
     if (f->list != 0)
         keep_columns(g);
-    if (g->equal.now != NULL)
-        hg_equal_columns(&g->equal, f->cols, f->n_cols, f->list);
     for (size_t r = 0; r < f->n_rows && status == HINGE_OK && !stopped(f); r += g->max_rows)
         status = fetch_some(g, f, r, HG_MIN(g->max_rows, f->n_rows - r));
     return status;
@@ -466,7 +465,7 @@ hinge_status hg_gram_init(struct hg_gram *g, const struct hg_tiler *tiler, const
         g->norms = NULL;
         maker->tabulate(&g->tiler, points, &g->table);
     } else if (tiler->kernel.type == HINGE_RBF) {
-        hinge_status status = hg_equal_init(&g->equal, points->equal, points->n, subset, n, g->max_rows, err);
+        hinge_status status = hg_equal_init(&g->equal, points->equal, points->n, g->max_rows, err);
         if (status != HINGE_OK)
             return status;
     }
