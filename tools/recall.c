@@ -10,10 +10,7 @@ struct pile {
     size_t count;
 };
 
-static size_t n_groups(const hinge_model *model)
-{
-    return hinge_model_class_sv(model) ? hinge_model_n_classes(model) : 1;
-}
+enum { ALL = -1 }; /* classes */
 
 static double weight_of_class(const hinge_params *p, double label)
 {
@@ -24,43 +21,30 @@ static double weight_of_class(const hinge_params *p, double label)
     return weight;
 }
 
-static struct pile find_pile(const hinge_model *model, const hinge_params *p, size_t group)
+static struct pile find_pile(const hinge_model *model, const hinge_params *p, int group)
 {
     const size_t *index = hinge_model_sv_index(model), *class_sv = hinge_model_class_sv(model);
-    size_t n_sv = hinge_model_n_sv(model), first = 0, end = n_sv, rows = 1;
-    double class_weight = 1;
+    size_t n_sv = hinge_model_n_sv(model), rows = 1;
     struct pile pile = { 0 };
-    if (class_sv) {
-        for (size_t c = 0; c < group; c++)
-            first += class_sv[c];
-        end = first + class_sv[group];
-        rows = n_groups(model) - (hinge_model_multiclass(model) != HINGE_ONE_VS_REST);
-        class_weight = weight_of_class(p, hinge_model_labels(model)[group]);
-    }
-    for (size_t sv = first; sv < end; sv++)
+    int class = 0;
+    if (class_sv)
+        rows = hinge_model_n_classes(model) - (hinge_model_multiclass(model) != HINGE_ONE_VS_REST);
+    for (size_t sv = 0, end = class_sv ? class_sv[0] : n_sv; sv < n_sv; sv++) {
+        while (sv == end)
+            end += class_sv[++class];
+        if (group != ALL && class != group)
+            continue;
+        double weight = p->weights ? p->weights[index[sv]] : 1;
+        weight *= class_sv ? weight_of_class(p, hinge_model_labels(model)[class]) : 1;
         for (size_t row = 0; row < rows; row++) {
-            double weight = class_weight * (p->weights ? p->weights[index[sv]] : 1);
             double value = weight > 0 ? fabs(hinge_model_coef(model)[row * n_sv + sv]) / weight : 0;
             if (value > pile.value * (1 + 1e-12))
                 pile = (struct pile){ value, 1 };
             else if (value > 0 && value >= pile.value * (1 - 1e-12))
                 pile.count++;
         }
-    return pile;
-}
-
-/* Finds the pile of the largest coefficient of all. */
-static struct pile highest_pile(const hinge_model *model, const hinge_params *p)
-{
-    struct pile highest = { 0 };
-    for (size_t g = 0; g < n_groups(model); g++) {
-        struct pile pile = find_pile(model, p, g);
-        if (pile.value > highest.value * (1 + 1e-12))
-            highest = pile;
-        else if (pile.value >= highest.value * (1 - 1e-12))
-            highest.count += pile.count;
     }
-    return highest;
+    return pile;
 }
 
 const char *recall_params(const hinge_model *model, hinge_params *p, struct recall *recall)
@@ -82,7 +66,7 @@ const char *recall_params(const hinge_model *model, hinge_params *p, struct reca
         }
     }
     if (p->task == HINGE_C_SVC && !(p->C > 0)) {
-        struct pile pile = highest_pile(model, p);
+        struct pile pile = find_pile(model, p, ALL);
         if (pile.count < 2)
             return "a model file does not hold C, and no two coefficients are at a common bound: give -c";
         p->C = pile.value;
@@ -99,14 +83,15 @@ const char *recall_params(const hinge_model *model, hinge_params *p, struct reca
 /* Coefficients above their bounds, or a pile of them below although the conditions of optimality do not hold. */
 static void check_C(const hinge_model *model, const hinge_params *p, double slackness, struct recall *recall)
 {
-    double highest = highest_pile(model, p).value;
+    double highest = find_pile(model, p, ALL).value;
     if (highest > p->C * (1 + 1e-6)) {
         snprintf(recall->misfit, sizeof recall->misfit,
                  "coefficients reach %.10g, above C = %.10g: it was trained with another C, or with weights", highest,
                  p->C);
         return;
     }
-    for (size_t g = 0; g < n_groups(model) && slackness > 0.02; g++) {
+    int groups = hinge_model_class_sv(model) ? (int)hinge_model_n_classes(model) : 1;
+    for (int g = 0; g < groups && slackness > 0.02; g++) {
         struct pile pile = find_pile(model, p, g);
         char of[300] = "", room[LABEL_ROOM];
         if (pile.count < 2 || pile.value > p->C * (1 - 1e-6))

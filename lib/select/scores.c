@@ -114,33 +114,22 @@ static void score_classes(const struct sample *m, double *score)
 
 /* ---- decision values --------------------------------------------------------------------------------------------- */
 
-struct ranked {
-    double value;
-    size_t first; /* 1: of the first class */
-};
-
-static int by_value(const void *a, const void *b)
-{
-    const struct ranked *p = a, *q = b;
-    return p->value < q->value ? -1 : p->value > q->value;
-}
-
 /* Returns the area under the ROC curve: the share of pairs of a row of the first class and one of the other that
  * decision values put in order, where equal ones count half. */
 static double area(const struct sample *m)
 {
-    struct ranked *ranked = (struct ranked *)(void *)m->work;
+    struct hg_numbered *ranked = (struct hg_numbered *)(void *)m->work; /* 1: of the first class */
     double wins = 0, firsts = 0, others = 0;
     for (size_t i = 0; i < m->n; i++) {
-        ranked[i] = (struct ranked){ m->decision[m->row[i]], class_of(m->s, m->row[i]) == 0 };
+        ranked[i] = (struct hg_numbered){ m->decision[m->row[i]], class_of(m->s, m->row[i]) == 0 };
         if (isnan(ranked[i].value))
             return NAN;
     }
-    qsort(ranked, m->n, sizeof *ranked, by_value);
+    qsort(ranked, m->n, sizeof *ranked, hg_by_value);
     for (size_t i = 0, end; i < m->n; i = end) {
         double first = 0;
         for (end = i; end < m->n && ranked[end].value == ranked[i].value; end++)
-            first += (double)ranked[end].first;
+            first += (double)ranked[end].number;
         double other = (double)(end - i) - first;
         wins += first * (others + other / 2);
         firsts += first;
