@@ -574,7 +574,7 @@ static void npy_refuses(void **state)
     REFUSED("{'descr': '<f2', 'fortran_order': False, 'shape': (2, 3), }", "'<f2'");
     REFUSED("{'descr': '<c8', 'fortran_order': False, 'shape': (2, 3), }", "'<c8'");
     REFUSED("{'descr': '|O', 'fortran_order': False, 'shape': (2, 3), }", "'|O'");
-    REFUSED("{'descr': [('a', '<f8')], 'fortran_order': False, 'shape': (2, 3), }", "[('a',");
+    REFUSED("{'descr': [('a', '<f8')], 'fortran_order': False, 'shape': (2, 3), }", "dtype [('a' is");
     REFUSED("{'descr': '<f8', 'fortran_order': False, 'shape': (1, 2, 3), }", "shape (1, 2, 3) is not");
     REFUSED("{'descr': '<f8', 'fortran_order': False, 'shape': (6,), }", "reshape it to (6, 1)");
     REFUSED("{'descr': '<f8', 'fortran_order': False, 'shape': (), }", "()");
@@ -668,6 +668,7 @@ static void csv_refuses(void **state)
     CHECK_REFUSED("a.csv", "1,2\n1\n", NULL, 2, "1 columns where line 1 has 2");
     CHECK_REFUSED("a.csv", "1,2\n1,2,3\n", NULL, 2, "3 columns where line 1 has 2");
     CHECK_REFUSED("a.csv", "1;2,5;3\n2;4,5;3\n", NULL, 2, "column 2: '5;3' has a semicolon: decimal commas");
+    CHECK_REFUSED("a.csv", "1;0,5;0,2\n2;0,1;0,3\n", NULL, 1, "column 1: '1;0' has a semicolon: decimal commas");
     CHECK_REFUSED("a.csv", "1,2\n1,\n", NULL, 2, "column 2 is empty");
     CHECK_REFUSED("a.csv", "1,,2\n", NULL, 1, "column 2 is empty");
     CHECK_REFUSED("a.csv", "1,2\n\n1,2\n", NULL, 2, "empty line");
@@ -678,6 +679,9 @@ static void csv_refuses(void **state)
     CHECK_REFUSED("a.csv", "1,2\ninf,2\n", NULL, 2, "column 1: 'inf' is not finite");
     CHECK_REFUSED("a.csv", "1,2\n1,\"2\n", NULL, 2, "column 2: '\"2'");
     CHECK_REFUSED("a.csv", "y,a\r1,2\r", NULL, 1, "CR alone");
+    CHECK_REFUSED("a.csv", "\x7f\1\0\r\2", NULL, 1, "neither text nor .npy");
+    CHECK_REFUSED("a.csv", "\xff\xfey\0,\0a\0\n\0", NULL, 0, "UTF-16 text");
+    CHECK_REFUSED("a", "\xfe\xff\0001\0\n", NULL, 0, "UTF-16 text");
     CHECK_REFUSED("a.csv", "1,2\n1,1e39\n", &((hinge_data_options){ .type = HINGE_F32 }), 2,
                   "single precision");
     check_refused("a.csv", "1,2\n", 4, &((hinge_data_options){ .label_column = 3 }), HINGE_EINVAL, 0,

@@ -184,7 +184,7 @@ static hinge_status unpack_gz(struct hg_text *out, const char *name, const void 
 #define unpack_gz NULL
 #endif
 
-/* Packed files that are known by how they begin, and what is said of those that cannot be read. */
+/* Files that are known by how they begin, packed ones and others, and what is said of those that cannot be read. */
 static const struct packing {
     const char *magic;
     size_t at, length;
@@ -196,6 +196,8 @@ static const struct packing {
     { "1AY&SY", 4, 6, NULL, "compressed with bzip2; of packed files only xz and gz are read" }, /* behind BZh9 */
     { "\x28\xb5\x2f\xfd", 0, 4, NULL, "compressed with zstd; of packed files only xz and gz are read" },
     { "PK\x03\x04", 0, 4, NULL, "a zip archive; of packed files only xz and gz are read" }, /* .npz is one */
+    { "\xff\xfe", 0, 2, NULL, "UTF-16 text: convert it, as by iconv -f UTF-16 -t UTF-8" },
+    { "\xfe\xff", 0, 2, NULL, "UTF-16 text: convert it, as by iconv -f UTF-16 -t UTF-8" },
 };
 
 hinge_status hg_bytes_unpack(struct hg_bytes *bytes, const char *name, const void *data, size_t size, hinge_error *err)

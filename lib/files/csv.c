@@ -73,8 +73,13 @@ static struct csv_fields csv_count(const struct hg_line *line, char delimiter, s
     }
 }
 
+static const char semicolon[] = "has a semicolon: decimal commas are not read";
+
 static hinge_status refuse_first_line(const struct csv_fields *fields, const struct hg_source *source, hinge_error *err)
 {
+    if (strchr(fields->text.text, ';') != NULL) /* it would separate fields, but that a comma comes first */
+        return hg_fail_at(err, HINGE_EFORMAT, source->name, 1, "column %zu: '%s' %s", fields->word, fields->text.text,
+                          semicolon);
     return hg_fail_at(err, HINGE_EFORMAT, source->name, 1,
                       "column %zu: '%s' beside numbers: say whether this line is a header (--header, header = 1) or an "
                       "example (--no-header, header = -1), or that it is the label (--label-column, label_column)",
@@ -113,7 +118,7 @@ static hinge_status csv_number(const struct csv *csv, const struct hg_line *line
     if (number && isfinite(*value))
         return HINGE_OK;
     if (!number && csv->delimiter == ',' && memchr(begin, ';', (size_t)(stop - begin)) != NULL)
-        return refuse_field(line, field, begin, stop, "has a semicolon: decimal commas are not read", err);
+        return refuse_field(line, field, begin, stop, semicolon, err);
     if (!number && csv->label != SIZE_MAX)
         return hg_fail_line(err, line,
                             "column %zu: '%s' is not a number; the label is column %zu (--label-column, label_column)",

@@ -341,6 +341,8 @@ static hinge_status check_lines(const struct hg_source *source, hinge_error *err
     const struct hg_line line = hg_next_line(source->name, 1, &text, source->data + source->size);
     if (memchr(line.p, '\r', (size_t)(line.end - line.p)) == NULL)
         return HINGE_OK;
+    if (memchr(line.p, '\0', (size_t)(line.end - line.p)) != NULL)
+        return hg_fail_at(err, HINGE_EFORMAT, source->name, 1, "neither text nor .npy: it holds bytes of 0");
     return hg_fail_at(err, HINGE_EFORMAT, source->name, 1,
                       "lines end in CR alone, as on old Macs: convert them, as by tr '\\r' '\\n'");
 }

@@ -120,13 +120,14 @@ static hinge_status parse_npy_dict(const char *name, const char *p, const char *
         if (p == NULL)
             break;
         const char *value = skip_space(p, end), *close = memchr(value, ')', (size_t)(end - value));
+        const char *stop = memchr(value, ',', (size_t)(end - value));
         size_t k = 0;
         while (k < N_KEYS && !hg_same_word(key, key + length, keys[k].name))
             k++;
         p = k < N_KEYS ? keys[k].parse(p, end, npy) : NULL;
         if (p == NULL && k == DESCR)
             return hg_fail_at(err, HINGE_EFORMAT, name, 0, "dtype %s is not one of f4 f8 i1-i8 u1-u8 b1",
-                              hg_excerpt(value, end).text);
+                              hg_excerpt(value, stop != NULL ? stop : end).text);
         if (p == NULL && k == SHAPE)
             return hg_fail_at(err, HINGE_EFORMAT, name, 0, "shape %s is not of one or two dimensions",
                               hg_excerpt_all(value, close != NULL ? close + 1 : end).text);
