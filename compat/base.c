@@ -40,6 +40,14 @@ void hgc_print(const char *format, ...)
     print_string(text);
 }
 
+void hgc_warn(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    vfprintf(stderr, format, arguments);
+    va_end(arguments);
+}
+
 void svm_set_num_threads(int threads)
 {
     atomic_store(&n_threads, threads < 0 ? 0 : threads > 4096 ? 4096 : threads);
@@ -107,7 +115,7 @@ double svm_get_svr_probability(const struct svm_model *model)
 {
     if (model != NULL && hgc_regresses(model->param.svm_type) && model->probA != NULL)
         return model->probA[0];
-    hgc_print("the model was not trained with probability 1 for regression: it has no Laplace width\n");
+    hgc_warn("the model was not trained with probability 1 for regression: it has no Laplace width\n");
     return 0;
 }
 

@@ -11,6 +11,8 @@
 
 /* Prints to the caller's print function. */
 void hgc_print(const char *format, ...) HG_PRINTF(1, 2);
+/* Prints to stderr, which a program that silences the print function still shows: warnings, and why a call failed. */
+void hgc_warn(const char *format, ...) HG_PRINTF(1, 2);
 int hgc_threads(void);       /* 0: not set; 1 in a child */
 void hgc_count_training(void);
 bool hgc_is_child(void);     /* of the process that trained first: its threads are not there */

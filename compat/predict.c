@@ -221,7 +221,7 @@ static double predict(const struct svm_model *m, const struct svm_node *x, doubl
     size_t l = m->l > 0 ? (size_t)m->l : 0;
     double *values = example_init(&e, x, m, l);
     if (values == NULL) {
-        hgc_print("no memory for a prediction\n");
+        hgc_warn("no memory for a prediction\n");
         return 0;
     }
     for (int i = 0; i < m->l; i++)
@@ -248,7 +248,7 @@ static double classify_probability(const struct svm_model *m, const struct svm_n
     size_t k = (size_t)m->nr_class, pairs = hgc_pairs(m);
     double *decisions = calloc(pairs + 2 * k * k + k + 1, sizeof *decisions); /* 0 where predict fails */
     if (decisions == NULL) {
-        hgc_print("no memory for a prediction\n");
+        hgc_warn("no memory for a prediction\n");
         return 0;
     }
     double label = predict(m, x, decisions);

@@ -126,7 +126,7 @@ static bool job_init(struct job *job, const struct svm_problem *prob, const stru
             job->params = params_of(param, &job->dense, job->class_labels);
     }
     if (fault != NULL)
-        hgc_print("ERROR: %s\n", fault);
+        hgc_warn("ERROR: %s\n", fault);
     return fault == NULL;
 }
 
@@ -201,7 +201,7 @@ static void warn_of_weights(const struct svm_parameter *param, const hinge_model
         while (c < classes && hinge_model_labels(h)[c] != param->weight_label[k])
             c++;
         if (c == classes)
-            fprintf(stderr, "WARNING: a weight is given for class %d, which does not occur\n", param->weight_label[k]);
+            hgc_warn("WARNING: a weight is given for class %d, which does not occur\n", param->weight_label[k]);
     }
 }
 
@@ -216,7 +216,7 @@ static struct svm_model *train(const struct job *job, const struct svm_problem *
     params.progress = on_progress;
     params.progress_arg = &steps;
     if (hinge_train(&trained, &job->dense.x, job->dense.y, &params, &report, &err) != HINGE_OK) {
-        hgc_print("ERROR: %s\n", err.text);
+        hgc_warn("ERROR: %s\n", err.text);
     } else {
         m = model_of(trained, prob, param);
         warn_of_weights(param, trained);
@@ -225,9 +225,9 @@ static struct svm_model *train(const struct job *job, const struct svm_problem *
         if (m != NULL)
             hgc_print_problems(param, &job->dense, trained, m, steps.n_problems > 0 ? steps.iterations : NULL);
         else
-            hgc_print("ERROR: no memory for the model\n");
+            hgc_warn("ERROR: no memory for the model\n");
         if (report.outcome != HINGE_CONVERGED)
-            hgc_print("WARNING: training ended early: %s\n", hinge_outcome_text(report.outcome));
+            hgc_warn("WARNING: training ended early: %s\n", hinge_outcome_text(report.outcome));
     }
     hinge_model_free(trained);
     free(steps.iterations);
@@ -243,7 +243,7 @@ static void validate(const struct job *job, const struct svm_problem *prob, bool
                                    target, NULL, &err) == HINGE_OK)
         return;
     if (ok)
-        hgc_print("ERROR: %s\n", err.text);
+        hgc_warn("ERROR: %s\n", err.text);
     for (int i = 0; i < prob->l; i++)
         target[i] = NAN;
 }
@@ -292,7 +292,7 @@ void svm_cross_validation(const struct svm_problem *prob, const struct svm_param
     if (prob == NULL || param == NULL || target == NULL)
         return;
     if (nr_fold > prob->l) {
-        hgc_print("WARNING: %d folds asked for of %d examples: one example a fold\n", nr_fold, prob->l);
+        hgc_warn("WARNING: %d folds asked for of %d examples: one example a fold\n", nr_fold, prob->l);
         nr_fold = prob->l;
     }
     run(prob, param, nr_fold, target);

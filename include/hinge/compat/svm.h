@@ -6,8 +6,8 @@
  * libsvm.so.4 are.
  *
  * What differs from LIBSVM
- *   - Every function takes NULL. svm_train returns NULL where it cannot train, and sends a line that says why
- *     to the print function. svm_check_parameter looks at what LIBSVM's does: parameters, and for nu-SVC the labels.
+ *   - Every function takes NULL. svm_train returns NULL where it cannot train, and a line on stderr says why.
+ *     svm_check_parameter looks at what LIBSVM's does: parameters, and for nu-SVC the labels.
  *   - Examples become dense rows during training; columns that are 0 in all examples are left out.
  *   - Folds (cross-validation, probability) are drawn from a fixed seed, not by rand(): equal calls give equal
  *     results.
@@ -17,9 +17,9 @@
  *   - Training ends after ten times as many steps as LIBSVM's own limit; a line says so, and the model is the one
  *     so far.
  *
- * This is the one library of hinge's that prints (svm_set_print_string_function, to stdout by default; as LIBSVM
- * does, to stderr of weights for classes that do not occur) and that holds state: that function, the number of
- * threads, a count of trainings, and which process trained first.
+ * This is the one library of hinge's that prints (as LIBSVM does: figures by svm_set_print_string_function, to stdout
+ * by default; warnings to stderr) and that holds state: that function, the number of threads, a count of trainings, and
+ * which process trained first.
  */
 #ifndef HINGE_COMPAT_SVM_H
 #define HINGE_COMPAT_SVM_H
