@@ -497,10 +497,23 @@ static bool go_on_by_smo(struct hg_face *t, double target, double *decrease)
     return done.decrease > 0;
 }
 
-/* Sets the next face's ridge by whether the last one has lowered the objective; false: there is none to be tried. */
-static bool adapt_ridge(struct hg_face *t, bool lowered)
+/* Returns what the ridge has left undone of the last face: its largest residual. */
+static double left_undone(const struct hg_face *t)
+{
+    double most = 0;
+    for (size_t r = 0; r < t->l.rows; r++)
+        most = HG_MAX(most, fabs(t->move[t->entry[r]]));
+    return t->ridge * most;
+}
+
+/* Sets the next face's ridge by whether the last one has lowered the objective; false: there is none to be tried. Where
+ * the ridge leaves less than half of the violation, it and what is factored serve for the next face too. Buys: cadata,
+ * eps-SVR, gamma = 1/2, C = 8,192 and 32,768: a fifth of the time. */
+static bool adapt_ridge(struct hg_face *t, bool lowered, double violation)
 {
     double ridge = t->ridge;
+    if (lowered && left_undone(t) < violation / 2)
+        return true;
     t->ridge = lowered ? HG_MAX(ridge / RIDGE_DOWN, t->least) : ridge * RIDGE_UP;
     if (t->ridge != ridge)
         t->l.rows = 0; /* to be factored anew */
@@ -558,7 +571,7 @@ double hg_face_solve(struct hg_face *t, double target, double *decrease)
     double violation = look_at_block(t);
     for (int k = 0; k < MAX_FACES && violation > target && t->largest > 0 && !hg_face_is_over(t); k++) {
         double fall = 0;
-        bool gains = adapt_ridge(t, solve_face(t, target / 4, &fall)) || hg_face_is_over(t);
+        bool gains = adapt_ridge(t, solve_face(t, target / 4, &fall), violation) || hg_face_is_over(t);
         if (!gains) {
             t->ridge = t->least;
             gains = go_on_by_smo(t, target, &fall);
