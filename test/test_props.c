@@ -314,42 +314,6 @@ static void slackness_of_regression(void **state)
     }
 }
 
-/* Several classes: sums of objectives and the largest of residuals over the pairs. */
-static void certificate_of_pairs(void **state)
-{
-    const double labels[] = { 6, 2, 4 };
-    struct set set = set_blobs(90, 240, 4, 3, labels, 1);
-    hinge_params params = small_problem(HINGE_C_SVC, HINGE_RBF, 2);
-    params.max_iter = 60;
-    hinge_model *model = fit(&set, &params, NULL);
-    hinge_certificate c = certified(model, &set, &params);
-    double *gram = plain_gram(&params.kernel, &set, &set), *beta = fit_beta(model, set.n), primal = 0, dual = 0;
-    double kkt = -INFINITY, slackness = 0;
-    const double *order = hinge_model_labels(model);
-    for (size_t p = 0, a = 0; a < 3; a++)
-        for (size_t b = a + 1; b < 3; b++, p++) {
-            double C[240], sign[240];
-            for (size_t i = 0; i < set.n; i++) {
-                C[i] = set.y[i] == order[a] || set.y[i] == order[b] ? params.C : 0;
-                sign[i] = set.y[i] == order[a] ? 1 : -1;
-                assert_true(C[i] > 0 || beta[p * set.n + i] == 0);
-            }
-            struct plain_certificate plain =
-                plain_certify(HINGE_C_SVC, gram, sign, C, beta + p * set.n, set.n, hinge_model_rho(model)[p], 0);
-            primal += plain.primal;
-            dual += plain.dual;
-            kkt = fmax(kkt, plain.kkt);
-            slackness = fmax(slackness, plain.slackness);
-            assert_near(-hinge_model_objectives(model)[p], plain.dual, 1e-5 * fabs(plain.dual));
-        }
-    assert_true(kkt > 1e-3);
-    assert_close(c.primal, primal, 1e-9);
-    assert_close(c.dual, dual, 1e-9);
-    assert_close(c.gap, primal - dual, 1e-9);
-    assert_near(c.kkt, kkt, 1e-9);
-    assert_near(c.slackness, slackness, 1e-9);
-}
-
 /* On real data whose kernel values are large, the report's error is no understatement. */
 static void honest_error(void **state)
 {
@@ -387,7 +351,6 @@ int main(void)
         cmocka_unit_test(moving_far_from_origin),
         cmocka_unit_test(certificates),
         cmocka_unit_test(certificates_of_nu),
-        cmocka_unit_test(certificate_of_pairs),
         cmocka_unit_test(honest_error),
         cmocka_unit_test(slackness_of_regression),
         cmocka_unit_test(shapes_at_random),

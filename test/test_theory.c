@@ -287,6 +287,7 @@ static void toy_by_hand(void **state)
     double norm2, w[2], R, centred, sum_alpha;
     assert_int_equal(hinge_model_norm2(model, 0, &norm2, NULL), HINGE_OK);
     assert_int_equal(hinge_model_weights(model, 0, w, NULL), HINGE_OK);
+    assert_int_equal(hinge_model_weights(model, 1, w, NULL), HINGE_EINVAL);
     assert_int_equal(hinge_model_sum_alpha(model, 0, &sum_alpha, NULL), HINGE_OK);
     assert_near(norm2, 2, 1e-7);
     assert_near(w[0], 1, 1e-7);

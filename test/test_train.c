@@ -194,27 +194,6 @@ static void golden(void **state)
 
 /* ---- What a model holds ------------------------------------------------------------------------------------------ */
 
-static void decisions_are_sums(void **state)
-{
-    const double labels[] = { 3, 1, 2, 9 };
-    struct set sets[] = { set_two_class(4, 600, 7, 0.9), set_blobs(5, 700, 6, 4, labels, 0.7),
-                          set_regression(6, 500, 4) };
-    const hinge_kernel kernels[] = { hinge_kernel_linear(), hinge_kernel_polynomial(3, 0.1, 1),
-                                     hinge_kernel_rbf(0.2), hinge_kernel_sigmoid(0.01, 0.1) };
-    for (size_t i = 0; i < 3; i++)
-        for (size_t k = 0; k < 4; k++) {
-            hinge_params params = hinge_params_default(i < 2 ? HINGE_C_SVC : HINGE_EPSILON_SVR);
-            params.kernel = kernels[k];
-            hinge_model *model = fit(&sets[i], &params, NULL);
-            size_t count = sets[i].n * hinge_model_n_problems(model);
-            double *plain = plain_decisions(model, &sets[i]);
-            double *automatic = fit_decisions(model, &sets[i], HINGE_PRECISION_AUTO);
-            double *f64 = fit_decisions(model, &sets[i], HINGE_PRECISION_F64);
-            assert_near(largest_difference(automatic, plain, count), 0, 1e-6);
-            assert_near(largest_difference(f64, plain, count), 0, 1e-10);
-        }
-}
-
 static void layout_is_libsvms(const struct set *set, double C)
 {
     hinge_params params = c_svc(hinge_kernel_rbf(0.3), C, 1e-9);
@@ -259,21 +238,6 @@ static void layout(void **state)
             two.y[r] = i == 0 ? two.y[r] : i == 1 ? -two.y[r] : (two.y[r] + 3) / 2;
         layout_is_libsvms(&two, 1);
     }
-}
-
-static void linear_weights(void **state)
-{
-    struct set set = set_blobs(9, 300, 5, 3, NULL, 0.8);
-    hinge_params params = c_svc(hinge_kernel_linear(), 0.3, 1e-4);
-    hinge_model *model = fit(&set, &params, NULL);
-    double *f = plain_decisions(model, &set), w[5];
-    for (size_t p = 0; p < 3; p++) {
-        assert_int_equal(hinge_model_weights(model, p, w, NULL), HINGE_OK);
-        for (size_t i = 0; i < set.n; i++)
-            assert_near(plain_kernel(&params.kernel, w, set.x + i * 5, 5) - hinge_model_rho(model)[p],
-                        f[i * 3 + p], 1e-9);
-    }
-    assert_int_equal(hinge_model_weights(model, 3, w, NULL), HINGE_EINVAL);
 }
 
 /* ---- Weights ----------------------------------------------------------------------------------------------------- */
@@ -361,34 +325,6 @@ static void precomputed(void **state)
     assert_close(indexed.objective, report.objective, 1e-6);
     struct oracle oracle = oracle_train(&gram, &params);
     assert_close(indexed.objective, oracle.objective, 1e-6);
-}
-
-static int plain_block(void *cookie, const hinge_matrix *a, const hinge_matrix *b, double *out, size_t ld)
-{
-    if (a->type != HINGE_F64 || b->type != HINGE_F64 || a->cols != b->cols)
-        return 1;
-    for (size_t i = 0; i < a->rows; i++)
-        for (size_t j = 0; j < b->rows; j++)
-            out[i * ld + j] = plain_kernel(cookie, (const double *)a->data + i * a->stride,
-                                           (const double *)b->data + j * b->stride, a->cols);
-    return 0;
-}
-
-static void user_kernel(void **state)
-{
-    struct set set = set_blobs(13, 350, 5, 3, NULL, 0.9);
-    hinge_kernel built_in[] = { hinge_kernel_linear(), hinge_kernel_polynomial(2, 0.2, 1), hinge_kernel_rbf(0.2) };
-    for (size_t k = 0; k < 3; k++) {
-        hinge_params params = c_svc(built_in[k], 0.5, 1e-6);
-        hinge_report report, own;
-        hinge_model *model = fit(&set, &params, &report);
-        params.kernel = hinge_kernel_user("plain", plain_block, &built_in[k]);
-        hinge_model *other = fit(&set, &params, &own);
-        assert_close(own.objective, report.objective, 1e-6);
-        double *f = fit_decisions(model, &set, HINGE_PRECISION_F64);
-        double *g = fit_decisions(other, &set, HINGE_PRECISION_F64);
-        assert_near(largest_difference(f, g, 3 * set.n), 0, 1e-4);
-    }
 }
 
 /* The same numbers as f32 or f64, and with rows further apart (NaN between them, never to be read). */
@@ -569,12 +505,15 @@ static int run_all(void)
             other[i - 4] = test;
     }
     const struct CMUnitTest rest[] = {
-        cmocka_unit_test(decisions_are_sums),   cmocka_unit_test(layout),
-        cmocka_unit_test(linear_weights),       cmocka_unit_test(class_weights),
-        cmocka_unit_test(example_weights),      cmocka_unit_test(precomputed),
-        cmocka_unit_test(user_kernel),          cmocka_unit_test(views),
-        cmocka_unit_test(objectives_agree),     cmocka_unit_test(f32_serves_a_large_c),
-        cmocka_unit_test(rows_in_f32_are_left), cmocka_unit_test(positive_class),
+        cmocka_unit_test(layout),
+        cmocka_unit_test(class_weights),
+        cmocka_unit_test(example_weights),
+        cmocka_unit_test(precomputed),
+        cmocka_unit_test(views),
+        cmocka_unit_test(objectives_agree),
+        cmocka_unit_test(f32_serves_a_large_c),
+        cmocka_unit_test(rows_in_f32_are_left),
+        cmocka_unit_test(positive_class),
     };
     int failed = cmocka_run_group_tests_name("against_libsvm", data, NULL, NULL);
     failed += cmocka_run_group_tests_name("golden_c_svc", one, NULL, NULL);
