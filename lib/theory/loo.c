@@ -136,8 +136,8 @@ hinge_status hinge_leave_one_out(const hinge_matrix *x, const double *y, const h
         return hg_fail(err, HINGE_EINVAL, "params: NULL");
     if (hinge_task_info(params->task) != NULL && hinge_task_info(params->task)->uses_nu)
         return hg_fail(err, HINGE_EINVAL,
-                       "task: neither C-SVC nor epsilon-SVR: in the others each row changes the "
-                       "problem; cross-validate with as many folds as rows");
+                       "task: one with nu, in which each row changes the problem; cross-validate with as many folds as "
+                       "rows");
     HG_TRY(hg_problem_init(&problem, x, y, params, err));
     l.n = x->rows;
     l.jobs = (struct hg_jobs){ .x = x, .y = y, .params = *params, .begin = hg_now(), .job = leave_out, .arg = &l };
