@@ -658,6 +658,8 @@ static void csv_accepts(void **state)
                "1,2\n",
                &csv, 1, 1, 1, 2);
     CHECK_READ("a.tsv", "y\ta\n2\t3\n", NULL, 1, 1, 2, 3);
+    CHECK_READ("a.csv", "1,2\n3,4\n\n\n", NULL, 2, 1, 1, 2, 3, 4);
+    CHECK_READ("a.csv", "1,2\r\n3,4\r\n\r\n", NULL, 2, 1, 1, 2, 3, 4);
     CHECK_READ("a.csv", "1,0.1\n2,0\n", &wide, 2, 3, 1, (double)0.1F, 0, 0, 2, 0, 0, 0);
 }
 
@@ -694,12 +696,17 @@ static void csv_refuses(void **state)
 static void csv_headers(void **state)
 {
     const hinge_data_options header = { .header = 1 }, none = { .header = -1 };
+    hinge_data data;
+    hinge_error err;
     CHECK_READ("a.csv", "y,,b\n1,2,3\n", NULL, 1, 2, 1, 2, 3);
     CHECK_READ("a.csv", "0,1,2\n1,2,3\n", &header, 1, 2, 1, 2, 3);
     CHECK_READ("a.csv", "y,1,2\n1,2,3\n", &header, 1, 2, 1, 2, 3);
     CHECK_READ("a.csv", "0,1,2\n1,2,3\n", &none, 2, 2, 0, 1, 2, 1, 2, 3);
     CHECK_REFUSED("a.csv", "1,NA,3\n1,2,3\n", NULL, 1, "column 2: 'NA' beside numbers: say whether");
     CHECK_REFUSED("a.csv", "y,1,2\n1,2,3\n", NULL, 1, "--no-header");
+    assert_int_equal(parse_bytes("a.csv", "y,1,2\n1,2,3\n", 12, NULL, &data, &err), HINGE_EFORMAT);
+    assert_null(strstr(err.text, "or that it is the label")); /* which column 1 is */
+    CHECK_REFUSED("a.csv", "1,NA,3\n1,2,3\n", NULL, 1, ", or that it is the label");
     CHECK_REFUSED("a.csv", "1,NA,3\n1,2,3\n", &none, 1, "column 2: 'NA' is not a number");
     CHECK_REFUSED("a.csv", "y,a,b\n1,2,3\n", &none, 1, "column 2: 'a' is not a number; the label is column 1");
     CHECK_REFUSED("a.csv", "y,a,b\n1,NA,3\n", NULL, 2, "column 2: 'NA' is not a number");

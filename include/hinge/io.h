@@ -68,8 +68,8 @@ typedef struct hinge_data {
 } hinge_data;
 
 /* Reads a whole file into *data, which is overwritten; options may be NULL. EFORMAT names file and line: anything that
- * is not a finite number (but for labels, if all are words), duplicate or descending indices, empty lines, rows of
- * unequal length (CSV). EIO: the file cannot be read; ENOMEM, ESIZE. */
+ * is not a finite number (but for labels, if all are words), duplicate or descending indices, empty lines (but at the
+ * end of CSV), rows of unequal length (CSV). EIO: the file cannot be read; ENOMEM, ESIZE. */
 HINGE_API hinge_status hinge_data_read(const char *path, const hinge_data_options *options, hinge_data *data,
                                        hinge_error *err);
 /* Reads the same from bytes[size] in memory; name is used in messages and for HINGE_FORMAT_AUTO. */

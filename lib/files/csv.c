@@ -75,15 +75,17 @@ static struct csv_fields csv_count(const struct hg_line *line, char delimiter, s
 
 static const char semicolon[] = "has a semicolon: decimal commas are not read";
 
-static hinge_status refuse_first_line(const struct csv_fields *fields, const struct hg_source *source, hinge_error *err)
+static hinge_status refuse_first_line(const struct csv_fields *fields, size_t label, const struct hg_source *source,
+                                      hinge_error *err)
 {
     if (strchr(fields->text.text, ';') != NULL) /* it would separate fields, but that a comma comes first */
         return hg_fail_at(err, HINGE_EFORMAT, source->name, 1, "column %zu: '%s' %s", fields->word, fields->text.text,
                           semicolon);
     return hg_fail_at(err, HINGE_EFORMAT, source->name, 1,
                       "column %zu: '%s' beside numbers: say whether this line is a header (--header, header = 1) or an "
-                      "example (--no-header, header = -1), or that it is the label (--label-column, label_column)",
-                      fields->word, fields->text.text);
+                      "example (--no-header, header = -1)%s",
+                      fields->word, fields->text.text,
+                      fields->word == label + 1 ? "" : ", or that it is the label (--label-column, label_column)");
 }
 
 /* A header has no number in it. A line of which only some fields are numbers may be either: the caller must say, unless
@@ -100,7 +102,7 @@ static hinge_status csv_header(struct csv *csv, const struct csv_fields *fields,
     double value;
     bool number = next.label != NULL && hg_parse_double(next.label, next.stop, &value) == next.stop;
     csv->doubtful = fields->words == 1 && fields->word == csv->label + 1 && !number;
-    return csv->doubtful ? HINGE_OK : refuse_first_line(fields, source, err);
+    return csv->doubtful ? HINGE_OK : refuse_first_line(fields, csv->label, source, err);
 }
 
 static hinge_status refuse_field(const struct hg_line *line, size_t field, const char *begin, const char *stop,
@@ -212,7 +214,7 @@ static hinge_status csv_words(struct csv *csv, const struct hg_source *source, c
         return status;
     while (i < data->x.rows && data->y[i] != data->y[0])
         i++;
-    return i > 1 && i == data->x.rows ? refuse_first_line(first, source, err) : HINGE_OK;
+    return i > 1 && i == data->x.rows ? refuse_first_line(first, csv->label, source, err) : HINGE_OK;
 }
 
 hinge_status hg_read_csv(const struct hg_source *source, hinge_data *data, hinge_error *err)

@@ -356,13 +356,26 @@ static void skip_mark(struct hg_source *source)
     source->size -= 3;
 }
 
+/* Passes over empty lines at the end, as tables of the UCI repository have one. */
+static void skip_empty_end(struct hg_source *source)
+{
+    const char *data = source->data;
+    size_t n = source->size;
+    while (n >= 3 && data[n - 1] == '\n' && (data[n - 2] == '\n' || (data[n - 2] == '\r' && data[n - 3] == '\n')))
+        n -= data[n - 2] == '\n' ? 1 : 2;
+    source->size = n;
+}
+
 static hinge_status read_as(hinge_format format, struct hg_source *source, hinge_data *data, hinge_error *err)
 {
     if (format == HINGE_FORMAT_NPY)
         return hg_read_npy(source, data, err);
     skip_mark(source);
     HG_TRY(check_lines(source, err));
-    return format == HINGE_FORMAT_CSV ? hg_read_csv(source, data, err) : read_libsvm(source, data, err);
+    if (format != HINGE_FORMAT_CSV)
+        return read_libsvm(source, data, err);
+    skip_empty_end(source);
+    return hg_read_csv(source, data, err);
 }
 
 /* Reads bytes, which are unpacked already. */
