@@ -198,8 +198,11 @@ def _texts(y: Any) -> np.ndarray | None:
     if array.dtype.kind == "U":
         return array
     values = array.ravel().tolist() if array.dtype.kind in "OST" else []
-    if not values or not all(isinstance(value, (str, bytes)) for value in values):
+    others = [value for value in values if not isinstance(value, (str, bytes))]
+    if len(others) == len(values):
         return None
+    if others:
+        raise InvalidArgument(f"y holds texts and {others[0]!r}: labels are all texts or all numbers")
     return np.array([v.decode() if isinstance(v, bytes) else v for v in values]).reshape(array.shape)
 
 
@@ -253,14 +256,18 @@ class Labels:
         if y is None:
             return
         texts = _texts(y)
+        classifies = lib.hinge_task_info(number_of("hinge_task", task)).classifies
         if texts is not None:
-            if not lib.hinge_task_info(number_of("hinge_task", task)).classifies:
+            if not classifies:
                 raise InvalidArgument(f"y holds words, where {task} takes numbers")
             words, first = np.unique(texts, return_index=True)
             self.words = Words(words[np.argsort(first)].tolist())
             self.numbers = self.words.numbers_of(texts, n)
         else:
             self.numbers = vector(y, n, "y")
+            given = np.asarray(y)
+            if classifies and given.dtype.kind in "iu" and (self.numbers.astype(given.dtype) != given).any():
+                raise InvalidArgument("y holds labels beyond 2^53, which float64 cannot tell apart: give texts")
 
     def give(self, model: Any) -> None:
         """Tells a hinge_model what its labels stand for."""
@@ -269,6 +276,8 @@ class Labels:
 
     def translate(self, params: dict[str, Any]) -> dict[str, Any]:
         """Parameters of a training that are or hold labels, as numbers."""
+        if not isinstance(params.get("class_weight") or {}, Mapping):
+            raise InvalidArgument(f"class_weight: {params['class_weight']!r} is no dict of weights by label")
         if self.words is None:
             return params
         params = dict(params)

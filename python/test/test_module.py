@@ -185,7 +185,8 @@ def test_words_that_are_refused():
     X, _, words = named()
     for labels, message in ((np.where(words == "ash", "", words), "empty"),
                             (np.where(words == "ash", "a\tb", words), "control"), (words[:-1], "shape"),
-                            ([None, *words[1:]], "y: ")):
+                            ([None, *words[1:]], "y holds texts and None"),
+                            (np.arange(len(X)) % 2 + 2 ** 60, "beyond 2.53")):
         with pytest.raises(hinge.InvalidArgument, match=message):
             hinge.train(X, labels)
     with pytest.raises(hinge.InvalidArgument, match="epsilon_svr takes numbers"):
@@ -261,7 +262,8 @@ def test_empty_and_wrong_input():
     for name, value in [("C", "a"), ("C", None), ("C", 0), ("nu", 0), ("tau", 0), ("eps", 0.0), ("gamma", "x"),
                         ("gamma", -1), ("degree", 1.5), ("eps", "b"), ("seed", -1), ("max_iter", 1.5),
                         ("kernel", "foo"), ("precision", "f16"), ("progress", 3), ("scaling", "x"),
-                        ("scaling", (1, 2, 3)), ("class_weight", {"a": "b"}), ("beta0", "x"), ("beta0", [1.0]),
+                        ("scaling", (1, 2, 3)), ("class_weight", {"a": "b"}), ("class_weight", "balanced"),
+                        ("beta0", "x"), ("beta0", [1.0]),
                         ("beta0", np.zeros((3, len(X)))), ("precomputed_index", [0]),
                         ("sample_weight", [1])]:
         with pytest.raises(hinge.InvalidArgument, match=name):
