@@ -1,7 +1,6 @@
 /* Sums of rows that are kept or made (store.h): first those in the cache, then those that are made. */
 #include "solver/smo/store.h"
 
-#include <math.h>
 #include <omp.h>
 #include <stdlib.h>
 
@@ -136,29 +135,10 @@ hinge_status hg_store_begin(struct hg_store *s, const uint32_t *point, const dou
 
 /* ---- a sum ------------------------------------------------------------------------------------------------------- */
 
-/* Says whether a move is too large for sums in f32. */
-static bool is_large(const struct hg_store *s, double delta)
-{
-    return fabs(delta) > s->narrow;
-}
-
 static int by_position(const void *a, const void *b)
 {
     const struct hg_move *p = a, *q = b;
     return (p->at > q->at) - (p->at < q->at);
-}
-
-static void put_in_order(const struct hg_store *s, struct hg_move *moves, size_t count)
-{
-    if (s->rows->order != NULL) /* neighbours side by side */
-        qsort(moves, count, sizeof *moves, by_position);
-    else if (s->rows->adds && s->rows->type == HINGE_F32) /* large moves first, so that few tiles have some */
-        for (size_t k = 0, large = 0; k < count; k++)
-            if (is_large(s, moves[k].delta)) {
-                struct hg_move move = moves[k];
-                moves[k] = moves[large];
-                moves[large++] = move;
-            }
 }
 
 hinge_status hg_store_apply(struct hg_store *s, struct hg_move *moves, size_t count, double *g)
@@ -166,7 +146,8 @@ hinge_status hg_store_apply(struct hg_store *s, struct hg_move *moves, size_t co
     struct hg_terms *held = &s->held, *made = &s->group;
     uint64_t round = s->res->report.rounds;
     size_t again = 0;
-    put_in_order(s, moves, count);
+    if (s->rows->order != NULL) /* neighbours side by side */
+        qsort(moves, count, sizeof *moves, by_position);
     held->count = made->count = 0;
     for (size_t k = 0; k < count; k++) {
         uint32_t point = moves[k].point;
