@@ -90,33 +90,29 @@ struct tables {
     __m512d high[2], low[2];
 };
 
-static inline __m512d add_8(__m512d sum, double coef, const uint8_t *code, const struct tables *t)
+static inline __m512d add_8(__m512d sum, const uint8_t *code, const struct tables *t)
 {
     __m512i c = _mm512_cvtepu8_epi64(_mm_loadl_epi64((const __m128i *)(const void *)code));
     __m512d high = _mm512_permutex2var_pd(t->high[0], _mm512_srli_epi64(c, 4), t->high[1]);
-    __m512d low = _mm512_permutex2var_pd(t->low[0], c, t->low[1]);
-    return _mm512_fmadd_pd(_mm512_mul_pd(high, low), _mm512_set1_pd(coef), sum);
+    return _mm512_fmadd_pd(_mm512_permutex2var_pd(t->low[0], c, t->low[1]), high, sum);
 }
 
 static void sum_codes_wide(size_t n_rows, const double *coef, const struct hg_codes *codes, const uint8_t *code,
                            double *sum)
 {
-    const struct tables t = { { _mm512_loadu_pd(codes->high), _mm512_loadu_pd(codes->high + 8) },
-                              { _mm512_loadu_pd(codes->low), _mm512_loadu_pd(codes->low + 8) } };
-    for (size_t b = 0; b < AT_ONCE; b += 32) {
-        __m512d s0 = _mm512_setzero_pd(), s1 = s0, s2 = s0, s3 = s0;
-        const uint8_t *at = code + b;
-        for (size_t r = 0; r < n_rows; r++, at += HG_COUNT_COLS) {
-            s0 = add_8(s0, coef[r], at, &t);
-            s1 = add_8(s1, coef[r], at + 8, &t);
-            s2 = add_8(s2, coef[r], at + 16, &t);
-            s3 = add_8(s3, coef[r], at + 24, &t);
-        }
-        _mm512_storeu_pd(sum + b, s0);
-        _mm512_storeu_pd(sum + b + 8, s1);
-        _mm512_storeu_pd(sum + b + 16, s2);
-        _mm512_storeu_pd(sum + b + 24, s3);
+    const __m512d first = _mm512_loadu_pd(codes->high), second = _mm512_loadu_pd(codes->high + 8);
+    struct tables t = { .low = { _mm512_loadu_pd(codes->low), _mm512_loadu_pd(codes->low + 8) } };
+    __m512d s[8];
+    for (size_t b = 0; b < 8; b++)
+        s[b] = _mm512_setzero_pd();
+    for (size_t r = 0; r < n_rows; r++, code += HG_COUNT_COLS) {
+        t.high[0] = _mm512_mul_pd(first, _mm512_set1_pd(coef[r]));
+        t.high[1] = _mm512_mul_pd(second, _mm512_set1_pd(coef[r]));
+        for (size_t b = 0; b < 8; b++)
+            s[b] = add_8(s[b], code + 8 * b, &t);
     }
+    for (size_t b = 0; b < 8; b++)
+        _mm512_storeu_pd(sum + 8 * b, s[b]);
 }
 
 void DECODE(const struct hg_codes *codes, const uint8_t *code, size_t n, float *out)
