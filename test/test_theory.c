@@ -152,6 +152,12 @@ static void features_by_hand(void **state)
     double s = sqrt(2 * 0.5 * 2), want[6] = { 2, 3 * s, -5 * s, 0.5 * 9, 0.5 * sqrt(2) * -15, 0.5 * 25 };
     for (size_t k = 0; k < 6; k++)
         assert_near(z[k], want[k], 1e-14);
+    kernel = hinge_kernel_polynomial(5, 1e200, 0); /* gamma^5 and x^5 are beyond doubles, their product is not */
+    x[0] = 3e-100, x[1] = 0;
+    double high[21];
+    assert_int_equal(hinge_polynomial_features(&example, &kernel, 0, high, NULL), HINGE_OK);
+    for (size_t k = 0; k < 21; k++)
+        assert_near(high[k], k == 15 ? 243 : 0, 1e-10);
 }
 
 static void features_multiply_to_the_kernel(void **state)

@@ -17,7 +17,7 @@ struct monomial {
 struct polynomial {
     size_t d, dimension;
     int degree;
-    double gamma, zeta;
+    double root, zeta; /* of gamma, by which values are multiplied before their powers overflow; coef0 */
     struct monomial *monomial; /* [dimension] */
     double *coefficient;       /* [dimension] */
 };
@@ -60,12 +60,12 @@ hinge_status hinge_polynomial_dimension(size_t d, int degree, size_t rows, size_
     return hg_ok(err);
 }
 
-/* Returns sqrt(C(Q, q) zeta^(Q-q) gamma^q), without overflow before the product itself overflows. */
+/* Returns sqrt(C(Q, q) zeta^(Q-q)), without overflow before the product itself overflows. */
 static double level_scale(const struct polynomial *p, int q)
 {
     double scale = 1;
     for (int k = 1; k <= q; k++)
-        scale *= sqrt((double)(p->degree - q + k) / k * p->gamma);
+        scale *= sqrt((double)(p->degree - q + k) / k);
     for (int k = q; k < p->degree; k++)
         scale *= sqrt(p->zeta);
     return scale;
@@ -99,7 +99,7 @@ static void map_row(const struct polynomial *p, const hinge_matrix *x, size_t ro
 {
     z[0] = 1;
     for (size_t k = 1; k < p->dimension; k++)
-        z[k] = z[p->monomial[k].parent] * hg_matrix_value(x, row, p->monomial[k].variable);
+        z[k] = z[p->monomial[k].parent] * (p->root * hg_matrix_value(x, row, p->monomial[k].variable));
     for (size_t k = 0; k < p->dimension; k++)
         z[k] *= p->coefficient[k];
 }
@@ -123,7 +123,7 @@ hinge_status hinge_polynomial_features(const hinge_matrix *x, const hinge_kernel
     HG_TRY(hinge_polynomial_dimension(x->cols, k.degree, HG_MAX(x->rows, (size_t)1), &p.dimension, err));
     p.d = x->cols;
     p.degree = k.degree;
-    p.gamma = k.gamma;
+    p.root = sqrt(k.gamma);
     p.zeta = k.coef0;
     if (!HG_ROOM(HG_ARRAY(p.monomial, p.dimension), HG_ARRAY(p.coefficient, p.dimension)))
         return hg_fail(err, HINGE_ENOMEM, "no memory for %zu monomials", p.dimension);
