@@ -8,6 +8,7 @@
  */
 #include "compat/own.h"
 #include "lib/model.h"
+#include "lib/problem.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -37,17 +38,8 @@ static struct figures figures_of(const struct part *parts, size_t n)
     return f;
 }
 
-static double class_weight(const struct svm_parameter *p, int label)
-{
-    double weight = 1;
-    for (int k = 0; k < p->nr_weight; k++)
-        if (p->weight_label[k] == label)
-            weight *= p->weight[k];
-    return weight;
-}
-
 struct solved {
-    const struct svm_parameter *param;
+    const hinge_params *params;
     const struct hgc_dense *dense;
     const hinge_model *trained;
     const struct svm_model *m;
@@ -57,18 +49,18 @@ struct solved {
 /* Prints a problem's figures; l: examples of the problem, whose support vectors are in parts[n]. */
 static void print_problem(const struct solved *s, size_t problem, struct part *parts, size_t n, double l)
 {
-    const struct svm_parameter *param = s->param;
+    const hinge_params *params = s->params;
     struct figures f = figures_of(parts, n);
     hgc_print("\noptimization finished, #iter = %d\n", s->iterations != NULL ? (int)s->iterations[problem] : 0);
-    if (param->svm_type == NU_SVC) {
-        double bound = f.sum / (param->nu * l);
+    if (params->task == HINGE_NU_SVC) {
+        double bound = f.sum / (params->nu * l);
         hgc_print("C = %f\n", bound);
         for (size_t i = 0; i < n; i++)
             parts[i].bound = bound * (1 - 1e-9); /* the sum is rounded */
         f = figures_of(parts, n);
-    } else if (param->svm_type == NU_SVR) {
+    } else if (params->task == HINGE_NU_SVR) {
         hgc_print("epsilon = %f\n", s->trained->tube);
-    } else if (param->svm_type != ONE_CLASS && parts[0].bound == parts[n - 1].bound) {
+    } else if (params->task != HINGE_ONE_CLASS && parts[0].bound == parts[n - 1].bound) {
         hgc_print("nu = %f\n", f.sum / (parts[0].bound * l));
     }
     hgc_print("obj = %f, rho = %f\n", hinge_model_objectives(s->trained)[problem], s->m->rho[problem]);
@@ -90,7 +82,7 @@ static double *class_sizes(const struct hgc_dense *dense, const struct svm_model
 
 static void print_pairs(const struct solved *s)
 {
-    const struct svm_parameter *param = s->param;
+    const hinge_params *params = s->params;
     const struct svm_model *m = s->m;
     double *size = class_sizes(s->dense, m);
     int first_a = 0;
@@ -99,8 +91,8 @@ static void print_pairs(const struct solved *s)
         int first_b = first_a + m->nSV[a];
         for (int b = a + 1; b < m->nr_class; first_b += m->nSV[b++], p++) {
             struct part parts[] = {
-                { m->sv_coef[b - 1], first_a, m->nSV[a], param->C * class_weight(param, m->label[a]) },
-                { m->sv_coef[a], first_b, m->nSV[b], param->C * class_weight(param, m->label[b]) },
+                { m->sv_coef[b - 1], first_a, m->nSV[a], params->C * hg_class_weight(params, m->label[a]) },
+                { m->sv_coef[a], first_b, m->nSV[b], params->C * hg_class_weight(params, m->label[b]) },
             };
             print_problem(s, p, parts, 2, size[a] + size[b]);
         }
@@ -109,12 +101,12 @@ static void print_pairs(const struct solved *s)
     free(size);
 }
 
-void hgc_print_problems(const struct svm_parameter *param, const struct hgc_dense *dense, const hinge_model *trained,
+void hgc_print_problems(const hinge_params *params, const struct hgc_dense *dense, const hinge_model *trained,
                         const struct svm_model *model, const unsigned long long *iterations)
 {
-    const struct solved solved = { param, dense, trained, model, iterations };
-    struct part all = { model->sv_coef[0], 0, model->l, hgc_task(param->svm_type)->uses_C ? param->C : 1 };
-    if (hgc_classifies(param->svm_type))
+    const struct solved solved = { params, dense, trained, model, iterations };
+    struct part all = { model->sv_coef[0], 0, model->l, params->C };
+    if (hinge_task_info(params->task)->classifies)
         print_pairs(&solved);
     else
         print_problem(&solved, 0, &all, 1, (double)dense->x.rows);

@@ -67,7 +67,7 @@ const char *hgc_dense_make(struct hgc_dense *dense, const struct svm_problem *pr
 void hgc_dense_free(struct hgc_dense *dense);
 
 /* Prints what LIBSVM prints of each two-class problem. iterations[n_problems], or NULL. */
-void hgc_print_problems(const struct svm_parameter *param, const struct hgc_dense *dense, const hinge_model *trained,
+void hgc_print_problems(const hinge_params *params, const struct hgc_dense *dense, const hinge_model *trained,
                         const struct svm_model *model, const unsigned long long *iterations);
 
 #endif

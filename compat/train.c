@@ -223,7 +223,7 @@ static struct svm_model *train(const struct job *job, const struct svm_problem *
         if (hgc_classifies(param->svm_type) && hinge_model_n_classes(trained) == 1)
             hgc_print("WARNING: all examples are of one class\n");
         if (m != NULL)
-            hgc_print_problems(param, &job->dense, trained, m, steps.n_problems > 0 ? steps.iterations : NULL);
+            hgc_print_problems(&job->params, &job->dense, trained, m, steps.n_problems > 0 ? steps.iterations : NULL);
         else
             hgc_warn("ERROR: no memory for the model\n");
         if (report.outcome != HINGE_CONVERGED)
