@@ -339,7 +339,9 @@ static hinge_status take_f64(struct hm_run *r, bool *done, hinge_error *err)
         return HINGE_OK;
     free_block(r);
     r->type = HINGE_F64;
-    r->course.earlier = r->report;
+    r->course.steps_before = r->report.iterations;
+    r->course.rounds_before = r->report.rounds;
+    r->course.rows_before = r->report.rows_computed;
     r->course.objective = INFINITY;
     return make_block(r, err);
 }
@@ -381,11 +383,10 @@ static hinge_status verify(struct hm_run *r, bool *done, hinge_error *err)
 /* Says whether more rounds by rows of this type would be too many, whatever they gain. */
 static bool has_worked_enough(const struct hm_run *r)
 {
-    const hinge_report *before = &r->course.earlier;
-    hinge_report since = { .iterations = r->report.iterations - before->iterations,
-                           .rounds = r->report.rounds - before->rounds };
-    return hg_is_work_enough(&since, r->n_all,
-                             (double)(r->report.rows_computed - before->rows_computed) * (double)r->n_all);
+    const struct hm_course *c = &r->course;
+    double rows = (double)(r->report.rows_computed - c->rows_before);
+    return hg_is_work_enough(r->report.iterations - c->steps_before, r->report.rounds - c->rounds_before, r->n_all,
+                             rows * (double)r->n_all);
 }
 
 /* No smaller violation for long, or so it seems by a g that rows may have led astray. Where the objective falls all the

@@ -97,7 +97,7 @@ struct hm_course {
     uint64_t best_round;   /* the round it was seen in, and */
     uint64_t patience;     /* how many may come without a better one */
     double objective;      /* the least, when g was made anew for want of one */
-    hinge_report earlier;  /* what rows in f32 had taken when those in f64 began */
+    uint64_t steps_before, rounds_before, rows_before; /* what rows in f32 had taken when those in f64 began */
 };
 
 /* What the last round took. */

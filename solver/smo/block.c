@@ -21,11 +21,10 @@ static uint64_t most_steps(size_t n)
     return HG_MIN(5000 * ((uint64_t)n + 100), 10000000 + 1000 * (uint64_t)n);
 }
 
-bool hg_is_work_enough(const hinge_report *report, size_t n, double columns)
+bool hg_is_work_enough(uint64_t steps, uint64_t rounds, size_t n, double columns)
 {
     uint64_t most_rounds = HG_MAX((uint64_t)100000, 100000000 / HG_MAX((uint64_t)n, (uint64_t)1));
-    return report->iterations >= most_steps(n) || report->rounds >= most_rounds ||
-           columns >= (double)n * (1e5 + 250 * (double)n);
+    return steps >= most_steps(n) || rounds >= most_rounds || columns >= (double)n * (1e5 + 250 * (double)n);
 }
 
 /* ---- set-up ------------------------------------------------------------------------------------------------------ */

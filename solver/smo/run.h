@@ -240,11 +240,11 @@ void hg_tidy(struct hg_run *r);
 /* Says whether more steps are made than any problem is known to take; or more rounds, each of which looks at all points
  * however small the working set that was asked for; or more rows, which a cache of a few makes again and again.
  * columns: kernel values computed for them. */
-bool hg_is_work_enough(const hinge_report *report, size_t n, double columns);
+bool hg_is_work_enough(uint64_t steps, uint64_t rounds, size_t n, double columns);
 
 static inline bool hg_has_worked_enough(const struct hg_run *r)
 {
-    return hg_is_work_enough(r->report, r->n, (double)r->res->columns_computed);
+    return hg_is_work_enough(r->report->iterations, r->report->rounds, r->n, (double)r->res->columns_computed);
 }
 
 /* Tells options.progress, which may stop the run. */
