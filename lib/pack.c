@@ -131,7 +131,8 @@ static void report_path(const struct hg_training *t, size_t q, double margin, hi
              hg_maps(hg_cpu_level(t->params->cpu_level))->level, t->problem.shift != NULL ? ", centred" : "");
     if (!t->interior && t->cells.count > 0)
         tell(r, ", %.2g %% near", 100 * t->cells.near);
-    tell(r, "%s%s", t->params->no_bias ? ", no bias" : "", hg_side_by_side(t) ? ", pairs side by side" : "");
+    tell(r, "%s%s%s", t->params->no_bias ? ", no bias" : "", t->begun_bytes > 0 ? ", rows shared" : "",
+         hg_side_by_side(t) ? ", pairs side by side" : "");
     if (t->interior && r->trace_error > 0 && r->outcome == HINGE_STALLED)
         tell(r, ", approximate");
     if (t->interior && r->outcome == HINGE_NO_MARGIN && isfinite(margin))
@@ -181,7 +182,8 @@ void hg_fill_report(const struct hg_training *t, const hinge_model *m, hinge_rep
     r->threads = hg_threads(t->params->threads);
     r->cache_bytes = t->cache_bytes;
     r->rows_computed = (uint64_t)(rows_computed + 0.5);
-    r->memory_bytes = r->memory_bytes * (hg_side_by_side(t) ? (size_t)t->threads : 1) + pr->n * 64 +
+    r->memory_bytes = HG_MAX(r->memory_bytes * (hg_side_by_side(t) ? (size_t)t->threads : 1), t->begun_bytes) +
+                      pr->n * 64 +
                       (r->distinct < pr->n ? r->distinct * 128 : 0) + /* the points of equal rows, and their program */
                       hg_hamming_bytes(&t->copy.hamming) +
                       (t->copy.values != NULL ? r->distinct * (t->copy.points.x.stride + 1) * sizeof(float) : 0) +

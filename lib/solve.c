@@ -202,15 +202,16 @@ static hinge_status run_rows(struct work *w, const struct hg_smo_options *o, str
     struct hg_training *t = w->t;
     struct hg_reduced *r = &w->reduced;
     struct hg_arena *panels = t->problem.n_problems > 1 ? &room_of(t, o->threads)->panels : NULL;
-    struct hg_smo_options rest = *o;
     bool again = true;
     HG_TRY(hg_problem_exact(&t->distinct.problem, r->points, r->qp.n, o->threads, &w->exact, w->err));
     if (hg_wants_f32(t))
         HG_TRY(run_f32(w, o, panels, smo, &again));
     smo->report.precision = again ? HINGE_PRECISION_F64 : HINGE_PRECISION_F32;
+    w->options.g = NULL; /* of the first run's start; o may point there */
     if (!again)
         return HINGE_OK;
     struct hg_smo_result before = *smo;
+    struct hg_smo_options rest = *o;
     if (rest.max_iter > 0)
         rest.max_iter -= HG_MIN(rest.max_iter - 1, before.report.iterations);
     hg_gram_free(&w->rows);
@@ -506,6 +507,7 @@ static hinge_status solve_reduced(struct work *w)
     size_t n = w->reduced.qp.n, columns = may_end_inside(t) ? hg_lowrank_inside(&t->distinct.problem, n) : 0;
     if (t->interior)
         return start_inside(w);
+    hg_take_begun(t, w->last.problem, &w->reduced.qp, &w->options);
     w->look = HG_RANK_LOOK * (uint64_t)n;
     if (columns > 0 && may_turn_inside(t))
         w->options.max_iter = hg_lowrank_steps(n, columns);

@@ -49,6 +49,13 @@ struct hg_refold {
     struct hg_solution *solutions; /* [folds * n_problems] then, while there is a training */
 };
 
+/* What a problem has come to side by side with the others (together.c): where its own run begins. */
+struct hg_begun {
+    struct hg_qp qp;
+    double *g;           /* [qp.n] K beta; NULL: it is to be made anew */
+    hinge_report report; /* of the work so far */
+};
+
 struct hg_training {
     struct hg_problem problem;
     struct hg_distinct distinct; /* what solvers see of it */
@@ -64,6 +71,8 @@ struct hg_training {
     struct hg_cells cells;     /* of the points; empty where no kernel values are negligible */
     struct hg_solution *solutions; /* [n_problems] */
     struct hg_arenas *rooms;         /* [threads] of those that problems run in */
+    struct hg_begun *begun;        /* [n_problems]; NULL: no problem has */
+    size_t begun_bytes;            /* that it took to get there */
     struct hg_refold *refold;      /* NULL: no folds are asked for, or they cannot be solved so */
 };
 
@@ -72,6 +81,12 @@ bool hg_wants_f32(const struct hg_training *t);
  * rather than kept (hg_keeps_rows), by the block of Newton's steps, which may have all points inside. */
 size_t hg_problem_bytes(const struct hg_training *t, size_t n);
 bool hg_side_by_side(const struct hg_training *t);
+
+/* together.c: begins the problems of one-versus-rest by rows that all of them share, where those are dear; sets a run
+ * of problem p to where it is then, if anywhere; adds the work of that to the solutions', and frees it. */
+hinge_status hg_begin_together(struct hg_training *t, hinge_error *err);
+void hg_take_begun(const struct hg_training *t, size_t p, struct hg_qp *qp, struct hg_smo_options *options);
+void hg_end_together(struct hg_training *t);
 
 /* solve.c: problem p, by so many threads, into its solution. t: struct hg_training. */
 hinge_status hg_solve_problem(void *t, size_t p, int threads, hinge_error *err);

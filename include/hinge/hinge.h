@@ -391,8 +391,8 @@ typedef struct hinge_report {
     char path[128];        /* the way that was taken: "block-smo q=1024, gemm f32, rbf v4, centred"; "lists" instead of
                             * "gemm" for data with few non-zeros or few features, "counts" for RBF on features of two
                             * values each, one step apart, where there is AVX-512; then ", newton" or ", no room for
-                            * newton". "interior-point d=123, linear"; "then interior-point" or "then block-smo": a
-                            * problem at least */
+                            * newton"; ", rows shared": by classes against the rest. "interior-point d=123, linear";
+                            * "then interior-point" or "then block-smo": a problem at least */
 } hinge_report;
 
 /* ---- Training --------------------------------------------------------------------------------------- */

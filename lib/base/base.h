@@ -194,6 +194,7 @@ static inline bool hg_ended_early(hinge_outcome outcome)
  * came out of two runs together, where sums have no meaning the larger or worse. Times, machine, path, the counts of
  * rows and features are the sum's own. */
 void hg_add_stages(hinge_stages *sum, const hinge_stages *part);
+void hg_share_stages(hinge_stages *stages, int threads); /* seconds of threads to their share of the clock's */
 void hg_add_work(hinge_report *sum, const hinge_report *part);
 void hg_add_report(hinge_report *sum, const hinge_report *part);
 

@@ -16,6 +16,13 @@ void hg_add_stages(hinge_stages *sum, const hinge_stages *part) /* which are dou
     add_doubles((double *)sum, (const double *)part, sizeof *sum);
 }
 
+void hg_share_stages(hinge_stages *s, int threads)
+{
+    double *const seconds[] = { &s->gather, &s->products, &s->map, &s->update, &s->read };
+    for (size_t k = 0; k < sizeof seconds / sizeof *seconds; k++)
+        *seconds[k] /= threads;
+}
+
 void hg_add_work(hinge_report *sum, const hinge_report *part)
 {
     sum->iterations += part->iterations;

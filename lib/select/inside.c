@@ -61,8 +61,8 @@ static hinge_status solve_inside(const struct hg_selecting *s, const struct hg_p
     if (status != HINGE_OK)
         return status;
     bool ends = result.report.outcome == HINGE_STALLED && result.report.violation <= s->out->eps;
-    part->many.outcome = ends ? HINGE_CONVERGED : result.report.outcome;
-    part->many.violation = result.report.violation;
+    part->many.report.outcome = ends ? HINGE_CONVERGED : result.report.outcome;
+    part->many.report.violation = result.report.violation;
     part->steps += result.report.iterations;
     memcpy(part->many.bias, result.bias, sizeof part->many.bias);
     return HINGE_OK;
@@ -90,8 +90,8 @@ static hinge_status solve_alone(const struct hg_selecting *s, const struct hg_pr
     HG_THEN(status, hg_problem_gradient(pr, part->point, qp, pr->threads, &s->halt, part->g, err));
     if (status != HINGE_OK)
         return status;
-    part->many.outcome = hg_halted(&s->halt) ? hg_halt_outcome(&s->halt) : result.report.outcome;
-    part->many.violation = hg_qp_violation(qp, part->g);
+    part->many.report.outcome = hg_halted(&s->halt) ? hg_halt_outcome(&s->halt) : result.report.outcome;
+    part->many.report.violation = hg_qp_violation(qp, part->g);
     part->steps += result.report.iterations;
     for (int l = 0; l < qp->layers; l++)
         part->many.bias[l] = hg_qp_bias(qp, NULL, qp->n, part->g, l);
@@ -111,19 +111,19 @@ static hinge_status improve(const struct hg_selecting *s, const struct hg_proble
     memcpy(room + values, part->g, n * sizeof *room);
     hinge_status status = alone ? solve_alone(s, pr, part, err) : solve_inside(s, pr, part, made, err);
     double now = status == HINGE_OK ? hg_qp_objective(&part->qp, part->g) : NAN;
-    bool lost = before.outcome == HINGE_NONFINITE, ends = part->many.outcome == HINGE_CONVERGED;
+    bool lost = before.report.outcome == HINGE_NONFINITE, ends = part->many.report.outcome == HINGE_CONVERGED;
     bool better = status == HINGE_OK && (ends || (lost ? isfinite(now) : now < objective));
     if (!better) {
         memcpy(part->qp.beta[0], room, values * sizeof *room);
         memcpy(part->g, room + values, n * sizeof *room);
     }
-    hinge_outcome outcome = part->many.outcome;
+    hinge_outcome outcome = part->many.report.outcome;
     if (!better)
         part->many = before;
     if (hg_ended_early(outcome))
-        part->many.outcome = outcome;
+        part->many.report.outcome = outcome;
     else if (!ends && !lost)
-        part->many.outcome = before.outcome;
+        part->many.report.outcome = before.report.outcome;
     part->many.moved = NULL;
     hg_free(room);
     return status == HINGE_ENOMEM ? hg_ok(err) : status;
@@ -135,7 +135,8 @@ static size_t unfinished(struct hg_batched *some, size_t count, bool stalled)
 {
     size_t left = 0;
     for (size_t k = 0; k < count; k++)
-        if (some[k].part->many.outcome == HINGE_MAX_ITER || (stalled && some[k].part->many.outcome == HINGE_STALLED))
+        if (some[k].part->many.report.outcome == HINGE_MAX_ITER ||
+            (stalled && some[k].part->many.report.outcome == HINGE_STALLED))
             some[left++] = some[k];
     return left;
 }
@@ -194,7 +195,7 @@ static hinge_status go_on_inside(struct hg_selecting *s, const hinge_grid_point 
             status = hg_solve_some(s, some, count, !last ? steps : look > 0 ? 0 : HG_LAST_STEPS * steps, err);
         count = unfinished(some, count, false);
         for (size_t k = 0; k < count && last; k++)
-            some[k].part->many.outcome = HINGE_STALLED;
+            some[k].part->many.report.outcome = HINGE_STALLED;
         count = last ? 0 : count;
         steps *= 2;
     }
@@ -211,7 +212,7 @@ hinge_status hg_select_finish(struct hg_selecting *s, const hinge_grid_point *po
 
 static bool lacks_an_end(const struct hg_part *part)
 {
-    return part->many.outcome == HINGE_STALLED || part->many.outcome == HINGE_NONFINITE;
+    return part->many.report.outcome == HINGE_STALLED || part->many.report.outcome == HINGE_NONFINITE;
 }
 
 /* The interior point with all columns that the kernel has, where points are few. */
@@ -238,12 +239,12 @@ hinge_status hg_select_alone(struct hg_selecting *s, hinge_grid_point *point, hi
     for (size_t b = 0; b < s->n_batch && status == HINGE_OK; b++) {
         const struct hg_part *part = s->batch[b].part;
         uint64_t steps = part->steps;
-        bool overflows = part->many.outcome == HINGE_NONFINITE && p->precision == HINGE_PRECISION_F32;
+        bool overflows = part->many.report.outcome == HINGE_NONFINITE && p->precision == HINGE_PRECISION_F32;
         if (may && lacks_an_end(part) && !overflows && !hg_halted(&s->halt))
             status = finish_part(s, point, &s->batch[b], err);
         point->iterations += part->steps - steps;
         s->out->iterations += part->steps - steps;
-        worst = hg_worse_outcome(worst, part->many.outcome);
+        worst = hg_worse_outcome(worst, part->many.report.outcome);
     }
     point->outcome = worst;
     return status;

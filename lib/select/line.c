@@ -421,7 +421,7 @@ hinge_status hg_solve_some(struct hg_selecting *s, const struct hg_batched *some
         status = hg_many_solve(&field->many, s->solving + first, end - first, s->out->eps, most, &s->halt, err);
     }
     for (size_t k = 0; k < count; k++) {
-        some[k].part->steps += some[k].part->many.iterations;
+        some[k].part->steps += some[k].part->many.report.iterations;
         some[k].part->many.moved = NULL;
     }
     return status;
@@ -439,7 +439,7 @@ static hinge_status solve_batch(struct hg_selecting *s, hinge_grid_point *point,
     for (size_t b = 0; b < s->n_batch && status == HINGE_OK; b++) {
         const struct hg_part *solved = s->batch[b].part;
         s->solving[b] = &s->batch[b].part->many;
-        point->outcome = hg_worse_outcome(point->outcome, solved->many.outcome);
+        point->outcome = hg_worse_outcome(point->outcome, solved->many.report.outcome);
         point->iterations += solved->steps;
         s->out->iterations += solved->steps;
         s->out->trainings++;

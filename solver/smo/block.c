@@ -317,15 +317,6 @@ static hinge_status begin(struct hg_run *r)
     return status;
 }
 
-/* Threads' seconds to their share of the clock's. */
-static void share_stages(struct hg_run *r)
-{
-    hinge_stages *s = &r->report->stages;
-    double *const seconds[] = { &s->gather, &s->products, &s->map, &s->update, &s->read };
-    for (size_t k = 0; k < sizeof seconds / sizeof *seconds; k++)
-        *seconds[k] /= r->opt->threads;
-}
-
 void hg_tidy(struct hg_run *r)
 {
     double largest = 0;
@@ -342,7 +333,7 @@ static void finish(struct hg_run *r)
     const struct hg_active *a = &r->active;
     const struct hg_start *kept = &r->course.kept;
     hinge_report *report = r->report;
-    share_stages(r);
+    hg_share_stages(&report->stages, r->opt->threads);
     hg_tidy(r);
     r->res->working_set = r->w.q;
     hg_store_tell(&r->store);

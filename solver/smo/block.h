@@ -26,6 +26,7 @@ struct hg_smo_options {
     bool profile;
     bool symmetric;      /* the kernel is known to be */
     bool warm;           /* the start may be a solution */
+    const double *g;     /* [n] K beta of the start, by these rows; NULL: it is to be made */
     bool close;          /* the start is near a solution, and its gradient was proven: few points are wrong at first */
     bool f64_follows;    /* where rows are too coarse, the caller goes on by rows in f64 */
     size_t measured;     /* points whose error is measured at the end, at most 512; 0: 512 */

@@ -19,7 +19,9 @@ hinge_status hg_first_gradient(struct hg_run *r)
 {
     size_t n_sv = hg_qp_support(r->qp, r->active.point, r->spare.point, r->spare.coef);
     hinge_status status = HINGE_OK;
-    if (n_sv > 0)
+    if (r->opt->g != NULL)
+        hg_gather(r->opt->g, sizeof *r->active.g, r->active.point, r->n, r->active.g);
+    else if (n_sv > 0)
         status = hg_store_begin(&r->store, r->spare.point, r->spare.coef, n_sv, r->active.g);
     return hg_note_torn(r, status);
 }

@@ -147,6 +147,8 @@ static void lane_free(struct hg_lane *lane)
 
 static size_t working_set(const struct hg_many *many, size_t n)
 {
+    if (many->whole)
+        return hg_choose_q(many->pool.rows, n, 0, 1);
     return n <= SMALL ? n : n <= 2000 ? 256 : n <= 6000 || many->apart ? 512 : 1024;
 }
 
@@ -265,9 +267,7 @@ static void lane_end(struct hg_lane *lane, struct hg_many *many)
         p->g[r->active.point[at]] = r->active.g[at];
     if (many->apart)
         many->pool.rows_made += lane->result.columns_computed / many->n;
-    p->outcome = lane->result.report.outcome;
-    p->violation = lane->result.report.violation;
-    p->iterations = lane->result.report.iterations;
+    p->report = lane->result.report;
     for (int l = 0; l < p->qp->layers; l++)
         p->bias[l] = hg_qp_bias(p->qp, NULL, r->n, p->g, l);
     for (size_t k = 0; k < r->n; k++)
@@ -289,6 +289,8 @@ static bool lane_update(struct hg_lane *lane, const struct hg_many *many)
         if (lane->row[k] == NULL)
             return false;
     }
+    r->report->rows_asked += lane->n_moves;
+    r->report->bytes_read += lane->n_moves * r->n * size;
     for (; range < end && lane->n_moves > 0; range++) {
         for (size_t k = 0; k < lane->n_moves; k++)
             lane->row[k] = (const char *)hg_pool_row(&many->pool, lane->point[k]) + range->first * size;
@@ -357,15 +359,25 @@ static bool lane_is_at_its_end(struct hg_lane *lane)
     return true;
 }
 
+/* Adds what has passed to a phase; returns the time. */
+static double lap(double *phase, double since)
+{
+    double now = hg_now();
+    *phase += now - since;
+    return now;
+}
+
 /* Rounds for as long as no row is lacking. */
 static void lane_run(struct hg_lane *lane, const struct hg_many *many)
 {
     struct hg_run *r = &lane->run;
+    double t = hg_now();
     for (int round = 0; round < ROUNDS && !lane->done; round++) {
         if (many->apart)
             lane->status = update_apart(lane);
         else if (!lane_update(lane, many))
             return;
+        t = lap(&r->report->phase.rows, t);
         if (lane->solved)
             r->course.objective += hg_change_of_objective(r);
         lane->solved = false;
@@ -375,12 +387,15 @@ static void lane_run(struct hg_lane *lane, const struct hg_many *many)
         hg_consider_shrinking(r);
         r->report->rounds++;
         hg_select_block(r);
+        t = lap(&r->report->phase.select, t);
         lane->status = hg_load_block(r);
         lane->done = lane->status != HINGE_OK;
+        t = lap(&r->report->phase.block, t);
         if (lane->done)
             return;
         hg_solve_block(r);
         lane->solved = true;
+        t = lap(&r->report->phase.subproblem, t);
         for (size_t k = 0; k < r->w.n_moved && r->w.n < r->active.m && !many->apart; k++) {
             lane->point[lane->n_moves] = lane->problem->point[r->w.moved[k].point];
             lane->coef[lane->n_moves++] = r->w.moved[k].delta;
@@ -391,26 +406,30 @@ static void lane_run(struct hg_lane *lane, const struct hg_many *many)
 /* ---- all of them ------------------------------------------------------------------------------------------------- */
 
 /* The rows that problems wait for; where there is no room for those of all, of the first of them. */
-static hinge_status make_lacking(struct hg_many *many, struct hg_lane *const *lane, size_t lanes)
+static hinge_status make_lacking(struct hg_many *many, struct hg_lane *const *lane, size_t lanes,
+                                 const struct hg_halt *halt)
 {
+    double begin = hg_now();
     hg_pool_begin(&many->pool);
     for (size_t k = 0; k < lanes && hg_pool_ask(&many->pool, lane[k]->point, lane[k]->n_moves); k++)
         ;
-    return hg_pool_make(&many->pool);
+    hinge_status status = hg_pool_make(&many->pool, halt);
+    many->seconds += hg_now() - begin;
+    return status;
 }
 
 /* Adds more rows than there is room for, a part of them after the other. */
-static hinge_status update_in_parts(struct hg_many *many, struct hg_lane *lane)
+static hinge_status update_in_parts(struct hg_many *many, struct hg_lane *lane, const struct hg_halt *halt)
 {
     hinge_status status = HINGE_OK;
     size_t all = lane->n_moves;
     uint32_t *point = lane->point;
     double *coef = lane->coef;
-    for (size_t first = 0; first < all && status == HINGE_OK; first += many->pool.n_slots) {
+    for (size_t first = 0; first < all && status == HINGE_OK && !hg_halted(halt); first += many->pool.n_slots) {
         lane->point = point + first;
         lane->coef = coef + first;
         lane->n_moves = HG_MIN(many->pool.n_slots, all - first);
-        status = make_lacking(many, &lane, 1);
+        status = make_lacking(many, &lane, 1, halt);
         if (status == HINGE_OK)
             lane_update(lane, many);
     }
@@ -420,13 +439,14 @@ static hinge_status update_in_parts(struct hg_many *many, struct hg_lane *lane)
     return status;
 }
 
-static hinge_status add_lacking(struct hg_many *many, struct hg_lane *const *lane, size_t lanes)
+static hinge_status add_lacking(struct hg_many *many, struct hg_lane *const *lane, size_t lanes,
+                                const struct hg_halt *halt)
 {
     hinge_status status = HINGE_OK;
     for (size_t k = 0; k < lanes && status == HINGE_OK; k++)
         if (lane[k]->n_moves > many->pool.n_slots)
-            status = update_in_parts(many, lane[k]);
-    return status == HINGE_OK ? make_lacking(many, lane, lanes) : status;
+            status = update_in_parts(many, lane[k], halt);
+    return status == HINGE_OK ? make_lacking(many, lane, lanes, halt) : status;
 }
 
 /* Runs all lanes side by side, each by one thread, until each of them ends or lacks a row. */
@@ -435,20 +455,28 @@ static hinge_status run_lanes(struct hg_many *many, struct hg_lane *const *lane,
 #pragma omp parallel for num_threads((int)HG_MIN((size_t)many->threads, lanes)) schedule(dynamic, 1)
     for (size_t k = 0; k < lanes; k++)
         lane_run(lane[k], many);
-    for (size_t k = 0; k < lanes; k++)
-        if (lane[k]->status != HINGE_OK)
-            return lane[k]->status;
-    return HINGE_OK;
+    hinge_status status = HINGE_OK;
+    for (size_t k = 0; k < lanes && status == HINGE_OK; k++) {
+        status = lane[k]->status;
+        lane[k]->problem->report = lane[k]->result.report;
+        lane[k]->problem->report.objective = lane[k]->run.course.objective;
+    }
+    return status;
 }
 
-/* Problems that are done make room; returns how many are left, the first of lane. */
-static size_t end_lanes(struct hg_many *many, struct hg_lane **lane, size_t lanes)
+/* Problems that are done make room, and so do all where rows that they wait for will not come; returns how many are
+ * left, the first of lane. */
+static size_t end_lanes(struct hg_many *many, struct hg_lane **lane, size_t lanes, const struct hg_halt *halt)
 {
-    size_t left = 0;
+    size_t left = 0, bytes = many->kept_bytes;
     for (size_t k = 0; k < lanes; k++)
-        if (lane[k]->done)
+        bytes += bytes_of(lane[k]);
+    many->most_bytes = HG_MAX(many->most_bytes, bytes);
+    for (size_t k = 0; k < lanes; k++)
+        if (lane[k]->done || hg_halted(halt)) {
+            lane[k]->result.report.outcome = lane[k]->done ? lane[k]->result.report.outcome : hg_halt_outcome(halt);
             lane_end(lane[k], many);
-        else
+        } else
             lane[left++] = lane[k];
     return left;
 }
@@ -469,8 +497,8 @@ hinge_status hg_many_solve(struct hg_many *many, struct hg_many_problem *const *
             break;
         status = run_lanes(many, lane, lanes);
         if (status == HINGE_OK) {
-            lanes = end_lanes(many, lane, lanes);
-            status = many->apart ? status : add_lacking(many, lane, lanes);
+            lanes = end_lanes(many, lane, lanes, halt);
+            status = many->apart ? status : add_lacking(many, lane, lanes, halt);
         }
         if (status != HINGE_OK)
             hg_fail(err, status, "the kernel function failed, or there is no memory for its values");

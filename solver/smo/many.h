@@ -25,10 +25,9 @@ struct hg_many_problem {
     const uint32_t *point;  /* [qp->n] of the source: the ranges, one after the other */
     const struct hg_range *range, *elsewhere; /* of its points; of those that hg_many_apply is to look at */
     size_t n_ranges, n_elsewhere;
-    /* out */
-    hinge_outcome outcome;
-    double violation, bias[2];
-    uint64_t iterations;
+    /* out; the report tells how far it is on the way too */
+    hinge_report report;
+    double bias[2];
     struct hg_lane *lane; /* its working set, for the next solution on these points by these rows; NULL at first */
 };
 
@@ -41,8 +40,11 @@ struct hg_many {
     size_t n;              /* points */
     double *diagonal;      /* [n] K(x, x) */
     uint8_t *supports;     /* [n] a support vector of some problem's solution */
-    size_t kept_bytes;     /* by lanes of problems that are solved */
-    bool newton;           /* working sets may be solved by systems, the caller's choice; false at first */
+    size_t kept_bytes;     /* by lanes of problems that are solved, */
+    size_t most_bytes;     /* and by those that were in work at once, at most */
+    double seconds;        /* that rows took to be made */
+    bool whole;            /* problems are of all points and begin at 0: W is as large as in a run of its own; */
+    bool newton;           /* working sets may be solved by systems; both the caller's choice, false at first */
 };
 
 /* Room for n points, and for rows of so many bytes at most (some hundred rows at least). */
@@ -52,8 +54,8 @@ void hg_many_free(struct hg_many *many);
  * caller's. */
 hinge_status hg_many_take(struct hg_many *many, struct hg_rows *rows, struct hg_rows **own, hinge_error *err);
 
-/* Solves them, each to eps. halt: its ask is called by the caller's thread. Where a quarter of the bytes for rows is
- * enough, lanes stay with their problems. */
+/* Solves them, each to eps. halt: its ask is called by the caller's thread; g of problems that it ends may lack their
+ * last moves. Where a quarter of the bytes for rows is enough, lanes stay with their problems. */
 hinge_status hg_many_solve(struct hg_many *many, struct hg_many_problem *const *problem, size_t count, double eps,
                            uint64_t max_iter, const struct hg_halt *halt, hinge_error *err);
 

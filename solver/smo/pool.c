@@ -87,8 +87,9 @@ static void give_slot(struct hg_pool *pool, uint32_t point)
     pool->most_bytes = HG_MAX(pool->most_bytes, pool->used * pool->stride);
 }
 
-hinge_status hg_pool_make(struct hg_pool *pool)
+hinge_status hg_pool_make(struct hg_pool *pool, const struct hg_halt *halt)
 {
+    const struct hg_how how = { .halt = halt };
     for (size_t k = 0; k < pool->n_lacking; k++) {
         uint32_t point = pool->lacking[k];
         give_slot(pool, point);
@@ -97,5 +98,9 @@ hinge_status hg_pool_make(struct hg_pool *pool)
         pool->was_made[point] = 1;
     }
     pool->rows_made += pool->n_lacking;
-    return hg_rows_fill(pool->rows, pool->lacking, pool->n_lacking, NULL, pool->n, pool->out, NULL);
+    hinge_status status =
+        hg_rows_fill(pool->rows, pool->lacking, pool->n_lacking, NULL, pool->n, pool->out, halt != NULL ? &how : NULL);
+    for (size_t k = 0; k < pool->n_lacking && halt != NULL && hg_halted(halt); k++)
+        pool->slot_of[pool->lacking[k]] = -1;
+    return status;
 }

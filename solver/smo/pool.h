@@ -40,9 +40,10 @@ static inline void *hg_pool_row(const struct hg_pool *pool, uint32_t point)
 }
 
 /* Rows are asked for as often as there is room for them (false: there is none for these); then those that are not there
- * are made, at once, and none that was asked for gives way to them. */
+ * are made, at once, and none that was asked for gives way to them. halt: NULL, or what ends that early: then they are
+ * not there. */
 void hg_pool_begin(struct hg_pool *pool);
 bool hg_pool_ask(struct hg_pool *pool, const uint32_t *point, size_t count);
-hinge_status hg_pool_make(struct hg_pool *pool);
+hinge_status hg_pool_make(struct hg_pool *pool, const struct hg_halt *halt);
 
 #endif

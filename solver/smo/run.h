@@ -316,7 +316,7 @@ hinge_status hg_fill_fresh(struct hg_w *w, struct hg_rows *rows, const uint32_t 
 
 /* ---- gradient.c -------------------------------------------------------------------------------------------------- */
 
-/* Makes g = K beta where it is 0; the rows are kept. */
+/* Makes g = K beta where it is 0, or takes it as it is given; rows that are made are kept. */
 hinge_status hg_first_gradient(struct hg_run *r);
 /* Looks at the error of few points of the start's gradient, and has all of it in f64 where the violation may be nothing
  * else: a start of large coefficients that is a solution, or near one, would be led away from it. */

@@ -118,7 +118,7 @@ static hinge_status find_worth(struct worth *w)
         count = HG_MIN(w->n_support - first, many->pool.n_slots);
         hg_pool_begin(&many->pool);
         hg_pool_ask(&many->pool, w->support + first, count);
-        status = hg_pool_make(&many->pool);
+        status = hg_pool_make(&many->pool, NULL);
         if (status == HINGE_OK)
             add_chunk(w, w->support + first, count);
     }
