@@ -445,6 +445,11 @@ check "trains on values" "$hinge" train -q -g 0.1 values m
 check "but warns" has err 'warning: values: 40 different labels in 240 examples .* -s 3'
 "$hinge" train -q -s 3 values m >out 2>err
 check "not where they are values" test ! -s err
+printf ',y,a\n0,1,0.3\n1,2,0.7\n2,1,0.1\n' >index.csv
+"$hinge" train -q -s 3 index.csv m >out 2>err
+check "warns of an index taken for the label" has err 'warning: index.csv: column 1.* numbers the rows'
+"$hinge" train -q --label-column 2 index.csv m >out 2>err
+check "not where another column is named" test ! -s err
 tr , ' ' <bare.csv >blanks.csv
 "$hinge" train -q blanks.csv m >out 2>err
 check "warns of fields that blanks separate" has err 'warning: blanks.csv: a line has its label and no feature'

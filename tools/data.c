@@ -270,12 +270,27 @@ static void warn_of_classes(const char *path, const hinge_data *data)
     free(counts);
 }
 
+/* Tells whether labels are 0, 1, 2, ... or 1, 2, 3, ... */
+static int numbers_rows(const hinge_data *data)
+{
+    size_t i = 0;
+    while (i < data->x.rows && data->y[i] == data->y[0] + (double)i)
+        i++;
+    return i > 2 && i == data->x.rows && (data->y[0] == 0 || data->y[0] == 1);
+}
+
 void warn_of_labels(const char *path, const struct data_flags *flags, hinge_task task, const hinge_data *data)
 {
     size_t i = 0;
     if (hinge_task_info(task)->classifies)
         warn_of_classes(path, data);
-    if (task != HINGE_ONE_CLASS || !data->label_column || flags->read.label_column || data->words.count)
+    if (!data->label_column || flags->read.label_column || data->words.count)
+        return;
+    if (numbers_rows(data))
+        warn("%s: column 1, which was taken for the label, numbers the rows, as an index of pandas does: write the "
+             "table without it (index=False)",
+             path);
+    if (task != HINGE_ONE_CLASS)
         return;
     while (i < data->x.rows && fabs(data->y[i]) == 1)
         i++;

@@ -78,7 +78,7 @@ static const char semicolon[] = "has a semicolon: decimal commas are not read";
 static hinge_status refuse_first_line(const struct csv_fields *fields, size_t label, const struct hg_source *source,
                                       hinge_error *err)
 {
-    if (strchr(fields->text.text, ';') != NULL) /* it would separate fields, but that a comma comes first */
+    if (strchr(fields->text.text, ';') != NULL) /* separates fields where there is no comma */
         return hg_fail_at(err, HINGE_EFORMAT, source->name, 1, "column %zu: '%s' %s", fields->word, fields->text.text,
                           semicolon);
     return hg_fail_at(err, HINGE_EFORMAT, source->name, 1,
