@@ -141,6 +141,31 @@ static void finds_it_for_regression(void **state)
     }
 }
 
+/* Targets far smaller than the usual tolerance of folds: the same scores in other units, and better than the mean's. */
+static void finds_it_for_small_targets(void **state)
+{
+    struct set set = set_regression(3, 120, 3);
+    double mse[2];
+    for (int k = 0; k < 2; k++) {
+        hinge_params params = params_for(HINGE_EPSILON_SVR, hinge_kernel_rbf(0.4), 1);
+        double unit = k == 0 ? 0x1p-6 : 0x1p-30, C[] = { 0.1 * unit, 10 * unit }, mean = 0, variance = 0;
+        struct set small = set_new(set.n, set.d);
+        memcpy(small.x, set.x, set.n * set.d * sizeof *set.x);
+        for (size_t i = 0; i < set.n; i++)
+            mean += (small.y[i] = set.y[i] * unit) / (double)set.n;
+        for (size_t i = 0; i < set.n; i++)
+            variance += (small.y[i] - mean) * (small.y[i] - mean) / (double)set.n;
+        params.p = 0.1 * unit, params.eps = 1e-3 * unit;
+        params.precision = HINGE_PRECISION_F64;
+        hinge_select_options options = { .C = { C, 2 }, .gamma = { few_gamma, 2 }, .folds = 3 };
+        hinge_selection *selection = choose(&small, &params, &options);
+        mse[k] = selection->best->score[HINGE_SCORE_MSE] / unit / unit;
+        assert_true(mse[k] * unit * unit < 0.5 * variance);
+        assert_near(selection->eps, fmin(0.1, sqrt(variance) / 4), 1e-12 * unit);
+    }
+    assert_close(mse[0], mse[1], 1e-9);
+}
+
 static void finds_it_for_more_classes(void **state)
 {
     static const double labels[] = { 3, -1, 7, 2 };
@@ -985,6 +1010,7 @@ int main(void)
         cmocka_unit_test(finds_what_trainings_find),
         cmocka_unit_test(finds_it_for_the_default_gamma),
         cmocka_unit_test(finds_it_for_regression),
+        cmocka_unit_test(finds_it_for_small_targets),
         cmocka_unit_test(finds_it_for_more_classes),
         cmocka_unit_test(finds_it_for_other_kernels),
         cmocka_unit_test(finds_it_in_many_rows),

@@ -78,6 +78,20 @@ static hinge_status refuse_score(const struct hg_selecting *s, hinge_error *err)
                    name);
 }
 
+/* Returns to what folds are trained where nobody says: to 0.1, and in regression to a quarter of the targets' standard
+ * deviation where that is less, or a tolerance as wide as the targets would end all folds before they begin. */
+static double usual_eps(const struct hg_selecting *s)
+{
+    const struct hg_problem *pr = &s->problem;
+    double mean = 0, square = 0, n = (double)pr->n;
+    for (size_t i = 0; pr->task->regresses && i < pr->n; i++)
+        mean += s->y[pr->order[i]] / n;
+    for (size_t i = 0; pr->task->regresses && i < pr->n; i++)
+        square += (s->y[pr->order[i]] - mean) * (s->y[pr->order[i]] - mean) / n;
+    double most = pr->task->regresses ? fmin(0.1, sqrt(square) / 4) : 0.1;
+    return HG_MAX(s->params.eps, most);
+}
+
 static hinge_status begin(struct hg_selecting *s, hinge_error *err)
 {
     hinge_select_options *o = &s->options;
@@ -93,7 +107,7 @@ static hinge_status begin(struct hg_selecting *s, hinge_error *err)
         return hg_fail(err, HINGE_EINVAL, "eps: %g of the folds is not 0 or more", o->eps);
     if (!hg_score_of_task(s, &s->out->score))
         return refuse_score(s, err);
-    s->out->eps = o->eps > 0 ? o->eps : HG_MAX(s->params.eps, 0.1);
+    s->out->eps = o->eps > 0 ? o->eps : usual_eps(s);
     HG_TRY(find_rows(s, err));
     HG_TRY(hg_deal(s, err));
     HG_TRY(hg_grid_points(s, err));

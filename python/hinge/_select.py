@@ -147,7 +147,8 @@ def grid_search(X: Any, y: Any = None, task: str = "c_svc", kernel: Any = "rbf",
     one_se : bool
         Choose the smallest C within one standard error of the best.
     fold_eps : float
-        Tolerance in the folds; 0: the larger of ``eps`` and 0.1.
+        Tolerance in the folds; 0: the larger of ``eps`` and 0.1 (regression: a quarter of the targets' standard
+        deviation, where that is less).
     refit : bool
         Train the best point's model.
     decisions : bool
