@@ -104,13 +104,13 @@ struct hg_how hg_store_how(const struct hg_store *s)
                             .narrow = s->narrow };
 }
 
-/* Adds K[points of the terms, columns]' their coefficients to g. terms->row: where each is kept in the cache, or NULL.
- * list: the number of the columns, or 0 (struct hg_how). */
-static hinge_status add_made(struct hg_store *s, const struct hg_terms *terms, uint64_t list, double *g)
+/* Adds K[points of the terms, columns]' their coefficients to g. terms->row: where each is kept in the cache, or
+ * NULL. */
+static hinge_status add_made(struct hg_store *s, const struct hg_terms *terms, double *g)
 {
     struct hg_how how = hg_store_how(s);
     how.out = terms->row;
-    how.list = list;
+    how.list = s->number;
     uint64_t before = s->rows->values;
     hinge_status status =
         hg_rows_apply(s->rows, terms->point, terms->count, terms->coef, s->columns, s->n_columns, g, &how);
@@ -130,7 +130,7 @@ hinge_status hg_store_begin(struct hg_store *s, const uint32_t *point, const dou
         s->was_computed[point[k]] = true;
     }
     s->res->report.rows_asked += count;
-    return add_made(s, &all, 0, g);
+    return add_made(s, &all, g);
 }
 
 /* ---- a sum ------------------------------------------------------------------------------------------------------- */
@@ -169,5 +169,5 @@ hinge_status hg_store_apply(struct hg_store *s, struct hg_move *moves, size_t co
         return HINGE_OK;
     for (size_t k = 0; k < made->count; k++) /* after all look-ups: rows of this round are not evicted for each other */
         made->row[k] = hg_cache_put(&s->cache, made->point[k], round);
-    return add_made(s, made, s->number, g);
+    return add_made(s, made, g);
 }
