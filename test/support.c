@@ -91,10 +91,12 @@ struct set set_rows(const struct set *set, const size_t *rows, size_t n)
 struct set set_join(const struct set *a, const struct set *b)
 {
     struct set both = set_new(a->n + b->n, a->d);
-    memcpy(both.x, a->x, a->n * a->d * sizeof(double));
-    memcpy(both.x + a->n * a->d, b->x, b->n * b->d * sizeof(double));
-    memcpy(both.y, a->y, a->n * sizeof(double));
-    memcpy(both.y + a->n, b->y, b->n * sizeof(double));
+    for (size_t i = 0; i < both.n; i++) {
+        const struct set *from = i < a->n ? a : b;
+        size_t row = i < a->n ? i : i - a->n;
+        memcpy(both.x + i * a->d, from->x + row * a->d, a->d * sizeof(double));
+        both.y[i] = from->y[row];
+    }
     return both;
 }
 
