@@ -12,6 +12,8 @@
 #include <stdio.h>
 #include <string.h>
 
+static const double USUAL_EPS = 0.1; /* of folds */
+
 enum { FOLDS_AT_ONCE = 2 }; /* where points like it were dropped */
 
 /* ---- set-up ------------------------------------------------------------------------------------------------------ */
@@ -84,12 +86,13 @@ static double usual_eps(const struct hg_selecting *s)
 {
     const struct hg_problem *pr = &s->problem;
     double mean = 0, square = 0, n = (double)pr->n;
-    for (size_t i = 0; pr->task->regresses && i < pr->n; i++)
+    if (!pr->task->regresses)
+        return HG_MAX(s->params.eps, USUAL_EPS);
+    for (size_t i = 0; i < pr->n; i++)
         mean += s->y[pr->order[i]] / n;
-    for (size_t i = 0; pr->task->regresses && i < pr->n; i++)
+    for (size_t i = 0; i < pr->n; i++)
         square += (s->y[pr->order[i]] - mean) * (s->y[pr->order[i]] - mean) / n;
-    double most = pr->task->regresses ? fmin(0.1, sqrt(square) / 4) : 0.1;
-    return HG_MAX(s->params.eps, most);
+    return HG_MAX(s->params.eps, fmin(USUAL_EPS, sqrt(square) / 4));
 }
 
 static hinge_status begin(struct hg_selecting *s, hinge_error *err)
